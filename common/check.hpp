@@ -1,0 +1,407 @@
+// Verification: does a step compute the right thing, write all of it, and write nothing else?
+//
+// A Case holds the inputs of one problem, size, pattern and seed, and what must come out. A DeviceCase is that case in
+// device memory: between guard bands, optionally `offset` elements past an aligned address, outputs poisoned. check()
+// runs a step on it and compares. One DeviceCase serves many steps.
+#pragma once
+#include "cuda_helpers.cuh"
+#include "parallel.hpp"
+#include "problem.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace ladder {
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kAddressSanitizer = true;
+#else
+constexpr bool kAddressSanitizer = false;
+#endif
+
+// Outputs are filled with these bits before a run. As a float that is a signalling NaN, which any arithmetic turns into
+// a quiet one: whoever still finds it there knows that nothing was written. No input and no right answer has these
+// bits.
+constexpr std::uint32_t kPoison = 0x7fa0dead;
+// Each buffer's guard bands have their own byte, or a copy that overruns would copy one band onto another unseen.
+constexpr unsigned char guard_byte(std::size_t buffer) { return static_cast<unsigned char>(0xa0 + buffer); }
+constexpr std::size_t kGuardBytes = 4096;
+constexpr std::size_t kCheckGrain = 1 << 16;  // elements per piece of a parallel check
+
+// The result of a check. `problem` is empty if all held, else one line: which buffer, index, got, want, bound.
+struct Verdict {
+  std::string problem;
+  double worst = 0;  // largest error over its bound; 0 where results must be bit-equal
+  bool ok() const { return problem.empty(); }
+};
+
+inline std::string format(const char* text, double a) {
+  if (std::isnan(a)) return "nan";  // printf may say -nan
+  char buffer[64];
+  std::snprintf(buffer, sizeof buffer, text, a);
+  return buffer;
+}
+
+class Case {
+ public:
+  // `problem` must outlive the case.
+  Case(const Problem& problem, Size size, Pattern pattern, std::uint64_t seed)
+      : problem_(&problem), size_(std::move(size)), pattern_(pattern), buffers_(problem.buffers(size_)) {
+    for (std::size_t b = 0; b < buffers_.size(); ++b) {
+      // Left uninitialised on purpose: fill() touches the pages first, from several threads.
+      host_.emplace_back(buffers_[b].role == Role::input ? new unsigned char[buffers_[b].bytes()] : nullptr);
+      if (buffers_[b].role == Role::input) fill(b, seed);
+    }
+    std::vector<void*> pointers;
+    for (auto& h : host_) pointers.push_back(h.get());
+    arrays_ = std::make_unique<Arrays>(pointers);
+    cached_.resize(buffers_.size());
+    for (std::size_t b = 0; b < buffers_.size(); ++b) {
+      if (buffers_[b].role == Role::output && buffers_[b].count <= kCachedElements) cache(b);
+    }
+  }
+
+  const Problem& problem() const { return *problem_; }
+  const Size& size() const { return size_; }
+  const Pattern& pattern() const { return pattern_; }
+  const std::vector<Buffer>& buffers() const { return buffers_; }
+  const unsigned char* host(std::size_t buffer) const { return host_[buffer].get(); }
+
+  // As Problem::expect; the answers for small outputs are computed once.
+  void expect(const Range& range, double* want, double* scale) const {
+    const Cached& c = cached_[range.buffer];
+    if (c.want.empty()) return problem_->expect(*arrays_, size_, range, want, scale);
+    std::copy(c.want.begin() + range.begin, c.want.begin() + range.end, want);
+    std::copy(c.scale.begin() + range.begin, c.scale.begin() + range.end, scale);
+  }
+
+ private:
+  static constexpr std::size_t kCachedElements = 1 << 22;
+  struct Cached {
+    std::vector<double> want, scale;
+  };
+
+  void fill(std::size_t b, std::uint64_t seed) {
+    const std::size_t n = buffers_[b].count;
+    unsigned char* data = host_[b].get();
+    parallel_for(n, kCheckGrain, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const double value = pattern_.value(seed, b, i, n);
+        if (buffers_[b].type == Type::float32) {
+          reinterpret_cast<float*>(data)[i] = static_cast<float>(value);
+        } else {
+          reinterpret_cast<int*>(data)[i] = static_cast<int>(value);
+        }
+      }
+    });
+  }
+
+  void cache(std::size_t b) {
+    const std::size_t n = buffers_[b].count;
+    std::vector<double> want(n), scale(n);
+    parallel_for(n, kCheckGrain, [&](std::size_t begin, std::size_t end) {
+      problem_->expect(*arrays_, size_, {b, begin, end}, want.data() + begin, scale.data() + begin);
+    });
+    cached_[b] = {std::move(want), std::move(scale)};
+  }
+
+  const Problem* problem_;
+  Size size_;
+  Pattern pattern_;
+  std::vector<Buffer> buffers_;
+  std::vector<std::unique_ptr<unsigned char[]>> host_;
+  std::unique_ptr<Arrays> arrays_;
+  std::vector<Cached> cached_;
+};
+
+// Compares `got`, elements [begin, begin + count) of output buffer `b`, with the case's answers. `tolerance` is the
+// problem's, or 0 to ask for bit-equal results.
+class Comparison {
+ public:
+  Comparison(const Case& c, std::size_t b, double tolerance) : case_(c), buffer_(b), tolerance_(tolerance) {}
+
+  void compare(const void* got, std::size_t begin, std::size_t count) {
+    parallel_for(count, kCheckGrain, [&](std::size_t from, std::size_t to) {
+      std::vector<double> want(to - from), scale(to - from);
+      case_.expect({buffer_, begin + from, begin + to}, want.data(), scale.data());
+      Piece piece;
+      for (std::size_t i = from; i < to; ++i) {
+        compare_element(got, i, begin + i, want[i - from], tolerance_ * scale[i - from], piece);
+      }
+      merge(piece);
+    });
+  }
+
+  Verdict verdict() const {
+    if (wrong_ == 0) return {"", worst_};
+    const Buffer& b = case_.buffers()[buffer_];
+    std::string text = std::string(b.name) + "[" + std::to_string(first_.index) + "] of " + std::to_string(b.count);
+    if (first_.unwritten) {
+      text += " was never written (want " + format("%.9g", first_.want) + ")";
+    } else {
+      text += " is wrong: got " + format("%.9g", first_.got) + ", want " + format("%.9g", first_.want);
+      if (first_.bound == 0) text += ", must be equal";
+      if (first_.bound > 0 && std::isfinite(first_.got)) {
+        text += ", error " + format("%.3g", std::fabs(first_.got - first_.want)) + " above bound " +
+                format("%.3g", first_.bound);
+      }
+    }
+    if (wrong_ > 1) text += "; " + std::to_string(wrong_) + " elements are wrong in all";
+    return {text, worst_};
+  }
+
+ private:
+  struct Wrong {
+    std::size_t index = 0;
+    double got = 0, want = 0, bound = 0;
+    bool unwritten = false;
+  };
+  struct Piece {
+    std::size_t wrong = 0;
+    Wrong first;
+    double worst = 0;
+  };
+
+  void compare_element(const void* got, std::size_t i, std::size_t index, double want, double bound,
+                       Piece& piece) const {
+    std::uint32_t bits;
+    std::memcpy(&bits, static_cast<const unsigned char*>(got) + 4 * i, 4);
+    const bool unwritten = bits == kPoison;
+    double value;
+    bool ok;
+    if (case_.buffers()[buffer_].type == Type::int32) {
+      value = static_cast<std::int32_t>(bits);
+      ok = value == want;
+    } else {
+      float f;
+      std::memcpy(&f, &bits, 4);
+      value = f;
+      ok = acceptable(f, want, bound, piece.worst);
+    }
+    if (ok && !unwritten) return;
+    if (piece.wrong++ == 0) piece.first = {index, value, want, bound, unwritten};
+  }
+
+  static bool acceptable(float got, double want, double bound, double& worst) {
+    if (std::isnan(want)) return std::isnan(got);
+    if (bound == 0 || std::isinf(want)) return got == want && std::signbit(got) == std::signbit(want);
+    const double error = std::fabs(got - want);
+    if (error / bound > worst) worst = error / bound;
+    return error <= bound;  // false if `got` is NaN
+  }
+
+  void merge(const Piece& piece) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (piece.wrong && (wrong_ == 0 || piece.first.index < first_.index)) first_ = piece.first;
+    wrong_ += piece.wrong;
+    worst_ = std::max(worst_, piece.worst);
+  }
+
+  const Case& case_;
+  std::size_t buffer_;
+  double tolerance_;
+  std::mutex mutex_;
+  std::size_t wrong_ = 0;
+  Wrong first_;
+  double worst_ = 0;
+};
+
+class DeviceCase {
+ public:
+  // Places the case's buffers in device memory, each `offset` elements past a 256-byte boundary. With `guarded` there
+  // are guard bands before and after; without, an allocation ends where its buffer ends, so that memory checkers
+  // (AddressSanitizer, compute-sanitizer) see an access past the end.
+  DeviceCase(const Case& c, std::size_t offset, bool guarded) : case_(&c), guard_(guarded ? kGuardBytes : 0) {
+    std::vector<void*> pointers;
+    for (const Buffer& b : c.buffers()) {
+      const std::size_t before = guard_ + offset * bytes_of(b.type);
+      memory_.emplace_back(before + b.bytes() + guard_);
+      data_.push_back(memory_.back().get() + before);
+      pointers.push_back(data_.back());
+    }
+    arrays_ = std::make_unique<Arrays>(pointers);
+    reset();
+  }
+
+  const Case& host_case() const { return *case_; }
+  const Arrays& arrays() const { return *arrays_; }
+
+  // Puts inputs, poison and guard bands (back) in place.
+  void reset() {
+    for (std::size_t b = 0; b < memory_.size(); ++b) {
+      const Buffer& buffer = case_->buffers()[b];
+      unsigned char* begin = memory_[b].get();
+      unsigned char* end = begin + memory_[b].count();
+      CUDA_CHECK(cudaMemset(begin, guard_byte(b), data_[b] - begin));
+      CUDA_CHECK(cudaMemset(end - guard_, guard_byte(b), guard_));
+      if (buffer.role == Role::input && buffer.count > 0) {
+        CUDA_CHECK(cudaMemcpy(data_[b], case_->host(b), buffer.bytes(), cudaMemcpyHostToDevice));
+      }
+    }
+    poison();
+  }
+
+  void poison() {
+    for (std::size_t b = 0; b < memory_.size(); ++b) {
+      const Buffer& buffer = case_->buffers()[b];
+      if (buffer.role == Role::output && buffer.count > 0) fill(data_[b], buffer.bytes(), kPoison);
+    }
+  }
+
+  // Is everything right now? `problem` gives the tolerance (the step's own instance).
+  Verdict verdict(const Problem& problem) const {
+    const double tolerance = case_->pattern().exact ? 0 : problem.tolerance(case_->size());
+    Verdict all;
+    for (std::size_t b = 0; b < memory_.size() && all.ok(); ++b) {
+      const Buffer& buffer = case_->buffers()[b];
+      all.problem = guard_problem(b);
+      if (!all.ok()) break;
+      if (buffer.role == Role::input) {
+        all.problem = input_problem(b);
+      } else {
+        const Verdict v = output_verdict(b, tolerance);
+        all.problem = v.problem;
+        all.worst = std::max(all.worst, v.worst);
+      }
+    }
+    return all;
+  }
+
+ private:
+  // Sets device memory to copies of `word`: the first by the host, then each copy doubles what is there.
+  static void fill(unsigned char* device, std::size_t bytes, std::uint32_t word) {
+    CUDA_CHECK(cudaMemcpy(device, &word, sizeof word, cudaMemcpyHostToDevice));
+    for (std::size_t done = sizeof word; done < bytes; done *= 2) {
+      CUDA_CHECK(cudaMemcpy(device + done, device, std::min(done, bytes - done), cudaMemcpyDeviceToDevice));
+    }
+  }
+
+  static constexpr std::size_t kChunk = 64 << 20;  // bytes copied back at a time
+
+  // Calls body(bytes, offset, count) for consecutive chunks of device memory.
+  template <typename Body>
+  static void for_chunks(const unsigned char* device, std::size_t bytes, const Body& body) {
+    std::vector<unsigned char> chunk(std::min(bytes, kChunk));
+    for (std::size_t at = 0; at < bytes; at += kChunk) {
+      const std::size_t count = std::min(kChunk, bytes - at);
+      CUDA_CHECK(cudaMemcpy(chunk.data(), device + at, count, cudaMemcpyDeviceToHost));
+      body(chunk.data(), at, count);
+    }
+  }
+
+  Verdict output_verdict(std::size_t b, double tolerance) const {
+    Comparison comparison(*case_, b, tolerance);
+    const Buffer& buffer = case_->buffers()[b];
+    for_chunks(data_[b], buffer.bytes(), [&](const unsigned char* got, std::size_t at, std::size_t count) {
+      comparison.compare(got, at / bytes_of(buffer.type), count / bytes_of(buffer.type));
+    });
+    return comparison.verdict();
+  }
+
+  std::string input_problem(std::size_t b) const {
+    const Buffer& buffer = case_->buffers()[b];
+    std::string problem;
+    for_chunks(data_[b], buffer.bytes(), [&](const unsigned char* now, std::size_t at, std::size_t count) {
+      const unsigned char* before = case_->host(b) + at;
+      if (!problem.empty() || std::memcmp(now, before, count) == 0) return;
+      const std::size_t byte = std::mismatch(now, now + count, before).first - now;
+      problem = "the input " + std::string(buffer.name) + " was changed, first at index " +
+                std::to_string((at + byte) / bytes_of(buffer.type));
+    });
+    return problem;
+  }
+
+  std::string guard_problem(std::size_t b) const {
+    const Buffer& buffer = case_->buffers()[b];
+    const std::size_t before = data_[b] - memory_[b].get();
+    const auto touched = [&](const unsigned char* device, std::size_t bytes, std::size_t& first) {
+      bool found = false;
+      for_chunks(device, bytes, [&](const unsigned char* now, std::size_t at, std::size_t count) {
+        for (std::size_t i = 0; i < count && !found; ++i) {
+          if (now[i] != guard_byte(b)) first = at + i, found = true;
+        }
+      });
+      return found;
+    };
+    std::size_t at = 0;
+    if (touched(data_[b] + buffer.bytes(), guard_, at)) {
+      return std::string(buffer.name) + " was written past its end, at index " +
+             std::to_string(buffer.count + at / bytes_of(buffer.type)) + " of " + std::to_string(buffer.count);
+    }
+    if (touched(memory_[b].get(), before, at)) {
+      return std::string(buffer.name) + " was written before its start, " + std::to_string(before - at) + " bytes";
+    }
+    return "";
+  }
+
+  const Case* case_;
+  std::size_t guard_;
+  std::vector<DeviceBuffer<unsigned char>> memory_;
+  std::vector<unsigned char*> data_;
+  std::unique_ptr<Arrays> arrays_;
+};
+
+// Runs a step on fresh poison and says whether all is right. A CUDA error is a verdict too, and is cleared where that
+// is possible. If the step damaged what later steps need, it is put back.
+inline Verdict check(const Step& step, DeviceCase& device) {
+  Verdict verdict;
+  try {
+    device.poison();
+    step.problem->run(device.arrays(), device.host_case().size());
+    CUDA_CHECK(cudaDeviceSynchronize());
+    verdict = device.verdict(*step.problem);
+    if (!verdict.ok()) device.reset();
+  } catch (const CudaError& error) {
+    verdict.problem = error.what();
+    cudaGetLastError();
+#ifdef CUDA_EMU
+    cudaDeviceReset();  // there, memory survives a reset
+    device.reset();
+#endif
+  }
+  return verdict;
+}
+
+inline std::string describe(const Problem& problem, const Size& size) {
+  const std::vector<Dim> dims = problem.dims();
+  std::string text;
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    text += (d ? " " : "") + std::string(dims[d].name) + "=" + std::to_string(size[d]);
+  }
+  return text;
+}
+
+// How check_all goes about it.
+struct CheckPlan {
+  std::vector<Size> sizes;
+  std::vector<Pattern> patterns;
+  std::vector<std::size_t> offsets = {0, 1};
+  std::uint64_t seed = 1;
+  bool guarded = !kAddressSanitizer;
+};
+
+// Checks `step` on every size, pattern and offset of the plan; stops at the first failure, whose line names them.
+inline Verdict check_all(const Step& step, const CheckPlan& plan, std::size_t* checks = nullptr) {
+  Verdict all;
+  for (const Size& size : plan.sizes) {
+    for (const Pattern& pattern : plan.patterns) {
+      const Case host(*step.problem, size, pattern, plan.seed);
+      for (const std::size_t offset : plan.offsets) {
+        DeviceCase device(host, offset, plan.guarded);
+        const Verdict v = check(step, device);
+        if (checks) ++*checks;
+        all.worst = std::max(all.worst, v.worst);
+        if (v.ok()) continue;
+        all.problem = describe(*step.problem, size) + ", " + pattern.name + " data" +
+                      (offset ? ", pointers + " + std::to_string(offset) : "") + ": " + v.problem;
+        return all;
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace ladder

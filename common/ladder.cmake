@@ -1,0 +1,182 @@
+# ladder_family(<folder>): everything in a family folder becomes programs, by name:
+#   <kernel>_<NN>_<idea>.cu   <folder>/<kernel>_<NN>_<idea>   one step, with step 00 beside it where that is built
+#                             <folder>/<kernel>               all steps of the kernel: the ladder
+#   bugs/<name>.cu            <folder>/bugs/<name>            a planted bug
+#   test_<folder>.cpp         <folder>/test_<folder>          its tests and the general ones, over all steps
+# A line "// needs: gpu" or "// needs: sm_<NN>[a]" in a step says what it cannot do without; what is left out for it is
+# listed in <build>/skipped.txt, a line each, and in ctest as a skipped test.
+
+set(LADDER_COMMON ${CMAKE_CURRENT_LIST_DIR})
+file(WRITE ${CMAKE_BINARY_DIR}/skipped.txt "")
+
+# Warnings and include folders, for every target of ours.
+add_library(ladder_options INTERFACE)
+target_include_directories(ladder_options INTERFACE ${LADDER_COMMON})
+target_compile_options(ladder_options INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra>
+  $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>)
+if(LADDER_WERROR)
+  target_compile_options(ladder_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-Werror> $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Werror;-Werror=all-warnings>)
+endif()
+if(LADDER_BACKEND STREQUAL cpu)
+  target_link_libraries(ladder_options INTERFACE cuda_emu)
+else()
+  find_package(Threads REQUIRED)
+  target_link_libraries(ladder_options INTERFACE CUDA::cudart_static Threads::Threads)
+  target_compile_options(ladder_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CUDA>:$<IF:$<CONFIG:Debug>,-G,-lineinfo>>)
+endif()
+
+# Compiles one .cu file, given from the top folder, to the object library <target>.
+function(ladder_object target source)
+  if(LADDER_BACKEND STREQUAL cpu)
+    cmake_path(GET source PARENT_PATH folder)
+    cuda_emu_translate(generated ${source} INCLUDES ${LADDER_COMMON} ${folder})
+    add_library(${target} OBJECT ${generated})
+  else()
+    add_library(${target} OBJECT ${source})
+  endif()
+  target_link_libraries(${target} PUBLIC ladder_options)
+endfunction()
+
+# main.cu, linked into every program.
+function(ladder_runner)
+  ladder_object(ladder_main common/main.cu)
+endfunction()
+
+function(ladder_program target folder output_name)
+  add_executable(${target} ${ARGN} $<TARGET_OBJECTS:ladder_main>)
+  target_link_libraries(${target} PRIVATE ladder_options)
+  set_target_properties(${target} PROPERTIES
+    OUTPUT_NAME ${output_name} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${folder} LINKER_LANGUAGE CXX)
+endfunction()
+
+# Sets <out-var> to what `source` needs and this build lacks, or to nothing.
+function(ladder_missing out_var source)
+  set(${out_var} "" PARENT_SCOPE)
+  file(STRINGS ${source} needs REGEX "^// needs: ")
+  foreach(line IN LISTS needs)
+    string(REGEX REPLACE "^// needs: *" "" need "${line}")
+    if(need STREQUAL gpu OR need MATCHES "^sm_[0-9]+a?$")
+      if(LADDER_BACKEND STREQUAL cpu)
+        set(${out_var} ${need} PARENT_SCOPE)
+      endif()
+    else()
+      message(FATAL_ERROR "${source}: '// needs: ${need}' is neither gpu nor sm_<NN> nor sm_<NN>a")
+    endif()
+  endforeach()
+endfunction()
+
+function(ladder_skip name need)
+  file(APPEND ${CMAKE_BINARY_DIR}/skipped.txt "${name}: needs ${need}\n")
+  if(LADDER_TESTS)
+    add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} -E echo "skipped: needs ${need}")
+    set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: needs")
+  endif()
+endfunction()
+
+function(ladder_family folder)
+  file(GLOB steps CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${folder}/*.cu)
+  set(kernels)
+  set(built)
+  foreach(source IN LISTS steps)
+    cmake_path(GET source STEM step)
+    if(NOT step MATCHES "^([a-z0-9_]+)_([0-9][0-9])_[a-z0-9_]+$")
+      message(FATAL_ERROR "${source}: a step is named <kernel>_<NN>_<idea>.cu")
+    endif()
+    set(kernel ${CMAKE_MATCH_1})
+    set(number ${CMAKE_MATCH_2})
+    ladder_missing(missing ${source})
+    if(missing)
+      ladder_skip(${folder}.${step} ${missing})
+      continue()
+    endif()
+    ladder_object(step_${step} ${source})
+    file(STRINGS ${source} needs REGEX "^// needs: sm_[0-9]+a?$")
+    if(needs)
+      string(REGEX REPLACE "^// needs: sm_" "" architecture "${needs}")
+      set_target_properties(step_${step} PROPERTIES CUDA_ARCHITECTURES ${architecture})
+    endif()
+    list(APPEND kernels ${kernel})
+    list(APPEND built ${step})
+    if(number STREQUAL 00)
+      set(vendor_${kernel} $<TARGET_OBJECTS:step_${step}>)
+    endif()
+  endforeach()
+
+  foreach(step IN LISTS built)
+    string(REGEX REPLACE "_[0-9][0-9]_.*$" "" kernel ${step})
+    if(step MATCHES "_00_")
+      ladder_program(${step} ${folder} ${step} ${vendor_${kernel}})
+    else()
+      ladder_program(${step} ${folder} ${step} $<TARGET_OBJECTS:step_${step}> ${vendor_${kernel}})
+    endif()
+  endforeach()
+
+  list(REMOVE_DUPLICATES kernels)
+  set(all_objects)
+  foreach(kernel IN LISTS kernels)
+    set(objects ${built})
+    list(FILTER objects INCLUDE REGEX "^${kernel}_[0-9][0-9]_")
+    list(TRANSFORM objects REPLACE "(.+)" "$<TARGET_OBJECTS:step_\\1>")
+    ladder_program(ladder_${kernel} ${folder} ${kernel} ${objects})
+    list(APPEND all_objects ${objects})
+  endforeach()
+
+  file(GLOB bugs CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${folder}/bugs/*.cu)
+  foreach(source IN LISTS bugs)
+    cmake_path(GET source STEM bug)
+    ladder_object(bug_object_${bug} ${source})
+    ladder_program(bug_${bug} ${folder}/bugs ${bug} $<TARGET_OBJECTS:bug_object_${bug}>)
+  endforeach()
+
+  if(LADDER_TESTS)
+    ladder_family_tests(${folder} "${all_objects}" "${bugs}")
+  endif()
+endfunction()
+
+# Runs `command` as a test, on the CPU backend once for each order of threads.
+function(ladder_test name)
+  set(orders forward reverse random:1)
+  if(LADDER_BACKEND STREQUAL cuda)
+    set(orders forward)
+  endif()
+  foreach(order IN LISTS orders)
+    string(REGEX REPLACE "^forward$|:.*" "" suffix ${order})
+    set(test ${name})
+    if(suffix)
+      string(APPEND test .${suffix})
+    endif()
+    add_test(NAME ${test} COMMAND ${ARGN})
+    set_tests_properties(${test} PROPERTIES
+      ENVIRONMENT CUDA_EMU_ORDER=${order} SKIP_RETURN_CODE 77 TIMEOUT 1200)
+  endforeach()
+endfunction()
+
+function(ladder_family_tests folder objects bugs)
+  set(program test_${folder})
+  add_executable(${program} ${folder}/test_${folder}.cpp ${objects} $<TARGET_OBJECTS:ladder_step_tests>)
+  target_link_libraries(${program} PRIVATE ladder_options ladder_catch)
+  target_include_directories(${program} PRIVATE ${folder})
+  set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${folder})
+  ladder_test(${folder} ${program})
+  if(LADDER_BACKEND STREQUAL cuda)
+    add_test(NAME ${folder}.huge COMMAND ${program} "[huge]")
+    set_tests_properties(${folder}.huge PROPERTIES LABELS long SKIP_RETURN_CODE 77 TIMEOUT 3600)
+  else()
+    ladder_skip(${folder}.huge gpu)
+  endif()
+
+  set(kind ${LADDER_BACKEND})
+  if(CMAKE_CXX_FLAGS MATCHES "fsanitize=address")
+    set(kind cpu-asan)
+  endif()
+  foreach(source IN LISTS bugs)
+    cmake_path(GET source STEM bug)
+    add_test(NAME ${folder}.bugs.${bug}
+      COMMAND Python3::Interpreter ${LADDER_COMMON}/tests/check_bug.py --build ${kind}
+        ${CMAKE_CURRENT_SOURCE_DIR}/${source} $<TARGET_FILE:bug_${bug}>)
+    set_tests_properties(${folder}.bugs.${bug} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600)
+  endforeach()
+endfunction()

@@ -1,0 +1,97 @@
+// The command line of a step: sizes by dimension, seed, what to do. Everything wrong with it is one UsageError.
+#pragma once
+#include "problem.hpp"
+
+#include <cctype>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace ladder {
+
+// what() is one line that names the option and what it accepts.
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct Options {
+  bool sized = false;  // was any dimension given?
+  Size size;           // defaults filled in
+  std::uint64_t seed = 1;
+  bool check = false, bench = false, json = false, help = false, device = false, exact_buffers = false;
+};
+
+// A whole number, plain or as a power such as 2^28, between 0 and `max`.
+inline std::size_t parse_number(const std::string& option, const std::string& text, std::size_t max) {
+  const auto fail = [&]() -> std::size_t {
+    throw UsageError(option + ": '" + text + "' is not a whole number from 0 to " + std::to_string(max) +
+                     " (2^28 is understood too)");
+  };
+  const auto digits = [&](const std::string& s) -> std::size_t {
+    if (s.empty() || s.size() > 19) return fail();
+    for (const char c : s) {
+      if (!std::isdigit(static_cast<unsigned char>(c))) return fail();
+    }
+    return std::strtoull(s.c_str(), nullptr, 10);
+  };
+  std::size_t value = 1;
+  const std::size_t caret = text.find('^');
+  if (caret == std::string::npos) {
+    value = digits(text);
+    if (value > max) return fail();
+    return value;
+  }
+  const std::size_t base = digits(text.substr(0, caret)), exponent = digits(text.substr(caret + 1));
+  if (exponent > 63) return fail();
+  for (std::size_t i = 0; i < exponent; ++i) {
+    if (base != 0 && value > max / base) return fail();
+    value *= base;
+  }
+  if (value > max) return fail();
+  return value;
+}
+
+inline Options parse_options(int argc, char** argv, const std::vector<Dim>& dims, bool gpu) {
+  Options options;
+  for (const Dim& d : dims) options.size.push_back(gpu ? d.gpu_default : d.cpu_default);
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    const std::size_t equals = argument.find('=');
+    const std::string name = argument.substr(0, equals);
+    const auto is_flag = [&](const char* flag) {
+      if (name != flag) return false;
+      if (equals != std::string::npos) throw UsageError(name + " takes no value");
+      return true;
+    };
+    if (is_flag("--check")) {
+      options.check = true;
+    } else if (is_flag("--bench")) {
+      options.bench = true;
+    } else if (is_flag("--json")) {
+      options.json = true;
+    } else if (is_flag("--device")) {
+      options.device = true;
+    } else if (is_flag("--exact-buffers")) {
+      options.exact_buffers = true;
+    } else if (is_flag("--help") || is_flag("-h")) {
+      options.help = true;
+    } else {
+      std::size_t dim = 0;
+      while (dim < dims.size() && name != std::string("--") + dims[dim].name) ++dim;
+      if (dim == dims.size() && name != "--seed") throw UsageError("unknown option '" + argument + "'; see --help");
+      if (equals == std::string::npos && i + 1 == argc) throw UsageError(name + " needs a value");
+      const std::string value = equals == std::string::npos ? argv[++i] : argument.substr(equals + 1);
+      if (name == "--seed") {
+        options.seed = parse_number(name, value, std::numeric_limits<std::uint64_t>::max() >> 1);
+      } else {
+        options.size[dim] = parse_number(name, value, dims[dim].max);
+        options.sized = true;
+      }
+    }
+  }
+  if (options.check && options.bench) throw UsageError("--check and --bench exclude each other");
+  return options;
+}
+
+}  // namespace ladder

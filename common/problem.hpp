@@ -1,0 +1,218 @@
+// What the harness must know about a problem (sum, add, ...), and how a step file registers itself as a solution of
+// one.
+//
+// A problem header <kernel>.cuh derives one class from ladder::Problem: the sizes and buffers, the inputs to try, the
+// right answer in double and the error a correct float kernel may make. Each step constructs that class with its own
+// launch function: LADDER_STEP(Sum, launch). Harness and tests find the steps in ladder::steps().
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace ladder {
+
+// Half the distance from 1 to the next float: the largest relative error of one correctly rounded operation.
+constexpr double kUnitRoundoff = 1.0 / (1 << 24);
+
+enum class Type { float32, int32 };
+enum class Role { input, output };
+
+template <typename T>
+constexpr Type type_of();
+template <>
+constexpr Type type_of<float>() {
+  return Type::float32;
+}
+template <>
+constexpr Type type_of<int>() {
+  return Type::int32;
+}
+
+constexpr std::size_t bytes_of(Type) { return 4; }
+
+// One array of the problem, contiguous, `count` elements.
+struct Buffer {
+  const char* name;
+  Type type;
+  Role role;
+  std::size_t count;
+  std::size_t bytes() const { return count * bytes_of(type); }
+};
+
+template <typename T>
+Buffer input(const char* name, std::size_t count) {
+  return {name, type_of<T>(), Role::input, count};
+}
+template <typename T>
+Buffer output(const char* name, std::size_t count) {
+  return {name, type_of<T>(), Role::output, count};
+}
+
+// A dimension of the problem, settable as --<name>: what a plain run uses, on a GPU and on the CPU backend, and the
+// largest value accepted.
+struct Dim {
+  const char* name;
+  std::size_t gpu_default, cpu_default, max;
+};
+
+// The value of each dimension, in the order of Problem::dims().
+using Size = std::vector<std::size_t>;
+
+// The buffers of one run, by their place in Problem::buffers(). In `run` they are device memory; outputs hold poison.
+// In `expect` they are the host's copies, and outputs are null.
+class Arrays {
+ public:
+  explicit Arrays(std::vector<void*> pointers) : pointers_(std::move(pointers)) {}
+  template <typename T>
+  T* at(std::size_t buffer) const {
+    return static_cast<T*>(pointers_.at(buffer));
+  }
+
+ private:
+  std::vector<void*> pointers_;
+};
+
+// A way to fill the inputs. `value` gives element i of n of input `buffer`; it depends on nothing else.
+// `exact` says that on such data a correct kernel makes no rounding error at all, so that results must be bit-equal.
+struct Pattern {
+  const char* name;
+  bool exact;
+  double (*value)(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n);
+};
+
+// Elements [begin, end) of an output buffer.
+struct Range {
+  std::size_t buffer, begin, end;
+};
+
+// What bounds a memory-bound kernel: a copy moves as much out as in, a read kernel only reads.
+enum class Ceiling { copy, read };
+
+class Problem {
+ public:
+  virtual ~Problem() = default;
+
+  virtual const char* family() const = 0;
+  virtual const char* kernel() const = 0;
+  virtual std::vector<Dim> dims() const = 0;
+  virtual std::vector<Buffer> buffers(const Size& size) const = 0;
+
+  // Calls the step. Throws CudaError if a launch fails; returns before the device is done.
+  virtual void run(const Arrays& device, const Size& size) const = 0;
+
+  // The right values of a range of an output, computed in double, and the scale of their error: a result is accepted if
+  // !(|got - want| > tolerance(size) * scale) and NaN appears exactly where `want` has it. A bound of 0 means
+  // bit-equal.
+  virtual void expect(const Arrays& host, const Size& size, const Range& range, double* want, double* scale) const = 0;
+  virtual double tolerance(const Size& size) const = 0;
+
+  virtual std::vector<Pattern> patterns() const = 0;
+  virtual std::vector<Size> test_sizes() const = 0;   // small; every step must be right at each, at any alignment
+  virtual std::vector<Size> huge_sizes() const = 0;   // indices beyond 32 bits; GPU only. Empty: not for this step
+  virtual std::vector<Size> bench_sizes() const = 0;  // the sizes of the ladder table
+
+  virtual double flops(const Size&) const { return 0; }
+  virtual Ceiling ceiling() const { return Ceiling::copy; }
+
+  // Useful traffic: each input read once, each output written once.
+  double bytes(const Size& size) const {
+    double sum = 0;
+    for (const Buffer& b : buffers(size)) sum += static_cast<double>(b.count) * bytes_of(b.type);
+    return sum;
+  }
+};
+
+// A registered step. `name` is the file's, e.g. "sum_07_warp_shuffle"; `id` is "07_warp_shuffle".
+struct Step {
+  std::string name, id;
+  std::unique_ptr<Problem> problem;
+  bool is_vendor() const { return id.compare(0, 3, "00_") == 0; }
+};
+
+inline std::vector<Step>& steps() {
+  static std::vector<Step> all;
+  return all;
+}
+
+struct Registration {
+  Registration(std::unique_ptr<Problem> problem, const char* file) {
+    const char* slash = std::strrchr(file, '/');
+    std::string name = slash ? slash + 1 : file;
+    name.resize(name.rfind('.'));
+    std::string id = name.substr(std::strlen(problem->kernel()) + 1);
+    steps().push_back({std::move(name), std::move(id), std::move(problem)});
+  }
+};
+
+// Registers this file: LADDER_STEP(Sum, launch) makes a Sum(launch).
+#define LADDER_STEP(problem, ...) \
+  static const ladder::Registration ladder_step(std::unique_ptr<ladder::Problem>(new problem(__VA_ARGS__)), __FILE__)
+
+// Lengths at which one-dimensional kernels go wrong: empty, below and around a warp and a block, every remainder of 4,
+// primes, and one that needs many blocks.
+inline std::vector<Size> awkward_lengths() {
+  std::vector<Size> sizes;
+  for (std::size_t n = 0; n <= 33; ++n) sizes.push_back({n});
+  for (std::size_t n : {127, 128, 129, 255, 256, 257, 511, 513, 1009, 1023, 1024, 1025, 4093, 8191, 65537})
+    sizes.push_back({n});
+  sizes.push_back({(1 << 20) + 13});
+  return sizes;
+}
+
+// A number from 0 to 2^64-1 that depends on seed, buffer and index alone (splitmix64's finisher).
+inline std::uint64_t hash(std::uint64_t seed, std::size_t buffer, std::size_t i) {
+  std::uint64_t z = (seed * 31 + buffer) * 0x9e3779b97f4a7c15u + (i + 1) * 0xd1342543de82ef95u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+namespace patterns {
+
+// Uniform in [-1, 1), each a float.
+inline double random(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t) {
+  return static_cast<double>(hash(seed, buffer, i) >> 40) / (1 << 23) - 1;
+}
+
+// -4 to 4 without 0, so that every element counts. Sums of up to 2^32 of them stay below 2^24 in any order that does
+// not depend on the values (a random walk with steps of 2.7), hence are exact in float.
+inline double integers(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t) {
+  const std::uint64_t h = hash(seed, buffer, i);
+  return (h & 4 ? -1.0 : 1.0) * static_cast<double>(1 + (h & 3));
+}
+
+// Zeros, then 8, 4, 2, 1: a kernel that drops the tail gets a result that says which elements are missing.
+inline double tail(std::uint64_t, std::size_t, std::size_t i, std::size_t n) {
+  return n - i <= 4 ? static_cast<double>(1 << (n - i - 1)) : 0.0;
+}
+
+// Every pair of awkward floats across two inputs: signed zeros, subnormals, the extremes, infinities, NaN.
+inline double special(std::uint64_t, std::size_t buffer, std::size_t i, std::size_t) {
+  using limits = std::numeric_limits<float>;
+  constexpr float values[] = {0.0f,
+                              -0.0f,
+                              limits::denorm_min(),
+                              -limits::denorm_min(),
+                              limits::min(),
+                              -limits::min(),
+                              limits::max(),
+                              -limits::max(),
+                              limits::infinity(),
+                              -limits::infinity(),
+                              limits::quiet_NaN(),
+                              1.0f,
+                              -100.0f,
+                              100.0f,
+                              88.8f,
+                              -88.8f,
+                              -104.0f};
+  constexpr std::size_t count = sizeof values / sizeof *values;
+  return values[(buffer == 0 ? i : i / count) % count];
+}
+
+}  // namespace patterns
+}  // namespace ladder

@@ -1,0 +1,82 @@
+// What a run prints: a table for people, or one JSON object per step and size.
+#pragma once
+#include "check.hpp"
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace ladder {
+
+// One step at one size. Figures below 0 were not measured.
+struct Row {
+  const Step* step;
+  Size size;
+  Verdict verdict;
+  double cold_us = -1, cold_spread = -1, warm_us = -1;
+  double of_ceiling = -1;  // useful bytes per second over the ceiling kernel's
+  double vs_vendor = -1;   // vendor's time over this step's
+};
+
+inline double gbps(const Row& row, double us) { return row.step->problem->bytes(row.size) / us * 1e-3; }
+inline double tflops(const Row& row, double us) { return row.step->problem->flops(row.size) / us * 1e-6; }
+
+inline void print_json(const Row& row, const char* backend) {
+  const Problem& problem = *row.step->problem;
+  const std::vector<Dim> dims = problem.dims();
+  std::printf("{\"family\": \"%s\", \"kernel\": \"%s\", \"step\": \"%s\", \"backend\": \"%s\", \"size\": {",
+              problem.family(), problem.kernel(), row.step->id.c_str(), backend);
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    std::printf("%s\"%s\": %zu", d ? ", " : "", dims[d].name, row.size[d]);
+  }
+  std::printf("}, \"bytes\": %.0f", problem.bytes(row.size));
+  if (problem.flops(row.size) > 0) std::printf(", \"flops\": %.0f", problem.flops(row.size));
+  if (row.cold_us >= 0) {
+    std::printf(", \"cold_us\": %.2f, \"cold_spread\": %.4f, \"warm_us\": %.2f, \"gbps\": %.1f", row.cold_us,
+                row.cold_spread, row.warm_us, gbps(row, row.cold_us));
+    if (problem.flops(row.size) > 0) std::printf(", \"tflops\": %.3f", tflops(row, row.cold_us));
+  }
+  if (row.of_ceiling >= 0) std::printf(", \"of_ceiling\": %.4f", row.of_ceiling);
+  if (row.vs_vendor >= 0) std::printf(", \"vs_vendor\": %.4f", row.vs_vendor);
+  std::printf(", \"max_error_over_bound\": %.4g, \"verified\": %s}\n", row.verdict.worst,
+              row.verdict.ok() ? "true" : "false");
+}
+
+inline int name_width(const std::vector<Row>& rows) {
+  std::size_t width = 4;
+  for (const Row& row : rows) width = std::max(width, row.step->name.size());
+  return static_cast<int>(width);
+}
+
+// Rates above what the memory can deliver come from the cache, and say so.
+inline std::string rate(const Row& row, double us, double dram_gbps) {
+  const double value = gbps(row, us);
+  return format("%.0f", value) + (value > dram_gbps ? " (L2)" : "");
+}
+
+// The rows of one size. `dram_gbps` is the device's theoretical peak.
+inline void print_table(const std::vector<Row>& rows, const std::string& device, double dram_gbps) {
+  const Problem& problem = *rows.front().step->problem;
+  const int width = name_width(rows);
+  const bool timed = rows.front().cold_us >= 0;
+  const char* ceiling = problem.ceiling() == Ceiling::copy ? "copy" : "read";
+  std::printf("%s, %s\n", device.c_str(), describe(problem, rows.front().size).c_str());
+  if (timed) {
+    std::printf("%-*s  %s %11s %8s %12s %9s %10s %12s %12s\n", width, "step", "check", "cold us", "spread", "GB/s",
+                (std::string("of ") + ceiling).c_str(), "vs step 00", "warm us", "warm GB/s");
+  }
+  for (const Row& row : rows) {
+    std::printf("%-*s  %s", width, row.step->name.c_str(), row.verdict.ok() ? "PASS" : "FAIL");
+    if (row.cold_us >= 0) {
+      std::printf("  %11.2f %7.1f%% %12s", row.cold_us, 100 * row.cold_spread,
+                  rate(row, row.cold_us, dram_gbps).c_str());
+      std::printf(" %9s", row.of_ceiling >= 0 ? (format("%.1f", 100 * row.of_ceiling) + "%").c_str() : "-");
+      std::printf(" %10s", row.vs_vendor >= 0 ? (format("%.3f", row.vs_vendor) + "x").c_str() : "-");
+      std::printf(" %12.2f %12s", row.warm_us, rate(row, row.warm_us, dram_gbps).c_str());
+    }
+    if (!row.verdict.ok()) std::printf("  %s", row.verdict.problem.c_str());
+    std::printf("\n");
+  }
+}
+
+}  // namespace ladder

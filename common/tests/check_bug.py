@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Runs the program of a planted bug and demands that it is caught, in each way that its source names:
+
+    // bug: <one line: what is wrong>
+    // caught by: <where> [<mode>] | <text that must appear in the output> [| <more options for the program>]
+
+<where> is cpu or cpu-asan, <mode> then the order of threads (forward, which is the default, reverse, random or
+random:<seed>); or gpu, <mode> then a tool of compute-sanitizer, or nothing for a plain run. Of these lines, those that
+fit the build are tried. Each must make the program fail and print the text.
+
+Exit status: 0 if the bug was caught, 1 if it was not or the source says too little, 77 if nothing could be tried.
+"""
+import argparse
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+SKIPPED = 77
+TIME_LIMIT = 60  # seconds
+TOOLS = {"memcheck": [], "racecheck": ["--racecheck-report", "all"], "initcheck": [], "synccheck": []}
+ORDER = r"(forward|reverse|random(:\d+)?)?"
+MODES = {"cpu": ORDER, "cpu-asan": ORDER, "gpu": "(" + "|".join(TOOLS) + ")?"}
+
+# where a toolkit's tools are that is not on PATH
+os.environ["PATH"] += os.pathsep + "/usr/local/cuda/bin"
+
+
+class Catch(NamedTuple):
+    where: str
+    mode: str
+    text: str
+    options: list
+
+    def __str__(self):
+        return f"{self.where} {self.mode}".strip()
+
+
+def fail(message):
+    print(f"FAIL: {message}")
+    sys.exit(1)
+
+
+def parse_catch(line):
+    fields = [field.strip() for field in line.split("|")]
+    where, _, mode = fields[0].partition(" ")
+    known = where in MODES and re.fullmatch(MODES[where], mode.strip())
+    if not known or len(fields) not in (2, 3) or not fields[1]:
+        fail(f"'// caught by: {line}' is not of the form '<where> [<mode>] | <text> [| <options>]'; see --help")
+    return Catch(where, mode.strip(), fields[1], shlex.split(fields[2]) if len(fields) == 3 else [])
+
+
+def read_source(path):
+    """What is wrong, and how it is caught."""
+    source = path.read_text()
+    bug = re.search(r"^// bug: *(\S.*)", source, re.MULTILINE)
+    catches = [parse_catch(line) for line in re.findall(r"^// caught by: *(.*)", source, re.MULTILINE)]
+    if not bug:
+        fail(f"{path} has no line '// bug: ...'")
+    for backend, places in (("the CPU backend", ("cpu", "cpu-asan")), ("a GPU", ("gpu",))):
+        if not any(catch.where in places for catch in catches):
+            fail(f"{path} has no line '// caught by: ...' for {backend}")
+    return bug[1], catches
+
+
+def command_of(catch, executable):
+    command = [str(executable), "--check"]
+    if catch.where != "gpu" or not catch.mode:
+        return command + catch.options
+    tool = ["compute-sanitizer", "--tool", catch.mode, *TOOLS[catch.mode], "--error-exitcode", "9"]
+    return tool + ["--print-limit", "5", *command, "--exact-buffers", *catch.options]
+
+
+def environment_of(catch):
+    environment = dict(os.environ)
+    if catch.where != "gpu":
+        environment["CUDA_EMU_ORDER"] = {"": "forward", "random": "random:1"}.get(catch.mode, catch.mode)
+    return environment
+
+
+def run(command, environment):
+    """Exit status, None if it did not end in time, and what was printed."""
+    process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True)
+    try:
+        output, _ = process.communicate(timeout=TIME_LIMIT)
+        return process.returncode, output
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)  # a tool and the program that it started
+        return None, process.communicate()[0]
+
+
+def try_catch(catch, executable):
+    """Is the bug caught? None if that cannot be tried here."""
+    command = command_of(catch, executable)
+    if not shutil.which(command[0]):
+        print(f"{catch}: skipped, there is no {command[0]}")
+        return None
+    status, output = run(command, environment_of(catch))
+    if status == SKIPPED:
+        print(f"{catch}: skipped, {output.strip()}")
+        return None
+    # "RACECHECK SUMMARY: 0 hazards" finds nothing, whatever the text is.
+    telling = [line for line in output.splitlines() if catch.text in line and "SUMMARY: 0 " not in line]
+    if telling and status not in (None, 0):
+        print(f"{catch}: caught, exit status {status}: {telling[0].strip()}")
+        return True
+    if status is None:
+        reason = f"did not end within {TIME_LIMIT} s"
+    elif status == 0:
+        reason = "passed"
+    else:
+        reason = f"failed (exit status {status}), but did not print '{catch.text}'"
+    print(f"{catch}: NOT CAUGHT, the program {reason}. Its output:\n{output[-4000:]}")
+    return False
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", required=True, choices=["cpu", "cpu-asan", "cuda"])
+    parser.add_argument("source", type=Path)
+    parser.add_argument("executable", type=Path)
+    arguments = parser.parse_args()
+
+    bug, catches = read_source(arguments.source)
+    print(f"{arguments.source.stem}: {bug}")
+    where = "gpu" if arguments.build == "cuda" else arguments.build
+    fitting = [catch for catch in catches if catch.where == where]
+    if not fitting:
+        print(f"skipped: it is caught by {', '.join(map(str, catches))}, not by {where}")
+        sys.exit(SKIPPED)
+    results = [try_catch(catch, arguments.executable.resolve()) for catch in fitting]
+    if False in results:
+        sys.exit(1)
+    sys.exit(SKIPPED if None in results else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,244 @@
+// Does the checker reject what is wrong and accept what is right? The "kernels" here are copies made by the host, with
+// one thing wrong each.
+#include "catch.hpp"
+#include "check.hpp"
+
+#include <functional>
+
+using namespace ladder;
+
+namespace {
+
+constexpr std::size_t kCount = 1000;
+
+// y[i] = x[i] within `tolerance` * u; x is read by `kernel`, which gets device pointers.
+class FakeCopy : public Problem {
+ public:
+  using Kernel = std::function<void(float* x, float* y)>;
+  FakeCopy(Kernel kernel, double tolerance) : kernel_(std::move(kernel)), tolerance_(tolerance) {}
+
+  const char* family() const override { return "tests"; }
+  const char* kernel() const override { return "fake"; }
+  std::vector<Dim> dims() const override { return {{"n", kCount, kCount, kCount}}; }
+  std::vector<Buffer> buffers(const Size& size) const override {
+    return {input<float>("x", size[0]), output<float>("y", size[0])};
+  }
+  void run(const Arrays& device, const Size&) const override { kernel_(device.at<float>(0), device.at<float>(1)); }
+  void expect(const Arrays& host, const Size&, const Range& range, double* want, double* scale) const override {
+    for (std::size_t i = range.begin; i < range.end; ++i) {
+      want[i - range.begin] = host.at<const float>(0)[i];
+      scale[i - range.begin] = 1;
+    }
+  }
+  double tolerance(const Size&) const override { return tolerance_; }
+  std::vector<Pattern> patterns() const override { return {{"integer", false, patterns::integers}}; }
+  std::vector<Size> test_sizes() const override { return {{kCount}}; }
+  std::vector<Size> huge_sizes() const override { return {}; }
+  std::vector<Size> bench_sizes() const override { return {}; }
+
+ private:
+  Kernel kernel_;
+  double tolerance_;
+};
+
+void copy(const float* x, float* y, std::size_t n = kCount) {
+  CUDA_CHECK(cudaMemcpy(y, x, n * sizeof(float), cudaMemcpyDeviceToDevice));
+}
+float peek(const float* p) {
+  float value;
+  CUDA_CHECK(cudaMemcpy(&value, p, sizeof value, cudaMemcpyDeviceToHost));
+  return value;
+}
+void poke(float* p, float value) { CUDA_CHECK(cudaMemcpy(p, &value, sizeof value, cudaMemcpyHostToDevice)); }
+
+Verdict verdict_on(FakeCopy::Kernel kernel, double tolerance = 0,
+                   Pattern pattern = {"integer", false, patterns::integers}, std::size_t offset = 0) {
+  const Step step{"fake_01", "01", std::make_unique<FakeCopy>(std::move(kernel), tolerance)};
+  const Case host(*step.problem, {kCount}, pattern, 1);
+  DeviceCase device(host, offset, true);
+  return check(step, device);
+}
+
+bool mentions(const Verdict& verdict, const std::string& text) {
+  INFO(verdict.problem);
+  const bool found = verdict.problem.find(text) != std::string::npos;
+  CHECK(found);
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("a right result passes, aligned or not") {
+  for (const std::size_t offset : {0, 1, 2, 3}) {
+    CHECK(verdict_on([](float* x, float* y) { copy(x, y); }, 0, {"integer", false, patterns::integers}, offset).ok());
+    CHECK(verdict_on([](float* x, float* y) { copy(x, y); }, 0, {"special", false, patterns::special}, offset).ok());
+  }
+}
+
+TEST_CASE("what is wrong is rejected, and said") {
+  SECTION("nothing written") {
+    mentions(verdict_on([](float*, float*) {}), "y[0] of 1000 was never written");
+  }
+  SECTION("the last element not written") {
+    const Verdict v = verdict_on([](float* x, float* y) { copy(x, y, kCount - 1); });
+    mentions(v, "y[999] of 1000 was never written");
+  }
+  SECTION("a stale result of an earlier run") {
+    float* stale = nullptr;
+    const Step step{"fake_01", "01",
+                    std::make_unique<FakeCopy>(
+                        [&](float* x, float* y) {
+                          if (stale == nullptr) copy(x, y);
+                          stale = y;
+                        },
+                        0.0)};
+    const Case host(*step.problem, {kCount}, {"integer", false, patterns::integers}, 1);
+    DeviceCase device(host, 0, true);
+    CHECK(check(step, device).ok());
+    mentions(check(step, device), "was never written");
+  }
+  SECTION("one wrong element") {
+    const Verdict v = verdict_on([](float* x, float* y) {
+      copy(x, y);
+      poke(y + 777, peek(x + 777) + 1);
+    });
+    mentions(v, "y[777] of 1000 is wrong: got ");
+  }
+  SECTION("NaN, whatever the tolerance") {
+    const Verdict v = verdict_on(
+        [](float* x, float* y) {
+          copy(x, y);
+          poke(y + 5, std::numeric_limits<float>::quiet_NaN());
+        },
+        1e30);
+    mentions(v, "y[5] of 1000 is wrong: got nan");
+  }
+  SECTION("a number where NaN is due") {
+    const Verdict v = verdict_on(
+        [](float* x, float* y) {
+          copy(x, y);
+          for (std::size_t i = 0; i < kCount; ++i) {
+            if (std::isnan(peek(x + i))) poke(y + i, 0);
+          }
+        },
+        1e30, {"special", false, patterns::special});
+    mentions(v, "want nan");
+  }
+  SECTION("a finite number where infinity is due") {
+    const Verdict v = verdict_on(
+        [](float* x, float* y) {
+          copy(x, y);
+          for (std::size_t i = 0; i < kCount; ++i) {
+            if (std::isinf(peek(x + i))) poke(y + i, std::copysign(std::numeric_limits<float>::max(), peek(x + i)));
+          }
+        },
+        1e30, {"special", false, patterns::special});
+    mentions(v, "want inf");
+  }
+  SECTION("a wrong sign") {
+    mentions(verdict_on([](float* x, float* y) {
+               copy(x, y);
+               poke(y + 3, -peek(x + 3));
+             }),
+             "y[3] of 1000 is wrong");
+  }
+  SECTION("a wrong sign of zero") {
+    mentions(verdict_on(
+                 [](float* x, float* y) {
+                   copy(x, y);
+                   poke(y + 1, 0.0f);  // patterns::special has -0 there
+                 },
+                 0, {"special", false, patterns::special}),
+             "y[1] of 1000 is wrong: got 0, want -0");
+  }
+  SECTION("a write one past the end") {
+    mentions(verdict_on([](float* x, float* y) {
+               copy(x, y);
+               poke(y + kCount, 0);
+             }),
+             "y was written past its end, at index 1000 of 1000");
+  }
+  SECTION("a copy that overruns, from one guard band to the other") {
+    mentions(verdict_on([](float* x, float* y) { copy(x, y, kCount + 1); }), "y was written past its end");
+  }
+  SECTION("a write one before the start") {
+    for (const std::size_t offset : {0, 1}) {
+      mentions(verdict_on(
+                   [](float* x, float* y) {
+                     copy(x, y);
+                     poke(y - 1, 0);
+                   },
+                   0, {"integer", false, patterns::integers}, offset),
+               "y was written before its start");
+    }
+  }
+  SECTION("a changed input") {
+    mentions(verdict_on([](float* x, float* y) {
+               copy(x, y);
+               poke(x + 42, 0);
+             }),
+             "the input x was changed, first at index 42");
+  }
+  SECTION("a CUDA error") {
+    mentions(verdict_on([](float*, float*) { throw CudaError(cudaErrorLaunchFailure, "kernel", "step.cu", 12); }),
+             "step.cu:12: kernel: ");
+  }
+}
+
+TEST_CASE("the bound is inclusive, and no more") {
+  // integers are 1 to 4 in size: 1/8 more is exact in float
+  const auto off_by = [](float error) {
+    return [error](float* x, float* y) {
+      copy(x, y);
+      poke(y + 9, peek(x + 9) + error);
+    };
+  };
+  CHECK(verdict_on(off_by(0.125f), 0.125).ok());
+  CHECK(verdict_on(off_by(0.125f), 0.125).worst == 1);
+  CHECK(verdict_on(off_by(-0.125f), 0.125).ok());
+  mentions(verdict_on(off_by(0.125f), 0.1249), "error 0.125 above bound 0.125");
+  CHECK(!verdict_on(off_by(-0.125f), 0.1249).ok());
+  // data on which no rounding happens leaves no room, whatever the tolerance
+  CHECK(!verdict_on(off_by(0.125f), 0.125, {"integer", true, patterns::integers}).ok());
+}
+
+TEST_CASE("CUDA_CHECK names the call, the place and the error") {
+  try {
+    CUDA_CHECK(cudaErrorMemoryAllocation);
+    FAIL("no exception");
+  } catch (const CudaError& error) {
+    CHECK(error.code == cudaErrorMemoryAllocation);
+    CHECK(std::string(error.what()).find("test_check.cpp:") != std::string::npos);
+    CHECK(std::string(error.what()).find("cudaErrorMemoryAllocation") != std::string::npos);
+  }
+}
+
+TEST_CASE("small helpers") {
+  STATIC_REQUIRE(ceil_div(0, 4) == 0);
+  STATIC_REQUIRE(ceil_div(1, 4) == 1);
+  STATIC_REQUIRE(ceil_div(4, 4) == 1);
+  STATIC_REQUIRE(ceil_div(5, 4) == 2);
+  STATIC_REQUIRE(ceil_div((std::size_t{1} << 33) + 1, 256) == (std::size_t{1} << 25) + 1);
+  CHECK(aligned_for<float4>(reinterpret_cast<float*>(64)));
+  CHECK(!aligned_for<float4>(reinterpret_cast<float*>(64), reinterpret_cast<float*>(68)));
+  DeviceBuffer<float> a(3);
+  float* p = a.get();
+  const DeviceBuffer<float> b(std::move(a));
+  CHECK(b.get() == p);
+  CHECK(a.get() == nullptr);
+  CHECK(b.count() == 3);
+}
+
+TEST_CASE("patterns are functions of seed, buffer and index, and differ in each") {
+  for (std::size_t i = 0; i < 1000; ++i) {
+    const double r = patterns::random(1, 0, i, 1000);
+    CHECK((r >= -1 && r < 1 && r == static_cast<float>(r)));
+    CHECK(r != patterns::random(2, 0, i, 1000));
+    CHECK(r != patterns::random(1, 1, i, 1000));
+    const double k = patterns::integers(1, 0, i, 1000);
+    CHECK((k != 0 && std::fabs(k) <= 4 && k == std::floor(k)));
+  }
+  CHECK(patterns::tail(1, 0, 999, 1000) == 1);
+  CHECK(patterns::tail(1, 0, 996, 1000) == 8);
+  CHECK(patterns::tail(1, 0, 995, 1000) == 0);
+}

@@ -1,0 +1,83 @@
+// The command line of a step's program: what it accepts, and the one line it prints for what it does not.
+#include "catch.hpp"
+#include "options.hpp"
+
+#include <array>
+#include <cstdio>
+#include <sys/wait.h>
+
+using namespace ladder;
+
+namespace {
+
+struct Outcome {
+  int status;
+  std::string text;  // standard output and standard error
+};
+
+Outcome run(const std::string& arguments) {
+  std::FILE* pipe = popen((std::string(STEP_PROGRAM) + " " + arguments + " 2>&1").c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  Outcome outcome;
+  std::array<char, 4096> buffer;
+  for (std::size_t n; (n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
+    outcome.text.append(buffer.data(), n);
+  outcome.status = WEXITSTATUS(pclose(pipe));
+  return outcome;
+}
+
+void require_usage_error(const std::string& arguments, const std::string& text) {
+  const Outcome outcome = run(arguments);
+  INFO(arguments << ": " << outcome.text);
+  CHECK(outcome.status == 2);
+  CHECK(outcome.text.find(text) != std::string::npos);
+  CHECK(outcome.text.find('\n') == outcome.text.size() - 1);  // one line
+}
+
+}  // namespace
+
+TEST_CASE("numbers") {
+  CHECK(parse_number("--n", "0", 10) == 0);
+  CHECK(parse_number("--n", "10", 10) == 10);
+  CHECK(parse_number("--n", "2^10", 1 << 20) == 1024);
+  CHECK(parse_number("--n", "10^3", 1 << 20) == 1000);
+  CHECK(parse_number("--n", "0^5", 1 << 20) == 0);
+  for (const char* bad : {"", "-5", "+5", "abc", "1e99", "1e3", "11", " 1", "1 ", "0x10", "2^", "^2", "2^64", "2^-1",
+                          "99999999999999999999", "3^3^3", "1.5"}) {
+    INFO(bad);
+    CHECK_THROWS_AS(parse_number("--n", bad, 10), UsageError);
+  }
+}
+
+TEST_CASE("bad usage gets one line that names the option, and exit status 2") {
+  require_usage_error("--n=-5", "--n: '-5' is not a whole number from 0 to 68719476736");
+  require_usage_error("--n=abc", "--n: 'abc'");
+  require_usage_error("--n=1e99", "--n: '1e99'");
+  require_usage_error("--n=", "--n: ''");
+  require_usage_error("--n", "--n needs a value");
+  require_usage_error("--bogus", "unknown option '--bogus'");
+  require_usage_error("--check=yes", "--check takes no value");
+  require_usage_error("--seed=x", "--seed: 'x'");
+  require_usage_error("--check --bench", "--check and --bench");
+  require_usage_error("1024", "unknown option '1024'");
+  require_usage_error("--n=2^36", "--n=68719476736: needs ");
+}
+
+TEST_CASE("good usage") {
+  const Outcome help = run("--help");
+  CHECK(help.status == 0);
+  CHECK(help.text.find("--n=N") != std::string::npos);
+
+  for (const char* arguments : {"--n=1000", "--n 1000", "--n=0", "--n=2^10 --seed=7", "--check --n=33"}) {
+    const Outcome outcome = run(arguments);
+    INFO(arguments << ": " << outcome.text);
+    CHECK(outcome.status == 0);
+    CHECK(outcome.text.find("PASS") != std::string::npos);
+  }
+
+  const Outcome json = run("--json --n=1025");
+  CHECK(json.status == 0);
+  CHECK(json.text.find("{\"family\": \"reduce\", \"kernel\": \"sum\", \"step\": \"07_warp_shuffle\"") == 0);
+  CHECK(json.text.find("\"size\": {\"n\": 1025}") != std::string::npos);
+  CHECK(json.text.find("\"verified\": true}") != std::string::npos);
+}
