@@ -1,0 +1,28 @@
+// bug: no barrier between the rounds, so a warp reads sums that other warps have not finished
+// caught by: cpu forward | out[0] of 1 is wrong
+// caught by: gpu racecheck | hazard | --n=65537
+#include "../sum.cuh"
+
+constexpr int kBlock = 256;
+
+__global__ void sum_missing_loop_barrier(const float* __restrict__ x, float* __restrict__ sums, std::size_t n) {
+  __shared__ float tile[kBlock];
+  const int tid = threadIdx.x;
+  const std::size_t i = static_cast<std::size_t>(blockIdx.x) * kBlock + tid;
+  tile[tid] = i < n ? x[i] : 0.0f;
+  __syncthreads();
+  for (int stride = kBlock / 2; stride > 0; stride /= 2) {
+    if (tid < stride) tile[tid] += tile[tid + stride];  // __syncthreads() is needed after each round
+  }
+  __syncthreads();
+  if (tid == 0) sums[blockIdx.x] = tile[0];
+}
+
+static void launch(const float* x, float* out, std::size_t n) {
+  sum_in_passes(x, out, n, kBlock, [](const float* in, float* sums, std::size_t count, unsigned blocks) {
+    sum_missing_loop_barrier<<<blocks, kBlock>>>(in, sums, count);
+    CUDA_CHECK(cudaGetLastError());
+  });
+}
+
+LADDER_STEP(Sum, launch, passes_height<kBlock>);

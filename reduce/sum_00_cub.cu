@@ -1,0 +1,16 @@
+// The yardstick: cub::DeviceReduce::Sum. The first call asks how much temporary memory it wants, the second runs.
+// needs: gpu
+#include "sum.cuh"
+
+#include <cub/device/device_reduce.cuh>
+
+static void launch(const float* x, float* out, std::size_t n) {
+  std::size_t bytes = 0;
+  CUDA_CHECK(cub::DeviceReduce::Sum(nullptr, bytes, x, out, n));
+  static DeviceBuffer<unsigned char> temporary;
+  temporary.reserve(bytes);
+  CUDA_CHECK(cub::DeviceReduce::Sum(temporary.get(), bytes, x, out, n));
+}
+
+// CUB promises no order, so the bound is the one that holds for all.
+LADDER_STEP(Sum, launch, [](std::size_t n) { return n; });
