@@ -1,0 +1,46 @@
+# cuda_emu_translate(<out-var> <source.cu> [INCLUDES <dir>...])
+#
+# Translates source.cu, relative to the current source folder, for the CPU backend at build time and sets <out-var> to the
+# C++ file, ${CMAKE_CURRENT_BINARY_DIR}/<source.cu>.cpp: add it to a target that links cuda_emu. INCLUDES are the folders
+# where quoted includes are searched after the source's own; the target needs the same ones as include folders.
+# The generated file includes translated headers by their paths and so finds them whatever the search order. -iquote, set
+# here for the source's own folder, serves the includes that only the preprocessor can resolve, such as #include NAME.
+find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
+# The interpreter itself: what is found may be a wrapper that takes longer to start than a translation takes.
+execute_process(COMMAND ${Python3_EXECUTABLE} -c "import sys; print(sys.executable)"
+                OUTPUT_VARIABLE python OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+
+# in the cache, since the function is called from other folders than the one that includes this file
+set(CUDA_EMU_TRANSLATOR ${CMAKE_CURRENT_LIST_DIR}/cu2cpp.py CACHE INTERNAL "")
+set(CUDA_EMU_PYTHON ${python} CACHE INTERNAL "")
+
+function(cuda_emu_translate out_var source)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" INCLUDES)
+  cmake_path(ABSOLUTE_PATH source NORMALIZE OUTPUT_VARIABLE input)
+  cmake_path(RELATIVE_PATH input BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE name)
+  string(REPLACE "../" "up/" name ${name})
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
+
+  set(include_options)
+  foreach(directory IN LISTS arg_INCLUDES)
+    cmake_path(ABSOLUTE_PATH directory NORMALIZE)
+    list(APPEND include_options -I ${directory})
+  endforeach()
+
+  # The translator leaves a file alone that would not change. Ninja notices; make goes by the time.
+  set(touch)
+  if(NOT CMAKE_GENERATOR MATCHES Ninja)
+    set(touch COMMAND ${CMAKE_COMMAND} -E touch ${output})
+  endif()
+  add_custom_command(
+    OUTPUT ${output}
+    COMMAND ${CUDA_EMU_PYTHON} ${CUDA_EMU_TRANSLATOR} ${include_options} ${input} ${output} ${touch}
+    DEPENDS ${input} ${CUDA_EMU_TRANSLATOR}
+    DEPFILE ${output}.d
+    COMMENT "Translating ${name}"
+    VERBATIM)
+
+  cmake_path(GET input PARENT_PATH folder)
+  set_property(SOURCE ${output} APPEND PROPERTY COMPILE_OPTIONS -iquote ${folder})
+  set(${out_var} ${output} PARENT_SCOPE)
+endfunction()

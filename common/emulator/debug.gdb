@@ -1,0 +1,23 @@
+# Settings for debugging a kernel on the CPU backend:
+#   gdb -x common/emulator/debug.gdb ./program
+#   (gdb) break reduce.cu:13 if blockIdx.x == 3 && threadIdx.x == 5
+#   (gdb) run
+#   (gdb) print threadIdx
+#   (gdb) print tile              shows a __shared__ array, print buffer[0]@8 eight elements behind a pointer
+#   (gdb) next                    stays on the same CUDA thread, over barriers too
+
+# One OS thread runs all blocks in order, so that runs repeat exactly.
+set env CUDA_EMU_WORKERS=1
+
+# step enters functions of the program, not those of the emulator or the C++ library.
+skip -gfi */emulator/include/*
+skip -gfi */emulator/include/*/*
+skip -gfi */emulator/src/*
+skip -gfi /usr/include/c++/*/*
+
+# Stop where the emulator has just reported an error: a deadlock, a divergent barrier, a crash.
+set breakpoint pending on
+break cuda_emu_error
+set breakpoint pending auto
+
+set pagination off

@@ -1,0 +1,237 @@
+// Cooperative groups on the CPU: the thread block, the grid, tiles of up to 32 threads and coalesced groups.
+#pragma once
+
+#include "cuda_runtime.h"
+
+namespace cooperative_groups {
+
+class thread_block {
+ public:
+  static void sync(CUDA_EMU_HERE) {
+    cuda_emu::block_barrier(cuda_emu::BarrierVote::none, false, {"thread_block::sync", file, line});
+  }
+  static unsigned thread_rank() { return cuda_emu::thread_rank_in_block(); }
+  static unsigned num_threads() { return blockDim.x * blockDim.y * blockDim.z; }
+  static unsigned size() { return num_threads(); }
+  static dim3 group_index() { return blockIdx; }
+  static dim3 thread_index() { return threadIdx; }
+  static dim3 dim_threads() { return blockDim; }
+  static dim3 group_dim() { return blockDim; }
+};
+
+inline thread_block this_thread_block() { return {}; }
+
+class grid_group {
+ public:
+  static void sync(CUDA_EMU_HERE) { cuda_emu::grid_barrier({"grid_group::sync", file, line}); }
+  static bool is_valid() { return cuda_emu::is_cooperative_launch(); }
+  static unsigned long long block_rank() {
+    return (static_cast<unsigned long long>(blockIdx.z) * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+  }
+  static unsigned long long num_blocks() { return static_cast<unsigned long long>(gridDim.x) * gridDim.y * gridDim.z; }
+  static unsigned long long thread_rank() {
+    return block_rank() * thread_block::num_threads() + thread_block::thread_rank();
+  }
+  static unsigned long long num_threads() { return num_blocks() * thread_block::num_threads(); }
+  static unsigned long long size() { return num_threads(); }
+  static dim3 block_index() { return blockIdx; }
+  static dim3 dim_blocks() { return gridDim; }
+  static dim3 group_dim() { return gridDim; }
+};
+
+inline grid_group this_grid() { return {}; }
+
+namespace details {
+
+// A shuffle of a value of any size, in pieces of 8 bytes.
+template <class T>
+inline T shuffle(cuda_emu::WarpOp op, unsigned mask, const T& value, int argument, int width,
+                 const cuda_emu::Where& where) {
+  static_assert(std::is_trivially_copyable<T>::value && std::is_default_constructible<T>::value,
+                "only plain values can be shuffled");
+  T result;
+  for (std::size_t at = 0; at < sizeof(T); at += 8) {
+    const std::size_t size = sizeof(T) - at < 8 ? sizeof(T) - at : 8;
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, reinterpret_cast<const char*>(&value) + at, size);
+    bits = cuda_emu::collective(op, mask, bits, argument, width, where);
+    std::memcpy(reinterpret_cast<char*>(&result) + at, &bits, size);
+  }
+  return result;
+}
+
+// The lane that holds the n-th set bit of the mask.
+inline int nth_lane(unsigned mask, unsigned n) {
+  while (n-- > 0) mask &= mask - 1;
+  return __ffs(static_cast<int>(mask)) - 1;
+}
+
+// Votes and matches, which all groups within a warp share. The derived class supplies mask() and, to turn lanes of
+// the warp into ranks of the group, ranks(lanes).
+template <class Group>
+class WarpGroup {
+ public:
+  void sync(CUDA_EMU_HERE) const { vote(cuda_emu::WarpOp::sync, 0, {"sync of a group", file, line}); }
+  int any(int predicate, CUDA_EMU_HERE) const {
+    return static_cast<int>(vote(cuda_emu::WarpOp::any, predicate, {"any of a group", file, line}));
+  }
+  int all(int predicate, CUDA_EMU_HERE) const {
+    return static_cast<int>(vote(cuda_emu::WarpOp::all, predicate, {"all of a group", file, line}));
+  }
+  unsigned ballot(int predicate, CUDA_EMU_HERE) const {
+    return self().ranks(vote(cuda_emu::WarpOp::ballot, predicate, {"ballot of a group", file, line}));
+  }
+
+  template <class T>
+  unsigned match_any(T value, CUDA_EMU_HERE) const {
+    return self().ranks(match(cuda_emu::WarpOp::match_any, value, {"match_any of a group", file, line}));
+  }
+
+  template <class T>
+  unsigned match_all(T value, int& predicate, CUDA_EMU_HERE) const {
+    const unsigned lanes = match(cuda_emu::WarpOp::match_all, value, {"match_all of a group", file, line});
+    predicate = lanes != 0;
+    return self().ranks(lanes);
+  }
+
+ private:
+  const Group& self() const { return static_cast<const Group&>(*this); }
+
+  unsigned vote(cuda_emu::WarpOp op, int predicate, const cuda_emu::Where& where) const {
+    return static_cast<unsigned>(cuda_emu::collective(op, self().mask(), predicate != 0, 0, warpSize, where));
+  }
+
+  template <class T>
+  unsigned match(cuda_emu::WarpOp op, T value, const cuda_emu::Where& where) const {
+    return static_cast<unsigned>(cuda_emu::collective(op, self().mask(), cuda_emu::to_bits(value), 0, warpSize, where));
+  }
+};
+
+}  // namespace details
+
+// The lanes of a warp that took the same way to coalesced_threads().
+class coalesced_group : public details::WarpGroup<coalesced_group> {
+ public:
+  explicit coalesced_group(unsigned mask) : mask_(mask) {}
+
+  unsigned thread_rank() const { return static_cast<unsigned>(__popc(mask_ & lanes_below())); }
+  unsigned num_threads() const { return static_cast<unsigned>(__popc(mask_)); }
+  unsigned size() const { return num_threads(); }
+  unsigned meta_group_rank() const { return 0; }
+  unsigned meta_group_size() const { return 1; }
+
+  template <class T>
+  T shfl(T value, unsigned rank, CUDA_EMU_HERE) const {
+    return from_rank(value, rank % num_threads(), {"shfl of a coalesced group", file, line});
+  }
+  template <class T>
+  T shfl_up(T value, unsigned delta, CUDA_EMU_HERE) const {
+    const unsigned rank = thread_rank();
+    return from_rank(value, delta <= rank ? rank - delta : rank, {"shfl_up of a coalesced group", file, line});
+  }
+  template <class T>
+  T shfl_down(T value, unsigned delta, CUDA_EMU_HERE) const {
+    const unsigned rank = thread_rank();
+    const bool inside = delta < num_threads() - rank;
+    return from_rank(value, inside ? rank + delta : rank, {"shfl_down of a coalesced group", file, line});
+  }
+
+  unsigned mask() const { return mask_; }
+
+  // The bits of `lanes` that belong to the group, packed in order of rank.
+  unsigned ranks(unsigned lanes) const {
+    unsigned packed = 0;
+    unsigned rank = 0;
+    for (unsigned rest = mask_; rest != 0; rest &= rest - 1, ++rank) {
+      const unsigned lowest = rest & -rest;
+      if (lanes & lowest) packed |= 1u << rank;
+    }
+    return packed;
+  }
+
+ private:
+  static unsigned lanes_below() { return (1u << cuda_emu::lane_id()) - 1; }
+
+  template <class T>
+  T from_rank(const T& value, unsigned rank, const cuda_emu::Where& where) const {
+    return details::shuffle(cuda_emu::WarpOp::shfl, mask_, value, details::nth_lane(mask_, rank), warpSize, where);
+  }
+
+  unsigned mask_;
+};
+
+inline coalesced_group coalesced_threads(CUDA_EMU_HERE) {
+  return coalesced_group(cuda_emu::converged_lanes({"coalesced_threads", file, line}));
+}
+
+// `Size` neighbouring threads of the parent group. The parent is part of the type alone.
+template <unsigned Size, class Parent = void>
+class thread_block_tile : public details::WarpGroup<thread_block_tile<Size, Parent>> {
+  static_assert(Size >= 1 && Size <= 32 && (Size & (Size - 1)) == 0,
+                "the emulator has tiles of 1, 2, 4, 8, 16 and 32 threads");
+
+ public:
+  thread_block_tile(unsigned meta_group_rank, unsigned meta_group_size)
+      : meta_group_rank_(meta_group_rank), meta_group_size_(meta_group_size) {}
+
+  template <class OtherParent>
+  thread_block_tile(const thread_block_tile<Size, OtherParent>& other)
+      : thread_block_tile(other.meta_group_rank(), other.meta_group_size()) {}
+
+  static unsigned thread_rank() { return cuda_emu::lane_id() % Size; }
+  static constexpr unsigned num_threads() { return Size; }
+  static constexpr unsigned size() { return Size; }
+  unsigned meta_group_rank() const { return meta_group_rank_; }
+  unsigned meta_group_size() const { return meta_group_size_; }
+
+  template <class T>
+  T shfl(T value, int rank, CUDA_EMU_HERE) const {
+    return shuffle(cuda_emu::WarpOp::shfl, value, rank, {"shfl of a tile", file, line});
+  }
+  template <class T>
+  T shfl_up(T value, unsigned delta, CUDA_EMU_HERE) const {
+    return shuffle(cuda_emu::WarpOp::shfl_up, value, static_cast<int>(delta), {"shfl_up of a tile", file, line});
+  }
+  template <class T>
+  T shfl_down(T value, unsigned delta, CUDA_EMU_HERE) const {
+    return shuffle(cuda_emu::WarpOp::shfl_down, value, static_cast<int>(delta), {"shfl_down of a tile", file, line});
+  }
+  template <class T>
+  T shfl_xor(T value, unsigned lane_mask, CUDA_EMU_HERE) const {
+    return shuffle(cuda_emu::WarpOp::shfl_xor, value, static_cast<int>(lane_mask), {"shfl_xor of a tile", file, line});
+  }
+
+  static unsigned mask() { return (0xffffffffu >> (32 - Size)) << first_lane(); }
+  static unsigned ranks(unsigned lanes) { return (lanes & mask()) >> first_lane(); }
+
+ private:
+  static unsigned first_lane() { return cuda_emu::lane_id() & ~(Size - 1); }
+
+  template <class T>
+  static T shuffle(cuda_emu::WarpOp op, const T& value, int argument, const cuda_emu::Where& where) {
+    return details::shuffle(op, mask(), value, argument, static_cast<int>(Size), where);
+  }
+
+  unsigned meta_group_rank_;
+  unsigned meta_group_size_;
+};
+
+template <unsigned Size>
+inline thread_block_tile<Size, thread_block> tiled_partition(const thread_block&) {
+  return {thread_block::thread_rank() / Size, (thread_block::num_threads() + Size - 1) / Size};
+}
+
+// Tiles of a tile are numbered within that tile, not within the block.
+template <unsigned Size, unsigned ParentSize, class Grandparent>
+inline thread_block_tile<Size, thread_block_tile<ParentSize, Grandparent>> tiled_partition(
+    const thread_block_tile<ParentSize, Grandparent>& parent) {
+  static_assert(Size < ParentSize, "a tile is smaller than the tile it is cut from");
+  return {parent.thread_rank() / Size, ParentSize / Size};
+}
+
+template <class Group>
+inline void sync(const Group& group, CUDA_EMU_HERE) {
+  group.sync(file, line);
+}
+
+}  // namespace cooperative_groups

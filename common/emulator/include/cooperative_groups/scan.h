@@ -1,0 +1,61 @@
+// cooperative_groups::inclusive_scan and exclusive_scan over a tile or a coalesced group, with the operators that
+// they share with reduce. The steps are those of CUDA's own headers, so that float results agree bit for bit.
+#pragma once
+
+#include "../cooperative_groups.h"
+
+namespace cooperative_groups {
+
+template <class T>
+struct plus {
+  T operator()(T a, T b) const { return a + b; }
+};
+template <class T>
+struct less {
+  T operator()(T a, T b) const { return b < a ? b : a; }
+};
+template <class T>
+struct greater {
+  T operator()(T a, T b) const { return a < b ? b : a; }
+};
+template <class T>
+struct bit_and {
+  T operator()(T a, T b) const { return a & b; }
+};
+template <class T>
+struct bit_or {
+  T operator()(T a, T b) const { return a | b; }
+};
+template <class T>
+struct bit_xor {
+  T operator()(T a, T b) const { return a ^ b; }
+};
+
+template <class Group, class T, class Operator>
+inline T inclusive_scan(const Group& group, T value, Operator op, CUDA_EMU_HERE) {
+  for (unsigned distance = 1; distance < group.size(); distance *= 2) {
+    const T lower = group.shfl_up(value, distance, file, line);
+    if (distance <= group.thread_rank()) value = op(value, lower);
+  }
+  return value;
+}
+
+template <class Group, class T>
+inline T inclusive_scan(const Group& group, T value, CUDA_EMU_HERE) {
+  return inclusive_scan(group, value, plus<T>(), file, line);
+}
+
+// The first thread gets T{}, whatever the operator.
+template <class Group, class T, class Operator>
+inline T exclusive_scan(const Group& group, T value, Operator op, CUDA_EMU_HERE) {
+  const T inclusive = inclusive_scan(group, value, op, file, line);
+  const T lower = group.shfl_up(inclusive, 1, file, line);
+  return group.thread_rank() == 0 ? T{} : lower;
+}
+
+template <class Group, class T>
+inline T exclusive_scan(const Group& group, T value, CUDA_EMU_HERE) {
+  return exclusive_scan(group, value, plus<T>(), file, line);
+}
+
+}  // namespace cooperative_groups

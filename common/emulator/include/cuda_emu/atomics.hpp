@@ -1,0 +1,160 @@
+// Atomic operations and memory fences. Blocks run on several OS threads, so these are real atomics.
+#pragma once
+
+#include <type_traits>
+
+#include "device.hpp"
+
+namespace cuda_emu {
+
+// The type of a value argument: taken from the pointer alone, so that atomicAdd(&unsigned_counter, 1) compiles.
+template <class T>
+using ValueOf = std::common_type_t<T>;
+
+template <class T, class... Allowed>
+constexpr bool is_one_of = (std::is_same<T, Allowed>::value || ...);
+
+// As CUDA's overloads: without this, a size_t counter would compile here and nowhere else.
+#define CUDA_EMU_ATOMIC_TYPES(...) \
+  static_assert(cuda_emu::is_one_of<T, __VA_ARGS__>, "CUDA has no such atomic operation for this type")
+
+// Replaces *address by update(*address) and returns what was there.
+template <class T, class Update>
+inline T atomic_update(T* address, Update update) {
+  using Bits = std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                                  std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
+  static_assert(sizeof(T) == sizeof(Bits), "atomics have 2, 4 or 8 bytes");
+  struct __attribute__((may_alias)) Cell {
+    Bits bits;
+  };
+  Bits* cell = &reinterpret_cast<Cell*>(address)->bits;
+  Bits old_bits = __atomic_load_n(cell, __ATOMIC_RELAXED);
+  for (;;) {
+    T old_value;
+    std::memcpy(&old_value, &old_bits, sizeof old_value);
+    const T new_value = update(old_value);
+    Bits new_bits;
+    std::memcpy(&new_bits, &new_value, sizeof new_bits);
+    if (__atomic_compare_exchange_n(cell, &old_bits, new_bits, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+      return old_value;
+    }
+  }
+}
+
+}  // namespace cuda_emu
+
+template <class T>
+inline T atomicAdd(T* address, cuda_emu::ValueOf<T> value) {
+  CUDA_EMU_ATOMIC_TYPES(int, unsigned, unsigned long long, float, double);
+  if constexpr (std::is_integral<T>::value) {
+    if (value == 0) cuda_emu::yield();  // an atomic read: perhaps of a flag in a loop
+    return __atomic_fetch_add(address, value, __ATOMIC_ACQ_REL);
+  } else {
+    return cuda_emu::atomic_update(address, [=](T old) { return old + value; });
+  }
+}
+
+template <class T>
+inline T atomicSub(T* address, cuda_emu::ValueOf<T> value) {
+  CUDA_EMU_ATOMIC_TYPES(int, unsigned);
+  return __atomic_fetch_sub(address, value, __ATOMIC_ACQ_REL);
+}
+
+template <class T>
+inline T atomicMin(T* address, cuda_emu::ValueOf<T> value) {
+  CUDA_EMU_ATOMIC_TYPES(int, unsigned, long long, unsigned long long);
+  return cuda_emu::atomic_update(address, [=](T old) { return value < old ? value : old; });
+}
+
+template <class T>
+inline T atomicMax(T* address, cuda_emu::ValueOf<T> value) {
+  CUDA_EMU_ATOMIC_TYPES(int, unsigned, long long, unsigned long long);
+  return cuda_emu::atomic_update(address, [=](T old) { return old < value ? value : old; });
+}
+
+template <class T>
+inline T atomicExch(T* address, cuda_emu::ValueOf<T> value) {
+  CUDA_EMU_ATOMIC_TYPES(int, unsigned, unsigned long long, float);
+  const T old = cuda_emu::atomic_update(address, [=](T) { return value; });
+  if (std::memcmp(&old, &value, sizeof old) == 0) cuda_emu::yield();  // perhaps a lock that is taken
+  return old;
+}
+
+template <class T>
+inline T atomicAnd(T* address, cuda_emu::ValueOf<T> value) {
+  CUDA_EMU_ATOMIC_TYPES(int, unsigned, unsigned long long);
+  return __atomic_fetch_and(address, value, __ATOMIC_ACQ_REL);
+}
+
+template <class T>
+inline T atomicOr(T* address, cuda_emu::ValueOf<T> value) {
+  CUDA_EMU_ATOMIC_TYPES(int, unsigned, unsigned long long);
+  if (value == 0) cuda_emu::yield();  // an atomic read
+  return __atomic_fetch_or(address, value, __ATOMIC_ACQ_REL);
+}
+
+template <class T>
+inline T atomicXor(T* address, cuda_emu::ValueOf<T> value) {
+  CUDA_EMU_ATOMIC_TYPES(int, unsigned, unsigned long long);
+  return __atomic_fetch_xor(address, value, __ATOMIC_ACQ_REL);
+}
+
+// Counts up to `limit`, then starts again at 0.
+template <class T>
+inline T atomicInc(T* address, cuda_emu::ValueOf<T> limit) {
+  CUDA_EMU_ATOMIC_TYPES(unsigned);
+  return cuda_emu::atomic_update(address, [=](T old) { return old >= limit ? 0 : old + 1; });
+}
+
+// Counts down to 0, then starts again at `limit`.
+template <class T>
+inline T atomicDec(T* address, cuda_emu::ValueOf<T> limit) {
+  CUDA_EMU_ATOMIC_TYPES(unsigned);
+  return cuda_emu::atomic_update(address, [=](T old) { return old == 0 || old > limit ? limit : old - 1; });
+}
+
+template <class T>
+inline T atomicCAS(T* address, cuda_emu::ValueOf<T> expected, cuda_emu::ValueOf<T> value) {
+  CUDA_EMU_ATOMIC_TYPES(int, unsigned, unsigned long long, unsigned short);
+  T found = expected;
+  if (!__atomic_compare_exchange_n(address, &found, value, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    cuda_emu::yield();  // perhaps a lock that is taken
+  }
+  return found;
+}
+
+#define CUDA_EMU_SCOPED_ATOMIC(NAME)                               \
+  template <class T>                                               \
+  inline T NAME##_block(T* address, cuda_emu::ValueOf<T> value) {  \
+    return NAME(address, value);                                   \
+  }                                                                \
+  template <class T>                                               \
+  inline T NAME##_system(T* address, cuda_emu::ValueOf<T> value) { \
+    return NAME(address, value);                                   \
+  }
+CUDA_EMU_SCOPED_ATOMIC(atomicAdd)
+CUDA_EMU_SCOPED_ATOMIC(atomicSub)
+CUDA_EMU_SCOPED_ATOMIC(atomicMin)
+CUDA_EMU_SCOPED_ATOMIC(atomicMax)
+CUDA_EMU_SCOPED_ATOMIC(atomicExch)
+CUDA_EMU_SCOPED_ATOMIC(atomicAnd)
+CUDA_EMU_SCOPED_ATOMIC(atomicOr)
+CUDA_EMU_SCOPED_ATOMIC(atomicXor)
+#undef CUDA_EMU_SCOPED_ATOMIC
+#undef CUDA_EMU_ATOMIC_TYPES
+
+template <class T>
+inline T atomicCAS_block(T* address, cuda_emu::ValueOf<T> expected, cuda_emu::ValueOf<T> value) {
+  return atomicCAS(address, expected, value);
+}
+
+template <class T>
+inline T atomicCAS_system(T* address, cuda_emu::ValueOf<T> expected, cuda_emu::ValueOf<T> value) {
+  return atomicCAS(address, expected, value);
+}
+
+inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+inline void __threadfence_system() { __threadfence(); }
+
+// A block runs on one OS thread; only the compiler must keep the order.
+inline void __threadfence_block() { __atomic_signal_fence(__ATOMIC_SEQ_CST); }

@@ -1,0 +1,114 @@
+// What every kernel uses: CUDA's keywords, the thread's indices, block barriers and shared memory.
+#pragma once
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+
+#include "vector_types.hpp"
+
+#ifndef CUDA_EMU
+#define CUDA_EMU 1
+#endif
+
+#define __global__
+#define __device__
+#define __host__
+#define __constant__
+#define __forceinline__ inline __attribute__((always_inline))
+#define __align__(n) __attribute__((aligned(n)))
+#define __launch_bounds__(...)
+#define __maxnreg__(...)
+#define __grid_constant__
+
+#if !defined(__clang__) && !defined(__builtin_assume)
+#define __builtin_assume(condition) ((condition) ? (void)0 : __builtin_unreachable())
+#endif
+
+// Set each time a CUDA thread is resumed. Plain variables, so that a debugger can print them; not const, since the
+// compiler would then keep one thread's value for the next.
+inline thread_local uint3 threadIdx{};
+inline thread_local uint3 blockIdx{};
+inline thread_local dim3 blockDim{};
+inline thread_local dim3 gridDim{};
+constexpr int warpSize = 32;
+
+// Default arguments that name the caller's position, for error reports.
+#define CUDA_EMU_HERE const char *file = __builtin_FILE(), int line = __builtin_LINE()
+
+namespace cuda_emu {
+
+// A synchronising operation in the program: its name and position.
+struct Where {
+  const char* what;
+  const char* file;
+  int line;
+};
+
+// What a block barrier computes from the threads' predicates.
+enum class BarrierVote : unsigned char { none, count, all, any };
+
+int block_barrier(BarrierVote vote, bool predicate, const Where& where);
+void grid_barrier(const Where& where);
+bool is_cooperative_launch();
+
+// Lets the other threads of the block run; called where a thread may be spinning.
+void yield();
+
+// Ends the launch with cudaErrorLaunchFailure.
+[[noreturn]] void trap(const Where& where);
+
+unsigned lane_id();
+unsigned thread_rank_in_block();
+
+// A program's __shared__ variables are numbered; a block's copy of one is made, filled with NaN, at its first use.
+unsigned register_shared(std::size_t size, std::size_t alignment);
+void* shared_memory(unsigned variable);
+void* dynamic_shared_memory();
+
+// `__shared__ T x` becomes `auto& x = shared<T>([] {})`: the lambda's type tells one declaration from another, also
+// between instances of a template.
+template <class T, std::size_t Alignment = alignof(T), class Tag>
+inline T& shared(Tag) {
+  static const unsigned variable = register_shared(sizeof(T), Alignment);
+  return *static_cast<T*>(shared_memory(variable));
+}
+
+// `extern __shared__ T x[]` becomes `auto x = dynamic_shared<T>()`.
+template <class T, std::size_t Alignment = alignof(T)>
+inline T* dynamic_shared() {
+  static_assert(Alignment <= 1024, "dynamic shared memory is aligned to 1024 bytes");
+  return static_cast<T*>(const_cast<void*>(static_cast<const volatile void*>(dynamic_shared_memory())));
+}
+
+}  // namespace cuda_emu
+
+inline void __syncthreads(CUDA_EMU_HERE) {
+  cuda_emu::block_barrier(cuda_emu::BarrierVote::none, false, {"__syncthreads", file, line});
+}
+
+inline int __syncthreads_count(int predicate, CUDA_EMU_HERE) {
+  return cuda_emu::block_barrier(cuda_emu::BarrierVote::count, predicate != 0, {"__syncthreads_count", file, line});
+}
+
+inline int __syncthreads_and(int predicate, CUDA_EMU_HERE) {
+  return cuda_emu::block_barrier(cuda_emu::BarrierVote::all, predicate != 0, {"__syncthreads_and", file, line});
+}
+
+inline int __syncthreads_or(int predicate, CUDA_EMU_HERE) {
+  return cuda_emu::block_barrier(cuda_emu::BarrierVote::any, predicate != 0, {"__syncthreads_or", file, line});
+}
+
+inline void __nanosleep(unsigned) { cuda_emu::yield(); }
+
+[[noreturn]] inline void __trap(CUDA_EMU_HERE) { cuda_emu::trap({"__trap", file, line}); }
+
+// Rises, and means nothing else: the emulator has no clock that would tell a kernel's cost. clock() is the C library's.
+inline long long clock64() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
+}

@@ -1,0 +1,19 @@
+// How the emulator runs kernels. The environment sets the start values; tests may change them between launches.
+//
+//   CUDA_EMU_ORDER    forward | reverse | random:SEED   order in which the threads of a block run, from barrier to
+//   barrier CUDA_EMU_WORKERS  1 to 16                           OS threads that run blocks; 1 is reproducible bit for
+//   bit CUDA_EMU_STACK    16 to 65536                       KiB of stack for each CUDA thread
+#pragma once
+
+namespace cuda_emu {
+
+// Takes what CUDA_EMU_ORDER takes; false, and nothing changes, for anything else.
+bool set_order(const char* order);
+// The order in use, in the same notation. The string is valid until the next call of set_order.
+const char* order_name();
+
+// Takes 1 to 16; false, and nothing changes, for anything else.
+bool set_workers(unsigned workers);
+unsigned worker_count();
+
+}  // namespace cuda_emu

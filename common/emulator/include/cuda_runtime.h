@@ -1,0 +1,379 @@
+// The part of the CUDA runtime API that kernels and their tests need, on the CPU. Everything runs at once, in the
+// calling thread's time: streams order nothing and events give wall-clock time.
+#pragma once
+
+#define CUDART_VERSION 12040
+
+#include <type_traits>
+#include <utility>
+
+#include "cuda_emu/atomics.hpp"
+#include "cuda_emu/device.hpp"
+#include "cuda_emu/launch.hpp"
+#include "cuda_emu/math.hpp"
+#include "cuda_emu/warp.hpp"
+
+enum cudaError {
+  cudaSuccess = 0,
+  cudaErrorInvalidValue = 1,
+  cudaErrorMemoryAllocation = 2,
+  cudaErrorInitializationError = 3,
+  cudaErrorCudartUnloading = 4,
+  cudaErrorInvalidConfiguration = 9,
+  cudaErrorInvalidPitchValue = 12,
+  cudaErrorInvalidSymbol = 13,
+  cudaErrorInvalidHostPointer = 16,
+  cudaErrorInvalidDevicePointer = 17,
+  cudaErrorInvalidMemcpyDirection = 21,
+  cudaErrorInsufficientDriver = 35,
+  cudaErrorDevicesUnavailable = 46,
+  cudaErrorMissingConfiguration = 52,
+  cudaErrorInvalidDeviceFunction = 98,
+  cudaErrorNoDevice = 100,
+  cudaErrorInvalidDevice = 101,
+  cudaErrorNoKernelImageForDevice = 209,
+  cudaErrorInvalidPtx = 218,
+  cudaErrorUnsupportedPtxVersion = 222,
+  cudaErrorInvalidResourceHandle = 400,
+  cudaErrorIllegalState = 401,
+  cudaErrorSymbolNotFound = 500,
+  cudaErrorNotReady = 600,
+  cudaErrorIllegalAddress = 700,
+  cudaErrorLaunchOutOfResources = 701,
+  cudaErrorLaunchTimeout = 702,
+  cudaErrorAssert = 710,
+  cudaErrorHardwareStackError = 714,
+  cudaErrorIllegalInstruction = 715,
+  cudaErrorMisalignedAddress = 716,
+  cudaErrorLaunchFailure = 719,
+  cudaErrorCooperativeLaunchTooLarge = 720,
+  cudaErrorNotPermitted = 800,
+  cudaErrorNotSupported = 801,
+  cudaErrorUnknown = 999,
+};
+typedef cudaError cudaError_t;
+
+// Errors. A launch that fails leaves cudaErrorLaunchFailure behind, and every call returns it until cudaDeviceReset.
+const char* cudaGetErrorName(cudaError_t error);
+const char* cudaGetErrorString(cudaError_t error);
+cudaError_t cudaGetLastError();
+cudaError_t cudaPeekAtLastError();
+
+// Devices
+enum cudaDeviceAttr {
+  cudaDevAttrMaxThreadsPerBlock = 1,
+  cudaDevAttrMaxBlockDimX = 2,
+  cudaDevAttrMaxBlockDimY = 3,
+  cudaDevAttrMaxBlockDimZ = 4,
+  cudaDevAttrMaxGridDimX = 5,
+  cudaDevAttrMaxGridDimY = 6,
+  cudaDevAttrMaxGridDimZ = 7,
+  cudaDevAttrMaxSharedMemoryPerBlock = 8,
+  cudaDevAttrTotalConstantMemory = 9,
+  cudaDevAttrWarpSize = 10,
+  cudaDevAttrMaxRegistersPerBlock = 12,
+  cudaDevAttrClockRate = 13,
+  cudaDevAttrMultiProcessorCount = 16,
+  cudaDevAttrIntegrated = 18,
+  cudaDevAttrConcurrentKernels = 31,
+  cudaDevAttrEccEnabled = 32,
+  cudaDevAttrMemoryClockRate = 36,
+  cudaDevAttrGlobalMemoryBusWidth = 37,
+  cudaDevAttrL2CacheSize = 38,
+  cudaDevAttrMaxThreadsPerMultiProcessor = 39,
+  cudaDevAttrUnifiedAddressing = 41,
+  cudaDevAttrComputeCapabilityMajor = 75,
+  cudaDevAttrComputeCapabilityMinor = 76,
+  cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
+  cudaDevAttrMaxRegistersPerMultiprocessor = 82,
+  cudaDevAttrManagedMemory = 83,
+  cudaDevAttrCooperativeLaunch = 95,
+  cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
+  cudaDevAttrMaxBlocksPerMultiprocessor = 106,
+  cudaDevAttrReservedSharedMemoryPerBlock = 111,
+  cudaDevAttrMemoryPoolsSupported = 115,
+};
+
+struct cudaDeviceProp {
+  char name[256];
+  std::size_t totalGlobalMem;
+  std::size_t sharedMemPerBlock;
+  int regsPerBlock;
+  int warpSize;
+  int maxThreadsPerBlock;
+  int maxThreadsDim[3];
+  int maxGridSize[3];
+  std::size_t totalConstMem;
+  int major;
+  int minor;
+  int multiProcessorCount;
+  int integrated;
+  int concurrentKernels;
+  int ECCEnabled;
+  int unifiedAddressing;
+  int memoryBusWidth;
+  int l2CacheSize;
+  int maxThreadsPerMultiProcessor;
+  std::size_t sharedMemPerMultiprocessor;
+  int regsPerMultiprocessor;
+  int managedMemory;
+  int cooperativeLaunch;
+  std::size_t sharedMemPerBlockOptin;
+  int maxBlocksPerMultiProcessor;
+  std::size_t reservedSharedMemPerBlock;
+};
+
+cudaError_t cudaGetDeviceCount(int* count);
+cudaError_t cudaGetDevice(int* device);
+cudaError_t cudaSetDevice(int device);
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
+cudaError_t cudaDriverGetVersion(int* version);
+cudaError_t cudaRuntimeGetVersion(int* version);
+cudaError_t cudaDeviceSynchronize();
+cudaError_t cudaDeviceReset();
+
+// Memory. What cudaMalloc returns is filled with 0xff bytes: NaN, or -1.
+enum cudaMemcpyKind {
+  cudaMemcpyHostToHost = 0,
+  cudaMemcpyHostToDevice = 1,
+  cudaMemcpyDeviceToHost = 2,
+  cudaMemcpyDeviceToDevice = 3,
+  cudaMemcpyDefault = 4,
+};
+
+constexpr unsigned cudaHostAllocDefault = 0;
+constexpr unsigned cudaHostAllocPortable = 1;
+constexpr unsigned cudaHostAllocMapped = 2;
+constexpr unsigned cudaHostAllocWriteCombined = 4;
+
+cudaError_t cudaMalloc(void** pointer, std::size_t size);
+cudaError_t cudaFree(void* pointer);
+cudaError_t cudaMallocHost(void** pointer, std::size_t size, unsigned flags = cudaHostAllocDefault);
+cudaError_t cudaHostAlloc(void** pointer, std::size_t size, unsigned flags);
+cudaError_t cudaFreeHost(void* pointer);
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t size, cudaMemcpyKind kind);
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t size, cudaMemcpyKind kind,
+                            cudaStream_t stream = nullptr);
+cudaError_t cudaMemset(void* pointer, int value, std::size_t size);
+cudaError_t cudaMemsetAsync(void* pointer, int value, std::size_t size, cudaStream_t stream = nullptr);
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total);
+
+template <class T>
+inline cudaError_t cudaMalloc(T** pointer, std::size_t size) {
+  return cudaMalloc(reinterpret_cast<void**>(pointer), size);
+}
+
+template <class T>
+inline cudaError_t cudaMallocHost(T** pointer, std::size_t size, unsigned flags = cudaHostAllocDefault) {
+  return cudaMallocHost(reinterpret_cast<void**>(pointer), size, flags);
+}
+
+template <class T>
+inline cudaError_t cudaHostAlloc(T** pointer, std::size_t size, unsigned flags) {
+  return cudaHostAlloc(reinterpret_cast<void**>(pointer), size, flags);
+}
+
+namespace cuda_emu {
+
+template <class T>
+inline void* symbol_address(const T& symbol) {
+  return const_cast<void*>(static_cast<const volatile void*>(&symbol));
+}
+
+cudaError_t copy_to_symbol(void* symbol, std::size_t symbol_size, const void* from, std::size_t size,
+                           std::size_t offset, cudaMemcpyKind kind);
+cudaError_t copy_from_symbol(void* to, const void* symbol, std::size_t symbol_size, std::size_t size,
+                             std::size_t offset, cudaMemcpyKind kind);
+
+}  // namespace cuda_emu
+
+// A symbol is an ordinary variable here: `__device__ int counter` or `__constant__ float weights[9]`.
+template <class T>
+inline cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* from, std::size_t size, std::size_t offset = 0,
+                                      cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
+  return cuda_emu::copy_to_symbol(cuda_emu::symbol_address(symbol), sizeof(T), from, size, offset, kind);
+}
+
+template <class T>
+inline cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, std::size_t size, std::size_t offset = 0,
+                                        cudaMemcpyKind kind = cudaMemcpyDeviceToHost) {
+  return cuda_emu::copy_from_symbol(to, cuda_emu::symbol_address(symbol), sizeof(T), size, offset, kind);
+}
+
+template <class T>
+inline cudaError_t cudaGetSymbolAddress(void** address, const T& symbol) {
+  *address = cuda_emu::symbol_address(symbol);
+  return cudaSuccess;
+}
+
+template <class T>
+inline cudaError_t cudaGetSymbolSize(std::size_t* size, const T&) {
+  *size = sizeof(T);
+  return cudaSuccess;
+}
+
+// Streams and events
+struct CUevent_st;
+typedef CUevent_st* cudaEvent_t;
+
+constexpr unsigned cudaStreamDefault = 0;
+constexpr unsigned cudaStreamNonBlocking = 1;
+constexpr unsigned cudaEventDefault = 0;
+constexpr unsigned cudaEventBlockingSync = 1;
+constexpr unsigned cudaEventDisableTiming = 2;
+
+cudaError_t cudaStreamCreate(cudaStream_t* stream);
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
+cudaError_t cudaStreamDestroy(cudaStream_t stream);
+cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+cudaError_t cudaStreamQuery(cudaStream_t stream);
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags = 0);
+cudaError_t cudaEventCreate(cudaEvent_t* event);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags);
+cudaError_t cudaEventDestroy(cudaEvent_t event);
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = nullptr);
+cudaError_t cudaEventSynchronize(cudaEvent_t event);
+cudaError_t cudaEventQuery(cudaEvent_t event);
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end);
+
+// Kernels as values
+enum cudaFuncAttribute {
+  cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
+  cudaFuncAttributePreferredSharedMemoryCarveout = 9,
+};
+
+struct cudaFuncAttributes {
+  std::size_t sharedSizeBytes;
+  std::size_t constSizeBytes;
+  std::size_t localSizeBytes;
+  int maxThreadsPerBlock;
+  int numRegs;
+  int ptxVersion;
+  int binaryVersion;
+  int cacheModeCA;
+  int maxDynamicSharedSizeBytes;
+  int preferredShmemCarveout;
+};
+
+namespace cuda_emu {
+
+cudaError_t set_function_attribute(cudaFuncAttribute attribute, int value);
+cudaError_t get_function_attributes(cudaFuncAttributes* attributes);
+cudaError_t max_active_blocks(int* blocks, int block_size, std::size_t dynamic_shared);
+cudaError_t max_potential_block_size(int* grid_size, int* block_size, std::size_t dynamic_shared, int limit);
+
+}  // namespace cuda_emu
+
+// A launch does not tell the emulator which function it calls, so that the limit set here holds for all kernels.
+template <class Function>
+inline cudaError_t cudaFuncSetAttribute(Function*, cudaFuncAttribute attribute, int value) {
+  return cuda_emu::set_function_attribute(attribute, value);
+}
+
+template <class Function>
+inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, Function*) {
+  return cuda_emu::get_function_attributes(attributes);
+}
+
+// From threads and dynamic shared memory alone: registers and static shared memory are not known here.
+template <class Function>
+inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function*, int block_size,
+                                                                 std::size_t dynamic_shared) {
+  return cuda_emu::max_active_blocks(blocks, block_size, dynamic_shared);
+}
+
+template <class Function>
+inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid_size, int* block_size, Function*,
+                                                      std::size_t dynamic_shared = 0, int limit = 0) {
+  return cuda_emu::max_potential_block_size(grid_size, block_size, dynamic_shared, limit);
+}
+
+// Launches by function call
+enum cudaLaunchAttributeID {
+  cudaLaunchAttributeIgnore = 0,
+  cudaLaunchAttributeCooperative = 2,
+};
+
+union cudaLaunchAttributeValue {
+  char pad[64];
+  int cooperative;
+};
+
+struct cudaLaunchAttribute {
+  cudaLaunchAttributeID id;
+  cudaLaunchAttributeValue val;
+};
+
+struct cudaLaunchConfig_t {
+  dim3 gridDim;
+  dim3 blockDim;
+  std::size_t dynamicSmemBytes;
+  cudaStream_t stream;
+  cudaLaunchAttribute* attrs;
+  unsigned numAttrs;
+};
+
+namespace cuda_emu {
+
+Config to_config(const cudaLaunchConfig_t& config, const Where& where);
+
+// A launch configuration and the position of the call that passes it.
+struct ConfigHere {
+  const cudaLaunchConfig_t* config;
+  Where where;
+
+  ConfigHere(const cudaLaunchConfig_t* c, CUDA_EMU_HERE) : config(c), where{"launch", file, line} {}
+};
+
+template <class... Parameters, std::size_t... I>
+inline cudaError_t launch_with_pointers(const char* label, void (*kernel)(Parameters...), const Config& config,
+                                        void** arguments, std::index_sequence<I...>) {
+  launch(label, kernel, config, *static_cast<std::remove_reference_t<Parameters>*>(arguments[I])...);
+  return cudaPeekAtLastError();
+}
+
+template <class... Parameters>
+inline cudaError_t launch_with_pointers(const char* label, void (*kernel)(Parameters...), const Config& config,
+                                        void** arguments) {
+  return launch_with_pointers(label, kernel, config, arguments, std::index_sequence_for<Parameters...>{});
+}
+
+}  // namespace cuda_emu
+
+#define CUDA_EMU_NEEDS_KERNEL_TYPE(Function)       \
+  static_assert(std::is_function<Function>::value, \
+                "pass the kernel itself, without a cast to void*: its parameter types are needed to read `args`")
+
+template <class Function>
+inline cudaError_t cudaLaunchKernel(Function* kernel, dim3 grid, dim3 block, void** args,
+                                    std::size_t dynamic_shared = 0, cudaStream_t stream = nullptr, CUDA_EMU_HERE) {
+  CUDA_EMU_NEEDS_KERNEL_TYPE(Function);
+  if constexpr (std::is_function<Function>::value) {
+    const auto config = cuda_emu::config(grid, block, dynamic_shared, stream, file, line);
+    return cuda_emu::launch_with_pointers("(cudaLaunchKernel)", kernel, config, args);
+  }
+  return cudaErrorInvalidDeviceFunction;
+}
+
+template <class Function>
+inline cudaError_t cudaLaunchCooperativeKernel(Function* kernel, dim3 grid, dim3 block, void** args,
+                                               std::size_t dynamic_shared = 0, cudaStream_t stream = nullptr,
+                                               CUDA_EMU_HERE) {
+  CUDA_EMU_NEEDS_KERNEL_TYPE(Function);
+  if constexpr (std::is_function<Function>::value) {
+    auto config = cuda_emu::config(grid, block, dynamic_shared, stream, file, line);
+    config.cooperative = true;
+    return cuda_emu::launch_with_pointers("(cudaLaunchCooperativeKernel)", kernel, config, args);
+  }
+  return cudaErrorInvalidDeviceFunction;
+}
+#undef CUDA_EMU_NEEDS_KERNEL_TYPE
+
+template <class... Parameters, class... Arguments>
+inline cudaError_t cudaLaunchKernelEx(cuda_emu::ConfigHere config, void (*kernel)(Parameters...),
+                                      Arguments&&... arguments) {
+  cuda_emu::launch("(cudaLaunchKernelEx)", kernel, cuda_emu::to_config(*config.config, config.where),
+                   static_cast<Parameters>(std::forward<Arguments>(arguments))...);
+  return cudaPeekAtLastError();
+}

@@ -1,0 +1,146 @@
+// Checks a launch as CUDA does and spreads its blocks over OS threads.
+#include "cuda_emu/launch.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include "report.hpp"
+#include "runtime.hpp"
+#include "scheduler.hpp"
+
+namespace cuda_emu {
+namespace {
+
+// OS threads besides the one that launches; started when first needed, never joined.
+class Pool {
+ public:
+  // Runs the launch on the calling thread and on `helper_count` others.
+  void run(Launch& launch, unsigned helper_count, Worker& own) {
+    if (helper_count > 0) wake(launch, helper_count);
+    own.run(launch);
+    if (helper_count > 0) wait(launch.config.cooperative);
+  }
+
+ private:
+  struct Helper {
+    std::thread thread;
+    std::condition_variable wake;
+    Launch* launch = nullptr;
+    Worker worker;
+  };
+
+  void wake(Launch& launch, unsigned count) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    while (helpers_.size() < count) {
+      helpers_.push_back(std::make_unique<Helper>());
+      Helper& helper = *helpers_.back();
+      helper.thread = std::thread([this, &helper] { serve(helper); });
+    }
+    for (unsigned i = 0; i < count; ++i) {
+      helpers_[i]->launch = &launch;
+      helpers_[i]->wake.notify_one();
+    }
+    pending_ = count;
+  }
+
+  // A small launch is often done before all helpers are awake: those are called off. But the blocks of a cooperative
+  // launch wait for each other, so that every helper must take its own.
+  void wait(bool cooperative) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (!cooperative) {
+      for (const auto& helper : helpers_) helper->launch = nullptr;
+      pending_ = 0;
+    }
+    idle_.wait(lock, [&] { return pending_ == 0 && active_ == 0; });
+  }
+
+  [[noreturn]] void serve(Helper& helper) {
+    use_signal_stack();
+    std::unique_lock<std::mutex> lock(mutex_);
+    for (;;) {
+      helper.wake.wait(lock, [&] { return helper.launch != nullptr; });
+      Launch& launch = *helper.launch;
+      helper.launch = nullptr;
+      --pending_;
+      ++active_;
+      lock.unlock();
+      helper.worker.run(launch);
+      lock.lock();
+      if (--active_ == 0 && pending_ == 0) idle_.notify_one();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable idle_;
+  std::vector<std::unique_ptr<Helper>> helpers_;
+  unsigned pending_ = 0;  // called, but not awake yet
+  unsigned active_ = 0;
+};
+
+Pool& pool() {
+  static Pool& instance = *new Pool;
+  return instance;
+}
+
+Worker& own_worker() {
+  static thread_local const std::unique_ptr<Worker> worker = std::make_unique<Worker>();
+  return *worker;
+}
+
+cudaError_t check_limits(const Config& config) {
+  const dim3 grid = config.grid;
+  const dim3 block = config.block;
+  const std::uint64_t threads = std::uint64_t{block.x} * block.y * block.z;
+  if (threads == 0 || block.x > kMaxThreadsPerBlock || block.y > kMaxThreadsPerBlock || block.z > kMaxBlockDimZ ||
+      threads > kMaxThreadsPerBlock) {
+    return cudaErrorInvalidConfiguration;
+  }
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > kMaxGridDimX || grid.y > kMaxGridDimYZ ||
+      grid.z > kMaxGridDimYZ) {
+    return cudaErrorInvalidConfiguration;
+  }
+  if (config.dynamic_shared > dynamic_shared_limit()) return cudaErrorInvalidValue;
+  if (config.cooperative) {
+    const std::uint64_t blocks = std::uint64_t{grid.x} * grid.y * grid.z;
+    const unsigned resident =
+        blocks_per_multiprocessor(static_cast<unsigned>(threads), config.dynamic_shared) * kMultiprocessors;
+    if (blocks > resident) return cudaErrorCooperativeLaunchTooLarge;
+  }
+  return cudaSuccess;
+}
+
+unsigned helpers_for(const Launch& launch) {
+  const std::uint64_t others = launch.blocks - 1;
+  if (launch.config.cooperative) return static_cast<unsigned>(others);
+  return static_cast<unsigned>(std::min<std::uint64_t>(settings().workers - 1, others));
+}
+
+}  // namespace
+
+void run(const Config& config, void (*body)(const void* context), const void* context) {
+  if (current_worker != nullptr) {
+    current_worker->fail("a kernel launches a kernel, which the emulator cannot do");
+  }
+  std::lock_guard<std::mutex> lock(device_mutex());
+  if (record(check_limits(config)) != cudaSuccess) return;
+  const dim3 grid = config.grid;
+  const dim3 block = config.block;
+  Launch launch{config, body, context, block.x * block.y * block.z, std::uint64_t{grid.x} * grid.y * grid.z};
+  watch_signals();
+  {
+    DeviceMemoryAccess access;
+    pool().run(launch, helpers_for(launch), own_worker());
+  }
+  if (launch.failed) record_launch_failure(cudaErrorLaunchFailure);
+}
+
+Config to_config(const cudaLaunchConfig_t& config, const Where& where) {
+  Config result{config.gridDim, config.blockDim, config.dynamicSmemBytes, config.stream, false, "?", where};
+  for (unsigned i = 0; i < config.numAttrs; ++i) {
+    const cudaLaunchAttribute& attribute = config.attrs[i];
+    if (attribute.id == cudaLaunchAttributeCooperative) result.cooperative = attribute.val.cooperative != 0;
+  }
+  return result;
+}
+
+}  // namespace cuda_emu

@@ -1,0 +1,247 @@
+// Device memory: allocation, copies, and its protection from host code in the ASan build.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+
+#include "runtime.hpp"
+#include "sanitizers.hpp"
+
+namespace cuda_emu {
+namespace {
+
+constexpr std::size_t kAlignment = 256;
+constexpr std::size_t kSmall = 16 << 20;  // no look at the machine's free memory for less than this
+
+struct MemoryInfo {
+  std::size_t free;
+  std::size_t total;
+};
+
+// A number in a file of /proc or /sys, after `key` if there is one; `fallback` if it cannot be read.
+std::size_t read_number(const char* path, const char* key, std::size_t fallback) {
+  FILE* file = fopen(path, "r");
+  if (file == nullptr) return fallback;
+  char line[256];
+  std::size_t result = fallback;
+  while (fgets(line, sizeof line, file) != nullptr) {
+    if (strncmp(line, key, strlen(key)) != 0) continue;
+    unsigned long long number;
+    if (sscanf(line + strlen(key), "%llu", &number) == 1) result = number;
+    break;
+  }
+  fclose(file);
+  return result;
+}
+
+// What the machine, and the control group that the process is in, have left. An eighth of it stays with the host,
+// whose own data lie in the same memory.
+MemoryInfo memory_info() {
+  const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  std::size_t total = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * page;
+  std::size_t free = read_number("/proc/meminfo", "MemAvailable:", total >> 10) << 10;
+  const std::size_t limit = read_number("/sys/fs/cgroup/memory.max", "",
+                                        read_number("/sys/fs/cgroup/memory/memory.limit_in_bytes", "", total));
+  const std::size_t used = read_number("/sys/fs/cgroup/memory.current", "",
+                                       read_number("/sys/fs/cgroup/memory/memory.usage_in_bytes", "", 0));
+  if (limit < total) {
+    total = limit;
+    free = std::min(free, used < limit ? limit - used : 0);
+  }
+  return {free / 8 * 7, total};
+}
+
+// The allocations, by their complemented addresses: a leak checker that searches memory for pointers must not find
+// these, or it would take every allocation for one still in use.
+class Allocations {
+ public:
+  void add(void* pointer, std::size_t size) { sizes_[key(pointer)] = size; }
+
+  bool remove(void* pointer) {
+    const auto found = sizes_.find(key(pointer));
+    if (found == sizes_.end()) return false;
+    unpoison(pointer, found->second);
+    sizes_.erase(found);
+    return true;
+  }
+
+  // The allocation that holds the address; null if there is none.
+  std::pair<char*, std::size_t> find(const void* address) const {
+    const auto found = sizes_.lower_bound(key(address));
+    if (found == sizes_.end()) return {};
+    char* begin = pointer(found->first);
+    if (static_cast<const char*>(address) >= begin + found->second) return {};
+    return {begin, found->second};
+  }
+
+  template <class Action>
+  void for_each(Action action) const {
+    for (const auto& [complement, size] : sizes_) action(pointer(complement), size);
+  }
+
+ private:
+  static std::uintptr_t key(const void* address) { return ~reinterpret_cast<std::uintptr_t>(address); }
+  static char* pointer(std::uintptr_t complement) { return reinterpret_cast<char*>(~complement); }
+
+  std::map<std::uintptr_t, std::size_t> sizes_;
+};
+
+Allocations& allocations() {
+  static Allocations& instance = *new Allocations;
+  return instance;
+}
+
+// One side of a copy, accessible as long as this lives.
+class Range {
+ public:
+  Range(const void* address, std::size_t size) {
+    const auto [allocation, allocation_size] = allocations().find(address);
+    if (allocation == nullptr) return;
+    on_device_ = true;
+    const std::size_t offset = static_cast<std::size_t>(static_cast<const char*>(address) - allocation);
+    fits_ = size <= allocation_size - offset;
+    if (!fits_) return;
+    // ASan protects memory in units of 8 bytes.
+    begin_ = allocation + offset / 8 * 8;
+    size_ = std::min((offset + size + 7) / 8 * 8, allocation_size) - offset / 8 * 8;
+    unpoison(begin_, size_);
+  }
+  ~Range() { poison(begin_, size_); }
+  Range(const Range&) = delete;
+  Range& operator=(const Range&) = delete;
+
+  bool on_device() const { return on_device_; }
+  bool fits() const { return fits_; }
+
+ private:
+  bool on_device_ = false;
+  bool fits_ = true;
+  char* begin_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+bool names_host_source(cudaMemcpyKind kind) { return kind == cudaMemcpyHostToHost || kind == cudaMemcpyHostToDevice; }
+bool names_host_target(cudaMemcpyKind kind) { return kind == cudaMemcpyHostToHost || kind == cudaMemcpyDeviceToHost; }
+
+cudaError_t copy(void* to, const void* from, std::size_t size, cudaMemcpyKind kind) {
+  std::lock_guard<std::mutex> lock(device_mutex());
+  if (launch_failure() != cudaSuccess) return launch_failure();
+  if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) return record(cudaErrorInvalidMemcpyDirection);
+  if (size == 0) return cudaSuccess;
+  if (to == nullptr || from == nullptr) return record(cudaErrorInvalidValue);
+  const Range target(to, size);
+  const Range source(from, size);
+  if (!target.fits() || !source.fits()) return record(cudaErrorInvalidValue);
+  const bool wrong_direction =
+      (names_host_source(kind) && source.on_device()) || (names_host_target(kind) && target.on_device());
+  if (wrong_direction) return record(cudaErrorInvalidValue);
+  memmove(to, from, size);
+  return cudaSuccess;
+}
+
+}  // namespace
+
+// Both the launch and a copy leave device memory inaccessible.
+DeviceMemoryAccess::DeviceMemoryAccess() {
+  if (kAsan) allocations().for_each([](char* pointer, std::size_t size) { unpoison(pointer, size); });
+}
+
+DeviceMemoryAccess::~DeviceMemoryAccess() {
+  if (kAsan) allocations().for_each([](char* pointer, std::size_t size) { poison(pointer, size); });
+}
+
+cudaError_t copy_to_symbol(void* symbol, std::size_t symbol_size, const void* from, std::size_t size,
+                           std::size_t offset, cudaMemcpyKind kind) {
+  if (offset > symbol_size || size > symbol_size - offset) return record(cudaErrorInvalidValue);
+  if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault) {
+    return record(cudaErrorInvalidMemcpyDirection);
+  }
+  return copy(static_cast<char*>(symbol) + offset, from, size, kind);
+}
+
+cudaError_t copy_from_symbol(void* to, const void* symbol, std::size_t symbol_size, std::size_t size,
+                             std::size_t offset, cudaMemcpyKind kind) {
+  if (offset > symbol_size || size > symbol_size - offset) return record(cudaErrorInvalidValue);
+  if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault) {
+    return record(cudaErrorInvalidMemcpyDirection);
+  }
+  return copy(to, static_cast<const char*>(symbol) + offset, size, kind);
+}
+
+}  // namespace cuda_emu
+
+using cuda_emu::record;
+
+cudaError_t cudaMalloc(void** pointer, std::size_t size) {
+  if (pointer == nullptr) return record(cudaErrorInvalidValue);
+  std::lock_guard<std::mutex> lock(cuda_emu::device_mutex());
+  *pointer = nullptr;
+  if (cuda_emu::launch_failure() != cudaSuccess) return cuda_emu::launch_failure();
+  if (size == 0) return cudaSuccess;
+  if (size > cuda_emu::kSmall && size > cuda_emu::memory_info().free) return record(cudaErrorMemoryAllocation);
+  void* memory = nullptr;
+  if (posix_memalign(&memory, cuda_emu::kAlignment, size) != 0) return record(cudaErrorMemoryAllocation);
+  memset(memory, 0xff, size);
+  cuda_emu::allocations().add(memory, size);
+  cuda_emu::poison(memory, size);
+  *pointer = memory;
+  return cudaSuccess;
+}
+
+cudaError_t cudaFree(void* pointer) {
+  if (pointer == nullptr) return record(cudaSuccess);
+  std::lock_guard<std::mutex> lock(cuda_emu::device_mutex());
+  if (!cuda_emu::allocations().remove(pointer)) return record(cudaErrorInvalidValue);
+  free(pointer);
+  return record(cudaSuccess);
+}
+
+cudaError_t cudaMallocHost(void** pointer, std::size_t size, unsigned) {
+  if (pointer == nullptr) return record(cudaErrorInvalidValue);
+  *pointer = nullptr;
+  if (size == 0) return record(cudaSuccess);
+  if (posix_memalign(pointer, 4096, size) != 0) return record(cudaErrorMemoryAllocation);
+  return record(cudaSuccess);
+}
+
+cudaError_t cudaHostAlloc(void** pointer, std::size_t size, unsigned flags) {
+  return cudaMallocHost(pointer, size, flags);
+}
+
+cudaError_t cudaFreeHost(void* pointer) {
+  free(pointer);
+  return record(cudaSuccess);
+}
+
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t size, cudaMemcpyKind kind) {
+  return cuda_emu::copy(to, from, size, kind);
+}
+
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t size, cudaMemcpyKind kind, cudaStream_t) {
+  return cuda_emu::copy(to, from, size, kind);
+}
+
+cudaError_t cudaMemset(void* pointer, int value, std::size_t size) {
+  std::lock_guard<std::mutex> lock(cuda_emu::device_mutex());
+  if (cuda_emu::launch_failure() != cudaSuccess) return cuda_emu::launch_failure();
+  if (size == 0) return cudaSuccess;
+  if (pointer == nullptr) return record(cudaErrorInvalidValue);
+  const cuda_emu::Range target(pointer, size);
+  if (!target.fits()) return record(cudaErrorInvalidValue);
+  memset(pointer, value, size);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void* pointer, int value, std::size_t size, cudaStream_t) {
+  return cudaMemset(pointer, value, size);
+}
+
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
+  const cuda_emu::MemoryInfo info = cuda_emu::memory_info();
+  *free = info.free;
+  *total = info.total;
+  return record(cudaSuccess);
+}

@@ -1,0 +1,149 @@
+#include "report.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sanitizers.hpp"
+#include "scheduler.hpp"
+
+namespace cuda_emu {
+namespace {
+
+constexpr int kShownRanges = 4;
+
+template <class... Arguments>
+std::string format(const char* pattern, Arguments... arguments) {
+  char text[512];
+  snprintf(text, sizeof text, pattern, arguments...);
+  return text;
+}
+
+std::string format_index(const uint3& index) { return format("(%u,%u,%u)", index.x, index.y, index.z); }
+
+std::string format_place(const Where& where) { return format("%s:%d", where.file, where.line); }
+
+// What a thread is doing, as "waits in ..." (one thread) and "wait in ..." (several).
+struct Activity {
+  std::string one;
+  std::string several;
+};
+
+Activity waiting_in(const std::string& what) { return {"waits in " + what, "wait in " + what}; }
+
+Activity activity_of(const Thread& thread, bool started) {
+  if (started) {
+    switch (thread.state) {
+      case ThreadState::at_block_barrier:
+      case ThreadState::at_grid_barrier:
+        return waiting_in(std::string(thread.where->what) + " at " + format_place(*thread.where));
+      case ThreadState::at_warp_collective: {
+        const Collective& part = *thread.collective;
+        const std::string mask = part.op == WarpOp::converge ? "" : format("(mask 0x%08x)", part.mask);
+        return waiting_in(part.where->what + mask + " at " + format_place(*part.where));
+      }
+      case ThreadState::trapped: {
+        const std::string what = std::string(thread.where->what) + " at " + format_place(*thread.where);
+        return {"executed " + what, "executed " + what};
+      }
+      case ThreadState::returned:
+        return {"returned from the kernel", "returned from the kernel"};
+      case ThreadState::running:
+      case ThreadState::ready:
+      case ThreadState::yielding:
+        break;
+    }
+  }
+  return {"runs, or has not started", "run, or have not started"};
+}
+
+struct Group {
+  Activity activity;
+  std::vector<unsigned> threads;
+};
+
+std::vector<Group> group_by_activity(const Worker& worker) {
+  const std::vector<bool> started = worker.started_threads();
+  std::vector<Group> groups;
+  for (unsigned i = 0; i < worker.thread_count(); ++i) {
+    Activity activity = activity_of(worker.thread(i), started[i]);
+    Group* found = nullptr;
+    for (Group& group : groups) {
+      if (group.activity.one == activity.one) found = &group;
+    }
+    if (found == nullptr) {
+      groups.push_back({std::move(activity), {}});
+      found = &groups.back();
+    }
+    found->threads.push_back(i);
+  }
+  return groups;
+}
+
+// "(0,0,0)-(71,0,0) (80,0,0)": runs of neighbouring threads.
+std::string format_threads(const Worker& worker, const std::vector<unsigned>& threads) {
+  std::string text;
+  int shown = 0;
+  for (std::size_t begin = 0, end; begin < threads.size(); begin = end) {
+    end = begin + 1;
+    while (end < threads.size() && threads[end] == threads[end - 1] + 1) ++end;
+    if (++shown > kShownRanges) return text + " ...";
+    text += " " + format_index(worker.thread(threads[begin]).index);
+    if (end - begin > 1) text += "-" + format_index(worker.thread(threads[end - 1]).index);
+  }
+  return text;
+}
+
+void print_current_thread() {
+  char text[1024];
+  describe_current_thread(text, sizeof text);
+  if (*text != '\0') fprintf(stderr, "cuda_emu: %s\n", text);
+}
+
+}  // namespace
+
+void report(const Worker& worker, const char* problem) {
+  const Config& config = worker.launch().config;
+  std::string text = format("cuda_emu: error: %s\n", problem);
+  text += std::string("  kernel ") + config.kernel + ", launched at " + format_place(config.where);
+  text += " with grid " + format_index(config.grid) + ", block " + format_index(config.block);
+  text += "; in block " + format_index(blockIdx) + ":\n";
+  for (const Group& group : group_by_activity(worker)) {
+    const std::size_t count = group.threads.size();
+    text +=
+        count == 1 ? "    1 thread " + group.activity.one : format("    %zu threads ", count) + group.activity.several;
+    text += ":" + format_threads(worker, group.threads) + "\n";
+  }
+  text += format("  thread order: CUDA_EMU_ORDER=%s\n", order_name());
+  fputs(text.c_str(), stderr);
+  cuda_emu_error();
+}
+
+void describe_current_thread(char* text, unsigned size) {
+  *text = '\0';
+  if (current_worker == nullptr) return;
+  const Config& config = current_worker->launch().config;
+  snprintf(text, size, "in kernel %s, block (%u,%u,%u), thread (%u,%u,%u); launched at %s:%d, CUDA_EMU_ORDER=%s",
+           config.kernel, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z, config.where.file,
+           config.where.line, order_name());
+}
+
+void called_outside_kernel(const char* operation) {
+  fprintf(stderr, "cuda_emu: error: %s used outside a kernel\n", operation);
+  cuda_emu_error();
+  abort();
+}
+
+}  // namespace cuda_emu
+
+extern "C" __attribute__((noinline)) void cuda_emu_error() {
+  asm volatile("");  // keeps calls of an empty function
+}
+
+// The sanitizers call these before they print a report.
+#ifdef CUDA_EMU_ASAN
+extern "C" void __asan_on_error() { cuda_emu::print_current_thread(); }
+#endif
+extern "C" void __ubsan_on_report() { cuda_emu::print_current_thread(); }

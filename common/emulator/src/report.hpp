@@ -1,0 +1,24 @@
+// What the user reads when something goes wrong.
+#pragma once
+
+namespace cuda_emu {
+
+class Worker;
+
+// Prints the problem, the launch, and what each thread of the worker's block is doing.
+void report(const Worker& worker, const char* problem);
+
+// "in kernel k, block (0,0,0), thread (5,0,0); launched at ...": the current thread, empty in host code.
+void describe_current_thread(char* text, unsigned size);
+
+// Fatal signals in a kernel print the current thread and go on to the handlers that were there before. Called for
+// each launch, since test frameworks put their own handlers in place for each test.
+void watch_signals();
+
+// For an OS thread that runs kernels: lets the handler run when a kernel's stack has overflowed.
+void use_signal_stack();
+
+}  // namespace cuda_emu
+
+// Called right after an error is printed: a place for a breakpoint.
+extern "C" void cuda_emu_error();

@@ -1,0 +1,33 @@
+// Parts of the runtime that launches and memory functions share.
+#pragma once
+
+#include <mutex>
+
+#include "cuda_runtime.h"
+
+namespace cuda_emu {
+
+// Held by launches, copies and allocations: the device does one thing at a time.
+std::mutex& device_mutex();
+
+// Returns the error that a failed launch left, or else the given one, and keeps it for cudaGetLastError.
+cudaError_t record(cudaError_t error);
+
+// A launch has failed: from now on everything returns this error, until cudaDeviceReset.
+void record_launch_failure(cudaError_t error);
+cudaError_t launch_failure();
+
+// The most dynamic shared memory that a launch may ask for; cudaFuncSetAttribute raises it.
+std::size_t dynamic_shared_limit();
+
+// In the ASan build, host code that touches device memory is an error: device memory is accessible only during
+// launches, and, one allocation at a time, during copies. The caller holds device_mutex().
+class DeviceMemoryAccess {
+ public:
+  DeviceMemoryAccess();
+  ~DeviceMemoryAccess();
+  DeviceMemoryAccess(const DeviceMemoryAccess&) = delete;
+  DeviceMemoryAccess& operator=(const DeviceMemoryAccess&) = delete;
+};
+
+}  // namespace cuda_emu

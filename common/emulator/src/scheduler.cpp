@@ -1,0 +1,392 @@
+#include "scheduler.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+#include "report.hpp"
+
+namespace cuda_emu {
+namespace {
+
+// Hot data of all threads lies at the same depth of their stacks; spreading the stacks' tops over the cache sets
+// nearly halves the time of kernels with large blocks.
+constexpr std::size_t kColourStep = 192;
+constexpr std::size_t kColours = 61;
+
+// Each stack takes two of the process's memory mappings, of which Linux allows 65,530.
+constexpr std::size_t kMaxIdleStacks = 16384;
+
+bool same_text(const char* a, const char* b) { return a == b || strcmp(a, b) == 0; }
+
+}  // namespace
+
+bool same_place(const Where& a, const Where& b) {
+  return a.line == b.line && same_text(a.file, b.file) && same_text(a.what, b.what);
+}
+
+GridBarrier::Outcome GridBarrier::wait(std::uint64_t blocks, const std::atomic<bool>& launch_failed) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  const std::uint64_t round = round_;
+  if (++waiting_ == blocks) {
+    waiting_ = 0;
+    ++round_;
+    changed_.notify_all();
+    return Outcome::passed;
+  }
+  changed_.wait(lock, [&] { return round_ != round || launch_failed || waiting_ + finished_ == blocks; });
+  if (round_ != round) return Outcome::passed;
+  return launch_failed ? Outcome::launch_failed : Outcome::stuck;
+}
+
+void GridBarrier::block_finished() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  ++finished_;
+  changed_.notify_all();
+}
+
+// ---- Blocks ----
+
+void Worker::run(Launch& launch) {
+  prepare(launch);
+  current_worker = this;
+  Fiber::current = &main_fiber_;
+  if (begin_block()) {
+    Fiber::switch_to(spare_fiber());
+    if (returned_ < thread_count_ && !launch.failed) report_deadlock();
+    if (launch.config.cooperative) launch.grid_barrier.block_finished();
+  }
+  if (launch.failed) restart_fibers();
+  if (launch.config.cooperative && Fiber::stack_count() > kMaxIdleStacks) {
+    spare_fibers_.clear();
+    fibers_.clear();
+  }
+  current_worker = nullptr;
+}
+
+void Worker::prepare(Launch& launch) {
+  launch_ = &launch;
+  has_run_block_ = false;
+  blockDim = launch.config.block;
+  gridDim = launch.config.grid;
+  shared.begin_launch(launch.config.dynamic_shared);
+
+  const Order order = settings().order;
+  const bool same_block =
+      blockDim.x == indexed_block_.x && blockDim.y == indexed_block_.y && blockDim.z == indexed_block_.z;
+  if (same_block && order == order_) return;
+  order_ = order;
+  thread_count_ = launch.threads;
+  indexed_block_ = blockDim;
+  uint3 index{0, 0, 0};
+  for (unsigned i = 0; i < thread_count_; ++i) {
+    threads_[i].index = index;
+    if (++index.x < blockDim.x) continue;
+    index.x = 0;
+    if (++index.y < blockDim.y) continue;
+    index.y = 0;
+    ++index.z;
+  }
+  order_threads();
+}
+
+// False when there is none left.
+bool Worker::begin_block() {
+  if (launch_->failed.load(std::memory_order_relaxed)) return false;
+  if (launch_->config.cooperative && has_run_block_) return false;
+  // In order, so that a block which waits for earlier ones always gets what it waits for.
+  block_ = launch_->next_block.fetch_add(1, std::memory_order_relaxed);
+  if (block_ >= launch_->blocks) return false;
+  has_run_block_ = true;
+
+  const dim3 grid = launch_->config.grid;
+  blockIdx.x = static_cast<unsigned>(block_ % grid.x);
+  blockIdx.y = static_cast<unsigned>(block_ / grid.x % grid.y);
+  blockIdx.z = static_cast<unsigned>(block_ / grid.x / grid.y);
+
+  started_ = returned_ = arrived_ = converging_ = 0;
+  ring_begin_ = ring_end_ = 0;
+  divergent_ = start_one_ = false;
+  votes_ = 0;
+  for (unsigned warp = 0; warp * kWarpSize < thread_count_; ++warp) warps_[warp] = {};
+  shared.begin_block();
+  if (order_ == Order::random) {
+    random_state_ = settings().seed * 0x2545f4914f6cdd1d + block_;
+    order_threads();
+  }
+  return true;
+}
+
+// The order in which threads start, and go on after a barrier.
+void Worker::order_threads() {
+  for (unsigned i = 0; i < thread_count_; ++i) {
+    start_order_[i] = static_cast<std::uint16_t>(order_ == Order::reverse ? thread_count_ - 1 - i : i);
+  }
+  if (order_ != Order::random) return;
+  for (unsigned i = thread_count_; i > 1; --i) std::swap(start_order_[i - 1], start_order_[random() % i]);
+}
+
+// splitmix64
+std::uint64_t Worker::random() {
+  std::uint64_t z = random_state_ += 0x9e3779b97f4a7c15;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+  z = (z ^ z >> 27) * 0x94d049bb133111eb;
+  return z ^ z >> 31;
+}
+
+// ---- Fibers ----
+
+void Worker::fiber_entry() { current_worker->run_threads(); }
+
+// What a fiber does: start threads one after another. Only when a thread waits does another fiber take over, so that
+// a kernel without barriers runs on one fiber.
+void Worker::run_threads() {
+  for (;;) {
+    if (should_start_thread()) {
+      run_next_thread();
+    } else if (has_ready()) {
+      park_and_switch_to(resume_ready());
+    } else if (returned_ < thread_count_ || !begin_block()) {
+      park_and_switch_to(main_fiber_);  // a deadlock, or the end
+    }
+  }
+}
+
+void Worker::run_next_thread() {
+  enter_thread(start_order_[started_++]);
+  launch_->body(launch_->context);
+  finish_thread();
+}
+
+// The current fiber has no thread; it is laid aside to start others later.
+void Worker::park_and_switch_to(Fiber& next) {
+  spare_fibers_.push_back(Fiber::current);
+  Fiber::switch_to(next);
+}
+
+Fiber& Worker::spare_fiber() {
+  if (spare_fibers_.empty()) {
+    const std::size_t colour = fibers_.size() % kColours * kColourStep;
+    fibers_.push_back(std::make_unique<Fiber>(settings().stack_size, colour, &Worker::fiber_entry));
+    return *fibers_.back();
+  }
+  Fiber* fiber = spare_fibers_.back();
+  spare_fibers_.pop_back();
+  return *fiber;
+}
+
+// Where this OS thread goes when the current CUDA thread cannot go on. Ready threads come before new ones: their
+// stacks are in the cache, and it takes fewer fibers.
+Fiber& Worker::pick_next() {
+  if (should_start_thread()) return spare_fiber();
+  return has_ready() ? resume_ready() : main_fiber_;
+}
+
+Fiber& Worker::resume_ready() {
+  enter_thread(pop_ready());
+  return *threads_[current_].fiber;
+}
+
+void Worker::enter_thread(unsigned thread) {
+  current_ = thread;
+  threads_[thread].state = ThreadState::running;
+  threadIdx = threads_[thread].index;
+}
+
+bool Worker::should_start_thread() {
+  if (started_ == thread_count_) return false;
+  if (start_one_) {
+    start_one_ = false;
+    return true;
+  }
+  return !has_ready() || (order_ == Order::random && random() % 2 == 0);
+}
+
+// After a failure the suspended threads are abandoned.
+void Worker::restart_fibers() {
+  spare_fibers_.clear();
+  for (const auto& fiber : fibers_) {
+    fiber->restart();
+    spare_fibers_.push_back(fiber.get());
+  }
+  for (Thread& thread : threads_) thread.state = ThreadState::returned;
+}
+
+bool Worker::is_stack_overflow(const void* address, const void* stack_pointer) const {
+  if (stack_pointer != nullptr && !Fiber::current->contains(stack_pointer)) return true;
+  return std::any_of(fibers_.begin(), fibers_.end(),
+                     [=](const std::unique_ptr<Fiber>& fiber) { return fiber->guard_contains(address); });
+}
+
+// ---- Ready threads ----
+
+void Worker::push_back(unsigned thread) {
+  threads_[thread].state = ThreadState::ready;
+  ring_[ring_end_++ % kRingSize] = static_cast<std::uint16_t>(thread);
+}
+
+void Worker::push_front(unsigned thread) {
+  threads_[thread].state = ThreadState::ready;
+  ring_[--ring_begin_ % kRingSize] = static_cast<std::uint16_t>(thread);
+}
+
+unsigned Worker::pop_ready() {
+  if (order_ == Order::random) {
+    const unsigned chosen = ring_begin_ + static_cast<unsigned>(random() % (ring_end_ - ring_begin_));
+    std::swap(ring_[chosen % kRingSize], ring_[ring_begin_ % kRingSize]);
+  }
+  return ring_[ring_begin_++ % kRingSize];
+}
+
+// ---- Waiting ----
+
+void Worker::block_current(ThreadState state, const Where& where) {
+  Thread& thread = threads_[current_];
+  thread.state = state;
+  thread.where = &where;
+  thread.fiber = Fiber::current;
+}
+
+void Worker::wait() {
+  if (converging_ != 0) resolve_convergence(current_ / kWarpSize);
+  Fiber& next = pick_next();
+  if (&next != Fiber::current) Fiber::switch_to(next);
+}
+
+void Worker::finish_thread() {
+  threads_[current_].state = ThreadState::returned;
+  ++returned_;
+  const unsigned warp = current_ / kWarpSize;
+  warps_[warp].returned |= 1u << current_ % kWarpSize;
+  if (warps_[warp].waiting != 0) recheck_collectives(warp);
+  if (converging_ != 0) resolve_convergence(warp);
+}
+
+// True for the last thread.
+bool Worker::arrive_at_barrier(ThreadState state, const Where& where) {
+  block_current(state, where);
+  if (arrived_ == 0) {
+    first_arrival_ = &where;
+  } else if (!same_place(*first_arrival_, where)) {
+    divergent_ = true;
+  }
+  if (++arrived_ < thread_count_) return false;
+  if (divergent_) fail("threads of one block wait at different barriers");
+  return true;
+}
+
+void Worker::release_barrier() {
+  arrived_ = 0;
+  barrier_votes_ = votes_;
+  votes_ = 0;
+  if (order_ == Order::random) order_threads();
+  for (unsigned i = 0; i < thread_count_; ++i) push_back(start_order_[i]);
+}
+
+int Worker::block_barrier(BarrierVote vote, bool predicate, const Where& where) {
+  votes_ += predicate;
+  if (arrive_at_barrier(ThreadState::at_block_barrier, where)) release_barrier();
+  wait();
+  switch (vote) {
+    case BarrierVote::all:
+      return barrier_votes_ == static_cast<int>(thread_count_);
+    case BarrierVote::any:
+      return barrier_votes_ != 0;
+    case BarrierVote::count:
+    case BarrierVote::none:
+      break;
+  }
+  return barrier_votes_;
+}
+
+void Worker::grid_barrier(const Where& where) {
+  const bool last = arrive_at_barrier(ThreadState::at_grid_barrier, where);
+  if (!launch_->config.cooperative) fail("a grid barrier in a kernel that was not launched as cooperative");
+  if (last) {
+    switch (launch_->grid_barrier.wait(launch_->blocks, launch_->failed)) {
+      case GridBarrier::Outcome::passed:
+        release_barrier();
+        break;
+      case GridBarrier::Outcome::stuck:
+        fail("some blocks returned while others wait at the grid barrier");
+      case GridBarrier::Outcome::launch_failed:
+        leave_launch();
+    }
+  }
+  wait();
+}
+
+void Worker::yield() {
+  if (launch_->failed.load(std::memory_order_relaxed)) leave_launch();
+  Thread& thread = threads_[current_];
+  thread.fiber = Fiber::current;
+  push_back(current_);
+  thread.state = ThreadState::yielding;
+  if (converging_ != 0) resolve_convergence(current_ / kWarpSize);
+  start_one_ = started_ < thread_count_;  // or two spinning threads would keep the others from starting
+  Fiber& next = start_one_ ? spare_fiber() : pick_next();
+  if (&next == Fiber::current) {
+    std::this_thread::yield();  // all others wait: perhaps for another block
+  } else {
+    Fiber::switch_to(next);
+  }
+}
+
+void Worker::trap(const Where& where) {
+  block_current(ThreadState::trapped, where);
+  fail("the kernel executed a trap");
+}
+
+// ---- Failure ----
+
+void Worker::fail(const char* problem) {
+  if (!launch_->failed.exchange(true)) report(*this, problem);
+  leave_launch();
+}
+
+void Worker::leave_launch() {
+  Fiber::switch_to(main_fiber_);
+  abort();  // fibers of a failed launch are restarted, never resumed
+}
+
+void Worker::report_deadlock() {
+  const auto end = threads_ + thread_count_;
+  const bool in_warp =
+      std::any_of(threads_, end, [](const Thread& thread) { return thread.state == ThreadState::at_warp_collective; });
+  const char* problem = "deadlock";
+  if (in_warp) {
+    problem = "deadlock: a warp collective waits for lanes that never arrive";
+  } else if (returned_ > 0) {
+    problem = "some threads returned while others wait at a barrier";
+  }
+  if (!launch_->failed.exchange(true)) report(*this, problem);
+}
+
+std::vector<bool> Worker::started_threads() const {
+  std::vector<bool> started(thread_count_, true);
+  for (unsigned i = started_; i < thread_count_; ++i) started[start_order_[i]] = false;
+  return started;
+}
+
+// ---- Called by kernels ----
+
+int block_barrier(BarrierVote vote, bool predicate, const Where& where) {
+  return active_worker(where.what).block_barrier(vote, predicate, where);
+}
+
+void grid_barrier(const Where& where) { active_worker(where.what).grid_barrier(where); }
+
+bool is_cooperative_launch() { return active_worker("is_valid of a grid").launch().config.cooperative; }
+
+void yield() {
+  if (current_worker != nullptr) current_worker->yield();
+}
+
+void trap(const Where& where) { active_worker(where.what).trap(where); }
+
+unsigned thread_rank_in_block() { return active_worker("the rank of a thread").current_thread(); }
+
+unsigned lane_id() { return active_worker("the rank of a thread").current_thread() % kWarpSize; }
+
+}  // namespace cuda_emu

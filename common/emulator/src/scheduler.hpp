@@ -1,0 +1,189 @@
+// Runs the blocks of a launch: every CUDA thread of a block on a fiber, one at a time, switching only where threads
+// wait.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "cuda_emu/launch.hpp"
+#include "cuda_emu/warp.hpp"
+#include "device_limits.hpp"
+#include "fiber.hpp"
+#include "settings.hpp"
+#include "shared_memory.hpp"
+
+namespace cuda_emu {
+
+// Where the blocks of a cooperative launch meet; each runs on an OS thread of its own.
+class GridBarrier {
+ public:
+  enum class Outcome { passed, stuck, launch_failed };
+
+  // Called by the last thread of a block. Stuck: the blocks that are missing have returned.
+  Outcome wait(std::uint64_t blocks, const std::atomic<bool>& launch_failed);
+  void block_finished();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::uint64_t waiting_ = 0;
+  std::uint64_t finished_ = 0;
+  std::uint64_t round_ = 0;
+};
+
+struct Launch {
+  const Config& config;
+  void (*body)(const void* context);
+  const void* context;
+  unsigned threads;  // in a block
+  std::uint64_t blocks;
+  std::atomic<std::uint64_t> next_block{0};
+  std::atomic<bool> failed{false};
+  GridBarrier grid_barrier{};
+};
+
+enum class ThreadState : unsigned char {
+  running,
+  ready,     // may go on
+  yielding,  // may go on, but perhaps only spins
+  at_block_barrier,
+  at_grid_barrier,
+  at_warp_collective,
+  trapped,
+  returned,
+};
+
+struct Thread {
+  uint3 index;
+  ThreadState state;       // stays `returned` until the next block's thread starts
+  Fiber* fiber;            // where it goes on
+  const Where* where;      // what it waits in, as long as it waits
+  Collective* collective;  // its part, while it waits in a warp collective
+};
+
+struct Warp {
+  unsigned waiting;     // lanes that wait in a collective
+  unsigned converging;  // lanes that wait to see who comes to the same place
+  unsigned returned;
+};
+
+bool same_place(const Where& a, const Where& b);
+
+// One OS thread's part of the machine: it takes blocks of a launch, one after another, until none is left.
+class Worker {
+ public:
+  Worker() = default;
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  void run(Launch& launch);
+
+  // What kernels call, by the functions of the same names.
+  int block_barrier(BarrierVote vote, bool predicate, const Where& where);
+  void grid_barrier(const Where& where);
+  std::uint64_t warp_collective(Collective& part);
+  unsigned converged_lanes(const Where& where);
+  void yield();
+  [[noreturn]] void trap(const Where& where);
+
+  // Reports the problem and ends the launch.
+  [[noreturn]] void fail(const char* problem);
+
+  const Launch& launch() const { return *launch_; }
+  unsigned thread_count() const { return thread_count_; }
+  unsigned current_thread() const { return current_; }
+  const Thread& thread(unsigned number) const { return threads_[number]; }
+  std::vector<bool> started_threads() const;
+  bool is_stack_overflow(const void* address, const void* stack_pointer) const;
+
+  SharedMemory shared;
+
+ private:
+  static constexpr unsigned kRingSize = 2 * kMaxThreadsPerBlock;
+  static constexpr unsigned kWarps = kMaxThreadsPerBlock / kWarpSize;
+
+  // Fibers
+  [[noreturn]] static void fiber_entry();
+  [[noreturn]] void run_threads();
+  void run_next_thread();
+  Fiber& spare_fiber();
+  Fiber& pick_next();
+  void park_and_switch_to(Fiber& next);
+  Fiber& resume_ready();
+  void enter_thread(unsigned thread);
+  void restart_fibers();
+
+  // Blocks and threads
+  void prepare(Launch& launch);
+  bool begin_block();
+  void order_threads();
+  void finish_thread();
+  bool should_start_thread();
+  bool has_ready() const { return ring_begin_ != ring_end_; }
+  void push_back(unsigned thread);
+  void push_front(unsigned thread);
+  unsigned pop_ready();
+  std::uint64_t random();
+
+  // Waiting
+  void block_current(ThreadState state, const Where& where);
+  void wait();
+  bool arrive_at_barrier(ThreadState state, const Where& where);
+  void release_barrier();
+  unsigned existing_lanes(unsigned warp) const;
+  void complete_collective(unsigned warp, unsigned mask);
+  void recheck_collectives(unsigned warp);
+  void resolve_convergence(unsigned warp);
+  void make_lanes_ready(unsigned warp, unsigned lanes);
+
+  void report_deadlock();
+  [[noreturn]] void leave_launch();
+
+  Launch* launch_ = nullptr;
+  std::uint64_t block_ = 0;
+  bool has_run_block_ = false;
+  Order order_ = Order::forward;
+  std::uint64_t random_state_ = 0;
+
+  unsigned thread_count_ = 0;
+  unsigned started_ = 0;
+  bool start_one_ = false;  // a thread is to start, whoever else is ready
+  unsigned returned_ = 0;
+  unsigned current_ = 0;
+  unsigned converging_ = 0;  // threads, in all warps
+
+  unsigned arrived_ = 0;  // at the block or grid barrier
+  bool divergent_ = false;
+  const Where* first_arrival_ = nullptr;
+  int votes_ = 0;
+  int barrier_votes_ = 0;  // of the barrier that was last released
+
+  unsigned ring_begin_ = 0;
+  unsigned ring_end_ = 0;
+  std::uint16_t ring_[kRingSize];  // threads that are ready
+
+  dim3 indexed_block_{0, 0, 0};  // the block shape that threads_[].index is for
+  Thread threads_[kMaxThreadsPerBlock];
+  Warp warps_[kWarps];
+  std::uint16_t start_order_[kMaxThreadsPerBlock];
+
+  Fiber main_fiber_;
+  std::vector<std::unique_ptr<Fiber>> fibers_;
+  std::vector<Fiber*> spare_fibers_;
+};
+
+// The worker that runs a kernel on this OS thread; null in host code.
+inline thread_local Worker* current_worker = nullptr;
+
+[[noreturn]] void called_outside_kernel(const char* operation);
+
+inline Worker& active_worker(const char* operation) {
+  if (current_worker == nullptr) called_outside_kernel(operation);
+  return *current_worker;
+}
+
+}  // namespace cuda_emu

@@ -1,0 +1,23 @@
+// The settings behind the public functions of cuda_emu/settings.hpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cuda_emu/settings.hpp"
+
+namespace cuda_emu {
+
+enum class Order : unsigned char { forward, reverse, random };
+
+struct Settings {
+  Order order = Order::forward;
+  std::uint64_t seed = 0;
+  unsigned workers = 1;
+  std::size_t stack_size = 0;
+};
+
+// Reads the environment at the first call; a bad value there ends the program with exit status 2.
+Settings& settings();
+
+}  // namespace cuda_emu

@@ -1,0 +1,122 @@
+#include "shared_memory.hpp"
+
+#include <sys/mman.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+#include "cuda_emu/device.hpp"
+#include "device_limits.hpp"
+#include "sanitizers.hpp"
+#include "scheduler.hpp"
+
+namespace cuda_emu {
+namespace {
+
+constexpr std::size_t kRedZone = kAsan ? 128 : 0;
+constexpr std::size_t kArenaSize = 1 << 20;  // the most a block may have, and red zones around thousands of variables
+
+struct Variable {
+  std::size_t size;
+  std::size_t alignment;
+};
+
+struct Registry {
+  std::mutex mutex;
+  std::vector<Variable> variables;
+};
+
+Registry& registry() {
+  static Registry& instance = *new Registry;
+  return instance;
+}
+
+Variable find_variable(unsigned number) {
+  std::lock_guard<std::mutex> lock(registry().mutex);
+  return registry().variables[number];
+}
+
+char* align_up(char* address, std::size_t alignment) {
+  const std::uintptr_t value = reinterpret_cast<std::uintptr_t>(address);
+  return address + (alignment - value % alignment) % alignment;
+}
+
+}  // namespace
+
+SharedMemory::SharedMemory() {
+  void* mapping = mmap(nullptr, kArenaSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapping == MAP_FAILED) {
+    perror("cuda_emu: error: no memory for shared memory");
+    _Exit(2);
+  }
+  arena_ = static_cast<char*>(mapping);
+  dynamic_ = arena_ + 1024;  // aligned, and with a red zone below
+}
+
+SharedMemory::~SharedMemory() {
+  unpoison(arena_, kArenaSize);
+  munmap(arena_, kArenaSize);
+}
+
+void SharedMemory::begin_launch(std::size_t dynamic_size) {
+  ++launch_;
+  dynamic_size_ = dynamic_size;
+  static_size_ = 0;
+  free_ = align_up(dynamic_ + dynamic_size + kRedZone, 128);
+  poison(arena_, kArenaSize);
+}
+
+void* SharedMemory::begin_use(unsigned number) {
+  const Variable variable = find_variable(number);
+  if (slots_.size() <= number) slots_.resize(number + 1);
+  Slot& slot = slots_[number];
+  if (slot.launch != launch_) {
+    const std::size_t alignment = variable.alignment < 16 && kAsan ? 16 : variable.alignment;
+    char* address = align_up(free_, alignment);
+    char* end = address + variable.size + kRedZone;
+    static_size_ += variable.size;
+    if (static_size_ > kSharedPerBlock || static_size_ + dynamic_size_ > kSharedPerBlockOptin ||
+        end > arena_ + kArenaSize) {
+      return nullptr;
+    }
+    free_ = end;
+    slot.launch = launch_;
+    slot.address = address;
+    unpoison(address, variable.size);
+  }
+  slot.block = block_;
+  memset(slot.address, 0xff, variable.size);
+  return slot.address;
+}
+
+void SharedMemory::begin_dynamic_use() {
+  dynamic_block_ = block_;
+  unpoison(dynamic_, dynamic_size_);
+  memset(dynamic_, 0xff, dynamic_size_);
+}
+
+unsigned register_shared(std::size_t size, std::size_t alignment) {
+  std::lock_guard<std::mutex> lock(registry().mutex);
+  registry().variables.push_back({size, alignment});
+  return static_cast<unsigned>(registry().variables.size() - 1);
+}
+
+void* shared_memory(unsigned variable) {
+  Worker& worker = active_worker("a __shared__ variable");
+  void* memory = worker.shared.variable(variable);
+  if (memory == nullptr) {
+    char problem[160];
+    snprintf(problem, sizeof problem,
+             "too much shared memory: %zu bytes of __shared__ variables (at most %zu) and %zu dynamic (together at "
+             "most %zu)",
+             worker.shared.static_size(), kSharedPerBlock, worker.shared.dynamic_size(), kSharedPerBlockOptin);
+    worker.fail(problem);
+  }
+  return memory;
+}
+
+void* dynamic_shared_memory() { return active_worker("extern __shared__ memory").shared.dynamic(); }
+
+}  // namespace cuda_emu

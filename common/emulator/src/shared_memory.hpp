@@ -1,0 +1,57 @@
+// The shared memory of the block that a worker runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace cuda_emu {
+
+// Variables get their place at their first use in a launch, and are filled with 0xff (NaN) at their first use in a
+// block: a program may hold many more than one kernel touches.
+class SharedMemory {
+ public:
+  SharedMemory();
+  ~SharedMemory();
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+
+  void begin_launch(std::size_t dynamic_size);
+  void begin_block() { ++block_; }
+
+  // Null if the kernel's variables take more memory than a block may have.
+  void* variable(unsigned number) {
+    if (number < slots_.size() && slots_[number].block == block_) return slots_[number].address;
+    return begin_use(number);
+  }
+
+  void* dynamic() {
+    if (dynamic_block_ != block_) begin_dynamic_use();
+    return dynamic_;
+  }
+
+  std::size_t static_size() const { return static_size_; }
+  std::size_t dynamic_size() const { return dynamic_size_; }
+
+ private:
+  struct Slot {
+    std::uint64_t launch = 0;
+    std::uint64_t block = 0;
+    char* address = nullptr;
+  };
+
+  void* begin_use(unsigned number);
+  void begin_dynamic_use();
+
+  char* arena_;
+  char* dynamic_;
+  char* free_ = nullptr;  // where the next variable goes
+  std::size_t dynamic_size_ = 0;
+  std::size_t static_size_ = 0;
+  std::uint64_t launch_ = 0;  // counts launches, and block_ blocks, of this worker
+  std::uint64_t block_ = 0;
+  std::uint64_t dynamic_block_ = 0;
+  std::vector<Slot> slots_;
+};
+
+}  // namespace cuda_emu

@@ -1,0 +1,106 @@
+// Kernels that break the rules of barriers and warp collectives, one per case: emulator_reports <case>.
+// A comment "at: <name>" marks a line that the test expects to find in the report. Exits with the launch's error code.
+#include <cuda_runtime.h>
+
+#include <cooperative_groups.h>
+
+#include <cstdio>
+#include <cstring>
+
+constexpr unsigned kAll = 0xffffffffu;
+
+__global__ void early_return(int* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  out[i] = i;
+  __syncthreads();  // at: early_return
+}
+
+__global__ void divergent_barriers() {
+  if (threadIdx.x < 64)
+    __syncthreads();  // at: divergent_first
+  else
+    __syncthreads();  // at: divergent_second
+}
+
+__global__ void different_masks(int* out) {
+  if (threadIdx.x % 32 < 16)
+    out[threadIdx.x] = __shfl_xor_sync(kAll, 1, 1);  // at: masks_all
+  else
+    out[threadIdx.x] = __shfl_xor_sync(0xffff0000u, 1, 1);
+  __syncthreads();  // at: masks_barrier
+}
+
+__global__ void caller_not_in_mask(int* out) {
+  out[threadIdx.x] = __shfl_xor_sync(0x0000ffffu, 1, 1);  // at: not_in_mask
+}
+
+__global__ void different_operations(int* out) {
+  if (threadIdx.x % 2)
+    __syncwarp();  // at: operations_sync
+  else
+    out[threadIdx.x] = __shfl_xor_sync(kAll, 1, 1);  // at: operations_shuffle
+}
+
+__global__ void collective_in_one_branch(int* out) {
+  if (threadIdx.x % 2) out[threadIdx.x] = __shfl_xor_sync(kAll, 1, 1);  // at: branch_shuffle
+  __syncthreads();                                                      // at: branch_barrier
+}
+
+__global__ void odd_width(int* out) {
+  out[threadIdx.x] = __shfl_down_sync(kAll, 1, 1, 24);  // at: odd_width
+}
+
+__global__ void exited_lanes(int* out) {
+  if (threadIdx.x >= 16) return;
+  out[threadIdx.x] = __shfl_down_sync(kAll, static_cast<int>(threadIdx.x), 8);
+}
+
+__global__ void returned_block() {
+  if (blockIdx.x == 2) return;
+  cooperative_groups::this_grid().sync();  // at: returned_block
+}
+
+__global__ void grid_barrier_without_cooperation() {
+  cooperative_groups::this_grid().sync();  // at: not_cooperative
+}
+
+__global__ void fill(int* out) { out[threadIdx.x] = threadIdx.x; }
+
+int main(int argc, char** argv) {
+  const char* name = argc > 1 ? argv[1] : "";
+  const auto is = [&](const char* other) { return std::strcmp(name, other) == 0; };
+  int *out, first = -1;
+  cudaMalloc(&out, 4096);
+
+  if (is("early_return")) early_return<<<2, 128>>>(out, 200);  // at: early_return_launch
+  if (is("divergent_barriers")) divergent_barriers<<<1, 128>>>();
+  if (is("different_masks")) different_masks<<<1, 64>>>(out);
+  if (is("caller_not_in_mask")) caller_not_in_mask<<<1, 32>>>(out);
+  if (is("different_operations")) different_operations<<<1, 32>>>(out);
+  if (is("collective_in_one_branch")) collective_in_one_branch<<<1, 64>>>(out);
+  if (is("odd_width")) odd_width<<<1, 32>>>(out);
+  if (is("exited_lanes")) exited_lanes<<<1, 32>>>(out);
+  if (is("returned_block")) cudaLaunchCooperativeKernel(returned_block, dim3(4), dim3(64), nullptr);
+  if (is("grid_barrier_without_cooperation")) grid_barrier_without_cooperation<<<2, 32>>>();
+
+  const cudaError_t error = cudaDeviceSynchronize();
+  std::printf("result: %s\n", cudaGetErrorName(error));
+  if (is("exited_lanes")) {
+    int got[16];
+    cudaMemcpy(got, out, sizeof got, cudaMemcpyDeviceToHost);
+    std::printf("lane 0 got %d, lane 12 got %d\n", got[0], got[12]);
+  } else if (error != cudaSuccess) {
+    // the error stays until the device is reset; then kernels run again
+    fill<<<1, 32>>>(out);
+    std::printf("while failed: %s, %s\n", cudaGetErrorName(cudaGetLastError()), cudaGetErrorName(cudaGetLastError()));
+    cudaFree(out);
+    cudaDeviceReset();
+    cudaMalloc(&out, 4096);
+    fill<<<1, 32>>>(out);
+    cudaMemcpy(&first, out + 31, sizeof first, cudaMemcpyDeviceToHost);
+    std::printf("after reset: %s, %d\n", cudaGetErrorName(cudaDeviceSynchronize()), first);
+  }
+  cudaFree(out);
+  return error == cudaSuccess ? 0 : 1;
+}

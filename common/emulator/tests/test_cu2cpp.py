@@ -1,0 +1,416 @@
+#!/usr/bin/env python3
+"""Tests of the source translator: python3 test_cu2cpp.py"""
+import contextlib
+import io
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+TRANSLATOR = pathlib.Path(__file__).resolve().parent.parent / 'cu2cpp.py'
+sys.path.insert(0, str(TRANSLATOR.parent))
+sys.dont_write_bytecode = True
+import cu2cpp  # noqa: E402
+
+
+class Folder(unittest.TestCase):
+    """Tests that write files, each in a fresh folder."""
+
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+
+    def write_file(self, name, text):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def read(self, name):
+        return (self.folder / name).read_text()
+
+    def run_translator(self, *arguments):
+        """In this process, since starting Python takes longer than most of the tests."""
+        stderr, before = io.StringIO(), os.getcwd()
+        os.chdir(self.folder)
+        try:
+            with contextlib.redirect_stderr(stderr):
+                code = cu2cpp.main([str(argument) for argument in arguments])
+        finally:
+            os.chdir(before)
+        return subprocess.CompletedProcess(arguments, code, stderr=stderr.getvalue())
+
+    def body(self, text, *options):
+        """The translation of `text` without the two lines on top."""
+        self.write_file('a.cu', text)
+        done = self.run_translator(*options, 'a.cu', 'out.cpp')
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
+        first, second, rest = self.read('out.cpp').split('\n', 2)
+        self.assertEqual((first, second), ('#include <cuda_runtime.h>', '#line 1 "a.cu"'))
+        self.assertEqual(rest.count('\n'), text.count('\n'), 'every newline is kept')
+        return rest
+
+    def errors(self, text, *options):
+        self.write_file('a.cu', text)
+        done = self.run_translator(*options, 'a.cu', 'out.cpp')
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertFalse((self.folder / 'out.cpp').exists())
+        return done.stderr.splitlines()
+
+
+def launch(kernel, configuration, arguments='', label=None):
+    return (f'::cuda_emu::launch("{label or " ".join(kernel.split())}", [&](auto... cuda_emu_a) {{ {kernel}(cuda_emu_a...); }}, '
+            f'::cuda_emu::config({configuration}){", " + arguments if arguments else ""})')
+
+
+class Launches(Folder):
+    def check(self, text, expected):
+        self.assertEqual(self.body(text), expected)
+
+    def test_forms_of_the_kernel(self):
+        for kernel in ('k', 'ns::k', '::k', '::ns::k', 'k<T, 32>', 'ns::k<float, (3 > 2 ? 8 : 9)>', 'k<(8 >> 1)>',
+                       '::ns::k<std::array<int, 1>::value_type, 1>', 'k<A<B<int>>>', 'table[1]', 'table[i][j]', 'f.kernel', 'p->kernel',
+                       '(*f)', 'get(1)', 'get<int>(1)', 'o.template k<T>', 'k<decltype(p->x)>', 'k<a[(1 > 0)]>'):
+            with self.subTest(kernel=kernel):
+                self.check(f'void f() {{ {kernel}<<<g, b>>>(x, 1); }}\n', f'void f() {{ {launch(kernel, "g, b", "x, 1")}; }}\n')
+
+    def test_what_may_come_before(self):
+        for before in ('', 'if (n) ', 'if (n) x; else ', 'for (;;) ', 'while (n > 0) ', 'do ', 'return ', 'x = 1; ', 'L: ', '(void)n, ', 'case 1: '):
+            for kernel in ('k', '::k', 'ns::k<1>', '(*f)', 't[0]', 'f(1)'):
+                with self.subTest(before=before, kernel=kernel):
+                    self.check(f'{before}{kernel}<<<1, 2>>>(x);', f'{before}{launch(kernel, "1, 2", "x")};')
+
+    def test_configuration_and_arguments(self):
+        for configuration in ('1, 2, 3, s', 'dim3(1, 2), dim3{3, 4}', '8 >> 3, 1 << 5', 'f<int>(1), g[h(2)]', '[&] { return 1; }(), 2'):
+            self.check(f'k<<<{configuration}>>>(x);', launch('k', configuration, 'x') + ';')
+        for arguments in ('a, b', 'f(a, b), c', 'float2{1, 2}', '"text"', "'c'", 'x < y, z > w', '[] { return 1; }()'):
+            self.check(f'k<<<1, 2>>>({arguments});', launch('k', '1, 2', arguments) + ';')
+        self.check('k<<<1, 2>>>();', launch('k', '1, 2') + ';')
+        self.check('k<<<1, 2>>>( /* none */ );', launch('k', '1, 2').rstrip(')') + ') /* none */ );')
+
+    def test_several_lines(self):
+        self.check('ns::k<int,\n  2>\n  <<<dim3(1,\n 2), // <<<\n 3>>>\n  (a,\n b);\n',
+                   '::cuda_emu::launch("ns::k<int, 2>", [&](auto... cuda_emu_a) { ns::k<int,\n  2>\n  (cuda_emu_a...); }, '
+                   '::cuda_emu::config(dim3(1,\n 2), // <<<\n 3)\n  , a,\n b);\n')
+
+    def test_macros(self):
+        self.check('#define RUN(N) ns::k<N> \\\n  <<<1, N>>>(d, \\\n    7)\nRUN(3);\n',
+                   '#define RUN(N) ::cuda_emu::launch("ns::k<N>", [&](auto... cuda_emu_a) { ns::k<N> \\\n  (cuda_emu_a...); }, '
+                   '::cuda_emu::config(1, N), d, \\\n    7)\nRUN(3);\n')
+        self.check('CHECK(k<<<1, 2>>>(a, b));', f'CHECK({launch("k", "1, 2", "a, b")});')
+        self.check('RUN((k<<<1, 2>>>(a)));', f'RUN(({launch("k", "1, 2", "a")}));')
+        self.check('auto f = [&](int n) { k<<<n, 2>>>(a); };', f'auto f = [&](int n) {{ {launch("k", "n, 2", "a")}; }};')
+
+    def test_two_on_a_line(self):
+        self.check('a<<<1, 2>>>(x); b<<<3, 4>>>();', f'{launch("a", "1, 2", "x")}; {launch("b", "3, 4")};')
+
+    def test_text_that_is_no_launch(self):
+        for text in ('// k<<<1, 2>>>(x)\n', '/* k<<<1,\n 2>>>(x) */\n', '// k \\\n<<<1, 2>>>(x)\n', 'const char* s = "k<<<1, 2>>>(x) \\" ";\n',
+                     'auto s = R"x(k<<<1, 2>>>("))x";\n', "const char c = '\"'; int n = 1'000'000; // '\n", 'int n = 1 << 3 >> 2;\n',
+                     'std::vector<std::vector<std::vector<int>>> v;\n', '#error don\'t k\n', '#pragma unroll\n', ''):
+            self.check(text, text)
+
+    def test_quotes_do_not_hide_a_launch(self):
+        self.check("int n = 1'000; char q = '\"'; k<<<1, 2>>>(n);", f"int n = 1'000; char q = '\"'; {launch('k', '1, 2', 'n')};")
+
+    def test_errors(self):
+        for text, line, message in (('\nk<<<1, 2>>>;', 2, "kernel launch: no '(' after >>>"),
+                                    ('k<<<1, 2(x);\n', 1, "kernel launch: no matching '>>>'"),
+                                    ('\n\n= <<<1, 2>>>(x);', 3, 'kernel launch: no kernel name before <<<'),
+                                    ('return <<<1, 2>>>(x);', 1, 'kernel launch: no kernel name before <<<'),
+                                    ('k<<<>>>(x);', 1, 'kernel launch: no grid and block size between <<< and >>>'),
+                                    ('k<<<1, 2>>>(x;', 1, "kernel launch: no matching ')'"),
+                                    ('k<<<1, 2>>>(x, {1, 2});', 1, 'kernel launch: a braced list cannot be a kernel argument here: '
+                                                                    'name its type, as in float2{1, 2}')):
+            with self.subTest(text=text):
+                self.assertEqual(self.errors(text), [f'a.cu:{line}: error: {message}'])
+
+
+def in_kernel(text):
+    return 'void f() { ' + text + ' }\n'
+
+
+class SharedVariables(Folder):
+    def check(self, declaration, *variables):
+        expected = '; '.join(variables) + ';'
+        self.assertEqual(self.body(in_kernel(declaration)), in_kernel(expected), declaration)
+
+    def static(self, name, type_):
+        return f'auto& {name} = ::cuda_emu::shared<{type_}>([] {{}})'
+
+    def dynamic(self, name, type_):
+        return f'auto {name} = ::cuda_emu::dynamic_shared<{type_}>()'
+
+    def test_one_variable(self):
+        for declaration, type_ in (
+                ('__shared__ float x;', 'float'), ('__shared__ T x;', 'T'), ('__shared__ unsigned long long x;', 'unsigned long long'),
+                ('__shared__ float x[4];', 'float[4]'), ('__shared__ float x[BM][BK + 1];', 'float[BM][BK + 1]'),
+                ('__shared__ float x[(A > B ? A : B)];', 'float[(A > B ? A : B)]'), ('__shared__ float x[f<1, 2>()];', 'float[f<1, 2>()]'),
+                ('volatile __shared__ int x[4];', 'volatile int[4]'), ('__shared__ volatile float x[32];', 'volatile float[32]'),
+                ('__shared__ float volatile x[32];', 'float volatile[32]'), ('static __shared__ int x;', 'int'),
+                ('__shared__ static int x;', 'int'), ('__shared__ const float x[2];', 'const float[2]'),
+                ('__shared__ typename S<T>::Type x;', 'typename S<T>::Type'), ('__shared__ ::a::b<int, 2>::c x[2];', '::a::b<int, 2>::c[2]'),
+                ('__shared__ typename S<T>::template R<2>::Type x;', 'typename S<T>::template R<2>::Type'),
+                ('__shared__ struct point x[2];', 'struct point[2]'), ('__shared__ std::array<float, (4 > 3)> x;', 'std::array<float, (4 > 3)>'),
+                ('__shared__ decltype(a + b) x[2];', 'decltype(a + b)[2]'),
+                ('__shared__ T *x;', 'T*'), ('__shared__ T* x[4];', 'T*[4]'), ('__shared__ const T *const x;', 'const T*const'),
+                ('__shared__ float (*x)[33];', 'float (*)[33]'), ('float __shared__ x[4];', 'float[4]'),
+                ('unsigned int __shared__ x;', 'unsigned int'), ('volatile float __shared__ x[4];', 'volatile float[4]')):
+            with self.subTest(declaration=declaration):
+                self.check(declaration, self.static('x', type_))
+
+    def test_alignment(self):
+        for declaration, type_ in (
+                ('__shared__ alignas(16) float x[8];', 'float[8], 16'), ('__shared__ __align__(16) float x[8];', 'float[8], 16'),
+                ('__shared__ float __align__(16) x[8];', 'float[8], 16'), ('alignas(16) __shared__ float x[8];', 'float[8], 16'),
+                ('static __shared__ __align__(128) float4 x[8];', 'float4[8], 128'), ('__shared__ alignas(alignof(T)) float x[8];', 'float[8], alignof(T)'),
+                ('__shared__ alignas(alignof(S<T, 2>)) float x;', 'float, (alignof(S<T, 2>))'), ('__shared__ alignas(float4) float x[8];', 'float[8], alignof(float4)'),
+                ('__shared__ alignas(double) float x[8];', 'float[8], alignof(double)'), ('alignas(16) float __shared__ x[8];', 'float[8], 16')):
+            with self.subTest(declaration=declaration):
+                self.check(declaration, self.static('x', type_))
+
+    def test_several_variables(self):
+        self.check('__shared__ float As[BM][BK + 1], Bs[64];', self.static('As', 'float[BM][BK + 1]'), self.static('Bs', 'float[64]'))
+        self.check('__shared__ unsigned int v[f(1, 2)], w, *p;', self.static('v', 'unsigned int[f(1, 2)]'),
+                   self.static('w', 'unsigned int'), self.static('p', 'unsigned int*'))
+
+    def test_dynamic(self):
+        for declaration, type_ in (
+                ('extern __shared__ float x[];', 'float'), ('extern __shared__ T x[][33];', 'T[33]'), ('extern __shared__ T x[][A][B + 1];', 'T[A][B + 1]'),
+                ('extern __shared__ __align__(16) unsigned char x[];', 'unsigned char'), ('extern __shared__ alignas(alignof(T)) char x[];', 'char'),
+                ('extern volatile __shared__ float x[];', 'volatile float'), ('extern float __shared__ x[];', 'float'),
+                ('__shared__ extern float x[];', 'float'), ('extern __shared__ float* x[];', 'float*')):
+            with self.subTest(declaration=declaration):
+                self.check(declaration, self.dynamic('x', type_))
+
+    def test_several_lines(self):
+        self.assertEqual(self.body('void f() {\n  __shared__ float // a comment\n      x[BM]\n       [2];\n}\n'),
+                         f'void f() {{\n  {self.static("x", "float[BM] [2]")}\n\n;\n}}\n')
+        self.assertEqual(self.body('void f() {\n  extern\n    __shared__ float x[];\n}\n'),
+                         f'void f() {{\n  {self.dynamic("x", "float")}\n;\n}}\n')
+
+    def test_macros(self):
+        self.assertEqual(self.body('#define TILE(n) \\\n  __shared__ float \\\n tile[n]\nint after;\n'),
+                         f'#define TILE(n) \\\n  {self.static("tile", "float[n]")}\\\n\nint after;\n')
+        self.assertEqual(self.body('#define TILE __shared__ float a; int b;\n'), f'#define TILE {self.static("a", "float")}; int b;\n')
+
+    def test_after_other_lines(self):
+        for before in ('x;\n', '#pragma unroll\n', '#define A 1\n', '// c\n', '{ }\n', '#if A\n'):
+            self.assertEqual(self.body(in_kernel('\n' + before + '__shared__ float a;')), in_kernel('\n' + before + self.static('a', 'float') + ';'))
+
+    def test_inside(self):
+        for head in ('template <class T> __global__ void k(T* p)', 'namespace n { __global__ void k()', 'struct S { void k()', 'extern "C" void k()'):
+            self.assertEqual(self.body(head + ' { __shared__ int a; }'), head + ' { ' + self.static('a', 'int') + '; }')
+
+    def test_text_that_is_no_declaration(self):
+        for text in ('// __shared__ int x;\n', 'auto s = "__shared__ int x;";\n', 'int my__shared__x;\n'):
+            self.assertEqual(self.body(text), text)
+
+    def test_errors(self):
+        plain = cu2cpp.ONE_TYPE_AND_NAMES
+        outside = '__shared__ declaration outside a function: move it into the kernel'
+        for text, line, message in (
+                ('void f() {\n __shared__ float x = 0; }', 2, plain), ('void f() { __shared__ float x{}; }', 1, plain),
+                ('void f() { __shared__ float& x; }', 1, plain), ('void f() { __shared__ x; }', 1, plain),
+                ('void f() {\n\n __shared__ struct { int a; } x; }', 3, plain),
+                ('void f() { __shared__ float x[]; }', 1, '__shared__ array without a size: give x a size or write extern'),
+                ('void f() { extern __shared__ float x; }', 1, 'extern __shared__ declares an array without a size: x[]'),
+                ('void f() { extern __shared__ float x[4]; }', 1, 'extern __shared__ declares an array without a size: x[]'),
+                ('void f() { __shared__ float x[4 }', 1, "no matching ';'"),
+                ('__shared__ float x;', 1, outside), ('namespace a {\n__shared__ float x;\n}', 2, outside),
+                ('extern "C" { extern __shared__ float x[]; }', 1, outside), ('struct S { __shared__ float x; };', 1, outside)):
+            with self.subTest(text=text):
+                self.assertEqual(self.errors(text), [f'a.cu:{line}: error: {message}'])
+
+
+class OtherEdits(Folder):
+    def test_noinline(self):
+        self.assertEqual(self.body('__device__ __noinline__ float f();\n'), '__device__ __attribute__((noinline)) float f();\n')
+        for text in ('__attribute__((__noinline__)) void f();\n', '// __noinline__\n', 'int a__noinline__;\n'):
+            self.assertEqual(self.body(text), text)
+
+    def test_all_errors_of_a_file_in_order(self):
+        lines = self.errors('k<<<1>>>;\nvoid f() { asm("x"); }\nj<<<1>>>;\n')
+        self.assertEqual([line.split(':')[1] for line in lines], ['1', '2', '3'])
+
+
+class Unsupported(Folder):
+    SNIPPETS = (('asm("mov.u32 %0, %laneid;" : "=r"(x));', 'inline PTX (asm)'), ('asm volatile (\n"x");', 'inline PTX (asm)'),
+                ('__asm__ __volatile__("x");', 'inline PTX (asm)'), ('wgmma_fence();', 'wgmma'), ('cuda::ptx::mbarrier_init(a);', 'cuda::ptx'),
+                ('namespace p = cuda::ptx;', 'cuda::ptx'), ('const CUtensorMap map;', 'TMA (bulk tensor copy)'),
+                ('cp_async_bulk_wait_group();', 'TMA (bulk tensor copy)'), ('cuda::barrier<cuda::thread_scope_block> b;', 'cuda::barrier and cuda::pipeline'),
+                ('void __cluster_dims__(2) k();', 'thread block clusters'), ('cg::cluster_group c = cg::this_cluster();', 'thread block clusters'),
+                ('float v = tex2D<float>(t, x, y);', 'textures and surfaces'), ('cudaTextureObject_t t;', 'textures and surfaces'))
+
+    def test_reported_with_line_and_advice(self):
+        for code, what in self.SNIPPETS:
+            with self.subTest(code=code):
+                line = self.errors('\n\n' + code)[0]
+                self.assertEqual(line, f'a.cu:3: error: {what}: not supported by the CPU backend; mark the step '
+                                       "'// needs: sm_90a' (or '// needs: gpu'), or guard the code with #ifndef CUDA_EMU")
+
+    def test_headers(self):
+        for name in ('cuda/barrier', 'cuda/pipeline', 'cuda/ptx'):
+            self.assertTrue(self.errors(f'\n#include <{name}>\n')[0].startswith(f'a.cu:2: error: <{name}>: not supported'))
+
+    def test_silent_in_comments_and_strings(self):
+        for code, _ in self.SNIPPETS:
+            self.body('// ' + code.replace('\n', ' ') + '\n')
+            self.body('/* ' + code + ' */\n')
+            self.body('auto s = R"(' + code + ')";\n')
+
+    def test_silent_where_guarded(self):
+        asm = 'asm("x");\nk<<<1>>>;\n#include <cuda/barrier>\n'
+        for text in (f'#ifndef CUDA_EMU\n{asm}#endif\n', f'#ifdef CUDA_EMU\n#else\n{asm}#endif\n', f'#if !defined(CUDA_EMU)\n{asm}#endif\n',
+                     f'# ifndef CUDA_EMU // why\n#if A\n{asm}#else\n{asm}#endif\n#endif\n', f'#if 0\n{asm}#endif\n',
+                     f'#ifdef CUDA_EMU\n#elif A\n{asm}#else\n{asm}#endif\n'):
+            with self.subTest(text=text):
+                self.assertEqual(self.body(text), text)
+        self.assertEqual(self.body(f'#ifndef TRACE\n{asm}#endif\n', '-D', 'TRACE=1'), f'#ifndef TRACE\n{asm}#endif\n')
+
+    def test_reported_where_not_guarded(self):
+        for text in ('#ifdef CUDA_EMU\nasm("x");\n#endif\n', '#ifndef CUDA_EMU\n#else\nasm("x");\n#endif\n', '#if A\nasm("x");\n#endif\n',
+                     '#ifndef CUDA_EMU\n#endif\nasm("x");\n', '#define F asm("x")\n', '#ifndef A\nasm("x");\n#endif\n'):
+            with self.subTest(text=text):
+                self.assertEqual(len(self.errors(text)), 1)
+
+
+LAUNCHES = '#pragma once\ninline void go() { k<<<1, 2>>>(); }\n'
+PLAIN = '#pragma once\nint plain;\n'
+
+
+class Headers(Folder):
+    def translate(self, source, output='build/a.cpp', *options):
+        done = self.run_translator(*options, source, output)
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
+        return self.read(output)
+
+    def included(self, text):
+        return [line.split('"')[1] for line in text.splitlines() if line.startswith('#include "')]
+
+    def test_a_header_to_change_is_copied_and_others_are_not(self):
+        self.write_file('a.cu', '#include "change.cuh"\n#include "plain.cuh"\n#include "other.hpp"\n#include "nowhere.h"\n#include <x.cuh>\n')
+        self.write_file('change.cuh', LAUNCHES)
+        self.write_file('plain.cuh', PLAIN)
+        self.write_file('other.hpp', 'k<<<1, 2>>>();\n')
+        copy, plain, other, nowhere = self.included(self.translate('a.cu'))
+        self.assertEqual(pathlib.Path(copy).parent, self.folder / 'build/a.cpp.headers')
+        self.assertEqual(pathlib.Path(copy).read_text().split('\n', 1)[0], '#line 1 "change.cuh"')
+        self.assertIn('::cuda_emu::launch("k"', pathlib.Path(copy).read_text())
+        self.assertEqual((plain, other, nowhere), (str(self.folder / 'plain.cuh'), str(self.folder / 'other.hpp'), 'nowhere.h'))
+        self.assertEqual(len(os.listdir(self.folder / 'build/a.cpp.headers')), 1)
+
+    def test_a_change_reaches_the_headers_that_include_it(self):
+        self.write_file('a.cu', '#include "outer.cuh"\n')
+        self.write_file('outer.cuh', PLAIN + '#include "sub/middle.cuh"\n')
+        self.write_file('sub/middle.cuh', '#pragma once\n#include "../deep.cuh"\n#include "leaf.h"\n')
+        self.write_file('sub/leaf.h', '')
+        self.write_file('deep.cuh', LAUNCHES)
+        outer = pathlib.Path(self.included(self.translate('a.cu'))[0]).read_text()
+        middle = pathlib.Path(self.included(outer)[0]).read_text()
+        deep, leaf = self.included(middle)
+        self.assertIn('::cuda_emu::launch', pathlib.Path(deep).read_text())
+        self.assertEqual(leaf, str(self.folder / 'sub/leaf.h'))
+        self.assertTrue(middle.startswith('#line 1 "sub/middle.cuh"\n'))
+
+    def test_search_order_and_paths(self):
+        self.write_file('reduce/bugs/a.cu', '#include "../sum.cuh"\n#include "ladder.cuh"\n')
+        self.write_file('reduce/sum.cuh', '#include "ladder.cuh"\n' + LAUNCHES)
+        self.write_file('common/ladder.cuh', LAUNCHES)
+        self.write_file('later/ladder.cuh', PLAIN)
+        text = self.translate('reduce/bugs/a.cu', 'build/a.cpp', '-I', 'common', '-Ilater')
+        self.assertIn('#line 1 "reduce/bugs/a.cu"', text)
+        sum_, ladder = self.included(text)
+        self.assertEqual(self.included(pathlib.Path(sum_).read_text()), [ladder], 'one copy of a header')
+        self.assertTrue(pathlib.Path(sum_).read_text().startswith('#line 1 "reduce/sum.cuh"'))
+        self.assertTrue(pathlib.Path(ladder).read_text().startswith('#line 1 "common/ladder.cuh"'))
+
+    def test_same_name_in_two_folders(self):
+        self.write_file('a.cu', '#include "x/h.cuh"\n#include "y/h.cuh"\n')
+        for folder in 'xy':
+            self.write_file(f'{folder}/h.cuh', f'inline void {folder}() {{ k<<<1, 2>>>(); }}\n')
+        first, second = self.included(self.translate('a.cu'))
+        self.assertIn('void x()', pathlib.Path(first).read_text())
+        self.assertIn('void y()', pathlib.Path(second).read_text())
+
+    def test_cycle(self):
+        self.write_file('a.cu', '#include "x.cuh"\n')
+        self.write_file('x.cuh', '#pragma once\n#include "y.cuh"\n')
+        self.write_file('y.cuh', '#include "x.cuh"\n' + LAUNCHES)
+        x = self.included(self.translate('a.cu'))[0]
+        y = self.included(pathlib.Path(x).read_text())[0]
+        self.assertEqual(self.included(pathlib.Path(y).read_text()), [x])
+
+    def test_include_in_removed_code_or_comment(self):
+        self.write_file('a.cu', '#ifndef CUDA_EMU\n#include "x.cuh"\n#endif\n// #include "x.cuh"\n/*\n#include "x.cuh"\n*/\n')
+        self.write_file('x.cuh', 'k<<<1>>>;\n')
+        self.assertEqual(self.translate('a.cu').count('"x.cuh"'), 3)
+
+    def test_errors_name_the_header(self):
+        self.write_file('a.cu', '#include "sub/x.cuh"\n')
+        self.write_file('sub/x.cuh', '\nk<<<1, 2>>>;\n')
+        done = self.run_translator('a.cu', 'a.cpp')
+        self.assertEqual((done.returncode, done.stderr), (1, "sub/x.cuh:2: error: kernel launch: no '(' after >>>\n"))
+
+    def test_missing_source(self):
+        done = self.run_translator('none.cu', 'a.cpp')
+        self.assertEqual((done.returncode, done.stderr), (1, 'none.cu: error: No such file or directory\n'))
+
+
+class Files(Folder):
+    def test_depfile(self):
+        self.write_file('a b.cu', '#include "x.cuh"\n#include "y.cuh"\n')
+        self.write_file('x.cuh', LAUNCHES)
+        self.write_file('y.cuh', PLAIN)
+        self.run_translator('a b.cu', 'out/a.cpp')
+        self.assertEqual(self.read('out/a.cpp.d'), 'out/a.cpp: \\\n  a\\ b.cu \\\n  x.cuh \\\n  y.cuh\n')
+
+    def test_written_only_if_changed(self):
+        self.write_file('a.cu', '#include "x.cuh"\nint a;\n')
+        self.write_file('x.cuh', LAUNCHES)
+        outputs = ['a.cpp', 'a.cpp.d', 'a.cpp.headers/1_x.cuh']
+        self.run_translator('a.cu', 'a.cpp')
+        for name in outputs:
+            os.utime(self.folder / name, (1, 1))
+        self.run_translator('a.cu', 'a.cpp')
+        self.assertEqual([os.stat(self.folder / name).st_mtime for name in outputs], [1, 1, 1])
+        self.write_file('x.cuh', LAUNCHES + '\n')
+        self.run_translator('a.cu', 'a.cpp')
+        self.assertEqual([os.stat(self.folder / name).st_mtime == 1 for name in outputs], [True, True, False])
+        self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ['a.cpp', 'a.cpp.d', 'a.cpp.headers', 'a.cu', 'x.cuh'])
+
+    def test_parallel(self):
+        """Several runs at once, of one program and of two that share a header."""
+        self.write_file('x.cuh', LAUNCHES * 200)
+        for name in 'ab':
+            self.write_file(f'{name}.cu', f'#include "x.cuh"\nint {name};\n')
+        command = [sys.executable, str(TRANSLATOR)]
+        running = [subprocess.Popen(command + [f'{name}.cu', f'build/{name}.cpp'], cwd=self.folder) for name in 'abababab']
+        self.assertEqual([process.wait(60) for process in running], [0] * 8)
+        for name in 'ab':
+            self.assertIn(f'int {name};', self.read(f'build/{name}.cpp'))
+            self.assertEqual(self.read(f'build/{name}.cpp.headers/1_x.cuh').count('::cuda_emu::launch'), 200)
+
+    def test_any_bytes(self):
+        (self.folder / 'a.cu').write_bytes(b'\xef\xbb\xbfint a; // \xff\r\nk<<<1, 2>>>();\r\n')
+        self.run_translator('a.cu', 'a.cpp')
+        self.assertIn(b'int a; // \xff\n::cuda_emu::launch', (self.folder / 'a.cpp').read_bytes())
+
+    def test_speed(self):
+        text = ''.join(f'__global__ void k{i}(float* p) {{\n  __shared__ float s[32];\n  // a comment\n  s[threadIdx.x] = p[{i}];\n}}\n'
+                       f'void f{i}() {{ k{i}<<<1, 32>>>(p); }}\n' for i in range(60))
+        self.write_file('a.cu', text)
+        seconds = []
+        for _ in range(3):
+            start = time.perf_counter()
+            subprocess.run([sys.executable, str(TRANSLATOR), 'a.cu', 'a.cpp'], cwd=self.folder, check=True)
+            seconds.append(time.perf_counter() - start)
+        self.assertLess(min(seconds), 1.0)  # 0.1 s; the rest is for a busy machine
+
+
+if __name__ == '__main__':
+    unittest.main()

@@ -1,0 +1,115 @@
+// Every mistake with barriers and warp collectives gets a report that says who waits, where, and for whom.
+#include "catch.hpp"
+#include "program.hpp"
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+// "reports.cu:<line>" of the line with the comment "at: <name>".
+std::string at(const std::string& name) {
+  std::ifstream source(REPORTS_SOURCE);
+  std::string line;
+  for (int number = 1; std::getline(source, line); ++number) {
+    const auto mark = line.find("// at: " + name);
+    if (mark != std::string::npos && line.size() == mark + 7 + name.size())
+      return "reports.cu:" + std::to_string(number);
+  }
+  FAIL("no line marked " << name);
+  return "";
+}
+
+// Some line of the output holds all of these.
+bool has_line(const Outcome& outcome, const std::vector<std::string>& parts) {
+  std::size_t begin = 0;
+  while (begin < outcome.output.size()) {
+    const auto end = outcome.output.find('\n', begin);
+    const std::string line = outcome.output.substr(begin, end - begin);
+    bool all = true;
+    for (const auto& part : parts) all = all && line.find(part) != std::string::npos;
+    if (all) return true;
+    if (end == std::string::npos) break;
+    begin = end + 1;
+  }
+  return false;
+}
+
+// Runs a case that must fail, with a report about `kernel` that has lines with these parts.
+void check_report(const std::string& name, const std::vector<std::vector<std::string>>& lines) {
+  const Outcome outcome = run_program(REPORTS_PROGRAM, name);
+  INFO(outcome.output);
+  CHECK(outcome.status == 1);
+  CHECK(outcome.has("cuda_emu: error: "));
+  CHECK(outcome.has("result: cudaErrorLaunchFailure"));
+  CHECK(outcome.has("while failed: cudaErrorLaunchFailure, cudaErrorLaunchFailure"));
+  CHECK(outcome.has("after reset: cudaSuccess, 31"));
+  for (const auto& parts : lines) {
+    std::string wanted;
+    for (const auto& part : parts) wanted += part + " ... ";
+    INFO("a line with " << wanted);
+    CHECK(has_line(outcome, parts));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("return before a block barrier") {
+  check_report("early_return", {{"some threads returned while others wait at a barrier"},
+                                {"kernel early_return", at("early_return_launch"), "grid (2,1,1)", "block (128,1,1)",
+                                 "in block (1,0,0)"},
+                                {"72 threads", "__syncthreads", at("early_return"), "(0,0,0)-(71,0,0)"},
+                                {"56 threads", "returned", "(72,0,0)-(127,0,0)"}});
+}
+
+TEST_CASE("barriers on different lines") {
+  check_report("divergent_barriers", {{"different barriers"},
+                                      {"64 threads", "__syncthreads", at("divergent_first"), "(0,0,0)-(63,0,0)"},
+                                      {"64 threads", "__syncthreads", at("divergent_second"), "(64,0,0)-(127,0,0)"}});
+}
+
+TEST_CASE("lanes of one warp with different masks") {
+  // the upper half completes its own collective and goes on; the lower half waits for it for ever
+  check_report("different_masks", {{"never arrive"},
+                                   {"32 threads", "__shfl_xor_sync", "0xffffffff", at("masks_all")},
+                                   {"32 threads", "__syncthreads", at("masks_barrier")}});
+}
+
+TEST_CASE("a mask without the caller") {
+  check_report("caller_not_in_mask",
+               {{"mask that does not name"}, {"__shfl_xor_sync", "0x0000ffff", at("not_in_mask")}});
+}
+
+TEST_CASE("different operations with one mask") {
+  check_report("different_operations", {{"different warp collectives"},
+                                        {"16 threads", "__syncwarp", "0xffffffff", at("operations_sync")},
+                                        {"16 threads", "__shfl_xor_sync", "0xffffffff", at("operations_shuffle")}});
+}
+
+TEST_CASE("a shuffle with a width that is no power of two") {
+  check_report("odd_width", {{"not a power of two"}, {"__shfl_down_sync", at("odd_width")}});
+}
+
+TEST_CASE("a collective in one branch, a block barrier after") {
+  check_report("collective_in_one_branch", {{"never arrive"},
+                                            {"32 threads", "__shfl_xor_sync", "0xffffffff", at("branch_shuffle")},
+                                            {"32 threads", "__syncthreads", at("branch_barrier")}});
+}
+
+TEST_CASE("a mask may name lanes that have returned") {
+  const Outcome outcome = run_program(REPORTS_PROGRAM, "exited_lanes");
+  INFO(outcome.output);
+  CHECK(outcome.status == 0);
+  CHECK(outcome.has("result: cudaSuccess"));
+  CHECK(outcome.has("lane 0 got 8, lane 12 got -1"));
+  CHECK(!outcome.has("cuda_emu: error"));
+}
+
+TEST_CASE("a block returns before a grid barrier") {
+  check_report("returned_block", {{"some blocks returned while others wait"}, {"sync", at("returned_block")}});
+}
+
+TEST_CASE("a grid barrier in an ordinary launch") {
+  check_report("grid_barrier_without_cooperation", {{"cooperative"}, {"sync", at("not_cooperative")}});
+}
