@@ -1,0 +1,70 @@
+# What the shell scripts share; sourced, not run. Build output goes to standard error: a script's own can be piped.
+# shellcheck shell=bash
+set -euo pipefail
+
+LADDER_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+
+if ! command -v nvcc >/dev/null && [[ -x /usr/local/cuda/bin/nvcc ]]; then
+  export PATH=$PATH:/usr/local/cuda/bin
+fi
+
+say() { printf '%s\n' "$*" >&2; }
+fail() { say "${0##*/}: $*"; exit 1; }
+usage_error() { say "${0##*/}: $*; see --help"; exit 2; }
+has() { command -v "$1" >/dev/null; }
+
+# The first GPU's name; nothing if there is none.
+gpu_name() {
+  has nvidia-smi || return 0
+  { nvidia-smi -L 2>/dev/null || true; } | sed -n 's/^GPU 0: \(.*\) (UUID.*/\1/p'
+}
+
+# Prints the backend to use: the one asked for, else cuda where a compiler and a GPU are found, else cpu.
+choose_backend() {
+  case ${1:-} in
+    cpu) echo cpu ;;
+    cuda)
+      has nvcc || fail "the cuda backend needs nvcc, from the CUDA toolkit; --backend cpu needs neither it nor a GPU"
+      echo cuda
+      ;;
+    "") if has nvcc && [[ -n $(gpu_name) ]]; then echo cuda; else echo cpu; fi ;;
+    *) usage_error "--backend: '$1' is neither cuda nor cpu" ;;
+  esac
+}
+
+# Is Catch2 where CMake will look, or already fetched?
+catch2_found() {
+  local prefix folder prefixes
+  IFS=: read -ra prefixes <<<"${CMAKE_PREFIX_PATH:-}:/usr/local:/usr"
+  for prefix in "${prefixes[@]}"; do
+    for folder in lib lib64 share "lib/*"; do
+      if [[ -n $prefix ]] && compgen -G "$prefix/$folder/cmake/Catch2*/Catch2Config.cmake" >/dev/null; then return 0; fi
+    done
+  done
+  [[ -n ${Catch2_DIR:-} ]] || compgen -G "$LADDER_ROOT/build/*/_deps/catch2-src/CMakeLists.txt" >/dev/null
+}
+
+# configure <preset> [tests]: makes build/<preset>. Without `tests`, a missing Catch2 only leaves the tests out.
+configure() {
+  local preset=$1 tests=ON build=$LADDER_ROOT/build/$1
+  if [[ ${2:-} != tests ]] && ! catch2_found; then tests=OFF; fi
+  if [[ $build/build.ninja -nt $LADDER_ROOT/CMakePresets.json ]] &&
+    grep -q "^LADDER_TESTS:BOOL=$tests\$" "$build/CMakeCache.txt"; then
+    return 0
+  fi
+  say "Configuring build/$preset"
+  mkdir -p "$build"
+  if ! (cd "$LADDER_ROOT" && cmake --preset "$preset" -DLADDER_TESTS=$tests) >"$build/configure.log" 2>&1; then
+    cat "$build/configure.log" >&2
+    fail "cmake --preset $preset failed"
+  fi
+}
+
+# build <preset> [target...]: builds the targets, or everything.
+build() {
+  local preset=$1
+  shift
+  say "Building build/$preset"
+  cmake --build "$LADDER_ROOT/build/$preset" --parallel "${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}" \
+    ${1:+--target "$@"} >&2 || fail "the build of preset $preset failed"
+}
