@@ -52,15 +52,16 @@ class Case {
       : problem_(&problem), size_(std::move(size)), pattern_(pattern), buffers_(problem.buffers(size_)) {
     for (std::size_t b = 0; b < buffers_.size(); ++b) {
       // Left uninitialised on purpose: fill() touches the pages first, from several threads.
-      host_.emplace_back(buffers_[b].role == Role::input ? new unsigned char[buffers_[b].bytes()] : nullptr);
-      if (buffers_[b].role == Role::input) fill(b, seed);
+      const bool filled = buffers_[b].role != Role::output;
+      host_.emplace_back(filled ? new unsigned char[buffers_[b].bytes()] : nullptr);
+      if (filled) fill(b, seed);
     }
     std::vector<void*> pointers;
     for (auto& h : host_) pointers.push_back(h.get());
     arrays_ = std::make_unique<Arrays>(pointers);
     cached_.resize(buffers_.size());
     for (std::size_t b = 0; b < buffers_.size(); ++b) {
-      if (buffers_[b].role == Role::output && buffers_[b].count <= kCachedElements) cache(b);
+      if (buffers_[b].role != Role::input && buffers_[b].count <= kCachedElements) cache(b);
     }
   }
 
@@ -237,16 +238,16 @@ class DeviceCase {
       unsigned char* end = begin + memory_[b].count();
       CUDA_CHECK(cudaMemset(begin, guard_byte(b), data_[b] - begin));
       CUDA_CHECK(cudaMemset(end - guard_, guard_byte(b), guard_));
-      if (buffer.role == Role::input && buffer.count > 0) {
-        CUDA_CHECK(cudaMemcpy(data_[b], case_->host(b), buffer.bytes(), cudaMemcpyHostToDevice));
-      }
+      if (buffer.role == Role::input) upload(b);
     }
-    poison();
+    prepare_outputs();
   }
 
-  void poison() {
+  // Poisons the outputs; gives those that are inputs too their initial values.
+  void prepare_outputs() {
     for (std::size_t b = 0; b < memory_.size(); ++b) {
       const Buffer& buffer = case_->buffers()[b];
+      if (buffer.role == Role::inout) upload(b);
       if (buffer.role == Role::output && buffer.count > 0) fill(data_[b], buffer.bytes(), kPoison);
     }
   }
@@ -271,6 +272,11 @@ class DeviceCase {
   }
 
  private:
+  void upload(std::size_t b) {
+    const std::size_t bytes = case_->buffers()[b].bytes();
+    if (bytes > 0) CUDA_CHECK(cudaMemcpy(data_[b], case_->host(b), bytes, cudaMemcpyHostToDevice));
+  }
+
   // Sets device memory to copies of `word`: the first by the host, then each copy doubles what is there.
   static void fill(unsigned char* device, std::size_t bytes, std::uint32_t word) {
     CUDA_CHECK(cudaMemcpy(device, &word, sizeof word, cudaMemcpyHostToDevice));
@@ -349,7 +355,7 @@ class DeviceCase {
 inline Verdict check(const Step& step, DeviceCase& device) {
   Verdict verdict;
   try {
-    device.poison();
+    device.prepare_outputs();
     step.problem->run(device.arrays(), device.host_case().size());
     CUDA_CHECK(cudaDeviceSynchronize());
     verdict = device.verdict(*step.problem);
@@ -365,17 +371,26 @@ inline Verdict check(const Step& step, DeviceCase& device) {
   return verdict;
 }
 
+inline bool is_shown(const Dim& dim, std::size_t value) { return dim.gpu_default > 0 || value > 0; }
+
+// "n=1024", "m=8 k=16 alpha=1 beta=0"
 inline std::string describe(const Problem& problem, const Size& size) {
   const std::vector<Dim> dims = problem.dims();
+  const std::vector<Scalar> scalars = problem.scalars();
   std::string text;
   for (std::size_t d = 0; d < dims.size(); ++d) {
-    text += (d ? " " : "") + std::string(dims[d].name) + "=" + std::to_string(size[d]);
+    if (is_shown(dims[d], size[d])) text += " " + std::string(dims[d].name) + "=" + std::to_string(size[d]);
   }
-  return text;
+  for (std::size_t s = 0; s < scalars.size(); ++s) {
+    text += " " + std::string(scalars[s].name) + "=" + format("%g", size.scalars[s]);
+  }
+  return text.substr(1);
 }
 
-// How check_all goes about it.
+// How check_all goes about it. A large size, of which one is enough, takes only the first two patterns.
 struct CheckPlan {
+  static constexpr double kLargeBytes = 1 << 20;
+  static constexpr std::size_t kPatternsWhenLarge = 2;
   std::vector<Size> sizes;
   std::vector<Pattern> patterns;
   std::vector<std::size_t> offsets = {0, 1};
@@ -387,7 +402,11 @@ struct CheckPlan {
 inline Verdict check_all(const Step& step, const CheckPlan& plan, std::size_t* checks = nullptr) {
   Verdict all;
   for (const Size& size : plan.sizes) {
-    for (const Pattern& pattern : plan.patterns) {
+    std::size_t patterns = plan.patterns.size();
+    if (step.problem->bytes(size) > CheckPlan::kLargeBytes)
+      patterns = std::min(patterns, CheckPlan::kPatternsWhenLarge);
+    for (std::size_t p = 0; p < patterns; ++p) {
+      const Pattern& pattern = plan.patterns[p];
       const Case host(*step.problem, size, pattern, plan.seed);
       for (const std::size_t offset : plan.offsets) {
         DeviceCase device(host, offset, plan.guarded);

@@ -34,6 +34,9 @@ void print_help(const char* program, const Problem& problem) {
     std::printf("  --%-14s default %zu, at most %zu; 2^20 is understood\n", (std::string(d.name) + "=N").c_str(),
                 kGpu ? d.gpu_default : d.cpu_default, d.max);
   }
+  for (const Scalar& s : problem.scalars()) {
+    std::printf("  --%-14s default %g\n", (std::string(s.name) + "=X").c_str(), s.default_value);
+  }
   std::printf(
       "  --seed=N         for the random inputs, default 1\n"
       "  --check          only check: every awkward size (or the one given), every kind of data, aligned and not\n"
@@ -52,13 +55,8 @@ void require_fit(const Problem& problem, const Size& size) {
   // Twice: a GPU also holds the ceiling kernel's buffers, the CPU backend the host's copies.
   const double need = 2 * problem.bytes(size) + (1 << 20);
   if (need <= static_cast<double>(free)) return;
-  std::string options;
-  const std::vector<Dim> dims = problem.dims();
-  for (std::size_t d = 0; d < dims.size(); ++d) {
-    options += (d ? " --" : "--") + std::string(dims[d].name) + "=" + std::to_string(size[d]);
-  }
-  throw UsageError(options + ": needs " + format("%.1f", need / 1e9) + " GB of memory, the device has " +
-                   format("%.1f", static_cast<double>(free) / 1e9) + " GB free");
+  throw UsageError(describe(problem, size) + ": needs " + format("%.1f", need / 1e9) +
+                   " GB of memory, the device has " + format("%.1f", static_cast<double>(free) / 1e9) + " GB free");
 }
 
 // The steps to report on: all, or all but step 00 where that is only linked in for comparison.
@@ -182,7 +180,7 @@ int run(int argc, char** argv) {
   if (steps().empty()) throw std::logic_error("no step is linked into this program");
   std::sort(steps().begin(), steps().end(), [](const Step& a, const Step& b) { return a.name < b.name; });
   const Problem& problem = *steps().front().problem;
-  const Options options = parse_options(argc, argv, problem.dims(), kGpu);
+  const Options options = parse_options(argc, argv, problem.dims(), problem.scalars(), kGpu);
   if (options.help) {
     print_help(argv[0], problem);
     return kPass;
@@ -234,6 +232,7 @@ int run(int argc, char** argv) {
 }  // namespace ladder
 
 int main(int argc, char** argv) {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // into a pipe too: a crash must not take finished lines with it
   try {
     return ladder::run(argc, argv);
   } catch (const ladder::UsageError& error) {

@@ -3,6 +3,7 @@
 #include "problem.hpp"
 
 #include <cctype>
+#include <cmath>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
@@ -16,7 +17,7 @@ struct UsageError : std::runtime_error {
 };
 
 struct Options {
-  bool sized = false;  // was any dimension given?
+  bool sized = false;  // was any dimension or scalar given?
   Size size;           // defaults filled in
   std::uint64_t seed = 1;
   bool check = false, bench = false, json = false, help = false, device = false, exact_buffers = false;
@@ -52,9 +53,29 @@ inline std::size_t parse_number(const std::string& option, const std::string& te
   return value;
 }
 
-inline Options parse_options(int argc, char** argv, const std::vector<Dim>& dims, bool gpu) {
+// A finite number such as 1, -0.5 or 1e-3.
+inline float parse_scalar(const std::string& option, const std::string& text) {
+  char* end = nullptr;
+  const float value = std::strtof(text.c_str(), &end);
+  if (text.empty() || *end != '\0' || std::isspace(static_cast<unsigned char>(text[0])) || !std::isfinite(value)) {
+    throw UsageError(option + ": '" + text + "' is not a finite number");
+  }
+  return value;
+}
+
+// The place of the dimension or scalar that `option` sets; the number of them if there is none.
+template <typename Named>
+std::size_t index_of(const std::vector<Named>& all, const std::string& option) {
+  std::size_t i = 0;
+  while (i < all.size() && option != std::string("--") + all[i].name) ++i;
+  return i;
+}
+
+inline Options parse_options(int argc, char** argv, const std::vector<Dim>& dims, const std::vector<Scalar>& scalars,
+                             bool gpu) {
   Options options;
-  for (const Dim& d : dims) options.size.push_back(gpu ? d.gpu_default : d.cpu_default);
+  for (const Dim& d : dims) options.size.dims.push_back(gpu ? d.gpu_default : d.cpu_default);
+  for (const Scalar& s : scalars) options.size.scalars.push_back(s.default_value);
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     const std::size_t equals = argument.find('=');
@@ -77,15 +98,19 @@ inline Options parse_options(int argc, char** argv, const std::vector<Dim>& dims
     } else if (is_flag("--help") || is_flag("-h")) {
       options.help = true;
     } else {
-      std::size_t dim = 0;
-      while (dim < dims.size() && name != std::string("--") + dims[dim].name) ++dim;
-      if (dim == dims.size() && name != "--seed") throw UsageError("unknown option '" + argument + "'; see --help");
+      const std::size_t dim = index_of(dims, name), scalar = index_of(scalars, name);
+      if (dim == dims.size() && scalar == scalars.size() && name != "--seed") {
+        throw UsageError("unknown option '" + argument + "'; see --help");
+      }
       if (equals == std::string::npos && i + 1 == argc) throw UsageError(name + " needs a value");
       const std::string value = equals == std::string::npos ? argv[++i] : argument.substr(equals + 1);
       if (name == "--seed") {
         options.seed = parse_number(name, value, std::numeric_limits<std::uint64_t>::max() >> 1);
+      } else if (dim < dims.size()) {
+        options.size.dims[dim] = parse_number(name, value, dims[dim].max);
+        options.sized = true;
       } else {
-        options.size[dim] = parse_number(name, value, dims[dim].max);
+        options.size.scalars[scalar] = parse_scalar(name, value);
         options.sized = true;
       }
     }

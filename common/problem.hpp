@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <string>
@@ -19,7 +20,8 @@ namespace ladder {
 constexpr double kUnitRoundoff = 1.0 / (1 << 24);
 
 enum class Type { float32, int32 };
-enum class Role { input, output };
+// inout is read and written: it starts out as the pattern says, and is checked as an output.
+enum class Role { input, output, inout };
 
 template <typename T>
 constexpr Type type_of();
@@ -52,18 +54,38 @@ Buffer output(const char* name, std::size_t count) {
   return {name, type_of<T>(), Role::output, count};
 }
 
+template <typename T>
+Buffer inout(const char* name, std::size_t count) {
+  return {name, type_of<T>(), Role::inout, count};
+}
+
 // A dimension of the problem, settable as --<name>: what a plain run uses, on a GPU and on the CPU backend, and the
-// largest value accepted.
+// largest value accepted. One with default 0 is optional: 0 stands for its natural value (a leading dimension: the row's
+// length), and it is printed only if given.
 struct Dim {
   const char* name;
   std::size_t gpu_default, cpu_default, max;
 };
 
-// The value of each dimension, in the order of Problem::dims().
-using Size = std::vector<std::size_t>;
+// A factor such as alpha, settable as --<name>.
+struct Scalar {
+  const char* name;
+  float default_value;
+};
+
+// The value of each dimension and of each scalar, in the order of Problem::dims() and Problem::scalars().
+struct Size {
+  Size() = default;
+  Size(std::initializer_list<std::size_t> dims_, std::initializer_list<float> scalars_ = {})
+      : dims(dims_), scalars(scalars_) {}
+  std::size_t operator[](std::size_t dim) const { return dims[dim]; }
+
+  std::vector<std::size_t> dims;
+  std::vector<float> scalars;
+};
 
 // The buffers of one run, by their place in Problem::buffers(). In `run` they are device memory; outputs hold poison.
-// In `expect` they are the host's copies, and outputs are null.
+// In `expect` they are the host's copies of what the device has before the run, and outputs are null.
 class Arrays {
  public:
   explicit Arrays(std::vector<void*> pointers) : pointers_(std::move(pointers)) {}
@@ -99,6 +121,7 @@ class Problem {
   virtual const char* family() const = 0;
   virtual const char* kernel() const = 0;
   virtual std::vector<Dim> dims() const = 0;
+  virtual std::vector<Scalar> scalars() const { return {}; }
   virtual std::vector<Buffer> buffers(const Size& size) const = 0;
 
   // Calls the step. Throws CudaError if a launch fails; returns before the device is done.
@@ -110,6 +133,7 @@ class Problem {
   virtual void expect(const Arrays& host, const Size& size, const Range& range, double* want, double* scale) const = 0;
   virtual double tolerance(const Size& size) const = 0;
 
+  // The first is random data, used for timing too; the second the one that shows most. Others are for small sizes.
   virtual std::vector<Pattern> patterns() const = 0;
   virtual std::vector<Size> test_sizes() const = 0;   // small; every step must be right at each, at any alignment
   virtual std::vector<Size> huge_sizes() const = 0;   // indices beyond 32 bits; GPU only. Empty: not for this step
@@ -119,9 +143,11 @@ class Problem {
   virtual Ceiling ceiling() const { return Ceiling::copy; }
 
   // Useful traffic: each input read once, each output written once.
-  double bytes(const Size& size) const {
+  virtual double bytes(const Size& size) const {
     double sum = 0;
-    for (const Buffer& b : buffers(size)) sum += static_cast<double>(b.count) * bytes_of(b.type);
+    for (const Buffer& b : buffers(size)) {
+      sum += (b.role == Role::inout ? 2.0 : 1.0) * static_cast<double>(b.count) * bytes_of(b.type);
+    }
     return sum;
   }
 };

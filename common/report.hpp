@@ -26,8 +26,11 @@ inline void print_json(const Row& row, const char* backend) {
   const std::vector<Dim> dims = problem.dims();
   std::printf("{\"family\": \"%s\", \"kernel\": \"%s\", \"step\": \"%s\", \"backend\": \"%s\", \"size\": {",
               problem.family(), problem.kernel(), row.step->id.c_str(), backend);
+  const char* comma = "";
   for (std::size_t d = 0; d < dims.size(); ++d) {
-    std::printf("%s\"%s\": %zu", d ? ", " : "", dims[d].name, row.size[d]);
+    if (!is_shown(dims[d], row.size[d])) continue;
+    std::printf("%s\"%s\": %zu", comma, dims[d].name, row.size[d]);
+    comma = ", ";
   }
   std::printf("}, \"bytes\": %.0f", problem.bytes(row.size));
   if (problem.flops(row.size) > 0) std::printf(", \"flops\": %.0f", problem.flops(row.size));

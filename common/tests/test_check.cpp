@@ -185,6 +185,33 @@ TEST_CASE("what is wrong is rejected, and said") {
   }
 }
 
+TEST_CASE("a buffer that is input and output") {
+  // y = x + y
+  class AddTo : public FakeCopy {
+   public:
+    using FakeCopy::FakeCopy;
+    std::vector<Buffer> buffers(const Size& size) const override {
+      return {input<float>("x", size[0]), inout<float>("y", size[0])};
+    }
+    void expect(const Arrays& host, const Size&, const Range& range, double* want, double* scale) const override {
+      for (std::size_t i = range.begin; i < range.end; ++i) {
+        want[i - range.begin] = host.at<const float>(0)[i] + host.at<const float>(1)[i];
+        scale[i - range.begin] = 0;
+      }
+    }
+  };
+  const auto add = [](float* x, float* y) {
+    for (std::size_t i = 0; i < kCount; ++i) poke(y + i, peek(x + i) + peek(y + i));
+  };
+  const Step right{"fake_01", "01", std::make_unique<AddTo>(add, 0)};
+  const Step idle{"fake_02", "02", std::make_unique<AddTo>([](float*, float*) {}, 0)};
+  const Case host(*right.problem, {kCount}, {"integer", false, patterns::integers}, 1);
+  DeviceCase device(host, 0, true);
+  for (int run = 0; run < 2; ++run) CHECK(check(right, device).problem == "");  // y starts anew each time
+  mentions(check(idle, device), "y[0] of 1000 is wrong");
+  CHECK(right.problem->bytes({kCount}) == 12.0 * kCount);
+}
+
 TEST_CASE("the bound is inclusive, and no more") {
   // integers are 1 to 4 in size: 1/8 more is exact in float
   const auto off_by = [](float error) {

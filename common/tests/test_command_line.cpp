@@ -49,6 +49,15 @@ TEST_CASE("numbers") {
   }
 }
 
+TEST_CASE("scalars") {
+  CHECK(parse_scalar("--alpha", "1") == 1);
+  CHECK(parse_scalar("--alpha", "-2.5e-1") == -0.25f);
+  for (const char* bad : {"", " 1", "1x", "nan", "inf", "1e99", "one"}) {
+    INFO(bad);
+    CHECK_THROWS_AS(parse_scalar("--alpha", bad), UsageError);
+  }
+}
+
 TEST_CASE("bad usage gets one line that names the option, and exit status 2") {
   require_usage_error("--n=-5", "--n: '-5' is not a whole number from 0 to 68719476736");
   require_usage_error("--n=abc", "--n: 'abc'");
@@ -60,7 +69,7 @@ TEST_CASE("bad usage gets one line that names the option, and exit status 2") {
   require_usage_error("--seed=x", "--seed: 'x'");
   require_usage_error("--check --bench", "--check and --bench");
   require_usage_error("1024", "unknown option '1024'");
-  require_usage_error("--n=2^36", "--n=68719476736: needs ");
+  require_usage_error("--n=2^36", "n=68719476736: needs ");
 }
 
 TEST_CASE("good usage") {
