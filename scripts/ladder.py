@@ -146,9 +146,9 @@ def require_gpu():
 # ---- running
 
 def dims(executable):
-    """The names of a program's dimensions, from its --help."""
+    """The names of a program's dimensions, from its --help, but for the optional ones (default 0)."""
     text = subprocess.run([executable, "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
-    return re.findall(r"^  --(\w+)=N +default \d+, at most", text, re.MULTILINE)
+    return re.findall(r"^  --(\w+)=N +default [1-9]\d*, at most", text, re.MULTILINE)
 
 
 def describe_exit(status):
