@@ -1,6 +1,6 @@
-// Catch2, version 3 where it is installed, else version 2.
+// Catch2's header, for version 2 and version 3; see catch2.cmake.
 #pragma once
-#if __has_include(<catch2/catch_all.hpp>)
+#if CATCH2_MAJOR >= 3
 #include <catch2/catch_all.hpp>
 using Catch::Approx;
 #else

@@ -1,7 +1,12 @@
-# Catch2 as installed (2.13 or 3.x), else 3.x fetched.
+# ladder_catch2: Catch2 as installed (2.13 or 3.x), else 3.x fetched. CATCH2_MAJOR tells common/catch.hpp which it is.
 find_package(Catch2 QUIET)
 if(NOT Catch2_FOUND)
   include(FetchContent)
   FetchContent_Declare(Catch2 GIT_REPOSITORY https://github.com/catchorg/Catch2.git GIT_TAG v3.7.1 GIT_SHALLOW ON)
   FetchContent_MakeAvailable(Catch2)
+  set(Catch2_VERSION 3.7.1)
 endif()
+string(REGEX MATCH "^[0-9]+" major ${Catch2_VERSION})
+add_library(ladder_catch2 INTERFACE)
+target_link_libraries(ladder_catch2 INTERFACE Catch2::Catch2)
+target_compile_definitions(ladder_catch2 INTERFACE CATCH2_MAJOR=${major})

@@ -1,5 +1,4 @@
 // Warp collectives: the table measured on an H100, then random masks, widths, values and types against plain loops.
-// On a GPU (sm_80 or newer): nvcc -std=c++17 -arch=native -I common collectives.cu main.cpp
 #include "support.cuh"
 
 #include <cooperative_groups.h>

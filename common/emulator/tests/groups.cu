@@ -1,5 +1,4 @@
 // Cooperative groups against plain loops: the block, tiles of every size, tiles of tiles, coalesced groups, the grid.
-// On a GPU: nvcc -std=c++17 -arch=native -I common groups.cu main.cpp
 #include "support.cuh"
 
 #include <cooperative_groups.h>
@@ -43,7 +42,7 @@ TEST_CASE("the block as a group") {
   for (int i = 0; i < blocks * size; ++i) {
     const BlockView& v = views[i];
     const unsigned rank = i % size;
-    REQUIRE((v.rank == rank && v.size == size && v.group_x == i / size && v.dim_y == 5));
+    REQUIRE((v.rank == rank && v.size == size && v.group_x == static_cast<unsigned>(i / size) && v.dim_y == 5));
     REQUIRE((v.index_z * 5 + v.index_y) * 7 + v.index_x == rank);
     REQUIRE(ranks[i] == static_cast<int>(size - 1 - rank));
   }

@@ -1,5 +1,4 @@
 // Atomics, shared and constant memory, vector types and the runtime's limits and errors.
-// On a GPU: nvcc -std=c++17 -arch=native -I common memory.cu main.cpp
 #include "support.cuh"
 
 #include <algorithm>
