@@ -254,7 +254,8 @@ class DeviceCase {
 
   // Is everything right now? `problem` gives the tolerance (the step's own instance).
   Verdict verdict(const Problem& problem) const {
-    const double tolerance = case_->pattern().exact ? 0 : problem.tolerance(case_->size());
+    const bool exact = case_->pattern().exact && problem.exact(case_->size());
+    const double tolerance = exact ? 0 : problem.tolerance(case_->size());
     Verdict all;
     for (std::size_t b = 0; b < memory_.size() && all.ok(); ++b) {
       const Buffer& buffer = case_->buffers()[b];
@@ -387,26 +388,28 @@ inline std::string describe(const Problem& problem, const Size& size) {
   return text.substr(1);
 }
 
-// How check_all goes about it. A large size, of which one is enough, takes only the first two patterns.
+// The patterns to try at a size: all of the problem's, but at a large size only the first two.
+inline std::vector<Pattern> patterns_for(const Problem& problem, const Size& size) {
+  constexpr double large_bytes = 1 << 20;
+  constexpr std::size_t when_large = 2;
+  std::vector<Pattern> patterns = problem.patterns();
+  if (problem.bytes(size) > large_bytes && patterns.size() > when_large) patterns.resize(when_large);
+  return patterns;
+}
+
+// How check_all goes about it.
 struct CheckPlan {
-  static constexpr double kLargeBytes = 1 << 20;
-  static constexpr std::size_t kPatternsWhenLarge = 2;
   std::vector<Size> sizes;
-  std::vector<Pattern> patterns;
   std::vector<std::size_t> offsets = {0, 1};
   std::uint64_t seed = 1;
   bool guarded = !kAddressSanitizer;
 };
 
-// Checks `step` on every size, pattern and offset of the plan; stops at the first failure, whose line names them.
+// Checks `step` on every size and offset of the plan, with all patterns for that size; stops at the first failure, whose line names them.
 inline Verdict check_all(const Step& step, const CheckPlan& plan, std::size_t* checks = nullptr) {
   Verdict all;
   for (const Size& size : plan.sizes) {
-    std::size_t patterns = plan.patterns.size();
-    if (step.problem->bytes(size) > CheckPlan::kLargeBytes)
-      patterns = std::min(patterns, CheckPlan::kPatternsWhenLarge);
-    for (std::size_t p = 0; p < patterns; ++p) {
-      const Pattern& pattern = plan.patterns[p];
+    for (const Pattern& pattern : patterns_for(*step.problem, size)) {
       const Case host(*step.problem, size, pattern, plan.seed);
       for (const std::size_t offset : plan.offsets) {
         DeviceCase device(host, offset, plan.guarded);

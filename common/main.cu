@@ -52,8 +52,10 @@ void print_help(const char* program, const Problem& problem) {
 void require_fit(const Problem& problem, const Size& size) {
   std::size_t free = 0, total = 0;
   CUDA_CHECK(cudaMemGetInfo(&free, &total));
+  double bytes = 0;
+  for (const Buffer& b : problem.buffers(size)) bytes += static_cast<double>(b.bytes());
   // Twice: a GPU also holds the ceiling kernel's buffers, the CPU backend the host's copies.
-  const double need = 2 * problem.bytes(size) + (1 << 20);
+  const double need = 2 * bytes + (1 << 20);
   if (need <= static_cast<double>(free)) return;
   throw UsageError(describe(problem, size) + ": needs " + format("%.1f", need / 1e9) +
                    " GB of memory, the device has " + format("%.1f", static_cast<double>(free) / 1e9) + " GB free");
@@ -134,7 +136,7 @@ std::vector<Row> run_size(const Size& size, const Options& options) {
   std::vector<Row> rows;
   for (const Step* step : measured_steps()) rows.push_back({step, size, {}, -1, -1, -1, -1, -1});
   const bool guarded = !options.exact_buffers && !kAddressSanitizer;
-  const std::vector<Pattern> patterns = rows.front().step->problem->patterns();
+  const std::vector<Pattern> patterns = patterns_for(*rows.front().step->problem, size);
   for (const Pattern& pattern : patterns) check_rows(rows, pattern, options.seed, guarded);
 #ifndef CUDA_EMU
   static const Device gpu = device();
@@ -160,7 +162,6 @@ std::vector<Row> run_checks(const Options& options) {
   for (const Step* step : measured_steps()) {
     CheckPlan plan;
     plan.sizes = options.sized ? std::vector<Size>{options.size} : step->problem->test_sizes();
-    plan.patterns = step->problem->patterns();
     plan.seed = options.seed;
     plan.guarded = plan.guarded && !options.exact_buffers;
     std::size_t checks = 0;

@@ -4,6 +4,8 @@
 // DRAM likes. The price is one partial sum per tile (65,536 for 2^30 elements), a few microseconds for the last block.
 // A misaligned x costs nothing now: block 0 adds the 1 to 3 floats before the first 16-byte boundary, the rest is
 // aligned.
+// Arrays of up to a few times the L2 cache are read with __ldcs (evict first): such loads do not push out what other
+// kernels left in L2, so nothing has to be written back meanwhile. Larger arrays do not gain, and are read plainly.
 // Expect: two or three per cent over step 10 on large arrays, and the fixed cost of one launch on small ones.
 // Next question: and 16 loads per thread? (Registers halve the resident threads; the bytes in flight stay the same.)
 #include "sum.cuh"
@@ -34,7 +36,8 @@ __device__ static float sum4(float4 v) { return (v.x + v.y) + (v.z + v.w); }
 
 static __device__ unsigned blocks_done;  // 0 between launches
 
-// head: floats before the first 16-byte boundary, at most n.
+// kEvictFirst: read with __ldcs. head: floats before the first 16-byte boundary, at most n.
+template <bool kEvictFirst>
 __global__ void __launch_bounds__(kBlock)
     sum_tuned(const float* __restrict__ x, float* sums, float* __restrict__ out, std::size_t n, unsigned head) {
   const float4* x4 = reinterpret_cast<const float4*>(x + head);
@@ -46,7 +49,10 @@ __global__ void __launch_bounds__(kBlock)
   if (tile + kTile <= n4) {
     float4 v[kLoads];
 #pragma unroll
-    for (int k = 0; k < kLoads; ++k) v[k] = x4[tile + k * kBlock + tid];
+    for (int k = 0; k < kLoads; ++k) {
+      const float4* p = x4 + tile + k * kBlock + tid;
+      v[k] = kEvictFirst ? __ldcs(p) : *p;
+    }
 #pragma unroll
     for (int k = 0; k < kLoads; ++k) sum += sum4(v[k]);
   } else {
@@ -83,7 +89,9 @@ static void launch(const float* x, float* out, std::size_t n) {
   const std::size_t past_boundary = reinterpret_cast<std::uintptr_t>(x) % sizeof(float4) / sizeof(float);
   const auto head = static_cast<unsigned>(std::min<std::size_t>(n, (4 - past_boundary) % 4));
   const unsigned grid = grid_size(n);
-  sum_tuned<<<grid, kBlock>>>(x, partial_sums(grid), out, n, head);
+  constexpr std::size_t evict_first_below = std::size_t{1} << 27;  // elements: ten times an H100's L2
+  const auto kernel = n < evict_first_below ? sum_tuned<true> : sum_tuned<false>;
+  kernel<<<grid, kBlock>>>(x, partial_sums(grid), out, n, head);
   CUDA_CHECK(cudaGetLastError());
 }
 

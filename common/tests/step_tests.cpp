@@ -21,7 +21,6 @@ TEST_CASE("every step is right at every size, alignment and kind of data") {
     DYNAMIC_SECTION(step.name) {
       CheckPlan plan;
       plan.sizes = step.problem->test_sizes();
-      plan.patterns = step.problem->patterns();
       std::size_t checks = 0;
       CHECK(check_all(step, plan, &checks).problem == "");
       CHECK(checks >= plan.sizes.size() * plan.offsets.size());
