@@ -132,6 +132,8 @@ class Problem {
   // bit-equal.
   virtual void expect(const Arrays& host, const Size& size, const Range& range, double* want, double* scale) const = 0;
   virtual double tolerance(const Size& size) const = 0;
+  // Do results on exact patterns stay exact at this size, with these scalars?
+  virtual bool exact(const Size&) const { return true; }
 
   // The first is random data, used for timing too; the second the one that shows most. Others are for small sizes.
   virtual std::vector<Pattern> patterns() const = 0;
