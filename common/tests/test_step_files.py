@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""Checks what every step file must have: a header that teaches, a page's length, and a small step from the one before."""
+import difflib
+import re
+import sys
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+import ladder  # noqa: E402
+
+MOST_LINES = 150
+MOST_NEW_LINES = 40  # that a step adds to the one before, its header apart
+
+# Steps that may add more, and why.
+LARGE_STEPS = {}
+
+
+def header(step):
+    text = step.path.read_text()
+    return text[:text.index("#include")]
+
+
+def code(step):
+    """The lines after the header, blank ones left out."""
+    text = step.path.read_text()
+    return [line for line in text[text.index("#include"):].splitlines() if line.strip()]
+
+
+def new_lines(before, after):
+    diff = difflib.unified_diff(code(before), code(after), n=0, lineterm="")
+    return sum(line.startswith("+") and not line.startswith("+++") for line in diff)
+
+
+class StepFiles(unittest.TestCase):
+    def setUp(self):
+        self.steps = ladder.steps()
+
+    def test_there_are_steps(self):
+        self.assertGreater(len(self.steps), 20)
+
+    def test_headers(self):
+        for step in self.steps:
+            with self.subTest(step.name):
+                self.assertTrue(header(step).startswith("// "))
+                if not step.is_vendor:
+                    self.assertRegex(header(step), r"(?m)^// Expect: ")
+                    self.assertRegex(header(step), r"(?m)^// Next question: ")
+
+    def test_numbers_are_consecutive(self):
+        for kernel, steps in ladder.kernels().items():
+            numbers = [int(step.number) for step in steps]
+            self.assertEqual(numbers, list(range(numbers[0], numbers[0] + len(numbers))), kernel)
+            self.assertIn(numbers[0], (0, 1), kernel)
+
+    def test_length(self):
+        for step in self.steps:
+            self.assertLessEqual(len(step.path.read_text().splitlines()), MOST_LINES, step.name)
+
+    def test_kernel_names_are_unique(self):
+        places = {}
+        for step in self.steps:
+            for name in re.findall(r"__global__ void (?:__launch_bounds__\([^)]*\)\s*)?(\w+)", step.path.read_text()):
+                self.assertNotIn(name, places, f"{step.name} and {places.get(name)} both have a kernel {name}")
+                places[name] = step.name
+
+    def test_a_step_is_small(self):
+        for before, after in zip(self.steps, self.steps[1:]):
+            if before.kernel != after.kernel or before.is_vendor:
+                continue
+            count = new_lines(before, after)
+            with self.subTest(after.name):
+                if after.name in LARGE_STEPS:
+                    self.assertGreater(count, MOST_NEW_LINES, "needs no exception any more")
+                else:
+                    self.assertLessEqual(count, MOST_NEW_LINES)
+
+
+if __name__ == "__main__":
+    unittest.main()
