@@ -31,7 +31,7 @@ constexpr unsigned char guard_byte(std::size_t buffer) { return static_cast<unsi
 constexpr std::size_t kGuardBytes = 4096;
 constexpr std::size_t kCheckGrain = 1 << 16;  // elements per piece of a parallel check
 
-// The result of a check. `problem` is empty if all held, else one line: which buffer, index, got, want, bound.
+// The result of a check. `problem` is empty if all held, else one line: which buffer, indices, got, want, bound.
 struct Verdict {
   std::string problem;
   double worst = 0;  // largest error over its bound; 0 where results must be bit-equal
@@ -139,18 +139,20 @@ class Comparison {
   Verdict verdict() const {
     if (wrong_ == 0) return {"", worst_};
     const Buffer& b = case_.buffers()[buffer_];
-    std::string text = std::string(b.name) + "[" + std::to_string(first_.index) + "] of " + std::to_string(b.count);
-    if (first_.unwritten) {
-      text += " was never written (want " + format("%.9g", first_.want) + ")";
+    const Wrong& first = shown_.front();
+    std::string text = b.name + at(first) + " of " + std::to_string(b.count);
+    if (first.unwritten) {
+      text += " was never written (want " + format("%.9g", first.want) + ")";
     } else {
-      text += " is wrong: got " + format("%.9g", first_.got) + ", want " + format("%.9g", first_.want);
-      if (first_.bound == 0) text += ", must be equal";
-      if (first_.bound > 0 && std::isfinite(first_.got)) {
-        text += ", error " + format("%.3g", std::fabs(first_.got - first_.want)) + " above bound " +
-                format("%.3g", first_.bound);
+      text += " is wrong: got " + format("%.9g", first.got) + ", want " + format("%.9g", first.want);
+      if (first.bound == 0) text += ", must be equal";
+      if (first.bound > 0 && std::isfinite(first.got)) {
+        text += ", error " + format("%.3g", std::fabs(first.got - first.want)) + " above bound " +
+                format("%.3g", first.bound);
       }
     }
-    if (wrong_ > 1) text += "; " + std::to_string(wrong_) + " elements are wrong in all";
+    if (wrong_ > 1) text += "; " + std::to_string(wrong_) + " are wrong in all, the next at";
+    for (std::size_t i = 1; i < shown_.size(); ++i) text += " " + at(shown_[i]);
     return {text, worst_};
   }
 
@@ -162,9 +164,12 @@ class Comparison {
   };
   struct Piece {
     std::size_t wrong = 0;
-    Wrong first;
+    std::vector<Wrong> shown;
     double worst = 0;
   };
+  static constexpr std::size_t kShown = 4;
+
+  static std::string at(const Wrong& wrong) { return "[" + std::to_string(wrong.index) + "]"; }
 
   void compare_element(const void* got, std::size_t i, std::size_t index, double want, double bound,
                        Piece& piece) const {
@@ -183,7 +188,7 @@ class Comparison {
       ok = acceptable(f, want, bound, piece.worst);
     }
     if (ok && !unwritten) return;
-    if (piece.wrong++ == 0) piece.first = {index, value, want, bound, unwritten};
+    if (piece.wrong++ < kShown) piece.shown.push_back({index, value, want, bound, unwritten});
   }
 
   static bool acceptable(float got, double want, double bound, double& worst) {
@@ -196,8 +201,10 @@ class Comparison {
 
   void merge(const Piece& piece) {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (piece.wrong && (wrong_ == 0 || piece.first.index < first_.index)) first_ = piece.first;
     wrong_ += piece.wrong;
+    shown_.insert(shown_.end(), piece.shown.begin(), piece.shown.end());
+    std::sort(shown_.begin(), shown_.end(), [](const Wrong& a, const Wrong& b) { return a.index < b.index; });
+    if (shown_.size() > kShown) shown_.resize(kShown);
     worst_ = std::max(worst_, piece.worst);
   }
 
@@ -206,7 +213,7 @@ class Comparison {
   double tolerance_;
   std::mutex mutex_;
   std::size_t wrong_ = 0;
-  Wrong first_;
+  std::vector<Wrong> shown_;  // the first few, by index
   double worst_ = 0;
 };
 

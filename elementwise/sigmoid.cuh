@@ -2,8 +2,6 @@
 #pragma once
 #include "unary.cuh"
 
-#include <cmath>
-
 class Sigmoid : public Unary {
  public:
   using Unary::Unary;

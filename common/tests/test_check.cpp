@@ -104,6 +104,14 @@ TEST_CASE("what is wrong is rejected, and said") {
     });
     mentions(v, "y[777] of 1000 is wrong: got ");
   }
+  SECTION("several wrong elements: the first few are named") {
+    const Verdict v = verdict_on([](float* x, float* y) {
+      copy(x, y);
+      for (const int i : {900, 31, 63, 95, 127, 159}) poke(y + i, 100);
+    });
+    mentions(v, "y[31] of 1000 is wrong: got 100");
+    mentions(v, "; 6 are wrong in all, the next at [63] [95] [127]");
+  }
   SECTION("NaN, whatever the tolerance") {
     const Verdict v = verdict_on(
         [](float* x, float* y) {
