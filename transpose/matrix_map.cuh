@@ -1,0 +1,69 @@
+// What transpose and the copies that bound it share: a matrix of rows x cols floats goes in, a rearrangement of it
+// comes out. Nothing is computed, so every result is bit-equal (NaN payloads apart).
+#pragma once
+#include "ladder.cuh"
+
+#include <algorithm>
+
+// want[i - range.begin] = element i of the transpose of `in`, for all i of the range. Goes along the rows of `in` where
+// the range spans many, which spares the host's cache.
+inline void turn(const float* in, std::size_t rows, std::size_t cols, const ladder::Range& range, double* want) {
+  const std::size_t begin = range.begin, end = range.end;
+  if (rows > end - begin) {
+    for (std::size_t i = begin; i < end; ++i) want[i - begin] = in[i % rows * cols + i / rows];
+    return;
+  }
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t col = begin / rows; col * rows + row < end; ++col) {
+      if (col * rows + row >= begin) want[col * rows + row - begin] = in[row * cols + col];
+    }
+  }
+}
+
+class MatrixMap : public ladder::Problem {
+ public:
+  // `in` is rows x cols, row-major, without gaps: in[row * cols + col]. `out` holds as many floats. They do not
+  // overlap, and need not be 16-byte aligned. rows = 0 or cols = 0 does nothing.
+  using Launch = void (*)(const float* in, float* out, std::size_t rows, std::size_t cols);
+
+  explicit MatrixMap(Launch launch) : launch_(launch) {}
+
+  const char* family() const override { return "transpose"; }
+  std::vector<ladder::Dim> dims() const override {
+    return {{"rows", 8192, 300, std::size_t{1} << 31}, {"cols", 8192, 500, std::size_t{1} << 31}};
+  }
+  std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override {
+    return {ladder::input<float>("in", size[0] * size[1]), ladder::output<float>("out", size[0] * size[1])};
+  }
+  void run(const ladder::Arrays& device, const ladder::Size& size) const override {
+    launch_(device.at<const float>(0), device.at<float>(1), size[0], size[1]);
+  }
+  double tolerance(const ladder::Size&) const override { return 0; }
+
+  // "index" gives each of the first 2^24 elements a value of its own: an element in the wrong place cannot hide.
+  std::vector<ladder::Pattern> patterns() const override {
+    return {{"random", false, ladder::patterns::random},
+            {"index", true, index},
+            {"special", false, ladder::patterns::special}};
+  }
+
+  // Empty, single rows and columns, one below, at and above the tiles' sizes (32, 64, 128), primes, every remainder
+  // of 4 of both lengths. Too many rows for gridDim.y are test_transpose.cpp's affair.
+  std::vector<ladder::Size> test_sizes() const override {
+    return {{0, 0},    {0, 5},     {5, 0},     {1, 1},     {1, 2},     {2, 1},     {3, 3},    {1, 257}, {257, 1},
+            {1, 1021}, {1021, 1},  {4, 4},     {8, 12},    {31, 33},   {33, 31},   {32, 32},  {32, 33}, {33, 32},
+            {63, 65},  {64, 64},   {65, 63},   {64, 128},  {127, 66},  {68, 132},  {129, 61}, {96, 40}, {5, 300},
+            {301, 6},  {101, 103}, {130, 191}, {193, 129}, {256, 260}, {1031, 509}};
+  }
+  std::vector<ladder::Size> huge_sizes() const override { return {{126322568, 17}}; }
+  std::vector<ladder::Size> bench_sizes() const override {
+    return {{4096, 4096}, {8192, 8192}, {16384, 16384}, {8191, 8193}, {32768, 1024}, {1024, 32768}};
+  }
+
+ private:
+  static double index(std::uint64_t, std::size_t, std::size_t i, std::size_t) {
+    return static_cast<double>(i % (1 << 24) + 1);
+  }
+
+  Launch launch_;
+};
