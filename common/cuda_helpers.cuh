@@ -77,3 +77,11 @@ class DeviceBuffer {
   T* data_ = nullptr;
   std::size_t count_ = 0;
 };
+
+// Device memory for `count` elements that stays allocated for the next call, from anywhere. Its contents are undefined.
+template <typename T>
+T* scratch(std::size_t count) {
+  static DeviceBuffer<T> buffer;
+  buffer.reserve(count);
+  return buffer.get();
+}

@@ -5,16 +5,10 @@
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace ladder {
-
-// what() is one line that names the option and what it accepts.
-struct UsageError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 struct Options {
   bool sized = false;  // was any dimension or scalar given?

@@ -11,6 +11,7 @@
 #include <initializer_list>
 #include <limits>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,11 @@ template <typename T>
 Buffer inout(const char* name, std::size_t count) {
   return {name, type_of<T>(), Role::inout, count};
 }
+
+// A size that makes no sense, or an option. what() is one line that names the option and what it accepts.
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 // A dimension of the problem, settable as --<name>: what a plain run uses, on a GPU and on the CPU backend, and the
 // largest value accepted. One with default 0 is optional: 0 stands for its natural value (a leading dimension: the row's
@@ -122,6 +128,7 @@ class Problem {
   virtual const char* kernel() const = 0;
   virtual std::vector<Dim> dims() const = 0;
   virtual std::vector<Scalar> scalars() const { return {}; }
+  // Throws UsageError for sizes that contradict each other, such as a leading dimension shorter than the row.
   virtual std::vector<Buffer> buffers(const Size& size) const = 0;
 
   // Calls the step. Throws CudaError if a launch fails; returns before the device is done.

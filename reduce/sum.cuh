@@ -89,13 +89,6 @@ class Sum : public ladder::Problem {
 
 // ---- For the steps whose blocks leave one partial sum each: passes over ever shorter arrays.
 
-// Device memory that stays allocated for the next call. Its contents are undefined.
-inline float* partial_sums(std::size_t count) {
-  static DeviceBuffer<float> buffer;
-  buffer.reserve(count);
-  return buffer.get();
-}
-
 // Reduces x[0..n) to *out. launch_pass(in, sums, n, blocks) must write to sums[b] the sum of the `per_block` elements
 // of `in` that start at b * per_block (fewer in the last block), for all blocks b.
 template <typename LaunchPass>
@@ -105,7 +98,7 @@ void sum_in_passes(const float* x, float* out, std::size_t n, std::size_t per_bl
     return;
   }
   std::size_t blocks = ceil_div(n, per_block);
-  float* sums = partial_sums(2 * blocks);  // all passes: blocks (1 + 1/per_block + ...)
+  float* sums = scratch<float>(2 * blocks);  // all passes: blocks (1 + 1/per_block + ...)
   while (blocks > 1) {
     launch_pass(x, sums, n, static_cast<unsigned>(blocks));
     x = sums;

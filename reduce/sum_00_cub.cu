@@ -7,9 +7,7 @@
 static void launch(const float* x, float* out, std::size_t n) {
   std::size_t bytes = 0;
   CUDA_CHECK(cub::DeviceReduce::Sum(nullptr, bytes, x, out, n));
-  static DeviceBuffer<unsigned char> temporary;
-  temporary.reserve(bytes);
-  CUDA_CHECK(cub::DeviceReduce::Sum(temporary.get(), bytes, x, out, n));
+  CUDA_CHECK(cub::DeviceReduce::Sum(scratch<unsigned char>(bytes), bytes, x, out, n));
 }
 
 // CUB promises no order, so the bound is the one that holds for all.

@@ -47,7 +47,7 @@ static unsigned grid_size(std::size_t n) {
 
 static void launch(const float* x, float* out, std::size_t n) {
   const unsigned grid = grid_size(n);
-  float* sums = partial_sums(grid);
+  float* sums = scratch<float>(grid);
   sum_float4_grid_stride<<<grid, kBlock>>>(x, sums, n, aligned_for<float4>(x));
   CUDA_CHECK(cudaGetLastError());
   sum_float4_grid_stride<<<1, kBlock>>>(sums, out, grid, true);

@@ -62,7 +62,7 @@ static unsigned grid_size(std::size_t n) {
 
 static void launch(const float* x, float* out, std::size_t n) {
   const unsigned grid = grid_size(n);
-  float* sums = partial_sums(grid);
+  float* sums = scratch<float>(grid);
   bool aligned = aligned_for<float4>(x);
   void* arguments[] = {&x, &sums, &out, &n, &aligned};
   CUDA_CHECK(cudaLaunchCooperativeKernel(sum_cooperative_groups, dim3(grid), dim3(kBlock), arguments, 0, nullptr));

@@ -68,7 +68,7 @@ static unsigned grid_size(std::size_t n) {
 
 static void launch(const float* x, float* out, std::size_t n) {
   const unsigned grid = grid_size(n);
-  sum_last_block<<<grid, kBlock>>>(x, partial_sums(grid), out, n, aligned_for<float4>(x));
+  sum_last_block<<<grid, kBlock>>>(x, scratch<float>(grid), out, n, aligned_for<float4>(x));
   CUDA_CHECK(cudaGetLastError());
 }
 

@@ -91,7 +91,7 @@ static void launch(const float* x, float* out, std::size_t n) {
   const unsigned grid = grid_size(n);
   constexpr std::size_t evict_first_below = std::size_t{1} << 27;  // elements: ten times an H100's L2
   const auto kernel = n < evict_first_below ? sum_tuned<true> : sum_tuned<false>;
-  kernel<<<grid, kBlock>>>(x, partial_sums(grid), out, n, head);
+  kernel<<<grid, kBlock>>>(x, scratch<float>(grid), out, n, head);
   CUDA_CHECK(cudaGetLastError());
 }
 

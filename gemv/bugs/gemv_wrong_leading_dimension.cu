@@ -1,0 +1,34 @@
+// bug: row i is looked for at A + i * k, though it starts at A + i * lda; right only while lda = k
+// caught by: cpu forward | is wrong
+// caught by: cpu-asan forward | is wrong
+// caught by: gpu | is wrong
+#include "../gemv.cuh"
+
+__device__ static float warp_sum(float v) {
+#pragma unroll
+  for (int offset = 16; offset > 0; offset /= 2) v += __shfl_down_sync(0xffffffff, v, offset);
+  return v;
+}
+
+__global__ void gemv_wrong_lda(std::size_t m, std::size_t k, float alpha, const float* __restrict__ A,
+                               std::size_t /*lda*/, const float* __restrict__ x, float beta, float* __restrict__ y) {
+  const unsigned lane = threadIdx.x % 32;
+  const std::size_t row = (static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
+  if (row >= m) return;
+  const float* a = A + row * k;  // lda
+  float sum = 0.0f;
+  for (std::size_t j = lane; j < k; j += 32) sum += a[j] * x[j];
+  sum = warp_sum(sum);
+  if (lane == 0) y[row] = beta == 0.0f ? alpha * sum : alpha * sum + beta * y[row];
+}
+
+static void launch(std::size_t m, std::size_t k, float alpha, const float* A, std::size_t lda, const float* x,
+                   float beta, float* y) {
+  if (m == 0) return;
+  if (alpha == 0) k = 0;
+  constexpr int block = 256;
+  gemv_wrong_lda<<<static_cast<unsigned>(ceil_div(m, block / 32)), block>>>(m, k, alpha, A, lda, x, beta, y);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+LADDER_STEP(Gemv, launch);

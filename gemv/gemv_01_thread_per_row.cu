@@ -1,0 +1,30 @@
+// The first answer: one thread per row walks along its row. 2 FLOP for the 4 bytes of an element of A, which nobody
+// needs twice: memory is all that counts. But in each step of the loop the 32 lanes of a warp read 32 rows, lda floats
+// apart: 32 sectors per request, where 4 would do. The seven other floats of a sector are the next seven steps' - if L1
+// still has it then.
+// Expect: a few per cent of the memory's speed where m is a few thousand: the request pattern is the worst there is,
+// and m threads do not fill the GPU.
+// Next question: which threads should read neighbouring elements of A?
+#include "gemv.cuh"
+
+__global__ void gemv_thread_per_row(std::size_t m, std::size_t k, float alpha, const float* __restrict__ A,
+                                    std::size_t lda, const float* __restrict__ x, float beta, float* __restrict__ y) {
+  const std::size_t row = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (row >= m) return;
+  const float* a = A + row * lda;  // 64 bits: row * lda passes 2^32 soon
+  float sum = 0.0f;
+  for (std::size_t j = 0; j < k; ++j) sum += a[j] * x[j];
+  // beta = 0 means "y is output only": 0 * NaN would be NaN.
+  y[row] = beta == 0.0f ? alpha * sum : alpha * sum + beta * y[row];
+}
+
+static void launch(std::size_t m, std::size_t k, float alpha, const float* A, std::size_t lda, const float* x,
+                   float beta, float* y) {
+  if (m == 0) return;
+  if (alpha == 0) k = 0;  // A and x are not read
+  constexpr int block = 256;
+  gemv_thread_per_row<<<static_cast<unsigned>(ceil_div(m, block)), block>>>(m, k, alpha, A, lda, x, beta, y);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+LADDER_STEP(Gemv, launch);

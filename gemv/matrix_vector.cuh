@@ -1,0 +1,128 @@
+// What gemv and gemv_t have in common: a row-major m x k matrix A, a vector x, and a vector y that is updated,
+// y = alpha op(A) x + beta y, where op(A) is A or its transpose.
+#pragma once
+#include "ladder.cuh"
+
+#include <algorithm>
+#include <cmath>
+
+class MatrixVector : public ladder::Problem {
+ public:
+  // A has m rows of k floats, and row i starts at A + i * lda, lda >= k. What lies between a row's end and the next
+  // row's start belongs to somebody else; behind the last row there is nothing. No pointer need be 16-byte aligned, nor
+  // need lda be a multiple of 4. Nothing overlaps. m is below 2^31, and any of m and k may be 0.
+  // As in BLAS, what is multiplied by 0 is not read: y if beta = 0, A and x if alpha = 0. Nor is NaN there passed on.
+  using Launch = void (*)(std::size_t m, std::size_t k, float alpha, const float* A, std::size_t lda, const float* x,
+                          float beta, float* y);
+
+  explicit MatrixVector(Launch launch) : launch_(launch) {}
+
+  const char* family() const override { return "gemv"; }
+  std::vector<ladder::Dim> dims() const override {
+    return {{"m", 4096, 301, (std::size_t{1} << 31) - 1},
+            {"k", 4096, 517, std::size_t{1} << 36},
+            {"lda", 0, 0, std::size_t{1} << 36}};
+  }
+  std::vector<ladder::Scalar> scalars() const override { return {{"alpha", 1}, {"beta", 0}}; }
+
+  std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override {
+    const std::size_t m = size[0], k = size[1];
+    if (lda(size) < k) throw ladder::UsageError("--lda: must be 0 or at least k = " + std::to_string(k));
+    if (static_cast<double>(m) * static_cast<double>(lda(size)) > 1e15) {
+      throw ladder::UsageError("--m: a matrix of " + std::to_string(m) + " rows is too large");
+    }
+    const std::size_t a = m == 0 || k == 0 ? 0 : (m - 1) * lda(size) + k;  // ends with its last element
+    return {ladder::input<float>("A", a), ladder::input<float>("x", x_count(size)),
+            ladder::inout<float>("y", y_count(size))};
+  }
+  void run(const ladder::Arrays& device, const ladder::Size& size) const override {
+    launch_(size[0], size[1], size.scalars[0], device.at<const float>(0), lda(size), device.at<const float>(1),
+            size.scalars[1], device.at<float>(2));
+  }
+
+  // want = alpha sum + beta y, scale = |alpha| sum of magnitudes + |beta y|.
+  void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
+              double* scale) const override {
+    const double alpha = size.scalars[0], beta = size.scalars[1];
+    const float* y = host.at<const float>(2);
+    if (alpha != 0) {
+      products(host, size, range, want, scale);
+    } else {
+      std::fill(want, want + (range.end - range.begin), 0.0);
+      std::fill(scale, scale + (range.end - range.begin), 0.0);
+    }
+    for (std::size_t i = range.begin; i < range.end; ++i) {
+      double &w = want[i - range.begin], &s = scale[i - range.begin];
+      w *= alpha;
+      s *= std::fabs(alpha);
+      if (beta == 0) continue;
+      w += beta * y[i];
+      s += std::fabs(beta * y[i]);
+    }
+  }
+
+  // The computed sum of n products differs from the right one by at most gamma_n sum |a| |x|, gamma_n = n u / (1 - n u)
+  // in any order, with fma or without (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., (3.5), for
+  // a matrix times a vector (3.11)): each product passes through a rounding of its own and those of at most n - 1
+  // additions. Then it passes through two more, alpha times the sum and the addition of beta y; beta y itself passes
+  // through two. By Higham's lemma 3.1 all of it is at most gamma_(n + 2) (|alpha| sum |a| |x| + |beta| |y|). If beta y
+  // goes first and at most n partial sums, each times alpha, are added to it, nothing passes through more roundings.
+  // Where n u is no longer small, (n + 2) u holds (Jeannerod and Rump, SIAM J. Matrix Anal. Appl. 34, 2013).
+  double tolerance(const ladder::Size& size) const override {
+    const double nu = static_cast<double>(x_count(size) + 2) * ladder::kUnitRoundoff;
+    return nu < 0.01 ? nu / (1 - nu) : nu;
+  }
+  // Multiples of 1/4 keep what is exact exact. If a sum is 0, a negative alpha makes -0 of it, or 0 if 0 is added.
+  bool exact(const ladder::Size& size) const override {
+    const double alpha = size.scalars[0], beta = size.scalars[1];
+    const auto harmless = [](double v) { return std::fabs(v) <= 16 && 4 * v == std::floor(4 * v); };
+    return harmless(alpha) && harmless(beta) && (alpha >= 0 || beta != 0);
+  }
+
+  std::vector<ladder::Pattern> patterns() const override {
+    return {{"random", false, ladder::patterns::random},
+            {"integer", true, ladder::patterns::integers},
+            {"tail", true, tail_of_x},
+            {"NaN in y", false, nan_in_y},
+            {"NaN in x", false, nan_in_x},
+            {"one infinity in A", false, infinity_in_a}};
+  }
+  double flops(const ladder::Size& size) const override { return 2.0 * elements(size); }
+  ladder::Ceiling ceiling() const override { return ladder::Ceiling::read; }
+  // What lies between the rows need not move, and y is read only if it counts.
+  double bytes(const ladder::Size& size) const override {
+    const double y = static_cast<double>(y_count(size));
+    return 4 * (elements(size) + static_cast<double>(x_count(size)) + (size.scalars[1] == 0 ? y : 2 * y));
+  }
+
+ protected:
+  static std::size_t lda(const ladder::Size& size) { return size[2] ? size[2] : size[1]; }
+  virtual std::size_t x_count(const ladder::Size& size) const = 0;
+  virtual std::size_t y_count(const ladder::Size& size) const = 0;
+  // op(A) x in double and, for the error, the same of the magnitudes.
+  virtual void products(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* sum,
+                        double* magnitude) const = 0;
+
+ private:
+  static double elements(const ladder::Size& size) {
+    return static_cast<double>(size[0]) * static_cast<double>(size[1]);
+  }
+
+  // Only the last four elements of x count, for every element of y.
+  static double tail_of_x(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
+    return buffer == 1 ? ladder::patterns::tail(seed, buffer, i, n) : ladder::patterns::integers(seed, buffer, i, n);
+  }
+  static double nan_in_y(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
+    return buffer == 2 ? std::numeric_limits<double>::quiet_NaN() : ladder::patterns::random(seed, buffer, i, n);
+  }
+  static double nan_in_x(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
+    const bool here = buffer == 1 && i == n - 1;
+    return here ? std::numeric_limits<double>::quiet_NaN() : ladder::patterns::random(seed, buffer, i, n);
+  }
+  static double infinity_in_a(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
+    const bool here = buffer == 0 && i == n / 2;
+    return here ? std::numeric_limits<double>::infinity() : ladder::patterns::random(seed, buffer, i, n);
+  }
+
+  Launch launch_;
+};
