@@ -1,19 +1,15 @@
 // c[i] = a[i] + b[i] for n floats. One rounding, so bit-equal to the host's float addition.
 #pragma once
-#include "ladder.cuh"
+#include "elementwise.cuh"
 
-class Add : public ladder::Problem {
+class Add : public Elementwise {
  public:
   // a, b and c hold n floats and do not overlap. None need be 16-byte aligned. n = 0 does nothing.
   using Launch = void (*)(const float* a, const float* b, float* c, std::size_t n);
 
   explicit Add(Launch launch) : launch_(launch) {}
 
-  const char* family() const override { return "elementwise"; }
   const char* kernel() const override { return "add"; }
-  std::vector<ladder::Dim> dims() const override {
-    return {{"n", std::size_t{1} << 26, (1 << 17) + 13, std::size_t{1} << 36}};
-  }
   std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override {
     return {ladder::input<float>("a", size[0]), ladder::input<float>("b", size[0]),
             ladder::output<float>("c", size[0])};
@@ -28,16 +24,6 @@ class Add : public ladder::Problem {
       want[i - range.begin] = a[i] + b[i];
       scale[i - range.begin] = 0;
     }
-  }
-  double tolerance(const ladder::Size&) const override { return 0; }
-
-  std::vector<ladder::Pattern> patterns() const override {
-    return {{"random", false, ladder::patterns::random}, {"special", false, ladder::patterns::special}};
-  }
-  std::vector<ladder::Size> test_sizes() const override { return ladder::awkward_lengths(); }
-  std::vector<ladder::Size> huge_sizes() const override { return {{(std::size_t{1} << 31) + 3}}; }
-  std::vector<ladder::Size> bench_sizes() const override {
-    return {{std::size_t{1} << 24}, {std::size_t{1} << 26}, {std::size_t{1} << 28}, {std::size_t{1} << 30}};
   }
   double flops(const ladder::Size& size) const override { return static_cast<double>(size[0]); }
 

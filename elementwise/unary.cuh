@@ -1,20 +1,16 @@
 // What copy, relu and sigmoid have in common: y[i] = f(x[i]) for n floats, each read once and written once.
 #pragma once
-#include "ladder.cuh"
+#include "elementwise.cuh"
 
 #include <cmath>
 
-class Unary : public ladder::Problem {
+class Unary : public Elementwise {
  public:
   // x and y hold n floats and do not overlap. Neither need be 16-byte aligned. n = 0 does nothing.
   using Launch = void (*)(const float* x, float* y, std::size_t n);
 
   explicit Unary(Launch launch) : launch_(launch) {}
 
-  const char* family() const override { return "elementwise"; }
-  std::vector<ladder::Dim> dims() const override {
-    return {{"n", std::size_t{1} << 26, (1 << 17) + 13, std::size_t{1} << 36}};
-  }
   std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override {
     return {ladder::input<float>("x", size[0]), ladder::output<float>("y", size[0])};
   }
@@ -28,16 +24,6 @@ class Unary : public ladder::Problem {
       want[i - range.begin] = value(x[i]);
       scale[i - range.begin] = error_scale(want[i - range.begin]);
     }
-  }
-  double tolerance(const ladder::Size&) const override { return 0; }  // bit-equal
-
-  std::vector<ladder::Pattern> patterns() const override {
-    return {{"random", false, ladder::patterns::random}, {"special", false, ladder::patterns::special}};
-  }
-  std::vector<ladder::Size> test_sizes() const override { return ladder::awkward_lengths(); }
-  std::vector<ladder::Size> huge_sizes() const override { return {{(std::size_t{1} << 31) + 3}}; }
-  std::vector<ladder::Size> bench_sizes() const override {
-    return {{std::size_t{1} << 24}, {std::size_t{1} << 26}, {std::size_t{1} << 28}, {std::size_t{1} << 30}};
   }
 
  protected:
