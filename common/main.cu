@@ -53,7 +53,7 @@ void require_fit(const Problem& problem, const Size& size) {
   std::size_t free = 0, total = 0;
   CUDA_CHECK(cudaMemGetInfo(&free, &total));
   double bytes = 0;
-  for (const Buffer& b : problem.buffers(size)) bytes += static_cast<double>(b.bytes());
+  for (const Buffer& b : problem.buffers(size)) bytes += static_cast<double>(b.count) * bytes_of(b.type);
   // Twice: a GPU also holds the ceiling kernel's buffers, the CPU backend the host's copies.
   const double need = 2 * bytes + (1 << 20);
   if (need <= static_cast<double>(free)) return;

@@ -1,37 +1,20 @@
 // The command line of a step's program: what it accepts, and the one line it prints for what it does not.
 #include "catch.hpp"
 #include "options.hpp"
-
-#include <array>
-#include <cstdio>
-#include <sys/wait.h>
+#include "program.hpp"
 
 using namespace ladder;
 
 namespace {
 
-struct Outcome {
-  int status;
-  std::string text;  // standard output and standard error
-};
-
-Outcome run(const std::string& arguments) {
-  std::FILE* pipe = popen((std::string(STEP_PROGRAM) + " " + arguments + " 2>&1").c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  Outcome outcome;
-  std::array<char, 4096> buffer;
-  for (std::size_t n; (n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
-    outcome.text.append(buffer.data(), n);
-  outcome.status = WEXITSTATUS(pclose(pipe));
-  return outcome;
-}
+Outcome run(const std::string& arguments) { return run_program(STEP_PROGRAM, arguments); }
 
 void require_usage_error(const std::string& arguments, const std::string& text) {
   const Outcome outcome = run(arguments);
-  INFO(arguments << ": " << outcome.text);
+  INFO(arguments << ": " << outcome.output);
   CHECK(outcome.status == 2);
-  CHECK(outcome.text.find(text) != std::string::npos);
-  CHECK(outcome.text.find('\n') == outcome.text.size() - 1);  // one line
+  CHECK(outcome.has(text));
+  CHECK(outcome.output.find('\n') == outcome.output.size() - 1);  // one line
 }
 
 }  // namespace
@@ -75,18 +58,18 @@ TEST_CASE("bad usage gets one line that names the option, and exit status 2") {
 TEST_CASE("good usage") {
   const Outcome help = run("--help");
   CHECK(help.status == 0);
-  CHECK(help.text.find("--n=N") != std::string::npos);
+  CHECK(help.has("--n=N"));
 
   for (const char* arguments : {"--n=1000", "--n 1000", "--n=0", "--n=2^10 --seed=7", "--check --n=33"}) {
     const Outcome outcome = run(arguments);
-    INFO(arguments << ": " << outcome.text);
+    INFO(arguments << ": " << outcome.output);
     CHECK(outcome.status == 0);
-    CHECK(outcome.text.find("PASS") != std::string::npos);
+    CHECK(outcome.has("PASS"));
   }
 
   const Outcome json = run("--json --n=1025");
   CHECK(json.status == 0);
-  CHECK(json.text.find("{\"family\": \"reduce\", \"kernel\": \"sum\", \"step\": \"07_warp_shuffle\"") == 0);
-  CHECK(json.text.find("\"size\": {\"n\": 1025}") != std::string::npos);
-  CHECK(json.text.find("\"verified\": true}") != std::string::npos);
+  CHECK(json.output.find("{\"family\": \"reduce\", \"kernel\": \"sum\", \"step\": \"07_warp_shuffle\"") == 0);
+  CHECK(json.output.find("\"size\": {\"n\": 1025}") != std::string::npos);
+  CHECK(json.output.find("\"verified\": true}") != std::string::npos);
 }
