@@ -3,7 +3,7 @@
 // needs: gpu
 // links: cublas
 #include "gemv.cuh"
-#include "cublas.cuh"
+#include "cublas_scale.cuh"
 
 static void launch(std::size_t m, std::size_t k, float alpha, const float* A, std::size_t lda, const float* x,
                    float beta, float* y) {

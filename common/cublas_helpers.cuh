@@ -1,9 +1,10 @@
-// What the two steps that call cuBLAS need.
+// What the steps 00 that call cuBLAS share.
 #pragma once
 #include "cuda_helpers.cuh"
 
 #include <cublas_v2.h>
 
+// Throws std::runtime_error, naming the call, unless it returns CUBLAS_STATUS_SUCCESS.
 #define CUBLAS_CHECK(call)                                                                            \
   do {                                                                                                \
     const cublasStatus_t cublas_check_status = (call);                                                \
@@ -19,13 +20,4 @@ inline cublasHandle_t cublas() {
     return h;
   }();
   return handle;
-}
-
-// y = beta y; y is not read if beta = 0.
-inline void cublas_scale(std::size_t n, float beta, float* y) {
-  if (beta == 0) {
-    CUDA_CHECK(cudaMemsetAsync(y, 0, n * sizeof(float)));
-  } else {
-    CUBLAS_CHECK(cublasSscal_64(cublas(), static_cast<std::int64_t>(n), &beta, y, 1));
-  }
 }
