@@ -39,6 +39,7 @@ void print_help(const char* program, const Problem& problem) {
   }
   std::printf(
       "  --seed=N         for the random inputs, default 1\n"
+      "  --small          the sizes that the CPU backend runs by default; a size given after it replaces its own\n"
       "  --check          only check: every awkward size (or the one given), every kind of data, aligned and not\n"
       "  --bench          check and time every size of the ladder table (or the one given)\n"
       "  --json           print one JSON object per step and size\n"

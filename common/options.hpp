@@ -11,7 +11,7 @@
 namespace ladder {
 
 struct Options {
-  bool sized = false;  // was any dimension or scalar given?
+  bool sized = false;  // was a dimension or scalar given, or --small?
   Size size;           // defaults filled in
   std::uint64_t seed = 1;
   bool check = false, bench = false, json = false, help = false, device = false, exact_buffers = false;
@@ -89,6 +89,9 @@ inline Options parse_options(int argc, char** argv, const std::vector<Dim>& dims
       options.device = true;
     } else if (is_flag("--exact-buffers")) {
       options.exact_buffers = true;
+    } else if (is_flag("--small")) {
+      for (std::size_t d = 0; d < dims.size(); ++d) options.size.dims[d] = dims[d].cpu_default;
+      options.sized = true;
     } else if (is_flag("--help") || is_flag("-h")) {
       options.help = true;
     } else {

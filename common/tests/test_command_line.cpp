@@ -72,4 +72,7 @@ TEST_CASE("good usage") {
   CHECK(json.output.find("{\"family\": \"reduce\", \"kernel\": \"sum\", \"step\": \"07_warp_shuffle\"") == 0);
   CHECK(json.output.find("\"size\": {\"n\": 1025}") != std::string::npos);
   CHECK(json.output.find("\"verified\": true}") != std::string::npos);
+
+  CHECK(run("--json --small").has("\"size\": {\"n\": 131085}"));
+  CHECK(run("--json --small --n=33").has("\"size\": {\"n\": 33}"));
 }

@@ -1,6 +1,6 @@
 // bug: one block row per 32 rows in gridDim.y, which ends at 65535; with more rows nothing is launched
 // caught by: cpu forward | invalid configuration argument | --rows=2097121 --cols=1
-// caught by: gpu | invalid configuration argument | --rows=2097121 --cols=1
+// caught by: gpu | cudaGetLastError(): invalid | --rows=2097121 --cols=1
 #include "../transpose.cuh"
 
 constexpr int kTile = 32;
