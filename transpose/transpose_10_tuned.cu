@@ -3,19 +3,23 @@
 // output row c the piece that a block writes begins at a sector, `shift` floats earlier than in an aligned matrix. The
 // shift depends on c, so the block reads the 7 input rows above its tile too; L2 has them, for they are the
 // neighbour's. Now every sector is written whole, and in float4. Reads stay as they are, scalar: a sector read in two
-// parts comes from DRAM once. Aligned matrices go step 09's way, with three changes that its machine code asks for:
+// parts comes from DRAM once. Aligned matrices go step 09's way, with five changes that its machine code asks for:
 //   __launch_bounds__(kBlock, 1): without the 1, nvcc spares registers, and some loads wait for others to be done;
 //   __stcs: nvcc may split a plain float4 store of gathered words into four stores of 4 bytes, but never this one;
-//   tiles numbered down the columns: blocks that run together write long pieces of the same output rows.
-// Expect: a few per cent over step 09 where that was fast, much more on every other shape.
+//   16 lanes in a row: a warp moves 2 pieces of 256 bytes, not 4 of 128; that lanes now meet in banks by twos is hidden;
+//   tiles numbered down the columns: blocks that run together write long pieces of the same output rows;
+//   4 blocks on an SM, by shared memory that nobody uses: a fifth only mixes more rows into DRAM's queues.
+// Expect: a good tenth over step 09 where that was fast, a third on every other shape.
 // Next question: fewer threads fit on an SM than in step 09, and it is faster. Why? (Bytes in flight count: a few
 // threads with all their loads under way beat many that wait after the first.)
 #include "transpose.cuh"
 
 constexpr int kTile = 64;
 constexpr int kBlock = 256;
-constexpr int kWarps = kBlock / 32;
 constexpr int kVectors = kTile * kTile / 4 / kBlock;  // float4 per thread
+constexpr int kLanes = kTile / 4;                     // float4 in a row of the tile
+constexpr int kRows = kBlock / kLanes;                // rows that a block moves at a time, in float4
+constexpr unsigned kUnused = 29 << 10;                // bytes; with the tile 45 KB, of which 4 fit in an H100's 227
 
 constexpr int kSector = 8;             // floats
 constexpr int kHalo = kSector - 1;     // rows above the tile, wanted by the most shifted column
@@ -29,25 +33,23 @@ __global__ void __launch_bounds__(kBlock, 1)
   __shared__ float tile[kTile][kTile + 1];
   const std::size_t col0 = static_cast<std::size_t>(blockIdx.x / tiles_y) * kTile;
   const std::size_t row0 = static_cast<std::size_t>(blockIdx.x % tiles_y) * kTile;
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int x = lane % 8 * 4 + warp % 2 * 32;  // a warp: 8 float4 in each of 4 rows,
-  const int y = lane / 8 + warp / 2 * 4;       // the block: 16 rows of 64 floats at a time
+  const int x = threadIdx.x % kLanes * 4, y = threadIdx.x / kLanes;
 
   float4 v[kVectors];
 #pragma unroll
   for (int k = 0; k < kVectors; ++k) {
-    const std::size_t row = row0 + y + k * 2 * kWarps, col = col0 + x;
+    const std::size_t row = row0 + y + k * kRows, col = col0 + x;
     if (row < rows && col < cols) v[k] = *reinterpret_cast<const float4*>(&in[row * cols + col]);
   }
 #pragma unroll
   for (int k = 0; k < kVectors; ++k) {
-    float* to = &tile[y + k * 2 * kWarps][x];
+    float* to = &tile[y + k * kRows][x];
     to[0] = v[k].x, to[1] = v[k].y, to[2] = v[k].z, to[3] = v[k].w;
   }
   __syncthreads();
 #pragma unroll
   for (int k = 0; k < kVectors; ++k) {
-    const int r = x, c = y + k * 2 * kWarps;  // now x runs down the tile
+    const int r = x, c = y + k * kRows;  // now x runs down the tile
     if (row0 + r < rows && col0 + c < cols) {
       __stcs(reinterpret_cast<float4*>(&out[(col0 + c) * rows + row0 + r]),
              make_float4(tile[r][c], tile[r + 1][c], tile[r + 2][c], tile[r + 3][c]));
@@ -85,7 +87,7 @@ __global__ void __launch_bounds__(kBlock, 1)
 
 #pragma unroll
   for (int k = 0; k < kVectors; ++k) {
-    const int c = lane / 8 + warp / 2 * 4 + k * 2 * kWarps;
+    const int c = lane / 8 + warp / 2 * 4 + k * kRows;
     const unsigned shift = (past + static_cast<unsigned>(left + c) * static_cast<unsigned>(rows)) % kSector;
     const int r = lane % 8 * 4 + warp % 2 * 32 + kHalo - static_cast<int>(shift);
     float* to = out + (left + c) * rows + top + r;
@@ -104,7 +106,7 @@ static void launch(const float* in, float* out, std::size_t rows, std::size_t co
   const auto tiles_x = static_cast<unsigned>(ceil_div(cols, kTile));
   if (aligned_for<float4>(in, out) && rows % 4 == 0 && cols % 4 == 0) {
     const auto tiles_y = static_cast<unsigned>(ceil_div(rows, kTile));
-    transpose_tuned_aligned<<<tiles_x * tiles_y, kBlock>>>(in, out, rows, cols, tiles_y);
+    transpose_tuned_aligned<<<tiles_x * tiles_y, kBlock, kUnused>>>(in, out, rows, cols, tiles_y);
   } else {
     const auto past = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(out) / sizeof(float) % kSector);
     const auto tiles_y = static_cast<unsigned>(ceil_div(rows + kHalo, kTile));
