@@ -6,7 +6,7 @@
 // parts comes from DRAM once. Aligned matrices go step 09's way, with five changes that its machine code asks for:
 //   __launch_bounds__(kBlock, 1): without the 1, nvcc spares registers, and some loads wait for others to be done;
 //   __stcs: nvcc may split a plain float4 store of gathered words into four stores of 4 bytes, but never this one;
-//   16 lanes in a row: a warp moves 2 pieces of 256 bytes, not 4 of 128; that lanes now meet in banks by twos is hidden;
+//   16 lanes in a row: a warp moves 2 pieces of 256 bytes, not 4 of 128. It costs 2-way bank conflicts, which hide;
 //   tiles numbered down the columns: blocks that run together write long pieces of the same output rows;
 //   4 blocks on an SM, by shared memory that nobody uses: a fifth only mixes more rows into DRAM's queues.
 // Expect: a good tenth over step 09 where that was fast, a third on every other shape.
