@@ -149,8 +149,10 @@ constexpr unsigned cudaHostAllocWriteCombined = 4;
 
 cudaError_t cudaMalloc(void** pointer, std::size_t size);
 cudaError_t cudaFree(void* pointer);
+cudaError_t cudaMallocManaged(void** pointer, std::size_t size, unsigned flags = 1);  // cudaErrorNotSupported
 cudaError_t cudaMallocHost(void** pointer, std::size_t size, unsigned flags = cudaHostAllocDefault);
 cudaError_t cudaHostAlloc(void** pointer, std::size_t size, unsigned flags);
+cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned flags);
 cudaError_t cudaFreeHost(void* pointer);
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t size, cudaMemcpyKind kind);
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t size, cudaMemcpyKind kind,
@@ -172,6 +174,11 @@ inline cudaError_t cudaMallocHost(T** pointer, std::size_t size, unsigned flags 
 template <class T>
 inline cudaError_t cudaHostAlloc(T** pointer, std::size_t size, unsigned flags) {
   return cudaHostAlloc(reinterpret_cast<void**>(pointer), size, flags);
+}
+
+template <class T>
+inline cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned flags) {
+  return cudaHostGetDevicePointer(reinterpret_cast<void**>(device), host, flags);
 }
 
 namespace cuda_emu {
@@ -229,6 +236,8 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t cudaStreamQuery(cudaStream_t stream);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags = 0);
+typedef void (*cudaHostFn_t)(void* user_data);
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* user_data);
 cudaError_t cudaEventCreate(cudaEvent_t* event);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags);
 cudaError_t cudaEventDestroy(cudaEvent_t event);

@@ -211,6 +211,17 @@ cudaError_t cudaHostAlloc(void** pointer, std::size_t size, unsigned flags) {
   return cudaMallocHost(pointer, size, flags);
 }
 
+cudaError_t cudaMallocManaged(void** pointer, std::size_t, unsigned) {
+  if (pointer != nullptr) *pointer = nullptr;
+  return record(cudaErrorNotSupported);
+}
+
+cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned flags) {
+  if (device == nullptr || host == nullptr || flags != 0) return record(cudaErrorInvalidValue);
+  *device = host;
+  return record(cudaSuccess);
+}
+
 cudaError_t cudaFreeHost(void* pointer) {
   free(pointer);
   return record(cudaSuccess);

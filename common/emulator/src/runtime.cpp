@@ -330,6 +330,12 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t event, unsigned) {
   return record(event != nullptr ? cudaSuccess : cudaErrorInvalidResourceHandle);
 }
 
+cudaError_t cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t function, void* user_data) {
+  if (function == nullptr) return record(cudaErrorInvalidValue);
+  function(user_data);
+  return record(cudaSuccess);
+}
+
 // ---- Events ----
 
 cudaError_t cudaEventCreate(cudaEvent_t* event) { return cuda_emu::create(event); }

@@ -495,6 +495,42 @@ TEST_CASE("cudaMalloc") {
   CHECK(cudaGetLastError() == cudaSuccess);
 }
 
+TEST_CASE("page-locked host memory, seen from a kernel") {
+  int* host = nullptr;
+  int* device = nullptr;
+  REQUIRE_CUDA(cudaHostAlloc(&host, sizeof(int), cudaHostAllocMapped));
+  *host = 0;
+  REQUIRE_CUDA(cudaHostGetDevicePointer(&device, host, 0));
+  count_threads<<<10, 100>>>(device);
+  REQUIRE_CUDA(cudaDeviceSynchronize());
+  CHECK(*host == 1000);
+  REQUIRE_CUDA(cudaFreeHost(host));
+#ifdef CUDA_EMU
+  CHECK(cudaMallocManaged(reinterpret_cast<void**>(&device), 4) == cudaErrorNotSupported);
+  CHECK(cudaGetLastError() == cudaErrorNotSupported);
+#endif
+}
+
+TEST_CASE("a host function runs after what was in its stream before") {
+  DeviceVector<int> count(1);
+  cudaStream_t stream;
+  REQUIRE_CUDA(cudaStreamCreate(&stream));
+  struct Seen {
+    const int* device;
+    int* pinned;
+    int value;
+  } seen{count.data(), nullptr, -1};
+  REQUIRE_CUDA(cudaMallocHost(&seen.pinned, sizeof(int)));
+  count_threads<<<100, 100, 0, stream>>>(count.data());
+  REQUIRE_CUDA(cudaMemcpyAsync(seen.pinned, seen.device, sizeof(int), cudaMemcpyDeviceToHost, stream));
+  const auto look = [](void* data) { static_cast<Seen*>(data)->value = *static_cast<Seen*>(data)->pinned; };
+  REQUIRE_CUDA(cudaLaunchHostFunc(stream, look, &seen));
+  REQUIRE_CUDA(cudaStreamSynchronize(stream));
+  CHECK(seen.value == 10000);
+  REQUIRE_CUDA(cudaFreeHost(seen.pinned));
+  REQUIRE_CUDA(cudaStreamDestroy(stream));
+}
+
 TEST_CASE("events") {
   cudaEvent_t start, end;
   REQUIRE_CUDA(cudaEventCreate(&start));
