@@ -2,10 +2,13 @@
 // and back-to-back (warm); median and spread; contestants take turns, so that clocks and neighbours hit all alike.
 #pragma once
 #include "cuda_helpers.cuh"
+#include "problem.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -59,7 +62,7 @@ static __global__ void ceiling_read(const float4* __restrict__ from, float* __re
   if (sum == 1e30f) *never = sum;
 }
 
-// Moves `bytes` in all: read only, or half read and half written.
+// Moves `bytes` in all: reads them, or reads one half and writes the other.
 class CeilingKernel {
  public:
   CeilingKernel(bool copies, double bytes)
@@ -88,6 +91,45 @@ class CeilingKernel {
   std::size_t n_;
   DeviceBuffer<float4> from_, to_;
 };
+
+// Brings half of `bytes` to the device and, at the same time, the other half home, from and to pinned memory.
+class CeilingLink {
+ public:
+  explicit CeilingLink(double bytes) : half_(static_cast<std::size_t>(bytes) / 2), device_(2 * half_) {
+    CUDA_CHECK(cudaMallocHost(&host_, std::max<std::size_t>(2 * half_, 1)));
+    std::memset(host_, 0x3e, 2 * half_);
+    // Blocking streams: the default stream, in which the clock's events are, waits for them and they for it.
+    for (cudaStream_t& stream : streams_) CUDA_CHECK(cudaStreamCreate(&stream));
+  }
+  CeilingLink(const CeilingLink&) = delete;
+  CeilingLink& operator=(const CeilingLink&) = delete;
+  ~CeilingLink() {
+    for (const cudaStream_t stream : streams_) cudaStreamDestroy(stream);
+    cudaFreeHost(host_);
+  }
+
+  void run() const {
+    unsigned char* host = static_cast<unsigned char*>(host_);
+    CUDA_CHECK(cudaMemcpyAsync(device_.get(), host, half_, cudaMemcpyHostToDevice, streams_[0]));
+    CUDA_CHECK(cudaMemcpyAsync(host + half_, device_.get() + half_, half_, cudaMemcpyDeviceToHost, streams_[1]));
+  }
+
+ private:
+  std::size_t half_;
+  DeviceBuffer<unsigned char> device_;
+  void* host_ = nullptr;
+  cudaStream_t streams_[2] = {};
+};
+
+// The run function of the ceiling of a kind.
+inline std::function<void()> make_ceiling(Ceiling kind, double bytes) {
+  if (kind == Ceiling::link) {
+    const auto link = std::make_shared<CeilingLink>(bytes);
+    return [link] { link->run(); };
+  }
+  const auto kernel = std::make_shared<CeilingKernel>(kind == Ceiling::copy, bytes);
+  return [kernel] { kernel->run(); };
+}
 
 // ---- Clock
 
@@ -160,7 +202,9 @@ inline Timing summarize(std::vector<double> us) {
 struct Contestant {
   std::string name;
   std::function<void()> run;
-  Timing cold, warm;
+  Timing cold = {}, warm = {};
+  std::function<void()> prepare = {};  // if there is one, called before each run, outside its time
+  bool back_to_back = true;            // do such runs mean anything? If not there is no warm time.
 };
 
 // Times all contestants in turns, each until its mean has settled (standard error under 0.1 %) or its time is up.
@@ -181,12 +225,16 @@ inline void time_interleaved(const Clock& clock, std::vector<Contestant>& contes
     return n >= most || std::sqrt(variance / n) < 1e-3 * mean;
   };
 
-  for (Contestant& c : contestants) c.run();  // load the code, allocate scratch memory
+  for (Contestant& c : contestants) {  // load the code, allocate scratch memory
+    if (c.prepare) c.prepare();
+    c.run();
+  }
   CUDA_CHECK(cudaDeviceSynchronize());
   for (bool more = true; more;) {
     more = false;
     for (std::size_t c = 0; c < count; ++c) {
       if (settled(c)) continue;
+      if (contestants[c].prepare) contestants[c].prepare();
       const double us = clock.cold_us(contestants[c].run);
       cold[c].push_back(us);
       sum[c] += us;
@@ -196,6 +244,7 @@ inline void time_interleaved(const Clock& clock, std::vector<Contestant>& contes
   }
   for (int round = 0; round < 7; ++round) {
     for (std::size_t c = 0; c < count; ++c) {
+      if (!contestants[c].back_to_back) continue;
       const double us = summarize(cold[c]).median_us;
       if (us > few_us && round > 0) continue;
       const int launches = static_cast<int>(std::clamp(5e3 / us, 1.0, 50.0));

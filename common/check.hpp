@@ -8,9 +8,12 @@
 #include "parallel.hpp"
 #include "problem.hpp"
 
+#include <cuda_fp16.h>
+
 #include <atomic>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -23,10 +26,60 @@ constexpr bool kAddressSanitizer = true;
 constexpr bool kAddressSanitizer = false;
 #endif
 
-// Outputs are filled with these bits before a run. As a float that is a signalling NaN, which any arithmetic turns into
-// a quiet one: whoever still finds it there knows that nothing was written. No input and no right answer has these
-// bits.
-constexpr std::uint32_t kPoison = 0x7fa0dead;
+// Outputs are filled with these bits, repeated, before a run. As float or half that is a signalling NaN, which any
+// arithmetic turns into a quiet one: whoever still finds it there knows that nothing was written. No input and no right
+// answer has these bits.
+constexpr std::uint64_t poison_of(Type type) { return type == Type::float16 ? 0x7dad7dad7dad7dad : 0x7fa0dead7fa0dead; }
+
+// The value of an element, in double, and its bits. 64-bit whole numbers are exact up to 2^53.
+struct Element {
+  double value;
+  std::uint64_t bits;
+};
+
+template <typename T>
+T load(const unsigned char* data, std::size_t i) {
+  T value;
+  std::memcpy(&value, data + i * sizeof value, sizeof value);
+  return value;
+}
+
+inline Element load_element(Type type, const void* array, std::size_t i) {
+  const auto* data = static_cast<const unsigned char*>(array);
+  switch (type) {
+    case Type::float32:
+      return {load<float>(data, i), load<std::uint32_t>(data, i)};
+    case Type::int32:
+      return {static_cast<double>(load<std::int32_t>(data, i)), load<std::uint32_t>(data, i)};
+    case Type::float16:
+      return {__half2float(load<__half>(data, i)), load<std::uint16_t>(data, i)};
+    case Type::int64:
+      return {static_cast<double>(load<std::int64_t>(data, i)), load<std::uint64_t>(data, i)};
+  }
+  return {};
+}
+
+// Stores `value`, rounded to the type.
+inline void store_element(Type type, void* array, std::size_t i, double value) {
+  switch (type) {
+    case Type::float32:
+      static_cast<float*>(array)[i] = static_cast<float>(value);
+      break;
+    case Type::int32:
+      static_cast<std::int32_t*>(array)[i] = static_cast<std::int32_t>(value);
+      break;
+    case Type::float16:
+      static_cast<__half*>(array)[i] = __float2half(static_cast<float>(value));
+      break;
+    case Type::int64:
+      static_cast<std::int64_t*>(array)[i] = static_cast<std::int64_t>(value);
+      break;
+  }
+}
+
+inline bool is_poison(Type type, const Element& element) {
+  return element.bits == (poison_of(type) & (~std::uint64_t{0} >> (64 - 8 * bytes_of(type))));
+}
 // Each buffer's guard bands have their own byte, or a copy that overruns would copy one band onto another unseen.
 constexpr unsigned char guard_byte(std::size_t buffer) { return static_cast<unsigned char>(0xa0 + buffer); }
 constexpr std::size_t kGuardBytes = 4096;
@@ -91,12 +144,7 @@ class Case {
     unsigned char* data = host_[b].get();
     parallel_for(n, kCheckGrain, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
-        const double value = pattern_.value(seed, b, i, n);
-        if (buffers_[b].type == Type::float32) {
-          reinterpret_cast<float*>(data)[i] = static_cast<float>(value);
-        } else {
-          reinterpret_cast<int*>(data)[i] = static_cast<int>(value);
-        }
+        store_element(buffers_[b].type, data, i, pattern_.value(seed, b, i, n));
       }
     });
   }
@@ -174,25 +222,16 @@ class Comparison {
 
   void compare_element(const void* got, std::size_t i, std::size_t index, double want, double bound,
                        Piece& piece) const {
-    std::uint32_t bits;
-    std::memcpy(&bits, static_cast<const unsigned char*>(got) + 4 * i, 4);
-    const bool unwritten = bits == kPoison;
-    double value;
-    bool ok;
-    if (case_.buffers()[buffer_].type == Type::int32) {
-      value = static_cast<std::int32_t>(bits);
-      ok = value == want;
-    } else {
-      float f;
-      std::memcpy(&f, &bits, 4);
-      value = f;
-      ok = acceptable(f, want, bound, piece.worst);
-    }
+    const Type type = case_.buffers()[buffer_].type;
+    const Element element = load_element(type, got, i);
+    const bool unwritten = is_poison(type, element);
+    const bool whole = type == Type::int32 || type == Type::int64;
+    const bool ok = whole ? element.value == want : acceptable(element.value, want, bound, piece.worst);
     if (ok && !unwritten) return;
-    if (piece.wrong++ < kShown) piece.shown.push_back({index, value, want, bound, unwritten});
+    if (piece.wrong++ < kShown) piece.shown.push_back({index, element.value, want, bound, unwritten});
   }
 
-  static bool acceptable(float got, double want, double bound, double& worst) {
+  static bool acceptable(double got, double want, double bound, double& worst) {
     if (std::isnan(want)) return std::isnan(got);
     if (bound == 0 || std::isinf(want)) return got == want && std::signbit(got) == std::signbit(want);
     const double error = std::fabs(got - want);
@@ -218,16 +257,77 @@ class Comparison {
   double worst_ = 0;
 };
 
+// Uninitialised memory for one buffer, in the place that a step wants, freed with its owner. The host may use all but
+// device memory directly.
+class Memory {
+ public:
+  Memory(Place place, std::size_t bytes) : place_(place), bytes_(bytes) {
+    const std::size_t some = std::max<std::size_t>(bytes, 1);
+    switch (place) {
+      case Place::device:
+        CUDA_CHECK(cudaMalloc(&data_, bytes));
+        break;
+      case Place::pageable:
+        data_ = std::malloc(some);
+        break;
+      case Place::pinned:
+        CUDA_CHECK(cudaMallocHost(&data_, some));
+        break;
+      case Place::managed:
+        CUDA_CHECK(cudaMallocManaged(&data_, some));
+        break;
+    }
+    if (data_ == nullptr && bytes > 0) throw std::bad_alloc();
+  }
+  Memory(Memory&& other) noexcept
+      : place_(other.place_), bytes_(other.bytes_), data_(std::exchange(other.data_, nullptr)) {}
+  Memory& operator=(Memory&&) = delete;
+  ~Memory() {
+    if (place_ == Place::pageable) {
+      std::free(data_);
+    } else if (place_ == Place::pinned) {
+      cudaFreeHost(data_);
+    } else {
+      cudaFree(data_);
+    }
+  }
+
+  unsigned char* get() const { return static_cast<unsigned char*>(data_); }
+  std::size_t count() const { return bytes_; }
+
+  // As memset and memcpy, where one side is (or both are) of this memory.
+  void set(void* to, int value, std::size_t bytes) const {
+    if (place_ == Place::device) {
+      CUDA_CHECK(cudaMemset(to, value, bytes));
+    } else {
+      std::memset(to, value, bytes);
+    }
+  }
+  void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) const {
+    if (place_ == Place::device) {
+      CUDA_CHECK(cudaMemcpy(to, from, bytes, kind));
+    } else {
+      std::memcpy(to, from, bytes);
+    }
+  }
+
+ private:
+  Place place_;
+  std::size_t bytes_;
+  void* data_ = nullptr;
+};
+
 class DeviceCase {
  public:
-  // Places the case's buffers in device memory, each `offset` elements past a 256-byte boundary. With `guarded` there
-  // are guard bands before and after; without, an allocation ends where its buffer ends, so that memory checkers
-  // (AddressSanitizer, compute-sanitizer) see an access past the end.
-  DeviceCase(const Case& c, std::size_t offset, bool guarded) : case_(&c), guard_(guarded ? kGuardBytes : 0) {
+  // Puts the case's buffers into device memory or another place, each `offset` elements past a 256-byte boundary (in
+  // pageable memory, a 16-byte one). With `guarded` there are guard bands before and after; without, an allocation ends
+  // where its buffer ends, so that memory checkers (AddressSanitizer, compute-sanitizer) see an access past the end.
+  DeviceCase(const Case& c, std::size_t offset, bool guarded, Place place = Place::device)
+      : case_(&c), place_(place), guard_(guarded ? kGuardBytes : 0) {
     std::vector<void*> pointers;
     for (const Buffer& b : c.buffers()) {
       const std::size_t before = guard_ + offset * bytes_of(b.type);
-      memory_.emplace_back(before + b.bytes() + guard_);
+      memory_.emplace_back(place, before + b.bytes() + guard_);
       data_.push_back(memory_.back().get() + before);
       pointers.push_back(data_.back());
     }
@@ -236,6 +336,7 @@ class DeviceCase {
   }
 
   const Case& host_case() const { return *case_; }
+  Place place() const { return place_; }
   const Arrays& arrays() const { return *arrays_; }
 
   // Puts inputs, poison and guard bands (back) in place.
@@ -244,8 +345,8 @@ class DeviceCase {
       const Buffer& buffer = case_->buffers()[b];
       unsigned char* begin = memory_[b].get();
       unsigned char* end = begin + memory_[b].count();
-      CUDA_CHECK(cudaMemset(begin, guard_byte(b), data_[b] - begin));
-      CUDA_CHECK(cudaMemset(end - guard_, guard_byte(b), guard_));
+      memory_[b].set(begin, guard_byte(b), data_[b] - begin);
+      memory_[b].set(end - guard_, guard_byte(b), guard_);
       if (buffer.role == Role::input) upload(b);
     }
     prepare_outputs();
@@ -256,7 +357,7 @@ class DeviceCase {
     for (std::size_t b = 0; b < memory_.size(); ++b) {
       const Buffer& buffer = case_->buffers()[b];
       if (buffer.role == Role::inout) upload(b);
-      if (buffer.role == Role::output && buffer.count > 0) fill(data_[b], buffer.bytes(), kPoison);
+      if (buffer.role == Role::output && buffer.count > 0) poison(b);
     }
   }
 
@@ -283,14 +384,16 @@ class DeviceCase {
  private:
   void upload(std::size_t b) {
     const std::size_t bytes = case_->buffers()[b].bytes();
-    if (bytes > 0) CUDA_CHECK(cudaMemcpy(data_[b], case_->host(b), bytes, cudaMemcpyHostToDevice));
+    if (bytes > 0) memory_[b].copy(data_[b], case_->host(b), bytes, cudaMemcpyHostToDevice);
   }
 
-  // Sets device memory to copies of `word`: the first by the host, then each copy doubles what is there.
-  static void fill(unsigned char* device, std::size_t bytes, std::uint32_t word) {
-    CUDA_CHECK(cudaMemcpy(device, &word, sizeof word, cudaMemcpyHostToDevice));
+  // Fills a buffer with its type's poison: the first by the host, then each copy doubles what is there.
+  void poison(std::size_t b) {
+    const std::size_t bytes = case_->buffers()[b].bytes();
+    const std::uint64_t word = poison_of(case_->buffers()[b].type);
+    memory_[b].copy(data_[b], &word, std::min(sizeof word, bytes), cudaMemcpyHostToDevice);
     for (std::size_t done = sizeof word; done < bytes; done *= 2) {
-      CUDA_CHECK(cudaMemcpy(device + done, device, std::min(done, bytes - done), cudaMemcpyDeviceToDevice));
+      memory_[b].copy(data_[b] + done, data_[b], std::min(done, bytes - done), cudaMemcpyDeviceToDevice);
     }
   }
 
@@ -298,29 +401,22 @@ class DeviceCase {
 
   // Page-locked host memory, to which the device copies several times faster than to pageable memory. It stays allocated.
   static unsigned char* staging(std::size_t bytes) {
-    struct Memory {
-      ~Memory() { cudaFreeHost(data); }
-      void* data = nullptr;
-      std::size_t bytes = 0;
-    };
-    static Memory memory;
+    static std::unique_ptr<Memory> memory;
     bytes = std::max<std::size_t>(bytes, 1 << 20);  // page-locking is slow: not again for every small size
-    if (bytes > memory.bytes) {
-      CUDA_CHECK(cudaFreeHost(std::exchange(memory.data, nullptr)));
-      memory.bytes = 0;
-      CUDA_CHECK(cudaMallocHost(&memory.data, bytes));
-      memory.bytes = bytes;
+    if (!memory || memory->count() < bytes) {
+      memory.reset();
+      memory = std::make_unique<Memory>(Place::pinned, bytes);
     }
-    return static_cast<unsigned char*>(memory.data);
+    return memory->get();
   }
 
-  // Calls body(bytes, offset, count) for consecutive chunks of device memory.
+  // Calls body(bytes, offset, count) for consecutive chunks of buffer b's memory.
   template <typename Body>
-  static void for_chunks(const unsigned char* device, std::size_t bytes, const Body& body) {
+  void for_chunks(std::size_t b, const unsigned char* device, std::size_t bytes, const Body& body) const {
     unsigned char* chunk = staging(std::min(bytes, kChunk));
     for (std::size_t at = 0; at < bytes; at += kChunk) {
       const std::size_t count = std::min(kChunk, bytes - at);
-      CUDA_CHECK(cudaMemcpy(chunk, device + at, count, cudaMemcpyDeviceToHost));
+      memory_[b].copy(chunk, device + at, count, cudaMemcpyDeviceToHost);
       body(chunk, at, count);
     }
   }
@@ -328,7 +424,7 @@ class DeviceCase {
   Verdict output_verdict(std::size_t b, double tolerance) const {
     Comparison comparison(*case_, b, tolerance);
     const Buffer& buffer = case_->buffers()[b];
-    for_chunks(data_[b], buffer.bytes(), [&](const unsigned char* got, std::size_t at, std::size_t count) {
+    for_chunks(b, data_[b], buffer.bytes(), [&](const unsigned char* got, std::size_t at, std::size_t count) {
       comparison.compare(got, at / bytes_of(buffer.type), count / bytes_of(buffer.type));
     });
     return comparison.verdict();
@@ -337,7 +433,7 @@ class DeviceCase {
   std::string input_problem(std::size_t b) const {
     const Buffer& buffer = case_->buffers()[b];
     std::atomic<std::size_t> first{buffer.bytes()};  // byte that differs
-    for_chunks(data_[b], buffer.bytes(), [&](const unsigned char* now, std::size_t at, std::size_t count) {
+    for_chunks(b, data_[b], buffer.bytes(), [&](const unsigned char* now, std::size_t at, std::size_t count) {
       const unsigned char* before = case_->host(b) + at;
       parallel_for(count, kCheckGrain, [&](std::size_t begin, std::size_t end) {
         if (std::memcmp(now + begin, before + begin, end - begin) == 0) return;
@@ -356,7 +452,7 @@ class DeviceCase {
     const std::size_t before = data_[b] - memory_[b].get();
     const auto touched = [&](const unsigned char* device, std::size_t bytes, std::size_t& first) {
       bool found = false;
-      for_chunks(device, bytes, [&](const unsigned char* now, std::size_t at, std::size_t count) {
+      for_chunks(b, device, bytes, [&](const unsigned char* now, std::size_t at, std::size_t count) {
         for (std::size_t i = 0; i < count && !found; ++i) {
           if (now[i] != guard_byte(b)) first = at + i, found = true;
         }
@@ -375,8 +471,9 @@ class DeviceCase {
   }
 
   const Case* case_;
+  Place place_;
   std::size_t guard_;
-  std::vector<DeviceBuffer<unsigned char>> memory_;
+  std::vector<Memory> memory_;
   std::vector<unsigned char*> data_;
   std::unique_ptr<Arrays> arrays_;
 };
@@ -442,7 +539,7 @@ inline Verdict check_all(const Step& step, const CheckPlan& plan, std::size_t* c
     for (const Pattern& pattern : patterns_for(*step.problem, size)) {
       const Case host(*step.problem, size, pattern, plan.seed);
       for (const std::size_t offset : plan.offsets) {
-        DeviceCase device(host, offset, plan.guarded);
+        DeviceCase device(host, offset, plan.guarded, step.problem->place());
         const Verdict v = check(step, device);
         if (checks) ++*checks;
         all.worst = std::max(all.worst, v.worst);

@@ -26,9 +26,10 @@ constexpr const char* kBackend = "cuda";
 enum Exit { kPass = 0, kFail = 1, kUsage = 2, kNoDevice = 77 };
 
 void print_help(const char* program, const Problem& problem) {
-  const std::string ceiling = problem.ceiling() == Ceiling::copy ? "copy" : "read";
+  const std::string ceiling =
+      problem.ceiling() == Ceiling::link ? "copies over the link" : name_of(problem.ceiling()) + std::string(" kernel");
   std::printf("usage: %s [options]\n\n", program);
-  std::printf("%s\n\n", kGpu ? ("Checks a step and times it beside step 00 and a " + ceiling + " kernel.").c_str()
+  std::printf("%s\n\n", kGpu ? ("Checks a step and times it beside step 00 and a " + ceiling + ".").c_str()
                              : "Checks a step. This is the CPU backend; it prints no times.");
   for (const Dim& d : problem.dims()) {
     std::printf("  --%-14s default %zu, at most %zu; 2^20 is understood\n", (std::string(d.name) + "=N").c_str(),
@@ -77,13 +78,31 @@ void merge(Row& row, const Verdict& verdict) {
   if (row.verdict.ok()) row.verdict.problem = verdict.problem;
 }
 
+// The case in each place that a step asks for, made when it is first asked for.
+class Places {
+ public:
+  Places(const Case& host, bool guarded) : host_(&host), guarded_(guarded) {}
+  DeviceCase& operator[](Place place) {
+    for (const auto& device : cases_) {
+      if (device->place() == place) return *device;
+    }
+    cases_.push_back(std::make_unique<DeviceCase>(*host_, 0, guarded_, place));
+    return *cases_.back();
+  }
+
+ private:
+  const Case* host_;
+  bool guarded_;
+  std::vector<std::unique_ptr<DeviceCase>> cases_;
+};
+
 // Checks every row on one kind of data; the inputs are made once.
 void check_rows(std::vector<Row>& rows, const Pattern& pattern, std::uint64_t seed, bool guarded) {
   const Case host(*rows.front().step->problem, rows.front().size, pattern, seed);
-  DeviceCase device(host, 0, guarded);
+  Places places(host, guarded);
   for (Row& row : rows) {
     if (!row.verdict.ok()) continue;
-    Verdict verdict = check(*row.step, device);
+    Verdict verdict = check(*row.step, places[row.step->problem->place()]);
     if (!verdict.ok()) verdict.problem = std::string(pattern.name) + " data: " + verdict.problem;
     merge(row, verdict);
   }
@@ -101,8 +120,7 @@ void time_rows(std::vector<Row>& rows, std::uint64_t seed, const Device& device)
   const Problem& problem = *rows.front().step->problem;
   const Size& size = rows.front().size;
   const Case host(problem, size, problem.patterns().front(), seed);
-  const DeviceCase buffers(host, 0, false);
-  const CeilingKernel ceiling(problem.ceiling() == Ceiling::copy, problem.bytes(size));
+  Places places(host, false);
   const Clock clock(device);
 
   std::vector<const Step*> timed;
@@ -113,9 +131,14 @@ void time_rows(std::vector<Row>& rows, std::uint64_t seed, const Device& device)
 
   std::vector<Contestant> contestants;
   for (const Step* step : timed) {
-    contestants.push_back({step->name, [&, step] { step->problem->run(buffers.arrays(), size); }, {}, {}});
+    DeviceCase& buffers = places[step->problem->place()];
+    contestants.push_back({step->name, [&, step] { step->problem->run(buffers.arrays(), size); }});
+    contestants.back().back_to_back = buffers.place() == Place::device;
+    // Managed pages stay where they were used last; every run is to find them at home.
+    if (buffers.place() == Place::managed) contestants.back().prepare = [&buffers] { buffers.reset(); };
   }
-  contestants.push_back({"ceiling", [&] { ceiling.run(); }, {}, {}});
+  contestants.push_back({"ceiling", make_ceiling(problem.ceiling(), problem.bytes(size))});
+  contestants.back().back_to_back = problem.ceiling() != Ceiling::link;
   time_interleaved(clock, contestants);
 
   const double ceiling_us = contestants.back().cold.median_us;
@@ -126,16 +149,17 @@ void time_rows(std::vector<Row>& rows, std::uint64_t seed, const Device& device)
   for (std::size_t r = 0; r < rows.size(); ++r) {
     rows[r].cold_us = contestants[r].cold.median_us;
     rows[r].cold_spread = contestants[r].cold.spread;
-    rows[r].warm_us = contestants[r].warm.median_us;
+    if (contestants[r].back_to_back) rows[r].warm_us = contestants[r].warm.median_us;
     rows[r].of_ceiling = ceiling_us / rows[r].cold_us;
     if (vendor_us >= 0) rows[r].vs_vendor = vendor_us / rows[r].cold_us;
+    rows[r].figures = timed[r]->problem->figures(places[timed[r]->problem->place()].arrays(), size);
   }
 }
 #endif
 
 std::vector<Row> run_size(const Size& size, const Options& options) {
   std::vector<Row> rows;
-  for (const Step* step : measured_steps()) rows.push_back({step, size, {}, -1, -1, -1, -1, -1});
+  for (const Step* step : measured_steps()) rows.push_back({step, size, {}});
   const bool guarded = !options.exact_buffers && !kAddressSanitizer;
   const std::vector<Pattern> patterns = patterns_for(*rows.front().step->problem, size);
   for (const Pattern& pattern : patterns) check_rows(rows, pattern, options.seed, guarded);
@@ -166,7 +190,7 @@ std::vector<Row> run_checks(const Options& options) {
     plan.seed = options.seed;
     plan.guarded = plan.guarded && !options.exact_buffers;
     std::size_t checks = 0;
-    rows.push_back({step, plan.sizes.back(), check_all(*step, plan, &checks), -1, -1, -1, -1, -1});
+    rows.push_back({step, plan.sizes.back(), check_all(*step, plan, &checks)});
     if (options.json) {
       print_json(rows.back(), kBackend);
     } else if (rows.back().verdict.ok()) {

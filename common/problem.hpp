@@ -15,12 +15,16 @@
 #include <string>
 #include <vector>
 
+struct __half;  // cuda_fp16.h defines it, for those who use it
+
 namespace ladder {
 
 // Half the distance from 1 to the next float: the largest relative error of one correctly rounded operation.
 constexpr double kUnitRoundoff = 1.0 / (1 << 24);
 
-enum class Type { float32, int32 };
+enum class Type { float32, int32, float16, int64 };
+// Where the buffers live. Kernels work on device memory; the other places are for steps that move the data themselves.
+enum class Place { device, pageable, pinned, managed };
 // inout is read and written: it starts out as the pattern says, and is checked as an output.
 enum class Role { input, output, inout };
 
@@ -34,8 +38,16 @@ template <>
 constexpr Type type_of<int>() {
   return Type::int32;
 }
+template <>
+constexpr Type type_of<__half>() {
+  return Type::float16;
+}
+template <>
+constexpr Type type_of<std::int64_t>() {
+  return Type::int64;
+}
 
-constexpr std::size_t bytes_of(Type) { return 4; }
+constexpr std::size_t bytes_of(Type type) { return type == Type::float16 ? 2 : type == Type::int64 ? 8 : 4; }
 
 // One array of the problem, contiguous, `count` elements.
 struct Buffer {
@@ -90,7 +102,8 @@ struct Size {
   std::vector<float> scalars;
 };
 
-// The buffers of one run, by their place in Problem::buffers(). In `run` they are device memory; outputs hold poison.
+// The buffers of one run, by their order in Problem::buffers(). In `run` they are in the problem's place, which is device
+// memory unless it says otherwise; outputs hold poison.
 // In `expect` they are the host's copies of what the device has before the run, and outputs are null.
 class Arrays {
  public:
@@ -117,8 +130,15 @@ struct Range {
   std::size_t buffer, begin, end;
 };
 
-// What bounds a memory-bound kernel: a copy moves as much out as in, a read kernel only reads.
-enum class Ceiling { copy, read };
+// What bounds a memory-bound kernel: a copy moves as much out as in, a read kernel only reads. What bounds a step that
+// brings data to the device and home again is the link to the host, used both ways at once.
+enum class Ceiling { copy, read, link };
+
+// Something that a step finds out about itself, such as clocks it counted or the time that one of its parts takes alone.
+struct Figure {
+  const char* name;
+  double value;
+};
 
 class Problem {
  public:
@@ -131,8 +151,12 @@ class Problem {
   // Throws UsageError for sizes that contradict each other, such as a leading dimension shorter than the row.
   virtual std::vector<Buffer> buffers(const Size& size) const = 0;
 
-  // Calls the step. Throws CudaError if a launch fails; returns before the device is done.
+  // Calls the step. Throws CudaError if a launch fails; may return before the device is done.
   virtual void run(const Arrays& device, const Size& size) const = 0;
+  // Where this step wants the buffers.
+  virtual Place place() const { return Place::device; }
+  // Asked for on a GPU only, once per size after all timing. The arrays are those of a run; outputs may be overwritten.
+  virtual std::vector<Figure> figures(const Arrays&, const Size&) const { return {}; }
 
   // The right values of a range of an output, computed in double, and the scale of their error: a result is accepted if
   // !(|got - want| > tolerance(size) * scale) and NaN appears exactly where `want` has it. A bound of 0 means

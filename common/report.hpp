@@ -16,10 +16,15 @@ struct Row {
   double cold_us = -1, cold_spread = -1, warm_us = -1;
   double of_ceiling = -1;  // useful bytes per second over the ceiling kernel's
   double vs_vendor = -1;   // vendor's time over this step's
+  std::vector<Figure> figures = {};
 };
 
 inline double gbps(const Row& row, double us) { return row.step->problem->bytes(row.size) / us * 1e-3; }
 inline double tflops(const Row& row, double us) { return row.step->problem->flops(row.size) / us * 1e-6; }
+
+inline const char* name_of(Ceiling ceiling) {
+  return ceiling == Ceiling::copy ? "copy" : ceiling == Ceiling::read ? "read" : "link";
+}
 
 inline void print_json(const Row& row, const char* backend) {
   const Problem& problem = *row.step->problem;
@@ -35,12 +40,19 @@ inline void print_json(const Row& row, const char* backend) {
   std::printf("}, \"bytes\": %.0f", problem.bytes(row.size));
   if (problem.flops(row.size) > 0) std::printf(", \"flops\": %.0f", problem.flops(row.size));
   if (row.cold_us >= 0) {
-    std::printf(", \"cold_us\": %.2f, \"cold_spread\": %.4f, \"warm_us\": %.2f, \"gbps\": %.1f", row.cold_us,
-                row.cold_spread, row.warm_us, gbps(row, row.cold_us));
+    std::printf(", \"cold_us\": %.2f, \"cold_spread\": %.4f", row.cold_us, row.cold_spread);
+    if (row.warm_us >= 0) std::printf(", \"warm_us\": %.2f", row.warm_us);
+    std::printf(", \"gbps\": %.1f", gbps(row, row.cold_us));
     if (problem.flops(row.size) > 0) std::printf(", \"tflops\": %.3f", tflops(row, row.cold_us));
   }
   if (row.of_ceiling >= 0) std::printf(", \"of_ceiling\": %.4f", row.of_ceiling);
   if (row.vs_vendor >= 0) std::printf(", \"vs_vendor\": %.4f", row.vs_vendor);
+  comma = ", \"figures\": {";
+  for (const Figure& figure : row.figures) {
+    std::printf("%s\"%s\": %.6g", comma, figure.name, figure.value);
+    comma = ", ";
+  }
+  if (!row.figures.empty()) std::printf("}");
   std::printf(", \"max_error_over_bound\": %.4g, \"verified\": %s}\n", row.verdict.worst,
               row.verdict.ok() ? "true" : "false");
 }
@@ -62,11 +74,10 @@ inline void print_table(const std::vector<Row>& rows, const std::string& device,
   const Problem& problem = *rows.front().step->problem;
   const int width = name_width(rows);
   const bool timed = rows.front().cold_us >= 0;
-  const char* ceiling = problem.ceiling() == Ceiling::copy ? "copy" : "read";
   std::printf("%s, %s\n", device.c_str(), describe(problem, rows.front().size).c_str());
   if (timed) {
     std::printf("%-*s  %s %11s %8s %12s %9s %10s %12s %12s\n", width, "step", "check", "cold us", "spread", "GB/s",
-                (std::string("of ") + ceiling).c_str(), "vs step 00", "warm us", "warm GB/s");
+                (std::string("of ") + name_of(problem.ceiling())).c_str(), "vs step 00", "warm us", "warm GB/s");
   }
   for (const Row& row : rows) {
     std::printf("%-*s  %s", width, row.step->name.c_str(), row.verdict.ok() ? "PASS" : "FAIL");
@@ -75,9 +86,16 @@ inline void print_table(const std::vector<Row>& rows, const std::string& device,
                   rate(row, row.cold_us, dram_gbps).c_str());
       std::printf(" %9s", row.of_ceiling >= 0 ? (format("%.1f", 100 * row.of_ceiling) + "%").c_str() : "-");
       std::printf(" %10s", row.vs_vendor >= 0 ? (format("%.3f", row.vs_vendor) + "x").c_str() : "-");
-      std::printf(" %12.2f %12s", row.warm_us, rate(row, row.warm_us, dram_gbps).c_str());
+      std::printf(" %12s %12s", row.warm_us >= 0 ? format("%.2f", row.warm_us).c_str() : "-",
+                  row.warm_us >= 0 ? rate(row, row.warm_us, dram_gbps).c_str() : "-");
     }
     if (!row.verdict.ok()) std::printf("  %s", row.verdict.problem.c_str());
+    std::printf("\n");
+  }
+  for (const Row& row : rows) {
+    if (row.figures.empty()) continue;
+    std::printf("%-*s ", width, row.step->name.c_str());
+    for (const Figure& figure : row.figures) std::printf(" %s %.6g", figure.name, figure.value);
     std::printf("\n");
   }
 }

@@ -220,6 +220,97 @@ TEST_CASE("a buffer that is input and output") {
   CHECK(right.problem->bytes({kCount}) == 12.0 * kCount);
 }
 
+namespace {
+
+// h[i] = x[i] for halves and k[i] = 2^40 x[i] for whole numbers, in any place. `kernel` gets pointers that it may use
+// where the place is the host's.
+class Widths : public Problem {
+ public:
+  using Kernel = std::function<void(const __half* x, __half* h, std::int64_t* k, std::size_t n)>;
+  Widths(Kernel kernel, Place place) : kernel_(std::move(kernel)), place_(place) {}
+
+  const char* family() const override { return "tests"; }
+  const char* kernel() const override { return "widths"; }
+  std::vector<Dim> dims() const override { return {{"n", 1, 1, kCount}}; }
+  std::vector<Buffer> buffers(const Size& size) const override {
+    return {input<__half>("x", size[0]), output<__half>("h", size[0]), output<std::int64_t>("k", size[0])};
+  }
+  void run(const Arrays& arrays, const Size& size) const override {
+    kernel_(arrays.at<const __half>(0), arrays.at<__half>(1), arrays.at<std::int64_t>(2), size[0]);
+  }
+  Place place() const override { return place_; }
+  void expect(const Arrays& host, const Size&, const Range& range, double* want, double* scale) const override {
+    for (std::size_t i = range.begin; i < range.end; ++i) {
+      const double x = __half2float(host.at<const __half>(0)[i]);
+      want[i - range.begin] = range.buffer == 1 ? x : std::ldexp(x, 40);
+      scale[i - range.begin] = 1;
+    }
+  }
+  double tolerance(const Size&) const override { return 0; }
+  std::vector<Pattern> patterns() const override { return {{"integer", true, patterns::integers}}; }
+  std::vector<Size> test_sizes() const override { return {{0}, {1}, {3}, {kCount}}; }
+  std::vector<Size> huge_sizes() const override { return {}; }
+  std::vector<Size> bench_sizes() const override { return {}; }
+
+ private:
+  Kernel kernel_;
+  Place place_;
+};
+
+// The right answer for elements [0, n).
+void widen(const __half* x, __half* h, std::int64_t* k, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    h[i] = x[i];
+    k[i] = static_cast<std::int64_t>(__half2float(x[i])) * (std::int64_t{1} << 40);
+  }
+}
+
+Verdict widths_verdict(Widths::Kernel kernel, Place place = Place::pageable) {
+  CheckPlan plan;
+  plan.sizes = {{0}, {1}, {3}, {kCount}};
+  plan.guarded = true;
+  return check_all({"widths_01", "01", std::make_unique<Widths>(std::move(kernel), place)}, plan);
+}
+
+}  // namespace
+
+TEST_CASE("halves and 64-bit integers, in the host's memory") {
+  CHECK(bytes_of(Type::float16) == 2);
+  CHECK(bytes_of(Type::int64) == 8);
+  for (const Place place : {Place::pageable, Place::pinned}) CHECK(widths_verdict(widen, place).problem == "");
+  mentions(widths_verdict([](const __half*, __half*, std::int64_t*, std::size_t) {}), "h[0] of 1 was never written");
+  mentions(widths_verdict([](const __half* x, __half* h, std::int64_t* k, std::size_t n) {
+             widen(x, h, k, n);
+             if (n == 3) std::memset(h + 2, 0, sizeof *h);
+           }),
+           "h[2] of 3 is wrong: got 0");
+  mentions(widths_verdict([](const __half* x, __half* h, std::int64_t* k, std::size_t n) {
+             for (std::size_t i = 0; i < n; ++i) h[i] = x[i], k[i] = static_cast<std::int32_t>(1 << 30);
+           }),
+           "k[0] of 1 is wrong: got 1.07374182e+09");
+  mentions(widths_verdict([](const __half* x, __half* h, std::int64_t* k, std::size_t n) {
+             widen(x, h, k, n);
+             k[n] = 0;
+           }),
+           "k was written past its end, at index ");
+  mentions(widths_verdict([](const __half* x, __half* h, std::int64_t* k, std::size_t n) {
+             for (std::size_t i = 0; i + 1 < n; ++i) widen(x + i, h + i, k + i, 1);
+           }),
+           "h[0] of 1 was never written");
+}
+
+TEST_CASE("halves in device memory") {
+  const auto copy_halves = [](const __half* x, __half* h, std::int64_t* k, std::size_t n) {
+    std::vector<__half> values(n + 1), copies(n + 1);
+    std::vector<std::int64_t> wide(n + 1);
+    CUDA_CHECK(cudaMemcpy(values.data(), x, 2 * n, cudaMemcpyDeviceToHost));
+    widen(values.data(), copies.data(), wide.data(), n);
+    CUDA_CHECK(cudaMemcpy(h, copies.data(), 2 * n, cudaMemcpyHostToDevice));
+    CUDA_CHECK(cudaMemcpy(k, wide.data(), 8 * n, cudaMemcpyHostToDevice));
+  };
+  CHECK(widths_verdict(copy_halves, Place::device).problem == "");
+}
+
 TEST_CASE("the bound is inclusive, and no more") {
   // integers are 1 to 4 in size: 1/8 more is exact in float
   const auto off_by = [](float error) {
