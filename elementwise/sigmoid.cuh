@@ -2,9 +2,9 @@
 #pragma once
 #include "unary.cuh"
 
-class Sigmoid : public Unary {
+class Sigmoid : public Activation {
  public:
-  using Unary::Unary;
+  using Activation::Activation;
   const char* kernel() const override { return "sigmoid"; }
 
   // expf is within 2 ulp (CUDA C++ Programming Guide, table of maximum errors), that is 4 u of relative error, of which
@@ -15,7 +15,7 @@ class Sigmoid : public Unary {
  protected:
   double value(double x) const override { return 1 / (1 + std::exp(-x)); }
   // Where the result is subnormal, or exp(-x) is beyond the largest float, the error is absolute: one smallest normal.
-  double error_scale(double want) const override {
+  double error_scale(double, double want) const override {
     return want + std::numeric_limits<float>::min() / (7 * ladder::kUnitRoundoff);
   }
 };

@@ -1,4 +1,4 @@
-// What copy, relu and sigmoid have in common: y[i] = f(x[i]) for n floats, each read once and written once.
+// What copy and the activation functions have in common: y[i] = f(x[i]) for n floats, each read once and written once.
 #pragma once
 #include "elementwise.cuh"
 
@@ -22,14 +22,31 @@ class Unary : public Elementwise {
     const float* x = host.at<const float>(0);
     for (std::size_t i = range.begin; i < range.end; ++i) {
       want[i - range.begin] = value(x[i]);
-      scale[i - range.begin] = error_scale(want[i - range.begin]);
+      scale[i - range.begin] = error_scale(x[i], want[i - range.begin]);
     }
   }
 
  protected:
-  virtual double value(double x) const = 0;                                 // f in double
-  virtual double error_scale(double want) const { return std::abs(want); }  // see Problem::expect
+  virtual double value(double x) const = 0;  // f in double
+  // See Problem::expect; `want` is f(x).
+  virtual double error_scale(double /*x*/, double want) const { return std::abs(want); }
 
  private:
   Launch launch_;
+};
+
+// A smooth function, tried on numbers from -16 to 16 too: where it bends and where its tails begin.
+class Activation : public Unary {
+ public:
+  using Unary::Unary;
+  std::vector<ladder::Pattern> patterns() const override {
+    std::vector<ladder::Pattern> all = Unary::patterns();
+    all.push_back({"wide", false, wide});
+    return all;
+  }
+
+ private:
+  static double wide(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
+    return 16 * ladder::patterns::random(seed, buffer, i, n);
+  }
 };

@@ -1,0 +1,27 @@
+// Step 01 has too few bytes in flight, and uses half of each 32-bit register. Idea: half2. One load fetches two halves,
+// one instruction adds both. The pair must be 4-byte aligned, and an odd n leaves one half over.
+// Expect: twice step 01; a thread has what a thread of the scalar float addition has.
+// Next question: how much of that is the arithmetic, HADD2 for two sums? (None. Memory is all that counts here.)
+#include "add_half2.cuh"
+
+__global__ void add_half2_pairs(const __half* __restrict__ a, const __half* __restrict__ b, __half* __restrict__ c,
+                                std::size_t n, bool aligned) {
+  const std::size_t i = 2 * (static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x);
+  if (aligned && i + 2 <= n) {
+    const __half2 u = *reinterpret_cast<const __half2*>(a + i);
+    const __half2 v = *reinterpret_cast<const __half2*>(b + i);
+    *reinterpret_cast<__half2*>(c + i) = __hadd2(u, v);
+  } else {
+    for (std::size_t k = i; k < n && k < i + 2; ++k) c[k] = __hadd(a[k], b[k]);
+  }
+}
+
+static void launch(const __half* a, const __half* b, __half* c, std::size_t n) {
+  if (n == 0) return;
+  constexpr int block = 256;
+  const auto grid = static_cast<unsigned>(ceil_div(n, 2 * block));
+  add_half2_pairs<<<grid, block>>>(a, b, c, n, aligned_for<__half2>(a, b, c));
+  CUDA_CHECK(cudaGetLastError());
+}
+
+LADDER_STEP(AddHalf2, launch);
