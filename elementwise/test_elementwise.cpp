@@ -46,3 +46,27 @@ TEST_CASE("relu lets NaN through") {
     CHECK(std::isnan(y));
   }
 }
+
+TEST_CASE("gelu and silu where they are hard to compute") {
+  // Phi(-6) = 9.865876450e-10; sigmoid(-20) = 2.061153618e-9
+  const auto near = [](float got, double want) { return std::fabs(got - want) <= 1e-5 * std::fabs(want); };
+  for (const auto& [step, y] : values("gelu", -6)) {
+    INFO(step << ": " << y);
+    CHECK(near(y, -5.919525870e-9));
+  }
+  for (const auto& [step, y] : values("silu", -20)) {
+    INFO(step << ": " << y);
+    CHECK(near(y, -4.122307236e-8));
+  }
+  for (const std::string kernel : {"gelu", "silu"}) {
+    for (const auto& [step, y] : values(kernel, 100)) CHECK(std::make_pair(step, y) == std::make_pair(step, 100.0f));
+    for (const auto& [step, y] : values(kernel, -100)) {
+      INFO(step << ": " << y);
+      CHECK((y <= 0 && y >= -1e-36f));
+    }
+    for (const auto& [step, y] : values(kernel, -std::numeric_limits<float>::infinity())) {
+      INFO(step << ": " << y);
+      CHECK(std::isnan(y));
+    }
+  }
+}

@@ -1,10 +1,8 @@
 // out[0] = x[0] + ... + x[n-1], and 0 for n = 0. Any order of additions is right; NaN and infinities go through.
 #pragma once
-#include "ladder.cuh"
+#include "reduction.cuh"
 
-#include <algorithm>
-
-class Sum : public ladder::Problem {
+class Sum : public Reduction {
  public:
   // x holds n floats, out one. x need not be 16-byte aligned and must not be changed.
   using Launch = void (*)(const float* x, float* out, std::size_t n);
@@ -15,11 +13,7 @@ class Sum : public ladder::Problem {
 
   Sum(Launch launch, Height height) : launch_(launch), height_(height) {}
 
-  const char* family() const override { return "reduce"; }
   const char* kernel() const override { return "sum"; }
-  std::vector<ladder::Dim> dims() const override {
-    return {{"n", std::size_t{1} << 26, (1 << 17) + 13, std::size_t{1} << 36}};
-  }
   std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override {
     return {ladder::input<float>("x", size[0]), ladder::output<float>("out", 1)};
   }
@@ -43,46 +37,21 @@ class Sum : public ladder::Problem {
     }
   }
 
-  // |error| <= gamma_h sum |x|, gamma_h = h u / (1 - h u), for a summation tree of height h (Higham, Accuracy and
-  // Stability of Numerical Algorithms, 2nd ed., section 4.2). Where h u is no longer small, (n - 1) u holds for any
-  // order (Rump, BIT 52, 2012), and h is n - 1 in the steps for which that happens.
-  double tolerance(const ladder::Size& size) const override {
-    const double hu = static_cast<double>(height_(size[0])) * ladder::kUnitRoundoff;
-    return hu < 0.01 ? hu / (1 - hu) : hu;
-  }
+  double tolerance(const ladder::Size& size) const override { return tree_bound(height_(size[0])); }
 
   std::vector<ladder::Pattern> patterns() const override {
     return {{"random", false, ladder::patterns::random},
             {"integer", true, ladder::patterns::integers},
             {"tail", true, ladder::patterns::tail},
-            {"cancelling", false, cancelling},
-            {"one NaN", false, one_nan},
-            {"one infinity", false, one_infinity},
-            {"both infinities", false, both_infinities}};
+            {"cancelling", false, ladder::patterns::cancelling},
+            {"one NaN", false, ladder::patterns::one_nan},
+            {"one infinity", false, ladder::patterns::one_infinity},
+            {"both infinities", false, ladder::patterns::both_infinities}};
   }
   std::vector<ladder::Size> test_sizes() const override { return ladder::awkward_lengths(); }
-  std::vector<ladder::Size> huge_sizes() const override { return {{(std::size_t{1} << 31) + 3}}; }
-  std::vector<ladder::Size> bench_sizes() const override {
-    return {{std::size_t{1} << 20}, {std::size_t{1} << 24}, {std::size_t{1} << 28}, {std::size_t{1} << 30}};
-  }
   double flops(const ladder::Size& size) const override { return static_cast<double>(size[0]); }
-  ladder::Ceiling ceiling() const override { return ladder::Ceiling::read; }
 
  private:
-  static double cancelling(std::uint64_t, std::size_t, std::size_t i, std::size_t) {
-    constexpr double values[] = {1e8, 1, -1e8, 0.5};
-    return values[i % 4];
-  }
-  static double one_nan(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
-    return i == n / 2 ? std::numeric_limits<double>::quiet_NaN() : ladder::patterns::random(seed, buffer, i, n);
-  }
-  static double one_infinity(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
-    return i == n - 1 ? -std::numeric_limits<double>::infinity() : ladder::patterns::random(seed, buffer, i, n);
-  }
-  static double both_infinities(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
-    return i == 0 ? std::numeric_limits<double>::infinity() : one_infinity(seed, buffer, i, n);
-  }
-
   Launch launch_;
   Height height_;
 };

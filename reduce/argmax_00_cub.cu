@@ -1,0 +1,31 @@
+// The yardstick: cub::DeviceReduce::ArgMax. Of equals it takes the first; it has no rule for NaN, and on such data it is
+// not checked.
+// needs: gpu
+#include "argmax.cuh"
+
+#include <cub/device/device_reduce.cuh>
+#include <cub/version.cuh>
+
+static void launch(const float* x, std::int64_t* out, std::size_t n) {
+  if (n == 0) {
+    CUDA_CHECK(cudaMemsetAsync(out, 0xff, sizeof *out));  // -1
+    return;
+  }
+  std::size_t bytes = 0;
+#if CUB_VERSION >= 300000
+  const auto count = static_cast<std::int64_t>(n);
+  float* greatest = scratch<float>(1);
+  CUDA_CHECK(cub::DeviceReduce::ArgMax(nullptr, bytes, x, greatest, out, count));
+  CUDA_CHECK(cub::DeviceReduce::ArgMax(scratch<unsigned char>(bytes), bytes, x, greatest, out, count));
+#else
+  using Pair = cub::KeyValuePair<int, float>;  // so that n must be below 2^31
+  Pair* pair = scratch<Pair>(1);
+  const auto count = static_cast<int>(n);
+  CUDA_CHECK(cub::DeviceReduce::ArgMax(nullptr, bytes, x, pair, count));
+  CUDA_CHECK(cub::DeviceReduce::ArgMax(scratch<unsigned char>(bytes), bytes, x, pair, count));
+  CUDA_CHECK(cudaMemsetAsync(out, 0, sizeof *out));
+  CUDA_CHECK(cudaMemcpyAsync(out, &pair->key, sizeof(int), cudaMemcpyDeviceToDevice));
+#endif
+}
+
+LADDER_STEP(Argmax, launch, /*keeps_nan=*/false);

@@ -1,0 +1,21 @@
+// The yardstick: cub::DeviceReduce::Max. Its operator is a < b ? b : a, so whether a NaN or a -0 survives depends on the
+// order; on such data it is not checked.
+// needs: gpu
+#include "max.cuh"
+
+#include <cub/device/device_reduce.cuh>
+
+__global__ void max_of_nothing(float* out) { *out = -INFINITY; }
+
+static void launch(const float* x, float* out, std::size_t n) {
+  if (n == 0) {  // CUB gives the least finite number
+    max_of_nothing<<<1, 1>>>(out);
+    CUDA_CHECK(cudaGetLastError());
+    return;
+  }
+  std::size_t bytes = 0;
+  CUDA_CHECK(cub::DeviceReduce::Max(nullptr, bytes, x, out, n));
+  CUDA_CHECK(cub::DeviceReduce::Max(scratch<unsigned char>(bytes), bytes, x, out, n));
+}
+
+LADDER_STEP(Max, launch, /*keeps_nan=*/false);

@@ -1,0 +1,70 @@
+// What the reductions of n elements to one result have in common: sizes to try, and who reads at what speed.
+#pragma once
+#include "ladder.cuh"
+
+#include <algorithm>
+
+class Reduction : public ladder::Problem {
+ public:
+  const char* family() const override { return "reduce"; }
+  std::vector<ladder::Dim> dims() const override {
+    return {{"n", std::size_t{1} << 26, (1 << 17) + 13, std::size_t{1} << 36}};
+  }
+  // Fewer than ladder::awkward_lengths(), which `sum` is tried on: around a warp, a block, a tile of 16384, several tiles.
+  std::vector<ladder::Size> test_sizes() const override {
+    std::vector<ladder::Size> sizes;
+    for (const std::size_t n :
+         {0, 1, 2, 3, 4, 5, 6, 7, 8, 31, 32, 33, 127, 129, 255, 257, 1009, 1023, 1025, 4093, 16387, 70001}) {
+      sizes.push_back({n});
+    }
+    return sizes;
+  }
+  std::vector<ladder::Size> huge_sizes() const override { return {{(std::size_t{1} << 31) + 3}}; }
+  std::vector<ladder::Size> bench_sizes() const override {
+    return {{std::size_t{1} << 20}, {std::size_t{1} << 24}, {std::size_t{1} << 28}, {std::size_t{1} << 30}};
+  }
+  ladder::Ceiling ceiling() const override { return ladder::Ceiling::read; }
+};
+
+// A summation tree of height h has an error of at most gamma_h sum |x|, gamma_h = h u / (1 - h u) (Higham, Accuracy and
+// Stability of Numerical Algorithms, 2nd ed., section 4.2). Where h u is no longer small, (n - 1) u holds for any order
+// (Rump, BIT 52, 2012), and h is n - 1 in the steps for which that happens.
+inline double tree_bound(std::size_t height) {
+  const double hu = static_cast<double>(height) * ladder::kUnitRoundoff;
+  return hu < 0.01 ? hu / (1 - hu) : hu;
+}
+
+namespace ladder::patterns {
+
+// Sums of these lose what is small beside 1e8, unless they add in double.
+inline double cancelling(std::uint64_t, std::size_t, std::size_t i, std::size_t) {
+  constexpr double values[] = {1e8, 1, -1e8, 0.5};
+  return values[i % 4];
+}
+inline double one_nan(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
+  return i == n / 2 ? std::numeric_limits<double>::quiet_NaN() : random(seed, buffer, i, n);
+}
+inline double one_infinity(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
+  return i == n - 1 ? -std::numeric_limits<double>::infinity() : random(seed, buffer, i, n);
+}
+inline double both_infinities(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
+  return i == 0 ? std::numeric_limits<double>::infinity() : one_infinity(seed, buffer, i, n);
+}
+
+// All below 0, down to -2: a result that started from 0 is wrong.
+inline double negative(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
+  return (random(seed, buffer, i, n) - 1.001) * 0.999;
+}
+inline double all_minus_infinity(std::uint64_t, std::size_t, std::size_t, std::size_t) {
+  return -std::numeric_limits<double>::infinity();
+}
+// -0, and +0 in one place.
+inline double zeros(std::uint64_t seed, std::size_t, std::size_t i, std::size_t n) {
+  return n > 1 && i == hash(seed, 99, n) % n ? 0.0 : -0.0;
+}
+// The greatest is the last one.
+inline double greatest_last(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
+  return i + 1 == n ? 2.0 : random(seed, buffer, i, n);
+}
+
+}  // namespace ladder::patterns
