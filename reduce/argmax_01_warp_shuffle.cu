@@ -18,7 +18,7 @@ __device__ static int key_of(float v) {
   const int bits = __float_as_int(v + 0.0f);
   return v != v ? 0x7fffffff : bits ^ (bits >> 31 & 0x7fffffff);
 }
-constexpr Best kNothing = {static_cast<int>(0x80000000), -1};  // below the key of -infinity
+__device__ static Best nothing() { return {static_cast<int>(0x80000000), -1}; }  // below the key of -infinity
 
 // The better over the warp, in lane 0. All 32 lanes must call it.
 __device__ static Best warp_best(Best best) {
@@ -38,13 +38,13 @@ __device__ static Best block_best(Best best) {
   best = warp_best(best);
   if (lane == 0) warps[warp] = best;
   __syncthreads();
-  return warp == 0 ? warp_best(lane < kBlock / 32 ? warps[lane] : kNothing) : kNothing;
+  return warp == 0 ? warp_best(lane < kBlock / 32 ? warps[lane] : nothing()) : nothing();
 }
 
 __global__ void argmax_warp_shuffle(const float* __restrict__ x, Best* __restrict__ bests, std::size_t n) {
   const std::size_t thread = static_cast<std::size_t>(blockIdx.x) * kBlock + threadIdx.x;
   const std::size_t threads = static_cast<std::size_t>(gridDim.x) * kBlock;
-  Best best = kNothing;
+  Best best = nothing();
   for (std::size_t i = thread; i < n; i += threads) {
     const int key = key_of(x[i]);
     if (key > best.key) best = {key, static_cast<long long>(i)};
@@ -55,7 +55,7 @@ __global__ void argmax_warp_shuffle(const float* __restrict__ x, Best* __restric
 
 __global__ void argmax_warp_shuffle_finish(const Best* __restrict__ bests, std::int64_t* __restrict__ out,
                                            unsigned blocks) {
-  Best best = kNothing;
+  Best best = nothing();
   for (unsigned b = threadIdx.x; b < blocks; b += kBlock) {
     const Best other = bests[b];
     if (other.key > best.key || (other.key == best.key && other.index < best.index)) best = other;

@@ -17,7 +17,7 @@ __device__ static int key_of(float v) {
   const int bits = __float_as_int(v + 0.0f);
   return v != v ? 0x7fffffff : bits ^ (bits >> 31 & 0x7fffffff);
 }
-constexpr Best kNothing = {static_cast<int>(0x80000000), -1};  // below the key of -infinity
+__device__ static Best nothing() { return {static_cast<int>(0x80000000), -1}; }  // below the key of -infinity
 
 // The better over the warp, in lane 0. All 32 lanes must call it.
 __device__ static Best warp_best(Best best) {
@@ -37,13 +37,13 @@ __device__ static Best block_best(Best best) {
   best = warp_best(best);
   if (lane == 0) warps[warp] = best;
   __syncthreads();
-  return warp == 0 ? warp_best(lane < kBlock / 32 ? warps[lane] : kNothing) : kNothing;
+  return warp == 0 ? warp_best(lane < kBlock / 32 ? warps[lane] : nothing()) : nothing();
 }
 
 __global__ void argmax_float4(const float* __restrict__ x, Best* __restrict__ bests, std::size_t n, bool aligned) {
   const std::size_t thread = static_cast<std::size_t>(blockIdx.x) * kBlock + threadIdx.x;
   const std::size_t threads = static_cast<std::size_t>(gridDim.x) * kBlock;
-  Best best = kNothing;
+  Best best = nothing();
   const float4* x4 = reinterpret_cast<const float4*>(x);
   const std::size_t n4 = aligned ? n / 4 : 0;
   for (std::size_t i = thread; i < n4; i += threads) {
@@ -63,7 +63,7 @@ __global__ void argmax_float4(const float* __restrict__ x, Best* __restrict__ be
 }
 
 __global__ void argmax_float4_finish(const Best* __restrict__ bests, std::int64_t* __restrict__ out, unsigned blocks) {
-  Best best = kNothing;
+  Best best = nothing();
   for (unsigned b = threadIdx.x; b < blocks; b += kBlock) {
     const Best other = bests[b];
     if (other.key > best.key || (other.key == best.key && other.index < best.index)) best = other;

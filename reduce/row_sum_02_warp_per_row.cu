@@ -2,8 +2,8 @@
 // five shuffles add up the lanes. No shared memory, no barrier.
 // Expect: an order of magnitude for rows of some thousand; rows of 128 give each lane four elements, and the five shuffles
 // then count.
-// Next question: why is there no early return for the warps past the last row? (There may be one here: the whole warp
-// leaves. If a warp held several rows, lanes would be missing from the shuffle's mask.)
+// Next question: may a warp past the last row return before the shuffles? (Here, yes: it leaves as a whole. If a warp held
+// several rows, lanes that others read from might be gone, and what these get then is undefined.)
 #include "row_sum.cuh"
 
 constexpr int kBlock = 256;

@@ -1,0 +1,21 @@
+// bug: the grid is as high as the matrix; grid.y ends at 65535, so that the launch fails for 65536 * 8 rows
+// caught by: cpu forward | cudaErrorInvalidConfiguration
+// caught by: gpu | cudaErrorInvalidConfiguration
+#include "../add_2d.cuh"
+
+__global__ void add_2d_high_grid(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,
+                                 std::size_t rows, std::size_t cols) {
+  const std::size_t col = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::size_t row = static_cast<std::size_t>(blockIdx.y) * blockDim.y + threadIdx.y;
+  if (row < rows && col < cols) c[row * cols + col] = a[row * cols + col] + b[row * cols + col];
+}
+
+static void launch(const float* a, const float* b, float* c, std::size_t rows, std::size_t cols) {
+  if (rows == 0 || cols == 0) return;
+  const dim3 block(32, 8);
+  const dim3 grid(static_cast<unsigned>(ceil_div(cols, block.x)), static_cast<unsigned>(ceil_div(rows, block.y)));
+  add_2d_high_grid<<<grid, block>>>(a, b, c, rows, cols);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+LADDER_STEP(Add2d, launch);
