@@ -532,7 +532,8 @@ struct CheckPlan {
   bool guarded = !kAddressSanitizer;
 };
 
-// Checks `step` on every size and offset of the plan, with all patterns for that size; stops at the first failure, whose line names them.
+// Checks `step` on every size and offset of the plan, with all patterns for that size; stops at the first failure,
+// whose line names them.
 inline Verdict check_all(const Step& step, const CheckPlan& plan, std::size_t* checks = nullptr) {
   Verdict all;
   for (const Size& size : plan.sizes) {

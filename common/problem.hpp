@@ -78,8 +78,8 @@ struct UsageError : std::runtime_error {
 };
 
 // A dimension of the problem, settable as --<name>: what a plain run uses, on a GPU and on the CPU backend, and the
-// largest value accepted. One with default 0 is optional: 0 stands for its natural value (a leading dimension: the row's
-// length), and it is printed only if given.
+// largest value accepted. One with default 0 is optional: 0 stands for its natural value (a leading dimension: the
+// row's length), and it is printed only if given.
 struct Dim {
   const char* name;
   std::size_t gpu_default, cpu_default, max;
@@ -102,8 +102,8 @@ struct Size {
   std::vector<float> scalars;
 };
 
-// The buffers of one run, by their order in Problem::buffers(). In `run` they are in the problem's place, which is device
-// memory unless it says otherwise; outputs hold poison.
+// The buffers of one run, by their order in Problem::buffers(). In `run` they are in the problem's place, which is
+// device memory unless it says otherwise; outputs hold poison.
 // In `expect` they are the host's copies of what the device has before the run, and outputs are null.
 class Arrays {
  public:
@@ -134,7 +134,8 @@ struct Range {
 // brings data to the device and home again is the link to the host, used both ways at once.
 enum class Ceiling { copy, read, link };
 
-// Something that a step finds out about itself, such as clocks it counted or the time that one of its parts takes alone.
+// Something that a step finds out about itself, such as clocks it counted or the time that one of its parts takes
+// alone.
 struct Figure {
   const char* name;
   double value;

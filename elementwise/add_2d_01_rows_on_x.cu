@@ -1,9 +1,10 @@
 // A matrix suggests a grid with two dimensions: one thread per element, blocks of 32 x 8. Whoever writes (i, j) for
-// (row, col) and (x, y) for the thread ends up with this: threadIdx.x runs along the rows. The lanes of a warp differ in
-// x, so they touch 32 floats that lie `cols` apart: 32 sectors per request, of which 4 bytes each are used at once. The
-// result is right, which is why it is found late.
+// (row, col) and (x, y) for the thread ends up with this: threadIdx.x runs along the rows. The lanes of a warp differ
+// in x, so they touch 32 floats that lie `cols` apart: 32 sectors per request, of which 4 bytes each are used at once.
+// The result is right, which is why it is found late.
 // Expect: a fraction of the memory's speed. What is left of the sectors helps the neighbours in y, if L1 still has it.
-// Next question: which of a thread's indices varies fastest within a warp? (x: lane = threadIdx.x + 32 threadIdx.y here.)
+// Next question: which of a thread's indices varies fastest within a warp? (x: lane = threadIdx.x + 32 threadIdx.y
+// here.)
 #include "add_2d.cuh"
 
 __global__ void add_2d_rows_on_x(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,

@@ -1,4 +1,5 @@
-// c[i] = a[i] + b[i] for n halves. One rounding, so bit-equal to the exact sum rounded to the nearest half, ties to even.
+// c[i] = a[i] + b[i] for n halves. One rounding, so bit-equal to the exact sum rounded to the nearest half, ties to
+// even.
 #pragma once
 #include "elementwise.cuh"
 
@@ -19,8 +20,8 @@ class AddHalf2 : public Elementwise {
   void run(const ladder::Arrays& device, const ladder::Size& size) const override {
     launch_(device.at<const __half>(0), device.at<const __half>(1), device.at<__half>(2), size[0]);
   }
-  // A float has 2 * 11 + 2 bits, enough that a sum rounded to float and then to half is the sum rounded to half (Figueroa,
-  // When is double rounding innocuous?, SIGNUM Newsletter 30, 1995).
+  // A float has 2 * 11 + 2 bits, enough that a sum rounded to float and then to half is the sum rounded to half
+  // (Figueroa, When is double rounding innocuous?, SIGNUM Newsletter 30, 1995).
   void expect(const ladder::Arrays& host, const ladder::Size&, const ladder::Range& range, double* want,
               double* scale) const override {
     const __half *a = host.at<const __half>(0), *b = host.at<const __half>(1);

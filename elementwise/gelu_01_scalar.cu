@@ -1,6 +1,6 @@
 // The first answer: one thread per element.
-// Expect: somewhat less than a scalar copy. erfcf is a rational function and an exponential, some 40 instructions, with a
-// copy's 8 bytes to hide behind; there are instructions to spare, but not bytes in flight.
+// Expect: somewhat less than a scalar copy. erfcf is a rational function and an exponential, some 40 instructions, with
+// a copy's 8 bytes to hide behind; there are instructions to spare, but not bytes in flight.
 // Next question: the tanh formula that many models use, 0.5 x (1 + tanh(0.798 (x + 0.0447 x^3))), is it faster? (Not
 // here, where memory is the limit; and it is another function: up to 5e-4 away.)
 #include "gelu.cuh"

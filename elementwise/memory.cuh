@@ -8,7 +8,8 @@ class Transfer : public Elementwise {
  public:
   // Brings n floats from the host's x to the device's z.
   using In = void (*)(const float* x, float* z, std::size_t n);
-  // Brings n floats from the device's z to the host's y. Once cudaDeviceSynchronize has returned after it, y is at home.
+  // Brings n floats from the device's z to the host's y. Once cudaDeviceSynchronize has returned after it, y is at
+  // home.
   using Out = void (*)(const float* z, float* y, std::size_t n);
   // All at once, from x to y, if there is no z in between; else null.
   using Whole = void (*)(const float* x, float* y, std::size_t n);

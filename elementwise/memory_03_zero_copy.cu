@@ -1,9 +1,10 @@
 // Step 02 uses the link one way at a time, and waits for all of the input before it computes. Idea: zero copy. Pinned
-// memory is visible from the device; a kernel reads x across the link and writes y back across it, without memory of its
-// own. What comes in and what goes out share the time.
-// Expect: less than step 02 where the data fit into one read; well below the peak each way, for a warp's 128 bytes are
-// a small packet. It pays for data that are used once, or little of which is used; a second use crosses the link again.
-// Next question: what happens to a kernel that reads x three times? (Three transfers: L2 does not keep the host's memory.)
+// memory is visible from the device; a kernel reads x across the link and writes y back across it, without memory of
+// its own. What comes in and what goes out share the time.
+// Expect: less time than step 02, as long as both directions overlap; each way less than a copy engine reaches, for a
+// warp's 128 bytes are a small packet. It pays for data that are used once, or little of which is used.
+// Next question: and a kernel that reads x three times? (Count on three transfers: the Best Practices Guide says that
+// mapped memory is not cached on the GPU.)
 #include "memory.cuh"
 
 __global__ void memory_zero_copy(const float* __restrict__ from, float* __restrict__ to, float factor, std::size_t n) {

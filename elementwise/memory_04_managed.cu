@@ -1,10 +1,11 @@
-// Step 03 moves data each time they are touched. Idea: managed memory. One pointer for host and device, and pages move to
-// whoever touches them: on a page fault, some 64 KB at a time, decided by the driver on the CPU. The kernel is the plain
-// one; the result comes home when the host reads it.
-// Expect: slow, if everything is used once: thousands of faults, each some 20 microseconds, and while a fault is handled
-// its warps wait. y, which the kernel only writes, moves to the device as well, with contents that nobody wants.
-// Next question: when is it the right choice? (Pointers everywhere, sizes beyond the device's memory, access that nobody
-// can predict; or a first port that is to run today.)
+// Step 03 moves data each time they are touched. Idea: managed memory. One pointer for host and device, and pages move
+// to whoever touches them: on a page fault, 64 KB or more at a time, decided by the driver on the CPU. The kernel is
+// the plain one; the result comes home when the host reads it.
+// Expect: slow, if everything is used once: thousands of faults, each some tens of microseconds, and while a fault is
+// handled its warps wait. y, which the kernel only writes, moves to the device as well, with contents that nobody
+// wants.
+// Next question: when is it the right choice? (Pointers everywhere, sizes beyond the device's memory, access that
+// nobody can predict; or a first port that is to run today.)
 // needs: gpu
 #include "memory.cuh"
 

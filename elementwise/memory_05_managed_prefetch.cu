@@ -1,6 +1,6 @@
-// Step 04 learns page by page what we knew all along. Idea: say so. cudaMemPrefetchAsync moves x to the device in one go,
-// as a copy would. And advice for y, which is only written: it is to stay at home (preferred location), with the device
-// allowed to write to it there (accessed by), across the link and without moving a page.
+// Step 04 learns page by page what we knew all along. Idea: say so. cudaMemPrefetchAsync moves x to the device in one
+// go, as a copy would. And advice for y, which is only written: it is to stay at home (preferred location), with the
+// device allowed to write to it there (accessed by), across the link and without moving a page.
 // Expect: in near the speed of the link, no faults; out near that of zero copy.
 // Next question: advice or order? (Prefetch is an order, in stream order. Advice is kept until it is withdrawn, moves
 // nothing by itself, and changes what a later fault does.)

@@ -1,10 +1,11 @@
-// All steps so far keep their device memory for ever. A library cannot; but cudaMalloc and cudaFree for each call cost more
-// than many kernels, and cudaFree waits for the whole device. Idea: stream-ordered allocation. cudaMallocAsync takes from
-// a pool what was given back by cudaFreeAsync, in the order of the stream, without waiting for anybody. By default the
-// pool returns all it has to the system at each synchronisation; the release threshold makes it keep its memory.
+// All steps so far keep their device memory for ever. A library cannot; but cudaMalloc and cudaFree for each call cost
+// more than many kernels, and cudaFree waits for the whole device. Idea: stream-ordered allocation. cudaMallocAsync
+// takes from a pool what was given back by cudaFreeAsync, in the order of the stream, without waiting for anybody. By
+// default the pool returns all it has to the system at each synchronisation; the release threshold makes it keep its
+// memory.
 // Expect: the time of step 02, though every call allocates.
-// Next question: may another stream use z? (Only if it is made to wait, by an event, for the allocation; and the free for
-// it.)
+// Next question: may another stream use z? (Only if it is made to wait, by an event, for the allocation; and the free
+// for it.)
 // needs: gpu
 #include "memory.cuh"
 

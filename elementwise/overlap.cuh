@@ -1,6 +1,6 @@
-// y[i] = 128 rounds of a 32-bit xorshift on x[i], for n integers in pinned host memory: copy in, work, copy home, and how
-// much of that can happen at the same time. The rounds make the kernel take about as long as a copy over PCIe. All of it
-// is exact: bit-equal.
+// y[i] = 128 rounds of a 32-bit xorshift on x[i], for n integers in pinned host memory: copy in, work, copy home, and
+// how much of that can happen at the same time. The rounds make the kernel take about as long as a copy over PCIe. All
+// of it is exact: bit-equal.
 #pragma once
 #include "elementwise.cuh"
 #include "host_timing.cuh"
@@ -19,8 +19,8 @@ __host__ __device__ inline unsigned overlap_mix(unsigned v) {
 class Overlap : public Elementwise {
  public:
   // x and y hold n integers each in the host's pinned memory, and do not overlap. n = 0 does nothing. May return before
-  // the result is at home, but cudaDeviceSynchronize must wait for it, and so must the default stream. Calls do not overlap:
-  // the caller waits for one before the next.
+  // the result is at home, but cudaDeviceSynchronize must wait for it, and so must the default stream. Calls do not
+  // overlap: the caller waits for one before the next.
   using Launch = void (*)(const int* x, int* y, std::size_t n);
   // What a step measures beyond the general figures.
   using Extra = std::vector<ladder::Figure> (*)(const int* x, int* y, std::size_t n);

@@ -1,8 +1,8 @@
 // Step 01 uses one engine at a time. Idea: cut the data into chunks, and give each a stream of its own. Within a stream
 // the order holds, between streams there is none: while chunk 1 is worked on, chunk 2 comes in and chunk 0 goes home.
 // Depth first: all three orders for a chunk, then the next chunk.
-// Expect: near the longest of the three times, and a chunk or two more to fill and drain the pipeline. The memory must be
-// pinned; copies of pageable memory would wait for each other in the driver.
+// Expect: near the longest of the three times, and a chunk or two more to fill and drain the pipeline. The memory must
+// be pinned; copies of pageable memory would wait for each other in the driver.
 // Next question: how many chunks? (More make the ends shorter, until each order's own cost, some microseconds, shows.)
 #include "overlap.cuh"
 

@@ -1,9 +1,10 @@
-// Step 02 gives its orders chunk by chunk. Idea: breadth first, all copies in, then all kernels, then all copies home, in
-// the same streams. It mattered when a GPU had one queue for all streams (Fermi): there the copy home of chunk 0 stood in
-// the queue before the kernel of chunk 1, and nothing behind it could start.
-// Expect: no change, on any GPU with a queue per stream (since Kepler's Hyper-Q).
-// Next question: what still serialises streams today? (The legacy default stream; cudaMalloc and cudaFree; pageable memory;
-// and a copy engine, which does one copy per direction at a time.)
+// Step 02 gives its orders chunk by chunk. Idea: breadth first, all copies in, then all kernels, then all copies home,
+// in the same streams. It matters where orders of several streams share a queue. With a single copy engine, depth first
+// puts the copy home of chunk 0, which waits for its kernel, before the copy in of chunk 1: nothing overlaps, and
+// breadth first does. On other old GPUs it was the other way round.
+// Expect: no change on a GPU with two copy engines and a queue per stream (Hyper-Q, since Kepler).
+// Next question: what still serialises streams today? (The legacy default stream; cudaMalloc and cudaFree; pageable
+// memory; and a copy engine, which does one copy per direction at a time.)
 #include "overlap.cuh"
 
 constexpr std::size_t kChunks = 8;

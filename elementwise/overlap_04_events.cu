@@ -1,7 +1,7 @@
-// Steps 02 and 03 keep all of the data on the device, and need a stream for each chunk. Idea: a stream for each engine, and
-// events between them. A chunk goes from stream to stream; three buffers serve for any number of chunks, so data larger
-// than the device's memory pass too. Each stream waits for two things: that the chunk is ready, and that the buffer is
-// free, which is the one that gets forgotten.
+// Steps 02 and 03 keep all of the data on the device, and need a stream for each chunk. Idea: a stream for each engine,
+// and events between them. A chunk goes from stream to stream; three buffers serve for any number of chunks, so data
+// larger than the device's memory pass too. Each stream waits for two things: that the chunk is ready, and that the
+// buffer is free, which is the one that gets forgotten.
 // Expect: the time of step 02 or a little less, as more and smaller chunks are possible, with a fraction of the memory.
 // Next question: what does cudaStreamWaitEvent wait for, if the event was recorded twice? (For the record that was last
 // when the wait was ordered; later ones do not count. An event never recorded counts as done.)

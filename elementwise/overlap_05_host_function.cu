@@ -1,7 +1,7 @@
-// Step 04 tells the host nothing until all is done. Idea: a host function in the stream (a callback). Behind each chunk's
-// copy home stands a function that the driver calls on the CPU when that chunk is there; whoever waits for it can start
-// on the first chunk while the last has not even left. It must be short, for its stream waits for it, and must not call
-// CUDA. Here it notes the time.
+// Step 04 tells the host nothing until all is done. Idea: a host function in the stream (a callback). Behind each
+// chunk's copy home stands a function that the driver calls on the CPU when that chunk is there; whoever waits for it
+// can start on the first chunk while the last has not even left. It must be short, for its stream waits for it, and
+// must not call CUDA. Here it notes the time.
 // Expect: the time of step 04 and some microseconds for each call; but the first result after a tenth of it.
 // Next question: and if the host's work on a chunk is long? (Then the function only wakes a thread that does it.)
 #include "overlap.cuh"

@@ -1,5 +1,5 @@
-// y[i] = x[i] / (1 + exp(-x[i])), also called swish. NaN stays NaN; -infinity gives NaN (-infinity over infinity), as in
-// PyTorch; +infinity stays. exp(-x) may overflow to infinity, and x / infinity is the -0 wanted.
+// y[i] = x[i] / (1 + exp(-x[i])), also called swish. NaN stays NaN; -infinity gives NaN (-infinity over infinity), as
+// in PyTorch; +infinity stays. exp(-x) may overflow to infinity, and x / infinity is the -0 wanted.
 #pragma once
 #include "unary.cuh"
 
@@ -14,8 +14,8 @@ class Silu : public Activation {
 
  protected:
   double value(double x) const override { return x / (1 + std::exp(-x)); }
-  // exp(-x) is beyond the largest float where the true sigmoid is below one smallest normal (and the result then -0), and
-  // the result may be subnormal: the error is absolute there, one smallest normal times x, or times 1 for small x.
+  // exp(-x) is beyond the largest float where the true sigmoid is below one smallest normal (and the result then -0),
+  // and the result may be subnormal: the error is absolute there, one smallest normal times x, or times 1 for small x.
   double error_scale(double x, double want) const override {
     const double least = std::max(1.0, std::abs(x)) * std::numeric_limits<float>::min();
     return std::abs(want) + least / (7 * ladder::kUnitRoundoff);

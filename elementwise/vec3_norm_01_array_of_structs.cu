@@ -1,6 +1,6 @@
-// The first answer: an array of struct { x, y, z }, one thread per vector. 12 bytes is no size that a load has, so there
-// are three loads of 4 bytes, and the lanes of each lie 12 bytes apart: the 384 bytes of a warp are 12 sectors, and each
-// of the three requests touches all of them. The second and third find them in L1.
+// The first answer: an array of struct { x, y, z }, one thread per vector. 12 bytes is no size that a load has, so
+// there are three loads of 4 bytes, and the lanes of each lie 12 bytes apart: the 384 bytes of a warp are 12 sectors,
+// and each of the three requests touches all of them. The second and third find them in L1.
 // Expect: DRAM delivers every byte once, so it is not three times slower; but L1 serves three times the sectors, and of
 // a thread's bytes in flight 12 count. Faster than a scalar copy, short of the memory's speed.
 // Next question: how would one load fetch a whole vector?

@@ -1,10 +1,10 @@
-// Step 03 asks the caller to change the layout. Idea: keep the array of structs, and rearrange on the chip. A block loads
-// its vectors as what they are in memory, a run of floats, four at a time, into shared memory; then each thread picks up
-// its own: four vectors, 12 floats, and stores four results at once. Lanes lie 12 words apart there: as float4, within
-// each group of eight lanes every bank once.
+// Step 03 asks the caller to change the layout. Idea: keep the array of structs, and rearrange on the chip. A block
+// loads its vectors as what they are in memory, a run of floats, four at a time, into shared memory; then each thread
+// picks up its own: four vectors, 12 floats, and stores four results at once. Lanes lie 12 words apart there: as
+// float4, within each group of eight lanes every bank once.
 // Expect: the speed of a copy. The detour through shared memory costs a barrier, and hides as arithmetic does.
-// Next question: and if a thread took one vector, three words? (Stride 3 is odd: 32 different banks, no conflict either.
-// With a stride of 4, as padded structs have, lanes 0, 8, 16, 24 share a bank.)
+// Next question: and if a thread took one vector, three words? (Stride 3 is odd: 32 different banks, no conflict
+// either. With a stride of 4, as padded structs have, lanes 0, 8, 16, 24 share a bank.)
 #include "vec3_norm.cuh"
 
 constexpr int kBlock = 256;

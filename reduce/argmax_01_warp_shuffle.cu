@@ -1,6 +1,7 @@
-// A maximum that remembers where it was. Lanes hand over two values, an ordered integer (see max_03) and an index; of equal
-// keys the smaller index wins, everywhere: then the order in which they meet does not matter. A thread alone walks upwards,
-// so a later equal never replaces an earlier one. Blocks leave a pair each, and a second launch looks through these.
+// A maximum that remembers where it was. Lanes hand over two values, an ordered integer (see max_03) and an index; of
+// equal keys the smaller index wins, everywhere: then the order in which they meet does not matter. A thread alone
+// walks upwards, so a later equal never replaces an earlier one. Blocks leave a pair each, and a second launch looks
+// through these.
 // Expect: four fifths of the memory's speed, as the scalar kernels before; keys and indices cost some ten instructions
 // per element, and there are enough.
 // Next question: which of two equal maxima does "key > best.key" alone return? (Any, once lanes and blocks meet.)

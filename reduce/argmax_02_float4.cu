@@ -1,6 +1,6 @@
-// Step 01 reads 4 bytes per load, and carries a 64-bit index with each. Idea: float4, and one index for four elements: the
-// greatest of the four keys is compared, and only if it is above the best so far its place is noted. Which of the four it
-// was is found out at the end, in the one float4 that won.
+// Step 01 reads 4 bytes per load, and carries a 64-bit index with each. Idea: float4, and one index for four elements:
+// the greatest of the four keys is compared, and only if it is above the best so far its place is noted. Which of the
+// four it was is found out at the end, in the one float4 that won.
 // Expect: near the speed of a kernel that only reads.
 // Next question: a warp meets "key > best.key" in some lanes only. Does that diverge? (It is a select, not a branch.)
 #include "argmax.cuh"

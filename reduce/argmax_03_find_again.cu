@@ -1,6 +1,6 @@
-// Step 02 carries indices through the whole array, though one of them is wanted. Idea: do not. The blocks find the maximum
-// of their tile, nothing else, as in max_05; the block that finishes last finds the first tile that has the maximum of
-// all, and looks for it in these 64 KB again. Indices cost nothing but that.
+// Step 02 carries indices through the whole array, though one of them is wanted. Idea: do not. The blocks find the
+// maximum of their tile, nothing else, as in max_05; the block that finishes last finds the first tile that has the
+// maximum of all, and looks for it in these 64 KB again. Indices cost nothing but that.
 // The tiles must be in order for that: what lies before the first 16-byte boundary goes with the first, the last 1 to 3
 // elements with the last.
 // Expect: the speed of max_05, and two or three microseconds for the second look.

@@ -40,11 +40,12 @@ class Dot : public Reduction {
     }
   }
 
-  // A product is rounded once, if it is not fused, and then passes through the additions of the tree: gamma of its height
-  // plus one (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 3.1 and 4.2).
+  // A product is rounded once, if it is not fused, and then passes through the additions of the tree: gamma of its
+  // height plus one (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 3.1 and 4.2).
   double tolerance(const ladder::Size& size) const override { return tree_bound(height_(size[0]) + 1); }
 
-  // On integers: products are whole, up to 16, and a sum of 2^36 of them, a random walk with steps of 7.5, still below 2^24.
+  // On integers: products are whole, up to 16, and a sum of 2^36 of them, a random walk with steps of 7.5, still below
+  // 2^24.
   std::vector<ladder::Pattern> patterns() const override {
     return {{"random", false, ladder::patterns::random},
             {"integer", true, ladder::patterns::integers},

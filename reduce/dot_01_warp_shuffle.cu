@@ -1,6 +1,6 @@
-// A dot product is a sum with a multiplication in front: everything said of the sum holds. The first answer begins where
-// that ladder had learnt the most: a fixed grid, a sum in a register for each thread, shuffles within the warp, shared
-// memory for the warps, and a second launch that adds up the blocks' sums.
+// A dot product is a sum with a multiplication in front: everything said of the sum holds. The first answer begins
+// where that ladder had learnt the most: a fixed grid, a sum in a register for each thread, shuffles within the warp,
+// shared memory for the warps, and a second launch that adds up the blocks' sums.
 // Expect: nine tenths of the memory's speed. Two loads per product mean twice the bytes in flight of a scalar sum.
 // Next question: what is the arithmetic intensity? (2 FLOP for 8 bytes, a quarter; the sum has the same: 1 for 4.)
 #include "dot.cuh"

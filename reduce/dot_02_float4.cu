@@ -1,7 +1,8 @@
 // Step 01 has 8 bytes in flight per thread. Idea: float4 from both vectors. Both must be 16-byte aligned; a caller who
 // passes x + 1 and y gets the scalar loop, and it is the second pointer that the test forgets.
 // Expect: the memory's speed, or a per cent below it.
-// Next question: x and y are both off by one float. Must that be slow? (No: peel three products, and the rest is aligned.)
+// Next question: x and y are both off by one float. Must that be slow? (No: peel three products, and the rest is
+// aligned.)
 #include "dot.cuh"
 
 constexpr int kBlock = 256;

@@ -1,7 +1,7 @@
-// Step 02 walks, and needs two launches. Ideas, both from the sum's last steps: a tile for each block of 1024 threads, two
-// float4 of each vector per thread in flight at once; and the block that finishes last adds up the tiles' sums. If x and y
-// are off by the same number of floats, block 0 takes the few products before the first 16-byte boundary, and the rest
-// is aligned.
+// Step 02 walks, and needs two launches. Ideas, both from the sum's last steps: a tile for each block of 1024 threads,
+// two float4 of each vector per thread in flight at once; and the block that finishes last adds up the tiles' sums. If
+// x and y are off by the same number of floats, block 0 takes the few products before the first 16-byte boundary, and
+// the rest is aligned.
 // Expect: a per cent over step 02 on large vectors, a launch's time on small ones.
 // Next question: why two float4 of each and not four? (64 bytes per thread and 2048 threads are 128 KB in flight per
 // multiprocessor; 15 would do.)
@@ -54,10 +54,13 @@ __global__ void __launch_bounds__(kBlock)
 #pragma unroll
     for (int k = 0; k < kLoads; ++k) sum += dot4(u[k], v[k]);
   } else {
+    // The loops for the rest stay loops: unrolled they take so many registers that one block fits where two should.
+#pragma unroll 1
     for (std::size_t i = tile + tid; i < n4; i += kBlock) sum += dot4(x4[i], y4[i]);
   }
   if (blockIdx.x == 0 && tid < head) sum += x[tid] * y[tid];
   const std::size_t first = head + 4 * n4 + static_cast<std::size_t>(blockIdx.x) * kBlock + tid;
+#pragma unroll 1
   for (std::size_t i = first; i < n; i += static_cast<std::size_t>(gridDim.x) * kBlock) sum += x[i] * y[i];
 
   sum = block_sum(sum);

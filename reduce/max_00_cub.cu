@@ -1,5 +1,5 @@
-// The yardstick: cub::DeviceReduce::Max. Its operator is a < b ? b : a, so whether a NaN or a -0 survives depends on the
-// order; on such data it is not checked.
+// The yardstick: cub::DeviceReduce::Max. Its operator is a < b ? b : a, so whether a NaN or a -0 survives depends on
+// the order; on such data it is not checked.
 // needs: gpu
 #include "max.cuh"
 

@@ -1,6 +1,6 @@
 // The first answer: atomicMax. CUDA has none for float, so it is built from atomicCAS: read what is there; as long as
-// ours is greater, try to put it in its place; if somebody else was faster, look at what he left. Unlike a sum, a maximum
-// does not depend on the order: the same bits every run.
+// ours is greater, try to put it in its place; if somebody else was faster, look at what he left. Unlike a sum, a
+// maximum does not depend on the order: the same bits every run.
 // Expect: less bad than a sum of atomics. Once the maximum is nearly found, nobody writes any more, and a thread only
 // reads; but each does, and the first ones fight for the place.
 // Next question: what does it do with NaN, and with -0? (That is what is_above decides. value > seen would lose both.)

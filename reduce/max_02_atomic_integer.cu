@@ -3,8 +3,8 @@
 // of the others. So atomicMax(int) puts in a positive number and atomicMin(unsigned) a negative one, and either leaves
 // alone what is above it. NaN, made positive, is above infinity.
 // Expect: one atomic operation per element whatever the data: slower than step 01, whose threads mostly only read.
-// Next question: why not convert all floats to ordered integers first? (One could, see step 03; but then *out would hold
-// the integer, and somebody must convert it back at the end.)
+// Next question: why not convert all floats to ordered integers first? (One could, see step 03; but then *out would
+// hold the integer, and somebody must convert it back at the end.)
 #include "max.cuh"
 
 __device__ static void atomic_max(float* address, float value) {

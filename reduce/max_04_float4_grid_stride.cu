@@ -1,5 +1,5 @@
-// Step 03 has a block for each 256 elements, and 4 bytes in flight per thread. Idea: a fixed grid that just fills the GPU
-// walks over the array with float4; the tree and the atomic operation are paid for once per block.
+// Step 03 has a block for each 256 elements, and 4 bytes in flight per thread. Idea: a fixed grid that just fills the
+// GPU walks over the array with float4; the tree and the atomic operation are paid for once per block.
 // Expect: near the speed of a kernel that only reads, as the sum's step with the same idea.
 // Next question: four keys cost some 20 instructions per float4. Does that show? (No; at 16 bytes per load a
 // multiprocessor has some 150 instruction slots for each before the next has arrived.)

@@ -1,10 +1,10 @@
-// Step 04's threads walk, and a kernel of its own writes -infinity first. Ideas, both from the sum's last steps: a tile of
-// 64 KB for each block of 1024 threads, four float4 loads per thread at once, with plain loads for large arrays and
-// evict-first ones for those of a few times L2's size; and the block that finishes last looks through the tiles' results,
-// so that there is nothing to prepare and one launch does all.
+// Step 04's threads walk, and a kernel of its own writes -infinity first. Ideas, both from the sum's last steps: a tile
+// of 64 KB for each block of 1024 threads, four float4 loads per thread at once, with plain loads for large arrays and
+// evict-first ones for those of a few times L2's size; and the block that finishes last looks through the tiles'
+// results, so that there is nothing to prepare and one launch does all.
 // Expect: what the sum gains by it, two or three per cent on large arrays, and a launch's time on small ones.
-// Next question: step 04's atomic operations gave the same bits every run. Then why the last block? (Only for the launch
-// that it saves. For a sum it is the only way to have both.)
+// Next question: step 04's atomic operations gave the same bits every run. Then why the last block? (Only for the
+// launch that it saves. For a sum it is the only way to have both.)
 #include "max.cuh"
 
 constexpr int kBlock = 1024;

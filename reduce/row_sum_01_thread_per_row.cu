@@ -1,5 +1,5 @@
-// The first answer: a thread for each row. Right, and simple; but the lanes of a warp read `cols` floats apart, 32 sectors
-// for each load. L1 keeps them for the next seven loads, if it has room for 32 of them per warp.
+// The first answer: a thread for each row. Right, and simple; but the lanes of a warp read `cols` floats apart, 32
+// sectors for each load. L1 keeps them for the next seven loads, if it has room for 32 of them per warp.
 // Expect: a tenth of the memory's speed for short rows; with 64 rows there are 64 threads, and hardly anything happens.
 // Next question: the last bits differ from those of a warp's sum. Which one is nearer to the truth? (The tree's: its
 // error grows with the logarithm of cols, this one's with cols.)

@@ -1,9 +1,9 @@
-// Step 01's lanes read far apart. Idea: a warp for each row. Its lanes read neighbours, add up every 32nd element each, and
-// five shuffles add up the lanes. No shared memory, no barrier.
-// Expect: an order of magnitude for rows of some thousand; rows of 128 give each lane four elements, and the five shuffles
-// then count.
-// Next question: may a warp past the last row return before the shuffles? (Here, yes: it leaves as a whole. If a warp held
-// several rows, lanes that others read from might be gone, and what these get then is undefined.)
+// Step 01's lanes read far apart. Idea: a warp for each row. Its lanes read neighbours, add up every 32nd element each,
+// and five shuffles add up the lanes. No shared memory, no barrier.
+// Expect: an order of magnitude for rows of some thousand; rows of 128 give each lane four elements, and the five
+// shuffles then count.
+// Next question: may a warp past the last row return before the shuffles? (Here, yes: it leaves as a whole. If a warp
+// held several rows, lanes that others read from might be gone, and what these get then is undefined.)
 #include "row_sum.cuh"
 
 constexpr int kBlock = 256;

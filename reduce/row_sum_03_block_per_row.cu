@@ -2,8 +2,8 @@
 // where all rows are 16-byte aligned: x is, and cols is a multiple of 4.
 // Expect: near the memory's speed for rows of some thousand floats. Rows of 128 lose: 32 of 256 threads have one float4
 // each, and all wait at the barrier. 64 rows are 64 blocks, for 132 multiprocessors.
-// Next question: what decides between warp and block? (Whether there are enough rows to fill the GPU, and enough in a row
-// to fill the group.)
+// Next question: what decides between warp and block? (Whether there are enough rows to fill the GPU, and enough in a
+// row to fill the group.)
 #include "row_sum.cuh"
 
 constexpr int kBlock = 256;

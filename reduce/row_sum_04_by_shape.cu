@@ -5,7 +5,8 @@
 //   Streaming: up to 2^26 elements x is read with __ldcs (evict first), which leaves in L2 what others wrote there.
 // The sizes are template parameters, so that loops unroll and all loads of a round go out before the first is used.
 // Expect: the best of all steps on every shape, or better.
-// Next question: how does the rule look on another GPU? (The same; its borders move with the number of multiprocessors.)
+// Next question: how does the rule look on another GPU? (The same; its borders move with the number of
+// multiprocessors.)
 #include "row_sum.cuh"
 
 constexpr unsigned kMinBlock = 256;

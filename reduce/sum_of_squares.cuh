@@ -1,6 +1,6 @@
-// out[0] = x[0]^2 + ... + x[n-1]^2 for n 32-bit integers, as a 64-bit integer: exact. 0 for n = 0. A square has up to 62
-// bits, so squares and sums are 64 bits wide throughout; the caller sees to it that the sum stays below 2^63.
-// Each kernel also times itself, with the counter of clocks that every multiprocessor has.
+// out[0] = x[0]^2 + ... + x[n-1]^2 for n 32-bit integers, as a 64-bit integer: exact. 0 for n = 0. A square has up to
+// 62 bits, so squares and sums are 64 bits wide throughout; the caller sees to it that the sum stays below 2^63. Each
+// kernel also times itself, with the counter of clocks that every multiprocessor has.
 #pragma once
 #include "reduction.cuh"
 
@@ -10,9 +10,9 @@ class SumOfSquares : public Reduction {
  public:
   static constexpr unsigned kMostBlocks = 1024;
 
-  // x holds n integers, out one. Block b of the kernel writes to clocks[b] how many clocks went by from its start to its
-  // end, as thread 0 saw it: clock64() there minus clock64() here. There are at most kMostBlocks of them. (The counters of
-  // two multiprocessors do not agree, so that a difference between blocks would mean nothing.)
+  // x holds n integers, out one. Block b of the kernel writes to clocks[b] how many clocks went by from its start to
+  // its end, as thread 0 saw it: clock64() there minus clock64() here. There are at most kMostBlocks of them. (The
+  // counters of two multiprocessors do not agree, so that a difference between blocks would mean nothing.)
   using Launch = void (*)(const int* x, std::int64_t* out, std::int64_t* clocks, std::size_t n);
 
   explicit SumOfSquares(Launch launch) : launch_(launch) {}
@@ -45,6 +45,9 @@ class SumOfSquares : public Reduction {
             {"16 bits", true, sixteen_bits},
             {"tail", true, ladder::patterns::tail},
             {"least integer", true, least_integer}};
+  }
+  std::vector<ladder::Size> test_sizes() const override {
+    return {{0}, {1}, {2}, {3}, {31}, {33}, {255}, {257}, {1025}, {4099}, {70001}};
   }
   std::vector<ladder::Size> huge_sizes() const override { return {}; }  // step 01 would take minutes
   std::vector<ladder::Size> bench_sizes() const override { return {{std::size_t{1} << 20}}; }
@@ -83,8 +86,8 @@ class SumOfSquares : public Reduction {
   Launch launch_;
 };
 
-// out = the sum of `count` partial sums in device memory, added up by the host: a copy there, for which the host waits, and
-// one back.
+// out = the sum of `count` partial sums in device memory, added up by the host: a copy there, for which the host waits,
+// and one back.
 inline void add_on_host(const std::int64_t* partial, std::size_t count, std::int64_t* out) {
   std::vector<std::int64_t> sums(count);
   CUDA_CHECK(cudaMemcpy(sums.data(), partial, count * sizeof(std::int64_t), cudaMemcpyDeviceToHost));

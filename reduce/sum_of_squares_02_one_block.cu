@@ -1,6 +1,7 @@
-// Step 01 uses one lane of one warp. Idea: a block of 256 threads, and a piece of the array for each, as one would cut it
-// for the cores of a CPU: the first thread the first 256th, the next one the next. The host adds up 256 partial sums.
-// What is bad here on purpose: in each step of the loop the lanes of a warp touch 32 places far apart, 32 sectors.
+// Step 01 uses one lane of one warp. Idea: a block of 256 threads, and a piece of the array for each, as one would cut
+// it for the cores of a CPU: the first thread the first 256th, the next one the next. The host adds up 256 partial
+// sums. What is bad here on purpose: in each step of the loop the lanes of a warp touch 32 places far apart, 32
+// sectors.
 // Expect: some tens of times faster than step 01, not 256 times.
 // Next question: which elements should neighbouring threads take?
 #include "sum_of_squares.cuh"

@@ -1,7 +1,8 @@
-// Step 02's lanes read far apart. Idea: interleave. Thread t takes elements t, t + 256, t + 512, ...: a warp's request is
-// 128 bytes in a row. The same work, the same result, another order.
+// Step 02's lanes read far apart. Idea: interleave. Thread t takes elements t, t + 256, t + 512, ...: a warp's request
+// is 128 bytes in a row. The same work, the same result, another order.
 // Expect: several times faster, though still with one of 132 multiprocessors.
-// Next question: how far is one block from one multiprocessor's limit? (256 of 2048 threads, and one load each in flight.)
+// Next question: how far is one block from one multiprocessor's limit? (256 of 2048 threads, and one load each in
+// flight.)
 #include "sum_of_squares.cuh"
 
 constexpr unsigned kBlock = 256;

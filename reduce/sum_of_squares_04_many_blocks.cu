@@ -1,7 +1,8 @@
-// Step 03 uses one multiprocessor. Idea: many blocks. Blocks cannot wait for each other, so each thread of each leaves its
-// sum, and the host adds up 32768 of them.
+// Step 03 uses one multiprocessor. Idea: many blocks. Blocks cannot wait for each other, so each thread of each leaves
+// its sum, and the host adds up 32768 of them.
 // Expect: the kernel is some hundred times shorter. The whole is not: copying 256 KB home takes longer than the kernel.
-// Next question: clock64() in two blocks, on two multiprocessors: may one subtract them? (No; see the problem's header.)
+// Next question: clock64() in two blocks, on two multiprocessors: may one subtract them? (No; see the problem's
+// header.)
 #include "sum_of_squares.cuh"
 
 constexpr unsigned kBlock = 256, kBlocks = 128;

@@ -1,8 +1,10 @@
-// Step 07 stops all 256 threads after each of 8 rounds. Idea: unroll. Two rounds for the block; then warp 0 is alone with
-// 64 sums, and the rest is written out, without loop and block barrier. __syncwarp() stands between each round's reads and
-// writes: lanes are not in lockstep, and volatile, which the code of that time relied upon, orders nothing between them.
+// Step 07 stops all 256 threads after each of 8 rounds. Idea: unroll. Two rounds for the block; then warp 0 is alone
+// with 64 sums, and the rest is written out, without loop and block barrier. __syncwarp() stands between each round's
+// reads and writes: lanes are not in lockstep, and volatile, which the code of that time relied upon, orders nothing
+// between them.
 // Expect: the last hundred clocks.
-// Next question: and today? (Five shuffles for the last 32, see sum_07; the blocks' sums by the last block, see sum_10.)
+// Next question: and today? (Five shuffles for the last 32, see sum_07; the blocks' sums by the last block, see
+// sum_10.)
 #include "sum_of_squares.cuh"
 
 constexpr unsigned kBlock = 256, kBlocks = 128;

@@ -15,8 +15,12 @@ MOST_NEW_LINES = 40  # that a step adds to the one before, its header apart
 
 # Steps that may be longer or add more, and why.
 LARGE_STEPS = {
+    "argmax_03_find_again": "another algorithm: the tiles' maxima, then the place within one tile",
+    "dot_03_last_block": "tile, peeled head and last block at once; the sum's ladder takes them one by one",
     "gemv_07_by_shape": "the kernel for all shapes, and the rule that picks",
     "gemv_t_04_tall_tile": "float4 and scalar loads, and the sums of the tiles, in one launch",
+    "max_05_last_block": "tile, peeled head and last block at once; the sum's ladder takes them one by one",
+    "row_sum_04_by_shape": "the kernel for all shapes, and the rule that picks",
     "transpose_09_float4": "float4 on both sides of the tile changes every index",
     "transpose_10_tuned": "a kernel of its own for shapes whose rows are not aligned",
     "transpose_inplace_02_float4": "float4 needs a second path for shapes whose rows are not aligned",

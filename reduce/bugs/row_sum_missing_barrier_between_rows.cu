@@ -1,4 +1,4 @@
-// bug: a block sums rows in turn with the same shared memory; no barrier keeps a fast warp from storing the next row's sum
+// bug: a block sums rows in turn in the same shared memory, and no barrier keeps a fast warp from storing its next sum
 // caught by: cpu reverse | is wrong
 // caught by: gpu racecheck | hazard | --rows=1009 --cols=40
 #include "../row_sum.cuh"

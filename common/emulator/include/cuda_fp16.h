@@ -1,5 +1,5 @@
-// Half precision on the CPU: storage, conversions and the arithmetic of one operation, rounded to the nearest half, ties
-// to even, as a GPU rounds.
+// Half precision on the CPU: storage, conversions and the arithmetic of one operation, rounded to the nearest half,
+// ties to even, as a GPU rounds.
 #pragma once
 
 #include <cstdint>
