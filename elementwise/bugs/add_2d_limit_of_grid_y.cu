@@ -1,6 +1,6 @@
 // bug: the grid is as high as the matrix; grid.y ends at 65535, so that the launch fails for 65536 * 8 rows
-// caught by: cpu forward | cudaErrorInvalidConfiguration
-// caught by: gpu | cudaErrorInvalidConfiguration
+// caught by: cpu forward | invalid configuration argument
+// caught by: gpu | cudaGetLastError(): invalid
 #include "../add_2d.cuh"
 
 __global__ void add_2d_high_grid(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,
