@@ -85,24 +85,44 @@ inline void copy_out(const int* z, int* y, std::size_t n, cudaStream_t stream) {
   CUDA_CHECK(cudaMemcpyAsync(y, z, n * sizeof(int), cudaMemcpyDeviceToHost, stream));
 }
 
-// Stream number i, made when it is first asked for: to make one takes longer than most of what runs in it. These are
-// blocking streams: they wait for what is in the default stream, and it waits for them.
-static inline cudaStream_t stream_number(std::size_t i) {
-  static std::vector<cudaStream_t> streams;
-  while (streams.size() <= i) {
-    streams.push_back(nullptr);
-    CUDA_CHECK(cudaStreamCreate(&streams.back()));
+// Streams or events, made when they are first asked for and kept to the program's end: to make one takes longer than
+// most of what is done with it.
+template <typename Handle, cudaError_t (*create)(Handle*), cudaError_t (*destroy)(Handle)>
+class Handles {
+ public:
+  Handles() = default;
+  Handles(const Handles&) = delete;
+  Handles& operator=(const Handles&) = delete;
+  ~Handles() {
+    for (const Handle handle : handles_) destroy(handle);
   }
+  Handle operator[](std::size_t i) {
+    while (handles_.size() <= i) {
+      Handle handle;
+      CUDA_CHECK(create(&handle));
+      handles_.push_back(handle);
+    }
+    return handles_[i];
+  }
+
+ private:
+  std::vector<Handle> handles_;
+};
+
+// A blocking stream: it waits for what is in the default stream, and that waits for it.
+inline cudaError_t create_stream(cudaStream_t* stream) { return cudaStreamCreate(stream); }
+inline cudaError_t destroy_stream(cudaStream_t stream) { return cudaStreamDestroy(stream); }
+// An event without a time: cheaper, and all that ordering needs.
+inline cudaError_t create_event(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, cudaEventDisableTiming); }
+inline cudaError_t destroy_event(cudaEvent_t event) { return cudaEventDestroy(event); }
+
+// Each step has its own.
+static inline cudaStream_t stream_number(std::size_t i) {
+  static Handles<cudaStream_t, create_stream, destroy_stream> streams;
   return streams[i];
 }
-
-// Event number i, one without a time: cheaper, and all that ordering needs.
 static inline cudaEvent_t event_number(std::size_t i) {
-  static std::vector<cudaEvent_t> events;
-  while (events.size() <= i) {
-    events.push_back(nullptr);
-    CUDA_CHECK(cudaEventCreateWithFlags(&events.back(), cudaEventDisableTiming));
-  }
+  static Handles<cudaEvent_t, create_event, destroy_event> events;
   return events[i];
 }
 
