@@ -112,7 +112,7 @@ class Case {
     }
     std::vector<void*> pointers;
     for (auto& h : host_) pointers.push_back(h.get());
-    arrays_ = std::make_unique<Arrays>(pointers);
+    arrays_ = std::make_unique<Arrays>(pointers, problem.digest(Arrays(pointers), size_));
     cached_.resize(buffers_.size());
     for (std::size_t b = 0; b < buffers_.size(); ++b) {
       if (buffers_[b].role != Role::input && buffers_[b].count <= kCachedElements) cache(b);
@@ -522,6 +522,26 @@ inline std::vector<Pattern> patterns_for(const Problem& problem, const Size& siz
   std::vector<Pattern> patterns = problem.patterns();
   if (problem.bytes(size) > large_bytes && patterns.size() > when_large) patterns.resize(when_large);
   return patterns;
+}
+
+// Does a device of compute capability `capability` (90 for 9.0) run what is compiled for `needs`? "sm_90" runs there and
+// on all newer devices, "sm_90a" there alone.
+inline bool meets(int capability, const std::string& needs) {
+  if (needs.empty()) return true;
+  const int wanted = std::stoi(needs.substr(std::strlen("sm_")));
+  return needs.back() == 'a' ? capability == wanted : capability >= wanted;
+}
+
+// Takes the steps that the current device cannot run out of steps().
+inline std::vector<Step> take_out_unsupported_steps() {
+  int major = 0, minor = 0;
+  CUDA_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
+  CUDA_CHECK(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0));
+  const auto first = std::stable_partition(steps().begin(), steps().end(),
+                                           [&](const Step& step) { return meets(10 * major + minor, step.needs); });
+  std::vector<Step> unsupported(std::make_move_iterator(first), std::make_move_iterator(steps().end()));
+  steps().erase(first, steps().end());
+  return unsupported;
 }
 
 // How check_all goes about it.

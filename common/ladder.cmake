@@ -4,7 +4,7 @@
 #   bugs/<name>.cu            <folder>/bugs/<name>            a planted bug
 #   test_<folder>.cpp         <folder>/test_<folder>          its tests and the general ones, over all steps
 # A line "// needs: gpu" or "// needs: sm_<NN>[a]" in a step says what it cannot do without, "// links: <library>" which
-# library of the CUDA toolkit (cublas) it calls. What is left out for lack of them is listed in <build>/skipped.txt, a
+# library of NVIDIA's (cublas, cudnn) it calls. What is left out for lack of them is listed in <build>/skipped.txt, a
 # line each, and in ctest as a skipped test.
 
 set(LADDER_COMMON ${CMAKE_CURRENT_LIST_DIR})
@@ -27,6 +27,17 @@ else()
   target_link_libraries(ladder_options INTERFACE CUDA::cudart_static Threads::Threads)
   target_compile_options(ladder_options INTERFACE
     $<$<COMPILE_LANGUAGE:CUDA>:$<IF:$<CONFIG:Debug>,-G,-lineinfo>>)
+endif()
+
+# cuDNN is no part of the CUDA toolkit, and CMake does not look for it.
+if(LADDER_BACKEND STREQUAL cuda AND NOT TARGET CUDA::cudnn)
+  find_path(CUDNN_INCLUDE_DIR cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+  find_library(CUDNN_LIBRARY cudnn HINTS ${CUDAToolkit_LIBRARY_DIR})
+  if(CUDNN_INCLUDE_DIR AND CUDNN_LIBRARY)
+    add_library(CUDA::cudnn UNKNOWN IMPORTED)
+    set_target_properties(CUDA::cudnn PROPERTIES
+      IMPORTED_LOCATION ${CUDNN_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${CUDNN_INCLUDE_DIR})
+  endif()
 endif()
 
 # Compiles one .cu file, given from the top folder, to the object library <target>.
@@ -110,6 +121,7 @@ function(ladder_family folder)
     ladder_comment_lines(needs ${source} needs)
     if(needs MATCHES "sm_([0-9]+a?)")
       set_target_properties(step_${step} PROPERTIES CUDA_ARCHITECTURES ${CMAKE_MATCH_1})
+      target_compile_definitions(step_${step} PRIVATE LADDER_NEEDS="sm_${CMAKE_MATCH_1}")
     endif()
     list(APPEND kernels ${kernel})
     list(APPEND built_${kernel} step_${step})

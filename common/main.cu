@@ -23,7 +23,7 @@ constexpr bool kGpu = true;
 constexpr const char* kBackend = "cuda";
 #endif
 
-enum Exit { kPass = 0, kFail = 1, kUsage = 2, kNoDevice = 77 };
+enum Exit { kPass = 0, kFail = 1, kUsage = 2, kNoDevice = 77 };  // 77 also: none that can run the step
 
 void print_help(const char* program, const Problem& problem) {
   const std::string ceiling =
@@ -47,7 +47,7 @@ void print_help(const char* program, const Problem& problem) {
       "  --exact-buffers  no guard bands round the buffers, for compute-sanitizer\n"
       "  --device         print the device as JSON and stop\n"
       "  --help           this\n"
-      "\nExit status: 0 all right, 1 a check failed, 2 bad usage, 77 no CUDA device.\n");
+      "\nExit status: 0 all right, 1 a check failed, 2 bad usage, 77 no CUDA device that can run it.\n");
 }
 
 // Throws unless the buffers of `size` fit into the free memory.
@@ -226,6 +226,13 @@ int run(int argc, char** argv) {
                 driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
     return kPass;
   }
+
+  const std::vector<Step> unsupported = take_out_unsupported_steps();  // `problem` may be one of theirs
+  for (const Step& step : unsupported) {
+    std::fprintf(options.json ? stderr : stdout, "%s: skipped, needs %s\n", step.name.c_str(), step.needs.c_str());
+  }
+  const bool only_vendor = std::all_of(steps().begin(), steps().end(), [](const Step& s) { return s.is_vendor(); });
+  if (!unsupported.empty() && only_vendor) return kNoDevice;
 
   std::vector<Size> sizes{options.size};
   if (options.bench && !options.sized) {

@@ -103,18 +103,21 @@ struct Size {
 };
 
 // The buffers of one run, by their order in Problem::buffers(). In `run` they are in the problem's place, which is
-// device memory unless it says otherwise; outputs hold poison.
-// In `expect` they are the host's copies of what the device has before the run, and outputs are null.
+// device memory unless it says otherwise; outputs hold poison. In `expect` they are the host's copies of what the device
+// has before the run, and outputs are null; and there is the problem's digest of the inputs.
 class Arrays {
  public:
-  explicit Arrays(std::vector<void*> pointers) : pointers_(std::move(pointers)) {}
+  explicit Arrays(std::vector<void*> pointers, std::vector<double> digest = {})
+      : pointers_(std::move(pointers)), digest_(std::move(digest)) {}
   template <typename T>
   T* at(std::size_t buffer) const {
     return static_cast<T*>(pointers_.at(buffer));
   }
+  const std::vector<double>& digest() const { return digest_; }
 
  private:
   std::vector<void*> pointers_;
+  std::vector<double> digest_;
 };
 
 // A way to fill the inputs. `value` gives element i of n of input `buffer`; it depends on nothing else.
@@ -159,6 +162,9 @@ class Problem {
   // Asked for on a GPU only, once per size after all timing. The arrays are those of a run; outputs may be overwritten.
   virtual std::vector<Figure> figures(const Arrays&, const Size&) const { return {}; }
 
+  // What `expect` needs to know of the inputs as a whole, such as a vector's maximum: computed once, not for each range.
+  virtual std::vector<double> digest(const Arrays& /*host*/, const Size&) const { return {}; }
+
   // The right values of a range of an output, computed in double, and the scale of their error: a result is accepted if
   // !(|got - want| > tolerance(size) * scale) and NaN appears exactly where `want` has it. A bound of 0 means
   // bit-equal.
@@ -186,10 +192,12 @@ class Problem {
   }
 };
 
-// A registered step. `name` is the file's, e.g. "sum_07_warp_shuffle"; `id` is "07_warp_shuffle".
+// A registered step. `name` is the file's, e.g. "sum_07_warp_shuffle"; `id` is "07_warp_shuffle"; `needs` is "sm_90" if
+// the file has the line "// needs: sm_90", else empty.
 struct Step {
   std::string name, id;
   std::unique_ptr<Problem> problem;
+  std::string needs = {};
   bool is_vendor() const { return id.compare(0, 3, "00_") == 0; }
 };
 
@@ -199,18 +207,24 @@ inline std::vector<Step>& steps() {
 }
 
 struct Registration {
-  Registration(std::unique_ptr<Problem> problem, const char* file) {
+  Registration(std::unique_ptr<Problem> problem, const char* file, const char* needs) {
     const char* slash = std::strrchr(file, '/');
     std::string name = slash ? slash + 1 : file;
     name.resize(name.rfind('.'));
     std::string id = name.substr(std::strlen(problem->kernel()) + 1);
-    steps().push_back({std::move(name), std::move(id), std::move(problem)});
+    steps().push_back({std::move(name), std::move(id), std::move(problem), needs});
   }
 };
 
+// CMake defines it for the files with a line "// needs: sm_<NN>[a]".
+#ifndef LADDER_NEEDS
+#define LADDER_NEEDS ""
+#endif
+
 // Registers this file: LADDER_STEP(Sum, launch) makes a Sum(launch).
-#define LADDER_STEP(problem, ...) \
-  static const ladder::Registration ladder_step(std::unique_ptr<ladder::Problem>(new problem(__VA_ARGS__)), __FILE__)
+#define LADDER_STEP(problem, ...)                                                                                     \
+  static const ladder::Registration ladder_step(std::unique_ptr<ladder::Problem>(new problem(__VA_ARGS__)), __FILE__, \
+                                                LADDER_NEEDS)
 
 // Lengths at which one-dimensional kernels go wrong: empty, below and around a warp and a block, every remainder of 4,
 // primes, and one that needs many blocks.

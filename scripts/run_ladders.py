@@ -22,7 +22,7 @@ Exit status: 0 if no step failed, 1 if one did or a program crashed, 2 for bad u
 
 
 class Tally:
-    """What became of each step: PASS, FAIL or a reason for having skipped it."""
+    """What became of each step: PASS, FAIL or skipped, perhaps followed by the reason."""
 
     def __init__(self):
         self.verdicts = {}
@@ -33,15 +33,15 @@ class Tally:
         if entry:
             name, verdict = f"{kernel}_{entry['step']}", "PASS" if entry["verified"] else "FAIL"
         else:
-            match = re.match(r"(\w+):? +(PASS|FAIL)\b", line)
+            match = re.match(r"(\w+):? +(PASS|FAIL|skipped, .*)", line)
             if not match:
                 return
             name, verdict = match.groups()
         if self.verdicts.get(name) != "FAIL":
             self.verdicts[name] = verdict
 
-    def count(self, *verdicts):
-        return sum(verdict in verdicts for verdict in self.verdicts.values())
+    def count(self, word):
+        return sum(verdict.startswith(word) for verdict in self.verdicts.values())
 
     def summary(self):
         passed, failed = self.count("PASS"), self.count("FAIL")
@@ -71,15 +71,17 @@ def run_kernel(preset, kernel, steps, options, tally):
             print(f"{kernel}: {executable.relative_to(ladder.ROOT)} {ladder.describe_exit(status)}; "
                   f"run its steps one by one to see which: {executable.parent.relative_to(ladder.ROOT)}/{kernel}_*")
     for step in steps:
+        if step.name in tally.verdicts:
+            continue
         if step.name in left_out:
-            tally.verdicts[step.name] = "needs " + left_out[step.name]
+            tally.verdicts[step.name] = "skipped, needs " + left_out[step.name]
         elif status == ladder.NO_DEVICE:
-            tally.verdicts[step.name] = "no CUDA device"
-        if step.name in tally.verdicts and tally.verdicts[step.name] not in ("PASS", "FAIL"):
-            print(f"{step.name}: skipped, {tally.verdicts[step.name]}")
-        elif step.name not in tally.verdicts and status != 0:
-            print(f"{step.name}: FAIL, no verdict")
-            tally.verdicts[step.name] = "FAIL"
+            tally.verdicts[step.name] = "skipped, no CUDA device"
+        elif status != 0:
+            tally.verdicts[step.name] = "FAIL, no verdict"
+        else:
+            continue
+        print(f"{step.name}: {tally.verdicts[step.name]}")
 
 
 def main():

@@ -1,9 +1,8 @@
 // Runs the Catch2 tests of one program; exits with 77, which ctest reports as skipped, where none of them could run.
 #define CATCH_CONFIG_RUNNER
 #include "catch.hpp"
+#include "check.hpp"
 #include "skip.hpp"
-
-#include <cuda_runtime.h>
 
 #include <cstdio>
 
@@ -23,6 +22,8 @@ int main(int argc, char** argv) {
     std::printf("skipped: no CUDA device\n");
     return kSkipped;
   }
+  const std::vector<ladder::Step> unsupported = ladder::take_out_unsupported_steps();
+  for (const ladder::Step& step : unsupported) skip_test(step.name + " needs " + step.needs);
   const bool failed = Catch::Session().run(argc, argv) != 0;  // the number of failures could be kSkipped
   if (failed) return 1;
   return skipped_tests > 0 ? kSkipped : 0;

@@ -368,3 +368,45 @@ TEST_CASE("patterns are functions of seed, buffer and index, and differ in each"
   CHECK(patterns::tail(1, 0, 996, 1000) == 8);
   CHECK(patterns::tail(1, 0, 995, 1000) == 0);
 }
+
+TEST_CASE("what expect needs of the inputs as a whole is computed once, and reaches it") {
+  class Digesting : public FakeCopy {
+   public:
+    Digesting() : FakeCopy([](float* x, float* y) { copy(x, y); }, 1) {}
+    std::vector<double> digest(const Arrays& host, const Size& size) const override {
+      ++digests;
+      return {host.at<const float>(0)[0], static_cast<double>(size[0])};
+    }
+    void expect(const Arrays& host, const Size& size, const Range& range, double* want, double* scale) const override {
+      REQUIRE(host.digest() == std::vector<double>{host.at<const float>(0)[0], static_cast<double>(size[0])});
+      FakeCopy::expect(host, size, range, want, scale);
+    }
+    mutable int digests = 0;
+  };
+  const Step step{"fake_01", "01", std::make_unique<Digesting>()};
+  const Case host(*step.problem, {kCount}, {"integer", false, patterns::integers}, 1);
+  DeviceCase device(host, 0, true);
+  CHECK(check(step, device).ok());
+  CHECK(static_cast<const Digesting&>(*step.problem).digests == 1);
+}
+
+TEST_CASE("steps that the device cannot run are taken out") {
+  CHECK(meets(75, ""));
+  CHECK(meets(90, "sm_90"));
+  CHECK(meets(100, "sm_90"));
+  CHECK(!meets(89, "sm_90"));
+  CHECK(meets(90, "sm_90a"));
+  CHECK(!meets(100, "sm_90a"));
+  CHECK(!meets(80, "sm_90a"));
+
+  for (const char* needs : {"", "sm_999", "sm_20"}) {
+    steps().push_back({std::string("fake_") + needs, "fake", nullptr, needs});
+  }
+  const std::vector<Step> unsupported = take_out_unsupported_steps();
+  REQUIRE(unsupported.size() == 1);
+  CHECK(unsupported[0].needs == "sm_999");
+  REQUIRE(steps().size() == 2);
+  CHECK(steps()[0].needs == "");
+  CHECK(steps()[1].needs == "sm_20");
+  steps().clear();
+}

@@ -1,0 +1,23 @@
+// What the steps 00 that call cuDNN share.
+#pragma once
+#include "cuda_helpers.cuh"
+
+#include <cudnn.h>
+
+// Throws std::runtime_error, naming the call, unless it returns CUDNN_STATUS_SUCCESS.
+#define CUDNN_CHECK(call)                                                                          \
+  do {                                                                                             \
+    const cudnnStatus_t cudnn_check_status = (call);                                               \
+    if (cudnn_check_status != CUDNN_STATUS_SUCCESS)                                                \
+      throw std::runtime_error(std::string(#call ": ") + cudnnGetErrorString(cudnn_check_status)); \
+  } while (0)
+
+// The handle: created once, for that takes milliseconds.
+inline cudnnHandle_t cudnn() {
+  static const cudnnHandle_t handle = [] {
+    cudnnHandle_t h = nullptr;
+    CUDNN_CHECK(cudnnCreate(&h));
+    return h;
+  }();
+  return handle;
+}
