@@ -16,11 +16,18 @@ MOST_NEW_LINES = 40  # that a step adds to the one before, its header apart
 # Steps that may be longer or add more, and why.
 LARGE_STEPS = {
     "argmax_03_find_again": "another algorithm: the tiles' maxima, then the place within one tile",
+    "col_softmax_03_registers": "one exp for each element, and a merge over lanes that share a column",
     "dot_03_last_block": "tile, peeled head and last block at once; the sum's ladder takes them one by one",
     "gemv_07_by_shape": "the kernel for all shapes, and the rule that picks",
     "gemv_t_04_tall_tile": "float4 and scalar loads, and the sums of the tiles, in one launch",
     "max_05_last_block": "tile, peeled head and last block at once; the sum's ladder takes them one by one",
+    "row_softmax_06_registers": "float4 and scalar accesses to a row that stays in registers",
+    "row_softmax_07_shared": "a block for each row and shared memory for it belong together",
+    "row_softmax_08_cluster": "the merge over the cluster, and a launch of at most 2^27 rows",
+    "row_softmax_09_by_shape": "the kernel for all shapes, and the rule that picks",
     "row_sum_04_by_shape": "the kernel for all shapes, and the rule that picks",
+    "softmax_04_on_chip": "registers and shared memory hold the vector, the rest is read again",
+    "softmax_05_tuned": "the kernel before, with the rest in groups of four loads",
     "transpose_09_float4": "float4 on both sides of the tile changes every index",
     "transpose_10_tuned": "a kernel of its own for shapes whose rows are not aligned",
     "transpose_inplace_02_float4": "float4 needs a second path for shapes whose rows are not aligned",
@@ -83,7 +90,8 @@ class StepFiles(unittest.TestCase):
             count = new_lines(before, after)
             with self.subTest(after.name):
                 if after.name in LARGE_STEPS:
-                    self.assertGreater(count, MOST_NEW_LINES, "needs no exception any more")
+                    long = len(after.path.read_text().splitlines()) > MOST_LINES
+                    self.assertTrue(long or count > MOST_NEW_LINES, "needs no exception any more")
                 else:
                     self.assertLessEqual(count, MOST_NEW_LINES)
 

@@ -1,0 +1,56 @@
+// bug: the pairs of a column are merged before all warps have stored theirs
+// caught by: cpu forward | is wrong
+// caught by: cpu-asan forward | is wrong
+// caught by: gpu racecheck | hazard | --rows=70 --cols=40
+#include "../col_softmax.cuh"
+
+constexpr int kColumns = 32, kWarps = 32;
+
+struct MaxSum {
+  float max, sum;  // sum of exp(x - max); nothing seen yet is {-inf, 0}, one element x is {x, 1}
+};
+
+__device__ static MaxSum merge(MaxSum a, MaxSum b) {
+  const float max = fmaxf(a.max, b.max), shift = max == -INFINITY ? 0.0f : max;
+  return {max, a.sum * expf(a.max - shift) + b.sum * expf(b.max - shift)};
+}
+
+// Merged over the warp, in every lane. All 32 lanes must call it.
+__device__ static MaxSum warp_merge(MaxSum v) {
+#pragma unroll
+  for (int offset = 16; offset > 0; offset /= 2) {
+    v = merge(v, {__shfl_xor_sync(0xffffffff, v.max, offset), __shfl_xor_sync(0xffffffff, v.sum, offset)});
+  }
+  return v;
+}
+
+__global__ void col_softmax_missing_barrier(const float* __restrict__ x, float* __restrict__ y, std::size_t rows,
+                                            std::size_t cols) {
+  __shared__ MaxSum pairs[kWarps][kColumns + 1], totals[kColumns];
+  const int lane = threadIdx.x, warp = threadIdx.y;
+  const std::size_t col = static_cast<std::size_t>(blockIdx.x) * kColumns + lane;
+  const bool inside = col < cols;  // no return: everybody is needed at the barriers
+
+  MaxSum s = {-INFINITY, 0.0f};
+  for (std::size_t i = warp; inside && i < rows; i += kWarps) s = merge(s, {x[i * cols + col], 1.0f});
+  pairs[warp][lane] = s;
+  // __syncthreads() is needed here
+  s = warp_merge(pairs[lane][warp]);  // column `warp`
+  if (lane == 0) totals[warp] = s;
+  __syncthreads();
+  s = totals[lane];
+  for (std::size_t i = warp; inside && i < rows; i += kWarps)
+    y[i * cols + col] = expf(x[i * cols + col] - s.max) / s.sum;
+}
+
+static void launch(const float* x, float* y, std::size_t rows, std::size_t cols) {
+  if (rows == 0 || cols == 0) return;
+  const auto grid = static_cast<unsigned>(ceil_div(cols, kColumns));
+  col_softmax_missing_barrier<<<grid, dim3(kColumns, kWarps)>>>(x, y, rows, cols);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+// exp and division above; below, exp, product and addition for each merge: those of a thread, then 5.
+static std::size_t roundings(std::size_t rows) { return 5 + 6 * (ceil_div(rows, kWarps) + 5); }
+
+LADDER_STEP(ColSoftmax, launch, roundings);

@@ -1,0 +1,44 @@
+// y = softmax of each column of a row-major rows x cols matrix.
+#pragma once
+#include "softmax_problem.cuh"
+
+class ColSoftmax : public SoftmaxProblem {
+ public:
+  // x and y hold rows * cols floats, a row directly behind the other, and do not overlap. No pointer need be 16-byte
+  // aligned, nor need cols be a multiple of 4. Either may be 0; cols is below 2^31.
+  using Launch = void (*)(const float* x, float* y, std::size_t rows, std::size_t cols);
+
+  ColSoftmax(Launch launch, Roundings roundings) : SoftmaxProblem(roundings), launch_(launch) {}
+
+  const char* kernel() const override { return "col_softmax"; }
+  std::vector<ladder::Dim> dims() const override {
+    return {{"rows", 4096, 517, std::size_t{1} << 36}, {"cols", 4096, 301, (std::size_t{1} << 31) - 1}};
+  }
+  void run(const ladder::Arrays& device, const ladder::Size& size) const override {
+    launch_(device.at<const float>(0), device.at<float>(1), size[0], size[1]);
+  }
+
+  // Empty, single rows and columns, columns around the widths of tiles, more rows than a tile keeps on the chip.
+  std::vector<ladder::Size> test_sizes() const override {
+    std::vector<ladder::Size> sizes = {{0, 0}, {0, 7}, {7, 0}, {1, 1}, {1, 1009}, {2, 257}, {1031, 1}, {31, 2}};
+    for (const std::size_t cols : {3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 31, 32, 33, 36, 63, 64, 65, 129, 132})
+      sizes.push_back({37, cols});
+    for (const std::size_t rows :
+         {3, 8, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1023, 1025})
+      sizes.push_back({rows, 20});
+    for (const std::size_t rows : {2047, 2048, 2049, 4096, 4097, 8200}) sizes.push_back({rows, 9});
+    sizes.push_back({3, 2100});
+    sizes.push_back({517, 600});
+    sizes.push_back({20000, 8});
+    sizes.push_back({70001, 1});
+    return sizes;
+  }
+  std::vector<ladder::Size> huge_sizes() const override { return {{1028, (1 << 21) + 4}, {(1 << 24) + 4, 132}}; }
+  std::vector<ladder::Size> bench_sizes() const override { return {{4096, 4096}, {16384, 4096}, {65536, 128}}; }
+
+ protected:
+  Vectors vectors(const ladder::Size& size) const override { return {size[1], size[0], 1, size[1]}; }
+
+ private:
+  Launch launch_;
+};

@@ -1,0 +1,47 @@
+// y = softmax of each row of a row-major rows x cols matrix.
+#pragma once
+#include "softmax_problem.cuh"
+
+class RowSoftmax : public SoftmaxProblem {
+ public:
+  // x and y hold rows * cols floats, a row directly behind the other, and do not overlap. No pointer need be 16-byte
+  // aligned, nor need cols be a multiple of 4. Either may be 0; rows is below 2^31.
+  using Launch = void (*)(const float* x, float* y, std::size_t rows, std::size_t cols);
+
+  RowSoftmax(Launch launch, Roundings roundings) : SoftmaxProblem(roundings), launch_(launch) {}
+
+  const char* kernel() const override { return "row_softmax"; }
+  std::vector<ladder::Dim> dims() const override {
+    return {{"rows", 32768, 301, (std::size_t{1} << 31) - 1}, {"cols", 1024, 517, std::size_t{1} << 36}};
+  }
+  void run(const ladder::Arrays& device, const ladder::Size& size) const override {
+    launch_(device.at<const float>(0), device.at<float>(1), size[0], size[1]);
+  }
+
+  // Empty, single rows and columns, lengths around the powers of two and the sizes at which the steps change their
+  // ways, one that no block's shared memory holds, one that no cluster's holds.
+  std::vector<ladder::Size> test_sizes() const override {
+    std::vector<ladder::Size> sizes = {{0, 0}, {0, 7}, {7, 0}, {1, 1}, {1009, 1}, {257, 2}, {1, 31}, {2, 1031}};
+    for (const std::size_t cols :
+         {3, 4, 5, 7, 8, 9, 15, 16, 17, 20, 31, 32, 33, 36, 63, 64, 65, 100, 127, 128, 129, 132})
+      sizes.push_back({37, cols});
+    for (const std::size_t cols : {255, 256, 257, 260, 511, 512, 513, 1023, 1024, 1025, 1028})
+      sizes.push_back({11, cols});
+    for (const std::size_t cols : {2047, 2048, 2052, 4093, 4096, 4097, 8192, 8196, 12345, 16384})
+      sizes.push_back({3, cols});
+    for (const std::size_t cols : {32768, 32769, 40000, 65540, 131072, 131076}) sizes.push_back({2, cols});
+    sizes.push_back({601, 516});
+    sizes.push_back({1, 1400004});
+    return sizes;
+  }
+  std::vector<ladder::Size> huge_sizes() const override { return {{(1 << 21) + 5, 1028}, {129, (1 << 24) + 4}}; }
+  std::vector<ladder::Size> bench_sizes() const override {
+    return {{65536, 128}, {32768, 1024}, {16384, 4096}, {4096, 32768}, {1024, 131072}, {64, 1 << 20}};
+  }
+
+ protected:
+  Vectors vectors(const ladder::Size& size) const override { return {size[0], size[1], size[1], 1}; }
+
+ private:
+  Launch launch_;
+};

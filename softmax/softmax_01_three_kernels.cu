@@ -1,0 +1,89 @@
+// The textbook's answer: three kernels, one for each pass of the formula. The end of a kernel is the only point at which
+// all blocks are known to be done, so the maximum is complete before the sum begins, and the sum before the results. Each
+// block reduces its share by shuffles, and one atomic for each block puts the shares together.
+// There is no atomicMax for floats. Read as integers they are ordered too, if the negative ones, whose order is
+// reversed, have all their bits flipped and the others only the sign.
+// Expect: three reads and a write, so half of a copy's speed at best, and the gaps between three launches.
+// Next question: can maximum and sum be found in one pass? (Yes, if the sum is corrected whenever the maximum grows.)
+#include "softmax.cuh"
+
+constexpr int kBlock = 256;
+
+__device__ static unsigned ordered(float v) {
+  const unsigned bits = __float_as_uint(v);
+  return bits >> 31 ? ~bits : bits | 0x80000000u;
+}
+__device__ static float from_ordered(unsigned v) { return __uint_as_float(v >> 31 ? v & 0x7fffffffu : ~v); }
+
+// *max is below every ordered float, 0, before the launch. fmaxf passes over NaN; the sum will bring it back.
+__global__ void softmax_max(const float* __restrict__ x, std::size_t n, unsigned* max) {
+  const std::size_t threads = static_cast<std::size_t>(gridDim.x) * kBlock;
+  float v = -INFINITY;
+  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * kBlock + threadIdx.x; i < n; i += threads) {
+    v = fmaxf(v, x[i]);
+  }
+#pragma unroll
+  for (int offset = 16; offset > 0; offset /= 2) v = fmaxf(v, __shfl_down_sync(0xffffffff, v, offset));
+  __shared__ float warps[kBlock / 32];
+  if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = v;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    for (int w = 1; w < kBlock / 32; ++w) v = fmaxf(v, warps[w]);
+    atomicMax(max, ordered(v));
+  }
+}
+
+// *sum is 0 before the launch.
+__global__ void softmax_sum(const float* __restrict__ x, std::size_t n, const unsigned* max, float* sum) {
+  const std::size_t threads = static_cast<std::size_t>(gridDim.x) * kBlock;
+  const float m = from_ordered(*max);
+  float v = 0.0f;
+  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * kBlock + threadIdx.x; i < n; i += threads) {
+    v += expf(x[i] - m);
+  }
+#pragma unroll
+  for (int offset = 16; offset > 0; offset /= 2) v += __shfl_down_sync(0xffffffff, v, offset);
+  __shared__ float warps[kBlock / 32];
+  if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = v;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    for (int w = 1; w < kBlock / 32; ++w) v += warps[w];
+    atomicAdd(sum, v);
+  }
+}
+
+__global__ void softmax_scale(const float* __restrict__ x, float* __restrict__ y, std::size_t n, const unsigned* max,
+                              const float* sum) {
+  const std::size_t threads = static_cast<std::size_t>(gridDim.x) * kBlock;
+  const float m = from_ordered(*max), s = *sum;
+  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * kBlock + threadIdx.x; i < n; i += threads) {
+    y[i] = expf(x[i] - m) / s;
+  }
+}
+
+static unsigned grid_size(std::size_t n) {
+  const std::size_t resident = static_cast<std::size_t>(sm_count()) * (2048 / kBlock);
+  return static_cast<unsigned>(std::min(ceil_div(n, kBlock), resident));
+}
+
+static void launch(const float* x, float* y, std::size_t n) {
+  if (n == 0) return;
+  unsigned* max = scratch<unsigned>(2);
+  float* sum = reinterpret_cast<float*>(max + 1);
+  CUDA_CHECK(cudaMemsetAsync(max, 0, 2 * sizeof(unsigned)));  // 0.0f too
+  const unsigned grid = grid_size(n);
+  softmax_max<<<grid, kBlock>>>(x, n, max);
+  CUDA_CHECK(cudaGetLastError());
+  softmax_sum<<<grid, kBlock>>>(x, n, max, sum);
+  CUDA_CHECK(cudaGetLastError());
+  softmax_scale<<<grid, kBlock>>>(x, y, n, max, sum);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+// exp and division above; below exp, a thread's additions, the tree, the warps, the blocks in any order.
+static std::size_t roundings(std::size_t n) {
+  const std::size_t grid = std::max(grid_size(n), 1u);
+  return 5 + 4 + ceil_div(n, grid * kBlock) + 5 + kBlock / 32 + grid;
+}
+
+LADDER_STEP(Softmax, launch, roundings);

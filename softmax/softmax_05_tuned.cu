@@ -1,0 +1,182 @@
+// Step 04 treats all of x alike. Idea: tell the caches what is worth keeping, and let no load wait for another. What
+// stays on the chip is read with __ldcs ("evict first"): L2 shall keep the rest, which is read plainly, and is asked for
+// again. The rest now comes first, while no register holds data yet, so that four independent float4 are in flight, where
+// step 04 has one; in vectors far beyond the chip's capacity that is nearly all of the work.
+// Expect: a few per cent, where launch, barrier, and the switch from reading to writing cost a fixed ten microseconds.
+// Next question: can reading overlap with writing, as in a copy? (No: the first y depends on the last x.)
+#include "softmax.cuh"
+
+#include <cooperative_groups.h>
+
+namespace cg = cooperative_groups;
+
+constexpr int kBlock = 1024;  // one block per multiprocessor
+constexpr int kKept = 8;      // float4 of each thread in registers: half of the 256 KB that a multiprocessor has
+
+struct MaxSum {
+  float max, sum;  // sum of exp(x - max); nothing seen yet is {-inf, 0}, one element x is {x, 1}
+};
+
+__device__ static MaxSum merge(MaxSum a, MaxSum b) {
+  const float max = fmaxf(a.max, b.max), shift = max == -INFINITY ? 0.0f : max;
+  return {max, a.sum * expf(a.max - shift) + b.sum * expf(b.max - shift)};
+}
+
+// Merged over the warp, in every lane. All 32 lanes must call it.
+__device__ static MaxSum warp_merge(MaxSum v) {
+#pragma unroll
+  for (int offset = 16; offset > 0; offset /= 2) {
+    v = merge(v, {__shfl_xor_sync(0xffffffff, v.max, offset), __shfl_xor_sync(0xffffffff, v.sum, offset)});
+  }
+  return v;
+}
+
+// Merged over the block, in every thread. All threads of the block must call it.
+__device__ static MaxSum block_merge(MaxSum v) {
+  __shared__ MaxSum warps[kBlock / 32];
+  const int lane = threadIdx.x % 32;
+  __syncthreads();  // `warps` may still be read from the call before
+  v = warp_merge(v);
+  if (lane == 0) warps[threadIdx.x / 32] = v;
+  __syncthreads();
+  return warp_merge(lane < kBlock / 32 ? warps[lane] : MaxSum{-INFINITY, 0.0f});
+}
+
+__device__ static float max4(float4 v) { return fmaxf(fmaxf(v.x, v.y), fmaxf(v.z, v.w)); }
+__device__ static float4 exp4(float4 v, float shift, float factor) {
+  return {expf(v.x - shift) * factor, expf(v.y - shift) * factor, expf(v.z - shift) * factor,
+          expf(v.w - shift) * factor};
+}
+__device__ static float sum4(float4 v) { return (v.x + v.y) + (v.z + v.w); }
+__device__ static MaxSum pair_of(float4 v) {
+  const float max = max4(v);
+  return {max, sum4(exp4(v, max == -INFINITY ? 0.0f : max, 1.0f))};
+}
+
+// Four elements, neighbours or `apart`, from x[i] on, which L2 need not keep; -inf beyond the end, which is a multiple of 4 for neighbours.
+template <bool vector>
+__device__ static float4 load4(const float* x, std::size_t i, std::size_t end, std::size_t apart) {
+  const auto at = [&](std::size_t j) { return j < end ? x[j] : -INFINITY; };
+  if constexpr (!vector) return {at(i), at(i + apart), at(i + 2 * apart), at(i + 3 * apart)};
+  const float none = -INFINITY;
+  return i < end ? __ldcs(reinterpret_cast<const float4*>(x + i)) : float4{none, none, none, none};
+}
+template <bool vector>
+__device__ static void store4(float* y, std::size_t i, std::size_t end, std::size_t apart, float4 v) {
+  const auto put = [&](std::size_t j, float value) {
+    if (j < end) y[j] = value;
+  };
+  if constexpr (vector) {
+    if (i < end) __stcs(reinterpret_cast<float4*>(y + i), v);  // an assignment may be compiled to four stores
+  } else {
+    put(i, v.x), put(i + apart, v.y), put(i + 2 * apart, v.z), put(i + 3 * apart, v.w);
+  }
+}
+
+// Chunks of four elements for each thread of the grid: the first kKept stay in registers, then `chunks` in shared memory.
+// `pairs` has room for one per block. It is not const __restrict__: blocks read what others have written meanwhile.
+template <bool vector>
+__global__ void __launch_bounds__(kBlock, 1)
+    softmax_tuned(const float* __restrict__ x, float* __restrict__ y, std::size_t n, MaxSum* pairs, unsigned chunks) {
+  extern __shared__ float4 shared[];  // [chunk][thread]
+  const unsigned tid = threadIdx.x;
+  const std::size_t threads = static_cast<std::size_t>(gridDim.x) * kBlock;
+  const std::size_t first = static_cast<std::size_t>(blockIdx.x) * kBlock + tid, mine = vector ? 4 * first : first;
+  const std::size_t end = vector ? n / 4 * 4 : n, tail = end + first;
+  const std::size_t stride = 4 * threads, rest = (kKept + chunks) * stride + mine;
+
+  MaxSum s = {-INFINITY, 0.0f};
+  std::size_t i = rest;
+  for (; vector && i + 3 * stride < end; i += 4 * stride) {
+    float4 w[4];
+#pragma unroll
+    for (unsigned k = 0; k < 4; ++k) w[k] = *reinterpret_cast<const float4*>(x + i + k * stride);
+#pragma unroll
+    for (unsigned k = 0; k < 4; ++k) s = merge(s, pair_of(w[k]));
+  }
+  for (; i < end; i += stride) s = merge(s, pair_of(load4<vector>(x, i, end, threads)));
+  if (tail < n) s = merge(s, {x[tail], 1.0f});
+
+#pragma unroll 4
+  for (unsigned k = 0; k < chunks; ++k) {
+    shared[k * kBlock + tid] = load4<vector>(x, (kKept + k) * stride + mine, end, threads);
+  }
+  float4 v[kKept];
+#pragma unroll
+  for (unsigned k = 0; k < kKept; ++k) v[k] = load4<vector>(x, k * stride + mine, end, threads);
+  float max = -INFINITY, sum = 0.0f;
+#pragma unroll
+  for (unsigned k = 0; k < kKept; ++k) max = fmaxf(max, max4(v[k]));
+  for (unsigned k = 0; k < chunks; ++k) max = fmaxf(max, max4(shared[k * kBlock + tid]));
+  const float shift = max == -INFINITY ? 0.0f : max;
+#pragma unroll
+  for (unsigned k = 0; k < kKept; ++k) sum += sum4(exp4(v[k], shift, 1.0f));
+  for (unsigned k = 0; k < chunks; ++k) sum += sum4(exp4(shared[k * kBlock + tid], shift, 1.0f));
+  s = block_merge(merge(s, {max, sum}));
+  if (tid == 0) pairs[blockIdx.x] = s;
+
+  cg::this_grid().sync();  // every block has stored its pair, and every block sees all of them
+
+  s = {-INFINITY, 0.0f};
+  for (unsigned b = tid; b < gridDim.x; b += kBlock) s = merge(s, pairs[b]);
+  s = block_merge(s);
+  const float inverse = 1.0f / s.sum;
+  for (i = rest; vector && i + 3 * stride < end; i += 4 * stride) {  // may still be in L2
+    float4 w[4];
+#pragma unroll
+    for (unsigned k = 0; k < 4; ++k) w[k] = load4<vector>(x, i + k * stride, end, threads);
+#pragma unroll
+    for (unsigned k = 0; k < 4; ++k) store4<vector>(y, i + k * stride, end, threads, exp4(w[k], s.max, inverse));
+  }
+  for (; i < end; i += stride) {
+    store4<vector>(y, i, end, threads, exp4(load4<vector>(x, i, end, threads), s.max, inverse));
+  }
+  if (tail < n) y[tail] = expf(x[tail] - s.max) * inverse;
+#pragma unroll
+  for (unsigned k = 0; k < kKept; ++k) {
+    store4<vector>(y, k * stride + mine, end, threads, exp4(v[k], s.max, inverse));
+  }
+  for (unsigned k = 0; k < chunks; ++k) {
+    store4<vector>(y, (kKept + k) * stride + mine, end, threads, exp4(shared[k * kBlock + tid], s.max, inverse));
+  }
+}
+
+static unsigned grid_size(std::size_t n) {
+  return static_cast<unsigned>(std::min<std::size_t>(ceil_div(n, 4 * kBlock), sm_count()));
+}
+
+// What registers do not hold, as far as there is room.
+static unsigned shared_chunks(std::size_t n) {
+  static const std::size_t most = [] {
+    int bytes = 0;
+    CUDA_CHECK(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
+    bytes -= 1 << 10;  // for `warps`
+    for (const auto kernel : {softmax_tuned<false>, softmax_tuned<true>}) {
+      CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    }
+    return bytes / (kBlock * sizeof(float4));
+  }();
+  const std::size_t all = ceil_div(n, std::size_t{4} * kBlock * std::max(grid_size(n), 1u));
+  return static_cast<unsigned>(std::min(all - std::min<std::size_t>(all, kKept), most));
+}
+
+static void launch(const float* x, float* y, std::size_t n) {
+  if (n == 0) return;
+  const unsigned grid = grid_size(n);
+  unsigned chunks = shared_chunks(n);
+  MaxSum* pairs = scratch<MaxSum>(grid);
+  void* arguments[] = {&x, &y, &n, &pairs, &chunks};
+  const auto kernel = aligned_for<float4>(x, y) ? softmax_tuned<true> : softmax_tuned<false>;
+  CUDA_CHECK(cudaLaunchCooperativeKernel(kernel, dim3(grid), dim3(kBlock), arguments, chunks * kBlock * sizeof(float4),
+                                         nullptr));
+}
+
+// exp, inverse and product above. Below exp and additions of what is kept, and for each merge exp, product and addition:
+// what is not kept, the tail, what is kept, 5 and 5 in the block, the blocks' pairs in a thread, and 5 and 5 again.
+static std::size_t roundings(std::size_t n) {
+  const std::size_t grid = std::max(grid_size(n), 1u), chunks = ceil_div(n, 4 * grid * kBlock);
+  const std::size_t kept = kKept + shared_chunks(n), rest = chunks - std::min(chunks, kept);
+  return 6 + 4 + 2 + kept + 6 * (rest + 2 + 10 + ceil_div(grid, kBlock) + 10);
+}
+
+LADDER_STEP(Softmax, launch, roundings);

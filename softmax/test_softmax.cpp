@@ -1,0 +1,148 @@
+// Beyond the general tests of every step: what softmax promises besides its values.
+#include "catch.hpp"
+#include "check.hpp"
+
+#include <cmath>
+#include <limits>
+
+using namespace ladder;
+
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+// `count` vectors of `length` elements, as the rows, the columns or the one vector of a step.
+struct Shape {
+  std::size_t count, length;
+};
+
+bool is(const Step& step, const char* kernel) { return step.problem->kernel() == std::string(kernel); }
+bool can_have(const Step& step, std::size_t count) { return !is(step, "softmax") || count == 1; }
+
+Size size_of(const Step& step, Shape shape) {
+  if (is(step, "softmax")) return {shape.length};
+  if (is(step, "row_softmax")) return {shape.count, shape.length};
+  return {shape.length, shape.count};
+}
+
+// Element j of vector i.
+std::size_t place(const Step& step, Shape shape, std::size_t i, std::size_t j) {
+  return is(step, "col_softmax") ? j * shape.count + i : i * shape.length + j;
+}
+
+std::vector<float> result(const Step& step, Shape shape, const std::vector<float>& x) {
+  DeviceBuffer<float> device_x(x.size()), device_y(x.size());
+  std::vector<float> y(x.size(), kNaN);
+  const std::size_t bytes = x.size() * sizeof(float);
+  CUDA_CHECK(cudaMemcpy(device_x.get(), x.data(), bytes, cudaMemcpyHostToDevice));
+  CUDA_CHECK(cudaMemcpy(device_y.get(), y.data(), bytes, cudaMemcpyHostToDevice));
+  step.problem->run(Arrays({device_x.get(), device_y.get()}), size_of(step, shape));
+  CUDA_CHECK(cudaMemcpy(y.data(), device_y.get(), bytes, cudaMemcpyDeviceToHost));
+  return y;
+}
+
+std::vector<float> random_numbers(std::size_t n) {
+  std::vector<float> numbers(n);
+  for (std::size_t i = 0; i < n; ++i) numbers[i] = static_cast<float>(8 * patterns::random(1, 0, i, n));
+  return numbers;
+}
+
+// Lengths shorter and longer than a warp, a block, and what the steps keep of a vector.
+constexpr std::size_t kLengths[] = {1, 2, 5, 32, 33, 128, 1000, 1024, 4100, 70000};
+constexpr std::size_t kCounts[] = {1, 3, 70};
+
+template <typename Body>
+void for_shapes(const Body& body) {
+  for (const Step& step : steps()) {
+    for (const std::size_t count : kCounts) {
+      for (const std::size_t length : kLengths) {
+        if (!can_have(step, count) || count * length > 300000) continue;
+        INFO(step.name << ", " << count << " of " << length);
+        body(step, Shape{count, length});
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("each vector adds up to 1 within the bound") {
+  for_shapes([](const Step& step, Shape shape) {
+    const std::vector<float> y = result(step, shape, random_numbers(shape.count * shape.length));
+    // Every y within tolerance * y * (1 + (|x - m| + mean) / 8) of the right one, |x - m| at most 16: three times that.
+    const double bound = step.problem->tolerance(size_of(step, shape)) * (1 + (16.0 + 16) / 8) + 1e-15;
+    for (std::size_t i = 0; i < shape.count; ++i) {
+      double sum = 0;
+      for (std::size_t j = 0; j < shape.length; ++j) sum += y[place(step, shape, i, j)];
+      CHECK(std::fabs(sum - 1) <= bound);
+    }
+  });
+}
+
+TEST_CASE("one -inf gives exactly 0 there, and the rest what it gives without it") {
+  for_shapes([](const Step& step, Shape shape) {
+    std::vector<float> x(shape.count * shape.length, 2.0f);
+    const std::size_t masked = shape.length / 2;
+    for (std::size_t i = 0; i < shape.count; ++i) x[place(step, shape, i, masked)] = -kInf;
+    const std::vector<float> y = result(step, shape, x);
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < shape.count; ++i) {
+      for (std::size_t j = 0; j < shape.length; ++j) {
+        const float got = y[place(step, shape, i, j)];
+        const float want = 1.0f / static_cast<float>(shape.length - 1);
+        if (shape.length == 1) {
+          wrong += !std::isnan(got);  // nothing but -inf
+        } else {
+          wrong += j == masked ? !(got == 0 && !std::signbit(got)) : !(std::fabs(got - want) <= 2e-7f * want);
+        }
+      }
+    }
+    CHECK(wrong == 0);
+  });
+}
+
+TEST_CASE("NaN, +inf and nothing but -inf make their own vector NaN, and no other") {
+  for (const float special : {kNaN, kInf, -kInf}) {
+    for_shapes([special](const Step& step, Shape shape) {
+      std::vector<float> x = random_numbers(shape.count * shape.length);
+      const std::size_t bad = shape.count / 2;
+      for (std::size_t j = 0; j < shape.length; ++j) {
+        if (special == -kInf || j == shape.length - 1) x[place(step, shape, bad, j)] = special;
+      }
+      const std::vector<float> y = result(step, shape, x);
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < shape.count; ++i) {
+        for (std::size_t j = 0; j < shape.length; ++j) {
+          wrong += std::isnan(y[place(step, shape, i, j)]) != (i == bad);
+        }
+      }
+      CHECK(wrong == 0);
+    });
+  }
+}
+
+TEST_CASE("adding a constant changes nothing, where it adds without rounding") {
+  for_shapes([](const Step& step, Shape shape) {
+    if (step.name == "softmax_01_three_kernels" || step.is_vendor()) return;  // any order of additions
+    std::vector<float> x(shape.count * shape.length), shifted(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      x[i] = static_cast<float>(patterns::integers(1, 0, i, x.size()));
+      shifted[i] = x[i] + 1000;
+    }
+    CHECK(result(step, shape, x) == result(step, shape, shifted));
+  });
+}
+
+TEST_CASE("large and small vectors in turn: no state is left behind") {
+  for (const Step& step : steps()) {
+    INFO(step.name);
+    for (const std::size_t length : {2, 70000, 3, 0, 5000, 2, 200001, 1}) {
+      const Shape shape = {1, length};
+      const std::vector<float> y = result(step, shape, std::vector<float>(length, 5.0f));
+      double sum = 0;
+      for (const float v : y) sum += v;
+      CHECK(std::fabs(sum - (length > 0)) <= 1e-3);
+    }
+  }
+}
