@@ -1,10 +1,13 @@
 // What the three steps 00 share: cuDNN's softmax over the middle index of an array of count x length x inner floats.
 #pragma once
 #include "cudnn_helpers.cuh"
+#include "ladder.cuh"
 
 // Throws std::runtime_error where cuDNN does not support the size; its sizes are ints. x and y hold count * length *
-// inner floats. CUDNN_SOFTMAX_ACCURATE is the algorithm that subtracts the maximum.
-inline void cudnn_softmax(std::size_t count, std::size_t length, std::size_t inner, const float* x, float* y) {
+// inner floats. CUDNN_SOFTMAX_ACCURATE is the algorithm that subtracts the maximum. Where inner = 1 the modes
+// CUDNN_SOFTMAX_MODE_CHANNEL and _INSTANCE compute the same, at different speeds.
+inline void cudnn_softmax(std::size_t count, std::size_t length, std::size_t inner, const float* x, float* y,
+                          cudnnSoftmaxMode_t mode) {
   static const cudnnTensorDescriptor_t tensor = [] {
     cudnnTensorDescriptor_t t = nullptr;
     CUDNN_CHECK(cudnnCreateTensorDescriptor(&t));
@@ -13,9 +16,16 @@ inline void cudnn_softmax(std::size_t count, std::size_t length, std::size_t inn
   const float one = 1, zero = 0;
   CUDNN_CHECK(cudnnSetTensor4dDescriptor(tensor, CUDNN_TENSOR_NCHW, CUDNN_DATA_FLOAT, static_cast<int>(count),
                                          static_cast<int>(length), 1, static_cast<int>(inner)));
-  CUDNN_CHECK(cudnnSoftmaxForward(cudnn(), CUDNN_SOFTMAX_ACCURATE, CUDNN_SOFTMAX_MODE_CHANNEL, &one, tensor, x, &zero,
-                                  tensor, y));
+  CUDNN_CHECK(cudnnSoftmaxForward(cudnn(), CUDNN_SOFTMAX_ACCURATE, mode, &one, tensor, x, &zero, tensor, y));
 }
 
 // A sum that cuDNN may compute in any order.
 inline std::size_t cudnn_roundings(std::size_t length) { return 10 + length; }
+
+// A problem without its sizes beyond 32 bits.
+template <typename Problem>
+class OfInts : public Problem {
+ public:
+  using Problem::Problem;
+  std::vector<ladder::Size> huge_sizes() const override { return {}; }
+};

@@ -1,8 +1,8 @@
 // Registers of a warp hold a row of 1024, and no more. Idea: a block for each row, and the row in shared memory, which
-// has room for 58,000 floats on an H100. Each thread reads back only what it stored itself, so the copy needs no
+// has room for 57,000 floats on an H100. Each thread reads back only what it stored itself, so the copy needs no
 // barrier; the one barrier left is between the warps' pairs and their merge, which every warp does for itself.
 // More than 48 KB must be asked for: cudaFuncSetAttribute. Only what is longer than shared memory is read again.
-// Expect: close to a copy for rows of 1024 up to some 28,000, of which two fit on a multiprocessor; then less, as one
+// Expect: close to a copy for rows of 1024 up to some 26,000, of which two fit on a multiprocessor; then less, as one
 // block's loading, waiting and storing do not overlap with another's.
 // Next question: a row of 2^20 elements, and only 64 of them? (Split each over several blocks: step 08.)
 #include "row_softmax.cuh"
