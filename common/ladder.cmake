@@ -3,9 +3,12 @@
 #                             <folder>/<kernel>               all steps of the kernel: the ladder
 #   bugs/<name>.cu            <folder>/bugs/<name>            a planted bug
 #   test_<folder>.cpp         <folder>/test_<folder>          its tests and the general ones, over all steps
+#   <name>_cpu.cpp            <folder>/<name>_cpu             a host program to compare with; tested by its --check
 # A line "// needs: gpu" or "// needs: sm_<NN>[a]" in a step says what it cannot do without, "// links: <library>" which
 # library of NVIDIA's (cublas, cudnn) it calls. What is left out for lack of them is listed in <build>/skipped.txt, a
 # line each, and in ctest as a skipped test.
+
+include(CheckCXXCompilerFlag)
 
 set(LADDER_COMMON ${CMAKE_CURRENT_LIST_DIR})
 file(WRITE ${CMAKE_BINARY_DIR}/skipped.txt "")
@@ -150,8 +153,34 @@ function(ladder_family folder)
     ladder_program(bug_${bug} ${folder}/bugs ${bug} bug_object_${bug})
   endforeach()
 
+  file(GLOB host_programs CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${folder}/*_cpu.cpp)
+  foreach(source IN LISTS host_programs)
+    ladder_host_program(${folder} ${source})
+  endforeach()
+
   if(LADDER_TESTS)
     ladder_family_tests(${folder} "${all_steps}" "${bugs}")
+  endif()
+endfunction()
+
+# Built for this machine's processor at full optimisation, whatever the preset, and with OpenMP where there is one.
+function(ladder_host_program folder source)
+  cmake_path(GET source STEM name)
+  add_executable(${name} ${source})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${folder})
+  target_link_libraries(${name} PRIVATE ladder_options)
+  target_compile_options(${name} PRIVATE -O3 -Wno-unknown-pragmas)  # those of OpenMP, where there is none
+  check_cxx_compiler_flag(-march=native LADDER_MARCH_NATIVE)
+  if(LADDER_MARCH_NATIVE)
+    target_compile_options(${name} PRIVATE -march=native)
+  endif()
+  find_package(OpenMP QUIET COMPONENTS CXX)
+  if(OpenMP_CXX_FOUND)
+    target_link_libraries(${name} PRIVATE OpenMP::OpenMP_CXX)
+  endif()
+  if(LADDER_TESTS)
+    add_test(NAME ${folder}.${name} COMMAND ${name} --check)
+    set_tests_properties(${folder}.${name} PROPERTIES TIMEOUT 600)
   endif()
 endfunction()
 
