@@ -16,10 +16,16 @@ MOST_NEW_LINES = 40  # that a step adds to the one before, its header apart
 # Steps that may be longer or add more, and why.
 LARGE_STEPS = {
     "argmax_03_find_again": "another algorithm: the tiles' maxima, then the place within one tile",
+    "blur_06_register_window": "float4 and scalar loads of a row and its neighbours, and stores of both kinds",
+    "blur_07_texture": "a texture object, and copies of images that a texture cannot describe",
     "col_softmax_03_registers": "one exp for each element, and a merge over lanes that share a column",
+    "conv2d_04_register_blocking": "float4 and scalar loads of a row and its neighbours, and stores of both kinds",
     "dot_03_last_block": "tile, peeled head and last block at once; the sum's ladder takes them one by one",
     "gemv_07_by_shape": "the kernel for all shapes, and the rule that picks",
     "gemv_t_04_tall_tile": "float4 and scalar loads, and the sums of the tiles, in one launch",
+    "heat3d_03_march": "another loop, and float4 and scalar accesses",
+    "heat3d_04_temporal_blocking": "two time steps in one march, and loads and stores that end at the domain's border",
+    "jacobi2d_05_temporal_blocking": "another mapping, by warps, and a pipeline of time steps",
     "max_05_last_block": "tile, peeled head and last block at once; the sum's ladder takes them one by one",
     "row_softmax_06_registers": "float4 and scalar accesses to a row that stays in registers",
     "row_softmax_07_shared": "a block for each row and shared memory for it belong together",
