@@ -1,0 +1,239 @@
+// Beyond the general tests of every step: small cases by hand, which border is meant, and what several time steps keep.
+#include "catch.hpp"
+#include "check.hpp"
+#include "options.hpp"
+
+#include <cmath>
+
+using namespace ladder;
+
+namespace {
+
+DeviceBuffer<float> upload(const std::vector<float>& host) {
+  DeviceBuffer<float> device(host.size());
+  if (!host.empty()) {
+    CUDA_CHECK(cudaMemcpy(device.get(), host.data(), host.size() * sizeof(float), cudaMemcpyHostToDevice));
+  }
+  return device;
+}
+
+// The last buffer of the problem after the step ran on these inputs.
+std::vector<float> result(const Step& step, const Size& size, const std::vector<std::vector<float>>& inputs) {
+  std::vector<DeviceBuffer<float>> memory;
+  for (const std::vector<float>& in : inputs) memory.push_back(upload(in));
+  std::vector<float> out(step.problem->buffers(size).back().count, -77.0f);
+  memory.push_back(upload(out));
+  std::vector<void*> pointers;
+  for (const DeviceBuffer<float>& m : memory) pointers.push_back(m.get());
+  step.problem->run(Arrays(pointers), size);
+  if (!out.empty()) {
+    CUDA_CHECK(cudaMemcpy(out.data(), memory.back().get(), out.size() * sizeof(float), cudaMemcpyDeviceToHost));
+  }
+  return out;
+}
+
+std::vector<const Step*> steps_of(const std::string& kernel) {
+  std::vector<const Step*> found;
+  for (const Step& step : steps()) {
+    if (step.problem->kernel() == kernel) found.push_back(&step);
+  }
+  REQUIRE(!found.empty());
+  return found;
+}
+
+std::vector<float> numbers(std::size_t n) {
+  std::vector<float> values(n);
+  for (std::size_t i = 0; i < n; ++i) values[i] = static_cast<float>(patterns::random(1, 0, i, n));
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("stencil1d: one spike shows all coefficients, mirrored and with the other sign on the right") {
+  const std::size_t n = 700;
+  const std::vector<float> c = {5, -3, 2, 7};
+  for (const std::size_t at : {0, 2, 255, 256, 400, 697, 699}) {
+    std::vector<float> f(n, 0.0f), want(n, 0.0f);
+    f[at] = 1;
+    for (std::size_t k = 1; k <= 4; ++k) {
+      if (at >= k) want[at - k] = c[k - 1];
+      if (at + k < n) want[at + k] = -c[k - 1];
+    }
+    for (const Step* step : steps_of("stencil1d")) {
+      INFO(step->name << ", spike at " << at);
+      CHECK(result(*step, {n}, {f, c}) == want);
+    }
+  }
+}
+
+TEST_CASE("stencil1d: the derivative of a sine is a cosine") {
+  const std::size_t n = 1000;
+  const double h = 0.05;
+  std::vector<float> f(n);
+  for (std::size_t i = 0; i < n; ++i) f[i] = static_cast<float>(std::sin(h * static_cast<double>(i)));
+  for (const Step* step : steps_of("stencil1d")) {
+    INFO(step->name);
+    const std::vector<float> d = result(*step, {n}, {f, {0.8f, -0.2f, 4 / 105.0f, -1 / 280.0f}});
+    double worst = 0;  // where the whole stencil is inside
+    for (std::size_t i = 4; i + 4 < n; ++i) {
+      worst = std::max(worst, std::fabs(d[i] / h - std::cos(h * static_cast<double>(i))));
+    }
+    CHECK(worst < 5e-6);  // rounding of f, divided by h; the method's own error is h^8 / 630
+  }
+}
+
+TEST_CASE("blur: 3 x 4 pixels, by hand") {
+  const std::vector<float> in = {9,  18, 27, 36,  //
+                                 45, 54, 63, 72,  //
+                                 81, 90, 99, 108};
+  for (const Step* step : steps_of("blur")) {
+    INFO(step->name);
+    CHECK(result(*step, {3, 4}, {in}) == std::vector<float>{54, 63, 69, 72,  //
+                                                            78, 87, 93, 96,  //
+                                                            90, 99, 105, 108});
+  }
+}
+
+TEST_CASE("blur: the window lies to the right of a pixel and below it") {
+  const std::size_t rows = 40, cols = 300;
+  std::vector<float> in(rows * cols, 0.0f), want(rows * cols, 0.0f);
+  in[17 * cols + 130] = 9;
+  for (std::size_t r = 15; r <= 17; ++r) {
+    for (std::size_t c = 128; c <= 130; ++c) want[r * cols + c] = 1;
+  }
+  for (const Step* step : steps_of("blur")) {
+    INFO(step->name);
+    CHECK(result(*step, {rows, cols}, {in}) == want);
+  }
+}
+
+TEST_CASE("blur: an even image stays as it is, edges and all") {
+  for (const Step* step : steps_of("blur")) {
+    for (const Size& size : {Size{1, 1}, Size{1, 40}, Size{40, 1}, Size{2, 2}, Size{33, 65}, Size{35, 260}}) {
+      INFO(step->name << ", " << describe(*step->problem, size));
+      const std::vector<float> in(size[0] * size[1], 7.0f);
+      CHECK(result(*step, size, {in}) == in);
+    }
+  }
+}
+
+TEST_CASE("conv2d: a filter with a single 1 shifts the image") {
+  const std::size_t rows = 21, cols = 140;
+  const std::vector<float> in = numbers(rows * cols);
+  for (const std::size_t k : {3, 5, 7}) {
+    for (std::size_t tap = 0; tap < k * k; ++tap) {
+      std::vector<float> w(k * k, 0.0f), want(rows * cols, 0.0f);
+      w[tap] = 1;
+      for (std::size_t r = 0; r < rows; ++r) {
+        for (std::size_t c = 0; c < cols; ++c) {
+          const std::size_t y = r + tap / k - k / 2, x = c + tap % k - k / 2;
+          if (y < rows && x < cols) want[r * cols + c] = in[y * cols + x];
+        }
+      }
+      for (const Step* step : steps_of("conv2d")) {
+        INFO(step->name << ", k = " << k << ", tap " << tap);
+        CHECK(result(*step, {rows, cols, k}, {in, w}) == want);
+      }
+    }
+  }
+}
+
+TEST_CASE("conv2d: calls with other weights do not disturb each other") {
+  const std::vector<float> in = numbers(30 * 64);
+  for (const Step* step : steps_of("conv2d")) {
+    INFO(step->name);
+    const std::vector<float> ones(25, 1.0f), twos(25, 2.0f), seven(49, 1.0f);
+    const std::vector<float> first = result(*step, {30, 64, 5}, {in, ones});
+    result(*step, {30, 64, 7}, {in, seven});
+    const std::vector<float> twice = result(*step, {30, 64, 5}, {in, twos});
+    for (std::size_t i = 0; i < in.size(); ++i) CHECK(twice[i] == 2 * first[i]);
+  }
+}
+
+TEST_CASE("conv2d: other filters than 3, 5 and 7 are refused") {
+  const Problem& problem = *steps_of("conv2d").front()->problem;
+  for (const std::size_t k : {1, 2, 4, 6}) CHECK_THROWS_AS(problem.buffers({8, 8, k}), UsageError);
+  CHECK(problem.buffers({8, 8, 0})[1].count == 9);
+  CHECK(problem.buffers({8, 8, 7})[1].count == 49);
+}
+
+TEST_CASE("jacobi2d: a plane solves Laplace's equation and stays as it is") {
+  const std::size_t rows = 37, cols = 260;
+  std::vector<float> in(rows * cols);
+  for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(3 * (i / cols) + 5 * (i % cols)) - 400;
+  for (const Step* step : steps_of("jacobi2d")) {
+    for (const std::size_t steps : {1, 4, 7}) {
+      INFO(step->name << ", steps = " << steps);
+      CHECK(result(*step, {rows, cols, steps}, {in}) == in);
+    }
+  }
+}
+
+TEST_CASE("heat3d: the borders keep their values, and inside a spike spreads to its neighbours") {
+  const std::size_t nx = 140, ny = 35, nz = 9;
+  for (const Step* step : steps_of("heat3d")) {
+    INFO(step->name);
+    std::vector<float> in(nx * ny * nz, 0.0f);
+    const std::size_t spike = (4 * ny + 29) * nx + 119;
+    in[spike] = 8;
+    std::vector<float> want = in;
+    want[spike] = 2;
+    for (const std::size_t d : {std::size_t{1}, nx, nx * ny}) want[spike - d] = want[spike + d] = 1;
+    CHECK(result(*step, {{nx, ny, nz, 1}, {0.25f, 0.125f}}, {in}) == want);
+
+    for (float& v : in) v = 1;  // even: nothing changes, if c0 + 6 c1 = 1
+    CHECK(result(*step, {{nx, ny, nz, 3}, {0.25f, 0.125f}}, {in}) == in);
+    const std::vector<float> half = result(*step, {{nx, ny, nz, 1}, {0.5f, 0}}, {in});
+    for (std::size_t i = 0; i < half.size(); ++i) {
+      const std::size_t x = i % nx, y = i / nx % ny, z = i / nx / ny;
+      const bool border = x == 0 || x + 1 == nx || y == 0 || y + 1 == ny || z == 0 || z + 1 == nz;
+      if (half[i] != (border ? 1.0f : 0.5f)) FAIL_CHECK("wrong at " << x << " " << y << " " << z << ": " << half[i]);
+    }
+  }
+}
+
+TEST_CASE("several time steps at once are as many one by one") {
+  for (const char* kernel : {"jacobi2d", "heat3d"}) {
+    for (const Step* step : steps_of(kernel)) {
+      for (const std::size_t steps : {2, 3, 5}) {
+        INFO(step->name << ", steps = " << steps);
+        const auto size = [&](std::size_t s) {
+          return step->problem->dims().size() == 3 ? Size{41, 250, s} : Size{{130, 31, 12, s}, {0.25f, 0.125f}};
+        };
+        std::vector<float> in(step->problem->buffers(size(1))[0].count);
+        for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(patterns::integers(1, 0, i, in.size()));
+        std::vector<float> now = in;  // small integers: no rounding at all
+        for (std::size_t s = 0; s < steps; ++s) now = result(*step, size(1), {now});
+        CHECK(result(*step, size(steps), {in}) == now);
+      }
+    }
+  }
+}
+
+TEST_CASE("a domain without inner cells is copied") {
+  const Size flat[] = {{1, 50, 4}, {50, 1, 4}, {2, 60, 3}, {60, 2, 1}};
+  const Size box[] = {{{1, 9, 9, 2}, {0.5f, 0.5f}}, {{40, 2, 9, 3}, {0.5f, 0.5f}}, {{40, 9, 2, 2}, {0.5f, 0.5f}}};
+  for (const Step& step : steps()) {
+    const std::string kernel = step.problem->kernel();
+    if (kernel != "jacobi2d" && kernel != "heat3d") continue;
+    for (std::size_t k = 0; k < 3; ++k) {
+      const Size& size = kernel == "heat3d" ? box[k] : flat[k];
+      INFO(step.name << ", " << describe(*step.problem, size));
+      const std::vector<float> in = numbers(step.problem->buffers(size)[0].count);
+      CHECK(result(step, size, {in}) == in);
+    }
+  }
+}
+
+TEST_CASE("large and small in turn: no scratch memory is too small") {
+  for (const char* kernel : {"jacobi2d", "blur"}) {
+    for (const Step* step : steps_of(kernel)) {
+      for (const std::size_t rows : {3, 200, 5}) {
+        INFO(step->name << ", rows = " << rows);
+        const Size size = step->problem->dims().size() == 3 ? Size{rows, 64, 9} : Size{rows, 64};
+        const std::vector<float> in(rows * 64, 9.0f);
+        CHECK(result(*step, size, {in}) == in);
+      }
+    }
+  }
+}
