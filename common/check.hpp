@@ -179,7 +179,8 @@ class Comparison {
       case_.expect({buffer_, begin + from, begin + to}, want.data(), scale.data());
       Piece piece;
       for (std::size_t i = from; i < to; ++i) {
-        compare_element(got, i, begin + i, want[i - from], tolerance_ * scale[i - from], piece);
+        const double s = scale[i - from];
+        compare_element(got, i, begin + i, want[i - from], std::isinf(s) ? s : tolerance_ * s, piece);
       }
       merge(piece);
     });
@@ -234,6 +235,7 @@ class Comparison {
   static bool acceptable(double got, double want, double bound, double& worst) {
     if (std::isnan(want)) return std::isnan(got);
     if (bound == 0 || std::isinf(want)) return got == want && std::signbit(got) == std::signbit(want);
+    if (std::isinf(bound)) return std::isfinite(got);
     const double error = std::fabs(got - want);
     if (error / bound > worst) worst = error / bound;
     return error <= bound;  // false if `got` is NaN

@@ -167,7 +167,8 @@ class Problem {
 
   // The right values of a range of an output, computed in double, and the scale of their error: a result is accepted if
   // !(|got - want| > tolerance(size) * scale) and NaN appears exactly where `want` has it. A bound of 0 means
-  // bit-equal.
+  // bit-equal. An infinite scale: where `want` is finite, any finite number will do, on exact patterns
+  // too.
   virtual void expect(const Arrays& host, const Size& size, const Range& range, double* want, double* scale) const = 0;
   virtual double tolerance(const Size& size) const = 0;
   // Do results on exact patterns stay exact at this size, with these scalars?

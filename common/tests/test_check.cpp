@@ -328,6 +328,39 @@ TEST_CASE("the bound is inclusive, and no more") {
   CHECK(!verdict_on(off_by(0.125f), 0.125, {"integer", true, patterns::integers}).ok());
 }
 
+TEST_CASE("an infinite scale: any finite number will do") {
+  class OddUnknown : public FakeCopy {  // what the odd elements should be is not computed
+   public:
+    using FakeCopy::FakeCopy;
+    void expect(const Arrays& host, const Size& size, const Range& range, double* want, double* scale) const override {
+      FakeCopy::expect(host, size, range, want, scale);
+      for (std::size_t i = range.begin | 1; i < range.end; i += 2) {
+        want[i - range.begin] = 0;
+        scale[i - range.begin] = std::numeric_limits<double>::infinity();
+      }
+    }
+  };
+  const auto with = [](std::size_t i, float value, bool exact) {
+    const auto kernel = [=](float* x, float* y) {
+      copy(x, y);
+      poke(y + i, value);
+    };
+    const Step step{"fake_01", "01", std::make_unique<OddUnknown>(kernel, 0)};
+    const Case host(*step.problem, {kCount}, {"integer", exact, patterns::integers}, 1);
+    DeviceCase device(host, 0, true);
+    return check(step, device);
+  };
+  for (const bool exact : {false, true}) {
+    CHECK(with(11, 77, exact).problem == "");
+    mentions(with(12, 77, exact), "y[12] of 1000 is wrong: got 77");
+    mentions(with(11, std::numeric_limits<float>::quiet_NaN(), exact), "y[11] of 1000 is wrong: got nan");
+    mentions(with(11, std::numeric_limits<float>::infinity(), exact), "y[11] of 1000 is wrong: got inf");
+    float poison;
+    std::memcpy(&poison, &kPoison, sizeof poison);
+    mentions(with(11, poison, exact), "y[11] of 1000 was never written");
+  }
+}
+
 TEST_CASE("CUDA_CHECK names the call, the place and the error") {
   try {
     CUDA_CHECK(cudaErrorMemoryAllocation);
