@@ -111,6 +111,7 @@ bool Worker::begin_block() {
   votes_ = 0;
   for (unsigned warp = 0; warp * kWarpSize < thread_count_; ++warp) warps_[warp] = {};
   shared.begin_block();
+  async_copies.begin_block();
   if (order_ == Order::random) {
     random_state_ = settings().seed * 0x2545f4914f6cdd1d + block_;
     order_threads();
@@ -134,6 +135,8 @@ std::uint64_t Worker::random() {
   z = (z ^ z >> 27) * 0x94d049bb133111eb;
   return z ^ z >> 31;
 }
+
+bool Worker::copies_now() { return order_ == Order::reverse || (order_ == Order::random && random() % 2 == 0); }
 
 // ---- Fibers ----
 

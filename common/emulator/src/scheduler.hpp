@@ -9,6 +9,7 @@
 #include <mutex>
 #include <vector>
 
+#include "async_copy.hpp"
 #include "cuda_emu/launch.hpp"
 #include "cuda_emu/warp.hpp"
 #include "device_limits.hpp"
@@ -100,7 +101,11 @@ class Worker {
   std::vector<bool> started_threads() const;
   bool is_stack_overflow(const void* address, const void* stack_pointer) const;
 
+  // Whether an asynchronous copy that is asked for now is to happen at once.
+  bool copies_now();
+
   SharedMemory shared;
+  AsyncCopies async_copies;
 
  private:
   static constexpr unsigned kRingSize = 2 * kMaxThreadsPerBlock;

@@ -30,6 +30,12 @@ class SharedMemory {
     return dynamic_;
   }
 
+  // Whether the bytes lie where the block's shared memory is. (That they belong to a variable, AddressSanitizer checks.)
+  bool contains(const void* begin, std::size_t size) const {
+    const char* from = static_cast<const char*>(begin);
+    return from >= dynamic_ && from + size <= free_;
+  }
+
   std::size_t static_size() const { return static_size_; }
   std::size_t dynamic_size() const { return dynamic_size_; }
 

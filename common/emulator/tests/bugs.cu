@@ -1,5 +1,6 @@
 // Kernels with one planted bug each: emulator_bugs <bug>. Exits with 0 if nothing showed, 3 if the result is wrong.
 // test_bugs.cpp says which mode must catch which.
+#include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -79,6 +80,41 @@ __global__ void half_written(float* out) {
   if (t % 2) s[t] = t;
   __syncthreads();
   out[t] = s[t];
+}
+
+// Reads what it asked to be copied without waiting for the copy.
+__global__ void copy_without_wait(const float* in, float* out) {
+  __shared__ float s[kThreads];
+  const int t = threadIdx.x;
+  __pipeline_memcpy_async(&s[t], &in[t], sizeof(float));
+  __pipeline_commit();
+  __syncthreads();
+  out[t] = s[t];
+}
+
+// Each thread waits for its own copy, but no barrier makes the others' visible.
+__global__ void copy_without_barrier(const float* in, float* out) {
+  __shared__ float s[kThreads];
+  const int t = threadIdx.x;
+  __pipeline_memcpy_async(&s[t], &in[t], sizeof(float));
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  out[t] = s[(t + 1) % kThreads];
+}
+
+// Asks for the next tile while other threads still read this one.
+__global__ void copy_into_tile_in_use(const float* in, float* out) {
+  __shared__ float s[kThreads];
+  const int t = threadIdx.x;
+  float sum = 0;
+  for (int tile = 0; tile < 4; ++tile) {
+    __pipeline_memcpy_async(&s[t], &in[tile * kThreads + t], sizeof(float));
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+    __syncthreads();
+    for (int i = 0; i < kThreads; ++i) sum += s[i];
+  }
+  out[t] = sum;
 }
 
 // All threads add to one variable without atomicAdd.
@@ -237,6 +273,23 @@ bool run(const char* name) {
     for (int t = 0; t < 64; ++t)
       if (got[t] != (t % 2 ? t : 0)) return false;
     return true;
+  }
+  if (is("copy_without_wait") || is("copy_without_barrier")) {
+    const bool waits = is("copy_without_barrier");
+    if (waits) {
+      copy_without_barrier<<<1, kThreads>>>(in.data, out.data);
+    } else {
+      copy_without_wait<<<1, kThreads>>>(in.data, out.data);
+    }
+    const auto got = out.get();
+    for (int t = 0; t < kThreads; ++t)
+      if (got[t] != h[waits ? (t + 1) % kThreads : t]) return false;
+    return true;
+  }
+  if (is("copy_into_tile_in_use")) {
+    copy_into_tile_in_use<<<1, kThreads>>>(in.data, out.data);
+    const auto got = out.get();
+    return std::count(got.begin(), got.begin() + kThreads, sum(h, 4 * kThreads)) == kThreads;
   }
   if (is("sum_without_atomic")) {
     sum_without_atomic<<<1, kThreads>>>(in.data, out.data);

@@ -24,6 +24,7 @@ constexpr bool kSanitized = false;
 constexpr int kWrongResult = 3;
 const std::vector<std::string> kForwardAndRandom = {"forward", "random:1", "random:2", "random:3"};
 const std::vector<std::string> kReverseAndRandom = {"reverse", "random:1", "random:2", "random:3"};
+const std::vector<std::string> kLateCopies = {"forward", "random:1", "random:2"};
 const std::vector<std::string> kEveryOrder = {"forward", "reverse", "random:1", "random:2", "random:3"};
 
 // The result is wrong when threads run in these orders.
@@ -61,6 +62,9 @@ TEST_CASE("left_neighbour_without_barrier") { wrong_result("left_neighbour_witho
 TEST_CASE("gemm_without_second_barrier") { wrong_result("gemm_without_second_barrier", kEveryOrder); }
 TEST_CASE("warp_tail_without_syncwarp") { wrong_result("warp_tail_without_syncwarp", kForwardAndRandom); }
 TEST_CASE("half_written") { wrong_result("half_written", kEveryOrder); }
+TEST_CASE("copy_without_wait") { wrong_result("copy_without_wait", kLateCopies); }
+TEST_CASE("copy_without_barrier") { wrong_result("copy_without_barrier", kForwardAndRandom); }
+TEST_CASE("copy_into_tile_in_use") { wrong_result("copy_into_tile_in_use", kEveryOrder); }
 TEST_CASE("sum_without_atomic") {
   skip_test("sum_without_atomic: only the race check of the traced build can catch it");
 }

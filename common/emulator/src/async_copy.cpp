@@ -1,0 +1,52 @@
+#include "async_copy.hpp"
+
+#include <cstdio>
+#include <cstring>
+
+#include "cuda_pipeline.h"
+#include "scheduler.hpp"
+
+namespace cuda_emu {
+
+void AsyncCopies::copy(void* to, const void* from, std::size_t size, std::size_t zeros) {
+  memcpy(to, from, size - zeros);
+  memset(static_cast<char*>(to) + (size - zeros), 0, zeros);
+}
+
+void AsyncCopies::finish(unsigned thread, std::size_t batches_left) {
+  Queue& queue = of(thread);
+  std::size_t done = 0;
+  while (done < queue.copies.size() && queue.copies[done].batch + batches_left < queue.batch) {
+    const Copy& c = queue.copies[done++];
+    copy(c.to, c.from, c.size, c.zeros);
+  }
+  queue.copies.erase(queue.copies.begin(), queue.copies.begin() + static_cast<std::ptrdiff_t>(done));
+}
+
+void copy_async(void* to, const void* from, std::size_t size, std::size_t zeros, const Where& where) {
+  Worker& worker = active_worker(where.what);
+  const auto fail = [&](const char* problem) {
+    char text[200];
+    snprintf(text, sizeof text, "__pipeline_memcpy_async at %s:%d: %s", where.file, where.line, problem);
+    worker.fail(text);
+  };
+  if (size != 4 && size != 8 && size != 16) fail("copies 4, 8 or 16 bytes, no other number");
+  if (zeros > size) fail("more zeros than bytes");
+  if (reinterpret_cast<std::uintptr_t>(to) % size != 0) fail("misaligned address in shared memory");
+  if (reinterpret_cast<std::uintptr_t>(from) % size != 0) fail("misaligned address in global memory");
+  if (!worker.shared.contains(to, size)) fail("the destination is not in shared memory");
+  if (worker.copies_now()) return AsyncCopies::copy(to, from, size, zeros);
+  worker.async_copies.add(worker.current_thread(), to, from, size, zeros);
+}
+
+void commit_copies(const Where& where) {
+  Worker& worker = active_worker(where.what);
+  worker.async_copies.commit(worker.current_thread());
+}
+
+void wait_for_copies(std::size_t batches_left, const Where& where) {
+  Worker& worker = active_worker(where.what);
+  worker.async_copies.finish(worker.current_thread(), batches_left);
+}
+
+}  // namespace cuda_emu
