@@ -32,6 +32,7 @@ LARGE_STEPS = {
     "row_softmax_08_cluster": "the merge over the cluster, and a launch of at most 2^27 rows",
     "row_softmax_09_by_shape": "the kernel for all shapes, and the rule that picks",
     "row_sum_04_by_shape": "the kernel for all shapes, and the rule that picks",
+    "sgemm_08_float4": "float4 on every side: loads, the transposed tile, products and stores, and a path for edges",
     "softmax_04_on_chip": "registers and shared memory hold the vector, the rest is read again",
     "softmax_05_tuned": "the kernel before, with the rest in groups of four loads",
     "transpose_09_float4": "float4 on both sides of the tile changes every index",

@@ -1,0 +1,23 @@
+// The yardstick: cublasSgemm in its default mode, which computes in FP32 throughout. BLAS is column-major, and there our
+// row-major matrices are transposed, with the same leading dimensions: C^T = B^T A^T, so B goes first. As BLAS leaves C
+// alone where k = 0 in some versions, beta C is ours then.
+// needs: gpu
+// links: cublas
+#include "cublas_helpers.cuh"
+#include "sgemm.cuh"
+
+static void launch(std::size_t m, std::size_t n, std::size_t k, float alpha, const float* A, std::size_t lda,
+                   const float* B, std::size_t ldb, float beta, float* C, std::size_t ldc) {
+  if (m == 0 || n == 0) return;
+  const auto i64 = [](std::size_t v) { return static_cast<std::int64_t>(v); };
+  if (k == 0 || alpha == 0) {  // C = beta C, which geam does; in place, so with C's own leading dimension
+    const float zero = 0;
+    CUBLAS_CHECK(cublasSgeam_64(cublas(), CUBLAS_OP_N, CUBLAS_OP_N, i64(n), i64(m), &beta, C, i64(ldc), &zero, C,
+                                i64(ldc), C, i64(ldc)));
+    return;
+  }
+  CUBLAS_CHECK(cublasSgemm_64(cublas(), CUBLAS_OP_N, CUBLAS_OP_N, i64(n), i64(m), i64(k), &alpha, B, i64(ldb), A,
+                              i64(lda), &beta, C, i64(ldc)));
+}
+
+LADDER_STEP(Sgemm, launch);

@@ -1,0 +1,221 @@
+// Beyond the general tests of every step: what sgemm and aat promise besides their values.
+#include "catch.hpp"
+#include "check.hpp"
+#include "options.hpp"
+
+#include <cmath>
+#include <limits>
+
+using namespace ladder;
+
+namespace {
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+std::vector<const Step*> steps_of(const std::string& kernel) {
+  std::vector<const Step*> found;
+  for (const Step& step : steps()) {
+    if (step.problem->kernel() == kernel) found.push_back(&step);
+  }
+  return found;
+}
+
+DeviceBuffer<float> upload(const std::vector<float>& host) {
+  DeviceBuffer<float> device(host.size());
+  if (!host.empty()) {
+    CUDA_CHECK(cudaMemcpy(device.get(), host.data(), host.size() * sizeof(float), cudaMemcpyHostToDevice));
+  }
+  return device;
+}
+
+std::vector<float> random_numbers(std::size_t n, std::uint64_t seed) {
+  std::vector<float> numbers(n);
+  for (std::size_t i = 0; i < n; ++i) numbers[i] = static_cast<float>(patterns::random(seed, 0, i, n));
+  return numbers;
+}
+
+// The last matrix after the step ran on these.
+std::vector<float> result(const Step& step, const Size& size, const std::vector<std::vector<float>>& matrices) {
+  std::vector<DeviceBuffer<float>> device;
+  std::vector<void*> pointers;
+  for (const auto& matrix : matrices) {
+    device.push_back(upload(matrix));
+    pointers.push_back(device.back().get());
+  }
+  step.problem->run(Arrays(pointers), size);
+  std::vector<float> out(matrices.back().size());
+  CUDA_CHECK(cudaMemcpy(out.data(), pointers.back(), out.size() * sizeof(float), cudaMemcpyDeviceToHost));
+  return out;
+}
+
+Size square(std::size_t n, float alpha = 1, float beta = 0) { return {{n, n, n, 0, 0, 0}, {alpha, beta}}; }
+
+}  // namespace
+
+TEST_CASE("the identity matrix, on either side, changes nothing") {
+  for (const Step* step : steps_of("sgemm")) {
+    for (const std::size_t n : {1, 5, 32, 68, 129}) {
+      INFO(step->name << ", n = " << n);
+      std::vector<float> identity(n * n, 0.0f);
+      for (std::size_t i = 0; i < n; ++i) identity[i * n + i] = 1;
+      const std::vector<float> x = random_numbers(n * n, 1), nan(n * n, kNaN);
+      CHECK(result(*step, square(n), {identity, x, nan}) == x);
+      CHECK(result(*step, square(n), {x, identity, nan}) == x);
+    }
+  }
+}
+
+TEST_CASE("what is multiplied by 0 is not read") {
+  for (const Step* step : steps_of("sgemm")) {
+    INFO(step->name);
+    const std::size_t n = 66;
+    const std::vector<float> a = random_numbers(n * n, 1), b = random_numbers(n * n, 2), c = random_numbers(n * n, 3);
+    const std::vector<float> nan(n * n, kNaN), zero(n * n, 0.0f);
+    CHECK(result(*step, square(n), {a, b, nan}) == result(*step, square(n), {a, b, zero}));
+    CHECK(result(*step, square(n, 0, 1), {nan, nan, c}) == c);
+    CHECK(result(*step, square(n, 0, 0), {nan, nan, nan}) == zero);
+  }
+}
+
+TEST_CASE("scaling by powers of two is exact, and beta = 1 adds") {
+  for (const Step* step : steps_of("sgemm")) {
+    INFO(step->name);
+    const std::size_t n = 97;
+    const std::vector<float> a = random_numbers(n * n, 1), b = random_numbers(n * n, 2), zero(n * n, 0.0f);
+    const std::vector<float> once = result(*step, square(n), {a, b, zero});
+    const std::vector<float> minus_four = result(*step, square(n, -4), {a, b, zero});
+    const std::vector<float> twice = result(*step, square(n, 1, 1), {a, b, once});
+    const std::vector<float> none = result(*step, square(n, 1, -1), {a, b, once});
+    bool right = true;
+    for (std::size_t i = 0; i < n * n; ++i) {
+      right &= minus_four[i] == -4 * once[i] && twice[i] == 2 * once[i] && none[i] == 0;
+    }
+    CHECK(right);
+  }
+}
+
+TEST_CASE("NaN between the rows stays there") {
+  for (const Step* step : steps_of("sgemm")) {
+    for (const std::size_t gap : {1, 3, 4}) {
+      INFO(step->name << ", gap = " << gap);
+      const std::size_t m = 19, n = 64, k = 36;
+      std::vector<float> a(m * (k + gap), kNaN), b(k * (n + gap), kNaN), c(m * (n + gap), kNaN);
+      for (std::size_t i = 0; i < m; ++i) std::fill_n(a.begin() + i * (k + gap), k, 1.0f);
+      for (std::size_t l = 0; l < k; ++l) std::fill_n(b.begin() + l * (n + gap), n, 2.0f);
+      const std::vector<float> got = result(*step, {{m, n, k, k + gap, n + gap, n + gap}, {1, 0}}, {a, b, c});
+      bool right = true;
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        right &= i % (n + gap) < n ? got[i] == 2.0f * k : std::isnan(got[i]);
+      }
+      CHECK(right);
+    }
+  }
+}
+
+TEST_CASE("every step gives the same bits in every run") {
+  for (const Step* step : steps_of("sgemm")) {
+    if (step->is_vendor()) continue;
+    INFO(step->name);
+    const std::size_t m = 30, n = 70, k = 1031;
+    const Size size = {{m, n, k, 0, 0, 0}, {1, 0}};
+    const std::vector<float> a = random_numbers(m * k, 1), b = random_numbers(k * n, 2), c(m * n, 0.0f);
+    const std::vector<float> first = result(*step, size, {a, b, c});
+    for (int run = 0; run < 2; ++run) CHECK(result(*step, size, {a, b, c}) == first);
+  }
+}
+
+TEST_CASE("large and small matrices in turn: no state is left behind") {
+  for (const Step* step : steps_of("sgemm")) {
+    INFO(step->name);
+    const auto ones = [&](std::size_t m, std::size_t n, std::size_t k) {
+      const std::vector<float> got =
+          result(*step, {{m, n, k, 0, 0, 0}, {1, 0}},
+                 {std::vector<float>(m * k, 1.0f), std::vector<float>(k * n, 1.0f), std::vector<float>(m * n, kNaN)});
+      CHECK(got == std::vector<float>(m * n, static_cast<float>(k)));
+    };
+    ones(2, 3, 4);
+    ones(5, 7, 3000);
+    ones(0, 4, 4);
+    ones(150, 3, 20);
+    ones(4, 4, 0);
+    ones(3, 150, 20);
+    ones(2, 3, 4);
+  }
+}
+
+// Long sums of positive numbers are where rounding shows most: all steps but the compensated one drift.
+TEST_CASE("Kahan's sum does not lose accuracy as k grows") {
+  const std::size_t m = 3, n = 5, k = 40000;
+  std::vector<float> a = random_numbers(m * k, 1), b = random_numbers(k * n, 2);
+  for (float& v : a) v = std::fabs(v);
+  for (float& v : b) v = std::fabs(v);
+  const auto worst = [&](const std::string& name) {
+    double error = 0;
+    for (const Step* step : steps_of("sgemm")) {
+      if (step->name != name) continue;
+      const auto c = result(*step, {{m, n, k, 0, 0, 0}, {1, 0}}, {a, b, std::vector<float>(m * n, 0.0f)});
+      for (std::size_t i = 0; i < m; ++i) {
+        for (std::size_t j = 0; j < n; ++j) {
+          double sum = 0;
+          for (std::size_t l = 0; l < k; ++l) sum += static_cast<double>(a[i * k + l]) * b[l * n + j];
+          error = std::max(error, std::fabs(c[i * n + j] - sum) / sum / kUnitRoundoff);
+        }
+      }
+    }
+    return error;  // in units of the roundoff
+  };
+  const double plain = worst("sgemm_04_square_tile"), compensated = worst("sgemm_05_kahan");
+  CAPTURE(plain, compensated);
+  CHECK(plain > 20);
+  CHECK(compensated > 0);
+  CHECK(compensated <= 2);
+}
+
+TEST_CASE("A times its own transpose is symmetric, bit for bit") {
+  for (const Step* step : steps_of("aat")) {
+    INFO(step->name);
+    const std::size_t m = 75, k = 39;
+    const auto c = result(*step, {m, k}, {random_numbers(m * k, 1), std::vector<float>(m * m, kNaN)});
+    bool symmetric = true;
+    for (std::size_t i = 0; i < m; ++i) {
+      for (std::size_t j = 0; j < i; ++j) symmetric &= c[i * m + j] == c[j * m + i];
+    }
+    CHECK(symmetric);
+  }
+}
+
+TEST_CASE("a leading dimension below the row's length is refused") {
+  const Problem& problem = *steps_of("sgemm").front()->problem;
+  for (const std::size_t which : {3, 4, 5}) {
+    Size size = {{4, 8, 8, 0, 0, 0}, {1, 0}};
+    size.dims[which] = 7;
+    CHECK_THROWS_AS(problem.buffers(size), UsageError);
+    size.dims[which] = 11;
+    CHECK(problem.buffers(size)[which - 3].count == (which == 4 ? 7 : 3) * 11 + 8);
+  }
+  CHECK(problem.buffers({{4, 8, 16, 0, 0, 0}, {1, 0}})[0].count == 64);
+  CHECK(problem.buffers({{4, 8, 0, 0, 0, 0}, {1, 0}})[0].count == 0);
+  CHECK_THROWS_AS(problem.buffers({{std::size_t{1} << 30, 8, 8, std::size_t{1} << 30, 0, 0}, {1, 0}}), UsageError);
+}
+
+// Of a product too large for the host, some rows are computed; the others must be written, and with numbers.
+TEST_CASE("a large product is checked in part") {
+  const Problem& problem = *steps_of("sgemm").front()->problem;
+  const auto unchecked = [&](const Size& size, const Arrays& host) {
+    const std::size_t m = size[0], n = size[1];
+    std::vector<double> want(m * n), scale(m * n);
+    problem.expect(host, size, {2, 0, m * n}, want.data(), scale.data());
+    std::size_t rows = 0;
+    for (std::size_t i = 0; i < m; ++i) rows += std::isinf(scale[i * n]);
+    return rows;
+  };
+  const std::size_t m = 4096, n = 2, k = (1 << 20) + 1;  // one more than affordable
+  // All rows of A begin at the same place: what matters here is the number of products.
+  const std::vector<float> ones(k * n, 1.0f), c(m * n, 0.0f);
+  const Arrays host({const_cast<float*>(ones.data()), const_cast<float*>(ones.data()), const_cast<float*>(c.data())});
+  const std::size_t rows = unchecked({{m, n, k, 1, 0, 0}, {1, 0}}, host);
+  CHECK(rows > m - m / 64 - 40);
+  CHECK(rows < m - m / 64 + 40);
+  CHECK(unchecked({{m, n, 1000, 1, 0, 0}, {1, 0}}, host) == 0);
+  CHECK(unchecked({{m, n, k, 1, 0, 0}, {0, 1}}, host) == 0);
+}
