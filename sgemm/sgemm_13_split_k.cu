@@ -1,0 +1,257 @@
+// Step 12 gives every SM whole tiles: 512 tiles on 132 SMs take four waves, and the last one leaves 16 SMs idle; 32 tiles
+// leave 100. Idea: split k. Whole waves stay as they are. What is left is one long row of k tiles, tile after tile, cut
+// into as many equal shares as there are SMs ("stream-K"). A share may end in the middle of a tile of C, so a block has
+// up to two tiles of which it knows a part of the sums; it stores them apart, and a second kernel adds up the parts of
+// each tile, in the order of k: the same bits every run. Two thin matrices, m = n = 128 and a huge k, are one tile in
+// 132 shares. All this only if it saves more than the second kernel costs.
+// And rows of B that are not aligned: cutting them into copies of 4 bytes costs more than copying B, once, into rows
+// that are. Not for few rows of C: they would not earn it back.
+// Expect: 3 % on 4096 and 8192; half of the time on 1024; a fifth on 4097, where step 12 pays for a fifth wave.
+// Next question: a part is 128 KB, written and read again. How could blocks of a thread block cluster do without?
+#include "sgemm.cuh"
+
+#include <cuda_pipeline.h>
+
+#include <algorithm>
+
+constexpr int BM = 128, BN = 256, BK = 8;
+constexpr int WM = 64, WN = 64;
+constexpr int TM = 8, TN = 16;
+constexpr int kStages = 4;
+constexpr int kThreads = BM / WM * (BN / WN) * 32;
+constexpr int kHopM = WM / (TM / 4), kHopN = WN / (TN / 4);  // between a thread's groups of four rows or columns
+static_assert(WM / TM == 8 && WN / TN == 4, "the lanes form 8 rows of 4");
+
+constexpr int kPad = 4;                // floats behind each row of a
+constexpr int kRowsA = kThreads / BK;  // that the block copies at a time, one float for each thread
+constexpr int kQuads = TM * TN / 4;    // groups of four sums, side by side, of each thread
+struct Stage {
+  float a[BK][BM + kPad], b[BK][BN];
+};
+
+__device__ static const float4& as4(const float& p) { return reinterpret_cast<const float4&>(p); }
+__device__ static float4& as4(float& p) { return reinterpret_cast<float4&>(p); }
+
+// The first row and column of this thread's sums in the block's tile.
+__device__ static int first_row(int tid) { return tid / 32 / (BN / WN) * WM + ((tid >> 1 & 1) | (tid >> 1 & 6)) * 4; }
+__device__ static int first_column(int tid) { return tid / 32 % (BN / WN) * WN + ((tid & 1) | (tid >> 3 & 2)) * 4; }
+
+// C = alpha s + beta C for four elements side by side, as far as they exist.
+__device__ static void store(long long m, long long n, float alpha, float4 s, float beta, float* __restrict__ C,
+                             long long ldc, long long row, long long column, bool aligned) {
+  float* c = &C[row * ldc + column];
+  if (aligned && row < m && column + 4 <= n) {
+    const float4 old = beta == 0.0f ? make_float4(0.0f, 0.0f, 0.0f, 0.0f) : as4(*c);
+    as4(*c) = make_float4(alpha * s.x + beta * old.x, alpha * s.y + beta * old.y, alpha * s.z + beta * old.z,
+                          alpha * s.w + beta * old.w);
+  } else {
+    const float v[] = {alpha * s.x, alpha * s.y, alpha * s.z, alpha * s.w};
+#pragma unroll
+    for (int x = 0; x < 4; ++x) {
+      if (row < m && column + x < n) c[x] = beta == 0.0f ? v[x] : v[x] + beta * c[x];
+    }
+  }
+}
+
+// Tiles of C are numbered row by row, `tiles_n` in each. Blocks below `whole` have the tile of their number; block
+// whole + b has the k tiles from b * share on of the tiles from `whole` on. Sums of a part of a tile go to
+// parts[2 * b + 1] if they begin with the tile's first k, else to parts[2 * b].
+template <int kVector>
+__global__ void __launch_bounds__(kThreads)
+    sgemm_split_k(long long m, long long n, long long k, float alpha, const float* __restrict__ A, long long lda,
+                  const float* __restrict__ B, long long ldb, float beta, float* __restrict__ C, long long ldc,
+                  unsigned tiles_n, bool aligned_c, unsigned whole, int share, long long end_of_shares,
+                  float4 (*__restrict__ parts)[kQuads][kThreads]) {
+  extern __shared__ float4 memory[];
+  Stage* const stages = reinterpret_cast<Stage*>(memory);
+  const int tid = threadIdx.x, tx = first_column(tid), ty = first_row(tid);
+  const int a_row = tid / BK, a_l = tid % BK, b_l = tid / (BN / kVector), b_column = tid % (BN / kVector) * kVector;
+  constexpr int kRowsB = kThreads * kVector / BN;
+  const int tiles_k = static_cast<int>((k + BK - 1) / BK), odd = static_cast<int>(k - (tiles_k - 1LL) * BK);
+
+  const long long b = static_cast<long long>(blockIdx.x) - whole;  // the share, if it is one
+  long long now = b < 0 ? 0 : b * share;                           // k tiles, counted from the first of tile `first`
+  const long long end = b < 0 ? tiles_k : min(now + share, end_of_shares);
+  const unsigned first = b < 0 ? blockIdx.x : whole;
+  do {
+    const auto tile = first + static_cast<unsigned>(tiles_k > 0 ? now / tiles_k : 0);
+    const int t0 = tiles_k > 0 ? static_cast<int>(now % tiles_k) : 0;
+    const int tiles = static_cast<int>(min(end - now, static_cast<long long>(tiles_k - t0)));
+    const long long row0 = static_cast<long long>(tile / tiles_n) * BM,
+                    column0 = static_cast<long long>(tile % tiles_n) * BN;
+
+    const long long l0 = t0 == 0 ? 0 : odd + (t0 - 1LL) * BK;
+    const float *from_a[BM / kRowsA],
+        *from_b = B + (l0 + b_l) * ldb + min(column0 + b_column, (n - 1) / kVector * kVector);
+#pragma unroll
+    for (int i = 0; i < BM / kRowsA; ++i) from_a[i] = A + min(row0 + a_row + i * kRowsA, m - 1) * lda + l0 + a_l;
+    long long step_b = kRowsB * ldb;
+    int copied = 0;  // tiles
+    const auto copy = [&](Stage& to) {
+#pragma unroll
+      for (int i = 0; i < BM; i += kRowsA) __pipeline_memcpy_async(&to.a[a_l][a_row + i], from_a[i / kRowsA], 4);
+#pragma unroll
+      for (int i = 0; i < BK / kRowsB; ++i) {
+        __pipeline_memcpy_async(&to.b[b_l + i * kRowsB][b_column], from_b + i * step_b, 4 * kVector);
+      }
+      __pipeline_commit();
+      const int go = ++copied < tiles ? BK : 0;
+#pragma unroll
+      for (const float*& p : from_a) p += go;
+      from_b += go * ldb;
+    };
+    const auto copy_odd = [&](Stage& to) {
+#pragma unroll
+      for (int i = 0; i < BM; i += kRowsA) {
+        const bool inside = a_l < odd;
+        __pipeline_memcpy_async(&to.a[a_l][a_row + i], inside ? from_a[i / kRowsA] : A, 4, inside ? 0 : 4);
+      }
+#pragma unroll
+      for (int i = 0; i < BK; i += kRowsB) {
+        const bool inside = b_l + i < odd;
+        __pipeline_memcpy_async(&to.b[b_l + i][b_column], inside ? from_b + i * ldb : B, 4 * kVector,
+                                inside ? 0 : 4 * kVector);
+      }
+      __pipeline_commit();
+      const bool only = ++copied == tiles;  // then nothing else may be read again: there might be no full tile
+#pragma unroll
+      for (const float*& p : from_a) p = only ? A : p + odd;
+      from_b = only ? B : from_b + odd * ldb;
+      if (only) step_b = 0;
+    };
+
+    float al[2][TM], bl[2][TN], sum[TM][TN] = {};
+    const auto read = [&](const Stage& from, int l) {
+#pragma unroll
+      for (int i = 0; i < TM; i += 4) as4(al[l % 2][i]) = as4(from.a[l][ty + i / 4 * kHopM]);
+#pragma unroll
+      for (int j = 0; j < TN; j += 4) as4(bl[l % 2][j]) = as4(from.b[l][tx + j / 4 * kHopN]);
+    };
+
+    if (tiles > 0) {
+      if (t0 == 0) {
+        copy_odd(stages[0]);
+      } else {
+        copy(stages[0]);
+      }
+#pragma unroll
+      for (int s = 1; s < kStages - 1; ++s) copy(stages[s]);
+      __pipeline_wait_prior(kStages - 2);
+      __syncthreads();
+      read(stages[0], 0);
+    }
+    int current = 0, next = kStages - 1;  // the stage in use, and the one to be filled
+#pragma unroll 1
+    for (int t = 0; t < tiles; ++t) {
+#pragma unroll
+      for (int l = 0; l < BK; ++l) {
+        if (l == 0) {
+          copy(stages[next]);
+          next = next + 1 == kStages ? 0 : next + 1;
+        }
+        if (l == BK - 1) {  // the next tile must be complete, and this one read by all before it is overwritten
+          __pipeline_wait_prior(kStages - 2);
+          __syncthreads();
+          current = current + 1 == kStages ? 0 : current + 1;
+        }
+        read(stages[current], (l + 1) % BK);
+#pragma unroll
+        for (int j = 0; j < TN; ++j) {
+#pragma unroll
+          for (int i = 0; i < TM; ++i) {
+            const int ii = j % 2 == 0 ? i : TM - 1 - i;
+            sum[ii][j] += al[l % 2][ii] * bl[l % 2][j];
+          }
+        }
+      }
+    }
+    __pipeline_wait_prior(0);
+
+    // The parts are scaled before they are stored, which makes new values of them. To store the sums as they are, the
+    // compiler keeps each four of them in an aligned group of registers, and the loop pays for that in bank conflicts.
+#pragma unroll
+    for (int q = 0; q < kQuads; ++q) {
+      const int i = q / (TN / 4), j = q % (TN / 4) * 4;
+      const float* s = &sum[i][j];
+      if (tiles < tiles_k) {
+        parts[2 * b + (t0 == 0)][q][tid] = make_float4(alpha * s[0], alpha * s[1], alpha * s[2], alpha * s[3]);
+      } else {
+        store(m, n, alpha, make_float4(s[0], s[1], s[2], s[3]), beta, C, ldc, row0 + ty + i / 4 * kHopM + i % 4,
+              column0 + tx + j / 4 * kHopN, aligned_c);
+      }
+    }
+    now += tiles;
+    if (now < end) __syncthreads();  // the stages are free again
+  } while (now < end);
+}
+
+// Adds up the parts of tile whole + blockIdx.x, which are scaled already; each thread has one quad, blockIdx.y.
+__global__ void __launch_bounds__(kThreads)
+    sgemm_add_parts(long long m, long long n, int tiles_k, float beta, float* __restrict__ C, long long ldc,
+                    unsigned tiles_n, bool aligned_c, unsigned whole, int share,
+                    const float4 (*__restrict__ parts)[kQuads][kThreads]) {
+  const long long begin = static_cast<long long>(blockIdx.x) * tiles_k, end = begin + tiles_k;
+  const long long first = begin / share, last = (end - 1) / share;  // shares
+  if (first == last) return;                                        // one block had all of it
+  const int tid = threadIdx.x, q = blockIdx.y, i = q / (TN / 4), j = q % (TN / 4) * 4;
+  float4 sum = parts[2 * first + 1][q][tid];
+  for (long long b = first + 1; b <= last; ++b) {
+    const float4 part = parts[2 * b][q][tid];
+    sum = make_float4(sum.x + part.x, sum.y + part.y, sum.z + part.z, sum.w + part.w);
+  }
+  const unsigned tile = whole + blockIdx.x;
+  store(m, n, 1.0f, sum, beta, C, ldc,
+        static_cast<long long>(tile / tiles_n) * BM + first_row(tid) + i / 4 * kHopM + i % 4,
+        static_cast<long long>(tile % tiles_n) * BN + first_column(tid) + j / 4 * kHopN, aligned_c);
+}
+
+// `to` = B with rows of ldb_to floats, a multiple of 4, the rest of each row 0. A block has a row and 1024 columns.
+__global__ void sgemm_align_rows(long long n, const float* __restrict__ B, long long ldb, float4* __restrict__ to,
+                                 long long ldb_to, unsigned blocks_n) {
+  const long long row = blockIdx.x / blocks_n, column = (blockIdx.x % blocks_n * 256LL + threadIdx.x) * 4;
+  if (column >= ldb_to) return;
+  float v[4];
+#pragma unroll
+  for (int x = 0; x < 4; ++x) v[x] = column + x < n ? B[row * ldb + column + x] : 0.0f;
+  to[(row * ldb_to + column) / 4] = make_float4(v[0], v[1], v[2], v[3]);
+}
+
+static void launch(std::size_t m, std::size_t n, std::size_t k, float alpha, const float* A, std::size_t lda,
+                   const float* B, std::size_t ldb, float beta, float* C, std::size_t ldc) {
+  if (m == 0 || n == 0) return;
+  if (alpha == 0) k = 0;  // A and B are not read
+  const bool aligned_c = aligned_for<float4>(C) && ldc % 4 == 0;
+  bool aligned_b = aligned_for<float4>(B) && ldb % 4 == 0 && n % 4 == 0;
+  if (!aligned_b && m > 2 * BM && k > 0) {
+    const std::size_t row = ceil_div(n, 4) * 4;
+    float4* copy = scratch<float4>(k * row / 4);
+    const auto blocks_n = static_cast<unsigned>(ceil_div(row, 1024));
+    sgemm_align_rows<<<static_cast<unsigned>(k * blocks_n), 256>>>(n, B, ldb, copy, row, blocks_n);
+    CUDA_CHECK(cudaGetLastError());
+    B = &copy->x, ldb = row, aligned_b = true;
+  }
+
+  // Tiles in whole waves, one block on each SM; the others, `rest`, in shares, if that saves enough k tiles.
+  constexpr std::size_t least_share = 4, least_saved = 16;
+  const auto tiles_m = static_cast<unsigned>(ceil_div(m, BM)), tiles_n = static_cast<unsigned>(ceil_div(n, BN));
+  const std::size_t sms = sm_count(), tiles = tiles_m * tiles_n, tiles_k = ceil_div(k, BK), rest = tiles % sms;
+  const std::size_t share = std::max(least_share, ceil_div(rest * tiles_k, sms));
+  const bool split = share + least_saved <= tiles_k;
+  const auto whole = static_cast<unsigned>(split ? tiles - rest : tiles);
+  const auto shares = static_cast<unsigned>(split ? ceil_div(rest * tiles_k, share) : 0);
+  auto* parts = reinterpret_cast<float4(*)[kQuads][kThreads]>(scratch<float>(std::size_t{2} * shares * BM * BN));
+
+  const auto kernel = aligned_b ? sgemm_split_k<4> : sgemm_split_k<1>;
+  constexpr int bytes = kStages * sizeof(Stage);
+  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  kernel<<<whole + shares, kThreads, bytes>>>(m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, tiles_n, aligned_c, whole,
+                                              static_cast<int>(share), rest * tiles_k, parts);
+  CUDA_CHECK(cudaGetLastError());
+  if (shares == 0) return;
+  const dim3 grid(static_cast<unsigned>(rest), kQuads);
+  sgemm_add_parts<<<grid, kThreads>>>(m, n, static_cast<int>(tiles_k), beta, C, ldc, tiles_n, aligned_c, whole,
+                                      static_cast<int>(share), parts);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+LADDER_STEP(Sgemm, launch);
