@@ -1,4 +1,4 @@
-// In step 02 every thread of a row loads the same elements of A, one after another. Idea: a block takes 1024 columns of
+// In step 02 every thread of a row loads the same elements of A, one after another. Idea: a block takes 256 columns of
 // one row of C and keeps the row of A, a piece at a time, in shared memory: its threads load the piece together,
 // coalesced, and each reads all of it. A barrier before the first read, another before the next piece overwrites it.
 // Threads beyond the last column must not leave: they load, and the barriers count them.
@@ -9,7 +9,7 @@
 // Next question: then which part is worth keeping in shared memory? (Tiles of both, so that both are used many times.)
 #include "sgemm.cuh"
 
-constexpr unsigned kBlock = 1024;
+constexpr unsigned kBlock = 256;
 
 __global__ void sgemm_row_in_shared(std::size_t n, std::size_t k, float alpha, const float* __restrict__ A,
                                     std::size_t lda, const float* __restrict__ B, std::size_t ldb, float beta,

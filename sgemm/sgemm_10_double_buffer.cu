@@ -39,7 +39,7 @@ __device__ static void store4(float& c, float4 v, float beta) {
   as4(c) = v;
 }
 
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, 2)
     sgemm_double_buffer(long long m, long long n, long long k, float alpha, const float* __restrict__ A, long long lda,
                         const float* __restrict__ B, long long ldb, float beta, float* __restrict__ C, long long ldc,
                         unsigned tiles_n, bool aligned) {
