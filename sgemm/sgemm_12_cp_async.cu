@@ -125,7 +125,7 @@ __global__ void __launch_bounds__(kThreads)
   for (int t = 0; t < tiles; ++t) {
 #pragma unroll
     for (int l = 0; l < BK; ++l) {
-      if (l == 0) {
+      if (l == 1) {  // where the compiler scatters the copies best
         copy(stages[next]);
         next = next + 1 == kStages ? 0 : next + 1;
       }
