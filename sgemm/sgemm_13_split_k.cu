@@ -6,7 +6,7 @@
 // 132 shares. All this only if it saves more than the second kernel costs.
 // And rows of B that are not aligned: cutting them into copies of 4 bytes costs more than copying B, once, into rows
 // that are. Not for few rows of C: they would not earn it back.
-// Expect: 3 % on 4096 and 8192; half of the time on 1024; a fifth on 4097, where step 12 pays for a fifth wave.
+// Expect: 3 % on 4096 and 8192; a third of the time on 1024; a seventh less on 4097, where step 12 pays for a fifth wave.
 // Next question: a part is 128 KB, written and read again. How could blocks of a thread block cluster do without?
 #include "sgemm.cuh"
 
