@@ -57,7 +57,7 @@ void for_shapes(const Body& body) {
   for (const Step& step : steps()) {
     for (const std::size_t count : kCounts) {
       for (const std::size_t length : kLengths) {
-        if (!can_have(step, count) || count * length > 300000) continue;
+        if (!can_have(step, count) || count * length > 80000) continue;
         INFO(step.name << ", " << count << " of " << length);
         body(step, Shape{count, length});
       }
