@@ -355,8 +355,9 @@ TEST_CASE("an infinite scale: any finite number will do") {
     mentions(with(12, 77, exact), "y[12] of 1000 is wrong: got 77");
     mentions(with(11, std::numeric_limits<float>::quiet_NaN(), exact), "y[11] of 1000 is wrong: got nan");
     mentions(with(11, std::numeric_limits<float>::infinity(), exact), "y[11] of 1000 is wrong: got inf");
+    const std::uint64_t bits = poison_of(Type::float32);
     float poison;
-    std::memcpy(&poison, &kPoison, sizeof poison);
+    std::memcpy(&poison, &bits, sizeof poison);
     mentions(with(11, poison, exact), "y[11] of 1000 was never written");
   }
 }
