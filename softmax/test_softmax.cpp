@@ -50,7 +50,7 @@ std::vector<float> random_numbers(std::size_t n) {
 
 // Lengths shorter and longer than a warp, a block, and what the steps keep of a vector.
 constexpr std::size_t kLengths[] = {1, 2, 5, 32, 33, 128, 1000, 1024, 4100, 70000};
-constexpr std::size_t kCounts[] = {1, 3, 70};
+constexpr std::size_t kCounts[] = {1, 3, 34};
 
 template <typename Body>
 void for_shapes(const Body& body) {
