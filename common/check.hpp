@@ -401,7 +401,8 @@ class DeviceCase {
 
   static constexpr std::size_t kChunk = 64 << 20;  // bytes copied back at a time
 
-  // Page-locked host memory, to which the device copies several times faster than to pageable memory. It stays allocated.
+  // Page-locked host memory, to which the device copies several times faster than to pageable memory. It stays
+  // allocated.
   static unsigned char* staging(std::size_t bytes) {
     static std::unique_ptr<Memory> memory;
     bytes = std::max<std::size_t>(bytes, 1 << 20);  // page-locking is slow: not again for every small size
@@ -526,8 +527,8 @@ inline std::vector<Pattern> patterns_for(const Problem& problem, const Size& siz
   return patterns;
 }
 
-// Does a device of compute capability `capability` (90 for 9.0) run what is compiled for `needs`? "sm_90" runs there and
-// on all newer devices, "sm_90a" there alone.
+// Does a device of compute capability `capability` (90 for 9.0) run what is compiled for `needs`? "sm_90" runs there
+// and on all newer devices, "sm_90a" there alone.
 inline bool meets(int capability, const std::string& needs) {
   if (needs.empty()) return true;
   const int wanted = std::stoi(needs.substr(std::strlen("sm_")));

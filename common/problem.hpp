@@ -103,8 +103,8 @@ struct Size {
 };
 
 // The buffers of one run, by their order in Problem::buffers(). In `run` they are in the problem's place, which is
-// device memory unless it says otherwise; outputs hold poison. In `expect` they are the host's copies of what the device
-// has before the run, and outputs are null; and there is the problem's digest of the inputs.
+// device memory unless it says otherwise; outputs hold poison. In `expect` they are the host's copies of what the
+// device has before the run, and outputs are null; and there is the problem's digest of the inputs.
 class Arrays {
  public:
   explicit Arrays(std::vector<void*> pointers, std::vector<double> digest = {})
@@ -162,7 +162,7 @@ class Problem {
   // Asked for on a GPU only, once per size after all timing. The arrays are those of a run; outputs may be overwritten.
   virtual std::vector<Figure> figures(const Arrays&, const Size&) const { return {}; }
 
-  // What `expect` needs to know of the inputs as a whole, such as a vector's maximum: computed once, not for each range.
+  // What `expect` needs to know of the inputs as a whole, such as a vector's maximum: computed once, not by range.
   virtual std::vector<double> digest(const Arrays& /*host*/, const Size&) const { return {}; }
 
   // The right values of a range of an output, computed in double, and the scale of their error: a result is accepted if

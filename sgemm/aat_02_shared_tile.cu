@@ -1,6 +1,6 @@
-// Step 01's lanes read a column of A^T with 32 sectors per request. Idea: read tiles of A along its rows, coalesced, both
-// for the factor on the left and for the one on the right, and write the second one into shared memory transposed: then
-// `b[l][tx]` is a row again. But the transposed write goes down a column of 32 floats: all 32 lanes in one bank.
+// Step 01's lanes read a column of A^T with 32 sectors per request. Idea: read tiles of A along its rows, coalesced,
+// both for the factor on the left and for the one on the right, and write the second one into shared memory transposed:
+// then `b[l][tx]` is a row again. But the transposed write goes down a column of 32 floats: all 32 lanes in one bank.
 // Expect: some ten times step 01.
 // Next question: how many passes does one such write take, and what is the cheapest way out? (32; a column more.)
 #include "aat.cuh"

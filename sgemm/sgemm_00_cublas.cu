@@ -1,5 +1,5 @@
-// The yardstick: cublasSgemm in its default mode, which computes in FP32 throughout. BLAS is column-major, and there our
-// row-major matrices are transposed, with the same leading dimensions: C^T = B^T A^T, so B goes first. If there is
+// The yardstick: cublasSgemm in its default mode, which computes in FP32 throughout. BLAS is column-major, and there
+// our row-major matrices are transposed, with the same leading dimensions: C^T = B^T A^T, so B goes first. If there is
 // nothing to multiply, what is left is beta C.
 // needs: gpu
 // links: cublas

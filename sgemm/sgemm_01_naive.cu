@@ -1,6 +1,6 @@
-// The first answer: one thread for each element of C, which walks along a row of A and down a column of B. Two loads for
-// one multiply-add. And here threadIdx.x is the row, as the index comes first in the formula: in each step the 32 lanes
-// of a warp read 32 rows of A, lda floats apart, and write C the same way, 32 sectors each time.
+// The first answer: one thread for each element of C, which walks along a row of A and down a column of B. Two loads
+// for one multiply-add. And here threadIdx.x is the row, as the index comes first in the formula: in each step the 32
+// lanes of a warp read 32 rows of A, lda floats apart, and write C the same way, 32 sectors each time.
 // Expect: about one per cent of the library's speed.
 // Next question: which of the two indices should follow threadIdx.x? (The one along the rows of B and C.)
 #include "sgemm.cuh"

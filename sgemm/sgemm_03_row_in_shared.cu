@@ -2,8 +2,8 @@
 // one row of C and keeps the row of A, a piece at a time, in shared memory: its threads load the piece together,
 // coalesced, and each reads all of it. A barrier before the first read, another before the next piece overwrites it.
 // Threads beyond the last column must not leave: they load, and the barriers count them.
-// B is read coalesced, but a row of it starts on a 128-byte line only if ldb is a multiple of 32: else each request of a
-// warp touches one more sector. Hence "pitched" rows, as cudaMallocPitch gives them: pass the pitch as ldb.
+// B is read coalesced, but a row of it starts on a 128-byte line only if ldb is a multiple of 32: else each request of
+// a warp touches one more sector. Hence "pitched" rows, as cudaMallocPitch gives them: pass the pitch as ldb.
 // Expect: no gain, perhaps a loss. A's element was a broadcast from L1 before and is one from shared memory now, while
 // step 02's blocks took 32 rows and so shared the elements of B in L1; here 32 rows are 32 blocks.
 // Next question: then which part is worth keeping in shared memory? (Tiles of both, so that both are used many times.)

@@ -1,7 +1,7 @@
 // In step 04 (05 was a digression) each multiply-add takes two loads from shared memory. Idea: a thread computes 8
-// elements of a column of C, in registers. For each l it loads one element of B and uses it 8 times; with the 8 of A that
-// is 9 loads for 8 multiply-adds, not 16. The tile of C is 64 x 64 now, the tiles of A and B are 8 deep, so that each of
-// 512 threads loads one element of each.
+// elements of a column of C, in registers. For each l it loads one element of B and uses it 8 times; with the 8 of A
+// that is 9 loads for 8 multiply-adds, not 16. The tile of C is 64 x 64 now, the tiles of A and B are 8 deep, so that
+// each of 512 threads loads one element of each.
 // Expect: nearly twice step 04.
 // Next question: 9 loads for 8 products. And if the thread's elements form a square? (16 loads for 64.)
 #include "sgemm.cuh"

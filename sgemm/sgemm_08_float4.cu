@@ -1,42 +1,17 @@
 // Step 07 moves 4 bytes per load everywhere. Idea: float4. From global memory each thread loads one of A and one of B;
-// its 8 elements of a row of b come from shared memory in two. Those of a lie in a column, so A is transposed on its way
-// into shared memory: a[l][row]. 16 loads for 64 products become 4. float4 needs rows that are multiples of 16 bytes
-// apart and a tile inside the matrices. So there are two paths: the whole tile, without bounds checks, and the edges,
-// element by element; which one it is, is the same for the whole block.
+// its 8 elements of a row of b come from shared memory in two. Those of a lie in a column, so A is transposed on its
+// way into shared memory: a[l][row]. 16 loads for 64 products become 4. float4 needs rows that are multiples of 16
+// bytes apart and a tile inside the matrices. So there are two paths: the whole tile, without bounds checks, and the
+// edges, element by element; which one it is, is the same for the whole block.
 // Expect: a quarter to a third faster.
 // Next question: the 16 threads that read a row of b do it 32 bytes apart, and those that write a column of a: which
 // banks are these?
-#include "sgemm.cuh"
+#include "float4_access.cuh"
 
 constexpr int BM = 128, BN = 128, BK = 8;
 constexpr int TM = 8, TN = 8;
 constexpr int kThreads = (BM / TM) * (BN / TN);
 static_assert(BM * BK == 4 * kThreads && BK * BN == 4 * kThreads, "each thread loads a float4 of A and one of B");
-
-__device__ static const float4& as4(const float& p) { return reinterpret_cast<const float4&>(p); }
-__device__ static float4& as4(float& p) { return reinterpret_cast<float4&>(p); }
-
-// p[0] to p[3]; 0 for those from p[left] on.
-__device__ static float4 load4_guarded(const float* p, long long left) {
-  return make_float4(left > 0 ? p[0] : 0.0f, left > 1 ? p[1] : 0.0f, left > 2 ? p[2] : 0.0f, left > 3 ? p[3] : 0.0f);
-}
-
-// c[0] to c[3], or as many of them as `left` says: c = v + beta c.
-__device__ static void store4_guarded(float* c, float4 v, float beta, long long left) {
-  const float values[] = {v.x, v.y, v.z, v.w};
-#pragma unroll
-  for (int j = 0; j < 4; ++j) {
-    if (j < left) c[j] = beta == 0.0f ? values[j] : values[j] + beta * c[j];
-  }
-}
-
-__device__ static void store4(float& c, float4 v, float beta) {
-  if (beta != 0.0f) {
-    const float4 old = as4(c);
-    v = make_float4(v.x + beta * old.x, v.y + beta * old.y, v.z + beta * old.z, v.w + beta * old.w);
-  }
-  as4(c) = v;
-}
 
 __global__ void __launch_bounds__(kThreads)
     sgemm_float4(long long m, long long n, long long k, float alpha, const float* __restrict__ A, long long lda,

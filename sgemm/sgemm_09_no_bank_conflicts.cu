@@ -1,12 +1,12 @@
-// Two kinds of bank conflicts are left in step 08. A float4 load of a warp is served 8 lanes at a time, and these want 128
-// bytes from 32 different banks. But 8 lanes read b 32 bytes apart, 256 bytes in all: two by two in the same banks.
+// Two kinds of bank conflicts are left in step 08. A float4 load of a warp is served 8 lanes at a time, and these want
+// 128 bytes from 32 different banks. But 8 lanes read b 32 bytes apart, 256 bytes in all: two by two in the same banks.
 // Idea: each thread's 8 columns as two groups of 4, half the tile apart, so that neighbouring lanes read neighbouring
 // float4. And writing the transposed a, lanes 2i and 2i + 1 write the same column of rows l and l + 4, which lie 512
 // floats apart: the same bank. Idea: 4 floats more in each row of a; then they are 528 floats apart, 16 banks. (1 more,
 // as in a transpose, would cost the alignment that float4 needs.)
 // Expect: ten per cent, perhaps; the loads from shared memory take two thirds of the time they took.
 // Next question: between the barriers all threads load, then all compute. What does the arithmetic do meanwhile?
-#include "sgemm.cuh"
+#include "float4_access.cuh"
 
 constexpr int BM = 128, BN = 128, BK = 8;
 constexpr int TM = 8, TN = 8;
@@ -14,31 +14,6 @@ constexpr int kThreads = (BM / TM) * (BN / TN);
 constexpr int kPad = 4;       // floats
 constexpr int kHop = BN / 2;  // columns from a thread's first four to its second four
 static_assert(BM * BK == 4 * kThreads && BK * BN == 4 * kThreads, "each thread loads a float4 of A and one of B");
-
-__device__ static const float4& as4(const float& p) { return reinterpret_cast<const float4&>(p); }
-__device__ static float4& as4(float& p) { return reinterpret_cast<float4&>(p); }
-
-// p[0] to p[3]; 0 for those from p[left] on.
-__device__ static float4 load4_guarded(const float* p, long long left) {
-  return make_float4(left > 0 ? p[0] : 0.0f, left > 1 ? p[1] : 0.0f, left > 2 ? p[2] : 0.0f, left > 3 ? p[3] : 0.0f);
-}
-
-// c[0] to c[3], or as many of them as `left` says: c = v + beta c.
-__device__ static void store4_guarded(float* c, float4 v, float beta, long long left) {
-  const float values[] = {v.x, v.y, v.z, v.w};
-#pragma unroll
-  for (int j = 0; j < 4; ++j) {
-    if (j < left) c[j] = beta == 0.0f ? values[j] : values[j] + beta * c[j];
-  }
-}
-
-__device__ static void store4(float& c, float4 v, float beta) {
-  if (beta != 0.0f) {
-    const float4 old = as4(c);
-    v = make_float4(v.x + beta * old.x, v.y + beta * old.y, v.z + beta * old.z, v.w + beta * old.w);
-  }
-  as4(c) = v;
-}
 
 __global__ void __launch_bounds__(kThreads)
     sgemm_no_bank_conflicts(long long m, long long n, long long k, float alpha, const float* __restrict__ A,

@@ -1,11 +1,11 @@
 // In step 09 everybody loads, then everybody computes. Idea: two of everything, so that the next tile is on its way
-// while this one is used. Each thread loads its float4 of the next tiles into registers before the products of this one,
-// and stores them after, into the other of two pairs of tiles in shared memory; since nobody reads that pair now, one
-// barrier per tile is enough. In the same way the 16 elements for l + 1 are loaded before the products of l.
+// while this one is used. Each thread loads its float4 of the next tiles into registers before the products of this
+// one, and stores them after, into the other of two pairs of tiles in shared memory; since nobody reads that pair now,
+// one barrier per tile is enough. In the same way the 16 elements for l + 1 are loaded before the products of l.
 // Expect: some tens of per cent: the latency of the loads hides behind 512 multiply-adds for each thread.
 // Next question: a warp has two rows of threads of the 16 x 16. How many different elements of a and b does it read for
 // each l, and which shape would need the fewest?
-#include "sgemm.cuh"
+#include "float4_access.cuh"
 
 constexpr int BM = 128, BN = 128, BK = 8;
 constexpr int TM = 8, TN = 8;
@@ -13,31 +13,6 @@ constexpr int kThreads = (BM / TM) * (BN / TN);
 constexpr int kPad = 4;       // floats
 constexpr int kHop = BN / 2;  // columns from a thread's first four to its second four
 static_assert(BM * BK == 4 * kThreads && BK * BN == 4 * kThreads, "each thread loads a float4 of A and one of B");
-
-__device__ static const float4& as4(const float& p) { return reinterpret_cast<const float4&>(p); }
-__device__ static float4& as4(float& p) { return reinterpret_cast<float4&>(p); }
-
-// p[0] to p[3]; 0 for those from p[left] on.
-__device__ static float4 load4_guarded(const float* p, long long left) {
-  return make_float4(left > 0 ? p[0] : 0.0f, left > 1 ? p[1] : 0.0f, left > 2 ? p[2] : 0.0f, left > 3 ? p[3] : 0.0f);
-}
-
-// c[0] to c[3], or as many of them as `left` says: c = v + beta c.
-__device__ static void store4_guarded(float* c, float4 v, float beta, long long left) {
-  const float values[] = {v.x, v.y, v.z, v.w};
-#pragma unroll
-  for (int j = 0; j < 4; ++j) {
-    if (j < left) c[j] = beta == 0.0f ? values[j] : values[j] + beta * c[j];
-  }
-}
-
-__device__ static void store4(float& c, float4 v, float beta) {
-  if (beta != 0.0f) {
-    const float4 old = as4(c);
-    v = make_float4(v.x + beta * old.x, v.y + beta * old.y, v.z + beta * old.z, v.w + beta * old.w);
-  }
-  as4(c) = v;
-}
 
 __global__ void __launch_bounds__(kThreads, 2)
     sgemm_double_buffer(long long m, long long n, long long k, float alpha, const float* __restrict__ A, long long lda,

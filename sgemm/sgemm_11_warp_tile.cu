@@ -1,13 +1,13 @@
-// In step 10 a warp's threads form 2 rows of 16: for each l it reads 16 elements of a column of A and 128 of a row of B,
-// 144 in all, for 2048 products. Idea: warp tiles. A warp takes 32 x 64 elements of C, its lanes 4 x 8 threads with 8 x 8
-// elements each: 96 elements for the same products. Each thread's 8 rows are two groups of 4 now, like its columns, so
-// that the lanes that read at a time read neighbouring float4. Lane numbers are woven: bit 0 and the upper bits count
-// columns, bit 1 and the top bit rows; each aligned pair of lanes shares its rows and each pair of pairs its columns, and
-// then the hardware merges the 8-lane parts of a float4 load two by two.
+// In step 10 a warp's threads form 2 rows of 16: for each l it reads 16 elements of a column of A and 128 of a row of
+// B, 144 in all, for 2048 products. Idea: warp tiles. A warp takes 32 x 64 elements of C, its lanes 4 x 8 threads with
+// 8 x 8 elements each: 96 elements for the same products. Each thread's 8 rows are two groups of 4 now, like its
+// columns, so that the lanes that read at a time read neighbouring float4. Lane numbers are woven: bit 0 and the upper
+// bits count columns, bit 1 and the top bit rows; each aligned pair of lanes shares its rows and each pair of pairs its
+// columns, and then the hardware merges the 8-lane parts of a float4 load two by two.
 // Expect: some per cent, from fewer passes through shared memory.
 // Next question: the tile's way leads through registers: 8 of them, and a load and a store instruction. Who could copy
 // instead? (cp.async, from sm_80 on.)
-#include "sgemm.cuh"
+#include "float4_access.cuh"
 
 constexpr int BM = 128, BN = 128, BK = 8;
 constexpr int TM = 8, TN = 8;
@@ -17,31 +17,6 @@ constexpr int WM = 32, WN = 64;        // a warp's tile of C
 constexpr int kHopM = 16, kHopN = 32;  // from a thread's first four rows or columns to its second four
 static_assert(WM / TM == 4 && WN / TN == 8, "the lanes form 4 rows of 8");
 static_assert(BM * BK == 4 * kThreads && BK * BN == 4 * kThreads, "each thread loads a float4 of A and one of B");
-
-__device__ static const float4& as4(const float& p) { return reinterpret_cast<const float4&>(p); }
-__device__ static float4& as4(float& p) { return reinterpret_cast<float4&>(p); }
-
-// p[0] to p[3]; 0 for those from p[left] on.
-__device__ static float4 load4_guarded(const float* p, long long left) {
-  return make_float4(left > 0 ? p[0] : 0.0f, left > 1 ? p[1] : 0.0f, left > 2 ? p[2] : 0.0f, left > 3 ? p[3] : 0.0f);
-}
-
-// c[0] to c[3], or as many of them as `left` says: c = v + beta c.
-__device__ static void store4_guarded(float* c, float4 v, float beta, long long left) {
-  const float values[] = {v.x, v.y, v.z, v.w};
-#pragma unroll
-  for (int j = 0; j < 4; ++j) {
-    if (j < left) c[j] = beta == 0.0f ? values[j] : values[j] + beta * c[j];
-  }
-}
-
-__device__ static void store4(float& c, float4 v, float beta) {
-  if (beta != 0.0f) {
-    const float4 old = as4(c);
-    v = make_float4(v.x + beta * old.x, v.y + beta * old.y, v.z + beta * old.z, v.w + beta * old.w);
-  }
-  as4(c) = v;
-}
 
 __global__ void __launch_bounds__(kThreads, 2)
     sgemm_warp_tile(long long m, long long n, long long k, float alpha, const float* __restrict__ A, long long lda,

@@ -8,7 +8,7 @@
 // scattering the copies among the products.
 // Expect: twenty per cent. 24 numbers from shared memory for 128 products, where there were 16 for 64.
 // Next question: 512 tiles on 132 SMs are 3.9 waves. What do SMs without a tile do in the last? And with 32 tiles?
-#include "sgemm.cuh"
+#include "float4_access.cuh"
 
 #include <cuda_pipeline.h>
 
@@ -26,29 +26,9 @@ struct Stage {
   float a[BK][BM + kPad], b[BK][BN];
 };
 
-__device__ static const float4& as4(const float& p) { return reinterpret_cast<const float4&>(p); }
-__device__ static float4& as4(float& p) { return reinterpret_cast<float4&>(p); }
-
 // The first row and column of this thread's sums in the block's tile.
 __device__ static int first_row(int tid) { return tid / 32 / (BN / WN) * WM + ((tid >> 1 & 1) | (tid >> 1 & 6)) * 4; }
 __device__ static int first_column(int tid) { return tid / 32 % (BN / WN) * WN + ((tid & 1) | (tid >> 3 & 2)) * 4; }
-
-// C = alpha s + beta C for four elements side by side, as far as they exist.
-__device__ static void store(long long m, long long n, float alpha, float4 s, float beta, float* __restrict__ C,
-                             long long ldc, long long row, long long column, bool aligned) {
-  float* c = &C[row * ldc + column];
-  if (aligned && row < m && column + 4 <= n) {
-    const float4 old = beta == 0.0f ? make_float4(0.0f, 0.0f, 0.0f, 0.0f) : as4(*c);
-    as4(*c) = make_float4(alpha * s.x + beta * old.x, alpha * s.y + beta * old.y, alpha * s.z + beta * old.z,
-                          alpha * s.w + beta * old.w);
-  } else {
-    const float v[] = {alpha * s.x, alpha * s.y, alpha * s.z, alpha * s.w};
-#pragma unroll
-    for (int x = 0; x < 4; ++x) {
-      if (row < m && column + x < n) c[x] = beta == 0.0f ? v[x] : v[x] + beta * c[x];
-    }
-  }
-}
 
 // kVector: floats of B in a copy.
 template <int kVector>
@@ -151,8 +131,8 @@ __global__ void __launch_bounds__(kThreads)
   for (int i = 0; i < TM; ++i) {
 #pragma unroll
     for (int j = 0; j < TN; j += 4) {
-      store(m, n, alpha, make_float4(sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3]), beta, C, ldc,
-            row0 + ty + i / 4 * kHopM + i % 4, column0 + tx + j / 4 * kHopN, aligned_c);
+      store4_scaled(m, n, alpha, make_float4(sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3]), beta, C, ldc,
+                    row0 + ty + i / 4 * kHopM + i % 4, column0 + tx + j / 4 * kHopN, aligned_c);
     }
   }
 }

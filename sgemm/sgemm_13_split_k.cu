@@ -1,14 +1,15 @@
-// Step 12 gives every SM whole tiles: 512 tiles on 132 SMs take four waves, and the last one leaves 16 SMs idle; 32 tiles
-// leave 100. Idea: split k. Whole waves stay as they are. What is left is one long row of k tiles, tile after tile, cut
-// into as many equal shares as there are SMs ("stream-K"). A share may end in the middle of a tile of C, so a block has
-// up to two tiles of which it knows a part of the sums; it stores them apart, and a second kernel adds up the parts of
-// each tile, in the order of k: the same bits every run. Two thin matrices, m = n = 128 and a huge k, are one tile in
-// 132 shares. All this only if it saves more than the second kernel costs.
-// And rows of B that are not aligned: cutting them into copies of 4 bytes costs more than copying B, once, into rows
-// that are. Not for few rows of C: they would not earn it back.
-// Expect: 3 % on 4096 and 8192; a third of the time on 1024; a seventh less on 4097, where step 12 pays for a fifth wave.
+// Step 12 gives every SM whole tiles: 512 tiles on 132 SMs take four waves, and the last one leaves 16 SMs idle; 32
+// tiles leave 100. Idea: split k. Whole waves stay as they are. What is left is one long row of k tiles, tile after
+// tile, cut into as many equal shares as there are SMs ("stream-K"). A share may end in the middle of a tile of C, so a
+// block has up to two tiles of which it knows a part of the sums; it stores them apart, and a second kernel adds up the
+// parts of each tile, in the order of k: the same bits every run. Two thin matrices, m = n = 128 and a huge k, are one
+// tile in 132 shares. All this only if it saves more than the second kernel costs. And rows of B that are not aligned
+// are first copied into rows that are (aligned_rows.cuh).
+// Expect: 3 % on 4096 and 8192; a third of the time on 1024; a seventh less on 4097, where step 12 pays for a fifth
+// wave.
 // Next question: a part is 128 KB, written and read again. How could blocks of a thread block cluster do without?
-#include "sgemm.cuh"
+#include "aligned_rows.cuh"
+#include "float4_access.cuh"
 
 #include <cuda_pipeline.h>
 
@@ -29,29 +30,9 @@ struct Stage {
   float a[BK][BM + kPad], b[BK][BN];
 };
 
-__device__ static const float4& as4(const float& p) { return reinterpret_cast<const float4&>(p); }
-__device__ static float4& as4(float& p) { return reinterpret_cast<float4&>(p); }
-
 // The first row and column of this thread's sums in the block's tile.
 __device__ static int first_row(int tid) { return tid / 32 / (BN / WN) * WM + ((tid >> 1 & 1) | (tid >> 1 & 6)) * 4; }
 __device__ static int first_column(int tid) { return tid / 32 % (BN / WN) * WN + ((tid & 1) | (tid >> 3 & 2)) * 4; }
-
-// C = alpha s + beta C for four elements side by side, as far as they exist.
-__device__ static void store(long long m, long long n, float alpha, float4 s, float beta, float* __restrict__ C,
-                             long long ldc, long long row, long long column, bool aligned) {
-  float* c = &C[row * ldc + column];
-  if (aligned && row < m && column + 4 <= n) {
-    const float4 old = beta == 0.0f ? make_float4(0.0f, 0.0f, 0.0f, 0.0f) : as4(*c);
-    as4(*c) = make_float4(alpha * s.x + beta * old.x, alpha * s.y + beta * old.y, alpha * s.z + beta * old.z,
-                          alpha * s.w + beta * old.w);
-  } else {
-    const float v[] = {alpha * s.x, alpha * s.y, alpha * s.z, alpha * s.w};
-#pragma unroll
-    for (int x = 0; x < 4; ++x) {
-      if (row < m && column + x < n) c[x] = beta == 0.0f ? v[x] : v[x] + beta * c[x];
-    }
-  }
-}
 
 // Tiles of C are numbered row by row, `tiles_n` in each. Blocks below `whole` have the tile of their number; block
 // whole + b has the k tiles from b * share on of the tiles from `whole` on. Sums of a part of a tile go to
@@ -176,8 +157,8 @@ __global__ void __launch_bounds__(kThreads)
       if (tiles < tiles_k) {
         parts[2 * b + (t0 == 0)][q][tid] = make_float4(alpha * s[0], alpha * s[1], alpha * s[2], alpha * s[3]);
       } else {
-        store(m, n, alpha, make_float4(s[0], s[1], s[2], s[3]), beta, C, ldc, row0 + ty + i / 4 * kHopM + i % 4,
-              column0 + tx + j / 4 * kHopN, aligned_c);
+        store4_scaled(m, n, alpha, make_float4(s[0], s[1], s[2], s[3]), beta, C, ldc, row0 + ty + i / 4 * kHopM + i % 4,
+                      column0 + tx + j / 4 * kHopN, aligned_c);
       }
     }
     now += tiles;
@@ -200,20 +181,9 @@ __global__ void __launch_bounds__(kThreads)
     sum = make_float4(sum.x + part.x, sum.y + part.y, sum.z + part.z, sum.w + part.w);
   }
   const unsigned tile = whole + blockIdx.x;
-  store(m, n, 1.0f, sum, beta, C, ldc,
-        static_cast<long long>(tile / tiles_n) * BM + first_row(tid) + i / 4 * kHopM + i % 4,
-        static_cast<long long>(tile % tiles_n) * BN + first_column(tid) + j / 4 * kHopN, aligned_c);
-}
-
-// `to` = B with rows of ldb_to floats, a multiple of 4, the rest of each row 0. A block has a row and 1024 columns.
-__global__ void sgemm_align_rows(long long n, const float* __restrict__ B, long long ldb, float4* __restrict__ to,
-                                 long long ldb_to, unsigned blocks_n) {
-  const long long row = blockIdx.x / blocks_n, column = (blockIdx.x % blocks_n * 256LL + threadIdx.x) * 4;
-  if (column >= ldb_to) return;
-  float v[4];
-#pragma unroll
-  for (int x = 0; x < 4; ++x) v[x] = column + x < n ? B[row * ldb + column + x] : 0.0f;
-  to[(row * ldb_to + column) / 4] = make_float4(v[0], v[1], v[2], v[3]);
+  store4_scaled(m, n, 1.0f, sum, beta, C, ldc,
+                static_cast<long long>(tile / tiles_n) * BM + first_row(tid) + i / 4 * kHopM + i % 4,
+                static_cast<long long>(tile % tiles_n) * BN + first_column(tid) + j / 4 * kHopN, aligned_c);
 }
 
 static void launch(std::size_t m, std::size_t n, std::size_t k, float alpha, const float* A, std::size_t lda,
@@ -222,13 +192,9 @@ static void launch(std::size_t m, std::size_t n, std::size_t k, float alpha, con
   if (alpha == 0) k = 0;  // A and B are not read
   const bool aligned_c = aligned_for<float4>(C) && ldc % 4 == 0;
   bool aligned_b = aligned_for<float4>(B) && ldb % 4 == 0 && n % 4 == 0;
-  if (!aligned_b && m > 2 * BM && k > 0) {
-    const std::size_t row = ceil_div(n, 4) * 4;
-    float4* copy = scratch<float4>(k * row / 4);
-    const auto blocks_n = static_cast<unsigned>(ceil_div(row, 1024));
-    sgemm_align_rows<<<static_cast<unsigned>(k * blocks_n), 256>>>(n, B, ldb, copy, row, blocks_n);
-    CUDA_CHECK(cudaGetLastError());
-    B = &copy->x, ldb = row, aligned_b = true;
+  if (!aligned_b && m > 2 * BM && k > 0) {  // few rows of C would not earn the copy back
+    B = copy_to_aligned_rows(n, k, B, ldb);
+    aligned_b = true;
   }
 
   // Tiles in whole waves, one block on each SM; the others, `rest`, in shares, if that saves enough k tiles.

@@ -1,7 +1,7 @@
 // The naive answer: a thread takes a column and walks down it three times. Unlike with rows, this is coalesced from the
 // start: the 32 lanes of a warp read 32 neighbouring floats of the same row.
-// Expect: a fraction of a copy's speed nevertheless. 4096 columns are 4096 threads, where a GPU has room for 270,000, and
-// each of them waits for one load after the other.
+// Expect: a fraction of a copy's speed nevertheless. 4096 columns are 4096 threads, where a GPU has room for 270,000,
+// and each of them waits for one load after the other.
 // Next question: how do more threads share a column, and still read neighbours?
 #include "col_softmax.cuh"
 

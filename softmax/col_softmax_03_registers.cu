@@ -1,9 +1,9 @@
-// Step 02 reads everything twice. Idea: a tile so narrow that all of it fits into the registers of one block: 8 columns,
-// which is 32 bytes of each row, one sector, the least that memory delivers. 1024 threads with 32 elements each hold
-// 4096 rows; only what is longer is read again. A warp reads 4 rows of the tile at once, so 4 of its lanes share a
-// column; they meet by shuffles, the warps through shared memory.
-// With all elements at hand there is one exp for each, and no online rule: first the maximum over the warp, then exp,
-// then the sum, and each warp multiplies by exp(its max - max) / sum in the end.
+// Step 02 reads everything twice. Idea: a tile so narrow that all of it fits into the registers of one block: 8
+// columns, which is 32 bytes of each row, one sector, the least that memory delivers. 1024 threads with 32 elements
+// each hold 4096 rows; only what is longer is read again. A warp reads 4 rows of the tile at once, so 4 of its lanes
+// share a column; they meet by shuffles, the warps through shared memory. With all elements at hand there is one exp
+// for each, and no online rule: first the maximum over the warp, then exp, then the sum, and each warp multiplies by
+// exp(its max - max) / sum in the end.
 // Expect: 1.3 times step 02 or more, for one read less. Wider columns of fewer threads would need fewer sectors per
 // request, and do not fit.
 // Next question: how can a tile be 32 columns wide, and still stay on the chip? (Split it over a cluster.)

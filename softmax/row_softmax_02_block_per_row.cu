@@ -1,9 +1,8 @@
-// Step 01 gives a row to one thread. Idea: a block for each row. Neighbouring threads read neighbouring elements, and the
-// threads' maxima, then their sums, are reduced by a tree in shared memory.
-// Two reductions share the array `tile`, so a barrier must stand between them: nobody may store a sum while another
-// thread still reads the maximum.
-// Expect: an order of magnitude, most of it from coalescing. The row is still read three times, but from DRAM only once,
-// as long as the rows being worked on fit into L1 and L2.
+// Step 01 gives a row to one thread. Idea: a block for each row. Neighbouring threads read neighbouring elements, and
+// the threads' maxima, then their sums, are reduced by a tree in shared memory. Two reductions share the array `tile`,
+// so a barrier must stand between them: nobody may store a sum while another thread still reads the maximum.
+// Expect: an order of magnitude, most of it from coalescing. The row is still read three times, but from DRAM only
+// once, as long as the rows being worked on fit into L1 and L2.
 // Next question: how many barriers does a row cost? (18 here, each a wait for the slowest warp. Fewer threads, fewer.)
 #include "row_softmax.cuh"
 

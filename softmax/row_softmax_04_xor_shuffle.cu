@@ -1,6 +1,6 @@
-// Step 03 sends every result through lane 0 and shared memory. Idea: __shfl_xor_sync. Lane i exchanges with lane i ^ 16,
-// i ^ 8, ... i ^ 1: a butterfly, after which all lanes hold the result. As each exchange is symmetric, they all hold
-// the same bits. Neither shared memory nor __syncwarp is left.
+// Step 03 sends every result through lane 0 and shared memory. Idea: __shfl_xor_sync. Lane i exchanges with lane i ^
+// 16, i ^ 8, ... i ^ 1: a butterfly, after which all lanes hold the result. As each exchange is symmetric, they all
+// hold the same bits. Neither shared memory nor __syncwarp is left.
 // Expect: a few per cent on short rows, where the way through shared memory counts; nothing on long ones.
 // Next question: three reads for one write; how many does it take? (Two, if maximum and sum are found in one pass.)
 #include "row_softmax.cuh"

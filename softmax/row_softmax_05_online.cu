@@ -1,7 +1,7 @@
-// Step 04 reads the row three times. Idea: the online softmax (Milakov and Gimelshein, 2018). Keep the pair (max, sum of
-// exp(x - max)) of what has been seen; when a larger maximum comes, multiply the old sum by exp(old max - new max). Two
-// pairs merge by the same rule, in any order and grouping, so the shuffles can merge too. Maximum and sum take one pass.
-// The guard: while only -inf has been seen, -inf - -inf would be NaN, so nothing is subtracted then.
+// Step 04 reads the row three times. Idea: the online softmax (Milakov and Gimelshein, 2018). Keep the pair (max, sum
+// of exp(x - max)) of what has been seen; when a larger maximum comes, multiply the old sum by exp(old max - new max).
+// Two pairs merge by the same rule, in any order and grouping, so the shuffles can merge too. Maximum and sum take one
+// pass. The guard: while only -inf has been seen, -inf - -inf would be NaN, so nothing is subtracted then.
 // Expect: a third less where the row does not stay in a cache; a loss where it does, for there are more exps now.
 // Next question: what else uses this rule? (Flash attention: its output accumulator is rescaled by the same factor.)
 #include "row_softmax.cuh"

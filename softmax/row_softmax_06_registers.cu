@@ -1,8 +1,8 @@
-// Step 05 still reads the row twice. Idea: read it once, and keep it in registers: 8 float4 per lane hold a row of 1024.
-// Only what is longer is read again. The register array is indexed by compile-time constants alone (unrolled loops), or
-// it would go to local memory, that is, to DRAM. And with all of it at hand the maximum is known before the first exp:
-// one exp for each element, and a plain sum.
-// float4 needs rows that are 16-byte aligned, so cols % 4 = 0; else a lane takes four floats that are 32 apart.
+// Step 05 still reads the row twice. Idea: read it once, and keep it in registers: 8 float4 per lane hold a row of
+// 1024. Only what is longer is read again. The register array is indexed by compile-time constants alone (unrolled
+// loops), or it would go to local memory, that is, to DRAM. And with all of it at hand the maximum is known before the
+// first exp: one exp for each element, and a plain sum. float4 needs rows that are 16-byte aligned, so cols % 4 = 0;
+// else a lane takes four floats that are 32 apart.
 // Expect: close to a copy for rows of up to 1024. Short rows waste lanes: 64 elements are a float4 for half of them.
 // Next question: why not 32 float4, for rows of 4096? (Those are 128 registers; half as many warps fit.)
 #include "row_softmax.cuh"

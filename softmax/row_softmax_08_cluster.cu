@@ -1,9 +1,9 @@
-// A block for each row: 64 rows keep 64 of 132 multiprocessors busy, and a row of 2^20 fits into no shared memory. Idea:
-// a thread-block cluster for each row. The 8 blocks of a cluster run at the same time on neighbouring multiprocessors,
-// have a barrier of their own, and can write into each other's shared memory. Each keeps an eighth of the row, merges
-// its own pair, and sends it to the others: 8 pairs in every block, no second kernel, nothing through DRAM.
-// Two rules: no access to another block's shared memory before that block has started (the first barrier, which is
-// split into arrive and wait, so that loading hides it), and none after it has ended (the second one is behind all
+// A block for each row: 64 rows keep 64 of 132 multiprocessors busy, and a row of 2^20 fits into no shared memory.
+// Idea: a thread-block cluster for each row. The 8 blocks of a cluster run at the same time on neighbouring
+// multiprocessors, have a barrier of their own, and can write into each other's shared memory. Each keeps an eighth of
+// the row, merges its own pair, and sends it to the others: 8 pairs in every block, no second kernel, nothing through
+// DRAM. Two rules: no access to another block's shared memory before that block has started (the first barrier, which
+// is split into arrive and wait, so that loading hides it), and none after it has ended (the second one is behind all
 // writes, and from there on everybody reads only its own).
 // Expect: nearly a copy's speed for rows that 8 blocks can hold, 460,000 elements; far above step 07 for long rows.
 // Next question: which of these kernels do you ship? (None alone: step 09.)

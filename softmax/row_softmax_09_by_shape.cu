@@ -1,6 +1,7 @@
-// Steps 04 to 08 each win on other shapes. Idea: one kernel with T threads for a row in each of C blocks, and V float4 of
-// the row in each thread's registers; what registers cannot hold goes to shared memory, by asynchronous copies that pass
-// no register. A rule picks by the row's length, so that all of a row is on the chip and all its loads are in flight:
+// Steps 04 to 08 each win on other shapes. Idea: one kernel with T threads for a row in each of C blocks, and V float4
+// of the row in each thread's registers; what registers cannot hold goes to shared memory, by asynchronous copies that
+// pass no register. A rule picks by the row's length, so that all of a row is on the chip and all its loads are in
+// flight:
 //   up to 128 elements 4 to 32 threads with one float4; up to 32768 up to 1024 threads, with up to 8; longer, clusters
 //   of 8 blocks, the fewest threads that will do, as four small blocks on a multiprocessor overlap better than one
 //   large; longest, 16 blocks, which must be asked for. What is longer still, 1.3 million elements, is read again.

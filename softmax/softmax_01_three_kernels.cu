@@ -1,8 +1,8 @@
-// The textbook's answer: three kernels, one for each pass of the formula. The end of a kernel is the only point at which
-// all blocks are known to be done, so the maximum is complete before the sum begins, and the sum before the results. Each
-// block reduces its share by shuffles, and one atomic for each block puts the shares together.
-// There is no atomicMax for floats. Read as integers they are ordered too, if the negative ones, whose order is
-// reversed, have all their bits flipped and the others only the sign.
+// The textbook's answer: three kernels, one for each pass of the formula. The end of a kernel is the only point at
+// which all blocks are known to be done, so the maximum is complete before the sum begins, and the sum before the
+// results. Each block reduces its share by shuffles, and one atomic for each block puts the shares together. There is
+// no atomicMax for floats. Read as integers they are ordered too, if the negative ones, whose order is reversed, have
+// all their bits flipped and the others only the sign.
 // Expect: three reads and a write, so half of a copy's speed at best, and the gaps between three launches.
 // Next question: can maximum and sum be found in one pass? (Yes, if the sum is corrected whenever the maximum grows.)
 #include "softmax.cuh"

@@ -1,10 +1,10 @@
-// Step 01 reads x three times. Idea: the online softmax (Milakov and Gimelshein, 2018). A pair (max, sum of exp(x - max))
-// stands for what has been seen. Two pairs merge into the larger maximum, and the sum of the sums, each multiplied by
-// exp(its old max - the new one). In any order and grouping that gives what one pass over everything would, so threads,
-// warps and blocks can each make a pair of their share and merge at the end.
-// The guard: where both have seen only -inf, or nothing, -inf - -inf would be NaN; then nothing is subtracted.
-// One pair per block goes to memory, and every block of the second kernel merges them all, which is cheaper than one
-// more launch. The order is fixed: the same bits every run, where step 01's atomics give others.
+// Step 01 reads x three times. Idea: the online softmax (Milakov and Gimelshein, 2018). A pair (max, sum of exp(x -
+// max)) stands for what has been seen. Two pairs merge into the larger maximum, and the sum of the sums, each
+// multiplied by exp(its old max - the new one). In any order and grouping that gives what one pass over everything
+// would, so threads, warps and blocks can each make a pair of their share and merge at the end. The guard: where both
+// have seen only -inf, or nothing, -inf - -inf would be NaN; then nothing is subtracted. One pair per block goes to
+// memory, and every block of the second kernel merges them all, which is cheaper than one more launch. The order is
+// fixed: the same bits every run, where step 01's atomics give others.
 // Expect: two reads and a write, two thirds of a copy's speed at best.
 // Next question: two launches, because all blocks must be done. Is there another way to know that?
 #include "softmax.cuh"

@@ -1,6 +1,6 @@
-// Step 02 ends a kernel only to know that all blocks have stored their pairs. Idea: a cooperative launch. All its blocks
-// are on the GPU at the same time, or the launch is refused, so grid.sync() can be a barrier for all of them. It also
-// orders memory: what a block wrote before it, every block reads after it.
+// Step 02 ends a kernel only to know that all blocks have stored their pairs. Idea: a cooperative launch. All its
+// blocks are on the GPU at the same time, or the launch is refused, so grid.sync() can be a barrier for all of them. It
+// also orders memory: what a block wrote before it, every block reads after it.
 // Expect: a microsecond or two, as one launch is saved and a grid barrier costs about as much as it saves. The gain is
 // what it makes possible: whatever a thread has in registers outlives the barrier, and no kernel's end.
 // Next question: so what should a thread keep?

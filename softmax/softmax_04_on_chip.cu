@@ -1,7 +1,7 @@
 // Step 03 reads x a second time, though its threads have all been there since the first. Idea: what fits stays on the
-// chip. A multiprocessor has 256 KB of registers, of which half can hold data, and up to 227 KB of shared memory; 132 of
-// them hold 47 of the 64 MB of 2^24 floats. The rest is read last before the barrier and first after it, from L2, which
-// has 50 MB and sees nothing else in between. One block of 1024 threads per multiprocessor, all loads float4.
+// chip. A multiprocessor has 256 KB of registers, of which half can hold data, and up to 227 KB of shared memory; 132
+// of them hold 47 of the 64 MB of 2^24 floats. The rest is read last before the barrier and first after it, from L2,
+// which has 50 MB and sees nothing else in between. One block of 1024 threads per multiprocessor, all loads float4.
 // Expect: for 2^24 floats 1.3 times step 03 or more; beyond the chip's capacity less and less.
 // Next question: is one barrier for the whole grid not slow? (A microsecond or two, against some fifty in all.)
 #include "softmax.cuh"
@@ -73,8 +73,9 @@ __device__ static void store4(float* y, std::size_t i, std::size_t end, std::siz
   }
 }
 
-// Chunks of four elements for each thread of the grid: the first kKept stay in registers, then `chunks` in shared memory.
-// `pairs` has room for one per block. It is not const __restrict__: blocks read what others have written meanwhile.
+// Chunks of four elements for each thread of the grid: the first kKept stay in registers, then `chunks` in shared
+// memory. `pairs` has room for one per block. It is not const __restrict__: blocks read what others have written
+// meanwhile.
 template <bool vector>
 __global__ void __launch_bounds__(kBlock, 1)
     softmax_on_chip(const float* __restrict__ x, float* __restrict__ y, std::size_t n, MaxSum* pairs, unsigned chunks) {
@@ -156,8 +157,9 @@ static void launch(const float* x, float* y, std::size_t n) {
                                          nullptr));
 }
 
-// exp, inverse and product above. Below exp and additions of what is kept, and for each merge exp, product and addition:
-// what is not kept, the tail, what is kept, 5 and 5 in the block, the blocks' pairs in a thread, and 5 and 5 again.
+// exp, inverse and product above. Below exp and additions of what is kept, and for each merge exp, product and
+// addition: what is not kept, the tail, what is kept, 5 and 5 in the block, the blocks' pairs in a thread, and 5 and 5
+// again.
 static std::size_t roundings(std::size_t n) {
   const std::size_t grid = std::max(grid_size(n), 1u), chunks = ceil_div(n, 4 * grid * kBlock);
   const std::size_t kept = kKept + shared_chunks(n), rest = chunks - std::min(chunks, kept);

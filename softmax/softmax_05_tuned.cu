@@ -1,7 +1,7 @@
 // Step 04 treats all of x alike. Idea: tell the caches what is worth keeping, and let no load wait for another. What
-// stays on the chip is read with __ldcs ("evict first"): L2 shall keep the rest, which is read plainly, and is asked for
-// again. The rest now comes first, while no register holds data yet, so that four independent float4 are in flight, where
-// step 04 has one; in vectors far beyond the chip's capacity that is nearly all of the work.
+// stays on the chip is read with __ldcs ("evict first"): L2 shall keep the rest, which is read plainly, and is asked
+// for again. The rest now comes first, while no register holds data yet, so that four independent float4 are in flight,
+// where step 04 has one; in vectors far beyond the chip's capacity that is nearly all of the work.
 // Expect: a few per cent, where launch, barrier, and the switch from reading to writing cost a fixed ten microseconds.
 // Next question: can reading overlap with writing, as in a copy? (No: the first y depends on the last x.)
 #include "softmax.cuh"
@@ -53,7 +53,8 @@ __device__ static MaxSum pair_of(float4 v) {
   return {max, sum4(exp4(v, max == -INFINITY ? 0.0f : max, 1.0f))};
 }
 
-// Four elements, neighbours or `apart`, from x[i] on, which L2 need not keep; -inf beyond the end, which is a multiple of 4 for neighbours.
+// Four elements, neighbours or `apart`, from x[i] on, which L2 need not keep; -inf beyond the end, which is a multiple
+// of 4 for neighbours.
 template <bool vector>
 __device__ static float4 load4(const float* x, std::size_t i, std::size_t end, std::size_t apart) {
   const auto at = [&](std::size_t j) { return j < end ? x[j] : -INFINITY; };
@@ -73,8 +74,9 @@ __device__ static void store4(float* y, std::size_t i, std::size_t end, std::siz
   }
 }
 
-// Chunks of four elements for each thread of the grid: the first kKept stay in registers, then `chunks` in shared memory.
-// `pairs` has room for one per block. It is not const __restrict__: blocks read what others have written meanwhile.
+// Chunks of four elements for each thread of the grid: the first kKept stay in registers, then `chunks` in shared
+// memory. `pairs` has room for one per block. It is not const __restrict__: blocks read what others have written
+// meanwhile.
 template <bool vector>
 __global__ void __launch_bounds__(kBlock, 1)
     softmax_tuned(const float* __restrict__ x, float* __restrict__ y, std::size_t n, MaxSum* pairs, unsigned chunks) {
@@ -171,8 +173,9 @@ static void launch(const float* x, float* y, std::size_t n) {
                                          nullptr));
 }
 
-// exp, inverse and product above. Below exp and additions of what is kept, and for each merge exp, product and addition:
-// what is not kept, the tail, what is kept, 5 and 5 in the block, the blocks' pairs in a thread, and 5 and 5 again.
+// exp, inverse and product above. Below exp and additions of what is kept, and for each merge exp, product and
+// addition: what is not kept, the tail, what is kept, 5 and 5 in the block, the blocks' pairs in a thread, and 5 and 5
+// again.
 static std::size_t roundings(std::size_t n) {
   const std::size_t grid = std::max(grid_size(n), 1u), chunks = ceil_div(n, 4 * grid * kBlock);
   const std::size_t kept = kKept + shared_chunks(n), rest = chunks - std::min(chunks, kept);

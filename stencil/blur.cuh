@@ -1,5 +1,5 @@
-// out[r][c] = mean of in[r'][c'] over r' = r..r+2, c' = c..c+2: a 3 x 3 box blur whose window begins at the pixel itself,
-// top-left. Indices are clamped to the last row and column, so there pixels count more than once.
+// out[r][c] = mean of in[r'][c'] over r' = r..r+2, c' = c..c+2: a 3 x 3 box blur whose window begins at the pixel
+// itself, top-left. Indices are clamped to the last row and column, so there pixels count more than once.
 #pragma once
 #include "ladder.cuh"
 

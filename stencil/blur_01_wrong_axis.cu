@@ -1,6 +1,6 @@
-// The first answer, a thread per pixel, with a slip that whoever thinks in loops "for row, for column" makes: threadIdx.x
-// is the row. Lanes are numbered along x first, so that the 32 lanes of a warp stand one below the other: each of its 9
-// loads touches 32 sectors of 32 bytes where 4 would do, and its store writes 4 bytes of each.
+// The first answer, a thread per pixel, with a slip that whoever thinks in loops "for row, for column" makes:
+// threadIdx.x is the row. Lanes are numbered along x first, so that the 32 lanes of a warp stand one below the other:
+// each of its 9 loads touches 32 sectors of 32 bytes where 4 would do, and its store writes 4 bytes of each.
 // Expect: a small part of a copy's speed.
 // Next question: the answer is right and every access is in bounds. What would show the slip? (Sectors per request.)
 #include "blur.cuh"

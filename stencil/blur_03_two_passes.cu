@@ -1,8 +1,8 @@
 // Step 02 loads 9 pixels for one. A box is separable: sums of 3 along the row, then sums of 3 of those down the column,
 // 6 loads instead of 9. Idea: two kernels, with a second image between them. That image cannot be spared: a column pass
 // in place would read sums that other blocks have already replaced.
-// Expect: a loss, about half of step 02's speed. What was saved are loads that L1 answers, what was added is a whole image
-// written and read again. On a CPU without a vector unit the same idea pays; here bytes count, not operations.
+// Expect: a loss, about half of step 02's speed. What was saved are loads that L1 answers, what was added is a whole
+// image written and read again. On a CPU without a vector unit the same idea pays; here bytes count, not operations.
 // Next question: how to have 6 loads without the second image? (Keep the row sums on the chip.)
 #include "blur.cuh"
 

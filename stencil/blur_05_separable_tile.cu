@@ -1,6 +1,6 @@
 // Step 04 takes 9 loads from the tile per pixel. Idea: separable, as in step 03, but within the tile: a second array in
-// shared memory for the sums along the rows, 3 loads and 1 store per pixel of 10 rows, a barrier, then 3 loads down. The
-// sums may not be written back into the tile: a neighbour may not have read the pixel yet.
+// shared memory for the sums along the rows, 3 loads and 1 store per pixel of 10 rows, a barrier, then 3 loads down.
+// The sums may not be written back into the tile: a neighbour may not have read the pixel yet.
 // Expect: little either way. 9 loads became 7.5 accesses and one more barrier; with a window of 9 x 9 it would be
 // 81 against 23.
 // Next question: each sum along a row is used by three pixels, one below the other. Who could keep it in a register?

@@ -1,9 +1,9 @@
 // Steps 01 to 06 clamp indices by hand. Idea: leave it to the texture unit. A texture object describes an image in
 // memory: its address, size and pitch, and what an index outside means. With cudaAddressModeClamp tex2D at x = cols
-// gives the last column. In exchange each row must start at a multiple of texturePitchAlignment (32 bytes on every GPU so
-// far), the image at one of textureAlignment (512), and it may have 131072 x 65000 texels at most. So an image that does
-// not fit is copied, piece by piece with its halo, into pitched memory. The object is kept: making one costs the host
-// microseconds.
+// gives the last column. In exchange each row must start at a multiple of texturePitchAlignment (32 bytes on every GPU
+// so far), the image at one of textureAlignment (512), and it may have 131072 x 65000 texels at most. So an image that
+// does not fit is copied, piece by piece with its halo, into pitched memory. The object is kept: making one costs the
+// host microseconds.
 // Expect: less than step 02: a texture read is one 4-byte texel per lane at a lower rate than loads have, 9 per pixel.
 // Its caches are the loads' caches since Volta. What textures still give is filtering, clamping, formats.
 // Next question: coordinates are floats, so which column is x = 16777217? (None: above 2^24 they skip; limits keep

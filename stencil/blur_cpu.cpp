@@ -45,8 +45,8 @@ void rows_outside(Image in, float* __restrict__ out, long rows, long cols) {
   }
 }
 
-// Sums of 3 along a row, for the columns [begin, end), none of them beyond `last`. Only where an index would pass it the
-// loop clamps; the rest the compiler computes 8 or 16 at a time.
+// Sums of 3 along a row, for the columns [begin, end), none of them beyond `last`. Only where an index would pass it
+// the loop clamps; the rest the compiler computes 8 or 16 at a time.
 void sums_along(Image row, float* __restrict__ sums, long begin, long end, long last) {
   const long inner = std::max(begin, std::min(end, last - 1));
 #pragma omp simd
@@ -113,8 +113,8 @@ void openmp_simd(Image in, float* __restrict__ out, long rows, long cols) {
   }
 }
 
-// Tiles whose sums along the rows stay in the cache, on all cores. With a halo, a tile of kTile rows of the result needs
-// the sums of kTile + 2.
+// Tiles whose sums along the rows stay in the cache, on all cores. With a halo, a tile of kTile rows of the result
+// needs the sums of kTile + 2.
 constexpr long kTile = 32, kTileCols = 512;
 
 template <bool kHalo>

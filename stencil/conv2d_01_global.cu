@@ -1,6 +1,6 @@
-// The first answer: a thread per pixel, image and weights from global memory, 2 k^2 loads for k^2 multiplications. Lanes
-// want neighbours, so that L1 serves the image, and all lanes of a warp want the same weight. Outside the image there is
-// 0; that needs a test per tap and no barrier of threads.
+// The first answer: a thread per pixel, image and weights from global memory, 2 k^2 loads for k^2 multiplications.
+// Lanes want neighbours, so that L1 serves the image, and all lanes of a warp want the same weight. Outside the image
+// there is 0; that needs a test per tap and no barrier of threads.
 // Expect: instructions are the limit: two loads and a test of bounds around every fma.
 // Next question: the weights are the same for all threads of the grid. Where should they be?
 #include "conv2d.cuh"

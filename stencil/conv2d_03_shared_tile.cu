@@ -1,8 +1,8 @@
-// Step 02 tests bounds and computes an address for every tap, some 10 instructions around each fma. Idea: a tile in shared
-// memory with a halo of k / 2 on all sides. What lies outside the image is stored there as 0, once, so the inner loop
-// has neither test nor 64-bit address: a load at a fixed offset and an fma.
-// Expect: not much. Two instructions per tap remain, but a thread has one pixel, for which it fills 1.7 of the tile's at
-// k = 5, with all the tests that the loop has lost. That is not for the memory's sake: L1 had the image.
+// Step 02 tests bounds and computes an address for every tap, some 10 instructions around each fma. Idea: a tile in
+// shared memory with a halo of k / 2 on all sides. What lies outside the image is stored there as 0, once, so the inner
+// loop has neither test nor 64-bit address: a load at a fixed offset and an fma.
+// Expect: not much. Two instructions per tap remain, but a thread has one pixel, for which it fills 1.7 of the tile's
+// at k = 5, with all the tests that the loop has lost. That is not for the memory's sake: L1 had the image.
 // Next question: now each fma waits for a load from shared memory. How to get more than one fma out of a load?
 #include "conv2d.cuh"
 

@@ -1,12 +1,12 @@
-// Step 03 has one fma per load. Idea: a thread computes 4 columns x kRows rows and keeps all their sums in registers. It
-// goes through the input rows; of each it holds 12 pixels, columns col - 4 to col + 7 (three float4, two of which the
-// neighbouring lanes bring to L1 anyway), and adds them to the up to k output rows that they belong to. At k = 7 that is
-// up to 112 fma for 3 loads. No shared memory, no barrier.
-// Rows must start at multiples of 16 bytes: cols % 4 == 0 and aligned images; else the same with 4-byte accesses.
-// Expect: near a copy at k = 3 and 5; at k = 7 the fma alone take more than half as long as the copy, and hide behind it
-// only in part.
-// Next question: how many rows? (More rows, fewer loads per pixel, (kRows + k - 1) / kRows; but fewer threads, each with
-// more registers and a longer body, which has to fit the instruction cache.)
+// Step 03 has one fma per load. Idea: a thread computes 4 columns x kRows rows and keeps all their sums in registers.
+// It goes through the input rows; of each it holds 12 pixels, columns col - 4 to col + 7 (three float4, two of which
+// the neighbouring lanes bring to L1 anyway), and adds them to the up to k output rows that they belong to. At k = 7
+// that is up to 112 fma for 3 loads. No shared memory, no barrier. Rows must start at multiples of 16 bytes: cols % 4
+// == 0 and aligned images; else the same with 4-byte accesses.
+// Expect: near a copy at k = 3 and 5; at k = 7 the fma alone take more than half as long as the copy, and hide behind
+// it only in part.
+// Next question: how many rows? (More rows, fewer loads per pixel, (kRows + k - 1) / kRows; but fewer threads, each
+// with more registers and a longer body, which has to fit the instruction cache.)
 #include "conv2d.cuh"
 
 constexpr int kBlockX = 64, kBlockY = 4;  // threads

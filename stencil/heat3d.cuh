@@ -1,6 +1,6 @@
-// `steps` time steps of the heat equation on nx x ny x nz cells, explicit, 7 points: each cell becomes c0 times itself plus
-// c1 times the sum of its six direct neighbours, all of the step before; cells at the border keep their value. With
-// c0 = 1 - 6 c1 heat is conserved; c1 = 1/8 is stable.
+// `steps` time steps of the heat equation on nx x ny x nz cells, explicit, 7 points: each cell becomes c0 times itself
+// plus c1 times the sum of its six direct neighbours, all of the step before; cells at the border keep their value.
+// With c0 = 1 - 6 c1 heat is conserved; c1 = 1/8 is stable.
 #pragma once
 #include "time_steps.cuh"
 
@@ -34,8 +34,8 @@ class Heat3d : public TimeSteps {
     const double nu = 7.0 * static_cast<double>(steps(size)) * ladder::kUnitRoundoff;
     return nu / (1 - nu);
   }
-  // If c0 and c1 are multiples of 1/8, integers of at most 4 are multiples of 8^-s after s time steps, and a float holds
-  // every sum on the way if it has no more than 24 bits from there up.
+  // If c0 and c1 are multiples of 1/8, integers of at most 4 are multiples of 8^-s after s time steps, and a float
+  // holds every sum on the way if it has no more than 24 bits from there up.
   bool exact(const ladder::Size& size) const override {
     const double c0 = size.scalars[0], c1 = size.scalars[1];
     const auto eighths = [](double v) { return v >= 0 && v <= 1 && 8 * v == std::floor(8 * v); };
@@ -43,8 +43,8 @@ class Heat3d : public TimeSteps {
     return eighths(c0) && eighths(c1) && 6 * 4 * std::pow(8 * growth, s) <= 1 << 24;
   }
 
-  // Empty, no inner cell, single lines and planes, one inner cell, around the tiles' sizes (32, 120, 128 along x, 8, 20, 24
-  // along y) and the marches' lengths (16, 128), all remainders of 4; 1 to 5 time steps; other coefficients.
+  // Empty, no inner cell, single lines and planes, one inner cell, around the tiles' sizes (32, 120, 128 along x, 8,
+  // 20, 24 along y) and the marches' lengths (16, 128), all remainders of 4; 1 to 5 time steps; other coefficients.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes;
     for (const ladder::Size& s : std::initializer_list<ladder::Size>{

@@ -1,8 +1,9 @@
-// The first answer: a thread per cell, a launch per time step, and two buffers. Seven loads per cell, five of which hit L1
-// or L2: neighbours along x are in the same lines, those along y were loaded by the same block, but those along z are a
-// plane away, and come from L2 if three planes fit there.
+// The first answer: a thread per cell, a launch per time step, and two buffers. Seven loads per cell, five of which hit
+// L1 or L2: neighbours along x are in the same lines, those along y were loaded by the same block, but those along z
+// are a plane away, and come from L2 if three planes fit there.
 // Expect: below a copy with 4-byte loads.
-// Next question: 8 operations for 8 bytes, once in and once out. What is the limit? (Memory: an H100 can do 20 per byte.)
+// Next question: 8 operations for 8 bytes, once in and once out. What is the limit? (Memory: an H100 can do 20 per
+// byte.)
 #include "heat3d.cuh"
 
 constexpr int kTileX = 32, kTileY = 4, kTileZ = 4;

@@ -1,9 +1,9 @@
-// Step 02's tile is mostly halo, and step 01 asks L2 for each plane three times. Idea, "2.5-D": a thread marches along z
-// with a queue of three cells in registers: the one below, the one here, the one above. Per plane only the one above is
-// new; the others move up. Each cell is a float4, 4 neighbours along x. The neighbours in the plane were loaded one
+// Step 02's tile is mostly halo, and step 01 asks L2 for each plane three times. Idea, "2.5-D": a thread marches along
+// z with a queue of three cells in registers: the one below, the one here, the one above. Per plane only the one above
+// is new; the others move up. Each cell is a float4, 4 neighbours along x. The neighbours in the plane were loaded one
 // plane ago by the threads beside, so L1 has them: no shared memory and no barrier. A march of kDepth planes loads
-// kDepth + 2. Short marches are better than long ones: more blocks, and the two planes more come from L2.
-// Rows must start at multiples of 16 bytes: nx % 4 == 0 and aligned arrays; else the same with 4-byte accesses.
+// kDepth + 2. Short marches are better than long ones: more blocks, and the two planes more come from L2. Rows must
+// start at multiples of 16 bytes: nx % 4 == 0 and aligned arrays; else the same with 4-byte accesses.
 // Expect: a copy's speed less a few per cent.
 // Next question: this is what one time step costs. Must each one be read from memory and written back?
 #include "heat3d.cuh"

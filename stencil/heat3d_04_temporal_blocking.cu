@@ -1,12 +1,12 @@
 // Step 03 is near a copy, and a time step by itself cannot be faster. Idea: two time steps per pass over memory. Behind
 // the plane that is being loaded, the march computes plane z after one time step, and behind that plane z - 1
 // after two, which it stores. Per level three planes are in registers, and the plane in the middle is in shared memory
-// too, where neighbouring warps find the row next to theirs; along x lanes shuffle. After each time step the tile's outer
-// cells are wrong, so tiles overlap by two rows and one float4 on either side: 120 x 20 of 128 x 24 cells are stored,
-// and 1.28 times as many are loaded, the excess from L2.
+// too, where neighbouring warps find the row next to theirs; along x lanes shuffle. After each time step the tile's
+// outer cells are wrong, so tiles overlap by two rows and one float4 on either side: 120 x 20 of 128 x 24 cells are
+// stored, and 1.28 times as many are loaded, the excess from L2.
 // Expect: well above 1.3 times step 03; not twice, for the halo, the barriers, and fewer threads per SM.
-// Next question: why does this pay though the halo costs 28 %? (Those loads come from L2. What counts is DRAM, and there
-// half the traffic is gone.)
+// Next question: why does this pay though the halo costs 28 %? (Those loads come from L2. What counts is DRAM, and
+// there half the traffic is gone.)
 #include "heat3d.cuh"
 
 constexpr int kWarps = 12, kRows = 2;   // a warp is 128 cells along x, and has kRows rows

@@ -1,5 +1,5 @@
-// `steps` time steps of Jacobi's iteration for Laplace's equation on rows x cols cells: each cell becomes the mean of its
-// four direct neighbours of the step before; cells at the border keep their value.
+// `steps` time steps of Jacobi's iteration for Laplace's equation on rows x cols cells: each cell becomes the mean of
+// its four direct neighbours of the step before; cells at the border keep their value.
 #pragma once
 #include "time_steps.cuh"
 
@@ -23,8 +23,8 @@ class Jacobi2d : public TimeSteps {
 
   // In one time step a neighbour passes through 3 additions at most; times 1/4 is exact. In s time steps it passes
   // through 3 s roundings, each a factor 1 + d with |d| <= u, so the result differs by at most gamma_(3 s) times the
-  // result for the magnitudes, gamma_n = n u / (1 - n u) (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed.,
-  // lemma 3.1).
+  // result for the magnitudes, gamma_n = n u / (1 - n u) (Higham, Accuracy and Stability of Numerical Algorithms, 2nd
+  // ed., lemma 3.1).
   double tolerance(const ladder::Size& size) const override {
     const double nu = 3.0 * static_cast<double>(steps(size)) * ladder::kUnitRoundoff;
     return nu / (1 - nu);

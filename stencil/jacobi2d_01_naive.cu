@@ -1,5 +1,5 @@
-// The first answer: a thread per cell, a launch per time step, and two buffers. In place would be wrong: a cell would meet
-// neighbours that have been updated already, or not, as it happens.
+// The first answer: a thread per cell, a launch per time step, and two buffers. In place would be wrong: a cell would
+// meet neighbours that have been updated already, or not, as it happens.
 // Expect: near a copy with 4-byte loads. L1 and L2 answer most of the four loads.
 // Next question: which synchronisation makes sure that a time step is complete before the next begins? (The end of the
 // kernel. There is no barrier for a grid within it, short of a cooperative launch.)

@@ -1,8 +1,8 @@
-// Step 03 stores everything in the tile to load it again. Idea: a tile in registers. A thread has 4 columns x kRows rows,
-// and loads kRows + 2 float4, one below the other, all independent; of the columns to the left and right it needs one
-// cell each per row, which L1 has from the neighbouring lanes. What blocks have in common comes from L1 and L2: no
-// shared memory, no barrier, half of step 03's instructions.
-// Rows must start at multiples of 16 bytes: cols % 4 == 0 and aligned arrays; else the same with 4-byte accesses.
+// Step 03 stores everything in the tile to load it again. Idea: a tile in registers. A thread has 4 columns x kRows
+// rows, and loads kRows + 2 float4, one below the other, all independent; of the columns to the left and right it needs
+// one cell each per row, which L1 has from the neighbouring lanes. What blocks have in common comes from L1 and L2: no
+// shared memory, no barrier, half of step 03's instructions. Rows must start at multiples of 16 bytes: cols % 4 == 0
+// and aligned arrays; else the same with 4-byte accesses.
 // Expect: a copy's speed.
 // Next question: this is what one time step costs. Must each one be read from memory and written back?
 #include "jacobi2d.cuh"

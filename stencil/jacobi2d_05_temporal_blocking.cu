@@ -1,12 +1,13 @@
-// Step 04 is as fast as a copy, and a time step by itself cannot be faster. Idea: several time steps per pass over memory.
-// A warp marches down a strip of 128 columns, a float4 per lane. When it has loaded row r, it can compute row r - 1 after
-// one time step, then row r - 2 after two, and so on to row r - T after T steps, which it stores. Of each level it
-// keeps the last two rows in registers, and the neighbours to the left and right come by shuffle. With each step one column
-// more at either side of the strip is wrong, for its neighbours belong to others; so strips overlap by 4 columns, one
-// lane, on either side, and 120 of 128 columns are stored. The same holds for T rows above and below a piece.
+// Step 04 is as fast as a copy, and a time step by itself cannot be faster. Idea: several time steps per pass over
+// memory. A warp marches down a strip of 128 columns, a float4 per lane. When it has loaded row r, it can compute row r
+// - 1 after one time step, then row r - 2 after two, and so on to row r - T after T steps, which it stores. Of each
+// level it keeps the last two rows in registers, and the neighbours to the left and right come by shuffle. With each
+// step one column more at either side of the strip is wrong, for its neighbours belong to others; so strips overlap by
+// 4 columns, one lane, on either side, and 120 of 128 columns are stored. The same holds for T rows above and below a
+// piece.
 // Expect: near T times step 04 for T = 4, less what overlaps; arithmetic begins to count.
-// Next question: T = 8? (Two lanes on either side, twice the registers, twice the arithmetic per byte: at some T the copy
-// stops being the limit.)
+// Next question: T = 8? (Two lanes on either side, twice the registers, twice the arithmetic per byte: at some T the
+// copy stops being the limit.)
 #include "jacobi2d.cuh"
 
 constexpr int kSteps = 4;    // per pass, at most 4: the halo is one lane

@@ -1,5 +1,6 @@
-// The first answer: a thread per point, and everything from global memory, the coefficients too. It is less naive than it
-// looks: each element of f is asked for 8 times, but the lanes of a warp want neighbours, and L1 answers all but one.
+// The first answer: a thread per point, and everything from global memory, the coefficients too. It is less naive than
+// it looks: each element of f is asked for 8 times, but the lanes of a warp want neighbours, and L1 answers all but
+// one.
 // Expect: far above an eighth of a copy's speed, below a copy with 4-byte loads: 12 load instructions per point wait in
 // the same queue.
 // Next question: all lanes read the same c[k]. Which memory is built for that?

@@ -1,7 +1,7 @@
 // Step 01 spends 4 of its 12 load instructions on coefficients that are the same for every thread. Idea: put them into
 // constant memory. A multiplication takes an operand from there directly, with no load and no register, if the address
-// is the same for the whole warp. The copy into the symbol goes from device to device, in the stream's order, so that the
-// kernel before still sees the old values.
+// is the same for the whole warp. The copy into the symbol goes from device to device, in the stream's order, so that
+// the kernel before still sees the old values.
 // Expect: next to nothing with 4 coefficients, whose loads L1 answered as broadcasts; the small copy costs two or three
 // microseconds at every call. More of them are worth more: conv2d step 02.
 // Next question: what if the lanes read different coefficients, c[threadIdx.x % 4]? (One after another: as many

@@ -1,10 +1,10 @@
-// Step 02 still asks global memory for each element 8 times. Idea: the block loads its piece of f once, with a halo of 4
-// elements on either side, into shared memory. All threads fill the tile in a loop that covers it whatever the block's
-// size and wherever the array ends; no thread may return before the barrier.
+// Step 02 still asks global memory for each element 8 times. Idea: the block loads its piece of f once, with a halo of
+// 4 elements on either side, into shared memory. All threads fill the tile in a loop that covers it whatever the
+// block's size and wherever the array ends; no thread may return before the barrier.
 // Expect: no gain, or a loss. L1 caught those 8 requests already, and sits in the same memory as the tile: 8 loads from
 // the one became 8 loads from the other, plus a store and a barrier.
-// Next question: where does a tile pay, then? (Where L1 does not catch it: strided reuse, large footprints, data that is
-// worth computing once, as in blur step 05. And where the reads must be fewer, go on to registers.)
+// Next question: where does a tile pay, then? (Where L1 does not catch it: strided reuse, large footprints, data that
+// is worth computing once, as in blur step 05. And where the reads must be fewer, go on to registers.)
 #include "stencil1d.cuh"
 
 constexpr int kBlock = 256;

@@ -1,8 +1,8 @@
-// Steps 01 to 03 move 4 bytes per instruction, and 8 loads make one point. Idea: a thread computes 4 neighbouring points,
-// for which it needs 12 elements, from i - 4 to i + 7: three float4, all aligned if f is, for the radius is just 4. They
-// stay in registers: 3 loads for 4 points instead of 32. Two of the three are what the neighbouring lanes load as their
-// own, so L1 has them. The coefficients are 4 loads and 4 registers, which spares the copy into constant memory.
-// Large blocks ask for 16 KB that lie side by side, which DRAM likes.
+// Steps 01 to 03 move 4 bytes per instruction, and 8 loads make one point. Idea: a thread computes 4 neighbouring
+// points, for which it needs 12 elements, from i - 4 to i + 7: three float4, all aligned if f is, for the radius is
+// just 4. They stay in registers: 3 loads for 4 points instead of 32. Two of the three are what the neighbouring lanes
+// load as their own, so L1 has them. The coefficients are 4 loads and 4 registers, which spares the copy into constant
+// memory. Large blocks ask for 16 KB that lie side by side, which DRAM likes.
 // Expect: a copy's speed.
 // Next question: and with a radius of 3? (The same three float4: a halo is rounded up to what alignment wants.)
 #include "stencil1d.cuh"

@@ -1,10 +1,11 @@
 # cuda_emu_translate(<out-var> <source.cu> [INCLUDES <dir>...])
 #
-# Translates source.cu, relative to the current source folder, for the CPU backend at build time and sets <out-var> to the
-# C++ file, ${CMAKE_CURRENT_BINARY_DIR}/<source.cu>.cpp: add it to a target that links cuda_emu. INCLUDES are the folders
-# where quoted includes are searched after the source's own; the target needs the same ones as include folders.
-# The generated file includes translated headers by their paths and so finds them whatever the search order. -iquote, set
-# here for the source's own folder, serves the includes that only the preprocessor can resolve, such as #include NAME.
+# Translates source.cu, relative to the current source folder, for the CPU backend at build time and sets <out-var> to
+# the C++ file, ${CMAKE_CURRENT_BINARY_DIR}/<source.cu>.cpp: add it to a target that links cuda_emu. INCLUDES are the
+# folders where quoted includes are searched after the source's own; the target needs the same ones as include folders.
+# The generated file includes translated headers by their paths and so finds them whatever the search order. -iquote,
+# set here for the source's own folder, serves the includes that only the preprocessor can resolve, such as #include
+# NAME.
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 # The interpreter itself: what is found may be a wrapper that takes longer to start than a translation takes.
 execute_process(COMMAND ${Python3_EXECUTABLE} -c "import sys; print(sys.executable)"

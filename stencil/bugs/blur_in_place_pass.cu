@@ -1,4 +1,5 @@
-// bug: saves the second image: the pass down the columns works in place, on sums that other blocks have replaced already
+// bug: saves the second image: the pass down the columns works in place, on sums that other blocks have replaced
+// already
 // caught by: cpu reverse | is wrong
 // caught by: gpu | is wrong | --rows=4096 --cols=1024
 #include "../blur.cuh"

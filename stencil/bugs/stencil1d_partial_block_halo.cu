@@ -1,5 +1,5 @@
-// bug: the first threads load the right halo from kBlock elements further on, but return if they are past the end, and in
-// a partial last block the element after the last thread's stays unset
+// bug: the first threads load the right halo from kBlock elements further on, but return if they are past the end, and
+// in a partial last block the element after the last thread's stays unset
 // caught by: cpu forward | is wrong | --n=300
 // caught by: gpu | is wrong | --n=1000044
 #include "../stencil1d.cuh"

@@ -30,7 +30,8 @@ class SharedMemory {
     return dynamic_;
   }
 
-  // Whether the bytes lie where the block's shared memory is. (That they belong to a variable, AddressSanitizer checks.)
+  // Whether the bytes lie where the block's shared memory is. (That they belong to a variable, AddressSanitizer
+  // checks.)
   bool contains(const void* begin, std::size_t size) const {
     const char* from = static_cast<const char*>(begin);
     return from >= dynamic_ && from + size <= free_;
