@@ -32,7 +32,6 @@ LARGE_STEPS = {
     "row_softmax_08_cluster": "the merge over the cluster, and a launch of at most 2^27 rows",
     "row_softmax_09_by_shape": "the kernel for all shapes, and the rule that picks",
     "row_sum_04_by_shape": "the kernel for all shapes, and the rule that picks",
-    "sgemm_08_float4": "float4 on every side: loads, the transposed tile, products and stores, and a path for edges",
     "sgemm_12_cp_async": "a pipeline of copies, edges without checks in the loop, larger tiles, and 16-byte or 4-byte copies",
     "sgemm_13_split_k": "the kernel of step 12 for parts of tiles, the sums of the parts, and the rule that cuts",
     "softmax_04_on_chip": "registers and shared memory hold the vector, the rest is read again",
