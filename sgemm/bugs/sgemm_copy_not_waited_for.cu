@@ -1,12 +1,12 @@
 // bug: a barrier, but no wait for the copies: it makes stores visible, not what cp.async has yet to bring
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
-// caught by: gpu racecheck | hazard | --m=64 --n=64 --k=100
+// caught by: gpu racecheck | hazard | --m=8 --n=8 --k=20
 #include "../sgemm.cuh"
 
 #include <cuda_pipeline.h>
 
-constexpr unsigned kTile = 32;
+constexpr unsigned kTile = 8;
 
 __global__ void sgemm_without_wait(std::size_t m, std::size_t n, std::size_t k, float alpha,
                                    const float* __restrict__ A, std::size_t lda, const float* __restrict__ B,
