@@ -1,7 +1,7 @@
 // A copy that reads one float of every `stride`. The sectors between two floats that are wanted come along: with stride
 // 2 half of each is used, from 8 on one float of eight: 32 sectors for one request.
-// Expect: useful bytes per second fall as the sectors rise, and from stride 8 on stay, for more than one sector for a
-// float is never fetched; much larger strides lose again, on DRAM pages and address translation.
+// Expect: useful bytes per second fall as the sectors rise, to about a quarter of stride 1's at stride 8, where each
+// float has a sector to itself; and once more at 16, if DRAM delivers two sectors at a time.
 // Next question: where do strides come from? (A column of a matrix; one field of an array of structs; see vec3_norm.)
 #include "copy_stride.cuh"
 

@@ -1,7 +1,7 @@
 // Step 06 leaves a few lanes of every warp at work. Idea: halve the range instead: thread t adds the element `offset`
 // further on, 128, 64, ... 1. The threads that work are neighbours, whole warps drop out, and the lanes' words lie side
 // by side.
-// Expect: a little shorter; these are rounds of some 30 clocks, in a kernel of thousands.
+// Expect: a little shorter; these are rounds of some 90 clocks, in a kernel of thousands.
 // Next question: which rounds need a barrier of the whole block? (Those in which more than one warp works.)
 #include "sum_of_squares.cuh"
 
