@@ -1,7 +1,7 @@
 // One thread per element of C = A A^T, both factors from global memory. The row of A is one element for all lanes of a
 // warp, a broadcast. The other factor is A's row too, as A^T's column: lane by lane another row, k floats apart, 32
 // sectors per request. The tile's row of A could come from shared memory as well; it would change nothing.
-// Expect: a few per cent of a copy's speed.
+// Expect: a per cent of a copy's speed.
 // Next question: the lanes want a column; what would they have to read instead, to be coalesced?
 #include "aat.cuh"
 

@@ -1,6 +1,6 @@
 // Step 02 writes 32 floats into one bank: 32 passes. Idea: one column more. Rows of 33 floats move each row's start to
 // the next bank, so a column lies in 32 different ones, and so does a row.
-// Expect: the write takes one pass; a third to a half faster in all.
+// Expect: the write takes one pass; 1.3 times as fast in all.
 // Next question: C is symmetric. What would computing half of it save? (Half the products and reads, no writes, and C's
 // writes are most of the traffic here.)
 #include "aat.cuh"

@@ -1,9 +1,10 @@
 // Step 06 loads 9 numbers for 8 products. Idea: a square. Each thread computes 8 x 8 elements of C; for each l it loads
 // 8 of A and 8 of B into registers and forms their 64 products. One block has a tile of 128 x 128, 256 threads; each
 // loads 4 elements of A and 4 of B.
-// Expect: a quarter of a load per multiply-add instead of 1.1: half as fast again, then other limits show: 4 bytes per
-// load, and bank conflicts, as the 16 threads of a row of C read b 8 elements apart.
-// Next question: what do those loads look like in SASS? (LDS, 32 bits. Four neighbours could come in one LDS.128.)
+// Expect: a tenth faster, though a multiply-add needs a quarter of a load instead of 1.1. Other limits show: of 168
+// registers per thread only one block fits on a multiprocessor, so nobody computes while it loads, 4 bytes at a time.
+// Next question: what do the loads look like in SASS? (LDS.128, the compiler has seen to that; but LDG of 32 bits, four
+// of A, stored, and then four of B.)
 #include "sgemm.cuh"
 
 constexpr int BM = 128, BN = 128, BK = 8;

@@ -5,7 +5,7 @@
 // parts of each tile, in the order of k: the same bits every run. Two thin matrices, m = n = 128 and a huge k, are one
 // tile in 132 shares. All this only if it saves more than the second kernel costs. And rows of B that are not aligned
 // are first copied into rows that are (aligned_rows.cuh).
-// Expect: 3 % on 4096 and 8192; a third of the time on 1024; a seventh less on 4097, where step 12 pays for a fifth
+// Expect: 3 % on 4096 and 8192; a third of the time on 1024; a fifth less on 4097, where step 12 pays for a fifth
 // wave.
 // Next question: a part is 128 KB, written and read again. How could blocks of a thread block cluster do without?
 #include "aligned_rows.cuh"
