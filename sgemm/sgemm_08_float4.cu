@@ -1,7 +1,7 @@
-// Step 07 moves 4 bytes per load from global memory. Idea: float4. From global memory each thread loads one of A and one of B;
-// its 8 elements of a row of b come from shared memory in two. Those of a lie in a column, so A is transposed on its
-// way into shared memory: a[l][row]. 16 loads for 64 products become 4. float4 needs rows that are multiples of 16
-// bytes apart and a tile inside the matrices. So there are two paths: the whole tile, without bounds checks, and the
+// Step 07 moves 4 bytes per load from global memory. Idea: float4. From global memory each thread loads one of A and
+// one of B; its 8 elements of a row of b come from shared memory in two. Those of a lie in a column, so A is transposed
+// on its way into shared memory: a[l][row]. 16 loads for 64 products become 4. float4 needs rows that are multiples of
+// 16 bytes apart and a tile inside the matrices. So there are two paths: the whole tile, without bounds checks, and the
 // edges, element by element; which one it is, is the same for the whole block.
 // Expect: twice as fast: both loads are under way at once, and with 128 registers two blocks share a multiprocessor.
 // Next question: the 16 threads that read a row of b do it 32 bytes apart, and those that write a column of a: which

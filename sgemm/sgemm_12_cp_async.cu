@@ -6,7 +6,8 @@
 // multiple of the tiles' depth, the odd piece comes first, padded with zeros before the loop begins. Where there is no
 // next tile, the last is copied again, into a stage that nobody reads: a branch there would keep the compiler from
 // scattering the copies among the products.
-// Expect: twelve per cent where there are tiles enough. 24 numbers from shared memory for 128 products, where there were 16 for 64.
+// Expect: twelve per cent where there are tiles enough. 24 numbers from shared memory for 128 products, where there
+// were 16 for 64.
 // Next question: 512 tiles on 132 SMs are 3.9 waves. What do SMs without a tile do in the last? And with 32 tiles?
 #include "float4_access.cuh"
 
