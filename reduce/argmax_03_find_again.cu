@@ -83,9 +83,17 @@ __global__ void __launch_bounds__(kBlock)
   const unsigned winner = ~static_cast<unsigned>(best);
   const std::size_t begin = winner == 0 ? 0 : head + std::size_t{4} * kTile * winner;
   const std::size_t end = winner == gridDim.x - 1 ? n : head + std::size_t{4} * kTile * (winner + 1);
+  constexpr unsigned kAgain = 4 * kTile / kBlock + 1;  // per thread; the first and the last tile have a few more
+  unsigned keys_again[kAgain];
+#pragma unroll
+  for (unsigned k = 0; k < kAgain; ++k) {  // all loads at once, and only then the first comparison
+    const std::size_t i = begin + k * kBlock + tid;
+    keys_again[k] = i < end ? key_of(x[i]) : 0;
+  }
   Pair place = 0;
-  for (std::size_t i = begin + tid; i < end; i += kBlock) {
-    if (place == 0 && key_of(x[i]) == best >> 32) place = ~Pair{i};
+#pragma unroll
+  for (unsigned k = 0; k < kAgain; ++k) {
+    if (keys_again[k] == best >> 32) place = max(place, ~Pair{begin + k * kBlock + tid});
   }
   place = block_max(place);
   if (tid == 0) *out = n == 0 ? -1 : static_cast<std::int64_t>(~place);
