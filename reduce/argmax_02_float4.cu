@@ -3,42 +3,9 @@
 // four it was is found out at the end, in the one float4 that won.
 // Expect: near the speed of a kernel that only reads.
 // Next question: a warp meets "key > best.key" in some lanes only. Does that diverge? (It is a select, not a branch.)
-#include "argmax.cuh"
+#include "best.cuh"
 
 constexpr int kBlock = 256;
-
-struct Best {
-  int key;
-  long long index;
-};
-
-// Ordered: ... < 0 < ... < infinity < NaN. The addition makes +0 of -0.
-__device__ static int key_of(float v) {
-  const int bits = __float_as_int(v + 0.0f);
-  return v != v ? 0x7fffffff : bits ^ (bits >> 31 & 0x7fffffff);
-}
-__device__ static Best nothing() { return {static_cast<int>(0x80000000), -1}; }  // below the key of -infinity
-
-// The better over the warp, in lane 0. All 32 lanes must call it.
-__device__ static Best warp_best(Best best) {
-#pragma unroll
-  for (int offset = 16; offset > 0; offset /= 2) {
-    const int key = __shfl_down_sync(0xffffffff, best.key, offset);
-    const long long index = __shfl_down_sync(0xffffffff, best.index, offset);
-    if (key > best.key || (key == best.key && index < best.index)) best = {key, index};
-  }
-  return best;
-}
-
-// The best over the block, in thread 0. All threads of the block must call it, once.
-__device__ static Best block_best(Best best) {
-  __shared__ Best warps[kBlock / 32];
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  best = warp_best(best);
-  if (lane == 0) warps[warp] = best;
-  __syncthreads();
-  return warp == 0 ? warp_best(lane < kBlock / 32 ? warps[lane] : nothing()) : nothing();
-}
 
 __global__ void argmax_float4(const float* __restrict__ x, Best* __restrict__ bests, std::size_t n, bool aligned) {
   const std::size_t thread = static_cast<std::size_t>(blockIdx.x) * kBlock + threadIdx.x;
@@ -58,7 +25,7 @@ __global__ void argmax_float4(const float* __restrict__ x, Best* __restrict__ be
     const int key = key_of(x[i]);
     if (key > best.key) best = {key, static_cast<long long>(i)};
   }
-  best = block_best(best);
+  best = block_best<kBlock>(best);
   if (threadIdx.x == 0) bests[blockIdx.x] = best;
 }
 
@@ -68,7 +35,7 @@ __global__ void argmax_float4_finish(const Best* __restrict__ bests, std::int64_
     const Best other = bests[b];
     if (other.key > best.key || (other.key == best.key && other.index < best.index)) best = other;
   }
-  best = block_best(best);
+  best = block_best<kBlock>(best);
   if (threadIdx.x == 0) *out = best.index;
 }
 

@@ -5,29 +5,12 @@
 // Expect: a per cent over step 02 on large vectors, a launch's time on small ones.
 // Next question: why two float4 of each and not four? (64 bytes per thread and 2048 threads are 128 KB in flight per
 // multiprocessor; 15 would do.)
+#include "block_sum.cuh"
 #include "dot.cuh"
 
 constexpr int kBlock = 1024;
 constexpr int kLoads = 2;               // float4 in flight per thread and vector
 constexpr int kTile = kLoads * kBlock;  // float4 per block
-
-// The sum over the warp, in lane 0. All 32 lanes must call it.
-__device__ static float warp_sum(float v) {
-#pragma unroll
-  for (int offset = 16; offset > 0; offset /= 2) v += __shfl_down_sync(0xffffffff, v, offset);
-  return v;
-}
-
-// The sum over the block, in thread 0. All threads of the block must call it.
-__device__ static float block_sum(float v) {
-  __shared__ float warp_sums[kBlock / 32];
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  __syncthreads();  // warp_sums may still be read from the call before
-  v = warp_sum(v);
-  if (lane == 0) warp_sums[warp] = v;
-  __syncthreads();
-  return warp == 0 ? warp_sum(warp_sums[lane]) : 0.0f;
-}
 
 __device__ static float dot4(float4 u, float4 v) { return (u.x * v.x + u.y * v.y) + (u.z * v.z + u.w * v.w); }
 
@@ -63,7 +46,7 @@ __global__ void __launch_bounds__(kBlock)
 #pragma unroll 1
   for (std::size_t i = first; i < n; i += static_cast<std::size_t>(gridDim.x) * kBlock) sum += x[i] * y[i];
 
-  sum = block_sum(sum);
+  sum = block_sum<kBlock>(sum);
   __shared__ bool last;
   if (tid == 0) {
     sums[blockIdx.x] = sum;
@@ -76,7 +59,7 @@ __global__ void __launch_bounds__(kBlock)
   __threadfence();  // the ticket was seen before the sums below are read
   sum = 0.0f;
   for (unsigned b = tid; b < gridDim.x; b += kBlock) sum += __ldcg(sums + b);  // from L2: L1 is not coherent
-  sum = block_sum(sum);
+  sum = block_sum<kBlock>(sum);
   if (tid == 0) *out = sum;
 }
 

@@ -5,39 +5,11 @@
 // Expect: what the sum gains by it, two or three per cent on large arrays, and a launch's time on small ones.
 // Next question: step 04's atomic operations gave the same bits every run. Then why the last block? (Only for the
 // launch that it saves. For a sum it is the only way to have both.)
-#include "max.cuh"
+#include "max_key.cuh"
 
 constexpr int kBlock = 1024;
 constexpr int kLoads = 4;               // float4 in flight per thread
 constexpr int kTile = kLoads * kBlock;  // float4 per block
-
-// Ordered as maximum wants it: ... < -0 < +0 < ... < infinity < NaN. value_of(key_of(v)) is v, or NaN.
-__device__ static int key_of(float v) {
-  const int bits = __float_as_int(v);
-  return v != v ? 0x7fffffff : bits ^ (bits >> 31 & 0x7fffffff);
-}
-__device__ static float value_of(int key) { return __int_as_float(key ^ (key >> 31 & 0x7fffffff)); }
-constexpr int kMinusInfinity = static_cast<int>(0x807fffff);  // its key
-
-__device__ static int key_of(float4 v) { return max(max(key_of(v.x), key_of(v.y)), max(key_of(v.z), key_of(v.w))); }
-
-// The greatest over the warp, in lane 0. All 32 lanes must call it.
-__device__ static int warp_max(int key) {
-#pragma unroll
-  for (int offset = 16; offset > 0; offset /= 2) key = max(key, __shfl_down_sync(0xffffffff, key, offset));
-  return key;
-}
-
-// The greatest over the block, in thread 0. All threads of the block must call it.
-__device__ static int block_max(int key) {
-  __shared__ int warp_keys[kBlock / 32];
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  __syncthreads();  // warp_keys may still be read from the call before
-  key = warp_max(key);
-  if (lane == 0) warp_keys[warp] = key;
-  __syncthreads();
-  return warp == 0 ? warp_max(warp_keys[lane]) : kMinusInfinity;
-}
 
 static __device__ unsigned blocks_done;  // 0 between launches
 
@@ -69,7 +41,7 @@ __global__ void __launch_bounds__(kBlock)
     if (tid < n - tail) key = max(key, key_of(x[tail + tid]));
   }
 
-  key = block_max(key);
+  key = block_max<kBlock>(key);
   __shared__ bool last;
   if (tid == 0) {
     keys[blockIdx.x] = key;
@@ -82,7 +54,7 @@ __global__ void __launch_bounds__(kBlock)
   __threadfence();  // the ticket was seen before the keys below are read
   key = kMinusInfinity;
   for (unsigned b = tid; b < gridDim.x; b += kBlock) key = max(key, __ldcg(keys + b));  // from L2: L1 is not coherent
-  key = block_max(key);
+  key = block_max<kBlock>(key);
   if (tid == 0) *out = value_of(key);
 }
 

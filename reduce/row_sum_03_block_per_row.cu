@@ -4,16 +4,10 @@
 // each, and all wait at the barrier. 64 rows are 64 blocks, for 132 multiprocessors.
 // Next question: what decides between warp and block? (Whether there are enough rows to fill the GPU, and enough in a
 // row to fill the group.)
+#include "block_sum.cuh"
 #include "row_sum.cuh"
 
 constexpr int kBlock = 256;
-
-// The sum over the warp, in lane 0. All 32 lanes must call it.
-__device__ static float warp_sum(float v) {
-#pragma unroll
-  for (int offset = 16; offset > 0; offset /= 2) v += __shfl_down_sync(0xffffffff, v, offset);
-  return v;
-}
 
 __global__ void row_sum_block_per_row(const float* __restrict__ x, float* __restrict__ out, std::size_t cols,
                                       bool aligned) {

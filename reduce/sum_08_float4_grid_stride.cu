@@ -4,16 +4,10 @@
 // sums. The chain of additions is longer now (n / threads), and with it grows the error bound.
 // Expect: near the speed of a kernel that only reads.
 // Next question: two kernels, and the second has one block. How else can blocks agree on a sum?
+#include "block_sum.cuh"
 #include "sum.cuh"
 
 constexpr int kBlock = 256;
-
-// The sum over the warp, in lane 0. All 32 lanes must call it.
-__device__ static float warp_sum(float v) {
-#pragma unroll
-  for (int offset = 16; offset > 0; offset /= 2) v += __shfl_down_sync(0xffffffff, v, offset);
-  return v;
-}
 
 __global__ void sum_float4_grid_stride(const float* __restrict__ x, float* __restrict__ sums, std::size_t n,
                                        bool aligned) {

@@ -6,27 +6,10 @@
 // give different ones.
 // Expect: the second launch or the grid barrier saved, a few microseconds; that counts for small arrays.
 // Next question: what is __threadfence() not? (A barrier. It orders this thread's writes and waits for nobody.)
+#include "block_sum.cuh"
 #include "sum.cuh"
 
 constexpr int kBlock = 256;
-
-// The sum over the warp, in lane 0. All 32 lanes must call it.
-__device__ static float warp_sum(float v) {
-#pragma unroll
-  for (int offset = 16; offset > 0; offset /= 2) v += __shfl_down_sync(0xffffffff, v, offset);
-  return v;
-}
-
-// The sum over the block, in thread 0. All threads of the block must call it.
-__device__ static float block_sum(float v) {
-  __shared__ float warp_sums[kBlock / 32];
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  __syncthreads();  // warp_sums may still be read from the call before
-  v = warp_sum(v);
-  if (lane == 0) warp_sums[warp] = v;
-  __syncthreads();
-  return warp == 0 ? warp_sum(lane < kBlock / 32 ? warp_sums[lane] : 0.0f) : 0.0f;
-}
 
 static __device__ unsigned blocks_done;  // 0 between launches
 
@@ -44,7 +27,7 @@ __global__ void sum_last_block(const float* __restrict__ x, float* sums, float* 
   }
   for (std::size_t i = 4 * n4 + thread; i < n; i += threads) sum += x[i];
 
-  sum = block_sum(sum);
+  sum = block_sum<kBlock>(sum);
   __shared__ bool last;
   if (threadIdx.x == 0) {
     sums[blockIdx.x] = sum;
@@ -57,7 +40,7 @@ __global__ void sum_last_block(const float* __restrict__ x, float* sums, float* 
   __threadfence();  // the ticket was seen before the sums below are read
   sum = 0.0f;
   for (unsigned b = threadIdx.x; b < gridDim.x; b += kBlock) sum += __ldcg(sums + b);  // from L2: L1 is not coherent
-  sum = block_sum(sum);
+  sum = block_sum<kBlock>(sum);
   if (threadIdx.x == 0) *out = sum;
 }
 

@@ -8,29 +8,12 @@
 // kernels left in L2, so nothing has to be written back meanwhile. Larger arrays do not gain, and are read plainly.
 // Expect: two or three per cent over step 10 on large arrays, and the fixed cost of one launch on small ones.
 // Next question: and 16 loads per thread? (Registers halve the resident threads; the bytes in flight stay the same.)
+#include "block_sum.cuh"
 #include "sum.cuh"
 
 constexpr int kBlock = 1024;
 constexpr int kLoads = 4;               // float4 in flight per thread
 constexpr int kTile = kLoads * kBlock;  // float4 per block
-
-// The sum over the warp, in lane 0. All 32 lanes must call it.
-__device__ static float warp_sum(float v) {
-#pragma unroll
-  for (int offset = 16; offset > 0; offset /= 2) v += __shfl_down_sync(0xffffffff, v, offset);
-  return v;
-}
-
-// The sum over the block, in thread 0. All threads of the block must call it.
-__device__ static float block_sum(float v) {
-  __shared__ float warp_sums[kBlock / 32];
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  __syncthreads();  // warp_sums may still be read from the call before
-  v = warp_sum(v);
-  if (lane == 0) warp_sums[warp] = v;
-  __syncthreads();
-  return warp == 0 ? warp_sum(warp_sums[lane]) : 0.0f;
-}
 
 __device__ static float sum4(float4 v) { return (v.x + v.y) + (v.z + v.w); }
 
@@ -64,7 +47,7 @@ __global__ void __launch_bounds__(kBlock)
     if (tid < n - tail) sum += x[tail + tid];
   }
 
-  sum = block_sum(sum);
+  sum = block_sum<kBlock>(sum);
   __shared__ bool last;
   if (tid == 0) {
     sums[blockIdx.x] = sum;
@@ -77,7 +60,7 @@ __global__ void __launch_bounds__(kBlock)
   __threadfence();  // the ticket was seen before the sums below are read
   sum = 0.0f;
   for (unsigned b = tid; b < gridDim.x; b += kBlock) sum += __ldcg(sums + b);  // from L2: L1 is not coherent
-  sum = block_sum(sum);
+  sum = block_sum<kBlock>(sum);
   if (tid == 0) *out = sum;
 }
 
