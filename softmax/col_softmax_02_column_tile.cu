@@ -6,26 +6,9 @@
 // Expect: ten times step 01 and more.
 // Next question: the second read? (A tile of 8 columns fits on one multiprocessor, or one of 32 on several.)
 #include "col_softmax.cuh"
+#include "online.cuh"
 
 constexpr int kColumns = 32, kWarps = 32;
-
-struct MaxSum {
-  float max, sum;  // sum of exp(x - max); nothing seen yet is {-inf, 0}, one element x is {x, 1}
-};
-
-__device__ static MaxSum merge(MaxSum a, MaxSum b) {
-  const float max = fmaxf(a.max, b.max), shift = max == -INFINITY ? 0.0f : max;
-  return {max, a.sum * expf(a.max - shift) + b.sum * expf(b.max - shift)};
-}
-
-// Merged over the warp, in every lane. All 32 lanes must call it.
-__device__ static MaxSum warp_merge(MaxSum v) {
-#pragma unroll
-  for (int offset = 16; offset > 0; offset /= 2) {
-    v = merge(v, {__shfl_xor_sync(0xffffffff, v.max, offset), __shfl_xor_sync(0xffffffff, v.sum, offset)});
-  }
-  return v;
-}
 
 __global__ void col_softmax_column_tile(const float* __restrict__ x, float* __restrict__ y, std::size_t rows,
                                         std::size_t cols) {

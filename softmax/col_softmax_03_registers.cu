@@ -8,20 +8,11 @@
 // request, and do not fit.
 // Next question: how can a tile be 32 columns wide, and still stay on the chip? (Split it over a cluster.)
 #include "col_softmax.cuh"
+#include "online.cuh"
 
 constexpr unsigned kColumns = 8, kBlock = 1024, kKept = 32;
 constexpr unsigned kRows = kBlock / kColumns;  // that the block reads at once
 constexpr unsigned kWarps = kBlock / 32;
-
-struct MaxSum {
-  float max, sum;  // sum of exp(x - max); nothing seen yet is {-inf, 0}, one element x is {x, 1}
-};
-
-__device__ static float shift_for(float max) { return max == -INFINITY ? 0.0f : max; }
-__device__ static MaxSum merge(MaxSum a, MaxSum b) {
-  const float max = fmaxf(a.max, b.max), shift = shift_for(max);
-  return {max, a.sum * expf(a.max - shift) + b.sum * expf(b.max - shift)};
-}
 
 // Over the lanes whose numbers differ by multiples of `step`, in every lane. All 32 lanes must call them.
 __device__ static float lanes_max(float v, unsigned step) {

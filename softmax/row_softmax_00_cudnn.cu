@@ -14,4 +14,4 @@ static void launch(const float* x, float* y, std::size_t rows, std::size_t cols)
   }
 }
 
-LADDER_STEP(RowSoftmax, launch, cudnn_roundings);
+LADDER_STEP(ForCudnn<RowSoftmax>, launch, cudnn_roundings);

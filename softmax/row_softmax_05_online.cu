@@ -1,30 +1,14 @@
 // Step 04 reads the row three times. Idea: the online softmax (Milakov and Gimelshein, 2018). Keep the pair (max, sum
 // of exp(x - max)) of what has been seen; when a larger maximum comes, multiply the old sum by exp(old max - new max).
 // Two pairs merge by the same rule, in any order and grouping, so the shuffles can merge too. Maximum and sum take one
-// pass. The guard: while only -inf has been seen, -inf - -inf would be NaN, so nothing is subtracted then.
+// pass. The guard: while only -inf has been seen, -inf - -inf would be NaN, so nothing is subtracted then. The pair and
+// the rule, with its guard, are in online.cuh.
 // Expect: a third less where the row does not stay in a cache; a loss where it does, for there are more exps now.
 // Next question: what else uses this rule? (Flash attention: its output accumulator is rescaled by the same factor.)
 #include "row_softmax.cuh"
+#include "online.cuh"
 
 constexpr int kBlock = 256;
-
-struct MaxSum {
-  float max, sum;  // sum of exp(x - max); nothing seen yet is {-inf, 0}, one element x is {x, 1}
-};
-
-__device__ static MaxSum merge(MaxSum a, MaxSum b) {
-  const float max = fmaxf(a.max, b.max), shift = max == -INFINITY ? 0.0f : max;
-  return {max, a.sum * expf(a.max - shift) + b.sum * expf(b.max - shift)};
-}
-
-// Merged over the warp, in every lane. All 32 lanes must call it.
-__device__ static MaxSum warp_merge(MaxSum v) {
-#pragma unroll
-  for (int offset = 16; offset > 0; offset /= 2) {
-    v = merge(v, {__shfl_xor_sync(0xffffffff, v.max, offset), __shfl_xor_sync(0xffffffff, v.sum, offset)});
-  }
-  return v;
-}
 
 __global__ void row_softmax_online(const float* __restrict__ x, float* __restrict__ y, std::size_t rows,
                                    std::size_t cols) {

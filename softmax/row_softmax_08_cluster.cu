@@ -9,6 +9,7 @@
 // Next question: which of these kernels do you ship? (None alone: step 09.)
 // needs: sm_90
 #include "row_softmax.cuh"
+#include "float4_row.cuh"
 
 #include <cooperative_groups.h>
 
@@ -18,71 +19,18 @@ constexpr int kBlock = 512;
 constexpr unsigned kCluster = 8;            // blocks per row; more are not portable
 constexpr std::size_t kChunk = 4 * kBlock;  // elements that a block loads at once, four for each thread
 
-struct MaxSum {
-  float max, sum;  // sum of exp(x - max); nothing seen yet is {-inf, 0}, one element x is {x, 1}
-};
-
-__device__ static MaxSum merge(MaxSum a, MaxSum b) {
-  const float max = fmaxf(a.max, b.max), shift = max == -INFINITY ? 0.0f : max;
-  return {max, a.sum * expf(a.max - shift) + b.sum * expf(b.max - shift)};
-}
-
-// Merged over the warp, in every lane. All 32 lanes must call it.
-__device__ static MaxSum warp_merge(MaxSum v) {
-#pragma unroll
-  for (int offset = 16; offset > 0; offset /= 2) {
-    v = merge(v, {__shfl_xor_sync(0xffffffff, v.max, offset), __shfl_xor_sync(0xffffffff, v.sum, offset)});
-  }
-  return v;
-}
-
-// Merged over the block, in every thread. All threads of the block must call it, once.
-__device__ static MaxSum block_merge(MaxSum v) {
-  __shared__ MaxSum warps[kBlock / 32];
-  const unsigned lane = threadIdx.x % 32;
-  v = warp_merge(v);
-  if (lane == 0) warps[threadIdx.x / 32] = v;
-  __syncthreads();
-  return warp_merge(lane < kBlock / 32 ? warps[lane] : MaxSum{-INFINITY, 0.0f});
-}
-
-__device__ static float max4(float4 v) { return fmaxf(fmaxf(v.x, v.y), fmaxf(v.z, v.w)); }
-__device__ static float4 exp4(float4 v, float shift, float factor) {
-  return {expf(v.x - shift) * factor, expf(v.y - shift) * factor, expf(v.z - shift) * factor,
-          expf(v.w - shift) * factor};
-}
-
-// Merged over the cluster, in every thread. All threads of the cluster must call it, once, after barrier_arrive().
+// Merged over a cluster of `count` blocks, at most 32, in every thread. All threads of the cluster must call it, once,
+// after barrier_arrive().
+template <unsigned count>
 __device__ static MaxSum cluster_merge(MaxSum v) {
-  __shared__ MaxSum blocks[kCluster];
+  __shared__ MaxSum blocks[count];
   cg::cluster_group cluster = cg::this_cluster();
   const unsigned lane = threadIdx.x % 32;
-  v = block_merge(v);
+  v = block_merge_once<kBlock / 32>(v);
   cluster.barrier_wait();  // all blocks have started
-  if (threadIdx.x < kCluster) *cluster.map_shared_rank(&blocks[cluster.block_rank()], threadIdx.x) = v;
+  if (threadIdx.x < count) *cluster.map_shared_rank(&blocks[cluster.block_rank()], threadIdx.x) = v;
   cluster.sync();
-  return warp_merge(lane < kCluster ? blocks[lane] : MaxSum{-INFINITY, 0.0f});
-}
-
-// Four elements, neighbours or kBlock apart, from x[j] on; -inf beyond the row's end.
-template <bool vector>
-__device__ static float4 load4(const float* x, std::size_t j, std::size_t cols) {
-  const auto at = [&](std::size_t i) { return i < cols ? x[i] : -INFINITY; };
-  if constexpr (!vector) return {at(j), at(j + kBlock), at(j + 2 * kBlock), at(j + 3 * kBlock)};
-  const float none = -INFINITY;
-  return j < cols ? *reinterpret_cast<const float4*>(x + j) : float4{none, none, none, none};
-}
-
-template <bool vector>
-__device__ static void store4(float* y, std::size_t j, std::size_t cols, float4 v) {
-  const auto put = [&](std::size_t i, float value) {
-    if (i < cols) y[i] = value;
-  };
-  if constexpr (vector) {
-    if (j < cols) __stcs(reinterpret_cast<float4*>(y + j), v);  // an assignment may be compiled to four stores
-  } else {
-    put(j, v.x), put(j + kBlock, v.y), put(j + 2 * kBlock, v.z), put(j + 3 * kBlock, v.w);
-  }
+  return warp_merge(lane < count ? blocks[lane] : MaxSum{-INFINITY, 0.0f});
 }
 
 // The first `chunks` chunks of each block stay in its shared memory. The blocks take the chunks of the row in turns.
@@ -98,21 +46,23 @@ __global__ void __cluster_dims__(kCluster)
   y += blockIdx.x / kCluster * cols;
 
 #pragma unroll 4
-  for (unsigned k = 0; k < chunks; ++k) kept[k * kBlock + tid] = load4<vector>(x, k * (kCluster * kChunk) + mine, cols);
+  for (unsigned k = 0; k < chunks; ++k) {
+    kept[k * kBlock + tid] = load4<vector>(x, k * (kCluster * kChunk) + mine, cols, kBlock);
+  }
   float max = -INFINITY;
   for (unsigned k = 0; k < chunks; ++k) max = fmaxf(max, max4(kept[k * kBlock + tid]));
   MaxSum s = {max, 0.0f};
   for (unsigned k = 0; k < chunks; ++k) {
-    const float4 e = exp4(kept[k * kBlock + tid], max == -INFINITY ? 0.0f : max, 1.0f);
-    s.sum += (e.x + e.y) + (e.z + e.w);
+    s.sum += sum4(exp4(kept[k * kBlock + tid], shift_for(max)));
   }
   const std::size_t rest = chunks * (kCluster * kChunk) + cluster.block_rank() * kBlock + tid;
   for (std::size_t j = rest; j < cols; j += kCluster * kBlock) s = merge(s, {x[j], 1.0f});
-  s = cluster_merge(s);
+  s = cluster_merge<kCluster>(s);
 
   const float inverse = 1.0f / s.sum;
   for (unsigned k = 0; k < chunks; ++k) {
-    store4<vector>(y, k * (kCluster * kChunk) + mine, cols, exp4(kept[k * kBlock + tid], s.max, inverse));
+    store4<vector, kStreaming>(y, k * (kCluster * kChunk) + mine, cols, kBlock,
+                               exp4(kept[k * kBlock + tid], s.max, inverse));
   }
   for (std::size_t j = rest; j < cols; j += kCluster * kBlock) y[j] = expf(x[j] - s.max) * inverse;
 }

@@ -12,6 +12,7 @@
 // Next question: and a matrix of one row? (The kernel softmax: all multiprocessors for one vector.)
 // needs: sm_90
 #include "row_softmax.cuh"
+#include "float4_row.cuh"
 
 #include <cooperative_groups.h>
 #include <cuda_pipeline.h>
@@ -35,13 +36,6 @@ __device__ static float group_sum(float v) {
   return v;
 }
 
-__device__ static float shift_for(float max) { return max == -INFINITY ? 0.0f : max; }
-__device__ static float max4(float4 v) { return fmaxf(fmaxf(v.x, v.y), fmaxf(v.z, v.w)); }
-__device__ static float sum4(float4 v) { return (v.x + v.y) + (v.z + v.w); }
-__device__ static float4 exp4(float4 v, float shift) {
-  return {expf(v.x - shift), expf(v.y - shift), expf(v.z - shift), expf(v.w - shift)};
-}
-
 // Merges the pairs (max, sum) of which lane i < count holds number i; every lane gets the result.
 __device__ static void merge_pairs(const float2* pairs, unsigned count, float& max, float& sum) {
   const unsigned lane = threadIdx.x % 32;
@@ -50,24 +44,25 @@ __device__ static void merge_pairs(const float2* pairs, unsigned count, float& m
   sum = group_sum<32>(pair.y * expf(pair.x - shift_for(max)));
 }
 
-// A thread's four elements in a row: neighbours, from x[j] on, or `stride` apart. Beyond the end loads give -inf.
-template <bool vector, bool streaming, unsigned stride>
-__device__ static float4 load4(const float* x, std::size_t j, std::size_t end) {
+// As load4 and store4, but the address stands before the comparison, so that the compiler need not compute it under a
+// condition, and the store multiplies.
+template <bool vector, bool streaming, unsigned apart>
+__device__ static float4 load_chunk(const float* x, std::size_t j, std::size_t end) {
   const auto at = [&](std::size_t i) { return i < end ? x[i] : -INFINITY; };
-  if constexpr (!vector) return {at(j), at(j + stride), at(j + 2 * stride), at(j + 3 * stride)};
+  if constexpr (!vector) return {at(j), at(j + apart), at(j + 2 * apart), at(j + 3 * apart)};
   const float4* p = reinterpret_cast<const float4*>(x + j);
   const float none = -INFINITY;
   return j < end ? (streaming ? __ldcs(p) : *p) : float4{none, none, none, none};
 }
-template <bool vector, unsigned stride>
-__device__ static void store4(float* y, std::size_t j, std::size_t end, float4 v, float factor) {
+template <bool vector, unsigned apart>
+__device__ static void store_chunk(float* y, std::size_t j, std::size_t end, float4 v, float factor) {
   v = {v.x * factor, v.y * factor, v.z * factor, v.w * factor};
   if constexpr (vector) {
     if (j < end) *reinterpret_cast<float4*>(y + j) = v;
   } else {
     const float values[] = {v.x, v.y, v.z, v.w};
     for (unsigned c = 0; c < 4; ++c) {
-      if (j + c * stride < end) y[j + c * stride] = values[c];
+      if (j + c * apart < end) y[j + c * apart] = values[c];
     }
   }
 }
@@ -99,7 +94,7 @@ __global__ void __launch_bounds__(B, (V <= 2   ? 2048
   }
   float4 v[V];
 #pragma unroll
-  for (unsigned k = 0; k < V; ++k) v[k] = load4<vector, V == 1, T>(x, k * stride + mine, end);
+  for (unsigned k = 0; k < V; ++k) v[k] = load_chunk<vector, V == 1, T>(x, k * stride + mine, end);
   const std::size_t rest = std::size_t{V + chunks} * stride + rank * T + t;
   float rest_max = -INFINITY, rest_sum = 0.0f;
   if constexpr (C > 1) {
@@ -142,9 +137,9 @@ __global__ void __launch_bounds__(B, (V <= 2   ? 2048
 
   const float factor = expf(warp_max - max) / sum;
 #pragma unroll
-  for (unsigned k = 0; k < V; ++k) store4<vector, T>(y, k * stride + mine, end, v[k], factor);
+  for (unsigned k = 0; k < V; ++k) store_chunk<vector, T>(y, k * stride + mine, end, v[k], factor);
   for (unsigned k = 0; C > 1 && k < chunks; ++k) {
-    store4<vector, T>(y, (V + k) * stride + mine, end, shared[k * B + tid], factor);
+    store_chunk<vector, T>(y, (V + k) * stride + mine, end, shared[k * B + tid], factor);
   }
   if constexpr (C > 1) {
     for (std::size_t j = rest; j < end; j += C * T) y[j] = expf(x[j] - max) / sum;

@@ -8,4 +8,4 @@ static void launch(const float* x, float* y, std::size_t n) {
   if (n > 0) cudnn_softmax(1, n, 1, x, y, CUDNN_SOFTMAX_MODE_INSTANCE);
 }
 
-LADDER_STEP(OfInts<Softmax>, launch, cudnn_roundings);
+LADDER_STEP(OfInts<ForCudnn<Softmax>>, launch, cudnn_roundings);

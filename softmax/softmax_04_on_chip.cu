@@ -5,6 +5,7 @@
 // Expect: for 2^24 floats 1.3 times step 03 or more; beyond the chip's capacity less and less.
 // Next question: is one barrier for the whole grid not slow? (A microsecond or two, against some fifty in all.)
 #include "softmax.cuh"
+#include "float4_row.cuh"
 
 #include <cooperative_groups.h>
 
@@ -12,66 +13,6 @@ namespace cg = cooperative_groups;
 
 constexpr int kBlock = 1024;  // one block per multiprocessor
 constexpr int kKept = 8;      // float4 of each thread in registers: half of the 256 KB that a multiprocessor has
-
-struct MaxSum {
-  float max, sum;  // sum of exp(x - max); nothing seen yet is {-inf, 0}, one element x is {x, 1}
-};
-
-__device__ static MaxSum merge(MaxSum a, MaxSum b) {
-  const float max = fmaxf(a.max, b.max), shift = max == -INFINITY ? 0.0f : max;
-  return {max, a.sum * expf(a.max - shift) + b.sum * expf(b.max - shift)};
-}
-
-// Merged over the warp, in every lane. All 32 lanes must call it.
-__device__ static MaxSum warp_merge(MaxSum v) {
-#pragma unroll
-  for (int offset = 16; offset > 0; offset /= 2) {
-    v = merge(v, {__shfl_xor_sync(0xffffffff, v.max, offset), __shfl_xor_sync(0xffffffff, v.sum, offset)});
-  }
-  return v;
-}
-
-// Merged over the block, in every thread. All threads of the block must call it.
-__device__ static MaxSum block_merge(MaxSum v) {
-  __shared__ MaxSum warps[kBlock / 32];
-  const int lane = threadIdx.x % 32;
-  __syncthreads();  // `warps` may still be read from the call before
-  v = warp_merge(v);
-  if (lane == 0) warps[threadIdx.x / 32] = v;
-  __syncthreads();
-  return warp_merge(lane < kBlock / 32 ? warps[lane] : MaxSum{-INFINITY, 0.0f});
-}
-
-__device__ static float max4(float4 v) { return fmaxf(fmaxf(v.x, v.y), fmaxf(v.z, v.w)); }
-__device__ static float4 exp4(float4 v, float shift, float factor) {
-  return {expf(v.x - shift) * factor, expf(v.y - shift) * factor, expf(v.z - shift) * factor,
-          expf(v.w - shift) * factor};
-}
-__device__ static float sum4(float4 v) { return (v.x + v.y) + (v.z + v.w); }
-__device__ static MaxSum pair_of(float4 v) {
-  const float max = max4(v);
-  return {max, sum4(exp4(v, max == -INFINITY ? 0.0f : max, 1.0f))};
-}
-
-// Four elements, neighbours or `apart`, from x[i] on; -inf beyond the end, which is a multiple of 4 for neighbours.
-template <bool vector>
-__device__ static float4 load4(const float* x, std::size_t i, std::size_t end, std::size_t apart) {
-  const auto at = [&](std::size_t j) { return j < end ? x[j] : -INFINITY; };
-  if constexpr (!vector) return {at(i), at(i + apart), at(i + 2 * apart), at(i + 3 * apart)};
-  const float none = -INFINITY;
-  return i < end ? *reinterpret_cast<const float4*>(x + i) : float4{none, none, none, none};
-}
-template <bool vector>
-__device__ static void store4(float* y, std::size_t i, std::size_t end, std::size_t apart, float4 v) {
-  const auto put = [&](std::size_t j, float value) {
-    if (j < end) y[j] = value;
-  };
-  if constexpr (vector) {
-    if (i < end) __stcs(reinterpret_cast<float4*>(y + i), v);  // an assignment may be compiled to four stores
-  } else {
-    put(i, v.x), put(i + apart, v.y), put(i + 2 * apart, v.z), put(i + 3 * apart, v.w);
-  }
-}
 
 // Chunks of four elements for each thread of the grid: the first kKept stay in registers, then `chunks` in shared
 // memory. `pairs` has room for one per block. It is not const __restrict__: blocks read what others have written
@@ -101,29 +42,30 @@ __global__ void __launch_bounds__(kBlock, 1)
 #pragma unroll
   for (unsigned k = 0; k < kKept; ++k) max = fmaxf(max, max4(v[k]));
   for (unsigned k = 0; k < chunks; ++k) max = fmaxf(max, max4(shared[k * kBlock + tid]));
-  const float shift = max == -INFINITY ? 0.0f : max;
+  const float shift = shift_for(max);
 #pragma unroll
-  for (unsigned k = 0; k < kKept; ++k) sum += sum4(exp4(v[k], shift, 1.0f));
-  for (unsigned k = 0; k < chunks; ++k) sum += sum4(exp4(shared[k * kBlock + tid], shift, 1.0f));
-  s = block_merge(merge(s, {max, sum}));
+  for (unsigned k = 0; k < kKept; ++k) sum += sum4(exp4(v[k], shift));
+  for (unsigned k = 0; k < chunks; ++k) sum += sum4(exp4(shared[k * kBlock + tid], shift));
+  s = block_merge<kBlock / 32>(merge(s, {max, sum}));
   if (tid == 0) pairs[blockIdx.x] = s;
 
   cg::this_grid().sync();  // every block has stored its pair, and every block sees all of them
 
   s = {-INFINITY, 0.0f};
   for (unsigned b = tid; b < gridDim.x; b += kBlock) s = merge(s, pairs[b]);
-  s = block_merge(s);
+  s = block_merge<kBlock / 32>(s);
   const float inverse = 1.0f / s.sum;
   for (std::size_t i = rest; i < end; i += stride) {  // may still be in L2
-    store4<vector>(y, i, end, threads, exp4(load4<vector>(x, i, end, threads), s.max, inverse));
+    store4<vector, kStreaming>(y, i, end, threads, exp4(load4<vector>(x, i, end, threads), s.max, inverse));
   }
   if (tail < n) y[tail] = expf(x[tail] - s.max) * inverse;
 #pragma unroll
   for (unsigned k = 0; k < kKept; ++k) {
-    store4<vector>(y, k * stride + mine, end, threads, exp4(v[k], s.max, inverse));
+    store4<vector, kStreaming>(y, k * stride + mine, end, threads, exp4(v[k], s.max, inverse));
   }
   for (unsigned k = 0; k < chunks; ++k) {
-    store4<vector>(y, (kKept + k) * stride + mine, end, threads, exp4(shared[k * kBlock + tid], s.max, inverse));
+    store4<vector, kStreaming>(y, (kKept + k) * stride + mine, end, threads,
+                               exp4(shared[k * kBlock + tid], s.max, inverse));
   }
 }
 

@@ -107,18 +107,25 @@ class SoftmaxProblem : public ladder::Problem {
   }
 
   std::vector<ladder::Pattern> patterns() const override {
-    return {{"random", false, spread},         {"one hot", true, one_hot},
-            {"rising", false, rising},         {"equal", false, equal},
-            {"thousands", false, thousands},   {"huge negative", false, huge_negative},
-            {"extremes", false, extremes},     {"-inf here and there", false, masked},
-            {"-inf in a block", false, block}, {"one +inf", false, one_infinity},
-            {"one NaN", false, one_nan}};
+    std::vector<ladder::Pattern> all = ordinary_patterns();
+    all.insert(all.end(), {{"extremes", false, extremes},
+                           {"-inf here and there", false, masked},
+                           {"-inf in a block", false, block},
+                           {"one NaN", false, one_nan}});
+    return all;
   }
   double flops(const ladder::Size& size) const override {
     return 5 * bytes(size) / 8;
   }  // max, subtract, exp, add, scale
 
  protected:
+  // Without -inf and -FLT_MAX, of which a short vector may have nothing else.
+  static std::vector<ladder::Pattern> ordinary_patterns() {
+    return {{"random", false, spread},        {"one hot", true, one_hot},      {"rising", false, rising},
+            {"equal", false, equal},          {"thousands", false, thousands}, {"huge negative", false, huge_negative},
+            {"one +inf", false, one_infinity}};
+  }
+
   // Element j of vector i stands at x[i * next + j * stride]; one of next and stride is 1.
   struct Vectors {
     std::size_t count, length, next, stride;

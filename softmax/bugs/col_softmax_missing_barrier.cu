@@ -3,26 +3,9 @@
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu racecheck | hazard | --rows=70 --cols=40
 #include "../col_softmax.cuh"
+#include "../online.cuh"
 
 constexpr int kColumns = 32, kWarps = 32;
-
-struct MaxSum {
-  float max, sum;  // sum of exp(x - max); nothing seen yet is {-inf, 0}, one element x is {x, 1}
-};
-
-__device__ static MaxSum merge(MaxSum a, MaxSum b) {
-  const float max = fmaxf(a.max, b.max), shift = max == -INFINITY ? 0.0f : max;
-  return {max, a.sum * expf(a.max - shift) + b.sum * expf(b.max - shift)};
-}
-
-// Merged over the warp, in every lane. All 32 lanes must call it.
-__device__ static MaxSum warp_merge(MaxSum v) {
-#pragma unroll
-  for (int offset = 16; offset > 0; offset /= 2) {
-    v = merge(v, {__shfl_xor_sync(0xffffffff, v.max, offset), __shfl_xor_sync(0xffffffff, v.sum, offset)});
-  }
-  return v;
-}
 
 __global__ void col_softmax_missing_barrier(const float* __restrict__ x, float* __restrict__ y, std::size_t rows,
                                             std::size_t cols) {

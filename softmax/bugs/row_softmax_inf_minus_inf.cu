@@ -3,23 +3,20 @@
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong
 #include "../row_softmax.cuh"
+#include "../online.cuh"
 
 constexpr int kBlock = 256;
 
-struct MaxSum {
-  float max, sum;  // sum of exp(x - max); nothing seen yet is {-inf, 0}, one element x is {x, 1}
-};
-
-__device__ static MaxSum merge(MaxSum a, MaxSum b) {
+__device__ static MaxSum merge_unguarded(MaxSum a, MaxSum b) {
   const float max = fmaxf(a.max, b.max);  // if this is -inf, nothing may be subtracted
   return {max, a.sum * expf(a.max - max) + b.sum * expf(b.max - max)};
 }
 
 // Merged over the warp, in every lane. All 32 lanes must call it.
-__device__ static MaxSum warp_merge(MaxSum v) {
+__device__ static MaxSum warp_merge_unguarded(MaxSum v) {
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2) {
-    v = merge(v, {__shfl_xor_sync(0xffffffff, v.max, offset), __shfl_xor_sync(0xffffffff, v.sum, offset)});
+    v = merge_unguarded(v, {__shfl_xor_sync(0xffffffff, v.max, offset), __shfl_xor_sync(0xffffffff, v.sum, offset)});
   }
   return v;
 }
@@ -33,8 +30,8 @@ __global__ void row_softmax_inf_minus_inf(const float* __restrict__ x, float* __
   y += row * cols;
 
   MaxSum s = {-INFINITY, 0.0f};
-  for (std::size_t j = lane; j < cols; j += 32) s = merge(s, {x[j], 1.0f});
-  s = warp_merge(s);
+  for (std::size_t j = lane; j < cols; j += 32) s = merge_unguarded(s, {x[j], 1.0f});
+  s = warp_merge_unguarded(s);
 
   for (std::size_t j = lane; j < cols; j += 32) y[j] = expf(x[j] - s.max) / s.sum;
 }

@@ -3,37 +3,9 @@
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong
 #include "../softmax.cuh"
+#include "../online.cuh"
 
 constexpr int kBlock = 256;
-
-struct MaxSum {
-  float max, sum;  // sum of exp(x - max); nothing seen yet is {-inf, 0}, one element x is {x, 1}
-};
-
-__device__ static MaxSum merge(MaxSum a, MaxSum b) {
-  const float max = fmaxf(a.max, b.max), shift = max == -INFINITY ? 0.0f : max;
-  return {max, a.sum * expf(a.max - shift) + b.sum * expf(b.max - shift)};
-}
-
-// Merged over the warp, in every lane. All 32 lanes must call it.
-__device__ static MaxSum warp_merge(MaxSum v) {
-#pragma unroll
-  for (int offset = 16; offset > 0; offset /= 2) {
-    v = merge(v, {__shfl_xor_sync(0xffffffff, v.max, offset), __shfl_xor_sync(0xffffffff, v.sum, offset)});
-  }
-  return v;
-}
-
-// Merged over the block, in every thread. All threads of the block must call it.
-__device__ static MaxSum block_merge(MaxSum v) {
-  __shared__ MaxSum warps[kBlock / 32];
-  const int lane = threadIdx.x % 32;
-  __syncthreads();  // `warps` may still be read from the call before
-  v = warp_merge(v);
-  if (lane == 0) warps[threadIdx.x / 32] = v;
-  __syncthreads();
-  return warp_merge(lane < kBlock / 32 ? warps[lane] : MaxSum{-INFINITY, 0.0f});
-}
 
 // `pairs` has room for one per block. It is not const __restrict__: blocks read what others have written meanwhile.
 __global__ void softmax_fence_is_no_barrier(const float* __restrict__ x, float* __restrict__ y, std::size_t n,
@@ -42,14 +14,14 @@ __global__ void softmax_fence_is_no_barrier(const float* __restrict__ x, float* 
   const std::size_t first = static_cast<std::size_t>(blockIdx.x) * kBlock + threadIdx.x;
   MaxSum s = {-INFINITY, 0.0f};
   for (std::size_t i = first; i < n; i += threads) s = merge(s, {x[i], 1.0f});
-  s = block_merge(s);
+  s = block_merge<kBlock / 32>(s);
   if (threadIdx.x == 0) pairs[blockIdx.x] = s;
 
   __threadfence();  // orders this thread's writes, and waits for nobody
 
   s = {-INFINITY, 0.0f};
   for (unsigned b = threadIdx.x; b < gridDim.x; b += kBlock) s = merge(s, pairs[b]);
-  s = block_merge(s);
+  s = block_merge<kBlock / 32>(s);
   for (std::size_t i = first; i < n; i += threads) y[i] = expf(x[i] - s.max) / s.sum;
 }
 
