@@ -63,7 +63,7 @@ class RowSum : public Reduction {
     }
     return sizes;
   }
-  std::vector<ladder::Size> huge_sizes() const override { return {{(1 << 21) + 5, 1028}, {65, (1 << 25) + 4}}; }
+  std::vector<ladder::Size> huge_sizes() const override { return {{(1 << 21) + 5, 1028}, {1025, (1 << 21) + 4}}; }
   std::vector<ladder::Size> bench_sizes() const override { return {{65536, 128}, {16384, 4096}, {64, 1 << 20}}; }
   double flops(const ladder::Size& size) const override {
     return static_cast<double>(size[0]) * static_cast<double>(size[1]);

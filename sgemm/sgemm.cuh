@@ -1,6 +1,6 @@
 // C = alpha A B + beta C, all row-major: A is m x k, B is k x n, C is m x n.
 #pragma once
-#include "ladder.cuh"
+#include "sampled_rows.cuh"
 
 #include <algorithm>
 #include <cmath>
@@ -38,8 +38,8 @@ class Sgemm : public ladder::Problem {
   }
 
   // want = alpha (A B) + beta C, scale = |alpha| (|A| |B|) + |beta C|; what lies between the rows of C must stay as it
-  // was. Beyond 2^33 products only some rows are computed, different ones in every 64; of the others it is asked only
-  // that every element is written, and with a number.
+  // was. Of rows that are not sampled (sampled_rows.cuh) it is asked only that every element is written, and with a
+  // number.
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
     const std::size_t n = size[1], k = size[2];
@@ -50,7 +50,7 @@ class Sgemm : public ladder::Problem {
       const std::size_t end = std::min(range.end, (row + 1) * ldc(size));
       double *w = want + (begin - range.begin), *s = scale + (begin - range.begin);
       const std::size_t count = end - begin, inside = column < n ? std::min(count, n - column) : 0;
-      const bool known = alpha == 0 || is_sampled(size, row);
+      const bool known = alpha == 0 || is_sampled_row(size[0], n, k, row);
       std::fill(w, w + count, 0.0);
       std::fill(s, s + count, 0.0);
       for (std::size_t l = 0; l < k && alpha != 0 && known; ++l) {
@@ -157,11 +157,6 @@ class Sgemm : public ladder::Problem {
     }
     if (area(rows, ld) > 1e15) throw ladder::UsageError("a matrix of " + std::to_string(rows) + " rows is too large");
     return rows == 0 || columns == 0 ? 0 : (rows - 1) * ld + columns;
-  }
-
-  static bool is_sampled(const ladder::Size& size, std::size_t row) {
-    constexpr double affordable = 1ull << 33;
-    return area(size[0], size[1]) * static_cast<double>(size[2]) <= affordable || ladder::hash(1, 0, row) % 64 == 0;
   }
 
   static double nan_in_c(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {

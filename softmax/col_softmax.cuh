@@ -32,7 +32,7 @@ class ColSoftmax : public SoftmaxProblem {
     sizes.push_back({70001, 1});
     return sizes;
   }
-  std::vector<ladder::Size> huge_sizes() const override { return {{1028, (1 << 21) + 4}, {(1 << 24) + 4, 132}}; }
+  std::vector<ladder::Size> huge_sizes() const override { return {{1028, (1 << 21) + 4}, {(1 << 21) + 4, 1028}}; }
   std::vector<ladder::Size> bench_sizes() const override { return {{4096, 4096}, {16384, 4096}, {65536, 128}}; }
 
  protected:

@@ -3,6 +3,7 @@
 #include "check.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 using namespace ladder;
@@ -28,28 +29,28 @@ TEST_CASE("every step is right at every size, alignment and kind of data") {
   }
 }
 
-// Hidden: needs a GPU with some 26 GB free and as much in the host. Inputs are made once for all steps of a kernel.
+// Hidden: needs a GPU with some 26 GB free and as much in the host. Inputs are made once for all steps of a kernel. One
+// kernel: test_reduce "[huge]" -c max
 TEST_CASE("indices beyond 32 bits", "[.][huge]") {
-  std::set<std::string> kernels;
-  for (const Step& step : steps()) kernels.insert(step.problem->kernel());
-  for (const std::string& kernel : kernels) {
-    std::vector<const Step*> rungs;
-    for (const Step& step : steps()) {
-      if (step.problem->kernel() == kernel && !step.problem->huge_sizes().empty()) rungs.push_back(&step);
-    }
-    if (rungs.empty()) continue;
-    const Problem& problem = *rungs.front()->problem;
-    // On exact data, if there is any, one missing element in 2^31 shows; rounding would hide it.
-    const std::vector<Pattern> patterns = problem.patterns();
-    const auto exact = std::find_if(patterns.begin(), patterns.end(), [](const Pattern& p) { return p.exact; });
-    const Pattern pattern = exact != patterns.end() ? *exact : patterns.front();
-    for (const Size& size : problem.huge_sizes()) {
-      const Case host(problem, size, pattern, 1);
-      for (const std::size_t offset : {0, 1}) {
-        DeviceCase device(host, offset, true);
-        for (const Step* step : rungs) {
-          INFO(step->name << ", " << describe(problem, size) << ", " << pattern.name << ", pointers + " << offset);
-          CHECK(check(*step, device).problem == "");
+  std::map<std::string, std::vector<const Step*>> kernels;
+  for (const Step& step : steps()) {
+    if (!step.problem->huge_sizes().empty()) kernels[step.problem->kernel()].push_back(&step);
+  }
+  for (const auto& [kernel, rungs] : kernels) {
+    DYNAMIC_SECTION(kernel) {
+      const Problem& problem = *rungs.front()->problem;
+      // On exact data, if there is any, one missing element in 2^31 shows; rounding would hide it.
+      const std::vector<Pattern> patterns = problem.patterns();
+      const auto exact = std::find_if(patterns.begin(), patterns.end(), [](const Pattern& p) { return p.exact; });
+      const Pattern pattern = exact != patterns.end() ? *exact : patterns.front();
+      for (const Size& size : problem.huge_sizes()) {
+        const Case host(problem, size, pattern, 1);
+        for (const std::size_t offset : {0, 1}) {
+          DeviceCase device(host, offset, true);
+          for (const Step* step : rungs) {
+            INFO(step->name << ", " << describe(problem, size) << ", " << pattern.name << ", pointers + " << offset);
+            CHECK(check(*step, device).problem == "");
+          }
         }
       }
     }
