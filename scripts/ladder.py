@@ -45,15 +45,20 @@ def steps():
 
 
 def kernels(names=()):
-    """The kernels named, each with its steps: {kernel: [Step]}. A family stands for its kernels, no name for all."""
+    """The kernels named, each with its steps: {kernel: [Step]}. A family stands for its kernels, no name for all; where
+    a kernel has its family's name, softmax/softmax is the kernel alone."""
+    def names_of(step):
+        return {step.family, step.kernel, f"{step.family}/{step.kernel}"}
+
     chosen = {}
     for step in steps():
-        if not names or step.kernel in names or step.family in names:
+        if not names or names_of(step) & set(names):
             chosen.setdefault(step.kernel, []).append(step)
-    known = {name for step in steps() for name in (step.kernel, step.family)}
+    known = set().union(*map(names_of, steps()))
     unknown = [name for name in names if name not in known]
     if unknown:
-        usage_error(f"no kernel or family '{unknown[0]}'; there are {', '.join(sorted(known))}")
+        listed = ", ".join(sorted(name for name in known if "/" not in name))
+        usage_error(f"no kernel or family '{unknown[0]}'; there are {listed}")
     return chosen
 
 

@@ -87,7 +87,8 @@ def run_kernel(preset, kernel, steps, options, tally):
 def main():
     parser = ladder.ArgumentParser(DESCRIPTION, epilog=EPILOG, usage="%(prog)s [options] [KERNEL...] [-- OPTIONS]")
     parser.add_argument("--backend", metavar="cuda|cpu", help="instead of the one found to be possible")
-    parser.add_argument("kernels", metavar="KERNEL", nargs="*", help="a kernel or family; default all")
+    parser.add_argument("kernels", metavar="KERNEL", nargs="*",
+                        help="a kernel or family; default all; softmax/softmax is the kernel alone")
     arguments, options = parser.parse_with_rest()
     kernels = ladder.kernels(arguments.kernels)
     backend = ladder.choose_backend(arguments.backend)
