@@ -17,7 +17,7 @@ __global__ void argmax_warp_shuffle(const float* __restrict__ x, Best* __restric
     const int key = key_of(x[i]);
     if (key > best.key) best = {key, static_cast<long long>(i)};
   }
-  best = block_best<kBlock>(best);
+  best = block_best_once<kBlock>(best);
   if (threadIdx.x == 0) bests[blockIdx.x] = best;
 }
 
@@ -28,7 +28,7 @@ __global__ void argmax_warp_shuffle_finish(const Best* __restrict__ bests, std::
     const Best other = bests[b];
     if (other.key > best.key || (other.key == best.key && other.index < best.index)) best = other;
   }
-  best = block_best<kBlock>(best);
+  best = block_best_once<kBlock>(best);
   if (threadIdx.x == 0) *out = best.index;
 }
 

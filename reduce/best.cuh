@@ -25,9 +25,9 @@ __device__ inline Best warp_best(Best best) {
   return best;
 }
 
-// The best over a block of kBlock threads, a multiple of 32, in thread 0. All of them must call it, once.
+// The best over a block of kBlock threads, a multiple of 32, in thread 0. All of them must call it, and once only.
 template <int kBlock>
-__device__ inline Best block_best(Best best) {
+__device__ inline Best block_best_once(Best best) {
   __shared__ Best warps[kBlock / 32];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   best = warp_best(best);

@@ -14,14 +14,14 @@ __global__ void dot_warp_shuffle(const float* __restrict__ x, const float* __res
   const std::size_t threads = static_cast<std::size_t>(gridDim.x) * kBlock;
   float sum = 0.0f;
   for (std::size_t i = thread; i < n; i += threads) sum += x[i] * y[i];
-  sum = block_sum<kBlock>(sum);
+  sum = block_sum_once<kBlock>(sum);
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 
 __global__ void dot_warp_shuffle_finish(const float* __restrict__ sums, float* __restrict__ out, unsigned blocks) {
   float sum = 0.0f;
   for (unsigned b = threadIdx.x; b < blocks; b += kBlock) sum += sums[b];
-  sum = block_sum<kBlock>(sum);
+  sum = block_sum_once<kBlock>(sum);
   if (threadIdx.x == 0) *out = sum;
 }
 

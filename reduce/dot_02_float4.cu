@@ -20,14 +20,14 @@ __global__ void dot_float4(const float* __restrict__ x, const float* __restrict_
     sum += (u.x * v.x + u.y * v.y) + (u.z * v.z + u.w * v.w);
   }
   for (std::size_t i = 4 * n4 + thread; i < n; i += threads) sum += x[i] * y[i];
-  sum = block_sum<kBlock>(sum);
+  sum = block_sum_once<kBlock>(sum);
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 
 __global__ void dot_float4_finish(const float* __restrict__ sums, float* __restrict__ out, unsigned blocks) {
   float sum = 0.0f;
   for (unsigned b = threadIdx.x; b < blocks; b += kBlock) sum += sums[b];
-  sum = block_sum<kBlock>(sum);
+  sum = block_sum_once<kBlock>(sum);
   if (threadIdx.x == 0) *out = sum;
 }
 

@@ -21,7 +21,7 @@ __global__ void max_warp_shuffle_start(float* out) { *out = -INFINITY; }
 
 __global__ void max_warp_shuffle(const float* __restrict__ x, float* out, std::size_t n) {
   const std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  const int key = block_max<kBlock>(i < n ? key_of(x[i]) : kMinusInfinity);
+  const int key = block_max_once<kBlock>(i < n ? key_of(x[i]) : kMinusInfinity);
   if (threadIdx.x == 0) atomic_max(out, value_of(key));
 }
 

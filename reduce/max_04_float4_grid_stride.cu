@@ -29,7 +29,7 @@ __global__ void max_float4_grid_stride(const float* __restrict__ x, float* out, 
     key = max(key, max(max(key_of(v.x), key_of(v.y)), max(key_of(v.z), key_of(v.w))));
   }
   for (std::size_t i = 4 * n4 + thread; i < n; i += threads) key = max(key, key_of(x[i]));
-  key = block_max<kBlock>(key);
+  key = block_max_once<kBlock>(key);
   if (threadIdx.x == 0) atomic_max(out, value_of(key));
 }
 

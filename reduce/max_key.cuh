@@ -19,14 +19,21 @@ __device__ inline int warp_max(int key) {
   return key;
 }
 
-// The greatest over a block of kBlock threads, a multiple of 32, in thread 0. All of them must call it.
+// The greatest over a block of kBlock threads, a multiple of 32, in thread 0. All of them must call it, and once only: a
+// second call would write warp_keys while warp 0 may still read it.
 template <int kBlock>
-__device__ inline int block_max(int key) {
+__device__ inline int block_max_once(int key) {
   __shared__ int warp_keys[kBlock / 32];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  __syncthreads();  // warp_keys may still be read from the call before
   key = warp_max(key);
   if (lane == 0) warp_keys[warp] = key;
   __syncthreads();
   return warp == 0 ? warp_max(lane < kBlock / 32 ? warp_keys[lane] : kMinusInfinity) : kMinusInfinity;
+}
+
+// The same, as often as one likes.
+template <int kBlock>
+__device__ inline int block_max(int key) {
+  __syncthreads();  // warp_keys may still be read from the call before
+  return block_max_once<kBlock>(key);
 }
