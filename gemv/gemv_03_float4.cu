@@ -5,14 +5,8 @@
 // Expect: some per cent on mid-size matrices, more where few warps have long rows; nothing where memory is the limit
 // already or lda % 4 != 0; and a loss where rows are shorter than 128 floats, for lanes go idle.
 // Next question: k = 32: how many of the 32 lanes work now? (8 have one float4 each, 24 none.)
+#include "block_sum.cuh"
 #include "gemv.cuh"
-
-// The sum over the warp, in lane 0. All 32 lanes must call it.
-__device__ static float warp_sum(float v) {
-#pragma unroll
-  for (int offset = 16; offset > 0; offset /= 2) v += __shfl_down_sync(0xffffffff, v, offset);
-  return v;
-}
 
 __device__ static float dot4(float4 a, float4 x) { return (a.x * x.x + a.y * x.y) + (a.z * x.z + a.w * x.w); }
 

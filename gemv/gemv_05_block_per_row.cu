@@ -1,28 +1,13 @@
 // Steps 02 to 04 never give a row to more than 32 lanes: 128 rows are 128 warps, one per SM, whatever their length.
 // Idea: a block per row. 256 threads share it, the warps' sums meet in shared memory, and one barrier later warp 0 adds
-// them up. A block also reads 4 KB of one row side by side, where 8 warps read 512 bytes of 8 rows.
+// them up (block_sum_once). A block also reads 4 KB of one row side by side, where 8 warps read 512 bytes of 8 rows.
 // Expect: better for long rows (k in the thousands), a multiple where m is a few hundred; far worse for short ones,
 // where most of the 256 threads find nothing to load.
 // Next question: 128 rows: how many of the SMs' 2048 threads have work? What if there is one row?
+#include "block_sum.cuh"
 #include "gemv.cuh"
 
 constexpr int kBlock = 256;
-
-__device__ static float warp_sum(float v) {
-#pragma unroll
-  for (int offset = 16; offset > 0; offset /= 2) v += __shfl_down_sync(0xffffffff, v, offset);
-  return v;
-}
-
-// The sum over the block, in thread 0. All threads of the block must call it, once.
-__device__ static float block_sum(float v) {
-  __shared__ float warp_sums[kBlock / 32];
-  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  v = warp_sum(v);
-  if (lane == 0) warp_sums[warp] = v;
-  __syncthreads();
-  return warp == 0 ? warp_sum(lane < kBlock / 32 ? warp_sums[lane] : 0.0f) : 0.0f;
-}
 
 __device__ static float dot4(float4 a, float4 x) { return (a.x * x.x + a.y * x.y) + (a.z * x.z + a.w * x.w); }
 
@@ -37,7 +22,7 @@ __global__ void gemv_block_per_row(std::size_t k, float alpha, const float* __re
 #pragma unroll 4
   for (std::size_t j = threadIdx.x; j < k4; j += kBlock) sum += dot4(a4[j], x4[j]);
   for (std::size_t j = 4 * k4 + threadIdx.x; j < k; j += kBlock) sum += a[j] * x[j];
-  sum = block_sum(sum);
+  sum = block_sum_once<kBlock>(sum);
   if (threadIdx.x == 0) y[row] = beta == 0.0f ? alpha * sum : alpha * sum + beta * y[row];
 }
 

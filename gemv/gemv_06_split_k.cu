@@ -5,28 +5,13 @@
 // Expect: nearly twice step 05's speed for 128 rows, nothing for 1024; a second launch, a microsecond or two, where
 // there is nothing to split.
 // Next question: six kernels, each best somewhere. Which one do you ship?
+#include "block_sum.cuh"
 #include "gemv.cuh"
 
 #include <algorithm>
 
 constexpr int kBlock = 256;
 constexpr std::size_t kMinPiece = 4096;  // floats of a row that are worth a block
-
-__device__ static float warp_sum(float v) {
-#pragma unroll
-  for (int offset = 16; offset > 0; offset /= 2) v += __shfl_down_sync(0xffffffff, v, offset);
-  return v;
-}
-
-// The sum over the block, in thread 0. All threads of the block must call it, once.
-__device__ static float block_sum(float v) {
-  __shared__ float warp_sums[kBlock / 32];
-  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  v = warp_sum(v);
-  if (lane == 0) warp_sums[warp] = v;
-  __syncthreads();
-  return warp == 0 ? warp_sum(lane < kBlock / 32 ? warp_sums[lane] : 0.0f) : 0.0f;
-}
 
 __device__ static float dot4(float4 a, float4 x) { return (a.x * x.x + a.y * x.y) + (a.z * x.z + a.w * x.w); }
 
@@ -43,7 +28,7 @@ __global__ void gemv_split_k(std::size_t k, const float* __restrict__ A, std::si
 #pragma unroll 4
   for (std::size_t j = threadIdx.x; j < k4; j += kBlock) sum += dot4(a4[j], x4[j]);
   for (std::size_t j = 4 * k4 + threadIdx.x; j < length; j += kBlock) sum += a[j] * x[begin + j];
-  sum = block_sum(sum);
+  sum = block_sum_once<kBlock>(sum);
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 

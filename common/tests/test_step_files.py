@@ -31,7 +31,7 @@ LARGE_STEPS = {
     "row_softmax_09_by_shape": "the kernel for all shapes, and the rule that picks",
     "row_sum_04_by_shape": "the kernel for all shapes, and the rule that picks",
     "sgemm_12_cp_async": "a pipeline of copies, edges without checks in the loop, larger tiles, and 16-byte or 4-byte copies",
-    "sgemm_13_split_k": "the kernel of step 12 for parts of tiles, the sums of the parts, and the rule that cuts",
+    "sgemm_13_split_k": "shares of whole tiles and of parts, the sums of the parts, and the rule that cuts",
     "softmax_04_on_chip": "registers and shared memory hold the vector, the rest is read again",
     "transpose_09_float4": "float4 on both sides of the tile changes every index",
     "transpose_10_tuned": "a kernel of its own for shapes whose rows are not aligned",

@@ -1,6 +1,7 @@
-// Sums over a warp and a block by shuffles, as step 07 of `sum` introduces them; for the steps whose idea is another.
+// Sums over a warp and a block by shuffles, as step 07 of `sum` introduces them; for the steps of all families whose idea
+// is another.
 #pragma once
-#include "reduction.cuh"
+#include "cuda_helpers.cuh"
 
 // The sum over the warp, in lane 0. All 32 lanes must call it.
 __device__ inline float warp_sum(float v) {
