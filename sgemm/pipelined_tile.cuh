@@ -1,5 +1,5 @@
-// The loop of step 12, for step 13: the sums of a block's tile of C over some of its k tiles. Step 12 explains the copies,
-// the tiles' layout and the edges; that file stays as it is, to be read and to be swept.
+// The loop of step 12, for step 13: the sums of a block's tile of C over some of its k tiles. Step 12 explains the
+// copies, the tiles' layout and the edges; it keeps its own loop, to be read in one piece and to be swept (sweep.py).
 #pragma once
 #include "float4_access.cuh"
 
@@ -24,9 +24,9 @@ struct Stage {
 __device__ inline int first_row(int tid) { return tid / 32 / (BN / WN) * WM + ((tid >> 1 & 1) | (tid >> 1 & 6)) * 4; }
 __device__ inline int first_column(int tid) { return tid / 32 % (BN / WN) * WN + ((tid & 1) | (tid >> 3 & 2)) * 4; }
 
-// sum += A B over the k tiles t0 to t0 + tiles - 1, for the tile of C that begins at (row0, column0). k tile 0 is the odd
-// piece of k, 1 to BK deep; kVector: floats of B in a copy, 4 where its rows are aligned. All threads of the block must
-// call it; the kStages stages in shared memory are free for the next call after a barrier.
+// sum += A B over the k tiles t0 to t0 + tiles - 1, for the tile of C that begins at (row0, column0). k tile 0 is the
+// odd piece of k, 1 to BK deep. kVector: floats of B in a copy, 4 where its rows are aligned, else 1. All threads of the
+// block must call it; the kStages stages in shared memory are free for the next call after a barrier.
 template <int kVector>
 __device__ __forceinline__ void add_k_tiles(Stage* stages, long long m, long long n, long long k,
                                             const float* __restrict__ A, long long lda, const float* __restrict__ B,
