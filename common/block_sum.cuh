@@ -1,4 +1,4 @@
-// Sums over a warp and a block by shuffles, as step 07 of `sum` introduces them; for the steps of all families whose idea
+// Sums over a warp and a block by shuffles, as step 07 of `sum` introduces them; for steps of all families whose idea
 // is another.
 #pragma once
 #include "cuda_helpers.cuh"

@@ -25,8 +25,8 @@ __device__ inline int first_row(int tid) { return tid / 32 / (BN / WN) * WM + ((
 __device__ inline int first_column(int tid) { return tid / 32 % (BN / WN) * WN + ((tid & 1) | (tid >> 3 & 2)) * 4; }
 
 // sum += A B over the k tiles t0 to t0 + tiles - 1, for the tile of C that begins at (row0, column0). k tile 0 is the
-// odd piece of k, 1 to BK deep. kVector: floats of B in a copy, 4 where its rows are aligned, else 1. All threads of the
-// block must call it; the kStages stages in shared memory are free for the next call after a barrier.
+// odd piece of k, 1 to BK deep. kVector: floats of B in a copy, 4 where its rows are aligned, else 1. All threads of
+// the block must call it; the kStages stages in shared memory are free for the next call after a barrier.
 template <int kVector>
 __device__ __forceinline__ void add_k_tiles(Stage* stages, long long m, long long n, long long k,
                                             const float* __restrict__ A, long long lda, const float* __restrict__ B,
