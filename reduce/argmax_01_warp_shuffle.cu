@@ -14,7 +14,7 @@ __global__ void argmax_warp_shuffle(const float* __restrict__ x, Best* __restric
   const std::size_t threads = static_cast<std::size_t>(gridDim.x) * kBlock;
   Best best = nothing();
   for (std::size_t i = thread; i < n; i += threads) {
-    const int key = key_of(x[i]);
+    const int key = argmax_key(x[i]);
     if (key > best.key) best = {key, static_cast<long long>(i)};
   }
   best = block_best_once<kBlock>(best);

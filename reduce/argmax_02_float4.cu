@@ -15,14 +15,14 @@ __global__ void argmax_float4(const float* __restrict__ x, Best* __restrict__ be
   const std::size_t n4 = aligned ? n / 4 : 0;
   for (std::size_t i = thread; i < n4; i += threads) {
     const float4 v = x4[i];
-    const int key = max(max(key_of(v.x), key_of(v.y)), max(key_of(v.z), key_of(v.w)));
+    const int key = max(max(argmax_key(v.x), argmax_key(v.y)), max(argmax_key(v.z), argmax_key(v.w)));
     if (key > best.key) best = {key, static_cast<long long>(4 * i)};
   }
   if (best.index >= 0) {
-    while (key_of(x[best.index]) != best.key) ++best.index;  // the first of the four
+    while (argmax_key(x[best.index]) != best.key) ++best.index;  // the first of the four
   }
   for (std::size_t i = 4 * n4 + thread; i < n; i += threads) {
-    const int key = key_of(x[i]);
+    const int key = argmax_key(x[i]);
     if (key > best.key) best = {key, static_cast<long long>(i)};
   }
   best = block_best_once<kBlock>(best);

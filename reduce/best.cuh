@@ -8,7 +8,7 @@ struct Best {
 };
 
 // Ordered: ... < 0 < ... < infinity < NaN. The addition makes +0 of -0.
-__device__ inline int key_of(float v) {
+__device__ inline int argmax_key(float v) {
   const int bits = __float_as_int(v + 0.0f);
   return v != v ? 0x7fffffff : bits ^ (bits >> 31 & 0x7fffffff);
 }
