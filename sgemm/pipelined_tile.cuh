@@ -102,7 +102,7 @@ __device__ __forceinline__ void add_k_tiles(Stage* stages, long long m, long lon
   for (int t = 0; t < tiles; ++t) {
 #pragma unroll
     for (int l = 0; l < BK; ++l) {
-      if (l == 0) {
+      if (l == 1) {  // where the compiler scatters the copies best
         copy(stages[next]);
         next = next + 1 == kStages ? 0 : next + 1;
       }

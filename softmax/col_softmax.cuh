@@ -30,6 +30,9 @@ class ColSoftmax : public SoftmaxProblem {
     sizes.push_back({517, 600});
     sizes.push_back({20000, 8});
     sizes.push_back({70001, 1});
+#ifndef CUDA_EMU  // for steps with clusters, which need a GPU: several tiles for each, whole and not, and rows not kept
+    for (const std::size_t rows : {4000, 4096, 5003}) sizes.push_back({rows, 1500});
+#endif
     return sizes;
   }
   std::vector<ladder::Size> huge_sizes() const override { return {{1028, (1 << 21) + 4}, {(1 << 21) + 4, 1028}}; }

@@ -19,6 +19,7 @@ LARGE_STEPS = {
     "blur_06_register_window": "float4 and scalar loads of a row and its neighbours, and stores of both kinds",
     "blur_07_texture": "a texture object, and copies of images that a texture cannot describe",
     "col_softmax_03_registers": "one exp for each element, and a merge over lanes that share a column",
+    "col_softmax_04_cluster": "a pipeline of tiles, and merges over lanes, warps and blocks",
     "conv2d_04_register_blocking": "float4 and scalar loads of a row and its neighbours, and stores of both kinds",
     "dot_03_last_block": "tile, peeled head and last block at once; the sum's ladder takes them one by one",
     "gemv_07_by_shape": "the kernel for all shapes, and the rule that picks",

@@ -2,7 +2,7 @@
 // caught by: cpu forward | is wrong
 // caught by: cpu reverse | is wrong
 // caught by: cpu-asan forward | is wrong
-// caught by: gpu racecheck | hazard | --m=64 --n=64 --k=100
+// caught by: gpu racecheck | hazard | --m=32 --n=32 --k=64
 #include "../sgemm.cuh"
 
 constexpr unsigned kTile = 32;

@@ -4,7 +4,7 @@
 // caught by: cpu reverse | is wrong
 // caught by: cpu random:1 | is wrong
 // caught by: cpu-asan reverse | is wrong
-// caught by: gpu racecheck | hazard | --m=64 --n=64 --k=200
+// caught by: gpu racecheck | hazard | --m=32 --n=32 --k=96
 #include "../sgemm.cuh"
 
 #include <cuda_pipeline.h>
