@@ -130,11 +130,11 @@ __global__ void __launch_bounds__(kBlock, 2) col_softmax_cluster(const float* __
                       factor(max.w, totals[c + 3 * apart])};
 #pragma unroll
     for (unsigned k = 0; k < kKept; ++k) {
-      if (k < mine) store4<vector>(y + k * stride, col, cols, apart, map(v[k], f, times));
+      if (k < mine) store4<vector, kStreaming>(y + k * stride, col, cols, apart, map(v[k], f, times));
     }
     for (unsigned k = kKept; k < mine; ++k) {
       const float4 e = map(load4<vector>(x + k * stride, col, cols, apart), max, exp_below);
-      store4<vector>(y + k * stride, col, cols, apart, map(e, f, times));
+      store4<vector, kStreaming>(y + k * stride, col, cols, apart, map(e, f, times));
     }
   }
 }

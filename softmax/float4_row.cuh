@@ -1,5 +1,6 @@
 // Four elements at a time, of a row or of the one vector, and what to do at its end: what the steps that keep x on the
-// chip have in common (row_softmax 06 to 08, softmax 04 and 05; row_softmax 09 has loads and stores of its own).
+// chip have in common (row_softmax 06 to 08, col_softmax 04, softmax 04 and 05; row_softmax 09 has loads and stores of
+// its own).
 //
 // `vector` says how a thread's four elements lie. true: neighbours, x[j] to x[j + 3]; x + j is a multiple of 16 bytes,
 // and `end` a multiple of 4, so that all four exist or none. false: x[j], x[j + apart], x[j + 2 apart] and x[j + 3
