@@ -5,7 +5,7 @@
 // Expect: some per cent on mid-size matrices, more where few warps have long rows; nothing where memory is the limit
 // already or lda % 4 != 0; and a loss where rows are shorter than 128 floats, for lanes go idle.
 // Next question: k = 32: how many of the 32 lanes work now? (8 have one float4 each, 24 none.)
-#include "block_sum.cuh"
+#include "block_reduce.cuh"
 #include "gemv.cuh"
 
 __device__ static float dot4(float4 a, float4 x) { return (a.x * x.x + a.y * x.y) + (a.z * x.z + a.w * x.w); }

@@ -4,7 +4,7 @@
 // Expect: better for long rows (k in the thousands), a multiple where m is a few hundred; far worse for short ones,
 // where most of the 256 threads find nothing to load.
 // Next question: 128 rows: how many of the SMs' 2048 threads have work? What if there is one row?
-#include "block_sum.cuh"
+#include "block_reduce.cuh"
 #include "gemv.cuh"
 
 constexpr int kBlock = 256;

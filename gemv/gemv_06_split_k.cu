@@ -5,7 +5,7 @@
 // Expect: nearly twice step 05's speed for 128 rows, nothing for 1024; a second launch, a microsecond or two, where
 // there is nothing to split.
 // Next question: six kernels, each best somewhere. Which one do you ship?
-#include "block_sum.cuh"
+#include "block_reduce.cuh"
 #include "gemv.cuh"
 
 #include <algorithm>

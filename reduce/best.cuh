@@ -1,6 +1,7 @@
 // Pairs of a key and an index, for steps 01 and 02 of `argmax`: the greatest key wins, of equal ones the first index.
 #pragma once
 #include "argmax.cuh"
+#include "block_reduce.cuh"
 
 struct Best {
   int key;
@@ -25,13 +26,8 @@ __device__ inline Best warp_best(Best best) {
   return best;
 }
 
-// The best over a block of kBlock threads, a multiple of 32, in thread 0. All of them must call it, and once only.
+// The best over a block of kBlock threads, in thread 0: once (block_reduce.cuh).
 template <int kBlock>
 __device__ inline Best block_best_once(Best best) {
-  __shared__ Best warps[kBlock / 32];
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  best = warp_best(best);
-  if (lane == 0) warps[warp] = best;
-  __syncthreads();
-  return warp == 0 ? warp_best(lane < kBlock / 32 ? warps[lane] : nothing()) : nothing();
+  return block_reduce_once<kBlock>(best, nothing(), [](Best b) { return warp_best(b); });
 }

@@ -3,7 +3,7 @@
 // shared memory for the warps, and a second launch that adds up the blocks' sums.
 // Expect: nine tenths of the memory's speed. Two loads per product mean twice the bytes in flight of a scalar sum.
 // Next question: what is the arithmetic intensity? (2 FLOP for 8 bytes, a quarter; the sum has the same: 1 for 4.)
-#include "block_sum.cuh"
+#include "block_reduce.cuh"
 #include "dot.cuh"
 
 constexpr int kBlock = 256;

@@ -3,7 +3,7 @@
 // Expect: the memory's speed, or a per cent below it.
 // Next question: x and y are both off by one float. Must that be slow? (No: peel three products, and the rest is
 // aligned.)
-#include "block_sum.cuh"
+#include "block_reduce.cuh"
 #include "dot.cuh"
 
 constexpr int kBlock = 256;

@@ -5,7 +5,7 @@
 // Expect: a per cent over step 02 on large vectors, a launch's time on small ones.
 // Next question: why two float4 of each and not four? (64 bytes per thread and 2048 threads are 128 KB in flight per
 // multiprocessor; 15 would do.)
-#include "block_sum.cuh"
+#include "block_reduce.cuh"
 #include "dot.cuh"
 
 constexpr int kBlock = 1024;

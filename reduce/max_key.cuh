@@ -1,6 +1,7 @@
 // Floats as integers in the order that `max` wants, where the greatest of two is one instruction and NaN is not lost;
 // for steps 03 to 05.
 #pragma once
+#include "block_reduce.cuh"
 #include "max.cuh"
 
 // ... < -0 < +0 < ... < infinity < NaN. value_of(key_of(v)) is v, or NaN.
@@ -19,21 +20,12 @@ __device__ inline int warp_max(int key) {
   return key;
 }
 
-// The greatest over a block of kBlock threads, a multiple of 32, in thread 0. All of them must call it, and once only: a
-// second call would write warp_keys while warp 0 may still read it.
+// The greatest over a block of kBlock threads, in thread 0: once, or as often as one likes (block_reduce.cuh).
 template <int kBlock>
 __device__ inline int block_max_once(int key) {
-  __shared__ int warp_keys[kBlock / 32];
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  key = warp_max(key);
-  if (lane == 0) warp_keys[warp] = key;
-  __syncthreads();
-  return warp == 0 ? warp_max(lane < kBlock / 32 ? warp_keys[lane] : kMinusInfinity) : kMinusInfinity;
+  return block_reduce_once<kBlock>(key, kMinusInfinity, [](int k) { return warp_max(k); });
 }
-
-// The same, as often as one likes.
 template <int kBlock>
 __device__ inline int block_max(int key) {
-  __syncthreads();  // warp_keys may still be read from the call before
-  return block_max_once<kBlock>(key);
+  return block_reduce<kBlock>(key, kMinusInfinity, [](int k) { return warp_max(k); });
 }

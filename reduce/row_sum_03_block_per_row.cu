@@ -4,7 +4,7 @@
 // each, and all wait at the barrier. 64 rows are 64 blocks, for 132 multiprocessors.
 // Next question: what decides between warp and block? (Whether there are enough rows to fill the GPU, and enough in a
 // row to fill the group.)
-#include "block_sum.cuh"
+#include "block_reduce.cuh"
 #include "row_sum.cuh"
 
 constexpr int kBlock = 256;

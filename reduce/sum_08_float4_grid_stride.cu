@@ -4,7 +4,7 @@
 // sums. The chain of additions is longer now (n / threads), and with it grows the error bound.
 // Expect: near the speed of a kernel that only reads.
 // Next question: two kernels, and the second has one block. How else can blocks agree on a sum?
-#include "block_sum.cuh"
+#include "block_reduce.cuh"
 #include "sum.cuh"
 
 constexpr int kBlock = 256;

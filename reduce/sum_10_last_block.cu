@@ -6,7 +6,7 @@
 // give different ones.
 // Expect: the second launch or the grid barrier saved, a few microseconds; that counts for small arrays.
 // Next question: what is __threadfence() not? (A barrier. It orders this thread's writes and waits for nobody.)
-#include "block_sum.cuh"
+#include "block_reduce.cuh"
 #include "sum.cuh"
 
 constexpr int kBlock = 256;

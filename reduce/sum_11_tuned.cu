@@ -8,7 +8,7 @@
 // kernels left in L2, so nothing has to be written back meanwhile. Larger arrays do not gain, and are read plainly.
 // Expect: two or three per cent over step 10 on large arrays, and the fixed cost of one launch on small ones.
 // Next question: and 16 loads per thread? (Registers halve the resident threads; the bytes in flight stay the same.)
-#include "block_sum.cuh"
+#include "block_reduce.cuh"
 #include "sum.cuh"
 
 constexpr int kBlock = 1024;

@@ -1,5 +1,6 @@
 // The loop of step 12, for step 13: the sums of a block's tile of C over some of its k tiles. Step 12 explains the
 // copies, the tiles' layout and the edges; it keeps its own loop, to be read in one piece and to be swept (sweep.py).
+// Change both or neither: its copies asked for one product earlier cost step 13 2 %.
 #pragma once
 #include "float4_access.cuh"
 

@@ -38,20 +38,6 @@ __device__ static float4 over_lanes(float4 v, F f) {
   return v;
 }
 
-// Merged over groups of `lanes` neighbouring lanes, in each of them. All 32 lanes must call it.
-template <unsigned lanes>
-__device__ static MaxSum group_merge(MaxSum v) {
-  float max = v.max;
-#pragma unroll
-  for (unsigned offset = lanes / 2; offset > 0; offset /= 2) {
-    max = fmaxf(max, __shfl_xor_sync(0xffffffff, max, offset));
-  }
-  float sum = v.sum * expf(v.max - shift_for(max));
-#pragma unroll
-  for (unsigned offset = lanes / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(0xffffffff, sum, offset);
-  return {max, sum};
-}
-
 template <bool vector>  // how a thread's columns lie: float4_row.cuh
 __global__ void __launch_bounds__(kBlock, 2) col_softmax_cluster(const float* __restrict__ x, float* __restrict__ y,
                                                                  std::size_t rows, std::size_t cols, unsigned tiles) {
@@ -82,7 +68,7 @@ __global__ void __launch_bounds__(kBlock, 2) col_softmax_cluster(const float* __
   unsigned tile = blockIdx.x / kCluster;
   copy(std::size_t{tile} * kColumns + c);
   cluster.sync();  // no block may be written to before it has started
-  for (unsigned turn = 0; tile < tiles; tile += step, turn ^= 1) {
+  for (unsigned buffer = 0; tile < tiles; tile += step, buffer ^= 1) {
     const std::size_t col = std::size_t{tile} * kColumns + c;
     float4 v[kKept];
     __pipeline_wait_prior(0);
@@ -117,10 +103,10 @@ __global__ void __launch_bounds__(kBlock, 2) col_softmax_cluster(const float* __
     const unsigned column = tid / kWarps, warp = tid % kWarps;
     const MaxSum of_block = group_merge<kWarps>(warps[warp][column]);
     // Two buffers: a fast block's next pairs come while slow ones read these, but none after the next cluster.sync().
-    if (warp < kCluster) *cluster.map_shared_rank(&blocks[turn][rank][column], warp) = of_block;
+    if (warp < kCluster) *cluster.map_shared_rank(&blocks[buffer][rank][column], warp) = of_block;
     cluster.sync();
     if (tid < kCluster * kColumns) {
-      const MaxSum total = group_merge<kCluster>(blocks[turn][tid % kCluster][tid / kCluster]);
+      const MaxSum total = group_merge<kCluster>(blocks[buffer][tid % kCluster][tid / kCluster]);
       if (tid % kCluster == 0) totals[tid / kCluster] = total;
     }
     __syncthreads();

@@ -1,5 +1,5 @@
 // The online softmax: the pair that stands for a set of elements, the rule by which two pairs merge, and that rule over
-// a warp and over a block. Why it is right: the chapter, under "The online rule".
+// lanes, a warp and a block. Why it is right: the chapter, under "The online rule".
 #pragma once
 #include "ladder.cuh"
 
@@ -25,6 +25,27 @@ __device__ inline MaxSum warp_merge(MaxSum v) {
     v = merge(v, {__shfl_xor_sync(0xffffffff, v.max, offset), __shfl_xor_sync(0xffffffff, v.sum, offset)});
   }
   return v;
+}
+
+// The maximum and the sum over groups of `lanes` neighbouring lanes, in each of them. All 32 lanes must call them.
+template <unsigned lanes>
+__device__ inline float group_max(float v) {
+#pragma unroll
+  for (unsigned offset = lanes / 2; offset > 0; offset /= 2) v = fmaxf(v, __shfl_xor_sync(0xffffffff, v, offset));
+  return v;
+}
+template <unsigned lanes>
+__device__ inline float group_sum(float v) {
+#pragma unroll
+  for (unsigned offset = lanes / 2; offset > 0; offset /= 2) v += __shfl_xor_sync(0xffffffff, v, offset);
+  return v;
+}
+
+// Pairs merged over such groups, with one exp where warp_merge takes ten: all agree on the maximum first.
+template <unsigned lanes>
+__device__ inline MaxSum group_merge(MaxSum v) {
+  const float max = group_max<lanes>(v.max);
+  return {max, group_sum<lanes>(v.sum * expf(v.max - shift_for(max)))};
 }
 
 // Merged over a block of `count` warps, at most 32, in every thread, with the same bits. All threads of the block must

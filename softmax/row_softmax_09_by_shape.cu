@@ -23,25 +23,12 @@ namespace cg = cooperative_groups;
 
 constexpr unsigned kMostShared = 13;  // float4 of a thread in shared memory, with 1024 threads per multiprocessor
 
-template <unsigned lanes>
-__device__ static float group_max(float v) {
-#pragma unroll
-  for (unsigned offset = lanes / 2; offset > 0; offset /= 2) v = fmaxf(v, __shfl_xor_sync(0xffffffff, v, offset));
-  return v;
-}
-template <unsigned lanes>
-__device__ static float group_sum(float v) {
-#pragma unroll
-  for (unsigned offset = lanes / 2; offset > 0; offset /= 2) v += __shfl_xor_sync(0xffffffff, v, offset);
-  return v;
-}
-
-// Merges the pairs (max, sum) of which lane i < count holds number i; every lane gets the result.
-__device__ static void merge_pairs(const float2* pairs, unsigned count, float& max, float& sum) {
+// Merges the pairs (max, sum) of which lane i < count holds number i, in every lane. float2, as its alignment makes a
+// pair one access.
+__device__ static MaxSum merge_pairs(const float2* pairs, unsigned count) {
   const unsigned lane = threadIdx.x % 32;
   const float2 pair = lane < count ? pairs[lane] : make_float2(-INFINITY, 0.0f);
-  max = group_max<32>(pair.x);
-  sum = group_sum<32>(pair.y * expf(pair.x - shift_for(max)));
+  return group_merge<32>({pair.x, pair.y});
 }
 
 // As load4 and store4, but the address stands before the comparison, so that the compiler need not compute it under a
@@ -96,53 +83,49 @@ __global__ void __launch_bounds__(B, (V <= 2   ? 2048
 #pragma unroll
   for (unsigned k = 0; k < V; ++k) v[k] = load_chunk<vector, V == 1, T>(x, k * stride + mine, end);
   const std::size_t rest = std::size_t{V + chunks} * stride + rank * T + t;
-  float rest_max = -INFINITY, rest_sum = 0.0f;
+  MaxSum rest_pair = {-INFINITY, 0.0f};
   if constexpr (C > 1) {
-    for (std::size_t j = rest; j < end; j += C * T) {
-      const float larger = fmaxf(rest_max, x[j]), shift = shift_for(larger);
-      rest_sum = rest_sum * expf(rest_max - shift) + expf(x[j] - shift);
-      rest_max = larger;
-    }
+    for (std::size_t j = rest; j < end; j += C * T) rest_pair = merge(rest_pair, {x[j], 1.0f});
     __pipeline_wait_prior(0);
   }
 
   // The maximum over the warp, or the row's part of it; exp, in place; the sum.
-  float warp_max = rest_max;
+  float warp_max = rest_pair.max;
 #pragma unroll
   for (unsigned k = 0; k < V; ++k) warp_max = fmaxf(warp_max, max4(v[k]));
   for (unsigned k = 0; C > 1 && k < chunks; ++k) warp_max = fmaxf(warp_max, max4(shared[k * B + tid]));
   warp_max = group_max<(T < 32 ? T : 32)>(warp_max);
   const float shift = shift_for(warp_max);
-  float max = warp_max, sum = rest_sum * expf(rest_max - shift);
+  MaxSum s = {warp_max, rest_pair.sum * expf(rest_pair.max - shift)};
 #pragma unroll
-  for (unsigned k = 0; k < V; ++k) sum += sum4(v[k] = exp4(v[k], shift));
-  for (unsigned k = 0; C > 1 && k < chunks; ++k) sum += sum4(shared[k * B + tid] = exp4(shared[k * B + tid], shift));
-  sum = group_sum<(T < 32 ? T : 32)>(sum);
+  for (unsigned k = 0; k < V; ++k) s.sum += sum4(v[k] = exp4(v[k], shift));
+  for (unsigned k = 0; C > 1 && k < chunks; ++k) s.sum += sum4(shared[k * B + tid] = exp4(shared[k * B + tid], shift));
+  s.sum = group_sum<(T < 32 ? T : 32)>(s.sum);
 
   // Over the warps of the row, then over the blocks.
   if constexpr (T > 32) {
     __shared__ float2 warps[B / 32];
-    if (tid % 32 == 0) warps[tid / 32] = make_float2(max, sum);
+    if (tid % 32 == 0) warps[tid / 32] = make_float2(s.max, s.sum);
     __syncthreads();
-    merge_pairs(warps + tid / T * (T / 32), T / 32, max, sum);
+    s = merge_pairs(warps + tid / T * (T / 32), T / 32);
   }
   if constexpr (C > 1) {
     __shared__ float2 blocks[C];
     cg::cluster_group cluster = cg::this_cluster();
     cluster.barrier_wait();  // all blocks have started
-    if (tid < C) *cluster.map_shared_rank(&blocks[rank], tid) = make_float2(max, sum);
+    if (tid < C) *cluster.map_shared_rank(&blocks[rank], tid) = make_float2(s.max, s.sum);
     cluster.sync();
-    merge_pairs(blocks, C, max, sum);
+    s = merge_pairs(blocks, C);
   }
 
-  const float factor = expf(warp_max - max) / sum;
+  const float factor = expf(warp_max - s.max) / s.sum;
 #pragma unroll
   for (unsigned k = 0; k < V; ++k) store_chunk<vector, T>(y, k * stride + mine, end, v[k], factor);
   for (unsigned k = 0; C > 1 && k < chunks; ++k) {
     store_chunk<vector, T>(y, (V + k) * stride + mine, end, shared[k * B + tid], factor);
   }
   if constexpr (C > 1) {
-    for (std::size_t j = rest; j < end; j += C * T) y[j] = expf(x[j] - max) / sum;
+    for (std::size_t j = rest; j < end; j += C * T) y[j] = expf(x[j] - s.max) / s.sum;
   }
 }
 
