@@ -1,8 +1,8 @@
 // Step 03's tile takes 32 bytes of each row, and an SM that computes does not load. Idea: a cluster of 8 blocks shares
 // a tile 32 columns wide, whole lines of 128 bytes; 4096 rows of it fit into the cluster's registers. Blocks stay for
 // many tiles: as soon as one is in registers, cp.async fetches the next into shared memory. Each thread reads only what
-// it has copied itself, so that needs no barrier. And two such blocks on an SM: while one waits, for the other blocks
-// of its cluster or for its stores, the other goes on. What is beyond 4096 rows is read again, as in step 03.
+// it has copied itself, so that needs no barrier. And two such blocks on an SM: while one waits for the other blocks of
+// its cluster, the other goes on. What is beyond 4096 rows is read again, as in step 03.
 // A tile takes three merges: over the lanes with the same columns by shuffles, over the warps through shared memory,
 // over the blocks by writing into each other's.
 // Expect: 0.9 of a copy. A cluster's SMs are neighbours, in one GPC, and a few of the 132 fit into no group of 8.
@@ -38,7 +38,7 @@ __device__ static float4 over_lanes(float4 v, F f) {
   return v;
 }
 
-template <bool vector>  // how a thread's columns lie: float4_row.cuh
+template <bool vector, bool rest>  // how a thread's columns lie (float4_row.cuh); more rows than are kept?
 __global__ void __launch_bounds__(kBlock, 2) col_softmax_cluster(const float* __restrict__ x, float* __restrict__ y,
                                                                  std::size_t rows, std::size_t cols, unsigned tiles) {
   extern __shared__ float4 next[];  // [k][thread]: of the next tile
@@ -65,34 +65,37 @@ __global__ void __launch_bounds__(kBlock, 2) col_softmax_cluster(const float* __
     }
     __pipeline_commit();
   };
+  const auto larger = [](float a, float b) { return fmaxf(a, b); };
+  const auto plus = [](float a, float b) { return a + b; };
+  const auto times = [](float a, float b) { return a * b; };
+  const auto exp_below = [](float a, float max) { return expf(a - shift_for(max)); };
+
   unsigned tile = blockIdx.x / kCluster;
   copy(std::size_t{tile} * kColumns + c);
   cluster.sync();  // no block may be written to before it has started
   for (unsigned buffer = 0; tile < tiles; tile += step, buffer ^= 1) {
     const std::size_t col = std::size_t{tile} * kColumns + c;
+    float4 rest_max = none, rest_sum = {};  // by the online rule, and before v[] takes the registers
+    for (unsigned k = kKept; rest && k < mine; ++k) {
+      const float4 u = load4<vector>(x + k * stride, col, cols, apart), above = map(rest_max, u, larger);
+      rest_sum = map(map(rest_sum, map(rest_max, above, exp_below), times), map(u, above, exp_below), plus);
+      rest_max = above;
+    }
+
     float4 v[kKept];
     __pipeline_wait_prior(0);
 #pragma unroll
     for (unsigned k = 0; k < kKept; ++k) v[k] = next[k * kBlock + tid];
     if (tile + step < tiles) copy(col + std::size_t{step} * kColumns);
 
-    const auto larger = [](float a, float b) { return fmaxf(a, b); };
-    const auto plus = [](float a, float b) { return a + b; };
-    const auto times = [](float a, float b) { return a * b; };
-    const auto exp_below = [](float a, float max) { return expf(a - shift_for(max)); };
-    float4 rest_max = none, rest_sum = {};  // by the online rule
-    for (unsigned k = kKept; k < mine; ++k) {
-      const float4 u = load4<vector>(x + k * stride, col, cols, apart), above = map(rest_max, u, larger);
-      rest_sum = map(map(rest_sum, map(rest_max, above, exp_below), times), map(u, above, exp_below), plus);
-      rest_max = above;
-    }
     float4 max = rest_max, sum = {};
 #pragma unroll
     for (unsigned k = 0; k < kKept; ++k) max = map(max, v[k], larger);
     max = over_lanes(max, larger);
+    if (rest) sum = map(rest_sum, map(rest_max, max, exp_below), times);
 #pragma unroll
     for (unsigned k = 0; k < kKept; ++k) sum = map(sum, v[k] = map(v[k], max, exp_below), plus);
-    sum = over_lanes(map(sum, map(rest_sum, map(rest_max, max, exp_below), times), plus), plus);
+    sum = over_lanes(sum, plus);
 
     if (tid % 32 < kLanes) {
       MaxSum* const to = &warps[tid / 32][c];
@@ -118,16 +121,16 @@ __global__ void __launch_bounds__(kBlock, 2) col_softmax_cluster(const float* __
     for (unsigned k = 0; k < kKept; ++k) {
       if (k < mine) store4<vector, kStreaming>(y + k * stride, col, cols, apart, map(v[k], f, times));
     }
-    for (unsigned k = kKept; k < mine; ++k) {
+    for (unsigned k = kKept; rest && k < mine; ++k) {
       const float4 e = map(load4<vector>(x + k * stride, col, cols, apart), max, exp_below);
       store4<vector, kStreaming>(y + k * stride, col, cols, apart, map(e, f, times));
     }
   }
 }
 
-template <bool vector>
+template <bool vector, bool rest>
 static void start(const float* x, float* y, std::size_t rows, std::size_t cols) {
-  const auto kernel = col_softmax_cluster<vector>;
+  const auto kernel = col_softmax_cluster<vector, rest>;
   constexpr unsigned bytes = kKept * kBlock * sizeof(float4);
   cudaLaunchAttribute cluster = {};
   cluster.id = cudaLaunchAttributeClusterDimension;
@@ -146,15 +149,18 @@ static void start(const float* x, float* y, std::size_t rows, std::size_t cols) 
 
 static void launch(const float* x, float* y, std::size_t rows, std::size_t cols) {
   if (rows == 0 || cols == 0) return;
-  (aligned_for<float4>(x, y) && cols % 4 == 0 ? start<true> : start<false>)(x, y, rows, cols);
+  const bool vector = aligned_for<float4>(x, y) && cols % 4 == 0, rest = rows > kKept * kRows;
+  const auto run = vector ? (rest ? start<true, true> : start<true, false>)  //
+                          : (rest ? start<false, true> : start<false, false>);
+  run(x, y, rows, cols);
 }
 
-// exp twice, division and product above; below, exp, product and addition for each element of the rest, exp, product
-// and addition for all of them, exp and the additions of what is kept, then over the lanes, and, with exp and product,
-// over the warps and over the blocks.
+// exp twice, division and product above; below, exp, product and addition for each element of the rest, exp and product
+// for all of them, exp and the additions of what is kept, then over the lanes, and, with exp and product, over the warps
+// and over the blocks.
 static std::size_t roundings(std::size_t rows) {
   const std::size_t rest = rows - std::min<std::size_t>(rows, kKept * kRows);
-  return 10 + 6 * ceil_div(rest, kRows) + 6 + 4 + kKept + 2 + (5 + 4) + (5 + 3);
+  return 10 + 6 * ceil_div(rest, kRows) + 5 + 4 + kKept + 2 + (5 + 4) + (5 + 3);
 }
 
 LADDER_STEP(ColSoftmax, launch, roundings);

@@ -3,6 +3,7 @@
 #include "check.hpp"
 #include "options.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace ladder;
@@ -188,6 +189,28 @@ TEST_CASE("heat3d: the borders keep their values, and inside a spike spreads to 
       const std::size_t x = i % nx, y = i / nx % ny, z = i / nx / ny;
       const bool border = x == 0 || x + 1 == nx || y == 0 || y + 1 == ny || z == 0 || z + 1 == nz;
       if (half[i] != (border ? 1.0f : 0.5f)) FAIL_CHECK("wrong at " << x << " " << y << " " << z << ": " << half[i]);
+    }
+  }
+}
+
+TEST_CASE("time steps: the reference is the same piece by piece as in one") {
+  for (const Step* step : {steps_of("jacobi2d").front(), steps_of("heat3d").front()}) {
+    const Problem& problem = *step->problem;
+    const bool flat = problem.dims().size() == 3;
+    const Size size = flat ? Size{9, 40, 3} : Size{{40, 5, 6, 3}, {0.25f, 0.125f}};
+    std::vector<float> in = numbers(problem.buffers(size)[0].count);
+    const Arrays host({in.data(), nullptr});
+    std::vector<double> want(in.size()), scale(in.size());
+    problem.expect(host, size, {1, 0, in.size()}, want.data(), scale.data());
+    for (const std::size_t piece : {1, 7, 39, 40, 41, 100}) {  // less than a row, a row, more
+      INFO(problem.kernel() << ", pieces of " << piece);
+      std::vector<double> piecewise(in.size()), magnitudes(in.size());
+      for (std::size_t at = 0; at < in.size(); at += piece) {
+        const std::size_t end = std::min(at + piece, in.size());
+        problem.expect(host, size, {1, at, end}, &piecewise[at], &magnitudes[at]);
+      }
+      CHECK(piecewise == want);
+      CHECK(magnitudes == scale);
     }
   }
 }

@@ -39,12 +39,19 @@ struct Domain {
 };
 
 // Cells [begin, end) after `steps` time steps in double, and the same of the magnitudes. Computes the rows that it
-// needs, and of a piece of a single row only the columns that it needs.
+// needs, and of a piece of a single row only the columns that it needs; a piece shorter than a row, with the end of one
+// and the beginning of the next, becomes two of those.
 inline void time_steps(const float* in, const Domain& domain, std::size_t steps, std::size_t begin, std::size_t end,
                        double* want, double* scale) {
   if (begin == end) return;
   const std::size_t nx = domain.nx, first = begin / nx, last = (end - 1) / nx;
   const bool single = first == last;
+  if (!single && end - begin < nx) {
+    const std::size_t cut = last * nx;
+    time_steps(in, domain, steps, begin, cut, want, scale);
+    time_steps(in, domain, steps, cut, end, want + (cut - begin), scale + (cut - begin));
+    return;
+  }
   const std::size_t left = single ? begin - std::min(begin - first * nx, steps) - first * nx : 0;
   const std::size_t right = single ? std::min(end - first * nx + steps, nx) : nx;
   const std::size_t width = right - left;
