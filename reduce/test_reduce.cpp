@@ -1,6 +1,6 @@
 // Beyond the general tests of every step: what a sum promises besides its value.
 #include "catch.hpp"
-#include "check.hpp"
+#include "runner/check.hpp"
 
 #include <cmath>
 #include <functional>

@@ -1,7 +1,7 @@
 // Beyond the general tests of every step: what sgemm and aat promise besides their values.
 #include "catch.hpp"
-#include "check.hpp"
-#include "options.hpp"
+#include "runner/check.hpp"
+#include "runner/options.hpp"
 
 #include <cmath>
 #include <limits>

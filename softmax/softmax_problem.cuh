@@ -7,7 +7,7 @@
 // finite m and max passes over NaN: the sum then brings NaN back.
 #pragma once
 #include "ladder.cuh"
-#include "parallel.hpp"
+#include "runner/parallel.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // Beyond the general tests of every step: what softmax promises besides its values.
 #include "catch.hpp"
-#include "check.hpp"
+#include "runner/check.hpp"
 
 #include <cmath>
 #include <limits>

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times PyTorch's softmax, eager and compiled, at the sizes of the ladder tables.
 
-One JSON object per line: kernel, shape, microseconds and GB/s of useful bytes. Timed as common/bench.cuh does: the L2
+One JSON object per line: kernel, shape, microseconds and GB/s of useful bytes. Timed as common/runner/bench.cuh does: the L2
 cache is overwritten before each call, CUDA events around it, medians. Needs PyTorch with CUDA.
 """
 import json

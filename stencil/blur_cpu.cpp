@@ -7,7 +7,7 @@
 // Every variant is checked against the same reference as the GPU's steps, in double. The last one, a tiled loop that
 // clamps at the edge of its tile instead of loading a halo, is wrong and must fail that check. Exit status: 0 if so.
 #include "blur.cuh"
-#include "check.hpp"
+#include "runner/check.hpp"
 
 #include <chrono>
 #include <cstdlib>

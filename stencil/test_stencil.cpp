@@ -1,7 +1,7 @@
 // Beyond the general tests of every step: small cases by hand, which border is meant, and what several time steps keep.
 #include "catch.hpp"
-#include "check.hpp"
-#include "options.hpp"
+#include "runner/check.hpp"
+#include "runner/options.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // Does the checker reject what is wrong and accept what is right? The "kernels" here are copies made by the host, with
 // one thing wrong each.
 #include "catch.hpp"
-#include "check.hpp"
+#include "runner/check.hpp"
 
 #include <functional>
 

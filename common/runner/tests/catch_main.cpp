@@ -1,7 +1,7 @@
 // Runs the Catch2 tests of one program; exits with 77, which ctest reports as skipped, where none of them could run.
 #define CATCH_CONFIG_RUNNER
 #include "catch.hpp"
-#include "check.hpp"
+#include "runner/check.hpp"
 #include "skip.hpp"
 
 #include <cstdio>

@@ -1,6 +1,6 @@
 // What every family's test program checks of every step that is linked into it.
 #include "catch.hpp"
-#include "check.hpp"
+#include "runner/check.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,6 @@
 // The command line of a step's program: what it accepts, and the one line it prints for what it does not.
 #include "catch.hpp"
-#include "options.hpp"
+#include "runner/options.hpp"
 #include "program.hpp"
 
 using namespace ladder;

@@ -10,7 +10,7 @@
 
 include(CheckCXXCompilerFlag)
 
-set(LADDER_COMMON ${CMAKE_CURRENT_LIST_DIR})
+cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH LADDER_COMMON)
 file(WRITE ${CMAKE_BINARY_DIR}/skipped.txt "")
 
 # Warnings and include folders, for every target of ours.
@@ -69,9 +69,9 @@ function(ladder_object target source)
   target_link_libraries(${target} PUBLIC ladder_options)
 endfunction()
 
-# main.cu, linked into every program.
+# The runner, linked into every program.
 function(ladder_runner)
-  ladder_object(ladder_main common/main.cu)
+  ladder_object(ladder_main common/runner/main.cu)
 endfunction()
 
 # An executable of main.cu and the object libraries given.
@@ -240,7 +240,7 @@ function(ladder_family_tests folder steps bugs)
     cmake_path(GET source STEM bug)
     add_dependencies(ladder_tests bug_${bug})
     add_test(NAME ${folder}.bugs.${bug}
-      COMMAND Python3::Interpreter ${LADDER_COMMON}/tests/check_bug.py --build ${kind}
+      COMMAND Python3::Interpreter ${LADDER_COMMON}/runner/tests/check_bug.py --build ${kind}
         ${CMAKE_CURRENT_SOURCE_DIR}/${source} $<TARGET_FILE:bug_${bug}>)
     set_tests_properties(${folder}.bugs.${bug} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600)
   endforeach()

@@ -1,4 +1,4 @@
-# ladder_catch2: Catch2 as installed (2.13 or 3.x), else 3.x fetched. CATCH2_MAJOR tells common/catch.hpp which it is.
+# ladder_catch2: Catch2 as installed (2.13 or 3.x), else 3.x fetched. CATCH2_MAJOR tells common/runner/tests/catch.hpp which it is.
 find_package(Catch2 QUIET)
 if(NOT Catch2_FOUND)
   include(FetchContent)

@@ -1,0 +1,119 @@
+// Compares what a step wrote with a case's answers, and says what is wrong in one line.
+#pragma once
+#include "case.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace ladder {
+
+// The result of a check. `problem` is empty if all held, else one line: which buffer, indices, got, want, bound.
+struct Verdict {
+  std::string problem;
+  double worst = 0;  // largest error over its bound; 0 where results must be bit-equal
+  bool ok() const { return problem.empty(); }
+};
+
+inline std::string format(const char* text, double a) {
+  if (std::isnan(a)) return "nan";  // printf may say -nan
+  char buffer[64];
+  std::snprintf(buffer, sizeof buffer, text, a);
+  return buffer;
+}
+
+// Compares `got`, elements [begin, begin + count) of output buffer `b`, with the case's answers. `tolerance` is the
+// problem's, or 0 to ask for bit-equal results.
+class Comparison {
+ public:
+  Comparison(const Case& c, std::size_t b, double tolerance) : case_(c), buffer_(b), tolerance_(tolerance) {}
+
+  void compare(const void* got, std::size_t begin, std::size_t count) {
+    parallel_for(count, kCheckGrain, [&](std::size_t from, std::size_t to) {
+      std::vector<double> want(to - from), scale(to - from);
+      case_.expect({buffer_, begin + from, begin + to}, want.data(), scale.data());
+      Piece piece;
+      for (std::size_t i = from; i < to; ++i) {
+        const double s = scale[i - from];
+        compare_element(got, i, begin + i, want[i - from], std::isinf(s) ? s : tolerance_ * s, piece);
+      }
+      merge(piece);
+    });
+  }
+
+  Verdict verdict() const {
+    if (wrong_ == 0) return {"", worst_};
+    const Buffer& b = case_.buffers()[buffer_];
+    const Wrong& first = shown_.front();
+    std::string text = b.name + at(first) + " of " + std::to_string(b.count);
+    if (first.unwritten) {
+      text += " was never written (want " + format("%.9g", first.want) + ")";
+    } else {
+      text += " is wrong: got " + format("%.9g", first.got) + ", want " + format("%.9g", first.want);
+      if (first.bound == 0) text += ", must be equal";
+      if (first.bound > 0 && std::isfinite(first.got)) {
+        text += ", error " + format("%.3g", std::fabs(first.got - first.want)) + " above bound " +
+                format("%.3g", first.bound);
+      }
+    }
+    if (wrong_ > 1) text += "; " + std::to_string(wrong_) + " are wrong in all, the next at";
+    for (std::size_t i = 1; i < shown_.size(); ++i) text += " " + at(shown_[i]);
+    return {text, worst_};
+  }
+
+ private:
+  struct Wrong {
+    std::size_t index = 0;
+    double got = 0, want = 0, bound = 0;
+    bool unwritten = false;
+  };
+  struct Piece {
+    std::size_t wrong = 0;
+    std::vector<Wrong> shown;
+    double worst = 0;
+  };
+  static constexpr std::size_t kShown = 4;
+
+  static std::string at(const Wrong& wrong) { return "[" + std::to_string(wrong.index) + "]"; }
+
+  void compare_element(const void* got, std::size_t i, std::size_t index, double want, double bound,
+                       Piece& piece) const {
+    const Type type = case_.buffers()[buffer_].type;
+    const Element element = load_element(type, got, i);
+    const bool unwritten = is_poison(type, element);
+    const bool whole = type == Type::int32 || type == Type::int64;
+    const bool ok = whole ? element.value == want : acceptable(element.value, want, bound, piece.worst);
+    if (ok && !unwritten) return;
+    if (piece.wrong++ < kShown) piece.shown.push_back({index, element.value, want, bound, unwritten});
+  }
+
+  static bool acceptable(double got, double want, double bound, double& worst) {
+    if (std::isnan(want)) return std::isnan(got);
+    if (bound == 0 || std::isinf(want)) return got == want && std::signbit(got) == std::signbit(want);
+    if (std::isinf(bound)) return std::isfinite(got);
+    const double error = std::fabs(got - want);
+    if (error / bound > worst) worst = error / bound;
+    return error <= bound;  // false if `got` is NaN
+  }
+
+  void merge(const Piece& piece) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    wrong_ += piece.wrong;
+    shown_.insert(shown_.end(), piece.shown.begin(), piece.shown.end());
+    std::sort(shown_.begin(), shown_.end(), [](const Wrong& a, const Wrong& b) { return a.index < b.index; });
+    if (shown_.size() > kShown) shown_.resize(kShown);
+    worst_ = std::max(worst_, piece.worst);
+  }
+
+  const Case& case_;
+  std::size_t buffer_;
+  double tolerance_;
+  std::mutex mutex_;
+  std::size_t wrong_ = 0;
+  std::vector<Wrong> shown_;  // the first few, by index
+  double worst_ = 0;
+};
+
+}  // namespace ladder
