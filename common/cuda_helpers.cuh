@@ -41,14 +41,29 @@ bool aligned_for(const T*... pointers) {
   return ((reinterpret_cast<std::uintptr_t>(pointers) % alignof(V) == 0) && ...);
 }
 
-// Multiprocessors of the current device.
-inline int sm_count() {
-  static const int count = [] {
-    int value = 0;
-    CUDA_CHECK(cudaDeviceGetAttribute(&value, cudaDevAttrMultiProcessorCount, 0));
-    return value;
-  }();
-  return count;
+// A property of the current device.
+inline int device_attribute(cudaDeviceAttr attribute) {
+  int device = 0, value = 0;
+  CUDA_CHECK(cudaGetDevice(&device));
+  CUDA_CHECK(cudaDeviceGetAttribute(&value, attribute, device));
+  return value;
+}
+
+inline int sm_count() { return device_attribute(cudaDevAttrMultiProcessorCount); }
+
+// How many blocks of `kernel` the current device holds at once: those of one SM, which its registers, shared memory and
+// threads limit (2048 on sm_90, 1536 on sm_86, 1024 on sm_75), times the SMs.
+template <typename... Arguments>
+std::size_t resident_blocks(void (*kernel)(Arguments...), int block_size, std::size_t dynamic_shared = 0) {
+  int per_sm = 0;
+  CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel, block_size, dynamic_shared));
+  return static_cast<std::size_t>(per_sm) * sm_count();
+}
+
+// Should a kernel read `bytes` of input with evict-first loads (__ldcs)? They do not displace what other kernels left
+// in L2. An input of many times the size of L2 displaces all of it in any case.
+inline bool evict_first_pays(std::size_t bytes) {
+  return bytes <= std::size_t{8} * device_attribute(cudaDevAttrL2CacheSize);
 }
 
 // Uninitialised device memory for `count` elements, freed with its owner.
@@ -79,6 +94,8 @@ class DeviceBuffer {
 };
 
 // Device memory for `count` elements that stays allocated for the next call, from anywhere. Its contents are undefined.
+// All calls with the same T share one buffer on the device that was current first: it is for one stream of one device.
+// Kernels in two streams would overwrite each other's contents.
 template <typename T>
 T* scratch(std::size_t count) {
   static DeviceBuffer<T> buffer;

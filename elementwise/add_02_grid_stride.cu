@@ -16,7 +16,7 @@ __global__ void add_grid_stride(const float* __restrict__ a, const float* __rest
 static void launch(const float* a, const float* b, float* c, std::size_t n) {
   if (n == 0) return;
   constexpr int block = 256;
-  const std::size_t resident = static_cast<std::size_t>(sm_count()) * (2048 / block);  // blocks that fit at once
+  const std::size_t resident = resident_blocks(add_grid_stride, block);
   const auto grid = static_cast<unsigned>(std::min(ceil_div(n, block), resident));
   add_grid_stride<<<grid, block>>>(a, b, c, n);
   CUDA_CHECK(cudaGetLastError());

@@ -46,8 +46,8 @@ static void launch(std::size_t m, std::size_t k, float alpha, const float* A, st
   if (m == 0) return;
   if (alpha == 0) k = 0;  // A and x are not read
   const bool aligned = aligned_for<float4>(A, x) && lda % 4 == 0;
-  // Enough blocks to fill the GPU four times, but no piece too small.
-  const std::size_t wanted = ceil_div(4 * static_cast<std::size_t>(sm_count()) * (2048 / kBlock), m);
+  // 32 blocks for each SM, which are several waves on any GPU, but no piece too small.
+  const std::size_t wanted = ceil_div(std::size_t{32} * sm_count(), m);
   const auto pieces = static_cast<unsigned>(std::clamp<std::size_t>(k / kMinPiece, 1, wanted));
   const std::size_t piece = 4 * ceil_div(k, 4 * static_cast<std::size_t>(pieces));
   float* sums = scratch<float>(m * pieces);

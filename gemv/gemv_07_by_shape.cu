@@ -3,9 +3,9 @@
 //   or 256 threads, so that most have a float4 of a row.
 //   Longer rows: one row for a block, 256 threads with four float4 in flight each, or 1024 with two.
 //   Fewer rows than 4 for each SM, and long: pieces of the rows, 16 blocks for each SM, added up as in step 06.
-//   Streaming: up to 2^26 elements A is read with __ldcs ("evict first"). What was in L2 before, such as the output of
-//   the kernel before, then stays there, instead of being written to DRAM now, in competition with our reads. Larger
-//   matrices wash L2 out anyway.
+//   Streaming: up to 8 times the size of L2 A is read with __ldcs ("evict first"). What was in L2 before, such as the
+//   output of the kernel before, then stays there, instead of being written to DRAM now, in competition with our reads.
+//   Larger matrices wash L2 out anyway.
 // The sizes are template parameters, so that loops unroll and all loads of a round go out before the first is used.
 // Expect: the best of all steps on every shape, or better; most on matrices not much larger than L2.
 // Next question: what is left? Fewer bytes: A in half or int8, as the decoders of language models do.
@@ -150,7 +150,7 @@ static void launch(std::size_t m, std::size_t k, float alpha, const float* A, st
   const unsigned block = std::max(shape.threads, kMinBlock);
   const dim3 grid(static_cast<unsigned>(ceil_div(m, std::size_t{block / shape.threads * shape.rows})), pieces);
   const bool aligned = aligned_for<float4>(A, x) && lda % 4 == 0;
-  const bool streaming = m * k <= std::size_t{1} << 26;
+  const bool streaming = evict_first_pays(m * k * sizeof(float));
   const auto kernel = shape.kernel[streaming];
   kernel<<<grid, block>>>(m, k, alpha, A, lda, x, beta, y, aligned, piece, sums);
   CUDA_CHECK(cudaGetLastError());

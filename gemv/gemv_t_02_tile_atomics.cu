@@ -35,7 +35,7 @@ static void launch(std::size_t m, std::size_t k, float alpha, const float* A, st
   CUDA_CHECK(cudaGetLastError());
   if (m == 0 || alpha == 0) return;
   // Enough blocks to fill the GPU twice, but no piece too small.
-  const std::size_t wanted = ceil_div(2 * static_cast<std::size_t>(sm_count()) * (2048 / kBlock), tiles);
+  const std::size_t wanted = ceil_div(2 * resident_blocks(gemv_t_tile_atomics, kBlock), tiles);
   const auto pieces = static_cast<unsigned>(std::clamp<std::size_t>(m / kMinRows, 1, wanted));
   const auto grid = static_cast<unsigned>(tiles * pieces);
   gemv_t_tile_atomics<<<grid, kBlock>>>(m, k, alpha, A, lda, x, y, pieces, ceil_div(m, pieces));

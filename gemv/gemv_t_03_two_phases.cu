@@ -38,7 +38,7 @@ static void launch(std::size_t m, std::size_t k, float alpha, const float* A, st
   if (alpha == 0) m = 0;  // A and x are not read
   const std::size_t tiles = ceil_div(k, kBlock);
   // Enough blocks to fill the GPU twice, but no piece too small.
-  const std::size_t wanted = ceil_div(2 * static_cast<std::size_t>(sm_count()) * (2048 / kBlock), tiles);
+  const std::size_t wanted = ceil_div(2 * resident_blocks(gemv_t_two_phases, kBlock), tiles);
   const auto pieces = static_cast<unsigned>(std::clamp<std::size_t>(m / kMinRows, 1, wanted));
   const auto grid = static_cast<unsigned>(tiles * pieces);
   float* sums = scratch<float>(pieces * k);

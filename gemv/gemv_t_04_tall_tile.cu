@@ -3,8 +3,8 @@
 // columns take different rows, eight at a time, and add up among themselves at the end, by shuffle within a warp, then
 // in shared memory. The launch makes tiles just so wide that there is one for each SM; then no rows need be cut into
 // pieces, there are no partial sums and there is no second kernel. (Narrow matrices need pieces still, as in step 03.)
-// Up to 2^26 elements A is read with __ldcs ("evict first"), so that our reads do not drive out what the kernel before
-// left in L2 unwritten.
+// Up to 8 times the size of L2 A is read with __ldcs ("evict first"), so that our reads do not drive out what the kernel
+// before left in L2 unwritten.
 // Expect: 20 to 30 % over step 03 on matrices not much larger than L2, some per cent on large ones.
 // Next question: with 8 lanes a request touches 4 rows, 128 bytes of each. Why does that cost nothing? (Whole sectors;
 // and the neighbouring columns are read by other blocks at about the same time.)
@@ -97,7 +97,7 @@ template <unsigned lanes>
 static void launch_tiles(std::size_t m, std::size_t k, float alpha, const float* A, std::size_t lda, const float* x,
                          float beta, float* y) {
   const bool aligned = aligned_for<float4>(A) && lda % 4 == 0;
-  const bool streaming = m * k <= std::size_t{1} << 26;
+  const bool streaming = evict_first_pays(m * k * sizeof(float));
   const std::size_t tiles = ceil_div(k, std::size_t{4 * lanes});
   const std::size_t most = m / (kLoads * kBlock / lanes);  // pieces that are worth a block
   const auto pieces = static_cast<unsigned>(std::max<std::size_t>(1, std::min(sm_count() / tiles, most)));

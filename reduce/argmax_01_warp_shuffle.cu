@@ -33,7 +33,7 @@ __global__ void argmax_warp_shuffle_finish(const Best* __restrict__ bests, std::
 }
 
 static void launch(const float* x, std::int64_t* out, std::size_t n) {
-  const std::size_t resident = static_cast<std::size_t>(sm_count()) * (2048 / kBlock);
+  const std::size_t resident = resident_blocks(argmax_warp_shuffle, kBlock);
   const auto grid = static_cast<unsigned>(std::clamp<std::size_t>(ceil_div(n, 4 * kBlock), 1, resident));
   Best* bests = scratch<Best>(grid);
   argmax_warp_shuffle<<<grid, kBlock>>>(x, bests, n);

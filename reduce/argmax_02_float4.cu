@@ -40,7 +40,7 @@ __global__ void argmax_float4_finish(const Best* __restrict__ bests, std::int64_
 }
 
 static void launch(const float* x, std::int64_t* out, std::size_t n) {
-  const std::size_t resident = static_cast<std::size_t>(sm_count()) * (2048 / kBlock);
+  const std::size_t resident = resident_blocks(argmax_float4, kBlock);
   const auto grid = static_cast<unsigned>(std::clamp<std::size_t>(ceil_div(n, 4 * kBlock), 1, resident));
   Best* bests = scratch<Best>(grid);
   argmax_float4<<<grid, kBlock>>>(x, bests, n, aligned_for<float4>(x));

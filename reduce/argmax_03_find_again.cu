@@ -36,7 +36,7 @@ __device__ static T block_max(T value) {
   return value;
 }
 
-static __device__ unsigned blocks_done;  // 0 between launches
+static __device__ unsigned blocks_done;  // 0 between launches; one launch at a time may use it
 
 // kEvictFirst: read with __ldcs. head: floats before the first 16-byte boundary, at most n. Block b has tile b.
 template <bool kEvictFirst>
@@ -103,8 +103,7 @@ static void launch(const float* x, std::int64_t* out, std::size_t n) {
   const std::size_t past_boundary = reinterpret_cast<std::uintptr_t>(x) % sizeof(float4) / sizeof(float);
   const auto head = static_cast<unsigned>(std::min<std::size_t>(n, (4 - past_boundary) % 4));
   const auto grid = static_cast<unsigned>(std::max<std::size_t>(1, ceil_div((n - head) / 4, kTile)));
-  constexpr std::size_t evict_first_below = std::size_t{1} << 27;  // elements: ten times an H100's L2
-  const auto kernel = n < evict_first_below ? argmax_find_again<true> : argmax_find_again<false>;
+  const auto kernel = evict_first_pays(n * sizeof(float)) ? argmax_find_again<true> : argmax_find_again<false>;
   kernel<<<grid, kBlock>>>(x, scratch<unsigned>(grid), out, n, head);
   CUDA_CHECK(cudaGetLastError());
 }

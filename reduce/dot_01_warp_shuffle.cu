@@ -26,7 +26,7 @@ __global__ void dot_warp_shuffle_finish(const float* __restrict__ sums, float* _
 }
 
 static unsigned grid_size(std::size_t n) {
-  const std::size_t resident = static_cast<std::size_t>(sm_count()) * (2048 / kBlock);
+  const std::size_t resident = resident_blocks(dot_warp_shuffle, kBlock);
   return static_cast<unsigned>(std::clamp<std::size_t>(ceil_div(n, 4 * kBlock), 1, resident));
 }
 

@@ -14,7 +14,7 @@ constexpr int kTile = kLoads * kBlock;  // float4 per block
 
 __device__ static float dot4(float4 u, float4 v) { return (u.x * v.x + u.y * v.y) + (u.z * v.z + u.w * v.w); }
 
-static __device__ unsigned blocks_done;  // 0 between launches
+static __device__ unsigned blocks_done;  // 0 between launches; one launch at a time may use it
 
 // kEvictFirst: read with __ldcs. From `head` on, n4 float4 of both vectors are aligned; the rest is done one by one.
 template <bool kEvictFirst>
@@ -73,8 +73,7 @@ static void launch(const float* x, const float* y, float* out, std::size_t n) {
   const auto head = static_cast<unsigned>(std::min<std::size_t>(n, (4 - past) % 4));
   const std::size_t n4 = past == floats_past(y) ? (n - head) / 4 : 0;  // else nothing is aligned in both
   const unsigned grid = grid_size(n);
-  constexpr std::size_t evict_first_below = std::size_t{1} << 26;  // elements: ten times an H100's L2 in both vectors
-  const auto kernel = n < evict_first_below ? dot_last_block<true> : dot_last_block<false>;
+  const auto kernel = evict_first_pays(2 * n * sizeof(float)) ? dot_last_block<true> : dot_last_block<false>;
   kernel<<<grid, kBlock>>>(x, y, scratch<float>(grid), out, n, head, n4);
   CUDA_CHECK(cudaGetLastError());
 }

@@ -37,7 +37,7 @@ static void launch(const float* x, float* out, std::size_t n) {
   max_float4_grid_stride_start<<<1, 1>>>(out);
   CUDA_CHECK(cudaGetLastError());
   if (n == 0) return;
-  const std::size_t resident = static_cast<std::size_t>(sm_count()) * (2048 / kBlock);
+  const std::size_t resident = resident_blocks(max_float4_grid_stride, kBlock);
   const auto grid = static_cast<unsigned>(std::min(ceil_div(n, 4 * kBlock), resident));
   max_float4_grid_stride<<<grid, kBlock>>>(x, out, n, aligned_for<float4>(x));
   CUDA_CHECK(cudaGetLastError());

@@ -11,7 +11,7 @@ constexpr int kBlock = 1024;
 constexpr int kLoads = 4;               // float4 in flight per thread
 constexpr int kTile = kLoads * kBlock;  // float4 per block
 
-static __device__ unsigned blocks_done;  // 0 between launches
+static __device__ unsigned blocks_done;  // 0 between launches; one launch at a time may use it
 
 // kEvictFirst: read with __ldcs. head: floats before the first 16-byte boundary, at most n.
 template <bool kEvictFirst>
@@ -62,8 +62,7 @@ static void launch(const float* x, float* out, std::size_t n) {
   const std::size_t past_boundary = reinterpret_cast<std::uintptr_t>(x) % sizeof(float4) / sizeof(float);
   const auto head = static_cast<unsigned>(std::min<std::size_t>(n, (4 - past_boundary) % 4));
   const auto grid = static_cast<unsigned>(std::max<std::size_t>(1, ceil_div(n / 4, kTile)));
-  constexpr std::size_t evict_first_below = std::size_t{1} << 27;  // elements: ten times an H100's L2
-  const auto kernel = n < evict_first_below ? max_last_block<true> : max_last_block<false>;
+  const auto kernel = evict_first_pays(n * sizeof(float)) ? max_last_block<true> : max_last_block<false>;
   kernel<<<grid, kBlock>>>(x, scratch<int>(grid), out, n, head);
   CUDA_CHECK(cudaGetLastError());
 }

@@ -2,7 +2,8 @@
 //   Rows up to 512: 4, 8 or 32 threads, as many as find a float4 or four, and several groups in a warp.
 //   Longer rows: a block for each, of 256 threads with four float4 in flight, or of 1024.
 //   Few long rows: several blocks for each. Their sums are a matrix again, with short rows: the same function sums it.
-//   Streaming: up to 2^26 elements x is read with __ldcs (evict first), which leaves in L2 what others wrote there.
+//   Streaming: up to 8 times the size of L2 x is read with __ldcs (evict first), which leaves in L2 what others wrote
+//   there.
 // The sizes are template parameters, so that loops unroll and all loads of a round go out before the first is used.
 // Expect: the best of all steps on every shape, or better.
 // Next question: how does the rule look on another GPU? (The same; its borders move with the number of
@@ -96,7 +97,7 @@ static void launch(const float* x, float* out, std::size_t rows, std::size_t col
   const unsigned block = std::max(shape.threads, kMinBlock);
   const dim3 grid(static_cast<unsigned>(ceil_div(rows, std::size_t{block / shape.threads})), pieces);
   const bool aligned = aligned_for<float4>(x) && cols % 4 == 0;
-  const auto kernel = shape.kernel[rows * cols <= std::size_t{1} << 26];
+  const auto kernel = shape.kernel[evict_first_pays(rows * cols * sizeof(float))];
   kernel<<<grid, block>>>(x, sums, rows, cols, aligned, piece);
   CUDA_CHECK(cudaGetLastError());
   if (pieces == 1) return;

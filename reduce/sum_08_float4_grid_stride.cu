@@ -35,7 +35,7 @@ __global__ void sum_float4_grid_stride(const float* __restrict__ x, float* __res
 }
 
 static unsigned grid_size(std::size_t n) {
-  const std::size_t resident = static_cast<std::size_t>(sm_count()) * (2048 / kBlock);
+  const std::size_t resident = resident_blocks(sum_float4_grid_stride, kBlock);
   return static_cast<unsigned>(std::clamp<std::size_t>(ceil_div(n, 4 * kBlock), 1, resident));
 }
 

@@ -51,12 +51,7 @@ __global__ void sum_cooperative_groups(const float* x, float* sums, float* out, 
 
 // More blocks than fit on the GPU at once would wait for each other for ever; the launch refuses them.
 static unsigned grid_size(std::size_t n) {
-  static const int per_sm = [] {
-    int blocks = 0;
-    CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, sum_cooperative_groups, kBlock, 0));
-    return blocks;
-  }();
-  const std::size_t resident = static_cast<std::size_t>(sm_count()) * per_sm;
+  const std::size_t resident = resident_blocks(sum_cooperative_groups, kBlock);
   return static_cast<unsigned>(std::clamp<std::size_t>(ceil_div(n, 4 * kBlock), 1, resident));
 }
 

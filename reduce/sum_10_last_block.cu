@@ -11,7 +11,7 @@
 
 constexpr int kBlock = 256;
 
-static __device__ unsigned blocks_done;  // 0 between launches
+static __device__ unsigned blocks_done;  // 0 between launches; one launch at a time may use it
 
 __global__ void sum_last_block(const float* __restrict__ x, float* sums, float* __restrict__ out, std::size_t n,
                                bool aligned) {
@@ -45,7 +45,7 @@ __global__ void sum_last_block(const float* __restrict__ x, float* sums, float* 
 }
 
 static unsigned grid_size(std::size_t n) {
-  const std::size_t resident = static_cast<std::size_t>(sm_count()) * (2048 / kBlock);
+  const std::size_t resident = resident_blocks(sum_last_block, kBlock);
   return static_cast<unsigned>(std::clamp<std::size_t>(ceil_div(n, 4 * kBlock), 1, resident));
 }
 

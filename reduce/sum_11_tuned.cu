@@ -17,7 +17,7 @@ constexpr int kTile = kLoads * kBlock;  // float4 per block
 
 __device__ static float sum4(float4 v) { return (v.x + v.y) + (v.z + v.w); }
 
-static __device__ unsigned blocks_done;  // 0 between launches
+static __device__ unsigned blocks_done;  // 0 between launches; one launch at a time may use it
 
 // kEvictFirst: read with __ldcs. head: floats before the first 16-byte boundary, at most n.
 template <bool kEvictFirst>
@@ -72,8 +72,7 @@ static void launch(const float* x, float* out, std::size_t n) {
   const std::size_t past_boundary = reinterpret_cast<std::uintptr_t>(x) % sizeof(float4) / sizeof(float);
   const auto head = static_cast<unsigned>(std::min<std::size_t>(n, (4 - past_boundary) % 4));
   const unsigned grid = grid_size(n);
-  constexpr std::size_t evict_first_below = std::size_t{1} << 27;  // elements: ten times an H100's L2
-  const auto kernel = n < evict_first_below ? sum_tuned<true> : sum_tuned<false>;
+  const auto kernel = evict_first_pays(n * sizeof(float)) ? sum_tuned<true> : sum_tuned<false>;
   kernel<<<grid, kBlock>>>(x, scratch<float>(grid), out, n, head);
   CUDA_CHECK(cudaGetLastError());
 }

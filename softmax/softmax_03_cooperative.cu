@@ -32,12 +32,7 @@ __global__ void softmax_cooperative(const float* __restrict__ x, float* __restri
 
 // More blocks than fit on the GPU at once would wait for each other for ever; the launch refuses them.
 static unsigned grid_size(std::size_t n) {
-  static const int per_sm = [] {
-    int blocks = 0;
-    CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, softmax_cooperative, kBlock, 0));
-    return blocks;
-  }();
-  return static_cast<unsigned>(std::min<std::size_t>(ceil_div(n, kBlock), sm_count() * per_sm));
+  return static_cast<unsigned>(std::min(ceil_div(n, kBlock), resident_blocks(softmax_cooperative, kBlock)));
 }
 
 static void launch(const float* x, float* y, std::size_t n) {

@@ -19,7 +19,7 @@ constexpr int kBlock = 256;
 constexpr int kVectors = kTile * kTile / 4 / kBlock;  // float4 per thread
 constexpr int kLanes = kTile / 4;                     // float4 in a row of the tile
 constexpr int kRows = kBlock / kLanes;                // rows that a block moves at a time, in float4
-constexpr unsigned kUnused = 29 << 10;                // bytes; with the tile 45 KB, of which 4 fit in an H100's 227
+constexpr int kBlocks = 4;                            // on an SM
 
 constexpr int kSector = 8;             // floats
 constexpr int kHalo = kSector - 1;     // rows above the tile, wanted by the most shifted column
@@ -101,12 +101,20 @@ __global__ void __launch_bounds__(kBlock, 1)
   }
 }
 
+// Dynamic shared memory that the kernel does not use: with it and the tile, kBlocks + 1 blocks do not fit on an SM.
+static unsigned padding() {
+  constexpr int tile = kTile * (kTile + 1) * sizeof(float), kilobyte = 1 << 10;
+  const int share = device_attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor) / (kBlocks + 1);
+  const int room = share - device_attribute(cudaDevAttrReservedSharedMemoryPerBlock) - tile;
+  return room < 0 ? 0 : (room / kilobyte + 1) * kilobyte;
+}
+
 static void launch(const float* in, float* out, std::size_t rows, std::size_t cols) {
   if (rows == 0 || cols == 0) return;
   const auto tiles_x = static_cast<unsigned>(ceil_div(cols, kTile));
   if (aligned_for<float4>(in, out) && rows % 4 == 0 && cols % 4 == 0) {
     const auto tiles_y = static_cast<unsigned>(ceil_div(rows, kTile));
-    transpose_tuned_aligned<<<tiles_x * tiles_y, kBlock, kUnused>>>(in, out, rows, cols, tiles_y);
+    transpose_tuned_aligned<<<tiles_x * tiles_y, kBlock, padding()>>>(in, out, rows, cols, tiles_y);
   } else {
     const auto past = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(out) / sizeof(float) % kSector);
     const auto tiles_y = static_cast<unsigned>(ceil_div(rows + kHalo, kTile));

@@ -26,7 +26,7 @@ __global__ void softmax_fence_is_no_barrier(const float* __restrict__ x, float* 
 }
 
 static unsigned grid_size(std::size_t n) {
-  const std::size_t resident = static_cast<std::size_t>(sm_count()) * (2048 / kBlock);
+  const std::size_t resident = resident_blocks(softmax_fence_is_no_barrier, kBlock);
   return static_cast<unsigned>(std::min(ceil_div(n, kBlock), resident));
 }
 
