@@ -136,14 +136,11 @@ static void start(const float* x, float* y, std::size_t rows, std::size_t cols) 
   cluster.id = cudaLaunchAttributeClusterDimension;
   cluster.val.clusterDim = {kCluster, 1, 1};
   cudaLaunchConfig_t config = {kCluster, kBlock, bytes, nullptr, &cluster, 1};
-  static const unsigned resident = [&] {  // clusters that the GPU has room for
-    int count = 0;
-    CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-    CUDA_CHECK(cudaOccupancyMaxActiveClusters(&count, kernel, &config));
-    return static_cast<unsigned>(count);
-  }();
+  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  int resident = 0;  // clusters that the GPU has room for
+  CUDA_CHECK(cudaOccupancyMaxActiveClusters(&resident, kernel, &config));
   const auto tiles = static_cast<unsigned>(ceil_div(cols, kColumns));
-  config.gridDim = std::min(tiles, resident) * kCluster;
+  config.gridDim = std::min(tiles, static_cast<unsigned>(resident)) * kCluster;
   CUDA_CHECK(cudaLaunchKernelEx(&config, kernel, x, y, rows, cols, tiles));
 }
 

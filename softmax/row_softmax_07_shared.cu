@@ -40,15 +40,8 @@ __global__ void row_softmax_shared(const float* __restrict__ x, float* __restric
 }
 
 static std::size_t chunks_of(std::size_t cols) {
-  static const std::size_t most = [] {
-    int bytes = 0;
-    CUDA_CHECK(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
-    bytes -= 1 << 10;  // for `warps`
-    for (const auto kernel : {row_softmax_shared<false>, row_softmax_shared<true>}) {
-      CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-    }
-    return bytes / (kBlock * sizeof(float4));
-  }();
+  const int bytes = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - (1 << 10);  // 1 KB for `warps`
+  const std::size_t most = bytes / (kBlock * sizeof(float4));
   return std::min(ceil_div(cols, kChunk), most);
 }
 
@@ -56,7 +49,9 @@ static void launch(const float* x, float* y, std::size_t rows, std::size_t cols)
   if (rows == 0 || cols == 0) return;
   const auto chunks = static_cast<unsigned>(chunks_of(cols));
   const auto kernel = aligned_for<float4>(x, y) && cols % 4 == 0 ? row_softmax_shared<true> : row_softmax_shared<false>;
-  kernel<<<static_cast<unsigned>(rows), kBlock, chunks * kBlock * sizeof(float4)>>>(x, y, cols, chunks);
+  const auto bytes = static_cast<int>(chunks * kBlock * sizeof(float4));
+  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  kernel<<<static_cast<unsigned>(rows), kBlock, bytes>>>(x, y, cols, chunks);
   CUDA_CHECK(cudaGetLastError());
 }
 

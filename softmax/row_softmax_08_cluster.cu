@@ -68,15 +68,9 @@ __global__ void __cluster_dims__(kCluster)
 }
 
 static std::size_t chunks_of(std::size_t cols) {
-  static const std::size_t most = [] {
-    int bytes = 0;
-    CUDA_CHECK(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
-    bytes -= 1 << 10;  // for `warps` and `blocks`
-    for (const auto kernel : {row_softmax_cluster<false>, row_softmax_cluster<true>}) {
-      CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-    }
-    return bytes / (kBlock * sizeof(float4));
-  }();
+  const int bytes =
+      device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - (1 << 10);  // 1 KB for `warps` and `blocks`
+  const std::size_t most = bytes / (kBlock * sizeof(float4));
   return std::min(ceil_div(cols, (kCluster * kChunk)), most);
 }
 
@@ -85,10 +79,12 @@ static void launch(const float* x, float* y, std::size_t rows, std::size_t cols)
   const auto chunks = static_cast<unsigned>(chunks_of(cols));
   const auto kernel =
       aligned_for<float4>(x, y) && cols % 4 == 0 ? row_softmax_cluster<true> : row_softmax_cluster<false>;
+  const auto bytes = static_cast<int>(chunks * kBlock * sizeof(float4));
+  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
   constexpr std::size_t most = std::size_t{1} << 27;  // rows in a launch, so that there are fewer than 2^31 blocks
   for (std::size_t i = 0; i < rows; i += most) {
     const auto grid = static_cast<unsigned>(std::min(most, rows - i) * kCluster);
-    kernel<<<grid, kBlock, chunks * kBlock * sizeof(float4)>>>(x + i * cols, y + i * cols, cols, chunks);
+    kernel<<<grid, kBlock, bytes>>>(x + i * cols, y + i * cols, cols, chunks);
     CUDA_CHECK(cudaGetLastError());
   }
 }

@@ -138,13 +138,7 @@ struct Shape {
 
 template <unsigned T, unsigned V, unsigned B, unsigned C>
 static Shape shape() {
-  const Shape s = {T, V, B, C, {row_softmax_by_shape<T, V, B, C, false>, row_softmax_by_shape<T, V, B, C, true>}};
-  for (const auto kernel : s.kernel) {
-    const int bytes = C > 1 ? kMostShared * B * sizeof(float4) : 0;
-    CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-    if (C > 8) CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
-  }
-  return s;
+  return {T, V, B, C, {row_softmax_by_shape<T, V, B, C, false>, row_softmax_by_shape<T, V, B, C, true>}};
 }
 
 // The first shape that keeps the whole row on the chip, or the last.
@@ -174,11 +168,15 @@ static void launch(const float* x, float* y, std::size_t rows, std::size_t cols)
   config.dynamicSmemBytes = chunks * s.B * sizeof(float4);
   config.attrs = &cluster;
   config.numAttrs = s.C > 1;
+  const auto kernel = s.kernel[vector];
+  const auto bytes = static_cast<int>(config.dynamicSmemBytes);
+  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  if (s.C > 8) CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
   const std::size_t rows_per_launch = std::size_t{1} << 26;  // 16 blocks each stay below 2^31
   for (std::size_t first = 0; first < rows; first += rows_per_launch) {
     const std::size_t count = std::min(rows_per_launch, rows - first);
     config.gridDim = static_cast<unsigned>(ceil_div(count, s.B / s.T) * s.C);
-    CUDA_CHECK(cudaLaunchKernelEx(&config, s.kernel[vector], x + first * cols, y + first * cols, count, cols, chunks));
+    CUDA_CHECK(cudaLaunchKernelEx(&config, kernel, x + first * cols, y + first * cols, count, cols, chunks));
   }
 }
 

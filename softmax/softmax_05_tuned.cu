@@ -92,15 +92,8 @@ static unsigned grid_size(std::size_t n) {
 
 // What registers do not hold, as far as there is room.
 static unsigned shared_chunks(std::size_t n) {
-  static const std::size_t most = [] {
-    int bytes = 0;
-    CUDA_CHECK(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
-    bytes -= 1 << 10;  // for `warps`
-    for (const auto kernel : {softmax_tuned<false>, softmax_tuned<true>}) {
-      CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-    }
-    return bytes / (kBlock * sizeof(float4));
-  }();
+  const int bytes = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - (1 << 10);  // 1 KB for `warps`
+  const std::size_t most = bytes / (kBlock * sizeof(float4));
   const std::size_t all = ceil_div(n, std::size_t{4} * kBlock * std::max(grid_size(n), 1u));
   return static_cast<unsigned>(std::min(all - std::min<std::size_t>(all, kKept), most));
 }
@@ -112,8 +105,9 @@ static void launch(const float* x, float* y, std::size_t n) {
   MaxSum* pairs = scratch<MaxSum>(grid);
   void* arguments[] = {&x, &y, &n, &pairs, &chunks};
   const auto kernel = aligned_for<float4>(x, y) ? softmax_tuned<true> : softmax_tuned<false>;
-  CUDA_CHECK(cudaLaunchCooperativeKernel(kernel, dim3(grid), dim3(kBlock), arguments, chunks * kBlock * sizeof(float4),
-                                         nullptr));
+  const auto bytes = static_cast<int>(chunks * kBlock * sizeof(float4));
+  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  CUDA_CHECK(cudaLaunchCooperativeKernel(kernel, dim3(grid), dim3(kBlock), arguments, bytes, nullptr));
 }
 
 // exp, inverse and product above. Below exp and additions of what is kept, and for each merge exp, product and
