@@ -116,14 +116,20 @@ void Fiber::restart() {
   prepare_context();
 }
 
-bool Fiber::contains(const void* address) const {
-  const char* byte = static_cast<const char*>(address);
-  return byte >= stack_ && byte < stack_ + stack_size_;
-}
-
 bool Fiber::guard_contains(const void* address) const {
   const char* byte = static_cast<const char*>(address);
-  return owns_stack() && byte >= stack_ - kGuardSize && byte < stack_;
+  return byte >= stack_ - kGuardSize && byte < stack_;
+}
+
+// Device memory may lie beside a guard, so that a wild access hits it, too. A stack that overflows has its pointer there
+// already (a large frame), or touches the memory right under the pointer (a call, a probe).
+bool Fiber::is_overflow(const void* address, const void* stack_pointer) const {
+  constexpr std::ptrdiff_t kReach = 4096;
+  if (!owns_stack()) return false;
+  if (stack_pointer == nullptr) return guard_contains(address);
+  const char* pointer = static_cast<const char*>(stack_pointer);
+  if (pointer < stack_) return true;
+  return guard_contains(address) && pointer - static_cast<const char*>(address) <= kReach;
 }
 
 void Fiber::start() {

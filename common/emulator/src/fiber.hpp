@@ -36,8 +36,8 @@ class Fiber {
   // Forgets whatever the fiber was doing; it begins again at its entry.
   void restart();
 
-  bool contains(const void* address) const;
-  bool guard_contains(const void* address) const;
+  // Did the access to `address` that failed run out of this fiber's stack? The stack pointer was there; null if unknown.
+  bool is_overflow(const void* address, const void* stack_pointer) const;
 
   // How many stacks there are, on all OS threads.
   static std::size_t stack_count();
@@ -51,6 +51,7 @@ class Fiber {
   static void arrive(Fiber& from);
   void prepare_context();
 
+  bool guard_contains(const void* address) const;
   bool owns_stack() const { return entry_ != nullptr; }
 
   char* stack_ = nullptr;  // lowest address; of an OS thread's stack it is known to ASan alone, after the first switch

@@ -46,6 +46,7 @@ class Pool {
   // A small launch is often done before all helpers are awake: those are called off. But the blocks of a cooperative
   // launch wait for each other, so that every helper must take its own.
   void wait(bool cooperative) {
+    const InterruptsBlocked blocked;  // they are for the helpers, which can say where they are
     std::unique_lock<std::mutex> lock(mutex_);
     if (!cooperative) {
       for (const auto& helper : helpers_) helper->launch = nullptr;
@@ -56,6 +57,8 @@ class Pool {
 
   [[noreturn]] void serve(Helper& helper) {
     use_signal_stack();
+    watch_time();
+    const InterruptsBlocked blocked;
     std::unique_lock<std::mutex> lock(mutex_);
     for (;;) {
       helper.wake.wait(lock, [&] { return helper.launch != nullptr; });
@@ -64,7 +67,10 @@ class Pool {
       --pending_;
       ++active_;
       lock.unlock();
-      helper.worker.run(launch);
+      {
+        const InterruptsAllowed allowed;
+        helper.worker.run(launch);
+      }
       lock.lock();
       if (--active_ == 0 && pending_ == 0) idle_.notify_one();
     }
@@ -127,6 +133,7 @@ void run(const Config& config, void (*body)(const void* context), const void* co
   const dim3 block = config.block;
   Launch launch{config, body, context, block.x * block.y * block.z, std::uint64_t{grid.x} * grid.y * grid.z};
   watch_signals();
+  watch_time();
   {
     DeviceMemoryAccess access;
     pool().run(launch, helpers_for(launch), own_worker());

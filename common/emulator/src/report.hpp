@@ -15,6 +15,32 @@ void describe_current_thread(char* text, unsigned size);
 // each launch, since test frameworks put their own handlers in place for each test.
 void watch_signals();
 
+// Ends the program when the kernels on this OS thread have made no progress for the time in settings(). Where the
+// system has no timers for single threads, nothing watches.
+void watch_time();
+
+// While it lives, signals that end the program, such as Ctrl-C, go to other OS threads, or wait.
+class InterruptsBlocked {
+ public:
+  InterruptsBlocked();
+  ~InterruptsBlocked();
+  InterruptsBlocked(const InterruptsBlocked&) = delete;
+  InterruptsBlocked& operator=(const InterruptsBlocked&) = delete;
+};
+
+// The contrary.
+class InterruptsAllowed {
+ public:
+  InterruptsAllowed();
+  ~InterruptsAllowed();
+  InterruptsAllowed(const InterruptsAllowed&) = delete;
+  InterruptsAllowed& operator=(const InterruptsAllowed&) = delete;
+};
+
+// From a signal handler: prints `cause`, the current thread, and the line of the .cu file that was interrupted.
+// `context` is what the handler got.
+void report_signal(const char* cause, const void* context);
+
 // For an OS thread that runs kernels: lets the handler run when a kernel's stack has overflowed.
 void use_signal_stack();
 

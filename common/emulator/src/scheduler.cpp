@@ -67,6 +67,7 @@ void Worker::run(Launch& launch) {
 
 void Worker::prepare(Launch& launch) {
   launch_ = &launch;
+  ++launches_;
   has_run_block_ = false;
   blockDim = launch.config.block;
   gridDim = launch.config.grid;
@@ -214,12 +215,6 @@ void Worker::restart_fibers() {
     spare_fibers_.push_back(fiber.get());
   }
   for (Thread& thread : threads_) thread.state = ThreadState::returned;
-}
-
-bool Worker::is_stack_overflow(const void* address, const void* stack_pointer) const {
-  if (stack_pointer != nullptr && !Fiber::current->contains(stack_pointer)) return true;
-  return std::any_of(fibers_.begin(), fibers_.end(),
-                     [=](const std::unique_ptr<Fiber>& fiber) { return fiber->guard_contains(address); });
 }
 
 // ---- Ready threads ----

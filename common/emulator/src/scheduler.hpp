@@ -99,7 +99,16 @@ class Worker {
   unsigned current_thread() const { return current_; }
   const Thread& thread(unsigned number) const { return threads_[number]; }
   std::vector<bool> started_threads() const;
-  bool is_stack_overflow(const void* address, const void* stack_pointer) const;
+
+  // Changes whenever a thread finishes.
+  struct Progress {
+    std::uint64_t launch, block;
+    unsigned returned;
+    bool operator==(const Progress& other) const {
+      return launch == other.launch && block == other.block && returned == other.returned;
+    }
+  };
+  Progress progress() const { return {launches_, block_, returned_}; }
 
   // Whether an asynchronous copy that is asked for now is to happen at once.
   bool copies_now();
@@ -149,6 +158,7 @@ class Worker {
   [[noreturn]] void leave_launch();
 
   Launch* launch_ = nullptr;
+  std::uint64_t launches_ = 0;
   std::uint64_t block_ = 0;
   bool has_run_block_ = false;
   Order order_ = Order::forward;

@@ -16,6 +16,8 @@ constexpr unsigned kMaxDefaultWorkers = 8;
 constexpr std::uint64_t kMinStackKiB = 16;
 constexpr std::uint64_t kMaxStackKiB = 65536;
 constexpr std::uint64_t kDefaultStackKiB = 256;
+constexpr std::uint64_t kMaxTimeout = 86400;
+constexpr std::uint64_t kDefaultTimeout = 60;
 constexpr std::size_t kAsanStackFactor = 4;  // red zones make frames larger
 
 bool parse_number(const char* text, std::uint64_t low, std::uint64_t high, std::uint64_t* number) {
@@ -30,10 +32,14 @@ bool parse_number(const char* text, std::uint64_t low, std::uint64_t high, std::
 
 bool parse_order(const char* text, Settings* settings) {
   constexpr char kRandom[] = "random:";
+  constexpr std::uint64_t kDefaultSeed = 1;
   if (strcmp(text, "forward") == 0) {
     settings->order = Order::forward;
   } else if (strcmp(text, "reverse") == 0) {
     settings->order = Order::reverse;
+  } else if (strcmp(text, "random") == 0) {
+    settings->order = Order::random;
+    settings->seed = kDefaultSeed;
   } else if (strncmp(text, kRandom, sizeof kRandom - 1) == 0 &&
              parse_number(text + sizeof kRandom - 1, 0, UINT64_MAX, &settings->seed)) {
     settings->order = Order::random;
@@ -43,9 +49,10 @@ bool parse_order(const char* text, Settings* settings) {
   return true;
 }
 
+// _Exit, since destructors could wait for a launch that never ends.
 [[noreturn]] void reject(const char* name, const char* value, const char* expected) {
   fprintf(stderr, "cuda_emu: error: %s='%s': expected %s\n", name, value, expected);
-  exit(2);
+  _Exit(2);
 }
 
 std::uint64_t number_from_environment(const char* name, std::uint64_t low, std::uint64_t high, std::uint64_t fallback) {
@@ -65,7 +72,7 @@ Settings read_environment() {
   Settings result;
   const char* order = getenv("CUDA_EMU_ORDER");
   if (order != nullptr && !parse_order(order, &result)) {
-    reject("CUDA_EMU_ORDER", order, "forward, reverse or random:SEED");
+    reject("CUDA_EMU_ORDER", order, "forward, reverse, random or random:SEED");
   }
   unsigned workers = std::thread::hardware_concurrency();
   if (workers < 1) workers = 1;
@@ -73,8 +80,12 @@ Settings read_environment() {
   result.workers = static_cast<unsigned>(number_from_environment("CUDA_EMU_WORKERS", 1, kMaxWorkers, workers));
   result.stack_size = number_from_environment("CUDA_EMU_STACK", kMinStackKiB, kMaxStackKiB, kDefaultStackKiB) << 10;
   if (kAsan) result.stack_size *= kAsanStackFactor;
+  result.timeout = static_cast<unsigned>(number_from_environment("CUDA_EMU_TIMEOUT", 0, kMaxTimeout, kDefaultTimeout));
   return result;
 }
+
+// Bad values end the program at its start, not in the middle of its first launch.
+[[maybe_unused]] const bool read_at_start = (settings(), true);
 
 }  // namespace
 

@@ -15,9 +15,10 @@ struct Settings {
   std::uint64_t seed = 0;
   unsigned workers = 1;
   std::size_t stack_size = 0;
+  unsigned timeout = 0;  // seconds; 0: none
 };
 
-// Reads the environment at the first call; a bad value there ends the program with exit status 2.
+// Reads the environment when the program starts; a bad value there ends it with exit status 2.
 Settings& settings();
 
 }  // namespace cuda_emu

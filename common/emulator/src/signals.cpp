@@ -1,19 +1,25 @@
 // A signal handler that says which CUDA thread was running, and leaves the rest to the handlers before it.
+#include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 
 #include "report.hpp"
 #include "scheduler.hpp"
+#include "source_line.hpp"
 
 namespace cuda_emu {
 namespace {
 
-constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+constexpr int kInterrupts[] = {SIGINT, SIGTERM};
+constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGINT, SIGTERM};
 constexpr std::size_t kSignalStackSize = 64 << 10;
 
 struct sigaction previous_actions[NSIG];
@@ -39,24 +45,17 @@ const char* cause_of(int signal, const siginfo_t& info, const ucontext_t& contex
       return "SIGILL: an illegal instruction";
     case SIGABRT:
       return "SIGABRT: a failed assertion, or a library that gave up";
+    case SIGINT:
+      return "SIGINT: interrupted";
+    case SIGTERM:
+      return "SIGTERM: told to end";
     default:
       break;
   }
-  if (current_worker->is_stack_overflow(info.si_addr, stack_pointer_of(context))) {
+  if (Fiber::current->is_overflow(info.si_addr, stack_pointer_of(context))) {
     return "stack overflow: local arrays or calls need more stack (CUDA_EMU_STACK, in KiB)";
   }
   return signal == SIGBUS ? "SIGBUS: a misaligned or invalid address" : "SIGSEGV: a misaligned or invalid address";
-}
-
-void print_cause(const char* cause) {
-  char where[1024];
-  describe_current_thread(where, sizeof where);
-  char text[1400];
-  int length = snprintf(text, sizeof text, "cuda_emu: error: %s\ncuda_emu: %s\n", cause, where);
-  if (length >= static_cast<int>(sizeof text)) length = sizeof text - 1;
-  const ssize_t written = write(STDERR_FILENO, text, static_cast<std::size_t>(length));
-  (void)written;
-  cuda_emu_error();
 }
 
 void handle(int signal, siginfo_t* info, void* context) {
@@ -66,15 +65,48 @@ void handle(int signal, siginfo_t* info, void* context) {
   if (!handled) {  // a second time means that the handler before this one came back to it
     handled = 1;
     next = previous_actions[signal];
-    if (current_worker != nullptr) print_cause(cause_of(signal, *info, *static_cast<ucontext_t*>(context)));
+    if (current_worker != nullptr) {
+      report_signal(cause_of(signal, *info, *static_cast<ucontext_t*>(context)), context);
+    }
   }
   sigaction(signal, &next, nullptr);
   // A fault happens again when the handler returns; a signal that was sent must be sent again.
-  const bool is_fault = info->si_code > 0 && signal != SIGABRT;
+  const bool is_fault =
+      info->si_code > 0 && std::find(std::begin(kFaults), std::end(kFaults), signal) != std::end(kFaults);
   if (!is_fault) raise(signal);
 }
 
+void print(const char* text, int length, int size) {
+  const ssize_t written = write(STDERR_FILENO, text, static_cast<std::size_t>(length < size ? length : size - 1));
+  (void)written;
+}
+
+// Changes whether this OS thread takes the signals that end the program.
+void mask_interrupts(int how) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : kInterrupts) sigaddset(&signals, signal);
+  pthread_sigmask(how, &signals, nullptr);
+}
+
 }  // namespace
+
+InterruptsBlocked::InterruptsBlocked() { mask_interrupts(SIG_BLOCK); }
+InterruptsBlocked::~InterruptsBlocked() { mask_interrupts(SIG_UNBLOCK); }
+InterruptsAllowed::InterruptsAllowed() { mask_interrupts(SIG_UNBLOCK); }
+InterruptsAllowed::~InterruptsAllowed() { mask_interrupts(SIG_BLOCK); }
+
+void report_signal(const char* cause, const void* context) {
+  char where[1024];
+  describe_current_thread(where, sizeof where);
+  char text[1400];
+  print(text, snprintf(text, sizeof text, "cuda_emu: error: %s\ncuda_emu: %s\n", cause, where), sizeof text);
+  char line[1024];
+  if (find_source_line(context, line, sizeof line)) {
+    print(text, snprintf(text, sizeof text, "cuda_emu: at %s\n", line), sizeof text);
+  }
+  cuda_emu_error();
+}
 
 void use_signal_stack() {
   stack_t existing;
@@ -98,6 +130,7 @@ void watch_signals() {
     has_stack = true;
   }
   if (installed) return;
+  prepare_source_lines();
 
   struct sigaction action;
   memset(&action, 0, sizeof action);
@@ -105,7 +138,11 @@ void watch_signals() {
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigemptyset(&action.sa_mask);
   handled = 0;
-  for (const int signal : kSignals) sigaction(signal, &action, &previous_actions[signal]);
+  for (const int signal : kSignals) {
+    sigaction(signal, nullptr, &previous_actions[signal]);
+    const bool ignored = previous_actions[signal].sa_handler == SIG_IGN;  // as in a shell's background jobs
+    if (!ignored) sigaction(signal, &action, nullptr);
+  }
 }
 
 }  // namespace cuda_emu

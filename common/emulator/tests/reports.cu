@@ -1,11 +1,16 @@
-// Kernels that break the rules of barriers and warp collectives, one per case: emulator_reports <case>.
+// Kernels that break the rules of barriers and warp collectives, never end, or crash, one per case:
+// emulator_reports <case>.
 // A comment "at: <name>" marks a line that the test expects to find in the report. Exits with the launch's error code.
 #include <cuda_runtime.h>
 
 #include <cooperative_groups.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstring>
+#include <thread>
 
 constexpr unsigned kAll = 0xffffffffu;
 
@@ -65,6 +70,50 @@ __global__ void grid_barrier_without_cooperation() {
   cooperative_groups::this_grid().sync();  // at: not_cooperative
 }
 
+__global__ void endless_loop(volatile int* out) {
+  if (blockIdx.x != 2 || threadIdx.x != 37) return;
+  while (true) out[0] = 1;  // at: endless_loop
+}
+
+__global__ void endless_barriers() {
+  while (true) __syncthreads();  // at: endless_barriers
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::size_t kStackSize = 1 << 20;
+#else
+constexpr std::size_t kStackSize = 256 << 10;
+#endif
+
+// Thread 1 reads what lies under thread 0's stack: protected memory, as may lie beside any buffer.
+__global__ void wild_read(int* out) {
+  __shared__ char* stack;
+  if (threadIdx.x == 0) stack = static_cast<char*>(__builtin_frame_address(0));
+  __syncthreads();
+  if (threadIdx.x == 1) out[0] = *reinterpret_cast<volatile int*>(stack - kStackSize);  // at: wild_read
+}
+
+__device__ int deep(volatile int* out, int n) {
+  volatile int local[1024];
+  local[0] = n;
+  out[0] = n;
+  return n == 1 << 24 ? 0 : deep(out, n + 1) + local[0];
+}
+
+__global__ void stack_overflow(int* out) { out[0] = deep(out, 0); }
+
+// Does as Ctrl-C, once the endless loop runs.
+void interrupt_when_set(volatile int* flag) {
+  std::thread([flag] {
+    sigset_t interrupt;
+    sigemptyset(&interrupt);
+    sigaddset(&interrupt, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &interrupt, nullptr);  // it is for the others
+    while (*flag == 0) std::this_thread::yield();
+    kill(getpid(), SIGINT);
+  }).detach();
+}
+
 __global__ void fill(int* out) { out[threadIdx.x] = threadIdx.x; }
 
 int main(int argc, char** argv) {
@@ -83,6 +132,16 @@ int main(int argc, char** argv) {
   if (is("exited_lanes")) exited_lanes<<<1, 32>>>(out);
   if (is("returned_block")) cudaLaunchCooperativeKernel(returned_block, dim3(4), dim3(64), nullptr);
   if (is("grid_barrier_without_cooperation")) grid_barrier_without_cooperation<<<2, 32>>>();
+
+  if (is("endless_loop")) endless_loop<<<4, 64>>>(out);
+  if (is("endless_barriers")) endless_barriers<<<1, 64>>>();
+  if (is("wild_read")) wild_read<<<1, 2>>>(out);
+  if (is("stack_overflow")) stack_overflow<<<1, 1>>>(out);
+  if (is("interrupt")) {
+    static int running = 0;
+    interrupt_when_set(&running);
+    endless_loop<<<4, 64>>>(&running);
+  }
 
   const cudaError_t error = cudaDeviceSynchronize();
   std::printf("result: %s\n", cudaGetErrorName(error));

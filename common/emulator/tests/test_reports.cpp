@@ -1,7 +1,9 @@
-// Every mistake with barriers and warp collectives gets a report that says who waits, where, and for whom.
+// Every mistake with barriers and warp collectives gets a report that says who waits, where, and for whom; endless loops
+// and crashes one that names the thread and the line; a bad setting one line.
 #include "catch.hpp"
 #include "program.hpp"
 
+#include <csignal>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -112,4 +114,78 @@ TEST_CASE("a block returns before a grid barrier") {
 
 TEST_CASE("a grid barrier in an ordinary launch") {
   check_report("grid_barrier_without_cooperation", {{"cooperative"}, {"sync", at("not_cooperative")}});
+}
+
+namespace {
+
+// Runs a case that ends the program in the middle of a kernel.
+Outcome check_end(const std::string& name, const std::string& cause, const std::string& where,
+                  const std::string& environment) {
+  const Outcome outcome = run_program(REPORTS_PROGRAM, name, environment);
+  INFO(outcome.output);
+  CHECK(outcome.has("cuda_emu: error: " + cause));
+  CHECK(outcome.has("cuda_emu: in kernel " + where));
+  return outcome;
+}
+
+constexpr int kTimedOut = 124;
+
+}  // namespace
+
+TEST_CASE("an endless loop") {
+  const Outcome outcome =
+      check_end("endless_loop", "timed out: ", "endless_loop, block (2,0,0), thread (37,0,0)", "CUDA_EMU_TIMEOUT=1");
+  INFO(outcome.output);
+  CHECK(outcome.status == kTimedOut);
+  CHECK(has_line(outcome, {"cuda_emu: at ", at("endless_loop")}));
+}
+
+TEST_CASE("an endless loop with a barrier") {
+  const Outcome outcome =
+      check_end("endless_barriers", "timed out: ", "endless_barriers, block (0,0,0)", "CUDA_EMU_TIMEOUT=1");
+  INFO(outcome.output);
+  CHECK(outcome.status == kTimedOut);
+  CHECK(has_line(outcome, {"cuda_emu: at ", at("endless_barriers")}));
+}
+
+TEST_CASE("Ctrl-C in an endless loop") {
+  for (const char* workers : {"1", "2"}) {
+    const Outcome outcome = check_end("interrupt", "SIGINT: ", "endless_loop, block (2,0,0), thread (37,0,0)",
+                                      std::string("CUDA_EMU_WORKERS=") + workers);
+    INFO(outcome.output);
+    CHECK(outcome.status == 128 + SIGINT);
+    CHECK(has_line(outcome, {"cuda_emu: at ", at("endless_loop")}));
+  }
+}
+
+TEST_CASE("a wild read is no stack overflow") {
+  const Outcome outcome = check_end("wild_read", "SIGSEGV: a misaligned or invalid address",
+                                    "wild_read, block (0,0,0), thread (1,0,0)", "");
+  INFO(outcome.output);
+  CHECK(has_line(outcome, {"cuda_emu: at ", at("wild_read")}));
+}
+
+TEST_CASE("a stack overflow") {
+  check_end("stack_overflow", "stack overflow: ", "stack_overflow, block (0,0,0), thread (0,0,0)", "");
+}
+
+TEST_CASE("a bad setting gets one line and exit status 2") {
+  for (const char* bad : {"CUDA_EMU_ORDER=backward", "CUDA_EMU_ORDER=random:", "CUDA_EMU_ORDER=random:x",
+                          "CUDA_EMU_ORDER=", "CUDA_EMU_WORKERS=0", "CUDA_EMU_WORKERS=17", "CUDA_EMU_WORKERS=two",
+                          "CUDA_EMU_STACK=1", "CUDA_EMU_STACK=-64", "CUDA_EMU_TIMEOUT=1s", "CUDA_EMU_TIMEOUT=-1"}) {
+    const Outcome outcome = run_program(REPORTS_PROGRAM, "exited_lanes", bad);
+    INFO(bad << ": " << outcome.output);
+    CHECK(outcome.status == 2);
+    const std::string setting = bad;
+    const auto equals = setting.find('=');
+    CHECK(outcome.output.find("cuda_emu: error: " + setting.substr(0, equals) + "='" + setting.substr(equals + 1) +
+                              "': expected ") == 0);
+    CHECK(outcome.output.find('\n') == outcome.output.size() - 1);
+  }
+}
+
+TEST_CASE("random alone is an order") {
+  const Outcome outcome = run_program(REPORTS_PROGRAM, "divergent_barriers", "CUDA_EMU_ORDER=random");
+  INFO(outcome.output);
+  CHECK(outcome.has("CUDA_EMU_ORDER=random:1"));
 }
