@@ -1,34 +1,33 @@
-// Step 01's lanes read a column of A^T with 32 sectors per request. Idea: read tiles of A along its rows, coalesced,
-// both for the factor on the left and for the one on the right, and write the second one into shared memory transposed:
-// then `b[l][tx]` is a row again. But the transposed write goes down a column of 32 floats: all 32 lanes in one bank.
-// Expect: some ten times step 01.
-// Next question: how many passes does one such write take, and what is the cheapest way out? (32; a column more.)
+// Problem:  step 01 reads A^T with 32 sectors per request.
+// Idea:     read both tiles of A along its rows, coalesced, and store the second one transposed in shared memory.
+// Expect:   8 to 12x step 01, as sgemm_02 gained. The transposed store puts all 32 lanes in one bank: 32 wavefronts.
+// Next:     what is the cheapest way out of a 32-way bank conflict?
 #include "aat.cuh"
 
 constexpr unsigned kTile = 32;
 
-__global__ void aat_shared_tile(std::size_t m, std::size_t k, const float* __restrict__ A, float* __restrict__ C,
+__global__ void aat_shared_tile(std::size_t M, std::size_t K, const float* __restrict__ A, float* __restrict__ C,
                                 unsigned tiles) {
-  __shared__ float a[kTile][kTile], b[kTile][kTile];
+  __shared__ float As[kTile][kTile], Bs[kTile][kTile];
   const unsigned tx = threadIdx.x, ty = threadIdx.y;
-  const std::size_t row0 = std::size_t{blockIdx.x / tiles} * kTile, column0 = std::size_t{blockIdx.x % tiles} * kTile;
-  float sum = 0.0f;
-  for (std::size_t l0 = 0; l0 < k; l0 += kTile) {
-    a[ty][tx] = row0 + ty < m && l0 + tx < k ? A[(row0 + ty) * k + l0 + tx] : 0.0f;
-    b[tx][ty] = column0 + ty < m && l0 + tx < k ? A[(column0 + ty) * k + l0 + tx] : 0.0f;
+  const std::size_t row0 = std::size_t{blockIdx.x / tiles} * kTile, col0 = std::size_t{blockIdx.x % tiles} * kTile;
+  float acc = 0.0f;
+  for (std::size_t k0 = 0; k0 < K; k0 += kTile) {
+    As[ty][tx] = row0 + ty < M && k0 + tx < K ? A[(row0 + ty) * K + k0 + tx] : 0.0f;
+    Bs[tx][ty] = col0 + ty < M && k0 + tx < K ? A[(col0 + ty) * K + k0 + tx] : 0.0f;
     __syncthreads();
 #pragma unroll
-    for (unsigned l = 0; l < kTile; ++l) sum += a[ty][l] * b[l][tx];
+    for (unsigned k = 0; k < kTile; ++k) acc += As[ty][k] * Bs[k][tx];
     __syncthreads();
   }
-  if (row0 + ty < m && column0 + tx < m) C[(row0 + ty) * m + column0 + tx] = sum;
+  if (row0 + ty < M && col0 + tx < M) C[(row0 + ty) * M + col0 + tx] = acc;
 }
 
-static void launch(std::size_t m, std::size_t k, const float* A, float* C) {
-  if (m == 0) return;
-  const auto tiles = static_cast<unsigned>(ceil_div(m, kTile));
+static void launch(std::size_t M, std::size_t K, const float* A, float* C) {
+  if (M == 0) return;
+  const auto tiles = static_cast<unsigned>(ceil_div(M, kTile));
   const dim3 block(kTile, kTile);
-  aat_shared_tile<<<tiles * tiles, block>>>(m, k, A, C, tiles);
+  aat_shared_tile<<<tiles * tiles, block>>>(M, K, A, C, tiles);
   CUDA_CHECK(cudaGetLastError());
 }
 

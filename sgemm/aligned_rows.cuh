@@ -1,27 +1,26 @@
-// Rows of B that are not 16-byte aligned, for step 13. cp.async would have to bring them in copies of 4 bytes, four
-// times as many, and each request would touch more sectors. To copy B once into rows that are aligned costs about as
-// much at 4095, and less at 4097.
+// A copy of B in rows that are 16-byte aligned, for step 13. From unaligned rows cp.async can only copy 4 bytes at a
+// time: four times as many instructions, and each request touches one more sector.
 #pragma once
 #include "sgemm.cuh"
 
-// `to` = B, k x n, with rows of ldb_to floats, a multiple of 4, the rest of each row 0. A block has a row and 1024
-// columns.
-__global__ static void sgemm_align_rows(long long n, const float* __restrict__ B, long long ldb,
+// `to` = B, K x N, in rows of ldb_to floats, a multiple of 4; the end of each row is 0. A block copies 1024 cols of
+// one row.
+__global__ static void sgemm_align_rows(long long N, const float* __restrict__ B, long long ldb,
                                         float4* __restrict__ to, long long ldb_to, unsigned blocks_n) {
-  const long long row = blockIdx.x / blocks_n, column = (blockIdx.x % blocks_n * 256LL + threadIdx.x) * 4;
-  if (column >= ldb_to) return;
+  const long long row = blockIdx.x / blocks_n, col = (blockIdx.x % blocks_n * 256LL + threadIdx.x) * 4;
+  if (col >= ldb_to) return;
   float v[4];
 #pragma unroll
-  for (int x = 0; x < 4; ++x) v[x] = column + x < n ? B[row * ldb + column + x] : 0.0f;
-  to[(row * ldb_to + column) / 4] = make_float4(v[0], v[1], v[2], v[3]);
+  for (int x = 0; x < 4; ++x) v[x] = col + x < N ? B[row * ldb + col + x] : 0.0f;
+  to[(row * ldb_to + col) / 4] = make_float4(v[0], v[1], v[2], v[3]);
 }
 
-// A copy of B, k x n and not empty, in scratch memory, and sets ldb to its rows' distance.
-static const float* copy_to_aligned_rows(std::size_t n, std::size_t k, const float* B, std::size_t& ldb) {
-  const std::size_t row = ceil_div(n, 4) * 4;
-  float4* copy = scratch<float4>(k * row / 4);
+// Copies B, K x N and not empty, to scratch memory; sets ldb to the copy's leading dimension.
+static const float* copy_to_aligned_rows(std::size_t N, std::size_t K, const float* B, std::size_t& ldb) {
+  const std::size_t row = ceil_div(N, 4) * 4;
+  float4* copy = scratch<float4>(K * row / 4);
   const auto blocks_n = static_cast<unsigned>(ceil_div(row, 1024));
-  sgemm_align_rows<<<static_cast<unsigned>(k * blocks_n), 256>>>(n, B, ldb, copy, row, blocks_n);
+  sgemm_align_rows<<<static_cast<unsigned>(K * blocks_n), 256>>>(N, B, ldb, copy, row, blocks_n);
   CUDA_CHECK(cudaGetLastError());
   ldb = row;
   return &copy->x;

@@ -1,17 +1,17 @@
-// Four floats at a time, and what to do at a matrix's edges: what steps 08 to 13 have in common.
+// float4 accesses, and scalar ones at the edges of a matrix, for steps 08 to 13.
 #pragma once
 #include "sgemm.cuh"
 
-// p must be a multiple of 16 bytes.
+// p as the first of four floats; its address must be a multiple of 16 bytes.
 __device__ inline const float4& as4(const float& p) { return reinterpret_cast<const float4&>(p); }
 __device__ inline float4& as4(float& p) { return reinterpret_cast<float4&>(p); }
 
-// p[0] to p[3]; 0 for those from p[left] on.
+// p[0] to p[3]; elements from p[left] on are not read and count as 0.
 __device__ inline float4 load4_guarded(const float* p, long long left) {
   return make_float4(left > 0 ? p[0] : 0.0f, left > 1 ? p[1] : 0.0f, left > 2 ? p[2] : 0.0f, left > 3 ? p[3] : 0.0f);
 }
 
-// c[0] to c[3], or as many of them as `left` says: c = v + beta c.
+// c = v + beta c for c[0] to c[3], or for the first `left` of them. beta = 0 does not read c.
 __device__ inline void store4_guarded(float* c, float4 v, float beta, long long left) {
   const float values[] = {v.x, v.y, v.z, v.w};
 #pragma unroll
@@ -20,6 +20,7 @@ __device__ inline void store4_guarded(float* c, float4 v, float beta, long long 
   }
 }
 
+// c = v + beta c for four floats at a 16-byte aligned address. beta = 0 does not read c.
 __device__ inline void store4(float& c, float4 v, float beta) {
   if (beta != 0.0f) {
     const float4 old = as4(c);
@@ -28,12 +29,12 @@ __device__ inline void store4(float& c, float4 v, float beta) {
   as4(c) = v;
 }
 
-// C = alpha s + beta C for four elements of a row side by side, as far as they exist. `aligned`: may C be accessed by
-// float4? In steps 12 and 13, whose loop depends on how the compiler ends it: see the chapter, under "what limits".
-__device__ inline void store4_scaled(long long m, long long n, float alpha, float4 s, float beta, float* __restrict__ C,
-                                     long long ldc, long long row, long long column, bool aligned) {
-  float* c = &C[row * ldc + column];
-  if (aligned && row < m && column + 4 <= n) {
+// C = alpha s + beta C for four neighbouring elements of a row, those of them that lie inside C. `aligned`: the rows of
+// C are 16-byte aligned. Only for steps 12 and 13: their main loop's registers depend on it; the chapter says how.
+__device__ inline void store4_scaled(long long M, long long N, float alpha, float4 s, float beta, float* __restrict__ C,
+                                     long long ldc, long long row, long long col, bool aligned) {
+  float* c = &C[row * ldc + col];
+  if (aligned && row < M && col + 4 <= N) {
     const float4 old = beta == 0.0f ? make_float4(0.0f, 0.0f, 0.0f, 0.0f) : as4(*c);
     as4(*c) = make_float4(alpha * s.x + beta * old.x, alpha * s.y + beta * old.y, alpha * s.z + beta * old.z,
                           alpha * s.w + beta * old.w);
@@ -41,7 +42,7 @@ __device__ inline void store4_scaled(long long m, long long n, float alpha, floa
     const float v[] = {alpha * s.x, alpha * s.y, alpha * s.z, alpha * s.w};
 #pragma unroll
     for (int x = 0; x < 4; ++x) {
-      if (row < m && column + x < n) c[x] = beta == 0.0f ? v[x] : v[x] + beta * c[x];
+      if (row < M && col + x < N) c[x] = beta == 0.0f ? v[x] : v[x] + beta * c[x];
     }
   }
 }

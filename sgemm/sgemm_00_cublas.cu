@@ -1,6 +1,5 @@
-// The yardstick: cublasSgemm in its default mode, which computes in FP32 throughout. BLAS is column-major, and there
-// our row-major matrices are transposed, with the same leading dimensions: C^T = B^T A^T, so B goes first. If there is
-// nothing to multiply, what is left is beta C.
+// The library: cublasSgemm in its default mode, which computes in FP32 throughout. BLAS is column-major; read so, our
+// row-major matrices are transposed. C^T = B^T A^T, so B goes first and every leading dimension stays as it is.
 // needs: gpu
 // links: cublas
 #include "cublas_helpers.cuh"

@@ -1,43 +1,44 @@
-// Step 03 shares A's elements among columns, but loads B's anew for each row. Idea: tiles of both. A block of 32 x 32
-// threads has a tile of C; it walks along k, 32 at a time, loads a tile of A and one of B into shared memory, each
-// thread one element of each, and then each element is used 32 times. Two barriers: the tiles must be complete before
-// anyone reads, and read by all before anyone overwrites them. What lies outside a matrix is 0 in the tile, so that the
-// loop needs no bounds; for the same reason nobody leaves early, even without an element of C.
-// Expect: traffic to L2 falls to a 32nd. Speed less than twice step 02's, for each multiply-add still takes two loads,
-// from shared memory, and shared memory is the limit now.
-// Next question: how can one load from shared memory serve several multiply-adds? (Registers.)
+// Problem:  step 03 reuses A's elements, but loads B again for each row of C.
+// Idea:     tiles of both. A block computes a 32 x 32 tile of C; each thread loads one element of each tile into shared
+//           memory, or 0 past the edge. Each element is used 32 times.
+// Expect:   1.3 to 1.8x step 02. L2 traffic falls to a 32nd, but a multiply-add still takes two words from shared
+//           memory; at 32 words per clock and SM that allows 8.4 of 66.9 TFLOP/s.
+// Next:     how can one word from shared memory serve several multiply-adds?
 #include "sgemm.cuh"
 
 constexpr unsigned kTile = 32;
 
-__global__ void sgemm_square_tile(std::size_t m, std::size_t n, std::size_t k, float alpha, const float* __restrict__ A,
+__global__ void sgemm_square_tile(std::size_t M, std::size_t N, std::size_t K, float alpha, const float* __restrict__ A,
                                   std::size_t lda, const float* __restrict__ B, std::size_t ldb, float beta,
                                   float* __restrict__ C, std::size_t ldc, unsigned tiles_n) {
-  __shared__ float a[kTile][kTile], b[kTile][kTile];
+  __shared__ float As[kTile][kTile], Bs[kTile][kTile];
   const unsigned tx = threadIdx.x, ty = threadIdx.y;
   const std::size_t row = std::size_t{blockIdx.x / tiles_n} * kTile + ty;
-  const std::size_t column = std::size_t{blockIdx.x % tiles_n} * kTile + tx;
-  float sum = 0.0f;
-  for (std::size_t l0 = 0; l0 < k; l0 += kTile) {
-    a[ty][tx] = row < m && l0 + tx < k ? A[row * lda + l0 + tx] : 0.0f;
-    b[ty][tx] = l0 + ty < k && column < n ? B[(l0 + ty) * ldb + column] : 0.0f;
-    __syncthreads();
+  const std::size_t col = std::size_t{blockIdx.x % tiles_n} * kTile + tx;
+  float acc = 0.0f;
+  for (std::size_t k0 = 0; k0 < K; k0 += kTile) {
+    // load
+    As[ty][tx] = row < M && k0 + tx < K ? A[row * lda + k0 + tx] : 0.0f;
+    Bs[ty][tx] = k0 + ty < K && col < N ? B[(k0 + ty) * ldb + col] : 0.0f;
+    __syncthreads();  // the tiles are complete
+                      // compute
 #pragma unroll
-    for (unsigned l = 0; l < kTile; ++l) sum += a[ty][l] * b[l][tx];
-    __syncthreads();
+    for (unsigned k = 0; k < kTile; ++k) acc += As[ty][k] * Bs[k][tx];
+    __syncthreads();  // and all have read them
   }
-  if (row >= m || column >= n) return;
-  float* c = &C[row * ldc + column];
-  *c = beta == 0.0f ? alpha * sum : alpha * sum + beta * *c;
+  // store; only now may a thread without an element of C leave
+  if (row >= M || col >= N) return;
+  float& c = C[row * ldc + col];
+  c = beta == 0.0f ? alpha * acc : alpha * acc + beta * c;
 }
 
-static void launch(std::size_t m, std::size_t n, std::size_t k, float alpha, const float* A, std::size_t lda,
+static void launch(std::size_t M, std::size_t N, std::size_t K, float alpha, const float* A, std::size_t lda,
                    const float* B, std::size_t ldb, float beta, float* C, std::size_t ldc) {
-  if (m == 0 || n == 0) return;
-  if (alpha == 0) k = 0;  // A and B are not read
-  const auto tiles_m = static_cast<unsigned>(ceil_div(m, kTile)), tiles_n = static_cast<unsigned>(ceil_div(n, kTile));
+  if (M == 0 || N == 0) return;
+  if (alpha == 0) K = 0;  // A and B are not read
+  const auto tiles_m = static_cast<unsigned>(ceil_div(M, kTile)), tiles_n = static_cast<unsigned>(ceil_div(N, kTile));
   const dim3 block(kTile, kTile);
-  sgemm_square_tile<<<tiles_m * tiles_n, block>>>(m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, tiles_n);
+  sgemm_square_tile<<<tiles_m * tiles_n, block>>>(M, N, K, alpha, A, lda, B, ldb, beta, C, ldc, tiles_n);
   CUDA_CHECK(cudaGetLastError());
 }
 

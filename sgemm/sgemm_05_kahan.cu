@@ -1,51 +1,51 @@
-// Not faster than step 04, but more accurate. There the error of an element grows with k: a partial sum is rounded k
-// times. Idea: Kahan's compensated sum. `lost` is what the last addition cut off, found as (t - sum) - y,
-// and the next product makes up for it. Then the bound no longer depends on k: some five roundings in all, though a
-// million products were added. An infinite sum has lost nothing: inf - inf would make NaN of it. The compiler must not
-// simplify (t - sum) - y to 0, and C++ forbids it; nvcc keeps to that, g++ does but for -ffast-math.
-// Expect: four dependent operations instead of one for each product, but still two loads from shared memory: slower,
-// though not four times.
-// Next question: when is that worth it, and what would be cheaper? (Sums in double; pairwise sums: add up tiles of k in
-// float, then the tiles' sums with Kahan, one compensation per 32 products.)
+// Problem:  accuracy, not speed: step 04 rounds each sum K times, so its error bound grows with K.
+// Idea:     Kahan's compensated sum. `lost` holds what the last addition rounded off; the next product makes up for it.
+//           The bound becomes 5 roundings for any K.
+// Expect:   0.6 to 0.8x step 04: four dependent operations per product instead of one, and the same two words from
+//           shared memory, which stays the limit.
+// Next:     when is this worth it, and what is cheaper? (Compensate once per tile of k, or add in double.)
 #include "sgemm.cuh"
 
 #include <cfloat>
 
 constexpr unsigned kTile = 32;
 
-__global__ void sgemm_kahan_tile(std::size_t m, std::size_t n, std::size_t k, float alpha, const float* __restrict__ A,
+__global__ void sgemm_kahan_tile(std::size_t M, std::size_t N, std::size_t K, float alpha, const float* __restrict__ A,
                                  std::size_t lda, const float* __restrict__ B, std::size_t ldb, float beta,
                                  float* __restrict__ C, std::size_t ldc, unsigned tiles_n) {
-  __shared__ float a[kTile][kTile], b[kTile][kTile];
+  __shared__ float As[kTile][kTile], Bs[kTile][kTile];
   const unsigned tx = threadIdx.x, ty = threadIdx.y;
   const std::size_t row = std::size_t{blockIdx.x / tiles_n} * kTile + ty;
-  const std::size_t column = std::size_t{blockIdx.x % tiles_n} * kTile + tx;
-  float sum = 0.0f, lost = 0.0f;
-  for (std::size_t l0 = 0; l0 < k; l0 += kTile) {
-    a[ty][tx] = row < m && l0 + tx < k ? A[row * lda + l0 + tx] : 0.0f;
-    b[ty][tx] = l0 + ty < k && column < n ? B[(l0 + ty) * ldb + column] : 0.0f;
+  const std::size_t col = std::size_t{blockIdx.x % tiles_n} * kTile + tx;
+  float acc = 0.0f, lost = 0.0f;
+  for (std::size_t k0 = 0; k0 < K; k0 += kTile) {
+    // load
+    As[ty][tx] = row < M && k0 + tx < K ? A[row * lda + k0 + tx] : 0.0f;
+    Bs[ty][tx] = k0 + ty < K && col < N ? B[(k0 + ty) * ldb + col] : 0.0f;
     __syncthreads();
+    // compute
 #pragma unroll
-    for (unsigned l = 0; l < kTile; ++l) {
-      const float y = a[ty][l] * b[l][tx] - lost;
-      const float t = sum + y;
-      lost = fabsf(t) <= FLT_MAX ? (t - sum) - y : 0.0f;
-      sum = t;
+    for (unsigned k = 0; k < kTile; ++k) {
+      const float y = As[ty][k] * Bs[k][tx] - lost;
+      const float t = acc + y;
+      lost = fabsf(t) <= FLT_MAX ? (t - acc) - y : 0.0f;  // an infinite sum has lost nothing: inf - inf is NaN
+      acc = t;
     }
     __syncthreads();
   }
-  if (row >= m || column >= n) return;
-  float* c = &C[row * ldc + column];
-  *c = beta == 0.0f ? alpha * sum : alpha * sum + beta * *c;
+  // store
+  if (row >= M || col >= N) return;
+  float& c = C[row * ldc + col];
+  c = beta == 0.0f ? alpha * acc : alpha * acc + beta * c;
 }
 
-static void launch(std::size_t m, std::size_t n, std::size_t k, float alpha, const float* A, std::size_t lda,
+static void launch(std::size_t M, std::size_t N, std::size_t K, float alpha, const float* A, std::size_t lda,
                    const float* B, std::size_t ldb, float beta, float* C, std::size_t ldc) {
-  if (m == 0 || n == 0) return;
-  if (alpha == 0) k = 0;  // A and B are not read
-  const auto tiles_m = static_cast<unsigned>(ceil_div(m, kTile)), tiles_n = static_cast<unsigned>(ceil_div(n, kTile));
+  if (M == 0 || N == 0) return;
+  if (alpha == 0) K = 0;  // A and B are not read
+  const auto tiles_m = static_cast<unsigned>(ceil_div(M, kTile)), tiles_n = static_cast<unsigned>(ceil_div(N, kTile));
   const dim3 block(kTile, kTile);
-  sgemm_kahan_tile<<<tiles_m * tiles_n, block>>>(m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, tiles_n);
+  sgemm_kahan_tile<<<tiles_m * tiles_n, block>>>(M, N, K, alpha, A, lda, B, ldb, beta, C, ldc, tiles_n);
   CUDA_CHECK(cudaGetLastError());
 }
 

@@ -1,10 +1,10 @@
-// Step 06 loads 9 numbers for 8 products. Idea: a square. Each thread computes 8 x 8 elements of C; for each l it loads
-// 8 of A and 8 of B into registers and forms their 64 products. One block has a tile of 128 x 128, 256 threads; each
-// loads 4 elements of A and 4 of B.
-// Expect: a tenth faster, though a multiply-add needs a quarter of a load instead of 1.1. Other limits show: of 168
-// registers per thread only one block fits on a multiprocessor, so nobody computes while it loads, 4 bytes at a time.
-// Next question: what do the loads look like in SASS? (LDS.128, the compiler has seen to that; but LDG of 32 bits, four
-// of A, stored, and then four of B.)
+// Problem:  step 06 still loads 9 words from shared memory for 8 products.
+// Idea:     a square thread tile. Each of 256 threads computes 8 x 8 elements of a 128 x 128 tile of C: per k it loads
+//           8 + 8 words into registers and forms 64 products.
+// Expect:   1.5 to 2x step 06: the words per product fall from 1.125 to 0.25, so shared memory is no longer the limit.
+// Why:      the next limit shows. 168 registers leave one block per SM, and each thread waits for two round trips to
+//           memory per tile: four loads of A, their stores, then four of B (SASS). The issue slots are 40 % used.
+// Next:     what would make a thread's eight global loads two, issued together?
 #include "sgemm.cuh"
 
 constexpr int BM = 128, BN = 128, BK = 8;
@@ -12,58 +12,62 @@ constexpr int TM = 8, TN = 8;  // elements of C for each thread
 constexpr int kThreads = (BM / TM) * (BN / TN);
 
 __global__ void __launch_bounds__(kThreads)
-    sgemm_thread_tile_2d(std::size_t m, std::size_t n, std::size_t k, float alpha, const float* __restrict__ A,
+    sgemm_thread_tile_2d(std::size_t M, std::size_t N, std::size_t K, float alpha, const float* __restrict__ A,
                          std::size_t lda, const float* __restrict__ B, std::size_t ldb, float beta,
                          float* __restrict__ C, std::size_t ldc, unsigned tiles_n) {
-  __shared__ float a[BM][BK], b[BK][BN];
+  __shared__ float As[BM][BK], Bs[BK][BN];
   const int tid = threadIdx.x;
-  const std::size_t row0 = std::size_t{blockIdx.x / tiles_n} * BM, column0 = std::size_t{blockIdx.x % tiles_n} * BN;
-  const int tx = tid % (BN / TN) * TN, ty = tid / (BN / TN) * TM;  // where this thread's elements of C begin
-  float sum[TM][TN] = {};
-  for (std::size_t l0 = 0; l0 < k; l0 += BK) {
+  const std::size_t row0 = std::size_t{blockIdx.x / tiles_n} * BM, col0 = std::size_t{blockIdx.x % tiles_n} * BN;
+  const int thread_col = tid % (BN / TN) * TN,
+            thread_row = tid / (BN / TN) * TM;  // where this thread's elements of C begin
+  float acc[TM][TN] = {};
+  for (std::size_t k0 = 0; k0 < K; k0 += BK) {
+    // load
 #pragma unroll
     for (int e = tid; e < BM * BK; e += kThreads) {
-      const std::size_t row = row0 + e / BK, l = l0 + e % BK;
-      a[e / BK][e % BK] = row < m && l < k ? A[row * lda + l] : 0.0f;
+      const std::size_t row = row0 + e / BK, k = k0 + e % BK;
+      As[e / BK][e % BK] = row < M && k < K ? A[row * lda + k] : 0.0f;
     }
 #pragma unroll
     for (int e = tid; e < BK * BN; e += kThreads) {
-      const std::size_t l = l0 + e / BN, column = column0 + e % BN;
-      b[e / BN][e % BN] = l < k && column < n ? B[l * ldb + column] : 0.0f;
+      const std::size_t k = k0 + e / BN, col = col0 + e % BN;
+      Bs[e / BN][e % BN] = k < K && col < N ? B[k * ldb + col] : 0.0f;
     }
     __syncthreads();
+    // compute
 #pragma unroll
-    for (int l = 0; l < BK; ++l) {
-      float al[TM], bl[TN];
+    for (int k = 0; k < BK; ++k) {
+      float regM[TM], regN[TN];
 #pragma unroll
-      for (int i = 0; i < TM; ++i) al[i] = a[ty + i][l];
+      for (int i = 0; i < TM; ++i) regM[i] = As[thread_row + i][k];
 #pragma unroll
-      for (int j = 0; j < TN; ++j) bl[j] = b[l][tx + j];
+      for (int j = 0; j < TN; ++j) regN[j] = Bs[k][thread_col + j];
 #pragma unroll
       for (int i = 0; i < TM; ++i) {
 #pragma unroll
-        for (int j = 0; j < TN; ++j) sum[i][j] += al[i] * bl[j];
+        for (int j = 0; j < TN; ++j) acc[i][j] += regM[i] * regN[j];
       }
     }
     __syncthreads();
   }
+  // store
 #pragma unroll
   for (int i = 0; i < TM; ++i) {
 #pragma unroll
     for (int j = 0; j < TN; ++j) {
-      if (row0 + ty + i >= m || column0 + tx + j >= n) continue;
-      float* c = &C[(row0 + ty + i) * ldc + column0 + tx + j];
-      *c = beta == 0.0f ? alpha * sum[i][j] : alpha * sum[i][j] + beta * *c;
+      if (row0 + thread_row + i >= M || col0 + thread_col + j >= N) continue;
+      float& c = C[(row0 + thread_row + i) * ldc + col0 + thread_col + j];
+      c = beta == 0.0f ? alpha * acc[i][j] : alpha * acc[i][j] + beta * c;
     }
   }
 }
 
-static void launch(std::size_t m, std::size_t n, std::size_t k, float alpha, const float* A, std::size_t lda,
+static void launch(std::size_t M, std::size_t N, std::size_t K, float alpha, const float* A, std::size_t lda,
                    const float* B, std::size_t ldb, float beta, float* C, std::size_t ldc) {
-  if (m == 0 || n == 0) return;
-  if (alpha == 0) k = 0;  // A and B are not read
-  const auto tiles_m = static_cast<unsigned>(ceil_div(m, BM)), tiles_n = static_cast<unsigned>(ceil_div(n, BN));
-  sgemm_thread_tile_2d<<<tiles_m * tiles_n, kThreads>>>(m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, tiles_n);
+  if (M == 0 || N == 0) return;
+  if (alpha == 0) K = 0;  // A and B are not read
+  const auto tiles_m = static_cast<unsigned>(ceil_div(M, BM)), tiles_n = static_cast<unsigned>(ceil_div(N, BN));
+  sgemm_thread_tile_2d<<<tiles_m * tiles_n, kThreads>>>(M, N, K, alpha, A, lda, B, ldb, beta, C, ldc, tiles_n);
   CUDA_CHECK(cudaGetLastError());
 }
 

@@ -54,7 +54,7 @@ def source_of(name, constants):
 def compile_object(nvcc, source):
     target = source.with_suffix(".o")
     command = [nvcc, "-O3", "-std=c++17", *os.environ.get("NVCCFLAGS", "-arch=native").split(), f"-I{COMMON}",
-               f"-I{FAMILY}", "-c", "-o", str(target), str(source)]
+               f"-I{COMMON / 'runner'}", f"-I{FAMILY}", "-c", "-o", str(target), str(source)]
     subprocess.run(command, check=True)
     return target
 
@@ -70,7 +70,7 @@ def main():
         sys.exit("sweep.py: needs nvcc, of the CUDA toolkit")
 
     arguments.out.mkdir(parents=True, exist_ok=True)
-    sources = [COMMON / "main.cu", FAMILY / "sgemm_00_cublas.cu"]
+    sources = [COMMON / "runner/main.cu", FAMILY / "sgemm_00_cublas.cu"]
     copies = [Path(shutil.copy(source, arguments.out)) for source in sources]
     for name, constants in variants():
         copies.append(arguments.out / f"sgemm_12_{name}.cu")

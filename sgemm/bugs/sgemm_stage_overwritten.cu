@@ -11,44 +11,44 @@
 
 constexpr unsigned kTile = 32;
 
-__global__ void sgemm_one_barrier_too_few(std::size_t m, std::size_t n, std::size_t k, float alpha,
+__global__ void sgemm_one_barrier_too_few(std::size_t M, std::size_t N, std::size_t K, float alpha,
                                           const float* __restrict__ A, std::size_t lda, const float* __restrict__ B,
                                           std::size_t ldb, float beta, float* __restrict__ C, std::size_t ldc,
                                           unsigned tiles_n) {
-  __shared__ float a[2][kTile][kTile], b[2][kTile][kTile];
+  __shared__ float As[2][kTile][kTile], Bs[2][kTile][kTile];
   const unsigned tx = threadIdx.x, ty = threadIdx.y;
   const std::size_t row = std::size_t{blockIdx.x / tiles_n} * kTile + ty;
-  const std::size_t column = std::size_t{blockIdx.x % tiles_n} * kTile + tx;
-  float sum = 0.0f;
-  const auto copy = [&](int s, std::size_t l0) {
-    const bool in_a = row < m && l0 + tx < k, in_b = l0 + ty < k && column < n;
-    __pipeline_memcpy_async(&a[s][ty][tx], in_a ? &A[row * lda + l0 + tx] : A, 4, in_a ? 0 : 4);
-    __pipeline_memcpy_async(&b[s][ty][tx], in_b ? &B[(l0 + ty) * ldb + column] : B, 4, in_b ? 0 : 4);
+  const std::size_t col = std::size_t{blockIdx.x % tiles_n} * kTile + tx;
+  float acc = 0.0f;
+  const auto copy = [&](int s, std::size_t k0) {
+    const bool in_a = row < M && k0 + tx < K, in_b = k0 + ty < K && col < N;
+    __pipeline_memcpy_async(&As[s][ty][tx], in_a ? &A[row * lda + k0 + tx] : A, 4, in_a ? 0 : 4);
+    __pipeline_memcpy_async(&Bs[s][ty][tx], in_b ? &B[(k0 + ty) * ldb + col] : B, 4, in_b ? 0 : 4);
   };
   int s = 0;
-  if (k > 0) copy(0, 0);
+  if (K > 0) copy(0, 0);
   __pipeline_commit();
-  for (std::size_t l0 = 0; l0 < k; l0 += kTile, s ^= 1) {
-    if (l0 + kTile < k) copy(s ^ 1, l0 + kTile);
+  for (std::size_t k0 = 0; k0 < K; k0 += kTile, s ^= 1) {
+    if (k0 + kTile < K) copy(s ^ 1, k0 + kTile);
     __pipeline_commit();
     __pipeline_wait_prior(1);
     __syncthreads();
 #pragma unroll
-    for (unsigned l = 0; l < kTile; ++l) sum += a[s][ty][l] * b[s][l][tx];
+    for (unsigned k = 0; k < kTile; ++k) acc += As[s][ty][k] * Bs[s][k][tx];
     // __syncthreads() is needed here, or the copies must come after the one above
   }
-  if (row >= m || column >= n) return;
-  float* c = &C[row * ldc + column];
-  *c = beta == 0.0f ? alpha * sum : alpha * sum + beta * *c;
+  if (row >= M || col >= N) return;
+  float* c = &C[row * ldc + col];
+  *c = beta == 0.0f ? alpha * acc : alpha * acc + beta * *c;
 }
 
-static void launch(std::size_t m, std::size_t n, std::size_t k, float alpha, const float* A, std::size_t lda,
+static void launch(std::size_t M, std::size_t N, std::size_t K, float alpha, const float* A, std::size_t lda,
                    const float* B, std::size_t ldb, float beta, float* C, std::size_t ldc) {
-  if (m == 0 || n == 0) return;
-  if (alpha == 0) k = 0;  // A and B are not read
-  const auto tiles_m = static_cast<unsigned>(ceil_div(m, kTile)), tiles_n = static_cast<unsigned>(ceil_div(n, kTile));
+  if (M == 0 || N == 0) return;
+  if (alpha == 0) K = 0;  // A and B are not read
+  const auto tiles_m = static_cast<unsigned>(ceil_div(M, kTile)), tiles_n = static_cast<unsigned>(ceil_div(N, kTile));
   const dim3 block(kTile, kTile);
-  sgemm_one_barrier_too_few<<<tiles_m * tiles_n, block>>>(m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, tiles_n);
+  sgemm_one_barrier_too_few<<<tiles_m * tiles_n, block>>>(M, N, K, alpha, A, lda, B, ldb, beta, C, ldc, tiles_n);
   CUDA_CHECK(cudaGetLastError());
 }
 
