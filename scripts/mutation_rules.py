@@ -1,0 +1,233 @@
+"""The mutants of a .cu or .cuh file: each is one small change, made by a rule, in code that a GPU runs or that launches it."""
+import re
+import sys
+from typing import NamedTuple
+
+import ladder
+
+sys.path.insert(0, str(ladder.ROOT / "common/emulator"))
+import cu2cpp  # noqa: E402
+
+
+class Mutant(NamedTuple):
+    file: str  # from the top folder
+    start: int
+    end: int
+    text: str  # what stands in place of the file's [start, end)
+    rule: str
+
+    def apply(self, source):
+        removed = source[self.start:self.end]
+        missing = removed.count("\n") - self.text.count("\n")  # later lines keep their numbers
+        return source[:self.start] + self.text + "\n" * missing + source[self.end:]
+
+    def describe(self, source):
+        """The line's number, the code line above it, the line and what it becomes."""
+        number = source.count("\n", 0, self.start)
+        lines = source.splitlines()
+        above = next((line.strip() for line in reversed(lines[:number]) if line.strip()), "")
+        return number + 1, above, lines[number].strip(), self.apply(source).splitlines()[number].strip()
+
+
+# ---------------------------------------------------------------- where
+
+# Host functions of a step that are no part of its launch: error bounds and what is printed.
+HOST_ONLY = re.compile(r"\b(?:\w*height|\w*roundings|arrivals|figures|touch_pages)\s*\($")
+NO_FUNCTION = re.compile(r"(?:template\s*<.*>\s*)?(?:namespace|class|struct|union|enum)\b|LADDER_STEP|.*\)\s*,")
+# Host code of a header belongs to the steps' launches if it launches, copies or waits.
+LAUNCHES = re.compile(r"<<<|\bcuda\w+Async\(|\bscratch<|\b(?:launch_)?pass\(")
+
+
+def function_bodies(code):
+    """(head, start, end) of the functions that no other function encloses."""
+    open_blocks, head_start = [], 0
+    for match in re.finditer(r"[;{}]", code):
+        if match[0] == "{":
+            head = " ".join(code[head_start:match.start()].split())
+            is_function = "(" in head and not NO_FUNCTION.match(head)
+            open_blocks.append((head, match.end(), is_function))
+        elif match[0] == "}" and open_blocks:
+            head, start, is_function = open_blocks.pop()
+            if is_function and not any(outer for _, _, outer in open_blocks):
+                yield head, start, match.start()
+        head_start = match.end()
+
+
+def mutable_ranges(code, is_step):
+    for head, start, end in function_bodies(code):
+        name = head[:head.find("(", re.search(r"__launch_bounds__\(.*?\)|", head).end()) + 1]
+        if "__global__" in head or "__device__" in head:
+            yield start, end
+        elif is_step and not HOST_ONLY.search(name):
+            yield start, end
+        elif not is_step and "::" not in name and LAUNCHES.search(code, start, end) and not HOST_ONLY.search(name):
+            yield start, end
+
+
+# ---------------------------------------------------------------- rules by pattern
+
+def swap(*pairs):
+    """A replacement that exchanges the words of each pair wherever the pattern finds one."""
+    table = {a: b for pair in pairs for a, b in (pair, reversed(pair))}
+    return lambda match: [match[0].replace(match[1], table[match[1]])]
+
+
+def off_by_one(match):
+    value, suffix = int(match[1]), match[2]
+    line_start = match.string.rfind("\n", 0, match.start()) + 1
+    line = match.string[line_start:match.string.find("\n", match.start())]
+    if re.search(r"\bconstexpr\b|\bstatic_assert\b", line):  # tile sizes: others are as right, or do not compile
+        return []
+    if "__shared__" in line:  # a larger array is as right
+        return [f"{value - 1}{suffix}"]
+    return [f"{changed}{suffix}" for changed in (value - 1, value + 1) if changed >= 0]
+
+
+def weaker_vector(match):
+    return [match[0].replace(match[1], weaker) for weaker in ("float2", "float") if weaker != match[1]]
+
+
+INTEGER = r"(?:long long|std::size_t|std::u?int64_t|ptrdiff_t)"
+PATTERNS = [(rule, re.compile(pattern), replacements) for rule, pattern, replacements in (
+    ("barrier removed", r"__syncthreads\(\)(?=;)|\b\w+(?:\.|->)sync\(\)(?=;)", [""]),
+    ("warp barrier removed", r"__syncwarp\(\w*\)(?=;)", [""]),
+    ("fence removed", r"__threadfence(?:_block|_system)?\(\)(?=;)", [""]),
+    ("wait removed", r"__pipeline_wait_prior\([^;]*\)(?=;)"
+     r"|CUDA_CHECK\(cuda(?:StreamWaitEvent|StreamSynchronize|EventSynchronize|DeviceSynchronize)\([^;]*\)\)(?=;)", [""]),
+    ("comparison", r" (<=|<|>=|>) ", swap(("<", "<="), (">", ">="))),
+    ("equality", r" (==|!=) ", swap(("==", "!="))),
+    ("logic", r" (&&|\|\|) ", swap(("&&", "||"))),
+    ("negation removed", r"!(?=[\w(])", [""]),
+    ("sign", r" (\+=?|-=?) ", swap(("+", "-"), ("+=", "-="))),
+    ("sign", r"(?<=[(,=?:] )-(?=[\w(])|(?<=[(\[])-(?=[\w(])", [""]),
+    ("accumulation", r" [-+|^*]= ", [" = "]),
+    ("factor", r" (\*=?|/=?) ", swap(("*", "/"), ("*=", "/="))),
+    ("factor", r" % ", [" / "]),
+    ("bits", r" (<<=?|>>=?) ", swap(("<<", ">>"), ("<<=", ">>="))),
+    ("bits", r" (&|\^) ", [" | "]),
+    ("off by one", r"(?<![\w.])(\d+)([uUlL]*)(?![\w.])", off_by_one),
+    ("start value", r"(?<![\w.])0\.0f\b|\b0\.f\b", ["1.0f"]),
+    ("start value", r"-INFINITY\b", ["0.0f"]),
+    ("factor", r"(?<![\w.])(?!0\.0?f)(\d+\.\d*f)\b", lambda match: [f"1.01f * {match[1]}"]),
+    ("extremum", r"\b(fmaxf|fminf|std::max|std::min|(?<!::)max|(?<!::)min)(?=[(<])",
+     swap(("fmaxf", "fminf"), ("std::max", "std::min"), ("max", "min"))),
+    ("axis", r"\b(?:threadIdx|blockIdx|blockDim|gridDim)(\.[xy])\b", swap((".x", ".y"))),
+    ("axis", r"\b(?:threadIdx|blockIdx|blockDim|gridDim)\.z\b", lambda match: [match[0][:-1] + "y"]),
+    ("shuffle", r"\b__shfl_(up|down)_sync\b", swap(("up", "down"))),
+    ("shuffle", r"\b__shfl_xor_sync\b", ["__shfl_down_sync"]),
+    ("shuffle", r"\b0xffffffffu?\b", ["0x0000ffff", "0x7fffffff"]),
+    ("alignment weakened", r"\baligned_for<(float4|float2)>", weaker_vector),
+    ("alignment weakened", r"% (?:4|8|16) == 0", lambda match: [f"% {int(match[0][2:-5]) // 2} == 0"]),
+    ("32 bits", rf"\bstatic_cast<{INTEGER}>", ["static_cast<int>"]),
+    ("32 bits", rf"(?<=[\s(]){INTEGER}(?= \w+ =)", ["int"]),
+    ("special case removed", r"\b(?:alpha|beta) == 0(?:\.0f)?", ["false"]),
+    ("truth", r"\b(true|false)\b", swap(("true", "false"))),
+)]
+
+
+def by_pattern(code, start, end):
+    for rule, pattern, replacements in PATTERNS:
+        for match in pattern.finditer(code, start, end):
+            texts = replacements(match) if callable(replacements) else replacements
+            for text in texts:
+                yield match.start(), match.end(), text, rule
+
+
+# ---------------------------------------------------------------- rules that need brackets
+
+def conditions(code, start, end):
+    """(start, end) of the conditions of if, while and for, and of those before a question mark."""
+    for match in re.compile(r"\b(?:if|while) \(").finditer(code, start, end):
+        yield match.end(), cu2cpp.group_end(code, match.end() - 1, end) - 1, match[0]
+    for match in re.compile(r"\bfor \(").finditer(code, start, end):
+        parts = code[match.end():cu2cpp.group_end(code, match.end() - 1, end) - 1].split(";")
+        if len(parts) == 3 and parts[1].strip():
+            begin = match.end() + len(parts[0]) + 1
+            yield begin + len(parts[1]) - len(parts[1].lstrip()), begin + len(parts[1]), "for"
+    for match in re.compile(r" \? ").finditer(code, start, end):
+        begin = ternary_start(code, match.start())
+        yield begin, match.start(), "?"
+
+
+def ternary_start(code, end):
+    depth = 0
+    for i in range(end - 1, 0, -1):
+        if code[i] in ")]}":
+            depth += 1
+        elif code[i] in "([{" and depth:
+            depth -= 1
+        elif not depth and (code[i] in "([{,;?:" or code.startswith(("= ", "return "), i) and code[i - 1] in " +-*/"):
+            begin = i + (7 if code[i] == "r" else 1)
+            return begin + len(code[begin:end]) - len(code[begin:end].lstrip())
+    raise ValueError("no start of a condition")
+
+
+def operands(code, start, end):
+    """The (start, end) ranges between && that no bracket encloses."""
+    ranges, depth, begin = [], 0, start
+    for i in range(start, end):
+        depth += (code[i] in "([{") - (code[i] in ")]}")
+        if depth == 0 and code.startswith(" && ", i):
+            ranges.append((begin, i))
+            begin = i + 4
+    return ranges + [(begin, end)]
+
+
+def guards(code, start, end):
+    for begin, stop, kind in conditions(code, start, end):
+        if kind != "for":
+            yield begin, stop, "true", "guard removed"
+        yield begin, stop, "false", "loop dropped" if kind == "for" else "guard removed"
+        parts = operands(code, begin, stop)
+        for i, part in enumerate(parts if len(parts) > 1 else []):
+            rest = [code[a:b].strip() for a, b in parts[:i] + parts[i + 1:]]
+            yield begin, stop, " && ".join(rest), "guard removed"
+
+
+def arguments(code, opening, end):
+    """The texts of a call's arguments, and the offset after its closing bracket."""
+    after = cu2cpp.group_end(code, opening, end)
+    return [code[a:b].strip() for a, b in cu2cpp.split_at_commas(code, opening + 1, after - 1)], after
+
+
+def calls(code, start, end):
+    for match in re.compile(r"\b(aligned_for<\w+>|ceil_div|dim3 \w+|dim3|atomic(?:Add|Max|Min))\(").finditer(code, start, end):
+        texts, after = arguments(code, match.end() - 1, end)
+        head = code[match.start():match.end()]
+        if head.startswith("aligned_for") and len(texts) > 1:
+            for i in range(len(texts)):
+                yield match.start(), after, f"{head}{', '.join(texts[:i] + texts[i + 1:])})", "alignment weakened"
+        elif head == "ceil_div(":
+            yield match.start(), after, f"(({texts[0]}) / ({texts[1]}))", "tail dropped"
+        elif head.startswith("dim3") and len(texts) > 1:
+            yield match.start(), after, f"{head}{', '.join([texts[1], texts[0]] + texts[2:])})", "axis"
+        elif head == "atomicAdd(":
+            yield match.start(), after, f"((*({texts[0]}) += {texts[1]}) - {texts[1]})", "atomic weakened"
+        elif head.startswith("atomic"):
+            function = head[6:9].lower()
+            yield match.start(), after, f"(*({texts[0]}) = {function}(*({texts[0]}), {texts[1]}))", "atomic weakened"
+
+
+def subscripts(code, start, end):
+    for match in re.compile(r"\w\[").finditer(code, start, end):
+        first = match.end() - 1
+        second = cu2cpp.group_end(code, first, end)
+        if code[second:second + 1] == "[":
+            after = cu2cpp.group_end(code, second, end)
+            if code[first:second] != code[second:after] and "__shared__" not in code[code.rfind(";", 0, first):first]:
+                yield first, after, code[second:after] + code[first:second], "subscripts swapped"
+
+
+# ---------------------------------------------------------------- all
+
+def mutants(path):
+    """All mutants of a file, in its order."""
+    source = cu2cpp.Source(str(path), {"CUDA_EMU"})
+    name = str(path.relative_to(ladder.ROOT))
+    found = {}
+    for start, end in mutable_ranges(source.code, path.suffix == ".cu"):
+        for make in (by_pattern, guards, calls, subscripts):
+            for begin, stop, text, rule in make(source.code, start, end):
+                if source.text[begin:stop] != text:
+                    found.setdefault((begin, stop, text), Mutant(name, begin, stop, text, rule))
+    return [found[key] for key in sorted(found)]
