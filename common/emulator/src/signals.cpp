@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "report.hpp"
+#include "runtime.hpp"
 #include "scheduler.hpp"
 
 namespace cuda_emu {
@@ -60,6 +61,8 @@ void print_cause(const char* cause) {
 }
 
 void handle(int signal, siginfo_t* info, void* context) {
+  const bool access = signal == SIGSEGV || signal == SIGBUS;
+  if (access && current_worker != nullptr && is_watched_write(info->si_addr)) return;  // and the write happens
   struct sigaction next;
   memset(&next, 0, sizeof next);
   next.sa_handler = SIG_DFL;

@@ -1,8 +1,9 @@
 // How the emulator runs kernels. The environment sets the start values; tests may change them between launches.
 //
-//   CUDA_EMU_ORDER    forward | reverse | random:SEED   order in which the threads of a block run, from barrier to
-//   barrier CUDA_EMU_WORKERS  1 to 16                           OS threads that run blocks; 1 is reproducible bit for
-//   bit CUDA_EMU_STACK    16 to 65536                       KiB of stack for each CUDA thread
+// - CUDA_EMU_ORDER, forward | reverse | random:SEED: the order in which the threads of a block run, from barrier to
+//   barrier. In reverse order blocks too start with the last one, as long as none waits for an earlier one.
+// - CUDA_EMU_WORKERS, 1 to 16: OS threads that run blocks; 1 is reproducible bit for bit.
+// - CUDA_EMU_STACK, 16 to 65536: KiB of stack for each CUDA thread.
 #pragma once
 
 namespace cuda_emu {
