@@ -48,6 +48,7 @@ if(LADDER_BACKEND STREQUAL cpu)
   file(CONFIGURE OUTPUT step_headers.cpp CONTENT "" @ONLY)
   add_library(ladder_step_headers OBJECT ${CMAKE_BINARY_DIR}/step_headers.cpp)
   target_link_libraries(ladder_step_headers PRIVATE ladder_options)
+  target_compile_options(ladder_step_headers PRIVATE ${CUDA_EMU_OPTIONS})
   target_precompile_headers(ladder_step_headers PRIVATE <cuda_runtime.h> ${LADDER_COMMON}/ladder.cuh)
 endif()
 

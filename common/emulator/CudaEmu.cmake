@@ -5,7 +5,7 @@
 # folders where quoted includes are searched after the source's own; the target needs the same ones as include folders.
 # The generated file includes translated headers by their paths and so finds them whatever the search order. -iquote,
 # set here for the source's own folder, serves the includes that only the preprocessor can resolve, such as #include
-# NAME.
+# NAME. Translated code is compiled with CUDA_EMU_OPTIONS; a header precompiled for it needs them, too.
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 # The interpreter itself: what is found may be a wrapper that takes longer to start than a translation takes.
 execute_process(COMMAND ${Python3_EXECUTABLE} -c "import sys; print(sys.executable)"
@@ -14,6 +14,14 @@ execute_process(COMMAND ${Python3_EXECUTABLE} -c "import sys; print(sys.executab
 # in the cache, since the function is called from other folders than the one that includes this file
 set(CUDA_EMU_TRANSLATOR ${CMAKE_CURRENT_LIST_DIR}/cu2cpp.py CACHE INTERNAL "")
 set(CUDA_EMU_PYTHON ${python} CACHE INTERNAL "")
+
+# A misaligned access is an error, as on a GPU: the emulator has the handler that the checks call (report.cpp), and a
+# build with sanitizers has its own.
+set(options)
+if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+  set(options -fsanitize=alignment -fno-sanitize-recover=alignment)
+endif()
+set(CUDA_EMU_OPTIONS ${options} CACHE INTERNAL "")
 
 function(cuda_emu_translate out_var source)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "" INCLUDES)
@@ -42,6 +50,6 @@ function(cuda_emu_translate out_var source)
     VERBATIM)
 
   cmake_path(GET input PARENT_PATH folder)
-  set_property(SOURCE ${output} APPEND PROPERTY COMPILE_OPTIONS -iquote ${folder})
+  set_property(SOURCE ${output} APPEND PROPERTY COMPILE_OPTIONS ${CUDA_EMU_OPTIONS} -iquote ${folder})
   set(${out_var} ${output} PARENT_SCOPE)
 endfunction()

@@ -14,11 +14,19 @@ namespace {
 // OS threads besides the one that launches; started when first needed, never joined.
 class Pool {
  public:
-  // Runs the launch on the calling thread and on `helper_count` others.
-  void run(Launch& launch, unsigned helper_count, Worker& own) {
-    if (helper_count > 0) wake(launch, helper_count);
+  // Runs the launch on the calling thread and on launch.helpers others.
+  void run(Launch& launch, Worker& own) {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      for (unsigned i = 0; i < launch.helpers; ++i) wake(launch, i);
+    }
     own.run(launch);
-    if (helper_count > 0) wait(launch.config.cooperative);
+    wait(launch.config.cooperative);
+  }
+
+  void add_helper(Launch& launch) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    wake(launch, launch.helpers++);
   }
 
  private:
@@ -29,18 +37,15 @@ class Pool {
     Worker worker;
   };
 
-  void wake(Launch& launch, unsigned count) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    while (helpers_.size() < count) {
+  void wake(Launch& launch, unsigned number) {
+    if (helpers_.size() == number) {
       helpers_.push_back(std::make_unique<Helper>());
       Helper& helper = *helpers_.back();
       helper.thread = std::thread([this, &helper] { serve(helper); });
     }
-    for (unsigned i = 0; i < count; ++i) {
-      helpers_[i]->launch = &launch;
-      helpers_[i]->wake.notify_one();
-    }
-    pending_ = count;
+    helpers_[number]->launch = &launch;
+    helpers_[number]->wake.notify_one();
+    ++pending_;
   }
 
   // A small launch is often done before all helpers are awake: those are called off. But the blocks of a cooperative
@@ -132,14 +137,17 @@ void run(const Config& config, void (*body)(const void* context), const void* co
   const dim3 grid = config.grid;
   const dim3 block = config.block;
   Launch launch{config, body, context, block.x * block.y * block.z, std::uint64_t{grid.x} * grid.y * grid.z};
+  launch.helpers = helpers_for(launch);
   watch_signals();
   watch_time();
   {
     DeviceMemoryAccess access;
-    pool().run(launch, helpers_for(launch), own_worker());
+    pool().run(launch, own_worker());
   }
-  if (launch.failed) record_launch_failure(cudaErrorLaunchFailure);
+  if (launch.failed) record_launch_failure(launch.error);
 }
+
+void add_helper(Launch& launch) { pool().add_helper(launch); }
 
 Config to_config(const cudaLaunchConfig_t& config, const Where& where) {
   Config result{config.gridDim, config.blockDim, config.dynamicSmemBytes, config.stream, false, "?", where};

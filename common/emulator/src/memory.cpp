@@ -1,19 +1,23 @@
 // Device memory: allocation, copies, and its protection from host code in the ASan build.
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 
+#include "cuda_emu/read_only.hpp"
+#include "report.hpp"
 #include "runtime.hpp"
 #include "sanitizers.hpp"
 
 namespace cuda_emu {
 namespace {
 
-constexpr std::size_t kAlignment = 256;
+constexpr std::size_t kAlignment = 256;   // in the ASan build, which sees where an allocation ends; else whole pages
 constexpr std::size_t kSmall = 16 << 20;  // no look at the machine's free memory for less than this
 
 struct MemoryInfo {
@@ -54,39 +58,64 @@ MemoryInfo memory_info() {
   return {free / 8 * 7, total};
 }
 
+std::size_t page_size() {
+  static const auto size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return size;
+}
+
+struct Allocation {
+  enum State { unwatched, read_only, written };
+
+  std::size_t size = 0;
+  std::atomic<State> state{unwatched};
+  FirstWrite first_write{nullptr, ""};
+};
+
+std::size_t in_pages(std::size_t size) { return (size + page_size() - 1) / page_size() * page_size(); }
+
+// Makes the allocation writable again and records who wrote. In a signal handler, perhaps in several threads at once.
+void record_write(char* begin, Allocation& allocation, const void* address) {
+  Allocation::State state = Allocation::read_only;
+  if (!allocation.state.compare_exchange_strong(state, Allocation::written)) return;
+  allocation.first_write.address = address;
+  describe_current_thread(allocation.first_write.thread, sizeof allocation.first_write.thread);
+  mprotect(begin, in_pages(allocation.size), PROT_READ | PROT_WRITE);
+}
+
 // The allocations, by their complemented addresses: a leak checker that searches memory for pointers must not find
 // these, or it would take every allocation for one still in use.
 class Allocations {
  public:
-  void add(void* pointer, std::size_t size) { sizes_[key(pointer)] = size; }
+  void add(void* pointer, std::size_t size) { all_[key(pointer)].size = size; }
 
   bool remove(void* pointer) {
-    const auto found = sizes_.find(key(pointer));
-    if (found == sizes_.end()) return false;
-    unpoison(pointer, found->second);
-    sizes_.erase(found);
+    const auto found = all_.find(key(pointer));
+    if (found == all_.end()) return false;
+    unpoison(pointer, found->second.size);
+    record_write(static_cast<char*>(pointer), found->second, pointer);
+    all_.erase(found);
     return true;
   }
 
-  // The allocation that holds the address; null if there is none.
-  std::pair<char*, std::size_t> find(const void* address) const {
-    const auto found = sizes_.lower_bound(key(address));
-    if (found == sizes_.end()) return {};
+  // The allocation that holds the address, and where it begins; null if there is none.
+  std::pair<char*, Allocation*> find(const void* address) {
+    const auto found = all_.lower_bound(key(address));
+    if (found == all_.end()) return {};
     char* begin = pointer(found->first);
-    if (static_cast<const char*>(address) >= begin + found->second) return {};
-    return {begin, found->second};
+    if (static_cast<const char*>(address) >= begin + found->second.size) return {};
+    return {begin, &found->second};
   }
 
   template <class Action>
   void for_each(Action action) const {
-    for (const auto& [complement, size] : sizes_) action(pointer(complement), size);
+    for (const auto& [complement, allocation] : all_) action(pointer(complement), allocation.size);
   }
 
  private:
   static std::uintptr_t key(const void* address) { return ~reinterpret_cast<std::uintptr_t>(address); }
   static char* pointer(std::uintptr_t complement) { return reinterpret_cast<char*>(~complement); }
 
-  std::map<std::uintptr_t, std::size_t> sizes_;
+  std::map<std::uintptr_t, Allocation> all_;
 };
 
 Allocations& allocations() {
@@ -94,19 +123,22 @@ Allocations& allocations() {
   return instance;
 }
 
+enum class Access { read, write };
+
 // One side of a copy, accessible as long as this lives.
 class Range {
  public:
-  Range(const void* address, std::size_t size) {
-    const auto [allocation, allocation_size] = allocations().find(address);
-    if (allocation == nullptr) return;
+  Range(const void* address, std::size_t size, Access access) {
+    const auto [begin, allocation] = allocations().find(address);
+    if (begin == nullptr) return;
     on_device_ = true;
-    const std::size_t offset = static_cast<std::size_t>(static_cast<const char*>(address) - allocation);
-    fits_ = size <= allocation_size - offset;
+    const std::size_t offset = static_cast<std::size_t>(static_cast<const char*>(address) - begin);
+    fits_ = size <= allocation->size - offset;
     if (!fits_) return;
+    if (access == Access::write) record_write(begin, *allocation, address);
     // ASan protects memory in units of 8 bytes.
-    begin_ = allocation + offset / 8 * 8;
-    size_ = std::min((offset + size + 7) / 8 * 8, allocation_size) - offset / 8 * 8;
+    begin_ = begin + offset / 8 * 8;
+    size_ = std::min((offset + size + 7) / 8 * 8, allocation->size) - offset / 8 * 8;
     unpoison(begin_, size_);
   }
   ~Range() { poison(begin_, size_); }
@@ -132,8 +164,8 @@ cudaError_t copy(void* to, const void* from, std::size_t size, cudaMemcpyKind ki
   if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) return record(cudaErrorInvalidMemcpyDirection);
   if (size == 0) return cudaSuccess;
   if (to == nullptr || from == nullptr) return record(cudaErrorInvalidValue);
-  const Range target(to, size);
-  const Range source(from, size);
+  const Range target(to, size, Access::write);
+  const Range source(from, size, Access::read);
   if (!target.fits() || !source.fits()) return record(cudaErrorInvalidValue);
   const bool wrong_direction =
       (names_host_source(kind) && source.on_device()) || (names_host_target(kind) && target.on_device());
@@ -143,6 +175,34 @@ cudaError_t copy(void* to, const void* from, std::size_t size, cudaMemcpyKind ki
 }
 
 }  // namespace
+
+bool is_watched_write(void* address) {
+  const auto [begin, allocation] = allocations().find(address);
+  if (begin == nullptr || allocation->state == Allocation::unwatched) return false;
+  record_write(begin, *allocation, address);
+  return true;
+}
+
+bool watch_writes(void* memory) {
+  std::lock_guard<std::mutex> lock(device_mutex());
+  const auto [begin, allocation] = allocations().find(memory);
+  if (kAsan || begin == nullptr) return false;
+  if (mprotect(begin, in_pages(allocation->size), PROT_READ) != 0) return false;
+  allocation->first_write = {nullptr, ""};
+  allocation->state = Allocation::read_only;
+  return true;
+}
+
+FirstWrite stop_watching_writes(void* memory) {
+  std::lock_guard<std::mutex> lock(device_mutex());
+  const auto [begin, allocation] = allocations().find(memory);
+  if (begin == nullptr) return {nullptr, ""};
+  if (allocation->state == Allocation::read_only) {
+    mprotect(begin, in_pages(allocation->size), PROT_READ | PROT_WRITE);
+  }
+  allocation->state = Allocation::unwatched;
+  return allocation->first_write;
+}
 
 // Both the launch and a copy leave device memory inaccessible.
 DeviceMemoryAccess::DeviceMemoryAccess() {
@@ -183,7 +243,9 @@ cudaError_t cudaMalloc(void** pointer, std::size_t size) {
   if (size == 0) return cudaSuccess;
   if (size > cuda_emu::kSmall && size > cuda_emu::memory_info().free) return record(cudaErrorMemoryAllocation);
   void* memory = nullptr;
-  if (posix_memalign(&memory, cuda_emu::kAlignment, size) != 0) return record(cudaErrorMemoryAllocation);
+  const std::size_t alignment = cuda_emu::kAsan ? cuda_emu::kAlignment : cuda_emu::page_size();
+  const std::size_t reserved = cuda_emu::kAsan ? size : cuda_emu::in_pages(size);
+  if (posix_memalign(&memory, alignment, reserved) != 0) return record(cudaErrorMemoryAllocation);
   memset(memory, 0xff, size);
   cuda_emu::allocations().add(memory, size);
   cuda_emu::poison(memory, size);
@@ -240,7 +302,7 @@ cudaError_t cudaMemset(void* pointer, int value, std::size_t size) {
   if (cuda_emu::launch_failure() != cudaSuccess) return cuda_emu::launch_failure();
   if (size == 0) return cudaSuccess;
   if (pointer == nullptr) return record(cudaErrorInvalidValue);
-  const cuda_emu::Range target(pointer, size);
+  const cuda_emu::Range target(pointer, size, cuda_emu::Access::write);
   if (!target.fits()) return record(cudaErrorInvalidValue);
   memset(pointer, value, size);
   return cudaSuccess;

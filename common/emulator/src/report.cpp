@@ -147,3 +147,37 @@ extern "C" __attribute__((noinline)) void cuda_emu_error() {
 extern "C" void __asan_on_error() { cuda_emu::print_current_thread(); }
 #endif
 extern "C" void __ubsan_on_report() { cuda_emu::print_current_thread(); }
+
+#ifndef CUDA_EMU_ASAN
+namespace {
+
+// What compilers hand to the handler below, as libubsan defines it (ubsan_handlers.h, ubsan_value.h).
+struct TypeDescriptor {
+  unsigned short kind, info;
+  char name[1];  // as many as it takes, and 0
+};
+struct TypeMismatch {
+  const char* file;
+  unsigned line, column;
+  const TypeDescriptor* type;
+  unsigned char log_alignment;
+  unsigned char access;
+};
+
+}  // namespace
+
+// Called where translated code is about to make a misaligned access.
+extern "C" [[noreturn]] void __ubsan_handle_type_mismatch_v1_abort(const TypeMismatch* mismatch,
+                                                                   std::uintptr_t address) {
+  const std::string problem = cuda_emu::format("misaligned address 0x%llx: %s at %s:%u needs a multiple of %u bytes",
+                                               static_cast<unsigned long long>(address), mismatch->type->name,
+                                               mismatch->file, mismatch->line, 1u << mismatch->log_alignment);
+  if (cuda_emu::current_worker == nullptr) {
+    fprintf(stderr, "cuda_emu: error: %s\n", problem.c_str());
+    cuda_emu_error();
+    abort();
+  }
+  const std::string thread = ", in thread " + cuda_emu::format_index(threadIdx);
+  cuda_emu::current_worker->fail((problem + thread).c_str(), cudaErrorMisalignedAddress);
+}
+#endif

@@ -20,6 +20,10 @@ cudaError_t launch_failure();
 // The most dynamic shared memory that a launch may ask for; cudaFuncSetAttribute raises it.
 std::size_t dynamic_shared_limit();
 
+// For the handler of a fault at this address: was it a write to memory that is watched? Then the memory is writable now
+// and the write is on record. Called during launches.
+bool is_watched_write(void* address);
+
 // In the ASan build, host code that touches device memory is an error: device memory is accessible only during
 // launches, and, one allocation at a time, during copies. The caller holds device_mutex().
 class DeviceMemoryAccess {

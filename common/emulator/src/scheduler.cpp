@@ -18,6 +18,9 @@ constexpr std::size_t kColours = 61;
 // Each stack takes two of the process's memory mappings, of which Linux allows 65,530.
 constexpr std::size_t kMaxIdleStacks = 16384;
 
+// A block whose threads yield more often probably waits for another block.
+constexpr unsigned kPatience = 10000;
+
 bool same_text(const char* a, const char* b) { return a == b || strcmp(a, b) == 0; }
 
 }  // namespace
@@ -96,10 +99,11 @@ void Worker::prepare(Launch& launch) {
 bool Worker::begin_block() {
   if (launch_->failed.load(std::memory_order_relaxed)) return false;
   if (launch_->config.cooperative && has_run_block_) return false;
-  // In order, so that a block which waits for earlier ones always gets what it waits for.
-  block_ = launch_->next_block.fetch_add(1, std::memory_order_relaxed);
-  if (block_ >= launch_->blocks) return false;
+  const std::uint64_t taken_before = launch_->taken.fetch_add(1, std::memory_order_relaxed);
+  if (taken_before >= launch_->blocks) return false;
+  block_ = pick_block(taken_before);
   has_run_block_ = true;
+  yields_ = 0;
 
   const dim3 grid = launch_->config.grid;
   blockIdx.x = static_cast<unsigned>(block_ % grid.x);
@@ -118,6 +122,14 @@ bool Worker::begin_block() {
     order_threads();
   }
   return true;
+}
+
+// In reverse order the last one that is left, or what a block leaves behind for the next one would never be missed. Once
+// a block seems to wait for an earlier one (yield()), the first one that is left: so it gets what it waits for.
+std::uint64_t Worker::pick_block(std::uint64_t taken_before) {
+  if (order_ != Order::reverse) return taken_before;
+  if (launch_->only_in_order.load(std::memory_order_relaxed)) return launch_->in_order.fetch_add(1);
+  return launch_->blocks - 1 - launch_->in_reverse.fetch_add(1);
 }
 
 // The order in which threads start, and go on after a barrier.
@@ -317,6 +329,10 @@ void Worker::grid_barrier(const Where& where) {
 
 void Worker::yield() {
   if (launch_->failed.load(std::memory_order_relaxed)) leave_launch();
+  const bool reversed = order_ == Order::reverse && !launch_->config.cooperative;
+  if (reversed && ++yields_ == kPatience && !launch_->only_in_order.exchange(true)) {
+    add_helper(*launch_);  // to run the blocks that are waited for: perhaps all others wait
+  }
   Thread& thread = threads_[current_];
   thread.fiber = Fiber::current;
   push_back(current_);
@@ -338,8 +354,11 @@ void Worker::trap(const Where& where) {
 
 // ---- Failure ----
 
-void Worker::fail(const char* problem) {
-  if (!launch_->failed.exchange(true)) report(*this, problem);
+void Worker::fail(const char* problem, cudaError_t error) {
+  if (!launch_->failed.exchange(true)) {
+    launch_->error = error;
+    report(*this, problem);
+  }
   leave_launch();
 }
 

@@ -12,6 +12,7 @@
 #include "async_copy.hpp"
 #include "cuda_emu/launch.hpp"
 #include "cuda_emu/warp.hpp"
+#include "cuda_runtime.h"
 #include "device_limits.hpp"
 #include "fiber.hpp"
 #include "settings.hpp"
@@ -42,8 +43,13 @@ struct Launch {
   const void* context;
   unsigned threads;  // in a block
   std::uint64_t blocks;
-  std::atomic<std::uint64_t> next_block{0};
+  unsigned helpers = 0;                      // OS threads besides the one that launches
+  std::atomic<std::uint64_t> taken{0};       // blocks
+  std::atomic<std::uint64_t> in_order{0};    // in reverse order: of these, from the first one on,
+  std::atomic<std::uint64_t> in_reverse{0};  // and from the last one back
+  std::atomic<bool> only_in_order{false};
   std::atomic<bool> failed{false};
+  cudaError_t error = cudaErrorLaunchFailure;  // what the launch becomes if it failed
   GridBarrier grid_barrier{};
 };
 
@@ -74,6 +80,9 @@ struct Warp {
 
 bool same_place(const Where& a, const Where& b);
 
+// Calls one more OS thread to the launch.
+void add_helper(Launch& launch);
+
 // One OS thread's part of the machine: it takes blocks of a launch, one after another, until none is left.
 class Worker {
  public:
@@ -91,8 +100,8 @@ class Worker {
   void yield();
   [[noreturn]] void trap(const Where& where);
 
-  // Reports the problem and ends the launch.
-  [[noreturn]] void fail(const char* problem);
+  // Reports the problem and ends the launch, with this error.
+  [[noreturn]] void fail(const char* problem, cudaError_t error = cudaErrorLaunchFailure);
 
   const Launch& launch() const { return *launch_; }
   unsigned thread_count() const { return thread_count_; }
@@ -134,6 +143,7 @@ class Worker {
   // Blocks and threads
   void prepare(Launch& launch);
   bool begin_block();
+  std::uint64_t pick_block(std::uint64_t taken_before);
   void order_threads();
   void finish_thread();
   bool should_start_thread();
@@ -161,6 +171,7 @@ class Worker {
   std::uint64_t launches_ = 0;
   std::uint64_t block_ = 0;
   bool has_run_block_ = false;
+  unsigned yields_ = 0;  // of all threads of the block
   Order order_ = Order::forward;
   std::uint64_t random_state_ = 0;
 

@@ -11,6 +11,7 @@
 #include <iterator>
 
 #include "report.hpp"
+#include "runtime.hpp"
 #include "scheduler.hpp"
 #include "source_line.hpp"
 
@@ -59,6 +60,8 @@ const char* cause_of(int signal, const siginfo_t& info, const ucontext_t& contex
 }
 
 void handle(int signal, siginfo_t* info, void* context) {
+  const bool access = signal == SIGSEGV || signal == SIGBUS;
+  if (access && current_worker != nullptr && is_watched_write(info->si_addr)) return;  // and the write happens
   struct sigaction next;
   memset(&next, 0, sizeof next);
   next.sa_handler = SIG_DFL;

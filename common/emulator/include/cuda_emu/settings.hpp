@@ -1,14 +1,12 @@
 // How the emulator runs kernels. The environment sets the start values; tests may change some of them between launches.
 //
-//   CUDA_EMU_ORDER    forward | reverse | random[:SEED]
-//                     order in which the threads of a block run, from barrier to barrier; SEED is 1 if not given
-//   CUDA_EMU_WORKERS  1 to 16
-//                     OS threads that run blocks; 1 is reproducible bit for bit
-//   CUDA_EMU_STACK    16 to 65536
-//                     KiB of stack for each CUDA thread
-//   CUDA_EMU_TIMEOUT  0 to 86400, default 60
-//                     seconds of CPU time of an OS thread in which none of its CUDA threads finishes; then the program
-//                     says where it is and ends with exit status 124. 0 waits for ever
+// - CUDA_EMU_ORDER, forward | reverse | random[:SEED]: the order in which the threads of a block run, from barrier to
+//   barrier. In reverse order blocks too start with the last one, as long as none waits for an earlier one. SEED is 1
+//   if not given.
+// - CUDA_EMU_WORKERS, 1 to 16: OS threads that run blocks; 1 is reproducible bit for bit.
+// - CUDA_EMU_STACK, 16 to 65536: KiB of stack for each CUDA thread.
+// - CUDA_EMU_TIMEOUT, 0 to 86400, default 60: seconds of CPU time of an OS thread in which none of its CUDA threads
+//   finishes. Then the program says where it is and ends with exit status 124. 0 waits without limit.
 //
 // A value that is none of these ends the program at its start, with one line and exit status 2.
 #pragma once
