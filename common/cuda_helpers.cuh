@@ -93,12 +93,24 @@ class DeviceBuffer {
   std::size_t count_ = 0;
 };
 
+namespace ladder {
+
+// One for all steps of a program (see common/cmake/private_symbols.sh), or each would hold its own on the device. In
+// bytes, since two steps may have different types of the same name.
+template <typename T>
+DeviceBuffer<unsigned char>& scratch_buffer() {
+  static DeviceBuffer<unsigned char> buffer;
+  return buffer;
+}
+
+}  // namespace ladder
+
 // Device memory for `count` elements that stays allocated for the next call, from anywhere. Its contents are undefined.
 // All calls with the same T share one buffer on the device that was current first: it is for one stream of one device.
 // Kernels in two streams would overwrite each other's contents.
 template <typename T>
 T* scratch(std::size_t count) {
-  static DeviceBuffer<T> buffer;
-  buffer.reserve(count);
-  return buffer.get();
+  DeviceBuffer<unsigned char>& buffer = ladder::scratch_buffer<T>();
+  buffer.reserve(count * sizeof(T));
+  return reinterpret_cast<T*>(buffer.get());
 }

@@ -44,16 +44,41 @@ catch2_found() {
   [[ -n ${Catch2_DIR:-} ]] || compgen -G "$LADDER_ROOT/build/*/_deps/catch2-src/CMakeLists.txt" >/dev/null
 }
 
+# locked <preset> <command...>: runs the command; others that want to change build/<preset> wait until it is done.
+locked() {
+  local preset=$1 lock=$LADDER_ROOT/build/$1/.lock holder
+  shift
+  mkdir -p "${lock%/*}"
+  (
+    if ! flock --nonblock 9; then
+      holder=$(<"$lock")
+      say "${0##*/}: waiting for ${holder:-another process}, which is at work in build/$preset"
+      flock 9
+    fi
+    echo "scripts/${0##*/} (process $$)" >"$lock"
+    "$@" 9>&-  # what outlives the command, such as a compiler cache, must not keep the lock
+  ) 9>>"$lock"
+}
+
 # configure <preset> [tests]: makes build/<preset>. Without `tests`, a missing Catch2 only leaves the tests out.
-configure() {
-  local preset=$1 tests=ON build=$LADDER_ROOT/build/$1
+configure() { locked "$1" configure_now "$@"; }
+
+configure_now() {
+  local preset=$1 tests=ON build=$LADDER_ROOT/build/$1 home
+  # A copied or moved build folder names the old place's sources.
+  if [[ -f $build/CMakeCache.txt ]]; then
+    home=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$build/CMakeCache.txt")
+    if [[ ! $home -ef $LADDER_ROOT ]]; then
+      say "build/$preset is of another folder, ${home:-unknown}: starting it anew"
+      find "$build" -mindepth 1 -not -name .lock -delete
+    fi
+  fi
   if [[ ${2:-} != tests ]] && ! catch2_found; then tests=OFF; fi
   if [[ $build/build.ninja -nt $LADDER_ROOT/CMakePresets.json ]] &&
     grep -q "^LADDER_TESTS:BOOL=$tests\$" "$build/CMakeCache.txt"; then
     return 0
   fi
   say "Configuring build/$preset"
-  mkdir -p "$build"
   if ! (cd "$LADDER_ROOT" && cmake --preset "$preset" -DLADDER_TESTS=$tests) >"$build/configure.log" 2>&1; then
     cat "$build/configure.log" >&2
     fail "cmake --preset $preset failed"
@@ -61,7 +86,9 @@ configure() {
 }
 
 # build <preset> [target...]: builds the targets, or everything.
-build() {
+build() { locked "$1" build_now "$@"; }
+
+build_now() {
   local preset=$1
   shift
   say "Building build/$preset"

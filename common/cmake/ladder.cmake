@@ -2,7 +2,7 @@
 #   <kernel>_<NN>_<idea>.cu   <folder>/<kernel>_<NN>_<idea>   one step, with step 00 beside it where that is built
 #                             <folder>/<kernel>               all steps of the kernel: the ladder
 #   bugs/<name>.cu            <folder>/bugs/<name>            a planted bug
-#   test_<folder>.cpp         <folder>/test_<folder>          its tests and the general ones, over all steps
+#   test_<folder>.cpp         <folder>/test_<folder>          its tests, if any, and the general ones, over all steps
 #   <name>_cpu.cpp            <folder>/<name>_cpu             a host program to compare with; tested by its --check
 # A line "// needs: gpu" or "// needs: sm_<NN>[a]" in a step says what it cannot do without, "// links: <library>" which
 # library of NVIDIA's (cublas, cudnn) it calls. What is left out for lack of them is listed in <build>/skipped.txt, a
@@ -12,6 +12,12 @@ include(CheckCXXCompilerFlag)
 
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH LADDER_COMMON)
 file(WRITE ${CMAKE_BINARY_DIR}/skipped.txt "")
+
+foreach(tool NM OBJCOPY)
+  if(NOT CMAKE_${tool})
+    message(FATAL_ERROR "No nm or objcopy found: binutils are needed, which a Linux system with g++ has")
+  endif()
+endforeach()
 
 # Warnings and include folders, for every target of ours.
 add_library(ladder_options INTERFACE)
@@ -57,17 +63,24 @@ if(LADDER_TESTS)
   add_custom_target(ladder_tests)
 endif()
 
-# Compiles one .cu file, given from the top folder, to the object library <target>.
+# Compiles one .cu file, given from the top folder, to the object library <target>, whose symbols no other object sees.
 function(ladder_object target source)
+  set(compiled ${source})
   if(LADDER_BACKEND STREQUAL cpu)
     cmake_path(GET source PARENT_PATH folder)
-    cuda_emu_translate(generated ${source} INCLUDES ${LADDER_COMMON} ${folder})
-    add_library(${target} OBJECT ${generated})
+    cuda_emu_translate(compiled ${source} INCLUDES ${LADDER_COMMON} ${folder})
+  endif()
+  add_library(${target} OBJECT ${compiled})
+  if(LADDER_BACKEND STREQUAL cpu)
     target_precompile_headers(${target} REUSE_FROM ladder_step_headers)
-  else()
-    add_library(${target} OBJECT ${source})
   endif()
   target_link_libraries(${target} PUBLIC ladder_options)
+  set(private_symbols ${LADDER_COMMON}/cmake/private_symbols.sh)
+  set_source_files_properties(${compiled} PROPERTIES OBJECT_DEPENDS ${private_symbols})
+  foreach(language CXX CUDA)
+    set(launcher ${private_symbols} ${CMAKE_NM} ${CMAKE_OBJCOPY} ${CMAKE_${language}_COMPILER_LAUNCHER})
+    set_target_properties(${target} PROPERTIES ${language}_COMPILER_LAUNCHER "${launcher}")
+  endforeach()
 endfunction()
 
 # The runner, linked into every program.
@@ -220,10 +233,11 @@ endfunction()
 
 function(ladder_family_tests folder steps bugs)
   set(program test_${folder})
-  add_executable(${program} ${folder}/test_${folder}.cpp)
-  target_link_libraries(${program} PRIVATE ${steps} ladder_step_tests ladder_catch ladder_options)
+  file(GLOB own_tests CONFIGURE_DEPENDS ${folder}/test_${folder}.cpp)
+  add_executable(${program} ${own_tests} $<TARGET_OBJECTS:ladder_step_tests>)
+  target_link_libraries(${program} PRIVATE ${steps} ladder_catch ladder_options)
   target_include_directories(${program} PRIVATE ${folder})
-  set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${folder})
+  set_target_properties(${program} PROPERTIES LINKER_LANGUAGE CXX RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${folder})
   add_dependencies(ladder_tests ${program})
   ladder_test(${folder} ${program})
   if(LADDER_BACKEND STREQUAL cuda)

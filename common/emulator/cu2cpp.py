@@ -16,13 +16,15 @@ __FILE__, __LINE__ and gdb name the original file.
 
 Quoted includes of .cu and .cuh files are followed, first beside the including file, then in each -I DIR.
 A header that needs a change, or includes one that does, is copied to OUTPUT.headers/, a folder no other
-output shares, and the include names the copy; every other include that was found names the original.
+output shares, and the include names the copy; every other include that was found names the original. OUTPUT ends
+with a digest of the copies, so that it changes where only a copy does.
 OUTPUT.d lists the files read, for make or Ninja.
 
 What cannot be translated or does not run on a CPU (inline PTX, TMA, clusters, ...) is an error, except in
 code that #ifdef CUDA_EMU, #ifndef CUDA_EMU (or a NAME given with -D) or #if 0 removes.
 """
 import argparse
+import hashlib
 import os
 import re
 import sys
@@ -524,10 +526,15 @@ class Program:
                         for start, end, header in source.found]
             return source.rewritten(source.edits + includes)
 
+        digest = hashlib.sha256()
         for key in place:
-            write_if_changed(place[key], translated(self.sources[key]))
-        # nvcc includes this header by itself
-        write_if_changed(self.output, '#include <cuda_runtime.h>\n' + translated(self.sources[self.main]))
+            header = translated(self.sources[key])
+            digest.update(header.encode('utf-8', 'surrogateescape'))
+            write_if_changed(place[key], header)
+        # nvcc includes this header by itself. The last line changes with the copied headers: Ninja has looked at their
+        # times before this translation runs, and would compile only if the output changes too.
+        write_if_changed(self.output, '#include <cuda_runtime.h>\n' + translated(self.sources[self.main]) +
+                         (f'\n// headers: {digest.hexdigest()}\n' if place else ''))
         write_if_changed(self.output + '.d', self.depfile())
 
     def depfile(self):
