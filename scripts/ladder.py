@@ -62,6 +62,13 @@ def kernels(names=()):
     return chosen
 
 
+def kernel_names(source):
+    """The names of the __global__ functions in a file."""
+    text = re.sub(r"//.*", "", source.read_text())
+    text = re.sub(r"__(?:launch_bounds|cluster_dims|maxnreg)__\s*\((?:[^()]|\([^()]*\))*\)", "", text)
+    return re.findall(r"__global__\s[^;{()]*?(\w+)\s*\(", text)
+
+
 # ---- the command line
 
 def say(*words):
