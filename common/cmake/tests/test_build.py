@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Builds a small checkout, as a reader does with scripts/run, edits it, and sees that the edits are what runs."""
+import fcntl
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+FAMILY = Path(__file__).resolve().parent / "twice"
+
+
+def edit(path, before, after):
+    text = path.read_text()
+    assert before in text, f"{path}: no '{before}'"
+    path.write_text(text.replace(before, after))
+
+
+class Build(unittest.TestCase):
+    """The tests follow each other in one checkout, by number: a build takes most of their time."""
+
+    @classmethod
+    def setUpClass(cls):
+        temporary = tempfile.TemporaryDirectory(prefix="ladder_build_")
+        cls.addClassCleanup(temporary.cleanup)
+        cls.checkout = Path(temporary.name) / "a checkout"
+        # reduce is not built here; tests that are configured name one of its steps
+        for folder in ("common", "scripts", "reduce"):
+            shutil.copytree(ROOT / folder, cls.checkout / folder, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(FAMILY, cls.checkout / "twice")
+        for name in ("CMakeLists.txt", "CMakePresets.json"):
+            shutil.copy(ROOT / name, cls.checkout)
+        edit(cls.checkout / "CMakePresets.json", "-O2 -g1", "-O0")  # to be done sooner
+        (cls.checkout / "practice").mkdir()
+        (cls.checkout / "practice" / "mine_01_draft.cu").write_text("not even C++\n")
+
+    def script(self, name, *arguments, checkout=None):
+        return subprocess.run([(checkout or self.checkout) / "scripts" / name, *arguments], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    def run_twice(self, checkout=None):
+        """The verdict of each step of `twice`, and all that was printed."""
+        done = self.script("run", "--backend", "cpu", "twice", checkout=checkout)
+        return dict(re.findall(r"^twice_(\w+) +(PASS|FAIL)", done.stdout, re.MULTILINE)), done.stdout
+
+    def expect(self, verdicts, checkout=None):
+        found, output = self.run_twice(checkout)
+        self.assertEqual(found, verdicts, output)
+        return output
+
+    def test_1_a_folder_with_steps_is_a_family_and_practice_is_none(self):
+        self.expect({"01_plain": "PASS", "02_template": "PASS"})
+        self.assertEqual(self.script("run", "--backend", "cpu", "mine").returncode, 2)
+        listed = subprocess.run(["ctest", "--test-dir", self.checkout / "build" / "cpu", "--show-only"], text=True,
+                                stdout=subprocess.PIPE).stdout
+        self.assertRegex(listed, r"(?m): twice$")
+        self.assertNotIn("practice", listed)
+
+    def test_2_a_copied_step_is_a_world_of_its_own(self):
+        folder = self.checkout / "twice"
+        shutil.copy(folder / "twice_01_plain.cu", folder / "twice_03_copy.cu")
+        edit(folder / "twice_03_copy.cu", "2.0f * x[i]", "3.0f * x[i]")
+        shutil.copy(folder / "twice_02_template.cu", folder / "twice_04_copy.cu")
+        edit(folder / "twice_04_copy.cu", '#include "scale.cuh"', '#define FACTOR 3.0f\n#include "scale.cuh"')
+        verdicts = {"01_plain": "PASS", "02_template": "PASS", "03_copy": "FAIL", "04_copy": "FAIL"}
+        self.expect(verdicts)
+
+        # What one object throws, another catches all the same.
+        program = self.checkout / "build" / "cpu" / "twice" / "twice"
+        refused = subprocess.run([program, "--n=13"], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertEqual(refused.returncode, 2, refused.stdout)
+        self.assertIn("13 is refused", refused.stdout)
+
+    def test_3_scripts_new(self):
+        folder = self.checkout / "twice"
+        (folder / "twice_03_copy.cu").unlink()
+        (folder / "twice_04_copy.cu").unlink()
+        made = self.script("new", "twice", "mine")
+        self.assertEqual(made.returncode, 0, made.stdout)
+        text = (folder / "twice_03_mine.cu").read_text()
+        for line in (r"// Problem: .*02 \(template\)", "// Idea: ", "// Expect: ", "// Next: "):
+            self.assertRegex(text, f"(?m)^{line}")
+        self.assertIn("twice_template", (folder / "twice_02_template.cu").read_text())
+        self.assertNotIn("template is a", text)  # the old head
+        self.assertEqual(text.count("twice_mine"), 2, text)  # the kernel and its launch
+        self.assertNotIn("twice_template", text)
+        self.expect({"01_plain": "PASS", "02_template": "PASS", "03_mine": "PASS"})
+
+        again = self.script("new", "twice", "mine")
+        self.assertEqual(again.returncode, 2, again.stdout)
+        self.assertEqual(self.script("new", "twice", "../mine").returncode, 2)
+        self.assertEqual(self.script("new", "thrice", "mine").returncode, 2)
+        self.assertEqual(len(list(self.checkout.glob("*/*mine*"))), 2)  # it, and the one in practice/
+
+    def test_4_an_edited_header_is_compiled_by_the_next_build(self):
+        edit(self.checkout / "twice" / "scale.cuh", "return FACTOR", "return 5 * FACTOR")
+        self.expect({"01_plain": "PASS", "02_template": "FAIL", "03_mine": "FAIL"})
+        edit(self.checkout / "twice" / "scale.cuh", "return 5 * FACTOR", "return FACTOR")
+        self.expect({"01_plain": "PASS", "02_template": "PASS", "03_mine": "PASS"})
+
+    def test_5_builds_wait_for_each_other(self):
+        with open(self.checkout / "build" / "cpu" / ".lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            print("scripts/other (process 123)", file=lock, flush=True)
+            command = [self.checkout / "scripts" / "run", "--backend", "cpu", "twice"]
+            with subprocess.Popen(command, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as waiting:
+                line = waiting.stderr.readline()
+                self.assertRegex(line, r"waiting for scripts/other \(process 123\)")
+                self.assertIsNone(waiting.poll())
+                fcntl.flock(lock, fcntl.LOCK_UN)
+                self.assertNotIn("waiting", waiting.stderr.read())
+            self.assertEqual(waiting.returncode, 0)
+
+    def test_6_a_copied_checkout_builds_its_own_files(self):
+        copy = self.checkout.with_name("copy")
+        shutil.copytree(self.checkout, copy, symlinks=True)
+        (copy / "twice" / "twice_03_mine.cu").unlink()
+        edit(copy / "twice" / "twice_01_plain.cu", "2.0f * x[i]", "3.0f * x[i]")
+
+        misnamed = copy / "twice" / "misnamed.cu"
+        misnamed.write_text("")
+        failed = self.script("run", "--backend", "cpu", "twice", checkout=copy)
+        self.assertEqual(failed.returncode, 1, failed.stdout)
+        self.assertIn("misnamed.cu: a step is named", failed.stdout)
+        self.assertIn(f"of another folder, {self.checkout}", failed.stdout)
+        misnamed.unlink()
+
+        output = self.expect({"01_plain": "FAIL", "02_template": "PASS"}, checkout=copy)
+        self.assertNotIn("another folder", output)
+        self.expect({"01_plain": "PASS", "02_template": "PASS", "03_mine": "PASS"})
+
+
+if __name__ == "__main__":
+    unittest.main()
