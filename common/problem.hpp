@@ -133,9 +133,14 @@ struct Range {
   std::size_t buffer, begin, end;
 };
 
-// What bounds a memory-bound kernel: a copy moves as much out as in, a read kernel only reads. What bounds a step that
-// brings data to the device and home again is the link to the host, used both ways at once.
-enum class Ceiling { copy, read, link };
+// What bounds a memory-bound kernel: a copy moves as much out as in, a read kernel only reads.
+enum class Ceiling { copy, read };
+
+// Something else that bounds a problem's steps, to be timed beside them. run() is called like a step.
+struct OwnCeiling {
+  virtual ~OwnCeiling() = default;
+  virtual void run() const = 0;
+};
 
 // Something that a step finds out about itself, such as clocks it counted or the time that one of its parts takes
 // alone.
@@ -159,6 +164,8 @@ class Problem {
   virtual void run(const Arrays& device, const Size& size) const = 0;
   // Where this step wants the buffers.
   virtual Place place() const { return Place::device; }
+  // Called before each timed run, outside its time; not before those back to back.
+  virtual void prepare(const Arrays&, const Size&) const {}
   // Asked for on a GPU only, once per size after all timing. The arrays are those of a run; outputs may be overwritten.
   virtual std::vector<Figure> figures(const Arrays&, const Size&) const { return {}; }
 
@@ -182,6 +189,12 @@ class Problem {
 
   virtual double flops(const Size&) const { return 0; }
   virtual Ceiling ceiling() const { return Ceiling::copy; }
+  // For a problem that neither a copy nor a read kernel bounds: its name, and what moves bytes(size) in the best way.
+  virtual const char* ceiling_name() const { return ceiling() == Ceiling::copy ? "copy" : "read"; }
+  virtual std::unique_ptr<OwnCeiling> own_ceiling(const Size&) const { return nullptr; }
+
+  // The most device memory that a step allocates beside the buffers, where that is a good part of theirs.
+  virtual double scratch_bytes(const Size&) const { return 0; }
 
   // Useful traffic: each input read once, each output written once.
   virtual double bytes(const Size& size) const {

@@ -2,6 +2,7 @@
 // again. Doubling is exact, hence bit-equal. A step chooses the kind of host memory, and how the data travel.
 #pragma once
 #include "elementwise.cuh"
+#include "host_link.cuh"
 #include "host_timing.cuh"
 
 class Transfer : public Elementwise {
@@ -30,6 +31,8 @@ class Transfer : public Elementwise {
   }
   ladder::Place place() const override { return place_; }
   void run(const ladder::Arrays& host, const ladder::Size& size) const override;
+  // Managed pages stay where they were used last: every run is to find them in the host's memory.
+  void prepare(const ladder::Arrays& host, const ladder::Size& size) const override;
   void expect(const ladder::Arrays& host, const ladder::Size&, const ladder::Range& range, double* want,
               double* scale) const override {
     for (std::size_t i = range.begin; i < range.end; ++i) {
@@ -43,7 +46,11 @@ class Transfer : public Elementwise {
   }
   std::vector<ladder::Size> huge_sizes() const override { return {}; }
   std::vector<ladder::Size> bench_sizes() const override { return {{std::size_t{1} << 20}, {std::size_t{1} << 26}}; }
-  ladder::Ceiling ceiling() const override { return ladder::Ceiling::link; }
+  double scratch_bytes(const ladder::Size& size) const override { return sizeof(float) * static_cast<double>(size[0]); }
+  const char* ceiling_name() const override { return "link"; }
+  std::unique_ptr<ladder::OwnCeiling> own_ceiling(const ladder::Size& size) const override {
+    return std::make_unique<HostLink>(bytes(size));
+  }
 
   // GB/s each way, alone. If a run allocates z, what that costs, beside cudaMalloc and cudaFree of as much.
   std::vector<ladder::Figure> figures(const ladder::Arrays& host, const ladder::Size& size) const override;
@@ -83,6 +90,12 @@ inline void touch_pages(const float* data, std::size_t n) {
   constexpr std::size_t page = 4096 / sizeof(float);
   for (std::size_t i = 0; i < n; i += page) *const_cast<const volatile float*>(data + i);
   if (n > 0) *const_cast<const volatile float*>(data + n - 1);
+}
+
+inline void Transfer::prepare(const ladder::Arrays& host, const ladder::Size& size) const {
+  if (place_ != ladder::Place::managed) return;
+  touch_pages(host.at<const float>(0), size[0]);
+  touch_pages(host.at<float>(1), size[0]);
 }
 
 inline std::vector<ladder::Figure> Transfer::figures(const ladder::Arrays& host, const ladder::Size& size) const {

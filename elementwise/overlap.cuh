@@ -3,6 +3,7 @@
 // PCIe. All of it is exact: bit-equal.
 #pragma once
 #include "elementwise.cuh"
+#include "host_link.cuh"
 #include "host_timing.cuh"
 
 constexpr int kRounds = 128;
@@ -52,7 +53,11 @@ class Overlap : public Elementwise {
   }
   std::vector<ladder::Size> huge_sizes() const override { return {}; }
   std::vector<ladder::Size> bench_sizes() const override { return {{std::size_t{1} << 20}, {std::size_t{1} << 26}}; }
-  ladder::Ceiling ceiling() const override { return ladder::Ceiling::link; }
+  double scratch_bytes(const ladder::Size& size) const override { return sizeof(int) * static_cast<double>(size[0]); }
+  const char* ceiling_name() const override { return "link"; }
+  std::unique_ptr<ladder::OwnCeiling> own_ceiling(const ladder::Size& size) const override {
+    return std::make_unique<HostLink>(bytes(size));
+  }
 
   // The parts alone, in one piece each: copy in, work, copy home.
   std::vector<ladder::Figure> figures(const ladder::Arrays& host, const ladder::Size& size) const override;

@@ -140,6 +140,8 @@ class Sgemm : public ladder::Problem {
     const double c = area(size[0], size[1]);
     return 4 * (area(size[0], size[2]) + area(size[2], size[1]) + (size.scalars[1] == 0 ? c : 2 * c));
   }
+  // B in aligned rows
+  double scratch_bytes(const ladder::Size& size) const override { return 4 * area(size[2], size[1]); }
 
  private:
   static std::size_t lda(const ladder::Size& size) { return size[3] ? size[3] : size[2]; }

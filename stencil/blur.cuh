@@ -77,6 +77,10 @@ class Blur : public ladder::Problem {
   std::vector<ladder::Size> bench_sizes() const override {
     return {{4096, 8192}, {8192, 8192}, {16384, 16384}, {8191, 8193}, {1080, 1920}};
   }
+  // An image of the first pass's sums, or in rows with a texture's alignment.
+  double scratch_bytes(const ladder::Size& size) const override {
+    return sizeof(float) * static_cast<double>(size[0]) * static_cast<double>(size[1]);
+  }
   double flops(const ladder::Size& size) const override {
     return 9.0 * static_cast<double>(size[0]) * static_cast<double>(size[1]);
   }

@@ -133,6 +133,10 @@ class TimeSteps : public ladder::Problem {
   double bytes(const ladder::Size& size) const override {
     return 2.0 * sizeof(float) * static_cast<double>(cells(size)) * static_cast<double>(steps(size));
   }
+  // ping_pong's second array
+  double scratch_bytes(const ladder::Size& size) const override {
+    return sizeof(float) * static_cast<double>(cells(size));
+  }
 
  protected:
   virtual Domain domain(const ladder::Size& size) const = 0;

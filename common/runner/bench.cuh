@@ -1,42 +1,37 @@
 // Timing on a GPU, after the method of NVIDIA's nvbench: CUDA events around one launch, L2 flushed before each (cold),
-// and back-to-back (warm); median and spread; contestants take turns, so that clocks and neighbours hit all alike.
+// and around several back to back (warm). statistics.hpp says who is timed when, and what is made of the samples.
 #pragma once
 #include "cuda_helpers.cuh"
+#include "footprint.hpp"
 #include "problem.hpp"
+#include "statistics.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 namespace ladder {
 
 struct Device {
   std::string name;
-  int sms = 0;
   std::size_t l2_bytes = 0;
   double dram_gbps = 0;  // theoretical peak
+  double boost_mhz = 0;
 };
 
-inline int device_attribute(cudaDeviceAttr attribute) {
-  int value = 0;
-  CUDA_CHECK(cudaDeviceGetAttribute(&value, attribute, 0));
-  return value;
-}
-
 inline Device device() {
+  int current = 0;
+  CUDA_CHECK(cudaGetDevice(&current));
   cudaDeviceProp properties;
-  CUDA_CHECK(cudaGetDeviceProperties(&properties, 0));
+  CUDA_CHECK(cudaGetDeviceProperties(&properties, current));
   Device d;
   d.name = properties.name;
-  d.sms = properties.multiProcessorCount;
   d.l2_bytes = properties.l2CacheSize;
   // kHz times bits, two transfers a clock
   d.dram_gbps =
       2.0 * device_attribute(cudaDevAttrMemoryClockRate) * device_attribute(cudaDevAttrGlobalMemoryBusWidth) / 8e6;
+  d.boost_mhz = device_attribute(cudaDevAttrClockRate) / 1e3;
   return d;
 }
 
@@ -62,83 +57,80 @@ static __global__ void ceiling_read(const float4* __restrict__ from, float* __re
   if (sum == 1e30f) *never = sum;
 }
 
-// Moves `bytes` in all: reads them, or reads one half and writes the other.
-class CeilingKernel {
+// Moves bytes(size) in all: reads them, or reads one half and writes the other.
+class CeilingKernel : public OwnCeiling {
  public:
-  CeilingKernel(bool copies, double bytes)
-      : copies_(copies),
-        n_(static_cast<std::size_t>(bytes) / (copies ? 32 : 16)),
+  CeilingKernel(const Problem& problem, const Size& size)
+      : copies_(problem.ceiling() == Ceiling::copy),
+        plan_(plan_ceiling(problem, size)),
+        n_(plan_.bytes_each / (copies_ ? 32 : 16)),
         from_(std::max<std::size_t>(n_, 1)),
-        to_(copies ? std::max<std::size_t>(n_, 1) : 1) {
+        to_(copies_ ? std::max<std::size_t>(n_, 1) : 1) {
     // Numbers, not zeros: those draw less power, and the clock rises.
     CUDA_CHECK(cudaMemset(from_.get(), 0x3e, from_.count() * sizeof(float4)));
   }
 
-  void run() const {
+  void run() const override {
     if (n_ == 0) return;
     constexpr int block = 256;
-    if (copies_) {
-      ceiling_copy<<<static_cast<unsigned>(ceil_div(n_, block)), block>>>(from_.get(), to_.get(), n_);
-    } else {
-      ceiling_read<<<static_cast<unsigned>(ceil_div(n_, 4 * block)), block>>>(from_.get(),
-                                                                              reinterpret_cast<float*>(to_.get()), n_);
+    for (std::size_t i = 0; i < plan_.launches; ++i) {
+      if (copies_) {
+        ceiling_copy<<<static_cast<unsigned>(ceil_div(n_, block)), block>>>(from_.get(), to_.get(), n_);
+      } else {
+        ceiling_read<<<static_cast<unsigned>(ceil_div(n_, 4 * block)), block>>>(
+            from_.get(), reinterpret_cast<float*>(to_.get()), n_);
+      }
+      CUDA_CHECK(cudaGetLastError());
     }
-    CUDA_CHECK(cudaGetLastError());
   }
 
  private:
   bool copies_;
+  CeilingPlan plan_;
   std::size_t n_;
   DeviceBuffer<float4> from_, to_;
 };
 
-// Brings half of `bytes` to the device and, at the same time, the other half home, from and to pinned memory.
-class CeilingLink {
- public:
-  explicit CeilingLink(double bytes) : half_(static_cast<std::size_t>(bytes) / 2), device_(2 * half_) {
-    CUDA_CHECK(cudaMallocHost(&host_, std::max<std::size_t>(2 * half_, 1)));
-    std::memset(host_, 0x3e, 2 * half_);
-    // Blocking streams: the default stream, in which the clock's events are, waits for them and they for it.
-    for (cudaStream_t& stream : streams_) CUDA_CHECK(cudaStreamCreate(&stream));
-  }
-  CeilingLink(const CeilingLink&) = delete;
-  CeilingLink& operator=(const CeilingLink&) = delete;
-  ~CeilingLink() {
-    for (const cudaStream_t stream : streams_) cudaStreamDestroy(stream);
-    cudaFreeHost(host_);
-  }
-
-  void run() const {
-    unsigned char* host = static_cast<unsigned char*>(host_);
-    CUDA_CHECK(cudaMemcpyAsync(device_.get(), host, half_, cudaMemcpyHostToDevice, streams_[0]));
-    CUDA_CHECK(cudaMemcpyAsync(host + half_, device_.get() + half_, half_, cudaMemcpyDeviceToHost, streams_[1]));
-  }
-
- private:
-  std::size_t half_;
-  DeviceBuffer<unsigned char> device_;
-  void* host_ = nullptr;
-  cudaStream_t streams_[2] = {};
-};
-
-// The run function of the ceiling of a kind.
-inline std::function<void()> make_ceiling(Ceiling kind, double bytes) {
-  if (kind == Ceiling::link) {
-    const auto link = std::make_shared<CeilingLink>(bytes);
-    return [link] { link->run(); };
-  }
-  const auto kernel = std::make_shared<CeilingKernel>(kind == Ceiling::copy, bytes);
-  return [kernel] { kernel->run(); };
+inline std::unique_ptr<OwnCeiling> make_ceiling(const Problem& problem, const Size& size) {
+  std::unique_ptr<OwnCeiling> own = problem.own_ceiling(size);
+  return own ? std::move(own) : std::make_unique<CeilingKernel>(problem, size);
 }
 
 // ---- Clock
 
-// Keeps the stream busy for a few microseconds, so that what follows is queued by the time it may start and the cost of
-// launching it stays out of its time.
-static __global__ void hold_stream(long long cycles) {
-  const long long start = clock64();
-  while (clock64() - start < cycles) {
+// Host memory that the device reads and writes too.
+struct Mailbox {
+  volatile int released, gave_up;
+  volatile long long ns[2], cycles[2];  // the two time stamps
+};
+
+__device__ inline long long global_ns() {
+  long long ns;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+  return ns;
+}
+
+// Keeps the stream busy until the host releases it, so that all that follows is queued by the time it may start and no
+// launch waits for the host. If the host does not come within `patience_ns` it waits for the device itself, inside the
+// run: then the stream goes on.
+static __global__ void hold_stream(Mailbox* mail, long long patience_ns) {
+  const long long start = global_ns();
+  while (!mail->released) {
+    if (global_ns() - start < patience_ns) continue;
+    mail->gave_up = 1;
+    return;
   }
+}
+
+// Time in ns and in clocks of SM 0: two of them give its mean clock in between. SMs count their clocks each for itself,
+// hence always the same one. A block runs on it if there are as many as there are SMs, and nothing else is running.
+static __device__ int last_stamp;
+static __global__ void stamp(Mailbox* mail, int slot, int number) {
+  int sm;
+  asm("mov.u32 %0, %%smid;" : "=r"(sm));
+  if (sm != 0 || atomicExch(&last_stamp, number) == number) return;  // not there, or not the first block there
+  mail->ns[slot] = global_ns();
+  mail->cycles[slot] = clock64();
 }
 
 class Event {
@@ -148,7 +140,6 @@ class Event {
   Event& operator=(const Event&) = delete;
   ~Event() { cudaEventDestroy(event_); }
   void record() const { CUDA_CHECK(cudaEventRecord(event_)); }
-  void synchronize() const { CUDA_CHECK(cudaEventSynchronize(event_)); }
   friend double microseconds(const Event& from, const Event& to) {
     float ms = 0;
     CUDA_CHECK(cudaEventElapsedTime(&ms, from.event_, to.event_));
@@ -161,100 +152,71 @@ class Event {
 
 class Clock {
  public:
-  explicit Clock(const Device& device) : flush_(std::max<std::size_t>(device.l2_bytes, 1 << 20)) {}
+  explicit Clock(const Device& device) : flush_(std::max<std::size_t>(device.l2_bytes, 1 << 20)) {
+    CUDA_CHECK(cudaMallocHost(reinterpret_cast<void**>(&mail_), sizeof(Mailbox)));
+  }
+  Clock(const Clock&) = delete;
+  Clock& operator=(const Clock&) = delete;
+  ~Clock() { cudaFreeHost(mail_); }
 
-  double cold_us(const std::function<void()>& run) const {
-    CUDA_CHECK(cudaMemsetAsync(flush_.get(), 0, flush_.count()));
-    return measure(run, 1);
+  // One run, after an L2 flush by writing, as nvbench's. It leaves L2 full of dirty lines, as a kernel does whose output
+  // the run is to read or replace, and the run has to write them back; what the run leaves dirty itself is not in its
+  // time. A flush by reading would leave L2 clean, and kernels that write less than L2 holds would end before DRAM had
+  // seen any of it. The price: evict-first loads, which leave the dirty lines where they are, gain on a read-only kernel
+  // about the time of those write-backs; its warm time shows what they gain without.
+  //
+  // prepare() goes before, outside the time. `waits`: does the host wait for the device inside the run? It is found out
+  // and remembered. Such a run is held only while its first launch is queued, and launches are part of its time.
+  Sample cold(const std::function<void()>& prepare, const std::function<void()>& run, bool& waits) {
+    for (int tries = 0;; ++tries) {
+      prepare();
+      CUDA_CHECK(cudaMemsetAsync(flush_.get(), 0, flush_.count()));
+      const Sample sample = measure(run, 1, waits ? kShortHoldNs : kPatienceNs);
+      if (waits || !mail_->gave_up) return sample;
+      waits = tries > 0;  // once may be an accident: the host was busy
+    }
   }
 
-  double warm_us(const std::function<void()>& run, int launches) const { return measure(run, launches) / launches; }
+  // Per run, of several back to back: fewer than asked for if there is no room for that many in the launch queue. The
+  // sample has us < 0 if the host waits inside the run; then nothing is back to back.
+  Sample warm(const std::function<void()>& run, int launches) {
+    for (; launches > 0; launches /= 2) {
+      Sample sample = measure(run, launches, kPatienceNs);
+      sample.us /= launches;
+      if (!mail_->gave_up) return sample;
+    }
+    return {-1, 0};
+  }
 
  private:
-  double measure(const std::function<void()>& run, int launches) const {
-    hold_stream<<<1, 1>>>(kHoldCycles);
+  static constexpr long long kPatienceNs = 30'000'000, kShortHoldNs = 20'000;
+
+  Sample measure(const std::function<void()>& run, int launches, long long patience_ns) {
+    mail_->released = mail_->gave_up = 0;
+    for (const int slot : {0, 1}) mail_->ns[slot] = mail_->cycles[slot] = 0;
+    put_stamp(0);
+    hold_stream<<<1, 1>>>(mail_, patience_ns);
     start_.record();
     for (int i = 0; i < launches; ++i) run();
     stop_.record();
-    stop_.synchronize();
-    return microseconds(start_, stop_);
+    put_stamp(1);
+    mail_->released = 1;
+    CUDA_CHECK(cudaDeviceSynchronize());
+    const double ns = static_cast<double>(mail_->ns[1] - mail_->ns[0]);
+    const double cycles = static_cast<double>(mail_->cycles[1] - mail_->cycles[0]);
+    const bool stamped = mail_->ns[0] > 0 && mail_->ns[1] > 0 && ns > 0 && cycles > 0;
+    return {microseconds(start_, stop_), stamped ? 1e3 * cycles / ns : 0};
   }
 
-  static constexpr long long kHoldCycles = 40000;  // some 20 to 30 us
+  void put_stamp(int slot) {
+    stamp<<<2 * sm_count(), 1>>>(mail_, slot, ++stamps_);
+    CUDA_CHECK(cudaGetLastError());
+  }
+
   DeviceBuffer<unsigned char> flush_;
+  Mailbox* mail_ = nullptr;
+  int stamps_ = 0;
   Event start_, stop_;
 };
-
-// ---- Statistics
-
-struct Timing {
-  double median_us = 0;
-  double spread = 0;  // interquartile range over the median
-};
-
-inline Timing summarize(std::vector<double> us) {
-  if (us.empty()) return {};
-  std::sort(us.begin(), us.end());
-  const auto quantile = [&](double q) { return us[static_cast<std::size_t>(q * (us.size() - 1) + 0.5)]; };
-  return {quantile(0.5), (quantile(0.75) - quantile(0.25)) / quantile(0.5)};
-}
-
-struct Contestant {
-  std::string name;
-  std::function<void()> run;
-  Timing cold = {}, warm = {};
-  std::function<void()> prepare = {};  // if there is one, called before each run, outside its time
-  bool back_to_back = true;            // do such runs mean anything? If not there is no warm time.
-};
-
-// Times all contestants in turns, each until its mean has settled (standard error under 0.1 %) or its time is up.
-inline void time_interleaved(const Clock& clock, std::vector<Contestant>& contestants) {
-  constexpr std::size_t least = 25, most = 400;
-  constexpr double budget_us = 6e5, few_us = 2e5;
-  const std::size_t count = contestants.size();
-  std::vector<std::vector<double>> cold(count), warm(count);
-  std::vector<double> sum(count, 0), squares(count, 0);
-
-  const auto settled = [&](std::size_t c) {
-    const double n = static_cast<double>(cold[c].size());
-    if (n < 3) return false;
-    if (sum[c] > budget_us) return true;
-    if (n < least) return false;
-    const double mean = sum[c] / n;
-    const double variance = std::max(0.0, squares[c] / n - mean * mean);
-    return n >= most || std::sqrt(variance / n) < 1e-3 * mean;
-  };
-
-  for (Contestant& c : contestants) {  // load the code, allocate scratch memory
-    if (c.prepare) c.prepare();
-    c.run();
-  }
-  CUDA_CHECK(cudaDeviceSynchronize());
-  for (bool more = true; more;) {
-    more = false;
-    for (std::size_t c = 0; c < count; ++c) {
-      if (settled(c)) continue;
-      if (contestants[c].prepare) contestants[c].prepare();
-      const double us = clock.cold_us(contestants[c].run);
-      cold[c].push_back(us);
-      sum[c] += us;
-      squares[c] += us * us;
-      more = true;
-    }
-  }
-  for (int round = 0; round < 7; ++round) {
-    for (std::size_t c = 0; c < count; ++c) {
-      if (!contestants[c].back_to_back) continue;
-      const double us = summarize(cold[c]).median_us;
-      if (us > few_us && round > 0) continue;
-      const int launches = static_cast<int>(std::clamp(5e3 / us, 1.0, 50.0));
-      warm[c].push_back(clock.warm_us(contestants[c].run, launches));
-    }
-  }
-  for (std::size_t c = 0; c < count; ++c) {
-    contestants[c].cold = summarize(cold[c]);
-    contestants[c].warm = summarize(warm[c]);
-  }
-}
 
 }  // namespace ladder

@@ -1,6 +1,7 @@
 // The runner. Linked with one step it makes that step's executable; with all steps of a kernel, the kernel's ladder.
 // Step 00, where it is linked in too, is the yardstick of the others.
 #include "check.hpp"
+#include "footprint.hpp"
 #include "options.hpp"
 #include "report.hpp"
 #ifndef CUDA_EMU
@@ -9,6 +10,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -26,10 +31,9 @@ constexpr const char* kBackend = "cuda";
 enum Exit { kPass = 0, kFail = 1, kUsage = 2, kNoDevice = 77 };  // 77 also: none that can run the step
 
 void print_help(const char* program, const Problem& problem) {
-  const std::string ceiling =
-      problem.ceiling() == Ceiling::link ? "copies over the link" : name_of(problem.ceiling()) + std::string(" kernel");
+  const std::string ceiling = problem.ceiling_name();
   std::printf("usage: %s [options]\n\n", program);
-  std::printf("%s\n\n", kGpu ? ("Checks a step and times it beside step 00 and a " + ceiling + ".").c_str()
+  std::printf("%s\n\n", kGpu ? ("Checks a step and times it beside step 00 and its ceiling, a " + ceiling + ".").c_str()
                              : "Checks a step. This is the CPU backend; it prints no times.");
   for (const Dim& d : problem.dims()) {
     std::printf("  --%-14s default %zu, at most %zu; 2^20 is understood\n", (std::string(d.name) + "=N").c_str(),
@@ -50,17 +54,18 @@ void print_help(const char* program, const Problem& problem) {
       "\nExit status: 0 all right, 1 a check failed, 2 bad usage, 77 no CUDA device that can run it.\n");
 }
 
-// Throws unless the buffers of `size` fit into the free memory.
-void require_fit(const Problem& problem, const Size& size) {
+// Throws unless `bytes` more fit into the device's memory.
+void require_free(const Problem& problem, const Size& size, double bytes) {
   std::size_t free = 0, total = 0;
   CUDA_CHECK(cudaMemGetInfo(&free, &total));
-  double bytes = 0;
-  for (const Buffer& b : problem.buffers(size)) bytes += static_cast<double>(b.count) * bytes_of(b.type);
-  // Twice: a GPU also holds the ceiling kernel's buffers, the CPU backend the host's copies.
-  const double need = 2 * bytes + (1 << 20);
-  if (need <= static_cast<double>(free)) return;
-  throw UsageError(describe(problem, size) + ": needs " + format("%.1f", need / 1e9) +
+  if (bytes <= static_cast<double>(free)) return;
+  throw UsageError(describe(problem, size) + ": needs " + format("%.1f", bytes / 1e9) +
                    " GB of memory, the device has " + format("%.1f", static_cast<double>(free) / 1e9) + " GB free");
+}
+
+// Throws unless a run at `size` fits into the free memory.
+void require_fit(const Problem& problem, const Size& size) {
+  require_free(problem, size, memory_needed(problem, size, kGpu));
 }
 
 // The steps to report on: all, or all but step 00 where that is only linked in for comparison.
@@ -83,17 +88,13 @@ class Places {
  public:
   Places(const Case& host, bool guarded) : host_(&host), guarded_(guarded) {}
   DeviceCase& operator[](Place place) {
-    for (const auto& device : cases_) {
-      if (device->place() == place) return *device;
-    }
-    cases_.push_back(std::make_unique<DeviceCase>(*host_, 0, guarded_, place));
-    return *cases_.back();
+    return cases_.try_emplace(place, *host_, std::size_t{0}, guarded_, place).first->second;
   }
 
  private:
   const Case* host_;
   bool guarded_;
-  std::vector<std::unique_ptr<DeviceCase>> cases_;
+  std::map<Place, DeviceCase> cases_;
 };
 
 // Checks every row on one kind of data; the inputs are made once.
@@ -117,42 +118,64 @@ const Step* vendor_step() {
 }
 
 void time_rows(std::vector<Row>& rows, std::uint64_t seed, const Device& device) {
+  constexpr double low_clock = 0.75;  // of the boost clock
   const Problem& problem = *rows.front().step->problem;
   const Size& size = rows.front().size;
   const Case host(problem, size, problem.patterns().front(), seed);
-  Places places(host, false);
-  const Clock clock(device);
 
   std::vector<const Step*> timed;
   for (const Row& row : rows) timed.push_back(row.step);
   const Step* vendor = vendor_step();
-  const bool vendor_measured = std::find(timed.begin(), timed.end(), vendor) != timed.end();
-  if (vendor && !vendor_measured) timed.push_back(vendor);
+  if (vendor && std::find(timed.begin(), timed.end(), vendor) == timed.end()) timed.push_back(vendor);
 
+  Places places(host, false);
+  const auto arrays_of = [&](const Step& step) -> const Arrays& { return places[step.problem->place()].arrays(); };
+  for (const Step* step : timed)
+    step->problem->run(arrays_of(*step), size);  // loads the code, allocates scratch memory
+  CUDA_CHECK(cudaDeviceSynchronize());
+  require_free(problem, size, static_cast<double>(plan_ceiling(problem, size).bytes_each));
+  const std::unique_ptr<OwnCeiling> ceiling = make_ceiling(problem, size);
+  ceiling->run();
+  CUDA_CHECK(cudaDeviceSynchronize());
+
+  Clock clock(device);
+  std::deque<bool> waits(timed.size() + 1, false);
   std::vector<Contestant> contestants;
+  const auto add = [&](bool on_device, const std::function<void()>& prepare, const std::function<void()>& run) {
+    Contestant contestant;
+    bool& waits_inside = waits[contestants.size()];
+    contestant.cold = [&clock, prepare, run, &waits_inside] { return clock.cold(prepare, run, waits_inside); };
+    // Back to back, steps that move data to the device would find it there.
+    if (on_device) {
+      contestant.warm = [&clock, run, &waits_inside](int launches) {
+        return waits_inside ? Sample{-1, 0} : clock.warm(run, launches);
+      };
+    }
+    contestants.push_back(contestant);
+  };
   for (const Step* step : timed) {
-    DeviceCase& buffers = places[step->problem->place()];
-    contestants.push_back({step->name, [&, step] { step->problem->run(buffers.arrays(), size); }});
-    contestants.back().back_to_back = buffers.place() == Place::device;
-    // Managed pages stay where they were used last; every run is to find them at home.
-    if (buffers.place() == Place::managed) contestants.back().prepare = [&buffers] { buffers.reset(); };
+    const auto prepare = [&own = *step->problem, &arrays = arrays_of(*step), &size] { own.prepare(arrays, size); };
+    const auto run = [&own = *step->problem, &arrays = arrays_of(*step), &size] { own.run(arrays, size); };
+    add(step->problem->place() == Place::device, prepare, run);
   }
-  contestants.push_back({"ceiling", make_ceiling(problem.ceiling(), problem.bytes(size))});
-  contestants.back().back_to_back = problem.ceiling() != Ceiling::link;
-  time_interleaved(clock, contestants);
+  add(
+      false, [] {}, [&] { ceiling->run(); });
+  Interleaving(low_clock * device.boost_mhz).time(contestants);
 
-  const double ceiling_us = contestants.back().cold.median_us;
-  double vendor_us = -1;
+  const Contestant* vendor_times = nullptr;
   for (std::size_t c = 0; c < timed.size(); ++c) {
-    if (timed[c] == vendor) vendor_us = contestants[c].cold.median_us;
+    if (timed[c] == vendor) vendor_times = &contestants[c];
   }
   for (std::size_t r = 0; r < rows.size(); ++r) {
-    rows[r].cold_us = contestants[r].cold.median_us;
-    rows[r].cold_spread = contestants[r].cold.spread;
-    if (contestants[r].back_to_back) rows[r].warm_us = contestants[r].warm.median_us;
-    rows[r].of_ceiling = ceiling_us / rows[r].cold_us;
-    if (vendor_us >= 0) rows[r].vs_vendor = vendor_us / rows[r].cold_us;
-    rows[r].figures = timed[r]->problem->figures(places[timed[r]->problem->place()].arrays(), size);
+    Row& row = rows[r];
+    row.cold = contestants[r].cold_timing;
+    row.warm = contestants[r].warm_timing;
+    row.of_ceiling = contestants.back().cold_timing.median_us / row.cold.median_us;
+    if (vendor_times) row.vs_vendor = vendor_times->cold_timing.median_us / row.cold.median_us;
+    if (vendor_times && vendor_times->warm_timing.samples > 0 && row.warm.samples > 0) {
+      row.warm_vs_vendor = vendor_times->warm_timing.median_us / row.warm.median_us;
+    }
+    row.figures = timed[r]->problem->figures(arrays_of(*timed[r]), size);
   }
 }
 #endif
@@ -218,7 +241,9 @@ int run(int argc, char** argv) {
   }
   if (options.device) {
     cudaDeviceProp properties;
-    CUDA_CHECK(cudaGetDeviceProperties(&properties, 0));
+    int current = 0;
+    CUDA_CHECK(cudaGetDevice(&current));
+    CUDA_CHECK(cudaGetDeviceProperties(&properties, current));
     int driver = 0, runtime = 0;
     CUDA_CHECK(cudaDriverGetVersion(&driver));
     CUDA_CHECK(cudaRuntimeGetVersion(&runtime));

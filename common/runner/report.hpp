@@ -1,61 +1,85 @@
 // What a run prints: a table for people, or one JSON object per step and size.
 #pragma once
 #include "check.hpp"
+#include "statistics.hpp"
 
+#include <cmath>
 #include <cstdio>
 #include <string>
 #include <vector>
 
 namespace ladder {
 
-// One step at one size. Figures below 0 were not measured.
+// One step at one size. Timings without samples, and ratios below 0, were not measured.
 struct Row {
   const Step* step;
   Size size;
   Verdict verdict;
-  double cold_us = -1, cold_spread = -1, warm_us = -1;
-  double of_ceiling = -1;  // useful bytes per second over the ceiling kernel's
-  double vs_vendor = -1;   // vendor's time over this step's
+  Timing cold = {}, warm = {};
+  double of_ceiling = -1;      // useful bytes per second over the ceiling's
+  double vs_vendor = -1;       // step 00's time over this step's
+  double warm_vs_vendor = -1;  // the same of the warm times
   std::vector<Figure> figures = {};
 };
 
 inline double gbps(const Row& row, double us) { return row.step->problem->bytes(row.size) / us * 1e-3; }
 inline double tflops(const Row& row, double us) { return row.step->problem->flops(row.size) / us * 1e-6; }
 
-inline const char* name_of(Ceiling ceiling) {
-  return ceiling == Ceiling::copy ? "copy" : ceiling == Ceiling::read ? "read" : "link";
+// A number in JSON, which knows neither infinity nor NaN: those are null.
+inline std::string json_number(const char* text, double value) {
+  return std::isfinite(value) ? format(text, value) : "null";
 }
 
-inline void print_json(const Row& row, const char* backend) {
+// The object of a row, in one line.
+inline std::string to_json(const Row& row, const char* backend) {
   const Problem& problem = *row.step->problem;
   const std::vector<Dim> dims = problem.dims();
-  std::printf("{\"family\": \"%s\", \"kernel\": \"%s\", \"step\": \"%s\", \"backend\": \"%s\", \"size\": {",
-              problem.family(), problem.kernel(), row.step->id.c_str(), backend);
-  const char* comma = "";
+  std::string json = "{";
+  const auto add_text = [&](const char* key, const std::string& value) {
+    json += (json == "{" ? "\"" : ", \"") + std::string(key) + "\": " + value;
+  };
+  const auto add = [&](const char* key, const char* text, double value) { add_text(key, json_number(text, value)); };
+
+  add_text("family", "\"" + std::string(problem.family()) + "\"");
+  add_text("kernel", "\"" + std::string(problem.kernel()) + "\"");
+  add_text("step", "\"" + row.step->id + "\"");
+  add_text("backend", "\"" + std::string(backend) + "\"");
+  std::string size;
   for (std::size_t d = 0; d < dims.size(); ++d) {
     if (!is_shown(dims[d], row.size[d])) continue;
-    std::printf("%s\"%s\": %zu", comma, dims[d].name, row.size[d]);
-    comma = ", ";
+    size += (size.empty() ? "\"" : ", \"") + std::string(dims[d].name) + "\": " + std::to_string(row.size[d]);
   }
-  std::printf("}, \"bytes\": %.0f", problem.bytes(row.size));
-  if (problem.flops(row.size) > 0) std::printf(", \"flops\": %.0f", problem.flops(row.size));
-  if (row.cold_us >= 0) {
-    std::printf(", \"cold_us\": %.2f, \"cold_spread\": %.4f", row.cold_us, row.cold_spread);
-    if (row.warm_us >= 0) std::printf(", \"warm_us\": %.2f", row.warm_us);
-    std::printf(", \"gbps\": %.1f", gbps(row, row.cold_us));
-    if (problem.flops(row.size) > 0) std::printf(", \"tflops\": %.3f", tflops(row, row.cold_us));
+  add_text("size", "{" + size + "}");
+  add("bytes", "%.0f", problem.bytes(row.size));
+  const bool has_flops = problem.flops(row.size) > 0;
+  if (has_flops) add("flops", "%.0f", problem.flops(row.size));
+  if (row.cold.samples > 0) {
+    add("cold_us", "%.2f", row.cold.median_us);
+    add("cold_min_us", "%.2f", row.cold.min_us);
+    if (row.cold.spread >= 0) add("cold_spread", "%.4f", row.cold.spread);
+    add_text("samples", std::to_string(row.cold.samples));
+    if (row.cold.sm_mhz > 0) add("sm_mhz", "%.0f", row.cold.sm_mhz);
+    if (row.cold.throttled > 0) add_text("throttled", std::to_string(row.cold.throttled));
+    if (row.warm.samples > 0) add("warm_us", "%.2f", row.warm.median_us);
+    add("gbps", "%.1f", gbps(row, row.cold.median_us));
+    if (has_flops) add("tflops", "%.3f", tflops(row, row.cold.median_us));
   }
-  if (row.of_ceiling >= 0) std::printf(", \"of_ceiling\": %.4f", row.of_ceiling);
-  if (row.vs_vendor >= 0) std::printf(", \"vs_vendor\": %.4f", row.vs_vendor);
-  comma = ", \"figures\": {";
-  for (const Figure& figure : row.figures) {
-    std::printf("%s\"%s\": %.6g", comma, figure.name, figure.value);
-    comma = ", ";
+  if (row.of_ceiling >= 0) add("of_ceiling", "%.4f", row.of_ceiling);
+  if (row.vs_vendor >= 0) add("vs_vendor", "%.4f", row.vs_vendor);
+  if (!row.figures.empty()) {
+    std::string figures;
+    for (const Figure& figure : row.figures) {
+      figures += (figures.empty() ? "\"" : ", \"") + std::string(figure.name) + "\": ";
+      figures += json_number("%.6g", figure.value);
+    }
+    add_text("figures", "{" + figures + "}");
   }
-  if (!row.figures.empty()) std::printf("}");
-  std::printf(", \"max_error_over_bound\": %.4g, \"verified\": %s}\n", row.verdict.worst,
-              row.verdict.ok() ? "true" : "false");
+  add("max_error_over_bound", "%.4g", row.verdict.worst);
+  add_text("verified", row.verdict.ok() ? "true" : "false");
+  return json + "}";
 }
+
+inline void print_json(const Row& row, const char* backend) { std::printf("%s\n", to_json(row, backend).c_str()); }
 
 inline int name_width(const std::vector<Row>& rows) {
   std::size_t width = 4;
@@ -69,28 +93,41 @@ inline std::string rate(const Row& row, double us, double dram_gbps) {
   return format("%.0f", value) + (value > dram_gbps ? " (L2)" : "");
 }
 
+// "1.234x", or "-" below 0, which was not measured.
+inline std::string ratio(double value) { return value >= 0 ? format("%.3f", value) + "x" : "-"; }
+
 // The rows of one size. `dram_gbps` is the device's theoretical peak.
 inline void print_table(const std::vector<Row>& rows, const std::string& device, double dram_gbps) {
   const Problem& problem = *rows.front().step->problem;
   const int width = name_width(rows);
-  const bool timed = rows.front().cold_us >= 0;
+  const bool timed = rows.front().cold.samples > 0;
   std::printf("%s, %s\n", device.c_str(), describe(problem, rows.front().size).c_str());
   if (timed) {
-    std::printf("%-*s  %s %11s %8s %12s %9s %10s %12s %12s\n", width, "step", "check", "cold us", "spread", "GB/s",
-                (std::string("of ") + name_of(problem.ceiling())).c_str(), "vs step 00", "warm us", "warm GB/s");
+    std::printf("%-*s  %s %11s %11s %8s %4s %7s %12s %9s %10s %11s %12s %10s\n", width, "step", "check", "cold us",
+                "min us", "spread", "n", "SM MHz", "GB/s", (std::string("of ") + problem.ceiling_name()).c_str(),
+                "vs step 00", "warm us", "warm GB/s", "vs step 00");
   }
+  std::size_t throttled = 0;
   for (const Row& row : rows) {
+    const Timing &cold = row.cold, &warm = row.warm;
     std::printf("%-*s  %s", width, row.step->name.c_str(), row.verdict.ok() ? "PASS" : "FAIL");
-    if (row.cold_us >= 0) {
-      std::printf("  %11.2f %7.1f%% %12s", row.cold_us, 100 * row.cold_spread,
-                  rate(row, row.cold_us, dram_gbps).c_str());
+    if (cold.samples > 0) {
+      const std::string clock = cold.sm_mhz > 0 ? format("%.0f", cold.sm_mhz) + (cold.throttled ? "!" : "") : "-";
+      throttled += cold.throttled;
+      std::printf("  %11.2f %11.2f %8s %4zu %7s %12s", cold.median_us, cold.min_us,
+                  cold.spread >= 0 ? (format("%.2f", 100 * cold.spread) + "%").c_str() : "-", cold.samples,
+                  clock.c_str(), rate(row, cold.median_us, dram_gbps).c_str());
       std::printf(" %9s", row.of_ceiling >= 0 ? (format("%.1f", 100 * row.of_ceiling) + "%").c_str() : "-");
-      std::printf(" %10s", row.vs_vendor >= 0 ? (format("%.3f", row.vs_vendor) + "x").c_str() : "-");
-      std::printf(" %12s %12s", row.warm_us >= 0 ? format("%.2f", row.warm_us).c_str() : "-",
-                  row.warm_us >= 0 ? rate(row, row.warm_us, dram_gbps).c_str() : "-");
+      std::printf(" %10s %11s %12s %10s", ratio(row.vs_vendor).c_str(),
+                  warm.samples > 0 ? format("%.2f", warm.median_us).c_str() : "-",
+                  warm.samples > 0 ? rate(row, warm.median_us, dram_gbps).c_str() : "-",
+                  ratio(row.warm_vs_vendor).c_str());
     }
     if (!row.verdict.ok()) std::printf("  %s", row.verdict.problem.c_str());
     std::printf("\n");
+  }
+  if (throttled > 0) {
+    std::printf("! the SM clock stayed below 3/4 of the boost clock in %zu samples of the steps marked\n", throttled);
   }
   for (const Row& row : rows) {
     if (row.figures.empty()) continue;

@@ -1,0 +1,35 @@
+// How much device memory a run takes, and how large the arrays of a ceiling kernel are.
+#pragma once
+#include "problem.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ladder {
+
+// Bytes that the problem reads and writes when it touches each element of its buffers once.
+inline double footprint(const Problem& problem, const Size& size) { return problem.Problem::bytes(size); }
+
+// What a ceiling kernel does so that it moves bytes(size) in all, on arrays no larger than the problem's footprint: a
+// problem that moves more, such as many time steps over one domain, is matched by several launches.
+struct CeilingPlan {
+  std::size_t launches, bytes_each;
+};
+
+inline CeilingPlan plan_ceiling(const Problem& problem, const Size& size) {
+  const double bytes = problem.bytes(size);
+  const double launches = std::max(1.0, std::ceil(bytes / std::max(footprint(problem, size), 1.0)));
+  return {static_cast<std::size_t>(launches), static_cast<std::size_t>(bytes / launches)};
+}
+
+// Device memory for the buffers, for what a step allocates itself, and for what lies beside the buffers: the ceiling's
+// arrays on a GPU, the host's copies on the CPU backend. `slack` covers what steps need however small the problem is.
+inline double memory_needed(const Problem& problem, const Size& size, bool gpu) {
+  constexpr double slack = 1 << 20;
+  double buffers = 0;
+  for (const Buffer& b : problem.buffers(size)) buffers += static_cast<double>(b.bytes());
+  const double ceiling = static_cast<double>(plan_ceiling(problem, size).bytes_each);
+  return buffers + (gpu ? ceiling : buffers) + problem.scratch_bytes(size) + slack;
+}
+
+}  // namespace ladder

@@ -1,0 +1,105 @@
+// What a run prints about a step is valid and complete, and what it says of memory is so, whatever the figures.
+#include "catch.hpp"
+#include "runner/footprint.hpp"
+#include "runner/report.hpp"
+
+#include <cmath>
+
+using namespace ladder;
+
+namespace {
+
+// `steps` time steps over a domain of n cells, and a result that `answer` gives.
+class Fake : public Problem {
+ public:
+  explicit Fake(float answer = 0, double bound = 1) : answer_(answer), bound_(bound) {}
+  const char* family() const override { return "tests"; }
+  const char* kernel() const override { return "fake"; }
+  std::vector<Dim> dims() const override { return {{"n", 100, 100, 1 << 30}, {"steps", 1, 1, 1000}, {"ld", 0, 0, 9}}; }
+  std::vector<Buffer> buffers(const Size& size) const override {
+    return {input<float>("x", size[0]), output<float>("y", size[0])};
+  }
+  void run(const Arrays& device, const Size& size) const override {
+    const std::vector<float> y(size[0], answer_);
+    CUDA_CHECK(cudaMemcpy(device.at<float>(1), y.data(), size[0] * sizeof(float), cudaMemcpyHostToDevice));
+  }
+  void expect(const Arrays&, const Size&, const Range& range, double* want, double* scale) const override {
+    std::fill(want, want + (range.end - range.begin), 1.0);
+    std::fill(scale, scale + (range.end - range.begin), bound_);
+  }
+  double tolerance(const Size&) const override { return 1; }
+  std::vector<Pattern> patterns() const override { return {{"integer", false, patterns::integers}}; }
+  std::vector<Size> test_sizes() const override { return {{100, 1, 0}}; }
+  std::vector<Size> huge_sizes() const override { return {}; }
+  std::vector<Size> bench_sizes() const override { return {}; }
+  double bytes(const Size& size) const override { return 8.0 * static_cast<double>(size[0] * size[1]); }
+  double scratch_bytes(const Size& size) const override { return 4.0 * static_cast<double>(size[0]); }
+
+ private:
+  float answer_;
+  double bound_;
+};
+
+Step fake_step(float answer = 1) { return {"fake_01_x", "01_x", std::make_unique<Fake>(answer)}; }
+
+std::string json_of(float answer) {
+  const Step step = fake_step(answer);
+  const Case host(*step.problem, {100, 1, 0}, step.problem->patterns().front(), 1);
+  DeviceCase device(host, 0, true);
+  return to_json({&step, {100, 1, 0}, check(step, device)}, "cpu");
+}
+
+}  // namespace
+
+TEST_CASE("a row's JSON") {
+  const Step step = fake_step();
+  Row row{&step, {100, 2, 0}, {}};
+  CHECK(to_json(row, "cpu") ==
+        "{\"family\": \"tests\", \"kernel\": \"fake\", \"step\": \"01_x\", \"backend\": \"cpu\", "
+        "\"size\": {\"n\": 100, \"steps\": 2}, \"bytes\": 1600, \"max_error_over_bound\": 0, \"verified\": true}");
+
+  row.cold = {25, 2.0, 1.5, 0.01, 1980, 0};
+  row.warm = {7, 1.0, 0.9, -1, 0, 0};
+  row.vs_vendor = 1.25;
+  row.of_ceiling = 0.5;
+  row.figures = {{"clocks", 12}, {"ratio", std::nan("")}};
+  CHECK(to_json(row, "cuda") ==
+        "{\"family\": \"tests\", \"kernel\": \"fake\", \"step\": \"01_x\", \"backend\": \"cuda\", "
+        "\"size\": {\"n\": 100, \"steps\": 2}, \"bytes\": 1600, \"cold_us\": 2.00, \"cold_min_us\": 1.50, "
+        "\"cold_spread\": 0.0100, \"samples\": 25, \"sm_mhz\": 1980, \"warm_us\": 1.00, \"gbps\": 0.8, "
+        "\"of_ceiling\": 0.5000, \"vs_vendor\": 1.2500, \"figures\": {\"clocks\": 12, \"ratio\": null}, "
+        "\"max_error_over_bound\": 0, \"verified\": true}");
+
+  row.cold = {3, 2.0, 1.5, -1, 0, 2};
+  const std::string few = to_json(row, "cuda");
+  CHECK(few.find("cold_spread") == std::string::npos);
+  CHECK(few.find("\"samples\": 3, \"throttled\": 2") != std::string::npos);
+  CHECK(few.find("sm_mhz") == std::string::npos);
+}
+
+TEST_CASE("results without end and NaN leave the JSON valid") {
+  CHECK(json_of(1).find("\"max_error_over_bound\": 0, \"verified\": true") != std::string::npos);
+  CHECK(json_of(3).find("\"max_error_over_bound\": 2, \"verified\": false") != std::string::npos);
+  CHECK(json_of(INFINITY).find("\"max_error_over_bound\": null, \"verified\": false") != std::string::npos);
+  CHECK(json_of(NAN).find("\"verified\": false") != std::string::npos);
+  for (const float answer : {INFINITY, -INFINITY, NAN}) {
+    const std::string json = json_of(answer);
+    CHECK(json.find(": inf") == std::string::npos);
+    CHECK(json.find(": -inf") == std::string::npos);
+    CHECK(json.find(": nan") == std::string::npos);
+  }
+}
+
+TEST_CASE("the ceiling's arrays do not grow with the number of time steps") {
+  const Fake problem;
+  const std::size_t n = 1 << 20;
+  for (const std::size_t steps : {1, 2, 200}) {
+    const CeilingPlan plan = plan_ceiling(problem, {n, steps, 0});
+    CHECK(plan.launches == steps);
+    CHECK(plan.bytes_each == 8 * n);
+    // two buffers and a scratch array of 4 n bytes each, the ceiling's 8 n
+    CHECK(memory_needed(problem, {n, steps, 0}, true) == Approx(20.0 * n + (1 << 20)));
+  }
+  CHECK(plan_ceiling(problem, {n, 0, 0}).launches == 1);
+  CHECK(plan_ceiling(problem, {0, 1, 0}).bytes_each == 0);
+}

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Tests of scripts/figures.py: what changes the digest of a step's code, and what does not."""
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import figures  # noqa: E402
+import ladder  # noqa: E402
+
+STEP = """\
+// A head.
+#include "problem.cuh"
+
+__global__ void k(float* x, int n) {  // a comment
+  const char* s = "no // comment";
+  if (threadIdx.x < n) x[threadIdx.x] = 1.0f;
+}
+
+static void launch(float* x, int n) { k<<<1, 32>>>(x, n); }
+"""
+
+
+class Digest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+        self.write("family/problem.cuh", '#pragma once\n#include "ladder.cuh"\n#include "tile.cuh"\nint host_only();\n')
+        self.write("family/tile.cuh", "#pragma once\n__device__ inline int tile() { return 1; }\n")
+        self.write("common/ladder.cuh", "__host__ __device__ inline int ceil_div();\n")
+        self.before = self.digest(STEP)
+
+    def write(self, path, text):
+        path = self.root / path
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def digest(self, step):
+        return figures.digest(self.write("family/k_01_naive.cu", step), self.root)
+
+    def test_comments_and_layout_do_not_count(self):
+        for text in (STEP.replace("// A head.", "// Another.\n/* And\n more. */"), STEP.replace("  // a comment", ""),
+                     STEP.replace("(float* x, int n) {", "(float* x,\n        int n)\n{"), STEP.replace("\n", "\n\n"),
+                     STEP.replace("k<<<1, 32>>>", "k <<< 1,32 >>>"), "#pragma once\n" + STEP,
+                     STEP.replace('#include "problem.cuh"', '#include "problem.cuh"\n#include <algorithm>')):
+            self.assertEqual(self.digest(text), self.before, text)
+
+    def test_code_counts(self):
+        for old, new in (("1.0f", "2.0f"), ("int n", "unsigned n"), ("<<<1, 32", "<<<2, 32"), ("no // comment", "none"),
+                         ("  if", "#pragma unroll\n  if")):
+            self.assertIn(old, STEP)
+            self.assertNotEqual(self.digest(STEP.replace(old, new)), self.before, new)
+
+    def test_headers(self):
+        self.write("family/problem.cuh", '#include "tile.cuh"\nint host_only(int changed);\n')
+        self.write("common/ladder.cuh", "__host__ __device__ inline int ceil_div(int changed);\n")
+        self.assertEqual(self.digest(STEP), self.before, "no device code, no launch")
+        self.write("family/tile.cuh", "// A comment.\n__device__ inline int tile() { return 1; }\n")
+        self.assertEqual(self.digest(STEP), self.before, "a comment")
+        self.write("family/tile.cuh", "__device__ inline int tile() { return 2; }\n")
+        self.assertNotEqual(self.digest(STEP), self.before, "device code, included by an included header")
+
+    def test_names_of_headers_do_not_count(self):
+        self.write("common/block.cuh", (self.root / "family/tile.cuh").read_text())
+        self.write("family/problem.cuh", '#include "block.cuh"\n#include "ladder.cuh"\n')
+        self.assertEqual(self.digest(STEP), self.before)
+
+    def test_of_the_steps(self):
+        digests = figures.Digests()
+        for step in ladder.steps():
+            self.assertRegex(digests.of(step.name), "^[0-9a-f]{12}$")
+        self.assertIsNone(digests.of("no_01_such_step"))
+        self.assertFalse(digests.current({"kernel": "no", "step": "01_such_step", "code": None}))
+
+
+class Results(unittest.TestCase):
+    def test_names_of_cards(self):
+        self.assertEqual(figures.card_name("NVIDIA H100 80GB HBM3"), "h100-80gb-hbm3")
+        self.assertEqual(figures.card_name("NVIDIA H200"), "h200")
+        self.assertEqual(figures.short_name("h100-80gb-hbm3"), "H100")
+
+    def test_files_are_as_they_would_be_written(self):
+        results = figures.read_all()
+        self.assertTrue(results)
+        for one in results:
+            self.assertEqual(figures.to_text(one), one.path.read_text(), one.path)
+            self.assertEqual(figures.card_name(one.head["gpu"]), one.card)
+
+    def test_every_entry_has_a_digest(self):
+        for one in figures.read_all():
+            for entry in one.entries:
+                self.assertRegex(entry.get("code", ""), "^[0-9a-f]{12}$", figures.step_name(entry))
+
+
+if __name__ == "__main__":
+    unittest.main()
