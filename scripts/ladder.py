@@ -1,5 +1,6 @@
 """What the Python scripts share: the steps that the folders hold, building them, running them."""
 import argparse
+import difflib
 import json
 import os
 import re
@@ -16,6 +17,8 @@ if not shutil.which("nvcc") and os.access("/usr/local/cuda/bin/nvcc", os.X_OK):
     os.environ["PATH"] += os.pathsep + "/usr/local/cuda/bin"
 
 NO_DEVICE = 77  # a program's exit status where there is no GPU
+TIMED_OUT = 124  # and where it reached a time limit
+INTERRUPTED = 130  # a script's, after Ctrl-C
 
 
 class Step(NamedTuple):
@@ -33,6 +36,18 @@ class Step(NamedTuple):
     def is_vendor(self):
         return self.number == "00"
 
+    @property
+    def is_bug(self):
+        return not self.number
+
+    @property
+    def target(self):
+        """What CMake calls its own program."""
+        return f"bug_{self.name}" if self.is_bug else self.name
+
+    def program(self, preset):
+        return program(preset, self.name, self.family, "bugs" if self.is_bug else "")
+
 
 def steps():
     """All steps, by family, kernel and number."""
@@ -44,21 +59,70 @@ def steps():
     return sorted(found)
 
 
-def kernels(names=()):
-    """The kernels named, each with its steps: {kernel: [Step]}. A family stands for its kernels, no name for all; where
-    a kernel has its family's name, softmax/softmax is the kernel alone."""
-    def names_of(step):
-        return {step.family, step.kernel, f"{step.family}/{step.kernel}"}
+def bugs():
+    """The planted bugs, as steps without a number, by family and name."""
+    found = []
+    families = {step.family: sorted({other.kernel for other in steps() if other.family == step.family}, key=len)
+                for step in steps()}
+    for path in ROOT.glob("*/bugs/*.cu"):
+        family = path.parent.parent.name
+        kernel = [kernel for kernel in families.get(family, []) if path.stem.startswith(kernel + "_")]
+        if kernel:
+            found.append(Step(family, kernel[-1], "", path.stem, path))
+    return sorted(found)
 
-    chosen = {}
+
+def known_names(with_bugs=True):
+    """What may stand for steps on a command line, without a file's ending: {"reduce/sum": [Step, ...]}. A family stands
+    for its kernels; where a kernel has its family's name, softmax/softmax is the kernel alone."""
+    known = {}
     for step in steps():
-        if not names or names_of(step) & set(names):
-            chosen.setdefault(step.kernel, []).append(step)
-    known = set().union(*map(names_of, steps()))
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        listed = ", ".join(sorted(name for name in known if "/" not in name))
-        usage_error(f"no kernel or family '{unknown[0]}'; there are {listed}")
+        for name in {step.family, step.kernel, f"{step.family}/{step.kernel}", step.name, f"{step.family}/{step.name}"}:
+            known.setdefault(name, []).append(step)
+    for bug in bugs() if with_bugs else []:
+        for name in (bug.name, f"{bug.family}/bugs", f"{bug.family}/bugs/{bug.name}"):
+            known.setdefault(name, []).append(bug)
+    return known
+
+
+def find(name, known):
+    """The steps that a name or a path stands for, or None. A path is of the current folder, or else of the top one."""
+    for text in (os.path.normpath(name), os.path.relpath(Path(name).resolve(), ROOT)):
+        text = re.sub(r"\.cuh?$", "", text)
+        if text in known:
+            return known[text]
+    return None
+
+
+def near_names(name, known):
+    """The known names, without folders, that are spelt nearly like this one."""
+    wanted = re.sub(r"\.\w*$", "", Path(name).name.lower())
+    plain = sorted(other for other in known if "/" not in other)
+    same = [other for other in plain if other == wanted]
+    parts = sorted((other for other in plain if len(wanted) > 2 and wanted in other), key=len)
+    return (same or parts or difflib.get_close_matches(wanted, plain, 5, 0.6))[:5]
+
+
+def resolve(names, with_bugs=True):
+    """The steps that the names stand for, in their order, each once: kernels, families, steps, planted bugs, and their
+    files or folders. A name that stands for nothing ends the script."""
+    known = known_names(with_bugs)
+    chosen = {}
+    for name in names:
+        found = find(name, known)
+        if found is None:
+            near = near_names(name, known)
+            usage_error(f"there is no '{name}'; " + (f"did you mean {', '.join(near)}?" if near else
+                                                     "'scripts/run --list' lists what there is"))
+        chosen.update(dict.fromkeys(found))
+    return list(chosen)
+
+
+def kernels(names=()):
+    """The steps that the names stand for, by kernel: {kernel: [Step]}; all steps if there is no name."""
+    chosen = {}
+    for step in resolve(names, with_bugs=False) if names else steps():
+        chosen.setdefault(step.kernel, []).append(step)
     return chosen
 
 
@@ -88,6 +152,17 @@ def usage_error(message):
     fail(message, 2)
 
 
+def run_main(main):
+    """Calls main(); Ctrl-C ends the script, and says nothing: who pressed it knows."""
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:  # as of 'scripts/run | head'
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(INTERRUPTED)
+
+
 class ArgumentParser(argparse.ArgumentParser):
     """Bad usage gets one line."""
 
@@ -109,12 +184,18 @@ class ArgumentParser(argparse.ArgumentParser):
 
 # ---- building
 
+def try_shell(command, *arguments, **options):
+    """Runs a function of lib.sh under this script's name."""
+    script = 'source "$LADDER_LIB"; ' + command + ' "$@"'
+    return subprocess.run(["bash", "-c", script, script_name(), *arguments], text=True,
+                          env={**os.environ, "LADDER_LIB": str(ROOT / "scripts/lib.sh")}, **options)
+
+
 def shell(command, *arguments, **options):
-    """Runs a function of lib.sh under this script's name; exits as it does if it fails."""
-    script = f'source "{ROOT}/scripts/lib.sh"; {command} "$@"'
-    done = subprocess.run(["bash", "-c", script, script_name(), *arguments], text=True, **options)
+    """The same; exits as it does if it fails. Returns its output."""
+    done = try_shell(command, *arguments, **options)
     if done.returncode != 0:
-        sys.exit(done.returncode)
+        sys.exit(done.returncode if done.returncode > 0 else 128 - done.returncode)
     return done.stdout
 
 
@@ -122,14 +203,45 @@ def choose_backend(asked):
     return shell("choose_backend", asked or "", stdout=subprocess.PIPE).strip()
 
 
+def set_up(*needs):
+    shell('"$LADDER_ROOT/scripts/setup" --quiet', *needs)
+
+
 def configure(preset, *needs):
     """Installs what `needs` (see scripts/setup) names besides the build tools, and makes build/<preset>."""
-    shell('"$LADDER_ROOT/scripts/setup" --quiet build', *needs)
+    set_up("build", *needs)
     shell("configure", preset)
 
 
 def build(preset, targets):
     shell("build", preset, *targets)
+
+
+def build_what_compiles(preset, targets):
+    """Builds on after an error; returns what did not build, each with the first line that says why:
+    {"sum_04_sequential": "reduce/sum_04_sequential.cu:12:3: error: ..."}. The names are those of files without their
+    endings: a step's for an error in it, a program's where it does not link."""
+    keep_going = ["--", "-k", "0"]
+    if try_shell("build", preset, *targets, *keep_going).returncode == 0:
+        return {}
+    say("Again, for what failed only")
+    done = try_shell("build", preset, *targets, *keep_going, stderr=subprocess.PIPE)
+    if done.returncode == 0:
+        return {}
+    return failures(done.stderr)
+
+
+def failures(output):
+    """The same, from the output of ninja."""
+    found = {}
+    blocks = re.split(r"^FAILED: ", output, flags=re.MULTILINE)[1:]
+    for block in blocks:
+        target, *lines = block.splitlines()
+        target = re.sub(r"^\[code=\d+\] ", "", target).split()[0]
+        errors = [line for line in lines if re.search(r"\berror\b|undefined reference|multiple definition", line)]
+        reason = errors[0].strip() if errors else (lines[1:] or [""])[0].strip()
+        found.setdefault(re.sub(r"\.cuh?\b.*", "", Path(target).name), reason.replace(f"{ROOT}/", ""))
+    return found
 
 
 def program(preset, step_or_kernel, family, subfolder=""):
@@ -147,12 +259,17 @@ def skipped(preset):
     return left_out
 
 
+def require_program(name, package):
+    if not shutil.which(name):
+        usage_error(f"needs {name}, {package}")
+
+
 def require_gpu():
     """Ends the script where it has nothing to run on."""
     if not shutil.which("nvcc"):
-        fail("needs a GPU and nvcc, from the CUDA toolkit; there is no nvcc", NO_DEVICE)
+        usage_error("needs a GPU and nvcc, from the CUDA toolkit; there is no nvcc")
     if not shell("gpu_name", stdout=subprocess.PIPE).strip():
-        fail("needs a GPU; nvidia-smi shows none", NO_DEVICE)
+        usage_error("needs a GPU; nvidia-smi shows none")
 
 
 # ---- running
@@ -167,6 +284,8 @@ def describe_exit(status):
     """In words, for a status that no program of ours gives on purpose."""
     if status < 0:
         return f"crashed: {signal.Signals(-status).name}"
+    if status == TIMED_OUT:
+        return "reached its time limit"
     return f"ended with exit status {status}"
 
 

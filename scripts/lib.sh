@@ -24,7 +24,8 @@ choose_backend() {
   case ${1:-} in
     cpu) echo cpu ;;
     cuda)
-      has nvcc || fail "the cuda backend needs nvcc, from the CUDA toolkit; --backend cpu needs neither it nor a GPU"
+      has nvcc || usage_error "the cuda backend needs nvcc, from the CUDA toolkit; --backend cpu needs neither it nor a GPU"
+      [[ -n $(gpu_name) ]] || usage_error "the cuda backend needs a GPU, and nvidia-smi shows none; --backend cpu needs none"
       echo cuda
       ;;
     "") if has nvcc && [[ -n $(gpu_name) ]]; then echo cuda; else echo cpu; fi ;;

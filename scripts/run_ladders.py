@@ -1,7 +1,9 @@
-"""scripts/run: builds the kernels' ladders, runs them, and says what passed."""
+"""scripts/run: builds steps, runs them, and says what passed."""
 import re
 import subprocess
 import sys
+import threading
+from typing import NamedTuple
 
 import ladder
 
@@ -10,102 +12,313 @@ sys.argv[0] = "run"
 DESCRIPTION = """\
 Builds and runs the ladder of each kernel: all its steps, each checked, on a GPU each timed too.
 On a GPU if nvcc and a GPU are there, else on the CPU backend, which prints no times.
+
+Steps are named as you like: kernels, families of kernels, steps, planted bugs, and their files.
+A step that does not compile, crashes or never ends fails; the others get their verdicts all the same.
 """
 EPILOG = """\
 examples:
   scripts/run                        every kernel
-  scripts/run sum reduce             kernels, or families of kernels
+  scripts/run sum transpose          a kernel; a family, which is six kernels
+  scripts/run sum_07_warp_shuffle    a step, of its own program: build/<preset>/reduce/sum_07_warp_shuffle
+  scripts/run reduce/bugs/sum_early_return.cu
   scripts/run sum -- --n=2^20        with options for the programs; 'scripts/run sum -- --help' lists them
 
-Exit status: 0 if no step failed, 1 if one did or a program crashed, 2 for bad usage.
+Exit status: 0 if no step failed, 1 if one did, 2 for bad usage, or where something needed is missing.
 """
+SECONDS = 300
+PRINT_ONLY = {"--help", "-h", "--device"}  # options of a program that checks nothing
+
+
+class Verdict(NamedTuple):
+    word: str  # PASS, FAIL, skipped or left out
+    reason: str = ""
+
+    def __str__(self):
+        return f"{self.word}, {self.reason}" if self.reason else self.word
 
 
 class Tally:
-    """What became of each step: PASS, FAIL or skipped, perhaps followed by the reason."""
+    """What became of each step."""
 
     def __init__(self):
         self.verdicts = {}
 
-    def read(self, line, kernel):
-        """Notes the verdict in a line of a program's output, if there is one. A step fails if it fails at any size."""
-        entry = ladder.parse_entry(line)
-        if entry:
-            name, verdict = f"{kernel}_{entry['step']}", "PASS" if entry["verified"] else "FAIL"
-        else:
-            match = re.match(r"(\w+):? +(PASS|FAIL|skipped, .*)", line)
-            if not match:
-                return
-            name, verdict = match.groups()
-        if self.verdicts.get(name) != "FAIL":
+    def set(self, name, verdict):
+        """A step fails if it fails at any size."""
+        if name not in self.verdicts or self.verdicts[name].word != "FAIL":
             self.verdicts[name] = verdict
 
+    def read(self, line, steps):
+        """Notes the verdict on one of these steps in a line of a program's output, if there is one."""
+        entry = ladder.parse_entry(line)
+        if entry:
+            name, verdict = f"{entry['kernel']}_{entry['step']}", Verdict("PASS" if entry["verified"] else "FAIL")
+        else:
+            match = re.match(r"(\w+):? +(PASS|FAIL|skipped|left out)\b,? *(.*)", line)
+            if not match:
+                return
+            name, verdict = match[1], Verdict(match[2], "" if match[2] == "PASS" else match[3])
+        if name in {step.name for step in steps}:
+            self.set(name, verdict)
+
     def count(self, word):
-        return sum(verdict.startswith(word) for verdict in self.verdicts.values())
+        return sum(verdict.word == word for verdict in self.verdicts.values())
 
     def summary(self):
-        passed, failed = self.count("PASS"), self.count("FAIL")
-        return f"{passed} steps passed, {failed} failed, {len(self.verdicts) - passed - failed} skipped"
+        passed = self.count("PASS")
+        counts = [f"{passed} step{'s' * (passed != 1)} passed, {self.count('FAIL')} failed, {self.count('skipped')} skipped"]
+        if self.count("left out"):
+            counts.append(f"{self.count('left out')} left out")
+        failed = [f"  {name}: {verdict.reason or 'see above'}" for name, verdict in self.verdicts.items()
+                  if verdict.word == "FAIL"]
+        return "\n".join([", ".join(counts)] + ["failed:"] * bool(failed) + failed)
 
 
-def run_program(executable, options, kernel, tally):
-    """Runs a ladder, showing its output as it comes; returns its exit status."""
-    process = subprocess.Popen([executable, *options], stdout=subprocess.PIPE, text=True, errors="replace")
-    for line in process.stdout:
+class Complaint:
+    """What the CPU backend says on standard error: the problem, the thread, and the line."""
+
+    # In this order, each once: of a crash the first three, of a deadlock the first and the last two.
+    PATTERNS = [r"cuda_emu: error: ([^;]*)", r"cuda_emu: (in kernel [^;]*)", r"cuda_emu: (at .*)",
+                r"  kernel \w+, .*; (in block .*):$", r"    (\d+ threads? .*)"]
+
+    def __init__(self):
+        self.parts = []
+        self.patterns = list(self.PATTERNS)
+
+    def read(self, line):
+        for number, pattern in enumerate(self.patterns):
+            match = re.match(pattern, line)
+            if match and (self.parts or pattern == self.PATTERNS[0]):
+                self.parts.append(match[1].strip().replace(f"{ladder.ROOT}/", ""))
+                del self.patterns[:number + 1]
+                return
+
+    def __str__(self):
+        return ", ".join(self.parts)
+
+
+class Printer:
+    """Shows the output of programs that print a table each as if they were one."""
+
+    def __init__(self, steps):
+        self.width = max(len(step.name) for step in steps)
+        self.names = {step.name for step in steps}
+        self.heading = None
+
+    def show(self, line):
+        match = re.match(r"(\w+)  +((?:PASS|FAIL)\b.*)", line, re.DOTALL)
+        if match and match[1] in self.names:
+            line = f"{match[1]:{self.width}}  {match[2]}"
+        elif re.match(r"CPU backend|step  ", line):
+            if line == self.heading:
+                return
+            self.heading = line
         print(line, end="", flush=True)
-        tally.read(line, kernel)
-    return process.wait()
 
 
-def run_kernel(preset, kernel, steps, options, tally):
-    """Runs one kernel's ladder; whatever its output leaves open is settled here."""
-    left_out = ladder.skipped(preset)
-    built = [step for step in steps if step.name not in left_out]
-    status = 0
-    if built:
-        executable = ladder.program(preset, kernel, steps[0].family)
-        status = run_program(executable, options, kernel, tally)
+def run_program(command, steps, tally, printer):
+    """Runs a program, showing its output as it comes; returns its exit status and its complaint."""
+    complaint = Complaint()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
+
+    def read_errors():
+        for line in process.stderr:
+            print(line, end="", file=sys.stderr, flush=True)
+            complaint.read(line)
+            tally.read(line, steps)
+
+    errors = threading.Thread(target=read_errors)
+    errors.start()
+    try:
+        for line in process.stdout:
+            printer.show(line)
+            tally.read(line, steps)
+        status = process.wait()
+    except KeyboardInterrupt:  # the program got it, too, and says where it was
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        raise
+    finally:
+        errors.join()
+    return status, str(complaint)
+
+
+def settle(steps, status, complaint, tally):
+    """What a program's output left open is decided by how it ended."""
+    for step in steps:
+        verdict = tally.verdicts.get(step.name)
+        if verdict and verdict.word == "FAIL" and complaint and len(steps) == 1:
+            tally.verdicts[step.name] = Verdict("FAIL", complaint)
+        if verdict:
+            continue
+        if status == ladder.NO_DEVICE:
+            verdict = Verdict("skipped", "no CUDA device")
+        else:
+            ended = ladder.describe_exit(status) if status else "printed no verdict"
+            verdict = Verdict("FAIL", complaint or ended)
+        tally.set(step.name, verdict)
+        print(f"{step.name}: {verdict}", flush=True)
+
+
+def run_steps(program_of, steps, options, tally):
+    """Runs steps one by one, each in a process of its own."""
+    printer = Printer(steps)
+    for step in steps:
+        status, complaint = run_program([*program_of(step), *options], [step], tally, printer)
         if status == 2:
             sys.exit(2)
-        if status not in (0, 1, ladder.NO_DEVICE):
-            print(f"{kernel}: {executable.relative_to(ladder.ROOT)} {ladder.describe_exit(status)}; "
-                  f"run its steps one by one to see which: {executable.parent.relative_to(ladder.ROOT)}/{kernel}_*")
+        settle([step], status, complaint, tally)
+
+
+def run_together(executable, steps, options, tally):
+    """Runs a whole ladder in one process, so that its steps are timed side by side. On a GPU a step that crashes takes
+    the following ones with it: those are run again, alone."""
+    status, complaint = run_program([executable, *options], steps, tally, Printer(steps))
+    if status == 2:
+        sys.exit(2)
+    open_ones = [step for step in steps if is_open(tally.verdicts.get(step.name))]
+    if status in (0, ladder.NO_DEVICE) or len(steps) == 1 or not open_ones:
+        return settle(steps, status, complaint, tally)
+    print("Again, one by one, the steps without a verdict of their own:", flush=True)
+    together = {step.name: tally.verdicts.pop(step.name, Verdict("FAIL", ladder.describe_exit(status)))
+                for step in open_ones}
+    run_steps(lambda step: [executable, f"--only={step.name}"], open_ones, options, tally)
+    if not any(tally.verdicts[step.name].word == "FAIL" for step in steps):
+        for name, verdict in together.items():
+            tally.set(name, Verdict("FAIL", f"passes alone, but in the ladder: {verdict.reason}"))
+            print(f"{name}: {tally.verdicts[name]}", flush=True)
+
+
+def is_open(verdict):
+    """After an error of CUDA's all later calls fail: whose fault it was is not clear."""
+    return verdict is None or (verdict.word == "FAIL" and "(cudaError" in verdict.reason)
+
+
+class Group(NamedTuple):
+    """Steps of a kernel that are run together, or its planted bugs."""
+    kernel: str
+    steps: list
+    is_whole: bool  # all steps of the kernel: the ladder's program has them
+
+    def targets(self, left_out):
+        if self.is_whole:
+            return [f"ladder_{self.kernel}"] if any(step.name not in left_out for step in self.steps) else []
+        return [step.target for step in self.steps if step.name not in left_out]
+
+
+def groups_of(steps):
+    whole = ladder.kernels()
+    grouped = {}
     for step in steps:
-        if step.name in tally.verdicts:
-            continue
+        grouped.setdefault((step.kernel, step.is_bug), []).append(step)
+    return [Group(kernel, members, set(members) == set(whole.get(kernel, ())))
+            for (kernel, _), members in grouped.items()]
+
+
+def build(preset, groups, left_out):
+    """Builds the groups' programs; returns the groups, of single steps where the ladder cannot be built, and why which
+    step cannot: {name: reason}."""
+    broken = ladder.build_what_compiles(preset, [target for group in groups for target in group.targets(left_out)])
+    if broken:
+        groups = [group._replace(is_whole=group.is_whole and not broken.keys() & {
+            group.kernel, *(step.name for step in group.steps)}) for group in groups]
+        targets = [target for group in groups for target in group.targets(left_out)]
+        broken = ladder.build_what_compiles(preset, targets)
+    others = broken.keys() - {step.name for group in groups for step in group.steps}
+    if others:
+        name = sorted(others)[0]
+        ladder.fail(f"{name} does not build: {broken[name]}")
+    return groups, broken
+
+
+def run_group(preset, group, left_out, broken, options, tally):
+    for step in group.steps:
+        if step.name in broken:
+            tally.set(step.name, Verdict("FAIL", f"does not compile: {broken[step.name]}"))
+            print(f"{step.name}: {tally.verdicts[step.name]}", flush=True)
+    steps = [step for step in group.steps if step.name not in left_out and step.name not in broken]
+    ladder_program = ladder.program(preset, group.kernel, group.steps[0].family)
+    if not steps:
+        pass
+    elif not group.is_whole:
+        run_steps(lambda step: [step.program(preset)], steps, options, tally)
+    elif preset == "cpu":
+        run_steps(lambda step: [ladder_program, f"--only={step.name}"], steps, options, tally)
+    else:
+        run_together(ladder_program, steps, options, tally)
+    for step in group.steps:
         if step.name in left_out:
-            tally.verdicts[step.name] = "skipped, needs " + left_out[step.name]
-        elif status == ladder.NO_DEVICE:
-            tally.verdicts[step.name] = "skipped, no CUDA device"
-        elif status != 0:
-            tally.verdicts[step.name] = "FAIL, no verdict"
-        else:
-            continue
-        print(f"{step.name}: {tally.verdicts[step.name]}")
+            tally.set(step.name, Verdict("skipped", "needs " + left_out[step.name]))
+            print(f"{step.name}: {tally.verdicts[step.name]}", flush=True)
+
+
+def describe(groups):
+    """What is to be run, in a line."""
+    steps = [step for group in groups for step in group.steps]
+    if len(steps) == 1:
+        return f"{steps[0].family}/{'bugs/' * steps[0].is_bug}{steps[0].name}"
+    names = list(dict.fromkeys(group.kernel for group in groups))
+    of = f"of {len(names)} kernels: " if len(names) > 1 else "of "
+    return f"{len(steps)} steps {of}{', '.join(names)}"
+
+
+def print_list():
+    for kernel, steps in ladder.kernels().items():
+        print(f"{steps[0].family}/{kernel}")
+        for step in steps:
+            print(f"  {step.name}")
+    for bug in ladder.bugs():
+        print(f"{bug.family}/bugs/{bug.name}")
 
 
 def main():
-    parser = ladder.ArgumentParser(DESCRIPTION, epilog=EPILOG, usage="%(prog)s [options] [KERNEL...] [-- OPTIONS]")
+    parser = ladder.ArgumentParser(DESCRIPTION, epilog=EPILOG, usage="%(prog)s [options] [NAME...] [-- OPTIONS]")
     parser.add_argument("--backend", metavar="cuda|cpu", help="instead of the one found to be possible")
-    parser.add_argument("kernels", metavar="KERNEL", nargs="*",
-                        help="a kernel or family; default all; softmax/softmax is the kernel alone")
+    parser.add_argument("--list", action="store_true", help="list what there is to run, and stop")
+    parser.add_argument("--timeout", type=int, default=SECONDS, metavar="S",
+                        help="a step whose check takes more seconds fails; default %(default)s, 0 is none. "
+                             "The CPU backend also ends endless loops, after CUDA_EMU_TIMEOUT seconds, default 60")
+    parser.add_argument("names", metavar="NAME", nargs="*",
+                        help="a kernel, family, step, planted bug or file; default all kernels; softmax/softmax is the "
+                             "kernel alone")
     arguments, options = parser.parse_with_rest()
-    kernels = ladder.kernels(arguments.kernels)
+    if arguments.timeout < 0:
+        ladder.usage_error("--timeout must not be negative")
+    if arguments.list:
+        return print_list()
+    groups = groups_of(ladder.resolve(arguments.names) if arguments.names else ladder.steps())
     backend = ladder.choose_backend(arguments.backend)
     preset = {"cuda": "gpu", "cpu": "cpu"}[backend]
+    ladder.say(f"scripts/run: {describe(groups)}, on {'a GPU' if backend == 'cuda' else 'the CPU backend'}")
 
     ladder.configure(preset)
     left_out = ladder.skipped(preset)
-    ladder.build(preset, [f"ladder_{kernel}" for kernel, steps in kernels.items()
-                          if any(step.name not in left_out for step in steps)])
+    options = options or []
+    if PRINT_ONLY & set(options):
+        groups = [group for group in groups if group.targets(left_out)][:1]
+    groups, broken = build(preset, groups, left_out)
+    if PRINT_ONLY & set(options):
+        print_only(preset, groups, left_out, options)
 
     tally = Tally()
-    for number, (kernel, steps) in enumerate(kernels.items(), 1):
-        print(f"\n[{number}/{len(kernels)}] {kernel}", flush=True)
-        run_kernel(preset, kernel, steps, options or [], tally)
+    for number, group in enumerate(groups, 1):
+        print(f"\n[{number}/{len(groups)}] {group.kernel}", flush=True)
+        run_group(preset, group, left_out, broken, [f"--timeout={arguments.timeout}", *options], tally)
     print("\n" + tally.summary())
     sys.exit(1 if tally.count("FAIL") else 0)
 
 
+def print_only(preset, groups, left_out, options):
+    """Shows what one program says of itself, and ends."""
+    for group in groups:
+        step = next(step for step in group.steps if step.name not in left_out)
+        program = ladder.program(preset, group.kernel, step.family) if group.is_whole else step.program(preset)
+        sys.exit(subprocess.run([program, *options]).returncode)
+    ladder.fail("none of these can be built here")
+
+
 if __name__ == "__main__":
-    main()
+    ladder.run_main(main)

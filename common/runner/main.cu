@@ -3,12 +3,14 @@
 #include "check.hpp"
 #include "footprint.hpp"
 #include "options.hpp"
+#include "progress.hpp"
 #include "report.hpp"
 #ifndef CUDA_EMU
 #include "bench.cuh"
 #endif
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <deque>
 #include <functional>
@@ -47,11 +49,15 @@ void print_help(const char* program, const Problem& problem) {
       "  --small          the sizes that the CPU backend runs by default; a size given after it replaces its own\n"
       "  --check          only check: every awkward size (or the one given), every kind of data, aligned and not\n"
       "  --bench          check and time every size of the ladder table (or the one given)\n"
+      "  --only=STEP      in a ladder: only this step, or these: --only=STEP,STEP\n"
+      "  --timeout=S      end the program where the check of a step takes more than S seconds; default 0: "
+      "never\n"
       "  --json           print one JSON object per step and size\n"
       "  --exact-buffers  no guard bands round the buffers, for compute-sanitizer\n"
       "  --device         print the device as JSON and stop\n"
       "  --help           this\n"
-      "\nExit status: 0 all right, 1 a check failed, 2 bad usage, 77 no CUDA device that can run it.\n");
+      "\nExit status: 0 all right, 1 a check failed, 2 bad usage, 77 no CUDA device that can run it, 124 a time\n"
+      "limit was reached.\n");
 }
 
 // Throws unless `bytes` more fit into the device's memory.
@@ -68,14 +74,34 @@ void require_fit(const Problem& problem, const Size& size) {
   require_free(problem, size, memory_needed(problem, size, kGpu));
 }
 
-// The steps to report on: all, or all but step 00 where that is only linked in for comparison.
-std::vector<Step*> measured_steps() {
-  std::vector<Step*> all, others;
+bool is_named(const std::vector<std::string>& names, const Step& step) {
+  return std::find(names.begin(), names.end(), step.name) != names.end();
+}
+
+// Takes the steps that --only does not name out of steps(); step 00 stays, for comparison.
+std::vector<Step> take_out_others(const std::vector<std::string>& only) {
+  if (only.empty()) return {};
+  for (const std::string& name : only) {
+    const bool known = std::any_of(steps().begin(), steps().end(), [&](const Step& s) { return s.name == name; });
+    if (!known) throw UsageError("--only: this program has no step '" + name + "'");
+  }
+  const auto first = std::stable_partition(steps().begin(), steps().end(),
+                                           [&](const Step& s) { return is_named(only, s) || s.is_vendor(); });
+  std::vector<Step> others(std::make_move_iterator(first), std::make_move_iterator(steps().end()));
+  steps().erase(first, steps().end());
+  return others;
+}
+
+// The steps to report on: those that --only names; else all, or all but step 00 where that is only linked in for
+// comparison.
+std::vector<Step*> measured_steps(const std::vector<std::string>& only) {
+  std::vector<Step*> named, all, others;
   for (Step& step : steps()) {
     all.push_back(&step);
+    if (is_named(only, step)) named.push_back(&step);
     if (!step.is_vendor()) others.push_back(&step);
   }
-  return others.size() == 1 ? others : all;
+  return !only.empty() ? named : others.size() == 1 ? others : all;
 }
 
 void merge(Row& row, const Verdict& verdict) {
@@ -98,15 +124,78 @@ class Places {
 };
 
 // Checks every row on one kind of data; the inputs are made once.
-void check_rows(std::vector<Row>& rows, const Pattern& pattern, std::uint64_t seed, bool guarded) {
-  const Case host(*rows.front().step->problem, rows.front().size, pattern, seed);
+void check_rows(std::vector<Row>& rows, const Pattern& pattern, std::uint64_t seed, bool guarded, Progress& progress) {
+  const Problem& problem = *rows.front().step->problem;
+  const std::string what = describe(problem, rows.front().size) + ", " + pattern.name + " data";
+  progress.begin(problem.kernel(), "making inputs and answers, " + what, 0);
+  const Case host(problem, rows.front().size, pattern, seed);
   Places places(host, guarded);
   for (Row& row : rows) {
     if (!row.verdict.ok()) continue;
+    progress.begin(row.step->name, "checking " + what);
     Verdict verdict = check(*row.step, places[row.step->problem->place()]);
     if (!verdict.ok()) verdict.problem = std::string(pattern.name) + " data: " + verdict.problem;
     merge(row, verdict);
   }
+}
+
+// Where one run of a step takes longer than this, timing it takes minutes; on the CPU backend, checking it does.
+constexpr double kSlowRun = kGpu ? 1 : 20;  // seconds
+
+// Is `size` so far beyond the sizes of a plain run that some steps may be too slow for it?
+bool is_large(const Problem& problem, const Size& size) {
+  constexpr double kFactor = 4;
+  Size plain;
+  for (const Dim& d : problem.dims()) plain.dims.push_back(kGpu ? d.gpu_default : d.cpu_default);
+  for (const Scalar& s : problem.scalars()) plain.scalars.push_back(s.default_value);
+  return problem.bytes(size) > kFactor * problem.bytes(plain);
+}
+
+// How long one run takes; 0 if it fails, which a check will say in more words.
+double run_seconds(const Step& step, DeviceCase& device) {
+  using Clock = std::chrono::steady_clock;
+  device.reset();
+  device.prepare_outputs();
+  const Clock::time_point start = Clock::now();
+  try {
+    step.problem->run(device.arrays(), device.host_case().size());
+    CUDA_CHECK(cudaDeviceSynchronize());
+  } catch (const CudaError&) {
+    cudaGetLastError();
+#ifdef CUDA_EMU
+    cudaDeviceReset();
+#endif
+    return 0;
+  }
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Leaves out, by name, the steps that are slow at this size, unless all are: then it is the size.
+void leave_out_slow_steps(std::vector<Row>& rows, const Options& options, bool guarded, Progress& progress) {
+  const Problem& problem = *rows.front().step->problem;
+  const Size size = rows.front().size;
+  std::vector<double> seconds;
+  {
+    progress.begin(problem.kernel(), "making inputs and answers, " + describe(problem, size), 0);
+    const Case host(problem, size, problem.patterns().front(), options.seed);
+    Places places(host, guarded);
+    for (const Row& row : rows) {
+      progress.begin(row.step->name, "first run, " + describe(problem, size));
+      seconds.push_back(run_seconds(*row.step, places[row.step->problem->place()]));
+    }
+  }
+  if (*std::min_element(seconds.begin(), seconds.end()) > kSlowRun) return;
+  std::vector<Row> kept;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    if (seconds[r] <= kSlowRun) {
+      kept.push_back(rows[r]);
+      continue;
+    }
+    std::fprintf(options.json ? stderr : stdout,
+                 "%s: left out, one run takes %.1f s at %s; --only=%s checks it all the same\n",
+                 rows[r].step->name.c_str(), seconds[r], describe(problem, size).c_str(), rows[r].step->name.c_str());
+  }
+  rows = kept;
 }
 
 #ifndef CUDA_EMU
@@ -180,16 +269,21 @@ void time_rows(std::vector<Row>& rows, std::uint64_t seed, const Device& device)
 }
 #endif
 
-std::vector<Row> run_size(const Size& size, const Options& options) {
+std::vector<Row> run_size(const Size& size, const Options& options, Progress& progress) {
   std::vector<Row> rows;
-  for (const Step* step : measured_steps()) rows.push_back({step, size, {}});
+  for (const Step* step : measured_steps(options.only)) rows.push_back({step, size, {}});
   const bool guarded = !options.exact_buffers && !kAddressSanitizer;
-  const std::vector<Pattern> patterns = patterns_for(*rows.front().step->problem, size);
-  for (const Pattern& pattern : patterns) check_rows(rows, pattern, options.seed, guarded);
+  const Problem& problem = *rows.front().step->problem;
+  if (rows.size() > 1 && !options.bench && is_large(problem, size)) {
+    leave_out_slow_steps(rows, options, guarded, progress);
+  }
+  const std::vector<Pattern> patterns = patterns_for(problem, size);
+  for (const Pattern& pattern : patterns) check_rows(rows, pattern, options.seed, guarded, progress);
 #ifndef CUDA_EMU
   static const Device gpu = device();
+  progress.begin(problem.kernel(), "timing " + describe(problem, size), rows.size() + 1);
   time_rows(rows, options.seed, gpu);
-  check_rows(rows, patterns.front(), options.seed + 1, guarded);  // still right, on data not seen before?
+  check_rows(rows, patterns.front(), options.seed + 1, guarded, progress);  // still right, on data not seen before?
   const std::string name = gpu.name;
   const double dram_gbps = gpu.dram_gbps;
 #else
@@ -205,13 +299,15 @@ std::vector<Row> run_size(const Size& size, const Options& options) {
 }
 
 // --check: the battery of the tests.
-std::vector<Row> run_checks(const Options& options) {
+std::vector<Row> run_checks(const Options& options, Progress& progress) {
   std::vector<Row> rows;
-  for (const Step* step : measured_steps()) {
+  for (const Step* step : measured_steps(options.only)) {
     CheckPlan plan;
     plan.sizes = options.sized ? std::vector<Size>{options.size} : step->problem->test_sizes();
     plan.seed = options.seed;
     plan.guarded = plan.guarded && !options.exact_buffers;
+    progress.begin(step->name, "checking " + (options.sized ? describe(*step->problem, options.size)
+                                                            : std::to_string(plan.sizes.size()) + " sizes"));
     std::size_t checks = 0;
     rows.push_back({step, plan.sizes.back(), check_all(*step, plan, &checks)});
     if (options.json) {
@@ -252,6 +348,7 @@ int run(int argc, char** argv) {
     return kPass;
   }
 
+  const std::vector<Step> others = take_out_others(options.only);
   const std::vector<Step> unsupported = take_out_unsupported_steps();  // `problem` may be one of theirs
   for (const Step& step : unsupported) {
     std::fprintf(options.json ? stderr : stdout, "%s: skipped, needs %s\n", step.name.c_str(), step.needs.c_str());
@@ -275,12 +372,13 @@ int run(int argc, char** argv) {
   } else if (options.sized || !options.check) {
     require_fit(problem, options.size);
   }
+  Progress progress(options.timeout);
   bool ok = true;
   if (options.check) {
-    for (const Row& row : run_checks(options)) ok &= row.verdict.ok();
+    for (const Row& row : run_checks(options, progress)) ok &= row.verdict.ok();
   } else {
     for (const Size& size : sizes) {
-      for (const Row& row : run_size(size, options)) ok &= row.verdict.ok();
+      for (const Row& row : run_size(size, options, progress)) ok &= row.verdict.ok();
     }
   }
   return ok ? kPass : kFail;

@@ -2,6 +2,7 @@
 #pragma once
 #include "problem.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
@@ -14,6 +15,8 @@ struct Options {
   bool sized = false;  // was a dimension or scalar given, or --small?
   Size size;           // defaults filled in
   std::uint64_t seed = 1;
+  std::vector<std::string> only;  // names of steps; empty: all
+  unsigned timeout = 0;           // seconds for one step's check at one size; 0: no limit
   bool check = false, bench = false, json = false, help = false, device = false, exact_buffers = false;
 };
 
@@ -57,6 +60,16 @@ inline float parse_scalar(const std::string& option, const std::string& text) {
   return value;
 }
 
+// "a,b" -> {"a", "b"}
+inline std::vector<std::string> parse_names(const std::string& text) {
+  std::vector<std::string> names;
+  for (std::size_t begin = 0, end; begin <= text.size(); begin = end + 1) {
+    end = std::min(text.find(',', begin), text.size());
+    names.push_back(text.substr(begin, end - begin));
+  }
+  return names;
+}
+
 // The place of the dimension or scalar that `option` sets; the number of them if there is none.
 template <typename Named>
 std::size_t index_of(const std::vector<Named>& all, const std::string& option) {
@@ -96,13 +109,18 @@ inline Options parse_options(int argc, char** argv, const std::vector<Dim>& dims
       options.help = true;
     } else {
       const std::size_t dim = index_of(dims, name), scalar = index_of(scalars, name);
-      if (dim == dims.size() && scalar == scalars.size() && name != "--seed") {
+      const bool known = name == "--seed" || name == "--only" || name == "--timeout";
+      if (dim == dims.size() && scalar == scalars.size() && !known) {
         throw UsageError("unknown option '" + argument + "'; see --help");
       }
       if (equals == std::string::npos && i + 1 == argc) throw UsageError(name + " needs a value");
       const std::string value = equals == std::string::npos ? argv[++i] : argument.substr(equals + 1);
       if (name == "--seed") {
         options.seed = parse_number(name, value, std::numeric_limits<std::uint64_t>::max() >> 1);
+      } else if (name == "--only") {
+        options.only = parse_names(value);
+      } else if (name == "--timeout") {
+        options.timeout = static_cast<unsigned>(parse_number(name, value, 1000000));
       } else if (dim < dims.size()) {
         options.size.dims[dim] = parse_number(name, value, dims[dim].max);
         options.sized = true;

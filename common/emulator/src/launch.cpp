@@ -16,6 +16,7 @@ class Pool {
  public:
   // Runs the launch on the calling thread and on launch.helpers others.
   void run(Launch& launch, Worker& own) {
+    const Interrupts waiting(Interrupts::wait);
     {
       std::lock_guard<std::mutex> lock(mutex_);
       for (unsigned i = 0; i < launch.helpers; ++i) wake(launch, i);
@@ -51,7 +52,6 @@ class Pool {
   // A small launch is often done before all helpers are awake: those are called off. But the blocks of a cooperative
   // launch wait for each other, so that every helper must take its own.
   void wait(bool cooperative) {
-    const InterruptsBlocked blocked;  // they are for the helpers, which can say where they are
     std::unique_lock<std::mutex> lock(mutex_);
     if (!cooperative) {
       for (const auto& helper : helpers_) helper->launch = nullptr;
@@ -63,7 +63,7 @@ class Pool {
   [[noreturn]] void serve(Helper& helper) {
     use_signal_stack();
     watch_time();
-    const InterruptsBlocked blocked;
+    const Interrupts waiting(Interrupts::wait);
     std::unique_lock<std::mutex> lock(mutex_);
     for (;;) {
       helper.wake.wait(lock, [&] { return helper.launch != nullptr; });
@@ -72,10 +72,7 @@ class Pool {
       --pending_;
       ++active_;
       lock.unlock();
-      {
-        const InterruptsAllowed allowed;
-        helper.worker.run(launch);
-      }
+      helper.worker.run(launch);
       lock.lock();
       if (--active_ == 0 && pending_ == 0) idle_.notify_one();
     }

@@ -1,6 +1,8 @@
 // What the user reads when something goes wrong.
 #pragma once
 
+#include <signal.h>
+
 namespace cuda_emu {
 
 class Worker;
@@ -19,22 +21,18 @@ void watch_signals();
 // system has no timers for single threads, nothing watches.
 void watch_time();
 
-// While it lives, signals that end the program, such as Ctrl-C, go to other OS threads, or wait.
-class InterruptsBlocked {
+// While it lives, signals that end the program, such as Ctrl-C, do so to this OS thread, or go to another and else wait.
+// Only a thread inside a kernel can say where it is.
+class Interrupts {
  public:
-  InterruptsBlocked();
-  ~InterruptsBlocked();
-  InterruptsBlocked(const InterruptsBlocked&) = delete;
-  InterruptsBlocked& operator=(const InterruptsBlocked&) = delete;
-};
+  enum Kind { come, wait };
+  explicit Interrupts(Kind kind);
+  ~Interrupts();
+  Interrupts(const Interrupts&) = delete;
+  Interrupts& operator=(const Interrupts&) = delete;
 
-// The contrary.
-class InterruptsAllowed {
- public:
-  InterruptsAllowed();
-  ~InterruptsAllowed();
-  InterruptsAllowed(const InterruptsAllowed&) = delete;
-  InterruptsAllowed& operator=(const InterruptsAllowed&) = delete;
+ private:
+  sigset_t before_;
 };
 
 // From a signal handler: prints `cause`, the current thread, and the line of the .cu file that was interrupted.

@@ -55,10 +55,13 @@ void Worker::run(Launch& launch) {
   prepare(launch);
   current_worker = this;
   Fiber::current = &main_fiber_;
-  if (begin_block()) {
-    Fiber::switch_to(spare_fiber());
-    if (returned_ < thread_count_ && !launch.failed) report_deadlock();
-    if (launch.config.cooperative) launch.grid_barrier.block_finished();
+  {
+    const Interrupts here(Interrupts::come);
+    if (begin_block()) {
+      Fiber::switch_to(spare_fiber());
+      if (returned_ < thread_count_ && !launch.failed) report_deadlock();
+      if (launch.config.cooperative) launch.grid_barrier.block_finished();
+    }
   }
   if (launch.failed) restart_fibers();
   if (launch.config.cooperative && Fiber::stack_count() > kMaxIdleStacks) {

@@ -84,20 +84,16 @@ void print(const char* text, int length, int size) {
   (void)written;
 }
 
-// Changes whether this OS thread takes the signals that end the program.
-void mask_interrupts(int how) {
+}  // namespace
+
+Interrupts::Interrupts(Kind kind) {
   sigset_t signals;
   sigemptyset(&signals);
   for (const int signal : kInterrupts) sigaddset(&signals, signal);
-  pthread_sigmask(how, &signals, nullptr);
+  pthread_sigmask(kind == come ? SIG_UNBLOCK : SIG_BLOCK, &signals, &before_);
 }
 
-}  // namespace
-
-InterruptsBlocked::InterruptsBlocked() { mask_interrupts(SIG_BLOCK); }
-InterruptsBlocked::~InterruptsBlocked() { mask_interrupts(SIG_UNBLOCK); }
-InterruptsAllowed::InterruptsAllowed() { mask_interrupts(SIG_UNBLOCK); }
-InterruptsAllowed::~InterruptsAllowed() { mask_interrupts(SIG_BLOCK); }
+Interrupts::~Interrupts() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
 void report_signal(const char* cause, const void* context) {
   char where[1024];

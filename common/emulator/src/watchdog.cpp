@@ -38,8 +38,8 @@ void tick(int, siginfo_t*, void* context) {
   if (ticks < kTicks || reported.test_and_set()) return;
   char cause[160];
   snprintf(cause, sizeof cause,
-           "timed out: no thread of the block finished in %u s of CPU time: an endless loop? "
-           "(CUDA_EMU_TIMEOUT, in seconds; 0 waits for ever)",
+           "timed out: no thread of the block finished in %u s of CPU time; an endless loop? CUDA_EMU_TIMEOUT=0 waits "
+           "for ever",
            settings().timeout);
   report_signal(cause, context);
   _exit(kTimedOut);

@@ -1,7 +1,10 @@
 // The command line of a step's program: what it accepts, and the one line it prints for what it does not.
 #include "catch.hpp"
 #include "runner/options.hpp"
+#include "runner/progress.hpp"
 #include "program.hpp"
+
+#include <unistd.h>
 
 using namespace ladder;
 
@@ -51,6 +54,9 @@ TEST_CASE("bad usage gets one line that names the option, and exit status 2") {
   require_usage_error("--check=yes", "--check takes no value");
   require_usage_error("--seed=x", "--seed: 'x'");
   require_usage_error("--check --bench", "--check and --bench");
+  require_usage_error("--only=sum_8", "--only: this program has no step 'sum_8'");
+  require_usage_error("--only=sum_07_warp_shuffle,", "--only: this program has no step ''");
+  require_usage_error("--timeout=-1", "--timeout: '-1'");
   require_usage_error("1024", "unknown option '1024'");
   require_usage_error("--n=2^36", "n=68719476736: needs ");
 }
@@ -60,7 +66,8 @@ TEST_CASE("good usage") {
   CHECK(help.status == 0);
   CHECK(help.has("--n=N"));
 
-  for (const char* arguments : {"--n=1000", "--n 1000", "--n=0", "--n=2^10 --seed=7", "--check --n=33"}) {
+  for (const char* arguments : {"--n=1000", "--n 1000", "--n=0", "--n=2^10 --seed=7", "--check --n=33",
+                                "--n=33 --only=sum_07_warp_shuffle", "--n=33 --timeout=600"}) {
     const Outcome outcome = run(arguments);
     INFO(arguments << ": " << outcome.output);
     CHECK(outcome.status == 0);
@@ -75,4 +82,55 @@ TEST_CASE("good usage") {
 
   CHECK(run("--json --small").has("\"size\": {\"n\": 131085}"));
   CHECK(run("--json --small --n=33").has("\"size\": {\"n\": 33}"));
+}
+
+TEST_CASE("names") {
+  CHECK(parse_names("a") == std::vector<std::string>{"a"});
+  CHECK(parse_names("a,b") == std::vector<std::string>{"a", "b"});
+  CHECK(parse_names("a,") == std::vector<std::string>{"a", ""});
+  CHECK(parse_names("") == std::vector<std::string>{""});
+}
+
+// Runs `body` in a process of its own, which should end before `body` does.
+template <typename Body>
+Outcome run_alone(const Body& body) {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(ends[1], STDOUT_FILENO);
+    body();
+    _exit(0);
+  }
+  close(ends[1]);
+  Outcome outcome{};
+  char buffer[4096];
+  for (ssize_t n; (n = read(ends[0], buffer, sizeof buffer)) > 0;) outcome.output.append(buffer, n);
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return outcome;
+}
+
+TEST_CASE("a task that takes too long ends the program") {
+  const Outcome outcome = run_alone([] {
+    Progress progress(1);
+    progress.begin("sum_01_atomic", "checking n=8");
+    sleep(30);
+  });
+  INFO(outcome.output);
+  CHECK(outcome.status == kTimedOut);
+  CHECK(outcome.has("sum_01_atomic: FAIL, not done after 1 s: checking n=8"));
+}
+
+TEST_CASE("a task without a limit goes on") {
+  const Outcome outcome = run_alone([] {
+    Progress progress(1);
+    progress.begin("sum", "making inputs", 0);
+    usleep(1500000);
+  });
+  CHECK(outcome.status == 0);
+  CHECK(outcome.output.empty());
 }

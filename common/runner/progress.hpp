@@ -1,0 +1,83 @@
+// Says on standard error what a program is doing when that takes long, and ends the program when it takes too long.
+#pragma once
+#include <signal.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace ladder {
+
+constexpr int kTimedOut = 124;  // the exit status, as timeout(1) has it
+
+class Progress {
+ public:
+  // No task may take more than `limit` seconds; 0 is no limit.
+  explicit Progress(unsigned limit) : limit_(limit) {
+    // Ctrl-C and its like are for the threads that can say where they are.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    thread_ = std::thread([this] { watch(); });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+  ~Progress() {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      done_ = true;
+    }
+    changed_.notify_one();
+    thread_.join();
+  }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // From now on `who` (a step, or the program) is `doing` (such as "checking n=1024"). `share` tasks at once may take
+  // as many times the limit; 0: no limit.
+  void begin(const std::string& who, const std::string& doing, std::size_t share = 1) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    who_ = who;
+    doing_ = doing;
+    share_ = static_cast<double>(share);
+    begin_ = Clock::now();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr double kFirst = 5, kEvery = 10;  // seconds of silence before a line
+
+  void watch() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    const Clock::time_point start = Clock::now();
+    double next = kFirst;  // after the start
+    while (!changed_.wait_for(lock, std::chrono::milliseconds(250), [&] { return done_; })) {
+      const Clock::time_point now = Clock::now();
+      const double age = seconds(now - begin_);
+      if (limit_ * share_ > 0 && age >= limit_ * share_) {
+        std::printf("%s: FAIL, not done after %.0f s: %s\n", who_.c_str(), age, doing_.c_str());
+        std::fflush(stdout);
+        std::_Exit(kTimedOut);
+      }
+      if (seconds(now - start) < next || who_.empty()) continue;
+      std::fprintf(stderr, "%s: %s, %.0f s\n", who_.c_str(), doing_.c_str(), age);
+      next = seconds(now - start) + kEvery;
+    }
+  }
+
+  static double seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+  const double limit_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool done_ = false;
+  std::string who_, doing_;
+  double share_ = 0;
+  Clock::time_point begin_ = Clock::now();
+  std::thread thread_;  // the last, for it uses the others
+};
+
+}  // namespace ladder
