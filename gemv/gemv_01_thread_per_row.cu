@@ -9,7 +9,7 @@
 
 __global__ void gemv_thread_per_row(std::size_t m, std::size_t k, float alpha, const float* __restrict__ A,
                                     std::size_t lda, const float* __restrict__ x, float beta, float* __restrict__ y) {
-  const std::size_t row = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::size_t row = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (row >= m) return;
   const float* a = A + row * lda;  // 64 bits: row * lda passes 2^32 soon
   float sum = 0.0f;

@@ -15,7 +15,7 @@ __device__ static float warp_sum(float v) {
 __global__ void gemv_warp_per_row(std::size_t m, std::size_t k, float alpha, const float* __restrict__ A,
                                   std::size_t lda, const float* __restrict__ x, float beta, float* __restrict__ y) {
   const unsigned lane = threadIdx.x % 32;
-  const std::size_t row = (static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
+  const std::size_t row = (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
   if (row >= m) return;  // the whole warp agrees, so nobody misses a shuffle
   const float* a = A + row * lda;
   float sum = 0.0f;

@@ -14,7 +14,7 @@ __global__ void gemv_short_rows(std::size_t m, std::size_t k, float alpha, const
                                 const float* __restrict__ x, float beta, float* __restrict__ y, bool aligned,
                                 unsigned lanes) {
   const unsigned lane = threadIdx.x % lanes;
-  const std::size_t row = (static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x) / lanes;
+  const std::size_t row = (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) / lanes;
   float sum = 0.0f;
   if (row < m) {
     const float* a = A + row * lda;

@@ -34,7 +34,7 @@ __global__ void gemv_split_k(std::size_t k, const float* __restrict__ A, std::si
 
 __global__ void gemv_add_pieces(std::size_t m, unsigned pieces, const float* __restrict__ sums, float alpha, float beta,
                                 float* __restrict__ y) {
-  const std::size_t row = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::size_t row = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (row >= m) return;
   float sum = 0.0f;
   for (unsigned p = 0; p < pieces; ++p) sum += sums[row * pieces + p];

@@ -32,8 +32,8 @@ __global__ void __launch_bounds__(threads < kMinBlock ? kMinBlock : threads, thr
                   const float* __restrict__ x, float beta, float* __restrict__ y, bool aligned, unsigned piece,
                   float* __restrict__ sums) {
   const unsigned lane = threadIdx.x % threads, group = threadIdx.x / threads, groups = blockDim.x / threads;
-  const std::size_t row = (static_cast<std::size_t>(blockIdx.x) * groups + group) * rows;
-  const std::size_t begin = static_cast<std::size_t>(blockIdx.y) * piece;
+  const std::size_t row = (std::size_t{blockIdx.x} * groups + group) * rows;
+  const std::size_t begin = std::size_t{blockIdx.y} * piece;
   const unsigned length = row < m && begin < k ? static_cast<unsigned>(min(std::size_t{piece}, k - begin)) : 0;
   const unsigned vectors = aligned ? length / 4 * 4 : 0;  // elements that are read as float4
 
@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(threads < kMinBlock ? kMinBlock : threads, thr
 
 __global__ void gemv_by_shape_finish(std::size_t m, unsigned pieces, const float* __restrict__ sums, float alpha,
                                      float beta, float* __restrict__ y) {
-  const std::size_t row = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::size_t row = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (row >= m) return;
   float sum = 0.0f;
 #pragma unroll 8

@@ -9,7 +9,7 @@
 __global__ void gemv_t_thread_per_column(std::size_t m, std::size_t k, float alpha, const float* __restrict__ A,
                                          std::size_t lda, const float* __restrict__ x, float beta,
                                          float* __restrict__ y) {
-  const std::size_t column = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::size_t column = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (column >= k) return;
   float sum = 0.0f;
 #pragma unroll 8

@@ -10,7 +10,7 @@ constexpr int kBlock = 256;
 constexpr std::size_t kMinRows = 64;  // rows that are worth a block
 
 __global__ void gemv_t_scale(std::size_t k, float beta, float* __restrict__ y) {
-  const std::size_t column = static_cast<std::size_t>(blockIdx.x) * kBlock + threadIdx.x;
+  const std::size_t column = std::size_t{blockIdx.x} * kBlock + threadIdx.x;
   if (column < k) y[column] = beta == 0.0f ? 0.0f : beta * y[column];
 }
 

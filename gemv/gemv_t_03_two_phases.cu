@@ -24,7 +24,7 @@ __global__ void gemv_t_two_phases(std::size_t m, std::size_t k, const float* __r
 
 __global__ void gemv_t_add_pieces(std::size_t k, unsigned pieces, const float* __restrict__ sums, float alpha,
                                   float beta, float* __restrict__ y) {
-  const std::size_t column = static_cast<std::size_t>(blockIdx.x) * kBlock + threadIdx.x;
+  const std::size_t column = std::size_t{blockIdx.x} * kBlock + threadIdx.x;
   if (column >= k) return;
   float sum = 0.0f;
 #pragma unroll 8

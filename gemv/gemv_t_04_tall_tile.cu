@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(kBlock, 1)
                      float* __restrict__ sums) {
   constexpr unsigned at_once = kBlock / lanes;  // rows
   const unsigned lane = threadIdx.x % lanes;
-  const std::size_t tile = static_cast<std::size_t>(blockIdx.x) * (4 * lanes), column = tile + 4 * lane;
+  const std::size_t tile = std::size_t{blockIdx.x} * (4 * lanes), column = tile + 4 * lane;
   const std::size_t end = min((blockIdx.y + std::size_t{1}) * rows, m);
 
   float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(kBlock, 1)
 
 __global__ void gemv_t_tall_tile_finish(std::size_t k, unsigned pieces, const float* __restrict__ sums, float alpha,
                                         float beta, float* __restrict__ y) {
-  const std::size_t column = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::size_t column = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (column >= k) return;
   float sum = 0.0f;
 #pragma unroll 8

@@ -14,7 +14,7 @@ __device__ static float dot4(float4 a, float4 x) { return (a.x * x.x + a.y * x.y
 __global__ void gemv_unaligned(std::size_t m, std::size_t k, float alpha, const float* __restrict__ A, std::size_t lda,
                                const float* __restrict__ x, float beta, float* __restrict__ y) {
   const unsigned lane = threadIdx.x % 32;
-  const std::size_t row = (static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
+  const std::size_t row = (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
   if (row >= m) return;
   const float* a = A + row * lda;
   const float4* a4 = reinterpret_cast<const float4*>(a);  // only if aligned

@@ -13,7 +13,7 @@ __global__ void gemv_short_rows_overrun(std::size_t m, std::size_t k, float alph
                                         std::size_t lda, const float* __restrict__ x, float beta, float* __restrict__ y,
                                         bool aligned) {
   const unsigned lane = threadIdx.x % kLanes;
-  const std::size_t row = (static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x) / kLanes;
+  const std::size_t row = (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) / kLanes;
   float sum = 0.0f;
   if (row < m && aligned && k <= 4 * kLanes && k % 4 == 0) {
     const float4* a4 = reinterpret_cast<const float4*>(A + row * lda);
