@@ -28,7 +28,10 @@ __global__ void argmax_warp_shuffle(const float* __restrict__ x, KeyIndex* __res
 __global__ void argmax_warp_shuffle_finish(const KeyIndex* __restrict__ partials, std::int64_t* __restrict__ out,
                                            unsigned blocks) {
   KeyIndex best = no_element();
-  for (unsigned b = threadIdx.x; b < blocks; b += kBlock) best = greater(best, partials[b]);
+  for (unsigned b = threadIdx.x; b < blocks; b += kBlock) {
+    const KeyIndex other = partials[b];
+    if (is_greater(other, best)) best = other;
+  }
   best = block_max<kBlock>(best);
   if (threadIdx.x == 0) *out = best.index;
 }

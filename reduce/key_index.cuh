@@ -16,17 +16,17 @@ __device__ inline int argmax_key(float v) {
 // The identity of the reduction: below the key of -infinity.
 __device__ inline KeyIndex no_element() { return {static_cast<int>(0x80000000), -1}; }
 
-__device__ inline KeyIndex greater(KeyIndex a, KeyIndex b) {
-  return b.key > a.key || (b.key == a.key && b.index < a.index) ? b : a;
+__device__ inline bool is_greater(const KeyIndex& a, const KeyIndex& b) {
+  return a.key > b.key || (a.key == b.key && a.index < b.index);
 }
 
 // The greatest pair of the warp, returned to lane 0. All 32 lanes must call it.
 __device__ inline KeyIndex warp_max(KeyIndex best) {
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2) {
-    const int key = __shfl_down_sync(0xffffffff, best.key, offset);
-    const long long index = __shfl_down_sync(0xffffffff, best.index, offset);
-    best = greater(best, {key, index});
+    const KeyIndex other = {__shfl_down_sync(0xffffffff, best.key, offset),
+                            __shfl_down_sync(0xffffffff, best.index, offset)};
+    if (is_greater(other, best)) best = other;
   }
   return best;
 }

@@ -18,6 +18,7 @@ __device__ inline bool is_last_block(T* partials, T partial) {
     last = atomicInc(&blocks_done, gridDim.x - 1) == gridDim.x - 1;
   }
   __syncthreads();
-  if (last) __threadfence();  // the ticket was seen before the partial results are read
-  return last;
+  if (!last) return false;
+  __threadfence();  // the ticket was seen before the partial results are read
+  return true;
 }

@@ -24,8 +24,10 @@ __global__ void sum_last_block(const float* __restrict__ x, float* partials, flo
   }
   for (std::size_t i = 4 * n4 + first; i < n; i += stride) sum += x[i];
 
-  // reduce within the block, store, draw a ticket
+  // reduce within the block
   sum = block_sum<kBlock>(sum);
+
+  // store the partial sum, draw a ticket
   __shared__ bool last;
   if (threadIdx.x == 0) {
     partials[blockIdx.x] = sum;
@@ -35,11 +37,10 @@ __global__ void sum_last_block(const float* __restrict__ x, float* partials, flo
   __syncthreads();
   if (!last) return;  // the whole block returns
 
-  // combine: the last block adds the partial sums
+  // combine: the last block adds the partial sums, from L2, as L1 is not coherent
   __threadfence();  // the ticket was seen before the partial sums are read
   sum = 0.0f;
-  for (unsigned b = threadIdx.x; b < gridDim.x; b += kBlock)
-    sum += __ldcg(partials + b);  // from L2: L1 is not coherent
+  for (unsigned b = threadIdx.x; b < gridDim.x; b += kBlock) sum += __ldcg(partials + b);
   sum = block_sum<kBlock>(sum);
   if (threadIdx.x == 0) *out = sum;
 }

@@ -38,8 +38,7 @@ __global__ void __launch_bounds__(kBlock)
   } else {
     for (std::size_t i = tile + tid; i < n4; i += kBlock) sum += sum4(x4[i]);
   }
-  // load: block 0 adds the head and the tail
-  if (blockIdx.x == 0) {
+  if (blockIdx.x == 0) {  // the head and the tail
     const std::size_t tail = head + 4 * n4;
     if (tid < head) sum += x[tid];
     if (tid < n - tail) sum += x[tail + tid];
