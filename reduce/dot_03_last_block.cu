@@ -25,9 +25,8 @@ __global__ void __launch_bounds__(kBlock)
   const std::size_t tile = std::size_t{blockIdx.x} * kTile;
   const unsigned tid = threadIdx.x;
 
-  // load: a whole tile with all loads in flight, or the last one in a loop
   float sum = 0.0f;
-  if (tile + kTile <= n4) {
+  if (tile + kTile <= n4) {  // load a whole tile, all loads in flight
     float4 u[kLoads], v[kLoads];
 #pragma unroll
     for (int k = 0; k < kLoads; ++k) {
