@@ -16,7 +16,7 @@ __device__ inline int argmax_key(float v) {
 // The identity of the reduction: below the key of -infinity.
 __device__ inline KeyIndex no_element() { return {static_cast<int>(0x80000000), -1}; }
 
-__device__ inline bool is_greater(const KeyIndex& a, const KeyIndex& b) {
+__device__ inline bool is_greater(KeyIndex a, KeyIndex b) {
   return a.key > b.key || (a.key == b.key && a.index < b.index);
 }
 
