@@ -1,5 +1,5 @@
-// The yardstick: cublasSgemv. BLAS is column-major, and there our row-major A is A^T with the same leading dimension;
-// so its transpose is what we want. As BLAS leaves y alone if there is nothing to multiply, beta y is ours then.
+// The library: cublasSgemv. BLAS is column-major, so our row-major A is its A^T with the same leading dimension, and
+// its transpose is what we want. BLAS leaves y alone if there is nothing to multiply; beta y is done here then.
 // needs: gpu
 // links: cublas
 #include "gemv.cuh"

@@ -1,20 +1,19 @@
-// Step 03 gives a row of 32 floats to 32 lanes, 24 of which have nothing to load. Idea: several rows per warp. As many
-// lanes share a row as it has float4 (a power of two, at most 32): 8 lanes for k = 32, so a warp takes 4 rows and each
-// of its loads moves 512 bytes again; 4 lanes for k = 16. The shuffles stay inside the group: log2(lanes) of them.
-// A warp may now hold rows past the end beside good ones, and all its lanes must reach the shuffles: no early return.
-// Expect: two or three times step 03 for k = 32. Long rows lose: the stride is a variable now, so the compiler does not
-// unroll the loop as far as in step 03, and fewer loads are in flight.
-// Next question: and the other end, few rows that are very long?
+// Problem:  step 03 gives a row of 32 floats to 32 lanes, 24 of which have nothing to load.
+// Idea:     several rows per warp: as many lanes share a row as it has float4, a power of two up to 32. The shuffles
+//           stay within these lanes.
+// Expect:   up to 4x step 03 for k = 32: four times as many lanes load. Long rows lose: the stride is a variable, so
+//           the compiler unrolls less and fewer loads are in flight.
+// Next:     why no early return here? (A warp holds rows inside and outside, and the shuffles name all 32 lanes.)
+#include "float4.cuh"
 #include "gemv.cuh"
-
-__device__ static float dot4(float4 a, float4 x) { return (a.x * x.x + a.y * x.y) + (a.z * x.z + a.w * x.w); }
 
 // lanes: threads per row, a power of two up to 32
 __global__ void gemv_short_rows(std::size_t m, std::size_t k, float alpha, const float* __restrict__ A, std::size_t lda,
                                 const float* __restrict__ x, float beta, float* __restrict__ y, bool aligned,
                                 unsigned lanes) {
   const unsigned lane = threadIdx.x % lanes;
-  const std::size_t row = (static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x) / lanes;
+  const std::size_t row = (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) / lanes;
+  // load: no early return, all lanes must reach the shuffles
   float sum = 0.0f;
   if (row < m) {
     const float* a = A + row * lda;
@@ -24,7 +23,7 @@ __global__ void gemv_short_rows(std::size_t m, std::size_t k, float alpha, const
     for (std::size_t j = lane; j < k4; j += lanes) sum += dot4(a4[j], x4[j]);
     for (std::size_t j = 4 * k4 + lane; j < k; j += lanes) sum += a[j] * x[j];
   }
-  // Towards lane 0 of each group; what lanes of other groups pass in never gets there.
+  // reduce towards lane 0 of the row; what lanes of other rows pass in does not get there
   for (unsigned offset = lanes / 2; offset > 0; offset /= 2) sum += __shfl_down_sync(0xffffffff, sum, offset);
   if (row < m && lane == 0) y[row] = beta == 0.0f ? alpha * sum : alpha * sum + beta * y[row];
 }

@@ -1,15 +1,15 @@
-// The first answer: one thread per column walks down its column. The lanes of a warp read 32 neighbouring floats of one
-// row, so what made gemv's first answer slow is fast here: the accesses are coalesced without any trick, and no thread
-// needs another's sum.
-// Expect: 5 to 20 % of the memory's speed for a square matrix: k threads are all there are, 4096 of the 270,000 that
-// fit on an H100.
-// Next question: who adds up if several threads share a column?
+// Problem:  y = alpha A^T x + beta y, A row-major: an element of y is a column of A times x.
+// Idea:     one thread per column. The lanes of a warp read 32 neighbouring floats of one row, so the loads are
+//           coalesced as they are, and no thread needs another's sum.
+// Expect:   0.05 to 0.2 of bandwidth for a square matrix: k threads are all there are, 4096 of 270,000 that fit on the
+//           132 SMs.
+// Next:     who adds, if several threads share a column?
 #include "gemv_t.cuh"
 
 __global__ void gemv_t_thread_per_column(std::size_t m, std::size_t k, float alpha, const float* __restrict__ A,
                                          std::size_t lda, const float* __restrict__ x, float beta,
                                          float* __restrict__ y) {
-  const std::size_t column = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::size_t column = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (column >= k) return;
   float sum = 0.0f;
 #pragma unroll 8

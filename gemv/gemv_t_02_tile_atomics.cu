@@ -1,25 +1,25 @@
-// Step 01 has k threads. Idea: tiles. A block takes 256 columns of a piece of the rows only, and its threads add what
-// they have to y with atomicAdd. So y must be scaled by beta before (set to 0 if beta = 0), by a kernel of its own:
-// nothing orders the blocks of one launch. The order of the additions changes from run to run, and with it the last
-// bits.
-// Expect: near the memory's speed; pieces x k atomics are few beside m x k loads.
-// Next question: how do you get the same bits every run?
+// Problem:  step 01 has only k threads.
+// Idea:     tiles: a block takes 256 columns of a slice of the rows, and each thread adds its partial sum to y with
+//           atomicAdd. A kernel of its own scales y by beta before, as nothing orders the blocks of one launch.
+// Expect:   0.85 to 0.95 of bandwidth: slices x k atomics are few beside m x k loads. The order of the additions, and
+//           with it the last bits, changes from run to run.
+// Next:     how do you get the same bits every run?
 #include "gemv_t.cuh"
 
 constexpr int kBlock = 256;
 constexpr std::size_t kMinRows = 64;  // rows that are worth a block
 
 __global__ void gemv_t_scale(std::size_t k, float beta, float* __restrict__ y) {
-  const std::size_t column = static_cast<std::size_t>(blockIdx.x) * kBlock + threadIdx.x;
+  const std::size_t column = std::size_t{blockIdx.x} * kBlock + threadIdx.x;
   if (column < k) y[column] = beta == 0.0f ? 0.0f : beta * y[column];
 }
 
-// A grid of pieces * ceil(k / kBlock) blocks; piece p has the rows from p * rows on.
+// A grid of slices * ceil(k / kBlock) blocks; slice s has the rows from s * rows on.
 __global__ void gemv_t_tile_atomics(std::size_t m, std::size_t k, float alpha, const float* __restrict__ A,
                                     std::size_t lda, const float* __restrict__ x, float* __restrict__ y,
-                                    unsigned pieces, std::size_t rows) {
-  const std::size_t column = static_cast<std::size_t>(blockIdx.x / pieces) * kBlock + threadIdx.x;
-  const std::size_t begin = blockIdx.x % pieces * rows, end = min(begin + rows, m);
+                                    unsigned slices, std::size_t rows) {
+  const std::size_t column = static_cast<std::size_t>(blockIdx.x / slices) * kBlock + threadIdx.x;
+  const std::size_t begin = blockIdx.x % slices * rows, end = min(begin + rows, m);
   if (column >= k) return;
   float sum = 0.0f;
 #pragma unroll 8
@@ -34,11 +34,11 @@ static void launch(std::size_t m, std::size_t k, float alpha, const float* A, st
   gemv_t_scale<<<static_cast<unsigned>(tiles), kBlock>>>(k, beta, y);
   CUDA_CHECK(cudaGetLastError());
   if (m == 0 || alpha == 0) return;
-  // Enough blocks to fill the GPU twice, but no piece too small.
+  // Enough blocks to fill the GPU twice, but no slice too small.
   const std::size_t wanted = ceil_div(2 * resident_blocks(gemv_t_tile_atomics, kBlock), tiles);
-  const auto pieces = static_cast<unsigned>(std::clamp<std::size_t>(m / kMinRows, 1, wanted));
-  const auto grid = static_cast<unsigned>(tiles * pieces);
-  gemv_t_tile_atomics<<<grid, kBlock>>>(m, k, alpha, A, lda, x, y, pieces, ceil_div(m, pieces));
+  const auto slices = static_cast<unsigned>(std::clamp<std::size_t>(m / kMinRows, 1, wanted));
+  const auto grid = static_cast<unsigned>(tiles * slices);
+  gemv_t_tile_atomics<<<grid, kBlock>>>(m, k, alpha, A, lda, x, y, slices, ceil_div(m, slices));
   CUDA_CHECK(cudaGetLastError());
 }
 

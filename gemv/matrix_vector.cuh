@@ -9,8 +9,8 @@
 class MatrixVector : public ladder::Problem {
  public:
   // A has m rows of k floats, and row i starts at A + i * lda, lda >= k. What lies between a row's end and the next
-  // row's start belongs to somebody else; behind the last row there is nothing. No pointer need be 16-byte aligned, nor
-  // need lda be a multiple of 4. Nothing overlaps. m is below 2^31, and any of m and k may be 0.
+  // row's start must not be touched; behind the last row there is nothing. No pointer need be 16-byte aligned, nor need
+  // lda be a multiple of 4. Nothing overlaps. m is below 2^31, and any of m and k may be 0.
   // As in BLAS, what is multiplied by 0 is not read: y if beta = 0, A and x if alpha = 0. Nor is NaN there passed on.
   using Launch = void (*)(std::size_t m, std::size_t k, float alpha, const float* A, std::size_t lda, const float* x,
                           float beta, float* y);

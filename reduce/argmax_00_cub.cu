@@ -1,5 +1,5 @@
-// The yardstick: cub::DeviceReduce::ArgMax. Of equals it takes the first; it has no rule for NaN, and on such data it
-// is not checked.
+// The library: cub::DeviceReduce::ArgMax. Of equal maxima it returns the first index; it has no rule for NaN, and on
+// such data it is not checked.
 // needs: gpu
 #include "argmax.cuh"
 

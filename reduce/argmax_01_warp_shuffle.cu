@@ -1,44 +1,48 @@
-// A maximum that remembers where it was. Lanes hand over two values, an ordered integer (see max_03) and an index; of
-// equal keys the smaller index wins, everywhere: then the order in which they meet does not matter. A thread alone
-// walks upwards, so a later equal never replaces an earlier one. Blocks leave a pair each, and a second launch looks
-// through these.
-// Expect: four fifths of the memory's speed, as the scalar kernels before; keys and indices cost some ten instructions
-// per element, and there are enough.
-// Next question: which of two equal maxima does "key > best.key" alone return? (Any, once lanes and blocks meet.)
-#include "best.cuh"
+// Problem:  a maximum that remembers where it was; of equal maxima the first index wins.
+// Idea:     reduce pairs of key and index, compared by key, then by index wherever two pairs meet: in a warp, a block,
+//           the grid. Within a thread the index rises, so key > best.key is enough.
+// Expect:   0.7 to 0.9x CUB at 2^28: scalar loads, and a comparison and two selects for each element.
+// Why:      0.74x (H100), 0.55x (H200), nearly the same GB/s. One 4-byte load in flight per thread (the compiler does
+//           not unroll: SASS) is 8 KB per SM, and 8 KB per 0.5 us are 2.2 TB/s whatever the memory can do.
+// Next:     which of two equal maxima does key > best.key alone return? (Any, once lanes and blocks meet.)
+#include "key_index.cuh"
 
 constexpr int kBlock = 256;
 
-__global__ void argmax_warp_shuffle(const float* __restrict__ x, Best* __restrict__ bests, std::size_t n) {
-  const std::size_t thread = static_cast<std::size_t>(blockIdx.x) * kBlock + threadIdx.x;
-  const std::size_t threads = static_cast<std::size_t>(gridDim.x) * kBlock;
-  Best best = nothing();
-  for (std::size_t i = thread; i < n; i += threads) {
+__global__ void argmax_warp_shuffle(const float* __restrict__ x, KeyIndex* __restrict__ partials, std::size_t n) {
+  // load: one element at a time in a grid-stride loop
+  const std::size_t first = std::size_t{blockIdx.x} * kBlock + threadIdx.x;
+  const std::size_t stride = std::size_t{gridDim.x} * kBlock;
+  KeyIndex best = no_element();
+  for (std::size_t i = first; i < n; i += stride) {
     const int key = argmax_key(x[i]);
     if (key > best.key) best = {key, static_cast<long long>(i)};
   }
-  best = block_best_once<kBlock>(best);
-  if (threadIdx.x == 0) bests[blockIdx.x] = best;
+
+  // reduce within the block, store
+  best = block_max<kBlock>(best);
+  if (threadIdx.x == 0) partials[blockIdx.x] = best;
 }
 
-__global__ void argmax_warp_shuffle_finish(const Best* __restrict__ bests, std::int64_t* __restrict__ out,
+// combine: one block reduces the blocks' pairs
+__global__ void argmax_warp_shuffle_finish(const KeyIndex* __restrict__ partials, std::int64_t* __restrict__ out,
                                            unsigned blocks) {
-  Best best = nothing();
+  KeyIndex best = no_element();
   for (unsigned b = threadIdx.x; b < blocks; b += kBlock) {
-    const Best other = bests[b];
-    if (other.key > best.key || (other.key == best.key && other.index < best.index)) best = other;
+    const KeyIndex other = partials[b];
+    if (is_greater(other, best)) best = other;
   }
-  best = block_best_once<kBlock>(best);
+  best = block_max<kBlock>(best);
   if (threadIdx.x == 0) *out = best.index;
 }
 
 static void launch(const float* x, std::int64_t* out, std::size_t n) {
   const std::size_t resident = resident_blocks(argmax_warp_shuffle, kBlock);
   const auto grid = static_cast<unsigned>(std::clamp<std::size_t>(ceil_div(n, 4 * kBlock), 1, resident));
-  Best* bests = scratch<Best>(grid);
-  argmax_warp_shuffle<<<grid, kBlock>>>(x, bests, n);
+  KeyIndex* partials = scratch<KeyIndex>(grid);
+  argmax_warp_shuffle<<<grid, kBlock>>>(x, partials, n);
   CUDA_CHECK(cudaGetLastError());
-  argmax_warp_shuffle_finish<<<1, kBlock>>>(bests, out, grid);
+  argmax_warp_shuffle_finish<<<1, kBlock>>>(partials, out, grid);
   CUDA_CHECK(cudaGetLastError());
 }
 

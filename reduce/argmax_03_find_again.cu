@@ -1,18 +1,19 @@
-// Step 02 carries indices through the whole array, though one of them is wanted. Idea: do not. The blocks find the
-// maximum of their tile, nothing else, as in max_05; the block that finishes last finds the first tile that has the
-// maximum of all, and looks for it in these 64 KB again. Indices cost nothing but that.
-// The tiles must be in order for that: what lies before the first 16-byte boundary goes with the first, the last 1 to 3
-// elements with the last.
-// Expect: the speed of max_05, and two or three microseconds for the second look.
-// Next question: why is the second look right, if another kernel changes x meanwhile? (It is not; nobody may.)
+// Problem:  step 02 carries an index through the whole array, though one index is wanted.
+// Idea:     find the maximum only, tile by tile as in max 05. The last block then finds the first tile that has it, and
+//           searches those 64 KB again. Tiles are in order: the head goes with the first, the tail with the last.
+// Expect:   the speed of max 05, and 2 to 3 us for the search.
+// Why:      3.5 to 4.5 us (H100): about four of a thread's 17 loads are in flight at a time (SASS). On the H200 16 us
+//           at 2^28 and 50 at 2^30: growing with n, so it is the costlier keys, which do not hide there (hypothesis).
+// Next:     is the search right if another kernel changes x meanwhile? (No; nothing may write x while this runs.)
 #include "argmax.cuh"
+#include "last_block.cuh"
 
 constexpr unsigned kBlock = 1024;
 constexpr unsigned kLoads = 4;               // float4 in flight per thread
 constexpr unsigned kTile = kLoads * kBlock;  // float4 per block
 using Pair = unsigned long long;             // key and tile, or an index: one number to compare
 
-// Ordered: ... < 0 < ... < infinity < NaN, all above 0. The addition makes +0 of -0.
+// A float as an unsigned of the same order: 0 < ... < infinity < NaN. The addition turns -0 into +0.
 __device__ static unsigned key_of(float v) {
   const unsigned bits = __float_as_uint(v + 0.0f);
   return v != v ? 0xffffffff : bits & 0x80000000 ? ~bits : bits | 0x80000000;
@@ -21,11 +22,11 @@ __device__ static unsigned key_of(float4 v) {
   return max(max(key_of(v.x), key_of(v.y)), max(key_of(v.z), key_of(v.w)));
 }
 
-// The greatest over the block, in all its threads. All of them must call it.
+// The greatest value of the block, returned to all threads. All threads must call it.
 template <typename T>
 __device__ static T block_max(T value) {
   __shared__ T warps[kBlock / 32];
-  __syncthreads();  // warps may still be read from the call before
+  __syncthreads();  // of the call before, all warps have read `warps`
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2) value = max(value, __shfl_xor_sync(0xffffffff, value, offset));
   if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = value;
@@ -36,8 +37,6 @@ __device__ static T block_max(T value) {
   return value;
 }
 
-static __device__ unsigned blocks_done;  // 0 between launches; one launch at a time may use it
-
 // kEvictFirst: read with __ldcs. head: floats before the first 16-byte boundary, at most n. Block b has tile b.
 template <bool kEvictFirst>
 __global__ void __launch_bounds__(kBlock)
@@ -45,11 +44,11 @@ __global__ void __launch_bounds__(kBlock)
                       unsigned head) {
   const float4* x4 = reinterpret_cast<const float4*>(x + head);
   const std::size_t n4 = (n - head) / 4, tail = head + 4 * n4;
-  const std::size_t tile = static_cast<std::size_t>(blockIdx.x) * kTile;
+  const std::size_t tile = std::size_t{blockIdx.x} * kTile;
   const unsigned tid = threadIdx.x;
 
   unsigned key = 0;
-  if (tile + kTile <= n4) {
+  if (tile + kTile <= n4) {  // load a whole tile, all loads in flight
     float4 v[kLoads];
 #pragma unroll
     for (unsigned k = 0; k < kLoads; ++k) {
@@ -64,39 +63,33 @@ __global__ void __launch_bounds__(kBlock)
   if (blockIdx.x == 0 && tid < head) key = max(key, key_of(x[tid]));
   if (blockIdx.x == gridDim.x - 1 && tid < n - tail) key = max(key, key_of(x[tail + tid]));
 
+  // reduce within the block
   key = block_max(key);
-  __shared__ bool last;
-  if (tid == 0) {
-    keys[blockIdx.x] = key;
-    __threadfence();
-    last = atomicInc(&blocks_done, gridDim.x - 1) == gridDim.x - 1;
-  }
-  __syncthreads();
-  if (!last) return;  // the whole block agrees
+  if (!is_last_block(keys, key)) return;
 
-  __threadfence();  // the ticket was seen before the keys below are read
-  Pair best = 0;    // of equal keys the first tile has the greatest pair
+  // combine: the greatest key, and the first tile that has it: its complement is the greatest
+  Pair best = 0;
   for (unsigned b = tid; b < gridDim.x; b += kBlock) best = max(best, Pair{__ldcg(keys + b)} << 32 | ~b);
   best = block_max(best);
 
-  // The range of the tile that won, and the first place in it: the greatest complement.
+  // search: that tile once more, for the first index with this key, again the greatest complement
   const unsigned winner = ~static_cast<unsigned>(best);
   const std::size_t begin = winner == 0 ? 0 : head + std::size_t{4} * kTile * winner;
   const std::size_t end = winner == gridDim.x - 1 ? n : head + std::size_t{4} * kTile * (winner + 1);
   constexpr unsigned kAgain = 4 * kTile / kBlock + 1;  // per thread; the first and the last tile have a few more
   unsigned keys_again[kAgain];
 #pragma unroll
-  for (unsigned k = 0; k < kAgain; ++k) {  // all loads at once, and only then the first comparison
+  for (unsigned k = 0; k < kAgain; ++k) {  // no load stands behind the test of another value
     const std::size_t i = begin + k * kBlock + tid;
     keys_again[k] = i < end ? key_of(x[i]) : 0;
   }
-  Pair place = 0;
+  Pair index = 0;
 #pragma unroll
   for (unsigned k = 0; k < kAgain; ++k) {
-    if (keys_again[k] == best >> 32) place = max(place, ~Pair{begin + k * kBlock + tid});
+    if (keys_again[k] == best >> 32) index = max(index, ~Pair{begin + k * kBlock + tid});
   }
-  place = block_max(place);
-  if (tid == 0) *out = n == 0 ? -1 : static_cast<std::int64_t>(~place);
+  index = block_max(index);
+  if (tid == 0) *out = n == 0 ? -1 : static_cast<std::int64_t>(~index);
 }
 
 static void launch(const float* x, std::int64_t* out, std::size_t n) {

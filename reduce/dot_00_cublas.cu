@@ -1,4 +1,4 @@
-// The yardstick: cublasSdot, with the result left on the device (pointer mode device).
+// The library: cublasSdot, its result left on the device (pointer mode device).
 // needs: gpu
 // links: cublas
 #include "dot.cuh"

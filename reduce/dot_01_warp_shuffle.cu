@@ -1,27 +1,31 @@
-// A dot product is a sum with a multiplication in front: everything said of the sum holds. The first answer begins
-// where that ladder had learnt the most: a fixed grid, a sum in a register for each thread, shuffles within the warp,
-// shared memory for the warps, and a second launch that adds up the blocks' sums.
-// Expect: nine tenths of the memory's speed. Two loads per product mean twice the bytes in flight of a scalar sum.
-// Next question: what is the arithmetic intensity? (2 FLOP for 8 bytes, a quarter; the sum has the same: 1 for 4.)
+// Problem:  a sum of products: 2 FLOP for 8 bytes, the intensity of a plain sum, so memory bandwidth is the floor.
+// Idea:     the sum's step 08 with scalar loads: a fixed grid, one register per thread, shuffles, a second launch for
+//           the partial sums.
+// Expect:   0.8 to 0.95x cuBLAS at 2^28: two loads per product, but only 8 bytes in flight per thread.
+// Next:     how many bytes must be in flight? (Latency x bandwidth: 0.6 us x 3.35 TB/s / 132 SMs = 15 KB per SM, H100.)
 #include "block_reduce.cuh"
 #include "dot.cuh"
 
 constexpr int kBlock = 256;
 
-__global__ void dot_warp_shuffle(const float* __restrict__ x, const float* __restrict__ y, float* __restrict__ sums,
+__global__ void dot_warp_shuffle(const float* __restrict__ x, const float* __restrict__ y, float* __restrict__ partials,
                                  std::size_t n) {
-  const std::size_t thread = static_cast<std::size_t>(blockIdx.x) * kBlock + threadIdx.x;
-  const std::size_t threads = static_cast<std::size_t>(gridDim.x) * kBlock;
+  // load: one product at a time in a grid-stride loop
+  const std::size_t first = std::size_t{blockIdx.x} * kBlock + threadIdx.x;
+  const std::size_t stride = std::size_t{gridDim.x} * kBlock;
   float sum = 0.0f;
-  for (std::size_t i = thread; i < n; i += threads) sum += x[i] * y[i];
-  sum = block_sum_once<kBlock>(sum);
-  if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+  for (std::size_t i = first; i < n; i += stride) sum += x[i] * y[i];
+
+  // reduce within the block, store
+  sum = block_sum<kBlock>(sum);
+  if (threadIdx.x == 0) partials[blockIdx.x] = sum;
 }
 
-__global__ void dot_warp_shuffle_finish(const float* __restrict__ sums, float* __restrict__ out, unsigned blocks) {
+// combine: one block adds the blocks' partial sums
+__global__ void dot_warp_shuffle_finish(const float* __restrict__ partials, float* __restrict__ out, unsigned blocks) {
   float sum = 0.0f;
-  for (unsigned b = threadIdx.x; b < blocks; b += kBlock) sum += sums[b];
-  sum = block_sum_once<kBlock>(sum);
+  for (unsigned b = threadIdx.x; b < blocks; b += kBlock) sum += partials[b];
+  sum = block_sum<kBlock>(sum);
   if (threadIdx.x == 0) *out = sum;
 }
 
@@ -32,10 +36,10 @@ static unsigned grid_size(std::size_t n) {
 
 static void launch(const float* x, const float* y, float* out, std::size_t n) {
   const unsigned grid = grid_size(n);
-  float* sums = scratch<float>(grid);
-  dot_warp_shuffle<<<grid, kBlock>>>(x, y, sums, n);
+  float* partials = scratch<float>(grid);
+  dot_warp_shuffle<<<grid, kBlock>>>(x, y, partials, n);
   CUDA_CHECK(cudaGetLastError());
-  dot_warp_shuffle_finish<<<1, kBlock>>>(sums, out, grid);
+  dot_warp_shuffle_finish<<<1, kBlock>>>(partials, out, grid);
   CUDA_CHECK(cudaGetLastError());
 }
 

@@ -1,12 +1,14 @@
-// Step 02 walks, and needs two launches. Ideas, both from the sum's last steps: a tile for each block of 1024 threads,
-// two float4 of each vector per thread in flight at once; and the block that finishes last adds up the tiles' sums. If
-// x and y are off by the same number of floats, block 0 takes the few products before the first 16-byte boundary, and
-// the rest is aligned.
-// Expect: a per cent over step 02 on large vectors, a launch's time on small ones.
-// Next question: why two float4 of each and not four? (64 bytes per thread and 2048 threads are 128 KB in flight per
-// multiprocessor; 15 would do.)
+// Problem:  step 02 has one pair of float4 in flight per thread, and needs two launches.
+// Idea:     the sum's last steps: a tile per block of 1024 threads, two float4 of each vector in flight, the last block
+//           adds. If x and y are off a 16-byte boundary by the same number of floats, block 0 peels the head.
+// Expect:   1.01 to 1.05x step 02 from 2^24 on, as the sum gained; at 2^20 a launch's time, one or two microseconds.
+// Why:      at 2^24 1.11x (H100) and 1.13x (H200), by evict-first loads, see sum 11. At 2^28 1.03x (H100), 0.98x
+//           (H200): a tile's reduction no longer hides where the memory is 1.43 times as fast (max 05).
+// Next:     why two float4 of each, not four? (Four more take registers: one block of 1024 threads per SM instead of
+//           two.)
 #include "block_reduce.cuh"
 #include "dot.cuh"
+#include "last_block.cuh"
 
 constexpr int kBlock = 1024;
 constexpr int kLoads = 2;               // float4 in flight per thread and vector
@@ -14,19 +16,17 @@ constexpr int kTile = kLoads * kBlock;  // float4 per block
 
 __device__ static float dot4(float4 u, float4 v) { return (u.x * v.x + u.y * v.y) + (u.z * v.z + u.w * v.w); }
 
-static __device__ unsigned blocks_done;  // 0 between launches; one launch at a time may use it
-
-// kEvictFirst: read with __ldcs. From `head` on, n4 float4 of both vectors are aligned; the rest is done one by one.
+// kEvictFirst: read with __ldcs. From `head` on, n4 float4 of both vectors are aligned; the rest is scalar.
 template <bool kEvictFirst>
 __global__ void __launch_bounds__(kBlock)
-    dot_last_block(const float* __restrict__ x, const float* __restrict__ y, float* sums, float* __restrict__ out,
+    dot_last_block(const float* __restrict__ x, const float* __restrict__ y, float* partials, float* __restrict__ out,
                    std::size_t n, unsigned head, std::size_t n4) {
   const float4 *x4 = reinterpret_cast<const float4*>(x + head), *y4 = reinterpret_cast<const float4*>(y + head);
-  const std::size_t tile = static_cast<std::size_t>(blockIdx.x) * kTile;
+  const std::size_t tile = std::size_t{blockIdx.x} * kTile;
   const unsigned tid = threadIdx.x;
 
   float sum = 0.0f;
-  if (tile + kTile <= n4) {
+  if (tile + kTile <= n4) {  // load a whole tile, all loads in flight
     float4 u[kLoads], v[kLoads];
 #pragma unroll
     for (int k = 0; k < kLoads; ++k) {
@@ -37,28 +37,23 @@ __global__ void __launch_bounds__(kBlock)
 #pragma unroll
     for (int k = 0; k < kLoads; ++k) sum += dot4(u[k], v[k]);
   } else {
-    // The loops for the rest stay loops: unrolled they take so many registers that one block fits where two should.
+    // Not unrolled, here and below: the registers would leave room for one block per SM instead of two.
 #pragma unroll 1
     for (std::size_t i = tile + tid; i < n4; i += kBlock) sum += dot4(x4[i], y4[i]);
   }
+  // load: block 0 takes the head; all blocks share the tail, which is all of x if nothing is aligned in both
   if (blockIdx.x == 0 && tid < head) sum += x[tid] * y[tid];
-  const std::size_t first = head + 4 * n4 + static_cast<std::size_t>(blockIdx.x) * kBlock + tid;
+  const std::size_t first = head + 4 * n4 + std::size_t{blockIdx.x} * kBlock + tid;
 #pragma unroll 1
-  for (std::size_t i = first; i < n; i += static_cast<std::size_t>(gridDim.x) * kBlock) sum += x[i] * y[i];
+  for (std::size_t i = first; i < n; i += std::size_t{gridDim.x} * kBlock) sum += x[i] * y[i];
 
+  // reduce within the block
   sum = block_sum<kBlock>(sum);
-  __shared__ bool last;
-  if (tid == 0) {
-    sums[blockIdx.x] = sum;
-    __threadfence();
-    last = atomicInc(&blocks_done, gridDim.x - 1) == gridDim.x - 1;
-  }
-  __syncthreads();
-  if (!last) return;  // the whole block agrees
+  if (!is_last_block(partials, sum)) return;
 
-  __threadfence();  // the ticket was seen before the sums below are read
+  // combine: the last block adds the partial sums
   sum = 0.0f;
-  for (unsigned b = tid; b < gridDim.x; b += kBlock) sum += __ldcg(sums + b);  // from L2: L1 is not coherent
+  for (unsigned b = tid; b < gridDim.x; b += kBlock) sum += __ldcg(partials + b);
   sum = block_sum<kBlock>(sum);
   if (tid == 0) *out = sum;
 }

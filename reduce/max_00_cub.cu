@@ -1,15 +1,14 @@
-// The yardstick: cub::DeviceReduce::Max. Its operator is a < b ? b : a, so whether a NaN or a -0 survives depends on
-// the order; on such data it is not checked.
+// The library: cub::DeviceReduce::Max. Its operator is a < b ? b : a, so whether a NaN or a -0 survives depends on the
+// order; on such data it is not checked.
 // needs: gpu
 #include "max.cuh"
+#include "max_atomic.cuh"
 
 #include <cub/device/device_reduce.cuh>
 
-__global__ void max_of_nothing(float* out) { *out = -INFINITY; }
-
 static void launch(const float* x, float* out, std::size_t n) {
-  if (n == 0) {  // CUB gives the least finite number
-    max_of_nothing<<<1, 1>>>(out);
+  if (n == 0) {  // CUB's result would be the least finite number
+    store_minus_infinity<<<1, 1>>>(out);
     CUDA_CHECK(cudaGetLastError());
     return;
   }

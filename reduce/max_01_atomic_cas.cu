@@ -1,10 +1,11 @@
-// The first answer: atomicMax. CUDA has none for float, so it is built from atomicCAS: read what is there; as long as
-// ours is greater, try to put it in its place; if somebody else was faster, look at what he left. Unlike a sum, a
-// maximum does not depend on the order: the same bits every run.
-// Expect: less bad than a sum of atomics. Once the maximum is nearly found, nobody writes any more, and a thread only
-// reads; but each does, and the first ones fight for the place.
-// Next question: what does it do with NaN, and with -0? (That is what is_above decides. value > seen would lose both.)
+// Problem:  the maximum of n floats. It is exact in any order, so atomics give the same bits every run; but CUDA has no
+//           atomicMax for float.
+// Idea:     build it from atomicCAS: while our value is above the one seen, try to swap it in, else look again.
+// Expect:   0.1 to 0.5x CUB at 2^28: once a great value stands there, a thread only reads x and the result. At the
+//           start all resident threads contend for one word, which small arrays do not get back.
+// Next:     what happens to NaN, and to -0? (is_above decides; value > seen would lose both.)
 #include "max.cuh"
+#include "max_atomic.cuh"
 
 // NaN above everything, +0 above -0.
 __device__ static bool is_above(float a, float b) {
@@ -12,9 +13,9 @@ __device__ static bool is_above(float a, float b) {
   return a > b || (a == b && __float_as_int(a) > __float_as_int(b));
 }
 
-__device__ static void atomic_max(float* address, float value) {
+__device__ static void atomic_max_by_cas(float* address, float value) {
   int* bits = reinterpret_cast<int*>(address);
-  int seen = *bits;
+  int seen = *bits;  // may be old: that costs an attempt, no more
   while (is_above(value, __int_as_float(seen))) {
     const int expected = seen;
     seen = atomicCAS(bits, expected, __float_as_int(value));
@@ -22,15 +23,13 @@ __device__ static void atomic_max(float* address, float value) {
   }
 }
 
-__global__ void max_atomic_cas_start(float* out) { *out = -INFINITY; }
-
 __global__ void max_atomic_cas(const float* __restrict__ x, float* out, std::size_t n) {
-  const std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (i < n) atomic_max(out, x[i]);
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < n) atomic_max_by_cas(out, x[i]);
 }
 
 static void launch(const float* x, float* out, std::size_t n) {
-  max_atomic_cas_start<<<1, 1>>>(out);
+  store_minus_infinity<<<1, 1>>>(out);
   CUDA_CHECK(cudaGetLastError());
   if (n == 0) return;
   constexpr int block = 256;

@@ -1,13 +1,13 @@
-// Step 01 loops. Idea: floats are ordered as their bits are. For numbers with sign bit 0 a greater float has greater
-// bits as int; for those with sign bit 1 it has smaller bits as unsigned, and all of them are greater unsigned than any
-// of the others. So atomicMax(int) puts in a positive number and atomicMin(unsigned) a negative one, and either leaves
-// alone what is above it. NaN, made positive, is above infinity.
-// Expect: one atomic operation per element whatever the data: slower than step 01, whose threads mostly only read.
-// Next question: why not convert all floats to ordered integers first? (One could, see step 03; but then *out would
-// hold the integer, and somebody must convert it back at the end.)
+// Problem:  step 01 repeats its atomicCAS for as long as other threads are faster.
+// Idea:     integer atomics on the float's bits. With sign bit 0, greater floats are greater ints: atomicMax(int). With
+//           sign bit 1 they are smaller unsigned, and above all others: atomicMin(unsigned). NaN gets sign bit 0.
+// Expect:   2 to 20x step 01 at 2^20, where contention takes most of the time. Slower at 2^28: one atomic operation per
+//           element whatever the data, where step 01 mostly reads.
+// Next:     why not turn all floats into ordered ints first? (Step 03 does; the result must be turned back then.)
 #include "max.cuh"
+#include "max_atomic.cuh"
 
-__device__ static void atomic_max(float* address, float value) {
+__device__ static void atomic_max_by_sign(float* address, float value) {
   const int bits = value != value ? 0x7fffffff : __float_as_int(value);
   if (bits >= 0) {
     atomicMax(reinterpret_cast<int*>(address), bits);
@@ -16,15 +16,13 @@ __device__ static void atomic_max(float* address, float value) {
   }
 }
 
-__global__ void max_atomic_integer_start(float* out) { *out = -INFINITY; }
-
 __global__ void max_atomic_integer(const float* __restrict__ x, float* out, std::size_t n) {
-  const std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (i < n) atomic_max(out, x[i]);
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < n) atomic_max_by_sign(out, x[i]);
 }
 
 static void launch(const float* x, float* out, std::size_t n) {
-  max_atomic_integer_start<<<1, 1>>>(out);
+  store_minus_infinity<<<1, 1>>>(out);
   CUDA_CHECK(cudaGetLastError());
   if (n == 0) return;
   constexpr int block = 256;

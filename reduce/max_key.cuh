@@ -1,7 +1,6 @@
-// Floats as integers in the order that `max` wants, where the greatest of two is one instruction and NaN is not lost;
-// for steps 03 to 05.
+// Floats as integers of the order that `max` wants: the greater of two is one instruction and NaN is kept. For steps 03
+// to 05.
 #pragma once
-#include "block_reduce.cuh"
 #include "max.cuh"
 
 // ... < -0 < +0 < ... < infinity < NaN. value_of(key_of(v)) is v, or NaN.
@@ -11,21 +10,24 @@ __device__ inline int key_of(float v) {
 }
 __device__ inline int key_of(float4 v) { return max(max(key_of(v.x), key_of(v.y)), max(key_of(v.z), key_of(v.w))); }
 __device__ inline float value_of(int key) { return __int_as_float(key ^ (key >> 31 & 0x7fffffff)); }
-constexpr int kMinusInfinity = static_cast<int>(0x807fffff);  // its key
+constexpr int kMinusInfinity = static_cast<int>(0x807fffff);  // key_of(-infinity), the identity of max
 
-// The greatest over the warp, in lane 0. All 32 lanes must call it.
+// The greatest key of the warp, returned to lane 0. All 32 lanes must call it.
 __device__ inline int warp_max(int key) {
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2) key = max(key, __shfl_down_sync(0xffffffff, key, offset));
   return key;
 }
 
-// The greatest over a block of kBlock threads, in thread 0: once, or as often as one likes (block_reduce.cuh).
-template <int kBlock>
-__device__ inline int block_max_once(int key) {
-  return block_reduce_once<kBlock>(key, kMinusInfinity, [](int k) { return warp_max(k); });
-}
+// The greatest key of a block of kBlock threads, a multiple of 32, returned to thread 0. All threads must call it.
+// Every call uses the same shared memory: a __syncthreads() is needed between two calls.
 template <int kBlock>
 __device__ inline int block_max(int key) {
-  return block_reduce<kBlock>(key, kMinusInfinity, [](int k) { return warp_max(k); });
+  __shared__ int warp_keys[kBlock / 32];
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  key = warp_max(key);
+  if (lane == 0) warp_keys[warp] = key;
+  __syncthreads();
+  if (warp != 0) return kMinusInfinity;
+  return warp_max(lane < kBlock / 32 ? warp_keys[lane] : kMinusInfinity);
 }

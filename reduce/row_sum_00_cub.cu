@@ -1,4 +1,4 @@
-// The yardstick: cub::DeviceSegmentedReduce::Sum, each row a segment that ends where the next begins.
+// The library: cub::DeviceSegmentedReduce::Sum, each row a segment that ends where the next one begins.
 // needs: gpu
 #include "row_sum.cuh"
 

@@ -56,29 +56,8 @@ class Sum : public Reduction {
   Height height_;
 };
 
-// ---- For the steps whose blocks leave one partial sum each: passes over ever shorter arrays.
-
-// Reduces x[0..n) to *out. launch_pass(in, sums, n, blocks) must write to sums[b] the sum of the `per_block` elements
-// of `in` that start at b * per_block (fewer in the last block), for all blocks b.
-template <typename LaunchPass>
-void sum_in_passes(const float* x, float* out, std::size_t n, std::size_t per_block, LaunchPass launch_pass) {
-  if (n == 0) {
-    CUDA_CHECK(cudaMemsetAsync(out, 0, sizeof(float)));
-    return;
-  }
-  std::size_t blocks = ceil_div(n, per_block);
-  float* sums = scratch<float>(2 * blocks);  // all passes: blocks (1 + 1/per_block + ...)
-  while (blocks > 1) {
-    launch_pass(x, sums, n, static_cast<unsigned>(blocks));
-    x = sums;
-    n = blocks;
-    sums += blocks;
-    blocks = ceil_div(n, per_block);
-  }
-  launch_pass(x, out, n, 1u);
-}
-
-// Height of the tree that sum_in_passes builds if a block adds its elements up in a binary tree.
+// Height of the tree of the steps that reduce in passes: a block adds its per_block elements in a binary tree and leaves
+// one partial sum for the next pass.
 template <std::size_t per_block>
 std::size_t passes_height(std::size_t n) {
   std::size_t additions_per_pass = 0, passes = 1;

@@ -1,4 +1,4 @@
-// The yardstick: cub::DeviceReduce::Sum. The first call asks how much temporary memory it wants, the second runs.
+// The library: cub::DeviceReduce::Sum. The first call returns the temporary storage it needs, the second one runs.
 // needs: gpu
 #include "sum.cuh"
 

@@ -1,18 +1,18 @@
-// The first answer: every thread adds its element to the result with atomicAdd. It is right, and slow: all n additions
-// hit one address, and the L2 cache does them one after another. The order of the additions changes from run to run,
-// and so do the last bits of a float sum; the error may grow with n.
-// Expect: about one addition per clock for the whole GPU, a hundredth of the memory's speed.
-// Next question: how can a block agree on one sum before it touches the result?
+// Problem:  n elements become one. Each is read once, 1 FLOP for 4 bytes, so memory bandwidth is the floor.
+// Idea:     one thread per element; atomicAdd puts it into the result.
+// Expect:   at most 0.003x CUB at 2^28: all n atomics hit one address, and L2 performs one of them per clock or fewer.
+//           The order of the additions, and with it the last bits, changes from run to run.
+// Next:     how can a block agree on one sum before it touches the result?
 #include "sum.cuh"
 
 __global__ void sum_atomic(const float* __restrict__ x, float* out, std::size_t n) {
-  const std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < n) atomicAdd(out, x[i]);
 }
 
 static void launch(const float* x, float* out, std::size_t n) {
   CUDA_CHECK(cudaMemsetAsync(out, 0, sizeof(float)));  // atomicAdd adds to what is there
-  if (n == 0) return;
+  if (n == 0) return;                                  // a grid of 0 blocks is an error
   constexpr int block = 256;
   sum_atomic<<<static_cast<unsigned>(ceil_div(n, block)), block>>>(x, out, n);
   CUDA_CHECK(cudaGetLastError());

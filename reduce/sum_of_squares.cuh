@@ -1,6 +1,6 @@
 // out[0] = x[0]^2 + ... + x[n-1]^2 for n 32-bit integers, as a 64-bit integer: exact. 0 for n = 0. A square has up to
-// 62 bits, so squares and sums are 64 bits wide throughout; the caller sees to it that the sum stays below 2^63. Each
-// kernel also times itself, with the counter of clocks that every multiprocessor has.
+// 62 bits, so squares and sums are 64 bits wide throughout; the sum must stay below 2^63. Each kernel also times
+// itself, by the clock counter of its SM.
 #pragma once
 #include "reduction.cuh"
 
@@ -12,7 +12,7 @@ class SumOfSquares : public Reduction {
 
   // x holds n integers, out one. Block b of the kernel writes to clocks[b] how many clocks went by from its start to
   // its end, as thread 0 saw it: clock64() there minus clock64() here. There are at most kMostBlocks of them. (The
-  // counters of two multiprocessors do not agree, so that a difference between blocks would mean nothing.)
+  // counters of two SMs do not agree, so that a difference between blocks would mean nothing.)
   using Launch = void (*)(const int* x, std::int64_t* out, std::int64_t* clocks, std::size_t n);
 
   explicit SumOfSquares(Launch launch) : launch_(launch) {}

@@ -1,8 +1,8 @@
-// The first answer is no parallel program at all: one thread, one loop. It is where the story begins, because it shows
-// what a single thread of a GPU is worth: it has no other warp to hide the memory's latency behind.
-// Expect: tens of times slower than one core of a CPU.
-// Next question: x[i] * x[i] is an int times an int. Why the cast? (The product of two ints is an int, and 46341^2 does
-// not fit.)
+// Problem:  sum the squares of n ints exactly, in 64 bits. Each kernel times itself with clock64().
+// Idea:     one thread, one loop.
+// Expect:   40 to 100 clocks per element: a load that hits L1 or L2 takes 30 to 260 clocks, eight ints share a sector,
+//           and no other warp has instructions to issue meanwhile.
+// Next:     x[i] * x[i] is int times int. Why the cast? (The product would be an int, and 46341^2 does not fit.)
 #include "sum_of_squares.cuh"
 
 __global__ void sum_of_squares_one_thread(const int* __restrict__ x, std::int64_t* __restrict__ out,

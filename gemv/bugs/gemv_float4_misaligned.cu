@@ -1,20 +1,14 @@
-// bug: float4 for every row: nobody asks whether A and x are multiples of 16 bytes and lda one of 4
+// bug: float4 for every row, without a test that A and x are 16-byte aligned and lda is a multiple of 4
 // caught by: cpu-asan forward | misaligned address
 // caught by: gpu | misaligned address
 #include "../gemv.cuh"
-
-__device__ static float warp_sum(float v) {
-#pragma unroll
-  for (int offset = 16; offset > 0; offset /= 2) v += __shfl_down_sync(0xffffffff, v, offset);
-  return v;
-}
-
-__device__ static float dot4(float4 a, float4 x) { return (a.x * x.x + a.y * x.y) + (a.z * x.z + a.w * x.w); }
+#include "block_reduce.cuh"
+#include "../float4.cuh"
 
 __global__ void gemv_unaligned(std::size_t m, std::size_t k, float alpha, const float* __restrict__ A, std::size_t lda,
                                const float* __restrict__ x, float beta, float* __restrict__ y) {
   const unsigned lane = threadIdx.x % 32;
-  const std::size_t row = (static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
+  const std::size_t row = (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
   if (row >= m) return;
   const float* a = A + row * lda;
   const float4* a4 = reinterpret_cast<const float4*>(a);  // only if aligned

@@ -1,19 +1,18 @@
-// bug: 8 lanes share a row, and each takes a float4 of it, even if the row is shorter: for k = 20 three read beyond
+// bug: 8 lanes share a row and each loads a float4 of it, even of a shorter row: for k = 20 three load past its end
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | heap-buffer-overflow
 // caught by: gpu | is wrong
 // caught by: gpu memcheck | Invalid __global__ read | --m=67 --k=20
 #include "../gemv.cuh"
+#include "../float4.cuh"
 
 constexpr unsigned kLanes = 8;
-
-__device__ static float dot4(float4 a, float4 x) { return (a.x * x.x + a.y * x.y) + (a.z * x.z + a.w * x.w); }
 
 __global__ void gemv_short_rows_overrun(std::size_t m, std::size_t k, float alpha, const float* __restrict__ A,
                                         std::size_t lda, const float* __restrict__ x, float beta, float* __restrict__ y,
                                         bool aligned) {
   const unsigned lane = threadIdx.x % kLanes;
-  const std::size_t row = (static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x) / kLanes;
+  const std::size_t row = (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) / kLanes;
   float sum = 0.0f;
   if (row < m && aligned && k <= 4 * kLanes && k % 4 == 0) {
     const float4* a4 = reinterpret_cast<const float4*>(A + row * lda);

@@ -1,21 +1,16 @@
-// bug: k is split over blocks that add their sums to y, but nobody has set y to beta y, here 0, before
+// bug: k is split over blocks that add their sums to y, but y was not set to beta y, here 0, before
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong
 #include "../gemv.cuh"
+#include "block_reduce.cuh"
 
 constexpr int kBlock = 256;
-constexpr std::size_t kPiece = 1024;  // floats of a row per block
-
-__device__ static float warp_sum(float v) {
-#pragma unroll
-  for (int offset = 16; offset > 0; offset /= 2) v += __shfl_down_sync(0xffffffff, v, offset);
-  return v;
-}
+constexpr std::size_t kSlice = 1024;  // floats of a row per block
 
 __global__ void gemv_split_k_not_zeroed(std::size_t k, float alpha, const float* __restrict__ A, std::size_t lda,
-                                        const float* __restrict__ x, float* __restrict__ y, unsigned pieces) {
-  const std::size_t row = blockIdx.x / pieces, begin = blockIdx.x % pieces * kPiece, end = min(begin + kPiece, k);
+                                        const float* __restrict__ x, float* __restrict__ y, unsigned slices) {
+  const std::size_t row = blockIdx.x / slices, begin = blockIdx.x % slices * kSlice, end = min(begin + kSlice, k);
   float sum = 0.0f;
   for (std::size_t j = begin + threadIdx.x; j < end; j += kBlock) sum += A[row * lda + j] * x[j];
   sum = warp_sum(sum);
@@ -27,8 +22,8 @@ static void launch(std::size_t m, std::size_t k, float alpha, const float* A, st
   if (m == 0) return;
   if (alpha == 0) k = 0;
   // Missing here: if (beta == 0) cudaMemsetAsync(y, 0, m * sizeof(float)), else a kernel that does y = beta y.
-  const auto pieces = static_cast<unsigned>(std::max<std::size_t>(1, ceil_div(k, kPiece)));
-  gemv_split_k_not_zeroed<<<static_cast<unsigned>(m * pieces), kBlock>>>(k, alpha, A, lda, x, y, pieces);
+  const auto slices = static_cast<unsigned>(std::max<std::size_t>(1, ceil_div(k, kSlice)));
+  gemv_split_k_not_zeroed<<<static_cast<unsigned>(m * slices), kBlock>>>(k, alpha, A, lda, x, y, slices);
   CUDA_CHECK(cudaGetLastError());
 }
 

@@ -11,7 +11,7 @@ __global__ void gemv_t_missing_barrier(std::size_t m, std::size_t k, float alpha
                                        float* __restrict__ y) {
   __shared__ float tile[kRows][kColumns];
   const unsigned tx = threadIdx.x, ty = threadIdx.y;
-  const std::size_t column = static_cast<std::size_t>(blockIdx.x) * kColumns + tx;
+  const std::size_t column = std::size_t{blockIdx.x} * kColumns + tx;
   float sum = 0.0f;
   if (column < k) {
     for (std::size_t i = ty; i < m; i += kRows) sum += A[i * lda + column] * x[i];

@@ -1,22 +1,16 @@
-// bug: k / 4 float4 of each row are added up and the last k % 4 elements forgotten
+// bug: k / 4 float4 of each row are added, and the last k % 4 elements are not
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong
 #include "../gemv.cuh"
-
-__device__ static float warp_sum(float v) {
-#pragma unroll
-  for (int offset = 16; offset > 0; offset /= 2) v += __shfl_down_sync(0xffffffff, v, offset);
-  return v;
-}
-
-__device__ static float dot4(float4 a, float4 x) { return (a.x * x.x + a.y * x.y) + (a.z * x.z + a.w * x.w); }
+#include "block_reduce.cuh"
+#include "../float4.cuh"
 
 __global__ void gemv_without_tail(std::size_t m, std::size_t k, float alpha, const float* __restrict__ A,
                                   std::size_t lda, const float* __restrict__ x, float beta, float* __restrict__ y,
                                   bool aligned) {
   const unsigned lane = threadIdx.x % 32;
-  const std::size_t row = (static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
+  const std::size_t row = (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
   if (row >= m) return;
   const float* a = A + row * lda;
   float sum = 0.0f;

@@ -3,17 +3,12 @@
 // caught by: cpu-asan forward | NaN in y data
 // caught by: gpu | NaN in y data
 #include "../gemv.cuh"
-
-__device__ static float warp_sum(float v) {
-#pragma unroll
-  for (int offset = 16; offset > 0; offset /= 2) v += __shfl_down_sync(0xffffffff, v, offset);
-  return v;
-}
+#include "block_reduce.cuh"
 
 __global__ void gemv_y_read(std::size_t m, std::size_t k, float alpha, const float* __restrict__ A, std::size_t lda,
                             const float* __restrict__ x, float beta, float* __restrict__ y) {
   const unsigned lane = threadIdx.x % 32;
-  const std::size_t row = (static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
+  const std::size_t row = (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
   if (row >= m) return;
   const float* a = A + row * lda;
   float sum = 0.0f;

@@ -1,4 +1,4 @@
-// bug: partners compare keys only; of two equal maxima the one whose lane is lower stays, not the one that comes first
+// bug: partners compare keys only; of two equal maxima the one of the lower lane stays, not the first one
 // caught by: cpu forward | integer data: out[0] of 1 is wrong
 // caught by: gpu | integer data: out[0] of 1 is wrong
 #include "../argmax.cuh"

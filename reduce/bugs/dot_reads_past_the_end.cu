@@ -1,4 +1,4 @@
-// bug: the float4 loop runs over ceil(n / 4) vectors; the last one reads up to three floats of somebody else's
+// bug: the float4 loop runs over ceil(n / 4) vectors; the last one reads up to three floats past the end
 // caught by: cpu-asan forward | heap-buffer-overflow
 // caught by: gpu memcheck | Invalid __global__ read | --n=1025
 #include "../dot.cuh"

@@ -1,4 +1,4 @@
-// bug: a block sums rows in turn in the same shared memory, and no barrier keeps a fast warp from storing its next sum
+// bug: rows share a buffer in shared memory; without a barrier a fast warp stores its next sum before the last is read
 // caught by: cpu reverse | is wrong
 // caught by: gpu racecheck | hazard | --rows=1009 --cols=40
 #include "../row_sum.cuh"

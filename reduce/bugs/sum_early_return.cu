@@ -5,10 +5,10 @@
 
 constexpr int kBlock = 256;
 
-__global__ void sum_early_return(const float* __restrict__ x, float* __restrict__ sums, std::size_t n) {
+__global__ void sum_early_return(const float* __restrict__ x, float* __restrict__ partials, std::size_t n) {
   __shared__ float tile[kBlock];
   const int tid = threadIdx.x;
-  const std::size_t i = static_cast<std::size_t>(blockIdx.x) * kBlock + tid;
+  const std::size_t i = std::size_t{blockIdx.x} * kBlock + tid;
   if (i >= n) return;  // guard the load, not the thread: tile[tid] = i < n ? x[i] : 0
   tile[tid] = x[i];
   __syncthreads();
@@ -16,14 +16,25 @@ __global__ void sum_early_return(const float* __restrict__ x, float* __restrict_
     if (tid < stride) tile[tid] += tile[tid + stride];
     __syncthreads();
   }
-  if (tid == 0) sums[blockIdx.x] = tile[0];
+  if (tid == 0) partials[blockIdx.x] = tile[0];
 }
 
 static void launch(const float* x, float* out, std::size_t n) {
-  sum_in_passes(x, out, n, kBlock, [](const float* in, float* sums, std::size_t count, unsigned blocks) {
-    sum_early_return<<<blocks, kBlock>>>(in, sums, count);
+  if (n == 0) {
+    CUDA_CHECK(cudaMemsetAsync(out, 0, sizeof(float)));
+    return;
+  }
+  float* partials = scratch<float>(2 * ceil_div(n, kBlock));  // of all passes
+  while (n > kBlock) {
+    const auto blocks = static_cast<unsigned>(ceil_div(n, kBlock));
+    sum_early_return<<<blocks, kBlock>>>(x, partials, n);
     CUDA_CHECK(cudaGetLastError());
-  });
+    x = partials;
+    n = blocks;
+    partials += blocks;
+  }
+  sum_early_return<<<1, kBlock>>>(x, out, n);
+  CUDA_CHECK(cudaGetLastError());
 }
 
 LADDER_STEP(Sum, launch, passes_height<kBlock>);

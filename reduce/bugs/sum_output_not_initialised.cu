@@ -1,4 +1,4 @@
-// bug: every block adds its sum to *out, but nobody set *out to 0 before; on fresh memory it often works
+// bug: every block adds its sum to *out, but *out was not set to 0 before; on fresh memory it often works
 // caught by: cpu forward | out[0] of 1 is wrong: got nan
 // caught by: gpu | out[0] of 1 is wrong: got nan
 #include "../sum.cuh"
@@ -8,7 +8,7 @@ constexpr int kBlock = 256;
 __global__ void sum_output_not_initialised(const float* __restrict__ x, float* out, std::size_t n) {
   __shared__ float tile[kBlock];
   const int tid = threadIdx.x;
-  const std::size_t i = static_cast<std::size_t>(blockIdx.x) * kBlock + tid;
+  const std::size_t i = std::size_t{blockIdx.x} * kBlock + tid;
   tile[tid] = i < n ? x[i] : 0.0f;
   __syncthreads();
   for (int stride = kBlock / 2; stride > 0; stride /= 2) {

@@ -5,24 +5,31 @@
 
 constexpr int kBlock = 256;
 
-__global__ void sum_unfilled_tile(const float* __restrict__ x, float* __restrict__ sums, std::size_t n) {
+__global__ void sum_unfilled_tile(const float* __restrict__ x, float* __restrict__ partials, std::size_t n) {
   __shared__ float tile[kBlock];
   const int tid = threadIdx.x;
-  const std::size_t i = static_cast<std::size_t>(blockIdx.x) * kBlock + tid;
+  const std::size_t i = std::size_t{blockIdx.x} * kBlock + tid;
   if (i < n) tile[tid] = x[i];  // else 0
   __syncthreads();
   for (int stride = kBlock / 2; stride > 0; stride /= 2) {
     if (tid < stride) tile[tid] += tile[tid + stride];
     __syncthreads();
   }
-  if (tid == 0) sums[blockIdx.x] = tile[0];
+  if (tid == 0) partials[blockIdx.x] = tile[0];
 }
 
 static void launch(const float* x, float* out, std::size_t n) {
-  sum_in_passes(x, out, n, kBlock, [](const float* in, float* sums, std::size_t count, unsigned blocks) {
-    sum_unfilled_tile<<<blocks, kBlock>>>(in, sums, count);
+  float* partials = scratch<float>(2 * ceil_div(n, kBlock));  // of all passes
+  while (n > kBlock) {
+    const auto blocks = static_cast<unsigned>(ceil_div(n, kBlock));
+    sum_unfilled_tile<<<blocks, kBlock>>>(x, partials, n);
     CUDA_CHECK(cudaGetLastError());
-  });
+    x = partials;
+    n = blocks;
+    partials += blocks;
+  }
+  sum_unfilled_tile<<<1, kBlock>>>(x, out, n);
+  CUDA_CHECK(cudaGetLastError());
 }
 
 LADDER_STEP(Sum, launch, passes_height<kBlock>);

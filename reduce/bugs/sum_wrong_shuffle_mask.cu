@@ -13,24 +13,31 @@ __device__ static float warp_sum(float v, int lane) {
   return v;
 }
 
-__global__ void sum_wrong_shuffle_mask(const float* __restrict__ x, float* __restrict__ sums, std::size_t n) {
+__global__ void sum_wrong_shuffle_mask(const float* __restrict__ x, float* __restrict__ partials, std::size_t n) {
   __shared__ float warp_sums[kBlock / 32];
   const int tid = threadIdx.x, lane = tid % 32, warp = tid / 32;
-  const std::size_t i = static_cast<std::size_t>(blockIdx.x) * kBlock + tid;
+  const std::size_t i = std::size_t{blockIdx.x} * kBlock + tid;
   float sum = warp_sum(i < n ? x[i] : 0.0f, lane);
   if (lane == 0) warp_sums[warp] = sum;
   __syncthreads();
   if (warp == 0) {
     sum = warp_sum(lane < kBlock / 32 ? warp_sums[lane] : 0.0f, lane);
-    if (lane == 0) sums[blockIdx.x] = sum;
+    if (lane == 0) partials[blockIdx.x] = sum;
   }
 }
 
 static void launch(const float* x, float* out, std::size_t n) {
-  sum_in_passes(x, out, n, kBlock, [](const float* in, float* sums, std::size_t count, unsigned blocks) {
-    sum_wrong_shuffle_mask<<<blocks, kBlock>>>(in, sums, count);
+  float* partials = scratch<float>(2 * ceil_div(n, kBlock));  // of all passes
+  while (n > kBlock) {
+    const auto blocks = static_cast<unsigned>(ceil_div(n, kBlock));
+    sum_wrong_shuffle_mask<<<blocks, kBlock>>>(x, partials, n);
     CUDA_CHECK(cudaGetLastError());
-  });
+    x = partials;
+    n = blocks;
+    partials += blocks;
+  }
+  sum_wrong_shuffle_mask<<<1, kBlock>>>(x, out, n);
+  CUDA_CHECK(cudaGetLastError());
 }
 
 LADDER_STEP(Sum, launch, passes_height<kBlock>);

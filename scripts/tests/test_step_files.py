@@ -67,7 +67,13 @@ class StepFiles(unittest.TestCase):
         for step in self.steps:
             with self.subTest(step.name):
                 self.assertTrue(header(step).startswith("// "))
-                if not step.is_vendor:
+                if header(step).startswith("// Problem:"):
+                    found = re.findall(r"(?m)^// (\w+):  +\S.*((?:\n// {11}\S.*)*)", header(step))
+                    self.assertEqual([label for label, _ in found if label not in ("Measured", "Why")],
+                                     ["Problem", "Idea", "Expect", "Next"])
+                    for label, more in found:
+                        self.assertLessEqual(more.count("\n"), 1, f"{label}: at most two lines")
+                elif not step.is_vendor:
                     self.assertRegex(header(step), r"(?m)^// Expect: ")
                     self.assertRegex(header(step), r"(?m)^// Next question: ")
 

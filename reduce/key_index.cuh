@@ -1,0 +1,45 @@
+// Pairs of a key and an index, for steps 01 and 02 of `argmax`: the greatest key wins, of equal keys the smaller index.
+#pragma once
+#include "argmax.cuh"
+
+struct KeyIndex {
+  int key;
+  long long index;
+};
+
+// A float as an int of the same order: ... < 0 < ... < infinity < NaN. The addition turns -0 into +0.
+__device__ inline int argmax_key(float v) {
+  const int bits = __float_as_int(v + 0.0f);
+  return v != v ? 0x7fffffff : bits ^ (bits >> 31 & 0x7fffffff);
+}
+
+// The identity of the reduction: below the key of -infinity.
+__device__ inline KeyIndex no_element() { return {static_cast<int>(0x80000000), -1}; }
+
+__device__ inline bool is_greater(KeyIndex a, KeyIndex b) {
+  return a.key > b.key || (a.key == b.key && a.index < b.index);
+}
+
+// The greatest pair of the warp, returned to lane 0. All 32 lanes must call it.
+__device__ inline KeyIndex warp_max(KeyIndex best) {
+#pragma unroll
+  for (int offset = 16; offset > 0; offset /= 2) {
+    const KeyIndex other = {__shfl_down_sync(0xffffffff, best.key, offset),
+                            __shfl_down_sync(0xffffffff, best.index, offset)};
+    if (is_greater(other, best)) best = other;
+  }
+  return best;
+}
+
+// The greatest pair of a block of kBlock threads, a multiple of 32, returned to thread 0. All threads must call it.
+// Every call uses the same shared memory: a __syncthreads() is needed between two calls.
+template <int kBlock>
+__device__ inline KeyIndex block_max(KeyIndex best) {
+  __shared__ KeyIndex warps[kBlock / 32];
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  best = warp_max(best);
+  if (lane == 0) warps[warp] = best;
+  __syncthreads();
+  if (warp != 0) return no_element();
+  return warp_max(lane < kBlock / 32 ? warps[lane] : no_element());
+}
