@@ -19,7 +19,7 @@ static void launch(const float* a, const float* b, float* c, std::size_t n) {
   if (n == 0) return;
   constexpr int block = 256;
   const std::size_t resident = resident_blocks(add_grid_stride, block);
-  const auto grid = static_cast<unsigned>(std::min(ceil_div(n, block), resident));
+  const unsigned grid = std::min(ceil_div(n, block), resident);
   add_grid_stride<<<grid, block>>>(a, b, c, n);
   CUDA_CHECK(cudaGetLastError());
 }

@@ -69,7 +69,7 @@ class StepFiles(unittest.TestCase):
                 self.assertTrue(header(step).startswith("// "))
                 if not step.is_vendor:
                     self.assertRegex(header(step), r"(?m)^// Expect: ")
-                    self.assertRegex(header(step), r"(?m)^// Next question: ")
+                    self.assertRegex(header(step), r"(?m)^// Next( question)?: ")
 
     def test_numbers_are_consecutive(self):
         for kernel, steps in ladder.kernels().items():
