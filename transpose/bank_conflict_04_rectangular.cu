@@ -15,8 +15,7 @@ __global__ void bank_conflict_rectangular(const float* __restrict__ in, float* _
   // load
   if (row0 + ty < rows) tile[tx][ty] = in[(row0 + ty) * kFields + tx];
   __syncthreads();
-  // store
-  // each piece of 32 bytes is a sector where rows is a multiple of 8
+  // store: pieces of 32 bytes, each a sector where rows is a multiple of 8
   const int thread = ty * kFields + tx, row = thread % kRows, field = thread / kRows;
   if (row0 + row < rows) out[field * rows + row0 + row] = tile[field][row];
 }

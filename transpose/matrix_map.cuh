@@ -51,7 +51,7 @@ class MatrixMap : public ladder::Problem {
   }
 
   // Empty, single rows and columns, one below, at and above the tiles' sizes (32, 64, 128), primes, every remainder
-  // of 4 of both lengths. Too many rows for gridDim.y are test_transpose.cpp's affair.
+  // of 4 of both lengths. More rows than gridDim.y can count: see test_transpose.cpp.
   std::vector<ladder::Size> test_sizes() const override {
     return {{0, 0},    {0, 5},     {5, 0},     {1, 1},     {1, 2},     {2, 1},     {3, 3},    {1, 257}, {257, 1},
             {1, 1021}, {1021, 1},  {4, 4},     {8, 12},    {31, 33},   {33, 31},   {32, 32},  {32, 33}, {33, 32},
