@@ -1,4 +1,5 @@
-// The yardstick: thrust::transform with plus, as a library user would write it.
+// thrust::transform with plus, as a user of the library writes it. par_nosync leaves the kernel running when the call
+// returns, as the other steps do.
 // needs: gpu
 #include "add.cuh"
 

@@ -1,4 +1,4 @@
-// The yardstick: cudaMemcpyAsync, device to device. It copies bytes, so size and alignment are its own worry.
+// cudaMemcpyAsync, device to device: the library's copy, for any size and alignment.
 // needs: gpu
 #include "copy.cuh"
 

@@ -1,20 +1,23 @@
-// A copy whose reads begin `offset` floats later. Memory moves in sectors of 32 bytes, 8 floats: with an offset that is
-// no multiple of 8, the 128 bytes of a warp lie in five sectors instead of four.
-// Expect: with other offsets than multiples of 8, the fifth sector of a request is the first of its neighbour's, and
-// mostly still in L1 or L2: DRAM reads hardly more. What is lost is a little, not the fifth that counting gives.
-// Next question: and float4? (A misaligned float4 is no slow access but a fault; see copy_02.)
+// Problem:  what does a copy lose if its reads start at any address?
+// Idea:     y[i] = x[i + offset]. With an offset that is no multiple of 8, a warp's 128 bytes lie in five 32-byte
+//           sectors, not four.
+// Expect:   0.95 to 1.0x offset 0, and no loss at multiples of 8: the fifth sector is the neighbour's first, mostly
+//           still in L1 or L2.
+// Why:      0.97x on both cards, but offsets 8 and 16 lose as much as 1. A request in two 128-byte lines costs, not the
+//           fifth sector (hypothesis, not tested).
+// Next:     and float4? (A misaligned float4 is a fault, not a slow access; see copy_02.)
 #include "copy_offset.cuh"
 
 __global__ void copy_with_offset(const float* __restrict__ x, float* __restrict__ y, std::size_t n,
                                  std::size_t offset) {
-  const std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < n) y[i] = x[i + offset];
 }
 
 static void launch(const float* x, float* y, std::size_t n, std::size_t offset) {
   if (n == 0) return;  // a grid of 0 blocks is an error
   constexpr int block = 256;
-  const auto grid = static_cast<unsigned>(ceil_div(n, block));
+  const unsigned grid = ceil_div(n, block);
   copy_with_offset<<<grid, block>>>(x, y, n, offset);
   CUDA_CHECK(cudaGetLastError());
 }

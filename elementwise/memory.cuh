@@ -1,5 +1,5 @@
-// y = 2 x for n floats that lie in the host's memory, x and y alike: what it costs to bring them to the device and home
-// again. Doubling is exact, hence bit-equal. A step chooses the kind of host memory, and how the data travel.
+// y = 2 x for n floats, x and y in the host's memory: what transfers host-to-device and device-to-host cost. Doubling is
+// exact, hence bit-equal. A step chooses the kind of host memory, and how the data travel.
 #pragma once
 #include "elementwise.cuh"
 #include "host_link.cuh"
@@ -7,10 +7,9 @@
 
 class Transfer : public Elementwise {
  public:
-  // Brings n floats from the host's x to the device's z.
+  // Host-to-device: n floats from the host's x to the device's z.
   using In = void (*)(const float* x, float* z, std::size_t n);
-  // Brings n floats from the device's z to the host's y. Once cudaDeviceSynchronize has returned after it, y is at
-  // home.
+  // Device-to-host: n floats from the device's z to the host's y. y is complete after cudaDeviceSynchronize.
   using Out = void (*)(const float* z, float* y, std::size_t n);
   // All at once, from x to y, if there is no z in between; else null.
   using Whole = void (*)(const float* x, float* y, std::size_t n);
@@ -67,7 +66,7 @@ class Transfer : public Elementwise {
 // ---- What the steps share
 
 static __global__ void memory_double(float* z, std::size_t n) {
-  const std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < n) z[i] *= 2.0f;
 }
 
@@ -79,13 +78,13 @@ inline void Transfer::run(const ladder::Arrays& host, const ladder::Size& size) 
   if (whole_) return whole_(x, y, n);
   float* z = allocate_(n);
   in_(x, z, n);
-  memory_double<<<static_cast<unsigned>(ceil_div(n, 256)), 256>>>(z, n);
+  memory_double<<<ceil_div(n, 256), 256>>>(z, n);
   CUDA_CHECK(cudaGetLastError());
   out_(z, y, n);
   if (release_) release_(z);
 }
 
-// The host reads every page: managed ones move home, if they are not there.
+// The host reads every page: managed pages that are on the device move back.
 inline void touch_pages(const float* data, std::size_t n) {
   constexpr std::size_t page = 4096 / sizeof(float);
   for (std::size_t i = 0; i < n; i += page) *const_cast<const volatile float*>(data + i);

@@ -1,18 +1,17 @@
-// The first answer: memory as malloc gives it, cudaMalloc on the other side, cudaMemcpy in both directions. The
-// operating system may move or swap out pageable memory at any time, and the copy engine knows only physical addresses;
-// so the driver copies piece by piece through pinned memory of its own, with the CPU.
-// Expect: a fifth of what the link can do. Both ways the data go through the CPU once more than they need to.
-// Next question: when does cudaMemcpy from pageable memory return? (When x may be overwritten, which for a copy to the
-// device can be before it has arrived there; a copy to the host is complete. cudaMemcpyAsync is hardly more
-// asynchronous.)
+// Problem:  the data are in the host's memory, as malloc gives it, and the result has to be there too.
+// Idea:     cudaMalloc, cudaMemcpy in both directions. The copy engine needs physical addresses that do not change, so
+//           the driver copies pageable memory through a pinned buffer of its own, with the CPU.
+// Expect:   0.1 to 0.2 of the link: the CPU copies everything once more.
+// Next:     when does cudaMemcpy from pageable memory return? (Host-to-device: when x may be overwritten, perhaps
+//           before it has arrived. Device-to-host: when y is complete.)
 #include "memory.cuh"
 
-static void bring(const float* x, float* z, std::size_t n) {
+static void copy_in(const float* x, float* z, std::size_t n) {
   CUDA_CHECK(cudaMemcpy(z, x, n * sizeof(float), cudaMemcpyHostToDevice));
 }
 
-static void fetch(const float* z, float* y, std::size_t n) {
+static void copy_out(const float* z, float* y, std::size_t n) {
   CUDA_CHECK(cudaMemcpy(y, z, n * sizeof(float), cudaMemcpyDeviceToHost));
 }
 
-LADDER_STEP(Transfer, ladder::Place::pageable, bring, fetch);
+LADDER_STEP(Transfer, ladder::Place::pageable, copy_in, copy_out);

@@ -1,6 +1,6 @@
-// y[i] = 128 rounds of a 32-bit xorshift on x[i], for n integers in pinned host memory: copy in, work, copy home, and
-// how much of that can happen at the same time. The rounds make the kernel take nearly half as long as a copy over
-// PCIe. All of it is exact: bit-equal.
+// y[i] = 128 rounds of a 32-bit xorshift on x[i], for n integers in pinned host memory: copy in (host-to-device),
+// compute, copy out (device-to-host), and how much of that can happen at the same time. The rounds make the kernel take
+// nearly half as long as a copy over PCIe. All of it is exact: bit-equal.
 #pragma once
 #include "elementwise.cuh"
 #include "host_link.cuh"
@@ -20,7 +20,7 @@ __host__ __device__ inline unsigned overlap_mix(unsigned v) {
 class Overlap : public Elementwise {
  public:
   // x and y hold n integers each in the host's pinned memory, and do not overlap. n = 0 does nothing. May return before
-  // the result is at home, but cudaDeviceSynchronize must wait for it, and so must the default stream. Calls do not
+  // the result has arrived, but cudaDeviceSynchronize must wait for it, and so must the default stream. Calls do not
   // overlap: the caller waits for one before the next.
   using Launch = void (*)(const int* x, int* y, std::size_t n);
   // What a step measures beyond the general figures.
@@ -59,7 +59,7 @@ class Overlap : public Elementwise {
     return std::make_unique<HostLink>(bytes(size));
   }
 
-  // The parts alone, in one piece each: copy in, work, copy home.
+  // The parts alone, in one piece each: copy in, compute, copy out.
   std::vector<ladder::Figure> figures(const ladder::Arrays& host, const ladder::Size& size) const override;
 
  private:
@@ -74,7 +74,7 @@ class Overlap : public Elementwise {
 // ---- What the steps share
 
 static __global__ void overlap_work(int* z, std::size_t n) {
-  const std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < n) z[i] = static_cast<int>(overlap_mix(static_cast<unsigned>(z[i])));
 }
 
@@ -83,7 +83,7 @@ inline void copy_in(const int* x, int* z, std::size_t n, cudaStream_t stream) {
   CUDA_CHECK(cudaMemcpyAsync(z, x, n * sizeof(int), cudaMemcpyHostToDevice, stream));
 }
 inline void work(int* z, std::size_t n, cudaStream_t stream) {
-  overlap_work<<<static_cast<unsigned>(ceil_div(n, 256)), 256, 0, stream>>>(z, n);
+  overlap_work<<<ceil_div(n, 256), 256, 0, stream>>>(z, n);
   CUDA_CHECK(cudaGetLastError());
 }
 inline void copy_out(const int* z, int* y, std::size_t n, cudaStream_t stream) {

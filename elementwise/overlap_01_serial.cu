@@ -1,8 +1,8 @@
-// The first answer: everything in, then the kernel, then everything home, all in one stream. While data travel the
-// multiprocessors idle, while these work the link idles, and at no time are both of its directions in use.
-// Expect: the sum of the three times.
-// Next question: which of the three can run at the same time? (All: two copy engines, one for each direction, and the
-// multiprocessors. So the best is the longest of the three instead of their sum.)
+// Problem:  the data are in pinned host memory: copy in, compute, copy out.
+// Idea:     everything in one stream, one after the other.
+// Expect:   the sum of the three times. During the copies the SMs idle, during the kernel the link; one of its
+//           directions always does.
+// Next:     which of the three can run at the same time? (All: two copy engines, one for each direction, and the SMs.)
 #include "overlap.cuh"
 
 static void launch(const int* x, int* y, std::size_t n) {

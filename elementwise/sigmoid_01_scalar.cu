@@ -1,21 +1,22 @@
-// The first answer: one thread per element.
-// Expect: about the speed of a scalar copy. expf and the division cost some 20 instructions for 8 bytes, and an H100
-// has time for some 80 per element while memory moves them.
-// Next question: expf or __expf? (2 ulp against 2 + |1.17 x| ulp; little faster here, for memory is the limit.)
+// Problem:  an exponential and a division for 8 bytes: is memory bandwidth still the limit?
+// Idea:     one thread per element, 1 / (1 + expf(-x)). Where expf overflows, 1 / infinity is the 0 that is wanted.
+// Expect:   0.9 to 1.0x the scalar copy. The chain of exponential and division stands between load and store, and while
+//           a thread computes, it has nothing in flight.
+// Next:     expf or __expf? (2 ulp against 2 + |1.17 x| ulp, and nothing gained where memory is the limit.)
 #include "sigmoid.cuh"
 
 // Right at both ends: for x = -100, expf(100) is infinity and the result 0; for x = 100 it is 1.
 __device__ static float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
 
 __global__ void sigmoid_scalar(const float* __restrict__ x, float* __restrict__ y, std::size_t n) {
-  const std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < n) y[i] = sigmoid(x[i]);
 }
 
 static void launch(const float* x, float* y, std::size_t n) {
   if (n == 0) return;  // a grid of 0 blocks is an error
   constexpr int block = 256;
-  const auto grid = static_cast<unsigned>(ceil_div(n, block));
+  const unsigned grid = ceil_div(n, block);
   sigmoid_scalar<<<grid, block>>>(x, y, n);
   CUDA_CHECK(cudaGetLastError());
 }

@@ -1,7 +1,8 @@
-// The first answer: one thread per element.
-// Expect: the speed of the scalar sigmoid; it is the same work, with x instead of 1 in the numerator.
-// Next question: what does a division cost? (Correctly rounded: some ten instructions with a slow path; __fdividef is
-// two, and wrong for divisors above 2^126, which expf(-x) reaches for x = -88.)
+// Problem:  sigmoid's work, with x instead of 1 in the numerator.
+// Idea:     one thread per element, x / (1 + expf(-x)): one division, and right where expf overflows.
+// Expect:   0.98 to 1.02x the scalar sigmoid.
+// Next:     what does a division cost? (Rounded correctly, some ten instructions and a slow path. __fdividef takes two,
+//           and is wrong for divisors above 2^126, which expf(-x) reaches at x = -88.)
 #include "silu.cuh"
 
 // x sigmoid(x), in one division. At x = -100 expf(100) is infinity and the result -0, as it should be; the form
@@ -9,14 +10,14 @@
 __device__ static float silu(float x) { return x / (1.0f + expf(-x)); }
 
 __global__ void silu_scalar(const float* __restrict__ x, float* __restrict__ y, std::size_t n) {
-  const std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < n) y[i] = silu(x[i]);
 }
 
 static void launch(const float* x, float* y, std::size_t n) {
   if (n == 0) return;  // a grid of 0 blocks is an error
   constexpr int block = 256;
-  const auto grid = static_cast<unsigned>(ceil_div(n, block));
+  const unsigned grid = ceil_div(n, block);
   silu_scalar<<<grid, block>>>(x, y, n);
   CUDA_CHECK(cudaGetLastError());
 }

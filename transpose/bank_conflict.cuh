@@ -1,5 +1,5 @@
 // Records to arrays: `in` holds `rows` records of 32 floats, out[field * rows + row] = in[row * 32 + field]. That is
-// the transpose of a matrix 32 floats wide; one block turns one tile, and the steps differ in how the tile uses the 32
+// the transpose of a matrix 32 floats wide; a block transposes a tile, and the steps differ in how the tile uses the 32
 // banks of shared memory. Bit-equal.
 #pragma once
 #include "matrix_map.cuh"
@@ -24,7 +24,7 @@ class BankConflict : public ladder::Problem {
   }
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
-    turn(host.at<const float>(0), size[0], kFields, range, want);
+    transpose_on_host(host.at<const float>(0), size[0], kFields, range, want);
     std::fill(scale, scale + (range.end - range.begin), 0.0);
   }
   double tolerance(const ladder::Size&) const override { return 0; }

@@ -1,9 +1,9 @@
-// Shared memory has 32 banks, 4 bytes wide; word w lies in bank w % 32. Lanes of a warp that ask for different words of
-// one bank are served one after another, each round is a wavefront. Here the tile is filled and read along its rows:
-// lane t at word 32 r + t, every bank once. The turn from records to arrays happens on the way in: the lanes read
-// global memory 128 bytes apart.
-// Expect: 1 wavefront per shared request, both ways, and 32 sectors per global load.
-// Next question: the stride moved to global memory. Is shared memory the better place for it?
+// Problem:  shared memory has 32 banks of 4 bytes; word w lies in bank w % 32. Lanes that ask for different words of
+//           one bank are served one after another, a wavefront each.
+// Idea:     records of 32 floats become 32 arrays. The tile is stored and loaded along its rows, every bank once; the
+//           lanes read global memory 128 bytes apart.
+// Expect:   1 wavefront per shared request, both ways, and 32 sectors per global load.
+// Next:     the stride is in global memory. Is shared memory the better place for it?
 #include "bank_conflict.cuh"
 
 constexpr int kTile = 32;
@@ -11,15 +11,17 @@ constexpr int kTile = 32;
 __global__ void bank_conflict_row_row(const float* __restrict__ in, float* __restrict__ out, std::size_t rows) {
   __shared__ float tile[kTile][kFields];
   const int tx = threadIdx.x, ty = threadIdx.y;
-  const std::size_t row0 = static_cast<std::size_t>(blockIdx.x) * kTile;
+  const std::size_t row0 = std::size_t{blockIdx.x} * kTile;
+  // load
   if (row0 + tx < rows) tile[ty][tx] = in[(row0 + tx) * kFields + ty];
   __syncthreads();
+  // store
   if (row0 + tx < rows) out[ty * rows + row0 + tx] = tile[ty][tx];
 }
 
 static void launch(const float* in, float* out, std::size_t rows) {
   if (rows == 0) return;
-  const auto grid = static_cast<unsigned>(ceil_div(rows, kTile));
+  const unsigned grid = ceil_div(rows, kTile);
   bank_conflict_row_row<<<grid, dim3(kFields, kTile)>>>(in, out, rows);
   CUDA_CHECK(cudaGetLastError());
 }

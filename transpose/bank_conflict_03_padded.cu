@@ -1,7 +1,8 @@
-// Step 02 stores 32 words into one bank. Idea: rows of 33 words. Lane t stores word 33 t + ty, in bank (t + ty) % 32:
-// every bank once. Rows are read as before.
-// Expect: 1 wavefront per request, both ways.
-// Next question: does one word of padding cure every tile? Try one that is not 32 wide.
+// Problem:  a shared store of step 02 meets one bank with 32 words.
+// Idea:     rows of 33 words. Lane t stores word 33 t + ty, in bank (t + ty) % 32: every bank once. Rows are loaded as
+//           before.
+// Expect:   1 wavefront per shared request, both ways.
+// Next:     does one word of padding help every tile? Try one that is not 32 wide.
 #include "bank_conflict.cuh"
 
 constexpr int kTile = 32;
@@ -9,15 +10,17 @@ constexpr int kTile = 32;
 __global__ void bank_conflict_padded(const float* __restrict__ in, float* __restrict__ out, std::size_t rows) {
   __shared__ float tile[kFields][kTile + 1];
   const int tx = threadIdx.x, ty = threadIdx.y;
-  const std::size_t row0 = static_cast<std::size_t>(blockIdx.x) * kTile;
+  const std::size_t row0 = std::size_t{blockIdx.x} * kTile;
+  // load
   if (row0 + ty < rows) tile[tx][ty] = in[(row0 + ty) * kFields + tx];
   __syncthreads();
+  // store
   if (row0 + tx < rows) out[ty * rows + row0 + tx] = tile[ty][tx];
 }
 
 static void launch(const float* in, float* out, std::size_t rows) {
   if (rows == 0) return;
-  const auto grid = static_cast<unsigned>(ceil_div(rows, kTile));
+  const unsigned grid = ceil_div(rows, kTile);
   bank_conflict_padded<<<grid, dim3(kFields, kTile)>>>(in, out, rows);
   CUDA_CHECK(cudaGetLastError());
 }

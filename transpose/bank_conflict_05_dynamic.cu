@@ -1,10 +1,10 @@
-// Step 04 has 8 lanes in one bank. Idea: let the launch choose the pitch of the tile, and with it the size of the
-// shared memory: `extern __shared__` and the launch's third argument. Pitch 9 is odd, so a store's words 9 t + ty hit
-// every bank once.
-// Expect: 1 wavefront per store, but 2 per load: a warp reads 8 words each at 0, 9, 18 and 27, and words 32 to 34 wrap
-// round to the banks of words 0 to 2. Padding has to be worked out for both phases; the sum of the two is what counts.
-// Next question: is there a layout with 1 and 1? (Not with a pitch: one phase wants it odd, the other a multiple of 8.
-// A swizzle does it: keep record r of field f at f * 8 + (r ^ f / 4).)
+// Problem:  8 lanes of a store in step 04 share a bank.
+// Idea:     the launch chooses the pitch, and with it the size of the shared memory (extern __shared__, the launch's
+//           third argument). Pitch 9 is odd: words 9 t + ty hit every bank once.
+// Expect:   1 wavefront per shared store, 2 per load: a warp loads 8 words each from 0, 9, 18 and 27 on, and words 32
+//           to 34 lie in the banks of words 0 to 2.
+// Next:     is there a layout with 1 and 1? (Not with a pitch: one phase wants it odd, the other a multiple of 8. A
+//           swizzle: record r of field f at f * 8 + (r ^ f / 4).)
 #include "bank_conflict.cuh"
 
 constexpr int kRows = 8;
@@ -13,9 +13,11 @@ __global__ void bank_conflict_dynamic(const float* __restrict__ in, float* __res
                                       int pitch) {
   extern __shared__ float tile[];  // [kFields][pitch]
   const int tx = threadIdx.x, ty = threadIdx.y;
-  const std::size_t row0 = static_cast<std::size_t>(blockIdx.x) * kRows;
+  const std::size_t row0 = std::size_t{blockIdx.x} * kRows;
+  // load
   if (row0 + ty < rows) tile[tx * pitch + ty] = in[(row0 + ty) * kFields + tx];
   __syncthreads();
+  // store
   const int thread = ty * kFields + tx, row = thread % kRows, field = thread / kRows;
   if (row0 + row < rows) out[field * rows + row0 + row] = tile[field * pitch + row];
 }
@@ -23,7 +25,7 @@ __global__ void bank_conflict_dynamic(const float* __restrict__ in, float* __res
 static void launch(const float* in, float* out, std::size_t rows) {
   if (rows == 0) return;
   constexpr int pitch = kRows + 1;
-  const auto grid = static_cast<unsigned>(ceil_div(rows, kRows));
+  const unsigned grid = ceil_div(rows, kRows);
   bank_conflict_dynamic<<<grid, dim3(kFields, kRows), kFields * pitch * sizeof(float)>>>(in, out, rows, pitch);
   CUDA_CHECK(cudaGetLastError());
 }

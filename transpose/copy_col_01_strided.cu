@@ -1,25 +1,24 @@
-// The lower bound of the naive transposes: neighbouring lanes take neighbouring rows, so every request, load and store,
-// touches 32 places a whole row apart: 32 sectors of 32 bytes for 128 useful bytes.
-// Expect: a fraction of copy_row. How large a fraction says how much of the waste the caches win back: the other 28
-// bytes of a sector are wanted by the warps next door, a little later.
-// Next question: strided reads or strided writes, which hurt more? (transpose_01 and transpose_02 have one each.)
+// Problem:  how slow would a naive transpose be if both sides were strided?
+// Idea:     neighbouring lanes take neighbouring rows, so a request, load or store, touches 32 sectors for 128 useful
+//           bytes.
+// Expect:   0.1 to 0.25 of a copy: the other 28 bytes of a sector serve the neighbouring warps, if a cache still holds
+//           them.
+// Next:     strided loads or strided stores, which cost more? (transpose_02 and transpose_01 have one each.)
 #include "copy_matrix.cuh"
 
 constexpr int kTile = 32;
 
-__global__ void copy_col(const float* __restrict__ in, float* __restrict__ out, std::size_t rows, std::size_t cols,
-                         unsigned tiles_x) {
-  const std::size_t col = static_cast<std::size_t>(blockIdx.x % tiles_x) * kTile + threadIdx.y;
-  const std::size_t row = static_cast<std::size_t>(blockIdx.x / tiles_x) * kTile + threadIdx.x;
+__global__ void copy_col(const float* __restrict__ in, float* __restrict__ out, std::size_t rows, std::size_t cols) {
+  const std::size_t col = std::size_t{blockIdx.x} * kTile + threadIdx.y;
+  const std::size_t row = std::size_t{blockIdx.y} * kTile + threadIdx.x;
   if (row < rows && col < cols) out[row * cols + col] = in[row * cols + col];
 }
 
 static void launch(const float* in, float* out, std::size_t rows, std::size_t cols) {
   if (rows == 0 || cols == 0) return;
-  const auto tiles_x = static_cast<unsigned>(ceil_div(cols, kTile));
-  const auto tiles_y = static_cast<unsigned>(ceil_div(rows, kTile));
-  copy_col<<<tiles_x * tiles_y, dim3(kTile, kTile)>>>(in, out, rows, cols, tiles_x);
+  const dim3 block(kTile, kTile), grid(ceil_div(cols, kTile), ceil_div(rows, kTile));
+  copy_col<<<grid, block>>>(in, out, rows, cols);
   CUDA_CHECK(cudaGetLastError());
 }
 
-LADDER_STEP(CopyMatrix, "copy_col", launch);
+LADDER_STEP(CopyMatrix, "copy_col", launch, kTile);

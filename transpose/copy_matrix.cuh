@@ -1,13 +1,13 @@
 // out = in, a matrix copied through one of the two access patterns that a transpose has to combine: along the rows
-// (kernel copy_row) or down the columns (copy_col). No transpose without shared memory can beat the first or should
-// lose to the second. Bit-equal.
+// (kernel copy_row) or down the columns (copy_col). Bit-equal.
 #pragma once
 #include "matrix_map.cuh"
 
 class CopyMatrix : public MatrixMap {
  public:
   // kernel: copy_row or copy_col.
-  CopyMatrix(const char* kernel, Launch launch) : MatrixMap(launch), kernel_(kernel) {}
+  CopyMatrix(const char* kernel, Launch launch, std::size_t tile_in_y)
+      : MatrixMap(launch, tile_in_y), kernel_(kernel) {}
   const char* kernel() const override { return kernel_; }
 
   void expect(const ladder::Arrays& host, const ladder::Size&, const ladder::Range& range, double* want,

@@ -1,25 +1,24 @@
-// Step 01 writes 4 bytes of each sector it touches. Idea: let the lanes run down a column of the input, so that the
-// writes are coalesced and the reads strided. The counters only swap: 32 sectors per load, 4 per store. But L1 keeps
-// what a load brought, and the next seven warps of the block find their words there; a store is not kept in L1.
-// Expect: two to three times step 01.
-// Next question: would the read-only path, __ldg, help the strided reads?
+// Problem:  a store of step 01 fills 4 bytes of each of 32 sectors.
+// Idea:     lanes run down a column of the input: stores are coalesced, loads are strided. L1 keeps what a load
+//           brought, and the block's next seven warps find their words there. Stores are not kept in L1.
+// Expect:   2 to 3x step 01, though the counters only swap: 32 sectors per load, 4 per store.
+// Next:     would the read-only path, __ldg, help the strided loads?
 #include "transpose.cuh"
 
 constexpr int kTile = 32;
 
 __global__ void transpose_coalesced_write(const float* __restrict__ in, float* __restrict__ out, std::size_t rows,
-                                          std::size_t cols, unsigned tiles_x) {
-  const std::size_t col = static_cast<std::size_t>(blockIdx.x % tiles_x) * kTile + threadIdx.y;
-  const std::size_t row = static_cast<std::size_t>(blockIdx.x / tiles_x) * kTile + threadIdx.x;
+                                          std::size_t cols) {
+  const std::size_t col = std::size_t{blockIdx.x} * kTile + threadIdx.y;
+  const std::size_t row = std::size_t{blockIdx.y} * kTile + threadIdx.x;
   if (row < rows && col < cols) out[col * rows + row] = in[row * cols + col];
 }
 
 static void launch(const float* in, float* out, std::size_t rows, std::size_t cols) {
   if (rows == 0 || cols == 0) return;
-  const auto tiles_x = static_cast<unsigned>(ceil_div(cols, kTile));
-  const auto tiles_y = static_cast<unsigned>(ceil_div(rows, kTile));
-  transpose_coalesced_write<<<tiles_x * tiles_y, dim3(kTile, kTile)>>>(in, out, rows, cols, tiles_x);
+  const dim3 block(kTile, kTile), grid(ceil_div(cols, kTile), ceil_div(rows, kTile));
+  transpose_coalesced_write<<<grid, block>>>(in, out, rows, cols);
   CUDA_CHECK(cudaGetLastError());
 }
 
-LADDER_STEP(Transpose, launch);
+LADDER_STEP(Transpose, launch, kTile);

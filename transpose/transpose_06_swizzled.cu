@@ -1,30 +1,31 @@
-// Step 05 wastes a column of the tile and the alignment of its rows. Idea: an XOR swizzle. Element (r, c) is kept at
-// column c ^ r of row r. Within a row that is a permutation, so a row still has one word in each bank; down a column, r
-// changes and with it the bank: c ^ r takes each value once.
-// Expect: what step 05 reached, 1 wavefront per request, with 4096 bytes instead of 4224. It matters where tiles are
-// large or must keep 16-byte alignment (float4, cp.async, tensor cores), hardly here.
-// Next question: 1024 threads, each with one load in flight, wait at one barrier. What would fewer threads do better?
+// Problem:  the padding of step 05 costs 128 bytes, and the 16-byte alignment of the tile's rows.
+// Idea:     an XOR swizzle. Element (r, c) is kept at column c ^ r of row r: a permutation for each r and for each c,
+//           so rows and columns have one word in each bank.
+// Expect:   1.0x step 05. It matters where tiles must keep 16-byte alignment (float4, cp.async, tensor cores), hardly
+//           here.
+// Next:     1024 threads, each with one load in flight, wait at one barrier. What would fewer threads do better?
 #include "transpose.cuh"
 
 constexpr int kTile = 32;
 
 __global__ void transpose_swizzled(const float* __restrict__ in, float* __restrict__ out, std::size_t rows,
-                                   std::size_t cols, unsigned tiles_x) {
+                                   std::size_t cols) {
   __shared__ float tile[kTile][kTile];
   const int tx = threadIdx.x, ty = threadIdx.y;
-  const std::size_t col0 = static_cast<std::size_t>(blockIdx.x % tiles_x) * kTile;
-  const std::size_t row0 = static_cast<std::size_t>(blockIdx.x / tiles_x) * kTile;
+  const std::size_t col0 = std::size_t{blockIdx.x} * kTile;
+  const std::size_t row0 = std::size_t{blockIdx.y} * kTile;
+  // load: along the rows of the input
   if (row0 + ty < rows && col0 + tx < cols) tile[ty][tx ^ ty] = in[(row0 + ty) * cols + col0 + tx];
   __syncthreads();
+  // store: along the rows of the output; ty counts columns of the input here, so the bounds are swapped
   if (col0 + ty < cols && row0 + tx < rows) out[(col0 + ty) * rows + row0 + tx] = tile[tx][ty ^ tx];
 }
 
 static void launch(const float* in, float* out, std::size_t rows, std::size_t cols) {
   if (rows == 0 || cols == 0) return;
-  const auto tiles_x = static_cast<unsigned>(ceil_div(cols, kTile));
-  const auto tiles_y = static_cast<unsigned>(ceil_div(rows, kTile));
-  transpose_swizzled<<<tiles_x * tiles_y, dim3(kTile, kTile)>>>(in, out, rows, cols, tiles_x);
+  const dim3 block(kTile, kTile), grid(ceil_div(cols, kTile), ceil_div(rows, kTile));
+  transpose_swizzled<<<grid, block>>>(in, out, rows, cols);
   CUDA_CHECK(cudaGetLastError());
 }
 
-LADDER_STEP(Transpose, launch);
+LADDER_STEP(Transpose, launch, kTile);

@@ -20,7 +20,7 @@ class TransposeInplace : public ladder::Problem {
   }
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
-    turn(host.at<const float>(0), size[0], size[0], range, want);
+    transpose_on_host(host.at<const float>(0), size[0], size[0], range, want);
     std::fill(scale, scale + (range.end - range.begin), 0.0);
   }
   double tolerance(const ladder::Size&) const override { return 0; }

@@ -104,6 +104,31 @@ std::vector<Step*> measured_steps(const std::vector<std::string>& only) {
   return !only.empty() ? named : others.size() == 1 ? others : all;
 }
 
+// The measured steps that can run at this size. Throws what the first one says if none can.
+std::vector<Step*> steps_for(const Size& size, const Options& options, std::vector<std::string>* refusals = nullptr) {
+  std::vector<Step*> able;
+  std::string first_refusal;
+  for (Step* step : measured_steps(options.only)) {
+    try {
+      step->problem->buffers(size);
+      able.push_back(step);
+    } catch (const UsageError& error) {
+      if (first_refusal.empty()) first_refusal = error.what();
+      if (refusals) refusals->push_back(step->name + ": skipped, " + error.what());
+    }
+  }
+  if (able.empty()) throw UsageError(first_refusal);
+  return able;
+}
+
+// steps_for(size), after a line for each step that is left out.
+std::vector<Step*> announced_steps_for(const Size& size, const Options& options) {
+  std::vector<std::string> refusals;
+  const std::vector<Step*> able = steps_for(size, options, &refusals);
+  for (const std::string& line : refusals) std::fprintf(options.json ? stderr : stdout, "%s\n", line.c_str());
+  return able;
+}
+
 void merge(Row& row, const Verdict& verdict) {
   row.verdict.worst = std::max(row.verdict.worst, verdict.worst);
   if (row.verdict.ok()) row.verdict.problem = verdict.problem;
@@ -271,7 +296,7 @@ void time_rows(std::vector<Row>& rows, std::uint64_t seed, const Device& device)
 
 std::vector<Row> run_size(const Size& size, const Options& options, Progress& progress) {
   std::vector<Row> rows;
-  for (const Step* step : measured_steps(options.only)) rows.push_back({step, size, {}});
+  for (const Step* step : announced_steps_for(size, options)) rows.push_back({step, size, {}});
   const bool guarded = !options.exact_buffers && !kAddressSanitizer;
   const Problem& problem = *rows.front().step->problem;
   if (rows.size() > 1 && !options.bench && is_large(problem, size)) {
@@ -301,7 +326,7 @@ std::vector<Row> run_size(const Size& size, const Options& options, Progress& pr
 // --check: the battery of the tests.
 std::vector<Row> run_checks(const Options& options, Progress& progress) {
   std::vector<Row> rows;
-  for (const Step* step : measured_steps(options.only)) {
+  for (const Step* step : options.sized ? announced_steps_for(options.size, options) : measured_steps(options.only)) {
     CheckPlan plan;
     plan.sizes = options.sized ? std::vector<Size>{options.size} : step->problem->test_sizes();
     plan.seed = options.seed;
@@ -361,7 +386,7 @@ int run(int argc, char** argv) {
     sizes = problem.bench_sizes();
     const auto too_large = [&](const Size& size) {
       try {
-        require_fit(problem, size);
+        require_fit(*steps_for(size, options).front()->problem, size);
         return false;
       } catch (const UsageError& error) {
         std::fprintf(stderr, "skipped: %s\n", error.what());
@@ -370,7 +395,7 @@ int run(int argc, char** argv) {
     };
     sizes.erase(std::remove_if(sizes.begin(), sizes.end(), too_large), sizes.end());
   } else if (options.sized || !options.check) {
-    require_fit(problem, options.size);
+    require_fit(*steps_for(options.size, options).front()->problem, options.size);
   }
   Progress progress(options.timeout);
   bool ok = true;

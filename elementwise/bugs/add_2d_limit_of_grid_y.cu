@@ -1,12 +1,12 @@
-// bug: the grid is as high as the matrix; grid.y ends at 65535, so that the launch fails for 65536 * 8 rows
+// bug: one block in y for every 8 rows; gridDim.y ends at 65535, so the launch fails for 65536 * 8 rows
 // caught by: cpu forward | invalid configuration argument
 // caught by: gpu | cudaGetLastError(): invalid
 #include "../add_2d.cuh"
 
 __global__ void add_2d_high_grid(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,
                                  std::size_t rows, std::size_t cols) {
-  const std::size_t col = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  const std::size_t row = static_cast<std::size_t>(blockIdx.y) * blockDim.y + threadIdx.y;
+  const std::size_t col = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const std::size_t row = std::size_t{blockIdx.y} * blockDim.y + threadIdx.y;
   if (row < rows && col < cols) c[row * cols + col] = a[row * cols + col] + b[row * cols + col];
 }
 

@@ -5,7 +5,7 @@
 
 __global__ void add_unaligned(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,
                               std::size_t n) {
-  const std::size_t i = 4 * (static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x);
+  const std::size_t i = 4 * (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x);
   if (i + 4 <= n) {
     const float4 u = *reinterpret_cast<const float4*>(a + i);
     const float4 v = *reinterpret_cast<const float4*>(b + i);
@@ -18,7 +18,7 @@ __global__ void add_unaligned(const float* __restrict__ a, const float* __restri
 static void launch(const float* a, const float* b, float* c, std::size_t n) {
   if (n == 0) return;
   constexpr int block = 256;
-  add_unaligned<<<static_cast<unsigned>(ceil_div(n, 4 * block)), block>>>(a, b, c, n);
+  add_unaligned<<<ceil_div(n, 4 * block), block>>>(a, b, c, n);
   CUDA_CHECK(cudaGetLastError());
 }
 

@@ -1,4 +1,4 @@
-// bug: the array is cut into one piece per thread with 32-bit numbers, and thread * n passes 2^32 for n = 2^20
+// bug: each thread's range is computed in 32 bits, and thread * n passes 2^32 for n = 2^20
 // caught by: cpu forward | was never written
 // caught by: gpu | was never written
 #include "../add.cuh"

@@ -6,14 +6,14 @@
 #include "../copy.cuh"
 
 __global__ void copy_overrun(const float* __restrict__ x, float* __restrict__ y, std::size_t n) {
-  const std::size_t i = 4 * (static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x);
+  const std::size_t i = 4 * (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x);
   if (i < n) *reinterpret_cast<float4*>(y + i) = *reinterpret_cast<const float4*>(x + i);  // i + 4 <= n is needed
 }
 
 static void launch(const float* x, float* y, std::size_t n) {
   if (n == 0) return;
   constexpr int block = 256;
-  copy_overrun<<<static_cast<unsigned>(ceil_div(n, 4 * block)), block>>>(x, y, n);
+  copy_overrun<<<ceil_div(n, 4 * block), block>>>(x, y, n);
   CUDA_CHECK(cudaGetLastError());
 }
 

@@ -1,10 +1,10 @@
-// bug: n / 4 float4 are copied and the last n % 4 floats forgotten
+// bug: only n / 4 float4 are copied; the last n % 4 floats are left out
 // caught by: cpu forward | y[0] of 1 was never written
 // caught by: gpu | y[0] of 1 was never written
 #include "../copy.cuh"
 
 __global__ void copy_without_tail(const float* __restrict__ x, float* __restrict__ y, std::size_t n, bool aligned) {
-  const std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= n / 4) return;
   if (aligned) {
     reinterpret_cast<float4*>(y)[i] = reinterpret_cast<const float4*>(x)[i];
@@ -16,7 +16,7 @@ __global__ void copy_without_tail(const float* __restrict__ x, float* __restrict
 static void launch(const float* x, float* y, std::size_t n) {
   if (n == 0) return;
   constexpr int block = 256;
-  copy_without_tail<<<static_cast<unsigned>(ceil_div(n, 4 * block)), block>>>(x, y, n, aligned_for<float4>(x, y));
+  copy_without_tail<<<ceil_div(n, 4 * block), block>>>(x, y, n, aligned_for<float4>(x, y));
   CUDA_CHECK(cudaGetLastError());
 }
 

@@ -1,4 +1,4 @@
-// bug: the chunks have n / 8 elements each, and the n % 8 that are left over belong to none
+// bug: the chunks have n / 8 elements each; the remaining n % 8 are in none
 // caught by: cpu forward | was never written
 // caught by: gpu | was never written
 #include "../overlap.cuh"
@@ -7,7 +7,7 @@ constexpr std::size_t kChunks = 8;
 
 static void launch(const int* x, int* y, std::size_t n) {
   int* z = scratch<int>(n);
-  const std::size_t chunk = n / kChunks;  // round up, and let the last one be shorter
+  const std::size_t chunk = n / kChunks;  // round up; the last chunk is shorter
   if (chunk == 0) return;
   for (std::size_t c = 0; c < kChunks; ++c) {
     copy_in(x + c * chunk, z + c * chunk, chunk, stream_number(c));

@@ -4,7 +4,7 @@
 #include "../silu.cuh"
 
 __global__ void silu_overflow(const float* __restrict__ x, float* __restrict__ y, std::size_t n) {
-  const std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= n) return;
   const float e = expf(x[i]);
   y[i] = x[i] * e / (1.0f + e);  // x / (1 + exp(-x)) overflows to the right value
@@ -13,7 +13,7 @@ __global__ void silu_overflow(const float* __restrict__ x, float* __restrict__ y
 static void launch(const float* x, float* y, std::size_t n) {
   if (n == 0) return;
   constexpr int block = 256;
-  silu_overflow<<<static_cast<unsigned>(ceil_div(n, block)), block>>>(x, y, n);
+  silu_overflow<<<ceil_div(n, block), block>>>(x, y, n);
   CUDA_CHECK(cudaGetLastError());
 }
 

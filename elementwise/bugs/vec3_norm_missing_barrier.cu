@@ -1,4 +1,4 @@
-// bug: no barrier between filling the tile and reading it, so a thread takes vectors that others have not stored yet
+// bug: no barrier between the tile's stores and its loads, so a thread reads vectors that are not stored yet
 // caught by: cpu forward | out[0] of 1 is wrong
 // caught by: gpu racecheck | hazard | --n=1025
 #include "../vec3_norm.cuh"
@@ -7,7 +7,7 @@ constexpr int kBlock = 256;
 
 __global__ void vec3_norm_no_barrier(const float* __restrict__ packed, float* __restrict__ out, std::size_t n) {
   __shared__ float tile[3 * kBlock];
-  const std::size_t first = static_cast<std::size_t>(blockIdx.x) * kBlock;
+  const std::size_t first = std::size_t{blockIdx.x} * kBlock;
   const int tid = threadIdx.x;
   for (int k = tid; k < 3 * kBlock; k += kBlock) {
     if (3 * first + k < 3 * n) tile[k] = packed[3 * first + k];
@@ -19,7 +19,7 @@ __global__ void vec3_norm_no_barrier(const float* __restrict__ packed, float* __
 
 static void launch(const Vectors& in, float* out, std::size_t n) {
   if (n == 0) return;
-  vec3_norm_no_barrier<<<static_cast<unsigned>(ceil_div(n, kBlock)), kBlock>>>(in.packed, out, n);
+  vec3_norm_no_barrier<<<ceil_div(n, kBlock), kBlock>>>(in.packed, out, n);
   CUDA_CHECK(cudaGetLastError());
 }
 

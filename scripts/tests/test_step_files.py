@@ -75,7 +75,7 @@ class StepFiles(unittest.TestCase):
                         self.assertLessEqual(more.count("\n"), 1, f"{label}: at most two lines")
                 elif not step.is_vendor:
                     self.assertRegex(header(step), r"(?m)^// Expect: ")
-                    self.assertRegex(header(step), r"(?m)^// Next question: ")
+                    self.assertRegex(header(step), r"(?m)^// Next( question)?: ")
 
     def test_numbers_are_consecutive(self):
         for kernel, steps in ladder.kernels().items():

@@ -9,8 +9,8 @@ __global__ void transpose_float4_any_row(const float* __restrict__ in, float* __
                                          std::size_t cols, unsigned tiles_x) {
   __shared__ float tile[kTile][kTile + 1];
   const int x = 4 * threadIdx.x, ty = threadIdx.y;  // 8 x 32 threads
-  const std::size_t col0 = static_cast<std::size_t>(blockIdx.x % tiles_x) * kTile;
-  const std::size_t row0 = static_cast<std::size_t>(blockIdx.x / tiles_x) * kTile;
+  const std::size_t col0 = std::size_t{blockIdx.x % tiles_x} * kTile;
+  const std::size_t row0 = std::size_t{blockIdx.x / tiles_x} * kTile;
   const float* from = &in[(row0 + ty) * cols + col0 + x];
   if (row0 + ty < rows && col0 + x + 4 <= cols) {  // and cols % 4 == 0, and `in` aligned
     const float4 v = *reinterpret_cast<const float4*>(from);
@@ -28,8 +28,8 @@ __global__ void transpose_float4_any_row(const float* __restrict__ in, float* __
 
 static void launch(const float* in, float* out, std::size_t rows, std::size_t cols) {
   if (rows == 0 || cols == 0) return;
-  const auto tiles_x = static_cast<unsigned>(ceil_div(cols, kTile));
-  const auto tiles_y = static_cast<unsigned>(ceil_div(rows, kTile));
+  const unsigned tiles_x = ceil_div(cols, kTile);
+  const unsigned tiles_y = ceil_div(rows, kTile);
   transpose_float4_any_row<<<tiles_x * tiles_y, dim3(kTile / 4, kTile)>>>(in, out, rows, cols, tiles_x);
   CUDA_CHECK(cudaGetLastError());
 }

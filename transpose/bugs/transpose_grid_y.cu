@@ -1,4 +1,4 @@
-// bug: one block row per 32 rows in gridDim.y, which ends at 65535; with more rows nothing is launched
+// bug: one block in gridDim.y for every 32 rows; it ends at 65535, and for more rows nothing is launched
 // caught by: cpu forward | invalid configuration argument | --rows=2097121 --cols=1
 // caught by: gpu | cudaGetLastError(): invalid | --rows=2097121 --cols=1
 #include "../transpose.cuh"
@@ -9,8 +9,8 @@ __global__ void transpose_2d_grid(const float* __restrict__ in, float* __restric
                                   std::size_t cols) {
   __shared__ float tile[kTile][kTile + 1];
   const int tx = threadIdx.x, ty = threadIdx.y;
-  const std::size_t col0 = static_cast<std::size_t>(blockIdx.x) * kTile;
-  const std::size_t row0 = static_cast<std::size_t>(blockIdx.y) * kTile;
+  const std::size_t col0 = std::size_t{blockIdx.x} * kTile;
+  const std::size_t row0 = std::size_t{blockIdx.y} * kTile;
   if (row0 + ty < rows && col0 + tx < cols) tile[ty][tx] = in[(row0 + ty) * cols + col0 + tx];
   __syncthreads();
   if (col0 + ty < cols && row0 + tx < rows) out[(col0 + ty) * rows + row0 + tx] = tile[tx][ty];
@@ -18,8 +18,8 @@ __global__ void transpose_2d_grid(const float* __restrict__ in, float* __restric
 
 static void launch(const float* in, float* out, std::size_t rows, std::size_t cols) {
   if (rows == 0 || cols == 0) return;
-  // gridDim.x may be 2^31 - 1: number the tiles there, and divide in the kernel
-  const dim3 grid(static_cast<unsigned>(ceil_div(cols, kTile)), static_cast<unsigned>(ceil_div(rows, kTile)));
+  // refuse more than 65535 * 32 rows, or number the tiles in gridDim.x, which goes to 2^31 - 1
+  const dim3 grid(ceil_div(cols, kTile), ceil_div(rows, kTile));
   transpose_2d_grid<<<grid, dim3(kTile, kTile)>>>(in, out, rows, cols);
   CUDA_CHECK(cudaGetLastError());
 }

@@ -5,11 +5,11 @@
 
 constexpr int kTile = 32;
 
-__global__ void transpose_half_saved(float* a, std::size_t n, unsigned tiles) {
+__global__ void transpose_half_saved(float* a, std::size_t n) {
   __shared__ float tile[kTile][kTile + 1];
   const int tx = threadIdx.x, ty = threadIdx.y;
-  const std::size_t col0 = static_cast<std::size_t>(blockIdx.x % tiles) * kTile;
-  const std::size_t row0 = static_cast<std::size_t>(blockIdx.x / tiles) * kTile;
+  const std::size_t col0 = std::size_t{blockIdx.x} * kTile;
+  const std::size_t row0 = std::size_t{blockIdx.y} * kTile;
   if (row0 + ty < n && col0 + tx < n) tile[ty][tx] = a[(row0 + ty) * n + col0 + tx];
   __syncthreads();  // holds back this block, not the others
   if (col0 + ty < n && row0 + tx < n) a[(col0 + ty) * n + row0 + tx] = tile[tx][ty];
@@ -17,8 +17,8 @@ __global__ void transpose_half_saved(float* a, std::size_t n, unsigned tiles) {
 
 static void launch(float* a, std::size_t n) {
   if (n == 0) return;
-  const auto tiles = static_cast<unsigned>(ceil_div(n, kTile));
-  transpose_half_saved<<<tiles * tiles, dim3(kTile, kTile)>>>(a, n, tiles);
+  const unsigned tiles = ceil_div(n, kTile);
+  transpose_half_saved<<<dim3(tiles, tiles), dim3(kTile, kTile)>>>(a, n);
   CUDA_CHECK(cudaGetLastError());
 }
 

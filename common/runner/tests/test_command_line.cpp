@@ -84,6 +84,25 @@ TEST_CASE("good usage") {
   CHECK(run("--json --small --n=33").has("\"size\": {\"n\": 33}"));
 }
 
+TEST_CASE("a step whose grid is too small is skipped in its ladder, by name, and alone bad usage") {
+  const std::string why = "--rows: this step takes at most 524280, 65535 blocks of 8 in gridDim.y\n";
+  for (const std::string options : {"--rows=524281 --cols=1", "--check --rows=524281 --cols=1"}) {
+    const Outcome all = run_program(LADDER_PROGRAM, options);
+    INFO(all.output);
+    CHECK(all.status == 0);
+    CHECK(all.has("add_2d_02_columns_on_x: skipped, " + why));
+    CHECK(!all.has("add_2d_02_columns_on_x: PASS"));
+    CHECK(!all.has("add_2d_02_columns_on_x  "));
+    CHECK(all.has("add_2d_03_loop_over_rows"));
+
+    const Outcome alone = run_program(SMALL_GRID_PROGRAM, options);
+    INFO(alone.output);
+    CHECK(alone.status == 2);
+    CHECK(alone.has(why));
+  }
+  CHECK(run_program(SMALL_GRID_PROGRAM, "--check --rows=524280 --cols=1").status == 0);
+}
+
 TEST_CASE("names") {
   CHECK(parse_names("a") == std::vector<std::string>{"a"});
   CHECK(parse_names("a,b") == std::vector<std::string>{"a", "b"});
