@@ -77,6 +77,15 @@ struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// For Problem::buffers of a step with one block in y for each `tile` of dimension `dim`: throws UsageError if gridDim.y,
+// which ends at 65535, cannot count them.
+constexpr std::size_t kMaxGridY = 65535;
+inline void require_grid_y(const char* dim, std::size_t length, std::size_t tile) {
+  if (length <= kMaxGridY * tile) return;
+  throw UsageError("--" + std::string(dim) + ": this step takes at most " + std::to_string(kMaxGridY * tile) + ", " +
+                   std::to_string(kMaxGridY) + " blocks of " + std::to_string(tile) + " in gridDim.y");
+}
+
 // A dimension of the problem, settable as --<name>: what a plain run uses, on a GPU and on the CPU backend, and the
 // largest value accepted. One with default 0 is optional: 0 stands for its natural value (a leading dimension: the
 // row's length), and it is printed only if given.
@@ -97,6 +106,7 @@ struct Size {
   Size(std::initializer_list<std::size_t> dims_, std::initializer_list<float> scalars_ = {})
       : dims(dims_), scalars(scalars_) {}
   std::size_t operator[](std::size_t dim) const { return dims[dim]; }
+  bool operator==(const Size& other) const { return dims == other.dims && scalars == other.scalars; }
 
   std::vector<std::size_t> dims;
   std::vector<float> scalars;
@@ -152,7 +162,8 @@ class Problem {
   virtual const char* kernel() const = 0;
   virtual std::vector<Dim> dims() const = 0;
   virtual std::vector<Scalar> scalars() const { return {}; }
-  // Throws UsageError for sizes that contradict each other, such as a leading dimension shorter than the row.
+  // Throws UsageError for sizes that contradict each other, such as a leading dimension shorter than the row, and for
+  // sizes that this step cannot launch (see require_grid_y): there the step is skipped, by name.
   virtual std::vector<Buffer> buffers(const Size& size) const = 0;
 
   // Calls the step. Throws CudaError if a launch fails; may return before the device is done.

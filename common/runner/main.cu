@@ -73,6 +73,31 @@ std::vector<Step*> measured_steps() {
   return others.size() == 1 ? others : all;
 }
 
+// The measured steps that can run at this size. Throws what the first one says if none can.
+std::vector<Step*> steps_for(const Size& size, std::vector<std::string>* refusals = nullptr) {
+  std::vector<Step*> able;
+  std::string first_refusal;
+  for (Step* step : measured_steps()) {
+    try {
+      step->problem->buffers(size);
+      able.push_back(step);
+    } catch (const UsageError& error) {
+      if (first_refusal.empty()) first_refusal = error.what();
+      if (refusals) refusals->push_back(step->name + ": skipped, " + error.what());
+    }
+  }
+  if (able.empty()) throw UsageError(first_refusal);
+  return able;
+}
+
+// steps_for(size), after a line for each step that is left out.
+std::vector<Step*> announced_steps_for(const Size& size, const Options& options) {
+  std::vector<std::string> refusals;
+  const std::vector<Step*> able = steps_for(size, &refusals);
+  for (const std::string& line : refusals) std::fprintf(options.json ? stderr : stdout, "%s\n", line.c_str());
+  return able;
+}
+
 void merge(Row& row, const Verdict& verdict) {
   row.verdict.worst = std::max(row.verdict.worst, verdict.worst);
   if (row.verdict.ok()) row.verdict.problem = verdict.problem;
@@ -159,7 +184,7 @@ void time_rows(std::vector<Row>& rows, std::uint64_t seed, const Device& device)
 
 std::vector<Row> run_size(const Size& size, const Options& options) {
   std::vector<Row> rows;
-  for (const Step* step : measured_steps()) rows.push_back({step, size, {}});
+  for (const Step* step : announced_steps_for(size, options)) rows.push_back({step, size, {}});
   const bool guarded = !options.exact_buffers && !kAddressSanitizer;
   const std::vector<Pattern> patterns = patterns_for(*rows.front().step->problem, size);
   for (const Pattern& pattern : patterns) check_rows(rows, pattern, options.seed, guarded);
@@ -184,7 +209,7 @@ std::vector<Row> run_size(const Size& size, const Options& options) {
 // --check: the battery of the tests.
 std::vector<Row> run_checks(const Options& options) {
   std::vector<Row> rows;
-  for (const Step* step : measured_steps()) {
+  for (const Step* step : options.sized ? announced_steps_for(options.size, options) : measured_steps()) {
     CheckPlan plan;
     plan.sizes = options.sized ? std::vector<Size>{options.size} : step->problem->test_sizes();
     plan.seed = options.seed;
@@ -239,7 +264,7 @@ int run(int argc, char** argv) {
     sizes = problem.bench_sizes();
     const auto too_large = [&](const Size& size) {
       try {
-        require_fit(problem, size);
+        require_fit(*steps_for(size).front()->problem, size);
         return false;
       } catch (const UsageError& error) {
         std::fprintf(stderr, "skipped: %s\n", error.what());
@@ -248,7 +273,7 @@ int run(int argc, char** argv) {
     };
     sizes.erase(std::remove_if(sizes.begin(), sizes.end(), too_large), sizes.end());
   } else if (options.sized || !options.check) {
-    require_fit(problem, options.size);
+    require_fit(*steps_for(options.size).front()->problem, options.size);
   }
   bool ok = true;
   if (options.check) {
