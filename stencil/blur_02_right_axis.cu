@@ -2,8 +2,8 @@
 // Idea:     threadIdx.x is the column; nothing else changes.
 // Expect:   0.6 to 0.8 of a copy, what a copy with 4-byte accesses reaches: 4 or 5 sectors per request, and L1 serves
 //           eight of the nine loads.
-// Why:      about 0.35 (H200) and 0.48 (H100) of a copy, but the same 1400 GB/s on both cards: not DRAM is the limit,
-//           but the instructions, some 145 per pixel (counted in SASS), which 1.43x the bandwidth does not speed up.
+// Why:      the same GB/s on both cards, half of the H100's copy, a third of the H200's: 1.43x the bandwidth changes
+//           nothing. The limit is the instructions, 122 per pixel (SASS), with 9 loads at 64-bit addresses.
 // Next:     each pixel is loaded 9 times. Would 6 loads be faster?
 #include "blur.cuh"
 

@@ -30,8 +30,8 @@ template <bool kAligned>
 __global__ void __launch_bounds__(kBlockX* kBlockY)
     blur_register_window(const float* __restrict__ in, float* __restrict__ out, long long rows, long long cols,
                          unsigned tiles_x) {
-  const long long col = (std::size_t{blockIdx.x % tiles_x} * kBlockX + threadIdx.x) * 4;
-  const long long row0 = (std::size_t{blockIdx.x / tiles_x} * kBlockY + threadIdx.y) * kRows;
+  const long long col = (std::int64_t{blockIdx.x % tiles_x} * kBlockX + threadIdx.x) * 4;
+  const long long row0 = (std::int64_t{blockIdx.x / tiles_x} * kBlockY + threadIdx.y) * kRows;
   if (row0 >= rows || col >= cols) return;
 
   // load, and sum along the rows
@@ -60,7 +60,8 @@ __global__ void __launch_bounds__(kBlockX* kBlockY)
   }
 }
 
-// A 2-D grid ends at 65535 blocks in y, here 524,280 rows. So all tiles count in x, which takes 2^31 - 1.
+// A 2-D grid ends at 65535 blocks in y, here 524,280 rows. So all tiles count in x, which takes 2^31 - 1. The price is
+// an integer division per thread, 23 instructions in step 02 (SASS): little beside 8 pixels, a sixth beside one.
 static void launch(const float* in, float* out, std::size_t rows, std::size_t cols) {
   if (rows == 0 || cols == 0) return;
   const auto tiles_x = static_cast<unsigned>(ceil_div(cols, 4 * kBlockX));

@@ -3,8 +3,8 @@
 //           is known at compile time, so the tap loops are unrolled and K is a template parameter.
 // Expect:   1.3 to 1.5x step 01, as one load in two goes; less for small images, where the 2 to 3 us of the copy into
 //           the symbol count.
-// Why:      1.01 to 1.05x on both cards: the weights' loads hit L1, and nine of ten instructions per tap, bounds and
-//           addresses above all, are still there (counted in SASS).
+// Why:      1.01 to 1.05x on both cards: the weights' loads hit L1, and bounds and addresses stay: 99, 218 and 398
+//           instructions per pixel became 96, 218 and 382 at K = 3, 5, 7 (SASS).
 // Next:     how do you drop the bounds test and the address of every tap?
 #include "conv2d.cuh"
 

@@ -1,7 +1,7 @@
 // Problem:  step 02 tests bounds and computes a 64-bit address for every tap.
 // Idea:     a tile in shared memory with a halo of K / 2 on all sides. Pixels outside the image are stored there as 0,
 //           once. A tap is then a load at a fixed offset and an FFMA.
-// Expect:   0.5 to 1.5x step 02, most at K = 7: 2 instructions per tap instead of 10, but a thread fills 1.3, 1.7 and
+// Expect:   0.5 to 1.5x step 02, most at K = 7: 2 instructions per tap instead of 8 to 11. But a thread fills 1.3, 1.7,
 //           2.1 tile elements for its pixel at K = 3, 5, 7, with the bounds tests that the taps have lost.
 // Next:     now every FFMA waits for a shared-memory load. How do you get more FFMA out of a load?
 #include "conv2d.cuh"

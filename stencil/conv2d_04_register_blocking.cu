@@ -38,8 +38,8 @@ template <int K, bool kAligned>
 __global__ void __launch_bounds__(kBlockX* kBlockY)
     conv2d_register_blocking(const float* __restrict__ in, float* __restrict__ out, long long rows, long long cols,
                              unsigned tiles_x) {
-  const long long col = (std::size_t{blockIdx.x % tiles_x} * kBlockX + threadIdx.x) * 4;
-  const long long row0 = (std::size_t{blockIdx.x / tiles_x} * kBlockY + threadIdx.y) * kRows;
+  const long long col = (std::int64_t{blockIdx.x % tiles_x} * kBlockX + threadIdx.x) * 4;
+  const long long row0 = (std::int64_t{blockIdx.x / tiles_x} * kBlockY + threadIdx.y) * kRows;
   if (row0 >= rows || col >= cols) return;
 
   // main loop: load a row of the window, add it to every output row that it belongs to

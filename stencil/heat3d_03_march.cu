@@ -19,9 +19,9 @@ __global__ void __launch_bounds__(kBlockX* kBlockY)
     heat3d_march(const float* __restrict__ in, float* __restrict__ out, long long nx, long long ny, long long nz,
                  float c0, float c1, unsigned tiles_x, unsigned tiles_z) {
   const unsigned tile = blockIdx.x / tiles_z, march = blockIdx.x % tiles_z;
-  const long long x = (std::size_t{tile % tiles_x} * kBlockX + threadIdx.x) * 4;
-  const long long y = std::size_t{tile / tiles_x} * kBlockY + threadIdx.y;
-  const long long z0 = std::size_t{march} * kDepth;
+  const long long x = (std::int64_t{tile % tiles_x} * kBlockX + threadIdx.x) * 4;
+  const long long y = std::int64_t{tile / tiles_x} * kBlockY + threadIdx.y;
+  const long long z0 = std::int64_t{march} * kDepth;
   if (x >= nx || y >= ny) return;
   const int planes = static_cast<int>(min(nz - z0, static_cast<long long>(kDepth))), dz = march % 2 == 0 ? 1 : -1;
   const long long first = dz > 0 ? z0 : z0 + planes - 1, step = dz * nx * ny;

@@ -38,9 +38,9 @@ __global__ void __launch_bounds__(32 * kWarps)
                              long long nz, float c0, float c1, unsigned tiles_x, unsigned tiles_y) {
   __shared__ float4 tile[2][kTileY][32];
   const int lane = threadIdx.x, first = threadIdx.y * kRows;  // of this thread's rows of the tile
-  const long long x = std::size_t{blockIdx.x % tiles_x} * kStoredX - 4 + 4 * lane;
-  const long long y = std::size_t{blockIdx.x / tiles_x % tiles_y} * kStoredY - 2 + first;
-  const long long z0 = std::size_t{blockIdx.x / tiles_x / tiles_y} * kDepth, end = min(z0 + kDepth, nz);
+  const long long x = std::int64_t{blockIdx.x % tiles_x} * kStoredX - 4 + 4 * lane;
+  const long long y = std::int64_t{blockIdx.x / tiles_x % tiles_y} * kStoredY - 2 + first;
+  const long long z0 = std::int64_t{blockIdx.x / tiles_x / tiles_y} * kDepth, end = min(z0 + kDepth, nz);
   unsigned keep_x = 0;
 #pragma unroll
   for (int k = 0; k < 4; ++k) keep_x |= (x + k <= 0 || x + k >= nx - 1) << k;

@@ -15,8 +15,8 @@ __global__ void __launch_bounds__(kBlockX* kBlockY)
     jacobi2d_float4_tile(const float* __restrict__ in, float* __restrict__ out, long long rows, long long cols,
                          unsigned tiles_x) {
   __shared__ __align__(16) float tile[kTileY + 2][kTileX + 2 * kPad];
-  const long long col0 = std::size_t{blockIdx.x % tiles_x} * kTileX;
-  const long long row0 = std::size_t{blockIdx.x / tiles_x} * kTileY;
+  const long long col0 = std::int64_t{blockIdx.x % tiles_x} * kTileX;
+  const long long row0 = std::int64_t{blockIdx.x / tiles_x} * kTileY;
   const int x0 = 4 * threadIdx.x + kPad;  // this thread's columns of the tile
   const long long col = col0 + 4 * threadIdx.x;
 

@@ -16,8 +16,8 @@ template <bool kAligned>
 __global__ void __launch_bounds__(kBlockX* kBlockY)
     jacobi2d_register_tile(const float* __restrict__ in, float* __restrict__ out, long long rows, long long cols,
                            unsigned tiles_x) {
-  const long long col = (std::size_t{blockIdx.x % tiles_x} * kBlockX + threadIdx.x) * 4;
-  const long long row0 = (std::size_t{blockIdx.x / tiles_x} * kBlockY + threadIdx.y) * kRows;
+  const long long col = (std::int64_t{blockIdx.x % tiles_x} * kBlockX + threadIdx.x) * 4;
+  const long long row0 = (std::int64_t{blockIdx.x / tiles_x} * kBlockY + threadIdx.y) * kRows;
   if (row0 >= rows || col >= cols) return;
 
   // load: row0 - 1 to row0 + kRows, and of the inner rows the cells to the left and right

@@ -22,8 +22,8 @@ __global__ void __launch_bounds__(32 * kWarps)
                                unsigned strips) {
   const unsigned warp = blockIdx.x * kWarps + threadIdx.x / 32;
   const int lane = threadIdx.x % 32;
-  const long long col = std::size_t{warp % strips} * kStrip - 4 + 4 * lane;
-  const long long row0 = std::size_t{warp / strips} * kRows;
+  const long long col = std::int64_t{warp % strips} * kStrip - 4 + 4 * lane;
+  const long long row0 = std::int64_t{warp / strips} * kRows;
   if (row0 >= rows) return;  // the whole warp
   const long long end = min(row0 + kRows, rows);
   const auto load = [&](long long r) {

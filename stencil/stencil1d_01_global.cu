@@ -7,7 +7,7 @@
 
 __global__ void stencil1d_global(const float* __restrict__ f, const float* __restrict__ c, float* __restrict__ d,
                                  long long n) {
-  const long long i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const long long i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= n) return;
   float sum = 0;
 #pragma unroll

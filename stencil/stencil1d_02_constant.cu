@@ -8,7 +8,7 @@
 static __constant__ float stencil1d_c[kRadius];
 
 __global__ void stencil1d_constant(const float* __restrict__ f, float* __restrict__ d, long long n) {
-  const long long i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const long long i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= n) return;
   float sum = 0;
 #pragma unroll

@@ -13,7 +13,7 @@ static __constant__ float stencil1d_tile_c[kRadius];
 __global__ void stencil1d_shared_tile(const float* __restrict__ f, float* __restrict__ d, long long n) {
   __shared__ float tile[kBlock + 2 * kRadius];
   const int tid = threadIdx.x;
-  const long long first = std::size_t{blockIdx.x} * kBlock;
+  const long long first = std::int64_t{blockIdx.x} * kBlock;
 
   // load tile and halo, 0 outside the array
   for (int j = tid; j < kBlock + 2 * kRadius; j += kBlock) {

@@ -9,7 +9,7 @@
 
 __global__ void stencil1d_register_window(const float* __restrict__ f, const float* __restrict__ c,
                                           float* __restrict__ d, long long n, bool aligned) {
-  const long long i = 4 * (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x);
+  const long long i = 4 * (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x);
   if (i >= n) return;
 
   // load
