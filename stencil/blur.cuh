@@ -1,5 +1,5 @@
 // out[r][c] = mean of in[r'][c'] over r' = r..r+2, c' = c..c+2: a 3 x 3 box blur whose window begins at the pixel
-// itself, top-left. Indices are clamped to the last row and column, so there pixels count more than once.
+// itself, top-left. Indices are clamped to the last row and column, whose pixels count more than once there.
 #pragma once
 #include "ladder.cuh"
 
@@ -15,7 +15,9 @@ class Blur : public ladder::Problem {
   // 16-byte aligned. rows = 0 or cols = 0 does nothing.
   using Launch = void (*)(const float* in, float* out, std::size_t rows, std::size_t cols);
 
-  explicit Blur(Launch launch) : launch_(launch) {}
+  // dim_in_y, tile: for a step with one block in gridDim.y for each `tile` rows, or columns.
+  explicit Blur(Launch launch, const char* dim_in_y = nullptr, std::size_t tile = 0)
+      : launch_(launch), dim_in_y_(dim_in_y), tile_(tile) {}
 
   const char* family() const override { return "stencil"; }
   const char* kernel() const override { return "blur"; }
@@ -23,6 +25,7 @@ class Blur : public ladder::Problem {
     return {{"rows", 4096, 300, std::size_t{1} << 31}, {"cols", 8192, 500, std::size_t{1} << 31}};
   }
   std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override {
+    if (dim_in_y_) ladder::require_grid_y(dim_in_y_, size[dim_in_y_ == std::string("rows") ? 0 : 1], tile_);
     return {ladder::input<float>("in", size[0] * size[1]), ladder::output<float>("out", size[0] * size[1])};
   }
   void run(const ladder::Arrays& device, const ladder::Size& size) const override {
@@ -72,8 +75,13 @@ class Blur : public ladder::Problem {
             {17, 65}, {5, 127},   {5, 128},  {6, 129},   {7, 130},   {12, 256}, {3, 260},   {40, 36},
             {65, 61}, {101, 103}, {9, 1023}, {10, 1024}, {11, 1028}, {9, 2052}, {300, 1000}};
   }
-  // More rows than 65535 * 32, and more than 2^31 pixels.
-  std::vector<ladder::Size> huge_sizes() const override { return {{(1 << 21) + 5, 1025}, {1028, (1 << 21) + 8}}; }
+  // More than 2^31 pixels; the first also with more rows than 65535 * 32, the second with as many columns, but for the
+  // steps that refuse them.
+  std::vector<ladder::Size> huge_sizes() const override {
+    const ladder::Size tall = {(1 << 21) + 5, 1025}, wide = {1028, (1 << 21) + 8};
+    if (!dim_in_y_) return {tall, wide};
+    return {dim_in_y_ == std::string("rows") ? wide : tall};
+  }
   std::vector<ladder::Size> bench_sizes() const override {
     return {{4096, 8192}, {8192, 8192}, {16384, 16384}, {8191, 8193}, {1080, 1920}};
   }
@@ -101,4 +109,6 @@ class Blur : public ladder::Problem {
   }
 
   Launch launch_;
+  const char* dim_in_y_;
+  std::size_t tile_;
 };

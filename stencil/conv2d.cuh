@@ -14,7 +14,9 @@ class Conv2d : public ladder::Problem {
   // overlaps, nothing need be 16-byte aligned. rows = 0 or cols = 0 does nothing.
   using Launch = void (*)(const float* in, const float* w, float* out, std::size_t rows, std::size_t cols, int k);
 
-  explicit Conv2d(Launch launch) : launch_(launch) {}
+  // dim_in_y, tile: for a step with one block in gridDim.y for each `tile` rows, or columns.
+  explicit Conv2d(Launch launch, const char* dim_in_y = nullptr, std::size_t tile = 0)
+      : launch_(launch), dim_in_y_(dim_in_y), tile_(tile) {}
 
   const char* family() const override { return "stencil"; }
   const char* kernel() const override { return "conv2d"; }
@@ -24,6 +26,7 @@ class Conv2d : public ladder::Problem {
   }
   std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override {
     if (taps(size) < 3 || taps(size) % 2 == 0) throw ladder::UsageError("--k: must be 3, 5 or 7");
+    if (dim_in_y_) ladder::require_grid_y(dim_in_y_, size[dim_in_y_ == std::string("rows") ? 0 : 1], tile_);
     return {ladder::input<float>("in", size[0] * size[1]), ladder::input<float>("w", taps(size) * taps(size)),
             ladder::output<float>("out", size[0] * size[1])};
   }
@@ -82,8 +85,11 @@ class Conv2d : public ladder::Problem {
     sizes.push_back({300, 500, 0});
     return sizes;
   }
-  // More rows than 65535 * 32, and more than 2^31 pixels.
-  std::vector<ladder::Size> huge_sizes() const override { return {{(1 << 21) + 5, 1025, 3}, {1028, (1 << 21) + 8, 7}}; }
+  // More than 2^31 pixels; the first also with more rows than 65535 * 32, but for the steps that refuse them.
+  std::vector<ladder::Size> huge_sizes() const override {
+    const ladder::Size tall = {(1 << 21) + 5, 1025, 3}, wide = {1028, (1 << 21) + 8, 7};
+    return dim_in_y_ ? std::vector<ladder::Size>{wide} : std::vector<ladder::Size>{tall, wide};
+  }
   std::vector<ladder::Size> bench_sizes() const override {
     return {{8192, 8192, 3}, {8192, 8192, 5}, {8192, 8192, 7}, {8191, 8193, 5}, {1080, 1920, 5}};
   }
@@ -109,4 +115,6 @@ class Conv2d : public ladder::Problem {
   }
 
   Launch launch_;
+  const char* dim_in_y_;
+  std::size_t tile_;
 };

@@ -11,7 +11,10 @@ class Heat3d : public TimeSteps {
   using Launch = void (*)(const float* in, float* out, std::size_t nx, std::size_t ny, std::size_t nz,
                           std::size_t steps, float c0, float c1);
 
-  explicit Heat3d(Launch launch) : launch_(launch) {}
+  // tile_y, tile_z: for a step with a 3-D grid, one block in gridDim.y for each tile_y of ny and in gridDim.z for each
+  // tile_z of nz.
+  explicit Heat3d(Launch launch, std::size_t tile_y = 0, std::size_t tile_z = 0)
+      : launch_(launch), tile_y_(tile_y), tile_z_(tile_z) {}
 
   const char* kernel() const override { return "heat3d"; }
   // steps = 0 stands for 2.
@@ -20,6 +23,14 @@ class Heat3d : public TimeSteps {
     return {{"nx", 512, 100, most}, {"ny", 512, 40, most}, {"nz", 512, 30, most}, {"steps", 0, 0, 1000}};
   }
   std::vector<ladder::Scalar> scalars() const override { return {{"c0", 0.25f}, {"c1", 0.125f}}; }
+  std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override {
+    if (tile_y_) ladder::require_grid_y("ny", size[1], tile_y_);
+    if (tile_z_ && size[2] > 65535 * tile_z_) {
+      throw ladder::UsageError("--nz: this step takes at most " + std::to_string(65535 * tile_z_) +
+                               ", 65535 blocks of " + std::to_string(tile_z_) + " in gridDim.z");
+    }
+    return TimeSteps::buffers(size);
+  }
   void run(const ladder::Arrays& device, const ladder::Size& size) const override {
     launch_(device.at<const float>(0), device.at<float>(1), size[0], size[1], size[2], steps(size), size.scalars[0],
             size.scalars[1]);
@@ -44,7 +55,7 @@ class Heat3d : public TimeSteps {
   }
 
   // Empty, no inner cell, single lines and planes, one inner cell, around the tiles' sizes (32, 120, 128 along x, 8,
-  // 20, 24 along y) and the marches' lengths (16, 128), all remainders of 4; 1 to 5 time steps; other coefficients.
+  // 20, 24 along y) and the marches' lengths (8, 128), all remainders of 4; 1 to 5 time steps; other coefficients.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes;
     for (const ladder::Size& s : std::initializer_list<ladder::Size>{
@@ -62,8 +73,10 @@ class Heat3d : public TimeSteps {
     sizes.push_back({{100, 61, 25, 0}, {0.4f, 0.1f}});
     return sizes;
   }
+  // More than 2^31 cells; more planes than 65535 * 8, but for the steps that refuse them.
   std::vector<ladder::Size> huge_sizes() const override {
-    return {{{1028, 1033, 2049, 2}, {0.25f, 0.125f}}, {{5, 7, 1 << 20, 1}, {0.25f, 0.125f}}};
+    const ladder::Size cells = {{1028, 1033, 2049, 2}, {0.25f, 0.125f}}, planes = {{5, 7, 1 << 20, 1}, {0.25f, 0.125f}};
+    return tile_z_ ? std::vector<ladder::Size>{cells} : std::vector<ladder::Size>{cells, planes};
   }
   std::vector<ladder::Size> bench_sizes() const override {
     return {{{512, 512, 512, 2}, {0.25f, 0.125f}},
@@ -83,4 +96,5 @@ class Heat3d : public TimeSteps {
 
  private:
   Launch launch_;
+  std::size_t tile_y_, tile_z_;
 };

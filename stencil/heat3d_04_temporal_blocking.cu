@@ -1,46 +1,21 @@
-// Step 03 is near a copy, and a time step by itself cannot be faster. Idea: two time steps per pass over memory. Behind
-// the plane that is being loaded, the march computes plane z after one time step, and behind that plane z - 1
-// after two, which it stores. Per level three planes are in registers, and the plane in the middle is in shared memory
-// too, where neighbouring warps find the row next to theirs; along x lanes shuffle. After each time step the tile's
-// outer cells are wrong, so tiles overlap by two rows and one float4 on either side: 120 x 20 of 128 x 24 cells are
-// stored, and 1.28 times as many are loaded, the excess from L2.
-// Expect: well above 1.3 times step 03; not twice, for the halo, the barriers, and fewer threads per SM.
-// Next question: why does this pay though the halo costs 28 %? (Those loads come from L2. What counts is DRAM, and
-// there half the traffic is gone.)
+// Problem:  step 03 is close to a copy, and one time step per launch cannot read and write less.
+// Idea:     two time steps per pass: behind the plane being loaded the march computes plane z after one step, and plane
+//           z - 1 after two. Three planes per level in registers; the middle ones in shared memory for other warps.
+// Expect:   1.3 to 1.8x step 03: half the DRAM traffic; but the halo costs 1.28x the loads (120 x 20 of 128 x 24 cells
+//           are stored), and there are two barriers per plane and fewer threads per SM.
+// Why:      0.8x or less at 256^3: 78 blocks for 132 SMs. 1.29x on the H200 at 512^3, 1.60x on the H100: 4616 and 4494
+//           GB/s, so DRAM is not the limit here; step 03's time is what shrank.
+// Next:     why does this pay although the halo costs 28 %?
 #include "heat3d.cuh"
+#include "float4_row.cuh"
 
-constexpr int kWarps = 12, kRows = 2;   // a warp is 128 cells along x, and has kRows rows
-constexpr int kTileY = kWarps * kRows;  // rows that are loaded
-constexpr int kStoredX = 120, kStoredY = kTileY - 4;
-constexpr int kDepth = 128;
+constexpr int kWarps = 12, kRows = 2;                 // a warp has 128 cells along x and kRows rows
+constexpr int kTileY = kWarps * kRows;                // rows that are loaded
+constexpr int kStoredX = 120, kStoredY = kTileY - 4;  // without the halo: one float4, two rows at either side
+constexpr int kDepth = 128;                           // planes of a march
 constexpr unsigned kAll = 0xffffffff;
 
-template <bool kVector>
-static __device__ float4 load4(const float* __restrict__ row, long long x, long long nx) {
-  if constexpr (kVector) {
-    return x >= 0 && x < nx ? *reinterpret_cast<const float4*>(row + x) : make_float4(0, 0, 0, 0);
-  } else {
-    float v[4];
-#pragma unroll
-    for (int k = 0; k < 4; ++k) v[k] = x + k >= 0 && x + k < nx ? row[x + k] : 0.0f;
-    return make_float4(v[0], v[1], v[2], v[3]);
-  }
-}
-
-template <bool kVector>
-static __device__ void store4(float* __restrict__ row, long long x, long long nx, float4 v) {
-  if (kVector) {
-    if (x < nx) *reinterpret_cast<float4*>(row + x) = v;
-    return;
-  }
-  const float cell[4] = {v.x, v.y, v.z, v.w};
-#pragma unroll
-  for (int k = 0; k < 4; ++k) {
-    if (x + k < nx) row[x + k] = cell[k];
-  }
-}
-
-// One time step of 4 cells; those at the border (a bit each in `keep`) stay as they are.
+// One time step of 4 cells; those at the border, a bit each in `keep`, keep their value.
 static __device__ float4 step4(float4 here, float4 south, float4 north, float4 below, float4 above, float c0, float c1,
                                unsigned keep) {
   const float l = __shfl_up_sync(kAll, here.w, 1), r = __shfl_down_sync(kAll, here.x, 1);
@@ -55,39 +30,47 @@ static __device__ float4 step4(float4 here, float4 south, float4 north, float4 b
   return v;
 }
 
-// kSteps, 1 or 2, time steps. Every thread stays to the end, for the barriers and the shuffles.
-template <int kSteps, bool kVector>
+// kSteps, 1 or 2, time steps per pass. No thread returns early: the barriers and shuffles need them all.
+// kAligned: nx % 4 == 0 and aligned arrays; else 4-byte accesses.
+template <int kSteps, bool kAligned>
 __global__ void __launch_bounds__(32 * kWarps)
     heat3d_temporal_blocking(const float* __restrict__ in, float* __restrict__ out, long long nx, long long ny,
                              long long nz, float c0, float c1, unsigned tiles_x, unsigned tiles_y) {
   __shared__ float4 tile[2][kTileY][32];
   const int lane = threadIdx.x, first = threadIdx.y * kRows;  // of this thread's rows of the tile
-  const long long x = static_cast<long long>(blockIdx.x % tiles_x) * kStoredX - 4 + 4 * lane;
-  const long long y = static_cast<long long>(blockIdx.x / tiles_x % tiles_y) * kStoredY - 2 + first;
-  const long long z0 = static_cast<long long>(blockIdx.x / tiles_x / tiles_y) * kDepth, end = min(z0 + kDepth, nz);
+  const long long x = std::int64_t{blockIdx.x % tiles_x} * kStoredX - 4 + 4 * lane;
+  const long long y = std::int64_t{blockIdx.x / tiles_x % tiles_y} * kStoredY - 2 + first;
+  const long long z0 = std::int64_t{blockIdx.x / tiles_x / tiles_y} * kDepth, end = min(z0 + kDepth, nz);
   unsigned keep_x = 0;
 #pragma unroll
   for (int k = 0; k < 4; ++k) keep_x |= (x + k <= 0 || x + k >= nx - 1) << k;
   const auto load = [&](long long z, int j) {
     const bool inside = z >= 0 && z < nz && y + j >= 0 && y + j < ny;
-    return inside ? load4<kVector>(in + (z * ny + y + j) * nx, x, nx) : make_float4(0, 0, 0, 0);
+    return inside ? load4<kAligned>(in + (z * ny + y + j) * nx, x, nx) : make_float4(0, 0, 0, 0);
   };
 
-  // Planes z - 1 and z as they were; planes z - 2 and z - 1 after one time step.
+  // prologue: register queues. Planes z - 1, z and z + 1 before the first time step (below, here, above), planes z - 2
+  // and z - 1 after it (once_below, once_here).
   float4 below[kRows], here[kRows], above[kRows], once_below[kRows] = {}, once_here[kRows] = {};
 #pragma unroll
   for (int j = 0; j < kRows; ++j) {
     below[j] = load(z0 - kSteps, j), here[j] = load(z0 - kSteps + 1, j), above[j] = load(z0 - kSteps + 2, j);
   }
+
+  // main loop: one plane each time
   for (long long z = z0 - kSteps + 1; z < end + kSteps - 1; ++z) {
-    float4 ahead[kRows];  // loaded one plane before it is wanted
+    // load: plane z + 2, one plane before its use
+    float4 ahead[kRows];
 #pragma unroll
     for (int j = 0; j < kRows; ++j) ahead[j] = load(z + 2, j);
-    __syncthreads();  // all are done with the plane before
+
+    // exchange: the middle planes go to shared memory, for the warps with the rows next to this one
+    __syncthreads();  // all warps have read the previous planes
 #pragma unroll
     for (int j = 0; j < kRows; ++j) tile[0][first + j][lane] = here[j], tile[1][first + j][lane] = once_here[j];
     __syncthreads();
-    // The rows before and behind this thread's; what is wrong at the tile's edge is not used.
+
+    // compute and store. At the tile's edge the rows before and behind are wrong, and so not stored.
     const int before = max(first - 1, 0), behind = min(first + kRows, kTileY - 1);
 #pragma unroll
     for (int j = 0; j < kRows; ++j) {
@@ -104,10 +87,12 @@ __global__ void __launch_bounds__(32 * kWarps)
         result = step4(once_here[j], s, n, once_below[j], once, c0, c1, once_keep);
       }
       const long long to = z - kSteps + 1;
-      const bool mine = lane > 0 && lane < 31 && first + j >= 2 && first + j < kTileY - 2;
-      if (mine && to >= z0 && y + j < ny) store4<kVector>(out + (to * ny + y + j) * nx, x, nx, result);
-      below[j] = once;  // for the moment: here[] and once_here[] are still wanted as neighbours
+      const bool stored = lane > 0 && lane < 31 && first + j >= 2 && first + j < kTileY - 2;
+      if (stored && to >= z0 && y + j < ny) store4<kAligned>(out + (to * ny + y + j) * nx, x, nx, result);
+      below[j] = once;  // kept here until the queues shift: other rows still read here[] and once_here[]
     }
+
+    // shift the register queues
 #pragma unroll
     for (int j = 0; j < kRows; ++j) {
       once_below[j] = once_here[j], once_here[j] = below[j];
@@ -122,8 +107,8 @@ static void launch_pass(const float* in, float* out, std::size_t nx, std::size_t
   const auto tiles_x = static_cast<unsigned>(ceil_div(nx, kStoredX));
   const auto tiles_y = static_cast<unsigned>(ceil_div(ny, kStoredY));
   const auto tiles_z = static_cast<unsigned>(ceil_div(nz, kDepth));
-  const bool vector = aligned_for<float4>(in, out) && nx % 4 == 0;
-  const auto kernel = vector ? heat3d_temporal_blocking<kSteps, true> : heat3d_temporal_blocking<kSteps, false>;
+  const bool aligned = aligned_for<float4>(in, out) && nx % 4 == 0;
+  const auto kernel = aligned ? heat3d_temporal_blocking<kSteps, true> : heat3d_temporal_blocking<kSteps, false>;
   kernel<<<tiles_x * tiles_y * tiles_z, dim3(32, kWarps)>>>(in, out, nx, ny, nz, c0, c1, tiles_x, tiles_y);
   CUDA_CHECK(cudaGetLastError());
 }

@@ -9,13 +9,19 @@ class Jacobi2d : public TimeSteps {
   // 16-byte aligned. rows = 0 or cols = 0 does nothing.
   using Launch = void (*)(const float* in, float* out, std::size_t rows, std::size_t cols, std::size_t steps);
 
-  explicit Jacobi2d(Launch launch) : launch_(launch) {}
+  // dim_in_y, tile: for a step with one block in gridDim.y for each `tile` rows, or columns.
+  explicit Jacobi2d(Launch launch, const char* dim_in_y = nullptr, std::size_t tile = 0)
+      : launch_(launch), dim_in_y_(dim_in_y), tile_(tile) {}
 
   const char* kernel() const override { return "jacobi2d"; }
   // steps = 0 stands for 4.
   std::vector<ladder::Dim> dims() const override {
     return {
         {"rows", 8192, 200, std::size_t{1} << 31}, {"cols", 8192, 300, std::size_t{1} << 31}, {"steps", 0, 0, 1000}};
+  }
+  std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override {
+    if (dim_in_y_) ladder::require_grid_y(dim_in_y_, size[dim_in_y_ == std::string("rows") ? 0 : 1], tile_);
+    return TimeSteps::buffers(size);
   }
   void run(const ladder::Arrays& device, const ladder::Size& size) const override {
     launch_(device.at<const float>(0), device.at<float>(1), size[0], size[1], steps(size));
@@ -42,7 +48,11 @@ class Jacobi2d : public TimeSteps {
             {12, 129, 4},  {33, 132, 5}, {9, 240, 4},  {11, 248, 1}, {65, 250, 4}, {130, 6, 4}, {260, 12, 4},
             {101, 103, 4}, {40, 516, 2}, {9, 1028, 3}, {300, 500, 0}};
   }
-  std::vector<ladder::Size> huge_sizes() const override { return {{(1 << 21) + 5, 1025, 1}, {1028, (1 << 21) + 8, 2}}; }
+  // More than 2^31 cells; the first also with more rows than 65535 * 32, but for the steps that refuse them.
+  std::vector<ladder::Size> huge_sizes() const override {
+    const ladder::Size tall = {(1 << 21) + 5, 1025, 1}, wide = {1028, (1 << 21) + 8, 2};
+    return dim_in_y_ ? std::vector<ladder::Size>{wide} : std::vector<ladder::Size>{tall, wide};
+  }
   std::vector<ladder::Size> bench_sizes() const override {
     return {{8192, 8192, 4}, {16384, 16384, 4}, {4096, 4096, 4}, {8191, 8193, 4}};
   }
@@ -56,4 +66,6 @@ class Jacobi2d : public TimeSteps {
 
  private:
   Launch launch_;
+  const char* dim_in_y_;
+  std::size_t tile_;
 };

@@ -1,14 +1,13 @@
-// The first answer: a thread per point, and everything from global memory, the coefficients too. It is less naive than
-// it looks: each element of f is asked for 8 times, but the lanes of a warp want neighbours, and L1 answers all but
-// one.
-// Expect: far above an eighth of a copy's speed, below a copy with 4-byte loads: 12 load instructions per point wait in
-// the same queue.
-// Next question: all lanes read the same c[k]. Which memory is built for that?
+// Problem:  9 points in a row, antisymmetric: 12 FLOP for 8 bytes to and from DRAM, so memory bandwidth is the limit.
+// Idea:     one thread per point, everything from global memory, as the formula reads.
+// Expect:   0.22 to 0.8 of a copy: 0.22 if all 8 loads of f went to DRAM; the speed of a copy with 4-byte accesses if
+//           L1 serves all but one of them, for the lanes of a warp read neighbours.
+// Next:     all lanes read the same c[k]. Which memory is built for that?
 #include "stencil1d.cuh"
 
 __global__ void stencil1d_global(const float* __restrict__ f, const float* __restrict__ c, float* __restrict__ d,
                                  long long n) {
-  const long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const long long i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= n) return;
   float sum = 0;
 #pragma unroll

@@ -1,18 +1,19 @@
-// What heat3d and jacobi2d share: several time steps of a stencil of radius 1, each cell from itself and its direct
-// neighbours of the step before. Cells at the border of the domain keep their value (Dirichlet conditions).
+// What heat3d and jacobi2d share: several time steps of a stencil of radius 1. A cell's new value depends on the old
+// values of itself and its direct neighbours. Cells at the domain's border keep their value (Dirichlet conditions).
 //
-// All steps of such a kernel solve the same problem, `steps` time steps from `in` to `out`: most with a launch per time
-// step, others with several time steps per launch. So that both compare, a time step counts as one read and one
-// write of the whole domain, whoever does it: a kernel that does one time step per launch can at best be as fast as
-// a copy of bytes(), one that does more may be faster.
+// All steps of the ladder solve the same problem, `steps` time steps from `in` to `out`: most with one launch per time
+// step, the last with several time steps per launch. bytes() counts one read and one write of the whole domain per time
+// step for all of them. So one time step per launch is at best as fast as a copy, as long as the two buffers do not fit
+// in L2; several time steps per launch may be faster.
 #pragma once
 #include "ladder.cuh"
 
 #include <algorithm>
 #include <cmath>
 
-// Calls pass(from, to) `passes` times on arrays of `count` floats: the first reads `in`, each other reads what the one
-// before wrote, the last writes `out`. With no pass, `out` becomes a copy of `in`.
+// Double buffering over time steps: calls pass(from, to) `passes` times on arrays of `count` floats. The first pass
+// reads `in`, each later one reads what the previous one wrote, the last writes `out`. With no pass, `out` becomes a
+// copy of `in`. The second buffer is scratch memory, shared by all streams: one caller at a time.
 template <typename Pass>
 void ping_pong(const float* in, float* out, std::size_t count, std::size_t passes, const Pass& pass) {
   if (passes == 0) CUDA_CHECK(cudaMemcpyAsync(out, in, count * sizeof(float), cudaMemcpyDeviceToDevice));
@@ -38,9 +39,9 @@ struct Domain {
   }
 };
 
-// Cells [begin, end) after `steps` time steps in double, and the same of the magnitudes. Computes the rows that it
-// needs, and of a piece of a single row only the columns that it needs; a piece shorter than a row, with the end of one
-// and the beginning of the next, becomes two of those.
+// The reference: cells [begin, end) after `steps` time steps in double, and the same of the magnitudes. Computes only
+// the rows that it needs, and for a range within a single row only the columns that it needs; a range shorter than a
+// row that spans two rows is split in two.
 inline void time_steps(const float* in, const Domain& domain, std::size_t steps, std::size_t begin, std::size_t end,
                        double* want, double* scale) {
   if (begin == end) return;
@@ -97,7 +98,7 @@ inline void time_steps(const float* in, const Domain& domain, std::size_t steps,
       const Cell *south = old(row - 1), *north = old(row + 1);
       const Cell* below = domain.flat ? nullptr : old(row - domain.ny);
       const Cell* above = domain.flat ? nullptr : old(row + domain.ny);
-      for (std::size_t x = 1; x + 1 < width; ++x) {  // a column at the edge of the piece is wrong, but nobody wants it
+      for (std::size_t x = 1; x + 1 < width; ++x) {  // columns at the edge of the piece are wrong and not used
         double sum = here[x - 1].value + here[x + 1].value + south[x].value + north[x].value;
         double all = here[x - 1].magnitude + here[x + 1].magnitude + south[x].magnitude + north[x].magnitude;
         if (!domain.flat) sum += below[x].value + above[x].value, all += below[x].magnitude + above[x].magnitude;

@@ -1,0 +1,40 @@
+// Loads and stores of four neighbouring cells of a row, which the steps of heat3d and jacobi2d with float4 share.
+// kAligned says that the row starts at a multiple of 16 bytes, its length and x are multiples of 4, so that float4
+// works; else the cells come and go one by one, and what lies outside [0, length) is left alone.
+#pragma once
+#include "ladder.cuh"
+
+// Cells x to x + 3; 0 for those outside the row.
+template <bool kAligned>
+static __device__ float4 load4(const float* __restrict__ row, long long x, long long length) {
+  if constexpr (kAligned) {
+    return x >= 0 && x < length ? *reinterpret_cast<const float4*>(row + x) : make_float4(0, 0, 0, 0);
+  } else {
+    float v[4];
+#pragma unroll
+    for (int k = 0; k < 4; ++k) v[k] = x + k >= 0 && x + k < length ? row[x + k] : 0.0f;
+    return make_float4(v[0], v[1], v[2], v[3]);
+  }
+}
+
+// The same for an x inside the row; the last cell in the place of those beyond it.
+template <bool kAligned>
+static __device__ float4 load4_clamped(const float* __restrict__ row, long long x, long long length) {
+  if (kAligned) return *reinterpret_cast<const float4*>(row + x);
+  const long long last = length - 1;
+  return make_float4(row[x], row[min(x + 1, last)], row[min(x + 2, last)], row[min(x + 3, last)]);
+}
+
+// x must not be negative.
+template <bool kAligned>
+static __device__ void store4(float* __restrict__ row, long long x, long long length, float4 v) {
+  if (kAligned) {
+    if (x < length) *reinterpret_cast<float4*>(row + x) = v;
+    return;
+  }
+  const float cell[4] = {v.x, v.y, v.z, v.w};
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    if (x + k < length) row[x + k] = cell[k];
+  }
+}
