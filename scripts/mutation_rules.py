@@ -220,10 +220,10 @@ def subscripts(code, start, end):
 
 # ---------------------------------------------------------------- all
 
-def mutants(path):
-    """All mutants of a file, in its order."""
+def mutants(path, root=ladder.ROOT):
+    """All mutants of a file below `root`, in its order."""
     source = cu2cpp.Source(str(path), {"CUDA_EMU"})
-    name = str(path.relative_to(ladder.ROOT))
+    name = str(path.relative_to(root))
     found = {}
     for start, end in mutable_ranges(source.code, path.suffix == ".cu"):
         for make in (by_pattern, guards, calls, subscripts):
