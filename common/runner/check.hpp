@@ -3,6 +3,7 @@
 #pragma once
 #include "device_case.hpp"
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,7 @@ constexpr bool kAddressSanitizer = false;
 inline Verdict check(const Step& step, DeviceCase& device) {
   Verdict verdict;
   try {
-    device.prepare_outputs();
+    device.prepare();
     step.problem->run(device.arrays(), device.host_case().size());
     CUDA_CHECK(cudaDeviceSynchronize());
     verdict = device.verdict(*step.problem);
@@ -83,26 +84,100 @@ inline std::vector<Step> take_out_unsupported_steps() {
 // How check_all goes about it.
 struct CheckPlan {
   std::vector<Size> sizes;
-  std::vector<std::size_t> offsets = {0, 1};
   std::uint64_t seed = 1;
   bool guarded = !kAddressSanitizer;
 };
 
-// Checks `step` on every size and offset of the plan, with all patterns for that size; stops at the first failure,
-// whose line names them.
+// The orders of threads to check in: on the CPU backend forward and reverse, or the one that CUDA_EMU_ORDER asks for; a
+// GPU has its own.
+inline std::vector<std::string> thread_orders() {
+#ifdef CUDA_EMU
+  if (std::getenv("CUDA_EMU_ORDER") == nullptr) return {"forward", "reverse"};
+  return {cuda_emu::order_name()};
+#else
+  return {""};
+#endif
+}
+
+// Sets the order of threads as long as this lives.
+class ThreadOrder {
+ public:
+#ifdef CUDA_EMU
+  explicit ThreadOrder(const std::string& order) : before_(cuda_emu::order_name()) {
+    cuda_emu::set_order(order.c_str());
+  }
+  ~ThreadOrder() { cuda_emu::set_order(before_.c_str()); }
+#else
+  explicit ThreadOrder(const std::string&) {}
+#endif
+  ThreadOrder(const ThreadOrder&) = delete;
+  ThreadOrder& operator=(const ThreadOrder&) = delete;
+
+ private:
+  std::string before_;
+};
+
+// One way to run a step on a case.
+struct Variation {
+  Offsets offsets;
+  std::string order;
+  bool again = false;  // once more on the same buffers, with new data
+};
+
+// The ways to run a step on pattern number `pattern` of `patterns` at a size. The first pattern is run aligned, in both
+// orders, and at a small size again with new data; the second so too, and at a small size with each misalignment.
+// Otherwise one way must do, a different one for each size, of which this is number `turn`.
+inline std::vector<Variation> variations(const Problem& problem, const Size& size, std::size_t pattern,
+                                         std::size_t patterns, std::size_t turn) {
+  constexpr double small_bytes = 1 << 17;
+  const bool small = problem.bytes(size) <= small_bytes;
+  const std::vector<std::string> orders = thread_orders();
+  const std::vector<Offsets> off = misalignments(problem.buffers(size));
+  const auto order = [&](std::size_t i) { return orders[i % orders.size()]; };
+  std::vector<Variation> all;
+  if (pattern < 2) {
+    for (const std::string& o : orders) all.push_back({0, o, pattern == 0 && small && o == orders.front()});
+  } else {
+    const std::size_t way = turn + pattern;
+    all.push_back({way % 2 == 0 ? Offsets(0) : off[way / 2 % off.size()], order(way / 2)});
+  }
+  if (pattern == std::min<std::size_t>(1, patterns - 1)) {
+    for (std::size_t i = 0; i < (small ? off.size() : 2); ++i) all.push_back({off[(turn + i) % off.size()], order(i)});
+  }
+  return all;
+}
+
+// Checks `step` on every size of the plan, with all patterns for that size, in the ways of variations(); stops at the
+// first failure, whose line names them.
 inline Verdict check_all(const Step& step, const CheckPlan& plan, std::size_t* checks = nullptr) {
+  const Problem& problem = *step.problem;
   Verdict all;
-  for (const Size& size : plan.sizes) {
-    for (const Pattern& pattern : patterns_for(*step.problem, size)) {
-      const Case host(*step.problem, size, pattern, plan.seed);
-      for (const std::size_t offset : plan.offsets) {
-        DeviceCase device(host, offset, plan.guarded, step.problem->place());
-        const Verdict v = check(step, device);
+  for (std::size_t s = 0; s < plan.sizes.size(); ++s) {
+    const Size& size = plan.sizes[s];
+    const std::vector<Pattern> patterns = patterns_for(problem, size);
+    for (std::size_t p = 0; p < patterns.size(); ++p) {
+      const Case host(problem, size, patterns[p], plan.seed);
+      for (const Variation& way : variations(problem, size, p, patterns.size(), s)) {
+        const ThreadOrder order(way.order);
+        DeviceCase device(host, way.offsets, plan.guarded, problem.place());
+        Verdict v = check(step, device);
         if (checks) ++*checks;
         all.worst = std::max(all.worst, v.worst);
+        std::string when;
+        if (v.ok() && way.again) {
+          const Case other(problem, size, patterns[p], plan.seed + 1);
+          device.load(other);
+          v = check(step, device);
+          if (checks) ++*checks;
+          all.worst = std::max(all.worst, v.worst);
+          when = ", the second run on these buffers";
+        }
         if (v.ok()) continue;
-        all.problem = describe(*step.problem, size) + ", " + pattern.name + " data" +
-                      (offset ? ", pointers + " + std::to_string(offset) : "") + ": " + v.problem;
+        const std::string offsets = describe(way.offsets, host.buffers());
+        all.problem = describe(problem, size) + ", " + patterns[p].name + " data" +
+                      (offsets.empty() ? "" : ", " + offsets) +
+                      (way.order.empty() || way.order == "forward" ? "" : ", threads in " + way.order + " order") +
+                      when + ": " + v.problem;
         return all;
       }
     }

@@ -1,18 +1,75 @@
-// A case's buffers on the device: between guard bands, optionally off their alignment, outputs poisoned.
+// A case's buffers on the device: between guard bands, each off its alignment if so wanted, outputs poisoned, inputs
+// watched for writes.
 #pragma once
 #include "comparison.hpp"
 #include "cuda_helpers.cuh"
+#ifdef CUDA_EMU
+#include "cuda_emu/read_only.hpp"
+#endif
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ladder {
 
-// Each buffer's guard bands have their own byte, or a copy that overruns would copy one band onto another unseen.
-constexpr unsigned char guard_byte(std::size_t buffer) { return static_cast<unsigned char>(0xa0 + buffer); }
+// What fills a buffer's guard bands: NaN, or for whole numbers a huge one, so that a value which is read past the end
+// and added to a sum shows. Each buffer has its own, or a copy that overruns would copy one band onto another unseen;
+// and the NaN is a signalling one, or arithmetic on a band could give back its bits.
+constexpr std::uint64_t guard_of(Type type, std::size_t buffer) {
+  if (type == Type::float16) return 0x7d407d407d407d40 + 0x0001000100010001 * buffer;
+  return (type == Type::float32 ? 0x7fa5b0017fa5b001 : 0x7b1d5a017b1d5a01) + 0x0000000200000002 * buffer;
+}
 constexpr std::size_t kGuardBytes = 4096;
+
+// How many elements past an aligned address the buffers start: all of them the same number, or each its own.
+class Offsets {
+ public:
+  Offsets(std::size_t all = 0) : all_(all) {}
+  explicit Offsets(std::vector<std::size_t> each) : each_(std::move(each)) {}
+  std::size_t operator[](std::size_t buffer) const { return each_.empty() ? all_ : each_[buffer]; }
+
+ private:
+  std::size_t all_ = 0;
+  std::vector<std::size_t> each_;
+};
+
+// "x + 1, y + 0"; empty if all buffers are aligned.
+inline std::string describe(const Offsets& offsets, const std::vector<Buffer>& buffers) {
+  std::string text;
+  bool any = false;
+  for (std::size_t b = 0; b < buffers.size(); ++b) {
+    any |= offsets[b] > 0;
+    text += (b > 0 ? ", " : "") + std::string(buffers[b].name) + " + " + std::to_string(offsets[b]);
+  }
+  return any ? text : "";
+}
+
+// Ways to take buffers off their alignment: all by 1, 2 or 3 elements; each alone by 1 and by 2, which shows who tests
+// the others' pointers only, or lets 8 bytes pass for 16; neighbours by different amounts. Buffers of a single element
+// stay where they are.
+inline std::vector<Offsets> misalignments(const std::vector<Buffer>& buffers) {
+  std::vector<std::size_t> arrays;
+  for (std::size_t b = 0; b < buffers.size(); ++b) {
+    if (buffers[b].count > 1) arrays.push_back(b);
+  }
+  std::vector<Offsets> all;
+  const auto add = [&](const auto& offset_of) {
+    std::vector<std::size_t> each(buffers.size());
+    for (std::size_t a = 0; a < arrays.size(); ++a) each[arrays[a]] = offset_of(a);
+    all.emplace_back(std::move(each));
+  };
+  for (std::size_t offset = 1; offset <= 3; ++offset) add([&](std::size_t) { return offset; });
+  if (arrays.size() < 2) return all;
+  for (std::size_t only = 0; only < arrays.size(); ++only) {
+    for (std::size_t offset = 1; offset <= 2; ++offset) add([&](std::size_t a) { return a == only ? offset : 0; });
+  }
+  for (std::size_t first = 0; first <= 1; ++first) add([&](std::size_t a) { return (a + first) % 4; });
+  return all;
+}
 
 // Uninitialised memory for one buffer, in the place that a step wants, freed with its owner. The host may use all but
 // device memory directly.
@@ -52,14 +109,7 @@ class Memory {
   unsigned char* get() const { return static_cast<unsigned char*>(data_); }
   std::size_t count() const { return bytes_; }
 
-  // As memset and memcpy, where one side is (or both are) of this memory.
-  void set(void* to, int value, std::size_t bytes) const {
-    if (place_ == Place::device) {
-      CUDA_CHECK(cudaMemset(to, value, bytes));
-    } else {
-      std::memset(to, value, bytes);
-    }
-  }
+  // As memcpy, where one side is (or both are) of this memory.
   void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) const {
     if (place_ == Place::device) {
       CUDA_CHECK(cudaMemcpy(to, from, bytes, kind));
@@ -76,19 +126,22 @@ class Memory {
 
 class DeviceCase {
  public:
-  // Puts the case's buffers into device memory or another place, each `offset` elements past a 256-byte boundary (in
-  // pageable memory, a 16-byte one). With `guarded` there are guard bands before and after; without, an allocation ends
-  // where its buffer ends, so that memory checkers (AddressSanitizer, compute-sanitizer) see an access past the end.
-  DeviceCase(const Case& c, std::size_t offset, bool guarded, Place place = Place::device)
+  // Puts the case's buffers into device memory or another place, each as many elements past a 256-byte boundary (in
+  // pageable memory, a 16-byte one) as `offsets` says. With `guarded` there are guard bands before and after; without,
+  // an allocation ends where its buffer ends, so that memory checkers (AddressSanitizer, compute-sanitizer) see an
+  // access past the end.
+  DeviceCase(const Case& c, const Offsets& offsets, bool guarded, Place place = Place::device)
       : case_(&c), place_(place), guard_(guarded ? kGuardBytes : 0) {
     std::vector<void*> pointers;
-    for (const Buffer& b : c.buffers()) {
-      const std::size_t before = guard_ + offset * bytes_of(b.type);
+    for (std::size_t i = 0; i < c.buffers().size(); ++i) {
+      const Buffer& b = c.buffers()[i];
+      const std::size_t before = guard_ + offsets[i] * bytes_of(b.type);
       memory_.emplace_back(place, before + b.bytes() + guard_);
       data_.push_back(memory_.back().get() + before);
       pointers.push_back(data_.back());
     }
     arrays_ = std::make_unique<Arrays>(pointers);
+    watched_.resize(memory_.size());
     reset();
   }
 
@@ -100,35 +153,47 @@ class DeviceCase {
   void reset() {
     for (std::size_t b = 0; b < memory_.size(); ++b) {
       const Buffer& buffer = case_->buffers()[b];
-      unsigned char* begin = memory_[b].get();
-      unsigned char* end = begin + memory_[b].count();
-      memory_[b].set(begin, guard_byte(b), data_[b] - begin);
-      memory_[b].set(end - guard_, guard_byte(b), guard_);
+      first_write(b);
+      fill_guards(b);
       if (buffer.role == Role::input) upload(b);
     }
-    prepare_outputs();
+    prepare();
   }
 
-  // Poisons the outputs; gives those that are inputs too their initial values.
-  void prepare_outputs() {
+  // The same buffers with the data of another case of the same problem and size, which must live as long.
+  void load(const Case& c) {
+    case_ = &c;
+    reset();
+  }
+
+  // Poisons the outputs and gives those that are inputs too their initial values. Where that is possible, writes to
+  // inputs are noticed from now on.
+  void prepare() {
     for (std::size_t b = 0; b < memory_.size(); ++b) {
       const Buffer& buffer = case_->buffers()[b];
       if (buffer.role == Role::inout) upload(b);
       if (buffer.role == Role::output && buffer.count > 0) poison(b);
+#ifdef CUDA_EMU
+      if (buffer.role == Role::input && place_ == Place::device) watched_[b] = cuda_emu::watch_writes(memory_[b].get());
+#endif
     }
   }
 
   // Is everything right now? `problem` gives the tolerance (the step's own instance).
-  Verdict verdict(const Problem& problem) const {
+  Verdict verdict(const Problem& problem) {
     const bool exact = case_->pattern().exact && problem.exact(case_->size());
     const double tolerance = exact ? 0 : problem.tolerance(case_->size());
     Verdict all;
     for (std::size_t b = 0; b < memory_.size() && all.ok(); ++b) {
       const Buffer& buffer = case_->buffers()[b];
+      const bool watched = watched_[b] != 0;
+      const Write write = first_write(b);
+      if (watched && write.address == nullptr) continue;  // guard bands and all are as they were
       all.problem = guard_problem(b);
       if (!all.ok()) break;
       if (buffer.role == Role::input) {
         all.problem = input_problem(b);
+        if (all.ok() && watched) all.problem = write_problem(b, write);
       } else {
         const Verdict v = output_verdict(b, tolerance);
         all.problem = v.problem;
@@ -152,6 +217,47 @@ class DeviceCase {
     for (std::size_t done = sizeof word; done < bytes; done *= 2) {
       memory_[b].copy(data_[b] + done, data_[b], std::min(done, bytes - done), cudaMemcpyDeviceToDevice);
     }
+  }
+
+  void fill_guards(std::size_t b) {
+    const std::vector<unsigned char> guard = guard_bytes(b);
+    unsigned char* begin = memory_[b].get();
+    const auto before = static_cast<std::size_t>(data_[b] - begin);
+    if (before > 0) memory_[b].copy(begin, guard.data(), before, cudaMemcpyHostToDevice);
+    if (guard_ == 0) return;
+    memory_[b].copy(begin + memory_[b].count() - guard_, guard.data(), guard_, cudaMemcpyHostToDevice);
+  }
+
+  // What is before buffer b; the guard band behind it is as long or shorter.
+  std::vector<unsigned char> guard_bytes(std::size_t b) const {
+    const std::uint64_t word = guard_of(case_->buffers()[b].type, b);
+    std::vector<unsigned char> bytes(data_[b] - memory_[b].get() + sizeof word);
+    for (std::size_t i = 0; i + sizeof word <= bytes.size(); i += sizeof word) {
+      std::memcpy(&bytes[i], &word, sizeof word);
+    }
+    return bytes;
+  }
+
+  // The first write to a watched input, which is not watched any longer: address 0 if there was none.
+  struct Write {
+    const unsigned char* address = nullptr;
+    std::string thread;
+  };
+  Write first_write(std::size_t b) {
+    if (!std::exchange(watched_[b], 0)) return {};
+#ifdef CUDA_EMU
+    const cuda_emu::FirstWrite write = cuda_emu::stop_watching_writes(memory_[b].get());
+    return {static_cast<const unsigned char*>(write.address), write.thread};
+#else
+    return {};
+#endif
+  }
+
+  std::string write_problem(std::size_t b, const Write& write) const {
+    const Buffer& buffer = case_->buffers()[b];
+    const std::ptrdiff_t index = (write.address - data_[b]) / static_cast<std::ptrdiff_t>(bytes_of(buffer.type));
+    return "the input " + std::string(buffer.name) + " was written, first at index " + std::to_string(index) +
+           ", though all its values are the same again" + (write.thread.empty() ? "" : "; " + write.thread);
   }
 
   static constexpr std::size_t kChunk = 64 << 20;  // bytes copied back at a time
@@ -208,14 +314,12 @@ class DeviceCase {
   std::string guard_problem(std::size_t b) const {
     const Buffer& buffer = case_->buffers()[b];
     const std::size_t before = data_[b] - memory_[b].get();
+    const std::vector<unsigned char> guard = guard_bytes(b);
     const auto touched = [&](const unsigned char* device, std::size_t bytes, std::size_t& first) {
-      bool found = false;
-      for_chunks(b, device, bytes, [&](const unsigned char* now, std::size_t at, std::size_t count) {
-        for (std::size_t i = 0; i < count && !found; ++i) {
-          if (now[i] != guard_byte(b)) first = at + i, found = true;
-        }
+      for_chunks(b, device, bytes, [&](const unsigned char* now, std::size_t, std::size_t count) {
+        first = static_cast<std::size_t>(std::mismatch(now, now + count, guard.begin()).first - now);
       });
-      return found;
+      return bytes > 0 && first < bytes;
     };
     std::size_t at = 0;
     if (touched(data_[b] + buffer.bytes(), guard_, at)) {
@@ -233,6 +337,7 @@ class DeviceCase {
   std::size_t guard_;
   std::vector<Memory> memory_;
   std::vector<unsigned char*> data_;
+  std::vector<char> watched_;  // inputs, between prepare() and verdict()
   std::unique_ptr<Arrays> arrays_;
 };
 

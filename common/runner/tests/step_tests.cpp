@@ -24,7 +24,7 @@ TEST_CASE("every step is right at every size, alignment and kind of data") {
       plan.sizes = step.problem->test_sizes();
       std::size_t checks = 0;
       CHECK(check_all(step, plan, &checks).problem == "");
-      CHECK(checks >= plan.sizes.size() * plan.offsets.size());
+      CHECK(checks >= 2 * plan.sizes.size());
     }
   }
 }
@@ -45,10 +45,11 @@ TEST_CASE("indices beyond 32 bits", "[.][huge]") {
       const Pattern pattern = exact != patterns.end() ? *exact : patterns.front();
       for (const Size& size : problem.huge_sizes()) {
         const Case host(problem, size, pattern, 1);
-        for (const std::size_t offset : {0, 1}) {
-          DeviceCase device(host, offset, true);
+        for (const Offsets& offsets : {Offsets(0), misalignments(host.buffers()).back()}) {
+          DeviceCase device(host, offsets, true);
           for (const Step* step : rungs) {
-            INFO(step->name << ", " << describe(problem, size) << ", " << pattern.name << ", pointers + " << offset);
+            INFO(step->name << ", " << describe(problem, size) << ", " << pattern.name << " data, "
+                            << describe(offsets, host.buffers()));
             CHECK(check(*step, device).problem == "");
           }
         }
