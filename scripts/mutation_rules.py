@@ -1,4 +1,4 @@
-"""The mutants of a .cu or .cuh file: each is one small change, made by a rule, in code that a GPU runs or that launches it."""
+"""The mutants of a .cu or .cuh file: each is one small change, made by a rule, in a kernel or in what launches one."""
 import re
 import sys
 from typing import NamedTuple
@@ -93,7 +93,7 @@ PATTERNS = [(rule, re.compile(pattern), replacements) for rule, pattern, replace
     ("warp barrier removed", r"__syncwarp\(\w*\)(?=;)", [""]),
     ("fence removed", r"__threadfence(?:_block|_system)?\(\)(?=;)", [""]),
     ("wait removed", r"__pipeline_wait_prior\([^;]*\)(?=;)"
-     r"|CUDA_CHECK\(cuda(?:StreamWaitEvent|StreamSynchronize|EventSynchronize|DeviceSynchronize)\([^;]*\)\)(?=;)", [""]),
+     r"|CUDA_CHECK\(cuda(?:StreamWaitEvent|(?:Stream|Event|Device)Synchronize)\([^;]*\)\)(?=;)", [""]),
     ("comparison", r" (<=|<|>=|>) ", swap(("<", "<="), (">", ">="))),
     ("equality", r" (==|!=) ", swap(("==", "!="))),
     ("logic", r" (&&|\|\|) ", swap(("&&", "||"))),
@@ -190,8 +190,11 @@ def arguments(code, opening, end):
     return [code[a:b].strip() for a, b in cu2cpp.split_at_commas(code, opening + 1, after - 1)], after
 
 
+CALLS = re.compile(r"\b(aligned_for<\w+>|ceil_div|dim3 \w+|dim3|atomic(?:Add|Max|Min))\(")
+
+
 def calls(code, start, end):
-    for match in re.compile(r"\b(aligned_for<\w+>|ceil_div|dim3 \w+|dim3|atomic(?:Add|Max|Min))\(").finditer(code, start, end):
+    for match in CALLS.finditer(code, start, end):
         texts, after = arguments(code, match.end() - 1, end)
         head = code[match.start():match.end()]
         if head.startswith("aligned_for") and len(texts) > 1:
@@ -220,10 +223,10 @@ def subscripts(code, start, end):
 
 # ---------------------------------------------------------------- all
 
-def mutants(path):
-    """All mutants of a file, in its order."""
+def mutants(path, root=ladder.ROOT):
+    """All mutants of a file below `root`, in its order."""
     source = cu2cpp.Source(str(path), {"CUDA_EMU"})
-    name = str(path.relative_to(ladder.ROOT))
+    name = str(path.relative_to(root))
     found = {}
     for start, end in mutable_ranges(source.code, path.suffix == ".cu"):
         for make in (by_pattern, guards, calls, subscripts):

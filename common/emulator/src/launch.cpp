@@ -2,6 +2,8 @@
 #include "cuda_emu/launch.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <string>
 #include <thread>
 
 #include "report.hpp"
@@ -140,6 +142,14 @@ void run(const Config& config, void (*body)(const void* context), const void* co
   {
     DeviceMemoryAccess access;
     pool().run(launch, own_worker());
+  }
+  const std::string problem = guard_problem();
+  if (!problem.empty() && !launch.failed) {
+    fprintf(stderr, "cuda_emu: error: %s\n  kernel %s, launched at %s:%d\n", problem.c_str(), config.kernel,
+            config.where.file, config.where.line);
+    cuda_emu_error();
+    launch.failed = true;
+    launch.error = cudaErrorIllegalAddress;
   }
   if (launch.failed) record_launch_failure(launch.error);
 }

@@ -3,11 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "cuda_emu/read_only.hpp"
 #include "report.hpp"
@@ -17,7 +20,10 @@
 namespace cuda_emu {
 namespace {
 
-constexpr std::size_t kAlignment = 256;   // in the ASan build, which sees where an allocation ends; else whole pages
+constexpr std::size_t kAlignment = 256;  // in the ASan build, which sees where an allocation ends; else whole pages
+// What stands round an allocation, in the plain builds: a signalling NaN, so that it shows in a sum, and arithmetic on
+// it does not give back its bits.
+constexpr std::uint32_t kGuard = 0x7fa9c00f;
 constexpr std::size_t kSmall = 16 << 20;  // no look at the machine's free memory for less than this
 
 struct MemoryInfo {
@@ -72,6 +78,22 @@ struct Allocation {
 };
 
 std::size_t in_pages(std::size_t size) { return (size + page_size() - 1) / page_size() * page_size(); }
+
+// The guards of an allocation: a page before it, and what follows it up to the end of the page after its last.
+struct Guard {
+  char *begin, *end;
+};
+std::array<Guard, 2> guards(char* allocation, std::size_t size) {
+  return {{{allocation - page_size(), allocation}, {allocation + size, allocation + in_pages(size) + page_size()}}};
+}
+
+// What the guard holds, as long as nobody writes there.
+const char* intact(const Guard& guard) {
+  static const std::vector<std::uint32_t> words(2 * page_size() / sizeof kGuard + 1, kGuard);
+  return reinterpret_cast<const char*>(words.data()) + reinterpret_cast<std::uintptr_t>(guard.begin) % sizeof kGuard;
+}
+
+void fill(const Guard& guard) { memcpy(guard.begin, intact(guard), guard.end - guard.begin); }
 
 // Makes the allocation writable again and records who wrote. In a signal handler, perhaps in several threads at once.
 void record_write(char* begin, Allocation& allocation, const void* address) {
@@ -176,6 +198,22 @@ cudaError_t copy(void* to, const void* from, std::size_t size, cudaMemcpyKind ki
 
 }  // namespace
 
+std::string guard_problem() {
+  std::string problem;
+  if (kAsan) return problem;
+  allocations().for_each([&](char* allocation, std::size_t size) {
+    for (const Guard& guard : guards(allocation, size)) {
+      if (memcmp(guard.begin, intact(guard), guard.end - guard.begin) == 0) continue;
+      const char* at = std::mismatch(guard.begin, guard.end, intact(guard)).first;
+      problem = "device memory was written outside an allocation of " + std::to_string(size) + " bytes, " +
+                (at < allocation ? std::to_string(allocation - at) + " bytes before its start"
+                                 : "at byte " + std::to_string(at - allocation));
+      fill(guard);
+    }
+  });
+  return problem;
+}
+
 bool is_watched_write(void* address) {
   const auto [begin, allocation] = allocations().find(address);
   if (begin == nullptr || allocation->state == Allocation::unwatched) return false;
@@ -243,9 +281,14 @@ cudaError_t cudaMalloc(void** pointer, std::size_t size) {
   if (size == 0) return cudaSuccess;
   if (size > cuda_emu::kSmall && size > cuda_emu::memory_info().free) return record(cudaErrorMemoryAllocation);
   void* memory = nullptr;
-  const std::size_t alignment = cuda_emu::kAsan ? cuda_emu::kAlignment : cuda_emu::page_size();
-  const std::size_t reserved = cuda_emu::kAsan ? size : cuda_emu::in_pages(size);
+  const std::size_t page = cuda_emu::page_size();
+  const std::size_t alignment = cuda_emu::kAsan ? cuda_emu::kAlignment : page;
+  const std::size_t reserved = cuda_emu::kAsan ? size : page + cuda_emu::in_pages(size) + page;
   if (posix_memalign(&memory, alignment, reserved) != 0) return record(cudaErrorMemoryAllocation);
+  if (!cuda_emu::kAsan) {
+    memory = static_cast<char*>(memory) + page;
+    for (const auto& guard : cuda_emu::guards(static_cast<char*>(memory), size)) cuda_emu::fill(guard);
+  }
   memset(memory, 0xff, size);
   cuda_emu::allocations().add(memory, size);
   cuda_emu::poison(memory, size);
@@ -257,7 +300,7 @@ cudaError_t cudaFree(void* pointer) {
   if (pointer == nullptr) return record(cudaSuccess);
   std::lock_guard<std::mutex> lock(cuda_emu::device_mutex());
   if (!cuda_emu::allocations().remove(pointer)) return record(cudaErrorInvalidValue);
-  free(pointer);
+  free(cuda_emu::kAsan ? pointer : static_cast<char*>(pointer) - cuda_emu::page_size());
   return record(cudaSuccess);
 }
 

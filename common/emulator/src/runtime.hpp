@@ -2,6 +2,7 @@
 #pragma once
 
 #include <mutex>
+#include <string>
 
 #include "cuda_runtime.h"
 
@@ -23,6 +24,10 @@ std::size_t dynamic_shared_limit();
 // For the handler of a fault at this address: was it a write to memory that is watched? Then the memory is writable now
 // and the write is on record. Called during launches.
 bool is_watched_write(void* address);
+
+// After a launch: was device memory written just outside an allocation? Empty if not; always so in the ASan build, which
+// reports such a write itself. The caller holds device_mutex().
+std::string guard_problem();
 
 // In the ASan build, host code that touches device memory is an error: device memory is accessible only during
 // launches, and, one allocation at a time, during copies. The caller holds device_mutex().

@@ -74,6 +74,13 @@ TEST_CASE("global_read_past_end") {
                    "block (3,0,0), thread (233,0,0)");
 }
 TEST_CASE("missing_guard") {
+  if (!kSanitized) {
+    const Outcome outcome = run_program(BUGS_PROGRAM, "missing_guard");
+    INFO(outcome.output);
+    CHECK(outcome.has("device memory was written outside an allocation of 4004 bytes, at byte 4004"));
+    CHECK(outcome.has("kernel missing_guard, launched at "));
+    return;
+  }
   sanitizer_report("missing_guard", "AddressSanitizer", "missing_guard", "block (3,0,0), thread (233,0,0)");
 }
 TEST_CASE("float4_tail") {
