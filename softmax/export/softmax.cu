@@ -1,4 +1,4 @@
-// kernel: softmax | DEFAULT_ROWS = 1 | DEFAULT_COLS = 1 << 24 | VECTORS = rows | LENGTH = cols | AT = v * cols + j | SIZES = x, y, n
+// kernel: softmax | DEFAULT_ROWS = 1 | DEFAULT_COLS = 1 << 24 | VECTORS = 1 | LENGTH = n | AT = v + j | SIZES = x, y, n
 // kernel: row_softmax | DEFAULT_ROWS = 16384 | DEFAULT_COLS = 1024 | VECTORS = rows | LENGTH = cols | AT = v * cols + j | SIZES = x, y, rows, cols
 // kernel: col_softmax | DEFAULT_ROWS = 4096 | DEFAULT_COLS = 4096 | VECTORS = cols | LENGTH = rows | AT = j * cols + v | SIZES = x, y, rows, cols
 int main(int argc, char** argv) {
