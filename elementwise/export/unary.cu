@@ -1,0 +1,31 @@
+// kernel: copy | VALUE = x | BOUND = 0.0
+// kernel: relu | VALUE = x < 0 ? 0.0 : x | BOUND = 0.0
+// kernel: sigmoid | VALUE = 1 / (1 + std::exp(-x)) | BOUND = 1e-6 * std::fabs(want[i])
+// kernel: gelu | VALUE = 0.5 * x * std::erfc(-x / std::sqrt(2.0)) | BOUND = 1e-6 * std::fabs(x)
+// kernel: silu | VALUE = x / (1 + std::exp(-x)) | BOUND = 1e-6 * std::fabs(want[i])
+int main(int argc, char** argv) {
+  const std::size_t n = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1 << 24;
+  const std::size_t bytes = n * sizeof(float);
+  std::vector<float> h_x(n), h_y(n);
+  std::vector<double> want(n), bound(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    h_x[i] = static_cast<float>(i % 1001) / 100 - 5;
+    const double x = h_x[i];
+    want[i] = VALUE;
+    bound[i] = BOUND;
+  }
+
+  float *x, *y;
+  CUDA_CHECK(cudaMalloc(&x, bytes));
+  CUDA_CHECK(cudaMalloc(&y, bytes));
+  CUDA_CHECK(cudaMemcpy(x, h_x.data(), bytes, cudaMemcpyHostToDevice));
+  launch(x, y, n);
+  CUDA_CHECK(cudaMemcpy(h_y.data(), y, bytes, cudaMemcpyDeviceToHost));
+  const bool right = check(h_y, want, bound);
+
+  // TIME: launch(x, y, n); GB/s of 8.0 * n
+
+  CUDA_CHECK(cudaFree(x));
+  CUDA_CHECK(cudaFree(y));
+  return right ? 0 : 1;
+}
