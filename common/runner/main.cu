@@ -180,7 +180,7 @@ bool is_large(const Problem& problem, const Size& size) {
 double run_seconds(const Step& step, DeviceCase& device) {
   using Clock = std::chrono::steady_clock;
   device.reset();
-  device.prepare_outputs();
+  device.prepare();
   const Clock::time_point start = Clock::now();
   try {
     step.problem->run(device.arrays(), device.host_case().size());
