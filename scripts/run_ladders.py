@@ -222,22 +222,25 @@ def build(preset, groups, left_out):
     """Builds the groups' programs; returns the groups, of single steps where the ladder cannot be built, and why which
     step cannot: {name: reason}."""
     broken = ladder.build_what_compiles(preset, [target for group in groups for target in group.targets(left_out)])
-    if broken:
-        groups = [group._replace(is_whole=group.is_whole and not broken.keys() & {
-            group.kernel, *(step.name for step in group.steps)}) for group in groups]
-        targets = [target for group in groups for target in group.targets(left_out)]
-        broken = ladder.build_what_compiles(preset, targets)
-    others = broken.keys() - {step.name for group in groups for step in group.steps}
+    steps = {step.name for group in groups for step in group.steps}
+    others = sorted(broken.keys() - steps - {group.kernel for group in groups})
     if others:
-        name = sorted(others)[0]
-        ladder.fail(f"{name} does not build: {broken[name]}")
-    return groups, broken
+        ladder.fail(f"{others[0]} does not build: {broken[others[0]]}")
+    if broken:
+        groups = [group._replace(is_whole=False) if hit(group, broken) else group for group in groups]
+        targets = [target for group in groups if hit(group, broken) for target in group.targets({*left_out, *broken})]
+        broken.update(ladder.build_what_compiles(preset, targets))
+    return groups, {name: reason for name, reason in broken.items() if name in steps}
+
+
+def hit(group, broken):
+    return bool(broken.keys() & {group.kernel, *(step.name for step in group.steps)})
 
 
 def run_group(preset, group, left_out, broken, options, tally):
     for step in group.steps:
         if step.name in broken:
-            tally.set(step.name, Verdict("FAIL", f"does not compile: {broken[step.name]}"))
+            tally.set(step.name, Verdict("FAIL", f"does not build: {broken[step.name]}"))
             print(f"{step.name}: {tally.verdicts[step.name]}", flush=True)
     steps = [step for step in group.steps if step.name not in left_out and step.name not in broken]
     ladder_program = ladder.program(preset, group.kernel, group.steps[0].family)
