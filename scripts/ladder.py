@@ -120,6 +120,14 @@ def resolve(names, with_bugs=True):
     return list(chosen)
 
 
+def resolve_one(name, with_bugs=True):
+    """The step that the name stands for; it must be one."""
+    found = resolve([name], with_bugs)
+    if len(found) > 1:
+        usage_error(f"'{name}' is {len(found)} steps, and one is needed, such as {found[-1].name}")
+    return found[0]
+
+
 def kernels(names=()):
     """The steps that the names stand for, by kernel: {kernel: [Step]}; all steps if there is no name."""
     chosen = {}

@@ -27,6 +27,7 @@ examples:
 Exit status: 0 if no step failed, 1 if one did, 2 for bad usage, or where something needed is missing.
 """
 SECONDS = 300
+BAD_USAGE = 2  # a program's exit status
 PRINT_ONLY = {"--help", "-h", "--device"}  # options of a program that checks nothing
 
 
@@ -105,6 +106,7 @@ class Printer:
         self.width = max(len(step.name) for step in steps)
         self.names = {step.name for step in steps}
         self.heading = None
+        self.usage = None
 
     def show(self, line):
         match = re.match(r"(\w+)  +((?:PASS|FAIL)\b.*)", line, re.DOTALL)
@@ -117,6 +119,15 @@ class Printer:
         print(line, end="", flush=True)
 
 
+    def show_error(self, line, program):
+        """What one step's program says of bad options, the others say, too."""
+        if line.startswith(f"{program}: "):
+            if line == self.usage:
+                return
+            self.usage = line
+        print(line, end="", file=sys.stderr, flush=True)
+
+
 def run_program(command, steps, tally, printer):
     """Runs a program, showing its output as it comes; returns its exit status and its complaint."""
     complaint = Complaint()
@@ -124,7 +135,7 @@ def run_program(command, steps, tally, printer):
 
     def read_errors():
         for line in process.stderr:
-            print(line, end="", file=sys.stderr, flush=True)
+            printer.show_error(line, command[0])
             complaint.read(line)
             tally.read(line, steps)
 
@@ -164,21 +175,30 @@ def settle(steps, status, complaint, tally):
 
 
 def run_steps(program_of, steps, options, tally):
-    """Runs steps one by one, each in a process of its own."""
+    """Runs steps one by one, each in a process of its own. Bad options end the script; some sizes only some steps
+    refuse."""
     printer = Printer(steps)
+    refused = []
     for step in steps:
         status, complaint = run_program([*program_of(step), *options], [step], tally, printer)
-        if status == 2:
-            sys.exit(2)
-        settle([step], status, complaint, tally)
+        if status == BAD_USAGE:
+            refused.append(step)
+            reason = (printer.usage or "").partition(": ")[2].strip()
+            tally.set(step.name, Verdict("skipped", reason or "refuses these options"))
+        else:
+            settle([step], status, complaint, tally)
+    if refused == steps:
+        sys.exit(BAD_USAGE)
+    for step in refused:
+        print(f"{step.name}: {tally.verdicts[step.name]}", flush=True)
 
 
 def run_together(executable, steps, options, tally):
     """Runs a whole ladder in one process, so that its steps are timed side by side. On a GPU a step that crashes takes
     the following ones with it: those are run again, alone."""
     status, complaint = run_program([executable, *options], steps, tally, Printer(steps))
-    if status == 2:
-        sys.exit(2)
+    if status == BAD_USAGE:
+        sys.exit(BAD_USAGE)
     open_ones = [step for step in steps if is_open(tally.verdicts.get(step.name))]
     if status in (0, ladder.NO_DEVICE) or len(steps) == 1 or not open_ones:
         return settle(steps, status, complaint, tally)

@@ -113,6 +113,10 @@ class Verdicts(unittest.TestCase):
             self.fake(2, 2, 2, 2).run()
         self.assertEqual(end.exception.code, 2)
 
+    def test_a_size_that_one_step_refuses(self):
+        verdicts, _ = self.fake("PASS", 2, "PASS", "PASS").run()
+        self.assertEqual([verdict.word for verdict in verdicts], ["PASS", "skipped", "PASS", "PASS"])
+
 
 class Lines(unittest.TestCase):
     def read(self, *lines):
