@@ -61,14 +61,15 @@ def steps():
 
 def bugs():
     """The planted bugs, as steps without a number, by family and name."""
+    kernels_of = {}
+    for step in steps():
+        kernels_of.setdefault(step.family, set()).add(step.kernel)
     found = []
-    families = {step.family: sorted({other.kernel for other in steps() if other.family == step.family}, key=len)
-                for step in steps()}
     for path in ROOT.glob("*/bugs/*.cu"):
         family = path.parent.parent.name
-        kernel = [kernel for kernel in families.get(family, []) if path.stem.startswith(kernel + "_")]
-        if kernel:
-            found.append(Step(family, kernel[-1], "", path.stem, path))
+        matching = [kernel for kernel in kernels_of.get(family, ()) if path.stem.startswith(kernel + "_")]
+        if matching:
+            found.append(Step(family, max(matching, key=len), "", path.stem, path))
     return sorted(found)
 
 
@@ -97,6 +98,7 @@ def find(name, known):
 def near_names(name, known):
     """The known names, without folders, that are spelt nearly like this one."""
     wanted = re.sub(r"\.\w*$", "", Path(name).name.lower())
+    wanted = re.sub(r"_(\d)(?=_|$)", r"_0\1", wanted)  # sum_7 is meant to be sum_07
     plain = sorted(other for other in known if "/" not in other)
     same = [other for other in plain if other == wanted]
     parts = sorted((other for other in plain if len(wanted) > 2 and wanted in other), key=len)
@@ -116,6 +118,14 @@ def resolve(names, with_bugs=True):
                                                      "'scripts/run --list' lists what there is"))
         chosen.update(dict.fromkeys(found))
     return list(chosen)
+
+
+def resolve_one(name, with_bugs=True):
+    """The step that the name stands for; it must be one."""
+    found = resolve([name], with_bugs)
+    if len(found) > 1:
+        usage_error(f"'{name}' is {len(found)} steps, and one is needed, such as {found[-1].name}")
+    return found[0]
 
 
 def kernels(names=()):
@@ -214,7 +224,8 @@ def configure(preset, *needs):
 
 
 def build(preset, targets):
-    shell("build", preset, *targets)
+    if targets:  # without any, everything would be built
+        shell("build", preset, *targets)
 
 
 def build_what_compiles(preset, targets):
@@ -222,7 +233,7 @@ def build_what_compiles(preset, targets):
     {"sum_04_sequential": "reduce/sum_04_sequential.cu:12:3: error: ..."}. The names are those of files without their
     endings: a step's for an error in it, a program's where it does not link."""
     keep_going = ["--", "-k", "0"]
-    if try_shell("build", preset, *targets, *keep_going).returncode == 0:
+    if not targets or try_shell("build", preset, *targets, *keep_going).returncode == 0:
         return {}
     say("Again, for what failed only")
     done = try_shell("build", preset, *targets, *keep_going, stderr=subprocess.PIPE)

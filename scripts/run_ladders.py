@@ -27,6 +27,7 @@ examples:
 Exit status: 0 if no step failed, 1 if one did, 2 for bad usage, or where something needed is missing.
 """
 SECONDS = 300
+BAD_USAGE = 2  # a program's exit status
 PRINT_ONLY = {"--help", "-h", "--device"}  # options of a program that checks nothing
 
 
@@ -105,6 +106,7 @@ class Printer:
         self.width = max(len(step.name) for step in steps)
         self.names = {step.name for step in steps}
         self.heading = None
+        self.usage = None
 
     def show(self, line):
         match = re.match(r"(\w+)  +((?:PASS|FAIL)\b.*)", line, re.DOTALL)
@@ -117,6 +119,15 @@ class Printer:
         print(line, end="", flush=True)
 
 
+    def show_error(self, line, program):
+        """What one step's program says of bad options, the others say, too."""
+        if line.startswith(f"{program}: "):
+            if line == self.usage:
+                return
+            self.usage = line
+        print(line, end="", file=sys.stderr, flush=True)
+
+
 def run_program(command, steps, tally, printer):
     """Runs a program, showing its output as it comes; returns its exit status and its complaint."""
     complaint = Complaint()
@@ -124,7 +135,7 @@ def run_program(command, steps, tally, printer):
 
     def read_errors():
         for line in process.stderr:
-            print(line, end="", file=sys.stderr, flush=True)
+            printer.show_error(line, command[0])
             complaint.read(line)
             tally.read(line, steps)
 
@@ -164,21 +175,30 @@ def settle(steps, status, complaint, tally):
 
 
 def run_steps(program_of, steps, options, tally):
-    """Runs steps one by one, each in a process of its own."""
+    """Runs steps one by one, each in a process of its own. Bad options end the script; some sizes only some steps
+    refuse."""
     printer = Printer(steps)
+    refused = []
     for step in steps:
         status, complaint = run_program([*program_of(step), *options], [step], tally, printer)
-        if status == 2:
-            sys.exit(2)
-        settle([step], status, complaint, tally)
+        if status == BAD_USAGE:
+            refused.append(step)
+            reason = (printer.usage or "").partition(": ")[2].strip()
+            tally.set(step.name, Verdict("skipped", reason or "refuses these options"))
+        else:
+            settle([step], status, complaint, tally)
+    if refused == steps:
+        sys.exit(BAD_USAGE)
+    for step in refused:
+        print(f"{step.name}: {tally.verdicts[step.name]}", flush=True)
 
 
 def run_together(executable, steps, options, tally):
     """Runs a whole ladder in one process, so that its steps are timed side by side. On a GPU a step that crashes takes
     the following ones with it: those are run again, alone."""
     status, complaint = run_program([executable, *options], steps, tally, Printer(steps))
-    if status == 2:
-        sys.exit(2)
+    if status == BAD_USAGE:
+        sys.exit(BAD_USAGE)
     open_ones = [step for step in steps if is_open(tally.verdicts.get(step.name))]
     if status in (0, ladder.NO_DEVICE) or len(steps) == 1 or not open_ones:
         return settle(steps, status, complaint, tally)
@@ -222,22 +242,25 @@ def build(preset, groups, left_out):
     """Builds the groups' programs; returns the groups, of single steps where the ladder cannot be built, and why which
     step cannot: {name: reason}."""
     broken = ladder.build_what_compiles(preset, [target for group in groups for target in group.targets(left_out)])
-    if broken:
-        groups = [group._replace(is_whole=group.is_whole and not broken.keys() & {
-            group.kernel, *(step.name for step in group.steps)}) for group in groups]
-        targets = [target for group in groups for target in group.targets(left_out)]
-        broken = ladder.build_what_compiles(preset, targets)
-    others = broken.keys() - {step.name for group in groups for step in group.steps}
+    steps = {step.name for group in groups for step in group.steps}
+    others = sorted(broken.keys() - steps - {group.kernel for group in groups})
     if others:
-        name = sorted(others)[0]
-        ladder.fail(f"{name} does not build: {broken[name]}")
-    return groups, broken
+        ladder.fail(f"{others[0]} does not build: {broken[others[0]]}")
+    if broken:
+        groups = [group._replace(is_whole=False) if hit(group, broken) else group for group in groups]
+        targets = [target for group in groups if hit(group, broken) for target in group.targets({*left_out, *broken})]
+        broken.update(ladder.build_what_compiles(preset, targets))
+    return groups, {name: reason for name, reason in broken.items() if name in steps}
+
+
+def hit(group, broken):
+    return bool(broken.keys() & {group.kernel, *(step.name for step in group.steps)})
 
 
 def run_group(preset, group, left_out, broken, options, tally):
     for step in group.steps:
         if step.name in broken:
-            tally.set(step.name, Verdict("FAIL", f"does not compile: {broken[step.name]}"))
+            tally.set(step.name, Verdict("FAIL", f"does not build: {broken[step.name]}"))
             print(f"{step.name}: {tally.verdicts[step.name]}", flush=True)
     steps = [step for step in group.steps if step.name not in left_out and step.name not in broken]
     ladder_program = ladder.program(preset, group.kernel, group.steps[0].family)

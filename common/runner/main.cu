@@ -179,12 +179,13 @@ bool is_large(const Problem& problem, const Size& size) {
 // How long one run takes; 0 if it fails, which a check will say in more words.
 double run_seconds(const Step& step, DeviceCase& device) {
   using Clock = std::chrono::steady_clock;
-  device.reset();
-  device.prepare();
-  const Clock::time_point start = Clock::now();
   try {
+    device.reset();
+    device.prepare();
+    const Clock::time_point start = Clock::now();
     step.problem->run(device.arrays(), device.host_case().size());
     CUDA_CHECK(cudaDeviceSynchronize());
+    return std::chrono::duration<double>(Clock::now() - start).count();
   } catch (const CudaError&) {
     cudaGetLastError();
 #ifdef CUDA_EMU
@@ -192,7 +193,6 @@ double run_seconds(const Step& step, DeviceCase& device) {
 #endif
     return 0;
   }
-  return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
 // Leaves out, by name, the steps that are slow at this size, unless all are: then it is the size.

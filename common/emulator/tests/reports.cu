@@ -138,6 +138,7 @@ int main(int argc, char** argv) {
   if (is("wild_read")) wild_read<<<1, 2>>>(out);
   if (is("stack_overflow")) stack_overflow<<<1, 1>>>(out);
   if (is("interrupt")) {
+    signal(SIGINT, SIG_DFL);  // a shell's background jobs have it ignored
     static int running = 0;
     interrupt_when_set(&running);
     endless_loop<<<4, 64>>>(&running);

@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""Checks what the scripts share: the names that they take, and what they read from a failed build."""
+import contextlib
+import io
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+import ladder  # noqa: E402
+
+
+def names_of(*names, **options):
+    return [step.name for step in ladder.resolve(names, **options)]
+
+
+def message_about(name):
+    """What the script says before it ends, with exit status 2."""
+    with contextlib.redirect_stderr(io.StringIO()) as said:
+        try:
+            ladder.resolve([name])
+        except SystemExit as end:
+            return said.getvalue() if end.code == 2 else f"exit status {end.code}"
+    return "no error"
+
+
+class Names(unittest.TestCase):
+    def setUp(self):
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(ROOT)
+
+    def test_one_step(self):
+        for name in ("sum_07_warp_shuffle", "sum_07_warp_shuffle.cu", "reduce/sum_07_warp_shuffle",
+                     "reduce/sum_07_warp_shuffle.cu", "./reduce/sum_07_warp_shuffle.cu",
+                     "sgemm/../reduce/sum_07_warp_shuffle", str(ROOT / "reduce/sum_07_warp_shuffle.cu")):
+            self.assertEqual(names_of(name), ["sum_07_warp_shuffle"], name)
+
+    def test_paths_are_of_the_current_folder(self):
+        os.chdir(ROOT / "reduce")
+        self.assertEqual(names_of("sum_07_warp_shuffle.cu"), ["sum_07_warp_shuffle"])
+        self.assertEqual(names_of("bugs/sum_early_return.cu"), ["sum_early_return"])
+        self.assertEqual(names_of("../softmax/row_softmax_01_thread_per_row.cu"), ["row_softmax_01_thread_per_row"])
+        self.assertEqual(names_of("."), names_of("reduce"))
+        with tempfile.TemporaryDirectory() as elsewhere:
+            os.chdir(elsewhere)
+            self.assertEqual(names_of("reduce/sum_07_warp_shuffle.cu"), ["sum_07_warp_shuffle"])
+            os.chdir(ROOT)
+
+    def test_kernels_and_families(self):
+        for name in ("reduce", "reduce/", "./reduce/", str(ROOT / "reduce")):
+            self.assertEqual({step.family for step in ladder.resolve([name])}, {"reduce"}, name)
+            self.assertGreater(len(ladder.resolve([name])), 20)
+        for name in ("sum", "reduce/sum", "reduce/sum.cuh"):
+            self.assertEqual({step.kernel for step in ladder.resolve([name])}, {"sum"}, name)
+        self.assertEqual({step.kernel for step in ladder.resolve(["softmax/softmax"])}, {"softmax"})
+        self.assertIn("row_softmax", {step.kernel for step in ladder.resolve(["softmax"])})
+
+    def test_planted_bugs(self):
+        for name in ("sum_early_return", "reduce/bugs/sum_early_return", "reduce/bugs/sum_early_return.cu"):
+            bug, = ladder.resolve([name])
+            self.assertEqual((bug.name, bug.kernel, bug.is_bug), ("sum_early_return", "sum", True), name)
+            self.assertEqual(bug.program("cpu"), ROOT / "build/cpu/reduce/bugs/sum_early_return")
+        self.assertEqual(len(names_of("reduce/bugs/")), len(list(ROOT.glob("reduce/bugs/*.cu"))))
+        self.assertEqual(len(ladder.bugs()), len(list(ROOT.glob("*/bugs/*.cu"))))
+        self.assertNotIn("sum_early_return", names_of("reduce"))
+
+    def test_each_step_once_in_order(self):
+        self.assertEqual(names_of("sum_02_interleaved_divergent", "sum_01_atomic", "reduce/sum_01_atomic.cu"),
+                         ["sum_02_interleaved_divergent", "sum_01_atomic"])
+
+    def test_all_names_resolve(self):
+        steps = ladder.steps() + ladder.bugs()
+        self.assertEqual(ladder.resolve([step.path for step in steps]), steps)
+        self.assertEqual(names_of(*(step.name for step in steps)), [step.name for step in steps])
+
+    def test_the_nearest_names(self):
+        for wrong, right in (("Sum", "sum"), ("sun", "sum"), ("REDUCE/", "reduce"), ("sum_7_warp", "sum_07_warp_shuffle"),
+                             ("sum_07_warp_shufle", "sum_07_warp_shuffle"), ("sum_7", "sum_07_warp_shuffle"),
+                             ("reduce/sum_08_float4.cu", "sum_08_float4_grid_stride"), ("trnspose", "transpose"),
+                             ("sum_early_retrun", "sum_early_return")):
+            message = message_about(wrong)
+            self.assertIn(f"there is no '{wrong}'; did you mean ", message)
+            self.assertIn(right, message.partition("did you mean")[2].rstrip("?\n").replace(",", "").split(), wrong)
+
+    def test_no_near_name(self):
+        for wrong in ("xyzzy", "", "..", "build", "/", "README.md"):
+            self.assertIn(f"there is no '{wrong}'; ", message_about(wrong))
+
+    def test_the_scripts_end_with_status_2(self):
+        for script in ("run", "debug", "sanitize", "bench"):
+            done = subprocess.run([ROOT / "scripts" / script, "sun"], stderr=subprocess.PIPE, text=True)
+            self.assertEqual(done.returncode, 2)
+            self.assertEqual(done.stderr, f"{script}: there is no 'sun'; did you mean sum?\n")
+
+
+class Build(unittest.TestCase):
+    OUTPUT = f"""\
+[1/4] Translating x.cu
+FAILED: CMakeFiles/step_sum_06_unrolled_last_warp.dir/reduce/sum_06_unrolled_last_warp.cu.cpp.o \n\
+/usr/bin/c++ -Wall -o x -c x.cpp
+{ROOT}/reduce/sum_06_unrolled_last_warp.cu: In function ‘void f()’:
+{ROOT}/reduce/sum_06_unrolled_last_warp.cu:29:3: error: ‘oops’ was not declared in this scope
+{ROOT}/reduce/sum_06_unrolled_last_warp.cu:30:3: error: another
+FAILED: [code=2] CMakeFiles/step_copy_01_scalar.dir/elementwise/copy_01_scalar.cu.o
+nvcc -c x
+{ROOT}/elementwise/copy_01_scalar.cu(12): error: expected a ";"
+FAILED: reduce/sum_07_warp_shuffle.cu.cpp
+python3 cu2cpp.py
+{ROOT}/reduce/sum_07_warp_shuffle.cu:9: error: a launch without >>>
+FAILED: reduce/max
+: && c++ -o reduce/max
+/usr/bin/ld: a.o: in function `f': multiple definition of `f'
+ninja: build stopped: cannot make progress due to previous errors.
+"""
+
+    def test_the_first_error_of_each(self):
+        self.assertEqual(ladder.failures(self.OUTPUT), {
+            "sum_06_unrolled_last_warp":
+                "reduce/sum_06_unrolled_last_warp.cu:29:3: error: ‘oops’ was not declared in this scope",
+            "copy_01_scalar": 'elementwise/copy_01_scalar.cu(12): error: expected a ";"',
+            "sum_07_warp_shuffle": "reduce/sum_07_warp_shuffle.cu:9: error: a launch without >>>",
+            "max": "/usr/bin/ld: a.o: in function `f': multiple definition of `f'"})
+
+    def test_no_failure(self):
+        self.assertEqual(ladder.failures("[1/1] Linking CXX executable reduce/sum\n"), {})
+
+
+class Machine(unittest.TestCase):
+    """A script without python3, or asked for a GPU where there is none, says so before it builds anything."""
+
+    def run_without(self, *missing, command):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in {"sh", "bash", "dirname", "env", "sed", "python3"} - set(missing):
+                found = next(Path(path, name) for path in os.get_exec_path() if os.access(Path(path, name), os.X_OK))
+                Path(folder, name).symlink_to(found)
+            done = subprocess.run([ROOT / "scripts" / command[0], *command[1:]], env={"PATH": folder},
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        return done.returncode, done.stdout
+
+    def test_python(self):
+        for script in ("debug", "bench", "sanitize", "tables"):
+            status, said = self.run_without("python3", command=[script, "--help"])
+            self.assertEqual(status, 2)
+            self.assertEqual(said, f"{script}: needs python3, 3.9 or newer; scripts/setup installs it\n")
+
+    def test_gpu(self):
+        for command in (["run", "--backend", "cuda", "sum"], ["debug", "--backend", "cuda", "sum_01_atomic"],
+                        ["test", "--backend", "cuda"], ["bench", "sum"], ["sanitize", "sum"]):
+            status, said = self.run_without(command=command)
+            self.assertEqual(status, 2, said)
+            self.assertRegex(said, r"(?m)^\w+: .*needs (nvcc|a GPU)")
+            self.assertNotIn("Building", said)
+
+
+if __name__ == "__main__":
+    unittest.main()
