@@ -78,8 +78,9 @@ class DeviceBuffer {
   std::size_t count_ = 0;
 };
 
-// Device memory for `count` elements that stays allocated for the next call, from anywhere. Its contents are undefined.
-template <typename T>
+// Device memory for `count` elements that stays allocated for the next call, from anywhere, with the same T and Tag. Its
+// contents are undefined. A step that needs two at a time gives them tags: scratch<float, struct Parts>(n).
+template <typename T, typename Tag = T>
 T* scratch(std::size_t count) {
   static DeviceBuffer<T> buffer;
   buffer.reserve(count);

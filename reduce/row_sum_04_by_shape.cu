@@ -18,7 +18,7 @@ __device__ static float4 load4(const float* p) {
 }
 
 // A group of `threads` threads takes a row, or a piece of one: blockIdx.y is the piece, the elements from blockIdx.y *
-// piece on; piece is a multiple of 4 and below 2^31. The sum goes to out[row * pieces + piece].
+// piece on; piece is a multiple of 4 and at most 2^31. The sum goes to out[row * pieces + piece].
 template <unsigned threads, unsigned loads, bool streaming>
 __global__ void __launch_bounds__(threads < kMinBlock ? kMinBlock : threads)
     row_sum_by_shape(const float* __restrict__ x, float* __restrict__ out, std::size_t rows, std::size_t cols,
@@ -81,7 +81,7 @@ static const Shape& pick(std::size_t cols) {
   return *std::find_if(std::begin(shapes), std::end(shapes), [&](const Shape& s) { return cols <= s.longest; });
 }
 
-// How many pieces a row is cut into: enough blocks for the GPU, if the pieces stay long, and none of 2^30 or more.
+// How many pieces a row is cut into: enough blocks for the GPU, if the pieces stay long, and none longer than 2^31.
 static unsigned piece_count(std::size_t rows, std::size_t cols) {
   const std::size_t wanted = rows < 4 * static_cast<std::size_t>(sm_count()) ? cols / 16384 : 1;
   return static_cast<unsigned>(std::clamp<std::size_t>(std::max(wanted, cols >> 30), 1, 65535));

@@ -19,7 +19,7 @@ __global__ static void sgemm_align_rows(long long n, const float* __restrict__ B
 // A copy of B, k x n and not empty, in scratch memory, and sets ldb to its rows' distance.
 static const float* copy_to_aligned_rows(std::size_t n, std::size_t k, const float* B, std::size_t& ldb) {
   const std::size_t row = ceil_div(n, 4) * 4;
-  float4* copy = scratch<float4>(k * row / 4);
+  float4* copy = scratch<float4, struct AlignedRows>(k * row / 4);
   const auto blocks_n = static_cast<unsigned>(ceil_div(row, 1024));
   sgemm_align_rows<<<static_cast<unsigned>(k * blocks_n), 256>>>(n, B, ldb, copy, row, blocks_n);
   CUDA_CHECK(cudaGetLastError());

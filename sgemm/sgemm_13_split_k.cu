@@ -98,7 +98,7 @@ static void launch(std::size_t m, std::size_t n, std::size_t k, float alpha, con
   const bool split = share + least_saved <= tiles_k;
   const auto whole = static_cast<unsigned>(split ? tiles - rest : tiles);
   const auto shares = static_cast<unsigned>(split ? ceil_div(rest * tiles_k, share) : 0);
-  auto* parts = reinterpret_cast<float4(*)[kQuads][kThreads]>(scratch<float>(std::size_t{2} * shares * BM * BN));
+  auto* parts = reinterpret_cast<float4(*)[kQuads][kThreads]>(scratch<float, struct Parts>(std::size_t{2} * shares * BM * BN));
 
   const auto kernel = aligned_b ? sgemm_split_k<4> : sgemm_split_k<1>;
   constexpr int bytes = kStages * sizeof(Stage);

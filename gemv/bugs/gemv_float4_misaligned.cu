@@ -1,4 +1,5 @@
 // bug: float4 for every row: nobody asks whether A and x are multiples of 16 bytes and lda one of 4
+// caught by: cpu forward | misaligned address
 // caught by: cpu-asan forward | misaligned address
 // caught by: gpu | misaligned address
 #include "../gemv.cuh"
