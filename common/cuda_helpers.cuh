@@ -97,7 +97,7 @@ namespace ladder {
 
 // One for all steps of a program (see common/cmake/private_symbols.sh), or each would hold its own on the device. In
 // bytes, since two steps may have different types of the same name.
-template <typename T>
+template <typename Tag>
 DeviceBuffer<unsigned char>& scratch_buffer() {
   static DeviceBuffer<unsigned char> buffer;
   return buffer;
@@ -105,12 +105,12 @@ DeviceBuffer<unsigned char>& scratch_buffer() {
 
 }  // namespace ladder
 
-// Device memory for `count` elements that stays allocated for the next call, from anywhere. Its contents are undefined.
-// All calls with the same T share one buffer on the device that was current first: it is for one stream of one device.
-// Kernels in two streams would overwrite each other's contents.
-template <typename T>
+// Device memory for `count` elements that stays allocated for the next call, from anywhere, with the same T and Tag. Its
+// contents are undefined. A step that needs two at a time gives them tags: scratch<float, struct Partials>(n). The memory
+// is that of the device that was current first, for one stream: kernels in two streams would overwrite each other's.
+template <typename T, typename Tag = T>
 T* scratch(std::size_t count) {
-  DeviceBuffer<unsigned char>& buffer = ladder::scratch_buffer<T>();
+  DeviceBuffer<unsigned char>& buffer = ladder::scratch_buffer<Tag>();
   buffer.reserve(count * sizeof(T));
   return reinterpret_cast<T*>(buffer.get());
 }

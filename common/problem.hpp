@@ -22,6 +22,10 @@ namespace ladder {
 // Half the distance from 1 to the next float: the largest relative error of one correctly rounded operation.
 constexpr double kUnitRoundoff = 1.0 / (1 << 24);
 
+// The scale of a sum whose terms are all 0: with their signs and the order of additions it is +0 or -0, and with a bound
+// above 0 either will do.
+constexpr double kEitherZero = std::numeric_limits<float>::denorm_min();
+
 enum class Type { float32, int32, float16, int64 };
 // Where the buffers live. Kernels work on device memory; the other places are for steps that move the data themselves.
 enum class Place { device, pageable, pinned, managed };
@@ -288,6 +292,10 @@ inline double integers(std::uint64_t seed, std::size_t buffer, std::size_t i, st
 inline double tail(std::uint64_t, std::size_t, std::size_t i, std::size_t n) {
   return n - i <= 4 ? static_cast<double>(1 << (n - i - 1)) : 0.0;
 }
+
+// Rounding errors of a running sum of these go the same way for long, instead of cancelling: a sum in a row that claims
+// the error bound of a tree shows from n = 127 on.
+inline double tenths(std::uint64_t, std::size_t, std::size_t, std::size_t) { return 0.1; }
 
 // Every pair of awkward floats across two inputs: signed zeros, subnormals, the extremes, infinities, NaN.
 inline double special(std::uint64_t, std::size_t buffer, std::size_t i, std::size_t) {

@@ -25,9 +25,11 @@ class GemvT : public MatrixVector {
     sizes.push_back({{601, 517, 520}, {1, 0}});  // more than 1 MB
     return sizes;
   }
-  // Both matrices have more than 2^31 elements, the first more rows than 65535 * 32.
+  // Matrices of more than 2^31 elements: the first has more rows than 65535 * 32, the last more columns than 2^32.
   std::vector<ladder::Size> huge_sizes() const override {
-    return {{{(1 << 21) + 5, 1025, 1028}, {1, 0}}, {{65, (1 << 25) + 1, (1 << 25) + 4}, {1, 1}}};
+    return {{{(1 << 21) + 5, 1025, 1028}, {1, 0}},
+            {{65, (1 << 25) + 1, (1 << 25) + 4}, {1, 1}},
+            {{1, (std::size_t{1} << 32) + 5, 0}, {1, 0}}};
   }
   std::vector<ladder::Size> bench_sizes() const override {
     return {{{4096, 4096, 0}, {1, 0}}, {{8192, 8192, 0}, {1, 0}}, {{16384, 16384, 0}, {1, 0}}};

@@ -40,7 +40,8 @@ class MatrixVector : public ladder::Problem {
             size.scalars[1], device.at<float>(2));
   }
 
-  // want = alpha sum + beta y, scale = |alpha| sum of magnitudes + |beta y|.
+  // want = alpha sum + beta y, scale = |alpha| sum of magnitudes + |beta y|. If that is 0 because factors are, y may
+  // be either zero: alpha * (0 + 0 * -1) is +0, alpha * (0 * -1) is -0.
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
     const double alpha = size.scalars[0], beta = size.scalars[1];
@@ -55,9 +56,11 @@ class MatrixVector : public ladder::Problem {
       double &w = want[i - range.begin], &s = scale[i - range.begin];
       w *= alpha;
       s *= std::fabs(alpha);
-      if (beta == 0) continue;
-      w += beta * y[i];
-      s += std::fabs(beta * y[i]);
+      if (beta != 0) {
+        w += beta * y[i];
+        s += std::fabs(beta * y[i]);
+      }
+      if (s == 0 && alpha != 0 && x_count(size) > 0) s = ladder::kEitherZero;
     }
   }
 

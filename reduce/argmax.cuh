@@ -40,6 +40,7 @@ class Argmax : public Reduction {
                                         {"few greatest", false, few_greatest}};
     if (!keeps_nan_) return all;
     all.push_back({"some NaN", false, some_nan});
+    all.push_back({"one negative NaN", false, ladder::patterns::one_negative_nan});
     all.push_back({"zeros", false, ladder::patterns::zeros});
     all.push_back({"both infinities", false, ladder::patterns::both_infinities});
     all.push_back({"minus infinity", false, ladder::patterns::all_minus_infinity});

@@ -38,6 +38,7 @@ class Dot : public Reduction {
       *want += sum;
       *scale += magnitude;
     }
+    if (*scale == 0 && size[0] > 0) *scale = ladder::kEitherZero;
   }
 
   // A product is rounded once, if it is not fused, and then passes through the additions of the tree: gamma of its
@@ -51,7 +52,8 @@ class Dot : public Reduction {
             {"integer", true, ladder::patterns::integers},
             {"tail", true, tail},
             {"one NaN", false, ladder::patterns::one_nan},
-            {"infinities", false, ladder::patterns::both_infinities}};
+            {"infinities", false, ladder::patterns::both_infinities},
+            {"0.1 everywhere", false, ladder::patterns::tenths}};
   }
   double flops(const ladder::Size& size) const override { return 2.0 * static_cast<double>(size[0]); }
 

@@ -40,6 +40,7 @@ class Max : public Reduction {
                                         {"greatest last", false, ladder::patterns::greatest_last}};
     if (!keeps_nan_) return all;
     all.push_back({"one NaN", false, ladder::patterns::one_nan});
+    all.push_back({"one negative NaN", false, ladder::patterns::one_negative_nan});
     all.push_back({"zeros", false, ladder::patterns::zeros});
     all.push_back({"both infinities", false, ladder::patterns::both_infinities});
     all.push_back({"minus infinity", false, ladder::patterns::all_minus_infinity});

@@ -45,6 +45,9 @@ inline double cancelling(std::uint64_t, std::size_t, std::size_t i, std::size_t)
 inline double one_nan(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
   return i == n / 2 ? std::numeric_limits<double>::quiet_NaN() : random(seed, buffer, i, n);
 }
+inline double one_negative_nan(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
+  return i == n / 2 ? -std::numeric_limits<double>::quiet_NaN() : random(seed, buffer, i, n);
+}
 inline double one_infinity(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
   return i == n - 1 ? -std::numeric_limits<double>::infinity() : random(seed, buffer, i, n);
 }

@@ -51,7 +51,8 @@ class RowSum : public Reduction {
             {"integer", true, ladder::patterns::integers},
             {"cancelling", false, ladder::patterns::cancelling},
             {"one NaN", false, ladder::patterns::one_nan},
-            {"both infinities", false, ladder::patterns::both_infinities}};
+            {"both infinities", false, ladder::patterns::both_infinities},
+            {"0.1 everywhere", false, ladder::patterns::tenths}};
   }
   // Empty, single rows and columns, short rows around the powers of two, long ones, many rows, few long rows.
   std::vector<ladder::Size> test_sizes() const override {

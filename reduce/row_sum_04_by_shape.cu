@@ -15,7 +15,7 @@ __device__ static float4 load4(const float* p) {
 }
 
 // kThreads threads add one row, or slice blockIdx.y of it: the elements from blockIdx.y * slice on. slice is a multiple
-// of 4 and below 2^31. The sum goes to out[row * gridDim.y + blockIdx.y]. kLoads: float4 in flight per thread.
+// of 4 and at most 2^31. The sum goes to out[row * gridDim.y + blockIdx.y]. kLoads: float4 in flight per thread.
 // kEvictFirst: read with __ldcs.
 template <unsigned kThreads, unsigned kLoads, bool kEvictFirst>
 __global__ void __launch_bounds__(kThreads < kMinBlock ? kMinBlock : kThreads)
@@ -81,7 +81,7 @@ static const Shape& pick(std::size_t cols) {
   return *std::find_if(std::begin(shapes), std::end(shapes), [&](const Shape& s) { return cols <= s.longest; });
 }
 
-// How many slices a row is cut into: enough blocks for the GPU, if the slices stay long, and all below 2^31.
+// How many slices a row is cut into: enough blocks for the GPU, if the slices stay long, and none is longer than 2^31.
 static unsigned slice_count(std::size_t rows, std::size_t cols) {
   const std::size_t wanted = rows < 4 * static_cast<std::size_t>(sm_count()) ? cols / 16384 : 1;
   return static_cast<unsigned>(std::clamp<std::size_t>(std::max(wanted, cols >> 30), 1, 65535));

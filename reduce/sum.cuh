@@ -46,7 +46,8 @@ class Sum : public Reduction {
             {"cancelling", false, ladder::patterns::cancelling},
             {"one NaN", false, ladder::patterns::one_nan},
             {"one infinity", false, ladder::patterns::one_infinity},
-            {"both infinities", false, ladder::patterns::both_infinities}};
+            {"both infinities", false, ladder::patterns::both_infinities},
+            {"0.1 everywhere", false, ladder::patterns::tenths}};
   }
   std::vector<ladder::Size> test_sizes() const override { return ladder::awkward_lengths(); }
   double flops(const ladder::Size& size) const override { return static_cast<double>(size[0]); }

@@ -39,7 +39,8 @@ class SumOfSquares : public Reduction {
   }
   double tolerance(const ladder::Size&) const override { return 0; }
 
-  // All sums are below 2^53 or powers of two, which is where the checker can tell neighbours apart.
+  // Up to n = 2^23 all sums are below 2^53 or powers of two, which is where the checker can tell neighbours apart. All
+  // test sizes are; beyond, a sum of "16 bits" counts as right if its double is.
   std::vector<ladder::Pattern> patterns() const override {
     return {{"digits", true, digits},
             {"16 bits", true, sixteen_bits},

@@ -1,4 +1,4 @@
-// Beyond the general tests of every step: what a sum promises besides its value.
+// Beyond the general tests of every step: what reductions promise besides their values.
 #include "catch.hpp"
 #include "runner/check.hpp"
 
@@ -18,43 +18,72 @@ std::vector<std::reference_wrapper<const Step>> steps_of(const std::string& kern
   return all;
 }
 
-float sum_of(const Step& step, const float* x, std::size_t n) {
-  DeviceBuffer<float> out(1);
-  step.problem->run(Arrays({const_cast<float*>(x), out.get()}), {n});
-  float sum;
-  CUDA_CHECK(cudaMemcpy(&sum, out.get(), sizeof sum, cudaMemcpyDeviceToHost));
-  return sum;
-}
-
-DeviceBuffer<float> random_numbers(std::size_t n) {
-  std::vector<float> host(n);
-  for (std::size_t i = 0; i < n; ++i) host[i] = static_cast<float>(patterns::random(1, 0, i, n));
-  DeviceBuffer<float> x(n);
-  CUDA_CHECK(cudaMemcpy(x.get(), host.data(), n * sizeof(float), cudaMemcpyHostToDevice));
-  return x;
+// The last buffer after the step ran on the problem's random data.
+std::vector<float> result_on_random_data(const Step& step, const Size& size) {
+  const Case host(*step.problem, size, step.problem->patterns().front(), 1);
+  const DeviceCase device(host, 0, false);
+  step.problem->run(device.arrays(), size);
+  const std::size_t last = host.buffers().size() - 1;
+  std::vector<float> out(host.buffers()[last].count);
+  CUDA_CHECK(
+      cudaMemcpy(out.data(), device.arrays().at<float>(last), out.size() * sizeof(float), cudaMemcpyDeviceToHost));
+  return out;
 }
 
 }  // namespace
 
 TEST_CASE("every sum but the atomic one has the same bits in every run") {
-  const std::size_t n = 300007;
-  const DeviceBuffer<float> x = random_numbers(n);
-  for (const Step& step : steps_of("sum")) {
-    if (step.name == "sum_01_atomic" || step.is_vendor()) continue;
-    INFO(step.name);
-    const float first = sum_of(step, x.get(), n);
-    for (int run = 0; run < 5; ++run) CHECK(sum_of(step, x.get(), n) == first);
+  const std::vector<std::pair<std::string, Size>> sizes = {
+      {"sum", {300007}}, {"dot", {300007}}, {"row_sum", {3, 100003}}, {"row_sum", {301, 517}}};
+  for (const auto& [kernel, size] : sizes) {
+    for (const Step& step : steps_of(kernel)) {
+      if (step.name == "sum_01_atomic" || step.is_vendor()) continue;
+      INFO(step.name << ", " << describe(*step.problem, size));
+      const std::vector<float> first = result_on_random_data(step, size);
+      for (int run = 0; run < 5; ++run) CHECK(result_on_random_data(step, size) == first);
+    }
   }
 }
 
 TEST_CASE("large and small arrays in turn: no state is left behind") {
-  const DeviceBuffer<float> x = random_numbers(70000);
-  for (const Step& step : steps_of("sum")) {
-    INFO(step.name);
-    const float small = sum_of(step, x.get(), 2);
-    for (const std::size_t n : {70000, 0, 1, 5000, 2}) sum_of(step, x.get(), n);
-    CHECK(sum_of(step, x.get(), 0) == 0);
-    CHECK(sum_of(step, x.get(), 2) == small);
+  for (const Step& step : steps()) {
+    const bool rows = step.problem->dims().size() == 2;
+    const std::vector<Size> sizes =
+        rows ? std::vector<Size>{{1, 2}, {2, 70001}, {0, 5}, {1, 0}, {900, 33}, {2, 1}, {1, 300007}, {1, 2}}
+             : std::vector<Size>{{2}, {70001}, {0}, {1}, {5000}, {300007}, {2}};
+    for (const Size& size : sizes) {
+      INFO(step.name << ", " << describe(*step.problem, size));
+      const Case host(*step.problem, size, step.problem->patterns().front(), 1);
+      DeviceCase device(host, 0, !kAddressSanitizer);
+      CHECK(check(step, device).problem == "");
+    }
+  }
+}
+
+// Each thread of the last block has one partial result of the first 1024 blocks, and some have a second one.
+TEST_CASE("more blocks than the last one has threads") {
+  const std::vector<std::pair<std::string, std::size_t>> tiles = {
+      {"sum_11_tuned", 16384}, {"max_05_last_block", 16384}, {"dot_03_last_block", 8192}};
+  for (const auto& [name, tile] : tiles) {
+    const auto step =
+        std::find_if(steps().begin(), steps().end(), [&, n = name](const Step& s) { return s.name == n; });
+    REQUIRE(step != steps().end());
+    const std::size_t n = 1026 * tile + 1;
+    DeviceBuffer<float> x(n), out(1);
+    CUDA_CHECK(cudaMemset(x.get(), 0, n * sizeof(float)));
+    // In the first tile and in those of the second trip: 1 + 2 + 4 + 8 = 15, the greatest is 8.
+    const std::size_t places[] = {7, 1023 * tile + 7, 1024 * tile + 7, 1026 * tile};
+    for (std::size_t i = 0; i < 4; ++i) {
+      const float value = static_cast<float>(1 << i);
+      CUDA_CHECK(cudaMemcpy(x.get() + places[i], &value, sizeof value, cudaMemcpyHostToDevice));
+    }
+    std::vector<void*> pointers(name[0] == 'd' ? 2 : 1, x.get());  // the dot product of x with itself
+    pointers.push_back(out.get());
+    step->problem->run(Arrays(pointers), {n});
+    float result;
+    CUDA_CHECK(cudaMemcpy(&result, out.get(), sizeof result, cudaMemcpyDeviceToHost));
+    INFO(name);
+    CHECK(result == (name[0] == 'd' ? 1 + 4 + 16 + 64 : name[0] == 'm' ? 8 : 15));
   }
 }
 
@@ -135,7 +164,9 @@ TEST_CASE("argmax: the first of equals, NaN above all, zeros equal") {
 }
 
 TEST_CASE("dot: vectors that are aligned differently") {
-  std::vector<float> x(5003), y(5003);
+  // Tiles of step 03 are 8192 products: fewer, one and a few, two and a few.
+  const std::size_t n = GENERATE(5003, 8200, 16403);
+  std::vector<float> x(n), y(n);
   double want = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
     x[i] = static_cast<float>(patterns::integers(1, 0, i, x.size()));

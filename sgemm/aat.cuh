@@ -41,7 +41,7 @@ class Aat : public ladder::Problem {
         magnitude += std::fabs(product);
       }
       want[i - range.begin] = sum;
-      scale[i - range.begin] = magnitude;
+      scale[i - range.begin] = magnitude == 0 && k > 0 ? ladder::kEitherZero : magnitude;
     }
   }
   // gamma_k |A| |A^T|, as for any product of matrices: see sgemm.cuh.

@@ -3,7 +3,7 @@
 #pragma once
 #include "sgemm.cuh"
 
-// `to` = B, K x N, in rows of ldb_to floats, a multiple of 4; the end of each row is 0. A block copies 1024 cols of
+// `to` = B, K x N, in rows of ldb_to floats, a multiple of 4; the end of each row is 0. A block copies 1024 columns of
 // one row.
 __global__ static void sgemm_align_rows(long long N, const float* __restrict__ B, long long ldb,
                                         float4* __restrict__ to, long long ldb_to, unsigned blocks_n) {
@@ -18,7 +18,7 @@ __global__ static void sgemm_align_rows(long long N, const float* __restrict__ B
 // Copies B, K x N and not empty, to scratch memory; sets ldb to the copy's leading dimension.
 static const float* copy_to_aligned_rows(std::size_t N, std::size_t K, const float* B, std::size_t& ldb) {
   const std::size_t row = ceil_div(N, 4) * 4;
-  float4* copy = scratch<float4>(K * row / 4);
+  float4* copy = scratch<float4, struct AlignedRows>(K * row / 4);
   const auto blocks_n = static_cast<unsigned>(ceil_div(row, 1024));
   sgemm_align_rows<<<static_cast<unsigned>(K * blocks_n), 256>>>(N, B, ldb, copy, row, blocks_n);
   CUDA_CHECK(cudaGetLastError());

@@ -70,6 +70,7 @@ class Sgemm : public ladder::Problem {
         } else {
           w[j] = alpha * w[j] + (beta != 0 ? beta * c : 0);
           s[j] = std::fabs(alpha) * s[j] + (beta != 0 ? std::fabs(beta * c) : 0);
+          if (s[j] == 0 && alpha != 0 && k > 0) s[j] = ladder::kEitherZero;
         }
       }
       begin = end;
@@ -103,8 +104,11 @@ class Sgemm : public ladder::Problem {
 
   // m, n, k, lda, ldb, ldc and the scalars. Empty, one row, one column, one product; around a warp, a tile of 32, 64
   // and 128 and a tile's depth; rows that are not 16-byte aligned; gaps behind the rows; long and thin in each of the
-  // three directions. Kept small: what is 0.1 s here is minutes for all steps, orders and kinds of data.
+  // three directions; whole tiles with one leading dimension each that is no multiple of 4; for step 13 tiles that end
+  // where a share ends (130 x 9 on the 4 SMs of the CPU backend), and one tile more than SMs, of 128 rows each. Kept
+  // small: what is 0.1 s here is minutes for all steps, orders and kinds of data.
   std::vector<ladder::Size> test_sizes() const override {
+    const std::size_t one_more_tile = 128 * static_cast<std::size_t>(sm_count()) + 1;
     return {{{0, 0, 0, 0, 0, 0}, {1, 0}},           {{0, 5, 3, 0, 0, 0}, {1, 0}},
             {{5, 0, 3, 0, 0, 0}, {1, 1}},           {{5, 7, 0, 0, 0, 0}, {1, 0}},
             {{6, 9, 0, 3, 12, 10}, {2, -0.5f}},     {{33, 40, 20, 0, 0, 0}, {0, 0}},
@@ -119,7 +123,9 @@ class Sgemm : public ladder::Problem {
             {{130, 264, 20, 20, 264, 264}, {1, 1}}, {{37, 260, 12, 0, 0, 0}, {1, 0}},
             {{257, 130, 7, 8, 132, 130}, {1, 0}},   {{7, 5, 521, 524, 0, 0}, {1, 0}},
             {{64, 64, 260, 0, 0, 0}, {1, 1}},       {{300, 9, 523, 0, 12, 0}, {2, 1}},
-            {{270, 12, 530, 0, 0, 0}, {-0.5f, 0}}};
+            {{270, 12, 530, 0, 0, 0}, {-0.5f, 0}},  {{130, 9, 544, 0, 0, 0}, {1, 0}},
+            {{128, 128, 16, 17, 0, 0}, {1, 0}},     {{128, 128, 16, 0, 129, 0}, {1, 0}},
+            {{128, 128, 16, 0, 0, 129}, {1, 1}},    {{one_more_tile, 3, 180, 0, 0, 5}, {1.5f, 0.5f}}};
   }
   // In turn A, B and C have more than 2^31 elements; the first and the last more rows or columns than 65535 * 32.
   std::vector<ladder::Size> huge_sizes() const override {
@@ -184,5 +190,11 @@ class SgemmCompensated : public Sgemm {
   double tolerance(const ladder::Size& size) const override {
     constexpr double u = ladder::kUnitRoundoff;
     return (5 + 8 * static_cast<double>(size[2] + 2) * u) * u;
+  }
+  // A plain sum shows on the last one.
+  std::vector<ladder::Pattern> patterns() const override {
+    std::vector<ladder::Pattern> all = Sgemm::patterns();
+    all.push_back({"0.1 everywhere", false, ladder::patterns::tenths});
+    return all;
   }
 };

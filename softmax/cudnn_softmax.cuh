@@ -3,11 +3,20 @@
 #include "cudnn_helpers.cuh"
 #include "ladder.cuh"
 
-// Throws std::runtime_error where cuDNN does not support the size; its sizes are ints. x and y hold count * length *
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+// Throws std::runtime_error where cuDNN does not support the size, and where one is no int, as its sizes are. x and y hold count * length *
 // inner floats. CUDNN_SOFTMAX_ACCURATE is the algorithm that subtracts the maximum. Where inner = 1 the modes
 // CUDNN_SOFTMAX_MODE_CHANNEL and _INSTANCE compute the same, at different speeds.
 inline void cudnn_softmax(std::size_t count, std::size_t length, std::size_t inner, const float* x, float* y,
                           cudnnSoftmaxMode_t mode) {
+  for (const std::size_t size : {count, length, inner}) {
+    if (size > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+      throw std::runtime_error("cuDNN's sizes are ints: " + std::to_string(size) + " is too large");
+    }
+  }
   static const cudnnTensorDescriptor_t tensor = [] {
     cudnnTensorDescriptor_t t = nullptr;
     CUDNN_CHECK(cudnnCreateTensorDescriptor(&t));

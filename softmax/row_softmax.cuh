@@ -19,23 +19,30 @@ class RowSoftmax : public SoftmaxProblem {
   }
 
   // Empty, single rows and columns, lengths around the powers of two and the sizes at which the steps change their
-  // ways, one that no block's shared memory holds, one that no cluster's holds.
+  // ways, one that no block's shared memory holds, one that no cluster's holds. Of short rows as many as fill a block
+  // and begin another: 128 for a thread per row, 64 and 32 for groups of 4 and 8 lanes. Where there is a block for each
+  // row they are what takes time.
   std::vector<ladder::Size> test_sizes() const override {
-    std::vector<ladder::Size> sizes = {{0, 0}, {0, 7}, {7, 0}, {1, 1}, {70, 1}, {67, 2}, {1, 31}, {2, 1031}};
-    for (const std::size_t cols : {3, 4, 5, 7, 8, 9, 15, 16, 17, 20}) sizes.push_back({67, cols});
+    std::vector<ladder::Size> sizes = {{0, 0},  {0, 7},   {7, 0},  {1, 1},  {70, 1},
+                                       {11, 2}, {133, 3}, {67, 4}, {1, 31}, {2, 1031}};
+    for (const std::size_t cols : {5, 16, 17}) sizes.push_back({35, cols});
+    for (const std::size_t cols : {7, 8, 9, 15, 20}) sizes.push_back({11, cols});
     for (const std::size_t cols : {31, 32, 33, 36, 63, 64, 65, 100, 127, 128, 129, 132}) sizes.push_back({9, cols});
     for (const std::size_t cols : {255, 256, 257, 260, 511, 512, 513, 1023, 1024, 1025, 1028})
       sizes.push_back({3, cols});
     for (const std::size_t cols : {2047, 2048, 2052, 4096, 4097, 8196, 12345, 16384}) sizes.push_back({2, cols});
     for (const std::size_t cols : {32769, 65540}) sizes.push_back({2, cols});
-    sizes.push_back({67, 516});
+    sizes.push_back({19, 516});
 #ifndef CUDA_EMU  // for steps with clusters, which need a GPU; the last one is more than a cluster keeps
     for (const std::size_t cols : {32768, 131072, 131076}) sizes.push_back({2, cols});
     sizes.push_back({1, 1400004});
 #endif
     return sizes;
   }
-  std::vector<ladder::Size> huge_sizes() const override { return {{(1 << 21) + 5, 1028}, {1025, (1 << 21) + 4}}; }
+  // More than 2^31 elements in short rows and in long ones; more than 2^27 rows, 2^32 threads of which 32 share a row.
+  std::vector<ladder::Size> huge_sizes() const override {
+    return {{(1 << 21) + 5, 1028}, {1025, (1 << 21) + 4}, {(1 << 27) + 5, 4}};
+  }
   std::vector<ladder::Size> bench_sizes() const override {
     return {{65536, 128}, {32768, 1024}, {16384, 4096}, {4096, 32768}, {1024, 131072}, {64, 1 << 20}};
   }

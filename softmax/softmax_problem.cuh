@@ -121,9 +121,9 @@ class SoftmaxProblem : public ladder::Problem {
  protected:
   // Without -inf and -FLT_MAX, of which a short vector may have nothing else.
   static std::vector<ladder::Pattern> ordinary_patterns() {
-    return {{"random", false, spread},        {"one hot", true, one_hot},      {"rising", false, rising},
-            {"equal", false, equal},          {"thousands", false, thousands}, {"huge negative", false, huge_negative},
-            {"one +inf", false, one_infinity}};
+    return {{"random", false, spread},         {"one hot", true, one_hot},      {"rising", false, rising},
+            {"equal", false, equal},           {"thousands", false, thousands}, {"huge negative", false, huge_negative},
+            {"one +inf", false, one_infinity}, {"tenths", false, tenths}};
   }
 
   // Element j of vector i stands at x[i * next + j * stride]; one of next and stride is 1.
@@ -148,6 +148,8 @@ class SoftmaxProblem : public ladder::Problem {
   static double rising(std::uint64_t, std::size_t, std::size_t i, std::size_t) {
     return static_cast<double>(i % (1 << 24)) / 16;
   }
+  // Terms of a sum that are 1 and 0.1: rounding errors of a running sum go the same way for long.
+  static double tenths(std::uint64_t, std::size_t, std::size_t i, std::size_t) { return i % 64 == 0 ? 0 : -2.3025851; }
   static double equal(std::uint64_t, std::size_t, std::size_t, std::size_t) { return 3; }
   static double thousands(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return ladder::hash(seed, buffer, i) % 2 ? 1000 + spread(seed, buffer, i, n) : -1000;

@@ -135,6 +135,19 @@ TEST_CASE("adding a constant changes nothing, where it adds without rounding") {
   });
 }
 
+// Nothing may be launched, whatever the pointers: 2^32 + 3 as an int is 3.
+TEST_CASE("cuDNN refuses sizes that are no ints") {
+  bool any = false;
+  for (const Step& step : steps()) {
+    if (!step.is_vendor()) continue;
+    any = true;
+    INFO(step.name);
+    const std::size_t length = (std::size_t{1} << 32) + 3;
+    CHECK_THROWS_AS(step.problem->run(Arrays({nullptr, nullptr}), size_of(step, {1, length})), std::runtime_error);
+  }
+  if (!any) WARN("skipped: cuDNN refuses sizes that are no ints; there is no cuDNN in this build");
+}
+
 TEST_CASE("large and small vectors in turn: no state is left behind") {
   for (const Step& step : steps()) {
     INFO(step.name);

@@ -1,4 +1,5 @@
 // bug: float4 for every row, without a test that A and x are 16-byte aligned and lda is a multiple of 4
+// caught by: cpu forward | misaligned address
 // caught by: cpu-asan forward | misaligned address
 // caught by: gpu | misaligned address
 #include "../gemv.cuh"

@@ -1,4 +1,5 @@
 // bug: float4 for every array: nobody asks whether f and d are multiples of 16 bytes
+// caught by: cpu forward | misaligned address
 // caught by: cpu-asan forward | misaligned address
 // caught by: gpu | misaligned address
 #include "../stencil1d.cuh"

@@ -1,4 +1,5 @@
 // bug: float4 wherever four columns are left, but if cols % 4 != 0 most rows do not start at a multiple of 16 bytes
+// caught by: cpu forward | misaligned address
 // caught by: cpu-asan forward | misaligned address
 // caught by: gpu | misaligned address
 #include "../transpose.cuh"

@@ -234,7 +234,7 @@ bool watch_writes(void* memory) {
 FirstWrite stop_watching_writes(void* memory) {
   std::lock_guard<std::mutex> lock(device_mutex());
   const auto [begin, allocation] = allocations().find(memory);
-  if (begin == nullptr) return {nullptr, ""};
+  if (begin == nullptr || allocation->state == Allocation::unwatched) return {nullptr, ""};
   if (allocation->state == Allocation::read_only) {
     mprotect(begin, in_pages(allocation->size), PROT_READ | PROT_WRITE);
   }

@@ -117,6 +117,11 @@ __global__ void copy_into_tile_in_use(const float* in, float* out) {
   out[t] = sum;
 }
 
+// Adds to the sum of the block before without waiting for it.
+__global__ void previous_block_without_wait(const float* in, float* out) {
+  if (threadIdx.x == 0) out[blockIdx.x] = in[blockIdx.x] + (blockIdx.x > 0 ? out[blockIdx.x - 1] : 0);
+}
+
 // All threads add to one variable without atomicAdd.
 __global__ void sum_without_atomic(const float* in, float* out) {
   __shared__ float s;
@@ -291,6 +296,10 @@ bool run(const char* name) {
     const auto got = out.get();
     return std::count(got.begin(), got.begin() + kThreads, sum(h, 4 * kThreads)) == kThreads;
   }
+  if (is("previous_block_without_wait")) {
+    previous_block_without_wait<<<64, 32>>>(in.data, out.data);
+    return out.get()[63] == sum(h, 64);
+  }
   if (is("sum_without_atomic")) {
     sum_without_atomic<<<1, kThreads>>>(in.data, out.data);
     return out.get()[0] == sum(h, kThreads);
@@ -329,8 +338,7 @@ bool run(const char* name) {
     copy<<<4, kThreads>>>(freed, out.data, n);
   } else
     return false;
-  cudaDeviceSynchronize();
-  return true;
+  return cudaDeviceSynchronize() == cudaSuccess;
 }
 
 }  // namespace

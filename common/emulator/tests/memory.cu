@@ -1,6 +1,11 @@
 // Atomics, shared and constant memory, vector types and the runtime's limits and errors.
 #include "support.cuh"
 
+#include <cuda_fp16.h>
+#ifdef CUDA_EMU
+#include "cuda_emu/read_only.hpp"
+#endif
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -564,3 +569,108 @@ TEST_CASE("a launch over several lines keeps its line numbers") {
   CHECK(kAfter == kBefore + 7);
   CHECK(std::string(__FILE__).find("memory.cu") == std::string(__FILE__).size() - 9);
 }
+
+namespace {
+
+// Each block adds its number to the sum of the block before, which it waits for.
+__global__ void chained_sum(int* sums, unsigned* flags) {
+  if (threadIdx.x != 0) return;
+  int sum = blockIdx.x;
+  if (blockIdx.x > 0) {
+    while (atomicAdd(&flags[blockIdx.x - 1], 0u) == 0) {
+    }
+    __threadfence();
+    sum += *static_cast<volatile int*>(&sums[blockIdx.x - 1]);
+  }
+  sums[blockIdx.x] = sum;
+  __threadfence();
+  atomicExch(&flags[blockIdx.x], 1u);
+}
+
+}  // namespace
+
+TEST_CASE("a block that waits for the one before gets what it waits for") {
+  for (const unsigned blocks : {2u, 3u, 40u}) {
+    DeviceVector<int> sums(blocks);
+    DeviceVector<unsigned> flags(blocks, 0u);
+    chained_sum<<<blocks, 32>>>(sums.data(), flags.data());
+    const std::vector<int> got = sums.get();
+    for (unsigned b = 0; b < blocks; ++b) CHECK(got[b] == static_cast<int>(b * (b + 1) / 2));
+  }
+}
+
+#if defined(CUDA_EMU) && !defined(__SANITIZE_ADDRESS__)
+namespace {
+
+template <class T>
+__global__ void read_one(const void* from, T* to) {
+  *to = *static_cast<const T*>(from);
+}
+template <class T>
+__global__ void write_one(const T* from, void* to) {
+  T& target = *static_cast<T*>(to);
+  if (threadIdx.x == 3) target = *from;
+}
+
+template <class T>
+void check_alignment(std::size_t offset, cudaError_t wanted) {
+  DeviceVector<char> memory(64), other(64);
+  const auto result = [] {
+    const cudaError_t error = cudaDeviceSynchronize();
+    cudaDeviceReset();
+    return error;
+  };
+  read_one<<<1, 4>>>(memory.data() + offset, reinterpret_cast<T*>(other.data()));
+  CHECK(result() == wanted);
+  write_one<<<1, 4>>>(reinterpret_cast<const T*>(other.data()), memory.data() + offset);
+  CHECK(result() == wanted);
+}
+
+__global__ void put_back(volatile int* data, int n, int at) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n || i != at) return;
+  const int before = data[i];
+  data[i] = 7;
+  data[i] = before;
+}
+
+}  // namespace
+
+TEST_CASE("a misaligned access is an error, whatever the type") {
+  check_alignment<float4>(8, cudaErrorMisalignedAddress);
+  check_alignment<uint4>(4, cudaErrorMisalignedAddress);
+  check_alignment<double2>(8, cudaErrorMisalignedAddress);
+  check_alignment<float2>(4, cudaErrorMisalignedAddress);
+  check_alignment<__half2>(2, cudaErrorMisalignedAddress);
+  check_alignment<float>(2, cudaErrorMisalignedAddress);
+  check_alignment<float4>(16, cudaSuccess);
+  check_alignment<float2>(8, cudaSuccess);
+  check_alignment<__half2>(4, cudaSuccess);
+}
+
+TEST_CASE("the first write to memory that is watched is on record, even if it changes nothing") {
+  const int n = 5000;
+  DeviceVector<int> memory(n, 3), target(n);
+  CHECK(!cuda_emu::watch_writes(memory.data() + n));  // no allocation
+  REQUIRE(cuda_emu::watch_writes(memory.data()));
+  REQUIRE_CUDA(cudaMemcpy(target.data(), memory.data(), n * sizeof(int), cudaMemcpyDeviceToDevice));
+  put_back<<<20, 256>>>(memory.data(), n, n);
+  CHECK(cuda_emu::stop_watching_writes(memory.data()).address == nullptr);
+
+  REQUIRE(cuda_emu::watch_writes(memory.data()));
+  put_back<<<20, 256>>>(memory.data(), n, 777);
+  CHECK(memory.get() == std::vector<int>(n, 3));
+  cuda_emu::FirstWrite write = cuda_emu::stop_watching_writes(memory.data());
+  CHECK(write.address == memory.data() + 777);
+  CHECK(std::string(write.thread).find("in kernel put_back, block (3,0,0), thread (9,0,0)") == 0);
+
+  REQUIRE(cuda_emu::watch_writes(memory.data()));
+  REQUIRE_CUDA(cudaMemset(memory.data() + 1, 0, sizeof(int)));
+  write = cuda_emu::stop_watching_writes(memory.data());
+  CHECK(write.address == memory.data() + 1);
+  CHECK(std::string(write.thread) == "");
+  CHECK(memory.get()[1] == 0);
+  put_back<<<20, 256>>>(memory.data(), n, 777);  // not watched any longer
+  CHECK(cuda_emu::stop_watching_writes(memory.data()).address == nullptr);
+}
+#endif

@@ -65,6 +65,7 @@ TEST_CASE("half_written") { wrong_result("half_written", kEveryOrder); }
 TEST_CASE("copy_without_wait") { wrong_result("copy_without_wait", kLateCopies); }
 TEST_CASE("copy_without_barrier") { wrong_result("copy_without_barrier", kForwardAndRandom); }
 TEST_CASE("copy_into_tile_in_use") { wrong_result("copy_into_tile_in_use", kEveryOrder); }
+TEST_CASE("previous_block_without_wait") { wrong_result("previous_block_without_wait", {"reverse"}); }
 TEST_CASE("sum_without_atomic") {
   skip_test("sum_without_atomic: only the race check of the traced build can catch it");
 }
@@ -109,8 +110,13 @@ TEST_CASE("float4_misaligned") {
   if (kSanitized) {
     sanitizer_report("float4_misaligned", "misaligned address", "float4_misaligned", "thread (0,0,0)");
   } else {
-    skip_test(
-        "float4_misaligned: whether it crashes without sanitizers is up to the compiler's choice of instructions");
+    const Outcome outcome = run_program(BUGS_PROGRAM, "float4_misaligned");
+    INFO(outcome.output);
+    CHECK(outcome.status == kWrongResult);
+    CHECK(outcome.has("misaligned address 0x"));
+    CHECK(outcome.has("bugs.cu:"));
+    CHECK(outcome.has("in thread (0,0,0)"));
+    CHECK(outcome.has("kernel float4_misaligned"));
   }
 }
 TEST_CASE("index_overflow") {

@@ -29,7 +29,7 @@ TEST_CASE("every step is right at every size, alignment and kind of data") {
   }
 }
 
-// Hidden: needs a GPU with some 26 GB free and as much in the host. Inputs are made once for all steps of a kernel. One
+// Hidden: needs a GPU with some 40 GB free and as much in the host. Inputs are made once for all steps of a kernel. One
 // kernel: test_reduce "[huge]" -c max
 TEST_CASE("indices beyond 32 bits", "[.][huge]") {
   std::map<std::string, std::vector<const Step*>> kernels;

@@ -193,6 +193,127 @@ TEST_CASE("what is wrong is rejected, and said") {
   }
 }
 
+namespace {
+
+Verdict check_all_of(FakeCopy::Kernel kernel, double tolerance = 0) {
+  CheckPlan plan;
+  plan.sizes = {{kCount}};
+  plan.guarded = true;
+  return check_all({"fake_01", "01", std::make_unique<FakeCopy>(std::move(kernel), tolerance)}, plan);
+}
+
+bool multiple_of(std::size_t bytes, const float* p) { return reinterpret_cast<std::uintptr_t>(p) % bytes == 0; }
+
+// What a GPU makes of 16-byte accesses to both.
+void copy_by_float4(const float* x, float* y) {
+  if (!multiple_of(16, x) || !multiple_of(16, y)) throw CudaError(cudaErrorMisalignedAddress, "kernel", "step.cu", 12);
+  copy(x, y);
+}
+
+}  // namespace
+
+TEST_CASE("each buffer has its own offset") {
+  CHECK(check_all_of([](float* x, float* y) { copy(x, y); }).problem == "");
+  SECTION("of two pointers one is tested") {
+    mentions(check_all_of([](float* x, float* y) { multiple_of(16, x) ? copy_by_float4(x, y) : copy(x, y); }),
+             "n=1000, integer data, x + 0, y + 1");
+    mentions(check_all_of([](float* x, float* y) { multiple_of(16, y) ? copy_by_float4(x, y) : copy(x, y); }),
+             "n=1000, integer data, x + 1, y + 0");
+  }
+  SECTION("8 bytes for 16") {
+    mentions(check_all_of([](float* x, float* y) {
+               multiple_of(8, x) && multiple_of(8, y) ? copy_by_float4(x, y) : copy(x, y);
+             }),
+             "x + 2, y + 2");
+    mentions(check_all_of([](float* x, float* y) {
+               multiple_of(16, x) && multiple_of(8, y) ? copy_by_float4(x, y) : copy(x, y);
+             }),
+             "x + 0, y + 2");
+  }
+  SECTION("the ways: each alone, none twice, single elements never") {
+    const std::vector<Buffer> two = {input<float>("x", 9), input<float>("y", 9), output<float>("out", 1)};
+    std::vector<std::string> ways;
+    for (const Offsets& offsets : misalignments(two)) ways.push_back(describe(offsets, two));
+    CHECK(ways.size() == 9);
+    const auto has = [&](const char* way) { return std::count(ways.begin(), ways.end(), way) == 1; };
+    for (const char* way : {"x + 1, y + 1, out + 0", "x + 2, y + 2, out + 0", "x + 3, y + 3, out + 0",
+                            "x + 1, y + 0, out + 0", "x + 2, y + 0, out + 0", "x + 0, y + 2, out + 0"}) {
+      CHECK(has(way));
+    }
+    CHECK(misalignments({input<float>("x", 9), output<float>("out", 1)}).size() == 3);
+    CHECK(describe(Offsets(0), two) == "");
+  }
+}
+
+TEST_CASE("a result that was kept from an earlier run on the same buffers is wrong") {
+  std::vector<std::pair<const float*, std::vector<float>>> kept;
+  mentions(check_all_of([&](float* x, float* y) {
+             auto known = std::find_if(kept.begin(), kept.end(), [=](const auto& entry) { return entry.first == x; });
+             if (known == kept.end()) {
+               std::vector<float> values(kCount);
+               CUDA_CHECK(cudaMemcpy(values.data(), x, kCount * sizeof(float), cudaMemcpyDeviceToHost));
+               known = kept.insert(kept.end(), {x, values});
+             }
+             CUDA_CHECK(cudaMemcpy(y, known->second.data(), kCount * sizeof(float), cudaMemcpyHostToDevice));
+           }),
+           "the second run on these buffers: y[");
+}
+
+TEST_CASE("what is read past the ends shows in a sum") {
+  for (const int at : {-1, static_cast<int>(kCount)}) {
+    for (const float factor : {1.0f, 1e-30f}) {
+      mentions(check_all_of(
+                   [=](float* x, float* y) {
+                     copy(x, y);
+                     poke(y + 5, peek(x + 5) + factor * peek(x + at));
+                   },
+                   1e-3),
+               "y[5] of 1000 is wrong: got nan");
+    }
+  }
+  CHECK(guard_of(Type::int32, 3) % 2 == 1);
+  for (const Type type : {Type::float32, Type::float16, Type::int32, Type::int64}) {
+    for (std::size_t b = 0; b < 8; ++b) {
+      const std::uint64_t word = guard_of(type, b);
+      const double value = load_element(type, &word, 0).value;
+      CHECK((std::isnan(value) || value > 2e9));
+      CHECK(!is_poison(type, load_element(type, &word, 0)));
+      CHECK(word != guard_of(type, b + 1));
+    }
+  }
+}
+
+#if defined(CUDA_EMU)
+TEST_CASE("an input that is written and put back") {
+  if (kAddressSanitizer) return;  // there, memory is not handed out in pages
+  for (const std::size_t at : {0, 42, 999}) {
+    mentions(verdict_on([=](float* x, float* y) {
+               copy(x, y);
+               const float before = peek(x + at);
+               poke(x + at, 0);
+               poke(x + at, before);
+             }),
+             "the input x was written, first at index " + std::to_string(at) + ", though all its values are the same");
+  }
+}
+
+TEST_CASE("every step is checked in both orders of threads, and the order is as before afterwards") {
+  const std::string before = cuda_emu::order_name();
+  std::vector<std::string> seen;
+  CHECK(check_all_of([&](float* x, float* y) {
+          copy(x, y);
+          seen.push_back(cuda_emu::order_name());
+        }).ok());
+  for (const std::string& order : thread_orders()) CHECK(std::count(seen.begin(), seen.end(), order) >= 4);
+  CHECK(cuda_emu::order_name() == before);
+  if (std::getenv("CUDA_EMU_ORDER") == nullptr) {
+    CHECK(thread_orders().size() == 2);
+    mentions(check_all_of([&](float* x, float* y) { copy(x, y, cuda_emu::order_name()[0] == 'f' ? kCount : 7); }),
+             "integer data, threads in reverse order: y[7] of 1000 was never written");
+  }
+}
+#endif
+
 TEST_CASE("a buffer that is input and output") {
   // y = x + y
   class AddTo : public FakeCopy {
@@ -387,6 +508,8 @@ TEST_CASE("small helpers") {
   CHECK(b.get() == p);
   CHECK(a.get() == nullptr);
   CHECK(b.count() == 3);
+  CHECK(scratch<float>(3) == scratch<float>(2));
+  CHECK(scratch<float, struct One>(3) != scratch<float, struct Two>(3));
 }
 
 TEST_CASE("patterns are functions of seed, buffer and index, and differ in each") {

@@ -1,0 +1,27 @@
+// bug: each block adds its sum to that of the block before, which may not be there yet
+// caught by: cpu reverse | out[0] of 1 is wrong
+// caught by: cpu-asan reverse | out[0] of 1 is wrong
+// caught by: gpu | out[0] of 1 is wrong
+#include "../sum.cuh"
+#include "block_reduce.cuh"
+
+constexpr int kBlock = 256;
+
+__global__ void sum_chain(const float* __restrict__ x, float* sums, float* __restrict__ out, std::size_t n) {
+  const std::size_t i = static_cast<std::size_t>(blockIdx.x) * kBlock + threadIdx.x;
+  float sum = block_sum_once<kBlock>(i < n ? x[i] : 0.0f);
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x > 0) sum += __ldcg(sums + blockIdx.x - 1);
+  sums[blockIdx.x] = sum;
+  if (blockIdx.x + 1 == gridDim.x) *out = sum;
+}
+
+static void launch(const float* x, float* out, std::size_t n) {
+  const auto blocks = static_cast<unsigned>(std::max<std::size_t>(1, ceil_div(n, kBlock)));
+  float* sums = scratch<float>(blocks);
+  CUDA_CHECK(cudaMemsetAsync(sums, 0, blocks * sizeof(float)));
+  sum_chain<<<blocks, kBlock>>>(x, sums, out, n);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+LADDER_STEP(Sum, launch, [](std::size_t n) { return n; });
