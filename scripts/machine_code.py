@@ -85,6 +85,12 @@ def host_code(path, root):
     return code
 
 
+def statements(code):
+    """Host code to read: a statement a line."""
+    text = re.sub(r"(?<=[;{}]) ", "\n", "\n".join(code))
+    return re.sub(r" ?(::|: :|[.,()\[\]<>;]) ?", lambda found: found[1].replace(" ", ""), text).split("\n")
+
+
 # ---- earlier versions
 
 class History:
