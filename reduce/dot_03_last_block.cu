@@ -2,10 +2,10 @@
 // Idea:     the sum's last steps: a tile per block of 1024 threads, two float4 of each vector in flight, the last block
 //           adds. If x and y are off a 16-byte boundary by the same number of floats, block 0 peels the head.
 // Expect:   1.01 to 1.05x step 02 from 2^24 on, as the sum gained; at 2^20 a launch's time, one or two microseconds.
-// Why:      at 2^24 1.11x (H100) and 1.13x (H200), by evict-first loads, see sum 11. At 2^28 1.03x (H100), 0.98x
-//           (H200): a tile's reduction no longer hides where the memory is 1.43 times as fast (max 05).
-// Next:     why two float4 of each, not four? (Four more take registers: one block of 1024 threads per SM instead of
-//           two.)
+// Why:      at 2^24 1.11x (H100), 1.13x (H200), by evict-first loads, see sum 11. At 2^28 1.03x (H100), 0.98x (H200):
+//           64 KB per block are too few there, see max 05.
+// Next:     why not four float4 of each? (Registers leave one block per SM, as many bytes in flight. On an H200 it is
+//           1.05x all the same: half as many blocks.)
 #include "block_reduce.cuh"
 #include "dot.cuh"
 #include "last_block.cuh"

@@ -57,8 +57,8 @@ class Sum : public Reduction {
   Height height_;
 };
 
-// Height of the tree of the steps that reduce in passes: a block adds its per_block elements in a binary tree and leaves
-// one partial sum for the next pass.
+// Height of the tree of the steps that reduce in passes: a block adds its per_block elements in a binary tree, and its
+// partial sum goes to the next pass.
 template <std::size_t per_block>
 std::size_t passes_height(std::size_t n) {
   std::size_t additions_per_pass = 0, passes = 1;
