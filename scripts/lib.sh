@@ -49,7 +49,9 @@ catch2_found() {
 locked() {
   local preset=$1 lock=$LADDER_ROOT/build/$1/.lock holder
   shift
+  has flock || fail "needs flock, from util-linux"
   mkdir -p "${lock%/*}"
+  # shellcheck disable=SC2094  # the lock's file holds the name of who has it
   (
     if ! flock --nonblock 9; then
       holder=$(<"$lock")
