@@ -508,8 +508,9 @@ TEST_CASE("small helpers") {
   CHECK(b.get() == p);
   CHECK(a.get() == nullptr);
   CHECK(b.count() == 3);
-  CHECK(scratch<float>(3) == scratch<float>(2));
-  CHECK(scratch<float, struct One>(3) != scratch<float, struct Two>(3));
+  const float *one = scratch<float, struct One>(3), *two = scratch<float, struct Two>(3);
+  CHECK(scratch<float, struct One>(2) == one);
+  CHECK(one != two);
 }
 
 TEST_CASE("patterns are functions of seed, buffer and index, and differ in each") {
