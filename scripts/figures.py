@@ -25,9 +25,8 @@ def code(text):
     return " ".join(re.findall(r"\w+|[^\w\s]", text))
 
 
-def sources(path, root=ladder.ROOT):
-    """The files whose code is measured with the step at `path`: itself, and the headers of ours that it includes,
-    directly or not, and that hold device code or a launch."""
+def included(path, root=ladder.ROOT):
+    """The step at `path` and all headers of ours that it includes, directly or not."""
     def visit(file):
         if file in seen:
             return
@@ -40,7 +39,13 @@ def sources(path, root=ladder.ROOT):
 
     seen = []
     visit(path)
-    return [path] + [file for file in seen[1:] if MEASURED.search(code(file.read_text()))]
+    return seen
+
+
+def sources(path, root=ladder.ROOT):
+    """The files whose code is measured with the step: itself, and its headers that hold device code or a launch."""
+    step, *headers = included(path, root)
+    return [step] + [file for file in headers if MEASURED.search(code(file.read_text()))]
 
 
 def digest(path, root=ladder.ROOT):

@@ -11,7 +11,6 @@ import ladder
 
 ARCHITECTURE = "90a"  # of the reference cards, H100 and H200, with all that steps may use
 HOST_LAUNCH = re.compile(r"<<<|cudaLaunch")
-HOST_DIFFERS = "the machine code is the same, the host code differs"
 
 
 # ---- machine code
@@ -124,22 +123,24 @@ class History:
         return None
 
 
-def difference(step, old_root):
-    """What differs in what the step launches between the project at `old_root` and now: a line, or None."""
-    relative = step.path.relative_to(ladder.ROOT)
+def host_differs(step, old_root):
+    before, now = host_code(old_root / step.path.relative_to(ladder.ROOT), old_root), host_code(step.path, ladder.ROOT)
+    return without_names("\n".join(before)) != without_names("\n".join(now))
+
+
+def difference(path, old_root, root=ladder.ROOT):
+    """How the machine code of the step at `path`, from the project's folder, differs between the projects at `old_root`
+    and `root`: a line, or None."""
     with tempfile.TemporaryDirectory() as folder:
         compiled_code = []
-        for version, root in (("before", old_root), ("now", ladder.ROOT)):
+        for version, at in (("before", old_root), ("now", root)):
             cubin = Path(folder) / f"{version}.cubin"
-            wrong = compiled(root / relative, root, cubin)
+            wrong = compiled(at / path, at, cubin)
             if wrong:
                 return f"does not compile {version}: {wrong}"
             compiled_code.append(machine_code(cubin))
     before, now = compiled_code
-    if before != now:
-        changed = sum(code not in now for code in before)
-        return f"machine code differs in {changed} of {len(before)} kernels ({len(now)} now)"
-    before, now = host_code(old_root / relative, old_root), host_code(step.path, ladder.ROOT)
-    if without_names("\n".join(before)) != without_names("\n".join(now)):
-        return HOST_DIFFERS
-    return None
+    if before == now:
+        return None
+    changed = sum(code not in now for code in before)
+    return f"the machine code of {changed} of {len(before)} kernels differs ({len(now)} now)"

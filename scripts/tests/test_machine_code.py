@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Tests of scripts/machine_code.py: what counts as the same kernels and the same launch."""
+import shutil
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import machine_code  # noqa: E402
+
+SASS = """\
+\tcode for sm_90a
+\t\tFunction : _Z3onePf
+\t.headerflags\t@"EF_CUDA_SM90"
+        /*0000*/                   LDC R1, c[0x0][0x28] ;   /* 0x00000a00ff017b82 */
+                                                            /* 0x000fe20000000800 */
+        /*0010*/                   EXIT ;                   /* 0x000000000000794d */
+                                                            /* 0x000fea0003800000 */
+\t\t..........
+\t\tFunction : _Z3twoPf
+        /*0000*/                   EXIT ;                   /* 0x000000000000794d */
+                                                            /* 0x000fea0003800000 */
+"""
+USAGE = """\
+Resource usage:
+ Common:
+  GLOBAL:0
+ Function _Z3onePf:
+  REG:22 STACK:0 SHARED:1056 LOCAL:0
+ Function _Z3twoPf:
+  REG:8 STACK:0 SHARED:0 LOCAL:0
+"""
+STEP = """\
+// A head.
+#include "ladder.cuh"
+
+constexpr int kBlock = 256;
+struct Pair { float a, b; };
+template <int block>
+__global__ void __launch_bounds__(block) kernel(float* x, int n) { if (threadIdx.x < n) { x[threadIdx.x] = 1.0f; } }
+__device__ static float helper(float v) { return v; }
+static __device__ unsigned done;
+__host__ __device__ inline int both(int a) { return a + 1; }
+
+static void launch(float* x, int n) {
+  const auto grid = both(n);
+  kernel<kBlock><<<grid, kBlock>>>(x, n);
+}
+"""
+
+
+class Parsing(unittest.TestCase):
+    def test_instructions(self):
+        found = machine_code.instructions(SASS)
+        self.assertEqual(list(found), ["_Z3onePf", "_Z3twoPf"])
+        self.assertEqual(found["_Z3twoPf"], ("0x000000000000794d", "0x000fea0003800000"))
+        self.assertEqual(len(found["_Z3onePf"]), 4)
+
+    def test_resources(self):
+        self.assertEqual(machine_code.resources(USAGE)["_Z3twoPf"], ("LOCAL:0", "REG:8", "SHARED:0", "STACK:0"))
+
+
+class HostCode(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+        (self.root / "common").mkdir()
+        (self.root / "common/ladder.cuh").write_text("#pragma once\n")
+
+    def same(self, text):
+        code = []
+        for version in (STEP, text):
+            path = self.root / "kernel_01_x.cu"
+            path.write_text(version)
+            code.append(machine_code.without_names("\n".join(machine_code.host_code(path, self.root))))
+        return code[0] == code[1]
+
+    def test_items(self):
+        items = machine_code.items(STEP)
+        self.assertEqual(len(items), 7, items)
+        device = [item for item in items if machine_code.is_device_code(item)]
+        self.assertEqual(len(device), 2, device)
+
+    def test_kernels_and_names_do_not_count(self):
+        self.assertTrue(self.same(STEP.replace("1.0f", "2.0f").replace("return v;", "return -v;")))
+        self.assertTrue(self.same(STEP.replace("kBlock", "kThreads").replace("grid", "blocks")))
+        self.assertTrue(self.same(STEP.replace("// A head.", "// Another.")))
+
+    def test_launches_count(self):
+        for old, new in (("256", "128"), ("both(n)", "both(n) + 1"), ("<<<grid, kBlock>>>", "<<<kBlock, grid>>>"),
+                         ("(x, n);", "(x, n + 1);"), ("const auto grid", "const int grid")):
+            self.assertIn(old, STEP)
+            self.assertFalse(self.same(STEP.replace(old, new)), new)
+
+
+@unittest.skipUnless(shutil.which("nvcc") and shutil.which("cuobjdump"), "needs nvcc and cuobjdump")
+class Compiled(unittest.TestCase):
+    """With the real compiler: names and comments do not count, an instruction does."""
+    KERNEL = "__global__ void kernel(float* x) { x[threadIdx.x] += 1.0f; }\n"
+
+    def test_difference(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for version, text in (("old", self.KERNEL), ("new", "// Reworded.\n" + self.KERNEL.replace("kernel", "add_one")),
+                                  ("other", self.KERNEL.replace("1.0f", "2.0f")), ("broken", "__global__ int no();")):
+                (Path(folder) / version).mkdir()
+                (Path(folder) / version / "step.cu").write_text(text)
+            old = Path(folder) / "old"
+            self.assertIsNone(machine_code.difference("step.cu", old, Path(folder) / "new"))
+            self.assertEqual(machine_code.difference("step.cu", old, Path(folder) / "other"),
+                             "the machine code of 1 of 1 kernels differs (1 now)")
+            self.assertIn("does not compile now", machine_code.difference("step.cu", old, Path(folder) / "broken"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""Tests of scripts/tables and of what scripts/bench keeps, on figures made up."""
+import importlib.machinery
+import importlib.util
+import sys
+import unittest
+from pathlib import Path
+
+SCRIPTS = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(SCRIPTS))
+import figures  # noqa: E402
+import ladder  # noqa: E402
+
+
+def load(name):
+    loader = importlib.machinery.SourceFileLoader(name, str(SCRIPTS / name))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    loader.exec_module(module)
+    return module
+
+
+sys.dont_write_bytecode = True
+tables, bench = load("tables"), load("bench")
+
+HEAD = "// Problem:  p.\n// Idea:     i.\n// Expect:   1 to 2x step 01,\n//           with a reason.\n// Next:     n?\n"
+CODE = '#include "sum.cuh"\n// Measured: not in the head\n'
+
+
+def steps(*ids):
+    return [ladder.Step("reduce", "sum", one[:2], f"sum_{one}", ladder.ROOT / "reduce" / f"sum_{one}.cu") for one in ids]
+
+
+def entry(step, n, cold_us, **more):
+    return {"family": "reduce", "kernel": "sum", "step": step, "size": {"n": n}, "gbps": 4e-3 * n / cold_us,
+            "cold_us": cold_us, "code": "now", "of_ceiling": 0.5, **more}
+
+
+def known(h100, h200=(), ids=("00_cub", "01_atomic", "02_tree")):
+    results = [figures.Results("reduce", "h100-80gb-hbm3", {}, list(h100)), figures.Results("reduce", "h200", {}, list(h200))]
+    return tables.Figures(results, lambda one: one["code"] == "now", {"sum": steps(*ids)})
+
+
+def ladder_of(scale=1.0, size=1 << 28, **more):
+    return [entry("00_cub", size, 100 * scale, vs_vendor=1.0, **more),
+            entry("01_atomic", size, 5000 * scale, vs_vendor=0.02, **more),
+            entry("02_tree", size, 400 * scale, vs_vendor=0.25, **more)]
+
+
+class Tables(unittest.TestCase):
+    README = "before\n<!-- table sum 2^28 -->\nold\n<!-- end -->\nafter\n"
+
+    def page(self, data, path=ladder.ROOT / "reduce" / "README.md", text=README):
+        return tables.page(data, path, text)
+
+    def test_a_chapter_shows_both_cards_the_one_with_more_figures_first(self):
+        text = self.page(known(ladder_of(2)[:2], ladder_of()))
+        self.assertEqual(text.count("| [01_atomic](sum_01_atomic.cu) |"), 2)
+        self.assertLess(text.index("| H200 | 2^28 |"), text.index("| H100 | 2^28 |"))
+        self.assertTrue(text.startswith("before\n<!-- table sum 2^28 -->\n") and text.endswith("<!-- end -->\nafter\n"))
+        self.assertNotIn("old", text)
+        tie = self.page(known(ladder_of(2), ladder_of()))
+        self.assertLess(tie.index("H200"), tie.index("H100"), "both complete: the newer one")
+        self.assertEqual(self.page(known(ladder_of(2)[:2], ladder_of()), text=text), text)
+
+    def test_readme_shows_one(self):
+        text = self.page(known(ladder_of(2)[:2], ladder_of()), tables.README)
+        self.assertIn("| [01_atomic](reduce/sum_01_atomic.cu) | 215 (0.020x) |", text)
+        self.assertNotIn("H100", text)
+
+    def test_stale_figures_are_left_out_and_listed(self):
+        data = known(ladder_of(code="before"), ladder_of()[:1])
+        text = self.page(data)
+        self.assertNotIn("H100", text)
+        self.assertNotIn("02_tree", text)
+        self.assertEqual(list(data.stale["h100-80gb-hbm3"]), ["sum_00_cub", "sum_01_atomic", "sum_02_tree"])
+        self.assertIn("Not measured yet.", self.page(known(ladder_of(code="before"))))
+
+    def test_sizes(self):
+        self.assertEqual(tables.split_options(" 2^20 2^28 head=2^20"), (["2^20", "2^28"], "2^20"))
+        self.assertEqual(tables.split_options(""), ([], None))
+        sizes = [(("m", n), ("n", n)) for n in (1024, 2048, 4095, 4096, 8192)]
+        self.assertEqual(tables.telling(sizes), (("m", 4096), ("n", 4096)))
+        self.assertEqual(tables.telling(sizes[:1]), sizes[0])
+        self.assertEqual(tables.telling([(("n", 3),), (("n", 5),)]), (("n", 5),))
+        with self.assertRaises(SystemExit):
+            self.page(known(ladder_of()), text="<!-- table sum 2^99 -->\n<!-- end -->\n")
+        with self.assertRaises(SystemExit):
+            self.page(known(ladder_of()), text="<!-- table nothing -->\n<!-- end -->\n")
+
+
+class Heads(unittest.TestCase):
+    SIZE = (("n", 1 << 28),)
+
+    def line(self, data, number=2):
+        return tables.measured(data, data.kernels["sum"][number], self.SIZE)
+
+    def test_both_cards(self):
+        self.assertEqual(self.line(known(ladder_of(2)[:3], ladder_of() + ladder_of(size=64))),
+                         "// Measured: 12.5x step 01, 0.25x CUB at 2^28 (H200); 12.5x, 0.25x (H100).\n")
+        self.assertEqual(self.line(known(ladder_of())), "// Measured: 12.5x step 01, 0.25x CUB at 2^28 (H100).\n")
+
+    def test_the_first_step_compares_with_the_library_alone(self):
+        self.assertEqual(self.line(known(ladder_of()), 1), "// Measured: 0.02x CUB at 2^28 (H100).\n")
+
+    def test_what_is_not_current_is_not_compared_with(self):
+        data = ladder_of()
+        data[1]["code"] = "before"
+        self.assertEqual(self.line(known(data)), "// Measured: 0.25x CUB at 2^28 (H100).\n")
+        data[0]["code"] = "before"
+        self.assertEqual(self.line(known(data)), "")
+        data[2]["code"] = "before"
+        self.assertEqual(self.line(known(data)), "")
+
+    def test_cards_that_compare_with_different_things_say_so(self):
+        h100 = ladder_of(2)
+        h100[1]["code"] = "before"
+        self.assertEqual(self.line(known(h100, ladder_of())),
+                         "// Measured: 12.5x step 01, 0.25x CUB at 2^28 (H200); 0.25x CUB (H100).\n")
+
+    def test_without_a_library_the_ceiling(self):
+        data = known([entry("01_atomic", 1 << 28, 500), entry("02_tree", 1 << 28, 400)], ids=("01_atomic", "02_tree"))
+        step = [one for one in ladder.steps() if one.name == "sum_of_squares_02_one_block"][0]
+        for kernel_step in (0, 1):  # the ceiling's name comes from the files there are
+            data.kernels["sum"][kernel_step] = data.kernels["sum"][kernel_step]._replace(path=step.path)
+        self.assertEqual(self.line(data, 1), "// Measured: 1.25x step 01, 0.50 of a read at 2^28 (H100).\n")
+
+    def test_names_of_ceilings(self):
+        names = {step.kernel: tables.ceiling_name(step) for step in ladder.steps()}
+        self.assertEqual((names["memory"], names["overlap"], names["sum"], names["gemv"], names["copy"], names["blur"]),
+                         ("link", "link", "read", "read", "copy", "copy"))
+
+    def test_place_in_the_head(self):
+        data = known(ladder_of(2), ladder_of())
+        step = data.kernels["sum"][2]
+        line = self.line(data)
+        once = tables.head(data, step, self.SIZE, HEAD + CODE)
+        self.assertEqual(once, HEAD.replace("// Next:", line + "// Next:") + CODE)
+        self.assertEqual(tables.head(data, step, self.SIZE, once), once)
+        old = HEAD.replace("// Next:", "// Measured: 1x step 00 at 7 (A);\n//           2x.\n// Next:") + CODE
+        self.assertEqual(tables.head(data, step, self.SIZE, old), once)
+        self.assertEqual(tables.head(known([]), step, None, old), HEAD + CODE)
+        self.assertEqual(tables.head(data, step, self.SIZE, "// The library.\n" + CODE), "// The library.\n" + CODE)
+
+    def test_long_lines_break_between_the_cards(self):
+        data = known(ladder_of(2), ladder_of())
+        data.labels["sum"][self.SIZE] = "x" * 80
+        lines = self.line(data).splitlines()
+        self.assertEqual(len(lines), 2)
+        self.assertTrue(lines[0].endswith("(H200);") and lines[1] == "//           12.5x, 0.25x (H100).")
+
+    def test_no_measured_line_changes_a_digest(self):
+        path = ladder.ROOT / "reduce" / "sum_01_atomic.cu"
+        self.assertEqual(figures.code(HEAD + CODE), figures.code(CODE))
+        self.assertTrue(path.exists())
+
+
+class Bench(unittest.TestCase):
+    def test_merged(self):
+        old = figures.Results("reduce", "h200", {}, [*ladder_of(), entry("03_gone", 1 << 28, 1), entry("02_tree", 64, 1)])
+        names = {"sum_00_cub", "sum_01_atomic", "sum_02_tree"}
+        new = bench.merged(old, {}, [entry("02_tree", 1 << 20, 7)], names)
+        self.assertEqual([(one["step"], one["size"]["n"]) for one in new],
+                         [("00_cub", 1 << 28), ("01_atomic", 1 << 28), ("02_tree", 1 << 20)])
+        self.assertEqual(len(bench.merged(None, {}, ladder_of(), names)), 3)
+
+    def test_stale_steps(self):
+        results = [figures.Results("reduce", "h200", {}, [entry("00_cub", 1, 1), entry("01_atomic", 1, 1),
+                                                          entry("01_atomic", 2, 1, code="before")]),
+                   figures.Results("reduce", "h100", {}, [entry("02_tree", 1, 1)])]
+
+        class Digests:
+            def current(self, one):
+                return one["code"] == "now"
+
+        found = bench.stale_steps(steps("00_cub", "01_atomic", "02_tree"), results, "h200", Digests())
+        self.assertEqual([step.id for step in found], ["01_atomic", "02_tree"])
+
+    def test_a_failing_step_keeps_its_row(self):
+        line = '{"kernel": "sum", "step": "01_atomic", "max_error_over_bound": null, "verified": false}'
+        self.assertFalse(ladder.parse_entry(line)["verified"])
+
+
+if __name__ == "__main__":
+    unittest.main()
