@@ -52,6 +52,7 @@ void print_help(const char* program, const Problem& problem) {
       "  --only=STEP      in a ladder: only this step, or these: --only=STEP,STEP\n"
       "  --timeout=S      end the program where the check of a step takes more than S seconds; default 0: "
       "never\n"
+      "  --quiet          no lines on what takes long\n"
       "  --json           print one JSON object per step and size\n"
       "  --exact-buffers  no guard bands round the buffers, for compute-sanitizer\n"
       "  --device         print the device as JSON and stop\n"
@@ -397,7 +398,7 @@ int run(int argc, char** argv) {
   } else if (options.sized || !options.check) {
     require_fit(*steps_for(options.size, options).front()->problem, options.size);
   }
-  Progress progress(options.timeout);
+  Progress progress(options.timeout, options.quiet);
   bool ok = true;
   if (options.check) {
     for (const Row& row : run_checks(options, progress)) ok &= row.verdict.ok();

@@ -16,8 +16,9 @@ constexpr int kTimedOut = 124;  // the exit status, as timeout(1) has it
 
 class Progress {
  public:
-  // No task may take more than `limit` seconds; 0 is no limit.
-  explicit Progress(unsigned limit) : limit_(limit) {
+  // No task may take more than `limit` seconds; 0 is no limit. `quiet`: no lines.
+  explicit Progress(unsigned limit, bool quiet = false) : limit_(limit), quiet_(quiet) {
+    if (quiet && limit == 0) return;
     // Ctrl-C and its like are for the threads that can say where they are.
     sigset_t all, before;
     sigfillset(&all);
@@ -31,7 +32,7 @@ class Progress {
       done_ = true;
     }
     changed_.notify_one();
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
   }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -62,7 +63,7 @@ class Progress {
         std::fflush(stdout);
         std::_Exit(kTimedOut);
       }
-      if (seconds(now - start) < next || who_.empty()) continue;
+      if (quiet_ || seconds(now - start) < next || who_.empty()) continue;
       std::fprintf(stderr, "%s: %s, %.0f s\n", who_.c_str(), doing_.c_str(), age);
       next = seconds(now - start) + kEvery;
     }
@@ -71,6 +72,7 @@ class Progress {
   static double seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
   const double limit_;
+  const bool quiet_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool done_ = false;

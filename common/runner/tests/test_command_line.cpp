@@ -67,7 +67,7 @@ TEST_CASE("good usage") {
   CHECK(help.has("--n=N"));
 
   for (const char* arguments : {"--n=1000", "--n 1000", "--n=0", "--n=2^10 --seed=7", "--check --n=33",
-                                "--n=33 --only=sum_07_warp_shuffle", "--n=33 --timeout=600"}) {
+                                "--n=33 --only=sum_07_warp_shuffle", "--n=33 --timeout=600", "--n=33 --quiet"}) {
     const Outcome outcome = run(arguments);
     INFO(arguments << ": " << outcome.output);
     CHECK(outcome.status == 0);
