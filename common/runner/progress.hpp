@@ -45,10 +45,21 @@ class Progress {
     doing_ = doing;
     share_ = static_cast<double>(share);
     begin_ = Clock::now();
+    give_up_ = {};
+  }
+
+  // If what began last takes more than `seconds`, the program prints `line` and ends: nothing was wrong, but slow.
+  void give_up_after(double seconds, const std::string& line) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    give_up_ = {seconds, line};
   }
 
  private:
   using Clock = std::chrono::steady_clock;
+  struct GiveUp {
+    double seconds = 0;  // 0: never
+    std::string line;
+  };
   static constexpr double kFirst = 5, kEvery = 10;  // seconds of silence before a line
 
   void watch() {
@@ -58,6 +69,11 @@ class Progress {
     while (!changed_.wait_for(lock, std::chrono::milliseconds(250), [&] { return done_; })) {
       const Clock::time_point now = Clock::now();
       const double age = seconds(now - begin_);
+      if (give_up_.seconds > 0 && age >= give_up_.seconds) {
+        std::printf("%s\n", give_up_.line.c_str());
+        std::fflush(stdout);
+        std::_Exit(0);
+      }
       if (limit_ * share_ > 0 && age >= limit_ * share_) {
         std::printf("%s: FAIL, not done after %.0f s: %s\n", who_.c_str(), age, doing_.c_str());
         std::fflush(stdout);
@@ -78,6 +94,7 @@ class Progress {
   bool done_ = false;
   std::string who_, doing_;
   double share_ = 0;
+  GiveUp give_up_;
   Clock::time_point begin_ = Clock::now();
   std::thread thread_;  // the last, for it uses the others
 };
