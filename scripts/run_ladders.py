@@ -269,7 +269,7 @@ def run_group(preset, group, left_out, broken, options, tally):
     elif not group.is_whole:
         run_steps(lambda step: [step.program(preset)], steps, options, tally)
     elif preset == "cpu":
-        run_steps(lambda step: [ladder_program, f"--only={step.name}"], steps, options, tally)
+        run_steps(lambda step: [ladder_program, f"--only={step.name}", "--skip-slow"], steps, options, tally)
     else:
         run_together(ladder_program, steps, options, tally)
     for step in group.steps:

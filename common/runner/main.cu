@@ -52,6 +52,8 @@ void print_help(const char* program, const Problem& problem) {
       "  --only=STEP      in a ladder: only this step, or these: --only=STEP,STEP\n"
       "  --timeout=S      end the program where the check of a step takes more than S seconds; default 0: "
       "never\n"
+      "  --skip-slow      leave out a step that is slow at a large size even if it is the only one\n"
+      "  --quiet          no lines on what takes long\n"
       "  --json           print one JSON object per step and size\n"
       "  --exact-buffers  no guard bands round the buffers, for compute-sanitizer\n"
       "  --device         print the device as JSON and stop\n"
@@ -195,7 +197,13 @@ double run_seconds(const Step& step, DeviceCase& device) {
   }
 }
 
-// Leaves out, by name, the steps that are slow at this size, unless all are: then it is the size.
+std::string left_out(const Row& row, const std::string& time) {
+  return row.step->name + ": left out, one run takes " + time + " at " + describe(*row.step->problem, row.size) +
+         "; --only=" + row.step->name + " checks it all the same";
+}
+
+// Leaves out, by name, the steps that are slow at this size, unless all are: then it is the size. With --skip-slow it
+// leaves them out in any case, and the last one without waiting for its end.
 void leave_out_slow_steps(std::vector<Row>& rows, const Options& options, bool guarded, Progress& progress) {
   const Problem& problem = *rows.front().step->problem;
   const Size size = rows.front().size;
@@ -205,20 +213,24 @@ void leave_out_slow_steps(std::vector<Row>& rows, const Options& options, bool g
     const Case host(problem, size, problem.patterns().front(), options.seed);
     Places places(host, guarded);
     for (const Row& row : rows) {
+      DeviceCase& device = places[row.step->problem->place()];
       progress.begin(row.step->name, "first run, " + describe(problem, size));
-      seconds.push_back(run_seconds(*row.step, places[row.step->problem->place()]));
+      if (options.skip_slow && rows.size() == 1 && !options.json) {
+        progress.give_up_after(kSlowRun, left_out(row, "more than " + format("%.0f", kSlowRun) + " s"));
+      }
+      seconds.push_back(run_seconds(*row.step, device));
     }
+    progress.begin(problem.kernel(), "checking " + describe(problem, size), 0);
   }
-  if (*std::min_element(seconds.begin(), seconds.end()) > kSlowRun) return;
+  if (!options.skip_slow && *std::min_element(seconds.begin(), seconds.end()) > kSlowRun) return;
   std::vector<Row> kept;
   for (std::size_t r = 0; r < rows.size(); ++r) {
     if (seconds[r] <= kSlowRun) {
       kept.push_back(rows[r]);
-      continue;
+    } else {
+      std::fprintf(options.json ? stderr : stdout, "%s\n",
+                   left_out(rows[r], format("%.1f", seconds[r]) + " s").c_str());
     }
-    std::fprintf(options.json ? stderr : stdout,
-                 "%s: left out, one run takes %.1f s at %s; --only=%s checks it all the same\n",
-                 rows[r].step->name.c_str(), seconds[r], describe(problem, size).c_str(), rows[r].step->name.c_str());
   }
   rows = kept;
 }
@@ -299,8 +311,9 @@ std::vector<Row> run_size(const Size& size, const Options& options, Progress& pr
   for (const Step* step : announced_steps_for(size, options)) rows.push_back({step, size, {}});
   const bool guarded = !options.exact_buffers && !kAddressSanitizer;
   const Problem& problem = *rows.front().step->problem;
-  if (rows.size() > 1 && !options.bench && is_large(problem, size)) {
+  if ((rows.size() > 1 || options.skip_slow) && !options.bench && is_large(problem, size)) {
     leave_out_slow_steps(rows, options, guarded, progress);
+    if (rows.empty()) return rows;
   }
   const std::vector<Pattern> patterns = patterns_for(problem, size);
   for (const Pattern& pattern : patterns) check_rows(rows, pattern, options.seed, guarded, progress);
@@ -397,7 +410,7 @@ int run(int argc, char** argv) {
   } else if (options.sized || !options.check) {
     require_fit(*steps_for(options.size, options).front()->problem, options.size);
   }
-  Progress progress(options.timeout);
+  Progress progress(options.timeout, options.quiet);
   bool ok = true;
   if (options.check) {
     for (const Row& row : run_checks(options, progress)) ok &= row.verdict.ok();

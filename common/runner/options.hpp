@@ -17,7 +17,8 @@ struct Options {
   std::uint64_t seed = 1;
   std::vector<std::string> only;  // names of steps; empty: all
   unsigned timeout = 0;           // seconds for one step's check at one size; 0: no limit
-  bool check = false, bench = false, json = false, help = false, device = false, exact_buffers = false;
+  bool check = false, bench = false, json = false, help = false, device = false, exact_buffers = false, quiet = false,
+       skip_slow = false;
 };
 
 // A whole number, plain or as a power such as 2^28, between 0 and `max`.
@@ -102,6 +103,10 @@ inline Options parse_options(int argc, char** argv, const std::vector<Dim>& dims
       options.device = true;
     } else if (is_flag("--exact-buffers")) {
       options.exact_buffers = true;
+    } else if (is_flag("--skip-slow")) {
+      options.skip_slow = true;
+    } else if (is_flag("--quiet")) {
+      options.quiet = true;
     } else if (is_flag("--small")) {
       for (std::size_t d = 0; d < dims.size(); ++d) options.size.dims[d] = dims[d].cpu_default;
       options.sized = true;

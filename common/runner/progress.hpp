@@ -16,8 +16,9 @@ constexpr int kTimedOut = 124;  // the exit status, as timeout(1) has it
 
 class Progress {
  public:
-  // No task may take more than `limit` seconds; 0 is no limit.
-  explicit Progress(unsigned limit) : limit_(limit) {
+  // No task may take more than `limit` seconds; 0 is no limit. `quiet`: no lines.
+  explicit Progress(unsigned limit, bool quiet = false) : limit_(limit), quiet_(quiet) {
+    if (quiet && limit == 0) return;
     // Ctrl-C and its like are for the threads that can say where they are.
     sigset_t all, before;
     sigfillset(&all);
@@ -31,7 +32,7 @@ class Progress {
       done_ = true;
     }
     changed_.notify_one();
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
   }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -44,10 +45,21 @@ class Progress {
     doing_ = doing;
     share_ = static_cast<double>(share);
     begin_ = Clock::now();
+    give_up_ = {};
+  }
+
+  // If what began last takes more than `seconds`, the program prints `line` and ends: nothing was wrong, but slow.
+  void give_up_after(double seconds, const std::string& line) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    give_up_ = {seconds, line};
   }
 
  private:
   using Clock = std::chrono::steady_clock;
+  struct GiveUp {
+    double seconds = 0;  // 0: never
+    std::string line;
+  };
   static constexpr double kFirst = 5, kEvery = 10;  // seconds of silence before a line
 
   void watch() {
@@ -57,12 +69,17 @@ class Progress {
     while (!changed_.wait_for(lock, std::chrono::milliseconds(250), [&] { return done_; })) {
       const Clock::time_point now = Clock::now();
       const double age = seconds(now - begin_);
+      if (give_up_.seconds > 0 && age >= give_up_.seconds) {
+        std::printf("%s\n", give_up_.line.c_str());
+        std::fflush(stdout);
+        std::_Exit(0);
+      }
       if (limit_ * share_ > 0 && age >= limit_ * share_) {
         std::printf("%s: FAIL, not done after %.0f s: %s\n", who_.c_str(), age, doing_.c_str());
         std::fflush(stdout);
         std::_Exit(kTimedOut);
       }
-      if (seconds(now - start) < next || who_.empty()) continue;
+      if (quiet_ || seconds(now - start) < next || who_.empty()) continue;
       std::fprintf(stderr, "%s: %s, %.0f s\n", who_.c_str(), doing_.c_str(), age);
       next = seconds(now - start) + kEvery;
     }
@@ -71,11 +88,13 @@ class Progress {
   static double seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
   const double limit_;
+  const bool quiet_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool done_ = false;
   std::string who_, doing_;
   double share_ = 0;
+  GiveUp give_up_;
   Clock::time_point begin_ = Clock::now();
   std::thread thread_;  // the last, for it uses the others
 };

@@ -66,8 +66,9 @@ TEST_CASE("good usage") {
   CHECK(help.status == 0);
   CHECK(help.has("--n=N"));
 
-  for (const char* arguments : {"--n=1000", "--n 1000", "--n=0", "--n=2^10 --seed=7", "--check --n=33",
-                                "--n=33 --only=sum_07_warp_shuffle", "--n=33 --timeout=600"}) {
+  for (const char* arguments :
+       {"--n=1000", "--n 1000", "--n=0", "--n=2^10 --seed=7", "--check --n=33", "--n=33 --only=sum_07_warp_shuffle",
+        "--n=33 --timeout=600", "--n=33 --quiet", "--n=2^20 --skip-slow"}) {
     const Outcome outcome = run(arguments);
     INFO(arguments << ": " << outcome.output);
     CHECK(outcome.status == 0);
@@ -142,6 +143,30 @@ TEST_CASE("a task that takes too long ends the program") {
   INFO(outcome.output);
   CHECK(outcome.status == kTimedOut);
   CHECK(outcome.has("sum_01_atomic: FAIL, not done after 1 s: checking n=8"));
+}
+
+TEST_CASE("a step that takes too long may be left out") {
+  const Outcome outcome = run_alone([] {
+    Progress progress(0);
+    progress.begin("sum_01_atomic", "first run");
+    progress.give_up_after(0.5, "sum_01_atomic: left out");
+    sleep(30);
+    _exit(1);
+  });
+  CHECK(outcome.status == 0);
+  CHECK(outcome.output == "sum_01_atomic: left out\n");
+}
+
+TEST_CASE("a step that was fast enough is not left out") {
+  const Outcome outcome = run_alone([] {
+    Progress progress(0);
+    progress.begin("sum_01_atomic", "first run");
+    progress.give_up_after(0.5, "sum_01_atomic: left out");
+    progress.begin("sum_01_atomic", "checking");
+    usleep(1000000);
+  });
+  CHECK(outcome.status == 0);
+  CHECK(outcome.output.empty());
 }
 
 TEST_CASE("a task without a limit goes on") {
