@@ -7,8 +7,8 @@ static __device__ unsigned blocks_done;  // tickets drawn in this launch; 0 betw
 
 // Stores the block's partial result, which thread 0 holds, in partials[blockIdx.x]. Returns true to all threads of the
 // block that finishes last, which may then read all partial results: with __ldcg, as L1 is not coherent.
-// All threads of all blocks must call it, once; it contains a __syncthreads(). Two launches must not overlap: they would
-// share blocks_done.
+// All threads of all blocks must call it, once; it contains a __syncthreads(). Two launches must not overlap, for they
+// would share blocks_done.
 template <typename T>
 __device__ inline bool is_last_block(T* partials, T partial) {
   __shared__ bool last;
