@@ -1,4 +1,4 @@
-// The yardstick: cudnnSoftmaxForward over the channels of one image, which is what our rows are to it.
+// The library: cudnnSoftmaxForward over the channels of one image, which is what these rows are to it.
 // needs: gpu
 // links: cudnn
 #include "col_softmax.cuh"

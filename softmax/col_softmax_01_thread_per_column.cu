@@ -1,17 +1,18 @@
-// The naive answer: a thread takes a column and walks down it three times. Unlike with rows, this is coalesced from the
-// start: the 32 lanes of a warp read 32 neighbouring floats of the same row.
-// Expect: a fraction of a copy's speed nevertheless. 4096 columns are 4096 threads, where a GPU has room for 270,000,
-// and each of them waits for one load after the other.
-// Next question: how do more threads share a column, and still read neighbours?
+// Problem:  softmax down each column: the elements of one vector are `cols` floats apart.
+// Idea:     one thread per column, three loops. Coalesced from the start: a warp reads 32 neighbours of one row.
+// Expect:   0.005 to 0.05 of a copy at 4096 columns: 4096 threads, where the GPU holds 270,000, and each waits for one
+//           or a few loads at a time.
+// Next:     how do more threads share a column, and still read neighbours?
 #include "col_softmax.cuh"
 
 __global__ void col_softmax_thread_per_column(const float* __restrict__ x, float* __restrict__ y, std::size_t rows,
                                               std::size_t cols) {
-  const std::size_t col = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::size_t col = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (col >= cols) return;
   x += col;
   y += col;
 
+  // maximum, sum of exponentials, result: one pass each
   float max = -INFINITY;
   for (std::size_t i = 0; i < rows; ++i) max = fmaxf(max, x[i * cols]);
   float sum = 0.0f;
@@ -21,7 +22,7 @@ __global__ void col_softmax_thread_per_column(const float* __restrict__ x, float
 
 static void launch(const float* x, float* y, std::size_t rows, std::size_t cols) {
   if (rows == 0 || cols == 0) return;
-  constexpr int block = 32;  // small, so that few columns still reach many multiprocessors
+  constexpr int block = 32;  // small, so that few columns still reach many SMs
   col_softmax_thread_per_column<<<static_cast<unsigned>(ceil_div(cols, block)), block>>>(x, y, rows, cols);
   CUDA_CHECK(cudaGetLastError());
 }

@@ -1,10 +1,8 @@
-// Step 01 has a thread for each column, far too few. Idea: a block takes a tile of 32 columns, and a warp one row of it
-// at a time: lanes still read neighbours, and 32 warps walk down the tile at once, each lane with a pair (max, sum of
-// exp(x - max)) for its column. The 32 pairs of a column are merged through shared memory. With the online rule that
-// makes two reads where step 01 had three, and of those the second may find some of the tile in L2.
-// The merge reads shared memory by columns: padded to 33, so that the 32 lanes meet 32 banks.
-// Expect: ten times step 01 and more.
-// Next question: the second read? (A tile of 8 columns fits on one multiprocessor, or one of 32 on several.)
+// Problem:  step 01 has one thread per column: 4096 threads on a GPU that holds 270,000.
+// Idea:     a block takes a tile of 32 columns; 32 warps take every 32nd row each, a lane one column, with the online
+//           rule. The 32 pairs of a column merge through shared memory.
+// Expect:   10 to 32x step 01 at 4096 columns: 32 times the threads, and two reads instead of three.
+// Next:     how do you get rid of the second read?
 #include "col_softmax.cuh"
 #include "online.cuh"
 
@@ -12,18 +10,24 @@ constexpr int kColumns = 32, kWarps = 32;
 
 __global__ void col_softmax_column_tile(const float* __restrict__ x, float* __restrict__ y, std::size_t rows,
                                         std::size_t cols) {
+  // Padded to 33: the merge reads down columns. LDS.64 serves 16 lanes at a time, whose pairs lie in different banks.
   __shared__ MaxSum pairs[kWarps][kColumns + 1], totals[kColumns];
   const int lane = threadIdx.x, warp = threadIdx.y;
-  const std::size_t col = static_cast<std::size_t>(blockIdx.x) * kColumns + lane;
-  const bool inside = col < cols;  // no return: everybody is needed at the barriers
+  const std::size_t col = std::size_t{blockIdx.x} * kColumns + lane;
+  const bool inside = col < cols;  // no return: all threads must reach the barriers
 
+  // one pass for maximum and sum, each warp over its rows
   MaxSum s = {-INFINITY, 0.0f};
   for (std::size_t i = warp; inside && i < rows; i += kWarps) s = merge(s, {x[i * cols + col], 1.0f});
+
+  // merge the warps: warp w merges column w
   pairs[warp][lane] = s;
   __syncthreads();
-  s = warp_merge(pairs[lane][warp]);  // column `warp`
+  s = warp_merge(pairs[lane][warp]);
   if (lane == 0) totals[warp] = s;
   __syncthreads();
+
+  // store
   s = totals[lane];
   for (std::size_t i = warp; inside && i < rows; i += kWarps)
     y[i * cols + col] = expf(x[i * cols + col] - s.max) / s.sum;

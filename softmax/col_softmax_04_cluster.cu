@@ -1,12 +1,11 @@
-// Step 03's tile takes 32 bytes of each row, and an SM that computes does not load. Idea: a cluster of 8 blocks shares
-// a tile 32 columns wide, whole lines of 128 bytes; 4096 rows of it fit into the cluster's registers. Blocks stay for
-// many tiles: as soon as one is in registers, cp.async fetches the next into shared memory. Each thread reads only what
-// it has copied itself, so that needs no barrier. And two such blocks on an SM: while one waits for the other blocks of
-// its cluster, the other goes on. What is beyond 4096 rows is read again, as in step 03.
-// A tile takes three merges: over the lanes with the same columns by shuffles, over the warps through shared memory,
-// over the blocks by writing into each other's.
-// Expect: 0.9 of a copy. A cluster's SMs are neighbours, in one GPC, and a few of the 132 fit into no group of 8.
-// Next question: a tile is 4096 lines of 128 bytes, 16 KB apart; a copy reads from end to end. Does DRAM care?
+// Problem:  step 03's tile takes only 32 bytes of each row, and an SM that computes does not load.
+// Idea:     a cluster of 8 blocks shares a tile 32 columns wide: whole lines of 128 bytes, 4096 rows in its registers.
+//           cp.async fetches the next tile meanwhile, and a second block on the SM runs while the first one waits.
+// Expect:   0.9 of a copy at 4096 x 4096: on an H100 a kernel that only copies in this manner takes 54 us, the copy 49.
+//           Tiles are merged at three levels, which the second block should hide.
+// Why:      0.89 on the H100, 0.79 on the H200, where the copy takes 36 us and this step 46: loads and stores got
+//           faster, the merges and cluster barriers did not (hypothesis, not tested).
+// Next:     a tile is 4096 lines of 128 bytes, 16 KB apart; a copy reads from end to end. Does DRAM care?
 // needs: sm_90
 #include "col_softmax.cuh"
 #include "float4_row.cuh"
@@ -20,36 +19,43 @@ constexpr unsigned kLanes = 8, kColumns = 4 * kLanes;  // threads side by side, 
 constexpr unsigned kBlock = 512, kWarps = kBlock / 32, kCluster = 8;
 constexpr unsigned kRows = kCluster * kBlock / kLanes;  // that a cluster reads at once
 constexpr unsigned kKept = 8;                           // float4 in each thread's registers
-static_assert(kWarps * kColumns == kBlock && kCluster <= kWarps, "a thread for each warp and column");
+static_assert(kWarps * kColumns == kBlock && kCluster <= kWarps, "one thread per warp and column");
 
-template <class F>
-__device__ static float4 map(float4 a, float4 b, F f) {
-  return {f(a.x, b.x), f(a.y, b.y), f(a.z, b.z), f(a.w, b.w)};
+__device__ static float4 maximum(float4 a, float4 b) {
+  return {fmaxf(a.x, b.x), fmaxf(a.y, b.y), fmaxf(a.z, b.z), fmaxf(a.w, b.w)};
+}
+__device__ static float4 add(float4 a, float4 b) { return {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w}; }
+__device__ static float4 multiply(float4 a, float4 b) { return {a.x * b.x, a.y * b.y, a.z * b.z, a.w * b.w}; }
+// exp(v - max), each column with its own maximum.
+__device__ static float4 exp_below(float4 v, float4 max) {
+  return {expf(v.x - shift_for(max.x)), expf(v.y - shift_for(max.y)), expf(v.z - shift_for(max.z)),
+          expf(v.w - shift_for(max.w))};
 }
 
-// Over the lanes with the same columns, in each of them. All 32 lanes must call it.
-template <class F>
-__device__ static float4 over_lanes(float4 v, F f) {
+// Maximum or sum over the lanes with the same columns, returned to each of them. All 32 lanes must call it.
+template <float4 (*kOp)(float4, float4)>
+__device__ static float4 over_lanes(float4 v) {
 #pragma unroll
   for (unsigned offset = 16; offset >= kLanes; offset /= 2) {
-    const auto theirs = [&](float own) { return __shfl_xor_sync(0xffffffff, own, offset); };
-    v = map(v, {theirs(v.x), theirs(v.y), theirs(v.z), theirs(v.w)}, f);
+    const auto other = [&](float own) { return __shfl_xor_sync(0xffffffff, own, offset); };
+    v = kOp(v, {other(v.x), other(v.y), other(v.z), other(v.w)});
   }
   return v;
 }
 
-template <bool vector, bool rest>  // how a thread's columns lie (float4_row.cuh); more rows than are kept?
+// kAligned: see float4_row.cuh. kRemainder: there are more rows than the cluster keeps.
+template <bool kAligned, bool kRemainder>
 __global__ void __launch_bounds__(kBlock, 2) col_softmax_cluster(const float* __restrict__ x, float* __restrict__ y,
                                                                  std::size_t rows, std::size_t cols, unsigned tiles) {
   extern __shared__ float4 next[];  // [k][thread]: of the next tile
   __shared__ MaxSum warps[kWarps][kColumns + 1], blocks[2][kCluster][kColumns], totals[kColumns];
   const cg::cluster_group cluster = cg::this_cluster();
   const unsigned tid = threadIdx.x, rank = blockIdx.x % kCluster, step = gridDim.x / kCluster;
-  // In a tile the thread's columns are c, c + apart, c + 2 apart, c + 3 apart; its rows are `first` and every kRows-th.
-  constexpr unsigned apart = vector ? 1 : kLanes;
-  const unsigned c = vector ? tid % kLanes * 4 : tid % kLanes;
+  // In a tile the thread's columns are c + i * col_stride, i = 0..3; its `count` rows are `first` and every kRows-th.
+  constexpr unsigned col_stride = kAligned ? 1 : kLanes;
+  const unsigned c = kAligned ? tid % kLanes * 4 : tid % kLanes;
   const std::size_t first = rank * (kBlock / kLanes) + tid / kLanes, stride = kRows * cols;
-  const auto mine = static_cast<unsigned>(first < rows ? (rows - first - 1) / kRows + 1 : 0);
+  const auto count = static_cast<unsigned>(first < rows ? (rows - first - 1) / kRows + 1 : 0);
   const float4 none = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
   x += first * cols;
   y += first * cols;
@@ -58,49 +64,52 @@ __global__ void __launch_bounds__(kBlock, 2) col_softmax_cluster(const float* __
 #pragma unroll
     for (unsigned k = 0; k < kKept; ++k) {
       float4* const to = &next[k * kBlock + tid];
-      if (k >= mine || col + 3 * apart >= cols) *to = none;
-      for (unsigned i = 0; i < (vector ? 1 : 4) && k < mine && col + i * apart < cols; ++i) {
-        __pipeline_memcpy_async(reinterpret_cast<float*>(to) + i, x + k * stride + col + i * apart, vector ? 16 : 4);
+      if (k >= count || col + 3 * col_stride >= cols) *to = none;
+      for (unsigned i = 0; i < (kAligned ? 1 : 4) && k < count && col + i * col_stride < cols; ++i) {
+        __pipeline_memcpy_async(reinterpret_cast<float*>(to) + i, x + k * stride + col + i * col_stride,
+                                kAligned ? 16 : 4);
       }
     }
     __pipeline_commit();
   };
-  const auto larger = [](float a, float b) { return fmaxf(a, b); };
-  const auto plus = [](float a, float b) { return a + b; };
-  const auto times = [](float a, float b) { return a * b; };
-  const auto exp_below = [](float a, float max) { return expf(a - shift_for(max)); };
 
+  // prologue: the first tile
   unsigned tile = blockIdx.x / kCluster;
   copy(std::size_t{tile} * kColumns + c);
   cluster.sync();  // no block may be written to before it has started
   for (unsigned buffer = 0; tile < tiles; tile += step, buffer ^= 1) {
     const std::size_t col = std::size_t{tile} * kColumns + c;
-    float4 rest_max = none, rest_sum = {};  // by the online rule, and before v[] takes the registers
-    for (unsigned k = kKept; rest && k < mine; ++k) {
-      const float4 u = load4<vector>(x + k * stride, col, cols, apart), above = map(rest_max, u, larger);
-      rest_sum = map(map(rest_sum, map(rest_max, above, exp_below), times), map(u, above, exp_below), plus);
-      rest_max = above;
+    // the remainder by the online rule, before v[] takes the registers
+    float4 remainder_max = none, remainder_sum = {};
+    for (unsigned k = kKept; kRemainder && k < count; ++k) {
+      const float4 u = load4<kAligned>(x + k * stride, col, cols, col_stride), larger = maximum(remainder_max, u);
+      remainder_sum = add(multiply(remainder_sum, exp_below(remainder_max, larger)), exp_below(u, larger));
+      remainder_max = larger;
     }
 
+    // this tile to registers, the next one in flight
     float4 v[kKept];
     __pipeline_wait_prior(0);
 #pragma unroll
     for (unsigned k = 0; k < kKept; ++k) v[k] = next[k * kBlock + tid];
     if (tile + step < tiles) copy(col + std::size_t{step} * kColumns);
 
-    float4 max = rest_max, sum = {};
+    // reduce over the lanes: the maximum first, then one exp per element
+    float4 max = remainder_max, sum = {};
 #pragma unroll
-    for (unsigned k = 0; k < kKept; ++k) max = map(max, v[k], larger);
-    max = over_lanes(max, larger);
-    if (rest) sum = map(rest_sum, map(rest_max, max, exp_below), times);
+    for (unsigned k = 0; k < kKept; ++k) max = maximum(max, v[k]);
+    max = over_lanes<maximum>(max);
+    if (kRemainder) sum = multiply(remainder_sum, exp_below(remainder_max, max));
 #pragma unroll
-    for (unsigned k = 0; k < kKept; ++k) sum = map(sum, v[k] = map(v[k], max, exp_below), plus);
-    sum = over_lanes(sum, plus);
+    for (unsigned k = 0; k < kKept; ++k) sum = add(sum, v[k] = exp_below(v[k], max));
+    sum = over_lanes<add>(sum);
+
+    // merge the warps, then the blocks
 
     if (tid % 32 < kLanes) {
       MaxSum* const to = &warps[tid / 32][c];
-      to[0] = {max.x, sum.x}, to[apart] = {max.y, sum.y}, to[2 * apart] = {max.z, sum.z},
-      to[3 * apart] = {max.w, sum.w};
+      to[0] = {max.x, sum.x}, to[col_stride] = {max.y, sum.y}, to[2 * col_stride] = {max.z, sum.z},
+      to[3 * col_stride] = {max.w, sum.w};
     }
     __syncthreads();
     const unsigned column = tid / kWarps, warp = tid % kWarps;
@@ -114,23 +123,24 @@ __global__ void __launch_bounds__(kBlock, 2) col_softmax_cluster(const float* __
     }
     __syncthreads();
 
+    // store
     const auto factor = [&](float max, MaxSum total) { return expf(max - total.max) / total.sum; };
-    const float4 f = {factor(max.x, totals[c]), factor(max.y, totals[c + apart]), factor(max.z, totals[c + 2 * apart]),
-                      factor(max.w, totals[c + 3 * apart])};
+    const float4 f = {factor(max.x, totals[c]), factor(max.y, totals[c + col_stride]),
+                      factor(max.z, totals[c + 2 * col_stride]), factor(max.w, totals[c + 3 * col_stride])};
 #pragma unroll
     for (unsigned k = 0; k < kKept; ++k) {
-      if (k < mine) store4<vector, kStreaming>(y + k * stride, col, cols, apart, map(v[k], f, times));
+      if (k < count) store4<kAligned, kEvictFirst>(y + k * stride, col, cols, col_stride, multiply(v[k], f));
     }
-    for (unsigned k = kKept; rest && k < mine; ++k) {
-      const float4 e = map(load4<vector>(x + k * stride, col, cols, apart), max, exp_below);
-      store4<vector, kStreaming>(y + k * stride, col, cols, apart, map(e, f, times));
+    for (unsigned k = kKept; kRemainder && k < count; ++k) {
+      const float4 e = exp_below(load4<kAligned>(x + k * stride, col, cols, col_stride), max);
+      store4<kAligned, kEvictFirst>(y + k * stride, col, cols, col_stride, multiply(e, f));
     }
   }
 }
 
-template <bool vector, bool rest>
+template <bool kAligned, bool kRemainder>
 static void start(const float* x, float* y, std::size_t rows, std::size_t cols) {
-  const auto kernel = col_softmax_cluster<vector, rest>;
+  const auto kernel = col_softmax_cluster<kAligned, kRemainder>;
   constexpr unsigned bytes = kKept * kBlock * sizeof(float4);
   cudaLaunchAttribute cluster = {};
   cluster.id = cudaLaunchAttributeClusterDimension;
@@ -146,18 +156,18 @@ static void start(const float* x, float* y, std::size_t rows, std::size_t cols) 
 
 static void launch(const float* x, float* y, std::size_t rows, std::size_t cols) {
   if (rows == 0 || cols == 0) return;
-  const bool vector = aligned_for<float4>(x, y) && cols % 4 == 0, rest = rows > kKept * kRows;
-  const auto run = vector ? (rest ? start<true, true> : start<true, false>)  //
-                          : (rest ? start<false, true> : start<false, false>);
+  const bool aligned = aligned_for<float4>(x, y) && cols % 4 == 0, remainder = rows > kKept * kRows;
+  const auto run = aligned ? (remainder ? start<true, true> : start<true, false>)  //
+                           : (remainder ? start<false, true> : start<false, false>);
   run(x, y, rows, cols);
 }
 
-// exp twice, division and product above; below, exp, product and addition for each element of the rest, exp and product
-// for all of them, exp and the additions of what is kept, then over the lanes, and, with exp and product, over the warps
-// and over the blocks.
+// exp twice, division and product above. Below: exp, product and addition for each element of the remainder, exp and
+// product for their sum, exp and the additions of what is kept; then over the lanes, and, with exp and product, over
+// the warps and over the blocks.
 static std::size_t roundings(std::size_t rows) {
-  const std::size_t rest = rows - std::min<std::size_t>(rows, kKept * kRows);
-  return 10 + 6 * ceil_div(rest, kRows) + 5 + 4 + kKept + 2 + (5 + 4) + (5 + 3);
+  const std::size_t remainder = rows - std::min<std::size_t>(rows, kKept * kRows);
+  return 10 + 6 * ceil_div(remainder, kRows) + 5 + 4 + kKept + 2 + (5 + 4) + (5 + 3);
 }
 
 LADDER_STEP(ColSoftmax, launch, roundings);

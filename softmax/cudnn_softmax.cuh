@@ -1,4 +1,4 @@
-// What the three steps 00 share: cuDNN's softmax over the middle index of an array of count x length x inner floats.
+// cuDNN's softmax over the middle index of an array of count x length x inner floats, for the three steps 00.
 #pragma once
 #include "cudnn_helpers.cuh"
 #include "ladder.cuh"
@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-// Throws std::runtime_error where cuDNN does not support the size, and where one is no int, as its sizes are. x and y hold count * length *
+// Throws std::runtime_error where cuDNN does not support the size, whose numbers are ints. x and y hold count * length *
 // inner floats. CUDNN_SOFTMAX_ACCURATE is the algorithm that subtracts the maximum. Where inner = 1 the modes
 // CUDNN_SOFTMAX_MODE_CHANNEL and _INSTANCE compute the same, at different speeds.
 inline void cudnn_softmax(std::size_t count, std::size_t length, std::size_t inner, const float* x, float* y,
@@ -32,8 +32,8 @@ inline void cudnn_softmax(std::size_t count, std::size_t length, std::size_t inn
 inline std::size_t cudnn_roundings(std::size_t length) { return 10 + length; }
 
 // A softmax problem without the data on which cuDNN 9.14 differs from what the steps promise: a vector that is all -inf
-// gives 0 in one mode; and where a row's length is no multiple of 4, -FLT_MAX as its maximum gives too little, as if the
-// row went on with a few elements more of that value.
+// gives 0 in one mode; and where a row's length is no multiple of 4 and its maximum is -FLT_MAX, the results are too
+// small, as if the row were padded with that value.
 template <typename Problem>
 class ForCudnn : public Problem {
  public:
@@ -41,7 +41,7 @@ class ForCudnn : public Problem {
   std::vector<ladder::Pattern> patterns() const override { return Problem::ordinary_patterns(); }
 };
 
-// A problem without its sizes beyond 32 bits.
+// A problem without its huge sizes, which cuDNN's int sizes cannot hold.
 template <typename Problem>
 class OfInts : public Problem {
  public:

@@ -1,4 +1,4 @@
-// The yardstick: cudnnSoftmaxForward over the rows, in the mode that is faster at that length (measured on an H100).
+// The library: cudnnSoftmaxForward over the rows, in the mode that is faster at that length (measured on an H100).
 // Its sizes are ints, so large matrices go in pieces.
 // needs: gpu
 // links: cudnn

@@ -1,10 +1,9 @@
-// Step 04 reads the row three times. Idea: the online softmax (Milakov and Gimelshein, 2018). Keep the pair (max, sum
-// of exp(x - max)) of what has been seen; when a larger maximum comes, multiply the old sum by exp(old max - new max).
-// Two pairs merge by the same rule, in any order and grouping, so the shuffles can merge too. Maximum and sum take one
-// pass. The guard: while only -inf has been seen, -inf - -inf would be NaN, so nothing is subtracted then. The pair and
-// the rule, with its guard, are in online.cuh.
-// Expect: a third less where the row does not stay in a cache; a loss where it does, for there are more exps now.
-// Next question: what else uses this rule? (Flash attention: its output accumulator is rescaled by the same factor.)
+// Problem:  step 04 reads the row three times.
+// Idea:     the online softmax (Milakov and Gimelshein, 2018): a pair (max, sum of exp(x - max)); a larger maximum
+//           rescales the sum. Pairs merge in any order (online.cuh), so one pass finds both.
+// Expect:   1.1 to 1.33x step 04 where the row does not stay in a cache: two reads instead of three. 0.7 to 1.1x where
+//           it does, up to 1024: a merge takes two exps.
+// Next:     what else uses this rule?
 #include "row_softmax.cuh"
 #include "online.cuh"
 
@@ -13,15 +12,17 @@ constexpr int kBlock = 256;
 __global__ void row_softmax_online(const float* __restrict__ x, float* __restrict__ y, std::size_t rows,
                                    std::size_t cols) {
   const int lane = threadIdx.x % 32;
-  const std::size_t row = (static_cast<std::size_t>(blockIdx.x) * kBlock + threadIdx.x) / 32;
+  const std::size_t row = (std::size_t{blockIdx.x} * kBlock + threadIdx.x) / 32;
   if (row >= rows) return;  // the whole warp, and there is no barrier for the block
   x += row * cols;
   y += row * cols;
 
+  // one pass for maximum and sum
   MaxSum s = {-INFINITY, 0.0f};
   for (std::size_t j = lane; j < cols; j += 32) s = merge(s, {x[j], 1.0f});
   s = warp_merge(s);
 
+  // store
   for (std::size_t j = lane; j < cols; j += 32) y[j] = expf(x[j] - s.max) / s.sum;
 }
 

@@ -1,12 +1,9 @@
-// A block for each row: 64 rows keep 64 of 132 multiprocessors busy, and a row of 2^20 fits into no shared memory.
-// Idea: a thread-block cluster for each row. The 8 blocks of a cluster run at the same time on neighbouring
-// multiprocessors, have a barrier of their own, and can write into each other's shared memory. Each keeps an eighth of
-// the row, merges its own pair, and sends it to the others: 8 pairs in every block, no second kernel, nothing through
-// DRAM. Two rules: no access to another block's shared memory before that block has started (the first barrier, which
-// is split into arrive and wait, so that loading hides it), and none after it has ended (the second one is behind all
-// writes, and from there on everybody reads only its own).
-// Expect: nearly a copy's speed for rows that 8 blocks can hold, 460,000 elements; far above step 07 for long rows.
-// Next question: which of these kernels do you ship? (None alone: step 09.)
+// Problem:  step 07 keeps 57,000 elements; of longer rows the remainder is read twice, by one block.
+// Idea:     a cluster of 8 blocks on neighbouring SMs shares a row. Each keeps an eighth, and writes its pair into the
+//           shared memory of all 8. No second kernel, no DRAM.
+// Expect:   0.8 to 1.0 of a copy for rows of 100,000 to 459,000, what 8 blocks hold. Less than step 07 for short rows:
+//           8 blocks start, merge at three levels and wait for each other twice.
+// Next:     which of these kernels do you ship?
 // needs: sm_90
 #include "row_softmax.cuh"
 #include "float4_row.cuh"
@@ -19,54 +16,59 @@ constexpr int kBlock = 512;
 constexpr unsigned kCluster = 8;            // blocks per row; more are not portable
 constexpr std::size_t kChunk = 4 * kBlock;  // elements that a block loads at once, four for each thread
 
-// Merged over a cluster of `count` blocks, at most 32, in every thread. All threads of the cluster must call it, once,
-// after barrier_arrive().
-template <unsigned count>
+// Merged over a cluster of kBlocks blocks, at most 32, returned to every thread. All threads of the cluster must call
+// it, once, after barrier_arrive().
+template <unsigned kBlocks>
 __device__ static MaxSum cluster_merge(MaxSum v) {
-  __shared__ MaxSum blocks[count];
+  __shared__ MaxSum blocks[kBlocks];
   cg::cluster_group cluster = cg::this_cluster();
   const unsigned lane = threadIdx.x % 32;
-  v = block_merge_once<kBlock / 32>(v);
-  cluster.barrier_wait();  // all blocks have started
-  if (threadIdx.x < count) *cluster.map_shared_rank(&blocks[cluster.block_rank()], threadIdx.x) = v;
-  cluster.sync();
-  return warp_merge(lane < count ? blocks[lane] : MaxSum{-INFINITY, 0.0f});
+  v = block_merge<kBlock / 32>(v);
+  cluster.barrier_wait();  // all blocks have started: their shared memory may be written
+  if (threadIdx.x < kBlocks) *cluster.map_shared_rank(&blocks[cluster.block_rank()], threadIdx.x) = v;
+  cluster.sync();  // all pairs have arrived; from here on a block reads only its own shared memory, and may end
+  return warp_merge(lane < kBlocks ? blocks[lane] : MaxSum{-INFINITY, 0.0f});
 }
 
-// The first `chunks` chunks of each block stay in its shared memory. The blocks take the chunks of the row in turns.
-template <bool vector>
+// The first `chunks` chunks of each block stay in its shared memory. The blocks take every eighth chunk of the row.
+template <bool kAligned>
 __global__ void __cluster_dims__(kCluster)
     row_softmax_cluster(const float* __restrict__ x, float* __restrict__ y, std::size_t cols, unsigned chunks) {
-  extern __shared__ float4 kept[];  // [chunk][thread]
+  extern __shared__ float4 row[];  // [chunk][thread]
   cg::cluster_group cluster = cg::this_cluster();
   cluster.barrier_arrive();
   const unsigned tid = threadIdx.x;
-  const std::size_t mine = cluster.block_rank() * kChunk + (vector ? 4 * tid : tid);
+  const std::size_t first = cluster.block_rank() * kChunk + (kAligned ? 4 * tid : tid);
   x += blockIdx.x / kCluster * cols;
   y += blockIdx.x / kCluster * cols;
 
+  // load
 #pragma unroll 4
   for (unsigned k = 0; k < chunks; ++k) {
-    kept[k * kBlock + tid] = load4<vector>(x, k * (kCluster * kChunk) + mine, cols, kBlock);
+    row[k * kBlock + tid] = load4<kAligned>(x, k * (kCluster * kChunk) + first, cols, kBlock);
   }
+
+  // reduce: the maximum of what is kept, then one exp per element; the remainder by the online rule
   float max = -INFINITY;
-  for (unsigned k = 0; k < chunks; ++k) max = fmaxf(max, max4(kept[k * kBlock + tid]));
+  for (unsigned k = 0; k < chunks; ++k) max = fmaxf(max, max4(row[k * kBlock + tid]));
   MaxSum s = {max, 0.0f};
   for (unsigned k = 0; k < chunks; ++k) {
-    s.sum += sum4(exp4(kept[k * kBlock + tid], shift_for(max)));
+    s.sum += sum4(exp4(row[k * kBlock + tid], shift_for(max)));
   }
-  const std::size_t rest = chunks * (kCluster * kChunk) + cluster.block_rank() * kBlock + tid;
-  for (std::size_t j = rest; j < cols; j += kCluster * kBlock) s = merge(s, {x[j], 1.0f});
+  const std::size_t remainder = chunks * (kCluster * kChunk) + cluster.block_rank() * kBlock + tid;
+  for (std::size_t j = remainder; j < cols; j += kCluster * kBlock) s = merge(s, {x[j], 1.0f});
   s = cluster_merge<kCluster>(s);
 
+  // store
   const float inverse = 1.0f / s.sum;
   for (unsigned k = 0; k < chunks; ++k) {
-    store4<vector, kStreaming>(y, k * (kCluster * kChunk) + mine, cols, kBlock,
-                               exp4(kept[k * kBlock + tid], s.max, inverse));
+    store4<kAligned, kEvictFirst>(y, k * (kCluster * kChunk) + first, cols, kBlock,
+                                  exp4(row[k * kBlock + tid], s.max, inverse));
   }
-  for (std::size_t j = rest; j < cols; j += kCluster * kBlock) y[j] = expf(x[j] - s.max) * inverse;
+  for (std::size_t j = remainder; j < cols; j += kCluster * kBlock) y[j] = expf(x[j] - s.max) * inverse;
 }
 
+// Chunks of a row that each block's shared memory holds.
 static std::size_t chunks_of(std::size_t cols) {
   const int bytes =
       device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - (1 << 10);  // 1 KB for `warps` and `blocks`
@@ -90,10 +92,10 @@ static void launch(const float* x, float* y, std::size_t rows, std::size_t cols)
 }
 
 // exp, inverse and product above; below, exp and additions of what is kept, then exp, product and addition for each
-// merge: those of the rest, then 5, 5, and 5.
+// merge: those of the remainder, then 5, 5 and 5.
 static std::size_t roundings(std::size_t cols) {
-  const std::size_t chunks = chunks_of(cols), rest = cols - std::min(cols, chunks * (kCluster * kChunk));
-  return 6 + 4 + 2 + chunks + 6 * (ceil_div(rest, kCluster * kBlock) + 15);
+  const std::size_t chunks = chunks_of(cols), remainder = cols - std::min(cols, chunks * (kCluster * kChunk));
+  return 6 + 4 + 2 + chunks + 6 * (ceil_div(remainder, kCluster * kBlock) + 15);
 }
 
 LADDER_STEP(RowSoftmax, launch, roundings);

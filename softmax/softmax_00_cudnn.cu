@@ -1,4 +1,4 @@
-// The yardstick: cudnnSoftmaxForward, for a single vector.
+// The library: cudnnSoftmaxForward for a single vector.
 // needs: gpu
 // links: cudnn
 #include "softmax.cuh"

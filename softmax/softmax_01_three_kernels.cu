@@ -1,25 +1,25 @@
-// The textbook's answer: three kernels, one for each pass of the formula. The end of a kernel is the only point at
-// which all blocks are known to be done, so the maximum is complete before the sum begins, and the sum before the
-// results. Each block reduces its share by shuffles, and one atomic for each block puts the shares together. There is
-// no atomicMax for floats. Read as integers they are ordered too, if the negative ones, whose order is reversed, have
-// all their bits flipped and the others only the sign.
-// Expect: three reads and a write, so half of a copy's speed at best, and the gaps between three launches.
-// Next question: can maximum and sum be found in one pass? (Yes, if the sum is corrected whenever the maximum grows.)
+// Problem:  one vector: all results need the sum, and the sum needs the maximum, over all blocks of the grid.
+// Idea:     three kernels, one per pass of the formula: the end of a kernel is the barrier for all blocks. Each block
+//           reduces its elements by shuffles, then one atomic; atomicMax on floats mapped to integers in their order.
+// Expect:   0.3 to 0.5 of a copy: three reads and a write are half of a copy's speed at best, less the gaps between the
+//           launches.
+// Next:     can maximum and sum be found in one pass?
 #include "softmax.cuh"
 
 constexpr int kBlock = 256;
 
+// Unsigned integers in the order of the floats: negative floats have all bits flipped, the others the sign.
 __device__ static unsigned ordered(float v) {
   const unsigned bits = __float_as_uint(v);
   return bits >> 31 ? ~bits : bits | 0x80000000u;
 }
 __device__ static float from_ordered(unsigned v) { return __uint_as_float(v >> 31 ? v & 0x7fffffffu : ~v); }
 
-// *max is below every ordered float, 0, before the launch. fmaxf passes over NaN; the sum will bring it back.
+// Before the launch *max is 0, below every ordered float. fmaxf passes over NaN; the sum brings it back.
 __global__ void softmax_max(const float* __restrict__ x, std::size_t n, unsigned* max) {
-  const std::size_t threads = static_cast<std::size_t>(gridDim.x) * kBlock;
+  const std::size_t threads = std::size_t{gridDim.x} * kBlock;
   float v = -INFINITY;
-  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * kBlock + threadIdx.x; i < n; i += threads) {
+  for (std::size_t i = std::size_t{blockIdx.x} * kBlock + threadIdx.x; i < n; i += threads) {
     v = fmaxf(v, x[i]);
   }
 #pragma unroll
@@ -33,12 +33,12 @@ __global__ void softmax_max(const float* __restrict__ x, std::size_t n, unsigned
   }
 }
 
-// *sum is 0 before the launch.
+// Before the launch *sum is 0.
 __global__ void softmax_sum(const float* __restrict__ x, std::size_t n, const unsigned* max, float* sum) {
-  const std::size_t threads = static_cast<std::size_t>(gridDim.x) * kBlock;
+  const std::size_t threads = std::size_t{gridDim.x} * kBlock;
   const float m = from_ordered(*max);
   float v = 0.0f;
-  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * kBlock + threadIdx.x; i < n; i += threads) {
+  for (std::size_t i = std::size_t{blockIdx.x} * kBlock + threadIdx.x; i < n; i += threads) {
     v += expf(x[i] - m);
   }
 #pragma unroll
@@ -54,9 +54,9 @@ __global__ void softmax_sum(const float* __restrict__ x, std::size_t n, const un
 
 __global__ void softmax_scale(const float* __restrict__ x, float* __restrict__ y, std::size_t n, const unsigned* max,
                               const float* sum) {
-  const std::size_t threads = static_cast<std::size_t>(gridDim.x) * kBlock;
+  const std::size_t threads = std::size_t{gridDim.x} * kBlock;
   const float m = from_ordered(*max), s = *sum;
-  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * kBlock + threadIdx.x; i < n; i += threads) {
+  for (std::size_t i = std::size_t{blockIdx.x} * kBlock + threadIdx.x; i < n; i += threads) {
     y[i] = expf(x[i] - m) / s;
   }
 }

@@ -11,8 +11,8 @@ __global__ void col_softmax_missing_barrier(const float* __restrict__ x, float* 
                                             std::size_t cols) {
   __shared__ MaxSum pairs[kWarps][kColumns + 1], totals[kColumns];
   const int lane = threadIdx.x, warp = threadIdx.y;
-  const std::size_t col = static_cast<std::size_t>(blockIdx.x) * kColumns + lane;
-  const bool inside = col < cols;  // no return: everybody is needed at the barriers
+  const std::size_t col = std::size_t{blockIdx.x} * kColumns + lane;
+  const bool inside = col < cols;  // no return: all threads must reach the barriers
 
   MaxSum s = {-INFINITY, 0.0f};
   for (std::size_t i = warp; inside && i < rows; i += kWarps) s = merge(s, {x[i * cols + col], 1.0f});

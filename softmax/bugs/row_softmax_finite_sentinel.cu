@@ -20,7 +20,7 @@ __device__ static float warp_sum(float v) {
 __global__ void row_softmax_finite_sentinel(const float* __restrict__ x, float* __restrict__ y, std::size_t rows,
                                             std::size_t cols) {
   const int lane = threadIdx.x % 32;
-  const std::size_t row = (static_cast<std::size_t>(blockIdx.x) * kBlock + threadIdx.x) / 32;
+  const std::size_t row = (std::size_t{blockIdx.x} * kBlock + threadIdx.x) / 32;
   if (row >= rows) return;
   x += row * cols;
   y += row * cols;

@@ -24,7 +24,7 @@ __device__ static MaxSum warp_merge_unguarded(MaxSum v) {
 __global__ void row_softmax_inf_minus_inf(const float* __restrict__ x, float* __restrict__ y, std::size_t rows,
                                           std::size_t cols) {
   const int lane = threadIdx.x % 32;
-  const std::size_t row = (static_cast<std::size_t>(blockIdx.x) * kBlock + threadIdx.x) / 32;
+  const std::size_t row = (std::size_t{blockIdx.x} * kBlock + threadIdx.x) / 32;
   if (row >= rows) return;  // the whole warp, and there is no barrier for the block
   x += row * cols;
   y += row * cols;

@@ -7,17 +7,18 @@
 
 constexpr int kBlock = 256;
 
-// `pairs` has room for one per block. It is not const __restrict__: blocks read what others have written meanwhile.
+// `pairs` has room for one per block. It is not const __restrict__: other blocks write it while this kernel runs.
 __global__ void softmax_fence_is_no_barrier(const float* __restrict__ x, float* __restrict__ y, std::size_t n,
                                             MaxSum* pairs) {
-  const std::size_t threads = static_cast<std::size_t>(gridDim.x) * kBlock;
-  const std::size_t first = static_cast<std::size_t>(blockIdx.x) * kBlock + threadIdx.x;
+  const std::size_t threads = std::size_t{gridDim.x} * kBlock;
+  const std::size_t first = std::size_t{blockIdx.x} * kBlock + threadIdx.x;
   MaxSum s = {-INFINITY, 0.0f};
   for (std::size_t i = first; i < n; i += threads) s = merge(s, {x[i], 1.0f});
   s = block_merge<kBlock / 32>(s);
   if (threadIdx.x == 0) pairs[blockIdx.x] = s;
 
-  __threadfence();  // orders this thread's writes, and waits for nobody
+  __threadfence();  // orders this thread's writes, but waits for no other thread
+  __syncthreads();  // the block's own: block_merge may be called again
 
   s = {-INFINITY, 0.0f};
   for (unsigned b = threadIdx.x; b < gridDim.x; b += kBlock) s = merge(s, pairs[b]);

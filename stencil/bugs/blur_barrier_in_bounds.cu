@@ -10,8 +10,8 @@ __global__ void blur_barrier_in_bounds(const float* __restrict__ in, float* __re
                                        long long cols, unsigned tiles_x) {
   __shared__ float tile[kLoadY][kLoadX];
   const int tx = threadIdx.x, ty = threadIdx.y;
-  const long long row0 = static_cast<long long>(blockIdx.x / tiles_x) * kTileY;
-  const long long col0 = static_cast<long long>(blockIdx.x % tiles_x) * kTileX;
+  const long long row0 = std::int64_t{blockIdx.x / tiles_x} * kTileY;
+  const long long col0 = std::int64_t{blockIdx.x % tiles_x} * kTileX;
   if (row0 + ty < rows && col0 + tx < cols) {
     for (int y = ty; y < kLoadY; y += kTileY) {
       const float* from = in + min(row0 + y, rows - 1) * cols;

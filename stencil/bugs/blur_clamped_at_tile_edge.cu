@@ -9,8 +9,8 @@ __global__ void blur_clamped_at_tile_edge(const float* __restrict__ in, float* _
                                           long long cols, unsigned tiles_x) {
   __shared__ float tile[kTileY][kTileX];
   const int tx = threadIdx.x, ty = threadIdx.y;
-  const long long row = static_cast<long long>(blockIdx.x / tiles_x) * kTileY + ty;
-  const long long col = static_cast<long long>(blockIdx.x % tiles_x) * kTileX + tx;
+  const long long row = std::int64_t{blockIdx.x / tiles_x} * kTileY + ty;
+  const long long col = std::int64_t{blockIdx.x % tiles_x} * kTileX + tx;
   tile[ty][tx] = in[min(row, rows - 1) * cols + min(col, cols - 1)];
   __syncthreads();
   if (row >= rows || col >= cols) return;

@@ -8,8 +8,8 @@ constexpr int kTileX = 32, kTileY = 8;
 
 __global__ void blur_rows_to(const float* __restrict__ in, float* __restrict__ sums, long long rows, long long cols,
                              unsigned tiles_x) {
-  const long long row = static_cast<long long>(blockIdx.x / tiles_x) * kTileY + threadIdx.y;
-  const long long col = static_cast<long long>(blockIdx.x % tiles_x) * kTileX + threadIdx.x;
+  const long long row = std::int64_t{blockIdx.x / tiles_x} * kTileY + threadIdx.y;
+  const long long col = std::int64_t{blockIdx.x % tiles_x} * kTileX + threadIdx.x;
   if (row >= rows || col >= cols) return;
   float sum = 0;
   for (int j = 0; j < kWindow; ++j) sum += in[row * cols + min(col + j, cols - 1)];
@@ -17,8 +17,8 @@ __global__ void blur_rows_to(const float* __restrict__ in, float* __restrict__ s
 }
 
 __global__ void blur_columns_in_place(float* image, long long rows, long long cols, unsigned tiles_x) {
-  const long long row = static_cast<long long>(blockIdx.x / tiles_x) * kTileY + threadIdx.y;
-  const long long col = static_cast<long long>(blockIdx.x % tiles_x) * kTileX + threadIdx.x;
+  const long long row = std::int64_t{blockIdx.x / tiles_x} * kTileY + threadIdx.y;
+  const long long col = std::int64_t{blockIdx.x % tiles_x} * kTileX + threadIdx.x;
   if (row >= rows || col >= cols) return;
   float sum = 0;
   for (int i = 0; i < kWindow; ++i) sum += image[min(row + i, rows - 1) * cols + col];

@@ -11,8 +11,8 @@ __global__ void conv2d_wrong_radius(const float* __restrict__ in, const float* _
                                     long long rows, long long cols, unsigned tiles_x) {
   __shared__ float tile[kTileY + K - 1][kTileX + K - 1];
   const int tx = threadIdx.x, ty = threadIdx.y;
-  const long long row0 = static_cast<long long>(blockIdx.x / tiles_x) * kTileY;
-  const long long col0 = static_cast<long long>(blockIdx.x % tiles_x) * kTileX;
+  const long long row0 = std::int64_t{blockIdx.x / tiles_x} * kTileY;
+  const long long col0 = std::int64_t{blockIdx.x % tiles_x} * kTileX;
   for (int y = ty; y < kTileY + K - 2; y += kTileY) {  // + K - 1
     for (int x = tx; x < kTileX + K - 2; x += kTileX) {
       const long long r = row0 + y - K / 2, c = col0 + x - K / 2;

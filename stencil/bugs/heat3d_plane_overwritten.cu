@@ -10,8 +10,8 @@ __global__ void heat3d_plane_overwritten(const float* __restrict__ in, float* __
                                          long long ny, long long nz, float c0, float c1, unsigned tiles_x) {
   __shared__ float tile[kTileY + 2][kTileX + 2];
   const int tx = threadIdx.x, ty = threadIdx.y;
-  const long long x0 = static_cast<long long>(blockIdx.x % tiles_x) * kTileX, x = x0 + tx;
-  const long long y0 = static_cast<long long>(blockIdx.x / tiles_x) * kTileY, y = y0 + ty;
+  const long long x0 = std::int64_t{blockIdx.x % tiles_x} * kTileX, x = x0 + tx;
+  const long long y0 = std::int64_t{blockIdx.x / tiles_x} * kTileY, y = y0 + ty;
   for (long long z = 0; z < nz; ++z) {
     for (int j = ty; j < kTileY + 2; j += kTileY) {
       for (int i = tx; i < kTileX + 2; i += kTileX) {

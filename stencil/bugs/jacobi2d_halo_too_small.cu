@@ -11,8 +11,8 @@ __global__ void jacobi2d_halo_too_small(const float* __restrict__ in, float* __r
                                         long long cols, unsigned tiles_x, int steps) {
   __shared__ float tile[2][kLoad][kLoad];
   const int tx = threadIdx.x, ty = threadIdx.y;
-  const long long row = static_cast<long long>(blockIdx.x / tiles_x) * kTile + ty - kHalo;
-  const long long col = static_cast<long long>(blockIdx.x % tiles_x) * kTile + tx - kHalo;
+  const long long row = std::int64_t{blockIdx.x / tiles_x} * kTile + ty - kHalo;
+  const long long col = std::int64_t{blockIdx.x % tiles_x} * kTile + tx - kHalo;
   const bool inside = row >= 0 && row < rows && col >= 0 && col < cols;
   const bool border = row <= 0 || row >= rows - 1 || col <= 0 || col >= cols - 1;
   const bool edge = tx == 0 || tx == kLoad - 1 || ty == 0 || ty == kLoad - 1;  // of the tile
@@ -23,8 +23,8 @@ __global__ void jacobi2d_halo_too_small(const float* __restrict__ in, float* __r
     const float sum = edge ? 0 : from[ty][tx - 1] + from[ty][tx + 1] + from[ty - 1][tx] + from[ty + 1][tx];
     tile[1 - s % 2][ty][tx] = border || edge ? from[ty][tx] : 0.25f * sum;
   }
-  const bool mine = tx >= kHalo && tx < kHalo + kTile && ty >= kHalo && ty < kHalo + kTile;
-  if (mine && inside) out[row * cols + col] = tile[steps % 2][ty][tx];
+  const bool stored = tx >= kHalo && tx < kHalo + kTile && ty >= kHalo && ty < kHalo + kTile;
+  if (stored && inside) out[row * cols + col] = tile[steps % 2][ty][tx];
 }
 
 static void launch(const float* in, float* out, std::size_t rows, std::size_t cols, std::size_t steps) {

@@ -7,8 +7,8 @@
 constexpr int kTileX = 32, kTileY = 8;
 
 __global__ void jacobi2d_in_place(float* a, long long rows, long long cols, unsigned tiles_x) {
-  const long long row = static_cast<long long>(blockIdx.x / tiles_x) * kTileY + threadIdx.y;
-  const long long col = static_cast<long long>(blockIdx.x % tiles_x) * kTileX + threadIdx.x;
+  const long long row = std::int64_t{blockIdx.x / tiles_x} * kTileY + threadIdx.y;
+  const long long col = std::int64_t{blockIdx.x % tiles_x} * kTileX + threadIdx.x;
   if (row >= rows || col >= cols) return;
   const long long i = row * cols + col;
   const bool border = row == 0 || row == rows - 1 || col == 0 || col == cols - 1;

@@ -1,4 +1,4 @@
-// bug: float4 for every array: nobody asks whether f and d are multiples of 16 bytes
+// bug: float4 for every array: no test that f and d are multiples of 16 bytes
 // caught by: cpu forward | misaligned address
 // caught by: cpu-asan forward | misaligned address
 // caught by: gpu | misaligned address
@@ -6,7 +6,7 @@
 
 __global__ void stencil1d_float4_misaligned(const float* __restrict__ f, const float* __restrict__ c,
                                             float* __restrict__ d, long long n) {
-  const long long i = 4 * (static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x);
+  const long long i = 4 * (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x);
   if (i >= n) return;
   float window[12];
   if (i >= 4 && i + 8 <= n) {  // and f aligned

@@ -12,13 +12,14 @@ __global__ void stencil1d_partial_block_halo(const float* __restrict__ f, const 
   __shared__ float tile[kBlock + 2 * kRadius];
   const int tid = threadIdx.x;
   for (int t = 0; t < kTiles; ++t) {
-    const long long i = (static_cast<long long>(blockIdx.x) * kTiles + t) * kBlock + tid;
+    const long long i = (std::int64_t{blockIdx.x} * kTiles + t) * kBlock + tid;
     __syncthreads();  // the tile before has been read
     if (i < n) {
       tile[tid + kRadius] = f[i];
       if (tid < kRadius) {
         tile[tid] = i >= kRadius ? f[i - kRadius] : 0.0f;
-        tile[tid + kRadius + kBlock] = i + kBlock < n ? f[i + kBlock] : 0.0f;  // nobody sets tile[n - first + kRadius]
+        tile[tid + kRadius + kBlock] =
+            i + kBlock < n ? f[i + kBlock] : 0.0f;  // no thread sets tile[n - first + kRadius]
       }
     }
     __syncthreads();
