@@ -129,13 +129,17 @@ class DeviceCase {
   // Puts the case's buffers into device memory or another place, each as many elements past a 256-byte boundary (in
   // pageable memory, a 16-byte one) as `offsets` says. With `guarded` there are guard bands before and after; without,
   // an allocation ends where its buffer ends, so that memory checkers (AddressSanitizer, compute-sanitizer) see an
-  // access past the end.
+  // access past the end. So does the CPU backend: there it is a 16-byte boundary then, and if the buffer ends at one
+  // too, an inaccessible page begins there.
   DeviceCase(const Case& c, const Offsets& offsets, bool guarded, Place place = Place::device)
       : case_(&c), place_(place), guard_(guarded ? kGuardBytes : 0) {
     std::vector<void*> pointers;
     for (std::size_t i = 0; i < c.buffers().size(); ++i) {
       const Buffer& b = c.buffers()[i];
-      const std::size_t before = guard_ + offsets[i] * bytes_of(b.type);
+      std::size_t before = guard_ + offsets[i] * bytes_of(b.type);
+#ifdef CUDA_EMU
+      if (!guarded && place == Place::device) before += room_for_end_at_page(before + b.bytes());
+#endif
       memory_.emplace_back(place, before + b.bytes() + guard_);
       data_.push_back(memory_.back().get() + before);
       pointers.push_back(data_.back());
@@ -204,6 +208,9 @@ class DeviceCase {
   }
 
  private:
+  // How much longer an allocation of so many bytes must be, in multiples of 16 bytes, to end at a page's end.
+  static std::size_t room_for_end_at_page(std::size_t bytes) { return (256 - bytes % 256) % 256 / 16 * 16; }
+
   void upload(std::size_t b) {
     const std::size_t bytes = case_->buffers()[b].bytes();
     if (bytes > 0) memory_[b].copy(data_[b], case_->host(b), bytes, cudaMemcpyHostToDevice);

@@ -20,7 +20,7 @@
 namespace cuda_emu {
 namespace {
 
-constexpr std::size_t kAlignment = 256;  // in the ASan build, which sees where an allocation ends; else whole pages
+constexpr std::size_t kAlignment = 256;
 // What stands round an allocation, in the plain builds: a signalling NaN, so that it shows in a sum, and arithmetic on
 // it does not give back its bits.
 constexpr std::uint32_t kGuard = 0x7fa9c00f;
@@ -77,23 +77,52 @@ struct Allocation {
   FirstWrite first_write{nullptr, ""};
 };
 
-std::size_t in_pages(std::size_t size) { return (size + page_size() - 1) / page_size() * page_size(); }
+constexpr std::size_t multiple_of(std::size_t unit, std::size_t size) { return (size + unit - 1) / unit * unit; }
 
-// The guards of an allocation: a page before it, and what follows it up to the end of the page after its last.
-struct Guard {
+// In the plain builds an allocation has pages of its own. It ends at the last one's end, but for its alignment; an
+// inaccessible page follows. Guards stand before it, one page at least, and behind it, up to the page's end.
+struct Span {
   char *begin, *end;
+  std::size_t size() const { return static_cast<std::size_t>(end - begin); }
 };
-std::array<Guard, 2> guards(char* allocation, std::size_t size) {
-  return {{{allocation - page_size(), allocation}, {allocation + size, allocation + in_pages(size) + page_size()}}};
+Span pages_of(char* allocation, std::size_t size) {
+  const std::size_t into_page = reinterpret_cast<std::uintptr_t>(allocation) % page_size();
+  return {allocation - into_page, allocation - into_page + multiple_of(page_size(), into_page + size)};
+}
+std::array<Span, 2> guards(char* allocation, std::size_t size) {
+  const Span pages = pages_of(allocation, size);
+  return {{{pages.begin - page_size(), allocation}, {allocation + size, pages.end}}};
 }
 
 // What the guard holds, as long as nobody writes there.
-const char* intact(const Guard& guard) {
+const char* intact(const Span& guard) {
   static const std::vector<std::uint32_t> words(2 * page_size() / sizeof kGuard + 1, kGuard);
   return reinterpret_cast<const char*>(words.data()) + reinterpret_cast<std::uintptr_t>(guard.begin) % sizeof kGuard;
 }
 
-void fill(const Guard& guard) { memcpy(guard.begin, intact(guard), guard.end - guard.begin); }
+void fill(const Span& guard) { memcpy(guard.begin, intact(guard), guard.size()); }
+
+// Memory for an allocation with its guards; null if there is none.
+char* map_with_guards(std::size_t size) {
+  const std::size_t accessible = page_size() + multiple_of(page_size(), size), whole = accessible + page_size();
+  void* mapping = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapping == MAP_FAILED) return nullptr;
+  char* end = static_cast<char*>(mapping) + accessible;
+  mprotect(end, page_size(), PROT_NONE);
+  char* allocation = end - multiple_of(kAlignment, size);
+  for (const Span& guard : guards(allocation, size)) fill(guard);
+  return allocation;
+}
+
+void unmap_with_guards(char* allocation, std::size_t size) {
+  const Span pages = pages_of(allocation, size);
+  munmap(pages.begin - page_size(), page_size() + pages.size() + page_size());
+}
+
+int protect(char* allocation, std::size_t size, int protection) {
+  const Span pages = pages_of(allocation, size);
+  return mprotect(pages.begin, pages.size(), protection);
+}
 
 // Makes the allocation writable again and records who wrote. In a signal handler, perhaps in several threads at once.
 void record_write(char* begin, Allocation& allocation, const void* address) {
@@ -101,7 +130,7 @@ void record_write(char* begin, Allocation& allocation, const void* address) {
   if (!allocation.state.compare_exchange_strong(state, Allocation::written)) return;
   allocation.first_write.address = address;
   describe_current_thread(allocation.first_write.thread, sizeof allocation.first_write.thread);
-  mprotect(begin, in_pages(allocation.size), PROT_READ | PROT_WRITE);
+  protect(begin, allocation.size, PROT_READ | PROT_WRITE);
 }
 
 // The allocations, by their complemented addresses: a leak checker that searches memory for pointers must not find
@@ -113,9 +142,14 @@ class Allocations {
   bool remove(void* pointer) {
     const auto found = all_.find(key(pointer));
     if (found == all_.end()) return false;
-    unpoison(pointer, found->second.size);
-    record_write(static_cast<char*>(pointer), found->second, pointer);
+    const std::size_t size = found->second.size;
     all_.erase(found);
+    if (kAsan) {
+      unpoison(pointer, size);
+      free(pointer);
+    } else {
+      unmap_with_guards(static_cast<char*>(pointer), size);
+    }
     return true;
   }
 
@@ -202,8 +236,8 @@ std::string guard_problem() {
   std::string problem;
   if (kAsan) return problem;
   allocations().for_each([&](char* allocation, std::size_t size) {
-    for (const Guard& guard : guards(allocation, size)) {
-      if (memcmp(guard.begin, intact(guard), guard.end - guard.begin) == 0) continue;
+    for (const Span& guard : guards(allocation, size)) {
+      if (memcmp(guard.begin, intact(guard), guard.size()) == 0) continue;
       const char* at = std::mismatch(guard.begin, guard.end, intact(guard)).first;
       problem = "device memory was written outside an allocation of " + std::to_string(size) + " bytes, " +
                 (at < allocation ? std::to_string(allocation - at) + " bytes before its start"
@@ -225,7 +259,7 @@ bool watch_writes(void* memory) {
   std::lock_guard<std::mutex> lock(device_mutex());
   const auto [begin, allocation] = allocations().find(memory);
   if (kAsan || begin == nullptr) return false;
-  if (mprotect(begin, in_pages(allocation->size), PROT_READ) != 0) return false;
+  if (protect(begin, allocation->size, PROT_READ) != 0) return false;
   allocation->first_write = {nullptr, ""};
   allocation->state = Allocation::read_only;
   return true;
@@ -235,9 +269,7 @@ FirstWrite stop_watching_writes(void* memory) {
   std::lock_guard<std::mutex> lock(device_mutex());
   const auto [begin, allocation] = allocations().find(memory);
   if (begin == nullptr || allocation->state == Allocation::unwatched) return {nullptr, ""};
-  if (allocation->state == Allocation::read_only) {
-    mprotect(begin, in_pages(allocation->size), PROT_READ | PROT_WRITE);
-  }
+  if (allocation->state == Allocation::read_only) protect(begin, allocation->size, PROT_READ | PROT_WRITE);
   allocation->state = Allocation::unwatched;
   return allocation->first_write;
 }
@@ -281,14 +313,12 @@ cudaError_t cudaMalloc(void** pointer, std::size_t size) {
   if (size == 0) return cudaSuccess;
   if (size > cuda_emu::kSmall && size > cuda_emu::memory_info().free) return record(cudaErrorMemoryAllocation);
   void* memory = nullptr;
-  const std::size_t page = cuda_emu::page_size();
-  const std::size_t alignment = cuda_emu::kAsan ? cuda_emu::kAlignment : page;
-  const std::size_t reserved = cuda_emu::kAsan ? size : page + cuda_emu::in_pages(size) + page;
-  if (posix_memalign(&memory, alignment, reserved) != 0) return record(cudaErrorMemoryAllocation);
-  if (!cuda_emu::kAsan) {
-    memory = static_cast<char*>(memory) + page;
-    for (const auto& guard : cuda_emu::guards(static_cast<char*>(memory), size)) cuda_emu::fill(guard);
+  if (cuda_emu::kAsan) {
+    if (posix_memalign(&memory, cuda_emu::kAlignment, size) != 0) memory = nullptr;
+  } else {
+    memory = cuda_emu::map_with_guards(size);
   }
+  if (memory == nullptr) return record(cudaErrorMemoryAllocation);
   memset(memory, 0xff, size);
   cuda_emu::allocations().add(memory, size);
   cuda_emu::poison(memory, size);
@@ -300,7 +330,6 @@ cudaError_t cudaFree(void* pointer) {
   if (pointer == nullptr) return record(cudaSuccess);
   std::lock_guard<std::mutex> lock(cuda_emu::device_mutex());
   if (!cuda_emu::allocations().remove(pointer)) return record(cudaErrorInvalidValue);
-  free(cuda_emu::kAsan ? pointer : static_cast<char*>(pointer) - cuda_emu::page_size());
   return record(cudaSuccess);
 }
 
