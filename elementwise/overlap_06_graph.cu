@@ -4,17 +4,48 @@
 // Expect:   1.0x step 02 at 2^26, where the CPU is far ahead of the device; at 2^20 at least 1.3x, without the cost of
 //           24 commands.
 // Why:      1.04x at 2^20, 6 of 158 us (H100): with 24 commands the CPU was not the limit.
-// Next:     and if x, y or n change? (The nodes hold them: capture again, or update the nodes' parameters.)
+// Next:     and if x, y or n change, or a buffer is freed and its address comes back? (Capture again, or update the
+//           nodes' parameters: the nodes hold the addresses.)
 // needs: gpu
 #include "overlap.cuh"
 
+#include <cuda.h>
+
+#include <tuple>
+
 constexpr std::size_t kChunks = 8;
 
-struct Graph {
-  const int* x = nullptr;
-  int *y = nullptr, *z = nullptr;
-  std::size_t n = 0;
-  cudaGraphExec_t exec = nullptr;
+// The driver's number of the allocation that holds `pointer`. After a free the same address may come back as another
+// allocation, in other physical memory, and a graph captured before would still use the old one.
+static unsigned long long allocation_id(const void* pointer) {
+  using Query = CUresult (*)(void*, CUpointer_attribute, CUdeviceptr);
+  static const auto query = [] {
+    void* function = nullptr;
+    cudaDriverEntryPointQueryResult found;
+#if CUDART_VERSION >= 12050
+    CUDA_CHECK(cudaGetDriverEntryPointByVersion("cuPointerGetAttribute", &function, 12000, cudaEnableDefault, &found));
+#else
+    CUDA_CHECK(cudaGetDriverEntryPoint("cuPointerGetAttribute", &function, cudaEnableDefault, &found));
+#endif
+    return reinterpret_cast<Query>(function);
+  }();
+  unsigned long long id = 0;
+  const CUresult result = query(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, reinterpret_cast<CUdeviceptr>(pointer));
+  CUDA_CHECK(result == CUDA_SUCCESS ? cudaSuccess : cudaErrorInvalidValue);
+  return id;
+}
+
+// What a captured graph was captured for.
+struct Key {
+  const int* x;
+  int *y, *z;
+  std::size_t n;
+  unsigned long long id_x, id_y, id_z;
+
+  bool operator==(const Key& other) const {
+    const auto all = [](const Key& k) { return std::tie(k.x, k.y, k.z, k.n, k.id_x, k.id_y, k.id_z); };
+    return all(*this) == all(other);
+  }
 };
 
 static cudaGraphExec_t capture(const int* x, int* y, int* z, std::size_t n) {
@@ -43,15 +74,18 @@ static cudaGraphExec_t capture(const int* x, int* y, int* z, std::size_t n) {
 }
 
 static void launch(const int* x, int* y, std::size_t n) {
-  static Graph last;
+  static Key captured_for = {};
+  static cudaGraphExec_t exec = nullptr;
   int* z = scratch<int>(n);  // before the capture, in which cudaMalloc is an error
   for (std::size_t c = 0; c <= kChunks; ++c) stream_number(c), event_number(c);  // created before, too
-  if (last.exec == nullptr || last.x != x || last.y != y || last.z != z || last.n != n) {
-    if (last.exec != nullptr) CUDA_CHECK(cudaGraphExecDestroy(last.exec));
-    last = {x, y, z, n, nullptr};
-    last.exec = capture(x, y, z, n);
+  const Key key = {x, y, z, n, allocation_id(x), allocation_id(y), allocation_id(z)};
+  if (exec == nullptr || !(key == captured_for)) {
+    if (exec != nullptr) CUDA_CHECK(cudaGraphExecDestroy(exec));
+    exec = nullptr;
+    exec = capture(x, y, z, n);
+    captured_for = key;
   }
-  CUDA_CHECK(cudaGraphLaunch(last.exec, nullptr));
+  CUDA_CHECK(cudaGraphLaunch(exec, nullptr));
 }
 
 LADDER_STEP(Overlap, launch);
