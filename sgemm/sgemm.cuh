@@ -15,7 +15,9 @@ class Sgemm : public ladder::Problem {
   using Launch = void (*)(std::size_t m, std::size_t n, std::size_t k, float alpha, const float* A, std::size_t lda,
                           const float* B, std::size_t ldb, float beta, float* C, std::size_t ldc);
 
-  explicit Sgemm(Launch launch) : launch_(launch) {}
+  // dim_in_y, tile: for a step with one block in gridDim.y for each `tile` rows ("m") or columns ("n") of C.
+  explicit Sgemm(Launch launch, const char* dim_in_y = nullptr, std::size_t tile = 0)
+      : launch_(launch), dim_in_y_(dim_in_y), tile_(tile) {}
 
   const char* family() const override { return "sgemm"; }
   const char* kernel() const override { return "sgemm"; }
@@ -28,6 +30,7 @@ class Sgemm : public ladder::Problem {
 
   std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override {
     const std::size_t m = size[0], n = size[1], k = size[2];
+    if (dim_in_y_) ladder::require_grid_y(dim_in_y_, dim_in_y_ == std::string("m") ? m : n, tile_);
     return {ladder::input<float>("A", extent("lda", m, k, lda(size))),
             ladder::input<float>("B", extent("ldb", k, n, ldb(size))),
             ladder::inout<float>("C", extent("ldc", m, n, ldc(size)))};
@@ -129,10 +132,11 @@ class Sgemm : public ladder::Problem {
   }
   // In turn A, B and C have more than 2^31 elements; the first and the last more rows or columns than 65535 * 32.
   std::vector<ladder::Size> huge_sizes() const override {
-    return {{{(1 << 21) + 5, 3, 1025, 1028, 0, 0}, {1, 0}},
+    const std::size_t many = dim_in_y_ ? ladder::kMaxGridY * tile_ : (1 << 21) + 5;
+    return {{{many, 3, 1025, 1028, 0, 0}, {1, 0}},
             {{3, 1025, (1 << 21) + 5, 0, 1028, 0}, {1, 0}},
-            {{(1 << 21) + 5, 1025, 2, 0, 0, 0}, {1, 0}},
-            {{3, (1 << 21) + 5, 2, 0, 0, 0}, {1, 1}}};
+            {{many, 1025, 2, 0, 0, 0}, {1, 0}},
+            {{3, many, 2, 0, 0, 0}, {1, 1}}};
   }
   std::vector<ladder::Size> bench_sizes() const override {
     std::vector<ladder::Size> sizes;
@@ -178,6 +182,8 @@ class Sgemm : public ladder::Problem {
   }
 
   Launch launch_;
+  const char* dim_in_y_;
+  std::size_t tile_;
 };
 
 // For a step with Kahan's compensated sum, whose error does not grow with k: the sum of the x_l is the exact sum of

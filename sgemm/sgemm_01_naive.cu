@@ -7,12 +7,11 @@
 
 constexpr unsigned kBlock = 32;
 
-// A grid of tiles of kBlock x kBlock elements, numbered row by row, `tiles_n` in each row.
 __global__ void sgemm_naive(std::size_t M, std::size_t N, std::size_t K, float alpha, const float* __restrict__ A,
                             std::size_t lda, const float* __restrict__ B, std::size_t ldb, float beta,
-                            float* __restrict__ C, std::size_t ldc, unsigned tiles_n) {
-  const std::size_t row = std::size_t{blockIdx.x / tiles_n} * kBlock + threadIdx.x;
-  const std::size_t col = std::size_t{blockIdx.x % tiles_n} * kBlock + threadIdx.y;
+                            float* __restrict__ C, std::size_t ldc) {
+  const unsigned row = blockIdx.x * kBlock + threadIdx.x;
+  const unsigned col = blockIdx.y * kBlock + threadIdx.y;
   if (row >= M || col >= N) return;
   float acc = 0.0f;
   for (std::size_t k = 0; k < K; ++k) acc += A[row * lda + k] * B[k * ldb + col];
@@ -24,10 +23,10 @@ static void launch(std::size_t M, std::size_t N, std::size_t K, float alpha, con
                    const float* B, std::size_t ldb, float beta, float* C, std::size_t ldc) {
   if (M == 0 || N == 0) return;
   if (alpha == 0) K = 0;  // A and B are not read
-  const auto tiles_m = static_cast<unsigned>(ceil_div(M, kBlock)), tiles_n = static_cast<unsigned>(ceil_div(N, kBlock));
   const dim3 block(kBlock, kBlock);
-  sgemm_naive<<<tiles_m * tiles_n, block>>>(M, N, K, alpha, A, lda, B, ldb, beta, C, ldc, tiles_n);
+  const dim3 grid(static_cast<unsigned>(ceil_div(M, kBlock)), static_cast<unsigned>(ceil_div(N, kBlock)));
+  sgemm_naive<<<grid, block>>>(M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
   CUDA_CHECK(cudaGetLastError());
 }
 
-LADDER_STEP(Sgemm, launch);
+LADDER_STEP(Sgemm, launch, "n", kBlock);

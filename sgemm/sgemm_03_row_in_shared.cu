@@ -8,6 +8,8 @@
 
 constexpr unsigned kBlock = 256;
 
+// Blocks are numbered row by row, `tiles_n` to a row, all in gridDim.x, which goes to 2^31 - 1. With the rows in
+// gridDim.y, as in steps 01 and 02, the kernel would end at 65535 rows.
 __global__ void sgemm_row_in_shared(std::size_t N, std::size_t K, float alpha, const float* __restrict__ A,
                                     std::size_t lda, const float* __restrict__ B, std::size_t ldb, float beta,
                                     float* __restrict__ C, std::size_t ldc, unsigned tiles_n) {

@@ -30,6 +30,7 @@ LARGE_STEPS = {
     "jacobi2d_05_temporal_blocking": "another mapping, by warps, and a pipeline of time steps",
     "max_05_last_block": "tile, peeled head and last block at once; the sum's ladder takes them one by one",
     "row_softmax_06_registers": "float4 and scalar loads and stores, written out where they are introduced",
+    "overlap_06_graph": "capturing, and the key that says when to capture again",
     "row_softmax_08_cluster": "the merge over the cluster, and a launch of at most 2^27 rows",
     "row_softmax_09_by_shape": "the kernel for all shapes, and the rule that picks",
     "row_sum_04_by_shape": "the kernel for all shapes, and the rule that picks",
@@ -108,6 +109,27 @@ class StepFiles(unittest.TestCase):
                     self.assertTrue(long or count > MOST_NEW_LINES, "needs no exception any more")
                 else:
                     self.assertLessEqual(count, MOST_NEW_LINES)
+
+    def test_the_main_loop_of_sgemm_12_is_that_of_sgemm_13(self):
+        """pipelined_tile.cuh differs from step 12 in nothing but where its k tiles start."""
+        def loop(name):
+            lines = (ladder.ROOT / "sgemm" / name).read_text().splitlines()
+            start = next(i for i, line in enumerate(lines) if "const auto copy = " in line)
+            end = next(i for i, line in enumerate(lines) if "__pipeline_wait_prior(0);" in line)
+            return [line for line in lines[start:end] if not line.strip().startswith("//")]
+
+        diff = difflib.unified_diff(loop("sgemm_12_cp_async.cu"), loop("pipelined_tile.cuh"), n=0, lineterm="")
+        changes = [re.sub(r"\s+", " ", line) for line in diff if not line.startswith(("---", "+++", "@@"))]
+        self.assertEqual(changes, [
+            "- float regM[2][TM], regN[2][TN], acc[TM][TN] = {};",
+            "+ float regM[2][TM], regN[2][TN];",
+            "- copy_remainder(stages[0]);",
+            "+ if (t0 == 0) {",
+            "+ copy_remainder(stages[0]);",
+            "+ } else {",
+            "+ copy(stages[0]);",
+            "+ }",
+        ])
 
 
 if __name__ == "__main__":
