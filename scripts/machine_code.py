@@ -16,7 +16,7 @@ HOST_LAUNCH = re.compile(r"<<<|cudaLaunch")
 # ---- machine code
 
 def compiled(path, root, output):
-    """Compiles the step at `path`, in the project at `root`, for the reference cards; returns what is wrong, or None."""
+    """Compiles a step, of the project at `root`, for the reference cards; returns what is wrong, or None."""
     command = ["nvcc", "-std=c++17", f"-gencode=arch=compute_{ARCHITECTURE},code=sm_{ARCHITECTURE}", "-cubin",
                "-I", root / "common", "-o", output, path]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

@@ -110,9 +110,9 @@ __device__ inline long long global_ns() {
   return ns;
 }
 
-// Keeps the stream busy until the host releases it, so that all that follows is queued by the time it may start and no
-// launch waits for the host. If the host does not come within `patience_ns` it waits for the device itself, inside the
-// run: then the stream goes on.
+// Keeps the stream busy until the host releases it, so that all that follows is queued by the time it may start and
+// no launch waits for the host. If the host does not come within `patience_ns`, it waits for the device itself, inside
+// the run: then the stream goes on.
 static __global__ void hold_stream(Mailbox* mail, long long patience_ns) {
   const long long start = global_ns();
   while (!mail->released) {
@@ -159,11 +159,11 @@ class Clock {
   Clock& operator=(const Clock&) = delete;
   ~Clock() { cudaFreeHost(mail_); }
 
-  // One run, after an L2 flush by writing, as nvbench's. It leaves L2 full of dirty lines, as a kernel does whose output
-  // the run is to read or replace, and the run has to write them back; what the run leaves dirty itself is not in its
-  // time. A flush by reading would leave L2 clean, and kernels that write less than L2 holds would end before DRAM had
-  // seen any of it. The price: evict-first loads, which leave the dirty lines where they are, gain on a read-only kernel
-  // about the time of those write-backs; its warm time shows what they gain without.
+  // One run, after an L2 flush by writing, as nvbench's. It leaves L2 full of dirty lines, as the kernel before does in
+  // a program, and the run has to write them back; what the run itself leaves dirty is not in its time. A flush by
+  // reading would leave L2 clean, and kernels that write less than L2 holds would end before DRAM had seen any of it.
+  // The price: evict-first loads leave the dirty lines where they are, and a read-only kernel with them gains the time
+  // of those write-backs; its warm time shows what they gain without.
   //
   // prepare() goes before, outside the time. `waits`: does the host wait for the device inside the run? It is found out
   // and remembered. Such a run is held only while its first launch is queued, and launches are part of its time.

@@ -243,16 +243,25 @@ const Step* vendor_step() {
   return nullptr;
 }
 
-void time_rows(std::vector<Row>& rows, std::uint64_t seed, const Device& device) {
+// Times the rows whose checks held.
+void time_rows(std::vector<Row>& all_rows, std::uint64_t seed, const Device& device) {
   constexpr double low_clock = 0.75;  // of the boost clock
-  const Problem& problem = *rows.front().step->problem;
-  const Size& size = rows.front().size;
+  const Problem& problem = *all_rows.front().step->problem;
+  const Size& size = all_rows.front().size;
   const Case host(problem, size, problem.patterns().front(), seed);
 
-  std::vector<const Step*> timed;
-  for (const Row& row : rows) timed.push_back(row.step);
+  std::vector<Row*> rows;
+  std::vector<const Step*> timed;  // the rows' steps, and step 00 if it is none of all rows'
   const Step* vendor = vendor_step();
-  if (vendor && std::find(timed.begin(), timed.end(), vendor) == timed.end()) timed.push_back(vendor);
+  bool vendor_has_row = false;
+  for (Row& row : all_rows) {
+    vendor_has_row |= row.step == vendor;
+    if (!row.verdict.ok()) continue;
+    rows.push_back(&row);
+    timed.push_back(row.step);
+  }
+  if (rows.empty()) return;
+  if (vendor && !vendor_has_row) timed.push_back(vendor);
 
   Places places(host, false);
   const auto arrays_of = [&](const Step& step) -> const Arrays& { return places[step.problem->place()].arrays(); };
@@ -293,7 +302,7 @@ void time_rows(std::vector<Row>& rows, std::uint64_t seed, const Device& device)
     if (timed[c] == vendor) vendor_times = &contestants[c];
   }
   for (std::size_t r = 0; r < rows.size(); ++r) {
-    Row& row = rows[r];
+    Row& row = *rows[r];
     row.cold = contestants[r].cold_timing;
     row.warm = contestants[r].warm_timing;
     row.of_ceiling = contestants.back().cold_timing.median_us / row.cold.median_us;

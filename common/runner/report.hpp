@@ -3,6 +3,7 @@
 #include "check.hpp"
 #include "statistics.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -100,7 +101,7 @@ inline std::string ratio(double value) { return value >= 0 ? format("%.3f", valu
 inline void print_table(const std::vector<Row>& rows, const std::string& device, double dram_gbps) {
   const Problem& problem = *rows.front().step->problem;
   const int width = name_width(rows);
-  const bool timed = rows.front().cold.samples > 0;
+  const bool timed = std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.cold.samples > 0; });
   std::printf("%s, %s\n", device.c_str(), describe(problem, rows.front().size).c_str());
   if (timed) {
     std::printf("%-*s  %s %11s %11s %8s %4s %7s %12s %9s %10s %11s %12s %10s\n", width, "step", "check", "cold us",

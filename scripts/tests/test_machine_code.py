@@ -102,7 +102,8 @@ class Compiled(unittest.TestCase):
 
     def test_difference(self):
         with tempfile.TemporaryDirectory() as folder:
-            for version, text in (("old", self.KERNEL), ("new", "// Reworded.\n" + self.KERNEL.replace("kernel", "add_one")),
+            reworded = "// Reworded.\n" + self.KERNEL.replace("kernel", "add_one")
+            for version, text in (("old", self.KERNEL), ("new", reworded),
                                   ("other", self.KERNEL.replace("1.0f", "2.0f")), ("broken", "__global__ int no();")):
                 (Path(folder) / version).mkdir()
                 (Path(folder) / version / "step.cu").write_text(text)

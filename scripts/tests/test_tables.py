@@ -27,7 +27,8 @@ CODE = '#include "sum.cuh"\n// Measured: not in the head\n'
 
 
 def steps(*ids):
-    return [ladder.Step("reduce", "sum", one[:2], f"sum_{one}", ladder.ROOT / "reduce" / f"sum_{one}.cu") for one in ids]
+    folder = ladder.ROOT / "reduce"
+    return [ladder.Step("reduce", "sum", one[:2], f"sum_{one}", folder / f"sum_{one}.cu") for one in ids]
 
 
 def entry(step, n, cold_us, **more):
@@ -36,7 +37,8 @@ def entry(step, n, cold_us, **more):
 
 
 def known(h100, h200=(), ids=("00_cub", "01_atomic", "02_tree")):
-    results = [figures.Results("reduce", "h100-80gb-hbm3", {}, list(h100)), figures.Results("reduce", "h200", {}, list(h200))]
+    results = [figures.Results("reduce", card, {}, list(entries))
+               for card, entries in (("h100-80gb-hbm3", h100), ("h200", h200))]
     return tables.Figures(results, lambda one: one["code"] == "now", {"sum": steps(*ids)})
 
 
@@ -156,7 +158,8 @@ class Heads(unittest.TestCase):
 
 class Bench(unittest.TestCase):
     def test_merged(self):
-        old = figures.Results("reduce", "h200", {}, [*ladder_of(), entry("03_gone", 1 << 28, 1), entry("02_tree", 64, 1)])
+        entries = [*ladder_of(), entry("03_gone", 1 << 28, 1), entry("02_tree", 64, 1)]
+        old = figures.Results("reduce", "h200", {}, entries)
         names = {"sum_00_cub", "sum_01_atomic", "sum_02_tree"}
         new = bench.merged(old, {}, [entry("02_tree", 1 << 20, 7)], names)
         self.assertEqual([(one["step"], one["size"]["n"]) for one in new],
