@@ -24,8 +24,8 @@ choose_backend() {
   case ${1:-} in
     cpu) echo cpu ;;
     cuda)
-      has nvcc || usage_error "the cuda backend needs nvcc, from the CUDA toolkit; --backend cpu needs neither it nor a GPU"
-      [[ -n $(gpu_name) ]] || usage_error "the cuda backend needs a GPU, and nvidia-smi shows none; --backend cpu needs none"
+      has nvcc || usage_error "the cuda backend needs nvcc, from the CUDA toolkit; --backend cpu does not"
+      [[ -n $(gpu_name) ]] || usage_error "the cuda backend needs a GPU; nvidia-smi shows none; --backend cpu does not"
       echo cuda
       ;;
     "") if has nvcc && [[ -n $(gpu_name) ]]; then echo cuda; else echo cpu; fi ;;

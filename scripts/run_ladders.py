@@ -68,7 +68,8 @@ class Tally:
 
     def summary(self):
         passed = self.count("PASS")
-        counts = [f"{passed} step{'s' * (passed != 1)} passed, {self.count('FAIL')} failed, {self.count('skipped')} skipped"]
+        counts = [f"{passed} step{'s' * (passed != 1)} passed", f"{self.count('FAIL')} failed",
+                  f"{self.count('skipped')} skipped"]
         if self.count("left out"):
             counts.append(f"{self.count('left out')} left out")
         failed = [f"  {name}: {verdict.reason or 'see above'}" for name, verdict in self.verdicts.items()

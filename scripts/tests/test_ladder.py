@@ -78,7 +78,8 @@ class Names(unittest.TestCase):
         self.assertEqual(names_of(*(step.name for step in steps)), [step.name for step in steps])
 
     def test_the_nearest_names(self):
-        for wrong, right in (("Sum", "sum"), ("sun", "sum"), ("REDUCE/", "reduce"), ("sum_7_warp", "sum_07_warp_shuffle"),
+        for wrong, right in (("Sum", "sum"), ("sun", "sum"), ("REDUCE/", "reduce"),
+                             ("sum_7_warp", "sum_07_warp_shuffle"),
                              ("sum_07_warp_shufle", "sum_07_warp_shuffle"), ("sum_7", "sum_07_warp_shuffle"),
                              ("reduce/sum_08_float4.cu", "sum_08_float4_grid_stride"), ("trnspose", "transpose"),
                              ("sum_early_retrun", "sum_early_return")):

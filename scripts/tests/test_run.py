@@ -132,7 +132,7 @@ class Lines(unittest.TestCase):
                               ("sum_01_atomic: FAIL, n=1: wrong", Verdict("FAIL", "n=1: wrong")),
                               ("sum_01_atomic  FAIL  out[0] is wrong", Verdict("FAIL", "out[0] is wrong")),
                               ("sum_01_atomic: skipped, needs sm_90a", Verdict("skipped", "needs sm_90a")),
-                              ("sum_01_atomic: left out, one run takes 9.1 s", Verdict("left out", "one run takes 9.1 s")),
+                              ("sum_01_atomic: left out, takes 9.1 s", Verdict("left out", "takes 9.1 s")),
                               ('{"kernel": "sum", "step": "01_atomic", "verified": true}', Verdict("PASS")),
                               ('{"kernel": "sum", "step": "01_atomic", "verified": false}', Verdict("FAIL"))):
             self.assertEqual(self.read(line).verdicts, {"sum_01_atomic": verdict}, line)

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
+// Both stacks have the same layout here, so that one description (.cfi) serves debuggers and backtraces on either.
 #ifndef CUDA_EMU_UCONTEXT
 #if defined(__x86_64__)
 asm(R"(
@@ -17,21 +18,47 @@ asm(R"(
 .type cuda_emu_switch_stack, @function
 .p2align 4
 cuda_emu_switch_stack:
+  .cfi_startproc
   pushq %rbp
+  .cfi_adjust_cfa_offset 8
+  .cfi_rel_offset rbp, 0
   pushq %rbx
+  .cfi_adjust_cfa_offset 8
+  .cfi_rel_offset rbx, 0
   pushq %r12
+  .cfi_adjust_cfa_offset 8
+  .cfi_rel_offset r12, 0
   pushq %r13
+  .cfi_adjust_cfa_offset 8
+  .cfi_rel_offset r13, 0
   pushq %r14
+  .cfi_adjust_cfa_offset 8
+  .cfi_rel_offset r14, 0
   pushq %r15
+  .cfi_adjust_cfa_offset 8
+  .cfi_rel_offset r15, 0
   movq %rsp, (%rdi)
   movq %rsi, %rsp
   popq %r15
+  .cfi_adjust_cfa_offset -8
+  .cfi_restore r15
   popq %r14
+  .cfi_adjust_cfa_offset -8
+  .cfi_restore r14
   popq %r13
+  .cfi_adjust_cfa_offset -8
+  .cfi_restore r13
   popq %r12
+  .cfi_adjust_cfa_offset -8
+  .cfi_restore r12
   popq %rbx
+  .cfi_adjust_cfa_offset -8
+  .cfi_restore rbx
   popq %rbp
+  .cfi_adjust_cfa_offset -8
+  .cfi_restore rbp
   ret
+  .cfi_endproc
 .size cuda_emu_switch_stack, . - cuda_emu_switch_stack
 )");
 #elif defined(__aarch64__)
@@ -41,13 +68,17 @@ asm(R"(
 .type cuda_emu_switch_stack, %function
 .p2align 4
 cuda_emu_switch_stack:
+  .cfi_startproc
   sub sp, sp, #160
+  .cfi_adjust_cfa_offset 160
   stp x19, x20, [sp, #0]
   stp x21, x22, [sp, #16]
   stp x23, x24, [sp, #32]
   stp x25, x26, [sp, #48]
   stp x27, x28, [sp, #64]
   stp x29, x30, [sp, #80]
+  .cfi_rel_offset x29, 80
+  .cfi_rel_offset x30, 88
   stp d8, d9, [sp, #96]
   stp d10, d11, [sp, #112]
   stp d12, d13, [sp, #128]
@@ -66,7 +97,11 @@ cuda_emu_switch_stack:
   ldp d12, d13, [sp, #128]
   ldp d14, d15, [sp, #144]
   add sp, sp, #160
+  .cfi_adjust_cfa_offset -160
+  .cfi_restore x29
+  .cfi_restore x30
   ret
+  .cfi_endproc
 .size cuda_emu_switch_stack, . - cuda_emu_switch_stack
 )");
 #endif
@@ -121,8 +156,8 @@ bool Fiber::guard_contains(const void* address) const {
   return byte >= stack_ - kGuardSize && byte < stack_;
 }
 
-// Device memory may lie beside a guard, so that a wild access hits it, too. A stack that overflows has its pointer there
-// already (a large frame), or touches the memory right under the pointer (a call, a probe).
+// Device memory may lie beside a guard, so that a wild access hits it, too. A stack that overflows has its pointer
+// there already (a large frame), or touches the memory right under the pointer (a call, a probe).
 bool Fiber::is_overflow(const void* address, const void* stack_pointer) const {
   constexpr std::ptrdiff_t kReach = 4096;
   if (!owns_stack()) return false;

@@ -36,7 +36,7 @@ class Fiber {
   // Forgets whatever the fiber was doing; it begins again at its entry.
   void restart();
 
-  // Did the access to `address` that failed run out of this fiber's stack? The stack pointer was there; null if unknown.
+  // Did the access to `address` that failed run out of this fiber's stack? The stack pointer then, null if unknown.
   bool is_overflow(const void* address, const void* stack_pointer) const;
 
   // How many stacks there are, on all OS threads.

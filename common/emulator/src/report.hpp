@@ -21,7 +21,7 @@ void watch_signals();
 // system has no timers for single threads, nothing watches.
 void watch_time();
 
-// While it lives, signals that end the program, such as Ctrl-C, do so to this OS thread, or go to another and else wait.
+// While it lives, signals that end the program, such as Ctrl-C, do so to this OS thread, or go to another or wait.
 // Only a thread inside a kernel can say where it is.
 class Interrupts {
  public:

@@ -1,5 +1,5 @@
-// A timer for each OS thread that runs kernels. It counts CPU time, so that neither a loaded machine nor a debugger that
-// has stopped the program looks like an endless loop.
+// A timer for each OS thread that runs kernels. It counts CPU time, so that neither a loaded machine nor a stopped
+// program looks like an endless loop.
 #include "report.hpp"
 
 #ifdef __linux__

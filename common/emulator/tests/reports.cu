@@ -70,9 +70,11 @@ __global__ void grid_barrier_without_cooperation() {
   cooperative_groups::this_grid().sync();  // at: not_cooperative
 }
 
+// Each block says when it is there; the last one for ever.
 __global__ void endless_loop(volatile int* out) {
-  if (blockIdx.x != 2 || threadIdx.x != 37) return;
-  while (true) out[0] = 1;  // at: endless_loop
+  if (threadIdx.x != 37) return;
+  if (blockIdx.x != 2) out[blockIdx.x] = 1;
+  while (blockIdx.x == 2) out[2] = 1;  // at: endless_loop
 }
 
 __global__ void endless_barriers() {
@@ -103,13 +105,14 @@ __device__ int deep(volatile int* out, int n) {
 __global__ void stack_overflow(int* out) { out[0] = deep(out, 0); }
 
 // Does as Ctrl-C, once the endless loop runs.
-void interrupt_when_set(volatile int* flag) {
-  std::thread([flag] {
+void interrupt_when_set(volatile int* flags) {
+  std::thread([flags] {
     sigset_t interrupt;
     sigemptyset(&interrupt);
     sigaddset(&interrupt, SIGINT);
     pthread_sigmask(SIG_BLOCK, &interrupt, nullptr);  // it is for the others
-    while (*flag == 0) std::this_thread::yield();
+    while (!(flags[0] && flags[1] && flags[2])) std::this_thread::yield();
+    usleep(300000);  // until the blocks that end have ended
     kill(getpid(), SIGINT);
   }).detach();
 }
@@ -133,15 +136,15 @@ int main(int argc, char** argv) {
   if (is("returned_block")) cudaLaunchCooperativeKernel(returned_block, dim3(4), dim3(64), nullptr);
   if (is("grid_barrier_without_cooperation")) grid_barrier_without_cooperation<<<2, 32>>>();
 
-  if (is("endless_loop")) endless_loop<<<4, 64>>>(out);
+  if (is("endless_loop")) endless_loop<<<3, 64>>>(out);
   if (is("endless_barriers")) endless_barriers<<<1, 64>>>();
   if (is("wild_read")) wild_read<<<1, 2>>>(out);
   if (is("stack_overflow")) stack_overflow<<<1, 1>>>(out);
   if (is("interrupt")) {
     signal(SIGINT, SIG_DFL);  // a shell's background jobs have it ignored
-    static int running = 0;
-    interrupt_when_set(&running);
-    endless_loop<<<4, 64>>>(&running);
+    static int running[3] = {};
+    interrupt_when_set(running);
+    endless_loop<<<3, 64>>>(running);
   }
 
   const cudaError_t error = cudaDeviceSynchronize();
