@@ -70,11 +70,9 @@ __global__ void grid_barrier_without_cooperation() {
   cooperative_groups::this_grid().sync();  // at: not_cooperative
 }
 
-// Each block says when it is there; the last one for ever.
 __global__ void endless_loop(volatile int* out) {
-  if (threadIdx.x != 37) return;
-  if (blockIdx.x != 2) out[blockIdx.x] = 1;
-  while (blockIdx.x == 2) out[2] = 1;  // at: endless_loop
+  if (blockIdx.x != 2 || threadIdx.x != 37) return;
+  while (true) out[0] = 1;  // at: endless_loop
 }
 
 __global__ void endless_barriers() {
@@ -105,14 +103,14 @@ __device__ int deep(volatile int* out, int n) {
 __global__ void stack_overflow(int* out) { out[0] = deep(out, 0); }
 
 // Does as Ctrl-C, once the endless loop runs.
-void interrupt_when_set(volatile int* flags) {
-  std::thread([flags] {
+void interrupt_when_set(volatile int* flag) {
+  std::thread([flag] {
     sigset_t interrupt;
     sigemptyset(&interrupt);
     sigaddset(&interrupt, SIGINT);
     pthread_sigmask(SIG_BLOCK, &interrupt, nullptr);  // it is for the others
-    while (!(flags[0] && flags[1] && flags[2])) std::this_thread::yield();
-    usleep(300000);  // until the blocks that end have ended
+    while (*flag == 0) std::this_thread::yield();
+    usleep(500000);  // until other blocks that have begun have ended
     kill(getpid(), SIGINT);
   }).detach();
 }
@@ -142,9 +140,9 @@ int main(int argc, char** argv) {
   if (is("stack_overflow")) stack_overflow<<<1, 1>>>(out);
   if (is("interrupt")) {
     signal(SIGINT, SIG_DFL);  // a shell's background jobs have it ignored
-    static int running[3] = {};
-    interrupt_when_set(running);
-    endless_loop<<<3, 64>>>(running);
+    static int running = 0;
+    interrupt_when_set(&running);
+    endless_loop<<<3, 64>>>(&running);
   }
 
   const cudaError_t error = cudaDeviceSynchronize();
