@@ -69,6 +69,42 @@ def is_device_code(item):
     return bool(re.search(r"__global__|(?<!__host__ )__device__", head)) and "(" in head
 
 
+def names_defined(item):
+    """The names that an item of the top level defines."""
+    head = item.split("{")[0]
+    function = re.match(r"[^=(]*?(\w+) \(", head)
+    if function:
+        return {function[1]}
+    return set(re.findall(r"(\w+) [=\[;,]", head)) | set(re.findall(r"(?:struct|class|using|enum) (\w+)", head))
+
+
+def launching(code):
+    """The items that launch, and those that they use, directly or not. Where nothing of ours is launched, all items.
+    The registration is none of them."""
+    code = [item for item in code if not item.startswith("LADDER_STEP")]
+    used = [item for item in code if HOST_LAUNCH.search(item.replace(" ", ""))]
+    if not used:
+        return code
+    while True:
+        words = set(re.findall(r"\w+", " ".join(used)))
+        more = [item for item in code if item not in used and names_defined(item) & words]
+        if not more:
+            return [item for item in code if item in used]
+        used += more
+
+
+def without_types(text):
+    """Casts and the types of variables do not count."""
+    number = r"(?:unsigned|int|long long|auto|bool|std : : (?:size_t|uint64_t|int64_t|uint32_t))"
+    text = re.sub(rf"static_cast < {number} > ", "", text)
+    text = re.sub(rf"{number} {{ ([^{{}}]*) }}", r"( \1 )", text)
+    before = None
+    while text != before:  # brackets round a whole expression
+        before = text
+        text = re.sub(r"(?<=[=(,{] )\( ((?:[^()]|\([^()]*\))*) \)(?= [),;}])", r"\1", text)
+    return re.sub(rf"\b(?:const )?{number} (?=\w+ =)", "auto ", text)
+
+
 def without_names(text):
     """Each name becomes its number in the order of first use, so that renaming does not count."""
     numbers = {}
@@ -82,6 +118,11 @@ def host_code(path, root):
     for header in headers:
         code += [item for item in items(header.read_text()) if not is_device_code(item) and HOST_LAUNCH.search(item)]
     return code
+
+
+def comparable(code):
+    """Host code as it is compared: what leads to launches, without types, casts and names."""
+    return without_names("\n".join(map(without_types, launching(code))))
 
 
 def statements(code):
@@ -124,8 +165,9 @@ class History:
 
 
 def host_differs(step, old_root):
-    before, now = host_code(old_root / step.path.relative_to(ladder.ROOT), old_root), host_code(step.path, ladder.ROOT)
-    return without_names("\n".join(before)) != without_names("\n".join(now))
+    before, now = (comparable(host_code(root / step.path.relative_to(ladder.ROOT), root))
+                   for root in (old_root, ladder.ROOT))
+    return before != now
 
 
 def difference(path, old_root, root=ladder.ROOT):

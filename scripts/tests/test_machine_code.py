@@ -74,7 +74,7 @@ class HostCode(unittest.TestCase):
         for version in (STEP, text):
             path = self.root / "kernel_01_x.cu"
             path.write_text(version)
-            code.append(machine_code.without_names("\n".join(machine_code.host_code(path, self.root))))
+            code.append(machine_code.comparable(machine_code.host_code(path, self.root)))
         return code[0] == code[1]
 
     def test_items(self):
@@ -88,9 +88,19 @@ class HostCode(unittest.TestCase):
         self.assertTrue(self.same(STEP.replace("kBlock", "kThreads").replace("grid", "blocks")))
         self.assertTrue(self.same(STEP.replace("// A head.", "// Another.")))
 
+    def test_types_and_what_does_not_launch_do_not_count(self):
+        cast = "unsigned grid = static_cast<unsigned>(both(n))"
+        self.assertTrue(self.same(STEP.replace("const auto grid = both(n)", cast)))
+        bound = "static int height(int n) { return n + kBlock; }\nLADDER_STEP(Sum, launch, height);\n"
+        self.assertTrue(self.same(STEP + bound))
+        wide = STEP.replace("both(n)", "(std::size_t{n} + 1) * 2")
+        self.assertFalse(self.same(wide))
+        self.assertNotEqual(machine_code.without_types("= static_cast < int > ( a + b ) * c ;"),
+                            machine_code.without_types("= a + b * c ;"))
+
     def test_launches_count(self):
         for old, new in (("256", "128"), ("both(n)", "both(n) + 1"), ("<<<grid, kBlock>>>", "<<<kBlock, grid>>>"),
-                         ("(x, n);", "(x, n + 1);"), ("const auto grid", "const int grid")):
+                         ("(x, n);", "(x, n + 1);"), ("both(n)", "2 * (n + 1)")):
             self.assertIn(old, STEP)
             self.assertFalse(self.same(STEP.replace(old, new)), new)
 
