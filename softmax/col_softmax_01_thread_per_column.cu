@@ -27,7 +27,7 @@ static void launch(const float* x, float* y, std::size_t rows, std::size_t cols)
   CUDA_CHECK(cudaGetLastError());
 }
 
-// exp and division above, exp below, and the additions.
+// Numerator: exp and division. Denominator: exp, and the additions.
 static std::size_t roundings(std::size_t rows) { return 5 + 4 + rows; }
 
 LADDER_STEP(ColSoftmax, launch, roundings);

@@ -79,8 +79,9 @@ static void launch(const float* x, float* y, std::size_t rows, std::size_t cols)
   CUDA_CHECK(cudaGetLastError());
 }
 
-// exp twice, division and product above; below, exp and additions of what is kept, exp, product and addition for each
-// merge of the remainder, exp and product before the sum over the warp's lanes, and before that over the warps.
+// Numerator: exp twice, division and product. Denominator: exp and additions of what is kept, exp, product and addition
+// for each merge of the remainder, exp and product before the sum over the warp's lanes, and before that over the
+// warps.
 static std::size_t roundings(std::size_t rows) {
   const std::size_t remainder = rows - std::min<std::size_t>(rows, kKept * kRows);
   return 10 + 4 + kKept + 6 * ceil_div(remainder, kRows) + 5 + 2 + 5 + 5;

@@ -162,9 +162,9 @@ static void launch(const float* x, float* y, std::size_t rows, std::size_t cols)
   run(x, y, rows, cols);
 }
 
-// exp twice, division and product above. Below: exp, product and addition for each element of the remainder, exp and
-// product for their sum, exp and the additions of what is kept; then over the lanes, and, with exp and product, over
-// the warps and over the blocks.
+// Numerator: exp twice, division and product. Denominator: exp, product and addition for each element of the remainder,
+// exp and product for their sum, exp and the additions of what is kept; then over the lanes, and, with exp and product,
+// over the warps and over the blocks.
 static std::size_t roundings(std::size_t rows) {
   const std::size_t remainder = rows - std::min<std::size_t>(rows, kKept * kRows);
   return 10 + 6 * ceil_div(remainder, kRows) + 5 + 4 + kKept + 2 + (5 + 4) + (5 + 3);

@@ -7,9 +7,9 @@
 #include <stdexcept>
 #include <string>
 
-// Throws std::runtime_error where cuDNN does not support the size, whose numbers are ints. x and y hold count * length *
-// inner floats. CUDNN_SOFTMAX_ACCURATE is the algorithm that subtracts the maximum. Where inner = 1 the modes
-// CUDNN_SOFTMAX_MODE_CHANNEL and _INSTANCE compute the same, at different speeds.
+// Throws std::runtime_error where cuDNN does not support the size; its sizes are ints. x and y hold
+// count * length * inner floats. CUDNN_SOFTMAX_ACCURATE is the algorithm that subtracts the maximum. Where inner = 1
+// the modes CUDNN_SOFTMAX_MODE_CHANNEL and _INSTANCE compute the same, at different speeds.
 inline void cudnn_softmax(std::size_t count, std::size_t length, std::size_t inner, const float* x, float* y,
                           cudnnSoftmaxMode_t mode) {
   for (const std::size_t size : {count, length, inner}) {

@@ -18,10 +18,10 @@ class RowSoftmax : public SoftmaxProblem {
     launch_(device.at<const float>(0), device.at<float>(1), size[0], size[1]);
   }
 
-  // Empty, single rows and columns, lengths around the powers of two and the sizes at which the steps change their
-  // ways, one that no block's shared memory holds, one that no cluster's holds. Of short rows as many as fill a block
-  // and begin another: 128 for a thread per row, 64 and 32 for groups of 4 and 8 lanes. Where there is a block for each
-  // row they are what takes time.
+  // Empty, single rows and columns, lengths around the powers of two and the sizes at which steps switch kernels, one
+  // that no block's shared memory holds, one that no cluster's holds. Of short rows as many as fill a block and begin
+  // another: 128 for a thread per row, 64 and 32 for groups of 4 and 8 lanes. Where there is a block for each row they
+  // are what takes time.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = {{0, 0},  {0, 7},   {7, 0},  {1, 1},  {70, 1},
                                        {11, 2}, {133, 3}, {67, 4}, {1, 31}, {2, 1031}};

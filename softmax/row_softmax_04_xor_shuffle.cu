@@ -47,7 +47,7 @@ static void launch(const float* x, float* y, std::size_t rows, std::size_t cols)
   CUDA_CHECK(cudaGetLastError());
 }
 
-// exp and division above, exp below; a lane's additions and 5 levels of tree.
+// Numerator: exp and division. Denominator: exp; a lane's additions and 5 levels of tree.
 static std::size_t roundings(std::size_t cols) { return 5 + 4 + ceil_div(cols, 32) + 5; }
 
 LADDER_STEP(RowSoftmax, launch, roundings);

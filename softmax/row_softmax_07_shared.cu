@@ -62,8 +62,8 @@ static void launch(const float* x, float* y, std::size_t rows, std::size_t cols)
   CUDA_CHECK(cudaGetLastError());
 }
 
-// exp, inverse and product above; below, exp and additions of what is kept, then exp, product and addition for each
-// merge: those of the remainder, then 5 and 5.
+// Numerator: exp, inverse and product. Denominator: exp and additions of what is kept, then exp, product and addition
+// for each merge: those of the remainder, then 5 and 5.
 static std::size_t roundings(std::size_t cols) {
   const std::size_t chunks = chunks_of(cols), remainder = cols - std::min(cols, chunks * kChunk);
   return 6 + 4 + 2 + chunks + 6 * (ceil_div(remainder, kBlock) + 10);

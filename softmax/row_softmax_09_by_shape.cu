@@ -194,8 +194,9 @@ static void launch(const float* x, float* y, std::size_t rows, std::size_t cols)
   }
 }
 
-// exp twice, division and product above; below, exp, and additions in the thread, then in the warp, over the warps and
-// over the blocks 5 each, with an exp and a product before; for what is read again exp, product and addition each.
+// Numerator: exp twice, division and product. Denominator: exp, and additions in the thread, then in the warp, over the
+// warps and over the blocks 5 each, with an exp and a product before; for what is read again exp, product and addition
+// each.
 static std::size_t roundings(std::size_t cols) {
   const std::size_t remainder = cols - std::min<std::size_t>(cols, 16 * 4096 * 8);  // at most
   return 10 + 4 + (2 + 8 + kMostShared) + 3 * 5 + 3 * 5 + 6 * ceil_div(remainder, 16 * 1024);

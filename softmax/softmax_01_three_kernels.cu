@@ -80,7 +80,7 @@ static void launch(const float* x, float* y, std::size_t n) {
   CUDA_CHECK(cudaGetLastError());
 }
 
-// exp and division above; below exp, a thread's additions, the tree, the warps, the blocks in any order.
+// Numerator: exp and division. Denominator: exp, a thread's additions, the tree, the warps, the blocks in any order.
 static std::size_t roundings(std::size_t n) {
   const std::size_t grid = std::max(grid_size(n), 1u);
   return 5 + 4 + ceil_div(n, grid * kBlock) + 5 + kBlock / 32 + grid;

@@ -45,7 +45,8 @@ static void launch(const float* x, float* y, std::size_t n) {
   CUDA_CHECK(cudaGetLastError());
 }
 
-// exp and division above; below exp, product and addition for each merge: thread, block, blocks' pairs, block again.
+// Numerator: exp and division. Denominator: exp, product and addition for each merge: thread, block, blocks' pairs,
+// block again.
 static std::size_t roundings(std::size_t n) {
   const std::size_t grid = std::max(grid_size(n), 1u);
   return 5 + 6 * (ceil_div(n, grid * kBlock) + 10 + ceil_div(grid, kBlock) + 10);

@@ -99,8 +99,8 @@ static void launch(const float* x, float* y, std::size_t n) {
   CUDA_CHECK(cudaLaunchCooperativeKernel(kernel, dim3(grid), dim3(kBlock), arguments, bytes, nullptr));
 }
 
-// exp, inverse and product above. Below exp and additions of what is kept, and for each merge exp, product and
-// addition: the remainder, the tail, what is kept, 5 and 5 in the block, the blocks' pairs in a thread, and 5 and 5
+// Numerator: exp, inverse and product. Denominator: exp and additions of what is kept, and for each merge exp, product
+// and addition: the remainder, the tail, what is kept, 5 and 5 in the block, the blocks' pairs in a thread, and 5 and 5
 // again.
 static std::size_t roundings(std::size_t n) {
   const std::size_t grid = std::max(grid_size(n), 1u), chunks = ceil_div(n, 4 * grid * kBlock);

@@ -36,7 +36,7 @@ class SoftmaxProblem : public ladder::Problem {
     const float* x = host.at<const float>(0);
     std::vector<double> digest(3 * v.count);
     // Pieces of a vector, so that one long vector too is spread over the cores and double's own error stays negligible;
-    // for columns, blocks of neighbours, as memory likes it.
+    // for columns, blocks of neighbours, so that reads are contiguous.
     const std::size_t width = v.stride == 1 ? 1 : 64, piece = std::min<std::size_t>(std::size_t{1} << 16, v.length);
     const std::size_t blocks = ceil_div(v.count, width), pieces = v.length == 0 ? 0 : ceil_div(v.length, piece);
     std::vector<double> max(v.count * pieces, -std::numeric_limits<double>::infinity()), sum(v.count * pieces, 0.0),

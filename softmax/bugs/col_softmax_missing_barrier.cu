@@ -33,7 +33,7 @@ static void launch(const float* x, float* y, std::size_t rows, std::size_t cols)
   CUDA_CHECK(cudaGetLastError());
 }
 
-// exp and division above; below, exp, product and addition for each merge: those of a thread, then 5.
+// Numerator: exp and division. Denominator: exp, product and addition for each merge: those of a thread, then 5.
 static std::size_t roundings(std::size_t rows) { return 5 + 6 * (ceil_div(rows, kWarps) + 5); }
 
 LADDER_STEP(ColSoftmax, launch, roundings);

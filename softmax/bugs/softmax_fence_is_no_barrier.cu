@@ -40,8 +40,8 @@ static void launch(const float* x, float* y, std::size_t n) {
   CUDA_CHECK(cudaGetLastError());
 }
 
-// exp and division above; below exp, product and addition for each merge: in a thread, 5 and 5 in the block, over the
-// blocks' pairs in a thread, and 5 and 5 again.
+// Numerator: exp and division. Denominator: exp, product and addition for each merge: in a thread, 5 and 5 in the
+// block, over the blocks' pairs in a thread, and 5 and 5 again.
 static std::size_t roundings(std::size_t n) {
   const std::size_t grid = std::max(grid_size(n), 1u);
   return 5 + 6 * (ceil_div(n, grid * kBlock) + 10 + ceil_div(grid, kBlock) + 10);
