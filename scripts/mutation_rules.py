@@ -39,7 +39,7 @@ LAUNCHES = re.compile(r"<<<|\bcuda\w+Async\(|\bscratch<|\b(?:launch_)?pass\(")
 
 
 def function_bodies(code):
-    """(head, start, end) of the functions that no other function encloses."""
+    """(head, start, end, whether in a class) of the functions that no other function encloses."""
     open_blocks, head_start = [], 0
     for match in re.finditer(r"[;{}]", code):
         if match[0] == "{":
@@ -49,18 +49,18 @@ def function_bodies(code):
         elif match[0] == "}" and open_blocks:
             head, start, is_function = open_blocks.pop()
             if is_function and not any(outer for _, _, outer in open_blocks):
-                yield head, start, match.start()
+                yield head, start, match.start(), any("class " in outer for outer, _, _ in open_blocks)
         head_start = match.end()
 
 
 def mutable_ranges(code, is_step):
-    for head, start, end in function_bodies(code):
+    for head, start, end, in_class in function_bodies(code):
         name = head[:head.find("(", re.search(r"__launch_bounds__\(.*?\)|", head).end()) + 1]
         if "__global__" in head or "__device__" in head:
             yield start, end
         elif is_step and not HOST_ONLY.search(name):
             yield start, end
-        elif not is_step and "::" not in name and LAUNCHES.search(code, start, end) and not HOST_ONLY.search(name):
+        elif not (is_step or in_class or "::" in name) and LAUNCHES.search(code, start, end) and not HOST_ONLY.search(name):
             yield start, end
 
 

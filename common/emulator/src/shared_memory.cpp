@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t kRedZone = kAsan ? 128 : 0;
 constexpr std::size_t kArenaSize = 1 << 20;  // the most a block may have, and red zones around thousands of variables
+constexpr std::size_t kBehind = 8 << 10;     // that hold NaN behind the last variable, where nothing has red zones
 
 struct Variable {
   std::size_t size;
@@ -43,6 +44,11 @@ char* align_up(char* address, std::size_t alignment) {
   return address + (alignment - value % alignment) % alignment;
 }
 
+// What is read past the end of the last variable is not 0, which would not show in a sum.
+void fill_behind(char* end) {
+  if (!kAsan) memset(end, 0xff, kBehind);
+}
+
 }  // namespace
 
 SharedMemory::SharedMemory() {
@@ -65,6 +71,7 @@ void SharedMemory::begin_launch(std::size_t dynamic_size) {
   dynamic_size_ = dynamic_size;
   static_size_ = 0;
   free_ = align_up(dynamic_ + dynamic_size + kRedZone, 128);
+  fill_behind(free_);
   poison(arena_, kArenaSize);
 }
 
@@ -78,10 +85,11 @@ void* SharedMemory::begin_use(unsigned number) {
     char* end = address + variable.size + kRedZone;
     static_size_ += variable.size;
     if (static_size_ > kSharedPerBlock || static_size_ + dynamic_size_ > kSharedPerBlockOptin ||
-        end > arena_ + kArenaSize) {
+        end + kBehind > arena_ + kArenaSize) {
       return nullptr;
     }
     free_ = end;
+    fill_behind(end);
     slot.launch = launch_;
     slot.address = address;
     unpoison(address, variable.size);
