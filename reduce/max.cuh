@@ -37,7 +37,8 @@ class Max : public Reduction {
   std::vector<ladder::Pattern> patterns() const override {
     std::vector<ladder::Pattern> all = {{"random", false, ladder::patterns::random},
                                         {"negative", false, ladder::patterns::negative},
-                                        {"greatest last", false, ladder::patterns::greatest_last}};
+                                        {"greatest last", false, ladder::patterns::greatest_last},
+                                        {"zeros after 1", false, ladder::patterns::zeros_after_one}};
     if (!keeps_nan_) return all;
     all.push_back({"one NaN", false, ladder::patterns::one_nan});
     all.push_back({"one negative NaN", false, ladder::patterns::one_negative_nan});

@@ -66,6 +66,8 @@ inline double all_minus_infinity(std::uint64_t, std::size_t, std::size_t, std::s
 inline double zeros(std::uint64_t seed, std::size_t, std::size_t i, std::size_t n) {
   return n > 1 && i == hash(seed, 99, n) % n ? 0.0 : -0.0;
 }
+// +0, but for the first.
+inline double zeros_after_one(std::uint64_t, std::size_t, std::size_t i, std::size_t) { return i == 0 ? 1.0 : 0.0; }
 // The greatest is the last one.
 inline double greatest_last(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
   return i + 1 == n ? 2.0 : random(seed, buffer, i, n);
