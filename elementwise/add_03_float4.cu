@@ -3,6 +3,7 @@
 //           to 3 elements, scalar code.
 // Expect:   a copy's speed. 64 KB in flight per SM are more than three times what is needed; the bytes moved stay the
 //           same.
+// Measured: 1.20x step 02, 0.99x Thrust at 2^28 (H200); 1.11x, 0.99x (H100).
 // Next:     how would you show that memory is the limit, and not the instructions?
 #include "add.cuh"
 

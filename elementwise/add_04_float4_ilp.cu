@@ -2,6 +2,7 @@
 // Idea:     instruction-level parallelism. A thread loads two float4 of each input, a block apart so that they stay
 //           coalesced, before it adds.
 // Expect:   0.99 to 1.01x step 03, which has more bytes in flight than are needed.
+// Measured: 0.99x step 03, 0.98x Thrust at 2^28 (H200); 1.00x, 0.99x (H100).
 // Next:     more bytes in flight did not help. Is anything left?
 #include "add.cuh"
 

@@ -2,6 +2,7 @@
 // Idea:     16 bytes, eight halves. CUDA has no type of eight halves, so they travel as uint4, and each word is taken
 //           for a half2.
 // Expect:   0.97 to 1.03 of a copy, as for the float4 addition: four times the bytes in flight of step 02.
+// Measured: 1.27x step 02, 1.02 of a copy at 2^28 (H200); 1.11x, 1.01 (H100).
 // Next:     why memcpy between the types? (Reading an unsigned through a pointer to __half2 is undefined in C++. A
 //           memcpy of 4 bytes is not, and costs no instruction.)
 #include "add_half2.cuh"

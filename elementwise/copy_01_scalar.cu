@@ -3,6 +3,7 @@
 //           request, coalesced.
 // Expect:   0.5 to 0.8 of cudaMemcpy. 2048 threads x 4 bytes are 8 KB in flight per SM. At 900 ns of latency full speed
 //           takes 10 KB (H100) or 15 KB (H200) of loads.
+// Measured: 0.64x cudaMemcpy at 2^28 (H200); 0.80x (H100).
 // Next:     the accesses are coalesced. What is left to gain?
 #include "copy.cuh"
 

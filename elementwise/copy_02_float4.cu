@@ -3,6 +3,7 @@
 //           to 3 floats, the thread copies its four floats one by one.
 // Expect:   the speed of cudaMemcpy. 32 KB in flight per SM are at least twice what is needed; the sectors moved stay
 //           the same.
+// Measured: 1.56x step 01, 1.00x cudaMemcpy at 2^28 (H200); 1.26x, 1.00x (H100).
 // Next:     what happens with copy(x + 1, y, n)?
 #include "copy.cuh"
 

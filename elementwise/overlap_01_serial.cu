@@ -2,6 +2,7 @@
 // Idea:     everything in one stream, one after the other.
 // Expect:   the sum of the three times. During the copies the SMs idle, during the kernel the link; one of its
 //           directions always does.
+// Measured: 0.46 of the link at 2^26 (H200); 0.50 (H100).
 // Next:     which of the three can run at the same time? (All: two copy engines, one for each direction, and the SMs.)
 #include "overlap.cuh"
 

@@ -2,6 +2,7 @@
 // Idea:     one thread per element. x < 0 ? 0 : x keeps NaN, as PyTorch does; fmaxf(x, 0) makes it 0 and hides the bug
 //           behind it.
 // Expect:   0.97 to 1.0x the scalar copy (copy_01), which has the same 4 bytes in flight per thread.
+// Measured: 0.63 of a copy at 2^28 (H200); 0.79 (H100).
 // Next:     how could it cost less than a copy? (Fused into its neighbour: no bytes at all.)
 #include "relu.cuh"
 

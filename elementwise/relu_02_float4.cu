@@ -2,6 +2,7 @@
 // Idea:     float4, with scalar code for the last 1 to 3 elements and for pointers that are not 16-byte aligned.
 // Expect:   0.98 to 1.0 of a copy: 9 instructions per element (SASS), where a copy's speed leaves time for 63 (H200) or
 //           88 (H100).
+// Measured: 1.58x step 01, 1.00 of a copy at 2^28 (H200); 1.26x, 1.00 (H100).
 // Next:     what would half precision change? (Half the bytes, twice the elements per second.)
 #include "relu.cuh"
 

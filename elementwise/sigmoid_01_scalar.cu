@@ -2,6 +2,7 @@
 // Idea:     one thread per element, 1 / (1 + expf(-x)). Where expf overflows, 1 / infinity is the 0 that is wanted.
 // Expect:   0.9 to 1.0x the scalar copy. The chain of exponential and division stands between load and store, and while
 //           a thread computes, it has nothing in flight.
+// Measured: 0.59 of a copy at 2^28 (H200); 0.75 (H100).
 // Next:     expf or __expf? (2 ulp against 2 + |1.17 x| ulp, and nothing gained where memory is the limit.)
 #include "sigmoid.cuh"
 

@@ -1,6 +1,7 @@
 // Problem:  sigmoid's work, with x instead of 1 in the numerator.
 // Idea:     one thread per element, x / (1 + expf(-x)): one division, and right where expf overflows.
 // Expect:   0.98 to 1.02x the scalar sigmoid.
+// Measured: 0.59 of a copy at 2^28 (H200); 0.76 (H100).
 // Next:     what does a division cost? (Rounded correctly, some ten instructions and a slow path. __fdividef takes two,
 //           and is wrong for divisors above 2^126, which expf(-x) reaches at x = -88.)
 #include "silu.cuh"

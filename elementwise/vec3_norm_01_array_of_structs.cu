@@ -3,6 +3,7 @@
 //           12 sectors of the warp's 384 bytes.
 // Expect:   0.8 to 1.0 of a copy. DRAM delivers each sector once, L1 serves it three times. 12 bytes of loads per
 //           thread are 24 KB in flight per SM, enough for both cards.
+// Measured: 0.91 of a copy at 2^26 (H200); 0.97 (H100).
 // Next:     how would one load fetch a whole vector?
 #include "vec3_norm.cuh"
 

@@ -2,6 +2,7 @@
 // Idea:     a fourth float makes 16 bytes, one float4 load, coalesced. Where the array is not 16-byte aligned, three
 //           scalar loads.
 // Expect:   0.8 of a copy: 20 bytes move for 16 useful ones. A loss, if step 01 is near the memory's speed.
+// Measured: 0.86x step 01, 0.78 of a copy at 2^26 (H200); 0.84x, 0.82 (H100).
 // Next:     does struct alignas(16) { float x, y, z; } do the same? (Yes: its size is 16, and the compiler may load it
 //           at once. Without alignas it never does.)
 #include "vec3_norm.cuh"

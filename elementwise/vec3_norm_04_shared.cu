@@ -3,6 +3,7 @@
 //           them, three float4, and stores four results at once.
 // Expect:   0.97 to 1.03 of a copy. 48 bytes of loads per thread are in flight; lanes 12 words apart meet no bank
 //           conflict: within eight lanes, float4 touch every bank once.
+// Measured: 1.14x step 03, 1.02 of a copy at 2^26 (H200); 1.04x, 1.02 (H100).
 // Next:     if a thread took one vector, three words? (Stride 3 is odd: 32 different banks. Stride 4 is a 4-way
 //           conflict.)
 #include "vec3_norm.cuh"

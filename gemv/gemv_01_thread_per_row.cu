@@ -2,6 +2,7 @@
 // Idea:     one thread per row, the loop as the formula reads.
 // Expect:   0.02 to 0.1 of bandwidth where m is a few thousand: the lanes of a warp read 32 rows, 32 sectors per
 //           request instead of 4, and m threads do not fill the GPU.
+// Measured: 0.086x cuBLAS at 8192x8192 (H200); 0.11x (H100).
 // Next:     which threads should read neighbouring elements of A?
 #include "gemv.cuh"
 

@@ -1,6 +1,7 @@
 // Problem:  step 01 has 8 bytes in flight per thread.
 // Idea:     float4 from both vectors. Both must be 16-byte aligned; x + 1 and y take the scalar loop.
 // Expect:   1.05 to 1.2x step 01 at 2^28, level with cuBLAS: 32 bytes in flight per thread.
+// Measured: 1.20x step 01, 1.02x cuBLAS at 2^28 (H200); 1.10x, 1.00x (H100).
 // Next:     x and y are both off by one float. Must that be slow? (No: peel three products, the rest is aligned.)
 #include "block_reduce.cuh"
 #include "dot.cuh"

@@ -2,6 +2,7 @@
 // Idea:     the block agrees first. A float becomes an int of the same order (max_key.cuh); five shuffles find the
 //           greatest key of a warp, then of the block, and thread 0 does one atomic operation.
 // Expect:   50 to 256x step 02 at 2^28: 256 times fewer atomic operations.
+// Measured: 10.8x step 02, 0.21x CUB at 2^28 (H200); 10.4x, 0.29x (H100).
 // Why:      10 to 11x: the compiler had combined each warp's lanes (REDUX, one REDG, in the SASS), so the operations
 //           fell by 8, not 256. A million blocks of 256 elements are the rest: sum 04 has as many and is as slow.
 // Next:     is there one instruction for the five shuffles? (__reduce_max_sync, for integers, from sm_80 on.)

@@ -3,6 +3,7 @@
 //           block. Few long rows: several blocks per row, whose partial sums are again a matrix for the same kernel.
 // Expect:   at least 1.0x the best of steps 01 to 03 on every shape; most on few long rows, where half the SMs were
 //           idle.
+// Measured: 1.00x step 03, 1.00x CUB at 16384x4096 (H200); 1.01x CUB (H100).
 // Next:     what of the rule changes on another GPU? (Its borders: they follow the number of SMs.)
 #include "row_sum.cuh"
 

@@ -2,6 +2,7 @@
 // Idea:     one thread per element; atomicAdd puts it into the result.
 // Expect:   at most 0.003x CUB at 2^28: all n atomics hit one address, and L2 performs one of them per clock or fewer.
 //           The order of the additions, and with it the last bits, changes from run to run.
+// Measured: 0.0005x CUB at 2^28 (H200); 0.0008x (H100).
 // Next:     how can a block agree on one sum before it touches the result?
 #include "sum.cuh"
 

@@ -2,6 +2,7 @@
 // Idea:     128 blocks. Blocks cannot wait for each other, so every thread stores its sum and the host adds 32768.
 // Expect:   50 to 128x fewer clocks than step 03: 128 SMs. Less by time: 256 KB are copied to the host, which takes
 //           longer than the kernel.
+// Measured: 3.71x step 03, 0.05 of a read at 2^20 (H200); 3.84x, 0.05 (H100).
 // Next:     may one subtract the clock64() of two blocks? (No: each SM has its own counter, and they do not agree.)
 #include "sum_of_squares.cuh"
 

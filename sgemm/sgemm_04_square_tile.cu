@@ -3,6 +3,7 @@
 //           memory, or 0 past the edge. Each element is used 32 times.
 // Expect:   1.3 to 1.8x step 02. L2 traffic falls to a 32nd, but a multiply-add still takes two words from shared
 //           memory; at 32 words per clock and SM that allows 8.4 of 66.9 TFLOP/s.
+// Measured: 1.58x step 03, 0.16x cuBLAS at 4096 (H200); 1.83x, 0.16x (H100).
 // Next:     how can one word from shared memory serve several multiply-adds?
 #include "sgemm.cuh"
 

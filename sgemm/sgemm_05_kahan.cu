@@ -3,6 +3,7 @@
 //           The bound becomes 5 roundings for any K.
 // Expect:   0.6 to 0.8x step 04: four dependent operations per product instead of one, and the same two words from
 //           shared memory, which stays the limit.
+// Measured: 0.78x step 04, 0.12x cuBLAS at 4096 (H200); 0.78x, 0.12x (H100).
 // Next:     when is this worth it, and what is cheaper? (Compensate once per tile of k, or add in double.)
 #include "sgemm.cuh"
 

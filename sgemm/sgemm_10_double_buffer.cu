@@ -2,6 +2,7 @@
 // Idea:     double buffering. Load tile t + 1 into registers before computing tile t, store it to the second buffer
 //           afterwards: one barrier per tile. The fragments for k + 1 are loaded before the products of k likewise.
 // Expect:   1.1 to 1.4x step 09: a load has 512 multiply-adds per thread to arrive in.
+// Measured: 1.21x step 09, 0.92x cuBLAS at 4096 (H200); 1.20x, 0.91x (H100).
 // Next:     a warp covers 16 x 128 elements of C. How many words of As and Bs does it read per k, and which shape
 //           needs the fewest?
 #include "float4_access.cuh"

@@ -2,6 +2,7 @@
 // Idea:     cp.async copies from global to shared memory past the registers: 3 tiles in flight in 4 stages, and
 //           8 x 16 accumulators per thread, 24 words for 128 products instead of 16 for 64.
 // Expect:   1.1 to 1.3x step 11: a quarter fewer words per product, and no registers or stores for the copy.
+// Measured: 1.13x step 11, 1.02x cuBLAS at 4096 (H200); 1.12x, 1.00x (H100).
 // Next:     512 tiles on 132 SMs are 3.9 waves. What do the SMs without a tile do in the last one? And with 32 tiles?
 #include "float4_access.cuh"
 

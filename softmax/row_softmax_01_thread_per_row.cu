@@ -2,6 +2,7 @@
 // Idea:     one thread per row, three loops, as the formula reads.
 // Expect:   at most 0.1 of a copy: the 32 lanes of a warp read 32 different rows, so a request touches 32 sectors for
 //           128 bytes; with few rows most of the GPU has no thread.
+// Measured: 0.14x cuDNN at 32768x1024 (H200); 0.12x (H100).
 // Next:     which threads should read neighbouring elements? And why subtract the maximum?
 #include "row_softmax.cuh"
 

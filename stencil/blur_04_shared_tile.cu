@@ -3,6 +3,7 @@
 //           memory once; all 9 loads come from there. Indices are clamped at the image's edge, not at the tile's.
 // Expect:   0.6 to 1.0x step 02: L1 served the same loads from the same SRAM. The tile adds 1.33 loads per pixel, their
 //           index arithmetic, a store and a barrier.
+// Measured: 1.29x step 03, 0.35 of a copy at 8192x8192 (H200).
 // Next:     which threads may return before the barrier?
 #include "blur.cuh"
 

@@ -2,6 +2,7 @@
 // Idea:     separable within the tile: row sums in a second shared array, a barrier, then 3 loads down. The sums cannot
 //           go back into the tile: a neighbour may not have read the pixel yet.
 // Expect:   0.9 to 1.1x step 04: 7.5 shared-memory accesses per pixel instead of 9, and one barrier more.
+// Measured: 0.88x step 04, 0.31 of a copy at 8192x8192 (H200).
 // Next:     three pixels, one below the other, use the same row sum. Which thread could keep it in a register?
 #include "blur.cuh"
 

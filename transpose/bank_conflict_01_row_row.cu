@@ -3,6 +3,7 @@
 // Idea:     records of 32 floats become 32 arrays. The tile is stored and loaded along its rows, every bank once; the
 //           lanes read global memory 128 bytes apart.
 // Expect:   1 wavefront per shared request, both ways, and 32 sectors per global load.
+// Measured: 0.32 of a copy at 2^21 (H200); 0.43 (H100).
 // Next:     the stride is in global memory. Is shared memory the better place for it?
 #include "bank_conflict.cuh"
 
