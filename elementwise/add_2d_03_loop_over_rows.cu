@@ -18,7 +18,7 @@ __global__ void add_2d_loop_over_rows(const float* __restrict__ a, const float* 
 static void launch(const float* a, const float* b, float* c, std::size_t rows, std::size_t cols) {
   if (rows == 0 || cols == 0) return;  // a grid of 0 blocks is an error
   const dim3 block(32, 8);
-  const dim3 grid(ceil_div(cols, block.x), std::min(ceil_div(rows, block.y), ladder::kMaxGridY));
+  const dim3 grid(ceil_div(cols, block.x), std::min<std::size_t>(ceil_div(rows, block.y), 65535));
   add_2d_loop_over_rows<<<grid, block>>>(a, b, c, rows, cols);
   CUDA_CHECK(cudaGetLastError());
 }
