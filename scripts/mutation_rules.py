@@ -60,7 +60,8 @@ def mutable_ranges(code, is_step):
             yield start, end
         elif is_step and not HOST_ONLY.search(name):
             yield start, end
-        elif not (is_step or in_class or "::" in name) and LAUNCHES.search(code, start, end) and not HOST_ONLY.search(name):
+        elif (not (is_step or in_class or "::" in name) and LAUNCHES.search(code, start, end)
+              and not HOST_ONLY.search(name)):
             yield start, end
 
 

@@ -7,7 +7,8 @@ int main(int argc, char** argv) {
   std::vector<double> want(n), bound(n);
   for (std::size_t i = 0; i < n; ++i) h_in[i] = static_cast<float>(i % 1009) / 100;
   for (std::size_t r = 0; r < rows; ++r) {
-    for (std::size_t c = 0; c < cols; ++c) {  // the window starts at the pixel and is clamped at the last row and column
+    for (std::size_t c = 0; c < cols;
+         ++c) {  // the window starts at the pixel and is clamped at the last row and column
       double sum = 0;
       for (std::size_t i = r; i < r + 3; ++i) {
         for (std::size_t j = c; j < c + 3; ++j) sum += h_in[std::min(i, rows - 1) * cols + std::min(j, cols - 1)];

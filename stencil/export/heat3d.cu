@@ -14,8 +14,8 @@ int main(int argc, char** argv) {
       for (std::size_t y = 1; y + 1 < ny; ++y) {
         for (std::size_t x = 1; x + 1 < nx; ++x) {
           const std::size_t i = z * plane + y * nx + x;
-          want[i] = c0 * old[i] + c1 * (old[i - 1] + old[i + 1] + old[i - nx] + old[i + nx] + old[i - plane] +
-                                        old[i + plane]);
+          want[i] = c0 * old[i] +
+                    c1 * (old[i - 1] + old[i + 1] + old[i - nx] + old[i + nx] + old[i - plane] + old[i + plane]);
         }
       }
     }
