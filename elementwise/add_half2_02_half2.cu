@@ -3,7 +3,7 @@
 //           leaves one half.
 // Expect:   1.8 to 2.0x step 01, for twice the bytes in flight: as many as add_01 has.
 // Measured: 1.61x step 01, 0.80 of a copy at 2^28 (H200); 1.40x, 0.91 (H100).
-// Why:      1.4x (H100), 1.6x (H200): latency grows with the load, from 830 to 1190 ns (H100), from 790 to 970 ns
+// Why:      1.4x (H100), 1.6x (H200): latency grows with the load, from 830 to 1190 ns (H100), from 770 to 960 ns
 //           (H200).
 // Next:     how much of that is the arithmetic, HADD2 for two sums? (None: memory is the limit.)
 #include "add_half2.cuh"

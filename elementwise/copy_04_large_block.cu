@@ -3,7 +3,7 @@
 //           writes them.
 // Expect:   1.00 to 1.02x step 02, from fewer switches between DRAM rows, and between reading and writing.
 // Measured: 0.99x step 03, 0.96x cudaMemcpy at 2^28 (H200); 1.01x, 1.01x (H100).
-// Why:      1.01x on the H100, but 0.95x on the H200. An SM holds two such blocks, and one that ends leaves half of the
+// Why:      1.01x step 02 (H100), 0.96x (H200). An SM holds two such blocks, and one that ends leaves half of the
 //           SM idle until the next has started its loads (hypothesis, not tested).
 // Next:     why is 100 % of the data sheet's bandwidth out of reach? (Refresh, row misses, read-write turnaround.)
 #include "copy.cuh"

@@ -3,8 +3,8 @@
 //           short, for its stream waits, and must not call CUDA. Here it notes the time.
 // Expect:   the time of step 04 and some microseconds per call; the first chunk arrives after a tenth of it.
 // Measured: 0.83x step 04, 0.78 of the link at 2^26 (H200); 0.87x, 0.86 (H100).
-// Why:      33 to 55 us per call (H100), 50 to 300 us (H200): the stream waits for a CPU thread, whose speed is the
-//           host's. The first chunk arrives after a seventh of the time (H100).
+// Why:      33 to 55 us per call (H100), 48 to 300 us (two machines with an H200): the stream waits for a CPU thread of
+//           the host. The first chunk arrives after a seventh of the time (H100).
 // Next:     and if the host's work on a chunk is long? (Then the function only wakes a thread that does it.)
 #include "overlap.cuh"
 

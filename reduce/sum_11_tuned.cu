@@ -3,8 +3,8 @@
 //           first 16-byte boundary, is peeled. Up to 8 times the size of L2 the loads are evict-first (__ldcs).
 // Expect:   1.01 to 1.05x step 10 from 2^24 on: four times the bytes in flight. The price is a partial sum per 64 KB.
 // Measured: 1.03x step 10, 1.01x CUB at 2^28 (H200).
-// Why:      1.15x (H100), 1.13x (H200) at 2^24 with a cold L2, 1.04x warm (H100): most of the gain is that evict-first
-//           loads leave the dirty lines of the kernel before in L2 (inferred, not counted).
+// Why:      1.14x (H200) at 2^24 with a cold L2; 1.15x, and 1.04x warm (H100, older code): most of the gain is that
+//           evict-first loads leave the dirty lines of the kernel before in L2 (inferred, not counted).
 // Next:     eight float4 per thread? (Registers halve the resident threads, the bytes in flight stay. 1.04x on an H200
 //           all the same: half as many blocks.)
 #include "block_reduce.cuh"

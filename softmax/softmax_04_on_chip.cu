@@ -3,8 +3,8 @@
 //           2^24 floats. One block of 1024 threads per SM; the remainder is read again, perhaps from L2.
 // Expect:   1.3 to 1.5x step 03 at 2^24: 2.3 accesses per element instead of 3. 1.0 to 1.1x at 2^28, of which 5 % fit.
 // Measured: 1.72x step 03, 668x cuDNN at 2^24 (H200).
-// Why:      1.7x at 2^24; at 2^28 1.4x (H200) and 1.2x (H100), which the kept 5 % cannot explain: float4 accesses and
-//           one exp per element instead of two are a gain of their own.
+// Why:      1.7x at 2^24; at 2^28 1.4x (H200), 1.2x (H100, older code), which the kept 5 % cannot explain: float4
+//           accesses and one exp per element instead of two are a gain of their own.
 // Next:     is one barrier for the whole grid not slow?
 #include "softmax.cuh"
 #include "float4_row.cuh"

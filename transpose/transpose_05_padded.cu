@@ -3,8 +3,8 @@
 //           has.
 // Expect:   0.7 to 0.9 of a copy: 1 wavefront per request, and 4 sectors.
 // Measured: 1.73x step 04, 0.46x cuBLAS at 8192x8192 (H200).
-// Why:      1.5x step 04, but 0.49 of a copy (H100), 0.36 (H200). copy_row, the same blocks without a tile, has 0.56
-//           and 0.41: a load per thread in blocks of 1024 is the next limit.
+// Why:      1.7x step 04, but 0.42 of a copy (H200). copy_row, the same blocks without a tile, has 0.48: a load per
+//           thread in blocks of 1024 is the next limit.
 // Next:     is there a way without the wasted column?
 #include "transpose.cuh"
 
