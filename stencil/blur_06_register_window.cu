@@ -3,7 +3,7 @@
 //           keeps the row sums in registers. Rows that are not 16-byte aligned take 4-byte accesses.
 // Expect:   0.95 to 1.0 of a copy: 8 loads, 4 of them float4, for 8 pixels; the two rows that blocks share hit L2.
 // Measured: 2.96x step 05, 0.92 of a copy at 8192x8192 (H200); 1.00 of a copy (H100).
-// Why:      0.995 on the H100, 0.91 on the H200 at 8192 x 8192: 1.28x the speed for 1.43x the bandwidth. The rows that
+// Why:      0.995 on the H100, 0.92 on the H200 at 8192 x 8192: 1.30x the speed for 1.43x the bandwidth. The rows that
 //           are loaded twice come from L2, which did not get faster (hypothesis, not tested).
 // Next:     why not a running sum: add the row that enters the window, subtract the one that leaves?
 #include "blur.cuh"

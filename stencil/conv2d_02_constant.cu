@@ -4,8 +4,8 @@
 // Expect:   1.3 to 1.5x step 01, as one load in two goes; less for small images, where the 2 to 3 us of the copy into
 //           the symbol count.
 // Measured: 1.05x step 01, 0.26 of a copy at 8192x8192x5 (H200).
-// Why:      1.01 to 1.05x on both cards: the weights' loads hit L1, and bounds and addresses stay: 99, 218 and 398
-//           instructions per pixel became 96, 218 and 382 at K = 3, 5, 7 (SASS).
+// Why:      1.02 to 1.08x at 8192 x 8192 (H200): the weights' loads hit L1, and bounds and addresses stay: 99, 218 and
+//           398 instructions per pixel became 96, 218 and 382 at K = 3, 5, 7 (SASS).
 // Next:     how do you drop the bounds test and the address of every tap?
 #include "conv2d.cuh"
 

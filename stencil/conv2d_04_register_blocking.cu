@@ -4,7 +4,7 @@
 // Expect:   0.9 to 1.0 of a copy at K = 3 and 5; 0.6 to 0.85 at K = 7, where the FFMA alone (101 us at 65 TFLOP/s) take
 //           more than half as long as the copy (129 us on the H200, 181 us on the H100) and hide behind it in part.
 // Measured: 3.13x step 03, 0.86 of a copy at 8192x8192x5 (H200); 0.96 of a copy (H100).
-// Why:      K = 5 on the H200 is 0.87, on the H100 0.96: FFMA take 52 us of 129 and of 181 us. The larger their share,
+// Why:      K = 5 on the H200 is 0.86, on the H100 0.96: FFMA take 52 us of 129 and of 181 us. The larger their share,
 //           the less of them hides.
 // Next:     how many rows per thread?
 #include "conv2d.cuh"

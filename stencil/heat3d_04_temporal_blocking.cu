@@ -4,7 +4,7 @@
 // Expect:   1.3 to 1.8x step 03: half the DRAM traffic; but the halo costs 1.28x the loads (120 x 20 of 128 x 24 cells
 //           are stored), and there are two barriers per plane and fewer threads per SM.
 // Measured: 1.29x step 03, 1.09 of a copy at 512 (H200); 1.60x, 1.49 (H100).
-// Why:      0.8x or less at 256^3: 78 blocks for 132 SMs. 1.29x on the H200 at 512^3, 1.60x on the H100: 4616 and 4494
+// Why:      0.8x or less at 256^3: 78 blocks for 132 SMs. 1.29x on the H200 at 512^3, 1.60x on the H100: 4627 and 4494
 //           GB/s, so DRAM is not the limit here; step 03's time is what shrank.
 // Next:     why does this pay although the halo costs 28 %?
 #include "heat3d.cuh"

@@ -3,7 +3,7 @@
 //           neighbours above and below; the cells to the left and right hit L1. No shared memory, no barrier.
 // Expect:   0.95 to 1.0 of a copy: half of step 03's instructions; rows that blocks share come from L1 and L2.
 // Measured: 1.59x step 03, 0.92 of a copy at 8192x8192 (H200); 1.36x, 0.99 (H100).
-// Why:      0.99 on the H100, 0.89 on the H200: 1.28x the speed for 1.43x the bandwidth. What is not DRAM's time, such
+// Why:      0.99 on the H100, 0.92 on the H200: 1.29x the speed for 1.43x the bandwidth. What is not DRAM's time, such
 //           as launches and L2, did not shrink (hypothesis, not tested).
 // Next:     that is one time step. Must each one read memory and write it back?
 #include "jacobi2d.cuh"
