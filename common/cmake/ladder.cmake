@@ -242,7 +242,13 @@ function(ladder_family_tests folder steps bugs)
   set_target_properties(${program} PROPERTIES
     LINKER_LANGUAGE CXX RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${folder})
   add_dependencies(ladder_tests ${program})
-  ladder_test(${folder} "any;random:1" ${program})
+  # With sanitizers forward and reverse only: which accesses leave a buffer does not depend on the order of threads in
+  # a right step, and the plain build runs the third order.
+  set(orders any random:1)
+  if(CMAKE_CXX_FLAGS MATCHES "fsanitize")
+    set(orders any)
+  endif()
+  ladder_test(${folder} "${orders}" ${program})
   if(LADDER_BACKEND STREQUAL cuda)
     add_test(NAME ${folder}.huge COMMAND ${program} "[huge]")
     set_tests_properties(${folder}.huge PROPERTIES LABELS long SKIP_RETURN_CODE 77 TIMEOUT 3600)
