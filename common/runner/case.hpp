@@ -71,8 +71,8 @@ inline bool is_poison(Type type, const Element& element) {
 
 class Case {
  public:
-  // `problem` must outlive the case.
-  Case(const Problem& problem, Size size, Pattern pattern, std::uint64_t seed)
+  // `problem` must outlive the case. Without `answers` nothing is computed that only expect() needs.
+  Case(const Problem& problem, Size size, Pattern pattern, std::uint64_t seed, bool answers = true)
       : problem_(&problem), size_(std::move(size)), pattern_(pattern), buffers_(problem.buffers(size_)) {
     for (std::size_t b = 0; b < buffers_.size(); ++b) {
       // Left uninitialised on purpose: fill() touches the pages first, from several threads.
@@ -82,8 +82,9 @@ class Case {
     }
     std::vector<void*> pointers;
     for (auto& h : host_) pointers.push_back(h.get());
-    arrays_ = std::make_unique<Arrays>(pointers, problem.digest(Arrays(pointers), size_));
     cached_.resize(buffers_.size());
+    if (!answers) return;
+    arrays_ = std::make_unique<Arrays>(pointers, problem.digest(Arrays(pointers), size_));
     for (std::size_t b = 0; b < buffers_.size(); ++b) {
       if (buffers_[b].role != Role::input && buffers_[b].count <= kCachedElements) cache(b);
     }

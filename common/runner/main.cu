@@ -3,6 +3,7 @@
 #include "check.hpp"
 #include "footprint.hpp"
 #include "options.hpp"
+#include "profile.cuh"
 #include "progress.hpp"
 #include "report.hpp"
 #ifndef CUDA_EMU
@@ -49,6 +50,8 @@ void print_help(const char* program, const Problem& problem) {
       "  --small          the sizes that the CPU backend runs by default; a size given after it replaces its own\n"
       "  --check          only check: every awkward size (or the one given), every kind of data, aligned and not\n"
       "  --bench          check and time every size of the ladder table (or the one given)\n"
+      "  --once           only run, once on random data, with no check: for a profiler\n"
+      "  --misaligned     with --once: every array starts one element past a 256-byte boundary\n"
       "  --only=STEP      in a ladder: only this step, or these: --only=STEP,STEP\n"
       "  --timeout=S      end the program where the check of a step takes more than S seconds; default 0: "
       "never\n"
@@ -368,6 +371,38 @@ std::vector<Row> run_checks(const Options& options, Progress& progress) {
   return rows;
 }
 
+// --once: one run of each step on random data, of which alone a profiler is told.
+void run_once(const Options& options) {
+  const std::vector<Step*> able = announced_steps_for(options.size, options);
+  const Problem& problem = *able.front()->problem;
+  constexpr bool kAnswers = false, kGuarded = false;
+  const Case host(problem, options.size, problem.patterns().front(), options.seed, kAnswers);
+  for (const Step* step : able) {
+    DeviceCase device(host, options.misaligned ? 1 : 0, kGuarded, step->problem->place());
+    const auto run = [&] {
+      step->problem->prepare(device.arrays(), options.size);
+      step->problem->run(device.arrays(), options.size);
+      CUDA_CHECK(cudaDeviceSynchronize());
+    };
+    if (kGpu) {
+      run();  // loads the code, allocates scratch memory
+      device.reset();
+    }
+    {
+      ProfiledRange range;
+      if (step != able.front()) range.next_step();
+      run();
+    }
+    if (options.json) {
+      Row row{step, options.size, {}};
+      row.checked = false;
+      print_json(row, kBackend);
+    } else {
+      std::printf("%s: run once, %s, not checked\n", step->name.c_str(), describe(problem, options.size).c_str());
+    }
+  }
+}
+
 int run(int argc, char** argv) {
   if (steps().empty()) throw std::logic_error("no step is linked into this program");
   std::sort(steps().begin(), steps().end(), [](const Step& a, const Step& b) { return a.name < b.name; });
@@ -418,6 +453,10 @@ int run(int argc, char** argv) {
     sizes.erase(std::remove_if(sizes.begin(), sizes.end(), too_large), sizes.end());
   } else if (options.sized || !options.check) {
     require_fit(*steps_for(options.size, options).front()->problem, options.size);
+  }
+  if (options.once) {
+    run_once(options);
+    return kPass;
   }
   Progress progress(options.timeout, options.quiet);
   bool ok = true;

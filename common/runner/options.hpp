@@ -18,7 +18,7 @@ struct Options {
   std::vector<std::string> only;  // names of steps; empty: all
   unsigned timeout = 0;           // seconds for one step's check at one size; 0: no limit
   bool check = false, bench = false, json = false, help = false, device = false, exact_buffers = false, quiet = false,
-       skip_slow = false;
+       skip_slow = false, once = false, misaligned = false;
 };
 
 // A whole number, plain or as a power such as 2^28, between 0 and `max`.
@@ -105,6 +105,10 @@ inline Options parse_options(int argc, char** argv, const std::vector<Dim>& dims
       options.exact_buffers = true;
     } else if (is_flag("--skip-slow")) {
       options.skip_slow = true;
+    } else if (is_flag("--once")) {
+      options.once = true;
+    } else if (is_flag("--misaligned")) {
+      options.misaligned = true;
     } else if (is_flag("--quiet")) {
       options.quiet = true;
     } else if (is_flag("--small")) {
@@ -136,6 +140,9 @@ inline Options parse_options(int argc, char** argv, const std::vector<Dim>& dims
     }
   }
   if (options.check && options.bench) throw UsageError("--check and --bench exclude each other");
+  if (options.once && (options.check || options.bench))
+    throw UsageError("--once goes with neither --check nor --bench");
+  if (options.misaligned && !options.once) throw UsageError("--misaligned goes with --once");
   return options;
 }
 

@@ -54,6 +54,8 @@ TEST_CASE("bad usage gets one line that names the option, and exit status 2") {
   require_usage_error("--check=yes", "--check takes no value");
   require_usage_error("--seed=x", "--seed: 'x'");
   require_usage_error("--check --bench", "--check and --bench");
+  require_usage_error("--once --check", "--once goes with neither");
+  require_usage_error("--misaligned", "--misaligned goes with --once");
   require_usage_error("--only=sum_8", "--only: this program has no step 'sum_8'");
   require_usage_error("--only=sum_07_warp_shuffle,", "--only: this program has no step ''");
   require_usage_error("--timeout=-1", "--timeout: '-1'");
@@ -83,6 +85,22 @@ TEST_CASE("good usage") {
 
   CHECK(run("--json --small").has("\"size\": {\"n\": 131085}"));
   CHECK(run("--json --small --n=33").has("\"size\": {\"n\": 33}"));
+}
+
+TEST_CASE("--once runs each step once, and says that it checks nothing") {
+  for (const std::string options : {"--once --n=1025", "--once --misaligned --n=1025"}) {
+    const Outcome once = run(options);
+    INFO(once.output);
+    CHECK(once.status == 0);
+    CHECK(once.output == "sum_07_warp_shuffle: run once, n=1025, not checked\n");
+    const Outcome json = run(options + " --json");
+    CHECK(json.has("\"step\": \"07_warp_shuffle\""));
+    CHECK(json.has("\"size\": {\"n\": 1025}"));
+    CHECK(!json.has("verified"));
+  }
+  const Outcome all = run_program(LADDER_PROGRAM, "--once --rows=100 --cols=100");
+  CHECK(all.has("add_2d_01_"));
+  CHECK(all.has("add_2d_03_loop_over_rows: run once, rows=100 cols=100, not checked\n"));
 }
 
 TEST_CASE("a step whose grid is too small is skipped in its ladder, by name, and alone bad usage") {
