@@ -1,7 +1,9 @@
 """The figures of <family>/results/<gpu>.json: reading and writing them, and the digest of the code they belong to."""
+import datetime
 import hashlib
 import json
 import re
+import subprocess
 from typing import NamedTuple
 
 import ladder
@@ -62,7 +64,8 @@ class Results(NamedTuple):
     family: str
     card: str  # the file's name, e.g. h100-80gb-hbm3
     head: dict  # gpu, driver, cuda, date
-    entries: list
+    entries: list  # what scripts/bench measured
+    counters: list = []  # what scripts/profile --record counted
 
     @property
     def path(self):
@@ -81,8 +84,8 @@ def short_name(card):
 
 def read(path):
     contents = json.loads(path.read_text())
-    entries = contents.pop("entries")
-    return Results(path.parent.parent.name, path.stem, contents, entries)
+    entries, counters = contents.pop("entries"), contents.pop("counters", [])
+    return Results(path.parent.parent.name, path.stem, contents, entries, counters)
 
 
 def read_all():
@@ -93,14 +96,31 @@ def read_all():
 def to_text(results):
     """JSON with one entry a line, so that diffs read well."""
     head = [f"  {json.dumps(key)}: {json.dumps(value)}," for key, value in results.head.items()]
-    entries = ",\n".join(f"    {json.dumps(entry)}" for entry in results.entries)
-    return "{\n" + "\n".join(head) + '\n  "entries": [\n' + entries + "\n  ]\n}\n"
+    lists = {"entries": results.entries, **({"counters": results.counters} if results.counters else {})}
+    texts = [f'  "{name}": [\n' + ",\n".join(f"    {json.dumps(entry)}" for entry in entries) + "\n  ]"
+             for name, entries in lists.items()]
+    return "{\n" + "\n".join(head) + "\n" + ",\n".join(texts) + "\n}\n"
 
 
 def write(results):
     results.path.parent.mkdir(exist_ok=True)
     results.path.write_text(to_text(results))
     ladder.say(f"wrote {results.path.relative_to(ladder.ROOT)}")
+
+
+def head(executable):
+    """The head of a file of this machine's GPU: gpu, driver, cuda, date."""
+    done = subprocess.run([executable, "--device"], stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        ladder.fail("the programs find no CUDA device", done.returncode)
+    seen = json.loads(done.stdout)
+    driver = subprocess.run(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"], text=True,
+                            stdout=subprocess.PIPE, check=True).stdout.split()[0]
+    return {"gpu": seen["gpu"], "driver": driver, "cuda": seen["cuda"], "date": datetime.date.today().isoformat()}
+
+
+def sort_key(entry):
+    return entry["kernel"], entry["step"], list(entry["size"].values())
 
 
 def step_name(entry):

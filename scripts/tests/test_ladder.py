@@ -143,14 +143,15 @@ class Machine(unittest.TestCase):
         return done.returncode, done.stdout
 
     def test_python(self):
-        for script in ("debug", "bench", "sanitize", "tables"):
+        for script in ("debug", "bench", "sanitize", "tables", "profile"):
             status, said = self.run_without("python3", command=[script, "--help"])
             self.assertEqual(status, 2)
             self.assertEqual(said, f"{script}: needs python3, 3.9 or newer; scripts/setup installs it\n")
 
     def test_gpu(self):
         for command in (["run", "--backend", "cuda", "sum"], ["debug", "--backend", "cuda", "sum_01_atomic"],
-                        ["test", "--backend", "cuda"], ["bench", "sum"], ["sanitize", "sum"]):
+                        ["test", "--backend", "cuda"], ["bench", "sum"], ["sanitize", "sum"],
+                        ["profile", "sum"]):
             status, said = self.run_without(command=command)
             self.assertEqual(status, 2, said)
             self.assertRegex(said, r"(?m)^\w+: .*needs (nvcc|a GPU)")
