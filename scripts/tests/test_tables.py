@@ -90,6 +90,43 @@ class Tables(unittest.TestCase):
             self.page(known(ladder_of()), text="<!-- table nothing -->\n<!-- end -->\n")
 
 
+class Map(unittest.TestCase):
+    SIZE = (("n", 1 << 28),)
+
+    def row(self, data):
+        lines = tables.kernel_map(data, {"sum": self.SIZE}, ladder.ROOT).splitlines()
+        self.assertEqual(len(lines), 3)
+        self.assertEqual(len({line.count("|") for line in lines}), 1, "as many cells in every line")
+        return [cell.strip() for cell in lines[2].split("|")[1:-1]]
+
+    def test_both_cards(self):
+        row = self.row(known(ladder_of(2), ladder_of()))
+        self.assertEqual(row, ["[sum](reduce/README.md)", "2^28", "215", "[02](reduce/sum_02_tree.cu) 12.5x",
+                               "[02](reduce/sum_02_tree.cu) 2684, 0.25x CUB", "107",
+                               "[02](reduce/sum_02_tree.cu) 12.5x", "[02](reduce/sum_02_tree.cu) 1342, 0.25x CUB"])
+
+    def test_a_gain_is_over_the_best_step_before(self):
+        figures_of_steps = [*ladder_of(), entry("03_slow", 1 << 28, 9000, vs_vendor=0.01),
+                            entry("04_last", 1 << 28, 500, vs_vendor=0.2)]
+        row = self.row(known(figures_of_steps, ids=("00_cub", "01_atomic", "02_tree", "03_slow", "04_last")))
+        self.assertEqual(row[3:], ["[02](reduce/sum_02_tree.cu) 12.5x", "[02](reduce/sum_02_tree.cu) 2684, 0.25x CUB"])
+
+    def test_cells_that_depend_on_stale_figures_are_empty(self):
+        def without(number):
+            data = ladder_of()
+            data[number]["code"] = "before"
+            return self.row(known(data))[2:]
+
+        self.assertEqual(without(1), ["", "", "[02](reduce/sum_02_tree.cu) 2684, 0.25x CUB"])
+        self.assertEqual(without(2), ["215", "", ""])
+        self.assertEqual(without(0)[2], "[02](reduce/sum_02_tree.cu) 2684")
+
+    def test_written_between_its_markers_only(self):
+        found = tables.MAP.search("a\n<!-- map -->\nold\n<!-- end -->\nb\n<!-- end -->\n")
+        self.assertEqual(found[0], "<!-- map -->\nold\n<!-- end -->")
+        self.assertTrue(tables.MAP.search((ladder.ROOT / "README.md").read_text()))
+
+
 class Heads(unittest.TestCase):
     SIZE = (("n", 1 << 28),)
 
