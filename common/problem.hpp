@@ -236,10 +236,12 @@ inline std::vector<Step>& steps() {
 }
 
 struct Registration {
-  Registration(std::unique_ptr<Problem> problem, const char* file, const char* needs) {
+  // The step is named as its file, with `suffix` after it.
+  Registration(std::unique_ptr<Problem> problem, const char* file, const char* needs, const char* suffix = "") {
     const char* slash = std::strrchr(file, '/');
     std::string name = slash ? slash + 1 : file;
     name.resize(name.rfind('.'));
+    name += suffix;
     std::string id = name.substr(std::strlen(problem->kernel()) + 1);
     steps().push_back({std::move(name), std::move(id), std::move(problem), needs});
   }

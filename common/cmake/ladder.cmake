@@ -2,6 +2,8 @@
 #   <kernel>_<NN>_<idea>.cu   <folder>/<kernel>_<NN>_<idea>   one step, with step 00 beside it where that is built
 #                             <folder>/<kernel>               all steps of the kernel: the ladder
 #   bugs/<name>.cu            <folder>/bugs/<name>            a planted bug
+#   whiteboard/<name>.cu      <folder>/whiteboard/<name>      an answer as written at a whiteboard; .cpp for the host
+#                             <folder>/test_<folder>_whiteboard  the general tests, over all answers
 #   test_<folder>.cpp         <folder>/test_<folder>          its tests, if any, and the general ones, over all steps
 #   <name>_cpu.cpp            <folder>/<name>_cpu             a host program to compare with; tested by its --check
 # A line "// needs: gpu" or "// needs: sm_<NN>[a]" in a step says what it cannot do without, "// links: <library>" which
@@ -63,15 +65,20 @@ if(LADDER_TESTS)
   add_custom_target(ladder_tests)
 endif()
 
-# Compiles one .cu file, given from the top folder, to the object library <target>, whose symbols no other object sees.
+# Compiles one file, .cu or .cpp, given from the top folder, to the object library <target>, whose symbols no other
+# object sees.
 function(ladder_object target source)
   set(compiled ${source})
-  if(LADDER_BACKEND STREQUAL cpu)
+  set(translate OFF)
+  if(LADDER_BACKEND STREQUAL cpu AND source MATCHES "\\.cu$")
+    set(translate ON)
+  endif()
+  if(translate)
     cmake_path(GET source PARENT_PATH folder)
     cuda_emu_translate(compiled ${source} INCLUDES ${LADDER_COMMON} ${folder})
   endif()
   add_library(${target} OBJECT ${compiled})
-  if(LADDER_BACKEND STREQUAL cpu)
+  if(translate)
     target_precompile_headers(${target} REUSE_FROM ladder_step_headers)
   endif()
   target_link_libraries(${target} PUBLIC ladder_options)
@@ -181,13 +188,28 @@ function(ladder_family folder)
     ladder_program(bug_${bug} ${folder}/bugs ${bug} bug_object_${bug})
   endforeach()
 
+  set(all_answers)
+  file(GLOB answers CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${folder}/whiteboard/*.cu
+    ${folder}/whiteboard/*.cpp)
+  foreach(source IN LISTS answers)
+    cmake_path(GET source STEM answer)
+    ladder_object(answer_${answer} ${source})
+    ladder_program(whiteboard_${answer} ${folder}/whiteboard ${answer} answer_${answer} ${vendor_${answer}})
+    list(APPEND all_answers answer_${answer})
+  endforeach()
+
   file(GLOB host_programs CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${folder}/*_cpu.cpp)
   foreach(source IN LISTS host_programs)
     ladder_host_program(${folder} ${source})
   endforeach()
 
   if(LADDER_TESTS)
-    ladder_family_tests(${folder} "${all_steps}" "${bugs}")
+    file(GLOB own_tests CONFIGURE_DEPENDS ${folder}/test_${folder}.cpp)
+    ladder_family_tests(${folder} ${folder} "${own_tests}" "${all_steps}")
+    ladder_bug_tests(${folder} "${bugs}")
+    if(all_answers)
+      ladder_family_tests(${folder} ${folder}_whiteboard "" "${all_answers}")
+    endif()
   endif()
 endfunction()
 
@@ -233,9 +255,9 @@ function(ladder_test name orders)
   endforeach()
 endfunction()
 
-function(ladder_family_tests folder steps bugs)
-  set(program test_${folder})
-  file(GLOB own_tests CONFIGURE_DEPENDS ${folder}/test_${folder}.cpp)
+# The program test_<name> in <folder>: the general tests over all of `steps`, and those in the files `own_tests`.
+function(ladder_family_tests folder name own_tests steps)
+  set(program test_${name})
   add_executable(${program} ${own_tests} $<TARGET_OBJECTS:ladder_step_tests>)
   target_link_libraries(${program} PRIVATE ${steps} ladder_catch ladder_options)
   target_include_directories(${program} PRIVATE ${folder})
@@ -248,14 +270,16 @@ function(ladder_family_tests folder steps bugs)
   if(CMAKE_CXX_FLAGS MATCHES "fsanitize")
     set(orders any)
   endif()
-  ladder_test(${folder} "${orders}" ${program})
+  ladder_test(${name} "${orders}" ${program})
   if(LADDER_BACKEND STREQUAL cuda)
-    add_test(NAME ${folder}.huge COMMAND ${program} "[huge]")
-    set_tests_properties(${folder}.huge PROPERTIES LABELS long SKIP_RETURN_CODE 77 TIMEOUT 3600)
+    add_test(NAME ${name}.huge COMMAND ${program} "[huge]")
+    set_tests_properties(${name}.huge PROPERTIES LABELS long SKIP_RETURN_CODE 77 TIMEOUT 3600)
   else()
-    ladder_skip(${folder}.huge gpu)
+    ladder_skip(${name}.huge gpu)
   endif()
+endfunction()
 
+function(ladder_bug_tests folder bugs)
   set(kind ${LADDER_BACKEND})
   if(CMAKE_CXX_FLAGS MATCHES "fsanitize=address")
     set(kind cpu-asan)
