@@ -25,7 +25,7 @@ class Step(NamedTuple):
     family: str
     kernel: str
     number: str
-    name: str  # the file's, e.g. sum_07_warp_shuffle
+    name: str  # the file's, e.g. sum_07_warp_shuffle; a whiteboard answer's with "_whiteboard" behind it
     path: Path
 
     @property
@@ -38,15 +38,20 @@ class Step(NamedTuple):
 
     @property
     def is_bug(self):
-        return not self.number
+        return self.subfolder == "bugs"
+
+    @property
+    def subfolder(self):
+        """Of the family's folder: none for a step, bugs for a planted bug, whiteboard for a whiteboard answer."""
+        return "" if self.number else self.path.parent.name
 
     @property
     def target(self):
         """What CMake calls its own program."""
-        return f"bug_{self.name}" if self.is_bug else self.name
+        return {"": "", "bugs": "bug_", "whiteboard": "whiteboard_"}[self.subfolder] + self.path.stem
 
     def program(self, preset):
-        return program(preset, self.name, self.family, "bugs" if self.is_bug else "")
+        return program(preset, self.path.stem, self.family, self.subfolder)
 
 
 def steps():
@@ -59,37 +64,50 @@ def steps():
     return sorted(found)
 
 
-def bugs():
-    """The planted bugs, as steps without a number, by family and name."""
+def unnumbered(pattern, suffix=""):
+    """The files <family>/<folder>/<kernel>[_...] that the pattern finds, as steps without a number, by family and name,
+    which gets the suffix."""
     kernels_of = {}
     for step in steps():
         kernels_of.setdefault(step.family, set()).add(step.kernel)
     found = []
-    for path in ROOT.glob("*/bugs/*.cu"):
-        family = path.parent.parent.name
-        matching = [kernel for kernel in kernels_of.get(family, ()) if path.stem.startswith(kernel + "_")]
+    for path in ROOT.glob(pattern):
+        family, name = path.parent.parent.name, path.stem + suffix
+        matching = [kernel for kernel in kernels_of.get(family, ()) if name.startswith(kernel + "_")]
         if matching:
-            found.append(Step(family, max(matching, key=len), "", path.stem, path))
+            found.append(Step(family, max(matching, key=len), "", name, path))
     return sorted(found)
 
 
-def known_names(with_bugs=True):
-    """What may stand for steps on a command line, without a file's ending: {"reduce/sum": [Step, ...]}. A family stands
-    for its kernels; where a kernel has its family's name, softmax/softmax is the kernel alone."""
+def bugs():
+    """The planted bugs."""
+    return unnumbered("*/bugs/*.cu")
+
+
+def answers():
+    """The whiteboard answers: reduce/whiteboard/sum.cu is sum_whiteboard."""
+    return unnumbered("*/whiteboard/*.c*", "_whiteboard")
+
+
+def known_names(only_steps=False):
+    """What may stand for steps, planted bugs and whiteboard answers on a command line, without a file's ending:
+    {"reduce/sum": [Step, ...]}. A family stands for its kernels; where a kernel has its family's name, softmax/softmax
+    is the kernel alone."""
     known = {}
     for step in steps():
         for name in {step.family, step.kernel, f"{step.family}/{step.kernel}", step.name, f"{step.family}/{step.name}"}:
             known.setdefault(name, []).append(step)
-    for bug in bugs() if with_bugs else []:
-        for name in (bug.name, f"{bug.family}/bugs", f"{bug.family}/bugs/{bug.name}"):
-            known.setdefault(name, []).append(bug)
+    for other in [] if only_steps else bugs() + answers():
+        folder = f"{other.family}/{other.subfolder}"
+        for name in (other.name, folder, f"{folder}/{other.path.stem}"):
+            known.setdefault(name, []).append(other)
     return known
 
 
 def find(name, known):
     """The steps that a name or a path stands for, or None. A path is of the current folder, or else of the top one."""
     for text in (os.path.normpath(name), os.path.relpath(Path(name).resolve(), ROOT)):
-        text = re.sub(r"\.cuh?$", "", text)
+        text = re.sub(r"\.(cuh?|cpp)$", "", text)
         if text in known:
             return known[text]
     return None
@@ -105,10 +123,11 @@ def near_names(name, known):
     return (same or parts or difflib.get_close_matches(wanted, plain, 5, 0.6))[:5]
 
 
-def resolve(names, with_bugs=True):
-    """The steps that the names stand for, in their order, each once: kernels, families, steps, planted bugs, and their
-    files or folders. A name that stands for nothing ends the script."""
-    known = known_names(with_bugs)
+def resolve(names, only_steps=False):
+    """The steps that the names stand for, in their order, each once: kernels, families, steps, and unless only_steps is
+    set planted bugs and whiteboard answers, and their files or folders. A name that stands for nothing ends the
+    script."""
+    known = known_names(only_steps)
     chosen = {}
     for name in names:
         found = find(name, known)
@@ -120,9 +139,9 @@ def resolve(names, with_bugs=True):
     return list(chosen)
 
 
-def resolve_one(name, with_bugs=True):
+def resolve_one(name, only_steps=False):
     """The step that the name stands for; it must be one."""
-    found = resolve([name], with_bugs)
+    found = resolve([name], only_steps)
     if len(found) > 1:
         usage_error(f"'{name}' is {len(found)} steps, and one is needed, such as {found[-1].name}")
     return found[0]
@@ -131,7 +150,7 @@ def resolve_one(name, with_bugs=True):
 def kernels(names=()):
     """The steps that the names stand for, by kernel: {kernel: [Step]}; all steps if there is no name."""
     chosen = {}
-    for step in resolve(names, with_bugs=False) if names else steps():
+    for step in resolve(names, only_steps=True) if names else steps():
         chosen.setdefault(step.kernel, []).append(step)
     return chosen
 
@@ -251,7 +270,9 @@ def failures(output):
         target = re.sub(r"^\[code=\d+\] ", "", target).split()[0]
         errors = [line for line in lines if re.search(r"\berror\b|undefined reference|multiple definition", line)]
         reason = errors[0].strip() if errors else (lines[1:] or [""])[0].strip()
-        found.setdefault(re.sub(r"\.cuh?\b.*", "", Path(target).name), reason.replace(f"{ROOT}/", ""))
+        path = Path(target)
+        name = re.sub(r"\.(cuh?|cpp)\b.*", "", path.name) + "_whiteboard" * (path.parent.name == "whiteboard")
+        found.setdefault(name, reason.replace(f"{ROOT}/", ""))
     return found
 
 

@@ -13,7 +13,7 @@ DESCRIPTION = """\
 Builds and runs the ladder of each kernel: all its steps, each checked, on a GPU each timed too.
 On a GPU if nvcc and a GPU are there, else on the CPU backend, which prints no times.
 
-Steps are named as you like: kernels, families of kernels, steps, planted bugs, and their files.
+Steps are named as you like: kernels, families of kernels, steps, planted bugs, whiteboard answers, and their files.
 A step that does not compile, crashes or never ends fails; the others get their verdicts all the same.
 """
 EPILOG = """\
@@ -22,6 +22,7 @@ examples:
   scripts/run sum transpose          a kernel; a family, which is six kernels
   scripts/run sum_07_warp_shuffle    a step, of its own program: build/<preset>/reduce/sum_07_warp_shuffle
   scripts/run reduce/bugs/sum_early_return.cu
+  scripts/run reduce/whiteboard/sum.cu
   scripts/run sum -- --n=2^20        with options for the programs; 'scripts/run sum -- --help' lists them
 
 Exit status: 0 if no step failed, 1 if one did, 2 for bad usage, or where something needed is missing.
@@ -219,7 +220,7 @@ def is_open(verdict):
 
 
 class Group(NamedTuple):
-    """Steps of a kernel that are run together, or its planted bugs."""
+    """Steps of a kernel that are run together, or its planted bugs, or its whiteboard answers."""
     kernel: str
     steps: list
     is_whole: bool  # all steps of the kernel: the ladder's program has them
@@ -234,7 +235,7 @@ def groups_of(steps):
     whole = ladder.kernels()
     grouped = {}
     for step in steps:
-        grouped.setdefault((step.kernel, step.is_bug), []).append(step)
+        grouped.setdefault((step.kernel, step.subfolder), []).append(step)
     return [Group(kernel, members, set(members) == set(whole.get(kernel, ())))
             for (kernel, _), members in grouped.items()]
 
@@ -283,7 +284,7 @@ def describe(groups):
     """What is to be run, in a line."""
     steps = [step for group in groups for step in group.steps]
     if len(steps) == 1:
-        return f"{steps[0].family}/{'bugs/' * steps[0].is_bug}{steps[0].name}"
+        return "/".join(filter(None, [steps[0].family, steps[0].subfolder, steps[0].path.stem]))
     names = list(dict.fromkeys(group.kernel for group in groups))
     of = f"of {len(names)} kernels: " if len(names) > 1 else "of "
     return f"{len(steps)} steps {of}{', '.join(names)}"
@@ -294,8 +295,8 @@ def print_list():
         print(f"{steps[0].family}/{kernel}")
         for step in steps:
             print(f"  {step.name}")
-    for bug in ladder.bugs():
-        print(f"{bug.family}/bugs/{bug.name}")
+    for other in ladder.bugs() + ladder.answers():
+        print(f"{other.family}/{other.subfolder}/{other.path.stem}")
 
 
 def main():
@@ -306,8 +307,8 @@ def main():
                         help="a step whose check takes more seconds fails; default %(default)s, 0 is none. "
                              "The CPU backend also ends endless loops, after CUDA_EMU_TIMEOUT seconds, default 60")
     parser.add_argument("names", metavar="NAME", nargs="*",
-                        help="a kernel, family, step, planted bug or file; default all kernels; softmax/softmax is the "
-                             "kernel alone")
+                        help="a kernel, family, step, planted bug, whiteboard answer or file; default all kernels; "
+                             "softmax/softmax is the kernel alone")
     arguments, options = parser.parse_with_rest()
     if arguments.timeout < 0:
         ladder.usage_error("--timeout must not be negative")

@@ -68,12 +68,22 @@ class Names(unittest.TestCase):
         self.assertEqual(len(ladder.bugs()), len(list(ROOT.glob("*/bugs/*.cu"))))
         self.assertNotIn("sum_early_return", names_of("reduce"))
 
+    def test_whiteboard_answers(self):
+        for name in ("sum_whiteboard", "reduce/whiteboard/sum", "reduce/whiteboard/sum.cu"):
+            answer, = ladder.resolve([name])
+            self.assertEqual((answer.name, answer.kernel, answer.id), ("sum_whiteboard", "sum", "whiteboard"), name)
+            self.assertEqual(answer.program("cpu"), ROOT / "build/cpu/reduce/whiteboard/sum")
+            self.assertEqual(answer.target, "whiteboard_sum")
+        self.assertEqual(names_of("softmax/whiteboard/row_softmax_cpu.cpp"), ["row_softmax_cpu_whiteboard"])
+        self.assertEqual(len(ladder.answers()), len(list(ROOT.glob("*/whiteboard/*"))))
+        self.assertNotIn("sum_whiteboard", names_of("reduce"))
+
     def test_each_step_once_in_order(self):
         self.assertEqual(names_of("sum_02_interleaved_divergent", "sum_01_atomic", "reduce/sum_01_atomic.cu"),
                          ["sum_02_interleaved_divergent", "sum_01_atomic"])
 
     def test_all_names_resolve(self):
-        steps = ladder.steps() + ladder.bugs()
+        steps = ladder.steps() + ladder.bugs() + ladder.answers()
         self.assertEqual(ladder.resolve([step.path for step in steps]), steps)
         self.assertEqual(names_of(*(step.name for step in steps)), [step.name for step in steps])
 
@@ -112,6 +122,9 @@ nvcc -c x
 FAILED: reduce/sum_07_warp_shuffle.cu.cpp
 python3 cu2cpp.py
 {ROOT}/reduce/sum_07_warp_shuffle.cu:9: error: a launch without >>>
+FAILED: CMakeFiles/answer_sum.dir/reduce/whiteboard/sum.cu.cpp.o
+g++ -c x
+reduce/whiteboard/sum.cu:3:1: error: no
 FAILED: reduce/max
 : && c++ -o reduce/max
 /usr/bin/ld: a.o: in function `f': multiple definition of `f'
@@ -124,6 +137,7 @@ ninja: build stopped: cannot make progress due to previous errors.
                 "reduce/sum_06_unrolled_last_warp.cu:29:3: error: ‘oops’ was not declared in this scope",
             "copy_01_scalar": 'elementwise/copy_01_scalar.cu(12): error: expected a ";"',
             "sum_07_warp_shuffle": "reduce/sum_07_warp_shuffle.cu:9: error: a launch without >>>",
+            "sum_whiteboard": "reduce/whiteboard/sum.cu:3:1: error: no",
             "max": "/usr/bin/ld: a.o: in function `f': multiple definition of `f'"})
 
     def test_no_failure(self):
