@@ -9,7 +9,7 @@ __global__ void add(const float* __restrict__ a, const float* __restrict__ b, fl
     const float4 u = reinterpret_cast<const float4*>(a)[i], v = reinterpret_cast<const float4*>(b)[i];
     reinterpret_cast<float4*>(c)[i] = make_float4(u.x + v.x, u.y + v.y, u.z + v.z, u.w + v.w);
   }
-  for (size_t i = 4 * n4 + first; i < n; i += stride) c[i] = a[i] + b[i];  // the tail, or all if a pointer is unaligned
+  for (size_t i = 4 * n4 + first; i < n; i += stride) c[i] = a[i] + b[i];  // the tail, or all of a misaligned array
 }
 
 cudaError_t launch(const float* a, const float* b, float* c, size_t n) {
