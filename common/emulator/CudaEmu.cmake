@@ -18,7 +18,11 @@ set(CUDA_EMU_PYTHON ${python} CACHE INTERNAL "")
 # A misaligned access is an error, as on a GPU: the emulator has the handler that the checks call (report.cpp), and a
 # build with sanitizers has its own.
 set(options)
-if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+if(CUDA_EMU_TRACE)
+  # Every access and every basic block calls the emulator, which takes ThreadSanitizer's place and checks the alignment
+  # too. At -O2 compilers would move accesses from one line to another.
+  set(options -O1 -fsanitize=thread -fsanitize-coverage=trace-pc -Wno-tsan)
+elseif(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
   set(options -fsanitize=alignment -fno-sanitize-recover=alignment)
 endif()
 set(CUDA_EMU_OPTIONS ${options} CACHE INTERNAL "")

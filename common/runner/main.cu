@@ -6,6 +6,9 @@
 #include "profile.cuh"
 #include "progress.hpp"
 #include "report.hpp"
+#ifdef CUDA_EMU_TRACE
+#include "trace_report.hpp"
+#endif
 #ifndef CUDA_EMU
 #include "bench.cuh"
 #endif
@@ -22,6 +25,12 @@
 
 namespace ladder {
 namespace {
+
+#ifdef CUDA_EMU_TRACE
+constexpr bool kTrace = true;
+#else
+constexpr bool kTrace = false;
+#endif
 
 #ifdef CUDA_EMU
 constexpr bool kGpu = false;
@@ -51,18 +60,22 @@ void print_help(const char* program, const Problem& problem) {
       "  --check          only check: every awkward size (or the one given), every kind of data, aligned and not\n"
       "  --bench          check and time every size of the ladder table (or the one given)\n"
       "  --once           only run, once on random data, with no check: for a profiler\n"
-      "  --misaligned     with --once: every array starts one element past a 256-byte boundary\n"
+      "  --misaligned     with --once or --trace: every array starts one element past a 256-byte boundary\n"
       "  --only=STEP      in a ladder: only this step, or these: --only=STEP,STEP\n"
       "  --timeout=S      end the program where the check of a step takes more than S seconds; default 0: "
       "never\n"
       "  --skip-slow      leave out a step that is slow at a large size even if it is the only one\n"
       "  --quiet          no lines on what takes long\n"
       "  --json           print one JSON object per step and size\n"
+      "%s"
       "  --exact-buffers  no guard bands round the buffers, for compute-sanitizer\n"
       "  --device         print the device as JSON and stop\n"
       "  --help           this\n"
       "\nExit status: 0 all right, 1 a check failed, 2 bad usage, 77 no CUDA device that can run it, 124 a time\n"
-      "limit was reached.\n");
+      "limit was reached.\n",
+      kTrace ? "  --trace          run each step once, count its accesses, say which accesses race; with --json all "
+               "that it counts\n"
+             : "");
 }
 
 // Throws unless `bytes` more fit into the device's memory.
@@ -403,6 +416,21 @@ void run_once(const Options& options) {
   }
 }
 
+#ifdef CUDA_EMU_TRACE
+// --trace: one run of each step on random data; false if one is wrong or races.
+bool run_traces(const Options& options) {
+  bool ok = true;
+  for (const Step* step : announced_steps_for(options.size, options)) {
+    const Problem& problem = *step->problem;
+    const Case host(problem, options.size, problem.patterns().front(), options.seed);
+    const Traced traced = trace_step(*step, host, options.misaligned ? 1 : 0);
+    std::printf("%s\n", (options.json ? to_json(*step, options.size, traced) : to_text(*step, traced)).c_str());
+    ok &= traced.verdict.ok() && !traced.has_race();
+  }
+  return ok;
+}
+#endif
+
 int run(int argc, char** argv) {
   if (steps().empty()) throw std::logic_error("no step is linked into this program");
   std::sort(steps().begin(), steps().end(), [](const Step& a, const Step& b) { return a.name < b.name; });
@@ -437,6 +465,13 @@ int run(int argc, char** argv) {
   }
   const bool only_vendor = std::all_of(steps().begin(), steps().end(), [](const Step& s) { return s.is_vendor(); });
   if (!unsupported.empty() && only_vendor) return kNoDevice;
+
+#ifdef CUDA_EMU_TRACE
+  if (options.trace) return run_traces(options) ? kPass : kFail;
+#else
+  if (options.trace)
+    throw UsageError("--trace: this build does not count accesses; scripts/explain builds one that does");
+#endif
 
   std::vector<Size> sizes{options.size};
   if (options.bench && !options.sized) {

@@ -18,7 +18,7 @@ struct Options {
   std::vector<std::string> only;  // names of steps; empty: all
   unsigned timeout = 0;           // seconds for one step's check at one size; 0: no limit
   bool check = false, bench = false, json = false, help = false, device = false, exact_buffers = false, quiet = false,
-       skip_slow = false, once = false, misaligned = false;
+       skip_slow = false, once = false, misaligned = false, trace = false;
 };
 
 // A whole number, plain or as a power such as 2^28, between 0 and `max`.
@@ -111,6 +111,8 @@ inline Options parse_options(int argc, char** argv, const std::vector<Dim>& dims
       options.misaligned = true;
     } else if (is_flag("--quiet")) {
       options.quiet = true;
+    } else if (is_flag("--trace")) {
+      options.trace = true;
     } else if (is_flag("--small")) {
       for (std::size_t d = 0; d < dims.size(); ++d) options.size.dims[d] = dims[d].cpu_default;
       options.sized = true;
@@ -142,7 +144,10 @@ inline Options parse_options(int argc, char** argv, const std::vector<Dim>& dims
   if (options.check && options.bench) throw UsageError("--check and --bench exclude each other");
   if (options.once && (options.check || options.bench))
     throw UsageError("--once goes with neither --check nor --bench");
-  if (options.misaligned && !options.once) throw UsageError("--misaligned goes with --once");
+  if (options.trace && (options.check || options.bench || options.once))
+    throw UsageError("--trace goes with none of --check, --bench and --once");
+  if (options.misaligned && !options.once && !options.trace)
+    throw UsageError("--misaligned goes with --once or --trace");
   return options;
 }
 

@@ -11,15 +11,21 @@
 namespace cuda_emu {
 
 void copy_async(void* to, const void* from, std::size_t size, std::size_t zeros, const Where& where);
+#ifdef CUDA_EMU_TRACE
+void trace_async_copy(void* to, const void* from, std::size_t size, std::size_t zeros, const void* return_address);
+#endif
 void commit_copies(const Where& where);
 void wait_for_copies(std::size_t batches_left, const Where& where);
 
 }  // namespace cuda_emu
 
 // Copies 4, 8 or 16 bytes, both places aligned to as many; the last `zfill` of them become 0 and are not read.
-inline void __pipeline_memcpy_async(void* __restrict__ dst_shared, const void* __restrict__ src_global,
-                                    std::size_t size_and_align, std::size_t zfill = 0, CUDA_EMU_HERE) {
+CUDA_EMU_TRACED void __pipeline_memcpy_async(void* __restrict__ dst_shared, const void* __restrict__ src_global,
+                                             std::size_t size_and_align, std::size_t zfill = 0, CUDA_EMU_HERE) {
   cuda_emu::copy_async(dst_shared, src_global, size_and_align, zfill, {"__pipeline_memcpy_async", file, line});
+#ifdef CUDA_EMU_TRACE
+  cuda_emu::trace_async_copy(dst_shared, src_global, size_and_align, zfill, __builtin_return_address(0));
+#endif
 }
 
 // The thread's copies since the last commit become a batch, perhaps an empty one.

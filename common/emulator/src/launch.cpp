@@ -122,6 +122,7 @@ cudaError_t check_limits(const Config& config) {
 unsigned helpers_for(const Launch& launch) {
   const std::uint64_t others = launch.blocks - 1;
   if (launch.config.cooperative) return static_cast<unsigned>(others);
+  if (trace::is_on()) return 0;
   return static_cast<unsigned>(std::min<std::uint64_t>(settings().workers - 1, others));
 }
 
@@ -141,7 +142,9 @@ void run(const Config& config, void (*body)(const void* context), const void* co
   watch_time();
   {
     DeviceMemoryAccess access;
+    trace::begin_launch(config);
     pool().run(launch, own_worker());
+    trace::end_launch();
   }
   const std::string problem = guard_problem();
   if (!problem.empty() && !launch.failed) {

@@ -248,6 +248,11 @@ std::string guard_problem() {
   return problem;
 }
 
+std::pair<char*, std::size_t> allocation_at(const void* address) {
+  const auto [begin, allocation] = allocations().find(address);
+  return {begin, begin == nullptr ? 0 : allocation->size};
+}
+
 bool is_watched_write(void* address) {
   const auto [begin, allocation] = allocations().find(address);
   if (begin == nullptr || allocation->state == Allocation::unwatched) return false;

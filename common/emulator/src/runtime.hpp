@@ -3,6 +3,7 @@
 
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "cuda_runtime.h"
 
@@ -28,6 +29,10 @@ bool is_watched_write(void* address);
 // After a launch: was device memory written just outside an allocation? Empty if not; always so in the ASan build, which
 // reports such a write itself. The caller holds device_mutex().
 std::string guard_problem();
+
+// The allocation of device memory that holds the address, and its size; null if there is none. The caller holds
+// device_mutex().
+std::pair<char*, std::size_t> allocation_at(const void* address);
 
 // In the ASan build, host code that touches device memory is an error: device memory is accessible only during
 // launches, and, one allocation at a time, during copies. The caller holds device_mutex().

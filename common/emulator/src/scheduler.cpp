@@ -55,6 +55,7 @@ void Worker::run(Launch& launch) {
   prepare(launch);
   current_worker = this;
   Fiber::current = &main_fiber_;
+  trace.begin_run();
   {
     const Interrupts here(Interrupts::come);
     if (begin_block()) {
@@ -63,6 +64,7 @@ void Worker::run(Launch& launch) {
       if (launch.config.cooperative) launch.grid_barrier.block_finished();
     }
   }
+  trace.end_run(launch.failed);
   if (launch.failed) restart_fibers();
   if (launch.config.cooperative && Fiber::stack_count() > kMaxIdleStacks) {
     spare_fibers_.clear();
@@ -120,6 +122,7 @@ bool Worker::begin_block() {
   for (unsigned warp = 0; warp * kWarpSize < thread_count_; ++warp) warps_[warp] = {};
   shared.begin_block();
   async_copies.begin_block();
+  trace.begin_block(block_, thread_count_, shared);
   if (order_ == Order::random) {
     random_state_ = settings().seed * 0x2545f4914f6cdd1d + block_;
     order_threads();
@@ -209,6 +212,7 @@ Fiber& Worker::resume_ready() {
 
 void Worker::enter_thread(unsigned thread) {
   current_ = thread;
+  trace.enter(thread);
   threads_[thread].state = ThreadState::running;
   threadIdx = threads_[thread].index;
 }
@@ -259,6 +263,7 @@ void Worker::block_current(ThreadState state, const Where& where) {
   thread.state = state;
   thread.where = &where;
   thread.fiber = Fiber::current;
+  trace.stop(current_);
 }
 
 void Worker::wait() {
@@ -270,6 +275,7 @@ void Worker::wait() {
 void Worker::finish_thread() {
   threads_[current_].state = ThreadState::returned;
   ++returned_;
+  trace.returned(current_);
   const unsigned warp = current_ / kWarpSize;
   warps_[warp].returned |= 1u << current_ % kWarpSize;
   if (warps_[warp].waiting != 0) recheck_collectives(warp);
@@ -299,7 +305,10 @@ void Worker::release_barrier() {
 
 int Worker::block_barrier(BarrierVote vote, bool predicate, const Where& where) {
   votes_ += predicate;
-  if (arrive_at_barrier(ThreadState::at_block_barrier, where)) release_barrier();
+  if (arrive_at_barrier(ThreadState::at_block_barrier, where)) {
+    trace.block_barrier();
+    release_barrier();
+  }
   wait();
   switch (vote) {
     case BarrierVote::all:
@@ -317,8 +326,12 @@ void Worker::grid_barrier(const Where& where) {
   const bool last = arrive_at_barrier(ThreadState::at_grid_barrier, where);
   if (!launch_->config.cooperative) fail("a grid barrier in a kernel that was not launched as cooperative");
   if (last) {
-    switch (launch_->grid_barrier.wait(launch_->blocks, launch_->failed)) {
+    trace.before_grid_wait();
+    const GridBarrier::Outcome outcome = launch_->grid_barrier.wait(launch_->blocks, launch_->failed);
+    trace.after_grid_wait();
+    switch (outcome) {
       case GridBarrier::Outcome::passed:
+        trace.grid_barrier();
         release_barrier();
         break;
       case GridBarrier::Outcome::stuck:
@@ -336,6 +349,7 @@ void Worker::yield() {
   if (reversed && ++yields_ == kPatience && !launch_->only_in_order.exchange(true)) {
     add_helper(*launch_);  // to run the blocks that are waited for: perhaps all others wait
   }
+  trace.pass_on();
   Thread& thread = threads_[current_];
   thread.fiber = Fiber::current;
   push_back(current_);

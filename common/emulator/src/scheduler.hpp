@@ -17,6 +17,7 @@
 #include "fiber.hpp"
 #include "settings.hpp"
 #include "shared_memory.hpp"
+#include "tracing.hpp"
 
 namespace cuda_emu {
 
@@ -124,6 +125,7 @@ class Worker {
 
   SharedMemory shared;
   AsyncCopies async_copies;
+  BlockTrace trace;
 
  private:
   static constexpr unsigned kRingSize = 2 * kMaxThreadsPerBlock;

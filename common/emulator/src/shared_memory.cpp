@@ -66,6 +66,8 @@ SharedMemory::~SharedMemory() {
   munmap(arena_, kArenaSize);
 }
 
+std::size_t SharedMemory::capacity() const { return static_cast<std::size_t>(arena_ + kArenaSize - dynamic_); }
+
 void SharedMemory::begin_launch(std::size_t dynamic_size) {
   ++launch_;
   dynamic_size_ = dynamic_size;

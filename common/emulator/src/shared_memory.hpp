@@ -37,6 +37,10 @@ class SharedMemory {
     return from >= dynamic_ && from + size <= free_;
   }
 
+  // Where variables may lie.
+  const char* begin() const { return dynamic_; }
+  std::size_t capacity() const;
+
   std::size_t static_size() const { return static_size_; }
   std::size_t dynamic_size() const { return dynamic_size_; }
 

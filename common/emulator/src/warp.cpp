@@ -171,6 +171,8 @@ void Worker::complete_collective(unsigned warp, unsigned mask) {
   if (!same_op) fail("lanes of one warp wait in different warp collectives");
 
   evaluate(first.op, parts);
+  trace.meet(warp, needed, first.op == WarpOp::sync);
+  trace.go_on(warp, needed);
   warps_[warp].waiting &= ~needed;
   make_lanes_ready(warp, needed);
 }
@@ -224,6 +226,8 @@ void Worker::resolve_convergence(unsigned warp) {
     unsigned group = 0;
     for_each_lane(rest, [&](unsigned lane) { group |= same_place(*lanes[lane].where, place) ? 1u << lane : 0u; });
     for_each_lane(group, [&](unsigned lane) { lanes[lane].collective->result = group; });
+    trace.meet(warp, group, false);
+    trace.go_on(warp, group);
     rest &= ~group;
   }
 }

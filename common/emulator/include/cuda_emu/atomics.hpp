@@ -7,6 +7,14 @@
 
 namespace cuda_emu {
 
+#ifdef CUDA_EMU_TRACE
+void trace_atomic(const void* memory, std::size_t size, const void* return_address);
+void trace_fence();
+#define CUDA_EMU_TRACE_ATOMIC(address) cuda_emu::trace_atomic(address, sizeof *(address), __builtin_return_address(0))
+#else
+#define CUDA_EMU_TRACE_ATOMIC(address) static_cast<void>(0)
+#endif
+
 // The type of a value argument: taken from the pointer alone, so that atomicAdd(&unsigned_counter, 1) compiles.
 template <class T>
 using ValueOf = std::common_type_t<T>;
@@ -44,8 +52,9 @@ inline T atomic_update(T* address, Update update) {
 }  // namespace cuda_emu
 
 template <class T>
-inline T atomicAdd(T* address, cuda_emu::ValueOf<T> value) {
+CUDA_EMU_TRACED T atomicAdd(T* address, cuda_emu::ValueOf<T> value) {
   CUDA_EMU_ATOMIC_TYPES(int, unsigned, unsigned long long, float, double);
+  CUDA_EMU_TRACE_ATOMIC(address);
   if constexpr (std::is_integral<T>::value) {
     if (value == 0) cuda_emu::yield();  // an atomic read: perhaps of a flag in a loop
     return __atomic_fetch_add(address, value, __ATOMIC_ACQ_REL);
@@ -55,67 +64,77 @@ inline T atomicAdd(T* address, cuda_emu::ValueOf<T> value) {
 }
 
 template <class T>
-inline T atomicSub(T* address, cuda_emu::ValueOf<T> value) {
+CUDA_EMU_TRACED T atomicSub(T* address, cuda_emu::ValueOf<T> value) {
   CUDA_EMU_ATOMIC_TYPES(int, unsigned);
+  CUDA_EMU_TRACE_ATOMIC(address);
   return __atomic_fetch_sub(address, value, __ATOMIC_ACQ_REL);
 }
 
 template <class T>
-inline T atomicMin(T* address, cuda_emu::ValueOf<T> value) {
+CUDA_EMU_TRACED T atomicMin(T* address, cuda_emu::ValueOf<T> value) {
   CUDA_EMU_ATOMIC_TYPES(int, unsigned, long long, unsigned long long);
+  CUDA_EMU_TRACE_ATOMIC(address);
   return cuda_emu::atomic_update(address, [=](T old) { return value < old ? value : old; });
 }
 
 template <class T>
-inline T atomicMax(T* address, cuda_emu::ValueOf<T> value) {
+CUDA_EMU_TRACED T atomicMax(T* address, cuda_emu::ValueOf<T> value) {
   CUDA_EMU_ATOMIC_TYPES(int, unsigned, long long, unsigned long long);
+  CUDA_EMU_TRACE_ATOMIC(address);
   return cuda_emu::atomic_update(address, [=](T old) { return old < value ? value : old; });
 }
 
 template <class T>
-inline T atomicExch(T* address, cuda_emu::ValueOf<T> value) {
+CUDA_EMU_TRACED T atomicExch(T* address, cuda_emu::ValueOf<T> value) {
   CUDA_EMU_ATOMIC_TYPES(int, unsigned, unsigned long long, float);
+  CUDA_EMU_TRACE_ATOMIC(address);
   const T old = cuda_emu::atomic_update(address, [=](T) { return value; });
   if (std::memcmp(&old, &value, sizeof old) == 0) cuda_emu::yield();  // perhaps a lock that is taken
   return old;
 }
 
 template <class T>
-inline T atomicAnd(T* address, cuda_emu::ValueOf<T> value) {
+CUDA_EMU_TRACED T atomicAnd(T* address, cuda_emu::ValueOf<T> value) {
   CUDA_EMU_ATOMIC_TYPES(int, unsigned, unsigned long long);
+  CUDA_EMU_TRACE_ATOMIC(address);
   return __atomic_fetch_and(address, value, __ATOMIC_ACQ_REL);
 }
 
 template <class T>
-inline T atomicOr(T* address, cuda_emu::ValueOf<T> value) {
+CUDA_EMU_TRACED T atomicOr(T* address, cuda_emu::ValueOf<T> value) {
   CUDA_EMU_ATOMIC_TYPES(int, unsigned, unsigned long long);
+  CUDA_EMU_TRACE_ATOMIC(address);
   if (value == 0) cuda_emu::yield();  // an atomic read
   return __atomic_fetch_or(address, value, __ATOMIC_ACQ_REL);
 }
 
 template <class T>
-inline T atomicXor(T* address, cuda_emu::ValueOf<T> value) {
+CUDA_EMU_TRACED T atomicXor(T* address, cuda_emu::ValueOf<T> value) {
   CUDA_EMU_ATOMIC_TYPES(int, unsigned, unsigned long long);
+  CUDA_EMU_TRACE_ATOMIC(address);
   return __atomic_fetch_xor(address, value, __ATOMIC_ACQ_REL);
 }
 
 // Counts up to `limit`, then starts again at 0.
 template <class T>
-inline T atomicInc(T* address, cuda_emu::ValueOf<T> limit) {
+CUDA_EMU_TRACED T atomicInc(T* address, cuda_emu::ValueOf<T> limit) {
   CUDA_EMU_ATOMIC_TYPES(unsigned);
+  CUDA_EMU_TRACE_ATOMIC(address);
   return cuda_emu::atomic_update(address, [=](T old) { return old >= limit ? 0 : old + 1; });
 }
 
 // Counts down to 0, then starts again at `limit`.
 template <class T>
-inline T atomicDec(T* address, cuda_emu::ValueOf<T> limit) {
+CUDA_EMU_TRACED T atomicDec(T* address, cuda_emu::ValueOf<T> limit) {
   CUDA_EMU_ATOMIC_TYPES(unsigned);
+  CUDA_EMU_TRACE_ATOMIC(address);
   return cuda_emu::atomic_update(address, [=](T old) { return old == 0 || old > limit ? limit : old - 1; });
 }
 
 template <class T>
-inline T atomicCAS(T* address, cuda_emu::ValueOf<T> expected, cuda_emu::ValueOf<T> value) {
+CUDA_EMU_TRACED T atomicCAS(T* address, cuda_emu::ValueOf<T> expected, cuda_emu::ValueOf<T> value) {
   CUDA_EMU_ATOMIC_TYPES(int, unsigned, unsigned long long, unsigned short);
+  CUDA_EMU_TRACE_ATOMIC(address);
   T found = expected;
   if (!__atomic_compare_exchange_n(address, &found, value, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
     cuda_emu::yield();  // perhaps a lock that is taken
@@ -123,14 +142,14 @@ inline T atomicCAS(T* address, cuda_emu::ValueOf<T> expected, cuda_emu::ValueOf<
   return found;
 }
 
-#define CUDA_EMU_SCOPED_ATOMIC(NAME)                               \
-  template <class T>                                               \
-  inline T NAME##_block(T* address, cuda_emu::ValueOf<T> value) {  \
-    return NAME(address, value);                                   \
-  }                                                                \
-  template <class T>                                               \
-  inline T NAME##_system(T* address, cuda_emu::ValueOf<T> value) { \
-    return NAME(address, value);                                   \
+#define CUDA_EMU_SCOPED_ATOMIC(NAME)                                        \
+  template <class T>                                                        \
+  __forceinline__ T NAME##_block(T* address, cuda_emu::ValueOf<T> value) {  \
+    return NAME(address, value);                                            \
+  }                                                                         \
+  template <class T>                                                        \
+  __forceinline__ T NAME##_system(T* address, cuda_emu::ValueOf<T> value) { \
+    return NAME(address, value);                                            \
   }
 CUDA_EMU_SCOPED_ATOMIC(atomicAdd)
 CUDA_EMU_SCOPED_ATOMIC(atomicSub)
@@ -142,19 +161,30 @@ CUDA_EMU_SCOPED_ATOMIC(atomicOr)
 CUDA_EMU_SCOPED_ATOMIC(atomicXor)
 #undef CUDA_EMU_SCOPED_ATOMIC
 #undef CUDA_EMU_ATOMIC_TYPES
+#undef CUDA_EMU_TRACE_ATOMIC
 
 template <class T>
-inline T atomicCAS_block(T* address, cuda_emu::ValueOf<T> expected, cuda_emu::ValueOf<T> value) {
+__forceinline__ T atomicCAS_block(T* address, cuda_emu::ValueOf<T> expected, cuda_emu::ValueOf<T> value) {
   return atomicCAS(address, expected, value);
 }
 
 template <class T>
-inline T atomicCAS_system(T* address, cuda_emu::ValueOf<T> expected, cuda_emu::ValueOf<T> value) {
+__forceinline__ T atomicCAS_system(T* address, cuda_emu::ValueOf<T> expected, cuda_emu::ValueOf<T> value) {
   return atomicCAS(address, expected, value);
 }
 
-inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+inline void __threadfence() {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#ifdef CUDA_EMU_TRACE
+  cuda_emu::trace_fence();
+#endif
+}
 inline void __threadfence_system() { __threadfence(); }
 
 // A block runs on one OS thread; only the compiler must keep the order.
-inline void __threadfence_block() { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
+inline void __threadfence_block() {
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+#ifdef CUDA_EMU_TRACE
+  cuda_emu::trace_fence();
+#endif
+}

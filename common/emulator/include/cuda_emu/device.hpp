@@ -18,7 +18,11 @@
 #define __global__ __attribute__((noinline))
 #define __device__
 #define __host__
+#ifdef CUDA_EMU_TRACE
+#define __constant__ __attribute__((section("cuda_emu_constant")))
+#else
 #define __constant__
+#endif
 #define __forceinline__ inline __attribute__((always_inline))
 #define __align__(n) __attribute__((aligned(n)))
 #define __launch_bounds__(...)
@@ -27,6 +31,16 @@
 
 #if !defined(__clang__) && !defined(__builtin_assume)
 #define __builtin_assume(condition) ((condition) ? (void)0 : __builtin_unreachable())
+#endif
+
+// A traced build compiles kernels so that each access calls the trace. These functions say themselves what they do, as
+// the line that calls them.
+#ifndef CUDA_EMU_TRACE
+#define CUDA_EMU_TRACED inline
+#elif defined(__clang__)
+#define CUDA_EMU_TRACED __attribute__((noinline, no_sanitize("thread", "coverage"))) inline
+#else
+#define CUDA_EMU_TRACED __attribute__((noinline, no_sanitize("thread"), no_sanitize_coverage)) inline
 #endif
 
 // Set each time a CUDA thread is resumed. Plain variables, so that a debugger can print them; not const, since the
@@ -73,14 +87,14 @@ void* dynamic_shared_memory();
 // `__shared__ T x` becomes `auto& x = shared<T>([] {})`: the lambda's type tells one declaration from another, also
 // between instances of a template.
 template <class T, std::size_t Alignment = alignof(T), class Tag>
-inline T& shared(Tag) {
+CUDA_EMU_TRACED T& shared(Tag) {
   static const unsigned variable = register_shared(sizeof(T), Alignment);
   return *static_cast<T*>(shared_memory(variable));
 }
 
 // `extern __shared__ T x[]` becomes `auto x = dynamic_shared<T>()`.
 template <class T, std::size_t Alignment = alignof(T)>
-inline T* dynamic_shared() {
+CUDA_EMU_TRACED T* dynamic_shared() {
   static_assert(Alignment <= 1024, "dynamic shared memory is aligned to 1024 bytes");
   return static_cast<T*>(const_cast<void*>(static_cast<const volatile void*>(dynamic_shared_memory())));
 }

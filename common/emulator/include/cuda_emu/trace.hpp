@@ -1,0 +1,116 @@
+// What the kernels of a traced build (CMake: CUDA_EMU_TRACE) do to memory, counted by warps as the hardware would: how
+// many 32-byte sectors and shared-memory wavefronts each source line takes, how many lanes are active, and which
+// accesses race. Only launches between start() and stop() are traced.
+//
+// Accesses are those of the source as the host compiler sees it: it may leave out or merge others than nvcc does. What
+// one request takes follows from its lanes' addresses alone. Registers and local memory are not told apart, so neither
+// is counted. Nothing here says how long anything takes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "device.hpp"
+
+namespace cuda_emu::trace {
+
+enum class Space : std::uint8_t { global, shared, constant };
+enum class Op : std::uint8_t { load, store, atomic };
+
+const char* name(Space space);
+const char* name(Op op);
+
+struct Line {
+  std::string file;  // as the compiler names it
+  int number = 0;
+  bool operator==(const Line& other) const { return number == other.number && file == other.file; }
+  bool operator<(const Line& other) const { return number != other.number ? number < other.number : file < other.file; }
+};
+
+// One request: an access of the lanes of a warp that are together.
+struct Sample {
+  static constexpr std::int64_t kInactive = -1;
+  uint3 block{};
+  unsigned warp = 0;
+  unsigned units = 0;
+  unsigned ideal = 0;
+  int allocation = -1;                     // global memory: which, numbered by first use in the launch
+  std::array<std::int64_t, 32> offsets{};  // bytes from the start of the allocation, or of the block's shared memory
+  std::array<int, 32> passes{};            // shared memory: the wavefront that serves the lane
+};
+
+struct Counts {
+  std::uint64_t requests = 0;
+  std::uint64_t lanes = 0;            // active, of all requests
+  std::uint64_t units = 0;            // sectors of 32 bytes; shared memory: wavefronts; constants: different words
+  std::uint64_t ideal = 0;            // the fewest for so many bytes; shared memory: without bank conflicts
+  std::uint64_t bytes_requested = 0;  // of all lanes
+  std::uint64_t bytes_moved = 0;
+  Counts& operator+=(const Counts& other);
+};
+
+// All requests of one access in the source.
+struct Access : Counts {
+  Line line;
+  Space space{};
+  Op op{};
+  unsigned width = 0;                           // bytes per lane
+  bool async = false;                           // the load or the store of an asynchronous copy
+  unsigned worst = 0;                           // units of one request
+  unsigned same_address = 0;                    // atomics: the most lanes of one request at one address
+  std::map<unsigned, std::uint64_t> histogram;  // units of a request -> requests
+  std::vector<Sample> samples;                  // the first requests of the first warp that came here
+  Sample worst_sample;
+};
+
+// The basic blocks that begin at a line.
+struct Branches {
+  Line line;
+  std::uint64_t warp_steps = 0;  // how often a warp executed one
+  std::uint64_t lane_steps = 0;  // the sum of its active lanes
+  std::uint64_t branches = 0;    // those of the steps from which there are several ways on
+  std::uint64_t divergent = 0;   // and from which lanes of one warp went different ways
+};
+
+// Two accesses to the same bytes, one of them a write, that nothing orders.
+struct Race {
+  enum class Kind : std::uint8_t { write_after_read, read_after_write, write_after_write };
+  struct Side {
+    Line line;
+    Op op{};
+    uint3 block{};
+    uint3 thread{};
+  };
+  Kind kind{};
+  Space space{};
+  bool between_blocks = false;
+  Side first, second;
+  std::uint64_t count = 0;
+};
+
+const char* name(Race::Kind kind);
+
+struct Launch {
+  std::string kernel;
+  Line line;
+  dim3 grid, block;
+  bool cooperative = false;
+  std::size_t shared_bytes = 0;
+  std::uint64_t warp_steps = 0, lane_steps = 0, branches = 0, divergent_branches = 0;
+  std::vector<Access> accesses;  // by line
+  std::vector<Branches> branches_at;
+  std::vector<Race> races;
+  Counts merged_shared_loads;  // with neighbouring loads made one of 8 or 16 bytes, as nvcc does
+
+  Counts total(Space space, Op op) const;
+};
+
+// From now on launches are traced; one OS thread at a time runs.
+void start();
+// Ends it and returns what was traced.
+std::vector<Launch> stop();
+
+}  // namespace cuda_emu::trace

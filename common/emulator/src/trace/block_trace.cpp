@@ -1,0 +1,465 @@
+#include "block_trace.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "lines.hpp"
+#include "scheduler.hpp"
+
+extern "C" {
+extern char __start_cuda_emu_constant __attribute__((weak));
+extern char __stop_cuda_emu_constant __attribute__((weak));
+}
+
+namespace cuda_emu {
+
+using trace::Cost;
+using trace::Op;
+using trace::Race;
+using trace::Recorder;
+using trace::Request;
+using trace::Sample;
+using trace::Shadow;
+using trace::Site;
+using trace::SiteId;
+using trace::Space;
+using trace::Stamp;
+
+namespace {
+
+constexpr std::size_t kSamples = 32;
+constexpr std::size_t kJoinedLoads = 16;  // at a time
+constexpr unsigned kWidest = 16;
+
+template <class Action>
+void for_each_lane(unsigned lanes, Action action) {
+  for (; lanes != 0; lanes &= lanes - 1) action(static_cast<unsigned>(__builtin_ctz(lanes)));
+}
+
+unsigned lane_bit(unsigned thread) { return 1u << thread % 32; }
+
+unsigned first_lane(unsigned lanes) { return static_cast<unsigned>(__builtin_ctz(lanes)); }
+
+Recorder& recorder() {
+  static Recorder& instance = Recorder::get();
+  return instance;
+}
+
+// Makes `a` one access of twice the width with `b`, if they are neighbours for every lane, and aligned.
+bool join(Request& a, const Request& b) {
+  if (a.lanes != b.lanes || a.width != b.width || a.width < 4 || a.width >= kWidest) return false;
+  const unsigned first = first_lane(a.lanes);
+  const bool upwards = b.address[first] == a.address[first] + a.width;
+  const Request& low = upwards ? a : b;
+  const Request& high = upwards ? b : a;
+  bool fits = true;
+  for_each_lane(a.lanes, [&](unsigned lane) {
+    fits &= high.address[lane] == low.address[lane] + a.width && low.address[lane] % (2 * a.width) == 0;
+  });
+  if (!fits) return false;
+  if (!upwards) a.address = b.address;
+  a.width *= 2;
+  return true;
+}
+
+}  // namespace
+
+// ---- Blocks and threads ----
+
+void BlockTrace::begin_run() {
+  on_ = recorder().on;
+  if (!on_) return;
+  recorder().baton.take();
+  active = this;
+}
+
+void BlockTrace::end_run(bool failed) {
+  if (!on_) return;
+  active = nullptr;
+  if (failed) {
+    for (auto& events : events_) events.clear();
+  }
+  recorder().launch.shared_bytes = std::max(
+      recorder().launch.shared_bytes, current_worker->shared.static_size() + current_worker->shared.dynamic_size());
+  recorder().baton.give();
+  on_ = false;
+}
+
+void BlockTrace::begin_block(std::uint64_t block, unsigned threads, const SharedMemory& shared) {
+  if (!on_) return;
+  block_ = block;
+  threads_ = threads;
+  grid_barriers_ = 0;
+  last_atomic_ = 0;
+  epoch_ = recorder().new_epoch(block_, grid_barriers_);
+  shared_begin_ = reinterpret_cast<std::uintptr_t>(shared.begin());
+  if (shared_ == nullptr) shared_ = std::make_unique<Shadow>(shared_begin_, shared.capacity(), -1);
+  for (unsigned warp = 0; warp * 32 < threads_; ++warp) {
+    running_[warp] = threads_ - warp * 32 >= 32 ? ~0u : (1u << (threads_ - warp * 32)) - 1;
+  }
+  std::fill_n(depth_.begin(), threads_, std::uint8_t{0});
+}
+
+void BlockTrace::stop(unsigned thread) {
+  if (!on_) return;
+  unsigned& running = running_[thread / 32];
+  running &= ~lane_bit(thread);
+  if (running == 0) replay(thread / 32);
+}
+
+void BlockTrace::go_on(unsigned warp, unsigned lanes) {
+  if (on_) running_[warp] |= lanes;
+}
+
+void BlockTrace::meet(unsigned warp, unsigned lanes, bool orders) {
+  if (!on_) return;
+  // Where the whole warp has come to a halt, it has been replayed.
+  if (running_[warp] != 0) {
+    for_each_lane(lanes, [&](unsigned lane) { events_[warp * 32 + lane].push_back({lanes, 0, What::meeting, 0}); });
+  }
+  if (!orders) return;
+  const std::uint32_t now = recorder().tick();
+  auto& known = known_[warp];
+  std::array<std::uint32_t, 32> together{};
+  for_each_lane(lanes, [&](unsigned lane) {
+    for (unsigned other = 0; other < 32; ++other) together[other] = std::max(together[other], known[lane][other]);
+  });
+  for_each_lane(lanes, [&](unsigned lane) { together[lane] = now; });
+  for_each_lane(lanes, [&](unsigned lane) { known[lane] = together; });
+}
+
+void BlockTrace::block_barrier() {
+  if (!on_) return;
+  epoch_ = recorder().new_epoch(block_, grid_barriers_);
+  for (unsigned warp = 0; warp * 32 < threads_; ++warp) {
+    go_on(warp, threads_ - warp * 32 >= 32 ? ~0u : (1u << (threads_ - warp * 32)) - 1);
+  }
+}
+
+void BlockTrace::grid_barrier() {
+  ++grid_barriers_;
+  block_barrier();
+}
+
+void BlockTrace::pass_on() {
+  if (on_) recorder().baton.pass_on();
+}
+
+void BlockTrace::before_grid_wait() {
+  if (on_) recorder().baton.give();
+}
+
+void BlockTrace::after_grid_wait() {
+  if (on_) recorder().baton.take();
+}
+
+// ---- What the kernel does ----
+
+void BlockTrace::basic_block(const void* return_address) {
+  events_[current_].push_back({0, recorder().block_site(return_address), What::basic_block, depth_[current_]});
+}
+
+void BlockTrace::access(const void* memory, std::size_t size, Op op, const void* return_address, bool async) {
+  auto address = reinterpret_cast<std::uintptr_t>(memory);
+  // A structure is copied in pieces.
+  while (size > 0) {
+    unsigned width = kWidest;
+    while (width > size || address % width != 0) width /= 2;
+    single_access(address, width, op, return_address, async);
+    address += width;
+    size -= width;
+  }
+}
+
+void BlockTrace::aligned_access(const void* memory, std::size_t size, Op op, const void* return_address) {
+  const auto address = reinterpret_cast<std::uintptr_t>(memory);
+  if (address % size != 0) {
+    const trace::Line line = trace::find_lines({return_address}).front();
+    char problem[4096];
+    snprintf(problem, sizeof problem,
+             "misaligned address 0x%llx: %s at %s:%d needs a multiple of %zu bytes, in thread (%u,%u,%u)",
+             static_cast<unsigned long long>(address), op == Op::load ? "the load" : "the store", line.file.c_str(),
+             line.number, size, threadIdx.x, threadIdx.y, threadIdx.z);
+    current_worker->fail(problem, cudaErrorMisalignedAddress);
+  }
+  access(memory, size, op, return_address);
+}
+
+void BlockTrace::single_access(std::uintptr_t address, unsigned width, Op op, const void* return_address, bool async) {
+  Space space = Space::global;
+  Shadow* shadow = nullptr;
+  std::uint64_t place = address;
+  if (shared_->contains(address, width)) {
+    space = Space::shared;
+    shadow = shared_.get();
+    place = address - shared_begin_;
+  } else if (address >= reinterpret_cast<std::uintptr_t>(&__start_cuda_emu_constant) &&
+             address < reinterpret_cast<std::uintptr_t>(&__stop_cuda_emu_constant)) {
+    space = Space::constant;
+    place = address - reinterpret_cast<std::uintptr_t>(&__start_cuda_emu_constant);
+  } else {
+    shadow = recorder().find_global(address);
+    if (shadow == nullptr) return;  // the thread's own variables, the launch's arguments
+  }
+  const SiteId site = recorder().access_site(return_address, space, op, width, async);
+  events_[current_].push_back({place, site, What::access, depth_[current_]});
+  if (shadow == nullptr) return;
+  const bool atomic = op == Op::atomic;
+  const Stamp stamp{epoch_, recorder().now(), site, static_cast<std::uint16_t>(current_), atomic};
+  check_races(*shadow, address, width, space, stamp);
+  if (atomic) last_atomic_ = recorder().tick();
+}
+
+void BlockTrace::fence() {
+  const std::uint32_t now = recorder().tick();
+  trace::Fences& fences = recorder().fences[block_];
+  fences.last_of_thread[static_cast<std::uint16_t>(current_)] = now;
+  fences.last = now;
+  fences.epoch_of_last = epoch_;
+}
+
+// ---- Races ----
+
+void BlockTrace::check_races(Shadow& shadow, std::uintptr_t address, unsigned width, Space space, const Stamp& stamp) {
+  const bool writes = recorder().site(stamp.site).op != Op::load;
+  const auto compare = [&](const Stamp& before, Race::Kind kind) {
+    if (before.epoch == 0 || ordered(before, stamp, space)) return;
+    const bool between_blocks = recorder().epoch(before.epoch).block != block_;
+    recorder().report_race(before, stamp, kind, space, between_blocks);
+  };
+  shadow.for_each_cell(address, width, [&](trace::Cell& cell) {
+    compare(cell.writer, writes ? Race::Kind::write_after_write : Race::Kind::read_after_write);
+    if (writes) {
+      compare(cell.reader, Race::Kind::write_after_read);
+      compare(cell.other_reader, Race::Kind::write_after_read);
+      cell = {stamp, {}, {}};
+      return;
+    }
+    const bool same_reader = cell.reader.epoch == stamp.epoch && cell.reader.thread == stamp.thread;
+    if (!same_reader) cell.other_reader = cell.reader;
+    cell.reader = stamp;
+  });
+}
+
+bool BlockTrace::ordered(const Stamp& before, const Stamp& now, Space space) const {
+  if (before.atomic && now.atomic) return true;
+  const trace::Epoch& then = recorder().epoch(before.epoch);
+  if (then.block != block_) {
+    if (space == Space::shared) return true;  // another block's shared memory
+    return then.grid_barriers != grid_barriers_ || fenced(before, then.block);
+  }
+  if (before.epoch != now.epoch || before.thread == now.thread) return true;
+  const bool same_warp = before.thread / 32 == now.thread / 32;
+  if (same_warp && known_[now.thread / 32][now.thread % 32][before.thread % 32] > before.time) return true;
+  return fenced(before, block_);
+}
+
+// Was there a fence after `before`, by its thread or by one that a barrier put behind it, and then an atomic operation
+// of this block? An atomic operation itself needs no fence.
+bool BlockTrace::fenced(const Stamp& before, std::uint64_t block) const {
+  if (before.atomic) return last_atomic_ > before.time;
+  const auto found = recorder().fences.find(block);
+  if (found == recorder().fences.end()) return false;
+  const trace::Fences& fences = found->second;
+  const auto own = fences.last_of_thread.find(before.thread);
+  const bool by_itself = own != fences.last_of_thread.end() && own->second > before.time && last_atomic_ > own->second;
+  const bool by_another = fences.epoch_of_last > before.epoch && last_atomic_ > fences.last;
+  return by_itself || by_another;
+}
+
+// ---- Replay ----
+
+// Always goes on where the program is least far, in the innermost function call, and lets all lanes that are there go
+// together. So lanes wait for each other where their ways meet again.
+void BlockTrace::replay(unsigned warp) {
+  Replay state;
+  for (unsigned lane = 0; lane < 32 && warp * 32 + lane < threads_; ++lane) {
+    const std::vector<Event>& events = events_[warp * 32 + lane];
+    state.next[lane] = events.data();
+    state.end[lane] = events.data() + events.size();
+    if (!events.empty()) state.left |= 1u << lane;
+  }
+  last_block_of_lane_.fill(0);
+  while (state.left != 0) {
+    unsigned lanes = next_group(state);
+    if (lanes == 0) {
+      lanes = lanes_that_met(state);
+      end_joining();
+    } else if (state.next[first_lane(lanes)]->what == What::basic_block) {
+      replay_basic_block(state, lanes);
+    } else {
+      replay_access(state, lanes, warp);
+    }
+    for_each_lane(lanes, [&](unsigned lane) {
+      if (++state.next[lane] == state.end[lane]) state.left &= ~(1u << lane);
+    });
+  }
+  end_joining();
+  for (unsigned lane = 0; lane < 32 && warp * 32 + lane < threads_; ++lane) events_[warp * 32 + lane].clear();
+}
+
+// The lanes that go next; none if all wait for a meeting.
+unsigned BlockTrace::next_group(const Replay& state) const {
+  unsigned group = 0;
+  const Event* best = nullptr;
+  const void* best_address = nullptr;
+  for_each_lane(state.left, [&](unsigned lane) {
+    const Event* event = state.next[lane];
+    if (event->what == What::meeting) return;
+    if (best != nullptr && event->site == best->site && event->depth == best->depth) {
+      group |= 1u << lane;
+      return;
+    }
+    const void* address = recorder().site(event->site).return_address;
+    const bool earlier =
+        best == nullptr || event->depth > best->depth || (event->depth == best->depth && address < best_address);
+    if (!earlier) return;
+    best = event;
+    best_address = address;
+    group = 1u << lane;
+  });
+  return group;
+}
+
+// All that is left waits for meetings: those of one that is complete.
+unsigned BlockTrace::lanes_that_met(const Replay& state) {
+  unsigned complete = 0;
+  for_each_lane(state.left, [&](unsigned lane) {
+    const auto met = static_cast<unsigned>(state.next[lane]->address);
+    bool all = (met & ~state.left) == 0;
+    for_each_lane(met & state.left, [&](unsigned other) { all &= state.next[other]->address == met; });
+    if (all) complete |= met;
+  });
+  return complete != 0 ? complete : state.left;
+}
+
+void BlockTrace::replay_basic_block(const Replay& state, unsigned lanes) {
+  const SiteId id = state.next[first_lane(lanes)]->site;
+  Site& site = recorder().site(id);
+  site.used = true;
+  ++site.warp_steps;
+  site.lane_steps += static_cast<unsigned>(__builtin_popcount(lanes));
+  // Where each lane goes from here
+  SiteId way_on = 0;
+  bool divergent = false;
+  for_each_lane(lanes, [&](unsigned lane) {
+    const Event* event = state.next[lane] + 1;
+    while (event != state.end[lane] && event->what == What::access) {
+      site.last_access = event->site;
+      ++event;
+    }
+    if (event == state.end[lane] || event->what == What::meeting) return;
+    if (way_on == 0) way_on = event->site;
+    divergent |= event->site != way_on;
+  });
+  if (way_on == 0) return;
+  if (site.way_on == 0) site.way_on = way_on;
+  site.is_branch |= divergent || site.way_on != way_on;
+  site.divergent += divergent;
+}
+
+void BlockTrace::replay_access(const Replay& state, unsigned lanes, unsigned warp) {
+  Site& site = recorder().site(state.next[first_lane(lanes)]->site);
+  Request request;
+  request.lanes = lanes;
+  request.width = site.width;
+  for_each_lane(lanes, [&](unsigned lane) { request.address[lane] = state.next[lane]->address; });
+
+  Cost cost;
+  unsigned bytes_of_unit = 0;
+  switch (site.space) {
+    case Space::global:
+      cost = trace::sectors(request);
+      bytes_of_unit = trace::kSectorBytes;
+      break;
+    case Space::shared:
+      cost = trace::wavefronts(request, site.op == Op::atomic);
+      bytes_of_unit = trace::kBanks * trace::kBankBytes;
+      break;
+    case Space::constant:
+      cost = trace::words(request);
+      bytes_of_unit = trace::kBankBytes;
+      break;
+  }
+  site.used = true;
+  site.counts += {1,
+                  request.lane_count(),
+                  cost.units,
+                  cost.ideal,
+                  std::uint64_t{request.width} * request.lane_count(),
+                  std::uint64_t{cost.units} * bytes_of_unit};
+  ++site.histogram[std::min<std::size_t>(cost.units, site.histogram.size() - 1)];
+  if (site.op == Op::atomic) site.same_address = std::max(site.same_address, trace::same_address(request));
+  sample(site, request, cost, warp);
+
+  if (site.space != Space::shared) return;
+  if (site.op == Op::load && !site.async) {
+    join_shared_load(request);
+  } else {
+    end_joining();
+  }
+}
+
+void BlockTrace::sample(Site& site, const Request& request, Cost cost, unsigned warp) {
+  const bool worst = cost.units > site.worst;
+  bool first = site.samples.empty();
+  if (!first && site.samples.size() < kSamples) {
+    const Sample& before = site.samples.front();
+    first = before.warp == warp && before.block.x == blockIdx.x && before.block.y == blockIdx.y &&
+            before.block.z == blockIdx.z;
+  }
+  if (!worst && !first) return;
+  Sample sample;
+  sample.block = blockIdx;
+  sample.warp = warp;
+  sample.units = cost.units;
+  sample.ideal = cost.ideal;
+  sample.offsets.fill(Sample::kInactive);
+  sample.passes.fill(-1);
+  std::uint64_t begin = 0;
+  if (site.space == Space::global) {
+    const Shadow* memory = recorder().find_global(request.address[first_lane(request.lanes)]);
+    begin = memory->begin();
+    sample.allocation = memory->number();
+  } else if (site.space == Space::shared) {
+    trace::wavefronts(request, site.op == Op::atomic, &sample.passes);
+  }
+  for_each_lane(request.lanes, [&](unsigned lane) {
+    sample.offsets[lane] = static_cast<std::int64_t>(request.address[lane] - begin);
+  });
+  if (first) site.samples.push_back(sample);
+  if (worst) {
+    site.worst = cost.units;
+    site.worst_sample = sample;
+  }
+}
+
+// nvcc makes one load of neighbouring ones in shared memory where it can.
+void BlockTrace::join_shared_load(Request request) {
+  for (std::size_t i = 0; i < joining_.size();) {
+    if (!join(request, joining_[i])) {
+      ++i;
+      continue;
+    }
+    joining_.erase(joining_.begin() + static_cast<std::ptrdiff_t>(i));
+    i = 0;
+  }
+  joining_.push_back(request);
+  if (joining_.size() > kJoinedLoads) end_joining();
+}
+
+void BlockTrace::end_joining() {
+  for (const Request& request : joining_) {
+    const Cost cost = trace::wavefronts(request, false);
+    const unsigned lanes = request.lane_count();
+    recorder().launch.merged_shared_loads += {1,
+                                              lanes,
+                                              cost.units,
+                                              cost.ideal,
+                                              std::uint64_t{request.width} * lanes,
+                                              std::uint64_t{cost.units} * trace::kBanks * trace::kBankBytes};
+  }
+  joining_.clear();
+}
+
+}  // namespace cuda_emu

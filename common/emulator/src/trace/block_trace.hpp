@@ -1,0 +1,114 @@
+// What the block that a worker runs does: every lane's accesses and basic blocks are kept until its warp has come to a
+// halt, and are then replayed in lockstep, as a GPU would issue them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "recorder.hpp"
+
+namespace cuda_emu {
+
+class SharedMemory;
+
+class BlockTrace {
+ public:
+  bool on() const { return on_; }
+
+  // Around all blocks of a launch that the worker runs.
+  void begin_run();
+  void end_run(bool failed);
+
+  void begin_block(std::uint64_t block, unsigned threads, const SharedMemory& shared);
+  void enter(unsigned thread) { current_ = thread; }
+
+  // A thread waits, lanes go on, lanes have met in a warp collective, which perhaps orders their accesses.
+  void stop(unsigned thread);
+  void go_on(unsigned warp, unsigned lanes);
+  void meet(unsigned warp, unsigned lanes, bool orders);
+  void returned(unsigned thread) { stop(thread); }
+
+  void block_barrier();
+  void grid_barrier();
+
+  // The thread perhaps waits for another block.
+  void pass_on();
+  void before_grid_wait();
+  void after_grid_wait();
+
+  // Called by the kernel, see hooks.cpp.
+  void access(const void* memory, std::size_t size, trace::Op op, const void* return_address, bool async = false);
+  // The launch fails unless the address is a multiple of `size`.
+  void aligned_access(const void* memory, std::size_t size, trace::Op op, const void* return_address);
+  void basic_block(const void* return_address);
+  void enter_function() { ++depth_[current_]; }
+  void leave_function() { --depth_[current_]; }
+  void fence();
+
+  static inline thread_local BlockTrace* active = nullptr;
+
+ private:
+  static constexpr unsigned kThreads = 1024;
+  static constexpr unsigned kWarps = kThreads / 32;
+
+  enum class What : std::uint8_t { basic_block, access, meeting };
+  struct Event {
+    std::uint64_t address;  // in shared memory: from its start; of a meeting: the lanes
+    trace::SiteId site;
+    What what;
+    std::uint8_t depth;  // of function calls
+  };
+  // What the lanes of a warp still have to replay.
+  struct Replay {
+    std::array<const Event*, 32> next{}, end{};
+    unsigned left = 0;  // lanes
+  };
+
+  void single_access(std::uintptr_t address, unsigned width, trace::Op op, const void* return_address, bool async);
+  void check_races(trace::Shadow& shadow, std::uintptr_t address, unsigned width, trace::Space space,
+                   const trace::Stamp& stamp);
+  bool ordered(const trace::Stamp& before, const trace::Stamp& now, trace::Space space) const;
+  bool fenced(const trace::Stamp& before, std::uint64_t block) const;
+
+  void replay(unsigned warp);
+  unsigned next_group(const Replay& state) const;
+  static unsigned lanes_that_met(const Replay& state);
+  void replay_basic_block(const Replay& state, unsigned lanes);
+  void replay_access(const Replay& state, unsigned lanes, unsigned warp);
+  void sample(trace::Site& site, const trace::Request& request, trace::Cost cost, unsigned warp);
+
+  void join_shared_load(trace::Request request);
+  void end_joining();
+
+  bool on_ = false;
+  std::uint64_t block_ = 0;
+  unsigned threads_ = 0;
+  unsigned current_ = 0;
+  std::uint32_t epoch_ = 0;
+  unsigned grid_barriers_ = 0;
+  std::uint32_t last_atomic_ = 0;  // when a thread of the block made one
+  std::uintptr_t shared_begin_ = 0;
+  std::unique_ptr<trace::Shadow> shared_;
+
+  std::array<std::vector<Event>, kThreads> events_;
+  std::array<std::uint8_t, kThreads> depth_{};
+  std::array<unsigned, kWarps> running_{};  // lanes, also those that have not started
+  std::array<trace::SiteId, 32> last_block_of_lane_{};
+
+  // Up to when a lane knows of another's accesses, [warp][lane][other].
+  std::array<std::array<std::array<std::uint32_t, 32>, 32>, kWarps> known_{};
+
+  std::vector<trace::Request> joining_;  // shared loads, of the warp that is replayed
+};
+
+namespace trace {
+
+inline bool is_on() { return Recorder::get().on; }
+inline void begin_launch(const Config& config) { Recorder::get().begin_launch(config); }
+inline void end_launch() { Recorder::get().end_launch(); }
+
+}  // namespace trace
+
+}  // namespace cuda_emu

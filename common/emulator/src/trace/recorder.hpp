@@ -1,0 +1,178 @@
+// What all blocks of a traced launch share: the places in the program, what was counted there, and which thread touched
+// each piece of memory last.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "cuda_emu/launch.hpp"
+#include "cuda_emu/trace.hpp"
+#include "request.hpp"
+
+namespace cuda_emu::trace {
+
+// Lets one OS thread run at a time, in the order in which they ask.
+class Baton {
+ public:
+  void take();
+  void give();
+  void pass_on();  // to those who ask, if any do; returns with the baton
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::uint64_t next_ = 0;
+  std::uint64_t serving_ = 0;
+};
+
+using SiteId = std::uint32_t;
+
+// A place in the program where a basic block begins or an access is made, with what was counted there in this launch.
+struct Site {
+  const void* return_address = nullptr;
+  Space space{};
+  Op op{};
+  unsigned width = 0;  // 0: a basic block
+  bool async = false;
+
+  bool used = false;
+  Counts counts;
+  unsigned worst = 0;
+  unsigned same_address = 0;
+  std::array<std::uint64_t, 33> histogram{};
+  std::vector<Sample> samples;
+  Sample worst_sample;
+
+  SiteId last_access = 0;  // of a basic block
+  SiteId way_on = 0;       // one of the blocks that followed; 0: none yet
+  bool is_branch = false;  // others did, too
+  std::uint64_t warp_steps = 0, lane_steps = 0, divergent = 0;
+};
+
+// Who touched a piece of memory, and when.
+struct Stamp {
+  std::uint32_t epoch = 0;  // 0: nobody
+  std::uint32_t time = 0;   // of the last synchronisation then
+  SiteId site = 0;
+  std::uint16_t thread = 0;
+  bool atomic = false;
+};
+
+struct Cell {
+  Stamp writer;
+  Stamp reader;
+  Stamp other_reader;  // another thread than `reader`
+};
+
+// The cells of a part of memory: one for each 4 bytes, or for each byte where smaller accesses are made.
+class Shadow {
+ public:
+  Shadow(std::uintptr_t begin, std::size_t size, int number);
+  ~Shadow();
+  Shadow(const Shadow&) = delete;
+  Shadow& operator=(const Shadow&) = delete;
+
+  bool contains(std::uintptr_t address, std::size_t size) const { return address - begin_ <= size_ - size; }
+  std::uintptr_t begin() const { return begin_; }
+  int number() const { return number_; }
+
+  // Calls action(cell) for the bytes from `address` on.
+  template <class Action>
+  void for_each_cell(std::uintptr_t address, std::size_t size, Action action) {
+    if (size < 4 && bytes_per_cell_ == 4) use_a_cell_for_each_byte();
+    const std::size_t first = (address - begin_) / bytes_per_cell_;
+    const std::size_t last = (address - begin_ + size - 1) / bytes_per_cell_;
+    for (std::size_t cell = first; cell <= last; ++cell) action(cells_[cell]);
+  }
+
+ private:
+  void use_a_cell_for_each_byte();
+
+  std::uintptr_t begin_;
+  std::size_t size_;
+  int number_;
+  std::size_t bytes_per_cell_ = 4;
+  Cell* cells_;  // from calloc, which takes memory only as it is written
+};
+
+// A part of a block's time, from one barrier to the next.
+struct Epoch {
+  std::uint64_t block = 0;
+  unsigned grid_barriers = 0;  // that the block has passed
+};
+
+// When the threads of a block fenced.
+struct Fences {
+  std::unordered_map<std::uint16_t, std::uint32_t> last_of_thread;
+  std::uint32_t last = 0;
+  std::uint32_t epoch_of_last = 0;
+};
+
+// Whether the same launch saw two accesses that race: by their places, and as what.
+using RaceKey = std::tuple<SiteId, SiteId, Race::Kind, bool>;
+
+class Recorder {
+ public:
+  static Recorder& get();
+
+  bool on = false;
+  Baton baton;
+  std::vector<Launch> launches;
+
+  void begin_launch(const Config& config);
+  void end_launch();
+
+  SiteId access_site(const void* return_address, Space space, Op op, unsigned width, bool async);
+  SiteId block_site(const void* return_address);
+  Site& site(SiteId id) { return sites_[id]; }
+
+  // The allocation of device memory, or the program's __device__ variables, with this address; null if there is none.
+  Shadow* find_global(std::uintptr_t address);
+
+  std::uint32_t new_epoch(std::uint64_t block, unsigned grid_barriers);
+  const Epoch& epoch(std::uint32_t number) const { return epochs_[number]; }
+
+  // The time rises with each synchronisation of anybody.
+  std::uint32_t now() const { return now_; }
+  std::uint32_t tick() { return ++now_; }
+
+  std::unordered_map<std::uint64_t, Fences> fences;  // by block
+
+  void report_race(const Stamp& first, const Stamp& second, Race::Kind kind, Space space, bool between_blocks);
+
+  Launch launch;  // that runs
+
+ private:
+  SiteId find_site(const void* return_address, unsigned variant);
+  Race::Side side(const Stamp& stamp) const;
+  void collect();
+
+  std::vector<Site> sites_{1};  // number 0 is none
+  std::unordered_map<std::uint64_t, SiteId> site_numbers_;
+  struct Known {
+    std::uint64_t key = 0;
+    SiteId site = 0;
+  };
+  std::array<Known, 4096> known_sites_{};
+  std::unordered_map<const void*, Line> lines_;
+
+  std::map<std::uintptr_t, Shadow> allocations_;
+  struct Page {
+    std::uintptr_t number = 0;
+    Shadow* shadow = nullptr;
+    std::uint64_t launch = 0;
+  };
+  std::array<Page, 1024> pages_{};
+  std::uint64_t launch_number_ = 0;
+
+  std::vector<Epoch> epochs_{1};
+  std::uint32_t now_ = 1;
+  std::map<RaceKey, Race> races_;
+};
+
+}  // namespace cuda_emu::trace

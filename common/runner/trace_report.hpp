@@ -1,0 +1,190 @@
+// One traced run of a step (CPU backend, preset cpu-trace) and its JSON, which scripts/explain reads.
+#pragma once
+#include "check.hpp"
+#include "cuda_emu/trace.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace ladder {
+
+struct Traced {
+  Verdict verdict;
+  std::vector<cuda_emu::trace::Launch> launches;
+
+  bool has_race() const {
+    return std::any_of(launches.begin(), launches.end(), [](const auto& launch) { return !launch.races.empty(); });
+  }
+};
+
+// Runs the step once and checks the result.
+inline Traced trace_step(const Step& step, const Case& host, const Offsets& offsets = 0) {
+  DeviceCase device(host, offsets, true, step.problem->place());
+  cuda_emu::trace::start();
+  Traced traced;
+  traced.verdict = check(step, device);
+  traced.launches = cuda_emu::trace::stop();
+  return traced;
+}
+
+inline std::string to_text(const uint3& index) {
+  return "(" + std::to_string(index.x) + "," + std::to_string(index.y) + "," + std::to_string(index.z) + ")";
+}
+
+// "race, read after write in shared memory with no barrier between: sum.cu:20, thread (0,0,0) of block (0,0,0), and
+// ...": the first two accesses that met there.
+inline std::string to_text(const cuda_emu::trace::Race& race) {
+  const auto side = [](const cuda_emu::trace::Race::Side& s) {
+    const std::string file = s.line.file.substr(s.line.file.rfind('/') + 1);
+    return file + ":" + std::to_string(s.line.number) + ", thread " + to_text(s.thread) + " of block " +
+           to_text(s.block);
+  };
+  return std::string("race, ") + name(race.kind) + " in " + name(race.space) + " memory with " +
+         (race.between_blocks ? "no fence and atomic" : "no barrier") + " between: " + side(race.first) + ", and " +
+         side(race.second) + ", " + std::to_string(race.count) + " times";
+}
+
+// The verdict on a traced run, and its races, a line each.
+inline std::string to_text(const Step& step, const Traced& traced) {
+  std::string text = step.name + ": " + (traced.verdict.ok() ? "PASS" : "FAIL, " + traced.verdict.problem);
+  for (const cuda_emu::trace::Launch& launch : traced.launches) {
+    for (const cuda_emu::trace::Race& race : launch.races) text += "\n" + step.name + ": " + to_text(race);
+  }
+  return text;
+}
+
+namespace json {
+
+inline std::string text(const std::string& value) {
+  std::string quoted = "\"";
+  for (const char c : value) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  }
+  return quoted + "\"";
+}
+
+inline std::string value(bool value) { return value ? "true" : "false"; }
+
+template <typename Integer>
+std::string value(Integer value) {
+  return std::to_string(value);
+}
+
+// "[f(item), ...]"
+template <typename Items, typename Format>
+std::string list(const Items& items, const Format& format) {
+  std::string all;
+  for (const auto& item : items) all += (all.empty() ? "" : ", ") + format(item);
+  return "[" + all + "]";
+}
+
+inline std::string triple(const uint3& index) {
+  return "[" + value(index.x) + ", " + value(index.y) + ", " + value(index.z) + "]";
+}
+
+class Object {
+ public:
+  Object& add_raw(const char* key, const std::string& raw) {
+    content_ += (content_.empty() ? "" : ", ") + text(key) + ": " + raw;
+    return *this;
+  }
+  template <typename T>
+  Object& add(const char* key, const T& item) {
+    return add_raw(key, value(item));
+  }
+  Object& add_text(const char* key, const std::string& item) { return add_raw(key, text(item)); }
+  Object& add(const cuda_emu::trace::Line& line) { return add_text("file", line.file).add("line", line.number); }
+  std::string str() const { return "{" + content_ + "}"; }
+
+ private:
+  std::string content_;
+};
+
+inline Object counts(const cuda_emu::trace::Counts& c) {
+  Object o;
+  o.add("requests", c.requests).add("lanes", c.lanes).add("units", c.units).add("ideal", c.ideal);
+  return o.add("bytes_requested", c.bytes_requested).add("bytes_moved", c.bytes_moved);
+}
+
+inline std::string sample(const cuda_emu::trace::Sample& s, cuda_emu::trace::Space space) {
+  using cuda_emu::trace::Space;
+  Object o;
+  o.add_raw("block", triple(s.block)).add("warp", s.warp).add("units", s.units).add("ideal", s.ideal);
+  o.add_raw("allocation", space == Space::global ? value(s.allocation) : "null");
+  o.add_raw("offsets", list(s.offsets, [](std::int64_t offset) { return offset < 0 ? "null" : value(offset); }));
+  if (space == Space::shared) {
+    o.add_raw("passes", list(s.passes, [](int pass) { return pass < 0 ? "null" : value(pass); }));
+  }
+  return o.str();
+}
+
+inline std::string access(const cuda_emu::trace::Access& a) {
+  using cuda_emu::trace::Space;
+  Object histogram, o;
+  for (const auto& [units, requests] : a.histogram) histogram.add(value(units).c_str(), requests);
+  o.add(a.line).add_text("space", name(a.space)).add_text("op", name(a.op)).add("width", a.width).add("async", a.async);
+  o.add("requests", a.requests).add("lanes", a.lanes);
+  o.add_text("unit", a.space == Space::global ? "sectors" : "wavefronts").add("units", a.units).add("ideal", a.ideal);
+  o.add("worst", a.worst).add("same_address", a.same_address);
+  o.add("bytes_requested", a.bytes_requested).add("bytes_moved", a.bytes_moved).add_raw("histogram", histogram.str());
+  o.add_raw("samples", list(a.samples, [&](const auto& s) { return sample(s, a.space); }));
+  return o.add_raw("worst_sample", sample(a.worst_sample, a.space)).str();
+}
+
+inline std::string race(const cuda_emu::trace::Race& r) {
+  const auto side = [](const cuda_emu::trace::Race::Side& s) {
+    Object o;
+    o.add(s.line).add_text("op", name(s.op)).add_raw("block", triple(s.block)).add_raw("thread", triple(s.thread));
+    return o.str();
+  };
+  Object o;
+  o.add_text("kind", name(r.kind)).add_text("scope", r.between_blocks ? "grid" : "block");
+  o.add_text("space", name(r.space)).add_raw("first", side(r.first)).add_raw("second", side(r.second));
+  return o.add("count", r.count).str();
+}
+
+inline std::string launch(const cuda_emu::trace::Launch& l) {
+  using cuda_emu::trace::Op;
+  using cuda_emu::trace::Space;
+  Object totals, o;
+  for (const Space space : {Space::global, Space::shared}) {
+    for (const Op op : {Op::load, Op::store, Op::atomic}) {
+      Object sum = counts(l.total(space, op));
+      if (space == Space::shared && op == Op::load) {
+        sum.add("merged_requests", l.merged_shared_loads.requests).add("merged_units", l.merged_shared_loads.units);
+      }
+      totals.add_raw((std::string(name(space)) + "_" + name(op)).c_str(), sum.str());
+    }
+  }
+  o.add_text("kernel", l.kernel).add(l.line).add_raw("grid", triple(l.grid)).add_raw("block", triple(l.block));
+  o.add("shared_bytes", l.shared_bytes).add("cooperative", l.cooperative);
+  o.add("warp_steps", l.warp_steps).add("lane_steps", l.lane_steps);
+  o.add("branches", l.branches).add("divergent_branches", l.divergent_branches).add_raw("totals", totals.str());
+  o.add_raw("accesses", list(l.accesses, access));
+  o.add_raw("branches_at", list(l.branches_at, [](const cuda_emu::trace::Branches& b) {
+              Object at;
+              at.add(b.line).add("branches", b.branches).add("divergent", b.divergent);
+              return at.add("warp_steps", b.warp_steps).add("lane_steps", b.lane_steps).str();
+            }));
+  return o.add_raw("races", list(l.races, race)).str();
+}
+
+}  // namespace json
+
+// The traced run, in one line.
+inline std::string to_json(const Step& step, const Size& size, const Traced& traced) {
+  const Problem& problem = *step.problem;
+  json::Object shown, o;
+  const std::vector<Dim> dims = problem.dims();
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    if (is_shown(dims[d], size[d])) shown.add(dims[d].name, size[d]);
+  }
+  o.add_text("step", step.name).add_text("family", problem.family()).add_text("kernel", problem.kernel());
+  o.add_raw("size", shown.str()).add("right", traced.verdict.ok());
+  if (!traced.verdict.ok()) o.add_text("problem", traced.verdict.problem);
+  return o.add_raw("launches", json::list(traced.launches, json::launch)).str();
+}
+
+}  // namespace ladder
