@@ -4,7 +4,8 @@ import hashlib
 import json
 import re
 import subprocess
-from typing import NamedTuple
+from pathlib import Path
+from typing import NamedTuple, Optional
 
 import ladder
 
@@ -13,6 +14,11 @@ import ladder
 MEASURED = re.compile(r"__global__|(?<!__host__ )__device__|<<<|cudaLaunch")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 LITERAL_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.*?\*/', re.DOTALL)
+# Kernels where arithmetic decides, and what libraries are called in words.
+IN_TFLOPS = ("sgemm", "aat")
+LIBRARIES = {"cub": "CUB", "cublas": "cuBLAS", "cudnn": "cuDNN", "thrust": "Thrust", "memcpy": "cudaMemcpy"}
+# A table in a page, its kernel and its options; scripts/tables describes them.
+TABLE = re.compile(r"^(<!-- table (\w+)((?: \S+)*) -->\n).*?^(<!-- end -->)$", re.MULTILINE | re.DOTALL)
 
 
 # ---- the digest of a step's code
@@ -143,3 +149,137 @@ class Digests:
     def current(self, entry):
         """Was this entry measured with the code as it is now?"""
         return entry.get("code") is not None and entry["code"] == self.of(step_name(entry))
+
+
+# ---- sizes
+
+def number(value):
+    power = value.bit_length() - 1
+    return f"2^{power}" if value >= 1 << 20 and value == 1 << power else str(value)
+
+
+def size_of(entry):
+    return tuple(entry["size"].items())
+
+
+def labels(entries):
+    """What to call the sizes of these entries, in their order: {(("n", 16777216),): "2^24"}. Dimensions that are the
+    same in all of them are left out, and three equal ones are said once."""
+    sizes = sorted(set(map(size_of, entries)), key=lambda size: [value for _, value in size])
+    if not sizes:
+        return {}
+    varying = [name for name, _ in sizes[0] if len({dict(size)[name] for size in sizes}) > 1]
+    shown = varying or [name for name, _ in sizes[0]]
+    if shown == [name for name, _ in sizes[0]][1:]:
+        return {size: " ".join(f"{name}={number(dict(size)[name])}" for name in shown) for size in sizes}
+    texts = {}
+    for size in sizes:
+        values = [number(dict(size)[name]) for name in shown]
+        texts[size] = values[0] if len(set(values)) == 1 and len(values) == 3 else "x".join(values)
+    return texts
+
+
+def telling(sizes):
+    """The size for the heads, where no table names one."""
+    even = [size for size in sizes if all(value % 2 == 0 for _, value in size)] or list(sizes)
+    return even[min(2, len(even) - 1)]
+
+
+# ---- the current figures of all kernels
+
+class Figures:
+    """All figures: which cards there are, and each kernel's current ones."""
+
+    def __init__(self, results, current, kernels):
+        self.kernels = kernels  # {kernel: [Step]}
+        self.entries = {}  # all: {kernel: [entry]}
+        self.current = {}  # {(kernel, card): {(step id, size): entry}}
+        self.stale = {}  # {card: {step name: None}}, in the order of the files
+        count = {}
+        for one in results:
+            for entry in one.entries:
+                self.entries.setdefault(entry["kernel"], []).append(entry)
+                if current(entry):
+                    self.current.setdefault((entry["kernel"], one.card), {})[entry["step"], size_of(entry)] = entry
+                    count[one.card] = count.get(one.card, 0) + 1
+                else:
+                    self.stale.setdefault(one.card, {})[step_name(entry)] = None
+        self.cards = sorted(sorted(count, reverse=True), key=lambda card: -count[card])
+        self.labels = {kernel: labels(entries) for kernel, entries in self.entries.items()}
+
+    def of(self, kernel, card):
+        return self.current.get((kernel, card), {})
+
+    def cards_of(self, kernel):
+        return [card for card in self.cards if self.of(kernel, card)]
+
+    def sizes(self, kernel, wanted):
+        """The sizes that are called so; all of them if none is wanted."""
+        named = {label: size for size, label in self.labels[kernel].items()}
+        for label in wanted:
+            if label not in named:
+                ladder.fail(f"{kernel}: no figures at size {label}; there are {', '.join(named)}")
+        return [named[label] for label in wanted or named]
+
+
+def rate(entry):
+    """What a step is measured by: TFLOP/s where arithmetic decides, else useful GB/s."""
+    return entry["tflops" if entry["kernel"] in IN_TFLOPS else "gbps"]
+
+
+def rate_text(entry):
+    return f"{rate(entry):.1f}" if entry["kernel"] in IN_TFLOPS or rate(entry) < 10 else f"{rate(entry):.0f}"
+
+
+def library(steps):
+    """What the library is called that step 00 of these steps calls; None where there is no step 00."""
+    idea = steps[0].id[len("00_"):]
+    return LIBRARIES.get(idea, idea) if steps[0].is_vendor else None
+
+
+def ceiling_name(step):
+    """What bounds the step's kernel, as its problem header says."""
+    text = "".join(file.read_text() for file in included(step.path))
+    own = re.search(r'ceiling_name\(\) const override { return "(\w+)"', text)
+    return own[1] if own else "read" if re.search(r"Ceiling::read", text) else "copy"
+
+
+# ---- what the chapters show of them
+
+class Wanted(NamedTuple):
+    """What the line of a table asks for, by labels of sizes."""
+    page: Path
+    sizes: list  # of the table; empty: all
+    head: Optional[str]  # the size for the heads
+    chart: list  # the sizes for the chart; empty: that of the heads
+
+
+def wanted(page, text):
+    options = dict(word.split("=", 1) for word in text.split() if re.match("(head|chart)=", word))
+    named = [word for word in text.split() if not re.match("(head|chart)=", word)]
+    return Wanted(page, named, options.get("head"), options["chart"].split(",") if "chart" in options else [])
+
+
+def pages():
+    """README.md and the chapters."""
+    return [ladder.ROOT / "README.md", *sorted(ladder.ROOT.glob("*/README.md"))]
+
+
+def wanted_by_kernel():
+    """The same of every kernel with a table: {kernel: Wanted}; the last one that names a head counts."""
+    found = {}
+    for page in pages():
+        for match in TABLE.finditer(page.read_text()):
+            new, old = wanted(page, match[3]), found.get(match[2])
+            if not old or new.head or not old.head:
+                found[match[2]] = new
+    return found
+
+
+def head_size(known, kernel, asked):
+    """The one size at which a kernel's steps are compared; None where nothing is measured."""
+    if not known.labels.get(kernel):
+        return None
+    if asked and asked.head:
+        return known.sizes(kernel, [asked.head])[0]
+    return telling(list(known.labels[kernel]))

@@ -39,7 +39,7 @@ def entry(step, n, cold_us, **more):
 def known(h100, h200=(), ids=("00_cub", "01_atomic", "02_tree")):
     results = [figures.Results("reduce", card, {}, list(entries))
                for card, entries in (("h100-80gb-hbm3", h100), ("h200", h200))]
-    return tables.Figures(results, lambda one: one["code"] == "now", {"sum": steps(*ids)})
+    return figures.Figures(results, lambda one: one["code"] == "now", {"sum": steps(*ids)})
 
 
 def ladder_of(scale=1.0, size=1 << 28, **more):
@@ -78,12 +78,13 @@ class Tables(unittest.TestCase):
         self.assertIn("Not measured yet.", self.page(known(ladder_of(code="before"))))
 
     def test_sizes(self):
-        self.assertEqual(tables.split_options(" 2^20 2^28 head=2^20"), (["2^20", "2^28"], "2^20"))
-        self.assertEqual(tables.split_options(""), ([], None))
+        self.assertEqual(figures.wanted(None, " 2^20 2^28 head=2^20"), (None, ["2^20", "2^28"], "2^20", []))
+        self.assertEqual(figures.wanted(None, " head=offset=1 chart=a,b"), (None, [], "offset=1", ["a", "b"]))
+        self.assertEqual(figures.wanted(None, ""), (None, [], None, []))
         sizes = [(("m", n), ("n", n)) for n in (1024, 2048, 4095, 4096, 8192)]
-        self.assertEqual(tables.telling(sizes), (("m", 4096), ("n", 4096)))
-        self.assertEqual(tables.telling(sizes[:1]), sizes[0])
-        self.assertEqual(tables.telling([(("n", 3),), (("n", 5),)]), (("n", 5),))
+        self.assertEqual(figures.telling(sizes), (("m", 4096), ("n", 4096)))
+        self.assertEqual(figures.telling(sizes[:1]), sizes[0])
+        self.assertEqual(figures.telling([(("n", 3),), (("n", 5),)]), (("n", 5),))
         with self.assertRaises(SystemExit):
             self.page(known(ladder_of()), text="<!-- table sum 2^99 -->\n<!-- end -->\n")
         with self.assertRaises(SystemExit):
@@ -164,7 +165,7 @@ class Heads(unittest.TestCase):
         self.assertEqual(self.line(data, 1), "// Measured: 1.25x step 01, 0.50 of a read at 2^28 (H100).\n")
 
     def test_names_of_ceilings(self):
-        names = {step.kernel: tables.ceiling_name(step) for step in ladder.steps()}
+        names = {step.kernel: figures.ceiling_name(step) for step in ladder.steps()}
         self.assertEqual((names["memory"], names["overlap"], names["sum"], names["gemv"], names["copy"], names["blur"]),
                          ("link", "link", "read", "read", "copy", "copy"))
 
