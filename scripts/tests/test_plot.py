@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Tests of scripts/plot: what a chart shows, and that each chart in the tree is of today's figures. Only drawing needs
+matplotlib."""
+import importlib.machinery
+import importlib.util
+import re
+import sys
+import unittest
+import xml.etree.ElementTree
+from pathlib import Path
+
+SCRIPTS = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(SCRIPTS))
+import figures  # noqa: E402
+import ladder  # noqa: E402
+
+sys.dont_write_bytecode = True
+loader = importlib.machinery.SourceFileLoader("plot", str(SCRIPTS / "plot"))
+plot = importlib.util.module_from_spec(importlib.util.spec_from_loader("plot", loader))
+loader.exec_module(plot)
+
+HAVE_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
+MOST_BYTES = 60000
+
+
+def entry(step, n, gbps, **more):
+    return {"family": "reduce", "kernel": "sum", "step": step, "size": {"n": n}, "gbps": gbps, "code": "now",
+            "of_ceiling": gbps / 5000, **more}
+
+
+def known(entries, ids=("00_cub", "01_atomic", "02_tree"), card="h200"):
+    folder = ladder.ROOT / "reduce"
+    steps = [ladder.Step("reduce", "sum", one[:2], f"sum_{one}", folder / "sum_01_atomic.cu") for one in ids]
+    return figures.Figures([figures.Results("reduce", card, {}, entries)], lambda one: one["code"] == "now",
+                           {"sum": steps})
+
+
+def ladder_of(n=64):
+    return [entry("00_cub", n, 4000, vs_vendor=1.0), entry("01_atomic", n, 2.25, vs_vendor=0.001),
+            entry("02_tree", n, 4400, vs_vendor=1.1)]
+
+
+class Contents(unittest.TestCase):
+    def test_bars_and_lines(self):
+        chart = plot.chart(known(ladder_of()), "sum", None)
+        panel, = chart.rows[0]
+        self.assertEqual((chart.unit, chart.library, chart.ceiling), ("GB/s", "CUB", "read"))
+        self.assertEqual((panel.title, panel.library, panel.ceiling), ("H200, 64", 4000, 5000))
+        self.assertEqual(panel.bars, [("01_atomic", "2.2", 2.25, False), ("02_tree", "4400", 4400, True)])
+
+    def test_stale_figures_have_no_bar(self):
+        entries = ladder_of()
+        entries[2]["code"] = "before"
+        panel, = plot.chart(known(entries), "sum", None).rows[0]
+        self.assertEqual([bar.rate for bar in panel.bars], [2.25, None])
+        entries[1]["code"] = "before"
+        self.assertEqual(plot.cards_of(known(entries), "sum"), [], "a library alone is no ladder")
+
+    def test_sizes(self):
+        data = known(ladder_of(64) + ladder_of(128))
+        asked = figures.wanted(None, "head=64 chart=128,64")
+        self.assertEqual([row[0].title for row in plot.chart(data, "sum", asked).rows], ["H200, 128", "H200, 64"])
+        self.assertEqual([row[0].title for row in plot.chart(data, "sum", asked._replace(chart=[])).rows], ["H200, 64"])
+        with self.assertRaises(SystemExit):
+            plot.chart(data, "sum", asked._replace(chart=["7"]))
+
+    def test_a_kernel_of_one_step_has_a_bar_for_each_size(self):
+        data = known([entry("01_atomic", 64, 20), entry("01_atomic", 128, 30)], ids=("01_atomic",))
+        (panel,), = plot.chart(data, "sum", None).rows
+        self.assertEqual([(bar.name, bar.rate) for bar in panel.bars], [("64", 20), ("128", 30)])
+
+    def test_the_digest_follows_what_is_shown(self):
+        digests = {plot.digest(plot.chart(known(entries), "sum", None)) for entries in
+                   (ladder_of(), ladder_of()[:2], ladder_of(65), [dict(one, gbps=1.0) for one in ladder_of()])}
+        self.assertEqual(len(digests), 4)
+        more = [dict(one, cold_spread=0.5) for one in ladder_of()]
+        self.assertEqual(plot.digest(plot.chart(known(more), "sum", None)),
+                         plot.digest(plot.chart(known(ladder_of()), "sum", None)))
+
+
+class Tree(unittest.TestCase):
+    """The charts that are there."""
+
+    def setUp(self):
+        self.known = figures.Figures(figures.read_all(), figures.Digests().current, ladder.kernels())
+        asked = figures.wanted_by_kernel()
+        self.charts = {kernel: plot.chart(self.known, kernel, asked.get(kernel)) for kernel in self.known.kernels
+                       if plot.cards_of(self.known, kernel)}
+
+    def test_each_is_of_todays_figures_and_in_its_chapter(self):
+        self.assertGreater(len(self.charts), 30)
+        self.assertEqual(plot.problems(self.known, self.charts) + plot.leftover(self.known), [])
+
+    def test_problems_are_found(self):
+        chart = self.charts["sum"]
+        other = chart._replace(unit="furlongs")
+        self.assertEqual(plot.problems(self.known, {"sum": other}),
+                         ["reduce/results/sum.svg: not drawn from these figures; scripts/plot draws it"])
+
+    def test_files(self):
+        for kernel in self.charts:
+            with self.subTest(kernel):
+                text = plot.path_of(self.known, kernel).read_text()
+                xml.etree.ElementTree.fromstring(text)
+                self.assertLess(len(text), MOST_BYTES)
+                self.assertNotRegex(text, r"20\d\d-\d\d-\d\d")
+                colours = set(re.findall(r"#[0-9a-f]{6}\b", text))
+                self.assertLessEqual(colours, {plot.GREY, plot.LINES, plot.BAR, plot.FASTER},
+                                     "each colour must hold on a white page and on a dark one")
+
+    def test_colours_hold_on_white_and_on_dark(self):
+        def light(colour):
+            values = [int(colour[at:at + 2], 16) / 255 for at in (1, 3, 5)]
+            return sum(share * (value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4)
+                       for share, value in zip((0.2126, 0.7152, 0.0722), values))
+
+        def contrast(one, other):
+            low, high = sorted((light(one), light(other)))
+            return (high + 0.05) / (low + 0.05)
+
+        for page in ("#ffffff", "#0d1117"):
+            self.assertGreater(contrast(plot.GREY, page), 4.2, f"text on {page}")
+            for colour in (plot.LINES, plot.BAR, plot.FASTER):
+                self.assertGreater(contrast(colour, page), 3, f"{colour} on {page}")
+
+
+@unittest.skipUnless(HAVE_MATPLOTLIB, "needs matplotlib")
+class Drawing(unittest.TestCase):
+    def test_the_same_figures_give_the_same_file(self):
+        pyplot = plot.load_pyplot()
+        chart = plot.chart(known(ladder_of()), "sum", None)
+        text = plot.draw(chart, pyplot)
+        self.assertEqual(text, plot.draw(chart, pyplot))
+        for word in ("01_atomic", "4400", "H200, 64, GB/s", "at least as fast as CUB", "read"):
+            self.assertIn(f">{word}<", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
