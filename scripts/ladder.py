@@ -1,6 +1,8 @@
 """What the Python scripts share: the steps that the folders hold, building them, running them."""
 import argparse
 import difflib
+import importlib.machinery
+import importlib.util
 import json
 import os
 import re
@@ -190,6 +192,15 @@ def run_main(main):
     except BrokenPipeError:  # as of 'scripts/run | head'
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(INTERRUPTED)
+
+
+def load_script(name):
+    """A Python script of this folder as a module, for its tests."""
+    sys.dont_write_bytecode = True
+    loader = importlib.machinery.SourceFileLoader(f"{name}_script", str(ROOT / "scripts" / name))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
 
 
 class ArgumentParser(argparse.ArgumentParser):

@@ -1,7 +1,5 @@
 #!/usr/bin/env python3
 """Tests the rules of scripts/mutate: what each changes, and what no rule touches."""
-import importlib.machinery
-import importlib.util
 import json
 import sys
 import tempfile
@@ -13,9 +11,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 import ladder  # noqa: E402
 import mutation_rules  # noqa: E402
 
-loader = importlib.machinery.SourceFileLoader("mutate", str(ROOT / "scripts/mutate"))
-mutate = importlib.util.module_from_spec(importlib.util.spec_from_loader("mutate", loader))
-loader.exec_module(mutate)
+mutate = ladder.load_script("mutate")
 
 # A line of a kernel, a rule, and every line that the rule makes of it.
 EXAMPLES = [

@@ -10,8 +10,10 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 import ladder  # noqa: E402
 
+diff = ladder.load_script("diff")
+
 MOST_LINES = 150  # a page
-MOST_NEW_LINES = 40  # that a step adds to the one before, its header apart
+MOST_NEW_LINES = 40  # that a step adds or changes, as scripts/diff --stat counts them
 
 # Steps that may be longer or add more, and why.
 LARGE_STEPS = {
@@ -43,22 +45,6 @@ LARGE_STEPS = {
 }
 
 
-def header(step):
-    text = step.path.read_text()
-    return text[:text.index("#include")]
-
-
-def code(step):
-    """The lines after the header, blank ones left out."""
-    text = step.path.read_text()
-    return [line for line in text[text.index("#include"):].splitlines() if line.strip()]
-
-
-def new_lines(before, after):
-    diff = difflib.unified_diff(code(before), code(after), n=0, lineterm="")
-    return sum(line.startswith("+") and not line.startswith("+++") for line in diff)
-
-
 class StepFiles(unittest.TestCase):
     def setUp(self):
         self.steps = ladder.steps()
@@ -69,16 +55,16 @@ class StepFiles(unittest.TestCase):
     def test_headers(self):
         for step in self.steps:
             with self.subTest(step.name):
-                self.assertTrue(header(step).startswith("// "))
-                if header(step).startswith("// Problem:"):
-                    found = re.findall(r"(?m)^// (\w+):  +\S.*((?:\n// {11}\S.*)*)", header(step))
+                self.assertTrue(diff.head(step).startswith("// "))
+                if diff.head(step).startswith("// Problem:"):
+                    found = re.findall(r"(?m)^// (\w+):  +\S.*((?:\n// {11}\S.*)*)", diff.head(step))
                     self.assertEqual([label for label, _ in found if label not in ("Measured", "Why")],
                                      ["Problem", "Idea", "Expect", "Next"])
                     for label, more in found:
                         self.assertLessEqual(more.count("\n"), 1, f"{label}: at most two lines")
                 elif not step.is_vendor:
-                    self.assertRegex(header(step), r"(?m)^// Expect: ")
-                    self.assertRegex(header(step), r"(?m)^// Next( question)?: ")
+                    self.assertRegex(diff.head(step), r"(?m)^// Expect: ")
+                    self.assertRegex(diff.head(step), r"(?m)^// Next( question)?: ")
 
     def test_numbers_are_consecutive(self):
         for kernel, steps in ladder.kernels().items():
@@ -99,10 +85,8 @@ class StepFiles(unittest.TestCase):
                 places[name] = step.name
 
     def test_a_step_is_small(self):
-        for before, after in zip(self.steps, self.steps[1:]):
-            if before.kernel != after.kernel or before.is_vendor:
-                continue
-            count = new_lines(before, after)
+        for before, after in diff.neighbours(self.steps):
+            count, _ = diff.changes(before, after)
             with self.subTest(after.name):
                 if after.name in LARGE_STEPS:
                     long = len(after.path.read_text().splitlines()) > MOST_LINES
@@ -118,8 +102,8 @@ class StepFiles(unittest.TestCase):
             end = next(i for i, line in enumerate(lines) if "__pipeline_wait_prior(0);" in line)
             return [line for line in lines[start:end] if not line.strip().startswith("//")]
 
-        diff = difflib.unified_diff(loop("sgemm_12_cp_async.cu"), loop("pipelined_tile.cuh"), n=0, lineterm="")
-        changes = [re.sub(r"\s+", " ", line) for line in diff if not line.startswith(("---", "+++", "@@"))]
+        found = difflib.unified_diff(loop("sgemm_12_cp_async.cu"), loop("pipelined_tile.cuh"), n=0, lineterm="")
+        changes = [re.sub(r"\s+", " ", line) for line in found if not line.startswith(("---", "+++", "@@"))]
         self.assertEqual(changes, [
             "- float regM[2][TM], regN[2][TN], acc[TM][TN] = {};",
             "+ float regM[2][TM], regN[2][TN];",

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""Checks scripts/diff: which steps it compares, the lines it shows and counts, and the rates above them."""
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+import figures  # noqa: E402
+import ladder  # noqa: E402
+
+diff = ladder.load_script("diff")
+
+HEAD = "// Problem:  p.\n// Idea:     two words,\n//           and more.\n// Next:     n?\n"
+
+
+def run(*arguments):
+    return subprocess.run([ROOT / "scripts/diff", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True)
+
+
+def entry(step, n, cold_us):
+    return {"family": "reduce", "kernel": "sum", "step": step, "size": {"n": n}, "gbps": 1e5 / cold_us,
+            "cold_us": cold_us}
+
+
+class Choice(unittest.TestCase):
+    def names(self, *names):
+        return [step.name for step in diff.chosen(names)]
+
+    def message(self, *names):
+        done = run(*names)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        return done.stderr
+
+    def test_a_step_and_the_one_before(self):
+        wanted = ["sum_06_unrolled_last_warp", "sum_07_warp_shuffle"]
+        for names in (["sum_07_warp_shuffle"], ["reduce/sum_07_warp_shuffle.cu"], ["sum", "7"], ["reduce/sum", "07"],
+                      ["sum", "6", "7"]):
+            self.assertEqual(self.names(*names), wanted, names)
+        self.assertEqual(self.names("softmax/softmax", "2"), ["softmax_01_three_kernels", "softmax_02_online"])
+
+    def test_two_steps(self):
+        self.assertEqual(self.names("sum_04_sequential", "sum_missing_loop_barrier"),
+                         ["sum_04_sequential", "sum_missing_loop_barrier"])
+
+    def test_bad_names(self):
+        self.assertIn("there is no 'sun'; did you mean sum?", self.message("sun", "7"))
+        self.assertIn("sum has no step 77; its steps are 00 to 11", self.message("sum", "77"))
+        self.assertIn("'reduce' is several kernels, and one is needed", self.message("reduce", "7"))
+        self.assertIn("relu_01_scalar is the first step of relu", self.message("relu", "1"))
+        self.assertIn("sum_early_return has no step before it", self.message("sum_early_return"))
+        self.assertIn("'sum' is 12 steps, and one is needed", self.message("sum"))
+        self.assertIn("one step is needed, or two", self.message("sum_01_atomic", "sum_04_sequential", "sum_11_tuned"))
+        self.assertIn("a step is needed", self.message())
+
+
+class Lines(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def step(self, number, code, head=HEAD):
+        path = self.folder / f"sum_{number}_x.cu"
+        path.write_text(head + "#include <a>\n" + "".join(f"{line}\n" for line in code))
+        return ladder.Step("reduce", "sum", number, path.stem, path)
+
+    def test_counts(self):
+        one = self.step("01", "abcd")
+        for code, wanted in (("abcd", (0, 0)), ("abxcd", (1, 0)), ("axcd", (1, 1)), ("ab", (0, 2)), ("xyz", (3, 4)),
+                             (["a", "", "b", "c", "  ", "d"], (0, 0)), (["++ a", "b", "c", "d", "-- e"], (2, 1))):
+            self.assertEqual(diff.changes(one, self.step("02", code)), wanted, code)
+
+    def test_heads_do_not_count(self):
+        one, two = self.step("01", "abcd"), self.step("02", "abcd", "// another\n// head\n")
+        self.assertEqual(diff.changes(one, two), (0, 0))
+        self.assertEqual(len(diff.diff(one, two)), 2)  # the files' names
+        self.assertEqual([diff.idea(one), diff.idea(two)], ["two words, and more.", "another head"])
+
+    def check_hunks(self, before, after):
+        """Every line shown stands in its file, where the hunk's head says, and all others are the same in both."""
+        old, new = (step.path.read_text().splitlines() for step in (before, after))
+        shown = diff.diff(before, after)[2:]
+        starts = [i for i, line in enumerate(shown) if line.startswith("@@")] + [len(shown)]
+        between = [diff.head(before).count("\n"), diff.head(after).count("\n")]
+        for start, end in zip(starts, starts[1:]):
+            places = re.fullmatch(r"@@ -(\d+),(\d+) \+(\d+),(\d+) @@", shown[start])
+            old_start, old_count, new_start, new_count = map(int, places.groups())
+            lines = shown[start + 1:end]
+            self.assertEqual([line[1:] for line in lines if line[0] in " -"], old[old_start - 1:][:old_count])
+            self.assertEqual([line[1:] for line in lines if line[0] in " +"], new[new_start - 1:][:new_count])
+            self.assertEqual(old[between[0]:old_start - 1], new[between[1]:new_start - 1])
+            between = [old_start - 1 + old_count, new_start - 1 + new_count]
+        self.assertEqual(old[between[0]:], new[between[1]:])
+
+    def test_hunks(self):
+        code = [f"line {i}" for i in range(40)]
+        self.check_hunks(self.step("01", code), self.step("02", ["new", *code[:9], *code[11:30], "x", "y", *code[31:]]))
+        self.check_hunks(self.step("01", code), self.step("02", code, "// a\n"))
+        for before, after in diff.neighbours(ladder.steps()):
+            self.check_hunks(before, after)
+
+    def test_colours(self):
+        self.assertEqual([diff.coloured(line) for line in ("", " a", "-a", "+a", "--- a")],
+                         ["", " a", "\033[31m-a\033[0m", "\033[32m+a\033[0m", "\033[1m--- a\033[0m"])
+        self.assertNotIn("\033", run("sum", "7").stdout)
+
+
+class Rates(unittest.TestCase):
+    def rates(self, *results):
+        steps = [step for step in ladder.steps() if step.name in ("sum_06_unrolled_last_warp", "sum_07_warp_shuffle")]
+        known = figures.Figures([figures.Results("reduce", card, {}, entries) for card, entries in results],
+                                lambda one: not one.get("old"), {"sum": steps})
+        return diff.rates(known, *steps)
+
+    def test_a_table_for_each_card(self):
+        h100 = [entry("06_unrolled_last_warp", 1 << 28, 100), entry("07_warp_shuffle", 1 << 28, 2000)]
+        h200 = [entry(step, n, us) for step, us in (("06_unrolled_last_warp", 100), ("07_warp_shuffle", 80))
+                for n in (1 << 20, 1 << 28)]
+        self.assertEqual(self.rates(("h100-80gb-hbm3", h100), ("h200", h200)), [
+            "GB/s, H200   2^20   2^28\n"
+            "step 06      1000   1000\n"
+            "step 07      1250   1250\n"
+            "            1.25x  1.25x",
+            "GB/s, H100   2^28\n"
+            "step 06      1000\n"
+            "step 07        50\n"
+            "            0.05x"])
+
+    def test_stale_figures_are_left_out(self):
+        old = {**entry("07_warp_shuffle", 1 << 28, 100), "old": True}
+        self.assertEqual(self.rates(("h200", [entry("06_unrolled_last_warp", 1 << 28, 100), old])), [])
+
+
+class Output(unittest.TestCase):
+    def test_a_step(self):
+        done = run("sum_07_warp_shuffle")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout, run("reduce/sum", "7").stdout)
+        for line in ("sum_06_unrolled_last_warp", "--- reduce/sum_06_unrolled_last_warp.cu",
+                     "+++ reduce/sum_07_warp_shuffle.cu", "-  __shared__ float tile[kBlock];"):
+            self.assertIn(f"\n{line}\n", f"\n{done.stdout}")
+
+    def test_stat(self):
+        done = run("--stat", "reduce/sum")
+        self.assertEqual([line.split()[0] for line in done.stdout.splitlines()[1:]],
+                         [step.name for step in ladder.steps() if step.kernel == "sum"][2:])
+        self.assertEqual(len(run("--stat").stdout.splitlines()) - 1, len(diff.neighbours(ladder.steps())))
+
+
+if __name__ == "__main__":
+    unittest.main()
