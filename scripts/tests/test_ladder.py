@@ -102,7 +102,7 @@ class Names(unittest.TestCase):
             self.assertIn(f"there is no '{wrong}'; ", message_about(wrong))
 
     def test_the_scripts_end_with_status_2(self):
-        for script in ("run", "debug", "sanitize", "bench"):
+        for script in ("run", "debug", "sanitize", "bench", "diff"):
             done = subprocess.run([ROOT / "scripts" / script, "sun"], stderr=subprocess.PIPE, text=True)
             self.assertEqual(done.returncode, 2)
             self.assertEqual(done.stderr, f"{script}: there is no 'sun'; did you mean sum?\n")
@@ -157,7 +157,7 @@ class Machine(unittest.TestCase):
         return done.returncode, done.stdout
 
     def test_python(self):
-        for script in ("debug", "bench", "sanitize", "tables", "profile"):
+        for script in ("debug", "bench", "sanitize", "tables", "diff", "profile"):
             status, said = self.run_without("python3", command=[script, "--help"])
             self.assertEqual(status, 2)
             self.assertEqual(said, f"{script}: needs python3, 3.9 or newer; scripts/setup installs it\n")

@@ -84,6 +84,9 @@ class StepFiles(unittest.TestCase):
                 self.assertNotIn(name, places, f"{step.name} and {places.get(name)} both have a kernel {name}")
                 places[name] = step.name
 
+    def test_exceptions_are_steps(self):
+        self.assertLessEqual(set(LARGE_STEPS), {step.name for step in self.steps})
+
     def test_a_step_is_small(self):
         for before, after in diff.neighbours(self.steps):
             count, _ = diff.changes(before, after)
