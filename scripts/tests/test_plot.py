@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Tests of scripts/plot: what a chart shows, and that each chart in the tree is of today's figures. Only drawing needs
 matplotlib."""
-import importlib.machinery
 import importlib.util
 import re
 import sys
@@ -14,10 +13,7 @@ sys.path.insert(0, str(SCRIPTS))
 import figures  # noqa: E402
 import ladder  # noqa: E402
 
-sys.dont_write_bytecode = True
-loader = importlib.machinery.SourceFileLoader("plot", str(SCRIPTS / "plot"))
-plot = importlib.util.module_from_spec(importlib.util.spec_from_loader("plot", loader))
-loader.exec_module(plot)
+plot = ladder.load_script("plot")
 
 HAVE_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
 MOST_BYTES = 60000

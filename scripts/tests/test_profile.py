@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """Tests of scripts/profile on what ncu prints, made up: a machine with a GPU and ncu is not needed."""
 import contextlib
-import importlib.machinery
-import importlib.util
 import io
 import os
 import sys
@@ -18,10 +16,7 @@ import counters  # noqa: E402
 import figures  # noqa: E402
 import ladder  # noqa: E402
 
-sys.dont_write_bytecode = True
-loader = importlib.machinery.SourceFileLoader("profile_script", str(SCRIPTS / "profile"))
-script = importlib.util.module_from_spec(importlib.util.spec_from_loader("profile_script", loader))
-loader.exec_module(script)
+script = ladder.load_script("profile")
 
 SECTORS, REQUESTS = counters.EXACT["global_store_sectors"], counters.EXACT["global_store_requests"]
 TIME, DRAM, STALL = counters.ALL["time_ns"], counters.ALL["dram_pct"], counters.ALL["stall_barrier"]

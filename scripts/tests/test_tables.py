@@ -1,7 +1,5 @@
 #!/usr/bin/env python3
 """Tests of scripts/tables and of what scripts/bench keeps, on figures made up."""
-import importlib.machinery
-import importlib.util
 import sys
 import unittest
 from pathlib import Path
@@ -11,16 +9,7 @@ sys.path.insert(0, str(SCRIPTS))
 import figures  # noqa: E402
 import ladder  # noqa: E402
 
-
-def load(name):
-    loader = importlib.machinery.SourceFileLoader(name, str(SCRIPTS / name))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
-    loader.exec_module(module)
-    return module
-
-
-sys.dont_write_bytecode = True
-tables, bench = load("tables"), load("bench")
+tables, bench = ladder.load_script("tables"), ladder.load_script("bench")
 
 HEAD = "// Problem:  p.\n// Idea:     i.\n// Expect:   1 to 2x step 01,\n//           with a reason.\n// Next:     n?\n"
 CODE = '#include "sum.cuh"\n// Measured: not in the head\n'
