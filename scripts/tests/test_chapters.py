@@ -97,6 +97,17 @@ def steps(chapter):
                 yield f"nothing begins with [{step.number} ...]({step.path.name})"
 
 
+def counters(chapter):
+    """The text of a step, or what stands before the first step, names the counter that shows the step's point. The
+    interviewer's next question is in the head of the file; test_step_files.py asks for it."""
+    for kernel, (heading, text) in chapter.ladders.items():
+        before, *paragraphs = re.split(r"(?m)^(?=(?:- )?\*\*\[\d\d\b)", figures.TABLE.sub("", text))
+        if len(in_heading(heading, chapter.kernels)) == 1 and "*Counter" not in before:
+            for paragraph in paragraphs:
+                if "*Counter" not in paragraph:
+                    yield f"{kernel}: no counter for {paragraph.split(']')[0]}]"
+
+
 def traps(chapter):
     for bug in ladder.bugs():
         if bug.family == chapter.family and f"](bugs/{bug.path.name})" not in chapter.sections.get("Traps", ""):
@@ -124,7 +135,7 @@ def lines(chapter):
             yield f"line {number} has {len(line)} characters"
 
 
-CHECKS = (sections, problem, tables_and_charts, steps, traps, links, lines)
+CHECKS = (sections, problem, tables_and_charts, steps, counters, traps, links, lines)
 
 
 class Chapters(unittest.TestCase):
@@ -144,7 +155,7 @@ class Chapters(unittest.TestCase):
         for check, taken in ((sections, "## The floor\n"), (problem, "**Where it is asked.** "),
                              (problem, "scripts/diff reduce/"), (problem, "| [`max`](#max) "),
                              (tables_and_charts, "](results/dot.svg)"), (tables_and_charts, "### `dot`\n"),
-                             (steps, "](sum_04_sequential.cu)."), (traps, "](bugs/max_nan_lost.cu) |"),
+                             (steps, "](sum_04_sequential.cu)."), (counters, "*Counter:*"), (traps, "](bugs/max_nan_lost.cu) |"),
                              (links, "### `row_sum`\n")):
             with self.subTest(taken):
                 chapter = next(one for one in self.chapters if one.family == "reduce")
