@@ -116,6 +116,9 @@ def traps(chapter):
 
 def links(chapter):
     headings = {anchor(heading) for heading in re.findall(r"(?m)^#+ (.*)$", FENCE.sub("", chapter.text))}
+    for path in sorted(chapter.path.parent.glob("whiteboard/*.c*")):
+        if f"](whiteboard/{path.name})" not in chapter.sections.get("The problem", ""):
+            yield f"The problem: no link to whiteboard/{path.name}"
     if "](../README.md#" not in chapter.text:
         yield "no link to the guide"
     if f"]({chapter.family}/README.md" not in (ladder.ROOT / "README.md").read_text():
@@ -156,7 +159,7 @@ class Chapters(unittest.TestCase):
                              (problem, "scripts/diff reduce/"), (problem, "| [`max`](#max) "),
                              (tables_and_charts, "](results/dot.svg)"), (tables_and_charts, "### `dot`\n"),
                              (steps, "](sum_04_sequential.cu)."), (counters, "*Counter:*"), (traps, "](bugs/max_nan_lost.cu) |"),
-                             (links, "### `row_sum`\n")):
+                             (links, "### `row_sum`\n"), (links, "](whiteboard/sum.cu)")):
             with self.subTest(taken):
                 chapter = next(one for one in self.chapters if one.family == "reduce")
                 self.assertIn(taken, chapter.text)
