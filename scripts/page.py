@@ -6,14 +6,15 @@ from typing import NamedTuple, Optional
 import ladder
 
 # What may stand before a piece, in <!-- -->: of a code block how it is checked, of text where its figures come from.
-GENERATED = re.compile(r"table\b")  # ... up to <!-- end -->: written by scripts/tables, which checks it too
+GENERATED = re.compile(r"(?:table|map)\b")  # ... up to <!-- end -->: written by scripts/tables, which checks it too
 
 FENCE = re.compile(r"^( *)(`{3,}|~{3,})\s*([^`]*)$")
 HEADING = re.compile(r"^(#{1,6}) +(.*?)(?: +#+)?$")
 LIST_ITEM = re.compile(r"^( *)([-*+]|\d+[.)])( +)")
 CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.*?[^`])\1(?!`)", re.DOTALL)
 COMMENT = re.compile(r"<!--(.*?)-->", re.DOTALL)
-LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(\s*<?([^\s()<>]*(?:\([^\s()]*\)[^\s()<>]*)*)>?(?:\s+\"[^\"]*\")?\s*\)")
+LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]"
+                  r"\(\s*<?([^\s()<>]*(?:\([^\s()]*\)[^\s()<>]*)*)>?(?:\s+\"[^\"]*\")?\s*\)")
 LINK_DEFINITION = re.compile(r"^ {0,3}\[[^\]^]+\]: +(\S+)", re.MULTILINE)
 HTML_TARGET = re.compile(r"<(?:a|img|source)\b[^>]*?\b(?:href|src|srcset)=\"([^\"]*)\"")
 HTML_ANCHOR = re.compile(r"<\w+\b[^>]*?\b(?:id|name)=\"([^\"]+)\"")
@@ -130,7 +131,7 @@ class Page:
             return end
         text, rest = "\n".join(self.lines[start:end + 1]).split("-->", 1)
         if rest.strip():
-            self.problem(end + 1, "text after a comment that starts a line is no Markdown any more: give it its own line")
+            self.problem(end + 1, "text after a comment that starts a line is no Markdown: give it a line of its own")
         text = text.strip()[len("<!--"):].strip()
         if text == "end":
             if not self.generated:
@@ -168,7 +169,7 @@ class Page:
             if not line.strip() or HEADING.match(line) or FENCE.match(line):
                 break
             if line.lstrip().startswith("<!--") and end > start:
-                if self.lines[end - 1].strip():
+                if kind == "text":
                     self.problem(end + 1, "a comment that starts a line ends the paragraph: put it within the line")
                 break
             if (line.lstrip().startswith("|") != (kind == "table")) and end > start:
@@ -322,7 +323,7 @@ def shifted(line, by):
 
 
 def longest_match(wanted, source, begin):
-    """How many of the wanted lines stand in the source from `begin` on, one after another, and where: (count, place)."""
+    """How many of the wanted lines stand in the source from `begin` on, and where: (count, place)."""
     best = 0, begin
     for at in range(begin, len(source)):
         count = 0

@@ -6,6 +6,7 @@ import shlex
 import subprocess
 from functools import lru_cache
 
+import counters
 import figures
 import ladder
 import page as pages
@@ -16,9 +17,9 @@ STEP_NAME = re.compile(r"[a-z][a-z0-9_]*_\d\d_[a-z0-9_]+")
 PLACEHOLDER = re.compile(r"<|\b[A-Z][A-Z_]*\b|\.\.\.")  # STEP, <kernel>, ...
 SEPARATORS = {"|", "||", "&&", ";", "&"}
 # Programs of others that a page may call; the paths among their arguments are checked.
-OTHERS = {"cat", "cd", "cmake", "code", "compute-sanitizer", "ctest", "cuda-gdb", "cuobjdump", "docker", "export", "gdb",
-          "git", "grep", "head", "less", "ls", "ncu", "ncu-ui", "ninja", "nsys", "nvcc", "nvdisasm", "nvidia-smi", "pip",
-          "python3", "sed", "sort", "tail", "watch", "bash", "sudo", "apt-get", "echo"}
+OTHERS = {"apt-get", "bash", "cat", "cd", "cmake", "code", "compute-sanitizer", "ctest", "cuda-gdb", "cuobjdump",
+          "cut", "docker", "echo", "export", "gdb", "git", "grep", "head", "less", "ls", "ncu", "ncu-ui", "ninja",
+          "nsys", "nvcc", "nvdisasm", "nvidia-smi", "pip", "python3", "sed", "sort", "tail", "watch"}
 SUFFIXES = (".cu", ".cuh", ".cpp", ".hpp", ".py", ".md", ".json", ".txt", ".cmake", ".gdb", ".svg", ".sh")
 
 
@@ -62,8 +63,9 @@ def program_options(path):
 
 @lru_cache(None)
 def metrics():
+    """Those of scripts/profile, and a list of more."""
     lines = METRICS.read_text().splitlines()
-    return {line.split("#")[0].strip() for line in lines} - {""}
+    return set(counters.ALL.values()) | {line.split("#")[0].strip() for line in lines} - {""}
 
 
 def find_steps(name):
@@ -93,6 +95,7 @@ def built_programs():
 
 def split(command):
     """The simple commands of a line of shell: lists of words. Raises ValueError."""
+    command = re.sub(r"(?<=\s)\d?(?:>{1,2}|<)\s*(?:&\d|[^\s;|&]+)", " ", command)  # redirections
     lexer = shlex.shlex(command, posix=True, punctuation_chars="|&;")
     lexer.whitespace_split = True
     lexer.commenters = "#"
@@ -116,7 +119,6 @@ def problems_of(command):
     for words in parts:
         while words and re.match(r"[A-Z_][A-Z0-9_]*=", words[0]):
             words = words[1:]
-        words = [word for word in words if not re.fullmatch(r"\d?>{1,2}(&\d|\S*)|<\S*", word)]
         if words and words[0] == "sudo":
             words = words[1:]
         if words:
@@ -271,8 +273,8 @@ def problem_of_span(text, folder):
     if "/" in text:
         first = text.split("/")[0]
         if first in tops() or (folder / first).exists():
-            there = is_path(text) or (folder / re.sub(r":\d+$", "", text)).exists() or any(folder.glob(text.rstrip("/")))
-            return None if there else f"there is no '{text}'"
+            here = re.sub(r":\d+$", "", text).rstrip("/")
+            return None if is_path(text) or any(True for _ in folder.glob(here)) else f"there is no '{text}'"
     elif text.endswith(SUFFIXES) and text not in SUFFIXES and re.match(r"[\w.-]+$", text):
         return None if text in file_names() else f"there is no file '{text}'"
     return None

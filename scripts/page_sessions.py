@@ -19,8 +19,8 @@ WRITERS = ("scripts/new", "scripts/practice", "scripts/tables", "scripts/plot", 
 # ---- comparing
 
 def first_difference(wanted, got):
-    """The places of the first line in `wanted` that `got` has not, or has otherwise: (place in wanted, place in got); None
-    if they are the same. A wanted line ... stands for any lines, or none."""
+    """Where the two first differ: (place in wanted, place in got); None if they are the same. A wanted line ... stands
+    for any lines, or none."""
     places = {0}  # how many lines of `got` may have been read
     for place, line in enumerate(wanted):
         if line.strip() == "...":
@@ -165,7 +165,8 @@ def check_interactive(page, block, command, start, lines, root, env):
     env = {**env, "COLUMNS": "9999"}  # gdb breaks lines where it likes
     status, output, errors = run(command, root, env, "".join(f"{one}\n" for one in given))
     if status is None or output.count(PROMPT.strip()) < len(given):
-        page.problem(block.line, f"gdb did not come to its prompt {len(given)} times: {errors.strip().splitlines()[-1:]}")
+        last = errors.strip().splitlines()[-1:]
+        page.problem(block.line, f"gdb did not come to its prompt {len(given)} times: {last}")
         return
     outputs = re.split(r"\(gdb\) ?", output)
     wanted, places = [[]], [start]
