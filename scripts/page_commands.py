@@ -68,10 +68,25 @@ def metrics():
     return set(counters.ALL.values()) | {line.split("#")[0].strip() for line in lines} - {""}
 
 
+NEW_STEP = re.compile(r"\bscripts/new (\S+) ([a-z0-9_]+)")
+made = {}  # what commands on this page make: {"sum_12_my_idea": steps like it}
+
+
+def steps_made(text):
+    """The steps that scripts/new would make where a page says so: {"reduce/sum_12_my_idea": [the step it is like]}."""
+    found = {}
+    for name, idea in NEW_STEP.findall(text):
+        like = [step for step in known_names().get(name, []) if not step.is_bug][-1:]
+        for step in like:
+            new = f"{step.kernel}_{int(step.number) + 1:02}_{idea}"
+            found[new] = found[f"{step.family}/{new}"] = like
+    return found
+
+
 def find_steps(name):
     """The steps of a name or of a path from the top folder; None if there is none."""
-    name = re.sub(r"^\./", "", name).rstrip("/")
-    return known_names().get(re.sub(r"\.cuh?$", "", name))
+    name = re.sub(r"\.cuh?$", "", re.sub(r"^\./", "", name).rstrip("/"))
+    return known_names().get(name) or made.get(name)
 
 
 def built_programs():
@@ -190,6 +205,8 @@ def problems_of_script(script, arguments):
         else:
             steps = find_steps(word)
             chosen += steps or []
+            if script == "scripts/new" and re.fullmatch(r"[a-z0-9_]+", word) and len(chosen) > 0 and not steps:
+                continue  # the name of an idea
             in_help = re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text)
             if not (steps or in_help or PLACEHOLDER.search(word) or re.fullmatch(r"\d+", word) or is_path(word)):
                 near = ladder.near_names(word, known_names())
@@ -215,7 +232,7 @@ def problems_of_program(program, arguments):
         return [f"CMakePresets.json has no '{parts[1]}'"]
     if len(parts) < 3 or not parts[2] or PLACEHOLDER.search(parts[2]) or parts[2] in ("compile_commands.json",):
         return []
-    programs = built_programs()
+    programs = {**built_programs(), **{name: steps[0].path for name, steps in made.items() if "/" in name}}
     if parts[2] not in programs:
         near = ladder.near_names(parts[2], known_names())
         return [f"no build makes '{program}'" + (f"; did you mean {', '.join(near)}?" if near else "")]
@@ -242,7 +259,7 @@ def is_path(word):
     word = re.sub(r":\d+$", "", word)
     if any(letter in word for letter in "*?["):
         return any(True for _ in ladder.ROOT.glob(word))
-    return (ladder.ROOT / word).exists()
+    return (ladder.ROOT / word).exists() or find_steps(word) is not None
 
 
 def exists(word):
@@ -301,6 +318,8 @@ def commands_of(block):
 
 
 def check(page):
+    made.clear()
+    made.update(steps_made("\n".join(page.lines)))
     for block in page.of_kind("code"):
         if block.language in ("sh", "console"):
             for line, command in commands_of(block):

@@ -150,6 +150,14 @@ class Commands(Found):
         for name in bad:
             self.assertIsNotNone(page_commands.problem_of_span(name, CHAPTER.parent), name)
 
+    def test_a_step_made_on_the_page(self):
+        last = max(int(step.number) for step in ladder.steps() if step.kernel == "sum")
+        name = f"sum_{last + 1:02}_mine"
+        text = f"```sh\nscripts/new sum mine\nscripts/run {name}\n```\nEdit `reduce/{name}.cu`, run\n" \
+               f"`build/cpu/reduce/{name}`.\n"
+        self.assertEqual(self.after(page_commands.check, text), [])
+        self.assertEqual(len(self.after(page_commands.check, text.replace("new sum mine", "new sum other"))), 3)
+
     def test_on_a_page(self):
         text = "Run `scripts/rum`:\n\n```sh\nscripts/run \\\n  sum\nscripts/run sums\n```\n" \
                "```console\n$ scripts/rum\nrum\n```\n"
