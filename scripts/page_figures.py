@@ -23,7 +23,7 @@ CONSTANTS = {
 }
 # Words by which a sentence says that its figures are not those of results/.
 ELSEWHERE = re.compile(r"\btried\b|\banother program\b|\bscratch program\b|\bdata sheet\b|\bcomputed\b|\bPyTorch\b|"
-                       r"\bcommit [0-9a-f]{7,}\b|\bearlier form\b|\bfirst form\b", re.IGNORECASE)
+                       r"\bcommit [0-9a-f]{7,}\b|\bsweep\b|\b(?:V100|A100|T4|A10|L4|RTX)\b", re.IGNORECASE)
 PREDICTED = re.compile(r"\b(expect(?:ed|s)?|predict(?:ed|s|ion)?|would|hoped)\b", re.IGNORECASE)
 HAPPENED = re.compile(r"\b(measured|it is|it was|came|is now|but)\b", re.IGNORECASE)
 YARDSTICK = re.compile(r"\b(?:copy|copies|reads|reading kernel)\b")  # the kernel that of_ceiling compares with
@@ -39,11 +39,13 @@ UNIT = (r"(?P<unit>\s*(?:[GT]B/s|[GT]FLOP/s|[unm]s\b|%)|x(?![\w^])|"
 NUMBER = re.compile(rf"(?<![\w.^=/+])(?<!\d,)(?P<number>\d{{1,3}}(?:,\d{{3}})+|\d+)(?P<fraction>\.\d+)?(?![\d^]|\.\d)"
                     rf"{UNIT}?(?P<word>[\w/-]*)")
 NOT_OURS = re.compile(r"(?:CMake|CUDA|Python|nvcc|Catch2|section|Ubuntu|version|driver|PTX|g\+\+|steps?)\s+$|[\w)] x $")
+COUNTED = re.compile(r"-\w|\s+(?:FLOP|GHz|MHz|[KMGT]B\b|bytes?\b|W\b|ulp|sectors?|words?|wavefronts?|waves?|clocks?|"
+                     r"instructions?|units?|rounds?|loads?|bits?)|\s+SM clocks")
 SIZES_BETWEEN = re.compile(r"\s*(?:,|and|or|to|against|instead of|beside)\s*$|\s*,\s*(?:and|or)\s*$")
 SENTENCE_END = re.compile(r"[.?!][\"*)]*\s+(?=[A-Z*\"'(`\[<\d])")
 STEP_HEAD = re.compile(r"(?:\*\*\[?|^#+ \[?)(\d\d)\b(?: (?:to|and) (\d\d))?[^*\n]*?(?:\]\((\w+)\.cu\)|\*\*|$)",
                        re.MULTILINE)
-NAMED_STEPS = re.compile(r"(?:\bsteps?|`(\w+)`)\s+(\d\d(?:(?:,| to| and|, and| or)\s+\d\d)*)\b")
+NAMED_STEPS = re.compile(r"(?:\bsteps?|\bbest of|`(\w+)`)\s+(\d\d(?:(?:,| to| and|, and| or| /)\s+\d\d)*)\b")
 TABLE_UNITS = re.compile(rf"\d\s*(?:[GT]B/s|[GT]FLOP/s|[unm]s\b)|\d\.\d+x\b")
 MEASURED_HEAD = re.compile(r"[GT]B/s|[GT]FLOP/s|\b[um]s\b|\bH[12]00\b|of copy|of read|\bspeed\b")
 
@@ -70,7 +72,7 @@ def find(text):
     for found in NUMBER.finditer(text):
         before = text[:found.start()]
         unit = (found["unit"] or "").strip()
-        if (found["word"] and not unit) or NOT_OURS.search(before) or re.match(r"-\w", text[found.end():]):
+        if (found["word"] and not unit) or NOT_OURS.search(before) or COUNTED.match(text, found.end()):
             continue
         rows.append([found, unit])
     for number in range(len(rows) - 2, -1, -1):  # 115, 92 and 90 us
@@ -153,22 +155,25 @@ def size_names(size):
         return {str(value)} | ({f"2^{power}"} if value >= 1024 and value == 1 << power else set())
 
     values = [value for _, value in size]
-    if len(set(values)) == 1:
-        return {name + power for name in number(values[0]) for power in ("", "²", "³")}
     names = {""}
+    prefixes = set()
     for place, value in enumerate(values):
         names = {f"{name} x {one}" if place else one for name in names for one in number(value)}
-    names |= {f"{key}={value}" for key, value in size[1:]}
+        prefixes |= names if place else set()
+    equal = [value for value in values if value == values[0]]
+    if len(equal) > 1:
+        prefixes |= {name + ("²" if len(equal) == 2 else "³") for name in number(values[0])}
+    names |= prefixes | {f"{key}={value}" for key, value in size[1:]}
     return names | {one for value in values if value >= 32 for one in number(value)}
 
 
 class Scope:
     """What a figure may be about."""
 
-    def __init__(self, known, kernels, subjects, partners, cards, sizes, sentence):
+    def __init__(self, known, kernels, subjects, partners, cards, sizes, sentence, passage):
         self.known, self.kernels, self.cards, (self.sizes, self.strict) = known, kernels, cards, sizes
         self.warm = bool(re.search(r"\bwarm\b|back to back", sentence))
-        self.names_a_card = bool(re.search(r"\bcards?\b|\bH[12]00\b", sentence))
+        self.names_a_card = bool(re.search(r"\bcards?\b|\bH[12]00\b", passage))
         self.yardstick = bool(YARDSTICK.search(sentence))
         self.subjects, self.partners = subjects, partners  # {(kernel, step number)}
 
@@ -181,30 +186,27 @@ class Scope:
                     yield kernel, card, step, size, entry
 
     def values(self, kind):
-        """[(value, what it is)]"""
-        found = list(CONSTANTS.get(kind, {}).items())
+        """[(value, what it is, what it compares with: "ceiling", "library", the number of a step, or "")]"""
+        found = [(value, what, "") for value, what in CONSTANTS.get(kind, {}).items()]
         rows = list(self.rows(self.subjects, self.cards))
         for kernel, card, step, size, entry in rows:
             what = f"{kernel} {step:02} at {'x'.join(str(value) for _, value in size)} ({card})"
             own = entry["figures"].items() if isinstance(entry.get("figures"), dict) else ()
-            if self.yardstick and kind in ("time", "rate") and "of_ceiling" in entry:
-                share = entry["of_ceiling"]
-                found.append((entry["cold_us"] * share, f"the copy or read beside {what}") if kind == "time" else
-                             (entry["gbps"] / share, f"the copy or read beside {what}"))
+            share = entry.get("of_ceiling") if self.yardstick else None
             if kind == "time":
-                found += [(entry[key], f"{key} of {what}") for key in ("cold_us", "warm_us") if key in entry]
-                found += [(value, f"{name} of {what}") for name, value in own if name.endswith("_us")]
+                found += [(entry[key], f"{key} of {what}", "") for key in ("cold_us", "warm_us") if key in entry]
+                found += [(value, f"{name} of {what}", "") for name, value in own if name.endswith("_us")]
+                found += [(entry["cold_us"] * share, f"the copy or read beside {what}", "")] if share else []
             elif kind == "rate":
-                found += [(entry["gbps"], what)] if "gbps" in entry else []
-                found += [(entry["tflops"] * 1e3, what)] if "tflops" in entry else []
-                found += [(value, f"{name} of {what}") for name, value in own if name.endswith("_gbps")]
+                found += [(entry["gbps"], what, "")] if "gbps" in entry else []
+                found += [(entry["tflops"] * 1e3, what, "")] if "tflops" in entry else []
+                found += [(value, f"{name} of {what}", "") for name, value in own if name.endswith("_gbps")]
+                found += [(entry["gbps"] / share, f"the copy or read beside {what}", "")] if share else []
             else:
-                for key in ("of_ceiling", "vs_vendor"):
+                for key, of in (("of_ceiling", "ceiling"), ("vs_vendor", "library")):
                     if key in entry:
-                        found += as_kind(kind, entry[key], f"{key} of {what}", key == "vs_vendor")
-        if self.subjects:
-            found += self.of_pairs(kind, rows)
-        return found
+                        found += as_kind(kind, entry[key], f"{key} of {what}", of)
+        return found + (self.of_pairs(kind, rows) if self.subjects else [])
 
     def of_pairs(self, kind, rows):
         """Ratios and differences of a subject to another step at one size on one card, and to itself on the other."""
@@ -224,19 +226,31 @@ class Scope:
                 for key in ["cold_us"] + ["warm_us"] * self.warm:
                     if key in entry and key in other:
                         if kind == "time" and card == other_card:
-                            found.append((abs(other[key] - entry[key]), f"{key}, difference, {what}"))
+                            found.append((abs(other[key] - entry[key]), f"{key}, difference, {what}", other_step))
                         elif kind != "time":
-                            found += as_kind(kind, other[key] / entry[key], f"{key}, {what}", True)
+                            found += as_kind(kind, other[key] / entry[key], f"{key}, {what}", other_step)
         return found
 
 
-def as_kind(kind, value, what, is_speed):
+def as_kind(kind, value, what, of):
     """A share or a speed ratio as such, or in per cent: 0.94 is 94 %, or as a speed 6 % less."""
+    is_speed = of != "ceiling"
     if kind == "ratio":
-        return [(value, what)] + ([(1 / value, f"one over {what}")] if is_speed and value < 0.5 else [])
-    if kind == "percent":
-        return [(100 * value, what)] + ([(abs(100 * value - 100), f"{what}, less 1")] if is_speed else [])
-    return []
+        return [(value, what, of)] + ([(1 / value, f"one over {what}", of)] if is_speed and value < 0.5 else [])
+    share, gain = (100 * value, what, of), (abs(100 * value - 100), f"{what}, less 1", of)
+    return {"percent": [share] + [gain] * is_speed, "share": [share], "gain": [gain] * is_speed}.get(kind, [])
+
+
+GAIN = re.compile(r" %(?: \(H[12]00\))? (?:slower|faster|more|less|below|above)\b")
+# What the words after a figure say that it compares with.
+COMPARED = re.compile(r"(?: %|x| times)?(?: \(H[12]00\))?(?: of)?(?: an?| the)? "
+                      r"(?:(copy|copies|read|reading kernel|link)\b|(cuBLAS|CUB|cuDNN|[Tt]hrust)\b|step (\d\d)\b)")
+
+
+def compared_with(text):
+    """"ceiling", "library" or the number of a step, where the text after a figure's number says so; else None."""
+    found = COMPARED.match(text)
+    return None if not found else "ceiling" if found[1] else "library" if found[2] else int(found[3])
 
 
 # ---- a page
@@ -315,9 +329,14 @@ class Checker:
             return
         self.count += 1
         scope = self.scope(piece, family, raw, text, span, at)
-        nearest = None
+        after = re.sub(r"^[\d.,]*\d", "", sentence[at:])
+        compared, nearest = compared_with(after), None
         for shown, value, half, kind in several:
-            for other, what in scope.values(kind):
+            if kind == "percent":
+                kind = "share" if re.match(r" % of ", after) else "gain" if GAIN.match(after) else kind
+            for other, what, of in scope.values(kind):
+                if compared not in (None, of) and of != "":
+                    continue
                 if abs(other - value) <= half * (1 + 1e-6) + 1e-9:
                     return
                 off = abs(other - value) / max(value, 1e-9)
@@ -355,11 +374,15 @@ class Checker:
         sizes = here_sizes = sizes_in(text[start:end], names)
         if not sizes:
             sizes = sizes_in(text[passage:start], names)
+        in_range = re.match(r"[\d.,]+ to \d", text[start + at:]) or re.search(r"[\d.]+ to $", text[:start + at])
+        if in_range and not here_sizes:
+            sizes = names
         ranges = "|".join(rf"from {re.escape(size)} (?:to|on\b|up\b)" for size in sizes)
         if re.search(ranges or r"\b(?:every|any|all) sizes?\b", text[start:end]):
             sizes = names
         cards, sizes = cards_near(text[start:end], at, self.known.cards), (sizes, bool(here_sizes))
-        return Scope(self.known, kernels, subjects or before, partners, cards, sizes, text[start:end])
+        return Scope(self.known, kernels, subjects or before, partners, cards, sizes, text[start:end],
+                     " ".join([*piece.section, text]) if not focus else text[start:end])
 
 
     def named_steps(self, text, kernels):
@@ -371,5 +394,4 @@ class Checker:
 
 
 def told(kind, value):
-    return {"time": f"{value:.4g} us", "rate": f"{value:.5g} GB/s", "percent": f"{value:.3g} %",
-            "ratio": f"{value:.4g}"}[kind]
+    return {"time": f"{value:.4g} us", "rate": f"{value:.5g} GB/s", "ratio": f"{value:.4g}"}.get(kind, f"{value:.3g} %")
