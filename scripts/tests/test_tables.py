@@ -91,7 +91,7 @@ class Map(unittest.TestCase):
 
     def test_both_cards(self):
         row = self.row(known(ladder_of(2), ladder_of()))
-        self.assertEqual(row, ["[sum](reduce/README.md)", "2^28", "215", "[02](reduce/sum_02_tree.cu) 12.5x",
+        self.assertEqual(row, ["[sum](reduce/README.md#sum)", "2^28", "215", "[02](reduce/sum_02_tree.cu) 12.5x",
                                "[02](reduce/sum_02_tree.cu) 2684, 0.25x CUB", "107",
                                "[02](reduce/sum_02_tree.cu) 12.5x", "[02](reduce/sum_02_tree.cu) 1342, 0.25x CUB"])
 
