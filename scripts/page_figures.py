@@ -16,9 +16,9 @@ import figures
 import ladder
 import page as pages
 
-# What is not measured here: from the data sheets of the two cards, and what README.md and the chapters compute of them.
+# What is not measured here: from the data sheets of the cards, and what README.md and the chapters compute of them.
 CONSTANTS = {
-    "rate": {3.35e3: "the H100's bandwidth in GB/s", 4.8e3: "the H200's", 66.9e3: "peak FP32 in GFLOP/s"},
+    "rate": {3.35e3: "the H100's bandwidth in GB/s", 4.8e3: "the H200's", 320: "a T4's", 66.9e3: "peak FP32, GFLOP/s"},
     "ratio": {1.43: "the H200's bandwidth over the H100's"},
 }
 # Words by which a sentence says that its figures are not those of results/.
@@ -46,7 +46,8 @@ SENTENCE_END = re.compile(r"[.?!][\"*)]*\s+(?=[A-Z*\"'(`\[<\d])")
 STEP_HEAD = re.compile(r"(?:\*\*\[?|^#+ \[?)(\d\d)\b(?: (?:to|and) (\d\d))?[^*\n]*?(?:\]\((\w+)\.cu\)|\*\*|$)",
                        re.MULTILINE)
 NAMED_STEPS = re.compile(r"(?:\bsteps?|\bbest of|`(\w+)`)\s+(\d\d(?:(?:,| to| and|, and| or| /)\s+\d\d)*)\b")
-TABLE_UNITS = re.compile(rf"\d\s*(?:[GT]B/s|[GT]FLOP/s|[unm]s\b)|\d\.\d+x\b")
+FIGURE_CELL = re.compile(r"(?:(?:about|some) )?\d[\d.,]*(?: to [\d.,]+)?(?P<unit>\s*(?:[GT]B/s|[GT]FLOP/s|[unm]s|x|%))?"
+                         r"(?: ?\([^()]*\))?")
 MEASURED_HEAD = re.compile(r"[GT]B/s|[GT]FLOP/s|\b[um]s\b|\bH[12]00\b|of copy|of read|\bspeed\b")
 
 
@@ -74,18 +75,18 @@ def find(text):
         unit = (found["unit"] or "").strip()
         if (found["word"] and not unit) or NOT_OURS.search(before) or COUNTED.match(text, found.end()):
             continue
-        rows.append([found, unit])
+        rows.append([found, unit, False])
     for number in range(len(rows) - 2, -1, -1):  # 115, 92 and 90 us
-        found, unit = rows[number]
+        found, unit, _ = rows[number]
         if not unit and rows[number + 1][1] and SIZES_BETWEEN.fullmatch(text[found.end():rows[number + 1][0].start()]):
-            rows[number][1] = rows[number + 1][1]
+            rows[number][1:] = rows[number + 1][1], True
     figures_found, last = [], None
-    for found, unit in rows:
+    for found, unit, inherited in rows:
         fraction = found["fraction"] or ""
         kinds = []
         if unit:
-            kinds = [unit]
-            last = unit
+            kinds = [unit] + [last] * bool(inherited and last)
+            last = last if inherited else unit
         else:
             after = text[found.end():]
             by_card = re.match(r"\s*\((?:on )?H[12]00|\s+on the H[12]00", after)
@@ -299,16 +300,23 @@ class Checker:
             if exempt or piece.generated or piece.mark("figures"):
                 continue
             if piece.kind == "table":
-                self.check_table(page, piece)
+                self.check_table(page, piece, family)
             elif piece.kind == "text":
                 self.check_text(page, piece, family)
 
-    def check_table(self, page, piece):
-        head = pages.blanked(piece.lines[0], pages.CODE_SPAN)
-        body = "\n".join(pages.blanked(line, pages.CODE_SPAN) for line in piece.lines[2:])
-        if TABLE_UNITS.search(body) or (MEASURED_HEAD.search(head) and re.search(r"\|\s*[\d.,]+\s*[|(]", body)):
-            page.problem(piece.line, "a table of figures kept by hand: let scripts/tables write it between "
-                                     "<!-- table KERNEL --> and <!-- end -->, or say <!-- figures: why --> before it")
+    def check_table(self, page, piece, family):
+        """A table of cells that are figures; cells of words are text."""
+        head = [bool(MEASURED_HEAD.search(cell)) for cell in piece.lines[0].split("|")]
+        for number, line in enumerate(piece.lines[2:], 2):
+            cells = pages.blanked(line, pages.CODE_SPAN).split("|")
+            for place, cell in enumerate(cells):
+                found = FIGURE_CELL.fullmatch(cell.strip())
+                if found and (found["unit"] or head[place:place + 1] == [True]):
+                    page.problem(piece.line, "a table of figures kept by hand: let scripts/tables write it between "
+                                             "<!-- table KERNEL --> and <!-- end -->, or say <!-- figures: why --> "
+                                             "before it")
+                    return
+            self.check_text(page, piece._replace(line=piece.line + number, lines=[line]), family)
 
     def check_text(self, page, piece, family):
         raw = piece.text.replace("\n", " ")
