@@ -313,6 +313,7 @@ class Figures(Found):
                           "^6: '9.99x'")
         self.assert_found(self.figures("# reduce\n9.99x, <!-- figures: one-off --> 8.88x. And 7.77x.\n"), "^2: '7",
                           "^2: '9")
+        self.assert_found(self.figures("# reduce\nSo. <!-- figures: one-off --> Once 8.88x. And 7.77x.\n"), "^2: '7.77x'")
         section = "# reduce\n## A\n<!-- figures of this section: one-off -->\n9.99x.\n\n### B\n8.88x.\n## C\n7.77x.\n"
         self.assert_found(self.figures(section), "^9: '7.77x'")
         self.assert_found(self.figures("# reduce\n<!-- figures -->\n9.99x.\n"), "^3: '9.99x'",
@@ -345,13 +346,13 @@ class Figures(Found):
         self.assertGreater(len(right), 100)
         draw = random.Random(5)
         missed = []
-        for one, piece, focus, at, shown in draw.sample(right, 50):
+        for one, piece, head, at, shown in draw.sample(right, 50):
             place = draw.choice([number for number, sign in enumerate(shown) if sign.isdigit()])
             digit = draw.choice([one for one in "0123456789" if one != shown[place]])
             wrong = shown[:place] + digit + shown[place + 1:]
             text = piece.text[:at] + wrong + piece.text[at + len(shown):]
             one.problems.clear()
-            checker.focus = focus
+            checker.head = head
             checker.check_text(one, piece._replace(lines=text.split("\n")), one.path.parent.name)
             if not any(problem.text.startswith(f"'{wrong}") for problem in one.problems):
                 missed.append(f"{one.name}:{piece.line_at(at)}: {shown} for {wrong}")
@@ -359,7 +360,7 @@ class Figures(Found):
 
 
 def figures_that_hold(checker, one):
-    """[(piece, focus, place in its text, number)] of what the checker finds in results/."""
+    """[(piece, head, place in its text, number)] of what the checker finds in results/."""
     found = []
 
     class Listening(page_figures.Checker):
@@ -368,7 +369,7 @@ def figures_that_hold(checker, one):
             super().check_figure(page_, piece, family, raw, text, span, at, several)
             if self.count > count and len(page_.problems) == problems:
                 number = re.match(r"[\d.,]*\d", several[0][0])[0]
-                found.append((piece, self.focus, span[0] + at, number))
+                found.append((piece, self.head, span[0] + at, number))
 
     Listening(checker.known).check(one)
     return found
