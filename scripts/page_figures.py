@@ -35,10 +35,11 @@ UNITS = {"GB/s": ("rate", 1.0), "TB/s": ("rate", 1e3), "GFLOP/s": ("rate", 1.0),
          "ns": ("time", 1e-3), "us": ("time", 1.0), "ms": ("time", 1e3), "%": ("percent", 1.0), "x": ("ratio", 1.0),
          "times": ("ratio", 1.0)}
 UNIT = (r"(?P<unit>\s*(?:[GT]B/s|[GT]FLOP/s|[unm]s\b|%)|x(?![\w^])|"
-        r"\s+times(?=\s+(?:step|as|CUB|cu|the|that|faster|slower|its|`)))")
+        r"\s+times(?=\s+(?:step|as|CUB|cu|the speed|faster|slower|`)))")
 NUMBER = re.compile(rf"(?<![\w.^=/+])(?<!\d,)(?P<number>\d{{1,3}}(?:,\d{{3}})+|\d+)(?P<fraction>\.\d+)?(?![\d^]|\.\d)"
                     rf"{UNIT}?(?P<word>[\w/-]*)")
-NOT_OURS = re.compile(r"(?:CMake|CUDA|Python|nvcc|Catch2|section|Ubuntu|version|driver|PTX|g\+\+|steps?)\s+$|[\w)] x $")
+NOT_OURS = re.compile(r"(?:CMake|CUDA|cuDNN|Python|nvcc|Catch2|section|Ubuntu|version|driver|PTX|g\+\+|steps?)\s+$|[\w)] x $")
+LIBRARY = re.compile(r"\b(?:cuBLAS|CUB|cuDNN|thrust|cudaMemcpy) (?:has|reaches|takes)\b")
 COUNTED = re.compile(r"-\w|\s+(?:FLOP|GHz|MHz|[KMGT]B\b|bytes?\b|W\b|ulp|sectors?|words?|wavefronts?|waves?|clocks?|"
                      r"instructions?|units?|rounds?|loads?|bits?)|\s+SM clocks")
 SIZES_BETWEEN = re.compile(r"\s*(?:,|and|or|to|against|instead of|beside)\s*$|\s*,\s*(?:and|or)\s*$")
@@ -80,18 +81,18 @@ def find(text):
         found, unit, _ = rows[number]
         if not unit and rows[number + 1][1] and SIZES_BETWEEN.fullmatch(text[found.end():rows[number + 1][0].start()]):
             rows[number][1:] = rows[number + 1][1], True
-    figures_found, last = [], None
+    figures_found, units = [], []  # the units so far, the last one first
     for found, unit, inherited in rows:
         fraction = found["fraction"] or ""
         kinds = []
         if unit:
-            kinds = [unit] + [last] * bool(inherited and last)
-            last = last if inherited else unit
+            kinds = [unit] + (units if inherited else [])
+            units = units if inherited else list(dict.fromkeys([unit, *units]))
         else:
             after = text[found.end():]
             by_card = re.match(r"\s*\((?:on )?H[12]00|\s+on the H[12]00", after)
-            if last and (fraction or by_card):
-                kinds.append(last)
+            if fraction or by_card:
+                kinds += units
             if len(fraction) > 2 and "x" not in kinds:
                 kinds.append("x")
         value = float(found["number"].replace(",", "") + fraction)
@@ -271,7 +272,8 @@ def cards_near(sentence, at, all_cards):
     before, after = [card for place, card in named if place < at], [card for place, card in named if place > at]
     within = sentence.rfind("(", 0, at) > sentence.rfind(")", 0, at)
     if before and (within or not after):
-        return {before[-1]} if within or len(set(before)) == 1 else all_cards
+        closed = ")" in sentence[max(place for place, _ in named if place < at):at]
+        return {before[-1]} if within or len(set(before)) == 1 and not closed else all_cards
     return {after[0]} if after else all_cards
 
 
@@ -321,7 +323,8 @@ class Checker:
                                              "<!-- table KERNEL --> and <!-- end -->, or say <!-- figures: why --> "
                                              "before it")
                     return
-            self.check_text(page, piece._replace(line=piece.line + number, lines=[line]), family)
+            words = "|".join(cell if re.search(r"[a-z]{3}", cell) else " " * len(cell) for cell in line.split("|"))
+            self.check_text(page, piece._replace(line=piece.line + number, lines=[words]), family)
 
     def check_text(self, page, piece, family):
         raw = piece.text.replace("\n", " ")
@@ -410,6 +413,8 @@ class Checker:
         """{(kernel, number)} of 'steps 03 and 04', of these kernels, of '`max` 05', and of `sum_07_warp_shuffle`."""
         by_name = {(kernel, int(found[2])) for found in re.finditer(r"[`(](\w+?)_(\d\d)_\w+(?:\.cu)?[`)]", text)
                    for kernel in self.known.entries if kernel == found[1]}
+        if LIBRARY.search(text):
+            by_name |= {(kernel, 0) for kernel in kernels}
         return by_name | {(kernel, number) for found in NAMED_STEPS.finditer(text) for number in step_numbers(found[2])
                           for kernel in ({found[1]} & set(self.known.entries) if found[1] else kernels)}
 
