@@ -10,23 +10,17 @@ question, and the ratios and differences of two of them at one size on one card:
   sizes    named in the sentence, else in the passage; else all
 """
 import re
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
-import figures
 import ladder
 import page as pages
+from known_figures import Known, Scope, size_names
 
-# What is not measured here: from the data sheets of the cards, and what README.md and the chapters compute of them.
-CONSTANTS = {
-    "rate": {3.35e3: "the H100's bandwidth in GB/s", 4.8e3: "the H200's", 320: "a T4's", 66.9e3: "peak FP32, GFLOP/s"},
-    "ratio": {1.43: "the H200's bandwidth over the H100's"},
-}
 # Words by which a sentence says that its figures are not those of results/.
 ELSEWHERE = re.compile(r"\btried\b|\banother program\b|\bscratch program\b|\bdata sheet\b|\bcomputed\b|\bPyTorch\b|"
                        r"\bcommit [0-9a-f]{7,}\b|\bsweep\b|\b(?:V100|A100|T4|A10|L4|RTX)\b", re.IGNORECASE)
 PREDICTED = re.compile(r"\b(expect(?:ed|s)?|predict(?:ed|s|ion)?|would|hoped)\b", re.IGNORECASE)
 HAPPENED = re.compile(r"\b(measured|it is|it was|came|is now|but)\b", re.IGNORECASE)
-YARDSTICK = re.compile(r"\b(?:copy|copies|reads|reading kernel)\b")  # the kernel that of_ceiling compares with
 ABOUT = re.compile(r"\b(about|some|nearly|almost|roughly|around)\s+$", re.IGNORECASE)
 BOUND = re.compile(r"\b(within|up to|at most|at least|more than|less than|below|above|beyond|under)\s+$",
                    re.IGNORECASE)
@@ -38,7 +32,8 @@ UNIT = (r"(?P<unit>\s*(?:[GT]B/s|[GT]FLOP/s|[unm]s\b|%)|x(?![\w^])|"
         r"\s+times(?=\s+(?:step|as|CUB|cu|the speed|faster|slower|`)))")
 NUMBER = re.compile(rf"(?<![\w.^=/+])(?<!\d,)(?P<number>\d{{1,3}}(?:,\d{{3}})+|\d+)(?P<fraction>\.\d+)?(?![\d^]|\.\d)"
                     rf"{UNIT}?(?P<word>[\w/-]*)")
-NOT_OURS = re.compile(r"(?:CMake|CUDA|cuDNN|Python|nvcc|Catch2|section|Ubuntu|version|driver|PTX|g\+\+|steps?)\s+$|[\w)] x $")
+NOT_OURS = re.compile(r"(?:CMake|CUDA|cuDNN|Python|nvcc|Catch2|section|Ubuntu|version|driver|PTX|g\+\+|steps?)\s+$|"
+                      r"[\w)] x $")
 LIBRARY = re.compile(r"\b(?:cuBLAS|CUB|cuDNN|thrust|cudaMemcpy) (?:has|reaches|takes)\b")
 COUNTED = re.compile(r"-\w|\s+(?:FLOP|GHz|MHz|[KMGT]B\b|bytes?\b|W\b|ulp|sectors?|words?|wavefronts?|waves?|clocks?|"
                      r"instructions?|units?|rounds?|loads?|bits?)|\s+SM clocks")
@@ -53,11 +48,10 @@ MEASURED_HEAD = re.compile(r"[GT]B/s|[GT]FLOP/s|\b[um]s\b|\bH[12]00\b|of copy|of
 
 
 class Figure(NamedTuple):
-    start: int  # in the text of the piece
-    shown: str
+    """One reading of a number; '1.2' after '0.9 us' may be a time or a ratio."""
+    kind: str  # rate, time, percent or ratio
     value: float  # in GB/s or GFLOP/s, us, per cent, or as a ratio
     half: float  # half of the last digit shown, in the same unit
-    kinds: tuple
 
 
 # ---- reading the text
@@ -69,7 +63,7 @@ def sentences(text):
 
 
 def find(text):
-    """The figures of a sentence, whose spans of code and comments are blanks."""
+    """The figures of a sentence, whose spans of code and comments are blanks: [(place, text, readings)]."""
     rows = []
     for found in NUMBER.finditer(text):
         before = text[:found.start()]
@@ -81,7 +75,7 @@ def find(text):
         found, unit, _ = rows[number]
         if not unit and rows[number + 1][1] and SIZES_BETWEEN.fullmatch(text[found.end():rows[number + 1][0].start()]):
             rows[number][1:] = rows[number + 1][1], True
-    figures_found, units = [], []  # the units so far, the last one first
+    figures, units = [], []  # the units so far, the last one first
     for found, unit, inherited in rows:
         fraction = found["fraction"] or ""
         kinds = []
@@ -97,16 +91,12 @@ def find(text):
                 kinds.append("x")
         value = float(found["number"].replace(",", "") + fraction)
         digits = 10.0 ** -max(0, len(fraction) - 1)
-        for unit_of_it in dict.fromkeys(kinds):
-            kind, scale = UNITS[unit_of_it]
-            half = digits * scale / 2
-            if ABOUT.search(text[:found.start()]):
-                half = max(half, 0.05 * value * scale)
-            figures_found.append((found.start(), found[0].strip(), value * scale, half, kind))
-    merged = {}
-    for start, shown, value, half, kind in figures_found:
-        merged.setdefault(start, []).append((shown, value, half, kind))
-    return [(start, several) for start, several in merged.items()]
+        about = 0.05 * value if ABOUT.search(text[:found.start()]) else 0
+        readings = [Figure(kind, value * scale, max(digits / 2, about) * scale)
+                    for kind, scale in (UNITS[unit] for unit in dict.fromkeys(kinds))]
+        if readings:
+            figures.append((found.start(), found[0].strip(), readings))
+    return figures
 
 
 def is_prediction(sentence, at):
@@ -127,122 +117,6 @@ def step_numbers(text):
     if " to " in text and len(numbers) == 2:
         return list(range(numbers[0], numbers[1] + 1))
     return numbers
-
-
-# ---- what results/ holds
-
-class Known:
-    def __init__(self, results=None):
-        self.entries = {}  # {kernel: [(card, step number, size, entry)]}
-        self.family = {}
-        read = figures.read_all() if results is None else results
-        for one in read:
-            for entry in one.entries:
-                size = tuple(entry["size"].items())
-                self.entries.setdefault(entry["kernel"], []).append(
-                    (figures.short_name(one.card), int(entry["step"][:2]), size, entry))
-                self.family[entry["kernel"]] = one.family
-        self.cards = {card for rows in self.entries.values() for card, *_ in rows}
-        shown = figures.Figures(read, lambda entry: True, {})
-        asked = figures.wanted_by_kernel()
-        self.head = {kernel: figures.head_size(shown, kernel, asked.get(kernel)) for kernel in self.entries}
-
-    def kernels(self, family):
-        return {kernel for kernel, of in self.family.items() if family in (None, of)}
-
-
-def size_names(size):
-    """How a text may call a size: 2^24, 4096, 65536 x 128, 64 x 2^20."""
-    def number(value):
-        power = value.bit_length() - 1
-        return {str(value)} | ({f"2^{power}"} if value >= 1024 and value == 1 << power else set())
-
-    values = [value for _, value in size]
-    names = {""}
-    prefixes = set()
-    for place, value in enumerate(values):
-        names = {f"{name} x {one}" if place else one for name in names for one in number(value)}
-        prefixes |= names if place else set()
-    equal = [value for value in values if value == values[0]]
-    if len(equal) > 1:
-        prefixes |= {name + ("²" if len(equal) == 2 else "³") for name in number(values[0])}
-    names |= prefixes | {f"{key}={value}" for key, value in size[1:]}
-    return names | {one for value in values if value >= 32 for one in number(value)}
-
-
-class Scope:
-    """What a figure may be about."""
-
-    def __init__(self, known, kernels, subjects, partners, cards, sizes, sentence, passage):
-        self.known, self.kernels, self.cards, (self.sizes, self.strict) = known, kernels, cards, sizes
-        self.size_names = set()
-        self.warm = bool(re.search(r"\bwarm\b|back to back", sentence))
-        self.names_a_card = bool(re.search(r"\bcards?\b|\bH[12]00\b", passage))
-        self.yardstick = bool(YARDSTICK.search(sentence))
-        self.subjects, self.partners = subjects, partners  # {(kernel, step number)}
-
-    def rows(self, steps, cards):
-        """The entries of these steps, or of all if there are none, on these cards and at the sizes in question."""
-        for kernel in sorted({kernel for kernel, _ in steps} if steps else self.kernels):
-            for card, step, size, entry in self.known.entries.get(kernel, ()):
-                if (not steps or (kernel, step) in steps) and card in cards and (
-                        self.sizes & size_names(size) or not self.strict and size == self.known.head.get(kernel)):
-                    yield kernel, card, step, size, entry
-
-    def values(self, kind):
-        """[(value, what it is, what it compares with: "ceiling", "library", the number of a step, or "")]"""
-        found = [(value, what, "") for value, what in CONSTANTS.get(kind, {}).items()]
-        rows = list(self.rows(self.subjects, self.cards))
-        for kernel, card, step, size, entry in rows:
-            what = f"{kernel} {step:02} at {'x'.join(str(value) for _, value in size)} ({card})"
-            own = entry["figures"].items() if isinstance(entry.get("figures"), dict) else ()
-            share = entry.get("of_ceiling") if self.yardstick else None
-            if kind == "time":
-                found += [(entry[key], f"{key} of {what}", "") for key in ("cold_us", "warm_us") if key in entry]
-                found += [(value, f"{name} of {what}", "") for name, value in own if name.endswith("_us")]
-                found += [(entry["cold_us"] * share, f"the copy or read beside {what}", "")] if share else []
-            elif kind == "rate":
-                found += [(entry["gbps"], what, "")] if "gbps" in entry else []
-                found += [(entry["tflops"] * 1e3, what, "")] if "tflops" in entry else []
-                found += [(value, f"{name} of {what}", "") for name, value in own if name.endswith("_gbps")]
-                found += [(entry["gbps"] / share, f"the copy or read beside {what}", "")] if share else []
-            else:
-                for key, of in (("of_ceiling", "ceiling"), ("vs_vendor", "library")):
-                    if key in entry:
-                        found += as_kind(kind, entry[key], f"{key} of {what}", of)
-        return found + (self.of_pairs(kind, rows) if self.subjects else [])
-
-    def of_pairs(self, kind, rows):
-        """Ratios and differences of a subject to another step at one size on one card, and to itself on the other."""
-        others = {}
-        cards = self.known.cards if self.names_a_card else self.cards
-        for kernel, card, step, size, entry in self.rows(self.subjects | self.partners, cards):
-            others.setdefault(size, []).append((kernel, card, step, entry))
-        found = []
-        for kernel, card, step, size, entry in rows:
-            for other_kernel, other_card, other_step, other in others.get(size, ()):
-                if ((kernel, step) == (other_kernel, other_step)) == (card == other_card):
-                    continue
-                if card != other_card and not self.names_a_card:
-                    continue
-                what = f"{kernel} {step:02} to {other_kernel} {other_step:02} at " \
-                       f"{'x'.join(str(value) for _, value in size)} ({card})"
-                for key in ["cold_us"] + ["warm_us"] * self.warm:
-                    if key in entry and key in other:
-                        if kind == "time" and card == other_card:
-                            found.append((abs(other[key] - entry[key]), f"{key}, difference, {what}", other_step))
-                        elif kind != "time":
-                            found += as_kind(kind, other[key] / entry[key], f"{key}, {what}", other_step)
-        return found
-
-
-def as_kind(kind, value, what, of):
-    """A share or a speed ratio as such, or in per cent: 0.94 is 94 %, or as a speed 6 % less."""
-    is_speed = of != "ceiling"
-    if kind == "ratio":
-        return [(value, what, of)] + ([(1 / value, f"one over {what}", of)] if is_speed and value < 0.5 else [])
-    share, gain = (100 * value, what, of), (abs(100 * value - 100), f"{what}, less 1", of)
-    return {"percent": [share] + [gain] * is_speed, "share": [share], "gain": [gain] * is_speed}.get(kind, [])
 
 
 GAIN = re.compile(r" %(?: \(H[12]00\))? (?:slower|faster|more|less|below|above)\b")
@@ -282,6 +156,17 @@ SIZE_STARTS, SIZE_ENDS = r"(?<![\w^.,x])(?<!\d x )", r"(?![\w^²³]|,\d|\.\d| x 
 
 def sizes_in(text, names):
     return {name for name in names if re.search(rf"{SIZE_STARTS}{re.escape(name)}{SIZE_ENDS}", text)}
+
+
+class Place(NamedTuple):
+    """Where a figure stands."""
+    piece: pages.Piece
+    family: Optional[str]  # None on README.md
+    raw: str  # the piece's text in one line
+    text: str  # the same, blanks for code, comments and the targets of links
+    start: int  # of its sentence
+    end: int
+    at: int  # of its first digit
 
 
 class Checker:
@@ -333,21 +218,20 @@ class Checker:
         exempt = [(mark.end(), next((end for _, end in sentences(text) if text[mark.end():end].strip()), len(text)))
                   for mark in re.finditer(r"<!--\s*figures:\s*\S.*?-->", raw)]
         for start, end in sentences(text):
-            for at, several in find(text[start:end]):
+            for at, shown, readings in find(text[start:end]):
                 if any(begin <= start + at < stop for begin, stop in exempt):
                     continue
-                self.check_figure(page, piece, family, raw, text, (start, end), at, several)
+                if ELSEWHERE.search(raw[start:end]) or is_prediction(text[start:end], at) or BOUND.search(
+                        text[start:start + at]):
+                    continue
+                self.check_figure(page, Place(piece, family, raw, text, start, end, start + at), shown, readings)
 
-    def check_figure(self, page, piece, family, raw, text, span, at, several):
-        start, end = span
-        sentence, raw_sentence = text[start:end], raw[start:end]
-        if ELSEWHERE.search(raw_sentence) or is_prediction(sentence, at) or BOUND.search(sentence[:at]):
-            return
+    def check_figure(self, page, place, shown, readings):
         self.count += 1
-        scope = self.scope(piece, family, raw, text, span, at)
-        after = re.sub(r"^[\d.,]*\d", "", sentence[at:])
+        scope = self.scope(place)
+        after = re.sub(r"^[\d.,]*\d", "", place.text[place.at:place.end])
         compared, nearest = compared_with(after), None
-        for shown, value, half, kind in several:
+        for kind, value, half in readings:
             if kind == "percent":
                 kind = "share" if re.match(r" % of ", after) else "gain" if GAIN.match(after) else kind
             for other, what, of in scope.values(kind):
@@ -358,14 +242,14 @@ class Checker:
                 off = abs(other - value) / max(value, 1e-9)
                 if nearest is None or off < nearest[0]:
                     nearest = off, kind, other, what
-        if several[0][0] in scope.size_names:
+        if shown in scope.size_names:
             return
-        line = piece.line_at(start + at)
         hint = "" if nearest is None else f"; the nearest is {told(nearest[1], nearest[2])}, {nearest[3]}"
-        page.problem(line, f"'{several[0][0]}' is not in results/{hint}")
+        page.problem(place.piece.line_at(place.at), f"'{shown}' is not in results/{hint}")
 
-    def scope(self, piece, family, raw, text, span, at):
-        start, end = span
+    def scope(self, place):
+        """What the words around a figure say that it is about."""
+        piece, family, raw, text, start, end, at = place
         of_family = self.known.kernels(family)
         words = set(re.findall(r"\w+", " ".join(piece.section[1:]).replace("`", " ")))
         own = {kernel for kernel in of_family if kernel in words} or of_family
@@ -374,7 +258,7 @@ class Checker:
             quoted = quoted or {name for name in re.findall(r"`(\w+)`", raw) if name in self.known.entries}
             own = of_family = quoted
         kernels = quoted | own if own != of_family or not quoted else quoted
-        heads = list(STEP_HEAD.finditer(raw[:start + at])) or list(STEP_HEAD.finditer((piece.section or ("",))[-1]))
+        heads = list(STEP_HEAD.finditer(raw[:at])) or list(STEP_HEAD.finditer((piece.section or ("",))[-1]))
         in_text = bool(heads) and heads[-1].string is not (piece.section or ("",))[-1]
         focus = set()
         own_steps = own if own != of_family else kernels
@@ -396,18 +280,18 @@ class Checker:
         sizes = here_sizes = sizes_in(text[start:end], names)
         if not sizes:
             sizes = sizes_in(text[passage:start], names)
-        in_range = re.match(r"[\d.,]+ to \d", text[start + at:]) or re.search(r"[\d.]+ to $", text[:start + at])
+        in_range = re.match(r"[\d.,]+ to \d", text[at:]) or re.search(r"[\d.]+ to $", text[:at])
         if in_range and not here_sizes:
             sizes = names
         ranges = "|".join(rf"from {re.escape(size)} (?:to|on\b|up\b)" for size in sizes)
         if re.search(ranges or r"\b(?:every|any|all) sizes?\b", text[start:end]):
             sizes = names
-        cards, sizes = cards_near(text[start:end], at, self.known.cards), (sizes, bool(here_sizes))
-        found = Scope(self.known, kernels, subjects or before or self.named_steps(raw, own_steps), partners, cards, sizes,
-                      text[start:end], " ".join([*piece.section, text]) if not focus else text[start:end])
+        cards, sizes = cards_near(text[start:end], at - start, self.known.cards), (sizes, bool(here_sizes))
+        subjects = subjects or before or self.named_steps(raw, own_steps)
+        found = Scope(self.known, kernels, subjects, partners, cards, sizes, text[start:end],
+                      " ".join([*piece.section, text]) if not focus else text[start:end])
         found.size_names = names
         return found
-
 
     def named_steps(self, text, kernels):
         """{(kernel, number)} of 'steps 03 and 04', of these kernels, of '`max` 05', and of `sum_07_warp_shuffle`."""

@@ -14,6 +14,7 @@ sys.path.insert(0, str(SCRIPTS))
 sys.dont_write_bytecode = True
 import figures  # noqa: E402
 import ladder  # noqa: E402
+import known_figures  # noqa: E402
 import page as pages  # noqa: E402
 import page_commands  # noqa: E402
 import page_figures  # noqa: E402
@@ -270,7 +271,7 @@ def known():
                 for n in (1 << 20, 1 << 24, 1 << 28)
                 for step, time in (("00_cub", 300), ("01_atomic", 7100), ("02_tree", 911), ("03_shuffle", 407))]
 
-    return page_figures.Known([figures.Results("reduce", "h200", {}, ladder_of(1)),
+    return known_figures.Known([figures.Results("reduce", "h200", {}, ladder_of(1)),
                                figures.Results("reduce", "h100-80gb-hbm3", {}, ladder_of(1.37))])
 
 
@@ -313,7 +314,7 @@ class Figures(Found):
                           "^6: '9.99x'")
         self.assert_found(self.figures("# reduce\n9.99x, <!-- figures: one-off --> 8.88x. And 7.77x.\n"), "^2: '7",
                           "^2: '9")
-        self.assert_found(self.figures("# reduce\nSo. <!-- figures: one-off --> Once 8.88x. And 7.77x.\n"), "^2: '7.77x'")
+        self.assert_found(self.figures("# reduce\nSo. <!-- figures: a --> Once 8.88x. And 7.77x.\n"), "^2: '7.77x'")
         section = "# reduce\n## A\n<!-- figures of this section: one-off -->\n9.99x.\n\n### B\n8.88x.\n## C\n7.77x.\n"
         self.assert_found(self.figures(section), "^9: '7.77x'")
         self.assert_found(self.figures("# reduce\n<!-- figures -->\n9.99x.\n"), "^3: '9.99x'",
@@ -364,12 +365,11 @@ def figures_that_hold(checker, one):
     found = []
 
     class Listening(page_figures.Checker):
-        def check_figure(self, page_, piece, family, raw, text, span, at, several):
-            problems, count = len(page_.problems), self.count
-            super().check_figure(page_, piece, family, raw, text, span, at, several)
-            if self.count > count and len(page_.problems) == problems:
-                number = re.match(r"[\d.,]*\d", several[0][0])[0]
-                found.append((piece, self.head, span[0] + at, number))
+        def check_figure(self, page_, place, shown, readings):
+            problems = len(page_.problems)
+            super().check_figure(page_, place, shown, readings)
+            if len(page_.problems) == problems:
+                found.append((place.piece, self.head, place.at, re.match(r"[\d.,]*\d", shown)[0]))
 
     Listening(checker.known).check(one)
     return found
