@@ -5,6 +5,7 @@
 #   whiteboard/<name>.cu      <folder>/whiteboard/<name>      an answer as written at a whiteboard; .cpp for the host
 #                             <folder>/test_<folder>_whiteboard  the general tests, over all answers
 #   test_<folder>.cpp         <folder>/test_<folder>          its tests, if any, and the general ones, over all steps
+#   trace_<folder>.cpp        <folder>/trace_<folder>         the same in builds that count accesses (CUDA_EMU_TRACE)
 #   <name>_cpu.cpp            <folder>/<name>_cpu             a host program to compare with; tested by its --check
 # A line "// needs: gpu" or "// needs: sm_<NN>[a]" in a step says what it cannot do without, "// links: <library>" which
 # library of NVIDIA's (cublas, cudnn) it calls. What is left out for lack of them is listed in <build>/skipped.txt, a
@@ -203,7 +204,9 @@ function(ladder_family folder)
     ladder_host_program(${folder} ${source})
   endforeach()
 
-  if(LADDER_TESTS)
+  if(LADDER_TESTS AND CUDA_EMU_TRACE)
+    ladder_family_traces(${folder} "${bugs}" ${all_steps})
+  elseif(LADDER_TESTS)
     file(GLOB own_tests CONFIGURE_DEPENDS ${folder}/test_${folder}.cpp)
     ladder_family_tests(${folder} ${folder} "${own_tests}" "${all_steps}")
     ladder_bug_tests(${folder} "${bugs}")
@@ -211,6 +214,26 @@ function(ladder_family folder)
       ladder_family_tests(${folder} ${folder}_whiteboard "" "${all_answers}")
     endif()
   endif()
+endfunction()
+
+# Steps from anywhere, by their full paths, each a program: files/<name>, target file_<name>. The family that its problem
+# header, the first quoted include, belongs to is searched for headers too.
+set(LADDER_FILES "" CACHE STRING "More steps to build: full paths, separated by semicolons")
+function(ladder_files)
+  foreach(source IN LISTS LADDER_FILES)
+    cmake_path(GET source STEM name)
+    ladder_object(file_object_${name} ${source})
+    file(STRINGS ${source} includes REGEX "^#include \"")
+    list(POP_FRONT includes include)
+    string(REGEX REPLACE "^#include \"(.*)\".*" "\\1" header "${include}")
+    cmake_path(GET header FILENAME header)
+    file(GLOB found ${CMAKE_CURRENT_SOURCE_DIR}/*/${header})
+    foreach(problem IN LISTS found)
+      cmake_path(GET problem PARENT_PATH folder)
+      target_include_directories(file_object_${name} PRIVATE ${folder})
+    endforeach()
+    ladder_program(file_${name} files ${name} file_object_${name})
+  endforeach()
 endfunction()
 
 # Built for this machine's processor at full optimisation, whatever the preset, and with OpenMP where there is one.
@@ -255,15 +278,45 @@ function(ladder_test name orders)
   endforeach()
 endfunction()
 
-# The program test_<name> in <folder>: the general tests over all of `steps`, and those in the files `own_tests`.
-function(ladder_family_tests folder name own_tests steps)
-  set(program test_${name})
-  add_executable(${program} ${own_tests} $<TARGET_OBJECTS:ladder_step_tests>)
+# The program <program> in <folder>: the tests in `general` over all of `steps`, and those in the files `own_tests`.
+function(ladder_test_program program folder general own_tests steps)
+  add_executable(${program} ${own_tests} $<TARGET_OBJECTS:${general}>)
   target_link_libraries(${program} PRIVATE ${steps} ladder_catch ladder_options)
   target_include_directories(${program} PRIVATE ${folder})
   set_target_properties(${program} PROPERTIES
     LINKER_LANGUAGE CXX RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${folder})
   add_dependencies(ladder_tests ${program})
+endfunction()
+
+# Demands of a planted bug that this kind of build catches it, in the ways that its source names.
+function(ladder_bug_test folder source kind)
+  cmake_path(GET source STEM bug)
+  add_dependencies(ladder_tests bug_${bug})
+  add_test(NAME ${folder}.bugs.${bug}
+    COMMAND Python3::Interpreter ${LADDER_COMMON}/runner/tests/check_bug.py --build ${kind}
+      ${CMAKE_CURRENT_SOURCE_DIR}/${source} $<TARGET_FILE:bug_${bug}>)
+  set_tests_properties(${folder}.bugs.${bug} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600)
+endfunction()
+
+# What the steps do to memory, and which of the bugs race. All else is tested by the other builds.
+function(ladder_family_traces folder bugs)
+  file(GLOB own_tests CONFIGURE_DEPENDS ${folder}/trace_${folder}.cpp)
+  ladder_test_program(trace_${folder} ${folder} ladder_step_traces "${own_tests}" "${ARGN}")
+  add_test(NAME ${folder}.trace COMMAND trace_${folder})
+  set_tests_properties(${folder}.trace PROPERTIES TIMEOUT 600)
+  foreach(source IN LISTS bugs)
+    file(STRINGS ${source} caught_by_trace REGEX "^// caught by: cpu-trace ")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
+    if(caught_by_trace)
+      ladder_bug_test(${folder} ${source} cpu-trace)
+    endif()
+  endforeach()
+endfunction()
+
+# The general tests of steps, which may be answers, and the family's own.
+function(ladder_family_tests folder name own_tests steps)
+  set(program test_${name})
+  ladder_test_program(${program} ${folder} ladder_step_tests "${own_tests}" "${steps}")
   # With sanitizers forward and reverse only: which accesses leave a buffer does not depend on the order of threads in
   # a right step, and the plain build runs the third order.
   set(orders any random:1)
@@ -285,11 +338,6 @@ function(ladder_bug_tests folder bugs)
     set(kind cpu-asan)
   endif()
   foreach(source IN LISTS bugs)
-    cmake_path(GET source STEM bug)
-    add_dependencies(ladder_tests bug_${bug})
-    add_test(NAME ${folder}.bugs.${bug}
-      COMMAND Python3::Interpreter ${LADDER_COMMON}/runner/tests/check_bug.py --build ${kind}
-        ${CMAKE_CURRENT_SOURCE_DIR}/${source} $<TARGET_FILE:bug_${bug}>)
-    set_tests_properties(${folder}.bugs.${bug} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600)
+    ladder_bug_test(${folder} ${source} ${kind})
   endforeach()
 endfunction()

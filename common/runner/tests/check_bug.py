@@ -5,7 +5,7 @@
     // caught by: <where> [<mode>] | <text that must appear in the output> [| <more options for the program>]
 
 <where> is cpu or cpu-asan, <mode> then the order of threads (forward, which is the default, reverse, random or
-random:<seed>); or gpu, <mode> then a tool of compute-sanitizer, or nothing for a plain run. Of these lines, those that
+random:<seed>); or cpu-trace, which counts accesses and finds those that race; or gpu, <mode> then a tool of compute-sanitizer, or nothing for a plain run. Of these lines, those that
 fit the build are tried. Each must make the program fail and print the text.
 
 Exit status: 0 if the bug was caught, 1 if it was not or the source says too little, 77 if nothing could be tried.
@@ -25,7 +25,7 @@ SKIPPED = 77
 TIME_LIMIT = 60  # seconds
 TOOLS = {"memcheck": [], "racecheck": ["--racecheck-report", "all"], "initcheck": [], "synccheck": []}
 ORDER = r"(forward|reverse|random(:\d+)?)?"
-MODES = {"cpu": ORDER, "cpu-asan": ORDER, "gpu": "(" + "|".join(TOOLS) + ")?"}
+MODES = {"cpu": ORDER, "cpu-asan": ORDER, "cpu-trace": "", "gpu": "(" + "|".join(TOOLS) + ")?"}
 
 # where a toolkit's tools are that is not on PATH
 os.environ["PATH"] += os.pathsep + "/usr/local/cuda/bin"
@@ -69,6 +69,8 @@ def read_source(path):
 
 
 def command_of(catch, executable):
+    if catch.where == "cpu-trace":
+        return [str(executable), "--trace", *catch.options]
     command = [str(executable), "--check"]
     if catch.where != "gpu" or not catch.mode:
         return command + catch.options
@@ -122,7 +124,7 @@ def try_catch(catch, executable):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", required=True, choices=["cpu", "cpu-asan", "cuda"])
+    parser.add_argument("--build", required=True, choices=["cpu", "cpu-asan", "cpu-trace", "cuda"])
     parser.add_argument("source", type=Path)
     parser.add_argument("executable", type=Path)
     arguments = parser.parse_args()

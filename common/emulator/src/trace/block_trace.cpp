@@ -98,6 +98,8 @@ void BlockTrace::begin_block(std::uint64_t block, unsigned threads, const Shared
     running_[warp] = threads_ - warp * 32 >= 32 ? ~0u : (1u << (threads_ - warp * 32)) - 1;
   }
   std::fill_n(depth_.begin(), threads_, std::uint8_t{0});
+  std::fill_n(recorded_block_.begin(), threads_, Blocks{});
+  std::fill_n(replayed_block_.begin(), threads_, Blocks{});
 }
 
 void BlockTrace::stop(unsigned thread) {
@@ -155,8 +157,19 @@ void BlockTrace::after_grid_wait() {
 
 // ---- What the kernel does ----
 
+void BlockTrace::enter_function() {
+  const unsigned depth = ++depth_[current_];
+  if (depth < kDepths) recorded_block_[current_][depth] = 0;
+}
+
 void BlockTrace::basic_block(const void* return_address) {
-  events_[current_].push_back({0, recorder().block_site(return_address), What::basic_block, depth_[current_]});
+  const SiteId site = recorder().block_site(return_address);
+  const std::uint8_t depth = depth_[current_];
+  events_[current_].push_back({0, site, What::basic_block, depth});
+  if (depth >= kDepths) return;
+  SiteId& last = recorded_block_[current_][depth];
+  if (last != 0) recorder().note_way(last, site);
+  last = site;
 }
 
 void BlockTrace::access(const void* memory, std::size_t size, Op op, const void* return_address, bool async) {
@@ -223,7 +236,7 @@ void BlockTrace::fence() {
 void BlockTrace::check_races(Shadow& shadow, std::uintptr_t address, unsigned width, Space space, const Stamp& stamp) {
   const bool writes = recorder().site(stamp.site).op != Op::load;
   const auto compare = [&](const Stamp& before, Race::Kind kind) {
-    if (before.epoch == 0 || ordered(before, stamp, space)) return;
+    if (!recorder().is_of_this_launch(before.epoch) || ordered(before, stamp, space)) return;
     const bool between_blocks = recorder().epoch(before.epoch).block != block_;
     recorder().report_race(before, stamp, kind, space, between_blocks);
   };
@@ -279,14 +292,14 @@ void BlockTrace::replay(unsigned warp) {
     state.end[lane] = events.data() + events.size();
     if (!events.empty()) state.left |= 1u << lane;
   }
-  last_block_of_lane_.fill(0);
+  recorder().order_blocks();
   while (state.left != 0) {
-    unsigned lanes = next_group(state);
+    unsigned lanes = next_group(state, warp);
     if (lanes == 0) {
       lanes = lanes_that_met(state);
       end_joining();
     } else if (state.next[first_lane(lanes)]->what == What::basic_block) {
-      replay_basic_block(state, lanes);
+      replay_basic_block(state, lanes, warp);
     } else {
       replay_access(state, lanes, warp);
     }
@@ -299,9 +312,10 @@ void BlockTrace::replay(unsigned warp) {
 }
 
 // The lanes that go next; none if all wait for a meeting.
-unsigned BlockTrace::next_group(const Replay& state) const {
+unsigned BlockTrace::next_group(const Replay& state, unsigned warp) const {
   unsigned group = 0;
   const Event* best = nullptr;
+  unsigned best_order = 0;
   const void* best_address = nullptr;
   for_each_lane(state.left, [&](unsigned lane) {
     const Event* event = state.next[lane];
@@ -310,11 +324,17 @@ unsigned BlockTrace::next_group(const Replay& state) const {
       group |= 1u << lane;
       return;
     }
+    const SiteId block = event->what == What::basic_block
+                             ? event->site
+                             : replayed_block_[warp * 32 + lane][std::min<unsigned>(event->depth, kDepths - 1)];
+    const unsigned order = recorder().site(block).order;
     const void* address = recorder().site(event->site).return_address;
-    const bool earlier =
-        best == nullptr || event->depth > best->depth || (event->depth == best->depth && address < best_address);
-    if (!earlier) return;
+    const bool as_deep = best != nullptr && event->depth == best->depth;
+    const bool deeper = best == nullptr || event->depth > best->depth;
+    const bool before = as_deep && (order < best_order || (order == best_order && address < best_address));
+    if (!deeper && !before) return;
     best = event;
+    best_order = order;
     best_address = address;
     group = 1u << lane;
   });
@@ -333,8 +353,10 @@ unsigned BlockTrace::lanes_that_met(const Replay& state) {
   return complete != 0 ? complete : state.left;
 }
 
-void BlockTrace::replay_basic_block(const Replay& state, unsigned lanes) {
+void BlockTrace::replay_basic_block(const Replay& state, unsigned lanes, unsigned warp) {
   const SiteId id = state.next[first_lane(lanes)]->site;
+  const unsigned depth = state.next[first_lane(lanes)]->depth;
+  for_each_lane(lanes, [&](unsigned lane) { replayed_block_[warp * 32 + lane][std::min(depth, kDepths - 1)] = id; });
   Site& site = recorder().site(id);
   site.used = true;
   ++site.warp_steps;
@@ -344,17 +366,14 @@ void BlockTrace::replay_basic_block(const Replay& state, unsigned lanes) {
   bool divergent = false;
   for_each_lane(lanes, [&](unsigned lane) {
     const Event* event = state.next[lane] + 1;
-    while (event != state.end[lane] && event->what == What::access) {
-      site.last_access = event->site;
+    while (event != state.end[lane] && (event->what == What::access || event->depth > depth)) {
+      if (event->depth == depth) site.last_access = event->site;
       ++event;
     }
-    if (event == state.end[lane] || event->what == What::meeting) return;
+    if (event == state.end[lane] || event->what == What::meeting || event->depth < depth) return;
     if (way_on == 0) way_on = event->site;
     divergent |= event->site != way_on;
   });
-  if (way_on == 0) return;
-  if (site.way_on == 0) site.way_on = way_on;
-  site.is_branch |= divergent || site.way_on != way_on;
   site.divergent += divergent;
 }
 

@@ -43,7 +43,7 @@ class BlockTrace {
   // The launch fails unless the address is a multiple of `size`.
   void aligned_access(const void* memory, std::size_t size, trace::Op op, const void* return_address);
   void basic_block(const void* return_address);
-  void enter_function() { ++depth_[current_]; }
+  void enter_function();
   void leave_function() { --depth_[current_]; }
   void fence();
 
@@ -73,9 +73,9 @@ class BlockTrace {
   bool fenced(const trace::Stamp& before, std::uint64_t block) const;
 
   void replay(unsigned warp);
-  unsigned next_group(const Replay& state) const;
+  unsigned next_group(const Replay& state, unsigned warp) const;
   static unsigned lanes_that_met(const Replay& state);
-  void replay_basic_block(const Replay& state, unsigned lanes);
+  void replay_basic_block(const Replay& state, unsigned lanes, unsigned warp);
   void replay_access(const Replay& state, unsigned lanes, unsigned warp);
   void sample(trace::Site& site, const trace::Request& request, trace::Cost cost, unsigned warp);
 
@@ -93,10 +93,14 @@ class BlockTrace {
   std::unique_ptr<trace::Shadow> shared_;
 
   std::array<std::vector<Event>, kThreads> events_;
+  // Of each thread: how deep in function calls it is, and at each depth the basic block that it recorded last, and the
+  // one that it replayed last.
+  static constexpr unsigned kDepths = 16;
   std::array<std::uint8_t, kThreads> depth_{};
+  using Blocks = std::array<trace::SiteId, kDepths>;
+  std::array<Blocks, kThreads> recorded_block_{};
+  std::array<Blocks, 32 * kWarps> replayed_block_{};
   std::array<unsigned, kWarps> running_{};  // lanes, also those that have not started
-  std::array<trace::SiteId, 32> last_block_of_lane_{};
-
   // Up to when a lane knows of another's accesses, [warp][lane][other].
   std::array<std::array<std::array<std::uint32_t, 32>, 32>, kWarps> known_{};
 

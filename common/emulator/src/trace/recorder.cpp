@@ -94,8 +94,8 @@ void Recorder::begin_launch(const Config& config) {
   allocations_.clear();
   races_.clear();
   fences.clear();
-  epochs_.assign(1, {});
-  now_ = 1;
+  first_epoch_ += static_cast<std::uint32_t>(epochs_.size());
+  epochs_.clear();
   for (Site& site : sites_) {
     if (!site.used) continue;
     Site fresh;
@@ -104,6 +104,8 @@ void Recorder::begin_launch(const Config& config) {
     fresh.op = site.op;
     fresh.width = site.width;
     fresh.async = site.async;
+    fresh.ways_on = std::move(site.ways_on);
+    fresh.order = site.order;
     site = std::move(fresh);
   }
 }
@@ -140,7 +142,7 @@ void Recorder::collect() {
       launch.warp_steps += site->warp_steps;
       launch.lane_steps += site->lane_steps;
       const Line at = site->last_access != 0 ? lines_[sites_[site->last_access].return_address] : line;
-      const std::uint64_t branches = site->is_branch ? site->warp_steps : 0;
+      const std::uint64_t branches = site->ways_on.size() > 1 ? site->warp_steps : 0;
       launch.branches += branches;
       launch.divergent_branches += site->divergent;
       auto same = std::find_if(launch.branches_at.begin(), launch.branches_at.end(),
@@ -216,6 +218,100 @@ SiteId Recorder::access_site(const void* return_address, Space space, Op op, uns
 
 SiteId Recorder::block_site(const void* return_address) { return find_site(return_address, 0); }
 
+// ---- The order of basic blocks ----
+
+void Recorder::note_way(SiteId from, SiteId to) {
+  std::vector<SiteId>& ways = sites_[from].ways_on;
+  if (std::find(ways.begin(), ways.end(), to) != ways.end()) return;
+  ways.push_back(to);
+  blocks_are_ordered_ = false;
+}
+
+namespace {
+
+// Bourdoncle's weak topological order: strongly connected components, by Tarjan's algorithm, one after another; within
+// one the block that it is entered by, and then the others, again by components of what is left without that block.
+class WeakTopologicalOrder {
+ public:
+  explicit WeakTopologicalOrder(const std::vector<std::vector<SiteId>>& ways) : ways_(ways), number_(ways.size(), 0) {}
+
+  // In reverse.
+  std::vector<SiteId> of_all(const std::vector<SiteId>& entries) {
+    std::vector<SiteId> reversed;
+    for (const SiteId entry : entries) {
+      if (number_[entry] == 0) visit(entry, reversed);
+    }
+    return reversed;
+  }
+
+ private:
+  static constexpr unsigned kDone = ~0u;
+
+  void component(SiteId head, std::vector<SiteId>& reversed) {
+    std::vector<SiteId> inside;
+    for (const SiteId next : ways_[head]) {
+      if (number_[next] == 0) visit(next, inside);
+    }
+    reversed.insert(reversed.end(), inside.begin(), inside.end());
+    reversed.push_back(head);
+  }
+
+  // The smallest number that can be reached from the block.
+  unsigned visit(SiteId block, std::vector<SiteId>& reversed) {
+    stack_.push_back(block);
+    unsigned lowest = number_[block] = ++visited_;
+    bool in_loop = false;
+    for (const SiteId next : ways_[block]) {
+      const unsigned reached = number_[next] == 0 ? visit(next, reversed) : number_[next];
+      if (reached > lowest) continue;
+      lowest = reached;
+      in_loop = true;
+    }
+    if (lowest != number_[block]) return lowest;
+    number_[block] = kDone;
+    SiteId popped = stack_.back();
+    stack_.pop_back();
+    if (!in_loop) {
+      reversed.push_back(block);
+      return lowest;
+    }
+    for (; popped != block; stack_.pop_back()) {
+      number_[popped] = 0;
+      popped = stack_.back();
+    }
+    component(block, reversed);
+    return lowest;
+  }
+
+  const std::vector<std::vector<SiteId>>& ways_;
+  std::vector<unsigned> number_;
+  std::vector<SiteId> stack_;
+  unsigned visited_ = 0;
+};
+
+}  // namespace
+
+void Recorder::order_blocks() {
+  if (blocks_are_ordered_) return;
+  blocks_are_ordered_ = true;
+  std::vector<std::vector<SiteId>> ways(sites_.size());
+  std::vector<char> follows(sites_.size(), 0);
+  for (SiteId id = 1; id < sites_.size(); ++id) {
+    ways[id] = sites_[id].ways_on;
+    for (const SiteId next : ways[id]) follows[next] = 1;
+  }
+  // Where functions begin, and then whatever was not reached from there: a function that begins with a loop.
+  std::vector<SiteId> entries;
+  for (const char inside : {0, 1}) {
+    for (SiteId id = 1; id < sites_.size(); ++id) {
+      if (sites_[id].width == 0 && follows[id] == inside) entries.push_back(id);
+    }
+  }
+  const std::vector<SiteId> reversed = WeakTopologicalOrder(ways).of_all(entries);
+  for (std::size_t i = 0; i < reversed.size(); ++i)
+    sites_[reversed[i]].order = static_cast<unsigned>(reversed.size() - i);
+}
+
 // ---- Memory ----
 
 Shadow* Recorder::find_global(std::uintptr_t address) {
@@ -242,14 +338,12 @@ Shadow* Recorder::find_global(std::uintptr_t address) {
 
 std::uint32_t Recorder::new_epoch(std::uint64_t block, unsigned grid_barriers) {
   epochs_.push_back({block, grid_barriers});
-  return static_cast<std::uint32_t>(epochs_.size() - 1);
+  return first_epoch_ + static_cast<std::uint32_t>(epochs_.size() - 1);
 }
 
 Race::Side Recorder::side(const Stamp& stamp) const {
-  return {{},
-          sites_[stamp.site].op,
-          index_in(epochs_[stamp.epoch].block, launch.grid),
-          index_in(stamp.thread, launch.block)};
+  return {
+      {}, sites_[stamp.site].op, index_in(epoch(stamp.epoch).block, launch.grid), index_in(stamp.thread, launch.block)};
 }
 
 void Recorder::report_race(const Stamp& first, const Stamp& second, Race::Kind kind, Space space, bool between_blocks) {

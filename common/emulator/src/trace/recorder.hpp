@@ -48,9 +48,10 @@ struct Site {
   std::vector<Sample> samples;
   Sample worst_sample;
 
-  SiteId last_access = 0;  // of a basic block
-  SiteId way_on = 0;       // one of the blocks that followed; 0: none yet
-  bool is_branch = false;  // others did, too
+  // Of a basic block:
+  std::vector<SiteId> ways_on;  // the blocks that ever followed
+  unsigned order = 0;           // see Recorder::order_blocks
+  SiteId last_access = 0;
   std::uint64_t warp_steps = 0, lane_steps = 0, divergent = 0;
 };
 
@@ -131,11 +132,19 @@ class Recorder {
   SiteId block_site(const void* return_address);
   Site& site(SiteId id) { return sites_[id]; }
 
+  // Block `to` followed block `from`.
+  void note_way(SiteId from, SiteId to);
+  // Numbers the basic blocks such that a block comes before those that follow it, and all blocks of a loop before
+  // those behind the loop: lanes that go in this order wait for each other where their ways meet again.
+  void order_blocks();
+
   // The allocation of device memory, or the program's __device__ variables, with this address; null if there is none.
   Shadow* find_global(std::uintptr_t address);
 
+  // Epochs are numbered on from launch to launch.
   std::uint32_t new_epoch(std::uint64_t block, unsigned grid_barriers);
-  const Epoch& epoch(std::uint32_t number) const { return epochs_[number]; }
+  bool is_of_this_launch(std::uint32_t epoch) const { return epoch >= first_epoch_; }
+  const Epoch& epoch(std::uint32_t number) const { return epochs_[number - first_epoch_]; }
 
   // The time rises with each synchronisation of anybody.
   std::uint32_t now() const { return now_; }
@@ -152,6 +161,7 @@ class Recorder {
   Race::Side side(const Stamp& stamp) const;
   void collect();
 
+  bool blocks_are_ordered_ = true;
   std::vector<Site> sites_{1};  // number 0 is none
   std::unordered_map<std::uint64_t, SiteId> site_numbers_;
   struct Known {
@@ -170,7 +180,8 @@ class Recorder {
   std::array<Page, 1024> pages_{};
   std::uint64_t launch_number_ = 0;
 
-  std::vector<Epoch> epochs_{1};
+  std::vector<Epoch> epochs_;
+  std::uint32_t first_epoch_ = 1;
   std::uint32_t now_ = 1;
   std::map<RaceKey, Race> races_;
 };

@@ -1,0 +1,387 @@
+// Access patterns whose cost is known (those of `patterns` were seen on an H100 with Nsight Compute, too), and accesses
+// that race or look as if they did.
+#include "catch.hpp"
+#include "cooperative_groups.h"
+#include "cuda_emu/trace.hpp"
+#include "cuda_helpers.cuh"
+#include "cuda_pipeline.h"
+
+#include <string>
+#include <vector>
+
+namespace cg = cooperative_groups;
+namespace trace = cuda_emu::trace;
+using trace::Op;
+using trace::Space;
+
+namespace {
+
+// Runs launch() under the trace; there must be one launch.
+template <class Body>
+trace::Launch traced(const Body& body) {
+  trace::start();
+  body();
+  CUDA_CHECK(cudaDeviceSynchronize());
+  const std::vector<trace::Launch> launches = trace::stop();
+  REQUIRE(launches.size() == 1);
+  return launches.front();
+}
+
+double per_request(const trace::Counts& counts) {
+  REQUIRE(counts.requests > 0);
+  return static_cast<double>(counts.units) / static_cast<double>(counts.requests);
+}
+
+std::string races(const trace::Launch& launch) {
+  std::string text;
+  for (const trace::Race& race : launch.races) {
+    text += std::string(text.empty() ? "" : "; ") + name(race.kind) + " in " + name(race.space) +
+            (race.between_blocks ? " between blocks" : "") + ": " + std::to_string(race.first.line.number) + ", " +
+            std::to_string(race.second.line.number);
+  }
+  return text;
+}
+
+constexpr int kThreads = 128;
+struct Memory {
+  DeviceBuffer<float> in{1 << 16}, out{1 << 16};
+};
+
+// in[index(thread)] to out[thread]
+template <class Index>
+__global__ void gather(const float* in, float* out, Index index) {
+  const int t = static_cast<int>(threadIdx.x);
+  out[t] = in[index(t)];
+}
+
+template <class Index>
+double sectors_of_load(Index index) {
+  const Memory memory;
+  const trace::Launch launch = traced([&] { gather<<<1, kThreads>>>(memory.in.get(), memory.out.get(), index); });
+  CHECK(launch.total(Space::global, Op::load).requests == kThreads / 32);
+  CHECK(per_request(launch.total(Space::global, Op::store)) == 4);
+  return per_request(launch.total(Space::global, Op::load));
+}
+
+__global__ void copy_float4(const float4* in, float4* out) { out[threadIdx.x] = in[threadIdx.x]; }
+
+// Stores and loads shared[index(thread)], of type T.
+template <class T, class Index>
+__global__ void through_shared(T* out, Index index) {
+  __shared__ T shared[4096 / (sizeof(T) / 4)];
+  const int t = static_cast<int>(threadIdx.x);
+  shared[t] = T{};
+  __syncthreads();
+  out[t] = shared[index(t)];
+}
+
+template <class T, class Index>
+double wavefronts_of_load(Index index) {
+  const Memory memory;
+  const trace::Launch launch =
+      traced([&] { through_shared<<<1, kThreads>>>(reinterpret_cast<T*>(memory.out.get()), index); });
+  CHECK(launch.total(Space::shared, Op::load).requests == kThreads / 32);
+  return per_request(launch.total(Space::shared, Op::load));
+}
+
+}  // namespace
+
+TEST_CASE("sectors") {
+  CHECK(sectors_of_load([](int t) { return t; }) == 4);
+  CHECK(sectors_of_load([](int t) { return t + 1; }) == 5);
+  CHECK(sectors_of_load([](int t) { return 2 * t; }) == 8);
+  CHECK(sectors_of_load([](int t) { return 32 * t; }) == 32);
+  CHECK(sectors_of_load([](int) { return 7; }) == 1);
+  CHECK(sectors_of_load([](int t) { return kThreads - 1 - t; }) == 4);
+
+  const Memory memory;
+  const trace::Launch launch = traced([&] {
+    copy_float4<<<1, kThreads>>>(reinterpret_cast<float4*>(memory.in.get()),
+                                 reinterpret_cast<float4*>(memory.out.get()));
+  });
+  for (const Op op : {Op::load, Op::store}) {
+    const trace::Counts counts = launch.total(Space::global, op);
+    CHECK(counts.requests == kThreads / 32);
+    CHECK(per_request(counts) == 16);
+    CHECK(counts.ideal == counts.units);
+    CHECK(counts.bytes_requested == 16 * kThreads);
+    CHECK(counts.bytes_moved == 16 * kThreads);
+  }
+}
+
+TEST_CASE("wavefronts") {
+  CHECK(wavefronts_of_load<float>([](int t) { return t; }) == 1);
+  CHECK(wavefronts_of_load<float>([](int t) { return 2 * t; }) == 2);
+  CHECK(wavefronts_of_load<float>([](int t) { return 32 * (t % 32); }) == 32);
+  CHECK(wavefronts_of_load<float>([](int t) { return 33 * (t % 32); }) == 1);
+  CHECK(wavefronts_of_load<float>([](int) { return 5; }) == 1);  // a broadcast
+  CHECK(wavefronts_of_load<float>([](int t) { return t % 32 / 16; }) == 1);
+  CHECK(wavefronts_of_load<float2>([](int t) { return t; }) == 2);
+  CHECK(wavefronts_of_load<float2>([](int t) { return t / 2; }) == 1);
+  CHECK(wavefronts_of_load<float2>([](int t) { return 2 * t; }) == 4);
+  CHECK(wavefronts_of_load<float4>([](int t) { return t; }) == 4);
+  CHECK(wavefronts_of_load<float4>([](int t) { return t % 8; }) == 4);
+  CHECK(wavefronts_of_load<float4>([](int t) { return t / 2; }) == 2);
+  CHECK(wavefronts_of_load<float4>([](int t) { return 2 * t; }) == 8);
+}
+
+namespace {
+
+__constant__ float weights[64];
+
+__global__ void use_weights(float* out, int stride) { out[threadIdx.x] = weights[threadIdx.x * stride % 64]; }
+
+__global__ void count_all(int* counter) { atomicAdd(counter, 1); }
+
+__global__ void count_in_shared(int* out) {
+  __shared__ int counters[4];
+  if (threadIdx.x < 4) counters[threadIdx.x] = 0;
+  __syncthreads();
+  atomicAdd(&counters[threadIdx.x % 4], 1);
+  __syncthreads();
+  if (threadIdx.x < 4) out[threadIdx.x] = counters[threadIdx.x];
+}
+
+__global__ void third_lanes_skip(const float* in, float* out, int n) {
+  float sum = 0;
+  for (int i = 0; i < n; ++i) {
+    if ((threadIdx.x + i) % 4 == 3) continue;
+    sum += in[i * 32 + threadIdx.x];
+  }
+  out[threadIdx.x] = sum;
+}
+
+__global__ void copy_async(const float* in, float* out) {
+  __shared__ float tile[kThreads];
+  __pipeline_memcpy_async(&tile[threadIdx.x], &in[threadIdx.x], sizeof(float));
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  out[threadIdx.x] = tile[threadIdx.x];
+}
+
+// Neighbouring loads, as in a dot product with a tile's row: nvcc makes one of four.
+__global__ void neighbours(float* out) {
+  __shared__ float tile[4 * kThreads];
+  for (int i = 0; i < 4; ++i) tile[i * kThreads + threadIdx.x] = 1;
+  __syncthreads();
+  float sum = 0;
+  for (int i = 0; i < 4; ++i) sum += tile[4 * threadIdx.x + i];
+  out[threadIdx.x] = sum;
+}
+
+}  // namespace
+
+TEST_CASE("constants are broadcast") {
+  const Memory memory;
+  for (const auto& [stride, words] : {std::pair(0, 1u), std::pair(1, 32u)}) {
+    const trace::Launch launch = traced([&, stride = stride] { use_weights<<<1, 32>>>(memory.out.get(), stride); });
+    REQUIRE(launch.accesses.size() == 2);
+    CHECK(launch.accesses[0].space == Space::constant);
+    CHECK(launch.accesses[0].worst == words);
+  }
+}
+
+TEST_CASE("atomics on one address") {
+  DeviceBuffer<int> out(4);
+  CUDA_CHECK(cudaMemset(out.get(), 0, 4 * sizeof(int)));
+  const trace::Launch global = traced([&] { count_all<<<4, kThreads>>>(out.get()); });
+  REQUIRE(global.accesses.size() == 1);
+  CHECK(global.accesses[0].op == Op::atomic);
+  CHECK(global.accesses[0].requests == 4 * kThreads / 32);
+  CHECK(global.accesses[0].same_address == 32);
+  CHECK(races(global) == "");
+
+  const trace::Launch shared = traced([&] { count_in_shared<<<1, kThreads>>>(out.get()); });
+  CHECK(shared.total(Space::shared, Op::atomic).requests == kThreads / 32);
+  CHECK(per_request(shared.total(Space::shared, Op::atomic)) == 8);
+  CHECK(races(shared) == "");
+}
+
+TEST_CASE("lanes that skip a round are back in the next one") {
+  const Memory memory;
+  const trace::Launch launch = traced([&] { third_lanes_skip<<<1, 32>>>(memory.in.get(), memory.out.get(), 8); });
+  const trace::Counts loads = launch.total(Space::global, Op::load);
+  CHECK(loads.requests == 8);
+  CHECK(loads.lanes == 8 * 24);
+  CHECK(per_request(loads) == 4);
+  CHECK(launch.divergent_branches == 8);
+}
+
+TEST_CASE("an asynchronous copy is a load and a store") {
+  const Memory memory;
+  const trace::Launch launch = traced([&] { copy_async<<<1, kThreads>>>(memory.in.get(), memory.out.get()); });
+  CHECK(launch.total(Space::global, Op::load).requests == kThreads / 32);
+  CHECK(launch.total(Space::shared, Op::store).requests == kThreads / 32);
+  for (const trace::Access& access : launch.accesses) {
+    const bool by_copy = (access.space == Space::global) == (access.op == Op::load);
+    CHECK(access.async == by_copy);
+  }
+}
+
+TEST_CASE("neighbouring loads are one to nvcc") {
+  const Memory memory;
+  const trace::Launch launch = traced([&] { neighbours<<<1, kThreads>>>(memory.out.get()); });
+  const trace::Counts loads = launch.total(Space::shared, Op::load);
+  CHECK(loads.requests == 4 * kThreads / 32);
+  CHECK(per_request(loads) == 4);
+  CHECK(launch.merged_shared_loads.requests == kThreads / 32);
+  CHECK(launch.merged_shared_loads.units == 4 * kThreads / 32);
+}
+
+TEST_CASE("samples hold the lanes' places") {
+  const Memory memory;
+  const trace::Launch launch =
+      traced([&] { through_shared<<<1, kThreads>>>(memory.out.get(), [](int t) { return t % 32 < 16 ? 2 * t : 0; }); });
+  for (const trace::Access& access : launch.accesses) {
+    if (access.space != Space::shared || access.op != Op::load) continue;
+    REQUIRE(access.samples.size() == 1);
+    const trace::Sample& sample = access.samples[0];
+    CHECK(sample.warp == 0);
+    CHECK(sample.units == 1);
+    CHECK(sample.offsets[3] - sample.offsets[0] == 3 * 8);
+    CHECK(sample.passes[3] == 0);
+    CHECK(access.worst_sample.units == access.worst);
+  }
+}
+
+// ---- Races ----
+
+namespace {
+
+__global__ void neighbour_with_no_barrier(float* out) {
+  __shared__ float tile[kThreads];
+  tile[threadIdx.x] = 1;
+  out[threadIdx.x] = tile[(threadIdx.x + 1) % kThreads];
+}
+
+__global__ void neighbour_after_barrier(float* out) {
+  __shared__ float tile[kThreads];
+  tile[threadIdx.x] = 1;
+  __syncthreads();
+  out[threadIdx.x] = tile[(threadIdx.x + 1) % kThreads];
+}
+
+enum class Between { nothing, syncwarp, shuffle, tile, other_lanes };
+
+template <Between between>
+__global__ void neighbour_in_warp(float* out) {
+  __shared__ float tile[32];
+  const unsigned lane = threadIdx.x;
+  tile[lane] = 1;
+  if (between == Between::syncwarp) __syncwarp();
+  if (between == Between::shuffle) __shfl_xor_sync(~0u, lane, 1);
+  if (between == Between::tile) cg::tiled_partition<2>(cg::this_thread_block()).sync();
+  if (between == Between::other_lanes) cg::tiled_partition<1>(cg::this_thread_block()).sync();
+  out[lane] = tile[lane ^ 1];
+}
+
+// Lane 0's store reaches lane 2 by way of lane 1.
+__global__ void by_way_of_another_lane(float* out) {
+  __shared__ float box;
+  const unsigned lane = threadIdx.x;
+  if (lane == 0) box = 1;
+  if (lane < 2) __syncwarp(0x3);
+  if (lane == 1 || lane == 2) __syncwarp(0x6);
+  if (lane == 2) out[0] = box;
+}
+
+__global__ void halves(short* out) { out[blockIdx.x * kThreads + threadIdx.x] = 1; }
+
+__global__ void all_store(int* out) { *out = 1; }
+
+__global__ void neighbour_block_reads(float* data) {
+  const unsigned i = blockIdx.x * kThreads + threadIdx.x;
+  const float next = data[(i + kThreads) % (gridDim.x * kThreads)];
+  data[i] = next;
+}
+
+__device__ unsigned finished;
+
+template <bool fence>
+__global__ void last_block_sums(float* partials, float* out) {
+  __shared__ bool last;
+  if (threadIdx.x == 0) {
+    partials[blockIdx.x] = 1;
+    if (fence) __threadfence();
+    last = atomicAdd(&finished, 1u) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (!last || threadIdx.x != 0) return;
+  float sum = 0;
+  for (unsigned b = 0; b < gridDim.x; ++b) sum += partials[b];
+  *out = sum;
+  finished = 0;
+}
+
+__global__ void meet_and_read(float* data, float* out) {
+  data[blockIdx.x] = 1;
+  cg::this_grid().sync();
+  out[blockIdx.x] = data[(blockIdx.x + 1) % gridDim.x];
+}
+
+}  // namespace
+
+TEST_CASE("threads of a block, with and without a barrier") {
+  const Memory memory;
+  const trace::Launch racing = traced([&] { neighbour_with_no_barrier<<<1, kThreads>>>(memory.out.get()); });
+  REQUIRE(!racing.races.empty());
+  for (const trace::Race& race : racing.races) {
+    CHECK(race.space == Space::shared);
+    CHECK(!race.between_blocks);
+    CHECK(race.first.thread.x != race.second.thread.x);
+  }
+  CHECK(races(traced([&] { neighbour_after_barrier<<<1, kThreads>>>(memory.out.get()); })) == "");
+}
+
+TEST_CASE("lanes of a warp: __syncwarp orders their accesses, a shuffle does not") {
+  const Memory memory;
+  const auto found = [&](auto kernel) {
+    const trace::Launch launch = traced([&] { kernel<<<1, 32>>>(memory.out.get()); });
+    return !launch.races.empty();
+  };
+  CHECK(found(neighbour_in_warp<Between::nothing>));
+  CHECK(!found(neighbour_in_warp<Between::syncwarp>));
+  CHECK(found(neighbour_in_warp<Between::shuffle>));
+  CHECK(!found(neighbour_in_warp<Between::tile>));
+  CHECK(found(neighbour_in_warp<Between::other_lanes>));
+  CHECK(!found(by_way_of_another_lane));
+}
+
+TEST_CASE("neighbouring bytes do not race, equal values do") {
+  const Memory memory;
+  CHECK(races(traced([&] { halves<<<2, kThreads>>>(reinterpret_cast<short*>(memory.out.get())); })) == "");
+  const trace::Launch launch = traced([&] { all_store<<<1, 32>>>(reinterpret_cast<int*>(memory.out.get())); });
+  REQUIRE(launch.races.size() == 1);
+  CHECK(launch.races[0].kind == trace::Race::Kind::write_after_write);
+  CHECK(launch.races[0].space == Space::global);
+}
+
+TEST_CASE("blocks: a fence and an atomic order, nothing else but a grid barrier does") {
+  const Memory memory;
+  float *in = memory.in.get(), *out = memory.out.get();
+  const trace::Launch racing = traced([&] { neighbour_block_reads<<<4, kThreads>>>(in); });
+  REQUIRE(!racing.races.empty());
+  CHECK(racing.races[0].between_blocks);
+  CHECK(racing.races[0].first.block.x != racing.races[0].second.block.x);
+
+  CHECK(races(traced([&] { last_block_sums<true><<<8, 64>>>(in, out); })) == "");
+  const trace::Launch no_fence = traced([&] { last_block_sums<false><<<8, 64>>>(in, out); });
+  REQUIRE(no_fence.races.size() == 1);
+  CHECK(no_fence.races[0].kind == trace::Race::Kind::read_after_write);
+  CHECK(no_fence.races[0].between_blocks);
+
+  void* arguments[] = {&in, &out};
+  const auto launch_together = [&] {
+    CUDA_CHECK(cudaLaunchCooperativeKernel(meet_and_read, dim3(4), dim3(1), arguments));
+  };
+  CHECK(races(traced(launch_together)) == "");
+}
+
+TEST_CASE("only launches between start and stop are traced") {
+  const Memory memory;
+  gather<<<1, kThreads>>>(memory.in.get(), memory.out.get(), [](int t) { return t; });
+  trace::start();
+  CHECK(trace::stop().empty());
+  gather<<<1, kThreads>>>(memory.in.get(), memory.out.get(), [](int t) { return t; });
+  CHECK(trace::stop().empty());
+}
