@@ -1,5 +1,6 @@
 // bug: no barrier between the tile's stores and its loads, so a thread reads vectors that are not stored yet
 // caught by: cpu forward | out[0] of 1 is wrong
+// caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --n=1025
 #include "../vec3_norm.cuh"
 

@@ -1,6 +1,7 @@
 // bug: no barrier between storing the threads' sums in the tile and adding them up, so some are not there yet
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
+// caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --m=64 --k=64
 #include "../gemv_t.cuh"
 

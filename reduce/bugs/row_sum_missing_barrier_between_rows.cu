@@ -1,5 +1,6 @@
 // bug: rows share a buffer in shared memory; without a barrier a fast warp stores its next sum before the last is read
 // caught by: cpu reverse | is wrong
+// caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --rows=1009 --cols=40
 #include "../row_sum.cuh"
 

@@ -1,5 +1,6 @@
 // bug: no barrier between filling the tile and the first round, so a thread adds what its partner has not stored yet
 // caught by: cpu forward | out[0] of 1 is wrong: got nan
+// caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --n=1025
 #include "../sum.cuh"
 

@@ -1,5 +1,6 @@
 // bug: no barrier between the rounds, so a warp reads sums that other warps have not finished
 // caught by: cpu forward | out[0] of 1 is wrong
+// caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --n=1025
 #include "../sum.cuh"
 

@@ -1,5 +1,6 @@
 // bug: the last warp trusts volatile and lockstep; since Volta lanes may run apart, and nothing orders their accesses
 // caught by: cpu forward | out[0] of 1 is wrong
+// caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --n=1025
 #include "../sum.cuh"
 

@@ -1,6 +1,7 @@
 // bug: a barrier, but no wait for the copies: it makes stores visible, not what cp.async has yet to bring
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
+// caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --m=8 --n=8 --k=20
 #include "../sgemm.cuh"
 

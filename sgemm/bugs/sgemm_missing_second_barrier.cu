@@ -2,6 +2,7 @@
 // caught by: cpu forward | is wrong
 // caught by: cpu reverse | is wrong
 // caught by: cpu-asan forward | is wrong
+// caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --m=32 --n=32 --k=64
 #include "../sgemm.cuh"
 

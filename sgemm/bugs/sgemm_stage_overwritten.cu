@@ -4,6 +4,7 @@
 // caught by: cpu reverse | is wrong
 // caught by: cpu random:1 | is wrong
 // caught by: cpu-asan reverse | is wrong
+// caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --m=32 --n=32 --k=96
 #include "../sgemm.cuh"
 

@@ -1,6 +1,7 @@
 // bug: the pairs of a column are merged before all warps have stored theirs
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
+// caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --rows=70 --cols=40
 #include "../col_softmax.cuh"
 #include "../online.cuh"

@@ -1,6 +1,7 @@
 // bug: lane 0 writes the result to shared memory and the warp reads it, but nothing orders the two
 // caught by: cpu reverse | is wrong
 // caught by: cpu-asan reverse | is wrong
+// caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --rows=3 --cols=100
 #include "../row_softmax.cuh"
 

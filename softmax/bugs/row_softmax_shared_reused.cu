@@ -1,6 +1,7 @@
 // bug: two reductions share an array without a barrier between them: a sum lands where others still read the maximum
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
+// caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --rows=3 --cols=300
 #include "../row_softmax.cuh"
 

@@ -1,6 +1,7 @@
 // bug: __threadfence() where a barrier for the grid is needed; blocks read pairs that others have not stored yet
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
+// caught by: cpu-trace | global memory with no fence and atomic between
 // caught by: gpu | is wrong
 #include "../softmax.cuh"
 #include "../online.cuh"

@@ -1,6 +1,7 @@
 // bug: saves the second image: the pass down the columns works in place, on sums that other blocks have replaced
 // already
 // caught by: cpu reverse | is wrong
+// caught by: cpu-trace | global memory with no barrier between
 // caught by: gpu | is wrong | --rows=4096 --cols=1024
 #include "../blur.cuh"
 

@@ -1,6 +1,7 @@
 // bug: the march keeps its plane in shared memory with one barrier per plane: a fast warp stores the next plane while a
 // slow one still reads this one
 // caught by: cpu forward | is wrong
+// caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --nx=64 --ny=32 --nz=8
 #include "../heat3d.cuh"
 

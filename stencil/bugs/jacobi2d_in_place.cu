@@ -1,6 +1,7 @@
 // bug: updates in place, so that a cell meets neighbours of the new time step, or of the old one, as it happens
 // caught by: cpu forward | is wrong
 // caught by: cpu reverse | is wrong
+// caught by: cpu-trace | global memory with no barrier between
 // caught by: gpu | is wrong | --rows=1025 --cols=1025
 #include "../jacobi2d.cuh"
 

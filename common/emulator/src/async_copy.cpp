@@ -19,6 +19,7 @@ void AsyncCopies::finish(unsigned thread, std::size_t batches_left) {
   while (done < queue.copies.size() && queue.copies[done].batch + batches_left < queue.batch) {
     const Copy& c = queue.copies[done++];
     copy(c.to, c.from, c.size, c.zeros);
+    current_worker->trace.copied(c.to, c.size);
   }
   queue.copies.erase(queue.copies.begin(), queue.copies.begin() + static_cast<std::ptrdiff_t>(done));
 }

@@ -155,7 +155,10 @@ std::uint64_t Worker::random() {
   return z ^ z >> 31;
 }
 
-bool Worker::copies_now() { return order_ == Order::reverse || (order_ == Order::random && random() % 2 == 0); }
+bool Worker::copies_now() {
+  if (trace.on()) return false;  // it follows each copy to the wait for it
+  return order_ == Order::reverse || (order_ == Order::random && random() % 2 == 0);
+}
 
 // ---- Fibers ----
 

@@ -25,6 +25,7 @@ struct BlockTrace {
   void returned(unsigned) {}
   void block_barrier() {}
   void grid_barrier() {}
+  void copied(const void*, std::size_t) {}
   void pass_on() {}
   void before_grid_wait() {}
   void after_grid_wait() {}

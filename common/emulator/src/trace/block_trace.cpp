@@ -218,9 +218,20 @@ void BlockTrace::single_access(std::uintptr_t address, unsigned width, Op op, co
   events_[current_].push_back({place, site, What::access, depth_[current_]});
   if (shadow == nullptr) return;
   const bool atomic = op == Op::atomic;
-  const Stamp stamp{epoch_, recorder().now(), site, static_cast<std::uint16_t>(current_), atomic};
+  const Stamp stamp{epoch_, recorder().now(),        site, static_cast<std::uint16_t>(current_),
+                    atomic, async && op == Op::store};
   check_races(*shadow, address, width, space, stamp);
   if (atomic) last_atomic_ = recorder().tick();
+}
+
+void BlockTrace::copied(const void* memory, std::size_t size) {
+  if (!on_) return;
+  shared_->for_each_cell(reinterpret_cast<std::uintptr_t>(memory), size, [&](trace::Cell& cell) {
+    if (!cell.writer.under_way || cell.writer.thread != current_) return;
+    cell.writer.under_way = false;
+    cell.writer.epoch = epoch_;
+    cell.writer.time = recorder().now();
+  });
 }
 
 void BlockTrace::fence() {
@@ -256,11 +267,15 @@ void BlockTrace::check_races(Shadow& shadow, std::uintptr_t address, unsigned wi
 
 bool BlockTrace::ordered(const Stamp& before, const Stamp& now, Space space) const {
   if (before.atomic && now.atomic) return true;
+  // CUDA's own example of atomicCAS() begins with a plain load.
+  const bool one_loads = recorder().site(before.site).op == Op::load || recorder().site(now.site).op == Op::load;
+  if (one_loads && (before.atomic || now.atomic)) return true;
   const trace::Epoch& then = recorder().epoch(before.epoch);
   if (then.block != block_) {
     if (space == Space::shared) return true;  // another block's shared memory
     return then.grid_barriers != grid_barriers_ || fenced(before, then.block);
   }
+  if (before.under_way) return false;
   if (before.epoch != now.epoch || before.thread == now.thread) return true;
   const bool same_warp = before.thread / 32 == now.thread / 32;
   if (same_warp && known_[now.thread / 32][now.thread % 32][before.thread % 32] > before.time) return true;

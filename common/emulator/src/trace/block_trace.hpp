@@ -46,6 +46,8 @@ class BlockTrace {
   void enter_function();
   void leave_function() { --depth_[current_]; }
   void fence();
+  // The thread has waited for its asynchronous copy to this place.
+  void copied(const void* memory, std::size_t size);
 
   static inline thread_local BlockTrace* active = nullptr;
 

@@ -62,6 +62,7 @@ struct Stamp {
   SiteId site = 0;
   std::uint16_t thread = 0;
   bool atomic = false;
+  bool under_way = false;  // an asynchronous copy that its thread has not waited for
 };
 
 struct Cell {
