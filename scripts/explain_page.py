@@ -1,0 +1,485 @@
+"""Draws what scripts/explain counted: pictures of a warp's accesses (SVG), and a page of a step beside its neighbours
+(HTML). Everything comes from the JSON of scripts/explain and the sources that it names."""
+import html
+from pathlib import Path
+
+import ladder
+
+LANES = range(32)
+SECTOR, WORD, LINE = 32, 4, 128  # bytes
+WORDS = LINE // WORD  # of a line, and as many banks
+CELL, ROW, GAP, LEFT, TOP = 19, 17, 3, 66, 46  # pixels
+
+# One set of colours for pages and pictures, light and dark. Blue is what was asked for, grey what came along, orange
+# what takes extra time; numbers say the same.
+COLOURS = """\
+:root { --paper: #ffffff; --ink: #1b1f24; --soft: #5b6570; --edge: #c9d1d9; --used: #cfe3fb; --used-ink: #0b3d75;
+  --waste: #e8eaed; --bad: #ffd7b0; --bad-ink: #7a3100; --band: #f4f6f8; --good: #d8f0dc; --good-ink: #14532d; }
+@media (prefers-color-scheme: dark) {
+  :root { --paper: #15181c; --ink: #e4e8ec; --soft: #9aa5b1; --edge: #3d454e; --used: #16406f; --used-ink: #d6e8ff;
+    --waste: #2d333a; --bad: #7a3d0c; --bad-ink: #ffe2c7; --band: #1d2126; --good: #1c4728; --good-ink: #cdf0d5; }
+}
+"""
+DRAWING = """\
+.picture text { font: 10px ui-monospace, Menlo, Consolas, monospace; fill: var(--ink); }
+.picture .title { font: 600 13px system-ui, sans-serif; }
+.picture .note, .picture .head { fill: var(--soft); }
+.picture rect { stroke: var(--edge); stroke-width: 0.6; fill: none; }
+.picture .used { fill: var(--used); } .picture .waste { fill: var(--waste); } .picture .bad { fill: var(--bad); }
+.picture .used-text { fill: var(--used-ink); text-anchor: middle; }
+.picture .bad-text { fill: var(--bad-ink); text-anchor: middle; }
+.picture .centre { text-anchor: middle; } .picture .end { text-anchor: end; }
+.picture .empty { stroke-dasharray: 2 2; }
+"""
+
+
+# ---- an access as a picture
+
+def ranges(numbers):
+    """[0, 1, 2, 5] -> 0-2,5"""
+    parts = []
+    for number in sorted(numbers):
+        if parts and number == parts[-1][1] + 1:
+            parts[-1][1] = number
+        else:
+            parts.append([number, number])
+    return ",".join(f"{first}" if first == last else f"{first}-{last}" for first, last in parts)
+
+
+def lanes_of(sample):
+    """[(lane, byte offset)] of the active lanes."""
+    return [(lane, offset) for lane, offset in enumerate(sample["offsets"]) if offset is not None]
+
+
+def words_of(offset, width):
+    """The words that a lane's access touches: 0 is the first of the memory."""
+    return range(offset // WORD, (offset + width - 1) // WORD + 1)
+
+
+def text(x, y, words, kind=""):
+    return f'<text x="{x:g}" y="{y:g}"' + (f' class="{kind}"' if kind else "") + f">{html.escape(str(words))}</text>"
+
+
+def box(x, y, width, height, kind, tip=""):
+    tip = f"<title>{html.escape(tip)}</title>" if tip else ""
+    return f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" class="{kind}">{tip}</rect>'
+
+
+def label(x, y, width, lanes, kind):
+    """The lanes of a box, as far as they fit."""
+    words = ranges(lanes)
+    return text(x + width / 2, y + ROW - 5, words if 6.1 * len(words) <= width + 2 else f"{len(lanes)}x", kind)
+
+
+def column(word):
+    """Where a word of its 128 bytes begins: a gap stands between sectors."""
+    return LEFT + word * CELL + word // (SECTOR // WORD) * GAP
+
+
+def groups(cells):
+    """Neighbouring cells of the same lanes, as of a 16-byte access, are one box: [(first, last, lanes)]."""
+    found = []
+    for place in sorted(cells):
+        if found and place == found[-1][1] + 1 and cells[place] == found[-1][2] and place % 8:
+            found[-1][1] = place
+        else:
+            found.append([place, place, cells[place]])
+    return found
+
+
+def width_of_all():
+    return column(WORDS - 1) + CELL + 8
+
+
+def draw_global(access, sample):
+    """A row for each 128 bytes of which a sector was moved."""
+    words = {}
+    for lane, offset in lanes_of(sample):
+        for word in words_of(offset, access["width"]):
+            words.setdefault(word, []).append(lane)
+    lines = sorted({word // WORDS for word in words})
+    parts = [text(column(word), TOP - 6, f"+{word * WORD} B", "head") for word in range(0, WORDS, SECTOR // WORD)]
+    y = TOP
+    for line in lines:
+        parts.append(text(LEFT - 6, y + ROW - 5, f"{line * LINE}", "head end"))
+        used = {word - line * WORDS: lanes for word, lanes in words.items() if word // WORDS == line}
+        for sector in range(LINE // SECTOR):
+            first = sector * SECTOR // WORD
+            inside = {word: lanes for word, lanes in used.items() if first <= word < first + SECTOR // WORD}
+            whole = SECTOR // WORD * CELL
+            parts.append(box(column(first), y, whole, ROW - 2, "waste" if inside else "empty",
+                             "moved" if inside else "not touched"))
+            for begin, end, lanes in groups(inside):
+                wide = (end - begin + 1) * CELL
+                parts.append(box(column(begin), y, wide, ROW - 2, "used", f"lanes {ranges(lanes)}"))
+                parts.append(label(column(begin), y, wide, lanes, "used-text"))
+        y += ROW
+    asked = len({word for word in words}) * WORD
+    note = (f"a row is 128 bytes, a box a sector of 32: {sample['units']} sectors, {sample['ideal']} would do; "
+            f"{asked} of {sample['units'] * SECTOR} bytes asked for")
+    return parts, y, note
+
+
+def draw_banks(access, sample):
+    """A row for each wavefront, a column for each bank."""
+    passes = {}
+    for lane, offset in lanes_of(sample):
+        cells = passes.setdefault(sample["passes"][lane], {})
+        for word in words_of(offset, access["width"]):
+            cells.setdefault(word % WORDS, []).append(lane)
+    parts = [text(LEFT - 6, TOP - 6, "bank", "head end")]
+    parts += [text(column(bank) + CELL / 2, TOP - 6, bank, "head centre") for bank in range(0, WORDS)]
+    y = TOP
+    for number, wavefront in enumerate(sorted(passes)):
+        late = number >= sample["ideal"]
+        parts.append(text(LEFT - 6, y + ROW - 5, f"pass {number + 1}", "head end"))
+        idle = [bank for bank in range(WORDS) if bank not in passes[wavefront]]
+        parts += [box(column(bank), y, CELL, ROW - 2, "empty") for bank in idle]
+        for begin, end, lanes in groups(passes[wavefront]):
+            wide = (end - begin + 1) * CELL
+            parts.append(box(column(begin), y, wide, ROW - 2, "bad" if late else "used", f"lanes {ranges(lanes)}"))
+            parts.append(label(column(begin), y, wide, lanes, "bad-text" if late else "used-text"))
+        y += ROW
+    note = f"a row is a wavefront, a box a bank of 4 bytes: {sample['units']} wavefronts, {sample['ideal']} would do"
+    return parts, y, note
+
+
+def draw_constants(access, sample):
+    """A row for each word."""
+    words = {}
+    for lane, offset in lanes_of(sample):
+        words.setdefault(offset // WORD, []).append(lane)
+    parts, y = [], TOP
+    for number, word in enumerate(sorted(words)):
+        kind = "bad" if number >= sample["ideal"] else "used"
+        parts.append(text(LEFT - 6, y + ROW - 5, f"{word * WORD}", "head end"))
+        parts.append(box(LEFT, y, 8 * CELL, ROW - 2, kind, f"lanes {ranges(words[word])}"))
+        parts.append(label(LEFT, y, 8 * CELL, words[word], f"{kind}-text"))
+        y += ROW
+    return parts, y, f"a row is a word; {sample['units']} words are served one after another, 1 would do"
+
+
+def what(access):
+    """shared load of 4 bytes"""
+    how = ", asynchronous" if access["async"] else ""
+    return f"{access['space']} {access['op']} of {access['width']} bytes{how}"
+
+
+def svg(parts, width, height, title, alone):
+    style = f"<style>{COLOURS}{DRAWING}</style>" if alone else ""
+    paper = f'<rect width="{width:g}" height="{height:g}" style="fill: var(--paper); stroke: none"/>' if alone else ""
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" class="picture" viewBox="0 0 {width:g} {height:g}" '
+            f'width="{width:g}" height="{height:g}" role="img" aria-label="{html.escape(title, quote=True)}">'
+            f"{style}{paper}" + "\n".join(parts) + "</svg>\n")
+
+
+def picture(access, sample, title, alone=True):
+    """One request of a warp. With `alone` it is a file of its own, else a part of a page."""
+    draw = {"global": draw_global, "shared": draw_banks, "constant": draw_constants}[access["space"]]
+    parts, bottom, note = draw(access, sample)
+    parts = [text(8, 16, title, "title"), *parts, text(8, bottom + 13, note, "note")]
+    return svg(parts, width_of_all(), bottom + 22, title, alone)
+
+
+def changing(samples):
+    """The samples without those that look like the one before."""
+    def shape(sample):
+        first = next((offset for offset in sample["offsets"] if offset is not None), 0)
+        return sample["units"], [offset if offset is None else offset - first for offset in sample["offsets"]]
+
+    return [sample for number, sample in enumerate(samples)
+            if number == 0 or shape(sample) != shape(samples[number - 1])]
+
+
+def rounds(access, title, alone=True):
+    """The first requests of a warp at this line, as the rounds of a loop: a row for each, a box for each lane, in the
+    colour of its wavefront or sector."""
+    samples = changing(access["samples"])
+    unit = "wavefront" if access["unit"] == "wavefronts" else access["unit"][:-1]
+    parts = [text(LEFT - 6, TOP - 6, "lane", "head end")]
+    parts += [text(column(lane) + CELL / 2, TOP - 6, lane, "head centre") for lane in LANES]
+    y = TOP
+    for number, sample in enumerate(samples, 1):
+        order = order_of_service(access, sample)
+        parts.append(text(LEFT - 6, y + ROW - 5, f"{number}", "head end"))
+        for lane in LANES:
+            if order[lane] is None:
+                parts.append(box(column(lane), y, CELL, ROW - 2, "empty", f"lane {lane} does nothing"))
+                continue
+            kind = "bad" if order[lane] >= sample["ideal"] else "used"
+            parts.append(box(column(lane), y, CELL, ROW - 2, kind, f"lane {lane}: {unit} {order[lane] + 1}"))
+            parts.append(label(column(lane), y, CELL, [order[lane] + 1], f"{kind}-text"))
+        active = len(lanes_of(sample))
+        parts.append(text(width_of_all() + 2, y + ROW - 5, f"{active} lanes, {sample['units']} {unit}"
+                          f"{'s' * (sample['units'] != 1)}, {sample['ideal']} would do"))
+        y += ROW
+    note = f"a row is one request of the first warp; a box says in which {unit} its lane is served"
+    parts = [text(8, 16, title, "title"), *parts, text(8, y + 13, note, "note")]
+    return svg(parts, width_of_all() + 230, y + 22, title, alone)
+
+
+def order_of_service(access, sample):
+    """For each lane the number, from 0, of the wavefront, sector or word that serves it, or None."""
+    if sample.get("passes"):
+        numbers = sorted({number for number in sample["passes"] if number is not None})
+        return [None if number is None else numbers.index(number) for number in sample["passes"]]
+    size = SECTOR if access["space"] == "global" else WORD
+    numbers = sorted({offset // size for _, offset in lanes_of(sample)})
+    return [None if offset is None else numbers.index(offset // size) for offset in sample["offsets"]]
+
+
+# ---- a step's accesses
+
+def accesses_of(step):
+    """The accesses of all launches of a step, those of one place in the source added up."""
+    found = {}
+    for launch in step["launches"]:
+        seen = {}
+        for access in launch["accesses"]:
+            place = tuple(access[key] for key in ("file", "line", "space", "op", "width", "async"))
+            seen[place] = seen.get(place, -1) + 1
+            same = found.setdefault((*place, seen[place]), {})
+            if not same:
+                same.update(access)
+                continue
+            for key in ("requests", "lanes", "units", "ideal", "bytes_requested", "bytes_moved"):
+                same[key] += access[key]
+            if access["worst"] > same["worst"]:
+                same.update(worst=access["worst"], worst_sample=access["worst_sample"])
+    return sorted(found.values(), key=lambda access: (access["file"], access["line"]))
+
+
+def excess(access):
+    return access["units"] - access["ideal"]
+
+
+def per_request(access):
+    return access["units"] / access["requests"] if access["requests"] else 0
+
+
+def worst_access(step):
+    """The access that costs the most units above what is needed; None in a step without any."""
+    return max((access for access in accesses_of(step) if access["requests"]), key=excess, default=None)
+
+
+def at_line(step, line):
+    """The worst access of a line of the step's file; ends the script if the line has none."""
+    found = [access for access in accesses_of(step) if access["line"] == line and access["file"] == step["file"]]
+    if not found:
+        lines = sorted({access["line"] for access in accesses_of(step) if access["file"] == step["file"]})
+        ladder.usage_error(f"{step['file']}:{line} accesses no memory; these lines do: {', '.join(map(str, lines))}")
+    return max(found, key=lambda access: (excess(access), access["units"]))
+
+
+def title_of(step, access):
+    return f"{step['step']}, line {access['line']}: {what(access)}"
+
+
+def step_picture(step, line=None, all_rounds=False):
+    """A file with one picture: of the access at a line, or the costliest; of its worst request, or of its rounds."""
+    access = worst_access(step) if line is None else at_line(step, line)
+    if access is None:
+        ladder.usage_error(f"{step['step']} accesses no memory")
+    if all_rounds:
+        return rounds(access, title_of(step, access))
+    return picture(access, access["worst_sample"], title_of(step, access))
+
+
+# ---- the page
+
+PAGE = COLOURS + DRAWING + """\
+body { margin: 0 auto; padding: 1.2rem; max-width: 1320px; background: var(--paper); color: var(--ink);
+  font: 15px/1.45 system-ui, sans-serif; }
+h1 { font-size: 1.4rem; margin: 0 0 .2rem; } h2 { font-size: 1.1rem; margin: 1.6rem 0 .4rem; }
+a { color: inherit; } .soft { color: var(--soft); }
+table { border-collapse: collapse; } th, td { text-align: left; padding: .2rem .7rem .2rem 0; vertical-align: top; }
+th { font-weight: 600; } td.number, th.number { text-align: right; }
+.compare th, .compare td { border-bottom: 1px solid var(--edge); } .compare .this { background: var(--band); }
+.scroll { overflow-x: auto; }
+.source { border: 1px solid var(--edge); border-radius: 6px; overflow-x: auto; }
+.line { display: flex; font: 12.5px/1.6 ui-monospace, Menlo, Consolas, monospace; white-space: pre; }
+.line .count { flex: 0 0 21rem; padding: 0 .6rem; text-align: right; background: var(--band); color: var(--soft);
+  border-right: 1px solid var(--edge); }
+.line .at { flex: 0 0 2.6rem; text-align: right; padding-right: .8rem; color: var(--soft); }
+.skip { color: var(--soft); background: var(--band); padding: 0 .6rem; font-size: 12px; }
+.chip { border-radius: 4px; padding: 0 .35rem; background: var(--good); color: var(--good-ink); }
+.chip.bad { background: var(--bad); color: var(--bad-ink); }
+details.access { background: var(--band); border-bottom: 1px solid var(--edge); padding: .2rem .6rem; }
+summary { cursor: pointer; } details.access summary { font-size: 13px; }
+.pictures { overflow-x: auto; padding: .4rem 0; } .pictures svg { display: block; margin-bottom: .8rem; }
+.findings li { margin: .25rem 0; }
+section > details > summary { font-size: 1.1rem; font-weight: 600; margin-top: 1.6rem; }
+"""
+
+
+def total(step, what_of):
+    """(requests, units, ideal) of all launches: what_of is global_load, shared_store, ..."""
+    sums = [0, 0, 0]
+    for launch in step["launches"]:
+        of_launch = launch["totals"].get(what_of) or {}
+        for place, key in enumerate(("requests", "units", "ideal")):
+            sums[place] += of_launch.get(key, 0)
+    return sums
+
+
+def count(number):
+    return f"{number:,}"
+
+
+def cells_of(step):
+    """What the table of neighbours says of a step: {row: text}."""
+    cells = {"launches": count(len(step["launches"]))}
+    for space, unit in (("global", "sectors"), ("shared", "wavefronts")):
+        for op in ("load", "store", "atomic"):
+            requests, units, ideal = total(step, f"{space}_{op}")
+            if requests:
+                cells[f"{space} {op}s: {unit} per request"] = \
+                    f"{units / requests:.2f} of {count(requests)}; {ideal / requests:.2f} would do"
+    steps = sum(launch["warp_steps"] for launch in step["launches"])
+    if steps:
+        lanes = sum(launch["lane_steps"] for launch in step["launches"])
+        branches, divergent = (sum(launch[key] for launch in step["launches"])
+                               for key in ("branches", "divergent_branches"))
+        cells["lanes active"] = f"{lanes / steps:.1f} of 32"
+        cells["divergent branches"] = f"{count(divergent)} of {count(branches)}"
+    races = sum(race["count"] for launch in step["launches"] for race in launch["races"])
+    if races:
+        cells["data races"] = count(races)
+    return cells
+
+
+def comparison(steps, chosen):
+    rows = {}
+    for step in steps:
+        for row, cell in cells_of(step).items():
+            rows.setdefault(row, {})[step["step"]] = cell
+    def kind(step):
+        return ' class="this"' if step is chosen else ""
+
+    head = "".join(f'<th{kind(step)}>{html.escape(step["step"])}</th>' for step in steps)
+    body = "".join(f"<tr><th>{row}</th>" +
+                   "".join(f'<td{kind(step)}>{cells.get(step["step"], "-")}</td>' for step in steps) + "</tr>\n"
+                   for row, cells in rows.items())
+    return f'<div class="scroll"><table class="compare"><tr><th></th>{head}</tr>\n{body}</table></div>'
+
+
+def source_lines(file):
+    """None where the file is not there."""
+    path = Path(file) if Path(file).is_absolute() else ladder.ROOT / file
+    return path.read_text().splitlines() if path.is_file() else None
+
+
+def chip(access):
+    kind = "chip bad" if excess(access) > 0.05 * access["ideal"] else "chip"
+    ideal = access["ideal"] / access["requests"]
+    return f'<span class="{kind}">{access["op"]}: {per_request(access):.3g} {access["unit"]}, ideal {ideal:.3g}</span>'
+
+
+def drawn(step, access):
+    """The pictures of an access: its first request, the worst if that is another, and its rounds if they differ."""
+    title = what(access)
+    first, worst = access["samples"][:1], access["worst_sample"]
+    pictures = [picture(access, sample, f"{title}: the first request", alone=False) for sample in first]
+    if first and first[0]["units"] < worst["units"]:
+        pictures.append(picture(access, worst, f"{title}: the worst request", alone=False))
+    if len(changing(access["samples"])) > 1:
+        pictures.append(rounds(access, f"{title}: the first requests of warp 0", alone=False))
+    return "".join(pictures)
+
+
+def access_block(step, access, is_open):
+    lanes = access["lanes"] / access["requests"]
+    says = (f"{what(access)}: {count(access['requests'])} requests of {lanes:.1f} lanes, "
+            f"{count(access['units'])} {access['unit']} where {count(access['ideal'])} would do, "
+            f"at worst {access['worst']} in one request")
+    if access["same_address"] > 1:
+        says += f"; up to {access['same_address']} lanes on one address"
+    return (f'<details class="access"{" open" if is_open else ""}><summary>{html.escape(says)}</summary>'
+            f'<div class="pictures">{drawn(step, access)}</div></details>')
+
+
+def shown_lines(lines, accessed, whole):
+    """The numbers of the lines to show: all, or those near an access."""
+    if whole:
+        return list(range(1, len(lines) + 1))
+    near = 4
+    return [at for at in range(1, len(lines) + 1) if any(abs(at - line) <= near for line in accessed)]
+
+
+def source(step, file, accesses, opened):
+    lines = source_lines(file)
+    if lines is None:
+        return f'<p class="soft">{html.escape(file)} is not here any more.</p>'
+    by_line = {}
+    for access in accesses:
+        by_line.setdefault(access["line"], []).append(access)
+    parts, before = [], 0
+    for at in shown_lines(lines, by_line, whole=file == step["file"]):
+        if at != before + 1:
+            parts.append('<div class="skip">...</div>')
+        before = at
+        here = by_line.get(at, [])
+        chips = " ".join(chip(access) for access in here)
+        parts.append(f'<div class="line"><span class="count">{chips}</span><span class="at">{at}</span>'
+                     f"<span>{html.escape(lines[at - 1])}</span></div>")
+        parts += [access_block(step, access, access is opened) for access in here]
+    return f'<div class="source">{"".join(parts)}</div>'
+
+
+def findings(step):
+    if not step["findings"]:
+        return '<p>Nothing found: every access takes as few sectors or wavefronts as its lanes allow.</p>'
+    items = []
+    for finding in step["findings"]:
+        at = f"line {finding['line']}: " if finding["line"] else ""
+        mended = f" <span class=\"soft\">(mended by {html.escape(finding['mended_by'])})</span>" \
+            if finding["mended_by"] else ""
+        items.append(f"<li>{at}{html.escape(finding['text'])}{mended}</li>")
+    return f'<ul class="findings">{"".join(items)}</ul>'
+
+
+def section(step):
+    accesses = [access for access in accesses_of(step) if access["requests"]]
+    opened = max(accesses, key=excess, default=None)
+    files = sorted({access["file"] for access in accesses} | {step["file"]}, key=lambda file: file != step["file"])
+    parts = [findings(step)]
+    for file in files:
+        parts.append(f"<h2>{html.escape(file)}</h2>")
+        parts.append(source(step, file, [access for access in accesses if access["file"] == file], opened))
+    return "".join(parts)
+
+
+def neighbours(steps, chosen):
+    """The step before, the chosen one, the step after, as far as they are there."""
+    at = steps.index(chosen)
+    return steps[max(at - 1, 0):at + 2]
+
+
+def page(steps, name):
+    """The page of the step called `name`, beside the neighbours that `steps`, in the order of the ladder, hold."""
+    chosen = next(step for step in steps if step["step"] == name)
+    shown = neighbours(steps, chosen)
+    size = " ".join(f"{dim}={value}" for dim, value in chosen["size"].items())
+    others = "".join(f'<section><details><summary>{html.escape(step["step"])}</summary>{section(step)}</details>'
+                     "</section>" for step in shown if step is not chosen)
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{html.escape(name)}: its memory accesses</title>
+<style>
+{PAGE}</style>
+</head>
+<body>
+<h1>{html.escape(name)}</h1>
+<p class="soft">{html.escape(size)}. Counted on the CPU, from the source: sectors of 32 bytes and wavefronts per request
+of a warp, as the hardware defines them. Nothing here is a time.</p>
+{comparison(shown, chosen)}
+<h2>What was found</h2>
+{section(chosen)}
+{others}
+</body>
+</html>
+"""
