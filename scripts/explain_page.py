@@ -298,11 +298,11 @@ th { font-weight: 600; } td.number, th.number { text-align: right; }
 .scroll { overflow-x: auto; }
 .source { border: 1px solid var(--edge); border-radius: 6px; overflow-x: auto; }
 .line { display: flex; font: 12.5px/1.6 ui-monospace, Menlo, Consolas, monospace; white-space: pre; }
-.line .count { flex: 0 0 21rem; padding: 0 .6rem; text-align: right; background: var(--band); color: var(--soft);
+.line .count { flex: 0 0 17rem; padding: 0 .6rem; text-align: right; white-space: normal; background: var(--band); color: var(--soft);
   border-right: 1px solid var(--edge); }
 .line .at { flex: 0 0 2.6rem; text-align: right; padding-right: .8rem; color: var(--soft); }
 .skip { color: var(--soft); background: var(--band); padding: 0 .6rem; font-size: 12px; }
-.chip { border-radius: 4px; padding: 0 .35rem; background: var(--good); color: var(--good-ink); }
+.chip { display: inline-block; border-radius: 4px; padding: 0 .35rem; background: var(--good); color: var(--good-ink); }
 .chip.bad { background: var(--bad); color: var(--bad-ink); }
 details.access { background: var(--band); border-bottom: 1px solid var(--edge); padding: .2rem .6rem; }
 summary { cursor: pointer; } details.access summary { font-size: 13px; }
@@ -334,7 +334,7 @@ def cells_of(step):
             requests, units, ideal = total(step, f"{space}_{op}")
             if requests:
                 cells[f"{space} {op}s: {unit} per request"] = \
-                    f"{units / requests:.2f} of {count(requests)}; {ideal / requests:.2f} would do"
+                    f"{units / requests:.2f}, ideal {ideal / requests:.2f}; {count(requests)} requests"
     steps = sum(launch["warp_steps"] for launch in step["launches"])
     if steps:
         lanes = sum(launch["lane_steps"] for launch in step["launches"])
