@@ -19,6 +19,10 @@ EXACT = {
     "shared_store_instructions": "smsp__sass_inst_executed_op_shared_st.sum",
     "shared_store_wavefronts": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
     "async_copy_instructions": "smsp__sass_inst_executed_op_ldgsts.sum",  # cp.async
+    "async_copy_sectors": "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum",
+    "async_copy_wavefronts": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum",
+    "global_reduction_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",  # atomics without a result
+    "global_atomic_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum",
 }
 STALLS = {  # why warps do not issue
     "barrier": "wait for other warps at __syncthreads()",
