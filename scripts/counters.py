@@ -282,3 +282,34 @@ def readings(entry):
     for name, share in stalls(entry)[:3]:
         add("stall" if name != "not_selected" else "no stall", f"{share:.0%} of waiting", f"warps {STALLS[name]}")
     return lines
+
+
+# ---- a ladder's table
+
+COLUMNS = [  # what the table of a ladder shows: title, value, format
+    ("ld sect", lambda e: ratio(e, "global_load_sectors", "global_load_requests"), "{:.1f}"),
+    ("st sect", lambda e: ratio(e, "global_store_sectors", "global_store_requests"), "{:.1f}"),
+    ("sh ld", lambda e: ratio(e, "shared_load_wavefronts", "shared_load_instructions"), "{:.1f}"),
+    ("sh st", lambda e: ratio(e, "shared_store_wavefronts", "shared_store_instructions"), "{:.1f}"),
+    ("atomics", lambda e: sum(e.get(kind, 0) for kind in ATOMICS) or None, "{:.3g}"),
+    ("DRAM %", lambda e: e.get("dram_pct"), "{:.0f}"),
+    ("L2 hit %", lambda e: e.get("l2_hit_pct"), "{:.0f}"),
+    ("L1 hit %", lambda e: e.get("l1_hit_pct"), "{:.0f}"),
+    ("issue %", lambda e: e.get("issue_pct"), "{:.0f}"),
+    ("FMA %", lambda e: e.get("fma_pct"), "{:.0f}"),
+    ("tensor %", lambda e: e.get("tensor_pct") or None, "{:.0f}"),
+    ("warps %", lambda e: e.get("warps_pct"), "{:.0f}"),
+    ("regs", lambda e: e.get("registers"), "{:.0f}"),
+]
+
+
+def cells(entry, columns=None):
+    """The texts of the columns, - for what was not counted."""
+    values = ((value_of(entry), style) for _, value_of, style in columns or COLUMNS)
+    return ["-" if value is None else style.format(value) for value, style in values]
+
+
+def main_stall(entry):
+    """What warps waited for most; None if that was not counted."""
+    waits = [f"{name} {share:.0%}" for name, share in stalls(entry) if name != "not_selected"]
+    return waits[0] if waits else None

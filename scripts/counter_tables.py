@@ -1,0 +1,167 @@
+"""Markdown tables of the counters in <family>/results/: a ladder's, and the CPU backend's counts beside a GPU's."""
+import counters
+import figures
+import ladder
+
+TRACE = "cpu-trace"  # the results file of what scripts/explain counted
+
+# What is compared: (title, our counter, the hardware's). Neighbouring shared loads count as nvcc joins them.
+COMPARED = [("global load sectors", ("global_load_sectors",), ("global_load_sectors",)),
+            ("global store sectors", ("global_store_sectors",), ("global_store_sectors",)),
+            ("cp.async sectors", ("async_copy_sectors",), ("async_copy_sectors",)),
+            ("shared load wavefronts", ("shared_load_wavefronts",), ("shared_load_wavefronts",)),
+            ("shared store wavefronts", ("shared_store_wavefronts",), ("shared_store_wavefronts",)),
+            ("atomic sectors", ("global_atomic_sectors",), ("global_reduction_sectors", "global_atomic_sectors"))]
+TOLERANCE = 0.02
+
+
+def run_of(entry):
+    return figures.step_name(entry), tuple(entry["size"].items()), entry["misaligned"]
+
+
+class Counters:
+    """All current counters: {(card, kernel): [entry]}."""
+
+    def __init__(self, results, current):
+        self.of_card = {}
+        self.stale = {}  # {card: {step name: None}}
+        for one in results:
+            for entry in one.counters:
+                if current(entry):
+                    self.of_card.setdefault((one.card, entry["kernel"]), []).append(entry)
+                else:
+                    self.stale.setdefault(one.card, {})[figures.step_name(entry)] = None
+        count = {}
+        for (card, _), entries in self.of_card.items():
+            if card != TRACE:
+                count[card] = count.get(card, 0) + len(entries)
+        self.cards = sorted(sorted(count, reverse=True), key=lambda card: -count[card])
+
+    def of(self, card, kernel):
+        return self.of_card.get((card, kernel), [])
+
+
+# ---- a ladder
+
+def full(entry):
+    """Were all counters read, not the exact ones alone?"""
+    return "dram_pct" in entry
+
+
+def choose_size(entries, wanted, name_of):
+    """The entries at the size that is called so; of the size with most steps if none is wanted."""
+    sizes = {}
+    for entry in entries:
+        sizes.setdefault(tuple(entry["size"].items()), []).append(entry)
+    if wanted:
+        return next((same for size, same in sizes.items() if name_of(size) == wanted), [])
+    return max(sizes.values(), key=len, default=[])
+
+
+def counter_table(known, steps, wanted, folder, name_of):
+    """The counters of a ladder at one size, on the card with most counters: a row for each kernel that a step launches,
+    and the columns in which something was counted. None if there are none."""
+    for card in known.cards:
+        entries = [entry for entry in known.of(card, steps[0].kernel) if full(entry) and not entry["misaligned"]]
+        chosen = choose_size(entries, wanted, name_of)
+        if chosen:
+            break
+    else:
+        return None
+    columns = [column for column in counters.COLUMNS if any(column[1](entry) for entry in chosen)]
+    size = name_of(tuple(chosen[0]["size"].items()))
+    lines = [f"| {figures.short_name(card)}, {size} | " + " | ".join(title for title, _, _ in columns) +
+             " | most waiting |", "|---|" + "--:|" * len(columns) + "---|"]
+    for step in steps:
+        same = [entry for entry in chosen if entry["step"] == step.id]
+        for entry in same:
+            link = f"[{step.id}]({step.path.relative_to(folder).as_posix()})"
+            name = f"{link}, `{entry['function']}`" if len(same) > 1 else link
+            cells = " | ".join(cell.replace("-", "") if cell == "-" else cell for cell in counters.cells(entry, columns))
+            lines.append(f"| {name} | {cells} | {counters.main_stall(entry) or ''} |")
+    return "\n".join(lines)
+
+
+# ---- ours and the hardware's
+
+def summed(entries):
+    """The counts of all functions of each run: {run: {counter: value}}."""
+    found = {}
+    for entry in entries:
+        sums = found.setdefault(run_of(entry), {})
+        for name in {*counters.EXACT, *(name for ours, _ in ((o, h) for _, o, h in COMPARED) for name in ours)}:
+            if name in entry:
+                sums[name] = sums.get(name, 0) + entry[name]
+    return found
+
+
+def value(sums, names):
+    return sum(sums.get(name, 0) for name in names)
+
+
+def difference(ours, theirs):
+    """Relative to the hardware's; None where one alone is 0."""
+    if ours == theirs:
+        return 0.0
+    return ours / theirs - 1 if theirs else None
+
+
+def compare(known, kernels):
+    """[(run, [(title, ours, theirs)])] of the runs that both counted, steps in their order, aligned first."""
+    found = []
+    for kernel in kernels:
+        ours = summed(known.of(TRACE, kernel))
+        for card in known.cards:
+            theirs = summed(known.of(card, kernel))
+            for run in sorted(set(ours) & set(theirs), key=lambda run: (run[0], run[2])):
+                found.append((run, [(title, value(ours[run], mine), value(theirs[run], hardware))
+                                    for title, mine, hardware in COMPARED]))
+            if theirs:
+                break
+    return found
+
+
+def compared_cell(ours, theirs):
+    if ours == theirs:
+        return f"{ours:,}" if ours else ""
+    how = difference(ours, theirs)
+    text = f"{ours:,} / {theirs:,}" + (f" ({how:+.1%})" if how is not None else "")
+    return f"**{text}**" if how is None or abs(how) > TOLERANCE else text
+
+
+def compared_table(known, kernels):
+    """Ours / the hardware's, or one number where they are equal; bold where they differ by more than 2 %."""
+    rows = compare(known, kernels)
+    if not rows:
+        return None
+    columns = [at for at in range(len(COMPARED)) if any(counts[at][1] or counts[at][2] for _, counts in rows)]
+    lines = ["| step | " + " | ".join(COMPARED[at][0] for at in columns) + " |", "|---|" + "--:|" * len(columns)]
+    for (name, _, misaligned), counts in rows:
+        cells = " | ".join(compared_cell(*counts[at][1:]) for at in columns)
+        lines.append(f"| {name}{', misaligned' * misaligned} | {cells} |")
+    return "\n".join(lines)
+
+
+def traced(step):
+    """A step of scripts/explain's JSON as an entry of counters."""
+    sums = {}
+
+    def add(name, more):
+        sums[name] = sums.get(name, 0) + more
+
+    for launch in step["launches"]:
+        for access in launch["accesses"]:
+            space, op = access["space"], access["op"]
+            if space == "constant" or (space, op) == ("shared", "atomic"):
+                continue
+            unit = "wavefronts" if space == "shared" else "sectors"
+            kind = "async_copy" if access["async"] else f"{space}_{op}"
+            if (kind, unit) != ("shared_load", "wavefronts"):
+                add(f"{kind}_{unit}", access["units"])
+                if space == "global" and not access["async"]:
+                    add(f"{kind}_requests", access["requests"])
+        loads = launch["totals"].get("shared_load") or {}
+        add("shared_load_wavefronts", loads.get("merged_units", 0))
+        add("shared_load_instructions", loads.get("merged_requests", 0))
+    return {"family": step["family"], "kernel": step["kernel"], "step": step["step"][len(step["kernel"]) + 1:],
+            "size": step["size"], **sums}
