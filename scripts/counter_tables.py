@@ -3,8 +3,6 @@ import counters
 import figures
 import ladder
 
-TRACE = "cpu-trace"  # the results file of what scripts/explain counted
-
 # What is compared: (title, our counter, the hardware's). Neighbouring shared loads count as nvcc joins them.
 COMPARED = [("global load sectors", ("global_load_sectors",), ("global_load_sectors",)),
             ("global store sectors", ("global_store_sectors",), ("global_store_sectors",)),
@@ -16,32 +14,15 @@ TOLERANCE = 0.02
 
 
 def run_of(entry):
-    return figures.step_name(entry), tuple(entry["size"].items()), entry["misaligned"]
-
-
-class Counters:
-    """All current counters: {(card, kernel): [entry]}."""
-
-    def __init__(self, results, current):
-        self.of_card = {}
-        self.stale = {}  # {card: {step name: None}}
-        for one in results:
-            for entry in one.counters:
-                if current(entry):
-                    self.of_card.setdefault((one.card, entry["kernel"]), []).append(entry)
-                else:
-                    self.stale.setdefault(one.card, {})[figures.step_name(entry)] = None
-        count = {}
-        for (card, _), entries in self.of_card.items():
-            if card != TRACE:
-                count[card] = count.get(card, 0) + len(entries)
-        self.cards = sorted(sorted(count, reverse=True), key=lambda card: -count[card])
-
-    def of(self, card, kernel):
-        return self.of_card.get((card, kernel), [])
+    return figures.step_name(entry), figures.size_of(entry), entry["misaligned"]
 
 
 # ---- a ladder
+
+LEGEND = """\
+*ld sect*, *st sect*: sectors per global request; *sh ld*, *sh st*: wavefronts per shared access; DRAM, issue slots, FMA
+pipe: share of the peak; *warps*: occupancy reached; caches flushed before. `scripts/profile` says each in words."""
+
 
 def full(entry):
     """Were all counters read, not the exact ones alone?"""
@@ -52,7 +33,7 @@ def choose_size(entries, wanted, name_of):
     """The entries at the size that is called so; of the size with most steps if none is wanted."""
     sizes = {}
     for entry in entries:
-        sizes.setdefault(tuple(entry["size"].items()), []).append(entry)
+        sizes.setdefault(figures.size_of(entry), []).append(entry)
     if wanted:
         return next((same for size, same in sizes.items() if name_of(size) == wanted), [])
     return max(sizes.values(), key=len, default=[])
@@ -65,21 +46,22 @@ def counter_table(known, steps, wanted, folder, name_of):
         entries = [entry for entry in known.of(card, steps[0].kernel) if full(entry) and not entry["misaligned"]]
         chosen = choose_size(entries, wanted, name_of)
         if chosen:
-            break
-    else:
-        return None
-    columns = [column for column in counters.COLUMNS if any(column[1](entry) for entry in chosen)]
-    size = name_of(tuple(chosen[0]["size"].items()))
-    lines = [f"| {figures.short_name(card)}, {size} | " + " | ".join(title for title, _, _ in columns) +
-             " | most waiting |", "|---|" + "--:|" * len(columns) + "---|"]
+            return table_of(chosen, steps, folder, f"{figures.short_name(card)}, {name_of(figures.size_of(chosen[0]))}")
+    return None
+
+
+def table_of(entries, steps, folder, title):
+    columns = [column for column in counters.COLUMNS if any(column[1](entry) for entry in entries)]
+    lines = [f"| {title} | " + " | ".join(name for name, _, _ in columns) + " | most waiting |",
+             "|---|" + "--:|" * len(columns) + "---|"]
     for step in steps:
-        same = [entry for entry in chosen if entry["step"] == step.id]
+        same = [entry for entry in entries if entry["step"] == step.id]
         for entry in same:
             link = f"[{step.id}]({step.path.relative_to(folder).as_posix()})"
             name = f"{link}, `{entry['function']}`" if len(same) > 1 else link
-            cells = " | ".join(cell.replace("-", "") if cell == "-" else cell for cell in counters.cells(entry, columns))
-            lines.append(f"| {name} | {cells} | {counters.main_stall(entry) or ''} |")
-    return "\n".join(lines)
+            cells = ["" if cell == "-" else cell for cell in counters.cells(entry, columns)]
+            lines.append(f"| {' | '.join([name, *cells, counters.main_stall(entry) or ''])} |")
+    return "\n".join([*lines, "", LEGEND])
 
 
 # ---- ours and the hardware's
@@ -110,7 +92,7 @@ def compare(known, kernels):
     """[(run, [(title, ours, theirs)])] of the runs that both counted, steps in their order, aligned first."""
     found = []
     for kernel in kernels:
-        ours = summed(known.of(TRACE, kernel))
+        ours = summed(known.of(figures.TRACE, kernel))
         for card in known.cards:
             theirs = summed(known.of(card, kernel))
             for run in sorted(set(ours) & set(theirs), key=lambda run: (run[0], run[2])):

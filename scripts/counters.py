@@ -185,7 +185,12 @@ def merged(group):
 
 def ratio(entry, above, below):
     """None where nothing was counted."""
-    return entry[above] / entry[below] if above in entry and entry.get(below) else None
+    return entry[above] / entry[below] if entry.get(above) and entry.get(below) else None
+
+
+def hits(entry, name):
+    """A share of hits in percent; None where a cache saw so little that other traffic drowns it."""
+    return entry[name] if entry.get(name, 101) <= 100 else None
 
 
 def kilo(value):
@@ -251,11 +256,13 @@ def readings(entry):
         add("DRAM", f"{entry['dram_pct']:.0f} % of its peak",
             f"{kilo(entry.get('dram_read_bytes', 0))}bytes read, {kilo(entry.get('dram_write_bytes', 0))}bytes written")
     if "l2_pct" in entry:
+        share = hits(entry, "l2_hit_pct")
         add("L2", f"{entry['l2_pct']:.0f} % of its peak",
-            f"{entry.get('l2_hit_pct', 0):.0f} % of its sectors were hits")
+            "" if share is None else f"{share:.0f} % of its sectors were hits")
     if "l1_pct" in entry:
+        share = hits(entry, "l1_hit_pct")
         add("L1 and shared memory", f"{entry['l1_pct']:.0f} % of its peak",
-            f"{entry.get('l1_hit_pct', 0):.0f} % of its global sectors were hits")
+            "" if share is None else f"{share:.0f} % of its global sectors were hits")
     if "issue_pct" in entry:
         add("issue slots", f"{entry['issue_pct']:.0f} % used",
             f"{entry.get('eligible_warps', 0):.2f} warps per scheduler are ready on average")
@@ -291,13 +298,13 @@ COLUMNS = [  # what the table of a ladder shows: title, value, format
     ("st sect", lambda e: ratio(e, "global_store_sectors", "global_store_requests"), "{:.1f}"),
     ("sh ld", lambda e: ratio(e, "shared_load_wavefronts", "shared_load_instructions"), "{:.1f}"),
     ("sh st", lambda e: ratio(e, "shared_store_wavefronts", "shared_store_instructions"), "{:.1f}"),
-    ("atomics", lambda e: sum(e.get(kind, 0) for kind in ATOMICS) or None, "{:.3g}"),
+    ("atomics", lambda e: sum(e.get(kind, 0) for kind in ATOMICS) or None, "{:,}"),
     ("DRAM %", lambda e: e.get("dram_pct"), "{:.0f}"),
-    ("L2 hit %", lambda e: e.get("l2_hit_pct"), "{:.0f}"),
-    ("L1 hit %", lambda e: e.get("l1_hit_pct"), "{:.0f}"),
+    ("L2 hit %", lambda e: hits(e, "l2_hit_pct"), "{:.0f}"),
+    ("L1 hit %", lambda e: hits(e, "l1_hit_pct"), "{:.0f}"),
     ("issue %", lambda e: e.get("issue_pct"), "{:.0f}"),
     ("FMA %", lambda e: e.get("fma_pct"), "{:.0f}"),
-    ("tensor %", lambda e: e.get("tensor_pct") or None, "{:.0f}"),
+    ("tensor %", lambda e: e["tensor_pct"] if e.get("tensor_instructions") else None, "{:.0f}"),
     ("warps %", lambda e: e.get("warps_pct"), "{:.0f}"),
     ("regs", lambda e: e.get("registers"), "{:.0f}"),
 ]

@@ -179,6 +179,11 @@ def labels(entries):
     return texts
 
 
+def plain_label(size):
+    """What to call one size: 8192x8192."""
+    return labels([{"size": dict(size)}])[size]
+
+
 def telling(sizes):
     """The size for the heads, where no table names one."""
     even = [size for size in sizes if all(value % 2 == 0 for _, value in size)] or list(sizes)
@@ -186,6 +191,31 @@ def telling(sizes):
 
 
 # ---- the current figures of all kernels
+
+TRACE = "cpu-trace"  # the results file of what the CPU backend counted, see scripts/profile --against-trace
+
+
+class Counters:
+    """All current counters, of scripts/profile: {(card, kernel): [entry]}."""
+
+    def __init__(self, results, current):
+        self.of_card = {}
+        self.stale = {}  # {card: {step name: None}}
+        for one in results:
+            for entry in one.counters:
+                if current(entry):
+                    self.of_card.setdefault((one.card, entry["kernel"]), []).append(entry)
+                else:
+                    self.stale.setdefault(one.card, {})[step_name(entry)] = None
+        count = {}
+        for (card, _), entries in self.of_card.items():
+            if card != TRACE:
+                count[card] = count.get(card, 0) + len(entries)
+        self.cards = sorted(sorted(count, reverse=True), key=lambda card: -count[card])
+
+    def of(self, card, kernel):
+        return self.of_card.get((card, kernel), [])
+
 
 class Figures:
     """All figures: which cards there are, and each kernel's current ones."""
@@ -206,6 +236,9 @@ class Figures:
                     self.stale.setdefault(one.card, {})[step_name(entry)] = None
         self.cards = sorted(sorted(count, reverse=True), key=lambda card: -count[card])
         self.labels = {kernel: labels(entries) for kernel, entries in self.entries.items()}
+        self.counters = Counters(results, current)
+        for card, names in self.counters.stale.items():
+            self.stale.setdefault(card, {}).update(names)
 
     def of(self, kernel, card):
         return self.current.get((kernel, card), {})

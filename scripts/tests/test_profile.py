@@ -12,6 +12,7 @@ from unittest import mock
 
 SCRIPTS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(SCRIPTS))
+import counter_tables  # noqa: E402
 import counters  # noqa: E402
 import figures  # noqa: E402
 import ladder  # noqa: E402
@@ -172,6 +173,68 @@ class Run(unittest.TestCase):
         status, said = self.said(program="#!/bin/sh\necho 'program: unknown option' >&2\nexit 2\n", log="")
         self.assertEqual(status, 2)
         self.assertIn("unknown option", said)
+
+
+def counted(step, size, misaligned=False, **values):
+    return {"family": "reduce", "kernel": "sum", "step": step, "size": size, "misaligned": misaligned, "code": "now",
+            "function": "f", "launches": 1, **values}
+
+
+class MarkdownTables(unittest.TestCase):
+    N = {"n": 8}
+
+    def known(self, *entries, traced=()):
+        results = [figures.Results("reduce", "h200", {}, [], list(entries)),
+                   figures.Results("reduce", figures.TRACE, {}, [], list(traced))]
+        return figures.Counters(results, lambda entry: entry["code"] == "now")
+
+    def test_a_ladder(self):
+        known = self.known(counted("01_atomic", self.N, dram_pct=12.4, registers=16, global_load_sectors=8,
+                                   global_load_requests=2, stall_wait=1, stall_barrier=3),
+                           counted("02_tree", self.N, dram_pct=50, registers=20, function="a"),
+                           counted("02_tree", self.N, dram_pct=5, registers=20, function="b"),
+                           counted("02_tree", self.N, True, dram_pct=99), counted("02_tree", {"n": 9}, registers=77))
+        steps = [step._replace(path=ladder.ROOT / step.path) for step in STEPS]
+        lines = counter_tables.counter_table(known, steps, None, ladder.ROOT / "reduce", lambda size: "8").splitlines()
+        self.assertEqual(lines[0], "| H200, 8 | ld sect | DRAM % | regs | most waiting |")
+        self.assertEqual(lines[2:5], ["| [01_atomic](sum_01_atomic.cu) | 4.0 | 12 | 16 | barrier 75% |",
+                                      "| [02_tree](sum_02_tree.cu), `a` |  | 50 | 20 |  |",
+                                      "| [02_tree](sum_02_tree.cu), `b` |  | 5 | 20 |  |"])
+        self.assertIsNone(counter_tables.counter_table(known, steps, "9", ladder.ROOT / "reduce", lambda size: "8"))
+
+    def test_stale_counters_are_left_out(self):
+        known = self.known({**counted("01_atomic", self.N, dram_pct=1), "code": "before"})
+        self.assertEqual(known.of("h200", "sum"), [])
+        self.assertEqual(known.stale, {"h200": {"sum_01_atomic": None}})
+
+    def test_ours_beside_the_hardware_s(self):
+        known = self.known(counted("01_atomic", self.N, global_load_sectors=60, shared_load_wavefronts=10),
+                           counted("01_atomic", self.N, function="g", global_load_sectors=40),
+                           counted("01_atomic", self.N, True, global_load_sectors=100),
+                           counted("02_tree", self.N, global_load_sectors=5),
+                           traced=[counted("01_atomic", self.N, global_load_sectors=100, shared_load_wavefronts=11),
+                                   counted("01_atomic", self.N, True, global_load_sectors=101)])
+        lines = counter_tables.compared_table(known, ["sum"]).splitlines()
+        self.assertEqual(lines[0], "| step | global load sectors | shared load wavefronts |")
+        self.assertEqual(lines[2:], ["| sum_01_atomic | 100 | **11 / 10 (+10.0%)** |",
+                                     "| sum_01_atomic, misaligned | 101 / 100 (+1.0%) |  |"])
+        self.assertEqual(counter_tables.compared_cell(3, 0), "**3 / 0**")
+        self.assertIsNone(counter_tables.compared_table(known, ["max"]))
+
+    def test_what_explain_says(self):
+        def access(space, op, requests, units, is_async=False):
+            return {"space": space, "op": op, "requests": requests, "units": units, "async": is_async}
+
+        launch = {"totals": {"shared_load": {"requests": 8, "units": 8, "merged_requests": 2, "merged_units": 6}},
+                  "accesses": [access("global", "load", 2, 8), access("global", "load", 1, 16, True),
+                               access("shared", "store", 1, 4, True), access("shared", "store", 3, 5),
+                               access("shared", "load", 8, 8), access("constant", "load", 1, 1)]}
+        found = counter_tables.traced({"family": "reduce", "kernel": "sum", "step": "sum_02_tree", "size": self.N,
+                                       "launches": [launch, launch]})
+        self.assertEqual(found, {"family": "reduce", "kernel": "sum", "step": "02_tree", "size": self.N,
+                                 "global_load_sectors": 16, "global_load_requests": 4, "async_copy_sectors": 32,
+                                 "async_copy_wavefronts": 8, "shared_store_wavefronts": 10,
+                                 "shared_load_wavefronts": 12, "shared_load_instructions": 4})
 
 
 class Record(unittest.TestCase):
