@@ -164,6 +164,20 @@ def kernel_names(source):
     return re.findall(r"__global__\s[^;{()]*?(\w+)\s*\(", text)
 
 
+def head(step):
+    """The lines before the first #include."""
+    text = step.path.read_text()
+    return text[:text.index("#include")]
+
+
+def idea(step):
+    """What the head says of the step's idea, without its label; of a head without labels, all but what the build
+    reads."""
+    labelled = re.search(r"^// Idea: *(.*\n(?://  .*\n)*)", head(step), re.MULTILINE)
+    text = labelled[1] if labelled else re.sub(r"(?m)^// (needs|links|caught by): .*\n", "", head(step))
+    return " ".join(re.sub(r"(?m)^//", "", text).split())
+
+
 # ---- the command line
 
 def say(*words):
