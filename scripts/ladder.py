@@ -206,6 +206,24 @@ def run_main(main):
     except BrokenPipeError:  # as of 'scripts/run | head'
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(INTERRUPTED)
+    except OSError as problem:  # a full disk, a folder that may not be written
+        if not problem.filename:
+            raise
+        fail(f"{problem.filename}: {problem.strerror}")
+
+
+EXIT_STATUS = """\
+Exit status: 0 if all went well, 1 if not, 2 for bad usage, or where something needed is missing.
+"""
+
+
+def at_least(least):
+    """The type of an option whose value is a whole number, this one or more."""
+    def parse(text):
+        if not re.fullmatch(r"-?\d+", text) or int(text) < least:
+            raise argparse.ArgumentTypeError(f"'{text}' is no whole number of at least {least}")
+        return int(text)
+    return parse
 
 
 def load_script(name):
@@ -218,11 +236,19 @@ def load_script(name):
 
 
 class ArgumentParser(argparse.ArgumentParser):
-    """Bad usage gets one line."""
+    """Bad usage gets one line. All scripts' --help looks alike: the epilog has examples, and the last line says what the
+    exit status means."""
 
-    def __init__(self, description, **options):
-        super().__init__(prog=f"scripts/{script_name()}", description=description, allow_abbrev=False,
+    def __init__(self, description, epilog="", **options):
+        if "Exit status:" not in description + epilog:
+            epilog += "\n" + EXIT_STATUS
+        super().__init__(prog=f"scripts/{script_name()}", description=description, epilog=epilog, allow_abbrev=False,
                          formatter_class=argparse.RawDescriptionHelpFormatter, **options)
+        self._optionals.title = "options"  # of every Python; up to 3.9 it was "optional arguments"
+        self._positionals.title = "arguments"
+
+    def add_backend(self):
+        self.add_argument("--backend", metavar="cuda|cpu", help="instead of the one found to be possible")
 
     def error(self, message):
         usage_error(f"{message}; see --help")

@@ -1,6 +1,8 @@
 # What the shell scripts share; sourced, not run. Build output goes to standard error: a script's own can be piped.
 # shellcheck shell=bash
 set -euo pipefail
+unset CDPATH  # with it, cd could go elsewhere, and would print where
+trap 'exit 130' INT  # Ctrl-C says nothing
 
 LADDER_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 
@@ -53,6 +55,7 @@ locked() {
   mkdir -p "${lock%/*}"
   # shellcheck disable=SC2094  # the lock's file holds the name of who has it
   (
+    trap 'exit 130' INT
     if ! flock --nonblock 9; then
       holder=$(<"$lock")
       say "${0##*/}: waiting for ${holder:-another process}, which is at work in build/$preset"

@@ -300,10 +300,10 @@ def print_list():
 
 
 def main():
-    parser = ladder.ArgumentParser(DESCRIPTION, epilog=EPILOG, usage="%(prog)s [options] [NAME...] [-- OPTIONS]")
-    parser.add_argument("--backend", metavar="cuda|cpu", help="instead of the one found to be possible")
+    parser = ladder.ArgumentParser(DESCRIPTION, EPILOG, usage="%(prog)s [options] [NAME...] [-- OPTIONS]")
+    parser.add_backend()
     parser.add_argument("--list", action="store_true", help="list what there is to run, and stop")
-    parser.add_argument("--timeout", type=int, default=SECONDS, metavar="S",
+    parser.add_argument("--timeout", type=ladder.at_least(0), default=SECONDS, metavar="S",
                         help="a step whose check takes more seconds fails; default %(default)s, 0 is none. "
                              "The CPU backend also ends endless loops, after CUDA_EMU_TIMEOUT seconds, default 60")
     parser.add_argument("names", metavar="NAME", nargs="*",

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""Checks that all scripts look alike from outside: --help, bad usage, Ctrl-C; from any folder, and in a checkout whose
+path has a space. Whatever is executable in scripts/ is a script. Builds nothing."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMES = sorted(path.name for path in (ROOT / "scripts").iterdir() if path.is_file() and os.access(path, os.X_OK))
+LINE = 120
+
+
+class Scripts(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.copy = Path(folder.name).resolve() / "a check out"
+        left_out = shutil.ignore_patterns("build", ".git", ".cache", ".deps", "practice", "__pycache__")
+        shutil.copytree(ROOT, cls.copy, symlinks=True, ignore=left_out)
+        cls.elsewhere = cls.copy.parent
+
+    def run_script(self, name, *arguments, root=None, folder=None, **environment):
+        command = [(root or self.copy) / "scripts" / name, *arguments]
+        done = subprocess.run(command, cwd=folder or self.elsewhere, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, stdin=subprocess.DEVNULL, timeout=60,
+                              env={**os.environ, "COLUMNS": str(LINE), **environment})
+        return done.returncode, done.stdout, done.stderr
+
+    def test_there_are_some(self):
+        self.assertGreaterEqual(set(NAMES), {"run", "test", "setup", "debug", "bench"})
+
+    def test_help(self):
+        for name in NAMES:
+            with self.subTest(name):
+                status, text, errors = self.run_script(name, "--help", root=ROOT)
+                self.assertEqual((status, errors), (0, ""))
+                self.assertTrue(text.startswith(f"usage: scripts/{name} "), text.splitlines()[0])
+                self.assertRegex(text, r"(?m)^options:\n(?:  .*\n)*?  -h, --help +show this help message and exit$")
+                self.assertRegex(text, rf"(?m)^examples?:\n  scripts/{name}\b")
+                self.assertRegex(text, r"(?m)^Exit status: 0 .")
+                self.assertEqual([line for line in text.splitlines() if len(line) > LINE], [])
+                self.assertEqual(self.run_script(name, "-h"), (0, text, ""), "in a folder with a space")
+
+    def test_options_in_the_examples_exist(self):
+        for name in NAMES:
+            with self.subTest(name):
+                text = self.run_script(name, "--help")[1]
+                described, _, examples = text.rpartition("\nexample")
+                for line in re.findall(rf"^  scripts/{name}\b(.*)", examples, re.MULTILINE):
+                    line = re.split(r" -- |  +|[|&>]", line + " ")[0]
+                    for option in re.findall(r"(?<= )--?[a-zA-Z][\w-]*", " " + line):
+                        self.assertRegex(described, rf"(?m)^  .*(?<![\w-]){option}\b")
+
+    def test_an_unknown_option(self):
+        for name in NAMES:
+            with self.subTest(name):
+                status, text, errors = self.run_script(name, "--no-such-option", *self.needed(name))
+                self.assertEqual((status, text), (2, ""))
+                self.assertRegex(errors, rf"\A{name}: [^\n]*--no-such-option[^\n]*--help\n\Z")
+        self.assertFalse((self.copy / "build").exists())
+
+    def test_option_without_its_value(self):
+        for name in NAMES:
+            if "--backend cuda|cpu" not in self.run_script(name, "--help")[1]:
+                continue
+            with self.subTest(name):
+                status, text, errors = self.run_script(name, "--backend")
+                self.assertEqual((status, text), (2, ""))
+                self.assertRegex(errors, rf"\A{name}: [^\n]*--backend[^\n]*\n\Z")
+                status, text, errors = self.run_script(name, "--backend", "tpu", *self.needed(name))
+                self.assertEqual((status, text), (2, ""))
+                self.assertRegex(errors, rf"\A{name}: [^\n]*'tpu'[^\n]*\n\Z")
+        self.assertFalse((self.copy / "build").exists())
+
+    def needed(self, name):
+        """A value for each argument that must be there."""
+        usage = re.match(r"usage: (.*)", self.run_script(name, "--help")[1])[1]
+        words = re.sub(r"\[.*?\]", "", usage).split()[1:]
+        return ["sum_07_warp_shuffle"] * len(words)
+
+    def test_names_that_there_are_not(self):
+        for name, arguments in (("run", ["sum_7"]), ("debug", ["sum_7"]), ("export", ["sum_7"]), ("mutate", ["sum_7"]),
+                                ("sanitize", ["sum_7"]), ("bench", ["sum_7"]), ("new", ["sum_7", "idea"])):
+            with self.subTest(name):
+                status, text, errors = self.run_script(name, *arguments)
+                self.assertEqual((status, text), (2, ""))
+                self.assertRegex(errors, rf"\A{name}: there is no 'sum_7'; did you mean [^\n]*sum_07_warp_shuffle[^\n]*\n\Z")
+
+    def test_bad_numbers(self):
+        for name, *arguments in (("run", "--timeout", "-1"), ("mutate", "--jobs", "0"), ("mutate", "--number", "x"),
+                                 ("sanitize", "--jobs", "0"), ("debug", "--block", "1,x", "sum_07_warp_shuffle")):
+            with self.subTest(name):
+                status, text, errors = self.run_script(name, *arguments)
+                self.assertEqual((status, text), (2, ""))
+                self.assertRegex(errors, rf"\A{name}: [^\n]*{arguments[0]}[^\n]*'{arguments[1]}'[^\n]*\n\Z")
+
+    def test_work_in_a_folder_with_a_space(self):
+        """From elsewhere, and from inside, by a relative path and with CDPATH set."""
+        for folder in (self.elsewhere, self.copy / "reduce"):
+            status, text, errors = self.run_script("run", "--list", folder=folder, CDPATH=str(ROOT))
+            self.assertEqual((status, errors), (0, ""))
+            self.assertIn("  sum_07_warp_shuffle\n", text)
+            status, text, _ = self.run_script("export", self.copy / "reduce/sum_07_warp_shuffle.cu", folder=folder)
+            self.assertEqual(status, 0)
+            self.assertIn("__global__", text)
+        done = subprocess.run(["../scripts/new", "sum", "of_a_test"], cwd=self.copy / "reduce", text=True,
+                              stdout=subprocess.PIPE)
+        self.assertEqual(done.returncode, 0)
+        written = self.copy / done.stdout.split(",")[0]
+        self.assertTrue(written.name.endswith("_of_a_test.cu"))
+        written.unlink()
+        self.assertTrue(self.run_script("mutate", "--list", "--number", "2", "add_01_scalar")[1])
+
+    def test_a_file_that_cannot_be_written(self):
+        status, text, errors = self.run_script("export", "sum_07_warp_shuffle", "-o", "missing/sum.cu")
+        self.assertEqual((status, text, errors), (1, "", "export: missing/sum.cu: No such file or directory\n"))
+
+    def test_ctrl_c_while_cmake_works(self):
+        """A cmake that ends as ninja does: not by the signal, but with a status of its own."""
+        tools = self.elsewhere / "tools"
+        tools.mkdir()
+        for name in ("cmake", "ninja", "c++", "gdb"):
+            tool = tools / name
+            tool.write_text('#!/bin/sh\ncase "$*" in *--version*) echo 9.9.9; exit ;; esac\n'
+                            'trap "exit 2" INT\necho > "$TOOLS/started"\nfor i in 1 2 3 4 5 6 7 8 9; do sleep 1; done\n')
+            tool.chmod(0o755)
+        environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "TOOLS": str(tools), "CXX": "c++",
+                       "Catch2_DIR": "/"}
+        for name in ("test", "run", "debug"):
+            with self.subTest(name):
+                if (tools / "started").exists():
+                    (tools / "started").unlink()
+                process = subprocess.Popen([self.copy / "scripts" / name, "--backend", "cpu",
+                                            *(["sum_07_warp_shuffle"] if name != "test" else [])],
+                                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
+                                           cwd=self.elsewhere, start_new_session=True,
+                                           # a shell's background jobs have it ignored
+                                           preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+                end = time.monotonic() + 30
+                while not (tools / "started").exists() and process.poll() is None and time.monotonic() < end:
+                    time.sleep(0.05)
+                self.assertTrue((tools / "started").exists(), "cmake was not started")
+                os.killpg(process.pid, signal.SIGINT)
+                text, errors = process.communicate(timeout=30)
+                self.assertEqual((process.returncode, text), (130, ""))
+                self.assertEqual([line for line in errors.splitlines()
+                                  if not re.match(r"Configuring|scripts/run: ", line)], [])
+        shutil.rmtree(self.copy / "build", ignore_errors=True)
+
+
+if __name__ == "__main__":
+    unittest.main()
