@@ -4,6 +4,8 @@
 #   (gdb) run
 #   (gdb) print threadIdx
 #   (gdb) print tile              shows a __shared__ array, print buffer[0]@8 eight elements behind a pointer
+#   (gdb) cuda block 1 thread 37  goes to another CUDA thread, with -x common/emulator/cuda_commands.py
+#   (gdb) info cuda threads       which threads of the block are where; needs the same file
 #   (gdb) next                    stays on the same CUDA thread, over barriers too
 
 # One OS thread runs all blocks in order, so that runs repeat exactly.
