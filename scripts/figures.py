@@ -17,6 +17,7 @@ LITERAL_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[
 # Kernels where arithmetic decides, and what libraries are called in words.
 IN_TFLOPS = ("sgemm", "aat")
 LIBRARIES = {"cub": "CUB", "cublas": "cuBLAS", "cudnn": "cuDNN", "thrust": "Thrust", "memcpy": "cudaMemcpy"}
+REFERENCE = ("h200", "h100-80gb-hbm3")  # the cards of the heads, the map and the text; other cards come after them
 # A table in a page, its kernel and its options; scripts/tables describes them.
 TABLE = re.compile(r"^(<!-- table (\w+)((?: \S+)*) -->\n).*?^(<!-- end -->)$", re.MULTILINE | re.DOTALL)
 
@@ -84,8 +85,9 @@ def card_name(gpu):
 
 
 def short_name(card):
-    """h100-80gb-hbm3 -> H100"""
-    return card.split("-")[0].upper()
+    """h100-80gb-hbm3 -> H100, geforce-rtx-4090 -> RTX 4090, a100-80gb-pcie -> A100 PCIE"""
+    words = [word for word in card.split("-") if not re.fullmatch(r"geforce|tesla|quadro|\d+gb|hbm\w*|sxm\d*", word)]
+    return " ".join(words or [card]).upper()
 
 
 def read(path):
@@ -234,7 +236,7 @@ class Figures:
                     count[one.card] = count.get(one.card, 0) + 1
                 else:
                     self.stale.setdefault(one.card, {})[step_name(entry)] = None
-        self.cards = sorted(sorted(count, reverse=True), key=lambda card: -count[card])
+        self.cards = sorted(sorted(count, reverse=True), key=lambda card: (card not in REFERENCE, -count[card]))
         self.labels = {kernel: labels(entries) for kernel, entries in self.entries.items()}
         self.counters = Counters(results, current)
         for card, names in self.counters.stale.items():
@@ -243,8 +245,12 @@ class Figures:
     def of(self, kernel, card):
         return self.current.get((kernel, card), {})
 
-    def cards_of(self, kernel):
-        return [card for card in self.cards if self.of(kernel, card)]
+    def cards_of(self, kernel, cards=None):
+        return [card for card in (self.cards if cards is None else cards) if self.of(kernel, card)]
+
+    @property
+    def reference(self):
+        return [card for card in self.cards if card in REFERENCE]
 
     def sizes(self, kernel, wanted):
         """The sizes that are called so; all of them if none is wanted."""

@@ -80,7 +80,9 @@ class Results(unittest.TestCase):
     def test_names_of_cards(self):
         self.assertEqual(figures.card_name("NVIDIA H100 80GB HBM3"), "h100-80gb-hbm3")
         self.assertEqual(figures.card_name("NVIDIA H200"), "h200")
-        self.assertEqual(figures.short_name("h100-80gb-hbm3"), "H100")
+        short = {"h100-80gb-hbm3": "H100", "h100-pcie": "H100 PCIE", "h200": "H200", "geforce-rtx-4090": "RTX 4090",
+                 "tesla-t4": "T4", "a100-sxm4-40gb": "A100", "rtx-a6000": "RTX A6000"}
+        self.assertEqual({card: figures.short_name(card) for card in short}, short)
 
     def test_files_are_as_they_would_be_written(self):
         results = figures.read_all()

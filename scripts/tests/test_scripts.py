@@ -80,10 +80,10 @@ class Scripts(unittest.TestCase):
         self.assertFalse((self.copy / "build").exists())
 
     def needed(self, name):
-        """A value for each argument that must be there."""
-        usage = re.match(r"usage: (.*)", self.run_script(name, "--help")[1])[1]
+        """What must be there: options, and a value for each argument."""
+        usage = re.match(r"usage: ((?:.+\n)+)", self.run_script(name, "--help")[1])[1]
         words = re.sub(r"\[.*?\]", "", usage).split()[1:]
-        return ["sum_07_warp_shuffle"] * len(words)
+        return [word if word.startswith("-") else "sum_07_warp_shuffle" for word in words]
 
     def test_names_that_there_are_not(self):
         for name, arguments in (("run", ["sum_7"]), ("debug", ["sum_7"]), ("export", ["sum_7"]), ("mutate", ["sum_7"]),
@@ -91,7 +91,7 @@ class Scripts(unittest.TestCase):
             with self.subTest(name):
                 status, text, errors = self.run_script(name, *arguments)
                 self.assertEqual((status, text), (2, ""))
-                self.assertRegex(errors, rf"\A{name}: there is no 'sum_7'; did you mean [^\n]*sum_07_warp_shuffle[^\n]*\n\Z")
+                self.assertRegex(errors, rf"\A{name}: there is no 'sum_7'; did you mean [^\n]*sum_07_[^\n]*\n\Z")
 
     def test_bad_numbers(self):
         for name, *arguments in (("run", "--timeout", "-1"), ("mutate", "--jobs", "0"), ("mutate", "--number", "x"),

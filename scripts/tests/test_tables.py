@@ -53,6 +53,18 @@ class Tables(unittest.TestCase):
         self.assertLess(tie.index("H200"), tie.index("H100"), "both complete: the newer one")
         self.assertEqual(self.page(known(ladder_of(2)[:2], ladder_of()), text=text), text)
 
+    def test_ones_own_card_comes_after_the_reference_cards(self):
+        own = figures.Results("reduce", "geforce-rtx-4090", {}, ladder_of(3) + ladder_of(3, size=64))
+        reference = [figures.Results("reduce", card, {}, ladder_of()[:2]) for card in figures.REFERENCE]
+        kernels = {"sum": steps("00_cub", "01_atomic")}
+        data = figures.Figures([own, *reference], lambda one: one["code"] == "now", kernels)
+        text = self.page(data)
+        heads = [text.index(f"| {name} | 2^28 |") for name in ("H200", "H100", "RTX 4090")]
+        self.assertEqual(heads, sorted(heads))
+        self.assertNotIn("RTX", self.page(data, tables.README))
+        line = tables.measured(data, data.kernels["sum"][1], (("n", 1 << 28),))
+        self.assertTrue("H200" in line and "H100" in line and "RTX" not in line, line)
+
     def test_readme_shows_one(self):
         text = self.page(known(ladder_of(2)[:2], ladder_of()), tables.README)
         self.assertIn("| [01_atomic](reduce/sum_01_atomic.cu) | 215 (0.020x) |", text)
