@@ -58,6 +58,7 @@ class Scope:
         self.size_names = set()
         self.warm = bool(re.search(r"\bwarm\b|back to back", sentence))
         self.names_a_card = bool(re.search(r"\bcards?\b|\bH[12]00\b", passage))
+        self.between_sizes = bool(re.search(r"\bbetween\b.*\b(?:sizes|strides)\b|\bover offset\b", passage))
         self.yardstick = bool(YARDSTICK.search(sentence))
         self.subjects, self.partners = subjects, partners  # {(kernel, step number)}
 
@@ -100,6 +101,11 @@ class Scope:
             others.setdefault(size, []).append((kernel, card, step, entry))
         found = []
         for kernel, card, step, size, entry in rows:
+            if self.between_sizes:
+                what = f"cold_us, between sizes, {kernel} {step:02} ({card})"
+                for *of, other in [one for at, same in others.items() if at != size for one in same]:
+                    if of == [kernel, card, step]:
+                        found += as_kind(kind, other["cold_us"] / entry["cold_us"], what, "")
             for other_kernel, other_card, other_step, other in others.get(size, ()):
                 if ((kernel, step) == (other_kernel, other_step)) == (card == other_card):
                     continue

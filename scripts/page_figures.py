@@ -19,6 +19,7 @@ from known_figures import Known, Scope, size_names
 # Words by which a sentence says that its figures are not those of results/.
 ELSEWHERE = re.compile(r"\btried\b|\banother program\b|\bscratch program\b|\bdata sheet\b|\bcomputed\b|\bPyTorch\b|"
                        r"\bcommit [0-9a-f]{7,}\b|\bsweep\b|\b(?:V100|A100|T4|A10|L4|RTX)\b", re.IGNORECASE)
+LOOKED_UP = re.compile(r"results/(?!.*\b(?:commit|not kept|computed|rate)\b)")  # a comment that does not exempt
 PREDICTED = re.compile(r"\b(expect(?:ed|s)?|predict(?:ed|s|ion)?|would|hoped)\b", re.IGNORECASE)
 HAPPENED = re.compile(r"\b(measured|it is|it was|came|is now|but)\b", re.IGNORECASE)
 ABOUT = re.compile(r"\b(about|some|nearly|almost|roughly|around)\s+$", re.IGNORECASE)
@@ -33,7 +34,7 @@ UNIT = (r"(?P<unit>\s*(?:[GT]B/s|[GT]FLOP/s|[unm]s\b|%)|x(?![\w^])|"
 NUMBER = re.compile(rf"(?<![\w.^=/+])(?<!\d,)(?P<number>\d{{1,3}}(?:,\d{{3}})+|\d+)(?P<fraction>\.\d+)?(?![\d^]|\.\d)"
                     rf"{UNIT}?(?P<word>[\w/-]*)")
 NOT_OURS = re.compile(r"(?:CMake|CUDA|cuDNN|Python|nvcc|Catch2|section|Ubuntu|version|driver|PTX|g\+\+|steps?)\s+$|"
-                      r"[\w)] x $")
+                      r"[\w)] x $|= $")
 LIBRARY = re.compile(r"\b(?:cuBLAS|CUB|cuDNN|thrust|cudaMemcpy) (?:has|reaches|takes)\b")
 COUNTED = re.compile(r"-\w|\s+(?:FLOP|GHz|MHz|[KMGT]B\b|bytes?\b|W\b|ulp|sectors?|words?|wavefronts?|waves?|clocks?|"
                      r"instructions?|units?|rounds?|loads?|bits?)|\s+SM clocks")
@@ -68,7 +69,8 @@ def find(text):
     for found in NUMBER.finditer(text):
         before = text[:found.start()]
         unit = (found["unit"] or "").strip()
-        if (found["word"] and not unit) or NOT_OURS.search(before) or COUNTED.match(text, found.end()):
+        is_step = re.fullmatch(r"0\d", found[0].strip())
+        if is_step or (found["word"] and not unit) or NOT_OURS.search(before) or COUNTED.match(text, found.end()):
             continue
         rows.append([found, unit, False])
     for number in range(len(rows) - 2, -1, -1):  # 115, 92 and 90 us
@@ -167,6 +169,7 @@ class Place(NamedTuple):
     start: int  # of its sentence
     end: int
     at: int  # of its first digit
+    hint: str  # what a comment <!-- figures: results/, HINT --> says, or nothing
 
 
 class Checker:
@@ -189,9 +192,10 @@ class Checker:
                 page.problem(piece.line, "<!-- figures --> says where they come from: <!-- figures: computed -->")
             if piece.mark("figures of this section"):
                 exempt = piece.section
-            if exempt or piece.generated or piece.mark("figures"):
+            mark = piece.mark("figures")
+            if exempt or piece.generated or (mark and not LOOKED_UP.match(mark)):
                 continue
-            if piece.kind == "table":
+            if piece.kind == "table" and not mark:
                 self.check_table(page, piece, family)
             elif piece.kind == "text":
                 self.check_text(page, piece, family)
@@ -215,16 +219,18 @@ class Checker:
         raw = piece.text.replace("\n", " ")
         text = pages.blanked(pages.blanked(pages.blanked(raw, pages.COMMENT), pages.CODE_SPAN),
                              re.compile(r"\]\([^)]*\)"))
-        exempt = [(mark.end(), next((end for _, end in sentences(text) if text[mark.end():end].strip()), len(text)))
-                  for mark in re.finditer(r"<!--\s*figures:\s*\S.*?-->", raw)]
+        marks = [(found.end(), found[1], next((end for _, end in sentences(text) if text[found.end():end].strip()), 0))
+                 for found in re.finditer(r"<!--\s*figures:\s*(\S.*?)\s*-->", raw)]
         for start, end in sentences(text):
             for at, shown, readings in find(text[start:end]):
-                if any(begin <= start + at < stop for begin, stop in exempt):
+                why = next((why for begin, why, stop in marks if begin <= start + at < stop), piece.mark("figures"))
+                hint = " ".join((why or "").split())
+                if hint and not LOOKED_UP.match(hint):
                     continue
                 if ELSEWHERE.search(raw[start:end]) or is_prediction(text[start:end], at) or BOUND.search(
                         text[start:start + at]):
                     continue
-                self.check_figure(page, Place(piece, family, raw, text, start, end, start + at), shown, readings)
+                self.check_figure(page, Place(piece, family, raw, text, start, end, start + at, hint), shown, readings)
 
     def check_figure(self, page, place, shown, readings):
         self.count += 1
@@ -249,7 +255,7 @@ class Checker:
 
     def scope(self, place):
         """What the words around a figure say that it is about."""
-        piece, family, raw, text, start, end, at = place
+        piece, family, raw, text, start, end, at, hint = place
         of_family = self.known.kernels(family)
         words = set(re.findall(r"\w+", " ".join(piece.section[1:]).replace("`", " ")))
         own = {kernel for kernel in of_family if kernel in words} or of_family
@@ -288,10 +294,24 @@ class Checker:
             sizes = names
         cards, sizes = cards_near(text[start:end], at - start, self.known.cards), (sizes, bool(here_sizes))
         subjects = subjects or before or self.named_steps(raw, own_steps)
+        if hint:
+            return self.hinted(hint, kernels, subjects, partners, names, sizes, own_steps)
         found = Scope(self.known, kernels, subjects, partners, cards, sizes, text[start:end],
                       " ".join([*piece.section, text]) if not focus else text[start:end])
         found.size_names = names
         return found
+
+    def hinted(self, hint, kernels, subjects, partners, names, sizes, own_steps):
+        """The same where a comment says how to look: steps ('over step 03', 'copy 01'), sizes ('8191x8193'), 'H200 over
+        H100', 'between sizes'. Sizes and cards are then any but for those."""
+        hint = re.sub(r"(?<=\d)x(?=\d)", " x ", hint)
+        quoted = re.sub(rf"\b({'|'.join(self.known.entries)}) (?=\d\d\b)", r"`\1` ", hint)
+        more = self.named_steps(quoted, own_steps)
+        kernels = kernels | {kernel for kernel, _ in more}
+        names = names | {name for kernel, _ in more for _, _, size, _ in self.known.entries[kernel]
+                         for name in size_names(size)}
+        sizes = sizes_in(hint, names) or names
+        return Scope(self.known, kernels, subjects | more, partners, self.known.cards, (sizes, True), hint, hint)
 
     def named_steps(self, text, kernels):
         """{(kernel, number)} of 'steps 03 and 04', of these kernels, of '`max` 05', and of `sum_07_warp_shuffle`."""

@@ -320,6 +320,18 @@ class Figures(Found):
         self.assert_found(self.figures("# reduce\n<!-- figures -->\n9.99x.\n"), "^3: '9.99x'",
                           "^3: .*where they come from")
 
+    def test_comments_that_say_where_to_look(self):
+        for comment, text in (("results/, over sum 01", "17.44x (H200)."), ("results/, 2^24, sum 02",
+                                                                                    "56.9 us (H200)."),
+                              ("results/, H200 over H100, sum 02", "1.37x."), ("results/, between two sizes, sum 02",
+                                                                               "16x.")):
+            self.assertEqual(self.figures(f"# reduce\n## `sum`\nSo <!-- figures: {comment} --> it is {text}\n"), [],
+                             text)
+            changed = text.replace("7", "8").replace("9", "1").replace("16", "17")
+            self.assertEqual(len(self.figures(f"# reduce\n## `sum`\n<!-- figures: {comment} -->\nIt is {changed}\n")),
+                             1)
+        self.assertEqual(self.figures("# reduce\n\n<!-- figures: results/ of commit abc1234 -->\n9.99x.\n"), [])
+
     def test_no_figures(self):
         for text in ("CMake 3.24 and CUDA 13.0.", "32 x 33 words, 2^28 floats, 4 KB, 12 bytes, steps 02 to 05.",
                      "Within 2 %.", "`9.99x`", "<!-- 9.99x -->", "65535 blocks and 3 loads.", "[x](y#9.99x)"):
