@@ -321,7 +321,7 @@ class Figures(Found):
                           "^3: .*where they come from")
 
     def test_comments_that_say_where_to_look(self):
-        for comment, text in (("results/, over sum 01", "17.44x (H200)."), ("results/, 2^24, sum 02",
+        for comment, text in (("results/, sum 03 over sum 01", "17.44x (H200)."), ("results/, 2^24, sum 02",
                                                                                     "56.9 us (H200)."),
                               ("results/, H200 over H100, sum 02", "1.37x."), ("results/, between two sizes, sum 02",
                                                                                "16x.")):
