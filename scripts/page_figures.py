@@ -295,15 +295,16 @@ class Checker:
         cards, sizes = cards_near(text[start:end], at - start, self.known.cards), (sizes, bool(here_sizes))
         subjects = subjects or before or self.named_steps(raw, own_steps)
         if hint:
-            return self.hinted(hint, kernels, subjects, partners, names, sizes, own_steps)
+            cards = self.known.cards if " over H" in hint else cards
+            return self.hinted(hint, kernels, subjects, partners, names, own_steps, cards)
         found = Scope(self.known, kernels, subjects, partners, cards, sizes, text[start:end],
                       " ".join([*piece.section, text]) if not focus else text[start:end])
         found.size_names = names
         return found
 
-    def hinted(self, hint, kernels, subjects, partners, names, sizes, own_steps):
+    def hinted(self, hint, kernels, subjects, partners, names, own_steps, cards):
         """The same where a comment says how to look: steps ('over step 03', 'copy 01'), sizes ('8191x8193'), 'H200 over
-        H100', 'between sizes'. Sizes and cards are then any but for those."""
+        H100', 'between two sizes'. Sizes are any where it names none."""
         hint = re.sub(r"(?<=\d)x(?=\d)", " x ", hint)
         quoted = re.sub(rf"\b({'|'.join(self.known.entries)}) (?=\d\d\b)", r"`\1` ", hint)
         more = self.named_steps(quoted, own_steps)
@@ -311,7 +312,7 @@ class Checker:
         names = names | {name for kernel, _ in more for _, _, size, _ in self.known.entries[kernel]
                          for name in size_names(size)}
         sizes = sizes_in(hint, names) or names
-        return Scope(self.known, kernels, subjects | more, partners, self.known.cards, (sizes, True), hint, hint)
+        return Scope(self.known, kernels, subjects | more, partners, cards, (sizes, True), hint, hint)
 
     def named_steps(self, text, kernels):
         """{(kernel, number)} of 'steps 03 and 04', of these kernels, of '`max` 05', and of `sum_07_warp_shuffle`."""
