@@ -51,10 +51,8 @@ def is_ours(step):
 
 def build_file(step):
     """Builds a step that is not in a family folder; returns its program."""
-    ladder.shell("configure", PRESET)
-    files = f"-DLADDER_FILES={step.path}"
-    done = subprocess.run(["cmake", "--preset", PRESET, files], cwd=ladder.ROOT, text=True, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT)
+    done = ladder.try_shell("locked", PRESET, "cmake", "--preset", PRESET, f"-DLADDER_FILES={step.path}",
+                            cwd=ladder.ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode != 0:
         ladder.fail(f"cmake failed:\n{done.stdout}")
     ladder.build(PRESET, [f"file_{step.name}"])

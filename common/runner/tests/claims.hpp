@@ -1,0 +1,100 @@
+// For the families' tests of what their steps claim to do to memory.
+#pragma once
+#include "catch.hpp"
+#include "runner/trace_report.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace ladder {
+
+// What all launches of a step's traced run took.
+class Claims {
+ public:
+  using Space = cuda_emu::trace::Space;
+  using Op = cuda_emu::trace::Op;
+  using Counts = cuda_emu::trace::Counts;
+
+  // Runs the step, e.g. "sum_03_interleaved_strided", which must be right.
+  Claims(const std::string& name, const Size& size) {
+    const auto step = std::find_if(steps().begin(), steps().end(), [&](const Step& s) { return s.name == name; });
+    INFO(name);
+    REQUIRE(step != steps().end());
+    const Case host(*step->problem, size, step->problem->patterns().front(), 1);
+    Traced traced = trace_step(*step, host);
+    REQUIRE(traced.verdict.problem == "");
+    launches = std::move(traced.launches);
+    REQUIRE(!launches.empty());
+  }
+
+  Counts total(Space space, Op op) const {
+    Counts sum;
+    for (const auto& launch : launches) sum += launch.total(space, op);
+    return sum;
+  }
+
+  // Sectors or wavefronts per request; 0 if there is none.
+  double per_request(Space space, Op op) const { return quotient(total(space, op).units, total(space, op).requests); }
+  double load() const { return per_request(Space::global, Op::load); }
+  double store() const { return per_request(Space::global, Op::store); }
+  double shared_load() const { return per_request(Space::shared, Op::load); }
+  double shared_store() const { return per_request(Space::shared, Op::store); }
+
+  // Wavefronts that bank conflicts cost.
+  std::uint64_t conflicts() const {
+    std::uint64_t sum = 0;
+    for (const Op op : {Op::load, Op::store, Op::atomic}) {
+      sum += total(Space::shared, op).units - total(Space::shared, op).ideal;
+    }
+    return sum;
+  }
+
+  // Bytes that one lane moves by the widest access of its kind.
+  unsigned width(Space space, Op op) const {
+    unsigned widest = 0;
+    for (const auto& launch : launches) {
+      for (const auto& access : launch.accesses) {
+        if (access.space == space && access.op == op) widest = std::max(widest, access.width);
+      }
+    }
+    return widest;
+  }
+
+  // What each round of a loop took: the requests of the first warp that made the access, of that access with most.
+  std::vector<unsigned> rounds(Space space, Op op) const {
+    const cuda_emu::trace::Access* longest = nullptr;
+    for (const auto& access : launches.front().accesses) {
+      if (access.space != space || access.op != op) continue;
+      if (longest == nullptr || access.samples.size() > longest->samples.size()) longest = &access;
+    }
+    REQUIRE(longest != nullptr);
+    std::vector<unsigned> units;
+    for (const auto& sample : longest->samples) units.push_back(sample.units);
+    return units;
+  }
+
+  double lanes() const {
+    std::uint64_t lane_steps = 0, warp_steps = 0;
+    for (const auto& launch : launches) {
+      lane_steps += launch.lane_steps;
+      warp_steps += launch.warp_steps;
+    }
+    return quotient(lane_steps, warp_steps);
+  }
+
+  std::uint64_t divergent_branches() const {
+    std::uint64_t sum = 0;
+    for (const auto& launch : launches) sum += launch.divergent_branches;
+    return sum;
+  }
+
+  std::vector<cuda_emu::trace::Launch> launches;
+
+ private:
+  static double quotient(std::uint64_t a, std::uint64_t b) {
+    return b == 0 ? 0 : static_cast<double>(a) / static_cast<double>(b);
+  }
+};
+
+}  // namespace ladder

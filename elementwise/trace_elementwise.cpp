@@ -1,0 +1,63 @@
+// What the ladders of this folder claim of their accesses.
+#include "claims.hpp"
+
+using namespace ladder;
+using Space = Claims::Space;
+using Op = Claims::Op;
+
+TEST_CASE("vectors: 4 sectors per request by float, 16 by float4") {
+  const char* scalar[] = {"copy_01_scalar", "add_01_scalar",     "add_02_grid_stride", "gelu_01_scalar",
+                          "relu_01_scalar", "sigmoid_01_scalar", "silu_01_scalar"};
+  const char* wide[] = {"copy_02_float4",    "copy_03_float4_ilp", "copy_04_large_block", "add_03_float4",
+                        "add_04_float4_ilp", "add_05_large_block", "gelu_02_float4",      "relu_02_float4",
+                        "sigmoid_02_float4", "silu_02_float4"};
+  for (const char* step : scalar) {
+    const Claims seen(step, {1 << 14});
+    CAPTURE(step);
+    CHECK(seen.load() == 4);
+    CHECK(seen.store() == 4);
+  }
+  for (const char* step : wide) {
+    const Claims seen(step, {1 << 14});
+    CAPTURE(step);
+    CHECK(seen.load() == 16);
+    CHECK(seen.store() == 16);
+    CHECK(seen.total(Space::global, Op::load).ideal == seen.total(Space::global, Op::load).units);
+  }
+}
+
+TEST_CASE("add_half2: 2 sectors per request, then 4, then 16") {
+  CHECK(Claims("add_half2_01_scalar", {1 << 14}).load() == 2);
+  CHECK(Claims("add_half2_02_half2", {1 << 14}).load() == 4);
+  CHECK(Claims("add_half2_03_eight_halves", {1 << 14}).load() == 16);
+}
+
+TEST_CASE("add_2d: lanes down a column, then along a row") {
+  CHECK(Claims("add_2d_01_rows_on_x", {128, 256}).load() == 32);
+  CHECK(Claims("add_2d_02_columns_on_x", {128, 256}).load() == 4);
+  CHECK(Claims("add_2d_03_loop_over_rows", {128, 256}).load() == 4);
+}
+
+TEST_CASE("copy_offset and copy_stride: what an offset and a stride cost") {
+  const auto offset = [](std::size_t by) { return Claims("copy_offset_01_scalar", {1 << 14, by}).load(); };
+  CHECK(offset(0) == 4);
+  CHECK(offset(1) == 5);
+  CHECK(offset(8) == 4);
+  const auto stride = [](std::size_t by) { return Claims("copy_stride_01_scalar", {1 << 14, by}).load(); };
+  CHECK(stride(1) == 4);
+  CHECK(stride(2) == 8);
+  CHECK(stride(8) == 32);
+  CHECK(stride(32) == 32);
+}
+
+TEST_CASE("vec3_norm: 12 sectors per request, then 16 for 4 times the bytes, then 4") {
+  const std::size_t n = 1 << 12;
+  CHECK(Claims("vec3_norm_01_array_of_structs", {n}).load() == 12);
+  const Claims padded("vec3_norm_02_padded", {n});
+  CHECK(padded.load() == 16);
+  CHECK(padded.width(Space::global, Op::load) == 16);
+  CHECK(Claims("vec3_norm_03_structure_of_arrays", {n}).load() == 4);
+  const Claims shared("vec3_norm_04_shared", {n});
+  CHECK(shared.load() == 16);
+  CHECK(shared.conflicts() == 0);
+}

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Checks what scripts/explain says of steps, of a ladder, of a planted bug and of a file from elsewhere."""
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+import traces  # noqa: E402
+
+
+def explain(*arguments):
+    return subprocess.run([sys.executable, ROOT / "scripts/explain", *map(str, arguments)], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def line_of(path, text):
+    """The number of the line that holds the text."""
+    return next(number for number, line in enumerate(path.read_text().splitlines(), 1) if text in line)
+
+
+class Programs(unittest.TestCase):
+    def test_a_step_its_figures_and_the_step_that_mends_it(self):
+        done = explain("bank_conflict_02_column_row", "--rows=64")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        marked = [line for line in done.stdout.splitlines() if line.startswith("! shared store")]
+        self.assertEqual(len(marked), 1, done.stdout)
+        self.assertRegex(marked[0], r"4 B +32\.00 +1\.00 +32\.0 \| +\d+ .*tile\[")
+        self.assertIn("takes 32.0 wavefronts per request, 1.0 would do", done.stdout)
+        self.assertIn("Mended in bank_conflict_03_padded: ", " ".join(done.stdout.split()))
+        self.assertNotRegex(done.stdout, r"GB/s|\b\d+ (us|ms|s)\b")
+
+    def test_json(self):
+        done = explain("bank_conflict_02_column_row", "--rows=64", "--json")
+        entry = json.loads(done.stdout)["steps"][0]
+        self.assertEqual((entry["step"], entry["file"], entry["right"], entry["size"]),
+                         ("bank_conflict_02_column_row", "transpose/bank_conflict_02_column_row.cu", True,
+                          {"rows": 64}))
+        stores = [access for access in entry["launches"][0]["accesses"]
+                  if (access["space"], access["op"]) == ("shared", "store")]
+        self.assertEqual(sum(access["units"] for access in stores), 32 * sum(access["requests"] for access in stores))
+        sample = stores[0]["samples"][0]
+        self.assertEqual(sorted(sample["passes"]), list(range(32)))
+        self.assertEqual({offset // 4 % 32 for offset in sample["offsets"]}, {sample["offsets"][0] // 4 % 32})
+        self.assertEqual([finding["kind"] for finding in entry["findings"]][0], "bank conflicts")
+
+    def test_a_ladder_in_one_table(self):
+        done = explain("bank_conflict", "--rows=64")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = [line.split() for line in done.stdout.splitlines() if line.startswith("bank_conflict_0")]
+        self.assertEqual(len(rows), 5, done.stdout)
+        self.assertEqual(rows[1][6:8], ["1.00", "32.00"])
+
+    def test_a_planted_bug_by_its_lines(self):
+        bug = ROOT / "reduce/bugs/sum_missing_loop_barrier.cu"
+        done = explain(bug, "--alone", "--n=1025")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, r"1\. sum_missing_loop_barrier.cu:(\d+): .*")
+        self.assertIn(f"in line {line_of(bug, 'tid < stride')} ", " ".join(done.stdout.split()))
+        self.assertIn("no barrier between", done.stdout)
+
+    def test_a_file_from_elsewhere(self):
+        with tempfile.TemporaryDirectory() as folder:
+            mine = Path(folder, "bank_conflict_mine.cu")
+            shutil.copy(ROOT / "transpose/bank_conflict_02_column_row.cu", mine)
+            done = explain(mine, "--rows=64", "--json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            entry = json.loads(done.stdout)["steps"][0]
+            self.assertEqual((entry["step"], entry["file"]), ("bank_conflict_mine", str(mine.resolve())))
+            self.assertTrue(entry["findings"])
+
+            other = Path(folder, "other.cu")
+            other.write_text('#include "sum.cuh"\n')
+            self.assertEqual(explain(other).returncode, 2)
+
+    def test_bad_usage(self):
+        for arguments in ([], ["no_such_step"], ["bank_conflict", "64"]):
+            done = explain(*arguments)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
+
+class Sentences(unittest.TestCase):
+    COUNTS = {"requests": 0, "lanes": 0, "units": 0, "ideal": 0, "bytes_requested": 0, "bytes_moved": 0}
+
+    def entry(self, **changes):
+        access = {"file": "k.cu", "line": 7, "space": "global", "op": "load", "width": 4, "async": False, "requests": 10,
+                  "lanes": 320, "units": 40, "ideal": 40, "worst": 4, "same_address": 0, "bytes_requested": 1280,
+                  "bytes_moved": 1280, **changes}
+        totals = {kind: self.COUNTS for kind in traces.KINDS}
+        kind = f"{access['space']}_{access['op']}"
+        totals[kind] = {key: access[key] for key in self.COUNTS}
+        return {"step": "k_01", "launches": [{"grid": [1, 1, 1], "totals": totals, "accesses": [access],
+                                              "branches_at": [], "races": [], "warp_steps": 10, "lane_steps": 320,
+                                              "branches": 0, "divergent_branches": 0}]}
+
+    def kinds(self, entry, later=()):
+        return [(finding["kind"], finding["mended_by"]) for finding in traces.findings(entry, list(later))]
+
+    def test_nothing_wrong(self):
+        self.assertEqual(self.kinds(self.entry()), [])
+
+    def test_sectors_and_their_mend(self):
+        bad = self.entry(units=320, bytes_moved=10240)
+        self.assertEqual(self.kinds(bad), [("sectors", None)])
+        better = {**self.entry(), "step": "k_03"}
+        self.assertEqual(self.kinds(bad, [traces.Sums(bad), traces.Sums(better)]), [("sectors", "k_03")])
+        self.assertIn("4 of each sector's 32 bytes", traces.findings(bad, [])[0]["text"])
+
+    def test_4_bytes_per_lane_are_few_only_where_a_later_step_moves_more(self):
+        wide = {**self.entry(requests=2, lanes=64, width=16, units=40, ideal=40), "step": "k_02"}
+        self.assertEqual(self.kinds(self.entry(), [traces.Sums(wide)]), [("narrow", "k_02")])
+
+    def test_idle_lanes_and_atomics(self):
+        self.assertEqual(self.kinds(self.entry(lanes=80, bytes_requested=320)), [("idle lanes", None)])
+        self.assertEqual(self.kinds(self.entry(op="atomic", same_address=32)), [("atomics", None)])
+
+
+if __name__ == "__main__":
+    unittest.main()

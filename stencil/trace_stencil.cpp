@@ -1,0 +1,42 @@
+// What the ladders of this folder claim of their accesses.
+#include "claims.hpp"
+
+using namespace ladder;
+using Space = Claims::Space;
+using Op = Claims::Op;
+
+TEST_CASE("blur: lanes in 32 rows, then along one") {
+  const Size size({256, 256});
+  const Claims wrong("blur_01_wrong_axis", size), right("blur_02_right_axis", size);
+  CHECK(wrong.load() > 25);
+  CHECK(wrong.store() > 25);
+  CHECK(right.load() <= 5);
+  CHECK(right.store() <= 5);
+}
+
+TEST_CASE("weights as constants: one word for all lanes") {
+  for (const auto& [step, size] :
+       {std::pair("conv2d_02_constant", Size{128, 128, 0}), std::pair("stencil1d_02_constant", Size{1 << 14})}) {
+    const Claims seen(step, size);
+    CAPTURE(step);
+    const auto constants = seen.total(Space::constant, Op::load);
+    CHECK(constants.requests > 0);
+    CHECK(constants.units == constants.requests);
+  }
+}
+
+TEST_CASE("tiles without bank conflicts read less from global memory") {
+  struct Pair {
+    const char *before, *after;
+    Size size;
+  };
+  const Pair pairs[] = {{"stencil1d_02_constant", "stencil1d_03_shared_tile", {1 << 14}},
+                        {"conv2d_02_constant", "conv2d_03_shared_tile", {128, 128, 0}},
+                        {"jacobi2d_01_naive", "jacobi2d_02_shared_tile", {128, 128, 0}}};
+  for (const Pair& pair : pairs) {
+    CAPTURE(pair.after);
+    const Claims before(pair.before, pair.size), after(pair.after, pair.size);
+    CHECK(after.total(Space::global, Op::load).units < before.total(Space::global, Op::load).units);
+    CHECK(after.conflicts() == 0);
+  }
+}
