@@ -174,8 +174,10 @@ class Sums:
 
     @property
     def conflicts(self):
-        kinds = ("shared_load", "shared_store", "shared_atomic")
-        return self.total("units", *kinds) - self.total("ideal", *kinds)
+        """Wavefronts that bank conflicts cost, with neighbouring loads joined as nvcc does."""
+        others = ("shared_store", "shared_atomic")
+        loads = self.total("merged_units", "shared_load") - self.total("merged_ideal", "shared_load")
+        return loads + self.total("units", *others) - self.total("ideal", *others)
 
     @property
     def lanes(self):
@@ -196,6 +198,8 @@ MENDS = {
     "narrow": lambda a, b: b.requests <= 0.5 * a.requests,
     "race": lambda a, b: b.races == 0,
 }
+SUMMED = ["requests", "lanes", "units", "ideal", "bytes_requested", "bytes_moved", "merged_requests", "merged_units",
+          "merged_ideal"]
 FEW = 0.05  # of the whole: less is not worth a sentence
 
 
@@ -210,13 +214,21 @@ def merged_accesses(entry):
                 same = merged[key]
             else:
                 same = merged[key]
-                for name in ("requests", "lanes", "units", "ideal", "bytes_requested", "bytes_moved"):
-                    same[name] += access[name]
+                for name in SUMMED:
+                    if name in access:
+                        same[name] += access[name]
                 for name in ("worst", "same_address"):
                     same[name] = max(same[name], access[name])
             x, y, z = launch["grid"]
             same["blocks"] += x * y * z
     return list(merged.values())
+
+
+def conflicts(access):
+    """Wavefronts that bank conflicts cost: of loads with neighbouring ones joined as nvcc does, where they have none if
+    they are one wide load."""
+    joined = "merged_" if "merged_units" in access else ""
+    return access[f"{joined}units"] - access[f"{joined}ideal"]
 
 
 def ratio(access):
@@ -249,8 +261,8 @@ def access_findings(entry, sums):
             used = f"; {32 * useful:.0f} of each sector's 32 bytes are used" if useful < 1 else ""
             yield "sectors", access, excess, (
                 f"{what(access)} touches {seen:.1f} sectors per request, {best:.1f} would hold its bytes{used}")
-        elif access["space"] == "shared" and ratio(access) > 1.1:
-            yield "bank conflicts", access, excess, (
+        elif access["space"] == "shared" and ratio(access) > 1.1 and conflicts(access) > 0.1 * access["ideal"]:
+            yield "bank conflicts", access, conflicts(access), (
                 f"{what(access)} takes {seen:.1f} wavefronts per request, {best:.1f} would do: lanes want different "
                 "words of one bank")
         elif access["space"] == "constant" and seen > 1.5:

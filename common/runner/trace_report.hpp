@@ -108,6 +108,10 @@ inline Object counts(const cuda_emu::trace::Counts& c) {
   return o.add("bytes_requested", c.bytes_requested).add("bytes_moved", c.bytes_moved);
 }
 
+inline void merged(Object& o, const cuda_emu::trace::Counts& c) {
+  o.add("merged_requests", c.requests).add("merged_units", c.units).add("merged_ideal", c.ideal);
+}
+
 inline std::string sample(const cuda_emu::trace::Sample& s, cuda_emu::trace::Space space) {
   using cuda_emu::trace::Space;
   Object o;
@@ -128,6 +132,7 @@ inline std::string access(const cuda_emu::trace::Access& a) {
   o.add("requests", a.requests).add("lanes", a.lanes);
   o.add_text("unit", a.space == Space::global ? "sectors" : "wavefronts").add("units", a.units).add("ideal", a.ideal);
   o.add("worst", a.worst).add("same_address", a.same_address);
+  if (a.space == Space::shared && a.op == cuda_emu::trace::Op::load) merged(o, a.merged);
   o.add("bytes_requested", a.bytes_requested).add("bytes_moved", a.bytes_moved).add_raw("histogram", histogram.str());
   o.add_raw("samples", list(a.samples, [&](const auto& s) { return sample(s, a.space); }));
   return o.add_raw("worst_sample", sample(a.worst_sample, a.space)).str();
@@ -153,7 +158,7 @@ inline std::string launch(const cuda_emu::trace::Launch& l) {
     for (const Op op : {Op::load, Op::store, Op::atomic}) {
       Object sum = counts(l.total(space, op));
       if (space == Space::shared && op == Op::load) {
-        sum.add("merged_requests", l.merged_shared_loads.requests).add("merged_units", l.merged_shared_loads.units);
+        merged(sum, l.merged_shared_loads);
       }
       totals.add_raw((std::string(name(space)) + "_" + name(op)).c_str(), sum.str());
     }

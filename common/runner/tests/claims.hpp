@@ -41,12 +41,13 @@ class Claims {
   double shared_load() const { return per_request(Space::shared, Op::load); }
   double shared_store() const { return per_request(Space::shared, Op::store); }
 
-  // Wavefronts that bank conflicts cost.
+  // Wavefronts that bank conflicts cost, with neighbouring loads joined as nvcc does.
   std::uint64_t conflicts() const {
     std::uint64_t sum = 0;
-    for (const Op op : {Op::load, Op::store, Op::atomic}) {
+    for (const Op op : {Op::store, Op::atomic}) {
       sum += total(Space::shared, op).units - total(Space::shared, op).ideal;
     }
+    for (const auto& launch : launches) sum += launch.merged_shared_loads.units - launch.merged_shared_loads.ideal;
     return sum;
   }
 

@@ -57,10 +57,11 @@ struct Access : Counts {
   Line line;
   Space space{};
   Op op{};
-  unsigned width = 0;                           // bytes per lane
-  bool async = false;                           // the load or the store of an asynchronous copy
-  unsigned worst = 0;                           // units of one request
-  unsigned same_address = 0;                    // atomics: the most lanes of one request at one address
+  unsigned width = 0;         // bytes per lane
+  bool async = false;         // the load or the store of an asynchronous copy
+  Counts merged;              // shared loads: with neighbouring ones made one of 8 or 16 bytes, as nvcc does
+  unsigned worst = 0;         // units of one request
+  unsigned same_address = 0;  // atomics: the most lanes of one request at one address
   std::map<unsigned, std::uint64_t> histogram;  // units of a request -> requests
   std::vector<Sample> samples;                  // the first requests of the first warp that came here
   Sample worst_sample;
@@ -103,7 +104,7 @@ struct Launch {
   std::vector<Access> accesses;  // by line
   std::vector<Branches> branches_at;
   std::vector<Race> races;
-  Counts merged_shared_loads;  // with neighbouring loads made one of 8 or 16 bytes, as nvcc does
+  Counts merged_shared_loads;  // the sum of Access::merged
 
   Counts total(Space space, Op op) const;
 };

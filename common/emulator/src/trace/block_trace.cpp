@@ -45,6 +45,11 @@ Recorder& recorder() {
   return instance;
 }
 
+trace::Counts counts_of(const Request& request, Cost cost, unsigned bytes_of_unit) {
+  const std::uint64_t lanes = request.lane_count();
+  return {1, lanes, cost.units, cost.ideal, lanes * request.width, std::uint64_t{cost.units} * bytes_of_unit};
+}
+
 // Makes `a` one access of twice the width with `b`, if they are neighbours for every lane, and aligned.
 bool join(Request& a, const Request& b) {
   if (a.lanes != b.lanes || a.width != b.width || a.width < 4 || a.width >= kWidest) return false;
@@ -393,7 +398,8 @@ void BlockTrace::replay_basic_block(const Replay& state, unsigned lanes, unsigne
 }
 
 void BlockTrace::replay_access(const Replay& state, unsigned lanes, unsigned warp) {
-  Site& site = recorder().site(state.next[first_lane(lanes)]->site);
+  const SiteId id = state.next[first_lane(lanes)]->site;
+  Site& site = recorder().site(id);
   Request request;
   request.lanes = lanes;
   request.width = site.width;
@@ -416,19 +422,14 @@ void BlockTrace::replay_access(const Replay& state, unsigned lanes, unsigned war
       break;
   }
   site.used = true;
-  site.counts += {1,
-                  request.lane_count(),
-                  cost.units,
-                  cost.ideal,
-                  std::uint64_t{request.width} * request.lane_count(),
-                  std::uint64_t{cost.units} * bytes_of_unit};
+  site.counts += counts_of(request, cost, bytes_of_unit);
   ++site.histogram[std::min<std::size_t>(cost.units, site.histogram.size() - 1)];
   if (site.op == Op::atomic) site.same_address = std::max(site.same_address, trace::same_address(request));
   sample(site, request, cost, warp);
 
   if (site.space != Space::shared) return;
   if (site.op == Op::load && !site.async) {
-    join_shared_load(request);
+    join_shared_load(request, id);
   } else {
     end_joining();
   }
@@ -469,29 +470,26 @@ void BlockTrace::sample(Site& site, const Request& request, Cost cost, unsigned 
 }
 
 // nvcc makes one load of neighbouring ones in shared memory where it can.
-void BlockTrace::join_shared_load(Request request) {
+void BlockTrace::join_shared_load(Request request, SiteId site) {
   for (std::size_t i = 0; i < joining_.size();) {
-    if (!join(request, joining_[i])) {
+    const unsigned lane = first_lane(request.lanes);
+    const std::uint64_t before = request.address[lane];
+    if (!join(request, joining_[i].request)) {
       ++i;
       continue;
     }
+    if (request.address[lane] != before) site = joining_[i].site;
     joining_.erase(joining_.begin() + static_cast<std::ptrdiff_t>(i));
     i = 0;
   }
-  joining_.push_back(request);
+  joining_.push_back({request, site});
   if (joining_.size() > kJoinedLoads) end_joining();
 }
 
 void BlockTrace::end_joining() {
-  for (const Request& request : joining_) {
+  for (const auto& [request, site] : joining_) {
     const Cost cost = trace::wavefronts(request, false);
-    const unsigned lanes = request.lane_count();
-    recorder().launch.merged_shared_loads += {1,
-                                              lanes,
-                                              cost.units,
-                                              cost.ideal,
-                                              std::uint64_t{request.width} * lanes,
-                                              std::uint64_t{cost.units} * trace::kBanks * trace::kBankBytes};
+    recorder().site(site).merged += counts_of(request, cost, trace::kBanks * trace::kBankBytes);
   }
   joining_.clear();
 }

@@ -81,7 +81,7 @@ class BlockTrace {
   void replay_access(const Replay& state, unsigned lanes, unsigned warp);
   void sample(trace::Site& site, const trace::Request& request, trace::Cost cost, unsigned warp);
 
-  void join_shared_load(trace::Request request);
+  void join_shared_load(trace::Request request, trace::SiteId site);
   void end_joining();
 
   bool on_ = false;
@@ -106,7 +106,11 @@ class BlockTrace {
   // Up to when a lane knows of another's accesses, [warp][lane][other].
   std::array<std::array<std::array<std::uint32_t, 32>, 32>, kWarps> known_{};
 
-  std::vector<trace::Request> joining_;  // shared loads, of the warp that is replayed
+  struct Joining {
+    trace::Request request;
+    trace::SiteId site;  // of its lowest address
+  };
+  std::vector<Joining> joining_;  // shared loads, of the warp that is replayed
 };
 
 namespace trace {

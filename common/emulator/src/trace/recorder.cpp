@@ -159,6 +159,8 @@ void Recorder::collect() {
     }
     Access access;
     static_cast<Counts&>(access) = site->counts;
+    access.merged = site->merged;
+    launch.merged_shared_loads += site->merged;
     access.line = line;
     access.space = site->space;
     access.op = site->op;

@@ -42,6 +42,7 @@ struct Site {
 
   bool used = false;
   Counts counts;
+  Counts merged;  // of shared loads, see Access
   unsigned worst = 0;
   unsigned same_address = 0;
   std::array<std::uint64_t, 33> histogram{};
