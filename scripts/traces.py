@@ -239,6 +239,14 @@ def per_request(access, key="units"):
     return access[key] / access["requests"]
 
 
+def in_turn(access):
+    """What a loop's rounds took, where they differ: the first requests of the first warp that came by."""
+    units = [sample["units"] for sample in access["samples"]]
+    if len(set(units)) < 2:
+        return ""
+    return f", in turn {', '.join(map(str, units[:8]))}" + (" ..." if len(units) > 8 else "")
+
+
 def what(access):
     return ("an asynchronous " if access["async"] else "a ") + f"{access['space']} {access['op']}"
 
@@ -260,11 +268,11 @@ def access_findings(entry, sums):
             useful = access["bytes_requested"] / access["bytes_moved"]
             used = f"; {32 * useful:.0f} of each sector's 32 bytes are used" if useful < 1 else ""
             yield "sectors", access, excess, (
-                f"{what(access)} touches {seen:.1f} sectors per request, {best:.1f} would hold its bytes{used}")
+                f"{what(access)} touches {seen:.1f} sectors per request{in_turn(access)}; {best:.1f} would hold its bytes{used}")
         elif access["space"] == "shared" and ratio(access) > 1.1 and conflicts(access) > 0.1 * access["ideal"]:
             yield "bank conflicts", access, conflicts(access), (
-                f"{what(access)} takes {seen:.1f} wavefronts per request, {best:.1f} would do: lanes want different "
-                "words of one bank")
+                f"{what(access)} takes {seen:.1f} wavefronts per request{in_turn(access)}; {best:.1f} would do: lanes "
+                "want different words of one bank")
         elif access["space"] == "constant" and seen > 1.5:
             yield "constants", access, excess, (
                 f"a load of constants takes {seen:.1f} words per request, one after another")
@@ -297,14 +305,20 @@ def coordinates(index):
 
 
 def race_findings(entry):
+    """Of pairs of lines; the threads are those of the first time."""
+    pairs = {}
     for launch in entry["launches"]:
         for race in launch["races"]:
-            first, second = race["first"], race["second"]
-            missing = "no barrier" if race["scope"] == "block" else "no fence and atomic"
-            sides = [f"thread {coordinates(side['thread'])} of block {coordinates(side['block'])} in line {side['line']} "
-                     f"({side['op']})" for side in (first, second)]
-            yield "race", second, 0, (f"{race['kind']} in {race['space']} memory with {missing} between: {sides[0]}, then "
-                                      f"{sides[1]}, {race['count']:,} times")
+            key = (race["kind"], race["scope"], race["space"],
+                   *(race[side][name] for side in ("first", "second") for name in ("file", "line")))
+            pair = pairs.setdefault(key, {**race, "count": 0})
+            pair["count"] += race["count"]
+    for race in pairs.values():
+        missing = "no barrier" if race["scope"] == "block" else "no fence and atomic"
+        first, second = (f"thread {coordinates(side['thread'])} of block {coordinates(side['block'])} in line "
+                         f"{side['line']} ({side['op']})" for side in (race["first"], race["second"]))
+        yield "race", race["second"], 0, (f"{race['kind']} in {race['space']} memory with {missing} between: {first}, "
+                                          f"then {second}, {race['count']:,} times")
 
 
 def findings(entry, later):

@@ -30,7 +30,7 @@ class Programs(unittest.TestCase):
         marked = [line for line in done.stdout.splitlines() if line.startswith("! shared store")]
         self.assertEqual(len(marked), 1, done.stdout)
         self.assertRegex(marked[0], r"4 B +32\.00 +1\.00 +32\.0 \|")
-        self.assertIn("takes 32.0 wavefronts per request, 1.0 would do", done.stdout)
+        self.assertIn("takes 32.0 wavefronts per request; 1.0 would do", done.stdout)
         self.assertIn("Mended in bank_conflict_03_padded: ", " ".join(done.stdout.split()))
         self.assertNotRegex(done.stdout, r"GB/s|\b\d+ (us|ms|s)\b")
 
@@ -89,7 +89,7 @@ class Sentences(unittest.TestCase):
 
     def entry(self, **changes):
         access = {"file": "k.cu", "line": 7, "space": "global", "op": "load", "width": 4, "async": False, "requests": 10,
-                  "lanes": 320, "units": 40, "ideal": 40, "worst": 4, "same_address": 0, "bytes_requested": 1280,
+                  "lanes": 320, "units": 40, "ideal": 40, "worst": 4, "samples": [], "same_address": 0, "bytes_requested": 1280,
                   "bytes_moved": 1280, **changes}
         totals = {kind: self.COUNTS for kind in traces.KINDS}
         kind = f"{access['space']}_{access['op']}"
