@@ -221,7 +221,7 @@ def stalls(entry):
 def percentages(entry):
     """What a text may quote of a kernel in per cent: [(value, what)]."""
     found = [(entry[name], name) for name in ALL if name.endswith("_pct") and name in entry]
-    return found + [(100 * share, f"stall_{name}, of all waiting") for name, share in stalls(entry)]
+    return found + [(100 * share, f"stall_{name}, of all waiting") for name, share in stalls(entry)[:3]]
 
 
 def ratios(entry):
@@ -245,8 +245,8 @@ def changes(entries):
     for entry in entries:
         at_size.setdefault((entry["kernel"], tuple(entry["size"].items()), entry["misaligned"]), []).append(entry)
     for same in at_size.values():
-        for name in ALL:
-            values = [entry[name] for entry in same if is_count(name) and entry.get(name)]
+        for name in ("instructions", "l2_read_sectors", "global_load_instructions"):
+            values = [entry[name] for entry in same if entry.get(name)]
             found += [(abs(100 * a / b - 100), name) for a in values for b in values if a != b]
     return found
 

@@ -15,8 +15,11 @@ class Known:
     def __init__(self, results=None):
         self.entries = {}  # {kernel: [(card, step number, size, entry)]}
         self.family = {}
+        self.counters = {}  # {kernel: [entry]}
         read = figures.read_all() if results is None else results
         for one in read:
+            for entry in one.counters:
+                self.counters.setdefault(entry["kernel"], []).append(entry)
             for entry in one.entries:
                 size = tuple(entry["size"].items())
                 self.entries.setdefault(entry["kernel"], []).append(

@@ -8,10 +8,12 @@ question, and the ratios and differences of two of them at one size on one card:
            '`max` 05' in the passage, the one before, and the library; all of them where none is named
   cards    named next to the figure, else both
   sizes    named in the sentence, else in the passage; else all
+After *Counted,* up to the next such label, it may also be a counter of these kernels, or a ratio or change of two.
 """
 import re
 from typing import NamedTuple, Optional
 
+import counters
 import ladder
 import page as pages
 from known_figures import Known, Scope, size_names
@@ -20,6 +22,7 @@ from known_figures import Known, Scope, size_names
 ELSEWHERE = re.compile(r"\btried\b|\banother program\b|\bscratch program\b|\bdata sheet\b|\bcomputed\b|\bPyTorch\b|"
                        r"\bcommit [0-9a-f]{7,}\b|\bsweep\b|\b(?:V100|A100|T4|A10|L4|RTX)\b", re.IGNORECASE)
 LOOKED_UP = re.compile(r"results/(?!.*\b(?:commit|not kept|computed|rate)\b)")  # a comment that does not exempt
+COUNTER_TEXT = re.compile(r"\*Counted\b[^*]*\*.*?(?=\*[A-Z][\w ]*[:.,]?\*|\*\*|$)")
 PREDICTED = re.compile(r"\b(expect(?:ed|s)?|predict(?:ed|s|ion)?|would|hoped)\b", re.IGNORECASE)
 HAPPENED = re.compile(r"\b(measured|it is|it was|came|is now|but)\b", re.IGNORECASE)
 ABOUT = re.compile(r"\b(about|some|nearly|almost|roughly|around)\s+$", re.IGNORECASE)
@@ -248,10 +251,24 @@ class Checker:
                 off = abs(other - value) / max(value, 1e-9)
                 if nearest is None or off < nearest[0]:
                     nearest = off, kind, other, what
-        if shown in scope.size_names:
+        if shown in scope.size_names or self.is_counter(place, scope, readings):
             return
         hint = "" if nearest is None else f"; the nearest is {told(nearest[1], nearest[2])}, {nearest[3]}"
         page.problem(place.piece.line_at(place.at), f"'{shown}' is not in results/{hint}")
+
+    def is_counter(self, place, scope, readings):
+        if not any(found.start() <= place.at < found.end() for found in COUNTER_TEXT.finditer(place.text)):
+            return False
+        steps = scope.subjects | scope.partners
+        entries = [entry for kernel in scope.kernels for entry in self.known.counters.get(kernel, ())
+                   if not steps or (kernel, int(entry["step"][:2])) in {*steps, (kernel, 0)}]
+        for kind, value, half in readings:
+            counted = [pair for entry in entries
+                       for pair in (counters.percentages if kind == "percent" else counters.ratios)(entry)]
+            for other, _ in counted + (counters.changes(entries) if kind == "percent" else []):
+                if abs(other - value) <= half * (1 + 1e-6) + 1e-9:
+                    return True
+        return False
 
     def scope(self, place):
         """What the words around a figure say that it is about."""

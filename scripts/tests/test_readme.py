@@ -271,7 +271,9 @@ def known():
                 for n in (1 << 20, 1 << 24, 1 << 28)
                 for step, time in (("00_cub", 300), ("01_atomic", 7100), ("02_tree", 911), ("03_shuffle", 407))]
 
-    return known_figures.Known([figures.Results("reduce", "h200", {}, ladder_of(1)),
+    counted = [{"kernel": "sum", "step": f"0{step}_s", "size": {"n": 1 << 28}, "misaligned": False, "dram_pct": share,
+                "instructions": 100 + step, "stall_wait": 2, "stall_barrier": 6} for step, share in ((2, 12.4), (3, 55))]
+    return known_figures.Known([figures.Results("reduce", "h200", {}, ladder_of(1), counted),
                                figures.Results("reduce", "h100-80gb-hbm3", {}, ladder_of(1.37))])
 
 
@@ -299,6 +301,13 @@ class Figures(Found):
             found = self.figures(self.HEAD + text + "\n")
             self.assertEqual(len(found), 1, (text, found))
             self.assertRegex(found[0], "^3: '[^']+' is not in results/", text)
+
+    def test_counters(self):
+        for text in ("55 % of DRAM's peak.", "12 % there, 55 % here.", "75 % of waiting.", "1 % more instructions.",
+                     "0.74 of CUB.", "2.00 warps wait."):
+            self.assertEqual(self.figures(f"{self.HEAD}*Counted:* {text} *Next:* why?\n"), [], text)
+        self.assert_found(self.figures(self.HEAD + "*Counted:* 56 % of DRAM's peak.\n"), "^3: '56 %'")
+        self.assert_found(self.figures(self.HEAD + "*Counted:* 55 %. *Next:* 55 %?\n"), "^3: '55 %'")
 
     def test_the_line_of_a_figure(self):
         self.assert_found(self.figures(self.HEAD + "Text that\ngoes on,\n0.75 of CUB.\n"),
