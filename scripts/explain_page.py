@@ -298,7 +298,8 @@ th { font-weight: 600; } td.number, th.number { text-align: right; }
 .scroll { overflow-x: auto; }
 .source { border: 1px solid var(--edge); border-radius: 6px; overflow-x: auto; }
 .line { display: flex; font: 12.5px/1.6 ui-monospace, Menlo, Consolas, monospace; white-space: pre; }
-.line .count { flex: 0 0 17rem; padding: 0 .6rem; text-align: right; white-space: normal; background: var(--band); color: var(--soft);
+.line .count { flex: 0 0 17rem; padding: 0 .6rem; text-align: right; white-space: normal;
+  background: var(--band); color: var(--soft);
   border-right: 1px solid var(--edge); }
 .line .at { flex: 0 0 2.6rem; text-align: right; padding-right: .8rem; color: var(--soft); }
 .skip { color: var(--soft); background: var(--band); padding: 0 .6rem; font-size: 12px; }

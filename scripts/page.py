@@ -6,7 +6,8 @@ from typing import NamedTuple, Optional
 import ladder
 
 # What may stand before a piece, in <!-- -->: of a code block how it is checked, of text where its figures come from.
-GENERATED = re.compile(r"(?:table|map|counters|compared)\b")  # ... up to <!-- end -->: written by scripts/tables, which checks it too
+# ... up to <!-- end -->: written by scripts/tables, which checks it too
+GENERATED = re.compile(r"(?:table|map|counters|compared)\b")
 
 FENCE = re.compile(r"^( *)(`{3,}|~{3,})\s*([^`]*)$")
 HEADING = re.compile(r"^(#{1,6}) +(.*?)(?: +#+)?$")

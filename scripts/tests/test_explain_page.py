@@ -59,8 +59,8 @@ def step(name, file, accesses, findings=()):
             "size": {"rows": 1027, "cols": 1537}, "right": True, "findings": list(findings),
             "launches": [{"kernel": "k", "file": file, "line": 1, "grid": [1, 1, 1], "block": [32, 1, 1],
                           "shared_bytes": 0, "cooperative": False, "warp_steps": 100, "lane_steps": 3100,
-                          "branches": 10, "divergent_branches": 1, "totals": totals, "accesses": accesses, "branches_at": [],
-                          "races": []}]}
+                          "branches": 10, "divergent_branches": 1, "totals": totals, "accesses": accesses,
+                          "branches_at": [], "races": []}]}
 
 
 ROW = [4 * lane for lane in range(32)]

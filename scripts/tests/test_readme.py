@@ -272,7 +272,8 @@ def known():
                 for step, time in (("00_cub", 300), ("01_atomic", 7100), ("02_tree", 911), ("03_shuffle", 407))]
 
     counted = [{"kernel": "sum", "step": f"0{step}_s", "size": {"n": 1 << 28}, "misaligned": False, "dram_pct": share,
-                "instructions": 100 + step, "stall_wait": 2, "stall_barrier": 6} for step, share in ((2, 12.4), (3, 55))]
+                "instructions": 100 + step, "stall_wait": 2, "stall_barrier": 6}
+               for step, share in ((2, 12.4), (3, 55))]
     return known_figures.Known([figures.Results("reduce", "h200", {}, ladder_of(1), counted),
                                figures.Results("reduce", "h100-80gb-hbm3", {}, ladder_of(1.37))])
 
