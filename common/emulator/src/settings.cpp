@@ -18,6 +18,7 @@ constexpr std::uint64_t kMaxStackKiB = 65536;
 constexpr std::uint64_t kDefaultStackKiB = 256;
 constexpr std::uint64_t kMaxTimeout = 86400;
 constexpr std::uint64_t kDefaultTimeout = 60;
+constexpr std::uint64_t kMaxMultiprocessors = 1024;
 constexpr std::size_t kAsanStackFactor = 4;  // red zones make frames larger
 
 bool parse_number(const char* text, std::uint64_t low, std::uint64_t high, std::uint64_t* number) {
@@ -81,6 +82,8 @@ Settings read_environment() {
   result.stack_size = number_from_environment("CUDA_EMU_STACK", kMinStackKiB, kMaxStackKiB, kDefaultStackKiB) << 10;
   if (kAsan) result.stack_size *= kAsanStackFactor;
   result.timeout = static_cast<unsigned>(number_from_environment("CUDA_EMU_TIMEOUT", 0, kMaxTimeout, kDefaultTimeout));
+  result.multiprocessors = static_cast<unsigned>(
+      number_from_environment("CUDA_EMU_MULTIPROCESSORS", 1, kMaxMultiprocessors, kDefaultMultiprocessors));
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "cuda_emu/settings.hpp"
+#include "device_limits.hpp"
 
 namespace cuda_emu {
 
@@ -16,6 +17,7 @@ struct Settings {
   unsigned workers = 1;
   std::size_t stack_size = 0;
   unsigned timeout = 0;  // seconds; 0: none
+  unsigned multiprocessors = kDefaultMultiprocessors;
 };
 
 // Reads the environment when the program starts; a bad value there ends it with exit status 2.

@@ -170,9 +170,10 @@ TEST_CASE("a stack overflow") {
 }
 
 TEST_CASE("a bad setting gets one line and exit status 2") {
-  for (const char* bad : {"CUDA_EMU_ORDER=backward", "CUDA_EMU_ORDER=random:", "CUDA_EMU_ORDER=random:x",
-                          "CUDA_EMU_ORDER=", "CUDA_EMU_WORKERS=0", "CUDA_EMU_WORKERS=17", "CUDA_EMU_WORKERS=two",
-                          "CUDA_EMU_STACK=1", "CUDA_EMU_STACK=-64", "CUDA_EMU_TIMEOUT=1s", "CUDA_EMU_TIMEOUT=-1"}) {
+  for (const char* bad :
+       {"CUDA_EMU_ORDER=backward", "CUDA_EMU_ORDER=random:", "CUDA_EMU_ORDER=random:x",
+        "CUDA_EMU_ORDER=", "CUDA_EMU_WORKERS=0", "CUDA_EMU_WORKERS=17", "CUDA_EMU_WORKERS=two", "CUDA_EMU_STACK=1",
+        "CUDA_EMU_STACK=-64", "CUDA_EMU_TIMEOUT=1s", "CUDA_EMU_TIMEOUT=-1", "CUDA_EMU_MULTIPROCESSORS=0"}) {
     const Outcome outcome = run_program(REPORTS_PROGRAM, "exited_lanes", bad);
     INFO(bad << ": " << outcome.output);
     CHECK(outcome.status == 2);

@@ -7,6 +7,8 @@
 // - CUDA_EMU_STACK, 16 to 65536: KiB of stack for each CUDA thread.
 // - CUDA_EMU_TIMEOUT, 0 to 86400, default 60: seconds of CPU time of an OS thread in which none of its CUDA threads
 //   finishes. Then the program says where it is and ends with exit status 124. 0 waits without limit.
+// - CUDA_EMU_MULTIPROCESSORS, 1 to 1024, default 4: what the device says that it has. Grids that a program fits to them
+//   are then as on a GPU with as many.
 //
 // A value that is none of these ends the program at its start, with one line and exit status 2.
 #pragma once
