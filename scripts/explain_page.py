@@ -56,6 +56,11 @@ def words_of(offset, width):
     return range(offset // WORD, (offset + width - 1) // WORD + 1)
 
 
+def some(number, word):
+    """1 lane, 2 lanes"""
+    return f"{number:,} {word}{'s' * (number != 1)}"
+
+
 def text(x, y, words, kind=""):
     return f'<text x="{x:g}" y="{y:g}"' + (f' class="{kind}"' if kind else "") + f">{html.escape(str(words))}</text>"
 
@@ -115,7 +120,7 @@ def draw_global(access, sample):
                 parts.append(label(column(begin), y, wide, lanes, "used-text"))
         y += ROW
     asked = len({word for word in words}) * WORD
-    note = (f"a row is 128 bytes, a box a sector of 32: {sample['units']} sectors, {sample['ideal']} would do; "
+    note = (f"a row is 128 bytes, a box a sector of 32: {some(sample['units'], 'sector')}, {sample['ideal']} would do; "
             f"{asked} of {sample['units'] * SECTOR} bytes asked for")
     return parts, y, note
 
@@ -133,14 +138,14 @@ def draw_banks(access, sample):
     for number, wavefront in enumerate(sorted(passes)):
         late = number >= sample["ideal"]
         parts.append(text(LEFT - 6, y + ROW - 5, f"pass {number + 1}", "head end"))
-        idle = [bank for bank in range(WORDS) if bank not in passes[wavefront]]
-        parts += [box(column(bank), y, CELL, ROW - 2, "empty") for bank in idle]
+        parts.append(box(LEFT, y, column(WORDS - 1) + CELL - LEFT, ROW - 2, "empty"))
         for begin, end, lanes in groups(passes[wavefront]):
             wide = (end - begin + 1) * CELL
             parts.append(box(column(begin), y, wide, ROW - 2, "bad" if late else "used", f"lanes {ranges(lanes)}"))
             parts.append(label(column(begin), y, wide, lanes, "bad-text" if late else "used-text"))
         y += ROW
-    note = f"a row is a wavefront, a box a bank of 4 bytes: {sample['units']} wavefronts, {sample['ideal']} would do"
+    note = (f"a row is a wavefront, a box a bank of 4 bytes: {some(sample['units'], 'wavefront')}, "
+            f"{sample['ideal']} would do")
     return parts, y, note
 
 
@@ -209,9 +214,8 @@ def rounds(access, title, alone=True):
             kind = "bad" if order[lane] >= sample["ideal"] else "used"
             parts.append(box(column(lane), y, CELL, ROW - 2, kind, f"lane {lane}: {unit} {order[lane] + 1}"))
             parts.append(label(column(lane), y, CELL, [order[lane] + 1], f"{kind}-text"))
-        active = len(lanes_of(sample))
-        parts.append(text(width_of_all() + 2, y + ROW - 5, f"{active} lanes, {sample['units']} {unit}"
-                          f"{'s' * (sample['units'] != 1)}, {sample['ideal']} would do"))
+        says = f"{some(len(lanes_of(sample)), 'lane')}, {some(sample['units'], unit)}, {sample['ideal']} would do"
+        parts.append(text(width_of_all() + 2, y + ROW - 5, says))
         y += ROW
     note = f"a row is one request of the first warp; a box says in which {unit} its lane is served"
     parts = [text(8, 16, title, "title"), *parts, text(8, y + 13, note, "note")]
@@ -335,7 +339,7 @@ def cells_of(step):
             requests, units, ideal = total(step, f"{space}_{op}")
             if requests:
                 cells[f"{space} {op}s: {unit} per request"] = \
-                    f"{units / requests:.2f}, ideal {ideal / requests:.2f}; {count(requests)} requests"
+                    f"{units / requests:.2f}, ideal {ideal / requests:.2f}; {some(requests, 'request')}"
     steps = sum(launch["warp_steps"] for launch in step["launches"])
     if steps:
         lanes = sum(launch["lane_steps"] for launch in step["launches"])
@@ -390,8 +394,8 @@ def drawn(step, access):
 
 def access_block(step, access, is_open):
     lanes = access["lanes"] / access["requests"]
-    says = (f"{what(access)}: {count(access['requests'])} requests of {lanes:.1f} lanes, "
-            f"{count(access['units'])} {access['unit']} where {count(access['ideal'])} would do, "
+    says = (f"{what(access)}: {some(access['requests'], 'request')} of {lanes:.1f} lanes, "
+            f"{some(access['units'], access['unit'][:-1])} where {count(access['ideal'])} would do, "
             f"at worst {access['worst']} in one request")
     if access["same_address"] > 1:
         says += f"; up to {access['same_address']} lanes on one address"

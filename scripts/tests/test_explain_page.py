@@ -180,7 +180,7 @@ class Page(unittest.TestCase):
         self.assertIn("a &lt; b", text)
         for name in ("transpose_01_coalesced_read", "transpose_05_padded"):
             self.assertIn(f"<summary>{name}</summary>", text)
-        self.assertIn("32.00, ideal 1.00; 1 requests", text, "of step 04's shared loads")
+        self.assertIn("32.00, ideal 1.00; 1 request", text, "of step 04's shared loads")
         self.assertEqual(text.count('<details class="access" open>'), 3, "one in each step")
 
     def test_neighbours(self):
