@@ -299,9 +299,12 @@ def wanted(page, text):
     return Wanted(page, named, options.get("head"), options["chart"].split(",") if "chart" in options else [])
 
 
+GUIDES = [ladder.ROOT / "README.md", ladder.ROOT / "README.zh-CN.md"]
+
+
 def pages():
-    """README.md and the chapters."""
-    return [ladder.ROOT / "README.md", *sorted(ladder.ROOT.glob("*/README.md"))]
+    """The guide, in both languages, and the chapters."""
+    return [*GUIDES, *sorted(ladder.ROOT.glob("*/README.md"))]
 
 
 def wanted_by_kernel():

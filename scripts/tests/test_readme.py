@@ -19,6 +19,7 @@ import page as pages  # noqa: E402
 import page_commands  # noqa: E402
 import page_figures  # noqa: E402
 import page_sessions  # noqa: E402
+import page_twin  # noqa: E402
 
 CHAPTER = ladder.ROOT / "reduce" / "README.md"
 
@@ -395,6 +396,131 @@ def figures_that_hold(checker, one):
 
     Listening(checker.known).check(one)
     return found
+
+
+class Twin(Found):
+    ORIGINAL = textwrap.dedent("""\
+        # Title
+        [中文](README.zh-CN.md) and [one](#one-thing), a [warp](#warp).
+        ## One thing
+        Run `scripts/run`: 1.26x at 2^24, 1.98 GHz, 4 times 1,024 bytes.
+        ```sh
+        scripts/run sum
+        ```
+        <details><summary>Why?</summary>
+
+        See [sum](reduce/README.md#sum).
+        </details>
+
+        | card | GB/s |
+        |---|--:|
+        | H200 | 4800 |
+        | H100 | 3350 |
+        ## Glossary
+        - <a id="warp"></a>**warp**: 32 threads.
+        - <a id="lane"></a>**lane**: 0 to 31.
+        """)
+    TWIN = textwrap.dedent("""\
+        # 标题
+        [English](README.md)，[一](#一件事)，[warp](#warp)。
+        ## 一件事
+        运行 `scripts/run`：2^24 时 1.26x，时钟 1.98 GHz，4 倍的 1,024 字节。
+        ```sh
+        scripts/run sum
+        ```
+        <details><summary>为什么？</summary>
+
+        见 [sum](reduce/README.md#sum)。
+        </details>
+
+        | 显卡 | GB/s |
+        |---|--:|
+        | H200 | 4800 |
+        | H100 | 3350 |
+        ## 术语表
+        - <a id="warp"></a>**warp**：32 个线程。
+        - <a id="lane"></a>**lane**：0 到 31。
+        """)
+    GUIDE, CHINESE = figures.GUIDES
+
+    def compared(self, twin, original=ORIGINAL):
+        return self.after(lambda one: page_twin.check(one, page(original, self.GUIDE)), twin, self.CHINESE)
+
+    def test_which_page_is_one(self):
+        self.assertEqual(page_twin.original_of(self.CHINESE), self.GUIDE)
+        self.assertIsNone(page_twin.original_of(self.GUIDE))
+        self.assertIn(self.CHINESE, figures.pages())
+
+    def test_the_same(self):
+        self.assertEqual(self.compared(self.TWIN), [])
+
+    def test_numbers(self):
+        self.assertEqual(page_twin.numbers("step 07 of `x 5`, [a](b#6), sm_90, the 33rd: 2^31 - 1, 65,536, 4 KB/s"),
+                         ["07", "33", "2^31", "1", "65,536", "4 KB/s"])
+        self.assertEqual(page_twin.numbers("第 33 个，8 个，1.98GHz，60 s内，92 %；float4，9.1e"),
+                         ["33", "8", "1.98 GHz", "60 s", "92 %", "9.1"])
+
+    def test_each_difference_is_found(self):
+        for before, after, pattern in (
+                ("1.26x", "1.27x", r"^3: '## 一件事': of the numbers .*:3, it lacks 1.26 x; it has also 1.27 x"),
+                ("1.98 GHz", "1.98 MHz", "^3: .*lacks 1.98 GHz"), ("32 个", "33 个", "^17: .*lacks 32;"),
+                ("| H200 | 4800 |", "| H200 | 480 |", "^15: the row's numbers .*README.md:15"),
+                ("|---|--:|", "|--:|---|", "^13: rows and columns"), ("| H100 | 3350 |\n", "", "^13: rows and columns"),
+                ("`scripts/run`", "`scripts/test`", "^3: .*names.*lacks `scripts/run`; it has also `scripts/test`"),
+                ("scripts/run sum", "scripts/run max", "^6: not as on README.md:6"),
+                ("run sum\n", "run sum\nscripts/run max\n", "^7: not as on README.md:7"),
+                ("```sh", "```console", "^6: the block's language and comments"),
+                ("```sh", "<!-- seen on: H200 -->\n```sh", "^7: the block's language and comments"),
+                ("```sh\nscripts/run sum\n```\n", "", "^3: .*no block like that on README.md:6"),
+                ("md#sum", "md#max", "^3: .*links .*lacks reduce/README.md#sum; it has also reduce/README.md#max"),
+                ("(#一件事)", "(#术语表)", "^1: .*links .*lacks section 2; it has also section 3"),
+                ("<summary>为什么？</summary>", "", "^3: .*HTML .*lacks </summary>, <summary>")):
+            found = self.compared(self.TWIN.replace(before, after, 1))
+            self.assertTrue(any(re.search(pattern, one) for one in found), (before, found))
+
+    def test_a_section_without_counterpart(self):
+        for page_, heading in ((self.TWIN, "## 一件事\n"), (self.TWIN, "## 术语表\n")):
+            self.assert_found(self.compared(page_.replace(heading, "")), "lacks a section|nothing here for")
+        self.assert_found(self.compared(self.TWIN + "## 又一节\n"), "^20: '## 又一节': README.md has no such section")
+        self.assert_found(self.compared(self.TWIN.replace("## 术语", "### 术语")), "^17: here stands '### 术语表'")
+
+    def test_the_glossary(self):
+        self.assert_found(self.compared(self.TWIN.replace('- <a id="lane"></a>**lane**：0 到 31。\n', "")),
+                          "^17: .*HTML.*lacks </a>, <a id=\"lane\">", "^17: .*numbers.*lacks 0, 31")
+        lines = self.TWIN.splitlines(keepends=True)
+        self.assert_found(self.compared("".join([*lines[:-2], lines[-1], lines[-2]])), "^17: .*in another order")
+
+    def test_generated_tables(self):
+        table = "\n<!-- map -->\n\n| a |\n|---|\n| {} |\n\n<!-- end -->\n"
+        original = self.ORIGINAL + table.format("x 1")
+        self.assertEqual(self.compared(self.TWIN + table.format("x 1"), original), [])
+        self.assert_found(self.compared(self.TWIN + table.format("y 1"), original), "^23: not the generated table")
+        self.assert_found(self.compared(self.TWIN, original), "^17: .*a table here and on", "^17: .*numbers")
+
+    def test_what_is_planted_on_the_page_is_found(self):
+        """On the real page: a heading, a glossary entry or a block left out, a number or a line of code changed."""
+        text, original = self.CHINESE.read_text(), pages.Page(self.GUIDE)
+
+        def found(changed):
+            one = pages.Page(self.CHINESE, changed)
+            page_twin.check(one, original)
+            return len(one.problems)
+
+        self.assertEqual(found(text), 0)
+        whole = pages.Page(self.CHINESE)
+        draw = random.Random(3)
+        lines = text.splitlines()
+        for piece in draw.sample(whole.of_kind("heading"), 6):
+            self.assertGreater(found("\n".join(lines[:piece.line - 1] + lines[piece.line:])), 0, piece)
+        for piece in draw.sample(whole.of_kind("code"), 6):
+            at = piece.line - 1 + draw.randrange(len(piece.lines))
+            self.assertGreater(found("\n".join([*lines[:at], lines[at] + "x", *lines[at + 1:]])), 0, piece)
+        entries = [number for number, line in enumerate(lines) if line.startswith("- <a id=")]
+        for at in draw.sample(entries, 6):
+            self.assertGreater(found("\n".join(lines[:at] + lines[at + 1:])), 0, lines[at])
+        figures_ = [one for one in re.finditer(r"(?<= )\d+\.?\d* (?:GB/s|TFLOP/s|%|KB|ns)", text)]
+        for one in draw.sample(figures_, 6):
+            self.assertGreater(found(f"{text[:one.start()]}7{text[one.start():]}"), 0, one)
 
 
 class CommandLine(unittest.TestCase):
