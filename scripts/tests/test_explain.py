@@ -25,7 +25,7 @@ def line_of(path, text):
 
 class Programs(unittest.TestCase):
     def test_a_step_its_figures_and_the_step_that_mends_it(self):
-        done = explain("bank_conflict_02_column_row", "--rows=64")
+        done = explain("bank_conflict_02_column_row", "--", "--rows=64")
         self.assertEqual(done.returncode, 0, done.stderr)
         marked = [line for line in done.stdout.splitlines() if line.startswith("! shared store")]
         self.assertEqual(len(marked), 1, done.stdout)
@@ -35,7 +35,7 @@ class Programs(unittest.TestCase):
         self.assertNotRegex(done.stdout, r"GB/s|\b\d+ (us|ms|s)\b")
 
     def test_json(self):
-        done = explain("bank_conflict_02_column_row", "--rows=64", "--json")
+        done = explain("bank_conflict_02_column_row", "--json", "--", "--rows=64")
         entry = json.loads(done.stdout)["steps"][0]
         self.assertEqual((entry["step"], entry["file"], entry["right"], entry["size"]),
                          ("bank_conflict_02_column_row", "transpose/bank_conflict_02_column_row.cu", True,
@@ -49,7 +49,7 @@ class Programs(unittest.TestCase):
         self.assertEqual([finding["kind"] for finding in entry["findings"]][0], "bank conflicts")
 
     def test_a_ladder_in_one_table(self):
-        done = explain("bank_conflict", "--rows=64")
+        done = explain("bank_conflict", "--", "--rows=64")
         self.assertEqual(done.returncode, 0, done.stderr)
         rows = [line.split() for line in done.stdout.splitlines() if line.startswith("bank_conflict_0")]
         self.assertEqual(len(rows), 5, done.stdout)
@@ -57,7 +57,7 @@ class Programs(unittest.TestCase):
 
     def test_a_planted_bug_by_its_lines(self):
         bug = ROOT / "reduce/bugs/sum_missing_loop_barrier.cu"
-        done = explain(bug, "--alone", "--n=1025")
+        done = explain(bug, "--alone", "--", "--n=1025")
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stdout, r"1\. sum_missing_loop_barrier.cu:(\d+): .*")
         self.assertIn(f"in line {line_of(bug, 'tid < stride')} ", " ".join(done.stdout.split()))
@@ -67,7 +67,7 @@ class Programs(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             mine = Path(folder, "bank_conflict_mine.cu")
             shutil.copy(ROOT / "transpose/bank_conflict_02_column_row.cu", mine)
-            done = explain(mine, "--rows=64", "--json")
+            done = explain(mine, "--json", "--", "--rows=64")
             self.assertEqual(done.returncode, 0, done.stderr)
             entry = json.loads(done.stdout)["steps"][0]
             self.assertEqual((entry["step"], entry["file"]), ("bank_conflict_mine", str(mine.resolve())))
