@@ -30,8 +30,9 @@ class Programs(unittest.TestCase):
         marked = [line for line in done.stdout.splitlines() if line.startswith("! shared store")]
         self.assertEqual(len(marked), 1, done.stdout)
         self.assertRegex(marked[0], r"4 B +32\.00 +1\.00 +32\.0 \|")
-        self.assertIn("takes 32.0 wavefronts per request; 1.0 would do", done.stdout)
-        self.assertIn("Mended in bank_conflict_03_padded: ", " ".join(done.stdout.split()))
+        text = " ".join(done.stdout.split())
+        self.assertIn("takes 32.0 wavefronts per request; 1.0 would do", text)
+        self.assertIn("Mended in bank_conflict_03_padded: ", text)
         self.assertNotRegex(done.stdout, r"GB/s|\b\d+ (us|ms|s)\b")
 
     def test_json(self):
@@ -78,7 +79,7 @@ class Programs(unittest.TestCase):
             self.assertEqual(explain(other).returncode, 2)
 
     def test_bad_usage(self):
-        for arguments in ([], ["no_such_step"], ["bank_conflict", "64"]):
+        for arguments in ([], ["no_such_step"], ["bank_conflict", "--rows=64"], ["bank_conflict", "--alone=1"]):
             done = explain(*arguments)
             self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
             self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
