@@ -278,7 +278,8 @@ def access_findings(entry, sums):
             useful = access["bytes_requested"] / access["bytes_moved"]
             used = f"; {32 * useful:.0f} of each sector's 32 bytes are used" if useful < 1 else ""
             yield "sectors", access, excess, (
-                f"{what(access)} touches {seen:.1f} sectors per request{in_turn(access)}; {best:.1f} would hold its bytes{used}")
+                f"{what(access)} touches {seen:.1f} sectors per request{in_turn(access)}; {best:.1f} would hold its "
+                f"bytes{used}")
         elif access["space"] == "shared" and ratio(access) > 1.1 and conflicts(access) > 0.1 * access["ideal"]:
             yield "bank conflicts", access, conflicts(access), (
                 f"{what(access)} takes {seen:.1f} wavefronts per request{in_turn(access)}; {best:.1f} would do: lanes "
@@ -306,8 +307,8 @@ def branch_findings(entry, sums):
     for line in lines.values():
         if line["divergent"] > 0.2 * line["branches"] and line["divergent"] > 0.01 * sums.warp_steps:
             yield "divergence", line, line["divergent"], (
-                f"lanes of one warp go different ways in {line['divergent'] / line['branches']:.0%} of the branches here, "
-                "and both ways take their turn")
+                f"lanes of one warp go different ways in {line['divergent'] / line['branches']:.0%} of the branches "
+                "here, and both ways take their turn")
 
 
 def coordinates(index):

@@ -216,8 +216,8 @@ function(ladder_family folder)
   endif()
 endfunction()
 
-# Steps from anywhere, by their full paths, each a program: files/<name>, target file_<name>. The family that its problem
-# header, the first quoted include, belongs to is searched for headers too.
+# Steps from anywhere, by their full paths, each a program: files/<name>, target file_<name>. Headers are searched for
+# in the family, too, that has its problem header, which is the first quoted include.
 set(LADDER_FILES "" CACHE STRING "More steps to build: full paths, separated by semicolons")
 function(ladder_files)
   foreach(source IN LISTS LADDER_FILES)

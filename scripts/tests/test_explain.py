@@ -89,9 +89,9 @@ class Sentences(unittest.TestCase):
     COUNTS = {"requests": 0, "lanes": 0, "units": 0, "ideal": 0, "bytes_requested": 0, "bytes_moved": 0}
 
     def entry(self, **changes):
-        access = {"file": "k.cu", "line": 7, "space": "global", "op": "load", "width": 4, "async": False, "requests": 10,
-                  "lanes": 320, "units": 40, "ideal": 40, "worst": 4, "samples": [], "same_address": 0, "bytes_requested": 1280,
-                  "bytes_moved": 1280, **changes}
+        access = {"file": "k.cu", "line": 7, "space": "global", "op": "load", "width": 4, "async": False,
+                  "requests": 10, "lanes": 320, "units": 40, "ideal": 40, "worst": 4, "samples": [], "same_address": 0,
+                  "bytes_requested": 1280, "bytes_moved": 1280, **changes}
         totals = {kind: self.COUNTS for kind in traces.KINDS}
         kind = f"{access['space']}_{access['op']}"
         totals[kind] = {key: access[key] for key in self.COUNTS}
