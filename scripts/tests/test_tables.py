@@ -124,6 +124,10 @@ class Map(unittest.TestCase):
         self.assertEqual(without(2), ["215", "", ""])
         self.assertEqual(without(0)[2], "[02](reduce/sum_02_tree.cu) 2684")
 
+    def test_a_step_of_ones_own_changes_no_row(self):
+        ids = ("00_cub", "01_atomic", "02_tree")
+        self.assertEqual(self.row(known(ladder_of(), ids=(*ids, "03_mine"))), self.row(known(ladder_of(), ids=ids)))
+
     def test_written_between_its_markers_only(self):
         found = tables.MAP.search("a\n<!-- map -->\nold\n<!-- end -->\nb\n<!-- end -->\n")
         self.assertEqual(found[0], "<!-- map -->\nold\n<!-- end -->")
