@@ -242,6 +242,11 @@ class Figures:
         for card, names in self.counters.stale.items():
             self.stale.setdefault(card, {}).update(names)
 
+    def measured(self, kernel):
+        """The steps with figures of any card, stale ones too: a reader's own step has none."""
+        known = {entry["step"] for entry in self.entries.get(kernel, ())}
+        return [step for step in self.kernels[kernel] if step.id in known]
+
     def of(self, kernel, card):
         return self.current.get((kernel, card), {})
 
