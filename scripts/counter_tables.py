@@ -124,6 +124,25 @@ def compared_table(known, kernels):
     return "\n".join(lines)
 
 
+def compared_summary(known, kernels):
+    """A row for each kernel: how many totals were compared, how many are equal, and which differ most."""
+    lines = ["| kernel | totals | equal | within 2 % | the others |", "|---|--:|--:|--:|---|"]
+    for kernel, steps in kernels.items():
+        found = [(name, COMPARED[counter], ours, theirs) for (name, _, _), counts in compare(known, [kernel])
+                 for counter, (ours, theirs) in counts.items() if ours or theirs]
+        if not found:
+            continue
+        differ = [(name, title, difference(ours, theirs)) for name, title, ours, theirs in found if ours != theirs]
+        beyond = {}
+        for name, title, how in differ:
+            if how is None or abs(how) > TOLERANCE:
+                beyond.setdefault((title, "" if how is None else f"{how:+.0%}"), {})[name[len(kernel) + 1:][:2]] = None
+        others = "; ".join(f"{title} of {', '.join(numbers)}: {how}" for (title, how), numbers in beyond.items())
+        count = sum(1 for _, _, how in differ if how is not None and abs(how) <= TOLERANCE)
+        lines.append(f"| `{kernel}` | {len(found)} | {len(found) - len(differ)} | {count} | {others} |")
+    return "\n".join(lines) if len(lines) > 2 else None
+
+
 def traced(step):
     """A step of scripts/explain's JSON as an entry of counters."""
     sums = {}

@@ -222,6 +222,8 @@ class MarkdownTables(unittest.TestCase):
         self.assertEqual(counter_tables.closer({"shared_load_wavefronts": 40, "joined_load_wavefronts": 10}, 12,
                                                "shared_load_wavefronts"), 10)
         self.assertIsNone(counter_tables.compared_table(known, ["max"]))
+        summary = counter_tables.compared_summary(known, {"sum": STEPS, "max": []}).splitlines()
+        self.assertEqual(summary[2:], ["| `sum` | 3 | 1 | 1 | shared load wavefronts of 01: +10% |"])
 
     def test_what_explain_says(self):
         def access(space, op, requests, units, is_async=False):
