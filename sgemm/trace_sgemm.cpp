@@ -1,18 +1,26 @@
 // What the ladder claims of its accesses.
 #include "claims.hpp"
 
+#include <map>
+
 using namespace ladder;
 using Space = Claims::Space;
 using Op = Claims::Op;
 
 namespace {
 
-Claims seen_at_256(const char* step) { return Claims(step, Size({256, 256, 64, 0, 0, 0}, {1, 0})); }
+constexpr std::size_t kM = 256, kN = 256, kK = 32;
+
+// Each step runs once for all tests.
+const Claims& seen_at_256(const std::string& step) {
+  static std::map<std::string, Claims> seen;
+  return seen.try_emplace(step, step, Size({kM, kN, kK, 0, 0, 0}, {1, 0})).first->second;
+}
 
 }  // namespace
 
 TEST_CASE("sgemm: lanes in 32 rows, then along a row") {
-  const Claims naive = seen_at_256("sgemm_01_naive"), coalesced = seen_at_256("sgemm_02_coalesced");
+  const Claims &naive = seen_at_256("sgemm_01_naive"), &coalesced = seen_at_256("sgemm_02_coalesced");
   CHECK(naive.store() == 32);
   CHECK(naive.load() == (32 + 1) / 2.0);  // A by rows; of B the lanes want one word
   CHECK(coalesced.store() == 4);
@@ -22,14 +30,14 @@ TEST_CASE("sgemm: lanes in 32 rows, then along a row") {
 TEST_CASE("sgemm: bank conflicts in steps 07 and 08, none from step 09 on") {
   CHECK(seen_at_256("sgemm_04_square_tile").conflicts() == 0);
   CHECK(seen_at_256("sgemm_06_thread_tile_1d").conflicts() == 0);
-  const Claims conflicts = seen_at_256("sgemm_08_float4");
+  const Claims& conflicts = seen_at_256("sgemm_08_float4");
   CHECK(conflicts.conflicts() > 0);
   for (const char* step : {"sgemm_09_no_bank_conflicts", "sgemm_10_double_buffer", "sgemm_11_warp_tile",
                            "sgemm_12_cp_async", "sgemm_13_split_k"}) {
     CAPTURE(step);
     CHECK(seen_at_256(step).conflicts() == 0);
   }
-  const Claims none = seen_at_256("sgemm_09_no_bank_conflicts");
+  const Claims& none = seen_at_256("sgemm_09_no_bank_conflicts");
   CHECK(none.total(Space::shared, Op::load).requests == conflicts.total(Space::shared, Op::load).requests);
   CHECK(none.total(Space::shared, Op::load).units < conflicts.total(Space::shared, Op::load).units);
   CHECK(none.shared_store() < conflicts.shared_store());
@@ -39,7 +47,7 @@ TEST_CASE("sgemm: tiles of matrices are loaded by 16 bytes from step 08 on") {
   CHECK(seen_at_256("sgemm_07_thread_tile_2d").width(Space::global, Op::load) == 4);
   for (const char* step : {"sgemm_08_float4", "sgemm_09_no_bank_conflicts", "sgemm_12_cp_async"}) {
     CAPTURE(step);
-    const Claims seen = seen_at_256(step);
+    const Claims& seen = seen_at_256(step);
     CHECK(seen.width(Space::global, Op::load) == 16);
     CHECK(seen.width(Space::shared, Op::load) == 16);
   }
@@ -47,7 +55,7 @@ TEST_CASE("sgemm: tiles of matrices are loaded by 16 bytes from step 08 on") {
 
 TEST_CASE("sgemm: words from shared memory per product fall") {
   const auto bytes = [](const char* step) { return seen_at_256(step).total(Space::shared, Op::load).bytes_requested; };
-  const auto products = std::uint64_t{256} * 256 * 64;
+  const std::uint64_t products = kM * kN * kK;
   CHECK(bytes("sgemm_04_square_tile") == 2 * 4 * products);
   CHECK(bytes("sgemm_06_thread_tile_1d") == 9 * 4 * products / 8);
   CHECK(bytes("sgemm_09_no_bank_conflicts") == 16 * 4 * products / 64);
