@@ -5,6 +5,8 @@
 // right answer in double and the error a correct float kernel may make. Each step constructs that class with its own
 // launch function: LADDER_STEP(Sum, launch). Harness and tests find the steps in ladder::steps().
 #pragma once
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -163,6 +165,8 @@ struct Figure {
   double value;
 };
 
+class Draw;  // below
+
 class Problem {
  public:
   virtual ~Problem() = default;
@@ -202,6 +206,12 @@ class Problem {
   virtual std::vector<Size> huge_sizes() const = 0;   // indices beyond 32 bits; GPU only. Empty: not for this step
   virtual std::vector<Size> bench_sizes() const = 0;  // the sizes of the ladder table
 
+  // A size from the whole domain, of at most `bytes` of traffic and as near to that as its lengths allow. Here lengths
+  // are log-uniform, odd as often as not, and optional dimensions and scalars have their defaults.
+  virtual Size random_size(Draw& draw, double bytes) const;
+  // Does expect() give the right value of this element of an output? If not, it only says that it must be a number.
+  virtual bool has_answer(const Size&, std::size_t /*element*/) const { return true; }
+
   virtual double flops(const Size&) const { return 0; }
   virtual Ceiling ceiling() const { return Ceiling::copy; }
   // For a problem that neither a copy nor a read kernel bounds: its name, and what moves bytes(size) in the best way.
@@ -219,6 +229,10 @@ class Problem {
     }
     return sum;
   }
+
+ protected:
+  // `size` with the lengths that are 0 drawn: dimensions that are not optional.
+  Size draw_lengths(Draw& draw, double bytes, Size size) const;
 };
 
 // A registered step. `name` is the file's, e.g. "sum_07_warp_shuffle"; `id` is "07_warp_shuffle"; `needs` is "sm_90" if
@@ -274,6 +288,83 @@ inline std::uint64_t hash(std::uint64_t seed, std::size_t buffer, std::size_t i)
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
   return z ^ (z >> 31);
+}
+
+// Random choices, the same for the same seed on every machine.
+class Draw {
+ public:
+  explicit Draw(std::uint64_t seed) : seed_(seed) {}
+
+  // Uniform in [0, 1).
+  double uniform() { return static_cast<double>(hash(seed_, 0, drawn_++) >> 11) / (std::uint64_t{1} << 53); }
+  bool coin() { return uniform() < 0.5; }
+  // Uniform in [0, n).
+  std::size_t below(std::size_t n) { return static_cast<std::size_t>(uniform() * static_cast<double>(n)); }
+  // Log-uniform in [least, most].
+  double log_uniform(double least, double most) { return least * std::exp(uniform() * std::log(most / least)); }
+
+  // A length from 1 to `most`, log-uniform.
+  std::size_t length(std::size_t most) {
+    return near(std::min(most, static_cast<std::size_t>(log_uniform(1, static_cast<double>(most) + 1))));
+  }
+  // A length of `most` or a little less: odd as often as not, else a multiple of 2, 4, ... or 64.
+  std::size_t near(std::size_t most) {
+    if (coin() || most < 2) return most - (most % 2 == 0 && most > 0);
+    std::size_t power = std::size_t{2} << below(6);
+    while (power > most) power /= 2;
+    return most / power * power;
+  }
+  // A leading dimension for rows of `length`: 0, its default, as often as not; else there is a gap behind each row, of
+  // up to an eighth of it, but at least 4 and at most 64 elements, and the leading dimension is odd or a multiple of 4.
+  std::size_t leading(std::size_t length) {
+    if (coin()) return 0;
+    const std::size_t most = std::min<std::size_t>(std::max<std::size_t>(4, length / 8), 64);
+    const std::size_t ld = length + 1 + below(most - 3);
+    return coin() ? ld | 1 : (ld + 3) / 4 * 4;
+  }
+
+ private:
+  std::uint64_t seed_;
+  std::size_t drawn_ = 0;
+};
+
+// The most arithmetic of a random size: 20 ms at 50 TFLOP/s.
+constexpr double kMostRandomFlops = 1e12;
+
+inline Size Problem::draw_lengths(Draw& draw, double most_bytes, Size size) const {
+  const std::vector<Dim> all = dims();
+  std::vector<std::size_t> missing;
+  for (std::size_t d = 0; d < all.size(); ++d) {
+    if (all[d].gpu_default == 0 || size.dims[d] > 0) continue;
+    missing.insert(missing.begin() + static_cast<std::ptrdiff_t>(draw.below(missing.size() + 1)), d);
+    size.dims[d] = 1;
+  }
+  const auto fits = [&](std::size_t d, std::size_t length) {
+    Size one = size;
+    one.dims[d] = length;
+    try {
+      return bytes(one) <= most_bytes && flops(one) <= kMostRandomFlops && !buffers(one).empty();
+    } catch (const UsageError&) {
+      return false;
+    }
+  };
+  for (const std::size_t d : missing) {
+    std::size_t most = 1;
+    for (std::size_t above = all[d].max + 1; above - most > 1;) {
+      const std::size_t middle = most + (above - most) / 2;
+      (fits(d, middle) ? most : above) = middle;
+    }
+    // The last one takes up what the others leave of the traffic.
+    size.dims[d] = d == missing.back() ? draw.near(most) : draw.length(most);
+  }
+  return size;
+}
+
+inline Size Problem::random_size(Draw& draw, double bytes) const {
+  Size size;
+  size.dims.resize(dims().size());
+  for (const Scalar& s : scalars()) size.scalars.push_back(s.default_value);
+  return draw_lengths(draw, bytes, size);
 }
 
 namespace patterns {

@@ -28,6 +28,10 @@ class CopyMoved : public Elementwise {
       scale[i - range.begin] = 0;
     }
   }
+  // Moved by 1 to 33.
+  ladder::Size random_size(ladder::Draw& draw, double bytes) const override {
+    return draw_lengths(draw, bytes, {0, draw.length(33)});
+  }
   // What is skipped need not move.
   double bytes(const ladder::Size& size) const override { return 8.0 * static_cast<double>(size[0]); }
 

@@ -90,6 +90,11 @@ class MatrixVector : public ladder::Problem {
             {"NaN in x", false, nan_in_x},
             {"one infinity in A", false, infinity_in_a}};
   }
+  ladder::Size random_size(ladder::Draw& draw, double bytes) const override {
+    ladder::Size size = Problem::random_size(draw, bytes);
+    size.dims[2] = draw.leading(size[1]);
+    return size;
+  }
   double flops(const ladder::Size& size) const override { return 2.0 * elements(size); }
   ladder::Ceiling ceiling() const override { return ladder::Ceiling::read; }
   // What lies between the rows need not move, and y is read only if it counts.

@@ -66,6 +66,9 @@ class Aat : public ladder::Problem {
   std::vector<ladder::Size> huge_sizes() const override { return {{46351, 3}, {1025, (1 << 21) - 1}}; }
   std::vector<ladder::Size> bench_sizes() const override { return {{8192, 32}, {16384, 32}}; }
 
+  bool has_answer(const ladder::Size& size, std::size_t element) const override {
+    return is_sampled_row(size[0], size[0], size[1], element / size[0]);
+  }
   double flops(const ladder::Size& size) const override {
     return 2.0 * static_cast<double>(size[0]) * static_cast<double>(size[0]) * static_cast<double>(size[1]);
   }

@@ -144,6 +144,17 @@ class Sgemm : public ladder::Problem {
     return sizes;
   }
 
+  ladder::Size random_size(ladder::Draw& draw, double bytes) const override {
+    ladder::Size size = Problem::random_size(draw, bytes);
+    size.dims[3] = draw.leading(size[2]);
+    size.dims[4] = draw.leading(size[1]);
+    size.dims[5] = draw.leading(size[1]);
+    return size;
+  }
+  bool has_answer(const ladder::Size& size, std::size_t element) const override {
+    return is_sampled_row(size[0], size[1], size[2], element / ldc(size));
+  }
+
   double flops(const ladder::Size& size) const override { return 2.0 * area(size[0], size[1]) * size[2]; }
   // What lies between the rows need not move, and C is read only if it counts.
   double bytes(const ladder::Size& size) const override {

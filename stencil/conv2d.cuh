@@ -93,6 +93,9 @@ class Conv2d : public ladder::Problem {
   std::vector<ladder::Size> bench_sizes() const override {
     return {{8192, 8192, 3}, {8192, 8192, 5}, {8192, 8192, 7}, {8191, 8193, 5}, {1080, 1920, 5}};
   }
+  ladder::Size random_size(ladder::Draw& draw, double bytes) const override {
+    return draw_lengths(draw, bytes, {0, 0, 3 + 2 * draw.below(3)});
+  }
   double flops(const ladder::Size& size) const override {
     return 2.0 * static_cast<double>(taps(size) * taps(size)) * static_cast<double>(size[0]) *
            static_cast<double>(size[1]);

@@ -117,6 +117,13 @@ class ThreadOrder {
   std::string before_;
 };
 
+// Is reading past the end of a buffer without guard bands an error? On the CPU backend it is.
+#ifdef CUDA_EMU
+constexpr bool kEndsShow = true;
+#else
+constexpr bool kEndsShow = false;
+#endif
+
 // One way to run a step on a case.
 struct Variation {
   Offsets offsets;
@@ -137,11 +144,7 @@ inline std::vector<Variation> variations(const Problem& problem, const Size& siz
   const std::vector<std::string> orders = thread_orders();
   const std::vector<Offsets> off = misalignments(problem.buffers(size));
   const auto order = [&](std::size_t i) { return orders[i % orders.size()]; };
-#ifdef CUDA_EMU
-  const auto guarded = [](std::size_t i) { return i % 2 == 0; };
-#else
-  const auto guarded = [](std::size_t) { return true; };
-#endif
+  const auto guarded = [](std::size_t i) { return !kEndsShow || i % 2 == 0; };
   std::vector<Variation> all;
   if (pattern < 2) {
     for (std::size_t i = 0; i < orders.size(); ++i) {
@@ -159,6 +162,33 @@ inline std::vector<Variation> variations(const Problem& problem, const Size& siz
   return all;
 }
 
+// Runs `step` on the case in this way. If something is wrong, the verdict says where.
+inline Verdict check_way(const Step& step, const Case& host, const Variation& way, const CheckPlan& plan,
+                         std::size_t* checks) {
+  const Problem& problem = *step.problem;
+  const ThreadOrder order(way.order);
+  DeviceCase device(host, way.offsets, plan.guarded && way.guarded, problem.place());
+  Verdict all = check(step, device);
+  if (checks) ++*checks;
+  std::string when;
+  if (all.ok() && way.again) {
+    const Case other(problem, host.size(), host.pattern(), plan.seed + 1);
+    device.load(other);
+    const Verdict again = check(step, device);
+    if (checks) ++*checks;
+    all.worst = std::max(all.worst, again.worst);
+    all.problem = again.problem;
+    when = ", the second run on these buffers";
+  }
+  if (all.ok()) return all;
+  const std::string offsets = describe(way.offsets, host.buffers());
+  all.problem = describe(problem, host.size()) + ", " + host.pattern().name + " data" +
+                (offsets.empty() ? "" : ", " + offsets) +
+                (way.order.empty() || way.order == "forward" ? "" : ", threads in " + way.order + " order") + when +
+                ": " + all.problem;
+  return all;
+}
+
 // Checks `step` on every size of the plan, with all patterns for that size, in the ways of variations(); stops at the
 // first failure, whose line names them.
 inline Verdict check_all(const Step& step, const CheckPlan& plan, std::size_t* checks = nullptr) {
@@ -170,27 +200,10 @@ inline Verdict check_all(const Step& step, const CheckPlan& plan, std::size_t* c
     for (std::size_t p = 0; p < patterns.size(); ++p) {
       const Case host(problem, size, patterns[p], plan.seed);
       for (const Variation& way : variations(problem, size, p, patterns.size(), s)) {
-        const ThreadOrder order(way.order);
-        DeviceCase device(host, way.offsets, plan.guarded && way.guarded, problem.place());
-        Verdict v = check(step, device);
-        if (checks) ++*checks;
-        all.worst = std::max(all.worst, v.worst);
-        std::string when;
-        if (v.ok() && way.again) {
-          const Case other(problem, size, patterns[p], plan.seed + 1);
-          device.load(other);
-          v = check(step, device);
-          if (checks) ++*checks;
-          all.worst = std::max(all.worst, v.worst);
-          when = ", the second run on these buffers";
-        }
-        if (v.ok()) continue;
-        const std::string offsets = describe(way.offsets, host.buffers());
-        all.problem = describe(problem, size) + ", " + patterns[p].name + " data" +
-                      (offsets.empty() ? "" : ", " + offsets) +
-                      (way.order.empty() || way.order == "forward" ? "" : ", threads in " + way.order + " order") +
-                      when + ": " + v.problem;
-        return all;
+        const Verdict one = check_way(step, host, way, plan, checks);
+        all.worst = std::max(all.worst, one.worst);
+        all.problem = one.problem;
+        if (!all.ok()) return all;
       }
     }
   }

@@ -32,13 +32,21 @@ class Comparison {
 
   void compare(const void* got, std::size_t begin, std::size_t count) {
     parallel_for(count, kCheckGrain, [&](std::size_t from, std::size_t to) {
-      std::vector<double> want(to - from), scale(to - from);
-      case_.expect({buffer_, begin + from, begin + to}, want.data(), scale.data());
+      std::vector<double> want, scale;
       Piece piece;
-      for (std::size_t i = from; i < to; ++i) {
-        const double s = scale[i - from];
-        compare_element(got, i, begin + i, want[i - from], std::isinf(s) ? s : tolerance_ * s, piece);
+      std::size_t done = begin + from;  // element of the buffer
+      for (const Range& part : case_.answered({buffer_, begin + from, begin + to})) {
+        want.resize(part.end - part.begin);
+        scale.resize(part.end - part.begin);
+        case_.expect(part, want.data(), scale.data());
+        for (; done < part.begin; ++done) require_number(got, done - begin, done, piece);
+        for (; done < part.end; ++done) {
+          const double s = scale[done - part.begin];
+          const double bound = std::isinf(s) ? s : tolerance_ * s;
+          compare_element(got, done - begin, done, want[done - part.begin], bound, piece);
+        }
       }
+      for (; done < begin + to; ++done) require_number(got, done - begin, done, piece);
       merge(piece);
     });
   }
@@ -48,12 +56,13 @@ class Comparison {
     const Buffer& b = case_.buffers()[buffer_];
     const Wrong& first = shown_.front();
     std::string text = b.name + at(first) + " of " + std::to_string(b.count);
+    const std::string want = std::isinf(first.bound) ? "a finite number" : format("%.9g", first.want);
     if (first.unwritten) {
-      text += " was never written (want " + format("%.9g", first.want) + ")";
+      text += " was never written (want " + want + ")";
     } else {
-      text += " is wrong: got " + format("%.9g", first.got) + ", want " + format("%.9g", first.want);
+      text += " is wrong: got " + format("%.9g", first.got) + ", want " + want;
       if (first.bound == 0) text += ", must be equal";
-      if (first.bound > 0 && std::isfinite(first.got)) {
+      if (first.bound > 0 && std::isfinite(first.bound) && std::isfinite(first.got)) {
         text += ", error " + format("%.3g", std::fabs(first.got - first.want)) + " above bound " +
                 format("%.3g", first.bound);
       }
@@ -87,6 +96,16 @@ class Comparison {
     const bool ok = whole ? element.value == want : acceptable(element.value, want, bound, piece.worst);
     if (ok && !unwritten) return;
     if (piece.wrong++ < kShown) piece.shown.push_back({index, element.value, want, bound, unwritten});
+  }
+
+  // An element without an answer: it must have been written, and on data without NaN and infinities be finite.
+  void require_number(const void* got, std::size_t i, std::size_t index, Piece& piece) const {
+    const Type type = case_.buffers()[buffer_].type;
+    const Element element = load_element(type, got, i);
+    const bool unwritten = is_poison(type, element);
+    if (!unwritten && std::isfinite(element.value)) return;
+    constexpr double any = 0, no_bound = std::numeric_limits<double>::infinity();
+    if (piece.wrong++ < kShown) piece.shown.push_back({index, element.value, any, no_bound, unwritten});
   }
 
   static bool acceptable(double got, double want, double bound, double& worst) {

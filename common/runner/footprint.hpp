@@ -1,6 +1,6 @@
 // How much device memory a run takes, and how large the arrays of a ceiling kernel are.
 #pragma once
-#include "problem.hpp"
+#include "check.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -30,6 +30,15 @@ inline double memory_needed(const Problem& problem, const Size& size, bool gpu) 
   for (const Buffer& b : problem.buffers(size)) buffers += static_cast<double>(b.bytes());
   const double ceiling = static_cast<double>(plan_ceiling(problem, size).bytes_each);
   return buffers + (gpu ? ceiling : buffers) + problem.scratch_bytes(size) + slack;
+}
+
+// Throws unless `bytes` more fit into the device's memory.
+inline void require_free(const Problem& problem, const Size& size, double bytes) {
+  std::size_t free = 0, total = 0;
+  CUDA_CHECK(cudaMemGetInfo(&free, &total));
+  if (bytes <= static_cast<double>(free)) return;
+  throw UsageError(describe(problem, size) + ": needs " + format("%.1f", bytes / 1e9) +
+                   " GB of memory, the device has " + format("%.1f", static_cast<double>(free) / 1e9) + " GB free");
 }
 
 }  // namespace ladder

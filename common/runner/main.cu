@@ -3,23 +3,22 @@
 #include "check.hpp"
 #include "footprint.hpp"
 #include "options.hpp"
+#include "places.hpp"
 #include "profile.cuh"
 #include "progress.hpp"
+#include "random.hpp"
 #include "report.hpp"
 #ifdef CUDA_EMU_TRACE
 #include "trace_report.hpp"
 #endif
 #ifndef CUDA_EMU
-#include "bench.cuh"
+#include "contest.cuh"
+#include "random_run.cuh"
 #endif
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <deque>
-#include <functional>
-#include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -60,6 +59,8 @@ void print_help(const char* program, const Problem& problem) {
       "  --check          only check: every awkward size (or the one given), every kind of data, aligned and not\n"
       "  --bench          check and time every size of the ladder table (or the one given)\n"
       "  --once           only run, once on random data, with no check: for a profiler\n"
+      "  --random=N       N random shapes: %s\n"
+      "  --first=K        with --random: the first is shape number K of the seed; default 0\n"
       "  --misaligned     with --once or --trace: every array starts one element past a 256-byte boundary\n"
       "  --only=STEP      in a ladder: only this step, or these: --only=STEP,STEP\n"
       "  --timeout=S      end the program where the check of a step takes more than S seconds; default 0: "
@@ -73,18 +74,12 @@ void print_help(const char* program, const Problem& problem) {
       "  --help           this\n"
       "\nExit status: 0 all right, 1 a check failed, 2 bad usage, 77 no CUDA device that can run it, 124 a time\n"
       "limit was reached.\n",
+      kGpu ? "times the last step beside step 00 and the steps near it. With --check small\n"
+             "                   ones on every kind of data, each step checked at each"
+           : "small ones on every kind of data, each step checked at each",
       kTrace ? "  --trace          run each step once, count its accesses, say which accesses race; with --json all "
                "that it counts\n"
              : "");
-}
-
-// Throws unless `bytes` more fit into the device's memory.
-void require_free(const Problem& problem, const Size& size, double bytes) {
-  std::size_t free = 0, total = 0;
-  CUDA_CHECK(cudaMemGetInfo(&free, &total));
-  if (bytes <= static_cast<double>(free)) return;
-  throw UsageError(describe(problem, size) + ": needs " + format("%.1f", bytes / 1e9) +
-                   " GB of memory, the device has " + format("%.1f", static_cast<double>(free) / 1e9) + " GB free");
 }
 
 // Throws unless a run at `size` fits into the free memory.
@@ -151,20 +146,6 @@ void merge(Row& row, const Verdict& verdict) {
   row.verdict.worst = std::max(row.verdict.worst, verdict.worst);
   if (row.verdict.ok()) row.verdict.problem = verdict.problem;
 }
-
-// The case in each place that a step asks for, made when it is first asked for.
-class Places {
- public:
-  Places(const Case& host, bool guarded) : host_(&host), guarded_(guarded) {}
-  DeviceCase& operator[](Place place) {
-    return cases_.try_emplace(place, *host_, std::size_t{0}, guarded_, place).first->second;
-  }
-
- private:
-  const Case* host_;
-  bool guarded_;
-  std::map<Place, DeviceCase> cases_;
-};
 
 // Checks every row on one kind of data; the inputs are made once.
 void check_rows(std::vector<Row>& rows, const Pattern& pattern, std::uint64_t seed, bool guarded, Progress& progress) {
@@ -252,16 +233,8 @@ void leave_out_slow_steps(std::vector<Row>& rows, const Options& options, bool g
 }
 
 #ifndef CUDA_EMU
-const Step* vendor_step() {
-  for (const Step& step : steps()) {
-    if (step.is_vendor()) return &step;
-  }
-  return nullptr;
-}
-
 // Times the rows whose checks held.
 void time_rows(std::vector<Row>& all_rows, std::uint64_t seed, const Device& device) {
-  constexpr double low_clock = 0.75;  // of the boost clock
   const Problem& problem = *all_rows.front().step->problem;
   const Size& size = all_rows.front().size;
   const Case host(problem, size, problem.patterns().front(), seed);
@@ -280,54 +253,9 @@ void time_rows(std::vector<Row>& all_rows, std::uint64_t seed, const Device& dev
   if (vendor && !vendor_has_row) timed.push_back(vendor);
 
   Places places(host, false);
-  const auto arrays_of = [&](const Step& step) -> const Arrays& { return places[step.problem->place()].arrays(); };
-  for (const Step* step : timed)
-    step->problem->run(arrays_of(*step), size);  // loads the code, allocates scratch memory
-  CUDA_CHECK(cudaDeviceSynchronize());
-  require_free(problem, size, static_cast<double>(plan_ceiling(problem, size).bytes_each));
-  const std::unique_ptr<OwnCeiling> ceiling = make_ceiling(problem, size);
-  ceiling->run();
-  CUDA_CHECK(cudaDeviceSynchronize());
-
   Clock clock(device);
-  std::deque<bool> waits(timed.size() + 1, false);
-  std::vector<Contestant> contestants;
-  const auto add = [&](bool on_device, const std::function<void()>& prepare, const std::function<void()>& run) {
-    Contestant contestant;
-    bool& waits_inside = waits[contestants.size()];
-    contestant.cold = [&clock, prepare, run, &waits_inside] { return clock.cold(prepare, run, waits_inside); };
-    // Back to back, steps that move data to the device would find it there.
-    if (on_device) {
-      contestant.warm = [&clock, run, &waits_inside](int launches) {
-        return waits_inside ? Sample{-1, 0} : clock.warm(run, launches);
-      };
-    }
-    contestants.push_back(contestant);
-  };
-  for (const Step* step : timed) {
-    const auto prepare = [&own = *step->problem, &arrays = arrays_of(*step), &size] { own.prepare(arrays, size); };
-    const auto run = [&own = *step->problem, &arrays = arrays_of(*step), &size] { own.run(arrays, size); };
-    add(step->problem->place() == Place::device, prepare, run);
-  }
-  add(
-      false, [] {}, [&] { ceiling->run(); });
-  Interleaving(low_clock * device.boost_mhz).time(contestants);
-
-  const Contestant* vendor_times = nullptr;
-  for (std::size_t c = 0; c < timed.size(); ++c) {
-    if (timed[c] == vendor) vendor_times = &contestants[c];
-  }
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    Row& row = *rows[r];
-    row.cold = contestants[r].cold_timing;
-    row.warm = contestants[r].warm_timing;
-    row.of_ceiling = contestants.back().cold_timing.median_us / row.cold.median_us;
-    if (vendor_times) row.vs_vendor = vendor_times->cold_timing.median_us / row.cold.median_us;
-    if (vendor_times && vendor_times->warm_timing.samples > 0 && row.warm.samples > 0) {
-      row.warm_vs_vendor = vendor_times->warm_timing.median_us / row.warm.median_us;
-    }
-    row.figures = timed[r]->problem->figures(arrays_of(*timed[r]), size);
-  }
+  put_timings(rows, timed, time_in_turns(timed, size, places, clock, device));
+  for (Row* row : rows) row->figures = row->step->problem->figures(places.arrays_of(*row->step), size);
 }
 #endif
 
@@ -383,6 +311,75 @@ std::vector<Row> run_checks(const Options& options, Progress& progress) {
   }
   return rows;
 }
+
+// Names of the ladder's steps order them: the last one is the best.
+const Step& top_step() {
+  const auto own = [](const Step& step) { return !step.is_vendor(); };
+  const auto last = std::find_if(steps().rbegin(), steps().rend(), own);
+  return last == steps().rend() ? steps().front() : *last;
+}
+
+// --random --check: every step at the same small shapes.
+std::vector<Row> run_random_checks(const Options& options, Progress& progress) {
+  const Problem& domain = *top_step().problem;
+  std::vector<Row> rows;
+  for (const Step* step : measured_steps(options.only)) {
+    progress.begin(step->name, "checking " + std::to_string(options.random) + " random shapes");
+    std::size_t checks = 0, refused = 0;
+    const Verdict verdict = check_random(*step, domain, options.seed, options.first, options.random,
+                                         !options.exact_buffers, &checks, &refused);
+    if (checks == 0 && verdict.ok()) {
+      std::fprintf(options.json ? stderr : stdout, "%s: left out, refuses all these shapes\n", step->name.c_str());
+      continue;
+    }
+    rows.push_back({step, random_shape(domain, options.seed, options.first, kCheckedTraffic), verdict});
+    if (options.json) {
+      print_json(rows.back(), kBackend);
+    } else if (!verdict.ok()) {
+      std::printf("%s: FAIL, %s\n", step->name.c_str(), verdict.problem.c_str());
+    } else {
+      std::printf("%s: PASS, %zu checks at %zu random shapes%s\n", step->name.c_str(), checks, options.random - refused,
+                  refused > 0 ? (", " + std::to_string(refused) + " refused").c_str() : "");
+    }
+  }
+  return rows;
+}
+
+#ifndef CUDA_EMU
+// --random: times the top step at shapes from its whole domain; is all right?
+bool run_random(const Options& options, Progress& progress) {
+  const Device gpu = device();
+  const Step& top = top_step();
+  RandomRun runs(gpu, options.seed, !options.exact_buffers, progress);
+  bool ok = true;
+  for (std::size_t number = options.first; number < options.first + options.random; ++number) {
+    const Size size = random_shape(*top.problem, options.seed, number, kTimedTraffic);
+    std::vector<Row> rows;
+    try {
+      require_fit(*top.problem, size);
+      rows = runs.run(top, size);
+    } catch (const UsageError& error) {
+      rows.push_back({&top, size, {}});
+      rows.back().checked = false;
+      rows.back().left_out = error.what();
+    }
+    std::vector<Row> shown;
+    for (Row& row : rows) {
+      ok &= row.verdict.ok();
+      row.shape = static_cast<long>(number);
+      if (options.json) {
+        print_json(row, kBackend);
+      } else if (row.left_out.empty()) {
+        shown.push_back(row);
+      } else {
+        std::printf("%s: left out, %s\n", row.step->name.c_str(), row.left_out.c_str());
+      }
+    }
+    if (!shown.empty()) print_table(shown, gpu.name, gpu.dram_gbps);
+  }
+  return ok;
+}
+#endif
 
 // --once: one run of each step on random data, of which alone a profiler is told.
 void run_once(const Options& options) {
@@ -486,7 +483,7 @@ int run(int argc, char** argv) {
       }
     };
     sizes.erase(std::remove_if(sizes.begin(), sizes.end(), too_large), sizes.end());
-  } else if (options.sized || !options.check) {
+  } else if (options.sized || (!options.check && options.random == 0)) {
     require_fit(*steps_for(options.size, options).front()->problem, options.size);
   }
   if (options.once) {
@@ -495,7 +492,13 @@ int run(int argc, char** argv) {
   }
   Progress progress(options.timeout, options.quiet);
   bool ok = true;
-  if (options.check) {
+  if (options.random > 0 && (options.check || !kGpu)) {
+    for (const Row& row : run_random_checks(options, progress)) ok &= row.verdict.ok();
+#ifndef CUDA_EMU
+  } else if (options.random > 0) {
+    ok = run_random(options, progress);
+#endif
+  } else if (options.check) {
     for (const Row& row : run_checks(options, progress)) ok &= row.verdict.ok();
   } else {
     for (const Size& size : sizes) {

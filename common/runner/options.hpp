@@ -15,8 +15,9 @@ struct Options {
   bool sized = false;  // was a dimension or scalar given, or --small?
   Size size;           // defaults filled in
   std::uint64_t seed = 1;
-  std::vector<std::string> only;  // names of steps; empty: all
-  unsigned timeout = 0;           // seconds for one step's check at one size; 0: no limit
+  std::vector<std::string> only;      // names of steps; empty: all
+  std::size_t random = 0, first = 0;  // number of random shapes, and of the first of them
+  unsigned timeout = 0;               // seconds for one step's check at one size; 0: no limit
   bool check = false, bench = false, json = false, help = false, device = false, exact_buffers = false, quiet = false,
        skip_slow = false, once = false, misaligned = false, trace = false;
 };
@@ -120,7 +121,8 @@ inline Options parse_options(int argc, char** argv, const std::vector<Dim>& dims
       options.help = true;
     } else {
       const std::size_t dim = index_of(dims, name), scalar = index_of(scalars, name);
-      const bool known = name == "--seed" || name == "--only" || name == "--timeout";
+      const bool known =
+          name == "--seed" || name == "--only" || name == "--timeout" || name == "--random" || name == "--first";
       if (dim == dims.size() && scalar == scalars.size() && !known) {
         throw UsageError("unknown option '" + argument + "'; see --help");
       }
@@ -132,6 +134,11 @@ inline Options parse_options(int argc, char** argv, const std::vector<Dim>& dims
         options.only = parse_names(value);
       } else if (name == "--timeout") {
         options.timeout = static_cast<unsigned>(parse_number(name, value, 1000000));
+      } else if (name == "--random") {
+        options.random = parse_number(name, value, 1000000);
+        if (options.random == 0) throw UsageError("--random: at least 1 shape");
+      } else if (name == "--first") {
+        options.first = parse_number(name, value, 1000000000);
       } else if (dim < dims.size()) {
         options.size.dims[dim] = parse_number(name, value, dims[dim].max);
         options.sized = true;
@@ -146,6 +153,9 @@ inline Options parse_options(int argc, char** argv, const std::vector<Dim>& dims
     throw UsageError("--once goes with neither --check nor --bench");
   if (options.trace && (options.check || options.bench || options.once))
     throw UsageError("--trace goes with none of --check, --bench and --once");
+  if (options.random > 0 && (options.sized || options.bench || options.once || options.trace))
+    throw UsageError("--random draws the sizes: neither a size nor --bench, --once and --trace go with it");
+  if (options.first > 0 && options.random == 0) throw UsageError("--first goes with --random");
   if (options.misaligned && !options.once && !options.trace)
     throw UsageError("--misaligned goes with --once or --trace");
   return options;

@@ -21,7 +21,10 @@ struct Row {
   double vs_vendor = -1;       // step 00's time over this step's
   double warm_vs_vendor = -1;  // the same of the warm times
   std::vector<Figure> figures = {};
-  bool checked = true;  // else the verdict says nothing
+  bool checked = true;        // else the verdict says nothing
+  long shape = -1;            // the number of a random shape
+  double compared = 1;        // share of the results that were compared with right answers
+  std::string left_out = {};  // why a step was not run
 };
 
 inline double gbps(const Row& row, double us) { return row.step->problem->bytes(row.size) / us * 1e-3; }
@@ -30,6 +33,16 @@ inline double tflops(const Row& row, double us) { return row.step->problem->flop
 // A number in JSON, which knows neither infinity nor NaN: those are null.
 inline std::string json_number(const char* text, double value) {
   return std::isfinite(value) ? format(text, value) : "null";
+}
+
+// A text in JSON.
+inline std::string json_text(const std::string& text) {
+  std::string json = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') json += '\\';
+    json += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  }
+  return json + "\"";
 }
 
 // The object of a row, in one line.
@@ -52,6 +65,11 @@ inline std::string to_json(const Row& row, const char* backend) {
     size += (size.empty() ? "\"" : ", \"") + std::string(dims[d].name) + "\": " + std::to_string(row.size[d]);
   }
   add_text("size", "{" + size + "}");
+  if (row.shape >= 0) add_text("shape", std::to_string(row.shape));
+  if (!row.left_out.empty()) {
+    add_text("left_out", json_text(row.left_out));
+    return json + "}";
+  }
   add("bytes", "%.0f", problem.bytes(row.size));
   const bool has_flops = problem.flops(row.size) > 0;
   if (has_flops) add("flops", "%.0f", problem.flops(row.size));
@@ -78,6 +96,7 @@ inline std::string to_json(const Row& row, const char* backend) {
   }
   if (row.checked) {
     add("max_error_over_bound", "%.4g", row.verdict.worst);
+    if (row.compared < 1) add("compared", "%.3g", row.compared);
     add_text("verified", row.verdict.ok() ? "true" : "false");
   }
   return json + "}";

@@ -1,6 +1,6 @@
 // What every family's test program checks of every step that is linked into it.
 #include "catch.hpp"
-#include "runner/check.hpp"
+#include "runner/random.hpp"
 
 #include <algorithm>
 #include <map>
@@ -25,6 +25,89 @@ TEST_CASE("every step is right at every size, alignment and kind of data") {
       std::size_t checks = 0;
       CHECK(check_all(step, plan, &checks).problem == "");
       CHECK(checks >= 2 * plan.sizes.size());
+    }
+  }
+}
+
+namespace {
+
+// The kernels linked in, each with its last step, whose domain is the kernel's.
+std::map<std::string, const Step*> last_steps() {
+  std::map<std::string, const Step*> last;
+  for (const Step& step : steps()) {
+    const Step*& one = last[step.problem->kernel()];
+    if (one == nullptr || step.name > one->name) one = &step;
+  }
+  return last;
+}
+
+}  // namespace
+
+TEST_CASE("every step is right at random shapes, on random data, anywhere in memory") {
+  const std::map<std::string, const Step*> last = last_steps();
+  for (const Step& step : steps()) {
+    INFO(step.name);
+    std::size_t checks = 0, refused = 0;
+    constexpr std::size_t shapes = 5;
+    CHECK(
+        check_random(step, *last.at(step.problem->kernel())->problem, 1, 0, shapes, true, &checks, &refused).problem ==
+        "");
+    CHECK(checks + refused >= shapes);
+    CHECK(checks > 0);
+  }
+}
+
+TEST_CASE("random shapes are from the problem's domain, and are of all kinds") {
+  constexpr std::size_t draws = 300;
+  for (const auto& [kernel, step] : last_steps()) {
+    INFO(kernel);
+    const Problem& problem = *step->problem;
+    const std::vector<Dim> dims = problem.dims();
+    std::vector<std::size_t> odd(dims.size(), 0), given(dims.size(), 0);
+    std::size_t large = 0;
+    for (const Traffic& traffic : {kTimedTraffic, kCheckedTraffic}) {
+      for (std::size_t number = 0; number < draws; ++number) {
+        const Size size = random_shape(problem, 7, number, traffic);
+        INFO(describe(problem, size));
+        REQUIRE(size.dims.size() == dims.size());
+        REQUIRE(size.scalars.size() == problem.scalars().size());
+        for (std::size_t d = 0; d < dims.size(); ++d) {
+          REQUIRE(size[d] <= dims[d].max);
+          if (dims[d].gpu_default > 0) REQUIRE(size[d] >= 1);
+          if (traffic.most < kTimedTraffic.least) continue;
+          odd[d] += size[d] % 2;
+          given[d] += size[d] > 0;
+        }
+        REQUIRE(problem.bytes(size) >= traffic.least);
+        REQUIRE(problem.bytes(size) <= traffic.most);
+        REQUIRE(problem.flops(size) <= kMostRandomFlops);
+        const std::vector<Buffer> buffers = problem.buffers(size);
+        double memory = 0;
+        for (const Buffer& buffer : buffers) memory += static_cast<double>(buffer.bytes());
+        REQUIRE(memory < 40 * traffic.most);
+        if (traffic.most < kTimedTraffic.least) continue;
+        large += problem.bytes(size) > std::sqrt(traffic.least * traffic.most);
+        // A step is first timed on parts of the buffers.
+        const std::vector<Size> growing = growing_sizes(problem, size);
+        REQUIRE(growing.back() == size);
+        for (std::size_t i = 0; i < growing.size(); ++i) {
+          const std::vector<Buffer> parts = problem.buffers(growing[i]);
+          for (std::size_t b = 0; b < buffers.size(); ++b) REQUIRE(parts[b].count <= buffers[b].count);
+          if (i > 0) REQUIRE(problem.bytes(growing[i - 1]) <= problem.bytes(growing[i]) / 15);
+        }
+      }
+    }
+    CHECK(large > draws / 5);
+    CHECK(large < draws * 4 / 5);
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      INFO(dims[d].name);
+      if (given[d] == 0 || (dims[d].gpu_default == 0 && dims[d].name == std::string("k")))
+        continue;  // conv2d's are odd
+      CHECK(odd[d] > given[d] * 2 / 5);
+      CHECK(odd[d] < given[d] * 7 / 10);
+      if (dims[d].gpu_default > 0) continue;
+      CHECK(given[d] > draws * 2 / 5);  // of the leading dimensions half are the rows' lengths
+      CHECK(given[d] < draws * 3 / 5);
     }
   }
 }
