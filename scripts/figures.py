@@ -73,6 +73,7 @@ class Results(NamedTuple):
     head: dict  # gpu, driver, cuda, date
     entries: list  # what scripts/bench measured
     counters: list = []  # what scripts/profile --record counted
+    random: list = []  # a summary of scripts/bench --random for each kernel
 
     @property
     def path(self):
@@ -92,8 +93,8 @@ def short_name(card):
 
 def read(path):
     contents = json.loads(path.read_text())
-    entries, counters = contents.pop("entries"), contents.pop("counters", [])
-    return Results(path.parent.parent.name, path.stem, contents, entries, counters)
+    entries, counters, random = contents.pop("entries"), contents.pop("counters", []), contents.pop("random", [])
+    return Results(path.parent.parent.name, path.stem, contents, entries, counters, random)
 
 
 def read_all():
@@ -104,7 +105,8 @@ def read_all():
 def to_text(results):
     """JSON with one entry a line, so that diffs read well."""
     head = [f"  {json.dumps(key)}: {json.dumps(value)}," for key, value in results.head.items()]
-    lists = {"entries": results.entries, **({"counters": results.counters} if results.counters else {})}
+    more = {"counters": results.counters, "random": results.random}
+    lists = {"entries": results.entries, **{name: one for name, one in more.items() if one}}
     texts = [f'  "{name}": [\n' + ",\n".join(f"    {json.dumps(entry)}" for entry in entries) + "\n  ]"
              for name, entries in lists.items()]
     return "{\n" + "\n".join(head) + "\n" + ",\n".join(texts) + "\n}\n"
@@ -222,8 +224,10 @@ class Counters:
 class Figures:
     """All figures: which cards there are, and each kernel's current ones."""
 
-    def __init__(self, results, current, kernels):
+    def __init__(self, results, current, kernels, ladder_code=None):
         self.kernels = kernels  # {kernel: [Step]}
+        self.random = {}  # summaries of random shapes that are current: {(kernel, card): summary}
+        self.stale_random = {}  # and the kernels of the others: {card: [kernel]}
         self.entries = {}  # all: {kernel: [entry]}
         self.current = {}  # {(kernel, card): {(step id, size): entry}}
         self.stale = {}  # {card: {step name: None}}, in the order of the files
@@ -236,6 +240,11 @@ class Figures:
                     count[one.card] = count.get(one.card, 0) + 1
                 else:
                     self.stale.setdefault(one.card, {})[step_name(entry)] = None
+            for found in one.random if ladder_code else []:
+                if found["code"] == ladder_code(found["kernel"], kernels.get(found["kernel"], [])):
+                    self.random[found["kernel"], one.card] = found
+                else:
+                    self.stale_random.setdefault(one.card, []).append(found["kernel"])
         self.cards = sorted(sorted(count, reverse=True), key=lambda card: (card not in REFERENCE, -count[card]))
         self.labels = {kernel: labels(entries) for kernel, entries in self.entries.items()}
         self.counters = Counters(results, current)

@@ -7,7 +7,7 @@ import ladder
 
 # What may stand before a piece, in <!-- -->: of a code block how it is checked, of text where its figures come from.
 # ... up to <!-- end -->: written by scripts/tables, which checks it too
-GENERATED = re.compile(r"(?:table|map|counters|compared)\b")
+GENERATED = re.compile(r"(?:table|map|counters|compared|random)\b")
 
 FENCE = re.compile(r"^( *)(`{3,}|~{3,})\s*([^`]*)$")
 HEADING = re.compile(r"^(#{1,6}) +(.*?)(?: +#+)?$")

@@ -1,5 +1,5 @@
-// Random shapes: which ones, which steps are worth timing at one, and a check of a step at small ones. Nothing here needs
-// a GPU.
+// Random shapes: which ones, which steps are worth timing at one, and a check of a step at small ones. Nothing here
+// needs a GPU.
 #pragma once
 #include "check.hpp"
 
@@ -71,9 +71,9 @@ inline double slow_us(double top_us) { return std::max(4 * top_us, 2e4); }
 // Is an earlier step near enough to the top step, after a first timing of both, to be timed beside it?
 inline bool is_near(double first_us, double top_us) { return first_us <= 1.3 * top_us; }
 
-// A check of `step` at `count` small random shapes of `domain`, the same problem of whichever step: of each the kind of
-// data, where the buffers start, the order of threads and whether there are guard bands are random too. A shape that the
-// step refuses counts in `refused`.
+// A check of `step` at `count` small random shapes of `domain`, which is the same problem of whichever step. Of each the
+// kind of data, where the buffers start, the order of threads and whether there are guard bands are random too. A shape
+// that the step refuses counts in `refused`.
 inline Verdict check_random(const Step& step, const Problem& domain, std::uint64_t seed, std::size_t first,
                             std::size_t count, bool guarded, std::size_t* checks, std::size_t* refused = nullptr) {
   Verdict all;

@@ -1,4 +1,5 @@
-// Times a kernel at one random shape: its top step, step 00, the ceiling, and the earlier steps that come near. GPU only.
+// Times a kernel at one random shape: its top step, step 00, the ceiling, and the earlier steps that come near. GPU
+// only.
 #pragma once
 #include "contest.cuh"
 #include "progress.hpp"
