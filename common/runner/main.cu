@@ -359,9 +359,7 @@ bool run_random(const Options& options, Progress& progress) {
       require_fit(*top.problem, size);
       rows = runs.run(top, size);
     } catch (const UsageError& error) {
-      rows.push_back({&top, size, {}});
-      rows.back().checked = false;
-      rows.back().left_out = error.what();
+      rows.push_back(left_out_row(top, size, error.what()));
     }
     std::vector<Row> shown;
     for (Row& row : rows) {

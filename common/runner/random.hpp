@@ -71,9 +71,55 @@ inline double slow_us(double top_us) { return std::max(4 * top_us, 2e4); }
 // Is an earlier step near enough to the top step, after a first timing of both, to be timed beside it?
 inline bool is_near(double first_us, double top_us) { return first_us <= 1.3 * top_us; }
 
-// A check of `step` at `count` small random shapes of `domain`, which is the same problem of whichever step. Of each the
-// kind of data, where the buffers start, the order of threads and whether there are guard bands are random too. A shape
-// that the step refuses counts in `refused`.
+// The steps to time at a shape, the top step first, and those that cannot be or would take too long, with the reason.
+struct Choice {
+  std::vector<const Step*> timed;
+  std::vector<std::pair<const Step*, std::string>> left_out;
+};
+
+// first_us(step, size): the time of one run at `size`, the shape or a smaller one. A CUDA error of a step puts it among
+// those timed: the check before the timing will say what is wrong.
+template <typename FirstUs>
+Choice choose_steps(const Step& top, const Size& size, const FirstUs& first_us) {
+  Choice choice{{&top}, {}};
+  double top_us = 0;
+  try {
+    top_us = first_us(top, size);
+  } catch (const CudaError&) {
+    cudaGetLastError();
+    return choice;
+  }
+  const std::vector<Size> sizes = growing_sizes(*top.problem, size);
+  for (const Step& step : steps()) {
+    if (&step == &top) continue;
+    try {
+      step.problem->buffers(size);
+      double us = 0;
+      bool slow = false;
+      const std::size_t begin = step.is_vendor() ? sizes.size() - 1 : 0;
+      for (std::size_t i = begin; i < sizes.size() && !slow; ++i) {
+        if (i > begin) us *= growth(*top.problem, sizes[i - 1], sizes[i]);
+        slow = i > begin && us > slow_us(top_us);
+        if (!slow) us = first_us(step, sizes[i]);
+      }
+      if (slow) {
+        choice.left_out.emplace_back(&step, "slow, would take some " + format("%.0f", us / 1e3) + " ms");
+      } else if (step.is_vendor() || is_near(us, top_us)) {
+        choice.timed.push_back(&step);
+      }
+    } catch (const CudaError&) {
+      choice.timed.push_back(&step);
+      cudaGetLastError();
+    } catch (const std::exception& error) {
+      choice.left_out.emplace_back(&step, error.what());  // the step refuses the size, or its library does
+    }
+  }
+  return choice;
+}
+
+// A check of `step` at `count` small random shapes of `domain`, which is the same problem of whichever step. Of each
+// the kind of data, where the buffers start, the order of threads and whether there are guard bands are random too. A
+// shape that the step refuses counts in `refused`.
 inline Verdict check_random(const Step& step, const Problem& domain, std::uint64_t seed, std::size_t first,
                             std::size_t count, bool guarded, std::size_t* checks, std::size_t* refused = nullptr) {
   Verdict all;

@@ -6,10 +6,16 @@
 #include "random.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <vector>
 
 namespace ladder {
+
+inline Row left_out_row(const Step& step, const Size& size, const std::string& why) {
+  Row row{&step, size, {}};
+  row.checked = false;
+  row.left_out = why;
+  return row;
+}
 
 class RandomRun {
  public:
@@ -19,8 +25,6 @@ class RandomRun {
   // The rows of the steps that were timed, or failed, the top step first; and those of the steps left out, which say
   // why. Throws UsageError where the shape does not fit into memory.
   std::vector<Row> run(const Step& top, const Size& size) {
-    std::vector<Row> left_out;
-    const std::vector<const Step*> able = steps_that_take(size, left_out);
     const Problem& problem = *top.problem;
     const std::string what = describe(problem, size);
     progress_.begin(problem.kernel(), "making inputs and answers, " + what, 0);
@@ -28,9 +32,11 @@ class RandomRun {
     Places places(host, guarded_);
     Clock clock(device_);
 
+    progress_.begin(problem.kernel(), "first timings, " + what, steps().size());
+    const Choice choice = choose_steps(
+        top, size, [&](const Step& step, const Size& part) { return first_us(step, part, places, clock); });
     std::vector<Row> rows;
-    progress_.begin(problem.kernel(), "first timings, " + what, able.size());
-    for (const Step* step : near_steps(top, able, size, places, clock, left_out)) {
+    for (const Step* step : choice.timed) {
       rows.push_back({step, size, {}});
       rows.back().compared = share_compared(host);
     }
@@ -58,7 +64,7 @@ class RandomRun {
     const Case other(problem, size, problem.patterns().front(), seed_ + 1, true, kSampling);
     places.load(other);
     check_rows(rows, places);
-    rows.insert(rows.end(), left_out.begin(), left_out.end());
+    for (const auto& [step, why] : choice.left_out) rows.push_back(left_out_row(*step, size, why));
     return rows;
   }
 
@@ -71,26 +77,6 @@ class RandomRun {
     return all == 0 ? 1 : static_cast<double>(answered) / static_cast<double>(all);
   }
 
-  static Row left_out_row(const Step& step, const Size& size, const std::string& why) {
-    Row row{&step, size, {}};
-    row.checked = false;
-    row.left_out = why;
-    return row;
-  }
-
-  static std::vector<const Step*> steps_that_take(const Size& size, std::vector<Row>& left_out) {
-    std::vector<const Step*> able;
-    for (const Step& step : steps()) {
-      try {
-        step.problem->buffers(size);
-        able.push_back(&step);
-      } catch (const UsageError& error) {
-        left_out.push_back(left_out_row(step, size, error.what()));
-      }
-    }
-    return able;
-  }
-
   // One run's time, with nothing of its data in L2. On a part of the buffers, if `size` is smaller than theirs.
   static double first_us(const Step& step, const Size& size, Places& places, Clock& clock) {
     const Arrays& arrays = places.arrays_of(step);
@@ -101,42 +87,6 @@ class RandomRun {
     CUDA_CHECK(cudaDeviceSynchronize());
     bool waits = false;
     return clock.cold(prepare, run, waits).us;
-  }
-
-  // The top step, step 00, and the earlier steps that a first timing shows near the top step.
-  std::vector<const Step*> near_steps(const Step& top, const std::vector<const Step*>& able, const Size& size,
-                                      Places& places, Clock& clock, std::vector<Row>& left_out) {
-    std::vector<const Step*> near{&top};
-    double top_us = 0;
-    try {
-      top_us = first_us(top, size, places, clock);
-    } catch (const CudaError&) {
-      cudaGetLastError();
-      return near;  // a check will say what is wrong
-    }
-    const std::vector<Size> sizes = growing_sizes(*top.problem, size);
-    for (const Step* step : able) {
-      if (step == &top) continue;
-      try {
-        double us = 0;
-        const std::size_t begin = step->is_vendor() ? sizes.size() - 1 : 0;
-        for (std::size_t i = begin; i < sizes.size(); ++i) {
-          if (i > begin) us *= growth(*top.problem, sizes[i - 1], sizes[i]);
-          if (i > begin && us > slow_us(top_us)) {
-            left_out.push_back(left_out_row(*step, size, "slow, would take some " + format("%.0f", us / 1e3) + " ms"));
-            break;
-          }
-          us = first_us(*step, sizes[i], places, clock);
-        }
-        if (step->is_vendor() || is_near(us, top_us)) near.push_back(step);
-      } catch (const CudaError&) {
-        near.push_back(step);  // a check will say what is wrong
-        cudaGetLastError();
-      } catch (const std::exception& error) {
-        left_out.push_back(left_out_row(*step, size, error.what()));  // a library that does not take the size
-      }
-    }
-    return near;
   }
 
   static void check_rows(std::vector<Row>& rows, Places& places) {

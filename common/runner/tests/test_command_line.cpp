@@ -58,6 +58,12 @@ TEST_CASE("bad usage gets one line that names the option, and exit status 2") {
   require_usage_error("--misaligned", "--misaligned goes with --once");
   require_usage_error("--only=sum_8", "--only: this program has no step 'sum_8'");
   require_usage_error("--only=sum_07_warp_shuffle,", "--only: this program has no step ''");
+  require_usage_error("--random=0", "--random: at least 1 shape");
+  require_usage_error("--random=few", "--random: 'few'");
+  require_usage_error("--first=1", "--first goes with --random");
+  for (const char* other : {"--n=1", "--small", "--bench", "--once", "--trace"}) {
+    require_usage_error(std::string("--random=1 ") + other, "--random draws the sizes");
+  }
   require_usage_error("--timeout=-1", "--timeout: '-1'");
   require_usage_error("1024", "unknown option '1024'");
   require_usage_error("--n=2^36", "n=68719476736: needs ");
@@ -85,6 +91,28 @@ TEST_CASE("good usage") {
 
   CHECK(run("--json --small").has("\"size\": {\"n\": 131085}"));
   CHECK(run("--json --small --n=33").has("\"size\": {\"n\": 33}"));
+}
+
+TEST_CASE("--random checks at small random shapes, the same for the same seed") {
+  const Outcome one = run("--check --random=7");
+  INFO(one.output);
+  CHECK(one.status == 0);
+  CHECK(one.has("sum_07_warp_shuffle: PASS, "));
+  CHECK(one.has(" checks at 7 random shapes\n"));
+  const auto size = [](const std::string& arguments) {
+    const std::string output = run("--json --check --random=1 " + arguments).output;
+    const std::size_t begin = output.find("\"size\": ");
+    return output.substr(begin, output.find('}', begin) - begin);
+  };
+  CHECK(size("--seed=3").find("\"size\": {\"n\": ") == 0);
+  CHECK(size("--seed=3") == size("--seed=3"));
+  CHECK(size("--seed=3") != size("--seed=4"));
+  CHECK(size("--seed=3") != size("--seed=3 --first=1"));
+
+  const Outcome bug = run_program(BUG_PROGRAM, "--check --random=40");
+  INFO(bug.output);
+  CHECK(bug.status == 1);
+  CHECK(bug.has("FAIL, random shape "));
 }
 
 TEST_CASE("--once runs each step once, and says that it checks nothing") {

@@ -240,6 +240,60 @@ TEST_CASE("which steps are timed") {
   CHECK(slow_us(1e5) == 4e5);
 }
 
+TEST_CASE("a choice of steps, by first timings made up") {
+  // Each step's time at a matrix, of which only the rows grow.
+  const auto us_of = [](const std::string& id, const Size& size) {
+    const double rows = static_cast<double>(size[0]);
+    if (id == "00_library") return 9 * rows;
+    if (id == "01_near") return 1.2 * rows;
+    if (id == "02_not_near") return 1.5 * rows;
+    if (id == "03_slow") return 100 * rows;
+    return rows;
+  };
+  class Refusing : public Ones {
+   public:
+    std::vector<Buffer> buffers(const Size&) const override { throw UsageError("too many rows"); }
+  };
+  REQUIRE(steps().empty());
+  for (const char* id : {"00_library", "01_near", "02_not_near", "03_slow", "04_refuses", "05_error", "06_top"}) {
+    std::unique_ptr<Problem> problem = std::make_unique<Ones>();
+    if (id == std::string("04_refuses")) problem = std::make_unique<Refusing>();
+    steps().push_back({std::string("ones_") + id, id, std::move(problem)});
+  }
+  const Size size{1 << 16, 1000};
+  std::vector<std::string> asked;
+  const auto first_us = [&](const Step& step, const Size& at) {
+    if (step.id == "05_error") throw CudaError(cudaErrorInvalidValue, "run", "file.cu", 1);
+    asked.push_back(step.id + " " + std::to_string(at[0]));
+    return us_of(step.id, at);
+  };
+  const Choice choice = choose_steps(steps().back(), size, first_us);
+  std::vector<std::string> timed, left_out;
+  for (const Step* step : choice.timed) timed.push_back(step->id);
+  for (const auto& [step, why] : choice.left_out) left_out.push_back(step->id + ": " + why);
+  CHECK(timed == std::vector<std::string>{"06_top", "00_library", "01_near", "05_error"});
+  CHECK(left_out == std::vector<std::string>{"03_slow: slow, would take some 410 ms", "04_refuses: too many rows"});
+  // The library runs at the shape alone; an earlier step begins small, and does not go on where it would take long.
+  CHECK(std::count(asked.begin(), asked.end(), "00_library 65536") == 1);
+  CHECK(std::count(asked.begin(), asked.end(), "01_near 65536") == 1);
+  CHECK(std::count(asked.begin(), asked.end(), "03_slow 256") == 1);
+  CHECK(std::count(asked.begin(), asked.end(), "03_slow 4096") == 0);
+
+  // A library that does not take the size, and a top step that fails.
+  const auto refuses = [&](const Step& step, const Size& at) {
+    if (step.is_vendor()) throw std::runtime_error("too large for an int");
+    return us_of(step.id, at);
+  };
+  const Choice without = choose_steps(steps().back(), size, refuses);
+  CHECK(without.left_out.front().second == "too large for an int");
+  CHECK(without.timed[1]->id == "01_near");
+  const auto broken = [&](const Step&, const Size&) -> double {
+    throw CudaError(cudaErrorInvalidValue, "run", "file.cu", 1);
+  };
+  CHECK(choose_steps(steps().back(), size, broken).timed.size() == 1);
+  steps().clear();
+}
+
 TEST_CASE("random checks") {
   const auto step = [](const Ones::Spoil& spoil) { return Step{"ones_01", "01", std::make_unique<Ones>(spoil)}; };
   const Ones domain;

@@ -77,6 +77,19 @@ TEST_CASE("a row's JSON") {
   CHECK(few.find("sm_mhz") == std::string::npos);
 }
 
+TEST_CASE("the JSON of a random shape") {
+  const Step step = fake_step();
+  Row row{&step, {100, 2, 0}, {}};
+  row.shape = 17;
+  row.compared = 0.25;
+  CHECK(to_json(row, "cuda").find("\"shape\": 17, \"bytes\": 1600") != std::string::npos);
+  CHECK(to_json(row, "cuda").find("\"compared\": 0.25, \"verified\": true}") != std::string::npos);
+  row.left_out = "a \"quoted\" \\ reason\n";
+  CHECK(to_json(row, "cuda") ==
+        "{\"family\": \"tests\", \"kernel\": \"fake\", \"step\": \"01_x\", \"backend\": \"cuda\", "
+        "\"size\": {\"n\": 100, \"steps\": 2}, \"shape\": 17, \"left_out\": \"a \\\"quoted\\\" \\\\ reason \"}");
+}
+
 TEST_CASE("results without end and NaN leave the JSON valid") {
   CHECK(json_of(1).find("\"max_error_over_bound\": 0, \"verified\": true") != std::string::npos);
   CHECK(json_of(3).find("\"max_error_over_bound\": 2, \"verified\": false") != std::string::npos);
