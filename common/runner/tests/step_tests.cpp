@@ -48,7 +48,7 @@ TEST_CASE("every step is right at random shapes, on random data, anywhere in mem
   for (const Step& step : steps()) {
     INFO(step.name);
     std::size_t checks = 0, refused = 0;
-    constexpr std::size_t shapes = 5;
+    constexpr std::size_t shapes = 12;
     CHECK(
         check_random(step, *last.at(step.problem->kernel())->problem, 1, 0, shapes, true, &checks, &refused).problem ==
         "");

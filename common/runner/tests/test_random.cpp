@@ -272,11 +272,11 @@ TEST_CASE("a choice of steps, by first timings made up") {
   for (const Step* step : choice.timed) timed.push_back(step->id);
   for (const auto& [step, why] : choice.left_out) left_out.push_back(step->id + ": " + why);
   CHECK(timed == std::vector<std::string>{"06_top", "00_library", "01_near", "05_error"});
-  CHECK(left_out == std::vector<std::string>{"03_slow: slow, would take some 410 ms", "04_refuses: too many rows"});
+  CHECK(left_out == std::vector<std::string>{"03_slow: slow, would take some 819 ms", "04_refuses: too many rows"});
   // The library runs at the shape alone; an earlier step begins small, and does not go on where it would take long.
   CHECK(std::count(asked.begin(), asked.end(), "00_library 65536") == 1);
   CHECK(std::count(asked.begin(), asked.end(), "01_near 65536") == 1);
-  CHECK(std::count(asked.begin(), asked.end(), "03_slow 256") == 1);
+  CHECK(std::count(asked.begin(), asked.end(), "03_slow 512") == 1);
   CHECK(std::count(asked.begin(), asked.end(), "03_slow 4096") == 0);
 
   // A library that does not take the size, and a top step that fails.
