@@ -24,6 +24,16 @@ inline std::string format(const char* text, double a) {
   return buffer;
 }
 
+// A text in JSON.
+inline std::string json_text(const std::string& text) {
+  std::string json = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') json += '\\';
+    json += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  }
+  return json + "\"";
+}
+
 // Compares `got`, elements [begin, begin + count) of output buffer `b`, with the case's answers. `tolerance` is the
 // problem's, or 0 to ask for bit-equal results.
 class Comparison {

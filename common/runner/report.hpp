@@ -35,16 +35,6 @@ inline std::string json_number(const char* text, double value) {
   return std::isfinite(value) ? format(text, value) : "null";
 }
 
-// A text in JSON.
-inline std::string json_text(const std::string& text) {
-  std::string json = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') json += '\\';
-    json += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
-  }
-  return json + "\"";
-}
-
 // The object of a row, in one line.
 inline std::string to_json(const Row& row, const char* backend) {
   const Problem& problem = *row.step->problem;

@@ -56,15 +56,6 @@ inline std::string to_text(const Step& step, const Traced& traced) {
 
 namespace json {
 
-inline std::string text(const std::string& value) {
-  std::string quoted = "\"";
-  for (const char c : value) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
-  }
-  return quoted + "\"";
-}
-
 inline std::string value(bool value) { return value ? "true" : "false"; }
 
 template <typename Integer>
@@ -87,14 +78,14 @@ inline std::string triple(const uint3& index) {
 class Object {
  public:
   Object& add_raw(const char* key, const std::string& raw) {
-    content_ += (content_.empty() ? "" : ", ") + text(key) + ": " + raw;
+    content_ += (content_.empty() ? "" : ", ") + json_text(key) + ": " + raw;
     return *this;
   }
   template <typename T>
   Object& add(const char* key, const T& item) {
     return add_raw(key, value(item));
   }
-  Object& add_text(const char* key, const std::string& item) { return add_raw(key, text(item)); }
+  Object& add_text(const char* key, const std::string& item) { return add_raw(key, json_text(item)); }
   Object& add(const cuda_emu::trace::Line& line) { return add_text("file", line.file).add("line", line.number); }
   std::string str() const { return "{" + content_ + "}"; }
 
