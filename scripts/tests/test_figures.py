@@ -89,7 +89,8 @@ class Results(unittest.TestCase):
         self.assertTrue(results)
         for one in results:
             self.assertEqual(figures.to_text(one), one.path.read_text(), one.path)
-            self.assertEqual(figures.card_name(one.head["gpu"]), one.card)
+            if one.card != figures.TRACE:  # counts of the CPU backend
+                self.assertEqual(figures.card_name(one.head["gpu"]), one.card)
 
     def test_every_entry_has_a_digest(self):
         for one in figures.read_all():
