@@ -14,7 +14,7 @@ import page as pages
 METRICS = ladder.ROOT / "scripts/ncu_metrics.txt"
 METRIC = re.compile(r"(?:sm|smsp|l1tex|lts|dram|gpu|gpc|launch|pcie|nvlrx|nvltx|fbpa|idc)__\w+(?:\.\w+)*")
 STEP_NAME = re.compile(r"[a-z][a-z0-9_]*_\d\d_[a-z0-9_]+")
-PLACEHOLDER = re.compile(r"<|\b[A-Z][A-Z_]*\b|\.\.\.")  # STEP, <kernel>, ...
+METAVARIABLE = re.compile(r"<|\b[A-Z][A-Z_]*\b|\.\.\.")  # STEP, <kernel>, ...
 SEPARATORS = {"|", "||", "&&", ";", "&"}
 # Programs of others that a page may call; the paths among their arguments are checked.
 OTHERS = {"apt-get", "bash", "cat", "cd", "cmake", "code", "compute-sanitizer", "ctest", "cuda-gdb", "cuobjdump",
@@ -175,7 +175,7 @@ def problems_of_preset(program, arguments):
     for place, word in enumerate(arguments):
         name = word[len("--preset="):] if word.startswith("--preset=") else \
             arguments[place + 1] if word == "--preset" and place + 1 < len(arguments) else None
-        if name is not None and name not in presets(kind) and not PLACEHOLDER.search(name):
+        if name is not None and name not in presets(kind) and not METAVARIABLE.search(name):
             return [f"CMakePresets.json has no '{name}' among its {kind}"]
     return []
 
@@ -208,7 +208,7 @@ def problems_of_script(script, arguments):
             if script == "scripts/new" and re.fullmatch(r"[a-z0-9_]+", word) and len(chosen) > 0 and not steps:
                 continue  # the name of an idea
             in_help = re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text)
-            if not (steps or in_help or PLACEHOLDER.search(word) or re.fullmatch(r"\d+", word) or is_path(word)):
+            if not (steps or in_help or METAVARIABLE.search(word) or re.fullmatch(r"\d+", word) or is_path(word)):
                 near = ladder.near_names(word, known_names())
                 found.append(f"there is no '{word}'" + (f"; did you mean {', '.join(near)}?" if near else ""))
     for option in rest or []:
@@ -219,18 +219,18 @@ def problems_of_script(script, arguments):
 def problems_of_option(word, paths):
     """Of a program's option, which one of the programs built from these sources must have."""
     name = word.partition("=")[0]
-    if not name.startswith("-") or PLACEHOLDER.search(name) or any(name in program_options(path) for path in paths):
+    if not name.startswith("-") or METAVARIABLE.search(name) or any(name in program_options(path) for path in paths):
         return []
     return [f"the program has no option '{name}'"]
 
 
 def problems_of_program(program, arguments):
     parts = program.split("/", 2)
-    if len(parts) < 2 or PLACEHOLDER.search(parts[1]):
+    if len(parts) < 2 or METAVARIABLE.search(parts[1]):
         return []
     if parts[1] not in presets("configurePresets"):
         return [f"CMakePresets.json has no '{parts[1]}'"]
-    if len(parts) < 3 or not parts[2] or PLACEHOLDER.search(parts[2]) or parts[2] in ("compile_commands.json",):
+    if len(parts) < 3 or not parts[2] or METAVARIABLE.search(parts[2]) or parts[2] in ("compile_commands.json",):
         return []
     programs = {**built_programs(), **{name: steps[0].path for name, steps in made.items() if "/" in name}}
     if parts[2] not in programs:
@@ -265,7 +265,7 @@ def is_path(word):
 def exists(word):
     """Is this word no path of the tree, or one that is there?"""
     first = re.sub(r"^\./", "", word).split("/")[0]
-    return "/" not in word or first not in tops() or PLACEHOLDER.search(word) is not None or is_path(word)
+    return "/" not in word or first not in tops() or METAVARIABLE.search(word) is not None or is_path(word)
 
 
 def problem_of_span(text, folder):
@@ -283,7 +283,7 @@ def problem_of_span(text, folder):
         return found[0] if found else None
     if METRIC.fullmatch(text):
         return None if is_metric(text) else f"'{text}' is not in {METRICS.relative_to(ladder.ROOT)}"
-    if len(words) != 1 or PLACEHOLDER.search(re.sub(r"README|LICENSE|CMake\w+|CONTRIBUTING", "", text)):
+    if len(words) != 1 or METAVARIABLE.search(re.sub(r"README|LICENSE|CMake\w+|CONTRIBUTING", "", text)):
         return None
     if re.search(r"[(){}=;,&]|::|->", text):
         return None
