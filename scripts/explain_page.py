@@ -92,6 +92,14 @@ def groups(cells):
     return found
 
 
+def filled(y, cells, kind):
+    """The boxes of a row's cells, with their lanes."""
+    for begin, end, lanes in groups(cells):
+        width = (end - begin + 1) * CELL
+        yield box(column(begin), y, width, ROW - 2, kind, f"lanes {ranges(lanes)}")
+        yield label(column(begin), y, width, lanes, f"{kind}-text")
+
+
 def width_of_all():
     return column(WORDS - 1) + CELL + 8
 
@@ -114,12 +122,9 @@ def draw_global(access, sample):
             whole = SECTOR // WORD * CELL
             parts.append(box(column(first), y, whole, ROW - 2, "waste" if inside else "empty",
                              "moved" if inside else "not touched"))
-            for begin, end, lanes in groups(inside):
-                wide = (end - begin + 1) * CELL
-                parts.append(box(column(begin), y, wide, ROW - 2, "used", f"lanes {ranges(lanes)}"))
-                parts.append(label(column(begin), y, wide, lanes, "used-text"))
+            parts += filled(y, inside, "used")
         y += ROW
-    asked = len({word for word in words}) * WORD
+    asked = len(words) * WORD
     note = (f"a row is 128 bytes, a box a sector of 32: {some(sample['units'], 'sector')}, {sample['ideal']} would do; "
             f"{asked} of {sample['units'] * SECTOR} bytes asked for")
     return parts, y, note
@@ -136,13 +141,9 @@ def draw_banks(access, sample):
     parts += [text(column(bank) + CELL / 2, TOP - 6, bank, "head centre") for bank in range(0, WORDS)]
     y = TOP
     for number, wavefront in enumerate(sorted(passes)):
-        late = number >= sample["ideal"]
         parts.append(text(LEFT - 6, y + ROW - 5, f"pass {number + 1}", "head end"))
         parts.append(box(LEFT, y, column(WORDS - 1) + CELL - LEFT, ROW - 2, "empty"))
-        for begin, end, lanes in groups(passes[wavefront]):
-            wide = (end - begin + 1) * CELL
-            parts.append(box(column(begin), y, wide, ROW - 2, "bad" if late else "used", f"lanes {ranges(lanes)}"))
-            parts.append(label(column(begin), y, wide, lanes, "bad-text" if late else "used-text"))
+        parts += filled(y, passes[wavefront], "used" if number < sample["ideal"] else "bad")
         y += ROW
     note = (f"a row is a wavefront, a box a bank of 4 bytes: {some(sample['units'], 'wavefront')}, "
             f"{sample['ideal']} would do")
