@@ -9,9 +9,10 @@ namespace ladder {
 // The case in each place that a step asks for, made when it is first asked for.
 class Places {
  public:
-  Places(const Case& host, bool guarded) : host_(&host), guarded_(guarded) {}
+  Places(const Case& host, bool guarded, const Offsets& offsets = std::size_t{0})
+      : host_(&host), guarded_(guarded), offsets_(offsets) {}
   DeviceCase& operator[](Place place) {
-    return cases_.try_emplace(place, *host_, std::size_t{0}, guarded_, place).first->second;
+    return cases_.try_emplace(place, *host_, offsets_, guarded_, place).first->second;
   }
 
   const Arrays& arrays_of(const Step& step) { return (*this)[step.problem->place()].arrays(); }
@@ -24,6 +25,7 @@ class Places {
  private:
   const Case* host_;
   bool guarded_;
+  Offsets offsets_;
   std::map<Place, DeviceCase> cases_;
 };
 

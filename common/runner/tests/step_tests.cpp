@@ -1,5 +1,6 @@
 // What every family's test program checks of every step that is linked into it.
 #include "catch.hpp"
+#include "runner/places.hpp"
 #include "runner/random.hpp"
 
 #include <algorithm>
@@ -145,11 +146,11 @@ TEST_CASE("indices beyond 32 bits", "[.][huge]") {
         }
         const Case host(*able.front()->problem, size, pattern, 1);
         for (const Offsets& offsets : {Offsets(0), misalignments(host.buffers()).back()}) {
-          DeviceCase device(host, offsets, true);
+          Places places(host, true, offsets);
           for (const Step* step : able) {
             INFO(step->name << ", " << describe(problem, size) << ", " << pattern.name << " data, "
                             << describe(offsets, host.buffers()));
-            CHECK(check(*step, device).problem == "");
+            CHECK(check(*step, places[step->problem->place()]).problem == "");
           }
         }
       }
