@@ -267,12 +267,25 @@ def worst_access(step):
     return max((access for access in accesses_of(step) if access["requests"]), key=excess, default=None)
 
 
-def at_line(step, line):
-    """The worst access of a line of the step's file; ends the script if the line has none."""
-    found = [access for access in accesses_of(step) if access["line"] == line and access["file"] == step["file"]]
+def kind_of(access):
+    """shared-load, as --access has it"""
+    return f"{access['space']}-{access['op']}"
+
+
+def chosen_access(step, line, kind):
+    """The worst access at that line of the step's file, of that kind; None: whichever. Ends the script if there is
+    none."""
+    if line is None and kind is None:
+        found = [worst_access(step)] if worst_access(step) else []
+    else:
+        found = [access for access in accesses_of(step)
+                 if line in (None, access["line"]) and kind in (None, kind_of(access)) and access["requests"]
+                 and access["file"] == step["file"]]
     if not found:
-        lines = sorted({access["line"] for access in accesses_of(step) if access["file"] == step["file"]})
-        ladder.usage_error(f"{step['file']}:{line} accesses no memory; these lines do: {', '.join(map(str, lines))}")
+        there = sorted({(access["line"], kind_of(access)) for access in accesses_of(step)
+                        if access["file"] == step["file"]})
+        ladder.usage_error(f"{step['file']} has no such access; it has: "
+                           + (", ".join(f"line {line} {kind}" for line, kind in there) or "none"))
     return max(found, key=lambda access: (excess(access), access["units"]))
 
 
@@ -280,14 +293,17 @@ def title_of(step, access):
     return f"{step['step']}, line {access['line']}: {what(access)}"
 
 
-def step_picture(step, line=None, all_rounds=False):
-    """A file with one picture: of the access at a line, or the costliest; of its worst request, or of its rounds."""
-    access = worst_access(step) if line is None else at_line(step, line)
-    if access is None:
-        ladder.usage_error(f"{step['step']} accesses no memory")
+def step_picture(step, line=None, kind=None, all_rounds=False):
+    """A file with one picture: of the access chosen, or of the costliest; of its worst request, or of its rounds. It
+    holds the command that draws it."""
+    access = chosen_access(step, line, kind)
+    command = "scripts/explain --svg" + " --rounds" * all_rounds
+    command += f" --line {line}" * (line is not None) + f" --access {kind}" * (kind is not None) + f" {step['step']}"
     if all_rounds:
-        return rounds(access, title_of(step, access))
-    return picture(access, access["worst_sample"], title_of(step, access))
+        drawn = rounds(access, title_of(step, access))
+    else:
+        drawn = picture(access, access["worst_sample"], title_of(step, access))
+    return drawn.replace("<style>", f"<desc>{command}</desc><style>", 1)
 
 
 # ---- the page

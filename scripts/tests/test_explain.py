@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks what scripts/explain says of steps, of a ladder, of a planted bug and of a file from elsewhere."""
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,20 @@ def explain(*arguments):
 def line_of(path, text):
     """The number of the line that holds the text."""
     return next(number for number, line in enumerate(path.read_text().splitlines(), 1) if text in line)
+
+
+class Pictures(unittest.TestCase):
+    def test_the_pictures_of_the_chapters_are_what_is_drawn_now(self):
+        seen = []
+        for path in sorted(ROOT.glob("*/results/*.svg")):
+            command = re.search("<desc>scripts/explain (.*?)</desc>", path.read_text())
+            if command:
+                with self.subTest(picture=path.name):
+                    self.assertEqual(explain(*command[1].split()).stdout, path.read_text())
+                seen.append(path.name)
+        # A picture that does not name its command is not compared.
+        self.assertIn("transpose_05_padded.svg", seen)
+        self.assertGreaterEqual(len(seen), 4)
 
 
 class Programs(unittest.TestCase):

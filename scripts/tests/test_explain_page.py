@@ -200,8 +200,12 @@ class Page(unittest.TestCase):
         self.assertEqual(words[0], "transpose_04_shared_tile, line 27: shared load of 4 bytes")
         _, words = drawing(explain_page.step_picture(self.steps[1], line=20))
         self.assertEqual(words[0], "transpose_04_shared_tile, line 20: global load of 4 bytes")
-        with self.assertRaises(SystemExit):
-            explain_page.step_picture(self.steps[1], line=1)
+        alone = explain_page.step_picture(self.steps[1], kind="global-store")
+        self.assertIn("<desc>scripts/explain --svg --access global-store transpose_04_shared_tile</desc>", alone)
+        self.assertIn("global store of 4 bytes", drawing(alone)[1][0])
+        for wrong in ({"line": 1}, {"line": 20, "kind": "shared-load"}, {"kind": "global-atomic"}):
+            with self.assertRaises(SystemExit):
+                explain_page.step_picture(self.steps[1], **wrong)
 
 
 if __name__ == "__main__":
