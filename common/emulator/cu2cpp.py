@@ -9,19 +9,24 @@ Only what a C++ compiler cannot parse is rewritten:
     __shared__ float As[BM][BK + 1];     auto& As = ::cuda_emu::shared<float[BM][BK + 1]>([] {});
     __shared__ alignas(16) float q[8];   auto& q = ::cuda_emu::shared<float[8], 16>([] {});
     extern __shared__ T x[][33];         auto x = ::cuda_emu::dynamic_shared<T[33]>();
+    extern __shared__ T x[]; outside a function    static ::cuda_emu::DynamicShared<T> x;
+    __shared__ struct {...} s;           struct s_type {...}; auto& s = ::cuda_emu::shared<s_type>([] {});
+    __launch_bounds__(N) void k() {      ... { ::cuda_emu::launch_bounds(N);
+    while (*flag == 0);                  while (*flag == 0) { ::cuda_emu::yield(); }
     __noinline__                         __attribute__((noinline))
 
 Every edit keeps the newlines it covers, so one #line at the top makes compiler messages, sanitizers,
 __FILE__, __LINE__ and gdb name the original file.
 
-Quoted includes of .cu and .cuh files are followed, first beside the including file, then in each -I DIR.
+Quoted includes are followed, first beside the including file, then in each -I DIR; includes in < > in each -I DIR.
 A header that needs a change, or includes one that does, is copied to OUTPUT.headers/, a folder no other
 output shares, and the include names the copy; every other include that was found names the original. OUTPUT ends
 with a digest of the copies, so that it changes where only a copy does.
 OUTPUT.d lists the files read, for make or Ninja.
 
 What cannot be translated or does not run on a CPU (inline PTX, TMA, clusters, ...) is an error, except in
-code that #ifdef CUDA_EMU, #ifndef CUDA_EMU (or a NAME given with -D) or #if 0 removes.
+code that #ifdef CUDA_EMU, #ifndef CUDA_EMU (or a NAME given with -D) or #if 0 removes. So is code that nvcc rejects and a
+C++ compiler would take: a kernel called like a function, device code that calls host functions.
 """
 import argparse
 import hashlib
@@ -169,7 +174,7 @@ def trim(code, end):
 # ---------------------------------------------------------------- kernel launches
 
 STATEMENT_WORD = re.compile(r'\b(?:return|else|do|if|while|for|switch|case)\s*$')
-NAME_BEFORE = re.compile(r'(?:\btemplate\s+)?\b[A-Za-z_]\w*$')
+NAME_BEFORE = re.compile(r'(?:\btemplate\s+)?\b[A-Za-z_]\w*(?:\s*##\s*\w+)*$')
 QUALIFIER_BEFORE = re.compile(r'(?:::|\.|->)$')
 LONGEST_NAME = 400  # how far back the regular expressions above look
 
@@ -223,7 +228,10 @@ def launch_edits(code, opening):
         raise Untranslatable('a braced list cannot be a kernel argument here: name its type, as in float2{1, 2}')
     start = kernel_start(code, opening)
     label = ' '.join(code[start:opening].replace('"', ' ').split())
-    return [(start, start, f'::cuda_emu::launch("{label}", [&](auto... cuda_emu_a) {{ '),
+    # NULL is a number, which could not become a pointer any more
+    pointers = [(a + code[a:b].index('NULL'), a + code[a:b].index('NULL') + 4, 'nullptr')
+                for a, b in split_at_commas(code, first, last) if code[a:b].strip() == 'NULL']
+    return pointers + [(start, start, f'::cuda_emu::launch("{label}", [&](auto... cuda_emu_a) {{ '),
             (opening, opening + 3, '(cuda_emu_a...); }, ::cuda_emu::config('),
             (closing, closing + 3, ')'),
             (first - 1, first, ', ' if any(arguments) else '')]
@@ -302,7 +310,7 @@ class SharedDeclaration:
             return f'alignof({argument})'
         return f'({argument})' if re.search('[<>,]', argument) else argument
 
-    def variable(self, type_, start, end):
+    def variable(self, type_, start, end, dynamic):
         """The C++ for one declarator."""
         match = DECLARATOR.match(self.rest[start:end])
         if not match or match[1].count('(') != len(match[4]):
@@ -317,17 +325,17 @@ class SharedDeclaration:
         prefix = ' '.join(match[1].split())
         whole = type_ + (' ' if prefix[:1].isalpha() or prefix[:1] == '(' else '') + prefix
         if self.extern:
-            return f'auto {match[2]} = ::cuda_emu::dynamic_shared<{whole}{suffix[unsized.end():].strip()}>()'
+            return dynamic.format(name=match[2], type=whole + suffix[unsized.end():].strip())
         alignment = f', {self.alignment}' if self.alignment else ''
         return f'auto& {match[2]} = ::cuda_emu::shared<{whole}{suffix}{alignment}>([] {{}})'
 
-    def edits(self):
+    def edits(self, dynamic='auto {name} = ::cuda_emu::dynamic_shared<{type}>()'):
         split = specifier_end(self.rest, self.start, self.end)
         type_ = ' '.join(self.rest[self.start:split].split())
         if re.search(r'''(?<!\w)['"]''', type_):  # its value is blanked
             raise Untranslatable('__shared__ declaration: give the type with a literal in it a name')
         declarators = split_at_commas(self.rest, split, self.end)
-        variables = '; '.join(self.variable(type_, a, b) for a, b in declarators)
+        variables = '; '.join(self.variable(type_, a, b, dynamic) for a, b in declarators)
         # in a macro the line breaks need their backslashes
         breaks = ''.join(re.findall(r'\\?\n', self.source.text[self.start:self.end]))
         return [(self.start, self.end, variables + breaks)]
@@ -350,33 +358,75 @@ def in_function(code, offset):
     return not SCOPE_WITHOUT_SHARED.search(code[head:opened[-1]].rstrip())
 
 
+NEW_TYPE = re.compile(r'\s*(?:(?:__align__|alignas)\s*\(([^()]*)\)\s*)?\b(struct|union)(?:\s+(?:__align__|alignas)\s*\(([^()]*)\))?'
+                      r'(?:\s+([A-Za-z_]\w*))?\s*\{')
+ONE_NAME = re.compile(r'\s*([A-Za-z_]\w*)\s*(\[[^;]*\])?\s*;')
+
+
+def new_type_edits(code, keyword):
+    """Edits for `__shared__ struct {...} s[2];`, which defines its type; None for other declarations."""
+    begin = NEW_TYPE.match(code, keyword + len('__shared__'))
+    if not begin:
+        return None
+    end = group_end(code, begin.end() - 1, len(code))
+    variable = ONE_NAME.match(code, end)
+    if not variable:
+        raise Untranslatable(ONE_TYPE_AND_NAMES)
+    name = begin[4] or f'{variable[1]}_type'
+    alignment = f', {begin[1] or begin[3]}' if begin[1] or begin[3] else ''
+    breaks = ''.join(c for c in code[keyword:begin.end()] + code[end:variable.end()] if c == '\n')
+    return [(keyword, begin.end(), f'{begin[2]} {name} {{'),
+            (end, variable.end(), f'; auto& {variable[1]} = ::cuda_emu::shared<{name}{variable[2] or ""}{alignment}>([] {{}});' + breaks)]
+
+
 def shared_edits(source, keyword):
-    if not source.in_define(keyword) and not in_function(source.code, keyword):
+    new_type = new_type_edits(source.code, keyword)
+    if source.in_define(keyword) or in_function(source.code, keyword):
+        return new_type or SharedDeclaration(source, keyword).edits()
+    declaration = None if new_type else SharedDeclaration(source, keyword)
+    if not declaration or not declaration.extern:
         raise Untranslatable('__shared__ declaration outside a function: move it into the kernel')
-    return SharedDeclaration(source, keyword).edits()
+    return declaration.edits('static ::cuda_emu::DynamicShared<{type}> {name}')
 
 
 # ---------------------------------------------------------------- what the CPU backend does not have
 
-UNSUPPORTED = [(re.compile(pattern), what) for pattern, what in (
-    (r'\b(?:asm|__asm__|__asm)\s*(?:(?:volatile|__volatile__|goto)\s*)*\(', 'inline PTX (asm)'),
-    (r'\bwgmma', 'wgmma'),
-    (r'\bcuda\s*::\s*ptx\b', 'cuda::ptx'),
-    (r'\b(?:CUtensorMap|cp_async_bulk\w*|cuTensorMapEncode\w*)\b', 'TMA (bulk tensor copy)'),
-    (r'\bcuda\s*::\s*(?:barrier|pipeline)\b', 'cuda::barrier and cuda::pipeline'),
-    (r'\b(?:__cluster_dims__|cluster_group|this_cluster)\b', 'thread block clusters'),
-    (r'\b(?:tex[123]D\w*\s*[<(]|cudaTextureObject_t|surf[123]D(?:read|write)|cudaSurfaceObject_t)', 'textures and surfaces'))]
-UNSUPPORTED_HEADER = re.compile(r'\s*<\s*(cuda/(?:barrier|pipeline|ptx))\s*>')
+UNSUPPORTED = [(re.compile(pattern), what, instead) for pattern, what, instead in (
+    (r'\b(?:asm|__asm__|__asm)\s*(?:(?:volatile|__volatile__|goto)\s*)*\(', 'inline PTX (asm)',
+     'call the intrinsic, such as __pipeline_memcpy_async of <cuda_pipeline.h> for cp.async or wmma of <mma.h> for mma'),
+    (r'\bwgmma', 'wgmma', 'compute with float, or with wmma of <mma.h>'),
+    (r'\bcuda\s*::\s*ptx\b', 'cuda::ptx', 'use cuda::barrier, or __pipeline_memcpy_async of <cuda_pipeline.h>'),
+    (r'\b(?:CUtensorMap|cp_async_bulk\w*|cuTensorMapEncode\w*)\b', 'TMA (bulk tensor copy)',
+     'copy with __pipeline_memcpy_async of <cuda_pipeline.h>'),
+    (r'\b(?:__cluster_dims__|cluster_group|this_cluster)\b', 'thread block clusters', 'exchange data through global memory'),
+    (r'\b(?:tex[123]D\w*\s*[<(]|cudaTextureObject_t|surf[123]D(?:read|write)|cudaSurfaceObject_t|cudaArray_t|texture\s*<)',
+     'textures and surfaces', 'read global memory, through const __restrict__ pointers or __ldg'),
+    (r'\bcudaGraph(?:Exec)?_t\b|\bcudaStreamBeginCapture\b', 'CUDA graphs', 'launch the kernels one after another'),
+    (r'\bcudaIpc\w+\b|\bcudaMemPool\w+\b|\bcuMem\w+\(|\bcudaExternal\w+\b', 'sharing memory between processes and memory pools',
+     'use one process and cudaMalloc'))]
+UNSUPPORTED_HEADER = [(re.compile(rf'\s*[<"]\s*({pattern})\s*[>"]'), instead) for pattern, instead in (
+    (r'cuda/ptx', 'use cuda::barrier, or __pipeline_memcpy_async of <cuda_pipeline.h>'),
+    (r'thrust/[\w/.]+|cub/[\w/.]+|cuda/std/[\w/.]+', 'write the loop or the kernel yourself'),
+    (r'cute/[\w/.]+|cutlass/[\w/.]+', 'write the kernel without it'),
+    (r'curand\w*\.h', 'make random numbers on the host, or with a hash of the index'),
+    (r'cublas\w*\.h|cublasLt\.h|cudnn\w*\.h|cufft\w*\.h|cusparse\w*\.h|cusolver\w*\.h|nccl\.h|npp\w*\.h',
+     'it is the library for a GPU alone: write the kernel yourself'),
+    (r'nvrtc\.h|cudaTypedefs\.h', 'compile the kernel with the program'),
+    (r'cuda_fp8\.h|cuda_fp4\.h|cuda_fp6\.h', 'use __half of <cuda_fp16.h> or __nv_bfloat16 of <cuda_bf16.h>'),
+    (r'nvtx3/[\w/.]+|nvToolsExt\.h', 'leave the marks of the profiler out'),
+    (r'torch/[\w/.]+|ATen/[\w/.]+|c10/[\w/.]+', 'give the kernel a main() or a launch function without PyTorch'))]
 
 
-def advice(what):
-    return (f"{what}: not supported by the CPU backend; mark the step '// needs: sm_90a' (or '// needs: gpu'), "
-            'or guard the code with #ifndef CUDA_EMU')
+def advice(what, instead):
+    return f'{what}: the CPU backend cannot run this; {instead}, or guard the code with #ifndef CUDA_EMU'
 
 
 # ---------------------------------------------------------------- one file
 
-INCLUDE = re.compile(r'\s*"([^"\n]+)"')
+INCLUDE = re.compile(r'\s*([<"])([^">\n]+)[">]')
+
+
+KERNEL_CAST = re.compile(r'\bcudaLaunch(?:Cooperative)?Kernel\s*\(\s*(\(\s*(?:const\s+)?void\s*(?:const\s*)?\*\s*\))\s*&?\s*\w')
 
 
 class Source:
@@ -389,7 +439,7 @@ class Source:
         self.errors = []
         self.edits = []
         self.defines = []   # ranges of #define lines
-        self.includes = []  # (start, end, name) of quoted includes
+        self.includes = []  # (start, end, name, whether in quotes)
         self.found = []     # (start, end, path) of those that name a file
         self.code = self.searchable(defined)
         self.translate()
@@ -428,10 +478,11 @@ class Source:
     def include(self, start, end):
         match = INCLUDE.match(self.text, start, end)
         if match:
-            self.includes.append((match.start(1) - 1, match.end(1) + 1, match[1]))
-        match = UNSUPPORTED_HEADER.match(self.text, start, end)
-        if match:
-            self.error(start, advice(f'<{match[1]}>'))
+            self.includes.append((match.start(1), match.end(2) + 1, match[2], match[1] == '"'))
+        for pattern, instead in UNSUPPORTED_HEADER:
+            match = pattern.match(self.text, start, end)
+            if match:
+                self.error(start, advice(f'<{match[1]}>', instead))
 
     def in_define(self, offset):
         return any(start <= offset < end for start, end in self.defines)
@@ -450,9 +501,12 @@ class Source:
             self.error(offset, f'{kind}{problem}')
 
     def translate(self):
-        for pattern, what in UNSUPPORTED:
+        for pattern, what, instead in UNSUPPORTED:
             for match in pattern.finditer(self.code):
-                self.error(match.start(), advice(what))
+                self.error(match.start(), advice(what, instead))
+        # a kernel's type is needed, which the cast takes away
+        for match in KERNEL_CAST.finditer(self.code):
+            self.edits.append((match.start(1), match.end(1), spaces(match[1])))
         for match in re.finditer('<<<', self.code):
             self.attempt(match.start(), launch_edits, self.code, match.start())
         handled = 0  # end of the last declaration: `__shared__` may be written twice in one
@@ -474,7 +528,103 @@ class Source:
         return f'#line 1 "{escaped}"\n' + ''.join(pieces) + self.text[done:]
 
 
+# ---------------------------------------------------------------- functions
+
+QUALIFIER = re.compile(r'\b(?:__global__|__device__|__host__|constexpr|__managed__|__launch_bounds__)\b')
+NOT_A_FUNCTION = re.compile(r'\b(?:namespace|struct|class|union|enum|operator)\b|=|^\s*extern\s*"')
+SKIPPED_GROUP = re.compile(r'\b(?:__launch_bounds__|__attribute__|__declspec|alignas|__align__|__maxnreg__|decltype|noexcept)\s*\(')
+LAUNCH_BOUNDS = re.compile(r'\b__launch_bounds__\s*(?=\()')
+HOST_ONLY = re.compile(r'\bstd\s*::\s*(?:vector|string|cout|cerr|endl|map|set|unordered_map|unordered_set|list|deque|sort|'
+                       r'stable_sort|unique_ptr|shared_ptr|make_unique|make_shared|thread|mutex|mt19937|random_device)\b|'
+                       r'\b(?:throw|try)\b')
+
+
+def without_template(head):
+    """A function's or a class's head without what stands from `template` to its >."""
+    while match := re.match(r'\s*template\s*(?=<)', head):
+        head = head[group_end(head, match.end(), len(head)):]
+    return head
+
+
+class Function:
+    """A function's definition: head and body are ranges of its source's code."""
+
+    def __init__(self, code, head, body, macros):
+        self.head, self.body = head, body
+        text = code[head[0]:head[1]]
+        words = set(re.findall(r'\w+', text))
+        self.qualifiers = words & {'__global__', '__device__', '__host__', 'constexpr'}
+        for word in words & macros.keys():
+            self.qualifiers |= macros[word]
+        plain = without_template(text)
+        while SKIPPED_GROUP.search(plain):
+            group = SKIPPED_GROUP.search(plain)
+            plain = plain[:group.start()] + plain[group_end(plain, group.end() - 1, len(plain)):]
+        match = re.search(r'([A-Za-z_]\w*)\s*\(', plain)
+        self.name = match[1] if match and not STATEMENT_WORD.match(match[1]) else ''
+        self.kernel = '__global__' in self.qualifiers
+        self.device = '__device__' in self.qualifiers or self.kernel
+
+    @property
+    def device_only(self):
+        return self.device and '__host__' not in self.qualifiers
+
+
+def functions(code, macros):
+    """The functions that `code`, without its macros' bodies, defines outside of others, but for those of classes."""
+    found, scopes, begin, body = [], [], 0, None
+    for match in re.finditer(r'[{};]|^[ \t]*(?:public|private|protected)\s*:', code, re.M):
+        if match[0] == '{':
+            try:
+                head = without_template(code[begin:match.start()])
+            except Untranslatable:
+                head = ''
+            if body is None and '(' in head and not NOT_A_FUNCTION.search(head) and 'class' not in scopes:
+                body = (len(scopes), begin, match.start())
+            scopes.append('class' if re.search(r'\b(?:struct|class|union|enum)\b', head) else 'other')
+        elif match[0] == '}' and scopes:
+            scopes.pop()
+            if body is not None and body[0] == len(scopes):
+                try:
+                    found.append(Function(code, body[1:], (body[2], match.end()), macros))
+                except Untranslatable:
+                    pass
+                body = None
+        begin = match.end()
+    return found
+
+
+WHILE = re.compile(r'\bwhile\s*(?=\()')
+EMPTY_BODY = re.compile(r'\s*(?:;|\{(?:\s*(?:__threadfence\w*\s*\(\s*\)|continue)\s*;)*\s*\})')
+
+
+def spin_edits(code, begin, end):
+    """Edits for the loops that only wait, `while (*flag == 0);`: other threads must run meanwhile."""
+    edits = []
+    for match in WHILE.finditer(code, begin, end):
+        after = group_end(code, match.end(), end)
+        before = trim(code, match.start())
+        if code[before - 1] == '}' and re.search(r'\bdo\s*$', code[begin:group_start(code, before - 1)]):
+            body = group_start(code, before - 1)
+            if re.search(r'\bvolatile\b|\b__ldc[vg]\b', code[body:after]):
+                edits.append((body, body + 1, '{ ::cuda_emu::yield();'))
+            continue
+        body = EMPTY_BODY.match(code, after, end)
+        if body and body[0].strip() == ';':
+            edits.append((body.end() - 1, body.end(), ' { ::cuda_emu::yield(); }'))
+        elif body:
+            opening = code.index('{', after)
+            edits.append((opening, opening + 1, '{ ::cuda_emu::yield();'))
+    return edits
+
+
 # ---------------------------------------------------------------- a program: one source and its headers
+
+CALL = re.compile(r'(?<![\w.:>&#])([A-Za-z_]\w*)\s*(?:<[^<>;{}()]*>\s*)?\(')
+DECLARED = re.compile(r'\w\s+\Z')
+CUDA_WORD = re.compile(r'<<<|__shared__|__global__|__device__|__launch_bounds__|__noinline__')
+INCLUDE_LINE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^">\n]+)[">]', re.M)
+
 
 class Program:
     def __init__(self, source, output, defined, include_dirs):
@@ -482,7 +632,68 @@ class Program:
         self.defined = defined
         self.include_dirs = include_dirs
         self.sources = {}  # by real path, in the order found; the program's own source first
+        self.cuda_headers = {}  # by real path of a header not called .cuh: whether it must be read
         self.main = self.load(source)
+        self.check_functions()
+
+    def check_functions(self):
+        """What only nvcc would reject, and the bounds that a kernel sets for its launches."""
+        macros, defined, declared = {}, {}, set()
+        for source in self.sources.values():
+            for start, end in source.defines:
+                text = source.text[start:end]
+                name = re.match(r'\s*#\s*define\s+(\w+)', text)
+                macros[name[1]] = set(re.findall(r'\b(?:__global__|__device__|__host__|constexpr)\b', text))
+        for source in self.sources.values():
+            code = source.code
+            for start, end in source.defines:
+                code = code[:start] + spaces(code[start:end]) + code[end:]
+            source.plain = code
+            defined[source] = functions(code, macros)
+            declared |= set(re.findall(r'__(?:device|global)__[^;{}()]*?\b(\w+)\s*\(', code))
+        every = [function for found in defined.values() for function in found]
+        kernels = {function.name for function in every if function.kernel}
+        device = {function.name for function in every if function.device or 'constexpr' in function.qualifiers} | declared
+        host = {function.name for function in every} - device - {''}
+        for source, found in defined.items():
+            for function in found:
+                self.check_function(source, function, kernels, host)
+
+    def check_function(self, source, function, kernels, host):
+        code, (begin, end) = source.plain, function.body
+        head = code[function.head[0]:function.head[1]]
+        if function.kernel and not re.search(r'\b(?:void|auto)\b', head):
+            source.error(function.head[1], f'kernel {function.name}: a kernel returns void')
+        bounds = LAUNCH_BOUNDS.search(head)
+        if bounds and function.kernel:
+            first = function.head[0] + bounds.end()
+            a, b = split_at_commas(code, first + 1, group_end(code, first, function.head[1]) - 1)[0]
+            source.edits.append((begin, begin + 1, '{ ::cuda_emu::launch_bounds(' + ' '.join(code[a:b].split()) + ');'))
+        local = head + code[begin:end]
+
+        def calls(names):
+            for match in CALL.finditer(code, begin, end):
+                name = match[1]
+                if name not in names:
+                    continue
+                declared = code[match.start() - 1].isspace() and DECLARED.search(code[max(begin, match.start() - LONGEST_NAME):match.start()])
+                if declared and matches_before(STATEMENT_WORD, code, trim(code, match.start())) is None:
+                    continue
+                if not re.search(rf'\w[\s*&]+{name}\s*[=;,)\[{{]', local):  # a parameter or a variable
+                    yield match.start(), name
+
+        for at, name in calls(kernels):
+            source.error(at, f'kernel {name} is called like a function: launch it, {name}<<<grid, block>>>(...)')
+        if function.device:
+            source.edits += spin_edits(code, begin, end)
+        if not function.device_only:
+            return
+        for at, name in calls(host):
+            source.error(at, f'{function.name} runs on the device and calls {name}, a function of the host: '
+                             f'write __device__ before {name}')
+        for match in HOST_ONLY.finditer(code, begin, end):
+            source.error(match.start(), f"{function.name} runs on the device, where {''.join(match[0].split())} does not "
+                                        'exist: use arrays and plain code')
 
     def load(self, path):
         """Read `path` and the .cu and .cuh files it includes; returns its real path."""
@@ -490,16 +701,29 @@ class Program:
         if key in self.sources:
             return key
         source = self.sources[key] = Source(path, self.defined)
-        for start, end, name in source.includes:
-            header = self.find(name, path)
-            if header:
+        for start, end, name, quoted in source.includes:
+            header = self.find(name, path, quoted)
+            if header and (header.endswith(('.cu', '.cuh')) or self.has_cuda(header)):
                 source.found.append((start, end, header))
-                if header.endswith(('.cu', '.cuh')):
-                    self.load(header)
+                self.load(header)
+            elif header and quoted:
+                source.found.append((start, end, header))
         return key
 
-    def find(self, name, includer):
-        for directory in [os.path.dirname(includer)] + self.include_dirs:
+    def has_cuda(self, header):
+        """Whether a header by another name than .cuh has something to translate, itself or in one that it includes."""
+        key = os.path.realpath(header)
+        if key not in self.cuda_headers:
+            self.cuda_headers[key] = False  # if it includes itself
+            with open(header, encoding='utf-8', errors='surrogateescape') as file:
+                text = file.read()
+            included = (self.find(name, header, quote == '"') for quote, name in INCLUDE_LINE.findall(text))
+            self.cuda_headers[key] = bool(CUDA_WORD.search(text)) or any(
+                path.endswith(('.cu', '.cuh')) or self.has_cuda(path) for path in included if path)
+        return self.cuda_headers[key]
+
+    def find(self, name, includer, quoted):
+        for directory in [os.path.dirname(includer)] * quoted + self.include_dirs:
             path = os.path.normpath(os.path.join(directory, name))
             if os.path.isfile(path):
                 return path

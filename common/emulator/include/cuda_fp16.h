@@ -1,11 +1,10 @@
-// Half precision on the CPU: storage, conversions and the arithmetic of one operation, rounded to the nearest half,
-// ties to even, as a GPU rounds.
+// Half precision on the CPU.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
 
-#include "cuda_emu/vector_types.hpp"
+#include "cuda_emu/small_floats.hpp"
 
 namespace cuda_emu {
 
@@ -47,12 +46,20 @@ inline float float_from_half(unsigned short half) {
 
 }  // namespace cuda_emu
 
+struct __half_raw {
+  unsigned short x;
+};
 struct __half {
   unsigned short bits;
 
   __half() = default;
   __half(float value) : bits(cuda_emu::half_from_float(value)) {}
+  __half(double value) : __half(cuda_emu::round_to(value, 11, -14)) {}
+  template <class Integer, class = std::enable_if_t<std::is_integral<Integer>::value>>
+  __half(Integer value) : __half(static_cast<double>(value)) {}
+  __half(__half_raw raw) : bits(raw.x) {}
   operator float() const { return cuda_emu::float_from_half(bits); }
+  operator __half_raw() const { return {bits}; }
 };
 struct alignas(4) __half2 {
   __half x, y;
@@ -62,31 +69,54 @@ struct alignas(4) __half2 {
 };
 using half = __half;
 using half2 = __half2;
+using __nv_half = __half;
+using __nv_half2 = __half2;
+
+template <>
+struct cuda_emu::SmallFloat<__half> {
+  static __half from_double(double value) { return __half(value); }
+};
+CUDA_EMU_SMALL_FLOAT(__half, __half2)
 
 // Conversions
 inline __half __float2half(float value) { return __half(value); }
 inline __half __float2half_rn(float value) { return __half(value); }
+inline __half __double2half(double value) { return __half(value); }
 inline float __half2float(__half value) { return value; }
-inline __half __ushort_as_half(unsigned short bits) {
-  __half value;
-  value.bits = bits;
-  return value;
-}
+inline __half __int2half_rn(int value) { return __half(value); }
+inline __half __uint2half_rn(unsigned value) { return __half(value); }
+inline __half __short2half_rn(short value) { return __half(value); }
+inline __half __ushort2half_rn(unsigned short value) { return __half(value); }
+inline int __half2int_rn(__half value) { return __float2int_rn(value); }
+inline int __half2int_rz(__half value) { return __float2int_rz(value); }
+inline int __half2int_rd(__half value) { return __float2int_rd(value); }
+inline int __half2int_ru(__half value) { return __float2int_ru(value); }
+inline unsigned __half2uint_rn(__half value) { return __float2uint_rn(value); }
+inline unsigned __half2uint_rz(__half value) { return __float2uint_rz(value); }
+inline __half __ushort_as_half(unsigned short bits) { return __half_raw{bits}; }
+inline __half __short_as_half(short bits) { return __ushort_as_half(static_cast<unsigned short>(bits)); }
 inline unsigned short __half_as_ushort(__half value) { return value.bits; }
+inline short __half_as_short(__half value) { return static_cast<short>(value.bits); }
 
+inline __half2 make_half2(__half low, __half high) { return {low, high}; }
 inline __half2 __halves2half2(__half low, __half high) { return {low, high}; }
 inline __half2 __half2half2(__half value) { return {value, value}; }
+inline __half2 __float2half2_rn(float value) { return __half2half2(__half(value)); }
 inline __half __low2half(__half2 value) { return value.x; }
 inline __half __high2half(__half2 value) { return value.y; }
+inline __half2 __low2half2(__half2 value) { return {value.x, value.x}; }
+inline __half2 __high2half2(__half2 value) { return {value.y, value.y}; }
+inline __half2 __lows2half2(__half2 a, __half2 b) { return {a.x, b.x}; }
+inline __half2 __highs2half2(__half2 a, __half2 b) { return {a.y, b.y}; }
+inline __half2 __lowhigh2highlow(__half2 value) { return {value.y, value.x}; }
 inline __half2 __floats2half2_rn(float low, float high) { return {__half(low), __half(high)}; }
 inline __half2 __float22half2_rn(float2 value) { return {__half(value.x), __half(value.y)}; }
 inline float2 __half22float2(__half2 value) { return {value.x, value.y}; }
 
-// Arithmetic. A float has 24 bits, at least 2 * 11 + 2: to round first to float and then to half gives the same as to
-// round once (Figueroa, SIGNUM Newsletter 30, 1995).
-inline __half __hadd(__half a, __half b) { return __half(static_cast<float>(a) + static_cast<float>(b)); }
-inline __half __hsub(__half a, __half b) { return __half(static_cast<float>(a) - static_cast<float>(b)); }
-inline __half __hmul(__half a, __half b) { return __half(static_cast<float>(a) * static_cast<float>(b)); }
-inline __half2 __hadd2(__half2 a, __half2 b) { return {__hadd(a.x, b.x), __hadd(a.y, b.y)}; }
-inline __half2 __hsub2(__half2 a, __half2 b) { return {__hsub(a.x, b.x), __hsub(a.y, b.y)}; }
-inline __half2 __hmul2(__half2 a, __half2 b) { return {__hmul(a.x, b.x), __hmul(a.y, b.y)}; }
+#define CUDART_INF_FP16 __ushort_as_half(0x7c00)
+#define CUDART_NAN_FP16 __ushort_as_half(0x7fff)
+#define CUDART_ZERO_FP16 __ushort_as_half(0)
+#define CUDART_NEG_ZERO_FP16 __ushort_as_half(0x8000)
+#define CUDART_ONE_FP16 __ushort_as_half(0x3c00)
+#define CUDART_MAX_NORMAL_FP16 __ushort_as_half(0x7bff)
+#define CUDART_MIN_DENORM_FP16 __ushort_as_half(1)

@@ -14,6 +14,8 @@
 namespace cuda_emu {
 namespace {
 
+constexpr unsigned kMaxHelpers = 15;  // stacks of 1024 threads each must stay below the kernel's limit of mappings
+
 // OS threads besides the one that launches; started when first needed, never joined.
 class Pool {
  public:
@@ -28,9 +30,21 @@ class Pool {
     wait(launch.config.cooperative);
   }
 
+  void refuse_host_pointer(const Config& config, unsigned number) {
+    std::lock_guard<std::mutex> lock(device_mutex());
+    if (launch_failure() != cudaSuccess) return;
+    fprintf(
+        stderr,
+        "cuda_emu: error: argument %u of kernel %s is a pointer to host memory: a kernel needs one from cudaMalloc\n"
+        "  launched at %s:%d\n",
+        number, config.kernel, config.where.file, config.where.line);
+    cuda_emu_error();
+    record_launch_failure(cudaErrorIllegalAddress);
+  }
+
   void add_helper(Launch& launch) {
     std::lock_guard<std::mutex> lock(mutex_);
-    wake(launch, launch.helpers++);
+    if (launch.helpers < kMaxHelpers) wake(launch, launch.helpers++);
   }
 
  private:
@@ -134,7 +148,7 @@ void run(const Config& config, void (*body)(const void* context), const void* co
     current_worker->fail("a kernel launches a kernel, which the emulator cannot do");
   }
   std::lock_guard<std::mutex> lock(device_mutex());
-  if (record(check_limits(config)) != cudaSuccess) return;
+  if (record(check_limits(config)) != cudaSuccess) return leave_unseen();
   const dim3 grid = config.grid;
   const dim3 block = config.block;
   Launch launch{config, body, context, block.x * block.y * block.z, std::uint64_t{grid.x} * grid.y * grid.z};
@@ -149,13 +163,22 @@ void run(const Config& config, void (*body)(const void* context), const void* co
   }
   const std::string problem = guard_problem();
   if (!problem.empty() && !launch.failed) {
-    fprintf(stderr, "cuda_emu: error: %s\n  kernel %s, launched at %s:%d\n", problem.c_str(), config.kernel,
-            config.where.file, config.where.line);
-    cuda_emu_error();
+    report_memory(config, problem);
     launch.failed = true;
     launch.error = cudaErrorIllegalAddress;
   }
   if (launch.failed) record_launch_failure(launch.error);
+}
+
+void refuse_host_pointer(const Config& config, unsigned number) {
+  std::lock_guard<std::mutex> lock(device_mutex());
+  if (launch_failure() != cudaSuccess) return;
+  fprintf(stderr,
+          "cuda_emu: error: argument %u of kernel %s is a pointer to host memory: a kernel needs one from cudaMalloc\n"
+          "  launched at %s:%d\n",
+          number, config.kernel, config.where.file, config.where.line);
+  cuda_emu_error();
+  record_launch_failure(cudaErrorIllegalAddress);
 }
 
 void add_helper(Launch& launch) { pool().add_helper(launch); }

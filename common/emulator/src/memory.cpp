@@ -1,6 +1,9 @@
 // Device memory: allocation, copies, and its protection from host code in the ASan build.
 #include <sys/mman.h>
 #include <unistd.h>
+#if __has_include(<link.h>)
+#include <link.h>
+#endif
 
 #include <algorithm>
 #include <array>
@@ -16,6 +19,7 @@
 #include "report.hpp"
 #include "runtime.hpp"
 #include "sanitizers.hpp"
+#include "settings.hpp"
 
 namespace cuda_emu {
 namespace {
@@ -73,6 +77,7 @@ struct Allocation {
   enum State { unwatched, read_only, written };
 
   std::size_t size = 0;
+  bool managed = false;  // for host code as well
   std::atomic<State> state{unwatched};
   FirstWrite first_write{nullptr, ""};
 };
@@ -137,7 +142,11 @@ void record_write(char* begin, Allocation& allocation, const void* address) {
 // these, or it would take every allocation for one still in use.
 class Allocations {
  public:
-  void add(void* pointer, std::size_t size) { all_[key(pointer)].size = size; }
+  void add(void* pointer, std::size_t size, bool managed) {
+    Allocation& allocation = all_[key(pointer)];
+    allocation.size = size;
+    allocation.managed = managed;
+  }
 
   bool remove(void* pointer) {
     const auto found = all_.find(key(pointer));
@@ -162,9 +171,24 @@ class Allocations {
     return {begin, &found->second};
   }
 
+  // Whether the address lies in an allocation or at most a page away from one.
+  bool beside(const void* address) {
+    const char* p = static_cast<const char*>(address);
+    const auto found = all_.lower_bound(key(p + page_size()));
+    return found != all_.end() && p <= pointer(found->first) + found->second.size + page_size();
+  }
+
   template <class Action>
   void for_each(Action action) const {
     for (const auto& [complement, allocation] : all_) action(pointer(complement), allocation.size);
+  }
+
+  // Those that host code must not touch.
+  template <class Action>
+  void for_each_on_device(Action action) const {
+    for (const auto& [complement, allocation] : all_) {
+      if (!allocation.managed) action(pointer(complement), allocation.size);
+    }
   }
 
  private:
@@ -187,11 +211,12 @@ class Range {
   Range(const void* address, std::size_t size, Access access) {
     const auto [begin, allocation] = allocations().find(address);
     if (begin == nullptr) return;
-    on_device_ = true;
+    on_device_ = !allocation->managed;
     const std::size_t offset = static_cast<std::size_t>(static_cast<const char*>(address) - begin);
     fits_ = size <= allocation->size - offset;
     if (!fits_) return;
     if (access == Access::write) record_write(begin, *allocation, address);
+    if (allocation->managed) return;
     // ASan protects memory in units of 8 bytes.
     begin_ = begin + offset / 8 * 8;
     size_ = std::min((offset + size + 7) / 8 * 8, allocation->size) - offset / 8 * 8;
@@ -214,6 +239,51 @@ class Range {
 bool names_host_source(cudaMemcpyKind kind) { return kind == cudaMemcpyHostToHost || kind == cudaMemcpyHostToDevice; }
 bool names_host_target(cudaMemcpyKind kind) { return kind == cudaMemcpyHostToHost || kind == cudaMemcpyDeviceToHost; }
 
+// Host memory that kernels may use, by its first address.
+std::map<const char*, std::size_t>& pinned() {
+  static auto& instance = *new std::map<const char*, std::size_t>;
+  return instance;
+}
+
+std::map<const char*, std::size_t>::iterator find_pinned(const void* address) {
+  const char* p = static_cast<const char*>(address);
+  auto found = pinned().upper_bound(p);
+  if (found == pinned().begin()) return pinned().end();
+  --found;
+  return p <= found->first + found->second ? found : pinned().end();
+}
+
+// Whether a variable of the program, perhaps one of the device, can lie at the address. Host variables with static
+// storage look the same.
+bool is_static_storage(const void* address) {
+#if __has_include(<link.h>)
+  struct Search {
+    std::uintptr_t address;
+    bool found;
+  } search{reinterpret_cast<std::uintptr_t>(address), false};
+  dl_iterate_phdr(
+      [](dl_phdr_info* module, std::size_t, void* data) {
+        Search& s = *static_cast<Search*>(data);
+        for (int i = 0; i < module->dlpi_phnum; ++i) {
+          const auto& segment = module->dlpi_phdr[i];
+          const std::uintptr_t begin = module->dlpi_addr + segment.p_vaddr;
+          if (segment.p_type == PT_LOAD && s.address >= begin && s.address <= begin + segment.p_memsz) s.found = true;
+        }
+        return s.found ? 1 : 0;
+      },
+      &search);
+  return search.found;
+#else
+  (void)address;
+  return true;
+#endif
+}
+
+// Whether kernels may use the address: as part of an allocation or just beside one.
+bool is_device_address(const void* address) {
+  return allocations().beside(address) || find_pinned(address) != pinned().end() || is_static_storage(address);
+}
+
 cudaError_t copy(void* to, const void* from, std::size_t size, cudaMemcpyKind kind) {
   std::lock_guard<std::mutex> lock(device_mutex());
   if (launch_failure() != cudaSuccess) return launch_failure();
@@ -223,9 +293,12 @@ cudaError_t copy(void* to, const void* from, std::size_t size, cudaMemcpyKind ki
   const Range target(to, size, Access::write);
   const Range source(from, size, Access::read);
   if (!target.fits() || !source.fits()) return record(cudaErrorInvalidValue);
-  const bool wrong_direction =
-      (names_host_source(kind) && source.on_device()) || (names_host_target(kind) && target.on_device());
-  if (wrong_direction) return record(cudaErrorInvalidValue);
+  const auto on_device = [&](bool known, const void* address) { return known || kAsan || is_device_address(address); };
+  const bool any = kind == cudaMemcpyDefault;
+  const bool right_source =
+      any || (names_host_source(kind) ? !source.on_device() : on_device(source.on_device(), from));
+  const bool right_target = any || (names_host_target(kind) ? !target.on_device() : on_device(target.on_device(), to));
+  if (!right_source || !right_target) return record(cudaErrorInvalidValue);
   memmove(to, from, size);
   return cudaSuccess;
 }
@@ -246,6 +319,12 @@ std::string guard_problem() {
     }
   });
   return problem;
+}
+
+bool is_host_pointer(const void* address) {
+  if (kAsan || reinterpret_cast<std::uintptr_t>(address) < (1 << 20)) return false;  // null, perhaps with an offset
+  std::lock_guard<std::mutex> lock(device_mutex());
+  return !is_device_address(address);
 }
 
 std::pair<char*, std::size_t> allocation_at(const void* address) {
@@ -281,11 +360,11 @@ FirstWrite stop_watching_writes(void* memory) {
 
 // Both the launch and a copy leave device memory inaccessible.
 DeviceMemoryAccess::DeviceMemoryAccess() {
-  if (kAsan) allocations().for_each([](char* pointer, std::size_t size) { unpoison(pointer, size); });
+  if (kAsan) allocations().for_each_on_device([](char* pointer, std::size_t size) { unpoison(pointer, size); });
 }
 
 DeviceMemoryAccess::~DeviceMemoryAccess() {
-  if (kAsan) allocations().for_each([](char* pointer, std::size_t size) { poison(pointer, size); });
+  if (kAsan) allocations().for_each_on_device([](char* pointer, std::size_t size) { poison(pointer, size); });
 }
 
 cudaError_t copy_to_symbol(void* symbol, std::size_t symbol_size, const void* from, std::size_t size,
@@ -310,12 +389,14 @@ cudaError_t copy_from_symbol(void* to, const void* symbol, std::size_t symbol_si
 
 using cuda_emu::record;
 
-cudaError_t cudaMalloc(void** pointer, std::size_t size) {
+namespace {
+
+cudaError_t allocate(void** pointer, std::size_t size, bool managed) {
   if (pointer == nullptr) return record(cudaErrorInvalidValue);
   std::lock_guard<std::mutex> lock(cuda_emu::device_mutex());
   *pointer = nullptr;
   if (cuda_emu::launch_failure() != cudaSuccess) return cuda_emu::launch_failure();
-  if (size == 0) return cudaSuccess;
+  if (size == 0) return managed ? record(cudaErrorInvalidValue) : cudaSuccess;
   if (size > cuda_emu::kSmall && size > cuda_emu::memory_info().free) return record(cudaErrorMemoryAllocation);
   void* memory = nullptr;
   if (cuda_emu::kAsan) {
@@ -324,12 +405,30 @@ cudaError_t cudaMalloc(void** pointer, std::size_t size) {
     memory = cuda_emu::map_with_guards(size);
   }
   if (memory == nullptr) return record(cudaErrorMemoryAllocation);
-  memset(memory, 0xff, size);
-  cuda_emu::allocations().add(memory, size);
-  cuda_emu::poison(memory, size);
+  memset(memory, cuda_emu::settings().fill, size);
+  cuda_emu::allocations().add(memory, size, managed);
+  if (!managed) cuda_emu::poison(memory, size);
   *pointer = memory;
   return cudaSuccess;
 }
+
+}  // namespace
+
+cudaError_t cudaMalloc(void** pointer, std::size_t size) { return allocate(pointer, size, false); }
+
+cudaError_t cudaMallocManaged(void** pointer, std::size_t size, unsigned flags) {
+  if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost) return record(cudaErrorInvalidValue);
+  return allocate(pointer, size, true);
+}
+
+cudaError_t cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t width, std::size_t height) {
+  if (pitch == nullptr) return record(cudaErrorInvalidValue);
+  *pitch = cuda_emu::multiple_of(512, width);
+  return cudaMalloc(pointer, *pitch * height);
+}
+
+cudaError_t cudaMallocAsync(void** pointer, std::size_t size, cudaStream_t) { return cudaMalloc(pointer, size); }
+cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) { return cudaFree(pointer); }
 
 cudaError_t cudaFree(void* pointer) {
   if (pointer == nullptr) return record(cudaSuccess);
@@ -343,6 +442,8 @@ cudaError_t cudaMallocHost(void** pointer, std::size_t size, unsigned) {
   *pointer = nullptr;
   if (size == 0) return record(cudaSuccess);
   if (posix_memalign(pointer, 4096, size) != 0) return record(cudaErrorMemoryAllocation);
+  std::lock_guard<std::mutex> lock(cuda_emu::device_mutex());
+  cuda_emu::pinned()[static_cast<const char*>(*pointer)] = size;
   return record(cudaSuccess);
 }
 
@@ -350,9 +451,33 @@ cudaError_t cudaHostAlloc(void** pointer, std::size_t size, unsigned flags) {
   return cudaMallocHost(pointer, size, flags);
 }
 
-cudaError_t cudaMallocManaged(void** pointer, std::size_t, unsigned) {
-  if (pointer != nullptr) *pointer = nullptr;
-  return record(cudaErrorNotSupported);
+cudaError_t cudaHostRegister(void* pointer, std::size_t size, unsigned) {
+  if (pointer == nullptr || size == 0) return record(cudaErrorInvalidValue);
+  std::lock_guard<std::mutex> lock(cuda_emu::device_mutex());
+  const bool is_new = cuda_emu::pinned().emplace(static_cast<const char*>(pointer), size).second;
+  return record(is_new ? cudaSuccess : cudaErrorHostMemoryAlreadyRegistered);
+}
+
+cudaError_t cudaHostUnregister(void* pointer) {
+  std::lock_guard<std::mutex> lock(cuda_emu::device_mutex());
+  const bool was_known = cuda_emu::pinned().erase(static_cast<const char*>(pointer)) != 0;
+  return record(was_known ? cudaSuccess : cudaErrorHostMemoryNotRegistered);
+}
+
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
+  if (attributes == nullptr) return record(cudaErrorInvalidValue);
+  std::lock_guard<std::mutex> lock(cuda_emu::device_mutex());
+  void* address = const_cast<void*>(pointer);
+  const auto [begin, allocation] = cuda_emu::allocations().find(pointer);
+  if (begin != nullptr) {
+    const bool managed = allocation->managed;
+    *attributes = {managed ? cudaMemoryTypeManaged : cudaMemoryTypeDevice, 0, address, managed ? address : nullptr};
+  } else if (cuda_emu::find_pinned(pointer) != cuda_emu::pinned().end()) {
+    *attributes = {cudaMemoryTypeHost, 0, address, address};
+  } else {
+    *attributes = {cudaMemoryTypeUnregistered, cudaInvalidDeviceId, nullptr, address};
+  }
+  return record(cudaSuccess);
 }
 
 cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned flags) {
@@ -362,6 +487,10 @@ cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned flags) 
 }
 
 cudaError_t cudaFreeHost(void* pointer) {
+  std::lock_guard<std::mutex> lock(cuda_emu::device_mutex());
+  if (pointer != nullptr && cuda_emu::pinned().erase(static_cast<const char*>(pointer)) == 0) {
+    return record(cudaErrorInvalidValue);
+  }
   free(pointer);
   return record(cudaSuccess);
 }
@@ -387,6 +516,45 @@ cudaError_t cudaMemset(void* pointer, int value, std::size_t size) {
 
 cudaError_t cudaMemsetAsync(void* pointer, int value, std::size_t size, cudaStream_t) {
   return cudaMemset(pointer, value, size);
+}
+
+// Row by row, so that rows outside an allocation are noticed as any copy would be.
+cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
+                         std::size_t height, cudaMemcpyKind kind) {
+  if (width > to_pitch || width > from_pitch) return record(cudaErrorInvalidPitchValue);
+  for (std::size_t row = 0; row < height; ++row) {
+    const cudaError_t error = cudaMemcpy(static_cast<char*>(to) + row * to_pitch,
+                                         static_cast<const char*>(from) + row * from_pitch, width, kind);
+    if (error != cudaSuccess) return error;
+  }
+  return record(cudaSuccess);
+}
+
+cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                              std::size_t width, std::size_t height, cudaMemcpyKind kind, cudaStream_t) {
+  return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
+}
+
+cudaError_t cudaMemset2D(void* pointer, std::size_t pitch, int value, std::size_t width, std::size_t height) {
+  if (width > pitch) return record(cudaErrorInvalidPitchValue);
+  for (std::size_t row = 0; row < height; ++row) {
+    const cudaError_t error = cudaMemset(static_cast<char*>(pointer) + row * pitch, value, width);
+    if (error != cudaSuccess) return error;
+  }
+  return record(cudaSuccess);
+}
+
+cudaError_t cudaMemset2DAsync(void* pointer, std::size_t pitch, int value, std::size_t width, std::size_t height,
+                              cudaStream_t) {
+  return cudaMemset2D(pointer, pitch, value, width, height);
+}
+
+cudaError_t cudaMemPrefetchAsync(const void* pointer, std::size_t, int device, cudaStream_t) {
+  return record(pointer != nullptr && device >= cudaCpuDeviceId && device <= 0 ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+cudaError_t cudaMemAdvise(const void* pointer, std::size_t, cudaMemoryAdvise, int device) {
+  return record(pointer != nullptr && device >= cudaCpuDeviceId && device <= 0 ? cudaSuccess : cudaErrorInvalidValue);
 }
 
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {

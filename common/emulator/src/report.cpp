@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -104,9 +105,9 @@ void print_current_thread() {
 
 }  // namespace
 
-void report(const Worker& worker, const char* problem) {
+void report(const Worker& worker, const char* problem, const char* kind) {
   const Config& config = worker.launch().config;
-  std::string text = format("cuda_emu: error: %s\n", problem);
+  std::string text = std::string("cuda_emu: ") + kind + ": " + problem + "\n";
   text += std::string("  kernel ") + config.kernel + ", launched at " + format_place(config.where);
   text += " with grid " + format_index(config.grid) + ", block " + format_index(config.block);
   text += "; in block " + format_index(blockIdx) + ":\n";
@@ -118,6 +119,12 @@ void report(const Worker& worker, const char* problem) {
   }
   text += format("  thread order: CUDA_EMU_ORDER=%s\n", order_name());
   fputs(text.c_str(), stderr);
+  if (strcmp(kind, "error") == 0) cuda_emu_error();
+}
+
+void report_memory(const Config& config, const std::string& problem) {
+  fprintf(stderr, "cuda_emu: error: %s\n  kernel %s, launched at %s:%d\n", problem.c_str(), config.kernel,
+          config.where.file, config.where.line);
   cuda_emu_error();
 }
 

@@ -3,12 +3,18 @@
 
 #include <signal.h>
 
+#include <string>
+
 namespace cuda_emu {
 
 class Worker;
+struct Config;
 
-// Prints the problem, the launch, and what each thread of the worker's block is doing.
-void report(const Worker& worker, const char* problem);
+// Prints the problem, the launch, and what each thread of the worker's block is doing. `kind` is error or warning.
+void report(const Worker& worker, const char* problem, const char* kind = "error");
+
+// Prints what was wrong with memory after a launch.
+void report_memory(const Config& config, const std::string& problem);
 
 // "in kernel k, block (0,0,0), thread (5,0,0); launched at ...": the current thread, empty in host code.
 void describe_current_thread(char* text, unsigned size);

@@ -1,9 +1,12 @@
 // Errors, the device's properties, streams, events and occupancy.
 #include "runtime.hpp"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 
 #include "device_limits.hpp"
 #include "settings.hpp"
@@ -21,7 +24,10 @@ namespace {
 
 thread_local cudaError_t last_error = cudaSuccess;
 std::atomic<cudaError_t> sticky_error{cudaSuccess};
+std::atomic<bool> failure_seen{true};
 std::atomic<std::size_t> dynamic_shared_allowed{kSharedPerBlock};
+
+constexpr int kClockRate = 1'000'000;  // kHz, for programs that divide by it
 
 struct ErrorText {
   cudaError_t error;
@@ -56,6 +62,10 @@ constexpr ErrorText kErrorTexts[] = {
     CUDA_EMU_ERROR(cudaErrorIllegalState, "the operation cannot be performed in the present state"),
     CUDA_EMU_ERROR(cudaErrorSymbolNotFound, "named symbol not found"),
     CUDA_EMU_ERROR(cudaErrorNotReady, "device not ready"),
+    CUDA_EMU_ERROR(cudaErrorPeerAccessAlreadyEnabled, "peer access is already enabled"),
+    CUDA_EMU_ERROR(cudaErrorPeerAccessNotEnabled, "peer access has not been enabled"),
+    CUDA_EMU_ERROR(cudaErrorHostMemoryAlreadyRegistered, "part or all of the requested memory range is already mapped"),
+    CUDA_EMU_ERROR(cudaErrorHostMemoryNotRegistered, "pointer does not correspond to a registered memory region"),
     CUDA_EMU_ERROR(cudaErrorIllegalAddress, "an illegal memory access was encountered"),
     CUDA_EMU_ERROR(cudaErrorLaunchOutOfResources, "too many resources requested for launch"),
     CUDA_EMU_ERROR(cudaErrorLaunchTimeout, "the launch timed out and was terminated"),
@@ -94,15 +104,38 @@ std::mutex& device_mutex() {
   return instance;
 }
 
-cudaError_t launch_failure() { return sticky_error; }
+cudaError_t launch_failure() {
+  failure_seen = true;
+  return sticky_error;
+}
 
 cudaError_t record(cudaError_t error) {
-  if (sticky_error != cudaSuccess) return sticky_error;
+  if (sticky_error != cudaSuccess) return launch_failure();
   if (error != cudaSuccess) last_error = error;
   return error;
 }
 
-void record_launch_failure(cudaError_t error) { sticky_error = error; }
+void record_launch_failure(cudaError_t error) {
+  sticky_error = error;
+  leave_unseen();
+}
+
+void leave_unseen() {
+  failure_seen = false;
+#ifdef __GLIBC__
+  static const int watched = on_exit(
+      [](int status, void*) {
+        if (failure_seen || status != 0) return;
+        fflush(nullptr);
+        fprintf(stderr,
+                "cuda_emu: error: a launch failed and the program never asked: check cudaGetLastError() after the "
+                "launch and what cudaDeviceSynchronize() returns\n");
+        _exit(1);
+      },
+      nullptr);
+  static_cast<void>(watched);
+#endif
+}
 
 std::size_t dynamic_shared_limit() { return dynamic_shared_allowed; }
 
@@ -189,6 +222,13 @@ cudaError_t cudaGetDevice(int* device) {
 
 cudaError_t cudaSetDevice(int device) { return record(device == 0 ? cudaSuccess : cudaErrorInvalidDevice); }
 
+cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp*) { return cudaGetDevice(device); }
+cudaError_t cudaDeviceCanAccessPeer(int* possible, int, int) {
+  *possible = 0;
+  return record(cudaSuccess);
+}
+cudaError_t cudaSetDeviceFlags(unsigned) { return record(cudaSuccess); }
+
 cudaError_t cudaDriverGetVersion(int* version) {
   *version = CUDART_VERSION;
   return record(cudaSuccess);
@@ -224,7 +264,11 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   p.multiProcessorCount = static_cast<int>(settings().multiprocessors);
   p.maxThreadsPerMultiProcessor = kMaxThreadsPerMultiprocessor;
   p.maxBlocksPerMultiProcessor = kMaxBlocksPerMultiprocessor;
-  p.integrated = p.unifiedAddressing = p.cooperativeLaunch = 1;
+  p.integrated = p.unifiedAddressing = p.cooperativeLaunch = p.managedMemory = p.canMapHostMemory = 1;
+  p.concurrentKernels = p.asyncEngineCount = p.deviceOverlap = 1;
+  p.clockRate = p.memoryClockRate = kClockRate;
+  p.memPitch = 0x7fffffff;
+  p.textureAlignment = 512;
   p.memoryBusWidth = 64;
   p.l2CacheSize = kL2CacheSize;
   *properties = p;
@@ -233,7 +277,6 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
   using namespace cuda_emu;
-  constexpr int kClockRate = 1'000'000;  // kHz, for programs that divide by it
   if (value == nullptr) return record(cudaErrorInvalidValue);
   if (device != 0) return record(cudaErrorInvalidDevice);
   switch (attribute) {
@@ -296,15 +339,21 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
     case cudaDevAttrComputeCapabilityMajor:
       *value = 9;
       break;
+    case cudaDevAttrManagedMemory:
+    case cudaDevAttrCanMapHostMemory:
+    case cudaDevAttrAsyncEngineCount:
+    case cudaDevAttrConcurrentKernels:
     case cudaDevAttrIntegrated:
     case cudaDevAttrUnifiedAddressing:
     case cudaDevAttrCooperativeLaunch:
       *value = 1;
       break;
     case cudaDevAttrComputeCapabilityMinor:
-    case cudaDevAttrConcurrentKernels:
+    case cudaDevAttrComputeMode:
+    case cudaDevAttrKernelExecTimeout:
+    case cudaDevAttrPageableMemoryAccess:
+    case cudaDevAttrConcurrentManagedAccess:
     case cudaDevAttrEccEnabled:
-    case cudaDevAttrManagedMemory:
     case cudaDevAttrMemoryPoolsSupported:
       *value = 0;
       break;
@@ -319,8 +368,22 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
 cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cuda_emu::create(stream); }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) { return cuda_emu::create(stream); }
 
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) { return cuda_emu::create(stream); }
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  if (least != nullptr) *least = 0;
+  if (greatest != nullptr) *greatest = 0;
+  return record(cudaSuccess);
+}
+
+cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* user_data, unsigned flags) {
+  if (callback == nullptr || flags != 0) return record(cudaErrorInvalidValue);
+  callback(stream, cuda_emu::launch_failure(), user_data);
+  return record(cudaSuccess);
+}
+
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  if (stream == nullptr) return record(cudaErrorInvalidResourceHandle);
+  if (stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread)
+    return record(cudaErrorInvalidResourceHandle);
   delete stream;
   return record(cudaSuccess);
 }

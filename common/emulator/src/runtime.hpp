@@ -22,6 +22,9 @@ cudaError_t launch_failure();
 // The most dynamic shared memory that a launch may ask for; cudaFuncSetAttribute raises it.
 std::size_t dynamic_shared_limit();
 
+// The error of a launch is on record; if no call ever returns it, the program will end with exit status 1.
+void leave_unseen();
+
 // For the handler of a fault at this address: was it a write to memory that is watched? Then the memory is writable now
 // and the write is on record. Called during launches.
 bool is_watched_write(void* address);

@@ -1,6 +1,7 @@
 #include "scheduler.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
@@ -66,6 +67,11 @@ void Worker::run(Launch& launch) {
   }
   trace.end_run(launch.failed);
   if (launch.failed) restart_fibers();
+  const std::string overrun = shared.overrun();
+  if (!overrun.empty() && !launch.failed.exchange(true)) {
+    launch.error = cudaErrorIllegalAddress;
+    report_memory(launch.config, overrun);
+  }
   if (launch.config.cooperative && Fiber::stack_count() > kMaxIdleStacks) {
     spare_fibers_.clear();
     fibers_.clear();
@@ -117,7 +123,7 @@ bool Worker::begin_block() {
 
   started_ = returned_ = arrived_ = converging_ = 0;
   ring_begin_ = ring_end_ = 0;
-  divergent_ = start_one_ = false;
+  divergent_ = start_one_ = at_grid_barrier_ = false;
   votes_ = 0;
   for (unsigned warp = 0; warp * kWarpSize < thread_count_; ++warp) warps_[warp] = {};
   shared.begin_block();
@@ -283,27 +289,75 @@ void Worker::finish_thread() {
   warps_[warp].returned |= 1u << current_ % kWarpSize;
   if (warps_[warp].waiting != 0) recheck_collectives(warp);
   if (converging_ != 0) resolve_convergence(warp);
+  if (arrived_ != 0 && barrier_is_complete()) {
+    trace.block_barrier();
+    release_barrier();
+  }
+}
+
+// A GPU counts the threads that have returned as arrived, and any barrier of the block as the same one.
+bool Worker::barrier_is_complete() {
+  if (arrived_ + returned_ < thread_count_ || (at_grid_barrier_ && returned_ != 0)) return false;
+  if (divergent_) {
+    if (at_grid_barrier_ || warps_differ_at_barrier()) fail("threads of one block wait at different barriers");
+    warn_once("warps of one block wait at different barriers, which CUDA does not define, though GPUs go on");
+  }
+  if (returned_ != 0) {
+    warn_once(
+        "some threads returned while others wait at a barrier: a GPU goes on without them since Volta, an older one "
+        "may hang; what they should have done is missing");
+  }
+  return true;
+}
+
+// Whether lanes of one warp wait in different places.
+bool Worker::warps_differ_at_barrier() const {
+  for (unsigned warp = 0; warp * kWarpSize < thread_count_; ++warp) {
+    const Where* first = nullptr;
+    for (unsigned i = warp * kWarpSize; i < std::min(thread_count_, (warp + 1) * kWarpSize); ++i) {
+      if (threads_[i].state != ThreadState::at_block_barrier) continue;
+      if (first != nullptr && !same_place(*first, *threads_[i].where)) return true;
+      first = threads_[i].where;
+    }
+  }
+  return false;
+}
+
+// Once for each barrier of the program.
+void Worker::warn_once(const char* what) {
+  static std::mutex mutex;
+  static auto& warned = *new std::vector<Where>;
+  std::lock_guard<std::mutex> lock(mutex);
+  for (const Where& where : warned) {
+    if (same_place(where, *first_arrival_)) return;
+  }
+  warned.push_back(*first_arrival_);
+  report(*this, what, "warning");
 }
 
 // True for the last thread.
 bool Worker::arrive_at_barrier(ThreadState state, const Where& where) {
   block_current(state, where);
+  if (state == ThreadState::at_grid_barrier) at_grid_barrier_ = true;
   if (arrived_ == 0) {
     first_arrival_ = &where;
   } else if (!same_place(*first_arrival_, where)) {
     divergent_ = true;
   }
-  if (++arrived_ < thread_count_) return false;
-  if (divergent_) fail("threads of one block wait at different barriers");
-  return true;
+  ++arrived_;
+  return barrier_is_complete();
 }
 
 void Worker::release_barrier() {
-  arrived_ = 0;
   barrier_votes_ = votes_;
+  unanimous_ = votes_ == static_cast<int>(arrived_);
+  arrived_ = 0;
   votes_ = 0;
+  divergent_ = at_grid_barrier_ = false;
   if (order_ == Order::random) order_threads();
-  for (unsigned i = 0; i < thread_count_; ++i) push_back(start_order_[i]);
+  for (unsigned i = 0; i < thread_count_; ++i) {
+    if (threads_[start_order_[i]].state != ThreadState::returned) push_back(start_order_[i]);
+  }
 }
 
 int Worker::block_barrier(BarrierVote vote, bool predicate, const Where& where) {
@@ -315,7 +369,7 @@ int Worker::block_barrier(BarrierVote vote, bool predicate, const Where& where) 
   wait();
   switch (vote) {
     case BarrierVote::all:
-      return barrier_votes_ == static_cast<int>(thread_count_);
+      return unanimous_;
     case BarrierVote::any:
       return barrier_votes_ != 0;
     case BarrierVote::count:
@@ -348,8 +402,8 @@ void Worker::grid_barrier(const Where& where) {
 
 void Worker::yield() {
   if (launch_->failed.load(std::memory_order_relaxed)) leave_launch();
-  const bool reversed = order_ == Order::reverse && !launch_->config.cooperative;
-  if (reversed && ++yields_ == kPatience && !launch_->only_in_order.exchange(true)) {
+  if (!launch_->config.cooperative && ++yields_ == kPatience) {
+    launch_->only_in_order = true;
     add_helper(*launch_);  // to run the blocks that are waited for: perhaps all others wait
   }
   trace.pass_on();
@@ -418,6 +472,15 @@ bool is_cooperative_launch() { return active_worker("is_valid of a grid").launch
 
 void yield() {
   if (current_worker != nullptr) current_worker->yield();
+}
+
+void launch_bounds(unsigned max) {
+  Worker& worker = active_worker("__launch_bounds__");
+  if (worker.thread_count() <= max) return;
+  char problem[120];
+  snprintf(problem, sizeof problem, "a block of %u threads, but the kernel has __launch_bounds__(%u)",
+           worker.thread_count(), max);
+  worker.fail(problem, cudaErrorLaunchOutOfResources);
 }
 
 void trap(const Where& where) { active_worker(where.what).trap(where); }

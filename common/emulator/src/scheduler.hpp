@@ -159,6 +159,9 @@ class Worker {
   void block_current(ThreadState state, const Where& where);
   void wait();
   bool arrive_at_barrier(ThreadState state, const Where& where);
+  bool barrier_is_complete();
+  bool warps_differ_at_barrier() const;
+  void warn_once(const char* what);
   void release_barrier();
   unsigned existing_lanes(unsigned warp) const;
   void complete_collective(unsigned warp, unsigned mask);
@@ -186,9 +189,11 @@ class Worker {
 
   unsigned arrived_ = 0;  // at the block or grid barrier
   bool divergent_ = false;
+  bool at_grid_barrier_ = false;  // some of those that arrived
   const Where* first_arrival_ = nullptr;
   int votes_ = 0;
-  int barrier_votes_ = 0;  // of the barrier that was last released
+  int barrier_votes_ = 0;   // of the barrier that was last released
+  bool unanimous_ = false;  // all voted for it there
 
   unsigned ring_begin_ = 0;
   unsigned ring_end_ = 0;

@@ -50,6 +50,13 @@ bool parse_order(const char* text, Settings* settings) {
   return true;
 }
 
+// Bytes 0xff are NaN, or -1; bytes 0x7e are 8.4e37 in float, 1.9e300 in double, 2,122,219,134 in int.
+bool parse_fill(const char* text, Settings* settings) {
+  if (strcmp(text, "nan") != 0 && strcmp(text, "large") != 0) return false;
+  settings->fill = *text == 'n' ? 0xff : 0x7e;
+  return true;
+}
+
 // _Exit, since destructors could wait for a launch that never ends.
 [[noreturn]] void reject(const char* name, const char* value, const char* expected) {
   fprintf(stderr, "cuda_emu: error: %s='%s': expected %s\n", name, value, expected);
@@ -75,6 +82,8 @@ Settings read_environment() {
   if (order != nullptr && !parse_order(order, &result)) {
     reject("CUDA_EMU_ORDER", order, "forward, reverse, random or random:SEED");
   }
+  const char* fill = getenv("CUDA_EMU_FILL");
+  if (fill != nullptr && !parse_fill(fill, &result)) reject("CUDA_EMU_FILL", fill, "nan or large");
   unsigned workers = std::thread::hardware_concurrency();
   if (workers < 1) workers = 1;
   if (workers > kMaxDefaultWorkers) workers = kMaxDefaultWorkers;
@@ -112,6 +121,8 @@ const char* order_name() {
   snprintf(name, sizeof name, "random:%llu", static_cast<unsigned long long>(settings().seed));
   return name;
 }
+
+bool set_fill(const char* fill) { return parse_fill(fill, &settings()); }
 
 bool set_workers(unsigned workers) {
   if (workers < 1 || workers > kMaxWorkers) return false;

@@ -18,6 +18,7 @@ struct Settings {
   std::size_t stack_size = 0;
   unsigned timeout = 0;  // seconds; 0: none
   unsigned multiprocessors = kDefaultMultiprocessors;
+  unsigned char fill = 0xff;  // each byte of fresh memory
 };
 
 // Reads the environment when the program starts; a bad value there ends it with exit status 2.

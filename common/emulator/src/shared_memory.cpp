@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -11,11 +12,12 @@
 #include "device_limits.hpp"
 #include "sanitizers.hpp"
 #include "scheduler.hpp"
+#include "settings.hpp"
 
 namespace cuda_emu {
 namespace {
 
-constexpr std::size_t kRedZone = kAsan ? 128 : 0;
+constexpr std::size_t kRedZone = 128;        // as many banks as without it
 constexpr std::size_t kArenaSize = 1 << 20;  // the most a block may have, and red zones around thousands of variables
 constexpr std::size_t kBehind = 8 << 10;     // that hold NaN behind the last variable, where nothing has red zones
 
@@ -72,8 +74,11 @@ void SharedMemory::begin_launch(std::size_t dynamic_size) {
   ++launch_;
   dynamic_size_ = dynamic_size;
   static_size_ = 0;
-  free_ = align_up(dynamic_ + dynamic_size + kRedZone, 128);
+  free_ = align_up(dynamic_ + dynamic_size + (kAsan ? kRedZone : kBehind), 128);
+  fill_behind(dynamic_ + dynamic_size);
   fill_behind(free_);
+  guards_.clear();
+  if (!kAsan) guards_.push_back({dynamic_ + dynamic_size, kBehind, dynamic_size, true});
   poison(arena_, kArenaSize);
 }
 
@@ -91,20 +96,38 @@ void* SharedMemory::begin_use(unsigned number) {
       return nullptr;
     }
     free_ = end;
-    fill_behind(end);
+    fill_behind(address + variable.size);
+    if (!kAsan) guards_.push_back({address + variable.size, kRedZone, variable.size, false});
     slot.launch = launch_;
     slot.address = address;
     unpoison(address, variable.size);
   }
   slot.block = block_;
-  memset(slot.address, 0xff, variable.size);
+  memset(slot.address, settings().fill, variable.size);
   return slot.address;
+}
+
+std::string SharedMemory::overrun() {
+  static const std::vector<char> intact(kBehind, '\xff');
+  for (const Guard& guard : guards_) {
+    if (memcmp(guard.begin, intact.data(), guard.size) == 0) continue;
+    const std::size_t at = static_cast<std::size_t>(
+        std::mismatch(guard.begin, guard.begin + guard.size, intact.begin()).first - guard.begin);
+    const std::string where = std::to_string(at) + " bytes past the end of ";
+    if (guard.dynamic && guard.variable_size == 0) {
+      return "extern __shared__ memory was written, but the launch asks for none: k<<<grid, block, bytes>>>";
+    }
+    return "shared memory was written " + where +
+           (guard.dynamic ? "the " + std::to_string(guard.variable_size) + " bytes that the launch asks for"
+                          : "a variable of " + std::to_string(guard.variable_size) + " bytes");
+  }
+  return "";
 }
 
 void SharedMemory::begin_dynamic_use() {
   dynamic_block_ = block_;
   unpoison(dynamic_, dynamic_size_);
-  memset(dynamic_, 0xff, dynamic_size_);
+  memset(dynamic_, settings().fill, dynamic_size_);
 }
 
 unsigned register_shared(std::size_t size, std::size_t alignment) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace cuda_emu {
@@ -18,6 +19,10 @@ class SharedMemory {
 
   void begin_launch(std::size_t dynamic_size);
   void begin_block() { ++block_; }
+
+  // After a launch: what was written outside the variables, empty if nothing; always so in the ASan build, which reports
+  // such a write itself.
+  std::string overrun();
 
   // Null if the kernel's variables take more memory than a block may have.
   void* variable(unsigned number) {
@@ -63,6 +68,15 @@ class SharedMemory {
   std::uint64_t block_ = 0;
   std::uint64_t dynamic_block_ = 0;
   std::vector<Slot> slots_;
+
+  // What stands behind a variable; nothing writes there.
+  struct Guard {
+    const char* begin;
+    std::size_t size;
+    std::size_t variable_size;
+    bool dynamic;
+  };
+  std::vector<Guard> guards_;  // of this launch
 };
 
 }  // namespace cuda_emu

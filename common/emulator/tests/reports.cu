@@ -21,8 +21,44 @@ __global__ void early_return(int* out, int n) {
   __syncthreads();  // at: early_return
 }
 
+__global__ void barriers_by_warp(int* out) {
+  __shared__ int sum;
+  if (threadIdx.x < 64) {
+    if (threadIdx.x == 0) sum = 17;
+    __syncthreads();  // at: by_warp_first
+  } else {
+    __syncthreads();  // at: by_warp_second
+  }
+  out[threadIdx.x] = sum;
+}
+
+__global__ void endless_after_return(int* out) {
+  if (threadIdx.x >= 40) return;
+  out[threadIdx.x] = __syncthreads_and(threadIdx.x < 40) + __syncthreads_count(threadIdx.x < 3);
+}
+
+__global__ void __launch_bounds__(64) bounded(int* out) { out[threadIdx.x] = 1; }
+
+__global__ void writes(int* out) {
+  if (threadIdx.x == 0) out[0] = 1;
+}
+
+__global__ void shared_overrun(int* out) {
+  __shared__ int s[4];
+  int* p = s;
+  p[4 + threadIdx.x] = 1;
+  out[0] = p[0];
+}
+
+__global__ void dynamic_forgotten(int* out) {
+  extern __shared__ int d[];
+  d[threadIdx.x] = 1;
+  __syncthreads();
+  out[threadIdx.x] = d[threadIdx.x];
+}
+
 __global__ void divergent_barriers() {
-  if (threadIdx.x < 64)
+  if (threadIdx.x % 64 < 40)
     __syncthreads();  // at: divergent_first
   else
     __syncthreads();  // at: divergent_second
@@ -124,6 +160,24 @@ int main(int argc, char** argv) {
   cudaMalloc(&out, 4096);
 
   if (is("early_return")) early_return<<<2, 128>>>(out, 200);  // at: early_return_launch
+  if (is("barriers_by_warp")) barriers_by_warp<<<1, 128>>>(out);
+  if (is("endless_after_return")) endless_after_return<<<1, 100>>>(out);
+  if (is("bounded")) bounded<<<1, 65>>>(out);
+  if (is("host_pointer")) {
+    int on_stack[32];
+    writes<<<1, 32>>>(on_stack);
+  }
+  if (is("heap_pointer")) writes<<<1, 32>>>(new int[32]);
+  if (is("shared_overrun")) shared_overrun<<<1, 2>>>(out);
+  if (is("dynamic_forgotten")) dynamic_forgotten<<<1, 32>>>(out);
+  if (is("nobody_asks")) {
+    bounded<<<1, 65>>>(out);
+    return 0;
+  }
+  if (is("nobody_asks_too_many")) {
+    writes<<<1, 2048>>>(out);
+    return 0;
+  }
   if (is("divergent_barriers")) divergent_barriers<<<1, 128>>>();
   if (is("different_masks")) different_masks<<<1, 64>>>(out);
   if (is("caller_not_in_mask")) caller_not_in_mask<<<1, 32>>>(out);
@@ -147,7 +201,15 @@ int main(int argc, char** argv) {
 
   const cudaError_t error = cudaDeviceSynchronize();
   std::printf("result: %s\n", cudaGetErrorName(error));
-  if (is("exited_lanes")) {
+  if (is("early_return") || is("barriers_by_warp") || is("endless_after_return")) {
+    int got[2];
+    cudaMemcpy(got,
+               out + (is("early_return")       ? 198
+                      : is("barriers_by_warp") ? 126
+                                               : 38),
+               sizeof got, cudaMemcpyDeviceToHost);
+    std::printf("the last two got %d %d\n", got[0], got[1]);
+  } else if (is("exited_lanes")) {
     int got[16];
     cudaMemcpy(got, out, sizeof got, cudaMemcpyDeviceToHost);
     std::printf("lane 0 got %d, lane 12 got %d\n", got[0], got[12]);

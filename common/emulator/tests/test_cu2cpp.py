@@ -4,6 +4,7 @@ import contextlib
 import io
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -105,6 +106,18 @@ class Launches(Folder):
         self.check('RUN((k<<<1, 2>>>(a)));', f'RUN(({launch("k", "1, 2", "a")}));')
         self.check('auto f = [&](int n) { k<<<n, 2>>>(a); };', f'auto f = [&](int n) {{ {launch("k", "n, 2", "a")}; }};')
 
+    def test_pasted_names(self):
+        self.check('#define RUN(v) k##v<<<1, 2>>>(a)\n', f'#define RUN(v) {launch("k##v", "1, 2", "a")}\n')
+        self.check('#define RUN(v) k_ ## v ## _x<T><<<1, 2>>>(a)\n', f'#define RUN(v) {launch("k_ ## v ## _x<T>", "1, 2", "a")}\n')
+
+    def test_null_is_a_pointer(self):
+        self.check('k<<<1, 2>>>(NULL, x, NULL);', launch('k', '1, 2', 'nullptr, x, nullptr') + ';')
+
+    def test_kernel_cast_to_void(self):
+        for cast in ('(void*)', '(const void *)', '(void const*)'):
+            self.check(f'cudaLaunchKernel({cast}k, g, b, a);', f'cudaLaunchKernel({" " * len(cast)}k, g, b, a);')
+        self.check('cudaLaunchCooperativeKernel((void*)&k<T>, g);', f'cudaLaunchCooperativeKernel({" " * 7}&k<T>, g);')
+
     def test_two_on_a_line(self):
         self.check('a<<<1, 2>>>(x); b<<<3, 4>>>();', f'{launch("a", "1, 2", "x")}; {launch("b", "3, 4")};')
 
@@ -198,6 +211,20 @@ class SharedVariables(Folder):
                          f'#define TILE(n) \\\n  {self.static("tile", "float[n]")}\\\n\nint after;\n')
         self.assertEqual(self.body('#define TILE __shared__ float a; int b;\n'), f'#define TILE {self.static("a", "float")}; int b;\n')
 
+    def test_new_types(self):
+        for declaration, expected in (
+                ('__shared__ struct { int a; } x;', 'struct x_type { int a; }; auto& x = ::cuda_emu::shared<x_type>([] {});'),
+                ('__shared__ union U { int a; float b; } x[2];', 'union U { int a; float b; }; auto& x = ::cuda_emu::shared<U[2]>([] {});'),
+                ('__shared__ struct alignas(16) { int a[4]; } x;', 'struct x_type { int a[4]; }; auto& x = ::cuda_emu::shared<x_type, 16>([] {});')):
+            with self.subTest(declaration=declaration):
+                self.assertEqual(self.body(in_kernel(declaration)), in_kernel(expected))
+        self.assertEqual(self.body('void f() { __shared__ struct\n{ int a;\n} x;\n}\n').count('shared<x_type>'), 1)
+
+    def test_dynamic_outside_a_function(self):
+        for before, after in (('', ''), ('namespace n { ', ' }'), ('extern "C" { ', ' }')):
+            self.assertEqual(self.body(f'{before}extern __shared__ float x[];{after}\n'),
+                             f'{before}static ::cuda_emu::DynamicShared<float> x;{after}\n')
+
     def test_after_other_lines(self):
         for before in ('x;\n', '#pragma unroll\n', '#define A 1\n', '// c\n', '{ }\n', '#if A\n'):
             self.assertEqual(self.body(in_kernel('\n' + before + '__shared__ float a;')), in_kernel('\n' + before + self.static('a', 'float') + ';'))
@@ -216,13 +243,13 @@ class SharedVariables(Folder):
         for text, line, message in (
                 ('void f() {\n __shared__ float x = 0; }', 2, plain), ('void f() { __shared__ float x{}; }', 1, plain),
                 ('void f() { __shared__ float& x; }', 1, plain), ('void f() { __shared__ x; }', 1, plain),
-                ('void f() {\n\n __shared__ struct { int a; } x; }', 3, plain),
+                ('void f() {\n\n __shared__ struct { int a; } x, y; }', 3, plain),
                 ('void f() { __shared__ float x[]; }', 1, '__shared__ array without a size: give x a size or write extern'),
                 ('void f() { extern __shared__ float x; }', 1, 'extern __shared__ declares an array without a size: x[]'),
                 ('void f() { extern __shared__ float x[4]; }', 1, 'extern __shared__ declares an array without a size: x[]'),
                 ('void f() { __shared__ float x[4 }', 1, "no matching ';'"),
                 ('__shared__ float x;', 1, outside), ('namespace a {\n__shared__ float x;\n}', 2, outside),
-                ('extern "C" { extern __shared__ float x[]; }', 1, outside), ('struct S { __shared__ float x; };', 1, outside)):
+                ('__shared__ struct { int a; } x;', 1, outside), ('struct S { __shared__ float x; };', 1, outside)):
             with self.subTest(text=text):
                 self.assertEqual(self.errors(text), [f'a.cu:{line}: error: {message}'])
 
@@ -233,29 +260,44 @@ class OtherEdits(Folder):
         for text in ('__attribute__((__noinline__)) void f();\n', '// __noinline__\n', 'int a__noinline__;\n'):
             self.assertEqual(self.body(text), text)
 
+    def test_launch_bounds(self):
+        for bounds, first in (('256', '256'), ('kThreads, 2', 'kThreads'), ('(A > B ? A : B), 1', '(A > B ? A : B)')):
+            head = f'template <int N> __global__ void __launch_bounds__({bounds}) k(int* p) '
+            self.assertEqual(self.body(head + '{ }\n'), head + f'{{ ::cuda_emu::launch_bounds({first}); }}\n')
+
     def test_all_errors_of_a_file_in_order(self):
         lines = self.errors('k<<<1>>>;\nvoid f() { asm("x"); }\nj<<<1>>>;\n')
         self.assertEqual([line.split(':')[1] for line in lines], ['1', '2', '3'])
 
 
 class Unsupported(Folder):
-    SNIPPETS = (('asm("mov.u32 %0, %laneid;" : "=r"(x));', 'inline PTX (asm)'), ('asm volatile (\n"x");', 'inline PTX (asm)'),
-                ('__asm__ __volatile__("x");', 'inline PTX (asm)'), ('wgmma_fence();', 'wgmma'), ('cuda::ptx::mbarrier_init(a);', 'cuda::ptx'),
-                ('namespace p = cuda::ptx;', 'cuda::ptx'), ('const CUtensorMap map;', 'TMA (bulk tensor copy)'),
-                ('cp_async_bulk_wait_group();', 'TMA (bulk tensor copy)'), ('cuda::barrier<cuda::thread_scope_block> b;', 'cuda::barrier and cuda::pipeline'),
+    """All that is refused; each refusal is one sentence that says what to do instead."""
+    ASM, TMA, TEXTURES = 'inline PTX (asm)', 'TMA (bulk tensor copy)', 'textures and surfaces'
+    SNIPPETS = (('asm("mov.u32 %0, %laneid;" : "=r"(x));', ASM), ('asm volatile (\n"x");', ASM),
+                ('__asm__ __volatile__("x");', ASM), ('wgmma_fence();', 'wgmma'), ('cuda::ptx::mbarrier_init(a);', 'cuda::ptx'),
+                ('namespace p = cuda::ptx;', 'cuda::ptx'), ('const CUtensorMap map;', TMA), ('cp_async_bulk_wait_group();', TMA),
                 ('void __cluster_dims__(2) k();', 'thread block clusters'), ('cg::cluster_group c = cg::this_cluster();', 'thread block clusters'),
-                ('float v = tex2D<float>(t, x, y);', 'textures and surfaces'), ('cudaTextureObject_t t;', 'textures and surfaces'))
+                ('float v = tex2D<float>(t, x, y);', TEXTURES), ('cudaTextureObject_t t;', TEXTURES), ('cudaArray_t a;', TEXTURES),
+                ('cudaGraph_t g;', 'CUDA graphs'), ('cudaStreamBeginCapture(s, m);', 'CUDA graphs'),
+                ('cudaIpcMemHandle_t h;', 'sharing memory between processes and memory pools'))
+    HEADERS = ('cuda/ptx', 'thrust/device_vector.h', 'cub/cub.cuh', 'cuda/std/atomic', 'cute/tensor.hpp', 'curand.h', 'curand_kernel.h',
+               'cublas_v2.h', 'cublasLt.h', 'cudnn.h', 'cufft.h', 'cusparse.h', 'cusolverDn.h', 'nccl.h', 'nvrtc.h', 'cuda_fp8.h',
+               'nvtx3/nvToolsExt.h', 'torch/extension.h')
 
     def test_reported_with_line_and_advice(self):
         for code, what in self.SNIPPETS:
             with self.subTest(code=code):
                 line = self.errors('\n\n' + code)[0]
-                self.assertEqual(line, f'a.cu:3: error: {what}: not supported by the CPU backend; mark the step '
-                                       "'// needs: sm_90a' (or '// needs: gpu'), or guard the code with #ifndef CUDA_EMU")
+                self.assertRegex(line, '^' + re.escape(f'a.cu:3: error: {what}: the CPU backend cannot run this; ') +
+                                 '[a-z].{15,}, or guard the code with #ifndef CUDA_EMU$')
 
     def test_headers(self):
-        for name in ('cuda/barrier', 'cuda/pipeline', 'cuda/ptx'):
-            self.assertTrue(self.errors(f'\n#include <{name}>\n')[0].startswith(f'a.cu:2: error: <{name}>: not supported'))
+        for name in self.HEADERS:
+            for text in (f'\n#include <{name}>\n', f'\n#include "{name}"\n'):
+                with self.subTest(text=text):
+                    line, = self.errors(text)
+                    self.assertRegex(line, '^' + re.escape(f'a.cu:2: error: <{name}>: the CPU backend cannot run this; ') +
+                                     '[a-z].{15,}, or guard the code with #ifndef CUDA_EMU$')
 
     def test_silent_in_comments_and_strings(self):
         for code, _ in self.SNIPPETS:
@@ -264,7 +306,7 @@ class Unsupported(Folder):
             self.body('auto s = R"(' + code + ')";\n')
 
     def test_silent_where_guarded(self):
-        asm = 'asm("x");\nk<<<1>>>;\n#include <cuda/barrier>\n'
+        asm = 'asm("x");\nk<<<1>>>;\n#include <cuda/ptx>\n'
         for text in (f'#ifndef CUDA_EMU\n{asm}#endif\n', f'#ifdef CUDA_EMU\n#else\n{asm}#endif\n', f'#if !defined(CUDA_EMU)\n{asm}#endif\n',
                      f'# ifndef CUDA_EMU // why\n#if A\n{asm}#else\n{asm}#endif\n#endif\n', f'#if 0\n{asm}#endif\n',
                      f'#ifdef CUDA_EMU\n#elif A\n{asm}#else\n{asm}#endif\n'):
@@ -277,6 +319,47 @@ class Unsupported(Folder):
                      '#ifndef CUDA_EMU\n#endif\nasm("x");\n', '#define F asm("x")\n', '#ifndef A\nasm("x");\n#endif\n'):
             with self.subTest(text=text):
                 self.assertEqual(len(self.errors(text)), 1)
+
+
+class NvccRejects(Folder):
+    """What a C++ compiler would take and nvcc does not, and what looks alike."""
+
+    def test_rejected(self):
+        call = 'is called like a function: launch it, k<<<grid, block>>>(...)'
+        for text, message in (
+                ('__global__ void k(int* p) {}\nvoid f() { k(p); }', f'kernel k {call}'),
+                ('template <class T> __global__ void k(T* p) {}\nvoid f() { if (p) k<int>(p); }', f'kernel k {call}'),
+                ('float h(float x) { return x; }\n__global__ void k(float* p) { *p = h(1); }',
+                 'k runs on the device and calls h, a function of the host: write __device__ before h'),
+                ('template <class T>\nT h(T x) { return x; } __device__ float d() { return 1 + h<float>(1); }',
+                 'd runs on the device and calls h, a function of the host: write __device__ before h'),
+                ('\n__global__ void k(int* p) { std::vector<int> v; }', 'k runs on the device, where std::vector does not exist: '
+                                                                       'use arrays and plain code'),
+                ('\n__device__ void d() { std :: cout << 1; }', 'd runs on the device, where std::cout does not exist: use arrays and plain code'),
+                ('\n__global__ int k() { return 1; }', 'kernel k: a kernel returns void')):
+            with self.subTest(text=text):
+                self.assertEqual(self.errors(text), [f'a.cu:2: error: {message}'])
+
+    def test_a_header_s_function(self):
+        self.write_file('h.cuh', 'inline int h(int x) { return x; }\n')
+        self.assertEqual(len(self.errors('#include "h.cuh"\n__global__ void k(int* p) { *p = h(1); }\n')), 1)
+
+    def test_taken(self):
+        for text in ('__global__ void k(int* p);\nvoid f() { cudaFuncSetAttribute(k, a, 1); auto g = &k; }\n',
+                     '__host__ __device__ float h(float x) { return x; }\n__global__ void k(float* p) { *p = h(1); }\n',
+                     'constexpr int h(int x) { return x; }\n__global__ void k(int* p) { *p = h(1); }\n',
+                     'int h(int x) { return x; }\n__device__ float h(float x) { return x; }\n__global__ void k(float* p) { *p = h(1.f); }\n',
+                     '__device__ int h(int x);\nint h(int x) { return x; }\n__global__ void k(int* p) { *p = h(1); }\n',
+                     '#define DEVICE __device__ inline\nDEVICE int h(int x) { return x; }\n__global__ void k(int* p) { *p = h(1); }\n',
+                     'int h(int x) { return x; }\n__global__ void k(int* p, int h) { float h2(h); int (h); }\n',
+                     'int h(int x) { return x; }\ntemplate <class F> __global__ void k(F h) { h(1); }\n',
+                     'int sum(int x) { return x; }\n__global__ void k(int* p) { float sum(0); *p = sum; }\n',
+                     'int h(int x) { return x; }\n__global__ void k(S s) { s.h(1); S::h(2); t->h(3); }\n',
+                     'struct S { int h(int x) { return x; } };\n__global__ void k(S s) { h(1); }\n',
+                     'int h(int x) { return x; }\n__host__ __device__ int g(int x) { return h(x); }\n',
+                     'void f() { std::vector<int> v; try { throw 1; } catch (int) {} }\n'):
+            with self.subTest(text=text):
+                self.assertEqual(self.body(text), text)
 
 
 LAUNCHES = '#pragma once\ninline void go() { k<<<1, 2>>>(); }\n'
@@ -296,13 +379,24 @@ class Headers(Folder):
         self.write_file('a.cu', '#include "change.cuh"\n#include "plain.cuh"\n#include "other.hpp"\n#include "nowhere.h"\n#include <x.cuh>\n')
         self.write_file('change.cuh', LAUNCHES)
         self.write_file('plain.cuh', PLAIN)
-        self.write_file('other.hpp', 'k<<<1, 2>>>();\n')
+        self.write_file('other.hpp', 'int k;\n')
         copy, plain, other, nowhere = self.included(self.translate('a.cu'))
         self.assertEqual(pathlib.Path(copy).parent, self.folder / 'build/a.cpp.headers')
         self.assertEqual(pathlib.Path(copy).read_text().split('\n', 1)[0], '#line 1 "change.cuh"')
         self.assertIn('::cuda_emu::launch("k"', pathlib.Path(copy).read_text())
         self.assertEqual((plain, other, nowhere), (str(self.folder / 'plain.cuh'), str(self.folder / 'other.hpp'), 'nowhere.h'))
         self.assertEqual(len(os.listdir(self.folder / 'build/a.cpp.headers')), 1)
+
+    def test_headers_by_any_name(self):
+        self.write_file('a.cu', '#include "kernels.h"\n#include "plain.h"\n#include <shared.cuh>\n#include <vector>\n')
+        self.write_file('kernels.h', LAUNCHES)
+        self.write_file('plain.h', '#include "inner.hpp"\n')
+        self.write_file('inner.hpp', LAUNCHES)
+        self.write_file('lib/shared.cuh', LAUNCHES)
+        kernels, plain, shared = self.included(self.translate('a.cu', 'build/a.cpp', '-I', 'lib'))
+        for path in (kernels, self.included(pathlib.Path(plain).read_text())[0], shared):
+            self.assertIn('::cuda_emu::launch', pathlib.Path(path).read_text())
+        self.assertIn('inner.hpp', self.read('build/a.cpp.d'))
 
     def test_a_change_reaches_the_headers_that_include_it(self):
         self.write_file('a.cu', '#include "outer.cuh"\n')

@@ -2,6 +2,7 @@
 // and crashes one that names the thread and the line; a bad setting one line.
 #include "catch.hpp"
 #include "program.hpp"
+#include "skip.hpp"
 
 #include <csignal>
 #include <fstream>
@@ -57,18 +58,105 @@ void check_report(const std::string& name, const std::vector<std::vector<std::st
 
 }  // namespace
 
+// The launch goes on, as on a GPU, with one warning that has lines with these parts.
+void check_warning(const std::string& name, const std::vector<std::vector<std::string>>& lines,
+                   const std::string& result) {
+  const Outcome outcome = run_program(REPORTS_PROGRAM, name);
+  INFO(outcome.output);
+  CHECK(outcome.status == 0);
+  CHECK(outcome.has("cuda_emu: warning: "));
+  CHECK(!outcome.has("cuda_emu: error: "));
+  CHECK(outcome.output.find("warning") == outcome.output.rfind("warning"));
+  CHECK(outcome.has("result: cudaSuccess"));
+  CHECK(outcome.has(result));
+  for (const auto& parts : lines) CHECK(has_line(outcome, parts));
+}
+
 TEST_CASE("return before a block barrier") {
-  check_report("early_return", {{"some threads returned while others wait at a barrier"},
-                                {"kernel early_return", at("early_return_launch"), "grid (2,1,1)", "block (128,1,1)",
-                                 "in block (1,0,0)"},
-                                {"72 threads", "__syncthreads", at("early_return"), "(0,0,0)-(71,0,0)"},
-                                {"56 threads", "returned", "(72,0,0)-(127,0,0)"}});
+  check_warning(
+      "early_return",
+      {{"warning: some threads returned while others wait at a barrier"},
+       {"kernel early_return", at("early_return_launch"), "grid (2,1,1)", "block (128,1,1)", "in block (1,0,0)"},
+       {"72 threads", "__syncthreads", at("early_return"), "(0,0,0)-(71,0,0)"},
+       {"56 threads", "returned", "(72,0,0)-(127,0,0)"}},
+      "the last two got 198 199");
+}
+
+TEST_CASE("votes at a barrier after a return") {
+  const Outcome outcome = run_program(REPORTS_PROGRAM, "endless_after_return");
+  INFO(outcome.output);
+  CHECK(outcome.status == 0);
+  CHECK(outcome.has("the last two got 4 4"));
+}
+
+TEST_CASE("barriers on different lines, each warp at one") {
+  check_warning("barriers_by_warp",
+                {{"warning: warps of one block wait at different barriers"},
+                 {"64 threads", "__syncthreads", at("by_warp_first"), "(0,0,0)-(63,0,0)"},
+                 {"64 threads", "__syncthreads", at("by_warp_second"), "(64,0,0)-(127,0,0)"}},
+                "the last two got 17 17");
+}
+
+namespace {
+
+// The launch fails with this error, and the message holds the text.
+void check_failure(const std::string& name, const std::string& error, const std::string& text) {
+  const Outcome outcome = run_program(REPORTS_PROGRAM, name);
+  INFO(outcome.output);
+  CHECK(outcome.status == 1);
+  CHECK(outcome.has("cuda_emu: error: " + text));
+  CHECK(outcome.has("result: " + error));
+  CHECK(outcome.has("after reset: cudaSuccess, 31"));
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kSanitized = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+#else
+constexpr bool kSanitized = false;
+#endif
+
+}  // namespace
+
+TEST_CASE("more threads than __launch_bounds__") {
+  check_failure("bounded", "cudaErrorLaunchOutOfResources",
+                "a block of 65 threads, but the kernel has __launch_bounds__(64)");
+}
+
+TEST_CASE("a kernel gets a pointer to host memory") {
+  if (kSanitized) return skip_test("host pointers: AddressSanitizer's build does not look at arguments");
+  for (const char* name : {"host_pointer", "heap_pointer"}) {
+    check_failure(name, "cudaErrorIllegalAddress",
+                  "argument 1 of kernel writes is a pointer to host memory: a kernel needs one from cudaMalloc");
+  }
+}
+
+TEST_CASE("shared memory written past a variable") {
+  if (kSanitized) return skip_test("shared memory past a variable: AddressSanitizer reports it by itself");
+  check_failure("shared_overrun", "cudaErrorIllegalAddress",
+                "shared memory was written 0 bytes past the end of a variable of 16 bytes");
+  check_failure("dynamic_forgotten", "cudaErrorIllegalAddress",
+                "extern __shared__ memory was written, but the launch asks for none: k<<<grid, block, bytes>>>");
+}
+
+TEST_CASE("a program that never asks whether its launches failed") {
+  for (const char* name : {"nobody_asks", "nobody_asks_too_many"}) {
+    const Outcome outcome = run_program(REPORTS_PROGRAM, name);
+    INFO(outcome.output);
+    CHECK(outcome.status == 1);
+    CHECK(outcome.has("cuda_emu: error: a launch failed and the program never asked"));
+  }
 }
 
 TEST_CASE("barriers on different lines") {
   check_report("divergent_barriers", {{"different barriers"},
-                                      {"64 threads", "__syncthreads", at("divergent_first"), "(0,0,0)-(63,0,0)"},
-                                      {"64 threads", "__syncthreads", at("divergent_second"), "(64,0,0)-(127,0,0)"}});
+                                      {"80 threads", "__syncthreads", at("divergent_first"), "(0,0,0)-(39,0,0)"},
+                                      {"48 threads", "__syncthreads", at("divergent_second"), "(40,0,0)-(63,0,0)"}});
 }
 
 TEST_CASE("lanes of one warp with different masks") {
@@ -173,7 +261,8 @@ TEST_CASE("a bad setting gets one line and exit status 2") {
   for (const char* bad :
        {"CUDA_EMU_ORDER=backward", "CUDA_EMU_ORDER=random:", "CUDA_EMU_ORDER=random:x",
         "CUDA_EMU_ORDER=", "CUDA_EMU_WORKERS=0", "CUDA_EMU_WORKERS=17", "CUDA_EMU_WORKERS=two", "CUDA_EMU_STACK=1",
-        "CUDA_EMU_STACK=-64", "CUDA_EMU_TIMEOUT=1s", "CUDA_EMU_TIMEOUT=-1", "CUDA_EMU_MULTIPROCESSORS=0"}) {
+        "CUDA_EMU_STACK=-64", "CUDA_EMU_TIMEOUT=1s", "CUDA_EMU_TIMEOUT=-1", "CUDA_EMU_MULTIPROCESSORS=0",
+        "CUDA_EMU_FILL=0"}) {
     const Outcome outcome = run_program(REPORTS_PROGRAM, "exited_lanes", bad);
     INFO(bad << ": " << outcome.output);
     CHECK(outcome.status == 2);

@@ -159,9 +159,10 @@ CUDA_EMU_SCOPED_ATOMIC(atomicExch)
 CUDA_EMU_SCOPED_ATOMIC(atomicAnd)
 CUDA_EMU_SCOPED_ATOMIC(atomicOr)
 CUDA_EMU_SCOPED_ATOMIC(atomicXor)
+CUDA_EMU_SCOPED_ATOMIC(atomicInc)
+CUDA_EMU_SCOPED_ATOMIC(atomicDec)
 #undef CUDA_EMU_SCOPED_ATOMIC
 #undef CUDA_EMU_ATOMIC_TYPES
-#undef CUDA_EMU_TRACE_ATOMIC
 
 template <class T>
 __forceinline__ T atomicCAS_block(T* address, cuda_emu::ValueOf<T> expected, cuda_emu::ValueOf<T> value) {

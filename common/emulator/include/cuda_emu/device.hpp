@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <type_traits>
 
 #include "vector_types.hpp"
 
@@ -28,6 +29,7 @@
 #define __launch_bounds__(...)
 #define __maxnreg__(...)
 #define __grid_constant__
+#define __managed__
 
 #if !defined(__clang__) && !defined(__builtin_assume)
 #define __builtin_assume(condition) ((condition) ? (void)0 : __builtin_unreachable())
@@ -98,6 +100,22 @@ CUDA_EMU_TRACED T* dynamic_shared() {
   static_assert(Alignment <= 1024, "dynamic shared memory is aligned to 1024 bytes");
   return static_cast<T*>(const_cast<void*>(static_cast<const volatile void*>(dynamic_shared_memory())));
 }
+
+// `extern __shared__ T x[]` outside a function becomes `DynamicShared<T> x`, which stands for the memory wherever it is
+// used.
+template <class T>
+struct DynamicShared {
+  template <class Pointer, class = std::enable_if_t<std::is_pointer<Pointer>::value>>
+  operator Pointer() const {
+    return (Pointer)dynamic_shared<T>();  // with a cast in the program perhaps to another type
+  }
+  T& operator[](std::size_t i) const { return dynamic_shared<T>()[i]; }
+  T& operator*() const { return *dynamic_shared<T>(); }
+  T* operator+(std::ptrdiff_t i) const { return dynamic_shared<T>() + i; }
+};
+
+// What a kernel with __launch_bounds__(max) calls first.
+void launch_bounds(unsigned max);
 
 }  // namespace cuda_emu
 

@@ -1,6 +1,8 @@
 // Where a translated `kernel<<<grid, block, shared, stream>>>(arguments)` lands.
 #pragma once
 
+#include <type_traits>
+
 #include "device.hpp"
 #include "settings.hpp"
 
@@ -27,6 +29,21 @@ inline Config config(dim3 grid, dim3 block, std::size_t dynamic_shared = 0, cuda
 // Calls body(context) once for each thread of the grid and returns when all have returned.
 void run(const Config& config, void (*body)(const void* context), const void* context);
 
+// Whether kernels cannot use the address: neither device memory nor pinned host memory nor a variable of the program.
+// Always false in builds with AddressSanitizer.
+bool is_host_pointer(const void* address);
+
+// Says that argument `number` is a host pointer; the launch fails.
+void refuse_host_pointer(const Config& config, unsigned number);
+
+template <class T>
+bool is_usable_argument(const T& argument) {
+  if constexpr (std::is_pointer<T>::value && !std::is_function<std::remove_pointer_t<T>>::value) {
+    return !is_host_pointer(const_cast<const void*>(static_cast<const volatile void*>(argument)));
+  }
+  return true;
+}
+
 template <class Body>
 void call_body(const void* context) {
   (*static_cast<Body*>(context))();
@@ -35,6 +52,9 @@ void call_body(const void* context) {
 template <class Kernel, class... Arguments>
 void launch(const char* label, const Kernel& kernel, Config config, Arguments... arguments) {
   config.kernel = label;
+  unsigned number = 0, refused = 0;
+  ((++number, refused = refused == 0 && !is_usable_argument(arguments) ? number : refused), ...);
+  if (refused != 0) return refuse_host_pointer(config, refused);
   const auto body = [&] { kernel(arguments...); };
   run(config, &call_body<decltype(body)>, &body);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 
 #include "device.hpp"
 
@@ -43,8 +44,7 @@ inline To bit_cast(From from) {
 // From a float or double without a fraction; out of range it saturates, and NaN gives 0.
 template <class T, class Float>
 inline T to_integer(Float x) {
-  constexpr T kMax = static_cast<T>(-1) < 0 ? static_cast<T>(0x7fffffff) : static_cast<T>(-1);
-  constexpr T kMin = static_cast<T>(-1) < 0 ? static_cast<T>(-kMax - 1) : static_cast<T>(0);
+  constexpr T kMax = std::numeric_limits<T>::max(), kMin = std::numeric_limits<T>::min();
   if (!(x == x)) return 0;
   if (x <= static_cast<Float>(kMin)) return kMin;
   return x >= static_cast<Float>(kMax) ? kMax : static_cast<T>(x);
@@ -52,6 +52,23 @@ inline T to_integer(Float x) {
 
 // The low 24 bits as a signed number.
 inline int low_24_bits(int x) { return static_cast<int>(static_cast<unsigned>(x) << 8) >> 8; }
+
+// The nearest float to `exact`, or the one next to it towards `limit` if it lies on the other side.
+inline float directed(double exact, float limit) {
+  const float nearest = static_cast<float>(exact);
+  const double value = nearest;
+  const bool past = limit < 0 ? value > exact : limit > 0 ? value < exact : std::fabs(value) > std::fabs(exact);
+  return past ? std::nextafterf(nearest, limit) : nearest;
+}
+
+// a + b in double; where that is not exact, with the last bit set.
+inline double sum_to_odd(double a, double b) {
+  const double sum = a + b;
+  if (!std::isfinite(sum)) return sum;
+  const double part = sum - a, lost = (a - (sum - part)) + (b - part);
+  if (lost == 0 || bit_cast<std::uint64_t>(sum) % 2 == 1) return sum;
+  return std::nextafter(sum, lost > 0 ? HUGE_VAL : -HUGE_VAL);
+}
 
 // A value that the compiler must round before it uses it: __fmul_rn(a, b) + c must not become a fused multiply-add.
 template <class T>
@@ -122,6 +139,18 @@ inline int __float2int_rn(float x) { return cuda_emu::to_integer<int>(nearbyintf
 inline int __float2int_rd(float x) { return cuda_emu::to_integer<int>(floorf(x)); }
 inline int __float2int_ru(float x) { return cuda_emu::to_integer<int>(ceilf(x)); }
 inline unsigned __float2uint_rz(float x) { return cuda_emu::to_integer<unsigned>(truncf(x)); }
+inline unsigned __float2uint_rd(float x) { return cuda_emu::to_integer<unsigned>(floorf(x)); }
+inline unsigned __float2uint_ru(float x) { return cuda_emu::to_integer<unsigned>(ceilf(x)); }
+inline long long __float2ll_rz(float x) { return cuda_emu::to_integer<long long>(truncf(x)); }
+inline long long __float2ll_rn(float x) { return cuda_emu::to_integer<long long>(nearbyintf(x)); }
+inline float __ll2float_rn(long long x) { return static_cast<float>(x); }
+inline float __ull2float_rn(unsigned long long x) { return static_cast<float>(x); }
+inline double __ll2double_rn(long long x) { return static_cast<double>(x); }
+inline int __double2hiint(double x) { return static_cast<int>(cuda_emu::bit_cast<long long>(x) >> 32); }
+inline int __double2loint(double x) { return static_cast<int>(cuda_emu::bit_cast<long long>(x)); }
+inline double __hiloint2double(int high, int low) {
+  return cuda_emu::bit_cast<double>(static_cast<long long>(high) << 32 | static_cast<unsigned>(low));
+}
 inline unsigned __float2uint_rn(float x) { return cuda_emu::to_integer<unsigned>(nearbyintf(x)); }
 inline float __int2float_rn(int x) { return static_cast<float>(x); }
 inline float __uint2float_rn(unsigned x) { return static_cast<float>(x); }
@@ -189,7 +218,8 @@ inline float __exp10f(float x) { return powf(10.0f, x); }
 inline float __logf(float x) { return logf(x); }
 inline float __log2f(float x) { return log2f(x); }
 inline float __log10f(float x) { return log10f(x); }
-inline float __powf(float x, float y) { return powf(x, y); }
+// 2 to the power of y * log2(x), as a GPU computes it: NaN for a negative x, whatever y.
+inline float __powf(float x, float y) { return exp2f(y * log2f(x)); }
 inline float __sinf(float x) { return sinf(x); }
 inline float __cosf(float x) { return cosf(x); }
 inline float __tanf(float x) { return tanf(x); }
@@ -201,6 +231,27 @@ inline float __tanhf(float x) { return tanhf(x); }
 inline float __fdividef(float a, float b) { return a / b; }
 inline float fdividef(float a, float b) { return a / b; }
 inline float __saturatef(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }
+
+// Rounded up, down or towards 0, from the nearest result and what it lost.
+#define CUDA_EMU_DIRECTED(NAME, DOUBLE_RESULT)                                                       \
+  inline float NAME##_rd(float a, float b) { return cuda_emu::directed(DOUBLE_RESULT, -HUGE_VALF); } \
+  inline float NAME##_ru(float a, float b) { return cuda_emu::directed(DOUBLE_RESULT, HUGE_VALF); }  \
+  inline float NAME##_rz(float a, float b) { return cuda_emu::directed(DOUBLE_RESULT, 0.0f); }
+CUDA_EMU_DIRECTED(__fadd, cuda_emu::sum_to_odd(a, b))
+CUDA_EMU_DIRECTED(__fsub, cuda_emu::sum_to_odd(a, -b))
+CUDA_EMU_DIRECTED(__fmul, static_cast<double>(a) * static_cast<double>(b))
+#undef CUDA_EMU_DIRECTED
+
+// Integers by names of their own
+inline unsigned umin(unsigned a, unsigned b) { return a < b ? a : b; }
+inline unsigned umax(unsigned a, unsigned b) { return a < b ? b : a; }
+inline long long llmin(long long a, long long b) { return a < b ? a : b; }
+inline long long llmax(long long a, long long b) { return a < b ? b : a; }
+inline unsigned long long ullmin(unsigned long long a, unsigned long long b) { return a < b ? a : b; }
+inline unsigned long long ullmax(unsigned long long a, unsigned long long b) { return a < b ? b : a; }
+inline unsigned __usad(unsigned a, unsigned b, unsigned c) { return (a < b ? b - a : a - b) + c; }
+inline int __hadd(int a, int b) { return static_cast<int>((static_cast<long long>(a) + b) >> 1); }
+inline int __rhadd(int a, int b) { return static_cast<int>((static_cast<long long>(a) + b + 1) >> 1); }
 
 // Functions that C lacks
 inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }

@@ -9,6 +9,8 @@
 //   finishes. Then the program says where it is and ends with exit status 124. 0 waits without limit.
 // - CUDA_EMU_MULTIPROCESSORS, 1 to 1024, default 4: what the device says that it has. Grids that a program fits to them
 //   are then as on a GPU with as many.
+// - CUDA_EMU_FILL, nan | large: what fresh device and shared memory holds: NaN (as an integer -1), or large finite
+//   numbers, which a check that NaN slips through does notice.
 //
 // A value that is none of these ends the program at its start, with one line and exit status 2.
 #pragma once
@@ -19,6 +21,9 @@ namespace cuda_emu {
 bool set_order(const char* order);
 // The order in use, in the same notation. The string is valid until the next call of set_order.
 const char* order_name();
+
+// Takes what CUDA_EMU_FILL takes; false, and nothing changes, for anything else.
+bool set_fill(const char* fill);
 
 // Takes 1 to 16; false, and nothing changes, for anything else.
 bool set_workers(unsigned workers);

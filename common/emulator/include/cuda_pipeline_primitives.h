@@ -1,0 +1,4 @@
+// Part of cuda_pipeline.h here.
+#pragma once
+
+#include "cuda_pipeline.h"
