@@ -402,6 +402,7 @@ UNSUPPORTED = [(re.compile(pattern), what, instead) for pattern, what, instead i
     (r'\b(?:tex[123]D\w*\s*[<(]|cudaTextureObject_t|surf[123]D(?:read|write)|cudaSurfaceObject_t|cudaArray_t|texture\s*<)',
      'textures and surfaces', 'read global memory, through const __restrict__ pointers or __ldg'),
     (r'\bcudaGraph(?:Exec)?_t\b|\bcudaStreamBeginCapture\b', 'CUDA graphs', 'launch the kernels one after another'),
+    (r'\bcublasLtMatmul\b', 'cublasLtMatmul', 'call cublasSgemm or cublasGemmEx'),
     (r'\bcudaIpc\w+\b|\bcudaMemPool\w+\b|\bcuMem\w+\(|\bcudaExternal\w+\b', 'sharing memory between processes and memory pools',
      'use one process and cudaMalloc'))]
 UNSUPPORTED_HEADER = [(re.compile(rf'\s*[<"]\s*({pattern})\s*[>"]'), instead) for pattern, instead in (
@@ -409,7 +410,7 @@ UNSUPPORTED_HEADER = [(re.compile(rf'\s*[<"]\s*({pattern})\s*[>"]'), instead) fo
     (r'thrust/[\w/.]+|cub/[\w/.]+|cuda/std/[\w/.]+', 'write the loop or the kernel yourself'),
     (r'cute/[\w/.]+|cutlass/[\w/.]+', 'write the kernel without it'),
     (r'curand\w*\.h', 'make random numbers on the host, or with a hash of the index'),
-    (r'cublas\w*\.h|cublasLt\.h|cudnn\w*\.h|cufft\w*\.h|cusparse\w*\.h|cusolver\w*\.h|nccl\.h|npp\w*\.h',
+    (r'cudnn\w*\.h|cufft\w*\.h|cusparse\w*\.h|cusolver\w*\.h|nccl\.h|npp\w*\.h',
      'it is the library for a GPU alone: write the kernel yourself'),
     (r'nvrtc\.h|cudaTypedefs\.h', 'compile the kernel with the program'),
     (r'cuda_fp8\.h|cuda_fp4\.h|cuda_fp6\.h', 'use __half of <cuda_fp16.h> or __nv_bfloat16 of <cuda_bf16.h>'),
@@ -438,6 +439,7 @@ class Source:
             self.text = file.read()
         self.errors = []
         self.edits = []
+        self.directives = []  # offsets of the ';' that `code` has for each
         self.defines = []   # ranges of #define lines
         self.includes = []  # (start, end, name, whether in quotes)
         self.found = []     # (start, end, path) of those that name a file
@@ -468,6 +470,7 @@ class Source:
         """What `searchable` puts in place of an active directive."""
         if match[1] == 'include':
             self.include(match.start(2), match.end(2))
+        self.directives.append(match.start())
         if match[1] != 'define':
             return ';' + spaces(match[0])[1:]
         self.defines.append((match.start(), match.end()))
@@ -645,14 +648,17 @@ class Program:
                 name = re.match(r'\s*#\s*define\s+(\w+)', text)
                 macros[name[1]] = set(re.findall(r'\b(?:__global__|__device__|__host__|constexpr)\b', text))
         for source in self.sources.values():
-            code = source.code
+            code = list(source.code)
             for start, end in source.defines:
-                code = code[:start] + spaces(code[start:end]) + code[end:]
-            source.plain = code
+                code[start:end] = spaces(source.code[start:end])
+            for start in source.directives:
+                code[start] = ' '
+            source.plain = code = ''.join(code)
             defined[source] = functions(code, macros)
             declared |= set(re.findall(r'__(?:device|global)__[^;{}()]*?\b(\w+)\s*\(', code))
         every = [function for found in defined.values() for function in found]
-        kernels = {function.name for function in every if function.kernel}
+        # a function that launches a kernel often has its name
+        kernels = {function.name for function in every if function.kernel} - {f.name for f in every if not f.kernel}
         device = {function.name for function in every if function.device or 'constexpr' in function.qualifiers} | declared
         host = {function.name for function in every} - device - {''}
         for source, found in defined.items():
@@ -789,13 +795,13 @@ def write_if_changed(path, text):
 def main(arguments=None):
     parser = argparse.ArgumentParser(description='Translate a .cu file into C++ for the CPU backend.')
     parser.add_argument('-D', dest='defined', action='append', default=[], metavar='NAME',
-                        help='a macro that the compiler will define; CUDA_EMU always is')
+                        help='a macro that the compiler will define; CUDA_EMU and those of nvcc always are')
     parser.add_argument('-I', dest='include_dirs', action='append', default=[], metavar='DIR',
                         help='where quoted includes are searched after the folder of the including file')
     parser.add_argument('source', help='the .cu file')
     parser.add_argument('output', help='the C++ file to write; OUTPUT.d and OUTPUT.headers/ go beside it')
     options = parser.parse_args(arguments)
-    defined = {'CUDA_EMU'} | {name.split('=')[0] for name in options.defined}
+    defined = {'CUDA_EMU', '__CUDACC__', '__NVCC__', '__CUDA_ARCH__'} | {name.split('=')[0] for name in options.defined}
     try:
         program = Program(options.source, options.output, defined, options.include_dirs)
         errors = program.errors()

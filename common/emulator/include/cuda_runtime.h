@@ -100,6 +100,8 @@ enum cudaDeviceAttr {
   cudaDevAttrWarpSize = 10,
   cudaDevAttrMaxRegistersPerBlock = 12,
   cudaDevAttrClockRate = 13,
+  cudaDevAttrTextureAlignment = 14,
+  cudaDevAttrGpuOverlap = 15,
   cudaDevAttrMultiProcessorCount = 16,
   cudaDevAttrIntegrated = 18,
   cudaDevAttrKernelExecTimeout = 17,
@@ -199,6 +201,8 @@ cudaError_t cudaDriverGetVersion(int* version);
 cudaError_t cudaRuntimeGetVersion(int* version);
 cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp* properties);
 cudaError_t cudaDeviceCanAccessPeer(int* possible, int device, int peer);
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags);
+cudaError_t cudaDeviceDisablePeerAccess(int peer);
 cudaError_t cudaSetDeviceFlags(unsigned flags);
 cudaError_t cudaDeviceSynchronize();
 cudaError_t cudaDeviceReset();
@@ -211,6 +215,7 @@ constexpr unsigned cudaDeviceScheduleAuto = 0;
 constexpr unsigned cudaDeviceScheduleSpin = 1;
 constexpr unsigned cudaDeviceScheduleYield = 2;
 constexpr unsigned cudaDeviceScheduleBlockingSync = 4;
+constexpr unsigned cudaDeviceBlockingSync = cudaDeviceScheduleBlockingSync;
 constexpr unsigned cudaDeviceMapHost = 8;
 
 enum cudaFuncCache {
@@ -335,6 +340,16 @@ template <class T>
 inline cudaError_t cudaMallocAsync(T** pointer, std::size_t size, cudaStream_t stream) {
   return cudaMallocAsync(reinterpret_cast<void**>(pointer), size, stream);
 }
+
+enum cudaDataType_t {
+  CUDA_R_32F = 0,
+  CUDA_R_64F = 1,
+  CUDA_R_16F = 2,
+  CUDA_R_8I = 3,
+  CUDA_R_32I = 10,
+  CUDA_R_16BF = 14,
+};
+typedef cudaDataType_t cudaDataType;
 
 template <class T>
 inline cudaError_t cudaMallocHost(T** pointer, std::size_t size, unsigned flags = cudaHostAllocDefault) {

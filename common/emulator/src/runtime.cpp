@@ -227,6 +227,8 @@ cudaError_t cudaDeviceCanAccessPeer(int* possible, int, int) {
   *possible = 0;
   return record(cudaSuccess);
 }
+cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) { return record(cudaErrorInvalidDevice); }
+cudaError_t cudaDeviceDisablePeerAccess(int) { return record(cudaErrorPeerAccessNotEnabled); }
 cudaError_t cudaSetDeviceFlags(unsigned) { return record(cudaSuccess); }
 
 cudaError_t cudaDriverGetVersion(int* version) {
@@ -342,6 +344,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
     case cudaDevAttrManagedMemory:
     case cudaDevAttrCanMapHostMemory:
     case cudaDevAttrAsyncEngineCount:
+    case cudaDevAttrGpuOverlap:
     case cudaDevAttrConcurrentKernels:
     case cudaDevAttrIntegrated:
     case cudaDevAttrUnifiedAddressing:

@@ -2,6 +2,9 @@
 #include "support.cuh"
 
 #include <cooperative_groups.h>
+#ifdef CUDA_EMU
+#include <cublas_v2.h>
+#endif
 #include <cuda.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -343,6 +346,44 @@ TEST_CASE("fresh memory holds what CUDA_EMU_FILL says") {
   CHECK(!cuda_emu::set_fill("zero"));
   REQUIRE(cuda_emu::set_fill("nan"));
   CHECK(fresh() == std::vector<int>(2, -1));
+}
+
+TEST_CASE("a reference of cuBLAS") {
+  const int m = 5, n = 4, k = 3;
+  const auto value = [](int i) { return static_cast<float>(i * 7 % 11 - 5); };
+  std::vector<float> a(m * k), b(k * n), c(m * n);
+  for (int i = 0; i < m * k; ++i) a[i] = value(i);
+  for (int i = 0; i < k * n; ++i) b[i] = value(i + 3);
+  for (int i = 0; i < m * n; ++i) c[i] = value(i + 5);
+  DeviceVector<float> da(a), db(b), dc(c), de(c);
+  cublasHandle_t handle;
+  REQUIRE(cublasCreate(&handle) == CUBLAS_STATUS_SUCCESS);
+  const float alpha = 2, beta = -1;
+  // column-major: A is m by k, and B is n by k, transposed
+  REQUIRE(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_T, m, n, k, &alpha, da.data(), m, db.data(), n, &beta, dc.data(),
+                      m) == CUBLAS_STATUS_SUCCESS);
+  REQUIRE(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_T, m, n, k, &alpha, da.data(), CUDA_R_32F, m, db.data(),
+                       CUDA_R_32F, n, &beta, de.data(), CUDA_R_32F, m, CUBLAS_COMPUTE_32F,
+                       CUBLAS_GEMM_DEFAULT) == CUBLAS_STATUS_SUCCESS);
+  auto expected = c;
+  for (int i = 0; i < m; ++i) {
+    for (int j = 0; j < n; ++j) {
+      float sum = 0;
+      for (int l = 0; l < k; ++l) sum += a[i + m * l] * b[j + n * l];
+      expected[i + m * j] = alpha * sum + beta * c[i + m * j];
+    }
+  }
+  CHECK(dc.get() == expected);
+  CHECK(de.get() == expected);
+  DeviceVector<float> dy(m, 1.0f);
+  REQUIRE(cublasSgemv(handle, CUBLAS_OP_N, m, k, &alpha, da.data(), m, db.data(), 1, &beta, dy.data(), 1) ==
+          CUBLAS_STATUS_SUCCESS);
+  const auto y = dy.get();
+  for (int i = 0; i < m; ++i) CHECK(y[i] == 2 * (a[i] * b[0] + a[i + m] * b[1] + a[i + 2 * m] * b[2]) - 1);
+  float dot = 0;
+  REQUIRE(cublasSdot(handle, 3, da.data(), 1, db.data(), 2, &dot) == CUBLAS_STATUS_SUCCESS);
+  CHECK(dot == a[0] * b[0] + a[1] * b[2] + a[2] * b[4]);
+  REQUIRE(cublasDestroy(handle) == CUBLAS_STATUS_SUCCESS);
 }
 
 // a GPU that reads pageable host memory copies

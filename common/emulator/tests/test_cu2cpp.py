@@ -279,9 +279,9 @@ class Unsupported(Folder):
                 ('void __cluster_dims__(2) k();', 'thread block clusters'), ('cg::cluster_group c = cg::this_cluster();', 'thread block clusters'),
                 ('float v = tex2D<float>(t, x, y);', TEXTURES), ('cudaTextureObject_t t;', TEXTURES), ('cudaArray_t a;', TEXTURES),
                 ('cudaGraph_t g;', 'CUDA graphs'), ('cudaStreamBeginCapture(s, m);', 'CUDA graphs'),
-                ('cudaIpcMemHandle_t h;', 'sharing memory between processes and memory pools'))
+                ('cublasLtMatmul(h, d);', 'cublasLtMatmul'), ('cudaIpcMemHandle_t h;', 'sharing memory between processes and memory pools'))
     HEADERS = ('cuda/ptx', 'thrust/device_vector.h', 'cub/cub.cuh', 'cuda/std/atomic', 'cute/tensor.hpp', 'curand.h', 'curand_kernel.h',
-               'cublas_v2.h', 'cublasLt.h', 'cudnn.h', 'cufft.h', 'cusparse.h', 'cusolverDn.h', 'nccl.h', 'nvrtc.h', 'cuda_fp8.h',
+               'cudnn.h', 'cufft.h', 'cusparse.h', 'cusolverDn.h', 'nccl.h', 'nvrtc.h', 'cuda_fp8.h',
                'nvtx3/nvToolsExt.h', 'torch/extension.h')
 
     def test_reported_with_line_and_advice(self):
@@ -357,6 +357,8 @@ class NvccRejects(Folder):
                      'int h(int x) { return x; }\n__global__ void k(S s) { s.h(1); S::h(2); t->h(3); }\n',
                      'struct S { int h(int x) { return x; } };\n__global__ void k(S s) { h(1); }\n',
                      'int h(int x) { return x; }\n__host__ __device__ int g(int x) { return h(x); }\n',
+                     '#ifdef X\n__host__ __device__\n#endif\nint h(int x) { return x; }\n__global__ void k(int* p) { *p = h(1); }\n',
+                     '__global__ void k(int* p) {}\nvoid k(int* p, int n) {}\nvoid f(int* p) { k(p, 1); }\n',
                      'void f() { std::vector<int> v; try { throw 1; } catch (int) {} }\n'):
             with self.subTest(text=text):
                 self.assertEqual(self.body(text), text)
