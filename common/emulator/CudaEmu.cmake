@@ -23,8 +23,17 @@ if(CUDA_EMU_TRACE)
   # too. At -O2 compilers would move accesses from one line to another.
   set(options -O1 -fsanitize=thread -fsanitize-coverage=trace-pc -Wno-tsan)
 elseif(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
-  set(options -fsanitize=alignment -fno-sanitize-recover=alignment)
+  # A float that an integer has no room for: C++ leaves open what comes out, and a GPU gives the nearest integer.
+  set(options -fsanitize=alignment,float-cast-overflow -fno-sanitize-recover=alignment)
 endif()
+# A local variable that nothing was written to holds no 0, which would often be right; g++ 12 and clang 14 can do that.
+# nvcc rejects arrays of variable length.
+include(CheckCXXCompilerFlag)
+check_cxx_compiler_flag(-ftrivial-auto-var-init=pattern CUDA_EMU_HAS_PATTERN)
+if(CUDA_EMU_HAS_PATTERN)
+  list(APPEND options -ftrivial-auto-var-init=pattern)
+endif()
+list(APPEND options -Werror=vla)
 set(CUDA_EMU_OPTIONS ${options} CACHE INTERNAL "")
 
 function(cuda_emu_translate out_var source)

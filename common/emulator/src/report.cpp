@@ -1,8 +1,10 @@
 #include "report.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -172,6 +174,25 @@ struct TypeMismatch {
 };
 
 }  // namespace
+
+// Called where translated code turns a float into an integer that cannot hold it.
+struct FloatCast {
+  const char* file;
+  unsigned line, column;
+  const TypeDescriptor *from, *to;
+};
+extern "C" void __ubsan_handle_float_cast_overflow(const FloatCast* cast, std::uintptr_t) {
+  if (cuda_emu::current_worker == nullptr) return;
+  static std::mutex mutex;
+  static auto& warned = *new std::vector<const FloatCast*>;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (std::find(warned.begin(), warned.end(), cast) != warned.end()) return;
+  warned.push_back(cast);
+  fprintf(stderr,
+          "cuda_emu: warning: %s:%u: a value of type %s is outside %s: a GPU gives the nearest %s, a CPU does not\n",
+          cast->file, cast->line, cast->from->name, cast->to->name, cast->to->name);
+  cuda_emu::print_current_thread();
+}
 
 // Called where translated code is about to make a misaligned access.
 extern "C" [[noreturn]] void __ubsan_handle_type_mismatch_v1_abort(const TypeMismatch* mismatch,

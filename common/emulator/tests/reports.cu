@@ -43,6 +43,19 @@ __global__ void writes(int* out) {
   if (threadIdx.x == 0) out[0] = 1;
 }
 
+// An unused part of the stack, which holds what the call before left there.
+__device__ __noinline__ int uninitialised(int n) {
+  int values[64];
+  for (int i = 1; i < n; ++i) values[i] = i;
+  return values[n - 1];
+}
+
+__global__ void read_uninitialised(int* out) { out[0] = uninitialised(1) == 0; }
+
+__global__ void outside_unsigned_char(int* out, float value) {
+  for (int i = 0; i < 2; ++i) out[i] = static_cast<unsigned char>(value);  // at: float_cast
+}
+
 __global__ void shared_overrun(int* out) {
   __shared__ int s[4];
   int* p = s;
@@ -162,6 +175,8 @@ int main(int argc, char** argv) {
   if (is("early_return")) early_return<<<2, 128>>>(out, 200);  // at: early_return_launch
   if (is("barriers_by_warp")) barriers_by_warp<<<1, 128>>>(out);
   if (is("endless_after_return")) endless_after_return<<<1, 100>>>(out);
+  if (is("read_uninitialised")) read_uninitialised<<<1, 1>>>(out);
+  if (is("outside_unsigned_char")) outside_unsigned_char<<<1, 2>>>(out, -1.0f);
   if (is("bounded")) bounded<<<1, 65>>>(out);
   if (is("host_pointer")) {
     int on_stack[32];
@@ -201,7 +216,11 @@ int main(int argc, char** argv) {
 
   const cudaError_t error = cudaDeviceSynchronize();
   std::printf("result: %s\n", cudaGetErrorName(error));
-  if (is("early_return") || is("barriers_by_warp") || is("endless_after_return")) {
+  if (is("read_uninitialised")) {
+    int zero;
+    cudaMemcpy(&zero, out, sizeof zero, cudaMemcpyDeviceToHost);
+    std::printf("zero: %d\n", zero);
+  } else if (is("early_return") || is("barriers_by_warp") || is("endless_after_return")) {
     int got[2];
     cudaMemcpy(got,
                out + (is("early_return")       ? 198

@@ -123,6 +123,23 @@ constexpr bool kSanitized = false;
 
 }  // namespace
 
+TEST_CASE("a local variable that was never written is not 0") {
+  const Outcome outcome = run_program(REPORTS_PROGRAM, "read_uninitialised");
+  INFO(outcome.output);
+  CHECK(outcome.status == 0);
+  CHECK(outcome.has("zero: 0"));
+}
+
+TEST_CASE("a float that an integer cannot hold") {
+  if (kSanitized) return skip_test("floats outside an integer: the build with sanitizers does not look at them");
+  const Outcome outcome = run_program(REPORTS_PROGRAM, "outside_unsigned_char");
+  INFO(outcome.output);
+  CHECK(outcome.status == 0);
+  CHECK(has_line(outcome, {"cuda_emu: warning: ", at("float_cast"), "'float' is outside 'unsigned char'"}));
+  CHECK(has_line(outcome, {"in kernel outside_unsigned_char", "thread (0,0,0)"}));
+  CHECK(outcome.output.find("warning") == outcome.output.rfind("warning"));
+}
+
 TEST_CASE("more threads than __launch_bounds__") {
   check_failure("bounded", "cudaErrorLaunchOutOfResources",
                 "a block of 65 threads, but the kernel has __launch_bounds__(64)");
