@@ -13,6 +13,7 @@ class thread_block {
   static unsigned thread_rank() { return cuda_emu::thread_rank_in_block(); }
   static unsigned num_threads() { return blockDim.x * blockDim.y * blockDim.z; }
   static unsigned size() { return num_threads(); }
+  static bool is_valid() { return true; }
   static dim3 group_index() { return blockIdx; }
   static dim3 thread_index() { return threadIdx; }
   static dim3 dim_threads() { return blockDim; }
@@ -80,6 +81,15 @@ class WarpGroup {
   }
   unsigned ballot(int predicate, CUDA_EMU_HERE) const {
     return self().ranks(vote(cuda_emu::WarpOp::ballot, predicate, {"ballot of a group", file, line}));
+  }
+
+  // The lanes of the warp that have the same value, or that vote for it.
+  template <class T>
+  unsigned lanes_with(T value, const cuda_emu::Where& where) const {
+    return match(cuda_emu::WarpOp::match_any, value, where);
+  }
+  unsigned voting_lanes(bool predicate, const cuda_emu::Where& where) const {
+    return vote(cuda_emu::WarpOp::ballot, predicate, where);
   }
 
   template <class T>
@@ -228,6 +238,60 @@ inline thread_block_tile<Size, thread_block_tile<ParentSize, Grandparent>> tiled
   static_assert(Size < ParentSize, "a tile is smaller than the tile it is cut from");
   return {parent.thread_rank() / Size, ParentSize / Size};
 }
+
+// Any of the groups above, as a value: the block, or lanes of one warp.
+class thread_group {
+ public:
+  thread_group(const thread_block&) {}
+  thread_group(const coalesced_group& group) : lanes_(group.mask()) {}
+  template <unsigned Size, class Parent>
+  thread_group(const thread_block_tile<Size, Parent>& tile) : lanes_(tile.mask()) {}
+
+  void sync(CUDA_EMU_HERE) const {
+    if (lanes_ == 0) return thread_block::sync(file, line);
+    coalesced_group(lanes_).sync(file, line);
+  }
+  unsigned thread_rank() const {
+    return lanes_ == 0 ? thread_block::thread_rank() : coalesced_group(lanes_).thread_rank();
+  }
+  unsigned num_threads() const {
+    return lanes_ == 0 ? thread_block::num_threads() : coalesced_group(lanes_).num_threads();
+  }
+  unsigned size() const { return num_threads(); }
+  static bool is_valid() { return true; }
+
+ private:
+  unsigned lanes_ = 0;  // of the warp; 0 for the block
+};
+
+// Tiles of a size that is known at run time: 1, 2, 4, 8, 16 or 32.
+inline coalesced_group tiled_partition(const thread_block&, unsigned size) {
+  const unsigned first = cuda_emu::lane_id() & ~(size - 1);
+  const unsigned left = thread_block::num_threads() - (thread_block::thread_rank() - cuda_emu::lane_id());
+  const unsigned existing = left >= 32 ? ~0u : (1u << left) - 1;
+  return coalesced_group((size >= 32 ? ~0u : ((1u << size) - 1) << first) & existing);
+}
+inline coalesced_group tiled_partition(const coalesced_group& parent, unsigned size) {
+  const unsigned first = parent.thread_rank() / size * size;
+  unsigned lanes = 0;
+  for (unsigned rank = first; rank < first + size && rank < parent.size(); ++rank) {
+    lanes |= 1u << details::nth_lane(parent.mask(), rank);
+  }
+  return coalesced_group(lanes);
+}
+
+// The threads of the group with the same label, or with the same answer.
+template <class Group, class Label>
+inline coalesced_group labeled_partition(const Group& group, Label label, CUDA_EMU_HERE) {
+  return coalesced_group(group.lanes_with(label, {"labeled_partition", file, line}));
+}
+template <class Group>
+inline coalesced_group binary_partition(const Group& group, bool predicate, CUDA_EMU_HERE) {
+  const unsigned voting = group.voting_lanes(predicate, {"binary_partition", file, line});
+  return coalesced_group(predicate ? voting : group.mask() & ~voting);
+}
+
+inline thread_block_tile<1> this_thread() { return {0, 1}; }
 
 template <class Group>
 inline void sync(const Group& group, CUDA_EMU_HERE) {
