@@ -12,6 +12,7 @@ Only what a C++ compiler cannot parse is rewritten:
     extern __shared__ T x[]; outside a function    static ::cuda_emu::DynamicShared<T> x;
     __shared__ struct {...} s;           struct s_type {...}; auto& s = ::cuda_emu::shared<s_type>([] {});
     __launch_bounds__(N) void k() {      ... { ::cuda_emu::launch_bounds(N);
+    __constant__ float w[9];             __constant__ float w[9]; static const ::cuda_emu::DeviceImage ...;
     while (*flag == 0);                  while (*flag == 0) { ::cuda_emu::yield(); }
     __noinline__                         __attribute__((noinline))
 
@@ -389,12 +390,49 @@ def shared_edits(source, keyword):
     return declaration.edits('static ::cuda_emu::DynamicShared<{type}> {name}')
 
 
+# ---------------------------------------------------------------- variables of the device
+
+DEVICE_VARIABLE = re.compile(r'(?<=[;{}])[^;{}()<>=]*\b__(?:constant|device)__\b[^;{}()=]*?([A-Za-z_]\w*)\s*((?:\[[^;{}\]]*\]\s*)*)'
+                             r'(?=;|=|\{)')
+
+
+def image_edits(code, functions_of_file):
+    """Edits that make a device variable known by its name, since host code must not write it: only cudaMemcpyToSymbol."""
+    edits = []
+    for match in DEVICE_VARIABLE.finditer(';' + code):
+        start, end = match.start() - 1, match.end() - 1
+        words = re.findall(r'\w+', match[0][:match.start(1) - match.start()])
+        scope = any(f.body[0] <= end < f.body[1] for f in functions_of_file)
+        if scope or {'extern', 'const', 'constexpr', 'struct', 'class', 'union', 'typedef', 'using', 'template', 'managed'} & set(words) \
+                or not [word for word in words if not word.startswith('__') and word not in ('static', 'inline')] \
+                or ',' in re.sub(r'<[^;]*>', '', match[0]) or not in_namespace(code, end):
+            continue
+        try:
+            semicolon = find_outside_brackets(code, end, ';')
+        except Untranslatable:
+            continue
+        edits.append((semicolon, semicolon + 1, f'; static const ::cuda_emu::DeviceImage cuda_emu_image_{match[1]}'
+                                                f'(&{match[1]}, sizeof {match[1]}, "{match[1]}");'))
+    return edits
+
+
+def in_namespace(code, offset):
+    """Whether no { } but those of namespaces encloses the offset."""
+    opened = []
+    for match in re.finditer('[{}]', code[:offset]):
+        if match[0] == '{':
+            opened.append(match.start())
+        elif opened:
+            opened.pop()
+    return all(re.search(r'\b(?:namespace\b[\w:\s]*|extern\s*"\s*")\s*$', code[:start]) for start in opened)
+
+
 # ---------------------------------------------------------------- what the CPU backend does not have
 
 UNSUPPORTED = [(re.compile(pattern), what, instead) for pattern, what, instead in (
     (r'\b(?:asm|__asm__|__asm)\s*(?:(?:volatile|__volatile__|goto)\s*)*\(', 'inline PTX (asm)',
-     'call the intrinsic, such as __pipeline_memcpy_async of <cuda_pipeline.h> for cp.async or wmma of <mma.h> for mma'),
-    (r'\bwgmma', 'wgmma', 'compute with float, or with wmma of <mma.h>'),
+     'call the intrinsic, such as __pipeline_memcpy_async of <cuda_pipeline.h> for cp.async'),
+    (r'\bwgmma', 'wgmma', 'compute with float'),
     (r'\bcuda\s*::\s*ptx\b', 'cuda::ptx', 'use cuda::barrier, or __pipeline_memcpy_async of <cuda_pipeline.h>'),
     (r'\b(?:CUtensorMap|cp_async_bulk\w*|cuTensorMapEncode\w*)\b', 'TMA (bulk tensor copy)',
      'copy with __pipeline_memcpy_async of <cuda_pipeline.h>'),
@@ -406,6 +444,7 @@ UNSUPPORTED = [(re.compile(pattern), what, instead) for pattern, what, instead i
     (r'\bcudaIpc\w+\b|\bcudaMemPool\w+\b|\bcuMem\w+\(|\bcudaExternal\w+\b', 'sharing memory between processes and memory pools',
      'use one process and cudaMalloc'))]
 UNSUPPORTED_HEADER = [(re.compile(rf'\s*[<"]\s*({pattern})\s*[>"]'), instead) for pattern, instead in (
+    (r'mma\.h', 'compute with float or __half'),
     (r'cuda/ptx', 'use cuda::barrier, or __pipeline_memcpy_async of <cuda_pipeline.h>'),
     (r'thrust/[\w/.]+|cub/[\w/.]+|cuda/std/[\w/.]+', 'write the loop or the kernel yourself'),
     (r'cute/[\w/.]+|cutlass/[\w/.]+', 'write the kernel without it'),
@@ -662,6 +701,7 @@ class Program:
         device = {function.name for function in every if function.device or 'constexpr' in function.qualifiers} | declared
         host = {function.name for function in every} - device - {''}
         for source, found in defined.items():
+            source.edits += image_edits(source.plain, found)
             for function in found:
                 self.check_function(source, function, kernels, host)
 

@@ -149,6 +149,12 @@ void run(const Config& config, void (*body)(const void* context), const void* co
   }
   std::lock_guard<std::mutex> lock(device_mutex());
   if (record(check_limits(config)) != cudaSuccess) return leave_unseen();
+  if (const char* name = image_written_by_host()) {
+    report_memory(config, std::string("host code wrote ") + name +
+                              ", a variable of the device, where kernels do not see it: use cudaMemcpyToSymbol");
+    save_images();
+    return record_launch_failure(cudaErrorLaunchFailure);
+  }
   const dim3 grid = config.grid;
   const dim3 block = config.block;
   Launch launch{config, body, context, block.x * block.y * block.z, std::uint64_t{grid.x} * grid.y * grid.z};
@@ -161,6 +167,7 @@ void run(const Config& config, void (*body)(const void* context), const void* co
     pool().run(launch, own_worker());
     trace::end_launch();
   }
+  save_images();
   const std::string problem = guard_problem();
   if (!problem.empty() && !launch.failed) {
     report_memory(config, problem);

@@ -284,6 +284,19 @@ bool is_device_address(const void* address) {
   return allocations().beside(address) || find_pinned(address) != pinned().end() || is_static_storage(address);
 }
 
+// A variable of the device, and what was in it after the last launch or copy.
+struct Image {
+  const char* variable;
+  std::size_t size;
+  const char* name;
+  std::vector<char> saved;
+};
+
+std::vector<Image>& images() {
+  static auto& instance = *new std::vector<Image>;
+  return instance;
+}
+
 cudaError_t copy(void* to, const void* from, std::size_t size, cudaMemcpyKind kind) {
   std::lock_guard<std::mutex> lock(device_mutex());
   if (launch_failure() != cudaSuccess) return launch_failure();
@@ -300,10 +313,28 @@ cudaError_t copy(void* to, const void* from, std::size_t size, cudaMemcpyKind ki
   const bool right_target = any || (names_host_target(kind) ? !target.on_device() : on_device(target.on_device(), to));
   if (!right_source || !right_target) return record(cudaErrorInvalidValue);
   memmove(to, from, size);
+  if (!target.on_device() && !images().empty()) save_images();
   return cudaSuccess;
 }
 
 }  // namespace
+
+DeviceImage::DeviceImage(const volatile void* variable, std::size_t size, const char* name) {
+  constexpr std::size_t kLargest = 64 << 10;  // all are looked at with each launch
+  const char* bytes = static_cast<const char*>(const_cast<const void*>(variable));
+  if (!kAsan && size <= kLargest) images().push_back({bytes, size, name, std::vector<char>(bytes, bytes + size)});
+}
+
+void save_images() {
+  for (Image& image : images()) memcpy(image.saved.data(), image.variable, image.size);
+}
+
+const char* image_written_by_host() {
+  for (const Image& image : images()) {
+    if (memcmp(image.saved.data(), image.variable, image.size) != 0) return image.name;
+  }
+  return nullptr;
+}
 
 std::string guard_problem() {
   std::string problem;

@@ -25,6 +25,12 @@ std::size_t dynamic_shared_limit();
 // The error of a launch is on record; if no call ever returns it, the program will end with exit status 1.
 void leave_unseen();
 
+// The variables of the device are right as they are now.
+void save_images();
+
+// The name of one that host code has written since then; null if there is none. The caller holds device_mutex().
+const char* image_written_by_host();
+
 // For the handler of a fault at this address: was it a write to memory that is watched? Then the memory is writable now
 // and the write is on record. Called during launches.
 bool is_watched_write(void* address);

@@ -56,6 +56,10 @@ __global__ void outside_unsigned_char(int* out, float value) {
   for (int i = 0; i < 2; ++i) out[i] = static_cast<unsigned char>(value);  // at: float_cast
 }
 
+__constant__ float weights[3] = {1, 2, 3};
+
+__global__ void use_weights(int* out) { out[0] = static_cast<int>(weights[2]); }
+
 __global__ void shared_overrun(int* out) {
   __shared__ int s[4];
   int* p = s;
@@ -177,6 +181,11 @@ int main(int argc, char** argv) {
   if (is("endless_after_return")) endless_after_return<<<1, 100>>>(out);
   if (is("read_uninitialised")) read_uninitialised<<<1, 1>>>(out);
   if (is("outside_unsigned_char")) outside_unsigned_char<<<1, 2>>>(out, -1.0f);
+  if (is("host_writes_constant")) {
+    use_weights<<<1, 1>>>(out);
+    weights[2] = 7;
+    use_weights<<<1, 1>>>(out);
+  }
   if (is("bounded")) bounded<<<1, 65>>>(out);
   if (is("host_pointer")) {
     int on_stack[32];

@@ -265,6 +265,19 @@ class OtherEdits(Folder):
             head = f'template <int N> __global__ void __launch_bounds__({bounds}) k(int* p) '
             self.assertEqual(self.body(head + '{ }\n'), head + f'{{ ::cuda_emu::launch_bounds({first}); }}\n')
 
+    def test_device_variables(self):
+        for declaration, name in (('__constant__ float w[9];', 'w'), ('static __device__ int n;', 'n'), ('__device__ unsigned int a[2][3];', 'a'),
+                                  ('__constant__ __device__ S s = {1, 2};', 's'), ('__device__ volatile int v = 0;', 'v')):
+            for before, after in (('', ''), ('int x;\n', ''), ('namespace {\n', '}'), ('namespace n {', '}'), ('#define A 1\n', '')):
+                with self.subTest(declaration=declaration, before=before):
+                    image = f' static const ::cuda_emu::DeviceImage cuda_emu_image_{name}(&{name}, sizeof {name}, "{name}");'
+                    self.assertEqual(self.body(f'{before}{declaration}\n{after}'), f'{before}{declaration}{image}\n{after}')
+        for text in ('__device__ float f();\n', '__device__ float f() { return 1; }\n', 'struct S { __device__ int f() { return n; } };\n',
+                     'extern __device__ int n;\n', '__constant__ const int c = 3;\n', 'template <class T> __device__ T t;\n',
+                     '__device__ constexpr int c = 1;\n', '__global__ void k() { static __device__ int n; }\n', 'struct __device__ S;\n',
+                     '__device__ inline T* f(int n = 1) { return 0; }\n', '#define D __device__ int x;\n'):
+            self.assertEqual(self.body(text), text)
+
     def test_all_errors_of_a_file_in_order(self):
         lines = self.errors('k<<<1>>>;\nvoid f() { asm("x"); }\nj<<<1>>>;\n')
         self.assertEqual([line.split(':')[1] for line in lines], ['1', '2', '3'])
@@ -280,7 +293,7 @@ class Unsupported(Folder):
                 ('float v = tex2D<float>(t, x, y);', TEXTURES), ('cudaTextureObject_t t;', TEXTURES), ('cudaArray_t a;', TEXTURES),
                 ('cudaGraph_t g;', 'CUDA graphs'), ('cudaStreamBeginCapture(s, m);', 'CUDA graphs'),
                 ('cublasLtMatmul(h, d);', 'cublasLtMatmul'), ('cudaIpcMemHandle_t h;', 'sharing memory between processes and memory pools'))
-    HEADERS = ('cuda/ptx', 'thrust/device_vector.h', 'cub/cub.cuh', 'cuda/std/atomic', 'cute/tensor.hpp', 'curand.h', 'curand_kernel.h',
+    HEADERS = ('mma.h', 'cuda/ptx', 'thrust/device_vector.h', 'cub/cub.cuh', 'cuda/std/atomic', 'cute/tensor.hpp', 'curand.h', 'curand_kernel.h',
                'cudnn.h', 'cufft.h', 'cusparse.h', 'cusolverDn.h', 'nccl.h', 'nvrtc.h', 'cuda_fp8.h',
                'nvtx3/nvToolsExt.h', 'torch/extension.h')
 

@@ -153,6 +153,13 @@ TEST_CASE("a kernel gets a pointer to host memory") {
   }
 }
 
+TEST_CASE("host code writes a __constant__ variable") {
+  if (kSanitized) return skip_test("host code that writes device variables: only in the plain build");
+  check_failure("host_writes_constant", "cudaErrorLaunchFailure",
+                "host code wrote weights, a variable of the device, where kernels do not see it: use "
+                "cudaMemcpyToSymbol");
+}
+
 TEST_CASE("shared memory written past a variable") {
   if (kSanitized) return skip_test("shared memory past a variable: AddressSanitizer reports it by itself");
   check_failure("shared_overrun", "cudaErrorIllegalAddress",

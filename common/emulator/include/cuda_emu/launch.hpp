@@ -29,6 +29,12 @@ inline Config config(dim3 grid, dim3 block, std::size_t dynamic_shared = 0, cuda
 // Calls body(context) once for each thread of the grid and returns when all have returned.
 void run(const Config& config, void (*body)(const void* context), const void* context);
 
+// A variable of the device, by its name. A GPU has its own copy of it, which host code cannot write: a launch after it did
+// fails.
+struct DeviceImage {
+  DeviceImage(const volatile void* variable, std::size_t size, const char* name);
+};
+
 // Whether kernels cannot use the address: neither device memory nor pinned host memory nor a variable of the program.
 // Always false in builds with AddressSanitizer.
 bool is_host_pointer(const void* address);
