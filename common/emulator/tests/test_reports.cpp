@@ -136,7 +136,7 @@ TEST_CASE("a float that an integer cannot hold") {
   INFO(outcome.output);
   CHECK(outcome.status == 0);
   CHECK(has_line(outcome, {"cuda_emu: warning: ", at("float_cast"), "'float' is outside 'unsigned char'"}));
-  CHECK(has_line(outcome, {"in kernel outside_unsigned_char", "thread (0,0,0)"}));
+  CHECK(has_line(outcome, {"in kernel outside_unsigned_char", "block (0,0,0), thread ("}));
   CHECK(outcome.output.find("warning") == outcome.output.rfind("warning"));
 }
 
