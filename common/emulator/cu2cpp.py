@@ -345,14 +345,20 @@ class SharedDeclaration:
 SCOPE_WITHOUT_SHARED = re.compile(r'\b(?:namespace\b[\w:\s]*|(?:struct|class|union)\b[^;(){}=]*|extern\s*"\s*")$')
 
 
-def in_function(code, offset):
-    """Whether the innermost { } around `offset` can be the body of a function."""
+def open_braces(code, offset):
+    """The offsets of the { around `offset`, the outermost first."""
     opened = []
     for match in re.finditer('[{}]', code[:offset]):
         if match[0] == '{':
             opened.append(match.start())
         elif opened:
             opened.pop()
+    return opened
+
+
+def in_function(code, offset):
+    """Whether the innermost { } around `offset` can be the body of a function."""
+    opened = open_braces(code, offset)
     if not opened:
         return False
     head = 1 + max(code.rfind(c, 0, opened[-1]) for c in ';{}')
@@ -418,13 +424,7 @@ def image_edits(code, functions_of_file):
 
 def in_namespace(code, offset):
     """Whether no { } but those of namespaces encloses the offset."""
-    opened = []
-    for match in re.finditer('[{}]', code[:offset]):
-        if match[0] == '{':
-            opened.append(match.start())
-        elif opened:
-            opened.pop()
-    return all(re.search(r'\b(?:namespace\b[\w:\s]*|extern\s*"\s*")\s*$', code[:start]) for start in opened)
+    return all(re.search(r'\b(?:namespace\b[\w:\s]*|extern\s*"\s*")\s*$', code[:start]) for start in open_braces(code, offset))
 
 
 # ---------------------------------------------------------------- what the CPU backend does not have

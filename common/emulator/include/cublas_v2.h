@@ -1,5 +1,5 @@
-// The part of cuBLAS that exercises compare themselves with, as plain loops on the CPU: column-major, products and sums in
-// double, rounded once. Scalars are the host's.
+// The part of cuBLAS that exercises compare themselves with, as plain loops on the CPU: column-major, products and sums
+// in double, rounded once. Scalars are the host's.
 #pragma once
 
 #include "cuda_bf16.h"

@@ -20,8 +20,8 @@ class SharedMemory {
   void begin_launch(std::size_t dynamic_size);
   void begin_block() { ++block_; }
 
-  // After a launch: what was written outside the variables, empty if nothing; always so in the ASan build, which reports
-  // such a write itself.
+  // After a launch: what was written outside the variables, empty if nothing; always so in the ASan build, which
+  // reports such a write itself.
   std::string overrun();
 
   // Null if the kernel's variables take more memory than a block may have.

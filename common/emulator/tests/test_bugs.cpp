@@ -2,24 +2,13 @@
 // build, in one order of the threads or another, or by a sanitizer's report that names kernel, block and thread.
 #include "catch.hpp"
 #include "program.hpp"
+#include "sanitized.hpp"
 #include "skip.hpp"
 
 #include <string>
 #include <vector>
 
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
-#else
-constexpr bool kSanitized = false;
-#endif
 
 constexpr int kWrongResult = 3;
 const std::vector<std::string> kForwardAndRandom = {"forward", "random:1", "random:2", "random:3"};

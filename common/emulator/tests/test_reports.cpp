@@ -2,6 +2,7 @@
 // and crashes one that names the thread and the line; a bad setting one line.
 #include "catch.hpp"
 #include "program.hpp"
+#include "sanitized.hpp"
 #include "skip.hpp"
 
 #include <csignal>
@@ -108,18 +109,6 @@ void check_failure(const std::string& name, const std::string& error, const std:
   CHECK(outcome.has("result: " + error));
   CHECK(outcome.has("after reset: cudaSuccess, 31"));
 }
-
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
-#else
-constexpr bool kSanitized = false;
-#endif
 
 }  // namespace
 
@@ -282,11 +271,10 @@ TEST_CASE("a stack overflow") {
 }
 
 TEST_CASE("a bad setting gets one line and exit status 2") {
-  for (const char* bad :
-       {"CUDA_EMU_ORDER=backward", "CUDA_EMU_ORDER=random:", "CUDA_EMU_ORDER=random:x",
-        "CUDA_EMU_ORDER=", "CUDA_EMU_WORKERS=0", "CUDA_EMU_WORKERS=17", "CUDA_EMU_WORKERS=two", "CUDA_EMU_STACK=1",
-        "CUDA_EMU_STACK=-64", "CUDA_EMU_TIMEOUT=1s", "CUDA_EMU_TIMEOUT=-1", "CUDA_EMU_MULTIPROCESSORS=0",
-        "CUDA_EMU_FILL=0"}) {
+  for (const char* bad : {"CUDA_EMU_ORDER=backward", "CUDA_EMU_ORDER=random:", "CUDA_EMU_ORDER=random:x",
+                          "CUDA_EMU_ORDER=", "CUDA_EMU_WORKERS=0", "CUDA_EMU_WORKERS=17", "CUDA_EMU_WORKERS=two",
+                          "CUDA_EMU_STACK=1", "CUDA_EMU_STACK=-64", "CUDA_EMU_TIMEOUT=1s", "CUDA_EMU_TIMEOUT=-1",
+                          "CUDA_EMU_MULTIPROCESSORS=0", "CUDA_EMU_FILL=0"}) {
     const Outcome outcome = run_program(REPORTS_PROGRAM, "exited_lanes", bad);
     INFO(bad << ": " << outcome.output);
     CHECK(outcome.status == 2);

@@ -5,7 +5,7 @@
 
 namespace cuda_emu {
 
-// The thread's part, as copies of 16, 8 or 4 bytes, whatever size and alignment allow; what they do not is copied at once.
+// The thread's part, as copies of 16, 8 or 4 bytes, whatever size and alignment allow; the rest is copied at once.
 inline void copy_elements(void* to, const void* from, std::size_t size, std::size_t rank, std::size_t threads,
                           const Where& where) {
   char* target = static_cast<char*>(to);

@@ -29,8 +29,8 @@ inline Config config(dim3 grid, dim3 block, std::size_t dynamic_shared = 0, cuda
 // Calls body(context) once for each thread of the grid and returns when all have returned.
 void run(const Config& config, void (*body)(const void* context), const void* context);
 
-// A variable of the device, by its name. A GPU has its own copy of it, which host code cannot write: a launch after it did
-// fails.
+// A variable of the device, by its name. A GPU has its own copy of it, which host code cannot write: the launch after
+// such a write fails.
 struct DeviceImage {
   DeviceImage(const volatile void* variable, std::size_t size, const char* name);
 };
