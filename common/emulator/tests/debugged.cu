@@ -19,6 +19,7 @@ __global__ void twice(int* out) {
 
 __global__ void spin(volatile int* out) {
   while (*out == 0) {  // at: spin
+    out[1] = 1;
   }
 }
 
