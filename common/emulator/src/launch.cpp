@@ -30,18 +30,6 @@ class Pool {
     wait(launch.config.cooperative);
   }
 
-  void refuse_host_pointer(const Config& config, unsigned number) {
-    std::lock_guard<std::mutex> lock(device_mutex());
-    if (launch_failure() != cudaSuccess) return;
-    fprintf(
-        stderr,
-        "cuda_emu: error: argument %u of kernel %s is a pointer to host memory: a kernel needs one from cudaMalloc\n"
-        "  launched at %s:%d\n",
-        number, config.kernel, config.where.file, config.where.line);
-    cuda_emu_error();
-    record_launch_failure(cudaErrorIllegalAddress);
-  }
-
   void add_helper(Launch& launch) {
     std::lock_guard<std::mutex> lock(mutex_);
     if (launch.helpers < kMaxHelpers) wake(launch, launch.helpers++);

@@ -9,6 +9,10 @@
 
 #include <algorithm>
 
+#ifndef CUDA_EMU
+#pragma nv_diag_suppress static_var_with_dynamic_init  // of a __shared__ cuda::barrier: init() sets it
+#endif
+
 namespace cg = cooperative_groups;
 
 namespace {
