@@ -26,8 +26,8 @@ with a digest of the copies, so that it changes where only a copy does.
 OUTPUT.d lists the files read, for make or Ninja.
 
 What cannot be translated or does not run on a CPU (inline PTX, TMA, clusters, ...) is an error, except in
-code that #ifdef CUDA_EMU, #ifndef CUDA_EMU (or a NAME given with -D) or #if 0 removes. So is code that nvcc rejects and a
-C++ compiler would take: a kernel called like a function, device code that calls host functions.
+code that #ifdef CUDA_EMU, #ifndef CUDA_EMU (or a NAME given with -D) or #if 0 removes. So is code that nvcc
+rejects and a C++ compiler would take: a kernel called like a function, device code that calls host functions.
 """
 import argparse
 import hashlib
@@ -189,7 +189,8 @@ def matches_before(pattern, code, end):
 def continues_to_the_left(code, i):
     """Whether the text before i can be part of the same name or call."""
     i = trim(code, i)
-    return i > 0 and (code[i - 1].isalnum() or code[i - 1] in '_>])') and matches_before(STATEMENT_WORD, code, i) is None
+    return (i > 0 and (code[i - 1].isalnum() or code[i - 1] in '_>])')
+            and matches_before(STATEMENT_WORD, code, i) is None)
 
 
 def kernel_start(code, end):
@@ -365,7 +366,8 @@ def in_function(code, offset):
     return not SCOPE_WITHOUT_SHARED.search(code[head:opened[-1]].rstrip())
 
 
-NEW_TYPE = re.compile(r'\s*(?:(?:__align__|alignas)\s*\(([^()]*)\)\s*)?\b(struct|union)(?:\s+(?:__align__|alignas)\s*\(([^()]*)\))?'
+NEW_TYPE = re.compile(r'\s*(?:(?:__align__|alignas)\s*\(([^()]*)\)\s*)?\b(struct|union)'
+                      r'(?:\s+(?:__align__|alignas)\s*\(([^()]*)\))?'
                       r'(?:\s+([A-Za-z_]\w*))?\s*\{')
 ONE_NAME = re.compile(r'\s*([A-Za-z_]\w*)\s*(\[[^;]*\])?\s*;')
 
@@ -382,8 +384,9 @@ def new_type_edits(code, keyword):
     name = begin[4] or f'{variable[1]}_type'
     alignment = f', {begin[1] or begin[3]}' if begin[1] or begin[3] else ''
     breaks = ''.join(c for c in code[keyword:begin.end()] + code[end:variable.end()] if c == '\n')
+    shared = f'::cuda_emu::shared<{name}{variable[2] or ""}{alignment}>([] {{}});'
     return [(keyword, begin.end(), f'{begin[2]} {name} {{'),
-            (end, variable.end(), f'; auto& {variable[1]} = ::cuda_emu::shared<{name}{variable[2] or ""}{alignment}>([] {{}});' + breaks)]
+            (end, variable.end(), f'; auto& {variable[1]} = {shared}{breaks}')]
 
 
 def shared_edits(source, keyword):
@@ -398,18 +401,19 @@ def shared_edits(source, keyword):
 
 # ---------------------------------------------------------------- variables of the device
 
-DEVICE_VARIABLE = re.compile(r'(?<=[;{}])[^;{}()<>=]*\b__(?:constant|device)__\b[^;{}()=]*?([A-Za-z_]\w*)\s*((?:\[[^;{}\]]*\]\s*)*)'
-                             r'(?=;|=|\{)')
+DEVICE_VARIABLE = re.compile(r'(?<=[;{}])[^;{}()<>=]*\b__(?:constant|device)__\b[^;{}()=]*?([A-Za-z_]\w*)\s*'
+                             r'((?:\[[^;{}\]]*\]\s*)*)(?=;|=|\{)')
+NO_IMAGE = {'extern', 'const', 'constexpr', 'struct', 'class', 'union', 'typedef', 'using', 'template', 'managed'}
 
 
 def image_edits(code, functions_of_file):
-    """Edits that make a device variable known by its name, since host code must not write it: only cudaMemcpyToSymbol."""
+    """Edits that make a device variable known by its name: host code must write it by cudaMemcpyToSymbol alone."""
     edits = []
     for match in DEVICE_VARIABLE.finditer(';' + code):
         start, end = match.start() - 1, match.end() - 1
         words = re.findall(r'\w+', match[0][:match.start(1) - match.start()])
         scope = any(f.body[0] <= end < f.body[1] for f in functions_of_file)
-        if scope or {'extern', 'const', 'constexpr', 'struct', 'class', 'union', 'typedef', 'using', 'template', 'managed'} & set(words) \
+        if scope or NO_IMAGE & set(words) \
                 or not [word for word in words if not word.startswith('__') and word not in ('static', 'inline')] \
                 or ',' in re.sub(r'<[^;]*>', '', match[0]) or not in_namespace(code, end):
             continue
@@ -424,7 +428,8 @@ def image_edits(code, functions_of_file):
 
 def in_namespace(code, offset):
     """Whether no { } but those of namespaces encloses the offset."""
-    return all(re.search(r'\b(?:namespace\b[\w:\s]*|extern\s*"\s*")\s*$', code[:start]) for start in open_braces(code, offset))
+    return all(re.search(r'\b(?:namespace\b[\w:\s]*|extern\s*"\s*")\s*$', code[:start])
+               for start in open_braces(code, offset))
 
 
 # ---------------------------------------------------------------- what the CPU backend does not have
@@ -436,13 +441,15 @@ UNSUPPORTED = [(re.compile(pattern), what, instead) for pattern, what, instead i
     (r'\bcuda\s*::\s*ptx\b', 'cuda::ptx', 'use cuda::barrier, or __pipeline_memcpy_async of <cuda_pipeline.h>'),
     (r'\b(?:CUtensorMap|cp_async_bulk\w*|cuTensorMapEncode\w*)\b', 'TMA (bulk tensor copy)',
      'copy with __pipeline_memcpy_async of <cuda_pipeline.h>'),
-    (r'\b(?:__cluster_dims__|cluster_group|this_cluster)\b', 'thread block clusters', 'exchange data through global memory'),
-    (r'\b(?:tex[123]D\w*\s*[<(]|cudaTextureObject_t|surf[123]D(?:read|write)|cudaSurfaceObject_t|cudaArray_t|texture\s*<)',
+    (r'\b(?:__cluster_dims__|cluster_group|this_cluster)\b', 'thread block clusters',
+     'exchange data through global memory'),
+    (r'\b(?:tex[123]D\w*\s*[<(]|cudaTextureObject_t|surf[123]D(?:read|write)|cudaSurfaceObject_t|cudaArray_t|'
+     r'texture\s*<)',
      'textures and surfaces', 'read global memory, through const __restrict__ pointers or __ldg'),
     (r'\bcudaGraph(?:Exec)?_t\b|\bcudaStreamBeginCapture\b', 'CUDA graphs', 'launch the kernels one after another'),
     (r'\bcublasLtMatmul\b', 'cublasLtMatmul', 'call cublasSgemm or cublasGemmEx'),
-    (r'\bcudaIpc\w+\b|\bcudaMemPool\w+\b|\bcuMem\w+\(|\bcudaExternal\w+\b', 'sharing memory between processes and memory pools',
-     'use one process and cudaMalloc'))]
+    (r'\bcudaIpc\w+\b|\bcudaMemPool\w+\b|\bcuMem\w+\(|\bcudaExternal\w+\b',
+     'sharing memory between processes and memory pools', 'use one process and cudaMalloc'))]
 UNSUPPORTED_HEADER = [(re.compile(rf'\s*[<"]\s*({pattern})\s*[>"]'), instead) for pattern, instead in (
     (r'mma\.h', 'compute with float or __half'),
     (r'cuda/ptx', 'use cuda::barrier, or __pipeline_memcpy_async of <cuda_pipeline.h>'),
@@ -466,7 +473,8 @@ def advice(what, instead):
 INCLUDE = re.compile(r'\s*([<"])([^">\n]+)[">]')
 
 
-KERNEL_CAST = re.compile(r'\bcudaLaunch(?:Cooperative)?Kernel\s*\(\s*(\(\s*(?:const\s+)?void\s*(?:const\s*)?\*\s*\))\s*&?\s*\w')
+KERNEL_CAST = re.compile(r'\bcudaLaunch(?:Cooperative)?Kernel\s*\(\s*'
+                         r'(\(\s*(?:const\s+)?void\s*(?:const\s*)?\*\s*\))\s*&?\s*\w')
 
 
 class Source:
@@ -574,10 +582,12 @@ class Source:
 
 QUALIFIER = re.compile(r'\b(?:__global__|__device__|__host__|constexpr|__managed__|__launch_bounds__)\b')
 NOT_A_FUNCTION = re.compile(r'\b(?:namespace|struct|class|union|enum|operator)\b|=|^\s*extern\s*"')
-SKIPPED_GROUP = re.compile(r'\b(?:__launch_bounds__|__attribute__|__declspec|alignas|__align__|__maxnreg__|decltype|noexcept)\s*\(')
+SKIPPED_GROUP = re.compile(r'\b(?:__launch_bounds__|__attribute__|__declspec|alignas|__align__|__maxnreg__|decltype|'
+                           r'noexcept)\s*\(')
 LAUNCH_BOUNDS = re.compile(r'\b__launch_bounds__\s*(?=\()')
-HOST_ONLY = re.compile(r'\bstd\s*::\s*(?:vector|string|cout|cerr|endl|map|set|unordered_map|unordered_set|list|deque|sort|'
-                       r'stable_sort|unique_ptr|shared_ptr|make_unique|make_shared|thread|mutex|mt19937|random_device)\b|'
+HOST_ONLY = re.compile(r'\bstd\s*::\s*(?:vector|string|cout|cerr|endl|map|set|unordered_map|unordered_set|list|deque|'
+                       r'sort|stable_sort|unique_ptr|shared_ptr|make_unique|make_shared|thread|mutex|mt19937|'
+                       r'random_device)\b|'
                        r'\b(?:throw|try)\b')
 
 
@@ -698,8 +708,8 @@ class Program:
         every = [function for found in defined.values() for function in found]
         # a function that launches a kernel often has its name
         kernels = {function.name for function in every if function.kernel} - {f.name for f in every if not f.kernel}
-        device = {function.name for function in every if function.device or 'constexpr' in function.qualifiers} | declared
-        host = {function.name for function in every} - device - {''}
+        device = {function.name for function in every if function.device or 'constexpr' in function.qualifiers}
+        host = {function.name for function in every} - device - declared - {''}
         for source, found in defined.items():
             source.edits += image_edits(source.plain, found)
             for function in found:
@@ -722,7 +732,8 @@ class Program:
                 name = match[1]
                 if name not in names:
                     continue
-                declared = code[match.start() - 1].isspace() and DECLARED.search(code[max(begin, match.start() - LONGEST_NAME):match.start()])
+                before = code[max(begin, match.start() - LONGEST_NAME):match.start()]
+                declared = before[-1:].isspace() and DECLARED.search(before)
                 if declared and matches_before(STATEMENT_WORD, code, trim(code, match.start())) is None:
                     continue
                 if not re.search(rf'\w[\s*&]+{name}\s*[=;,)\[{{]', local):  # a parameter or a variable
@@ -738,8 +749,9 @@ class Program:
             source.error(at, f'{function.name} runs on the device and calls {name}, a function of the host: '
                              f'write __device__ before {name}')
         for match in HOST_ONLY.finditer(code, begin, end):
-            source.error(match.start(), f"{function.name} runs on the device, where {''.join(match[0].split())} does not "
-                                        'exist: use arrays and plain code')
+            what = ''.join(match[0].split())
+            source.error(match.start(), f'{function.name} runs on the device, where {what} does not exist: '
+                                        'use arrays and plain code')
 
     def load(self, path):
         """Read `path` and the .cu and .cuh files it includes; returns its real path."""
