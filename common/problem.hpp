@@ -256,7 +256,7 @@ struct Registration {
     std::string name = slash ? slash + 1 : file;
     name.resize(name.rfind('.'));
     name += suffix;
-    std::string id = name.substr(std::strlen(problem->kernel()) + 1);
+    std::string id = name.substr(std::min(name.size(), std::strlen(problem->kernel()) + 1));
     steps().push_back({std::move(name), std::move(id), std::move(problem), needs});
   }
 };

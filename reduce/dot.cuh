@@ -13,7 +13,8 @@ class Dot : public Reduction {
   // The largest number of additions that a product passes through on its way into the result.
   using Height = std::size_t (*)(std::size_t n);
 
-  Dot(Launch launch, Height height) : launch_(launch), height_(height) {}
+  // Without a height, that of any order.
+  explicit Dot(Launch launch, Height height = any_order) : launch_(launch), height_(height) {}
 
   const char* kernel() const override { return "dot"; }
   std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override {

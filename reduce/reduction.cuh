@@ -35,6 +35,9 @@ inline double tree_bound(std::size_t height) {
   return hu < 0.01 ? hu / (1 - hu) : hu;
 }
 
+// The height of the summation tree of n elements, whatever their order: each passes through n - 1 additions at most.
+inline std::size_t any_order(std::size_t n) { return n > 0 ? n - 1 : 0; }
+
 namespace ladder::patterns {
 
 // Sums of these lose what is small beside 1e8, unless they add in double.

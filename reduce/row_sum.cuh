@@ -14,7 +14,10 @@ class RowSum : public Reduction {
   // The largest number of additions that an element passes through on its way into its row's result.
   using Height = std::size_t (*)(std::size_t rows, std::size_t cols);
 
-  RowSum(Launch launch, Height height) : launch_(launch), height_(height) {}
+  // Without a height, that of any order.
+  explicit RowSum(
+      Launch launch, Height height = [](std::size_t, std::size_t cols) { return any_order(cols); })
+      : launch_(launch), height_(height) {}
 
   const char* kernel() const override { return "row_sum"; }
   std::vector<ladder::Dim> dims() const override {

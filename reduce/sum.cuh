@@ -11,7 +11,8 @@ class Sum : public Reduction {
   // step's summation tree, n - 1 if elements are added one after another.
   using Height = std::size_t (*)(std::size_t n);
 
-  Sum(Launch launch, Height height) : launch_(launch), height_(height) {}
+  // Without a height, that of any order.
+  explicit Sum(Launch launch, Height height = any_order) : launch_(launch), height_(height) {}
 
   const char* kernel() const override { return "sum"; }
   std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override {

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -329,6 +330,24 @@ def failures(output):
 
 def program(preset, step_or_kernel, family, subfolder=""):
     return ROOT / "build" / preset / family / subfolder / step_or_kernel
+
+
+def compile_commands(build):
+    """What compiles each file of a build folder: {file: [word, ...]}."""
+    commands = json.loads((build / "compile_commands.json").read_text())
+    return {Path(entry["file"]): shlex.split(entry["command"]) for entry in commands}
+
+
+def link_command(build, step, objects, output):
+    """What links a step's program, with these object files in place of its own."""
+    target = str(step.program(build).relative_to(build))
+    text = subprocess.run(["ninja", "-t", "commands", "-s", target], cwd=build, check=True, text=True,
+                          stdout=subprocess.PIPE).stdout
+    words = shlex.split(text.strip().removeprefix(": && ").removesuffix(" && :"))
+    [own] = [i for i, word in enumerate(words) if re.search(rf"/{step.path.name}\b.*\.o$", word)]
+    words[own:own + 1] = map(str, objects)
+    words[words.index("-o") + 1] = str(output)
+    return words
 
 
 def skipped(preset):

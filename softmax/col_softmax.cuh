@@ -8,7 +8,8 @@ class ColSoftmax : public SoftmaxProblem {
   // aligned, nor need cols be a multiple of 4. Either may be 0; cols is below 2^31.
   using Launch = void (*)(const float* x, float* y, std::size_t rows, std::size_t cols);
 
-  ColSoftmax(Launch launch, Roundings roundings) : SoftmaxProblem(roundings), launch_(launch) {}
+  explicit ColSoftmax(Launch launch, Roundings roundings = any_roundings)
+      : SoftmaxProblem(roundings), launch_(launch) {}
 
   const char* kernel() const override { return "col_softmax"; }
   std::vector<ladder::Dim> dims() const override {

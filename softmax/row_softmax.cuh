@@ -8,7 +8,8 @@ class RowSoftmax : public SoftmaxProblem {
   // aligned, nor need cols be a multiple of 4. Either may be 0; rows is below 2^31.
   using Launch = void (*)(const float* x, float* y, std::size_t rows, std::size_t cols);
 
-  RowSoftmax(Launch launch, Roundings roundings) : SoftmaxProblem(roundings), launch_(launch) {}
+  explicit RowSoftmax(Launch launch, Roundings roundings = any_roundings)
+      : SoftmaxProblem(roundings), launch_(launch) {}
 
   const char* kernel() const override { return "row_softmax"; }
   std::vector<ladder::Dim> dims() const override {

@@ -7,7 +7,7 @@ class Softmax : public SoftmaxProblem {
   // x and y hold n floats, and do not overlap. Neither need be 16-byte aligned.
   using Launch = void (*)(const float* x, float* y, std::size_t n);
 
-  Softmax(Launch launch, Roundings roundings) : SoftmaxProblem(roundings), launch_(launch) {}
+  explicit Softmax(Launch launch, Roundings roundings = any_roundings) : SoftmaxProblem(roundings), launch_(launch) {}
 
   const char* kernel() const override { return "softmax"; }
   std::vector<ladder::Dim> dims() const override {

@@ -14,6 +14,10 @@
 
 class SoftmaxProblem : public ladder::Problem {
  public:
+  // Enough for any order, online or not: see tolerance(). An exp and a division (5); then `length` merges at most, each
+  // with an exp (4), a product and an addition.
+  static std::size_t any_roundings(std::size_t length) { return 5 + 6 * length; }
+
   // An upper bound for the relative roundings, in units of u = 2^-24, that go into one y of a vector of `length`
   // elements: see tolerance().
   using Roundings = std::size_t (*)(std::size_t length);

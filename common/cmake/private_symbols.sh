@@ -22,12 +22,14 @@ set -- -G main \
   -G '_Z*N6ladder5stepsEv*' \
   -G '_Z*N6ladder14scratch_bufferI*' \
   -G '_ZT[IS]N6ladder*' \
+  -G ladder_page \
   -G threadIdx -G blockIdx -G blockDim -G gridDim
 
 # 1. The linker keeps one of the groups (COMDAT) with the same name; ungrouped, all sections stay. g++ gives static
 #    variables of inline functions the binding "unique", which objcopy makes weak, but not at once local.
+#    (An empty list of symbols is an error to objcopy, hence the name that no object has.)
 # 2. All that is defined here and not shared becomes local.
-"$nm" --defined-only "$object" | sed -n 's/^[0-9a-f]* u //p' >"$object.unique" &&
+{ "$nm" --defined-only "$object" && echo 0 u none; } | sed -n 's/^[0-9a-f]* u //p' >"$object.unique" &&
   "$objcopy" --remove-section=.group --weaken-symbols="$object.unique" "$object" &&
   "$objcopy" --wildcard "$@" "$object" && rm "$object.unique" && exit
 rm -f "$object" "$object.unique"

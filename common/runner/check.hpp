@@ -2,7 +2,11 @@
 // one case, check_all() on all that it must be right on.
 #pragma once
 #include "device_case.hpp"
+#ifdef CUDA_EMU_TRACE
+#include "cuda_emu/trace.hpp"
+#endif
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -79,6 +83,39 @@ inline std::vector<Step> take_out_unsupported_steps() {
   std::vector<Step> unsupported(std::make_move_iterator(first), std::make_move_iterator(steps().end()));
   steps().erase(first, steps().end());
   return unsupported;
+}
+
+// A plan's sizes with the smallest first, so that a failure names the smallest size that fails.
+inline void sort_by_bytes(const Problem& problem, std::vector<Size>& sizes) {
+  std::stable_sort(sizes.begin(), sizes.end(),
+                   [&](const Size& a, const Size& b) { return problem.bytes(a) < problem.bytes(b); });
+}
+
+// At most `count` of the sizes whose data take at most `bytes`, spread evenly over them.
+inline std::vector<Size> some_sizes(const Problem& problem, std::vector<Size> sizes, std::size_t count, double bytes) {
+  sizes.erase(std::remove_if(sizes.begin(), sizes.end(), [&](const Size& size) { return problem.bytes(size) > bytes; }),
+              sizes.end());
+  std::vector<Size> some;
+  for (std::size_t i = 0; i < std::min(count, sizes.size()); ++i) {
+    some.push_back(sizes[i * (sizes.size() - 1) / std::max<std::size_t>(std::min(count, sizes.size()) - 1, 1)]);
+  }
+  return some;
+}
+
+// In a traced build: runs the step again, and says who wrote the wrong value last. Else nothing.
+inline std::string last_writer(const Step& step, DeviceCase& device, const Verdict& verdict) {
+#ifdef CUDA_EMU_TRACE
+  if (!verdict.wrong_value) return "";
+  const std::size_t bytes = bytes_of(device.host_case().buffers()[verdict.buffer].type);
+  const unsigned char* value = device.arrays().at<unsigned char>(verdict.buffer) + verdict.index * bytes;
+  cuda_emu::trace::watch_last_write(value, bytes);
+  check(step, device);
+  const std::string writer = cuda_emu::trace::last_write();
+  return writer.empty() ? "; no thread wrote it" : "; written last at " + writer;
+#else
+  (void)step, (void)device, (void)verdict;
+  return "";
+#endif
 }
 
 // How check_all goes about it.
@@ -170,7 +207,7 @@ inline Verdict check_way(const Step& step, const Case& host, const Variation& wa
   DeviceCase device(host, way.offsets, plan.guarded && way.guarded, problem.place());
   Verdict all = check(step, device);
   if (checks) ++*checks;
-  std::string when;
+  std::string when, writer = last_writer(step, device, all);
   if (all.ok() && way.again) {
     const Case other(problem, host.size(), host.pattern(), plan.seed + 1);
     device.load(other);
@@ -179,13 +216,14 @@ inline Verdict check_way(const Step& step, const Case& host, const Variation& wa
     all.worst = std::max(all.worst, again.worst);
     all.problem = again.problem;
     when = ", the second run on these buffers";
+    writer = last_writer(step, device, again);
   }
   if (all.ok()) return all;
   const std::string offsets = describe(way.offsets, host.buffers());
   all.problem = describe(problem, host.size()) + ", " + host.pattern().name + " data" +
                 (offsets.empty() ? "" : ", " + offsets) +
                 (way.order.empty() || way.order == "forward" ? "" : ", threads in " + way.order + " order") + when +
-                ": " + all.problem;
+                ": " + all.problem + writer;
   return all;
 }
 

@@ -13,7 +13,9 @@ namespace ladder {
 // The result of a check. `problem` is empty if all held, else one line: which buffer, indices, got, want, bound.
 struct Verdict {
   std::string problem;
-  double worst = 0;  // largest error over its bound; 0 where results must be bit-equal
+  double worst = 0;                   // largest error over its bound; 0 where results must be bit-equal
+  bool wrong_value = false;           // is it a value of an output, and which?
+  std::size_t buffer = 0, index = 0;  // the first one
   bool ok() const { return problem.empty(); }
 };
 
@@ -62,7 +64,7 @@ class Comparison {
   }
 
   Verdict verdict() const {
-    if (wrong_ == 0) return {"", worst_};
+    if (wrong_ == 0) return {"", worst_, false, 0, 0};
     const Buffer& b = case_.buffers()[buffer_];
     const Wrong& first = shown_.front();
     std::string text = b.name + at(first) + " of " + std::to_string(b.count);
@@ -79,7 +81,7 @@ class Comparison {
     }
     if (wrong_ > 1) text += "; " + std::to_string(wrong_) + " are wrong in all, the next at";
     for (std::size_t i = 1; i < shown_.size(); ++i) text += " " + at(shown_[i]);
-    return {text, worst_};
+    return {text, worst_, true, buffer_, first.index};
   }
 
  private:

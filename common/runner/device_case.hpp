@@ -200,8 +200,9 @@ class DeviceCase {
         if (all.ok() && watched) all.problem = write_problem(b, write);
       } else {
         const Verdict v = output_verdict(b, tolerance);
-        all.problem = v.problem;
-        all.worst = std::max(all.worst, v.worst);
+        const double worst = std::max(all.worst, v.worst);
+        all = v;
+        all.worst = worst;
       }
     }
     return all;

@@ -57,6 +57,8 @@ void print_help(const char* program, const Problem& problem) {
       "  --seed=N         for the random inputs, default 1\n"
       "  --small          the sizes that the CPU backend runs by default; a size given after it replaces its own\n"
       "  --check          only check: every awkward size (or the one given), every kind of data, aligned and not\n"
+      "  --smallest-first with --check: sizes by their bytes, so that a failure names the smallest that fails\n"
+      "  --brief          with --check: a few small sizes only\n"
       "  --bench          check and time every size of the ladder table (or the one given)\n"
       "  --once           only run, once on random data, with no check: for a profiler\n"
       "  --random=N       N random shapes: %s\n"
@@ -289,12 +291,18 @@ std::vector<Row> run_size(const Size& size, const Options& options, Progress& pr
   return rows;
 }
 
+// --brief: what a build with a sanitizer checks in seconds.
+constexpr std::size_t kBriefSizes = 12;
+constexpr double kBriefBytes = 1 << 17;
+
 // --check: the battery of the tests.
 std::vector<Row> run_checks(const Options& options, Progress& progress) {
   std::vector<Row> rows;
   for (const Step* step : options.sized ? announced_steps_for(options.size, options) : measured_steps(options.only)) {
     CheckPlan plan;
     plan.sizes = options.sized ? std::vector<Size>{options.size} : step->problem->test_sizes();
+    if (options.smallest_first) sort_by_bytes(*step->problem, plan.sizes);
+    if (options.brief) plan.sizes = some_sizes(*step->problem, plan.sizes, kBriefSizes, kBriefBytes);
     plan.seed = options.seed;
     plan.guarded = plan.guarded && !options.exact_buffers;
     progress.begin(step->name, "checking " + (options.sized ? describe(*step->problem, options.size)

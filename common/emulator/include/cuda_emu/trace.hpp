@@ -114,4 +114,9 @@ void start();
 // Ends it and returns what was traced.
 std::vector<Launch> stop();
 
+// From now on the last write of a kernel to these bytes is kept, of traced launches and of others.
+void watch_last_write(const void* memory, std::size_t size);
+// Ends it: "sum.cu:12, thread (3,0,0) of block (0,0,0), in kernel sum"; empty if no kernel wrote there.
+std::string last_write();
+
 }  // namespace cuda_emu::trace

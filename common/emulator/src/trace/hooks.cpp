@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "block_trace.hpp"
+#include "last_write.hpp"
 #include "scheduler.hpp"
 
 using cuda_emu::BlockTrace;
@@ -13,6 +14,7 @@ using cuda_emu::trace::Op;
 
 #define ACCESS(NAME, BYTES, OP, FUNCTION)                                                           \
   extern "C" void NAME(void* memory) {                                                              \
+    if (Op::OP == Op::store) cuda_emu::trace::see_write(memory, BYTES, CALLER);                     \
     if (BlockTrace::active != nullptr) BlockTrace::active->FUNCTION(memory, BYTES, Op::OP, CALLER); \
   }
 #define ACCESSES(BYTES)                                     \
@@ -32,6 +34,7 @@ void __tsan_read_range(void* memory, std::size_t size) {
   if (BlockTrace::active != nullptr) BlockTrace::active->access(memory, size, Op::load, CALLER);
 }
 void __tsan_write_range(void* memory, std::size_t size) {
+  cuda_emu::trace::see_write(memory, size, CALLER);
   if (BlockTrace::active != nullptr) BlockTrace::active->access(memory, size, Op::store, CALLER);
 }
 
@@ -90,10 +93,12 @@ ATOMICS(64)
 namespace cuda_emu {
 
 void trace_atomic(const void* memory, std::size_t size, const void* return_address) {
+  trace::see_write(memory, size, return_address);
   if (BlockTrace::active != nullptr) BlockTrace::active->access(memory, size, Op::atomic, return_address);
 }
 
 void trace_async_copy(void* to, const void* from, std::size_t size, std::size_t zeros, const void* return_address) {
+  trace::see_write(to, size, return_address);
   if (BlockTrace::active == nullptr) return;
   if (size > zeros) BlockTrace::active->access(from, size - zeros, Op::load, return_address, true);
   BlockTrace::active->access(to, size, Op::store, return_address, true);

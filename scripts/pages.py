@@ -1,0 +1,183 @@
+"""Builds a page, a candidate's .cu file, into a program with the runner's checks: only the page is compiled, and linked
+to what the build folder holds."""
+import functools
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import ladder
+import problems
+
+PRESETS = {"cpu": "cpu", "memory": "cpu-asan", "trace": "cpu-trace", "gpu": "gpu"}
+RUNNER = {"cpu": ["ladder_main", "cuda_emu", "ladder_step_headers"], "cuda": ["ladder_main"]}
+COMPILE_S = 50
+
+# Behind the page: a function with a known name around its launch, which may return nothing or a cudaError_t.
+ADAPTER = """
+#line 1 "what the judge adds"
+#include <cstddef>
+#include <cstdint>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+namespace ladder_adapter {{
+struct Done {{
+  operator int() const {{ return 0; }}
+}};
+inline int operator,(cudaError_t error, Done) {{ return static_cast<int>(error); }}
+}}  // namespace ladder_adapter
+extern "C" int ladder_page({signature}) {{ return (launch({arguments}), ladder_adapter::Done{{}}); }}
+"""
+# In an object of its own, with the problem's header: hands that function to the checks.
+REGISTRATION = """\
+#include "{header}"
+extern "C" int ladder_page({signature});
+static void run_page({signature}) {{
+  CUDA_CHECK(static_cast<cudaError_t>(ladder_page({arguments})));
+  CUDA_CHECK(cudaGetLastError());
+}}
+LADDER_STEP({class_name}, run_page);
+"""
+
+
+class Page(NamedTuple):
+    path: Path
+    problem: problems.Problem
+
+    @property
+    def text(self):
+        return self.path.read_text(errors="replace")
+
+    @property
+    def registers_itself(self):
+        """As a step, a planted bug and a whiteboard answer do."""
+        return bool(re.search(r"^LADDER_(STEP|ANSWER)\(", self.text, re.MULTILINE))
+
+    @property
+    def is_untouched(self):
+        return self.text in (problems.page(self.problem), problems.flat_page(self.problem))
+
+
+class CompileError(Exception):
+    """str() is what the compiler said."""
+
+
+def find(name):
+    """The page that a path stands for. Its problem is the kernel that its name begins with, or whose header it
+    includes."""
+    path = Path(name)
+    if not path.is_file() and (problems.PRACTICE / f"{path.name}.cu").is_file():
+        path = problems.PRACTICE / f"{path.name}.cu"
+    if not path.is_file():
+        known = ladder.find(name, ladder.known_names())
+        if known and len(known) == 1:
+            path = known[0].path
+        else:
+            ladder.usage_error(f"there is no file '{name}'; 'scripts/practice KERNEL' writes an empty page")
+    known = problems.problems()
+    fits = [kernel for kernel in known if re.match(rf"{kernel}(_|$)", path.stem)]
+    fits = fits or [kernel for kernel in known if f'"{kernel}.cuh"' in path.read_text(errors="replace")]
+    if not fits:
+        ladder.usage_error(f"{path}: which kernel is it? Name the file <kernel>.cu or <kernel>_<words>.cu, such as "
+                           "sum_mine.cu; 'scripts/practice' lists the kernels")
+    return Page(path.resolve(), known[max(fits, key=len)])
+
+
+def prepare(kind):
+    """Builds the runner of a preset, with which the pages are linked."""
+    preset = PRESETS[kind]
+    ladder.configure(preset)
+    ladder.build(preset, RUNNER["cuda" if kind == "gpu" else "cpu"])
+
+
+@functools.lru_cache(maxsize=None)
+def commands(build):
+    return ladder.compile_commands(build)
+
+
+def run_compiler(words, cwd, seconds):
+    try:
+        done = subprocess.run(list(map(str, words)), cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              errors="replace", timeout=seconds, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        raise CompileError(f"the compiler was not done after {seconds:.0f} s") from None
+    if done.returncode != 0:
+        raise CompileError(done.stdout.replace(f"{ladder.ROOT}/", ""))
+
+
+class Builder:
+    def __init__(self, kind, page):
+        self.build = ladder.ROOT / "build" / PRESETS[kind]
+        self.cuda = kind == "gpu"
+        self.page = page
+        self.folder = self.build / "practice" / f"{page.path.stem}.{os.getpid()}"
+        skipped = ladder.skipped(PRESETS[kind])
+        self.step = next(step for step in page.problem.steps if step.name not in skipped)  # whose commands are taken
+
+    def compile(self, source, output, own, more="", seconds=COMPILE_S):
+        """Compiles a .cu file, with `more` behind it, as the step is compiled; `own`: as a file with own headers."""
+        compiled = source
+        if not self.cuda:
+            compiled = output.with_suffix(".cpp")
+            run_compiler([sys.executable, ladder.ROOT / "common/emulator/cu2cpp.py", "-I", ladder.ROOT / "common", "-I",
+                          self.step.path.parent, source, compiled], self.build, seconds)
+            with compiled.open("a") as file:
+                file.write(more)
+        elif more:
+            compiled = output.with_name(f"{source.stem}.cu")
+            compiled.write_text(f'#include "{source}"\n{more}')
+        words = list(commands(self.build)[self.step.path if self.cuda else
+                                          self.build / f"{self.step.path.relative_to(ladder.ROOT)}.cpp"])
+        words[words.index("-c") + 1] = str(compiled)
+        words[words.index("-o") + 1] = str(output)
+        if own:
+            words.append("-Dmain=ladder_main_of_the_page")
+            if "-Winvalid-pch" in words:  # no header but its own
+                at = words.index("-Winvalid-pch")
+                del words[at:at + 3]
+        if not self.cuda:
+            words += ["-iquote", str(source.parent), "-fmax-errors=5", "-fdiagnostics-color=never", "-w"]
+        if not self.cuda and shutil.which("nm") and shutil.which("objcopy"):
+            words = [ladder.ROOT / "common/cmake/private_symbols.sh", "nm", "objcopy", *words]
+        run_compiler(words, self.build, seconds)
+
+    def registration(self):
+        """The object that registers pages of this problem; compiled again only after a change of what it includes."""
+        problem = self.page.problem
+        source = self.build / "practice" / f"{problem.kernel}_page.cu"
+        output = source.with_suffix(".o")
+        text = REGISTRATION.format(header=problem.header, signature=problem.signature, arguments=problem.arguments,
+                                   class_name=problem.class_name)
+        newest = max(path.stat().st_mtime for path in [*problems.headers(problem.header), Path(__file__),
+                                                       *(ladder.ROOT / "common").glob("*.?*")])
+        if not output.is_file() or output.stat().st_mtime < newest or source.read_text() != text:
+            source.write_text(text)
+            own = output.with_name(f"{output.stem}.{os.getpid()}.o")
+            self.compile(source, own, own=False)
+            own.with_suffix(".cpp").unlink(missing_ok=True)
+            own.with_suffix(".cpp.d").unlink(missing_ok=True)
+            own.replace(output)
+        return output
+
+    def program(self, seconds=COMPILE_S):
+        """Compiles and links the page; CompileError if that fails."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+        page, problem = self.page, self.page.problem
+        output = self.folder / "page.o"
+        if page.registers_itself:
+            self.compile(page.path, output, own=False, seconds=seconds)
+            objects = [output]
+        else:
+            more = ADAPTER.format(signature=problem.signature, arguments=problem.arguments)
+            self.compile(page.path, output, own=True, more=more, seconds=seconds)
+            objects = [output, self.registration()]
+        program = self.folder / page.path.stem
+        run_compiler(ladder.link_command(self.build, self.step, objects, program), self.build, seconds)
+        return program
+
+    def clean(self):
+        shutil.rmtree(self.folder, ignore_errors=True)

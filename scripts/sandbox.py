@@ -1,0 +1,91 @@
+"""Runs a program of somebody else's: in a process group of its own, with limits on time, memory and output."""
+import os
+import resource
+import selectors
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+MEMORY = 4 << 30  # bytes resident
+OUTPUT = 1 << 20  # bytes printed
+FILE_SIZE = 16 << 20  # of what it writes
+POLL_S = 0.05
+
+
+class Result(NamedTuple):
+    status: int  # as of Popen: -N for signal N
+    output: str  # standard output and error
+    stopped: str  # "time", "memory" or "output" where a limit ended it, else ""
+    seconds: float
+
+
+def resident(pid):
+    """Bytes that a process and its children hold in memory; 0 where the system does not say."""
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except (OSError, IndexError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE") + sum(map(resident, children))
+
+
+def set_limits(seconds):
+    def limit(what, value):
+        _, hard = resource.getrlimit(what)
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(what, (value, value))
+    limit(resource.RLIMIT_CORE, 0)
+    limit(resource.RLIMIT_FSIZE, FILE_SIZE)
+    limit(resource.RLIMIT_CPU, int(seconds * (os.cpu_count() or 1)) + 1)
+
+
+def end(process):
+    """Ends the group that the process leads."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+
+
+def run(command, seconds, environment=None, memory=MEMORY):
+    """Runs a command in an empty folder, which is deleted afterwards."""
+    start = time.monotonic()
+    pieces, size, stopped = [], 0, ""
+    with tempfile.TemporaryDirectory(prefix="judge-") as folder, selectors.DefaultSelector() as selector:
+        process = subprocess.Popen(list(map(str, command)), cwd=folder, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+                                   env={**os.environ, **(environment or {})},
+                                   preexec_fn=lambda: set_limits(seconds))
+        try:
+            selector.register(process.stdout, selectors.EVENT_READ)
+            while not stopped:
+                if selector.select(POLL_S):
+                    piece = os.read(process.stdout.fileno(), 1 << 16)
+                    if not piece:
+                        break
+                    pieces.append(piece)
+                    size += len(piece)
+                elif process.poll() is not None:  # a child of it may hold the pipe
+                    break
+                if size > OUTPUT:
+                    stopped = "output"
+                elif resident(process.pid) > memory:
+                    stopped = "memory"
+                elif time.monotonic() - start > seconds:
+                    stopped = "time"
+            if not stopped:
+                try:
+                    process.wait(max(seconds - (time.monotonic() - start), 0.1))
+                except subprocess.TimeoutExpired:
+                    stopped = "time"
+        finally:
+            end(process)
+            process.stdout.close()
+    if process.returncode == -signal.SIGXCPU:
+        stopped = "time"
+    return Result(process.returncode, b"".join(pieces)[:OUTPUT].decode(errors="replace"), stopped,
+                  time.monotonic() - start)
