@@ -89,8 +89,12 @@ def find(name):
 def prepare(kind):
     """Builds the runner of a preset, with which the pages are linked."""
     preset = PRESETS[kind]
-    ladder.configure(preset)
-    ladder.build(preset, RUNNER["cuda" if kind == "gpu" else "cpu"])
+    if not (ladder.ROOT / "build" / preset / "build.ninja").is_file():
+        ladder.say(f"building the judge's runner, once: {preset}")
+    done = ladder.try_shell('configure "$1" && build', preset, *RUNNER["cuda" if kind == "gpu" else "cpu"],
+                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    if done.returncode != 0:
+        ladder.fail(f"the runner does not build:\n{done.stderr[-2000:]}")
 
 
 @functools.lru_cache(maxsize=None)

@@ -55,7 +55,7 @@ class Problem(NamedTuple):
     def asked(self):
         """How often the family is asked, from the README's table."""
         readme = (ladder.ROOT / "README.md").read_text()
-        row = re.search(rf"^\| \[{self.family}\]\([^)]*\) \| ([^|]+) \|", readme, re.MULTILINE)
+        row = re.search(rf"^\| \[{self.family}\]\([^)]*\) \| ((?:none|\d+ of)[^|]+) \|", readme, re.MULTILINE)
         return row[1].strip() if row else ""
 
     def hints(self):

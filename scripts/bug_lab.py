@@ -1,0 +1,73 @@
+"""scripts/practice --bug: planted bugs without what gives them away."""
+import random
+import re
+
+import judging
+import ladder
+import pages
+import problems
+import progress_file
+
+
+def disguised(bug):
+    """The source of a bug without its comments, its kernels under other names."""
+    export = ladder.load_script("export")
+    text = export.LEXEME.sub(lambda match: "" if match[0].startswith(("//", "/*")) else match[0], bug.path.read_text())
+    text = text.replace('#include "../', '#include "')
+    for i, name in enumerate(dict.fromkeys(ladder.kernel_names(bug.path))):
+        text = re.sub(rf"\b{name}\b", f"{bug.kernel}_kernel{i or ''}", text)
+    lines = [line.rstrip() for line in text.splitlines()]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip() + "\n"
+
+
+def candidates(problem):
+    """Bugs that the CPU backend shows, of the problem or of all."""
+    return [bug for bug in ladder.bugs() if (problem is None or bug.kernel == problem.kernel)
+            and bug.kernel in problems.problems()]
+
+
+def hand_out(problem, choose=random.choice):
+    """Writes one to practice/ and says its symptom."""
+    known = progress_file.read()
+    mended = {entry.get("bug") for entry in known.values() if entry.get("passed")}
+    open_ones = [bug for bug in candidates(problem) if bug.name not in mended]
+    if not open_ones:
+        ladder.fail("there is no bug left to mend" + f" in {problem.kernel}" * (problem is not None))
+    bug = choose(open_ones)
+    problems.PRACTICE.mkdir(exist_ok=True)
+    number = 1
+    while (problems.PRACTICE / f"{bug.kernel}_bug_{number}.cu").exists():
+        number += 1
+    path = problems.PRACTICE / f"{bug.kernel}_bug_{number}.cu"
+    path.write_text(disguised(bug))
+    for kind in ("cpu", "memory", "trace"):
+        pages.prepare(kind)
+    page = pages.find(str(path))
+    verdict = judging.Judge(page).verdict()
+    known = progress_file.read()
+    known[path.name] = {"kernel": bug.kernel, "bug": bug.name, "passed": False, "solved": False, "latest": True,
+                        "digest": progress_file.digest(page), "reached": verdict.reached}
+    for name, entry in known.items():
+        entry["latest"] = name == path.name
+    progress_file.write(known)
+    print(f"practice/{path.name} has a bug. What is seen: {verdict.failure.what if verdict.failure else 'nothing here'}")
+    print(f"Find it, mend it, then: scripts/judge practice/{path.name}")
+    return 0
+
+
+def reveal():
+    """What is wrong with the bug handed out last, and what finds it."""
+    latest = [(name, entry) for name, entry in progress_file.read().items() if entry.get("latest") and entry.get("bug")]
+    if not latest:
+        ladder.fail("no bug has been handed out; scripts/practice --bug does")
+    name, entry = latest[0]
+    bug = next(bug for bug in ladder.bugs() if bug.name == entry["bug"])
+    text = bug.path.read_text()
+    print(f"practice/{name} is {bug.path.relative_to(ladder.ROOT)}: " + re.search(r"^// bug: *(.*)", text, re.M)[1])
+    for where, seen in re.findall(r"^// caught by: *([^|\n]*?) *\| *([^|\n]*)", text, re.MULTILINE):
+        print(f"  found by {where}: it prints '{seen.strip()}'")
+    for kind in ("cpu", "memory", "trace"):
+        pages.prepare(kind)
+    print("\nThe judge's verdict on it:\n" + judging.text(judging.Judge(pages.Page(bug.path, problems.named(bug.kernel)))
+                                                          .verdict()))
+    return 0

@@ -1,0 +1,156 @@
+"""What the output of a checked page says: at which stage it fails, and one sentence that teaches."""
+import re
+import signal
+from typing import NamedTuple
+
+STAGES = ["compiles", "ends", "right", "memory", "races and barriers", "access pattern", "speed"]
+
+WRONG = re.compile(r"^\S+: FAIL, (?P<size>[^,\n]+), (?P<data>.*?) data(?P<how>(?:, [^:\n]*)?): "
+                   r"(?P<buffer>\w+)\[(?P<index>\d+)\] of (?P<count>\d+) "
+                   r"(?:is wrong: got (?P<got>\S+), want (?P<want>[^\s,;]+)|was never written \(want (?P<due>[^)]+)\))"
+                   r"[^\n]*?(?:; (?P<writer>no thread wrote it|written last at [^\n]+))?$", re.MULTILINE)
+FAIL = re.compile(r"^\S+: FAIL, (?P<text>(?P<size>[\w=^-]+(?: [\w=.^-]+)*), .*)$", re.MULTILINE)
+
+
+class Failure(NamedTuple):
+    stage: str
+    what: str  # the line that says what was seen
+    sentence: str  # what to learn from it
+    section: str  # where that is explained: a heading's anchor, in the README or, with "chapter", in the chapter
+    details: dict  # size, data, buffer, index, got, want, writer; at: "file:line:column"
+
+
+# (what the output says, stage, sentence, section); the first that is found counts.
+SIGNS = [
+    (r"some threads returned while others wait", "races and barriers",
+     "A barrier waits for all threads of the block: none may return, or take another branch, before it.",
+     "README.md#barriers-fences-scopes"),
+    (r"deadlock|wait(s)? for each other|different barriers|different warp", "races and barriers",
+     "Threads wait for something that never comes: all of a block must reach the same barrier, and all lanes of a mask "
+     "the same warp function.", "README.md#barriers-fences-scopes"),
+    (r"^\S+: race, ", "races and barriers",
+     "Two threads use the same memory, one of them writes, and nothing orders them: put a barrier between, or an atomic.",
+     "README.md#barriers-fences-scopes"),
+    (r"no thread of the block finished", "ends",
+     "A loop never ends: see that each path through it changes what its condition tests.",
+     "README.md#step-through-a-kernel-gdb-and-cuda-gdb"),
+    (r"misaligned address", "memory",
+     "A float4 access needs an address that is a multiple of 16 bytes: test the pointer, and take a scalar path where it "
+     "is not.", "chapter#traps"),
+    (r"AddressSanitizer|runtime error: |out of bounds|was written (past its end|before its start)|"
+     r"written outside an allocation|illegal (memory|address)|an illegal memory access", "memory",
+     "A thread uses an index outside the array: guard each access with the bound of its own dimension, i < n.",
+     "README.md#the-first-program"),
+    (r"the input \w+ was (changed|written)", "memory",
+     "The inputs belong to the caller: write only to the output, and keep what lies between in memory of your own.",
+     "README.md#compute-sanitizer-four-tools-four-bugs"),
+    (r"stack overflow|stack of a", "ends",
+     "A thread's stack is small: no deep recursion and no large local arrays; they go to local memory, which is DRAM.",
+     "README.md#where-data-live"),
+    (r"invalid configuration argument|invalid argument|too many resources", "ends",
+     "The launch was refused: a block has at most 1024 threads, gridDim.y and z end at 65535, and no dimension may be 0.",
+     "README.md#grid-block-warp-lane-sm"),
+    (r"out of memory|bad_alloc|memory allocation", "ends",
+     "The program asks for more memory than the device has: a kernel of this problem needs little beside its arrays.",
+     "README.md#where-data-live"),
+    (r"SIGSEGV|Segmentation|SIGBUS", "memory",
+     "A thread uses an address that is no memory of the device: an index out of bounds, or a host pointer.",
+     "README.md#where-data-live"),
+]
+STOPPED = {
+    "time": "The program was not done in time: a loop that never ends, or far more threads than elements.",
+    "memory": "The program filled the memory: allocate once, as much as the arrays need, and free it.",
+    "output": "The program prints without end: a printf in a kernel runs once for every thread.",
+}
+
+
+def of_wrong_value(match):
+    """(stage, sentence, section) of a wrong result."""
+    how, data = match["how"], match["data"]
+    if "threads in " in how:
+        return ("races and barriers",
+                "The result depends on the order in which threads run, which nothing fixes: a barrier or an atomic is "
+                "missing.", "README.md#barriers-fences-scopes")
+    if "second run" in how:
+        return ("right", "The second run finds what the first left: what is kept between launches, such as a counter or "
+                         "a sum that is added to, must be set again in each.", "chapter#traps")
+    if match["due"] is not None:
+        return ("right", "Each element of the output must be written by a thread: does the grid cover all, also the last "
+                         "partial block and a size of 0?", "README.md#the-first-program")
+    if re.search(r"[1-9]", " ".join(re.findall(r"\+ \d+", how))):
+        return ("right", "The arrays start off their alignment here: a vector access needs a test of each pointer, and "
+                         "the rest a scalar path.", "chapter#traps")
+    if re.search(r"NaN|inf|huge|extreme|thousands|zeros|minus", data, re.IGNORECASE):
+        return ("right", f"On {data} data IEEE arithmetic decides: NaN and infinity go through, and what overflows or "
+                         "cancels must be computed in another way.", "README.md#numbers-and-code")
+    if data.startswith("0.1"):
+        return ("right", "Rounding errors that go the same way add up: add in a tree, or in several accumulators.",
+                "README.md#numbers-and-code")
+    return ("right", "Follow the thread that owns this index at this size: which element does it read, which does it "
+                     "write, and what do the threads past the end do?", "README.md#the-first-program")
+
+
+def first_place(text):
+    """The first "file.cu:12[:3]" of the page that the text names."""
+    found = re.search(r"([\w./+-]+\.cuh?):(\d+)(?::(\d+))?", text)
+    return found[0] if found else ""
+
+
+def line_with(pattern, output):
+    return next((line.strip() for line in output.splitlines() if re.search(pattern, line)), "")
+
+
+def of_run(result):
+    """The Failure that a sandbox.Result shows, or None if the program passed."""
+    output = result.output
+    if result.status == 0 and not result.stopped:
+        if re.search(r"^\S+: PASS, \d+ checks$", output, re.MULTILINE):
+            return None
+        return Failure("ends", "the program ended before its checks did, with exit status 0", "launch must return: "
+                       "what it starts is checked after it.", "README.md#launches-return-at-once", {})
+    if result.stopped:
+        what = line_with(r"\w", output) if result.stopped == "output" else ""
+        return Failure("ends", f"stopped: over the limit on {result.stopped}" + f", it prints '{what[:80]}'" * bool(what),
+                       STOPPED[result.stopped], "README.md#step-through-a-kernel-gdb-and-cuda-gdb", {})
+    wrong = WRONG.search(output)
+    if wrong:
+        details = {key: value for key, value in wrong.groupdict().items() if value is not None and key != "count"}
+        details["how"] = details.pop("how").lstrip(", ")
+        if "due" in details:
+            details["want"] = details.pop("due")
+        details["at"] = first_place(details.get("writer", ""))
+        return Failure(*of_wrong_value(wrong)[:1], wrong[0].split("FAIL, ", 1)[1], *of_wrong_value(wrong)[1:], details)
+    failed = FAIL.search(output)
+    for pattern, stage, sentence, section in SIGNS:
+        if re.search(pattern, output, re.MULTILINE):
+            what = failed["text"] if failed else line_with(pattern, output)
+            more = line_with(pattern, output)
+            what += f" ({more})" * (more not in what)
+            details = {"at": first_place(output)}
+            if failed:
+                details["size"] = failed["size"]
+            return Failure(stage, what, sentence, section, details)
+    if failed:
+        return Failure("right", failed["text"], "The check failed.", "chapter#how-results-are-judged",
+                       {"size": failed["size"], "at": first_place(output)})
+    how = (f"crashed: {signal.Signals(-result.status).name}" if result.status < 0
+           else f"ended with exit status {result.status}")
+    last = (output.strip().splitlines() or [""])[-1]
+    return Failure("ends", how + f": {last}" * bool(last), "The program ended before its checks did: launch must return, "
+                   "and report a CUDA error rather than exit.", "README.md#launches-return-at-once",
+                   {"at": first_place(output)})
+
+
+def of_compiler(error, page):
+    """The Failure of a page that does not compile."""
+    lines = [line for line in str(error).splitlines() if re.search(r"\berror\b|undefined reference|refuse", line)]
+    what = lines[0].strip() if lines else (str(error).strip().splitlines() or ["no message"])[0]
+    problem = page.problem
+    call = f"launch({problem.signature})"
+    if "what the judge adds" in what or "ladder_page" in what:
+        sentence = f"The judge calls {call}: name the function that starts your kernel so, with these parameters."
+    elif "conver" in what or "cannot bind" in what:
+        sentence = f"The types do not fit: the judge calls {call}."
+    else:
+        sentence = "The compiler stops at its first error: mend that one and look again."
+    return Failure("compiles", what, sentence, "README.md#the-first-program", {"at": first_place(what)})

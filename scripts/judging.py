@@ -1,0 +1,233 @@
+"""Judges a page: one verdict for each stage, on the CPU backend and, where there is one, on a GPU."""
+import concurrent.futures
+import json
+import re
+import time
+from typing import NamedTuple
+
+import access_pattern
+import diagnosis
+import ladder
+import pages
+import sandbox
+
+LIMIT_S = 60  # for a page's full verdict
+PASSED, FAILED, NOT_JUDGED = "passed", "failed", "not judged"
+
+
+class Stage(NamedTuple):
+    name: str
+    state: str
+    text: str = ""
+
+
+class Verdict(NamedTuple):
+    page: str
+    kernel: str
+    stages: list
+    failure: diagnosis.Failure  # the first, or None
+    word: str  # to one who has not begun, else empty
+
+    @property
+    def passed(self):
+        return self.failure is None
+
+    @property
+    def reached(self):
+        """The stage that fails, or the last one."""
+        return self.failure.stage if self.failure else diagnosis.STAGES[-1]
+
+    def section(self):
+        """Where the failure is explained."""
+        return self.failure.section
+
+    def as_json(self):
+        failure = self.failure._asdict() if self.failure else None
+        if failure:
+            failure.update(failure.pop("details"))
+        return {"page": self.page, "kernel": self.kernel, "passed": self.passed, "word": self.word,
+                "stages": [stage._asdict() for stage in self.stages], "failure": failure}
+
+
+class OutOfTime(Exception):
+    pass
+
+
+class Judge:
+    """One page's. `say` gets a line on what takes long."""
+
+    def __init__(self, page, seconds=LIMIT_S, say=lambda line: None, with_gpu=False):
+        self.page = page
+        self.end = time.monotonic() + seconds
+        self.say = say
+        self.with_gpu = with_gpu
+        self.stages = []
+        self.builders = {}
+
+    def left(self):
+        seconds = self.end - time.monotonic()
+        if seconds < 1:
+            raise OutOfTime
+        return seconds
+
+    def build(self, kind):
+        builder = self.builders[kind] = pages.Builder(kind, self.page)
+        return builder.program(min(self.left(), pages.COMPILE_S))
+
+    def run(self, program, *options, order=None, most=1.0):
+        """The program's Result; `most`: the share of the time left that it may take."""
+        environment = {"CUDA_EMU_TIMEOUT": "3"}
+        if order:
+            environment["CUDA_EMU_ORDER"] = order
+        result = sandbox.run([program, *options, "--quiet"], self.left() * most, environment)
+        return result._replace(output=result.output.replace(f"{ladder.ROOT}/", ""))
+
+    def verdict(self):
+        try:
+            failure = self.first_failure()
+        except OutOfTime:
+            failure = None
+            self.say("the time is over: the stages that follow are not judged")
+        finally:
+            for builder in self.builders.values():
+                builder.clean()
+        if failure:
+            section = failure.section.replace("chapter", f"{self.page.problem.family}/README.md")
+            failure = failure._replace(section=section)
+            names = diagnosis.STAGES
+            kept = [stage for stage in self.stages if names.index(stage.name) < names.index(failure.stage)]
+            self.stages = kept + [Stage(failure.stage, FAILED, failure.what)]
+        judged = {stage.name: stage for stage in self.stages}
+        stages = [judged.get(name, Stage(name, NOT_JUDGED)) for name in diagnosis.STAGES]
+        word = ""
+        if failure and self.page.is_untouched:
+            word = (f"This is still the empty page. Write the kernel in {self.page.path.name}, then judge it again; "
+                    f"scripts/practice {self.page.problem.kernel} --hint 1 gives a first idea.")
+        name = str(self.page.path)
+        root = f"{ladder.ROOT}/"
+        return Verdict(name[len(root):] if name.startswith(root) else name, self.page.problem.kernel, stages, failure,
+                       word)
+
+    def first_failure(self):
+        self.say("compiling for the CPU backend")
+        try:
+            program = self.build("cpu")
+        except pages.CompileError as error:
+            return diagnosis.of_compiler(error, self.page)
+        self.stages.append(Stage("compiles", PASSED))
+        self.say("checking every awkward size, aligned and not")
+        result = self.run(program, "--check", "--smallest-first", most=0.6)
+        failure = diagnosis.of_run(result)
+        if failure:
+            return self.with_writer(failure)
+        checks = re.search(r"PASS, (\d+) checks", result.output)
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            others = {kind: pool.submit(self.build, kind) for kind in ("memory", "trace")}
+            self.say("the same in another order of threads")
+            result = self.run(program, "--check", "--smallest-first", order="random:1", most=0.5)
+            failure = diagnosis.of_run(result)
+            if failure and result.stopped != "time":
+                return self.with_writer(failure, "random:1")
+            self.stages += [Stage("ends", PASSED), Stage("right", PASSED, f"{checks[1]} checks" if checks else "")]
+            failure = self.memory(others["memory"]) or self.traced(others["trace"])
+        return failure or self.speed()
+
+    def with_writer(self, failure, order=None):
+        """With the thread that wrote the wrong value last, which a traced build knows."""
+        if not failure.details.get("index"):
+            return failure
+        try:
+            self.say("who wrote it?")
+            program = self.build("trace")
+            result = self.run(program, "--check", "--smallest-first", order=order, most=0.5)
+        except (pages.CompileError, OutOfTime):
+            return failure
+        again = diagnosis.of_run(result)
+        same = again and all(again.details.get(key) == failure.details[key] for key in ("size", "data", "index"))
+        return again._replace(stage=failure.stage) if same and again.details.get("writer") else failure
+
+    def memory(self, building):
+        """Under AddressSanitizer, on fewer sizes."""
+        try:
+            program = building.result()
+        except pages.CompileError as error:
+            return diagnosis.of_compiler(error, self.page)
+        self.say("under AddressSanitizer")
+        failure = diagnosis.of_run(self.run(program, "--check", "--smallest-first", "--brief", most=0.7))
+        if failure and not (failure.stage == "ends" and "limit on time" in failure.what):
+            return failure
+        if failure:  # what is right, but slow there
+            self.stages.append(Stage("memory", NOT_JUDGED, "the time under AddressSanitizer was not enough"))
+        else:
+            self.stages.append(Stage("memory", PASSED, "nothing out of bounds, nothing misaligned"))
+        return None
+
+    def traced(self, building):
+        """Races, and the access pattern beside those of the ladder."""
+        try:
+            program = building.result()
+        except pages.CompileError as error:
+            return diagnosis.of_compiler(error, self.page)
+        self.say("counting accesses")
+        result = self.run(program, "--trace", "--json", most=0.7)
+        step = next((entry for entry in map(ladder.parse_entry, result.output.splitlines()) if entry), None)
+        if step is None:
+            failure = diagnosis.of_run(result)
+            self.stages.append(Stage("races and barriers", NOT_JUDGED, failure.what if failure else ""))
+            return failure if failure and failure.stage == "races and barriers" else None
+        races = [race for launch in step["launches"] for race in launch["races"]]
+        if races:
+            return access_pattern.race_failure(races[0])
+        self.stages.append(Stage("races and barriers", PASSED))
+        references = access_pattern.of_ladder(self.page.problem, self.left, self.say)
+        self.stages.append(Stage("access pattern", PASSED, access_pattern.compared(step, references)))
+        return None
+
+    def speed(self):
+        """On a GPU: is it right there, and which step of the ladder does it equal?"""
+        if not self.with_gpu:
+            self.stages.append(Stage("speed", NOT_JUDGED, "needs a GPU"))
+            return None
+        self.say("on the GPU")
+        try:
+            program = self.build("gpu")
+        except pages.CompileError as error:
+            return diagnosis.of_compiler(error, self.page)
+        failure = diagnosis.of_run(self.run(program, "--check", "--smallest-first"))
+        if failure:
+            return failure
+        own = self.entries(program)
+        ladder_program = ladder.program("gpu", self.page.problem.kernel, self.page.problem.family)
+        steps = self.entries(ladder_program) if ladder_program.is_file() else []
+        self.stages.append(Stage("speed", PASSED, access_pattern.speed_text(own[-1], steps)) if own else
+                           Stage("speed", NOT_JUDGED, "the page did not end in time there"))
+        return None
+
+    def entries(self, program):
+        found = map(ladder.parse_entry, self.run(program, "--json").output.splitlines())
+        return [entry for entry in found if entry and "cold_us" in entry]
+
+
+def text(verdict, color=False):
+    """A verdict as a person reads it."""
+    marks = {PASSED: ("ok", "32"), FAILED: ("FAIL", "31"), NOT_JUDGED: ("-", "2")}
+    lines = [f"{verdict.page} ({verdict.kernel})"]
+    for stage in verdict.stages:
+        mark, code = marks[stage.state]
+        mark = f"\033[{code}m{mark:4}\033[0m" if color else f"{mark:4}"
+        shown = stage.text.split("\n")
+        lines.append(f"  {mark} {stage.name:18} {shown[0]}".rstrip())
+        lines += [" " * 26 + line for line in shown[1:]]
+    failure = verdict.failure
+    if verdict.word:
+        lines += ["", verdict.word]
+    elif failure:
+        lines += ["", f"{failure.details['at']}:" if failure.details.get("at") else "", failure.sentence,
+                  f"See {failure.section}"]
+    else:
+        lines += ["", "Solved."]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines))
+
+
+def to_json(verdicts):
+    return json.dumps({"version": 1, "verdicts": [verdict.as_json() for verdict in verdicts]}, indent=1)

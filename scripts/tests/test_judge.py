@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""Judges pages as candidates write them, and pages that misbehave. Compiles each for the CPU backend."""
+import sys
+import tempfile
+import textwrap
+import time
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+import diagnosis  # noqa: E402
+import judging  # noqa: E402
+import pages  # noqa: E402
+import problems  # noqa: E402
+
+ADD = """
+__global__ void k(const float* a, const float* b, float* c, size_t n) {{
+  size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+  {kernel}
+}}
+{before}
+void launch(const float* a, const float* b, float* c, size_t n) {{
+  {host}
+  {call}
+}}
+"""
+RIGHT = "if (i < n) c[i] = a[i] + b[i];"
+CALL = "if (n) k<<<(n + 255) / 256, 256>>>(a, b, c, n);"
+
+# What misbehaves: (words of the page, the stage that fails, what the verdict says)
+BAD = {
+    "endless_loop": ({"kernel": "while (n + 1) if (i > n + 5000) c[0] = i++;"}, "ends", "timed out"),
+    "endless_host_loop": ({"host": "volatile int x = 1; while (x) {}"}, "ends", "limit on time"),
+    "divergent_barrier": ({"kernel": "if (i >= n) return; __syncthreads(); " + RIGHT}, "races and barriers",
+                          "some threads returned"),
+    "null_pointer": ({"kernel": "float* p = nullptr; p[i] = 1; " + RIGHT}, "memory", ""),
+    "host_crash": ({"host": "*(volatile int*)8 = 1;"}, "memory", "SIGSEGV"),
+    "stack_overflow": ({"before": "", "kernel": "volatile float big[200000]; for (int j = 0; j < 200000; ++j) big[j] = "
+                        "j; c[0] = big[n];"}, "ends", ""),
+    "much_device_memory": ({"host": "float* p; if (cudaMalloc(&p, 100000000000ull)) { puts(\"out of memory\"); "
+                            "abort(); }"}, "ends", ""),
+    "much_host_memory": ({"host": "for (;;) memset(malloc(1 << 28), 1, 1 << 28);"}, "ends", "limit on memory"),
+    "too_many_blocks": ({"call": "k<<<2147483647, 1024>>>(a, b, c, n);"}, "ends", "limit on time"),
+    "prints_without_end": ({"host": "for (;;) puts(\"still here, still here\");"}, "ends", "limit on output"),
+    "kernel_prints": ({"kernel": RIGHT + " for (;;) printf(\"i %d n %d\\n\", (int)i, (int)n);"}, "ends", ""),
+    "writes_over_input": ({"kernel": "if (i < n) { c[i] = a[i] + b[i]; ((float*)a)[i] = 0; }"}, "memory", "the input a"),
+    "leaves_early": ({"host": "exit(0);"}, "ends", "before its checks"),
+    "huge_block": ({"call": "k<<<1, 2048>>>(a, b, c, n);"}, "ends", "invalid configuration"),
+    "no_guard": ({"kernel": "c[i] = a[i] + b[i];"}, "memory", ""),
+    "last_dropped": ({"kernel": "if (i + 1 < n) c[i] = a[i] + b[i];"}, "right", "was never written"),
+    "wrong_value": ({"kernel": "if (i < n) c[i] = a[i] + (i == 40 ? 0 : b[i]);"}, "right", "c[40]"),
+    "float4_misaligned": ({"kernel": "if (4 * i + 3 < n) { float4 v = ((float4*)a)[i], w = ((float4*)b)[i]; "
+                           "((float4*)c)[i] = make_float4(v.x + w.x, v.y + w.y, v.z + w.z, v.w + w.w); } "
+                           "if (i >= n / 4 * 4 && i < n) c[i] = a[i] + b[i];"}, "memory", "misaligned"),
+    "does_not_compile": ({"kernel": "c[i] = a[i] + undeclared;"}, "compiles", "undeclared"),
+    "no_launch": ({"before": "#define launch another_name"}, "compiles", "launch"),
+    "other_parameters": ({"before": "struct T {}; void launch(T); /*", "call": "} /* "}, "compiles", ""),
+}
+
+GOOD = {
+    "other_names_and_own_main": """
+        #include <cstdio>
+        #include <vector>
+        #define CHECK(x) do { if ((x) != cudaSuccess) { printf("bad\\n"); exit(1); } } while (0)
+        template <typename T> __device__ T plus(T a, T b) { return a + b; }
+        template <typename T, int N> __global__ void zero(T* c, size_t n) {
+          for (size_t i = threadIdx.x; i < n; i += N) c[i] = 0;
+        }
+        namespace mine {
+        __global__ void run(const float* a, const float* b, float* c, int n) {
+          for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) c[i] = plus(a[i], b[i]);
+        }
+        }
+        static int ceil_div(int a, int b) { return (a + b - 1) / b; }
+        cudaError_t launch(const float* a, const float* b, float* c, int n) {
+          if (n == 0) return cudaSuccess;
+          zero<float, 64><<<1, 64>>>(c, n);
+          mine::run<<<ceil_div(n, 128), 128>>>(a, b, c, n);
+          return cudaGetLastError();
+        }
+        int main() { std::vector<float> x(10); launch(nullptr, nullptr, nullptr, 0); printf("own main\\n"); }
+        """,
+}
+
+
+class Quick(judging.Judge):
+    """The stages on the plain build alone."""
+
+    def memory(self, building):
+        building.cancel()
+
+    def traced(self, building):
+        building.cancel()
+
+    def build(self, kind):
+        return super().build(kind) if kind == "cpu" else None
+
+
+class JudgeTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        pages.prepare("cpu")
+
+    def judge(self, name, text, seconds=60):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"{name}.cu"
+            path.write_text(text)
+            start = time.monotonic()
+            verdict = Quick(pages.find(str(path)), seconds).verdict()
+            self.assertEqual(path.read_text(), text, "the page is as it was")
+            return verdict, time.monotonic() - start
+
+    def bad(self, name):
+        words, stage, what = BAD[name]
+        text = ADD.format(**{"kernel": RIGHT, "before": "", "host": "", "call": CALL, **words})
+        verdict, seconds = self.judge(f"add_{name}", "#include <cstdio>\n#include <cstdlib>\n#include <cstring>\n" + text,
+                                      20)
+        self.assertFalse(verdict.passed)
+        self.assertEqual(verdict.failure.stage, stage, verdict.failure)
+        self.assertIn(what, verdict.failure.what)
+        self.assertTrue(verdict.failure.sentence)
+        self.assertLess(seconds, 60)
+
+    def test_good_pages(self):
+        for name, text in GOOD.items():
+            with self.subTest(name):
+                verdict, _ = self.judge(f"add_{name}", textwrap.dedent(text))
+                self.assertTrue(verdict.passed, judging.text(verdict))
+
+    def test_untouched_page_gets_a_friendly_word(self):
+        problem = problems.named("add")
+        for text in (problems.page(problem), problems.flat_page(problem)):
+            verdict, _ = self.judge("add", text)
+            self.assertEqual(verdict.reached, "right")
+            self.assertIn("still the empty page", verdict.word)
+            self.assertIn(verdict.word, judging.text(verdict))
+
+    def test_smallest_size_and_index(self):
+        verdict, _ = self.judge("add_smallest", ADD.format(
+            kernel="if (i < n) c[i] = a[i] + (i == 40 ? 0 : b[i]);", before="", host="", call=CALL))
+        details = verdict.failure.details
+        self.assertEqual((details["size"], details["buffer"], details["index"]), ("n=127", "c", "40"))
+        self.assertNotEqual(details["got"], details["want"])
+
+    def test_the_first_failing_stage_is_explained_in_a_section_that_exists(self):
+        import practice_watch
+        for family in {problem.family for problem in problems.problems().values()}:
+            for sign in [*diagnosis.SIGNS, *[("", "", "", section) for section in (
+                    "README.md#numbers-and-code", "chapter#traps", "chapter#how-results-are-judged",
+                    "README.md#launches-return-at-once", "README.md#step-through-a-kernel-gdb-and-cuda-gdb")]]:
+                section = sign[3].replace("chapter", f"{family}/README.md")
+                self.assertTrue(practice_watch.section_text(section), section)
+
+
+for bad_name in BAD:
+    setattr(JudgeTest, f"test_{bad_name}", lambda self, name=bad_name: self.bad(name))
+
+
+if __name__ == "__main__":
+    unittest.main()
