@@ -180,8 +180,11 @@ class Builder:
             self.compile(page.path, output, own=True, more=more, seconds=seconds)
             objects = [output, self.registration()]
         program = self.folder / page.path.stem
-        run_compiler(ladder.link_command(self.build, self.step, objects, program), self.build, seconds)
+        self.link(objects, program, seconds)
         return program
+
+    def link(self, objects, output, seconds):
+        run_compiler(ladder.link_command(self.build, self.step, objects, output), self.build, seconds)
 
     def clean(self):
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,5 +1,6 @@
 """The problems one can practise, as their headers, steps and the README state them; the empty page of each."""
 import re
+import tempfile
 import textwrap
 from pathlib import Path
 from typing import NamedTuple
@@ -160,8 +161,8 @@ def page(problem, include=None):
     name = f"{problem.kernel}_kernel"
     kernel_parameters = ", ".join(str(parameter.by_value) for parameter in problem.parameters)
     return (commented(f"{problem.kernel} ({problem.family})\n\n{problem.statement}\n\n{problem.contract}")
-            + f"//\n// scripts/judge practice/{problem.kernel}.cu says whether it is right; "
-              f"scripts/practice {problem.kernel} --hint 1 helps.\n"
+            + f"//\n// scripts/judge practice/{problem.kernel}.cu says whether it is right.\n"
+              f"// scripts/practice {problem.kernel} --hint 1 gives a first idea.\n"
             + f'#include "{include or problem.header.name}"\n\n'
             + wrapped_call(f"__global__ void {name}(", kernel_parameters, ") {")
             + "\n  // one thread's work\n}\n\n"
@@ -174,10 +175,7 @@ def page(problem, include=None):
 def flat_page(problem):
     """The same without our headers and with a main of its own, that of scripts/export."""
     export = ladder.load_script("export")
-    PRACTICE.mkdir(exist_ok=True)
-    draft = PRACTICE / f".{problem.kernel}.draft.cu"
-    draft.write_text(page(problem, f"../{problem.header.relative_to(ladder.ROOT)}"))
-    try:
+    with tempfile.TemporaryDirectory() as folder:
+        draft = Path(folder) / "draft.cu"
+        draft.write_text(page(problem, problem.header))
         return export.flat(ladder.Step(problem.family, problem.kernel, "01", problem.kernel, draft))
-    finally:
-        draft.unlink()

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-MEMORY = 4 << 30  # bytes resident
+MEMORY = 2 << 30  # bytes resident
 OUTPUT = 1 << 20  # bytes printed
 FILE_SIZE = 16 << 20  # of what it writes
 POLL_S = 0.05

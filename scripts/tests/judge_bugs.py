@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Judges every planted bug, and prints which stage rejects it, and what a checker says of the kind that many collections
+have: one round shape, one epsilon, blind to NaN (common/runner/tests/peer_check.cu). Each bug must be rejected at the
+stage that its line '// stage: ...' names. Takes about 10 minutes of CPU time.
+
+example: scripts/tests/judge_bugs.py --jobs 2 reduce
+"""
+import argparse
+import concurrent.futures
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+import judging  # noqa: E402
+import ladder  # noqa: E402
+import pages  # noqa: E402
+import problems  # noqa: E402
+
+PEER = "CMakeFiles/ladder_peer_check.dir/common/runner/tests/peer_check.cu.cpp.o"
+
+
+class BugJudge(judging.Judge):
+    def with_writer(self, failure, order=None):
+        return failure  # which stage is all that is asked
+
+
+class PeerBuilder(pages.Builder):
+    """Builds a page with the peers' checker in place of ours."""
+
+    def link(self, objects, output, seconds):
+        words = ladder.link_command(self.build, self.step, objects, output)
+        [main] = [i for i, word in enumerate(words) if word.endswith("ladder_main.dir/common/runner/main.cu.cpp.o")]
+        words[main] = PEER
+        pages.run_compiler(words, self.build, seconds)
+
+
+def peer_verdict(page):
+    """What the peers' checker says."""
+    builder = PeerBuilder("cpu", page)
+    builder.folder = Path(tempfile.mkdtemp(prefix="peer-"))
+    try:
+        done = subprocess.run([builder.program()], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+        return "passes" if done.returncode == 0 else "rejects"
+    except subprocess.TimeoutExpired:
+        return "hangs"
+    finally:
+        builder.clean()
+
+
+def named_stage(bug):
+    found = re.search(r"^// stage: *(.*)", bug.path.read_text(), re.MULTILINE)
+    return found[1].strip() if found else "none"
+
+
+def one(bug):
+    page = pages.Page(bug.path, problems.named(bug.kernel))
+    verdict = BugJudge(page, 120).verdict()
+    return bug, verdict.failure, peer_verdict(page)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("names", nargs="*", help="bugs, kernels or families; default: all")
+    options = parser.parse_args()
+    chosen = [bug for bug in ladder.bugs() if not options.names or {bug.name, bug.kernel, bug.family} & set(options.names)]
+    for kind in ("cpu", "memory", "trace"):
+        pages.prepare(kind)
+    ladder.build("cpu", ["ladder_peer_check"])
+    wrong, let_through = [], 0
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for bug, failure, peer in pool.map(one, chosen):
+            stage = failure.stage if failure else "NONE"
+            let_through += peer == "passes"
+            wrong += [bug.name] * (stage != named_stage(bug))
+            print(f"{bug.name:42} {stage:20} peers: {peer:8} {failure.what[:90] if failure else ''}", flush=True)
+    print(f"\n{len(chosen)} bugs, {len(wrong)} not rejected at the stage that they name"
+          + f" ({', '.join(wrong)})" * bool(wrong) + f"; the peers' checker lets {let_through} through")
+    sys.exit(bool(wrong))
+
+
+if __name__ == "__main__":
+    main()

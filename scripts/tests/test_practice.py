@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+"""Tests scripts/practice: pages, hints, the list, what is remembered, watching, disguised bugs, and the limits of the
+sandbox. Compiles nothing."""
+import contextlib
+import io
+import re
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+from unittest import mock
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+import access_pattern  # noqa: E402
+import bug_lab  # noqa: E402
+import diagnosis  # noqa: E402
+import judging  # noqa: E402
+import ladder  # noqa: E402
+import pages  # noqa: E402
+import practice_watch  # noqa: E402
+import problems  # noqa: E402
+import progress_file  # noqa: E402
+import sandbox  # noqa: E402
+
+practice = ladder.load_script("practice")
+SUM = problems.named("sum")
+
+
+class InFolder(unittest.TestCase):
+    """With an empty practice/."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        patch = mock.patch.object(problems, "PRACTICE", Path(folder.name).resolve())
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def practice(self, *arguments):
+        """(output, exit status) of scripts/practice; what it says on standard error comes with it."""
+        out = io.StringIO()
+        with mock.patch.object(sys, "argv", ["practice", *arguments]), contextlib.redirect_stdout(out), \
+                contextlib.redirect_stderr(out):
+            try:
+                status = practice.main()
+            except SystemExit as end:
+                status = end.code
+        return out.getvalue(), status
+
+
+def verdict(page, failure=None):
+    return judging.Verdict(page.path.name, page.problem.kernel, [], failure, "")
+
+
+class Pages(InFolder):
+    def test_every_kernel_with_one_launch_has_a_page(self):
+        with_launch = {step.kernel for step in ladder.steps()
+                       if re.search(r"^LADDER_STEP\(\w+, launch\b", step.path.read_text(), re.M)}
+        self.assertEqual(set(problems.problems()), with_launch)
+
+    def test_pages_state_the_problem_and_nothing_of_a_solution(self):
+        for problem in problems.problems().values():
+            for text in (problems.page(problem), problems.flat_page(problem)):
+                with self.subTest(problem.kernel):
+                    self.assertIn(f"void launch({problem.parameters[0]}", text)
+                    self.assertIn("__global__ void", text)
+                    self.assertEqual(text.count("<<<"), 1 + text.count("<<<", text.find("int main")) * ("int main" in text))
+                    self.assertIn(problem.statement.splitlines()[0], text)
+                    self.assertLessEqual(max(map(len, problems.page(problem).splitlines())), 120)
+            self.assertIn("int main(", problems.flat_page(problem))
+            self.assertNotIn('#include "', problems.flat_page(problem))
+
+    def test_parameters_are_the_header_s(self):
+        self.assertEqual(SUM.signature, "const float* x, float* out, std::size_t n")
+        self.assertEqual(SUM.arguments, "x, out, n")
+        self.assertEqual(str(problems.named("vec3_norm").parameters[0].by_value), "Vectors in")
+
+    def test_a_page_is_never_overwritten_without_force(self):
+        self.practice("sum")
+        path = problems.PRACTICE / "sum.cu"
+        path.write_text("mine")
+        said, status = self.practice("sum")
+        self.assertEqual(status, 1)
+        self.assertIn("--force", said)
+        self.assertEqual(path.read_text(), "mine")
+        self.assertEqual(self.practice("sum", "--force")[1], 0)
+        self.assertEqual(path.read_text(), problems.page(SUM))
+        self.practice("sum", "--force", "--flat")
+        self.assertEqual(path.read_text(), problems.flat_page(SUM))
+
+    def test_hints_are_the_ideas_in_their_order(self):
+        hints = SUM.hints()
+        self.assertEqual([step.number for step, _ in hints], sorted(step.number for step in SUM.steps))
+        self.assertIn("atomicAdd", hints[0][1])
+        self.assertIn(hints[2][1], self.practice("sum", "--hint", "3")[0])
+        for wrong in ("0", str(len(hints) + 1)):
+            self.assertEqual(self.practice("sum", "--hint", wrong)[1], 2)
+
+    def test_list(self):
+        said, status = self.practice()
+        self.assertEqual(status, 0)
+        for problem in problems.problems().values():
+            self.assertRegex(said, rf"(?m)^  {problem.kernel} +{problem.difficulty}")
+            self.assertRegex(problem.asked, r"^(none|\d+ of 25), \d+ of 8")
+        self.assertIn("0 of", said)
+
+    def test_usage(self):
+        for arguments in (["--hint", "1"], ["--minutes", "0", "sum"], ["nosuch"], ["--watch"]):
+            self.assertEqual(self.practice(*arguments)[1], 2, arguments)
+
+    def test_a_page_finds_its_problem(self):
+        for name, kernel in (("sum", "sum"), ("sum_of_squares_2", "sum_of_squares"), ("sum_mine", "sum")):
+            path = problems.PRACTICE / f"{name}.cu"
+            path.write_text("")
+            self.assertEqual(pages.find(str(path)).problem.kernel, kernel)
+
+
+class Remembering(InFolder):
+    def test_solved_stays_solved_and_a_change_is_judged_again(self):
+        path = problems.PRACTICE / "sum.cu"
+        path.write_text("first")
+        page = pages.find(str(path))
+        self.assertFalse(progress_file.unchanged(page))
+        progress_file.remember(page, verdict(page))
+        self.assertTrue(progress_file.unchanged(page))
+        path.write_text("second")
+        self.assertFalse(progress_file.unchanged(page))
+        progress_file.remember(page, verdict(page, diagnosis.Failure("right", "", "", "", {})))
+        self.assertEqual(progress_file.solved_kernels(), {"sum"})
+        self.assertEqual(progress_file.read()["sum.cu"]["reached"], "right")
+
+    def test_a_spoilt_file_is_an_empty_one(self):
+        (problems.PRACTICE / "progress.json").write_text("{")
+        self.assertEqual(progress_file.read(), {})
+
+    def test_watch_judges_what_is_saved_once(self):
+        judged = []
+
+        def judge(page):
+            judged.append(page.text)
+            failure = diagnosis.Failure("right", "n=1: x", "Learn this.", "README.md#where-data-live", {"at": "sum.cu:3:5"})
+            return verdict(page, failure if page.text == "wrong" else None)
+        watch = practice_watch.Watch(judge)
+        self.assertFalse(watch.step())
+        self.assertIn("n writes the one to begin with", watch.screen())
+        path = problems.PRACTICE / "sum.cu"
+        path.write_text("wrong")
+        self.assertTrue(watch.step())
+        self.assertFalse(watch.step())
+        self.assertEqual(judged, ["wrong"])
+        self.assertTrue(watch.screen().startswith("sum.cu:3:5: right: n=1: x\nLearn this."), watch.screen())
+        watch.key("h")
+        self.assertIn("Hint 1 of", watch.screen())
+        watch.key("e")
+        self.assertIn("Where data live", watch.screen())
+        watch.key("l")
+        self.assertIn("row_softmax, hard", watch.screen())
+        time.sleep(0.02)
+        path.write_text("right")
+        self.assertTrue(watch.step())
+        self.assertIn("Solved.", watch.screen())
+        time.sleep(0.02)
+        path.touch()  # saved again as it is
+        watch.step()
+        self.assertEqual(judged, ["wrong", "right"])
+        self.assertEqual(practice_watch.Watch(judge).step(), True)
+        self.assertEqual(judged, ["wrong", "right"], "another run does not judge it again")
+        self.assertFalse(watch.key("q"))
+
+    def test_what_is_suggested_is_easy_and_open(self):
+        self.assertEqual(practice_watch.suggestion().difficulty, "easy")
+
+
+class Bugs(InFolder):
+    def test_a_disguised_bug_does_not_tell(self):
+        for bug in bug_lab.candidates(None):
+            text = bug_lab.disguised(bug)
+            with self.subTest(bug.name):
+                self.assertNotIn("//", re.sub(r'"[^"]*"', "", text))
+                self.assertNotIn(bug.name, text)
+                self.assertRegex(text, r"(?m)^LADDER_STEP\(")
+
+    def test_every_bug_names_its_stage(self):
+        for bug in ladder.bugs():
+            stage = re.search(r"^// stage: (.*)$", bug.path.read_text(), re.MULTILINE)
+            self.assertTrue(stage and stage[1] in diagnosis.STAGES, bug.path)
+
+
+class Diagnoses(unittest.TestCase):
+    def of(self, output, status=1, stopped=""):
+        return diagnosis.of_run(sandbox.Result(status, output, stopped, 0))
+
+    def test_pass_needs_its_line(self):
+        self.assertIsNone(self.of("sum_page: PASS, 12 checks\n", 0))
+        self.assertEqual(self.of("", 0).stage, "ends")
+
+    def test_wrong_value(self):
+        found = self.of("sum_page: FAIL, n=33, one NaN data, x + 1, out + 0, threads in reverse order: out[0] of 1 is "
+                        "wrong: got 1, want nan; written last at sum.cu:7, thread (0,0,0) of block (1,0,0), in kernel k\n")
+        self.assertEqual(found.stage, "races and barriers")
+        details = found.details
+        self.assertEqual([details[key] for key in ("size", "data", "buffer", "index", "got", "want", "at")],
+                         ["n=33", "one NaN", "out", "0", "1", "nan", "sum.cu:7"])
+
+    def test_never_written(self):
+        found = self.of("a_page: FAIL, m=1 n=2 alpha=1, random data: C[5] of 9 was never written (want 0); 2 are wrong in "
+                        "all, the next at [7]; no thread wrote it\n")
+        self.assertEqual((found.stage, found.details["want"], found.details["writer"]),
+                         ("right", "0", "no thread wrote it"))
+
+    def test_limits(self):
+        for limit in ("time", "memory", "output"):
+            self.assertIn(limit, self.of("x", -9, limit).what)
+
+
+class Patterns(unittest.TestCase):
+    @staticmethod
+    def step(name, requests, units, ideal):
+        none = {"requests": 0, "units": 0, "ideal": 0}
+        load = {"requests": requests, "units": units, "ideal": ideal}
+        return {"step": name, "kernel": "sum", "launches": [{"totals": {
+            "global_load": load, "global_store": none, "shared_load": none, "shared_store": none}}]}
+
+    def test_as_which_step_and_which_is_better(self):
+        steps = [self.step("sum_01_a", 10, 320, 40), self.step("sum_02_b", 10, 40, 40)]
+        said = access_pattern.compared(self.step("mine", 10, 320, 40), steps)
+        self.assertEqual(said, "global loads: 32.0 sectors per request, 4.0 at best; 320 in all, as step 01; step 02 has "
+                               "4.0 per request, 40 in all")
+
+    def test_speed(self):
+        steps = [{"step": "00_cub", "cold_us": 5}, {"step": "01_a", "cold_us": 100}, {"step": "02_b", "cold_us": 10}]
+        self.assertIn("as fast as step 02_b", access_pattern.speed_text({"cold_us": 9.0, "vs_vendor": 0.5}, steps))
+        self.assertIn("slower than every step", access_pattern.speed_text({"cold_us": 200.0}, steps))
+
+
+class Sandbox(unittest.TestCase):
+    def run_python(self, code, seconds=10, **limits):
+        return sandbox.run([sys.executable, "-c", code], seconds, **limits)
+
+    def test_plain(self):
+        done = self.run_python("print('hello'); raise SystemExit(3)")
+        self.assertEqual((done.status, done.output, done.stopped), (3, "hello\n", ""))
+
+    def test_time(self):
+        self.assertEqual(self.run_python("while True: pass", 1).stopped, "time")
+
+    def test_output(self):
+        done = self.run_python("while True: print('x' * 1000)")
+        self.assertEqual(done.stopped, "output")
+        self.assertLessEqual(len(done.output), sandbox.OUTPUT)
+
+    def test_memory(self):
+        code = "import time; x = bytearray(1 << 28); x[::4096] = b'1' * len(x[::4096]); time.sleep(20)"
+        self.assertEqual(self.run_python(code, 20, memory=1 << 27).stopped, "memory")
+
+    def test_children_end_with_it_and_files_stay_small(self):
+        done = self.run_python("import subprocess, sys; subprocess.Popen(['sleep', '60']); print('x', flush=True)\n"
+                               "open('f', 'wb').write(b'1' * (1 << 26))")
+        self.assertLess(done.seconds, 9)
+        self.assertNotEqual(done.status, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
