@@ -12,6 +12,7 @@ import pages
 import sandbox
 
 LIMIT_S = 60  # for a page's full verdict
+LONG, LONG_S = 65535 * 32 + 1, 4  # rows or columns; seconds for each dimension
 PASSED, FAILED, NOT_JUDGED = "passed", "failed", "not judged"
 
 
@@ -128,9 +129,26 @@ class Judge:
             failure = diagnosis.of_run(result)
             if failure and result.stopped != "time":
                 return self.with_writer(failure, "random:1")
+            failure = self.many_rows(program)
+            if failure:
+                return failure
             self.stages += [Stage("ends", PASSED), Stage("right", PASSED, f"{checks[1]} checks" if checks else "")]
             failure = self.memory(others["memory"]) or self.traced(others["trace"])
         return failure or self.speed()
+
+    def many_rows(self, program):
+        """Of several dimensions each in turn needs more blocks than gridDim.y can count; what is right but takes long
+        there is left alone."""
+        names = ladder.dims(program)
+        for long in names if len(names) > 1 else []:
+            sizes = [f"--{name}={LONG if name == long else 1}" for name in names]
+            seconds = min(LONG_S, self.left())
+            result = sandbox.run([program, "--check", *sizes, "--quiet"], seconds, {"CUDA_EMU_TIMEOUT": "3"})
+            if result.stopped != "time" and result.status != 2:  # a size that the problem or the step refuses
+                failure = diagnosis.of_run(result)
+                if failure:
+                    return failure
+        return None
 
     def with_writer(self, failure, order=None):
         """With the thread that wrote the wrong value last, which a traced build knows."""

@@ -94,7 +94,7 @@ endfunction()
 # The runner, linked into every program.
 function(ladder_runner)
   ladder_object(ladder_main common/runner/main.cu)
-  # For scripts/tests/judge_bugs.py, which links it in the runner's place.
+  # For scripts/tests/judge_known.py, which links it in the runner's place.
   ladder_object(ladder_peer_check common/runner/tests/peer_check.cu)
   set_target_properties(ladder_peer_check PROPERTIES EXCLUDE_FROM_ALL ON)
 endfunction()

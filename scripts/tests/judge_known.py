@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Judges every planted bug, and prints which stage rejects it, and what a checker says of the kind that many collections
 have: one round shape, one epsilon, blind to NaN (common/runner/tests/peer_check.cu). Each bug must be rejected at the
-stage that its line '// stage: ...' names. Takes about 10 minutes of CPU time.
+stage that its line '// stage: ...' names. With --steps it judges the steps, which must pass. Takes about 10 minutes of
+CPU time, with --steps an hour.
 
-example: scripts/tests/judge_bugs.py --jobs 2 reduce
+example: scripts/tests/judge_known.py --jobs 2 reduce
 """
 import argparse
 import concurrent.futures
@@ -62,14 +63,35 @@ def one(bug):
     return bug, verdict.failure, peer_verdict(page)
 
 
+def judge_steps(steps, jobs):
+    """1 if one does not pass."""
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        verdicts = pool.map(lambda step: judging.Judge(pages.Page(step.path, problems.named(step.kernel)), 120).verdict(),
+                            steps)
+        for step, verdict in zip(steps, verdicts):
+            failed += not verdict.passed
+            print(f"{step.name:42} " + ("passes" if verdict.passed else f"{verdict.reached}: {verdict.failure.what}"),
+                  flush=True)
+    print(f"\n{len(steps)} steps, {failed} not passed")
+    return 1 if failed else 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--steps", action="store_true", help="the steps that the CPU backend builds, not the bugs")
     parser.add_argument("names", nargs="*", help="bugs, kernels or families; default: all")
     options = parser.parse_args()
-    chosen = [bug for bug in ladder.bugs() if not options.names or {bug.name, bug.kernel, bug.family} & set(options.names)]
+    known = problems.problems()
     for kind in ("cpu", "memory", "trace"):
         pages.prepare(kind)
+    skipped = ladder.skipped("cpu")
+    known_steps = [step for step in ladder.steps() if step.kernel in known and step.name not in skipped]
+    chosen = [file for file in (known_steps if options.steps else ladder.bugs())
+              if not options.names or {file.name, file.kernel, file.family} & set(options.names)]
+    if options.steps:
+        sys.exit(judge_steps(chosen, options.jobs))
     ladder.build("cpu", ["ladder_peer_check"])
     wrong, let_through = [], 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
