@@ -125,7 +125,7 @@ def of_run(result):
         if re.search(pattern, output, re.MULTILINE):
             what = failed["text"] if failed else line_with(pattern, output)
             more = line_with(pattern, output)
-            what += f" ({more})" * (more not in what)
+            what += f" ({more})" * (what not in more and more not in what)
             details = {"at": first_place(output)}
             if failed:
                 details["size"] = failed["size"]

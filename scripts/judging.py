@@ -75,13 +75,15 @@ class Judge:
         builder = self.builders[kind] = pages.Builder(kind, self.page)
         return builder.program(min(self.left(), pages.COMPILE_S))
 
-    def run(self, program, *options, order=None, most=1.0):
-        """The program's Result; `most`: the share of the time left that it may take."""
+    def run(self, program, *options, order=None, most=1.0, seconds=None):
+        """The program's Result; it may take so many seconds, or the share `most` of the time left."""
         environment = {"CUDA_EMU_TIMEOUT": "3"}
         if order:
             environment["CUDA_EMU_ORDER"] = order
-        result = sandbox.run([program, *options, "--quiet"], self.left() * most, environment)
-        return result._replace(output=result.output.replace(f"{ladder.ROOT}/", ""))
+        result = sandbox.run([program, *options, "--quiet"], seconds or self.left() * most, environment)
+        output = result.output.replace(f"{ladder.ROOT}/", "")
+        return result._replace(output=re.sub(r"\S*_page\.cu:\d+: (?:cudaGetLastError\(\)|static_cast[^:]*): ", "launch: ",
+                                             output))
 
     def verdict(self):
         try:
@@ -142,8 +144,7 @@ class Judge:
         names = ladder.dims(program)
         for long in names if len(names) > 1 else []:
             sizes = [f"--{name}={LONG if name == long else 1}" for name in names]
-            seconds = min(LONG_S, self.left())
-            result = sandbox.run([program, "--check", *sizes, "--quiet"], seconds, {"CUDA_EMU_TIMEOUT": "3"})
+            result = self.run(program, "--check", *sizes, seconds=min(LONG_S, self.left()))
             if result.stopped != "time" and result.status != 2:  # a size that the problem or the step refuses
                 failure = diagnosis.of_run(result)
                 if failure:

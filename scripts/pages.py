@@ -144,6 +144,7 @@ class Builder:
                 del words[at:at + 3]
         if not self.cuda:
             words += ["-iquote", str(source.parent), "-fmax-errors=5", "-fdiagnostics-color=never", "-w"]
+            words.append("-gdwarf-4")  # of version 5, addr2line takes a page for the file that the translator wrote
         if not self.cuda and shutil.which("nm") and shutil.which("objcopy"):
             words = [ladder.ROOT / "common/cmake/private_symbols.sh", "nm", "objcopy", *words]
         run_compiler(words, self.build, seconds)

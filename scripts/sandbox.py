@@ -62,15 +62,17 @@ def run(command, seconds, environment=None, memory=MEMORY):
                                    preexec_fn=lambda: set_limits(seconds))
         try:
             selector.register(process.stdout, selectors.EVENT_READ)
+            ended = False
             while not stopped:
-                if selector.select(POLL_S):
+                if selector.select(0 if ended else POLL_S):
                     piece = os.read(process.stdout.fileno(), 1 << 16)
                     if not piece:
                         break
                     pieces.append(piece)
                     size += len(piece)
-                elif process.poll() is not None:  # a child of it may hold the pipe
+                elif ended:  # and a child of it may hold the pipe
                     break
+                ended = process.poll() is not None
                 if size > OUTPUT:
                     stopped = "output"
                 elif resident(process.pid) > memory:
