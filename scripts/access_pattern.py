@@ -24,7 +24,7 @@ def race_failure(race):
     what = (f"race, {race['kind']} in {race['space']} memory with no {order} between: {place(race['first'])}, "
             f"{thread(race['first'])}, and {place(race['second'])}, {thread(race['second'])}")
     _, stage, sentence, section = next(sign for sign in diagnosis.SIGNS if "race, " in sign[0])
-    return diagnosis.Failure(stage, what, sentence, section, {"at": place(race["second"])})
+    return diagnosis.Failure(stage, what, sentence, section, {"at": f"{place(race['second'])}:1"})
 
 
 def of_ladder(problem, left, say):

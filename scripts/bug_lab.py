@@ -10,14 +10,12 @@ import progress_file
 
 
 def disguised(bug):
-    """The source of a bug without its comments, its kernels under other names."""
-    export = ladder.load_script("export")
-    text = export.LEXEME.sub(lambda match: "" if match[0].startswith(("//", "/*")) else match[0], bug.path.read_text())
-    text = text.replace('#include "../', '#include "')
+    """The source of a bug without its comments, its kernels under other names, below what it should compute."""
+    text = problems.without_comments(bug.path.read_text()).replace('#include "../', '#include "')
     for i, name in enumerate(dict.fromkeys(ladder.kernel_names(bug.path))):
         text = re.sub(rf"\b{name}\b", f"{bug.kernel}_kernel{i or ''}", text)
     lines = [line.rstrip() for line in text.splitlines()]
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip() + "\n"
+    return problems.stated(problems.named(bug.kernel)) + re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip() + "\n"
 
 
 def candidates(problem):

@@ -80,7 +80,8 @@ def of_wrong_value(match):
     if re.search(r"[1-9]", " ".join(re.findall(r"\+ \d+", how))):
         return ("right", "The arrays start off their alignment here: a vector access needs a test of each pointer, and "
                          "the rest a scalar path.", "chapter#traps")
-    if re.search(r"NaN|inf|huge|extreme|thousands|zeros|minus", data, re.IGNORECASE):
+    if (re.search(r"NaN|inf|huge|extreme|thousands|zeros|minus|special", data, re.IGNORECASE)
+            or match["want"] in ("nan", "inf", "-inf", "-0")):
         return ("right", f"On {data} data IEEE arithmetic decides: NaN and infinity go through, and what overflows or "
                          "cancels must be computed in another way.", "README.md#numbers-and-code")
     if data.startswith("0.1"):
@@ -91,9 +92,9 @@ def of_wrong_value(match):
 
 
 def first_place(text):
-    """The first "file.cu:12[:3]" of the page that the text names."""
+    """The first "file.cu:12:3" that the text names; column 1 where it names none."""
     found = re.search(r"([\w./+-]+\.cuh?):(\d+)(?::(\d+))?", text)
-    return found[0] if found else ""
+    return f"{found[1]}:{found[2]}:{found[3] or 1}" if found else ""
 
 
 def line_with(pattern, output):

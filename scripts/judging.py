@@ -99,6 +99,8 @@ class Judge:
             failure = failure._replace(section=section)
             names = diagnosis.STAGES
             kept = [stage for stage in self.stages if names.index(stage.name) < names.index(failure.stage)]
+            if failure.stage == "right" and not any(stage.name == "ends" for stage in kept):
+                kept.append(Stage("ends", PASSED))  # it printed what is wrong
             self.stages = kept + [Stage(failure.stage, FAILED, failure.what)]
         judged = {stage.name: stage for stage in self.stages}
         stages = [judged.get(name, Stage(name, NOT_JUDGED)) for name in diagnosis.STAGES]
@@ -122,7 +124,7 @@ class Judge:
         result = self.run(program, "--check", "--smallest-first", most=0.6)
         failure = diagnosis.of_run(result)
         if failure:
-            return self.with_writer(failure)
+            return self.with_writer(self.of_forward_order(program, failure))
         checks = re.search(r"PASS, (\d+) checks", result.output)
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             others = {kind: pool.submit(self.build, kind) for kind in ("memory", "trace")}
@@ -137,6 +139,14 @@ class Judge:
             self.stages += [Stage("ends", PASSED), Stage("right", PASSED, f"{checks[1]} checks" if checks else "")]
             failure = self.memory(others["memory"]) or self.traced(others["trace"])
         return failure or self.speed()
+
+    def of_forward_order(self, program, failure):
+        """What fails at the same size in the plain order too does not depend on the order."""
+        size = failure.details.get("size")
+        if not size or "threads in " not in failure.details.get("how", ""):
+            return failure
+        result = self.run(program, "--check", *(f"--{word}" for word in size.split()), order="forward", most=0.5)
+        return diagnosis.of_run(result) or failure
 
     def many_rows(self, program):
         """Of several dimensions each in turn needs more blocks than gridDim.y can count; what is right but takes long

@@ -58,7 +58,8 @@ class Page(NamedTuple):
 
     @property
     def is_untouched(self):
-        return self.text in (problems.page(self.problem), problems.flat_page(self.problem))
+        code = problems.code_of(self.text)
+        return code in map(problems.code_of, (problems.page(self.problem), problems.flat_page(self.problem)))
 
 
 class CompileError(Exception):

@@ -1,4 +1,5 @@
 """The problems one can practise, as their headers, steps and the README state them; the empty page of each."""
+import functools
 import re
 import tempfile
 import textwrap
@@ -128,6 +129,7 @@ def parse(kernel, steps):
     return None
 
 
+@functools.lru_cache(maxsize=None)
 def problems():
     """All of them: {kernel: Problem}."""
     found = {kernel: parse(kernel, steps) for kernel, steps in ladder.kernels().items()}
@@ -156,12 +158,30 @@ def wrapped_call(start, arguments, end):
     return (start + f"\n{' ' * len(start)}".join(lines) + end).replace("\0", " ")
 
 
+@functools.lru_cache(maxsize=None)
+def export_script():
+    return ladder.load_script("export")
+
+
+def code_of(text):
+    """The text without comments and white space."""
+    return "".join(without_comments(text).split())
+
+
+def without_comments(text):
+    return export_script().LEXEME.sub(lambda match: "" if match[0].startswith(("//", "/*")) else match[0], text)
+
+
+def stated(problem):
+    """What to compute, as comments."""
+    return commented(f"{problem.kernel} ({problem.family})\n\n{problem.statement}\n\n{problem.contract}")
+
+
 def page(problem, include=None):
     """The empty page."""
     name = f"{problem.kernel}_kernel"
     kernel_parameters = ", ".join(str(parameter.by_value) for parameter in problem.parameters)
-    return (commented(f"{problem.kernel} ({problem.family})\n\n{problem.statement}\n\n{problem.contract}")
-            + f"//\n// scripts/judge practice/{problem.kernel}.cu says whether it is right.\n"
+    return (stated(problem) + f"//\n// scripts/judge practice/{problem.kernel}.cu says whether it is right.\n"
               f"// scripts/practice {problem.kernel} --hint 1 gives a first idea.\n"
             + f'#include "{include or problem.header.name}"\n\n'
             + wrapped_call(f"__global__ void {name}(", kernel_parameters, ") {")
@@ -174,8 +194,7 @@ def page(problem, include=None):
 
 def flat_page(problem):
     """The same without our headers and with a main of its own, that of scripts/export."""
-    export = ladder.load_script("export")
     with tempfile.TemporaryDirectory() as folder:
         draft = Path(folder) / "draft.cu"
         draft.write_text(page(problem, problem.header))
-        return export.flat(ladder.Step(problem.family, problem.kernel, "01", problem.kernel, draft))
+        return export_script().flat(ladder.Step(problem.family, problem.kernel, "01", problem.kernel, draft))
