@@ -4,7 +4,7 @@ import re
 
 import judging
 import ladder
-import pages
+import candidates
 import problems
 import progress_file
 
@@ -39,8 +39,8 @@ def hand_out(problem, choose=random.choice):
     path = problems.PRACTICE / f"{bug.kernel}_bug_{number}.cu"
     path.write_text(disguised(bug))
     for kind in ("cpu", "memory", "trace"):
-        pages.prepare(kind)
-    page = pages.find(str(path))
+        candidates.prepare(kind)
+    page = candidates.find(str(path))
     verdict = judging.Judge(page).verdict()
     known = progress_file.read()
     known[path.name] = {"kernel": bug.kernel, "bug": bug.name, "passed": False, "solved": False, "latest": True,
@@ -65,7 +65,7 @@ def reveal():
     for where, seen in re.findall(r"^// caught by: *([^|\n]*?) *\| *([^|\n]*)", text, re.MULTILINE):
         print(f"  found by {where}: it prints '{seen.strip()}'")
     for kind in ("cpu", "memory", "trace"):
-        pages.prepare(kind)
-    print("\nThe judge's verdict on it:\n" + judging.text(judging.Judge(pages.Page(bug.path, problems.named(bug.kernel)))
+        candidates.prepare(kind)
+    print("\nThe judge's verdict on it:\n" + judging.text(judging.Judge(candidates.Page(bug.path, problems.named(bug.kernel)))
                                                           .verdict()))
     return 0

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import access_pattern
 import diagnosis
 import ladder
-import pages
+import candidates
 import sandbox
 
 LIMIT_S = 60  # for a page's full verdict
@@ -72,8 +72,8 @@ class Judge:
         return seconds
 
     def build(self, kind):
-        builder = self.builders[kind] = pages.Builder(kind, self.page)
-        return builder.program(min(self.left(), pages.COMPILE_S))
+        builder = self.builders[kind] = candidates.Builder(kind, self.page)
+        return builder.program(min(self.left(), candidates.COMPILE_S))
 
     def run(self, program, *options, order=None, most=1.0, seconds=None):
         """The program's Result; it may take so many seconds, or the share `most` of the time left."""
@@ -117,7 +117,7 @@ class Judge:
         self.say("compiling for the CPU backend")
         try:
             program = self.build("cpu")
-        except pages.CompileError as error:
+        except candidates.CompileError as error:
             return diagnosis.of_compiler(error, self.page)
         self.stages.append(Stage("compiles", PASSED))
         self.say("checking every awkward size, aligned and not")
@@ -169,7 +169,7 @@ class Judge:
             self.say("who wrote it?")
             program = self.build("trace")
             result = self.run(program, "--check", "--smallest-first", order=order, most=0.5)
-        except (pages.CompileError, OutOfTime):
+        except (candidates.CompileError, OutOfTime):
             return failure
         again = diagnosis.of_run(result)
         same = again and all(again.details.get(key) == failure.details[key] for key in ("size", "data", "index"))
@@ -179,7 +179,7 @@ class Judge:
         """Under AddressSanitizer, on fewer sizes."""
         try:
             program = building.result()
-        except pages.CompileError as error:
+        except candidates.CompileError as error:
             return diagnosis.of_compiler(error, self.page)
         self.say("under AddressSanitizer")
         failure = diagnosis.of_run(self.run(program, "--check", "--smallest-first", "--brief", most=0.7))
@@ -195,7 +195,7 @@ class Judge:
         """Races, and the access pattern beside those of the ladder."""
         try:
             program = building.result()
-        except pages.CompileError as error:
+        except candidates.CompileError as error:
             return diagnosis.of_compiler(error, self.page)
         self.say("counting accesses")
         result = self.run(program, "--trace", "--json", most=0.7)
@@ -220,7 +220,7 @@ class Judge:
         self.say("on the GPU")
         try:
             program = self.build("gpu")
-        except pages.CompileError as error:
+        except candidates.CompileError as error:
             return diagnosis.of_compiler(error, self.page)
         failure = diagnosis.of_run(self.run(program, "--check", "--smallest-first"))
         if failure:

@@ -8,7 +8,7 @@ import tty
 
 import judging
 import ladder
-import pages
+import candidates
 import problems
 import progress_file
 
@@ -75,7 +75,7 @@ class Watch:
         path = self.newest()
         if path is None:
             return False
-        page = pages.find(str(path))
+        page = candidates.find(str(path))
         known = self.verdict and self.page and self.page.path == page.path
         if self.page is None or self.page.path != page.path:
             self.hints, self.note = 0, ""
@@ -145,7 +145,7 @@ def watch():
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         ladder.usage_error("--watch needs a terminal; scripts/judge judges once")
     for kind in ("cpu", "memory", "trace"):
-        pages.prepare(kind)
+        candidates.prepare(kind)
 
     def judge(page):
         def say(line):

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 import judging  # noqa: E402
 import ladder  # noqa: E402
-import pages  # noqa: E402
+import candidates  # noqa: E402
 import problems  # noqa: E402
 
 PEER = "CMakeFiles/ladder_peer_check.dir/common/runner/tests/peer_check.cu.cpp.o"
@@ -29,14 +29,14 @@ class BugJudge(judging.Judge):
         return failure  # which stage is all that is asked
 
 
-class PeerBuilder(pages.Builder):
+class PeerBuilder(candidates.Builder):
     """Builds a page with the peers' checker in place of ours."""
 
     def link(self, objects, output, seconds):
         words = ladder.link_command(self.build, self.step, objects, output)
         [main] = [i for i, word in enumerate(words) if word.endswith("ladder_main.dir/common/runner/main.cu.cpp.o")]
         words[main] = PEER
-        pages.run_compiler(words, self.build, seconds)
+        candidates.run_compiler(words, self.build, seconds)
 
 
 def peer_verdict(page):
@@ -58,7 +58,7 @@ def named_stage(bug):
 
 
 def one(bug):
-    page = pages.Page(bug.path, problems.named(bug.kernel))
+    page = candidates.Page(bug.path, problems.named(bug.kernel))
     verdict = BugJudge(page, 120).verdict()
     return bug, verdict.failure, peer_verdict(page)
 
@@ -67,7 +67,7 @@ def judge_steps(steps, jobs):
     """1 if one does not pass."""
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        verdicts = pool.map(lambda step: judging.Judge(pages.Page(step.path, problems.named(step.kernel)), 120).verdict(),
+        verdicts = pool.map(lambda step: judging.Judge(candidates.Page(step.path, problems.named(step.kernel)), 120).verdict(),
                             steps)
         for step, verdict in zip(steps, verdicts):
             failed += not verdict.passed
@@ -85,7 +85,7 @@ def main():
     options = parser.parse_args()
     known = problems.problems()
     for kind in ("cpu", "memory", "trace"):
-        pages.prepare(kind)
+        candidates.prepare(kind)
     skipped = ladder.skipped("cpu")
     known_steps = [step for step in ladder.steps() if step.kernel in known and step.name not in skipped]
     chosen = [file for file in (known_steps if options.steps else ladder.bugs())

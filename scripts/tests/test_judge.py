@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 import diagnosis  # noqa: E402
 import judging  # noqa: E402
-import pages  # noqa: E402
+import candidates  # noqa: E402
 import problems  # noqa: E402
 
 ADD = """
@@ -102,14 +102,14 @@ class Quick(judging.Judge):
 class JudgeTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        pages.prepare("cpu")
+        candidates.prepare("cpu")
 
     def judge(self, name, text, seconds=60):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"{name}.cu"
             path.write_text(text)
             start = time.monotonic()
-            verdict = Quick(pages.find(str(path)), seconds).verdict()
+            verdict = Quick(candidates.find(str(path)), seconds).verdict()
             self.assertEqual(path.read_text(), text, "the page is as it was")
             return verdict, time.monotonic() - start
 

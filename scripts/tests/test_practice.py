@@ -18,7 +18,7 @@ import bug_lab  # noqa: E402
 import diagnosis  # noqa: E402
 import judging  # noqa: E402
 import ladder  # noqa: E402
-import pages  # noqa: E402
+import candidates  # noqa: E402
 import practice_watch  # noqa: E402
 import problems  # noqa: E402
 import progress_file  # noqa: E402
@@ -114,14 +114,14 @@ class Pages(InFolder):
         for name, kernel in (("sum", "sum"), ("sum_of_squares_2", "sum_of_squares"), ("sum_mine", "sum")):
             path = problems.PRACTICE / f"{name}.cu"
             path.write_text("")
-            self.assertEqual(pages.find(str(path)).problem.kernel, kernel)
+            self.assertEqual(candidates.find(str(path)).problem.kernel, kernel)
 
 
 class Remembering(InFolder):
     def test_solved_stays_solved_and_a_change_is_judged_again(self):
         path = problems.PRACTICE / "sum.cu"
         path.write_text("first")
-        page = pages.find(str(path))
+        page = candidates.find(str(path))
         self.assertFalse(progress_file.unchanged(page))
         progress_file.remember(page, verdict(page))
         self.assertTrue(progress_file.unchanged(page))

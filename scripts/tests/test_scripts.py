@@ -22,8 +22,9 @@ class Scripts(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.copy = Path(folder.name).resolve() / "a check out"
-        left_out = shutil.ignore_patterns("build", ".git", ".cache", ".deps", "practice", "__pycache__")
-        shutil.copytree(ROOT, cls.copy, symlinks=True, ignore=left_out)
+        left_out = shutil.ignore_patterns("build", ".git", ".cache", ".deps", "__pycache__")
+        shutil.copytree(ROOT, cls.copy, symlinks=True, ignore=lambda folder, names: left_out(folder, names) | (
+            {"practice"} if Path(folder) == ROOT else set()))
         cls.elsewhere = cls.copy.parent
 
     def run_script(self, name, *arguments, root=None, folder=None, **environment):
