@@ -2,6 +2,7 @@
 // caught by: cpu forward | misaligned address
 // caught by: cpu-asan forward | misaligned address
 // caught by: gpu | misaligned address
+// stage: memory
 #include "../add.cuh"
 
 __global__ void add_unaligned(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,

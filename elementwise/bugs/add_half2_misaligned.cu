@@ -2,6 +2,7 @@
 // caught by: cpu forward | misaligned address
 // caught by: cpu-asan forward | misaligned address
 // caught by: gpu | misaligned address
+// stage: memory
 #include "../add_half2.cuh"
 
 __global__ void add_half2_unaligned(const __half* __restrict__ a, const __half* __restrict__ b, __half* __restrict__ c,

@@ -1,6 +1,7 @@
 // bug: only n / 2 pairs are added; the last half of an odd n is left out
 // caught by: cpu forward | c[0] of 1 was never written
 // caught by: gpu | c[0] of 1 was never written
+// stage: right
 #include "../add_half2.cuh"
 
 __global__ void add_half2_without_tail(const __half* __restrict__ a, const __half* __restrict__ b,

@@ -1,6 +1,7 @@
 // bug: each thread's range is computed in 32 bits, and thread * n passes 2^32 for n = 2^20
 // caught by: cpu forward | was never written
 // caught by: gpu | was never written
+// stage: right
 #include "../add.cuh"
 
 __global__ void add_pieces(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,

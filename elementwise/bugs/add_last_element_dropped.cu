@@ -1,6 +1,7 @@
 // bug: the bounds test is off by one, so the last element is never added
 // caught by: cpu forward | c[0] of 1 was never written
 // caught by: gpu | c[0] of 1 was never written
+// stage: right
 #include "../add.cuh"
 
 __global__ void add_off_by_one(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,

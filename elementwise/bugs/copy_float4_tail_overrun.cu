@@ -3,6 +3,7 @@
 // caught by: cpu-asan forward | heap-buffer-overflow
 // caught by: gpu | y was written past its end
 // caught by: gpu memcheck | Invalid __global__ | --n=1025
+// stage: memory
 #include "../copy.cuh"
 
 __global__ void copy_overrun(const float* __restrict__ x, float* __restrict__ y, std::size_t n) {

@@ -1,6 +1,7 @@
 // bug: only n / 4 float4 are copied; the last n % 4 floats are left out
 // caught by: cpu forward | y[0] of 1 was never written
 // caught by: gpu | y[0] of 1 was never written
+// stage: right
 #include "../copy.cuh"
 
 __global__ void copy_without_tail(const float* __restrict__ x, float* __restrict__ y, std::size_t n, bool aligned) {

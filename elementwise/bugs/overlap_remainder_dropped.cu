@@ -1,6 +1,7 @@
 // bug: the chunks have n / 8 elements each; the remaining n % 8 are in none
 // caught by: cpu forward | was never written
 // caught by: gpu | was never written
+// stage: right
 #include "../overlap.cuh"
 
 constexpr std::size_t kChunks = 8;

@@ -1,6 +1,7 @@
 // bug: fmaxf returns the operand that is a number, so relu(NaN) becomes 0 and hides what made the NaN
 // caught by: cpu forward | want nan
 // caught by: gpu | want nan
+// stage: right
 #include "../relu.cuh"
 
 __global__ void relu_fmaxf(const float* __restrict__ x, float* __restrict__ y, std::size_t n) {

@@ -2,6 +2,7 @@
 // caught by: cpu forward | out[0] of 1 is wrong
 // caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --n=1025
+// stage: right
 #include "../vec3_norm.cuh"
 
 constexpr int kBlock = 256;

@@ -3,6 +3,7 @@
 // caught by: cpu-asan forward | heap-buffer-overflow
 // caught by: gpu | is wrong
 // caught by: gpu memcheck | Invalid __global__ read | --m=67 --k=20
+// stage: right
 #include "../gemv.cuh"
 #include "../float4.cuh"
 

@@ -3,6 +3,7 @@
 // caught by: cpu-asan forward | is wrong
 // caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --m=64 --k=64
+// stage: right
 #include "../gemv_t.cuh"
 
 constexpr unsigned kColumns = 32, kRows = 8;

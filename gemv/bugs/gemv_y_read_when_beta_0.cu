@@ -2,6 +2,7 @@
 // caught by: cpu forward | NaN in y data
 // caught by: cpu-asan forward | NaN in y data
 // caught by: gpu | NaN in y data
+// stage: right
 #include "../gemv.cuh"
 #include "block_reduce.cuh"
 

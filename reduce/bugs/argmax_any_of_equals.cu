@@ -1,6 +1,7 @@
 // bug: partners compare keys only; of two equal maxima the one of the lower lane stays, not the first one
 // caught by: cpu forward | integer data: out[0] of 1 is wrong
 // caught by: gpu | integer data: out[0] of 1 is wrong
+// stage: right
 #include "../argmax.cuh"
 
 constexpr int kBlock = 256;

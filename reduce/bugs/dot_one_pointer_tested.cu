@@ -2,6 +2,7 @@
 // caught by: cpu forward | misaligned address
 // caught by: cpu-asan forward | misaligned address
 // caught by: gpu | misaligned address
+// stage: memory
 #include "../dot.cuh"
 #include "block_reduce.cuh"
 

@@ -3,6 +3,7 @@
 // caught by: cpu-asan forward | heap-buffer-overflow
 // caught by: gpu | out[0] of 1 is wrong: got nan
 // caught by: gpu memcheck | Invalid __global__ read | --n=1025
+// stage: right
 #include "../dot.cuh"
 
 constexpr int kBlock = 256;

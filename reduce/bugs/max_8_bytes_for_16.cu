@@ -2,6 +2,7 @@
 // caught by: cpu forward | misaligned address
 // caught by: cpu-asan forward | misaligned address
 // caught by: gpu | misaligned address
+// stage: memory
 #include "../max_key.cuh"
 
 constexpr int kBlock = 256;

@@ -1,6 +1,7 @@
 // bug: fmaxf returns the operand that is a number, so a NaN in the data is not seen in the maximum
 // caught by: cpu forward | want nan
 // caught by: gpu | want nan
+// stage: right
 #include "../max.cuh"
 
 constexpr int kBlock = 256;

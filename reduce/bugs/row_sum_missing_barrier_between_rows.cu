@@ -2,6 +2,7 @@
 // caught by: cpu reverse | is wrong
 // caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --rows=1009 --cols=40
+// stage: races and barriers
 #include "../row_sum.cuh"
 
 constexpr int kBlock = 256, kBlocks = 64;

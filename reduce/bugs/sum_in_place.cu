@@ -1,6 +1,7 @@
 // bug: the tree is built in the input array itself; the result is right once, and the caller's data are overwritten
 // caught by: cpu forward | the input x was changed
 // caught by: gpu | the input x was changed
+// stage: memory
 #include "../sum.cuh"
 
 constexpr int kBlock = 256;

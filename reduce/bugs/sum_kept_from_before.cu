@@ -1,6 +1,7 @@
 // bug: the result is kept for the next call with the same pointer and n; by then other numbers may stand there
 // caught by: cpu forward | the second run on these buffers
 // caught by: gpu | the second run on these buffers
+// stage: right
 #include "../sum.cuh"
 #include "block_reduce.cuh"
 

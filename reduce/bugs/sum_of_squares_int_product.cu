@@ -1,6 +1,7 @@
 // bug: the sum has 64 bits, but the product is one of two ints, and is cut to 32 before it is added
 // caught by: cpu forward | out[0] of 1 is wrong
 // caught by: gpu | out[0] of 1 is wrong
+// stage: right
 #include "../sum_of_squares.cuh"
 
 __global__ void sum_of_squares_32_bits(const int* __restrict__ x, std::int64_t* __restrict__ out, std::size_t n) {

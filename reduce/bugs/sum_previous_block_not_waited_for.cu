@@ -3,6 +3,7 @@
 // caught by: cpu-asan reverse | out[0] of 1 is wrong
 // caught by: cpu-trace | global memory with no fence and atomic between
 // caught by: gpu | out[0] of 1 is wrong
+// stage: races and barriers | right
 #include "../sum.cuh"
 #include "block_reduce.cuh"
 

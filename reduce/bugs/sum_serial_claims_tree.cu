@@ -1,6 +1,7 @@
 // bug: one thread adds up everything in a row, with the error of n - 1 additions, but a tree's height is claimed
 // caught by: cpu forward | 0.1 everywhere data
 // caught by: gpu | 0.1 everywhere data
+// stage: right
 #include "../sum.cuh"
 
 __global__ void sum_serial(const float* __restrict__ x, float* __restrict__ out, std::size_t n) {

@@ -1,6 +1,7 @@
 // bug: half of the warp shuffles with a mask that names only itself, and reads from lanes outside the mask
 // caught by: cpu forward | out[0] of 1 is wrong: got nan
 // caught by: gpu | out[0] of 1 is wrong
+// stage: right
 #include "../sum.cuh"
 
 constexpr int kBlock = 256;

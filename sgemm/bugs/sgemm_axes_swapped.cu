@@ -2,6 +2,7 @@
 // caught by: cpu forward | C was written past its end
 // caught by: cpu-asan forward | heap-buffer-overflow
 // caught by: gpu | C was written past its end
+// stage: memory
 #include "../sgemm.cuh"
 
 constexpr unsigned kTile = 32;

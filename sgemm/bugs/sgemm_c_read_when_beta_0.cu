@@ -2,6 +2,7 @@
 // caught by: cpu forward | NaN in C data
 // caught by: cpu-asan forward | NaN in C data
 // caught by: gpu | NaN in C data
+// stage: right
 #include "../sgemm.cuh"
 
 constexpr unsigned kTile = 32;

@@ -3,6 +3,7 @@
 // caught by: cpu-asan forward | is wrong
 // caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --m=8 --n=8 --k=20
+// stage: right
 #include "../sgemm.cuh"
 
 #include <cuda_pipeline.h>

@@ -4,6 +4,7 @@
 // caught by: cpu-asan forward | is wrong
 // caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --m=32 --n=32 --k=64
+// stage: races and barriers
 #include "../sgemm.cuh"
 
 constexpr unsigned kTile = 32;

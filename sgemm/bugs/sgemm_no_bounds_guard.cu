@@ -2,6 +2,7 @@
 // caught by: cpu forward | C was written past its end
 // caught by: cpu-asan forward | heap-buffer-overflow
 // caught by: gpu memcheck | Invalid __global__ | --m=33 --n=31 --k=20
+// stage: memory
 #include "../sgemm.cuh"
 
 constexpr unsigned kTile = 32;

@@ -6,6 +6,7 @@
 // caught by: cpu-asan reverse | is wrong
 // caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --m=32 --n=32 --k=96
+// stage: races and barriers
 #include "../sgemm.cuh"
 
 #include <cuda_pipeline.h>

@@ -3,6 +3,7 @@
 // caught by: cpu-asan forward | is wrong
 // caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --rows=70 --cols=40
+// stage: right
 #include "../col_softmax.cuh"
 #include "../online.cuh"
 

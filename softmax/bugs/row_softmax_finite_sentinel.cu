@@ -2,6 +2,7 @@
 // caught by: cpu forward | huge negative data
 // caught by: cpu-asan forward | huge negative data
 // caught by: gpu | huge negative data
+// stage: right
 #include "../row_softmax.cuh"
 
 constexpr int kBlock = 256;

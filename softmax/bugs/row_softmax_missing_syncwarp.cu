@@ -3,6 +3,7 @@
 // caught by: cpu-asan reverse | is wrong
 // caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --rows=3 --cols=100
+// stage: races and barriers
 #include "../row_softmax.cuh"
 
 constexpr int kBlock = 256;

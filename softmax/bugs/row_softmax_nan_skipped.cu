@@ -2,6 +2,7 @@
 // caught by: cpu forward | one NaN data
 // caught by: cpu-asan forward | one NaN data
 // caught by: gpu | one NaN data
+// stage: right
 #include "../row_softmax.cuh"
 
 constexpr int kBlock = 256;

@@ -2,6 +2,7 @@
 // caught by: cpu forward | thousands data
 // caught by: cpu-asan forward | thousands data
 // caught by: gpu | thousands data
+// stage: right
 #include "../row_softmax.cuh"
 
 constexpr int kBlock = 256;

@@ -3,6 +3,7 @@
 // caught by: cpu-asan forward | is wrong
 // caught by: cpu-trace | global memory with no fence and atomic between
 // caught by: gpu | is wrong
+// stage: right
 #include "../softmax.cuh"
 #include "../online.cuh"
 

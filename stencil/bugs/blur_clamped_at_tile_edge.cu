@@ -1,6 +1,7 @@
 // bug: has no halo and clamps indices at the edge of the tile, where it is right only if the image ends there too
 // caught by: cpu forward | is wrong | --rows=9 --cols=33
 // caught by: gpu | is wrong | --rows=9 --cols=33
+// stage: right
 #include "../blur.cuh"
 
 constexpr int kTileX = 32, kTileY = 8;

@@ -3,6 +3,7 @@
 // caught by: cpu reverse | is wrong
 // caught by: cpu-trace | global memory with no barrier between
 // caught by: gpu | is wrong | --rows=4096 --cols=1024
+// stage: races and barriers
 #include "../blur.cuh"
 
 constexpr int kTileX = 32, kTileY = 8;

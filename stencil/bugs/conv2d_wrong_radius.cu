@@ -2,6 +2,7 @@
 // early
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
+// stage: right
 #include "../conv2d.cuh"
 
 constexpr int kTileX = 32, kTileY = 8;

@@ -3,6 +3,7 @@
 // caught by: cpu forward | is wrong
 // caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --nx=64 --ny=32 --nz=8
+// stage: races and barriers
 #include "../heat3d.cuh"
 
 constexpr int kTileX = 32, kTileY = 8;

@@ -2,6 +2,7 @@
 // compute
 // caught by: cpu forward | is wrong | --rows=40 --cols=40 --steps=2
 // caught by: gpu | is wrong | --rows=40 --cols=40 --steps=2
+// stage: right
 #include "../jacobi2d.cuh"
 
 constexpr int kHalo = 1;                              // 2 is needed: one per time step

@@ -3,6 +3,7 @@
 // caught by: cpu reverse | is wrong
 // caught by: cpu-trace | global memory with no barrier between
 // caught by: gpu | is wrong | --rows=1025 --cols=1025
+// stage: right
 #include "../jacobi2d.cuh"
 
 constexpr int kTileX = 32, kTileY = 8;

@@ -2,6 +2,7 @@
 // caught by: cpu forward | misaligned address
 // caught by: cpu-asan forward | misaligned address
 // caught by: gpu | misaligned address
+// stage: memory
 #include "../stencil1d.cuh"
 
 __global__ void stencil1d_float4_misaligned(const float* __restrict__ f, const float* __restrict__ c,

@@ -2,6 +2,7 @@
 // a partial last tile the element after the last thread's is still what it was in the tile before
 // caught by: cpu forward | is wrong | --n=300
 // caught by: gpu | is wrong | --n=300
+// stage: right
 #include "../stencil1d.cuh"
 
 constexpr int kBlock = 256;

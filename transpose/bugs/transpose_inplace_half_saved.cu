@@ -2,6 +2,7 @@
 // caught by: cpu forward | is wrong
 // caught by: cpu-trace | global memory with no fence and atomic between
 // caught by: gpu | is wrong | --n=4097
+// stage: right
 #include "../transpose_inplace.cuh"
 
 constexpr int kTile = 32;

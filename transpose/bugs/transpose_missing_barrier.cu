@@ -2,6 +2,7 @@
 // caught by: cpu forward | is wrong
 // caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --rows=64 --cols=64
+// stage: races and barriers
 #include "../transpose.cuh"
 
 constexpr int kTile = 32;

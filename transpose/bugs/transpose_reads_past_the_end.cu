@@ -3,6 +3,7 @@
 // caught by: cpu forward | SIGSEGV
 // caught by: cpu-asan forward | heap-buffer-overflow
 // caught by: gpu memcheck | Invalid __global__ read | --rows=33 --cols=35
+// stage: memory
 #include "../transpose.cuh"
 
 constexpr int kTile = 32;

@@ -1,6 +1,7 @@
 // bug: the second phase guards with the first phase's bounds, but there ty runs along the columns and tx along the rows
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
+// stage: right
 #include "../transpose.cuh"
 
 constexpr int kTile = 32;

@@ -1,6 +1,7 @@
 // bug: the tile is filled with an XOR swizzle and read without one
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
+// stage: right
 #include "../transpose.cuh"
 
 constexpr int kTile = 32;

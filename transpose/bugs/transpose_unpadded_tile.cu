@@ -1,6 +1,7 @@
 // bug: the tile has room for 32 words a row, but is indexed with a pitch of 33, and the last rows lie past its end
 // caught by: cpu-asan forward | out of bounds
 // caught by: gpu memcheck | Invalid __shared__ | --rows=64 --cols=64
+// stage: memory
 #include "../transpose.cuh"
 
 constexpr int kTile = 32;

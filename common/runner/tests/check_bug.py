@@ -4,6 +4,7 @@
     // bug: <one line: what is wrong>
     // caught by: <where> [<mode>] | <text that must appear in the output> [| <more options for the program>]
 
+A line '// stage: ...' names the stage at which scripts/judge rejects it (scripts/tests/judge_known.py).
 <where> is cpu or cpu-asan, <mode> then the order of threads (forward, which is the default, reverse, random or
 random:<seed>); or cpu-trace, which counts accesses and finds those that race; or gpu, <mode> then a tool of compute-sanitizer, or nothing for a plain run. Of these lines, those that
 fit the build are tried. Each must make the program fail and print the text.
