@@ -1,6 +1,7 @@
 // bug: blocks beyond the data return before they store their partial sum, and the second kernel adds what memory held
 // caught by: cpu forward | out[0] of 1 is wrong: got nan
 // caught by: gpu initcheck | Uninitialized __global__ memory read | --n=1025
+// stage: right
 #include "../sum.cuh"
 #include "block_reduce.cuh"
 
