@@ -86,7 +86,8 @@ def compared(own, references):
 def speed_text(own, steps):
     """Which step of the ladder a page equals, by its cold time, and the ratio to the library."""
     text = f"{own['cold_us']:.2f} us"
-    slower = [step for step in steps if not step["step"].startswith("00") and step["cold_us"] >= own["cold_us"] / NEARLY]
+    slower = [step for step in steps
+              if not step["step"].startswith("00") and step["cold_us"] >= own["cold_us"] / NEARLY]
     if slower:
         fastest = min(slower, key=lambda step: step["cold_us"])
         text += f", as fast as step {fastest['step']} ({fastest['cold_us']:.2f} us)"

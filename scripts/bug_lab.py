@@ -48,7 +48,8 @@ def hand_out(problem, choose=random.choice):
     for name, entry in known.items():
         entry["latest"] = name == path.name
     progress_file.write(known)
-    print(f"practice/{path.name} has a bug. What is seen: {verdict.failure.what if verdict.failure else 'nothing here'}")
+    seen = verdict.failure.what if verdict.failure else "nothing here"
+    print(f"practice/{path.name} has a bug. What is seen: {seen}")
     print(f"Find it, mend it, then: scripts/judge practice/{path.name}")
     return 0
 
@@ -66,6 +67,6 @@ def reveal():
         print(f"  found by {where}: it prints '{seen.strip()}'")
     for kind in ("cpu", "memory", "trace"):
         candidates.prepare(kind)
-    print("\nThe judge's verdict on it:\n" + judging.text(judging.Judge(candidates.Page(bug.path, problems.named(bug.kernel)))
-                                                          .verdict()))
+    verdict = judging.Judge(candidates.Page(bug.path, problems.named(bug.kernel))).verdict()
+    print(f"\nThe judge's verdict on it:\n{judging.text(verdict)}")
     return 0

@@ -105,8 +105,8 @@ def commands(build):
 
 def run_compiler(words, cwd, seconds):
     try:
-        done = subprocess.run(list(map(str, words)), cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              errors="replace", timeout=seconds, stdin=subprocess.DEVNULL)
+        done = subprocess.run(list(map(str, words)), cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, errors="replace", timeout=seconds, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
         raise CompileError(f"the compiler was not done after {seconds:.0f} s") from None
     if done.returncode != 0:

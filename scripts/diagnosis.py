@@ -29,14 +29,14 @@ SIGNS = [
      "Threads wait for something that never comes: all of a block must reach the same barrier, and all lanes of a mask "
      "the same warp function.", "README.md#barriers-fences-scopes"),
     (r"^\S+: race, ", "races and barriers",
-     "Two threads use the same memory, one of them writes, and nothing orders them: put a barrier between, or an atomic.",
+     "Two threads use the same memory, one of them writes, and nothing orders them: put a barrier or an atomic there.",
      "README.md#barriers-fences-scopes"),
     (r"no thread of the block finished", "ends",
      "A loop never ends: see that each path through it changes what its condition tests.",
      "README.md#step-through-a-kernel-gdb-and-cuda-gdb"),
     (r"misaligned address", "memory",
-     "A float4 access needs an address that is a multiple of 16 bytes: test the pointer, and take a scalar path where it "
-     "is not.", "chapter#traps"),
+     "A float4 access needs an address that is a multiple of 16 bytes: test the pointer, and take a scalar path where "
+     "it is not.", "chapter#traps"),
     (r"AddressSanitizer|runtime error: |out of bounds|was written (past its end|before its start)|"
      r"written outside an allocation|illegal (memory|address)|an illegal memory access", "memory",
      "A thread uses an index outside the array: guard each access with the bound of its own dimension, i < n.",
@@ -48,7 +48,7 @@ SIGNS = [
      "A thread's stack is small: no deep recursion and no large local arrays; they go to local memory, which is DRAM.",
      "README.md#where-data-live"),
     (r"invalid configuration argument|invalid argument|too many resources", "ends",
-     "The launch was refused: a block has at most 1024 threads, gridDim.y and z end at 65535, and no dimension may be 0.",
+     "The launch was refused: a block has at most 1024 threads, gridDim.y and z end at 65535, no dimension may be 0.",
      "README.md#grid-block-warp-lane-sm"),
     (r"out of memory|bad_alloc|memory allocation", "ends",
      "The program asks for more memory than the device has: a kernel of this problem needs little beside its arrays.",
@@ -72,11 +72,11 @@ def of_wrong_value(match):
                 "The result depends on the order in which threads run, which nothing fixes: a barrier or an atomic is "
                 "missing.", "README.md#barriers-fences-scopes")
     if "second run" in how:
-        return ("right", "The second run finds what the first left: what is kept between launches, such as a counter or "
-                         "a sum that is added to, must be set again in each.", "chapter#traps")
+        return ("right", "The second run finds what the first left: what is kept between launches, such as a counter "
+                         "or a sum that is added to, must be set again in each.", "chapter#traps")
     if match["due"] is not None:
-        return ("right", "Each element of the output must be written by a thread: does the grid cover all, also the last "
-                         "partial block and a size of 0?", "README.md#the-first-program")
+        return ("right", "Each element of the output must be written by a thread: does the grid cover all, also the "
+                         "last partial block and a size of 0?", "README.md#the-first-program")
     if re.search(r"[1-9]", " ".join(re.findall(r"\+ \d+", how))):
         return ("right", "The arrays start off their alignment here: a vector access needs a test of each pointer, and "
                          "the rest a scalar path.", "chapter#traps")
@@ -111,8 +111,8 @@ def of_run(result):
                        "what it starts is checked after it.", "README.md#launches-return-at-once", {})
     if result.stopped:
         what = line_with(r"\w", output) if result.stopped == "output" else ""
-        return Failure("ends", f"stopped: over the limit on {result.stopped}" + f", it prints '{what[:80]}'" * bool(what),
-                       STOPPED[result.stopped], "README.md#step-through-a-kernel-gdb-and-cuda-gdb", {})
+        what = f"stopped: over the limit on {result.stopped}" + f", it prints '{what[:80]}'" * bool(what)
+        return Failure("ends", what, STOPPED[result.stopped], "README.md#step-through-a-kernel-gdb-and-cuda-gdb", {})
     wrong = WRONG.search(output)
     if wrong:
         details = {key: value for key, value in wrong.groupdict().items() if value is not None and key != "count"}
@@ -137,8 +137,8 @@ def of_run(result):
     how = (f"crashed: {signal.Signals(-result.status).name}" if result.status < 0
            else f"ended with exit status {result.status}")
     last = (output.strip().splitlines() or [""])[-1]
-    return Failure("ends", how + f": {last}" * bool(last), "The program ended before its checks did: launch must return, "
-                   "and report a CUDA error rather than exit.", "README.md#launches-return-at-once",
+    return Failure("ends", how + f": {last}" * bool(last), "The program ended before its checks did: launch must "
+                   "return, and report a CUDA error rather than exit.", "README.md#launches-return-at-once",
                    {"at": first_place(output)})
 
 

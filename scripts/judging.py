@@ -82,8 +82,8 @@ class Judge:
             environment["CUDA_EMU_ORDER"] = order
         result = sandbox.run([program, *options, "--quiet"], seconds or self.left() * most, environment)
         output = result.output.replace(f"{ladder.ROOT}/", "")
-        return result._replace(output=re.sub(r"\S*_page\.cu:\d+: (?:cudaGetLastError\(\)|static_cast[^:]*): ", "launch: ",
-                                             output))
+        of_registration = r"\S*_page\.cu:\d+: (?:cudaGetLastError\(\)|static_cast[^:]*): "
+        return result._replace(output=re.sub(of_registration, "launch: ", output))
 
     def verdict(self):
         try:

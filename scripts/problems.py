@@ -97,7 +97,8 @@ def chain(class_name, texts):
     found = []
     while class_name:
         for path, text in texts.items():
-            match = re.search(rf"^class {class_name}(?: final)?(?: : public ([\w:]+))? \{{\n(.*?)^\}};", text, re.M | re.S)
+            definition = rf"^class {class_name}(?: final)?(?: : public ([\w:]+))? \{{\n(.*?)^\}};"
+            match = re.search(definition, text, re.M | re.S)
             if match:
                 found.append((path, match[2]))
                 class_name = match[1]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Judges every planted bug, and prints which stage rejects it, and what a checker says of the kind that many collections
-have: one round shape, one epsilon, blind to NaN (common/runner/tests/peer_check.cu). Each bug must be rejected at the
-stage that its line '// stage: ...' names. With --steps it judges the steps, which must pass. Takes about 10 minutes of
+"""Judges every planted bug, and prints which stage rejects it, and what a checker says of the kind that many
+collections have: one round shape, one epsilon, blind to NaN (common/runner/tests/peer_check.cu). Each bug must be
+rejected at the stage that its line '// stage: ...' names. With --steps it judges the steps, which must pass. Takes about 10 minutes of
 CPU time, with --steps an hour.
 
 example: scripts/tests/judge_known.py --jobs 2 reduce
@@ -68,8 +68,8 @@ def judge_steps(steps, jobs):
     """1 if one does not pass."""
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        verdicts = pool.map(lambda step: judging.Judge(candidates.Page(step.path, problems.named(step.kernel)), 120).verdict(),
-                            steps)
+        named = (candidates.Page(step.path, problems.named(step.kernel)) for step in steps)
+        verdicts = pool.map(lambda page: judging.Judge(page, 120).verdict(), named)
         for step, verdict in zip(steps, verdicts):
             failed += not verdict.passed
             print(f"{step.name:42} " + ("passes" if verdict.passed else f"{verdict.reached}: {verdict.failure.what}"),

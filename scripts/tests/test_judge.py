@@ -44,7 +44,8 @@ BAD = {
     "too_many_blocks": ({"call": "k<<<2147483647, 1024>>>(a, b, c, n);"}, "ends", "limit on time"),
     "prints_without_end": ({"host": "for (;;) puts(\"still here, still here\");"}, "ends", "limit on output"),
     "kernel_prints": ({"kernel": RIGHT + " for (;;) printf(\"i %d n %d\\n\", (int)i, (int)n);"}, "ends", ""),
-    "writes_over_input": ({"kernel": "if (i < n) { c[i] = a[i] + b[i]; ((float*)a)[i] = 0; }"}, "memory", "the input a"),
+    "writes_over_input": ({"kernel": "if (i < n) { c[i] = a[i] + b[i]; ((float*)a)[i] = 0; }"}, "memory",
+                          "the input a"),
     "leaves_early": ({"host": "exit(0);"}, "ends", "before its checks"),
     "huge_block": ({"call": "k<<<1, 2048>>>(a, b, c, n);"}, "ends", "invalid configuration"),
     "no_guard": ({"kernel": "c[i] = a[i] + b[i];"}, "memory", ""),
@@ -69,7 +70,8 @@ GOOD = {
         }
         namespace mine {
         __global__ void run(const float* a, const float* b, float* c, int n) {
-          for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) c[i] = plus(a[i], b[i]);
+          const int first = blockIdx.x * blockDim.x + threadIdx.x;
+          for (int i = first; i < n; i += gridDim.x * blockDim.x) c[i] = plus(a[i], b[i]);
         }
         }
         static int ceil_div(int a, int b) { return (a + b - 1) / b; }
@@ -116,8 +118,8 @@ class JudgeTest(unittest.TestCase):
     def bad(self, name):
         words, stage, what = BAD[name]
         text = ADD.format(**{"kernel": RIGHT, "before": "", "host": "", "call": CALL, **words})
-        verdict, seconds = self.judge(f"add_{name}", "#include <cstdio>\n#include <cstdlib>\n#include <cstring>\n" + text,
-                                      30)
+        includes = "#include <cstdio>\n#include <cstdlib>\n#include <cstring>\n"
+        verdict, seconds = self.judge(f"add_{name}", includes + text, 30)
         self.assertFalse(verdict.passed)
         self.assertEqual(verdict.failure.stage, stage, verdict.failure)
         self.assertIn(what, verdict.failure.what)
