@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Judges every planted bug, and prints which stage rejects it, and what a checker says of the kind that many
 collections have: one round shape, one epsilon, blind to NaN (common/runner/tests/peer_check.cu). Each bug must be
-rejected at the stage that its line '// stage: ...' names. With --steps it judges the steps, which must pass. Takes about 10 minutes of
-CPU time, with --steps an hour.
+rejected at the stage that its line '// stage: ...' names. With --steps it judges the steps, which must pass.
+Takes about 10 minutes of CPU time, with --steps an hour.
 
 example: scripts/tests/judge_known.py --jobs 2 reduce
 """
