@@ -8,6 +8,7 @@ import ladder
 SPACES = {"global_load": ("global loads", "sectors"), "global_store": ("global stores", "sectors"),
           "shared_load": ("shared loads", "wavefronts"), "shared_store": ("shared stores", "wavefronts")}
 NEARLY = 1.05  # times as many is still the same
+LADDER_S = 300  # for a run of the ladder's steps
 
 
 def place(side):
@@ -27,27 +28,23 @@ def race_failure(race):
     return diagnosis.Failure(stage, what, sentence, section, {"at": f"{place(race['second'])}:1"})
 
 
-def of_ladder(problem, left, say):
-    """The traced runs of the ladder's steps, from a file where they have not changed since; [] where time is short."""
-    build = ladder.ROOT / "build/cpu-trace"
-    kept = build / "practice" / f"{problem.kernel}.json"
-    sources = [path for path in problem.header.parent.glob("*.cu*")] + [build / "common/emulator/libcuda_emu.a"]
-    newest = max(path.stat().st_mtime for path in sources)
-    if kept.is_file() and kept.stat().st_mtime > newest:
+def of_ladder(problem, preset, options, say):
+    """What the ladder's program prints with these options, kept in a file for as long as the program does not change;
+    [] if it does not build or end."""
+    say("building the ladder's steps, once, to compare with")
+    if ladder.try_shell("build", preset, f"ladder_{problem.kernel}", stdout=subprocess.DEVNULL,
+                        stderr=subprocess.DEVNULL).returncode != 0:
+        return []
+    program = ladder.program(preset, problem.kernel, problem.family)
+    kept = ladder.ROOT / "build" / preset / "practice" / f"{problem.kernel}.json"
+    if kept.is_file() and kept.stat().st_mtime > program.stat().st_mtime:
         return json.loads(kept.read_text())
-    say(f"once for {problem.kernel}: counting the accesses of the ladder's steps")
-    target = f"ladder_{problem.kernel}"
     try:
-        built = subprocess.run(["ninja", "-C", build, target], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                               timeout=left())
-        if built.returncode != 0:
-            return []
-        done = subprocess.run([ladder.program("cpu-trace", problem.kernel, problem.family), "--trace", "--json"],
-                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=left())
+        done = subprocess.run([program, *options], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                              timeout=LADDER_S)
     except subprocess.TimeoutExpired:
         return []
     steps = [entry for entry in map(ladder.parse_entry, done.stdout.splitlines()) if entry]
-    kept.parent.mkdir(parents=True, exist_ok=True)
     kept.write_text(json.dumps(steps))
     return steps
 
@@ -80,7 +77,7 @@ def compared(own, references):
             step, others_requests, others_units, _ = better[0]
             line += f"; step {step} has {others_units / others_requests:.1f} per request, {others_units} in all"
         lines.append(line)
-    return "\n".join(lines)
+    return "\n".join(lines + ["(the ladder's steps do not build or end here)"] * (not references))
 
 
 def speed_text(own, steps):

@@ -1,10 +1,11 @@
 """scripts/practice --bug: planted bugs without what gives them away."""
 import random
 import re
+import subprocess
 
+import candidates
 import judging
 import ladder
-import candidates
 import problems
 import progress_file
 
@@ -14,11 +15,12 @@ def disguised(bug):
     text = problems.without_comments(bug.path.read_text()).replace('#include "../', '#include "')
     for i, name in enumerate(dict.fromkeys(ladder.kernel_names(bug.path))):
         text = re.sub(rf"\b{name}\b", f"{bug.kernel}_kernel{i or ''}", text)
+    text = re.sub(r"\bstruct \w+>", "struct Scratch>", text)  # the tag by which scratch<> knows its memory
     lines = [line.rstrip() for line in text.splitlines()]
     return problems.stated(problems.named(bug.kernel)) + re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip() + "\n"
 
 
-def candidates(problem):
+def open_to(problem):
     """Bugs that the CPU backend shows, of the problem or of all."""
     return [bug for bug in ladder.bugs() if (problem is None or bug.kernel == problem.kernel)
             and bug.kernel in problems.problems()]
@@ -27,8 +29,8 @@ def candidates(problem):
 def hand_out(problem, choose=random.choice):
     """Writes one to practice/ and says its symptom."""
     known = progress_file.read()
-    mended = {entry.get("bug") for entry in known.values() if entry.get("passed")}
-    open_ones = [bug for bug in candidates(problem) if bug.name not in mended]
+    mended = {entry.get("bug") for entry in known.values() if entry.get("state") == judging.PASSED}
+    open_ones = [bug for bug in open_to(problem) if bug.name not in mended]
     if not open_ones:
         ladder.fail("there is no bug left to mend" + f" in {problem.kernel}" * (problem is not None))
     bug = choose(open_ones)
@@ -43,7 +45,7 @@ def hand_out(problem, choose=random.choice):
     page = candidates.find(str(path))
     verdict = judging.Judge(page).verdict()
     known = progress_file.read()
-    known[path.name] = {"kernel": bug.kernel, "bug": bug.name, "passed": False, "solved": False, "latest": True,
+    known[path.name] = {"kernel": bug.kernel, "bug": bug.name, "state": verdict.state, "solved": False, "latest": True,
                         "digest": progress_file.digest(page), "reached": verdict.reached}
     for name, entry in known.items():
         entry["latest"] = name == path.name
@@ -69,4 +71,7 @@ def reveal():
         candidates.prepare(kind)
     verdict = judging.Judge(candidates.Page(bug.path, problems.named(bug.kernel))).verdict()
     print(f"\nThe judge's verdict on it:\n{judging.text(verdict)}")
+    if ladder.choose_backend("") == "cuda" and re.search(r"^// caught by: *gpu \w", text, re.MULTILINE):
+        print("\nscripts/sanitize on it:", flush=True)
+        subprocess.run([ladder.ROOT / "scripts/sanitize", bug.path])
     return 0

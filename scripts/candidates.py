@@ -11,10 +11,12 @@ from typing import NamedTuple
 
 import ladder
 import problems
+import sandbox
 
 PRESETS = {"cpu": "cpu", "memory": "cpu-asan", "trace": "cpu-trace", "gpu": "gpu"}
 RUNNER = {"cpu": ["ladder_main", "cuda_emu", "ladder_step_headers"], "cuda": ["ladder_main"]}
 COMPILE_S = 50
+OBJECT_SIZE = 1 << 28  # bytes of a file that the compiler writes
 
 # Behind the page: a function with a known name around its launch, which may return nothing or a cudaError_t.
 ADAPTER = """
@@ -104,13 +106,11 @@ def commands(build):
 
 
 def run_compiler(words, cwd, seconds):
-    try:
-        done = subprocess.run(list(map(str, words)), cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              text=True, errors="replace", timeout=seconds, stdin=subprocess.DEVNULL)
-    except subprocess.TimeoutExpired:
-        raise CompileError(f"the compiler was not done after {seconds:.0f} s") from None
-    if done.returncode != 0:
-        raise CompileError(done.stdout.replace(f"{ladder.ROOT}/", ""))
+    done = sandbox.run(words, seconds, folder=cwd, file_size=OBJECT_SIZE)
+    if done.stopped:
+        raise CompileError(f"the compiler was stopped: over the limit on {done.stopped}")
+    if done.status != 0:
+        raise CompileError(done.output.replace(f"{ladder.ROOT}/", ""))
 
 
 class Builder:

@@ -13,7 +13,9 @@ import sandbox
 
 LIMIT_S = 60  # for a page's full verdict
 LONG, LONG_S = 65535 * 32 + 1, 4  # rows or columns; seconds for each dimension
-PASSED, FAILED, NOT_JUDGED = "passed", "failed", "not judged"
+PASSED, FAILED = "passed", "failed"
+NOT_JUDGED = "not judged"  # the time was over: neither right nor wrong
+SKIPPED = "skipped"  # what this machine cannot judge
 
 
 class Stage(NamedTuple):
@@ -30,23 +32,29 @@ class Verdict(NamedTuple):
     word: str  # to one who has not begun, else empty
 
     @property
+    def not_judged(self):
+        """The names of the stages for which the time was not enough."""
+        return [] if self.failure else [stage.name for stage in self.stages if stage.state == NOT_JUDGED]
+
+    @property
+    def state(self):
+        """PASSED only if every stage was judged."""
+        return FAILED if self.failure else NOT_JUDGED if self.not_judged else PASSED
+
+    @property
     def passed(self):
-        return self.failure is None
+        return self.state == PASSED
 
     @property
     def reached(self):
-        """The stage that fails, or the last one."""
-        return self.failure.stage if self.failure else diagnosis.STAGES[-1]
-
-    def section(self):
-        """Where the failure is explained."""
-        return self.failure.section
+        """The stage that fails, else the first that was not judged, else the last one."""
+        return self.failure.stage if self.failure else [*self.not_judged, diagnosis.STAGES[-1]][0]
 
     def as_json(self):
         failure = self.failure._asdict() if self.failure else None
         if failure:
             failure.update(failure.pop("details"))
-        return {"page": self.page, "kernel": self.kernel, "passed": self.passed, "word": self.word,
+        return {"page": self.page, "kernel": self.kernel, "state": self.state, "word": self.word,
                 "stages": [stage._asdict() for stage in self.stages], "failure": failure}
 
 
@@ -133,10 +141,12 @@ class Judge:
             failure = diagnosis.of_run(result)
             if failure and result.stopped != "time":
                 return self.with_writer(failure, "random:1")
-            failure = self.many_rows(program)
+            if failure:  # right in the plain order
+                raise OutOfTime
+            failure, note = self.many_rows(program)
             if failure:
                 return failure
-            self.stages += [Stage("ends", PASSED), Stage("right", PASSED, f"{checks[1]} checks" if checks else "")]
+            self.stages += [Stage("ends", PASSED), Stage("right", PASSED, f"{checks[1]} checks{note}")]
             failure = self.memory(others["memory"]) or self.traced(others["trace"])
         return failure or self.speed()
 
@@ -149,17 +159,20 @@ class Judge:
         return diagnosis.of_run(result) or failure
 
     def many_rows(self, program):
-        """Of several dimensions each in turn needs more blocks than gridDim.y can count; what is right but takes long
-        there is left alone."""
+        """Of several dimensions each in turn needs more blocks than gridDim.y can count: (failure, note). Many kernels
+        are right there but take long; the note says so."""
+        unknown = []
         names = ladder.dims(program)
         for long in names if len(names) > 1 else []:
             sizes = [f"--{name}={LONG if name == long else 1}" for name in names]
             result = self.run(program, "--check", *sizes, seconds=min(LONG_S, self.left()))
-            if result.stopped != "time" and result.status != 2:  # a size that the problem or the step refuses
+            if result.stopped == "time":
+                unknown.append(f"{long}={LONG}")
+            elif result.status != 2:  # a size that the problem or the step refuses
                 failure = diagnosis.of_run(result)
                 if failure:
-                    return failure
-        return None
+                    return failure, ""
+        return None, f", none with {' or '.join(unknown)}, which take over {LONG_S} s here" if unknown else ""
 
     def with_writer(self, failure, order=None):
         """With the thread that wrote the wrong value last, which a traced build knows."""
@@ -182,12 +195,11 @@ class Judge:
         except candidates.CompileError as error:
             return diagnosis.of_compiler(error, self.page)
         self.say("under AddressSanitizer")
-        failure = diagnosis.of_run(self.run(program, "--check", "--smallest-first", "--brief", most=0.7))
-        if failure and not (failure.stage == "ends" and "limit on time" in failure.what):
+        result = self.run(program, "--check", "--smallest-first", "--brief", most=0.7)
+        failure = diagnosis.of_run(result)
+        if failure and result.stopped != "time":
             return failure
-        if failure:  # what is right, but slow there
-            self.stages.append(Stage("memory", NOT_JUDGED, "the time under AddressSanitizer was not enough"))
-        else:
+        if not failure:
             self.stages.append(Stage("memory", PASSED, "nothing out of bounds, nothing misaligned"))
         return None
 
@@ -201,62 +213,81 @@ class Judge:
         result = self.run(program, "--trace", "--json", most=0.7)
         step = next((entry for entry in map(ladder.parse_entry, result.output.splitlines()) if entry), None)
         if step is None:
-            failure = diagnosis.of_run(result)
-            self.stages.append(Stage("races and barriers", NOT_JUDGED, failure.what if failure else ""))
-            return failure if failure and failure.stage == "races and barriers" else None
+            return None if result.stopped == "time" else diagnosis.of_run(result)
         races = [race for launch in step["launches"] for race in launch["races"]]
         if races:
             return access_pattern.race_failure(races[0])
         self.stages.append(Stage("races and barriers", PASSED))
-        references = access_pattern.of_ladder(self.page.problem, self.left, self.say)
+        references = self.of_ladder("cpu-trace", "--trace", "--json")
         self.stages.append(Stage("access pattern", PASSED, access_pattern.compared(step, references)))
         return None
+
+    def of_ladder(self, preset, *options):
+        """The ladder's steps. Built once, like the runner: that is not the page's time."""
+        start = time.monotonic()
+        steps = access_pattern.of_ladder(self.page.problem, preset, options, self.say)
+        self.end += time.monotonic() - start
+        return steps
 
     def speed(self):
         """On a GPU: is it right there, and which step of the ladder does it equal?"""
         if not self.with_gpu:
-            self.stages.append(Stage("speed", NOT_JUDGED, "needs a GPU"))
+            self.stages.append(Stage("speed", SKIPPED, "needs a GPU"))
             return None
         self.say("on the GPU")
         try:
             program = self.build("gpu")
         except candidates.CompileError as error:
             return diagnosis.of_compiler(error, self.page)
-        failure = diagnosis.of_run(self.run(program, "--check", "--smallest-first"))
+        result = self.run(program, "--check", "--smallest-first")
+        failure = diagnosis.of_run(result)
         if failure:
-            return failure
-        own = self.entries(program)
-        ladder_program = ladder.program("gpu", self.page.problem.kernel, self.page.problem.family)
-        steps = self.entries(ladder_program) if ladder_program.is_file() else []
-        self.stages.append(Stage("speed", PASSED, access_pattern.speed_text(own[-1], steps)) if own else
-                           Stage("speed", NOT_JUDGED, "the page did not end in time there"))
+            return None if result.stopped == "time" else failure
+        found = map(ladder.parse_entry, self.run(program, "--json").output.splitlines())
+        own = [entry for entry in found if entry and "cold_us" in entry]
+        if own:
+            steps = [step for step in self.of_ladder("gpu", "--json") if "cold_us" in step]
+            self.stages.append(Stage("speed", PASSED, access_pattern.speed_text(own[-1], steps)))
         return None
 
-    def entries(self, program):
-        found = map(ladder.parse_entry, self.run(program, "--json").output.splitlines())
-        return [entry for entry in found if entry and "cold_us" in entry]
 
-
-def text(verdict, color=False):
-    """A verdict as a person reads it."""
-    marks = {PASSED: ("ok", "32"), FAILED: ("FAIL", "31"), NOT_JUDGED: ("-", "2")}
+def stages_text(verdict, color=False):
+    """The page's name, and a line for each stage."""
+    marks = {PASSED: ("ok", "32"), FAILED: ("FAIL", "31"), NOT_JUDGED: ("?", "33"), SKIPPED: ("-", "2")}
     lines = [f"{verdict.page} ({verdict.kernel})"]
     for stage in verdict.stages:
-        mark, code = marks[stage.state]
+        mark, code = marks[SKIPPED if verdict.failure and stage.state == NOT_JUDGED else stage.state]
         mark = f"\033[{code}m{mark:4}\033[0m" if color else f"{mark:4}"
         shown = stage.text.split("\n")
         lines.append(f"  {mark} {stage.name:18} {shown[0]}".rstrip())
         lines += [" " * 26 + line for line in shown[1:]]
+    return "\n".join(lines)
+
+
+def outcome(verdict):
+    """What the stages come to."""
     failure = verdict.failure
     if verdict.word:
-        lines += ["", verdict.word]
-    elif failure:
-        lines += ["", f"{failure.details['at']}:" if failure.details.get("at") else "", failure.sentence,
-                  f"See {failure.section}"]
-    else:
-        lines += ["", "Solved."]
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines))
+        return verdict.word
+    if failure:
+        place = f"{failure.details['at']}:\n" if failure.details.get("at") else ""
+        return f"{place}{failure.sentence}\nSee {failure.section}"
+    if verdict.not_judged:
+        return (f"Not solved yet: the time was over before all was judged: {', '.join(verdict.not_judged)}. "
+                "scripts/judge --seconds gives more.")
+    return "Solved."
+
+
+def text(verdict, color=False):
+    """A verdict as a person reads it."""
+    return f"{stages_text(verdict, color)}\n\n{outcome(verdict)}"
 
 
 def to_json(verdicts):
     return json.dumps({"version": 1, "verdicts": [verdict.as_json() for verdict in verdicts]}, indent=1)
+
+
+def exit_status(verdicts):
+    """That of scripts/judge."""
+    states = {verdict.state for verdict in verdicts}
+    return 1 if FAILED in states else 3 if NOT_JUDGED in states else 0

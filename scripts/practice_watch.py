@@ -84,7 +84,7 @@ class Watch:
             if not known:
                 self.verdict = None
                 entry = progress_file.read()[page.path.name]
-                self.note = ("solved before; not judged again" if entry["passed"] else
+                self.note = ("solved before; not judged again" if entry["state"] == judging.PASSED else
                              f"judged before, fails at '{entry['reached']}'; judged again when you save a change")
             return True
         self.note = ""
@@ -107,7 +107,7 @@ class Watch:
             self.hints = min(self.hints + 1, len(hints))
             self.note = f"Hint {self.hints} of {len(hints)}: {hints[self.hints - 1][1]}"
         elif key == "e" and self.verdict and self.verdict.failure:
-            self.note = section_text(self.verdict.section())
+            self.note = section_text(self.verdict.failure.section)
         return True
 
     def next(self):
@@ -131,8 +131,9 @@ class Watch:
                 place = f"practice/{self.page.path.name}:1:1"
             parts.append(f"{place}: {failure.stage}: {failure.what}\n{self.verdict.word or failure.sentence}")
         if self.verdict:
-            parts.append(judging.text(self.verdict._replace(word="", failure=None)).replace("\n\nSolved.", "")
-                         + ("\n\nSolved." if self.verdict.passed else ""))
+            parts.append(judging.stages_text(self.verdict))
+            if not self.verdict.failure:
+                parts.append(judging.outcome(self.verdict))
         elif self.page:
             parts.append(f"practice/{self.page.path.name}")
         else:

@@ -2,6 +2,7 @@
 import hashlib
 import json
 
+import judging
 import problems
 
 
@@ -10,7 +11,7 @@ def path():
 
 
 def read():
-    """{page's file name: {"kernel", "digest", "passed", "reached"}}"""
+    """{page's file name: {"kernel", "digest", "state", "reached", "solved"}}"""
     try:
         known = json.loads(path().read_text())
     except (OSError, ValueError):
@@ -36,14 +37,15 @@ def remember(page, verdict):
     known = read()
     solved = verdict.passed or known.get(page.path.name, {}).get("solved", False)
     entry = known.setdefault(page.path.name, {})
-    entry.update(kernel=verdict.kernel, digest=digest(page), passed=verdict.passed, reached=verdict.reached,
+    entry.update(kernel=verdict.kernel, digest=digest(page), state=verdict.state, reached=verdict.reached,
                  solved=solved and "bug" not in entry)
     write(known)
 
 
 def unchanged(page):
-    """Has the page been judged as it is?"""
-    return read().get(page.path.name, {}).get("digest") == digest(page)
+    """Has the page been judged as it is, to an end?"""
+    entry = read().get(page.path.name, {})
+    return entry.get("digest") == digest(page) and entry.get("state") in (judging.PASSED, judging.FAILED)
 
 
 def solved_kernels():

@@ -32,14 +32,16 @@ def resident(pid):
     return pages * os.sysconf("SC_PAGE_SIZE") + sum(map(resident, children))
 
 
-def set_limits(seconds):
-    def limit(what, value):
-        _, hard = resource.getrlimit(what)
-        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(what, (value, value))
-    limit(resource.RLIMIT_CORE, 0)
-    limit(resource.RLIMIT_FSIZE, FILE_SIZE)
-    limit(resource.RLIMIT_CPU, int(seconds * (os.cpu_count() or 1)) + 1)
+def set_limits(pid, seconds, file_size):
+    """From here and not in the child before it starts: this process has threads."""
+    for what, value in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, file_size),
+                        (resource.RLIMIT_CPU, int(seconds * (os.cpu_count() or 1)) + 1)):
+        try:
+            _, hard = resource.prlimit(pid, what)
+            value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+            resource.prlimit(pid, what, (value, value))
+        except ProcessLookupError:
+            return
 
 
 def end(process):
@@ -51,16 +53,19 @@ def end(process):
     process.wait()
 
 
-def run(command, seconds, environment=None, memory=MEMORY):
-    """Runs a command in an empty folder, which is deleted afterwards."""
+def run(command, seconds, environment=None, memory=MEMORY, folder=None, file_size=FILE_SIZE):
+    """Runs a command in a folder; without one in an empty one, which is deleted afterwards."""
+    if folder is None:
+        with tempfile.TemporaryDirectory(prefix="judge-") as empty:
+            return run(command, seconds, environment, memory, empty, file_size)
     start = time.monotonic()
     pieces, size, stopped = [], 0, ""
-    with tempfile.TemporaryDirectory(prefix="judge-") as folder, selectors.DefaultSelector() as selector:
-        process = subprocess.Popen(list(map(str, command)), cwd=folder, stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
-                                   env={**os.environ, **(environment or {})},
-                                   preexec_fn=lambda: set_limits(seconds))
-        try:
+    process = subprocess.Popen(list(map(str, command)), cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, start_new_session=True,
+                               env={**os.environ, **(environment or {})})
+    try:
+        set_limits(process.pid, seconds, file_size)
+        with selectors.DefaultSelector() as selector:
             selector.register(process.stdout, selectors.EVENT_READ)
             ended = False
             while not stopped:
@@ -79,14 +84,14 @@ def run(command, seconds, environment=None, memory=MEMORY):
                     stopped = "memory"
                 elif time.monotonic() - start > seconds:
                     stopped = "time"
-            if not stopped:
-                try:
-                    process.wait(max(seconds - (time.monotonic() - start), 0.1))
-                except subprocess.TimeoutExpired:
-                    stopped = "time"
-        finally:
-            end(process)
-            process.stdout.close()
+        if not stopped:
+            try:
+                process.wait(max(seconds - (time.monotonic() - start), 0.1))
+            except subprocess.TimeoutExpired:
+                stopped = "time"
+    finally:
+        end(process)
+        process.stdout.close()
     if process.returncode == -signal.SIGXCPU:
         stopped = "time"
     return Result(process.returncode, b"".join(pieces)[:OUTPUT].decode(errors="replace"), stopped,

@@ -56,6 +56,8 @@ BAD = {
                            "if (i >= n / 4 * 4 && i < n) c[i] = a[i] + b[i];"}, "memory", "misaligned"),
     "does_not_compile": ({"kernel": "c[i] = a[i] + undeclared;"}, "compiles", "undeclared"),
     "no_launch": ({"before": "#define launch another_name"}, "compiles", "launch"),
+    "endless_compilation": ({"before": "template <int N> struct T { static constexpr int v = T<N - 1>::v + T<N - 2>::v "
+                             "+ sizeof(T<N - 1>[1]); };\n#include \"/dev/zero\"\n"}, "compiles", "the compiler was stopped"),
     "other_parameters": ({"before": "struct T {}; void launch(T); /*", "call": "} /* "}, "compiles", ""),
 }
 
@@ -86,6 +88,48 @@ GOOD = {
 }
 
 
+# What only a later stage sees: (kernel, page, stage, what the verdict says).
+LATER = {
+    "lost_update": ("sum", """
+        __global__ void zero(float* out) { *out = 0; }
+        __global__ void k(const float* x, float* out, size_t n) {
+          float v = 0;
+          if (threadIdx.x == 0)
+            for (size_t i = blockIdx.x; i < n; i += gridDim.x) v += x[i];
+          if (threadIdx.x == 0) *out += v;
+        }
+        void launch(const float* x, float* out, size_t n) { zero<<<1, 1>>>(out); k<<<8, 32>>>(x, out, n); }
+        """, "races and barriers", "race"),
+    "fence_removed": ("sum", """
+        __device__ float partials[8];
+        __device__ unsigned done;
+        __global__ void k(const float* x, float* out, size_t n) {
+          float v = 0;
+          for (size_t i = blockIdx.x; i < n; i += gridDim.x) v += x[i];
+          partials[blockIdx.x] = v;  // __threadfence() must follow
+          if (atomicAdd(&done, 1u) == gridDim.x - 1) {
+            float all = 0;
+            for (unsigned b = 0; b < gridDim.x; ++b) all += ((volatile float*)partials)[b];
+            *out = all;
+            done = 0;
+          }
+        }
+        void launch(const float* x, float* out, size_t n) { k<<<8, 1>>>(x, out, n); }
+        """, "races and barriers", "race"),
+    "read_past_the_end_and_not_used": ("sum", """
+        __global__ void k(const float* x, float* out, size_t n) {
+          float v = 0;
+          for (size_t i = 0; i < n; i += 2) {
+            float next = x[i + 1];
+            v += x[i] + (i + 1 < n ? next : 0);
+          }
+          *out = v;
+        }
+        void launch(const float* x, float* out, size_t n) { k<<<1, 1>>>(x, out, n); }
+        """, "memory", ""),
+}
+
+
 class Quick(judging.Judge):
     """The stages on the plain build alone."""
 
@@ -100,18 +144,21 @@ class Quick(judging.Judge):
             raise judging.OutOfTime
         return super().build(kind)
 
+    def many_rows(self, program):
+        return None, ""
+
 
 class JudgeTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         candidates.prepare("cpu")
 
-    def judge(self, name, text, seconds=60):
+    def judge(self, name, text, seconds=60, how=Quick):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"{name}.cu"
             path.write_text(text)
             start = time.monotonic()
-            verdict = Quick(candidates.find(str(path)), seconds).verdict()
+            verdict = how(candidates.find(str(path)), seconds).verdict()
             self.assertEqual(path.read_text(), text, "the page is as it was")
             return verdict, time.monotonic() - start
 
@@ -127,10 +174,33 @@ class JudgeTest(unittest.TestCase):
         self.assertLess(seconds, 60)
 
     def test_good_pages(self):
+        for kind in ("memory", "trace"):
+            candidates.prepare(kind)
         for name, text in GOOD.items():
             with self.subTest(name):
-                verdict, _ = self.judge(f"add_{name}", textwrap.dedent(text))
+                verdict, _ = self.judge(f"add_{name}", textwrap.dedent(text), 300, judging.Judge)
                 self.assertTrue(verdict.passed, judging.text(verdict))
+                self.assertEqual({stage.name: stage.state for stage in verdict.stages},
+                                 {**dict.fromkeys(diagnosis.STAGES, judging.PASSED), "speed": judging.SKIPPED})
+
+    def test_what_was_not_judged_is_not_solved(self):
+        """The page is right, but the time is over before the later stages."""
+        verdict, _ = self.judge("add_right", ADD.format(kernel=RIGHT, before="", host="", call=CALL))
+        self.assertEqual(verdict.state, judging.NOT_JUDGED)
+        self.assertFalse(verdict.passed)
+        self.assertEqual(verdict.not_judged, ["memory", "races and barriers", "access pattern"])
+        self.assertIn("Not solved yet", judging.text(verdict))
+        self.assertEqual(judging.exit_status([verdict]), 3)
+
+    def later(self, name):
+        for kind in ("memory", "trace"):
+            candidates.prepare(kind)
+        kernel, text, stage, what = LATER[name]
+        verdict, _ = self.judge(f"{kernel}_{name}", textwrap.dedent(text), 300, judging.Judge)
+        self.assertTrue(verdict.failure, judging.text(verdict))
+        self.assertEqual(verdict.failure.stage, stage, verdict.failure)
+        self.assertIn(what, verdict.failure.what)
+        self.assertEqual(judging.exit_status([verdict]), 1)
 
     def test_untouched_page_gets_a_friendly_word(self):
         problem = problems.named("add")
@@ -159,6 +229,8 @@ class JudgeTest(unittest.TestCase):
 
 for bad_name in BAD:
     setattr(JudgeTest, f"test_{bad_name}", lambda self, name=bad_name: self.bad(name))
+for later_name in LATER:
+    setattr(JudgeTest, f"test_{later_name}", lambda self, name=later_name: self.later(name))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 sandbox. Compiles nothing."""
 import contextlib
 import io
+import json
 import re
 import sys
 import tempfile
@@ -174,15 +175,70 @@ class Remembering(InFolder):
         self.assertEqual(practice_watch.suggestion().difficulty, "easy")
 
 
+class States(InFolder):
+    """A page whose judging did not end is neither solved nor failed."""
+
+    def of(self, stages, failure=None):
+        path = problems.PRACTICE / "sum.cu"
+        path.write_text("text")
+        return candidates.find(str(path)), judging.Verdict("sum.cu", "sum", [judging.Stage(*one) for one in stages],
+                                                           failure, "")
+
+    def test_states(self):
+        failure = diagnosis.Failure("right", "", "", "", {})
+        passed, unknown, left_out = ("right", "passed"), ("memory", "not judged"), ("speed", "skipped")
+        for stages, failure, state, status in (([passed, left_out], None, "passed", 0), ([passed, unknown], None, "not judged", 3),
+                                               ([passed, unknown], failure, "failed", 1)):
+            page, found = self.of(stages, failure)
+            self.assertEqual((found.state, judging.exit_status([found])), (state, status))
+            self.assertEqual(json.loads(judging.to_json([found]))["verdicts"][0]["state"], state)
+            progress_file.write({})
+            progress_file.remember(page, found)
+            self.assertEqual(progress_file.solved_kernels(), {"sum"} if state == "passed" else set())
+            self.assertEqual(progress_file.unchanged(page), state != "not judged")
+
+    def test_the_worst_state_counts(self):
+        found = [self.of([("memory", state)])[1] for state in ("passed", "not judged")]
+        self.assertEqual(judging.exit_status(found), 3)
+        found.append(self.of([], diagnosis.Failure("right", "", "", "", {}))[1])
+        self.assertEqual(judging.exit_status(found), 1)
+
+
 class Bugs(InFolder):
     def test_a_disguised_bug_does_not_tell(self):
-        for bug in bug_lab.candidates(None):
+        for bug in bug_lab.open_to(None):
             text = bug_lab.disguised(bug)
             with self.subTest(bug.name):
                 for comment in re.findall(r"// *(\S.{9,})", bug.path.read_text()):
                     self.assertNotIn(comment, text)
                 self.assertNotIn(bug.name, text)
+                telling = bug.name[len(bug.kernel) + 1:].replace("_", "")
+                self.assertNotIn(telling, text.replace("_", "").lower())
                 self.assertRegex(text, r"(?m)^LADDER_STEP\(")
+
+    def test_a_bug_is_handed_out_mended_and_revealed(self):
+        """With the judge's place taken by what says that the page fails, and later that it passes."""
+        failure = diagnosis.Failure("right", "n=1: out[0] is wrong", "", "README.md#where-data-live", {})
+        with mock.patch.object(candidates, "prepare"), mock.patch.object(judging, "Judge") as judge:
+            judge.side_effect = lambda page: mock.Mock(verdict=lambda: verdict(page, failure))
+            handed, status = self.practice("--bug", "dot")
+            self.assertEqual(status, 0)
+            self.assertRegex(handed, r"practice/dot_bug_1.cu has a bug. What is seen: n=1: out\[0\] is wrong\n"
+                                     r"Find it, mend it, then: scripts/judge practice/dot_bug_1.cu")
+            [(name, entry)] = progress_file.read().items()
+            revealed, status = self.practice("--reveal")
+            bug = next(bug for bug in ladder.bugs() if bug.name == entry["bug"])
+            self.assertIn(f"practice/dot_bug_1.cu is {bug.path.relative_to(ROOT)}: ", revealed)
+            self.assertIn("The judge's verdict on it:", revealed)
+            page = candidates.find(str(problems.PRACTICE / name))
+            progress_file.remember(page, verdict(page))
+            self.assertEqual(progress_file.solved_kernels(), set(), "a bug mended is no kernel solved")
+            for _ in range(len(bug_lab.open_to(problems.named("dot"))) - 1):
+                self.assertEqual(self.practice("--bug", "dot")[1], 0)
+                latest = next(name for name, entry in progress_file.read().items() if entry["latest"])
+                page = candidates.find(str(problems.PRACTICE / latest))
+                progress_file.remember(page, verdict(page))
+            self.assertIn("no bug left to mend in dot", self.practice("--bug", "dot")[0])
 
     def test_every_bug_names_its_stage(self):
         for bug in ladder.bugs():

@@ -25,7 +25,7 @@ CHAPTER = ladder.ROOT / "reduce" / "README.md"
 
 
 def page(text, path=CHAPTER):
-    return candidates.Page(path, textwrap.dedent(text).lstrip("\n"))
+    return pages.Page(path, textwrap.dedent(text).lstrip("\n"))
 
 
 class Found(unittest.TestCase):
@@ -365,7 +365,7 @@ class Figures(Found):
         """One digit of a figure of a real chapter is changed, fifty times: nine of ten are found."""
         checker, right = page_figures.Checker(), []
         for path in sorted(ladder.ROOT.glob("*/README.md")):
-            one = candidates.Page(path)
+            one = pages.Page(path)
             right += [(one, *found) for found in figures_that_hold(checker, one)]
         self.assertGreater(len(right), 100)
         draw = random.Random(5)
