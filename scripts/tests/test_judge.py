@@ -56,8 +56,7 @@ BAD = {
                            "if (i >= n / 4 * 4 && i < n) c[i] = a[i] + b[i];"}, "memory", "misaligned"),
     "does_not_compile": ({"kernel": "c[i] = a[i] + undeclared;"}, "compiles", "undeclared"),
     "no_launch": ({"before": "#define launch another_name"}, "compiles", "launch"),
-    "endless_compilation": ({"before": "template <int N> struct T { static constexpr int v = T<N - 1>::v + T<N - 2>::v "
-                             "+ sizeof(T<N - 1>[1]); };\n#include \"/dev/zero\"\n"}, "compiles", "the compiler was stopped"),
+    "endless_compilation": ({"before": "#include \"/dev/zero\"\n"}, "compiles", "the compiler was stopped"),
     "other_parameters": ({"before": "struct T {}; void launch(T); /*", "call": "} /* "}, "compiles", ""),
 }
 

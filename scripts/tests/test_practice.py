@@ -187,7 +187,8 @@ class States(InFolder):
     def test_states(self):
         failure = diagnosis.Failure("right", "", "", "", {})
         passed, unknown, left_out = ("right", "passed"), ("memory", "not judged"), ("speed", "skipped")
-        for stages, failure, state, status in (([passed, left_out], None, "passed", 0), ([passed, unknown], None, "not judged", 3),
+        for stages, failure, state, status in (([passed, left_out], None, "passed", 0),
+                                               ([passed, unknown], None, "not judged", 3),
                                                ([passed, unknown], failure, "failed", 1)):
             page, found = self.of(stages, failure)
             self.assertEqual((found.state, judging.exit_status([found])), (state, status))
