@@ -40,8 +40,6 @@ def hand_out(problem, choose=random.choice):
         number += 1
     path = problems.PRACTICE / f"{bug.kernel}_bug_{number}.cu"
     path.write_text(disguised(bug))
-    for kind in ("cpu", "memory", "trace"):
-        candidates.prepare(kind)
     page = candidates.find(str(path))
     verdict = judging.Judge(page).verdict()
     known = progress_file.read()
@@ -67,8 +65,6 @@ def reveal():
     print(f"practice/{name} is {bug.path.relative_to(ladder.ROOT)}: " + re.search(r"^// bug: *(.*)", text, re.M)[1])
     for where, seen in re.findall(r"^// caught by: *([^|\n]*?) *\| *([^|\n]*)", text, re.MULTILINE):
         print(f"  found by {where}: it prints '{seen.strip()}'")
-    for kind in ("cpu", "memory", "trace"):
-        candidates.prepare(kind)
     verdict = judging.Judge(candidates.Page(bug.path, problems.named(bug.kernel))).verdict()
     print(f"\nThe judge's verdict on it:\n{judging.text(verdict)}")
     if ladder.choose_backend("") == "cuda" and re.search(r"^// caught by: *gpu \w", text, re.MULTILINE):

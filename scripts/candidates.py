@@ -89,8 +89,9 @@ def find(name):
     return Page(path.resolve(), known[max(fits, key=len)])
 
 
+@functools.lru_cache(maxsize=None)
 def prepare(kind):
-    """Builds the runner of a preset, with which the pages are linked."""
+    """Builds the runner of a preset, with which the pages are linked; once in a process."""
     preset = PRESETS[kind]
     if not (ladder.ROOT / "build" / preset / "build.ninja").is_file():
         ladder.say(f"building the judge's runner, once: {preset}")

@@ -9,6 +9,7 @@ WRONG = re.compile(r"^\S+: FAIL, (?P<size>[^,\n]+), (?P<data>.*?) data(?P<how>(?
                    r"(?P<buffer>\w+)\[(?P<index>\d+)\] of (?P<count>\d+) "
                    r"(?:is wrong: got (?P<got>\S+), want (?P<want>[^\s,;]+)|was never written \(want (?P<due>[^)]+)\))"
                    r"[^\n]*?(?:; (?P<writer>no thread wrote it|written last at [^\n]+))?$", re.MULTILINE)
+NO_WRITER = "no thread wrote it"
 FAIL = re.compile(r"^\S+: FAIL, (?P<text>(?P<size>[\w=^-]+(?: [\w=.^-]+)*), .*)$", re.MULTILINE)
 
 
@@ -47,6 +48,9 @@ SIGNS = [
     (r"stack overflow|stack of a", "ends",
      "A thread's stack is small: no deep recursion and no large local arrays; they go to local memory, which is DRAM.",
      "README.md#where-data-live"),
+    (r"=0\b[^:]* data[^\n]*: [^\n]*invalid configuration argument", "ends",
+     "At a size of 0 there is nothing to launch, and a grid of 0 blocks is an error: return before it.",
+     "README.md#the-first-program"),
     (r"invalid configuration argument|invalid argument|too many resources", "ends",
      "The launch was refused: a block has at most 1024 threads, gridDim.y and z end at 65535, no dimension may be 0.",
      "README.md#grid-block-warp-lane-sm"),
@@ -64,9 +68,9 @@ STOPPED = {
 }
 
 
-def of_wrong_value(match):
+def of_wrong_value(details):
     """(stage, sentence, section) of a wrong result."""
-    how, data = match["how"], match["data"]
+    how, data, got, want = (details.get(key, "") for key in ("how", "data", "got", "want"))
     if "threads in " in how:
         return ("races and barriers",
                 "The result depends on the order in which threads run, which nothing fixes: a barrier or an atomic is "
@@ -74,14 +78,18 @@ def of_wrong_value(match):
     if "second run" in how:
         return ("right", "The second run finds what the first left: what is kept between launches, such as a counter "
                          "or a sum that is added to, must be set again in each.", "chapter#traps")
-    if match["due"] is not None:
+    if not got or details.get("writer") == NO_WRITER:
         return ("right", "Each element of the output must be written by a thread: does the grid cover all, also the "
                          "last partial block and a size of 0?", "README.md#the-first-program")
     if re.search(r"[1-9]", " ".join(re.findall(r"\+ \d+", how))):
         return ("right", "The arrays start off their alignment here: a vector access needs a test of each pointer, and "
                          "the rest a scalar path.", "chapter#traps")
-    if (re.search(r"NaN|inf|huge|extreme|thousands|zeros|minus|special", data, re.IGNORECASE)
-            or match["want"] in ("nan", "inf", "-inf", "-0")):
+    special = re.search(r"NaN|inf|huge|extreme|thousands|zeros|minus|special", data, re.IGNORECASE)
+    if "nan" in got and re.fullmatch(r"-?[\d.e+-]+", want) and (not special or "NaN in" in data):
+        return ("right", "A NaN reaches a result that does not depend on one. NaN stands around the arrays, in memory "
+                         "that nothing has written, and in what the problem says is not read; 0 * NaN is NaN too.",
+                "README.md#numbers-and-code")
+    if special or want in ("nan", "inf", "-inf", "-0"):
         return ("right", f"On {data} data IEEE arithmetic decides: NaN and infinity go through, and what overflows or "
                          "cancels must be computed in another way.", "README.md#numbers-and-code")
     if data.startswith("0.1"):
@@ -89,6 +97,13 @@ def of_wrong_value(match):
                 "README.md#numbers-and-code")
     return ("right", "Follow the thread that owns this index at this size: which element does it read, which does it "
                      "write, and what do the threads past the end do?", "README.md#the-first-program")
+
+
+def with_writer(failure, writer):
+    """A wrong value's Failure, with the thread that wrote it last, or NO_WRITER."""
+    details = {**failure.details, "writer": writer, "at": first_place(writer)}
+    _, sentence, section = of_wrong_value(details)
+    return failure._replace(what=f"{failure.what}; {writer}", sentence=sentence, section=section, details=details)
 
 
 def first_place(text):
@@ -120,7 +135,8 @@ def of_run(result):
         if "due" in details:
             details["want"] = details.pop("due")
         details["at"] = first_place(details.get("writer", ""))
-        return Failure(*of_wrong_value(wrong)[:1], wrong[0].split("FAIL, ", 1)[1], *of_wrong_value(wrong)[1:], details)
+        stage, sentence, section = of_wrong_value(details)
+        return Failure(stage, wrong[0].split("FAIL, ", 1)[1], sentence, section, details)
     failed = FAIL.search(output)
     for pattern, stage, sentence, section in SIGNS:
         if re.search(pattern, output, re.MULTILINE):

@@ -80,6 +80,9 @@ class Judge:
         return seconds
 
     def build(self, kind):
+        start = time.monotonic()
+        candidates.prepare(kind)
+        self.end += time.monotonic() - start  # not the page's time
         builder = self.builders[kind] = candidates.Builder(kind, self.page)
         return builder.program(min(self.left(), candidates.COMPILE_S))
 
@@ -186,7 +189,8 @@ class Judge:
             return failure
         again = diagnosis.of_run(result)
         same = again and all(again.details.get(key) == failure.details[key] for key in ("size", "data", "index"))
-        return again._replace(stage=failure.stage) if same and again.details.get("writer") else failure
+        writer = again.details.get("writer") if same else None
+        return diagnosis.with_writer(failure, writer) if writer else failure
 
     def memory(self, building):
         """Under AddressSanitizer, on fewer sizes."""

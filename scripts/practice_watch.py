@@ -145,8 +145,6 @@ def watch():
     """Until q is pressed."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         ladder.usage_error("--watch needs a terminal; scripts/judge judges once")
-    for kind in ("cpu", "memory", "trace"):
-        candidates.prepare(kind)
 
     def judge(page):
         def say(line):

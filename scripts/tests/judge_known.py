@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Judges every planted bug, and prints which stage rejects it, and what a checker says of the kind that many
 collections have: one round shape, one epsilon, blind to NaN (common/runner/tests/peer_check.cu). Each bug must be
-rejected at the stage that its line '// stage: ...' names. With --steps it judges the steps, which must pass.
-Takes about 10 minutes of CPU time, with --steps an hour.
+rejected at the stage that its line '// stage: ...' names. With --steps it judges the steps, which must pass; with
+--pages the empty page of every kernel, which must fail with a friendly word.
+Takes about 10 minutes of CPU time, with --pages 5, with --steps an hour.
 
 example: scripts/tests/judge_known.py --jobs 2 reduce
 """
@@ -78,19 +79,41 @@ def judge_steps(steps, jobs):
     return 1 if failed else 0
 
 
+def judge_pages(chosen, jobs):
+    """1 if the empty page of one of these problems does not compile, passes, or gets no friendly word."""
+    failed = 0
+
+    def one(problem):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / problem.page.name
+            path.write_text(problems.page(problem))
+            return problem, BugJudge(candidates.Page(path, problem), 120).verdict()
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for problem, verdict in pool.map(one, chosen):
+            good = verdict.failure and verdict.failure.stage != "compiles" and verdict.word
+            failed += not good
+            print(f"{problem.kernel:20} {'ok' if good else 'WRONG':6} {verdict.reached:20} "
+                  + (verdict.failure.what[:90] if verdict.failure else "passes"), flush=True)
+    print(f"\n{len(chosen)} empty pages, {failed} not as they should be")
+    return 1 if failed else 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--steps", action="store_true", help="the steps that the CPU backend builds, not the bugs")
+    parser.add_argument("--pages", action="store_true", help="the empty pages, not the bugs")
     parser.add_argument("names", nargs="*", help="bugs, kernels or families; default: all")
     options = parser.parse_args()
     known = problems.problems()
-    for kind in ("cpu", "memory", "trace"):
-        candidates.prepare(kind)
+    ladder.configure("cpu")
     skipped = ladder.skipped("cpu")
     known_steps = [step for step in ladder.steps() if step.kernel in known and step.name not in skipped]
     chosen = [file for file in (known_steps if options.steps else ladder.bugs())
               if not options.names or {file.name, file.kernel, file.family} & set(options.names)]
+    if options.pages:
+        sys.exit(judge_pages([problem for problem in known.values() if not options.names
+                              or {problem.kernel, problem.family} & set(options.names)], options.jobs))
     if options.steps:
         sys.exit(judge_steps(chosen, options.jobs))
     ladder.build("cpu", ["ladder_peer_check"])

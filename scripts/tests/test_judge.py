@@ -148,10 +148,6 @@ class Quick(judging.Judge):
 
 
 class JudgeTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        candidates.prepare("cpu")
-
     def judge(self, name, text, seconds=60, how=Quick):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"{name}.cu"
@@ -173,8 +169,6 @@ class JudgeTest(unittest.TestCase):
         self.assertLess(seconds, 60)
 
     def test_good_pages(self):
-        for kind in ("memory", "trace"):
-            candidates.prepare(kind)
         for name, text in GOOD.items():
             with self.subTest(name):
                 verdict, _ = self.judge(f"add_{name}", textwrap.dedent(text), 300, judging.Judge)
@@ -192,8 +186,6 @@ class JudgeTest(unittest.TestCase):
         self.assertEqual(judging.exit_status([verdict]), 3)
 
     def later(self, name):
-        for kind in ("memory", "trace"):
-            candidates.prepare(kind)
         kernel, text, stage, what = LATER[name]
         verdict, _ = self.judge(f"{kernel}_{name}", textwrap.dedent(text), 300, judging.Judge)
         self.assertTrue(verdict.failure, judging.text(verdict))

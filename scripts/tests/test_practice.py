@@ -220,7 +220,7 @@ class Bugs(InFolder):
     def test_a_bug_is_handed_out_mended_and_revealed(self):
         """With the judge's place taken by what says that the page fails, and later that it passes."""
         failure = diagnosis.Failure("right", "n=1: out[0] is wrong", "", "README.md#where-data-live", {})
-        with mock.patch.object(candidates, "prepare"), mock.patch.object(judging, "Judge") as judge:
+        with mock.patch.object(judging, "Judge") as judge:
             judge.side_effect = lambda page: mock.Mock(verdict=lambda: verdict(page, failure))
             handed, status = self.practice("--bug", "dot")
             self.assertEqual(status, 0)
@@ -269,6 +269,29 @@ class Diagnoses(unittest.TestCase):
                         "in all, the next at [7]; no thread wrote it\n")
         self.assertEqual((found.stage, found.details["want"], found.details["writer"]),
                          ("right", "0", "no thread wrote it"))
+
+    def test_what_a_nan_says(self):
+        """A NaN in the data is another matter than one that comes from elsewhere."""
+        def sentence(data, got, want):
+            return self.of(f"a_page: FAIL, n=1, {data} data: y[0] of 1 is wrong: got {got}, want {want}\n").sentence
+        self.assertIn("A NaN reaches", sentence("random", "nan", "0.5"))
+        self.assertIn("A NaN reaches", sentence("NaN in y", "-nan", "-1e-05"))
+        self.assertIn("IEEE arithmetic", sentence("thousands", "nan", "1"))
+        self.assertIn("IEEE arithmetic", sentence("one NaN", "1", "nan"))
+        self.assertIn("Follow the thread", sentence("random", "1", "2"))
+
+    def test_the_writer_is_added_and_where_there_is_none_that_is_the_lesson(self):
+        failure = self.of("a_page: FAIL, n=0, random data: out[0] of 1 is wrong: got nan, want -inf\n")
+        self.assertIn("IEEE", failure.sentence)
+        self.assertIn("must be written by a thread", diagnosis.with_writer(failure, diagnosis.NO_WRITER).sentence)
+        with_place = diagnosis.with_writer(failure, "written last at practice/max.cu:7, thread (0,0,0) of block (1,0,0)")
+        self.assertEqual(with_place.details["at"], "practice/max.cu:7:1")
+        self.assertIn("want -inf; written last at practice/max.cu:7", with_place.what)
+
+    def test_a_grid_of_no_blocks(self):
+        for size, word in (("rows=0 cols=3", "nothing to launch"), ("rows=1 cols=30", "gridDim.y")):
+            self.assertIn(word, self.of(f"a_page: FAIL, {size}, random data: practice/transpose_1.cu:10: "
+                                        "cudaGetLastError(): invalid configuration argument (cudaError)\n").sentence)
 
     def test_limits(self):
         for limit in ("time", "memory", "output"):
