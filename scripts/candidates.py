@@ -144,7 +144,9 @@ class Builder:
             if "-Winvalid-pch" in words:  # no header but its own
                 at = words.index("-Winvalid-pch")
                 del words[at:at + 3]
-        if not self.cuda:
+        if self.cuda:
+            words += ["-I", str(source.parent), "-I", str(self.step.path.parent), "-w"]
+        else:
             words += ["-iquote", str(source.parent), "-fmax-errors=5", "-fdiagnostics-color=never", "-w"]
             words.append("-gdwarf-4")  # of version 5, addr2line takes a page for the file that the translator wrote
         if not self.cuda and shutil.which("nm") and shutil.which("objcopy"):
