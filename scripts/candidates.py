@@ -90,12 +90,16 @@ def find(name):
 
 
 @functools.lru_cache(maxsize=None)
-def prepare(kind):
-    """Builds the runner of a preset, with which the pages are linked; once in a process."""
+def prepare(kind, kernel):
+    """Builds what a kernel's pages are linked with: the runner of a preset, and on a GPU the library's step; once in a
+    process."""
     preset = PRESETS[kind]
     if not (ladder.ROOT / "build" / preset / "build.ninja").is_file():
         ladder.say(f"building the judge's runner, once: {preset}")
-    done = ladder.try_shell('configure "$1" && build', preset, *RUNNER["cuda" if kind == "gpu" else "cpu"],
+    ladder.configure(preset)
+    skipped = ladder.skipped(preset)
+    vendors = [f"step_{step.name}" for step in ladder.kernels()[kernel] if step.is_vendor and step.name not in skipped]
+    done = ladder.try_shell("build", preset, *RUNNER["cuda" if kind == "gpu" else "cpu"], *vendors,
                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     if done.returncode != 0:
         ladder.fail(f"the runner does not build:\n{done.stderr[-2000:]}")

@@ -81,7 +81,7 @@ class Judge:
 
     def build(self, kind):
         start = time.monotonic()
-        candidates.prepare(kind)
+        candidates.prepare(kind, self.page.problem.kernel)
         self.end += time.monotonic() - start  # not the page's time
         builder = self.builders[kind] = candidates.Builder(kind, self.page)
         return builder.program(min(self.left(), candidates.COMPILE_S))
