@@ -12,15 +12,18 @@ LADDER_S = 300  # for a run of the ladder's steps
 
 
 def place(side):
-    return f"{side['file'].rsplit('/', 1)[-1]}:{side['line']}"
+    return f"{side['file']}:{side['line']}"
 
 
 def thread(side):
     return "thread ({},{},{}) of block ({},{},{})".format(*side["thread"], *side["block"])
 
 
-def race_failure(race):
-    """The diagnosis of one race of a traced launch."""
+def first_race(step):
+    """The diagnosis of the first race of a traced step, or None if it has none."""
+    race = next((race for launch in step["launches"] for race in launch["races"]), None)
+    if race is None:
+        return None
     order = "barrier" if race["scope"] == "block" else "fence and atomic"
     what = (f"race, {race['kind']} in {race['space']} memory with no {order} between: {place(race['first'])}, "
             f"{thread(race['first'])}, and {place(race['second'])}, {thread(race['second'])}")

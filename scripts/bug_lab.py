@@ -48,7 +48,7 @@ def hand_out(problem, choose=random.choice):
     for name, entry in known.items():
         entry["latest"] = name == path.name
     progress_file.write(known)
-    seen = verdict.failure.what if verdict.failure else "nothing here"
+    seen = verdict.failure.what.split("\n")[0] if verdict.failure else "nothing here"
     print(f"practice/{path.name} has a bug. What is seen: {seen}")
     print(f"Find it, mend it, then: scripts/judge practice/{path.name}")
     return 0

@@ -103,7 +103,13 @@ def with_writer(failure, writer):
     """A wrong value's Failure, with the thread that wrote it last, or NO_WRITER."""
     details = {**failure.details, "writer": writer, "at": first_place(writer)}
     _, sentence, section = of_wrong_value(details)
-    return failure._replace(what=f"{failure.what}; {writer}", sentence=sentence, section=section, details=details)
+    return failure._replace(what=f"{failure.what}\n{writer}", sentence=sentence, section=section, details=details)
+
+
+def with_race(failure, race):
+    """A wrong value's Failure, with that of a race at the same size, which explains it."""
+    return failure._replace(what=f"{failure.what}\n{race.what}", sentence=race.sentence, section=race.section,
+                            details={**failure.details, "race": race.what, "at": race.details["at"]})
 
 
 def first_place(text):

@@ -62,6 +62,11 @@ class OutOfTime(Exception):
     pass
 
 
+def sizes_of(failure):
+    """The options for the size at which a page fails."""
+    return [f"--{word}" for word in failure.details["size"].split()]
+
+
 class Judge:
     """One page's. `say` gets a line on what takes long."""
 
@@ -158,7 +163,7 @@ class Judge:
         size = failure.details.get("size")
         if not size or "threads in " not in failure.details.get("how", ""):
             return failure
-        result = self.run(program, "--check", *(f"--{word}" for word in size.split()), order="forward", most=0.5)
+        result = self.run(program, "--check", *sizes_of(failure), order="forward", most=0.5)
         return diagnosis.of_run(result) or failure
 
     def many_rows(self, program):
@@ -178,19 +183,23 @@ class Judge:
         return None, f", none with {' or '.join(unknown)}, which take over {LONG_S} s here" if unknown else ""
 
     def with_writer(self, failure, order=None):
-        """With the thread that wrote the wrong value last, which a traced build knows."""
+        """With the thread that wrote the wrong value last, which a traced build knows, and a race at that size."""
         if not failure.details.get("index"):
             return failure
+        self.say("who wrote it?")
         try:
-            self.say("who wrote it?")
-            program = self.build("trace")
-            result = self.run(program, "--check", "--smallest-first", order=order, most=0.5)
+            return self.explained(failure, self.build("trace"), order)
         except (candidates.CompileError, OutOfTime):
             return failure
-        again = diagnosis.of_run(result)
+
+    def explained(self, failure, program, order):
+        again = diagnosis.of_run(self.run(program, "--check", "--smallest-first", order=order, most=0.5))
         same = again and all(again.details.get(key) == failure.details[key] for key in ("size", "data", "index"))
-        writer = again.details.get("writer") if same else None
-        return diagnosis.with_writer(failure, writer) if writer else failure
+        if same and again.details.get("writer"):
+            failure = diagnosis.with_writer(failure, again.details["writer"])
+        step = self.traced_step(program, *sizes_of(failure))[0]
+        race = access_pattern.first_race(step) if step else None
+        return diagnosis.with_race(failure, race) if race else failure
 
     def memory(self, building):
         """Under AddressSanitizer, on fewer sizes."""
@@ -214,17 +223,21 @@ class Judge:
         except candidates.CompileError as error:
             return diagnosis.of_compiler(error, self.page)
         self.say("counting accesses")
-        result = self.run(program, "--trace", "--json", most=0.7)
-        step = next((entry for entry in map(ladder.parse_entry, result.output.splitlines()) if entry), None)
+        step, result = self.traced_step(program)
         if step is None:
             return None if result.stopped == "time" else diagnosis.of_run(result)
-        races = [race for launch in step["launches"] for race in launch["races"]]
-        if races:
-            return access_pattern.race_failure(races[0])
+        race = access_pattern.first_race(step)
+        if race:
+            return race
         self.stages.append(Stage("races and barriers", PASSED))
         references = self.of_ladder("cpu-trace", "--trace", "--json")
         self.stages.append(Stage("access pattern", PASSED, access_pattern.compared(step, references)))
         return None
+
+    def traced_step(self, program, *sizes):
+        """(what a traced program counts, None if it did not end; its Result)"""
+        result = self.run(program, "--trace", "--json", *sizes, most=0.7)
+        return next((entry for entry in map(ladder.parse_entry, result.output.splitlines()) if entry), None), result
 
     def of_ladder(self, preset, *options):
         """The ladder's steps. Built once, like the runner: that is not the page's time."""

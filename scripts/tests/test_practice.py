@@ -286,7 +286,7 @@ class Diagnoses(unittest.TestCase):
         self.assertIn("must be written by a thread", diagnosis.with_writer(failure, diagnosis.NO_WRITER).sentence)
         with_place = diagnosis.with_writer(failure, "written last at practice/max.cu:7, thread (0,0,0) of block (1,0,0)")
         self.assertEqual(with_place.details["at"], "practice/max.cu:7:1")
-        self.assertIn("want -inf; written last at practice/max.cu:7", with_place.what)
+        self.assertIn("want -inf\nwritten last at practice/max.cu:7", with_place.what)
 
     def test_a_grid_of_no_blocks(self):
         for size, word in (("rows=0 cols=3", "nothing to launch"), ("rows=1 cols=30", "gridDim.y")):

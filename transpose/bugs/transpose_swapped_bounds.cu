@@ -24,4 +24,4 @@ static void launch(const float* in, float* out, std::size_t rows, std::size_t co
   CUDA_CHECK(cudaGetLastError());
 }
 
-LADDER_STEP(Transpose, launch);
+LADDER_STEP(Transpose, launch, kTile);
