@@ -8,7 +8,6 @@
 //           pages that move both ways (H100).
 // Next:     when is it the right choice? (Linked structures, data larger than the device's memory, unpredictable
 //           access, a first port.)
-// needs: gpu
 #include "memory.cuh"
 
 __global__ void memory_managed(const float* __restrict__ from, float* __restrict__ to, float factor, std::size_t n) {
