@@ -61,6 +61,20 @@ class Pages(InFolder):
                        if re.search(r"^LADDER_STEP\(\w+, launch\b", step.path.read_text(), re.M)}
         self.assertEqual(set(problems.problems()), with_launch)
 
+    def test_a_problem_can_be_made_of_a_launch_alone(self):
+        """Pages are registered so: what else a constructor takes, such as an error bound, has a default."""
+        for problem in problems.problems().values():
+            texts = "\n".join(path.read_text() for path in problems.headers(problem.header))
+            for found in re.finditer(rf"\b{problem.class_name}\(\s*Launch launch", texts):
+                others, depth = texts[found.end():], 0
+                for place, letter in enumerate(others):
+                    depth += (letter in "({[") - (letter in ")}]")
+                    if depth < 0:
+                        break
+                    if letter == "," and depth == 0:
+                        self.assertTrue(re.match(r",[^,()]*=", others[place:]),
+                                        f"{problem.header.name}: a parameter after launch has no default")
+
     def test_pages_state_the_problem_and_nothing_of_a_solution(self):
         for problem in problems.problems().values():
             for text in (problems.page(problem), problems.flat_page(problem)):
