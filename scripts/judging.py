@@ -180,7 +180,7 @@ class Judge:
                 failure = diagnosis.of_run(result)
                 if failure:
                     return failure, ""
-        return None, f", none with {' or '.join(unknown)}, which take over {LONG_S} s here" if unknown else ""
+        return None, f", not with {' or '.join(unknown)}: over {LONG_S} s here" if unknown else ""
 
     def with_writer(self, failure, order=None):
         """With the thread that wrote the wrong value last, which a traced build knows, and a race at that size."""

@@ -131,7 +131,9 @@ class Watch:
                 place = f"practice/{self.page.path.name}:1:1"
             parts.append(f"{place}: {failure.stage}: {failure.what}\n{self.verdict.word or failure.sentence}")
         if self.verdict:
-            parts.append(judging.stages_text(self.verdict))
+            stages = [stage._replace(text="") if stage.state == judging.FAILED else stage
+                      for stage in self.verdict.stages]  # its text stands above
+            parts.append(judging.stages_text(self.verdict._replace(stages=stages)))
             if not self.verdict.failure:
                 parts.append(judging.outcome(self.verdict))
         elif self.page:
