@@ -26,6 +26,7 @@ import progress_file  # noqa: E402
 import sandbox  # noqa: E402
 
 practice = ladder.load_script("practice")
+judge_script = ladder.load_script("judge")
 SUM = problems.named("sum")
 
 
@@ -187,6 +188,53 @@ class Remembering(InFolder):
 
     def test_what_is_suggested_is_easy_and_open(self):
         self.assertEqual(practice_watch.suggestion().difficulty, "easy")
+
+
+class Commands(InFolder):
+    """With the judge's place taken by what returns a verdict at once."""
+
+    FAILURE = diagnosis.Failure("right", "n=1: out[0] is wrong", "Learn this.", "README.md#where-data-live",
+                                {"size": "n=1", "index": "0"})
+
+    def setUp(self):
+        super().setUp()
+        patch = mock.patch.object(judging, "Judge")
+        self.judge = patch.start()
+        self.addCleanup(patch.stop)
+        self.judge.side_effect = lambda page, *_, **__: mock.Mock(
+            verdict=lambda: verdict(page, self.FAILURE if "wrong" in page.text else None))
+
+    def judged(self, *arguments):
+        out = io.StringIO()
+        with mock.patch.object(sys, "argv", ["judge", *arguments]), contextlib.redirect_stdout(out):
+            status = judge_script.main()
+        return out.getvalue(), status
+
+    def test_all_pages_and_json(self):
+        for name, text in (("sum", "right"), ("dot", "wrong")):
+            (problems.PRACTICE / f"{name}.cu").write_text(text)
+        said, status = self.judged("--json")
+        self.assertEqual(status, 1)
+        found = json.loads(said)
+        states = {one["page"]: one["state"] for one in found["verdicts"]}
+        self.assertEqual(states, {"dot.cu": "failed", "sum.cu": "passed"})
+        self.assertEqual(next(one["failure"] for one in found["verdicts"] if one["failure"])["index"], "0")
+        said, status = self.judged(str(problems.PRACTICE / "sum.cu"))
+        self.assertEqual(status, 0)
+        self.assertTrue(said.endswith("Solved.\n\n"), said)
+        self.assertEqual(progress_file.solved_kernels(), {"sum"})
+
+    def test_minutes_writes_a_page_shows_the_time_and_judges(self):
+        said, status = self.practice("sum", "--minutes", "0.001")
+        self.assertEqual(status, 0)
+        self.assertIn("0:00 left", said)
+        self.assertIn("the time is over; judging", said)
+        self.assertTrue((problems.PRACTICE / "sum.cu").is_file())
+        (problems.PRACTICE / "sum.cu").write_text("wrong, and mine")
+        said, status = self.practice("sum", "--minutes", "0.001")
+        self.assertEqual(status, 1)
+        self.assertIn("Learn this.", said)
+        self.assertEqual((problems.PRACTICE / "sum.cu").read_text(), "wrong, and mine", "it is not written anew")
 
 
 class States(InFolder):
