@@ -15,7 +15,7 @@ MEASURED = re.compile(r"__global__|(?<!__host__ )__device__|<<<|cudaLaunch")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 LITERAL_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.*?\*/', re.DOTALL)
 # Kernels where arithmetic decides, and what libraries are called in words.
-IN_TFLOPS = ("sgemm", "aat")
+IN_TFLOPS = ("sgemm", "aat", "attention")
 LIBRARIES = {"cub": "CUB", "cublas": "cuBLAS", "cudnn": "cuDNN", "thrust": "Thrust", "memcpy": "cudaMemcpy"}
 REFERENCE = ("h200", "h100-80gb-hbm3")  # the cards of the heads, the map and the text; other cards come after them
 # A table in a page, its kernel and its options; scripts/tables describes them.
@@ -168,18 +168,22 @@ def size_of(entry):
 
 def labels(entries):
     """What to call the sizes of these entries, in their order: {(("n", 16777216),): "2^24"}. Dimensions that are the
-    same in all of them are left out, and three equal ones are said once."""
+    same in all of them are left out, and three equal ones are said once. One that some of them lack is named:
+    2048x2048/causal=1."""
     sizes = sorted(set(map(size_of, entries)), key=lambda size: [value for _, value in size])
     if not sizes:
         return {}
-    varying = [name for name, _ in sizes[0] if len({dict(size)[name] for size in sizes}) > 1]
-    shown = varying or [name for name, _ in sizes[0]]
-    if shown == [name for name, _ in sizes[0]][1:]:
+    names = list(dict.fromkeys(name for size in sizes for name, _ in size))
+    optional = [name for name in names if any(name not in dict(size) for size in sizes)]
+    varying = [name for name in names if len({dict(size).get(name) for size in sizes}) > 1]
+    shown = varying or names
+    if shown == names[1:] and not optional:
         return {size: " ".join(f"{name}={number(dict(size)[name])}" for name in shown) for size in sizes}
     texts = {}
     for size in sizes:
-        values = [number(dict(size)[name]) for name in shown]
-        texts[size] = values[0] if len(set(values)) == 1 and len(values) == 3 else "x".join(values)
+        values = [number(dict(size)[name]) for name in shown if name not in optional]
+        text = values[0] if len(set(values)) == 1 and len(values) == 3 else "x".join(values)
+        texts[size] = "/".join([text] + [f"{name}={value}" for name, value in size if name in optional])
     return texts
 
 

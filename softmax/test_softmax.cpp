@@ -18,6 +18,7 @@ struct Shape {
 };
 
 bool is(const Step& step, const char* kernel) { return step.problem->kernel() == std::string(kernel); }
+bool is_softmax(const Step& step) { return is(step, "softmax") || is(step, "row_softmax") || is(step, "col_softmax"); }
 bool can_have(const Step& step, std::size_t count) { return !is(step, "softmax") || count == 1; }
 
 Size size_of(const Step& step, Shape shape) {
@@ -57,7 +58,7 @@ void for_shapes(const Body& body) {
   for (const Step& step : steps()) {
     for (const std::size_t count : kCounts) {
       for (const std::size_t length : kLengths) {
-        if (!can_have(step, count) || count * length > 80000) continue;
+        if (!is_softmax(step) || !can_have(step, count) || count * length > 80000) continue;
         INFO(step.name << ", " << count << " of " << length);
         body(step, Shape{count, length});
       }
@@ -150,6 +151,7 @@ TEST_CASE("cuDNN refuses sizes that are no ints") {
 
 TEST_CASE("large and small vectors in turn: no state is left behind") {
   for (const Step& step : steps()) {
+    if (!is_softmax(step)) continue;
     INFO(step.name);
     for (const std::size_t length : {2, 70000, 3, 0, 5000, 2, 200001, 1}) {
       const Shape shape = {1, length};
@@ -159,4 +161,100 @@ TEST_CASE("large and small vectors in turn: no state is left behind") {
       CHECK(std::fabs(sum - (length > 0)) <= 1e-3);
     }
   }
+}
+
+namespace {
+
+// Q, K and V of `heads` heads.
+struct Heads {
+  std::size_t heads, queries, keys, d;
+  bool causal;
+  std::vector<float> q, k, v;
+
+  Heads(std::size_t heads_, std::size_t queries_, std::size_t keys_, std::size_t d_, bool causal_)
+      : heads(heads_), queries(queries_), keys(keys_), d(d_), causal(causal_) {
+    q = random_numbers(heads * queries * d);
+    k = random_numbers(heads * keys * d);
+    v = random_numbers(heads * keys * d);
+    for (float& x : k) x /= 8;
+  }
+  Size size() const { return {heads, queries, keys, d, causal}; }
+};
+
+std::vector<float> attention(const Step& step, const Heads& h) {
+  DeviceBuffer<float> q(h.q.size()), k(h.k.size()), v(h.v.size()), o(h.q.size());
+  std::vector<float> result(h.q.size(), kNaN);
+  const auto copy = [](DeviceBuffer<float>& to, const std::vector<float>& from) {
+    CUDA_CHECK(cudaMemcpy(to.get(), from.data(), from.size() * sizeof(float), cudaMemcpyHostToDevice));
+  };
+  copy(q, h.q), copy(k, h.k), copy(v, h.v), copy(o, result);
+  step.problem->run(Arrays({q.get(), k.get(), v.get(), o.get()}), h.size());
+  CUDA_CHECK(cudaMemcpy(result.data(), o.get(), result.size() * sizeof(float), cudaMemcpyDeviceToHost));
+  return result;
+}
+
+template <typename Body>
+void for_attention(const Body& body) {
+  std::size_t found = 0;
+  for (const Step& step : steps()) {
+    if (!is(step, "attention")) continue;
+    INFO(step.name);
+    ++found;
+    body(step);
+  }
+  REQUIRE(found > 0);
+}
+
+}  // namespace
+
+TEST_CASE("attention takes heads of 64 and 128, and refuses others") {
+  for_attention([](const Step& step) {
+    for (const std::size_t d : {0, 64, 128}) CHECK(step.problem->buffers({2, 3, 5, d, 0})[0].count == 6 * (d ? d : 64));
+    for (const std::size_t d : {1, 32, 63, 65, 96, 127}) {
+      CHECK_THROWS_AS(step.problem->buffers({2, 3, 5, d, 0}), UsageError);
+    }
+  });
+}
+
+TEST_CASE("attention: the weights of a query add up to 1, or to 0 where there is nothing to attend to") {
+  for_attention([](const Step& step) {
+    Heads h(1, 40, 35, 64, true);
+    std::fill(h.v.begin(), h.v.end(), 1.0f);
+    const std::vector<float> o = attention(step, h);
+    const double bound = 2 * step.problem->tolerance(h.size());  // all values are 1: no error of a weight shows
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < o.size(); ++i) {
+      const bool nothing = i / h.d < h.queries - h.keys;
+      wrong += nothing ? !(o[i] == 0) : !(std::fabs(o[i] - 1.0) <= bound);
+    }
+    CHECK(wrong == 0);
+  });
+}
+
+TEST_CASE("attention: what the mask hides changes no bit") {
+  for_attention([](const Step& step) {
+    Heads h(1, 40, 60, 64, true);
+    const std::vector<float> before = attention(step, h);
+    const std::size_t query = 10, hidden = query + h.keys - h.queries + 1;  // the first key that it does not see
+    for (std::size_t i = hidden * h.d; i < h.k.size(); ++i) h.k[i] = -5 * h.k[i], h.v[i] = 1000;
+    const std::vector<float> after = attention(step, h);
+    const auto seen = static_cast<std::ptrdiff_t>((query + 1) * h.d);
+    CHECK(std::equal(before.begin(), before.begin() + seen, after.begin()));
+    CHECK_FALSE(std::equal(before.begin() + seen, before.end(), after.begin() + seen));
+  });
+}
+
+TEST_CASE("attention: a head gives the same bits alone as among others") {
+  for_attention([](const Step& step) {
+    const Heads all(3, 33, 50, 128, true);
+    const std::vector<float> together = attention(step, all);
+    for (std::size_t head = 0; head < all.heads; ++head) {
+      Heads one(1, all.queries, all.keys, all.d, true);
+      std::copy_n(all.q.begin() + head * one.q.size(), one.q.size(), one.q.begin());
+      std::copy_n(all.k.begin() + head * one.k.size(), one.k.size(), one.k.begin());
+      std::copy_n(all.v.begin() + head * one.v.size(), one.v.size(), one.v.begin());
+      const std::vector<float> alone = attention(step, one);
+      CHECK(std::equal(alone.begin(), alone.end(), together.begin() + head * alone.size()));
+    }
+  });
 }

@@ -18,6 +18,10 @@ MOST_NEW_LINES = 40  # that a step adds or changes, as scripts/diff --stat count
 # Steps that may be longer or add more, and why.
 LARGE_STEPS = {
     "argmax_03_find_again": "another algorithm: the tiles' maxima, then the place within one tile",
+    "attention_02_tiled": "tiles in both products",
+    "attention_04_flash": "tiles in shared memory, and all scores of a tile before its maximum",
+    "attention_05_register_tiles": "another mapping, by warps, in both products",
+    "attention_07_tuned": "float4, a pipeline of copies, 16-byte or 4-byte ones, and two shapes of a block",
     "blur_06_register_window": "float4 and scalar loads of a row and its neighbours, and stores of both kinds",
     "blur_07_texture": "a texture object, and copies of images that a texture cannot describe",
     "col_softmax_03_registers": "one exp for each element, and a merge over lanes that share a column",

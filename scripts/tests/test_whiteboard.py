@@ -46,6 +46,13 @@ MISTAKES = {
         ("col0 + r < cols && row0 + tx < rows", "row0 + r < rows && col0 + tx < cols"),
         ("tile[tx][r];", "tile[r][tx];"),
     ],
+    "attention_whiteboard": [
+        ("sum * rescale", "sum"),
+        ("o[c] * rescale", "o[c]"),
+        ("i + keys - queries + 1", "i + 1"),  # the mask's other corner
+        ("fmaxf(max, s)", "s"),  # a score, not the maximum
+        ("sum == 0.0f ? 0.0f : ", ""),
+    ],
     "row_softmax_whiteboard": [
         ("max = -INFINITY", "max = 0.0f"),
         ("sum += expf(x[j] - max)", "sum += expf(x[j])"),

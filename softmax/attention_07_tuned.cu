@@ -1,0 +1,206 @@
+// Problem:  step 06 loads its tiles word by word, waits for them, and loads 12 words for 32 multiply-adds of a score.
+// Idea:     float4 everywhere: 4 dimensions of a row, 4 keys of the weights. cp.async copies V during the first product
+//           and the next K during the second. Tiles of 128 queries and 64 keys; 1 / sqrt(d) and log2(e) go into Q.
+// Expect:   1.5 to 2x step 06: 16 loads for 256 multiply-adds of 8 x 8, and no wait but for the other warps.
+// Next:     which share of the time do the exps take, and what could run beside them?
+#include "attention.cuh"
+#include "online.cuh"  // group_max, group_sum, shift_for
+
+#include <cuda_pipeline.h>
+
+// p as the first of four floats; its address must be a multiple of 16 bytes.
+__device__ static float4& as4(float& p) { return reinterpret_cast<float4&>(p); }
+
+// The lanes of a warp form rows of kLanes. A thread has kRows rows, kRowStep apart, of the scores and of O, kKeys keys of
+// each tile, kLanes apart, and kQuads groups of four neighbouring columns of O. !kLarge: for few queries, and for GPUs
+// with less than 170 KB of shared memory per block.
+template <int D, bool kLarge>
+struct Shape {
+  static constexpr int kLanes = D / 8, kRows = 8, kRowStep = 32 / kLanes;
+  static constexpr int kWarps = kLarge ? D / 16 : 2, kThreads = 32 * kWarps, kBlocks = kLarge ? 128 / D : 1;
+  static constexpr int BM = kWarps * kRowStep * kRows, BN = kLarge ? 64 : 32;
+  static constexpr int kKeys = BN / kLanes, kQuads = D / kLanes / 4;
+  static constexpr int kPitch = D + 4, kPitchP = BN + kLanes;  // floats from row to row: no bank conflicts
+  static constexpr int kBytes = 4 * (BM * kPitch + BN * kPitch + BN * D + BM * kPitchP);
+};
+
+// kCopyFloats: floats per copy; 4 where all rows are 16-byte aligned, else 1.
+template <int D, bool kLarge, int kCopyFloats>
+__global__ void __launch_bounds__(Shape<D, kLarge>::kThreads, Shape<D, kLarge>::kBlocks)
+    attention_tuned(const float* __restrict__ Q, const float* __restrict__ K, const float* __restrict__ V,
+                    float* __restrict__ O, unsigned heads, unsigned tiles_m, long long queries, long long keys,
+                    bool causal) {
+  using S = Shape<D, kLarge>;
+  constexpr int kLanes = S::kLanes, kRows = S::kRows, kRowStep = S::kRowStep, kKeys = S::kKeys, kQuads = S::kQuads;
+  constexpr int BM = S::BM, BN = S::BN, kPitch = S::kPitch, kPitchP = S::kPitchP;
+  extern __shared__ float4 smem[];
+  float *const Qs = &smem->x, *const Ks = Qs + BM * kPitch, *const Vs = Ks + BN * kPitch, *const Ps = Vs + BN * D;
+  const int tid = threadIdx.x, col = tid % kLanes, row = tid / 32 * kRowStep * kRows + tid % 32 / kLanes;
+  const std::size_t head = blockIdx.x % heads;
+  const long long row0 = static_cast<long long>(tiles_m - 1 - blockIdx.x / heads) * BM;  // the longest first
+  const long long ahead = causal ? keys - queries : keys;  // query i attends to the keys up to i + ahead
+  const long long end = min(keys, row0 + BM + ahead);      // no query of the block goes further
+  Q += (head * queries + row0) * D;
+  O += (head * queries + row0) * D;
+  K += head * keys * D;
+  V += head * keys * D;
+
+  // What this thread copies: kCopyFloats columns of a row, and every kStep elements further on.
+  constexpr int kStep = S::kThreads * kCopyFloats;
+  const int copy_row = tid * kCopyFloats / D, copy_col = tid * kCopyFloats % D;
+  // Starts copying `rows` rows, of which `left` exist; the others become 0.
+  const auto copy = [&](float* to, int pitch, const float* from, int rows, long long left) {
+    to += copy_row * pitch + copy_col;
+    from += copy_row * D + copy_col;
+    if (left >= rows) {
+#pragma unroll
+      for (int e = 0; e < rows * D; e += kStep) {
+        __pipeline_memcpy_async(to + e / D * pitch + e % D, from + e, 4 * kCopyFloats);
+      }
+    } else {
+      for (int e = 0; e < rows * D; e += kStep) {
+        const bool inside = copy_row + e / D < left;
+        __pipeline_memcpy_async(to + e / D * pitch + e % D, inside ? from + e : K, 4 * kCopyFloats,
+                                inside ? 0 : 4 * kCopyFloats);
+      }
+    }
+    __pipeline_commit();
+  };
+
+  float max[kRows], sum[kRows], o[kRows][4 * kQuads] = {};
+#pragma unroll
+  for (int i = 0; i < kRows; ++i) max[i] = -INFINITY, sum[i] = 0.0f;
+  if (end > 0) {
+    copy(Qs, kPitch, Q, BM, queries - row0);
+    copy(Ks, kPitch, K, BN, keys);
+    __pipeline_wait_prior(1);
+    // q . k log2(e) / sqrt(d) is what exp2 takes; a thread scales what it has copied itself
+    constexpr float factor = static_cast<float>(1.4426950408889634 / (D == 64 ? 8.0 : 11.313708498984761));
+    for (int e = 0; e < BM * D; e += kStep) {
+#pragma unroll
+      for (int c = 0; c < kCopyFloats; ++c) Qs[(copy_row + e / D) * kPitch + copy_col + e % D + c] *= factor;
+    }
+  }
+
+  for (long long key0 = 0; key0 < end; key0 += BN) {
+    __pipeline_wait_prior(0);
+    __syncthreads();  // K is here, and all have read the last V
+    copy(Vs, D, V + key0 * D, BN, keys - key0);
+    // scores
+    float s[kRows][kKeys] = {};
+#pragma unroll 2
+    for (int c = 0; c < D; c += 4) {
+      float4 q[kRows], k[kKeys];
+#pragma unroll
+      for (int i = 0; i < kRows; ++i) q[i] = as4(Qs[(row + i * kRowStep) * kPitch + c]);
+#pragma unroll
+      for (int j = 0; j < kKeys; ++j) k[j] = as4(Ks[(col + j * kLanes) * kPitch + c]);
+#pragma unroll
+      for (int x = 0; x < 4; ++x) {
+#pragma unroll
+        for (int j = 0; j < kKeys; ++j) {
+#pragma unroll
+          for (int i = 0; i < kRows; ++i) s[i][j] += (&q[i].x)[x] * (&k[j].x)[x];
+        }
+      }
+    }
+    // online softmax
+    const bool cut = key0 + BN > min(keys, row0 + ahead + 1);  // for the first row, so for some row
+#pragma unroll
+    for (int i = 0; i < kRows; ++i) {
+      const long long last = min(keys - 1, row0 + row + i * kRowStep + ahead);  // key that the row attends to
+      float m = max[i];
+#pragma unroll
+      for (int j = 0; j < kKeys; ++j) {
+        if (cut && key0 + col + j * kLanes > last) s[i][j] = -INFINITY;
+        m = fmaxf(m, s[i][j]);
+      }
+      m = group_max<kLanes>(m);
+      const float shift = shift_for(m), rescale = exp2f(max[i] - shift);
+      max[i] = m;
+      sum[i] *= rescale;  // this lane's keys; the lanes' sums are added at the end
+#pragma unroll
+      for (int j = 0; j < kKeys; ++j) {
+        const float p = exp2f(s[i][j] - shift);
+        sum[i] += p;
+        Ps[(row + i * kRowStep) * kPitchP + col + j * kLanes] = p;
+      }
+#pragma unroll
+      for (int c = 0; c < 4 * kQuads; ++c) o[i][c] *= rescale;
+    }
+    __pipeline_wait_prior(0);
+    __syncthreads();  // V is here, and all have read K
+    if (key0 + BN < end) copy(Ks, kPitch, K + (key0 + BN) * D, BN, keys - key0 - BN);
+      // O += P V
+#pragma unroll 4
+    for (int j = 0; j < BN; j += 4) {
+      float4 p[kRows];
+#pragma unroll
+      for (int i = 0; i < kRows; ++i) p[i] = as4(Ps[(row + i * kRowStep) * kPitchP + j]);
+#pragma unroll
+      for (int x = 0; x < 4; ++x) {
+#pragma unroll
+        for (int c = 0; c < kQuads; ++c) {
+          const float4 v = as4(Vs[(j + x) * D + (c * kLanes + col) * 4]);
+#pragma unroll
+          for (int i = 0; i < kRows; ++i) {
+            const float w = (&p[i].x)[x];
+            o[i][4 * c] += w * v.x, o[i][4 * c + 1] += w * v.y, o[i][4 * c + 2] += w * v.z, o[i][4 * c + 3] += w * v.w;
+          }
+        }
+      }
+    }
+  }
+
+  // store
+#pragma unroll
+  for (int i = 0; i < kRows; ++i) {
+    sum[i] = group_sum<kLanes>(sum[i]);
+    const int r = row + i * kRowStep;
+    if (row0 + r >= queries) continue;
+    const float factor = sum[i] == 0.0f ? 0.0f : 1.0f / sum[i];
+#pragma unroll
+    for (int c = 0; c < kQuads; ++c) {
+      float* to = O + r * D + (c * kLanes + col) * 4;
+      const float4 v = make_float4(o[i][4 * c] * factor, o[i][4 * c + 1] * factor, o[i][4 * c + 2] * factor,
+                                   o[i][4 * c + 3] * factor);
+      if constexpr (kCopyFloats == 4) {
+        as4(*to) = v;
+      } else {
+        to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
+      }
+    }
+  }
+}
+
+template <int D, bool kLarge>
+static void launch_shape(const float* Q, const float* K, const float* V, float* O, std::size_t heads,
+                         std::size_t queries, std::size_t keys, bool causal) {
+  using S = Shape<D, kLarge>;
+  const auto kernel = aligned_for<float4>(Q, K, V, O) ? attention_tuned<D, kLarge, 4> : attention_tuned<D, kLarge, 1>;
+  const auto tiles_m = static_cast<unsigned>(ceil_div(queries, S::BM));
+  const auto grid = static_cast<unsigned>(heads * tiles_m);
+  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::kBytes));
+  kernel<<<grid, S::kThreads, S::kBytes>>>(Q, K, V, O, static_cast<unsigned>(heads), tiles_m, queries, keys, causal);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+template <int D>
+static void launch_d(const float* Q, const float* K, const float* V, float* O, std::size_t heads, std::size_t queries,
+                     std::size_t keys, bool causal) {
+  const int most_shared = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  const bool large = queries > Shape<D, false>::BM && most_shared >= Shape<D, true>::kBytes;
+  (large ? launch_shape<D, true> : launch_shape<D, false>)(Q, K, V, O, heads, queries, keys, causal);
+}
+
+static void launch(const float* Q, const float* K, const float* V, float* O, std::size_t heads, std::size_t queries,
+                   std::size_t keys, int d, bool causal) {
+  if (heads == 0 || queries == 0) return;
+  (d == 64 ? launch_d<64> : launch_d<128>)(Q, K, V, O, heads, queries, keys, causal);
+}
+
+// exp, product and addition for each key, exp and product for each tile's rescaling; the sums of 16 lanes; the inverse
+// and its product.
+static std::size_t roundings(std::size_t keys) { return 4 + 2 * keys + 5 * ceil_div(keys, 32) + 4 + 2; }
+
+LADDER_STEP(Attention, launch, roundings);
