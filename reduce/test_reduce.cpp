@@ -51,7 +51,8 @@ TEST_CASE("large and small arrays in turn: no state is left behind") {
     const std::vector<Size> sizes =
         rows ? std::vector<Size>{{1, 2}, {2, 70001}, {0, 5}, {1, 0}, {900, 33}, {2, 1}, {1, 300007}, {1, 2}}
              : std::vector<Size>{{2}, {70001}, {0}, {1}, {5000}, {300007}, {2}};
-    for (const Size& size : sizes) {
+    for (Size size : sizes) {
+      for (const Scalar& scalar : step.problem->scalars()) size.scalars.push_back(scalar.default_value);
       INFO(step.name << ", " << describe(*step.problem, size));
       const Case host(*step.problem, size, step.problem->patterns().front(), 1);
       DeviceCase device(host, 0, !kAddressSanitizer);
@@ -193,5 +194,118 @@ TEST_CASE("one NaN makes one row NaN") {
     CUDA_CHECK(cudaMemcpy(sums.data(), out.get(), rows * sizeof(float), cudaMemcpyDeviceToHost));
     INFO(step.name);
     for (std::size_t r = 0; r < rows; ++r) CHECK((r == spoiled ? std::isnan(sums[r]) : sums[r] == cols * 0.5f));
+  }
+}
+
+// ---- layer_norm, rms_norm, add_rms_norm
+
+namespace {
+
+// What a step makes of x and of what is in the other inputs: gamma 1, beta and a residual 0. y is the last buffer.
+std::vector<float> normalised(const Step& step, const Size& size, const std::vector<float>& x) {
+  std::vector<DeviceBuffer<float>> device;
+  std::vector<void*> pointers;
+  for (const Buffer& buffer : step.problem->buffers(size)) {
+    std::vector<float> values(buffer.count, std::string(buffer.name) == "gamma" ? 1.0f : 0.0f);
+    if (std::string(buffer.name) == "x") values = x;
+    device.emplace_back(buffer.count);
+    pointers.push_back(device.back().get());
+    CUDA_CHECK(cudaMemcpy(pointers.back(), values.data(), buffer.bytes(), cudaMemcpyHostToDevice));
+  }
+  step.problem->run(Arrays(pointers), size);
+  std::vector<float> y(x.size());
+  CUDA_CHECK(cudaMemcpy(y.data(), pointers.back(), y.size() * sizeof(float), cudaMemcpyDeviceToHost));
+  return y;
+}
+
+template <typename Body>
+void for_norms(const Body& body) {
+  for (const char* kernel : {"layer_norm", "rms_norm", "add_rms_norm"}) {
+    for (const Step& step : steps_of(kernel)) {
+      for (const std::size_t cols : {1, 2, 33, 128, 1000, 1024, 4100, 40004}) {
+        INFO(step.name << ", rows of " << cols);
+        body(step, Size({3, cols}, {1e-5f}));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("norms: NaN makes its own row NaN, an infinity NaN or 0, and no other row changes") {
+  for (const float special : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+                              -std::numeric_limits<float>::infinity()}) {
+    for_norms([&](const Step& step, const Size& size) {
+      std::vector<float> x(3 * size[1]);
+      for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(patterns::random(1, 0, i, x.size()));
+      const std::vector<float> before = normalised(step, size, x);
+      const std::size_t place = 2 * size[1] - 1;
+      x[place] = special;
+      const std::vector<float> y = normalised(step, size, x);
+      const bool zeros = std::isinf(special) && step.problem->kernel() != std::string("layer_norm");
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        const bool other = i / size[1] != 1;
+        wrong += other ? y[i] != before[i] : zeros && i != place ? y[i] != 0 : !std::isnan(y[i]);
+      }
+      CHECK(wrong == 0);
+    });
+  }
+}
+
+TEST_CASE("norms: what comes out has the mean and the size that the name says") {
+  for_norms([](const Step& step, const Size& size) {
+    std::vector<float> x(3 * size[1]);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      x[i] = static_cast<float>(40 + 30 * patterns::random(1, 0, i, x.size()));
+    }
+    const std::vector<float> y = normalised(step, size, x);
+    const bool centred = step.problem->kernel() == std::string("layer_norm");
+    for (std::size_t r = 0; r < 3; ++r) {
+      double mean = 0, square = 0;
+      for (std::size_t c = 0; c < size[1]; ++c) {
+        mean += y[r * size[1] + c] / static_cast<double>(size[1]);
+        square += std::pow(y[r * size[1] + c], 2) / static_cast<double>(size[1]);
+      }
+      CHECK(std::fabs(square - (centred && size[1] == 1 ? 0 : 1)) < 1e-3);
+      if (centred) CHECK(std::fabs(mean) < 1e-4);
+    }
+  });
+}
+
+TEST_CASE("layer_norm: a row of one element gives beta, a row of equal ones no more than the mean's rounding") {
+  for (const Step& step : steps_of("layer_norm")) {
+    INFO(step.name);
+    CHECK(normalised(step, Size({3, 1}, {1e-5f}), {1e4f, -3, 0.1f}) == std::vector<float>(3, 0));
+    const Size size({2, 1000}, {1e-5f});
+    for (const float y : normalised(step, size, std::vector<float>(2000, 0.1f))) {
+      // sqrt(epsilon) = 0.0032; the mean is wrong by the step's own bound at most
+      CHECK(std::fabs(y) <= step.problem->tolerance(size) * 0.1 / std::sqrt(1e-5));
+    }
+  }
+}
+
+// What the chapter says of one pass in float: see bugs/layer_norm_one_pass_in_float.cu.
+TEST_CASE("layer_norm: a large mean costs one pass in float the variance, and the steps only the mean's digits") {
+  const Size size({1, 1000}, {1e-5f});
+  std::vector<float> x(1000);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(1e4 + patterns::random(1, 0, i, x.size()));
+  double mean = 0, variance = 0;
+  for (const float v : x) mean += v / 1000.0;
+  for (const float v : x) variance += (v - mean) * (v - mean) / 1000;
+  float sum = 0, squares = 0;
+  for (const float v : x) {
+    sum += v;
+    squares += v * v;
+  }
+  CHECK(std::fabs(squares / 1000 - sum / 1000 * (sum / 1000) - variance) > variance);
+  for (const Step& step : steps_of("layer_norm")) {
+    INFO(step.name);
+    const std::vector<float> y = normalised(step, size, x);
+    double worst = 0;
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      worst = std::max(worst, std::fabs(y[i] - (x[i] - mean) / std::sqrt(variance + 1e-5)));
+    }
+    CHECK(worst < 0.02);  // a float near 1e4 is a multiple of 0.001
   }
 }

@@ -1,0 +1,31 @@
+// The moments of a set of numbers, by which mean and variance are found in one pass: Welford's update (1962), and the
+// rule of Chan, Golub and LeVeque (1979) by which two sets merge.
+#pragma once
+#include "ladder.cuh"
+
+// n elements, their mean, and the sum of their squared distances from it. The empty set is {0, 0, 0}.
+struct Moments {
+  float n, mean, squares;
+};
+
+// The set with x in it.
+__device__ inline Moments update(Moments m, float x) {
+  const float n = m.n + 1.0f, d = x - m.mean, mean = m.mean + d / n;
+  return {n, mean, m.squares + d * (x - mean)};
+}
+
+// Both sets together. The guard: of two empty sets b's share of the elements would be 0 / 0 = NaN.
+__device__ inline Moments merge(Moments a, Moments b) {
+  const float n = a.n + b.n, share = n > 0.0f ? b.n / n : 0.0f, d = b.mean - a.mean;
+  return {n, a.mean + d * share, a.squares + b.squares + d * d * a.n * share};
+}
+
+// Merged over the warp, returned to every lane. All 32 lanes must call it.
+__device__ inline Moments warp_merge(Moments m) {
+#pragma unroll
+  for (int offset = 16; offset > 0; offset /= 2) {
+    m = merge(m, {__shfl_xor_sync(0xffffffff, m.n, offset), __shfl_xor_sync(0xffffffff, m.mean, offset),
+                  __shfl_xor_sync(0xffffffff, m.squares, offset)});
+  }
+  return m;
+}

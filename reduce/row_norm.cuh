@@ -1,0 +1,145 @@
+// What layer_norm, rms_norm and add_rms_norm have in common: each row of a row-major rows x cols matrix is divided by a
+// measure of its own size, then scaled by a gamma for each column. Sizes, data, and epsilon.
+//
+// Decided, as the formulas have it: a row with NaN in it is NaN everywhere. An infinity makes a row of layer_norm NaN,
+// and one of the others 0, but NaN where it stands. No other row changes. The sum of a row's squares must not overflow:
+// elements of up to 1e15 are safe in rows of up to 10^8. epsilon is at least 1e-30, so that no row divides 0 by 0.
+#pragma once
+#include "ladder.cuh"
+#include "runner/parallel.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+class RowNorm : public ladder::Problem {
+ public:
+  // An upper bound for the roundings on the way into one y of a row of `cols` elements: see tolerance().
+  using Roundings = std::size_t (*)(std::size_t cols);
+
+  explicit RowNorm(Roundings roundings) : roundings_(roundings) {}
+
+  const char* family() const override { return "reduce"; }
+  std::vector<ladder::Dim> dims() const override {
+    return {{"rows", 32768, 301, (std::size_t{1} << 31) - 1}, {"cols", 1024, 517, std::size_t{1} << 28}};
+  }
+  std::vector<ladder::Scalar> scalars() const override { return {{"epsilon", kEpsilon}}; }
+
+  // Times the scale that expect() gives.
+  double tolerance(const ladder::Size& size) const override {
+    const double nu = static_cast<double>(roundings_(size[1])) * ladder::kUnitRoundoff;
+    return nu < 0.01 ? nu / (1 - nu) : nu;  // higher orders; in long sums Rump's bound (BIT 52, 2012) needs none
+  }
+
+  std::vector<ladder::Pattern> patterns() const override {
+    return {{"random", false, ladder::patterns::random},
+            {"outliers", false, outliers},
+            {"1e4 + noise", false, offset<10000>},
+            {"100 + noise", false, offset<100>},
+            {"equal", false, offset<3>},
+            {"tail", false, tail},
+            {"small", false, small},
+            {"large", false, large},
+            {"one NaN", false, one_special<&std::numeric_limits<double>::quiet_NaN>},
+            {"one infinity", false, one_special<&std::numeric_limits<double>::infinity>}};
+  }
+
+  // Empty, single rows and columns, lengths around the powers of two and the sizes at which steps switch kernels, more
+  // rows than share a block, one row that no block keeps, and with clusters, which need a GPU, one that no cluster
+  // keeps.
+  std::vector<ladder::Size> test_sizes() const override {
+    std::vector<ladder::Size> sizes = {{0, 0},  {0, 7},   {7, 0},  {1, 1},    {70, 1},
+                                       {11, 2}, {133, 3}, {67, 4}, {2, 1031}, {19, 516}};
+    for (const std::size_t cols : {5, 8, 16, 17}) sizes.push_back({35, cols});
+    for (const std::size_t cols : {31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 132}) sizes.push_back({9, cols});
+    for (const std::size_t cols : {255, 256, 260, 511, 513, 1023, 1024, 1025, 1028}) sizes.push_back({3, cols});
+    for (const std::size_t cols : {2048, 2052, 4097, 8196, 12345, 32769, 65540}) sizes.push_back({2, cols});
+#ifndef CUDA_EMU
+    for (const std::size_t cols : {4096, 8192, 16384, 32768, 131072, 131076}) sizes.push_back({5, cols});
+    sizes.push_back({2, 1400004});
+    sizes.push_back({1, 1400003});
+#endif
+    return with_epsilon(sizes);
+  }
+  // More than 2^31 elements in short rows and in long ones; more than 2^27 rows, 2^32 threads of which 32 share a row.
+  std::vector<ladder::Size> huge_sizes() const override {
+    return with_epsilon({{(1 << 21) + 5, 1028}, {1025, (1 << 21) + 4}, {(1 << 27) + 5, 4}});
+  }
+  std::vector<ladder::Size> bench_sizes() const override {
+    return with_epsilon({{65536, 128}, {32768, 1024}, {16384, 4096}, {8192, 8192}, {4096, 32768}, {1024, 131072}});
+  }
+
+ protected:
+  static constexpr float kEpsilon = 1e-5f;
+
+  // Throws UsageError for what no step takes.
+  static void require(const ladder::Size& size) {
+    if (static_cast<double>(size[0]) * static_cast<double>(size[1]) > 1e15) {
+      throw ladder::UsageError("--rows: a matrix of " + std::to_string(size[0]) + " rows is too large");
+    }
+    if (!(size.scalars[0] >= 1e-30f)) throw ladder::UsageError("--epsilon: must be at least 1e-30");
+  }
+  // The relative error, in units of u, of 1 / sqrt(v + epsilon): half of the addition's, and rsqrtf's 2 ulp, 4 u (CUDA
+  // C++ Programming Guide, mathematical functions), rounded up.
+  static constexpr std::size_t kRsqrt = 5;
+
+  // The roundings of y = x / sqrt(mean of x^2 + epsilon) * gamma, in units of u of y itself: half of those of the mean of
+  // squares, which are `height` additions, a square, cols and a division by it (Higham, Accuracy and Stability of
+  // Numerical Algorithms, 2nd ed., section 4.2); kRsqrt; and two products.
+ public:
+  static std::size_t by_root_mean_square(std::size_t height) { return (height + 3) / 2 + 1 + kRsqrt + 2; }
+
+ protected:
+  // sqrt(mean of squares + epsilon) of a row whose elements at(0), at(1) ... are.
+  template <typename At>
+  static double root_mean_square(const ladder::Size& size, const At& at) {
+    double squares = 0;
+    for (std::size_t c = 0; c < size[1]; ++c) squares += static_cast<double>(at(c)) * at(c);
+    return std::sqrt(squares / static_cast<double>(size[1]) + size.scalars[0]);
+  }
+
+  // `count` numbers for each row, which body(row, numbers) computes.
+  template <typename Body>
+  static std::vector<double> for_rows(const ladder::Size& size, std::size_t count, const Body& body) {
+    std::vector<double> numbers(count * size[0]);
+    ladder::parallel_for(size[0], 1 + (1 << 16) / (size[1] + 1), [&](std::size_t begin, std::size_t end) {
+      for (std::size_t r = begin; r < end; ++r) body(r, &numbers[count * r]);
+    });
+    return numbers;
+  }
+
+ private:
+  static std::vector<ladder::Size> with_epsilon(std::vector<ladder::Size> sizes) {
+    for (ladder::Size& size : sizes) size.scalars = {kEpsilon};
+    return sizes;
+  }
+
+  static double noise(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
+    return ladder::patterns::random(seed, buffer, i, n);
+  }
+  // gamma and beta stay random where x is special.
+  template <int kMean>
+  static double offset(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
+    if (buffer > 0) return noise(seed, buffer, i, n);
+    return kMean == 3 ? kMean : kMean + noise(seed, buffer, i, n);
+  }
+  // One element in 16 is 64 times as large: who leaves one out of a row's sums gets another row.
+  static double outliers(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
+    return (ladder::hash(seed, buffer + 7, i) % 16 == 0 ? 64 : 1) * noise(seed, buffer, i, n);
+  }
+  static double tail(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
+    return buffer > 0 ? noise(seed, buffer, i, n) : ladder::patterns::tail(seed, buffer, i, n);
+  }
+  // Below epsilon, which then decides.
+  static double small(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
+    return (buffer > 0 ? 1 : 1e-4) * noise(seed, buffer, i, n);
+  }
+  static double large(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
+    return (buffer > 0 ? 1 : 1e15) * noise(seed, buffer, i, n);
+  }
+  template <double (*kValue)() noexcept>
+  static double one_special(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
+    return buffer == 0 && i == n / 2 ? kValue() : noise(seed, buffer, i, n);
+  }
+
+  Roundings roundings_;
+};
