@@ -552,7 +552,7 @@ cudaError_t cudaMemsetAsync(void* pointer, int value, std::size_t size, cudaStre
 // Row by row, so that rows outside an allocation are noticed as any copy would be.
 cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
                          std::size_t height, cudaMemcpyKind kind) {
-  if (width > to_pitch || width > from_pitch) return record(cudaErrorInvalidPitchValue);
+  if (width > to_pitch || width > from_pitch) return record(cudaErrorInvalidValue);
   for (std::size_t row = 0; row < height; ++row) {
     const cudaError_t error = cudaMemcpy(static_cast<char*>(to) + row * to_pitch,
                                          static_cast<const char*>(from) + row * from_pitch, width, kind);

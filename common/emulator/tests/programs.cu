@@ -255,7 +255,7 @@ TEST_CASE("rows with a pitch") {
   for (int y = 0; y < height; ++y) {
     for (int x = 0; x < width; ++x) REQUIRE(rows[y * width + x] == 100.0f * y + x);
   }
-  CHECK(cudaMemcpy2D(rows.data(), 4, data, pitch, 8, 1, cudaMemcpyDeviceToHost) == cudaErrorInvalidPitchValue);
+  CHECK(cudaMemcpy2D(rows.data(), 4, data, pitch, 8, 1, cudaMemcpyDeviceToHost) == cudaErrorInvalidValue);
   REQUIRE_CUDA(cudaFree(data));
 }
 
