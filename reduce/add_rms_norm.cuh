@@ -12,7 +12,8 @@ class AddRmsNorm : public RowNorm {
   using Launch = void (*)(const float* x, const float* gamma, float* residual, float* y, std::size_t rows,
                           std::size_t cols, float epsilon);
 
-  AddRmsNorm(Launch launch, Roundings roundings) : RowNorm(roundings), launch_(launch) {}
+  // Without a bound of its own, that of sums in any order.
+  explicit AddRmsNorm(Launch launch, Roundings roundings = by_root_mean_square) : RowNorm(roundings), launch_(launch) {}
 
   const char* kernel() const override { return "add_rms_norm"; }
   std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override {

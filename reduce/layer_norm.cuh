@@ -12,7 +12,8 @@ class LayerNorm : public RowNorm {
   using Launch = void (*)(const float* x, const float* gamma, const float* beta, float* y, std::size_t rows,
                           std::size_t cols, float epsilon);
 
-  LayerNorm(Launch launch, Roundings roundings) : RowNorm(roundings), launch_(launch) {}
+  // Without a bound of its own, that of sums and merges in any order.
+  explicit LayerNorm(Launch launch, Roundings roundings = any_order) : RowNorm(roundings), launch_(launch) {}
 
   const char* kernel() const override { return "layer_norm"; }
   std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override {
@@ -90,6 +91,13 @@ class LayerNorm : public RowNorm {
   static std::size_t welford(std::size_t chain, std::size_t tree) {
     const double c = static_cast<double>(chain), t = static_cast<double>(tree);
     return static_cast<std::size_t>(4 * std::sqrt(1 + t / 4) * (c + t + 8 * (1 + std::log(c + 1) + t / 2)) + 12);
+  }
+
+  // More than any of these asks for: a chain of all elements, and as many levels of merges as halve the row.
+  static std::size_t any_order(std::size_t cols) {
+    std::size_t levels = 1;
+    while (cols >> levels) ++levels;
+    return std::max(welford(cols, levels), parts(ceil_div(cols, 32) + 5, 5));
   }
 
  private:

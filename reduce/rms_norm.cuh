@@ -11,7 +11,8 @@ class RmsNorm : public RowNorm {
   using Launch = void (*)(const float* x, const float* gamma, float* y, std::size_t rows, std::size_t cols,
                           float epsilon);
 
-  RmsNorm(Launch launch, Roundings roundings) : RowNorm(roundings), launch_(launch) {}
+  // Without a bound of its own, that of sums in any order.
+  explicit RmsNorm(Launch launch, Roundings roundings = by_root_mean_square) : RowNorm(roundings), launch_(launch) {}
 
   const char* kernel() const override { return "rms_norm"; }
   std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override {

@@ -23,8 +23,12 @@ class Attention : public ladder::Problem {
   // of the scores: see tolerance().
   using Roundings = std::size_t (*)(std::size_t keys);
 
+  // Enough for any order, online or not: an exp and a product with V (5), then `keys` merges at most, each with an exp
+  // (4), a product and two additions; for each of both sums' ends a merge of partial sums, and the division.
+  static std::size_t any_roundings(std::size_t keys) { return 5 + 7 * keys + 2 * 7 + 1; }
+
   // keeps_scores: the step stores all scores, in memory that it allocates.
-  explicit Attention(Launch launch, Roundings roundings, bool keeps_scores = false)
+  explicit Attention(Launch launch, Roundings roundings = any_roundings, bool keeps_scores = false)
       : launch_(launch), roundings_(roundings), keeps_scores_(keeps_scores) {}
 
   const char* family() const override { return "softmax"; }

@@ -2,6 +2,7 @@
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong
+// stage: right
 #include "../layer_norm.cuh"
 #include "../moments.cuh"
 

@@ -2,6 +2,7 @@
 // caught by: cpu forward | one infinity data
 // caught by: cpu-asan forward | one infinity data
 // caught by: gpu | one infinity data
+// stage: right
 #include "../layer_norm.cuh"
 
 constexpr int kBlock = 256;

@@ -2,6 +2,7 @@
 // caught by: cpu forward | 1e4 + noise data
 // caught by: cpu-asan forward | 1e4 + noise data
 // caught by: gpu | 1e4 + noise data
+// stage: right
 #include "../layer_norm.cuh"
 
 constexpr int kBlock = 256;

@@ -3,6 +3,7 @@
 // caught by: cpu-asan forward | is wrong
 // caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --rows=3 --cols=300
+// stage: right
 #include "../layer_norm.cuh"
 
 constexpr int kBlock = 256;

@@ -185,6 +185,19 @@ class JudgeTest(unittest.TestCase):
         self.assertIn("Not solved yet", judging.text(verdict))
         self.assertEqual(judging.exit_status([verdict]), 3)
 
+    def test_what_is_right_and_slow_is_neither_failed_nor_solved(self):
+        """On large sizes 100000 blocks do the same."""
+        verdict, _ = self.judge("sum_slow", """
+            __global__ void k(const float* x, float* out, size_t n) {
+              float v = 0;
+              for (size_t i = 0; i < n; ++i) v += ((volatile const float*)x)[i];
+              if (blockIdx.x == 0) *out = v;
+            }
+            void launch(const float* x, float* out, size_t n) { k<<<n > 40000 ? 100000 : 1, 1>>>(x, out, n); }
+            """, 30)
+        self.assertEqual(verdict.state, judging.NOT_JUDGED, judging.text(verdict))
+        self.assertIn("right on small sizes", judging.text(verdict))
+
     def later(self, name):
         kernel, text, stage, what = LATER[name]
         verdict, _ = self.judge(f"{kernel}_{name}", textwrap.dedent(text), 300, judging.Judge)

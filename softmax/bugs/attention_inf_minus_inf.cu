@@ -2,6 +2,7 @@
 // caught by: cpu forward | got nan, want 0
 // caught by: cpu-asan forward | got nan, want 0
 // caught by: gpu | got nan, want 0
+// stage: right
 #include "../attention.cuh"
 
 constexpr int kBlock = 128, BN = 32, kMostD = 128;

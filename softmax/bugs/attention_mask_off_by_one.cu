@@ -2,6 +2,7 @@
 // caught by: cpu forward | causal=1, random data
 // caught by: cpu-asan forward | causal=1, random data
 // caught by: gpu | causal=1, random data
+// stage: right
 #include "../attention.cuh"
 #include "../online.cuh"
 

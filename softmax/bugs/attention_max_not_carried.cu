@@ -2,6 +2,7 @@
 // caught by: cpu forward | ten thousands data
 // caught by: cpu-asan forward | ten thousands data
 // caught by: gpu | ten thousands data
+// stage: right
 #include "../attention.cuh"
 #include "../online.cuh"
 

@@ -3,6 +3,7 @@
 // caught by: cpu-asan forward | is wrong
 // caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --heads=1 --queries=40 --keys=70
+// stage: right
 #include "../attention.cuh"
 #include "../online.cuh"
 

@@ -2,6 +2,7 @@
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong
+// stage: right
 #include "../attention.cuh"
 #include "../online.cuh"
 
