@@ -1,4 +1,5 @@
 """scripts/practice --watch: judges the page that was saved last, and shows the first stage that fails."""
+import os
 import re
 import select
 import sys
@@ -162,7 +163,8 @@ def watch():
         print(CLEAR + state.screen(), flush=True)
         while going:
             if select.select([sys.stdin], [], [], POLL_S)[0]:
-                going = state.key(sys.stdin.read(1))
+                keys = os.read(sys.stdin.fileno(), 64).decode(errors="ignore")  # all that were typed meanwhile
+                going = keys != "" and all(list(map(state.key, keys)))
                 print(CLEAR + state.screen(), flush=True)
             elif state.step():
                 print(CLEAR + state.screen(), flush=True)

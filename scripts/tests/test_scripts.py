@@ -2,11 +2,14 @@
 """Checks that all scripts look alike from outside: --help, bad usage, Ctrl-C; from any folder, and in a checkout whose
 path has a space. Whatever is executable in scripts/ is a script. Builds nothing."""
 import os
+import pty
 import re
+import select
 import shutil
 import signal
 import subprocess
 import tempfile
+import termios
 import time
 import unittest
 from pathlib import Path
@@ -48,6 +51,29 @@ class Scripts(unittest.TestCase):
                 self.assertRegex(text, r"(?m)^Exit status: 0 .")
                 self.assertEqual([line for line in text.splitlines() if len(line) > LINE], [])
                 self.assertEqual(self.run_script(name, "-h"), (0, text, ""), "in a folder with a space")
+
+    def test_watching_in_a_terminal(self):
+        """Keys that were typed together are all seen: the list, and then the end. The terminal is as it was before."""
+        terminal, ours = pty.openpty()
+        self.addCleanup(os.close, terminal)
+        before = termios.tcgetattr(ours)
+        watch = subprocess.Popen([self.copy / "scripts/practice", "--watch"], stdin=ours, stdout=ours, stderr=ours)
+        said = b""
+        try:
+            while b"q quit" not in said:
+                self.assertTrue(select.select([terminal], [], [], 30)[0], said)
+                said += os.read(terminal, 1 << 16)
+            os.write(terminal, b"lq")
+            self.assertEqual(watch.wait(30), 0)
+        finally:
+            watch.kill()
+            watch.wait()
+        while select.select([terminal], [], [], 0)[0]:
+            said += os.read(terminal, 1 << 16)
+        self.assertEqual(termios.tcgetattr(ours), before)
+        os.close(ours)
+        self.assertIn(b"There is no page yet", said)
+        self.assertRegex(said.decode(), r"  sum, hard\r\n")
 
     def test_options_in_the_examples_exist(self):
         for name in NAMES:
