@@ -349,7 +349,7 @@ class Diagnoses(unittest.TestCase):
         failure = self.of("a_page: FAIL, n=0, random data: out[0] of 1 is wrong: got nan, want -inf\n")
         self.assertIn("IEEE", failure.sentence)
         self.assertIn("must be written by a thread", diagnosis.with_writer(failure, diagnosis.NO_WRITER).sentence)
-        with_place = diagnosis.with_writer(failure, "written last at practice/max.cu:7, thread (0,0,0) of block (1,0,0)")
+        with_place = diagnosis.with_writer(failure, "written last at practice/max.cu:7, thread (0,0,0), in kernel k")
         self.assertEqual(with_place.details["at"], "practice/max.cu:7:1")
         self.assertIn("want -inf\nwritten last at practice/max.cu:7", with_place.what)
 
