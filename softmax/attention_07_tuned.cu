@@ -26,7 +26,7 @@ struct Shape {
 
 // kCopyFloats: floats per copy; 4 where all rows are 16-byte aligned, else 1.
 template <int D, bool kLarge, int kCopyFloats>
-__global__ void __launch_bounds__((Shape<D, kLarge>::kThreads), (Shape<D, kLarge>::kBlocks))
+__global__ void __launch_bounds__(Shape<D, kLarge>::kThreads, Shape<D, kLarge>::kBlocks)
     attention_tuned(const float* __restrict__ Q, const float* __restrict__ K, const float* __restrict__ V,
                     float* __restrict__ O, unsigned heads, unsigned tiles_m, long long queries, long long keys,
                     bool causal) {

@@ -723,8 +723,9 @@ class Program:
         bounds = LAUNCH_BOUNDS.search(head)
         if bounds and function.kernel:
             first = function.head[0] + bounds.end()
-            a, b = split_at_commas(code, first + 1, group_end(code, first, function.head[1]) - 1)[0]
-            source.edits.append((begin, begin + 1, '{ ::cuda_emu::launch_bounds(' + ' '.join(code[a:b].split()) + ');'))
+            # All arguments, as a comma may be that of a template's: Shape<D, 4>::kThreads.
+            arguments = ' '.join(code[first + 1:group_end(code, first, function.head[1]) - 1].split())
+            source.edits.append((begin, begin + 1, '{ ::cuda_emu::launch_bounds(' + arguments + ');'))
         local = head + code[begin:end]
 
         def calls(names):

@@ -474,7 +474,7 @@ void yield() {
   if (current_worker != nullptr) current_worker->yield();
 }
 
-void launch_bounds(unsigned max) {
+void launch_bounds(unsigned max, unsigned, unsigned) {
   Worker& worker = active_worker("__launch_bounds__");
   if (worker.thread_count() <= max) return;
   char problem[120];

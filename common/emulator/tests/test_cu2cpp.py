@@ -261,9 +261,9 @@ class OtherEdits(Folder):
             self.assertEqual(self.body(text), text)
 
     def test_launch_bounds(self):
-        for bounds, first in (('256', '256'), ('kThreads, 2', 'kThreads'), ('(A > B ? A : B), 1', '(A > B ? A : B)')):
+        for bounds in ('256', 'kThreads, 2', '(A > B ? A : B), 1', 'Shape<N, 4>::kThreads, Shape<N, 4>::kBlocks'):
             head = f'template <int N> __global__ void __launch_bounds__({bounds}) k(int* p) '
-            self.assertEqual(self.body(head + '{ }\n'), head + f'{{ ::cuda_emu::launch_bounds({first}); }}\n')
+            self.assertEqual(self.body(head + '{ }\n'), head + f'{{ ::cuda_emu::launch_bounds({bounds}); }}\n')
 
     def test_device_variables(self):
         for declaration, name in (('__constant__ float w[9];', 'w'), ('static __device__ int n;', 'n'), ('__device__ unsigned int a[2][3];', 'a'),

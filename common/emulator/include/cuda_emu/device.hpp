@@ -114,8 +114,8 @@ struct DynamicShared {
   T* operator+(std::ptrdiff_t i) const { return dynamic_shared<T>() + i; }
 };
 
-// What a kernel with __launch_bounds__(max) calls first.
-void launch_bounds(unsigned max);
+// What a kernel with __launch_bounds__(max, min_blocks_per_sm, max_blocks_per_cluster) calls first.
+void launch_bounds(unsigned max, unsigned = 0, unsigned = 0);
 
 }  // namespace cuda_emu
 
