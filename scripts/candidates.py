@@ -60,8 +60,8 @@ class Page(NamedTuple):
 
     @property
     def is_untouched(self):
-        code = problems.code_of(self.text)
-        return code in map(problems.code_of, (problems.page(self.problem), problems.flat_page(self.problem)))
+        empty = filter(None, (problems.page(self.problem), problems.flat_page(self.problem)))
+        return problems.code_of(self.text) in map(problems.code_of, empty)
 
 
 class CompileError(Exception):

@@ -194,8 +194,9 @@ def page(problem, include=None):
 
 
 def flat_page(problem):
-    """The same without our headers and with a main of its own, that of scripts/export."""
+    """The same without our headers and with a main of its own, that of scripts/export; None if it has none."""
     with tempfile.TemporaryDirectory() as folder:
         draft = Path(folder) / "draft.cu"
         draft.write_text(page(problem, problem.header))
-        return export_script().flat(ladder.Step(problem.family, problem.kernel, "01", problem.kernel, draft))
+        step = ladder.Step(problem.family, problem.kernel, "01", problem.kernel, draft)
+        return export_script().flat(step) if export_script().main_of(step) else None
