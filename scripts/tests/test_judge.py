@@ -161,12 +161,14 @@ class JudgeTest(unittest.TestCase):
         words, stage, what = BAD[name]
         text = ADD.format(**{"kernel": RIGHT, "before": "", "host": "", "call": CALL, **words})
         includes = "#include <cstdio>\n#include <cstdlib>\n#include <cstring>\n"
-        verdict, seconds = self.judge(f"add_{name}", includes + text, 30)
-        self.assertFalse(verdict.passed)
+        limit = 30 if what == "limit on time" else 120  # the machine may be busy with other tests
+        candidates.prepare("cpu", "add")
+        verdict, seconds = self.judge(f"add_{name}", includes + text, limit)
+        self.assertTrue(verdict.failure, judging.text(verdict))
         self.assertEqual(verdict.failure.stage, stage, verdict.failure)
         self.assertIn(what, verdict.failure.what)
         self.assertTrue(verdict.failure.sentence)
-        self.assertLess(seconds, 60)
+        self.assertLess(seconds, limit + 10)
 
     def test_good_pages(self):
         for name, text in GOOD.items():
