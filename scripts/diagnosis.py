@@ -21,11 +21,12 @@ class Failure(NamedTuple):
     details: dict  # size, data, buffer, index, got, want, writer; at: "file:line:column"
 
 
+RETURNED = "some threads returned while others wait at a barrier"  # since Volta that alone is no error
 # (what the output says, stage, sentence, section); the first that is found counts.
 SIGNS = [
-    (r"some threads returned while others wait", "races and barriers",
-     "A barrier waits for all threads of the block: none may return, or take another branch, before it.",
-     "README.md#barriers-fences-scopes"),
+    (RETURNED, "races and barriers",
+     "Threads return before a barrier that others reach, and what they should have done is missing: let all threads of "
+     "the block reach it, and guard only their loads and stores.", "README.md#barriers-fences-scopes"),
     (r"deadlock|wait(s)? for each other|different barriers|different warp", "races and barriers",
      "Threads wait for something that never comes: all of a block must reach the same barrier, and all lanes of a mask "
      "the same warp function.", "README.md#barriers-fences-scopes"),
@@ -102,8 +103,11 @@ def of_wrong_value(details):
 def with_writer(failure, writer):
     """A wrong value's Failure, with the thread that wrote it last, or NO_WRITER."""
     details = {**failure.details, "writer": writer, "at": first_place(writer)}
-    _, sentence, section = of_wrong_value(details)
-    return failure._replace(what=f"{failure.what}\n{writer}", sentence=sentence, section=section, details=details)
+    failure = failure._replace(what=f"{failure.what}\n{writer}", details=details)
+    if writer == NO_WRITER and failure.stage == "right":
+        _, sentence, section = of_wrong_value(details)
+        failure = failure._replace(sentence=sentence, section=section)
+    return failure
 
 
 def with_race(failure, race):
@@ -141,7 +145,7 @@ def of_run(result):
         if "due" in details:
             details["want"] = details.pop("due")
         details["at"] = first_place(details.get("writer", ""))
-        stage, sentence, section = of_wrong_value(details)
+        stage, sentence, section = SIGNS[0][1:] if RETURNED in output else of_wrong_value(details)
         return Failure(stage, wrong[0].split("FAIL, ", 1)[1], sentence, section, details)
     failed = FAIL.search(output)
     for pattern, stage, sentence, section in SIGNS:

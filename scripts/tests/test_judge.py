@@ -32,8 +32,8 @@ CALL = "if (n) k<<<(n + 255) / 256, 256>>>(a, b, c, n);"
 BAD = {
     "endless_loop": ({"kernel": "while (n + 1) if (i > n + 5000) c[0] = i++;"}, "ends", "timed out"),
     "endless_host_loop": ({"host": "volatile int x = 1; while (x) {}"}, "ends", "limit on time"),
-    "divergent_barrier": ({"kernel": "if (i >= n) return; __syncthreads(); " + RIGHT}, "races and barriers",
-                          "some threads returned"),
+    "divergent_barrier": ({"kernel": "if (threadIdx.x % 2) return; __syncthreads(); " + RIGHT}, "races and barriers",
+                          "c[1]"),
     "null_pointer": ({"kernel": "float* p = nullptr; p[i] = 1; " + RIGHT}, "memory", ""),
     "host_crash": ({"host": "*(volatile int*)8 = 1;"}, "ends", "SIGSEGV"),
     "stack_overflow": ({"before": "", "kernel": "volatile float big[200000]; for (int j = 0; j < 200000; ++j) big[j] = "
@@ -61,6 +61,17 @@ BAD = {
 }
 
 GOOD = {
+    "early_return_before_a_barrier": """
+        __global__ void k(const float* a, const float* b, float* c, size_t n) {
+          size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+          if (i >= n) return;
+          __syncthreads();
+          c[i] = a[i] + b[i];
+        }
+        void launch(const float* a, const float* b, float* c, size_t n) {
+          if (n) k<<<(n + 255) / 256, 256>>>(a, b, c, n);
+        }
+        """,
     "other_names_and_own_main": """
         #include <cstdio>
         #include <vector>
@@ -175,6 +186,7 @@ class JudgeTest(unittest.TestCase):
             with self.subTest(name):
                 verdict, _ = self.judge(f"add_{name}", textwrap.dedent(text), 300, judging.Judge)
                 self.assertTrue(verdict.passed, judging.text(verdict))
+                self.assertEqual("early_return" in name, "fine since Volta" in judging.text(verdict))
                 self.assertEqual({stage.name: stage.state for stage in verdict.stages},
                                  {**dict.fromkeys(diagnosis.STAGES, judging.PASSED), "speed": judging.SKIPPED})
 

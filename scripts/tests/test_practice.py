@@ -366,6 +366,13 @@ class Diagnoses(unittest.TestCase):
             self.assertIn(word, self.of(f"a_page: FAIL, {size}, random data: practice/transpose_1.cu:10: "
                                         "cudaGetLastError(): invalid configuration argument (cudaError)\n").sentence)
 
+    def test_threads_that_returned_before_a_barrier(self):
+        wrong = "a_page: FAIL, n=2, random data: y[0] of 2 is wrong: got 1, want 2\n"
+        found = self.of(f"cuda_emu: warning: {diagnosis.RETURNED}: ...\n{wrong}")
+        self.assertEqual(found.stage, "races and barriers")
+        self.assertEqual(diagnosis.with_writer(found, "written last at a.cu:1").sentence, found.sentence)
+        self.assertEqual(self.of(wrong).stage, "right")
+
     def test_limits(self):
         for limit in ("time", "memory", "output"):
             self.assertIn(limit, self.of("x", -9, limit).what)
