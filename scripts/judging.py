@@ -176,7 +176,7 @@ class Judge:
                         Stage("right", NOT_JUDGED, "right on small sizes; the large ones take too long here")]
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             others = {kind: pool.submit(self.build, kind) for kind in ("memory", "trace")}
-            return self.memory(others["memory"]) or self.traced(others["trace"])
+            return self.memory(others["memory"]) or self.traced(others["trace"]) or self.speed()
 
     def of_forward_order(self, program, failure):
         """What fails at the same size in the plain order too does not depend on the order."""
