@@ -13,15 +13,15 @@ __device__ static float4& as4(float& p) { return reinterpret_cast<float4&>(p); }
 
 // The lanes of a warp form rows of kLanes. A thread has kRows rows, kRowStep apart, of the scores and of O, kKeys keys of
 // each tile, kLanes apart, and kQuads groups of four neighbouring columns of O. !kLarge: for few queries, and for GPUs
-// with less than 170 KB of shared memory per block.
+// with less shared memory per block than two large blocks take on an sm_90.
 template <int D, bool kLarge>
 struct Shape {
   static constexpr int kLanes = D / 8, kRows = 8, kRowStep = 32 / kLanes;
-  static constexpr int kWarps = kLarge ? D / 16 : 2, kThreads = 32 * kWarps, kBlocks = kLarge ? 128 / D : 1;
+  static constexpr int kWarps = kLarge ? 4 : 2, kThreads = 32 * kWarps, kBlocks = kLarge ? 2 : 1;
   static constexpr int BM = kWarps * kRowStep * kRows, BN = kLarge ? 64 : 32;
   static constexpr int kKeys = BN / kLanes, kQuads = D / kLanes / 4;
-  static constexpr int kPitch = D + 4, kPitchP = BN + kLanes;  // floats from row to row: no bank conflicts
-  static constexpr int kBytes = 4 * (BM * kPitch + BN * kPitch + BN * D + BM * kPitchP);
+  static constexpr int kPitch = D + 4;  // floats from row to row of K
+  static constexpr int kBytes = 4 * (BM * D + BN * kPitch + BN * D + BM * BN);
 };
 
 // kCopyFloats: floats per copy; 4 where all rows are 16-byte aligned, else 1.
@@ -32,9 +32,9 @@ __global__ void __launch_bounds__(Shape<D, kLarge>::kThreads, Shape<D, kLarge>::
                     bool causal) {
   using S = Shape<D, kLarge>;
   constexpr int kLanes = S::kLanes, kRows = S::kRows, kRowStep = S::kRowStep, kKeys = S::kKeys, kQuads = S::kQuads;
-  constexpr int BM = S::BM, BN = S::BN, kPitch = S::kPitch, kPitchP = S::kPitchP;
+  constexpr int BM = S::BM, BN = S::BN, kPitch = S::kPitch;
   extern __shared__ float4 smem[];
-  float *const Qs = &smem->x, *const Ks = Qs + BM * kPitch, *const Vs = Ks + BN * kPitch, *const Ps = Vs + BN * D;
+  float *const Qs = &smem->x, *const Ks = Qs + BM * D, *const Vs = Ks + BN * kPitch, *const Ps = Vs + BN * D;
   const int tid = threadIdx.x, col = tid % kLanes, row = tid / 32 * kRowStep * kRows + tid % 32 / kLanes;
   const std::size_t head = blockIdx.x % heads;
   const long long row0 = static_cast<long long>(tiles_m - 1 - blockIdx.x / heads) * BM;  // the longest first
@@ -45,22 +45,29 @@ __global__ void __launch_bounds__(Shape<D, kLarge>::kThreads, Shape<D, kLarge>::
   K += head * keys * D;
   V += head * keys * D;
 
-  // What this thread copies: kCopyFloats columns of a row, and every kStep elements further on.
-  constexpr int kStep = S::kThreads * kCopyFloats;
-  const int copy_row = tid * kCopyFloats / D, copy_col = tid * kCopyFloats % D;
-  // Starts copying `rows` rows, of which `left` exist; the others become 0.
-  const auto copy = [&](float* to, int pitch, const float* from, int rows, long long left) {
-    to += copy_row * pitch + copy_col;
+  // No bank conflicts, as in transpose 06: the kRowStep rows that a warp reads at once have their groups of four floats of
+  // Q, and of kLanes weights, in different orders.
+  const int turn_q = row % kRowStep * 4, turn_p = row % kRowStep * kLanes;
+
+  // Starts copying `rows` rows, of which `left` exist; the others become 0. Four floats in column c of row r go to column
+  // c ^ (r % turns * 4). A thread copies kCopyFloats columns of a row, and every kStep elements further on.
+  constexpr unsigned kStep = S::kThreads * kCopyFloats;
+  const unsigned copy_row = threadIdx.x * kCopyFloats / D, copy_col = threadIdx.x * kCopyFloats % D;
+  const auto place = [&](unsigned e, unsigned pitch, unsigned turns) {
+    const unsigned r = copy_row + e / D;
+    return r * pitch + ((copy_col + e % D) ^ (r % turns * 4));
+  };
+  const auto copy = [&](float* to, unsigned pitch, unsigned turns, const float* from, unsigned rows, long long left) {
     from += copy_row * D + copy_col;
     if (left >= rows) {
 #pragma unroll
-      for (int e = 0; e < rows * D; e += kStep) {
-        __pipeline_memcpy_async(to + e / D * pitch + e % D, from + e, 4 * kCopyFloats);
+      for (unsigned e = 0; e < rows * D; e += kStep) {
+        __pipeline_memcpy_async(to + place(e, pitch, turns), from + e, 4 * kCopyFloats);
       }
     } else {
-      for (int e = 0; e < rows * D; e += kStep) {
+      for (unsigned e = 0; e < rows * D; e += kStep) {
         const bool inside = copy_row + e / D < left;
-        __pipeline_memcpy_async(to + e / D * pitch + e % D, inside ? from + e : K, 4 * kCopyFloats,
+        __pipeline_memcpy_async(to + place(e, pitch, turns), inside ? from + e : K, 4 * kCopyFloats,
                                 inside ? 0 : 4 * kCopyFloats);
       }
     }
@@ -71,28 +78,28 @@ __global__ void __launch_bounds__(Shape<D, kLarge>::kThreads, Shape<D, kLarge>::
 #pragma unroll
   for (int i = 0; i < kRows; ++i) max[i] = -INFINITY, sum[i] = 0.0f;
   if (end > 0) {
-    copy(Qs, kPitch, Q, BM, queries - row0);
-    copy(Ks, kPitch, K, BN, keys);
+    copy(Qs, D, kRowStep, Q, BM, queries - row0);
+    copy(Ks, kPitch, 1, K, BN, keys);
     __pipeline_wait_prior(1);
     // q . k log2(e) / sqrt(d) is what exp2 takes; a thread scales what it has copied itself
     constexpr float factor = static_cast<float>(1.4426950408889634 / (D == 64 ? 8.0 : 11.313708498984761));
-    for (int e = 0; e < BM * D; e += kStep) {
+    for (unsigned e = 0; e < BM * D; e += kStep) {
 #pragma unroll
-      for (int c = 0; c < kCopyFloats; ++c) Qs[(copy_row + e / D) * kPitch + copy_col + e % D + c] *= factor;
+      for (int x = 0; x < kCopyFloats; ++x) Qs[place(e, D, kRowStep) + x] *= factor;
     }
   }
 
   for (long long key0 = 0; key0 < end; key0 += BN) {
     __pipeline_wait_prior(0);
     __syncthreads();  // K is here, and all have read the last V
-    copy(Vs, D, V + key0 * D, BN, keys - key0);
+    copy(Vs, D, 1, V + key0 * D, BN, keys - key0);
     // scores
     float s[kRows][kKeys] = {};
 #pragma unroll 2
     for (int c = 0; c < D; c += 4) {
       float4 q[kRows], k[kKeys];
 #pragma unroll
-      for (int i = 0; i < kRows; ++i) q[i] = as4(Qs[(row + i * kRowStep) * kPitch + c]);
+      for (int i = 0; i < kRows; ++i) q[i] = as4(Qs[(row + i * kRowStep) * D + (c ^ turn_q)]);
 #pragma unroll
       for (int j = 0; j < kKeys; ++j) k[j] = as4(Ks[(col + j * kLanes) * kPitch + c]);
 #pragma unroll
@@ -123,20 +130,20 @@ __global__ void __launch_bounds__(Shape<D, kLarge>::kThreads, Shape<D, kLarge>::
       for (int j = 0; j < kKeys; ++j) {
         const float p = exp2f(s[i][j] - shift);
         sum[i] += p;
-        Ps[(row + i * kRowStep) * kPitchP + col + j * kLanes] = p;
+        Ps[(row + i * kRowStep) * BN + ((col + j * kLanes) ^ turn_p)] = p;
       }
 #pragma unroll
       for (int c = 0; c < 4 * kQuads; ++c) o[i][c] *= rescale;
     }
     __pipeline_wait_prior(0);
     __syncthreads();  // V is here, and all have read K
-    if (key0 + BN < end) copy(Ks, kPitch, K + (key0 + BN) * D, BN, keys - key0 - BN);
+    if (key0 + BN < end) copy(Ks, kPitch, 1, K + (key0 + BN) * D, BN, keys - key0 - BN);
       // O += P V
 #pragma unroll 4
     for (int j = 0; j < BN; j += 4) {
       float4 p[kRows];
 #pragma unroll
-      for (int i = 0; i < kRows; ++i) p[i] = as4(Ps[(row + i * kRowStep) * kPitchP + j]);
+      for (int i = 0; i < kRows; ++i) p[i] = as4(Ps[(row + i * kRowStep) * BN + (j ^ turn_p)]);
 #pragma unroll
       for (int x = 0; x < 4; ++x) {
 #pragma unroll

@@ -34,3 +34,36 @@ TEST_CASE("row_softmax: the row in shared memory has no bank conflicts") {
 TEST_CASE("col_softmax: lanes along a row") {
   CHECK(Claims("col_softmax_01_thread_per_column", {64, 256}).load() == 4);
 }
+
+TEST_CASE("attention: from step 03 on nothing but O is written to memory") {
+  const Size size({1, 128, 128, 64, 0});
+  const double o = 4.0 * 128 * 64, scores = 4.0 * 128 * 128;
+  const auto written = [&](const char* step) { return Claims(step, size).total(Space::global, Op::store).bytes_moved; };
+  for (const char* step : {"attention_01_three_kernels", "attention_02_tiled"}) {
+    CHECK(written(step) == o + 2 * scores);
+  }
+  for (const char* step : {"attention_03_online", "attention_04_flash", "attention_05_register_tiles",
+                           "attention_06_skip_masked", "attention_07_tuned"}) {
+    CHECK(written(step) == o);
+  }
+}
+
+TEST_CASE("attention: tiles that the mask hides are not loaded") {
+  const Size size({1, 256, 256, 64, 1});
+  const auto loaded = [&](const char* step) {
+    return static_cast<double>(Claims(step, size).total(Space::global, Op::load).bytes_moved);
+  };
+  CHECK(loaded("attention_06_skip_masked") < 0.7 * loaded("attention_05_register_tiles"));
+}
+
+TEST_CASE("attention: K and V are broadcast, then read by float4; no bank conflicts") {
+  for (const std::size_t d : {64, 128}) {
+    const Size size({1, 128, 128, d, 0});
+    CHECK(Claims("attention_04_flash", size).shared_load() == 1);
+    for (const char* step : {"attention_05_register_tiles", "attention_06_skip_masked", "attention_07_tuned"}) {
+      CAPTURE(step, d);
+      CHECK(Claims(step, size).conflicts() == 0);
+    }
+    CHECK(Claims("attention_07_tuned", size).width(Space::shared, Op::load) == 16);
+  }
+}
