@@ -1,7 +1,7 @@
 // Problem:  step 06 loads its tiles word by word, waits for them, and loads 12 words for 32 multiply-adds of a score.
 // Idea:     float4 everywhere: 4 dimensions of a row, 4 keys of the weights. cp.async copies V during the first product
-//           and the next K during the second. Tiles of 128 queries and 64 keys; 1 / sqrt(d) and log2(e) go into Q.
-// Expect:   1.5 to 2x step 06: 16 loads for 256 multiply-adds of 8 x 8, and no wait but for the other warps.
+//           and the next K during the second. Two blocks per SM, tiles of 64 keys; 1 / sqrt(d) and log2(e) go into Q.
+// Expect:   1.5 to 2x step 06: 16 loads for 256 multiply-adds of 8 x 8, and one block computes while the other waits.
 // Next:     which share of the time do the exps take, and what could run beside them?
 #include "attention.cuh"
 #include "online.cuh"  // group_max, group_sum, shift_for
@@ -111,17 +111,23 @@ __global__ void __launch_bounds__(Shape<D, kLarge>::kThreads, Shape<D, kLarge>::
         }
       }
     }
+    // mask
+    if (key0 + BN > min(keys, row0 + ahead + 1)) {  // it cuts the first row's keys, so some row's
+#pragma unroll
+      for (int i = 0; i < kRows; ++i) {
+        const long long last = min(keys - 1, row0 + row + i * kRowStep + ahead);  // key that the row attends to
+#pragma unroll
+        for (int j = 0; j < kKeys; ++j) {
+          if (key0 + col + j * kLanes > last) s[i][j] = -INFINITY;
+        }
+      }
+    }
     // online softmax
-    const bool cut = key0 + BN > min(keys, row0 + ahead + 1);  // for the first row, so for some row
 #pragma unroll
     for (int i = 0; i < kRows; ++i) {
-      const long long last = min(keys - 1, row0 + row + i * kRowStep + ahead);  // key that the row attends to
       float m = max[i];
 #pragma unroll
-      for (int j = 0; j < kKeys; ++j) {
-        if (cut && key0 + col + j * kLanes > last) s[i][j] = -INFINITY;
-        m = fmaxf(m, s[i][j]);
-      }
+      for (int j = 0; j < kKeys; ++j) m = fmaxf(m, s[i][j]);
       m = group_max<kLanes>(m);
       const float shift = shift_for(m), rescale = exp2f(max[i] - shift);
       max[i] = m;
@@ -139,7 +145,7 @@ __global__ void __launch_bounds__(Shape<D, kLarge>::kThreads, Shape<D, kLarge>::
     __syncthreads();  // V is here, and all have read K
     if (key0 + BN < end) copy(Ks, kPitch, 1, K + (key0 + BN) * D, BN, keys - key0 - BN);
       // O += P V
-#pragma unroll 4
+#pragma unroll 2
     for (int j = 0; j < BN; j += 4) {
       float4 p[kRows];
 #pragma unroll
