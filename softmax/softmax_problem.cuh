@@ -136,7 +136,6 @@ class SoftmaxProblem : public ladder::Problem {
   };
   virtual Vectors vectors(const ladder::Size& size) const = 0;
 
- private:
   static constexpr double kSmallestFloat = std::numeric_limits<float>::denorm_min();
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -181,5 +180,6 @@ class SoftmaxProblem : public ladder::Problem {
     return i == n / 2 ? std::numeric_limits<double>::quiet_NaN() : masked(seed, buffer, i, n);
   }
 
+ private:
   Roundings roundings_;
 };
