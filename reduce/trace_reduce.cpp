@@ -65,3 +65,30 @@ TEST_CASE("row_sum: lanes in different rows, then in one") {
   CHECK(Claims("row_sum_01_thread_per_row", {256, 128}).load() == 32);
   CHECK(Claims("row_sum_02_warp_per_row", {256, 128}).load() == 4);
 }
+
+TEST_CASE("layer_norm: lanes in 32 rows, then along one, then by float4") {
+  const Size size({64, 1024}, {1e-5f});
+  CHECK(Claims("layer_norm_01_thread_per_row", size).store() == 32);
+  for (const char* step : {"layer_norm_02_block_per_row", "layer_norm_03_warp_per_row", "layer_norm_04_one_pass",
+                           "layer_norm_05_welford"}) {
+    CAPTURE(step);
+    CHECK(Claims(step, size).store() == 4);
+  }
+  CHECK(Claims("layer_norm_06_registers", size).store() == 16);
+}
+
+TEST_CASE("layer_norm: x is read three times, then twice, then once; gamma and beta by every row") {
+  const Size size({64, 1024}, {1e-5f});
+  const auto reads = [&](const char* step) {
+    return Claims(step, size).total(Space::global, Op::load).bytes_moved / (4.0 * size[0] * size[1]) - 2;
+  };
+  CHECK(reads("layer_norm_03_warp_per_row") == 3);
+  CHECK(reads("layer_norm_04_one_pass") == 2);
+  CHECK(reads("layer_norm_05_welford") == 2);
+  CHECK(reads("layer_norm_06_registers") == 1);
+  CHECK(reads("layer_norm_07_shared") == 1);
+}
+
+TEST_CASE("layer_norm: the row in shared memory has no bank conflicts") {
+  CHECK(Claims("layer_norm_07_shared", Size({64, 2048}, {1e-5f})).conflicts() == 0);
+}

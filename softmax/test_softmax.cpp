@@ -258,3 +258,72 @@ TEST_CASE("attention: a head gives the same bits alone as among others") {
     }
   });
 }
+
+// ---- cross_entropy
+
+namespace {
+
+std::vector<float> losses(const Step& step, const std::vector<float>& x, const std::vector<int>& target) {
+  DeviceBuffer<float> device_x(x.size()), device_loss(target.size());
+  DeviceBuffer<int> device_target(target.size());
+  CUDA_CHECK(cudaMemcpy(device_x.get(), x.data(), x.size() * sizeof(float), cudaMemcpyHostToDevice));
+  CUDA_CHECK(cudaMemcpy(device_target.get(), target.data(), target.size() * sizeof(int), cudaMemcpyHostToDevice));
+  step.problem->run(Arrays({device_x.get(), device_target.get(), device_loss.get()}),
+                    {target.size(), x.size() / target.size()});
+  std::vector<float> loss(target.size());
+  CUDA_CHECK(cudaMemcpy(loss.data(), device_loss.get(), loss.size() * sizeof(float), cudaMemcpyDeviceToHost));
+  return loss;
+}
+
+template <typename Body>
+void for_losses(const Body& body) {
+  bool any = false;
+  for (const Step& step : steps()) {
+    if (!is(step, "cross_entropy")) continue;
+    any = true;
+    for (const std::size_t cols : {1, 2, 33, 1000, 5003}) {
+      INFO(step.name << ", " << cols << " columns");
+      body(step, cols);
+    }
+  }
+  REQUIRE(any);
+}
+
+}  // namespace
+
+TEST_CASE("cross_entropy: equal logits cost log(cols), whatever the target") {
+  for_losses([](const Step& step, std::size_t cols) {
+    const int last = static_cast<int>(cols) - 1;
+    for (const float loss : losses(step, std::vector<float>(3 * cols, -700.0f), {0, last / 2, last})) {
+      CHECK(std::fabs(loss - std::log(static_cast<double>(cols))) <= 1e-5);
+    }
+  });
+}
+
+TEST_CASE("cross_entropy: a target outside of the row gives NaN, and the other rows what they give without it") {
+  for_losses([](const Step& step, std::size_t cols) {
+    const std::vector<float> x = random_numbers(4 * cols);
+    const int n = static_cast<int>(cols);
+    const std::vector<float> good = losses(step, x, {0, n - 1, 0, n / 2});
+    for (const int bad : {-1, -100, n, n + 1, std::numeric_limits<int>::max(), std::numeric_limits<int>::min()}) {
+      const std::vector<float> loss = losses(step, x, {0, bad, 0, n / 2});
+      CHECK(std::isnan(loss[1]));
+      for (const std::size_t row : {0, 2, 3}) CHECK(loss[row] == good[row]);
+    }
+  });
+}
+
+TEST_CASE("cross_entropy: a certain target costs 0, an impossible one +inf, a NaN anywhere NaN") {
+  for_losses([](const Step& step, std::size_t cols) {
+    if (cols == 1) return;
+    const int last = static_cast<int>(cols) - 1;
+    std::vector<float> x(3 * cols, -1000.0f);
+    x[last] = 1000;           // row 0: all but certain
+    x[2 * cols - 1] = -kInf;  // row 1: impossible
+    x[2 * cols] = kNaN;       // row 2: not the target's logit
+    const std::vector<float> loss = losses(step, x, {last, last, last});
+    CHECK(loss[0] == 0);
+    CHECK(loss[1] == kInf);
+    CHECK(std::isnan(loss[2]));
+  });
+}

@@ -17,6 +17,7 @@ MOST_NEW_LINES = 40  # that a step adds or changes, as scripts/diff --stat count
 
 # Steps that may be longer or add more, and why.
 LARGE_STEPS = {
+    "add_rms_norm_02_registers": "one kernel of float4 and scalar loads and stores in place of two of one loop each",
     "argmax_03_find_again": "another algorithm: the tiles' maxima, then the place within one tile",
     "attention_02_tiled": "tiles in both products",
     "attention_04_flash": "tiles in shared memory, and all scores of a tile before its maximum",
@@ -27,6 +28,7 @@ LARGE_STEPS = {
     "col_softmax_03_registers": "one exp for each element, and a merge over lanes that share a column",
     "col_softmax_04_cluster": "a pipeline of tiles, and merges over lanes, warps and blocks",
     "conv2d_04_register_blocking": "float4 and scalar loads of a row and its neighbours, and stores of both kinds",
+    "cross_entropy_03_any_alignment": "what is in front of and behind the float4, groups of four, and the rule for blocks",
     "dot_03_last_block": "tile, peeled head and last block at once; the sum's ladder takes them one by one",
     "gemv_07_by_shape": "the kernel for all shapes, and the rule that picks",
     "gemv_t_04_tall_tile": "float4 and scalar loads, and the sums of the tiles, in one launch",
@@ -34,6 +36,9 @@ LARGE_STEPS = {
     "heat3d_04_temporal_blocking": "two time steps in one march, and loads and stores that end at the domain's border",
     "jacobi2d_03_float4_tile": "float4 and scalar loads of a larger tile, and tiles numbered in gridDim.x",
     "jacobi2d_05_temporal_blocking": "another mapping, by warps, and a pipeline of time steps",
+    "layer_norm_06_registers": "float4 and scalar loads and stores in place of one loop, and the remainder of longer rows",
+    "layer_norm_07_shared": "the sum over a block, the row's chunks in shared memory and how many there are",
+    "layer_norm_08_by_shape": "the kernel for all shapes, and the rule that picks",
     "max_05_last_block": "tile, peeled head and last block at once; the sum's ladder takes them one by one",
     "row_softmax_06_registers": "float4 and scalar loads and stores, written out where they are introduced",
     "overlap_06_graph": "capturing, and the key that says when to capture again",

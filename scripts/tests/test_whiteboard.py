@@ -59,6 +59,12 @@ MISTAKES = {
         ("__shfl_xor_sync(0xffffffff, max", "__shfl_down_sync(0xffffffff, max"),  # the maximum in lane 0 only
         ("row >= rows", "row > rows"),
     ],
+    "layer_norm_whiteboard": [
+        ("__shfl_xor_sync(0xffffffff, sum", "__shfl_down_sync(0xffffffff, sum"),  # the mean in lane 0 only
+        ("(x[c] - mean) * (x[c] - mean)", "x[c] * x[c]"),
+        ("squares / cols + epsilon", "squares / (cols - 1) + epsilon"),
+        ("row >= rows", "row > rows"),
+    ],
     "row_softmax_cpu_whiteboard": [
         ("max = -INFINITY", "max = 0.0f"),
         ("std::exp(x[j] - max)", "std::exp(x[j])"),
