@@ -2,6 +2,7 @@
 // gets the sum normalised by its root mean square, row by row of a row-major rows x cols matrix:
 //   residual_c += x_c,   y_c = residual_c / sqrt(mean of residual^2 + epsilon) * gamma_c.
 // The new residual is the float nearest to the sum, and y that of the new residual.
+// A row with NaN in it is NaN; one with an infinity is 0, but NaN where that stands; no other row changes.
 #pragma once
 #include "row_norm.cuh"
 

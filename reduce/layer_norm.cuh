@@ -1,7 +1,7 @@
 // Layer normalisation of each row x of a row-major rows x cols matrix:
 //   y_c = (x_c - mean) / sqrt(variance + epsilon) * gamma_c + beta_c,
 // with the row's mean, its variance as the mean of (x_c - mean)^2 (divided by cols, not by cols - 1), and a gamma and a
-// beta for each column. A row of one element gives beta.
+// beta for each column. A row of one element gives beta. A row with NaN or an infinity in it is NaN; no other row is.
 #pragma once
 #include "row_norm.cuh"
 

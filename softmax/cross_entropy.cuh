@@ -1,9 +1,9 @@
 // The loss of each row of logits against its target, as language models are trained with:
 //   loss_r = -log softmax(x_r)[target_r] = log(sum_j exp(x_j - m)) - (x_target - m),   m = max_j x_j.
 //
-// Decided: a target outside of [0, cols) gives NaN. (PyTorch stops the program there, but for one value that it ignores.)
-// A row with NaN or +inf in it, or of nothing but -inf, gives NaN; a target with the logit -inf beside other values
-// gives +inf. A loss above the greatest float is +inf.
+// Decided: a target outside of [0, cols) gives NaN. (PyTorch stops the program there, but for one value that it
+// ignores.) A row with NaN or +inf in it, or of nothing but -inf, gives NaN; a target with the logit -inf beside other
+// values gives +inf. A loss above the greatest float is +inf.
 #pragma once
 #include "softmax_problem.cuh"
 
@@ -13,7 +13,7 @@ class CrossEntropy : public SoftmaxProblem {
   // No pointer need be 16-byte aligned, nor need cols be a multiple of 4. Either may be 0; rows is below 2^31.
   using Launch = void (*)(const float* x, const int* target, float* loss, std::size_t rows, std::size_t cols);
 
-  CrossEntropy(Launch launch, Roundings roundings, double scratch_per_element = 0)
+  explicit CrossEntropy(Launch launch, Roundings roundings = any_roundings, double scratch_per_element = 0)
       : SoftmaxProblem(roundings), launch_(launch), scratch_per_element_(scratch_per_element) {}
 
   const char* kernel() const override { return "cross_entropy"; }
