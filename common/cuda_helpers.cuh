@@ -51,6 +51,18 @@ inline int device_attribute(cudaDeviceAttr attribute) {
 
 inline int sm_count() { return device_attribute(cudaDevAttrMultiProcessorCount); }
 
+inline std::size_t l2_bytes() { return device_attribute(cudaDevAttrL2CacheSize); }
+
+// Bytes per second between DRAM and the chip, by the memory's clock (in kHz, two transfers a clock) and its width in
+// bits. Kernels reach some 0.9 of it.
+inline double dram_bandwidth() {
+  return 2e3 * device_attribute(cudaDevAttrMemoryClockRate) * device_attribute(cudaDevAttrGlobalMemoryBusWidth) / 8;
+}
+
+// Bytes of loads that must be in flight, on all SMs together, to keep DRAM busy: latency x bandwidth (Little's law).
+// Under load a load takes 0.77 to 1.19 us (measured on an H100 and an H200, see elementwise/README.md): 1 us is assumed.
+inline std::size_t bytes_in_flight() { return static_cast<std::size_t>(1e-6 * dram_bandwidth()); }
+
 // How many blocks of `kernel` the current device holds at once: those of one SM, which its registers, shared memory and
 // threads limit (2048 on sm_90, 1536 on sm_86, 1024 on sm_75), times the SMs.
 template <typename... Arguments>
@@ -62,9 +74,7 @@ std::size_t resident_blocks(void (*kernel)(Arguments...), int block_size, std::s
 
 // Should a kernel read `bytes` of input with evict-first loads (__ldcs)? They do not displace what other kernels left
 // in L2. An input of many times the size of L2 displaces all of it in any case.
-inline bool evict_first_pays(std::size_t bytes) {
-  return bytes <= std::size_t{8} * device_attribute(cudaDevAttrL2CacheSize);
-}
+inline bool evict_first_pays(std::size_t bytes) { return bytes <= 8 * l2_bytes(); }
 
 // Uninitialised device memory for `count` elements, freed with its owner.
 template <typename T>

@@ -28,9 +28,7 @@ inline Device device() {
   Device d;
   d.name = properties.name;
   d.l2_bytes = properties.l2CacheSize;
-  // kHz times bits, two transfers a clock
-  d.dram_gbps =
-      2.0 * device_attribute(cudaDevAttrMemoryClockRate) * device_attribute(cudaDevAttrGlobalMemoryBusWidth) / 8e6;
+  d.dram_gbps = dram_bandwidth() / 1e9;
   d.boost_mhz = device_attribute(cudaDevAttrClockRate) / 1e3;
   return d;
 }
