@@ -41,6 +41,11 @@ bool aligned_for(const T*... pointers) {
   return ((reinterpret_cast<std::uintptr_t>(pointers) % alignof(V) == 0) && ...);
 }
 
+// Floats before the first 16-byte boundary at or after p: 0 to 3. What a kernel peels off before it reads float4.
+__host__ __device__ inline unsigned floats_to_boundary(const float* p) {
+  return static_cast<unsigned>((0 - reinterpret_cast<std::uintptr_t>(p) / sizeof(float)) % 4);
+}
+
 // A property of the current device.
 inline int device_attribute(cudaDeviceAttr attribute) {
   int device = 0, value = 0;

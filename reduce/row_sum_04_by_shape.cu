@@ -15,37 +15,39 @@ __device__ static float4 load4(const float* p) {
   return kEvictFirst ? __ldcs(p4) : *p4;
 }
 
-// kThreads threads add one row, or slice blockIdx.y of it: the elements from blockIdx.y * slice on. slice is a multiple
-// of 4 and at most 2^31. The sum goes to out[row * gridDim.y + blockIdx.y]. kLoads: float4 in flight per thread.
-// kEvictFirst: read with __ldcs.
+// kThreads threads add one row, or slice blockIdx.y of it: the elements from blockIdx.y * slice on. slice is at most
+// 2^31. The sum goes to out[row * gridDim.y + blockIdx.y]. kLoads: float4 in flight per thread. kEvictFirst: read with
+// __ldcs.
 template <unsigned kThreads, unsigned kLoads, bool kEvictFirst>
 __global__ void __launch_bounds__(kThreads < kMinBlock ? kMinBlock : kThreads)
     row_sum_by_shape(const float* __restrict__ x, float* __restrict__ out, std::size_t rows, std::size_t cols,
-                     bool aligned, unsigned slice) {
+                     unsigned slice) {
   const unsigned lane = threadIdx.x % kThreads, group = threadIdx.x / kThreads, groups = blockDim.x / kThreads;
   const std::size_t row = std::size_t{blockIdx.x} * groups + group;
   const std::size_t begin = std::size_t{blockIdx.y} * slice;
   const unsigned length = row < rows && begin < cols ? static_cast<unsigned>(min(std::size_t{slice}, cols - begin)) : 0;
-  const unsigned float4_end = aligned ? length / 4 * 4 : 0;  // elements before it are read as float4
   const float* from = x + row * cols + begin;
+  const unsigned head = min(length, floats_to_boundary(from));
+  const unsigned tail = head + (length - head) / 4 * 4;  // between them float4 are aligned
 
-  // load: kLoads float4 at a time, single ones, then the tail, or all of it if rows are not aligned
+  // load: up to 3 floats of head and of tail, kLoads float4 at a time, single ones
   float sum = 0.0f;
-  unsigned c = 4 * lane;
-  for (; c + 4 * kThreads * (kLoads - 1) < float4_end; c += 4 * kThreads * kLoads) {
+  if (lane < head) sum += from[lane];
+  if (lane < length - tail) sum += from[tail + lane];
+  unsigned c = head + 4 * lane;
+  for (; c + 4 * kThreads * (kLoads - 1) < tail; c += 4 * kThreads * kLoads) {
     float4 v[kLoads];
 #pragma unroll
     for (unsigned k = 0; k < kLoads; ++k) v[k] = load4<kEvictFirst>(from + c + 4 * kThreads * k);
 #pragma unroll
     for (unsigned k = 0; k < kLoads; ++k) sum += (v[k].x + v[k].y) + (v[k].z + v[k].w);
   }
-  for (; c < float4_end; c += 4 * kThreads) {
+  for (; c < tail; c += 4 * kThreads) {
     const float4 v = load4<kEvictFirst>(from + c);
     sum += (v.x + v.y) + (v.z + v.w);
   }
-  for (c = float4_end + lane; c < length; c += kThreads) sum += from[c];
 
-    // reduce over the lanes of the row, then over its warps
+  // reduce over the lanes of the row, then over its warps
 #pragma unroll
   for (unsigned offset = (kThreads < 32 ? kThreads : 32) / 2; offset > 0; offset /= 2) {
     sum += __shfl_xor_sync(0xffffffff, sum, offset);
@@ -96,24 +98,24 @@ static void launch(const float* x, float* out, std::size_t rows, std::size_t col
   float* partials = slices > 1 ? scratch<float>(rows * slices) : out;
   const unsigned block = std::max(shape.threads, kMinBlock);
   const dim3 grid(static_cast<unsigned>(ceil_div(rows, std::size_t{block / shape.threads})), slices);
-  const bool aligned = aligned_for<float4>(x) && cols % 4 == 0;
   const auto kernel = shape.kernel[evict_first_pays(rows * cols * sizeof(float))];
-  kernel<<<grid, block>>>(x, partials, rows, cols, aligned, slice);
+  kernel<<<grid, block>>>(x, partials, rows, cols, slice);
   CUDA_CHECK(cudaGetLastError());
   if (slices == 1) return;
   const Shape& second = pick(slices);
   const unsigned second_block = std::max(second.threads, kMinBlock);
   const dim3 second_grid(static_cast<unsigned>(ceil_div(rows, std::size_t{second_block / second.threads})));
-  second.kernel[0]<<<second_grid, second_block>>>(partials, out, rows, slices, slices % 4 == 0,
-                                                  4 * ceil_div(slices, 4u));
+  second.kernel[0]<<<second_grid, second_block>>>(partials, out, rows, slices, slices);
   CUDA_CHECK(cudaGetLastError());
 }
 
-// A thread's chain, longest if the rows are not aligned, at most 10 levels of tree; the same for the slices.
+// In a thread 2 levels in a float4, its float4, head and tail; at most 10 levels of tree; the same for the slices.
 static std::size_t height(std::size_t rows, std::size_t cols) {
+  const auto levels = [](std::size_t length) {
+    return ceil_div(length, std::size_t{4} * pick(length).threads) + 4 + 10;
+  };
   const std::size_t slices = slice_count(rows, cols), slice = 4 * ceil_div(cols, 4 * slices);
-  return ceil_div(slice, std::size_t{pick(slice).threads}) + 10 + ceil_div(slices, std::size_t{pick(slices).threads}) +
-         10;
+  return levels(slice) + levels(slices);
 }
 
 LADDER_STEP(RowSum, launch, height);
