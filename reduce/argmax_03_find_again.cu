@@ -70,7 +70,8 @@ __global__ void __launch_bounds__(kBlock)
 
   // combine: the greatest key, and the first tile that has it: its complement is the greatest
   Pair best = 0;
-  for (unsigned b = tid; b < gridDim.x; b += kBlock) best = max(best, Pair{__ldcg(keys + b)} << 32 | ~b);
+  combine_partials<kBlock>(keys, gridDim.x,
+                           [&](unsigned other, unsigned b) { best = max(best, Pair{other} << 32 | ~b); });
   best = block_max(best);
 
   // search: that tile once more, for the first index with this key, again the greatest complement
@@ -94,8 +95,7 @@ __global__ void __launch_bounds__(kBlock)
 }
 
 static void launch(const float* x, std::int64_t* out, std::size_t n) {
-  const std::size_t past_boundary = reinterpret_cast<std::uintptr_t>(x) % sizeof(float4) / sizeof(float);
-  const auto head = static_cast<unsigned>(std::min<std::size_t>(n, (4 - past_boundary) % 4));
+  const auto head = static_cast<unsigned>(std::min<std::size_t>(n, floats_to_boundary(x)));
   const auto grid = static_cast<unsigned>(std::max<std::size_t>(1, ceil_div((n - head) / 4, kTile)));
   const auto kernel = evict_first_pays(n * sizeof(float)) ? argmax_find_again<true> : argmax_find_again<false>;
   kernel<<<grid, kBlock>>>(x, scratch<unsigned>(grid), out, n, head);

@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(kBlock)
 
   // combine: the last block adds the partial sums
   sum = 0.0f;
-  for (unsigned b = tid; b < gridDim.x; b += kBlock) sum += __ldcg(partials + b);
+  combine_partials<kBlock>(partials, gridDim.x, [&](float partial, unsigned) { sum += partial; });
   sum = block_sum<kBlock>(sum);
   if (tid == 0) *out = sum;
 }
@@ -64,10 +64,9 @@ static unsigned grid_size(std::size_t n) {
 }
 
 static void launch(const float* x, const float* y, float* out, std::size_t n) {
-  const auto floats_past = [](const float* p) { return reinterpret_cast<std::uintptr_t>(p) / sizeof(float) % 4; };
-  const std::size_t past = floats_past(x);
-  const auto head = static_cast<unsigned>(std::min<std::size_t>(n, (4 - past) % 4));
-  const std::size_t n4 = past == floats_past(y) ? (n - head) / 4 : 0;  // else nothing is aligned in both
+  const auto head = static_cast<unsigned>(std::min<std::size_t>(n, floats_to_boundary(x)));
+  const bool both = floats_to_boundary(x) == floats_to_boundary(y);
+  const std::size_t n4 = both ? (n - head) / 4 : 0;  // else nothing is aligned in both
   const unsigned grid = grid_size(n);
   const auto kernel = evict_first_pays(2 * n * sizeof(float)) ? dot_last_block<true> : dot_last_block<false>;
   kernel<<<grid, kBlock>>>(x, y, scratch<float>(grid), out, n, head, n4);

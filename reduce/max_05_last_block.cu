@@ -47,14 +47,13 @@ __global__ void __launch_bounds__(kBlock)
 
   // combine: the last block reduces the tiles' keys
   key = kMinusInfinity;
-  for (unsigned b = tid; b < gridDim.x; b += kBlock) key = max(key, __ldcg(keys + b));
+  combine_partials<kBlock>(keys, gridDim.x, [&](int other, unsigned) { key = max(key, other); });
   key = block_max<kBlock>(key);
   if (tid == 0) *out = value_of(key);
 }
 
 static void launch(const float* x, float* out, std::size_t n) {
-  const std::size_t past_boundary = reinterpret_cast<std::uintptr_t>(x) % sizeof(float4) / sizeof(float);
-  const auto head = static_cast<unsigned>(std::min<std::size_t>(n, (4 - past_boundary) % 4));
+  const auto head = static_cast<unsigned>(std::min<std::size_t>(n, floats_to_boundary(x)));
   const auto grid = static_cast<unsigned>(std::max<std::size_t>(1, ceil_div(n / 4, kTile)));
   const auto kernel = evict_first_pays(n * sizeof(float)) ? max_last_block<true> : max_last_block<false>;
   kernel<<<grid, kBlock>>>(x, scratch<int>(grid), out, n, head);

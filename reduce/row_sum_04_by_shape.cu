@@ -1,13 +1,14 @@
 // Problem:  steps 02 and 03 each win on some shapes and lose on others.
-// Idea:     one kernel, compiled for five row lengths, and a rule. Up to 512: 4, 8 or 32 threads per row. Longer: a
-//           block. Few long rows: several blocks per row, whose partial sums are again a matrix for the same kernel.
+// Idea:     one kernel for eight row lengths, and a rule: up to 1024 columns 1 to 32 threads per row, then a block; for
+//           few long rows several blocks, whose partial sums are a matrix again. Each row's head is peeled.
 // Expect:   at least 1.0x the best of steps 01 to 03 on every shape; most on few long rows, where half the SMs were
 //           idle.
 // Measured: 1.00x step 03, 1.00x CUB at 16384x4096 (H200); 1.01x CUB (H100).
 // Next:     what of the rule changes on another GPU? (Its borders: they follow the number of SMs.)
 #include "row_sum.cuh"
 
-constexpr unsigned kMinBlock = 256;
+// A row of its own for a block where it takes more than a warp; else as many rows as 256 threads can do.
+constexpr unsigned block_size(unsigned threads) { return threads > 32 ? threads : 256; }
 
 template <bool kEvictFirst>
 __device__ static float4 load4(const float* p) {
@@ -19,7 +20,7 @@ __device__ static float4 load4(const float* p) {
 // 2^31. The sum goes to out[row * gridDim.y + blockIdx.y]. kLoads: float4 in flight per thread. kEvictFirst: read with
 // __ldcs.
 template <unsigned kThreads, unsigned kLoads, bool kEvictFirst>
-__global__ void __launch_bounds__(kThreads < kMinBlock ? kMinBlock : kThreads)
+__global__ void __launch_bounds__(kThreads > 32 ? kThreads : 256)
     row_sum_by_shape(const float* __restrict__ x, float* __restrict__ out, std::size_t rows, std::size_t cols,
                      unsigned slice) {
   const unsigned lane = threadIdx.x % kThreads, group = threadIdx.x / kThreads, groups = blockDim.x / kThreads;
@@ -27,14 +28,15 @@ __global__ void __launch_bounds__(kThreads < kMinBlock ? kMinBlock : kThreads)
   const std::size_t begin = std::size_t{blockIdx.y} * slice;
   const unsigned length = row < rows && begin < cols ? static_cast<unsigned>(min(std::size_t{slice}, cols - begin)) : 0;
   const float* from = x + row * cols + begin;
-  const unsigned head = min(length, floats_to_boundary(from));
+  const unsigned head = kThreads == 1 ? length : min(length, floats_to_boundary(from));
   const unsigned tail = head + (length - head) / 4 * 4;  // between them float4 are aligned
 
-  // load: up to 3 floats of head and of tail, kLoads float4 at a time, single ones
+  // load: head and tail, up to 3 floats each, kLoads float4 at a time, single ones; a thread alone adds single floats
   float sum = 0.0f;
-  if (lane < head) sum += from[lane];
-  if (lane < length - tail) sum += from[tail + lane];
-  unsigned c = head + 4 * lane;
+  unsigned c = lane;
+  for (; c < head; c += kThreads) sum += from[c];
+  for (c = tail + lane; c < length; c += kThreads) sum += from[c];
+  c = head + 4 * lane;
   for (; c + 4 * kThreads * (kLoads - 1) < tail; c += 4 * kThreads * kLoads) {
     float4 v[kLoads];
 #pragma unroll
@@ -79,14 +81,15 @@ static constexpr Shape shape(std::size_t longest) {
 }
 
 static const Shape& pick(std::size_t cols) {
-  static const Shape shapes[] = {shape<4, 1>(16), shape<8, 4>(128), shape<32, 4>(512), shape<256, 4>(8192),
-                                 shape<1024, 4>(SIZE_MAX)};
+  static const Shape shapes[] = {shape<1, 1>(20),      shape<4, 1>(64),         shape<8, 4>(192),
+                                 shape<16, 2>(384),    shape<32, 4>(1024),      shape<128, 4>(3072),
+                                 shape<256, 4>(16384), shape<1024, 4>(SIZE_MAX)};
   return *std::find_if(std::begin(shapes), std::end(shapes), [&](const Shape& s) { return cols <= s.longest; });
 }
 
-// How many slices a row is cut into: enough blocks for the GPU, if the slices stay long, and none is longer than 2^31.
+// How many slices a row is cut into: enough blocks for some waves, if slices stay long, and none is longer than 2^31.
 static unsigned slice_count(std::size_t rows, std::size_t cols) {
-  const std::size_t wanted = rows < 4 * static_cast<std::size_t>(sm_count()) ? cols / 16384 : 1;
+  const std::size_t wanted = rows < 16 * static_cast<std::size_t>(sm_count()) ? cols / 16384 : 1;
   return static_cast<unsigned>(std::clamp<std::size_t>(std::max(wanted, cols >> 30), 1, 65535));
 }
 
@@ -96,14 +99,14 @@ static void launch(const float* x, float* out, std::size_t rows, std::size_t col
   const auto slice = static_cast<unsigned>(4 * ceil_div(cols, std::size_t{4} * slices));
   const Shape& shape = pick(slice);
   float* partials = slices > 1 ? scratch<float>(rows * slices) : out;
-  const unsigned block = std::max(shape.threads, kMinBlock);
+  const unsigned block = block_size(shape.threads);
   const dim3 grid(static_cast<unsigned>(ceil_div(rows, std::size_t{block / shape.threads})), slices);
   const auto kernel = shape.kernel[evict_first_pays(rows * cols * sizeof(float))];
   kernel<<<grid, block>>>(x, partials, rows, cols, slice);
   CUDA_CHECK(cudaGetLastError());
   if (slices == 1) return;
-  const Shape& second = pick(slices);
-  const unsigned second_block = std::max(second.threads, kMinBlock);
+  const Shape& second = pick(std::max(slices, 32u));  // few rows: no time for a thread alone
+  const unsigned second_block = block_size(second.threads);
   const dim3 second_grid(static_cast<unsigned>(ceil_div(rows, std::size_t{second_block / second.threads})));
   second.kernel[0]<<<second_grid, second_block>>>(partials, out, rows, slices, slices);
   CUDA_CHECK(cudaGetLastError());
@@ -112,10 +115,11 @@ static void launch(const float* x, float* out, std::size_t rows, std::size_t col
 // In a thread 2 levels in a float4, its float4, head and tail; at most 10 levels of tree; the same for the slices.
 static std::size_t height(std::size_t rows, std::size_t cols) {
   const auto levels = [](std::size_t length) {
-    return ceil_div(length, std::size_t{4} * pick(length).threads) + 4 + 10;
+    const unsigned threads = pick(length).threads;
+    return threads == 1 ? length : ceil_div(length, std::size_t{4} * threads) + 4 + 10;
   };
   const std::size_t slices = slice_count(rows, cols), slice = 4 * ceil_div(cols, 4 * slices);
-  return levels(slice) + levels(slices);
+  return levels(slice) + levels(std::max<std::size_t>(slices, 32));
 }
 
 LADDER_STEP(RowSum, launch, height);

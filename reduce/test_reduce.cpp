@@ -63,8 +63,11 @@ TEST_CASE("large and small arrays in turn: no state is left behind") {
 
 // Each thread of the last block has one partial result of the first 1024 blocks, and some have a second one.
 TEST_CASE("more blocks than the last one has threads") {
-  const std::vector<std::pair<std::string, std::size_t>> tiles = {
-      {"sum_11_tuned", 16384}, {"max_05_last_block", 16384}, {"dot_03_last_block", 8192}};
+  const std::vector<std::pair<std::string, std::size_t>> tiles = {{"sum_12_tile_per_block", 16384},
+                                                                  {"sum_13_ticket_groups", 16384},
+                                                                  {"max_05_last_block", 16384},
+                                                                  {"max_06_tile_counter", 16384},
+                                                                  {"dot_03_last_block", 8192}};
   for (const auto& [name, tile] : tiles) {
     const auto step =
         std::find_if(steps().begin(), steps().end(), [&, n = name](const Step& s) { return s.name == n; });
@@ -85,6 +88,34 @@ TEST_CASE("more blocks than the last one has threads") {
     CUDA_CHECK(cudaMemcpy(&result, out.get(), sizeof result, cudaMemcpyDeviceToHost));
     INFO(name);
     CHECK(result == (name[0] == 'd' ? 1 + 4 + 16 + 64 : name[0] == 'm' ? 8 : 15));
+  }
+}
+
+TEST_CASE("argmax: ties in tiles that different threads of the last block look at, and at the ends of a tile") {
+  constexpr std::size_t tile = 16384;
+  const std::size_t n = 1026 * tile + 2, head = 3;  // of a pointer one past the boundary
+  const std::vector<std::vector<std::size_t>> places = {{1024 * tile + 7, 1025 * tile, 1026 * tile + 1},
+                                                        {1023 * tile + 9, 1024 * tile + 9},
+                                                        {tile + head - 1, tile + head},
+                                                        {head - 1, head},
+                                                        {n - 1},
+                                                        {}};
+  DeviceBuffer<float> x(n + 1);
+  DeviceBuffer<std::int64_t> out(1);
+  for (const Step& step : steps_of("argmax")) {
+    if (step.name != "argmax_03_find_again" && step.name != "argmax_04_place_in_tile") continue;
+    for (const std::vector<std::size_t>& equals : places) {
+      CUDA_CHECK(cudaMemset(x.get(), 0, (n + 1) * sizeof(float)));
+      const float value = 5;
+      for (const std::size_t i : equals) {
+        CUDA_CHECK(cudaMemcpy(x.get() + 1 + i, &value, sizeof value, cudaMemcpyHostToDevice));
+      }
+      step.problem->run(Arrays({x.get() + 1, out.get()}), {n});
+      std::int64_t result;
+      CUDA_CHECK(cudaMemcpy(&result, out.get(), sizeof result, cudaMemcpyDeviceToHost));
+      INFO(step.name);
+      CHECK(result == (equals.empty() ? 0 : static_cast<std::int64_t>(equals.front())));
+    }
   }
 }
 

@@ -53,8 +53,8 @@ class Choice(unittest.TestCase):
         self.assertIn("'reduce' is several kernels, and one is needed", self.message("reduce", "7"))
         self.assertIn("relu_01_scalar is the first step of relu", self.message("relu", "1"))
         self.assertIn("sum_early_return has no step before it", self.message("sum_early_return"))
-        self.assertIn("'sum' is 12 steps, and one is needed", self.message("sum"))
-        self.assertIn("one step is needed, or two", self.message("sum_01_atomic", "sum_04_sequential", "sum_11_tuned"))
+        self.assertIn("'sum' is 14 steps, and one is needed", self.message("sum"))
+        self.assertIn("one step is needed, or two", self.message("sum_01_atomic", "sum_04_sequential", "sum_13_ticket_groups"))
         self.assertIn("a step is needed", self.message())
 
 

@@ -19,6 +19,7 @@ MOST_NEW_LINES = 40  # that a step adds or changes, as scripts/diff --stat count
 LARGE_STEPS = {
     "add_rms_norm_02_registers": "one kernel of float4 and scalar loads and stores in place of two of one loop each",
     "argmax_03_find_again": "another algorithm: the tiles' maxima, then the place within one tile",
+    "argmax_04_place_in_tile": "the place while the tile is in registers, head and tail included",
     "attention_02_tiled": "tiles in both products",
     "attention_04_flash": "tiles in shared memory, and all scores of a tile before its maximum",
     "attention_05_register_tiles": "another mapping, by warps, in both products",
@@ -39,7 +40,6 @@ LARGE_STEPS = {
     "layer_norm_06_registers": "float4 and scalar loads and stores in place of one loop, and the remainder of longer rows",
     "layer_norm_07_shared": "the sum over a block, the row's chunks in shared memory and how many there are",
     "layer_norm_08_by_shape": "the kernel for all shapes, and the rule that picks",
-    "max_05_last_block": "tile, peeled head and last block at once; the sum's ladder takes them one by one",
     "row_softmax_06_registers": "float4 and scalar loads and stores, written out where they are introduced",
     "overlap_06_graph": "capturing, and the key that says when to capture again",
     "row_softmax_08_cluster": "the merge over the cluster, and a launch of at most 2^27 rows",

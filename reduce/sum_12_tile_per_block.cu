@@ -1,26 +1,24 @@
-// Problem:  step 10 has one float4 load in flight per thread; the loop waits for it before it issues the next (SASS).
-// Idea:     no loop. One tile of 64 KB per block of 1024 threads, four float4 in flight per thread. The head, up to the
+// Problem:  step 11 gives each block a fixed share of the tiles. SMs are not equally fast, and the slowest ends last.
+// Idea:     no loop. A fresh block for each tile of 64 KB: the SM that is free gets the next one. The head, up to the
 //           first 16-byte boundary, is peeled. Up to 8 times the size of L2 the loads are evict-first (__ldcs).
-// Expect:   1.01 to 1.05x step 10 from 2^24 on: four times the bytes in flight. The price is a partial sum per 64 KB.
-// Measured: 1.03x step 10, 1.01x CUB at 2^28 (H200).
-// Why:      1.14x (H200) at 2^24 with a cold L2; 1.15x, and 1.04x warm (H100, older code): most of the gain is that
-//           evict-first loads leave the dirty lines of the kernel before in L2 (inferred, not counted).
-// Next:     eight float4 per thread? (Registers halve the resident threads, the bytes in flight stay. 1.04x on an H200
-//           all the same: half as many blocks.)
+// Expect:   1.00 to 1.03x step 11 from 2^28 on, by the balance; 1.1x at 2^24 with a cold L2, whose dirty lines of the
+//           kernel before evict-first loads leave where they are. The price is a partial sum and a ticket per 64 KB.
+// Next:     65536 blocks at 2^30 draw a ticket each. What does that cost? (See step 13.)
 #include "block_reduce.cuh"
-#include "last_block.cuh"
 #include "sum.cuh"
 
 constexpr int kBlock = 1024;
 constexpr int kLoads = 4;               // float4 in flight per thread
 constexpr int kTile = kLoads * kBlock;  // float4 per block
 
+static __device__ unsigned blocks_done;  // tickets drawn; 0 between launches, of which one at a time may use it
+
 __device__ static float sum4(float4 v) { return (v.x + v.y) + (v.z + v.w); }
 
 // kEvictFirst: read with __ldcs. head: floats before the first 16-byte boundary, at most n.
 template <bool kEvictFirst>
-__global__ void __launch_bounds__(kBlock)
-    sum_tuned(const float* __restrict__ x, float* partials, float* __restrict__ out, std::size_t n, unsigned head) {
+__global__ void __launch_bounds__(kBlock) sum_tile_per_block(const float* __restrict__ x, float* partials,
+                                                             float* __restrict__ out, std::size_t n, unsigned head) {
   const float4* x4 = reinterpret_cast<const float4*>(x + head);
   const std::size_t n4 = (n - head) / 4;
   const std::size_t tile = std::size_t{blockIdx.x} * kTile;
@@ -47,9 +45,19 @@ __global__ void __launch_bounds__(kBlock)
 
   // reduce within the block
   sum = block_sum<kBlock>(sum);
-  if (!is_last_block(partials, sum)) return;
+
+  // store the partial sum, draw a ticket
+  __shared__ bool last;
+  if (tid == 0) {
+    partials[blockIdx.x] = sum;
+    __threadfence();  // whoever sees the ticket sees the partial sum
+    last = atomicInc(&blocks_done, gridDim.x - 1) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (!last) return;
 
   // combine: the last block adds the partial sums
+  __threadfence();  // the ticket was seen before the partial sums are read
   sum = 0.0f;
   for (unsigned b = tid; b < gridDim.x; b += kBlock) sum += __ldcg(partials + b);
   sum = block_sum<kBlock>(sum);
@@ -61,10 +69,9 @@ static unsigned grid_size(std::size_t n) {
 }
 
 static void launch(const float* x, float* out, std::size_t n) {
-  const std::size_t past_boundary = reinterpret_cast<std::uintptr_t>(x) % sizeof(float4) / sizeof(float);
-  const auto head = static_cast<unsigned>(std::min<std::size_t>(n, (4 - past_boundary) % 4));
+  const auto head = static_cast<unsigned>(std::min<std::size_t>(n, floats_to_boundary(x)));
   const unsigned grid = grid_size(n);
-  const auto kernel = evict_first_pays(n * sizeof(float)) ? sum_tuned<true> : sum_tuned<false>;
+  const auto kernel = evict_first_pays(n * sizeof(float)) ? sum_tile_per_block<true> : sum_tile_per_block<false>;
   kernel<<<grid, kBlock>>>(x, scratch<float>(grid), out, n, head);
   CUDA_CHECK(cudaGetLastError());
 }
