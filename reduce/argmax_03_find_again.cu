@@ -3,8 +3,8 @@
 //           searches those 64 KB again. Tiles are in order: the head goes with the first, the tail with the last.
 // Expect:   the speed of max 05, and 2 to 3 us for the search.
 // Measured: 0.95x step 02, 0.91x CUB at 2^28 (H200).
-// Why:      3.5 to 4.5 us (H100, older code). On the H200 18 us at 2^28 and 61 at 2^30: growing with n, so it is not
-//           the search but the costlier keys, which do not hide there (hypothesis).
+// Why:      the search costs 3.5 to 4.5 us (H100, older code). On an H200 20 us more than max at 2^28, growing with n:
+//           not the search, and not the keys, for step 04 has the same. Open.
 // Next:     is the search right if another kernel changes x meanwhile? (No; nothing may write x while this runs.)
 #include "argmax.cuh"
 #include "last_block.cuh"

@@ -3,10 +3,7 @@
 //           adds. If x and y are off a 16-byte boundary by the same number of floats, block 0 peels the head.
 // Expect:   1.01 to 1.05x step 02 from 2^24 on, as the sum gained; at 2^20 a launch's time, one or two microseconds.
 // Measured: 1.00x step 02, 1.02x cuBLAS at 2^28 (H200).
-// Why:      at 2^24 1.13x (H200), by evict-first loads, see sum 11. At 2^28 1.00x (H200), 1.03x (H100, older code):
-//           64 KB per block are too few there, see max 05.
-// Next:     why not four float4 of each? (Registers leave one block per SM, as many bytes in flight. On an H200 it is
-//           1.05x all the same: half as many blocks.)
+// Next:     x and y differ in alignment. What then? (Single floats; or float4 of one, and of the other two per shift.)
 #include "block_reduce.cuh"
 #include "dot.cuh"
 #include "last_block.cuh"

@@ -4,8 +4,8 @@
 #include "cuda_helpers.cuh"
 
 // Tickets drawn in this launch; 0 between launches.
-constexpr unsigned kGroups = 64;
-struct alignas(128) Counter {  // L2 does atomic operations on one line one after another
+constexpr unsigned kGroups = 64, kFewBlocks = 2048;  // up to so many blocks one group is faster than two tickets
+struct alignas(128) Counter {                        // L2 does atomic operations on one line one after another
   unsigned value;
 };
 static __device__ Counter blocks_done[kGroups];
@@ -21,10 +21,10 @@ __device__ inline bool is_last_block(T* partials, T partial) {
   if (threadIdx.x == 0) {
     partials[blockIdx.x] = partial;
     __threadfence();  // whoever sees the ticket sees the partial result
-    const unsigned group = blockIdx.x % kGroups, members = ceil_div(gridDim.x - group, kGroups);
-    last = members == 1 || atomicInc(&blocks_done[group].value, members - 1) == members - 1;
-    if (last) {
-      const unsigned groups = min(gridDim.x, kGroups);
+    const unsigned groups = gridDim.x > kFewBlocks ? kGroups : 1;
+    const unsigned group = blockIdx.x % groups, members = ceil_div(gridDim.x - group, groups);
+    last = atomicInc(&blocks_done[group].value, members - 1) == members - 1;
+    if (last && groups > 1) {
       __threadfence();  // whoever sees the second ticket sees what the first ones showed
       last = atomicInc(&groups_done, groups - 1) == groups - 1;
     }

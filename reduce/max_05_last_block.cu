@@ -1,10 +1,8 @@
 // Problem:  step 04 has one float4 in flight per thread, and a launch of its own that stores -infinity first.
-// Idea:     the sum's last steps: a tile of 64 KB per block of 1024 threads, four float4 in flight per thread,
-//           evict-first for inputs up to 8 times L2; the last block reduces the tiles' keys, so one launch does all.
+// Idea:     steps 12 and 13 of sum: a tile of 64 KB per block of 1024 threads, evict-first for inputs up to 8 times L2;
+//           tickets in groups, and the last block reduces the tiles' keys, so one launch does all.
 // Expect:   1.01 to 1.05x step 04 at 2^28, as the sum gained; 1.05 to 1.2x at 2^20, where a launch counts.
 // Measured: 0.99x step 04, 0.96x CUB at 2^28 (H200).
-// Why:      0.99x (H200); 1.03x (H100, older code). A block costs time beyond its loads, and 64 KB per block are too
-//           few where memory is 1.43 times as fast: with 128 KB 4368 instead of 4144 GB/s (H200).
 // Next:     step 04 had the same bits every run too. Then why the last block? (Only for the launch that it saves.)
 #include "last_block.cuh"
 #include "max_key.cuh"

@@ -25,8 +25,8 @@ __global__ void __launch_bounds__(kBlock)
   int key = kMinusInfinity;
   unsigned tile = blockIdx.x;
   for (int turn = 0; tile < tiles; turn ^= 1) {
-    unsigned fetched = 0;
-    if (tid == 0) fetched = gridDim.x + atomicAdd(&next_tile, 1u);  // under way while the tile is loaded
+    unsigned fetched = tiles;  // none, if each block has had its one tile
+    if (tid == 0 && tiles > gridDim.x) fetched = gridDim.x + atomicAdd(&next_tile, 1u);  // under way during the loads
     float4 v[kLoads];
 #pragma unroll
     for (int k = 0; k < kLoads; ++k) {

@@ -87,9 +87,9 @@ static const Shape& pick(std::size_t cols) {
   return *std::find_if(std::begin(shapes), std::end(shapes), [&](const Shape& s) { return cols <= s.longest; });
 }
 
-// How many slices a row is cut into: enough blocks for some waves, if slices stay long, and none is longer than 2^31.
+// How many slices a row is cut into: enough blocks for the GPU, if the slices stay long, and none is longer than 2^31.
 static unsigned slice_count(std::size_t rows, std::size_t cols) {
-  const std::size_t wanted = rows < 16 * static_cast<std::size_t>(sm_count()) ? cols / 16384 : 1;
+  const std::size_t wanted = rows < 4 * static_cast<std::size_t>(sm_count()) ? cols / 16384 : 1;
   return static_cast<unsigned>(std::clamp<std::size_t>(std::max(wanted, cols >> 30), 1, 65535));
 }
 
@@ -101,7 +101,7 @@ static void launch(const float* x, float* out, std::size_t rows, std::size_t col
   float* partials = slices > 1 ? scratch<float>(rows * slices) : out;
   const unsigned block = block_size(shape.threads);
   const dim3 grid(static_cast<unsigned>(ceil_div(rows, std::size_t{block / shape.threads})), slices);
-  const auto kernel = shape.kernel[evict_first_pays(rows * cols * sizeof(float))];
+  const auto kernel = shape.kernel[evict_first_pays(2 * rows * cols * sizeof(float))];
   kernel<<<grid, block>>>(x, partials, rows, cols, slice);
   CUDA_CHECK(cudaGetLastError());
   if (slices == 1) return;

@@ -1,21 +1,21 @@
 // Problem:  at 2^30 the tickets of step 12 are 65536 atomic operations on one word. L2 does one after another, and each
 //           block waits for its own.
-// Idea:     64 counters, each on a cache line of its own. The last block of a group draws a second ticket, and the
-//           block that draws the last one of these adds the partial sums: in the same fixed order.
+// Idea:     tiles of 128 KB, half as many; and 64 counters, each on a cache line of its own. The last block of a group
+//           draws a second ticket, and who draws the last of these adds the partial sums: in the same fixed order.
 // Expect:   1.02 to 1.03x step 12 from 2^28 on: fence and ticket on one word cost 0.5 ns per block of 64 KB, on a word
-//           per SM 0.06 ns (measured apart). At 2^20 each block is a group, and draws no first ticket.
+//           per SM 0.06 ns (measured apart). Up to 2048 blocks one group is faster.
 // Next:     why a fence between the two tickets? (The second must not be seen before the group's partial sums.)
 #include "block_reduce.cuh"
 #include "sum.cuh"
 
 constexpr int kBlock = 1024;
-constexpr int kLoads = 4;               // float4 in flight per thread
+constexpr int kLoads = 8;               // float4 per thread, of which the registers allow some in flight
 constexpr int kTile = kLoads * kBlock;  // float4 per block
 constexpr int kAtOnce = 16;             // partial sums in flight per thread of the last block
 
 // Tickets drawn: 0 between launches, of which one at a time may use them.
-constexpr unsigned kGroups = 64;
-struct alignas(128) Counter {  // L2 does atomic operations on one line one after another
+constexpr unsigned kGroups = 64, kFewBlocks = 2048;  // up to so many blocks one group is faster than two tickets
+struct alignas(128) Counter {                        // L2 does atomic operations on one line one after another
   unsigned value;
 };
 static __device__ Counter blocks_done[kGroups];
@@ -59,10 +59,10 @@ __global__ void __launch_bounds__(kBlock) sum_ticket_groups(const float* __restr
   if (tid == 0) {
     partials[blockIdx.x] = sum;
     __threadfence();  // whoever sees the ticket sees the partial sum
-    const unsigned group = blockIdx.x % kGroups, members = ceil_div(gridDim.x - group, kGroups);
-    last = members == 1 || atomicInc(&blocks_done[group].value, members - 1) == members - 1;
-    if (last) {
-      const unsigned groups = min(gridDim.x, kGroups);
+    const unsigned groups = gridDim.x > kFewBlocks ? kGroups : 1;
+    const unsigned group = blockIdx.x % groups, members = ceil_div(gridDim.x - group, groups);
+    last = atomicInc(&blocks_done[group].value, members - 1) == members - 1;
+    if (last && groups > 1) {
       __threadfence();  // whoever sees the second ticket sees what the first ones showed
       last = atomicInc(&groups_done, groups - 1) == groups - 1;
     }

@@ -256,7 +256,7 @@ class Sessions(Found):
         self.assertEqual(self.after(page_sessions.check_seen, text.format("sum_08_float4_grid_stride PASS 2")), [])
         self.assert_found(self.after(page_sessions.check_seen, text.format("sum_08_gone  PASS  2")),
                           "^5: .*'sum_08_gone'")
-        self.assert_found(self.after(page_sessions.check_seen, text.format("sum_11_tuned  PASS")),
+        self.assert_found(self.after(page_sessions.check_seen, text.format("sum_13_ticket_groups  PASS")),
                           "^5: .*without figures")
 
 
