@@ -34,8 +34,17 @@ class RowSoftmax : public SoftmaxProblem {
     for (const std::size_t cols : {2047, 2048, 2052, 4096, 4097, 8196, 12345, 16384}) sizes.push_back({2, cols});
     for (const std::size_t cols : {32769, 65540}) sizes.push_back({2, cols});
     sizes.push_back({19, 516});
-#ifndef CUDA_EMU  // for steps with clusters, which need a GPU; the last one is more than a cluster keeps
-    for (const std::size_t cols : {32768, 131072, 131076}) sizes.push_back({2, cols});
+    // around the shapes of step 11; short rows for more than one block; rows that several blocks share
+    for (const std::size_t cols : {35, 67, 131, 259, 515, 1027, 2051, 4099, 4100, 8195, 16387, 16388})
+      sizes.push_back({3, cols});
+    sizes.push_back({259, 13});
+    sizes.push_back({7, 20001});
+#ifndef CUDA_EMU
+    // Many rows of a block each take long on the CPU backend; it has no clusters. No cluster keeps the last size.
+    for (const std::size_t cols : {1, 3, 5, 8}) sizes.push_back({1029, cols});
+    for (const std::size_t cols :
+         {28000, 28001, 32768, 53000, 53003, 86001, 106002, 131072, 131076, 172003, 344000, 344001})
+      sizes.push_back({2, cols});
     sizes.push_back({1, 1400004});
 #endif
     return sizes;

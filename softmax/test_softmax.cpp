@@ -1,5 +1,6 @@
 // Beyond the general tests of every step: what softmax promises besides its values.
 #include "catch.hpp"
+#include "row_shapes.hpp"
 #include "runner/check.hpp"
 
 #include <cmath>
@@ -134,6 +135,39 @@ TEST_CASE("adding a constant changes nothing, where it adds without rounding") {
     }
     CHECK(result(step, shape, x) == result(step, shape, shifted));
   });
+}
+
+TEST_CASE("row_softmax 11 and 12: which kernel which row takes") {
+  for (std::size_t cols = 1; cols <= 20000; ++cols) {
+    const std::size_t i = row_shape(cols);
+    if (i < kRowShapeCount) CHECK(cols <= kRowShapes[i].longest);
+    if (i > 0) CHECK(cols > kRowShapes[i - 1].longest);
+  }
+  for (const RowShape& s : kRowShapes) {
+    INFO(s.longest);
+    CHECK(s.longest == 4 * s.threads * s.kept + (s.staged ? 0 : 3));  // what is in registers, and 3 at the edges
+    CHECK(s.block % s.threads == 0);
+  }
+  const auto threads = [](std::size_t cols) { return kRowShapes[row_shape(cols)].threads; };
+  CHECK(kRowShapes[row_shape(16)].staged);
+  CHECK_FALSE(kRowShapes[row_shape(17)].staged);
+  CHECK(threads(128) == 8);
+  CHECK(threads(1024) == 32);
+  CHECK(threads(4096) == 128);
+  CHECK(threads(4097) == 128);
+  CHECK(threads(16387) == 512);
+  CHECK(row_shape(50257) == kRowShapeCount);
+
+  for (const ClusterShape& s : kClusterShapes) {
+    INFO(s.longest);
+    // each block's share, rounded up to whole lines of 8 float4, fits
+    CHECK(s.longest / 4 + 8 * s.blocks <= std::size_t{s.blocks} * s.block * (s.kept + s.shared));
+    CHECK(cluster_shape(s.longest) == static_cast<std::size_t>(&s - kClusterShapes));
+  }
+  CHECK(kClusterShapes[cluster_shape(16388)].blocks == 2);
+  CHECK(kClusterShapes[cluster_shape(50257)].blocks == 4);
+  CHECK(kClusterShapes[cluster_shape(131072)].blocks == 8);
+  CHECK(cluster_shape(1 << 20) == kClusterShapeCount);
 }
 
 // Nothing may be launched, whatever the pointers: 2^32 + 3 as an int is 3.

@@ -1,0 +1,48 @@
+// Which kernel row_softmax 11 and 12 take for which rows. Apart from the steps, so that a test can ask.
+#pragma once
+#include <cstddef>
+
+// `threads` threads take a row, `kept` float4 each: 4 * threads * kept elements, and 3 more where the row's edges are
+// peeled off. Staged rows come through shared memory, where a thread's elements need no alignment.
+struct RowShape {
+  std::size_t longest;
+  unsigned threads, kept, block;
+  bool staged;
+};
+
+// More float4 per thread before more threads: independent loads keep memory busy, and fewer threads merge faster. Four
+// float4 from 68 elements on, eight from 516 on, then as many threads as the row needs. A row of 16 elements or fewer
+// has a few aligned float4 or none; peeled, it would be mostly edge.
+constexpr RowShape kRowShapes[] = {{4, 1, 1, 256, true},       {8, 2, 1, 256, true},       {16, 4, 1, 256, true},
+                                   {35, 4, 2, 256, false},     {67, 8, 2, 256, false},     {131, 8, 4, 256, false},
+                                   {259, 16, 4, 256, false},   {515, 32, 4, 256, false},   {1027, 32, 8, 128, false},
+                                   {2051, 64, 8, 64, false},   {4099, 128, 8, 128, false}, {8195, 256, 8, 256, false},
+                                   {16387, 512, 8, 512, false}};
+constexpr std::size_t kRowShapeCount = sizeof kRowShapes / sizeof kRowShapes[0];
+
+// The first shape whose rows are long enough, or kRowShapeCount: more than one block takes the row.
+inline std::size_t row_shape(std::size_t cols) {
+  std::size_t i = 0;
+  while (i < kRowShapeCount && cols > kRowShapes[i].longest) ++i;
+  return i;
+}
+
+// A cluster of `blocks` blocks of `block` threads takes a row: `kept` float4 of each thread in registers, up to
+// `shared` in shared memory.
+struct ClusterShape {
+  std::size_t longest;
+  unsigned blocks, block, kept, shared;
+};
+
+// Two to four blocks fit on an SM, so that one transfers while another waits for its cluster. Where there is a choice,
+// the shape that the row fills better.
+constexpr ClusterShape kClusterShapes[] = {{28000, 2, 256, 8, 13}, {53000, 4, 256, 4, 9},   {86000, 4, 256, 8, 13},
+                                           {106000, 8, 256, 4, 9}, {172000, 8, 256, 8, 13}, {344000, 8, 512, 8, 13}};
+constexpr std::size_t kClusterShapeCount = sizeof kClusterShapes / sizeof kClusterShapes[0];
+
+// The first shape whose rows are long enough, or kClusterShapeCount: the row is read twice, the second time from L2.
+inline std::size_t cluster_shape(std::size_t cols) {
+  std::size_t i = 0;
+  while (i < kClusterShapeCount && cols > kClusterShapes[i].longest) ++i;
+  return i;
+}
