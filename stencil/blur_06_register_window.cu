@@ -1,75 +1,92 @@
 // Problem:  steps 02 to 05 move 4 bytes per instruction and compute every row sum three times.
-// Idea:     a thread takes 4 columns x 2 rows. Of each of 4 rows it loads a float4 and a float2, independent loads, and
-//           keeps the row sums in registers. Rows that are not 16-byte aligned take 4-byte accesses.
-// Expect:   0.95 to 1.0 of a copy: 8 loads, 4 of them float4, for 8 pixels; the two rows that blocks share hit L2.
-// Measured: 2.96x step 05, 0.92 of a copy at 8192x8192 (H200); 1.00 of a copy (H100).
-// Why:      0.995 on the H100, 0.92 on the H200 at 8192 x 8192: 1.30x the speed for 1.43x the bandwidth. The rows that
-//           are loaded twice come from L2, which did not get faster (hypothesis, not tested).
+// Idea:     a thread takes 4 columns x 4 rows. Of each of 6 rows it loads a float4 and a float2, independent loads, and
+//           keeps the row sums in registers. Rows that are not 16-byte aligned are staged in shared memory in float4.
+// Expect:   0.95 to 1.0 of a copy: 12 loads, 6 of them float4, for 16 pixels; the two rows that blocks share hit L2.
+//           0.85 to 0.9 where rows are not aligned: stores and shared loads of 4 bytes, and a barrier.
 // Next:     why not a running sum: add the row that enters the window, subtract the one that leaves?
 #include "blur.cuh"
+#include "staged_rows.cuh"
 
 constexpr int kBlockX = 128, kBlockY = 4;  // threads
-constexpr int kRows = 2;                   // per thread
+constexpr int kRows = 4;                   // per thread
+constexpr int kStagedRows = 16;            // per thread, and per block of kBlockX threads
 
-// The sums over columns col .. col + 2, col + 1 .. col + 3, and so on. kAligned: cols % 4 == 0 and aligned images.
-template <bool kAligned>
-static __device__ float4 row_sums(const float* __restrict__ row, long long col, long long cols) {
-  float p[6];
-  if (kAligned) {
-    const float4 own = *reinterpret_cast<const float4*>(row + col);
-    const bool last = col + 4 >= cols;
-    const float2 right = last ? make_float2(own.w, own.w) : *reinterpret_cast<const float2*>(row + col + 4);
-    p[0] = own.x, p[1] = own.y, p[2] = own.z, p[3] = own.w, p[4] = right.x, p[5] = right.y;
-  } else {
-#pragma unroll
-    for (int x = 0; x < 6; ++x) p[x] = row[min(col + x, cols - 1)];
-  }
-  return make_float4(p[0] + p[1] + p[2], p[1] + p[2] + p[3], p[2] + p[3] + p[4], p[3] + p[4] + p[5]);
+static __device__ float4 mean4(float4 a, float4 b, float4 c) {
+  return make_float4((a.x + b.x + c.x) * kNinth, (a.y + b.y + c.y) * kNinth, (a.z + b.z + c.z) * kNinth,
+                     (a.w + b.w + c.w) * kNinth);
 }
 
-template <bool kAligned>
+// cols % 4 == 0, in and out multiples of 16 bytes.
 __global__ void __launch_bounds__(kBlockX* kBlockY)
-    blur_register_window(const float* __restrict__ in, float* __restrict__ out, long long rows, long long cols,
-                         unsigned tiles_x) {
-  const long long col = (std::int64_t{blockIdx.x % tiles_x} * kBlockX + threadIdx.x) * 4;
-  const long long row0 = (std::int64_t{blockIdx.x / tiles_x} * kBlockY + threadIdx.y) * kRows;
+    blur_register_window(const float* __restrict__ in, float* __restrict__ out, long long rows, long long cols) {
+  const long long col = (std::int64_t{blockIdx.x} * kBlockX + threadIdx.x) * 4;
+  const long long row0 = (tile_y() * kBlockY + threadIdx.y) * kRows;
   if (row0 >= rows || col >= cols) return;
 
-  // load, and sum along the rows
+  // load, and sum along the rows: columns col .. col + 2, col + 1 .. col + 3, and so on
   float4 sums[kRows + kWindow - 1];
 #pragma unroll
   for (int r = 0; r < kRows + kWindow - 1; ++r) {
-    sums[r] = row_sums<kAligned>(in + min(row0 + r, rows - 1) * cols, col, cols);
+    const float* from = in + min(row0 + r, rows - 1) * cols + col;
+    const float4 p = *reinterpret_cast<const float4*>(from);
+    const bool last = col + 4 >= cols;
+    const float2 right = last ? make_float2(p.w, p.w) : *reinterpret_cast<const float2*>(from + 4);
+    sums[r] = make_float4(p.x + p.y + p.z, p.y + p.z + p.w, p.z + p.w + right.x, p.w + right.x + right.y);
   }
 
   // sum down the columns, store
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
     if (row0 + r >= rows) break;
-    const float4 a = sums[r], b = sums[r + 1], c = sums[r + 2];
-    const float mean[4] = {(a.x + b.x + c.x) * kNinth, (a.y + b.y + c.y) * kNinth, (a.z + b.z + c.z) * kNinth,
-                           (a.w + b.w + c.w) * kNinth};
-    float* to = out + (row0 + r) * cols + col;
-    if (kAligned) {
-      *reinterpret_cast<float4*>(to) = make_float4(mean[0], mean[1], mean[2], mean[3]);
-    } else {
-#pragma unroll
-      for (int x = 0; x < 4; ++x) {
-        if (col + x < cols) to[x] = mean[x];
-      }
-    }
+    __stcs(reinterpret_cast<float4*>(out + (row0 + r) * cols + col), mean4(sums[r], sums[r + 1], sums[r + 2]));
   }
 }
 
-// A 2-D grid ends at 65535 blocks in y, here 524,280 rows. So all tiles count in x, which takes 2^31 - 1. The price is
-// an integer division per thread, 23 instructions in step 02 (SASS): little beside 8 pixels, a sixth beside one.
+// Any shape: a column of kStagedRows rows per thread. Lanes read and write neighbouring floats.
+__global__ void __launch_bounds__(kBlockX)
+    blur_register_window_staged(const float* __restrict__ in, float* __restrict__ out, long long rows, long long cols) {
+  __shared__ float4 tile[kStagedRows + kWindow - 1][kStagedFloat4<kBlockX + kWindow - 1>];
+  const long long col0 = std::int64_t{blockIdx.x} * kBlockX, col = col0 + threadIdx.x;
+  const long long row0 = tile_y() * kStagedRows;
+  if (row0 >= rows) return;
+  const int last = static_cast<int>(min(rows - 1 - row0, kStagedRows + kWindow - 2LL));  // of the tile's rows
+
+  // load
+  stage_rows<kBlockX>(tile, in, rows * cols, 0, last + 1, [&](int r) { return (row0 + r) * cols + col0; });
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  if (col >= cols) return;
+
+  // sum along the rows
+  const unsigned address = float_address(in, row0 * cols + col0), pitch = static_cast<unsigned>(cols);
+  const long long right1 = min(col + 1, cols - 1) - col, right2 = min(col + 2, cols - 1) - col;
+  float sums[kStagedRows + kWindow - 1];
+#pragma unroll
+  for (int r = 0; r < kStagedRows + kWindow - 1; ++r) {
+    const int clamped = min(r, last);
+    const float* p = staged(tile[clamped], address + clamped * pitch) + threadIdx.x;
+    sums[r] = p[0] + p[right1] + p[right2];
+  }
+
+  // sum down the columns, store
+  float* to = out + row0 * cols + col;
+#pragma unroll
+  for (int r = 0; r < kStagedRows; ++r, to += cols) {
+    if (r > last) break;
+    *to = (sums[r] + sums[r + 1] + sums[r + 2]) * kNinth;
+  }
+}
+
 static void launch(const float* in, float* out, std::size_t rows, std::size_t cols) {
   if (rows == 0 || cols == 0) return;
-  const auto tiles_x = static_cast<unsigned>(ceil_div(cols, 4 * kBlockX));
-  const auto tiles_y = static_cast<unsigned>(ceil_div(rows, kRows * kBlockY));
-  const bool aligned = aligned_for<float4>(in, out) && cols % 4 == 0;
-  const auto kernel = aligned ? blur_register_window<true> : blur_register_window<false>;
-  kernel<<<tiles_x * tiles_y, dim3(kBlockX, kBlockY)>>>(in, out, rows, cols, tiles_x);
+  if (aligned_for<float4>(in, out) && cols % 4 == 0) {
+    const dim3 grid = tile_grid(ceil_div(cols, 4 * kBlockX), ceil_div(rows, kRows * kBlockY));
+    blur_register_window<<<grid, dim3(kBlockX, kBlockY)>>>(in, out, rows, cols);
+  } else {
+    const dim3 grid = tile_grid(ceil_div(cols, kBlockX), ceil_div(rows, kStagedRows));
+    blur_register_window_staged<<<grid, kBlockX>>>(in, out, rows, cols);
+  }
   CUDA_CHECK(cudaGetLastError());
 }
 

@@ -4,6 +4,19 @@
 #pragma once
 #include "time_steps.cuh"
 
+// How many planes a block marches along z, so that `tiles` columns of nz planes take least time on a device that holds
+// `resident` blocks at once. A march of d planes takes the time of d + extra. Few long marches leave SMs idle, many
+// short ones spend their time on `extra`, and a last wave that is nearly empty costs as much as a full one.
+inline std::size_t march_depth(std::size_t nz, std::size_t tiles, std::size_t resident, std::size_t extra) {
+  std::size_t best = nz, least = ceil_div(tiles, resident) * (nz + extra);
+  for (std::size_t waves = 1; waves <= 8; ++waves) {
+    const std::size_t depth = ceil_div(nz, std::max<std::size_t>(waves * resident / tiles, 1));
+    const std::size_t time = ceil_div(tiles * ceil_div(nz, depth), resident) * (depth + extra);
+    if (time < least) best = depth, least = time;
+  }
+  return best;
+}
+
 class Heat3d : public TimeSteps {
  public:
   // Cell (x, y, z) of both arrays is at [(z * ny + y) * nx + x]. They do not overlap; `in` is not changed. None need be

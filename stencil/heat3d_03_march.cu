@@ -9,14 +9,14 @@
 #include "heat3d.cuh"
 #include "float4_row.cuh"
 
-constexpr int kBlockX = 128, kBlockY = 2;  // threads, 4 cells along x each
-constexpr int kDepth = 8;                  // planes of a march
+constexpr int kBlockX = 64, kBlockY = 4;  // threads, 4 cells along x each
+constexpr int kDepth = 16;                // planes of a march
 
 // Marches above each other run at the same time, z being the fastest index of the grid, and every other one goes
 // downwards: each meets its neighbours at the two planes that they share, so the second read hits L2.
 // kAligned: nx % 4 == 0 and aligned arrays; else 4-byte accesses.
 template <bool kAligned>
-__global__ void __launch_bounds__(kBlockX* kBlockY)
+__global__ void __launch_bounds__(kBlockX* kBlockY, 5)
     heat3d_march(const float* __restrict__ in, float* __restrict__ out, long long nx, long long ny, long long nz,
                  float c0, float c1, unsigned tiles_x, unsigned tiles_z) {
   const unsigned tile = blockIdx.x / tiles_z, march = blockIdx.x % tiles_z;
@@ -34,15 +34,18 @@ __global__ void __launch_bounds__(kBlockX* kBlockY)
   const long long south = border_row ? 0 : -nx, north = border_row ? 0 : nx;  // at the border any row will do
   const long long left = max(x - 1, 0LL), right = min(x + 4, nx - 1);
 
-  // prologue: two planes of the register queue behind, here, ahead
+  // prologue: three planes of the register queue behind, here, ahead, next
   float4 here = load4_clamped<kAligned>(row, x, nx);
   float4 behind = starts_at_border ? here : load4_clamped<kAligned>(row - step, x, nx);
+  float4 next = planes == 1 && ends_at_border ? here : load4_clamped<kAligned>(row + step, x, nx);
 
-  // main loop: one plane each time. Not unrolled: 48 registers instead of 64, so 5 blocks per SM instead of 4.
+  // main loop: one plane each time, the one after the next on its way. Not unrolled, and at least 5 blocks per SM: more
+  // bytes in flight than fewer threads with more registers have.
 #pragma unroll 1
   for (int i = 0; i < planes; ++i, row += step, to += step) {
     const bool at_end = i == planes - 1 && ends_at_border;
-    const float4 ahead = at_end ? here : load4_clamped<kAligned>(row + step, x, nx);
+    const float4 ahead = next;
+    if (i + 2 < planes || (i + 2 == planes && !ends_at_border)) next = load4_clamped<kAligned>(row + 2 * step, x, nx);
     const float4 s = load4_clamped<kAligned>(row + south, x, nx), n = load4_clamped<kAligned>(row + north, x, nx);
     const float l = row[left], r = row[right];
     float cell[4] = {c0 * here.x + c1 * (l + here.y + s.x + n.x + behind.x + ahead.x),

@@ -51,7 +51,7 @@ __global__ void stencil1d_register_window(const float* __restrict__ f, const flo
 
 static void launch(const float* f, const float* c, float* d, std::size_t n) {
   if (n == 0) return;
-  constexpr int block = 1024;
+  constexpr int block = 256;
   const auto grid = static_cast<unsigned>(ceil_div(n, 4 * block));
   stencil1d_register_window<<<grid, block>>>(f, c, d, static_cast<long long>(n), aligned_for<float4>(f, d));
   CUDA_CHECK(cudaGetLastError());

@@ -3,6 +3,8 @@
 #include "runner/check.hpp"
 #include "runner/options.hpp"
 
+#include "heat3d.cuh"
+
 #include <algorithm>
 #include <cmath>
 
@@ -189,6 +191,29 @@ TEST_CASE("heat3d: the borders keep their values, and inside a spike spreads to 
       const std::size_t x = i % nx, y = i / nx % ny, z = i / nx / ny;
       const bool border = x == 0 || x + 1 == nx || y == 0 || y + 1 == ny || z == 0 || z + 1 == nz;
       if (half[i] != (border ? 1.0f : 0.5f)) FAIL_CHECK("wrong at " << x << " " << y << " " << z << ": " << half[i]);
+    }
+  }
+}
+
+TEST_CASE("heat3d: marches as long as the device's blocks suggest") {
+  const auto time = [](std::size_t nz, std::size_t tiles, std::size_t resident, std::size_t depth) {
+    return ceil_div(tiles * ceil_div(nz, depth), resident) * (depth + 6);
+  };
+  CHECK(march_depth(512, 130, 264, 6) == 256);  // 512^3 on an H200: 260 blocks, one wave
+  CHECK(march_depth(256, 39, 264, 6) == 43);    // 256^3: 39 x 6 = 234 blocks, one wave
+  CHECK(march_depth(1, 1, 264, 6) == 1);
+  CHECK(march_depth(100, 1, 264, 6) == 1);         // more SMs than planes
+  CHECK(march_depth(30, 100000, 264, 6) == 30);    // tiles enough: no march is cut
+  CHECK(march_depth(1 << 20, 1, 264, 6) == 3972);  // long and thin: one wave, 264 marches
+  for (const std::size_t nz : {7, 64, 302, 1000}) {
+    for (const std::size_t tiles : {1, 48, 130, 131, 500, 1000}) {
+      const std::size_t depth = march_depth(nz, tiles, 264, 6);
+      INFO("nz = " << nz << ", tiles = " << tiles << ", depth = " << depth);
+      REQUIRE(depth >= 1);
+      CHECK(depth <= nz);
+      std::size_t least = time(nz, tiles, 264, nz);
+      for (std::size_t d = 1; d < nz; ++d) least = std::min(least, time(nz, tiles, 264, d));
+      CHECK(time(nz, tiles, 264, depth) * 10 <= least * 11);  // at most a tenth above the best of all depths
     }
   }
 }

@@ -40,3 +40,34 @@ TEST_CASE("tiles without bank conflicts read less from global memory") {
     CHECK(after.conflicts() == 0);
   }
 }
+
+// Which shapes go through shared memory, and how wide the copies and the stores are.
+TEST_CASE("the path by shape: float4 where rows are aligned, staged rows elsewhere") {
+  struct Path {
+    const char* step;
+    Size size;
+    bool staged;
+    unsigned load, store;  // bytes
+  };
+  const Path paths[] = {
+      {"blur_06_register_window", {70, 256}, false, 16, 16},
+      {"blur_06_register_window", {70, 257}, true, 16, 4},
+      {"blur_06_register_window", {70, 254}, true, 16, 4},
+      {"blur_06_register_window", {70, 3}, true, 16, 4},
+      {"conv2d_04_register_blocking", {70, 256, 3}, false, 16, 16},
+      {"conv2d_04_register_blocking", {70, 256, 5}, false, 16, 16},
+      {"conv2d_04_register_blocking", {70, 256, 7}, false, 16, 16},
+      {"conv2d_04_register_blocking", {70, 255, 3}, true, 16, 4},
+      {"conv2d_04_register_blocking", {70, 258, 5}, true, 16, 4},
+      {"conv2d_04_register_blocking", {70, 257, 7}, true, 16, 4},
+      {"jacobi2d_04_register_tile", {70, 256, 1}, false, 16, 16},
+      {"jacobi2d_04_register_tile", {70, 253, 1}, true, 16, 4},
+  };
+  for (const Path& path : paths) {
+    const Claims seen(path.step, path.size);
+    INFO(path.step << ", " << path.size[1] << " columns");
+    CHECK((seen.total(Space::shared, Op::load).requests > 0) == path.staged);
+    CHECK(seen.width(Space::global, Op::load) == path.load);
+    CHECK(seen.width(Space::global, Op::store) == path.store);
+  }
+}
