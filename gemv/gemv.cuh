@@ -2,6 +2,8 @@
 #pragma once
 #include "matrix_vector.cuh"
 
+#include <array>
+
 class Gemv : public MatrixVector {
  public:
   using MatrixVector::MatrixVector;
@@ -23,6 +25,16 @@ class Gemv : public MatrixVector {
       sizes.push_back({{35, k, 0}, {1, 0}});
     for (const std::size_t k : {15, 31}) sizes.push_back({{70, k, k + 1}, {1, 1}});
     sizes.push_back({{601, 517, 520}, {1, 0}});  // more than 1 MB
+    // For the kernels of step 07 that these would miss on the CPU backend's 4 SMs (a test sees to it).
+    for (const auto& [m, k, lda] : {std::array<std::size_t, 3>{513, 1029, 1032},
+                                    {514, 1027, 0},
+                                    {2, 33001, 0},
+                                    {5, 32771, 0},
+                                    {3, 8190, 8192},
+                                    {19, 301, 0},
+                                    {11, 601, 0}}) {
+      sizes.push_back({{m, k, lda}, {1, 1}});
+    }
     return sizes;
   }
   // More rows than 65535 * 32, then long ones; both matrices have more than 2^31 elements.

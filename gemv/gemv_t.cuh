@@ -22,6 +22,12 @@ class GemvT : public MatrixVector {
         {{16, 256, 0}, {1, 0}},   {{3, 2051, 2052}, {1, 0}}, {{2049, 4, 0}, {1, 1}},    {{20011, 7, 8}, {1, 0}},
         {{5, 20011, 0}, {1, 0}}};
     sizes.push_back({{5, 5003, 5004}, {1, 0}});
+    // For the tiles of step 05 that these would miss on the CPU backend's 4 SMs (a test sees to it).
+    sizes.push_back({{65, 1029, 0}, {1, 0}});
+    sizes.push_back({{301, 1031, 0}, {1, 1}});
+    sizes.push_back({{131, 1040, 1044}, {1, 0}});
+    sizes.push_back({{129, 252, 256}, {2, 0}});
+    sizes.push_back({{41, 201, 0}, {1, 0}});
     sizes.push_back({{601, 517, 520}, {1, 0}});  // more than 1 MB
     return sizes;
   }

@@ -1,9 +1,13 @@
 // Beyond the general tests of every step: what gemv and gemv_t promise besides their values.
 #include "catch.hpp"
 #include "runner/check.hpp"
+#include "gemv_shapes.hpp"
+#include "gemv_t_shapes.hpp"
+#include "slices.cuh"
 #include "runner/options.hpp"
 
 #include <limits>
+#include <set>
 
 using namespace ladder;
 
@@ -143,4 +147,107 @@ TEST_CASE("a leading dimension below k is refused") {
   CHECK_THROWS_AS(problem.buffers({{std::size_t{1} << 30, 8, std::size_t{1} << 36}, {1, 0}}), UsageError);
   CHECK(problem.buffers({{4, 8, 11}, {1, 0}})[0].count == 3 * 11 + 8);
   CHECK(problem.buffers({{4, 8, 0}, {1, 0}})[0].count == 32);
+}
+
+namespace {
+
+const Problem& problem_of(const std::string& kernel) {
+  for (const Step& step : steps()) {
+    if (step.problem->kernel() == kernel) return *step.problem;
+  }
+  throw std::logic_error("no step of " + kernel);
+}
+
+std::size_t lda(const Size& size) { return size[2] ? size[2] : size[1]; }
+
+}  // namespace
+
+TEST_CASE("gemv by shape: which kernel which matrix takes on 132 SMs") {
+  const auto kernel = [](std::size_t m, std::size_t k, bool aligned) { return gemv_kernel(m, k, aligned, 132); };
+  // The shortest kernel whose row is long enough, aligned or not.
+  for (const bool aligned : {false, true}) {
+    for (std::size_t k = 0; k <= 1023; ++k) {
+      const std::size_t i = kernel(1000, k, aligned);
+      CHECK(i < kFourRows);
+      CHECK(k <= kGemvShapes[i].longest);
+      if (i > 0) CHECK(k > kGemvShapes[i - 1].longest);
+    }
+  }
+  // The shapes of the tables, then those that are not aligned.
+  CHECK(kernel(4096, 4096, true) == kBlockPerRow);
+  CHECK(kernel(8192, 8192, true) == kLongRow);
+  CHECK(kernel(65536, 1024, true) == kFourRows);
+  CHECK(kernel(1024, 65536, true) == kLongRow);
+  CHECK(kernel(8189, 4093, false) == kBlockPerRow);
+  CHECK(kernel(100003, 2001, false) == kFourRows);
+  CHECK(kernel(2240, 9252, true) == kBlockPerRow);  // the second pass of 1024 threads would be an eighth full
+  CHECK(kernel(8192, 8192, false) == kBlockPerRow);
+  CHECK(kernel(1, 10000019, true) == kLongRow);
+  CHECK(kernel(2, 10000019, false) == kLongRow);
+  CHECK(kernel(1021, 50257, false) == kLongFourRows);
+}
+
+// One kernel needs 128 rows per SM.
+TEST_CASE("gemv by shape: the test sizes reach every kernel on 4 SMs, those of the CPU backend") {
+  std::set<std::pair<std::size_t, bool>> reached;
+  for (const Size& size : problem_of("gemv").test_sizes()) {
+    const bool aligned = lda(size) % 4 == 0 || size[0] == 1;
+    reached.insert({gemv_kernel(size[0], size[1], aligned, 4), aligned});
+  }
+  for (std::size_t i = 0; i < std::size(kGemvShapes); ++i) {
+    for (const bool aligned : {false, true}) {
+      INFO("kernel " << i << ", aligned: " << aligned);
+      CHECK(reached.count({i, aligned}) == (i == kLongFourRows && aligned ? 0u : 1u));
+    }
+  }
+}
+
+TEST_CASE("gemv_t by shape: which tile which matrix takes on 132 SMs") {
+  const auto shape = [](std::size_t m, std::size_t k, bool vector, bool small) {
+    const GemvTShape s = gemv_t_shape(m, k, vector, small, 132);
+    const std::size_t width = std::size_t{s.width} * s.columns;
+    CHECK(s.width <= s.block);
+    CHECK(width * s.tiles >= k);
+    CHECK(width * (s.tiles - 1) < k);
+    return std::vector<std::size_t>{s.columns, s.block, s.width, s.tiles};
+  };
+  using Tile = std::vector<std::size_t>;
+  CHECK(shape(4096, 4096, true, true) == Tile{4, 1024, 8, 128});
+  CHECK(shape(8192, 8192, true, true) == Tile{4, 1024, 16, 128});
+  CHECK(shape(16384, 16384, true, false) == Tile{4, 1024, 32, 128});
+  CHECK(shape(100000, 4096, true, false) == Tile{4, 256, 64, 16});  // large, and tiles of 32 columns are narrow
+  CHECK(shape(8189, 4093, false, true) == Tile{4, 256, 32, 32});
+  CHECK(shape(3000017, 37, false, true) == Tile{1, 1024, 37, 1});
+  CHECK(shape(1000000, 300, true, false) == Tile{4, 1024, 75, 1});
+  CHECK(shape(1, 10000019, false, true) == Tile{4, 256, 256, 9766});
+  CHECK(shape(20, 100000, true, true) == Tile{4, 256, 128, 196});
+  CHECK(shape(50, 100000, true, true) == Tile{4, 256, 64, 391});
+  CHECK(shape(70, 1, false, true) == Tile{1, 1024, 1, 1});
+}
+
+TEST_CASE("gemv_t by shape: the test sizes reach every tile", "[cpu]") {
+  if (sm_count() > 4) return;                  // the tiles depend on the number of SMs
+  std::set<std::vector<std::size_t>> reached;  // columns, vector, block, few rows, several tiles
+  for (const Size& size : problem_of("gemv_t").test_sizes()) {
+    if (size[1] == 0) continue;
+    const bool vector = (lda(size) % 4 == 0 || size[0] <= 1) && size[1] % 4 == 0;
+    const GemvTShape s = gemv_t_shape(size[0], size[1], vector, true, 4);
+    reached.insert({s.columns, vector, s.block, s.tiles > 1});
+  }
+  const std::set<std::vector<std::size_t>> wanted = {{1, 0, 256, 0}, {1, 0, 256, 1},  {1, 0, 1024, 0},
+                                                     {4, 0, 256, 1}, {4, 0, 1024, 0}, {4, 1, 256, 0},
+                                                     {4, 1, 256, 1}, {4, 1, 1024, 0}, {4, 1, 1024, 1}};
+  for (const auto& tile : wanted) {
+    CAPTURE(tile);
+    CHECK(reached.count(tile) == 1);
+  }
+}
+
+TEST_CASE("slices fill whole waves, and no more than are allowed") {
+  CHECK(slices_for(1, 132, 1000) == 132);
+  CHECK(slices_for(1, 132, 50) == 50);
+  CHECK(slices_for(1, 132, 0) == 1);
+  CHECK(slices_for(100, 132, 1000) == 9);  // 900 blocks in 7 waves of 924, the first that are full to 95 %
+  CHECK(slices_for(128, 132, 1000) == 1);
+  CHECK(slices_for(5000, 132, 1000) == 1);
 }
