@@ -166,19 +166,21 @@ static void launch(std::size_t m, std::size_t k, float alpha, const float* A, st
                    float beta, float* y) {
   if (m == 0) return;
   if (alpha == 0) k = 0;  // A and x are not read
-  const bool aligned = aligned_for<float4>(A, x) && (lda % 4 == 0 || m == 1);
+  // A short row's float4 are not worth a second loop for its last elements.
+  const bool aligned = aligned_for<float4>(A, x) && (lda % 4 == 0 || m == 1) && (k > 12 || k % 4 == 0);
   const bool evict_first = evict_first_pays(m * k * sizeof(float));
   const std::size_t chosen = gemv_kernel(m, k, aligned, sm_count());
   const GemvShape& shape = kGemvShapes[chosen];
   const Kernel kernel = kernel_of(chosen, aligned, evict_first, std::make_index_sequence<std::size(kGemvShapes)>());
 
-  // Slices of 256 KB, so that many blocks follow each other; fewer bytes where they would not fill the GPU. In gridDim.y.
-  constexpr std::size_t slice_length = 65536, max_slices = 65535;
+  // Slices that fill the SMs, of 512 KB at most, so that the blocks of long rows end one by one. In gridDim.y.
+  constexpr std::size_t longest_slice = 131072, max_slices = 65535;
   const unsigned block = std::max(shape.threads, kMinBlock);
   const std::size_t blocks = ceil_div(m, std::size_t{block / shape.threads * shape.rows});
   const std::size_t pass = std::size_t{4} * shape.threads * shape.loads;
-  const std::size_t filling = slices_for(blocks, resident_blocks(kernel, static_cast<int>(block)), k / pass);
-  const auto slices = static_cast<unsigned>(std::min(std::max(filling, k / slice_length), max_slices));
+  const std::size_t resident = resident_blocks(kernel, static_cast<int>(block));
+  const auto slices = static_cast<unsigned>(
+      std::min(slices_for(blocks, resident, std::max<std::size_t>(1, k / pass), k / longest_slice), max_slices));
   const auto slice = static_cast<unsigned>(4 * ceil_div(k, std::size_t{4} * slices));
   float* partials = slices > 1 ? scratch<float>(m * slices) : nullptr;
 

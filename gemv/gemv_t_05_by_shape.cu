@@ -16,15 +16,17 @@ constexpr unsigned kLoads = 8;  // in flight per thread
 
 // kColumns columns per thread, 1 or 4. kVector: four neighbours by one load, where all rows are 16-byte aligned and k
 // is a multiple of 4. Else they are `width` apart. A tile has width * kColumns columns; gridDim.y slices of the rows,
-// `rows` each. With one slice the results go to y, else to partials[blockIdx.y * k + column]. kEvictFirst: A is read
+// `rows` each. kWidth: `width` if it is known, 8, 16 or 32, and the block has kMaxBlock threads. With one slice the results go to y, else to partials[blockIdx.y * k + column]. kEvictFirst: A is read
 // with __ldcs.
-template <unsigned kColumns, bool kVector, bool kEvictFirst>
+template <unsigned kColumns, bool kVector, unsigned kWidth, bool kEvictFirst>
 __global__ void __launch_bounds__(kMaxBlock, 1)
     gemv_t_by_shape(std::size_t m, std::size_t k, float alpha, const float* __restrict__ A, std::size_t lda,
-                    const float* __restrict__ x, float beta, float* __restrict__ y, unsigned width, std::size_t rows,
-                    float* __restrict__ partials) {
+                    const float* __restrict__ x, float beta, float* __restrict__ y, unsigned any_width,
+                    std::size_t rows, float* __restrict__ partials) {
   constexpr unsigned kRows = kVector ? kLoads : kLoads / kColumns;  // in flight per thread
-  const unsigned row_step = blockDim.x / width, first_row = threadIdx.x / width, lane = threadIdx.x % width;
+  const unsigned width = kWidth > 0 ? kWidth : any_width;
+  const unsigned row_step = (kWidth > 0 ? kMaxBlock : blockDim.x) / width, first_row = threadIdx.x / width,
+                 lane = threadIdx.x % width;
   const unsigned apart = kVector ? 1 : width;
   const std::size_t column = std::size_t{blockIdx.x} * width * kColumns + (kVector ? kColumns * lane : lane);
   const std::size_t end = min((blockIdx.y + std::size_t{1}) * rows, m);
@@ -65,17 +67,28 @@ __global__ void __launch_bounds__(kMaxBlock, 1)
     if (i < end) add_rows(true);
   }
 
-  // reduce over the threads that have the same columns: an eighth of the rows adds the other ones, until one is left
-  __shared__ float sums[kColumns][kMaxBlock];
-  for (unsigned rows_left = row_step; rows_left > 1;) {
-    const unsigned part = (rows_left + 7) / 8;
-    if (first_row >= part && first_row < rows_left) {
+  // reduce over the threads that have the same columns: within the warps, if its lanes share some; then an eighth of the
+  // rows adds the other ones, until one is left
+  unsigned row = first_row, rows_left = row_step;
+  if constexpr (kWidth > 0) {
 #pragma unroll
-      for (unsigned c = 0; c < kColumns; ++c) sums[c][threadIdx.x] = sum[c];
+    for (unsigned offset = 16; offset >= kWidth; offset /= 2) {
+#pragma unroll
+      for (unsigned c = 0; c < kColumns; ++c) sum[c] += __shfl_down_sync(0xffffffff, sum[c], offset);
+    }
+    rows_left = kMaxBlock / 32;  // a row per warp, in its first kWidth lanes
+    row = threadIdx.x % 32 < kWidth ? threadIdx.x / 32 : rows_left;
+  }
+  __shared__ float sums[kColumns][kMaxBlock];
+  while (rows_left > 1) {
+    const unsigned part = (rows_left + 7) / 8;
+    if (row >= part && row < rows_left) {
+#pragma unroll
+      for (unsigned c = 0; c < kColumns; ++c) sums[c][row * width + lane] = sum[c];
     }
     __syncthreads();
-    if (first_row < part) {
-      for (unsigned r = first_row + part; r < rows_left; r += part) {
+    if (row < part) {
+      for (unsigned r = row + part; r < rows_left; r += part) {
 #pragma unroll
         for (unsigned c = 0; c < kColumns; ++c) sum[c] += sums[c][r * width + lane];
       }
@@ -83,7 +96,7 @@ __global__ void __launch_bounds__(kMaxBlock, 1)
     rows_left = part;
   }
   // store
-  if (first_row > 0) return;
+  if (row > 0) return;
 #pragma unroll
   for (unsigned c = 0; c < kColumns; ++c) {
     const std::size_t out = column + c * apart;
@@ -115,6 +128,18 @@ __global__ void gemv_t_by_shape_finish(std::size_t k, unsigned slices, const flo
   y[column] = beta == 0.0f ? alpha * sum : alpha * sum + beta * y[column];
 }
 
+using Kernel = decltype(&gemv_t_by_shape<1, false, 0, true>);
+
+static Kernel pick(const GemvTShape& shape, bool vector, bool evict_first) {
+  if (shape.fixed_width && shape.width == 8) return gemv_t_by_shape<4, true, 8, true>;
+  if (shape.fixed_width && shape.width == 16) return gemv_t_by_shape<4, true, 16, true>;
+  static constexpr Kernel kernels[][2] = {{gemv_t_by_shape<1, false, 0, false>, gemv_t_by_shape<1, false, 0, true>},
+                                          {gemv_t_by_shape<4, false, 0, false>, gemv_t_by_shape<4, false, 0, true>},
+                                          {gemv_t_by_shape<4, true, 0, false>, gemv_t_by_shape<4, true, 0, true>},
+                                          {gemv_t_by_shape<4, true, 32, false>, gemv_t_by_shape<4, true, 32, true>}};
+  return kernels[shape.fixed_width ? 3 : vector ? 2 : shape.columns > 1 ? 1 : 0][evict_first];
+}
+
 static void launch(std::size_t m, std::size_t k, float alpha, const float* A, std::size_t lda, const float* x,
                    float beta, float* y) {
   if (k == 0) return;
@@ -122,17 +147,12 @@ static void launch(std::size_t m, std::size_t k, float alpha, const float* A, st
   const bool vector = aligned_for<float4>(A) && (lda % 4 == 0 || m <= 1) && k % 4 == 0;
   const bool evict_first = evict_first_pays(m * k * sizeof(float));
   const GemvTShape shape = gemv_t_shape(m, k, vector, evict_first, sm_count());
-  const auto kernel = vector ? evict_first ? gemv_t_by_shape<4, true, true> : gemv_t_by_shape<4, true, false>
-                      : shape.columns > 1
-                          ? evict_first ? gemv_t_by_shape<4, false, true> : gemv_t_by_shape<4, false, false>
-                      : evict_first ? gemv_t_by_shape<1, false, true>
-                                    : gemv_t_by_shape<1, false, false>;
+  const Kernel kernel = pick(shape, vector, evict_first);
 
-  // A slice has at least 16 rows for each row of threads.
-  const std::size_t most = m / (std::size_t{16} * (shape.block / shape.width));
+  // A slice has at least 8 rows for each row of threads.
+  const std::size_t most = m / (std::size_t{8} * (shape.block / shape.width));
   const std::size_t resident = resident_blocks(kernel, static_cast<int>(shape.block));
-  const std::size_t wanted =
-      shape.waves ? std::min(shape.waves * resident / shape.tiles, most) : slices_for(shape.tiles, resident, most);
+  const std::size_t wanted = shape.slices > 0 ? std::min(shape.slices, most) : slices_for(shape.tiles, resident, most);
   const auto slices = static_cast<unsigned>(std::clamp<std::size_t>(wanted, 1, 65535));
   float* partials = slices > 1 ? scratch<float>(slices * k) : nullptr;
   const dim3 grid(static_cast<unsigned>(shape.tiles), slices);

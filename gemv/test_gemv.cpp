@@ -209,34 +209,39 @@ TEST_CASE("gemv_t by shape: which tile which matrix takes on 132 SMs") {
     CHECK(s.width <= s.block);
     CHECK(width * s.tiles >= k);
     CHECK(width * (s.tiles - 1) < k);
-    return std::vector<std::size_t>{s.columns, s.block, s.width, s.tiles};
+    return std::vector<std::size_t>{s.columns, s.block, s.width, s.tiles, s.slices};
   };
   using Tile = std::vector<std::size_t>;
-  CHECK(shape(4096, 4096, true, true) == Tile{4, 1024, 8, 128});
-  CHECK(shape(8192, 8192, true, true) == Tile{4, 1024, 16, 128});
-  CHECK(shape(16384, 16384, true, false) == Tile{4, 1024, 32, 128});
-  CHECK(shape(100000, 4096, true, false) == Tile{4, 256, 64, 16});  // large, and tiles of 32 columns are narrow
-  CHECK(shape(8189, 4093, false, true) == Tile{4, 256, 32, 32});
-  CHECK(shape(3000017, 37, false, true) == Tile{1, 1024, 37, 1});
-  CHECK(shape(1000000, 300, true, false) == Tile{4, 1024, 75, 1});
-  CHECK(shape(1, 10000019, false, true) == Tile{4, 256, 256, 9766});
-  CHECK(shape(20, 100000, true, true) == Tile{4, 256, 128, 196});
-  CHECK(shape(50, 100000, true, true) == Tile{4, 256, 64, 391});
-  CHECK(shape(70, 1, false, true) == Tile{1, 1024, 1, 1});
+  CHECK(shape(4096, 4096, true, true) == Tile{4, 1024, 8, 128, 1});
+  CHECK(shape(8192, 8192, true, true) == Tile{4, 1024, 16, 128, 1});
+  CHECK(shape(16384, 16384, true, false) == Tile{4, 1024, 32, 128, 1});
+  CHECK(shape(73932, 800, true, true) == Tile{4, 1024, 8, 25, 5});
+  CHECK(shape(131072, 1000, true, false) == Tile{4, 1024, 250, 1, 264});  // large, and tiles of 32 columns are narrow
+  CHECK(shape(5000, 5000, true, true) == Tile{4, 256, 63, 20, 0});        // 79 tiles would leave 53 SMs idle
+  CHECK(shape(8189, 4093, false, true) == Tile{4, 256, 32, 32, 0});
+  CHECK(shape(3000017, 37, false, true) == Tile{1, 1024, 37, 1, 264});
+  CHECK(shape(865025, 327, false, false) == Tile{1, 1024, 55, 6, 44});
+  CHECK(shape(1000000, 300, true, false) == Tile{4, 1024, 75, 1, 264});
+  CHECK(shape(1, 10000019, false, true) == Tile{4, 256, 256, 9766, 0});
+  CHECK(shape(20, 100000, true, true) == Tile{4, 256, 128, 196, 0});
+  CHECK(shape(50, 100000, true, true) == Tile{4, 256, 64, 391, 0});
+  CHECK(shape(70, 1, false, true) == Tile{1, 1024, 1, 1, 264});
 }
 
 TEST_CASE("gemv_t by shape: the test sizes reach every tile", "[cpu]") {
-  if (sm_count() > 4) return;                  // the tiles depend on the number of SMs
-  std::set<std::vector<std::size_t>> reached;  // columns, vector, block, few rows, several tiles
+  if (sm_count() > 4) return;  // the tiles depend on the number of SMs
+  std::set<std::vector<std::size_t>> reached;
   for (const Size& size : problem_of("gemv_t").test_sizes()) {
     if (size[1] == 0) continue;
     const bool vector = (lda(size) % 4 == 0 || size[0] <= 1) && size[1] % 4 == 0;
     const GemvTShape s = gemv_t_shape(size[0], size[1], vector, true, 4);
-    reached.insert({s.columns, vector, s.block, s.tiles > 1});
+    reached.insert({s.columns, vector, s.block, s.fixed_width ? s.width : 0, s.tiles > 1});
   }
-  const std::set<std::vector<std::size_t>> wanted = {{1, 0, 256, 0}, {1, 0, 256, 1},  {1, 0, 1024, 0},
-                                                     {4, 0, 256, 1}, {4, 0, 1024, 0}, {4, 1, 256, 0},
-                                                     {4, 1, 256, 1}, {4, 1, 1024, 0}, {4, 1, 1024, 1}};
+  // columns per thread, float4, threads, fixed width, several tiles
+  const std::set<std::vector<std::size_t>> wanted = {{1, 0, 256, 0, 0},  {1, 0, 256, 0, 1},   {1, 0, 1024, 0, 0},
+                                                     {1, 0, 1024, 0, 1}, {4, 0, 256, 0, 1},   {4, 0, 1024, 0, 0},
+                                                     {4, 1, 256, 0, 0},  {4, 1, 256, 0, 1},   {4, 1, 1024, 0, 0},
+                                                     {4, 1, 1024, 8, 1}, {4, 1, 1024, 16, 1}, {4, 1, 1024, 32, 1}};
   for (const auto& tile : wanted) {
     CAPTURE(tile);
     CHECK(reached.count(tile) == 1);
@@ -247,6 +252,9 @@ TEST_CASE("slices fill whole waves, and no more than are allowed") {
   CHECK(slices_for(1, 132, 1000) == 132);
   CHECK(slices_for(1, 132, 50) == 50);
   CHECK(slices_for(1, 132, 0) == 1);
+  CHECK(slices_for(128, 264, 1000, 8) == 8);
+  CHECK(slices_for(1, 132, 3, 9) == 3);
+  CHECK(slices_for(1000, 132, 1000, 2) == 2);
   CHECK(slices_for(100, 132, 1000) == 9);  // 900 blocks in 7 waves of 924, the first that are full to 95 %
   CHECK(slices_for(128, 132, 1000) == 1);
   CHECK(slices_for(5000, 132, 1000) == 1);
