@@ -2,9 +2,11 @@
 #include "catch.hpp"
 #include "runner/check.hpp"
 #include "runner/options.hpp"
+#include "sgemm_shapes.hpp"
 
 #include <cmath>
 #include <limits>
+#include <set>
 
 using namespace ladder;
 
@@ -218,4 +220,47 @@ TEST_CASE("a large product is checked in part") {
   CHECK(rows < m - m / 64 + 40);
   CHECK(unchecked({{m, n, 1000, 1, 0, 0}, {1, 0}}, host) == 0);
   CHECK(unchecked({{m, n, k, 1, 0, 0}, {0, 1}}, host) == 0);
+}
+
+TEST_CASE("step 14: which kernel which product takes on 132 SMs") {
+  const auto kernel = [](std::size_t M, std::size_t N, std::size_t K) { return sgemm_kernel(M, N, K, 132); };
+  for (const std::size_t n : {1024, 2048, 4095, 4096, 4097, 8192}) CHECK(kernel(n, n, n) == kStreamK);
+  CHECK(kernel(700, 701, 2500) == kStreamK);
+  CHECK(kernel(3832, 2377, 2) == kSmallK);
+  CHECK(kernel(1, 1, 1) == kSmallK);
+  CHECK(kernel(1, 1, 577873) == kDot);
+  CHECK(kernel(30000, 1, 3000) == kDot);
+  CHECK(kernel(7, 13, 4631552) == kDot);
+  const auto tile = [&](std::size_t M, std::size_t N, std::size_t K) {
+    const std::size_t i = kernel(M, N, K);
+    REQUIRE(i <= kSmallestTile);
+    return std::make_pair(kSgemmTiles[i].BM, kSgemmTiles[i].BN);
+  };
+  CHECK(tile(64, 64, 1000003) == std::make_pair(64, 64));
+  CHECK(tile(100000, 100, 100) == std::make_pair(64, 64));
+  CHECK(tile(8189, 4093, 37) == std::make_pair(32, 128));
+  CHECK(tile(131, 2924, 6889) == std::make_pair(32, 128));
+  CHECK(tile(500, 500, 500) == std::make_pair(32, 64));
+  CHECK(tile(269, 29, 23200) == std::make_pair(32, 32));
+  CHECK(tile(16, 20000, 4000) == std::make_pair(16, 64));
+  CHECK(tile(100000, 12, 1500) == std::make_pair(64, 16));
+  CHECK(tile(1, 30000, 3000) == std::make_pair(4, 256));
+  CHECK(tile(3000, 20, 30000) == std::make_pair(128, 32));
+}
+
+TEST_CASE("step 14: the test sizes reach every kernel on 4 SMs, those of the CPU backend, B aligned and not") {
+  std::set<std::pair<std::size_t, bool>> reached;
+  for (const Size& size : steps_of("sgemm").front()->problem->test_sizes()) {
+    if (size[0] == 0 || size[1] == 0 || size[2] == 0) continue;
+    const std::size_t ldb = size[4] ? size[4] : size[1];
+    reached.insert({sgemm_kernel(size[0], size[1], size[2], 4), ldb % 4 == 0 && size[1] % 4 == 0});
+  }
+  for (const bool aligned : {false, true}) {
+    for (std::size_t i = kStreamK + 1; i <= kSmallestTile; ++i) {  // step 13 has kStreamK's sizes
+      INFO("tile " << i << ", aligned: " << aligned);
+      CHECK(reached.count({i, aligned}) == 1);
+    }
+  }
+  CHECK(reached.count({kSmallK, false}) == 1);
+  CHECK(reached.count({kDot, false}) == 1);
 }

@@ -1,4 +1,4 @@
-// How many slices a kernel of this family cuts its sums into.
+// How many slices a kernel cuts its sums into, each for a block of its own.
 #pragma once
 #include "cuda_helpers.cuh"
 

@@ -1,0 +1,59 @@
+// C of few elements and a long k: each thread takes every (slices * kThreads)-th product of each element of a tile.
+#pragma once
+#include "block_reduce.cuh"
+#include "sgemm.cuh"
+
+constexpr int kDotThreads = 256;
+
+// A tile of TM x TN elements of C per block, slice blockIdx.y of k. The sums go to
+// partials[(slice * M + row) * N + column]. The lanes of a warp have neighbouring k, so loads of A are coalesced.
+template <int TM, int TN>
+__global__ void __launch_bounds__(kDotThreads)
+    sgemm_dot_tile(long long M, long long N, long long K, const float* __restrict__ A, long long lda,
+                   const float* __restrict__ B, long long ldb, unsigned tiles_n, long long slice,
+                   float* __restrict__ partials) {
+  constexpr int kUnroll = 4;
+  const long long row0 = static_cast<long long>(blockIdx.x / tiles_n) * TM,
+                  col0 = static_cast<long long>(blockIdx.x % tiles_n) * TN;
+  const int rows = static_cast<int>(min(M - row0, static_cast<long long>(TM)));
+  const int columns = static_cast<int>(min(N - col0, static_cast<long long>(TN)));
+  const long long begin = blockIdx.y * slice, end = min(begin + slice, K);
+  A += row0 * lda, B += col0;
+  float acc[TM][TN] = {};
+  for (long long k = begin + threadIdx.x; k < end; k += kUnroll * kDotThreads) {
+    float a[kUnroll][TM], b[kUnroll][TN];
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+      const long long l = k + u * kDotThreads;
+#pragma unroll
+      for (int i = 0; i < TM; ++i) a[u][i] = l < end && i < rows ? A[i * lda + l] : 0.0f;
+#pragma unroll
+      for (int j = 0; j < TN; ++j) b[u][j] = l < end && j < columns ? B[l * ldb + j] : 0.0f;
+    }
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+#pragma unroll
+      for (int i = 0; i < TM; ++i) {
+#pragma unroll
+        for (int j = 0; j < TN; ++j) acc[i][j] += a[u][i] * b[u][j];
+      }
+    }
+  }
+  // reduce within the warps, then over them
+  __shared__ float warp_sums[kDotThreads / 32][TM * TN];
+#pragma unroll
+  for (int i = 0; i < TM; ++i) {
+#pragma unroll
+    for (int j = 0; j < TN; ++j) {
+      const float sum = warp_sum(acc[i][j]);
+      if (threadIdx.x % 32 == 0) warp_sums[threadIdx.x / 32][i * TN + j] = sum;
+    }
+  }
+  __syncthreads();
+  const int i = threadIdx.x / TN, j = threadIdx.x % TN;
+  if (i >= rows || j >= columns) return;
+  float sum = 0.0f;
+#pragma unroll
+  for (int w = 0; w < kDotThreads / 32; ++w) sum += warp_sums[w][threadIdx.x];
+  partials[(blockIdx.y * M + row0 + i) * N + col0 + j] = sum;
+}

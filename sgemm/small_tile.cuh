@@ -1,0 +1,138 @@
+// A tile of C of any shape, for step 14.
+#pragma once
+#include "float4_access.cuh"
+
+#include <cuda_pipeline.h>
+
+#include <type_traits>
+
+// C = alpha A B + beta C in tiles of BM x BN, one per block, with TM x TN elements per thread; k in slices, gridDim.y of
+// them, each `slice` long. With one slice the results go to C, else the sums to partials[(slice * M + row) * N + column].
+// kStages - 1 tiles are in flight. kCopyFloats: floats of B per copy, 4 where its rows are 16-byte aligned, else 1.
+template <int BM, int BN, int BK, int TM, int TN, int kStages, int kCopyFloats>
+__global__ void __launch_bounds__(BM / TM * (BN / TN), TM* TN == 64 ? 512 / (BM / TM * (BN / TN)) : 1)
+    sgemm_small_tile(long long M, long long N, long long K, float alpha, const float* __restrict__ A, long long lda,
+                     const float* __restrict__ B, long long ldb, float beta, float* __restrict__ C, long long ldc,
+                     unsigned tiles_n, long long slice, float* __restrict__ partials) {
+  constexpr int kThreads = BM / TM * (BN / TN), kPad = 4;
+  // Rows of A that the block copies at a time; of B rows, or parts of a row if it is long.
+  constexpr int kRowsA = kThreads / BK, kCopiesB = BN / kCopyFloats;
+  constexpr int kRowsB = kThreads > kCopiesB ? kThreads / kCopiesB : 1;
+  constexpr int kPartsB = kCopiesB > kThreads ? kCopiesB / kThreads : 1;
+  constexpr int kCopiesA = BM > kRowsA ? BM / kRowsA : 1;
+  static_assert(kThreads % BK == 0 && (BM % kRowsA == 0 || kRowsA % BM == 0) &&
+                    (BK % kRowsB == 0 || kRowsB % BK == 0) && kRowsB * kCopiesB == kThreads * kPartsB,
+                "whole copies");
+  static_assert(TM % 4 == 0 && TN % 4 == 0, "float4 from shared memory");
+  __shared__ alignas(16) float As[kStages][BK][BM + kPad], Bs[kStages][BK][BN];
+  const int tid = threadIdx.x;
+  const long long row0 = static_cast<long long>(blockIdx.x / tiles_n) * BM,
+                  col0 = static_cast<long long>(blockIdx.x % tiles_n) * BN;
+  const long long begin = blockIdx.y * slice, length = min(slice, K - begin);
+  const int tiles = length > 0 ? static_cast<int>((length + BK - 1) / BK) : 0;
+
+  // Rows and columns past the end repeat the last one: their products are not stored. The first tile is what remains of
+  // k, padded with zeros; all others are full.
+  const int remainder = static_cast<int>(length - (tiles - 1LL) * BK);
+  const int a_k = tid % BK, a_row = tid / BK, b_k = tid / kCopiesB, b_col = tid % kCopiesB * kCopyFloats;
+  const float *from_a[kCopiesA], *from_b[kPartsB];
+#pragma unroll
+  for (int i = 0; i < kCopiesA; ++i) from_a[i] = A + min(row0 + a_row + i * kRowsA, M - 1) * lda + begin + a_k;
+#pragma unroll
+  for (int i = 0; i < kPartsB; ++i) {
+    const long long col = col0 + b_col + i * kThreads * kCopyFloats;
+    from_b[i] = B + (begin + b_k) * ldb + min(col, (N - 1) / kCopyFloats * kCopyFloats);
+  }
+  int copied = 0;
+  const auto copy = [&](int s, auto first) {
+    constexpr bool kFirst = decltype(first)::value;
+    if (copied < tiles) {
+#pragma unroll
+      for (int i = 0; i < kCopiesA; ++i) {
+        const bool inside = !kFirst || a_k < remainder;
+        if (kRowsA > BM && a_row >= BM) break;  // more threads than copies
+        __pipeline_memcpy_async(&As[s][a_k][a_row + i * kRowsA], inside ? from_a[i] : A, 4, inside ? 0 : 4);
+        from_a[i] += kFirst ? remainder : BK;
+      }
+#pragma unroll
+      for (int i = 0; i < kPartsB; ++i) {
+#pragma unroll
+        for (int k = 0; k < BK; k += kRowsB) {
+          const bool inside = !kFirst || b_k + k < remainder;
+          if (kRowsB > BK && b_k >= BK) break;
+          __pipeline_memcpy_async(&Bs[s][b_k + k][b_col + i * kThreads * kCopyFloats], inside ? from_b[i] + k * ldb : B,
+                                  4 * kCopyFloats, inside ? 0 : 4 * kCopyFloats);
+        }
+        from_b[i] += (kFirst ? remainder : BK) * ldb;
+      }
+    }
+    ++copied;
+    __pipeline_commit();
+  };
+
+  const int thread_col = tid % (BN / TN) * 4, thread_row = tid / (BN / TN) * 4;
+  constexpr int kSubtileM = BM / (TM / 4), kSubtileN = BN / (TN / 4);  // from a thread's four rows to its next four
+  float acc[TM][TN] = {};
+  copy(0, std::true_type{});
+#pragma unroll
+  for (int s = 1; s < kStages - 1; ++s) copy(s, std::false_type{});
+#pragma unroll 1
+  for (int t = 0; t < tiles; ++t) {
+    __pipeline_wait_prior(kStages - 2);
+    __syncthreads();  // tile t has arrived, and all threads have used tile t - 1
+    copy((t + kStages - 1) % kStages, std::false_type{});
+    const int s = t % kStages;
+#pragma unroll
+    for (int k = 0; k < BK; ++k) {
+      float regM[TM], regN[TN];
+#pragma unroll
+      for (int i = 0; i < TM; i += 4) as4(regM[i]) = as4(As[s][k][thread_row + i / 4 * kSubtileM]);
+#pragma unroll
+      for (int j = 0; j < TN; j += 4) as4(regN[j]) = as4(Bs[s][k][thread_col + j / 4 * kSubtileN]);
+#pragma unroll
+      for (int i = 0; i < TM; ++i) {
+#pragma unroll
+        for (int j = 0; j < TN; ++j) acc[i][j] += regM[i] * regN[j];
+      }
+    }
+  }
+  __pipeline_wait_prior(0);
+
+#pragma unroll
+  for (int i = 0; i < TM; ++i) {
+    const long long row = row0 + thread_row + i / 4 * kSubtileM + i % 4;
+    if (row >= M) continue;
+#pragma unroll
+    for (int j = 0; j < TN; ++j) {
+      const long long col = col0 + thread_col + j / 4 * kSubtileN + j % 4;
+      if (col >= N) continue;
+      if (gridDim.y > 1) {
+        partials[(blockIdx.y * M + row) * N + col] = acc[i][j];
+      } else {
+        float& c = C[row * ldc + col];
+        c = beta == 0.0f ? alpha * acc[i][j] : alpha * acc[i][j] + beta * c;
+      }
+    }
+  }
+}
+
+constexpr int kAddLanes = 32, kAddRows = 16;
+
+// C = alpha (the sum of the slices) + beta C. A block has kAddLanes elements of C; each of its kAddRows rows of threads
+// adds some of the slices.
+__global__ static void sgemm_add_slices(long long M, long long N, float alpha, float beta, float* __restrict__ C,
+                                        long long ldc, unsigned slices, const float* __restrict__ partials) {
+  const long long e = static_cast<long long>(blockIdx.x) * kAddLanes + threadIdx.x;
+  float sum = 0.0f;
+  if (e < M * N) {
+#pragma unroll 8
+    for (unsigned s = threadIdx.y; s < slices; s += kAddRows) sum += partials[s * M * N + e];
+  }
+  __shared__ float sums[kAddRows][kAddLanes];
+  sums[threadIdx.y][threadIdx.x] = sum;
+  __syncthreads();
+  if (threadIdx.y > 0 || e >= M * N) return;
+  for (int r = 1; r < kAddRows; ++r) sum += sums[r][threadIdx.x];
+  float& c = C[e / N * ldc + e % N];
+  c = beta == 0.0f ? alpha * sum : alpha * sum + beta * c;
+}
