@@ -1,7 +1,6 @@
 // Problem:  steps 02 to 06 each win on other shapes, and rows that are not 16-byte aligned leave few loads in flight.
-// Idea:     one kernel, compiled for 13 shapes, and a table (gemv_shapes.hpp). Short rows: 1 to 32 threads take two or
-//           four rows; longer ones: a block for one row or four. Few long rows: slices, as in step 06. Where a float4
-//           cannot be loaded, four coalesced scalars are: as many bytes in flight, whatever the alignment.
+// Idea:     one kernel, compiled for 13 shapes, and a table (gemv_shapes.hpp). Where rows are not 16-byte aligned, four
+//           coalesced scalars take a float4's place: as many bytes in flight. Few long rows: slices, as in step 06.
 // Expect:   at least 1.0x the best of steps 02 to 06 on every shape; most where A is not much larger than L2, for A is
 //           read with evict-first loads there.
 // Next:     what is left? (Fewer bytes: A in half or int8, as the decoders of language models do.)

@@ -1,7 +1,7 @@
-// Problem:  one tile does not fit all. 64 x 64 elements of C are an eighth of step 13's tile, one row of C a 128th; sums of
-//           37 products end before its pipeline is full; and C of one element has one tile to split.
-// Idea:     a table of nine tiles (sgemm_shapes.hpp), of which that is taken that has the least to do, its idle part
-//           included, and two kernels without tiles: k up to 4, where C's bytes are the work, and C of few elements.
+// Problem:  one tile does not fit all. C of 64 x 64 is an eighth of step 13's tile, a row of C a 128th; sums of 37
+//           products end before its pipeline is full.
+// Idea:     nine tiles (sgemm_shapes.hpp), of which the one with the least work is taken, its idle part included; and
+//           two kernels without tiles: k up to 4, where C's bytes are the work, and few elements of long sums.
 // Expect:   1.0x step 13 at the table's sizes, which keep its tile; 1.1 to 500x where its tile is mostly idle.
 // Next:     what would a tile in between, 128 x 128, need to pay? (16-byte copies of A too: a transposed copy of A.)
 #include "dot_tile.cuh"
