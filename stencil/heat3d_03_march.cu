@@ -2,7 +2,6 @@
 // Idea:     "2.5-D": a thread marches along z with a register queue of three float4: behind, here, ahead. Per plane
 //           only the one ahead is new. Neighbours in the plane were loaded one plane ago, by other threads: L1 hits.
 // Expect:   0.9 to 1.0 of a copy: a march of 8 planes loads 10, and the two shared ones should come from L2.
-// Measured: 5.00x step 02, 0.85 of a copy at 512 (H200); 0.93 of a copy (H100).
 // Why:      0.93 on the H100, 0.85 on the H200 at 512^3: 1.28x the speed for 1.43x the bandwidth. The loads that L1 and
 //           L2 serve, 4 of 5 per cell, did not get faster (hypothesis, not tested).
 // Next:     that is one time step. Must each one read memory and write it back?
