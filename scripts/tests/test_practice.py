@@ -373,6 +373,13 @@ class Diagnoses(unittest.TestCase):
         self.assertEqual(diagnosis.with_writer(found, "written last at a.cu:1").sentence, found.sentence)
         self.assertEqual(self.of(wrong).stage, "right")
 
+    def test_what_the_cpu_backend_leaves_out(self):
+        failure = diagnosis.of_compiler("a.cu:1: error: <thrust/x.h>: the CPU backend cannot run this; write the loop",
+                                        mock.Mock(problem=SUM))
+        self.assertEqual((failure.stage, failure.section), ("compiles", "README.md#no-gpu"))
+        self.assertEqual(failure.details["at"], "a.cu:1:1")
+        self.assertTrue(practice_watch.section_text(failure.section))
+
     def test_limits(self):
         for limit in ("time", "memory", "output"):
             self.assertIn(limit, self.of("x", -9, limit).what)
