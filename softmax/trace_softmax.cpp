@@ -76,3 +76,16 @@ TEST_CASE("attention: K and V are broadcast, then read by float4; no bank confli
     CHECK(float4s > 0);
   }
 }
+
+TEST_CASE("cross_entropy: the logits are read twice and written once, then read once") {
+  const Size size({64, 1001});
+  const auto moved = [&](const char* step, Op op) {
+    return Claims(step, size).total(Space::global, op).bytes_moved / (4.0 * size[0] * size[1]);
+  };
+  CHECK(moved("cross_entropy_01_stored", Op::load) >= 2);
+  CHECK(moved("cross_entropy_01_stored", Op::store) >= 1);
+  // in whole sectors, of which neighbouring warps share one where a row is not aligned
+  CHECK(moved("cross_entropy_02_online", Op::load) < 1.25);
+  CHECK(moved("cross_entropy_03_any_alignment", Op::load) < 1.1);
+  CHECK(moved("cross_entropy_03_any_alignment", Op::store) < 0.01);
+}
