@@ -3,6 +3,8 @@
 //           and the next K during the second. Two blocks per SM, tiles of 64 keys; 1 / sqrt(d) and log2(e) go into Q.
 // Expect:   1.5 to 2x step 06: 16 loads for 256 multiply-adds of 8 x 8, and one block computes while the other waits.
 // Measured: 1.92x step 06, 41.6 TFLOP/s at 2048x2048 (H200).
+// Why:      the FMA pipe is busy for two thirds of the time. The rest: other instructions, and dispatch stalls, for
+//           which two operands of an FFMA in one register bank may be the reason (hypothesis).
 // Next:     which share of the time do the exps take, and what could run beside them?
 #include "attention.cuh"
 #include "online.cuh"  // group_max, group_sum, shift_for
