@@ -40,6 +40,12 @@ constexpr ClusterShape kClusterShapes[] = {{28000, 2, 256, 8, 13}, {53000, 4, 25
                                            {106000, 8, 256, 4, 9}, {172000, 8, 256, 8, 13}, {344000, 8, 512, 8, 13}};
 constexpr std::size_t kClusterShapeCount = sizeof kClusterShapes / sizeof kClusterShapes[0];
 
+// Float4 of a row for each block: equal shares, in whole lines of 8.
+constexpr std::size_t cluster_share(const ClusterShape& s, std::size_t cols) {
+  const std::size_t lines = (cols / 4 + 7) / 8;
+  return (lines + s.blocks - 1) / s.blocks * 8;
+}
+
 // The first shape whose rows are long enough, or kClusterShapeCount: the row is read twice, the second time from L2.
 inline std::size_t cluster_shape(std::size_t cols) {
   std::size_t i = 0;

@@ -109,8 +109,7 @@ static void launch_clusters(const float* x, float* y, std::size_t rows, std::siz
   const std::size_t shape = cluster_shape(cols);
   const ClusterShape& s = kClusterShapes[shape];
   const ClusterKernel kernel = cluster_kernel(shape, std::make_index_sequence<kClusterShapeCount>{});
-  // an equal share for each block, in whole lines of 8 float4
-  const auto share = static_cast<unsigned>(ceil_div(ceil_div(cols / 4, std::size_t{8}), s.blocks) * 8);
+  const auto share = static_cast<unsigned>(cluster_share(s, cols));
   const unsigned all = ceil_div(share, s.block), chunks = all - std::min(all, s.kept);
   const std::size_t bytes = std::size_t{chunks} * s.block * sizeof(float4);
   CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));

@@ -160,8 +160,8 @@ TEST_CASE("row_softmax 11 and 12: which kernel which row takes") {
 
   for (const ClusterShape& s : kClusterShapes) {
     INFO(s.longest);
-    // each block's share, rounded up to whole lines of 8 float4, fits
-    CHECK(s.longest / 4 + 8 * s.blocks <= std::size_t{s.blocks} * s.block * (s.kept + s.shared));
+    CHECK(cluster_share(s, s.longest) <= std::size_t{s.block} * (s.kept + s.shared));  // what a block holds
+    CHECK(cluster_share(s, s.longest) * s.blocks >= s.longest / 4);
     CHECK(cluster_shape(s.longest) == static_cast<std::size_t>(&s - kClusterShapes));
   }
   CHECK(kClusterShapes[cluster_shape(16388)].blocks == 2);
