@@ -29,7 +29,7 @@ LARGE_STEPS = {
     "col_softmax_03_registers": "one exp for each element, and a merge over lanes that share a column",
     "col_softmax_04_cluster": "a pipeline of tiles, and merges over lanes, warps and blocks",
     "cross_entropy_03_any_alignment": "what is in front of and behind the float4, groups of four, and the rule for blocks",
-    "conv2d_04_register_blocking": "a kernel of its own for shapes whose rows are not aligned, and for large filters",
+    "conv2d_04_register_blocking": "a kernel of its own for shapes whose rows are not aligned",
     "dot_03_last_block": "tile, peeled head and last block at once; the sum's ladder takes them one by one",
     "gemv_07_by_shape": "the kernel for all shapes, and the rule that picks",
     "gemv_t_04_tall_tile": "float4 and scalar loads, and the sums of the tiles, in one launch",
