@@ -10,12 +10,17 @@
 
 constexpr int kBlockX = 64, kBlockY = 4;  // threads, 4 cells along x each
 constexpr int kDepth = 16;                // planes of a march
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr int kBlocksPerSm = 4;  // 1024 threads, all that an SM of sm_75 holds
+#else
+constexpr int kBlocksPerSm = 5;
+#endif
 
 // Marches above each other run at the same time, z being the fastest index of the grid, and every other one goes
 // downwards: each meets its neighbours at the two planes that they share, so the second read hits L2.
 // kAligned: nx % 4 == 0 and aligned arrays; else 4-byte accesses.
 template <bool kAligned>
-__global__ void __launch_bounds__(kBlockX* kBlockY, 5)
+__global__ void __launch_bounds__(kBlockX* kBlockY, kBlocksPerSm)
     heat3d_march(const float* __restrict__ in, float* __restrict__ out, long long nx, long long ny, long long nz,
                  float c0, float c1, unsigned tiles_x, unsigned tiles_z) {
   const unsigned tile = blockIdx.x / tiles_z, march = blockIdx.x % tiles_z;
