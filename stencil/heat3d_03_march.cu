@@ -1,9 +1,7 @@
 // Problem:  step 02's tile is mostly halo, and step 01 reads each plane three times from L2.
-// Idea:     "2.5-D": a thread marches along z with a register queue of three float4: behind, here, ahead. Per plane
-//           only the one ahead is new. Neighbours in the plane were loaded one plane ago, by other threads: L1 hits.
-// Expect:   0.9 to 1.0 of a copy: a march of 8 planes loads 10, and the two shared ones should come from L2.
-// Why:      0.93 on the H100, 0.85 on the H200 at 512^3: 1.28x the speed for 1.43x the bandwidth. The loads that L1 and
-//           L2 serve, 4 of 5 per cell, did not get faster (hypothesis, not tested).
+// Idea:     "2.5-D": a thread marches along z with a register queue of four float4: behind, here, ahead, next. Per plane
+//           only the last is new. Neighbours in the plane were loaded two planes ago, by other threads: L1 hits.
+// Expect:   0.9 to 1.0 of a copy: a march of 16 planes loads 18, and the two shared ones should come from L2.
 // Next:     that is one time step. Must each one read memory and write it back?
 #include "heat3d.cuh"
 #include "float4_row.cuh"
