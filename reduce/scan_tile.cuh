@@ -1,0 +1,29 @@
+// Four neighbouring elements of a vector at a time, for the steps of `scan` from 07 on.
+#pragma once
+#include "scan.cuh"
+
+// x[i] to x[i + 3], 0 past the end. aligned: x is a multiple of 16 bytes, and i one of 4.
+__device__ inline float4 load4(const float* __restrict__ x, std::size_t i, std::size_t n, bool aligned) {
+  if (aligned && i + 4 <= n) return *reinterpret_cast<const float4*>(x + i);
+  return {i < n ? x[i] : 0.0f, i + 1 < n ? x[i + 1] : 0.0f, i + 2 < n ? x[i + 2] : 0.0f, i + 3 < n ? x[i + 3] : 0.0f};
+}
+
+// out[i] to out[i + 3], but nothing past the end.
+__device__ inline void store4(float* __restrict__ out, std::size_t i, std::size_t n, bool aligned, float4 v) {
+  if (aligned && i + 4 <= n) {
+    *reinterpret_cast<float4*>(out + i) = v;
+    return;
+  }
+  if (i < n) out[i] = v.x;
+  if (i + 1 < n) out[i + 1] = v.y;
+  if (i + 2 < n) out[i + 2] = v.z;
+  if (i + 3 < n) out[i + 3] = v.w;
+}
+
+__device__ inline float sum4(float4 v) { return (v.x + v.y) + (v.z + v.w); }
+
+// The scan of four elements, of which `before` is the sum of all before them.
+__device__ inline float4 scan4(float4 v, float before, bool exclusive) {
+  const float a = before + v.x, b = a + v.y, c = b + v.z;
+  return exclusive ? float4{before, a, b, c} : float4{a, b, c, c + v.w};
+}
