@@ -52,8 +52,10 @@ class Scan : public ladder::Problem {
         const Sums without = sums;
         sums.add(host.at<const float>(0)[i]);
         if (i < range.begin) continue;
-        want[i - range.begin] = before + (exclusive ? without : sums).sum;
-        scale[i - range.begin] = magnitude_before + (exclusive ? without : sums).magnitude;
+        const Sums& of_i = exclusive ? without : sums;
+        const double sum = before + of_i.sum;
+        want[i - range.begin] = sum;
+        scale[i - range.begin] = std::isfinite(sum) ? magnitude_before + of_i.magnitude : 0;
       }
     }
   }

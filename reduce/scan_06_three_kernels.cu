@@ -11,15 +11,15 @@
 
 constexpr int kBlock = 256;
 
-__global__ void tile_sums(const float* __restrict__ x, float* __restrict__ sums, std::size_t n) {
+__global__ void scan_three_kernels_sums(const float* __restrict__ x, float* __restrict__ sums, std::size_t n) {
   const std::size_t i = std::size_t{blockIdx.x} * kBlock + threadIdx.x;
   const float sum = block_sum<kBlock>(i < n ? x[i] : 0.0f);
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 
 // before[b]: sum of the tiles before tile b; null if there is one tile.
-__global__ void scan_tiles(const float* __restrict__ x, const float* __restrict__ before, float* __restrict__ out,
-                           std::size_t n, bool exclusive) {
+__global__ void scan_three_kernels(const float* __restrict__ x, const float* __restrict__ before,
+                                   float* __restrict__ out, std::size_t n, bool exclusive) {
   const std::size_t i = std::size_t{blockIdx.x} * kBlock + threadIdx.x;
   const float v = i < n ? x[i] : 0.0f;
   const float sum = block_scan<kBlock>(v).before + (before != nullptr ? before[blockIdx.x] : 0.0f);
@@ -31,12 +31,12 @@ static void scan(const float* x, float* out, std::size_t n, bool exclusive, floa
   const auto blocks = static_cast<unsigned>(ceil_div(n, kBlock));
   float* before = nullptr;
   if (blocks > 1) {
-    tile_sums<<<blocks, kBlock>>>(x, sums, n);
+    scan_three_kernels_sums<<<blocks, kBlock>>>(x, sums, n);
     CUDA_CHECK(cudaGetLastError());
     before = sums + blocks;
     scan(sums, before, blocks, /*exclusive=*/true, before + blocks);
   }
-  scan_tiles<<<blocks, kBlock>>>(x, before, out, n, exclusive);
+  scan_three_kernels<<<blocks, kBlock>>>(x, before, out, n, exclusive);
   CUDA_CHECK(cudaGetLastError());
 }
 

@@ -10,15 +10,15 @@
 
 constexpr int kBlock = 256, kTile = 4 * kBlock;
 
-__global__ void tile_sums(const float* __restrict__ x, float* __restrict__ sums, std::size_t n, bool aligned) {
+__global__ void scan_float4_sums(const float* __restrict__ x, float* __restrict__ sums, std::size_t n, bool aligned) {
   const std::size_t i = std::size_t{blockIdx.x} * kTile + 4 * threadIdx.x;
   const float sum = block_sum<kBlock>(sum4(load4(x, i, n, aligned)));
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 
 // before[b]: sum of the tiles before tile b; null if there is one tile.
-__global__ void scan_tiles(const float* __restrict__ x, const float* __restrict__ before, float* __restrict__ out,
-                           std::size_t n, bool exclusive, bool aligned) {
+__global__ void scan_float4(const float* __restrict__ x, const float* __restrict__ before, float* __restrict__ out,
+                            std::size_t n, bool exclusive, bool aligned) {
   const std::size_t i = std::size_t{blockIdx.x} * kTile + 4 * threadIdx.x;
   const float4 v = load4(x, i, n, aligned);
   const float sum = block_scan<kBlock>(sum4(v)).before + (before != nullptr ? before[blockIdx.x] : 0.0f);
@@ -31,12 +31,12 @@ static void scan(const float* x, float* out, std::size_t n, bool exclusive, floa
   const bool aligned = aligned_for<float4>(x, out);
   float* before = nullptr;
   if (blocks > 1) {
-    tile_sums<<<blocks, kBlock>>>(x, sums, n, aligned);
+    scan_float4_sums<<<blocks, kBlock>>>(x, sums, n, aligned);
     CUDA_CHECK(cudaGetLastError());
     before = sums + blocks;
     scan(sums, before, blocks, /*exclusive=*/true, before + blocks);
   }
-  scan_tiles<<<blocks, kBlock>>>(x, before, out, n, exclusive, aligned);
+  scan_float4<<<blocks, kBlock>>>(x, before, out, n, exclusive, aligned);
   CUDA_CHECK(cudaGetLastError());
 }
 

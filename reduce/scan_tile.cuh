@@ -2,16 +2,21 @@
 #pragma once
 #include "scan.cuh"
 
-// x[i] to x[i + 3], 0 past the end. aligned: x is a multiple of 16 bytes, and i one of 4.
+// x[i] to x[i + 3], 0 past the end. aligned: x is a multiple of 16 bytes, and i one of 4. kEvictFirst: what is read
+// should not stay in L2.
+template <bool kEvictFirst = false>
 __device__ inline float4 load4(const float* __restrict__ x, std::size_t i, std::size_t n, bool aligned) {
-  if (aligned && i + 4 <= n) return *reinterpret_cast<const float4*>(x + i);
+  const float4* x4 = reinterpret_cast<const float4*>(x + i);
+  if (aligned && i + 4 <= n) return kEvictFirst ? __ldcs(x4) : *x4;
   return {i < n ? x[i] : 0.0f, i + 1 < n ? x[i + 1] : 0.0f, i + 2 < n ? x[i + 2] : 0.0f, i + 3 < n ? x[i + 3] : 0.0f};
 }
 
 // out[i] to out[i + 3], but nothing past the end.
+template <bool kEvictFirst = false>
 __device__ inline void store4(float* __restrict__ out, std::size_t i, std::size_t n, bool aligned, float4 v) {
   if (aligned && i + 4 <= n) {
-    *reinterpret_cast<float4*>(out + i) = v;
+    float4* out4 = reinterpret_cast<float4*>(out + i);
+    kEvictFirst ? __stcs(out4, v) : void(*out4 = v);
     return;
   }
   if (i < n) out[i] = v.x;

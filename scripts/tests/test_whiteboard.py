@@ -34,6 +34,13 @@ MISTAKES = {
         ("(n + 4 * block - 1) / (4 * block)", "n / (4 * block)"),
         ("if (n == 0) return cudaSuccess;", ""),
     ],
+    "scan_whiteboard": [
+        ("if (lane >= offset) v", "v"),
+        ("if (lane == 31) warp_sums", "if (lane == 0) warp_sums"),
+        ("__syncthreads();  // before", "// before"),
+        ("carry + ", ""),
+        ("to = i + exclusive", "to = i"),
+    ],
     "sum_whiteboard": [
         ("if (cudaError_t error = cudaMemsetAsync(out, 0, sizeof(float))) return error;", ""),
         ("  float v = 0.0f;", "  if (first >= n) return;\n  float v = 0.0f;"),  # before a barrier

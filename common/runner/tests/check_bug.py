@@ -63,7 +63,7 @@ def read_source(path):
     catches = [parse_catch(line) for line in re.findall(r"^// caught by: *(.*)", source, re.MULTILINE)]
     if not bug:
         fail(f"{path} has no line '// bug: ...'")
-    for backend, places in (("the CPU backend", ("cpu", "cpu-asan")), ("a GPU", ("gpu",))):
+    for backend, places in (("the CPU backend", ("cpu", "cpu-asan", "cpu-trace")), ("a GPU", ("gpu",))):
         if not any(catch.where in places for catch in catches):
             fail(f"{path} has no line '// caught by: ...' for {backend}")
     return bug[1], catches
