@@ -1,7 +1,7 @@
-// bug: the exclusive sum is the inclusive one minus the element: infinity - infinity is NaN
-// caught by: cpu forward | infinit
-// caught by: cpu-asan forward | infinit
-// caught by: gpu | infinit
+// bug: the exclusive sum is the inclusive one minus the element: NaN or infinity minus itself is NaN
+// caught by: cpu forward | is wrong
+// caught by: cpu-asan forward | is wrong
+// caught by: gpu | is wrong
 // stage: right
 #include "../scan.cuh"
 
