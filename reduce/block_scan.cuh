@@ -1,4 +1,4 @@
-// Scans over a warp and over a block by shuffles, as step 05 of `scan` introduces them, for steps whose idea is another.
+// Scans over a warp and over a block by shuffles, as step 05 of `scan` has them, for steps whose idea is another.
 #pragma once
 #include "cuda_helpers.cuh"
 

@@ -11,8 +11,10 @@ class Scan : public ladder::Problem {
   // The largest number of additions that an element passes through on its way into a result.
   using Height = std::size_t (*)(std::size_t n);
 
-  // Without a height, that of any order.
-  explicit Scan(Launch launch, Height height = any_order) : launch_(launch), height_(height) {}
+  // Without a height, that of any order. timed: the largest n that is timed, for steps that leave most SMs idle: they
+  // would take seconds.
+  explicit Scan(Launch launch, Height height = any_order, std::size_t timed = std::size_t{1} << 28)
+      : launch_(launch), height_(height), timed_(timed) {}
 
   const char* family() const override { return "reduce"; }
   const char* kernel() const override { return "scan"; }
@@ -79,9 +81,17 @@ class Scan : public ladder::Problem {
             {129, 0},  {255, 1},  {256, 0},  {257, 0},   {257, 1},   {511, 0},  {513, 1}, {1009, 1},
             {1023, 0}, {1025, 1}, {4093, 0}, {16387, 1}, {32771, 0}, {70001, 1}};
   }
-  std::vector<ladder::Size> huge_sizes() const override { return {{(std::size_t{1} << 31) + 3, 0}}; }
+  // Not for one thread, which would take minutes.
+  std::vector<ladder::Size> huge_sizes() const override {
+    if (timed_ <= std::size_t{1} << 20) return {};
+    return {{(std::size_t{1} << 31) + 3, 0}};
+  }
   std::vector<ladder::Size> bench_sizes() const override {
-    return {{std::size_t{1} << 20, 0}, {std::size_t{1} << 24, 0}, {std::size_t{1} << 28, 0}};
+    std::vector<ladder::Size> sizes;
+    for (const std::size_t n : {std::size_t{1} << 20, std::size_t{1} << 24, std::size_t{1} << 28}) {
+      if (n <= timed_) sizes.push_back({n, 0});
+    }
+    return sizes;
   }
   ladder::Size random_size(ladder::Draw& draw, double bytes) const override {
     const std::size_t exclusive = draw.coin();
@@ -101,4 +111,5 @@ class Scan : public ladder::Problem {
 
   Launch launch_;
   Height height_;
+  std::size_t timed_;
 };

@@ -47,4 +47,5 @@ static void launch(const float* x, float* out, std::size_t n, bool exclusive) {
 }
 
 // 8 levels in the tile, then the sums of the tiles, one after another.
-LADDER_STEP(Scan, launch, [](std::size_t n) { return 8 + ceil_div(n, kBlock); });
+LADDER_STEP(
+    Scan, launch, [](std::size_t n) { return 8 + ceil_div(n, kBlock); }, /*timed=*/std::size_t{1} << 24);

@@ -1,10 +1,10 @@
 // Problem:  step 02 makes n log2(n) additions, for a tile of 256 elements 8 rounds with nearly all threads.
 // Idea:     Blelloch's scan: an up-sweep adds in a tree, as `sum` does, and leaves the partial sums in place; a
 //           down-sweep hands each node the sum of what is left of it. 2 n additions, in twice as many rounds.
-// Expect:   0.6 to 1.1x step 02: a thread does the work of two elements, but there are 20 barriers instead of 9, and the
-//           rounds with strides 2 to 16 have bank conflicts, up to 32-way.
+// Expect:   0.6 to 1.1x step 02: a tile has twice the elements, but 22 barriers instead of 9, and most rounds have bank
+//           conflicts.
 // Measured: -
-// Next:     where do the conflicts come from? (Neighbouring threads are 2 * stride words apart: 32 / (2 * stride) banks.)
+// Next:     where do the conflicts come from? (Neighbouring threads are 2 * stride words apart: fewer and fewer banks.)
 #include "scan.cuh"
 
 constexpr int kBlock = 256;
@@ -59,4 +59,5 @@ static void launch(const float* x, float* out, std::size_t n, bool exclusive) {
 }
 
 // 9 levels up, 9 down and the element itself; the sums of the tiles, one after another.
-LADDER_STEP(Scan, launch, [](std::size_t n) { return 19 + ceil_div(n, kTile); });
+LADDER_STEP(
+    Scan, launch, [](std::size_t n) { return 19 + ceil_div(n, kTile); }, /*timed=*/std::size_t{1} << 24);

@@ -1,8 +1,8 @@
 // Problem:  step 07 reads x twice, because a tile's sum is known only after all of it was read.
-// Idea:     decoupled look-back (Merrill and Garland, 2016), x is read once. A block publishes its tile's sum, then walks
-//           back: it adds what the tiles before it have published, until one has the sum of all up to itself.
-// Expect:   0.9 to 1.5x step 07 at 2^28: two thirds of its traffic. But thread 0 walks one tile per 0.7 us, the latency of
-//           L2, and a tile is only 4 KB.
+// Idea:     decoupled look-back (Merrill and Garland, 2016) reads x once. A block publishes its tile's sum, then walks
+//           back: it adds what the tiles before have published, until one has the sum of all up to itself.
+// Expect:   0.9 to 1.5x step 07 at 2^28: two thirds of its traffic. But thread 0 walks one tile per round trip to L2,
+//           and a tile is only 4 KB.
 // Measured: -
 // Next:     why not tile = blockIdx.x? (No order of starting blocks is promised: all that run could wait for one that
 //           cannot start.)

@@ -49,7 +49,6 @@ LARGE_STEPS = {
     "row_softmax_12_clusters": "a kernel for rows that a cluster holds, beside those of steps 10 and 11",
     "row_sum_04_by_shape": "the kernel for all shapes, and the rule that picks",
     "scan_08_look_back": "the protocol, written out where it is introduced, in place of two kernels",
-    "scan_10_tuned": "rows of a warp, and the look-back, which step 09 has written out, from its header",
     "sgemm_12_cp_async": "a pipeline of copies, edges without checks in the loop, larger tiles, and 16-byte or 4-byte copies",
     "sgemm_14_by_shape": "the kernels for all shapes, and the rule that picks",
     "softmax_04_on_chip": "registers and shared memory hold the vector, the rest is read again",
