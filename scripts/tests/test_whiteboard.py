@@ -35,11 +35,12 @@ MISTAKES = {
         ("if (n == 0) return cudaSuccess;", ""),
     ],
     "scan_whiteboard": [
-        ("if (lane >= offset) v", "v"),
-        ("if (lane == 31) warp_sums", "if (lane == 0) warp_sums"),
-        ("__syncthreads();  // before", "// before"),
-        ("carry + ", ""),
-        ("to = i + exclusive", "to = i"),
+        ("threadIdx.x % 32 >= offset", "true"),
+        ("lane == 31", "lane == 0"),
+        ("__syncthreads();  // all have read warp_sums", ""),
+        ("before : carry", "before : 0.0f"),
+        ("x[i - exclusive]", "x[i]"),
+        (", warp - 1)", ", warp)"),
     ],
     "sum_whiteboard": [
         ("if (cudaError_t error = cudaMemsetAsync(out, 0, sizeof(float))) return error;", ""),
