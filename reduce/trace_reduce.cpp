@@ -92,3 +92,16 @@ TEST_CASE("layer_norm: x is read three times, then twice, then once; gamma and b
 TEST_CASE("layer_norm: the row in shared memory has no bank conflicts") {
   CHECK(Claims("layer_norm_07_shared", Size({64, 2048}, {1e-5f})).conflicts() == 0);
 }
+
+TEST_CASE("scan: Blelloch's rounds have bank conflicts, which padding takes away") {
+  const auto rounds = [](const char* step) { return Claims(step, {512, 0}).rounds(Space::shared, Op::store); };
+  CHECK(rounds("scan_03_blelloch") == std::vector<unsigned>{2, 4, 8, 16, 16, 8, 4, 2, 1});
+  CHECK(rounds("scan_04_blelloch_padded") == std::vector<unsigned>(9, 1));
+  CHECK(Claims("scan_04_blelloch_padded", {kN, 0}).conflicts() == 0);
+}
+
+TEST_CASE("scan: x is read twice, from step 08 on once") {
+  const auto bytes = [](const char* step) { return Claims(step, {kN, 0}).total(Space::global, Op::load).bytes_requested; };
+  CHECK(bytes("scan_07_float4") > 8 * kN);
+  CHECK(bytes("scan_10_tuned") < 4.1 * kN);
+}
