@@ -3,26 +3,12 @@
 #pragma once
 #include "cuda_helpers.cuh"
 
-// What a tile publishes: in the upper half how far it is, in the lower half a value of 32 bits.
+// What a tile publishes: in the upper half how far it is, in the lower half a float.
 using LookBackWord = unsigned long long;
 enum LookBackState : unsigned { kNothing, kSum, kPrefix };
 
-__device__ inline unsigned to_bits(float value) { return __float_as_uint(value); }
-__device__ inline unsigned to_bits(unsigned value) { return value; }
-template <typename T>
-__device__ inline T from_bits(unsigned bits);
-template <>
-__device__ inline float from_bits<float>(unsigned bits) {
-  return __uint_as_float(bits);
-}
-template <>
-__device__ inline unsigned from_bits<unsigned>(unsigned bits) {
-  return bits;
-}
-
-template <typename T>
-__device__ inline void publish(LookBackWord* word, LookBackState state, T value) {
-  atomicExch(word, static_cast<LookBackWord>(state) << 32 | to_bits(value));
+__device__ inline void publish(LookBackWord* word, LookBackState state, float value) {
+  atomicExch(word, static_cast<LookBackWord>(state) << 32 | __float_as_uint(value));
 }
 
 // The words of `tiles` tiles, and before them the number of tiles taken; all 0, as each launch needs them.
@@ -42,16 +28,15 @@ __device__ inline unsigned take_tile(LookBackWord* words) {
 
 // The sum of all tiles before `tile`, whose sum is `total`. One warp of the block must call it, with all its lanes; the
 // result is returned to all of them.
-template <typename T>
-__device__ inline T look_back(LookBackWord* words, unsigned tile, T total) {
+__device__ inline float look_back(LookBackWord* words, unsigned tile, float total) {
   const int lane = threadIdx.x % 32;
   LookBackWord* const of_tile = words + 1 + tile;
   if (tile == 0) {
     if (lane == 0) publish(of_tile, kPrefix, total);
-    return T{0};
+    return 0.0f;
   }
   if (lane == 0) publish(of_tile, kSum, total);
-  T before{0};
+  float before = 0.0f;
   for (long long nearest = static_cast<long long>(tile) - 1;; nearest -= 32) {
     // each lane reads a tile; what lies before tile 0 is there, and 0
     const long long other = nearest - lane;
@@ -63,7 +48,7 @@ __device__ inline T look_back(LookBackWord* words, unsigned tile, T total) {
       wanted = prefixes ^ (prefixes - 1);  // the lanes up to the first that has a prefix; all, if none has
     } while ((__ballot_sync(0xffffffff, word >> 32 != kNothing) & wanted) != wanted);
     // add what they have
-    T sum = wanted >> lane & 1 ? from_bits<T>(static_cast<unsigned>(word)) : T{0};
+    float sum = wanted >> lane & 1 ? __uint_as_float(static_cast<unsigned>(word)) : 0.0f;
 #pragma unroll
     for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_xor_sync(0xffffffff, sum, offset);
     before += sum;
