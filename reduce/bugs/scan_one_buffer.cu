@@ -2,7 +2,7 @@
 // caught by: cpu forward | is wrong
 // caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --n=1025
-// stage: races and barriers
+// stage: right
 #include "../scan.cuh"
 
 constexpr int kBlock = 256;

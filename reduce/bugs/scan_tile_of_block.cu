@@ -1,7 +1,7 @@
 // bug: a tile's number comes from blockIdx; blocks that run wait for one that cannot start, and give up in the end
 // caught by: cpu forward | trap
 // caught by: gpu | cudaError | --n=2^22
-// stage: races and barriers
+// stage: right
 #include "../block_scan.cuh"
 #include "../scan.cuh"
 
