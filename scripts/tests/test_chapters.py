@@ -13,7 +13,7 @@ from page import anchor  # noqa: E402
 
 SECTIONS = ["The problem", "The floor", "The ladders", "Traps", "Questions", "How results are judged"]
 LONGEST_LINE = 120  # tables, pictures and addresses apart
-COUNTER = re.compile(r"\*Count(?:er|ed)\b")  # what would show the point, or what was counted
+COUNTER = re.compile(r"\*Count(?:er|ed)\b|\b[Ww]hich\s+counter\b")  # what was counted, or what would show the point
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -154,7 +154,7 @@ class Chapters(unittest.TestCase):
         for check, taken in ((sections, "## The floor\n"), (problem, "**Where it is asked.** "),
                              (problem, "scripts/diff reduce/"), (problem, "| [`max`](#max) "),
                              (tables_and_charts, "](results/dot.svg)"), (tables_and_charts, "### `dot`\n"),
-                             (steps, "](sum_04_sequential.cu)."), (counters, "*Count"),
+                             (steps, "](sum_04_sequential.cu)."), (counters, "*Counted"),
                              (traps, "](bugs/max_nan_lost.cu) |"), (links, "](whiteboard/sum.cu)")):
             with self.subTest(taken):
                 chapter = next(one for one in self.chapters if one.family == "reduce")
