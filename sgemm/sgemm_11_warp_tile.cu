@@ -3,8 +3,8 @@
 //           interleaved between rows and columns, so that neighbouring lanes share words.
 // Expect:   1.0 to 1.1x step 10: fewer different words, but the same number of float4 loads.
 // Measured: 0.98x step 10, 0.90x cuBLAS at 4096 (H200); 0.98x, 0.89x (H100).
-// Why:      0.98x on both cards. A float4 load delivers 512 bytes to a warp's registers, whether lanes share them or
-//           not. The two loops have the same 32 LDS.128 (SASS); what costs the 2 % is not known.
+// Why:      0.98x on both cards. Counted: 2 wavefronts per shared load instead of 3; shared memory at 49 % of its peak,
+//           67 % in step 10, which so did not wait for it. What costs the 2 % is not known.
 // Next:     the next tile passes through 8 registers and two instructions. What copies without them? (cp.async, sm_80)
 #include "float4_access.cuh"
 
