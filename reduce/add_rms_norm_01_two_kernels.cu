@@ -1,7 +1,7 @@
 // Problem:  residual += x, then y = residual / sqrt(mean of residual^2 + epsilon) * gamma: 16 bytes for 5 operations.
 // Idea:     two kernels that are there already: an addition, and rms_norm 01.
-// Expect:   0.5 to 0.65 of a copy of the same bytes: the addition moves 12 bytes per element, the second kernel reads the
-//           new residual again, once from DRAM and once more from a cache or from DRAM, and writes 4: 20 to 24 bytes.
+// Expect:   0.5 to 0.65 of a copy of the same bytes: 12 bytes per element for the addition; then the new residual is
+//           read twice, once at least from DRAM, and 4 bytes are written: 20 to 24 bytes.
 // Next:     what is gained if both are one kernel?
 #include "add_rms_norm.cuh"
 

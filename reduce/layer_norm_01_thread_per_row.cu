@@ -1,5 +1,5 @@
-// Problem:  y = (x - mean) / sqrt(variance + epsilon) * gamma + beta, row by row: 7 operations for 8 bytes, so bandwidth
-//           is the limit.
+// Problem:  y = (x - mean) / sqrt(variance + epsilon) * gamma + beta, row by row: 7 operations for 8 bytes, so
+//           bandwidth is the limit.
 // Idea:     one thread per row, three loops, as the formula reads: the mean, the variance, the result.
 // Expect:   at most 0.1 of a copy: the 32 lanes of a warp read 32 different rows, so a request touches 32 sectors for
 //           128 bytes; with few rows most of the GPU has no thread.

@@ -1,5 +1,5 @@
-// Problem:  steps 03, 06 and 07 are each the fastest at other row lengths, and each row loads all of gamma and beta: from
-//           L1 that is cheap, from L2 it triples the loads.
+// Problem:  steps 03, 06 and 07 are each the fastest at other row lengths, and each row loads all of gamma and beta:
+//           from L1 that is cheap, from L2 it triples the loads.
 // Idea:     one kernel with threads, blocks and rows at a time as parameters. A rule picks them by row length, so that
 //           rows stay on the chip, and where registers allow two rows share each load of gamma and beta.
 // Expect:   0.94 to 0.98 of a copy; less at 131072, where 1024 rows take clusters of blocks, which wait for each other.
@@ -171,8 +171,8 @@ static void launch(const float* x, const float* gamma, const float* beta, float*
   });
 }
 
-// A thread's additions, four elements at a time, and of what is read again; two levels in a float4, and 5 in a warp. Then
-// the warps' and the blocks' parts, by sums of 5 levels.
+// A thread's additions, four elements at a time, and of what is read again; two levels in a float4, and 5 in a warp.
+// Then the warps' and the blocks' parts, by sums of 5 levels.
 static std::size_t roundings(std::size_t cols) {
   const std::size_t remainder = cols - std::min<std::size_t>(cols, 16 * 512 * 16 * 4);
   return LayerNorm::parts(16 + ceil_div(remainder, 16 * 512) + 2 + 5 + 10, 2);
