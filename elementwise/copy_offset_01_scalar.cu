@@ -4,8 +4,8 @@
 // Expect:   0.95 to 1.0x offset 0, and no loss at multiples of 8: the fifth sector is the neighbour's first, mostly
 //           still in L1 or L2.
 // Measured: 0.62 of a copy at offset=1 (H200); 0.78 (H100).
-// Why:      0.97x on both cards, but offsets 8 and 16 lose as much as 1. A request in two 128-byte lines costs, not the
-//           fifth sector (hypothesis, not tested).
+// Why:      0.97x on both cards, at offsets 8 and 16 too. The fifth sector comes from L1: L2 is asked for 2 % more
+//           (ncu, H200). What costs may be a request in two 128-byte lines (hypothesis, not tested).
 // Next:     and float4? (A misaligned float4 is a fault, not a slow access; see copy_02.)
 #include "copy_offset.cuh"
 
