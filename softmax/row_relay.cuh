@@ -14,7 +14,7 @@ constexpr unsigned long long kEmpty = ~0ull;
 
 __device__ inline void publish(unsigned long long* to, MaxSum pair) {
   const auto high = static_cast<unsigned long long>(__float_as_uint(pair.max));
-  *static_cast<volatile unsigned long long*>(to) = high << 32 | __float_as_uint(pair.sum);
+  atomicExch(to, high << 32 | __float_as_uint(pair.sum));
 }
 // Waits until another block has published the pair.
 __device__ inline MaxSum await(const unsigned long long* from) {
