@@ -101,7 +101,9 @@ TEST_CASE("scan: Blelloch's rounds have bank conflicts, which padding takes away
 }
 
 TEST_CASE("scan: x is read twice, from step 08 on once") {
-  const auto bytes = [](const char* step) { return Claims(step, {kN, 0}).total(Space::global, Op::load).bytes_requested; };
+  const auto bytes = [](const char* step) {
+    return Claims(step, {kN, 0}).total(Space::global, Op::load).bytes_requested;
+  };
   CHECK(bytes("scan_07_float4") > 8 * kN);
   CHECK(bytes("scan_10_tuned") < 4.1 * kN);
 }

@@ -26,10 +26,10 @@ __global__ void __launch_bounds__(kBlock)
                                   std::size_t cols) {
   const unsigned tid = threadIdx.x;
   x += blockIdx.x * cols;
-  const std::size_t front = 0, n4 = (cols - front) / 4, behind = front + 4 * n4;
-  const float4* x4 = reinterpret_cast<const float4*>(x + front);
+  const std::size_t n4 = cols / 4, behind = 4 * n4;
+  const float4* x4 = reinterpret_cast<const float4*>(x);
 
-  // whole groups of kLoads float4, single ones, and what is in front of and behind the float4
+  // whole groups of kLoads float4, single ones, and what is behind the float4
   MaxSum s = {-INFINITY, 0.0f};
   std::size_t i = tid;
   for (; i + (kLoads - 1) * kBlock < n4; i += kLoads * kBlock) {
@@ -39,7 +39,6 @@ __global__ void __launch_bounds__(kBlock)
     s = merge_float4(s, v);
   }
   for (; i < n4; i += kBlock) s = merge(s, pair_of(x4[i]));
-  if (tid < front) s = merge(s, {x[tid], 1.0f});
   if (behind + tid < cols) s = merge(s, {x[behind + tid], 1.0f});
 
   s = block_merge<kBlock / 32>(s);

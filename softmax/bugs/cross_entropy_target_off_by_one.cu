@@ -8,7 +8,7 @@
 constexpr int kBlock = 256;
 
 __global__ void cross_entropy_target_off_by_one(const float* __restrict__ x, const int* __restrict__ target,
-                                         float* __restrict__ loss, std::size_t cols) {
+                                                float* __restrict__ loss, std::size_t cols) {
   const int tid = threadIdx.x;
   x += blockIdx.x * cols;
   MaxSum s = {-INFINITY, 0.0f};
