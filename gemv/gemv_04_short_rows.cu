@@ -3,7 +3,7 @@
 //           stay within these lanes.
 // Expect:   up to 4x step 03 for k = 32: four times as many lanes load. Long rows lose: the stride is a variable, so
 //           the compiler unrolls less and fewer loads are in flight.
-// Measured: 1.02x step 03, 1.29x cuBLAS at 8192x8192 (H200); 1.00x, 1.17x (H100).
+// Measured: 1.02x step 03, 1.28x cuBLAS at 8192x8192 (H200); 1.00x, 1.17x (H100).
 // Next:     why no early return here? (A warp holds rows inside and outside, and the shuffles name all 32 lanes.)
 #include "float4.cuh"
 #include "gemv.cuh"

@@ -2,7 +2,7 @@
 // Idea:     one block of 256 threads per row; one barrier, then warp 0 adds the warps' sums.
 // Expect:   2 to 8x step 03 where m is a few hundred, 1.0x on square matrices. Far worse for short rows: at k = 32 8 of
 //           256 threads have a float4.
-// Measured: 1.03x step 04, 1.32x cuBLAS at 8192x8192 (H200); 1.05x, 1.23x (H100).
+// Measured: 1.02x step 04, 1.31x cuBLAS at 8192x8192 (H200); 1.05x, 1.23x (H100).
 // Next:     128 rows: how many of the SMs' 2048 threads have work? What if there is one row?
 #include "block_reduce.cuh"
 #include "float4.cuh"

@@ -3,7 +3,7 @@
 //           once per block.
 // Expect:   0.95 to 1.0x CUB at 2^28, as the sum's step 08. A float4 costs 30 instructions (SASS), which a warp issues
 //           while other warps' loads are in flight.
-// Measured: 4.57x step 03, 0.97x CUB at 2^28 (H200); 3.40x, 1.00x (H100).
+// Measured: 4.59x step 03, 0.98x CUB at 2^28 (H200); 3.40x, 1.00x (H100).
 // Next:     how many instructions may a float4 cost? (Issue slots per 16 bytes: about 150 on an H100, 105 on an H200.)
 #include "max_atomic.cuh"
 #include "max_key.cuh"
