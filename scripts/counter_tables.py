@@ -6,7 +6,7 @@ import ladder
 # What is compared, under the same name in both files.
 COMPARED = {"global_load_sectors": "global load sectors", "global_store_sectors": "global store sectors",
             "async_copy_sectors": "cp.async sectors", "shared_load_wavefronts": "shared load wavefronts",
-            "shared_store_wavefronts": "shared store wavefronts"}
+            "shared_store_wavefronts": "shared store wavefronts", "global_atomic_sectors": "global atomic sectors"}
 JOINED = {"shared_load_wavefronts": "joined_load_wavefronts"}  # neighbouring loads counted as one, as nvcc joins them
 TOLERANCE = 0.02
 
@@ -72,6 +72,8 @@ def summed(entries):
         for name in (*COMPARED, *JOINED.values()):
             if name in entry:
                 sums[name] = sums.get(name, 0) + entry[name]
+        if "global_atomic_sectors" in entry:  # the hardware counts atomics without a result apart
+            sums["global_atomic_sectors"] += entry.get("global_reduction_sectors", 0)
     return found
 
 
