@@ -2,6 +2,7 @@
 // Idea:     gelu(x) = max(x, 0) - |x| Q(|x|) with Q(a) = exp(-a^2 / 2) p(t), t = 1 / (1 + 0.295 a): one polynomial of
 //           degree 8 for all x. erfcf needs more than these 13 units of rounding allow, for any argument.
 // Expect:   0.98 to 1.0 of a copy: some 28 instructions per element, as many as sigmoid's.
+// Measured: 1.17x step 02, 1.00 of a copy at 2^28 (H200).
 // Next:     which parts of erfcf could be left out? (The exponent's second word: an error of x^2 u is allowed here.)
 #include "gelu.cuh"
 

@@ -3,7 +3,6 @@
 //           row, are all in flight before the first is used; those to the left and right hit L1. No barrier.
 // Expect:   0.9 to 1.0 of a copy at K = 3 and 5; 0.6 to 0.85 at K = 7, where the FFMA alone (101 us at 65 TFLOP/s) take
 //           more than half as long as the copy (129 us on the H200, 181 us on the H100) and hide behind it in part.
-// Measured: 3.05x step 03, 0.84 of a copy at 8192x8192x5 (H200).
 // Next:     how many rows per thread?
 #include "conv2d.cuh"
 #include "staged_rows.cuh"
@@ -18,9 +17,8 @@ static __constant__ float conv2d_block_w[kMostTaps];
 constexpr int kBlockX = 64, kBlockY = 2;  // threads
 constexpr int kRows = 4;                  // per thread
 
-// 7 blocks per SM leave a thread 72 registers, enough for the loads in flight.
 template <int K>
-__global__ void __launch_bounds__(kBlockX* kBlockY, 7)
+__global__ void __launch_bounds__(kBlockX* kBlockY)
     conv2d_register_blocking(const float* __restrict__ in, float* __restrict__ out, long long rows, long long cols) {
   using Side = std::conditional_t<K == 7, float4, float2>;  // what is needed on either side
   constexpr int kSide = sizeof(Side) / sizeof(float);

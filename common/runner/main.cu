@@ -261,9 +261,31 @@ void time_rows(std::vector<Row>& all_rows, std::uint64_t seed, const Device& dev
 }
 #endif
 
-std::vector<Row> run_size(const Size& size, const Options& options, Progress& progress) {
+// Leaves out, by name, the steps that would take minutes to check and time at this size: by the bytes of it and of the
+// size before, whose rows these are.
+void leave_out_slower_steps(std::vector<Row>& rows, const std::vector<Row>& before, bool to_stderr) {
+  constexpr double kSlowTiming = 5;  // seconds for one run
+  const auto slow = [&](const Row& row) {
+    const auto same = std::find_if(before.begin(), before.end(), [&](const Row& b) { return b.step == row.step; });
+    if (same == before.end()) return false;
+    const double factor = row.step->problem->bytes(row.size) / row.step->problem->bytes(same->size);
+    const double seconds = same->cold.median_us * factor / 1e6;
+    if (seconds > kSlowTiming) {
+      std::fprintf(to_stderr ? stderr : stdout, "%s\n",
+                   left_out(row, "some " + format("%.0f", seconds) + " s").c_str());
+    }
+    return seconds > kSlowTiming;
+  };
+  rows.erase(std::remove_if(rows.begin(), rows.end(), slow), rows.end());
+}
+
+// `before`: the rows of a smaller size, if there was one.
+std::vector<Row> run_size(const Size& size, const std::vector<Row>& before, const Options& options,
+                          Progress& progress) {
   std::vector<Row> rows;
   for (const Step* step : announced_steps_for(size, options)) rows.push_back({step, size, {}});
+  leave_out_slower_steps(rows, before, options.json);
+  if (rows.empty()) return rows;
   const bool guarded = !options.exact_buffers && !kAddressSanitizer;
   const Problem& problem = *rows.front().step->problem;
   if ((rows.size() > 1 || options.skip_slow) && !options.bench && is_large(problem, size)) {
@@ -507,8 +529,10 @@ int run(int argc, char** argv) {
   } else if (options.check) {
     for (const Row& row : run_checks(options, progress)) ok &= row.verdict.ok();
   } else {
+    std::vector<Row> rows;
     for (const Size& size : sizes) {
-      for (const Row& row : run_size(size, options, progress)) ok &= row.verdict.ok();
+      rows = run_size(size, rows, options, progress);
+      for (const Row& row : rows) ok &= row.verdict.ok();
     }
   }
   return ok ? kPass : kFail;
