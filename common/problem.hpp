@@ -197,6 +197,9 @@ class Problem {
   // too.
   virtual void expect(const Arrays& host, const Size& size, const Range& range, double* want, double* scale) const = 0;
   virtual double tolerance(const Size& size) const = 0;
+  // How many elements from the start of an output may be in any order: they are right if they are those that expect()
+  // gives for these places, bit for bit, each as often.
+  virtual std::size_t in_any_order(const Arrays& /*host*/, const Size&, std::size_t /*buffer*/) const { return 0; }
   // Do results on exact patterns stay exact at this size, with these scalars?
   virtual bool exact(const Size&) const { return true; }
 

@@ -1,14 +1,30 @@
 // Decoupled look-back, as steps 08 and 09 of `scan` introduce it, for steps whose idea is another: a tile's sum becomes
-// the sum of all tiles before it.
+// the sum of all tiles before it. T is float or LookBackWord, for whole numbers below 2^62.
 #pragma once
 #include "cuda_helpers.cuh"
 
-// What a tile publishes: in the upper half how far it is, in the lower half a float.
+#include <type_traits>
+
+// What a tile publishes: in the two upper bits how far it is, below them its value.
 using LookBackWord = unsigned long long;
 enum LookBackState : unsigned { kNothing, kSum, kPrefix };
+constexpr int kLookBackShift = 62;
 
-__device__ inline void publish(LookBackWord* word, LookBackState state, float value) {
-  atomicExch(word, static_cast<LookBackWord>(state) << 32 | __float_as_uint(value));
+__device__ inline LookBackWord look_back_bits(float value) { return __float_as_uint(value); }
+__device__ inline LookBackWord look_back_bits(LookBackWord value) { return value; }
+
+template <typename T>
+__device__ inline T look_back_value(LookBackWord word) {
+  if constexpr (std::is_same_v<T, float>) {
+    return __uint_as_float(static_cast<unsigned>(word));
+  } else {
+    return word & ((T{1} << kLookBackShift) - 1);
+  }
+}
+
+template <typename T>
+__device__ inline void publish(LookBackWord* word, LookBackState state, T value) {
+  atomicExch(word, static_cast<LookBackWord>(state) << kLookBackShift | look_back_bits(value));
 }
 
 // The words of `tiles` tiles, and before them the number of tiles taken; all 0, as each launch needs them.
@@ -28,27 +44,29 @@ __device__ inline unsigned take_tile(LookBackWord* words) {
 
 // The sum of all tiles before `tile`, whose sum is `total`. One warp of the block must call it, with all its lanes; the
 // result is returned to all of them.
-__device__ inline float look_back(LookBackWord* words, unsigned tile, float total) {
+template <typename T>
+__device__ inline T look_back(LookBackWord* words, unsigned tile, T total) {
   const int lane = threadIdx.x % 32;
   LookBackWord* const of_tile = words + 1 + tile;
   if (tile == 0) {
     if (lane == 0) publish(of_tile, kPrefix, total);
-    return 0.0f;
+    return T{0};
   }
   if (lane == 0) publish(of_tile, kSum, total);
-  float before = 0.0f;
+  T before{0};
   for (long long nearest = static_cast<long long>(tile) - 1;; nearest -= 32) {
     // each lane reads a tile; what lies before tile 0 is there, and 0
     const long long other = nearest - lane;
     LookBackWord word;
     unsigned prefixes, wanted;
     do {
-      word = other >= 0 ? *static_cast<const volatile LookBackWord*>(words + 1 + other) : LookBackWord{kPrefix} << 32;
-      prefixes = __ballot_sync(0xffffffff, word >> 32 == kPrefix);
+      word = other >= 0 ? *static_cast<const volatile LookBackWord*>(words + 1 + other)
+                        : LookBackWord{kPrefix} << kLookBackShift;
+      prefixes = __ballot_sync(0xffffffff, word >> kLookBackShift == kPrefix);
       wanted = prefixes ^ (prefixes - 1);  // the lanes up to the first that has a prefix; all, if none has
-    } while ((__ballot_sync(0xffffffff, word >> 32 != kNothing) & wanted) != wanted);
+    } while ((__ballot_sync(0xffffffff, word >> kLookBackShift != kNothing) & wanted) != wanted);
     // add what they have
-    float sum = wanted >> lane & 1 ? __uint_as_float(static_cast<unsigned>(word)) : 0.0f;
+    T sum = wanted >> lane & 1 ? look_back_value<T>(word) : T{0};
 #pragma unroll
     for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_xor_sync(0xffffffff, sum, offset);
     before += sum;

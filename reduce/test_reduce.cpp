@@ -90,6 +90,63 @@ TEST_CASE("scan: many tiles, several launches") {
   }
 }
 
+namespace {
+
+struct Compacted {
+  std::vector<float> out;
+  std::int64_t count;
+};
+
+// What a step makes of x, in an output that held -1.
+Compacted compacted(const Step& step, const std::vector<float>& x) {
+  const std::size_t bytes = x.size() * sizeof(float);
+  Compacted result{std::vector<float>(x.size(), -1), -1};
+  DeviceBuffer<float> device_x(x.size()), out(x.size());
+  DeviceBuffer<std::int64_t> count(1);
+  CUDA_CHECK(cudaMemcpy(device_x.get(), x.data(), bytes, cudaMemcpyHostToDevice));
+  CUDA_CHECK(cudaMemcpy(out.get(), result.out.data(), bytes, cudaMemcpyHostToDevice));
+  step.problem->run(Arrays({device_x.get(), out.get(), count.get()}), {x.size()});
+  CUDA_CHECK(cudaMemcpy(result.out.data(), out.get(), bytes, cudaMemcpyDeviceToHost));
+  CUDA_CHECK(cudaMemcpy(&result.count, count.get(), sizeof result.count, cudaMemcpyDeviceToHost));
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("compact: NaN and both zeros are dropped, infinity and the smallest subnormal kept") {
+  using limits = std::numeric_limits<float>;
+  const std::vector<float> x = {limits::quiet_NaN(),  3,     -0.0f, limits::infinity(),   0.0f, -limits::infinity(),
+                                limits::denorm_min(), -7.0f, 2,     -limits::denorm_min()};
+  std::vector<float> want = {3, limits::infinity(), limits::denorm_min(), 2};
+  for (const Step& step : steps_of("compact")) {
+    INFO(step.name);
+    Compacted got = compacted(step, x);
+    CHECK(got.count == 4);
+    if (step.id < "05" && !step.is_vendor()) {  // in any order
+      std::sort(got.out.begin(), got.out.begin() + 4);
+      std::sort(want.begin(), want.end());
+    }
+    want.resize(x.size(), -1);
+    CHECK(got.out == want);
+    want = {3, limits::infinity(), limits::denorm_min(), 2};
+  }
+}
+
+// More tiles than a warp looks back on at a time, of which many keep all or nothing; and what the launch before has left
+// behind would show.
+TEST_CASE("compact: many tiles, several launches") {
+  for (const Step& step : steps_of("compact")) {
+    INFO(step.name);
+    for (const Pattern& pattern : step.problem->patterns()) {
+      const Case first(*step.problem, {200003}, pattern, 1), next(*step.problem, {200003}, pattern, 2);
+      DeviceCase device(first, 0, !kAddressSanitizer);
+      CHECK(check(step, device).problem == "");
+      device.load(next);
+      CHECK(check(step, device).problem == "");
+    }
+  }
+}
+
 // Each thread of the last block has one partial result of the first 1024 blocks, and some have a second one; beyond 2048
 // blocks tickets are drawn in groups.
 TEST_CASE("more blocks than the last one has threads") {

@@ -107,3 +107,29 @@ TEST_CASE("scan: x is read twice, from step 08 on once") {
   CHECK(bytes("scan_07_float4") > 8 * kN);
   CHECK(bytes("scan_10_tuned") < 4.1 * kN);
 }
+
+TEST_CASE("compact: an atomic for each kept element, for each warp, for each block, or none") {
+  const auto atomics = [](const char* step) { return Claims(step, {kN}).total(Space::global, Op::atomic).lanes; };
+  const auto kept = atomics("compact_01_atomic");
+  CHECK((kept > 0.49 * kN && kept < 0.51 * kN));
+  CHECK(atomics("compact_02_ballot") == kN / 32);
+  CHECK(atomics("compact_03_coalesced_group") == kN / 32);
+  CHECK(atomics("compact_04_per_block") == kN / 256);
+  CHECK(atomics("compact_05_scan") == 0);
+}
+
+TEST_CASE("compact: step 05 reads x twice; sectors of the stores") {
+  const auto read = [](const char* step) {
+    return Claims(step, {kN}).total(Space::global, Op::load).bytes_requested / 4.0 / kN;
+  };
+  CHECK(read("compact_05_scan") >= 2);
+  CHECK(read("compact_06_look_back") < 1.1);
+  CHECK(read("compact_08_tuned") < 1.1);
+  // Half of kN floats fill kN / 16 sectors.
+  const auto sectors = [](const char* step) {
+    return Claims(step, {kN}).total(Space::global, Op::store).units / (kN / 16.0);
+  };
+  CAPTURE(sectors("compact_04_per_block"), sectors("compact_06_look_back"), sectors("compact_08_tuned"));
+  CHECK(sectors("compact_06_look_back") > 3);
+  CHECK(sectors("compact_08_tuned") < 1.5);
+}

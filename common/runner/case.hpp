@@ -138,10 +138,20 @@ class Case {
     return {answered, all};
   }
 
+  // As Problem::in_any_order, of a step's own instance of the problem.
+  std::size_t in_any_order(const Problem& problem, std::size_t buffer) const {
+    return problem.in_any_order(*arrays_, size_, buffer);
+  }
+
+  // As Problem::expect, for any range.
+  void compute(const Range& range, double* want, double* scale) const {
+    problem_->expect(*arrays_, size_, range, want, scale);
+  }
+
   // As Problem::expect, for a range that answered() gave; the answers for small outputs and samples are computed once.
   void expect(const Range& range, double* want, double* scale) const {
     const Cached& c = cached_[range.buffer];
-    if (c.want.empty()) return problem_->expect(*arrays_, size_, range, want, scale);
+    if (c.want.empty()) return compute(range, want, scale);
     std::size_t at = range.begin;
     if (!sampled_[range.buffer].empty()) {
       const Sampled& s = *first_behind(range.buffer, range.begin);

@@ -2,8 +2,11 @@
 #pragma once
 #include "case.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -37,12 +40,67 @@ inline std::string json_text(const std::string& text) {
 }
 
 // Compares `got`, elements [begin, begin + count) of output buffer `b`, with the case's answers. `tolerance` is the
-// problem's, or 0 to ask for bit-equal results.
+// problem's, or 0 to ask for bit-equal results. The first `in_any_order` elements may be in any order.
 class Comparison {
  public:
-  Comparison(const Case& c, std::size_t b, double tolerance) : case_(c), buffer_(b), tolerance_(tolerance) {}
+  Comparison(const Case& c, std::size_t b, double tolerance, std::size_t in_any_order = 0)
+      : case_(c), buffer_(b), tolerance_(tolerance), in_any_order_(in_any_order) {
+    if (in_any_order > kKept) return;
+    found_.resize(in_any_order);
+    wanted_.resize(in_any_order);
+  }
 
   void compare(const void* got, std::size_t begin, std::size_t count) {
+    const std::size_t split = std::min(count, in_any_order_ - std::min(in_any_order_, begin));
+    compare_in_any_order(got, begin, split);
+    const std::size_t bytes = split * bytes_of(case_.buffers()[buffer_].type);
+    compare_in_order(static_cast<const unsigned char*>(got) + bytes, begin + split, count - split);
+  }
+
+  Verdict verdict() {
+    if (hashes_ != 0 && !pair_up()) {
+      return {case_.buffers()[buffer_].name + std::string(" has other values than it must, in any order"), worst_};
+    }
+    if (wrong_ == 0) return {"", worst_, false, 0, 0};
+    const Buffer& b = case_.buffers()[buffer_];
+    const Wrong& first = shown_.front();
+    std::string text = b.name + at(first) + " of " + std::to_string(b.count);
+    const std::string want = std::isinf(first.bound) ? "a finite number" : format("%.9g", first.want);
+    if (first.unwritten) {
+      text += " was never written (want " + want + ")";
+    } else {
+      text += " is wrong: got " + format("%.9g", first.got) + ", want " + want;
+      if (first.bound == 0) text += ", must be equal";
+      if (first.bound > 0 && std::isfinite(first.bound) && std::isfinite(first.got)) {
+        text += ", error " + format("%.3g", std::fabs(first.got - first.want)) + " above bound " +
+                format("%.3g", first.bound);
+      }
+    }
+    if (first.index < in_any_order_) text += ", in any order";
+    if (wrong_ > 1) text += "; " + std::to_string(wrong_) + " are wrong in all, the next at";
+    for (std::size_t i = 1; i < shown_.size(); ++i) text += " " + at(shown_[i]);
+    return {text, worst_, true, buffer_, first.index};
+  }
+
+ private:
+  struct Wrong {
+    std::size_t index = 0;
+    double got = 0, want = 0, bound = 0;
+    bool unwritten = false;
+  };
+  struct Piece {
+    std::size_t wrong = 0;
+    std::vector<Wrong> shown;
+    double worst = 0;
+  };
+  struct Value {
+    Element element{};
+    std::size_t index = 0;
+  };
+  static constexpr std::size_t kShown = 4;
+  static constexpr std::size_t kKept = 1 << 22;  // of elements in any order, to say which are wrong
+
+  void compare_in_order(const void* got, std::size_t begin, std::size_t count) {
     parallel_for(count, kCheckGrain, [&](std::size_t from, std::size_t to) {
       std::vector<double> want, scale;
       Piece piece;
@@ -63,39 +121,44 @@ class Comparison {
     });
   }
 
-  Verdict verdict() const {
-    if (wrong_ == 0) return {"", worst_, false, 0, 0};
-    const Buffer& b = case_.buffers()[buffer_];
-    const Wrong& first = shown_.front();
-    std::string text = b.name + at(first) + " of " + std::to_string(b.count);
-    const std::string want = std::isinf(first.bound) ? "a finite number" : format("%.9g", first.want);
-    if (first.unwritten) {
-      text += " was never written (want " + want + ")";
-    } else {
-      text += " is wrong: got " + format("%.9g", first.got) + ", want " + want;
-      if (first.bound == 0) text += ", must be equal";
-      if (first.bound > 0 && std::isfinite(first.bound) && std::isfinite(first.got)) {
-        text += ", error " + format("%.3g", std::fabs(first.got - first.want)) + " above bound " +
-                format("%.3g", first.bound);
+  // Sums hashes: those of different multisets are equal with probability 2^-64.
+  void compare_in_any_order(const void* got, std::size_t begin, std::size_t count) {
+    const Type type = case_.buffers()[buffer_].type;
+    parallel_for(count, kCheckGrain, [&](std::size_t from, std::size_t to) {
+      std::vector<double> want(to - from), scale(to - from);
+      case_.compute({buffer_, begin + from, begin + to}, want.data(), scale.data());
+      std::uint64_t hashes = 0;
+      for (std::size_t i = from; i < to; ++i) {
+        unsigned char bytes[8];
+        store_element(type, bytes, 0, want[i - from]);
+        const Element found = load_element(type, got, i), wanted = load_element(type, bytes, 0);
+        hashes += hash(0, 0, found.bits) - hash(0, 0, wanted.bits);
+        if (found_.empty()) continue;
+        found_[begin + i] = {found, begin + i};
+        wanted_[begin + i] = {wanted, begin + i};
       }
-    }
-    if (wrong_ > 1) text += "; " + std::to_string(wrong_) + " are wrong in all, the next at";
-    for (std::size_t i = 1; i < shown_.size(); ++i) text += " " + at(shown_[i]);
-    return {text, worst_, true, buffer_, first.index};
+      hashes_ += hashes;
+    });
   }
 
- private:
-  struct Wrong {
-    std::size_t index = 0;
-    double got = 0, want = 0, bound = 0;
-    bool unwritten = false;
-  };
-  struct Piece {
-    std::size_t wrong = 0;
-    std::vector<Wrong> shown;
-    double worst = 0;
-  };
-  static constexpr std::size_t kShown = 4;
+  // Sets each value that is too many against one that is missing. False if they were not kept.
+  bool pair_up() {
+    const auto less = [](const Value& x, const Value& y) { return x.element.bits < y.element.bits; };
+    std::stable_sort(found_.begin(), found_.end(), less);
+    std::stable_sort(wanted_.begin(), wanted_.end(), less);
+    std::vector<Value> extra, missing;
+    std::set_difference(found_.begin(), found_.end(), wanted_.begin(), wanted_.end(), std::back_inserter(extra), less);
+    std::set_difference(wanted_.begin(), wanted_.end(), found_.begin(), found_.end(), std::back_inserter(missing),
+                        less);
+    Piece piece;
+    for (std::size_t i = 0; i < extra.size(); ++i) {
+      const bool unwritten = is_poison(case_.buffers()[buffer_].type, extra[i].element);
+      piece.shown.push_back({extra[i].index, extra[i].element.value, missing[i].element.value, 0, unwritten});
+    }
+    piece.wrong = extra.size();
+    merge(piece);
+    return !found_.empty();
+  }
 
   static std::string at(const Wrong& wrong) { return "[" + std::to_string(wrong.index) + "]"; }
 
@@ -141,6 +204,9 @@ class Comparison {
   const Case& case_;
   std::size_t buffer_;
   double tolerance_;
+  std::size_t in_any_order_;
+  std::atomic<std::uint64_t> hashes_{0};  // of what was found in any order, less those of what was wanted
+  std::vector<Value> found_, wanted_;     // in any order, if there are not too many
   std::mutex mutex_;
   std::size_t wrong_ = 0;
   std::vector<Wrong> shown_;  // the first few, by index

@@ -199,7 +199,7 @@ class DeviceCase {
         all.problem = input_problem(b);
         if (all.ok() && watched) all.problem = write_problem(b, write);
       } else {
-        const Verdict v = output_verdict(b, tolerance);
+        const Verdict v = output_verdict(b, tolerance, case_->in_any_order(problem, b));
         const double worst = std::max(all.worst, v.worst);
         all = v;
         all.worst = worst;
@@ -293,8 +293,8 @@ class DeviceCase {
     }
   }
 
-  Verdict output_verdict(std::size_t b, double tolerance) const {
-    Comparison comparison(*case_, b, tolerance);
+  Verdict output_verdict(std::size_t b, double tolerance, std::size_t in_any_order) const {
+    Comparison comparison(*case_, b, tolerance, in_any_order);
     const Buffer& buffer = case_->buffers()[b];
     for_chunks(b, data_[b], buffer.bytes(), [&](const unsigned char* got, std::size_t at, std::size_t count) {
       comparison.compare(got, at / bytes_of(buffer.type), count / bytes_of(buffer.type));

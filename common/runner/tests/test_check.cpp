@@ -314,6 +314,39 @@ TEST_CASE("every step is checked in both orders of threads, and the order is as 
 }
 #endif
 
+TEST_CASE("elements in any order, up to a place") {
+  constexpr std::size_t free = 10;
+  class Shuffle : public FakeCopy {
+   public:
+    using FakeCopy::FakeCopy;
+    std::size_t in_any_order(const Arrays&, const Size&, std::size_t) const override { return free; }
+  };
+  // reversed, and then `change` on the first elements
+  const auto verdict = [](
+                           std::size_t reversed, const std::function<void(float* y)>& change = [](float*) {}) {
+    const auto kernel = [&](float* x, float* y) {
+      copy(x, y);
+      for (std::size_t i = 0; i < reversed; ++i) poke(y + i, peek(x + reversed - 1 - i));
+      change(y);
+    };
+    // distinct numbers, so that an order is one
+    const Pattern rising{"rising", false, [](auto, auto, std::size_t i, auto) { return static_cast<double>(i + 1); }};
+    const Step step{"fake_01", "01", std::make_unique<Shuffle>(kernel, 0)};
+    const Case host(*step.problem, {kCount}, rising, 1);
+    DeviceCase device(host, 0, true);
+    return check(step, device);
+  };
+  CHECK(verdict(0).problem == "");
+  CHECK(verdict(free).problem == "");
+  mentions(verdict(free + 1), "y[0] of 1000 is wrong: got 11, want 1, must be equal, in any order; 2 are wrong in all");
+  mentions(verdict(free, [](float* y) { poke(y, 4); }),
+           "y[6] of 1000 is wrong: got 4, want 10, must be equal, in any order");
+  mentions(verdict(free, [](float* y) { poke(y + 3, std::numeric_limits<float>::quiet_NaN()); }),
+           "y[3] of 1000 is wrong: got nan, want 7, must be equal, in any order");
+  mentions(verdict(free, [](float* y) { poke(y, peek(y + 1)), poke(y + 2, 0); }), "; 2 are wrong in all");
+  mentions(verdict(free, [](float* y) { poke(y + 10, 0); }), "y[10] of 1000 is wrong: got 0, want 11, must be equal");
+}
+
 TEST_CASE("a buffer that is input and output") {
   // y = x + y
   class AddTo : public FakeCopy {
