@@ -28,7 +28,7 @@ constexpr double kUnitRoundoff = 1.0 / (1 << 24);
 // above 0 either will do.
 constexpr double kEitherZero = std::numeric_limits<float>::denorm_min();
 
-enum class Type { float32, int32, float16, int64 };
+enum class Type { float32, int32, float16, int64, int8 };
 // Where the buffers live. Kernels work on device memory; the other places are for steps that move the data themselves.
 enum class Place { device, pageable, pinned, managed };
 // inout is read and written: it starts out as the pattern says, and is checked as an output.
@@ -52,8 +52,14 @@ template <>
 constexpr Type type_of<std::int64_t>() {
   return Type::int64;
 }
+template <>
+constexpr Type type_of<std::int8_t>() {
+  return Type::int8;
+}
 
-constexpr std::size_t bytes_of(Type type) { return type == Type::float16 ? 2 : type == Type::int64 ? 8 : 4; }
+constexpr std::size_t bytes_of(Type type) {
+  return type == Type::int8 ? 1 : type == Type::float16 ? 2 : type == Type::int64 ? 8 : 4;
+}
 
 // One array of the problem, contiguous, `count` elements.
 struct Buffer {
@@ -193,8 +199,8 @@ class Problem {
 
   // The right values of a range of an output, computed in double, and the scale of their error: a result is accepted if
   // !(|got - want| > tolerance(size) * scale) and NaN appears exactly where `want` has it. A bound of 0 means
-  // bit-equal. An infinite scale: where `want` is finite, any finite number will do, on exact patterns
-  // too.
+  // bit-equal, and int32 and int64 must always be. An infinite scale: where `want` is finite, any finite number will
+  // do, on exact patterns too.
   virtual void expect(const Arrays& host, const Size& size, const Range& range, double* want, double* scale) const = 0;
   virtual double tolerance(const Size& size) const = 0;
   // How many elements from the start of an output may be in any order: they are right if they are those that expect()

@@ -70,3 +70,42 @@ TEST_CASE("gelu and silu where they are hard to compute") {
     }
   }
 }
+
+TEST_CASE("quantize: ties to even, and what a row of zeros, NaN, an infinity and tiny elements give") {
+  constexpr float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  constexpr float least = std::numeric_limits<float>::denorm_min(), most = std::numeric_limits<float>::max();
+  struct Row {
+    std::vector<float> x;
+    float scale;
+    std::vector<int> q;
+  };
+  const std::vector<Row> rows = {
+      {{127, 0.5f, 1.5f, 2.5f, -0.5f, -1.5f, -126.5f}, 1, {127, 0, 2, 2, 0, -2, -126}},
+      {{-254, 1, 3, 5}, 2, {-127, 0, 2, 2}},
+      {{-3, 1}, 3 / 127.0f, {-127, 42}},
+      {{0, -0.0f, 0}, 0, {0, 0, 0}},
+      {{1, nan, inf}, nan, {0, 0, 0}},
+      {{1, -inf, 0}, inf, {0, 0, 0}},
+      {{63 * least, 0}, 0, {0, 0}},                       // the division underflows
+      {{190 * least, -100 * least}, least, {127, -100}},  // 190 / 127 is rounded to 1, and 190 cut to 127
+      {{most, -most, most / 4}, most / 127.0f, {127, -127, 32}},
+      {{5}, 5 / 127.0f, {127}},
+      {{}, 0, {}},
+  };
+  for (const Step& step : steps()) {
+    if (step.problem->kernel() != std::string("quantize")) continue;
+    for (const auto& [x, scale, want] : rows) {
+      DeviceBuffer<float> in(x.size()), out_scale(1);
+      DeviceBuffer<std::int8_t> out(x.size());
+      CUDA_CHECK(cudaMemcpy(in.get(), x.data(), x.size() * sizeof(float), cudaMemcpyHostToDevice));
+      step.problem->run(Arrays({in.get(), out.get(), out_scale.get()}), {1, x.size()});
+      std::vector<std::int8_t> q(x.size());
+      float got;
+      CUDA_CHECK(cudaMemcpy(q.data(), out.get(), q.size(), cudaMemcpyDeviceToHost));
+      CUDA_CHECK(cudaMemcpy(&got, out_scale.get(), sizeof got, cudaMemcpyDeviceToHost));
+      INFO(step.name << ", a row of " << x.size() << " with the scale " << scale << ": " << got);
+      CHECK((std::isnan(scale) ? std::isnan(got) : got == scale));
+      CHECK(std::vector<int>(q.begin(), q.end()) == want);
+    }
+  }
+}

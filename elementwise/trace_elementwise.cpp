@@ -61,3 +61,18 @@ TEST_CASE("vec3_norm: 12 sectors per request, then 16 for 4 times the bytes, the
   CHECK(shared.load() == 16);
   CHECK(shared.conflicts() == 0);
 }
+
+TEST_CASE("quantize: each element is loaded twice by 4 bytes, then once by 16") {
+  const Size size{3, 4096};
+  for (const char* step : {"quantize_01_two_kernels", "quantize_02_block_per_row"}) {
+    const Claims seen(step, size);
+    CAPTURE(step);
+    CHECK(seen.load() == 4);
+    CHECK(seen.store() == 1);  // 32 bytes
+    CHECK(seen.total(Space::global, Op::load).units >= 2 * 3 * 4096 / 8);
+  }
+  const Claims vector("quantize_03_vector", size);
+  CHECK(vector.load() == 16);
+  CHECK(vector.width(Space::global, Op::load) == 16);
+  CHECK(vector.total(Space::global, Op::load).units == 3 * 4096 / 8);
+}

@@ -15,9 +15,12 @@ namespace ladder {
 constexpr std::size_t kCheckGrain = 1 << 16;  // elements per piece of a parallel check
 
 // Outputs are filled with these bits, repeated, before a run. As float or half that is a signalling NaN, which any
-// arithmetic turns into a quiet one: whoever still finds it there knows that nothing was written. No input and no right
-// answer has these bits.
-constexpr std::uint64_t poison_of(Type type) { return type == Type::float16 ? 0x7dad7dad7dad7dad : 0x7fa0dead7fa0dead; }
+// arithmetic turns into a quiet one; as int8 it is -128. Whoever still finds it there knows that nothing was written. No
+// input and no right answer has these bits.
+constexpr std::uint64_t poison_of(Type type) {
+  if (type == Type::int8) return 0x8080808080808080;
+  return type == Type::float16 ? 0x7dad7dad7dad7dad : 0x7fa0dead7fa0dead;
+}
 
 // The value of an element, in double, and its bits. 64-bit whole numbers are exact up to 2^53.
 struct Element {
@@ -43,6 +46,8 @@ inline Element load_element(Type type, const void* array, std::size_t i) {
       return {__half2float(load<__half>(data, i)), load<std::uint16_t>(data, i)};
     case Type::int64:
       return {static_cast<double>(load<std::int64_t>(data, i)), load<std::uint64_t>(data, i)};
+    case Type::int8:
+      return {static_cast<double>(load<std::int8_t>(data, i)), load<std::uint8_t>(data, i)};
   }
   return {};
 }
@@ -61,6 +66,9 @@ inline void store_element(Type type, void* array, std::size_t i, double value) {
       break;
     case Type::int64:
       static_cast<std::int64_t*>(array)[i] = static_cast<std::int64_t>(value);
+      break;
+    case Type::int8:
+      static_cast<std::int8_t*>(array)[i] = static_cast<std::int8_t>(value);
       break;
   }
 }

@@ -17,8 +17,8 @@
 namespace ladder {
 
 // What fills a buffer's guard bands: NaN, or for whole numbers a huge one, so that a value which is read past the end
-// and added to a sum shows. Each buffer has its own, or a copy that overruns would copy one band onto another unseen;
-// and the NaN is a signalling one, or arithmetic on a band could give back its bits.
+// and added to a sum shows; as int8 it is four numbers in turn. Each buffer has its own, or a copy that overruns would
+// copy one band onto another unseen; and the NaN is a signalling one, or arithmetic on a band could give back its bits.
 constexpr std::uint64_t guard_of(Type type, std::size_t buffer) {
   if (type == Type::float16) return 0x7d407d407d407d40 + 0x0001000100010001 * buffer;
   return (type == Type::float32 ? 0x7fa5b0017fa5b001 : 0x7b1d5a017b1d5a01) + 0x0000000200000002 * buffer;

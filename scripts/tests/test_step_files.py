@@ -31,6 +31,7 @@ LARGE_STEPS = {
     "cross_entropy_03_any_alignment": "what is in front of and behind the float4, groups of four, and the rule for blocks",
     "conv2d_04_register_blocking": "a kernel of its own for shapes whose rows are not aligned",
     "dot_03_last_block": "tile, peeled head and last block at once; the sum's ladder takes them one by one",
+    "quantize_03_vector": "float4 and char4, kept in registers, and what stands in front of and behind them",
     "gemv_07_by_shape": "the kernel for all shapes, and the rule that picks",
     "gemv_t_04_tall_tile": "float4 and scalar loads, and the sums of the tiles, in one launch",
     "gemv_t_05_by_shape": "the kernel for all shapes, and the rule that picks",

@@ -1,0 +1,46 @@
+// What the steps of `quantize` have in common: the greatest magnitude of a row, and an element over a scale.
+#pragma once
+#include "quantize.cuh"
+
+// |v| as an unsigned of the same order, with NaN above infinity: the greater of two is one instruction and keeps NaN.
+__device__ inline unsigned magnitude(float v) { return __float_as_uint(v) & 0x7fffffff; }
+__device__ inline float scale_of(unsigned greatest) { return __uint_as_float(greatest) / 127.0f; }
+
+// The greatest of a warp, returned to every lane. All 32 lanes must call it.
+__device__ inline unsigned warp_max(unsigned v) {
+#pragma unroll
+  for (int offset = 16; offset > 0; offset /= 2) v = max(v, __shfl_xor_sync(0xffffffff, v, offset));
+  return v;
+}
+
+// The greatest of a block of kBlock threads, a multiple of 32, returned to all of them. All must call it, once.
+template <int kBlock>
+__device__ inline unsigned block_max(unsigned v) {
+  __shared__ unsigned warps[kBlock / 32];
+  v = warp_max(v);
+  if (kBlock == 32) return v;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  if (lane == 0) warps[warp] = v;
+  __syncthreads();
+  return warp_max(lane < kBlock / 32 ? warps[lane] : 0);
+}
+
+// Divides by a scale: one division per row and a product per element, two roundings where x / scale has one.
+struct Quantizer {
+  float lift, inverse;
+
+  // 1 / scale overflows below 2^-128: there scale and elements are multiplied by 2^64 first, which is exact. A scale of
+  // 0, infinity or NaN gets the inverse 0.
+  __device__ explicit Quantizer(float scale) {
+    lift = scale < 0x1p-126f ? 0x1p64f : 1.0f;
+    inverse = scale > 0.0f && scale < INFINITY ? 1.0f / (scale * lift) : 0.0f;
+  }
+  // __float2int_rn rounds ties to even and makes NaN, here infinity or NaN times 0, 0. Only a subnormal scale gives more
+  // than 127.
+  __device__ signed char operator()(float v) const {
+    return static_cast<signed char>(max(-127, min(127, __float2int_rn(v * lift * inverse))));
+  }
+  __device__ char4 operator()(float4 v) const {
+    return make_char4((*this)(v.x), (*this)(v.y), (*this)(v.z), (*this)(v.w));
+  }
+};

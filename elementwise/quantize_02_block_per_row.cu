@@ -1,0 +1,30 @@
+// Problem:  step 01 reads the matrix twice from DRAM: between the two reads of an element lies all the rest.
+// Idea:     one kernel. The block that found the scale divides, so that only its own row lies between the two reads, and
+//           L1 or L2 still holds it.
+// Expect:   1.5 to 1.8x step 01: 5 bytes of DRAM traffic per element instead of 9, in one launch. 0.5 to 0.8 of a copy:
+//           4 bytes in flight per thread, and stores of one byte.
+// Next:     a row of 4096 floats is 16 KB. Where could the block keep it?
+#include "int8_row.cuh"
+
+constexpr int kBlock = 256;
+
+__global__ void quantize_row(const float* __restrict__ x, std::int8_t* __restrict__ q, float* __restrict__ scale,
+                             std::size_t cols) {
+  x += blockIdx.x * cols;
+  q += blockIdx.x * cols;
+  unsigned greatest = 0;
+  for (std::size_t c = threadIdx.x; c < cols; c += kBlock) greatest = max(greatest, magnitude(x[c]));
+  const float row_scale = scale_of(block_max<kBlock>(greatest));
+  if (threadIdx.x == 0) scale[blockIdx.x] = row_scale;
+
+  const Quantizer quantized(row_scale);
+  for (std::size_t c = threadIdx.x; c < cols; c += kBlock) q[c] = quantized(x[c]);
+}
+
+static void launch(const float* x, std::int8_t* q, float* scale, std::size_t rows, std::size_t cols) {
+  if (rows == 0) return;  // a grid of 0 blocks is an error
+  quantize_row<<<static_cast<unsigned>(rows), kBlock>>>(x, q, scale, cols);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+LADDER_STEP(Quantize, launch);
