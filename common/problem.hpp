@@ -17,7 +17,8 @@
 #include <string>
 #include <vector>
 
-struct __half;  // cuda_fp16.h defines it, for those who use it
+struct __half;         // cuda_fp16.h defines it, for those who use it
+struct __nv_bfloat16;  // and cuda_bf16.h this
 
 namespace ladder {
 
@@ -28,7 +29,7 @@ constexpr double kUnitRoundoff = 1.0 / (1 << 24);
 // above 0 either will do.
 constexpr double kEitherZero = std::numeric_limits<float>::denorm_min();
 
-enum class Type { float32, int32, float16, int64, int8 };
+enum class Type { float32, int32, float16, bfloat16, int64, int8 };
 // Where the buffers live. Kernels work on device memory; the other places are for steps that move the data themselves.
 enum class Place { device, pageable, pinned, managed };
 // inout is read and written: it starts out as the pattern says, and is checked as an output.
@@ -49,6 +50,10 @@ constexpr Type type_of<__half>() {
   return Type::float16;
 }
 template <>
+constexpr Type type_of<__nv_bfloat16>() {
+  return Type::bfloat16;
+}
+template <>
 constexpr Type type_of<std::int64_t>() {
   return Type::int64;
 }
@@ -58,7 +63,8 @@ constexpr Type type_of<std::int8_t>() {
 }
 
 constexpr std::size_t bytes_of(Type type) {
-  return type == Type::int8 ? 1 : type == Type::float16 ? 2 : type == Type::int64 ? 8 : 4;
+  const bool is_half = type == Type::float16 || type == Type::bfloat16;
+  return type == Type::int8 ? 1 : is_half ? 2 : type == Type::int64 ? 8 : 4;
 }
 
 // One array of the problem, contiguous, `count` elements.

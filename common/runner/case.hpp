@@ -3,6 +3,7 @@
 #include "parallel.hpp"
 #include "problem.hpp"
 
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
 #include <algorithm>
@@ -14,11 +15,12 @@ namespace ladder {
 
 constexpr std::size_t kCheckGrain = 1 << 16;  // elements per piece of a parallel check
 
-// Outputs are filled with these bits, repeated, before a run. As float or half that is a signalling NaN, which any
+// Outputs are filled with these bits, repeated, before a run. As a float of any size that is a signalling NaN, which any
 // arithmetic turns into a quiet one; as int8 it is -128. Whoever still finds it there knows that nothing was written. No
 // input and no right answer has these bits.
 constexpr std::uint64_t poison_of(Type type) {
   if (type == Type::int8) return 0x8080808080808080;
+  if (type == Type::bfloat16) return 0x7f9d7f9d7f9d7f9d;
   return type == Type::float16 ? 0x7dad7dad7dad7dad : 0x7fa0dead7fa0dead;
 }
 
@@ -44,6 +46,8 @@ inline Element load_element(Type type, const void* array, std::size_t i) {
       return {static_cast<double>(load<std::int32_t>(data, i)), load<std::uint32_t>(data, i)};
     case Type::float16:
       return {__half2float(load<__half>(data, i)), load<std::uint16_t>(data, i)};
+    case Type::bfloat16:
+      return {__bfloat162float(load<__nv_bfloat16>(data, i)), load<std::uint16_t>(data, i)};
     case Type::int64:
       return {static_cast<double>(load<std::int64_t>(data, i)), load<std::uint64_t>(data, i)};
     case Type::int8:
@@ -63,6 +67,9 @@ inline void store_element(Type type, void* array, std::size_t i, double value) {
       break;
     case Type::float16:
       static_cast<__half*>(array)[i] = __float2half(static_cast<float>(value));
+      break;
+    case Type::bfloat16:
+      static_cast<__nv_bfloat16*>(array)[i] = __double2bfloat16(value);
       break;
     case Type::int64:
       static_cast<std::int64_t*>(array)[i] = static_cast<std::int64_t>(value);

@@ -21,6 +21,7 @@ namespace ladder {
 // copy one band onto another unseen; and the NaN is a signalling one, or arithmetic on a band could give back its bits.
 constexpr std::uint64_t guard_of(Type type, std::size_t buffer) {
   if (type == Type::float16) return 0x7d407d407d407d40 + 0x0001000100010001 * buffer;
+  if (type == Type::bfloat16) return 0x7fa17fa17fa17fa1 + 0x0001000100010001 * buffer;
   return (type == Type::float32 ? 0x7fa5b0017fa5b001 : 0x7b1d5a017b1d5a01) + 0x0000000200000002 * buffer;
 }
 constexpr std::size_t kGuardBytes = 4096;

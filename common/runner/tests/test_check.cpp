@@ -272,7 +272,7 @@ TEST_CASE("what is read past the ends shows in a sum") {
     }
   }
   CHECK(guard_of(Type::int32, 3) % 2 == 1);
-  for (const Type type : {Type::float32, Type::float16, Type::int32, Type::int64}) {
+  for (const Type type : {Type::float32, Type::float16, Type::bfloat16, Type::int32, Type::int64}) {
     for (std::size_t b = 0; b < 8; ++b) {
       const std::uint64_t word = guard_of(type, b);
       const double value = load_element(type, &word, 0).value;
@@ -430,6 +430,7 @@ Verdict widths_verdict(Widths::Kernel kernel, Place place = Place::pageable) {
 
 TEST_CASE("halves and 64-bit integers, in the host's memory") {
   CHECK(bytes_of(Type::float16) == 2);
+  CHECK(bytes_of(Type::bfloat16) == 2);
   CHECK(bytes_of(Type::int64) == 8);
   for (const Place place : {Place::pageable, Place::pinned}) CHECK(widths_verdict(widen, place).problem == "");
   mentions(widths_verdict([](const __half*, __half*, std::int64_t*, std::size_t) {}), "h[0] of 1 was never written");

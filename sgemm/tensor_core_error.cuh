@@ -1,0 +1,37 @@
+// The error of a sum on tensor cores with FP32 accumulators, and the sizes at which products on them go wrong.
+#pragma once
+#include "gemm.cuh"
+
+// C + A B of k products: |error| <= tensor_core_gamma(k) (|A| |B| + |C|), if alpha and beta are applied in FP32.
+//
+// A tensor core multiplies exactly and adds n products and the accumulator at once: n is 4 on a V100, 8 on an A100, and
+// more since. It aligns all terms to the largest one, cuts each off behind the 24 bits of a float (or a few bits later),
+// and cuts the sum off, too, instead of rounding it to the nearest (Fasi, Higham, Mikaitis and Pranesh, Numerical
+// behavior of NVIDIA tensor cores, PeerJ Computer Science 7:e330, 2021). Each cut loses at most 2 u of the largest
+// number so far, which |A| |B| bounds: n terms, all but the largest, and the sum lose (n + 1) 2 u for n products. With
+// n >= 4 that is at most 2.5 u per product, and 2.5 u more for a last group that is not full. Products added one by one
+// in FP32 lose less. Two more roundings each for alpha times the sum, the addition of beta C, and sums of parts of k.
+inline double tensor_core_gamma(std::size_t k) {
+  const double u = ladder::kUnitRoundoff, lost = (2.5 * static_cast<double>(k) + 6) * u;
+  return lost < 0.01 ? lost / (1 - lost) : lost;
+}
+
+// m, n, k, lda, ldb, ldc and the scalars. Empty, one row, one column, one product; around a fragment of 8 and 16, and
+// tiles of 32, 64, 128 and 256; k of several stages, with and without a remainder; rows that are not 16-byte aligned;
+// gaps behind the rows; one leading dimension at a time that is not a multiple of 8.
+inline std::vector<ladder::Size> tensor_core_sizes() {
+  return {{{0, 0, 0, 0, 0, 0}, {1, 0}},           {{0, 5, 3, 0, 0, 0}, {1, 0}},
+          {{5, 0, 3, 0, 0, 0}, {1, 1}},           {{5, 7, 0, 0, 0, 0}, {1, 0}},
+          {{6, 9, 0, 3, 12, 10}, {2, -0.5f}},     {{33, 40, 20, 0, 0, 0}, {0, 0}},
+          {{33, 40, 20, 0, 0, 44}, {0, 0.5f}},    {{1, 1, 1, 0, 0, 0}, {1, 0}},
+          {{1, 1, 301, 0, 0, 0}, {-1, 2}},        {{1, 67, 5, 0, 0, 0}, {1.5f, 1}},
+          {{71, 1, 6, 0, 0, 0}, {1, 0}},          {{2, 3, 4, 5, 6, 7}, {2, 1}},
+          {{8, 8, 8, 0, 0, 0}, {1, 0}},           {{16, 16, 16, 0, 0, 0}, {1, 0}},
+          {{17, 15, 33, 0, 0, 0}, {0.25f, 4}},    {{15, 24, 17, 24, 32, 40}, {1, 1}},
+          {{64, 64, 16, 0, 0, 0}, {1, 0}},        {{63, 65, 15, 16, 72, 72}, {1, 1}},
+          {{65, 63, 70, 72, 64, 64}, {3, 0.5f}},  {{128, 128, 64, 0, 0, 0}, {1, 0}},
+          {{127, 129, 8, 0, 136, 136}, {1, 0}},   {{129, 136, 264, 0, 0, 0}, {1, 1}},
+          {{130, 264, 40, 40, 264, 264}, {1, 1}}, {{64, 72, 321, 328, 0, 0}, {-0.5f, 0}},
+          {{7, 5, 521, 528, 0, 0}, {1, 0}},       {{64, 64, 32, 33, 0, 0}, {1, 0}},
+          {{64, 64, 32, 0, 68, 0}, {1, 0}},       {{64, 64, 32, 0, 0, 66}, {1, 1}}};
+}
