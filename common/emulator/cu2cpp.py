@@ -451,7 +451,6 @@ UNSUPPORTED = [(re.compile(pattern), what, instead) for pattern, what, instead i
     (r'\bcudaIpc\w+\b|\bcudaMemPool\w+\b|\bcuMem\w+\(|\bcudaExternal\w+\b',
      'sharing memory between processes and memory pools', 'use one process and cudaMalloc'))]
 UNSUPPORTED_HEADER = [(re.compile(rf'\s*[<"]\s*({pattern})\s*[>"]'), instead) for pattern, instead in (
-    (r'mma\.h', 'compute with float or __half'),
     (r'cuda/ptx', 'use cuda::barrier, or __pipeline_memcpy_async of <cuda_pipeline.h>'),
     (r'thrust/[\w/.]+|cub/[\w/.]+|cuda/std/[\w/.]+', 'write the loop or the kernel yourself'),
     (r'cute/[\w/.]+|cutlass/[\w/.]+', 'write the kernel without it'),

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "cuda_emu/matrix_product.hpp"
 #include "scheduler.hpp"
 
 namespace cuda_emu {
@@ -76,6 +77,15 @@ void give_all(Parts& parts, std::uint64_t result) {
   for_each_lane(parts.lanes, [&](unsigned lane) { parts.part[lane]->result = result; });
 }
 
+// All lanes are there, and of the same function.
+void evaluate_fragments(Parts& parts) {
+  Fragments* lanes[kWarpSize];
+  for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+    std::memcpy(&lanes[lane], &parts.value[lane], sizeof lanes[lane]);
+  }
+  lanes[0]->evaluate(lanes);
+}
+
 void evaluate(WarpOp op, Parts& parts) {
   switch (op) {
     case WarpOp::sync:
@@ -118,6 +128,8 @@ void evaluate(WarpOp op, Parts& parts) {
       const std::uint64_t first = parts.value[__builtin_ctz(parts.lanes)];
       return give_all(parts, lanes_with_value(parts, first) == parts.lanes ? parts.lanes : 0);
     }
+    case WarpOp::fragments:
+      return evaluate_fragments(parts);
   }
 }
 
@@ -163,12 +175,15 @@ void Worker::complete_collective(unsigned warp, unsigned mask) {
   for_each_lane(needed, [&](unsigned lane) {
     Collective* part = threads_[warp * kWarpSize + lane].collective;
     same_mask &= part->mask == mask;
-    same_op &= part->op == first.op;
+    same_op &= part->op == first.op &&
+               (first.op != WarpOp::fragments || std::strcmp(part->where->what, first.where->what) == 0);
     parts.part[lane] = part;
     parts.value[lane] = part->value;
   });
   if (!same_mask) return;
   if (!same_op) fail("lanes of one warp wait in different warp collectives");
+
+  if (first.op == WarpOp::fragments && needed != ~0u) fail("a matrix function that not all 32 lanes of the warp call");
 
   evaluate(first.op, parts);
   trace.meet(warp, needed, first.op == WarpOp::sync);

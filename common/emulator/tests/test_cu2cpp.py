@@ -293,7 +293,7 @@ class Unsupported(Folder):
                 ('float v = tex2D<float>(t, x, y);', TEXTURES), ('cudaTextureObject_t t;', TEXTURES), ('cudaArray_t a;', TEXTURES),
                 ('cudaGraph_t g;', 'CUDA graphs'), ('cudaStreamBeginCapture(s, m);', 'CUDA graphs'),
                 ('cublasLtMatmul(h, d);', 'cublasLtMatmul'), ('cudaIpcMemHandle_t h;', 'sharing memory between processes and memory pools'))
-    HEADERS = ('mma.h', 'cuda/ptx', 'thrust/device_vector.h', 'cub/cub.cuh', 'cuda/std/atomic', 'cute/tensor.hpp', 'curand.h', 'curand_kernel.h',
+    HEADERS = ('cuda/ptx', 'thrust/device_vector.h', 'cub/cub.cuh', 'cuda/std/atomic', 'cute/tensor.hpp', 'curand.h', 'curand_kernel.h',
                'cudnn.h', 'cufft.h', 'cusparse.h', 'cusolverDn.h', 'nccl.h', 'nvrtc.h', 'cuda_fp8.h',
                'nvtx3/nvToolsExt.h', 'torch/extension.h')
 

@@ -27,6 +27,7 @@ enum class WarpOp : unsigned char {
   reduce_xor,
   match_any,
   match_all,
+  fragments,  // the value is the address of a Fragments (matrix_product.hpp)
 };
 
 // One lane's part in a collective. It lives in the lane's own frame while the lane waits; the last lane to arrive

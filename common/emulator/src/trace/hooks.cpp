@@ -104,6 +104,15 @@ void trace_async_copy(void* to, const void* from, std::size_t size, std::size_t 
   BlockTrace::active->access(to, size, Op::store, return_address, true);
 }
 
+void trace_load(const void* memory, std::size_t size, const void* return_address) {
+  if (BlockTrace::active != nullptr) BlockTrace::active->access(memory, size, Op::load, return_address);
+}
+
+void trace_store(const void* memory, std::size_t size, const void* return_address) {
+  trace::see_write(memory, size, return_address);
+  if (BlockTrace::active != nullptr) BlockTrace::active->access(memory, size, Op::store, return_address);
+}
+
 void trace_fence() {
   if (BlockTrace::active != nullptr) BlockTrace::active->fence();
 }

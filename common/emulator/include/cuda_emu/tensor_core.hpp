@@ -1,0 +1,142 @@
+// The functions of common/tensor_core.cuh, with the fragments of the PTX ISA manual: which lane holds which elements.
+#pragma once
+
+#include "cuda_pipeline.h"
+#include "matrix_product.hpp"
+
+namespace cuda_emu {
+
+struct LdmatrixPart : Fragments {
+  unsigned char row[16];
+  unsigned* matrices;
+};
+
+// Matrix i comes from the rows of lanes 8 i to 8 i + 7; its elements have 16 bits.
+template <bool transposed>
+void exchange_rows(Fragments* const* lanes) {
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    for (unsigned matrix = 0; matrix < 4; ++matrix) {
+      unsigned short pair[2];
+      for (unsigned i = 0; i < 2; ++i) {
+        const unsigned outer = lane / 4, inner = lane % 4 * 2 + i;
+        const unsigned row = transposed ? inner : outer, column = transposed ? outer : inner;
+        std::memcpy(&pair[i], static_cast<LdmatrixPart*>(lanes[matrix * 8 + row])->row + column * 2, 2);
+      }
+      static_cast<LdmatrixPart*>(lanes[lane])->matrices[matrix] = pair[0] | static_cast<unsigned>(pair[1]) << 16;
+    }
+  }
+}
+
+struct MmaPart : Fragments {
+  float* d;
+  const unsigned* a;
+  unsigned b[2];
+};
+
+inline float float_of_bits(unsigned bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+inline float low_bfloat16(unsigned pair) { return float_of_bits(pair << 16); }
+inline float high_bfloat16(unsigned pair) { return float_of_bits(pair & 0xffff0000u); }
+inline float cut_off_to_tf32(unsigned bits) { return float_of_bits(bits & ~0x1fffu); }
+
+// D is 16 x 8: fill(part, lane's group, lane in group) has put the lane's elements into A and B.
+template <int k, class Fill>
+void multiply_fragments(Fragments* const* lanes, const Fill& fill) {
+  float A[16 * k], B[k * 8], D[16 * 8];
+  const auto each_d = [&](const auto& action) {
+    for (int lane = 0; lane < 32; ++lane) {
+      float* d = static_cast<MmaPart*>(lanes[lane])->d;
+      for (int i = 0; i < 4; ++i) action(D[(lane / 4 + i / 2 * 8) * 8 + lane % 4 * 2 + i % 2], d[i]);
+    }
+  };
+  each_d([](float& in_matrix, float& in_lane) { in_matrix = in_lane; });
+  for (int lane = 0; lane < 32; ++lane) fill(*static_cast<MmaPart*>(lanes[lane]), lane / 4, lane % 4, A, B);
+  multiply_on_tensor_core(16, 8, k, k, A, B, D);
+  each_d([](float& in_matrix, float& in_lane) { in_lane = in_matrix; });
+}
+
+inline void multiply_bf16(Fragments* const* lanes) {
+  multiply_fragments<16>(lanes, [](const MmaPart& part, int g, int t, float* A, float* B) {
+    for (int i = 0; i < 4; ++i) {
+      float* pair = A + (g + i % 2 * 8) * 16 + i / 2 * 8 + t * 2;
+      pair[0] = low_bfloat16(part.a[i]);
+      pair[1] = high_bfloat16(part.a[i]);
+    }
+    for (int i = 0; i < 2; ++i) {
+      float* pair = B + (i * 8 + t * 2) * 8 + g;
+      pair[0] = low_bfloat16(part.b[i]);
+      pair[8] = high_bfloat16(part.b[i]);
+    }
+  });
+}
+
+inline void multiply_tf32(Fragments* const* lanes) {
+  multiply_fragments<8>(lanes, [](const MmaPart& part, int g, int t, float* A, float* B) {
+    for (int i = 0; i < 4; ++i) A[(g + i % 2 * 8) * 8 + t + i / 2 * 4] = cut_off_to_tf32(part.a[i]);
+    for (int i = 0; i < 2; ++i) B[(t + i * 4) * 8 + g] = cut_off_to_tf32(part.b[i]);
+  });
+}
+
+template <bool transposed>
+CUDA_EMU_TRACED void load_matrices(unsigned* matrices, const void* row, const Where& where) {
+  require_alignment(row, 16, where);
+  require_shared(row, 16, where);
+  LdmatrixPart part;
+  part.evaluate = exchange_rows<transposed>;
+  part.matrices = matrices;
+  std::memcpy(part.row, row, 16);
+  meet_all_lanes(part, where);
+}
+
+inline void multiply(void (*evaluate)(Fragments* const*), float* d, const unsigned* a, unsigned b0, unsigned b1,
+                     const Where& where) {
+  MmaPart part;
+  part.evaluate = evaluate;
+  part.d = d;
+  part.a = a;
+  part.b[0] = b0;
+  part.b[1] = b1;
+  meet_all_lanes(part, where);
+}
+
+}  // namespace cuda_emu
+
+CUDA_EMU_TRACED void ldmatrix_x4(unsigned (&matrices)[4], const void* row, CUDA_EMU_HERE) {
+#ifdef CUDA_EMU_TRACE
+  cuda_emu::trace_load(row, 16, __builtin_return_address(0));
+#endif
+  cuda_emu::load_matrices<false>(matrices, row, {"ldmatrix_x4", file, line});
+}
+
+CUDA_EMU_TRACED void ldmatrix_x4_trans(unsigned (&matrices)[4], const void* row, CUDA_EMU_HERE) {
+#ifdef CUDA_EMU_TRACE
+  cuda_emu::trace_load(row, 16, __builtin_return_address(0));
+#endif
+  cuda_emu::load_matrices<true>(matrices, row, {"ldmatrix_x4_trans", file, line});
+}
+
+CUDA_EMU_TRACED void mma_m16n8k16_bf16(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1, CUDA_EMU_HERE) {
+  cuda_emu::multiply(cuda_emu::multiply_bf16, d, a, b0, b1, {"mma_m16n8k16_bf16", file, line});
+}
+
+CUDA_EMU_TRACED void mma_m16n8k8_tf32(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1, CUDA_EMU_HERE) {
+  cuda_emu::multiply(cuda_emu::multiply_tf32, d, a, b0, b1, {"mma_m16n8k8_tf32", file, line});
+}
+
+CUDA_EMU_TRACED void cp_async_16(void* to, const void* from, int bytes, CUDA_EMU_HERE) {
+  const std::size_t zeros = 16 - static_cast<std::size_t>(bytes);
+  cuda_emu::copy_async(to, from, 16, zeros, {"cp_async_16", file, line});
+#ifdef CUDA_EMU_TRACE
+  cuda_emu::trace_async_copy(to, from, 16, zeros, __builtin_return_address(0));
+#endif
+}
+
+inline void cp_async_commit(CUDA_EMU_HERE) { cuda_emu::commit_copies({"cp_async_commit", file, line}); }
+
+template <int kGroups>
+void cp_async_wait(CUDA_EMU_HERE) {
+  cuda_emu::wait_for_copies(kGroups, {"cp_async_wait", file, line});
+}
