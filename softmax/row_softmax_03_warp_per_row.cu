@@ -3,7 +3,7 @@
 //           orders its write before their reads: since Volta the lanes of a warp need not run in lockstep.
 // Expect:   2 to 5x step 02 at 128; 0.3 to 1.0x from 1024 on: 64 rows in flight per SM instead of 8 leave L2 earlier,
 //           before the second and third read.
-// Measured: 1.33x step 02, 1.16x cuDNN at 32768x1024 (H200); 0.84x, 0.73x (H100).
+// Measured: 1.32x step 02, 1.15x cuDNN at 32768x1024 (H200); 0.84x, 0.73x (H100).
 // Why:      at 32768 x 1024 1.34x on the H200, 0.84x on the H100: the 8448 rows in flight are 35 MB, L2 has 60 and
 //           50 MB. ncu on the H200: DRAM reads 157 MB for a matrix of 134; L2 serves most of the later reads.
 // Next:     does lane 0 have to pass anything on?

@@ -2,7 +2,7 @@
 // Idea:     __shfl_xor_sync: lane i exchanges with lanes i ^ 16, i ^ 8, ... i ^ 1, a butterfly. All lanes end with the
 //           result, and with the same bits, as both partners add the same two numbers.
 // Expect:   1.0 to 1.05x step 03 at 128, where the detour through shared memory counts; 1.0x on long rows.
-// Measured: 1.00x step 03, 1.15x cuDNN at 32768x1024 (H200); 1.00x, 0.73x (H100).
+// Measured: 0.99x step 03, 1.15x cuDNN at 32768x1024 (H200); 1.00x, 0.73x (H100).
 // Next:     three reads for one write. How many does it take?
 #include "row_softmax.cuh"
 

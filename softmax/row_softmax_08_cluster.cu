@@ -3,7 +3,7 @@
 //           shared memory of all 8. No second kernel, no DRAM.
 // Expect:   0.8 to 1.0 of a copy for rows of 100,000 to 459,000, what 8 blocks hold. Less than step 07 for short rows:
 //           8 blocks start, merge at three levels and wait for each other twice.
-// Measured: 0.093x step 07, 0.039x cuDNN at 32768x1024 (H200); 0.092x, 0.04x (H100).
+// Measured: 0.094x step 07, 0.04x cuDNN at 32768x1024 (H200); 0.092x, 0.04x (H100).
 // Next:     which of these kernels do you ship?
 // needs: sm_90
 #include "row_softmax.cuh"

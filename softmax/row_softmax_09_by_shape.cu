@@ -3,7 +3,7 @@
 //           by row length, so that the whole row is on the chip and all its loads are in flight.
 // Expect:   0.95 to 1.0 of a copy up to 131072; 0.6 to 0.8 at 64 x 2^20: 7 clusters of 16 fit, 112 of 132 SMs, and
 //           64 rows are ten rounds of 7.
-// Measured: 43x step 08, 1.69x cuDNN at 32768x1024 (H200); 32x, 1.29x (H100).
+// Measured: 42x step 08, 1.67x cuDNN at 32768x1024 (H200); 32x, 1.29x (H100).
 // Next:     and a matrix of one row?
 // needs: sm_90
 #include "row_softmax.cuh"
