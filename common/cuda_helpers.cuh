@@ -13,10 +13,7 @@ namespace ladder {
 
 // A CUDA call that failed. what() names the file, the line, the call and the runtime's message.
 struct CudaError : std::runtime_error {
-  CudaError(cudaError_t error, const char* call, const char* file, int line)
-      : std::runtime_error(std::string(file) + ":" + std::to_string(line) + ": " + call + ": " +
-                           cudaGetErrorString(error) + " (" + cudaGetErrorName(error) + ")"),
-        code(error) {}
+  CudaError(cudaError_t error, const char* call, const char* file, int line);
   cudaError_t code;
 };
 

@@ -237,13 +237,7 @@ class Problem {
   virtual double scratch_bytes(const Size&) const { return 0; }
 
   // Useful traffic: each input read once, each output written once.
-  virtual double bytes(const Size& size) const {
-    double sum = 0;
-    for (const Buffer& b : buffers(size)) {
-      sum += (b.role == Role::inout ? 2.0 : 1.0) * static_cast<double>(b.count) * bytes_of(b.type);
-    }
-    return sum;
-  }
+  virtual double bytes(const Size& size) const;
 
  protected:
   // `size` with the lengths that are 0 drawn: dimensions that are not optional.
@@ -259,21 +253,11 @@ struct Step {
   bool is_vendor() const { return id.compare(0, 3, "00_") == 0; }
 };
 
-inline std::vector<Step>& steps() {
-  static std::vector<Step> all;
-  return all;
-}
+std::vector<Step>& steps();
 
 struct Registration {
   // The step is named as its file, with `suffix` after it.
-  Registration(std::unique_ptr<Problem> problem, const char* file, const char* needs, const char* suffix = "") {
-    const char* slash = std::strrchr(file, '/');
-    std::string name = slash ? slash + 1 : file;
-    name.resize(name.rfind('.'));
-    name += suffix;
-    std::string id = name.substr(std::min(name.size(), std::strlen(problem->kernel()) + 1));
-    steps().push_back({std::move(name), std::move(id), std::move(problem), needs});
-  }
+  Registration(std::unique_ptr<Problem> problem, const char* file, const char* needs, const char* suffix = "");
 };
 
 // CMake defines it for the files with a line "// needs: sm_<NN>[a]".
@@ -288,14 +272,7 @@ struct Registration {
 
 // Lengths at which one-dimensional kernels go wrong: empty, below and around a warp and a block, every remainder of 4,
 // primes, and one that needs many blocks.
-inline std::vector<Size> awkward_lengths() {
-  std::vector<Size> sizes;
-  for (std::size_t n = 0; n <= 33; ++n) sizes.push_back({n});
-  for (std::size_t n : {127, 128, 129, 255, 256, 257, 511, 513, 1009, 1023, 1024, 1025, 4093, 8191, 65537})
-    sizes.push_back({n});
-  sizes.push_back({(1 << 20) + 13});
-  return sizes;
-}
+std::vector<Size> awkward_lengths();
 
 // A number from 0 to 2^64-1 that depends on seed, buffer and index alone (splitmix64's finisher).
 inline std::uint64_t hash(std::uint64_t seed, std::size_t buffer, std::size_t i) {
@@ -345,42 +322,6 @@ class Draw {
 
 // The most arithmetic of a random size: 20 ms at 50 TFLOP/s.
 constexpr double kMostRandomFlops = 1e12;
-
-inline Size Problem::draw_lengths(Draw& draw, double most_bytes, Size size) const {
-  const std::vector<Dim> all = dims();
-  std::vector<std::size_t> missing;
-  for (std::size_t d = 0; d < all.size(); ++d) {
-    if (all[d].gpu_default == 0 || size.dims[d] > 0) continue;
-    missing.insert(missing.begin() + static_cast<std::ptrdiff_t>(draw.below(missing.size() + 1)), d);
-    size.dims[d] = 1;
-  }
-  const auto fits = [&](std::size_t d, std::size_t length) {
-    Size one = size;
-    one.dims[d] = length;
-    try {
-      return bytes(one) <= most_bytes && flops(one) <= kMostRandomFlops && !buffers(one).empty();
-    } catch (const UsageError&) {
-      return false;
-    }
-  };
-  for (const std::size_t d : missing) {
-    std::size_t most = 1;
-    for (std::size_t above = all[d].max + 1; above - most > 1;) {
-      const std::size_t middle = most + (above - most) / 2;
-      (fits(d, middle) ? most : above) = middle;
-    }
-    // The last one takes up what the others leave of the traffic.
-    size.dims[d] = d == missing.back() ? draw.near(most) : draw.length(most);
-  }
-  return size;
-}
-
-inline Size Problem::random_size(Draw& draw, double bytes) const {
-  Size size;
-  size.dims.resize(dims().size());
-  for (const Scalar& s : scalars()) size.scalars.push_back(s.default_value);
-  return draw_lengths(draw, bytes, size);
-}
 
 namespace patterns {
 

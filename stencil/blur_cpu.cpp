@@ -8,6 +8,7 @@
 // clamps at the edge of its tile instead of loading a halo, is wrong and must fail that check. Exit status: 0 if so.
 #include "blur.cuh"
 #include "runner/check.hpp"
+#include "runner/definitions.hpp"
 
 #include <chrono>
 #include <cstdlib>

@@ -1,6 +1,7 @@
 // The runner. Linked with one step it makes that step's executable; with all steps of a kernel, the kernel's ladder.
 // Step 00, where it is linked in too, is the yardstick of the others.
 #include "check.hpp"
+#include "definitions.hpp"
 #include "footprint.hpp"
 #include "options.hpp"
 #include "places.hpp"

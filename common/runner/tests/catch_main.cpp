@@ -2,6 +2,7 @@
 #define CATCH_CONFIG_RUNNER
 #include "catch.hpp"
 #include "runner/check.hpp"
+#include "runner/definitions.hpp"
 #include "skip.hpp"
 
 #include <cstdio>

@@ -1,6 +1,7 @@
 // A checker of the kind that many collections have: one round shape, random data, aligned, one absolute epsilon, and a
 // comparison that NaN passes. It is here to be compared with ours: linked with a planted bug, how often does it say PASS?
 #include "../case.hpp"
+#include "../definitions.hpp"
 #include "cuda_helpers.cuh"
 
 #include <cmath>

@@ -1,0 +1,81 @@
+// The functions that cuda_helpers.cuh and problem.hpp only declare. Every step includes those headers; compiled here,
+// once for each program, these functions do not cost compile time in every step. The file with main includes this one.
+#pragma once
+#include "cuda_helpers.cuh"
+#include "problem.hpp"
+
+namespace ladder {
+
+CudaError::CudaError(cudaError_t error, const char* call, const char* file, int line)
+    : std::runtime_error(std::string(file) + ":" + std::to_string(line) + ": " + call + ": " +
+                         cudaGetErrorString(error) + " (" + cudaGetErrorName(error) + ")"),
+      code(error) {}
+
+std::vector<Step>& steps() {
+  static std::vector<Step> all;
+  return all;
+}
+
+Registration::Registration(std::unique_ptr<Problem> problem, const char* file, const char* needs, const char* suffix) {
+  const char* slash = std::strrchr(file, '/');
+  std::string name = slash ? slash + 1 : file;
+  name.resize(name.rfind('.'));
+  name += suffix;
+  std::string id = name.substr(std::min(name.size(), std::strlen(problem->kernel()) + 1));
+  steps().push_back({std::move(name), std::move(id), std::move(problem), needs});
+}
+
+std::vector<Size> awkward_lengths() {
+  std::vector<Size> sizes;
+  for (std::size_t n = 0; n <= 33; ++n) sizes.push_back({n});
+  for (std::size_t n : {127, 128, 129, 255, 256, 257, 511, 513, 1009, 1023, 1024, 1025, 4093, 8191, 65537})
+    sizes.push_back({n});
+  sizes.push_back({(1 << 20) + 13});
+  return sizes;
+}
+
+double Problem::bytes(const Size& size) const {
+  double sum = 0;
+  for (const Buffer& b : buffers(size)) {
+    sum += (b.role == Role::inout ? 2.0 : 1.0) * static_cast<double>(b.count) * bytes_of(b.type);
+  }
+  return sum;
+}
+
+Size Problem::random_size(Draw& draw, double bytes) const {
+  Size size;
+  size.dims.resize(dims().size());
+  for (const Scalar& s : scalars()) size.scalars.push_back(s.default_value);
+  return draw_lengths(draw, bytes, size);
+}
+
+Size Problem::draw_lengths(Draw& draw, double most_bytes, Size size) const {
+  const std::vector<Dim> all = dims();
+  std::vector<std::size_t> missing;
+  for (std::size_t d = 0; d < all.size(); ++d) {
+    if (all[d].gpu_default == 0 || size.dims[d] > 0) continue;
+    missing.insert(missing.begin() + static_cast<std::ptrdiff_t>(draw.below(missing.size() + 1)), d);
+    size.dims[d] = 1;
+  }
+  const auto fits = [&](std::size_t d, std::size_t length) {
+    Size one = size;
+    one.dims[d] = length;
+    try {
+      return bytes(one) <= most_bytes && flops(one) <= kMostRandomFlops && !buffers(one).empty();
+    } catch (const UsageError&) {
+      return false;
+    }
+  };
+  for (const std::size_t d : missing) {
+    std::size_t most = 1;
+    for (std::size_t above = all[d].max + 1; above - most > 1;) {
+      const std::size_t middle = most + (above - most) / 2;
+      (fits(d, middle) ? most : above) = middle;
+    }
+    // The last one takes up what the others leave of the traffic.
+    size.dims[d] = d == missing.back() ? draw.near(most) : draw.length(most);
+  }
+  return size;
+}
+
+}  // namespace ladder
