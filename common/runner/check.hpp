@@ -56,12 +56,13 @@ inline std::string describe(const Problem& problem, const Size& size) {
   return text.substr(1);
 }
 
+constexpr double kLargeBytes = 1 << 20;  // of a size that is run in fewer ways
+
 // The patterns to try at a size: all of the problem's, but at a large size only the first two.
 inline std::vector<Pattern> patterns_for(const Problem& problem, const Size& size) {
-  constexpr double large_bytes = 1 << 20;
   constexpr std::size_t when_large = 2;
   std::vector<Pattern> patterns = problem.patterns();
-  if (problem.bytes(size) > large_bytes && patterns.size() > when_large) patterns.resize(when_large);
+  if (problem.bytes(size) > kLargeBytes && patterns.size() > when_large) patterns.resize(when_large);
   return patterns;
 }
 
@@ -169,15 +170,20 @@ struct Variation {
   bool again = false;  // once more on the same buffers, with new data
 };
 
+// Does CUDA_EMU_ORDER ask for a random order? Such a run follows one in the plain orders.
+inline bool in_random_order() { return thread_orders().front().rfind("random", 0) == 0; }
+
 // The ways to run a step on pattern number `pattern` of `patterns` at a size. The first pattern is run aligned, in both
 // orders, and at a small size again with new data; the second so too, and at a small size with each misalignment.
-// Otherwise one way must do, a different one for each size, of which this is number `turn`. On the CPU backend half of
-// the ways are without guard bands, so that reading past an end is an error there; on a GPU that is the sanitizer's
-// work.
+// Otherwise one way must do, a different one for each size, of which this is number `turn`. At a large size each order
+// has a pattern of its own. In a random order only the order is new: of the misalignments one must do, and of the
+// patterns two. On the CPU backend half of the ways are without guard bands, so that reading past an end is an error
+// there; on a GPU that is the sanitizer's work.
 inline std::vector<Variation> variations(const Problem& problem, const Size& size, std::size_t pattern,
                                          std::size_t patterns, std::size_t turn) {
   constexpr double small_bytes = 1 << 17;
-  const bool small = problem.bytes(size) <= small_bytes;
+  const bool small = problem.bytes(size) <= small_bytes, large = problem.bytes(size) > kLargeBytes;
+  const bool random = in_random_order();
   const std::vector<std::string> orders = thread_orders();
   const std::vector<Offsets> off = misalignments(problem.buffers(size));
   const auto order = [&](std::size_t i) { return orders[i % orders.size()]; };
@@ -185,14 +191,15 @@ inline std::vector<Variation> variations(const Problem& problem, const Size& siz
   std::vector<Variation> all;
   if (pattern < 2) {
     for (std::size_t i = 0; i < orders.size(); ++i) {
+      if (large && patterns > 1 && i != pattern % orders.size()) continue;
       all.push_back({0, orders[i], guarded(pattern + i), pattern == 0 && small && i == 0});
     }
-  } else {
+  } else if (!random) {
     const std::size_t way = turn + pattern;
     all.push_back({way % 2 == 0 ? Offsets(0) : off[way / 2 % off.size()], order(way / 2), guarded(way / 4)});
   }
   if (pattern == std::min<std::size_t>(1, patterns - 1)) {
-    for (std::size_t i = 0; i < (small ? off.size() : 2); ++i) {
+    for (std::size_t i = 0; i < (random || large ? 1 : small ? off.size() : 2); ++i) {
       all.push_back({off[(turn + i) % off.size()], order(i), guarded(turn + i / 2)});
     }
   }
@@ -236,8 +243,10 @@ inline Verdict check_all(const Step& step, const CheckPlan& plan, std::size_t* c
     const Size& size = plan.sizes[s];
     const std::vector<Pattern> patterns = patterns_for(problem, size);
     for (std::size_t p = 0; p < patterns.size(); ++p) {
+      const std::vector<Variation> ways = variations(problem, size, p, patterns.size(), s);
+      if (ways.empty()) continue;
       const Case host(problem, size, patterns[p], plan.seed);
-      for (const Variation& way : variations(problem, size, p, patterns.size(), s)) {
+      for (const Variation& way : ways) {
         const Verdict one = check_way(step, host, way, plan, checks);
         all.worst = std::max(all.worst, one.worst);
         all.problem = one.problem;
