@@ -112,6 +112,14 @@ class Build(unittest.TestCase):
         self.expect({"01_plain": "PASS", "02_template": "FAIL", "03_mine": "FAIL"})
         edit(self.checkout / "twice" / "scale.cuh", "return 5 * FACTOR", "return FACTOR")
 
+    def test_4_what_a_step_needs_is_read_again_by_the_next_build(self):
+        plain = self.checkout / "twice" / "twice_01_plain.cu"
+        text = plain.read_text()
+        plain.write_text(f"// needs: gpu\n{text}")
+        output = self.expect({"02_template": "PASS", "03_mine": "PASS"})
+        self.assertRegex(output, "twice_01_plain: .*needs gpu")
+        plain.write_text(text)
+
     def test_5_builds_wait_for_each_other(self):
         with open(self.build / ".lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
