@@ -1,0 +1,35 @@
+// Problem:  step 02 takes a store, three loads and two barriers for three values per round.
+// Idea:     shuffles read the register of another lane. __shfl_sync from lane 0 broadcasts, from lane + 1 with a wrap
+//           at the end it rotates; __shfl_xor_sync swaps partners. They need no barrier: the mask says who takes part.
+// Expect:   1.3 to 2x step 02: three shuffles, which are as wide as loads of shared memory, for four accesses, and
+//           neither barrier nor shared memory taken.
+// Next:     __shfl_down_sync instead, to rotate? (Lane 31 would get its own value: shifts do not wrap.)
+#include "lanes.cuh"
+
+constexpr int kBlock = 256;
+constexpr unsigned kAll = 0xffffffff;
+
+__global__ void lanes_shuffle(const int* __restrict__ x, int* __restrict__ y, std::size_t n) {
+  const std::size_t i = std::size_t{blockIdx.x} * kBlock + threadIdx.x;
+  const unsigned lane = threadIdx.x % kGroup;
+  // elements of this group: 32, or what is left; threads past the end go along, for the masks name all lanes
+  const std::size_t left = i - lane < n ? n - (i - lane) : 1;
+  const unsigned width = static_cast<unsigned>(left < kGroup ? left : kGroup);
+  const unsigned next = lane + 1 < width ? lane + 1 : 0;
+  const bool has_partner = (lane ^ 1) < width;
+
+  unsigned v = i < n ? static_cast<unsigned>(x[i]) : 0;
+  for (int round = 0; round < kRounds; ++round) {
+    const unsigned of_partner = __shfl_xor_sync(kAll, v, 1);
+    v = mix(__shfl_sync(kAll, v, next), has_partner ? of_partner : v, __shfl_sync(kAll, v, 0));
+  }
+  if (i < n) y[i] = static_cast<int>(v);
+}
+
+static void launch(const int* x, int* y, std::size_t n) {
+  if (n == 0) return;
+  lanes_shuffle<<<ceil_div(n, kBlock), kBlock>>>(x, y, n);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+LADDER_STEP(Lanes, launch);
