@@ -1,0 +1,29 @@
+// Problem:  in step 01 all lanes of a branch are scattered over the warp.
+// Idea:     sort them: of a warp's 32 elements, lanes 0 to 15 take the even ones, lanes 16 to 31 the odd ones.
+// Expect:   1.0x step 01: an instruction is issued for the whole warp, whichever lanes are active.
+// Next:     how far must the kinds be sorted? (Until a warp has one kind; a block may have both.)
+#include "divergence.cuh"
+
+constexpr int kUnit = 32;  // threads that share as many elements: half of them the even ones, half the odd ones
+
+__global__ void divergence_per_half_warp(const int* __restrict__ x, int* __restrict__ y, std::size_t n) {
+  const std::size_t thread = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const std::size_t place = thread % kUnit, odd = place / (kUnit / 2);
+  const std::size_t i = thread - place + 2 * (place % (kUnit / 2)) + odd;
+  if (i >= n) return;
+  const auto v = static_cast<unsigned>(x[i]);
+  if (odd == 0) {
+    y[i] = static_cast<int>(even_kind(v));
+  } else {
+    y[i] = static_cast<int>(odd_kind(v));
+  }
+}
+
+static void launch(const int* x, int* y, std::size_t n) {
+  if (n == 0) return;
+  // whole units of threads: the elements of a unit are in no order
+  divergence_per_half_warp<<<ceil_div(n, 256), 256>>>(x, y, n);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+LADDER_STEP(Divergence, launch);

@@ -1,0 +1,27 @@
+// kernel: divergence | VALUE = i % 2 == 0 ? even_kind(v) : odd_kind(v)
+// kernel: streams | VALUE = long_mix(v)
+int main(int argc, char** argv) {
+  const std::size_t n = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1 << 20;
+  const std::size_t bytes = n * sizeof(int);
+  std::vector<int> h_x(n), h_y(n);
+  std::vector<double> want(n), bound(n, 0.0);
+  for (std::size_t i = 0; i < n; ++i) {
+    const unsigned v = static_cast<unsigned>(i) * 2654435761u;
+    h_x[i] = static_cast<int>(v);
+    want[i] = static_cast<int>(VALUE);
+  }
+
+  int *x, *y;
+  CUDA_CHECK(cudaMalloc(&x, bytes));
+  CUDA_CHECK(cudaMalloc(&y, bytes));
+  CUDA_CHECK(cudaMemcpy(x, h_x.data(), bytes, cudaMemcpyHostToDevice));
+  launch(x, y, n);
+  CUDA_CHECK(cudaMemcpy(h_y.data(), y, bytes, cudaMemcpyDeviceToHost));
+  const bool right = check(h_y, want, bound);
+
+  // TIME: launch(x, y, n); GB/s of 8.0 * n
+
+  CUDA_CHECK(cudaFree(x));
+  CUDA_CHECK(cudaFree(y));
+  return right ? 0 : 1;
+}
