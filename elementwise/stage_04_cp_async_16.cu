@@ -1,0 +1,35 @@
+// Problem:  step 03 issues two copies per thread and tile.
+// Idea:     16 bytes each, if x is 16-byte aligned; else, and for the last 1 to 3 floats, 4 bytes.
+// Expect:   1.0 to 1.1x step 03: one copy per thread and tile.
+// Next:     what does the SM do while a tile is on its way? (This block nothing: it waits at once.)
+#include "stage.cuh"
+
+#include <cuda_pipeline.h>
+
+constexpr int kWidth = 4;  // floats per copy
+
+__global__ void stage_cp_async_16(const float* __restrict__ x, float* __restrict__ y, std::size_t n, bool aligned) {
+  __shared__ alignas(16) float tile[kTile];
+  for (std::size_t first = std::size_t{blockIdx.x} * kTile; first < n; first += std::size_t{gridDim.x} * kTile) {
+    const int count = static_cast<int>(n - first < kTile ? n - first : kTile);
+    const int wide = aligned ? count / kWidth * kWidth : 0;
+    for (int k = kWidth * threadIdx.x; k < wide; k += kWidth * kBlock) {
+      __pipeline_memcpy_async(&tile[k], &x[first + k], 4 * kWidth);
+    }
+    for (int k = wide + threadIdx.x; k < count; k += kBlock) __pipeline_memcpy_async(&tile[k], &x[first + k], 4);
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+    __syncthreads();  // the tile is there
+    for (int k = threadIdx.x; k < count; k += kBlock) y[first + k] = tile[count - 1 - k];
+    __syncthreads();  // and has been read
+  }
+}
+
+static void launch(const float* x, float* y, std::size_t n) {
+  if (n == 0) return;
+  const std::size_t blocks = std::min(ceil_div(n, kTile), resident_blocks(stage_cp_async_16, kBlock));
+  stage_cp_async_16<<<blocks, kBlock>>>(x, y, n, aligned_for<float4>(x));
+  CUDA_CHECK(cudaGetLastError());
+}
+
+LADDER_STEP(Stage, launch);
