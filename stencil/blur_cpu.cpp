@@ -7,14 +7,10 @@
 // Every variant is checked against the same reference as the GPU's steps, in double. The last one, a tiled loop that
 // clamps at the edge of its tile instead of loading a halo, is wrong and must fail that check. Exit status: 0 if so.
 #include "blur.cuh"
-#include "runner/check.hpp"
 #include "runner/definitions.hpp"
+#include "runner/host_variants.hpp"
 
-#include <chrono>
 #include <cstdlib>
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 namespace {
 
@@ -159,14 +155,11 @@ constexpr Variant kWrong = {"openmp, tiled without halo", tiled<false>};
 constexpr Variant kCopy = {"(a copy, openmp)", copy};
 
 // What is wrong with a variant's result, if anything.
-std::string problem_of(const Variant& variant, const ladder::Case& c, std::vector<float>& out) {
-  std::fill(out.begin(), out.end(), std::numeric_limits<float>::quiet_NaN());
-  variant.run(reinterpret_cast<const float*>(c.host(0)), out.data(), static_cast<long>(c.size()[0]),
-              static_cast<long>(c.size()[1]));
-  const bool exact = c.pattern().exact;
-  ladder::Comparison comparison(c, 1, exact ? 0 : c.problem().tolerance(c.size()));
-  comparison.compare(out.data(), 0, out.size());
-  return comparison.verdict().problem;
+std::string problem_of(const Variant& variant, const ladder::Case& c) {
+  return ladder::problem_of(c, 1, [&](float* out) {
+    variant.run(reinterpret_cast<const float*>(c.host(0)), out, static_cast<long>(c.size()[0]),
+                static_cast<long>(c.size()[1]));
+  });
 }
 
 // Prints what fails, and returns whether all is as it should be.
@@ -175,16 +168,15 @@ bool check(const ladder::Size& size) {
   bool ok = true;
   for (const ladder::Pattern& pattern : ladder::patterns_for(problem, size)) {
     const ladder::Case c(problem, size, pattern, 1);
-    std::vector<float> out(size[0] * size[1]);
     for (const Variant& variant : kVariants) {
-      const std::string text = problem_of(variant, c, out);
+      const std::string text = problem_of(variant, c);
       if (text.empty()) continue;
       std::printf("%s: FAIL, %zu x %zu, %s data: %s\n", variant.name, size[0], size[1], pattern.name, text.c_str());
       ok = false;
     }
     // Without a halo only images of one tile are right.
     const bool several_tiles = size[0] > kTile || size[1] > kTileCols;
-    if (std::string(pattern.name) == "random" && problem_of(kWrong, c, out).empty() == several_tiles) {
+    if (std::string(pattern.name) == "random" && problem_of(kWrong, c).empty() == several_tiles) {
       std::printf("%s: %s at %zu x %zu\n", kWrong.name, several_tiles ? "NOT CAUGHT" : "FAIL", size[0], size[1]);
       ok = false;
     }
@@ -192,30 +184,13 @@ bool check(const ladder::Size& size) {
   return ok;
 }
 
-// The best of several runs: whatever else the machine does only makes them slower.
-double best_ms(const Variant& variant, const std::vector<float>& in, std::vector<float>& out, long rows, long cols) {
-  constexpr int runs = 9;
-  variant.run(in.data(), out.data(), rows, cols);  // touches the pages
-  double best = std::numeric_limits<double>::infinity();
-  for (int k = 0; k < runs; ++k) {
-    const auto start = std::chrono::steady_clock::now();
-    variant.run(in.data(), out.data(), rows, cols);
-    best = std::min(best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
-  }
-  return best;
-}
-
 void time_all(const ladder::Size& size) {
-  std::vector<float> in(size[0] * size[1]), out(in.size());
-  for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(ladder::patterns::random(1, 0, i, in.size()));
-#ifdef _OPENMP
-  std::printf("%zu x %zu, %d threads\n", size[0], size[1], omp_get_max_threads());
-#else
-  std::printf("%zu x %zu, built without OpenMP\n", size[0], size[1]);
-#endif
+  const std::vector<float> in = ladder::random_floats(size[0] * size[1]);
+  std::vector<float> out(in.size());
+  std::printf("%zu x %zu, %s\n", size[0], size[1], ladder::threads_in_words().c_str());
   const auto rows = static_cast<long>(size[0]), cols = static_cast<long>(size[1]);
   const auto print = [&](const Variant& variant) {
-    const double ms = best_ms(variant, in, out, rows, cols);
+    const double ms = ladder::best_ms([&] { variant.run(in.data(), out.data(), rows, cols); });
     std::printf("%-28s %9.1f ms %8.2f GB/s\n", variant.name, ms, 8e-6 * static_cast<double>(in.size()) / ms);
   };
   for (const Variant& variant : kVariants) print(variant);
