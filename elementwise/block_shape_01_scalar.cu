@@ -1,0 +1,31 @@
+// Problem:  which block? Its threads decide how many warps an SM holds, its width which floats a warp touches.
+// Idea:     one kernel, launched with blocks of any width and height; the occupancy that
+//           cudaOccupancyMaxActiveBlocksPerMultiprocessor computes is printed beside the speed.
+// Expect:   32 threads 0.7x of 256: an SM holds 32 blocks, 32 of 64 warps. From 64 on level. Of a width below 8 each
+//           sector is fetched by several warps: 1 x 32 has 32 sectors per request, 0.2 to 0.4x.
+// Next:     and if a thread took 128 registers? (512 threads per SM then, whatever the block: 0.25.)
+#include "block_shape.cuh"
+
+__global__ void block_shape(const float* __restrict__ x, float* __restrict__ y, std::size_t rows, std::size_t cols) {
+  const std::size_t col = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const std::size_t row = std::size_t{blockIdx.y} * blockDim.y + threadIdx.y;
+  if (row < rows && col < cols) y[row * cols + col] = 2 * x[row * cols + col];
+}
+
+static double occupancy(std::size_t threads) {
+  int blocks = 0;
+  CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, block_shape, static_cast<int>(threads), 0));
+  const std::size_t warps = ceil_div(threads, 32), most = device_attribute(cudaDevAttrMaxThreadsPerMultiProcessor) / 32;
+  return static_cast<double>(blocks * warps) / static_cast<double>(most);
+}
+
+static void launch(const float* x, float* y, std::size_t rows, std::size_t cols, std::size_t width,
+                   std::size_t height) {
+  if (rows == 0 || cols == 0) return;  // a grid of 0 blocks is an error
+  const dim3 block(width, height);
+  const dim3 grid(ceil_div(cols, width), ceil_div(rows, height));
+  block_shape<<<grid, block>>>(x, y, rows, cols);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+LADDER_STEP(BlockShape, launch, occupancy);
