@@ -15,4 +15,5 @@ static void copy_out(const float* z, float* y, std::size_t n) {
   CUDA_CHECK(cudaMemcpy(y, z, n * sizeof(float), cudaMemcpyDeviceToHost));
 }
 
+// x and y are pageable: x = malloc(n * sizeof(float)), free(x).
 LADDER_STEP(Transfer, ladder::Place::pageable, copy_in, copy_out);

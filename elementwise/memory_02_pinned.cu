@@ -17,4 +17,5 @@ static void copy_out(const float* z, float* y, std::size_t n) {
   CUDA_CHECK(cudaMemcpyAsync(y, z, n * sizeof(float), cudaMemcpyDeviceToHost));
 }
 
+// x and y are pinned: cudaMallocHost(&x, n * sizeof(float)), cudaFreeHost(x).
 LADDER_STEP(Transfer, ladder::Place::pinned, copy_in, copy_out);

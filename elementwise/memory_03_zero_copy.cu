@@ -35,4 +35,5 @@ static void whole(const float* x, float* y, std::size_t n) {
   scale(device_pointer(x), const_cast<float*>(device_pointer(y)), 2.0f, n);
 }
 
+// x and y are pinned: cudaMallocHost(&x, n * sizeof(float)), cudaFreeHost(x).
 LADDER_STEP(Transfer, ladder::Place::pinned, copy_in, copy_out, whole);

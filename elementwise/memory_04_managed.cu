@@ -37,4 +37,5 @@ static void whole(const float* x, float* y, std::size_t n) {
   read_on_host(y, n);
 }
 
+// x and y are managed: cudaMallocManaged(&x, n * sizeof(float)), cudaFree(x).
 LADDER_STEP(Transfer, ladder::Place::managed, copy_in, copy_out, whole);

@@ -62,4 +62,5 @@ static void whole(const float* x, float* y, std::size_t n) {
   write_on_host(x, y, 2.0f, n);
 }
 
+// x and y are managed: cudaMallocManaged(&x, n * sizeof(float)), cudaFree(x).
 LADDER_STEP(Transfer, ladder::Place::managed, copy_in, copy_out, whole);

@@ -1,6 +1,7 @@
 // step: memory_03_zero_copy | GET = cudaMallocHost | FREE = cudaFreeHost
 // step: memory_04_managed | GET = cudaMallocManaged | FREE = cudaFree
 // step: memory_05_managed_prefetch | GET = cudaMallocManaged | FREE = cudaFree
+// step: memory_07_pitched | GET = cudaMallocHost | FREE = cudaFreeHost
 int main(int argc, char** argv) {
   const std::size_t n = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1 << 24;
   float *x, *y;  // host memory of the step's kind; y = 2 x

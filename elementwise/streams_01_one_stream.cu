@@ -1,0 +1,12 @@
+// Problem:  16 independent kernels, each of too few blocks for the GPU.
+// Idea:     all in one stream, the default one: each waits for the one before.
+// Expect:   16 times the time of one, some 15 us each: 1024 rounds of six dependent instructions. At n = 2^16 a job has
+//           16 blocks, for 132 SMs.
+// Next:     what lets kernels run at the same time? (Different streams, and room: blocks, registers, shared memory.)
+#include "streams.cuh"
+
+static void launch(const int* x, int* y, std::size_t n) {
+  for (std::size_t job = 0; job < kJobs; ++job) start_job(job, x, y, n, nullptr);
+}
+
+LADDER_STEP(Streams, launch, default_stream);

@@ -1,0 +1,13 @@
+// Problem:  in step 01 kernels wait for each other, though nothing asks for it but their order in the stream.
+// Idea:     a stream for each job. They are blocking streams, as cudaStreamCreate makes them: no job starts before what
+//           is in the default stream is done, and what comes into it later waits for all jobs.
+// Expect:   3 to 6x step 01 at 2^16, where 16 launches of 2 to 3 us are what is left. At 2^20 four jobs fill the GPU:
+//           1.0 to 1.3x.
+// Next:     what if a library in between takes no stream, and launches into the default one?
+#include "streams.cuh"
+
+static void launch(const int* x, int* y, std::size_t n) {
+  for (std::size_t job = 0; job < kJobs; ++job) start_job(job, x, y, n, stream_number(job));
+}
+
+LADDER_STEP(Streams, launch, [] { return stream_number(kJobs - 1); });

@@ -1,0 +1,12 @@
+// Problem:  every second job is started by a library that knows no streams and uses the default one.
+// Idea:     leave it so. The legacy default stream waits for all blocking streams, and they for it: each job waits for
+//           the one before, though none needs another's result.
+// Expect:   1.0x step 01: all of step 02's gain is lost.
+// Next:     how does one get it back? (Non-blocking streams, or --default-stream per-thread for the library's source.)
+#include "streams.cuh"
+
+static void launch(const int* x, int* y, std::size_t n) {
+  for (std::size_t job = 0; job < kJobs; ++job) start_job(job, x, y, n, job % 2 == 0 ? stream_number(job) : nullptr);
+}
+
+LADDER_STEP(Streams, launch, default_stream);
