@@ -58,9 +58,10 @@ class BlockShape : public ladder::Problem {
     for (const std::size_t width : {64, 32, 16, 8}) sizes.push_back({8192, 8192, width, 256 / width});
     return sizes;
   }
-  // Blocks of 32 x 8.
+  // Blocks of up to 32 x 32.
   ladder::Size random_size(ladder::Draw& draw, double bytes) const override {
-    return draw_lengths(draw, bytes, {0, 0, 32, 8});
+    const std::size_t width = draw.length(32), height = draw.length(32);
+    return draw_lengths(draw, bytes, {0, 0, width, height});
   }
   std::vector<ladder::Figure> figures(const ladder::Arrays&, const ladder::Size& size) const override {
     if (!occupancy_) return {};

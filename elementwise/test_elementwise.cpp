@@ -109,3 +109,38 @@ TEST_CASE("quantize: ties to even, and what a row of zeros, NaN, an infinity and
     }
   }
 }
+
+TEST_CASE("block_shape refuses blocks that no GPU has") {
+  for (const Step& step : steps()) {
+    if (step.problem->kernel() != std::string("block_shape")) continue;
+    CHECK_THROWS_AS(step.problem->buffers({8, 8, 0, 32}), UsageError);
+    CHECK_THROWS_AS(step.problem->buffers({8, 8, 1024, 2}), UsageError);
+    CHECK(step.problem->buffers({8, 8, 1, 1024}).size() == 2);
+  }
+}
+
+TEST_CASE("lanes: rounds of a group of one, and of two that swap") {
+  // alone: (5 + 3 + 1) v per round; two of the same value: as if alone
+  const auto last = [](const std::vector<int>& in) {
+    std::vector<std::pair<std::string, int>> all;
+    DeviceBuffer<int> x(in.size()), y(in.size());
+    CUDA_CHECK(cudaMemcpy(x.get(), in.data(), in.size() * sizeof(int), cudaMemcpyHostToDevice));
+    for (const Step& step : steps()) {
+      if (step.problem->kernel() != std::string("lanes")) continue;
+      std::vector<int> out(in.size());
+      step.problem->run(Arrays({x.get(), y.get()}), {in.size()});
+      CUDA_CHECK(cudaMemcpy(out.data(), y.get(), out.size() * sizeof(int), cudaMemcpyDeviceToHost));
+      all.emplace_back(step.name, out.back());
+    }
+    REQUIRE(!all.empty());
+    return all;
+  };
+  unsigned nine_to_16 = 1;
+  for (int round = 0; round < 16; ++round) nine_to_16 *= 9;
+  for (const std::vector<int>& in : {std::vector<int>{1}, std::vector<int>{1, 1}, std::vector<int>(33, 1)}) {
+    for (const auto& [step, value] : last(in)) {
+      INFO(step << " of " << in.size());
+      CHECK(static_cast<unsigned>(value) == nine_to_16);
+    }
+  }
+}

@@ -76,3 +76,50 @@ TEST_CASE("quantize: each element is loaded twice by 4 bytes, then once by 16") 
   CHECK(vector.width(Space::global, Op::load) == 16);
   CHECK(vector.total(Space::global, Op::load).units == 3 * 4096 / 8);
 }
+
+TEST_CASE("lanes: a store and three loads of shared memory per round without conflicts, then none") {
+  for (const char* step : {"lanes_01_block_barrier", "lanes_02_warp_barrier"}) {
+    const Claims seen(step, {1 << 12});
+    CAPTURE(step);
+    CHECK(seen.shared_load() == 1);
+    CHECK(seen.shared_store() == 1);
+    CHECK(seen.total(Space::shared, Op::load).requests == 3 * seen.total(Space::shared, Op::store).requests);
+  }
+  const Claims shuffled("lanes_03_shuffle", {1 << 12});
+  CHECK(shuffled.total(Space::shared, Op::load).requests == 0);
+  CHECK(shuffled.total(Space::shared, Op::store).requests == 0);
+}
+
+TEST_CASE("divergence: 4 sectors per request, 8 where a warp takes every second element") {
+  CHECK(Claims("divergence_01_per_lane", {1 << 12}).load() == 4);
+  CHECK(Claims("divergence_02_per_half_warp", {1 << 12}).load() == 4);
+  CHECK(Claims("divergence_03_per_warp", {1 << 12}).load() == 8);
+  CHECK(Claims("divergence_04_one_path", {1 << 12}).load() == 4);
+}
+
+TEST_CASE("stage: 4, 8 and 16 sectors per request for copies of 4, 8 and 16 bytes, no bank conflicts") {
+  const std::size_t n = 1 << 14;
+  CHECK(Claims("stage_01_plain", {n}).load() == 4);
+  CHECK(Claims("stage_02_cp_async_4", {n}).load() == 4);
+  CHECK(Claims("stage_03_cp_async_8", {n}).load() == 8);
+  for (const char* step : {"stage_04_cp_async_16", "stage_05_two_stages", "stage_06_pipeline", "stage_07_barrier",
+                           "stage_08_group", "stage_09_producer_warp"}) {
+    const Claims seen(step, {n});
+    CAPTURE(step);
+    CHECK(seen.load() == 16);
+    CHECK(seen.conflicts() == 0);
+  }
+}
+
+TEST_CASE("block_shape: sectors per request by the block's width") {
+  const auto load = [](std::size_t width, std::size_t height) {
+    return Claims("block_shape_01_scalar", {64, 128, width, height}).load();
+  };
+  CHECK(load(32, 1) == 4);
+  CHECK(load(16, 2) == 4);
+  CHECK(load(8, 4) == 4);
+  CHECK(load(4, 8) == 8);
+  CHECK(load(2, 16) == 16);
+  CHECK(load(1, 32) == 32);
+  CHECK(load(32, 8) == 4);
+}
