@@ -27,8 +27,7 @@ __global__ void stage_cp_async_8(const float* __restrict__ x, float* __restrict_
 
 static void launch(const float* x, float* y, std::size_t n) {
   if (n == 0) return;
-  const std::size_t blocks = std::min(ceil_div(n, kTile), resident_blocks(stage_cp_async_8, kBlock));
-  stage_cp_async_8<<<blocks, kBlock>>>(x, y, n, aligned_for<float2>(x));
+  stage_cp_async_8<<<stage_blocks(n), kBlock>>>(x, y, n, aligned_for<float2>(x));
   CUDA_CHECK(cudaGetLastError());
 }
 

@@ -27,8 +27,7 @@ __global__ void stage_cp_async_16(const float* __restrict__ x, float* __restrict
 
 static void launch(const float* x, float* y, std::size_t n) {
   if (n == 0) return;
-  const std::size_t blocks = std::min(ceil_div(n, kTile), resident_blocks(stage_cp_async_16, kBlock));
-  stage_cp_async_16<<<blocks, kBlock>>>(x, y, n, aligned_for<float4>(x));
+  stage_cp_async_16<<<stage_blocks(n), kBlock>>>(x, y, n, aligned_for<float4>(x));
   CUDA_CHECK(cudaGetLastError());
 }
 

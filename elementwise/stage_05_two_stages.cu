@@ -1,7 +1,7 @@
 // Problem:  in steps 01 to 04 a block waits for the tile it has just asked for.
 // Idea:     two stages: ask for the next tile, then wait for this one, with __pipeline_wait_prior(1): for all batches
 //           but the newest. Where there is no next tile the batch is empty, so that the count still holds.
-// Expect:   1.05 to 1.2x step 04: a copy is in flight while the block stores and while it waits at barriers.
+// Expect:   1.3 to 1.5x step 04: a copy is in flight while the block stores and while it waits at barriers.
 // Next:     why two barriers per tile? (One says that all copies have arrived, the other that the stage may be
 //           refilled.)
 #include "stage.cuh"
@@ -39,8 +39,7 @@ __global__ void stage_two_stages(const float* __restrict__ x, float* __restrict_
 
 static void launch(const float* x, float* y, std::size_t n) {
   if (n == 0) return;
-  const std::size_t blocks = std::min(ceil_div(n, kTile), resident_blocks(stage_two_stages, kBlock));
-  stage_two_stages<<<blocks, kBlock>>>(x, y, n, aligned_for<float4>(x));
+  stage_two_stages<<<stage_blocks(n), kBlock>>>(x, y, n, aligned_for<float4>(x));
   CUDA_CHECK(cudaGetLastError());
 }
 

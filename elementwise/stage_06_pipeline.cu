@@ -41,8 +41,7 @@ __global__ void stage_pipeline(const float* __restrict__ x, float* __restrict__ 
 
 static void launch(const float* x, float* y, std::size_t n) {
   if (n == 0) return;
-  const std::size_t blocks = std::min(ceil_div(n, kTile), resident_blocks(stage_pipeline, kBlock));
-  stage_pipeline<<<blocks, kBlock>>>(x, y, n, aligned_for<float4>(x));
+  stage_pipeline<<<stage_blocks(n), kBlock>>>(x, y, n, aligned_for<float4>(x));
   CUDA_CHECK(cudaGetLastError());
 }
 

@@ -40,8 +40,7 @@ __global__ void stage_barrier(const float* __restrict__ x, float* __restrict__ y
 
 static void launch(const float* x, float* y, std::size_t n) {
   if (n == 0) return;
-  const std::size_t blocks = std::min(ceil_div(n, kTile), resident_blocks(stage_barrier, kBlock));
-  stage_barrier<<<blocks, kBlock>>>(x, y, n, aligned_for<float4>(x));
+  stage_barrier<<<stage_blocks(n), kBlock>>>(x, y, n, aligned_for<float4>(x));
   CUDA_CHECK(cudaGetLastError());
 }
 

@@ -1,5 +1,6 @@
 // bug: threads past the end return before shuffles whose mask names them, and lanes read from them
 // caught by: cpu | is wrong
+// caught by: gpu | is wrong
 // stage: right
 #include "../lanes.cuh"
 

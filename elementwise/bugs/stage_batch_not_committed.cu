@@ -1,5 +1,6 @@
 // bug: the last tile of a block has no batch behind it, so a wait for all but the newest one does not wait for it
 // caught by: cpu forward | is wrong
+// caught by: gpu racecheck | hazard | --n=1025
 // stage: right
 #include "../stage.cuh"
 
@@ -38,8 +39,7 @@ __global__ void stage_no_empty_batch(const float* __restrict__ x, float* __restr
 
 static void launch(const float* x, float* y, std::size_t n) {
   if (n == 0) return;
-  const std::size_t blocks = std::min(ceil_div(n, kTile), resident_blocks(stage_no_empty_batch, kBlock));
-  stage_no_empty_batch<<<blocks, kBlock>>>(x, y, n, aligned_for<float4>(x));
+  stage_no_empty_batch<<<stage_blocks(n), kBlock>>>(x, y, n, aligned_for<float4>(x));
   CUDA_CHECK(cudaGetLastError());
 }
 

@@ -27,8 +27,7 @@ __global__ void stage_any_alignment(const float* __restrict__ x, float* __restri
 
 static void launch(const float* x, float* y, std::size_t n) {
   if (n == 0) return;
-  const std::size_t blocks = std::min(ceil_div(n, kTile), resident_blocks(stage_any_alignment, kBlock));
-  stage_any_alignment<<<blocks, kBlock>>>(x, y, n, true);  // aligned_for<float4>(x)
+  stage_any_alignment<<<stage_blocks(n), kBlock>>>(x, y, n, true);  // aligned_for<float4>(x)
   CUDA_CHECK(cudaGetLastError());
 }
 

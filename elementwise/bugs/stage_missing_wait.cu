@@ -1,5 +1,6 @@
 // bug: the copies are committed, and nothing waits for them: a barrier does not
 // caught by: cpu forward | is wrong
+// caught by: gpu racecheck | hazard | --n=1025
 // stage: right
 #include "../stage.cuh"
 
@@ -26,8 +27,7 @@ __global__ void stage_no_wait(const float* __restrict__ x, float* __restrict__ y
 
 static void launch(const float* x, float* y, std::size_t n) {
   if (n == 0) return;
-  const std::size_t blocks = std::min(ceil_div(n, kTile), resident_blocks(stage_no_wait, kBlock));
-  stage_no_wait<<<blocks, kBlock>>>(x, y, n, aligned_for<float4>(x));
+  stage_no_wait<<<stage_blocks(n), kBlock>>>(x, y, n, aligned_for<float4>(x));
   CUDA_CHECK(cudaGetLastError());
 }
 

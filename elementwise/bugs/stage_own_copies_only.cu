@@ -1,6 +1,7 @@
 // bug: no barrier behind the wait: a thread waits for its own copies, and reads what others have copied
 // caught by: cpu | is wrong
 // caught by: cpu-trace | shared memory with no barrier between
+// caught by: gpu racecheck | hazard | --n=1025
 // stage: right
 #include "../stage.cuh"
 
@@ -37,8 +38,7 @@ __global__ void stage_own_copies(const float* __restrict__ x, float* __restrict_
 
 static void launch(const float* x, float* y, std::size_t n) {
   if (n == 0) return;
-  const std::size_t blocks = std::min(ceil_div(n, kTile), resident_blocks(stage_own_copies, kBlock));
-  stage_own_copies<<<blocks, kBlock>>>(x, y, n, aligned_for<float4>(x));
+  stage_own_copies<<<stage_blocks(n), kBlock>>>(x, y, n, aligned_for<float4>(x));
   CUDA_CHECK(cudaGetLastError());
 }
 
