@@ -54,7 +54,10 @@ __global__ void compact_tuned(const float* __restrict__ x, float* __restrict__ o
   __syncthreads();
 
   // store
-  for (unsigned k = threadIdx.x; k < total; k += kBlock) out[shared_before + k] = kept[k];
+#pragma unroll
+  for (unsigned k = threadIdx.x; k < kTile; k += kBlock) {
+    if (k < total) __stcs(out + shared_before + k, kept[k]);
+  }
 }
 
 static void launch(const float* x, float* out, std::int64_t* count, std::size_t n) {
