@@ -1,0 +1,22 @@
+// Problem:  which counter a byte belongs to is known only when it is read, and many threads may want the same one.
+// Idea:     one atomic per byte, on the counters in global memory.
+// Expect:   below 1 % of bandwidth: 256 counters are 32 sectors of L2, which does the atomics on one sector one after
+//           another; on one value everywhere slower still.
+// Next:     where could a block count, so that fewer threads meet at a counter, and nearer by?
+#include "histogram.cuh"
+
+constexpr int kBlock = 256;
+
+__global__ void histogram_atomic(const std::uint8_t* __restrict__ x, int* counts, std::size_t n) {
+  const std::size_t i = std::size_t{blockIdx.x} * kBlock + threadIdx.x;
+  if (i < n) atomicAdd(counts + x[i], 1);
+}
+
+static void launch(const std::uint8_t* x, int* counts, std::size_t n) {
+  CUDA_CHECK(cudaMemsetAsync(counts, 0, kBins * sizeof(int)));
+  if (n == 0) return;
+  histogram_atomic<<<static_cast<unsigned>(ceil_div(n, kBlock)), kBlock>>>(x, counts, n);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+LADDER_STEP(Histogram, launch);

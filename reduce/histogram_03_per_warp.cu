@@ -1,0 +1,33 @@
+// Problem:  in step 02 the 8 warps of a block share one copy.
+// Idea:     a copy per warp, 8 KB per block: only lanes of one warp meet at a counter.
+// Expect:   0.9 to 1.3x step 02 on uniform data, where 256 threads rarely meet; more where few values are frequent. A
+//           request's lanes that meet in a bank still take turns.
+// Next:     each thread loads one byte. How many requests is that for a sector of 32 bytes?
+#include "histogram.cuh"
+
+constexpr int kBlock = 256, kWarps = kBlock / 32;
+
+__global__ void histogram_per_warp(const std::uint8_t* __restrict__ x, int* counts, std::size_t n) {
+  __shared__ int copies[kWarps][kBins];
+  int* const copy = copies[threadIdx.x / 32];
+  for (int b = threadIdx.x; b < kWarps * kBins; b += kBlock) copies[0][b] = 0;
+  __syncthreads();
+  const std::size_t stride = std::size_t{gridDim.x} * kBlock;
+  for (std::size_t i = std::size_t{blockIdx.x} * kBlock + threadIdx.x; i < n; i += stride) atomicAdd(copy + x[i], 1);
+  __syncthreads();
+  for (int b = threadIdx.x; b < kBins; b += kBlock) {
+    int sum = 0;
+    for (int warp = 0; warp < kWarps; ++warp) sum += copies[warp][b];
+    if (sum > 0) atomicAdd(counts + b, sum);
+  }
+}
+
+static void launch(const std::uint8_t* x, int* counts, std::size_t n) {
+  CUDA_CHECK(cudaMemsetAsync(counts, 0, kBins * sizeof(int)));
+  if (n == 0) return;
+  const std::size_t blocks = std::min(resident_blocks(histogram_per_warp, kBlock), ceil_div(n, kBlock));
+  histogram_per_warp<<<static_cast<unsigned>(blocks), kBlock>>>(x, counts, n);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+LADDER_STEP(Histogram, launch);

@@ -1,0 +1,42 @@
+// Problem:  in step 03 a thread has one byte in flight: some 2 KB per SM, where latency x bandwidth asks for 36 KB.
+// Idea:     16-byte loads: a thread counts the bytes of a uint4. What is in front of the first 16-byte boundary and
+//           behind the last one, 15 bytes at most, goes to single threads.
+// Expect:   1.5 to 3x step 03: the loads no longer limit, the atomics on 32 banks do.
+// Next:     and where all bytes are equal? Count the passes that 32 lanes need at one counter.
+#include "histogram.cuh"
+#include "histogram_bytes.cuh"
+
+constexpr int kBlock = 256, kWarps = kBlock / 32;
+
+__global__ void histogram_uint4(const std::uint8_t* __restrict__ x, int* counts, std::size_t n) {
+  __shared__ int copies[kWarps][kBins];
+  int* const copy = copies[threadIdx.x / 32];
+  for (int b = threadIdx.x; b < kWarps * kBins; b += kBlock) copies[0][b] = 0;
+  __syncthreads();
+  const std::size_t first = std::size_t{blockIdx.x} * kBlock + threadIdx.x, stride = std::size_t{gridDim.x} * kBlock;
+  const SplitBytes split = split_bytes(x, n);
+  if (first < split.rest) atomicAdd(copy + x[split.rest_at(first)], 1);
+  for (std::size_t i = first; i < split.words; i += stride) {
+    const uint4 v = split.body[i];
+    for (const unsigned word : {v.x, v.y, v.z, v.w}) {
+#pragma unroll
+      for (int shift = 0; shift < 32; shift += 8) atomicAdd(copy + (word >> shift & 255), 1);
+    }
+  }
+  __syncthreads();
+  for (int b = threadIdx.x; b < kBins; b += kBlock) {
+    int sum = 0;
+    for (int warp = 0; warp < kWarps; ++warp) sum += copies[warp][b];
+    if (sum > 0) atomicAdd(counts + b, sum);
+  }
+}
+
+static void launch(const std::uint8_t* x, int* counts, std::size_t n) {
+  CUDA_CHECK(cudaMemsetAsync(counts, 0, kBins * sizeof(int)));
+  if (n == 0) return;
+  const std::size_t blocks = std::min(resident_blocks(histogram_uint4, kBlock), ceil_div(n, 16 * kBlock));
+  histogram_uint4<<<static_cast<unsigned>(blocks), kBlock>>>(x, counts, n);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+LADDER_STEP(Histogram, launch);

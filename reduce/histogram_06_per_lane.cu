@@ -1,0 +1,42 @@
+// Problem:  steps 02 to 05 depend on the data: lanes whose bytes fall into one bank take turns.
+// Idea:     a copy per lane: counter b of lane l is word 32 b + l, in bank l. The 32 lanes of a request are in 32 banks,
+//           whatever the bytes are. 32 KB per block, which its 32 warps share; two blocks fill an SM's threads.
+// Expect:   1.5 to 3x step 04 on uniform data, 1.0 to 2x CUB, and the same time on every kind of data.
+// Next:     and with 4096 bins? (The copies no longer fit: fewer of them, or parts of the bins per block.)
+#include "histogram.cuh"
+#include "histogram_bytes.cuh"
+
+constexpr int kBlock = 1024;
+
+__global__ void histogram_per_lane(const std::uint8_t* __restrict__ x, int* counts, std::size_t n) {
+  __shared__ int copies[kBins][32];
+  int* const copy = copies[0] + threadIdx.x % 32;
+  for (int b = threadIdx.x; b < kBins * 32; b += kBlock) copies[0][b] = 0;
+  __syncthreads();
+  const std::size_t first = std::size_t{blockIdx.x} * kBlock + threadIdx.x, stride = std::size_t{gridDim.x} * kBlock;
+  const SplitBytes split = split_bytes(x, n);
+  if (first < split.rest) atomicAdd(copy + 32 * x[split.rest_at(first)], 1);
+  for (std::size_t i = first; i < split.words; i += stride) {
+    const uint4 v = split.body[i];
+    for (const unsigned word : {v.x, v.y, v.z, v.w}) {
+#pragma unroll
+      for (int shift = 0; shift < 32; shift += 8) atomicAdd(copy + 32 * (word >> shift & 255), 1);
+    }
+  }
+  __syncthreads();
+  for (int b = threadIdx.x; b < kBins; b += kBlock) {
+    int sum = 0;
+    for (int lane = 0; lane < 32; ++lane) sum += copies[b][(lane + b) % 32];  // each thread begins in another bank
+    if (sum > 0) atomicAdd(counts + b, sum);
+  }
+}
+
+static void launch(const std::uint8_t* x, int* counts, std::size_t n) {
+  CUDA_CHECK(cudaMemsetAsync(counts, 0, kBins * sizeof(int)));
+  if (n == 0) return;
+  const std::size_t blocks = std::min(resident_blocks(histogram_per_lane, kBlock), ceil_div(n, 16 * kBlock));
+  histogram_per_lane<<<static_cast<unsigned>(blocks), kBlock>>>(x, counts, n);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+LADDER_STEP(Histogram, launch);
