@@ -133,3 +133,21 @@ TEST_CASE("compact: step 05 reads x twice; sectors of the stores") {
   CHECK(sectors("compact_06_look_back") > 3);
   CHECK(sectors("compact_08_tuned") < 1.5);
 }
+
+TEST_CASE("histogram: an atomic in memory for each byte, or for each counter of a block") {
+  const auto atomics = [](const char* step) { return Claims(step, {kN}).total(Space::global, Op::atomic).lanes; };
+  CHECK(atomics("histogram_01_atomic") == kN);
+  CHECK(atomics("histogram_02_per_block") < kN);
+  CHECK(Claims("histogram_04_uint4", {kN}).width(Space::global, Op::load) == 16);
+}
+
+TEST_CASE("histogram: lanes meet in a bank, unless each has its own copy") {
+  const auto turns = [](const char* step) {
+    const auto atomics = Claims(step, {kN}).total(Space::shared, Op::atomic);
+    return static_cast<double>(atomics.units) / static_cast<double>(atomics.requests);
+  };
+  CAPTURE(turns("histogram_04_uint4"), turns("histogram_06_per_lane"));
+  CHECK(turns("histogram_04_uint4") > 3);
+  CHECK(turns("histogram_06_per_lane") == 1);
+  CHECK(turns("histogram_07_loads_in_flight") == 1);
+}

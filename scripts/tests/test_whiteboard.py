@@ -34,6 +34,13 @@ MISTAKES = {
         ("(n + 4 * block - 1) / (4 * block)", "n / (4 * block)"),
         ("if (n == 0) return cudaSuccess;", ""),
     ],
+    "histogram_whiteboard": [
+        ("for (unsigned b = threadIdx.x; b < 256; b += blockDim.x) copy[b] = 0;", ""),
+        ("  __syncthreads();\n  for (unsigned b", "  for (unsigned b"),  # before the merge
+        ("if (cudaError_t error = cudaMemsetAsync(counts, 0, 256 * sizeof(int))) return error;", ""),
+        ("atomicAdd(&counts[b], copy[b])", "counts[b] = copy[b]"),
+        ("(n + block - 1) / block", "n / block"),
+    ],
     "scan_whiteboard": [
         ("threadIdx.x % 32 >= offset", "true"),
         ("lane == 31", "lane == 0"),
