@@ -12,8 +12,6 @@ namespace {
 
 using namespace nvcuda;
 
-float bf16(float value) { return __bfloat162float(__float2bfloat16(value)); }
-
 // Row r of matrix i is row 8 i + r of `in`, which has 8 columns.
 template <bool transposed>
 __global__ void load(const unsigned short* in, unsigned* out) {
@@ -104,7 +102,7 @@ void check_wmma(Element (*make)(float)) {
   CHECK(D.get() == want);
 }
 
-// c and products that are added to it in this order, each a power of two or 0: what is the sum?
+// What is c + the sum of these up to 16 numbers?
 float sum_bf16(float c, std::vector<float> products) {
   std::vector<__nv_bfloat16> a(16 * 16, __float2bfloat16(0.0f)), b(16 * 8, __float2bfloat16(1.0f));
   for (std::size_t i = 0; i < products.size(); ++i) a[i] = __float2bfloat16(products[i]);
@@ -193,4 +191,20 @@ TEST_CASE("__float_to_tf32 rounds to the nearest, of a tie away from 0") {
   DeviceVector<float> x({1 + tie, 1 + tie - below, -1 - tie, 1 + unit, 0});
   round_to_tf32<<<1, 5>>>(x.data());
   CHECK(x.get() == std::vector<float>{1 + unit, 1, -1 - unit, 1 + unit, 0});
+}
+
+// Seen on an H200. Fasi et al. (PeerJ Computer Science 7:e330, 2021) found the same on an A100, with groups of 8.
+TEST_CASE("how mma.sync adds: cut off 2 bits behind a float, and the sum cut off to a float") {
+  const auto power = [](int exponent) { return std::ldexp(1.0f, exponent); };
+  const float next = 1 + power(-23);
+  CHECK(sum_bf16(1, {power(-24)}) == 1);
+  CHECK(sum_bf16(1, {power(-23), power(-24)}) == next);  // cut off: the nearest would be 1 + 2^-22
+  CHECK(sum_bf16(-1, {power(-25)}) == -(1 - power(-24)));
+  CHECK(sum_bf16(1, std::vector<float>(2, power(-24))) == next);
+  CHECK(sum_bf16(1, std::vector<float>(4, power(-25))) == next);
+  CHECK(sum_bf16(1, std::vector<float>(8, power(-26))) == 1);  // each is lost
+  CHECK(sum_bf16(0, {power(30), -power(30), 1}) == 0);         // aligned to 2^30, 1 is lost, whatever the order
+  CHECK(sum_bf16(power(30), {-power(30), 1}) == 0);
+  CHECK(sum_bf16(1, {std::ldexp(1.0f, 127), -std::ldexp(1.0f, 127)}) == 0);
+  CHECK(std::isinf(sum_bf16(std::ldexp(1.0f, 127), {std::ldexp(1.0f, 127)})));
 }

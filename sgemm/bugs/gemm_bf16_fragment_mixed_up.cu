@@ -1,0 +1,59 @@
+// bug: ldmatrix gets the addresses of the four matrices of A in row-major order, but register 1 of the fragment is the
+// matrix below the first, and register 2 the one to its right
+// caught by: cpu forward | is wrong
+// caught by: cpu-asan forward | is wrong
+// caught by: gpu | is wrong
+// stage: right
+// needs: sm_80
+#include "../bf16_tile.cuh"
+
+constexpr int BM = 16, BN = 16, BK = 32;
+
+// One warp per tile of C.
+__global__ void gemm_bf16_mixed_up(long long M, long long N, long long K, float alpha,
+                                   const __nv_bfloat16* __restrict__ A, long long lda,
+                                   const __nv_bfloat16* __restrict__ B, long long ldb, float beta,
+                                   __nv_bfloat16* __restrict__ C, long long ldc, unsigned tiles_n) {
+  __shared__ __align__(16) __nv_bfloat16 As[BM * BK], Bs[BK * BN];
+  const int lane = threadIdx.x;
+  const long long row0 = static_cast<long long>(blockIdx.x / tiles_n) * BM;
+  const long long col0 = static_cast<long long>(blockIdx.x % tiles_n) * BN;
+  float acc[2][4] = {};
+  for (long long k0 = 0; k0 < K; k0 += BK) {
+    for (int i = lane; i < BM * BK / 8; i += 32) {
+      const long long row = row0 + i / 4, k = k0 + i % 4 * 8;
+      reinterpret_cast<uint4&>(As[swizzled<BK>(i / 4, i % 4)]) =
+          load_chunk_guarded(&A[row * lda + k], row < M ? K - k : 0);
+    }
+    for (int i = lane; i < BK * BN / 8; i += 32) {
+      const long long k = k0 + i / 2, col = col0 + i % 2 * 8;
+      reinterpret_cast<uint4&>(Bs[swizzled<BN>(i / 2, i % 2)]) =
+          load_chunk_guarded(&B[k * ldb + col], k < K ? N - col : 0);
+    }
+    __syncthreads();
+    for (int k = 0; k < BK; k += 16) {
+      unsigned a[4], b[4];
+      // the row is lane % 16, the chunk k / 8 + lane / 16
+      ldmatrix_x4(a, &As[swizzled<BK>(lane % 8 + lane / 16 * 8, k / 8 + lane / 8 % 2)]);
+      ldmatrix_x4_trans(b, &Bs[swizzled<BN>(k + lane % 16, lane / 16)]);
+      for (int j = 0; j < 2; ++j) mma_m16n8k16_bf16(acc[j], a, b[j * 2], b[j * 2 + 1]);
+    }
+    __syncthreads();
+  }
+  for (int j = 0; j < 2; ++j) {
+    const long long row = row0 + lane / 4, col = col0 + j * 8 + lane % 4 * 2;
+    store_pair(M, N, alpha, acc[j][0], acc[j][1], beta, C, ldc, row, col, false);
+    store_pair(M, N, alpha, acc[j][2], acc[j][3], beta, C, ldc, row + 8, col, false);
+  }
+}
+
+static void launch(std::size_t M, std::size_t N, std::size_t K, float alpha, const __nv_bfloat16* A, std::size_t lda,
+                   const __nv_bfloat16* B, std::size_t ldb, float beta, __nv_bfloat16* C, std::size_t ldc) {
+  if (M == 0 || N == 0) return;
+  if (alpha == 0) K = 0;  // A and B are not read
+  const auto tiles_m = static_cast<unsigned>(ceil_div(M, BM)), tiles_n = static_cast<unsigned>(ceil_div(N, BN));
+  gemm_bf16_mixed_up<<<tiles_m * tiles_n, 32>>>(M, N, K, alpha, A, lda, B, ldb, beta, C, ldc, tiles_n);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+LADDER_STEP(GemmBf16, launch);
