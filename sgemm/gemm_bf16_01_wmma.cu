@@ -9,7 +9,7 @@
 
 #include <mma.h>
 
-using namespace nvcuda;
+namespace wmma = nvcuda::wmma;
 
 constexpr int BM = 64, BN = 64, BK = 32;
 constexpr int kThreads = 128;  // 2 x 2 warps

@@ -32,80 +32,79 @@ __global__ void __launch_bounds__(kThreads)
   // A chunk is 8 elements. This thread copies chunk a_chunk of some rows of A, and chunk b_chunk of some rows of B. Rows
   // of A past the end repeat the last one; their products are not stored.
   constexpr int kRowsA = kThreads / (BK / 8), kRowsB = kThreads / (BN / 8);
+  constexpr int kCopiesA = BM / kRowsA, kCopiesB = BK / kRowsB;
   const int a_row = tid / (BK / 8), a_chunk = tid % (BK / 8), b_row = tid / (BN / 8), b_chunk = tid % (BN / 8);
-  const auto copy_chunk = [](__nv_bfloat16& to, const __nv_bfloat16* from, long long left) {
+  const auto copy_chunk = [](__nv_bfloat16& to, const __nv_bfloat16* from, int left) {
     if (kAligned) {
-      cp_async_16(&to, from, static_cast<int>(max(0ll, min(8ll, left))) * 2);
+      cp_async_16(&to, from, left * 2);
     } else {
       reinterpret_cast<uint4&>(to) = load_chunk_guarded(from, left);
     }
   };
-  const __nv_bfloat16 *from_a[BM / kRowsA], *from_b = B + b_row * ldb + col0 + b_chunk * 8;
+  const __nv_bfloat16 *from_a[kCopiesA], *from_b = B + b_row * ldb + col0 + b_chunk * 8;
 #pragma unroll
-  for (int i = 0; i < BM / kRowsA; ++i) from_a[i] = A + min(row0 + a_row + i * kRowsA, M - 1) * lda + a_chunk * 8;
-  long long left_k = K;  // from the next tile to copy on
-  const auto copy = [&](Stage& to) {
+  for (int i = 0; i < kCopiesA; ++i) from_a[i] = A + min(row0 + a_row + i * kRowsA, M - 1) * lda + a_chunk * 8;
+  const int left_n = static_cast<int>(max(0LL, min(8LL, N - col0 - b_chunk * 8)));
+  int left_k = static_cast<int>(K);  // from the next tile to copy on
+  // Part i of 4 of a thread's copies of a tile.
+  const auto copy = [&](Stage& to, int i) {
     if (left_k > 0) {
 #pragma unroll
-      for (int i = 0; i < BM / kRowsA; ++i) {
-        copy_chunk(to.As[swizzled<BK>(a_row + i * kRowsA, a_chunk)], from_a[i], left_k - a_chunk * 8);
-        from_a[i] += BK;
+      for (int c = i * kCopiesA / 4; c < (i + 1) * kCopiesA / 4; ++c) {
+        copy_chunk(to.As[swizzled<BK>(a_row + c * kRowsA, a_chunk)], from_a[c], max(0, min(8, left_k - a_chunk * 8)));
+        from_a[c] += BK;
       }
 #pragma unroll
-      for (int i = 0; i < BK; i += kRowsB) {
-        copy_chunk(to.Bs[swizzled<BN>(b_row + i, b_chunk)], from_b + i * ldb,
-                   b_row + i < left_k ? N - col0 - b_chunk * 8 : 0);
+      for (int c = i * kCopiesB / 4; c < (i + 1) * kCopiesB / 4; ++c) {
+        copy_chunk(to.Bs[swizzled<BN>(b_row + c * kRowsB, b_chunk)], from_b + c * kRowsB * ldb,
+                   b_row + c * kRowsB < left_k ? left_n : 0);
       }
-      from_b += BK * ldb;
-      left_k -= BK;
     }
+    if (i < 3) return;
+    from_b += BK * ldb;
+    left_k -= BK;
     cp_async_commit();  // past the last tile an empty group, so that counts stay right
   };
 
-  unsigned a[2][WM / 16][4], b[2][WN / 16][4];  // one b: two fragments of 16 x 8 side by side
+  unsigned a[2][WM / 16][4] = {}, b[2][WN / 16][4] = {};  // one b: two fragments of 16 x 8 side by side
   float acc[WM / 16][WN / 8][4] = {};
-  const auto read = [&](const Stage& from, int k) {
+  static_assert(WM == 64 && WN == 64, "four fragments of A, and four of B");
+  const auto read = [&](const Stage& from, int k, int i) {
+    ldmatrix_x4(a[k / 16 % 2][i], &from.As[swizzled<BK>(warp_row + i * 16 + lane % 16, k / 8 + lane / 16)]);
+    ldmatrix_x4_trans(b[k / 16 % 2][i], &from.Bs[swizzled<BN>(k + lane % 16, warp_col / 8 + i * 2 + lane / 16)]);
+  };
+  const auto multiply = [&](int buffer, int i) {
 #pragma unroll
-    for (int i = 0; i < WM / 16; ++i) {
-      ldmatrix_x4(a[k / 16 % 2][i], &from.As[swizzled<BK>(warp_row + i * 16 + lane % 16, k / 8 + lane / 16)]);
-    }
-#pragma unroll
-    for (int j = 0; j < WN / 16; ++j) {
-      ldmatrix_x4_trans(b[k / 16 % 2][j], &from.Bs[swizzled<BN>(k + lane % 16, warp_col / 8 + j * 2 + lane / 16)]);
+    for (int j = 0; j < WN / 8; ++j) {
+      mma_m16n8k16_bf16(acc[i][j], a[buffer][i], b[buffer][j / 2][j % 2 * 2], b[buffer][j / 2][j % 2 * 2 + 1]);
     }
   };
 
   // prologue: kStages - 1 tiles in flight
-  for (int s = 0; s < kStages - 1; ++s) copy(stages[s]);
-  cp_async_wait<kStages - 2>();
-  __syncthreads();
-  if (K > 0) read(stages[0], 0);
+  for (int s = 0; s < kStages - 1; ++s) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) copy(stages[s], i);
+  }
   // main loop
   int current = 0, next = kStages - 1;  // the stage in use, and the one to be filled
 #pragma unroll 1
-  for (long long k0 = 0; k0 < K; k0 += BK) {
+  for (int k0 = 0; k0 < K; k0 += BK) {
+    cp_async_wait<kStages - 2>();  // this tile has arrived, and all threads have read the one before
+    __syncthreads();
 #pragma unroll
     for (int k = 0; k < BK; k += 16) {
-      if (k == BK - 16) {  // the next tile has arrived, and all threads have read this one
-        cp_async_wait<kStages - 2>();
-        __syncthreads();
-        current = current + 1 == kStages ? 0 : current + 1;
-      }
-      read(stages[current], (k + 16) % BK);  // past the last tile what an old one left, which is not used
-      if (k == 0) {
-        copy(stages[next]);
-        next = next + 1 == kStages ? 0 : next + 1;
-      }
 #pragma unroll
-      for (int i = 0; i < WM / 16; ++i) {
-#pragma unroll
-        for (int j = 0; j < WN / 8; ++j) {
-          const unsigned* fragment = &b[k / 16 % 2][j / 2][j % 2 * 2];
-          mma_m16n8k16_bf16(acc[i][j], a[k / 16 % 2][i], fragment[0], fragment[1]);
-        }
+      for (int i = 0; i < 4; ++i) {
+        read(stages[current], k, i);
+        if (k == 0) copy(stages[next], i);
+        multiply((k / 16 + 1) % 2, i);
       }
     }
+    current = current + 1 == kStages ? 0 : current + 1;
+    next = next + 1 == kStages ? 0 : next + 1;
   }
+#pragma unroll
+  for (int i = 0; i < 4; ++i) multiply(1, i);
   cp_async_wait<0>();
 
   // store: a lane has two neighbouring columns of rows lane / 4 and lane / 4 + 8

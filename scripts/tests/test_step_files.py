@@ -33,6 +33,8 @@ LARGE_STEPS = {
     "conv2d_04_register_blocking": "a kernel of its own for shapes whose rows are not aligned",
     "dot_03_last_block": "tile, peeled head and last block at once; the sum's ladder takes them one by one",
     "quantize_03_vector": "float4 and char4, kept in registers, and what stands in front of and behind them",
+    "gemm_bf16_02_mma": "other fragments, loads of 16 bytes, swizzled tiles and larger ones",
+    "gemm_bf16_03_cp_async": "a pipeline of copies, and two sets of fragments",
     "gemv_07_by_shape": "the kernel for all shapes, and the rule that picks",
     "gemv_t_04_tall_tile": "float4 and scalar loads, and the sums of the tiles, in one launch",
     "gemv_t_05_by_shape": "the kernel for all shapes, and the rule that picks",
