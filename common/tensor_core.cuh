@@ -49,13 +49,18 @@ __device__ __forceinline__ void mma_m16n8k8_tf32(float (&d)[4], const unsigned (
 }
 
 // cp.async, section 9.7.9.25.3.1: copies 16 bytes from global to shared memory, both 16-byte aligned, past the
-// registers and L1. Only the first `bytes` of them are read; the others become 0.
-__device__ __forceinline__ void cp_async_16(void* to, const void* from, int bytes) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
-               :
-               : "r"(static_cast<unsigned>(__cvta_generic_to_shared(to))), "l"(__cvta_generic_to_global(from)),
-                 "r"(bytes)
-               : "memory");
+// registers and L1. Unless `inside`, nothing is read, and the 16 bytes become 0.
+__device__ __forceinline__ void cp_async_16(void* to, const void* from, bool inside) {
+  asm volatile(
+      "{\n"
+      "  .reg .pred outside;\n"
+      "  setp.eq.u32 outside, %2, 0;\n"
+      "  cp.async.cg.shared.global [%0], [%1], 16, outside;\n"
+      "}"
+      :
+      : "r"(static_cast<unsigned>(__cvta_generic_to_shared(to))), "l"(__cvta_generic_to_global(from)),
+        "r"(static_cast<unsigned>(inside))
+      : "memory");
 }
 
 // cp.async.commit_group, section 9.7.9.25.3.2: this thread's copies since the last commit are a group, perhaps empty.

@@ -30,10 +30,12 @@ __global__ void gemm_bf16_wmma(long long M, long long N, long long K, float alph
   }
   for (long long k0 = 0; k0 < K; k0 += BK) {
     // load a tile of A and of B, zeros past the edges
+#pragma unroll
     for (int i = tid; i < BM * BK; i += kThreads) {
       const long long row = row0 + i / BK, k = k0 + i % BK;
       As[i / BK][i % BK] = row < M && k < K ? A[row * lda + k] : __float2bfloat16(0.0f);
     }
+#pragma unroll
     for (int i = tid; i < BK * BN; i += kThreads) {
       const long long k = k0 + i / BN, col = col0 + i % BN;
       Bs[i / BN][i % BN] = k < K && col < N ? B[k * ldb + col] : __float2bfloat16(0.0f);

@@ -27,23 +27,35 @@ __global__ void __launch_bounds__(kThreads)
   // A chunk is 8 elements. This thread loads chunk a_chunk of some rows of A, and chunk b_chunk of some rows of B.
   constexpr int kRowsA = kThreads / (BK / 8), kRowsB = kThreads / (BN / 8);
   const int a_row = tid / (BK / 8), a_chunk = tid % (BK / 8), b_row = tid / (BN / 8), b_chunk = tid % (BN / 8);
-  const auto load = [](__nv_bfloat16& to, const __nv_bfloat16* from, long long left) {
-    const bool whole = kAligned && left >= 8;
-    reinterpret_cast<uint4&>(to) = whole ? *reinterpret_cast<const uint4*>(from) : load_chunk_guarded(from, left);
-  };
 
   float acc[WM / 16][WN / 8][4] = {};
   for (long long k0 = 0; k0 < K; k0 += BK) {
     // load a tile of A and of B, zeros past the edges
+    const auto load = [&](const auto& load_chunk) {
+      uint4 a[BM / kRowsA], b[BK / kRowsB];
 #pragma unroll
-    for (int i = a_row; i < BM; i += kRowsA) {
-      const long long row = row0 + i, k = k0 + a_chunk * 8;
-      load(As[swizzled<BK>(i, a_chunk)], &A[row * lda + k], row < M ? K - k : 0);
-    }
+      for (int i = 0; i < BM / kRowsA; ++i) {
+        const long long row = row0 + a_row + i * kRowsA, k = k0 + a_chunk * 8;
+        a[i] = load_chunk(&A[row * lda + k], row < M ? K - k : 0);
+      }
 #pragma unroll
-    for (int i = b_row; i < BK; i += kRowsB) {
-      const long long k = k0 + i, col = col0 + b_chunk * 8;
-      load(Bs[swizzled<BN>(i, b_chunk)], &B[k * ldb + col], k < K ? N - col : 0);
+      for (int i = 0; i < BK / kRowsB; ++i) {
+        const long long k = k0 + b_row + i * kRowsB, col = col0 + b_chunk * 8;
+        b[i] = load_chunk(&B[k * ldb + col], k < K ? N - col : 0);
+      }
+#pragma unroll
+      for (int i = 0; i < BM / kRowsA; ++i) {
+        reinterpret_cast<uint4&>(As[swizzled<BK>(a_row + i * kRowsA, a_chunk)]) = a[i];
+      }
+#pragma unroll
+      for (int i = 0; i < BK / kRowsB; ++i) {
+        reinterpret_cast<uint4&>(Bs[swizzled<BN>(b_row + i * kRowsB, b_chunk)]) = b[i];
+      }
+    };
+    if (kAligned && row0 + BM <= M && col0 + BN <= N && k0 + BK <= K) {
+      load([](const __nv_bfloat16* p, long long) { return *reinterpret_cast<const uint4*>(p); });
+    } else {
+      load([](const __nv_bfloat16* p, long long left) { return load_chunk_guarded(p, left); });
     }
     __syncthreads();
     // multiply: each warp 4 x 8 fragments of C

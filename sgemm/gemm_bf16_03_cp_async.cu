@@ -15,7 +15,8 @@ struct Stage {
   __nv_bfloat16 As[BM * BK], Bs[BK * BN];
 };
 
-// kAligned: the rows of A and B are 16-byte aligned. Otherwise a thread loads element by element and stores them itself.
+// kAligned: all chunks of 8 elements are 16-byte aligned, and none is cut by an edge. Otherwise a thread loads element by
+// element and stores them itself.
 template <bool kAligned>
 __global__ void __launch_bounds__(kThreads)
     gemm_bf16_cp_async(long long M, long long N, long long K, float alpha, const __nv_bfloat16* __restrict__ A,
@@ -34,36 +35,37 @@ __global__ void __launch_bounds__(kThreads)
   constexpr int kRowsA = kThreads / (BK / 8), kRowsB = kThreads / (BN / 8);
   constexpr int kCopiesA = BM / kRowsA, kCopiesB = BK / kRowsB;
   const int a_row = tid / (BK / 8), a_chunk = tid % (BK / 8), b_row = tid / (BN / 8), b_chunk = tid % (BN / 8);
+  const __nv_bfloat16 *from_a[kCopiesA], *from_b[kCopiesB];
+#pragma unroll
+  for (int i = 0; i < kCopiesA; ++i) from_a[i] = A + min(row0 + a_row + i * kRowsA, M - 1) * lda + a_chunk * 8;
+#pragma unroll
+  for (int i = 0; i < kCopiesB; ++i) from_b[i] = B + (b_row + i * kRowsB) * ldb + col0 + b_chunk * 8;
+  const long long step_b = BK * ldb;
+  const int left_n = static_cast<int>(min(8LL, N - col0 - b_chunk * 8));
+  int left_k = static_cast<int>(K);  // from the next tile to copy on
+  // Past the edges nothing is read, and zeros are stored.
   const auto copy_chunk = [](__nv_bfloat16& to, const __nv_bfloat16* from, int left) {
     if (kAligned) {
-      cp_async_16(&to, from, left * 2);
+      cp_async_16(&to, from, left > 0);
     } else {
       reinterpret_cast<uint4&>(to) = load_chunk_guarded(from, left);
     }
   };
-  const __nv_bfloat16 *from_a[kCopiesA], *from_b = B + b_row * ldb + col0 + b_chunk * 8;
-#pragma unroll
-  for (int i = 0; i < kCopiesA; ++i) from_a[i] = A + min(row0 + a_row + i * kRowsA, M - 1) * lda + a_chunk * 8;
-  const int left_n = static_cast<int>(max(0LL, min(8LL, N - col0 - b_chunk * 8)));
-  int left_k = static_cast<int>(K);  // from the next tile to copy on
   // Part i of 4 of a thread's copies of a tile.
   const auto copy = [&](Stage& to, int i) {
-    if (left_k > 0) {
 #pragma unroll
-      for (int c = i * kCopiesA / 4; c < (i + 1) * kCopiesA / 4; ++c) {
-        copy_chunk(to.As[swizzled<BK>(a_row + c * kRowsA, a_chunk)], from_a[c], max(0, min(8, left_k - a_chunk * 8)));
-        from_a[c] += BK;
-      }
+    for (int c = i * kCopiesA / 4; c < (i + 1) * kCopiesA / 4; ++c) {
+      copy_chunk(to.As[swizzled<BK>(a_row + c * kRowsA, a_chunk)], from_a[c], left_k - a_chunk * 8);
+      from_a[c] += BK;
+    }
 #pragma unroll
-      for (int c = i * kCopiesB / 4; c < (i + 1) * kCopiesB / 4; ++c) {
-        copy_chunk(to.Bs[swizzled<BN>(b_row + c * kRowsB, b_chunk)], from_b + c * kRowsB * ldb,
-                   b_row + c * kRowsB < left_k ? left_n : 0);
-      }
+    for (int c = i * kCopiesB / 4; c < (i + 1) * kCopiesB / 4; ++c) {
+      copy_chunk(to.Bs[swizzled<BN>(b_row + c * kRowsB, b_chunk)], from_b[c], b_row + c * kRowsB < left_k ? left_n : 0);
+      from_b[c] += step_b;
     }
     if (i < 3) return;
-    from_b += BK * ldb;
     left_k -= BK;
-    cp_async_commit();  // past the last tile an empty group, so that counts stay right
+    cp_async_commit();
   };
 
   unsigned a[2][WM / 16][4] = {}, b[2][WN / 16][4] = {};  // one b: two fragments of 16 x 8 side by side
@@ -125,7 +127,7 @@ static void launch(std::size_t M, std::size_t N, std::size_t K, float alpha, con
   if (M == 0 || N == 0) return;
   if (alpha == 0) K = 0;  // A and B are not read
   const auto tiles_m = static_cast<unsigned>(ceil_div(M, BM)), tiles_n = static_cast<unsigned>(ceil_div(N, BN));
-  const bool aligned_ab = aligned_for<uint4>(A, B) && lda % 8 == 0 && ldb % 8 == 0;
+  const bool aligned_ab = aligned_for<uint4>(A, B) && lda % 8 == 0 && ldb % 8 == 0 && K % 8 == 0 && N % 8 == 0;
   const bool aligned_c = aligned_for<__nv_bfloat162>(C) && ldc % 2 == 0;
   const auto kernel = aligned_ab ? gemm_bf16_cp_async<true> : gemm_bf16_cp_async<false>;
   constexpr int bytes = kStages * sizeof(Stage);

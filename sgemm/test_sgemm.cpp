@@ -4,6 +4,8 @@
 #include "runner/options.hpp"
 #include "sgemm_shapes.hpp"
 
+#include <cuda_bf16.h>
+
 #include <cmath>
 #include <limits>
 #include <set>
@@ -22,11 +24,17 @@ std::vector<const Step*> steps_of(const std::string& kernel) {
   return found;
 }
 
-DeviceBuffer<float> upload(const std::vector<float>& host) {
-  DeviceBuffer<float> device(host.size());
-  if (!host.empty()) {
-    CUDA_CHECK(cudaMemcpy(device.get(), host.data(), host.size() * sizeof(float), cudaMemcpyHostToDevice));
-  }
+// In FP32, and in TF32.
+std::vector<const Step*> steps_on_floats() {
+  std::vector<const Step*> found = steps_of("sgemm");
+  for (const Step* step : steps_of("sgemm_tf32")) found.push_back(step);
+  return found;
+}
+
+template <typename T>
+DeviceBuffer<T> upload(const std::vector<T>& host) {
+  DeviceBuffer<T> device(host.size());
+  if (!host.empty()) CUDA_CHECK(cudaMemcpy(device.get(), host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice));
   return device;
 }
 
@@ -37,17 +45,41 @@ std::vector<float> random_numbers(std::size_t n, std::uint64_t seed) {
 }
 
 // The last matrix after the step ran on these.
-std::vector<float> result(const Step& step, const Size& size, const std::vector<std::vector<float>>& matrices) {
-  std::vector<DeviceBuffer<float>> device;
+template <typename T>
+std::vector<T> result_of(const Step& step, const Size& size, const std::vector<std::vector<T>>& matrices) {
+  std::vector<DeviceBuffer<T>> device;
   std::vector<void*> pointers;
   for (const auto& matrix : matrices) {
     device.push_back(upload(matrix));
     pointers.push_back(device.back().get());
   }
   step.problem->run(Arrays(pointers), size);
-  std::vector<float> out(matrices.back().size());
-  CUDA_CHECK(cudaMemcpy(out.data(), pointers.back(), out.size() * sizeof(float), cudaMemcpyDeviceToHost));
+  std::vector<T> out(matrices.back().size());
+  CUDA_CHECK(cudaMemcpy(out.data(), pointers.back(), out.size() * sizeof(T), cudaMemcpyDeviceToHost));
   return out;
+}
+
+std::vector<float> result(const Step& step, const Size& size, const std::vector<std::vector<float>>& matrices) {
+  return result_of(step, size, matrices);
+}
+
+std::vector<__nv_bfloat16> to_bf16(const std::vector<float>& numbers) {
+  std::vector<__nv_bfloat16> rounded;
+  for (const float x : numbers) rounded.push_back(__float2bfloat16(x));
+  return rounded;
+}
+
+std::vector<float> from_bf16(const std::vector<__nv_bfloat16>& numbers) {
+  std::vector<float> out;
+  for (const __nv_bfloat16 x : numbers) out.push_back(__bfloat162float(x));
+  return out;
+}
+
+// The step on BF16, with matrices rounded to BF16.
+std::vector<float> result_bf16(const Step& step, const Size& size, const std::vector<std::vector<float>>& matrices) {
+  std::vector<std::vector<__nv_bfloat16>> rounded;
+  for (const auto& matrix : matrices) rounded.push_back(to_bf16(matrix));
+  return from_bf16(result_of(step, size, rounded));
 }
 
 Size square(std::size_t n, float alpha = 1, float beta = 0) { return {{n, n, n, 0, 0, 0}, {alpha, beta}}; }
@@ -55,12 +87,13 @@ Size square(std::size_t n, float alpha = 1, float beta = 0) { return {{n, n, n, 
 }  // namespace
 
 TEST_CASE("the identity matrix, on either side, changes nothing") {
-  for (const Step* step : steps_of("sgemm")) {
+  for (const Step* step : steps_on_floats()) {
     for (const std::size_t n : {1, 5, 32, 68, 129}) {
       INFO(step->name << ", n = " << n);
       std::vector<float> identity(n * n, 0.0f);
       for (std::size_t i = 0; i < n; ++i) identity[i * n + i] = 1;
-      const std::vector<float> x = random_numbers(n * n, 1), nan(n * n, kNaN);
+      std::vector<float> x = random_numbers(n * n, 1), nan(n * n, kNaN);
+      for (float& v : x) v = std::floor(v * 1024) / 1024;  // a TF32 number
       CHECK(result(*step, square(n), {identity, x, nan}) == x);
       CHECK(result(*step, square(n), {x, identity, nan}) == x);
     }
@@ -68,7 +101,7 @@ TEST_CASE("the identity matrix, on either side, changes nothing") {
 }
 
 TEST_CASE("what is multiplied by 0 is not read") {
-  for (const Step* step : steps_of("sgemm")) {
+  for (const Step* step : steps_on_floats()) {
     INFO(step->name);
     const std::size_t n = 66;
     const std::vector<float> a = random_numbers(n * n, 1), b = random_numbers(n * n, 2), c = random_numbers(n * n, 3);
@@ -80,7 +113,7 @@ TEST_CASE("what is multiplied by 0 is not read") {
 }
 
 TEST_CASE("scaling by powers of two is exact, and beta = 1 adds") {
-  for (const Step* step : steps_of("sgemm")) {
+  for (const Step* step : steps_on_floats()) {
     INFO(step->name);
     const std::size_t n = 97;
     const std::vector<float> a = random_numbers(n * n, 1), b = random_numbers(n * n, 2), zero(n * n, 0.0f);
@@ -97,7 +130,7 @@ TEST_CASE("scaling by powers of two is exact, and beta = 1 adds") {
 }
 
 TEST_CASE("NaN between the rows stays there") {
-  for (const Step* step : steps_of("sgemm")) {
+  for (const Step* step : steps_on_floats()) {
     for (const std::size_t gap : {1, 3, 4}) {
       INFO(step->name << ", gap = " << gap);
       const std::size_t m = 19, n = 64, k = 36;
@@ -115,7 +148,7 @@ TEST_CASE("NaN between the rows stays there") {
 }
 
 TEST_CASE("every step gives the same bits in every run") {
-  for (const Step* step : steps_of("sgemm")) {
+  for (const Step* step : steps_on_floats()) {
     if (step->is_vendor()) continue;
     INFO(step->name);
     const std::size_t m = 30, n = 70, k = 301;
@@ -127,7 +160,7 @@ TEST_CASE("every step gives the same bits in every run") {
 }
 
 TEST_CASE("large and small matrices in turn: no state is left behind") {
-  for (const Step* step : steps_of("sgemm")) {
+  for (const Step* step : steps_on_floats()) {
     INFO(step->name);
     const auto ones = [&](std::size_t m, std::size_t n, std::size_t k) {
       const std::vector<float> got =
@@ -143,6 +176,83 @@ TEST_CASE("large and small matrices in turn: no state is left behind") {
     ones(3, 150, 20);
     ones(2, 3, 4);
   }
+}
+
+TEST_CASE("gemm_bf16: the identity changes nothing, and what is multiplied by 0 is not read") {
+  for (const Step* step : steps_of("gemm_bf16")) {
+    INFO(step->name);
+    const std::size_t n = 67;
+    std::vector<float> identity(n * n, 0.0f);
+    for (std::size_t i = 0; i < n; ++i) identity[i * n + i] = 1;
+    const std::vector<float> nan(n * n, kNaN), x = from_bf16(to_bf16(random_numbers(n * n, 1)));
+    CHECK(result_bf16(*step, square(n), {identity, x, nan}) == x);
+    CHECK(result_bf16(*step, square(n), {x, identity, nan}) == x);
+    CHECK(result_bf16(*step, square(n, 0, 1), {nan, nan, x}) == x);
+    CHECK(result_bf16(*step, square(n, 0, 0), {nan, nan, nan}) == std::vector<float>(n * n, 0.0f));
+  }
+}
+
+TEST_CASE("gemm_bf16: sums are FP32, and rounded once") {
+  for (const Step* step : steps_of("gemm_bf16")) {
+    INFO(step->name);
+    const auto sum = [&](const std::vector<float>& a, float beta, float c) {
+      return result_bf16(*step, {{1, 1, a.size(), 0, 0, 0}, {1, beta}},
+                         {a, std::vector<float>(a.size(), 1.0f), {c}})[0];
+    };
+    CHECK(sum({256, 1, 1}, 0, kNaN) == 258);  // in BF16 256 + 1 would be 256
+    CHECK(sum({256, 1}, 1, 1) == 258);        // and C is added before the rounding
+    CHECK(sum({256, 1}, 0, kNaN) == 256);     // a tie: to the even one
+    CHECK(sum({256, 2, 1}, 0, kNaN) == 260);
+  }
+}
+
+// Of what an element of C may be, the bound leaves one number, or two where the sum lies near the middle of them.
+TEST_CASE("gemm_bf16: the bound is one number, or its neighbour near a tie") {
+  const Problem& problem = *steps_of("gemm_bf16").front()->problem;
+  const auto scale = [&](float c) {
+    const std::vector<__nv_bfloat16> a = to_bf16({256, c}), b = to_bf16({1, 1}), old = to_bf16({0});
+    double want = 0, bound = 0;
+    const Arrays host({const_cast<__nv_bfloat16*>(a.data()), const_cast<__nv_bfloat16*>(b.data()),
+                       const_cast<__nv_bfloat16*>(old.data())});
+    problem.expect(host, {{1, 1, 2, 0, 0, 0}, {1, 0}}, {2, 0, 1}, &want, &bound);
+    return bound * problem.tolerance({{1, 1, 2, 0, 0, 0}, {1, 0}});
+  };
+  CHECK(scale(0.5f) == 0);
+  CHECK(scale(1) == 2);
+  CHECK(scale(0.99609375f) == 0);  // 2^-8 from the tie; the error is below 2^-13
+}
+
+// The same inputs to each; errors as shares of |A| |B|.
+TEST_CASE("FP32, TF32 and BF16: the rounding of the inputs decides the error") {
+  const std::size_t m = 48, n = 40, k = 512;
+  const std::vector<float> a = random_numbers(m * k, 1), b = random_numbers(k * n, 2), c(m * n, kNaN);
+  const Size size = {{m, n, k, 0, 0, 0}, {1, 0}};
+  const auto error = [&](const std::vector<float>& got) {
+    double largest = 0;
+    for (std::size_t i = 0; i < m; ++i) {
+      for (std::size_t j = 0; j < n; ++j) {
+        double sum = 0, scale = 0;
+        for (std::size_t l = 0; l < k; ++l) {
+          const double product = static_cast<double>(a[i * k + l]) * b[l * n + j];
+          sum += product;
+          scale += std::fabs(product);
+        }
+        largest = std::max(largest, std::fabs(got[i * n + j] - sum) / scale);
+      }
+    }
+    return largest;
+  };
+  const double fp32 = error(result(*steps_of("sgemm").back(), size, {a, b, c}));
+  const double tf32 = error(result(*steps_of("sgemm_tf32").back(), size, {a, b, c}));
+  const double bf16 = error(result_bf16(*steps_of("gemm_bf16").back(), size, {a, b, c}));
+  CAPTURE(fp32);
+  CAPTURE(tf32);
+  CAPTURE(bf16);
+  CHECK(fp32 < 1e-6);
+  CHECK(tf32 > 50 * fp32);
+  CHECK(tf32 < 1e-3);
+  CHECK(bf16 > 4 * tf32);
+  CHECK(bf16 < 8e-3);
 }
 
 // Long sums of positive numbers are where rounding shows most: all steps but the compensated one drift.
