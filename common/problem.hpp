@@ -199,6 +199,8 @@ class Problem {
   virtual void prepare(const Arrays&, const Size&) const {}
   // Asked for on a GPU only, once per size after all timing. The arrays are those of a run; outputs may be overwritten.
   virtual std::vector<Figure> figures(const Arrays&, const Size&) const { return {}; }
+  // What a step does otherwise than its page says on these arrays, which stand where those that are timed do; else empty.
+  virtual std::string remark(const Arrays&, const Size&) const { return {}; }
 
   // What `expect` needs to know of the inputs as a whole, such as a vector's maximum: computed once, not by range.
   virtual std::vector<double> digest(const Arrays& /*host*/, const Size&) const { return {}; }

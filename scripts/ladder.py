@@ -87,6 +87,12 @@ def bugs():
     return unnumbered("*/bugs/*.cu")
 
 
+def needs(step):
+    """What its line '// needs: ...' names, or nothing."""
+    found = re.search(r"^// needs: (.*)", step.path.read_text(), re.MULTILINE)
+    return found[1] if found else ""
+
+
 def answers():
     """The whiteboard answers: reduce/whiteboard/sum.cu is sum_whiteboard."""
     return unnumbered("*/whiteboard/*.c*", "_whiteboard")

@@ -7,8 +7,8 @@
 #   test_<folder>.cpp         <folder>/test_<folder>          its tests, if any, and the general ones, over all steps
 #   trace_<folder>.cpp        <folder>/trace_<folder>         the same in builds that count accesses (CUDA_EMU_TRACE)
 #   <name>_cpu.cpp            <folder>/<name>_cpu             a host program to compare with; tested by its --check
-# A line "// needs: gpu" or "// needs: sm_<NN>[a]" in a step says what it cannot do without, "// links: <library>" which
-# library of NVIDIA's (cublas, cudnn) it calls. What is left out for lack of them is listed in <build>/skipped.txt, a
+# A line "// needs: gpu" or "// needs: sm_<NN>[a]" in a step or a bug says what it cannot do without, "// links:
+# <library>" which library of NVIDIA's (cublas, cudnn) it calls. What is left out for lack of them is listed in <build>/skipped.txt, a
 # line each, and in ctest as a skipped test.
 
 include(CheckCXXCompilerFlag)
@@ -205,6 +205,12 @@ function(ladder_family folder)
   file(GLOB bugs CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${folder}/bugs/*.cu)
   foreach(source IN LISTS bugs)
     cmake_path(GET source STEM bug)
+    ladder_missing(missing ${source})
+    if(missing)
+      list(REMOVE_ITEM bugs ${source})
+      ladder_skip(${folder}.bugs.${bug} ${missing})
+      continue()
+    endif()
     ladder_object(bug_object_${bug} ${source})
     ladder_needed_gpu(bug_object_${bug} ${source})
     ladder_program(bug_${bug} ${folder}/bugs ${bug} bug_object_${bug})

@@ -258,7 +258,10 @@ void time_rows(std::vector<Row>& all_rows, std::uint64_t seed, const Device& dev
   Places places(host, false);
   Clock clock(device);
   put_timings(rows, timed, time_in_turns(timed, size, places, clock, device));
-  for (Row* row : rows) row->figures = row->step->problem->figures(places.arrays_of(*row->step), size);
+  for (Row* row : rows) {
+    row->figures = row->step->problem->figures(places.arrays_of(*row->step), size);
+    row->remark = row->step->problem->remark(places.arrays_of(*row->step), size);
+  }
 }
 #endif
 

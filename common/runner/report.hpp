@@ -21,6 +21,7 @@ struct Row {
   double vs_vendor = -1;       // step 00's time over this step's
   double warm_vs_vendor = -1;  // the same of the warm times
   std::vector<Figure> figures = {};
+  std::string remark = {};    // on what the step did
   bool checked = true;        // else the verdict says nothing
   long shape = -1;            // the number of a random shape
   double compared = 1;        // share of the results that were compared with right answers
@@ -84,6 +85,7 @@ inline std::string to_json(const Row& row, const char* backend) {
     }
     add_text("figures", "{" + figures + "}");
   }
+  if (!row.remark.empty()) add_text("remark", json_text(row.remark));
   if (row.checked) {
     add("max_error_over_bound", "%.4g", row.verdict.worst);
     if (row.compared < 1) add("compared", "%.3g", row.compared);
@@ -147,6 +149,9 @@ inline void print_table(const std::vector<Row>& rows, const std::string& device,
     std::printf("%-*s ", width, row.step->name.c_str());
     for (const Figure& figure : row.figures) std::printf(" %s %.6g", figure.name, figure.value);
     std::printf("\n");
+  }
+  for (const Row& row : rows) {
+    if (!row.remark.empty()) std::printf("%s: %s\n", row.step->name.c_str(), row.remark.c_str());
   }
 }
 

@@ -7,7 +7,8 @@
 A line '// stage: ...' names the stage at which scripts/judge rejects it (scripts/tests/judge_known.py).
 <where> is cpu or cpu-asan, <mode> then the order of threads (forward, which is the default, reverse, random or
 random:<seed>); or cpu-trace, which counts accesses and finds those that race; or gpu, <mode> then a tool of compute-sanitizer, or nothing for a plain run. Of these lines, those that
-fit the build are tried. Each must make the program fail and print the text.
+fit the build are tried. Each must make the program fail and print the text. A line 'ptxas | <text>' is for
+scripts/tests/test_ptxas.py: the program may be right, for ptxas mends it, and says so.
 
 Exit status: 0 if the bug was caught, 1 if it was not or the source says too little, 77 if nothing could be tried.
 """
@@ -26,7 +27,7 @@ SKIPPED = 77
 TIME_LIMIT = 60  # seconds
 TOOLS = {"memcheck": [], "racecheck": ["--racecheck-report", "all"], "initcheck": [], "synccheck": []}
 ORDER = r"(forward|reverse|random(:\d+)?)?"
-MODES = {"cpu": ORDER, "cpu-asan": ORDER, "cpu-trace": "", "gpu": "(" + "|".join(TOOLS) + ")?"}
+MODES = {"cpu": ORDER, "cpu-asan": ORDER, "cpu-trace": "", "gpu": "(" + "|".join(TOOLS) + ")?", "ptxas": ""}
 
 # where a toolkit's tools are that is not on PATH
 os.environ["PATH"] += os.pathsep + "/usr/local/cuda/bin"
@@ -63,7 +64,10 @@ def read_source(path):
     catches = [parse_catch(line) for line in re.findall(r"^// caught by: *(.*)", source, re.MULTILINE)]
     if not bug:
         fail(f"{path} has no line '// bug: ...'")
-    for backend, places in (("the CPU backend", ("cpu", "cpu-asan", "cpu-trace")), ("a GPU", ("gpu",))):
+    needed = {"a GPU": ("gpu", "ptxas")}
+    if not re.search(r"^// needs: ", source, re.MULTILINE):  # else the CPU backend leaves it out
+        needed["the CPU backend"] = ("cpu", "cpu-asan", "cpu-trace")
+    for backend, places in needed.items():
         if not any(catch.where in places for catch in catches):
             fail(f"{path} has no line '// caught by: ...' for {backend}")
     return bug[1], catches

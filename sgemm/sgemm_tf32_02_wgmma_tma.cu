@@ -1,0 +1,156 @@
+// Problem:  wgmma reads TF32 from shared memory only where rows and columns hold consecutive k. A's rows do; B's columns
+//           do not, and a transposed copy of B costs a pass over memory.
+// Idea:     C^T = B^T A^T: wgmma takes its first operand from registers, too. A thread reads B's elements from the tile
+//           in any order it likes. Copies, warps and clusters as in gemm_bf16's step 05; here the cluster shares A.
+// Expect:
+// Next:     how do you get FP32's accuracy from TF32 products? (A = big + small, and three products of the parts.)
+// needs: sm_90a
+#include "sgemm_tf32.cuh"
+#include "hopper_tiles.cuh"
+#include "scaled_matrix.cuh"
+#include "tensor_map.cuh"
+
+constexpr int BM = 256, BN = 128, BK = 32;  // a row of A's tile is 128 bytes long
+constexpr unsigned kThreads = 3 * 128;      // a warpgroup that loads, two that multiply 64 columns each
+constexpr unsigned kCluster = 2;            // blocks side by side
+constexpr int kStages = 4;
+
+struct Stage {
+  float A[BM][BK];
+  float B[BN / 32][BK][32];  // blocks of 32 columns
+};
+struct Shared {
+  Stage stages[kStages];
+  Barrier full[kStages], empty[kStages];
+};
+
+// wgmma's first operand has 64 rows, here columns of B; a warp has 16 of them, of which a thread holds "rows" g = lane / 4
+// and g + 8: here two neighbouring columns, read as a float2. In a warp's request for 4 rows of B, k = lane % 4 apart,
+// 16 columns in 4 chunks of 16 bytes: chunks 0, 1, 4, 5 of the row, or 2, 3, 6, 7, which the swizzle keeps in different
+// banks for each half of the warp.
+struct Columns {
+  unsigned block, chunk, pair;
+  __device__ Columns(unsigned warpgroup, unsigned warp, unsigned lane)
+      : block(warpgroup * 2 + warp / 2), chunk(warp % 2 * 2 + lane / 16 + lane / 8 % 2 * 4), pair(lane / 4 % 2) {}
+  // The first column's place in the tile.
+  __device__ unsigned first() const { return block * 32 + chunk * 4 + pair * 2; }
+  // The thread's parts of the 4 operands of a stage.
+  __device__ void read(float (&operands)[BK / 8][4], const Stage& from, unsigned lane) const {
+#pragma unroll
+    for (unsigned k = 0; k < BK; k += 4) {
+      const unsigned row = k + lane % 4;
+      const float2 v = *reinterpret_cast<const float2*>(&from.B[block][row][(chunk ^ row % 8) * 4 + pair * 2]);
+      operands[k / 8][k % 8 / 2] = v.x;
+      operands[k / 8][k % 8 / 2 + 1] = v.y;
+    }
+  }
+};
+
+// acc += B^T A^T, or acc = B^T A^T if `first`, for 64 columns of B and all rows of A; a group of wgmmas.
+__device__ static void multiply(float (&acc)[128], const float (&operands)[BK / 8][4], const Stage& from, bool first) {
+  wgmma_fence();
+#pragma unroll
+  for (int k = 0; k < BK; k += 8) {
+    wgmma_m64n256k8_tf32(acc, operands[k / 8], wgmma_descriptor(&from.A[0][k], 0, 8 * 128), !first || k > 0);
+  }
+  wgmma_commit();
+}
+
+__global__ void __cluster_dims__(kCluster) __launch_bounds__(kThreads, 1)
+    sgemm_tf32_wgmma_tma(const __grid_constant__ CUtensorMap A, const __grid_constant__ CUtensorMap B, unsigned M,
+                         unsigned N, unsigned steps, float alpha, float beta, float* __restrict__ C, std::size_t ldc,
+                         unsigned tiles_m, unsigned clusters_n, bool pairs) {
+  extern __shared__ unsigned char memory[];
+  Shared& shared = swizzle_aligned<Shared>(memory);
+  const unsigned tid = threadIdx.x, rank = cluster_rank();
+  const unsigned tiles = tiles_m * clusters_n, first = blockIdx.x / kCluster, clusters = gridDim.x / kCluster;
+  const auto place = [&](unsigned tile) {  // row and column of this block's part of it
+    const uint2 at = tile_place<4>(tile, clusters_n, tiles_m);
+    return make_uint2(at.y * BM, (at.x * kCluster + rank) * BN);
+  };
+  if (tid == 0) {
+    for (Barrier& barrier : shared.full) mbarrier_init(&barrier, 1);
+    for (Barrier& barrier : shared.empty) mbarrier_init(&barrier, kCluster * 8);  // the warps that multiply
+    mbarrier_init_fence();
+  }
+  cluster_sync();
+
+  unsigned turn = 0;  // steps of all tiles so far
+  if (tid < 128) {
+    registers_decrease<40>();
+    for (unsigned tile = first; tile < tiles && tid == 0; tile += clusters) {
+      const auto [row, col] = place(tile);
+      for (unsigned step = 0; step < steps; ++step, ++turn) {
+        Stage& to = shared.stages[turn % kStages];
+        Barrier* full = &shared.full[turn % kStages];
+        mbarrier_wait(&shared.empty[turn % kStages], turn / kStages % 2 ^ 1);  // does not wait in the first round
+        mbarrier_arrive_expect(full, sizeof(Stage));
+        for (unsigned b = 0; b < BN / 32; ++b) tma_load(to.B[b], &B, col + 32 * b, step * BK, full);
+        constexpr unsigned half = BM / kCluster;
+        tma_load_multicast(to.A[rank * half], &A, step * BK, row + rank * half, full, (1 << kCluster) - 1);
+      }
+    }
+  } else {
+    registers_increase<232>();
+    const unsigned lane = tid % 32;
+    const Columns columns(tid / 128 - 1, tid / 32 % 4, lane);
+    for (unsigned tile = first; tile < tiles; tile += clusters) {
+      float acc[128], operands[2][BK / 8][4];
+      const auto read = [&](float(&to)[BK / 8][4]) {
+        mbarrier_wait(&shared.full[turn % kStages], turn / kStages % 2);
+        columns.read(to, shared.stages[turn % kStages], lane);
+      };
+      const auto release = [&](unsigned stage) {  // in both blocks, for both write to it
+        if (lane < kCluster) mbarrier_arrive_at(&shared.empty[stage], lane);
+      };
+      // Two steps at a time, for each array is indexed by constants: while one's wgmmas run, the other's are read.
+      read(operands[0]);
+      for (unsigned step = 0; step < steps; step += 2) {
+        multiply(acc, operands[0], shared.stages[turn % kStages], step == 0);
+        wgmma_wait<1>();
+        if (step > 0) release((turn - 1) % kStages);
+        ++turn;
+        if (step + 1 < steps) {
+          read(operands[1]);
+          multiply(acc, operands[1], shared.stages[turn % kStages], false);
+          wgmma_wait<1>();
+          release((turn - 1) % kStages);
+          ++turn;
+          if (step + 2 < steps) read(operands[0]);
+        }
+      }
+      wgmma_wait<0>();
+      release((turn - 1) % kStages);
+
+      const auto [row, col] = place(tile);
+      const unsigned n = col + columns.first();
+#pragma unroll
+      for (unsigned x = 0; x < 64; ++x) {  // acc[4 j] and [4 j + 2] are neighbours in C, [4 j + 1] and [4 j + 3] below
+        const unsigned m = row + x / 2 * 8 + lane % 4 * 2 + x % 2, from = x / 2 * 4 + x % 2;
+        if (m < M && n < N)
+          store_pair(&C[m * ldc + n], alpha * acc[from], alpha * acc[from + 2], beta, n + 1 < N, pairs);
+      }
+    }
+  }
+  cluster_sync();  // the other block may still arrive here
+}
+
+static void launch(std::size_t M, std::size_t N, std::size_t K, float alpha, const float* A, std::size_t lda,
+                   const float* B, std::size_t ldb, float beta, float* C, std::size_t ldc) {
+  if (M == 0 || N == 0) return;
+  if (K == 0 || alpha == 0) return scale_matrix(M, N, beta, C, ldc);
+  A = rows_for_tma<struct AlignedA>(A, M, K, lda);
+  B = rows_for_tma<struct AlignedB>(B, K, N, ldb);
+  const auto tiles_m = static_cast<unsigned>(ceil_div(M, BM)), steps = static_cast<unsigned>(ceil_div(K, BK));
+  const auto clusters_n = static_cast<unsigned>(ceil_div(N, BN * kCluster));
+  const unsigned grid = std::min(tiles_m * clusters_n, sm_count() / kCluster) * kCluster;
+  const bool pairs = has_pairs(C, ldc);
+  constexpr int bytes = sizeof(Shared) + kSwizzleAlignment;
+  CUDA_CHECK(cudaFuncSetAttribute(sgemm_tf32_wgmma_tma, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  sgemm_tf32_wgmma_tma<<<grid, kThreads, bytes>>>(tensor_map(A, M, K, lda, BM / kCluster), tensor_map(B, K, N, ldb, BK),
+                                                  M, N, steps, alpha, beta, C, ldc, tiles_m, clusters_n, pairs);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+using SgemmTf32Tma = WithTma<SgemmTf32, float>;
+LADDER_STEP(SgemmTf32Tma, launch);

@@ -1,0 +1,100 @@
+// Maps of matrices for TMA, the copy engine of sm_90, and copies of the matrices that it cannot read.
+#pragma once
+#include "ladder.cuh"
+
+#include <cuda.h>  // CUtensorMap; nothing of libcuda is linked
+
+#include <type_traits>
+
+// The driver's function that makes a map, found through the runtime.
+inline auto tensor_map_encoder() {
+  static const auto encoder = [] {
+    void* entry = nullptr;
+    cudaDriverEntryPointQueryResult found;
+#if CUDART_VERSION >= 12050
+    CUDA_CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &entry, 12000, cudaEnableDefault, &found));
+#else
+    CUDA_CHECK(cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &entry, cudaEnableDefault, &found));
+#endif
+    if (found != cudaDriverEntryPointSuccess) throw std::runtime_error("the driver has no cuTensorMapEncodeTiled");
+    return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(entry);
+  }();
+  return encoder;
+}
+
+// Can TMA read or write a matrix with rows of `ld` elements from `data` on?
+template <typename T>
+bool tma_takes(const T* data, std::size_t ld) {
+  return aligned_for<uint4>(data) && ld * sizeof(T) % sizeof(uint4) == 0;
+}
+
+// Can TMA write rows of `columns` elements, and nothing else? Where a row ended within a 16-byte chunk, an H200 was seen to
+// write the element behind it.
+template <typename T>
+bool tma_stores(const T* data, std::size_t columns, std::size_t ld) {
+  return tma_takes(data, ld) && columns * sizeof(T) % sizeof(uint4) == 0;
+}
+
+// The map of a rows x columns matrix, not empty, that tma_takes: TMA will copy boxes of box_rows x 128 bytes. In shared
+// memory the 16-byte chunks of a box's row r are in the order chunk ^ r % 8.
+template <typename T>
+CUtensorMap tensor_map(const T* data, std::size_t rows, std::size_t columns, std::size_t ld, unsigned box_rows) {
+  static_assert(std::is_same<T, float>::value || sizeof(T) == 2, "float or BF16");
+  const CUtensorMapDataType type = sizeof(T) == 2 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+  const cuuint64_t lengths[] = {columns, rows}, strides[] = {ld * sizeof(T)};  // innermost first
+  const cuuint32_t box[] = {128 / sizeof(T), box_rows}, steps[] = {1, 1};
+  CUtensorMap map;
+  const CUresult result = tensor_map_encoder()(&map, type, 2, const_cast<T*>(data), lengths, strides, box, steps,
+                                               CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                                               CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (result != CUDA_SUCCESS) {
+    throw std::runtime_error("cuTensorMapEncodeTiled: error " + std::to_string(static_cast<int>(result)));
+  }
+  return map;
+}
+
+// `to` = the matrix in rows of `chunks` 16-byte chunks; the end of each row is 0. A block copies 256 chunks of a row.
+template <typename T>
+__global__ static void copy_to_chunks(long long columns, const T* __restrict__ from, long long ld,
+                                      uint4* __restrict__ to, long long chunks, unsigned blocks_per_row) {
+  constexpr int kCount = sizeof(uint4) / sizeof(T);
+  const long long row = blockIdx.x / blocks_per_row, chunk = blockIdx.x % blocks_per_row * 256LL + threadIdx.x;
+  if (chunk >= chunks) return;
+  alignas(uint4) T elements[kCount];
+#pragma unroll
+  for (int x = 0; x < kCount; ++x) {
+    const long long column = chunk * kCount + x;
+    elements[x] = column < columns ? from[row * ld + column] : T(0.0f);
+  }
+  to[row * chunks + chunk] = *reinterpret_cast<const uint4*>(elements);
+}
+
+// The matrix itself if TMA takes it, else a copy in scratch memory; then ld becomes the copy's. Tag: as for scratch().
+template <typename Tag, typename T>
+const T* rows_for_tma(const T* data, std::size_t rows, std::size_t columns, std::size_t& ld) {
+  if (tma_takes(data, ld)) return data;
+  const std::size_t chunks = ceil_div(columns * sizeof(T), sizeof(uint4));
+  uint4* copy = scratch<uint4, Tag>(rows * chunks);
+  const auto blocks_per_row = static_cast<unsigned>(ceil_div(chunks, 256));
+  copy_to_chunks<<<static_cast<unsigned>(rows * blocks_per_row), 256>>>(columns, data, ld, copy, chunks,
+                                                                        blocks_per_row);
+  CUDA_CHECK(cudaGetLastError());
+  ld = chunks * sizeof(uint4) / sizeof(T);
+  return reinterpret_cast<const T*>(copy);
+}
+
+// A problem whose step copies the A and the B that TMA does not take, and says so.
+template <typename Problem, typename T>
+class WithTma : public Problem {
+ public:
+  using Problem::Problem;
+  double scratch_bytes(const ladder::Size& size) const override {
+    return sizeof(T) * (Problem::area(size[0], size[2] + 8) + Problem::area(size[2], size[1] + 8));
+  }
+  std::string remark(const ladder::Arrays& device, const ladder::Size& size) const override {
+    std::string copied;
+    if (!tma_takes(device.at<const T>(0), Problem::lda(size))) copied = "A";
+    if (!tma_takes(device.at<const T>(1), Problem::ldb(size))) copied += copied.empty() ? "B" : " and B";
+    return copied.empty() ? "" : copied + " copied to 16-byte aligned rows first, which TMA needs";
+  }
+};
