@@ -23,7 +23,7 @@ def disguised(bug):
 def open_to(problem):
     """Bugs that the CPU backend shows, of the problem or of all."""
     return [bug for bug in ladder.bugs() if (problem is None or bug.kernel == problem.kernel)
-            and bug.kernel in problems.problems() and not ladder.needs(bug)]
+            and bug.kernel in problems.problems() and ladder.runs_on_cpu(bug)]
 
 
 def hand_out(problem, choose=random.choice):

@@ -93,6 +93,11 @@ def needs(step):
     return found[1] if found else ""
 
 
+def runs_on_cpu(step):
+    """Does the CPU backend have what it needs? (ladder_missing in common/cmake/ladder.cmake)"""
+    return re.fullmatch(r"|sm_8\d", needs(step)) is not None
+
+
 def answers():
     """The whiteboard answers: reduce/whiteboard/sum.cu is sum_whiteboard."""
     return unnumbered("*/whiteboard/*.c*", "_whiteboard")

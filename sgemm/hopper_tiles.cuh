@@ -18,8 +18,8 @@ __device__ inline uint2 tile_place(unsigned index, unsigned tiles_m, unsigned ti
   return make_uint2(group * kGroup + in_group % height, in_group / height);
 }
 
-// c[0] = v0 + beta c[0], and c[1] likewise where `both`. `pairs`: c is aligned to two elements. With beta = 0 they are not
-// read.
+// c[0] = v0 + beta c[0], and c[1] likewise where `both`; with beta = 0 they are not read. `pairs`: c is aligned to two
+// elements.
 template <typename T>
 __device__ inline void store_pair(T* c, float v0, float v1, float beta, bool both, bool pairs) {
   struct alignas(2 * sizeof(T)) Pair {

@@ -7,9 +7,9 @@
 #   test_<folder>.cpp         <folder>/test_<folder>          its tests, if any, and the general ones, over all steps
 #   trace_<folder>.cpp        <folder>/trace_<folder>         the same in builds that count accesses (CUDA_EMU_TRACE)
 #   <name>_cpu.cpp            <folder>/<name>_cpu             a host program to compare with; tested by its --check
-# A line "// needs: gpu" or "// needs: sm_<NN>[a]" in a step or a bug says what it cannot do without, "// links:
-# <library>" which library of NVIDIA's (cublas, cudnn) it calls. What is left out for lack of them is listed in <build>/skipped.txt, a
-# line each, and in ctest as a skipped test.
+# A line "// needs: gpu" or "// needs: sm_<NN>[a]" in a step or a bug says what it cannot do without, a step's "// links:
+# <library>" which library of NVIDIA's (cublas, cudnn) it calls. What is left out for lack of them is listed in
+# <build>/skipped.txt, a line each, and in ctest as a skipped test.
 
 include(CheckCXXCompilerFlag)
 

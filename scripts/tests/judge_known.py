@@ -109,7 +109,7 @@ def main():
     ladder.configure("cpu")
     skipped = ladder.skipped("cpu")
     known_steps = [step for step in ladder.steps() if step.kernel in known and step.name not in skipped]
-    known_bugs = [bug for bug in ladder.bugs() if not ladder.needs(bug)]  # those that the CPU backend runs
+    known_bugs = [bug for bug in ladder.bugs() if ladder.runs_on_cpu(bug)]
     chosen = [file for file in (known_steps if options.steps else known_bugs)
               if not options.names or {file.name, file.kernel, file.family} & set(options.names)]
     if options.pages:

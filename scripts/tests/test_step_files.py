@@ -38,6 +38,8 @@ LARGE_STEPS = {
     "gemv_07_by_shape": "the kernel for all shapes, and the rule that picks",
     "gemv_t_04_tall_tile": "float4 and scalar loads, and the sums of the tiles, in one launch",
     "gemv_t_05_by_shape": "the kernel for all shapes, and the rule that picks",
+    "gemm_bf16_04_wgmma_tma": "another instruction and another copy engine",
+    "gemm_bf16_05_specialised": "roles of warps, a persistent grid and clusters, which only pay together",
     "heat3d_03_march": "another loop, and float4 and scalar accesses",
     "heat3d_04_temporal_blocking": "two time steps in one march, and loads and stores that end at the domain's border",
     "jacobi2d_03_float4_tile": "float4 and scalar loads of a larger tile, and tiles numbered in gridDim.x",
@@ -55,6 +57,7 @@ LARGE_STEPS = {
     "scan_08_look_back": "the protocol, written out where it is introduced, in place of two kernels",
     "sgemm_12_cp_async": "a pipeline of copies, edges without checks in the loop, larger tiles, and 16-byte or 4-byte copies",
     "sgemm_14_by_shape": "the kernels for all shapes, and the rule that picks",
+    "sgemm_tf32_02_wgmma_tma": "what gemm_bf16's steps 02 to 05 bring one by one",
     "softmax_04_on_chip": "registers and shared memory hold the vector, the rest is read again",
     "softmax_07_streamed": "another order of loads and exps, for any alignment, and step 06 for long vectors",
     "transpose_09_float4": "float4 on both sides of the tile changes every index",
@@ -98,7 +101,7 @@ class StepFiles(unittest.TestCase):
     def test_kernel_names_are_unique(self):
         places = {}
         for step in self.steps:
-            for name in re.findall(r"__global__ void (?:__launch_bounds__\([^)]*\)\s*)?(\w+)", step.path.read_text()):
+            for name in set(ladder.kernel_names(step.path)):
                 self.assertNotIn(name, places, f"{step.name} and {places.get(name)} both have a kernel {name}")
                 places[name] = step.name
 
