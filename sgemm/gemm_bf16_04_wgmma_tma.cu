@@ -1,10 +1,10 @@
 // Problem:  mma.sync reaches some 0.65 of a Hopper card's rate, and step 03's warps spend instructions on copies.
 // Idea:     wgmma: four warps multiply 64 x 256 at once, both operands in shared memory. One thread asks TMA for a
 //           tile, and an mbarrier counts its bytes: all threads wait for that.
-// Expect:   0.70 to 0.80x cuBLAS: the warpgroups wait for each other after each stage, and nobody multiplies while C
-//           is stored.
+// Expect:   0.70 to 0.80x cuBLAS: the warpgroups wait for each other after each stage, and the tensor cores idle while
+//           C is stored.
 // Measured:
-// Next:     who could ask for the next tile's copies while C is stored?
+// Next:     what could the copy engine do while C is stored? (Bring the next tile; which thread asks for it?)
 // needs: sm_90a
 #include "wgmma_tile.cuh"
 #include "scaled_matrix.cuh"

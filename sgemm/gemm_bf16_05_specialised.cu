@@ -58,7 +58,7 @@ __global__ void __cluster_dims__(kCluster) __launch_bounds__(kThreads, 1)
   const unsigned tid = threadIdx.x, rank = cluster_rank();
   const unsigned tiles = clusters_m * tiles_n, first = blockIdx.x / kCluster, clusters = gridDim.x / kCluster;
   const auto place = [&](unsigned tile) {  // row and column of this block's part of it
-    const uint2 at = tile_place<4>(tile, clusters_m, tiles_n);
+    const uint2 at = tile_place<8>(tile, clusters_m, tiles_n);
     return make_uint2((at.x * kCluster + rank) * BM, at.y * BN);
   };
   if (tid == 0) {

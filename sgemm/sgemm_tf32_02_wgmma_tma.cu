@@ -1,61 +1,23 @@
 // Problem:  of TF32, wgmma reads from shared memory only what is consecutive along k. Rows of A are, columns of B not.
 // Idea:     C^T = B^T A^T. wgmma's first operand may be in registers: threads read B's elements from the tile as they
 //           like. Copies, roles of the warps and clusters are those of gemm_bf16's step 05.
-// Expect:   0.95 to 1.0x cuBLAS, which has to do the same: shared memory delivers 128 bytes a clock, and operands, B's
-//           elements and TMA's writes take all of it.
+// Expect:   0.95 to 1.0x cuBLAS, which has to do the same. Shared memory moves 128 bytes a clock; wgmma's operand, B's
+//           elements and TMA's writes take all of them.
 // Measured:
 // Next:     how do you get FP32's accuracy from TF32 products? (A = big + small, and three products of the parts.)
 // needs: sm_90a
-#include "sgemm_tf32.cuh"
-#include "hopper_tiles.cuh"
+#include "wgmma_tf32_tile.cuh"
 #include "scaled_matrix.cuh"
 #include "tensor_map.cuh"
 
-constexpr int BM = 256, BN = 128, BK = 32;  // a row of A's tile is 128 bytes long
-constexpr unsigned kThreads = 3 * 128;      // a warpgroup that loads, two that multiply 64 columns each
-constexpr unsigned kCluster = 2;            // blocks side by side
+constexpr unsigned kThreads = 3 * 128;  // a warpgroup that loads, two that multiply 64 columns each
+constexpr unsigned kCluster = 2;        // blocks side by side
 constexpr int kStages = 4;
 
-struct Stage {
-  float A[BM][BK];
-  float B[BN / 32][BK][32];  // blocks of 32 columns
-};
 struct Shared {
   Stage stages[kStages];
   Barrier full[kStages], empty[kStages];
 };
-
-// wgmma's first operand has 64 rows, here columns of B, of which a warp has 16 and a thread two, "rows" lane / 4 and
-// lane / 4 + 8: we take two neighbouring columns, read as a float2. A warp reads 16 columns, 4 chunks of 16 bytes, of 4
-// rows of B's tile. With chunks 0, 1, 4 and 5 (or 2, 3, 6 and 7), the swizzle puts what each half of the warp reads into
-// different banks.
-struct Columns {
-  unsigned block, chunk, pair;
-  __device__ Columns(unsigned warpgroup, unsigned warp, unsigned lane)
-      : block(warpgroup * 2 + warp / 2), chunk(warp % 2 * 2 + lane / 16 + lane / 8 % 2 * 4), pair(lane / 4 % 2) {}
-  // The first column's place in the tile.
-  __device__ unsigned first() const { return block * 32 + chunk * 4 + pair * 2; }
-  // The thread's parts of the 4 operands of a stage.
-  __device__ void read(float (&operands)[BK / 8][4], const Stage& from, unsigned lane) const {
-#pragma unroll
-    for (unsigned k = 0; k < BK; k += 4) {
-      const unsigned row = k + lane % 4;
-      const float2 v = *reinterpret_cast<const float2*>(&from.B[block][row][(chunk ^ row % 8) * 4 + pair * 2]);
-      operands[k / 8][k % 8 / 2] = v.x;
-      operands[k / 8][k % 8 / 2 + 1] = v.y;
-    }
-  }
-};
-
-// acc += B^T A^T, or acc = B^T A^T if `first`, for 64 columns of B and all rows of A; a group of wgmmas.
-__device__ static void multiply(float (&acc)[128], const float (&operands)[BK / 8][4], const Stage& from, bool first) {
-  wgmma_fence();
-#pragma unroll
-  for (int k = 0; k < BK; k += 8) {
-    wgmma_m64n256k8_tf32(acc, operands[k / 8], wgmma_descriptor(&from.A[0][k], 0, 8 * 128), !first || k > 0);
-  }
-  wgmma_commit();
-}
 
 __global__ void __cluster_dims__(kCluster) __launch_bounds__(kThreads, 1)
     sgemm_tf32_wgmma_tma(const __grid_constant__ CUtensorMap A, const __grid_constant__ CUtensorMap B, unsigned M,
@@ -66,7 +28,7 @@ __global__ void __cluster_dims__(kCluster) __launch_bounds__(kThreads, 1)
   const unsigned tid = threadIdx.x, rank = cluster_rank();
   const unsigned tiles = tiles_m * clusters_n, first = blockIdx.x / kCluster, clusters = gridDim.x / kCluster;
   const auto place = [&](unsigned tile) {  // row and column of this block's part of it
-    const uint2 at = tile_place<4>(tile, clusters_n, tiles_m);
+    const uint2 at = tile_place<8>(tile, clusters_n, tiles_m);
     return make_uint2(at.y * BM, (at.x * kCluster + rank) * BN);
   };
   if (tid == 0) {

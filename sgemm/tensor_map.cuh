@@ -28,8 +28,8 @@ bool tma_takes(const T* data, std::size_t ld) {
   return aligned_for<uint4>(data) && ld * sizeof(T) % sizeof(uint4) == 0;
 }
 
-// Can TMA write rows of `columns` elements, and nothing else? Where a row ended within a 16-byte chunk, an H200 was seen
-// to write the element behind it.
+// Can TMA write rows of `columns` elements, and nothing else? Where a row ended within a 16-byte chunk, an H200 was
+// seen to write the element behind it.
 template <typename T>
 bool tma_stores(const T* data, std::size_t columns, std::size_t ld) {
   return tma_takes(data, ld) && columns * sizeof(T) % sizeof(uint4) == 0;

@@ -13,7 +13,7 @@ struct Stage {
 };
 
 // acc += A B, or acc = A B if `first`: rows 64 * warpgroup to + 63 of the tile, all its columns. A thread holds acc as
-// mma.sync's accumulators: for each 8 columns two neighbours in row lane / 4 of its warp's 16 and two in row lane / 4 + 8.
+// mma.sync's accumulators: for each 8 columns two neighbours in row lane / 4 of its warp's 16, and two 8 rows below.
 // The wgmmas are a group that the caller waits for.
 __device__ inline void multiply(float (&acc)[128], const Stage& from, unsigned warpgroup, bool first) {
   constexpr unsigned kGroupOfRows = 8 * 128;  // bytes; the swizzle repeats after 8 rows

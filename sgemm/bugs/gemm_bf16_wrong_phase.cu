@@ -1,5 +1,5 @@
 // bug: waits for the parity of the step, not for that of the round through the stages
-// caught by: gpu | is wrong
+// caught by: gpu | FAIL
 // stage: races and barriers
 // needs: sm_90a
 #include "../wgmma_tile.cuh"
