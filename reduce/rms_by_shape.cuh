@@ -119,12 +119,14 @@ template <bool kAdd>
 void launch_rms(const float* x, const float* gamma, float* residual, float* y, std::size_t rows, std::size_t cols,
                 float epsilon) {
   if (rows == 0 || cols == 0) return;
+  // Rows of 8192 that share a load of gamma. With the residual's loads and stores one row is the faster by 4 %.
+  constexpr unsigned kShare = kAdd ? 1 : 2;
   // threads per row and block, float4 per thread and row in registers and in shared memory, threads per block, blocks
   // per cluster, rows at a time
   static const decltype(rms_shape<kAdd, 4, 1, 0, 256, 1, 1>()) shapes[] = {
       rms_shape<kAdd, 4, 1, 0, 256, 1, 1>(),   rms_shape<kAdd, 16, 2, 0, 256, 1, 1>(),
       rms_shape<kAdd, 32, 4, 0, 256, 1, 1>(),  rms_shape<kAdd, 128, 2, 0, 128, 1, 1>(),
-      rms_shape<kAdd, 512, 2, 0, 512, 1, 1>(), rms_shape<kAdd, 512, 4, 0, 512, 1, 2>(),
+      rms_shape<kAdd, 512, 2, 0, 512, 1, 1>(), rms_shape<kAdd, 512, 4, 0, 512, 1, kShare>(),
       rms_shape<kAdd, 512, 8, 0, 512, 1, 1>(), rms_shape<kAdd, 512, 8, 8, 512, 1, 1>(),
       rms_shape<kAdd, 512, 4, 4, 512, 8, 2>(), rms_shape<kAdd, 512, 8, 8, 512, 16, 1>()};
   const bool aligned = aligned_for<float4>(x, gamma, residual, y) && cols % 4 == 0;

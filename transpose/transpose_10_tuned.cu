@@ -18,8 +18,9 @@ constexpr int kBlocks = 4;              // per SM; 5 would fit, and are slower
 
 constexpr int kSector = 8;             // floats
 constexpr int kHalo = kSector - 1;     // rows above the tile, for the column with the largest shift
+constexpr int kTall = 96;              // rows of a shifted tile: more than kTile, for each reads kHalo more
 constexpr int kStep = kBlock / kTile;  // rows that a block reads at a time, one float per thread
-constexpr int kReads = ceil_div(kTile + kHalo, kStep);
+constexpr int kReads = ceil_div(kTall + kHalo, kStep);
 
 // rows % 4 == 0, cols % 4 == 0, in and out multiples of 16 bytes. Tiles are numbered down the columns: blocks that run
 // together write neighbouring pieces of the same output rows. The 1 in __launch_bounds__ (blocks per SM) leaves nvcc
@@ -62,13 +63,13 @@ __global__ void __launch_bounds__(kBlock, 1)
 __global__ void __launch_bounds__(kBlock, 1)
     transpose_tuned_shifted(const float* __restrict__ in, float* __restrict__ out, long long rows, long long cols,
                             unsigned tiles_y, unsigned out_offset) {
-  __shared__ float tile[kTile + kHalo][kTile + 1];
+  __shared__ float tile[kTall + kHalo][kTile + 1];
   const int tid = threadIdx.x, lane = tid % 32, warp = tid / 32;
   const long long left = static_cast<long long>(blockIdx.x / tiles_y) * kTile;
-  const long long top = static_cast<long long>(blockIdx.x % tiles_y) * kTile - kHalo;  // row of tile[0]
+  const long long top = static_cast<long long>(blockIdx.x % tiles_y) * kTall - kHalo;  // row of tile[0]
   // The part of the tile within the matrix: rows first to last - 1, columns 0 to width - 1.
   const int first = top < 0 ? static_cast<int>(-top) : 0;
-  const int last = static_cast<int>(min(rows - top, static_cast<long long>(kTile + kHalo)));
+  const int last = static_cast<int>(min(rows - top, static_cast<long long>(kTall + kHalo)));
   const int width = static_cast<int>(min(cols - left, static_cast<long long>(kTile)));
 
   const int x = tid % kTile, y = tid / kTile;
@@ -83,15 +84,16 @@ __global__ void __launch_bounds__(kBlock, 1)
 #pragma unroll
   for (int k = 0; k < kReads; ++k) {
     const int r = y + k * kStep;
-    if (r < kTile + kHalo) tile[r][x] = v[k];
+    if (r < kTall + kHalo) tile[r][x] = v[k];
   }
   __syncthreads();
   // store: whole sectors in float4, the rest at the matrix's border by floats
 #pragma unroll
-  for (int k = 0; k < kLoads; ++k) {
-    const int c = lane / 8 + warp / 2 * 4 + k * kRows;
+  for (int k = 0; k < kTall * kTile / 4 / kBlock; ++k) {
+    const int part = warp + k * (kBlock / 32);  // 32 rows and 4 columns of the tile
+    const int c = lane / 8 + part / (kTall / 32) * 4;
     const unsigned shift = (out_offset + static_cast<unsigned>(left + c) * static_cast<unsigned>(rows)) % kSector;
-    const int r = lane % 8 * 4 + warp % 2 * 32 + kHalo - static_cast<int>(shift);
+    const int r = lane % 8 * 4 + part % (kTall / 32) * 32 + kHalo - static_cast<int>(shift);
     float* to = out + (left + c) * rows + top + r;
     if (c < width && r >= first && r + 4 <= last) {
       *reinterpret_cast<float4*>(to) = make_float4(tile[r][c], tile[r + 1][c], tile[r + 2][c], tile[r + 3][c]);
@@ -119,7 +121,7 @@ static void launch(const float* in, float* out, std::size_t rows, std::size_t co
     transpose_tuned_aligned<<<tiles_x * tiles_y, kBlock, padding()>>>(in, out, rows, cols, tiles_y);
   } else {
     const auto out_offset = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(out) / sizeof(float) % kSector);
-    const unsigned tiles_y = ceil_div(rows + kHalo, kTile);
+    const unsigned tiles_y = ceil_div(rows + kHalo, kTall);
     transpose_tuned_shifted<<<tiles_x * tiles_y, kBlock>>>(in, out, rows, cols, tiles_y, out_offset);
   }
   CUDA_CHECK(cudaGetLastError());
