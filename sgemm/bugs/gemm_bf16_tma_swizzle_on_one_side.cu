@@ -22,9 +22,9 @@ __device__ inline void multiply_unswizzled(float (&acc)[128], const Stage& from,
 }
 
 __global__ void __launch_bounds__(kThreads, 1)
-    gemm_bf16_swizzle_on_one_side(const __grid_constant__ CUtensorMap A, const __grid_constant__ CUtensorMap B,
-                                  std::size_t M, std::size_t N, unsigned steps, float alpha, float beta,
-                                  __nv_bfloat16* __restrict__ C, std::size_t ldc, unsigned tiles_m) {
+    gemm_bf16_tma_swizzle_on_one_side(const __grid_constant__ CUtensorMap A, const __grid_constant__ CUtensorMap B,
+                                      std::size_t M, std::size_t N, unsigned steps, float alpha, float beta,
+                                      __nv_bfloat16* __restrict__ C, std::size_t ldc, unsigned tiles_m) {
   extern __shared__ unsigned char memory[];
   Stage* stages = &swizzle_aligned<Stage>(memory);
   __shared__ Barrier full[kStages];
@@ -70,8 +70,9 @@ static void launch(std::size_t M, std::size_t N, std::size_t K, float alpha, con
   B = rows_for_tma<struct AlignedB>(B, K, N, ldb);
   const auto tiles_m = static_cast<unsigned>(ceil_div(M, BM)), tiles_n = static_cast<unsigned>(ceil_div(N, BN));
   constexpr int bytes = kStages * sizeof(Stage) + kSwizzleAlignment;
-  CUDA_CHECK(cudaFuncSetAttribute(gemm_bf16_swizzle_on_one_side, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  gemm_bf16_swizzle_on_one_side<<<tiles_m * tiles_n, kThreads, bytes>>>(
+  CUDA_CHECK(
+      cudaFuncSetAttribute(gemm_bf16_tma_swizzle_on_one_side, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  gemm_bf16_tma_swizzle_on_one_side<<<tiles_m * tiles_n, kThreads, bytes>>>(
       tensor_map(A, M, K, lda, BM), tensor_map(B, K, N, ldb, BK), M, N, static_cast<unsigned>(ceil_div(K, BK)), alpha,
       beta, C, ldc, tiles_m);
   CUDA_CHECK(cudaGetLastError());
