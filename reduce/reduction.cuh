@@ -42,8 +42,8 @@ namespace ladder::patterns {
 
 // Sums of these lose what is small beside 1e8, unless they add in double.
 inline double cancelling(std::uint64_t, std::size_t, std::size_t i, std::size_t) {
-  constexpr double values[] = {1e8, 1, -1e8, 0.5};
-  return values[i % 4];
+  constexpr double terms[] = {1e8, 1, -1e8, 0.5};
+  return terms[i % 4];
 }
 inline double one_nan(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
   return i == n / 2 ? std::numeric_limits<double>::quiet_NaN() : random(seed, buffer, i, n);

@@ -55,12 +55,13 @@ TEST_CASE("every sum but the atomic one has the same bits in every run") {
 TEST_CASE("large and small arrays in turn: no state is left behind") {
   for (const Step& step : steps()) {
     const std::vector<Dim> dims = step.problem->dims();
-    const bool rows = dims.size() == 2 && dims[1].gpu_default > 0;
+    const bool rows = dims.size() >= 2 && dims[1].gpu_default > 0;
     const std::vector<Size> sizes =
         rows ? std::vector<Size>{{1, 2}, {2, 70001}, {0, 5}, {1, 0}, {900, 33}, {2, 1}, {1, 300007}, {1, 2}}
              : std::vector<Size>{{2}, {70001}, {0}, {1}, {5000}, {300007}, {2}};
     for (Size size : sizes) {
       size.dims.resize(dims.size());  // optional ones are 0
+      if (step.problem->kernel() == std::string("top_k")) size.dims[2] = std::min<std::size_t>(8, size[1]);
       for (const Scalar& scalar : step.problem->scalars()) size.scalars.push_back(scalar.default_value);
       INFO(step.name << ", " << describe(*step.problem, size));
       const Case host(*step.problem, size, step.problem->patterns().front(), 1);
@@ -454,4 +455,54 @@ TEST_CASE("layer_norm: a large mean costs one pass in float the variance, and th
     }
     CHECK(worst < 0.02);  // a float near 1e4 is a multiple of 0.001
   }
+}
+
+// ---- top_k
+
+TEST_CASE("top_k: NaN first, ties by the lowest column, zeros equal, each value as it was") {
+  struct Row {
+    std::vector<float> x;
+    std::vector<int> columns;
+  };
+  std::vector<float> equal(3000, 2.5f), risen(5000), few(70000, -kInfinity);
+  std::vector<int> first(64), last(64);
+  for (int i = 0; i < 64; ++i) first[i] = i, last[i] = 4999 - i;
+  for (std::size_t i = 0; i < risen.size(); ++i) risen[i] = static_cast<float>(i);
+  few[69999] = few[3] = 1, few[40000] = -kNan, few[512] = 2;
+  const std::vector<Row> rows = {
+      {{1, kNan, kInfinity, -kNan, 2}, {1, 3, 2, 4, 0}},
+      {{-0.0f, 0.0f, -1, 0.0f, -0.0f}, {0, 1, 3, 4, 2}},
+      {{-kInfinity, -3, -kInfinity}, {1, 0, 2}},
+      {{kNan}, {0}},
+      {equal, first},
+      {risen, last},
+      {few, {40000, 512, 3, 69999, 0, 1, 2, 4}},
+  };
+  for (const Step& step : steps_of("top_k")) {
+    for (const auto& [x, columns] : rows) {
+      for (const std::size_t k : {std::size_t{1}, columns.size() / 2, columns.size()}) {
+        DeviceBuffer<float> in(x.size()), values(k);
+        DeviceBuffer<int> indices(k);
+        CUDA_CHECK(cudaMemcpy(in.get(), x.data(), x.size() * sizeof(float), cudaMemcpyHostToDevice));
+        step.problem->run(Arrays({in.get(), values.get(), indices.get()}), {1, x.size(), k});
+        std::vector<int> got(k);
+        std::vector<float> of(k);
+        CUDA_CHECK(cudaMemcpy(got.data(), indices.get(), k * sizeof(int), cudaMemcpyDeviceToHost));
+        CUDA_CHECK(cudaMemcpy(of.data(), values.get(), k * sizeof(float), cudaMemcpyDeviceToHost));
+        INFO(step.name << ", a row of " << x.size() << ", k = " << k);
+        CHECK(got == std::vector<int>(columns.begin(), columns.begin() + static_cast<std::ptrdiff_t>(k)));
+        for (std::size_t i = 0; i < k; ++i) {
+          const float want = x[static_cast<std::size_t>(columns[i])];
+          CHECK((std::isnan(want) ? std::isnan(of[i]) : of[i] == want && std::signbit(of[i]) == std::signbit(want)));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("top_k: a k above the row's length or above 64 is refused") {
+  const Problem& problem = *steps_of("top_k").front().get().problem;
+  CHECK_THROWS_AS(problem.buffers({5, 7, 8}), UsageError);
+  CHECK(problem.buffers({5, 7, 7}).size() == 3);
+  CHECK(problem.dims()[2].max == 64);
 }

@@ -151,3 +151,21 @@ TEST_CASE("histogram: lanes meet in a bank, unless each has its own copy") {
   CHECK(turns("histogram_06_per_lane") == 1);
   CHECK(turns("histogram_07_loads_in_flight") == 1);
 }
+
+TEST_CASE("top_k: k reads of the row, one, two, and one with the groups that are read again") {
+  const auto reads = [](const char* step, std::size_t k, unsigned width) {
+    const Size size{2, 16384, k};
+    const Claims seen(step, size);
+    CAPTURE(step);
+    CHECK(seen.width(Space::global, Op::load) == width);
+    return static_cast<double>(seen.total(Space::global, Op::load).units) / (2 * 16384 / 8);
+  };
+  const auto near = [](double reads, double want) { return reads >= want && reads < 1.05 * want; };
+  CHECK(near(reads("top_k_01_repeated_max", 8, 4), 8));
+  CHECK(near(reads("top_k_02_list_per_thread", 8, 4), 1));
+  CHECK(near(reads("top_k_03_warp_list", 8, 4), 1));
+  CHECK(reads("top_k_04_radix_select", 8, 4) > 2.9);
+  CHECK(near(reads("top_k_05_bound_first", 8, 4), 2));
+  CHECK(near(reads("top_k_06_groups", 8, 16), 1 + 8 * 128 / 16384.0));
+  CHECK(near(reads("top_k_07_by_shape", 2, 16), 1 + 2 * 512 / 16384.0));
+}

@@ -1,0 +1,146 @@
+// Rows in groups of neighbours, for `top_k` from step 06 on: the maximum of each group, and the k greatest elements of
+// the k groups with the greatest maxima, which are those of the row.
+#pragma once
+#include "warp_list.cuh"
+
+constexpr int kBlock = 256, kWarps = kBlock / 32;
+
+// The elements of a group: kLoads float4 per lane, and at the ends of the row up to three elements that no float4 has.
+// Calls body(value, column) as often for each lane; the value is -infinity and the column kNone where there is nothing.
+constexpr unsigned kNone = 0xffffffff;
+template <int kLoads, typename Body>
+__device__ void for_group(const float* x, unsigned cols, unsigned group, unsigned groups, const Body& body) {
+  constexpr int kAtOnce = kLoads < 4 ? kLoads : 4;
+  const unsigned lane = threadIdx.x % 32, head = min(floats_to_boundary(x), cols), units = (cols - head) / 4;
+  const float4* x4 = reinterpret_cast<const float4*>(x + head);
+  for (int done = 0; done < kLoads; done += kAtOnce) {
+    const unsigned first = (group * kLoads + done) * 32 + lane;
+    float4 v[kAtOnce];
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      v[i] = first + 32 * i < units ? x4[first + 32 * i] : float4{-INFINITY, -INFINITY, -INFINITY, -INFINITY};
+    }
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      const bool exists = first + 32 * i < units;
+      const unsigned column = head + 4 * (first + 32 * i);
+      body(v[i].x, exists ? column : kNone);
+      body(v[i].y, exists ? column + 1 : kNone);
+      body(v[i].z, exists ? column + 2 : kNone);
+      body(v[i].w, exists ? column + 3 : kNone);
+    }
+  }
+  const auto single = [&](unsigned column, bool exists) {
+    body(exists ? x[column] : -INFINITY, exists ? column : kNone);
+  };
+  if (group == 0) single(lane, lane < head);
+  if (group == groups - 1) single(head + 4 * units + lane, head + 4 * units + lane < cols);
+}
+
+template <int kLoads>
+__global__ void __launch_bounds__(kBlock)
+    group_maxima(const float* __restrict__ x, int* __restrict__ maxima, unsigned cols, unsigned groups) {
+  x += std::size_t{blockIdx.x} * cols;
+  maxima += std::size_t{blockIdx.x} * groups;
+  for (unsigned g = blockIdx.y * kWarps + threadIdx.x / 32; g < groups; g += gridDim.y * kWarps) {
+    int greatest = no_element().key;
+    for_group<kLoads>(x, cols, g, groups, [&](float v, unsigned) { greatest = max(greatest, argmax_key(v)); });
+#pragma unroll
+    for (int offset = 16; offset > 0; offset /= 2)
+      greatest = max(greatest, __shfl_xor_sync(0xffffffff, greatest, offset));
+    if (threadIdx.x % 32 == 0) maxima[g] = greatest;
+  }
+}
+
+// Merges the lists of the block's warps, to warp 0's and to lists[0]. All threads must call it.
+template <int kParts, int kLists>
+__device__ void merge_warps(WarpList<kParts>& list, Pair (&lists)[kLists][32 * kParts]) {
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  for (unsigned warps = kLists; warps > 0; warps /= 2) {
+    __syncthreads();
+    if (warp < warps) {
+#pragma unroll
+      for (int part = 0; part < kParts; ++part) lists[warp][32 * part + lane] = list.best[part];
+    }
+    __syncthreads();
+    if (warp >= warps / 2) continue;
+    list.merge([&](int part) { return lists[warp + warps / 2][32 * kParts - 1 - 32 * part - lane]; });
+  }
+}
+
+constexpr unsigned kMostWaiting = 256;
+
+template <int kParts, int kLoads, int kThreads>
+__global__ void __launch_bounds__(kThreads)
+    top_k_of_groups(const float* __restrict__ x, const int* __restrict__ maxima, float* __restrict__ values,
+                    int* __restrict__ indices, unsigned cols, unsigned groups, unsigned k) {
+  __shared__ Pair lists[kThreads / 32][32 * kParts], waiting[kMostWaiting];
+  __shared__ unsigned count;
+  if (threadIdx.x == 0) count = 0;
+  x += std::size_t{blockIdx.x} * cols;
+  maxima += std::size_t{blockIdx.x} * groups;
+  values += std::size_t{blockIdx.x} * k;
+  indices += std::size_t{blockIdx.x} * k;
+
+  // the k groups of the greatest maxima, of equal ones the first
+  WarpList<kParts> best;
+  for (unsigned first = 0; first < groups; first += kThreads) {
+    const unsigned g = first + threadIdx.x;
+    best.offer(g < groups ? pair_of_key(maxima[g], g) : kNoPair, k);
+  }
+  merge_warps(best, lists);
+
+  // their elements, but those below the k-th group's maximum: k are at or above it
+  const unsigned chosen = min(k, groups);
+  const Pair bound = groups < k ? kNoPair : lists[0][k - 1] >> 32 << 32;
+  const auto for_chosen = [&](const auto& body) {
+    for (unsigned i = threadIdx.x / 32; i < chosen; i += kThreads / 32) {
+      for_group<kLoads>(x, cols, column_of(lists[0][i]), groups,
+                        [&](float v, unsigned c) { body(c == kNone ? kNoPair : pair_of(v, c)); });
+    }
+  };
+  for_chosen([&](Pair pair) {
+    if (pair <= bound) return;
+    const unsigned place = atomicAdd(&count, 1u);
+    if (place < kMostWaiting) waiting[place] = pair;
+  });
+  __syncthreads();
+
+  if (count <= kMostWaiting) {  // each to its place: as many as are greater come before it
+    for (unsigned mine = threadIdx.x; mine < count; mine += kThreads) {
+      unsigned place = 0;
+      for (unsigned i = 0; i < count; ++i) place += waiting[i] > waiting[mine];
+      if (place < k) store_result(x, values, indices, place, waiting[mine]);
+    }
+  } else {  // many equal to the bound, or rising: lists
+    WarpList<kParts> list(bound);
+    for_chosen([&](Pair pair) { list.offer(pair, k); });
+    merge_warps(list, lists);
+    if (threadIdx.x < 32) list.store(x, values, indices, k);
+  }
+}
+
+template <int kLoads>
+void launch_groups(const float* x, float* values, int* indices, unsigned rows, unsigned cols, unsigned k) {
+  const unsigned groups = ceil_div(std::max(1u, cols / 4), 32u * kLoads);
+  int* maxima = scratch<int>(std::size_t{rows} * groups);
+  const dim3 grid(rows, std::min(ceil_div(groups, unsigned{kWarps}), 65535u));
+  group_maxima<kLoads><<<grid, kBlock>>>(x, maxima, cols, groups);
+  CUDA_CHECK(cudaGetLastError());
+  const bool many = groups > 1024;
+  const auto kernel = k <= 32 ? (many ? top_k_of_groups<1, kLoads, 1024> : top_k_of_groups<1, kLoads, 128>)
+                              : (many ? top_k_of_groups<2, kLoads, 1024> : top_k_of_groups<2, kLoads, 128>);
+  kernel<<<rows, many ? 1024 : 128>>>(x, maxima, values, indices, cols, groups, k);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+// rows and k must not be 0.
+inline void launch_in_groups(const float* x, float* values, int* indices, std::size_t rows, std::size_t cols,
+                             std::size_t k) {
+  // What is read again is k groups: an eighth of the row, if the group can be as small.
+  const std::size_t share = cols / k;
+  const auto launch_for = share >= (std::size_t{1} << 17) ? launch_groups<16>
+                          : share >= 4096                 ? launch_groups<4>
+                                                          : launch_groups<1>;
+  launch_for(x, values, indices, static_cast<unsigned>(rows), static_cast<unsigned>(cols), static_cast<unsigned>(k));
+}

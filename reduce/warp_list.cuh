@@ -1,0 +1,81 @@
+// The greatest pairs that a warp has seen, sorted, across its lanes: for `top_k` from step 03 on.
+#pragma once
+#include "top_k_pair.cuh"
+
+// A pass of a bitonic network over the lanes: partners are `stride` lanes apart, and the lower lane keeps the greater
+// pair if `descending`.
+__device__ inline Pair exchanged(Pair pair, unsigned stride, bool descending) {
+  const Pair other = __shfl_xor_sync(0xffffffff, pair, stride);
+  return ((threadIdx.x & stride) == 0) == descending ? max(pair, other) : min(pair, other);
+}
+
+// Sorts one pair per lane, the greatest to lane 0: 15 passes.
+__device__ inline Pair sorted_descending(Pair pair) {
+#pragma unroll
+  for (unsigned size = 2; size <= 32; size *= 2) {
+#pragma unroll
+    for (unsigned stride = size / 2; stride > 0; stride /= 2) {
+      pair = exchanged(pair, stride, size == 32 || (threadIdx.x & size) == 0);
+    }
+  }
+  return pair;
+}
+
+// 32 * kParts pairs: that of place p is best[p / 32] of lane p % 32. All 32 lanes must call what is below.
+template <int kParts>
+struct WarpList {
+  static constexpr int kPlaces = 32 * kParts;
+  Pair best[kParts];
+  Pair last;  // the k-th: a pair below it is of no use
+
+  // Only pairs above `bound` will be taken.
+  __device__ explicit WarpList(Pair bound = kNoPair) : last(bound) {
+#pragma unroll
+    for (int part = 0; part < kParts; ++part) best[part] = kNoPair;
+  }
+
+  // Takes one pair from each lane. kNoPair is none.
+  __device__ void offer(Pair pair, unsigned k) {
+    if (!__any_sync(0xffffffff, pair > last)) return;
+    pair = sorted_descending(pair);
+    merge([&](int part) { return part == kParts - 1 ? __shfl_xor_sync(0xffffffff, pair, 31) : kNoPair; });
+    last = max(last, at(k - 1));
+  }
+
+  // Merges a list sorted the same way, of which backward(part) gives the place that is as far from the end as
+  // 32 * part + lane is from the front. Greater of front and back: the kPlaces greatest, rising and then falling or the
+  // other way round, which log2(kPlaces) passes sort.
+  template <typename Backward>
+  __device__ void merge(const Backward& backward) {
+#pragma unroll
+    for (int part = 0; part < kParts; ++part) best[part] = max(best[part], backward(part));
+    if constexpr (kParts == 2) {
+      const Pair greater = max(best[0], best[1]);
+      best[1] = min(best[0], best[1]);
+      best[0] = greater;
+    }
+#pragma unroll
+    for (int part = 0; part < kParts; ++part) {
+#pragma unroll
+      for (unsigned stride = 16; stride > 0; stride /= 2) best[part] = exchanged(best[part], stride, true);
+    }
+  }
+
+  // The pair of a place, returned to every lane.
+  __device__ Pair at(unsigned place) const {
+    Pair pair = __shfl_sync(0xffffffff, best[0], place % 32);
+    if constexpr (kParts == 2) {
+      const Pair behind = __shfl_sync(0xffffffff, best[1], place % 32);
+      if (place >= 32) pair = behind;
+    }
+    return pair;
+  }
+
+  __device__ void store(const float* x, float* values, int* indices, unsigned k) const {
+#pragma unroll
+    for (int part = 0; part < kParts; ++part) {
+      const unsigned place = 32 * part + threadIdx.x % 32;
+      if (place < k) store_result(x, values, indices, place, best[part]);
+    }
+  }
+};
