@@ -1,0 +1,95 @@
+// Histogram of floats: counts[b] = how many elements of x are in bin b of `bins` equal ones from lower to upper. In float
+// arithmetic, rounded after each operation: the bin of an x with lower <= x < upper is the whole part of
+// (x - lower) * (bins / (upper - lower)), or the last one if rounding leads beyond it. What is outside of the range, and
+// NaN, is not counted. So -0 is where +0 is, and upper itself is outside. Exact; the order does not matter. Source: as
+// histogram.cuh; the rule at the borders is that of cub::DeviceHistogram::HistogramEven and of NumPy but for upper.
+#pragma once
+#include "ladder.cuh"
+
+// The bin of x, and -1 if it is in none. scale = bins / (upper - lower).
+__host__ __device__ inline int bin_of(float x, float lower, float upper, float scale, int bins) {
+  if (!(x >= lower && x < upper)) return -1;
+  const int bin = static_cast<int>((x - lower) * scale);
+  return bin < bins ? bin : bins - 1;
+}
+
+class HistogramFloat : public ladder::Problem {
+ public:
+  // x holds n floats, fewer than 2^31, and must not be changed; it need not be 16-byte aligned. counts has `bins`
+  // elements, from 1 to 4096; they are set, not added to. lower < upper, and both differences above are normal numbers.
+  using Launch = void (*)(const float* x, int* counts, std::size_t n, int bins, float lower, float upper);
+
+  explicit HistogramFloat(Launch launch) : launch_(launch) {}
+
+  const char* family() const override { return "reduce"; }
+  const char* kernel() const override { return "histogram_float"; }
+  // bins = 0 stands for 256.
+  std::vector<ladder::Dim> dims() const override {
+    return {{"n", std::size_t{1} << 26, (1 << 17) + 13, std::numeric_limits<int>::max()}, {"bins", 0, 0, 4096}};
+  }
+  std::vector<ladder::Scalar> scalars() const override { return {{"lower", -1.0f}, {"upper", 1.0f}}; }
+  std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override {
+    const float width = size.scalars[1] - size.scalars[0];
+    if (!(width > 0) || !std::isnormal(width) || !std::isnormal(scale_of(size))) {
+      throw ladder::UsageError("--upper: must be above --lower, with a distance that floats can express");
+    }
+    return {ladder::input<float>("x", size[0]), ladder::output<int>("counts", bins_of(size))};
+  }
+  void run(const ladder::Arrays& device, const ladder::Size& size) const override {
+    launch_(device.at<const float>(0), device.at<int>(1), size[0], bins_of(size), size.scalars[0], size.scalars[1]);
+  }
+  std::vector<double> digest(const ladder::Arrays& host, const ladder::Size& size) const override {
+    std::vector<double> counts(bins_of(size));
+    for (std::size_t i = 0; i < size[0]; ++i) {
+      const int bin =
+          bin_of(host.at<const float>(0)[i], size.scalars[0], size.scalars[1], scale_of(size), bins_of(size));
+      if (bin >= 0) counts[bin] += 1;
+    }
+    return counts;
+  }
+  void expect(const ladder::Arrays& host, const ladder::Size&, const ladder::Range& range, double* want,
+              double* scale) const override {
+    for (std::size_t b = range.begin; b < range.end; ++b) want[b - range.begin] = host.digest()[b];
+    std::fill(scale, scale + (range.end - range.begin), 0.0);
+  }
+  double tolerance(const ladder::Size&) const override { return 0; }
+
+  // "integer" has values on the borders of bins and beyond the range.
+  std::vector<ladder::Pattern> patterns() const override {
+    return {{"random", true, ladder::patterns::random},
+            {"special", true, ladder::patterns::special},
+            {"integer", true, ladder::patterns::integers},
+            {"tail", true, ladder::patterns::tail},
+            {"one value", true, one_value}};
+  }
+  std::vector<ladder::Size> test_sizes() const override {
+    std::vector<ladder::Size> sizes;
+    for (const std::size_t n : {0, 1, 2, 3, 4, 5, 7, 31, 33, 255, 257, 1025, 4093, 16387, 70001}) {
+      sizes.push_back(ladder::Size({n, 0}, {-1, 1}));
+    }
+    for (const std::size_t bins : {1, 2, 3, 10, 255, 1000, 4096}) {
+      sizes.push_back(ladder::Size({5003, bins}, {-4, 5}));
+      sizes.push_back(ladder::Size({5003, bins}, {-0.3f, 0.7f}));
+    }
+    return sizes;
+  }
+  std::vector<ladder::Size> huge_sizes() const override {
+    return {ladder::Size({static_cast<std::size_t>(std::numeric_limits<int>::max()), 0}, {-1, 1})};
+  }
+  std::vector<ladder::Size> bench_sizes() const override {
+    return {ladder::Size({std::size_t{1} << 24, 0}, {-1, 1}), ladder::Size({std::size_t{1} << 28, 0}, {-1, 1}),
+            ladder::Size({std::size_t{1} << 28, 4096}, {-1, 1})};
+  }
+  ladder::Ceiling ceiling() const override { return ladder::Ceiling::read; }
+
+ private:
+  static int bins_of(const ladder::Size& size) { return size[1] == 0 ? 256 : static_cast<int>(size[1]); }
+  static float scale_of(const ladder::Size& size) {
+    return static_cast<float>(bins_of(size)) / (size.scalars[1] - size.scalars[0]);
+  }
+  static double one_value(std::uint64_t seed, std::size_t, std::size_t, std::size_t) {
+    return 0.25 + 0.125 * static_cast<double>(seed);
+  }
+
+  Launch launch_;
+};
