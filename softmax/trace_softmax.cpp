@@ -45,7 +45,7 @@ TEST_CASE("attention: from step 03 on nothing but O is written to memory") {
     CHECK(written(step) == o + 2 * scores);
   }
   for (const char* step : {"attention_03_online", "attention_04_flash", "attention_05_register_tiles",
-                           "attention_06_skip_masked", "attention_07_tuned"}) {
+                           "attention_06_skip_masked", "attention_07_float4", "attention_08_cp_async"}) {
     CHECK(written(step) == o);
   }
 }
@@ -66,14 +66,17 @@ TEST_CASE("attention: K and V are broadcast, then read by float4; no bank confli
       CAPTURE(step, d);
       CHECK(Claims(step, size).conflicts() == 0);
     }
-    const Claims tuned("attention_07_tuned", size);
-    std::uint64_t float4s = 0;
-    for (const auto& access : tuned.launches.front().accesses) {
-      if (access.space != Space::shared || access.width != 16) continue;
-      float4s += access.requests;
-      CHECK(access.units == access.ideal);
+    for (const char* step : {"attention_07_float4", "attention_08_cp_async"}) {
+      CAPTURE(step, d);
+      const Claims claims(step, size);
+      std::uint64_t float4s = 0;
+      for (const auto& access : claims.launches.front().accesses) {
+        if (access.space != Space::shared || access.width != 16) continue;
+        float4s += access.requests;
+        CHECK(access.units == access.ideal);
+      }
+      CHECK(float4s > 0);
     }
-    CHECK(float4s > 0);
   }
 }
 
