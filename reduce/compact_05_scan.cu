@@ -1,7 +1,8 @@
 // Problem:  steps 01 to 04 give out places in the order in which threads ask for them.
 // Idea:     in order, by a scan of 0 and 1: an element's place is the number of kept ones before it. Three kernels, as
 //           in step 06 of `scan`: a tile's count, the scan of the counts, the places within the tile.
-// Expect:   0.5 to 0.8x step 04 at 2^28: x is read twice (10 bytes per element, not 6), and one block scans 2^18 counts.
+// Expect:   0.5 to 0.8x step 04 at 2^28: x is read twice (10 bytes per element, not 6), and one block scans 2^18
+//           counts.
 // Next:     what must a tile know of the others, and how early could it know it? (Step 06.)
 #include "block_scan.cuh"
 #include "compact_tile.cuh"

@@ -1,4 +1,5 @@
-// Problem:  in step 06 a thread stores up to four neighbours: the four stores of a warp touch the same 8 sectors or more.
+// Problem:  in step 06 a thread stores up to four neighbours: the four stores of a warp touch the same 8 sectors or
+//           more.
 // Idea:     the tile's kept elements meet in shared memory, each at its place in the tile; then the block stores them,
 //           neighbours by neighbouring lanes. That needs no look-back, so other warps do it while warp 0 looks back.
 // Expect:   1.1 to 1.5x step 06 at 2^28: a third of the store's sectors, for two more passes through shared memory.

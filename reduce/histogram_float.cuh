@@ -1,8 +1,8 @@
-// Histogram of floats: counts[b] = how many elements of x are in bin b of `bins` equal ones from lower to upper. In float
-// arithmetic, rounded after each operation: the bin of an x with lower <= x < upper is the whole part of
-// (x - lower) * (bins / (upper - lower)), or the last one if rounding leads beyond it. What is outside of the range, and
-// NaN, is not counted. So -0 is where +0 is, and upper itself is outside. Exact; the order does not matter. Source: as
-// histogram.cuh; the rule at the borders is that of cub::DeviceHistogram::HistogramEven and of NumPy but for upper.
+// Histogram of floats: counts[b] = how many elements of x are in bin b of `bins` equal ones from lower to upper. In
+// float arithmetic, rounded after each operation: the bin of an x with lower <= x < upper is the whole part of
+// (x - lower) * (bins / (upper - lower)), or the last one if rounding leads beyond it. What is outside of the range is
+// not counted, nor is NaN. So -0 is where +0 is, and upper itself is outside, where NumPy counts it in the last bin.
+// Exact; the order of counting does not matter. Source: as histogram.cuh.
 #pragma once
 #include "ladder.cuh"
 

@@ -1,6 +1,6 @@
 // Problem:  in step 02 lanes whose bins fall into one bank take turns, and a thread loads 4 bytes per trip.
-// Idea:     as many copies as 32 KB hold, up to one per lane: counter b of copy c is word copies * b + c, and lane l has
-//           copy l % copies. And float4 loads, with single elements in front of the first and behind the last.
+// Idea:     as many copies as 32 KB hold, up to one per lane: counter b of copy c is word copies * b + c, and lane l
+//           has copy l % copies. And float4 loads, with single elements in front of the first and behind the last.
 // Expect:   2 to 4x step 02 at 256 bins (32 copies, no two lanes in one bank), 1.2 to 2x at 4096 (2 copies).
 // Next:     and 10^6 bins? (They do not fit: sort the elements, or let each block count a part of the bins.)
 #include "histogram_float.cuh"
