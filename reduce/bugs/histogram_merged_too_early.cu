@@ -1,7 +1,7 @@
 // bug: no barrier between counting and merging: warps that still count are left out
 // caught by: cpu forward | is wrong
-// caught by: cpu-trace | shared memory with no
-// caught by: gpu racecheck | hazard | --n=100003
+// caught by: cpu-trace | is wrong
+// caught by: gpu | is wrong
 // stage: right
 #include "../histogram.cuh"
 
