@@ -84,9 +84,21 @@ __global__ void __launch_bounds__(kThreads)
 
   // the k groups of the greatest maxima, of equal ones the first
   WarpList<kParts> best;
-  for (unsigned first = 0; first < groups; first += kThreads) {
-    const unsigned g = first + threadIdx.x;
-    best.offer(g < groups ? pair_of_key(maxima[g], g) : kNoPair, k);
+  constexpr int kAhead = 8;  // loads in flight, for one copy of the sort's code
+  for (unsigned first = threadIdx.x; first - threadIdx.x < groups; first += kAhead * kThreads) {
+    int keys[kAhead];
+#pragma unroll
+    for (int i = 0; i < kAhead; ++i) {
+      keys[i] = first + i * kThreads < groups ? maxima[first + i * kThreads] : no_element().key;
+    }
+#pragma unroll 1
+    for (int i = 0; i < kAhead; ++i) {
+      const unsigned g = first + i * kThreads;
+      if (g - threadIdx.x >= groups) break;  // the whole block
+      best.offer(g < groups ? pair_of_key(keys[0], g) : kNoPair, k);
+#pragma unroll
+      for (int j = 0; j + 1 < kAhead; ++j) keys[j] = keys[j + 1];
+    }
   }
   merge_warps(best, lists);
 
@@ -120,27 +132,26 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-template <int kLoads>
-void launch_groups(const float* x, float* values, int* indices, unsigned rows, unsigned cols, unsigned k) {
+template <int kLoads, int kThreads>
+void launch_groups(const float* x, float* values, int* indices, std::size_t rows, unsigned cols, unsigned k) {
   const unsigned groups = ceil_div(std::max(1u, cols / 4), 32u * kLoads);
-  int* maxima = scratch<int>(std::size_t{rows} * groups);
-  const dim3 grid(rows, std::min(ceil_div(groups, unsigned{kWarps}), 65535u));
+  int* maxima = scratch<int>(rows * groups);
+  const unsigned of_warp = kLoads == 1 && rows >= 1024 ? 4 : 1;  // groups; where there are blocks enough
+  const dim3 grid(static_cast<unsigned>(rows), std::min(ceil_div(groups, of_warp * kWarps), 65535u));
   group_maxima<kLoads><<<grid, kBlock>>>(x, maxima, cols, groups);
   CUDA_CHECK(cudaGetLastError());
-  const bool many = groups > 1024;
-  const auto kernel = k <= 32 ? (many ? top_k_of_groups<1, kLoads, 1024> : top_k_of_groups<1, kLoads, 128>)
-                              : (many ? top_k_of_groups<2, kLoads, 1024> : top_k_of_groups<2, kLoads, 128>);
-  kernel<<<rows, many ? 1024 : 128>>>(x, maxima, values, indices, cols, groups, k);
+  const auto kernel = k <= 32 ? top_k_of_groups<1, kLoads, kThreads> : top_k_of_groups<2, kLoads, kThreads>;
+  kernel<<<grid.x, kThreads>>>(x, maxima, values, indices, cols, groups, k);
   CUDA_CHECK(cudaGetLastError());
 }
 
-// rows and k must not be 0.
+// rows and k must not be 0. The larger the groups, the fewer maxima, and the more is read again: k groups.
 inline void launch_in_groups(const float* x, float* values, int* indices, std::size_t rows, std::size_t cols,
                              std::size_t k) {
-  // What is read again is k groups: an eighth of the row, if the group can be as small.
   const std::size_t share = cols / k;
-  const auto launch_for = share >= (std::size_t{1} << 17) ? launch_groups<16>
-                          : share >= 4096                 ? launch_groups<4>
-                                                          : launch_groups<1>;
-  launch_for(x, values, indices, static_cast<unsigned>(rows), static_cast<unsigned>(cols), static_cast<unsigned>(k));
+  const auto launch_for = share >= (1 << 17)   ? launch_groups<16, 1024>
+                          : share >= (1 << 14) ? launch_groups<4, 256>
+                          : share >= 768       ? launch_groups<2, 64>
+                                               : launch_groups<1, 32>;
+  launch_for(x, values, indices, rows, static_cast<unsigned>(cols), static_cast<unsigned>(k));
 }

@@ -59,6 +59,7 @@ __global__ void __launch_bounds__(kBlock)
 #pragma unroll
   for (int i = 0; i < kKept; ++i) {
     const unsigned mask = __ballot_sync(0xffffffff, keys[i] >= bound);
+    if (mask == 0) continue;
     const unsigned place = count + __popc(mask & ((1u << lane) - 1));
     if (keys[i] >= bound && place < kMostOfWarp) pairs[place] = pair_of_key(keys[i], lane + 32 * i);
     count += __popc(mask);

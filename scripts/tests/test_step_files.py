@@ -62,6 +62,7 @@ LARGE_STEPS = {
     "sgemm_tf32_02_wgmma_tma": "what gemm_bf16's steps 02 to 05 bring one by one",
     "softmax_04_on_chip": "registers and shared memory hold the vector, the rest is read again",
     "softmax_07_streamed": "another order of loads and exps, for any alignment, and step 06 for long vectors",
+    "top_k_07_by_shape": "the kernel for short rows, and the rule that picks",
     "top_k_04_radix_select": "another algorithm: digits counted in shared memory",
     "transpose_09_float4": "float4 on both sides of the tile changes every index",
     "transpose_10_tuned": "a kernel of its own for shapes whose rows are not aligned",
