@@ -21,4 +21,4 @@ static void launch(std::size_t m, std::size_t n, std::size_t k, float alpha, con
                                CUBLAS_GEMM_DEFAULT));
 }
 
-LADDER_STEP(GemmBf16, launch);
+LADDER_STEP(GemmBf16RoundedTwice, launch);

@@ -8,7 +8,7 @@
 // needs: sm_80
 #include "bf16_tile.cuh"
 
-constexpr int BM = 128, BN = 256, BK = 32;
+constexpr int BM = 128, BN = 128, BK = 32;
 constexpr int WM = 64, WN = 64;
 constexpr int kWarpsN = BN / WN, kThreads = BM / WM * kWarpsN * 32;
 

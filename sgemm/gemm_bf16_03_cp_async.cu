@@ -7,10 +7,10 @@
 // needs: sm_80
 #include "bf16_tile.cuh"
 
-constexpr int BM = 128, BN = 256, BK = 32;
+constexpr int BM = 128, BN = 128, BK = 32;
 constexpr int WM = 64, WN = 64;
 constexpr int kWarpsN = BN / WN, kThreads = BM / WM * kWarpsN * 32;
-constexpr int kStages = 4;  // 96 KB
+constexpr int kStages = 4;  // 64 KB
 struct Stage {
   __nv_bfloat16 As[BM * BK], Bs[BK * BN];
 };
