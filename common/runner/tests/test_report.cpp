@@ -63,11 +63,13 @@ TEST_CASE("a row's JSON") {
   row.vs_vendor = 1.25;
   row.of_ceiling = 0.5;
   row.figures = {{"clocks", 12}, {"ratio", std::nan("")}};
+  row.remark = "rows copied \"first\"";
   CHECK(to_json(row, "cuda") ==
         "{\"family\": \"tests\", \"kernel\": \"fake\", \"step\": \"01_x\", \"backend\": \"cuda\", "
         "\"size\": {\"n\": 100, \"steps\": 2}, \"bytes\": 1600, \"cold_us\": 2.00, \"cold_min_us\": 1.50, "
         "\"cold_spread\": 0.0100, \"samples\": 25, \"sm_mhz\": 1980, \"warm_us\": 1.00, \"gbps\": 0.8, "
         "\"of_ceiling\": 0.5000, \"vs_vendor\": 1.2500, \"figures\": {\"clocks\": 12, \"ratio\": null}, "
+        "\"remark\": \"rows copied \\\"first\\\"\", "
         "\"max_error_over_bound\": 0, \"verified\": true}");
 
   row.cold = {3, 2.0, 1.5, -1, 0, 2};
