@@ -55,6 +55,7 @@ class RowNorm : public ladder::Problem {
     for (const std::size_t cols : {2048, 2052, 4097, 8196, 12345, 32769, 65540}) sizes.push_back({2, cols});
 #ifndef CUDA_EMU
     for (const std::size_t cols : {4096, 8192, 16384, 32768, 131072, 131076}) sizes.push_back({5, cols});
+    for (const std::size_t cols : {32772, 32773}) sizes.push_back({70, cols});  // several rows for each cluster
     sizes.push_back({2, 1400004});
     sizes.push_back({1, 1400003});
 #endif

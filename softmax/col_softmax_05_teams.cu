@@ -5,12 +5,12 @@
 // Expect:   0.6 to 0.75 of a copy at most shapes; less than step 04 at 4096 x 4096, whose clusters exchange faster.
 // Next:     which rule would pick between steps 04 and 05?
 #include "col_softmax.cuh"
-#include "published_pair.cuh"
+#include "row_relay.cuh"  // publish, await
 
 // A tile is kWidth columns wide; `team` blocks share it. Each keeps kGroups * kKept rows, kKept in a thread. Blocks take
 // their parts by tickets, in the order in which they start, so a team's blocks start one after the other. A team is no
 // larger than what fits on the GPU; so the first team that has not ended is complete, or its blocks start next.
-// `ticket` starts at ~0u, `pairs` at kEmpty: kWidth for each part.
+// `ticket` starts at ~0u, `pairs` at row_relay::kEmpty: kWidth for each part.
 template <unsigned kBlock, unsigned kWidth, unsigned kKept, unsigned kPerSm>
 __global__ void __launch_bounds__(kBlock, kPerSm)
     col_softmax_team(const float* __restrict__ x, float* __restrict__ y, std::size_t rows, std::size_t cols,
@@ -58,9 +58,9 @@ __global__ void __launch_bounds__(kBlock, kPerSm)
   s = merged(parts);
   if (team > 1) {
     pairs += std::size_t{tile} * team * kWidth;
-    if (part == 0) publish(pairs + rank * kWidth + column, s);
+    if (part == 0) row_relay::publish(pairs + rank * kWidth + column, s);
     s = {-INFINITY, 0.0f};
-    for (unsigned b = group; b < team; b += kGroups) s = merge(s, await(pairs + b * kWidth + c));
+    for (unsigned b = group; b < team; b += kGroups) s = merge(s, row_relay::await(pairs + b * kWidth + c));
     others[group][c] = make_float2(s.max, s.sum);
     __syncthreads();
     s = merged(others);

@@ -2,12 +2,30 @@
 // only read run some rows ahead of blocks that read again, from L2, and write.
 #pragma once
 #include "peeled.cuh"
-#include "published_pair.cuh"
 
 namespace row_relay {
 
 constexpr unsigned kBlock = 256, kKept = 8;  // threads of a block, and the float4 of each
 constexpr unsigned kPerSm = 4;               // blocks
+
+// A pair in 64 bits, which are read and written at once. No pair is kEmpty: its maximum would be NaN, and fmaxf passes
+// over NaN.
+constexpr unsigned long long kEmpty = ~0ull;
+
+__device__ inline void publish(unsigned long long* to, MaxSum pair) {
+  const auto high = static_cast<unsigned long long>(__float_as_uint(pair.max));
+  atomicExch(to, high << 32 | __float_as_uint(pair.sum));
+}
+// Waits until another block has published the pair.
+__device__ inline MaxSum await(const unsigned long long* from) {
+  const volatile unsigned long long* const pair = from;
+  unsigned long long bits = *pair;
+  while (bits == kEmpty) {
+    __nanosleep(20);
+    bits = *pair;
+  }
+  return {__uint_as_float(static_cast<unsigned>(bits >> 32)), __uint_as_float(static_cast<unsigned>(bits))};
+}
 
 // Merged over the block, returned to every thread. All threads must call it, once.
 __device__ inline MaxSum merge_block(MaxSum v) {

@@ -49,7 +49,7 @@ LARGE_STEPS = {
     "jacobi2d_05_temporal_blocking": "another mapping, by warps, and a pipeline of time steps",
     "layer_norm_06_registers": "float4 and scalar loads and stores in place of one loop, and the remainder of longer rows",
     "layer_norm_07_shared": "the sum over a block, the row's chunks in shared memory and how many there are",
-    "layer_norm_08_by_shape": "the kernel for all shapes, and the rule that picks",
+    "layer_norm_09_persistent": "a kernel of its own for long rows: copies, gamma and beta in shared memory, a cluster's launch",
     "row_softmax_06_registers": "float4 and scalar loads and stores, written out where they are introduced",
     "overlap_06_graph": "capturing, and the key that says when to capture again",
     "row_softmax_08_cluster": "the merge over the cluster, and a launch of at most 2^27 rows",
