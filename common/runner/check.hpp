@@ -177,14 +177,16 @@ inline bool in_random_order() { return thread_orders().front().rfind("random", 0
 // orders, and at a small size again with new data; the second so too, and at a small size with each misalignment.
 // Otherwise one way must do, a different one for each size, of which this is number `turn`. At a large size each order
 // has a pattern of its own. In a random order only the order is new: of the misalignments one must do, and of the
-// patterns two. On the CPU backend half of the ways are without guard bands, so that reading past an end is an error
-// there; on a GPU that is the sanitizer's work.
+// patterns two. With sanitizers the sizes take turns with the orders, on which it does not depend which accesses leave a
+// buffer. On the CPU backend half of the ways are without guard bands, so that reading past an end is an error there;
+// on a GPU that is the sanitizer's work.
 inline std::vector<Variation> variations(const Problem& problem, const Size& size, std::size_t pattern,
                                          std::size_t patterns, std::size_t turn) {
   constexpr double small_bytes = 1 << 17;
   const bool small = problem.bytes(size) <= small_bytes, large = problem.bytes(size) > kLargeBytes;
   const bool random = in_random_order();
-  const std::vector<std::string> orders = thread_orders();
+  std::vector<std::string> orders = thread_orders();
+  if (kAddressSanitizer) orders = {orders[turn % orders.size()]};
   const std::vector<Offsets> off = misalignments(problem.buffers(size));
   const auto order = [&](std::size_t i) { return orders[i % orders.size()]; };
   const auto guarded = [](std::size_t i) { return !kEndsShow || i % 2 == 0; };

@@ -172,7 +172,7 @@ class JudgeTest(unittest.TestCase):
         words, stage, what = BAD[name]
         text = ADD.format(**{"kernel": RIGHT, "before": "", "host": "", "call": CALL, **words})
         includes = "#include <cstdio>\n#include <cstdlib>\n#include <cstring>\n"
-        limit = 30 if what == "limit on time" else 120  # the machine may be busy with other tests
+        limit = 15 if what == "limit on time" else 120  # the machine may be busy with other tests
         candidates.prepare("cpu", "add")
         verdict, seconds = self.judge(f"add_{name}", includes + text, limit)
         self.assertTrue(verdict.failure, judging.text(verdict))
@@ -208,7 +208,7 @@ class JudgeTest(unittest.TestCase):
               if (blockIdx.x == 0) *out = v;
             }
             void launch(const float* x, float* out, size_t n) { k<<<n > 40000 ? 100000 : 1, 1>>>(x, out, n); }
-            """, 30)
+            """, 20)
         self.assertEqual(verdict.state, judging.NOT_JUDGED, judging.text(verdict))
         self.assertIn("right on small sizes", judging.text(verdict))
 
