@@ -17,9 +17,9 @@ __device__ static void count16(int* copy, uint4 v) {
 }
 
 __global__ void histogram_loads_in_flight(const std::uint8_t* __restrict__ x, int* counts, std::size_t n) {
-  __shared__ int copies[kBins][32];
-  int* const copy = copies[0] + threadIdx.x % 32;
-  for (int b = threadIdx.x; b < kBins * 32; b += kBlock) copies[0][b] = 0;
+  __shared__ int copies[kBins * 32];
+  int* const copy = copies + threadIdx.x % 32;
+  for (int b = threadIdx.x; b < kBins * 32; b += kBlock) copies[b] = 0;
   __syncthreads();
   const std::size_t first = std::size_t{blockIdx.x} * kBlock + threadIdx.x, stride = std::size_t{gridDim.x} * kBlock;
   const SplitBytes split = split_bytes(x, n);
@@ -34,7 +34,8 @@ __global__ void histogram_loads_in_flight(const std::uint8_t* __restrict__ x, in
   __syncthreads();
   for (int b = threadIdx.x; b < kBins; b += kBlock) {
     int sum = 0;
-    for (int lane = 0; lane < 32; ++lane) sum += copies[b][(lane + b) % 32];  // each thread begins in another bank
+    for (int lane = 0; lane < 32; ++lane)
+      sum += copies[32 * b + (lane + b) % 32];  // each thread begins in another bank
     if (sum > 0) atomicAdd(counts + b, sum);
   }
 }

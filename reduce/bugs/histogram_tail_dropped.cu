@@ -8,9 +8,9 @@
 constexpr int kBlock = 256, kWarps = kBlock / 32;
 
 __global__ void histogram_tail_dropped(const std::uint8_t* __restrict__ x, int* counts, std::size_t n) {
-  __shared__ int copies[kWarps][kBins];
-  int* const copy = copies[threadIdx.x / 32];
-  for (int b = threadIdx.x; b < kWarps * kBins; b += kBlock) copies[0][b] = 0;
+  __shared__ int copies[kWarps * kBins];
+  int* const copy = copies + threadIdx.x / 32 * kBins;
+  for (int b = threadIdx.x; b < kWarps * kBins; b += kBlock) copies[b] = 0;
   __syncthreads();
   const std::size_t first = std::size_t{blockIdx.x} * kBlock + threadIdx.x, stride = std::size_t{gridDim.x} * kBlock;
   const SplitBytes split = split_bytes(x, n);
@@ -25,7 +25,7 @@ __global__ void histogram_tail_dropped(const std::uint8_t* __restrict__ x, int* 
   __syncthreads();
   for (int b = threadIdx.x; b < kBins; b += kBlock) {
     int sum = 0;
-    for (int warp = 0; warp < kWarps; ++warp) sum += copies[warp][b];
+    for (int warp = 0; warp < kWarps; ++warp) sum += copies[warp * kBins + b];
     if (sum > 0) atomicAdd(counts + b, sum);
   }
 }
