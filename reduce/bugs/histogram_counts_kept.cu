@@ -1,6 +1,6 @@
 // bug: the counters in memory are not set to 0, so a launch adds to what the last one counted
-// caught by: cpu forward | is wrong
-// caught by: gpu | is wrong
+// caught by: cpu forward | was never written
+// caught by: gpu | was never written
 // stage: right
 #include "../histogram.cuh"
 
