@@ -2,7 +2,7 @@
 // caught by: cpu forward | is wrong
 // caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --rows=7 --cols=1025
-// stage: races and barriers | right
+// stage: right
 #include "../int8_row.cuh"
 
 constexpr int kBlock = 256;

@@ -2,7 +2,7 @@
 // caught by: cpu reverse | invalid address
 // caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --rows=7 --cols=1025 --k=8
-// stage: races and barriers | right
+// stage: memory
 #include "../top_k_pair.cuh"
 
 constexpr int kBlock = 256, kMostK = 64;
