@@ -1,14 +1,12 @@
 // Data staged through shared memory: y = x with each tile of 1024 floats reversed. The last tile may be shorter. Steps
 // differ in how a tile gets into shared memory. Bit-equal, NaN payloads apart.
-//
-// All steps launch two blocks per SM, as many as run where tiles fill shared memory, such as in sgemm and attention: with
-// eight, the other blocks' loads would hide what is to be seen.
 #pragma once
 #include "elementwise.cuh"
 
 constexpr int kTile = 1024, kBlock = 256;
 
-// A block for each tile of n floats, n > 0, but at most two for each SM.
+// How many blocks all steps launch for n floats, n > 0: one for each tile, but at most two for each SM, as many as run
+// where tiles fill shared memory, such as in sgemm. With eight, the other blocks' loads would hide what is to be seen.
 inline std::size_t stage_blocks(std::size_t n) {
   return std::min<std::size_t>(ceil_div(n, kTile), 2 * static_cast<std::size_t>(sm_count()));
 }
