@@ -1,8 +1,8 @@
 // Problem:  in step 01 a loaded value waits in a register for its store to shared memory.
 // Idea:     cp.async, by __pipeline_memcpy_async: 4 bytes from global to shared memory without a register. The thread
 //           commits its copies as a batch and waits for the batch; the barrier then tells the others.
-// Expect:   1.0x step 01: the loads in flight are the same. A thread sees its own copies after the wait, those of others
-//           after the barrier, so both stay.
+// Expect:   1.0x step 01: the loads in flight are the same. A thread sees its own copies after the wait, those of
+//           others after the barrier, so both stay.
 // Next:     larger pieces? (8 or 16 bytes, where both addresses are multiples of as many.)
 #include "stage.cuh"
 
