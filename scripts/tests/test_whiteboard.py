@@ -94,7 +94,7 @@ MISTAKES = {
     ],
     "gemm_bf16_whiteboard": [
         ("__syncwarp();  // the tiles are complete", ""),
-        ("__syncwarp();  // and all have read them", ""),
+        ("A[(row0 + r) * lda + k0 + c]", "A[(row0 + r) * k + k0 + c]"),
         ("row0 + r < m && k0 + c < k ?", "row0 + r < m ?"),
         ("matrix_b, 16, 16, 16, bf16, wmma::row_major", "matrix_b, 16, 16, 16, bf16, wmma::col_major"),
         ("beta == 0.0f ? 0.0f : beta * float(to)", "beta * float(to)"),

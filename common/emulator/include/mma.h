@@ -1,7 +1,7 @@
 // Warp matrix functions: nvcuda::wmma for half, bfloat16 and TF32, with accumulators in float or half.
 //
 // Which lane holds which element of a fragment is not specified, and here it is not as on any GPU: the elements are
-// dealt out in turn. So a program that relies on a GPU's order gets wrong results.
+// dealt out in turn, backwards. So a program that relies on a GPU's order gets wrong results.
 #pragma once
 
 #include "cuda_bf16.h"
@@ -86,10 +86,11 @@ inline float __float_to_tf32(float value) {
 
 namespace cuda_emu {
 
-// Where element i of the lane's part of a fragment stands in the matrix, in elements.
+// Where element i of the lane's part of a fragment stands in the matrix, in elements. Backwards, or lanes would often
+// load what they stored themselves, and a missing barrier between would not show.
 template <class Fragment>
 constexpr std::size_t wmma_offset(unsigned i, unsigned lane, std::size_t ldm, bool row_major) {
-  const unsigned at = i * 32 + lane, row = at / Fragment::kColumns, column = at % Fragment::kColumns;
+  const unsigned at = i * 32 + 31 - lane, row = at / Fragment::kColumns, column = at % Fragment::kColumns;
   return row_major ? row * ldm + column : column * ldm + row;
 }
 
