@@ -137,5 +137,5 @@ static void launch(std::size_t M, std::size_t N, std::size_t K, float alpha, con
   CUDA_CHECK(cudaGetLastError());
 }
 
-using GemmBf16Tma = WithTma<GemmBf16, __nv_bfloat16>;
+using GemmBf16Tma = WithTma<GemmBf16, __nv_bfloat16, true>;
 LADDER_STEP(GemmBf16Tma, launch);

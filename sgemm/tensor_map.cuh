@@ -83,8 +83,9 @@ const T* rows_for_tma(const T* data, std::size_t rows, std::size_t columns, std:
   return reinterpret_cast<const T*>(copy);
 }
 
-// A problem whose step copies the A and the B that TMA does not take, and says so.
-template <typename Problem, typename T>
+// A problem whose step copies the A and the B that TMA does not take, and says so; so, too, if it stores C by TMA and
+// cannot.
+template <typename Problem, typename T, bool kStoresC = false>
 class WithTma : public Problem {
  public:
   using Problem::Problem;
@@ -95,6 +96,10 @@ class WithTma : public Problem {
     std::string copied;
     if (!tma_takes(device.at<const T>(0), Problem::lda(size))) copied = "A";
     if (!tma_takes(device.at<const T>(1), Problem::ldb(size))) copied += copied.empty() ? "B" : " and B";
-    return copied.empty() ? "" : copied + " copied to 16-byte aligned rows first, which TMA needs";
+    std::string said = copied.empty() ? "" : copied + " copied to 16-byte aligned rows first, which TMA needs";
+    if (kStoresC && !tma_stores(device.at<const T>(2), size[1], Problem::ldc(size))) {
+      said += std::string(said.empty() ? "" : "; ") + "C stored by threads: TMA needs rows of whole 16-byte chunks";
+    }
+    return said;
   }
 };
