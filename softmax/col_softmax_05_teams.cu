@@ -100,7 +100,7 @@ struct Team {
   // Numerator: exp twice, division and product. Denominator: exp, product and addition for each element of the
   // remainder, exp and product for their sum; exp, and an addition for each element that is kept; then, with exp and
   // product, over the groups, over the team's pairs one after the other, and over the groups again.
-  static std::size_t roundings(std::size_t rows) {
+  static std::size_t team_roundings(std::size_t rows) {
     const std::size_t team = blocks(rows), kept = std::min<std::size_t>(rows, team * kGroups * kKept);
     const std::size_t remainder = ceil_div(rows - kept, std::max<std::size_t>(team * kGroups, 1));
     return 10 + 6 * remainder + 5 + 4 + kKept + (5 + 5) + 6 * ceil_div(team, kGroups) + (5 + 5);
@@ -129,10 +129,10 @@ static void launch(const float* x, float* y, std::size_t rows, std::size_t cols)
 }
 
 static std::size_t roundings(std::size_t rows) {
-  if (rows <= 4) return Rows4::roundings(rows);
-  if (rows <= 16) return Rows16::roundings(rows);
-  if (rows <= 64) return Rows64::roundings(rows);
-  return std::max({FewColumns::roundings(rows), Wide::roundings(rows), Narrow::roundings(rows)});
+  if (rows <= 4) return Rows4::team_roundings(rows);
+  if (rows <= 16) return Rows16::team_roundings(rows);
+  if (rows <= 64) return Rows64::team_roundings(rows);
+  return std::max({FewColumns::team_roundings(rows), Wide::team_roundings(rows), Narrow::team_roundings(rows)});
 }
 
 LADDER_STEP(ColSoftmax, launch, roundings);
