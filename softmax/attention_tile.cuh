@@ -4,9 +4,9 @@
 #include "cuda_helpers.cuh"
 #include "online.cuh"  // group_max, group_sum, shift_for
 
-// The lanes of a warp form rows of kLanes. A thread has kRows rows, kRowStep apart, of the scores and of O, kKeys keys of
-// each tile, kLanes apart, and kQuads groups of four neighbouring columns of O. !kLarge: for few queries, and for GPUs
-// with less shared memory per block than two large blocks take on an sm_90.
+// The lanes of a warp form rows of kLanes. A thread has kRows rows, kRowStep apart, of the scores and of O, kKeys keys
+// of each tile, kLanes apart, and kQuads groups of four neighbouring columns of O. !kLarge: for few queries, and for
+// GPUs with less shared memory per block than two large blocks take on an sm_90.
 template <int D_, bool kLarge>
 struct Shape {
   static constexpr int D = D_, kLanes = D / 8, kRows = 8, kRowStep = 32 / kLanes;
@@ -39,8 +39,8 @@ __device__ void store4(float* p, float4 v) {
   }
 }
 
-// Q and the weights P lie in shared memory without padding, swizzled as in transpose 06: column c of Q is at c ^ 4 turn,
-// weight j at j ^ kLanes turn. So the kRowStep rows that a warp reads at once have their groups in different banks.
+// Q and the weights P lie in shared memory without padding, swizzled as in transpose 06: column c of Q is at
+// c ^ 4 turn, weight j at j ^ kLanes turn. So the kRowStep rows that a warp reads at once have their groups in different banks.
 
 // Stores log2(e) / sqrt(D) Q, so that exp2(q . k) is a weight; 0 for rows from `left` on.
 template <typename S, bool kAligned>
@@ -59,8 +59,8 @@ struct Rows {
   float max[S::kRows], sum[S::kRows], o[S::kRows][4 * S::kQuads];
 };
 
-// The scores of keys that a row does not attend to, or that do not exist, become -inf. Row r of the block attends to the
-// keys up to last0 + r.
+// The scores of keys that a row does not attend to, or that do not exist, become -inf. Row r of the block attends to
+// the keys up to last0 + r.
 template <typename S>
 __device__ void mask_scores(float (&s)[S::kRows][S::kKeys], long long key0, long long keys, long long last0) {
   if (key0 + S::BN <= min(keys, last0 + 1)) return;  // row 0 attends to all, so all rows do
