@@ -1,9 +1,9 @@
 // bug: the copy of the next K starts before all threads have computed their scores
-// caught by: cpu forward | is wrong
-// caught by: cpu-asan forward | is wrong
+// caught by: cpu reverse | is wrong
+// caught by: cpu-asan reverse | is wrong
 // caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --heads=1 --queries=40 --keys=70
-// stage: right
+// stage: races and barriers
 #include "../attention.cuh"
 #include "../online.cuh"
 
