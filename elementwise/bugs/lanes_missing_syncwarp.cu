@@ -1,7 +1,7 @@
 // bug: no __syncwarp() between a round's store and its loads, on the belief that a warp runs in lockstep
 // caught by: cpu | is wrong
 // caught by: cpu-trace | shared memory with no barrier between
-// caught by: gpu racecheck | hazard | --n=1025
+// caught by: gpu racecheck | hazard | --n=33
 // stage: right
 #include "../lanes.cuh"
 

@@ -1,7 +1,7 @@
 // bug: no barrier behind the use of a stage: a thread may refill it while others still read
 // caught by: cpu reverse | is wrong
 // caught by: cpu-trace | shared memory with no barrier between
-// caught by: gpu racecheck | hazard | --n=1000000
+// caught by: gpu racecheck | hazard | --n=4097
 // stage: races and barriers
 #include "../stage.cuh"
 
@@ -38,7 +38,8 @@ __global__ void stage_refill_early(const float* __restrict__ x, float* __restric
 
 static void launch(const float* x, float* y, std::size_t n) {
   if (n == 0) return;
-  stage_refill_early<<<stage_blocks(n), kBlock>>>(x, y, n, aligned_for<float4>(x));
+  const std::size_t blocks = std::min<std::size_t>(ceil_div(n, kTile), 2);  // so that a few tiles refill a stage
+  stage_refill_early<<<static_cast<unsigned>(blocks), kBlock>>>(x, y, n, aligned_for<float4>(x));
   CUDA_CHECK(cudaGetLastError());
 }
 
