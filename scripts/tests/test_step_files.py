@@ -81,6 +81,7 @@ class StepFiles(unittest.TestCase):
         for step in self.steps:
             with self.subTest(step.name):
                 self.assertTrue(diff.head(step).startswith("// "))
+                self.assertNotRegex(diff.head(step), r"(?m)^// \w+: *$")
                 if diff.head(step).startswith("// Problem:"):
                     found = re.findall(r"(?m)^// (\w+):  +\S.*((?:\n// {11}\S.*)*)", diff.head(step))
                     self.assertEqual([label for label, _ in found if label not in ("Measured", "Why")],
