@@ -221,7 +221,7 @@ def stalls(entry):
 def percentages(entry):
     """What a text may quote of a kernel in per cent: [(value, what)]."""
     found = [(entry[name], name) for name in ALL if name.endswith("_pct") and name in entry]
-    return found + [(100 * share, f"stall_{name}, of all waiting") for name, share in stalls(entry)[:3]]
+    return found + [(100 * share, f"stall_{name}, of all waiting") for name, share in stalls(entry)[:5]]
 
 
 def ratios(entry):

@@ -23,6 +23,14 @@ ELSEWHERE = re.compile(r"\btried\b|\banother program\b|\bscratch program\b|\bdat
                        r"\bcommit [0-9a-f]{7,}\b|\bsweep\b|\b(?:V100|A100|T4|A10|L4|RTX)\b", re.IGNORECASE)
 LOOKED_UP = re.compile(r"results/(?!.*\b(?:commit|not kept|computed|rate)\b)")  # a comment that does not exempt
 COUNTER_TEXT = re.compile(r"\*Counted\b[^*]*\*.*?(?=\*[A-Z][\w ]*[:.,]?\*|\*\*|$)")
+# Words that say which counters a percentage may be of; where a sentence has none of them, any.
+COUNTERS_OF = {
+    r"\bDRAM\b": ("dram_",), r"\bL1\b": ("l1_",), r"\bL2\b": ("l2_",), r"\bhits?\b": ("l1_hit", "l2_hit"),
+    r"\bissue\b|\bslots\b": ("issue_",), r"\bpipe\b": ("l1_", "fma_"), r"\btensor\b": ("tensor_",),
+    r"\b(?:instructions?|loads?)\b": ("instructions", "global_load_instructions", "stall_long"),
+    r"\b(?:FMA|FFMA|arithmetic)\b": ("fma_", "stall_math"), r"\bwarps\b|\bplaces\b": ("warps_",),
+    r"\bwait|\bbarriers?\b|\bfor data\b": ("stall_",), r"\bSMs?\b": ("sm_", "warps_", "l2_read"),
+    r"\bbytes\b|\bfills?\b": ("load_bytes_", "store_bytes_")}
 PREDICTED = re.compile(r"\b(expect(?:ed|s)?|predict(?:ed|s|ion)?|would|hoped)\b", re.IGNORECASE)
 HAPPENED = re.compile(r"\b(measured|it is|it was|came|is now|but)\b", re.IGNORECASE)
 ABOUT = re.compile(r"\b(about|some|nearly|almost|roughly|around)\s+$", re.IGNORECASE)
@@ -163,6 +171,19 @@ def sizes_in(text, names):
     return {name for name in names if re.search(rf"{SIZE_STARTS}{re.escape(name)}{SIZE_ENDS}", text)}
 
 
+def counters_named(sentence, at):
+    """How the names of the counters begin that the words around a percentage name: those between the same commas, or
+    else the nearest before, or behind."""
+    clauses = [found.span() for found in re.finditer(r"[^,;:()]+", sentence)]
+    here = next((number for number, (_, end) in enumerate(clauses) if at < end), 0)
+    for start, end in [*reversed(clauses[:here + 1]), *clauses[here + 1:]]:
+        names = tuple(name for words, names in COUNTERS_OF.items() if re.search(words, sentence[start:end])
+                      for name in names)
+        if names:
+            return names
+    return ()
+
+
 class Place(NamedTuple):
     """Where a figure stands."""
     piece: pages.Piece
@@ -262,10 +283,13 @@ class Checker:
         steps = scope.subjects | scope.partners
         entries = [entry for kernel in scope.kernels for entry in self.known.counters.get(kernel, ())
                    if not steps or (kernel, int(entry["step"][:2])) in {*steps, (kernel, 0)}]
+        named = counters_named(place.text[place.start:place.end], place.at - place.start)
         for kind, value, half in readings:
             counted = [pair for entry in entries
                        for pair in (counters.percentages if kind == "percent" else counters.ratios)(entry)]
-            for other, _ in counted + (counters.changes(entries) if kind == "percent" else []):
+            for other, what in counted + (counters.changes(entries) if kind == "percent" else []):
+                if kind == "percent" and named and not what.startswith(named):
+                    continue
                 if abs(other - value) <= half * (1 + 1e-6) + 1e-9:
                     return True
         return False

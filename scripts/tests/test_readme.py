@@ -362,15 +362,16 @@ class Figures(Found):
         self.assertEqual(self.figures(table.format("", "wavefronts", "32")), [])
 
     def test_planted_figures_are_found(self):
-        """One digit of a figure of a real chapter is changed, fifty times: nine of ten are found."""
+        """One digit of a figure of a real chapter is changed, 400 times. Some 88 % are found, other digits give another
+        figure of the same kernels; 84 % is two and a half standard errors of 400 draws below that."""
         checker, right = page_figures.Checker(), []
         for path in sorted(ladder.ROOT.glob("*/README.md")):
             one = pages.Page(path)
             right += [(one, *found) for found in figures_that_hold(checker, one)]
-        self.assertGreater(len(right), 100)
+        self.assertGreater(len(right), 400)
         draw = random.Random(5)
         missed = []
-        for one, piece, head, at, shown in draw.sample(right, 50):
+        for one, piece, head, at, shown in draw.sample(right, 400):
             place = draw.choice([number for number, sign in enumerate(shown) if sign.isdigit()])
             digit = draw.choice([one for one in "0123456789" if one != shown[place]])
             wrong = shown[:place] + digit + shown[place + 1:]
@@ -380,7 +381,7 @@ class Figures(Found):
             checker.check_text(one, piece._replace(lines=text.split("\n")), one.path.parent.name)
             if not any(problem.text.startswith(f"'{wrong}") for problem in one.problems):
                 missed.append(f"{one.name}:{piece.line_at(at)}: {shown} for {wrong}")
-        self.assertLessEqual(len(missed), 5 + 3, missed)
+        self.assertLessEqual(len(missed), 400 * (1 - 0.84), missed)
 
 
 def figures_that_hold(checker, one):
