@@ -16,9 +16,11 @@ class Compact : public ladder::Problem {
   // device memory, is set, not added to.
   using Launch = void (*)(const float* x, float* out, std::int64_t* count, std::size_t n);
 
-  // timed: the largest n that is timed.
-  explicit Compact(Launch launch, CompactOrder order = CompactOrder::kOfX, std::size_t timed = std::size_t{1} << 28)
-      : launch_(launch), order_(order), timed_(timed) {}
+  // timed: the largest n that is timed. round: the elements that one round of a loop over tiles covers, if a step has
+  // such a loop; then three rounds are checked, too.
+  explicit Compact(Launch launch, CompactOrder order = CompactOrder::kOfX, std::size_t timed = std::size_t{1} << 28,
+                   std::size_t round = 0)
+      : launch_(launch), order_(order), timed_(timed), round_(round) {}
 
   const char* family() const override { return "reduce"; }
   const char* kernel() const override { return "compact"; }
@@ -79,6 +81,7 @@ class Compact : public ladder::Problem {
                                 255, 256, 257, 511, 513, 1009, 1023, 1025, 4093, 4097, 9973, 16387, 70001}) {
       sizes.push_back({n});
     }
+    if (round_ > 0) sizes.push_back({2 * round_ + 5});
     return sizes;
   }
   std::vector<ladder::Size> huge_sizes() const override {
@@ -132,5 +135,5 @@ class Compact : public ladder::Problem {
 
   Launch launch_;
   CompactOrder order_;
-  std::size_t timed_;
+  std::size_t timed_, round_;
 };

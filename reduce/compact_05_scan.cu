@@ -48,4 +48,4 @@ static void launch(const float* x, float* out, std::int64_t* count, std::size_t 
   CUDA_CHECK(cudaGetLastError());
 }
 
-LADDER_STEP(Compact, launch);
+LADDER_STEP(Compact, launch, CompactOrder::kOfX, std::size_t{1} << 28, std::size_t{kTile} * kScanBlock);

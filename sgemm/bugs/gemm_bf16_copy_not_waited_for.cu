@@ -1,7 +1,7 @@
 // bug: a barrier, but no wait for the group of copies: cp.async may still be bringing the tile of A when it is read
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
-// caught by: cpu-trace | shared memory with no barrier between
+// caught by: cpu-trace | shared memory with no barrier between | --m=16 --n=16 --k=64
 // caught by: gpu racecheck | hazard | --m=16 --n=16 --k=64
 // stage: right
 // needs: sm_80
