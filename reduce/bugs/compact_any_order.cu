@@ -1,7 +1,7 @@
 // bug: warps take their shares from one counter, in the order in which they come; the order of x is promised
 // caught by: cpu reverse | is wrong
 // caught by: gpu | is wrong | --n=2^20
-// stage: right
+// stage: races and barriers
 #include "../compact.cuh"
 
 constexpr int kBlock = 256;

@@ -2,7 +2,7 @@
 // caught by: cpu forward | is wrong
 // caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --n=1025
-// stage: right
+// stage: races and barriers
 #include "../block_scan.cuh"
 #include "../compact_tile.cuh"
 #include "../look_back.cuh"

@@ -1,7 +1,7 @@
 // bug: 16-byte loads from x as it is, at any address
 // caught by: cpu forward | misaligned
 // caught by: gpu | misaligned
-// stage: right
+// stage: memory
 #include "../histogram.cuh"
 #include "../histogram_bytes.cuh"
 

@@ -2,7 +2,7 @@
 // caught by: cpu forward | is wrong
 // caught by: cpu-trace | is wrong
 // caught by: gpu | is wrong
-// stage: right
+// stage: races and barriers
 #include "../histogram.cuh"
 
 constexpr int kBlock = 256;

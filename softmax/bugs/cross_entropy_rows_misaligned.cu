@@ -2,7 +2,7 @@
 // caught by: cpu forward | misaligned address
 // caught by: cpu-asan forward | misaligned address
 // caught by: gpu | misaligned address
-// stage: right
+// stage: memory
 #include "../cross_entropy.cuh"
 #include "../float4_row.cuh"
 
