@@ -162,7 +162,7 @@ class Judge:
             if failure:
                 return failure
             self.stages += [Stage("ends", PASSED), Stage("right", PASSED, f"{checks[1]} checks{note}")]
-            failure = self.memory(others["memory"]) or self.traced(others["trace"])
+            failure = self.memory(others) or self.traced(others["trace"])
         return failure or self.speed()
 
     def is_right_on_small_sizes(self, program):
@@ -176,7 +176,7 @@ class Judge:
                         Stage("right", NOT_JUDGED, "right on small sizes; the large ones take too long here")]
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             others = {kind: pool.submit(self.build, kind) for kind in ("memory", "trace")}
-            return self.memory(others["memory"]) or self.traced(others["trace"]) or self.speed()
+            return self.memory(others) or self.traced(others["trace"]) or self.speed()
 
     def of_forward_order(self, program, failure):
         """What fails at the same size in the plain order too does not depend on the order."""
@@ -202,13 +202,13 @@ class Judge:
                     return failure, ""
         return None, f", not with {' or '.join(unknown)}: over {LONG_S} s here" if unknown else ""
 
-    def with_writer(self, failure, order=None):
+    def with_writer(self, failure, order=None, building=None):
         """With the thread that wrote the wrong value last, which a traced build knows, and a race at that size."""
         if not failure.details.get("index"):
             return failure
         self.say("who wrote it?")
         try:
-            return self.explained(failure, self.build("trace"), order)
+            return self.explained(failure, building.result() if building else self.build("trace"), order)
         except (candidates.CompileError, OutOfTime):
             return failure
 
@@ -221,17 +221,17 @@ class Judge:
         race = access_pattern.first_race(step) if step else None
         return diagnosis.with_race(failure, race) if race else failure
 
-    def memory(self, building):
-        """Under AddressSanitizer, on fewer sizes."""
+    def memory(self, others):
+        """Under AddressSanitizer, on fewer sizes. What only another timing shows, a lost update, may show here first."""
         try:
-            program = building.result()
+            program = others["memory"].result()
         except candidates.CompileError as error:
             return diagnosis.of_compiler(error, self.page)
         self.say("under AddressSanitizer")
         result = self.run(program, "--check", "--smallest-first", "--brief", most=0.7)
         failure = diagnosis.of_run(result)
         if failure and result.stopped != "time":
-            return failure
+            return self.with_writer(failure, building=others["trace"])
         if not failure:
             self.stages.append(Stage("memory", PASSED, "nothing out of bounds, nothing misaligned"))
         return None
