@@ -98,11 +98,7 @@ struct UsageError : std::runtime_error {
 // For Problem::buffers of a step with one block in y for each `tile` of dimension `dim`: throws UsageError if gridDim.y,
 // which ends at 65535, cannot count them.
 constexpr std::size_t kMaxGridY = 65535;
-inline void require_grid_y(const char* dim, std::size_t length, std::size_t tile) {
-  if (length <= kMaxGridY * tile) return;
-  throw UsageError("--" + std::string(dim) + ": this step takes at most " + std::to_string(kMaxGridY * tile) + ", " +
-                   std::to_string(kMaxGridY) + " blocks of " + std::to_string(tile) + " in gridDim.y");
-}
+void require_grid_y(const char* dim, std::size_t length, std::size_t tile);
 
 // A dimension of the problem, settable as --<name>: what a plain run uses, on a GPU and on the CPU backend, and the
 // largest value accepted. One with default 0 is optional: 0 stands for its natural value (a leading dimension: the
@@ -121,14 +117,19 @@ struct Scalar {
 // The value of each dimension and of each scalar, in the order of Problem::dims() and Problem::scalars().
 struct Size {
   Size() = default;
-  Size(std::initializer_list<std::size_t> dims_, std::initializer_list<float> scalars_ = {})
-      : dims(dims_), scalars(scalars_) {}
+  Size(std::initializer_list<std::size_t> dims_, std::initializer_list<float> scalars_ = {});
   std::size_t operator[](std::size_t dim) const { return dims[dim]; }
   bool operator==(const Size& other) const { return dims == other.dims && scalars == other.scalars; }
 
   std::vector<std::size_t> dims;
   std::vector<float> scalars;
 };
+
+}  // namespace ladder
+
+extern template class std::vector<ladder::Size>;  // like what is only declared here: in runner/definitions.hpp
+
+namespace ladder {
 
 // The buffers of one run, by their order in Problem::buffers(). In `run` they are in the problem's place, which is
 // device memory unless it says otherwise; outputs hold poison. In `expect` they are the host's copies of what the

@@ -76,11 +76,11 @@ TEST_CASE("transposed twice in place is as before, once is not") {
 }
 
 // A 2-D grid of 32 x 32 tiles would need gridDim.y = 65536 here, one too many: a step is right, or refuses the size and
-// is right with a row less. The launch is what counts, and 65536 blocks of 1024 threads take minutes under
-// AddressSanitizer.
+// is right with a row less. The launch is what counts, not the order of threads, and 65536 blocks of 1024 threads take
+// 20 seconds, under AddressSanitizer minutes.
 TEST_CASE("more rows than gridDim.y has tiles") {
-  if (kAddressSanitizer) {
-    WARN("skipped under AddressSanitizer: more rows than gridDim.y has tiles");
+  if (kAddressSanitizer || in_random_order()) {
+    WARN("skipped under AddressSanitizer and in random orders: more rows than gridDim.y has tiles");
     return;
   }
   std::size_t refusals = 0;

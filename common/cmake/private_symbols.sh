@@ -16,12 +16,14 @@ while [ "$1" != -o ]; do
 done
 object=$2
 
-# What the objects of a program share: the list of steps, the scratch memory, the CPU backend's threadIdx and its like,
+# What the objects of a program share: what runner/definitions.hpp defines, the list of steps, the scratch memory, the CPU backend's threadIdx and its like,
 # and the type information of what one object throws and another catches.
 set -- -G main \
   -G '_Z*N6ladder14scratch_bufferI*' \
   -G '_Z*N6ladder5stepsEv*' -G _ZN6ladder15awkward_lengthsEv -G '_ZN*6ladder7Problem*' \
-  -G '_ZN6ladder12RegistrationC*' -G '_ZN6ladder9CudaErrorC*' \
+  -G '_ZN6ladder12RegistrationC*' -G '_ZN6ladder9CudaErrorC*' -G '_ZN6ladder4SizeC*' \
+  -G '_ZNSt6vectorIN6ladder4Size*' -G '_ZNKSt6vectorIN6ladder4Size*' \
+  -G '_ZN6ladder15parallel_pieces*' -G '_ZN6ladder14require_grid_y*' \
   -G '_ZT[ISV]N6ladder*' \
   -G ladder_page \
   -G threadIdx -G blockIdx -G blockDim -G gridDim

@@ -61,7 +61,7 @@ function(cuda_emu_translate out_var source)
   endif()
   add_custom_command(
     OUTPUT ${output}
-    COMMAND ${CUDA_EMU_PYTHON} ${CUDA_EMU_TRANSLATOR} ${include_options} ${input} ${output} ${touch}
+    COMMAND ${CUDA_EMU_PYTHON} -IS ${CUDA_EMU_TRANSLATOR} ${include_options} ${input} ${output} ${touch}
     DEPENDS ${input} ${CUDA_EMU_TRANSLATOR}
     DEPFILE ${output}.d
     COMMENT "Translating ${name}"

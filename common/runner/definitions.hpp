@@ -3,6 +3,14 @@
 #pragma once
 #include "cuda_helpers.cuh"
 #include "problem.hpp"
+#include "runner/parallel.hpp"
+
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+template class std::vector<ladder::Size>;
 
 namespace ladder {
 
@@ -10,6 +18,15 @@ CudaError::CudaError(cudaError_t error, const char* call, const char* file, int 
     : std::runtime_error(std::string(file) + ":" + std::to_string(line) + ": " + call + ": " +
                          cudaGetErrorString(error) + " (" + cudaGetErrorName(error) + ")"),
       code(error) {}
+
+Size::Size(std::initializer_list<std::size_t> dims_, std::initializer_list<float> scalars_)
+    : dims(dims_), scalars(scalars_) {}
+
+void require_grid_y(const char* dim, std::size_t length, std::size_t tile) {
+  if (length <= kMaxGridY * tile) return;
+  throw UsageError("--" + std::string(dim) + ": this step takes at most " + std::to_string(kMaxGridY * tile) + ", " +
+                   std::to_string(kMaxGridY) + " blocks of " + std::to_string(tile) + " in gridDim.y");
+}
 
 std::vector<Step>& steps() {
   static std::vector<Step> all;
@@ -76,6 +93,30 @@ Size Problem::draw_lengths(Draw& draw, double most_bytes, Size size) const {
     size.dims[d] = d == missing.back() ? draw.near(most) : draw.length(most);
   }
   return size;
+}
+
+void parallel_pieces(std::size_t n, std::size_t grain,
+                     void (*piece)(const void* body, std::size_t begin, std::size_t end), const void* body) {
+  const std::size_t pieces = (n + grain - 1) / grain;
+  std::atomic<std::size_t> next{0};
+  std::exception_ptr error;
+  std::mutex error_mutex;
+  const auto work = [&] {
+    try {
+      for (std::size_t p; (p = next.fetch_add(1)) < pieces;) {
+        piece(body, p * grain, std::min(n, (p + 1) * grain));
+      }
+    } catch (...) {
+      std::lock_guard<std::mutex> lock(error_mutex);
+      if (!error) error = std::current_exception();
+    }
+  };
+  std::vector<std::thread> helpers;
+  const std::size_t threads = std::min<std::size_t>(pieces, std::max(1u, std::thread::hardware_concurrency()));
+  for (std::size_t t = 1; t < threads; ++t) helpers.emplace_back(work);
+  work();
+  for (std::thread& t : helpers) t.join();
+  if (error) std::rethrow_exception(error);
 }
 
 }  // namespace ladder
