@@ -44,8 +44,9 @@ TEST_CASE("attention: from step 03 on nothing but O is written to memory") {
   for (const char* step : {"attention_01_three_kernels", "attention_02_tiled"}) {
     CHECK(written(step) == o + 2 * scores);
   }
-  for (const char* step : {"attention_03_online", "attention_04_flash", "attention_05_register_tiles",
-                           "attention_06_skip_masked", "attention_07_float4", "attention_08_cp_async"}) {
+  for (const char* step :
+       {"attention_03_online", "attention_04_flash", "attention_05_register_tiles", "attention_06_skip_masked",
+        "attention_07_float4", "attention_08_cp_async", "attention_09_3xtf32"}) {
     CHECK(written(step) == o);
   }
 }
@@ -66,7 +67,7 @@ TEST_CASE("attention: K and V are broadcast, then read by float4; no bank confli
       CAPTURE(step, d);
       CHECK(Claims(step, size).conflicts() == 0);
     }
-    for (const char* step : {"attention_07_float4", "attention_08_cp_async"}) {
+    for (const char* step : {"attention_07_float4", "attention_08_cp_async", "attention_09_3xtf32"}) {
       CAPTURE(step, d);
       const Claims claims(step, size);
       std::uint64_t float4s = 0;
@@ -78,6 +79,18 @@ TEST_CASE("attention: K and V are broadcast, then read by float4; no bank confli
       CHECK(float4s > 0);
     }
   }
+}
+
+TEST_CASE("attention: from the accumulators to the second product the weights stay in registers") {
+  const auto exchanges = [](const char* step) {
+    std::uint64_t scalar = 0;
+    for (const auto& access : Claims(step, {1, 128, 128, 64, 0}).launches.front().accesses) {
+      if (access.space == Space::shared && access.width == 4) scalar += access.requests;
+    }
+    return scalar;
+  };
+  CHECK(exchanges("attention_08_cp_async") > 0);
+  CHECK(exchanges("attention_09_3xtf32") == 0);
 }
 
 TEST_CASE("cross_entropy: the logits are read twice and written once, then read once") {
