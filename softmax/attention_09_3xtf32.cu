@@ -216,7 +216,7 @@ static void launch(const float* Q, const float* K, const float* V, float* O, std
   (d == 64 ? launch_d<64> : launch_d<128>)(Q, K, V, O, heads, queries, keys, causal);
 }
 
-// In units of u = 2^-24, for numbers whose small part is not below 2^-126:
+// In units of u = 2^-24, for numbers of 2^-115 and more, below which TF32 has fewer bits for small:
 // A product of split numbers is off by 28: 16 for small small, less than 2^-10 of each factor, and 6 for each small, of
 // whose 13 bits TF32 keeps 11. An mma.sync onto a sum loses 2.5 for each of its 8 products (tensor_core_error.cuh), 20.
 // Scores: onto the small products one mma.sync, at D = 128 four onto these and each other, then D / 8 or D / 16

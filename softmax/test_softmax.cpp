@@ -293,6 +293,47 @@ TEST_CASE("attention: a head gives the same bits alone as among others") {
   });
 }
 
+// Scores of some +-10: their error, and not that of the second product, is the larger one.
+TEST_CASE("attention: three TF32 products are as accurate as FP32") {
+  Heads h(1, 20, 150, 128, false);
+  const auto fill = [](std::vector<float>& numbers, std::size_t buffer, double factor) {
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      numbers[i] = static_cast<float>(factor * patterns::random(1, buffer, i, numbers.size()));
+    }
+  };
+  fill(h.q, 0, 8), fill(h.k, 1, 1), fill(h.v, 2, 1);
+  std::vector<double> want(h.q.size());
+  for (std::size_t i = 0; i < h.queries; ++i) {
+    std::vector<double> score(h.keys, 0.0);
+    for (std::size_t j = 0; j < h.keys; ++j) {
+      for (std::size_t c = 0; c < h.d; ++c) score[j] += static_cast<double>(h.q[i * h.d + c]) * h.k[j * h.d + c];
+      score[j] /= std::sqrt(static_cast<double>(h.d));
+    }
+    const double max = *std::max_element(score.begin(), score.end());
+    double sum = 0;
+    for (std::size_t j = 0; j < h.keys; ++j) {
+      const double p = std::exp(score[j] - max);
+      sum += p;
+      for (std::size_t c = 0; c < h.d; ++c) want[i * h.d + c] += p * h.v[j * h.d + c];
+    }
+    for (std::size_t c = 0; c < h.d; ++c) want[i * h.d + c] /= sum;
+  }
+  double fp32 = 0, three_tf32 = 0;
+  for_attention([&](const Step& step) {
+    const std::vector<float> o = attention(step, h);
+    double largest = 0;
+    for (std::size_t i = 0; i < o.size(); ++i) largest = std::max(largest, std::fabs(o[i] - want[i]));
+    if (step.name == "attention_09_3xtf32") {
+      three_tf32 = largest;
+    } else {
+      fp32 = std::max(fp32, largest);
+    }
+  });
+  CAPTURE(fp32, three_tf32);
+  CHECK(three_tf32 > 0);
+  CHECK(three_tf32 < 2 * fp32);
+}
+
 // ---- cross_entropy
 
 namespace {
