@@ -1,5 +1,5 @@
 // For attention 07 and 08, which compute in float4: the shape of a block, Q in shared memory, the mask, the online
-// softmax of a tile of scores, and the result. As in step 06 each warp owns its rows.
+// softmax of a tile of scores, and the result. As in step 06 each warp owns its rows. Step 09 takes the float4 accesses.
 #pragma once
 #include "cuda_helpers.cuh"
 #include "online.cuh"  // group_max, group_sum, shift_for
