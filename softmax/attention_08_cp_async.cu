@@ -15,7 +15,7 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks)
                        bool causal) {
   constexpr int D = S::D, BM = S::BM, BN = S::BN, kPitch = S::kPitch;
   constexpr int kLanes = S::kLanes, kRows = S::kRows, kRowStep = S::kRowStep, kKeys = S::kKeys, kQuads = S::kQuads;
-  constexpr int kUnroll = D == 64 ? 1 : 2;  // to 256 multiply-adds of scores
+  [[maybe_unused]] constexpr int kUnroll = D == 64 ? 1 : 2;  // to 256 multiply-adds of scores
   extern __shared__ float4 smem[];
   float *const Qs = &smem->x, *const Ks = Qs + BM * D, *const Vs = Ks + BN * kPitch, *const Ps = Vs + BN * D;
   const int tid = threadIdx.x, row = S::row(), col = S::col(), turn = S::turn();
