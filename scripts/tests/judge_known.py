@@ -26,7 +26,7 @@ PEER = "CMakeFiles/ladder_peer_check.dir/common/runner/tests/peer_check.cu.cpp.o
 
 
 class BugJudge(judging.Judge):
-    def with_writer(self, failure, order=None):
+    def with_writer(self, failure, order=None, building=None):
         return failure  # which stage is all that is asked
 
 
