@@ -156,8 +156,8 @@ LATER = {
 class Quick(judging.Judge):
     """The stages on the plain build alone."""
 
-    def memory(self, building):
-        building.cancel()
+    def memory(self, others):
+        others["memory"].cancel()
 
     def traced(self, building):
         building.cancel()
