@@ -42,17 +42,7 @@ class Attention : public ladder::Problem {
             {"d", 0, 0, 128},
             {"causal", 0, 0, 1}};
   }
-  std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override {
-    if (width(size) != 64 && width(size) != 128) throw ladder::UsageError("--d: must be 64 or 128");
-    const std::size_t longest = std::max(size[1], size[2]);
-    if (static_cast<double>(size[0]) * static_cast<double>(longest) > 1e12) {
-      throw ladder::UsageError("--heads: " + std::to_string(size[0]) + " heads of " + std::to_string(longest) +
-                               " rows are too large");
-    }
-    const std::size_t q = size[0] * size[1] * width(size), k = size[0] * size[2] * width(size);
-    return {ladder::input<float>("Q", q), ladder::input<float>("K", k), ladder::input<float>("V", k),
-            ladder::output<float>("O", q)};
-  }
+  std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override { return arrays<float>(size); }
   void run(const ladder::Arrays& device, const ladder::Size& size) const override {
     launch_(device.at<const float>(0), device.at<const float>(1), device.at<const float>(2), device.at<float>(3),
             size[0], size[1], size[2], static_cast<int>(width(size)), size[4] != 0);
@@ -61,23 +51,16 @@ class Attention : public ladder::Problem {
   // Of rows that are not sampled (sampled_rows.cuh) it is asked only that every element is written, and with a number.
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
-    const std::size_t d = width(size);
-    Row row(d);
-    for (std::size_t begin = range.begin; begin < range.end;) {
-      const std::size_t i = begin / d, end = std::min(range.end, (i + 1) * d);
-      if (has_answer(size, begin)) {
-        compute(host, size, i, row);
-      } else {
-        std::fill(row.want.begin(), row.want.end(), 0.0);
-        std::fill(row.scale.begin(), row.scale.end(), std::numeric_limits<double>::infinity());
-      }
-      std::copy_n(row.want.begin() + (begin - i * d), end - begin, want + (begin - range.begin));
-      std::copy_n(row.scale.begin() + (begin - i * d), end - begin, scale + (begin - range.begin));
-      begin = end;
-    }
+    const double least = static_cast<double>(least_roundings(size)) * ladder::kUnitRoundoff;
+    const double gu = static_cast<double>(width(size) + 4) * ladder::kUnitRoundoff;
+    const Rounding rounding = {gu / (1 - gu), std::numeric_limits<float>::denorm_min()};
+    reference<float>(host, size, range, want, scale, rounding, [=](const Row& row, std::size_t c, double& x) {
+      x = row.want[c];
+      return row.magnitude[c] + std::fabs(x) + row.score_error[c] / least;
+    });
   }
   bool has_answer(const ladder::Size& size, std::size_t element) const override {
-    return is_sampled_row(size[0] * size[1], size[2], 2 * width(size), element / width(size));
+    return is_known(size, element / width(size));
   }
 
   // Two kinds of error. First, the scores'. A score is a sum of d products, scaled: computed in any order, with the
@@ -148,15 +131,59 @@ class Attention : public ladder::Problem {
     return keeps_scores_ ? 4 * static_cast<double>(size[0]) * pairs : 0;
   }
 
- private:
-  static constexpr std::size_t kLeastRoundings = 8, kLastKeys = 1 << 12;
+ protected:
+  // A row of O. magnitude: sum p |V| / sum p; most_magnitude: the most that errors of the scores can make of it;
+  // score_error: how far they can put O off, and what underflow adds.
   struct Row {
-    explicit Row(std::size_t d) : want(d), scale(d) {}
-    std::vector<double> want, scale;  // of the row's elements of O
+    explicit Row(std::size_t d) : want(d), magnitude(d), most_magnitude(d), score_error(d) {}
+    std::vector<double> want, magnitude, most_magnitude, score_error;
     std::vector<double> score, size;  // of its keys; size: A_j
+  };
+  // score: |error of a score| <= score A_j; smallest: half of the largest error of what underflows.
+  struct Rounding {
+    double score, smallest;
   };
 
   static std::size_t width(const ladder::Size& size) { return size[3] == 0 ? 64 : size[3]; }
+
+  static bool is_known(const ladder::Size& size, std::size_t row) {
+    return is_sampled_row(size[0] * size[1], size[2], 2 * width(size), row);
+  }
+
+  // Q, K, V and O, of elements T.
+  template <typename T>
+  static std::vector<ladder::Buffer> arrays(const ladder::Size& size) {
+    if (width(size) != 64 && width(size) != 128) throw ladder::UsageError("--d: must be 64 or 128");
+    const std::size_t longest = std::max(size[1], size[2]);
+    if (static_cast<double>(size[0]) * static_cast<double>(longest) > 1e12) {
+      throw ladder::UsageError("--heads: " + std::to_string(size[0]) + " heads of " + std::to_string(longest) +
+                               " rows are too large");
+    }
+    const std::size_t q = size[0] * size[1] * width(size), k = size[0] * size[2] * width(size);
+    return {ladder::input<T>("Q", q), ladder::input<T>("K", k), ladder::input<T>("V", k), ladder::output<T>("O", q)};
+  }
+
+  // For each element of the range of O: scale = scale_of(row, column, want), which sets want.
+  template <typename T, typename ScaleOf>
+  static void reference(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
+                        double* scale, const Rounding& rounding, const ScaleOf& scale_of) {
+    const std::size_t d = width(size);
+    Row row(d);
+    for (std::size_t begin = range.begin; begin < range.end;) {
+      const std::size_t i = begin / d, end = std::min(range.end, (i + 1) * d);
+      const bool known = is_known(size, i);
+      if (known) compute<T>(host, size, i, rounding, row);
+      for (; begin < end; ++begin) {
+        double& x = want[begin - range.begin];
+        x = 0;
+        scale[begin - range.begin] = known ? scale_of(row, begin - i * d, x) : std::numeric_limits<double>::infinity();
+      }
+    }
+  }
+
+ private:
+  static constexpr std::size_t kLeastRoundings = 8, kLastKeys = 1 << 12;
+
   static std::size_t least_roundings(const ladder::Size& size) { return size[2] + kLeastRoundings; }
   // How many keys query i of a head attends to.
   static std::size_t attended(const ladder::Size& size, std::size_t i) {
@@ -165,13 +192,15 @@ class Attention : public ladder::Problem {
   }
 
   // Row i of O, counted over all heads.
-  static void compute(const ladder::Arrays& host, const ladder::Size& size, std::size_t i, Row& row) {
+  template <typename T>
+  static void compute(const ladder::Arrays& host, const ladder::Size& size, std::size_t i, const Rounding& rounding,
+                      Row& row) {
     const std::size_t d = width(size), head = i / size[1], n = attended(size, i % size[1]);
-    const float *q = host.at<const float>(0) + i * d, *k = host.at<const float>(1) + head * size[2] * d,
-                *v = host.at<const float>(2) + head * size[2] * d;
-    constexpr double u = ladder::kUnitRoundoff, smallest = std::numeric_limits<float>::denorm_min();
-    std::fill(row.want.begin(), row.want.end(), 0.0);
-    std::fill(row.scale.begin(), row.scale.end(), 0.0);
+    const T *q = host.at<const T>(0) + i * d, *k = host.at<const T>(1) + head * size[2] * d,
+            *v = host.at<const T>(2) + head * size[2] * d;
+    const auto number = [](const T& x) { return static_cast<double>(static_cast<float>(x)); };
+    constexpr double u = ladder::kUnitRoundoff;
+    row = Row(d);
     if (n == 0) return;  // exactly 0
     row.score.assign(n, 0.0);
     row.size.assign(n, 0.0);
@@ -179,7 +208,7 @@ class Attention : public ladder::Problem {
     for (std::size_t j = 0; j < n; ++j) {
       double sum = 0, magnitude = 0;
       for (std::size_t c = 0; c < d; ++c) {
-        const double product = static_cast<double>(q[c]) * k[j * d + c];
+        const double product = number(q[c]) * number(k[j * d + c]);
         sum += product;
         magnitude += std::fabs(product);
       }
@@ -188,9 +217,8 @@ class Attention : public ladder::Problem {
       max = std::max(max, row.score[j]);  // passes over NaN, which the sum keeps
       max_size = std::max(max_size, row.size[j]);
     }
-    std::vector<double> magnitude(d, 0.0), spread(d, 0.0);
     double sum = 0, least_sum = 0, most = 0;
-    const double gu = static_cast<double>(d + 4) * u, g = gu / (1 - gu);
+    const double g = rounding.score;
     for (std::size_t j = 0; j < n; ++j) {
       const double t = row.score[j] - max, p = std::exp(t);
       const double error = g * row.size[j] + u * (std::fabs(t) + 2 * g * max_size);
@@ -199,19 +227,24 @@ class Attention : public ladder::Problem {
       sum += p;
       least_sum += p * std::exp(-error);
       for (std::size_t c = 0; c < d; ++c) {
-        row.want[c] += p * v[j * d + c];
-        magnitude[c] += std::fabs(p * v[j * d + c]);
-        most = std::max(most, std::fabs(static_cast<double>(v[j * d + c])));
+        const double value = number(v[j * d + c]);
+        row.want[c] += p * value;
+        row.magnitude[c] += std::fabs(p * value);
+        row.most_magnitude[c] += std::fabs((p + row.size[j]) * value);
+        most = std::max(most, std::fabs(value));
       }
     }
     for (std::size_t c = 0; c < d; ++c) row.want[c] /= sum;
     for (std::size_t j = 0; j < n; ++j) {
-      for (std::size_t c = 0; c < d; ++c) spread[c] += row.size[j] * std::fabs(v[j * d + c] - row.want[c]);
+      for (std::size_t c = 0; c < d; ++c) {
+        row.score_error[c] += row.size[j] * std::fabs(number(v[j * d + c]) - row.want[c]);
+      }
     }
-    const double least = static_cast<double>(least_roundings(size)) * u;
-    const double underflow = 4 * smallest * (static_cast<double>(n) * most + 1);
+    const double underflow = 4 * rounding.smallest * (static_cast<double>(n) * most + 1);
     for (std::size_t c = 0; c < d; ++c) {
-      row.scale[c] = magnitude[c] / sum + std::fabs(row.want[c]) + (spread[c] / least_sum + underflow) / least;
+      row.magnitude[c] /= sum;
+      row.most_magnitude[c] /= least_sum;
+      row.score_error[c] = row.score_error[c] / least_sum + underflow;
     }
   }
 

@@ -3,6 +3,8 @@
 #include "row_shapes.hpp"
 #include "runner/check.hpp"
 
+#include <cuda_bf16.h>
+
 #include <cmath>
 #include <limits>
 
@@ -215,28 +217,37 @@ struct Heads {
   Size size() const { return {heads, queries, keys, d, causal}; }
 };
 
-std::vector<float> attention(const Step& step, const Heads& h) {
-  DeviceBuffer<float> q(h.q.size()), k(h.k.size()), v(h.v.size()), o(h.q.size());
-  std::vector<float> result(h.q.size(), kNaN);
-  const auto copy = [](DeviceBuffer<float>& to, const std::vector<float>& from) {
-    CUDA_CHECK(cudaMemcpy(to.get(), from.data(), from.size() * sizeof(float), cudaMemcpyHostToDevice));
+// Of elements T: the numbers are rounded to T, and O comes back as floats.
+template <typename T>
+std::vector<float> attention_of(const Step& step, const Heads& h) {
+  DeviceBuffer<T> q(h.q.size()), k(h.k.size()), v(h.v.size()), o(h.q.size());
+  const auto copy = [](DeviceBuffer<T>& to, const std::vector<float>& from) {
+    std::vector<T> rounded(from.size());
+    for (std::size_t i = 0; i < from.size(); ++i) rounded[i] = T(from[i]);
+    CUDA_CHECK(cudaMemcpy(to.get(), rounded.data(), rounded.size() * sizeof(T), cudaMemcpyHostToDevice));
   };
-  copy(q, h.q), copy(k, h.k), copy(v, h.v), copy(o, result);
+  copy(q, h.q), copy(k, h.k), copy(v, h.v), copy(o, std::vector<float>(h.q.size(), kNaN));
   step.problem->run(Arrays({q.get(), k.get(), v.get(), o.get()}), h.size());
-  CUDA_CHECK(cudaMemcpy(result.data(), o.get(), result.size() * sizeof(float), cudaMemcpyDeviceToHost));
-  return result;
+  std::vector<T> result(h.q.size());
+  CUDA_CHECK(cudaMemcpy(result.data(), o.get(), result.size() * sizeof(T), cudaMemcpyDeviceToHost));
+  return {result.begin(), result.end()};
+}
+
+std::vector<float> attention(const Step& step, const Heads& h) {
+  return is(step, "attention_bf16") ? attention_of<__nv_bfloat16>(step, h) : attention_of<float>(step, h);
 }
 
 template <typename Body>
 void for_attention(const Body& body) {
-  std::size_t found = 0;
+  std::size_t found[2] = {};
   for (const Step& step : steps()) {
-    if (!is(step, "attention")) continue;
+    if (!is(step, "attention") && !is(step, "attention_bf16")) continue;
     INFO(step.name);
-    ++found;
+    ++found[is(step, "attention_bf16")];
     body(step);
   }
-  REQUIRE(found > 0);
+  REQUIRE(found[0] > 0);
+  REQUIRE(found[1] > 0);
 }
 
 }  // namespace
@@ -255,13 +266,35 @@ TEST_CASE("attention: the weights of a query add up to 1, or to 0 where there is
     Heads h(1, 40, 35, 64, true);
     std::fill(h.v.begin(), h.v.end(), 1.0f);
     const std::vector<float> o = attention(step, h);
-    const double bound = 2 * step.problem->tolerance(h.size());  // all values are 1: no error of a weight shows
+    // All values are 1: no error of a weight shows but its rounding to BF16, and then that of O.
+    const double bound = is(step, "attention_bf16") ? 2.0 / 256 : 2 * step.problem->tolerance(h.size());
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < o.size(); ++i) {
       const bool nothing = i / h.d < h.queries - h.keys;
       wrong += nothing ? !(o[i] == 0) : !(std::fabs(o[i] - 1.0) <= bound);
     }
     CHECK(wrong == 0);
+  });
+}
+
+TEST_CASE("attention: equal scores give the mean of the values, exactly where it is a number of the type") {
+  for_attention([](const Step& step) {
+    for (const std::size_t keys : {1, 2, 64, 128}) {
+      Heads h(2, 3, keys, 128, false);
+      std::fill(h.q.begin(), h.q.end(), 0.0f);
+      // Integers times the keys: their mean is the sum of 128 integers of -1 and 1 at most, hence below 2^8.
+      for (float& x : h.v) x = x < 0 ? -static_cast<float>(keys) : static_cast<float>(keys);
+      const std::vector<float> o = attention(step, h);
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < o.size(); ++i) {
+        float sum = 0;
+        for (std::size_t j = 0; j < keys; ++j) {
+          sum += h.v[(i / h.d / h.queries * keys + j) * h.d + i % h.d] / static_cast<float>(keys);
+        }
+        wrong += !(o[i] == sum);
+      }
+      CHECK(wrong == 0);
+    }
   });
 }
 
