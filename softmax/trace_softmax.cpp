@@ -93,6 +93,33 @@ TEST_CASE("attention: from the accumulators to the second product the weights st
   CHECK(exchanges("attention_09_3xtf32") == 0);
 }
 
+TEST_CASE("attention_bf16: nothing but O is written to memory") {
+  const Size size({1, 128, 128, 64, 0});
+  for (const char* step : {"attention_bf16_01_wmma", "attention_bf16_02_mma"}) {
+    CAPTURE(step);
+    CHECK(Claims(step, size).total(Space::global, Op::store).bytes_requested == 2.0 * 128 * 64);
+  }
+}
+
+TEST_CASE("attention_bf16: a block of 128 queries instead of 32 reads K and V, and no tile that the mask hides") {
+  const auto read = [](const char* step, const Size& size) {
+    return static_cast<double>(Claims(step, size).total(Space::global, Op::load).bytes_requested);
+  };
+  const double matrix = 2.0 * 256 * 64;
+  CHECK(read("attention_bf16_01_wmma", {1, 256, 256, 64, 0}) == matrix * (1 + 2 * 256 / 32));
+  CHECK(read("attention_bf16_02_mma", {1, 256, 256, 64, 0}) == matrix * (1 + 2 * 256 / 128));
+  CHECK(read("attention_bf16_02_mma", {1, 256, 256, 64, 1}) == matrix * (1 + 2 * (0.5 + 1)));
+}
+
+TEST_CASE("attention_bf16 02: the swizzle leaves no bank conflicts") {
+  for (const std::size_t d : {64, 128}) {
+    CAPTURE(d);
+    const Claims claims("attention_bf16_02_mma", {1, 128, 128, d, 0});
+    CHECK(claims.total(Space::shared, Op::load).requests > 0);
+    CHECK(claims.conflicts() == 0);
+  }
+}
+
 TEST_CASE("cross_entropy: the logits are read twice and written once, then read once") {
   const Size size({64, 1001});
   const auto moved = [&](const char* step, Op op) {
