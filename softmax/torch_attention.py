@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Times PyTorch's scaled_dot_product_attention in FP32 at the sizes of the ladder table, kernel by kernel.
+"""Times PyTorch's scaled_dot_product_attention in FP32 and BF16 at the sizes of the ladder table, kernel by kernel.
 
 One JSON object per size and kernel: microseconds, TFLOP/s, and the largest error against double on a few rows. "efficient"
-computes FP32 products by three TF32 ones on tensor cores; "math" stores the scores. Causal FLOP are counted as the half
+computes FP32 products by three TF32 ones on tensor cores; "math" stores the scores. "flash" is FlashAttention 2, "cudnn"
+cuDNN's kernel, both for BF16 alone. Causal FLOP are counted as the half
 that is needed. Timed as common/runner/bench.cuh does: the L2 cache is overwritten before each call, CUDA events around
 it, medians. Needs PyTorch with CUDA.
 """
+import itertools
 import json
 import sys
 
@@ -15,7 +17,9 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 SIZES = [(64, 1024, 64, False), (64, 2048, 64, False), (64, 2048, 64, True), (64, 4096, 64, False),
          (64, 2048, 128, False), (64, 2048, 128, True)]
-KERNELS = {"efficient": SDPBackend.EFFICIENT_ATTENTION, "math": SDPBackend.MATH}
+KERNELS = {"attention": {"efficient": SDPBackend.EFFICIENT_ATTENTION, "math": SDPBackend.MATH},
+           "attention_bf16": {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION}}
+TYPES = {"attention": torch.float32, "attention_bf16": torch.bfloat16}
 
 
 def reference(q, k, v, causal, rows):
@@ -33,12 +37,12 @@ def main():
     print(json.dumps({"gpu": torch.cuda.get_device_name(), "torch": torch.__version__}))
     l2_bytes = torch.cuda.get_device_properties(0).L2_cache_size
     flush = torch.empty(l2_bytes, dtype=torch.uint8, device="cuda")
-    for heads, length, d, causal in SIZES:
+    for kernel, (heads, length, d, causal) in itertools.product(KERNELS, SIZES):
         q, k, v = (torch.rand(4, heads // 4, length, d, device="cuda") * 2 - 1 for _ in range(3))
-        q *= 8  # as the ladder's random data
+        q, k, v = (x.to(TYPES[kernel]) for x in (q * 8, k, v))  # as the ladder's random data
         rows = torch.arange(0, length, max(1, length // 64), device="cuda")
         want = reference(q, k, v, causal, rows)
-        for name, backend in KERNELS.items():
+        for name, backend in KERNELS[kernel].items():
             def attention():
                 return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
 
@@ -46,7 +50,7 @@ def main():
                 error = (attention()[0, 0][rows] - want).abs().max().item()
                 us = torch_softmax.median_us(attention, flush)
             pairs = length * (length + 1) / 2 if causal else length * length
-            print(json.dumps({"kernel": "attention", "backend": name, "heads": heads, "queries": length, "keys": length,
+            print(json.dumps({"kernel": kernel, "backend": name, "heads": heads, "queries": length, "keys": length,
                               "d": d, "causal": causal, "us": round(us, 2),
                               "tflops": round(4e-6 * heads * pairs * d / us, 2), "max_error": error}), flush=True)
 
