@@ -70,6 +70,8 @@ __global__ void __launch_bounds__(kThreads, D == 64 ? 2 : 1)
     }
   }
 
+  // Where this lane's row of the first fragment stands; that 2 chunks to the right is at this place ^ 16.
+  const int k_at = swizzled<D>(lane / 16 * 8 + lane % 8, lane / 8 % 2), v_at = swizzled<D>(lane % 16, lane / 16);
   Rows<D> rows;
   for (int key0 = 0; key0 < end; key0 += BN) {
     cp_async_wait<0>();
@@ -83,23 +85,24 @@ __global__ void __launch_bounds__(kThreads, D == 64 ? 2 : 1)
 #pragma unroll
       for (int j = 0; j < BN / 16; ++j) {
         unsigned k[4];
-        ldmatrix_x4(k, &from.K[swizzled<D>(j * 16 + lane / 16 * 8 + lane % 8, c * 2 + lane / 8 % 2)]);
+        ldmatrix_x4(k, &from.K[(k_at ^ c * 16) + j * 16 * D]);
         mma_m16n8k16_bf16(s[2 * j], q[c], k[0], k[1]);
         mma_m16n8k16_bf16(s[2 * j + 1], q[c], k[2], k[3]);
       }
     }
-    if (key0 - all_see > -BN) mask_scores(s, all_see + row - key0, end - key0);
-    online_softmax(rows, s);
+    if (key0 - all_see > 1 - BN) mask_scores(s, all_see + row - key0, end - key0);
+    float rescale[2];
+    scores_to_weights(rows, s, rescale);
+    rescale_rows(rows, rescale);
     // O += P V
 #pragma unroll
     for (int j = 0; j < BN / 16; ++j) {
-      const float *left = s[2 * j], *right = s[2 * j + 1];
-      const unsigned p[4] = {bf16_pair(left[0], left[1]), bf16_pair(left[2], left[3]), bf16_pair(right[0], right[1]),
-                             bf16_pair(right[2], right[3])};
+      unsigned p[4];
+      pack_weights(p, s[2 * j], s[2 * j + 1]);
 #pragma unroll
       for (int c = 0; c < D / 16; ++c) {
         unsigned v[4];
-        ldmatrix_x4_trans(v, &from.V[swizzled<D>(j * 16 + lane % 16, c * 2 + lane / 16)]);
+        ldmatrix_x4_trans(v, &from.V[(v_at ^ c * 16) + j * 16 * D]);
         mma_m16n8k16_bf16(rows.o[2 * c], p, v[0], v[1]);
         mma_m16n8k16_bf16(rows.o[2 * c + 1], p, v[2], v[3]);
       }

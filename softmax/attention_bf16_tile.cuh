@@ -56,18 +56,20 @@ __device__ __forceinline__ void mask_scores(float (&s)[kTiles][4], int last, int
   }
 }
 
-// Turns scores into weights, and scales sum and o to the new maximum. sum is that of this lane's keys.
+// Turns scores into weights, and sum to the new maximum; the thread's rows of o are to be multiplied by `rescale`. sum
+// is that of this lane's keys.
 template <int D, int kTiles>
-__device__ __forceinline__ void online_softmax(Rows<D>& rows, float (&s)[kTiles][4]) {
+__device__ __forceinline__ void scores_to_weights(Rows<D>& rows, float (&s)[kTiles][4], float (&rescale)[2]) {
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     float m = -INFINITY;
 #pragma unroll
     for (int j = 0; j < kTiles; ++j) m = fmaxf(m, fmaxf(s[j][half * 2], s[j][half * 2 + 1]));
     m = fmaxf(rows.max[half], group_max<4>(m) * kScoreScale<D>);
-    const float shift = shift_for(m), rescale = exp2_approx(rows.max[half] - shift);
+    const float shift = shift_for(m);
+    rescale[half] = exp2_approx(rows.max[half] - shift);
     rows.max[half] = m;
-    rows.sum[half] *= rescale;
+    rows.sum[half] *= rescale[half];
 #pragma unroll
     for (int j = 0; j < kTiles; ++j) {
 #pragma unroll
@@ -76,9 +78,24 @@ __device__ __forceinline__ void online_softmax(Rows<D>& rows, float (&s)[kTiles]
         rows.sum[half] += s[j][x];
       }
     }
-#pragma unroll
-    for (int c = 0; c < D / 8; ++c) rows.o[c][half * 2] *= rescale, rows.o[c][half * 2 + 1] *= rescale;
   }
+}
+
+template <int D>
+__device__ __forceinline__ void rescale_rows(Rows<D>& rows, const float (&rescale)[2]) {
+#pragma unroll
+  for (int c = 0; c < D / 8; ++c) {
+#pragma unroll
+    for (int x = 0; x < 4; ++x) rows.o[c][x] *= rescale[x / 2];
+  }
+}
+
+// The weights of 16 keys as the first factor of O += P V: two tiles of scores, side by side, are the fragment.
+__device__ __forceinline__ void pack_weights(unsigned (&p)[4], const float (&left)[4], const float (&right)[4]) {
+  p[0] = bf16_pair(left[0], left[1]);
+  p[1] = bf16_pair(left[2], left[3]);
+  p[2] = bf16_pair(right[0], right[1]);
+  p[3] = bf16_pair(right[2], right[3]);
 }
 
 // Adds up the sums of a row's lanes, divides and stores. O is the thread's first row; `left` rows exist from there on.

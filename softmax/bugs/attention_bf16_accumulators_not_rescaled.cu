@@ -33,7 +33,6 @@ __global__ void attention_bf16_accumulators_not_rescaled(const __nv_bfloat16* __
     q[i / 4][i % 4] = row0 + r < queries ? bf16_pair(__bfloat162float(from[0]), __bfloat162float(from[1])) : 0;
   }
   Rows<D> rows;
-  float o[D / 8][4] = {};  // apart from rows.o, which online_softmax scales
   for (int key0 = 0; key0 < end; key0 += BN) {
     for (int i = lane; i < BN * D / 8; i += 32) {
       const int r = i / (D / 8), at = swizzled<D>(r, i % (D / 8)), left = key0 + r < end ? 8 : 0;
@@ -50,19 +49,18 @@ __global__ void attention_bf16_accumulators_not_rescaled(const __nv_bfloat16* __
       mma_m16n8k16_bf16(s[1], q[c], k[2], k[3]);
     }
     mask_scores(s, all_see + row - key0, end - key0);
-    online_softmax(rows, s);
-    const unsigned p[4] = {bf16_pair(s[0][0], s[0][1]), bf16_pair(s[0][2], s[0][3]), bf16_pair(s[1][0], s[1][1]),
-                           bf16_pair(s[1][2], s[1][3])};
+    float rescale[2];
+    scores_to_weights(rows, s, rescale);
+    // rescale_rows(rows, rescale) is missing
+    unsigned p[4];
+    pack_weights(p, s[0], s[1]);
     for (int c = 0; c < D / 16; ++c) {
       unsigned v[4];
       ldmatrix_x4_trans(v, &Vs[swizzled<D>(lane % 16, c * 2 + lane / 16)]);
-      mma_m16n8k16_bf16(o[2 * c], p, v[0], v[1]);
-      mma_m16n8k16_bf16(o[2 * c + 1], p, v[2], v[3]);
+      mma_m16n8k16_bf16(rows.o[2 * c], p, v[0], v[1]);
+      mma_m16n8k16_bf16(rows.o[2 * c + 1], p, v[2], v[3]);
     }
     __syncthreads();
-  }
-  for (int c = 0; c < D / 8; ++c) {
-    for (int x = 0; x < 4; ++x) rows.o[c][x] = o[c][x];
   }
   store_rows<D, false>(rows, O + row * D, queries - row0 - row);
 }

@@ -49,7 +49,9 @@ __global__ void attention_bf16_fragment_mixed_up(const __nv_bfloat16* __restrict
       mma_m16n8k16_bf16(s[1], q[c], k[2], k[3]);
     }
     mask_scores(s, all_see + row - key0, end - key0);
-    online_softmax(rows, s);
+    float rescale[2];
+    scores_to_weights(rows, s, rescale);
+    rescale_rows(rows, rescale);
     // bf16_pair(s[0][2], s[0][3]), the rows 8 below, is register 1
     const unsigned p[4] = {bf16_pair(s[0][0], s[0][1]), bf16_pair(s[1][0], s[1][1]), bf16_pair(s[0][2], s[0][3]),
                            bf16_pair(s[1][2], s[1][3])};

@@ -48,9 +48,11 @@ __global__ void attention_bf16_v_not_transposed(const __nv_bfloat16* __restrict_
       mma_m16n8k16_bf16(s[1], q[c], k[2], k[3]);
     }
     mask_scores(s, all_see + row - key0, end - key0);
-    online_softmax(rows, s);
-    const unsigned p[4] = {bf16_pair(s[0][0], s[0][1]), bf16_pair(s[0][2], s[0][3]), bf16_pair(s[1][0], s[1][1]),
-                           bf16_pair(s[1][2], s[1][3])};
+    float rescale[2];
+    scores_to_weights(rows, s, rescale);
+    rescale_rows(rows, rescale);
+    unsigned p[4];
+    pack_weights(p, s[0], s[1]);
     for (int c = 0; c < D / 16; ++c) {
       unsigned v[4];
       // ldmatrix_x4_trans: a lane needs two rows of a column

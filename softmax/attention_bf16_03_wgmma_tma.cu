@@ -1,0 +1,164 @@
+// Problem:  step 02's warps load every fragment of K and V from shared memory, and products wait for their own exps.
+// Idea:     flash attention 3. A producer warp has TMA bring K and V; two warpgroups multiply 64 rows each by wgmma, P
+//           from registers. The exps of a tile run while the tensor cores multiply the last tile's P by its V.
+// Expect:   350 to 450 TFLOP/s at d = 64 and 480 to 600 at 128 on an H200, 0.8 to 1.0x cuDNN: at d = 64 the exps take as
+//           long as the products.
+// Next:     64 accumulators of scores, 64 of O, 32 registers of P: what would two tiles of scores in flight cost?
+// needs: sm_90a
+#include "../sgemm/hopper_tiles.cuh"  // swizzle_aligned
+#include "tensor_map.cuh"
+#include "wgmma_attention.cuh"
+
+constexpr int kConsumers = 2, kThreads = 128 * (1 + kConsumers);  // warpgroups that multiply, and one that loads
+constexpr int BM = 64 * kConsumers, BN = 128, kStages = 2;
+template <int D>
+struct Shared {
+  Boxes<BM, D> Q;
+  Boxes<BN, D> K[kStages], V[kStages];
+  Barrier full_q, full_k[kStages], empty_k[kStages], full_v[kStages], empty_v[kStages];
+};
+
+template <int D, bool kPairs>
+__global__ void __launch_bounds__(kThreads, 1)
+    attention_bf16_wgmma_tma(const __grid_constant__ CUtensorMap Q, const __grid_constant__ CUtensorMap K,
+                             const __grid_constant__ CUtensorMap V, __nv_bfloat16* __restrict__ O, unsigned heads,
+                             unsigned tiles_m, long long queries, long long keys, bool causal) {
+  extern __shared__ unsigned char memory[];
+  Shared<D>& shared = swizzle_aligned<Shared<D>>(memory);
+  const int tid = threadIdx.x;
+  const unsigned tile_m = causal ? tiles_m - 1 - blockIdx.x / heads : blockIdx.x % tiles_m;
+  const std::size_t head = causal ? blockIdx.x % heads : blockIdx.x / tiles_m;
+  const long long row0 = static_cast<long long>(tile_m) * BM;
+  const long long ahead = causal ? keys - queries : keys;    // query i attends to the keys up to i + ahead
+  const int end = last_key(row0 + BM - 1, keys, ahead) + 1;  // no query of the block goes further
+  const int tiles = end > 0 ? (end - 1) / BN + 1 : 0;
+  if (tid == 0) {
+    mbarrier_init(&shared.full_q, 1);
+    for (int stage = 0; stage < kStages; ++stage) {
+      mbarrier_init(&shared.full_k[stage], 1);
+      mbarrier_init(&shared.full_v[stage], 1);
+      mbarrier_init(&shared.empty_k[stage], 4 * kConsumers);  // the warps that multiply
+      mbarrier_init(&shared.empty_v[stage], 4 * kConsumers);
+    }
+    mbarrier_init_fence();
+  }
+  __syncthreads();
+
+  if (tid < 128) {
+    registers_decrease<40>();
+    if (tid > 0 || tiles == 0) return;
+    const auto load = [](auto& boxes, const CUtensorMap& map, std::size_t row, Barrier* full) {
+      mbarrier_arrive_expect(full, sizeof boxes);
+      for (int b = 0; b < D / 64; ++b) tma_load(boxes[b], &map, 64 * b, static_cast<unsigned>(row), full);
+    };
+    load(shared.Q, Q, head * queries + row0, &shared.full_q);
+    for (int tile = 0; tile < tiles; ++tile) {
+      const int stage = tile % kStages, phase = tile / kStages % 2;
+      const std::size_t row = head * keys + static_cast<std::size_t>(tile) * BN;
+      wait_for_phase(&shared.empty_k[stage], phase ^ 1);  // does not wait in the first round
+      load(shared.K[stage], K, row, &shared.full_k[stage]);
+      wait_for_phase(&shared.empty_v[stage], phase ^ 1);
+      load(shared.V[stage], V, row, &shared.full_v[stage]);
+    }
+    return;
+  }
+  registers_increase<232>();
+  const int first = (tid / 128 - 1) * 64, row = first + tid % 128 / 32 * 16 + tid % 32 / 4;  // and row + 8
+  const int all_see = last_key(row0 + first, keys, ahead);  // this warpgroup's queries attend to the keys up to here
+  const auto release = [&](Barrier& empty) {
+    if (tid % 32 == 0) mbarrier_arrive(&empty);
+  };
+  Rows<D> rows;
+  float s[BN / 8][4], rescale[2];
+  unsigned p[BN / 16][4];
+  const auto multiply_k = [&](int tile) {
+    wait_for_phase(&shared.full_k[tile % kStages], tile / kStages % 2);
+    multiply_scores<D, BM>(s, shared.Q, first, shared.K[tile % kStages]);
+  };
+  const auto multiply_v = [&](int tile) {
+    wait_for_phase(&shared.full_v[tile % kStages], tile / kStages % 2);
+    multiply_values<D>(rows.o, p, shared.V[tile % kStages]);
+  };
+  const auto softmax = [&](int tile) {  // the scores have arrived
+    wgmma_arrived(s);
+    release(shared.empty_k[tile % kStages]);
+    if (tile * BN - all_see > 1 - BN) mask_scores(s, all_see + row - first - tile * BN, end - tile * BN);
+    scores_to_weights(rows, s, rescale);
+  };
+  const auto pack = [&] {
+#pragma unroll
+    for (int j = 0; j < BN / 16; ++j) pack_weights(p[j], s[2 * j], s[2 * j + 1]);
+  };
+
+  if (tiles > 0) {
+    wait_for_phase(&shared.full_q, 0);
+    multiply_k(0);
+    wgmma_wait<0>();
+    softmax(0);
+    pack();
+    for (int tile = 1; tile < tiles; ++tile) {
+      multiply_k(tile);
+      multiply_v(tile - 1);
+      wgmma_wait<1>();
+      softmax(tile);  // while the tensor cores multiply by V
+      // Never true. But ptxas puts the exps off until the wait is over, unless a branch before it needs their sum.
+      if (rows.sum[0] + rows.sum[1] < 0) __nanosleep(1);
+      wgmma_wait<0>();
+      wgmma_arrived(rows.o);
+      release(shared.empty_v[(tile - 1) % kStages]);
+      rescale_rows(rows, rescale);
+      pack();
+    }
+    multiply_v(tiles - 1);
+    wgmma_wait<0>();
+    wgmma_arrived(rows.o);
+  }
+  store_rows<D, kPairs>(rows, O + (head * queries + row0 + row) * D, queries - row0 - row);
+}
+
+template <int D>
+static void launch_d(const __nv_bfloat16* Q, const __nv_bfloat16* K, const __nv_bfloat16* V, __nv_bfloat16* O,
+                     std::size_t heads, std::size_t queries, std::size_t keys, bool causal) {
+  std::size_t ld = D;  // rows have no gaps
+  Q = rows_for_tma<struct AlignedQ>(Q, heads * queries, D, ld);
+  K = rows_for_tma<struct AlignedK>(K, heads * keys, D, ld);
+  V = rows_for_tma<struct AlignedV>(V, heads * keys, D, ld);
+  const auto kernel = aligned_for<unsigned>(O) ? attention_bf16_wgmma_tma<D, true> : attention_bf16_wgmma_tma<D, false>;
+  const auto tiles_m = static_cast<unsigned>(ceil_div(queries, BM));
+  const auto grid = static_cast<unsigned>(heads * tiles_m);
+  constexpr int bytes = sizeof(Shared<D>) + kSwizzleAlignment;
+  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  kernel<<<grid, kThreads, bytes>>>(tensor_map(Q, heads * queries, D, D, BM), tensor_map(K, heads * keys, D, D, BN),
+                                    tensor_map(V, heads * keys, D, D, BN), O, static_cast<unsigned>(heads), tiles_m,
+                                    queries, keys, causal);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+static void launch(const __nv_bfloat16* Q, const __nv_bfloat16* K, const __nv_bfloat16* V, __nv_bfloat16* O,
+                   std::size_t heads, std::size_t queries, std::size_t keys, int d, bool causal) {
+  if (heads == 0 || queries == 0) return;
+  if (keys == 0) {  // TMA knows no empty matrix
+    CUDA_CHECK(cudaMemsetAsync(O, 0, heads * queries * d * sizeof *O));
+    return;
+  }
+  (d == 64 ? launch_d<64> : launch_d<128>)(Q, K, V, O, heads, queries, keys, causal);
+}
+
+// Says which of Q, K and V are copied.
+class AttentionBf16Tma : public AttentionBf16 {
+ public:
+  using AttentionBf16::AttentionBf16;
+  double scratch_bytes(const ladder::Size& size) const override {
+    const double rows = static_cast<double>(size[1]) + 2 * static_cast<double>(size[2]);
+    return 2 * static_cast<double>(size[0]) * rows * static_cast<double>(width(size));
+  }
+  std::string remark(const ladder::Arrays& device, const ladder::Size& size) const override {
+    std::string copied;
+    for (std::size_t i = 0; i < 3; ++i) {
+      if (tma_takes(device.at<const __nv_bfloat16>(i), width(size))) continue;
+      copied += std::string(copied.empty() ? "" : ", ") + "QKV"[i];
+    }
+    return copied.empty() ? "" : copied + " copied to 16-byte aligned rows first, which TMA needs";
+  }
+};
+LADDER_STEP(AttentionBf16Tma, launch, tile_roundings);
