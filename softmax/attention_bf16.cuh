@@ -7,10 +7,12 @@
 
 class AttentionBf16 : public Attention {
  public:
-  // As attention, but the elements are BF16: Q, K and V are given so, and O is rounded to BF16 once, to the nearest,
-  // ties to even. Products of Q and K are exact and their sums FP32; maximum, exponentials and sums are FP32; the
-  // weights exp(s - m) are rounded to BF16 before they are multiplied by V, and those sums are FP32 again. The sum of
-  // the weights may be that of the rounded ones or of the others. No pointer need be aligned to more than an element.
+  // Q and O are heads x queries x d, K and V heads x keys x d, row-major without gaps; d is 64 or 128. Nothing
+  // overlaps, no pointer need be aligned to more than an element, and heads, queries and keys may be 0. A score is a
+  // finite float, and V is finite, for masked keys too. The elements are BF16: Q, K and V are given so, and O is
+  // rounded to BF16 once, to the nearest, ties to even. Products of Q and K are exact and their sums FP32; maximum,
+  // exponentials and sums are FP32; the weights exp(s - m) are rounded to BF16 before they are multiplied by V, and
+  // those sums are FP32 again. The sum of the weights may be that of the rounded ones or of the others.
   using Launch = void (*)(const __nv_bfloat16* Q, const __nv_bfloat16* K, const __nv_bfloat16* V, __nv_bfloat16* O,
                           std::size_t heads, std::size_t queries, std::size_t keys, int d, bool causal);
 
