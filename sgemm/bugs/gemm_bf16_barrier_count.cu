@@ -4,7 +4,7 @@
 // needs: sm_90a
 #include "../wgmma_tile.cuh"
 #include "../scaled_matrix.cuh"
-#include "../tensor_map.cuh"
+#include "tensor_map.cuh"
 
 constexpr int kThreads = 256, kStages = 3;
 

@@ -4,7 +4,7 @@
 // needs: sm_90a
 #include "../wgmma_tile.cuh"
 #include "../scaled_matrix.cuh"
-#include "../tensor_map.cuh"
+#include "tensor_map.cuh"
 
 constexpr std::uint64_t kSwizzled = static_cast<std::uint64_t>(3) << 62;
 constexpr int kThreads = 256, kStages = 3;
