@@ -53,6 +53,13 @@ class AttentionBf16 : public Attention {
     reference<__nv_bfloat16>(host, size, range, want, scale, rounding, scale_of);
   }
   double tolerance(const ladder::Size&) const override { return 1; }
+  // And more tiles of 128 keys than stages, at d = 128 too.
+  std::vector<ladder::Size> test_sizes() const override {
+    std::vector<ladder::Size> sizes = Attention::test_sizes();
+    sizes.push_back({1, 130, 391, 128, 1});
+    return sizes;
+  }
+
   // Of "last key": up to 250 keys its scores are 128 apart in BF16, too. And times log2(e) they are below 2^16: rounded
   // to a multiple of 2^-8 the maximum's own weight is 2^(2^-9) at most, and O is still rounded to what it would be.
   bool exact(const ladder::Size& size) const override { return size[2] * width(size) <= 64 * 250; }
