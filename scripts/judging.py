@@ -188,19 +188,19 @@ class Judge:
 
     def many_rows(self, program):
         """Of several dimensions each in turn needs more blocks than gridDim.y can count: (failure, note). Many kernels
-        are right there but take long; the note says so."""
+        are right there but take long, in all or in one block, or much memory; the note says so."""
         unknown = []
         names = ladder.dims(program)
         for long in names if len(names) > 1 else []:
             sizes = [f"--{name}={LONG if name == long else 1}" for name in names]
             result = self.run(program, "--check", *sizes, seconds=min(LONG_S, self.left()))
-            if result.stopped == "time":
+            if result.stopped in ("time", "memory") or result.status == ladder.TIMED_OUT:
                 unknown.append(f"{long}={LONG}")
             elif result.status != 2:  # a size that the problem or the step refuses
                 failure = diagnosis.of_run(result)
                 if failure:
                     return failure, ""
-        return None, f", not with {' or '.join(unknown)}: over {LONG_S} s here" if unknown else ""
+        return None, f", not with {' or '.join(unknown)}: too long or too large for the judge" if unknown else ""
 
     def with_writer(self, failure, order=None, building=None):
         """With the thread that wrote the wrong value last, which a traced build knows, and a race at that size."""
