@@ -21,9 +21,10 @@ class Gemv : public MatrixVector {
         {{17, 129, 0}, {0.25f, 4}}, {{9, 255, 256}, {1, 0}}, {{8, 512, 0}, {1, 0}},       {{7, 1023, 1024}, {1, 0}},
         {{5, 2048, 2052}, {1, 1}},  {{3, 8191, 0}, {1, 0}},  {{3, 16387, 16388}, {2, 1}}, {{1, 70001, 0}, {1, 0}},
         {{1031, 3, 4}, {1, 0}}};
-    for (const std::size_t k : {3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 20, 31, 32, 33})
+    for (const std::size_t k : {3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 18, 20, 31, 32, 33})
       sizes.push_back({{35, k, 0}, {1, 0}});
     for (const std::size_t k : {15, 31}) sizes.push_back({{70, k, k + 1}, {1, 1}});
+    sizes.push_back({{35, 6, 8}, {1, 0}});
     sizes.push_back({{601, 517, 520}, {1, 0}});  // more than 1 MB
     // For the kernels of step 07 that these would miss on the CPU backend's 4 SMs (a test sees to it).
     for (const auto& [m, k, lda] : {std::array<std::size_t, 3>{513, 1029, 1032},

@@ -110,6 +110,19 @@ __global__ void copy_with_block_pipeline(const int* in, int* out, int tiles) {
   }
 }
 
+#ifdef CUDA_EMU
+// 16-byte alignment is promised.
+__global__ void copy_as_promised(const int* in, int* out) {
+  __shared__ alignas(16) int tile[kThreads];
+  __shared__ cuda::barrier<cuda::thread_scope_block> filled;
+  if (threadIdx.x == 0) init(&filled, kThreads);
+  __syncthreads();
+  cuda::memcpy_async(cg::this_thread_block(), tile, in, cuda::aligned_size_t<16>(sizeof tile), filled);
+  filled.arrive_and_wait();
+  out[threadIdx.x] = tile[threadIdx.x];
+}
+#endif
+
 }  // namespace
 
 TEST_CASE("groups by label, by answer and by a size at run time") {
@@ -172,3 +185,15 @@ TEST_CASE("copies that a barrier, a group or a pipeline waits for") {
     REQUIRE(got[i] == values[i / kThreads * kThreads + kThreads - 1 - i % kThreads]);
   }
 }
+
+#ifdef CUDA_EMU
+TEST_CASE("an alignment that is promised and not there is an error") {
+  DeviceVector<int> in(kThreads + 4, 3), out(kThreads);
+  copy_as_promised<<<1, kThreads>>>(in.data() + 4, out.data());
+  CHECK(cudaDeviceSynchronize() == cudaSuccess);
+  CHECK(out.get() == std::vector<int>(kThreads, 3));
+  copy_as_promised<<<1, kThreads>>>(in.data() + 2, out.data());
+  CHECK(cudaDeviceSynchronize() == cudaErrorMisalignedAddress);
+  cudaDeviceReset();
+}
+#endif

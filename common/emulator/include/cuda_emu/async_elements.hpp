@@ -1,17 +1,29 @@
 // Asynchronous copies of any size and alignment, spread over the threads of a group.
 #pragma once
 
+#include <type_traits>
+
 #include "../cuda_pipeline.h"
 
 namespace cuda_emu {
 
-// The thread's part, as copies of 16, 8 or 4 bytes, whatever size and alignment allow; the rest is copied at once.
-inline void copy_elements(void* to, const void* from, std::size_t size, std::size_t rank, std::size_t threads,
+// What a size says of the pointers: cuda::aligned_size_t promises an alignment.
+template <class Size, class = void>
+constexpr std::size_t promised_alignment = 1;
+template <class Size>
+constexpr std::size_t promised_alignment<Size, std::void_t<decltype(Size::align)>> = Size::align;
+
+// The thread's part, as copies of 16, 8 or 4 bytes, whatever size and alignment allow or promise; the rest is copied at
+// once. A promise that is not kept is an error.
+template <class Size>
+inline void copy_elements(void* to, const void* from, Size bytes, std::size_t rank, std::size_t threads,
                           const Where& where) {
+  const std::size_t size = bytes;
   char* target = static_cast<char*>(to);
   const char* source = static_cast<const char*>(from);
   const auto bits = reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from);
-  const std::size_t unit = bits % 16 == 0 ? 16 : bits % 8 == 0 ? 8 : bits % 4 == 0 ? 4 : 1;
+  const auto allows = [&](std::size_t n) { return bits % n == 0 || promised_alignment<Size> >= n; };
+  const std::size_t unit = allows(16) ? 16 : allows(8) ? 8 : allows(4) ? 4 : 1;
   const std::size_t whole = size / unit * unit;
   for (std::size_t at = rank * unit; at < whole; at += threads * unit) {
     if (unit >= 4) {
