@@ -2,6 +2,7 @@
 // Idea:     the kernel as the formula reads: thread i computes element i.
 // Expect:   0.5 of the rate of step 03: every warp runs both branches, one after the other, with half of its lanes
 //           each.
+// Measured: 0.07 of a copy at 2^24 (H200).
 // Next:     and if the first half of each warp took one branch, the second half the other?
 #include "divergence.cuh"
 

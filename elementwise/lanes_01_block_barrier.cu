@@ -2,6 +2,7 @@
 // Idea:     through shared memory, the way that works for any two threads of a block: store, barrier, load, and a
 //           second barrier before the next store.
 // Expect:   bound by shared memory and barriers, not by DRAM: 16 rounds of one store, three loads and two barriers.
+// Measured: 0.21 of a copy at 2^24 (H200).
 // Next:     which threads must wait for each other here? (The lanes of a warp, not the eight warps of a block.)
 #include "lanes.cuh"
 

@@ -2,6 +2,7 @@
 // Idea:     __syncwarp(), a barrier of the warp alone. It also orders what its lanes store and load; without it lanes
 //           may run apart, since Volta.
 // Expect:   1.1 to 1.5x step 01: as many wavefronts in shared memory, and no warp waits for the slowest of eight.
+// Measured: 1.21x step 01, 0.26 of a copy at 2^24 (H200).
 // Next:     must the values go through memory at all? (No: an instruction reads another lane's register.)
 #include "lanes.cuh"
 

@@ -2,7 +2,7 @@
 // Idea:     cudaMalloc, cudaMemcpy in both directions. The copy engine needs physical addresses that do not change, so
 //           the driver copies pageable memory through a pinned buffer of its own, with the CPU.
 // Expect:   0.1 to 0.2 of the link: the CPU copies everything once more.
-// Measured: 0.09 of the link at 2^26 (H200); 0.12 (H100).
+// Measured: 0.07 of the link at 2^26 (H200); 0.12 (H100).
 // Next:     when does cudaMemcpy from pageable memory return? (Host-to-device: when x may be overwritten, perhaps
 //           before it has arrived. Device-to-host: when y is complete.)
 #include "memory.cuh"

@@ -3,7 +3,7 @@
 //           the time.
 // Expect:   0.8 to 1.0 of the link: each direction is somewhat slower than a copy engine's, for a warp's 128 bytes are
 //           a small packet.
-// Measured: 1.55x step 02, 0.84 of the link at 2^26 (H200); 1.54x, 0.97 (H100).
+// Measured: 1.54x step 02, 0.90 of the link at 2^26 (H200); 1.54x, 0.97 (H100).
 // Next:     and a kernel that reads x three times? (Three transfers: mapped memory is not cached on the GPU, says the
 //           Best Practices Guide.)
 #include "memory.cuh"

@@ -2,7 +2,7 @@
 // Idea:     cudaMemPrefetchAsync moves x in one go. Advice keeps y in the host's memory, where the kernel writes it
 //           across the link.
 // Expect:   50 GB/s each way: x as from pinned memory, y as in zero copy.
-// Measured: 2.03x step 04, 0.23 of the link at 2^26 (H200); 1.94x, 0.29 (H100).
+// Measured: 1.79x step 04, 0.20 of the link at 2^26 (H200); 1.94x, 0.29 (H100).
 // Why:      x 48 GB/s, y 17 (H100). Every run gives the advice for y and withdraws it, so that y is mapped and unmapped
 //           each time; how much of the time that takes was not measured.
 // Next:     advice or command? (Prefetch is a command, in stream order. Advice moves nothing by itself and holds until

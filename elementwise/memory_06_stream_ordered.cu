@@ -3,7 +3,7 @@
 // Idea:     cudaMallocAsync takes memory from a pool, in stream order. The release threshold lets the pool keep it; by
 //           default it gives all back at each synchronisation.
 // Expect:   0.95 to 1.0x step 02, though every call allocates.
-// Measured: 2.39x step 05, 0.54 of the link at 2^26 (H200); 2.15x, 0.63 (H100).
+// Measured: 2.90x step 05, 0.58 of the link at 2^26 (H200); 2.15x, 0.63 (H100).
 // Next:     may another stream use z? (Only if an event makes it wait for the allocation, and the release wait for it.)
 // needs: gpu
 #include "memory.cuh"

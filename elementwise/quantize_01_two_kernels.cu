@@ -3,6 +3,7 @@
 // Idea:     two kernels with a block per row: one finds the greatest magnitude, the next one divides.
 // Expect:   0.3 to 0.5 of a copy: 9 bytes move instead of 5, as the second kernel finds nothing in L2, and a thread has
 //           4 bytes in flight.
+// Measured: 0.40 of a copy at 16384x4096 (H200).
 // Next:     when is an element read again, and what has been read in between?
 #include "int8_row.cuh"
 

@@ -2,6 +2,7 @@
 // Idea:     cuda::pipeline of the block: acquire a stage, copy, commit; wait for the oldest one, use it, release it.
 //           cuda::memcpy_async spreads a copy over the group, in pieces of 16 bytes where its type promises as much.
 // Expect:   0.9 to 1.0x step 05: the same copies; acquire, commit, wait and release work on barriers in shared memory.
+// Measured: 0.98x step 05, 0.72 of a copy at 2^28 (H200).
 // Next:     what does aligned_size_t<16> promise? (That addresses and size are multiples of 16: nothing checks it.)
 #include "stage.cuh"
 

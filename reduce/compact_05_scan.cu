@@ -3,6 +3,7 @@
 //           in step 06 of `scan`: a tile's count, the scan of the counts, the places within the tile.
 // Expect:   0.5 to 0.8x step 04 at 2^28: x is read twice (10 bytes per element, not 6), and one block scans 2^18
 //           counts.
+// Measured: 1.17x step 04, 0.57x CUB at 2^28 (H200).
 // Next:     what must a tile know of the others, and how early could it know it? (Step 06.)
 #include "block_scan.cuh"
 #include "compact_tile.cuh"

@@ -2,6 +2,7 @@
 // Idea:     one atomic per byte, on the counters in global memory.
 // Expect:   below 1 % of bandwidth: 256 counters are 32 sectors of L2, which does the atomics on one sector one after
 //           another; on one value everywhere slower still.
+// Measured: 0.0019x CUB at 2^28 (H200).
 // Next:     where could a block count, so that fewer threads meet at a counter, and nearer by?
 #include "histogram.cuh"
 

@@ -2,6 +2,7 @@
 // Idea:     Hillis and Steele's scan in one block: in rounds with offset 1, 2, 4, ... each thread adds the value that
 //           stands `offset` places to its left. The block goes from tile to tile and carries the sum so far.
 // Expect:   20 to 60x step 01: 256 elements in 9 barriers, about 1.5 us per tile with the latency of its load.
+// Measured: 0.001x CUB at 2^28 (H200).
 // Next:     why two buffers? (With one, a thread may overwrite what its neighbour has yet to read: a barrier more.)
 #include "scan.cuh"
 

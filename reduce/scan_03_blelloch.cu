@@ -3,6 +3,7 @@
 //           down-sweep hands each node the sum of what is left of it. 2 n additions, in twice as many rounds.
 // Expect:   0.6 to 1.1x step 02: a tile has twice the elements, but 22 barriers instead of 9, and most rounds have bank
 //           conflicts.
+// Measured: 0.98x step 02, 0.001x CUB at 2^28 (H200).
 // Next:     where do the conflicts come from? (Neighbouring threads are 2 * stride words apart: fewer and fewer banks.)
 #include "scan.cuh"
 

@@ -2,6 +2,7 @@
 // Idea:     padding: one unused word after every 32, so element i lies at i + i / 32. Words that were 32 apart are now
 //           in neighbouring banks.
 // Expect:   1.1 to 1.5x step 03: fewer wavefronts in the rounds with strides from 1 to 16; the barriers stay.
+// Measured: 1.14x step 03, 0.0011x CUB at 2^28 (H200).
 // Next:     Blelloch's scan does fewer additions than step 02. Is it faster? (Per element hardly: barriers decide.)
 #include "scan.cuh"
 

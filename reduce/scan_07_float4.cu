@@ -2,6 +2,7 @@
 // Idea:     four elements per thread, as one float4: the thread adds them up, the block scans the threads' sums, and
 //           the thread adds its elements to what is before them. A tile has 1024 elements for the same barriers.
 // Expect:   1.3 to 1.8x step 06 at 2^28: four times fewer blocks; x read twice and out written allow 0.67 of a copy.
+// Measured: 2.47x step 06, 0.82x CUB at 2^28 (H200).
 // Next:     more float4 per thread? (Then a thread's elements are apart, or its loads are not coalesced: step 10.)
 #include "block_reduce.cuh"
 #include "block_scan.cuh"

@@ -3,7 +3,7 @@
 //           passes reduce the partial sums. Every addition has its place: the same bits every run.
 // Expect:   100 to 1000x step 01, which has an atomic for each element. Well below CUB: a block synchronises 9 times
 //           for 256 elements, and `tid % (2 * stride)` leaves 16, 8, 4, 2, then 1 lane of each warp active.
-// Measured: 397x step 01, 0.21x CUB at 2^28 (H200); 395x, 0.30x (H100).
+// Measured: 394x step 01, 0.21x CUB at 2^28 (H200); 395x, 0.30x (H100).
 // Next:     what does a warp do in round 3? (4 of its 32 lanes add. Is it a branch, or are 28 lanes predicated off?)
 #include "sum.cuh"
 

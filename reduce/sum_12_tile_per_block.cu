@@ -3,7 +3,7 @@
 //           first 16-byte boundary, is peeled. Up to 8 times the size of L2 the loads are evict-first (__ldcs).
 // Expect:   1.00 to 1.03x step 11 from 2^28 on, by the balance; 1.1x at 2^24 with a cold L2, whose dirty lines of the
 //           kernel before evict-first loads leave where they are. The price is a partial sum and a ticket per 64 KB.
-// Measured: 0.97x step 11, 0.98x CUB at 2^28 (H200).
+// Measured: 0.96x step 11, 0.97x CUB at 2^28 (H200).
 // Next:     65536 blocks at 2^30 draw a ticket each. What does that cost? (See step 13.)
 #include "block_reduce.cuh"
 #include "sum.cuh"

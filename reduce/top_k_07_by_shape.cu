@@ -3,6 +3,7 @@
 // Idea:     rows of up to 1024 stay in the registers of a warp: bound first, and what is not below waits in shared
 //           memory. Each of these few goes to the place that says how many are greater. Longer rows in groups.
 // Expect:   0.5 to 0.8 of a read at 65536 x 1024, k = 8: 600 instructions per row instead of 4600. Step 06 beyond.
+// Measured: 1.00x step 06, 0.81 of a read at 4096x50257x8 (H200).
 // Next:     k = 1000? (Lists and bounds end at what a warp holds: then radix select, step 04, or a sort.)
 #include "row_groups.cuh"
 

@@ -3,6 +3,7 @@
 //           from registers. The exps of a tile run while the tensor cores multiply the last tile's P by its V.
 // Expect:   350 to 450 TFLOP/s at d = 64 and 480 to 600 at 128 on an H200, 0.8 to 1.0x cuDNN: at d = 64 the exps take as
 //           long as the products.
+// Measured: 1.34x step 02, 358 TFLOP/s at 2048x2048 (H200).
 // Next:     64 accumulators of scores, 64 of O, 32 registers of P: what would two tiles of scores in flight cost?
 // needs: sm_90a
 #include "../sgemm/hopper_tiles.cuh"  // swizzle_aligned

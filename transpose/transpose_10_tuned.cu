@@ -4,6 +4,7 @@
 //           and reads 7 more input rows: whole sectors, in float4. Aligned shapes: step 09's way, tuned by its SASS.
 // Expect:   1.1 to 1.4x step 09: every sector is written whole by 16-byte stores, and all loads of a thread are in
 //           flight at once.
+// Measured: 1.33x step 09, 1.07x cuBLAS at 8192x8192 (H200).
 // Next:     fewer threads fit on an SM than in step 09, and it is faster. Why? (Bytes in flight count: few threads with
 //           all loads in flight beat many that wait after the first.)
 #include "transpose.cuh"
