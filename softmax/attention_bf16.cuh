@@ -60,9 +60,10 @@ class AttentionBf16 : public Attention {
     return sizes;
   }
 
-  // Of "last key": up to 250 keys its scores are 128 apart in BF16, too. And times log2(e) they are below 2^16: rounded
-  // to a multiple of 2^-8 the maximum's own weight is 2^(2^-9) at most, and O is still rounded to what it would be.
-  bool exact(const ladder::Size& size) const override { return size[2] * width(size) <= 64 * 250; }
+  // Of "last key": up to 250 keys of all heads its scores are 128 apart in BF16, too. And times log2(e) they are below
+  // 2^16: rounded to a multiple of 2^-8 the maximum's own weight is 2^(2^-9) at most, and O is still rounded to what it
+  // would be.
+  bool exact(const ladder::Size& size) const override { return size[0] * size[2] * width(size) <= 64 * 250; }
 
  private:
   static double to_bf16(double value) { return static_cast<float>(__double2bfloat16(value)); }

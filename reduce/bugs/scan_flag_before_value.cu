@@ -1,7 +1,7 @@
 // bug: thread 0 sets the tile's flag before the last thread has stored the value that it stands for
 // caught by: cpu forward | is wrong
 // caught by: cpu-trace | global memory with no fence and atomic between
-// caught by: gpu | is wrong
+// caught by: gpu | is wrong | --n=2^26
 // stage: right
 #include "../block_scan.cuh"
 #include "../scan.cuh"

@@ -8,7 +8,7 @@
 constexpr int kBlock = 256;
 
 __device__ static Pair pair_of_number(float v, unsigned column) {
-  const int bits = __float_as_int(v + 0.0f);
+  const int bits = __float_as_int(v == 0 ? 0.0f : v);
   return pair_of_key(bits ^ (bits >> 31 & 0x7fffffff), column);
 }
 

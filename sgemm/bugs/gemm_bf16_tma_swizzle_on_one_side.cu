@@ -1,4 +1,4 @@
-// bug: TMA swizzles B's tile, its descriptor says that nobody did
+// bug: TMA swizzles A's tile, its descriptor says that nobody did
 // caught by: gpu | is wrong
 // stage: right
 // needs: sm_90a
@@ -9,13 +9,13 @@
 constexpr std::uint64_t kSwizzled = static_cast<std::uint64_t>(3) << 62;
 constexpr int kThreads = 256, kStages = 3;
 
-// As multiply() in wgmma_tile.cuh, but for the swizzle in B's descriptor.
+// As multiply() in wgmma_tile.cuh, but for the swizzle in A's descriptor.
 __device__ inline void multiply_unswizzled(float (&acc)[128], const Stage& from, unsigned warpgroup, bool first) {
   wgmma_fence();
 #pragma unroll
   for (int k = 0; k < BK; k += 16) {
-    const std::uint64_t a = wgmma_descriptor(&from.A[warpgroup * 64][k], 0, 8 * 128);
-    const std::uint64_t b = wgmma_descriptor(&from.B[0][k][0], sizeof(from.B[0]), 8 * 128) & ~kSwizzled;
+    const std::uint64_t a = wgmma_descriptor(&from.A[warpgroup * 64][k], 0, 8 * 128) & ~kSwizzled;
+    const std::uint64_t b = wgmma_descriptor(&from.B[0][k][0], sizeof(from.B[0]), 8 * 128);
     wgmma_m64n256k16_bf16(acc, a, b, !first || k > 0);
   }
   wgmma_commit();
