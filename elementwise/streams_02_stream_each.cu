@@ -3,7 +3,7 @@
 //           is in the default stream is done, and what comes into it later waits for all jobs.
 // Expect:   3 to 6x step 01 at 2^16, where 16 launches of 2 to 3 us are what is left. At 2^20 four jobs fill the GPU:
 //           1.0 to 1.3x.
-// Measured: 1.32x step 01, 0.03 of the link at 2^20 (H200).
+// Measured: 1.32x step 01, 0.03 of a copy at 2^20 (H200).
 // Next:     what if a library in between takes no stream, and launches into the default one?
 #include "streams.cuh"
 

@@ -2,7 +2,7 @@
 // Idea:     leave it so. The legacy default stream waits for all blocking streams, and they for it: each job waits for
 //           the one before, though none needs another's result.
 // Expect:   1.0x step 01: all of step 02's gain is lost.
-// Measured: 0.71x step 02, 0.02 of the link at 2^20 (H200).
+// Measured: 0.71x step 02, 0.02 of a copy at 2^20 (H200).
 // Why:      0.90x in a first run (H200): changing between streams costs besides, some 2 us per job.
 // Next:     how does one get it back? (Non-blocking streams, or --default-stream per-thread for the library's source.)
 #include "streams.cuh"

@@ -3,7 +3,7 @@
 //           all streams wait for what was there before, and a join, at which the default stream waits for all of them.
 // Expect:   1.5 to 2x step 03 at 2^16: the eight jobs in the default stream are still one after the other, and the
 //           other eight run beside them. The events cost some microseconds.
-// Measured: 1.25x step 03, 0.03 of the link at 2^20 (H200).
+// Measured: 1.25x step 03, 0.03 of a copy at 2^20 (H200).
 // Next:     what goes wrong without the join? (The caller reads results that are not there, now and then.)
 #include "streams.cuh"
 

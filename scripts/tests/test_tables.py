@@ -175,6 +175,7 @@ class Heads(unittest.TestCase):
         names = {step.kernel: figures.ceiling_name(step) for step in ladder.steps()}
         self.assertEqual((names["memory"], names["overlap"], names["sum"], names["gemv"], names["copy"], names["blur"]),
                          ("link", "link", "read", "read", "copy", "copy"))
+        self.assertEqual(names["streams"], "copy", "includes overlap's header, and its data are in device memory")
 
     def test_place_in_the_head(self):
         data = known(ladder_of(2), ladder_of())
