@@ -4,6 +4,8 @@
 // Expect:   32 threads 0.7x of 256: an SM holds 32 blocks, 32 of 64 warps. From 64 on level. Of a width below 8 each
 //           sector is fetched by several warps: 1 x 32 has 32 sectors per request, 0.2 to 0.4x.
 // Measured: 0.59 of a copy at 32x8 (H200).
+// Why:      at most 1.65 blocks start per ns (H200): 32 threads have 0.17x of 256, 64 0.34x and 128 0.67x, whatever
+//           their sectors; only 1 x 32 is slower still.
 // Next:     and if a thread took 128 registers? (512 threads per SM then, whatever the block: 0.25.)
 #include "block_shape.cuh"
 

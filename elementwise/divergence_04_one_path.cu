@@ -3,8 +3,8 @@
 // Expect:   0.7 to 1.0x step 03: as many instructions, but the compiler makes multiplications of left shifts by
 //           constants, for which there is a pipe of their own; shifts by a register all go to the integer pipe.
 // Measured: 0.67x step 03, 0.09 of a copy at 2^24 (H200).
-// Why:      0.67x in a first run (H200): 384 instructions in the integer pipe instead of 256, and 128 multiplications
-//           less in another (SASS).
+// Why:      384 instructions in the integer pipe instead of 256, and 128 multiplications less in another (SASS):
+//           256 / 384 = 0.67.
 // Next:     and where the kinds have nothing in common? (Sort or compact by kind first, or a kernel for each.)
 #include "divergence.cuh"
 

@@ -4,8 +4,8 @@
 // Expect:   1.3 to 2x step 02: three shuffles, which are as wide as loads of shared memory, for four accesses, and
 //           neither barrier nor shared memory taken.
 // Measured: 1.28x step 02, 0.33 of a copy at 2^24 (H200).
-// Why:      1.28x in a first run (H200): shuffles and shared memory deliver 32 words per clock alike, 48 passes per
-//           warp here and 64 in step 02.
+// Why:      shuffles and shared memory deliver 32 words per clock alike, and a warp needs 48 passes here, 64 in
+//           step 02: 1.33x.
 // Next:     __shfl_down_sync instead, to rotate? (Lane 31 would get its own value: shifts do not wrap.)
 #include "lanes.cuh"
 

@@ -3,6 +3,7 @@
 //           the driver copies pageable memory through a pinned buffer of its own, with the CPU.
 // Expect:   0.1 to 0.2 of the link: the CPU copies everything once more.
 // Measured: 0.07 of the link at 2^26 (H200); 0.12 (H100).
+// Why:      the host's CPU copies, and hosts differ: 7, 10 and 13 GB/s on three.
 // Next:     when does cudaMemcpy from pageable memory return? (Host-to-device: when x may be overwritten, perhaps
 //           before it has arrived. Device-to-host: when y is complete.)
 #include "memory.cuh"

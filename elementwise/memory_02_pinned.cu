@@ -3,8 +3,7 @@
 //           returns at once.
 // Expect:   0.5 of the link, whose figure is for both directions at once: here they follow each other at full speed.
 // Measured: 7.81x step 01, 0.58 of the link at 2^26 (H200); 5.26x, 0.63 (H100).
-// Why:      0.63 (H100), 0.54 (H200): one direction alone has 55 GB/s, both at once 85 (H100) or 100 GB/s (H200), not
-//           110.
+// Why:      one direction alone has 55 GB/s, both at once 85 (H100) or 93 GB/s (H200), not 110.
 // Next:     why not pin everything? (It takes the pages from all others, and pinning costs more than one copy. Pin
 //           staging buffers.)
 #include "memory.cuh"

@@ -4,7 +4,7 @@
 // Expect:   below step 01: thousands of faults, some tens of microseconds each, and y moves to the device only to be
 //           overwritten.
 // Measured: 0.12x step 03, 0.11 of the link at 2^26 (H200); 0.16x, 0.15 (H100).
-// Why:      1.3x step 01 at 2^26 (H100, H200). Faults slow x to 9 GB/s; y is written at 47 GB/s, too fast for
+// Why:      1.3x (H100), 1.5x step 01 (H200) at 2^26. Faults slow x to 9 GB/s; y is written at 47 GB/s, too fast for
 //           pages that move both ways (H100).
 // Next:     when is it the right choice? (Linked structures, data larger than the device's memory, unpredictable
 //           access, a first port.)

@@ -3,7 +3,7 @@
 //           the one before, though none needs another's result.
 // Expect:   1.0x step 01: all of step 02's gain is lost.
 // Measured: 0.71x step 02, 0.02 of a copy at 2^20 (H200).
-// Why:      0.90x in a first run (H200): changing between streams costs besides, some 2 us per job.
+// Why:      0.91x step 01 at 2^16, 0.93x at 2^20 (H200): changing between streams costs besides, 1.7 us per job.
 // Next:     how does one get it back? (Non-blocking streams, or --default-stream per-thread for the library's source.)
 #include "streams.cuh"
 
