@@ -1,6 +1,6 @@
 // Problem:  step 04 loses half of an SM's loads whenever one of its two blocks ends.
 // Idea:     the other way: blocks of 128. An SM holds 16, and where one ends a sixteenth of its threads is missing.
-// Expect:   1.00 to 1.01x step 02. Not smaller: the GPU starts a block every 0.60 ns at best (seen with blocks of 64, at
+// Expect:   1.00 to 1.01x step 02. Not smaller: the GPU starts a block every 0.60 ns at best (with blocks of 64, at
 //           every size), and 128 threads move 4 KB, 0.95 ns of an H200's bandwidth.
 // Measured: 1.04x step 04, 1.00x cudaMemcpy at 2^28 (H200).
 // Next:     why is 100 % of the data sheet's bandwidth out of reach? (Refresh, row misses, read-write turnaround.)
