@@ -3,6 +3,8 @@
 //           many blocks as the GPU holds, each with a grid-stride loop, so that few copies are merged.
 // Expect:   5 to 20x step 01: an atomic in shared memory takes some clocks, and only 256 threads share a counter.
 // Measured: 176x step 01, 0.34x CUB at 2^28 (H200).
+// Why:      step 01 has 0.12 requests per ns on the whole GPU, each on 22.6 sectors of L2 (ncu, H200). Here 132 SMs
+//           have 21 per ns (computed).
 // Next:     which barriers does the copy need? (After it is zeroed, and before it is merged.)
 #include "histogram.cuh"
 

@@ -4,7 +4,7 @@
 // Expect:   0.9 to 1.5x step 07 at 2^28: two thirds of its traffic. But thread 0 walks one tile per round trip to L2,
 //           and a tile is only 4 KB.
 // Measured: 0.37x step 07, 0.31x CUB at 2^28 (H200).
-// Why:      0.47x step 07 at 2^24 (H200): with some 1000 tiles in flight the walk is long, and a block waits for it.
+// Why:      0.48x step 07 at 2^24 (H200): with some 1000 tiles in flight the walk is long, and a block waits for it.
 // Next:     why not tile = blockIdx.x? (No order of starting blocks is promised: all that run could wait for one that
 //           cannot start.)
 #include "block_scan.cuh"
