@@ -295,12 +295,17 @@ def library(steps):
 
 
 def ceiling_name(step):
-    """What bounds the step's kernel, as its problem header says."""
-    texts = [file.read_text() for file in included(step.path)]
-    other = re.compile(rf'kernel\(\) const override {{ return "(?!{step.kernel}")\w+"')  # another kernel's header
-    text = "".join(text for text in texts if not other.search(text))
-    own = re.search(r'ceiling_name\(\) const override { return "(\w+)"', text)
-    return own[1] if own else "read" if re.search(r"Ceiling::read", text) else "copy"
+    """What bounds the step's kernel, as the class of its problem says, or else the nearest of its bases that does."""
+    text = "".join(file.read_text() for file in included(step.path))
+    parts = re.split(r"(?m)^class (\w+) : public (?:ladder::)?(\w+) \{$", text)
+    classes = {name: (base, body) for name, base, body in zip(parts[1::3], parts[2::3], parts[3::3])}
+    name = re.search(r"LADDER_STEP\(\s*(\w+)", step.path.read_text())[1]
+    while name in classes:
+        name, body = classes[name]
+        own = re.search(r'ceiling_name\(\) const override { return "(\w+)"|Ceiling::(read)', body)
+        if own:
+            return own[1] or own[2]
+    return "copy"
 
 
 # ---- what the chapters show of them

@@ -176,6 +176,8 @@ class Heads(unittest.TestCase):
         self.assertEqual((names["memory"], names["overlap"], names["sum"], names["gemv"], names["copy"], names["blur"]),
                          ("link", "link", "read", "read", "copy", "copy"))
         self.assertEqual(names["streams"], "copy", "includes overlap's header, and its data are in device memory")
+        self.assertEqual((names["scan"], names["compact"], names["top_k"]), ("copy", "copy", "read"),
+                         "reduction.cuh, which scan.cuh includes, has a class that is bounded by a read")
 
     def test_place_in_the_head(self):
         data = known(ladder_of(2), ladder_of())
