@@ -16,9 +16,10 @@ __global__ void histogram_float_copies(const float* __restrict__ x, int* counts,
   for (int b = threadIdx.x; b < kCounters; b += kBlock) copy[b] = 0;
   __syncthreads();
   const float scale = static_cast<float>(bins) / (upper - lower);
+  int* const mine = copy + (threadIdx.x & (copies - 1));  // copies is a power of 2: no division
   const auto add = [&](float v) {
     const int bin = bin_of(v, lower, upper, scale, bins);
-    if (bin >= 0) atomicAdd(copy + bin * copies + threadIdx.x % copies, 1);
+    if (bin >= 0) atomicAdd(mine + bin * copies, 1);
   };
   const std::size_t first = std::size_t{blockIdx.x} * kBlock + threadIdx.x, stride = std::size_t{gridDim.x} * kBlock;
   const std::size_t to_boundary = floats_to_boundary(x), head = to_boundary < n ? to_boundary : n;

@@ -50,11 +50,13 @@ __global__ void __launch_bounds__(kBlock)
   indices += row * k;
   Pair* const pairs = waiting[threadIdx.x / 32];
 
+  // all loads before the first use, which loads under a condition would not be: past the end the last element again
+  float v[kKept];
+#pragma unroll
+  for (int i = 0; i < kKept; ++i) v[i] = x[min(lane + 32 * i, cols - 1)];
   int keys[kKept];
 #pragma unroll
-  for (int i = 0; i < kKept; ++i) {
-    keys[i] = lane + 32 * i < cols ? argmax_key(x[lane + 32 * i]) : no_element().key;
-  }
+  for (int i = 0; i < kKept; ++i) keys[i] = lane + 32 * i < cols ? argmax_key(v[i]) : no_element().key;
   const int bound = max(bound_of(keys, k), no_element().key + 1);
 
   // what is not below the bound
