@@ -4,8 +4,6 @@
 //           memory. Each of these few goes to the place that says how many are greater. Longer rows in groups.
 // Expect:   0.5 to 0.8 of a read at 65536 x 1024, k = 8: 600 instructions per row instead of 4600. Step 06 beyond.
 // Measured: 1.00x step 06, 0.81 of a read at 4096x50257x8 (H200).
-// Why:      0.40 at 65536x1024 (H200). Some 900 instructions per row (SASS), in 2870 issue slots (computed); 16 warps
-//           per SM with about six loads in flight each.
 // Next:     k = 1000? (Lists and bounds end at what a warp holds: then radix select, step 04, or a sort.)
 #include "row_groups.cuh"
 
