@@ -60,6 +60,10 @@ TEST_CASE("the path by shape: float4 where rows are aligned, staged rows elsewhe
       {"conv2d_04_register_blocking", {70, 255, 3}, true, 16, 4},
       {"conv2d_04_register_blocking", {70, 258, 5}, true, 16, 4},
       {"conv2d_04_register_blocking", {70, 257, 7}, true, 16, 4},
+      {"conv2d_05_by_filter", {70, 256, 3}, true, 16, 16},
+      {"conv2d_05_by_filter", {70, 256, 5}, true, 16, 16},
+      {"conv2d_05_by_filter", {70, 255, 3}, true, 16, 4},
+      {"conv2d_05_by_filter", {70, 257, 7}, true, 16, 4},
       {"jacobi2d_04_register_tile", {70, 256, 1}, false, 16, 16},
       {"jacobi2d_04_register_tile", {70, 253, 1}, true, 16, 4},
   };

@@ -35,6 +35,7 @@ LARGE_STEPS = {
     "cross_entropy_03_any_alignment": "what is in front of and behind the float4, groups of four, and the rule for blocks",
     "compact_08_tuned": "four rows of float4 per thread, and one scan of their counts in a word",
     "conv2d_04_register_blocking": "a kernel of its own for shapes whose rows are not aligned",
+    "conv2d_05_by_filter": "a kernel for small filters, one for large ones, one for rows that are not aligned",
     "dot_03_last_block": "tile, peeled head and last block at once; the sum's ladder takes them one by one",
     "quantize_03_vector": "float4 and char4, kept in registers, and what stands in front of and behind them",
     "gemm_bf16_02_mma": "other fragments, loads of 16 bytes, swizzled tiles and larger ones",
