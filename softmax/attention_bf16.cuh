@@ -53,10 +53,17 @@ class AttentionBf16 : public Attention {
     reference<__nv_bfloat16>(host, size, range, want, scale, rounding, scale_of);
   }
   double tolerance(const ladder::Size&) const override { return 1; }
-  // And more tiles of 128 keys than stages, at d = 128 too.
+  // And more tiles of 128 keys than stages, at d = 128 too; more tiles of queries than SMs, in odd numbers of tiles of
+  // keys, and with tiles of queries in between that have no keys.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = Attention::test_sizes();
     sizes.push_back({1, 130, 391, 128, 1});
+#ifndef CUDA_EMU  // the CPU backend has no step to which it matters
+    const auto sms = static_cast<std::size_t>(sm_count());
+    sizes.push_back({2 * sms + 1, 2, 260, 0, 1});
+    sizes.push_back({2 * sms + 1, 1, 260, 128, 0});
+    sizes.push_back({sms + 1, 200, 5, 0, 1});
+#endif
     return sizes;
   }
 

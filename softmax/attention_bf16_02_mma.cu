@@ -9,8 +9,13 @@
 #include "../sgemm/bf16_tile.cuh"  // swizzled, load_chunk_guarded
 #include "attention_bf16_tile.cuh"
 
-constexpr int kWarps = 8, kThreads = 32 * kWarps;
-constexpr int BM = 16 * kWarps, BN = 64;  // each warp owns 16 queries
+constexpr int BM = 128, BN = 64;
+// A warp owns 16 queries, or twice as many, so that a fragment of K or V from shared memory serves both halves. At
+// d = 128 there are no registers for that.
+template <int D>
+constexpr int kHalves = D == 64 ? 2 : 1;
+template <int D>
+constexpr int kThreads = 2 * BM / kHalves<D>;
 template <int D>
 struct Stage {
   __nv_bfloat16 K[BN * D], V[BN * D];
@@ -18,13 +23,13 @@ struct Stage {
 
 // kAligned: Q, K, V and O are 16-byte aligned. Otherwise their elements are loaded and stored one by one.
 template <int D, bool kAligned>
-__global__ void __launch_bounds__(kThreads, D == 64 ? 2 : 1)
+__global__ void __launch_bounds__(kThreads<D>, D == 64 ? 2 : 1)
     attention_bf16_mma(const __nv_bfloat16* __restrict__ Q, const __nv_bfloat16* __restrict__ K,
                        const __nv_bfloat16* __restrict__ V, __nv_bfloat16* __restrict__ O, unsigned heads,
                        unsigned tiles_m, long long queries, long long keys, bool causal) {
   extern __shared__ uint4 smem[];
   Stage<D>* const stages = reinterpret_cast<Stage<D>*>(smem);
-  const int tid = threadIdx.x, lane = tid % 32, row = tid / 32 * 16 + lane / 4;  // of this thread, and row + 8
+  const int tid = threadIdx.x, lane = tid % 32, row = tid / 32 * 16 * kHalves<D> + lane / 4;  // and row + 8
   // With the mask the longest blocks start first; without it those of a head follow each other, so that L2 has its K.
   const unsigned tile = causal ? tiles_m - 1 - blockIdx.x / heads : blockIdx.x % tiles_m;
   const std::size_t head = causal ? blockIdx.x % heads : blockIdx.x / tiles_m;
@@ -41,7 +46,7 @@ __global__ void __launch_bounds__(kThreads, D == 64 ? 2 : 1)
   const auto copy = [&](int key0) {
     Stage<D>& to = stages[key0 / BN % 2];
 #pragma unroll
-    for (int i = 0; i < BN * D / 8; i += kThreads) {
+    for (int i = 0; i < BN * D / 8; i += kThreads<D>) {
       const int row = (i + tid) / (D / 8), at = swizzled<D>(row, (i + tid) % (D / 8));
       if constexpr (kAligned) {
         cp_async_16(&to.K[at], K + (i + tid) * 8, row < end - key0);
@@ -57,59 +62,76 @@ __global__ void __launch_bounds__(kThreads, D == 64 ? 2 : 1)
   };
   if (end > 0) copy(0);
 
-  unsigned q[D / 16][4];  // the fragments of A, straight from memory
+  unsigned q[kHalves<D>][D / 16][4];  // the fragments of A, straight from memory
 #pragma unroll
-  for (int i = 0; i < D / 4; ++i) {
-    const int r = row + i % 2 * 8;
-    const __nv_bfloat16* from = Q + r * D + i / 2 * 8 + lane % 4 * 2;
-    if (row0 + r >= queries) {
-      q[i / 4][i % 4] = 0;
-    } else if constexpr (kAligned) {
-      q[i / 4][i % 4] = *reinterpret_cast<const unsigned*>(from);
-    } else {
-      q[i / 4][i % 4] = bf16_pair(__bfloat162float(from[0]), __bfloat162float(from[1]));
+  for (int h = 0; h < kHalves<D>; ++h) {
+#pragma unroll
+    for (int i = 0; i < D / 4; ++i) {
+      const int r = row + 16 * h + i % 2 * 8;
+      const __nv_bfloat16* from = Q + r * D + i / 2 * 8 + lane % 4 * 2;
+      unsigned& to = q[h][i / 4][i % 4];
+      if (row0 + r >= queries) {
+        to = 0;
+      } else if constexpr (kAligned) {
+        to = *reinterpret_cast<const unsigned*>(from);
+      } else {
+        to = bf16_pair(__bfloat162float(from[0]), __bfloat162float(from[1]));
+      }
     }
   }
 
   // Where this lane's row of the first fragment stands; that 2 chunks to the right is at this place ^ 16.
   const int k_at = swizzled<D>(lane / 16 * 8 + lane % 8, lane / 8 % 2), v_at = swizzled<D>(lane % 16, lane / 16);
-  Rows<D> rows;
+  Rows<D> rows[kHalves<D>];
   for (int key0 = 0; key0 < end; key0 += BN) {
     cp_async_wait<0>();
     __syncthreads();  // this tile is here, and all have read the one before
     if (end - key0 > BN) copy(key0 + BN);
     const Stage<D>& from = stages[key0 / BN % 2];
     // scores: a row of K is a column of the second factor, so that ldmatrix need not transpose
-    float s[BN / 8][4] = {};
+    float s[kHalves<D>][BN / 8][4] = {};
 #pragma unroll
     for (int c = 0; c < D / 16; ++c) {
 #pragma unroll
       for (int j = 0; j < BN / 16; ++j) {
         unsigned k[4];
         ldmatrix_x4(k, &from.K[(k_at ^ c * 16) + j * 16 * D]);
-        mma_m16n8k16_bf16(s[2 * j], q[c], k[0], k[1]);
-        mma_m16n8k16_bf16(s[2 * j + 1], q[c], k[2], k[3]);
+#pragma unroll
+        for (int h = 0; h < kHalves<D>; ++h) {
+          mma_m16n8k16_bf16(s[h][2 * j], q[h][c], k[0], k[1]);
+          mma_m16n8k16_bf16(s[h][2 * j + 1], q[h][c], k[2], k[3]);
+        }
       }
     }
-    if (key0 - all_see > 1 - BN) mask_scores(s, all_see + row - key0, end - key0);
-    float rescale[2];
-    scores_to_weights(rows, s, rescale);
-    rescale_rows(rows, rescale);
+#pragma unroll
+    for (int h = 0; h < kHalves<D>; ++h) {
+      if (key0 - all_see > 1 - BN) mask_scores(s[h], all_see + row + 16 * h - key0, end - key0);
+      float rescale[2];
+      scores_to_weights(rows[h], s[h], rescale);
+      rescale_rows(rows[h], rescale);
+    }
     // O += P V
 #pragma unroll
     for (int j = 0; j < BN / 16; ++j) {
-      unsigned p[4];
-      pack_weights(p, s[2 * j], s[2 * j + 1]);
+      unsigned p[kHalves<D>][4];
+#pragma unroll
+      for (int h = 0; h < kHalves<D>; ++h) pack_weights(p[h], s[h][2 * j], s[h][2 * j + 1]);
 #pragma unroll
       for (int c = 0; c < D / 16; ++c) {
         unsigned v[4];
         ldmatrix_x4_trans(v, &from.V[(v_at ^ c * 16) + j * 16 * D]);
-        mma_m16n8k16_bf16(rows.o[2 * c], p, v[0], v[1]);
-        mma_m16n8k16_bf16(rows.o[2 * c + 1], p, v[2], v[3]);
+#pragma unroll
+        for (int h = 0; h < kHalves<D>; ++h) {
+          mma_m16n8k16_bf16(rows[h].o[2 * c], p[h], v[0], v[1]);
+          mma_m16n8k16_bf16(rows[h].o[2 * c + 1], p[h], v[2], v[3]);
+        }
       }
     }
   }
-  store_rows<D, kAligned>(rows, O + row * D, queries - row0 - row);
+#pragma unroll
+  for (int h = 0; h < kHalves<D>; ++h) {
+    store_rows<D, kAligned>(rows[h], O + (row + 16 * h) * D, queries - row0 - row - 16 * h);
+  }
 }
 
 template <int D>
@@ -120,7 +142,7 @@ static void launch_d(const __nv_bfloat16* Q, const __nv_bfloat16* K, const __nv_
   const auto grid = static_cast<unsigned>(heads * tiles_m);
   constexpr int bytes = 2 * sizeof(Stage<D>);
   CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  kernel<<<grid, kThreads, bytes>>>(Q, K, V, O, static_cast<unsigned>(heads), tiles_m, queries, keys, causal);
+  kernel<<<grid, kThreads<D>, bytes>>>(Q, K, V, O, static_cast<unsigned>(heads), tiles_m, queries, keys, causal);
   CUDA_CHECK(cudaGetLastError());
 }
 

@@ -67,13 +67,13 @@ template <int kRows, int D>
 using Boxes = __nv_bfloat16[D / 64][kRows][64];
 constexpr unsigned kGroupOfRows = 8 * 128;  // bytes; the swizzle repeats after 8 rows
 
-// s = Q K^T for the 64 queries from row `first` on and the tile's 128 keys; a group of wgmmas.
-template <int D, int BM>
-__device__ inline void multiply_scores(float (&s)[16][4], const Boxes<BM, D>& Q, int first, const Boxes<128, D>& K) {
+// s = Q K^T for 64 queries and the tile's 128 keys; a group of wgmmas.
+template <int D>
+__device__ inline void multiply_scores(float (&s)[16][4], const Boxes<64, D>& Q, const Boxes<128, D>& K) {
   wgmma_fence();
 #pragma unroll
   for (int c = 0; c < D; c += 16) {
-    wgmma_m64n128k16_bf16(s, wgmma_descriptor(&Q[c / 64][first][c % 64], 0, kGroupOfRows),
+    wgmma_m64n128k16_bf16(s, wgmma_descriptor(&Q[c / 64][0][c % 64], 0, kGroupOfRows),
                           wgmma_descriptor(&K[c / 64][0][c % 64], 0, kGroupOfRows), c > 0);
   }
   wgmma_commit();

@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(128, 1)
   for (int tile = 0; tile < tiles; ++tile) {
     if (tid == 0 && tile + 1 < tiles) load(tile + 1);
     wait_for_phase(&shared.full[tile % kStages], tile % 2);  // tile / kStages % 2
-    multiply_scores<D, BM>(s, shared.Q, 0, shared.K[tile % kStages]);
+    multiply_scores<D>(s, shared.Q, shared.K[tile % kStages]);
     wgmma_wait<0>();
     wgmma_arrived(s);
     mask_scores(s, all_see + row - tile * BN, end - tile * BN);
