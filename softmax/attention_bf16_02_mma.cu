@@ -1,9 +1,9 @@
 // Problem:  in step 01 scores, weights and O go through shared memory, and the tensor cores wait for each tile.
 // Idea:     flash attention 2 on mma.sync. The accumulators of Q K^T have the layout that P V wants for its first
 //           factor: P stays in registers. cp.async brings the next tile of K and V; masked tiles are skipped.
-// Expect:   300 to 400 TFLOP/s on an H200, 1.0 to 1.2x PyTorch's flash kernel: a fragment from shared memory serves 16
-//           queries, and these reads, not the tensor cores, are then the nearest limit (see the chapter).
-// Measured: 30x step 01, 267 TFLOP/s at 2048x2048 (H200).
+// Expect:   300 to 400 TFLOP/s on an H200, 1.0 to 1.2x PyTorch's flash kernel: a fragment from shared memory serves 32
+//           queries at d = 64 and 16 at 128, where these reads are the nearest limit (see the chapter).
+// Measured: 33x step 01, 293 TFLOP/s at 2048x2048 (H200).
 // Next:     what multiplies from shared memory without loading fragments? (wgmma, sm_90a)
 // needs: sm_80
 #include "../sgemm/bf16_tile.cuh"  // swizzled, load_chunk_guarded

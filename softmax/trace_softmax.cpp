@@ -111,11 +111,12 @@ TEST_CASE("attention_bf16: a block of 128 queries instead of 32 reads K and V, a
   CHECK(read("attention_bf16_02_mma", {1, 256, 256, 64, 1}) == matrix * (1 + 2 * (0.5 + 1)));
 }
 
-TEST_CASE("attention_bf16 02: the swizzle leaves no bank conflicts") {
+TEST_CASE("attention_bf16 02: the swizzle leaves no bank conflicts, and a fragment serves 32 queries at d = 64") {
   for (const std::size_t d : {64, 128}) {
     CAPTURE(d);
     const Claims claims("attention_bf16_02_mma", {1, 128, 128, d, 0});
-    CHECK(claims.total(Space::shared, Op::load).requests > 0);
+    const std::size_t fragments = 2 * 128 * d / 256, warps = 128 / (d == 64 ? 32 : 16);  // of K and V, 16 x 16 each
+    CHECK(claims.total(Space::shared, Op::load).requests == fragments * warps);
     CHECK(claims.conflicts() == 0);
   }
 }
