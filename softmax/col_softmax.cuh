@@ -19,6 +19,13 @@ class ColSoftmax : public SoftmaxProblem {
     launch_(device.at<const float>(0), device.at<float>(1), size[0], size[1]);
   }
 
+  // Several tiles for each cluster, whole and not; and with pointers aligned and not, each kernel of step 06.
+  static std::vector<ladder::Size> cluster_sizes() {
+    return {{100, 1100},  {300, 1100},  {700, 1100},  {1000, 1100}, {2500, 1100}, {4000, 1100},
+            {4096, 1100}, {5003, 1100}, {8200, 1100}, {1500, 300},  {2100, 300},  {1500, 2052},
+            {129, 16300}, {300, 8200},  {600, 4100},  {2999, 1021}};
+  }
+
   // Empty, single rows and columns, columns around the widths of tiles, more rows than a tile keeps on the chip.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = {{0, 0}, {0, 7}, {7, 0}, {1, 1}, {1, 1009}, {2, 257}, {1031, 1}, {31, 2}};
@@ -31,8 +38,8 @@ class ColSoftmax : public SoftmaxProblem {
     sizes.push_back({517, 600});
     sizes.push_back({20000, 8});
     sizes.push_back({70001, 1});
-#ifndef CUDA_EMU  // for steps with clusters, which need a GPU: several tiles for each, whole and not, and rows not kept
-    for (const std::size_t rows : {4000, 4096, 5003}) sizes.push_back({rows, 1500});
+#ifndef CUDA_EMU  // for steps with clusters, which need a GPU
+    for (const ladder::Size& size : cluster_sizes()) sizes.push_back(size);
 #endif
     return sizes;
   }

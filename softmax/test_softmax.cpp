@@ -1,5 +1,7 @@
 // Beyond the general tests of every step: what softmax promises besides its values.
 #include "catch.hpp"
+#include "col_shapes.hpp"
+#include "col_softmax.cuh"
 #include "row_shapes.hpp"
 #include "runner/check.hpp"
 
@@ -7,6 +9,7 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
 
 using namespace ladder;
 
@@ -170,6 +173,65 @@ TEST_CASE("row_softmax 11 and 12: which kernel which row takes") {
   CHECK(kClusterShapes[cluster_shape(50257)].blocks == 4);
   CHECK(kClusterShapes[cluster_shape(131072)].blocks == 8);
   CHECK(cluster_shape(1 << 20) == kClusterShapeCount);
+}
+
+TEST_CASE("col_softmax 06: which kernel which matrix takes") {
+  for (const bool aligned : {false, true}) {
+    for (const std::size_t cols : {1, 16, 300, 1024, 1028, 4096, 16300, 1 << 21}) {
+      for (std::size_t rows = 1; rows <= 20000; ++rows) {
+        const std::size_t i = col_shape(rows, cols, aligned);
+        if (i == kColShapeCount) continue;
+        const bool fits = kColShapes[i].aligned == aligned && rows > 64 && rows <= kColShapes[i].kept();
+        if (!fits) FAIL(rows << " x " << cols << " is not for kernel " << i);
+      }
+    }
+  }
+  for (const ColShape& s : kColShapes) {
+    INFO(s.tallest << (s.aligned ? ", aligned" : ", not aligned"));
+    CHECK(s.tallest <= s.kept());
+    CHECK(32 % s.lanes == 0);
+    CHECK(col_shape(s.tallest, 16384, s.aligned) == static_cast<std::size_t>(&s - kColShapes));
+  }
+
+  // blocks in a cluster, columns of a tile, the next tile fetched ahead; {0} for teams
+  const auto kernel = [](std::size_t rows, std::size_t cols, bool aligned) -> std::vector<std::size_t> {
+    const std::size_t i = col_shape(rows, cols, aligned);
+    if (i == kColShapeCount) return {0};
+    return {kColShapes[i].blocks, std::size_t{4} * kColShapes[i].lanes, kColShapes[i].ahead};
+  };
+  using Kernel = std::vector<std::size_t>;
+  const Kernel team = {0};
+  CHECK(kernel(4096, 4096, true) == Kernel{8, 32, 1});
+  CHECK(kernel(16384, 4096, true) == Kernel{16, 32, 0});
+  CHECK(kernel(65536, 128, true) == team);
+  CHECK(kernel(8192, 8192, true) == Kernel{8, 32, 0});
+  CHECK(kernel(2048, 50256, true) == Kernel{2, 32, 0});
+  CHECK(kernel(1024, 16384, true) == Kernel{2, 32, 1});
+  CHECK(kernel(300, 100000, true) == Kernel{1, 32, 0});
+  CHECK(kernel(128, 100000, true) == Kernel{1, 128, 0});
+  CHECK(kernel(64, 300000, true) == team);
+  CHECK(kernel(4096, 128, true) == Kernel{8, 32, 0});  // few columns: all 4096 rows in the registers of 8 blocks
+  CHECK(kernel(1000, 300, true) == Kernel{4, 32, 0});
+  CHECK(kernel(16384, 512, true) == team);
+  CHECK(kernel(4096, 4095, false) == Kernel{8, 64, 0});
+  CHECK(kernel(2048, 50257, false) == Kernel{8, 128, 0});
+  CHECK(kernel(1000, 20001, false) == Kernel{4, 128, 0});
+  CHECK(kernel(1000, 301, false) == team);
+  CHECK(kernel(16384, 4095, false) == team);
+  CHECK(kernel(1, 1 << 30, true) == team);
+  CHECK(kernel(std::size_t{1} << 36, 1, false) == team);
+}
+
+TEST_CASE("col_softmax 06: the sizes for clusters reach every kernel") {
+  std::set<std::size_t> reached;
+  for (const Size& size : ColSoftmax::cluster_sizes()) {
+    reached.insert(col_shape(size[0], size[1], size[1] % 4 == 0));
+    reached.insert(col_shape(size[0], size[1], false));  // pointers that are not aligned
+  }
+  for (std::size_t i = 0; i < kColShapeCount; ++i) {
+    INFO("kernel " << i);
+    CHECK(reached.count(i) == 1);
+  }
 }
 
 // Nothing may be launched, whatever the pointers: 2^32 + 3 as an int is 3.

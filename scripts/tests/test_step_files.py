@@ -31,7 +31,7 @@ LARGE_STEPS = {
     "blur_07_texture": "a texture object, and copies of images that a texture cannot describe",
     "col_softmax_03_registers": "one exp for each element, and a merge over lanes that share a column",
     "col_softmax_04_cluster": "a pipeline of tiles, and merges over lanes, warps and blocks",
-    "col_softmax_05_teams": "another kernel, without clusters, and the rule that picks its tile",
+    "col_softmax_06_by_shape": "the kernel for all shapes, and the rule that picks",
     "cross_entropy_03_any_alignment": "what is in front of and behind the float4, groups of four, and the rule for blocks",
     "compact_08_tuned": "four rows of float4 per thread, and one scan of their counts in a word",
     "conv2d_04_register_blocking": "a kernel of its own for shapes whose rows are not aligned",
