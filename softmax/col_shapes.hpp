@@ -13,7 +13,8 @@ struct ColShape {
 
 // Aligned rows: tiles 32 columns wide, pieces of 128 bytes, and as few blocks as hold the tile: a block more is one
 // more to wait for. Where registers alone hold the tile, shared memory can take the next one; that was faster at 1024
-// and at 4096 rows. Rows that are not aligned: a piece of a row touches a sector more than it fills, so tiles are wider.
+// and at 4096 rows. Rows that are not aligned: a piece of a row touches a sector more than it fills, so tiles are
+// wider.
 constexpr ColShape kColShapes[] = {
     {128, 32, 512, 1, false, true},   {512, 8, 256, 1, false, true},    {768, 8, 512, 1, false, true},
     {1024, 8, 512, 2, true, true},    {2048, 8, 512, 2, false, true},   {2816, 8, 512, 4, false, true},

@@ -184,16 +184,21 @@ static void launch_clusters(const float* x, float* y, std::size_t rows, std::siz
   CUDA_CHECK(cudaLaunchKernelEx(&config, kernel, x, y, rows, cols, tiles, chunks));
 }
 
-// As in step 05, but for rows that are not aligned tiles 64 columns wide lie between the wide and the narrow ones.
+// As in step 05, but for rows that are not aligned there are tiles 64 columns wide between the wide and the narrow
+// ones, and of rows that no block keeps four are loaded at a time.
+using Medium = Team<512, 64, 32, 2>;
+using NarrowTall = Team<512, 32, 32, 2, 4>;
+using FewColumnsTall = Team<256, 8, 32, 4, 4>;
+
 static void launch_teams(const float* x, float* y, std::size_t rows, std::size_t cols) {
   const bool sectors = cols % 8 == 0;
   const auto run = rows <= 4                     ? Rows4::start
                    : rows <= 16                  ? Rows16::start
                    : rows <= 64                  ? Rows64::start
-                   : cols <= 16                  ? FewColumns::start
+                   : cols <= 16                  ? FewColumnsTall::start
                    : !sectors && rows <= 2048    ? Wide::start
                    : !sectors && rows <= 1 << 15 ? Medium::start
-                                                 : Narrow::start;
+                                                 : NarrowTall::start;
   run(x, y, rows, cols);
 }
 
@@ -211,8 +216,8 @@ static std::size_t roundings(std::size_t rows) {
   const std::size_t teams = rows <= 4    ? Rows4::team_roundings(rows)
                             : rows <= 16 ? Rows16::team_roundings(rows)
                             : rows <= 64 ? Rows64::team_roundings(rows)
-                                         : std::max({FewColumns::team_roundings(rows), Wide::team_roundings(rows),
-                                                     Medium::team_roundings(rows), Narrow::team_roundings(rows)});
+                                         : std::max({FewColumnsTall::team_roundings(rows), Wide::team_roundings(rows),
+                                                     Medium::team_roundings(rows), NarrowTall::team_roundings(rows)});
   return std::max(clusters, teams);
 }
 

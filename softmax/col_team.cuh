@@ -5,8 +5,9 @@
 // A tile is kWidth columns wide; `team` blocks share it. Each keeps kGroups * kKept rows, kKept in a thread. Blocks
 // take their parts by tickets, in the order in which they start, so a team's blocks start one after the other. A team
 // is no larger than what fits on the GPU; so the first team that has not ended is complete, or its blocks start next.
-// `ticket` starts at ~0u, `pairs` at row_relay::kEmpty: kWidth for each part.
-template <unsigned kBlock, unsigned kWidth, unsigned kKept, unsigned kPerSm>
+// Of the rows that no block keeps kAtOnce are loaded at a time. `ticket` starts at ~0u, `pairs` at row_relay::kEmpty:
+// kWidth for each part.
+template <unsigned kBlock, unsigned kWidth, unsigned kKept, unsigned kPerSm, unsigned kAtOnce>
 __global__ void __launch_bounds__(kBlock, kPerSm)
     col_softmax_team(const float* __restrict__ x, float* __restrict__ y, std::size_t rows, std::size_t cols,
                      unsigned team, unsigned long long* pairs, unsigned* ticket) {
@@ -28,6 +29,7 @@ __global__ void __launch_bounds__(kBlock, kPerSm)
   // rows that no block keeps, by the online rule
   MaxSum s = {-INFINITY, 0.0f};
   const std::size_t remainder = kept + rank * kGroups + group, stride = team * kGroups;
+#pragma unroll(kAtOnce)
   for (std::size_t r = remainder; r < end; r += stride) s = merge(s, {x[r * cols], 1.0f});
 
   // load; the maximum first, then one exp per element
@@ -71,13 +73,14 @@ __global__ void __launch_bounds__(kBlock, kPerSm)
   for (unsigned k = 0; k < kKept; ++k) {
     if (k < count) __stcs(to + k * step, v[k] * factor);
   }
+#pragma unroll(kAtOnce)
   for (std::size_t r = remainder; r < end; r += stride) y[r * cols] = expf(x[r * cols] - total.x) / total.y;
 }
 
-template <unsigned kBlock, unsigned kWidth, unsigned kKept, unsigned kPerSm>
+template <unsigned kBlock, unsigned kWidth, unsigned kKept, unsigned kPerSm, unsigned kAtOnce = 1>
 struct Team {
   static constexpr unsigned kGroups = kBlock / kWidth;
-  static constexpr auto kKernel = col_softmax_team<kBlock, kWidth, kKept, kPerSm>;
+  static constexpr auto kKernel = col_softmax_team<kBlock, kWidth, kKept, kPerSm, kAtOnce>;
 
   // Of a team: as many as the rows need, but no more than fit on the GPU at once.
   static std::size_t blocks(std::size_t rows) {
@@ -106,6 +109,5 @@ using Rows4 = Team<256, 256, 4, 4>;
 using Rows16 = Team<256, 256, 16, 4>;
 using Rows64 = Team<256, 128, 32, 4>;
 using Wide = Team<512, 128, 32, 2>;
-using Medium = Team<512, 64, 32, 2>;
 using Narrow = Team<512, 32, 32, 2>;
 using FewColumns = Team<256, 8, 32, 4>;
