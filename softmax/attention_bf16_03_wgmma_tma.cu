@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(128 * (kConsumers<D> + 1), 1)
     };
 
     if (end > 0) {
-      wait_for_phase(&shared.full_q[group], turn++ % 2);
+      wait_for_phase(&shared.full_q[group], turn % 2);
       multiply_k();
       pass_on();
       wgmma_wait<0>();
@@ -140,10 +140,11 @@ __global__ void __launch_bounds__(128 * (kConsumers<D> + 1), 1)
       wgmma_wait<0>();
       wgmma_arrived(rows.o);
       release(shared.empty_v[(n - 1) % kStages]);
+      ++turn;
     }
     store_rows<D, kPairs>(rows, O + (head * queries + row0 + row) * D, queries - row0 - row);
   });
-  if (group == 0) named_barrier<256>(1);  // the last turn is taken, too
+  if (tid < 256) named_barrier<256>(1);  // warpgroup 0: the last turn is taken, too
 }
 
 template <int D>
