@@ -3,7 +3,7 @@
 //           factor: P stays in registers. cp.async brings the next tile of K and V; masked tiles are skipped.
 // Expect:   300 to 400 TFLOP/s on an H200, 1.0 to 1.2x PyTorch's flash kernel: a fragment from shared memory serves 32
 //           queries at d = 64 and 16 at 128, where these reads are the nearest limit (see the chapter).
-// Measured: 33x step 01, 293 TFLOP/s at 2048x2048 (H200).
+// Measured: 33x step 01, 290 TFLOP/s at 2048x2048 (H200).
 // Next:     what multiplies from shared memory without loading fragments? (wgmma, sm_90a)
 // needs: sm_80
 #include "../sgemm/bf16_tile.cuh"  // swizzled, load_chunk_guarded

@@ -3,6 +3,7 @@
 // Idea:     K = 5 and 7: a tile of float4 in shared memory, 0 outside the image. A row's window is three 16-byte loads,
 //           with no test. K = 3 stays in registers. The weights come through shared memory as well, with no copy.
 // Expect:   0.95 to 1.0 of a copy at K = 3, 0.85 to 0.95 at K = 5, 0.70 to 0.80 at K = 7, 63 instructions per output.
+// Measured: 0.98x step 04, 0.85 of a copy at 8192x8192x5 (H200).
 // Next:     64 channels?
 #include "conv2d.cuh"
 #include "staged_rows.cuh"
