@@ -5,6 +5,8 @@
 // Expect:   0.68 to 0.84 of a copy from 1024 to 16384 aligned rows, 0.55 to 0.68 where rows are not aligned; at
 //           4096 x 4096 and 65536 x 128 what steps 04 and 05 have, whose kernels it takes there.
 // Measured: 1.19x step 05, 71x cuDNN at 4096x4096 (H200).
+// Why:      0.80, 0.72 and 0.61 of a copy at 4096 x 4096, 16384 x 4096 and 65536 x 128, as expected; 0.85 at 4096 x
+//           4096 is missed, and no other cluster, tile or kind of load was faster there (see the chapter).
 // Next:     what would it take to come nearer to a copy at 4096 x 4096?
 // needs: sm_90
 #include "col_softmax.cuh"
