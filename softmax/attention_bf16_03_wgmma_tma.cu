@@ -144,7 +144,8 @@ __global__ void __launch_bounds__(128 * (kConsumers<D> + 1), 1)
     }
     store_rows<D, kPairs>(rows, O + (head * queries + row0 + row) * D, queries - row0 - row);
   });
-  if (tid < 256) named_barrier<256>(1);  // warpgroup 0: the last turn is taken, too
+  // Warpgroup 0 takes the last turn, too. With `group == 0` ptxas takes warps for divergent: slower (see the chapter).
+  if (tid < 256) named_barrier<256>(1);
 }
 
 template <int D>
