@@ -16,10 +16,10 @@ constexpr int kBlocksPerSm = 4;  // 1024 threads, all that an SM of sm_75 holds
 constexpr int kBlocksPerSm = 5;
 #endif
 
-// kAligned: nx % 4 == 0 and aligned arrays; else 4-byte accesses. Then blocks that run at the same time are neighbours in
-// the plane and march side by side: the second read of the rows that they share hits L2. And every other time step goes
-// through the blocks backwards, which finds what the one before wrote last still in L2. Where rows are not aligned that
-// costs 18 %: there marches above each other run at the same time. Every other march goes downwards.
+// kAligned: nx % 4 == 0 and aligned arrays; else 4-byte accesses.
+// Every other march goes downwards. Aligned: blocks that run at the same time are neighbours in the plane, so that the
+// second read of the rows that they share hits L2, and every other time step takes the blocks backwards, for what the
+// one before wrote last is still in L2. Not aligned: marches above each other run at the same time, 18 % faster there.
 template <bool kAligned>
 constexpr int kDepth = kAligned ? 32 : 16;  // planes of a march
 

@@ -23,14 +23,13 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-SKIPPED = 77
-TIME_LIMIT = 60  # seconds
-TOOLS = {"memcheck": [], "racecheck": ["--racecheck-report", "all"], "initcheck": [], "synccheck": []}
-ORDER = r"(forward|reverse|random(:\d+)?)?"
-MODES = {"cpu": ORDER, "cpu-asan": ORDER, "cpu-trace": "", "gpu": "(" + "|".join(TOOLS) + ")?", "ptxas": ""}
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "scripts"))
+import ladder
 
-# where a toolkit's tools are that is not on PATH
-os.environ["PATH"] += os.pathsep + "/usr/local/cuda/bin"
+SKIPPED = ladder.NO_DEVICE
+TIME_LIMIT = 60  # seconds
+ORDER = r"(forward|reverse|random(:\d+)?)?"
+MODES = {"cpu": ORDER, "cpu-asan": ORDER, "cpu-trace": "", "gpu": "(" + "|".join(ladder.SANITIZERS) + ")?", "ptxas": ""}
 
 
 class Catch(NamedTuple):
@@ -79,7 +78,7 @@ def command_of(catch, executable):
     command = [str(executable), "--check"]
     if catch.where != "gpu" or not catch.mode:
         return command + catch.options
-    tool = ["compute-sanitizer", "--tool", catch.mode, *TOOLS[catch.mode], "--error-exitcode", "9"]
+    tool = ["compute-sanitizer", "--tool", catch.mode, *ladder.SANITIZERS[catch.mode], "--error-exitcode", "9"]
     return tool + ["--print-limit", "5", *command, "--exact-buffers", *catch.options]
 
 
