@@ -195,6 +195,12 @@ __device__ inline void named_barrier(int id) {
   __syncwarp();  // as for cluster_sync()
   asm volatile("bar.sync %0, %1;\n" ::"r"(id), "n"(kThreads) : "memory");
 }
+// This warp arrives there, and does not wait.
+template <int kThreads>
+__device__ inline void named_barrier_arrive(int id) {
+  __syncwarp();
+  asm volatile("bar.arrive %0, %1;\n" ::"r"(id), "n"(kThreads) : "memory");
+}
 
 // Four 8 x 8 matrices of 16-bit elements from the fragments of a warp: lane l gives the address of row l % 8 of matrix
 // l / 8 (9.7.14.5.16).

@@ -106,9 +106,15 @@ def line(shape, library, ceiling):
 
 # ---- a kernel
 
-def code_digest(steps, digests):
-    """Names the code of a whole ladder."""
-    return hashlib.sha256(" ".join(digests.of(step.name) for step in steps).encode()).hexdigest()[:12]
+def code_digest(steps, digest_of):
+    """Names the code of a whole ladder; digest_of(step name) is that of a step."""
+    return hashlib.sha256(" ".join(digest_of(step.name) for step in steps).encode()).hexdigest()[:12]
+
+
+def carry(found, steps, before, now):
+    """Gives a summary of the ladder as it was, before(step name) being a step's digest, today's digest."""
+    if found["code"] == code_digest(steps, before):
+        found["code"] = code_digest(steps, now)
 
 
 def summary(kernel, seed, shapes, code):

@@ -62,13 +62,6 @@ __device__ inline void wait_for_phase(Barrier* barrier, unsigned parity) {
   }
 }
 
-// This warp arrives at a named_barrier of kThreads threads and does not wait (9.7.13.1).
-template <int kThreads>
-__device__ inline void named_barrier_arrive(int id) {
-  __syncwarp();
-  asm volatile("bar.arrive %0, %1;\n" ::"r"(id), "n"(kThreads) : "memory");
-}
-
 // A tile as TMA brings it: blocks of 64 columns, their rows of 128 bytes swizzled.
 template <int kRows, int D>
 using Boxes = __nv_bfloat16[D / 64][kRows][64];

@@ -68,7 +68,7 @@ class Heat3d : public TimeSteps {
   }
 
   // Empty, no inner cell, single lines and planes, one inner cell, around the tiles' sizes (32, 120, 128 along x, 8,
-  // 20, 24 along y) and the marches' lengths (8, 32, 128), all remainders of 4; 1 to 5 time steps; other coefficients.
+  // 20, 24 along y) and the marches' lengths (8, 16, 32, 128), all remainders of 4; 1 to 5 steps; other coefficients.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes;
     for (const ladder::Size& s : std::initializer_list<ladder::Size>{

@@ -225,18 +225,24 @@ class Files(unittest.TestCase):
             self.assertEqual(figures.read(path), one)
 
     def test_the_code_of_a_ladder(self):
-        class Digests:
-            def __init__(self, **changed):
-                self.changed = changed
-
-            def of(self, name):
-                return self.changed.get(name, "same")
-
         steps = ladder.kernels(["gemv"])["gemv"]
-        before = random_shapes.code_digest(steps, Digests())
-        self.assertEqual(before, random_shapes.code_digest(steps, Digests()))
+
+        def code(**changed):
+            return random_shapes.code_digest(steps, lambda name: changed.get(name, "same"))
+
+        self.assertEqual(code(), code())
         for step in steps:
-            self.assertNotEqual(before, random_shapes.code_digest(steps, Digests(**{step.name: "other"})))
+            self.assertNotEqual(code(), code(**{step.name: "other"}))
+
+    def test_a_summary_is_carried_from_the_code_it_was_measured_with(self):
+        steps = ladder.kernels(["gemv"])["gemv"]
+        now = {step.name: "now" for step in steps}
+        before = {**now, steps[1].name: "before"}
+        for measured_with, carried in ((before, True), ({**before, steps[0].name: "older"}, False)):
+            code = random_shapes.code_digest(steps, measured_with.get)
+            found = {"code": code}
+            random_shapes.carry(found, steps, before.get, now.get)
+            self.assertEqual(found["code"], random_shapes.code_digest(steps, now.get) if carried else code)
 
     def test_ladders_with_nothing_to_compare_are_left_out_unless_named(self):
         kernels = ladder.kernels(["gemv/gemv", "copy_row"])
