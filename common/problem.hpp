@@ -229,6 +229,8 @@ class Problem {
   virtual Size random_size(Draw& draw, double bytes) const;
   // Does expect() give the right value of this element of an output? If not, it only says that it must be a number.
   virtual bool has_answer(const Size&, std::size_t /*element*/) const { return true; }
+  // Is every right result on random data a finite number? If not, a result without an answer need only be written.
+  virtual bool finite_on_random() const { return true; }
 
   virtual double flops(const Size&) const { return 0; }
   virtual Ceiling ceiling() const { return Ceiling::copy; }

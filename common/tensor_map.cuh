@@ -53,20 +53,20 @@ CUtensorMap tensor_map(const T* data, std::size_t rows, std::size_t columns, std
   return map;
 }
 
-// `to` = the matrix in rows of `chunks` 16-byte chunks; the end of each row is 0. A block copies 256 chunks of a row.
+// `to` = the matrix in rows of `chunks` 16-byte chunks; the end of each row is 0. A thread per chunk.
 template <typename T>
-__global__ static void copy_to_chunks(long long columns, const T* __restrict__ from, long long ld,
-                                      uint4* __restrict__ to, long long chunks, unsigned blocks_per_row) {
+__global__ static void copy_to_chunks(long long rows, long long columns, const T* __restrict__ from, long long ld,
+                                      uint4* __restrict__ to, long long chunks) {
   constexpr int kCount = sizeof(uint4) / sizeof(T);
-  const long long row = blockIdx.x / blocks_per_row, chunk = blockIdx.x % blocks_per_row * 256LL + threadIdx.x;
-  if (chunk >= chunks) return;
+  const long long i = blockIdx.x * 256LL + threadIdx.x, row = i / chunks, chunk = i % chunks;
+  if (row >= rows) return;
   alignas(uint4) T elements[kCount];
 #pragma unroll
   for (int x = 0; x < kCount; ++x) {
     const long long column = chunk * kCount + x;
     elements[x] = column < columns ? from[row * ld + column] : T(0.0f);
   }
-  to[row * chunks + chunk] = *reinterpret_cast<const uint4*>(elements);
+  to[i] = *reinterpret_cast<const uint4*>(elements);
 }
 
 // The matrix itself if TMA takes it, else a copy in scratch memory; then ld becomes the copy's. Tag: as for scratch().
@@ -75,9 +75,8 @@ const T* rows_for_tma(const T* data, std::size_t rows, std::size_t columns, std:
   if (tma_takes(data, ld)) return data;
   const std::size_t chunks = ceil_div(columns * sizeof(T), sizeof(uint4));
   uint4* copy = scratch<uint4, Tag>(rows * chunks);
-  const auto blocks_per_row = static_cast<unsigned>(ceil_div(chunks, 256));
-  copy_to_chunks<<<static_cast<unsigned>(rows * blocks_per_row), 256>>>(columns, data, ld, copy, chunks,
-                                                                        blocks_per_row);
+  copy_to_chunks<<<static_cast<unsigned>(ceil_div(rows * chunks, std::size_t{256})), 256>>>(rows, columns, data, ld,
+                                                                                            copy, chunks);
   CUDA_CHECK(cudaGetLastError());
   ld = chunks * sizeof(uint4) / sizeof(T);
   return reinterpret_cast<const T*>(copy);

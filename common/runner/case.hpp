@@ -85,7 +85,7 @@ inline bool is_poison(Type type, const Element& element) {
 }
 
 // How much of the outputs is compared with right answers. Where that is not all of it, the rest need only have been
-// written, and with finite numbers: so this is for data on which a right result has no others.
+// written, and with finite numbers if the problem has no others on random data.
 struct Sampling {
   double most_flops;          // for the answers, spread over the outputs
   std::size_t most_elements;  // of each output

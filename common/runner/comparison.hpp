@@ -173,12 +173,13 @@ class Comparison {
     if (piece.wrong++ < kShown) piece.shown.push_back({index, element.value, want, bound, unwritten});
   }
 
-  // An element without an answer: it must have been written, and on data without NaN and infinities be finite.
+  // An element without an answer: it must have been written, and on data without NaN and infinities be finite, unless
+  // the problem says otherwise.
   void require_number(const void* got, std::size_t i, std::size_t index, Piece& piece) const {
     const Type type = case_.buffers()[buffer_].type;
     const Element element = load_element(type, got, i);
     const bool unwritten = is_poison(type, element);
-    if (!unwritten && std::isfinite(element.value)) return;
+    if (!unwritten && (std::isfinite(element.value) || !case_.problem().finite_on_random())) return;
     constexpr double any = 0, no_bound = std::numeric_limits<double>::infinity();
     if (piece.wrong++ < kShown) piece.shown.push_back({index, element.value, any, no_bound, unwritten});
   }

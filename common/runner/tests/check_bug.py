@@ -24,12 +24,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "scripts"))
+import compute_sanitizer
 import ladder
 
 SKIPPED = ladder.NO_DEVICE
 TIME_LIMIT = 60  # seconds
 ORDER = r"(forward|reverse|random(:\d+)?)?"
-MODES = {"cpu": ORDER, "cpu-asan": ORDER, "cpu-trace": "", "gpu": "(" + "|".join(ladder.SANITIZERS) + ")?", "ptxas": ""}
+TOOL = "(" + "|".join(compute_sanitizer.TOOLS) + ")?"
+MODES = {"cpu": ORDER, "cpu-asan": ORDER, "cpu-trace": "", "gpu": TOOL, "ptxas": ""}
 
 
 class Catch(NamedTuple):
@@ -75,11 +77,9 @@ def read_source(path):
 def command_of(catch, executable):
     if catch.where == "cpu-trace":
         return [str(executable), "--trace", *catch.options]
-    command = [str(executable), "--check"]
-    if catch.where != "gpu" or not catch.mode:
-        return command + catch.options
-    tool = ["compute-sanitizer", "--tool", catch.mode, *ladder.SANITIZERS[catch.mode], "--error-exitcode", "9"]
-    return tool + ["--print-limit", "5", *command, "--exact-buffers", *catch.options]
+    if catch.where == "gpu" and catch.mode:
+        return compute_sanitizer.command(catch.mode, str(executable), catch.options)
+    return [str(executable), "--check", *catch.options]
 
 
 def environment_of(catch):

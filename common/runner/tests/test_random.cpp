@@ -49,9 +49,17 @@ class Ones : public Problem {
 const Size kSize{1000, 1001};
 constexpr Sampling kTenth{1e7, 1 << 20};  // a tenth of 100 flops for each element
 
+// Some results may be NaN, whatever the data are.
+class OnesOrNaN : public Ones {
+ public:
+  using Ones::Ones;
+  bool finite_on_random() const override { return false; }
+};
+
+template <typename Problem = Ones>
 Verdict verdict(const Ones::Spoil& spoil, std::size_t every = 1, const Sampling& sampling = kTenth,
                 double tolerance = 0.5) {
-  const Step step{"ones_01", "01", std::make_unique<Ones>(spoil, every, tolerance)};
+  const Step step{"ones_01", "01", std::make_unique<Problem>(spoil, every, tolerance)};
   const Case host(*step.problem, kSize, step.problem->patterns().front(), 1, true, sampling);
   DeviceCase device(host, 0, true);
   return check(step, device);
@@ -201,6 +209,22 @@ TEST_CASE("what is not in the sample must be a finite number all the same") {
     });
     CHECK(unwritten.problem == "y[" + std::to_string(at) + "] of 1001000 was never written (want a finite number)");
   }
+}
+
+TEST_CASE("where NaN may be right, what is not compared need only be written") {
+  const Ones problem;
+  const Case host = case_of(problem, kTenth);
+  const std::size_t other = host.answered({0, 0, 1001000}).front().end;  // behind the first part that is compared
+  REQUIRE(other < 1001000);
+  const auto with = [other](float value) { return [=](std::vector<float>& y) { y[other] = value; }; };
+  CHECK(verdict<OnesOrNaN>(with(std::numeric_limits<float>::quiet_NaN())).problem == "");
+  CHECK(verdict<OnesOrNaN>([](std::vector<float>& y) {
+          std::fill(y.begin(), y.end(), std::numeric_limits<float>::quiet_NaN());
+        }).problem != "");
+  float unwritten = 0;
+  const std::uint64_t poison = poison_of(Type::float32);
+  std::memcpy(&unwritten, &poison, sizeof(float));
+  CHECK(verdict<OnesOrNaN>(with(unwritten)).problem.find("never written") != std::string::npos);
 }
 
 TEST_CASE("a sample is taken where there are answers") {
