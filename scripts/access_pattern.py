@@ -27,7 +27,7 @@ def first_race(step):
     order = "barrier" if race["scope"] == "block" else "fence and atomic"
     what = (f"race, {race['kind']} in {race['space']} memory with no {order} between: {place(race['first'])}, "
             f"{thread(race['first'])}, and {place(race['second'])}, {thread(race['second'])}")
-    _, stage, sentence, section = next(sign for sign in diagnosis.SIGNS if "race, " in sign[0])
+    stage, sentence, section = diagnosis.RACE
     return diagnosis.Failure(stage, what, sentence, section, {"at": f"{place(race['second'])}:1"})
 
 

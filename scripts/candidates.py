@@ -125,7 +125,9 @@ class Builder:
         self.page = page
         self.folder = self.build / "practice" / f"{page.path.stem}.{os.getpid()}"
         skipped = ladder.skipped(PRESETS[kind])
-        self.step = next(step for step in page.problem.steps if step.name not in skipped)  # whose commands are taken
+        steps = [step for step in page.problem.steps if step.name not in skipped]
+        self.step = steps[0]  # whose commands are taken; to compile for a GPU, a step's that needs the same one
+        self.like = next((step for step in steps if self.cuda and ladder.needs(step) == ladder.needs(page)), self.step)
 
     def compile(self, source, output, own, more="", seconds=COMPILE_S):
         """Compiles a .cu file, with `more` behind it, as the step is compiled; `own`: as a file with own headers."""
@@ -139,7 +141,7 @@ class Builder:
         elif more:
             compiled = output.with_name(f"{source.stem}.cu")
             compiled.write_text(f'#include "{source}"\n{more}')
-        words = list(commands(self.build)[self.step.path if self.cuda else
+        words = list(commands(self.build)[self.like.path if self.cuda else
                                           self.build / f"{self.step.path.relative_to(ladder.ROOT)}.cpp"])
         words[words.index("-c") + 1] = str(compiled)
         words[words.index("-o") + 1] = str(output)

@@ -21,18 +21,26 @@ class Failure(NamedTuple):
     details: dict  # size, data, buffer, index, got, want, writer; at: "file:line:column"
 
 
+BARRIERS = "README.md#barriers-fences-scopes"
+# (stage, sentence, section)
+OUT_OF_BOUNDS = ("memory", "A thread uses an index outside the array: guard each access with the bound of its own "
+                 "dimension, i < n.", "README.md#the-first-program")
+RACE = ("races and barriers", "Two threads use the same memory, one of them writes, and nothing orders them: put a "
+        "barrier or an atomic there.", BARRIERS)
+DEADLOCK = ("races and barriers", "Threads wait for something that never comes: all of a block must reach the same "
+            "barrier, and all lanes of a mask the same warp function.", BARRIERS)
+NEVER_WRITTEN = ("memory", "A thread reads memory that nothing has written: does a kernel before it write all of it, "
+                 "and is a sum that is added to set to 0?", "README.md#compute-sanitizer-four-tools-four-bugs")
+OF_TOOL = {"memcheck": OUT_OF_BOUNDS, "initcheck": NEVER_WRITTEN, "racecheck": RACE, "synccheck": DEADLOCK}
+
 RETURNED = "some threads returned while others wait at a barrier"  # since Volta that alone is no error
 # (what the output says, stage, sentence, section); the first that is found counts.
 SIGNS = [
     (RETURNED, "races and barriers",
      "Threads return before a barrier that others reach, and what they should have done is missing: let all threads of "
-     "the block reach it, and guard only their loads and stores.", "README.md#barriers-fences-scopes"),
-    (r"deadlock|wait(s)? for each other|different barriers|different warp", "races and barriers",
-     "Threads wait for something that never comes: all of a block must reach the same barrier, and all lanes of a mask "
-     "the same warp function.", "README.md#barriers-fences-scopes"),
-    (r"^\S+: race, ", "races and barriers",
-     "Two threads use the same memory, one of them writes, and nothing orders them: put a barrier or an atomic there.",
-     "README.md#barriers-fences-scopes"),
+     "the block reach it, and guard only their loads and stores.", BARRIERS),
+    (r"deadlock|wait(s)? for each other|different barriers|different warp", *DEADLOCK),
+    (r"^\S+: race, ", *RACE),
     (r"no thread of the block finished", "ends",
      "A loop never ends: see that each path through it changes what its condition tests.",
      "README.md#step-through-a-kernel-gdb-and-cuda-gdb"),
@@ -40,9 +48,7 @@ SIGNS = [
      "A float4 access needs an address that is a multiple of 16 bytes: test the pointer, and take a scalar path where "
      "it is not.", "chapter#traps"),
     (r"AddressSanitizer|runtime error: |out of bounds|was written (past its end|before its start)|"
-     r"written outside an allocation|illegal (memory|address)|an illegal memory access", "memory",
-     "A thread uses an index outside the array: guard each access with the bound of its own dimension, i < n.",
-     "README.md#the-first-program"),
+     r"written outside an allocation|illegal (memory|address)|an illegal memory access", *OUT_OF_BOUNDS),
     (r"the input \w+ was (changed|written)", "memory",
      "The inputs belong to the caller: write only to the output, and keep what lies between in memory of your own.",
      "README.md#compute-sanitizer-four-tools-four-bugs"),
@@ -75,7 +81,7 @@ def of_wrong_value(details):
     if "threads in " in how:
         return ("races and barriers",
                 "The result depends on the order in which threads run, which nothing fixes: a barrier or an atomic is "
-                "missing.", "README.md#barriers-fences-scopes")
+                "missing.", BARRIERS)
     if "second run" in how:
         return ("right", "The second run finds what the first left: what is kept between launches, such as a counter "
                          "or a sum that is added to, must be set again in each.", "chapter#traps")
@@ -168,6 +174,15 @@ def of_run(result):
                    {"at": first_place(output)})
 
 
+def of_tool(tool, finding):
+    """The Failure that a tool of compute-sanitizer shows."""
+    stage, sentence, section = OF_TOOL[tool]
+    return Failure(stage, f"{tool}: {finding}", sentence, section, {"at": first_place(finding)})
+
+
+CANNOT_RUN = "the CPU backend cannot run this"
+
+
 def of_compiler(error, page):
     """The Failure of a page that does not compile."""
     lines = [line for line in str(error).splitlines() if re.search(r"\berror\b|undefined reference|refuse", line)]
@@ -176,9 +191,9 @@ def of_compiler(error, page):
     call = f"launch({problem.signature})"
     if "what the judge adds" in what or "ladder_page" in what:
         sentence = f"The judge calls {call}: name the function that starts your kernel so, with these parameters."
-    elif "the CPU backend cannot run this" in what:
-        return Failure("compiles", what, "The judge runs pages on the CPU backend, which leaves this out; the message says "
-                       "what to write instead.", "README.md#no-gpu", {"at": first_place(what)})
+    elif CANNOT_RUN in what:
+        return Failure("compiles", what, "Without a GPU the judge runs pages on the CPU backend, which leaves this out; "
+                       "the message says what to write instead.", "README.md#no-gpu", {"at": first_place(what)})
     elif "conver" in what or "cannot bind" in what:
         sentence = f"The types do not fit: the judge calls {call}."
     else:

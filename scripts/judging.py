@@ -2,10 +2,12 @@
 import concurrent.futures
 import json
 import re
+import shutil
 import time
 from typing import NamedTuple
 
 import access_pattern
+import compute_sanitizer
 import diagnosis
 import ladder
 import candidates
@@ -13,6 +15,7 @@ import sandbox
 
 LIMIT_S = 60  # for a page's full verdict
 LONG, LONG_S = 65535 * 32 + 1, 4  # rows or columns; seconds for each dimension
+TOOL_MEMORY = 8 << 30  # bytes that compute-sanitizer may hold
 BLOCK_S, SLOW_BLOCK_S = 3, 30  # CPU time in which a thread of a block must end; with sanitizers and counters
 PASSED, FAILED = "passed", "failed"
 NOT_JUDGED = "not judged"  # the time was over: neither right nor wrong
@@ -137,7 +140,8 @@ class Judge:
         try:
             program = self.build("cpu")
         except candidates.CompileError as error:
-            return diagnosis.of_compiler(error, self.page)
+            alone = self.with_gpu and diagnosis.CANNOT_RUN in str(error)
+            return self.on_gpu_alone() if alone else diagnosis.of_compiler(error, self.page)
         self.stages.append(Stage("compiles", PASSED))
         self.say("checking every awkward size, aligned and not")
         result = self.run(program, "--check", "--smallest-first", most=0.6)
@@ -280,11 +284,59 @@ class Judge:
         failure = diagnosis.of_run(result)
         if failure:
             return None if result.stopped == "time" else failure
+        self.timed(program)
+        return None
+
+    def timed(self, program):
         found = map(ladder.parse_entry, self.run(program, "--json").output.splitlines())
         own = [entry for entry in found if entry and "cold_us" in entry]
         if own:
             steps = [step for step in self.of_ladder("gpu", "--json") if "cold_us" in step]
             self.stages.append(Stage("speed", PASSED, access_pattern.speed_text(own[-1], steps)))
+
+    def on_gpu_alone(self):
+        """The stages of a page that the CPU backend cannot run; compute-sanitizer takes its place."""
+        self.say("the CPU backend cannot run this: compiling for the GPU")
+        try:
+            program = self.build("gpu")
+        except candidates.CompileError as error:
+            return diagnosis.of_compiler(error, self.page)
+        self.stages.append(Stage("compiles", PASSED, "for the GPU; the CPU backend cannot run it"))
+        self.say("checking every awkward size, aligned and not")
+        result = self.run(program, "--check", "--smallest-first", most=0.6)
+        failure = diagnosis.of_run(result)
+        if failure:
+            return failure
+        checks = re.search(r"PASS, (\d+) checks", result.output)
+        self.stages += [Stage("ends", PASSED), Stage("right", PASSED, f"{checks[1]} checks")]
+        failure = self.sanitized(program)
+        self.stages.append(Stage("access pattern", SKIPPED, "needs the CPU backend"))
+        if not failure:
+            self.timed(program)
+        return failure
+
+    def sanitized(self, program):
+        """What compute-sanitizer's tools find at two small sizes."""
+        if not shutil.which("compute-sanitizer"):
+            self.stages += [Stage(name, SKIPPED, "needs compute-sanitizer") for name in ("memory", "races and barriers")]
+            return None
+        self.say("under compute-sanitizer")
+        sizes = compute_sanitizer.small_sizes(program)
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            runs = {tool: [pool.submit(sandbox.run, compute_sanitizer.command(tool, program, [*size, "--quiet"]),
+                                       self.left(), memory=TOOL_MEMORY) for size in sizes]
+                    for tool in diagnosis.OF_TOOL}
+        for tool, (stage, *_) in diagnosis.OF_TOOL.items():
+            for result in (run.result() for run in runs[tool]):
+                if compute_sanitizer.has_findings(result.status, result.output):
+                    finding = compute_sanitizer.first_finding(result.output)
+                    return diagnosis.of_tool(tool, finding.replace(f"{ladder.ROOT}/", ""))
+                if not compute_sanitizer.did_run(result.status, result.output):
+                    self.stages = [found for found in self.stages if found.name != stage]
+                    self.stages.append(Stage(stage, NOT_JUDGED, f"{tool} did not run to its end"))
+                    return None
+            if not any(found.name == stage for found in self.stages):
+                self.stages.append(Stage(stage, PASSED, "by compute-sanitizer"))
         return None
 
 

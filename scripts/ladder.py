@@ -23,10 +23,6 @@ NO_DEVICE = 77  # a program's exit status where there is no GPU
 TIMED_OUT = 124  # and where it reached a time limit
 INTERRUPTED = 130  # a script's, after Ctrl-C
 
-# compute-sanitizer's tools, with their options; synccheck counts an array of barriers as one
-SANITIZERS = {"memcheck": [], "racecheck": ["--racecheck-report", "all"], "initcheck": [],
-              "synccheck": ["--num-cuda-barriers", "64"]}
-
 
 class Step(NamedTuple):
     family: str

@@ -6,6 +6,7 @@ import textwrap
 import time
 import unittest
 from pathlib import Path
+from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -13,6 +14,7 @@ import diagnosis  # noqa: E402
 import judging  # noqa: E402
 import candidates  # noqa: E402
 import problems  # noqa: E402
+import sandbox  # noqa: E402
 
 ADD = """
 __global__ void k(const float* a, const float* b, float* c, size_t n) {{
@@ -251,11 +253,73 @@ class JudgeTest(unittest.TestCase):
     def test_the_first_failing_stage_is_explained_in_a_section_that_exists(self):
         import practice_watch
         for family in {problem.family for problem in problems.problems().values()}:
-            for sign in [*diagnosis.SIGNS, *[("", "", "", section) for section in (
-                    "README.md#numbers-and-code", "chapter#traps", "chapter#how-results-are-judged",
-                    "README.md#launches-return-at-once", "README.md#step-through-a-kernel-gdb-and-cuda-gdb")]]:
+            for sign in [*diagnosis.SIGNS, *[("", *sign) for sign in diagnosis.OF_TOOL.values()],
+                         *[("", "", "", section) for section in (
+                             "README.md#numbers-and-code", "chapter#traps", "chapter#how-results-are-judged",
+                             "README.md#launches-return-at-once",
+                             "README.md#step-through-a-kernel-gdb-and-cuda-gdb")]]:
                 section = sign[3].replace("chapter", f"{family}/README.md")
                 self.assertTrue(practice_watch.section_text(section), section)
+
+
+CLUSTERS = f"a.cu:3: error: thread block clusters: {diagnosis.CANNOT_RUN}; exchange data through global memory"
+CLEAN = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n"
+OUTSIDE = """========= COMPUTE-SANITIZER
+========= Invalid __global__ write of size 4 bytes
+=========     at k(float *)+0x10 in add_clusters.cu:7
+========= ERROR SUMMARY: 1 error
+"""
+
+
+class OnGpuAlone(unittest.TestCase):
+    """What the CPU backend cannot run, with programs that only pretend."""
+
+    def judge(self, tools, check="add_clusters: PASS, 700 checks\n", with_gpu=True):
+        """`tools`: what a tool prints, else CLEAN; its exit status is that of the tool."""
+        def build(judge, kind):
+            if kind == "cpu":
+                raise candidates.CompileError(CLUSTERS)
+            return Path("program")
+
+        def run(command, seconds, environment=None, memory=0):
+            if command[0] != "compute-sanitizer":
+                return sandbox.Result(0 if "PASS" in check else 1, check, "", 1)
+            output = tools.get(command[2], CLEAN)
+            return sandbox.Result(9 if "1 error" in output else 0, output, "", 1)
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(judging.Judge, "build", build), \
+                mock.patch.object(sandbox, "run", run), mock.patch.object(judging.shutil, "which", lambda name: name), \
+                mock.patch.object(judging.compute_sanitizer, "small_sizes", lambda program: [["--n=5"], ["--small"]]):
+            path = Path(folder) / "add_clusters.cu"
+            path.write_text("// a page")
+            return judging.Judge(candidates.find(str(path)), with_gpu=with_gpu).verdict()
+
+    def states(self, verdict):
+        return [stage.state for stage in verdict.stages]
+
+    def test_passes(self):
+        verdict = self.judge({})
+        self.assertTrue(verdict.passed or verdict.not_judged == ["speed"], judging.text(verdict))
+        self.assertEqual(self.states(verdict)[:6], [judging.PASSED] * 5 + [judging.SKIPPED])
+        self.assertIn("700 checks", judging.text(verdict))
+
+    def test_without_a_gpu_it_is_refused(self):
+        self.assertEqual(self.judge({}, with_gpu=False).failure.stage, "compiles")
+
+    def test_is_wrong(self):
+        failure = self.judge({}, "add_clusters: FAIL, n=5, random data: c[2] of 5 is wrong: got 1, want 2\n").failure
+        self.assertEqual((failure.stage, failure.details["index"]), ("right", "2"))
+
+    def test_each_tool_names_its_stage(self):
+        for tool, (stage, *_) in diagnosis.OF_TOOL.items():
+            failure = self.judge({tool: OUTSIDE}).failure
+            self.assertEqual((failure.stage, failure.details["at"]), (stage, "add_clusters.cu:7:1"))
+            self.assertIn("Invalid __global__ write", failure.what)
+
+    def test_a_tool_that_does_not_run_judges_nothing(self):
+        verdict = self.judge({"initcheck": "========= Error: no device\n"})
+        self.assertIsNone(verdict.failure)
+        self.assertIn("memory", verdict.not_judged)
+        self.assertFalse(verdict.passed)
 
 
 for bad_name in BAD:

@@ -46,7 +46,7 @@ class Ptxas(unittest.TestCase):
         """ptxas commits by itself: then the machine code is the same. If it did not, it would have to say something."""
         with tempfile.TemporaryDirectory() as name:
             folder, codes = Path(name), []
-            for path in ROOT.glob("sgemm/*.cuh"):
+            for path in [*ROOT.glob("sgemm/*.cuh"), *ROOT.glob("sgemm/*.hpp")]:
                 shutil.copy(path, folder)
             step = Path(shutil.copy(ROOT / "sgemm/gemm_bf16_05_specialised.cu", folder))
             tile = folder / "wgmma_tile.cuh"
