@@ -3,7 +3,7 @@
 //           and L1 or L2 still holds it.
 // Expect:   1.5 to 1.8x step 01: 5 bytes of DRAM traffic per element instead of 9, in one launch. 0.5 to 0.8 of a copy:
 //           4 bytes in flight per thread, and stores of one byte.
-// Measured: 1.69x step 01, 0.68 of a copy at 16384x4096 (H200).
+// Measured: 1.68x step 01, 0.68 of a copy at 16384x4096 (H200).
 // Next:     a row of 4096 floats is 16 KB. Where could the block keep it?
 #include "int8_row.cuh"
 

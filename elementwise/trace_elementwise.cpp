@@ -80,6 +80,19 @@ TEST_CASE("quantize: each element is loaded twice by 4 bytes, then once by 16") 
   CHECK(vector.total(Space::global, Op::load).units == 3 * 4096 / 8);
 }
 
+TEST_CASE("quantize 05: each element is loaded once by 16 bytes, and leaves by 16 in short rows, by 4 in others") {
+  for (const Size& size : {Size{4096, 7}, Size{4096, 16}, Size{64, 1024}, Size{3, 16384}, Size{2, 32768}}) {
+    const Claims seen("quantize_05_any_length", size);
+    const auto load = seen.total(Space::global, Op::load);
+    CAPTURE(size[1]);
+    CHECK(seen.width(Space::global, Op::load) == 16);
+    CHECK(load.units == size[0] * size[1] / 8);
+    CHECK(load.units == load.ideal);
+    const auto store = seen.total(Space::global, Op::store);
+    CHECK(store.units == store.ideal);
+  }
+}
+
 TEST_CASE("lanes: a store and three loads of shared memory per round without conflicts, then none") {
   for (const char* step : {"lanes_01_block_barrier", "lanes_02_warp_barrier"}) {
     const Claims seen(step, {1 << 12});
