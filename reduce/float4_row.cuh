@@ -1,5 +1,5 @@
-// Four elements of a row per thread and access, and what to do at the end of a row: for layer_norm 06 to 08, rms_norm
-// and add_rms_norm.
+// Four elements of a row per thread and access, and what to do at the end of a row: for layer_norm, rms_norm and
+// add_rms_norm from their first step with float4 on.
 //
 // kAligned: the four are neighbours, p[j] to p[j + 3]; p + j is a multiple of 16 bytes and `end` a multiple of 4, so that
 // all four exist or none. Else they are p[j], p[j + kStride], p[j + 2 kStride] and p[j + 3 kStride]: with kStride threads

@@ -5,9 +5,14 @@
 #include <cub/device/device_histogram.cuh>
 
 static void launch(const std::uint8_t* x, int* counts, std::size_t n) {
+  // One row of n bytes. CUB 3.0 counts in int where a row's stride is below 2^31 - 1, and the end of the last tile may
+  // be beyond that.
+  constexpr std::size_t most = std::numeric_limits<int>::max(), tile = 1 << 20;
+  const std::size_t stride = n > most - tile ? most : n;
   std::size_t bytes = 0;
   const auto histogram = [&](void* storage) {
-    return cub::DeviceHistogram::HistogramEven(storage, bytes, x, counts, kBins + 1, 0, kBins, static_cast<int>(n));
+    return cub::DeviceHistogram::HistogramEven(storage, bytes, x, counts, kBins + 1, 0, kBins,
+                                               static_cast<std::int64_t>(n), std::int64_t{1}, stride);
   };
   CUDA_CHECK(histogram(nullptr));
   CUDA_CHECK(histogram(scratch<unsigned char>(bytes)));

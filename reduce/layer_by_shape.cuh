@@ -149,9 +149,7 @@ auto layer_shape() {
   return row_shape<L>(layer_norm_by_shape<L, false>, layer_norm_by_shape<L, true>);
 }
 
-inline void launch_layer_by_shape(const float* x, const float* gamma, const float* beta, float* y, std::size_t rows,
-                                  std::size_t cols, float epsilon) {
-  if (rows == 0 || cols == 0) return;
+inline const auto& layer_shapes() {
   // threads per row and block, float4 per thread and row in registers and in shared memory, threads per block, blocks
   // per cluster, rows at a time
   static const decltype(layer_shape<4, 1, 0, 256, 1, 1>()) shapes[] = {
@@ -159,8 +157,15 @@ inline void launch_layer_by_shape(const float* x, const float* gamma, const floa
       layer_shape<128, 2, 0, 128, 1, 1>(), layer_shape<512, 2, 0, 512, 1, 1>(), layer_shape<512, 4, 0, 512, 1, 2>(),
       layer_shape<512, 8, 0, 512, 1, 1>(), layer_shape<512, 8, 8, 512, 1, 1>(), layer_shape<512, 4, 4, 512, 8, 2>(),
       layer_shape<512, 8, 8, 512, 16, 1>()};
+  return shapes;
+}
+
+inline void launch_layer_by_shape(const float* x, const float* gamma, const float* beta, float* y, std::size_t rows,
+                                  std::size_t cols, float epsilon) {
+  if (rows == 0 || cols == 0) return;
   const bool aligned = aligned_for<float4>(x, gamma, beta, y) && cols % 4 == 0;
-  launch_rows(pick(shapes, cols), aligned, rows, [&](auto& config, auto kernel, std::size_t first, std::size_t count) {
+  const auto& shape = pick(layer_shapes(), cols);
+  launch_rows(shape, aligned, rows, [&](auto& config, auto kernel, std::size_t first, std::size_t count) {
     return cudaLaunchKernelEx(&config, kernel, x + first * cols, gamma, beta, y + first * cols, count,
                               static_cast<unsigned>(cols), epsilon);
   });

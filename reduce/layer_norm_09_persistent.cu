@@ -9,6 +9,7 @@
 // Next:     only 15 clusters of 8 fit on 132 SMs. Who needs clusters, if pairs pass through global memory as well?
 // needs: sm_90
 #include "layer_by_shape.cuh"
+#include "launch_cluster.cuh"
 
 // A cluster has a row at a time, a thread kKept float4 of it. kAligned: see float4_row.cuh.
 template <unsigned kBlock, int kKept, unsigned kCluster, unsigned kPerSm, bool kAligned>
@@ -97,16 +98,9 @@ static void start(const float* x, const float* gamma, const float* beta, float* 
   const auto kernel = aligned ? layer_norm_persistent<kBlock, kKept, kCluster, kPerSm, true>
                               : layer_norm_persistent<kBlock, kKept, kCluster, kPerSm, false>;
   constexpr unsigned bytes = 3 * kKept * kBlock * sizeof(float4);
-  cudaLaunchAttribute cluster = {};
-  cluster.id = cudaLaunchAttributeClusterDimension;
-  cluster.val.clusterDim = {kCluster, 1, 1};
-  cudaLaunchConfig_t config = {kCluster, kBlock, bytes, nullptr, &cluster, 1};
-  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  if (kCluster > 8) CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
-  int resident = 0;  // clusters that the GPU has room for
-  CUDA_CHECK(cudaOccupancyMaxActiveClusters(&resident, kernel, &config));
-  config.gridDim = static_cast<unsigned>(std::min<std::size_t>(rows, resident)) * kCluster;
-  CUDA_CHECK(cudaLaunchKernelEx(&config, kernel, x, gamma, beta, y, rows, static_cast<unsigned>(cols), epsilon));
+  ClusterLaunch clusters(kernel, kCluster, kBlock, bytes);
+  const auto count = std::min<std::size_t>(rows, clusters.resident());
+  clusters.start(count, x, gamma, beta, y, rows, static_cast<unsigned>(cols), epsilon);
 }
 
 static void launch(const float* x, const float* gamma, const float* beta, float* y, std::size_t rows, std::size_t cols,

@@ -114,11 +114,8 @@ auto rms_shape() {
   return row_shape<L>(rms_norm_by_shape<L, kAdd, false>, rms_norm_by_shape<L, kAdd, true>);
 }
 
-// residual is null unless kAdd.
 template <bool kAdd>
-void launch_rms(const float* x, const float* gamma, float* residual, float* y, std::size_t rows, std::size_t cols,
-                float epsilon) {
-  if (rows == 0 || cols == 0) return;
+const auto& rms_shapes() {
   // Rows of 8192 that share a load of gamma. With the residual's loads and stores one row is the faster by 4 %.
   constexpr unsigned kShare = kAdd ? 1 : 2;
   // threads per row and block, float4 per thread and row in registers and in shared memory, threads per block, blocks
@@ -129,8 +126,17 @@ void launch_rms(const float* x, const float* gamma, float* residual, float* y, s
       rms_shape<kAdd, 512, 2, 0, 512, 1, 1>(), rms_shape<kAdd, 512, 4, 0, 512, 1, kShare>(),
       rms_shape<kAdd, 512, 8, 0, 512, 1, 1>(), rms_shape<kAdd, 512, 8, 8, 512, 1, 1>(),
       rms_shape<kAdd, 512, 4, 4, 512, 8, 2>(), rms_shape<kAdd, 512, 8, 8, 512, 16, 1>()};
+  return shapes;
+}
+
+// residual is null unless kAdd.
+template <bool kAdd>
+void launch_rms(const float* x, const float* gamma, float* residual, float* y, std::size_t rows, std::size_t cols,
+                float epsilon) {
+  if (rows == 0 || cols == 0) return;
   const bool aligned = aligned_for<float4>(x, gamma, residual, y) && cols % 4 == 0;
-  launch_rows(pick(shapes, cols), aligned, rows, [&](auto& config, auto kernel, std::size_t first, std::size_t count) {
+  const auto& shape = pick(rms_shapes<kAdd>(), cols);
+  launch_rows(shape, aligned, rows, [&](auto& config, auto kernel, std::size_t first, std::size_t count) {
     return cudaLaunchKernelEx(&config, kernel, x + first * cols, gamma, kAdd ? residual + first * cols : nullptr,
                               y + first * cols, count, static_cast<unsigned>(cols), epsilon);
   });

@@ -2,18 +2,11 @@
 // lengths, the choice among them, and the launch. Needs clusters of blocks, hence sm_90.
 #pragma once
 #include "float4_row.cuh"
+#include "lanes_sum.cuh"
 
 #include <cooperative_groups.h>
 
 #include <iterator>
-
-// Sum over groups of kLanes neighbouring lanes, returned to each of them. All 32 lanes must call it.
-template <unsigned kLanes>
-__device__ inline float lanes_sum(float v) {
-#pragma unroll
-  for (unsigned offset = kLanes / 2; offset > 0; offset /= 2) v += __shfl_xor_sync(0xffffffff, v, offset);
-  return v;
-}
 
 // Blocks per SM that the registers must leave room for: threads with fewer float4 need fewer registers.
 constexpr unsigned blocks_per_sm(unsigned kept, unsigned block) {

@@ -2,7 +2,7 @@
 // Idea:     one warp per row. Its lanes read neighbouring floats; five shuffles add the lanes' partial sums.
 // Expect:   8 to 15x step 01 for rows of some thousand: 8 times fewer sectors per request. Rows of 128 give each lane
 //           four elements, so the five shuffles count: 0.7 to 0.9 of bandwidth.
-// Measured: 7.18x step 01, 0.95x CUB at 16384x4096 (H200); 5.25x, 0.95x (H100).
+// Measured: 7.07x step 01, 0.95x CUB at 16384x4096 (H200); 5.25x, 0.95x (H100).
 // Why:      5.2x (H100), 7.3x (H200) at 4096 columns, as L1 helps step 01. Rows of 128 reach 0.96 (H100), 0.88 (H200):
 //           the shuffles count only where memory is faster.
 // Next:     may a warp past the last row return before the shuffles? (Here yes, as a whole. Not if it held several

@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(kThreads > 32 ? kThreads : 256)
   const unsigned head = kThreads == 1 ? length : min(length, floats_to_boundary(from));
   const unsigned tail = head + (length - head) / 4 * 4;  // between them float4 are aligned
 
-  // load: head and tail, up to 3 floats each, kLoads float4 at a time, single ones; a thread alone adds single floats
+  // load: head and tail, up to 3 floats each, and float4, kLoads at a time; a thread alone adds single floats
   float sum = 0.0f;
   unsigned c = lane;
   for (; c < head; c += kThreads) sum += from[c];
@@ -44,9 +44,15 @@ __global__ void __launch_bounds__(kThreads > 32 ? kThreads : 256)
 #pragma unroll
     for (unsigned k = 0; k < kLoads; ++k) sum += (v[k].x + v[k].y) + (v[k].z + v[k].w);
   }
-  for (; c < tail; c += 4 * kThreads) {
-    const float4 v = load4<kEvictFirst>(from + c);
-    sum += (v.x + v.y) + (v.z + v.w);
+  if constexpr (kLoads > 1) {  // the last ones, fewer than kLoads, but all in flight as well
+    float4 v[kLoads - 1];
+#pragma unroll
+    for (unsigned k = 0; k < kLoads - 1; ++k) {
+      const unsigned at = c + 4 * kThreads * k;
+      v[k] = at < tail ? load4<kEvictFirst>(from + at) : float4{0.0f, 0.0f, 0.0f, 0.0f};
+    }
+#pragma unroll
+    for (unsigned k = 0; k < kLoads - 1; ++k) sum += (v[k].x + v[k].y) + (v[k].z + v[k].w);
   }
 
   // reduce over the lanes of the row, then over its warps
@@ -95,6 +101,10 @@ static unsigned slice_count(std::size_t rows, std::size_t cols) {
 
 static void launch(const float* x, float* out, std::size_t rows, std::size_t cols) {
   if (rows == 0) return;
+  if (cols == 1) {  // each element is its row's sum, and nothing copies faster
+    CUDA_CHECK(cudaMemcpyAsync(out, x, rows * sizeof(float), cudaMemcpyDeviceToDevice));
+    return;
+  }
   const unsigned slices = slice_count(rows, cols);
   const auto slice = static_cast<unsigned>(4 * ceil_div(cols, std::size_t{4} * slices));
   const Shape& shape = pick(slice);

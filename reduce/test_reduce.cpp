@@ -1,5 +1,6 @@
 // Beyond the general tests of every step: what reductions promise besides their values.
 #include "catch.hpp"
+#include "norm_shapes.hpp"
 #include "runner/check.hpp"
 
 #include <cmath>
@@ -418,6 +419,144 @@ TEST_CASE("norms: what comes out has the mean and the size that the name says") 
       if (centred) CHECK(std::fabs(mean) < 1e-4);
     }
   });
+}
+
+TEST_CASE("norms: which kernel the last steps take for which rows") {
+  for (std::size_t cols = 1; cols <= 17000; ++cols) {
+    const std::size_t i = norm_shape(cols);
+    if (i < kNormShapeCount) CHECK(cols <= kNormShapes[i].longest);
+    if (i > 0) CHECK(cols > kNormShapes[i - 1].longest);
+  }
+  for (const NormShape& s : kNormShapes) {
+    INFO(s.longest);
+    CHECK(s.longest == 4 * s.threads * s.kept + 3);  // what is in registers, and 3 at the edges
+    CHECK(s.block % s.threads == 0);
+    CHECK((s.threads <= 32 || s.block == s.threads));  // one row for a block whose warps merge
+  }
+  CHECK(kNormShapes[norm_shape(128)].threads == 8);
+  CHECK(kNormShapes[norm_shape(1024)].threads == 32);
+  CHECK(kNormShapes[norm_shape(7222)].threads == 256);
+  CHECK(kNormShapes[norm_shape(12345)].threads == 512);
+  CHECK(norm_shape(16388) == kNormShapeCount);
+
+  constexpr std::size_t kWithScales = 3 * 132, kWithout = 4 * 132, kChunks = 13;  // of an H200, for layer_norm
+  const auto plan = [&](std::size_t rows, std::size_t cols) {
+    return team_plan(rows, cols, kWithScales, kWithout, kChunks);
+  };
+  for (const std::size_t rows : {1, 2, 7, 101, 1024, 100000}) {
+    for (const std::size_t cols : {1, 16388, 49316, 131072, 581045, 2610783, 21630759}) {
+      INFO(rows << " rows of " << cols);
+      const TeamPlan p = plan(rows, cols);
+      CHECK(p.teams >= 1);
+      CHECK(p.team >= 1);
+      CHECK(p.teams <= rows);
+      CHECK(std::size_t{p.teams} * p.team <= (p.scales ? kWithScales : kWithout));  // all are resident
+      CHECK(std::size_t{p.team} * p.share >= cols / 4);
+      if (p.scales) CHECK(p.share <= kTeamShare);
+    }
+  }
+  CHECK(plan(1024, 131072).scales);
+  CHECK(plan(1024, 131072).team == 16);
+  CHECK(plan(101, 2610783).scales);  // one team of the whole GPU
+  CHECK(plan(101, 2610783).teams == 1);
+  CHECK_FALSE(plan(7, 72471).scales);  // a row for each team: nothing to keep
+  CHECK(plan(7, 72471).teams == 7);
+  CHECK(plan(1, 21630759).chunks == kChunks);  // and a remainder
+  CHECK(plan(1, 21630759).share > kTeamShare + kChunks * kTeamBlock);
+}
+
+TEST_CASE("norms: which kernel the steps that pick by shape take") {
+  // by_shape's layout is full unless `keeps` is given
+  const auto path = [](std::size_t rows, std::size_t cols, bool aligned, bool adds = false, std::size_t keeps = 0) {
+    keeps = std::max(keeps, cols);
+    return norm_path_by_shape(rows, cols, aligned, adds, adds ? least_of_rms_norm(keeps) : least_of_layer_norm(keeps));
+  };
+  for (const bool aligned : {false, true}) {
+    for (const bool adds : {false, true}) {
+      CHECK(path(1000, 1, aligned, adds) == NormPath::thread);
+      CHECK(path(1000, 8, aligned, adds) == NormPath::thread);
+      CHECK(path(1000, 9, aligned, adds) == NormPath::by_shape);
+      CHECK(path(1000, 16, aligned, adds) == NormPath::by_shape);
+      CHECK(path(1000, 131076, aligned, adds) == NormPath::team);
+      CHECK(path(355, 49316, aligned, adds) == NormPath::team);
+      CHECK(path(1000, 65536, aligned, adds) == NormPath::team);
+    }
+  }
+  for (const std::size_t cols : {128, 1024, 16384, 32768}) CHECK(path(1000, cols, true) == NormPath::by_shape);
+  for (const bool adds : {false, true}) {
+    for (const std::size_t keeps : {128, 512, 1024, 4096, 8192, 16384}) {
+      INFO(keeps);
+      const std::size_t least = adds ? keeps / 2 : keeps / 4 * 3;
+      CHECK(path(1000, least, true, adds, keeps) == NormPath::by_shape);
+      CHECK(path(1000, least - 4, true, adds, keeps) == NormPath::registers);
+      CHECK(path(1000, keeps, false, adds, keeps) == NormPath::registers);
+    }
+    CHECK(path(1000, 12, true, adds, 16) ==
+          NormPath::by_shape);  // short rows, and those too long for registers: always
+    CHECK(path(1000, 16388, true, adds, 32768) == NormPath::by_shape);
+  }
+  for (const std::size_t cols : {17, 1023, 5173, 16387}) CHECK(path(1000, cols, false) == NormPath::registers);
+  for (const std::size_t cols : {16388, 32767, 100003}) CHECK(path(1000, cols, false) == NormPath::team);
+  CHECK(path(1024, 32772, true) == NormPath::team);
+  CHECK(path(1024, 131072, true) == NormPath::team);
+  CHECK(path(1024, 131072, true, true) == NormPath::by_shape);
+  CHECK(path(32, 65540, true, true) == NormPath::by_shape);
+  CHECK(path(31, 131072, true, true) == NormPath::team);
+  CHECK(path(1024, 131072, false, true) == NormPath::team);
+
+  // the steps named teams: the same, but for what needs sm_90
+  for (std::size_t cols = 1; cols <= 40000; ++cols) {
+    const NormPath want = cols <= 8 ? NormPath::thread : cols <= 16387 ? NormPath::registers : NormPath::team;
+    if (norm_path(cols) != want) FAIL_CHECK("rows of " << cols);
+  }
+}
+
+namespace {
+
+// The last steps of the norms, which have these kernels, at `sizes`, aligned and not.
+void check_last_norms(const std::vector<Size>& sizes) {
+  for (const char* kernel : {"layer_norm", "rms_norm", "add_rms_norm"}) {
+    for (const Step& step : steps_of(kernel)) {
+      const std::string name = step.name;
+      if (name.find("_teams") == name.npos && name.find("_any_shape") == name.npos) continue;
+      for (Size size : sizes) {
+        size.scalars = {1e-5f};
+        INFO(name << ", " << describe(*step.problem, size));
+        const Case host(*step.problem, size, step.problem->patterns()[1], 1);
+        for (const Offsets& offsets : {Offsets(0), Offsets({1, 2, 3, 0})}) {
+          DeviceCase device(host, offsets, !kAddressSanitizer);
+          CHECK(check(step, device).problem == "");
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+// On the CPU backend's four SMs: teams that keep gamma and beta, at any alignment; rows in shared memory too; rows of
+// which a part is read again.
+TEST_CASE("norms: the last steps' teams of blocks") {
+  check_last_norms({{13, 16392}, {13, 16393}, {1, 200001}, {2, 350003}});
+}
+
+// A row less, as many and a row more than a block has: 2048 / cols, down to a multiple of 4.
+TEST_CASE("norms: the last steps' thread per row") {
+  std::vector<Size> sizes;
+  for (std::size_t cols = 1; cols <= kThinCols; ++cols) {
+    const std::size_t rows = 2048 / cols / 4 * 4;
+    for (const std::size_t count : {rows - 1, rows, rows + 1}) sizes.push_back({count, cols});
+  }
+  check_last_norms(sizes);
+}
+
+// At both sides of each bound.
+TEST_CASE("norms: the last steps' rows in registers or by shape") {
+  check_last_norms(
+      {{70, 8}, {70, 9}, {70, 12}, {70, 16}, {70, 17}, {70, 20}, {3, 8195}, {3, 8196}, {3, 16387}, {3, 32764}});
+#ifndef CUDA_EMU  // too slow there, and by_shape needs a GPU
+  check_last_norms({{3, 32768}, {3, 32772}, {3, 65536}, {33, 65540}, {33, 131072}, {3, 131072}, {33, 131076}});
+#endif
 }
 
 TEST_CASE("layer_norm: a row of one element gives beta, a row of equal ones no more than the mean's rounding") {
