@@ -1,8 +1,9 @@
-// What steps 02 and 03 of gemm_bf16 share beside the tile's size: where a tile's elements stand in shared memory, the
-// edges of the matrices, and the order of the tiles.
+// What steps 02 and 03 of gemm_bf16 share beside the tile's size: where a tile's elements stand in shared memory, and
+// the edges of the matrices.
 #pragma once
 #include "gemm_bf16.cuh"
 #include "tensor_core.cuh"
+#include "tile_order.cuh"
 
 // Where a chunk of 8 elements (16 bytes) of a row stands in a tile of kColumns columns, in elements. ldmatrix reads the
 // same chunk of 8 rows at a time. In row-major order these would share their banks, since 128 bytes are all banks. XOR
@@ -44,15 +45,4 @@ __device__ inline void store_pair(long long M, long long N, float alpha, float s
     c[0] = __float2bfloat16(v0);
     if (both) c[1] = __float2bfloat16(v1);
   }
-}
-
-// Which tile of C a block computes. In row-major order, the blocks of a wave would need all of B and little of A. They
-// need less in all, and find more of it in L2, if they form a rectangle: 8 rows of tiles, column by column.
-struct Tile {
-  unsigned row, col;
-};
-__device__ inline Tile tile_of_block(unsigned block, unsigned tiles_m, unsigned tiles_n) {
-  const unsigned rows = 8, first = block / (rows * tiles_n) * rows, left = min(rows, tiles_m - first);
-  const unsigned in_group = block - first * tiles_n;
-  return {first + in_group % left, in_group / left};
 }

@@ -1,17 +1,17 @@
 // C of few elements and a long k: each thread takes every (slices * kThreads)-th product of each element of a tile.
 #pragma once
 #include "block_reduce.cuh"
-#include "sgemm.cuh"
+#include "gemm.cuh"
 
 constexpr int kDotThreads = 256;
 
 // A tile of TM x TN elements of C per block, slice blockIdx.y of k. The sums go to
 // partials[(slice * M + row) * N + column]. The lanes of a warp have neighbouring k, so loads of A are coalesced.
-template <int TM, int TN>
+template <typename T, int TM, int TN>
 __global__ void __launch_bounds__(kDotThreads)
-    sgemm_dot_tile(long long M, long long N, long long K, const float* __restrict__ A, long long lda,
-                   const float* __restrict__ B, long long ldb, unsigned tiles_n, long long slice,
-                   float* __restrict__ partials) {
+    gemm_dot_tile(long long M, long long N, long long K, const T* __restrict__ A, long long lda,
+                  const T* __restrict__ B, long long ldb, unsigned tiles_n, long long slice,
+                  float* __restrict__ partials) {
   constexpr int kUnroll = 4;
   const long long row0 = static_cast<long long>(blockIdx.x / tiles_n) * TM,
                   col0 = static_cast<long long>(blockIdx.x % tiles_n) * TN;
@@ -26,9 +26,9 @@ __global__ void __launch_bounds__(kDotThreads)
     for (int u = 0; u < kUnroll; ++u) {
       const long long l = k + u * kDotThreads;
 #pragma unroll
-      for (int i = 0; i < TM; ++i) a[u][i] = l < end && i < rows ? A[i * lda + l] : 0.0f;
+      for (int i = 0; i < TM; ++i) a[u][i] = l < end && i < rows ? static_cast<float>(A[i * lda + l]) : 0.0f;
 #pragma unroll
-      for (int j = 0; j < TN; ++j) b[u][j] = l < end && j < columns ? B[l * ldb + j] : 0.0f;
+      for (int j = 0; j < TN; ++j) b[u][j] = l < end && j < columns ? static_cast<float>(B[l * ldb + j]) : 0.0f;
     }
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {

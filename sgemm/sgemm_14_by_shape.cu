@@ -1,70 +1,20 @@
 // Problem:  one tile does not fit all. C of 64 x 64 is an eighth of step 13's tile, a row of C a 128th; sums of 37
 //           products end before its pipeline is full.
 // Idea:     nine tiles (sgemm_shapes.hpp), of which the one with the least work is taken, its idle part included; and
-//           two kernels without tiles: k up to 4, where C's bytes are the work, and few elements of long sums.
+//           three kernels without tiles: k up to 4, where C's bytes are the work, few elements of long sums, few rows.
 // Expect:   1.0x step 13 at the table's sizes, which keep its tile; 1.1 to 500x where its tile is mostly idle.
 // Measured: 1.00x step 13, 1.04x cuBLAS at 4096 (H200).
 // Next:     what would a tile in between, 128 x 128, need to pay? (16-byte copies of A too: a transposed copy of A.)
-#include "dot_tile.cuh"
+#include "few_rows.cuh"
+#include "product.cuh"
 #include "sgemm_shapes.hpp"
-#include "slices.cuh"
-#include "small_k.cuh"
 #include "small_tile.cuh"
 #include "stream_k.cuh"
 
 #include <utility>
 
-// What BLAS is asked for.
-struct Product {
-  std::size_t M, N, K;
-  float alpha;
-  const float* A;
-  std::size_t lda;
-  const float* B;
-  std::size_t ldb;
-  float beta;
-  float* C;
-  std::size_t ldc;
-};
-
-constexpr std::size_t kMaxSlices = 65535;  // in gridDim.y
-
-static void add_slices(const Product& p, unsigned slices, const float* partials) {
-  const dim3 block(kAddLanes, kAddRows);
-  sgemm_add_slices<<<static_cast<unsigned>(ceil_div(p.M * p.N, kAddLanes)), block>>>(p.M, p.N, p.alpha, p.beta, p.C,
-                                                                                     p.ldc, slices, partials);
-  CUDA_CHECK(cudaGetLastError());
-}
-
-static void launch_small_k(const Product& p) {
-  constexpr int block = 256;
-  const std::size_t tiles_n = ceil_div(p.N, block), width = ceil_div(p.N, tiles_n);
-  // About 64 blocks per SM, but at least 4 rows for each row of threads.
-  const std::size_t row_step = block / width, even = p.M * tiles_n / (std::size_t{64} * sm_count());
-  const std::size_t rows = std::clamp<std::size_t>(even, std::max<std::size_t>(16, 4 * row_step), 1024);
-  const auto kernel = p.K <= 2 ? sgemm_small_k<2> : sgemm_small_k<4>;
-  kernel<<<static_cast<unsigned>(tiles_n * ceil_div(p.M, rows)), block>>>(
-      p.M, p.N, static_cast<int>(p.K), p.alpha, p.A, p.lda, p.B, p.ldb, p.beta, p.C, p.ldc,
-      static_cast<unsigned>(tiles_n), static_cast<int>(width), static_cast<int>(rows));
-  CUDA_CHECK(cudaGetLastError());
-}
-
-template <int TM, int TN>
-static void launch_dot(const Product& p) {
-  const auto kernel = sgemm_dot_tile<TM, TN>;
-  const std::size_t tiles_n = ceil_div(p.N, TN), tiles = tiles_n * ceil_div(p.M, TM);
-  const std::size_t resident = resident_blocks(kernel, kDotThreads);
-  const std::size_t slices = std::min(slices_for(tiles, resident, p.K / 1024), kMaxSlices);
-  float* partials = scratch<float, struct SgemmSlices>(slices * p.M * p.N);
-  const dim3 grid(static_cast<unsigned>(tiles), static_cast<unsigned>(slices));
-  kernel<<<grid, kDotThreads>>>(p.M, p.N, p.K, p.A, p.lda, p.B, p.ldb, static_cast<unsigned>(tiles_n),
-                                ceil_div(p.K, slices), partials);
-  CUDA_CHECK(cudaGetLastError());
-  add_slices(p, grid.y, partials);
-}
-
 template <std::size_t i>
-static void launch_tile(const Product& p) {
+static void launch_tile(const Product<float>& p) {
   constexpr SgemmTile t = kSgemmTiles[i];
   constexpr int threads = t.BM / t.TM * (t.BN / t.TN);
   const bool aligned_b = aligned_for<float4>(p.B) && p.ldb % 4 == 0 && p.N % 4 == 0;
@@ -75,7 +25,7 @@ static void launch_tile(const Product& p) {
   const std::size_t resident = resident_blocks(kernel, threads);
   const std::size_t slices = std::min(slices_for(tiles, resident, p.K / least_k), kMaxSlices);
   const std::size_t slice = ceil_div(ceil_div(p.K, slices), t.BK) * t.BK;
-  float* partials = slices > 1 ? scratch<float, struct SgemmSlices>(slices * p.M * p.N) : nullptr;
+  float* partials = slices > 1 ? scratch<float, struct GemmSlices>(slices * p.M * p.N) : nullptr;
   const dim3 grid(static_cast<unsigned>(tiles), static_cast<unsigned>(slices));
   kernel<<<grid, threads>>>(p.M, p.N, p.K, p.alpha, p.A, p.lda, p.B, p.ldb, p.beta, p.C, p.ldc,
                             static_cast<unsigned>(tiles_n), slice, partials);
@@ -84,7 +34,7 @@ static void launch_tile(const Product& p) {
 }
 
 template <std::size_t... i>
-static void launch_tile(std::size_t tile, const Product& p, std::index_sequence<i...>) {
+static void launch_tile(std::size_t tile, const Product<float>& p, std::index_sequence<i...>) {
   ((tile == i + 1 ? launch_tile<i + 1>(p) : void()), ...);
 }
 
@@ -92,12 +42,14 @@ static void launch(std::size_t M, std::size_t N, std::size_t K, float alpha, con
                    const float* B, std::size_t ldb, float beta, float* C, std::size_t ldc) {
   if (M == 0 || N == 0) return;
   if (alpha == 0) K = 0;  // A and B are not read
-  const Product p{M, N, K, alpha, A, lda, B, ldb, beta, C, ldc};
+  const Product<float> p{M, N, K, alpha, A, lda, B, ldb, beta, C, ldc};
   const std::size_t kernel = sgemm_kernel(M, N, K, sm_count());
   if (kernel == kSmallK) {
     launch_small_k(p);
   } else if (kernel == kDot) {
-    M > 4 && N > 4 ? launch_dot<8, 8>(p) : launch_dot<4, 4>(p);
+    launch_dot(p);
+  } else if (kernel == kFewRows) {
+    launch_few_rows(p);
   } else if (kernel == kStreamK) {
     launch_stream_k(M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
   } else {

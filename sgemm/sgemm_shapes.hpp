@@ -15,11 +15,11 @@ constexpr SgemmTile kSgemmTiles[] = {
     {128, 256, 8, 8, 16, 4, 1.00, 80},  // step 13's: one block per SM, nothing overlaps its start and its end
     {64, 64, 8, 8, 4, 4, 0.67, 16},    {32, 128, 8, 8, 4, 4, 0.65, 13}, {128, 32, 8, 8, 4, 4, 0.58, 16},
     {32, 64, 16, 4, 4, 3, 0.55, 16},   {32, 32, 16, 4, 4, 4, 0.50, 16}, {16, 64, 32, 4, 4, 3, 0.52, 32},
-    {64, 16, 32, 4, 4, 3, 0.40, 16},   {4, 256, 8, 4, 4, 4, 0.20, 16}};  // few rows: B's bytes count
+    {64, 16, 32, 4, 4, 3, 0.40, 16},   {4, 256, 8, 4, 4, 4, 0.20, 16}};  // 5 to 8 rows, short k
 constexpr std::size_t kStreamK = 0, kSmallestTile = 8;
 
-// Beside the tiles: the outer products of few k, and few elements with long sums.
-enum SgemmKernel : std::size_t { kSmallK = 100, kDot };
+// Beside the tiles: the outer products of few k, few elements with long sums, and few rows.
+enum SgemmKernel : std::size_t { kSmallK = 100, kDot, kFewRows };
 
 // What tile number i takes for C of M x N and sums of K products, on `sms` SMs.
 inline double sgemm_tile_work(std::size_t i, std::size_t M, std::size_t N, std::size_t K, std::size_t sms) {
@@ -39,8 +39,11 @@ inline double sgemm_tile_work(std::size_t i, std::size_t M, std::size_t N, std::
 
 inline std::size_t sgemm_kernel(std::size_t M, std::size_t N, std::size_t K, std::size_t sms) {
   if (K <= 4) return kSmallK;
+  // Threads for columns: B is read once. From 17 columns on, lanes also read more of a row of B than threads per k do.
+  if (M <= 4 && N > 16) return kFewRows;
   // A thread per k: no tile would be worth its copies. Loads of A are coalesced.
   if (K >= 512 && (N <= 4 || M * N <= 256)) return kDot;
+  if (M <= 4 && N > 4) return kFewRows;
   std::size_t best = kStreamK;
   for (std::size_t i = 1; i <= kSmallestTile; ++i) {
     if (sgemm_tile_work(i, M, N, K, sms) < sgemm_tile_work(best, M, N, K, sms)) best = i;

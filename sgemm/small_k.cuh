@@ -1,30 +1,30 @@
 // C = alpha A B + beta C for k up to 4: writing C is nearly all of the work.
 #pragma once
-#include "sgemm.cuh"
+#include "gemm.cuh"
 
 // Thread t of a block has column t % width of a tile `width` columns wide, with its k elements of B in registers, and
 // every (blockDim.x / width)-th row of the block's `rows`; kRows rows at a time. kMaxK: k is at most that.
-template <int kMaxK>
+template <typename T, int kMaxK>
 __global__ void __launch_bounds__(256)
-    sgemm_small_k(long long M, long long N, int K, float alpha, const float* __restrict__ A, long long lda,
-                  const float* __restrict__ B, long long ldb, float beta, float* __restrict__ C, long long ldc,
-                  unsigned tiles_n, int width, int rows) {
+    gemm_small_k(long long M, long long N, int K, float alpha, const T* __restrict__ A, long long lda,
+                 const T* __restrict__ B, long long ldb, float beta, T* __restrict__ C, long long ldc, unsigned tiles_n,
+                 int width, int rows) {
   constexpr int kRows = 4;
   const int row_step = blockDim.x / width, first_row = threadIdx.x / width;
   const long long col = static_cast<long long>(blockIdx.x % tiles_n) * width + threadIdx.x % width;
   if (first_row >= row_step || col >= N) return;
   float b[kMaxK];
 #pragma unroll
-  for (int l = 0; l < kMaxK; ++l) b[l] = l < K ? B[l * ldb + col] : 0.0f;
+  for (int l = 0; l < kMaxK; ++l) b[l] = l < K ? static_cast<float>(B[l * ldb + col]) : 0.0f;
   const long long row0 = static_cast<long long>(blockIdx.x / tiles_n) * rows;
   const long long end = min(row0 + rows, M);
   for (long long row = row0 + first_row; row < end; row += kRows * row_step) {
     float a[kRows][kMaxK];
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
-      const float* from = A + min(row + r * row_step, M - 1) * lda;
+      const T* from = A + min(row + r * row_step, M - 1) * lda;
 #pragma unroll
-      for (int l = 0; l < kMaxK; ++l) a[r][l] = l < K ? from[l] : 0.0f;
+      for (int l = 0; l < kMaxK; ++l) a[r][l] = l < K ? static_cast<float>(from[l]) : 0.0f;
     }
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
@@ -32,8 +32,8 @@ __global__ void __launch_bounds__(256)
       float sum = 0.0f;
 #pragma unroll
       for (int l = 0; l < kMaxK; ++l) sum += a[r][l] * b[l];
-      float& c = C[(row + r * row_step) * ldc + col];
-      c = beta == 0.0f ? alpha * sum : alpha * sum + beta * c;
+      T& c = C[(row + r * row_step) * ldc + col];
+      c = T(beta == 0.0f ? alpha * sum : alpha * sum + beta * static_cast<float>(c));
     }
   }
 }

@@ -115,24 +115,3 @@ __global__ void __launch_bounds__(BM / TM * (BN / TN), TM* TN == 64 ? 512 / (BM 
     }
   }
 }
-
-constexpr int kAddLanes = 32, kAddRows = 16;
-
-// C = alpha (the sum of the slices) + beta C. A block has kAddLanes elements of C; each of its kAddRows rows of threads
-// adds some of the slices.
-__global__ static void sgemm_add_slices(long long M, long long N, float alpha, float beta, float* __restrict__ C,
-                                        long long ldc, unsigned slices, const float* __restrict__ partials) {
-  const long long e = static_cast<long long>(blockIdx.x) * kAddLanes + threadIdx.x;
-  float sum = 0.0f;
-  if (e < M * N) {
-#pragma unroll 8
-    for (unsigned s = threadIdx.y; s < slices; s += kAddRows) sum += partials[s * M * N + e];
-  }
-  __shared__ float sums[kAddRows][kAddLanes];
-  sums[threadIdx.y][threadIdx.x] = sum;
-  __syncthreads();
-  if (threadIdx.y > 0 || e >= M * N) return;
-  for (int r = 1; r < kAddRows; ++r) sum += sums[r][threadIdx.x];
-  float& c = C[e / N * ldc + e % N];
-  c = beta == 0.0f ? alpha * sum : alpha * sum + beta * c;
-}

@@ -18,8 +18,9 @@ inline double tensor_core_gamma(std::size_t k) {
 
 // m, n, k, lda, ldb, ldc and the scalars. Empty, one row, one column, one product; around a fragment of 8 and 16, and
 // tiles of 32, 64, 128 and 256; k of several stages, with and without a remainder; rows that are not 16-byte aligned;
-// gaps behind the rows; one leading dimension at a time that is not a multiple of 8; more tiles than blocks of a
-// persistent grid, where a tile has 128 rows.
+// gaps behind the rows; one leading dimension at a time that is not a multiple of 8; what the tiles of gemm_shapes.hpp
+// and slices of k need, and sums of 1 to 4 products (a test sees to it); more tiles than blocks of a persistent grid,
+// where a tile has 128 rows.
 inline std::vector<ladder::Size> tensor_core_sizes() {
   std::vector<ladder::Size> sizes = {{{0, 0, 0, 0, 0, 0}, {1, 0}},           {{0, 5, 3, 0, 0, 0}, {1, 0}},
                                      {{5, 0, 3, 0, 0, 0}, {1, 1}},           {{5, 7, 0, 0, 0, 0}, {1, 0}},
@@ -36,8 +37,17 @@ inline std::vector<ladder::Size> tensor_core_sizes() {
                                      {{7, 5, 521, 528, 0, 0}, {1, 0}},       {{64, 64, 32, 33, 0, 0}, {1, 0}},
                                      {{64, 64, 32, 0, 68, 0}, {1, 0}},       {{64, 64, 32, 0, 0, 66}, {1, 1}},
                                      {{128, 128, 64, 68, 0, 0}, {1, 0}},     {{128, 128, 64, 0, 132, 0}, {1, 0}},
-                                     {{128, 128, 36, 40, 0, 0}, {1, 0}}};
-#ifndef CUDA_EMU  // the CPU backend has no step to which it matters
+                                     {{128, 128, 36, 40, 0, 0}, {1, 0}},     {{19, 70, 40, 0, 0, 0}, {1, 0}},
+                                     {{70, 20, 37, 0, 0, 0}, {2, 1}},        {{20, 18, 1601, 1602, 0, 0}, {1, 0.5f}},
+                                     {{1, 300, 200, 0, 0, 0}, {1, 0}},       {{3, 1030, 70, 0, 1032, 0}, {1, 1}},
+                                     {{2, 1027, 71, 0, 0, 0}, {2, 0}},       {{4, 33, 300, 0, 40, 0}, {1, 0.5f}},
+                                     {{6, 300, 70, 0, 0, 0}, {1, 0}},        {{37, 300, 2, 0, 0, 0}, {1, 0}},
+                                     {{21, 130, 3, 5, 132, 136}, {2, -1}},   {{300, 5, 4, 0, 0, 0}, {1, 0}}};
+#ifndef CUDA_EMU                                         // the CPU backend has no step to which it matters
+  sizes.push_back({{130, 264, 1704, 0, 0, 0}, {1, 0}});  // slices of k on wgmma
+  sizes.push_back({{515, 520, 300, 0, 0, 0}, {2, 1}});
+  sizes.push_back({{520, 513, 261, 0, 0, 0}, {1, 0}});
+  sizes.push_back({{520, 513, 3001, 0, 0, 0}, {1, 0}});  // the same where A and B are copied first
   const std::size_t one_more_tile = 128 * static_cast<std::size_t>(sm_count()) + 1;
   sizes.push_back({{one_more_tile, 8, 330, 336, 0, 0}, {1, 0}});
   sizes.push_back({{one_more_tile, 8, 330, 336, 0, 0}, {0.5f, 1}});

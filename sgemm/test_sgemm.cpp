@@ -1,5 +1,7 @@
 // Beyond the general tests of every step: what sgemm and aat promise besides their values.
 #include "catch.hpp"
+#include "few_rows_tiles.hpp"
+#include "gemm_shapes.hpp"
 #include "runner/check.hpp"
 #include "runner/options.hpp"
 #include "sgemm_shapes.hpp"
@@ -348,6 +350,12 @@ TEST_CASE("step 14: which kernel which product takes on 132 SMs") {
   CHECK(kernel(1, 1, 577873) == kDot);
   CHECK(kernel(30000, 1, 3000) == kDot);
   CHECK(kernel(7, 13, 4631552) == kDot);
+  CHECK(kernel(4, 16, 1299456) == kDot);
+  CHECK(kernel(1, 49, 128112) == kFewRows);
+  CHECK(kernel(1, 329, 825757) == kFewRows);
+  CHECK(kernel(1, 30000, 3000) == kFewRows);
+  CHECK(kernel(4, 5, 511) == kFewRows);
+  CHECK(kernel(5, 329, 825757) != kFewRows);
   const auto tile = [&](std::size_t M, std::size_t N, std::size_t K) {
     const std::size_t i = kernel(M, N, K);
     REQUIRE(i <= kSmallestTile);
@@ -361,16 +369,19 @@ TEST_CASE("step 14: which kernel which product takes on 132 SMs") {
   CHECK(tile(269, 29, 23200) == std::make_pair(32, 32));
   CHECK(tile(16, 20000, 4000) == std::make_pair(16, 64));
   CHECK(tile(100000, 12, 1500) == std::make_pair(64, 16));
-  CHECK(tile(1, 30000, 3000) == std::make_pair(4, 256));
+  CHECK(tile(5, 30000, 8) == std::make_pair(4, 256));
   CHECK(tile(3000, 20, 30000) == std::make_pair(128, 32));
 }
 
 TEST_CASE("step 14: the test sizes reach every kernel on 4 SMs, those of the CPU backend, B aligned and not") {
-  std::set<std::pair<std::size_t, bool>> reached;
+  std::set<std::pair<std::size_t, bool>> reached, few_rows;
+  std::set<std::size_t> small_k;
   for (const Size& size : steps_of("sgemm").front()->problem->test_sizes()) {
     if (size[0] == 0 || size[1] == 0 || size[2] == 0) continue;
-    const std::size_t ldb = size[4] ? size[4] : size[1];
-    reached.insert({sgemm_kernel(size[0], size[1], size[2], 4), ldb % 4 == 0 && size[1] % 4 == 0});
+    const std::size_t ldb = size[4] ? size[4] : size[1], kernel = sgemm_kernel(size[0], size[1], size[2], 4);
+    reached.insert({kernel, ldb % 4 == 0 && size[1] % 4 == 0});
+    if (kernel == kFewRows) few_rows.insert({size[0], ldb % 4 == 0});
+    if (kernel == kSmallK) small_k.insert(size[2]);
   }
   for (const bool aligned : {false, true}) {
     for (std::size_t i = kStreamK + 1; i <= kSmallestTile; ++i) {  // step 13 has kStreamK's sizes
@@ -378,6 +389,116 @@ TEST_CASE("step 14: the test sizes reach every kernel on 4 SMs, those of the CPU
       CHECK(reached.count({i, aligned}) == 1);
     }
   }
-  CHECK(reached.count({kSmallK, false}) == 1);
+  CHECK(small_k == std::set<std::size_t>{1, 2, 3, 4});
   CHECK(reached.count({kDot, false}) == 1);
+  // A kernel for one row, one for two, one for up to four.
+  for (const bool aligned : {false, true}) {
+    for (const std::size_t rows : {1, 2, 4}) {
+      INFO("rows: " << rows << ", aligned: " << aligned);
+      CHECK(few_rows.count({rows, aligned}) == 1);
+    }
+  }
+}
+
+TEST_CASE("gemm_bf16 and sgemm_tf32: which kernel which product takes on 132 SMs") {
+  const auto kernel = [](std::size_t M, std::size_t N, std::size_t K) { return gemm_kernel(M, N, K, 132); };
+  CHECK(kernel(16, 2271601, 3) == GemmKernel::small_k);
+  CHECK(kernel(97771104, 1, 1) == GemmKernel::small_k);
+  CHECK(kernel(1, 1, 8879077) == GemmKernel::dot);
+  CHECK(kernel(4, 8, 32856507) == GemmKernel::dot);
+  CHECK(kernel(30000, 1, 3000) == GemmKernel::dot);
+  CHECK(kernel(282941, 7, 1207) == GemmKernel::tile_128x16);
+  CHECK(kernel(1, 205593, 4576) == GemmKernel::few_rows);
+  CHECK(kernel(1, 10899392, 40) == GemmKernel::few_rows);
+  CHECK(kernel(4, 13760, 6016) == GemmKernel::few_rows);
+  CHECK(kernel(5, 13760, 6016) == GemmKernel::tile_16x256);
+  CHECK(kernel(161347, 18, 1528) == GemmKernel::tile_128x32);
+  CHECK(kernel(18, 2065, 70984) == GemmKernel::tile_32x128);
+  CHECK(kernel(36, 957664, 960) == GemmKernel::tile_64x64);
+  CHECK(kernel(168, 385, 512) == GemmKernel::tile_64x64);  // 8 large tiles, and k too short for slices
+  CHECK(kernel(168, 385, 30720) == GemmKernel::tile_128x128);
+  CHECK(kernel(97288, 1653, 136) == GemmKernel::tile_128x128);
+
+  // What was measured on an H200. `size`: of an element; then whether A and B are 16-byte aligned.
+  const auto sm90 = [](std::size_t M, std::size_t N, std::size_t K, std::size_t size, bool aligned_a, bool aligned_b) {
+    return gemm_kernel_sm90(M, N, K, size, aligned_a, aligned_b, 132);
+  };
+  for (const std::size_t size : {2, 4}) {
+    for (const std::size_t n : {1024, 2048, 4096, 8192}) CHECK(sm90(n, n, n, size, true, true) == GemmKernel::wgmma);
+    for (const std::size_t n : {4095, 4097}) CHECK(sm90(n, n, n, size, false, false) == GemmKernel::wgmma);
+  }
+  CHECK(sm90(189, 1440, 89024, 2, true, true) == GemmKernel::wgmma);
+  CHECK(sm90(3355, 201, 181947, 2, false, false) == GemmKernel::wgmma);
+  CHECK(sm90(97288, 1653, 136, 2, true, false) == GemmKernel::wgmma);
+  CHECK(sm90(120, 24268, 1640, 4, true, true) == GemmKernel::wgmma);
+  CHECK(sm90(161347, 18, 1528, 4, true, true) == GemmKernel::wgmma);
+  CHECK(sm90(161347, 18, 1528, 4, false, true) == GemmKernel::tile_128x32);  // the copy of A is as long as the product
+  CHECK(sm90(282941, 7, 1207, 2, false, false) == GemmKernel::tile_128x16);
+  CHECK(sm90(14, 1009, 76329, 2, true, false) == GemmKernel::tile_16x256);
+  CHECK(sm90(20, 900416, 216, 2, true, true) == GemmKernel::tile_32x128);
+  CHECK(sm90(73929, 2223, 40, 2, true, false) == GemmKernel::tile_128x128);
+  CHECK(sm90(159, 11934848, 8, 2, false, true) == GemmKernel::wgmma);
+  CHECK(sm90(88, 665800, 61, 2, false, true) == GemmKernel::tile_128x128);
+  CHECK(sm90(1108, 13496, 121, 4, false, true) == GemmKernel::wgmma);
+  CHECK(sm90(51, 11988, 34, 4, true, true) == GemmKernel::tile_64x64);
+  CHECK(sm90(1, 205593, 4576, 2, true, false) == GemmKernel::few_rows);
+}
+
+TEST_CASE("few rows: tiles are narrow where wide ones and slices of k leave SMs idle") {
+  const auto width = [](std::size_t N, std::size_t columns, std::size_t K) {
+    return few_rows_tiles((N + columns - 1) / columns, K, 132, 396).width;
+  };
+  CHECK(width(237632, 8, 4458) == 254);  // 117 tiles, slices for the rest
+  CHECK(width(874640, 4, 8) == 256);
+  CHECK(width(329, 4, 825757) == 83);  // one tile
+  CHECK(width(24131, 8, 91) == 32);    // 12 wide tiles, 2 slices at most
+  CHECK(width(23441, 4, 440) == 32);
+  CHECK(width(130000, 4, 20) == 128);
+  CHECK(width(40, 4, 100) == 10);
+  const FewRowsTiles tiles = few_rows_tiles(3017, 91, 132, 396);
+  CHECK(tiles.tiles == 95);
+  CHECK(tiles.slices == 0);
+  for (std::size_t chunks = 1; chunks < 3000; ++chunks) {
+    const FewRowsTiles any = few_rows_tiles(chunks, 300, 132, 396);
+    REQUIRE((any.width <= 256 && any.tiles * any.width >= chunks && (any.tiles - 1) * any.width < chunks));
+  }
+}
+
+TEST_CASE("gemm_bf16 and sgemm_tf32: slices of k fill the SMs, where that is worth their sums") {
+  const auto wgmma = [](std::size_t M, std::size_t N, std::size_t row_bytes) {
+    return wgmma_slices((M + 255) / 256 * ((N + 255) / 256), 132, row_bytes, M, N);
+  };
+  CHECK(wgmma(189, 1440, 2 * 89024) == 11);  // one wave of 66
+  CHECK(wgmma(551, 6644, 4 * 10080) == 1);   // 2 waves: 6 of 5 slices each are as long, and their sums are added
+  CHECK(wgmma(2909, 1728, 4 * 66240) == 3);  // 252 slices in 4 waves, not 84 tiles in 2
+  CHECK(wgmma(1024, 1024, 4 * 1024) == 1);   // the sums would take longer than half of k
+  CHECK(wgmma(4096, 4096, 2 * 4096) == 1);   // 256 tiles in 4 waves of 264
+  CHECK(wgmma(256, 256, 2 * 256) == 1);
+  CHECK(wgmma(256, 256, 0) == 1);
+  const TileTime tile = mma_tile_time(kMmaTiles[0], 2, true, true, 128, 128);
+  CHECK(gemm_slices(1, 264, 4000000000, 128 * 128, tile) == 264);
+  CHECK(gemm_slices(264, 264, 1 << 20, 264 * 128 * 128, tile) == 1);
+}
+
+TEST_CASE("gemm_bf16 and sgemm_tf32: the test sizes reach every tile on 4 SMs, and slices") {
+  std::set<GemmKernel> reached;
+  std::set<std::size_t> small_k;
+  bool sliced = false;
+  const auto sliced_on_4 = [](const Size& size) {
+    const TileTime tile = mma_tile_time(kMmaTiles[0], 1, true, true, size[0], size[1]);
+    return gemm_slices(1, 4, 2 * size[2], size[0] * size[1], tile) > 1;
+  };
+  for (const Size& size : first_own_step("gemm_bf16").problem->test_sizes()) {
+    if (size[0] == 0 || size[1] == 0 || size[2] == 0) continue;
+    const GemmKernel kernel = gemm_kernel(size[0], size[1], size[2], 4);
+    reached.insert(kernel);
+    if (kernel == GemmKernel::small_k) small_k.insert(size[2]);
+    sliced |= kernel < GemmKernel::small_k && size[0] <= 64 && size[1] <= 64 && sliced_on_4(size);
+  }
+  for (int i = 0; i < static_cast<int>(GemmKernel::wgmma); ++i) {
+    INFO("kernel " << i);
+    CHECK(reached.count(static_cast<GemmKernel>(i)) == 1);
+  }
+  CHECK(small_k == std::set<std::size_t>{1, 2, 3, 4});
+  CHECK(sliced);
 }

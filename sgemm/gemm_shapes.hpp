@@ -1,0 +1,124 @@
+// Which kernel the top steps of gemm_bf16 and sgemm_tf32 take for which product. Apart from the steps, so that a test
+// can ask.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+
+// The first ones are tiles of mma.sync, rows x columns of C: the number of one is its place in kMmaTiles.
+enum class GemmKernel {
+  tile_128x128,
+  tile_64x64,
+  tile_32x128,
+  tile_128x32,
+  tile_16x256,
+  tile_128x16,
+  small_k,
+  dot,
+  few_rows,
+  wgmma
+};
+
+// At most 96 KB in all stages: an SM of sm_86 has 100.
+struct MmaTile {
+  int BM, BN, warps_m, warps_n, stages;
+};
+constexpr MmaTile kMmaTiles[] = {{128, 128, 2, 4, 3}, {64, 64, 2, 2, 4},  {32, 128, 2, 4, 4},
+                                 {128, 32, 8, 1, 4},  {16, 256, 1, 8, 2}, {128, 16, 8, 1, 4}};
+
+// How long a tile takes: for each byte of a row of A, and to start and to store its results, in ns.
+struct TileTime {
+  double byte, ends;
+};
+
+// Bytes per ns: what tiles and sums read and write at the same time, of an H200's 4800; and one of its 132 SMs' share.
+constexpr double kMemoryRate = 2500, kSmRate = kMemoryRate / 132;
+
+// `tiles` tiles, `resident` at once, of rows of A of row_bytes, in `slices` slices of k. The sums of slices are written
+// and read again, for each of C's elements, by a second kernel, whose launch takes 3 us.
+inline double tiles_time(std::size_t tiles, std::size_t resident, std::size_t row_bytes, std::size_t elements,
+                         const TileTime& tile, std::size_t slices) {
+  const std::size_t waves = (tiles * slices + resident - 1) / resident;
+  const double slice_bytes = static_cast<double>((row_bytes + slices - 1) / slices);
+  const double of_tiles = static_cast<double>(waves) * (slice_bytes * tile.byte + tile.ends);
+  const double of_sums = 3000 + static_cast<double>(slices) * static_cast<double>(elements) * 8 / kMemoryRate;
+  return of_tiles + (slices > 1 ? of_sums : 0);
+}
+
+// Into how many slices k is cut: more of them fill the last wave of tiles. Only if that saves a fifth: a last wave that
+// is nearly empty is faster than a full one (H200).
+inline std::size_t gemm_slices(std::size_t tiles, std::size_t resident, std::size_t row_bytes, std::size_t elements,
+                               const TileTime& tile) {
+  constexpr std::size_t least_bytes = 512;  // of a row of A, 4 steps
+  std::size_t best = 1;
+  double best_time = 0.8 * tiles_time(tiles, resident, row_bytes, elements, tile, 1);
+  for (std::size_t slices = 2; slices <= row_bytes / least_bytes && (slices - 1) * tiles < 8 * resident; ++slices) {
+    const double time = tiles_time(tiles, resident, row_bytes, elements, tile, slices);
+    if (time < best_time) best = slices, best_time = time;
+  }
+  return best;
+}
+
+// Tiles of mma.sync take as long as their copies to shared memory, which `per_sm` blocks make at a time: two thirds of
+// the rate where rows are not 16-byte aligned (H200).
+inline TileTime mma_tile_time(const MmaTile& tile, std::size_t per_sm, bool aligned_a, bool aligned_b, std::size_t M,
+                              std::size_t N) {
+  const double copied = tile.BM * (aligned_a ? 1 : 1.5) + tile.BN * (aligned_b ? 1 : 1.5);
+  const std::size_t stored = std::min<std::size_t>(M, tile.BM) * std::min<std::size_t>(N, tile.BN) * sizeof(float);
+  const double sm_time = static_cast<double>(per_sm) / kSmRate;
+  return {sm_time * copied, 2000 + sm_time * static_cast<double>(stored)};
+}
+
+// Of the tiles of wgmma, 256 x 256 for two blocks: 5.4 ns are 800 TFLOP/s in BF16, 400 in TF32.
+constexpr std::size_t kWgmmaSide = 256;
+inline TileTime wgmma_tile_time(std::size_t M, std::size_t N) {
+  const std::size_t stored = std::min(M, kWgmmaSide) * std::min(N, kWgmmaSide);
+  return {5.4, 2000 + 8000.0 * static_cast<double>(stored) / (kWgmmaSide * kWgmmaSide)};
+}
+inline std::size_t wgmma_slices(std::size_t tiles, std::size_t sms, std::size_t row_bytes, std::size_t M,
+                                std::size_t N) {
+  return gemm_slices(tiles, sms / 2, row_bytes, M * N, wgmma_tile_time(M, N));
+}
+
+// Without wgmma, on `sms` SMs.
+inline GemmKernel gemm_kernel(std::size_t M, std::size_t N, std::size_t K, std::size_t sms) {
+  if (K <= 4) return GemmKernel::small_k;  // C's bytes are the work
+  // A thread per k: no tile would be worth its copies. Loads of A are coalesced.
+  if (K >= 512 && (N <= 4 || M * N <= 256)) return GemmKernel::dot;
+  // No tensor core has a tile so low: a thread per column. B is read once, and its bytes are the work.
+  if (M <= 4 && N > 4) return GemmKernel::few_rows;
+  // Few rows or columns: all of them in one tile, so that the large matrix is read once.
+  if (N <= 16) return GemmKernel::tile_128x16;
+  if (M <= 16) return GemmKernel::tile_16x256;
+  if (N <= 32) return GemmKernel::tile_128x32;
+  if (M <= 32) return GemmKernel::tile_32x128;
+  // As many products per loaded element as there are SMs to keep busy.
+  const std::size_t large_tiles = ((M + 127) / 128) * ((N + 127) / 128), slices = K / 1024 + 1;
+  const bool small = M <= 64 || N <= 64 || large_tiles * slices < sms;
+  return small ? GemmKernel::tile_64x64 : GemmKernel::tile_128x128;
+}
+
+// With wgmma, whose tiles need rows that are 16-byte aligned: others are copied first, read and written. Elements have
+// `size` bytes. Which takes longer, the copies and the tiles of wgmma, or the tiles of mma.sync?
+inline GemmKernel gemm_kernel_sm90(std::size_t M, std::size_t N, std::size_t K, std::size_t size, bool aligned_a,
+                                   bool aligned_b, std::size_t sms) {
+  // Of short k a tile of wgmma mostly stores C: by TMA in BF16, by threads in TF32, longer than mma.sync takes (H200).
+  const std::size_t least_k = size == sizeof(float) ? 64 : 0;
+  const GemmKernel other = gemm_kernel(M, N, K, sms);
+  if (K < least_k || other >= GemmKernel::small_k) return other;
+  const auto tiles = [&](std::size_t BM, std::size_t BN) { return ((M + BM - 1) / BM) * ((N + BN - 1) / BN); };
+  const auto time = [&](std::size_t count, std::size_t resident, const TileTime& tile) {
+    const std::size_t slices = gemm_slices(count, resident, K * size, M * N, tile);
+    return tiles_time(count, resident, K * size, M * N, tile, slices);
+  };
+  const MmaTile& tile = kMmaTiles[static_cast<int>(other)];
+  constexpr std::size_t per_sm = 2;  // blocks
+  const double mma =
+      time(tiles(tile.BM, tile.BN), per_sm * sms, mma_tile_time(tile, per_sm, aligned_a, aligned_b, M, N));
+  const auto copy = [&](bool aligned, std::size_t elements) {
+    constexpr double copy_rate = 4000, launch = 10000;
+    return aligned ? 0 : launch + 2 * static_cast<double>(size * elements) / copy_rate;
+  };
+  const double wgmma = 1.1 * time(tiles(kWgmmaSide, kWgmmaSide), sms / 2, wgmma_tile_time(M, N)) +
+                       copy(aligned_a, M * K) + copy(aligned_b, K * N);
+  return wgmma < mma ? GemmKernel::wgmma : other;
+}
