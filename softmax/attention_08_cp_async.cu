@@ -7,8 +7,6 @@
 #include "attention.cuh"
 #include "attention_tile.cuh"
 
-#include <cuda_pipeline.h>
-
 template <typename S, bool kAligned>
 __global__ void __launch_bounds__(S::kThreads, S::kBlocks)
     attention_cp_async(const float* __restrict__ Q, const float* __restrict__ K, const float* __restrict__ V,
@@ -29,28 +27,9 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks)
   K += head * keys * D;
   V += head * keys * D;
 
-  // Starts copying BN rows from `from`, of which `left` exist; the others become 0.
   const int copy_row = tid / (D / 4), copy_col = tid % (D / 4) * 4;
-  constexpr int kCopyRows = S::kThreads / (D / 4), kCopied = kAligned ? 4 : 1;  // rows at a time, floats per copy
   const auto copy = [&](float* to, int pitch, const float* from, long long left) {
-    to += copy_row * pitch + copy_col;
-    from += copy_row * D + copy_col;
-    if (left >= BN) {  // without a test for each copy
-#pragma unroll
-      for (int r = 0; r < BN; r += kCopyRows) {
-#pragma unroll
-        for (int x = 0; x < 4; x += kCopied) __pipeline_memcpy_async(to + r * pitch + x, from + r * D + x, 4 * kCopied);
-      }
-    } else {
-      for (int r = 0; r < BN; r += kCopyRows) {
-        for (int x = 0; x < 4; x += kCopied) {
-          const bool inside = copy_row + r < left;
-          __pipeline_memcpy_async(to + r * pitch + x, inside ? from + r * D + x : K, 4 * kCopied,
-                                  inside ? 0 : 4 * kCopied);
-        }
-      }
-    }
-    __pipeline_commit();
+    copy_rows_async<BN, D, S::kThreads, kAligned>(to, pitch, from, left, copy_row, copy_col, K);
   };
 
   Rows<S> rows = {};

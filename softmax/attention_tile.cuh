@@ -1,8 +1,11 @@
 // For attention 07 and 08, which compute in float4: the shape of a block, Q in shared memory, the mask, the online
-// softmax of a tile of scores, and the result. As in step 06 each warp owns its rows. Step 09 takes the float4 accesses.
+// softmax of a tile of scores, and the result. As in step 06 each warp owns its rows. For 08 and 09: a tile's copy by
+// cp.async. Step 09 also takes the float4 accesses.
 #pragma once
 #include "cuda_helpers.cuh"
 #include "online.cuh"  // group_max, group_sum, shift_for
+
+#include <cuda_pipeline.h>
 
 // The lanes of a warp form rows of kLanes. A thread has kRows rows, kRowStep apart, of the scores and of O, kKeys keys
 // of each tile, kLanes apart, and kQuads groups of four neighbouring columns of O. !kLarge: for few queries, and for
@@ -39,13 +42,46 @@ __device__ void store4(float* p, float4 v) {
   }
 }
 
-// Q and the weights P lie in shared memory without padding, swizzled as in transpose 06: column c of Q is at
-// c ^ 4 turn, weight j at j ^ kLanes turn. So the kRowStep rows that a warp reads at once have their groups in different banks.
+// log2(e) / sqrt(D): exp(s / sqrt(D)) is exp2 of it times s.
+template <int D>
+constexpr float kScoreScale = static_cast<float>(1.4426950408889634 / (D == 64 ? 8.0 : 11.313708498984761));
 
-// Stores log2(e) / sqrt(D) Q, so that exp2(q . k) is a weight; 0 for rows from `left` on.
+// Starts copying kRows rows of D floats by cp.async, of which the first `left` exist; the others become 0. The rows lie
+// without gaps at `from`, and `pitch` floats apart at `to` in shared memory. !kAligned: floats are copied one by one.
+// All threads of the block call it, each with its place, row = tid / (D / 4) and col = tid % (D / 4) * 4, which the
+// caller computes once, in front of its loop. `readable` is any address that may be read.
+template <int kRows, int D, int kThreads, bool kAligned>
+__device__ inline void copy_rows_async(float* to, int pitch, const float* from, long long left, int row, int col,
+                                       const float* readable) {
+  constexpr int kStep = kThreads / (D / 4), kCopied = kAligned ? 4 : 1;  // rows at a time, floats per copy
+  to += row * pitch + col;
+  from += row * D + col;
+  if (left >= kRows) {  // without a test for each copy
+#pragma unroll
+    for (int r = 0; r < kRows; r += kStep) {
+#pragma unroll
+      for (int x = 0; x < 4; x += kCopied) __pipeline_memcpy_async(to + r * pitch + x, from + r * D + x, 4 * kCopied);
+    }
+  } else {
+    for (int r = 0; r < kRows; r += kStep) {
+      for (int x = 0; x < 4; x += kCopied) {
+        const bool inside = row + r < left;
+        __pipeline_memcpy_async(to + r * pitch + x, inside ? from + r * D + x : readable, 4 * kCopied,
+                                inside ? 0 : 4 * kCopied);
+      }
+    }
+  }
+  __pipeline_commit();
+}
+
+// Q and the weights P lie in shared memory without padding, swizzled as in transpose 06: column c of Q is at c ^ 4
+// turn, weight j at j ^ kLanes turn. So the kRowStep rows that a warp reads at once have their groups in different
+// banks.
+
+// Stores kScoreScale Q, so that exp2(q . k) is a weight; 0 for rows from `left` on.
 template <typename S, bool kAligned>
 __device__ void load_queries(float* Qs, const float* Q, long long left) {
-  constexpr float factor = static_cast<float>(1.4426950408889634 / (S::D == 64 ? 8.0 : 11.313708498984761));
+  constexpr float factor = kScoreScale<S::D>;
   for (unsigned e = 4 * threadIdx.x; e < S::BM * S::D; e += 4 * S::kThreads) {
     const unsigned row = e / S::D, c = e % S::D ^ row % S::kRowStep * 4;
     const float4 q = row < left ? load4<kAligned>(Q + e) : float4{};

@@ -25,6 +25,11 @@ constexpr ColShape kColShapes[] = {
 constexpr std::size_t kColShapeCount = sizeof kColShapes / sizeof kColShapes[0];
 constexpr std::size_t kFourBlocks = 5, kEightBlocks = 7, kUnaligned = 9;  // places in the table
 
+// May each column have a thread of its own? Up to 16 rows always; up to 64, which take 80 registers, if there are
+// columns for 1000 threads on each of 132 SMs.
+constexpr std::size_t kManyColumns = 1 << 17;
+inline bool few_rows(std::size_t rows, std::size_t cols) { return rows <= 16 || (rows <= 64 && cols >= kManyColumns); }
+
 // Up to this many columns there are 32 tiles at most. A tile then gets more blocks than it needs: more SMs work.
 constexpr std::size_t kFewColumns = 1024;
 // Where rows are not aligned tiles are wide, and few; with fewer blocks than these, narrow teams keep more SMs busy.

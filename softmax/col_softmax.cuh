@@ -40,6 +40,8 @@ class ColSoftmax : public SoftmaxProblem {
     sizes.push_back({70001, 1});
 #ifndef CUDA_EMU  // for steps with clusters, which need a GPU
     for (const ladder::Size& size : cluster_sizes()) sizes.push_back(size);
+    for (const std::size_t rows : {1, 4, 5, 16}) sizes.push_back({rows, 4099});
+    sizes.push_back({41, (1 << 17) + 5});
 #endif
     return sizes;
   }

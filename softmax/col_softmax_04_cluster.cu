@@ -3,15 +3,14 @@
 //           cp.async fetches the next tile meanwhile, and a second block on the SM runs while the first one waits.
 // Expect:   0.9 of a copy at 4096 x 4096: on an H100 a kernel that only copies in this manner takes 54 us, the copy 49.
 //           Tiles are merged at three levels, which the second block should hide.
-// Measured: 1.31x step 03, 71x cuDNN at 4096x4096 (H200); 1.28x, 61x (H100).
+// Measured: 1.31x step 03, 69x cuDNN at 4096x4096 (H200); 1.28x, 61x (H100).
 // Why:      0.89 on the H100, 0.79 on the H200: loads got faster, merges and cluster barriers did not. ncu (H200): of
 //           all waiting 25 % is at the fences with which cluster.sync() begins, 15 % at barriers, 12 % for loads.
 // Next:     a tile is 4096 lines of 128 bytes, 16 KB apart; a copy reads from end to end. Does DRAM care?
 // needs: sm_90
-#include "col_softmax.cuh"
-#include "float4_row.cuh"
+#include "col_cluster.cuh"
+#include "launch_cluster.cuh"
 
-#include <cooperative_groups.h>
 #include <cuda_pipeline.h>
 
 namespace cg = cooperative_groups;
@@ -21,28 +20,6 @@ constexpr unsigned kBlock = 512, kWarps = kBlock / 32, kCluster = 8;
 constexpr unsigned kRows = kCluster * kBlock / kLanes;  // that a cluster reads at once
 constexpr unsigned kKept = 8;                           // float4 in each thread's registers
 static_assert(kWarps * kColumns == kBlock && kCluster <= kWarps, "one thread per warp and column");
-
-__device__ static float4 maximum(float4 a, float4 b) {
-  return {fmaxf(a.x, b.x), fmaxf(a.y, b.y), fmaxf(a.z, b.z), fmaxf(a.w, b.w)};
-}
-__device__ static float4 add(float4 a, float4 b) { return {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w}; }
-__device__ static float4 multiply(float4 a, float4 b) { return {a.x * b.x, a.y * b.y, a.z * b.z, a.w * b.w}; }
-// exp(v - max), each column with its own maximum.
-__device__ static float4 exp_below(float4 v, float4 max) {
-  return {expf(v.x - shift_for(max.x)), expf(v.y - shift_for(max.y)), expf(v.z - shift_for(max.z)),
-          expf(v.w - shift_for(max.w))};
-}
-
-// Maximum or sum over the lanes with the same columns, returned to each of them. All 32 lanes must call it.
-template <float4 (*kOp)(float4, float4)>
-__device__ static float4 over_lanes(float4 v) {
-#pragma unroll
-  for (unsigned offset = 16; offset >= kLanes; offset /= 2) {
-    const auto other = [&](float own) { return __shfl_xor_sync(0xffffffff, own, offset); };
-    v = kOp(v, {other(v.x), other(v.y), other(v.z), other(v.w)});
-  }
-  return v;
-}
 
 // kAligned: see float4_row.cuh. kRemainder: there are more rows than the cluster keeps.
 template <bool kAligned, bool kRemainder>
@@ -99,19 +76,14 @@ __global__ void __launch_bounds__(kBlock, 2) col_softmax_cluster(const float* __
     float4 max = remainder_max, sum = {};
 #pragma unroll
     for (unsigned k = 0; k < kKept; ++k) max = maximum(max, v[k]);
-    max = over_lanes<maximum>(max);
+    max = over_lanes<kLanes, maximum>(max);
     if (kRemainder) sum = multiply(remainder_sum, exp_below(remainder_max, max));
 #pragma unroll
     for (unsigned k = 0; k < kKept; ++k) sum = add(sum, v[k] = exp_below(v[k], max));
-    sum = over_lanes<add>(sum);
+    sum = over_lanes<kLanes, add>(sum);
 
     // merge the warps, then the blocks
-
-    if (tid % 32 < kLanes) {
-      MaxSum* const to = &warps[tid / 32][c];
-      to[0] = {max.x, sum.x}, to[col_stride] = {max.y, sum.y}, to[2 * col_stride] = {max.z, sum.z},
-      to[3 * col_stride] = {max.w, sum.w};
-    }
+    if (tid % 32 < kLanes) put4(warps[tid / 32], c, col_stride, max, sum);
     __syncthreads();
     const unsigned column = tid / kWarps, warp = tid % kWarps;
     const MaxSum of_block = group_merge<kWarps>(warps[warp][column]);
@@ -125,9 +97,7 @@ __global__ void __launch_bounds__(kBlock, 2) col_softmax_cluster(const float* __
     __syncthreads();
 
     // store
-    const auto factor = [&](float max, MaxSum total) { return expf(max - total.max) / total.sum; };
-    const float4 f = {factor(max.x, totals[c]), factor(max.y, totals[c + col_stride]),
-                      factor(max.z, totals[c + 2 * col_stride]), factor(max.w, totals[c + 3 * col_stride])};
+    const float4 f = factor4(max, totals, c, col_stride);
 #pragma unroll
     for (unsigned k = 0; k < kKept; ++k) {
       if (k < count) store4<kAligned, kEvictFirst>(y + k * stride, col, cols, col_stride, multiply(v[k], f));
@@ -141,18 +111,9 @@ __global__ void __launch_bounds__(kBlock, 2) col_softmax_cluster(const float* __
 
 template <bool kAligned, bool kRemainder>
 static void start(const float* x, float* y, std::size_t rows, std::size_t cols) {
-  const auto kernel = col_softmax_cluster<kAligned, kRemainder>;
-  constexpr unsigned bytes = kKept * kBlock * sizeof(float4);
-  cudaLaunchAttribute cluster = {};
-  cluster.id = cudaLaunchAttributeClusterDimension;
-  cluster.val.clusterDim = {kCluster, 1, 1};
-  cudaLaunchConfig_t config = {kCluster, kBlock, bytes, nullptr, &cluster, 1};
-  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  int resident = 0;  // clusters that the GPU has room for
-  CUDA_CHECK(cudaOccupancyMaxActiveClusters(&resident, kernel, &config));
   const auto tiles = static_cast<unsigned>(ceil_div(cols, kColumns));
-  config.gridDim = std::min(tiles, static_cast<unsigned>(resident)) * kCluster;
-  CUDA_CHECK(cudaLaunchKernelEx(&config, kernel, x, y, rows, cols, tiles));
+  ClusterLaunch clusters(col_softmax_cluster<kAligned, kRemainder>, kCluster, kBlock, kKept * kBlock * sizeof(float4));
+  clusters.start(std::min(tiles, clusters.resident()), x, y, rows, cols, tiles);
 }
 
 static void launch(const float* x, float* y, std::size_t rows, std::size_t cols) {

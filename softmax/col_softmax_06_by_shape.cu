@@ -4,17 +4,17 @@
 //           04, the next tile. A table says which (col_shapes.hpp); teams take what no cluster holds.
 // Expect:   0.68 to 0.84 of a copy from 1024 to 16384 aligned rows, 0.55 to 0.68 where rows are not aligned; at
 //           4096 x 4096 and 65536 x 128 what steps 04 and 05 have, whose kernels it takes there.
-// Measured: 1.19x step 05, 71x cuDNN at 4096x4096 (H200).
-// Why:      0.80, 0.72 and 0.61 of a copy at 4096 x 4096, 16384 x 4096 and 65536 x 128, as expected; 0.85 at 4096 x
+// Measured: 1.18x step 05, 69x cuDNN at 4096x4096 (H200).
+// Why:      0.79, 0.72 and 0.60 of a copy at 4096 x 4096, 16384 x 4096 and 65536 x 128, as expected; 0.85 at 4096 x
 //           4096 is missed, and no other cluster, tile or kind of load was faster there (see the chapter).
 // Next:     what would it take to come nearer to a copy at 4096 x 4096?
 // needs: sm_90
-#include "col_softmax.cuh"
+#include "col_cluster.cuh"
+#include "col_few_rows.cuh"
 #include "col_shapes.hpp"
 #include "col_team.cuh"
-#include "float4_row.cuh"
+#include "launch_cluster.cuh"
 
-#include <cooperative_groups.h>
 #include <cuda_pipeline.h>
 
 #include <utility>
@@ -23,37 +23,14 @@ namespace cg = cooperative_groups;
 
 constexpr unsigned kKept = 8;  // float4 in each thread's registers, and at most as many in shared memory
 
-__device__ static float4 maximum(float4 a, float4 b) {
-  return {fmaxf(a.x, b.x), fmaxf(a.y, b.y), fmaxf(a.z, b.z), fmaxf(a.w, b.w)};
-}
-__device__ static float4 add(float4 a, float4 b) { return {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w}; }
-__device__ static float4 multiply(float4 a, float4 b) { return {a.x * b.x, a.y * b.y, a.z * b.z, a.w * b.w}; }
-// exp(v - max), each column with its own maximum.
-__device__ static float4 exp_below(float4 v, float4 max) {
-  return {expf(v.x - shift_for(max.x)), expf(v.y - shift_for(max.y)), expf(v.z - shift_for(max.z)),
-          expf(v.w - shift_for(max.w))};
-}
-
-// Maximum or sum over the lanes with the same columns, returned to each of them. All 32 lanes must call it.
-template <unsigned kLanes, float4 (*kOp)(float4, float4)>
-__device__ static float4 over_lanes(float4 v) {
-#pragma unroll
-  for (unsigned offset = 16; offset >= kLanes; offset /= 2) {
-    const auto other = [&](float own) { return __shfl_xor_sync(0xffffffff, own, offset); };
-    v = kOp(v, {other(v.x), other(v.y), other(v.z), other(v.w)});
-  }
-  return v;
-}
-
 // kAligned: see float4_row.cuh; the others: see col_shapes.hpp. kAhead: clusters stay, and fetch the next tile while
 // they work on one. Else there is one for each tile, and `chunks` float4 of each thread are in shared memory.
 template <bool kAligned, unsigned kLanes, unsigned kBlock, unsigned kCluster, bool kAhead>
 __global__ void __launch_bounds__(kBlock, 1024 / kBlock)
     col_softmax_by_shape(const float* __restrict__ x, float* __restrict__ y, std::size_t rows, std::size_t cols,
                          unsigned tiles, unsigned chunks) {
-  constexpr unsigned kColumns = 4 * kLanes, kWarps = kBlock / 32, kRows = kCluster * kBlock / kLanes;
+  constexpr unsigned kColumns = 4 * kLanes, kRows = kCluster * kBlock / kLanes;
   extern __shared__ float4 shared[];  // [k][thread]
-  __shared__ MaxSum warps[kWarps][kColumns + 1], blocks[2][kCluster][kColumns], totals[kColumns];
   const cg::cluster_group cluster = cg::this_cluster();
   cluster.barrier_arrive();
   const unsigned tid = threadIdx.x, rank = blockIdx.x % kCluster, step = gridDim.x / kCluster;
@@ -117,37 +94,8 @@ __global__ void __launch_bounds__(kBlock, 1024 / kBlock)
     }
     sum = over_lanes<kLanes, add>(sum);
 
-    // merge the warps, then the blocks
-    if (tid % 32 < kLanes) {
-      MaxSum* const to = &warps[tid / 32][c];
-      to[0] = {max.x, sum.x}, to[col_stride] = {max.y, sum.y}, to[2 * col_stride] = {max.z, sum.z},
-      to[3 * col_stride] = {max.w, sum.w};
-    }
-    __syncthreads();
-#pragma unroll
-    for (unsigned t = tid; t < kColumns * kWarps; t += kBlock) {
-      const unsigned column = t / kWarps, warp = t % kWarps;
-      const MaxSum of_block = group_merge<kWarps>(warps[warp][column]);
-      if (kCluster == 1 && warp == 0) totals[column] = of_block;
-      // Two buffers: a fast block's next pairs come while slow ones read these, but none after the next cluster.sync().
-      for (unsigned b = warp; kCluster > 1 && b < kCluster; b += kWarps) {
-        *cluster.map_shared_rank(&blocks[buffer][rank][column], b) = of_block;
-      }
-    }
-    if (kCluster > 1) {
-      cluster.sync();
-#pragma unroll
-      for (unsigned t = tid; t < kCluster * kColumns; t += kBlock) {
-        const MaxSum total = group_merge<kCluster>(blocks[buffer][t % kCluster][t / kCluster]);
-        if (t % kCluster == 0) totals[t / kCluster] = total;
-      }
-    }
-    __syncthreads();
-
-    // store
-    const auto factor = [&](float max, MaxSum total) { return expf(max - total.max) / total.sum; };
-    const float4 f = {factor(max.x, totals[c]), factor(max.y, totals[c + col_stride]),
-                      factor(max.z, totals[c + 2 * col_stride]), factor(max.w, totals[c + 3 * col_stride])};
+    // merge over warps and blocks, store
+    const float4 f = cluster_factor<kLanes, kBlock, kCluster>(max, sum, c, col_stride, buffer);
     const auto store = [&](unsigned k, float4 u) {
       if (k < count) store4<kAligned, kEvictFirst>(y + k * stride, col, cols, col_stride, multiply(u, f));
     };
@@ -175,28 +123,23 @@ static void launch_clusters(const float* x, float* y, std::size_t rows, std::siz
   const unsigned chunks = s.ahead ? kKept : all - std::min(all, kKept);
   const std::size_t bytes = std::size_t{chunks} * s.block * sizeof(float4);
   const auto tiles = static_cast<unsigned>(ceil_div(cols, std::size_t{4} * s.lanes));
-  cudaLaunchAttribute cluster = {};
-  cluster.id = cudaLaunchAttributeClusterDimension;
-  cluster.val.clusterDim = {s.blocks, 1, 1};
-  cudaLaunchConfig_t config = {s.blocks, s.block, bytes, nullptr, &cluster, 1};
-  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
-  if (s.blocks > 8) CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
-  int clusters = static_cast<int>(tiles);
-  if (s.ahead) CUDA_CHECK(cudaOccupancyMaxActiveClusters(&clusters, kernel, &config));
-  config.gridDim = std::min(tiles, static_cast<unsigned>(clusters)) * s.blocks;
-  CUDA_CHECK(cudaLaunchKernelEx(&config, kernel, x, y, rows, cols, tiles, chunks));
+  ClusterLaunch clusters(kernel, s.blocks, s.block, bytes);
+  clusters.start(s.ahead ? std::min(tiles, clusters.resident()) : tiles, x, y, rows, cols, tiles, chunks);
 }
 
-// As in step 05, but for rows that are not aligned there are tiles 64 columns wide between the wide and the narrow
-// ones, and of rows that no block keeps four are loaded at a time.
+// As in step 05, but few rows need no team (few_rows in col_shapes.hpp), for rows that are not aligned there are tiles
+// 64 columns wide between the wide and the narrow ones, and of rows that no block keeps four are loaded at a time.
 using Medium = Team<512, 64, 32, 2>;
 using NarrowTall = Team<512, 32, 32, 2, 4>;
 using FewColumnsTall = Team<256, 8, 32, 4, 4>;
 
 static void launch_teams(const float* x, float* y, std::size_t rows, std::size_t cols) {
   const bool sectors = cols % 8 == 0;
-  const auto run = rows <= 4                     ? Rows4::start
-                   : rows <= 16                  ? Rows16::start
+  const bool few = few_rows(rows, cols);
+  const auto run = few && rows == 1              ? FewRows<1>::start
+                   : few && rows <= 4            ? FewRows<4>::start
+                   : few && rows <= 16           ? FewRows<16>::start
+                   : few                         ? FewRows<64>::start
                    : rows <= 64                  ? Rows64::start
                    : cols <= 16                  ? FewColumnsTall::start
                    : !sectors && rows <= 2048    ? Wide::start
@@ -216,11 +159,9 @@ static void launch(const float* x, float* y, std::size_t rows, std::size_t cols)
 // lanes and, with exp and product, over the warps and over the blocks.
 static std::size_t roundings(std::size_t rows) {
   const std::size_t clusters = 10 + 4 + 2 * kKept + 2 + (5 + 4) + (5 + 4);
-  const std::size_t teams = rows <= 4    ? Rows4::team_roundings(rows)
-                            : rows <= 16 ? Rows16::team_roundings(rows)
-                            : rows <= 64 ? Rows64::team_roundings(rows)
-                                         : std::max({FewColumnsTall::team_roundings(rows), Wide::team_roundings(rows),
-                                                     Medium::team_roundings(rows), NarrowTall::team_roundings(rows)});
+  const std::size_t teams = rows <= 64 ? std::max(FewRows<64>::column_roundings(), Rows64::team_roundings(rows))
+                                       : std::max({FewColumnsTall::team_roundings(rows), Wide::team_roundings(rows),
+                                                   Medium::team_roundings(rows), NarrowTall::team_roundings(rows)});
   return std::max(clusters, teams);
 }
 

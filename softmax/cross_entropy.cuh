@@ -49,6 +49,8 @@ class CrossEntropy : public SoftmaxProblem {
     }
   }
 
+  bool finite_on_random() const override { return false; }  // some targets are outside
+
   std::vector<ladder::Pattern> patterns() const override {
     return {{"random", false, with_targets<spread>},
             {"rising", false, with_targets<rising>},

@@ -1,6 +1,7 @@
 // A row in the registers of one block or of a part of it, and very short rows many at a time through shared memory, as
 // row_softmax_11 introduces them, for row_softmax 11 and 12.
 #pragma once
+#include "float4_row.cuh"
 #include "peeled.cuh"
 #include "row_shapes.hpp"
 

@@ -1,6 +1,7 @@
 // Rows that one block's registers do not hold, as row_softmax_10 introduces it, for row_softmax 10 to 12: blocks that
 // only read run some rows ahead of blocks that read again, from L2, and write.
 #pragma once
+#include "float4_row.cuh"
 #include "peeled.cuh"
 
 namespace row_relay {

@@ -6,6 +6,7 @@
 // Next:     why does a pair through global memory take so much longer than one through the cluster?
 // needs: sm_90
 #include "row_softmax.cuh"
+#include "launch_cluster.cuh"
 #include "row_registers.cuh"
 #include "row_relay.cuh"
 #include "two_passes.cuh"
@@ -113,15 +114,10 @@ static void launch_clusters(const float* x, float* y, std::size_t rows, std::siz
   const auto share = static_cast<unsigned>(cluster_share(s, cols));
   const unsigned all = ceil_div(share, s.block), chunks = all - std::min(all, s.kept);
   const std::size_t bytes = std::size_t{chunks} * s.block * sizeof(float4);
-  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
-  cudaLaunchAttribute cluster = {};
-  cluster.id = cudaLaunchAttributeClusterDimension;
-  cluster.val.clusterDim = {s.blocks, 1, 1};
-  cudaLaunchConfig_t config = {1, s.block, bytes, nullptr, &cluster, 1};
+  ClusterLaunch clusters(kernel, s.blocks, s.block, bytes);
   const std::size_t most = std::size_t{1} << 27;  // rows in a launch, so that there are fewer than 2^31 blocks
   for (std::size_t i = 0; i < rows; i += most) {
-    config.gridDim = static_cast<unsigned>(std::min(most, rows - i) * s.blocks);
-    CUDA_CHECK(cudaLaunchKernelEx(&config, kernel, x + i * cols, y + i * cols, cols, share, chunks));
+    clusters.start(std::min(most, rows - i), x + i * cols, y + i * cols, cols, share, chunks);
   }
 }
 

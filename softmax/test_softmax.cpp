@@ -220,6 +220,10 @@ TEST_CASE("col_softmax 06: which kernel which matrix takes") {
   CHECK(kernel(16384, 4095, false) == team);
   CHECK(kernel(1, 1 << 30, true) == team);
   CHECK(kernel(std::size_t{1} << 36, 1, false) == team);
+  CHECK(few_rows(16, 1));
+  CHECK_FALSE(few_rows(17, 4096));
+  CHECK(few_rows(64, 1 << 17));
+  CHECK_FALSE(few_rows(65, 1 << 30));
 }
 
 TEST_CASE("col_softmax 06: the sizes for clusters reach every kernel") {

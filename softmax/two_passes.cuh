@@ -1,6 +1,7 @@
 // The softmax of a vector that is much longer than the chip can keep: one kernel for the pair (max, sum), one for the
 // results, as softmax_06 introduces them, for softmax 07 and row_softmax 11.
 #pragma once
+#include "float4_row.cuh"
 #include "peeled.cuh"
 
 namespace two_passes {
