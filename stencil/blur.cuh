@@ -75,11 +75,11 @@ class Blur : public ladder::Problem {
             {17, 65}, {5, 127},   {5, 128},  {6, 129},   {7, 130},   {12, 256}, {3, 260},   {40, 36},
             {65, 61}, {101, 103}, {9, 1023}, {10, 1024}, {11, 1028}, {9, 2052}, {300, 1000}};
   }
-  // More than 2^31 pixels; the first also with more rows than 65535 * 32, the second with as many columns, but for the
-  // steps that refuse them.
+  // More than 2^31 pixels; the first also with more rows than 65535 * 32, the second with as many columns, the third thin,
+  // but for the steps that refuse them.
   std::vector<ladder::Size> huge_sizes() const override {
-    const ladder::Size tall = {(1 << 21) + 5, 1025}, wide = {1028, (1 << 21) + 8};
-    if (!dim_in_y_) return {tall, wide};
+    const ladder::Size tall = {(1 << 21) + 5, 1025}, wide = {1028, (1 << 21) + 8}, thin = {715827900, 3};
+    if (!dim_in_y_) return {tall, wide, thin};
     return {dim_in_y_ == std::string("rows") ? wide : tall};
   }
   std::vector<ladder::Size> bench_sizes() const override {

@@ -5,7 +5,7 @@
 // Measured: 0.88x step 04, 0.31 of a copy at 8192x8192 (H200).
 // Why:      below the prediction. ncu: 6.75 shared loads per pixel instead of 9, but 24 % more instructions; the share
 //           of the waiting that barriers take stays, 24 and 22 %. So the second loop costs it, not the second barrier.
-// Next:     three pixels, one below the other, use the same row sum. Which thread could keep it in a register?
+// Next:     every load still clamps two indices, with instructions. Which unit of an SM could clamp in their place?
 #include "blur.cuh"
 
 constexpr int kTileX = 32, kTileY = 8;

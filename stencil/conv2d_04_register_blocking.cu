@@ -3,13 +3,12 @@
 //           row, are all in flight before the first is used; those to the left and right hit L1. No barrier.
 // Expect:   0.9 to 1.0 of a copy at K = 3 and 5; 0.6 to 0.85 at K = 7, where the FFMA alone (101 us at 65 TFLOP/s) take
 //           more than half as long as the copy (129 us on the H200, 181 us on the H100) and hide behind it in part.
-// Measured: 3.15x step 03, 0.87 of a copy at 8192x8192x5 (H200).
-// Why:      0.94, 0.87 and 0.65 of a copy at K = 3, 5 and 7 (H200). 8 rows per thread are faster at K = 5, slower at 7.
+// Measured: 3.10x step 03, 0.86 of a copy at 8192x8192x5 (H200).
+// Why:      0.94, 0.86 and 0.65 of a copy at K = 3, 5 and 7 (H200). 8 rows per thread are faster at K = 5, slower at 7.
 // Next:     at K = 7 there are 70 instructions per output (SASS), 49 of them FFMA. Which of the others can go?
 #include "conv2d.cuh"
-#include "staged_rows.cuh"
+#include "conv2d_rows.cuh"
 
-#include <cstring>
 #include <type_traits>
 
 static __constant__ float conv2d_block_w[kMostTaps];
@@ -38,96 +37,43 @@ __global__ void __launch_bounds__(kBlockX* kBlockY)
     own[r] = inside ? *reinterpret_cast<const float4*>(from + r * cols) : make_float4(0, 0, 0, 0);
   }
 
-  // main loop: one input row each time, columns col - kSide to col + 3 + kSide. Add it to every output row that it
-  // belongs to.
+  // main loop: one input row each time, columns col - kSide to col + 3 + kSide
   float sum[kRows][4] = {};
 #pragma unroll
   for (int r = 0; r < kRows + K - 1; ++r) {
     const bool inside = row0 + r >= K / 2 && row0 + r < rows + K / 2;
-    float window[4 + 2 * kSide] = {};
-    if (inside && left) {
-      const Side side = *reinterpret_cast<const Side*>(from + r * cols - kSide);
-      memcpy(window, &side, sizeof(side));
-    }
-    memcpy(window + kSide, &own[r], sizeof(own[r]));
-    if (inside && right) {
-      const Side side = *reinterpret_cast<const Side*>(from + r * cols + 4);
-      memcpy(window + kSide + 4, &side, sizeof(side));
-    }
-#pragma unroll
-    for (int i = 0; i < K; ++i) {  // row i of the weights takes this row to output row r - i
-      if (r - i < 0 || r - i >= kRows) continue;
-#pragma unroll
-      for (int j = 0; j < K; ++j) {
-#pragma unroll
-        for (int x = 0; x < 4; ++x) sum[r - i][x] += conv2d_block_w[i * K + j] * window[kSide + x + j - K / 2];
-      }
-    }
+    float window[4 + 2 * kSide];
+    load_window<Side>(window, own[r], from + r * cols, inside, left, right);
+    add_row<K>(sum, conv2d_block_w, window, r);
   }
-
-  // store
-#pragma unroll
-  for (int r = 0; r < kRows; ++r) {
-    if (row0 + r >= rows) break;
-    __stcs(reinterpret_cast<float4*>(out + (row0 + r) * cols + col),
-           make_float4(sum[r][0], sum[r][1], sum[r][2], sum[r][3]));
-  }
+  store_rows(out, sum, row0, col, rows, cols);
 }
 
-// ---- Any shape: a column of kStagedRows rows per thread. Lanes read and write neighbouring floats.
+// ---- Any shape: a tile in shared memory, one column per thread
 
-constexpr int kStagedX = 128, kStagedRows = 16;  // pixels of a block of kStagedX threads
+constexpr int kStagedX = 128, kStagedRows = 16;  // threads, rows per thread
 
 template <int K>
 __global__ void __launch_bounds__(kStagedX)
     conv2d_register_blocking_staged(const float* __restrict__ in, float* __restrict__ out, long long rows,
                                     long long cols) {
-  constexpr int kTileRows = kStagedRows + K - 1, kTileCols = kStagedX + K - 1;
-  __shared__ float4 tile[kTileRows][kStagedFloat4<kTileCols>];
-  const long long col0 = std::int64_t{blockIdx.x} * kStagedX, col = col0 + threadIdx.x;
-  const long long row0 = tile_y() * kStagedRows;
-  if (row0 >= rows) return;
-  const int count = static_cast<int>(min(rows - row0, 1LL * kStagedRows));  // rows of the output
-  const auto first = [&](int r) { return (row0 + r - K / 2) * cols + col0 - K / 2; };
-  const unsigned address = float_address(in, first(0)), pitch = static_cast<unsigned>(cols);
+  using Block = StagedBlock<K, kStagedX, kStagedRows>;
+  __shared__ typename Block::Tile tile;
+  const Block block(in, rows, cols);
+  if (block.row0 >= rows) return;
 
-  // load; what lies beyond an end of the rows becomes 0
-  stage_rows<kStagedX>(tile, in, rows * cols, 0, count + K - 1, first);
+  // load; zeros beside the image
+  block.load(tile, in);
   __pipeline_commit();
   __pipeline_wait_prior(0);
   __syncthreads();
-  if (col0 == 0 || col0 + kStagedX + K / 2 > cols) {  // the whole block
-    for (int i = threadIdx.x; i < (count + K - 1) * kTileCols; i += kStagedX) {
-      const int r = i / kTileCols, x = i % kTileCols;
-      const bool outside = col0 + x < K / 2 || col0 + x >= cols + K / 2;
-      if (outside) const_cast<float*>(staged(tile[r], address + r * pitch))[x] = 0;
-    }
-    __syncthreads();
-  }
-  if (col >= cols) return;
+  block.zero_sides(tile);
+  if (block.col >= cols) return;
 
-  // main loop: one input row each time
+  // main loop and store
   float sum[kStagedRows] = {};
-#pragma unroll
-  for (int r = 0; r < kTileRows; ++r) {
-    const float* window = staged(tile[r], address + r * pitch) + threadIdx.x;
-#pragma unroll
-    for (int j = 0; j < K; ++j) {
-      const float pixel = window[j];
-#pragma unroll
-      for (int i = 0; i < K; ++i) {
-        if (r - i >= 0 && r - i < kStagedRows) sum[r - i] += conv2d_block_w[i * K + j] * pixel;
-      }
-    }
-  }
-
-  // store
-  float* to = out + row0 * cols + col;
-#pragma unroll
-  for (int r = 0; r < kStagedRows; ++r, to += cols) {
-    if (r >= count) break;
-    *to = sum[r];
-  }
+  block.add_rows(sum, conv2d_block_w, tile);
+  block.store(out, sum);
 }
 
 template <int K>

@@ -1,14 +1,15 @@
-// Problem:  at K = 7 step 04 has 70 instructions per output (SASS), 49 of them FFMA; the others load and test what is at
-//           the sides. And the copy of the weights into a symbol takes 2 to 3 us.
+// Problem:  at K = 7 step 04 has 70 instructions per output (SASS), 49 of them FFMA; the others load and test what is
+//           at the sides. And the copy of the weights into a symbol takes 2 to 3 us.
 // Idea:     K = 5 and 7: a tile of float4 in shared memory, 0 outside the image. A row's window is three 16-byte loads,
 //           with no test. K = 3 stays in registers. The weights come through shared memory as well, with no copy.
 // Expect:   0.95 to 1.0 of a copy at K = 3, 0.85 to 0.95 at K = 5, 0.70 to 0.80 at K = 7, 63 instructions per output.
-// Measured: 0.98x step 04, 0.85 of a copy at 8192x8192x5 (H200).
-// Why:      0.97, 0.85 and 0.70 of a copy at K = 3, 5 and 7, step 04 0.94, 0.87 and 0.65 (H200). At K = 5 the tile saves
-//           less than its barrier costs (not tested); at 8191 x 8193 and 1080 x 1920 this step is the faster one.
+// Measured: 1.00x step 04, 0.86 of a copy at 8192x8192x5 (H200).
+// Why:      0.97, 0.86 and 0.70 of a copy at K = 3, 5 and 7, step 04 0.94, 0.86 and 0.65 (H200). At K = 5 the tile
+//           saves less than its barrier costs (not tested); at 8191 x 8193 and 1080 x 1920 this step is the faster one.
 // Next:     64 channels?
 #include "conv2d.cuh"
-#include "staged_rows.cuh"
+#include "conv2d_rows.cuh"
+#include "thin.cuh"
 
 #include <cstring>
 
@@ -16,7 +17,7 @@
 template <int K>
 constexpr int kWeights = ceil_div(K* K, 4);
 
-// All threads of the block, at least K * K, must call it; then a barrier.
+// All threads of the block, at least K * K of them, must call it. A barrier must follow before load_weights.
 template <int K>
 static __device__ void share_weights(float4 (&shared)[kWeights<K>], const float* __restrict__ w) {
   const unsigned thread = threadIdx.y * blockDim.x + threadIdx.x;
@@ -29,34 +30,6 @@ static __device__ void load_weights(float (&weights)[4 * kWeights<K>], const flo
   for (int i = 0; i < kWeights<K>; ++i) memcpy(weights + 4 * i, &shared[i], sizeof(float4));
 }
 
-// Row r of a thread's input, in window from the column left of its first output's window on, to all sums that it
-// belongs to: row i of the weights takes it to output row r - i.
-template <int K, int kRows, int kWindow>
-static __device__ void add_row(float (&sum)[kRows][4], const float (&weights)[4 * kWeights<K>],
-                               const float (&window)[kWindow], int r) {
-  constexpr int kFirst = (kWindow - 4) / 2 - K / 2;
-#pragma unroll
-  for (int i = 0; i < K; ++i) {
-    if (r - i < 0 || r - i >= kRows) continue;
-#pragma unroll
-    for (int j = 0; j < K; ++j) {
-#pragma unroll
-      for (int x = 0; x < 4; ++x) sum[r - i][x] += weights[i * K + j] * window[kFirst + x + j];
-    }
-  }
-}
-
-template <int kRows>
-static __device__ void store_rows(float* __restrict__ out, const float (&sum)[kRows][4], long long row0, long long col,
-                                  long long rows, long long cols) {
-#pragma unroll
-  for (int r = 0; r < kRows; ++r) {
-    if (row0 + r >= rows) break;
-    __stcs(reinterpret_cast<float4*>(out + (row0 + r) * cols + col),
-           make_float4(sum[r][0], sum[r][1], sum[r][2], sum[r][3]));
-  }
-}
-
 // ---- K = 3, cols % 4 == 0 and aligned images: step 04's kernel
 
 constexpr int kSmallX = 64, kSmallY = 2, kSmallRows = 4;  // threads, rows per thread
@@ -67,8 +40,7 @@ __global__ void __launch_bounds__(kSmallX* kSmallY)
   constexpr int K = 3;
   const long long col = (std::int64_t{blockIdx.x} * kSmallX + threadIdx.x) * 4;
   const long long row0 = (tile_y() * kSmallY + threadIdx.y) * kSmallRows;
-  const bool any = row0 < rows && col < cols;
-  const bool left = col > 0, right = col + 4 < cols;
+  const bool left = col > 0, right = col + 4 < cols, any = row0 < rows && col < cols;
   const float* from = in + (row0 - K / 2) * cols + col;
   __shared__ float4 shared_weights[kWeights<K>];
   share_weights<K>(shared_weights, w);
@@ -90,16 +62,8 @@ __global__ void __launch_bounds__(kSmallX* kSmallY)
 #pragma unroll
   for (int r = 0; r < kSmallRows + K - 1; ++r) {
     const bool inside = row0 + r >= K / 2 && row0 + r < rows + K / 2;
-    float window[8] = {};
-    if (inside && left) {
-      const float2 side = *reinterpret_cast<const float2*>(from + r * cols - 2);
-      memcpy(window, &side, sizeof(side));
-    }
-    memcpy(window + 2, &own[r], sizeof(own[r]));
-    if (inside && right) {
-      const float2 side = *reinterpret_cast<const float2*>(from + r * cols + 4);
-      memcpy(window + 6, &side, sizeof(side));
-    }
+    float window[8];
+    load_window<float2>(window, own[r], from + r * cols, inside, left, right);
     add_row<K>(sum, weights, window, r);
   }
   store_rows(out, sum, row0, col, rows, cols);
@@ -151,69 +115,79 @@ __global__ void __launch_bounds__(kTileX* kTileY)
   if (col < cols) store_rows(out, sum, row0 + threadIdx.y * kTileRows, col, rows, cols);
 }
 
-// ---- Any shape: a column of kStagedRows rows per thread, as in step 04
+// ---- Any shape: step 04's kernel, with 24 rows per thread instead of 16
 
-constexpr int kStagedX = 128, kStagedRows = 24;  // pixels of a block of kStagedX threads
+constexpr int kStagedX = 128, kStagedRows = 24;  // threads, rows per thread
 
 template <int K>
 __global__ void __launch_bounds__(kStagedX)
     conv2d_by_filter_staged(const float* __restrict__ in, const float* __restrict__ w, float* __restrict__ out,
                             long long rows, long long cols) {
-  constexpr int kHeight = kStagedRows + K - 1, kWidth = kStagedX + K - 1;
-  __shared__ float4 tile[kHeight][kStagedFloat4<kWidth>];
+  using Block = StagedBlock<K, kStagedX, kStagedRows>;
+  __shared__ typename Block::Tile tile;
   __shared__ float4 shared_weights[kWeights<K>];
-  const long long col0 = std::int64_t{blockIdx.x} * kStagedX, col = col0 + threadIdx.x;
-  const long long row0 = tile_y() * kStagedRows;
-  if (row0 >= rows) return;
-  const int count = static_cast<int>(min(rows - row0, 1LL * kStagedRows));  // rows of the output
-  const auto first = [&](int r) { return (row0 + r - K / 2) * cols + col0 - K / 2; };
-  const unsigned address = float_address(in, first(0)), pitch = static_cast<unsigned>(cols);
+  const Block block(in, rows, cols);
+  if (block.row0 >= rows) return;
 
-  // load; what lies beyond an end of the rows becomes 0
-  stage_rows<kStagedX>(tile, in, rows * cols, 0, count + K - 1, first);
+  // load; zeros beside the image
+  block.load(tile, in);
   __pipeline_commit();
   share_weights<K>(shared_weights, w);
   __pipeline_wait_prior(0);
   __syncthreads();
-  if (col0 == 0 || col0 + kStagedX + K / 2 > cols) {  // the whole block
-    for (int i = threadIdx.x; i < (count + K - 1) * kWidth; i += kStagedX) {
-      const int r = i / kWidth, x = i % kWidth;
-      const bool outside = col0 + x < K / 2 || col0 + x >= cols + K / 2;
-      if (outside) const_cast<float*>(staged(tile[r], address + r * pitch))[x] = 0;
-    }
-    __syncthreads();
-  }
-  if (col >= cols) return;
+  block.zero_sides(tile);
+  if (block.col >= cols) return;
   float weights[4 * kWeights<K>];
   load_weights<K>(weights, shared_weights);
 
-  // main loop: one input row each time
+  // main loop and store
   float sum[kStagedRows] = {};
+  block.add_rows(sum, weights, tile);
+  block.store(out, sum);
+}
+
+// ---- Few rows or columns: a thread per pixel
+
+constexpr double kThinShare = 0.25;  // if less of a block's pixels are in the image, this is faster
+
+template <int K, typename Index>
+__global__ void __launch_bounds__(kThinBlock)
+    conv2d_by_filter_thin(const float* __restrict__ in, const float* __restrict__ w, float* __restrict__ out,
+                          Index rows, Divisor<Index> cols) {
+  __shared__ float4 shared_weights[kWeights<K>];
+  share_weights<K>(shared_weights, w);
+  __syncthreads();
+  float weights[4 * kWeights<K>];
+  load_weights<K>(weights, shared_weights);
+  thin_cells(out, rows * cols.d, cols, [&](Index pixel, Index row, Index col) {
+    const auto center = static_cast<std::int64_t>(pixel), pitch = static_cast<std::int64_t>(cols.d);
+    float sum = 0;
 #pragma unroll
-  for (int r = 0; r < kHeight; ++r) {
-    const float* window = staged(tile[r], address + r * pitch) + threadIdx.x;
+    for (int i = 0; i < K; ++i) {
+      const Index r = row + i - K / 2;  // above the image: very large, as c is to the left of it
+      const float* from = in + (center + (i - K / 2) * pitch);
 #pragma unroll
-    for (int j = 0; j < K; ++j) {
-      const float pixel = window[j];
-#pragma unroll
-      for (int i = 0; i < K; ++i) {
-        if (r - i >= 0 && r - i < kStagedRows) sum[r - i] += weights[i * K + j] * pixel;
+      for (int j = 0; j < K; ++j) {
+        const Index c = col + j - K / 2;
+        sum += weights[i * K + j] * (r < rows && c < cols.d ? from[j - K / 2] : 0.0f);
       }
     }
-  }
-
-  // store
-  float* to = out + row0 * cols + col;
-#pragma unroll
-  for (int r = 0; r < kStagedRows; ++r, to += cols) {
-    if (r >= count) break;
-    *to = sum[r];
-  }
+    return sum;
+  });
 }
 
 template <int K>
 static void launch_k(const float* in, const float* w, float* out, std::size_t rows, std::size_t cols) {
   const bool aligned = aligned_for<float4>(in, out) && cols % 4 == 0;
+  const std::size_t block_x = !aligned ? kStagedX : 4 * (K == 3 ? kSmallX : kTileX);
+  const std::size_t block_y = !aligned ? kStagedRows : K == 3 ? kSmallY * kSmallRows : kTileY * kTileRows;
+  if (tile_share(cols, block_x, block_x) * tile_share(rows, block_y, block_y) < kThinShare) {
+    return launch_thin(rows * cols, [&](unsigned blocks, auto index) {
+      using Index = decltype(index);
+      conv2d_by_filter_thin<K, Index>
+          <<<blocks, kThinBlock>>>(in, w, out, static_cast<Index>(rows), Divisor<Index>(cols));
+    });
+  }
   if (!aligned) {
     const dim3 grid = tile_grid(ceil_div(cols, kStagedX), ceil_div(rows, kStagedRows));
     conv2d_by_filter_staged<K><<<grid, kStagedX>>>(in, w, out, rows, cols);

@@ -2,7 +2,7 @@
 // Idea:     "2.5-D": a thread marches along z with a register queue of four float4: behind, here, ahead, next. Per plane
 //           only the last is new. Neighbours in the plane were loaded two planes ago, by other threads: L1 hits.
 // Expect:   0.9 to 1.0 of a copy: a march of 32 planes loads 34; the rows that blocks share come from L2.
-// Measured: 5.25x step 02, 0.88 of a copy at 512 (H200).
+// Measured: 5.23x step 02, 0.89 of a copy at 512 (H200).
 // Why:      not known for certain: with marches of 16 planes L2 was at 93 % of its peak (ncu). 0.70 of a copy at
 //           511 x 513 x 512, by accesses of 4 bytes.
 // Next:     that is one time step. Must each one read memory and write it back?

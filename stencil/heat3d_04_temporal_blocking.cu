@@ -3,14 +3,16 @@
 //           z - 1 after two. Three planes per level in registers; rows that other warps need in shared memory.
 // Expect:   1.3 to 1.8x step 03: half the DRAM traffic; but the halo costs 1.28x the loads (120 x 20 of 128 x 24 cells
 //           are stored), and there is a barrier per plane and few threads per SM.
-// Measured: 1.51x step 03, 1.33 of a copy at 512 (H200).
+// Measured: 1.50x step 03, 1.33 of a copy at 512 (H200).
 // Next:     why does this pay although the halo costs 28 %?
 #include "heat3d.cuh"
 #include "float4_row.cuh"
+#include "thin.cuh"
 
 constexpr int kTileY = 24;                            // rows that are loaded
 constexpr int kStoredX = 120, kStoredY = kTileY - 4;  // without the halo: one float4, two rows at either side
 constexpr unsigned kAll = 0xffffffff;
+constexpr double kThinShare = 0.375;  // if a block stores less of what it loads, one time step per launch is faster
 
 // One time step of 4 cells; those at the border, a bit each in `keep`, keep their value.
 static __device__ float4 step4(float4 here, float4 south, float4 north, float4 below, float4 above, float c0, float c1,
@@ -121,6 +123,21 @@ __global__ void __launch_bounds__(32 * kTileY / kRowsOf<kAligned>, 2)
   }
 }
 
+// One time step, a thread per cell.
+template <typename Index>
+__global__ void __launch_bounds__(kThinBlock)
+    heat3d_thin(const float* __restrict__ in, float* __restrict__ out, Divisor<Index> nx, Divisor<Index> ny, Index nz,
+                float c0, float c1) {
+  thin_cells(out, nx.d * ny.d * nz, nx, [&](Index i, Index row, Index x) {
+    const Index z = ny.quotient(row), y = row - z * ny.d;
+    const bool border = x == 0 || x == nx.d - 1 || y == 0 || y == ny.d - 1 || z == 0 || z == nz - 1;
+    const Index side = border ? 0 : 1, pitch = border ? 0 : nx.d, plane = border ? 0 : nx.d * ny.d;
+    const float here = in[i];  // and at the border its own neighbour
+    const float sum = in[i - side] + in[i + side] + in[i - pitch] + in[i + pitch] + in[i - plane] + in[i + plane];
+    return border ? here : c0 * here + c1 * sum;
+  });
+}
+
 template <int kSteps>
 static void launch_pass(const float* in, float* out, std::size_t nx, std::size_t ny, std::size_t nz, float c0,
                         float c1) {
@@ -139,6 +156,16 @@ static void launch_pass(const float* in, float* out, std::size_t nx, std::size_t
 static void launch(const float* in, float* out, std::size_t nx, std::size_t ny, std::size_t nz, std::size_t steps,
                    float c0, float c1) {
   if (nx == 0 || ny == 0 || nz == 0) return;
+  if (nx <= 2 || ny <= 2 || nz <= 2) steps = 0;  // all cells are at the border: a copy
+  if (tile_share(nx, kStoredX, 128) * tile_share(ny, kStoredY, kTileY) * tile_share(nz, nz, nz + 4) < kThinShare) {
+    return ping_pong(in, out, nx * ny * nz, steps, [&](const float* from, float* to) {
+      launch_thin(nx * ny * nz, [&](unsigned blocks, auto index) {
+        using Index = decltype(index);
+        heat3d_thin<Index>
+            <<<blocks, kThinBlock>>>(from, to, Divisor<Index>(nx), Divisor<Index>(ny), static_cast<Index>(nz), c0, c1);
+      });
+    });
+  }
   ping_pong(in, out, nx * ny * nz, ceil_div(steps, 2), [&](const float* from, float* to) {
     (steps >= 2 ? launch_pass<2> : launch_pass<1>)(from, to, nx, ny, nz, c0, c1);
     steps -= std::min<std::size_t>(steps, 2);

@@ -48,10 +48,12 @@ class Jacobi2d : public TimeSteps {
             {12, 129, 4},  {33, 132, 5}, {9, 240, 4},  {11, 248, 1}, {65, 250, 4}, {130, 6, 4}, {260, 12, 4},
             {101, 103, 4}, {40, 516, 2}, {9, 1028, 3}, {300, 500, 0}};
   }
-  // More than 2^31 cells; the first also with more rows than 65535 * 32, but for the steps that refuse them.
+  // More than 2^31 cells; the first also with more rows than 65535 * 32, the third thin, but for the steps that refuse
+  // them.
   std::vector<ladder::Size> huge_sizes() const override {
     const ladder::Size tall = {(1 << 21) + 5, 1025, 1}, wide = {1028, (1 << 21) + 8, 2};
-    return dim_in_y_ ? std::vector<ladder::Size>{wide} : std::vector<ladder::Size>{tall, wide};
+    const ladder::Size thin = {715827900, 3, 1};
+    return dim_in_y_ ? std::vector<ladder::Size>{wide} : std::vector<ladder::Size>{tall, wide, thin};
   }
   std::vector<ladder::Size> bench_sizes() const override {
     return {{8192, 8192, 4}, {16384, 16384, 4}, {4096, 4096, 4}, {8191, 8193, 4}};

@@ -3,30 +3,33 @@
 //           after one step, r - 2 after two, and stores r - 4 after four. Two rows per level stay in registers.
 // Expect:   3 to 4x step 04: a quarter of the DRAM traffic, less the halo (one lane at either side, 4 rows at either
 //           end: 1.13x the loads) and the 4x arithmetic per byte.
-// Measured: 3.17x step 04, 3.05 of a copy at 8192x8192 (H200).
+// Measured: 3.14x step 04, 3.02 of a copy at 8192x8192 (H200).
 // Next:     8 time steps per pass?
 #include "jacobi2d.cuh"
 #include "float4_row.cuh"
+#include "thin.cuh"
 
 constexpr int kSteps = 4;    // time steps per pass, at most 4: the halo is one lane
 constexpr int kStrip = 120;  // columns that a warp stores
-constexpr int kRows = 128;   // rows that a warp stores
+constexpr int kRows = 128;   // rows that a warp stores, at most
 constexpr int kWarps = 4;    // per block, independent of each other
 constexpr int kAhead = 8;    // rows in flight ahead of use
 constexpr unsigned kAll = 0xffffffff;
+// If a warp stores less of what it computes, one time step per launch is faster: it reads and writes kSteps times.
+constexpr double kThinShare = 1.0 / kSteps;
 
 // T time steps. No lane returns before its warp does: the shuffles name all 32. kAligned: cols % 4 == 0 and aligned
 // arrays; else 4-byte accesses.
 template <int T, bool kAligned>
 __global__ void __launch_bounds__(32 * kWarps)
     jacobi2d_temporal_blocking(const float* __restrict__ in, float* __restrict__ out, long long rows, long long cols,
-                               unsigned strips) {
+                               unsigned strips, int warp_rows) {
   const unsigned warp = blockIdx.x * kWarps + threadIdx.x / 32;
   const int lane = threadIdx.x % 32;
   const long long col = std::int64_t{warp % strips} * kStrip - 4 + 4 * lane;
-  const long long row0 = std::int64_t{warp / strips} * kRows;
+  const long long row0 = std::int64_t{warp / strips} * warp_rows;
   if (row0 >= rows) return;  // the whole warp
-  const long long end = min(row0 + kRows, rows);
+  const long long end = min(row0 + warp_rows, rows);
   const auto load = [&](long long r) {
     return r >= 0 && r < rows ? load4<kAligned>(in + r * cols, col, cols) : make_float4(0, 0, 0, 0);
   };
@@ -70,18 +73,42 @@ __global__ void __launch_bounds__(32 * kWarps)
   }
 }
 
+// One time step, a thread per cell.
+template <typename Index>
+__global__ void __launch_bounds__(kThinBlock)
+    jacobi2d_thin(const float* __restrict__ in, float* __restrict__ out, Index rows, Divisor<Index> cols) {
+  thin_cells(out, rows * cols.d, cols, [&](Index i, Index row, Index col) {
+    const bool border = row == 0 || row == rows - 1 || col == 0 || col == cols.d - 1;
+    const Index side = border ? 0 : 1, pitch = border ? 0 : cols.d;  // a cell at the border is its own neighbour
+    const float right = in[i + side], sum = in[i - side] + right + in[i - pitch] + in[i + pitch];
+    return border ? right : 0.25f * sum;
+  });
+}
+
 template <int T>
 static void launch_pass(const float* in, float* out, std::size_t rows, std::size_t cols) {
   const bool aligned = aligned_for<float4>(in, out) && cols % 4 == 0;
-  const auto strips = static_cast<unsigned>(ceil_div(cols, kStrip));
-  const auto warps = strips * static_cast<unsigned>(ceil_div(rows, kRows));
   const auto kernel = aligned ? jacobi2d_temporal_blocking<T, true> : jacobi2d_temporal_blocking<T, false>;
-  kernel<<<ceil_div(warps, static_cast<unsigned>(kWarps)), 32 * kWarps>>>(in, out, rows, cols, strips);
+  const std::size_t strips = ceil_div(cols, kStrip), resident = kWarps * resident_blocks(kernel, 32 * kWarps);
+  // So few rows that a small domain has warps for the whole device. The main loop takes kAhead rows each time.
+  const std::size_t warp_rows = std::min<std::size_t>(kRows, ceil_div(strips * rows, resident * kAhead) * kAhead);
+  const std::size_t warps = strips * ceil_div(rows, warp_rows);
+  kernel<<<static_cast<unsigned>(ceil_div(warps, kWarps)), 32 * kWarps>>>(
+      in, out, rows, cols, static_cast<unsigned>(strips), static_cast<int>(warp_rows));
   CUDA_CHECK(cudaGetLastError());
 }
 
 static void launch(const float* in, float* out, std::size_t rows, std::size_t cols, std::size_t steps) {
   if (rows == 0 || cols == 0) return;
+  if (rows <= 2 || cols <= 2) steps = 0;  // all cells are at the border: a copy
+  if (tile_share(cols, kStrip, 128) * tile_share(rows, rows, rows + 2 * kSteps) < kThinShare) {
+    return ping_pong(in, out, rows * cols, steps, [&](const float* from, float* to) {
+      launch_thin(rows * cols, [&](unsigned blocks, auto index) {
+        using Index = decltype(index);
+        jacobi2d_thin<Index><<<blocks, kThinBlock>>>(from, to, static_cast<Index>(rows), Divisor<Index>(cols));
+      });
+    });
+  }
   ping_pong(in, out, rows * cols, ceil_div(steps, kSteps), [&](const float* from, float* to) {
     const auto pass = steps >= 4   ? launch_pass<4>
                       : steps == 3 ? launch_pass<3>

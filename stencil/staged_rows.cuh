@@ -1,5 +1,5 @@
-// Rows that start anywhere, staged in shared memory as whole float4: what blur and jacobi2d share for arrays whose rows
-// do not all start at multiples of 16 bytes.
+// Rows that start anywhere, staged in shared memory as whole float4: what blur, conv2d and jacobi2d share for arrays
+// whose rows do not all start at multiples of 16 bytes.
 //
 // A row of the tile holds floats of the array as they lie in memory, from the last 16-byte boundary before its first
 // column on: up to 3 floats more in front. So each copy moves 16 bytes from and to a 16-byte boundary, whatever the row,

@@ -4,8 +4,10 @@
 #include "runner/options.hpp"
 
 #include "heat3d.cuh"
+#include "thin.cuh"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 using namespace ladder;
@@ -20,17 +22,22 @@ DeviceBuffer<float> upload(const std::vector<float>& host) {
   return device;
 }
 
-// The last buffer of the problem after the step ran on these inputs.
-std::vector<float> result(const Step& step, const Size& size, const std::vector<std::vector<float>>& inputs) {
+// The last buffer of the problem after the step ran on these inputs. All arrays begin `offset` floats after a multiple
+// of 16 bytes.
+std::vector<float> result(const Step& step, const Size& size, std::vector<std::vector<float>> arrays,
+                          std::size_t offset = 0) {
+  arrays.push_back(std::vector<float>(step.problem->buffers(size).back().count, -77.0f));
   std::vector<DeviceBuffer<float>> memory;
-  for (const std::vector<float>& in : inputs) memory.push_back(upload(in));
-  std::vector<float> out(step.problem->buffers(size).back().count, -77.0f);
-  memory.push_back(upload(out));
   std::vector<void*> pointers;
-  for (const DeviceBuffer<float>& m : memory) pointers.push_back(m.get());
+  for (std::vector<float>& array : arrays) {
+    array.insert(array.begin(), offset, 0.0f);
+    memory.push_back(upload(array));
+    pointers.push_back(memory.back().get() + offset);
+  }
   step.problem->run(Arrays(pointers), size);
+  std::vector<float> out(arrays.back().size() - offset);
   if (!out.empty()) {
-    CUDA_CHECK(cudaMemcpy(out.data(), memory.back().get(), out.size() * sizeof(float), cudaMemcpyDeviceToHost));
+    CUDA_CHECK(cudaMemcpy(out.data(), pointers.back(), out.size() * sizeof(float), cudaMemcpyDeviceToHost));
   }
   return out;
 }
@@ -271,6 +278,81 @@ TEST_CASE("a domain without inner cells is copied") {
       CHECK(result(step, size, {in}) == in);
     }
   }
+}
+
+// The sides' lengths at which steps 01 are asked what is right.
+std::vector<Size> thin_sizes(const std::string& kernel, std::size_t side) {
+  if (kernel == "conv2d")
+    return {{side, 3, 3}, {3, side, 7}, {side, 41, 5}, {43, side, 7}, {side, 300, 5}, {300, side, 3}};
+  if (kernel == "blur") return {{side, 3}, {3, side}, {side, 41}, {43, side}, {side, 1100}, {1100, side}};
+  if (kernel == "jacobi2d")
+    return {{side, 3, 3}, {3, side, 5}, {side, 41, 2}, {43, side, 4}, {side, 1100, 4}, {1100, side, 4}};
+  std::vector<Size> sizes;
+  for (const auto& [nx, ny, nz] : std::initializer_list<std::array<std::size_t, 3>>{
+           {side, 5, 7}, {5, side, 7}, {5, 7, side}, {side, 3, 120}, {240, side, 4}, {3, 240, side}}) {
+    sizes.push_back({{nx, ny, nz, 3}, {0.25f, 0.125f}});
+  }
+  return sizes;
+}
+
+TEST_CASE("thin domains, one side from 1 to 40, aligned and not: the last step is as the first") {
+  for (const char* kernel : {"blur", "conv2d", "jacobi2d", "heat3d"}) {
+    const Step &first = *steps_of(kernel).front(), &last = *steps_of(kernel).back();
+    for (std::size_t side = 1; side <= 40; ++side) {
+      for (const Size& size : thin_sizes(kernel, side)) {
+        std::vector<std::vector<float>> inputs;
+        for (const Buffer& buffer : first.problem->buffers(size)) {
+          if (buffer.role != Role::input) continue;
+          inputs.emplace_back(buffer.count);
+          for (std::size_t i = 0; i < buffer.count; ++i) {  // multiples of 9: nothing is rounded
+            inputs.back()[i] = 9 * static_cast<float>(patterns::integers(1, inputs.size(), i, buffer.count));
+          }
+        }
+        const std::vector<float> want = result(first, size, inputs);
+        for (const std::size_t offset : {0, 1}) {
+          INFO(last.name << ", " << describe(*last.problem, size) << ", offset " << offset);
+          CHECK((result(last, size, inputs, offset) == want));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("thin domains: a division by a multiplication is exact") {
+  constexpr unsigned most = (1u << 31) - 1;
+  for (const unsigned d : {1u, 2u, 3u, 5u, 7u, 9u, 31u, 32u, 33u, 641u, 65535u, 65537u, 1000003u, most / 2,
+                           most / 2 + 1, most / 2 + 2, most - 1, most, most + 1}) {
+    const Divisor<unsigned> divisor(d);
+    std::vector<unsigned> numbers = {0, 1, d - 1, most - 1, most, most / d * d, most / d * d - 1};
+    for (unsigned k = 1; k < 1000; ++k) {
+      const unsigned multiple = static_cast<unsigned>(std::uint64_t{most} * k / 1000 / d * d);
+      numbers.insert(numbers.end(), {multiple, multiple + d - 1, multiple - 1});
+    }
+    for (const unsigned n : numbers) {
+      if (n > most || divisor.quotient(n) == n / d) continue;
+      FAIL_CHECK(n << " / " << d << " gave " << divisor.quotient(n));
+    }
+  }
+}
+
+TEST_CASE("thin domains: 64-bit indices from where 32 bits end") {
+  const std::size_t most = std::size_t{1} << 31;
+  for (const std::size_t cells : {std::size_t{1}, std::size_t{1024}, std::size_t{1025}, most, most + 1, 3 * most}) {
+    launch_thin(cells, [&](unsigned blocks, auto index) {
+      CAPTURE(cells);
+      CHECK(sizeof index == (cells <= most ? 4 : 8));
+      CHECK(blocks == ceil_div(cells, 1024));
+      const Divisor<decltype(index)> three(3);
+      CHECK(three.quotient(static_cast<decltype(index)>(cells - 1)) == (cells - 1) / 3);
+    });
+  }
+}
+
+TEST_CASE("thin domains: the share of a tile's work that counts") {
+  CHECK(tile_share(120, 120, 128) == 120.0 / 128);
+  CHECK(tile_share(121, 120, 128) == 121.0 / 256);
+  CHECK(tile_share(1, 512, 512) == 1.0 / 512);
+  CHECK(tile_share(std::size_t{1} << 31, 16, 16) == 1);
 }
 
 TEST_CASE("large and small in turn: no scratch memory is too small") {

@@ -41,8 +41,8 @@ TEST_CASE("tiles without bank conflicts read less from global memory") {
   }
 }
 
-// Which shapes go through shared memory, and how wide the copies and the stores are.
-TEST_CASE("the path by shape: float4 where rows are aligned, staged rows elsewhere") {
+// Which shapes go through shared memory, and how wide the copies and the stores are. Thin ones: 4 bytes, no shared memory.
+TEST_CASE("the path by shape: float4 where rows are aligned, staged rows elsewhere, a thread per cell where few are") {
   struct Path {
     const char* step;
     Size size;
@@ -50,10 +50,20 @@ TEST_CASE("the path by shape: float4 where rows are aligned, staged rows elsewhe
     unsigned load, store;  // bytes
   };
   const Path paths[] = {
-      {"blur_06_register_window", {70, 256}, false, 16, 16},
-      {"blur_06_register_window", {70, 257}, true, 16, 4},
-      {"blur_06_register_window", {70, 254}, true, 16, 4},
-      {"blur_06_register_window", {70, 3}, true, 16, 4},
+      {"blur_07_register_window", {70, 256}, false, 16, 16},
+      {"blur_07_register_window", {70, 257}, true, 16, 4},
+      {"blur_07_register_window", {70, 254}, true, 16, 4},
+      {"blur_07_register_window", {70, 37}, true, 16, 4},
+      {"blur_07_register_window", {70, 3}, false, 4, 4},
+      {"blur_07_register_window", {160, 124}, false, 4, 4},
+      {"blur_07_register_window", {3, 257}, false, 4, 4},
+      {"blur_07_register_window", {3, 512}, false, 4, 4},
+      {"blur_07_register_window", {4, 512}, false, 16, 16},
+      {"heat3d_04_temporal_blocking", {{120, 40, 20, 2}, {0.25f, 0.125f}}, true, 16, 16},
+      {"heat3d_04_temporal_blocking", {{124, 40, 20, 2}, {0.25f, 0.125f}}, false, 4, 4},
+      {"heat3d_04_temporal_blocking", {{32, 40, 20, 2}, {0.25f, 0.125f}}, false, 4, 4},
+      {"heat3d_04_temporal_blocking", {{120, 6, 20, 2}, {0.25f, 0.125f}}, false, 4, 4},
+      {"heat3d_04_temporal_blocking", {{120, 40, 3, 2}, {0.25f, 0.125f}}, false, 4, 4},
       {"conv2d_04_register_blocking", {70, 256, 3}, false, 16, 16},
       {"conv2d_04_register_blocking", {70, 256, 5}, false, 16, 16},
       {"conv2d_04_register_blocking", {70, 256, 7}, false, 16, 16},
@@ -64,12 +74,21 @@ TEST_CASE("the path by shape: float4 where rows are aligned, staged rows elsewhe
       {"conv2d_05_by_filter", {70, 256, 5}, true, 16, 16},
       {"conv2d_05_by_filter", {70, 255, 3}, true, 16, 4},
       {"conv2d_05_by_filter", {70, 257, 7}, true, 16, 4},
+      {"conv2d_05_by_filter", {72, 64, 3}, true, 16, 16},
+      {"conv2d_05_by_filter", {70, 60, 3}, true, 4, 4},
+      {"conv2d_05_by_filter", {70, 28, 5}, true, 4, 4},
+      {"conv2d_05_by_filter", {7, 256, 7}, true, 4, 4},
+      {"conv2d_05_by_filter", {5, 257, 7}, true, 4, 4},
       {"jacobi2d_04_register_tile", {70, 256, 1}, false, 16, 16},
       {"jacobi2d_04_register_tile", {70, 253, 1}, true, 16, 4},
+      {"jacobi2d_05_temporal_blocking", {70, 40, 4}, false, 16, 16},
+      {"jacobi2d_05_temporal_blocking", {70, 32, 4}, false, 4, 4},
+      {"jacobi2d_05_temporal_blocking", {4, 240, 4}, false, 16, 16},
+      {"jacobi2d_05_temporal_blocking", {3, 120, 4}, false, 16, 16},
   };
   for (const Path& path : paths) {
     const Claims seen(path.step, path.size);
-    INFO(path.step << ", " << path.size[1] << " columns");
+    INFO(path.step << ", " << path.size[0] << " x " << path.size[1]);
     CHECK((seen.total(Space::shared, Op::load).requests > 0) == path.staged);
     CHECK(seen.width(Space::global, Op::load) == path.load);
     CHECK(seen.width(Space::global, Op::store) == path.store);

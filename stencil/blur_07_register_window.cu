@@ -1,16 +1,19 @@
-// Problem:  steps 02 to 05 move 4 bytes per instruction and compute every row sum three times.
+// Problem:  steps 02 to 06 move 4 bytes per instruction. A row sum is computed three times, in step 05 once, but then it
+//           goes through shared memory.
 // Idea:     a thread takes 4 columns x 4 rows. Of each of 6 rows it loads a float4 and a float2, independent loads, and
 //           keeps the row sums in registers. Rows that are not 16-byte aligned are staged in shared memory in float4.
 // Expect:   0.95 to 1.0 of a copy: 12 loads, 6 of them float4, for 16 pixels; the two rows that blocks share hit L2.
 //           0.85 to 0.9 where rows are not aligned: stores and shared loads of 4 bytes, and a barrier.
-// Measured: 3.11x step 05, 0.97 of a copy at 8192x8192 (H200).
+// Measured: 4.96x step 06, 0.97 of a copy at 8192x8192 (H200).
 // Next:     why not a running sum: add the row that enters the window, subtract the one that leaves?
 #include "blur.cuh"
 #include "staged_rows.cuh"
+#include "thin.cuh"
 
 constexpr int kBlockX = 128, kBlockY = 4;  // threads
 constexpr int kRows = 4;                   // per thread
 constexpr int kStagedRows = 16;            // per thread, and per block of kBlockX threads
+constexpr double kThinShare = 0.25;        // if less of a block's pixels are in the image, a thread per pixel is faster
 
 static __device__ float4 mean4(float4 a, float4 b, float4 c) {
   return make_float4((a.x + b.x + c.x) * kNinth, (a.y + b.y + c.y) * kNinth, (a.z + b.z + c.z) * kNinth,
@@ -79,9 +82,29 @@ __global__ void __launch_bounds__(kBlockX)
   }
 }
 
+// Few rows or columns: a thread per pixel.
+template <typename Index>
+__global__ void __launch_bounds__(kThinBlock)
+    blur_register_window_thin(const float* __restrict__ in, float* __restrict__ out, Index rows, Divisor<Index> cols) {
+  thin_cells(out, rows * cols.d, cols, [&](Index i, Index row, Index col) {
+    const Index right1 = col + 1 < cols.d ? 1 : 0, right2 = col + 2 < cols.d ? 2 : right1;
+    const Index down1 = row + 1 < rows ? cols.d : 0, down2 = row + 2 < rows ? down1 + cols.d : down1;
+    const auto row_sum = [&](Index first) { return in[first] + in[first + right1] + in[first + right2]; };
+    return (row_sum(i) + row_sum(i + down1) + row_sum(i + down2)) * kNinth;
+  });
+}
+
 static void launch(const float* in, float* out, std::size_t rows, std::size_t cols) {
   if (rows == 0 || cols == 0) return;
-  if (aligned_for<float4>(in, out) && cols % 4 == 0) {
+  const bool aligned = aligned_for<float4>(in, out) && cols % 4 == 0;
+  const std::size_t block_cols = aligned ? 4 * kBlockX : kBlockX, block_rows = aligned ? kRows * kBlockY : kStagedRows;
+  if (tile_share(cols, block_cols, block_cols) * tile_share(rows, block_rows, block_rows) < kThinShare) {
+    return launch_thin(rows * cols, [&](unsigned blocks, auto index) {
+      using Index = decltype(index);
+      blur_register_window_thin<Index><<<blocks, kThinBlock>>>(in, out, static_cast<Index>(rows), Divisor<Index>(cols));
+    });
+  }
+  if (aligned) {
     const dim3 grid = tile_grid(ceil_div(cols, 4 * kBlockX), ceil_div(rows, kRows * kBlockY));
     blur_register_window<<<grid, dim3(kBlockX, kBlockY)>>>(in, out, rows, cols);
   } else {
