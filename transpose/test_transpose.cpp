@@ -1,6 +1,7 @@
 // Beyond the general tests of every step: what a transpose promises besides its values.
 #include "catch.hpp"
 #include "runner/check.hpp"
+#include "transpose_shapes.hpp"
 
 using namespace ladder;
 
@@ -118,4 +119,50 @@ TEST_CASE("a single row becomes a single column") {
       CHECK(download(out, n) == before);
     }
   }
+}
+
+TEST_CASE("transpose 10: which kernel which matrix takes") {
+  using namespace transpose_shapes;
+  CHECK((path(8192, 8192, true) == Path::aligned));
+  CHECK((path(8191, 8193, false) == Path::shifted));
+  CHECK((path(11, 838832, false) == Path::thin));
+  CHECK((path(444971, 19, false) == Path::thin));
+  CHECK((path(64, 100000, false) == Path::thin));
+  CHECK((path(100000, 65, false) == Path::shifted));
+  CHECK((path(32, 100000, true) == Path::thin));
+  CHECK((path(36, 100000, true) == Path::aligned));
+  for (std::size_t few = 1; few <= kThin; ++few) {
+    for (const std::size_t length : {64, 1000, 100000, 1 << 30}) {
+      const unsigned log = log_width(few, length, 528);
+      INFO(few << " x " << length << ": " << log);
+      CHECK((few << log) <= kElements);
+      CHECK((log == 5 || length >> log >= 528));
+    }
+  }
+  CHECK(log_width(11, 838832, 528) == 9);
+}
+
+// Tiles of every width, whole ones and one that is not, both ways, wherever the matrices start.
+TEST_CASE("transpose 10: few rows and few columns") {
+  const std::size_t enough = std::size_t{4} * sm_count();
+  bool any = false;
+  for (const Step& step : steps()) {
+    if (step.name != "transpose_10_tuned") continue;
+    any = true;
+    for (const std::size_t few : {1, 2, 3, 5, 11, 32, 63, 64}) {
+      for (const bool wide : {false, true}) {
+        const std::size_t width = std::size_t{1} << (wide ? transpose_shapes::log_width(few, SIZE_MAX, enough) : 6);
+        const std::size_t length = enough * width + 13;
+        for (const Size& size : {Size{few, length}, Size{length, few}}) {
+          INFO(size[0] << " x " << size[1]);
+          const Case host(*step.problem, size, step.problem->patterns()[0], 1);
+          for (const Offsets& offsets : misalignments(step.problem->buffers(size))) {
+            DeviceCase device(host, offsets, !kAddressSanitizer);
+            CHECK(check(step, device).problem == "");
+          }
+        }
+      }
+    }
+  }
+  CHECK(any);
 }

@@ -29,6 +29,16 @@ TEST_CASE("transpose: sectors and wavefronts per request") {
   }
 }
 
+TEST_CASE("transpose 10, few rows or columns: floats on the long side, float4 on the short one, no conflicts at 32") {
+  const Claims rows("transpose_10_tuned", {32, 4096}), columns("transpose_10_tuned", {4096, 32});
+  CHECK(rows.load() == 4);
+  CHECK(rows.store() == 16);
+  CHECK(columns.load() == 16);
+  CHECK(columns.store() == 4);
+  CHECK(rows.conflicts() == 0);
+  CHECK(columns.conflicts() == 0);
+}
+
 // Counted by an H200, too: smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld over
 // smsp__sass_inst_executed_op_shared_ld.
 TEST_CASE("transpose: wavefronts of the tile, as on a GPU") {

@@ -3,7 +3,7 @@
 //           bytes; else scalar code. Shared memory is accessed by words, without conflicts at a pitch of 65.
 // Expect:   1.0 to 1.1x step 07 where the shape is aligned: 64 bytes in flight per thread instead of 16. 1.0x
 //           elsewhere.
-// Measured: 1.68x step 08, 0.79x cuBLAS at 8192x8192 (H200); 1.46x, 0.86x (H100).
+// Measured: 1.67x step 08, 0.79x cuBLAS at 8192x8192 (H200); 1.46x, 0.86x (H100).
 // Why:      0.95x step 07 (H200): nvcc split each float4 store into four; L2 is asked for 1.9 times the sectors of
 //           writes, and is at 95 % of its peak (ncu). 1.17x at 8191 x 8193: longer rows cut half as many sectors.
 // Next:     8191 x 8193 stays far behind. What is wrong with it besides the missing float4?

@@ -1,13 +1,13 @@
 // Problem:  with an odd number of rows, output rows start anywhere in a sector. Where two tiles meet, two blocks write
 //           parts of one sector, which L2 must merge.
 // Idea:     move the tile's border. A block writes each output row from a sector boundary on, up to 7 floats earlier,
-//           and reads 7 more input rows: whole sectors, in float4. Aligned shapes: step 09's way, tuned by its SASS.
+//           and reads 7 more input rows. Aligned shapes: step 09's way, tuned. Few rows or columns: transpose_thin.cuh.
 // Expect:   1.1 to 1.4x step 09: every sector is written whole by 16-byte stores, and all loads of a thread are in
 //           flight at once.
-// Measured: 1.33x step 09, 1.07x cuBLAS at 8192x8192 (H200).
+// Measured: 1.35x step 09, 1.07x cuBLAS at 8192x8192 (H200).
 // Next:     fewer threads fit on an SM than in step 09, and it is faster. Why? (Bytes in flight count: few threads with
 //           all loads in flight beat many that wait after the first.)
-#include "transpose.cuh"
+#include "transpose_thin.cuh"
 
 constexpr int kTile = 64;
 constexpr int kBlock = 256;
@@ -115,8 +115,11 @@ static unsigned padding() {
 
 static void launch(const float* in, float* out, std::size_t rows, std::size_t cols) {
   if (rows == 0 || cols == 0) return;
+  using transpose_shapes::Path;
+  const Path path = transpose_shapes::path(rows, cols, aligned_for<float4>(in, out) && rows % 4 == 0 && cols % 4 == 0);
+  if (path == Path::thin) return transpose_thin::launch(in, out, rows, cols);
   const unsigned tiles_x = ceil_div(cols, kTile);
-  if (aligned_for<float4>(in, out) && rows % 4 == 0 && cols % 4 == 0) {
+  if (path == Path::aligned) {
     const unsigned tiles_y = ceil_div(rows, kTile);
     transpose_tuned_aligned<<<tiles_x * tiles_y, kBlock, padding()>>>(in, out, rows, cols, tiles_y);
   } else {
