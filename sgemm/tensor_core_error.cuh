@@ -19,8 +19,8 @@ inline double tensor_core_gamma(std::size_t k) {
 // m, n, k, lda, ldb, ldc and the scalars. Empty, one row, one column, one product; around a fragment of 8 and 16, and
 // tiles of 32, 64, 128 and 256; k of several stages, with and without a remainder; rows that are not 16-byte aligned;
 // gaps behind the rows; one leading dimension at a time that is not a multiple of 8; what the tiles of gemm_shapes.hpp
-// and slices of k need, and sums of 1 to 4 products (a test sees to it); more tiles than blocks of a persistent grid,
-// where a tile has 128 rows.
+// and slices of k need, and sums of 1 to 4 products (a test sees to it); more than 8 rows of tiles; more tiles than
+// blocks of a persistent grid, where a tile has 128 rows.
 inline std::vector<ladder::Size> tensor_core_sizes() {
   std::vector<ladder::Size> sizes = {{{0, 0, 0, 0, 0, 0}, {1, 0}},           {{0, 5, 3, 0, 0, 0}, {1, 0}},
                                      {{5, 0, 3, 0, 0, 0}, {1, 1}},           {{5, 7, 0, 0, 0, 0}, {1, 0}},
@@ -42,7 +42,8 @@ inline std::vector<ladder::Size> tensor_core_sizes() {
                                      {{1, 300, 200, 0, 0, 0}, {1, 0}},       {{3, 1030, 70, 0, 1032, 0}, {1, 1}},
                                      {{2, 1027, 71, 0, 0, 0}, {2, 0}},       {{4, 33, 300, 0, 40, 0}, {1, 0.5f}},
                                      {{6, 300, 70, 0, 0, 0}, {1, 0}},        {{37, 300, 2, 0, 0, 0}, {1, 0}},
-                                     {{21, 130, 3, 5, 132, 136}, {2, -1}},   {{300, 5, 4, 0, 0, 0}, {1, 0}}};
+                                     {{21, 130, 3, 5, 132, 136}, {2, -1}},   {{300, 5, 4, 0, 0, 0}, {1, 0}},
+                                     {{1100, 70, 9, 0, 0, 0}, {1, 0}}};
 #ifndef CUDA_EMU                                         // the CPU backend has no step to which it matters
   sizes.push_back({{130, 264, 1704, 0, 0, 0}, {1, 0}});  // slices of k on wgmma
   sizes.push_back({{515, 520, 300, 0, 0, 0}, {2, 1}});

@@ -502,3 +502,22 @@ TEST_CASE("gemm_bf16 and sgemm_tf32: the test sizes reach every tile on 4 SMs, a
   CHECK(small_k == std::set<std::size_t>{1, 2, 3, 4});
   CHECK(sliced);
 }
+
+// Too long a sum for the test sizes, as the steps that compute whole tiles would take seconds for it on the CPU backend.
+TEST_CASE("few elements of long sums: more slices of k than rows of threads that add them") {
+  std::size_t tried = 0;
+  for (const char* kernel : {"sgemm", "sgemm_tf32", "gemm_bf16"}) {
+    for (const Step* step : steps_of(kernel)) {
+      if (step->name.find("_by_shape") == std::string::npos && step->name.find("_mma_tiles") == std::string::npos)
+        continue;
+      for (const Pattern& pattern : step->problem->patterns()) {
+        INFO(step->name << ", " << pattern.name);
+        const Case host(*step->problem, {{3, 2, 17500, 0, 0, 0}, {2, 1}}, pattern, 1);
+        DeviceCase device(host, 0, !kAddressSanitizer);
+        CHECK(check(*step, device).problem == "");
+      }
+      ++tried;
+    }
+  }
+  CHECK(tried >= 3);
+}
