@@ -43,7 +43,7 @@ inline std::vector<ladder::Size> tensor_core_sizes() {
                                      {{2, 1027, 71, 0, 0, 0}, {2, 0}},       {{4, 33, 300, 0, 40, 0}, {1, 0.5f}},
                                      {{6, 300, 70, 0, 0, 0}, {1, 0}},        {{37, 300, 2, 0, 0, 0}, {1, 0}},
                                      {{21, 130, 3, 5, 132, 136}, {2, -1}},   {{300, 5, 4, 0, 0, 0}, {1, 0}},
-                                     {{1100, 70, 9, 0, 0, 0}, {1, 0}}};
+                                     {{1100, 140, 9, 0, 0, 0}, {1, 0}}};
 #ifndef CUDA_EMU                                         // the CPU backend has no step to which it matters
   sizes.push_back({{130, 264, 1704, 0, 0, 0}, {1, 0}});  // slices of k on wgmma
   sizes.push_back({{515, 520, 300, 0, 0, 0}, {2, 1}});

@@ -9,6 +9,7 @@
 constexpr unsigned kThreads = 3 * 128;  // a warpgroup that loads, two that multiply 64 rows each
 constexpr unsigned kCluster = 2;        // blocks one below the other
 constexpr int kStages = 4;
+
 struct Shared {
   Stage stages[kStages];
   __nv_bfloat16 C[2][2][64][64];  // for each warpgroup two boxes on their way out
@@ -151,9 +152,10 @@ static void launch_specialised(std::size_t M, std::size_t N, std::size_t K, floa
   const unsigned grid = std::min(tiles * slices, resident) * kCluster;
   const bool pairs = slices > 1 ? N % 2 == 0 : has_pairs(C, ldc);
   const bool by_tma = slices == 1 && beta == 0 && tma_stores(C, N, ldc);
-  const auto kernel = kMaySlice && slices > 1 ? gemm_bf16_specialised < kMaySlice ? Output::slices : Output::threads >
-                      : by_tma                ? gemm_bf16_specialised<Output::tma>
-                                              : gemm_bf16_specialised<Output::threads>;
+  constexpr Output kOfSlices = kMaySlice ? Output::slices : Output::threads;  // where k is not cut, slices is 1
+  const auto kernel = slices > 1 ? gemm_bf16_specialised<kOfSlices>
+                      : by_tma   ? gemm_bf16_specialised<Output::tma>
+                                 : gemm_bf16_specialised<Output::threads>;
   float* partials = slices > 1 ? scratch<float, struct GemmSlices>(slices * M * N) : nullptr;
   constexpr int bytes = sizeof(Shared) + kSwizzleAlignment;
   CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
