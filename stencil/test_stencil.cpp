@@ -4,7 +4,7 @@
 #include "runner/options.hpp"
 
 #include "heat3d.cuh"
-#include "thin.cuh"
+#include "thin.hpp"
 
 #include <algorithm>
 #include <array>
