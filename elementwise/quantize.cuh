@@ -98,7 +98,8 @@ class Quantize : public ladder::Problem {
   // they do, odd lengths, with which each row starts at another place between multiples of 16 bytes.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = {{0, 0}, {0, 7}, {7, 0}, {1, 1}, {70, 1}, {133, 3}, {67, 4}, {2, 1031}};
-    for (const std::size_t cols : {2, 5, 16, 31, 32, 33, 64, 65, 127, 128, 129}) sizes.push_back({35, cols});
+    for (const std::size_t cols : {2, 5, 16, 31, 32, 33, 64, 65, 127, 128, 129, 255, 256, 257})
+      sizes.push_back({35, cols});
     for (const std::size_t cols : {511, 512, 513, 1023, 1024, 1025, 2047, 2049}) sizes.push_back({5, cols});
     for (const std::size_t cols : {4096, 4099, 8191, 16389, 35003}) sizes.push_back({2, cols});
     for (const std::size_t cols : {9001, 16387, 32768}) sizes.push_back({8, cols});
