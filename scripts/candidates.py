@@ -1,6 +1,7 @@
 """Builds a page, a candidate's .cu file, into a program with the runner's checks: only the page is compiled, and linked
 to what the build folder holds."""
 import functools
+import itertools
 import os
 import re
 import shutil
@@ -118,12 +119,20 @@ def run_compiler(words, cwd, seconds):
         raise CompileError(done.output.replace(f"{ladder.ROOT}/", ""))
 
 
+numbers = itertools.count()
+
+
+def own_name():
+    """Part of a file's name that nobody else has: neither another process nor another thread."""
+    return f"{os.getpid()}.{next(numbers)}"
+
+
 class Builder:
     def __init__(self, kind, page):
         self.build = ladder.ROOT / "build" / PRESETS[kind]
         self.cuda = kind == "gpu"
         self.page = page
-        self.folder = self.build / "practice" / f"{page.path.stem}.{os.getpid()}"
+        self.folder = self.build / "practice" / f"{page.path.stem}.{own_name()}"
         skipped = ladder.skipped(PRESETS[kind])
         steps = [step for step in page.problem.steps if step.name not in skipped]
         self.step = steps[0]  # whose commands are taken; to compile for a GPU, a step's that needs the same one
@@ -170,7 +179,7 @@ class Builder:
                                                        *(ladder.ROOT / "common").glob("*.?*")])
         if not output.is_file() or output.stat().st_mtime < newest or source.read_text() != text:
             source.write_text(text)
-            own = output.with_name(f"{output.stem}.{os.getpid()}.o")
+            own = output.with_name(f"{output.stem}.{own_name()}.o")
             self.compile(source, own, own=False)
             own.with_suffix(".cpp").unlink(missing_ok=True)
             own.with_suffix(".cpp.d").unlink(missing_ok=True)

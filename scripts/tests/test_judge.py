@@ -205,6 +205,12 @@ class JudgeTest(unittest.TestCase):
                 self.assertEqual({stage.name: stage.state for stage in verdict.stages},
                                  {**dict.fromkeys(diagnosis.STAGES, judging.PASSED), "speed": judging.SKIPPED})
 
+    def test_pages_of_one_name_are_built_apart(self):
+        """Pages of scripts/mutate --judge, which judges several of one step at a time, in threads."""
+        page = candidates.Page(ROOT / "elementwise/add_01_scalar.cu", problems.named("add"))
+        builders = [candidates.Builder("cpu", page) for _ in range(2)]
+        self.assertNotEqual(*(builder.folder for builder in builders))
+
     def test_what_was_not_judged_is_not_solved(self):
         """The page is right, but the time is over before the later stages."""
         verdict, _ = self.judge("add_right", ADD.format(kernel=RIGHT, before="", host="", call=CALL))
