@@ -93,23 +93,24 @@ class Attention : public ladder::Problem {
   }
 
   // heads, queries, keys, d, causal. Empty; one query, one key; around a warp and the steps' tiles (16 to 128); both
-  // lengths longer than the other, with the mask and without; tiles that the mask cuts off whole. Kept small: a product
-  // is dear on the CPU backend.
+  // lengths longer than the other, with the mask and without; tiles and parts of the keys that the mask cuts off whole;
+  // keys for several parts. Kept small: a product is dear on the CPU backend.
   std::vector<ladder::Size> test_sizes() const override {
-    return {{0, 3, 5, 0, 0},       {2, 0, 5, 0, 1},    {2, 3, 0, 0, 0},     {2, 3, 0, 128, 1},   {1, 1, 1, 0, 0},
-            {3, 1, 1, 128, 1},     {2, 1, 70, 0, 1},   {2, 67, 1, 0, 0},    {1, 5, 1, 128, 1},   {3, 2, 3, 0, 1},
-            {2, 7, 5, 0, 1},       {2, 31, 33, 0, 0},  {1, 33, 31, 128, 1}, {1, 32, 32, 0, 1},   {1, 64, 64, 0, 1},
-            {1, 64, 64, 128, 0},   {1, 65, 63, 0, 1},  {1, 63, 65, 128, 1}, {1, 127, 129, 0, 1}, {1, 129, 127, 0, 0},
-            {1, 128, 128, 128, 1}, {1, 17, 200, 0, 1}, {1, 150, 20, 0, 1},  {2, 133, 70, 0, 1},  {1, 70, 133, 128, 0},
-            {1, 9, 517, 0, 0}};
+    return {
+        {0, 3, 5, 0, 0},       {2, 0, 5, 0, 1},      {2, 3, 0, 0, 0},     {2, 3, 0, 128, 1},    {1, 1, 1, 0, 0},
+        {3, 1, 1, 128, 1},     {2, 1, 70, 0, 1},     {2, 67, 1, 0, 0},    {1, 5, 1, 128, 1},    {3, 2, 3, 0, 1},
+        {2, 7, 5, 0, 1},       {2, 31, 33, 0, 0},    {1, 33, 31, 128, 1}, {1, 32, 32, 0, 1},    {1, 64, 64, 0, 1},
+        {1, 64, 64, 128, 0},   {1, 65, 63, 0, 1},    {1, 63, 65, 128, 1}, {1, 127, 129, 0, 1},  {1, 129, 127, 0, 0},
+        {1, 128, 128, 128, 1}, {1, 17, 200, 0, 1},   {1, 150, 20, 0, 1},  {2, 133, 70, 0, 1},   {1, 70, 133, 128, 0},
+        {1, 9, 517, 0, 0},     {2, 1, 1100, 128, 1}, {1, 6, 2100, 0, 1},  {1, 40, 150, 128, 1}, {40, 17, 5, 0, 1}};
   }
   // In turn Q and K have more than 2^31 elements, in long sequences and in many heads.
   std::vector<ladder::Size> huge_sizes() const override {
     return {{3, 11200003, 3, 0, 0}, {3, 3, 11200003, 0, 1}, {(1 << 25) + 3, 1, 1, 0, 0}};
   }
   std::vector<ladder::Size> bench_sizes() const override {
-    return {{64, 1024, 1024, 0, 0}, {64, 2048, 2048, 0, 0},   {64, 2048, 2048, 0, 1},
-            {64, 4096, 4096, 0, 0}, {64, 2048, 2048, 128, 0}, {64, 2048, 2048, 128, 1}};
+    return {{64, 1024, 1024, 0, 0},   {64, 2048, 2048, 0, 0},   {64, 2048, 2048, 0, 1}, {64, 4096, 4096, 0, 0},
+            {64, 2048, 2048, 128, 0}, {64, 2048, 2048, 128, 1}, {256, 1, 4096, 128, 0}, {8, 16, 100003, 0, 1}};
   }
 
   ladder::Size random_size(ladder::Draw& draw, double bytes) const override {

@@ -93,6 +93,20 @@ TEST_CASE("attention: from the accumulators to the second product the weights st
   CHECK(exchanges("attention_09_3xtf32") == 0);
 }
 
+TEST_CASE("attention 10: keys are read once for four queries, and parts are written only if there are several") {
+  const auto bytes = [](const Size& size, Op op) {
+    return static_cast<double>(Claims("attention_10_split_keys", size).total(Space::global, op).bytes_requested);
+  };
+  const double row = 4.0 * 128;
+  for (const std::size_t queries : {1, 4}) {
+    CAPTURE(queries);
+    CHECK(bytes({3, queries, 100, 128, 0}, Op::load) == 3 * row * (queries + 2 * 100));
+    CHECK(bytes({3, queries, 100, 128, 0}, Op::store) == 3 * row * queries);
+  }
+  // two parts: their outputs, maxima and sums are written, and read in turn
+  CHECK(bytes({1, 1, 200, 128, 0}, Op::store) == 2 * (row + 8) + row);
+}
+
 TEST_CASE("attention_bf16: nothing but O is written to memory") {
   const Size size({1, 128, 128, 64, 0});
   for (const char* step : {"attention_bf16_01_wmma", "attention_bf16_02_mma"}) {

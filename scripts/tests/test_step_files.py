@@ -24,7 +24,7 @@ LARGE_STEPS = {
     "attention_04_flash": "tiles in shared memory, and all scores of a tile before its maximum",
     "attention_05_register_tiles": "another mapping, by warps, in both products",
     "attention_07_float4": "float4 in both products, aligned or not, and two shapes of a block",
-    "attention_09_3xtf32": "fragments of mma.sync in both products, split numbers, and which lane has what",
+    "attention_10_split_keys": "another mapping, a second kernel that merges the parts, and the rule that picks",
     "attention_bf16_02_mma": "fragments in registers from one product to the next, and a pipeline of copies",
     "attention_bf16_03_wgmma_tma": "another instruction, another copy engine and roles of warps, as gemm_bf16 04 and 05",
     "blur_06_texture": "a texture object, and copies of images that a texture cannot describe",

@@ -1,0 +1,25 @@
+// Which kernel attention 10 takes for how many queries, and into how many parts it cuts the keys. Apart from the step,
+// so that a test can ask.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+
+// A block of step 09 takes as long for one query as for 64. In that time the warps of step 10 do 17 or 18 (computed, see
+// the chapter).
+constexpr std::size_t kFewQueries = 16, kQueriesOfBlock = 64;
+
+// Are there too few queries for step 09? In a head, so that its blocks are mostly empty; or in all heads together, so
+// that they occupy a quarter of the SMs at most.
+inline bool few_queries(std::size_t heads, std::size_t queries, std::size_t sms) {
+  return queries <= kFewQueries || heads * ((queries + kQueriesOfBlock - 1) / kQueriesOfBlock) <= sms / 4;
+}
+
+inline std::size_t queries_of_warp(std::size_t queries) { return queries == 1 ? 1 : 4; }
+
+// The keys of a part. As many parts as fill the GPU once: `tiles` warps take each key, `resident` run at once. Parts of
+// fewer than 128 keys are not worth their merge.
+inline std::size_t keys_of_part(std::size_t tiles, std::size_t keys, std::size_t resident) {
+  constexpr std::size_t least = 128;
+  const std::size_t parts = std::max<std::size_t>(1, resident / tiles);
+  return std::max(least, (keys + parts - 1) / parts);
+}
