@@ -172,17 +172,19 @@ def host_differs(step, old_root):
 
 def difference(path, old_root, root=ladder.ROOT):
     """How the machine code of the step at `path`, from the project's folder, differs between the projects at `old_root`
-    and `root`: a line, or None."""
+    and `root`: a line, or None; and how many kernels were added, where that is all."""
     with tempfile.TemporaryDirectory() as folder:
         compiled_code = []
         for version, at in (("before", old_root), ("now", root)):
             cubin = Path(folder) / f"{version}.cubin"
             wrong = compiled(at / path, at, cubin)
             if wrong:
-                return f"does not compile {version}: {wrong}"
+                return f"does not compile {version}: {wrong}", 0
             compiled_code.append(machine_code(cubin))
     before, now = compiled_code
     if before == now:
-        return None
+        return None, 0
     changed = sum(code not in now for code in before)
-    return f"the machine code of {changed} of {len(before)} kernels differs ({len(now)} now)"
+    if changed == 0 and len(now) > len(before):
+        return f"{len(now) - len(before)} kernels were added to {len(before)}", len(now) - len(before)
+    return f"the machine code of {changed} of {len(before)} kernels differs ({len(now)} now)", 0

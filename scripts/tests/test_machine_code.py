@@ -114,14 +114,18 @@ class Compiled(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             reworded = "// Reworded.\n" + self.KERNEL.replace("kernel", "add_one")
             for version, text in (("old", self.KERNEL), ("new", reworded),
-                                  ("other", self.KERNEL.replace("1.0f", "2.0f")), ("broken", "__global__ int no();")):
+                                  ("other", self.KERNEL.replace("1.0f", "2.0f")), ("broken", "__global__ int no();"),
+                                  ("more", reworded + self.KERNEL.replace("1.0f", "2.0f"))):
                 (Path(folder) / version).mkdir()
                 (Path(folder) / version / "step.cu").write_text(text)
-            old = Path(folder) / "old"
-            self.assertIsNone(machine_code.difference("step.cu", old, Path(folder) / "new"))
-            self.assertEqual(machine_code.difference("step.cu", old, Path(folder) / "other"),
-                             "the machine code of 1 of 1 kernels differs (1 now)")
-            self.assertIn("does not compile now", machine_code.difference("step.cu", old, Path(folder) / "broken"))
+
+            def difference(version):
+                return machine_code.difference("step.cu", Path(folder) / "old", Path(folder) / version)
+
+            self.assertEqual(difference("new"), (None, 0))
+            self.assertEqual(difference("other"), ("the machine code of 1 of 1 kernels differs (1 now)", 0))
+            self.assertEqual(difference("more"), ("1 kernels were added to 1", 1))
+            self.assertIn("does not compile now", difference("broken")[0])
 
 
 if __name__ == "__main__":
