@@ -145,13 +145,15 @@ void launch_groups(const float* x, float* values, int* indices, std::size_t rows
   CUDA_CHECK(cudaGetLastError());
 }
 
-// rows and k must not be 0. The larger the groups, the fewer maxima, and the more is read again: k groups.
+// rows and k must not be 0. The larger the groups, the fewer maxima, and the more is read again: k groups. A block of 1
+// or 2 warps reads these one after another. Where there are no more than 4 rows for an SM, 8 warps share them.
 inline void launch_in_groups(const float* x, float* values, int* indices, std::size_t rows, std::size_t cols,
                              std::size_t k) {
   const std::size_t share = cols / k;
+  const bool few_rows = rows <= std::size_t{4} * sm_count();
   const auto launch_for = share >= (1 << 17)   ? launch_groups<16, 1024>
                           : share >= (1 << 14) ? launch_groups<4, 256>
-                          : share >= 768       ? launch_groups<2, 64>
-                                               : launch_groups<1, 32>;
+                          : share >= 768       ? (few_rows ? launch_groups<2, 256> : launch_groups<2, 64>)
+                                               : (few_rows ? launch_groups<1, 256> : launch_groups<1, 32>);
   launch_for(x, values, indices, rows, static_cast<unsigned>(cols), static_cast<unsigned>(k));
 }

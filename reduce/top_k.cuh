@@ -94,12 +94,13 @@ class TopK : public ladder::Problem {
   }
 
   // Empty; k of 0, 1, the whole row, around 32 and up to 64; rows around the powers of two and the lengths at which
-  // steps change what they do, odd ones too.
+  // steps change what they do, odd ones too; more long rows than 4 for each SM of the CPU backend.
   std::vector<ladder::Size> test_sizes() const override {
-    return {{0, 5, 2},     {3, 5, 0},     {3, 0, 0},     {1, 1, 1},    {70, 1, 1},    {9, 2, 2},      {7, 8, 8},
-            {5, 9, 3},     {9, 31, 8},    {9, 32, 32},   {9, 33, 31},  {5, 64, 64},   {5, 65, 33},    {35, 100, 1},
-            {3, 127, 8},   {3, 128, 64},  {3, 131, 9},   {2, 257, 16}, {3, 511, 17},  {2, 513, 63},   {2, 1023, 8},
-            {2, 1025, 64}, {3, 2050, 32}, {2, 4099, 10}, {1, 8195, 7}, {2, 16389, 3}, {1, 33001, 33}, {2, 70001, 8}};
+    return {{0, 5, 2},    {3, 5, 0},     {3, 0, 0},      {1, 1, 1},     {70, 1, 1},     {9, 2, 2},
+            {7, 8, 8},    {5, 9, 3},     {9, 31, 8},     {9, 32, 32},   {9, 33, 31},    {5, 64, 64},
+            {5, 65, 33},  {35, 100, 1},  {3, 127, 8},    {3, 128, 64},  {3, 131, 9},    {2, 257, 16},
+            {3, 511, 17}, {2, 513, 63},  {2, 1023, 8},   {2, 1025, 64}, {3, 2050, 32},  {2, 4099, 10},
+            {1, 8195, 7}, {2, 16389, 3}, {1, 33001, 33}, {2, 70001, 8}, {33, 1027, 40}, {35, 1601, 2}};
   }
   // More than 2^31 elements in short rows and in long ones.
   std::vector<ladder::Size> huge_sizes() const override {
