@@ -13,6 +13,7 @@
 constexpr int kBlockX = 128, kBlockY = 4;  // threads
 constexpr int kRows = 4;                   // per thread
 constexpr int kStagedRows = 16;            // per thread, and per block of kBlockX threads
+constexpr int kFewRows = 4;                // instead of kStagedRows, in images of 8 rows at most
 constexpr double kThinShare = 0.25;        // if less of a block's pixels are in the image, a thread per pixel is faster
 
 static __device__ float4 mean4(float4 a, float4 b, float4 c) {
@@ -46,14 +47,15 @@ __global__ void __launch_bounds__(kBlockX* kBlockY)
   }
 }
 
-// Any shape: a column of kStagedRows rows per thread. Lanes read and write neighbouring floats.
+// Any shape: a column of kOwn rows per thread. Lanes read and write neighbouring floats.
+template <int kOwn>
 __global__ void __launch_bounds__(kBlockX)
     blur_register_window_staged(const float* __restrict__ in, float* __restrict__ out, long long rows, long long cols) {
-  __shared__ float4 tile[kStagedRows + kWindow - 1][kStagedFloat4<kBlockX + kWindow - 1>];
+  __shared__ float4 tile[kOwn + kWindow - 1][kStagedFloat4<kBlockX + kWindow - 1>];
   const long long col0 = std::int64_t{blockIdx.x} * kBlockX, col = col0 + threadIdx.x;
-  const long long row0 = tile_y() * kStagedRows;
+  const long long row0 = tile_y() * kOwn;
   if (row0 >= rows) return;
-  const int last = static_cast<int>(min(rows - 1 - row0, kStagedRows + kWindow - 2LL));  // of the tile's rows
+  const int last = static_cast<int>(min(rows - 1 - row0, kOwn + kWindow - 2LL));  // of the tile's rows
 
   // load
   stage_rows<kBlockX>(tile, in, rows * cols, 0, last + 1, [&](int r) { return (row0 + r) * cols + col0; });
@@ -65,9 +67,9 @@ __global__ void __launch_bounds__(kBlockX)
   // sum along the rows
   const unsigned address = float_address(in, row0 * cols + col0), pitch = static_cast<unsigned>(cols);
   const long long right1 = min(col + 1, cols - 1) - col, right2 = min(col + 2, cols - 1) - col;
-  float sums[kStagedRows + kWindow - 1];
+  float sums[kOwn + kWindow - 1];
 #pragma unroll
-  for (int r = 0; r < kStagedRows + kWindow - 1; ++r) {
+  for (int r = 0; r < kOwn + kWindow - 1; ++r) {
     const int clamped = min(r, last);
     const float* p = staged(tile[clamped], address + clamped * pitch) + threadIdx.x;
     sums[r] = p[0] + p[right1] + p[right2];
@@ -76,7 +78,7 @@ __global__ void __launch_bounds__(kBlockX)
   // sum down the columns, store
   float* to = out + row0 * cols + col;
 #pragma unroll
-  for (int r = 0; r < kStagedRows; ++r, to += cols) {
+  for (int r = 0; r < kOwn; ++r, to += cols) {
     if (r > last) break;
     *to = (sums[r] + sums[r + 1] + sums[r + 2]) * kNinth;
   }
@@ -97,7 +99,8 @@ __global__ void __launch_bounds__(kThinBlock)
 static void launch(const float* in, float* out, std::size_t rows, std::size_t cols) {
   if (rows == 0 || cols == 0) return;
   const bool aligned = aligned_for<float4>(in, out) && cols % 4 == 0;
-  const std::size_t block_cols = aligned ? 4 * kBlockX : kBlockX, block_rows = aligned ? kRows * kBlockY : kStagedRows;
+  const std::size_t staged_rows = rows <= 2 * kFewRows ? kFewRows : kStagedRows;
+  const std::size_t block_cols = aligned ? 4 * kBlockX : kBlockX, block_rows = aligned ? kRows * kBlockY : staged_rows;
   if (tile_share(cols, block_cols, block_cols) * tile_share(rows, block_rows, block_rows) < kThinShare) {
     return launch_thin(rows * cols, [&](unsigned blocks, auto index) {
       using Index = decltype(index);
@@ -108,8 +111,10 @@ static void launch(const float* in, float* out, std::size_t rows, std::size_t co
     const dim3 grid = tile_grid(ceil_div(cols, 4 * kBlockX), ceil_div(rows, kRows * kBlockY));
     blur_register_window<<<grid, dim3(kBlockX, kBlockY)>>>(in, out, rows, cols);
   } else {
-    const dim3 grid = tile_grid(ceil_div(cols, kBlockX), ceil_div(rows, kStagedRows));
-    blur_register_window_staged<<<grid, kBlockX>>>(in, out, rows, cols);
+    const dim3 grid = tile_grid(ceil_div(cols, kBlockX), ceil_div(rows, staged_rows));
+    const auto kernel =
+        staged_rows == kFewRows ? blur_register_window_staged<kFewRows> : blur_register_window_staged<kStagedRows>;
+    kernel<<<grid, kBlockX>>>(in, out, rows, cols);
   }
   CUDA_CHECK(cudaGetLastError());
 }

@@ -115,15 +115,15 @@ __global__ void __launch_bounds__(kTileX* kTileY)
   if (col < cols) store_rows(out, sum, row0 + threadIdx.y * kTileRows, col, rows, cols);
 }
 
-// ---- Any shape: step 04's kernel, with 24 rows per thread instead of 16
+// ---- Any shape: step 04's kernel, with 24 rows per thread instead of 16, or 8 if the image has no more
 
-constexpr int kStagedX = 128, kStagedRows = 24;  // threads, rows per thread
+constexpr int kStagedX = 128, kStagedRows = 24, kFewRows = 8;  // threads, rows per thread
 
-template <int K>
+template <int K, int kRows>
 __global__ void __launch_bounds__(kStagedX)
     conv2d_by_filter_staged(const float* __restrict__ in, const float* __restrict__ w, float* __restrict__ out,
                             long long rows, long long cols) {
-  using Block = StagedBlock<K, kStagedX, kStagedRows>;
+  using Block = StagedBlock<K, kStagedX, kRows>;
   __shared__ typename Block::Tile tile;
   __shared__ float4 shared_weights[kWeights<K>];
   const Block block(in, rows, cols);
@@ -141,7 +141,7 @@ __global__ void __launch_bounds__(kStagedX)
   load_weights<K>(weights, shared_weights);
 
   // main loop and store
-  float sum[kStagedRows] = {};
+  float sum[kRows] = {};
   block.add_rows(sum, weights, tile);
   block.store(out, sum);
 }
@@ -178,9 +178,11 @@ __global__ void __launch_bounds__(kThinBlock)
 
 template <int K>
 static void launch_k(const float* in, const float* w, float* out, std::size_t rows, std::size_t cols) {
-  const bool aligned = aligned_for<float4>(in, out) && cols % 4 == 0;
-  const std::size_t block_x = !aligned ? kStagedX : 4 * (K == 3 ? kSmallX : kTileX);
-  const std::size_t block_y = !aligned ? kStagedRows : K == 3 ? kSmallY * kSmallRows : kTileY * kTileRows;
+  const bool few = rows <= kFewRows, aligned = aligned_for<float4>(in, out) && cols % 4 == 0;
+  const bool staged = !aligned || (few && K > 3);
+  const std::size_t staged_rows = few ? kFewRows : kStagedRows;
+  const std::size_t block_x = staged ? kStagedX : 4 * (K == 3 ? kSmallX : kTileX);
+  const std::size_t block_y = staged ? staged_rows : K == 3 ? kSmallY * kSmallRows : kTileY * kTileRows;
   if (tile_share(cols, block_x, block_x) * tile_share(rows, block_y, block_y) < kThinShare) {
     return launch_thin(rows * cols, [&](unsigned blocks, auto index) {
       using Index = decltype(index);
@@ -188,9 +190,10 @@ static void launch_k(const float* in, const float* w, float* out, std::size_t ro
           <<<blocks, kThinBlock>>>(in, w, out, static_cast<Index>(rows), Divisor<Index>(cols));
     });
   }
-  if (!aligned) {
-    const dim3 grid = tile_grid(ceil_div(cols, kStagedX), ceil_div(rows, kStagedRows));
-    conv2d_by_filter_staged<K><<<grid, kStagedX>>>(in, w, out, rows, cols);
+  if (staged) {
+    const dim3 grid = tile_grid(ceil_div(cols, block_x), ceil_div(rows, block_y));
+    const auto kernel = few ? conv2d_by_filter_staged<K, kFewRows> : conv2d_by_filter_staged<K, kStagedRows>;
+    kernel<<<grid, kStagedX>>>(in, w, out, rows, cols);
   } else if constexpr (K == 3) {
     const dim3 grid = tile_grid(ceil_div(cols, 4 * kSmallX), ceil_div(rows, kSmallY * kSmallRows));
     conv2d_by_filter_registers<<<grid, dim3(kSmallX, kSmallY)>>>(in, w, out, rows, cols);
