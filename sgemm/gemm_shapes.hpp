@@ -72,7 +72,7 @@ inline TileTime mma_tile_time(const MmaTile& tile, std::size_t per_sm, bool alig
 constexpr std::size_t kWgmmaSide = 256;
 inline TileTime wgmma_tile_time(std::size_t M, std::size_t N) {
   const std::size_t stored = std::min(M, kWgmmaSide) * std::min(N, kWgmmaSide);
-  return {5.4, 2000 + 8000.0 * static_cast<double>(stored) / (kWgmmaSide * kWgmmaSide)};
+  return {5.4, 3000 + 8000.0 * static_cast<double>(stored) / (kWgmmaSide * kWgmmaSide)};
 }
 inline std::size_t wgmma_slices(std::size_t tiles, std::size_t sms, std::size_t row_bytes, std::size_t M,
                                 std::size_t N) {
@@ -81,7 +81,7 @@ inline std::size_t wgmma_slices(std::size_t tiles, std::size_t sms, std::size_t 
 
 // Without wgmma, on `sms` SMs.
 inline GemmKernel gemm_kernel(std::size_t M, std::size_t N, std::size_t K, std::size_t sms) {
-  if (K <= 4) return GemmKernel::small_k;  // C's bytes are the work
+  if (K <= 8) return GemmKernel::small_k;  // C's bytes are the work
   // A thread per k: no tile would be worth its copies. Loads of A are coalesced.
   if (K >= 512 && (N <= 4 || M * N <= 256)) return GemmKernel::dot;
   // No tensor core has a tile so low: a thread per column. B is read once, and its bytes are the work.
@@ -105,6 +105,7 @@ inline GemmKernel gemm_kernel_sm90(std::size_t M, std::size_t N, std::size_t K, 
   const std::size_t least_k = size == sizeof(float) ? 64 : 0;
   const GemmKernel other = gemm_kernel(M, N, K, sms);
   if (K < least_k || other >= GemmKernel::small_k) return other;
+  if (M <= 16 || N <= 16) return other;  // a sixteenth of wgmma's tile
   const auto tiles = [&](std::size_t BM, std::size_t BN) { return ((M + BM - 1) / BM) * ((N + BN - 1) / BN); };
   const auto time = [&](std::size_t count, std::size_t resident, const TileTime& tile) {
     const std::size_t slices = gemm_slices(count, resident, K * size, M * N, tile);
@@ -115,7 +116,7 @@ inline GemmKernel gemm_kernel_sm90(std::size_t M, std::size_t N, std::size_t K, 
   const double mma =
       time(tiles(tile.BM, tile.BN), per_sm * sms, mma_tile_time(tile, per_sm, aligned_a, aligned_b, M, N));
   const auto copy = [&](bool aligned, std::size_t elements) {
-    constexpr double copy_rate = 4000, launch = 10000;
+    constexpr double copy_rate = 4000, launch = 3000;
     return aligned ? 0 : launch + 2 * static_cast<double>(size * elements) / copy_rate;
   };
   const double wgmma = 1.1 * time(tiles(kWgmmaSide, kWgmmaSide), sms / 2, wgmma_tile_time(M, N)) +

@@ -15,11 +15,11 @@ int row_alignment(const T* data, std::size_t ld) {
   return both % 16 == 0 ? 16 : both % 4 == 0 ? 4 : static_cast<int>(sizeof(T));
 }
 
-template <std::size_t i, typename T>
+template <std::size_t i, bool kOdd, typename T>
 void launch_mma_tile(const Product<T>& p) {
   constexpr MmaTile t = kMmaTiles[i];
   constexpr int BK = kRowBytes / sizeof(T), threads = t.warps_m * t.warps_n * 32, stage = (t.BM + t.BN) * kRowBytes;
-  const auto kernel = gemm_mma_tile<T, t.BM, t.BN, t.warps_m, t.warps_n, t.stages>;
+  const auto kernel = gemm_mma_tile<T, t.BM, t.BN, t.warps_m, t.warps_n, t.stages, kOdd>;
   const auto tiles_m = static_cast<unsigned>(ceil_div(p.M, t.BM)), tiles_n = static_cast<unsigned>(ceil_div(p.N, t.BN));
   CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, t.stages * stage));
   const std::size_t resident = resident_blocks(kernel, threads, t.stages * stage),
@@ -40,7 +40,13 @@ void launch_mma_tile(const Product<T>& p) {
 
 template <typename T, std::size_t... i>
 void launch_mma_tile(GemmKernel tile, const Product<T>& p, std::index_sequence<i...>) {
-  ((tile == static_cast<GemmKernel>(i) ? launch_mma_tile<i>(p) : void()), ...);
+  constexpr bool can_be_odd = sizeof(T) < 4;
+  const bool odd = can_be_odd && std::min(row_alignment(p.A, p.lda), row_alignment(p.B, p.ldb)) < 4;
+  const auto launch = [&](auto number) {
+    constexpr std::size_t n = decltype(number)::value;
+    odd ? launch_mma_tile<n, can_be_odd>(p) : launch_mma_tile<n, false>(p);
+  };
+  ((tile == static_cast<GemmKernel>(i) ? launch(std::integral_constant<std::size_t, i>()) : void()), ...);
 }
 
 // M, N and K are not 0, `kernel` is not wgmma.

@@ -65,15 +65,9 @@ struct TileSource {
   int width;
 };
 
-// 16 bytes at `from`, which is aligned to an element only: from the two aligned 16 bytes they lie in. Both are inside
-// the matrix, gaps between rows included.
-template <typename T>
-__device__ inline uint4 load_shifted(const T* from) {
-  const auto address = reinterpret_cast<std::uintptr_t>(from);
-  const auto* aligned = reinterpret_cast<const uint4*>(address / 16 * 16);
-  const uint4 low = aligned[0], high = aligned[1];
+// 16 bytes that begin `skipped` bytes, an even number, after those of `low` do; `high` follows `low`.
+__device__ inline uint4 shifted(const uint4& low, const uint4& high, unsigned skipped) {
   unsigned words[] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
-  const auto skipped = static_cast<unsigned>(address % 16);
   if (skipped & 8) {
 #pragma unroll
     for (int i = 0; i < 6; ++i) words[i] = words[i + 2];
@@ -87,36 +81,81 @@ __device__ inline uint4 load_shifted(const T* from) {
   return make_uint4(words[0], words[1], words[2], words[3]);
 }
 
-// A chunk to shared memory: the first `left` elements from element `at` on, then zeros. All of it is read at once or,
-// where the alignment does not allow that, in parts; without cp.async only from BF16 at odd addresses.
+// A chunk of a tile: where it goes, and that it is the first `left` elements from element `at` on, then zeros.
+struct Chunk {
+  uint4* to;
+  long long at;
+  int left;
+};
+
+// By cp.async, all of the chunk at once or, where the alignment does not allow that, in parts of 4 bytes.
 template <typename T>
-__device__ inline void copy_chunk(uint4* to, const TileSource<T>& source, long long at, int left) {
+__device__ inline void copy_chunk(const Chunk& chunk, const TileSource<T>& source) {
   constexpr int kCount = 16 / sizeof(T);
-  const T* from = source.data + at;
-  const int bytes = min(max(left, 0), kCount) * static_cast<int>(sizeof(T));
+  const T* from = source.data + chunk.at;
+  const int bytes = min(max(chunk.left, 0), kCount) * static_cast<int>(sizeof(T));
   if (source.width == 16) {
-    __pipeline_memcpy_async(to, bytes > 0 ? from : source.data, 16, 16 - bytes);
-  } else if (sizeof(T) == 4 || source.width == 4) {
+    __pipeline_memcpy_async(chunk.to, bytes > 0 ? from : source.data, 16, 16 - bytes);
+    return;
+  }
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const int part = min(max(bytes - 4 * i, 0), 4);
-      __pipeline_memcpy_async(reinterpret_cast<unsigned*>(to) + i, part > 0 ? from + i * kCount / 4 : source.data, 4,
-                              4 - part);
+  for (int i = 0; i < 4; ++i) {
+    const int part = min(max(bytes - 4 * i, 0), 4);
+    __pipeline_memcpy_async(reinterpret_cast<unsigned*>(chunk.to) + i, part > 0 ? from + i * kCount / 4 : source.data,
+                            4, 4 - part);
+  }
+}
+
+// A thread's chunks, number threadIdx.x, threadIdx.x + kThreads and so on of kChunks: chunk_of(i) is chunk i.
+template <int kChunks, int kThreads, typename T, typename ChunkOf>
+__device__ inline void copy_chunks(const TileSource<T>& source, const ChunkOf& chunk_of) {
+#pragma unroll
+  for (int i = threadIdx.x; i < kChunks; i += kThreads) copy_chunk(chunk_of(i), source);
+}
+
+// The same where rows begin at odd elements of BF16; cp.async does not copy 2 bytes. A chunk is shifted together from the
+// two aligned 16 bytes it lies in, if both are inside the matrix, gaps between rows included. The loads of kBatch chunks
+// are in flight at a time.
+template <int kChunks, int kThreads, int kBatch, typename T, typename ChunkOf>
+__device__ inline void load_chunks(const TileSource<T>& source, const ChunkOf& chunk_of) {
+  constexpr int kCount = 16 / sizeof(T);
+  const auto skipped = [](const T* p) { return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(p) % 16); };
+#pragma unroll 1
+  for (int first = threadIdx.x; first < kChunks; first += kBatch * kThreads) {
+    uint4 low[kBatch], high[kBatch];
+    bool pair[kBatch];
+#pragma unroll
+    for (int b = 0; b < kBatch; ++b) {
+      const int i = first + b * kThreads;
+      const Chunk chunk = chunk_of(i);
+      const T* from = source.data + chunk.at;
+      pair[b] = i < kChunks && chunk.left >= kCount && chunk.at >= kCount && source.end - from >= 2 * kCount;
+      const auto* aligned = reinterpret_cast<const uint4*>(from - skipped(from) / sizeof(T));
+      if (pair[b]) low[b] = aligned[0], high[b] = aligned[1];
     }
-  } else if (bytes == 16 && from - source.data >= kCount && source.end - from >= 2 * kCount) {
-    *to = load_shifted(from);
-  } else {
-    alignas(16) T elements[kCount];
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) elements[i] = i < left ? from[i] : T(0.0f);
-    *to = *reinterpret_cast<const uint4*>(elements);
+    for (int b = 0; b < kBatch; ++b) {
+      const int i = first + b * kThreads;
+      if (i >= kChunks) break;
+      const Chunk chunk = chunk_of(i);
+      const T* from = source.data + chunk.at;
+      if (pair[b]) {
+        *chunk.to = shifted(low[b], high[b], skipped(from));
+      } else {
+        alignas(16) T elements[kCount];
+#pragma unroll
+        for (int e = 0; e < kCount; ++e) elements[e] = e < chunk.left ? from[e] : T(0.0f);
+        *chunk.to = *reinterpret_cast<const uint4*>(elements);
+      }
+    }
   }
 }
 
 // C = alpha A B + beta C in tiles of BM x BN, one per block, of kWarpsM x kWarpsN warps; k in slices, gridDim.y of them,
 // each `slice` long. With one slice the results go to C, else the sums to partials[(slice * M + row) * N + column].
-// kStages - 1 tiles are in flight. wide_c: rows of C are 16-byte aligned.
-template <typename T, int BM, int BN, int kWarpsM, int kWarpsN, int kStages>
+// kStages - 1 tiles are in flight. kOdd: rows of A or B may begin at odd elements of BF16. wide_c: rows of C are 16-byte
+// aligned.
+template <typename T, int BM, int BN, int kWarpsM, int kWarpsN, int kStages, bool kOdd>
 __global__ void __launch_bounds__(kWarpsM* kWarpsN * 32, 2)
     gemm_mma_tile(long long M, long long N, long long K, float alpha, const TileSource<T> A, const TileSource<T> B,
                   float beta, T* __restrict__ C, long long ldc, bool wide_c, unsigned tiles_m, unsigned tiles_n,
@@ -124,6 +163,7 @@ __global__ void __launch_bounds__(kWarpsM* kWarpsN * 32, 2)
   using Operands = MmaOperands<T, BN>;
   constexpr int kCount = 16 / sizeof(T), BK = kRowBytes / sizeof(T), kThreads = kWarpsM * kWarpsN * 32;
   constexpr int WM = BM / kWarpsM, WN = BN / kWarpsN, kChunksA = BM * 8, kChunksB = BK * BN / kCount;
+  constexpr int kBatch = BM * BN < 128 * 128 ? 4 : 2;  // the registers that the sums leave
   static_assert(WM % 16 == 0 && WN % 16 == 0, "whole fragments");
   extern __shared__ uint4 smem[];  // for each stage a tile of A and one of B
   const int tid = threadIdx.x, lane = tid % 32, warp = tid / 32;
@@ -138,18 +178,26 @@ __global__ void __launch_bounds__(kWarpsM* kWarpsN * 32, 2)
     if (t < tiles) {
       uint4* to = smem + t % kStages * (kChunksA + kChunksB);
       const long long k0 = begin + static_cast<long long>(t) * BK;
-#pragma unroll
-      for (int i = tid; i < kChunksA; i += kThreads) {
+      const auto chunk_of_a = [&](int i) -> Chunk {
         const int row = i / 8, chunk = i % 8;
         const long long k = k0 + chunk * kCount;
-        copy_chunk(&to[chunk_place<8>(row, chunk)], A, (row0 + row) * A.ld + k, row0 + row < M ? left(end - k) : 0);
-      }
-#pragma unroll
-      for (int i = tid; i < kChunksB; i += kThreads) {
+        return {&to[chunk_place<8>(row, chunk)], (row0 + row) * A.ld + k, row0 + row < M ? left(end - k) : 0};
+      };
+      const auto chunk_of_b = [&](int i) -> Chunk {
         const int row = i / (BN / kCount), chunk = i % (BN / kCount);
         const long long col = col0 + chunk * kCount;
-        copy_chunk(&to[kChunksA + Operands::place(row, chunk)], B, (k0 + row) * B.ld + col,
-                   k0 + row < end ? left(N - col) : 0);
+        return {&to[kChunksA + Operands::place(row, chunk)], (k0 + row) * B.ld + col,
+                k0 + row < end ? left(N - col) : 0};
+      };
+      if (kOdd && A.width < 4) {
+        load_chunks<kChunksA, kThreads, kBatch>(A, chunk_of_a);
+      } else {
+        copy_chunks<kChunksA, kThreads>(A, chunk_of_a);
+      }
+      if (kOdd && B.width < 4) {
+        load_chunks<kChunksB, kThreads, kBatch>(B, chunk_of_b);
+      } else {
+        copy_chunks<kChunksB, kThreads>(B, chunk_of_b);
       }
     }
     __pipeline_commit();

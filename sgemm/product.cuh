@@ -1,4 +1,4 @@
-// A product as BLAS is asked for, and its launches without tiles: for k up to 4, and for few elements of long sums.
+// A product as BLAS is asked for, and its launches without tiles: for k up to 8, and for few elements of long sums.
 #pragma once
 #include "add_slices.cuh"
 #include "dot_tile.cuh"
@@ -32,7 +32,7 @@ void launch_small_k(const Product<T>& p) {
   // About 64 blocks per SM, but at least 4 rows for each row of threads.
   const std::size_t row_step = block / width, even = p.M * tiles_n / (std::size_t{64} * sm_count());
   const std::size_t rows = std::clamp<std::size_t>(even, std::max<std::size_t>(16, 4 * row_step), 1024);
-  const auto kernel = p.K <= 2 ? gemm_small_k<T, 2> : gemm_small_k<T, 4>;
+  const auto kernel = p.K <= 2 ? gemm_small_k<T, 2> : p.K <= 4 ? gemm_small_k<T, 4> : gemm_small_k<T, 8>;
   kernel<<<static_cast<unsigned>(tiles_n * ceil_div(p.M, rows)), block>>>(
       p.M, p.N, static_cast<int>(p.K), p.alpha, p.A, p.lda, p.B, p.ldb, p.beta, p.C, p.ldc,
       static_cast<unsigned>(tiles_n), static_cast<int>(width), static_cast<int>(rows));

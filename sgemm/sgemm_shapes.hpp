@@ -38,7 +38,7 @@ inline double sgemm_tile_work(std::size_t i, std::size_t M, std::size_t N, std::
 }
 
 inline std::size_t sgemm_kernel(std::size_t M, std::size_t N, std::size_t K, std::size_t sms) {
-  if (K <= 4) return kSmallK;
+  if (K <= 8) return kSmallK;
   // Threads for columns: B is read once. From 17 columns on, lanes also read more of a row of B than threads per k do.
   if (M <= 4 && N > 16) return kFewRows;
   // A thread per k: no tile would be worth its copies. Loads of A are coalesced.

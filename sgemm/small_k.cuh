@@ -1,4 +1,4 @@
-// C = alpha A B + beta C for k up to 4: writing C is nearly all of the work.
+// C = alpha A B + beta C for k up to 8: writing C is most of the work.
 #pragma once
 #include "gemm.cuh"
 

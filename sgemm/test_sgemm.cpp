@@ -346,6 +346,7 @@ TEST_CASE("step 14: which kernel which product takes on 132 SMs") {
   for (const std::size_t n : {1024, 2048, 4095, 4096, 4097, 8192}) CHECK(kernel(n, n, n) == kStreamK);
   CHECK(kernel(700, 701, 2500) == kStreamK);
   CHECK(kernel(3832, 2377, 2) == kSmallK);
+  CHECK(kernel(5, 30000, 8) == kSmallK);
   CHECK(kernel(1, 1, 1) == kSmallK);
   CHECK(kernel(1, 1, 577873) == kDot);
   CHECK(kernel(30000, 1, 3000) == kDot);
@@ -369,7 +370,7 @@ TEST_CASE("step 14: which kernel which product takes on 132 SMs") {
   CHECK(tile(269, 29, 23200) == std::make_pair(32, 32));
   CHECK(tile(16, 20000, 4000) == std::make_pair(16, 64));
   CHECK(tile(100000, 12, 1500) == std::make_pair(64, 16));
-  CHECK(tile(5, 30000, 8) == std::make_pair(4, 256));
+  CHECK(tile(5, 30000, 9) == std::make_pair(4, 256));
   CHECK(tile(3000, 20, 30000) == std::make_pair(128, 32));
 }
 
@@ -389,7 +390,7 @@ TEST_CASE("step 14: the test sizes reach every kernel on 4 SMs, those of the CPU
       CHECK(reached.count({i, aligned}) == 1);
     }
   }
-  CHECK(small_k == std::set<std::size_t>{1, 2, 3, 4});
+  CHECK(small_k == std::set<std::size_t>{1, 2, 3, 4, 5, 6, 7, 8});
   CHECK(reached.count({kDot, false}) == 1);
   // A kernel for one row, one for two, one for up to four.
   for (const bool aligned : {false, true}) {
@@ -434,10 +435,13 @@ TEST_CASE("gemm_bf16 and sgemm_tf32: which kernel which product takes on 132 SMs
   CHECK(sm90(161347, 18, 1528, 4, true, true) == GemmKernel::wgmma);
   CHECK(sm90(161347, 18, 1528, 4, false, true) == GemmKernel::tile_128x32);  // the copy of A is as long as the product
   CHECK(sm90(282941, 7, 1207, 2, false, false) == GemmKernel::tile_128x16);
+  CHECK(sm90(9639, 8, 840, 2, true, true) == GemmKernel::tile_128x16);
+  CHECK(sm90(8, 70, 1739328, 2, true, false) == GemmKernel::tile_16x256);
+  CHECK(sm90(169, 9119, 147, 4, false, false) == GemmKernel::wgmma);
   CHECK(sm90(14, 1009, 76329, 2, true, false) == GemmKernel::tile_16x256);
   CHECK(sm90(20, 900416, 216, 2, true, true) == GemmKernel::tile_32x128);
   CHECK(sm90(73929, 2223, 40, 2, true, false) == GemmKernel::tile_128x128);
-  CHECK(sm90(159, 11934848, 8, 2, false, true) == GemmKernel::wgmma);
+  CHECK(sm90(159, 11934848, 8, 2, false, true) == GemmKernel::small_k);
   CHECK(sm90(88, 665800, 61, 2, false, true) == GemmKernel::tile_128x128);
   CHECK(sm90(1108, 13496, 121, 4, false, true) == GemmKernel::wgmma);
   CHECK(sm90(51, 11988, 34, 4, true, true) == GemmKernel::tile_64x64);
@@ -499,7 +503,7 @@ TEST_CASE("gemm_bf16 and sgemm_tf32: the test sizes reach every tile on 4 SMs, a
     INFO("kernel " << i);
     CHECK(reached.count(static_cast<GemmKernel>(i)) == 1);
   }
-  CHECK(small_k == std::set<std::size_t>{1, 2, 3, 4});
+  CHECK(small_k == std::set<std::size_t>{1, 2, 3, 4, 5, 6, 7, 8});
   CHECK(sliced);
 }
 

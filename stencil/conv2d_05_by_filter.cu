@@ -12,6 +12,7 @@
 #include "thin.cuh"
 
 #include <cstring>
+#include <type_traits>
 
 // How many float4 hold the weights.
 template <int K>
@@ -30,14 +31,15 @@ static __device__ void load_weights(float (&weights)[4 * kWeights<K>], const flo
   for (int i = 0; i < kWeights<K>; ++i) memcpy(weights + 4 * i, &shared[i], sizeof(float4));
 }
 
-// ---- K = 3, cols % 4 == 0 and aligned images: step 04's kernel
+// ---- cols % 4 == 0 and aligned images, K = 3 or few rows: step 04's kernel
 
 constexpr int kSmallX = 64, kSmallY = 2, kSmallRows = 4;  // threads, rows per thread
 
+template <int K>
 __global__ void __launch_bounds__(kSmallX* kSmallY)
     conv2d_by_filter_registers(const float* __restrict__ in, const float* __restrict__ w, float* __restrict__ out,
                                long long rows, long long cols) {
-  constexpr int K = 3;
+  using Side = std::conditional_t<K == 7, float4, float2>;  // what is needed on either side
   const long long col = (std::int64_t{blockIdx.x} * kSmallX + threadIdx.x) * 4;
   const long long row0 = (tile_y() * kSmallY + threadIdx.y) * kSmallRows;
   const bool left = col > 0, right = col + 4 < cols, any = row0 < rows && col < cols;
@@ -57,13 +59,13 @@ __global__ void __launch_bounds__(kSmallX* kSmallY)
   float weights[4 * kWeights<K>];
   load_weights<K>(weights, shared_weights);
 
-  // main loop: one input row each time, columns col - 2 to col + 5
+  // main loop: one input row each time
   float sum[kSmallRows][4] = {};
 #pragma unroll
   for (int r = 0; r < kSmallRows + K - 1; ++r) {
     const bool inside = row0 + r >= K / 2 && row0 + r < rows + K / 2;
-    float window[8];
-    load_window<float2>(window, own[r], from + r * cols, inside, left, right);
+    float window[4 + 2 * sizeof(Side) / sizeof(float)];
+    load_window<Side>(window, own[r], from + r * cols, inside, left, right);
     add_row<K>(sum, weights, window, r);
   }
   store_rows(out, sum, row0, col, rows, cols);
@@ -178,11 +180,11 @@ __global__ void __launch_bounds__(kThinBlock)
 
 template <int K>
 static void launch_k(const float* in, const float* w, float* out, std::size_t rows, std::size_t cols) {
-  const bool few = rows <= kFewRows, aligned = aligned_for<float4>(in, out) && cols % 4 == 0;
-  const bool staged = !aligned || (few && K > 3);
+  const bool aligned = aligned_for<float4>(in, out) && cols % 4 == 0, few = rows <= kFewRows;
+  const bool registers = aligned && (K == 3 || few), tile = aligned && !registers;
   const std::size_t staged_rows = few ? kFewRows : kStagedRows;
-  const std::size_t block_x = staged ? kStagedX : 4 * (K == 3 ? kSmallX : kTileX);
-  const std::size_t block_y = staged ? staged_rows : K == 3 ? kSmallY * kSmallRows : kTileY * kTileRows;
+  const std::size_t block_x = registers ? 4 * kSmallX : tile ? 4 * kTileX : kStagedX;
+  const std::size_t block_y = registers ? kSmallY * kSmallRows : tile ? kTileY * kTileRows : staged_rows;
   if (tile_share(cols, block_x, block_x) * tile_share(rows, block_y, block_y) < kThinShare) {
     return launch_thin(rows * cols, [&](unsigned blocks, auto index) {
       using Index = decltype(index);
@@ -190,16 +192,14 @@ static void launch_k(const float* in, const float* w, float* out, std::size_t ro
           <<<blocks, kThinBlock>>>(in, w, out, static_cast<Index>(rows), Divisor<Index>(cols));
     });
   }
-  if (staged) {
-    const dim3 grid = tile_grid(ceil_div(cols, block_x), ceil_div(rows, block_y));
+  const dim3 grid = tile_grid(ceil_div(cols, block_x), ceil_div(rows, block_y));
+  if (registers) {
+    conv2d_by_filter_registers<K><<<grid, dim3(kSmallX, kSmallY)>>>(in, w, out, rows, cols);
+  } else if (tile) {
+    if constexpr (K > 3) conv2d_by_filter_tile<K><<<grid, dim3(kTileX, kTileY)>>>(in, w, out, rows, cols);
+  } else {
     const auto kernel = few ? conv2d_by_filter_staged<K, kFewRows> : conv2d_by_filter_staged<K, kStagedRows>;
     kernel<<<grid, kStagedX>>>(in, w, out, rows, cols);
-  } else if constexpr (K == 3) {
-    const dim3 grid = tile_grid(ceil_div(cols, 4 * kSmallX), ceil_div(rows, kSmallY * kSmallRows));
-    conv2d_by_filter_registers<<<grid, dim3(kSmallX, kSmallY)>>>(in, w, out, rows, cols);
-  } else {
-    const dim3 grid = tile_grid(ceil_div(cols, 4 * kTileX), ceil_div(rows, kTileY * kTileRows));
-    conv2d_by_filter_tile<K><<<grid, dim3(kTileX, kTileY)>>>(in, w, out, rows, cols);
   }
   CUDA_CHECK(cudaGetLastError());
 }
