@@ -12,8 +12,6 @@
 
 constexpr int kBlockX = 128, kBlockY = 4;  // threads
 constexpr int kRows = 4;                   // per thread
-constexpr int kStagedRows = 16;            // per thread, and per block of kBlockX threads
-constexpr int kFewRows = 4;                // instead of kStagedRows, in images of 8 rows at most
 constexpr double kThinShare = 0.25;        // if less of a block's pixels are in the image, a thread per pixel is faster
 
 static __device__ float4 mean4(float4 a, float4 b, float4 c) {
@@ -47,7 +45,7 @@ __global__ void __launch_bounds__(kBlockX* kBlockY)
   }
 }
 
-// Any shape: a column of kOwn rows per thread. Lanes read and write neighbouring floats.
+// Any shape: a column of kOwn rows per thread, kBlockX of them per block. Lanes read and write neighbouring floats.
 template <int kOwn>
 __global__ void __launch_bounds__(kBlockX)
     blur_register_window_staged(const float* __restrict__ in, float* __restrict__ out, long long rows, long long cols) {
@@ -99,7 +97,7 @@ __global__ void __launch_bounds__(kThinBlock)
 static void launch(const float* in, float* out, std::size_t rows, std::size_t cols) {
   if (rows == 0 || cols == 0) return;
   const bool aligned = aligned_for<float4>(in, out) && cols % 4 == 0;
-  const std::size_t staged_rows = rows <= 2 * kFewRows ? kFewRows : kStagedRows;
+  const int staged_rows = tile_height(rows, kWindow - 1, {16, 4});
   const std::size_t block_cols = aligned ? 4 * kBlockX : kBlockX, block_rows = aligned ? kRows * kBlockY : staged_rows;
   if (tile_share(cols, block_cols, block_cols) * tile_share(rows, block_rows, block_rows) < kThinShare) {
     return launch_thin(rows * cols, [&](unsigned blocks, auto index) {
@@ -112,8 +110,7 @@ static void launch(const float* in, float* out, std::size_t rows, std::size_t co
     blur_register_window<<<grid, dim3(kBlockX, kBlockY)>>>(in, out, rows, cols);
   } else {
     const dim3 grid = tile_grid(ceil_div(cols, kBlockX), ceil_div(rows, staged_rows));
-    const auto kernel =
-        staged_rows == kFewRows ? blur_register_window_staged<kFewRows> : blur_register_window_staged<kStagedRows>;
+    const auto kernel = staged_rows == 16 ? blur_register_window_staged<16> : blur_register_window_staged<4>;
     kernel<<<grid, kBlockX>>>(in, out, rows, cols);
   }
   CUDA_CHECK(cudaGetLastError());

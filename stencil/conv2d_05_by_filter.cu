@@ -31,7 +31,7 @@ static __device__ void load_weights(float (&weights)[4 * kWeights<K>], const flo
   for (int i = 0; i < kWeights<K>; ++i) memcpy(weights + 4 * i, &shared[i], sizeof(float4));
 }
 
-// ---- cols % 4 == 0 and aligned images, K = 3 or few rows: step 04's kernel
+// ---- cols % 4 == 0 and aligned images: step 04's kernel, at K = 3 and where tiles would be too high
 
 constexpr int kSmallX = 64, kSmallY = 2, kSmallRows = 4;  // threads, rows per thread
 
@@ -74,6 +74,7 @@ __global__ void __launch_bounds__(kSmallX* kSmallY)
 // ---- K = 5 and 7, cols % 4 == 0 and aligned images: a tile of float4
 
 constexpr int kTileX = 32, kTileY = 4, kTileRows = 8;  // threads, rows per thread
+constexpr double kTileShare = 0.75;  // of the tiles' rows that are in the image, or registers are faster
 
 template <int K>
 __global__ void __launch_bounds__(kTileX* kTileY)
@@ -117,9 +118,9 @@ __global__ void __launch_bounds__(kTileX* kTileY)
   if (col < cols) store_rows(out, sum, row0 + threadIdx.y * kTileRows, col, rows, cols);
 }
 
-// ---- Any shape: step 04's kernel, with 24 rows per thread instead of 16, or 8 if the image has no more
+// ---- Any shape: step 04's kernel, with kRows rows per thread
 
-constexpr int kStagedX = 128, kStagedRows = 24, kFewRows = 8;  // threads, rows per thread
+constexpr int kStagedX = 128;  // threads
 
 template <int K, int kRows>
 __global__ void __launch_bounds__(kStagedX)
@@ -180,11 +181,13 @@ __global__ void __launch_bounds__(kThinBlock)
 
 template <int K>
 static void launch_k(const float* in, const float* w, float* out, std::size_t rows, std::size_t cols) {
-  const bool aligned = aligned_for<float4>(in, out) && cols % 4 == 0, few = rows <= kFewRows;
-  const bool registers = aligned && (K == 3 || few), tile = aligned && !registers;
-  const std::size_t staged_rows = few ? kFewRows : kStagedRows;
+  constexpr std::size_t tile_rows = kTileY * kTileRows;
+  const bool aligned = aligned_for<float4>(in, out) && cols % 4 == 0;
+  const bool registers = aligned && (K == 3 || tile_share(rows, tile_rows, tile_rows) < kTileShare);
+  const bool tile = aligned && !registers;
+  const int staged_rows = tile_height(rows, K - 1, {24, 16, 8});
   const std::size_t block_x = registers ? 4 * kSmallX : tile ? 4 * kTileX : kStagedX;
-  const std::size_t block_y = registers ? kSmallY * kSmallRows : tile ? kTileY * kTileRows : staged_rows;
+  const std::size_t block_y = registers ? kSmallY * kSmallRows : tile ? tile_rows : staged_rows;
   if (tile_share(cols, block_x, block_x) * tile_share(rows, block_y, block_y) < kThinShare) {
     return launch_thin(rows * cols, [&](unsigned blocks, auto index) {
       using Index = decltype(index);
@@ -198,7 +201,9 @@ static void launch_k(const float* in, const float* w, float* out, std::size_t ro
   } else if (tile) {
     if constexpr (K > 3) conv2d_by_filter_tile<K><<<grid, dim3(kTileX, kTileY)>>>(in, w, out, rows, cols);
   } else {
-    const auto kernel = few ? conv2d_by_filter_staged<K, kFewRows> : conv2d_by_filter_staged<K, kStagedRows>;
+    const auto kernel = staged_rows == 24   ? conv2d_by_filter_staged<K, 24>
+                        : staged_rows == 16 ? conv2d_by_filter_staged<K, 16>
+                                            : conv2d_by_filter_staged<K, 8>;
     kernel<<<grid, kStagedX>>>(in, w, out, rows, cols);
   }
   CUDA_CHECK(cudaGetLastError());

@@ -355,6 +355,20 @@ TEST_CASE("thin domains: the share of a tile's work that counts") {
   CHECK(tile_share(std::size_t{1} << 31, 16, 16) == 1);
 }
 
+TEST_CASE("few rows: the height of tiles that reads the fewest rows") {
+  const auto conv2d = [](std::size_t rows) { return tile_height(rows, 4, {24, 16, 8}); };
+  CHECK(conv2d(1) == 8);
+  CHECK(conv2d(8) == 8);
+  CHECK(conv2d(9) == 16);
+  CHECK(conv2d(16) == 16);
+  CHECK(conv2d(17) == 24);
+  CHECK(conv2d(24) == 24);
+  CHECK(conv2d(25) == 16);  // two of 20 rows, not two of 28
+  CHECK(conv2d(1 << 20) == 24);
+  CHECK(tile_height(8, 2, {16, 4}) == 4);
+  CHECK(tile_height(9, 2, {16, 4}) == 16);  // as many to read: the first
+}
+
 TEST_CASE("large and small in turn: no scratch memory is too small") {
   for (const char* kernel : {"jacobi2d", "blur"}) {
     for (const Step* step : steps_of(kernel)) {

@@ -1,7 +1,10 @@
-// What thin domains need besides their kernel, thin.cuh: whether a domain is one, the type of its indices, the division
-// by the length of its rows. Apart, so that a test can ask.
+// What thin domains need besides their kernel, thin.cuh: whether a domain is one, how high tiles are where rows are few,
+// the type of the indices, the division by the length of the rows. Apart, so that a test can ask.
 #pragma once
 #include "ladder.cuh"
+
+#include <algorithm>
+#include <initializer_list>
 
 constexpr int kThinBlock = 256;  // threads
 constexpr int kThinCells = 4;    // per thread: the loads of one need not wait for those of another
@@ -10,6 +13,14 @@ constexpr int kThinCells = 4;    // per thread: the loads of one need not wait f
 // The product over all sides is the share of a tile's work that counts.
 inline double tile_share(std::size_t length, std::size_t stored, std::size_t loaded) {
   return static_cast<double>(length) / static_cast<double>(ceil_div(length, stored) * loaded);
+}
+
+// Of tiles' heights the one with the fewest rows to read: those of all tiles that `rows` need, with `halo` more each.
+inline int tile_height(std::size_t rows, int halo, std::initializer_list<int> heights) {
+  const auto read = [&](int height) {
+    return ceil_div(rows, static_cast<std::size_t>(height)) * static_cast<std::size_t>(height + halo);
+  };
+  return *std::min_element(heights.begin(), heights.end(), [&](int a, int b) { return read(a) < read(b); });
 }
 
 // Divides by a number that the compiler does not know.
