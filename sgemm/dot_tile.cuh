@@ -21,21 +21,22 @@ __global__ void __launch_bounds__(kDotThreads)
   A += row0 * lda, B += col0;
   float acc[TM][TN] = {};
   for (long long k = begin + threadIdx.x; k < end; k += kUnroll * kDotThreads) {
-    float a[kUnroll][TM], b[kUnroll][TN];
+    // Elements as they are: a load whose conversion depends on the same condition would be waited for at once.
+    T a[kUnroll][TM], b[kUnroll][TN];
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
       const long long l = k + u * kDotThreads;
 #pragma unroll
-      for (int i = 0; i < TM; ++i) a[u][i] = l < end && i < rows ? static_cast<float>(A[i * lda + l]) : 0.0f;
+      for (int i = 0; i < TM; ++i) a[u][i] = l < end && i < rows ? A[i * lda + l] : T(0.0f);
 #pragma unroll
-      for (int j = 0; j < TN; ++j) b[u][j] = l < end && j < columns ? static_cast<float>(B[l * ldb + j]) : 0.0f;
+      for (int j = 0; j < TN; ++j) b[u][j] = l < end && j < columns ? B[l * ldb + j] : T(0.0f);
     }
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
 #pragma unroll
       for (int i = 0; i < TM; ++i) {
 #pragma unroll
-        for (int j = 0; j < TN; ++j) acc[i][j] += a[u][i] * b[u][j];
+        for (int j = 0; j < TN; ++j) acc[i][j] += static_cast<float>(a[u][i]) * static_cast<float>(b[u][j]);
       }
     }
   }

@@ -81,6 +81,14 @@ __device__ inline uint4 shifted(const uint4& low, const uint4& high, unsigned sk
   return make_uint4(words[0], words[1], words[2], words[3]);
 }
 
+// The first `left` of 8 elements, and zeros.
+__device__ inline uint4 first_elements(uint4 chunk, int left) {
+  const auto word = [left](unsigned w, int first) {
+    return left >= first + 2 ? w : left == first + 1 ? w & 0xffff : 0;
+  };
+  return make_uint4(word(chunk.x, 0), word(chunk.y, 2), word(chunk.z, 4), word(chunk.w, 6));
+}
+
 // A chunk of a tile: where it goes, and that it is the first `left` elements from element `at` on, then zeros.
 struct Chunk {
   uint4* to;
@@ -129,7 +137,7 @@ __device__ inline void load_chunks(const TileSource<T>& source, const ChunkOf& c
       const int i = first + b * kThreads;
       const Chunk chunk = chunk_of(i);
       const T* from = source.data + chunk.at;
-      pair[b] = i < kChunks && chunk.left >= kCount && chunk.at >= kCount && source.end - from >= 2 * kCount;
+      pair[b] = i < kChunks && chunk.left > 0 && chunk.at >= kCount && source.end - from >= 2 * kCount;
       const auto* aligned = reinterpret_cast<const uint4*>(from - skipped(from) / sizeof(T));
       if (pair[b]) low[b] = aligned[0], high[b] = aligned[1];
     }
@@ -140,7 +148,7 @@ __device__ inline void load_chunks(const TileSource<T>& source, const ChunkOf& c
       const Chunk chunk = chunk_of(i);
       const T* from = source.data + chunk.at;
       if (pair[b]) {
-        *chunk.to = shifted(low[b], high[b], skipped(from));
+        *chunk.to = first_elements(shifted(low[b], high[b], skipped(from)), chunk.left);
       } else {
         alignas(16) T elements[kCount];
 #pragma unroll

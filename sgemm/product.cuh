@@ -25,18 +25,26 @@ void add_slices(const Product<T>& p, unsigned slices, const float* partials) {
   launch_add_slices(p.M, p.N, p.alpha, p.beta, p.C, p.ldc, slices, partials);
 }
 
-template <typename T>
+template <int kColumns, typename T>
 void launch_small_k(const Product<T>& p) {
   constexpr int block = 256;
-  const std::size_t tiles_n = ceil_div(p.N, block), width = ceil_div(p.N, tiles_n);
+  const std::size_t tiles_n = ceil_div(p.N, block * kColumns), width = ceil_div(p.N, tiles_n * kColumns);
   // About 64 blocks per SM, but at least 4 rows for each row of threads.
   const std::size_t row_step = block / width, even = p.M * tiles_n / (std::size_t{64} * sm_count());
   const std::size_t rows = std::clamp<std::size_t>(even, std::max<std::size_t>(16, 4 * row_step), 1024);
-  const auto kernel = p.K <= 2 ? gemm_small_k<T, 2> : p.K <= 4 ? gemm_small_k<T, 4> : gemm_small_k<T, 8>;
+  const auto kernel = p.K <= 2   ? gemm_small_k<T, 2, kColumns>
+                      : p.K <= 4 ? gemm_small_k<T, 4, kColumns>
+                                 : gemm_small_k<T, 8, kColumns>;
   kernel<<<static_cast<unsigned>(tiles_n * ceil_div(p.M, rows)), block>>>(
       p.M, p.N, static_cast<int>(p.K), p.alpha, p.A, p.lda, p.B, p.ldb, p.beta, p.C, p.ldc,
       static_cast<unsigned>(tiles_n), static_cast<int>(width), static_cast<int>(rows));
   CUDA_CHECK(cudaGetLastError());
+}
+
+// Four columns per thread share the loads of A, if lanes still have neighbours then.
+template <typename T>
+void launch_small_k(const Product<T>& p) {
+  p.N >= 64 ? launch_small_k<4>(p) : launch_small_k<1>(p);
 }
 
 template <int TM, int TN, typename T>

@@ -441,7 +441,8 @@ TEST_CASE("gemm_bf16 and sgemm_tf32: which kernel which product takes on 132 SMs
   CHECK(sm90(14, 1009, 76329, 2, true, false) == GemmKernel::tile_16x256);
   CHECK(sm90(20, 900416, 216, 2, true, true) == GemmKernel::tile_32x128);
   CHECK(sm90(73929, 2223, 40, 2, true, false) == GemmKernel::tile_128x128);
-  CHECK(sm90(159, 11934848, 8, 2, false, true) == GemmKernel::small_k);
+  CHECK(sm90(159, 11934848, 8, 2, false, true) == GemmKernel::wgmma);
+  CHECK(sm90(6504179, 69, 7, 2, false, false) == GemmKernel::small_k);
   CHECK(sm90(88, 665800, 61, 2, false, true) == GemmKernel::tile_128x128);
   CHECK(sm90(1108, 13496, 121, 4, false, true) == GemmKernel::wgmma);
   CHECK(sm90(51, 11988, 34, 4, true, true) == GemmKernel::tile_64x64);
