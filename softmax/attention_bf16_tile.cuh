@@ -1,9 +1,10 @@
-// The online softmax of attention_bf16 02 and 03, whose threads hold tiles of scores as the accumulators of mma.sync
+// The online softmax of attention_bf16 from step 02 on: threads hold tiles of scores as the accumulators of mma.sync
 // and wgmma: two rows, `lane / 4` and 8 below it of a warp's 16, and in them for each 8 columns the neighbours
 // 2 (lane % 4) and 2 (lane % 4) + 1.
 #pragma once
 #include "attention_bf16.cuh"
-#include "online.cuh"  // group_max, group_sum, shift_for
+#include "attention_float4.cuh"  // kScoreScale
+#include "online.cuh"            // group_max, group_sum, shift_for
 
 // 2^x within a factor of 1 + 2^-22, one instruction (PTX ISA, 9.7.3.21); exp2f has three more for subnormal results,
 // which are 0 here.
@@ -22,10 +23,6 @@ __device__ __forceinline__ unsigned bf16_pair(float first, float second) {
   const __nv_bfloat162 both = __floats2bfloat162_rn(first, second);
   return reinterpret_cast<const unsigned&>(both);
 }
-
-// log2(e) / sqrt(D): exp(s / sqrt(D)) is exp2 of it times s.
-template <int D>
-constexpr float kScoreScale = static_cast<float>(1.4426950408889634 / (D == 64 ? 8.0 : 11.313708498984761));
 
 // A thread's two rows of O, not yet divided by their sums. max is that of the scaled scores.
 template <int D>
@@ -120,8 +117,8 @@ __device__ __forceinline__ void store_rows(Rows<D>& rows, __nv_bfloat16* O, long
   }
 }
 
-// For both steps, in tiles of at least 64 keys: exp and the product with V, exp and product for each tile's rescaling;
-// the sums of 4 lanes; the inverse and its product.
-static std::size_t tile_roundings(std::size_t keys) {
+// For steps 02 and 03, in tiles of at least 64 keys: exp and the product with V, exp and product for each tile's
+// rescaling; the sums of 4 lanes; the inverse and its product.
+inline std::size_t tile_roundings(std::size_t keys) {
   return 4 + ceil_div(5 * (keys + 64), 2) + 5 * ceil_div(keys, 64) + 2 + 2;
 }

@@ -5,7 +5,8 @@
 //   o[i][x][e]: O of row + e / 2 * 8 in column 32 i + 8 t + x, and 4 further to the right for odd e.
 // The block begins at query row0. All lanes of a warp call these functions together.
 #pragma once
-#include "attention_tile.cuh"  // as4, load4, store4, kScoreScale
+#include "attention_float4.cuh"
+#include "attention_tile.cuh"  // copy_rows_async; group_max, group_sum, shift_for
 
 // The thread's fragment i of Q, in shared memory.
 template <int kThreads>

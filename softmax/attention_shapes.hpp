@@ -1,11 +1,11 @@
-// Which kernel attention 10 takes for how many queries, and into how many parts it cuts the keys. Apart from the step,
-// so that a test can ask.
+// Which kernel attention 10 and attention_bf16 05 take for how many queries, and into how many parts the keys are cut.
+// Apart from the steps, so that a test can ask.
 #pragma once
 #include <algorithm>
 #include <cstddef>
 
-// A block of step 09 takes as long for one query as for 64. In that time the warps of step 10 do 17 or 18 (computed, see
-// the chapter).
+// A block of step 09 takes as long for one query as for 64. In that time the warps of step 10 do 17 or 18 (computed,
+// see the chapter).
 constexpr std::size_t kFewQueries = 16, kQueriesOfBlock = 64;
 
 // Are there too few queries for step 09? In a head, so that its blocks are mostly empty; or in all heads together, so
@@ -18,8 +18,8 @@ inline std::size_t queries_of_warp(std::size_t queries) { return queries == 1 ? 
 
 // The keys of a part. As many parts as fill the GPU once: `tiles` warps take each key, `resident` run at once. Parts of
 // fewer than 128 keys are not worth their merge.
+constexpr std::size_t kLeastPart = 128;
 inline std::size_t keys_of_part(std::size_t tiles, std::size_t keys, std::size_t resident) {
-  constexpr std::size_t least = 128;
   const std::size_t parts = std::max<std::size_t>(1, resident / tiles);
-  return std::max(least, (keys + parts - 1) / parts);
+  return std::max(kLeastPart, (keys + parts - 1) / parts);
 }

@@ -1,7 +1,8 @@
 // For attention 07 and 08, which compute in float4: the shape of a block, Q in shared memory, the mask, the online
 // softmax of a tile of scores, and the result. As in step 06 each warp owns its rows. For 08 and 09: a tile's copy by
-// cp.async. Step 09 also takes the float4 accesses.
+// cp.async.
 #pragma once
+#include "attention_float4.cuh"
 #include "cuda_helpers.cuh"
 #include "online.cuh"  // group_max, group_sum, shift_for
 
@@ -23,28 +24,6 @@ struct Shape {
   static __device__ int col() { return threadIdx.x % kLanes; }
   static __device__ int turn() { return threadIdx.x % 32 / kLanes; }
 };
-
-// p as the first of four floats; its address must be a multiple of 16 bytes.
-__device__ inline float4& as4(float& p) { return reinterpret_cast<float4&>(p); }
-__device__ inline const float4& as4(const float& p) { return reinterpret_cast<const float4&>(p); }
-// Four floats; !kAligned: at any address.
-template <bool kAligned>
-__device__ float4 load4(const float* p) {
-  if constexpr (kAligned) return as4(*p);
-  return {p[0], p[1], p[2], p[3]};
-}
-template <bool kAligned>
-__device__ void store4(float* p, float4 v) {
-  if constexpr (kAligned) {
-    as4(*p) = v;
-  } else {
-    p[0] = v.x, p[1] = v.y, p[2] = v.z, p[3] = v.w;
-  }
-}
-
-// log2(e) / sqrt(D): exp(s / sqrt(D)) is exp2 of it times s.
-template <int D>
-constexpr float kScoreScale = static_cast<float>(1.4426950408889634 / (D == 64 ? 8.0 : 11.313708498984761));
 
 // Starts copying kRows rows of D floats by cp.async, of which the first `left` exist; the others become 0. The rows lie
 // without gaps at `from`, and `pitch` floats apart at `to` in shared memory. !kAligned: floats are copied one by one.

@@ -26,7 +26,6 @@ LARGE_STEPS = {
     "attention_07_float4": "float4 in both products, aligned or not, and two shapes of a block",
     "attention_10_split_keys": "another mapping, a second kernel that merges the parts, and the rule that picks",
     "attention_bf16_02_mma": "fragments in registers from one product to the next, and a pipeline of copies",
-    "attention_bf16_03_wgmma_tma": "another instruction, another copy engine and roles of warps, as gemm_bf16 04 and 05",
     "blur_06_texture": "a texture object, and copies of images that a texture cannot describe",
     "blur_07_register_window": "a kernel of its own for shapes whose rows are not aligned",
     "col_softmax_03_registers": "one exp for each element, and a merge over lanes that share a column",
