@@ -54,7 +54,7 @@ class AttentionBf16 : public Attention {
   }
   double tolerance(const ladder::Size&) const override { return 1; }
   // And more tiles of 128 keys than stages, at d = 128 too; more tiles of queries than SMs, in odd numbers of tiles of
-  // keys, and with tiles of queries in between that have no keys.
+  // keys, and with tiles of queries in between that have no keys; and what step 05 takes for many queries.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = Attention::test_sizes();
     sizes.push_back({1, 130, 391, 128, 1});
@@ -63,6 +63,8 @@ class AttentionBf16 : public Attention {
     sizes.push_back({2 * sms + 1, 2, 260, 0, 1});
     sizes.push_back({2 * sms + 1, 1, 260, 128, 0});
     sizes.push_back({sms + 1, 200, 5, 0, 1});
+    sizes.push_back({sms / 2, 383, 45, 0, 1});
+    sizes.push_back({sms / 2, 250, 70, 128, 0});
 #endif
     return sizes;
   }

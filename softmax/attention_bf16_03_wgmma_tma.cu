@@ -4,7 +4,7 @@
 // Expect:   350 to 450 TFLOP/s at d = 64 and 480 to 600 at 128 on an H200, 0.8 to 1.0x cuDNN: at d = 64 the exps take as
 //           long as the products.
 // Measured: 1.47x step 02, 430 TFLOP/s at 2048x2048 (H200).
-// Next:     64 accumulators of scores, 32 of O, 32 registers of P: what would two tiles of scores in flight cost?
+// Next:     a decoder asks one query of each head. What do these tiles do then?
 // needs: sm_90a
 #include "attention_bf16_wgmma.cuh"
 

@@ -380,7 +380,10 @@ TEST_CASE("attention: what the mask hides changes no bit") {
 
 TEST_CASE("attention: a head gives the same bits alone as among others") {
   for_attention([](const Step& step) {
-    if (step.name == "attention_10_split_keys") return;  // the fewer heads, the more parts: another order of additions
+    // The fewer heads, the more parts: another order of additions.
+    for (const char* name : {"attention_10_split_keys", "attention_bf16_04_split_keys", "attention_bf16_05_by_shape"}) {
+      if (step.name == name) return;
+    }
     const Heads all(3, 33, 50, 128, true);
     const std::vector<float> together = attention(step, all);
     for (std::size_t head = 0; head < all.heads; ++head) {
@@ -458,6 +461,41 @@ TEST_CASE("attention 10: which kernel which heads take, and how keys are cut") {
     }
   }
 }
+
+TEST_CASE("attention_bf16 05: which kernel which heads take") {
+  constexpr std::size_t kSms = 132;
+  for (const std::size_t d : {64, 128}) {
+    CAPTURE(d);
+    CHECK(few_queries_bf16(12997, 5, 8, d, kSms));
+    CHECK(few_queries_bf16(13200, 64, 4096, d, kSms));
+    CHECK_FALSE(few_queries_bf16(13200, 65, 4096, d, kSms));
+    CHECK_FALSE(few_queries_bf16(64, 1024, 1024, d, kSms));
+    CHECK(few_queries_bf16(8, 1024, 1024, d, kSms));  // 48 or 64 blocks for 132 SMs
+    CHECK(few_queries_bf16(1, 8448, 4096, d, kSms));
+    CHECK_FALSE(few_queries_bf16(1, 8449, 4096, d, kSms));
+    CHECK(few_queries_bf16(1, 1 << 20, 32, d, kSms));  // most of a tile of 128 keys would be empty
+    CHECK_FALSE(few_queries_bf16(1, 1 << 20, 128, d, kSms));
+    CHECK(few_queries_bf16(3, 5, 0, d, kSms));
+    CHECK_FALSE(few_queries_bf16(std::size_t{1} << 31, std::size_t{1} << 31, (std::size_t{1} << 31) - 1, d, kSms));
+    CHECK_FALSE(few_queries_bf16(132, 96, 4096, d, kSms));
+    CHECK(few_queries_bf16(133, 96, 4096, d, kSms));  // the second round of blocks has one block
+  }
+}
+
+#ifndef CUDA_EMU  // there is no step 05
+TEST_CASE("attention_bf16 05: the sizes reach both kernels, with and without the mask") {
+  std::set<std::vector<bool>> reached;
+  const auto sms = static_cast<std::size_t>(sm_count());
+  for (const Step& step : steps()) {
+    if (step.name != "attention_bf16_05_by_shape") continue;
+    for (const Size& size : step.problem->test_sizes()) {
+      const bool wide = size[3] == 128;
+      reached.insert({wide, few_queries_bf16(size[0], size[1], size[2], wide ? 128 : 64, sms)});
+    }
+  }
+  CHECK(reached.size() == 4);
+}
+#endif
 
 // ---- cross_entropy
 

@@ -107,6 +107,19 @@ TEST_CASE("attention 10: keys are read once for four queries, and parts are writ
   CHECK(bytes({1, 1, 200, 128, 0}, Op::store) == 2 * (row + 8) + row);
 }
 
+TEST_CASE("attention_bf16 04: keys are read once for 16 queries, past shared memory, and whole sectors at a time") {
+  const Size size({3, 16, 96, 128, 0});
+  const Claims claims("attention_bf16_04_split_keys", size);
+  const double row = 2.0 * 128;
+  CHECK(claims.total(Space::global, Op::load).bytes_requested == 3 * row * (16 + 2 * 96));
+  CHECK(claims.total(Space::global, Op::load).bytes_moved == 3 * row * (16 + 2 * 96));
+  CHECK(claims.total(Space::global, Op::store).bytes_requested == 3 * row * 16);
+  CHECK(claims.total(Space::shared, Op::load).requests == 0);
+  // two parts: their outputs, maxima and sums are written, and read in turn
+  const Claims parts("attention_bf16_04_split_keys", {1, 1, 208, 128, 0});
+  CHECK(parts.total(Space::global, Op::store).bytes_requested == 2 * (2 * row + 8) + row);
+}
+
 TEST_CASE("attention_bf16: nothing but O is written to memory") {
   const Size size({1, 128, 128, 64, 0});
   for (const char* step : {"attention_bf16_01_wmma", "attention_bf16_02_mma"}) {
