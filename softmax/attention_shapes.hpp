@@ -4,14 +4,15 @@
 #include <algorithm>
 #include <cstddef>
 
-// A block of step 09 takes as long for one query as for 64. In that time the warps of step 10 do 17 or 18 (computed,
-// see the chapter).
-constexpr std::size_t kFewQueries = 16, kQueriesOfBlock = 64;
+inline std::size_t queries_of_warp(std::size_t queries) { return queries == 1 ? 1 : 4; }
 
-// Are there too few queries for step 09? In a head, so that its blocks are mostly empty; or in all heads together, so
-// that they occupy a quarter of the SMs at most.
+// Are there too few queries for step 09? A block of it takes as long for one query as for 64; in that time the warps of
+// step 10 do 13. With fewer blocks than 5/4 of the SMs step 09 takes no less time (both measured, see the chapter).
 inline bool few_queries(std::size_t heads, std::size_t queries, std::size_t sms) {
-  return queries <= kFewQueries || heads * ((queries + kQueriesOfBlock - 1) / kQueriesOfBlock) <= sms / 4;
+  constexpr std::size_t queries_of_block = 64, worth = 12;
+  const std::size_t blocks = heads * ((queries + queries_of_block - 1) / queries_of_block),
+                    warp = queries_of_warp(queries);
+  return heads * ((queries + warp - 1) / warp * warp) <= worth * std::max(blocks, sms + sms / 4);
 }
 
 // The same for attention_bf16: are there so few queries that step 04's warps, for 16 each, take less time than step
@@ -26,8 +27,6 @@ inline bool few_queries_bf16(std::size_t heads, std::size_t queries, std::size_t
   return static_cast<double>(heads * tiles(queries, 16)) * static_cast<double>(warp_keys) <=
          static_cast<double>(kTilesOfBlock * sms * rounds) * static_cast<double>(block_keys);
 }
-
-inline std::size_t queries_of_warp(std::size_t queries) { return queries == 1 ? 1 : 4; }
 
 // The keys of a part. As many parts as fill the GPU once: `tiles` warps take each key, `resident` run at once. Parts of
 // fewer than 128 keys are not worth their merge.

@@ -441,11 +441,14 @@ TEST_CASE("attention: three TF32 products are as accurate as FP32") {
 TEST_CASE("attention 10: which kernel which heads take, and how keys are cut") {
   constexpr std::size_t kSms = 132;
   CHECK(few_queries(100000, 1, kSms));
-  CHECK(few_queries(64, 16, kSms));
-  CHECK_FALSE(few_queries(64, 17, kSms));
-  CHECK(few_queries(33, 64, kSms));  // 33 blocks for 132 SMs
-  CHECK_FALSE(few_queries(33, 65, kSms));
-  CHECK_FALSE(few_queries(1, 1 << 20, kSms));
+  CHECK(few_queries(512, 12, kSms));
+  CHECK_FALSE(few_queries(512, 13, kSms));
+  CHECK(few_queries(64, 28, kSms));  // 64 blocks for 132 SMs
+  CHECK_FALSE(few_queries(64, 32, kSms));
+  CHECK(few_queries(30, 64, kSms));
+  CHECK_FALSE(few_queries(33, 64, kSms));
+  CHECK(few_queries(1, 1980, kSms));
+  CHECK_FALSE(few_queries(1, 1981, kSms));
   CHECK(queries_of_warp(1) == 1);
   CHECK(queries_of_warp(2) == 4);
 
