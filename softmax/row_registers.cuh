@@ -2,6 +2,7 @@
 // row_softmax_11 introduces them, for row_softmax 11 and 12.
 #pragma once
 #include "float4_row.cuh"
+#include "merge_row.cuh"
 #include "peeled.cuh"
 #include "row_shapes.hpp"
 
@@ -10,21 +11,6 @@
 #include <utility>
 
 namespace row_registers {
-
-// The pair of each row to all of its kThreads threads, from that of each warp, or of the row's part of it.
-template <unsigned kThreads, unsigned kBlock>
-__device__ MaxSum merge_row(MaxSum s) {
-  if constexpr (kThreads > 32) {
-    __shared__ float2 warps[kBlock / 32];
-    constexpr unsigned count = kThreads / 32;
-    const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    if (lane == 0) warps[warp] = make_float2(s.max, s.sum);
-    __syncthreads();
-    const float2 pair = lane < count ? warps[warp / count * count + lane] : make_float2(-INFINITY, 0.0f);
-    s = group_merge<32>({pair.x, pair.y});
-  }
-  return s;
-}
 
 // Threads on an SM that the registers must leave room for: fewer float4 need fewer registers.
 constexpr unsigned threads_per_sm(unsigned kept) {
