@@ -66,18 +66,22 @@ class CrossEntropy : public SoftmaxProblem {
   }
 
   // Empty, single rows and columns, lengths around the powers of two and the sizes at which steps switch kernels, odd
-  // lengths, with which each row starts at another place between multiples of 16 bytes.
+  // lengths, with which each row starts at another place between multiples of 16 bytes. More rows than a tile has, of
+  // lengths that small powers of two divide; long rows that are cut into parts.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = {{0, 0}, {0, 7}, {7, 0}, {1, 1}, {70, 1}, {133, 3}, {67, 4}, {2, 1031}};
     for (const std::size_t cols : {2, 5, 16, 31, 32, 33, 64, 65, 127, 128, 129}) sizes.push_back({35, cols});
     for (const std::size_t cols : {511, 512, 513, 1023, 1024, 1025, 2047, 2049}) sizes.push_back({9, cols});
     for (const std::size_t cols : {4096, 4097, 8191, 12345, 50257}) sizes.push_back({5, cols});
+    sizes.insert(sizes.end(), {{515, 2}, {133, 12}, {70, 20}, {35, 48}, {35, 96}, {3, 8193}, {2, 40000}, {1, 100003}});
     return sizes;
   }
-  // More than 2^31 elements in short rows and in long ones.
-  std::vector<ladder::Size> huge_sizes() const override { return {{(1 << 21) + 5, 1028}, {1025, (1 << 21) + 4}}; }
+  // More than 2^31 elements in short rows, in long ones and in a single one.
+  std::vector<ladder::Size> huge_sizes() const override {
+    return {{(1 << 28) + 3, 10}, {(1 << 21) + 5, 1028}, {1025, (1 << 21) + 4}, {1, (std::size_t{1} << 31) + 9}};
+  }
   std::vector<ladder::Size> bench_sizes() const override {
-    return {{32768, 1024}, {16384, 4096}, {4096, 50257}, {1024, 128256}};
+    return {{32768, 1024}, {16384, 4096}, {4096, 50257}, {1024, 128256}, {1 << 22, 10}, {8, 8000009}};
   }
   ladder::Ceiling ceiling() const override { return ladder::Ceiling::read; }
   double flops(const ladder::Size& size) const override {  // max, subtract, exp, add

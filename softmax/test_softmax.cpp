@@ -3,6 +3,7 @@
 #include "catch.hpp"
 #include "col_shapes.hpp"
 #include "col_softmax.cuh"
+#include "cross_entropy_shapes.hpp"
 #include "row_shapes.hpp"
 #include "runner/check.hpp"
 
@@ -567,4 +568,54 @@ TEST_CASE("cross_entropy: a certain target costs 0, an impossible one +inf, a Na
     CHECK(loss[1] == kInf);
     CHECK(std::isnan(loss[2]));
   });
+}
+
+TEST_CASE("cross_entropy 04: lanes and tiles of short rows") {
+  const auto lanes = [](std::size_t cols) { return kShortRows[short_rows(cols)].lanes; };
+  CHECK(lanes(0) == 1);
+  CHECK(lanes(32) == 1);
+  CHECK(lanes(33) == 2);
+  CHECK(lanes(64) == 2);
+  CHECK(lanes(65) == 4);
+  CHECK(lanes(128) == 4);
+  CHECK(short_rows(129) == kShortRowsCount);
+
+  for (std::size_t cols = 0; cols <= 128; ++cols) {
+    CAPTURE(cols);
+    const ShortRows& s = kShortRows[short_rows(cols)];
+    const unsigned tile = rows_of_tile(s, cols), groups = kTileBlock / s.lanes;
+    CHECK(tile >= groups);
+    CHECK(tile % groups == 0);
+    CHECK(tile <= groups * kMostTimes);
+    CHECK(tile * cols <= groups * s.longest);  // what a block's shared memory holds
+  }
+  CHECK(rows_of_tile(kShortRows[0], 2) == 512);
+  CHECK(rows_of_tile(kShortRows[0], 8) == 256);
+}
+
+TEST_CASE("cross_entropy 04: threads of long rows, and parts") {
+  const auto threads = [](std::size_t cols) { return 8u << long_kernel(cols); };
+  CHECK(threads(129) == 8);
+  CHECK(threads(512) == 8);
+  CHECK(threads(513) == 16);
+  CHECK(threads(8193) == 256);
+  CHECK(threads(16384) == 256);
+  CHECK(threads(16385) == 512);
+  CHECK(threads(std::size_t{1} << 36) == 512);
+
+  constexpr std::size_t kResident = 396;                   // 3 blocks on each of 132 SMs
+  CHECK(length_of_part(4096, 50257, kResident) == 50272);  // more than 8 waves: one part, and the length in whole lines
+  CHECK(length_of_part(1, 32767, kResident) == 32768);     // too short for two
+  CHECK(length_of_part(1, 32768, kResident) == 16384);
+  CHECK(length_of_part(1, std::size_t{1} << 36, 1) == 1u << 30);
+  for (const std::size_t rows : {1, 5, 100, 396, 397, 2000}) {
+    for (const std::size_t cols : {16385, 100003, 53000000}) {
+      CAPTURE(rows, cols);
+      const std::size_t length = length_of_part(rows, cols, kResident), parts = (cols + length - 1) / length;
+      CHECK(length % 32 == 0);
+      CHECK((parts == 1 || length >= kLeastPart));
+      CHECK(rows * parts <= 8 * kResident);
+    }
+  }
+  CHECK((53000000 - 1) / length_of_part(5, 53000000, kResident) + 1 == 79);  // 395 blocks
 }

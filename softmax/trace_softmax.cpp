@@ -160,3 +160,25 @@ TEST_CASE("cross_entropy: the logits are read twice and written once, then read 
   CHECK(moved("cross_entropy_03_any_alignment", Op::load) < 1.1);
   CHECK(moved("cross_entropy_03_any_alignment", Op::store) < 0.01);
 }
+
+TEST_CASE("cross_entropy 04: tiles of short rows are read once, by float4, and from shared memory without conflicts") {
+  for (const std::size_t cols : {2, 8, 10, 16, 32, 48, 64, 96, 128}) {
+    CAPTURE(cols);
+    const Claims claims("cross_entropy_04_by_shape", {256, cols});
+    CHECK(claims.width(Space::global, Op::load) == 16);
+    CHECK(claims.total(Space::global, Op::load).bytes_moved == 4 * 256 * (cols + 1));  // and the targets
+    CHECK(claims.shared_load() < 1.05);  // a target's logit stands anywhere
+  }
+  // with an odd length the lanes of neighbouring rows may meet in a bank
+  for (const std::size_t cols : {33, 65, 127})
+    CHECK(Claims("cross_entropy_04_by_shape", {256, cols}).shared_load() < 4);
+}
+
+TEST_CASE("cross_entropy 04: parts store a pair each, which the merge reads") {
+  const auto bytes = [](const Size& size, Op op) {
+    return Claims("cross_entropy_04_by_shape", size).total(Space::global, op).bytes_requested;
+  };
+  CHECK(bytes({1, 32000}, Op::store) == 4);
+  CHECK(bytes({1, 50257}, Op::store) == 3 * 8 + 4);
+  CHECK(bytes({1, 50257}, Op::load) - bytes({1, 50000}, Op::load) == 4 * 257);
+}

@@ -1,0 +1,43 @@
+// Which kernel cross_entropy 04 takes for which rows. Apart from the step, so that a test can ask.
+#pragma once
+#include "slices.cuh"
+
+// Short rows come through shared memory, a tile at a time; `lanes` lanes take a row of up to `longest` elements. As few
+// lanes as 32 elements in registers allow: each lane executes what a row costs beside its elements, the merge, the
+// logarithm and the target. The shortest rows need fewer registers.
+struct ShortRows {
+  unsigned longest, lanes;
+};
+constexpr ShortRows kShortRows[] = {{16, 1}, {32, 1}, {64, 2}, {128, 4}};
+constexpr std::size_t kShortRowsCount = sizeof kShortRows / sizeof kShortRows[0];
+
+// The place of the first that is long enough, or kShortRowsCount: long rows.
+inline std::size_t short_rows(std::size_t cols) {
+  std::size_t i = 0;
+  while (i < kShortRowsCount && cols > kShortRows[i].longest) ++i;
+  return i;
+}
+
+// Rows of a tile: as many for each group of lanes, 4 at most.
+constexpr unsigned kTileBlock = 128, kMostTimes = 4;
+inline unsigned rows_of_tile(const ShortRows& s, std::size_t cols) {
+  const std::size_t times = cols > 0 ? std::min<std::size_t>(s.longest / cols, kMostTimes) : 1;
+  return static_cast<unsigned>(times) * kTileBlock / s.lanes;
+}
+
+// Long rows are read by float4, by 8 << i threads: up to 16384 elements are four turns of four float4 each, or two and
+// more. With more threads they would be fewer, and the merge would take as long.
+constexpr unsigned kLongKernels = 7;
+inline unsigned long_kernel(std::size_t cols) {
+  unsigned i = 0;
+  while (i + 1 < kLongKernels && cols > std::size_t{512} << i) ++i;
+  return i;
+}
+
+// The last of these kernels takes parts of a row, a block each. As many as fill whole waves, where `resident` blocks run
+// at once, but none of less than two turns, and none whose length does not fit in 32 bits.
+constexpr std::size_t kLeastPart = 16384, kMostPart = std::size_t{1} << 30;
+inline unsigned length_of_part(std::size_t rows, std::size_t cols, std::size_t resident) {
+  const std::size_t parts = std::max(slices_for(rows, resident, cols / kLeastPart), ceil_div(cols, kMostPart));
+  return static_cast<unsigned>(ceil_div(ceil_div(cols, parts), std::size_t{32}) * 32);
+}
