@@ -95,15 +95,16 @@ class CrossEntropy : public SoftmaxProblem {
   Vectors vectors(const ladder::Size& size) const override { return {size[0], size[1], size[1], 1}; }
 
  private:
-  // Targets of all sizes, log-uniform up to 10^5, for a pattern does not know how long the rows are; the shorter these,
-  // the more targets are outside. Some are below 0, and some as large as an int can be.
+  // Targets of all sizes, log-uniform, for a pattern does not know how long the rows are: half of them up to 10^5, half
+  // up to 64, or a short row would have few inside. Some are below 0, and some as large as an int can be.
   template <double (*kLogit)(std::uint64_t, std::size_t, std::size_t, std::size_t)>
   static double with_targets(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     if (buffer == 0) return kLogit(seed, buffer, i, n);
     const std::uint64_t h = ladder::hash(seed, buffer, i);
     if (h % 32 == 0) return -1 - static_cast<double>(h >> 40) * 100;
     if (h % 32 == 1) return std::numeric_limits<int>::max();
-    return std::floor(std::exp(static_cast<double>(h >> 11) / (std::uint64_t{1} << 53) * std::log(1e5))) - 1;
+    const double most = h / 32 % 2 == 0 ? 1e5 : 64;
+    return std::floor(std::exp(static_cast<double>(h >> 11) / (std::uint64_t{1} << 53) * std::log(most))) - 1;
   }
 
   Launch launch_;
