@@ -104,7 +104,8 @@ static void launch(const float* x, const int* target, float* loss, std::size_t r
 static std::size_t roundings(std::size_t cols) {
   if (short_rows(cols) < kShortRowsCount) return cross_entropy_short::roundings(cols);
   const std::size_t turns = ceil_div(cols, std::size_t{4} * kLoads * (8u << long_kernel(cols)));
-  const std::size_t parts = cols / kLeastPart, merges = parts > 1 ? ceil_div(parts, std::size_t{kMergeBlock}) + 10 : 0;
+  const std::size_t parts = cols / kShortestPart,
+                    merges = parts > 1 ? ceil_div(parts, std::size_t{kMergeBlock}) + 10 : 0;
   return 2 + 4 + 2 + (5 + kLoads) * turns + 6 + 2 * 10 + 6 * merges;
 }
 

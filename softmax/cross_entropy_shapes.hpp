@@ -36,8 +36,8 @@ inline unsigned long_kernel(std::size_t cols) {
 
 // The last of these kernels takes parts of a row, a block each. As many as fill whole waves, where `resident` blocks run
 // at once, but none of less than two turns, and none whose length does not fit in 32 bits.
-constexpr std::size_t kLeastPart = 16384, kMostPart = std::size_t{1} << 30;
+constexpr std::size_t kShortestPart = 16384, kLongestPart = std::size_t{1} << 30;
 inline unsigned length_of_part(std::size_t rows, std::size_t cols, std::size_t resident) {
-  const std::size_t parts = std::max(slices_for(rows, resident, cols / kLeastPart), ceil_div(cols, kMostPart));
+  const std::size_t parts = std::max(slices_for(rows, resident, cols / kShortestPart), ceil_div(cols, kLongestPart));
   return static_cast<unsigned>(ceil_div(ceil_div(cols, parts), std::size_t{32}) * 32);
 }

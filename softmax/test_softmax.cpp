@@ -613,7 +613,7 @@ TEST_CASE("cross_entropy 04: threads of long rows, and parts") {
       CAPTURE(rows, cols);
       const std::size_t length = length_of_part(rows, cols, kResident), parts = (cols + length - 1) / length;
       CHECK(length % 32 == 0);
-      CHECK((parts == 1 || length >= kLeastPart));
+      CHECK((parts == 1 || length >= kShortestPart));
       CHECK(rows * parts <= 8 * kResident);
     }
   }
