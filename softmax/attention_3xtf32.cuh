@@ -36,10 +36,14 @@ __global__ void __launch_bounds__(kThreads, D == 64 ? 4 : 3)
   const auto copy = [&](float* to, const float* from, long long left) {
     copy_rows_async<BN, D, kThreads, kAligned>(to, kPitch, from, left, copy_row, copy_col, K);
   };
-  if (end > 0) {  // else all keys are masked, and O is 0
-    copy(Ks, K, keys);
-    load_query_fragments<D, kThreads, kAligned>(Qs, Q, row0, row, t, queries);
+  if (end <= 0) {  // the whole block: all keys are masked
+    const long long left = min(queries - row0, static_cast<long long>(BM)) * D;
+    for (int i = 4 * tid; i < left; i += 4 * kThreads) store4<kAligned>(O + (head * queries + row0) * D + i, float4{});
+    return;
   }
+  copy(Ks, K, keys);
+
+  load_query_fragments<D, kThreads, kAligned>(Qs, Q, row0, row, t, queries);
   float max[2] = {-INFINITY, -INFINITY}, sum[2] = {}, rescale[2];  // of rows g and g + 8 of the warp
   float o[D / 32][4][4] = {};  // [i][x]: these rows' columns 32 i + 8 t + x and 32 i + 8 t + 4 + x
 

@@ -16,16 +16,17 @@ inline bool few_queries(std::size_t heads, std::size_t queries, std::size_t sms)
 }
 
 // The same for attention_bf16: are there so few queries that step 04's warps, for 16 each, take less time than step
-// 03's blocks, for 192 at d = 64 and 128 at d = 128? While an SM computes a block, its warps do kTilesOfBlock tiles of
-// 16 (computed, see the chapter). The blocks come in rounds, one per SM. Both compute whole tiles of keys, 16 or 128.
-constexpr std::size_t kTilesOfBlock = 4;
+// 03's blocks, for 192 at d = 64 and 128 at d = 128? While an SM computes a block, its warps do one and a half tiles of
+// 16 (measured, see the chapter). The blocks come in rounds, one per SM. Both compute whole tiles of keys, 16 or 128; to
+// start and to store takes a block the time of a tile more.
+constexpr double kTilesOfBlock = 1.5;
 
 inline bool few_queries_bf16(std::size_t heads, std::size_t queries, std::size_t keys, std::size_t d, std::size_t sms) {
   const auto tiles = [](std::size_t n, std::size_t tile) { return (n + tile - 1) / tile; };
   const std::size_t rounds = tiles(heads * tiles(queries, d == 64 ? 192 : 128), sms);
-  const std::size_t warp_keys = tiles(keys, 16) * 16, block_keys = tiles(keys, 128) * 128;
+  const std::size_t warp_keys = tiles(keys, 16) * 16, block_keys = tiles(keys, 128) * 128 + 128;
   return static_cast<double>(heads * tiles(queries, 16)) * static_cast<double>(warp_keys) <=
-         static_cast<double>(kTilesOfBlock * sms * rounds) * static_cast<double>(block_keys);
+         kTilesOfBlock * static_cast<double>(sms * rounds) * static_cast<double>(block_keys);
 }
 
 // The keys of a part. As many parts as fill the GPU once: `tiles` warps take each key, `resident` run at once. Parts of

@@ -471,18 +471,21 @@ TEST_CASE("attention_bf16 05: which kernel which heads take") {
   for (const std::size_t d : {64, 128}) {
     CAPTURE(d);
     CHECK(few_queries_bf16(12997, 5, 8, d, kSms));
-    CHECK(few_queries_bf16(13200, 64, 4096, d, kSms));
-    CHECK_FALSE(few_queries_bf16(13200, 65, 4096, d, kSms));
+    CHECK(few_queries_bf16(13200, 16, 4096, d, kSms));
+    CHECK_FALSE(few_queries_bf16(13200, 17, 4096, d, kSms));
     CHECK_FALSE(few_queries_bf16(64, 1024, 1024, d, kSms));
-    CHECK(few_queries_bf16(8, 1024, 1024, d, kSms));  // 48 or 64 blocks for 132 SMs
-    CHECK(few_queries_bf16(1, 8448, 4096, d, kSms));
-    CHECK_FALSE(few_queries_bf16(1, 8449, 4096, d, kSms));
+    CHECK(few_queries_bf16(64, 48, 4096, d, kSms));  // 64 blocks for 132 SMs
+    CHECK_FALSE(few_queries_bf16(64, 49, 4096, d, kSms));
+    CHECK(few_queries_bf16(1, 3264, 4096, d, kSms));
+    CHECK_FALSE(few_queries_bf16(1, 3265, 4096, d, kSms));
     CHECK(few_queries_bf16(1, 1 << 20, 32, d, kSms));  // most of a tile of 128 keys would be empty
     CHECK_FALSE(few_queries_bf16(1, 1 << 20, 128, d, kSms));
     CHECK(few_queries_bf16(3, 5, 0, d, kSms));
     CHECK_FALSE(few_queries_bf16(std::size_t{1} << 31, std::size_t{1} << 31, (std::size_t{1} << 31) - 1, d, kSms));
-    CHECK_FALSE(few_queries_bf16(132, 96, 4096, d, kSms));
-    CHECK(few_queries_bf16(133, 96, 4096, d, kSms));  // the second round of blocks has one block
+    CHECK_FALSE(few_queries_bf16(132, 32, 4096, d, kSms));
+    CHECK(few_queries_bf16(133, 32, 4096, d, kSms));  // the second round of blocks has one block
+    CHECK_FALSE(few_queries_bf16(5, 1399, 883, d, kSms));
+    CHECK(few_queries_bf16(1291, 477, 45, d, kSms));
   }
 }
 
