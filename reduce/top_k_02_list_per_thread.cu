@@ -3,7 +3,7 @@
 //           the greatest of the lists' first elements is taken off its list.
 // Expect:   2 to 4x step 01 at k = 8. A thread inserts often, once in 6 elements of 196, and some lane of a warp nearly
 //           always does. At k = 64 a list is 128 registers: no gain.
-// Measured: 1.89x step 01, 0.20 of a read at 4096x50257x8 (H200).
+// Measured: 1.92x step 01, 0.20 of a read at 4096x50257x8 (H200).
 // Why:      1.62x step 01 at k = 64, too (H200): 64 reads become one.
 // Next:     256 lists of k hold 256 k candidates. How many does the row need?
 #include "top_k_pair.cuh"

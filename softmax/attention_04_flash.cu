@@ -3,7 +3,7 @@
 //           scores of a tile, then rescales once per tile instead of once per key.
 // Expect:   1 to 1.5x step 03. A multiply-add still takes a word from shared memory, a broadcast to the whole warp, at
 //           one such access per clock and SM: at most a quarter of the FFMA rate, 16 TFLOP/s.
-// Measured: 4.89x step 03, 22.2 TFLOP/s at 2048x2048 (H200).
+// Measured: 4.76x step 03, 22.5 TFLOP/s at 64x2048x2048 (H200).
 // Why:      a load brings four neighbouring words (LDS.128), a quarter of an access for each. At d = 128 q and o alone
 //           are 256 floats; the compiler spills.
 // Next:     how can one word from shared memory serve several multiply-adds?

@@ -3,7 +3,7 @@
 // Idea:     K = 5 and 7: a tile of float4 in shared memory, 0 outside the image. A row's window is three 16-byte loads,
 //           with no test. K = 3 stays in registers. The weights come through shared memory as well, with no copy.
 // Expect:   0.95 to 1.0 of a copy at K = 3, 0.85 to 0.95 at K = 5, 0.70 to 0.80 at K = 7, 63 instructions per output.
-// Measured: 1.00x step 04, 0.86 of a copy at 8192x8192x5 (H200).
+// Measured: 0.99x step 04, 0.85 of a copy at 8192x8192x5 (H200).
 // Why:      0.97, 0.86 and 0.70 of a copy at K = 3, 5 and 7, step 04 0.94, 0.86 and 0.65 (H200). At K = 5 the tile
 //           saves less than its barrier costs (not tested); at 8191 x 8193 and 1080 x 1920 this step is the faster one.
 // Next:     64 channels?
