@@ -3,6 +3,7 @@
 // Idea:     nine tiles (sgemm_shapes.hpp), of which the one with the least work is taken, its idle part included; and
 //           three kernels without tiles: k up to 4, where C's bytes are the work, few elements of long sums, few rows.
 // Expect:   1.0x step 13 at the table's sizes, which keep its tile; 1.1 to 500x where its tile is mostly idle.
+// Measured: 1.00x step 13, 1.04x cuBLAS at 4096 (H200).
 // Next:     what would a tile in between, 128 x 128, need to pay? (16-byte copies of A too: a transposed copy of A.)
 #include "few_rows.cuh"
 #include "product.cuh"

@@ -3,6 +3,7 @@
 // Idea:     mma.sync on tiles that suit C (gemm_shapes.hpp), fed by cp.async in whatever parts the rows' alignment
 //           allows. Few tiles: k in slices, whose sums a second kernel adds. Short k or few sums: sgemm 14's kernels.
 // Expect:   0.9 of cuBLAS and more where bytes are the work; some 0.5 of step 02 on large products.
+// Measured: 0.19x step 02, 0.18x cuBLAS at 4096 (H200).
 // Why:      a warp reads fragments, waits for them, multiplies. Hypothesis, not tested: fragments read ahead, as in
 //           gemm_bf16 03, are what large products lack here. Step 04 gives them to wgmma.
 // Next:     which products still want wgmma? (Those with enough work for a tile of 256 x 256: step 04.)
