@@ -45,15 +45,15 @@ __global__ void __launch_bounds__(kBlockX* kBlockY)
   }
 }
 
-// Any shape: a column of kOwn rows per thread, kBlockX of them per block. Lanes read and write neighbouring floats.
-template <int kOwn>
+// Any shape: a column of kStagedRows rows per thread, kBlockX of them per block. Lanes read and write neighbouring floats.
+template <int kStagedRows>
 __global__ void __launch_bounds__(kBlockX)
     blur_register_window_staged(const float* __restrict__ in, float* __restrict__ out, long long rows, long long cols) {
-  __shared__ float4 tile[kOwn + kWindow - 1][kStagedFloat4<kBlockX + kWindow - 1>];
+  __shared__ float4 tile[kStagedRows + kWindow - 1][kStagedFloat4<kBlockX + kWindow - 1>];
   const long long col0 = std::int64_t{blockIdx.x} * kBlockX, col = col0 + threadIdx.x;
-  const long long row0 = tile_y() * kOwn;
+  const long long row0 = tile_y() * kStagedRows;
   if (row0 >= rows) return;
-  const int last = static_cast<int>(min(rows - 1 - row0, kOwn + kWindow - 2LL));  // of the tile's rows
+  const int last = static_cast<int>(min(rows - 1 - row0, kStagedRows + kWindow - 2LL));  // of the tile's rows
 
   // load
   stage_rows<kBlockX>(tile, in, rows * cols, 0, last + 1, [&](int r) { return (row0 + r) * cols + col0; });
@@ -65,9 +65,9 @@ __global__ void __launch_bounds__(kBlockX)
   // sum along the rows
   const unsigned address = float_address(in, row0 * cols + col0), pitch = static_cast<unsigned>(cols);
   const long long right1 = min(col + 1, cols - 1) - col, right2 = min(col + 2, cols - 1) - col;
-  float sums[kOwn + kWindow - 1];
+  float sums[kStagedRows + kWindow - 1];
 #pragma unroll
-  for (int r = 0; r < kOwn + kWindow - 1; ++r) {
+  for (int r = 0; r < kStagedRows + kWindow - 1; ++r) {
     const int clamped = min(r, last);
     const float* p = staged(tile[clamped], address + clamped * pitch) + threadIdx.x;
     sums[r] = p[0] + p[right1] + p[right2];
@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(kBlockX)
   // sum down the columns, store
   float* to = out + row0 * cols + col;
 #pragma unroll
-  for (int r = 0; r < kOwn; ++r, to += cols) {
+  for (int r = 0; r < kStagedRows; ++r, to += cols) {
     if (r > last) break;
     *to = (sums[r] + sums[r + 1] + sums[r + 2]) * kNinth;
   }

@@ -4,7 +4,7 @@
 //           with no test. K = 3 stays in registers. The weights come through shared memory as well, with no copy.
 // Expect:   0.95 to 1.0 of a copy at K = 3, 0.85 to 0.95 at K = 5, 0.70 to 0.80 at K = 7, 63 instructions per output.
 // Measured: 0.99x step 04, 0.85 of a copy at 8192x8192x5 (H200).
-// Why:      0.97, 0.86 and 0.70 of a copy at K = 3, 5 and 7, step 04 0.94, 0.86 and 0.65 (H200). At K = 5 the tile
+// Why:      0.97, 0.85 and 0.70 of a copy at K = 3, 5 and 7, step 04 0.94, 0.86 and 0.65 (H200). At K = 5 the tile
 //           saves less than its barrier costs (not tested); at 8191 x 8193 and 1080 x 1920 this step is the faster one.
 // Next:     64 channels?
 #include "conv2d.cuh"
@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(kSmallX* kSmallY)
 // ---- K = 5 and 7, cols % 4 == 0 and aligned images: a tile of float4
 
 constexpr int kTileX = 32, kTileY = 4, kTileRows = 8;  // threads, rows per thread
-constexpr double kTileShare = 0.75;  // of the tiles' rows that are in the image, or registers are faster
+constexpr double kTileShare = 0.75;  // if less of the tiles' rows are in the image: registers (not tuned)
 
 template <int K>
 __global__ void __launch_bounds__(kTileX* kTileY)
