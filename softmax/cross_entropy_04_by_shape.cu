@@ -6,6 +6,7 @@
 //           ones, whose instructions take nearly all issue slots: fewest rows per second at 1 and 2 elements.
 // Measured: 1.00x step 03, 0.95 of a read at 4096x50257 (H200).
 // Why:      such rows fit step 03. 0.89 of a read at 8x8000009 and 0.84 at 2^22x10, 10 and 38x step 03 (H200).
+//           9038813x2 has 0.91: issue slots do not hold it back as counted.
 // Next:     the gradient is softmax - one hot. What would storing it in the same kernel cost? (A write of all of x.)
 #include "cross_entropy.cuh"
 #include "cross_entropy_short.cuh"
