@@ -32,16 +32,18 @@ def resident(pid):
     return pages * os.sysconf("SC_PAGE_SIZE") + sum(map(resident, children))
 
 
-def set_limits(pid, seconds, file_size):
-    """From here and not in the child before it starts: this process has threads."""
-    for what, value in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, file_size),
-                        (resource.RLIMIT_CPU, int(seconds * (os.cpu_count() or 1)) + 1)):
-        try:
-            _, hard = resource.prlimit(pid, what)
-            value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-            resource.prlimit(pid, what, (value, value))
-        except ProcessLookupError:
-            return
+def limited(command, seconds, file_size):
+    """The command with limits that stand before it starts. Lowered later, they may fall between a program's reading of
+    a limit and its setting it, which then fails: AddressSanitizer does both at its start. Not set in a forked child
+    either, as this process has threads."""
+    limits = {"core": (resource.RLIMIT_CORE, 0), "fsize": (resource.RLIMIT_FSIZE, file_size),
+              "cpu": (resource.RLIMIT_CPU, int(seconds * (os.cpu_count() or 1)) + 1)}
+    options = []
+    for name, (what, value) in limits.items():
+        _, most = resource.getrlimit(what)
+        value = value if most == resource.RLIM_INFINITY else min(value, most)
+        options.append(f"--{name}={value}:{value}")
+    return ["prlimit", *options, "--", *map(str, command)]
 
 
 def end(process):
@@ -60,11 +62,10 @@ def run(command, seconds, environment=None, memory=MEMORY, folder=None, file_siz
             return run(command, seconds, environment, memory, empty, file_size)
     start = time.monotonic()
     pieces, size, stopped = [], 0, ""
-    process = subprocess.Popen(list(map(str, command)), cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, start_new_session=True,
+    process = subprocess.Popen(limited(command, seconds, file_size), cwd=folder, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
                                env={**os.environ, **(environment or {})})
     try:
-        set_limits(process.pid, seconds, file_size)
         with selectors.DefaultSelector() as selector:
             selector.register(process.stdout, selectors.EVENT_READ)
             ended = False

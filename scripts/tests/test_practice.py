@@ -413,6 +413,15 @@ class Sandbox(unittest.TestCase):
         done = self.run_python("print('hello'); raise SystemExit(3)")
         self.assertEqual((done.status, done.output, done.stopped), (3, "hello\n", ""))
 
+    def test_limits_stand_before_the_program_starts(self):
+        with mock.patch.object(sandbox.subprocess, "Popen", side_effect=OSError) as started:
+            self.assertRaises(OSError, sandbox.run, ["program"], 10)
+        words = started.call_args[0][0]
+        self.assertEqual((words[0], words[-1]), ("prlimit", "program"))
+        done = sandbox.run(["cat", "/proc/self/limits"], 10, file_size=12345)
+        self.assertRegex(done.output, r"Max file size +12345 +12345 ")
+        self.assertRegex(done.output, r"Max core file size +0 +0 ")
+
     def test_time(self):
         self.assertEqual(self.run_python("while True: pass", 1).stopped, "time")
 
