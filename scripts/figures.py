@@ -9,9 +9,10 @@ from typing import NamedTuple, Optional
 
 import ladder
 
-# What makes a header part of the measured code: device code or a launch. A function that is __host__ __device__ alone,
-# such as ceil_div, does not.
-MEASURED = re.compile(r"__global__|(?<!__host__ )__device__|<<<|cudaLaunch")
+# In the text of code(): device code or a launch, but no function that is __host__ __device__, such as ceil_div; and the
+# class of a problem.
+MEASURED = re.compile(r"__global__|(?<!__host__ )__device__|< < <|cudaLaunch")
+PROBLEM = re.compile(r"\bkernel \( \) const override")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 LITERAL_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.*?\*/', re.DOTALL)
 # Kernels where arithmetic decides, and what libraries are called in words.
@@ -52,14 +53,18 @@ def included(path, root=ladder.ROOT):
 
 
 def sources(path, root=ladder.ROOT):
-    """The files whose code is measured with the step: itself, and its headers that hold device code or a launch."""
+    """The files whose code is measured with the step: itself, and its headers, such as those that say which kernel takes
+    which shape. Of the problem's headers and the runner's only those that hold device code or a launch."""
     step, *headers = included(path, root)
-    return [step] + [file for file in headers if MEASURED.search(code(file.read_text()))]
+    texts = {file: code(file.read_text()) for file in headers}
+    of_checks = [root / "common" / "ladder.cuh"] + [file for file in headers if PROBLEM.search(texts[file])]
+    checked = {file for header in of_checks for file in included(header, root)}
+    return [step] + [file for file in headers if file not in checked or MEASURED.search(texts[file])]
 
 
 def digest(path, root=ladder.ROOT):
     """Names the code of the step at `path`, in the project at `root`: the same for as long as no more than comments,
-    white space, the names of files and what is not measured (problem headers, checks, runner) change."""
+    white space, the names of files and what is not measured (see sources) change."""
     step, *headers = [code(file.read_text()) for file in sources(path, root)]
     return hashlib.sha256("\n".join([step, *sorted(headers)]).encode()).hexdigest()[:12]
 

@@ -112,12 +112,9 @@ def without_names(text):
 
 
 def host_code(path, root):
-    """What decides the launch, with names: the step's host code, and of its headers the functions that launch."""
-    step, *headers = figures.sources(path, root)
-    code = [item for item in items(step.read_text()) if not is_device_code(item)]
-    for header in headers:
-        code += [item for item in items(header.read_text()) if not is_device_code(item) and HOST_LAUNCH.search(item)]
-    return code
+    """The host code of a step and of its headers that are measured with it, with names."""
+    return [item for file in figures.sources(path, root) for item in items(file.read_text())
+            if not is_device_code(item)]
 
 
 def comparable(code):

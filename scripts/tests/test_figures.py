@@ -9,9 +9,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import figures  # noqa: E402
 import ladder  # noqa: E402
 
+PROBLEM = """\
+#pragma once
+#include "ladder.cuh"
+#include "tile.cuh"
+#include "values.cuh"
+class Problem { const char* kernel() const override; };
+"""
 STEP = """\
 // A head.
 #include "problem.cuh"
+#include "shapes.hpp"
 
 __global__ void k(float* x, int n) {  // a comment
   const char* s = "no // comment";
@@ -27,7 +35,9 @@ class Digest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.root = Path(folder.name)
-        self.write("family/problem.cuh", '#pragma once\n#include "ladder.cuh"\n#include "tile.cuh"\nint host_only();\n')
+        self.write("family/problem.cuh", PROBLEM)
+        self.write("family/values.cuh", "int checks_only();\n")
+        self.write("family/shapes.hpp", "#pragma once\nconstexpr int kLongest = 4;\n")
         self.write("family/tile.cuh", "#pragma once\n__device__ inline int tile() { return 1; }\n")
         self.write("common/ladder.cuh", "__host__ __device__ inline int ceil_div();\n")
         self.before = self.digest(STEP)
@@ -55,17 +65,28 @@ class Digest(unittest.TestCase):
             self.assertNotEqual(self.digest(STEP.replace(old, new)), self.before, new)
 
     def test_headers(self):
-        self.write("family/problem.cuh", '#include "tile.cuh"\nint host_only(int changed);\n')
+        self.write("family/problem.cuh", PROBLEM.replace("};", "int changed; };"))
+        self.write("family/values.cuh", "int checks_only(int changed);\n")
         self.write("common/ladder.cuh", "__host__ __device__ inline int ceil_div(int changed);\n")
-        self.assertEqual(self.digest(STEP), self.before, "no device code, no launch")
+        self.assertEqual(self.digest(STEP), self.before, "the problem and the runner, without device code or a launch")
         self.write("family/tile.cuh", "// A comment.\n__device__ inline int tile() { return 1; }\n")
         self.assertEqual(self.digest(STEP), self.before, "a comment")
         self.write("family/tile.cuh", "__device__ inline int tile() { return 2; }\n")
-        self.assertNotEqual(self.digest(STEP), self.before, "device code, included by an included header")
+        self.assertNotEqual(self.digest(STEP), self.before, "device code, included by the problem")
+
+    def test_headers_of_the_step_without_device_code(self):
+        self.write("family/shapes.hpp", "#pragma once\nconstexpr int kLongest = 8;\n")
+        self.assertNotEqual(self.digest(STEP), self.before)
+
+    def test_a_launch_in_a_header_of_the_problem(self):
+        self.write("family/values.cuh", "inline void run(float* x) { kernel<<<1, 32>>>(x); }\n")
+        before = self.digest(STEP)
+        self.write("family/values.cuh", "inline void run(float* x) { kernel<<<1, 64>>>(x); }\n")
+        self.assertNotEqual(self.digest(STEP), before)
 
     def test_names_of_headers_do_not_count(self):
         self.write("common/block.cuh", (self.root / "family/tile.cuh").read_text())
-        self.write("family/problem.cuh", '#include "block.cuh"\n#include "ladder.cuh"\n')
+        self.write("family/problem.cuh", PROBLEM.replace("tile.cuh", "block.cuh"))
         self.assertEqual(self.digest(STEP), self.before)
 
     def test_of_the_steps(self):

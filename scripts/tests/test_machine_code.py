@@ -69,13 +69,14 @@ class HostCode(unittest.TestCase):
         (self.root / "common").mkdir()
         (self.root / "common/ladder.cuh").write_text("#pragma once\n")
 
+    def compared(self, step, header=""):
+        (self.root / "shapes.hpp").write_text(header)
+        path = self.root / "kernel_01_x.cu"
+        path.write_text(step)
+        return machine_code.comparable(machine_code.host_code(path, self.root))
+
     def same(self, text):
-        code = []
-        for version in (STEP, text):
-            path = self.root / "kernel_01_x.cu"
-            path.write_text(version)
-            code.append(machine_code.comparable(machine_code.host_code(path, self.root)))
-        return code[0] == code[1]
+        return self.compared(STEP) == self.compared(text)
 
     def test_items(self):
         items = machine_code.items(STEP)
@@ -97,6 +98,14 @@ class HostCode(unittest.TestCase):
         self.assertFalse(self.same(wide))
         self.assertNotEqual(machine_code.without_types("= static_cast < int > ( a + b ) * c ;"),
                             machine_code.without_types("= a + b * c ;"))
+
+    def test_headers_that_decide_a_launch_count(self):
+        step = STEP.replace("// A head.", '#include "shapes.hpp"').replace("both(n)", "blocks(n)", 1)
+        self.assertNotEqual(step, STEP)
+        header = "inline int blocks(int n) { return n / 4; }\ninline int not_launched(int n) { return n; }\n"
+        before = self.compared(step, header)
+        self.assertEqual(self.compared(step, header.replace("return n;", "return -n;")), before)
+        self.assertNotEqual(self.compared(step, header.replace("n / 4", "n / 8")), before)
 
     def test_launches_count(self):
         for old, new in (("256", "128"), ("both(n)", "both(n) + 1"), ("<<<grid, kBlock>>>", "<<<kBlock, grid>>>"),
