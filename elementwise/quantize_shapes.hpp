@@ -1,7 +1,8 @@
 // Which kernel quantize 05 takes for which rows. Apart from the step, so that a test can ask.
 #pragma once
+#include "shape_table.hpp"
+
 #include <algorithm>
-#include <cstddef>
 
 namespace quantize_shapes {
 
@@ -21,12 +22,8 @@ constexpr RowShape kRowShapes[] = {{4, 1, 0, 256},        {8, 2, 0, 256},      {
                                    {10243, 256, 10, 256}, {16387, 512, 8, 512}};
 constexpr std::size_t kRowShapeCount = sizeof kRowShapes / sizeof kRowShapes[0];
 
-// The first shape whose rows are long enough, or kRowShapeCount: registers alone do not hold the row.
-inline std::size_t row_shape(std::size_t cols) {
-  std::size_t i = 0;
-  while (i < kRowShapeCount && cols > kRowShapes[i].longest) ++i;
-  return i;
-}
+// The place in the table, or kRowShapeCount: registers alone do not hold the row.
+inline std::size_t row_shape(std::size_t cols) { return first_long_enough(kRowShapes, cols); }
 
 // Longer rows: a thread keeps kKept float4 in registers and up to kMostChunks in shared memory, of which 1024 threads
 // fill an SM of an H100 or H200.

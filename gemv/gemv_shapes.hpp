@@ -1,6 +1,6 @@
 // Which kernel gemv_07_by_shape takes for which matrix. Apart from the step, so that a test can ask.
 #pragma once
-#include <cstddef>
+#include "shape_table.hpp"
 
 struct GemvShape {
   std::size_t longest;            // row for which it is meant, or 0: the rules below name it
@@ -16,9 +16,7 @@ enum GemvKernel : std::size_t { kFourRows = 9, kBlockPerRow, kLongRow, kLongFour
 
 // aligned: all rows, and x, are 16-byte aligned.
 inline std::size_t gemv_kernel(std::size_t m, std::size_t k, bool aligned, std::size_t sms) {
-  std::size_t i = 0;
-  while (i < kFourRows && k > kGemvShapes[i].longest) ++i;
-  if (i < kFourRows) return i;
+  if (const std::size_t i = first_long_enough(kGemvShapes, k); i < kFourRows) return i;
   // Four rows share what is loaded of x, and a block has four times the work for its start and its end; but 4 blocks
   // of them are resident per SM, and with less than 8 waves too many SMs idle in the last one.
   if (k <= 8191 && m >= 8 * 4 * 4 * sms) return kFourRows;

@@ -1,8 +1,9 @@
 // Which kernel the last two steps of layer_norm, rms_norm and add_rms_norm take for which rows. Apart from the steps,
 // so that a test can ask.
 #pragma once
+#include "shape_table.hpp"
+
 #include <algorithm>
-#include <cstddef>
 
 // `threads` threads take a row of up to `longest` elements, `kept` float4 each: 4 * threads * kept elements, and 3 more
 // where the row's edges are peeled off.
@@ -17,12 +18,8 @@ constexpr NormShape kNormShapes[] = {{19, 4, 1, 256},     {67, 8, 2, 256},     {
                                      {8195, 256, 8, 256}, {16387, 512, 8, 512}};
 constexpr std::size_t kNormShapeCount = sizeof kNormShapes / sizeof kNormShapes[0];
 
-// The first shape whose rows are long enough, or kNormShapeCount: a team of blocks takes the row.
-inline std::size_t norm_shape(std::size_t cols) {
-  std::size_t i = 0;
-  while (i < kNormShapeCount && cols > kNormShapes[i].longest) ++i;
-  return i;
-}
+// The place in the table, or kNormShapeCount: a team of blocks takes the row.
+inline std::size_t norm_shape(std::size_t cols) { return first_long_enough(kNormShapes, cols); }
 
 // thread: norm_thin.cuh; registers: norm_registers.cuh; team: norm_teams.cuh. by_shape: the kernel of layer_norm 08 or
 // of rms_norm 03 and add_rms_norm 03, which needs sm_90.

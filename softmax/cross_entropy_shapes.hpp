@@ -1,5 +1,6 @@
 // Which kernel cross_entropy 04 takes for which rows. Apart from the step, so that a test can ask.
 #pragma once
+#include "shape_table.hpp"
 #include "slices.cuh"
 
 // Short rows come through shared memory, a tile at a time; `lanes` lanes take a row of up to `longest` elements. As few
@@ -11,12 +12,8 @@ struct ShortRows {
 constexpr ShortRows kShortRows[] = {{16, 1}, {32, 1}, {64, 2}, {128, 4}};
 constexpr std::size_t kShortRowsCount = sizeof kShortRows / sizeof kShortRows[0];
 
-// The place of the first that is long enough, or kShortRowsCount: long rows.
-inline std::size_t short_rows(std::size_t cols) {
-  std::size_t i = 0;
-  while (i < kShortRowsCount && cols > kShortRows[i].longest) ++i;
-  return i;
-}
+// The place in the table, or kShortRowsCount: long rows.
+inline std::size_t short_rows(std::size_t cols) { return first_long_enough(kShortRows, cols); }
 
 // Rows of a tile: as many for each group of lanes, 4 at most.
 constexpr unsigned kTileBlock = 128, kMostTimes = 4;

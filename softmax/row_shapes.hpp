@@ -1,6 +1,6 @@
 // Which kernel row_softmax 11 and 12 take for which rows. Apart from the steps, so that a test can ask.
 #pragma once
-#include <cstddef>
+#include "shape_table.hpp"
 
 // `threads` threads take a row, `kept` float4 each: 4 * threads * kept elements, and 3 more where the row's edges are
 // peeled off. Staged rows come through shared memory, where a thread's elements need no alignment.
@@ -20,12 +20,8 @@ constexpr RowShape kRowShapes[] = {{4, 1, 1, 256, true},       {8, 2, 1, 256, tr
                                    {16387, 512, 8, 512, false}};
 constexpr std::size_t kRowShapeCount = sizeof kRowShapes / sizeof kRowShapes[0];
 
-// The first shape whose rows are long enough, or kRowShapeCount: more than one block takes the row.
-inline std::size_t row_shape(std::size_t cols) {
-  std::size_t i = 0;
-  while (i < kRowShapeCount && cols > kRowShapes[i].longest) ++i;
-  return i;
-}
+// The place in the table, or kRowShapeCount: more than one block takes the row.
+inline std::size_t row_shape(std::size_t cols) { return first_long_enough(kRowShapes, cols); }
 
 // A cluster of `blocks` blocks of `block` threads takes a row: `kept` float4 of each thread in registers, up to
 // `shared` in shared memory.
@@ -46,9 +42,5 @@ constexpr std::size_t cluster_share(const ClusterShape& s, std::size_t cols) {
   return (lines + s.blocks - 1) / s.blocks * 8;
 }
 
-// The first shape whose rows are long enough, or kClusterShapeCount: the row is read twice, the second time from L2.
-inline std::size_t cluster_shape(std::size_t cols) {
-  std::size_t i = 0;
-  while (i < kClusterShapeCount && cols > kClusterShapes[i].longest) ++i;
-  return i;
-}
+// The place in the table, or kClusterShapeCount: the row is read twice, the second time from L2.
+inline std::size_t cluster_shape(std::size_t cols) { return first_long_enough(kClusterShapes, cols); }
