@@ -22,7 +22,7 @@ constexpr RowShape kRowShapes[] = {{4, 1, 0, 256},        {8, 2, 0, 256},      {
                                    {10243, 256, 10, 256}, {16387, 512, 8, 512}};
 constexpr std::size_t kRowShapeCount = sizeof kRowShapes / sizeof kRowShapes[0];
 
-// The place in the table, or kRowShapeCount: registers alone do not hold the row.
+// The index in the table, or kRowShapeCount: registers alone do not hold the row.
 inline std::size_t row_shape(std::size_t cols) { return first_long_enough(kRowShapes, cols); }
 
 // Longer rows: a thread keeps kKept float4 in registers and up to kMostChunks in shared memory, of which 1024 threads

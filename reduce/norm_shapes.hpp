@@ -18,7 +18,7 @@ constexpr NormShape kNormShapes[] = {{19, 4, 1, 256},     {67, 8, 2, 256},     {
                                      {8195, 256, 8, 256}, {16387, 512, 8, 512}};
 constexpr std::size_t kNormShapeCount = sizeof kNormShapes / sizeof kNormShapes[0];
 
-// The place in the table, or kNormShapeCount: a team of blocks takes the row.
+// The index in the table, or kNormShapeCount: a team of blocks takes the row.
 inline std::size_t norm_shape(std::size_t cols) { return first_long_enough(kNormShapes, cols); }
 
 // thread: norm_thin.cuh; registers: norm_registers.cuh; team: norm_teams.cuh. by_shape: the kernel of layer_norm 08 or

@@ -9,10 +9,10 @@ from typing import NamedTuple, Optional
 
 import ladder
 
-# In the text of code(): device code or a launch, but no function that is __host__ __device__, such as ceil_div; and the
-# class of a problem.
+# Both search the text that code() returns. Device code or a launch; a function that is __host__ __device__, such as
+# ceil_div, is neither.
 MEASURED = re.compile(r"__global__|(?<!__host__ )__device__|< < <|cudaLaunch")
-PROBLEM = re.compile(r"\bkernel \( \) const override")
+PROBLEM = re.compile(r"\bkernel \( \) const override")  # the class of a problem names its kernel
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 LITERAL_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.*?\*/', re.DOTALL)
 # Kernels where arithmetic decides, and what libraries are called in words.

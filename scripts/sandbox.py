@@ -33,9 +33,9 @@ def resident(pid):
 
 
 def limited(command, seconds, file_size):
-    """The command with limits that stand before it starts. Lowered later, they may fall between a program's reading of
-    a limit and its setting it, which then fails: AddressSanitizer does both at its start. Not set in a forked child
-    either, as this process has threads."""
+    """The command, started by prlimit, so that its limits stand before it runs. AddressSanitizer's start reads a limit
+    and sets it, and fails if the limit was lowered in between. Nor can a forked child set them before it runs the
+    command: this process has threads."""
     limits = {"core": (resource.RLIMIT_CORE, 0), "fsize": (resource.RLIMIT_FSIZE, file_size),
               "cpu": (resource.RLIMIT_CPU, int(seconds * (os.cpu_count() or 1)) + 1)}
     options = []

@@ -12,7 +12,7 @@ struct ShortRows {
 constexpr ShortRows kShortRows[] = {{16, 1}, {32, 1}, {64, 2}, {128, 4}};
 constexpr std::size_t kShortRowsCount = sizeof kShortRows / sizeof kShortRows[0];
 
-// The place in the table, or kShortRowsCount: long rows.
+// The index in the table, or kShortRowsCount: long rows.
 inline std::size_t short_rows(std::size_t cols) { return first_long_enough(kShortRows, cols); }
 
 // Rows of a tile: as many for each group of lanes, 4 at most.

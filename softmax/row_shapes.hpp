@@ -20,7 +20,7 @@ constexpr RowShape kRowShapes[] = {{4, 1, 1, 256, true},       {8, 2, 1, 256, tr
                                    {16387, 512, 8, 512, false}};
 constexpr std::size_t kRowShapeCount = sizeof kRowShapes / sizeof kRowShapes[0];
 
-// The place in the table, or kRowShapeCount: more than one block takes the row.
+// The index in the table, or kRowShapeCount: more than one block takes the row.
 inline std::size_t row_shape(std::size_t cols) { return first_long_enough(kRowShapes, cols); }
 
 // A cluster of `blocks` blocks of `block` threads takes a row: `kept` float4 of each thread in registers, up to
@@ -42,5 +42,5 @@ constexpr std::size_t cluster_share(const ClusterShape& s, std::size_t cols) {
   return (lines + s.blocks - 1) / s.blocks * 8;
 }
 
-// The place in the table, or kClusterShapeCount: the row is read twice, the second time from L2.
+// The index in the table, or kClusterShapeCount: the row is read twice, the second time from L2.
 inline std::size_t cluster_shape(std::size_t cols) { return first_long_enough(kClusterShapes, cols); }
