@@ -48,19 +48,15 @@ __device__ __forceinline__ void mma_m16n8k8_tf32(float (&d)[4], const unsigned (
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-// cp.async, section 9.7.9.25.3.1: copies 16 bytes from global to shared memory, both 16-byte aligned, past the
-// registers and L1. Unless `inside`, nothing is read, and the 16 bytes become 0.
-__device__ __forceinline__ void cp_async_16(void* to, const void* from, bool inside) {
-  asm volatile(
-      "{\n"
-      "  .reg .pred outside;\n"
-      "  setp.eq.u32 outside, %2, 0;\n"
-      "  cp.async.cg.shared.global [%0], [%1], 16, outside;\n"
-      "}"
-      :
-      : "r"(static_cast<unsigned>(__cvta_generic_to_shared(to))), "l"(__cvta_generic_to_global(from)),
-        "r"(static_cast<unsigned>(inside))
-      : "memory");
+// cp.async, section 9.7.9.25.3.1: copies `bytes` bytes, 0 to 16, from global to shared memory past the registers and L1,
+// and makes 0 of what is missing from 16. Both addresses are 16-byte aligned. __pipeline_memcpy_async does the same by a
+// switch with a branch for each number of bytes, where the number is not a constant.
+__device__ __forceinline__ void cp_async_16(void* to, const void* from, int bytes) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+               :
+               : "r"(static_cast<unsigned>(__cvta_generic_to_shared(to))), "l"(__cvta_generic_to_global(from)),
+                 "r"(bytes)
+               : "memory");
 }
 
 // cp.async.commit_group, section 9.7.9.25.3.2: this thread's copies since the last commit are a group, perhaps empty.

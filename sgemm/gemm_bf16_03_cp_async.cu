@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(kThreads)
   // Past the edges nothing is read, and zeros are stored.
   const auto copy_chunk = [](__nv_bfloat16& to, const __nv_bfloat16* from, int left) {
     if (kAligned) {
-      cp_async_16(&to, from, left > 0);
+      cp_async_16(&to, from, left > 0 ? 16 : 0);
     } else {
       reinterpret_cast<uint4&>(to) = load_chunk_guarded(from, left);
     }

@@ -18,7 +18,9 @@ enum class GemmKernel {
   wgmma
 };
 
-// At most 96 KB in all stages: an SM of sm_86 has 100.
+// At most 96 KB in all stages: a block of sm_86 can have 99. Where rows are not aligned a tile takes more, and the first
+// one has two stages.
+constexpr int kMostStageBytes = 99 << 10;
 struct MmaTile {
   int BM, BN, warps_m, warps_n, stages;
 };
@@ -30,8 +32,9 @@ struct TileTime {
   double byte, ends;
 };
 
-// Bytes per ns: what tiles and sums read and write at the same time, of an H200's 4800; and one of its 132 SMs' share.
-constexpr double kMemoryRate = 2500, kSmRate = kMemoryRate / 132;
+// Bytes per ns: what memory reads and writes at the same time, of an H200's 4800; and what one of its 132 SMs copies to
+// shared memory, mostly from L2.
+constexpr double kMemoryRate = 2500, kSmRate = 43;
 
 // `tiles` tiles, `resident` at once, of rows of A of row_bytes, in `slices` slices of k. The sums of slices are written
 // and read again, for each of C's elements, by a second kernel, whose launch takes 3 us.
@@ -58,21 +61,23 @@ inline std::size_t gemm_slices(std::size_t tiles, std::size_t resident, std::siz
   return best;
 }
 
-// Tiles of mma.sync take as long as their copies to shared memory, which `per_sm` blocks make at a time: two thirds of
-// the rate where rows are not 16-byte aligned (H200).
-inline TileTime mma_tile_time(const MmaTile& tile, std::size_t per_sm, bool aligned_a, bool aligned_b, std::size_t M,
-                              std::size_t N) {
-  const double copied = tile.BM * (aligned_a ? 1 : 1.5) + tile.BN * (aligned_b ? 1 : 1.5);
-  const std::size_t stored = std::min<std::size_t>(M, tile.BM) * std::min<std::size_t>(N, tile.BN) * sizeof(float);
-  const double sm_time = static_cast<double>(per_sm) / kSmRate;
-  return {sm_time * copied, 2000 + sm_time * static_cast<double>(stored)};
+// Tiles of mma.sync take as long as their copies to shared memory, which `per_sm` blocks make at a time, of elements of
+// `size` bytes. They take longer where rows are not 16-byte aligned, and with them what is stored (H200).
+inline TileTime mma_tile_time(const MmaTile& tile, std::size_t per_sm, std::size_t size, bool aligned_ab,
+                              bool aligned_c, std::size_t M, std::size_t N) {
+  const double copied = (tile.BM + tile.BN) * (aligned_ab ? 1 : size == 2 ? 2.0 : 1.6);
+  const auto stored = static_cast<double>(size * std::min<std::size_t>(M, tile.BM) * std::min<std::size_t>(N, tile.BN));
+  const double byte = static_cast<double>(per_sm) / kSmRate;
+  return {byte * copied, 1100 + byte * stored * (aligned_c ? 1 : 1.3)};
 }
 
-// Of the tiles of wgmma, 256 x 256 for two blocks: 5.4 ns are 800 TFLOP/s in BF16, 400 in TF32.
+// Of the tiles of wgmma, 256 x 256 for two blocks: 7.6 ns are 570 TFLOP/s in BF16, 285 in TF32. `store`: ns for a whole
+// tile.
 constexpr std::size_t kWgmmaSide = 256;
-inline TileTime wgmma_tile_time(std::size_t M, std::size_t N) {
+constexpr double kStoreByThreads = 12000;
+inline TileTime wgmma_tile_time(std::size_t M, std::size_t N, double store = kStoreByThreads) {
   const std::size_t stored = std::min(M, kWgmmaSide) * std::min(N, kWgmmaSide);
-  return {5.4, 3000 + 8000.0 * static_cast<double>(stored) / (kWgmmaSide * kWgmmaSide)};
+  return {7.6, 3000 + store * static_cast<double>(stored) / (kWgmmaSide * kWgmmaSide)};
 }
 inline std::size_t wgmma_slices(std::size_t tiles, std::size_t sms, std::size_t row_bytes, std::size_t M,
                                 std::size_t N) {
@@ -84,14 +89,15 @@ inline GemmKernel gemm_kernel(std::size_t M, std::size_t N, std::size_t K, std::
   // C's bytes are the work: of 5 to 8 products only where C has few rows or columns, for they cost instructions.
   if (K <= 4 || (K <= 8 && (M <= 128 || N <= 128))) return GemmKernel::small_k;
   // A thread per k: no tile would be worth its copies. Loads of A are coalesced.
-  if (K >= 512 && (N <= 4 || M * N <= 256)) return GemmKernel::dot;
+  if (K >= 512 && (N <= 4 || M * N <= 350)) return GemmKernel::dot;
   // No tensor core has a tile so low: a thread per column. B is read once, and its bytes are the work.
   if (M <= 4 && N > 4) return GemmKernel::few_rows;
   // Few rows or columns: all of them in one tile, so that the large matrix is read once.
   if (N <= 16) return GemmKernel::tile_128x16;
   if (M <= 16) return GemmKernel::tile_16x256;
   if (N <= 32) return GemmKernel::tile_128x32;
-  if (M <= 32) return GemmKernel::tile_32x128;
+  // The same where C's bytes are the work, for they are stored by rows.
+  if (M <= 32 || (M <= 64 && K <= 128)) return GemmKernel::tile_32x128;
   // As many products per loaded element as there are SMs to keep busy.
   const std::size_t large_tiles = ((M + 127) / 128) * ((N + 127) / 128), slices = K / 1024 + 1;
   const bool small = M <= 64 || N <= 64 || large_tiles * slices < sms;
@@ -101,12 +107,9 @@ inline GemmKernel gemm_kernel(std::size_t M, std::size_t N, std::size_t K, std::
 // With wgmma, whose tiles need rows that are 16-byte aligned: others are copied first, read and written. Elements have
 // `size` bytes. Which takes longer, the copies and the tiles of wgmma, or the tiles of mma.sync?
 inline GemmKernel gemm_kernel_sm90(std::size_t M, std::size_t N, std::size_t K, std::size_t size, bool aligned_a,
-                                   bool aligned_b, std::size_t sms) {
-  // Of short k a tile of wgmma mostly stores C: by TMA in BF16, by threads in TF32, longer than mma.sync takes (H200).
-  const std::size_t least_k = size == sizeof(float) ? 64 : 0;
+                                   bool aligned_b, bool aligned_c, std::size_t sms) {
   const GemmKernel other = gemm_kernel(M, N, K, sms);
-  if (K < least_k || other >= GemmKernel::small_k) return other;
-  if (M <= 16 || N <= 16) return other;  // a sixteenth of wgmma's tile
+  if (other >= GemmKernel::small_k || M <= 16 || N <= 16) return other;  // 16: a sixteenth of wgmma's tile
   const auto tiles = [&](std::size_t BM, std::size_t BN) { return ((M + BM - 1) / BM) * ((N + BN - 1) / BN); };
   const auto time = [&](std::size_t count, std::size_t resident, const TileTime& tile) {
     const std::size_t slices = gemm_slices(count, resident, K * size, M * N, tile);
@@ -114,13 +117,15 @@ inline GemmKernel gemm_kernel_sm90(std::size_t M, std::size_t N, std::size_t K, 
   };
   const MmaTile& tile = kMmaTiles[static_cast<int>(other)];
   constexpr std::size_t per_sm = 2;  // blocks
-  const double mma =
-      time(tiles(tile.BM, tile.BN), per_sm * sms, mma_tile_time(tile, per_sm, aligned_a, aligned_b, M, N));
+  const double mma = time(tiles(tile.BM, tile.BN), per_sm * sms,
+                          mma_tile_time(tile, per_sm, size, aligned_a && aligned_b, aligned_c, M, N));
   const auto copy = [&](bool aligned, std::size_t elements) {
-    constexpr double copy_rate = 4000, launch = 3000;
+    constexpr double copy_rate = 3700, launch = 3000;
     return aligned ? 0 : launch + 2 * static_cast<double>(size * elements) / copy_rate;
   };
-  const double wgmma = 1.1 * time(tiles(kWgmmaSide, kWgmmaSide), sms / 2, wgmma_tile_time(M, N)) +
+  // BF16 is stored by TMA where C's rows are aligned; TF32 by threads, which store 8 or 4 bytes.
+  const double store = size == 2 ? (aligned_c ? 0 : kStoreByThreads) : aligned_c ? 1300 : 6700;
+  const double wgmma = time(tiles(kWgmmaSide, kWgmmaSide), sms / 2, wgmma_tile_time(M, N, store)) +
                        copy(aligned_a, M * K) + copy(aligned_b, K * N);
   return wgmma < mma ? GemmKernel::wgmma : other;
 }

@@ -8,31 +8,31 @@
 
 #include <utility>
 
-// The bytes to which all rows are aligned: 16, 4, or one element.
+// Do all rows begin at multiples of 16 bytes?
 template <typename T>
-int row_alignment(const T* data, std::size_t ld) {
-  const std::size_t both = reinterpret_cast<std::uintptr_t>(data) | ld * sizeof(T);
-  return both % 16 == 0 ? 16 : both % 4 == 0 ? 4 : static_cast<int>(sizeof(T));
+bool rows_are_aligned(const T* data, std::size_t ld) {
+  return (reinterpret_cast<std::uintptr_t>(data) | ld * sizeof(T)) % 16 == 0;
 }
 
-template <std::size_t i, bool kOdd, typename T>
+template <template <typename, int> class TilesOf, std::size_t i, typename T>
 void launch_mma_tile(const Product<T>& p) {
   constexpr MmaTile t = kMmaTiles[i];
-  constexpr int BK = kRowBytes / sizeof(T), threads = t.warps_m * t.warps_n * 32, stage = (t.BM + t.BN) * kRowBytes;
-  const auto kernel = gemm_mma_tile<T, t.BM, t.BN, t.warps_m, t.warps_n, t.stages, kOdd>;
+  constexpr int BK = kRowBytes / sizeof(T), threads = t.warps_m * t.warps_n * 32;
+  constexpr int stage = kStageBytes<T, TilesOf<T, t.BN>, t.BM>, stages = std::min(t.stages, kMostStageBytes / stage);
+  const auto kernel = gemm_mma_tile<T, TilesOf, t.BM, t.BN, t.warps_m, t.warps_n, stages>;
   const auto tiles_m = static_cast<unsigned>(ceil_div(p.M, t.BM)), tiles_n = static_cast<unsigned>(ceil_div(p.N, t.BN));
-  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, t.stages * stage));
-  const std::size_t resident = resident_blocks(kernel, threads, t.stages * stage),
-                    tiles = std::size_t{tiles_m} * tiles_n;
-  const TileTime time = mma_tile_time(t, resident / sm_count(), true, true, p.M, p.N);
+  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, stages * stage));
+  const std::size_t resident = resident_blocks(kernel, threads, stages * stage), tiles = std::size_t{tiles_m} * tiles_n;
+  constexpr bool aligned = !TilesOf<T, t.BN>::A::kSkewed;
+  const bool wide_c = rows_are_aligned(p.C, p.ldc);
+  const TileTime time = mma_tile_time(t, resident / sm_count(), sizeof(T), aligned, wide_c, p.M, p.N);
   const std::size_t slices = std::min(gemm_slices(tiles, resident, p.K * sizeof(T), p.M * p.N, time), kMaxSlices);
   const std::size_t slice = ceil_div(ceil_div(p.K, slices), BK) * BK;
-  const int bytes = static_cast<int>(std::min<std::size_t>(t.stages, slice / BK)) * stage;  // short k: more blocks fit
+  const int bytes = static_cast<int>(std::min<std::size_t>(stages, slice / BK)) * stage;  // short k: more blocks fit
   float* partials = slices > 1 ? scratch<float, struct GemmSlices>(slices * p.M * p.N) : nullptr;
-  const TileSource<T> A{p.A, p.A + (p.M - 1) * p.lda + p.K, static_cast<long long>(p.lda), row_alignment(p.A, p.lda)};
-  const TileSource<T> B{p.B, p.B + (p.K - 1) * p.ldb + p.N, static_cast<long long>(p.ldb), row_alignment(p.B, p.ldb)};
+  const TileSource<T> A{p.A, static_cast<long long>(p.lda)}, B{p.B, static_cast<long long>(p.ldb)};
   const dim3 grid(tiles_m * tiles_n, static_cast<unsigned>(slices));
-  kernel<<<grid, threads, bytes>>>(p.M, p.N, p.K, p.alpha, A, B, p.beta, p.C, p.ldc, row_alignment(p.C, p.ldc) == 16,
+  kernel<<<grid, threads, bytes>>>(p.M, p.N, p.K, p.alpha, A, B, p.beta, p.C, p.ldc, rows_are_aligned(p.C, p.ldc),
                                    tiles_m, tiles_n, slice, partials);
   CUDA_CHECK(cudaGetLastError());
   if (slices > 1) add_slices(p, grid.y, partials);
@@ -40,11 +40,10 @@ void launch_mma_tile(const Product<T>& p) {
 
 template <typename T, std::size_t... i>
 void launch_mma_tile(GemmKernel tile, const Product<T>& p, std::index_sequence<i...>) {
-  constexpr bool can_be_odd = sizeof(T) < 4;
-  const bool odd = can_be_odd && std::min(row_alignment(p.A, p.lda), row_alignment(p.B, p.ldb)) < 4;
+  const bool aligned = rows_are_aligned(p.A, p.lda) && rows_are_aligned(p.B, p.ldb);
   const auto launch = [&](auto number) {
     constexpr std::size_t n = decltype(number)::value;
-    odd ? launch_mma_tile<n, can_be_odd>(p) : launch_mma_tile<n, false>(p);
+    aligned ? launch_mma_tile<AlignedTiles, n>(p) : launch_mma_tile<SkewedTiles, n>(p);
   };
   ((tile == static_cast<GemmKernel>(i) ? launch(std::integral_constant<std::size_t, i>()) : void()), ...);
 }

@@ -12,166 +12,219 @@
 
 constexpr int kRowBytes = 128;  // of a tile of A
 
-// Tiles consist of chunks of 16 bytes. Where chunk `chunk` of a row of `kChunks` stands: XOR with the number of the
-// 128-byte line puts what a warp reads at once into different banks.
-template <int kChunks>
-__device__ inline int chunk_place(int row, int chunk) {
-  constexpr int rows_per_line = kChunks < 8 ? 8 / kChunks : 1;
-  return row * kChunks + (chunk ^ row / rows_per_line % (kChunks < 8 ? kChunks : 8));
-}
+// One of the matrices that tiles are copied from.
+template <typename T>
+struct TileSource {
+  const T* data;
+  long long ld;
+};
 
-// How B's tile, BK rows of BN, is kept and read, and the instruction. kDepth: k of one mma.
-template <typename T, int BN>
-struct MmaOperands;
+// The instruction. kDepth: k of one mma.
+template <typename T>
+struct Mma;
 
-template <int BN>
-struct MmaOperands<__nv_bfloat16, BN> {
+template <>
+struct Mma<__nv_bfloat16> {
   static constexpr int kDepth = 16;
-  __device__ static int place(int row, int chunk) { return chunk_place<BN / 8>(row, chunk); }
-  // The operands of 16 columns from `col` on, rows k to k + 15.
-  __device__ static void read(unsigned (&b)[4], const uint4* tile, int k, int col, int lane) {
-    ldmatrix_x4_trans(b, &tile[place(k + lane % 16, col / 8 + lane / 16)]);
-  }
   __device__ static void multiply(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
     mma_m16n8k16_bf16(d, a, b0, b1);
   }
 };
 
-template <int BN>
-struct MmaOperands<float, BN> {
+template <>
+struct Mma<float> {
   static constexpr int kDepth = 8;
-  // A request is for 8 columns, 2 chunks, of 4 rows.
-  __device__ static int place(int row, int chunk) {
-    constexpr int chunks = BN / 4, rows_per_line = chunks < 8 ? 8 / chunks : 1;
-    return row * chunks + (chunk ^ 2 * (row / rows_per_line % (chunks < 8 ? chunks / 2 : 4)));
-  }
-  __device__ static void read(unsigned (&b)[4], const uint4* tile, int k, int col, int lane) {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const int row = k + lane % 4 + i % 2 * 4, column = col + i / 2 * 8 + lane / 4;
-      b[i] = reinterpret_cast<const unsigned*>(&tile[place(row, column / 4)])[column % 4];
-    }
-  }
   __device__ static void multiply(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
     mma_m16n8k8_tf32(d, a, b0, b1);
   }
 };
 
-// One of the matrices that tiles are copied from. `width`: bytes to which each row's begin is aligned, 16, 4 or 2.
-template <typename T>
-struct TileSource {
-  const T *data, *end;
-  long long ld;
-  int width;
-};
-
-// 16 bytes that begin `skipped` bytes, an even number, after those of `low` do; `high` follows `low`.
-__device__ inline uint4 shifted(const uint4& low, const uint4& high, unsigned skipped) {
-  unsigned words[] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
-  if (skipped & 8) {
-#pragma unroll
-    for (int i = 0; i < 6; ++i) words[i] = words[i + 2];
-  }
-  if (skipped & 4) {
-#pragma unroll
-    for (int i = 0; i < 5; ++i) words[i] = words[i + 1];
-  }
-#pragma unroll
-  for (int i = 0; i < 4; ++i) words[i] = __funnelshift_r(words[i], words[i + 1], skipped % 4 * 8);
-  return make_uint4(words[0], words[1], words[2], words[3]);
-}
-
-// The first `left` of 8 elements, and zeros.
-__device__ inline uint4 first_elements(uint4 chunk, int left) {
-  const auto word = [left](unsigned w, int first) {
-    return left >= first + 2 ? w : left == first + 1 ? w & 0xffff : 0;
+// Tiles whose rows begin at multiples of 16 bytes: A's of kRowBytes bytes a row, B's of BN elements. They consist of
+// chunks of 16 bytes, kPitch of them from row to row.
+template <typename T, int BN>
+class AlignedTiles {
+ public:
+  struct A {
+    static constexpr bool kSkewed = false;
+    static constexpr int kPitch = kRowBytes / 16;
+    // XOR with the row: the 8 rows that ldmatrix reads at once lie in different banks.
+    __device__ static int place(int row, int chunk) { return row * kPitch + (chunk ^ row % 8); }
   };
-  return make_uint4(word(chunk.x, 0), word(chunk.y, 2), word(chunk.z, 4), word(chunk.w, 6));
-}
+  // In FP32 a warp reads 8 neighbours of 4 rows at once: rows begin 8 banks apart. In BF16 ldmatrix reads a chunk of 8
+  // rows: XOR with the number of the 128-byte line.
+  struct B {
+    static constexpr bool kSkewed = false;
+    static constexpr int kPitch = BN * sizeof(T) / 16 + (sizeof(T) == 4 ? 2 : 0);
+    __device__ static int place(int row, int chunk) {
+      constexpr int lines = kPitch < 8 ? kPitch : 8, rows_per_line = 8 / lines;
+      return row * kPitch + (sizeof(T) == 4 ? chunk : chunk ^ row / rows_per_line % lines);
+    }
+  };
 
-// A chunk of a tile: where it goes, and that it is the first `left` elements from element `at` on, then zeros.
-struct Chunk {
-  uint4* to;
-  long long at;
-  int left;
+  __device__ AlignedTiles(const TileSource<T>&, const TileSource<T>&, int lane) : lane_(lane) {}
+
+  // The operand of 16 rows from `row` on, at k.
+  __device__ void read_a(unsigned (&a)[4], const uint4* tile, int row, int k) const {
+    ldmatrix_x4(a, &tile[A::place(row + lane_ % 16, k * static_cast<int>(sizeof(T)) / 16 + lane_ / 16)]);
+  }
+  // The operands of 16 columns from `col` on, at k.
+  __device__ void read_b(unsigned (&b)[4], const uint4* tile, int k, int col) const {
+    if constexpr (sizeof(T) == 2) {
+      ldmatrix_x4_trans(b, &tile[B::place(k + lane_ % 16, col / 8 + lane_ / 16)]);
+    } else {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int row = k + lane_ % 4 + i % 2 * 4, column = col + i / 2 * 8 + lane_ / 4;
+        b[i] = reinterpret_cast<const unsigned*>(&tile[B::place(row, 0)])[column];
+      }
+    }
+  }
+
+ private:
+  int lane_;
 };
 
-// By cp.async, all of the chunk at once or, where the alignment does not allow that, in parts of 4 bytes.
-template <typename T>
-__device__ inline void copy_chunk(const Chunk& chunk, const TileSource<T>& source) {
-  constexpr int kCount = 16 / sizeof(T);
-  const T* from = source.data + chunk.at;
-  const int bytes = min(max(chunk.left, 0), kCount) * static_cast<int>(sizeof(T));
-  if (source.width == 16) {
-    __pipeline_memcpy_async(chunk.to, bytes > 0 ? from : source.data, 16, 16 - bytes);
-    return;
-  }
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    const int part = min(max(bytes - 4 * i, 0), 4);
-    __pipeline_memcpy_async(reinterpret_cast<unsigned*>(chunk.to) + i, part > 0 ? from + i * kCount / 4 : source.data,
-                            4, 4 - part);
-  }
-}
+// Tiles whose rows begin anywhere: in shared memory as far behind a multiple of 16 bytes as in memory, so that cp.async
+// can copy 16 bytes at a time. That is their skew; it is the same 8 rows further, as 8 elements are 16 bytes or 32.
+template <typename T, int BN>
+class SkewedTiles {
+  static constexpr int kSize = sizeof(T);
 
-// A thread's chunks, number threadIdx.x, threadIdx.x + kThreads and so on of kChunks: chunk_of(i) is chunk i.
-template <int kChunks, int kThreads, typename T, typename ChunkOf>
-__device__ inline void copy_chunks(const TileSource<T>& source, const ChunkOf& chunk_of) {
-#pragma unroll
-  for (int i = threadIdx.x; i < kChunks; i += kThreads) copy_chunk(chunk_of(i), source);
-}
+ public:
+  struct A {
+    static constexpr bool kSkewed = true;
+    static constexpr int kPitch = kRowBytes / 16 + 1;
+    __device__ static int place(int row, int chunk) { return row * kPitch + chunk; }
+  };
+  struct B {
+    // Rows that are read at once should begin 8 banks apart: in BF16 every other row is, in FP32 every row.
+    static constexpr bool kSkewed = true;
+    static constexpr int kPitch = BN * kSize / 16 + kSize / 2;
+    __device__ static int place(int row, int chunk) { return row * kPitch + chunk; }
+  };
 
-// The same where rows begin at odd elements of BF16; cp.async does not copy 2 bytes. A chunk is shifted together from the
-// two aligned 16 bytes it lies in, if both are inside the matrix, gaps between rows included. The loads of kBatch chunks
-// are in flight at a time.
-template <int kChunks, int kThreads, int kBatch, typename T, typename ChunkOf>
-__device__ inline void load_chunks(const TileSource<T>& source, const ChunkOf& chunk_of) {
-  constexpr int kCount = 16 / sizeof(T);
-  const auto skipped = [](const T* p) { return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(p) % 16); };
-#pragma unroll 1
-  for (int first = threadIdx.x; first < kChunks; first += kBatch * kThreads) {
-    uint4 low[kBatch], high[kBatch];
-    bool pair[kBatch];
+  __device__ SkewedTiles(const TileSource<T>& a, const TileSource<T>& b, int lane)
+      : row_(lane / 4), step_(lane % 4), skew_a_(skew(a, row_)) {
 #pragma unroll
-    for (int b = 0; b < kBatch; ++b) {
-      const int i = first + b * kThreads;
-      const Chunk chunk = chunk_of(i);
-      const T* from = source.data + chunk.at;
-      pair[b] = i < kChunks && chunk.left > 0 && chunk.at >= kCount && source.end - from >= 2 * kCount;
-      const auto* aligned = reinterpret_cast<const uint4*>(from - skipped(from) / sizeof(T));
-      if (pair[b]) low[b] = aligned[0], high[b] = aligned[1];
+    for (int i = 0; i < kRows; ++i) skew_b_[i] = skew(b, kRows * step_ + i);
+  }
+
+  // As in AlignedTiles. A lane's elements of A are a word of shared memory, in BF16 with an odd skew halves of two.
+  __device__ void read_a(unsigned (&a)[4], const uint4* tile, int row, int k) const {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const char* from = bytes(tile, A::place(row + row_ + i % 2 * 8, 0)) + skew_a_ / 4 * 4;
+      const auto* words = reinterpret_cast<const unsigned*>(from + k * kSize + i / 2 * 16) + step_;
+      a[i] = kSize == 4 ? words[0] : __funnelshift_r(words[0], words[1], skew_a_ % 4 * 8);
     }
+  }
+  // A lane's elements of B are in one column: in FP32 a row's, in BF16 those of two rows.
+  __device__ void read_b(unsigned (&b)[4], const uint4* tile, int k, int col) const {
 #pragma unroll
-    for (int b = 0; b < kBatch; ++b) {
-      const int i = first + b * kThreads;
-      if (i >= kChunks) break;
-      const Chunk chunk = chunk_of(i);
-      const T* from = source.data + chunk.at;
-      if (pair[b]) {
-        *chunk.to = first_elements(shifted(low[b], high[b], skipped(from)), chunk.left);
+    for (int i = 0; i < 4; ++i) {
+      const int row = k + kRows * step_ + i % 2 * (Mma<T>::kDepth / 2), column = col + i / 2 * 8 + row_;
+      const auto element = [&](int r) { return bytes(tile, B::place(row + r, 0)) + skew_b_[r] + column * kSize; };
+      if constexpr (kSize == 4) {
+        b[i] = *reinterpret_cast<const unsigned*>(element(0));
       } else {
-        alignas(16) T elements[kCount];
-#pragma unroll
-        for (int e = 0; e < kCount; ++e) elements[e] = e < chunk.left ? from[e] : T(0.0f);
-        *chunk.to = *reinterpret_cast<const uint4*>(elements);
+        b[i] = __byte_perm(*reinterpret_cast<const unsigned short*>(element(0)),
+                           *reinterpret_cast<const unsigned short*>(element(1)), 0x5410);
       }
+    }
+  }
+
+ private:
+  static constexpr int kRows = 4 / kSize;  // of B in a register
+
+  __device__ static int skew(const TileSource<T>& source, int row) {
+    return static_cast<int>(reinterpret_cast<std::uintptr_t>(source.data + row * source.ld) % 16);
+  }
+  __device__ static const char* bytes(const uint4* tile, int place) {
+    return reinterpret_cast<const char*>(tile + place);
+  }
+
+  int row_, step_, skew_a_, skew_b_[kRows];
+};
+
+// Copies a tile of kRows x kCols elements, which begins at row0 and col0, by cp.async; zeros from `rows` and `cols` on. Of
+// 16 bytes that a row begins in those before it are read as well, and not used: they are in the same allocation, as
+// allocations begin and end at multiples of 16 bytes.
+template <typename Layout, int kRows, int kCols, int kThreads, typename T>
+__device__ inline void copy_tile(uint4* to, const TileSource<T>& source, long long row0, long long rows, long long col0,
+                                 long long cols) {
+  constexpr int kSize = sizeof(T), kAcross = kCols * kSize / 16, kRowsAtOnce = kThreads / kAcross;
+  static_assert(kThreads % kAcross == 0 && kRows <= kThreads, "whole rows at a time");
+  const int tid = threadIdx.x;
+  const int down = static_cast<int>(min(rows - row0, static_cast<long long>(kRows)));
+  const int width = static_cast<int>(min(cols - col0, static_cast<long long>(kCols))) * kSize;  // in bytes
+  const T* const corner = source.data + row0 * source.ld + col0;
+  // `from`: where the row's chunk begins if it has no skew, which moves the chunk to the left.
+  const auto copy = [&](int row, int chunk, const T* from) {
+    const int skew = Layout::kSkewed ? static_cast<int>(reinterpret_cast<std::uintptr_t>(from) % 16) : 0;
+    const int bytes = row < down ? min(max(skew + width - 16 * chunk, 0), 16) : 0;
+    cp_async_16(&to[Layout::place(row, chunk)], from - skew / kSize, bytes);
+  };
+  const int row = tid / kAcross, chunk = tid % kAcross;
+  const T* from = corner + row * source.ld + chunk * (16 / kSize);
+  if (kRows * kAcross % kThreads == 0 || tid < kRows * kAcross) {
+#pragma unroll
+    for (int r = 0; r < kRows; r += kRowsAtOnce) {
+      copy(row + r, chunk, from);
+      from += kRowsAtOnce * source.ld;
+    }
+  }
+  if (Layout::kSkewed && tid < kRows) copy(tid, kAcross, corner + tid * source.ld + kCols);
+}
+
+// The bytes of a stage: a tile of A, of BM rows, and one of B.
+template <typename T, typename Tiles, int BM>
+constexpr int kStageBytes = 16 * (BM * Tiles::A::kPitch + kRowBytes / static_cast<int>(sizeof(T)) * Tiles::B::kPitch);
+
+// A warp stores `rows` rows, of 16, of `cols` sums, of WN: c = alpha sums + beta c. A lane has kElements neighbours, which
+// it stores at once where all are inside.
+template <int WN>
+constexpr int kSumsPitch = WN + 8;
+template <int WN, int kElements, typename T>
+__device__ inline void store_sums(const float* sums, T* c, long long ld, int rows, int cols, float alpha, float beta) {
+  constexpr int kLanes = WN / kElements, kRowsAtOnce = 32 / kLanes;
+  static_assert(WN % kElements == 0 && 32 % kLanes == 0, "whole rows at a time");
+  struct alignas(kElements * sizeof(T)) Elements {
+    T of[kElements];
+  };
+  const int lane = threadIdx.x % 32, col = lane % kLanes * kElements;
+  const auto result = [&](float sum, T before) {
+    const float v = alpha * sum;
+    return T(beta == 0 ? v : v + beta * static_cast<float>(before));
+  };
+  sums += col;
+  c += lane / kLanes * ld + col;
+#pragma unroll 4
+  for (int row = lane / kLanes; row < rows; row += kRowsAtOnce, c += kRowsAtOnce * ld) {
+    const float* from = sums + row * kSumsPitch<WN>;
+    if (col + kElements <= cols) {
+      Elements elements;
+      if (beta != 0) elements = *reinterpret_cast<const Elements*>(c);
+#pragma unroll
+      for (int x = 0; x < kElements; ++x) elements.of[x] = result(from[x], elements.of[x]);
+      *reinterpret_cast<Elements*>(c) = elements;
+    } else {
+      for (int x = 0; col + x < cols; ++x) c[x] = result(from[x], beta == 0 ? T(0.0f) : c[x]);
     }
   }
 }
 
 // C = alpha A B + beta C in tiles of BM x BN, one per block, of kWarpsM x kWarpsN warps; k in slices, gridDim.y of them,
 // each `slice` long. With one slice the results go to C, else the sums to partials[(slice * M + row) * N + column].
-// kStages - 1 tiles are in flight. kOdd: rows of A or B may begin at odd elements of BF16. wide_c: rows of C are 16-byte
-// aligned.
-template <typename T, int BM, int BN, int kWarpsM, int kWarpsN, int kStages, bool kOdd>
-__global__ void __launch_bounds__(kWarpsM* kWarpsN * 32, 2)
+// kStages - 1 tiles are in flight. wide_c: rows of C are 16-byte aligned.
+template <typename T, template <typename, int> class TilesOf, int BM, int BN, int kWarpsM, int kWarpsN, int kStages>
+__global__ void __launch_bounds__(kWarpsM* kWarpsN * 32, BM* BN > 64 * 64 ? 2 : 3)
     gemm_mma_tile(long long M, long long N, long long K, float alpha, const TileSource<T> A, const TileSource<T> B,
                   float beta, T* __restrict__ C, long long ldc, bool wide_c, unsigned tiles_m, unsigned tiles_n,
                   long long slice, float* __restrict__ partials) {
-  using Operands = MmaOperands<T, BN>;
+  using Tiles = TilesOf<T, BN>;
   constexpr int kCount = 16 / sizeof(T), BK = kRowBytes / sizeof(T), kThreads = kWarpsM * kWarpsN * 32;
-  constexpr int WM = BM / kWarpsM, WN = BN / kWarpsN, kChunksA = BM * 8, kChunksB = BK * BN / kCount;
-  constexpr int kBatch = BM * BN < 128 * 128 ? 4 : 2;  // the registers that the sums leave
+  constexpr int WM = BM / kWarpsM, WN = BN / kWarpsN, kDepth = Mma<T>::kDepth;
+  constexpr int kStage = kStageBytes<T, Tiles, BM> / 16;  // in chunks
   static_assert(WM % 16 == 0 && WN % 16 == 0, "whole fragments");
   extern __shared__ uint4 smem[];  // for each stage a tile of A and one of B
   const int tid = threadIdx.x, lane = tid % 32, warp = tid / 32;
@@ -180,33 +233,14 @@ __global__ void __launch_bounds__(kWarpsM* kWarpsN * 32, 2)
   const long long row0 = static_cast<long long>(tile.row) * BM, col0 = static_cast<long long>(tile.col) * BN;
   const long long begin = blockIdx.y * slice, end = min(begin + slice, K);
   const int tiles = static_cast<int>((max(end - begin, 0LL) + BK - 1) / BK);
-  const auto left = [](long long length) { return static_cast<int>(min(length, static_cast<long long>(kCount))); };
+  const Tiles operands(A, B, lane);
+  const auto stage = [&](int t) { return smem + t % kStages * kStage; };
 
   const auto copy = [&](int t) {
     if (t < tiles) {
-      uint4* to = smem + t % kStages * (kChunksA + kChunksB);
       const long long k0 = begin + static_cast<long long>(t) * BK;
-      const auto chunk_of_a = [&](int i) -> Chunk {
-        const int row = i / 8, chunk = i % 8;
-        const long long k = k0 + chunk * kCount;
-        return {&to[chunk_place<8>(row, chunk)], (row0 + row) * A.ld + k, row0 + row < M ? left(end - k) : 0};
-      };
-      const auto chunk_of_b = [&](int i) -> Chunk {
-        const int row = i / (BN / kCount), chunk = i % (BN / kCount);
-        const long long col = col0 + chunk * kCount;
-        return {&to[kChunksA + Operands::place(row, chunk)], (k0 + row) * B.ld + col,
-                k0 + row < end ? left(N - col) : 0};
-      };
-      if (kOdd && A.width < 4) {
-        load_chunks<kChunksA, kThreads, kBatch>(A, chunk_of_a);
-      } else {
-        copy_chunks<kChunksA, kThreads>(A, chunk_of_a);
-      }
-      if (kOdd && B.width < 4) {
-        load_chunks<kChunksB, kThreads, kBatch>(B, chunk_of_b);
-      } else {
-        copy_chunks<kChunksB, kThreads>(B, chunk_of_b);
-      }
+      copy_tile<typename Tiles::A, BM, BK, kThreads>(stage(t), A, row0, M, k0, end);
+      copy_tile<typename Tiles::B, BK, BN, kThreads>(stage(t) + BM * Tiles::A::kPitch, B, k0, end, col0, N);
     }
     __pipeline_commit();
   };
@@ -219,77 +253,50 @@ __global__ void __launch_bounds__(kWarpsM* kWarpsN * 32, 2)
     __pipeline_wait_prior(kStages - 2);
     __syncthreads();  // tile t has arrived, and all threads have used tile t - 1
     copy(t + kStages - 1);
-    const uint4 *As = smem + t % kStages * (kChunksA + kChunksB), *Bs = As + kChunksA;
+    const uint4 *As = stage(t), *Bs = As + BM * Tiles::A::kPitch;
     const auto depth = static_cast<int>(min(end - begin - static_cast<long long>(t) * BK, static_cast<long long>(BK)));
 #pragma unroll
-    for (int k = 0; k < BK; k += Operands::kDepth) {
+    for (int k = 0; k < BK; k += kDepth) {
       if (k >= depth) break;  // zeros from here on
       unsigned a[WM / 16][4], b[WN / 16][4];
 #pragma unroll
-      for (int i = 0; i < WM / 16; ++i) {
-        ldmatrix_x4(a[i], &As[chunk_place<8>(warp_row + i * 16 + lane % 16, k / kCount + lane / 16)]);
-      }
+      for (int i = 0; i < WM / 16; ++i) operands.read_a(a[i], As, warp_row + i * 16, k);
 #pragma unroll
-      for (int j = 0; j < WN / 16; ++j) Operands::read(b[j], Bs, k, warp_col + j * 16, lane);
+      for (int j = 0; j < WN / 16; ++j) operands.read_b(b[j], Bs, k, warp_col + j * 16);
 #pragma unroll
       for (int i = 0; i < WM / 16; ++i) {
 #pragma unroll
         for (int j = 0; j < WN / 8; ++j)
-          Operands::multiply(acc[i][j], a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);
+          Mma<T>::multiply(acc[i][j], a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);
       }
     }
   }
   __pipeline_wait_prior(0);
   __syncthreads();  // the stages are free
 
-  // Sums leave by shared memory, 16 rows of a warp at a time: so neighbouring lanes store neighbouring elements.
-  constexpr int kRow = WN + 8;
-  static_assert(kThreads / 32 * 16 * kRow * 4 <= kStages * (kChunksA + kChunksB) * 16, "fits where the stages were");
-  float* sums = reinterpret_cast<float*>(smem) + warp * 16 * kRow;
-  const auto store = [&](int i, auto count) {
-    constexpr int kElements = decltype(count)::value;
-#pragma unroll
-    for (int e = lane * kElements; e < 16 * WN; e += 32 * kElements) {
-      const long long row = row0 + warp_row + i * 16 + e / WN, col = col0 + warp_col + e % WN;
-      if (row >= M) continue;
-      const float* from = &sums[e / WN * kRow + e % WN];
-      T* c = &C[row * ldc + col];
-      if (kElements > 1 && col + kElements <= N) {
-        alignas(16) T elements[kElements];
-        if (beta != 0) reinterpret_cast<uint4&>(elements) = *reinterpret_cast<const uint4*>(c);
-#pragma unroll
-        for (int x = 0; x < kElements; ++x) {
-          const float v = alpha * from[x];
-          elements[x] = T(beta == 0 ? v : v + beta * static_cast<float>(elements[x]));
-        }
-        *reinterpret_cast<uint4*>(c) = reinterpret_cast<const uint4&>(elements);
-      } else {
-        for (int x = 0; x < kElements && col + x < N; ++x) {
-          const float v = alpha * from[x];
-          c[x] = T(beta == 0 ? v : v + beta * static_cast<float>(c[x]));
-        }
-      }
-    }
-  };
+  // Sums leave by shared memory, 16 rows of a warp at a time.
+  static_assert(kThreads / 32 * 16 * kSumsPitch<WN> * 4 <= kStage * 16, "fits where the stages were");
+  float* sums = reinterpret_cast<float*>(smem) + warp * 16 * kSumsPitch<WN>;
+  const long long col = col0 + warp_col;
+  const int cols = static_cast<int>(min(N - col, static_cast<long long>(WN)));
 #pragma unroll
   for (int i = 0; i < WM / 16; ++i) {
+    const long long row = row0 + warp_row + i * 16;
+    const int rows = static_cast<int>(min(M - row, 16LL));
     __syncwarp();
 #pragma unroll
     for (int j = 0; j < WN / 8; ++j) {  // a lane has two neighbouring columns of rows lane / 4 and lane / 4 + 8
-      float* to = &sums[lane / 4 * kRow + j * 8 + lane % 4 * 2];
+      float* to = &sums[lane / 4 * kSumsPitch<WN> + j * 8 + lane % 4 * 2];
       reinterpret_cast<float2&>(*to) = make_float2(acc[i][j][0], acc[i][j][1]);
-      reinterpret_cast<float2&>(to[8 * kRow]) = make_float2(acc[i][j][2], acc[i][j][3]);
+      reinterpret_cast<float2&>(to[8 * kSumsPitch<WN>]) = make_float2(acc[i][j][2], acc[i][j][3]);
     }
     __syncwarp();
     if (gridDim.y > 1) {
-      for (int e = lane; e < 16 * WN; e += 32) {
-        const long long row = row0 + warp_row + i * 16 + e / WN, col = col0 + warp_col + e % WN;
-        if (row < M && col < N) partials[(blockIdx.y * M + row) * N + col] = sums[e / WN * kRow + e % WN];
-      }
+      store_sums<WN, 1>(sums, &partials[(blockIdx.y * M + row) * N + col], N, rows, cols, 1.0f, 0.0f);
     } else if (wide_c) {
-      store(i, std::integral_constant<int, kCount>{});
+      store_sums<WN, kCount>(sums, &C[row * ldc + col], ldc, rows, cols, alpha, beta);
     } else {
-      store(i, std::integral_constant<int, 1>{});
+      store_sums<WN, 1>(sums, &C[row * ldc + col], ldc, rows, cols, alpha, beta);
     }
   }
 }

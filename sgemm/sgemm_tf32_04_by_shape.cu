@@ -12,7 +12,7 @@ static void launch(std::size_t M, std::size_t N, std::size_t K, float alpha, con
                    const float* B, std::size_t ldb, float beta, float* C, std::size_t ldc) {
   if (M == 0 || N == 0) return;
   if (K == 0 || alpha == 0) return scale_matrix(M, N, beta, C, ldc);
-  const GemmKernel kernel = gemm_kernel_sm90(M, N, K, A, lda, B, ldb);
+  const GemmKernel kernel = gemm_kernel_sm90(M, N, K, A, lda, B, ldb, C, ldc);
   if (kernel == GemmKernel::wgmma) return launch_wgmma_tf32<true>(M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
   launch_without_wgmma(kernel, Product<float>{M, N, K, alpha, A, lda, B, ldb, beta, C, ldc});
 }

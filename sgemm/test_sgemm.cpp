@@ -408,6 +408,7 @@ TEST_CASE("gemm_bf16 and sgemm_tf32: which kernel which product takes on 132 SMs
   CHECK(kernel(1, 1, 8879077) == GemmKernel::dot);
   CHECK(kernel(4, 8, 32856507) == GemmKernel::dot);
   CHECK(kernel(30000, 1, 3000) == GemmKernel::dot);
+  CHECK(kernel(7, 49, 44401) == GemmKernel::dot);
   CHECK(kernel(282941, 7, 1207) == GemmKernel::tile_128x16);
   CHECK(kernel(1, 205593, 4576) == GemmKernel::few_rows);
   CHECK(kernel(1, 10899392, 40) == GemmKernel::few_rows);
@@ -416,37 +417,37 @@ TEST_CASE("gemm_bf16 and sgemm_tf32: which kernel which product takes on 132 SMs
   CHECK(kernel(161347, 18, 1528) == GemmKernel::tile_128x32);
   CHECK(kernel(18, 2065, 70984) == GemmKernel::tile_32x128);
   CHECK(kernel(36, 957664, 960) == GemmKernel::tile_64x64);
+  CHECK(kernel(36, 957664, 96) == GemmKernel::tile_32x128);
   CHECK(kernel(168, 385, 512) == GemmKernel::tile_64x64);  // 8 large tiles, and k too short for slices
   CHECK(kernel(168, 385, 30720) == GemmKernel::tile_128x128);
   CHECK(kernel(97288, 1653, 136) == GemmKernel::tile_128x128);
 
-  // What was measured on an H200. `size`: of an element; then whether A and B are 16-byte aligned.
-  const auto sm90 = [](std::size_t M, std::size_t N, std::size_t K, std::size_t size, bool aligned_a, bool aligned_b) {
-    return gemm_kernel_sm90(M, N, K, size, aligned_a, aligned_b, 132);
+  // What was measured on an H200. `size`: of an element; then whether rows of A, B and C are 16-byte aligned.
+  const auto sm90 = [](std::size_t M, std::size_t N, std::size_t K, std::size_t size, bool aligned_a, bool aligned_b,
+                       bool aligned_c) {
+    return gemm_kernel_sm90(M, N, K, size, aligned_a, aligned_b, aligned_c, 132);
   };
   for (const std::size_t size : {2, 4}) {
-    for (const std::size_t n : {1024, 2048, 4096, 8192}) CHECK(sm90(n, n, n, size, true, true) == GemmKernel::wgmma);
-    for (const std::size_t n : {4095, 4097}) CHECK(sm90(n, n, n, size, false, false) == GemmKernel::wgmma);
+    for (const std::size_t n : {2048, 4096, 8192}) CHECK(sm90(n, n, n, size, true, true, true) == GemmKernel::wgmma);
+    for (const std::size_t n : {4095, 4097}) CHECK(sm90(n, n, n, size, false, false, false) == GemmKernel::wgmma);
+    CHECK(sm90(1024, 1024, 1024, size, true, true, true) == GemmKernel::tile_64x64);
+    CHECK(sm90(189, 1440, 89024, size, true, true, true) == GemmKernel::wgmma);
+    CHECK(sm90(3355, 201, 181947, size, false, false, false) == GemmKernel::wgmma);
+    CHECK(sm90(317, 14323, 11589, size, false, false, false) == GemmKernel::wgmma);
+    CHECK(sm90(120, 24268, 1640, size, true, true, true) == GemmKernel::tile_128x128);
+    CHECK(sm90(161347, 18, 1528, size, true, true, true) == GemmKernel::tile_128x32);
+    CHECK(sm90(20000, 64, 776, size, true, true, true) == GemmKernel::tile_64x64);
+    CHECK(sm90(282941, 7, 1207, size, false, false, false) == GemmKernel::tile_128x16);
+    CHECK(sm90(8, 70, 1739328, size, true, false, false) == GemmKernel::tile_16x256);
+    CHECK(sm90(48, 178920, 13, size, false, true, true) == GemmKernel::tile_32x128);
+    CHECK(sm90(73929, 2223, 40, size, true, false, false) == GemmKernel::tile_128x128);
+    CHECK(sm90(1108, 13496, 121, size, false, true, true) == GemmKernel::wgmma);
+    CHECK(sm90(1, 205593, 4576, size, true, false, false) == GemmKernel::few_rows);
+    CHECK(sm90(6504179, 69, 7, size, false, false, false) == GemmKernel::small_k);
   }
-  CHECK(sm90(189, 1440, 89024, 2, true, true) == GemmKernel::wgmma);
-  CHECK(sm90(3355, 201, 181947, 2, false, false) == GemmKernel::wgmma);
-  CHECK(sm90(97288, 1653, 136, 2, true, false) == GemmKernel::wgmma);
-  CHECK(sm90(120, 24268, 1640, 4, true, true) == GemmKernel::wgmma);
-  CHECK(sm90(161347, 18, 1528, 4, true, true) == GemmKernel::wgmma);
-  CHECK(sm90(161347, 18, 1528, 4, false, true) == GemmKernel::tile_128x32);  // the copy of A is as long as the product
-  CHECK(sm90(282941, 7, 1207, 2, false, false) == GemmKernel::tile_128x16);
-  CHECK(sm90(9639, 8, 840, 2, true, true) == GemmKernel::tile_128x16);
-  CHECK(sm90(8, 70, 1739328, 2, true, false) == GemmKernel::tile_16x256);
-  CHECK(sm90(169, 9119, 147, 4, false, false) == GemmKernel::wgmma);
-  CHECK(sm90(14, 1009, 76329, 2, true, false) == GemmKernel::tile_16x256);
-  CHECK(sm90(20, 900416, 216, 2, true, true) == GemmKernel::tile_32x128);
-  CHECK(sm90(73929, 2223, 40, 2, true, false) == GemmKernel::tile_128x128);
-  CHECK(sm90(159, 11934848, 8, 2, false, true) == GemmKernel::wgmma);
-  CHECK(sm90(6504179, 69, 7, 2, false, false) == GemmKernel::small_k);
-  CHECK(sm90(88, 665800, 61, 2, false, true) == GemmKernel::tile_128x128);
-  CHECK(sm90(1108, 13496, 121, 4, false, true) == GemmKernel::wgmma);
-  CHECK(sm90(51, 11988, 34, 4, true, true) == GemmKernel::tile_64x64);
-  CHECK(sm90(1, 205593, 4576, 2, true, false) == GemmKernel::few_rows);
+  CHECK(sm90(97288, 1653, 136, 2, true, false, false) == GemmKernel::tile_128x128);
+  // TMA stores C where its rows are aligned, else threads do.
+  CHECK(sm90(1108, 13496, 121, 2, false, true, false) == GemmKernel::tile_128x128);
 }
 
 TEST_CASE("few rows: tiles are narrow where wide ones and slices of k leave SMs idle") {
@@ -480,7 +481,7 @@ TEST_CASE("gemm_bf16 and sgemm_tf32: slices of k fill the SMs, where that is wor
   CHECK(wgmma(4096, 4096, 2 * 4096) == 1);   // 256 tiles in 4 waves of 264
   CHECK(wgmma(256, 256, 2 * 256) == 1);
   CHECK(wgmma(256, 256, 0) == 1);
-  const TileTime tile = mma_tile_time(kMmaTiles[0], 2, true, true, 128, 128);
+  const TileTime tile = mma_tile_time(kMmaTiles[0], 2, 2, true, true, 128, 128);
   CHECK(gemm_slices(1, 264, 4000000000, 128 * 128, tile) == 264);
   CHECK(gemm_slices(264, 264, 1 << 20, 264 * 128 * 128, tile) == 1);
 }
@@ -490,7 +491,7 @@ TEST_CASE("gemm_bf16 and sgemm_tf32: the test sizes reach every tile on 4 SMs, a
   std::set<std::size_t> small_k;
   bool sliced = false;
   const auto sliced_on_4 = [](const Size& size) {
-    const TileTime tile = mma_tile_time(kMmaTiles[0], 1, true, true, size[0], size[1]);
+    const TileTime tile = mma_tile_time(kMmaTiles[0], 1, 2, true, true, size[0], size[1]);
     return gemm_slices(1, 4, 2 * size[2], size[0] * size[1], tile) > 1;
   };
   for (const Size& size : first_own_step("gemm_bf16").problem->test_sizes()) {

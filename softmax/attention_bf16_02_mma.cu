@@ -51,8 +51,8 @@ __global__ void __launch_bounds__(kThreads<D>, D == 64 ? 2 : 1)
     for (int i = 0; i < BN * D / 8; i += kThreads<D>) {
       const int row = (i + tid) / (D / 8), at = swizzled<D>(row, (i + tid) % (D / 8));
       if constexpr (kAligned) {
-        cp_async_16(&to.K[at], K + (i + tid) * 8, row < end - key0);
-        cp_async_16(&to.V[at], V + (i + tid) * 8, row < end - key0);
+        cp_async_16(&to.K[at], K + (i + tid) * 8, row < end - key0 ? 16 : 0);
+        cp_async_16(&to.V[at], V + (i + tid) * 8, row < end - key0 ? 16 : 0);
       } else {
         reinterpret_cast<uint4&>(to.K[at]) = load_chunk_guarded(K + (i + tid) * 8, row < end - key0 ? 8 : 0);
         reinterpret_cast<uint4&>(to.V[at]) = load_chunk_guarded(V + (i + tid) * 8, row < end - key0 ? 8 : 0);

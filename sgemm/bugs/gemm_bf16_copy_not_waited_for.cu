@@ -24,7 +24,7 @@ __global__ void gemm_bf16_without_wait(long long M, long long N, long long K, fl
       const long long row = row0 + i / 4, k = k0 + i % 4 * 8, left = row < M ? K - k : 0;
       __nv_bfloat16& to = As[swizzled<BK>(i / 4, i % 4)];
       if (aligned && left >= 8) {
-        cp_async_16(&to, &A[row * lda + k], true);
+        cp_async_16(&to, &A[row * lda + k], 16);
       } else {
         reinterpret_cast<uint4&>(to) = load_chunk_guarded(&A[row * lda + k], left);
       }

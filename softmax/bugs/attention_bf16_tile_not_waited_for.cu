@@ -39,7 +39,7 @@ __global__ void attention_bf16_tile_not_waited_for(const __nv_bfloat16* __restri
       const int r = i / (D / 8), at = swizzled<D>(r, i % (D / 8)), left = key0 + r < end ? 8 : 0;
       const long long from = static_cast<long long>(key0) * D + i * 8;
       if (aligned) {
-        cp_async_16(&Ks[at], K + from, left > 0);
+        cp_async_16(&Ks[at], K + from, left > 0 ? 16 : 0);
       } else {
         reinterpret_cast<uint4&>(Ks[at]) = load_chunk_guarded(K + from, left);
       }

@@ -126,8 +126,8 @@ CUDA_EMU_TRACED void mma_m16n8k8_tf32(float (&d)[4], const unsigned (&a)[4], uns
   cuda_emu::multiply(cuda_emu::multiply_tf32, d, a, b0, b1, {"mma_m16n8k8_tf32", file, line});
 }
 
-CUDA_EMU_TRACED void cp_async_16(void* to, const void* from, bool inside, CUDA_EMU_HERE) {
-  const std::size_t zeros = inside ? 0 : 16;
+CUDA_EMU_TRACED void cp_async_16(void* to, const void* from, int bytes, CUDA_EMU_HERE) {
+  const auto zeros = static_cast<std::size_t>(16 - bytes);
   cuda_emu::copy_async(to, from, 16, zeros, {"cp_async_16", file, line});
 #ifdef CUDA_EMU_TRACE
   cuda_emu::trace_async_copy(to, from, 16, zeros, __builtin_return_address(0));
