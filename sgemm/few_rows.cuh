@@ -17,8 +17,10 @@ __global__ void __launch_bounds__(kFewRowsThreads, kRows == 4 ? 2 : 3)
   const int lane = threadIdx.x % width, first = threadIdx.x / width, row_step = blockDim.x / width;
   const int apart = kVector ? 1 : width;
   const long long col = static_cast<long long>(blockIdx.x) * width * kColumns + (kVector ? kColumns * lane : lane);
-  const bool whole = kVector && col + kColumns <= N;
   const long long end = min((blockIdx.y + 1) * slice, K);
+  // A chunk that N cuts is read whole where a row follows: its gap, or what is behind, belongs to B.
+  const bool whole = kVector && col + kColumns <= N;
+  const long long readable = !kVector || whole ? end : min(end, K - 1);
 
   float sum[kRows][kColumns] = {};
   long long k = blockIdx.y * slice + first;
@@ -49,7 +51,7 @@ __global__ void __launch_bounds__(kFewRowsThreads, kRows == 4 ? 2 : 3)
   };
   if (first < row_step && col < N) {
 #pragma unroll 1
-    while ((!kVector || whole) && k + (kDepth - 1) * row_step < end) add(false);
+    while (k + (kDepth - 1) * row_step < readable) add(false);
 #pragma unroll 1
     while (k < end) add(true);
   }
