@@ -15,6 +15,7 @@ enum class GemmKernel {
   small_k,
   dot,
   few_rows,
+  few_columns,
   wgmma
 };
 
@@ -88,6 +89,8 @@ inline std::size_t wgmma_slices(std::size_t tiles, std::size_t sms, std::size_t 
 inline GemmKernel gemm_kernel(std::size_t M, std::size_t N, std::size_t K, std::size_t sms) {
   // C's bytes are the work: of 5 to 8 products only where C has few rows or columns, for they cost instructions.
   if (K <= 4 || (K <= 8 && (M <= 128 || N <= 128))) return GemmKernel::small_k;
+  // A's bytes are the work, and its rows are enough for all SMs: k need not be cut.
+  if (N <= 4 && M >= 128 * sms) return GemmKernel::few_columns;
   // A thread per k: no tile would be worth its copies. Loads of A are coalesced.
   if (K >= 512 && (N <= 4 || M * N <= 350)) return GemmKernel::dot;
   // No tensor core has a tile so low: a thread per column. B is read once, and its bytes are the work.

@@ -1,5 +1,6 @@
 // Products on mma.sync: a tile that suits C, and k in slices where tiles are few.
 #pragma once
+#include "few_columns.cuh"
 #include "few_rows.cuh"
 #include "gemm_shapes.hpp"
 #include "mma_tile.cuh"
@@ -57,6 +58,8 @@ void launch_without_wgmma(GemmKernel kernel, const Product<T>& p) {
     launch_dot(p);
   } else if (kernel == GemmKernel::few_rows) {
     launch_few_rows(p);
+  } else if (kernel == GemmKernel::few_columns) {
+    launch_few_columns(p);
   } else {
     launch_mma_tile(kernel, p, std::make_index_sequence<std::size(kMmaTiles)>());
   }

@@ -202,7 +202,7 @@ __device__ inline void store_sums(const float* sums, T* c, long long ld, int row
   for (int row = lane / kLanes; row < rows; row += kRowsAtOnce, c += kRowsAtOnce * ld) {
     const float* from = sums + row * kSumsPitch<WN>;
     if (col + kElements <= cols) {
-      Elements elements;
+      Elements elements = {};
       if (beta != 0) elements = *reinterpret_cast<const Elements*>(c);
 #pragma unroll
       for (int x = 0; x < kElements; ++x) elements.of[x] = result(from[x], elements.of[x]);

@@ -18,8 +18,9 @@ constexpr SgemmTile kSgemmTiles[] = {
     {64, 16, 32, 4, 4, 3, 0.40, 16},   {4, 256, 8, 4, 4, 4, 0.20, 16}};  // 5 to 8 rows, short k
 constexpr std::size_t kStreamK = 0, kSmallestTile = 8;
 
-// Beside the tiles: the outer products of few k, few elements with long sums, and few rows.
-enum SgemmKernel : std::size_t { kSmallK = 100, kDot, kFewRows };
+// Beside the tiles: the outer products of few k, few elements with long sums, few rows, and few
+// columns of many rows.
+enum SgemmKernel : std::size_t { kSmallK = 100, kDot, kFewRows, kFewColumns };
 
 // What tile number i takes for C of M x N and sums of K products, on `sms` SMs.
 inline double sgemm_tile_work(std::size_t i, std::size_t M, std::size_t N, std::size_t K, std::size_t sms) {
@@ -39,6 +40,8 @@ inline double sgemm_tile_work(std::size_t i, std::size_t M, std::size_t N, std::
 
 inline std::size_t sgemm_kernel(std::size_t M, std::size_t N, std::size_t K, std::size_t sms) {
   if (K <= 8) return kSmallK;
+  // A's bytes are the work, and its rows are enough for all SMs: k need not be cut.
+  if (N <= 4 && M >= 128 * sms) return kFewColumns;
   // Threads for columns: B is read once. From 17 columns on, lanes also read more of a row of B than threads per k do.
   if (M <= 4 && N > 16) return kFewRows;
   // A thread per k: no tile would be worth its copies. Loads of A are coalesced.

@@ -48,6 +48,7 @@ inline std::vector<ladder::Size> tensor_core_sizes() {
                                      {{257, 130, 7, 8, 132, 130}, {1, 0}},   {{300, 5, 8, 9, 6, 7}, {0.5f, 2}},
                                      {{130, 67, 7, 0, 0, 0}, {1, 0}},        {{9, 1100, 2, 0, 0, 0}, {1, 0}},
                                      {{7, 1030, 4, 0, 0, 0}, {1, 1}},        {{6, 1100, 8, 0, 0, 0}, {1, 0}}};
+  for (const ladder::Size& size : Gemm::few_columns_sizes()) sizes.push_back(size);
 #ifndef CUDA_EMU                                         // the CPU backend has no step to which it matters
   sizes.push_back({{130, 264, 1704, 0, 0, 0}, {1, 0}});  // slices of k on wgmma
   sizes.push_back({{515, 520, 300, 0, 0, 0}, {2, 1}});

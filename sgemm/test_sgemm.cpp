@@ -1,5 +1,6 @@
 // Beyond the general tests of every step: what sgemm and aat promise besides their values.
 #include "catch.hpp"
+#include "few_columns_lanes.hpp"
 #include "few_rows_tiles.hpp"
 #include "gemm_shapes.hpp"
 #include "runner/check.hpp"
@@ -349,7 +350,15 @@ TEST_CASE("step 14: which kernel which product takes on 132 SMs") {
   CHECK(kernel(5, 30000, 8) == kSmallK);
   CHECK(kernel(1, 1, 1) == kSmallK);
   CHECK(kernel(1, 1, 577873) == kDot);
-  CHECK(kernel(30000, 1, 3000) == kDot);
+  CHECK(kernel(1125, 1, 206304) == kDot);
+  CHECK(kernel(16895, 4, 3000) == kDot);
+  CHECK(kernel(16896, 4, 3000) == kFewColumns);
+  CHECK(kernel(16896, 5, 3000) != kFewColumns);
+  CHECK(kernel(30000, 1, 3000) == kFewColumns);
+  CHECK(kernel(31624, 3, 7887) == kFewColumns);
+  CHECK(kernel(515232, 1, 107) == kFewColumns);
+  CHECK(kernel(13834289, 1, 12) == kFewColumns);
+  CHECK(kernel(13834289, 1, 8) == kSmallK);
   CHECK(kernel(7, 13, 4631552) == kDot);
   CHECK(kernel(4, 16, 1299456) == kDot);
   CHECK(kernel(1, 49, 128112) == kFewRows);
@@ -376,13 +385,17 @@ TEST_CASE("step 14: which kernel which product takes on 132 SMs") {
 
 TEST_CASE("step 14: the test sizes reach every kernel on 4 SMs, those of the CPU backend, B aligned and not") {
   std::set<std::pair<std::size_t, bool>> reached, few_rows;
-  std::set<std::size_t> small_k;
+  std::set<std::size_t> small_k, few_columns;
+  std::set<int> log_lanes;
   for (const Size& size : steps_of("sgemm").front()->problem->test_sizes()) {
     if (size[0] == 0 || size[1] == 0 || size[2] == 0) continue;
     const std::size_t ldb = size[4] ? size[4] : size[1], kernel = sgemm_kernel(size[0], size[1], size[2], 4);
     reached.insert({kernel, ldb % 4 == 0 && size[1] % 4 == 0});
     if (kernel == kFewRows) few_rows.insert({size[0], ldb % 4 == 0});
     if (kernel == kSmallK) small_k.insert(size[2]);
+    if (kernel != kFewColumns) continue;
+    few_columns.insert(size[1]);
+    log_lanes.insert(few_columns_log_lanes(size[2]));
   }
   for (const bool aligned : {false, true}) {
     for (std::size_t i = kStreamK + 1; i <= kSmallestTile; ++i) {  // step 13 has kStreamK's sizes
@@ -391,6 +404,8 @@ TEST_CASE("step 14: the test sizes reach every kernel on 4 SMs, those of the CPU
     }
   }
   CHECK(small_k == std::set<std::size_t>{1, 2, 3, 4, 5, 6, 7, 8});
+  CHECK(few_columns == std::set<std::size_t>{1, 2, 3, 4});
+  CHECK(log_lanes == std::set<int>{2, 3, 4, 5});
   CHECK(reached.count({kDot, false}) == 1);
   // A kernel for one row, one for two, one for up to four.
   for (const bool aligned : {false, true}) {
@@ -407,7 +422,15 @@ TEST_CASE("gemm_bf16 and sgemm_tf32: which kernel which product takes on 132 SMs
   CHECK(kernel(97771104, 1, 1) == GemmKernel::small_k);
   CHECK(kernel(1, 1, 8879077) == GemmKernel::dot);
   CHECK(kernel(4, 8, 32856507) == GemmKernel::dot);
-  CHECK(kernel(30000, 1, 3000) == GemmKernel::dot);
+  CHECK(kernel(1125, 1, 206304) == GemmKernel::dot);
+  CHECK(kernel(16895, 4, 3000) == GemmKernel::dot);
+  CHECK(kernel(16896, 4, 3000) == GemmKernel::few_columns);
+  CHECK(kernel(16896, 5, 3000) == GemmKernel::tile_128x16);
+  CHECK(kernel(30000, 1, 3000) == GemmKernel::few_columns);
+  CHECK(kernel(31624, 3, 7887) == GemmKernel::few_columns);
+  CHECK(kernel(515232, 1, 107) == GemmKernel::few_columns);
+  CHECK(kernel(13834289, 1, 12) == GemmKernel::few_columns);
+  CHECK(kernel(13834289, 1, 8) == GemmKernel::small_k);
   CHECK(kernel(7, 49, 44401) == GemmKernel::dot);
   CHECK(kernel(282941, 7, 1207) == GemmKernel::tile_128x16);
   CHECK(kernel(1, 205593, 4576) == GemmKernel::few_rows);
@@ -443,6 +466,7 @@ TEST_CASE("gemm_bf16 and sgemm_tf32: which kernel which product takes on 132 SMs
     CHECK(sm90(73929, 2223, 40, size, true, false, false) == GemmKernel::tile_128x128);
     CHECK(sm90(1108, 13496, 121, size, false, true, true) == GemmKernel::wgmma);
     CHECK(sm90(1, 205593, 4576, size, true, false, false) == GemmKernel::few_rows);
+    CHECK(sm90(31624, 3, 7887, size, false, false, false) == GemmKernel::few_columns);
     CHECK(sm90(6504179, 69, 7, size, false, false, false) == GemmKernel::small_k);
   }
   CHECK(sm90(97288, 1653, 136, 2, true, false, false) == GemmKernel::tile_128x128);
@@ -470,6 +494,14 @@ TEST_CASE("few rows: tiles are narrow where wide ones and slices of k leave SMs 
   }
 }
 
+TEST_CASE("few columns: as many lanes share a row as have 4 products of it each, 4 lanes up to a warp") {
+  const auto lanes = [](std::size_t K) { return 1 << few_columns_log_lanes(K); };
+  for (const std::size_t k : {1, 9, 12, 16}) CHECK(lanes(k) == 4);
+  for (const std::size_t k : {17, 32}) CHECK(lanes(k) == 8);
+  for (const std::size_t k : {33, 64}) CHECK(lanes(k) == 16);
+  for (const std::size_t k : {65, 107, 129, 2147483647}) CHECK(lanes(k) == 32);
+}
+
 TEST_CASE("gemm_bf16 and sgemm_tf32: slices of k fill the SMs, where that is worth their sums") {
   const auto wgmma = [](std::size_t M, std::size_t N, std::size_t row_bytes) {
     return wgmma_slices((M + 255) / 256 * ((N + 255) / 256), 132, row_bytes, M, N);
@@ -488,7 +520,8 @@ TEST_CASE("gemm_bf16 and sgemm_tf32: slices of k fill the SMs, where that is wor
 
 TEST_CASE("gemm_bf16 and sgemm_tf32: the test sizes reach every tile on 4 SMs, and slices") {
   std::set<GemmKernel> reached;
-  std::set<std::size_t> small_k;
+  std::set<std::size_t> small_k, few_columns;
+  std::set<int> log_lanes;
   bool sliced = false;
   const auto sliced_on_4 = [](const Size& size) {
     const TileTime tile = mma_tile_time(kMmaTiles[0], 1, 2, true, true, size[0], size[1]);
@@ -499,6 +532,10 @@ TEST_CASE("gemm_bf16 and sgemm_tf32: the test sizes reach every tile on 4 SMs, a
     const GemmKernel kernel = gemm_kernel(size[0], size[1], size[2], 4);
     reached.insert(kernel);
     if (kernel == GemmKernel::small_k) small_k.insert(size[2]);
+    if (kernel == GemmKernel::few_columns) {
+      few_columns.insert(size[1]);
+      log_lanes.insert(few_columns_log_lanes(size[2]));
+    }
     sliced |= kernel < GemmKernel::small_k && size[0] <= 64 && size[1] <= 64 && sliced_on_4(size);
   }
   for (int i = 0; i < static_cast<int>(GemmKernel::wgmma); ++i) {
@@ -506,6 +543,8 @@ TEST_CASE("gemm_bf16 and sgemm_tf32: the test sizes reach every tile on 4 SMs, a
     CHECK(reached.count(static_cast<GemmKernel>(i)) == 1);
   }
   CHECK(small_k == std::set<std::size_t>{1, 2, 3, 4, 5, 6, 7, 8});
+  CHECK(few_columns == std::set<std::size_t>{1, 2, 3, 4});
+  CHECK(log_lanes == std::set<int>{2, 3, 4, 5});
   CHECK(sliced);
 }
 
