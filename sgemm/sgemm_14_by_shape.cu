@@ -1,7 +1,7 @@
 // Problem:  one tile does not fit all. C of 64 x 64 is an eighth of step 13's tile, a row of C a 128th; sums of 37
 //           products end before its pipeline is full.
-// Idea:     nine tiles (sgemm_shapes.hpp), of which the one with the least work is taken, its idle part included; four
-//           kernels without tiles: short k, where C's bytes are the work, few elements of long sums, few rows or columns.
+// Idea:     nine tiles (sgemm_shapes.hpp), of which the one with the least work is taken, its idle part included. And
+//           without tiles: k up to 8, where C's bytes are the work; few elements of long sums; few rows; few columns.
 // Expect:   1.0x step 13 at the table's sizes, which keep its tile; 1.1 to 500x where its tile is mostly idle.
 // Measured: 1.00x step 13, 1.04x cuBLAS at 4096 (H200).
 // Next:     what would a tile in between, 128 x 128, need to pay? (16-byte copies of A too: a transposed copy of A.)
