@@ -105,8 +105,9 @@ class Gemm : public ladder::Problem {
     return sizeof(T) * (area(size[0], size[2]) + area(size[2], size[1]) + (size.scalars[1] == 0 ? c : 2 * c));
   }
 
-  // want = alpha (A B) + beta C; what lies between the rows of C must stay as it was. Of rows that are not sampled (sampled_rows.cuh) it is asked only that every element is written, and with a
-  // number. `scale_of(want, product, c)` makes the scale of |alpha| (|A| |B|) and |beta C|, and may round `want`.
+  // want = alpha (A B) + beta C; what lies between the rows of C must stay as it was. Of rows that are not sampled
+  // (sampled_rows.cuh) it is asked only that every element is written, and with a number. `scale_of(want, product, c)`
+  // makes the scale of |alpha| (|A| |B|) and |beta C|, and may round `want`.
   template <typename T, typename ScaleOf>
   static void reference(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
                         double* scale, const ScaleOf& scale_of) {

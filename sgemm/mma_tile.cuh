@@ -146,8 +146,8 @@ class SkewedTiles {
   int row_, step_, skew_a_, skew_b_[kRows];
 };
 
-// Copies a tile of kRows x kCols elements, which begins at row0 and col0, by cp.async; zeros from `rows` and `cols` on. Of
-// 16 bytes that a row begins in those before it are read as well, and not used: they are in the same allocation, as
+// Copies a tile of kRows x kCols elements, which begins at row0 and col0, by cp.async; zeros from `rows` and `cols` on.
+// Of 16 bytes that a row begins in those before it are read as well, and not used: they are in the same allocation, as
 // allocations begin and end at multiples of 16 bytes.
 template <typename Layout, int kRows, int kCols, int kThreads, typename T>
 __device__ inline void copy_tile(uint4* to, const TileSource<T>& source, long long row0, long long rows, long long col0,
@@ -180,8 +180,8 @@ __device__ inline void copy_tile(uint4* to, const TileSource<T>& source, long lo
 template <typename T, typename Tiles, int BM>
 constexpr int kStageBytes = 16 * (BM * Tiles::A::kPitch + kRowBytes / static_cast<int>(sizeof(T)) * Tiles::B::kPitch);
 
-// A warp stores `rows` rows, of 16, of `cols` sums, of WN: c = alpha sums + beta c. A lane has kElements neighbours, which
-// it stores at once where all are inside.
+// A warp stores `rows` rows, of 16, of `cols` sums, of WN: c = alpha sums + beta c. A lane has kElements neighbours,
+// which it stores at once where all are inside.
 template <int WN>
 constexpr int kSumsPitch = WN + 8;
 template <int WN, int kElements, typename T>

@@ -18,8 +18,7 @@ constexpr SgemmTile kSgemmTiles[] = {
     {64, 16, 32, 4, 4, 3, 0.40, 16},   {4, 256, 8, 4, 4, 4, 0.20, 16}};  // 5 to 8 rows, short k
 constexpr std::size_t kStreamK = 0, kSmallestTile = 8;
 
-// Beside the tiles: the outer products of few k, few elements with long sums, few rows, and few
-// columns of many rows.
+// Beside the tiles: the outer products of few k, few elements with long sums, few rows, few columns of many rows.
 enum SgemmKernel : std::size_t { kSmallK = 100, kDot, kFewRows, kFewColumns };
 
 // What tile number i takes for C of M x N and sums of K products, on `sms` SMs.
