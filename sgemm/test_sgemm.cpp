@@ -507,7 +507,7 @@ TEST_CASE("gemm_bf16 and sgemm_tf32: slices of k fill the SMs, where that is wor
     return wgmma_slices((M + 255) / 256 * ((N + 255) / 256), 132, row_bytes, M, N);
   };
   CHECK(wgmma(189, 1440, 2 * 89024) == 11);  // one wave of 66
-  CHECK(wgmma(551, 6644, 4 * 10080) == 1);   // 2 waves: 6 of 5 slices each are as long, and their sums are added
+  CHECK(wgmma(551, 6644, 4 * 10080) == 3);   // 234 slices in 4 waves, not 78 tiles in 2
   CHECK(wgmma(2909, 1728, 4 * 66240) == 3);  // 252 slices in 4 waves, not 84 tiles in 2
   CHECK(wgmma(1024, 1024, 4 * 1024) == 1);   // the sums would take longer than half of k
   CHECK(wgmma(4096, 4096, 2 * 4096) == 1);   // 256 tiles in 4 waves of 264
