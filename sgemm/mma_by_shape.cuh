@@ -14,6 +14,11 @@ template <typename T>
 bool rows_are_aligned(const T* data, std::size_t ld) {
   return (reinterpret_cast<std::uintptr_t>(data) | ld * sizeof(T)) % 16 == 0;
 }
+// And does the last one end there?
+template <typename T>
+bool all_aligned(const T* data, std::size_t ld, std::size_t columns) {
+  return rows_are_aligned(data, ld) && columns * sizeof(T) % 16 == 0;
+}
 
 template <template <typename, int> class TilesOf, std::size_t i, typename T>
 void launch_mma_tile(const Product<T>& p) {
@@ -41,7 +46,7 @@ void launch_mma_tile(const Product<T>& p) {
 
 template <typename T, std::size_t... i>
 void launch_mma_tile(GemmKernel tile, const Product<T>& p, std::index_sequence<i...>) {
-  const bool aligned = rows_are_aligned(p.A, p.lda) && rows_are_aligned(p.B, p.ldb);
+  const bool aligned = all_aligned(p.A, p.lda, p.K) && all_aligned(p.B, p.ldb, p.N);
   const auto launch = [&](auto number) {
     constexpr std::size_t n = decltype(number)::value;
     aligned ? launch_mma_tile<AlignedTiles, n>(p) : launch_mma_tile<SkewedTiles, n>(p);
