@@ -4,7 +4,7 @@
 //           parts by the online rule. Where queries are many, step 09's kernel (attention_shapes.hpp).
 // Expect:   for few queries K and V at 0.8 to 0.9 of a read's rate. 2.5 to 3.5x step 09 at 256 heads of one query and
 //           4096 keys, d = 128; more than 100x for a single head of 100,000 keys.
-// Measured: 1.00x step 09, 57.6 TFLOP/s at 64x2048x2048 (H200).
+// Measured: 1.01x step 09, 58.1 TFLOP/s at 64x2048x2048 (H200).
 // Why:      there it is step 09's kernel. 256 heads of one query: 0.94 of a copy, 2.33x step 09 (H200).
 // Next:     heads that share K and V (grouped queries): which loads are then saved?
 // needs: sm_80
@@ -101,16 +101,17 @@ template <int D, bool kAligned>
 static void launch_rows(const float* Q, const float* K, const float* V, float* O, std::size_t heads,
                         std::size_t queries, std::size_t keys, bool causal) {
   if (queries_of_warp(queries) == 1) {
-    launch_parts<D, 1, kAligned>(attention_part<D, 1, kAligned>, Q, K, V, O, heads, queries, keys, causal);
+    launch_parts<D, 1, kAligned>(attention_part<D, 1, kAligned>, Q, K, V, O, heads, queries, keys, causal, kLeastPart);
   } else {
-    launch_parts<D, 4, kAligned>(attention_part<D, 4, kAligned>, Q, K, V, O, heads, queries, keys, causal);
+    launch_parts<D, 4, kAligned>(attention_part<D, 4, kAligned>, Q, K, V, O, heads, queries, keys, causal, kLeastPart);
   }
 }
 
 static void launch(const float* Q, const float* K, const float* V, float* O, std::size_t heads, std::size_t queries,
                    std::size_t keys, int d, bool causal) {
   if (heads == 0 || queries == 0) return;
-  if (!few_queries(heads, queries, sm_count())) return three_tf32::launch(Q, K, V, O, heads, queries, keys, d, causal);
+  const bool few = few_queries(heads, queries, d, sm_count());
+  if (!few) return three_tf32::launch(Q, K, V, O, heads, queries, keys, d, causal);
   const bool aligned = aligned_for<float4>(Q, K, V, O);
   const auto run = d == 64 ? (aligned ? launch_rows<64, true> : launch_rows<64, false>)
                            : (aligned ? launch_rows<128, true> : launch_rows<128, false>);
@@ -121,7 +122,7 @@ static void launch(const float* Q, const float* K, const float* V, float* O, std
 // rescaling and kLoads additions. The merge of the groups: exp2, product and addition. The inverse of the sum and its
 // product.
 static std::size_t few_roundings(std::size_t keys) {
-  return 5 + (5 + kLoads) * ceil_div(keys, std::size_t{kLoads}) + 6 + merge_roundings(keys) + 2;
+  return 5 + (5 + kLoads) * ceil_div(keys, std::size_t{kLoads}) + 6 + merge_roundings(keys, kLeastPart) + 2;
 }
 
 static std::size_t roundings(std::size_t keys) { return std::max(few_roundings(keys), three_tf32::roundings(keys)); }

@@ -126,7 +126,8 @@ __global__ void __launch_bounds__(kPartThreads, D == 64 ? 4 : 2)
 template <int D, bool kAligned>
 inline void launch_d(const __nv_bfloat16* Q, const __nv_bfloat16* K, const __nv_bfloat16* V, __nv_bfloat16* O,
                      std::size_t heads, std::size_t queries, std::size_t keys, bool causal) {
-  launch_parts<D, kRows, kAligned>(attention_bf16_part<D, kAligned>, Q, K, V, O, heads, queries, keys, causal);
+  launch_parts<D, kRows, kAligned>(attention_bf16_part<D, kAligned>, Q, K, V, O, heads, queries, keys, causal,
+                                   kLeastPartBf16);
 }
 
 inline void launch(const __nv_bfloat16* Q, const __nv_bfloat16* K, const __nv_bfloat16* V, __nv_bfloat16* O,
@@ -141,7 +142,7 @@ inline void launch(const __nv_bfloat16* Q, const __nv_bfloat16* K, const __nv_bf
 // exp and the product with V, 2.5 for each product as in tensor_core_error.cuh, exp and product for each rescaling; the
 // sums of 4 lanes; the merges; the inverse and its product.
 inline std::size_t roundings(std::size_t keys) {
-  return 4 + ceil_div(5 * (keys + BN), 2) + 5 * ceil_div(keys, BN) + 2 + merge_roundings(keys) + 2;
+  return 4 + ceil_div(5 * (keys + BN), 2) + 5 * ceil_div(keys, BN) + 2 + merge_roundings(keys, kLeastPartBf16) + 2;
 }
 
 }  // namespace bf16_parts

@@ -60,35 +60,41 @@ __device__ void store_quotient(T* to, const Partial& p) {
   store4<kAligned>(to, {factor * p.o.x, factor * p.o.y, factor * p.o.z, factor * p.o.w});
 }
 
-// A block for each row of O; D / 4 neighbouring threads have its columns.
+// D / 4 neighbouring threads have the columns of a row of O, and `groups` such groups its parts: a power of 2, at most
+// as many as a block has.
 template <int D, bool kAligned, typename T>
 __global__ void attention_merge(const MaxSum* __restrict__ pairs, const float* __restrict__ outputs, T* __restrict__ O,
-                                unsigned parts) {
+                                std::size_t rows, unsigned parts, unsigned groups) {
   __shared__ Partial of_thread[kMergeThreads];
-  constexpr unsigned kLanes = D / 4;
-  const unsigned group = threadIdx.x / kLanes, col = threadIdx.x % kLanes * 4;
-  const std::size_t row = blockIdx.x;
+  constexpr unsigned kLanes = D / 4, kGroups = kMergeThreads / kLanes;
+  const unsigned group = threadIdx.x / kLanes, first = group % groups, col = threadIdx.x % kLanes * 4;
+  const std::size_t row = blockIdx.x * std::size_t{kGroups / groups} + group / groups;
   Partial p = nothing();
-  for (std::size_t i = row * parts + group; i < (row + 1) * parts; i += kMergeThreads / kLanes) {
-    p = merge(p, {pairs[i].max, pairs[i].sum, as4(outputs[i * D + col])});
+  if (row < rows) {
+    for (std::size_t i = row * parts + first; i < (row + 1) * parts; i += groups) {
+      p = merge(p, {pairs[i].max, pairs[i].sum, as4(outputs[i * D + col])});
+    }
   }
   of_thread[threadIdx.x] = p;
   __syncthreads();
-  if (group > 0) return;
-  for (unsigned i = threadIdx.x + kLanes; i < kMergeThreads; i += kLanes) p = merge(p, of_thread[i]);
+  if (row >= rows || first > 0) return;
+  for (unsigned i = 1; i < groups; ++i) p = merge(p, of_thread[threadIdx.x + i * kLanes]);
   store_quotient<kAligned>(O + row * D + col, p);
 }
 
-// `kernel` computes the parts, a warp for each and kRows queries. A single part is stored in O; else row r's part p as
-// number r * parts + p of pairs, for maximum and sum, and of outputs.
+constexpr std::size_t kPartsOfGroup = 4;  // of a row; more where a block has no more groups
+
+// `kernel` computes the parts, of `least` keys or more, a warp for each and kRows queries. A single part is stored in O;
+// else row r's part p as number r * parts + p of pairs, for maximum and sum, and of outputs.
 template <int D, int kRows, bool kAligned, typename T>
 void launch_parts(void (*kernel)(const T*, const T*, const T*, T*, MaxSum*, float*, std::size_t, unsigned, unsigned,
                                  long long, long long, long long, bool),
                   const T* Q, const T* K, const T* V, T* O, std::size_t heads, std::size_t queries, std::size_t keys,
-                  bool causal) {
+                  bool causal, std::size_t least) {
   constexpr unsigned kWarps = kPartThreads / 32;
   const std::size_t tiles = ceil_div(queries, kRows);
-  const std::size_t part_keys = keys_of_part(heads * tiles, keys, kWarps * resident_blocks(kernel, kPartThreads));
+  const std::size_t part_keys =
+      keys_of_part(heads * tiles, keys, kWarps * resident_blocks(kernel, kPartThreads), least);
   const std::size_t parts = std::max<std::size_t>(1, ceil_div(keys, part_keys)), rows = heads * queries;
   MaxSum* const pairs = parts > 1 ? scratch<MaxSum>(rows * parts) : nullptr;
   float* const outputs = parts > 1 ? scratch<float>(rows * parts * D) : nullptr;
@@ -97,12 +103,16 @@ void launch_parts(void (*kernel)(const T*, const T*, const T*, T*, MaxSum*, floa
                                  static_cast<unsigned>(parts), part_keys, queries, keys, causal);
   CUDA_CHECK(cudaGetLastError());
   if (parts == 1) return;
-  attention_merge<D, kAligned>
-      <<<static_cast<unsigned>(rows), kMergeThreads>>>(pairs, outputs, O, static_cast<unsigned>(parts));
+  constexpr unsigned kGroups = kMergeThreads / (D / 4);
+  unsigned groups = 1;
+  while (groups < kGroups && groups * kPartsOfGroup < parts) groups *= 2;
+  attention_merge<D, kAligned><<<static_cast<unsigned>(ceil_div(rows, std::size_t{kGroups / groups})), kMergeThreads>>>(
+      pairs, outputs, O, rows, static_cast<unsigned>(parts), groups);
   CUDA_CHECK(cudaGetLastError());
 }
 
 // Of the merges: exp2, product and addition for each, of the parts of a thread and of the threads, 16 at most.
-inline std::size_t merge_roundings(std::size_t keys) {
-  return 6 * (ceil_div(ceil_div(keys, kLeastPart), std::size_t{kMergeThreads / 32}) + 15);
+inline std::size_t merge_roundings(std::size_t keys, std::size_t least) {
+  const std::size_t parts = ceil_div(keys, least);
+  return 6 * (std::max(kPartsOfGroup, ceil_div(parts, std::size_t{kMergeThreads / 32})) + 15);
 }

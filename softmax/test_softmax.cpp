@@ -441,26 +441,32 @@ TEST_CASE("attention: three TF32 products are as accurate as FP32") {
 
 TEST_CASE("attention 10: which kernel which heads take, and how keys are cut") {
   constexpr std::size_t kSms = 132;
-  CHECK(few_queries(100000, 1, kSms));
-  CHECK(few_queries(512, 12, kSms));
-  CHECK_FALSE(few_queries(512, 13, kSms));
-  CHECK(few_queries(64, 28, kSms));  // 64 blocks for 132 SMs
-  CHECK_FALSE(few_queries(64, 32, kSms));
-  CHECK(few_queries(30, 64, kSms));
-  CHECK_FALSE(few_queries(33, 64, kSms));
-  CHECK(few_queries(1, 1980, kSms));
-  CHECK_FALSE(few_queries(1, 1981, kSms));
+  CHECK(few_queries(100000, 1, 128, kSms));
+  CHECK(few_queries(512, 12, 128, kSms));
+  CHECK_FALSE(few_queries(512, 13, 128, kSms));
+  CHECK(few_queries(512, 16, 64, kSms));
+  CHECK_FALSE(few_queries(512, 17, 64, kSms));
+  CHECK(few_queries(64, 28, 128, kSms));  // 64 blocks for 132 SMs
+  CHECK_FALSE(few_queries(64, 32, 128, kSms));
+  CHECK(few_queries(30, 64, 128, kSms));
+  CHECK_FALSE(few_queries(33, 64, 128, kSms));
+  CHECK(few_queries(1, 1980, 128, kSms));
+  CHECK_FALSE(few_queries(1, 1981, 128, kSms));
+  CHECK(few_queries(1, 2640, 64, kSms));
+  CHECK_FALSE(few_queries(1, 2641, 64, kSms));
   CHECK(queries_of_warp(1) == 1);
   CHECK(queries_of_warp(2) == 4);
 
-  CHECK(keys_of_part(256, 4096, 4224) == 256);
-  CHECK(keys_of_part(1, 4096, 4224) == 128);  // no shorter parts
-  CHECK(keys_of_part(1, 0, 4224) == 128);
-  CHECK(keys_of_part(5000, 100003, 4224) == 100003);  // more tiles than run at once
+  CHECK(keys_of_part(256, 4096, 4224, 32) == 256);
+  CHECK(keys_of_part(1, 4096, 4224, 32) == 32);  // no shorter parts
+  CHECK(keys_of_part(1, 65, 4224, 32) == 32);
+  CHECK(keys_of_part(1, 64, 4224, 32) == 64);  // one part
+  CHECK(keys_of_part(1, 0, 4224, 32) == 64);
+  CHECK(keys_of_part(5000, 100003, 4224, 32) == 100003);  // more tiles than run at once
   for (const std::size_t tiles : {1, 7, 100, 2112, 2113, 4224}) {
     for (const std::size_t keys : {1, 129, 4096, 100003}) {
       CAPTURE(tiles, keys);
-      const std::size_t parts = (keys - 1) / keys_of_part(tiles, keys, 4224) + 1;
+      const std::size_t parts = (keys - 1) / keys_of_part(tiles, keys, 4224, 16) + 1;
       CHECK(tiles * parts <= 4224);
     }
   }
@@ -470,23 +476,29 @@ TEST_CASE("attention_bf16 05: which kernel which heads take") {
   constexpr std::size_t kSms = 132;
   for (const std::size_t d : {64, 128}) {
     CAPTURE(d);
-    CHECK(few_queries_bf16(12997, 5, 8, d, kSms));
-    CHECK(few_queries_bf16(13200, 16, 4096, d, kSms));
-    CHECK_FALSE(few_queries_bf16(13200, 17, 4096, d, kSms));
-    CHECK_FALSE(few_queries_bf16(64, 1024, 1024, d, kSms));
-    CHECK(few_queries_bf16(64, 48, 4096, d, kSms));  // 64 blocks for 132 SMs
-    CHECK_FALSE(few_queries_bf16(64, 49, 4096, d, kSms));
-    CHECK(few_queries_bf16(1, 3264, 4096, d, kSms));
-    CHECK_FALSE(few_queries_bf16(1, 3265, 4096, d, kSms));
-    CHECK(few_queries_bf16(1, 1 << 20, 32, d, kSms));  // most of a tile of 128 keys would be empty
-    CHECK_FALSE(few_queries_bf16(1, 1 << 20, 128, d, kSms));
-    CHECK(few_queries_bf16(3, 5, 0, d, kSms));
-    CHECK_FALSE(few_queries_bf16(std::size_t{1} << 31, std::size_t{1} << 31, (std::size_t{1} << 31) - 1, d, kSms));
-    CHECK_FALSE(few_queries_bf16(132, 32, 4096, d, kSms));
-    CHECK(few_queries_bf16(133, 32, 4096, d, kSms));  // the second round of blocks has one block
-    CHECK_FALSE(few_queries_bf16(5, 1399, 883, d, kSms));
+    for (const bool causal : {false, true}) {
+      CAPTURE(causal);
+      const auto few = [&](std::size_t heads, std::size_t queries, std::size_t keys) {
+        return few_queries_bf16(heads, queries, keys, d, causal, kSms);
+      };
+      CHECK(few(12997, 5, 8));
+      CHECK(few(8, 16, 100003));
+      CHECK(few(1, 5, 2197));
+      CHECK(few(4, 2, 1757));
+      CHECK(few(184, 140, 16));  // most of a tile of 128 keys would be empty
+      CHECK(few(3, 5, 0));
+      CHECK_FALSE(few(64, 1024, 1024));
+      CHECK_FALSE(few(12, 393, 1609));
+      CHECK_FALSE(few(18, 162, 275));
+      CHECK_FALSE(few(3, 631, 335));  // the merge of the parts takes as long as step 03 needs for all
+      CHECK_FALSE(few(std::size_t{1} << 31, std::size_t{1} << 31, (std::size_t{1} << 31) - 1));
+    }
   }
-  CHECK(few_queries_bf16(1291, 477, 45, 128, kSms));
+  CHECK(few_queries_bf16(256, 1, 4096, 64, false, kSms));         // bound by the bandwidth, of which step 03 gets less
+  CHECK_FALSE(few_queries_bf16(768, 36, 1629, 64, false, kSms));  // the last tenth of step 04's warps is a round more
+  CHECK_FALSE(few_queries_bf16(3138, 119, 206, 64, false, kSms));
+  CHECK(few_queries_bf16(3045, 232, 81, 64, true, kSms));  // two thirds of the queries see no key
+  CHECK_FALSE(few_queries_bf16(3045, 232, 81, 64, false, kSms));
 }
 
 #ifndef CUDA_EMU  // there is no step 05
@@ -497,7 +509,7 @@ TEST_CASE("attention_bf16 05: the sizes reach both kernels, with and without the
     if (step.name != "attention_bf16_05_by_shape") continue;
     for (const Size& size : step.problem->test_sizes()) {
       const bool wide = size[3] == 128;
-      reached.insert({wide, few_queries_bf16(size[0], size[1], size[2], wide ? 128 : 64, sms)});
+      reached.insert({wide, few_queries_bf16(size[0], size[1], size[2], wide ? 128 : 64, size[4] != 0, sms)});
     }
   }
   CHECK(reached.size() == 4);
