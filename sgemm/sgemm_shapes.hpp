@@ -1,43 +1,86 @@
 // Which kernel sgemm_14_by_shape takes for which product. Apart from the step, so that a test can ask.
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <iterator>
 
-// A tile of C: BM x BN, BK deep, TM x TN elements per thread, stages in shared memory. What it takes, in products of
-// step 13's tile: those of all tiles, what lies past C's edges included, over `rate`, and `start` more for each
-// element of a tile. Rates and starts are fitted to some 30 shapes on an H200.
+// A tile of C: BM x BN, BK deep, TM x TN elements per thread, stages in shared memory; `resident` blocks share an SM.
+// Products per ns: of a block that has an SM for itself, and of an SM full of blocks. To start and to store takes as long
+// as `start` products of each element. All of that, and what else is measured here, on an H200, with 225 shapes.
 struct SgemmTile {
-  int BM, BN, BK, TM, TN, stages;
-  double rate;
+  int BM, BN, BK, TM, TN, stages, resident;
+  double alone, full;
   int start;
 };
-constexpr SgemmTile kSgemmTiles[] = {
-    {128, 256, 8, 8, 16, 4, 1.00, 80},  // step 13's: one block per SM, nothing overlaps its start and its end
-    {64, 64, 8, 8, 4, 4, 0.67, 16},    {32, 128, 8, 8, 4, 4, 0.65, 13}, {128, 32, 8, 8, 4, 4, 0.58, 16},
-    {32, 64, 16, 4, 4, 3, 0.55, 16},   {32, 32, 16, 4, 4, 4, 0.50, 16}, {16, 64, 32, 4, 4, 3, 0.52, 32},
-    {64, 16, 32, 4, 4, 3, 0.40, 16},   {4, 256, 8, 4, 4, 4, 0.20, 16}};  // 5 to 8 rows, short k
-constexpr std::size_t kStreamK = 0, kSmallestTile = 8;
+constexpr SgemmTile kSgemmTiles[] = {{128, 256, 8, 8, 16, 4, 1, 208, 208, 130},  // step 13's
+                                     {64, 64, 8, 8, 8, 4, 6, 99, 191, 54},      {64, 64, 8, 8, 4, 4, 5, 145, 160, 23},
+                                     {32, 128, 8, 8, 4, 4, 5, 145, 161, 14},    {128, 32, 8, 8, 4, 4, 4, 118, 141, 32},
+                                     {16, 128, 16, 4, 4, 3, 6, 115, 134, 13},   {64, 16, 32, 4, 4, 3, 6, 51, 85, 34}};
+constexpr std::size_t kStreamK = 0, kTiles = std::size(kSgemmTiles);
+constexpr double kLaunchUs = 4;
 
 // Beside the tiles: the outer products of few k, few elements with long sums, few rows, few columns of many rows.
 enum SgemmKernel : std::size_t { kSmallK = 100, kDot, kFewRows, kFewColumns };
 
-// What tile number i takes for C of M x N and sums of K products, on `sms` SMs.
-inline double sgemm_tile_work(std::size_t i, std::size_t M, std::size_t N, std::size_t K, std::size_t sms) {
-  const SgemmTile& t = kSgemmTiles[i];
-  const auto count = [](std::size_t n, int tile) {
-    const auto b = static_cast<std::size_t>(tile);
-    return static_cast<double>((n + b - 1) / b);
-  };
-  const double tiles = count(M, t.BM) * count(N, t.BN), area = static_cast<double>(t.BM) * t.BN;
-  const auto k = static_cast<double>(K), all = static_cast<double>(sms);
-  // Stream-K gives each SM a share; each share has a start.
-  if (i == kStreamK) return area * (tiles * k + std::max(tiles, all) * t.start);
-  // The others leave SMs idle if there are fewer tiles, and k is too short for slices.
-  const double busy = std::min(1.0, tiles * std::max(1.0, k / 512) / all);
-  return area * tiles * (k + t.start) / (t.rate * busy);
+inline std::size_t sgemm_tiles(const SgemmTile& t, std::size_t M, std::size_t N) {
+  const auto BM = static_cast<std::size_t>(t.BM), BN = static_cast<std::size_t>(t.BN);
+  return ((M + BM - 1) / BM) * ((N + BN - 1) / BN);
 }
 
-inline std::size_t sgemm_kernel(std::size_t M, std::size_t N, std::size_t K, std::size_t sms) {
+// What step 13 takes, in us, on `sms` SMs: whole tiles, one per SM, and of those that remain an equal share for each SM,
+// where that saves 128 products. aligned_b: rows of B are 16-byte aligned. Others are copied first, or, if C has few
+// rows, by 4 bytes.
+inline double stream_k_us(std::size_t M, std::size_t N, std::size_t K, bool aligned_b, std::size_t sms) {
+  const SgemmTile& t = kSgemmTiles[kStreamK];
+  const std::size_t tiles = sgemm_tiles(t, M, N), remaining = tiles % sms;
+  const auto k = static_cast<double>(K), n = static_cast<double>(N);
+  const double share = static_cast<double>(remaining) / static_cast<double>(sms) * k;
+  double products = static_cast<double>(tiles / sms) * (k + t.start);
+  if (remaining > 0) products += share + 128 <= k ? share + 90 : k + t.start;
+  const bool copied = !aligned_b && M > 256;
+  const double of_tiles = 1e-3 * t.BM * t.BN * products / t.full;
+  return kLaunchUs + (copied ? 5 + 8 * k * n / 3.0e6 : 0) + of_tiles * (aligned_b || copied ? 1 : 1.2);
+}
+
+// What tiles t take with sums of K products in `slices` slices.
+inline double sgemm_tile_us(const SgemmTile& t, std::size_t M, std::size_t N, std::size_t K, bool aligned_b,
+                            std::size_t slices, std::size_t sms) {
+  const auto m = static_cast<double>(M), n = static_cast<double>(N), k = static_cast<double>(K),
+             cuts = static_cast<double>(slices);
+  // Blocks come in waves; in the last one an SM has fewer. The rate of a block counts and that of the SM, and the
+  // memory's with them: hypot takes the slower one and some of the other.
+  const std::size_t blocks = sgemm_tiles(t, M, N) * slices, wave = static_cast<std::size_t>(t.resident) * sms,
+                    last = blocks % wave;
+  const auto wave_us = [&](std::size_t of_sm) {
+    const double products = 1e-3 * t.BM * t.BN * (k / cuts + t.start) * (aligned_b ? 1 : 1.07);
+    return products * std::hypot(1 / t.alone, static_cast<double>(of_sm) / t.full);
+  };
+  double of_tiles = static_cast<double>(blocks / wave) * wave_us(static_cast<std::size_t>(t.resident));
+  if (last > 0) of_tiles += wave_us((last + sms - 1) / sms);
+  const double of_memory = 4 * (m * k + k * n + m * n) / 3.0e6;
+  const double of_sums = 2.5 + 8 * cuts * m * n / 4.0e6;  // of slices: written, and read by a second kernel
+  return kLaunchUs + std::hypot(of_tiles, of_memory) + (slices > 1 ? of_sums : 0);
+}
+
+// Into how many slices k is best cut, and what that takes. Tried in steps of a half, of 64 products at least, up to 40
+// blocks per SM.
+struct SgemmCut {
+  std::size_t slices;
+  double us;
+};
+inline SgemmCut sgemm_cut(const SgemmTile& t, std::size_t M, std::size_t N, std::size_t K, bool aligned_b,
+                          std::size_t sms) {
+  const auto us = [&](std::size_t slices) { return sgemm_tile_us(t, M, N, K, aligned_b, slices, sms); };
+  SgemmCut best = {1, us(1)};
+  const std::size_t most = std::min(K / 64, 40 * sms / sgemm_tiles(t, M, N));
+  for (std::size_t slices = 2; slices <= most; slices += (slices + 1) / 2) {
+    if (const SgemmCut cut = {slices, us(slices)}; cut.us < best.us) best = cut;
+  }
+  return best;
+}
+
+inline std::size_t sgemm_kernel(std::size_t M, std::size_t N, std::size_t K, bool aligned_b, std::size_t sms) {
   if (K <= 8) return kSmallK;
   // A's bytes are the work, and its rows are enough for all SMs: k need not be cut.
   if (N <= 4 && M >= 128 * sms) return kFewColumns;
@@ -47,8 +90,9 @@ inline std::size_t sgemm_kernel(std::size_t M, std::size_t N, std::size_t K, std
   if (K >= 512 && (N <= 4 || M * N <= 256)) return kDot;
   if (M <= 4 && N > 4) return kFewRows;
   std::size_t best = kStreamK;
-  for (std::size_t i = 1; i <= kSmallestTile; ++i) {
-    if (sgemm_tile_work(i, M, N, K, sms) < sgemm_tile_work(best, M, N, K, sms)) best = i;
+  double best_us = stream_k_us(M, N, K, aligned_b, sms);
+  for (std::size_t i = 1; i < kTiles; ++i) {
+    if (const double us = sgemm_cut(kSgemmTiles[i], M, N, K, aligned_b, sms).us; us < best_us) best = i, best_us = us;
   }
   return best;
 }

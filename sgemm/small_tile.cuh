@@ -6,11 +6,20 @@
 
 #include <type_traits>
 
+// Row or column i of a tile that begins at `begin`, of n: past the end one of the first tile instead. Its products are not
+// stored. Not the last one for all: copies of one address to many in shared memory take turns, and a block at the edge
+// took twice as long (H200).
+template <int kTile>
+__device__ __forceinline__ long long existing(long long begin, int i, long long n) {
+  const auto some = static_cast<unsigned>(min(n, static_cast<long long>(kTile)));
+  return begin + i < n ? begin + i : static_cast<unsigned>(i) % some;
+}
+
 // C = alpha A B + beta C in tiles of BM x BN, one per block, with TM x TN elements per thread; k in slices, gridDim.y of
 // them, each `slice` long. With one slice the results go to C, else the sums to partials[(slice * M + row) * N + column].
 // kStages - 1 tiles are in flight. kCopyFloats: floats of B per copy, 4 where its rows are 16-byte aligned, else 1.
 template <int BM, int BN, int BK, int TM, int TN, int kStages, int kCopyFloats>
-__global__ void __launch_bounds__(BM / TM * (BN / TN), TM* TN == 64 ? 512 / (BM / TM * (BN / TN)) : 1)
+__global__ void __launch_bounds__(BM / TM * (BN / TN), TM* TN == 64 ? 384 / (BM / TM * (BN / TN)) : 1)
     sgemm_small_tile(long long M, long long N, long long K, float alpha, const float* __restrict__ A, long long lda,
                      const float* __restrict__ B, long long ldb, float beta, float* __restrict__ C, long long ldc,
                      unsigned tiles_n, long long slice, float* __restrict__ partials) {
@@ -31,17 +40,15 @@ __global__ void __launch_bounds__(BM / TM * (BN / TN), TM* TN == 64 ? 512 / (BM 
   const long long begin = blockIdx.y * slice, length = min(slice, K - begin);
   const int tiles = length > 0 ? static_cast<int>((length + BK - 1) / BK) : 0;
 
-  // Rows and columns past the end repeat the last one: their products are not stored. The first tile is what remains of
-  // k, padded with zeros; all others are full.
+  // The first tile is what remains of k, padded with zeros; all others are full.
   const int remainder = static_cast<int>(length - (tiles - 1LL) * BK);
   const int a_k = tid % BK, a_row = tid / BK, b_k = tid / kCopiesB, b_col = tid % kCopiesB * kCopyFloats;
   const float *from_a[kCopiesA], *from_b[kPartsB];
 #pragma unroll
-  for (int i = 0; i < kCopiesA; ++i) from_a[i] = A + min(row0 + a_row + i * kRowsA, M - 1) * lda + begin + a_k;
+  for (int i = 0; i < kCopiesA; ++i) from_a[i] = A + existing<BM>(row0, a_row + i * kRowsA, M) * lda + begin + a_k;
 #pragma unroll
   for (int i = 0; i < kPartsB; ++i) {
-    const long long col = col0 + b_col + i * kThreads * kCopyFloats;
-    from_b[i] = B + (begin + b_k) * ldb + min(col, (N - 1) / kCopyFloats * kCopyFloats);
+    from_b[i] = B + (begin + b_k) * ldb + existing<BN>(col0, b_col + i * kThreads * kCopyFloats, N);
   }
   int copied = 0;
   const auto copy = [&](int s, auto first) {

@@ -9,6 +9,7 @@
 
 #include <cuda_bf16.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -343,9 +344,11 @@ TEST_CASE("a large product is checked in part") {
 }
 
 TEST_CASE("step 14: which kernel which product takes on 132 SMs") {
-  const auto kernel = [](std::size_t M, std::size_t N, std::size_t K) { return sgemm_kernel(M, N, K, 132); };
+  const auto kernel = [](std::size_t M, std::size_t N, std::size_t K) {
+    return sgemm_kernel(M, N, K, N % 4 == 0, 132);
+  };
   for (const std::size_t n : {1024, 2048, 4095, 4096, 4097, 8192}) CHECK(kernel(n, n, n) == kStreamK);
-  CHECK(kernel(700, 701, 2500) == kStreamK);
+  CHECK(kernel(852, 1782, 2117) == kStreamK);
   CHECK(kernel(3832, 2377, 2) == kSmallK);
   CHECK(kernel(5, 30000, 8) == kSmallK);
   CHECK(kernel(1, 1, 1) == kSmallK);
@@ -368,19 +371,29 @@ TEST_CASE("step 14: which kernel which product takes on 132 SMs") {
   CHECK(kernel(5, 329, 825757) != kFewRows);
   const auto tile = [&](std::size_t M, std::size_t N, std::size_t K) {
     const std::size_t i = kernel(M, N, K);
-    REQUIRE(i <= kSmallestTile);
-    return std::make_pair(kSgemmTiles[i].BM, kSgemmTiles[i].BN);
+    REQUIRE(i < kTiles);
+    return std::array<int, 3>{kSgemmTiles[i].BM, kSgemmTiles[i].BN, kSgemmTiles[i].TN};
   };
-  CHECK(tile(64, 64, 1000003) == std::make_pair(64, 64));
-  CHECK(tile(100000, 100, 100) == std::make_pair(64, 64));
-  CHECK(tile(8189, 4093, 37) == std::make_pair(32, 128));
-  CHECK(tile(131, 2924, 6889) == std::make_pair(32, 128));
-  CHECK(tile(500, 500, 500) == std::make_pair(32, 64));
-  CHECK(tile(269, 29, 23200) == std::make_pair(32, 32));
-  CHECK(tile(16, 20000, 4000) == std::make_pair(16, 64));
-  CHECK(tile(100000, 12, 1500) == std::make_pair(64, 16));
-  CHECK(tile(5, 30000, 9) == std::make_pair(4, 256));
-  CHECK(tile(3000, 20, 30000) == std::make_pair(128, 32));
+  using Tile = std::array<int, 3>;
+  CHECK(tile(64, 64, 1000003) == Tile{64, 64, 8});
+  CHECK(tile(700, 701, 2500) == Tile{64, 64, 8});
+  CHECK(tile(480, 2310, 571) == Tile{64, 64, 8});
+  CHECK(tile(100000, 60, 50) == Tile{64, 64, 4});
+  CHECK(tile(8189, 4093, 37) == Tile{32, 128, 4});
+  CHECK(tile(131, 2924, 6889) == Tile{32, 128, 4});
+  CHECK(tile(269, 29, 23200) == Tile{128, 32, 4});
+  CHECK(tile(3000, 20, 30000) == Tile{128, 32, 4});
+  CHECK(tile(16, 20000, 4000) == Tile{16, 128, 4});
+  CHECK(tile(5, 30000, 9) == Tile{16, 128, 4});
+  CHECK(tile(100000, 12, 1500) == Tile{64, 16, 4});
+
+  // Few tiles of long sums are cut; not those that fill the GPU.
+  const auto slices = [](std::size_t i, std::size_t M, std::size_t N, std::size_t K) {
+    return sgemm_cut(kSgemmTiles[i], M, N, K, true, 132).slices;
+  };
+  CHECK(slices(1, 64, 64, 1000003) > 264);
+  CHECK(slices(1, 64, 64, 127) == 1);  // 64 products at least
+  CHECK(slices(1, 8192, 8192, 8192) == 1);
 }
 
 TEST_CASE("step 14: the test sizes reach every kernel on 4 SMs, those of the CPU backend, B aligned and not") {
@@ -389,7 +402,8 @@ TEST_CASE("step 14: the test sizes reach every kernel on 4 SMs, those of the CPU
   std::set<int> log_lanes;
   for (const Size& size : steps_of("sgemm").front()->problem->test_sizes()) {
     if (size[0] == 0 || size[1] == 0 || size[2] == 0) continue;
-    const std::size_t ldb = size[4] ? size[4] : size[1], kernel = sgemm_kernel(size[0], size[1], size[2], 4);
+    const std::size_t ldb = size[4] ? size[4] : size[1],
+                      kernel = sgemm_kernel(size[0], size[1], size[2], ldb % 4 == 0 && size[1] % 4 == 0, 4);
     reached.insert({kernel, ldb % 4 == 0 && size[1] % 4 == 0});
     if (kernel == kFewRows) few_rows.insert({size[0], ldb % 4 == 0});
     if (kernel == kSmallK) small_k.insert(size[2]);
@@ -398,7 +412,7 @@ TEST_CASE("step 14: the test sizes reach every kernel on 4 SMs, those of the CPU
     log_lanes.insert(few_columns_log_lanes(size[2]));
   }
   for (const bool aligned : {false, true}) {
-    for (std::size_t i = kStreamK + 1; i <= kSmallestTile; ++i) {  // step 13 has kStreamK's sizes
+    for (std::size_t i = kStreamK + 1; i < kTiles; ++i) {  // step 13 has kStreamK's sizes
       INFO("tile " << i << ", aligned: " << aligned);
       CHECK(reached.count({i, aligned}) == 1);
     }
