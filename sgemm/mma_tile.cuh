@@ -1,5 +1,5 @@
-// A tile of C of any shape by mma.sync, for BF16 and for FP32 read as TF32. Both have 32 bytes of a row of A per mma, so
-// that only how B is read differs.
+// A tile of C of any shape by mma.sync, for BF16 and for FP32 read as TF32. Both have 32 bytes of a row of A per mma,
+// so that only how B is read differs.
 #pragma once
 #include "gemm.cuh"
 #include "tensor_core.cuh"
@@ -244,9 +244,9 @@ __device__ inline void store_sums(const float* sums, T* c, long long ld, int row
   }
 }
 
-// C = alpha A B + beta C in tiles of BM x BN, one per block, of kWarpsM x kWarpsN warps; k in slices, gridDim.y of them,
-// each `slice` long. With one slice the results go to C, else the sums to partials[(slice * M + row) * N + column].
-// kStages - 1 tiles are in flight. wide_c: rows of C are 16-byte aligned.
+// C = alpha A B + beta C in tiles of BM x BN, one per block, of kWarpsM x kWarpsN warps; k in slices, gridDim.y of
+// them, each `slice` long. With one slice the results go to C, else the sums to partials[(slice * M + row) * N +
+// column]. kStages - 1 tiles are in flight. wide_c: rows of C are 16-byte aligned.
 template <typename T, template <typename, int> class TilesOf, int BM, int BN, int kWarpsM, int kWarpsN, int kStages>
 __global__ void __launch_bounds__(kWarpsM* kWarpsN * 32, BM* BN > 64 * 64 ? 2 : 3)
     gemm_mma_tile(long long M, long long N, long long K, float alpha, const TileSource<T> A, const TileSource<T> B,

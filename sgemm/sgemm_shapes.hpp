@@ -6,8 +6,8 @@
 #include <iterator>
 
 // A tile of C: BM x BN, BK deep, TM x TN elements per thread, stages in shared memory; `resident` blocks share an SM.
-// Products per ns: of a block that has an SM for itself, and of an SM full of blocks. To start and to store takes as long
-// as `start` products of each element. All of that, and what else is measured here, on an H200, with 225 shapes.
+// Products per ns: of a block that has an SM for itself, and of an SM full of blocks. To start and to store takes as
+// long as `start` products of each element. All of that, and what else is measured here, on an H200, with 225 shapes.
 struct SgemmTile {
   int BM, BN, BK, TM, TN, stages, resident;
   double alone, full;
@@ -28,9 +28,9 @@ inline std::size_t sgemm_tiles(const SgemmTile& t, std::size_t M, std::size_t N)
   return ((M + BM - 1) / BM) * ((N + BN - 1) / BN);
 }
 
-// What step 13 takes, in us, on `sms` SMs: whole tiles, one per SM, and of those that remain an equal share for each SM,
-// where that saves 128 products. aligned_b: rows of B are 16-byte aligned. Others are copied first, or, if C has few
-// rows, by 4 bytes.
+// What step 13 takes, in us, on `sms` SMs: whole tiles, one per SM, and of those that remain an equal share for each
+// SM, where that saves 128 products. aligned_b: rows of B are 16-byte aligned. Others are copied first, or, if C has
+// few rows, by 4 bytes.
 inline double stream_k_us(std::size_t M, std::size_t N, std::size_t K, bool aligned_b, std::size_t sms) {
   const SgemmTile& t = kSgemmTiles[kStreamK];
   const std::size_t tiles = sgemm_tiles(t, M, N), remaining = tiles % sms;

@@ -6,18 +6,19 @@
 
 #include <type_traits>
 
-// Row or column i of a tile that begins at `begin`, of n: past the end one of the first tile instead. Its products are not
-// stored. Not the last one for all: copies of one address to many in shared memory take turns, and a block at the edge
-// took twice as long (H200).
+// Row or column i of a tile that begins at `begin`, of n: past the end one of the first tile instead. Its products are
+// not stored. Not the last one for all: copies of one address to many in shared memory take turns, and a block at the
+// edge took twice as long (H200).
 template <int kTile>
 __device__ __forceinline__ long long existing(long long begin, int i, long long n) {
   const auto some = static_cast<unsigned>(min(n, static_cast<long long>(kTile)));
   return begin + i < n ? begin + i : static_cast<unsigned>(i) % some;
 }
 
-// C = alpha A B + beta C in tiles of BM x BN, one per block, with TM x TN elements per thread; k in slices, gridDim.y of
-// them, each `slice` long. With one slice the results go to C, else the sums to partials[(slice * M + row) * N + column].
-// kStages - 1 tiles are in flight. kCopyFloats: floats of B per copy, 4 where its rows are 16-byte aligned, else 1.
+// C = alpha A B + beta C in tiles of BM x BN, one per block, with TM x TN elements per thread; k in slices, gridDim.y
+// of them, each `slice` long. With one slice the results go to C, else the sums to partials[(slice * M + row) * N +
+// column]. kStages - 1 tiles are in flight. kCopyFloats: floats of B per copy, 4 where its rows are 16-byte aligned,
+// else 1.
 template <int BM, int BN, int BK, int TM, int TN, int kStages, int kCopyFloats>
 __global__ void __launch_bounds__(BM / TM * (BN / TN), TM* TN == 64 ? 384 / (BM / TM * (BN / TN)) : 1)
     sgemm_small_tile(long long M, long long N, long long K, float alpha, const float* __restrict__ A, long long lda,

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstddef>
 
-// The keys of a part. As many parts as fill the GPU once: `tiles` warps take each key, `resident` run at once. A second
-// kernel merges the parts; a warp that has `least` keys takes about as long. So no part is shorter, and fewer than two
-// such parts stay one.
+// The keys of a part. As many parts as fill the GPU once: `tiles` warps take each key, `resident` run at once. A warp
+// that is alone on its SM waits for its loads, so short parts are soon done; but a second kernel merges them. So none
+// is shorter than `least`, and what makes two of that length stays whole.
 inline std::size_t keys_of_part(std::size_t tiles, std::size_t keys, std::size_t resident, std::size_t least) {
   if (keys <= 2 * least) return 2 * least;
   const std::size_t parts = std::max<std::size_t>(1, resident / tiles);
@@ -29,8 +29,8 @@ inline bool few_queries(std::size_t heads, std::size_t queries, std::size_t d, s
 }
 
 // For attention_bf16: the times of step 03's kernel, of blocks for 192 or 128 queries, and of step 04's, of warps for
-// 16, in microseconds. All rates are fitted to 124 shapes on an H200; the mean error is 6 %, and the kernel
-// that is chosen takes at most 1.1 times as long as the other.
+// 16, in microseconds. All rates are fitted to 124 shapes on an H200; the mean error is 6 %, and the kernel that is
+// chosen takes at most 1.1 times as long as the other.
 struct Bf16Times {
   std::size_t heads, queries, keys, d;
   bool causal;
