@@ -100,24 +100,24 @@ TEST_CASE("attention 10: keys are read once for four queries, and parts are writ
   const double row = 4.0 * 128;
   for (const std::size_t queries : {1, 4}) {
     CAPTURE(queries);
-    CHECK(bytes({3, queries, 100, 128, 0}, Op::load) == 3 * row * (queries + 2 * 100));
-    CHECK(bytes({3, queries, 100, 128, 0}, Op::store) == 3 * row * queries);
+    CHECK(bytes({3, queries, 32, 128, 0}, Op::load) == 3 * row * (queries + 2 * 32));
+    CHECK(bytes({3, queries, 32, 128, 0}, Op::store) == 3 * row * queries);
   }
-  // two parts: their outputs, maxima and sums are written, and read in turn
-  CHECK(bytes({1, 1, 200, 128, 0}, Op::store) == 2 * (row + 8) + row);
+  // three parts of 16 keys: their outputs, maxima and sums are written, and read in turn
+  CHECK(bytes({1, 1, 48, 128, 0}, Op::store) == 3 * (row + 8) + row);
 }
 
 TEST_CASE("attention_bf16 04: keys are read once for 16 queries, past shared memory, and whole sectors at a time") {
-  const Size size({3, 16, 96, 128, 0});
+  const Size size({3, 16, 64, 128, 0});
   const Claims claims("attention_bf16_04_split_keys", size);
   const double row = 2.0 * 128;
-  CHECK(claims.total(Space::global, Op::load).bytes_requested == 3 * row * (16 + 2 * 96));
-  CHECK(claims.total(Space::global, Op::load).bytes_moved == 3 * row * (16 + 2 * 96));
+  CHECK(claims.total(Space::global, Op::load).bytes_requested == 3 * row * (16 + 2 * 64));
+  CHECK(claims.total(Space::global, Op::load).bytes_moved == 3 * row * (16 + 2 * 64));
   CHECK(claims.total(Space::global, Op::store).bytes_requested == 3 * row * 16);
   CHECK(claims.total(Space::shared, Op::load).requests == 0);
-  // two parts: their outputs, maxima and sums are written, and read in turn
-  const Claims parts("attention_bf16_04_split_keys", {1, 1, 208, 128, 0});
-  CHECK(parts.total(Space::global, Op::store).bytes_requested == 2 * (2 * row + 8) + row);
+  // three parts of 32 keys: their outputs, maxima and sums are written, and read in turn
+  const Claims parts("attention_bf16_04_split_keys", {1, 1, 96, 128, 0});
+  CHECK(parts.total(Space::global, Op::store).bytes_requested == 3 * (2 * row + 8) + row);
 }
 
 TEST_CASE("attention_bf16: nothing but O is written to memory") {
