@@ -6,8 +6,9 @@
 #include <iterator>
 
 // A tile of C: BM x BN, BK deep, TM x TN elements per thread, stages in shared memory; `resident` blocks share an SM.
-// Products per ns: of a block that has an SM for itself, and of an SM full of blocks. To start and to store takes as
-// long as `start` products of each element. All of that, and what else is measured here, on an H200, with 225 shapes.
+// Rates are products (multiply-adds) per ns: `alone` of a block that has an SM for itself, `full` of an SM full of
+// blocks. To start and to store takes as long as `start` products of each element. These and the other constants of
+// this file are fitted to the times of 225 shapes on an H200.
 struct SgemmTile {
   int BM, BN, BK, TM, TN, stages, resident;
   double alone, full;
@@ -28,9 +29,9 @@ inline std::size_t sgemm_tiles(const SgemmTile& t, std::size_t M, std::size_t N)
   return ((M + BM - 1) / BM) * ((N + BN - 1) / BN);
 }
 
-// What step 13 takes, in us, on `sms` SMs: whole tiles, one per SM, and of those that remain an equal share for each
-// SM, where that saves 128 products. aligned_b: rows of B are 16-byte aligned. Others are copied first, or, if C has
-// few rows, by 4 bytes.
+// The time of step 13, in us, on `sms` SMs: whole tiles, one per SM; the tiles that remain are shared equally by all
+// SMs, where that saves 128 products. aligned_b: rows of B are 16-byte aligned. Other rows are copied first, or, if C
+// has few rows, are loaded 4 bytes at a time.
 inline double stream_k_us(std::size_t M, std::size_t N, std::size_t K, bool aligned_b, std::size_t sms) {
   const SgemmTile& t = kSgemmTiles[kStreamK];
   const std::size_t tiles = sgemm_tiles(t, M, N), remaining = tiles % sms;
@@ -43,7 +44,7 @@ inline double stream_k_us(std::size_t M, std::size_t N, std::size_t K, bool alig
   return kLaunchUs + (copied ? 5 + 8 * k * n / 3.0e6 : 0) + of_tiles * (aligned_b || copied ? 1 : 1.2);
 }
 
-// What tiles t take with sums of K products in `slices` slices.
+// The time of tiles t with sums of K products in `slices` slices, in us.
 inline double sgemm_tile_us(const SgemmTile& t, std::size_t M, std::size_t N, std::size_t K, bool aligned_b,
                             std::size_t slices, std::size_t sms) {
   const auto m = static_cast<double>(M), n = static_cast<double>(N), k = static_cast<double>(K),
@@ -63,7 +64,7 @@ inline double sgemm_tile_us(const SgemmTile& t, std::size_t M, std::size_t N, st
   return kLaunchUs + std::hypot(of_tiles, of_memory) + (slices > 1 ? of_sums : 0);
 }
 
-// Into how many slices k is best cut, and what that takes. Tried in steps of a half, of 64 products at least, up to 40
+// Into how many slices k is best cut, and the time of that. Tried in steps of a half, of 64 products at least, up to 40
 // blocks per SM.
 struct SgemmCut {
   std::size_t slices;
