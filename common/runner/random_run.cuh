@@ -69,8 +69,8 @@ class RandomRun {
   }
 
  private:
-  // Answers for about a second of the host's time.
-  static constexpr Sampling kSampling{4e9, std::size_t{1} << 20};
+  // Answers for about a quarter of a second of the host's time: with the timings a shape takes a second.
+  static constexpr Sampling kSampling{1e9, std::size_t{1} << 20};
 
   static double share_compared(const Case& host) {
     const auto [answered, all] = host.answered_and_all();
