@@ -29,6 +29,8 @@ class Gemv : public MatrixVector {
     // For the kernels of step 07 that these would miss on the CPU backend's 4 SMs (a test sees to it).
     for (const auto& [m, k, lda] : {std::array<std::size_t, 3>{513, 1029, 1032},
                                     {514, 1027, 0},
+                                    {513, 1024, 0},
+                                    {512, 1024, 1025},
                                     {2, 33001, 0},
                                     {5, 32771, 0},
                                     {3, 8190, 8192},

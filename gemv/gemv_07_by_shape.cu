@@ -173,14 +173,15 @@ static void launch(std::size_t m, std::size_t k, float alpha, const float* A, st
   const GemvShape& shape = kGemvShapes[chosen];
   const Kernel kernel = kernel_of(chosen, aligned, evict_first, std::make_index_sequence<std::size(kGemvShapes)>());
 
-  // Slices that fill the SMs, of 512 KB at most, so that the blocks of long rows end one by one. In gridDim.y.
-  constexpr std::size_t longest_slice = 131072, max_slices = 65535;
+  // Slices that fill the SMs, and not too long, so that the blocks of long rows end one by one. In gridDim.y.
+  constexpr std::size_t max_slices = 65535;
   const unsigned block = std::max(shape.threads, kMinBlock);
   const std::size_t blocks = ceil_div(m, std::size_t{block / shape.threads * shape.rows});
   const std::size_t pass = std::size_t{4} * shape.threads * shape.loads;
   const std::size_t resident = resident_blocks(kernel, static_cast<int>(block));
   const auto slices = static_cast<unsigned>(
-      std::min(slices_for(blocks, resident, std::max<std::size_t>(1, k / pass), k / longest_slice), max_slices));
+      std::min(slices_for(blocks, resident, std::max<std::size_t>(1, k / pass), k / gemv_longest_slice(k, aligned)),
+               max_slices));
   const auto slice = static_cast<unsigned>(4 * ceil_div(k, std::size_t{4} * slices));
   float* partials = slices > 1 ? scratch<float>(m * slices) : nullptr;
 

@@ -17,8 +17,8 @@ constexpr unsigned kLoads = 8;  // in flight per thread
 
 // kColumns columns per thread, 1 or 4. kVector: four neighbours by one load, where all rows are 16-byte aligned and k
 // is a multiple of 4. Else they are `width` apart. A tile has width * kColumns columns; gridDim.y slices of the rows,
-// `rows` each. kWidth: `width` if it is known, 8, 16 or 32, and the block has kMaxBlock threads. With one slice the results go to y, else to partials[blockIdx.y * k + column]. kEvictFirst: A is read
-// with __ldcs.
+// `rows` each. kWidth: `width` if it is known, 8, 16 or 32, and the block has kMaxBlock threads. With one slice the
+// results go to y, else to partials[blockIdx.y * k + column]. kEvictFirst: A is read with __ldcs.
 template <unsigned kColumns, bool kVector, unsigned kWidth, bool kEvictFirst>
 __global__ void __launch_bounds__(kMaxBlock, 1)
     gemv_t_by_shape(std::size_t m, std::size_t k, float alpha, const float* __restrict__ A, std::size_t lda,

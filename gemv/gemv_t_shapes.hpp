@@ -11,26 +11,25 @@ struct GemvTShape {
 
 // vector: four columns of a row may be loaded as a float4. small: A is not much larger than L2. k is not 0.
 inline GemvTShape gemv_t_shape(std::size_t m, std::size_t k, bool vector, bool small, std::size_t sms) {
-  const unsigned columns = vector || k >= 512 ? 4 : 1;
+  const unsigned columns = vector || k > 32 ? 4 : 1;
   const std::size_t units = (k + columns - 1) / columns;  // threads for a whole row
-  const auto tiled = [&](unsigned block, std::size_t most, bool fill) {
-    const std::size_t tiles = (units + most - 1) / most;
-    const auto width = static_cast<unsigned>((units + tiles - 1) / tiles);
-    return GemvTShape{columns, block, width, false, tiles, fill ? 0 : std::max<std::size_t>(2 * sms / tiles, 1)};
+  const auto tiles_of = [&](std::size_t width) { return (units + width - 1) / width; };
+  const auto tiled = [&](unsigned block, std::size_t most) {  // equal tiles, at most `most` threads wide
+    const std::size_t tiles = tiles_of(most);
+    return GemvTShape{columns, block, static_cast<unsigned>((units + tiles - 1) / tiles), false, tiles, 0};
+  };
+  const auto fixed = [&](unsigned width) {
+    return GemvTShape{4, 1024, width, true, tiles_of(width), std::max<std::size_t>(sms / tiles_of(width), 1)};
   };
   // Few rows: tiles so wide that each thread has rows to add.
-  if (m < 64) return tiled(256, m <= 8 ? 256 : m <= 32 ? 128 : 64, true);
-  // Step 04's tiles, where they keep 9 tenths of the SMs busy: one block per SM. Narrow tiles of a large matrix are
-  // slow, since neighbouring pieces of a row are read at different times.
-  if (vector) {
-    const std::size_t per_sm = (units + sms - 1) / sms;
-    const unsigned width = per_sm <= 8 ? 8 : per_sm <= 16 ? 16 : 32;
-    const std::size_t tiles = (units + width - 1) / width, slices = sms / tiles;
-    const bool busy = slices <= 8 && 10 * tiles * slices >= 9 * sms;
-    if (busy && (small || width == 32)) return {columns, 1024, width, true, tiles, slices};
+  if (m < 64) return tiled(256, m <= 8 ? 256 : m <= 32 ? 128 : 64);
+  // Rows that are not aligned. Large blocks for tall matrices: fewer slices, whose sums a second kernel adds.
+  if (!vector) return columns == 1 ? tiled(1024, 64) : tiled(m >= k ? 1024 : 256, 32);
+  // One narrow tile per SM and no second kernel, where A is small and not tall. Narrow tiles of others are slow, since
+  // neighbouring pieces of a row are read at different times.
+  for (const unsigned width : {8, 16}) {
+    if (small && m <= k && tiles_of(width) <= sms && 2 * tiles_of(width) > sms) return fixed(width);
   }
-  // Few columns: the whole row is a tile, and no lane is idle.
-  if (units <= 256 || columns == 1) return tiled(1024, columns == 1 ? 64 : 256, false);
-  // Many of both.
-  return tiled(256, vector ? 64 : 32, true);
+  // Else a warp reads 512 bytes of a row, if it has no more than a third of its lanes idle.
+  return 3 * units >= 2 * 32 * tiles_of(32) ? fixed(32) : tiled(1024, 64);
 }
