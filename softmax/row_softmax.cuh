@@ -37,13 +37,13 @@ class RowSoftmax : public SoftmaxProblem {
     // around the shapes of step 11; short rows for more than one block; rows that several blocks share
     for (const std::size_t cols : {35, 67, 131, 259, 515, 1027, 2051, 4099, 4100, 8195, 16387, 16388})
       sizes.push_back({3, cols});
+    for (const std::size_t cols : {20483, 24578, 28675, 32771, 32772}) sizes.push_back({2, cols});
     sizes.push_back({131, 13});
     sizes.push_back({7, 20001});
 #ifndef CUDA_EMU
     // Many rows of a block each take long on the CPU backend; it has no clusters. No cluster keeps the last size.
     for (const std::size_t cols : {1, 3, 5, 8}) sizes.push_back({1029, cols});
-    for (const std::size_t cols :
-         {28000, 28001, 32768, 53000, 53003, 86001, 106002, 131072, 131076, 172003, 344000, 344001})
+    for (const std::size_t cols : {32768, 53000, 53003, 86001, 106002, 131072, 131076, 172003, 344000, 344001})
       sizes.push_back({2, cols});
     sizes.push_back({1, 1400004});
 #endif

@@ -1,10 +1,10 @@
 // Problem:  step 09 is made for aligned rows whose length is a power of two: rows of 2052 elements reach 0.67 of a
 //           copy, of 4097 0.45, of 5 0.48 (one run on an H200). Step 10 reads every row twice.
-// Idea:     a row of up to 16,387 elements in the registers of one block, peeled to whole float4, in shapes a factor of
-//           two apart (row_shapes.hpp, row_registers.cuh); very short rows by the hundred through shared memory.
-// Expect:   0.9 to 1.0 of a copy up to 16,387 elements, whatever their number and alignment; beyond, step 10.
+// Idea:     a row of up to 32,771 elements in the registers of one block, peeled to whole float4, in shapes of two to
+//           1024 threads (row_shapes.hpp, row_registers.cuh); very short rows by the hundred through shared memory.
+// Expect:   0.9 to 1.0 of a copy up to 32,771 elements, whatever their number and alignment; beyond, step 10.
 // Measured: 5.61x step 10, 1.68x cuDNN at 32768x1024 (H200).
-// Next:     and the rows that two to eight blocks could hold?
+// Next:     and the rows that four or eight blocks could hold?
 #include "row_softmax.cuh"
 #include "row_registers.cuh"
 #include "row_relay.cuh"

@@ -1,7 +1,7 @@
-// Problem:  step 11 reads rows of more than 16,387 elements twice, though two to eight blocks could hold them.
-// Idea:     up to 344,000 elements a cluster of 2, 4 or 8 blocks keeps the row, as in step 09, but peeled: float4 loads
-//           and cp.async do not need aligned rows. Each block has one contiguous piece.
-// Expect:   0.85 to 0.95 of a copy from 16,388 to 344,000 elements: pairs pass from SM to SM, beside the transfers.
+// Problem:  step 11 reads rows of more than 32,771 elements twice, though four or eight blocks could hold them.
+// Idea:     up to 344,000 elements a cluster of 4 or 8 blocks keeps the row, as in step 09, but peeled: float4 loads and
+//           cp.async do not need aligned rows.
+// Expect:   0.85 to 0.95 of a copy from 32,772 to 344,000 elements: pairs pass from SM to SM, beside the transfers.
 // Measured: 1.00x step 11, 1.68x cuDNN at 32768x1024 (H200).
 // Next:     why does a pair through global memory take so much longer than one through the cluster?
 // needs: sm_90
@@ -35,27 +35,26 @@ __device__ static MaxSum merge_cluster(MaxSum s) {
   return merge_pairs(blocks, kBlocks);
 }
 
-// A row per cluster of kBlocks blocks. A block takes `share` float4 of it: the first kKept of each thread stay in
-// registers, `chunks` more in shared memory. The first block takes the elements at the row's edges as well.
+// A row per cluster of kBlocks blocks, which take turns at it, kBlock float4 each time. The first kKept of each thread
+// stay in registers, `chunks` more in shared memory. The first block takes the elements at the row's edges as well.
 template <unsigned kBlocks, unsigned kBlock, unsigned kKept>
 __global__ void __launch_bounds__(kBlock, kKept <= 4 ? 1536 / kBlock : 1024 / kBlock)
-    row_softmax_clusters(const float* __restrict__ x, float* __restrict__ y, std::size_t cols, unsigned share,
-                         unsigned chunks) {
+    row_softmax_clusters(const float* __restrict__ x, float* __restrict__ y, std::size_t cols, unsigned chunks) {
   extern __shared__ float4 shared[];  // [chunk][thread]
   cg::this_cluster().barrier_arrive();
   const unsigned tid = threadIdx.x, rank = blockIdx.x % kBlocks;
   x += blockIdx.x / kBlocks * cols;
   y += blockIdx.x / kBlocks * cols;
   const Peeled<128> part(x, cols);
-  const auto units = static_cast<unsigned>(part.units), first = min(rank * share, units);
-  const unsigned count = min(units - first, share), begin = part.head + 4 * first;
-  const float4* const from = reinterpret_cast<const float4*>(x + begin);
+  const auto units = static_cast<unsigned>(part.units);
+  const auto* const from = reinterpret_cast<const float4*>(x + part.head);
+  const auto place = [=](unsigned k) { return (k * kBlocks + rank) * kBlock + tid; };  // of the thread's k-th float4
   const float4 none = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
 
   // load
   for (unsigned k = 0; k < chunks; ++k) {
-    const unsigned i = (kKept + k) * kBlock + tid;
-    if (i < count) {
+    const unsigned i = place(kKept + k);
+    if (i < units) {
       __pipeline_memcpy_async(&shared[k * kBlock + tid], from + i, sizeof(float4));
     } else {
       shared[k * kBlock + tid] = none;
@@ -66,7 +65,7 @@ __global__ void __launch_bounds__(kBlock, kKept <= 4 ? 1536 / kBlock : 1024 / kB
   float edge = at < cols ? x[at] : -INFINITY;
   float4 v[kKept];
 #pragma unroll
-  for (unsigned k = 0; k < kKept; ++k) v[k] = k * kBlock + tid < count ? from[k * kBlock + tid] : none;
+  for (unsigned k = 0; k < kKept; ++k) v[k] = place(k) < units ? from[place(k)] : none;
   __pipeline_wait_prior(0);
 
   // reduce over the warp: the maximum, one exp per element in place, the sum; then over block and cluster
@@ -88,9 +87,9 @@ __global__ void __launch_bounds__(kBlock, kKept <= 4 ? 1536 / kBlock : 1024 / kB
   const float factor = expf(max - s.max) / s.sum;
   const bool same = alike(x, y);
   const auto store = [&](unsigned k, float4 u) {
-    const unsigned i = k * kBlock + tid;
+    const unsigned i = place(k);
     const float4 result = {u.x * factor, u.y * factor, u.z * factor, u.w * factor};
-    if (i < count) store_unit(y + begin + 4 * i, result, same);
+    if (i < units) store_unit(y + part.head + 4 * i, result, same);
   };
   if (at < cols) y[at] = edge * factor;
 #pragma unroll
@@ -98,7 +97,7 @@ __global__ void __launch_bounds__(kBlock, kKept <= 4 ? 1536 / kBlock : 1024 / kB
   for (unsigned k = 0; k < chunks; ++k) store(kKept + k, shared[k * kBlock + tid]);
 }
 
-using ClusterKernel = decltype(&row_softmax_clusters<2, 256, 8>);
+using ClusterKernel = decltype(&row_softmax_clusters<8, 256, 8>);
 template <std::size_t... kShapes>
 static ClusterKernel cluster_kernel(std::size_t shape, std::index_sequence<kShapes...>) {
   static const ClusterKernel kernels[] = {
@@ -111,13 +110,13 @@ static void launch_clusters(const float* x, float* y, std::size_t rows, std::siz
   const std::size_t shape = cluster_shape(cols);
   const ClusterShape& s = kClusterShapes[shape];
   const ClusterKernel kernel = cluster_kernel(shape, std::make_index_sequence<kClusterShapeCount>{});
-  const auto share = static_cast<unsigned>(cluster_share(s, cols));
-  const unsigned all = ceil_div(share, s.block), chunks = all - std::min(all, s.kept);
+  const auto all = static_cast<unsigned>(ceil_div(cols / 4, std::size_t{s.blocks} * s.block));
+  const unsigned chunks = all - std::min(all, s.kept);
   const std::size_t bytes = std::size_t{chunks} * s.block * sizeof(float4);
   ClusterLaunch clusters(kernel, s.blocks, s.block, bytes);
   const std::size_t most = std::size_t{1} << 27;  // rows in a launch, so that there are fewer than 2^31 blocks
   for (std::size_t i = 0; i < rows; i += most) {
-    clusters.start(std::min(most, rows - i), x + i * cols, y + i * cols, cols, share, chunks);
+    clusters.start(std::min(most, rows - i), x + i * cols, y + i * cols, cols, chunks);
   }
 }
 
