@@ -10,9 +10,10 @@ constexpr unsigned kBlock = 256, kWarps = kBlock / 32;
 constexpr unsigned kElements = transpose_shapes::kElements;
 constexpr unsigned kAtOnce = 16;  // floats of a thread in flight
 
-// A word more after each 32. So lanes a power of two apart lie in different banks, and so do lanes with four
-// neighbours each.
-__device__ inline unsigned padded(unsigned i) { return i + i / 32; }
+// Words of padding after each 32. With one, lanes a power of two apart lie in different banks, and so do lanes with four
+// neighbours each. But lanes 31 apart would be 32 apart.
+constexpr unsigned kMostPadding = 3;
+__device__ inline unsigned padding_for(unsigned few) { return few % 31 == 0 ? kMostPadding : 1; }
 
 // kFewRows: `in` has `few` rows of `length` floats, `out` has rows of `few`; else the other way round. A block takes
 // 2^log_width of the length and all of the few. In the matrix whose rows are short that is one piece of memory, which
@@ -20,7 +21,9 @@ __device__ inline unsigned padded(unsigned i) { return i + i / 32; }
 template <bool kFewRows>
 __global__ void __launch_bounds__(kBlock) transpose_thin(const float* __restrict__ in, float* __restrict__ out,
                                                          unsigned few, std::size_t length, unsigned log_width) {
-  __shared__ float tile[kElements + kElements / 32 + 4];
+  __shared__ float tile[kElements + (kElements / 32 + 1) * kMostPadding + 4];
+  const unsigned padding = padding_for(few);
+  const auto padded = [=](unsigned i) { return i + i / 32 * padding; };
   const unsigned tid = threadIdx.x, lane = tid % 32, warp = tid / 32;
   const std::size_t first = std::size_t{blockIdx.x} << log_width;
   const auto width = static_cast<unsigned>(min(length - first, std::size_t{1} << log_width));

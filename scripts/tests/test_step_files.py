@@ -70,6 +70,7 @@ LARGE_STEPS = {
     "transpose_09_float4": "float4 on both sides of the tile changes every index",
     "transpose_10_tuned": "a kernel of its own for shapes whose rows are not aligned",
     "transpose_inplace_02_float4": "float4 needs a second path for shapes whose rows are not aligned",
+    "transpose_inplace_03_skewed_tiles": "other tiles and asynchronous copies, which change every index",
 }
 
 
