@@ -69,7 +69,6 @@ LARGE_STEPS = {
     "top_k_04_radix_select": "another algorithm: digits counted in shared memory",
     "transpose_09_float4": "float4 on both sides of the tile changes every index",
     "transpose_10_tuned": "a kernel of its own for shapes whose rows are not aligned",
-    "transpose_inplace_02_float4": "float4 needs a second path for shapes whose rows are not aligned",
     "transpose_inplace_03_skewed_tiles": "other tiles and asynchronous copies, which change every index",
 }
 
