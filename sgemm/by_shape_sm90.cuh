@@ -19,6 +19,7 @@ class BySize : public WithTma<Problem, T, kStoresC> {
     const GemmKernel kernel =
         gemm_kernel_sm90(size[0], size[1], size[2], device.at<const T>(0), Problem::lda(size), device.at<const T>(1),
                          Problem::ldb(size), device.at<const T>(2), Problem::ldc(size));
-    return kernel == GemmKernel::wgmma ? WithTma<Problem, T, kStoresC>::remark(device, size) : "";
+    if (kernel == GemmKernel::wgmma) return WithTma<Problem, T, kStoresC>::remark(device, size);
+    return kernel == GemmKernel::wgmma_split_k ? this->copies(device, size) : "";
   }
 };

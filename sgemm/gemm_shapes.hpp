@@ -16,7 +16,8 @@ enum class GemmKernel {
   dot,
   few_rows,
   few_columns,
-  wgmma
+  wgmma,         // tiles of 256 x 256, for two blocks
+  wgmma_split_k  // tiles of 128 x 128, for a cluster that has k in parts
 };
 
 // At most 96 KB in all stages: a block of sm_86 can have 99. Where rows are not aligned a tile takes more, and the first
@@ -66,23 +67,46 @@ inline std::size_t gemm_slices(std::size_t tiles, std::size_t resident, std::siz
 // `size` bytes. They take longer where rows are not 16-byte aligned, and with them what is stored (H200).
 inline TileTime mma_tile_time(const MmaTile& tile, std::size_t per_sm, std::size_t size, bool aligned_ab,
                               bool aligned_c, std::size_t M, std::size_t N) {
-  const double copied = (tile.BM + tile.BN) * (aligned_ab ? 1 : size == 2 ? 2.0 : 1.6);
+  const double copied = (tile.BM + tile.BN) * (aligned_ab ? 1 : size == 2 ? 2.25 : 1.55);
   const auto stored = static_cast<double>(size * std::min<std::size_t>(M, tile.BM) * std::min<std::size_t>(N, tile.BN));
   const double byte = static_cast<double>(per_sm) / kSmRate;
-  return {byte * copied, 1100 + byte * stored * (aligned_c ? 1 : 1.3)};
+  return {byte * copied, 2200 + byte * stored * (aligned_c ? 1 : 1.4)};
 }
 
-// Of the tiles of wgmma, 256 x 256 for two blocks: 7.6 ns are 570 TFLOP/s in BF16, 285 in TF32. `store`: ns for a whole
+// Of the tiles of wgmma, 256 x 256 for two blocks: 5.2 ns are 830 TFLOP/s in BF16, 415 in TF32. `store`: ns for a whole
 // tile.
 constexpr std::size_t kWgmmaSide = 256;
-constexpr double kStoreByThreads = 12000;
+constexpr double kStoreByThreads = 7000;
 inline TileTime wgmma_tile_time(std::size_t M, std::size_t N, double store = kStoreByThreads) {
   const std::size_t stored = std::min(M, kWgmmaSide) * std::min(N, kWgmmaSide);
-  return {7.6, 3000 + store * static_cast<double>(stored) / (kWgmmaSide * kWgmmaSide)};
+  return {5.2, 3200 + store * static_cast<double>(stored) / (kWgmmaSide * kWgmmaSide)};
 }
 inline std::size_t wgmma_slices(std::size_t tiles, std::size_t sms, std::size_t row_bytes, std::size_t M,
                                 std::size_t N) {
   return gemm_slices(tiles, sms / 2, row_bytes, M * N, wgmma_tile_time(M, N));
+}
+
+// Of the tiles of wgmma, 128 x 128 for a block, or for a cluster whose blocks have `parts` of k: 3.6 ns are 600 TFLOP/s
+// in BF16, for each product takes twice the bytes from L2, and a quarter more in shared memory. The more parts, the
+// more of a block's sums come from other SMs. A cluster lies within one GPC, whose SMs are not always a multiple of it:
+// an H200 has room for 15 clusters of 8 at once, 31 of 4 and 64 of 2.
+constexpr std::size_t kSplitSide = 128, kStepBytes = 128;  // of a row of A
+inline double split_k_time(std::size_t M, std::size_t N, std::size_t row_bytes, std::size_t parts, std::size_t sms,
+                           bool aligned_c) {
+  const std::size_t tiles = ((M + kSplitSide - 1) / kSplitSide) * ((N + kSplitSide - 1) / kSplitSide);
+  const std::size_t steps = (row_bytes + kStepBytes - 1) / kStepBytes, idle = parts > 1 ? 3 * parts / 2 : 0;
+  const std::size_t resident = sms >= idle + parts ? (sms - idle) / parts : 1;
+  const double exchange = 1700 * (1 - 1 / static_cast<double>(parts));
+  const TileTime tile = {3.6, 3500 + exchange + (aligned_c ? 0 : 1300)};
+  return tiles_time(tiles, resident, (steps + parts - 1) / parts * kStepBytes, 0, tile, 1);
+}
+inline std::size_t split_k_parts(std::size_t M, std::size_t N, std::size_t row_bytes, std::size_t sms) {
+  std::size_t best = 1;
+  for (std::size_t parts = 2; parts <= 8 && parts * kStepBytes <= row_bytes; parts *= 2) {
+    const auto time = [&](std::size_t count) { return split_k_time(M, N, row_bytes, count, sms, true); };
+    if (time(parts) < time(best)) best = parts;
+  }
+  return best;
 }
 
 // Without wgmma, on `sms` SMs.
@@ -108,11 +132,11 @@ inline GemmKernel gemm_kernel(std::size_t M, std::size_t N, std::size_t K, std::
 }
 
 // With wgmma, whose tiles need rows that are 16-byte aligned: others are copied first, read and written. Elements have
-// `size` bytes. Which takes longer, the copies and the tiles of wgmma, or the tiles of mma.sync?
+// `size` bytes. Which takes least, the copies and one of the tiles of wgmma, or a tile of mma.sync?
 inline GemmKernel gemm_kernel_sm90(std::size_t M, std::size_t N, std::size_t K, std::size_t size, bool aligned_a,
                                    bool aligned_b, bool aligned_c, std::size_t sms) {
   const GemmKernel other = gemm_kernel(M, N, K, sms);
-  if (other >= GemmKernel::small_k || M <= 16 || N <= 16) return other;  // 16: a sixteenth of wgmma's tile
+  if (other >= GemmKernel::small_k || M <= 16 || N <= 16) return other;  // 16: an eighth of wgmma's smaller tile
   const auto tiles = [&](std::size_t BM, std::size_t BN) { return ((M + BM - 1) / BM) * ((N + BN - 1) / BN); };
   const auto time = [&](std::size_t count, std::size_t resident, const TileTime& tile) {
     const std::size_t slices = gemm_slices(count, resident, K * size, M * N, tile);
@@ -123,12 +147,16 @@ inline GemmKernel gemm_kernel_sm90(std::size_t M, std::size_t N, std::size_t K, 
   const double mma = time(tiles(tile.BM, tile.BN), per_sm * sms,
                           mma_tile_time(tile, per_sm, size, aligned_a && aligned_b, aligned_c, M, N));
   const auto copy = [&](bool aligned, std::size_t elements) {
-    constexpr double copy_rate = 3700, launch = 3000;
+    constexpr double copy_rate = 3400, launch = 2200;
     return aligned ? 0 : launch + 2 * static_cast<double>(size * elements) / copy_rate;
   };
-  // BF16 is stored by TMA where C's rows are aligned; TF32 by threads, which store 8 or 4 bytes.
-  const double store = size == 2 ? (aligned_c ? 0 : kStoreByThreads) : aligned_c ? 1300 : 6700;
-  const double wgmma = time(tiles(kWgmmaSide, kWgmmaSide), sms / 2, wgmma_tile_time(M, N, store)) +
-                       copy(aligned_a, M * K) + copy(aligned_b, K * N);
-  return wgmma < mma ? GemmKernel::wgmma : other;
+  // Until the first stage is full. BF16 is stored by TMA where C's rows are aligned; TF32 by threads, which store 8 or 4
+  // bytes.
+  const double first_stage = 2000 + copy(aligned_a, M * K) + copy(aligned_b, K * N);
+  const double store = size == 2 ? (aligned_c ? 0 : kStoreByThreads) : aligned_c ? 1300 : 5400;
+  const double wgmma = first_stage + time(tiles(kWgmmaSide, kWgmmaSide), sms / 2, wgmma_tile_time(M, N, store));
+  const std::size_t parts = split_k_parts(M, N, K * size, sms);
+  const double split = first_stage + split_k_time(M, N, K * size, parts, sms, aligned_c);
+  if (mma <= std::min(wgmma, split)) return other;
+  return wgmma <= split ? GemmKernel::wgmma : GemmKernel::wgmma_split_k;
 }

@@ -50,10 +50,19 @@ inline std::vector<ladder::Size> tensor_core_sizes() {
                                      {{7, 1030, 4, 0, 0, 0}, {1, 1}},        {{6, 1100, 8, 0, 0, 0}, {1, 0}}};
   for (const ladder::Size& size : Gemm::few_columns_sizes()) sizes.push_back(size);
 #ifndef CUDA_EMU                                         // the CPU backend has no step to which it matters
-  sizes.push_back({{130, 264, 1704, 0, 0, 0}, {1, 0}});  // slices of k on wgmma
+  sizes.push_back({{72, 200, 21688, 0, 0, 0}, {1, 0}});  // slices of k on wgmma
+  sizes.push_back({{72, 200, 21688, 0, 204, 203}, {0.5f, 1}});
   sizes.push_back({{515, 520, 300, 0, 0, 0}, {2, 1}});
   sizes.push_back({{520, 513, 261, 0, 0, 0}, {1, 0}});
-  sizes.push_back({{520, 513, 3001, 0, 0, 0}, {1, 0}});  // the same where A and B are copied first
+  // tiles of wgmma for clusters of 1, 2, 4 and 8 blocks, whose rows of C are aligned or not (a test sees to it)
+  sizes.push_back({{392, 2392, 120, 0, 0, 0}, {1, 0}});
+  sizes.push_back({{392, 2393, 120, 0, 2400, 0}, {1, 1}});
+  sizes.push_back({{140, 2000, 520, 0, 0, 0}, {2, 0}});
+  sizes.push_back({{140, 2001, 521, 0, 0, 0}, {1, 0}});
+  sizes.push_back({{300, 1032, 600, 0, 0, 0}, {1, 1}});
+  sizes.push_back({{300, 1031, 600, 0, 0, 1033}, {1, 0}});
+  sizes.push_back({{140, 160, 600, 0, 0, 0}, {1, 0}});
+  sizes.push_back({{300, 521, 1001, 0, 0, 0}, {0.5f, 1}});
   const std::size_t one_more_tile = 128 * static_cast<std::size_t>(sm_count()) + 1;
   sizes.push_back({{one_more_tile, 8, 330, 336, 0, 0}, {1, 0}});
   sizes.push_back({{one_more_tile, 8, 330, 336, 0, 0}, {0.5f, 1}});

@@ -467,13 +467,18 @@ TEST_CASE("gemm_bf16 and sgemm_tf32: which kernel which product takes on 132 SMs
   for (const std::size_t size : {2, 4}) {
     for (const std::size_t n : {2048, 4096, 8192}) CHECK(sm90(n, n, n, size, true, true, true) == GemmKernel::wgmma);
     for (const std::size_t n : {4095, 4097}) CHECK(sm90(n, n, n, size, false, false, false) == GemmKernel::wgmma);
-    CHECK(sm90(1024, 1024, 1024, size, true, true, true) == GemmKernel::tile_64x64);
+    // Too few tiles of 256 x 256.
+    CHECK(sm90(1024, 1024, 1024, size, true, true, true) == GemmKernel::wgmma_split_k);
+    CHECK(sm90(768, 2304, 1536, size, true, true, true) == GemmKernel::wgmma_split_k);
+    CHECK(sm90(4096, 256, 4096, size, true, true, true) == GemmKernel::wgmma_split_k);
+    CHECK(sm90(320, 640, 8192, size, true, true, true) == GemmKernel::wgmma_split_k);
+    CHECK(sm90(999, 1001, 1003, size, false, false, false) == GemmKernel::wgmma_split_k);
+    CHECK(sm90(96, 17968, 809, size, true, true, true) == GemmKernel::wgmma_split_k);
     CHECK(sm90(189, 1440, 89024, size, true, true, true) == GemmKernel::wgmma);
     CHECK(sm90(3355, 201, 181947, size, false, false, false) == GemmKernel::wgmma);
     CHECK(sm90(317, 14323, 11589, size, false, false, false) == GemmKernel::wgmma);
-    CHECK(sm90(120, 24268, 1640, size, true, true, true) == GemmKernel::tile_128x128);
     CHECK(sm90(161347, 18, 1528, size, true, true, true) == GemmKernel::tile_128x32);
-    CHECK(sm90(20000, 64, 776, size, true, true, true) == GemmKernel::tile_64x64);
+    CHECK(sm90(83, 64, 43720, size, true, true, true) == GemmKernel::tile_64x64);
     CHECK(sm90(282941, 7, 1207, size, false, false, false) == GemmKernel::tile_128x16);
     CHECK(sm90(8, 70, 1739328, size, true, false, false) == GemmKernel::tile_16x256);
     CHECK(sm90(48, 178920, 13, size, false, true, true) == GemmKernel::tile_32x128);
@@ -484,6 +489,10 @@ TEST_CASE("gemm_bf16 and sgemm_tf32: which kernel which product takes on 132 SMs
     CHECK(sm90(6504179, 69, 7, size, false, false, false) == GemmKernel::small_k);
   }
   CHECK(sm90(97288, 1653, 136, 2, true, false, false) == GemmKernel::tile_128x128);
+  // Copies of A and B, and then wgmma: mma.sync's tiles read rows that are not aligned at half their rate.
+  CHECK(sm90(928, 44312, 32, 2, false, false, true) == GemmKernel::wgmma);
+  CHECK(sm90(165, 733, 24064, 2, false, false, false) == GemmKernel::wgmma_split_k);
+  CHECK(sm90(165, 733, 24064, 4, false, false, false) == GemmKernel::wgmma);
   // TMA stores C where its rows are aligned, else threads do.
   CHECK(sm90(1108, 13496, 121, 2, false, true, false) == GemmKernel::tile_128x128);
 }
@@ -521,12 +530,20 @@ TEST_CASE("gemm_bf16 and sgemm_tf32: slices of k fill the SMs, where that is wor
     return wgmma_slices((M + 255) / 256 * ((N + 255) / 256), 132, row_bytes, M, N);
   };
   CHECK(wgmma(189, 1440, 2 * 89024) == 11);  // one wave of 66
-  CHECK(wgmma(551, 6644, 4 * 10080) == 3);   // 234 slices in 4 waves, not 78 tiles in 2
   CHECK(wgmma(2909, 1728, 4 * 66240) == 3);  // 252 slices in 4 waves, not 84 tiles in 2
   CHECK(wgmma(1024, 1024, 4 * 1024) == 1);   // the sums would take longer than half of k
   CHECK(wgmma(4096, 4096, 2 * 4096) == 1);   // 256 tiles in 4 waves of 264
   CHECK(wgmma(256, 256, 2 * 256) == 1);
   CHECK(wgmma(256, 256, 0) == 1);
+  const auto parts = [](std::size_t M, std::size_t N, std::size_t row_bytes) {
+    return split_k_parts(M, N, row_bytes, 132);
+  };
+  CHECK(parts(1024, 1024, 2 * 1024) == 2);         // 64 tiles: one wave
+  CHECK(parts(768, 2304, 2 * 1536) == 1);          // 108 tiles
+  CHECK(parts(512, 512, 2 * 4096) == 4);           // 16 tiles, but no room for 16 clusters of 8
+  CHECK(parts(320, 640, 2 * 8192) == 8);           // 15 tiles
+  CHECK(parts(256, 256, 2 * 128) == 1);            // 2 steps
+  CHECK(split_k_parts(4096, 4096, 8192, 8) == 1);  // room for no cluster of 8
   const TileTime tile = mma_tile_time(kMmaTiles[0], 2, 2, true, true, 128, 128);
   CHECK(gemm_slices(1, 264, 4000000000, 128 * 128, tile) == 264);
   CHECK(gemm_slices(264, 264, 1 << 20, 264 * 128 * 128, tile) == 1);
@@ -561,6 +578,34 @@ TEST_CASE("gemm_bf16 and sgemm_tf32: the test sizes reach every tile on 4 SMs, a
   CHECK(log_lanes == std::set<int>{2, 3, 4, 5});
   CHECK(sliced);
 }
+
+#ifndef CUDA_EMU  // the CPU backend has neither these steps nor their sizes
+TEST_CASE("gemm_bf16 and sgemm_tf32: the test sizes reach slices of k on wgmma, and its tiles for every cluster") {
+  for (const std::size_t bytes : {2, 4}) {
+    std::set<std::size_t> parts;
+    std::set<bool> aligned;
+    bool sliced = false;
+    for (const Size& size : first_own_step("gemm_bf16").problem->test_sizes()) {
+      const std::size_t M = size[0], N = size[1], K = size[2];
+      if (M == 0 || N == 0 || K == 0) continue;
+      const auto is_aligned = [&](std::size_t ld) { return ld * bytes % 16 == 0; };
+      const bool aligned_c = is_aligned(size[5] ? size[5] : N);
+      const GemmKernel kernel = gemm_kernel_sm90(M, N, K, bytes, is_aligned(size[3] ? size[3] : K),
+                                                 is_aligned(size[4] ? size[4] : N), aligned_c, 132);
+      if (kernel == GemmKernel::wgmma_split_k) {
+        parts.insert(split_k_parts(M, N, K * bytes, 132));
+        aligned.insert(aligned_c);
+      }
+      const std::size_t tiles = ((M + 255) / 256) * ((N + 255) / 256);
+      sliced |= kernel == GemmKernel::wgmma && wgmma_slices(tiles, 132, K * bytes, M, N) > 1;
+    }
+    INFO("elements of " << bytes << " bytes");
+    CHECK(parts == std::set<std::size_t>{1, 2, 4, 8});
+    CHECK(aligned.size() == 2);
+    CHECK(sliced);
+  }
+}
+#endif
 
 // Too long a sum for the test sizes, as the steps that compute whole tiles would take seconds for it on the CPU backend.
 TEST_CASE("few elements of long sums: more slices of k than rows of threads that add them") {

@@ -23,7 +23,8 @@ struct Columns {
   __device__ unsigned first() const { return block * 32 + chunk * 4 + pair * 2; }
   // The same within a row of its block in shared memory, which TMA's swizzle has permuted.
   __device__ unsigned swizzled(unsigned row) const { return (chunk ^ row % 8) * 4 + pair * 2; }
-  // The thread's parts of the 4 operands of a stage.
+  // The thread's parts of the 4 operands of a stage with this B.
+  template <typename Stage>
   __device__ void read(float (&operands)[BK / 8][4], const Stage& from, unsigned lane) const {
 #pragma unroll
     for (unsigned k = 0; k < BK; k += 4) {
