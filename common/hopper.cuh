@@ -66,19 +66,19 @@ __device__ inline unsigned cluster_rank() {
   asm volatile("mov.u32 %0, %%cluster_ctarank;\n" : "=r"(rank));
   return rank;
 }
-// The two halves of a barrier of all threads of the cluster, once each in turn (9.7.13.3). What a thread wrote before it
-// arrived, the others see when they have waited.
-__device__ inline void cluster_arrive() {
+// Waits for all threads of the cluster; they see each other's shared memory then (9.7.13.3).
+__device__ inline void cluster_sync() {
   __syncwarp();  // "aligned": a warp comes here as one
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;\n" ::: "memory");
+}
+// Its two halves, once each in turn: between them a thread may do what the others need not wait for.
+__device__ inline void cluster_arrive() {
+  __syncwarp();
   asm volatile("barrier.cluster.arrive.release.aligned;\n" ::: "memory");
 }
 __device__ inline void cluster_wait() {
   __syncwarp();
   asm volatile("barrier.cluster.wait.acquire.aligned;\n" ::: "memory");
-}
-__device__ inline void cluster_sync() {
-  cluster_arrive();
-  cluster_wait();
 }
 // Where block `rank` of the cluster has what `p` is here, in shared memory (9.7.9.23).
 template <typename T>
