@@ -1,10 +1,10 @@
 // Problem:  step 09's clusters leave SMs idle, and keep rows of up to 262,144 elements. Of longer rows few blocks read
 //           a part twice; rows off 16 bytes are read 4 bytes at a time.
-// Idea:     a team of blocks anywhere on the GPU takes a row (norm_teams.cuh): their parts pass through global memory,
-//           so a team may be all blocks. Rows of up to 16,387 elements stay in one block (norm_registers.cuh), peeled.
-// Expect:   0.85 to 0.95 of a copy from 1024 elements on, at any alignment; 0.8 for rows that the GPU does not keep.
+// Idea:     a team of blocks anywhere takes a row (norm_teams.cuh): parts pass through global memory, and the next row
+//           loads while they do. Up to 16,387 elements one block does (norm_registers.cuh), peeled.
+// Expect:   0.85 to 0.95 of a copy from 1024 elements on, at any alignment; 2/3 for rows that the GPU does not keep.
 // Measured: 0.94x step 09, 0.92 of a copy at 32768x1024 (H200).
-// Next:     what does a team wait for, and what could it load meanwhile?
+// Next:     gamma and beta of a row that the whole GPU just keeps: where are they when the next row needs them?
 #include "layer_norm.cuh"
 #include "norm_paths.cuh"
 

@@ -13,7 +13,7 @@ static void launch(const float* x, const float* gamma, const float* beta, float*
                    float epsilon) {
   const bool aligned = aligned_for<float4>(x, gamma, beta, y) && cols % 4 == 0;
   const std::size_t least = least_of_layer_norm(pick(layer_shapes(), cols).longest());
-  if (norm_path_by_shape(rows, cols, aligned, false, least) == NormPath::by_shape) {
+  if (norm_path_by_shape(cols, aligned, least) == NormPath::by_shape) {
     launch_layer_by_shape(x, gamma, beta, y, rows, cols, epsilon);
   } else {
     launch_norm<Norm::layer>(x, gamma, beta, y, y, rows, cols, epsilon);

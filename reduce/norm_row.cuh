@@ -8,14 +8,14 @@
 
 enum class Norm { layer, rms, add_rms };
 
-// The parts of a row that the lanes of a warp have, merged, returned to every lane: the mean of their means, and the
-// squared distances of these from it. The root mean square needs the sum of squares alone. All 32 lanes must call it.
-template <Norm kNorm>
+// The parts of a row that kLanes neighbouring lanes have, merged, returned to each of them: the mean of their means, and
+// the squared distances of these from it. The root mean square needs the sum of squares alone. All 32 lanes must call it.
+template <Norm kNorm, unsigned kLanes = 32>
 __device__ Moments merge_lanes(Moments part) {
-  if constexpr (kNorm != Norm::layer) return {0.0f, 0.0f, lanes_sum<32>(part.squares)};
-  const float n = lanes_sum<32>(part.n), mean = lanes_sum<32>(part.n * part.mean) / fmaxf(n, 1.0f);
+  if constexpr (kNorm != Norm::layer) return {0.0f, 0.0f, lanes_sum<kLanes>(part.squares)};
+  const float n = lanes_sum<kLanes>(part.n), mean = lanes_sum<kLanes>(part.n * part.mean) / fmaxf(n, 1.0f);
   const float d = part.mean - mean;
-  return {n, mean, lanes_sum<32>(part.squares + part.n * d * d)};
+  return {n, mean, lanes_sum<kLanes>(part.squares + part.n * d * d)};
 }
 
 // p[0] to p[3]: one load if p is aligned. __ldcg: past L1, which is for gamma and beta.

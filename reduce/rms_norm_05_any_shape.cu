@@ -12,7 +12,7 @@
 static void launch(const float* x, const float* gamma, float* y, std::size_t rows, std::size_t cols, float epsilon) {
   const bool aligned = aligned_for<float4>(x, gamma, y) && cols % 4 == 0;
   const std::size_t least = least_of_rms_norm(pick(rms_shapes<false>(), cols).longest());
-  if (norm_path_by_shape(rows, cols, aligned, false, least) == NormPath::by_shape) {
+  if (norm_path_by_shape(cols, aligned, least) == NormPath::by_shape) {
     launch_rms<false>(x, gamma, nullptr, y, rows, cols, epsilon);
   } else {
     launch_norm<Norm::rms>(x, gamma, gamma, y, y, rows, cols, epsilon);

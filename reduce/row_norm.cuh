@@ -51,13 +51,14 @@ class RowNorm : public ladder::Problem {
                                        {11, 2}, {133, 3}, {67, 4}, {2, 1031}, {19, 516}};
     for (const std::size_t cols : {5, 8, 16, 17}) sizes.push_back({35, cols});
     for (const std::size_t cols : {31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 132}) sizes.push_back({9, cols});
-    for (const std::size_t cols : {255, 256, 260, 511, 513, 1023, 1024, 1025, 1028}) sizes.push_back({3, cols});
-    for (const std::size_t cols : {2048, 2052, 4097, 8196, 12345, 32769, 65540}) sizes.push_back({2, cols});
+    for (const std::size_t cols : {255, 256, 260, 324, 511, 513, 1023, 1024, 1025, 1028}) sizes.push_back({3, cols});
+    for (const std::size_t cols : {2048, 2052, 4097, 8196, 12345, 32769, 65540, 131077}) sizes.push_back({2, cols});
 #ifndef CUDA_EMU
     for (const std::size_t cols : {4096, 8192, 16384, 32768, 131072, 131076}) sizes.push_back({5, cols});
     for (const std::size_t cols : {32772, 32773}) sizes.push_back({70, cols});  // several rows for each cluster
     sizes.push_back({2, 1400004});
     sizes.push_back({1, 1400003});
+    sizes.push_back({2, 4000003});  // longer than all blocks keep
 #endif
     return with_epsilon(sizes);
   }
