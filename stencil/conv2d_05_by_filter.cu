@@ -2,10 +2,10 @@
 //           at the sides. And the copy of the weights into a symbol takes 2 to 3 us.
 // Idea:     K = 5 and 7: a tile of float4 in shared memory, 0 outside the image. A row's window is three 16-byte loads,
 //           with no test. K = 3 stays in registers. The weights come through shared memory as well, with no copy.
-// Expect:   0.95 to 1.0 of a copy at K = 3, 0.85 to 0.95 at K = 5, 0.70 to 0.80 at K = 7, 63 instructions per output.
+// Expect:   0.95 to 1.0 of a copy at K = 3, 0.85 to 0.95 at K = 5, 0.70 to 0.80 at K = 7, 61 instructions per output.
 // Measured: 0.99x step 04, 0.85 of a copy at 8192x8192x5 (H200).
-// Why:      0.97, 0.85 and 0.70 of a copy at K = 3, 5 and 7, step 04 0.94, 0.86 and 0.65 (H200). At K = 5 the tile
-//           saves less than its barrier costs (not tested); at 8191 x 8193 and 1080 x 1920 this step is the faster one.
+// Why:      what counted most at K = 5 is where the tile lies in shared memory: 16 bytes further 140 us, not 152 (H200).
+//           10 rows per thread, not 8, save a sixth of what is not FFMA at K = 7.
 // Next:     64 channels?
 #include "conv2d.cuh"
 #include "conv2d_rows.cuh"
@@ -73,17 +73,24 @@ __global__ void __launch_bounds__(kSmallX* kSmallY)
 
 // ---- K = 5 and 7, cols % 4 == 0 and aligned images: a tile of float4
 
-constexpr int kTileX = 32, kTileY = 4, kTileRows = 8;  // threads, rows per thread
-constexpr double kTileShare = 0.75;  // if less of the tiles' rows are in the image: registers (not tuned)
+constexpr int kTileX = 32, kTileY = 4;  // threads
+template <int K>
+constexpr int kTileRows = K == 5 ? 8 : 10;  // per thread
+constexpr double kTileShare = 0.75;         // if less of the tiles' rows are in the image: registers (not tuned)
 
 template <int K>
 __global__ void __launch_bounds__(kTileX* kTileY)
     conv2d_by_filter_tile(const float* __restrict__ in, const float* __restrict__ w, float* __restrict__ out,
                           long long rows, long long cols) {
-  constexpr int kHeight = kTileY * kTileRows + K - 1, kWidth = kTileX + 2;  // one float4 more on either side
-  __shared__ float4 tile[kHeight][kWidth];
-  __shared__ float4 shared_weights[kWeights<K>];
-  const long long col0 = std::int64_t{blockIdx.x} * kTileX * 4, row0 = tile_y() * kTileY * kTileRows;
+  constexpr int kRows = kTileRows<K>, kHeight = kTileY * kRows + K - 1, kWidth = kTileX + 2;  // a float4 on either side
+  // A tile's row starts a float4 before a 32-byte sector of the image ends. Behind an odd number of float4 it does so in
+  // shared memory as well: a sector arrives whole in one place, not in two halves.
+  static_assert(kWeights<K> % 2 == 1 && kWidth % 2 == 0);
+  struct alignas(32) Shared {
+    float4 weights[kWeights<K>], tile[kHeight][kWidth];
+  };
+  __shared__ Shared shared;
+  const long long col0 = std::int64_t{blockIdx.x} * kTileX * 4, row0 = tile_y() * kTileY * kRows;
   if (row0 >= rows) return;
 
   // load; zeros outside the image
@@ -93,29 +100,29 @@ __global__ void __launch_bounds__(kTileX* kTileY)
   for (int i = threadIdx.y * kTileX + threadIdx.x; i < kHeight * kWidth; i += kTileX * kTileY) {
     const int r = i / kWidth, c = i % kWidth;
     const bool inside = r >= top && r < bottom && c >= left && c < right;
-    __pipeline_memcpy_async(&tile[r][c], inside ? corner + r * cols + 4 * c : in, sizeof(float4),
+    __pipeline_memcpy_async(&shared.tile[r][c], inside ? corner + r * cols + 4 * c : in, sizeof(float4),
                             inside ? 0 : sizeof(float4));
   }
   __pipeline_commit();
-  share_weights<K>(shared_weights, w);
+  share_weights<K>(shared.weights, w);
   __pipeline_wait_prior(0);
   __syncthreads();
   float weights[4 * kWeights<K>];
-  load_weights<K>(weights, shared_weights);
+  load_weights<K>(weights, shared.weights);
 
   // main loop: one input row each time, columns col - 4 to col + 7
-  float sum[kTileRows][4] = {};
+  float sum[kRows][4] = {};
 #pragma unroll
-  for (int r = 0; r < kTileRows + K - 1; ++r) {
+  for (int r = 0; r < kRows + K - 1; ++r) {
     float window[12];
 #pragma unroll
     for (int v = 0; v < 3; ++v) {
-      memcpy(window + 4 * v, &tile[threadIdx.y * kTileRows + r][threadIdx.x + v], sizeof(float4));
+      memcpy(window + 4 * v, &shared.tile[threadIdx.y * kRows + r][threadIdx.x + v], sizeof(float4));
     }
     add_row<K>(sum, weights, window, r);
   }
   const long long col = col0 + threadIdx.x * 4;
-  if (col < cols) store_rows(out, sum, row0 + threadIdx.y * kTileRows, col, rows, cols);
+  if (col < cols) store_rows(out, sum, row0 + threadIdx.y * kRows, col, rows, cols);
 }
 
 // ---- Any shape: step 04's kernel, with kRows rows per thread
@@ -181,7 +188,7 @@ __global__ void __launch_bounds__(kThinBlock)
 
 template <int K>
 static void launch_k(const float* in, const float* w, float* out, std::size_t rows, std::size_t cols) {
-  constexpr std::size_t tile_rows = kTileY * kTileRows;
+  constexpr std::size_t tile_rows = kTileY * kTileRows<K>;
   const bool aligned = aligned_for<float4>(in, out) && cols % 4 == 0;
   const bool registers = aligned && (K == 3 || tile_share(rows, tile_rows, tile_rows) < kTileShare);
   const bool tile = aligned && !registers;

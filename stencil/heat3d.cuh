@@ -67,8 +67,8 @@ class Heat3d : public TimeSteps {
     return eighths(c0) && eighths(c1) && 6 * 4 * std::pow(8 * growth, s) <= 1 << 24;
   }
 
-  // Empty, no inner cell, single lines and planes, one inner cell, around the tiles' sizes (32, 120, 128 along x, 8,
-  // 20, 24 along y) and the marches' lengths (8, 16, 32, 128), all remainders of 4; 1 to 5 steps; other coefficients.
+  // Empty, no inner cell, single lines and planes, one inner cell, around the tiles' sizes (32, 120, 128, 256 along x, 8,
+  // 20, 24 along y) and the marches' lengths (8, 24, 128), all remainders of 4; 1 to 5 steps; other coefficients.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes;
     for (const ladder::Size& s : std::initializer_list<ladder::Size>{
@@ -79,7 +79,8 @@ class Heat3d : public TimeSteps {
              {7, 21, 4, 2},   {8, 24, 5, 2},   {4, 25, 4, 3},   {12, 41, 4, 2},  {119, 5, 4, 2},   {120, 6, 5, 2},
              {121, 4, 6, 2},  {124, 5, 5, 2},  {128, 7, 4, 2},  {129, 5, 5, 1},  {132, 6, 4, 5},   {248, 4, 4, 2},
              {252, 5, 4, 2},  {16, 12, 35, 2}, {8, 6, 131, 2},  {12, 5, 33, 2},  {7, 4, 65, 2},    {119, 20, 9, 1},
-             {120, 20, 4, 3}, {116, 19, 6, 2}, {118, 39, 5, 2}, {240, 20, 7, 5}, {241, 20, 13, 2}, {117, 41, 13, 3}}) {
+             {120, 20, 4, 3}, {116, 19, 6, 2}, {118, 39, 5, 2}, {240, 20, 7, 5}, {241, 20, 13, 2}, {117, 41, 13, 3},
+             {260, 9, 25, 2}, {256, 8, 24, 2}, {253, 17, 9, 2}, {131, 8, 16, 2}}) {
       sizes.push_back({{s[0], s[1], s[2], s[3]}, {0.25f, 0.125f}});
     }
     sizes.push_back({{37, 11, 7, 2}, {0, 0.3f}});

@@ -1,95 +1,164 @@
 // Problem:  step 02's tile is mostly halo, and step 01 reads each plane three times from L2.
-// Idea:     "2.5-D": a thread marches along z with a register queue of four float4: behind, here, ahead, next. Per plane
+// Idea:     "2.5-D": a thread marches along z with a register queue of four planes: behind, here, ahead, next. Per plane
 //           only the last is new. Neighbours in the plane were loaded two planes ago, by other threads: L1 hits.
-// Expect:   0.9 to 1.0 of a copy: a march of 32 planes loads 34; the rows that blocks share come from L2.
+// Expect:   0.9 to 1.0 of a copy: a march of 24 planes loads 26; the rows that blocks share come from L2.
 // Measured: 5.23x step 02, 0.89 of a copy at 512 (H200).
-// Why:      not known for certain: with marches of 16 planes L2 was at 93 % of its peak (ncu). 0.70 of a copy at
-//           511 x 513 x 512, by accesses of 4 bytes.
+// Why:      not known for certain: with marches of 16 planes L2 was at 93 % of its peak (ncu). Where rows are not
+//           aligned, stores of 32 neighbouring floats in place of every fourth: 599 us, not 728, at 511 x 513 x 512.
 // Next:     that is one time step. Must each one read memory and write it back?
 #include "heat3d.cuh"
-#include "float4_row.cuh"
 
-constexpr int kBlockX = 64, kBlockY = 4;  // threads, 4 cells along x each
+// kAligned: nx % 4 == 0 and aligned arrays. A thread's four cells of a row are neighbours, a float4. Else they are kBlockX
+// apart: each access of a warp is to 32 neighbouring floats. Neighbouring cells one by one, every fourth float of 128 in
+// each access, would have L2 write four times as many sectors, a quarter of each.
+constexpr int kThreads = 256;
+template <bool kAligned>
+constexpr int kBlockX = kAligned ? 64 : 32;  // threads, 4 cells along x each
+template <bool kAligned>
+constexpr int kRows = kAligned ? 2 : 1;  // per thread
+template <bool kAligned>
+constexpr int kDepth = kAligned ? 24 : 8;  // planes of a march
+template <bool kAligned>
+constexpr int kApart = kAligned ? 1 : kBlockX<false>;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-constexpr int kBlocksPerSm = 4;  // 1024 threads, all that an SM of sm_75 holds
+template <bool kAligned>
+constexpr int kBlocksPerSm = kAligned ? 3 : 4;  // an SM of sm_75 holds 1024 threads
 #else
-constexpr int kBlocksPerSm = 5;
+template <bool kAligned>
+constexpr int kBlocksPerSm = kAligned ? 3 : 5;
 #endif
 
-// kAligned: nx % 4 == 0 and aligned arrays; else 4-byte accesses.
-// Every other march goes downwards. Aligned: blocks that run at the same time are neighbours in the plane, so that the
-// second read of the rows that they share hits L2, and every other time step takes the blocks backwards, for what the
-// one before wrote last is still in L2. Not aligned: marches above each other run at the same time, 18 % faster there.
+// Loads four cells, of which the first is *from; the row ends `count` cells from there.
 template <bool kAligned>
-constexpr int kDepth = kAligned ? 32 : 16;  // planes of a march
+static __device__ void load_cells(float (&v)[4], const float* __restrict__ from, int count) {
+  if constexpr (kAligned) {
+    const float4 all = *reinterpret_cast<const float4*>(from);
+    v[0] = all.x, v[1] = all.y, v[2] = all.z, v[3] = all.w;
+  } else {
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      if (k * kApart<false> < count) v[k] = from[k * kApart<false>];
+    }
+  }
+}
 
+// Loads what lies to the left and right of each; the first cell's left neighbour is at from[left_of_first]. Any value
+// will do for those outside the row.
 template <bool kAligned>
-__global__ void __launch_bounds__(kBlockX* kBlockY, kBlocksPerSm)
+static __device__ void load_sides(float (&left)[4], float (&right)[4], const float (&here)[4],
+                                  const float* __restrict__ from, int count, int left_of_first) {
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    left[k] = right[k] = 0;
+    if (kAligned) {
+      left[k] = k == 0 ? from[left_of_first] : here[max(k - 1, 0)];
+      right[k] = k == 3 ? from[count == 4 ? 3 : 4] : here[min(k + 1, 3)];
+    } else {
+      const int x = k * kApart<false>;
+      if (x < count) left[k] = from[k == 0 ? left_of_first : x - 1];
+      if (x + 1 < count) right[k] = from[x + 1];
+    }
+  }
+}
+
+// Blocks that run at the same time are neighbours in the plane, so that the second read of the rows that they share hits
+// L2. Every other march goes downwards. Every other time step takes the blocks backwards, for what the one before wrote
+// last is still in L2.
+template <bool kAligned>
+__global__ void __launch_bounds__(kThreads, kBlocksPerSm<kAligned>)
     heat3d_march(const float* __restrict__ in, float* __restrict__ out, long long nx, long long ny, long long nz,
                  float c0, float c1, unsigned tiles_x, unsigned tiles, bool backwards) {
+  constexpr int kR = kRows<kAligned>;
   const unsigned block = backwards ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
-  const unsigned marches = gridDim.x / tiles, tile = kAligned ? block % tiles : block / marches;
-  const unsigned march = kAligned ? block / tiles : block % marches;
-  const long long x = (std::int64_t{tile % tiles_x} * kBlockX + threadIdx.x) * 4;
-  const long long y = std::int64_t{tile / tiles_x} * kBlockY + threadIdx.y;
+  const unsigned tile = block % tiles, march = block / tiles;
+  const long long x = std::int64_t{tile % tiles_x} * 4 * kBlockX<kAligned> + threadIdx.x * (kAligned ? 4 : 1);
+  const long long y = (std::int64_t{tile / tiles_x} * blockDim.y + threadIdx.y) * kR;
   const long long z0 = std::int64_t{march} * kDepth<kAligned>;
   if (x >= nx || y >= ny) return;
-  const int planes = static_cast<int>(min(nz - z0, static_cast<long long>(kDepth<kAligned>))),
-            dz = march % 2 == 0 ? 1 : -1;
+  const int planes = static_cast<int>(min(nz - z0, 1LL * kDepth<kAligned>)), dz = march % 2 == 0 ? 1 : -1;
   const long long first = dz > 0 ? z0 : z0 + planes - 1, step = dz * nx * ny;
   const bool starts_at_border = dz > 0 ? z0 == 0 : z0 + planes == nz;
   const bool ends_at_border = dz > 0 ? z0 + planes == nz : z0 == 0;
-  const float* row = in + first * nx * ny + y * nx;  // of the plane here
-  float* to = out + first * nx * ny + y * nx + x;
-  const bool border_row = y == 0 || y == ny - 1;
-  const long long south = border_row ? 0 : -nx, north = border_row ? 0 : nx;  // at the border any row will do
-  const long long left = max(x - 1, 0LL), right = min(x + 4, nx - 1);
+  const int inner_end = planes - (ends_at_border ? 1 : 0);  // planes from this one on have none ahead
+  const float* from = in + (first * ny + y) * nx + x;       // in the plane here
+  float* to = out + (first * ny + y) * nx + x;
+  const int count = static_cast<int>(min(nx - x, 1000LL)), rows = static_cast<int>(min(ny - y, 1000LL));
+  const int left_of_first = x == 0 ? 0 : -1;
+  const long long south = y == 0 ? 0 : -nx, north = rows > kR ? kR * nx : 0;  // at the border any row will do
+  const auto inside = [&](int r) { return r == 0 || r < rows; };
 
   // prologue: three planes of the register queue behind, here, ahead, next
-  float4 here = load4_clamped<kAligned>(row, x, nx);
-  float4 behind = starts_at_border ? here : load4_clamped<kAligned>(row - step, x, nx);
-  float4 next = planes == 1 && ends_at_border ? here : load4_clamped<kAligned>(row + step, x, nx);
-
-  // main loop: one plane each time, the one after the next on its way. Not unrolled, and at least 5 blocks per SM: more
-  // bytes in flight than fewer threads with more registers have.
-#pragma unroll 1
-  for (int i = 0; i < planes; ++i, row += step, to += step) {
-    const bool at_end = i == planes - 1 && ends_at_border;
-    const float4 ahead = next;
-    if (i + 2 < planes || (i + 2 == planes && !ends_at_border)) next = load4_clamped<kAligned>(row + 2 * step, x, nx);
-    const float4 s = load4_clamped<kAligned>(row + south, x, nx), n = load4_clamped<kAligned>(row + north, x, nx);
-    const float l = row[left], r = row[right];
-    float cell[4] = {c0 * here.x + c1 * (l + here.y + s.x + n.x + behind.x + ahead.x),
-                     c0 * here.y + c1 * (here.x + here.z + s.y + n.y + behind.y + ahead.y),
-                     c0 * here.z + c1 * (here.y + here.w + s.z + n.z + behind.z + ahead.z),
-                     c0 * here.w + c1 * (here.z + r + s.w + n.w + behind.w + ahead.w)};
-    const float old[4] = {here.x, here.y, here.z, here.w};
-    const bool border = border_row || at_end || (i == 0 && starts_at_border);
+  float here[kR][4] = {}, behind[kR][4] = {}, next[kR][4] = {};
 #pragma unroll
-    for (int k = 0; k < 4; ++k) {
-      if (border || x + k == 0 || x + k == nx - 1) cell[k] = old[k];
-      if (!kAligned && x + k < nx) to[k] = cell[k];
+  for (int r = 0; r < kR; ++r) {
+    if (!inside(r)) break;
+    load_cells<kAligned>(here[r], from + r * nx, count);
+    if (!starts_at_border) load_cells<kAligned>(behind[r], from + r * nx - step, count);
+    if (inner_end > 0) load_cells<kAligned>(next[r], from + r * nx + step, count);
+  }
+
+  // main loop: one plane each time, the one after the next on its way. All loads come before the first sum.
+#pragma unroll 1
+  for (int i = 0; i < planes; ++i, from += step, to += step) {
+    float ahead[kR][4], below[4] = {}, above[4] = {}, left[kR][4], right[kR][4];
+#pragma unroll
+    for (int r = 0; r < kR; ++r) {
+#pragma unroll
+      for (int k = 0; k < 4; ++k) ahead[r][k] = next[r][k];
+      if (i + 1 < inner_end && inside(r)) load_cells<kAligned>(next[r], from + r * nx + 2 * step, count);
     }
-    if (kAligned) *reinterpret_cast<float4*>(to) = make_float4(cell[0], cell[1], cell[2], cell[3]);
-    behind = here;
-    here = ahead;
+    load_cells<kAligned>(below, from + south, count);
+    load_cells<kAligned>(above, from + north, count);
+#pragma unroll
+    for (int r = 0; r < kR; ++r) {
+      if (inside(r)) load_sides<kAligned>(left[r], right[r], here[r], from + r * nx, count, left_of_first);
+    }
+
+#pragma unroll
+    for (int r = 0; r < kR; ++r) {
+      const bool border = (i == 0 && starts_at_border) || i == inner_end || y + r == 0 || r == rows - 1;
+      float cell[4];
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        const float s = r == 0 ? below[k] : behind[max(r - 1, 0)][k];  // already shifted: the row below, in this plane
+        const float n = r == kR - 1 ? above[k] : here[min(r + 1, kR - 1)][k];
+        const float sum = left[r][k] + right[r][k] + s + n + behind[r][k] + ahead[r][k];
+        const bool at_side = (k == 0 && x == 0) || count == k * kApart<kAligned> + 1;
+        cell[k] = border || at_side ? here[r][k] : c0 * here[r][k] + c1 * sum;
+        behind[r][k] = here[r][k];
+        if (!kAligned && k * kApart<kAligned> < count) to[k * kApart<kAligned>] = cell[k];
+      }
+      if (kAligned && inside(r)) {
+        *reinterpret_cast<float4*>(to + r * nx) = make_float4(cell[0], cell[1], cell[2], cell[3]);
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < kR; ++r) {
+#pragma unroll
+      for (int k = 0; k < 4; ++k) here[r][k] = ahead[r][k];
+    }
   }
 }
 
 // gridDim.y and gridDim.z end at 65535 blocks. So all tiles count in x, which takes 2^31 - 1.
+template <bool kAligned>
+static void launch_step(const float* in, float* out, std::size_t nx, std::size_t ny, std::size_t nz, float c0, float c1,
+                        bool backwards) {
+  const dim3 block(kBlockX<kAligned>, kThreads / kBlockX<kAligned>);
+  const auto tiles_x = static_cast<unsigned>(ceil_div(nx, 4 * block.x));
+  const auto tiles = tiles_x * static_cast<unsigned>(ceil_div(ny, block.y * kRows<kAligned>));
+  const auto marches = static_cast<unsigned>(ceil_div(nz, kDepth<kAligned>));
+  heat3d_march<kAligned><<<tiles * marches, block>>>(in, out, nx, ny, nz, c0, c1, tiles_x, tiles, backwards);
+  CUDA_CHECK(cudaGetLastError());
+}
+
 static void launch(const float* in, float* out, std::size_t nx, std::size_t ny, std::size_t nz, std::size_t steps,
                    float c0, float c1) {
   if (nx == 0 || ny == 0 || nz == 0) return;
-  const auto tiles_x = static_cast<unsigned>(ceil_div(nx, 4 * kBlockX));
-  const auto tiles = tiles_x * static_cast<unsigned>(ceil_div(ny, kBlockY));
   bool backwards = false;
   ping_pong(in, out, nx * ny * nz, steps, [&](const float* from, float* to) {
     const bool aligned = aligned_for<float4>(from, to) && nx % 4 == 0;
-    const auto kernel = aligned ? heat3d_march<true> : heat3d_march<false>;
-    const auto marches = static_cast<unsigned>(ceil_div(nz, aligned ? kDepth<true> : kDepth<false>));
-    kernel<<<tiles * marches, dim3(kBlockX, kBlockY)>>>(from, to, nx, ny, nz, c0, c1, tiles_x, tiles,
-                                                        aligned && backwards);
-    CUDA_CHECK(cudaGetLastError());
+    (aligned ? launch_step<true> : launch_step<false>)(from, to, nx, ny, nz, c0, c1, backwards);
     backwards = !backwards;
   });
 }

@@ -41,6 +41,16 @@ TEST_CASE("tiles without bank conflicts read less from global memory") {
   }
 }
 
+TEST_CASE("heat3d 03: a warp reads and writes whole float4, or neighbouring floats") {
+  const Claims aligned("heat3d_03_march", {{260, 20, 26, 1}, {0.25f, 0.125f}});
+  CHECK(aligned.width(Space::global, Op::load) == 16);
+  CHECK(aligned.width(Space::global, Op::store) == 16);
+  const Claims other("heat3d_03_march", {{261, 20, 26, 1}, {0.25f, 0.125f}});
+  CHECK(other.width(Space::global, Op::store) == 4);
+  CHECK(other.load() <= 5);  // sectors per request; 32 floats that start anywhere touch 5
+  CHECK(other.store() <= 5);
+}
+
 // Which shapes go through shared memory, and how wide the copies and the stores are. Thin ones: 4 bytes, no shared memory.
 TEST_CASE("the path by shape: float4 where rows are aligned, staged rows elsewhere, a thread per cell where few are") {
   struct Path {
