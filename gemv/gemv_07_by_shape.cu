@@ -3,7 +3,7 @@
 //           coalesced scalars take a float4's place: as many bytes in flight. Few long rows: slices, as in step 06.
 // Expect:   at least 1.0x the best of steps 02 to 06 on every shape; most where A is not much larger than L2, for A is
 //           read with evict-first loads there.
-// Measured: 1.12x step 06, 1.45x cuBLAS at 8192x8192 (H200).
+// Measured: 1.09x step 06, 1.42x cuBLAS at 8192x8192 (H200); 1.09x, 1.30x (H100).
 // Next:     what is left? (Fewer bytes: A in half or int8, as the decoders of language models do.)
 #include "block_reduce.cuh"
 #include "float4.cuh"

@@ -3,7 +3,7 @@
 //           first 16-byte boundary, is peeled. Up to 8 times the size of L2 the loads are evict-first (__ldcs).
 // Expect:   1.00 to 1.03x step 11 from 2^28 on, by the balance; 1.1x at 2^24 with a cold L2, whose dirty lines of the
 //           kernel before evict-first loads leave where they are. The price is a partial sum and a ticket per 64 KB.
-// Measured: 0.96x step 11, 0.97x CUB at 2^28 (H200).
+// Measured: 0.96x step 11, 0.97x CUB at 2^28 (H200); 1.01x, 1.02x (H100).
 // Why:      0.96x from 2^28 on: a fence and a ticket on one word for each 64 KB cost more than the balance saves. 1.08x
 //           at 2^24, by evict-first loads.
 // Next:     65536 blocks at 2^30 draw a ticket each. What does that cost? (See step 13.)

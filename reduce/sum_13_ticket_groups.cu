@@ -4,7 +4,7 @@
 //           draws a second ticket, and who draws the last of these adds the partial sums: in the same fixed order.
 // Expect:   1.02 to 1.03x step 12 from 2^28 on: fence and ticket on one word cost 0.5 ns per block of 64 KB, on a word
 //           per SM 0.06 ns (measured apart). Up to 2048 blocks one group is faster.
-// Measured: 1.04x step 12, 1.01x CUB at 2^28 (H200).
+// Measured: 1.04x step 12, 1.01x CUB at 2^28 (H200); 1.00x, 1.02x (H100).
 // Why:      1.04x, and 1.05x at 2^30. In another run tiles of 128 KB with one word for all tickets had 1.02x and 1.03x
 //           alone: the range counted the tickets, and not that there are fewer blocks besides.
 // Next:     why a fence between the two tickets? (The second must not be seen before the group's partial sums.)

@@ -4,7 +4,7 @@
 //           from L2, and write, so both directions are always busy. Rows are peeled (row_relay.cuh, peeled.cuh).
 // Expect:   0.75 to 0.85 of a copy from 100,000 elements on, aligned or not: L2 moves three bytes for two of DRAM's.
 //           Less for rows shorter than a block's piece of 8192, and beyond half of L2, where two kernels take a row.
-// Measured: 0.18x step 09, 0.30x cuDNN at 32768x1024 (H200).
+// Measured: 0.18x step 09, 0.30x cuDNN at 32768x1024 (H200); 0.24x, 0.30x (H100).
 // Next:     which rows should still be kept?
 #include "row_softmax.cuh"
 #include "row_relay.cuh"
