@@ -30,6 +30,7 @@ class GemvT : public MatrixVector {
     sizes.push_back({{41, 201, 0}, {1, 0}});
     sizes.push_back({{301, 133, 0}, {1, 0}});
     sizes.push_back({{64, 100, 0}, {1, 0}});
+    sizes.push_back({{5, 2052, 0}, {1, 0}});
     sizes.push_back({{67, 508, 512}, {1, 0}});
     sizes.push_back({{66, 600, 0}, {1, 0}});
     sizes.push_back({{601, 517, 520}, {1, 0}});  // more than 1 MB

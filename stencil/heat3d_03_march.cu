@@ -20,13 +20,14 @@ template <bool kAligned>
 constexpr int kDepth = kAligned ? 24 : 8;  // planes of a march
 template <bool kAligned>
 constexpr int kApart = kAligned ? 1 : kBlockX<false>;
+template <bool kAligned>
+constexpr int blocks_per_sm() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-template <bool kAligned>
-constexpr int kBlocksPerSm = kAligned ? 3 : 4;  // an SM of sm_75 holds 1024 threads
+  return kAligned ? 3 : 4;  // an SM of sm_75 holds 1024 threads
 #else
-template <bool kAligned>
-constexpr int kBlocksPerSm = kAligned ? 3 : 5;
+  return kAligned ? 3 : 5;
 #endif
+}
 
 // Loads four cells, of which the first is *from; the row ends `count` cells from there.
 template <bool kAligned>
@@ -65,7 +66,7 @@ static __device__ void load_sides(float (&left)[4], float (&right)[4], const flo
 // L2. Every other march goes downwards. Every other time step takes the blocks backwards, for what the one before wrote
 // last is still in L2.
 template <bool kAligned>
-__global__ void __launch_bounds__(kThreads, kBlocksPerSm<kAligned>)
+__global__ void __launch_bounds__(kThreads, blocks_per_sm<kAligned>())
     heat3d_march(const float* __restrict__ in, float* __restrict__ out, long long nx, long long ny, long long nz,
                  float c0, float c1, unsigned tiles_x, unsigned tiles, bool backwards) {
   constexpr int kR = kRows<kAligned>;
