@@ -12,7 +12,11 @@
 
 constexpr int kTile = 64;
 constexpr int kBlock = 256;
-constexpr int kBlocks = 5;             // per SM, which their shared memory allows
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr int kBlocks = 1;  // per SM: an SM of sm_75 has 64 KB of shared memory
+#else
+constexpr int kBlocks = 5;
+#endif
 constexpr int kSector = 8;             // floats
 constexpr int kHalo = kSector - 1;     // rows and columns that a tile may begin early: the largest s
 constexpr int kSide = kTile + kHalo;   // rows and columns that a tile touches
