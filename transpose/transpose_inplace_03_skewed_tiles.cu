@@ -12,11 +12,13 @@
 
 constexpr int kTile = 64;
 constexpr int kBlock = 256;
+constexpr int blocks_per_sm() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-constexpr int kBlocks = 1;  // per SM: an SM of sm_75 has 64 KB of shared memory
+  return 1;  // an SM of sm_75 has 64 KB of shared memory
 #else
-constexpr int kBlocks = 5;
+  return 5;
 #endif
+}
 constexpr int kSector = 8;             // floats
 constexpr int kHalo = kSector - 1;     // rows and columns that a tile may begin early: the largest s
 constexpr int kSide = kTile + kHalo;   // rows and columns that a tile touches
@@ -107,7 +109,7 @@ __device__ static void store(const float* tile, const Place& place) {
   for_shared(place, [&](int r, int c) { *place.at(r, c) = mirrored(r, c); });
 }
 
-__global__ void __launch_bounds__(kBlock, kBlocks)
+__global__ void __launch_bounds__(kBlock, blocks_per_sm())
     transpose_skewed_pairs(float* a, std::size_t n, unsigned tiles, unsigned supers) {
   __shared__ alignas(16) float upper[kSide * kPitch], lower[kSide * kPitch];
   unsigned i, j;
