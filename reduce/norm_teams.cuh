@@ -60,7 +60,8 @@ __global__ void __launch_bounds__(L::kBlock, L::kPerSm)
   const unsigned tid = threadIdx.x, teams = gridDim.x / team;
   const bool same = alike(x, residual), whole = alike(x, y);
   const Piece piece(cols, blockIdx.x % team, share);
-  const unsigned own = static_cast<unsigned>(piece.column) + 4 * tid;  // the thread's first column, but for the head
+  // the thread's first column, but for the head; no team keeps a row of 2^32 elements
+  const unsigned own = static_cast<unsigned>(piece.column) + 4 * tid;
 
   // the row that loads, and the place of the one that waits
   float4 v[kKept], old[kAdd ? kKept : 1], held[L::kRegisters ? kKept : 1];
@@ -127,10 +128,10 @@ __global__ void __launch_bounds__(L::kBlock, L::kPerSm)
     m = merge_warps<kNorm, kWarps>(m, warps[0]);
     if (tid == 0) publish(&parts[row * team + piece.rank], m.mean, m.squares);
 
-      // the row waits, and the next one's loads start
+    // the row waits, and the next one's loads start
+    const float held_edge = edge;
 #pragma unroll
     for (unsigned k = 0; k < kKept; ++k) place(k) = v[k];
-    const float held_edge = edge;
     if (row + teams < rows) load(skip + teams * cols);
     if (L::kRegisters && tid == 0 && row + 2 * teams < rows) {
       const float* const later = x + skip + 2 * teams * cols;

@@ -28,10 +28,10 @@ class TransposeInplace : public ladder::Problem {
   std::vector<ladder::Pattern> patterns() const override {
     return {{"random", false, ladder::patterns::random}, {"special", false, ladder::patterns::special}};
   }
+  // 1034: more tiles a side than the 8 of step 03's groups
   std::vector<ladder::Size> test_sizes() const override {
-    return {
-        {0},  {1},  {2},  {3},   {4},   {5},   {8},   {31},  {32},  {33},  {63},  {64},  {65},  {68},
-        {95}, {96}, {97}, {127}, {128}, {129}, {191}, {192}, {193}, {257}, {300}, {577}, {1034}};  // more than the 8 tiles of a super tile of step 03
+    return {{0},  {1},  {2},  {3},   {4},   {5},   {8},   {31},  {32},  {33},  {63},  {64},  {65},  {68},
+            {95}, {96}, {97}, {127}, {128}, {129}, {191}, {192}, {193}, {257}, {300}, {577}, {1034}};
   }
   std::vector<ladder::Size> huge_sizes() const override { return {{46349}}; }  // n * n > 2^31
   std::vector<ladder::Size> bench_sizes() const override { return {{4096}, {8192}, {8191}, {16384}}; }

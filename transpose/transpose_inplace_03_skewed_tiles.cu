@@ -5,6 +5,8 @@
 // Expect:   1.2 to 1.4x step 02 at 8191: of the 71 rows that a tile touches 57 are whole sectors, moved by 16 bytes;
 //           seven at either end it shares with the tile beyond, element by element.
 // Measured: 1.00x step 02, 0.93 of a copy at 8192 (H200); 1.00x, 0.94 (H100).
+// Why:      at 8192 every row is aligned, and step 02's kernel runs. At 8191 1.28x step 02, 0.79 of a copy (H200); 1.22x,
+//           0.84 (H100).
 // Next:     why are those rows not whole? (s(j) decides there, and neighbouring columns have different s.)
 #include "transpose_pairs.cuh"
 
@@ -24,16 +26,16 @@ constexpr int kHalo = kSector - 1;     // rows and columns that a tile may begin
 constexpr int kSide = kTile + kHalo;   // rows and columns that a tile touches
 constexpr int kWhole = kTile - kHalo;  // rows that are whole, from row kHalo of the tile on
 constexpr int kPitch = kTile + 4;      // keeps rows 16-byte aligned
-constexpr unsigned kSuper = 8;         // blocks that run together: those of kSuper x kSuper tiles
+constexpr unsigned kGroup = 8;         // blocks that run together have kGroup x kGroup tiles
 
 // Tile (i, j) of the matrix. Row r of it is row i * kTile - kHalo + r of the matrix, column c likewise.
-struct Place {
+struct SkewedTile {
   float* origin;  // of row 0, column 0
   long long n;
   unsigned row_skew, col_skew;                 // s of row 0, and of the matrix's row with column 0's number
   int first_row, end_row, first_col, end_col;  // what lies in the matrix
 
-  __device__ Place(float* a, std::size_t size, unsigned i, unsigned j) : n(static_cast<long long>(size)) {
+  __device__ SkewedTile(float* a, std::size_t size, unsigned i, unsigned j) : n(static_cast<long long>(size)) {
     const long long row0 = static_cast<long long>(i) * kTile - kHalo, col0 = static_cast<long long>(j) * kTile - kHalo;
     const auto skew = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(a) / sizeof(float));
     origin = a + row0 * n + col0;
@@ -59,65 +61,65 @@ struct Place {
 
 // Calls body(r, c) for the elements of the rows that the tile shares: those that are the tile's, in the matrix.
 template <typename Body>
-__device__ static void for_shared(const Place& place, const Body& body) {
+__device__ static void for_shared(const SkewedTile& tile, const Body& body) {
 #pragma unroll 4
   for (int k = threadIdx.x; k < 2 * kHalo * kTile; k += kBlock) {
     const int row = k / kTile, r = row < kHalo ? row : row + kWhole;
-    const int c = place.row_begin(r) + k % kTile, down = r - place.col_begin(c);
-    if (down >= 0 && down < kTile && place.has_row(r) && place.has_col(c)) body(r, c);
+    const int c = tile.row_begin(r) + k % kTile, x = r - tile.col_begin(c);  // its place in column c
+    if (x >= 0 && x < kTile && tile.has_row(r) && tile.has_col(c)) body(r, c);
   }
 }
 
 // Starts copies of a tile into shared memory, where each row lies from its beginning on.
-__device__ static void load(float* tile, const Place& place) {
+__device__ static void load(float* shared, const SkewedTile& tile) {
   constexpr int lanes = kTile / 4;
 #pragma unroll 4
   for (int k = threadIdx.x; k < kWhole * lanes; k += kBlock) {
-    const int r = k / lanes + kHalo, x = k % lanes * 4, c = place.row_begin(r) + x;
-    if (!place.has_row(r)) continue;
-    if (place.has_col(c) && place.has_col(c + 3)) {
-      __pipeline_memcpy_async(&tile[r * kPitch + x], place.at(r, c), sizeof(float4));
+    const int r = k / lanes + kHalo, x = k % lanes * 4, c = tile.row_begin(r) + x;
+    if (!tile.has_row(r)) continue;
+    if (tile.has_col(c) && tile.has_col(c + 3)) {
+      __pipeline_memcpy_async(&shared[r * kPitch + x], tile.at(r, c), sizeof(float4));
     } else {
       for (int e = 0; e < 4; ++e) {
-        if (place.has_col(c + e)) __pipeline_memcpy_async(&tile[r * kPitch + x + e], place.at(r, c + e), sizeof(float));
+        if (tile.has_col(c + e)) __pipeline_memcpy_async(&shared[r * kPitch + x + e], tile.at(r, c + e), sizeof(float));
       }
     }
   }
-  for_shared(place, [&](int r, int c) {
-    __pipeline_memcpy_async(&tile[r * kPitch + c - place.row_begin(r)], place.at(r, c), sizeof(float));
+  for_shared(tile, [&](int r, int c) {
+    __pipeline_memcpy_async(&shared[r * kPitch + c - tile.row_begin(r)], tile.at(r, c), sizeof(float));
   });
 }
 
-// Stores the transpose of `tile`, whose mirror image `place` is. Element (r, c) is in the tile's row c.
-__device__ static void store(const float* tile, const Place& place) {
-  const auto mirrored = [&](int r, int c) { return tile[c * kPitch + r - place.col_begin(c)]; };
+// Stores to `tile` the transpose of its mirror image, which `shared` holds. Element (r, c) is in row c there.
+__device__ static void store(const float* shared, const SkewedTile& tile) {
+  const auto mirrored = [&](int r, int c) { return shared[c * kPitch + r - tile.col_begin(c)]; };
   // a warp: 4 float4 in each of 8 rows
   const int lane = threadIdx.x % 32;
 #pragma unroll 4
   for (int k = threadIdx.x / 32; k < kTile / 8 * (kTile / 16); k += kBlock / 32) {
-    const int r = k / 4 * 8 + lane / 4 + kHalo, c = place.row_begin(r) + (k % 4 * 4 + lane % 4) * 4;
-    if (r >= kTile || !place.has_row(r)) continue;
-    if (place.has_col(c) && place.has_col(c + 3)) {
+    const int r = k / 4 * 8 + lane / 4 + kHalo, c = tile.row_begin(r) + (k % 4 * 4 + lane % 4) * 4;
+    if (r >= kTile || !tile.has_row(r)) continue;
+    if (tile.has_col(c) && tile.has_col(c + 3)) {
       const float4 v = {mirrored(r, c), mirrored(r, c + 1), mirrored(r, c + 2), mirrored(r, c + 3)};
-      __stcg(reinterpret_cast<float4*>(place.at(r, c)), v);
+      __stcg(reinterpret_cast<float4*>(tile.at(r, c)), v);
     } else {
       for (int e = 0; e < 4; ++e) {
-        if (place.has_col(c + e)) *place.at(r, c + e) = mirrored(r, c + e);
+        if (tile.has_col(c + e)) *tile.at(r, c + e) = mirrored(r, c + e);
       }
     }
   }
-  for_shared(place, [&](int r, int c) { *place.at(r, c) = mirrored(r, c); });
+  for_shared(tile, [&](int r, int c) { *tile.at(r, c) = mirrored(r, c); });
 }
 
 __global__ void __launch_bounds__(kBlock, blocks_per_sm())
-    transpose_skewed_pairs(float* a, std::size_t n, unsigned tiles, unsigned supers) {
+    transpose_skewed_pairs(float* a, std::size_t n, unsigned tiles, unsigned groups) {
   __shared__ alignas(16) float upper[kSide * kPitch], lower[kSide * kPitch];
   unsigned i, j;
-  transpose_pairs::find_pair(blockIdx.x / (kSuper * kSuper), supers, i, j);
-  i = i * kSuper + blockIdx.x / kSuper % kSuper;
-  j = j * kSuper + blockIdx.x % kSuper;
+  transpose_pairs::find_pair(blockIdx.x / (kGroup * kGroup), groups, i, j);
+  i = i * kGroup + blockIdx.x / kGroup % kGroup;
+  j = j * kGroup + blockIdx.x % kGroup;
   if (i > j || j >= tiles) return;  // the whole block
-  const Place above(a, n, i, j), below(a, n, j, i);
+  const SkewedTile above(a, n, i, j), below(a, n, j, i);
   load(upper, above);
   load(lower, below);
   __pipeline_commit();
@@ -132,8 +134,8 @@ static void launch(float* a, std::size_t n) {
   if (n % kSector == 0 && reinterpret_cast<std::uintptr_t>(a) % (kSector * sizeof(float)) == 0) {
     return transpose_pairs::launch_float4(a, n);
   }
-  const auto tiles = static_cast<unsigned>(ceil_div(n + kHalo, kTile)), supers = ceil_div(tiles, kSuper);
-  transpose_skewed_pairs<<<transpose_pairs::pairs(supers) * kSuper * kSuper, kBlock>>>(a, n, tiles, supers);
+  const auto tiles = static_cast<unsigned>(ceil_div(n + kHalo, kTile)), groups = ceil_div(tiles, kGroup);
+  transpose_skewed_pairs<<<transpose_pairs::pairs(groups) * kGroup * kGroup, kBlock>>>(a, n, tiles, groups);
   CUDA_CHECK(cudaGetLastError());
 }
 
