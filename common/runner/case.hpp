@@ -16,8 +16,8 @@ namespace ladder {
 constexpr std::size_t kCheckGrain = 1 << 16;  // elements per piece of a parallel check
 
 // Outputs are filled with these bits, repeated, before a run. As a float of any size that is a signalling NaN, which any
-// arithmetic turns into a quiet one; as int8 it is -128. Whoever still finds it there knows that nothing was written. No
-// input and no right answer has these bits.
+// arithmetic turns into a quiet one; as int8 it is -128. Whoever still finds it there knows that nothing was written: no
+// input and no right answer has these bits, but for whole numbers of 32 and 64 bits, which may be any.
 constexpr std::uint64_t poison_of(Type type) {
   if (type == Type::int8) return 0x8080808080808080;
   if (type == Type::bfloat16) return 0x7f9d7f9d7f9d7f9d;

@@ -56,6 +56,32 @@ class OnesOrNaN : public Ones {
   bool finite_on_random() const override { return false; }
 };
 
+// Ones as well, but each thousandth result is the number with the poison's bits.
+class WholeNumbers : public Ones {
+ public:
+  using Spoil = std::function<void(std::vector<std::int32_t>& y)>;
+  explicit WholeNumbers(Spoil spoil = {}) : spoil_(std::move(spoil)) {}
+  static constexpr std::int32_t answer(std::size_t i) {
+    return i % 1000 == 1 ? static_cast<std::int32_t>(poison_of(Type::int32) & 0xffffffff) : 1;
+  }
+  std::vector<Buffer> buffers(const Size& size) const override { return {output<int>("y", size[0] * size[1])}; }
+  void run(const Arrays& device, const Size& size) const override {
+    std::vector<std::int32_t> y(size[0] * size[1]);
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] = answer(i);
+    if (spoil_) spoil_(y);
+    CUDA_CHECK(cudaMemcpy(device.at<int>(0), y.data(), y.size() * sizeof(int), cudaMemcpyHostToDevice));
+  }
+  void expect(const Arrays&, const Size&, const Range& range, double* want, double* scale) const override {
+    for (std::size_t i = range.begin; i < range.end; ++i) {
+      want[i - range.begin] = answer(i);
+      scale[i - range.begin] = 0;
+    }
+  }
+
+ private:
+  Spoil spoil_;
+};
+
 template <typename Problem = Ones>
 Verdict verdict(const Ones::Spoil& spoil, std::size_t every = 1, const Sampling& sampling = kTenth,
                 double tolerance = 0.5) {
@@ -225,6 +251,35 @@ TEST_CASE("where NaN may be right, what is not compared need only be written") {
   const std::uint64_t poison = poison_of(Type::float32);
   std::memcpy(&unwritten, &poison, sizeof(float));
   CHECK(verdict<OnesOrNaN>(with(unwritten)).problem.find("never written") != std::string::npos);
+}
+
+TEST_CASE("a whole number with the poison's bits may be right") {
+  const auto verdict_of = [](const WholeNumbers::Spoil& spoil) {
+    const Step step{"ones_01", "01", std::make_unique<WholeNumbers>(spoil)};
+    const Case host(*step.problem, kSize, step.problem->patterns().front(), 1, true, kTenth);
+    DeviceCase device(host, 0, true);
+    return check(step, device).problem;
+  };
+  const WholeNumbers problem;
+  const Case host = case_of(problem, kTenth);
+  const auto poison = WholeNumbers::answer(1);
+  CHECK(verdict_of({}) == "");
+  std::size_t compared = 0, others = 0;
+  for (std::size_t i = 1; i < 1001000; i += 1000) (host.answered({0, i, i + 1}).empty() ? others : compared) += 1;
+  CHECK(compared > 0);
+  CHECK(others > 0);
+  for (std::size_t i = 0; i < 1001000; i += 77777) {
+    const bool known = !host.answered({0, i, i + 1}).empty();
+    REQUIRE(WholeNumbers::answer(i) == 1);
+    const std::string want = known ? "1)" : "a finite number)";
+    CHECK(verdict_of([=](auto& y) {
+            y[i] = poison;
+          }).find("y[" + std::to_string(i) + "] of 1001000 was never written (want " + want) == 0);
+  }
+  CHECK(verdict_of([&](auto& y) { std::fill(y.begin(), y.end(), poison); }).find("never written") != std::string::npos);
+  const std::size_t first = 1;  // at the beginning, where all is compared
+  REQUIRE(!host.answered({0, first, first + 1}).empty());
+  CHECK(verdict_of([=](auto& y) { y[first] = 1; }).find("y[1] of 1001000 is wrong: got 1") != std::string::npos);
 }
 
 TEST_CASE("a sample is taken where there are answers") {
