@@ -81,18 +81,19 @@ __global__ void __launch_bounds__(kBlock, threads_per_sm(kKept) / kBlock)
   }
 }
 
-constexpr unsigned kTimes = 4;  // rows that a group of threads takes, one after another
+constexpr unsigned kElements = 16;  // that a thread takes of staged rows, one row after another
 
-// kBlock / kThreads * kTimes rows per block. They are neighbours in memory, so the block copies them as one piece, by
-// float4 but for its edges, into shared memory and back; there kThreads threads take a row, 4 elements each.
-template <unsigned kThreads, unsigned kBlock>
+// kBlock / kThreads groups of threads per block. Their rows are neighbours in memory, so the block copies them as one
+// piece, by float4 but for its edges, into shared memory and back; there kThreads threads take a row, kKept elements
+// each.
+template <unsigned kThreads, unsigned kKept, unsigned kBlock>
 __global__ void __launch_bounds__(kBlock)
     row_softmax_staged(const float* __restrict__ x, float* __restrict__ y, std::size_t rows, unsigned cols) {
-  constexpr unsigned kGroups = kBlock / kThreads;
-  __shared__ float4 staged[kGroups * kTimes * kThreads + 2];
+  constexpr unsigned kGroups = kBlock / kThreads, kRows = kGroups * (kElements / kKept);
+  __shared__ float4 staged[kBlock * kElements / 4 + 2];
   const unsigned tid = threadIdx.x, t = tid % kThreads;
-  const std::size_t first = std::size_t{blockIdx.x} * (kGroups * kTimes);
-  const auto count = static_cast<unsigned>(min(rows - first, std::size_t{kGroups * kTimes}));
+  const std::size_t first = std::size_t{blockIdx.x} * kRows;
+  const auto count = static_cast<unsigned>(min(rows - first, std::size_t{kRows}));
   x += first * cols;
   y += first * cols;
 
@@ -110,22 +111,22 @@ __global__ void __launch_bounds__(kBlock)
   __syncthreads();
 
   // one row after another, in place
-  for (unsigned r = tid / kThreads; r < kGroups * kTimes; r += kGroups) {
+  for (unsigned r = tid / kThreads; r < kRows; r += kGroups) {
     float* const row = piece + r * cols;
     const unsigned length = r < count ? cols : 0;
-    float v[4], max = -INFINITY, sum = 0.0f;
+    float v[kKept], max = -INFINITY, sum = 0.0f;
 #pragma unroll
-    for (unsigned k = 0; k < 4; ++k) {
+    for (unsigned k = 0; k < kKept; ++k) {
       v[k] = k * kThreads + t < length ? row[k * kThreads + t] : -INFINITY;
       max = fmaxf(max, v[k]);
     }
     max = group_max<kThreads>(max);
 #pragma unroll
-    for (unsigned k = 0; k < 4; ++k) sum += v[k] = expf(v[k] - shift_for(max));
+    for (unsigned k = 0; k < kKept; ++k) sum += v[k] = expf(v[k] - shift_for(max));
     // a row of nothing but -inf: its sum is 0, and 0 / 0 the NaN it must become
     const float factor = 1.0f / group_sum<kThreads>(sum);
 #pragma unroll
-    for (unsigned k = 0; k < 4; ++k) {
+    for (unsigned k = 0; k < kKept; ++k) {
       if (k * kThreads + t < length) row[k * kThreads + t] = v[k] * factor;
     }
   }
@@ -142,7 +143,7 @@ template <std::size_t kShape>
 Kernel kernel_of() {
   constexpr RowShape s = kRowShapes[kShape];
   if constexpr (s.staged) {
-    return row_softmax_staged<s.threads, s.block>;
+    return row_softmax_staged<s.threads, s.kept, s.block>;
   } else {
     return row_softmax_peeled<s.threads, s.kept, s.block>;
   }
@@ -157,7 +158,7 @@ Kernel kernel_of(std::size_t shape, std::index_sequence<kShapes...>) {
 inline void launch(const float* x, float* y, std::size_t rows, std::size_t cols) {
   const std::size_t shape = row_shape(cols);
   const RowShape& s = kRowShapes[shape];
-  const auto grid = static_cast<unsigned>(ceil_div(rows, s.block / s.threads * (s.staged ? kTimes : 1)));
+  const auto grid = static_cast<unsigned>(ceil_div(rows, s.block / s.threads * (s.staged ? kElements / s.kept : 1)));
   const Kernel kernel = kernel_of(shape, std::make_index_sequence<kRowShapeCount>{});
   kernel<<<grid, s.block>>>(x, y, rows, static_cast<unsigned>(cols));
   CUDA_CHECK(cudaGetLastError());
@@ -166,7 +167,9 @@ inline void launch(const float* x, float* y, std::size_t rows, std::size_t cols)
 // Numerator: exp twice, division and product. Denominator: exp, and additions in the thread, then in the warp and over
 // the warps 5 each, the latter with an exp and a product before.
 inline std::size_t roundings(std::size_t cols) {
-  return 10 + 4 + (2 + kRowShapes[row_shape(cols)].kept + 2) + 5 + 2 + 5;
+  const RowShape& s = kRowShapes[row_shape(cols)];
+  const unsigned of_thread = s.staged ? s.kept : 2 + s.kept + 2;
+  return 10 + 4 + of_thread + 5 + 2 + 5;
 }
 
 }  // namespace row_registers

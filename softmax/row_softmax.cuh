@@ -39,6 +39,8 @@ class RowSoftmax : public SoftmaxProblem {
       sizes.push_back({3, cols});
     for (const std::size_t cols : {20483, 24578, 28675, 32771, 32772}) sizes.push_back({2, cols});
     sizes.push_back({131, 13});
+    sizes.push_back({4099, 1});
+    sizes.push_back({2051, 2});
     sizes.push_back({7, 20001});
 #ifndef CUDA_EMU
     // Many rows of a block each take long on the CPU backend; it has no clusters. No cluster keeps the last size.

@@ -152,10 +152,13 @@ TEST_CASE("row_softmax 11 and 12: which kernel which row takes") {
   }
   for (const RowShape& s : kRowShapes) {
     INFO(s.longest);
-    CHECK(s.longest == 4 * s.threads * s.kept + (s.staged ? 0 : 3));  // what is in registers, and 3 at the edges
+    CHECK(s.longest == s.threads * s.kept * (s.staged ? 1 : 4) + (s.staged ? 0 : 3));  // in registers; 3 at the edges
     CHECK(s.block % s.threads == 0);
   }
   const auto threads = [](std::size_t cols) { return kRowShapes[row_shape(cols)].threads; };
+  CHECK(kRowShapes[row_shape(1)].kept == 1);
+  CHECK(kRowShapes[row_shape(2)].kept == 2);
+  CHECK(kRowShapes[row_shape(3)].kept == 4);
   CHECK(kRowShapes[row_shape(16)].staged);
   CHECK_FALSE(kRowShapes[row_shape(17)].staged);
   CHECK(threads(128) == 8);
