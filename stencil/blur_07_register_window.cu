@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(kBlockX* kBlockY)
 template <int kStagedRows>
 __global__ void __launch_bounds__(kBlockX)
     blur_register_window_staged(const float* __restrict__ in, float* __restrict__ out, long long rows, long long cols) {
-  __shared__ float4 tile[kStagedRows + kWindow - 1][kStagedFloat4<kBlockX + kWindow - 1>];
+  __shared__ alignas(32) float4 tile[kStagedRows + kWindow - 1][kStagedFloat4<kBlockX + kWindow - 1>];
   const long long col0 = std::int64_t{blockIdx.x} * kBlockX, col = col0 + threadIdx.x;
   const long long row0 = tile_y() * kStagedRows;
   if (row0 >= rows) return;

@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(kStagedX)
     conv2d_register_blocking_staged(const float* __restrict__ in, float* __restrict__ out, long long rows,
                                     long long cols) {
   using Block = StagedBlock<K, kStagedX, kStagedRows>;
-  __shared__ typename Block::Tile tile;
+  __shared__ alignas(32) typename Block::Tile tile;
   const Block block(in, rows, cols);
   if (block.row0 >= rows) return;
 

@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(kStagedX)
     conv2d_by_filter_staged(const float* __restrict__ in, const float* __restrict__ w, float* __restrict__ out,
                             long long rows, long long cols) {
   using Block = StagedBlock<K, kStagedX, kRows>;
-  __shared__ typename Block::Tile tile;
+  __shared__ alignas(32) typename Block::Tile tile;
   __shared__ float4 shared_weights[kWeights<K>];
   const Block block(in, rows, cols);
   if (block.row0 >= rows) return;

@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(kBlockX* kBlockY)
 __global__ void __launch_bounds__(kStagedX)
     jacobi2d_register_tile_staged(const float* __restrict__ in, float* __restrict__ out, long long rows, long long cols,
                                   long long tiles_y, bool backwards) {
-  __shared__ float4 tile[kStagedRows + 2][kStagedFloat4<kStagedX + 2>];
+  __shared__ alignas(32) float4 tile[kStagedRows + 2][kStagedFloat4<kStagedX + 2>];
   const long long col0 = std::int64_t{blockIdx.x} * kStagedX, col = col0 + threadIdx.x;
   const long long row0 = tile_in_turn(tiles_y, backwards) * kStagedRows;
   if (row0 < 0 || row0 >= rows) return;

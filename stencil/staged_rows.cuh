@@ -1,17 +1,17 @@
 // Rows that start anywhere, staged in shared memory as whole float4: what blur, conv2d and jacobi2d share for arrays
 // whose rows do not all start at multiples of 16 bytes.
 //
-// A row of the tile holds floats of the array as they lie in memory, from the last 16-byte boundary before its first
-// column on: up to 3 floats more in front. So each copy moves 16 bytes from and to a 16-byte boundary, whatever the row,
-// and how far a staged row is shifted follows from the address of its first column.
+// A row of the tile holds floats of the array as they lie in memory, in whole sectors of 32 bytes: up to 7 floats more in
+// front. So each copy moves 16 bytes to where they lie in a sector, whatever the row, and how far a staged row is shifted
+// follows from the address of its first column.
 #pragma once
 #include "ladder.cuh"
 
 #include <cuda_pipeline.h>
 
-// How many float4 hold `columns` columns, wherever they start.
+// How many float4 hold `columns` columns, wherever they start: an even number. Tiles are alignas(32).
 template <int kColumns>
-constexpr int kStagedFloat4 = ceil_div(kColumns + 3, 4);
+constexpr int kStagedFloat4 = 2 * ceil_div(kColumns + 7, 8);
 
 // A grid of tiles_x * tiles_y blocks: the hardware counts the tiles along x, and those along y in gridDim.y and gridDim.z,
 // for gridDim.y ends at 65535. Blocks with tile_y() >= tiles_y have nothing to do. Dividing a linear index would cost more
@@ -23,14 +23,14 @@ inline dim3 tile_grid(std::size_t tiles_x, std::size_t tiles_y) {
 }
 static __device__ std::int64_t tile_y() { return std::int64_t{blockIdx.z} * gridDim.y + blockIdx.y; }
 
-// The address of array[i] in floats, modulo 2^32. Modulo 4 it is the distance from the last 16-byte boundary.
+// The address of array[i] in floats, modulo 2^32. Modulo 8 it is the distance from the last 32-byte boundary.
 static __device__ unsigned float_address(const float* array, long long i) {
   return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(array) / sizeof(float) + i);
 }
 
 // The first column of a staged row, from the float_address that it has in global memory.
 static __device__ const float* staged(const float4* tile_row, unsigned address) {
-  return reinterpret_cast<const float*>(tile_row) + address % 4;
+  return reinterpret_cast<const float*>(tile_row) + address % 8;
 }
 
 // Starts copies of the rows begin to end - 1 of the tile from an array of `size` floats; first(r) is the index of row r's
@@ -40,9 +40,10 @@ static __device__ const float* staged(const float4* tile_row, unsigned address) 
 template <int kThreads, int kRows, int kFloat4, typename First>
 static __device__ void stage_rows(float4 (&tile)[kRows][kFloat4], const float* __restrict__ array, long long size,
                                   int begin, int end, const First& first) {
+  static_assert(kFloat4 % 2 == 0, "whole sectors");
   int r = begin + threadIdx.x / kFloat4, column = threadIdx.x % kFloat4;
   while (r < end) {
-    const long long i = first(r) - float_address(array, first(r)) % 4 + 4 * column;
+    const long long i = first(r) - float_address(array, first(r)) % 8 + 4 * column;
     if (i >= 0 && i + 4 <= size) {
       __pipeline_memcpy_async(&tile[r][column], array + i, sizeof(float4));
     } else {
