@@ -56,19 +56,21 @@ __global__ void __launch_bounds__(kFewRowsThreads, kRows == 4 ? 2 : 3)
     while (k < end) add(true);
   }
 
-  // The sums of a block's rows of threads, added from the first to the last.
+  // The sums of a block's rows of threads: the second half of the rows is added to the first, until one is left.
   __shared__ float sums[kColumns][kFewRowsThreads];
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
-    if (row_step > 1) {
-      __syncthreads();  // the row before has been added
+#pragma unroll 1
+    for (int rows = row_step; rows > 1; rows = (rows + 1) / 2) {
+      const int half = (rows + 1) / 2;
 #pragma unroll
       for (int c = 0; c < kColumns; ++c) sums[c][threadIdx.x] = sum[i][c];
       __syncthreads();
-      for (int r = 1; r < row_step && first == 0; ++r) {
+      if (first + half < rows) {
 #pragma unroll
-        for (int c = 0; c < kColumns; ++c) sum[i][c] += sums[c][r * width + lane];
+        for (int c = 0; c < kColumns; ++c) sum[i][c] += sums[c][threadIdx.x + half * width];
       }
+      __syncthreads();  // all have been read
     }
     if (i >= M || first > 0) continue;
 #pragma unroll

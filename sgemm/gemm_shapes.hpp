@@ -12,6 +12,7 @@ enum class GemmKernel {
   tile_128x32,
   tile_16x256,
   tile_128x16,
+  tile_16x32,
   small_k,
   dot,
   few_rows,
@@ -26,8 +27,8 @@ constexpr int kMostStageBytes = 99 << 10;
 struct MmaTile {
   int BM, BN, warps_m, warps_n, stages;
 };
-constexpr MmaTile kMmaTiles[] = {{128, 128, 2, 4, 3}, {64, 64, 2, 2, 4},  {32, 128, 2, 4, 4},
-                                 {128, 32, 8, 1, 4},  {16, 256, 1, 8, 2}, {128, 16, 8, 1, 4}};
+constexpr MmaTile kMmaTiles[] = {{128, 128, 2, 4, 3}, {64, 64, 2, 2, 4},  {32, 128, 2, 4, 4}, {128, 32, 8, 1, 4},
+                                 {16, 256, 1, 8, 2},  {128, 16, 8, 1, 4}, {16, 32, 1, 2, 6}};
 
 // How long a tile takes: for each byte of a row of A, and to start and to store its results, in ns.
 struct TileTime {
@@ -74,10 +75,9 @@ inline TileTime mma_tile_time(const MmaTile& tile, std::size_t per_sm, std::size
 }
 
 // Of the tiles of wgmma, 256 x 256 for two blocks: 5.2 ns are 830 TFLOP/s in BF16, 415 in TF32. `store`: ns for a whole
-// tile.
+// tile, of sums of slices where nothing is said.
 constexpr std::size_t kWgmmaSide = 256;
-constexpr double kStoreByThreads = 7000;
-inline TileTime wgmma_tile_time(std::size_t M, std::size_t N, double store = kStoreByThreads) {
+inline TileTime wgmma_tile_time(std::size_t M, std::size_t N, double store = 5000) {
   const std::size_t stored = std::min(M, kWgmmaSide) * std::min(N, kWgmmaSide);
   return {5.2, 3200 + store * static_cast<double>(stored) / (kWgmmaSide * kWgmmaSide)};
 }
@@ -97,7 +97,7 @@ inline double split_k_time(std::size_t M, std::size_t N, std::size_t row_bytes, 
   const std::size_t steps = (row_bytes + kStepBytes - 1) / kStepBytes, idle = parts > 1 ? 3 * parts / 2 : 0;
   const std::size_t resident = sms >= idle + parts ? (sms - idle) / parts : 1;
   const double exchange = 1700 * (1 - 1 / static_cast<double>(parts));
-  const TileTime tile = {3.6, 3500 + exchange + (aligned_c ? 0 : 1300)};
+  const TileTime tile = {3.6, 3500 + exchange + (aligned_c ? 0 : 1000)};
   return tiles_time(tiles, resident, (steps + parts - 1) / parts * kStepBytes, 0, tile, 1);
 }
 inline std::size_t split_k_parts(std::size_t M, std::size_t N, std::size_t row_bytes, std::size_t sms) {
@@ -115,10 +115,14 @@ inline GemmKernel gemm_kernel(std::size_t M, std::size_t N, std::size_t K, std::
   if (K <= 4 || (K <= 8 && (M <= 128 || N <= 128))) return GemmKernel::small_k;
   // A's bytes are the work, and its rows are enough for all SMs: k need not be cut.
   if (N <= 4 && M >= 128 * sms) return GemmKernel::few_columns;
-  // A thread per k: no tile would be worth its copies. Loads of A are coalesced.
-  if (K >= 512 && (N <= 4 || M * N <= 350)) return GemmKernel::dot;
+  // A thread per k: no tile would be worth its copies. Loads of A are coalesced, and those of B touch few lines or are
+  // few.
+  const bool few_lines = N <= 8 || (M <= 4 && K * N <= std::size_t{1} << 22);
+  if (K >= 512 && (N <= 4 || (M * N <= 350 && few_lines))) return GemmKernel::dot;
   // No tensor core has a tile so low: a thread per column. B is read once, and its bytes are the work.
   if (M <= 4 && N > 4) return GemmKernel::few_rows;
+  // One or two small tiles and long k: many slices of k, so small blocks, of which an SM has many.
+  if (K >= 512 && ((M + 15) / 16) * ((N + 31) / 32) <= 2) return GemmKernel::tile_16x32;
   // Few rows or columns: all of them in one tile, so that the large matrix is read once.
   if (N <= 16) return GemmKernel::tile_128x16;
   if (M <= 16) return GemmKernel::tile_16x256;
@@ -144,17 +148,23 @@ inline GemmKernel gemm_kernel_sm90(std::size_t M, std::size_t N, std::size_t K, 
   };
   const MmaTile& tile = kMmaTiles[static_cast<int>(other)];
   constexpr std::size_t per_sm = 2;  // blocks
-  const double mma = time(tiles(tile.BM, tile.BN), per_sm * sms,
-                          mma_tile_time(tile, per_sm, size, aligned_a && aligned_b, aligned_c, M, N));
+  // For mma.sync rows of A and B must end at multiples of 16 bytes, too: tiles with a short side wait for memory anyway.
+  const bool whole_n = N * size % 16 == 0, whole_k = K * size % 16 == 0, short_side = tile.BM < 64 || tile.BN < 64;
+  const bool aligned_ab = aligned_a && aligned_b && ((whole_n && whole_k) || short_side);
+  const double mma =
+      time(tiles(tile.BM, tile.BN), per_sm * sms, mma_tile_time(tile, per_sm, size, aligned_ab, aligned_c, M, N));
   const auto copy = [&](bool aligned, std::size_t elements) {
     constexpr double copy_rate = 3400, launch = 2200;
     return aligned ? 0 : launch + 2 * static_cast<double>(size * elements) / copy_rate;
   };
-  // Until the first stage is full. BF16 is stored by TMA where C's rows are aligned; TF32 by threads, which store 8 or 4
-  // bytes.
+  // Until the first stage is full. BF16 is stored by TMA where it can, else 32 elements of a row at a time; TF32 as
+  // the accumulators have it, 8 or 4 bytes a lane.
   const double first_stage = 2000 + copy(aligned_a, M * K) + copy(aligned_b, K * N);
-  const double store = size == 2 ? (aligned_c ? 0 : kStoreByThreads) : aligned_c ? 1300 : 5400;
-  const double wgmma = first_stage + time(tiles(kWgmmaSide, kWgmmaSide), sms / 2, wgmma_tile_time(M, N, store));
+  const double store = size == 2 ? (aligned_c && whole_n ? 0 : 3200) : aligned_c ? 1300 : 9400;
+  const std::size_t wgmma_tiles = tiles(kWgmmaSide, kWgmmaSide);
+  const bool sliced = wgmma_slices(wgmma_tiles, sms, K * size, M, N) > 1;  // then sums are stored, not C
+  const TileTime wgmma_tile = sliced ? wgmma_tile_time(M, N) : wgmma_tile_time(M, N, store);
+  const double wgmma = first_stage + time(wgmma_tiles, sms / 2, wgmma_tile);
   const std::size_t parts = split_k_parts(M, N, K * size, sms);
   const double split = first_stage + split_k_time(M, N, K * size, parts, sms, aligned_c);
   if (mma <= std::min(wgmma, split)) return other;

@@ -50,18 +50,22 @@ void launch_small_k(const Product<T>& p) {
 template <int TM, int TN, typename T>
 void launch_dot(const Product<T>& p) {
   const auto kernel = gemm_dot_tile<T, TM, TN>;
-  const std::size_t tiles_n = ceil_div(p.N, TN), tiles = tiles_n * ceil_div(p.M, TM);
+  const std::size_t tiles_m = ceil_div(p.M, TM), tiles_n = ceil_div(p.N, TN), tiles = tiles_m * tiles_n;
   const std::size_t resident = resident_blocks(kernel, kDotThreads);
   const std::size_t slices = std::min(slices_for(tiles, resident, p.K / 1024), kMaxSlices);
   float* partials = scratch<float, struct GemmSlices>(slices * p.M * p.N);
   const dim3 grid(static_cast<unsigned>(tiles), static_cast<unsigned>(slices));
-  kernel<<<grid, kDotThreads>>>(p.M, p.N, p.K, p.A, p.lda, p.B, p.ldb, static_cast<unsigned>(tiles_n),
-                                ceil_div(p.K, slices), partials);
+  kernel<<<grid, kDotThreads>>>(p.M, p.N, p.K, p.A, p.lda, p.B, p.ldb, static_cast<unsigned>(tiles_m),
+                                static_cast<unsigned>(tiles_n), ceil_div(p.K, slices), partials);
   CUDA_CHECK(cudaGetLastError());
   add_slices(p, grid.y, partials);
 }
 
 template <typename T>
 void launch_dot(const Product<T>& p) {
-  p.M > 4 && p.N > 4 ? launch_dot<8, 8>(p) : launch_dot<4, 4>(p);
+  if (p.M > 4 && p.N == 1) {
+    launch_dot<8, 1>(p);
+  } else {
+    p.M > 4 && p.N > 4 ? launch_dot<8, 8>(p) : launch_dot<4, 4>(p);
+  }
 }

@@ -445,7 +445,17 @@ TEST_CASE("gemm_bf16 and sgemm_tf32: which kernel which product takes on 132 SMs
   CHECK(kernel(515232, 1, 107) == GemmKernel::few_columns);
   CHECK(kernel(13834289, 1, 12) == GemmKernel::few_columns);
   CHECK(kernel(13834289, 1, 8) == GemmKernel::small_k);
-  CHECK(kernel(7, 49, 44401) == GemmKernel::dot);
+  CHECK(kernel(40, 8, 1000001) == GemmKernel::dot);
+  CHECK(kernel(44, 8, 1000001) == GemmKernel::tile_128x16);
+  CHECK(kernel(7, 49, 44401) == GemmKernel::tile_16x32);
+  CHECK(kernel(10, 16, 2662456) == GemmKernel::tile_16x32);
+  CHECK(kernel(10, 16, 500) == GemmKernel::tile_128x16);
+  CHECK(kernel(16, 64, 1000000) == GemmKernel::tile_16x32);
+  CHECK(kernel(64, 16, 1000000) == GemmKernel::tile_128x16);
+  CHECK(kernel(12, 100, 500001) == GemmKernel::tile_16x256);
+  CHECK(kernel(20, 50, 300001) == GemmKernel::tile_32x128);
+  CHECK(kernel(1, 272, 1749663) == GemmKernel::few_rows);
+  CHECK(kernel(3, 100, 20001) == GemmKernel::dot);
   CHECK(kernel(282941, 7, 1207) == GemmKernel::tile_128x16);
   CHECK(kernel(1, 205593, 4576) == GemmKernel::few_rows);
   CHECK(kernel(1, 10899392, 40) == GemmKernel::few_rows);
@@ -488,13 +498,20 @@ TEST_CASE("gemm_bf16 and sgemm_tf32: which kernel which product takes on 132 SMs
     CHECK(sm90(31624, 3, 7887, size, false, false, false) == GemmKernel::few_columns);
     CHECK(sm90(6504179, 69, 7, size, false, false, false) == GemmKernel::small_k);
   }
-  CHECK(sm90(97288, 1653, 136, 2, true, false, false) == GemmKernel::tile_128x128);
+  CHECK(sm90(97288, 1653, 136, 2, true, true, false) == GemmKernel::wgmma);
+  CHECK(sm90(2481, 596327, 192, 2, false, false, false) == GemmKernel::wgmma);
+  // Rows of B begin at multiples of 16 bytes, but N cuts the last one: mma.sync's tiles take them for unaligned.
+  CHECK(sm90(3001, 50001, 128, 2, true, true, false) == GemmKernel::wgmma);
+  CHECK(sm90(72, 20001, 300, 2, true, true, false) == GemmKernel::wgmma_split_k);
+  CHECK(sm90(3000, 3001, 33, 2, false, false, false) == GemmKernel::tile_128x128);
   // Copies of A and B, and then wgmma: mma.sync's tiles read rows that are not aligned at half their rate.
   CHECK(sm90(928, 44312, 32, 2, false, false, true) == GemmKernel::wgmma);
   CHECK(sm90(165, 733, 24064, 2, false, false, false) == GemmKernel::wgmma_split_k);
   CHECK(sm90(165, 733, 24064, 4, false, false, false) == GemmKernel::wgmma);
-  // TMA stores C where its rows are aligned, else threads do.
-  CHECK(sm90(1108, 13496, 121, 2, false, true, false) == GemmKernel::tile_128x128);
+  // The large tile of TF32 stores as its accumulators are, the small one by rows.
+  CHECK(sm90(2481, 100001, 192, 4, true, false, false) == GemmKernel::wgmma_split_k);
+  CHECK(sm90(2481, 100000, 192, 4, true, true, true) == GemmKernel::wgmma);
+  CHECK(sm90(1108, 13496, 121, 2, false, true, false) == GemmKernel::wgmma);
 }
 
 TEST_CASE("few rows: tiles are narrow where wide ones and slices of k leave SMs idle") {

@@ -4,15 +4,20 @@
 #include "add_slices.cuh"
 #include "gemm_shapes.hpp"
 #include "scaled_matrix.cuh"
+#include "store_sums.cuh"
 #include "tensor_map.cuh"
 
 constexpr unsigned kThreads = 3 * 128;  // a warpgroup that loads, two that multiply 64 rows each
 constexpr unsigned kCluster = 2;        // blocks one below the other
 constexpr int kStages = 4;
+constexpr int kSide = 32;  // columns that a warp stores at a time, where TMA does not
 
 struct Shared {
   Stage stages[kStages];
-  __nv_bfloat16 C[2][2][64][64];  // for each warpgroup two boxes on their way out
+  union {
+    __nv_bfloat16 C[2][2][64][64];          // for each warpgroup two boxes on their way out
+    float sums[8][16 * kSumsPitch<kSide>];  // for each warp 16 rows of a part of its sums
+  };
   Barrier full[kStages], empty[kStages];
 };
 
@@ -40,6 +45,28 @@ __device__ static void store_by_tma(const float (&acc)[128], float alpha, __nv_b
       tma_store(box, C, col + 64 * b, row);
       tma_store_commit();
     }
+  }
+}
+
+// to = alpha acc + beta to, for the first `rows` of a warp's 16 rows and the first `cols` columns: by shared memory, so
+// that neighbouring lanes store neighbours. `pairs`: even columns are aligned to two elements.
+template <typename T>
+__device__ static void store_by_rows(const float (&acc)[128], float alpha, float* sums, T* to, std::size_t ld, int rows,
+                                     int cols, float beta, bool pairs) {
+  const unsigned lane = threadIdx.x % 32;
+#pragma unroll
+  for (int col = 0; col < BN; col += kSide) {
+    __syncwarp();  // the columns before have been stored
+#pragma unroll
+    for (int j = 0; j < kSide; j += 8) {
+      const int x = (col + j) / 2;
+      float* at = &sums[lane / 4 * kSumsPitch<kSide> + j + lane % 4 * 2];
+      reinterpret_cast<float2&>(*at) = make_float2(acc[x], acc[x + 1]);
+      reinterpret_cast<float2&>(at[8 * kSumsPitch<kSide>]) = make_float2(acc[x + 2], acc[x + 3]);
+    }
+    __syncwarp();
+    pairs ? store_sums<kSide, 2>(sums, to + col, ld, rows, cols - col, alpha, beta)
+          : store_sums<kSide, 1>(sums, to + col, ld, rows, cols - col, alpha, beta);
   }
 }
 
@@ -112,20 +139,18 @@ __global__ void __cluster_dims__(kCluster) __launch_bounds__(kThreads, 1)
       wgmma_wait<0>();
       release((turn - 1) % kStages);
 
-      const auto [tile_row, col] = place(tile);
-      const unsigned row = tile_row + warpgroup * 64;
+      const auto [row, col] = place(tile);
       if constexpr (kOutput == Output::tma) {
-        store_by_tma(acc, alpha, shared.C[warpgroup], &C_map, row, col);
+        store_by_tma(acc, alpha, shared.C[warpgroup], &C_map, row + warpgroup * 64, col);
       } else {
-#pragma unroll
-        for (unsigned x = 0; x < 128; x += 2) {
-          const unsigned i = row + tid / 32 % 4 * 16 + lane / 4 + x / 2 % 2 * 8, j = col + lane % 4 * 2 + x / 4 * 8;
-          if constexpr (kSliced) {
-            float* to = &partials[(static_cast<std::size_t>(tile % slices) * M + i) * N + j];
-            if (i < M && j < N) store_pair(to, acc[x], acc[x + 1], 0, j + 1 < N, pairs);
-          } else {
-            if (i < M && j < N) store_pair(&C[i * ldc + j], alpha * acc[x], alpha * acc[x + 1], beta, j + 1 < N, pairs);
-          }
+        const unsigned warp = tid / 32 - 4, i = row + warp * 16;
+        float* sums = shared.sums[warp];
+        const int rows = static_cast<int>(min(M - min(i, M), 16u)), cols = static_cast<int>(min(N - col, BN + 0u));
+        if constexpr (kSliced) {
+          float* to = &partials[(static_cast<std::size_t>(tile % slices) * M + i) * N + col];
+          store_by_rows(acc, 1, sums, to, N, rows, cols, 0, pairs);
+        } else {
+          store_by_rows(acc, alpha, sums, &C[i * ldc + col], ldc, rows, cols, beta, pairs);
         }
       }
     }

@@ -24,20 +24,21 @@ struct SplitShared {
   Barrier full[kSplitStages], empty[kSplitStages];
 };
 
-// c[0] to c[3] = v + beta c, as far as they are among the `left` last ones of C's row; with beta = 0 they are not read.
-// `aligned`: to four elements.
+// Four elements of C, `apart` from c on, = v + beta c, as far as they are among the `left` last ones of C's row; with
+// beta = 0 they are not read. With apart = 1 they are aligned to four elements.
 template <typename T>
-__device__ inline void store_four(T* c, const float (&v)[4], float beta, unsigned left, bool aligned) {
+__device__ inline void store_four(T* c, const float (&v)[4], float beta, unsigned left, unsigned apart) {
   struct alignas(4 * sizeof(T)) Four {
     T x[4];
   };
-  if (aligned && left >= 4 && beta == 0) {
+  if (apart == 1 && left >= 4 && beta == 0) {
     *reinterpret_cast<Four*>(c) = {T(v[0]), T(v[1]), T(v[2]), T(v[3])};
     return;
   }
 #pragma unroll
   for (unsigned x = 0; x < 4; ++x) {
-    if (x < left) c[x] = T(beta == 0 ? v[x] : v[x] + beta * static_cast<float>(c[x]));
+    T& to = c[x * apart];
+    if (x * apart < left) to = T(beta == 0 ? v[x] : v[x] + beta * static_cast<float>(to));
   }
 }
 
@@ -86,9 +87,11 @@ __global__ void __launch_bounds__(kSplitThreads, 1)
   }
   kParts > 1 ? cluster_sync() : __syncthreads();
 
-  // A row of the tile for each warp; the sums of all blocks, in their order.
+  // A row of the tile for each warp; the sums of all blocks, in their order. A lane has four neighbours, or where C's
+  // rows are not aligned every 32nd column, so that neighbouring lanes store neighbours.
   constexpr unsigned kWarps = kMultiply / 32, kRows = kSplitSide / kParts / kWarps;
-  const unsigned first = part * (kSplitSide / kParts) + tid / 32, c = lane * 4;
+  const unsigned first = part * (kSplitSide / kParts) + tid / 32;
+  const unsigned c = aligned ? lane * 4 : lane, apart = aligned ? 1 : 32;
   float sum[kRows][4] = {};
   if (tid < kMultiply) {
 #pragma unroll
@@ -96,8 +99,12 @@ __global__ void __launch_bounds__(kSplitThreads, 1)
       const unsigned i = first + r * kWarps;
 #pragma unroll
       for (unsigned p = 0; p < kParts; ++p) {
-        const float4 v = *reinterpret_cast<const float4*>(in_block(&shared.sums[i][Tile::place(i, c)], p));
-        sum[r][0] += v.x, sum[r][1] += v.y, sum[r][2] += v.z, sum[r][3] += v.w;
+        if (aligned) {
+          const float4 v = *reinterpret_cast<const float4*>(in_block(&shared.sums[i][Tile::place(i, c)], p));
+          sum[r][0] += v.x, sum[r][1] += v.y, sum[r][2] += v.z, sum[r][3] += v.w;
+        } else {
+          for (unsigned x = 0; x < 4; ++x) sum[r][x] += *in_block(&shared.sums[i][Tile::place(i, c + x * 32)], p);
+        }
       }
     }
   }
@@ -107,7 +114,7 @@ __global__ void __launch_bounds__(kSplitThreads, 1)
     for (unsigned r = 0; r < kRows; ++r) {
       const unsigned m = row + first + r * kWarps, n = col + c;
       for (float& v : sum[r]) v *= alpha;
-      if (m < M && n < N) store_four(&C[m * ldc + n], sum[r], beta, N - n, aligned);
+      if (m < M && n < N) store_four(&C[m * ldc + n], sum[r], beta, N - n, apart);
     }
   }
   if (kParts > 1) cluster_wait();  // the others may still read this block's sums
