@@ -166,3 +166,34 @@ TEST_CASE("transpose 10: few rows and few columns") {
   }
   CHECK(any);
 }
+
+TEST_CASE("transpose_inplace 03: which kernel which size takes") {
+  using namespace transpose_shapes;
+  CHECK((pairs_path(8824, true, 132) == PairsPath::aligned));
+  CHECK((pairs_path(4, true, 132) == PairsPath::aligned));
+  CHECK((pairs_path(8824, false, 132) == PairsPath::skewed));
+  CHECK((pairs_path(2881, false, 132) == PairsPath::skewed));  // 46 tiles a side, 1081 pairs
+  CHECK((pairs_path(2880, false, 132) == PairsPath::few));     // 45, 1035
+  CHECK((pairs_path(1, false, 132) == PairsPath::few));
+}
+
+// From the first size on that fills this device's SMs with skewed tiles, all remainders modulo 8.
+TEST_CASE("transpose_inplace 03: skewed tiles") {
+  using namespace transpose_shapes;
+  bool any = false;
+  for (const Step& step : steps()) {
+    if (step.name != "transpose_inplace_03_skewed_tiles") continue;
+    any = true;
+    std::size_t first = 1;
+    while (pairs_path(first, false, sm_count()) != PairsPath::skewed) first += 2;
+    for (std::size_t n = first; n < first + 8; ++n) {
+      INFO("n=" << n);
+      const Case host(*step.problem, {n}, step.problem->patterns()[0], 1);
+      for (const Offsets& offsets : misalignments(step.problem->buffers({n}))) {
+        DeviceCase device(host, offsets, !kAddressSanitizer);
+        CHECK(check(step, device).problem == "");
+      }
+    }
+  }
+  CHECK(any);
+}

@@ -7,48 +7,13 @@
 // Next:     what would help where rows begin anywhere in a sector?
 #include "transpose_pairs.cuh"
 
-constexpr int kTile = 64;
-constexpr int kBlock = 256;
-constexpr int kElements = kTile * kTile / kBlock;  // floats per thread and tile
-
-// As transpose_pairs_float4, by floats. A tile on the diagonal is stored twice, with the same values.
-__global__ void __launch_bounds__(kBlock, 1) transpose_pairs_scalar(float* a, std::size_t n, unsigned tiles) {
-  __shared__ float upper[kTile][kTile + 1], lower[kTile][kTile + 1];
-  unsigned i, j;
-  transpose_pairs::find_pair(blockIdx.x, tiles, i, j);
-  const std::size_t row0 = std::size_t{i} * kTile, col0 = std::size_t{j} * kTile;
-  const int c = threadIdx.x % kTile, y = threadIdx.x / kTile;
-
-  // load both tiles
-  float u[kElements] = {}, l[kElements] = {};
-#pragma unroll
-  for (int k = 0; k < kElements; ++k) {
-    const int r = y + k * (kBlock / kTile);
-    if (row0 + r < n && col0 + c < n) u[k] = a[(row0 + r) * n + col0 + c];
-    if (col0 + r < n && row0 + c < n) l[k] = a[(col0 + r) * n + row0 + c];
-  }
-#pragma unroll
-  for (int k = 0; k < kElements; ++k) {
-    const int r = y + k * (kBlock / kTile);
-    upper[r][c] = u[k];
-    lower[r][c] = l[k];
-  }
-  __syncthreads();
-  // store each to the other's place
-#pragma unroll
-  for (int k = 0; k < kElements; ++k) {
-    const int r = y + k * (kBlock / kTile);
-    if (row0 + r < n && col0 + c < n) a[(row0 + r) * n + col0 + c] = lower[c][r];
-    if (col0 + r < n && row0 + c < n) a[(col0 + r) * n + row0 + c] = upper[c][r];
-  }
-}
-
 static void launch(float* a, std::size_t n) {
   if (n == 0) return;
-  if (n % 4 == 0 && aligned_for<float4>(a)) return transpose_pairs::launch_float4(a, n);
-  const unsigned tiles = ceil_div(n, kTile);
-  transpose_pairs_scalar<<<transpose_pairs::pairs(tiles), kBlock>>>(a, n, tiles);
-  CUDA_CHECK(cudaGetLastError());
+  if (n % 4 == 0 && aligned_for<float4>(a)) {
+    transpose_pairs::launch_float4<false>(a, n);
+  } else {
+    transpose_pairs::launch_scalar(a, n);
+  }
 }
 
 LADDER_STEP(TransposeInplace, launch);

@@ -1,26 +1,20 @@
-// Problem:  where n is no multiple of 8, tile borders cut sectors, which two blocks write in parts. transpose_10 moves a
-//           border to the sector boundary, but its shift fits only one of two mirror images.
-// Idea:     a border that is its own mirror image. Row i begins s(i) floats behind a sector boundary. Element (i, j)
-//           belongs to tile ((i + s(j)) / 64, (j + s(i)) / 64), so (j, i) belongs to the mirrored tile. Async copies.
+// Problem:  tile borders cut lines of 128 bytes, and where n is no multiple of 8 sectors, which two blocks write apart.
+//           transpose_10 moves a border to the sector boundary, but its shift fits only one of two mirror images.
+// Idea:     groups of tiles, loads that fetch whole lines, and a border that is its own mirror image: row i begins s(i)
+//           floats behind a sector boundary, and (i, j) belongs to tile ((i + s(j)) / 64, (j + s(i)) / 64).
 // Expect:   1.2 to 1.4x step 02 at 8191: of the 71 rows that a tile touches 57 are whole sectors, moved by 16 bytes;
 //           seven at either end it shares with the tile beyond, element by element.
 // Measured: 1.00x step 02, 0.93 of a copy at 8192 (H200); 1.00x, 0.94 (H100).
-// Why:      at 8192 every row is aligned, and step 02's kernel runs. At 8191 1.28x step 02, 0.79 of a copy (H200); 1.22x,
+// Why:      at 8192 no line is cut, and float4 runs as in step 02. At 8191 1.28x step 02, 0.79 of a copy (H200); 1.22x,
 //           0.84 (H100).
 // Next:     why are those rows not whole? (s(j) decides there, and neighbouring columns have different s.)
 #include "transpose_pairs.cuh"
-
-#include <cuda_pipeline.h>
+#include "transpose_shapes.hpp"
 
 constexpr int kTile = 64;
 constexpr int kBlock = 256;
-constexpr int blocks_per_sm() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-  return 1;  // an SM of sm_75 has 64 KB of shared memory
-#else
-  return 5;
-#endif
-}
+// An SM of sm_75 has 64 KB of shared memory.
+constexpr int blocks_per_sm() { return transpose_pairs::has_async_copies() ? 5 : 1; }
 constexpr int kSector = 8;             // floats
 constexpr int kHalo = kSector - 1;     // rows and columns that a tile may begin early: the largest s
 constexpr int kSide = kTile + kHalo;   // rows and columns that a tile touches
@@ -59,14 +53,15 @@ struct SkewedTile {
   }
 };
 
-// Calls body(r, c) for the elements of the rows that the tile shares: those that are the tile's, in the matrix.
+// Calls body(r, c) for the tile's elements in the rows that it shares. Rows r and r + kTile begin in the same column,
+// and of each column the tile has one element in either.
 template <typename Body>
 __device__ static void for_shared(const SkewedTile& tile, const Body& body) {
 #pragma unroll 4
-  for (int k = threadIdx.x; k < 2 * kHalo * kTile; k += kBlock) {
-    const int row = k / kTile, r = row < kHalo ? row : row + kWhole;
-    const int c = tile.row_begin(r) + k % kTile, x = r - tile.col_begin(c);  // its place in column c
-    if (x >= 0 && x < kTile && tile.has_row(r) && tile.has_col(c)) body(r, c);
+  for (int k = threadIdx.x; k < kHalo * kTile; k += kBlock) {
+    const int row = k / kTile, c = tile.row_begin(row) + k % kTile;
+    const int r = row < tile.col_begin(c) ? row + kTile : row;
+    if (tile.has_row(r) && tile.has_col(c)) body(r, c);
   }
 }
 
@@ -78,7 +73,7 @@ __device__ static void load(float* shared, const SkewedTile& tile) {
     const int r = k / lanes + kHalo, x = k % lanes * 4, c = tile.row_begin(r) + x;
     if (!tile.has_row(r)) continue;
     if (tile.has_col(c) && tile.has_col(c + 3)) {
-      __pipeline_memcpy_async(&shared[r * kPitch + x], tile.at(r, c), sizeof(float4));
+      transpose_pairs::copy_with_line(&shared[r * kPitch + x], tile.at(r, c));
     } else {
       for (int e = 0; e < 4; ++e) {
         if (tile.has_col(c + e)) __pipeline_memcpy_async(&shared[r * kPitch + x + e], tile.at(r, c + e), sizeof(float));
@@ -112,13 +107,10 @@ __device__ static void store(const float* shared, const SkewedTile& tile) {
 }
 
 __global__ void __launch_bounds__(kBlock, blocks_per_sm())
-    transpose_skewed_pairs(float* a, std::size_t n, unsigned tiles, unsigned groups) {
+    transpose_skewed_pairs(float* a, std::size_t n, unsigned tiles) {
   __shared__ alignas(16) float upper[kSide * kPitch], lower[kSide * kPitch];
   unsigned i, j;
-  transpose_pairs::find_pair(blockIdx.x / (kGroup * kGroup), groups, i, j);
-  i = i * kGroup + blockIdx.x / kGroup % kGroup;
-  j = j * kGroup + blockIdx.x % kGroup;
-  if (i > j || j >= tiles) return;  // the whole block
+  if (!transpose_pairs::find_pair_in_groups<kGroup>(blockIdx.x, tiles, i, j)) return;  // the whole block
   const SkewedTile above(a, n, i, j), below(a, n, j, i);
   load(upper, above);
   load(lower, below);
@@ -131,11 +123,12 @@ __global__ void __launch_bounds__(kBlock, blocks_per_sm())
 
 static void launch(float* a, std::size_t n) {
   if (n == 0) return;
-  if (n % kSector == 0 && reinterpret_cast<std::uintptr_t>(a) % (kSector * sizeof(float)) == 0) {
-    return transpose_pairs::launch_float4(a, n);
-  }
-  const auto tiles = static_cast<unsigned>(ceil_div(n + kHalo, kTile)), groups = ceil_div(tiles, kGroup);
-  transpose_skewed_pairs<<<transpose_pairs::pairs(groups) * kGroup * kGroup, kBlock>>>(a, n, tiles, groups);
+  using transpose_shapes::PairsPath;
+  const PairsPath path = transpose_shapes::pairs_path(n, n % 4 == 0 && aligned_for<float4>(a), sm_count());
+  if (path == PairsPath::aligned) return transpose_pairs::launch_float4<true>(a, n);
+  if (path == PairsPath::few) return transpose_pairs::launch_scalar(a, n);
+  const auto tiles = static_cast<unsigned>(ceil_div(n + kHalo, kTile));
+  transpose_skewed_pairs<<<transpose_pairs::blocks_in_groups<kGroup>(tiles), kBlock>>>(a, n, tiles);
   CUDA_CHECK(cudaGetLastError());
 }
 

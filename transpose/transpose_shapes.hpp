@@ -1,7 +1,9 @@
-// Which kernel transpose 10 takes for which matrix. Apart from the step, so that a test can ask.
+// Which kernel transpose 10 and transpose_inplace 03 take for which matrix. Apart from the steps, so that a test can
+// ask.
 #pragma once
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 namespace transpose_shapes {
 
@@ -24,6 +26,17 @@ inline unsigned log_width(std::size_t few, std::size_t length, std::size_t enoug
   unsigned log = 5;
   while ((few << (log + 1)) <= kElements && (length >> (log + 1)) >= enough) ++log;
   return log;
+}
+
+// transpose_inplace 03, on a GPU of `sms` SMs. aligned: n is a multiple of 4, the pointer of 16 bytes. few: elsewhere,
+// with fewer than kPairs pairs of tiles of 64 x 64 per SM. There the time of one block counts, and skewed tiles take
+// more instructions.
+enum class PairsPath { aligned, few, skewed };
+constexpr std::size_t kPairs = 8;
+inline PairsPath pairs_path(std::size_t n, bool aligned, std::size_t sms) {
+  if (aligned) return PairsPath::aligned;
+  const std::size_t tiles = (n + 63) / 64;
+  return tiles * (tiles + 1) / 2 < kPairs * sms ? PairsPath::few : PairsPath::skewed;
 }
 
 }  // namespace transpose_shapes
