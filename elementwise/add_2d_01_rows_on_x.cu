@@ -3,7 +3,7 @@
 //           mistake.
 // Expect:   0.1 to 0.25 of a copy. A warp touches 32 floats that lie `cols` apart: 32 sectors per request instead of 4.
 //           A block's eight threads in y use each sector whole, if L1 still holds it.
-// Measured: 0.19 of a copy at 8192x8192 (H200).
+// Measured: 0.19 of a copy at 8192x8192 (H200); 0.22 (H100).
 // Next:     which thread index varies fastest within a warp?
 #include "add_2d.cuh"
 

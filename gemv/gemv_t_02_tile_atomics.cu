@@ -3,7 +3,7 @@
 //           atomicAdd. A kernel of its own scales y by beta before, as nothing orders the blocks of one launch.
 // Expect:   0.85 to 0.95 of bandwidth: slices x k atomics are few beside m x k loads. The order of the additions, and
 //           with it the last bits, changes from run to run.
-// Measured: 11.6x step 01, 0.96x cuBLAS at 8192x8192 (H200); 8.50x, 1.00x (H100).
+// Measured: 11.4x step 01, 0.96x cuBLAS at 8192x8192 (H200); 8.50x, 1.00x (H100).
 // Next:     how do you get the same bits every run?
 #include "gemv_t.cuh"
 

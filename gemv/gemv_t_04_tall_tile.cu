@@ -3,7 +3,7 @@
 //           per thread, and add among themselves. Tiles are so wide that there is one per SM: no slices, one launch.
 // Expect:   1.2 to 1.3x step 03 on matrices not much larger than L2, where the second launch and dirty lines count and
 //           A is read evict-first; 1.02 to 1.1x on large ones.
-// Measured: 1.19x step 03, 1.06x cuBLAS at 8192x8192 (H200); 1.12x, 1.06x (H100).
+// Measured: 1.19x step 03, 1.05x cuBLAS at 8192x8192 (H200); 1.12x, 1.06x (H100).
 // Why:      1.35x (H100), 1.43x (H200) at 4096 x 4096: evict-first loads alone gave gemv 1.2x there (H100, measured
 //           with and without them).
 // Next:     with 8 lanes a request touches 4 rows, 128 bytes of each. Why does that cost nothing? (Whole sectors.)

@@ -3,7 +3,7 @@
 //           their 16 values with it, and the smallest place wins in shared memory. The last block picks the first tile.
 // Expect:   1.3x step 03 at 2^20, max 05 and some 0.5 us; 1.0x from 2^28 on: one barrier more per block, of which
 //           another block's loads hide the wait.
-// Measured: 1.08x step 03, 1.01x CUB at 2^28 (H200).
+// Measured: 1.08x step 03, 1.01x CUB at 2^28 (H200); 1.01x, 1.04x (H100).
 // Next:     is a shared atomicMin per holder not slow? (On random data one thread holds the maximum; if all do, 1024.)
 #include "argmax.cuh"
 #include "last_block.cuh"

@@ -3,7 +3,7 @@
 // Idea:     both: a rule (norm_path_by_shape in norm_shapes.hpp) picks by length and alignment. Aligned rows that fill
 //           3/4 of step 08's layout take its kernel, others those of step 10: a thread per row, registers, a team.
 // Expect:   1.02 to 1.11x step 10 at aligned rows that fill a layout, as step 08; step 10's rate elsewhere.
-// Measured: 1.07x step 10, 0.98 of a copy at 32768x1024 (H200).
+// Measured: 1.07x step 10, 0.98 of a copy at 32768x1024 (H200); 1.03x, 1.00 (H100).
 // Next:     what does the rule cost? (Nothing on the GPU: the host picks, as a library does.)
 // needs: sm_90
 #include "layer_by_shape.cuh"

@@ -2,7 +2,7 @@
 //           0.98 of its rate: step 03's loads need no bounds of edges.
 // Idea:     both, picked by length and alignment, as in layer_norm 11 (norm_path_by_shape in norm_shapes.hpp).
 // Expect:   1.02 to 1.11x step 04 at aligned rows, as step 03; step 04's rate elsewhere.
-// Measured: 1.07x step 04, 0.98 of a copy at 32768x1024 (H200).
+// Measured: 1.07x step 04, 0.98 of a copy at 32768x1024 (H200); 1.03x, 1.00 (H100).
 // Next:     a framework pads rows to aligned lengths: what does it save, and what does it cost?
 // needs: sm_90
 #include "norm_paths.cuh"

@@ -3,7 +3,7 @@
 // Idea:     step 03's mma.sync on tiles that suit C (gemm_shapes.hpp), fed by cp.async of 16 bytes, even where rows
 //           begin anywhere. Few tiles: k in slices, whose sums a second kernel adds. Short k, few sums: no tensor cores.
 // Expect:   0.9 of cuBLAS and more where bytes are the work; some 0.5 of step 05 on large products.
-// Measured: 0.41x step 05, 0.41x cuBLAS at 4096 (H200).
+// Measured: 0.41x step 05, 0.41x cuBLAS at 4096 (H200); 0.42x, 0.42x (H100).
 // Why:      a warp reads fragments, waits for them, multiplies; step 03, with 0.58 of cuBLAS, reads ahead, but here the
 //           registers are spent. Step 07 gives large products to wgmma.
 // Next:     which products still want wgmma? (Those with enough work for a tile of 256 x 256: step 07.)

@@ -3,7 +3,7 @@
 //           distributed shared memory. gemm_shapes.hpp estimates which tile takes least, these or one of step 06's.
 // Expect:   step 05's speed from 2048 on. At 1024, 64 tiles in two parts make 128 blocks for 132 SMs, where step 05
 //           has 16 tiles for 66 pairs: 1.3x step 06 and more.
-// Measured: 2.42x step 06, 1.00x cuBLAS at 4096 (H200).
+// Measured: 2.45x step 06, 1.00x cuBLAS at 4096 (H200); 2.37x, 1.00x (H100).
 // Next:     rows of A that TMA refuses are copied. Which kernel could read them as they are, at wgmma's rate?
 // needs: sm_90a
 #include "wgmma_specialised.cuh"

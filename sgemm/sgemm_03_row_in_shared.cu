@@ -3,7 +3,7 @@
 //           time. Threads past the last column stay: they load, and the barriers count them.
 // Expect:   0.4 to 1.2x step 02. A broadcast from shared memory instead of L1 saves little. But step 02's block used
 //           each element of B for 32 rows; here 32 rows are 32 blocks, and each loads B again.
-// Measured: 1.07x step 02, 0.10x cuBLAS at 4096 (H200); 0.086x cuBLAS (H100).
+// Measured: 1.07x step 02, 0.10x cuBLAS at 4096 (H200); 0.86x, 0.086x (H100).
 // Next:     which data are worth a place in shared memory?
 #include "sgemm.cuh"
 

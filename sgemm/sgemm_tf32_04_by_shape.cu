@@ -3,7 +3,7 @@
 //           distributed shared memory. gemm_shapes.hpp estimates which tile takes least, these or one of step 03's.
 // Expect:   step 02's speed from 2048 on. At 1024, 64 tiles in two parts make 128 blocks for 132 SMs, where step 02
 //           has 16 tiles for 66 pairs: 1.3x step 03 and more.
-// Measured: 2.71x step 03, 1.01x cuBLAS at 4096 (H200).
+// Measured: 2.65x step 03, 1.00x cuBLAS at 4096 (H200); 2.62x, 0.99x (H100).
 // Next:     rows of A that TMA refuses are copied. Which kernel could read them as they are, at wgmma's rate?
 // needs: sm_90a
 #include "wgmma_tf32_specialised.cuh"

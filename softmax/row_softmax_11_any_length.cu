@@ -3,7 +3,7 @@
 // Idea:     a row of up to 32,771 elements in the registers of one block, peeled to whole float4, in shapes of two to
 //           1024 threads (row_shapes.hpp, row_registers.cuh); very short rows by the hundred through shared memory.
 // Expect:   0.9 to 1.0 of a copy up to 32,771 elements, whatever their number and alignment; beyond, step 10.
-// Measured: 5.63x step 10, 1.67x cuDNN at 32768x1024 (H200); 4.26x, 1.29x (H100).
+// Measured: 5.62x step 10, 1.67x cuDNN at 32768x1024 (H200); 4.18x, 1.28x (H100).
 // Next:     and the rows that four or eight blocks could hold?
 #include "row_softmax.cuh"
 #include "row_registers.cuh"

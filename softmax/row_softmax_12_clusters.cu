@@ -2,7 +2,7 @@
 // Idea:     up to 344,000 elements a cluster of 4 or 8 blocks keeps the row, as in step 09, but peeled: float4 loads and
 //           cp.async do not need aligned rows.
 // Expect:   0.85 to 0.95 of a copy from 32,772 to 344,000 elements: pairs pass from SM to SM, beside the transfers.
-// Measured: 1.00x step 11, 1.68x cuDNN at 32768x1024 (H200); 1.00x, 1.29x (H100).
+// Measured: 1.00x step 11, 1.67x cuDNN at 32768x1024 (H200); 1.00x, 1.28x (H100).
 // Why:      at 1024 columns both take the same kernel. At 1024 x 131072 1.11x step 11, 0.92 of a copy (H200); 1.04x, 0.98
 //           (H100).
 // Next:     why does a pair through global memory take so much longer than one through the cluster?

@@ -2,7 +2,7 @@
 // Idea:     the remainder first, while registers are free for four float4 in flight; what stays on the chip is loaded
 //           evict-first (__ldcs), so that L2 keeps the remainder for the second read.
 // Expect:   1.0 to 1.1x step 04: the remainder is 30 % of x at 2^24 and 95 % at 2^28. None at 2^20: 0.9 to 1.0x.
-// Measured: 1.06x step 04, 711x cuDNN at 2^24 (H200).
+// Measured: 1.06x step 04, 711x cuDNN at 2^24 (H200); 1.03x, 579x (H100).
 // Next:     can reading overlap with writing, as in a copy?
 #include "softmax.cuh"
 #include "float4_row.cuh"

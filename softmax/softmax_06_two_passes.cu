@@ -3,7 +3,7 @@
 //           one float4 per thread from the end of x backwards, as L2 still holds that end (two_passes.cuh).
 // Expect:   1.05x step 05 at 2^28: a read and a copy at full rate, less 4 % for what L2 holds, are 0.68 of a copy. 0.8x
 //           at 2^24, where step 05 reads a third of x twice, and this step all of it.
-// Measured: 0.82x step 05, 584x cuDNN at 2^24 (H200).
+// Measured: 0.82x step 05, 584x cuDNN at 2^24 (H200); 0.79x, 455x (H100).
 // Next:     at which length does one kernel stop paying?
 #include "softmax.cuh"
 #include "two_passes.cuh"

@@ -2,7 +2,7 @@
 // Idea:     the online rule for each float4 as it arrives, six more in flight behind it; 768 threads with 12 float4
 //           in registers keep more than 1024 with 8. Step 06 for vectors far beyond what the SMs and L2 hold.
 // Expect:   1.1 to 1.2x step 05 at 2^24: the exps take a third of its first phase. As step 06 at 2^28.
-// Measured: 1.39x step 06, 814x cuDNN at 2^24 (H200).
+// Measured: 1.39x step 06, 814x cuDNN at 2^24 (H200); 1.38x, 628x (H100).
 // Next:     the first y needs the last x. Which of the two transfers can still overlap with anything?
 #include "softmax.cuh"
 #include "two_passes.cuh"

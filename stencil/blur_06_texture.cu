@@ -3,7 +3,7 @@
 //           outside means. An image that breaks its limits is copied in pieces into pitched memory (see the chapter).
 // Expect:   700 to 930 GB/s on either card: 9 fetches per pixel, and an SM's four texture units return at most 4 texels
 //           per clock: 132 x 4 x 1.98 GHz / 9 = 116 pixels per ns.
-// Measured: 0.62x step 05, 0.19 of a copy at 8192x8192 (H200).
+// Measured: 0.62x step 05, 0.19 of a copy at 8192x8192 (H200); 0.62x, 0.26 (H100).
 // Why:      as computed: ncu has 76 % of all waiting for a place in the texture unit's queue.
 // Next:     three pixels, one below the other, use the same row sum. Which thread could keep it in a register?
 // needs: gpu

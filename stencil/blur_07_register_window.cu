@@ -4,7 +4,7 @@
 //           keeps the row sums in registers. Rows that are not 16-byte aligned are staged in shared memory in float4.
 // Expect:   0.95 to 1.0 of a copy: 12 loads, 6 of them float4, for 16 pixels; the two rows that blocks share hit L2.
 //           0.85 to 0.9 where rows are not aligned: stores and shared loads of 4 bytes, and a barrier.
-// Measured: 4.97x step 06, 0.96 of a copy at 8192x8192 (H200).
+// Measured: 4.95x step 06, 0.96 of a copy at 8192x8192 (H200); 3.73x, 0.98 (H100).
 // Next:     why not a running sum: add the row that enters the window, subtract the one that leaves?
 #include "blur.cuh"
 #include "staged_rows.cuh"

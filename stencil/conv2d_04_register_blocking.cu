@@ -3,7 +3,7 @@
 //           row, are all in flight before the first is used; those to the left and right hit L1. No barrier.
 // Expect:   0.9 to 1.0 of a copy at K = 3 and 5; 0.6 to 0.85 at K = 7, where the FFMA alone (101 us at 65 TFLOP/s) take
 //           more than half as long as the copy (129 us on the H200, 181 us on the H100) and hide behind it in part.
-// Measured: 3.10x step 03, 0.86 of a copy at 8192x8192x5 (H200); 2.54x, 0.96 (H100).
+// Measured: 3.11x step 03, 0.86 of a copy at 8192x8192x5 (H200); 2.52x, 0.96 (H100).
 // Why:      0.94, 0.86 and 0.65 of a copy at K = 3, 5 and 7 (H200). 8 rows per thread are faster at K = 5, slower at 7.
 // Next:     at K = 7 there are 70 instructions per output (SASS), 49 of them FFMA. Which of the others can go?
 #include "conv2d.cuh"

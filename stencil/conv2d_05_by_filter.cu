@@ -3,7 +3,7 @@
 // Idea:     K = 5 and 7: a tile of float4 in shared memory, 0 outside the image. A row's window is three 16-byte loads,
 //           with no test. K = 3 stays in registers. The weights come through shared memory as well, with no copy.
 // Expect:   0.95 to 1.0 of a copy at K = 3, 0.85 to 0.95 at K = 5, 0.70 to 0.80 at K = 7, 61 instructions per output.
-// Measured: 1.07x step 04, 0.92 of a copy at 8192x8192x5 (H200); 0.99x, 0.95 (H100).
+// Measured: 1.07x step 04, 0.93 of a copy at 8192x8192x5 (H200); 0.99x, 0.95 (H100).
 // Why:      what counted most at K = 5 is where the tile lies in shared memory: 16 bytes further 140 us, not 152 (H200).
 //           10 rows per thread, not 8, save a sixth of what is not FFMA at K = 7.
 // Next:     64 channels?

@@ -2,7 +2,7 @@
 // Idea:     "2.5-D": a thread marches along z with a register queue of four planes: behind, here, ahead, next. Per plane
 //           only the last is new. Neighbours in the plane were loaded two planes ago, by other threads: L1 hits.
 // Expect:   0.9 to 1.0 of a copy: a march of 24 planes loads 26; the rows that blocks share come from L2.
-// Measured: 5.48x step 02, 0.93 of a copy at 512 (H200).
+// Measured: 5.48x step 02, 0.93 of a copy at 512 (H200); 3.95x, 0.94 (H100).
 // Why:      not known for certain: with marches of 16 planes L2 was at 93 % of its peak (ncu). 0.86 of a copy at 511 x
 //           513 x 512 (H200), where a warp's accesses of 4 bytes are to 32 neighbouring floats.
 // Next:     that is one time step. Must each one read memory and write it back?

@@ -3,7 +3,7 @@
 //           z - 1 after two. Three planes per level in registers; rows that other warps need in shared memory.
 // Expect:   1.3 to 1.8x step 03: half the DRAM traffic; but the halo costs 1.28x the loads (120 x 20 of 128 x 24 cells
 //           are stored), and there is a barrier per plane and few threads per SM.
-// Measured: 1.43x step 03, 1.33 of a copy at 512 (H200).
+// Measured: 1.43x step 03, 1.33 of a copy at 512 (H200); 1.68x, 1.58 (H100).
 // Next:     why does this pay although the halo costs 28 %?
 #include "heat3d.cuh"
 #include "float4_row.cuh"

@@ -1,7 +1,7 @@
 // Problem:  steps 01 and 02 move 4 bytes per instruction, and a third of what step 02 loads is halo.
 // Idea:     float4 accesses to global and shared memory, and a tile of 512 x 8 cells, 4 columns x 2 rows per thread.
 // Expect:   2 to 4x step 02: a quarter of the memory instructions per cell.
-// Measured: 1.69x step 02, 0.58 of a copy at 8192x8192 (H200); 0.73 of a copy (H100).
+// Measured: 1.69x step 02, 0.58 of a copy at 8192x8192 (H200); 1.60x, 0.73 (H100).
 // Why:      predicted beside a slower step 02, which divided its block index (1.43 times the time). And nvcc split each
 //           float4 store into four: L2 is asked for twice the sectors of writes, 93 % of its peak (ncu, H200).
 // Next:     which of the loads from the tile does a thread need shared memory for?

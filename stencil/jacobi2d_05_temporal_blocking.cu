@@ -3,7 +3,7 @@
 //           after one step, r - 2 after two, and stores r - 4 after four. Two rows per level stay in registers.
 // Expect:   3 to 4x step 04: a quarter of the DRAM traffic, less the halo (one lane at either side, 4 rows at either
 //           end: 1.13x the loads) and the 4x arithmetic per byte.
-// Measured: 3.14x step 04, 3.02 of a copy at 8192x8192 (H200).
+// Measured: 3.13x step 04, 3.01 of a copy at 8192x8192 (H200); 3.29x, 3.30 (H100).
 // Next:     8 time steps per pass?
 #include "jacobi2d.cuh"
 #include "float4_row.cuh"

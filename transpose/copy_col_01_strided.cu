@@ -3,7 +3,7 @@
 //           bytes.
 // Expect:   0.1 to 0.25 of a copy: the other 28 bytes of a sector serve the neighbouring warps, if a cache still holds
 //           them.
-// Measured: 0.12 of a copy at 8192x8192 (H200).
+// Measured: 0.12 of a copy at 8192x8192 (H200); 0.16 (H100).
 // Next:     strided loads or strided stores, which cost more? (transpose_02 and transpose_01 have one each.)
 #include "copy_matrix.cuh"
 

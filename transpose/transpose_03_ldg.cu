@@ -2,7 +2,7 @@
 // Idea:     __ldg asks for the read-only path: on Kepler (sm_35) a cache of its own, and the only one for global loads.
 // Expect:   1.0x step 02. Since Volta one L1 serves all loads, and const float* __restrict__ yields the same
 //           instruction (ld.global.nc) without __ldg. Kept because old guides promise a gain.
-// Measured: 1.00x step 02, 0.37x cuBLAS at 8192x8192 (H200).
+// Measured: 1.00x step 02, 0.37x cuBLAS at 8192x8192 (H200); 1.00x, 0.47x (H100).
 // Next:     who promises that nobody writes to `in` meanwhile? (The programmer, by __restrict__ or __ldg. If it is not
 //           true, a load may return a stale value.)
 #include "transpose.cuh"

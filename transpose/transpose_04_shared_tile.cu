@@ -3,7 +3,7 @@
 //           Every global request is coalesced; the stride is in shared memory.
 // Expect:   0.6 to 1.0x step 02. The 32 words of a column of the tile lie in one bank: 32 wavefronts, one after
 //           another.
-// Measured: 0.73x step 03, 0.27x cuBLAS at 8192x8192 (H200).
+// Measured: 0.73x step 03, 0.27x cuBLAS at 8192x8192 (H200); 0.73x, 0.34x (H100).
 // Next:     lane t reads tile[t][j], word 32 t + j. Which bank is that, and how do you spread them?
 #include "transpose.cuh"
 

@@ -2,7 +2,7 @@
 // Idea:     rows of 33 words. Word 33 t + j lies in bank (t + j) % 32, so a column has one word in each bank, as a row
 //           has.
 // Expect:   0.7 to 0.9 of a copy: 1 wavefront per request, and 4 sectors.
-// Measured: 1.73x step 04, 0.46x cuBLAS at 8192x8192 (H200).
+// Measured: 1.73x step 04, 0.46x cuBLAS at 8192x8192 (H200); 1.66x, 0.57x (H100).
 // Why:      1.7x step 04, but 0.42 of a copy (H200). copy_row, the same blocks without a tile, has 0.48: a load per
 //           thread in blocks of 1024 is the next limit.
 // Next:     is there a way without the wasted column?

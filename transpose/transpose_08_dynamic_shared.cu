@@ -3,7 +3,7 @@
 //           are numbered in gridDim.x, which goes to 2^31 - 1.
 // Expect:   0.8 to 1.0x step 07. The price is divisions: by tiles_x for each thread, by a height unknown to the
 //           compiler for each element.
-// Measured: 0.57x step 07, 0.48x cuBLAS at 8192x8192 (H200); 0.59x cuBLAS (H100).
+// Measured: 0.57x step 07, 0.48x cuBLAS at 8192x8192 (H200); 0.64x, 0.59x (H100).
 // Why:      divisions by the height, it seems: numbered tiles cost step 07 nothing (H200; not measured here). ncu: 68 %
 //           more instructions than step 07. It gains only 1.07x from the H200's 1.43x in bandwidth.
 // Next:     how large may the tile be? (48 KB; up to 227 KB on sm_90, after cudaFuncSetAttribute with

@@ -3,7 +3,7 @@
 //           rectangle. Tiles of 64 x 64, in float4 where n is a multiple of 4 (transpose_pairs.cuh).
 // Expect:   0.85 to 1.0 of a copy where n is a multiple of 4, with eight float4 in flight per thread. Else 1.0 to 1.1x
 //           step 01: the tiles' edges cut sectors, and transpose_10's shift fits only one of two mirror images.
-// Measured: 1.31x step 01, 0.93 of a copy at 8192 (H200); 1.12x, 0.94 (H100).
+// Measured: 1.32x step 01, 0.93 of a copy at 8192 (H200); 1.11x, 0.94 (H100).
 // Next:     what would help where rows begin anywhere in a sector?
 #include "transpose_pairs.cuh"
 

@@ -5,8 +5,8 @@
 // Expect:   1.2 to 1.4x step 02 at 8191: of the 71 rows that a tile touches 57 are whole sectors, moved by 16 bytes;
 //           seven at either end it shares with the tile beyond, element by element.
 // Measured: 1.00x step 02, 0.93 of a copy at 8192 (H200); 1.00x, 0.94 (H100).
-// Why:      at 8192 no line is cut, and float4 runs as in step 02. At 8191 1.28x step 02, 0.79 of a copy (H200); 1.22x,
-//           0.84 (H100).
+// Why:      at 8192 no line is cut, and float4 runs as in step 02. At 8191 1.31x step 02, 0.81 of a copy (H200); 1.25x,
+//           0.87 (H100).
 // Next:     why are those rows not whole? (s(j) decides there, and neighbouring columns have different s.)
 #include "transpose_pairs.cuh"
 #include "transpose_shapes.hpp"
