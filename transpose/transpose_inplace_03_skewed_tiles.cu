@@ -13,8 +13,13 @@
 
 constexpr int kTile = 64;
 constexpr int kBlock = 256;
-// An SM of sm_75 has 64 KB of shared memory.
-constexpr int blocks_per_sm() { return transpose_pairs::has_async_copies() ? 5 : 1; }
+constexpr int blocks_per_sm() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+  return 1;  // an SM of sm_75 has 64 KB of shared memory
+#else
+  return 5;
+#endif
+}
 constexpr int kSector = 8;             // floats
 constexpr int kHalo = kSector - 1;     // rows and columns that a tile may begin early: the largest s
 constexpr int kSide = kTile + kHalo;   // rows and columns that a tile touches

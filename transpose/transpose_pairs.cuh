@@ -36,41 +36,30 @@ unsigned blocks_in_groups(std::size_t tiles) {
   return pairs(ceil_div(tiles, kGroup)) * kGroup * kGroup;
 }
 
-__host__ __device__ constexpr bool has_async_copies() {  // sm_80 and newer
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-  return false;
-#else
-  return true;
-#endif
-}
-
 // Two loads of 16 bytes, the second as an asynchronous copy into shared memory. What L2 lacks it fetches with the whole
 // line of 128 bytes, not only the sectors asked for.
-#ifdef CUDA_EMU
-__device__ inline float4 load_with_line(const float4* from) { return *from; }
-__device__ inline void copy_with_line(float* to, const float* from) {
-  __pipeline_memcpy_async(to, from, sizeof(float4));
-}
-#else
 __device__ inline float4 load_with_line(const float4* from) {
+#if __CUDA_ARCH__ >= 750
   float4 v;
   asm volatile("ld.global.L2::128B.v4.f32 {%0, %1, %2, %3}, [%4];"
                : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
                : "l"(__cvta_generic_to_global(from))
                : "memory");
   return v;
+#else
+  return *from;
+#endif
 }
 __device__ inline void copy_with_line(float* to, const float* from) {
-  if constexpr (has_async_copies()) {
-    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;"
-                 :
-                 : "r"(static_cast<unsigned>(__cvta_generic_to_shared(to))), "l"(__cvta_generic_to_global(from))
-                 : "memory");
-  } else {
-    __pipeline_memcpy_async(to, from, sizeof(float4));
-  }
-}
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;"
+               :
+               : "r"(static_cast<unsigned>(__cvta_generic_to_shared(to))), "l"(__cvta_generic_to_global(from))
+               : "memory");
+#else
+  __pipeline_memcpy_async(to, from, sizeof(float4));
 #endif
+}
 
 constexpr int kTile = 64;
 constexpr int kBlock = 256;
