@@ -39,7 +39,7 @@ unsigned blocks_in_groups(std::size_t tiles) {
 // Two loads of 16 bytes, the second as an asynchronous copy into shared memory. What L2 lacks it fetches with the whole
 // line of 128 bytes, not only the sectors asked for.
 __device__ inline float4 load_with_line(const float4* from) {
-#if __CUDA_ARCH__ >= 750
+#ifndef CUDA_EMU
   float4 v;
   asm volatile("ld.global.L2::128B.v4.f32 {%0, %1, %2, %3}, [%4];"
                : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
@@ -51,11 +51,15 @@ __device__ inline float4 load_with_line(const float4* from) {
 #endif
 }
 __device__ inline void copy_with_line(float* to, const float* from) {
+#ifndef CUDA_EMU
 #if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;"
                :
                : "r"(static_cast<unsigned>(__cvta_generic_to_shared(to))), "l"(__cvta_generic_to_global(from))
                : "memory");
+#else
+  __pipeline_memcpy_async(to, from, sizeof(float4));
+#endif
 #else
   __pipeline_memcpy_async(to, from, sizeof(float4));
 #endif
