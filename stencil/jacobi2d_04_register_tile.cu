@@ -4,6 +4,7 @@
 // Expect:   0.95 to 1.0 of a copy: half of step 03's instructions; rows that blocks share come from L1 and L2. 0.85 where
 //           rows are not aligned: staged in shared memory in float4, for 4-byte accesses leave too few bytes in flight.
 // Measured: 1.66x step 03, 0.96 of a copy at 8192x8192 (H200); 1.36x, 1.00 (H100).
+// Why:      staged rows come in whole sectors: 0.92 of a copy at 8191 x 8193 (H200), 0.98 (H100).
 // Next:     that is one time step. Must the next one read it from memory?
 #include "jacobi2d.cuh"
 #include "staged_rows.cuh"

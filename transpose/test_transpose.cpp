@@ -3,6 +3,8 @@
 #include "runner/check.hpp"
 #include "transpose_shapes.hpp"
 
+#include <set>
+
 using namespace ladder;
 
 namespace {
@@ -175,6 +177,15 @@ TEST_CASE("transpose_inplace 03: which kernel which size takes") {
   CHECK((pairs_path(2881, false, 132) == PairsPath::skewed));  // 46 tiles a side, 1081 pairs
   CHECK((pairs_path(2880, false, 132) == PairsPath::few));     // 45, 1035
   CHECK((pairs_path(1, false, 132) == PairsPath::few));
+
+  std::set<PairsPath> tested;
+  for (const Step& step : steps()) {
+    if (step.name != "transpose_inplace_03_skewed_tiles") continue;
+    for (const Size& size : step.problem->test_sizes()) {
+      if (size[0] > 0) tested.insert(pairs_path(size[0], size[0] % 4 == 0, sm_count()));
+    }
+  }
+  CHECK(tested == std::set<PairsPath>{PairsPath::aligned, PairsPath::few, PairsPath::skewed});
 }
 
 // From the first size on that fills this device's SMs with skewed tiles, all remainders modulo 8.

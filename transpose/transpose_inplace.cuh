@@ -28,10 +28,15 @@ class TransposeInplace : public ladder::Problem {
   std::vector<ladder::Pattern> patterns() const override {
     return {{"random", false, ladder::patterns::random}, {"special", false, ladder::patterns::special}};
   }
-  // 1034: more tiles a side than the 8 of step 03's groups
   std::vector<ladder::Size> test_sizes() const override {
-    return {{0},  {1},  {2},  {3},   {4},   {5},   {8},   {31},  {32},  {33},  {63},  {64},  {65},  {68},
-            {95}, {96}, {97}, {127}, {128}, {129}, {191}, {192}, {193}, {257}, {300}, {577}, {1034}};
+    std::vector<ladder::Size> sizes = {{0},   {1},   {2},   {3},   {4},   {5},   {8},   {31}, {32},
+                                       {33},  {63},  {64},  {65},  {68},  {95},  {96},  {97}, {127},
+                                       {128}, {129}, {191}, {192}, {193}, {257}, {300}, {577}};
+    sizes.push_back({1034});  // more tiles a side than the 8 of step 03's groups
+#ifndef CUDA_EMU              // which says that it has 4 SMs, and takes them at 577
+    sizes.push_back({3331});  // eight pairs of tiles and more for each of 178 SMs: step 03's skewed tiles
+#endif
+    return sizes;
   }
   std::vector<ladder::Size> huge_sizes() const override { return {{46349}}; }  // n * n > 2^31
   std::vector<ladder::Size> bench_sizes() const override { return {{4096}, {8192}, {8191}, {16384}}; }

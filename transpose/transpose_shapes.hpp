@@ -3,7 +3,6 @@
 #pragma once
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 
 namespace transpose_shapes {
 
@@ -28,9 +27,9 @@ inline unsigned log_width(std::size_t few, std::size_t length, std::size_t enoug
   return log;
 }
 
-// transpose_inplace 03, on a GPU of `sms` SMs. aligned: n is a multiple of 4, the pointer of 16 bytes. few: elsewhere,
-// with fewer than kPairs pairs of tiles of 64 x 64 per SM. There the time of one block counts, and skewed tiles take
-// more instructions.
+// transpose_inplace 03, on a GPU of `sms` SMs. aligned: n is a multiple of 4, the pointer of 16 bytes. Else few, with
+// fewer than kPairs pairs of tiles of 64 x 64 per SM: there the time of one block counts, and skewed tiles take more
+// instructions.
 enum class PairsPath { aligned, few, skewed };
 constexpr std::size_t kPairs = 8;
 inline PairsPath pairs_path(std::size_t n, bool aligned, std::size_t sms) {
