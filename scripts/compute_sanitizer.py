@@ -7,6 +7,7 @@ import ladder
 TOOLS = {"memcheck": [], "racecheck": ["--racecheck-report", "all"], "initcheck": [],
          "synccheck": ["--num-cuda-barriers", "64"]}
 FINDINGS_STATUS = 9
+TEST_SIZES = ["--random-data"]  # the option for all sizes of the tests
 SUMMARY = re.compile(r"(?:ERROR|RACECHECK) SUMMARY: (\d+)")
 
 

@@ -124,6 +124,7 @@ struct CheckPlan {
   std::vector<Size> sizes;
   std::uint64_t seed = 1;
   bool guarded = !kAddressSanitizer;
+  bool every_pattern = true;  // else random data only, aligned and with one misalignment
 };
 
 // The orders of threads to check in: on the CPU backend forward and reverse, or the one that CUDA_EMU_ORDER asks for; a
@@ -208,6 +209,13 @@ inline std::vector<Variation> variations(const Problem& problem, const Size& siz
   return all;
 }
 
+// The ways to run a step at a size, of which this is number `turn`, where only its paths count, not the data.
+inline std::vector<Variation> two_variations(const Problem& problem, const Size& size, std::size_t turn) {
+  const std::vector<std::string> orders = thread_orders();
+  const std::vector<Offsets> off = misalignments(problem.buffers(size));
+  return {{0, orders[0], true}, {off[turn % off.size()], orders[turn % orders.size()], !kEndsShow}};
+}
+
 // Runs `step` on the case in this way. If something is wrong, the verdict says where.
 inline Verdict check_way(const Step& step, const Case& host, const Variation& way, const CheckPlan& plan,
                          std::size_t* checks) {
@@ -236,16 +244,18 @@ inline Verdict check_way(const Step& step, const Case& host, const Variation& wa
   return all;
 }
 
-// Checks `step` on every size of the plan, with all patterns for that size, in the ways of variations(); stops at the
-// first failure, whose line names them.
+// Checks `step` on every size of the plan, with all patterns for that size, in the ways of variations(), or with the
+// first in those of two_variations(); stops at the first failure, whose line names them.
 inline Verdict check_all(const Step& step, const CheckPlan& plan, std::size_t* checks = nullptr) {
   const Problem& problem = *step.problem;
   Verdict all;
   for (std::size_t s = 0; s < plan.sizes.size(); ++s) {
     const Size& size = plan.sizes[s];
-    const std::vector<Pattern> patterns = patterns_for(problem, size);
+    std::vector<Pattern> patterns = patterns_for(problem, size);
+    if (!plan.every_pattern) patterns.resize(1);
     for (std::size_t p = 0; p < patterns.size(); ++p) {
-      const std::vector<Variation> ways = variations(problem, size, p, patterns.size(), s);
+      const std::vector<Variation> ways =
+          plan.every_pattern ? variations(problem, size, p, patterns.size(), s) : two_variations(problem, size, s);
       if (ways.empty()) continue;
       const Case host(problem, size, patterns[p], plan.seed);
       for (const Variation& way : ways) {

@@ -60,6 +60,7 @@ void print_help(const char* program, const Problem& problem) {
       "  --check          only check: every awkward size (or the one given), every kind of data, aligned and not\n"
       "  --smallest-first with --check: sizes by their bytes, so that a failure names the smallest that fails\n"
       "  --brief          with --check: a few small sizes only\n"
+      "  --random-data    with --check: each size on random data only, aligned once and once not\n"
       "  --bench          check and time every size of the ladder table (or the one given)\n"
       "  --once           only run, once on random data, with no check: for a profiler\n"
       "  --random=N       N random shapes: %s\n"
@@ -331,6 +332,7 @@ std::vector<Row> run_checks(const Options& options, Progress& progress) {
     if (options.brief) plan.sizes = some_sizes(*step->problem, plan.sizes, kBriefSizes, kBriefBytes);
     plan.seed = options.seed;
     plan.guarded = plan.guarded && !options.exact_buffers;
+    plan.every_pattern = !options.random_data;
     progress.begin(step->name, "checking " + (options.sized ? describe(*step->problem, options.size)
                                                             : std::to_string(plan.sizes.size()) + " sizes"));
     std::size_t checks = 0;

@@ -19,7 +19,8 @@ struct Options {
   std::size_t random = 0, first = 0;  // number of random shapes, and of the first of them
   unsigned timeout = 0;               // seconds for one step's check at one size; 0: no limit
   bool check = false, bench = false, json = false, help = false, device = false, exact_buffers = false, quiet = false,
-       skip_slow = false, once = false, misaligned = false, trace = false, smallest_first = false, brief = false;
+       skip_slow = false, once = false, misaligned = false, trace = false, smallest_first = false, brief = false,
+       random_data = false;
 };
 
 // A whole number, plain or as a power such as 2^28, between 0 and `max`.
@@ -100,6 +101,8 @@ inline Options parse_options(int argc, char** argv, const std::vector<Dim>& dims
       options.smallest_first = true;
     } else if (is_flag("--brief")) {
       options.brief = true;
+    } else if (is_flag("--random-data")) {
+      options.random_data = true;
     } else if (is_flag("--bench")) {
       options.bench = true;
     } else if (is_flag("--json")) {
@@ -152,8 +155,8 @@ inline Options parse_options(int argc, char** argv, const std::vector<Dim>& dims
       }
     }
   }
-  if ((options.smallest_first || options.brief) && !options.check)
-    throw UsageError("--smallest-first and --brief go with --check");
+  if ((options.smallest_first || options.brief || options.random_data) && !options.check)
+    throw UsageError("--smallest-first, --brief and --random-data go with --check");
   if (options.check && options.bench) throw UsageError("--check and --bench exclude each other");
   if (options.once && (options.check || options.bench))
     throw UsageError("--once goes with neither --check nor --bench");

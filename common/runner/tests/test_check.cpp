@@ -467,6 +467,26 @@ TEST_CASE("halves in device memory") {
   CHECK(widths_verdict(copy_halves, Place::device).problem == "");
 }
 
+TEST_CASE("random data alone: each size aligned, and with a misalignment that changes") {
+  std::vector<std::size_t> offsets;
+  CheckPlan plan;
+  plan.sizes = {{kCount}, {kCount}};
+  plan.every_pattern = false;
+  std::size_t checks = 0;
+  const auto note = [&](float* x, float* y) {
+    offsets.push_back(reinterpret_cast<std::uintptr_t>(x) % 16 / sizeof(float));
+    copy(x, y);
+  };
+  CHECK(check_all({"fake_01", "01", std::make_unique<FakeCopy>(note, 0.0)}, plan, &checks).ok());
+  CHECK(checks == 4);
+  CHECK(offsets == std::vector<std::size_t>{0, 1, 0, 2});
+
+  const auto aligned_only = [](float* x, float* y) {
+    if (reinterpret_cast<std::uintptr_t>(x) % 16 == 0) copy(x, y);
+  };
+  mentions(check_all({"fake_01", "01", std::make_unique<FakeCopy>(aligned_only, 0.0)}, plan), "was never written");
+}
+
 TEST_CASE("the bound is inclusive, and no more") {
   // integers are 1 to 4 in size: 1/8 more is exact in float
   const auto off_by = [](float error) {

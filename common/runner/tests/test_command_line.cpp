@@ -64,6 +64,9 @@ TEST_CASE("bad usage gets one line that names the option, and exit status 2") {
   for (const char* other : {"--n=1", "--small", "--bench", "--once", "--trace"}) {
     require_usage_error(std::string("--random=1 ") + other, "--random draws the sizes");
   }
+  for (const char* option : {"--smallest-first", "--brief", "--random-data"}) {
+    require_usage_error(option, "--random-data go with --check");
+  }
   require_usage_error("--timeout=-1", "--timeout: '-1'");
   require_usage_error("1024", "unknown option '1024'");
   require_usage_error("--n=2^36", "n=68719476736: needs ");
@@ -89,6 +92,7 @@ TEST_CASE("good usage") {
   CHECK(json.output.find("\"size\": {\"n\": 1025}") != std::string::npos);
   CHECK(json.output.find("\"verified\": true}") != std::string::npos);
 
+  CHECK(run("--check --random-data --n=33").has("PASS, 2 checks"));
   CHECK(run("--json --small").has("\"size\": {\"n\": 131085}"));
   CHECK(run("--json --small --n=33").has("\"size\": {\"n\": 33}"));
 }
