@@ -69,5 +69,5 @@ def reveal():
     print(f"\nThe judge's verdict on it:\n{judging.text(verdict)}")
     if ladder.choose_backend("") == "cuda" and re.search(r"^// caught by: *gpu \w", text, re.MULTILINE):
         print("\nscripts/sanitize on it:", flush=True)
-        subprocess.run([ladder.ROOT / "scripts/sanitize", bug.path])
+        subprocess.run([ladder.ROOT / "scripts/sanitize", "--quick", bug.path])
     return 0
