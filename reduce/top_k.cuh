@@ -96,18 +96,34 @@ class TopK : public ladder::Problem {
   // Empty; k of 0, 1, the whole row, around 32 and up to 64; rows around the powers of two and the lengths at which
   // steps change what they do, odd ones too; more long rows than 4 for each SM of the CPU backend.
   std::vector<ladder::Size> test_sizes() const override {
-    return {{0, 5, 2},    {3, 5, 0},     {3, 0, 0},      {1, 1, 1},     {70, 1, 1},     {9, 2, 2},
-            {7, 8, 8},    {5, 9, 3},     {9, 31, 8},     {9, 32, 32},   {9, 33, 31},    {5, 64, 64},
-            {5, 65, 33},  {35, 100, 1},  {3, 127, 8},    {3, 128, 64},  {3, 131, 9},    {2, 257, 16},
-            {3, 511, 17}, {2, 513, 63},  {2, 1023, 8},   {2, 1025, 64}, {3, 2050, 32},  {2, 4099, 10},
-            {1, 8195, 7}, {2, 16389, 3}, {1, 33001, 33}, {2, 70001, 8}, {33, 1027, 40}, {35, 1601, 2}};
+    std::vector<ladder::Size> sizes = {
+        {0, 5, 2},      {3, 5, 0},     {3, 0, 0},     {1, 1, 1},    {70, 1, 1},    {9, 2, 2},      {7, 8, 8},
+        {5, 9, 3},      {9, 31, 8},    {9, 32, 32},   {9, 33, 31},  {5, 64, 64},   {5, 65, 33},    {35, 100, 1},
+        {3, 127, 8},    {3, 128, 64},  {3, 131, 9},   {2, 257, 16}, {3, 511, 17},  {2, 513, 63},   {2, 1023, 8},
+        {2, 1025, 64},  {3, 2050, 32}, {2, 4099, 10}, {1, 8195, 7}, {2, 16389, 3}, {1, 33001, 33}, {2, 70001, 8},
+        {33, 1027, 40}, {35, 1601, 2}, {3, 2047, 20}, {2, 2049, 64}};
+    // step 08: a block for each row; more rows than 256 for each SM, and a thread for each
+    const std::size_t sms = sm_count(), many = 256 * sms + 37;
+    sizes.push_back({16 * sms + 5, 2053, 1});
+    sizes.insert(sizes.end(), {{many, 1, 1}, {many, 8, 2}, {many, 33, 1}});
+#ifndef CUDA_EMU  // too slow with the CPU backend, where a test of step 08 has some of them
+    sizes.insert(sizes.end(), {{many, 4, 4},
+                               {many, 32, 3},
+                               {many, 13, 8},
+                               {many, 40, 2},
+                               {2 * many, 16, 12},
+                               {4 * many, 31, 16},
+                               {4 * many, 63, 7},
+                               {2 * many, 200, 1}});
+#endif
+    return sizes;
   }
-  // More than 2^31 elements in short rows and in long ones.
+  // More than 2^31 elements in rows of a thread, of a warp and of many blocks.
   std::vector<ladder::Size> huge_sizes() const override {
-    return {{(1 << 21) + 5, 1028, 8}, {1025, (1 << 21) + 4, 32}};
+    return {{(1 << 26) + 5, 33, 2}, {(1 << 21) + 5, 1028, 8}, {1025, (1 << 21) + 4, 32}};
   }
   std::vector<ladder::Size> bench_sizes() const override {
-    return {{65536, 1024, 8}, {4096, 50257, 8}, {4096, 50257, 64}, {1, 1 << 24, 32}};
+    return {{65536, 1024, 8}, {1 << 20, 64, 2}, {4096, 50257, 8}, {4096, 50257, 64}, {1, 1 << 24, 32}};
   }
   ladder::Size random_size(ladder::Draw& draw, double bytes) const override {
     const std::size_t k = draw.length(64);

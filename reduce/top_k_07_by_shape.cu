@@ -1,98 +1,15 @@
 // Problem:  in step 06 a row of 1024 is eight groups: for k = 8 all of it is read again. In step 05 each of some ten
 //           elements at the bound costs a sort and a merge, 46 shuffles, of which an SM does one per clock.
-// Idea:     rows of up to 1024 stay in the registers of a warp: bound first, and what is not below waits in shared
+// Idea:     rows of up to 2048 stay in the registers of a warp: bound first, and what is not below waits in shared
 //           memory. Each of these few goes to the place that says how many are greater. Longer rows in groups.
 // Expect:   0.5 to 0.8 of a read at 65536 x 1024, k = 8: 600 instructions per row instead of 4600. Step 06 beyond.
 // Measured: 1.00x step 06, 0.81 of a read at 4096x50257x8 (H200).
 // Next:     k = 1000? (Lists and bounds end at what a warp holds: then radix select, step 04, or a sort.)
-#include "row_groups.cuh"
-
-constexpr unsigned kMostOfWarp = 96;  // pairs that wait
-
-// Sorts one key per lane, the greatest to lane 0.
-__device__ static int sorted_descending(int key) {
-#pragma unroll
-  for (unsigned size = 2; size <= 32; size *= 2) {
-#pragma unroll
-    for (unsigned stride = size / 2; stride > 0; stride /= 2) {
-      const int other = __shfl_xor_sync(0xffffffff, key, stride);
-      const bool descending = size == 32 || (threadIdx.x & size) == 0;
-      key = ((threadIdx.x & stride) == 0) == descending ? max(key, other) : min(key, other);
-    }
-  }
-  return key;
-}
-
-// A key that k elements of the row reach, or that of no element. kKept of each lane.
-template <int kKept>
-__device__ int bound_of(const int (&keys)[kKept], unsigned k) {
-  int greatest[2] = {no_element().key, no_element().key};
-#pragma unroll
-  for (int i = 0; i < kKept; ++i) greatest[i % 2] = max(greatest[i % 2], keys[i]);
-  if (k <= 32) return __shfl_sync(0xffffffff, sorted_descending(max(greatest[0], greatest[1])), k - 1);
-  // half of the k from either half of the maxima
-  const int other = sorted_descending(greatest[1]), one = sorted_descending(greatest[0]);
-  return __shfl_sync(0xffffffff, min(one, other), (k - 1) / 2);
-}
-
-template <int kKept>
-__global__ void __launch_bounds__(kBlock)
-    top_k_of_short_row(const float* __restrict__ x, float* __restrict__ values, int* __restrict__ indices,
-                       std::size_t rows, unsigned cols, unsigned k) {
-  __shared__ Pair waiting[kWarps][kMostOfWarp];
-  const unsigned lane = threadIdx.x % 32;
-  const std::size_t row = (std::size_t{blockIdx.x} * kBlock + threadIdx.x) / 32;
-  if (row >= rows) return;  // the whole warp, and there is no barrier for the block
-  x += row * cols;
-  values += row * k;
-  indices += row * k;
-  Pair* const pairs = waiting[threadIdx.x / 32];
-
-  // all loads before the first use, which loads under a condition would not be: past the end the last element again
-  float v[kKept];
-#pragma unroll
-  for (int i = 0; i < kKept; ++i) v[i] = x[min(lane + 32 * i, cols - 1)];
-  int keys[kKept];
-#pragma unroll
-  for (int i = 0; i < kKept; ++i) keys[i] = lane + 32 * i < cols ? argmax_key(v[i]) : no_element().key;
-  const int bound = max(bound_of(keys, k), no_element().key + 1);
-
-  // what is not below the bound
-  unsigned count = 0;
-#pragma unroll
-  for (int i = 0; i < kKept; ++i) {
-    const unsigned mask = __ballot_sync(0xffffffff, keys[i] >= bound);
-    if (mask == 0) continue;
-    const unsigned place = count + __popc(mask & ((1u << lane) - 1));
-    if (keys[i] >= bound && place < kMostOfWarp) pairs[place] = pair_of_key(keys[i], lane + 32 * i);
-    count += __popc(mask);
-  }
-  __syncwarp();
-
-  if (count <= kMostOfWarp) {  // each to its place
-    for (unsigned mine = lane; mine < count; mine += 32) {
-      unsigned place = 0;
-      for (unsigned i = 0; i < count; ++i) place += pairs[i] > pairs[mine];
-      if (place < k) store_result(x, values, indices, place, pairs[mine]);
-    }
-  } else {  // many equal to the bound, or nearly: a list, as in step 03
-    WarpList<2> list(pair_of_key(bound, 0x7fffffff));
-    for (unsigned first = 0; first < cols; first += 32) {
-      list.offer(first + lane < cols ? pair_of(x[first + lane], first + lane) : kNoPair, k);
-    }
-    list.store(x, values, indices, k);
-  }
-}
+#include "row_of_warp.cuh"
 
 static void launch(const float* x, float* values, int* indices, std::size_t rows, std::size_t cols, std::size_t k) {
   if (rows == 0 || k == 0) return;  // a grid of 0 blocks is an error
-  if (cols > 1024) return launch_in_groups(x, values, indices, rows, cols, k);
-  const auto kernel = cols <= 128   ? top_k_of_short_row<4>
-                      : cols <= 512 ? top_k_of_short_row<16>
-                                    : top_k_of_short_row<32>;
-  const auto grid = static_cast<unsigned>(ceil_div(rows, std::size_t{kWarps}));
-  kernel<<<grid, kBlock>>>(x, values, indices, rows, static_cast<unsigned>(cols), static_cast<unsigned>(k));
-  CUDA_CHECK(cudaGetLastError());
+  launch_by_length(x, values, indices, rows, cols, k);
 }
 
 LADDER_STEP(TopK, launch);

@@ -13,6 +13,10 @@ __device__ inline Pair pair_of_key(int key, unsigned column) {
 }
 __device__ inline Pair pair_of(float v, unsigned column) { return pair_of_key(argmax_key(v), column); }
 __device__ inline unsigned column_of(Pair pair) { return 0x7fffffffu - static_cast<unsigned>(pair); }
+__device__ inline int key_of(Pair pair) { return static_cast<int>(static_cast<unsigned>(pair >> 32) ^ 0x80000000u); }
+
+// The element itself, but of NaN and of the zeros one of several.
+__device__ inline float value_of(Pair pair) { return __int_as_float(key_of(pair) ^ (key_of(pair) >> 31 & 0x7fffffff)); }
 
 // Element `place` of a row's result.
 __device__ inline void store_result(const float* x, float* values, int* indices, unsigned place, Pair pair) {

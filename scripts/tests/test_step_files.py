@@ -65,7 +65,7 @@ LARGE_STEPS = {
     "sgemm_14_by_shape": "the kernels for all shapes, and the rule that picks",
     "softmax_04_on_chip": "registers and shared memory hold the vector, the rest is read again",
     "softmax_07_streamed": "another order of loads and exps, for any alignment, and step 06 for long vectors",
-    "top_k_07_by_shape": "the kernel for short rows, and the rule that picks",
+    "top_k_08_many_rows": "the kernel for many short rows, and the rule that picks",
     "top_k_04_radix_select": "another algorithm: digits counted in shared memory",
     "transpose_09_float4": "float4 on both sides of the tile changes every index",
     "transpose_10_tuned": "a kernel of its own for shapes whose rows are not aligned",

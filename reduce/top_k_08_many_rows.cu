@@ -1,0 +1,116 @@
+// Problem:  a layer that chooses 2 of 64 experts for each token has a million rows of 64. Step 07 gives each a warp, which
+//           sorts its lanes' maxima, 15 passes of shuffles, however short the row.
+// Idea:     a row per thread, whose list stays in registers, as in step 02, but with no lists to merge. Blocks stage 32
+//           columns of 128 rows in shared memory, as neighbouring threads would load from rows far apart.
+// Expect:   0.6 to 0.8 of a read at 1048576 x 64, k = 2: some 35 instructions per 32 elements, 12 of them the list's,
+//           where the loads leave time for 27. Step 07 takes some 90.
+// Measured: 1.00x step 07, 0.81 of a read at 4096x50257x8 (H200).
+// Why:      2.71x step 07, 0.57 of a read at 1048576 x 64, k = 2 (H200); at 2048 rows and more of 2049 to 65536 with k = 1
+//           a block finds a row's maximum, for a read and no second kernel: 1.07x to 1.10x step 01.
+// Next:     which rows are too long for this? (A warp runs the list's code if one of its 32 rows needs it.)
+#include "row_of_warp.cuh"
+#include "top_k_shapes.hpp"
+
+#include <cuda_pipeline.h>
+
+using top_k_shapes::kThreads;
+constexpr unsigned kWidth = 32;
+
+// Where element i of the block's rows lies in shared memory: a float of padding behind every 32, as neighbouring threads
+// read in neighbouring rows.
+__device__ inline unsigned padded(unsigned i) { return i + i / 32; }
+
+template <int kMost>
+__global__ void __launch_bounds__(kThreads)
+    top_k_thread_per_row(const float* __restrict__ x, float* __restrict__ values, int* __restrict__ indices,
+                         std::size_t rows, unsigned cols, unsigned k) {
+  constexpr unsigned kHalf = kThreads * (kWidth + 1) / 2;
+  static_assert(2 * kMost <= kWidth, "values and indices have half of the shared memory each");
+  __shared__ float staged[2 * kHalf];
+  const std::size_t first_row = std::size_t{blockIdx.x} * kThreads;
+  const auto here = static_cast<unsigned>(min(std::size_t{kThreads}, rows - first_row));
+  x += first_row * cols;
+  values += first_row * k;
+  indices += first_row * k;
+
+  Pair list[kMost] = {};
+  int least = no_element().key;  // of the list's last
+  const auto copy = [&](unsigned to, unsigned from) {
+    __pipeline_memcpy_async(&staged[padded(to)], &x[from], sizeof(float));
+  };
+  const unsigned lane = threadIdx.x % 32, width = min(cols, kWidth);
+  for (unsigned begin = 0; begin < cols; begin += width) {
+    __syncthreads();      // all are done with the columns before
+    if (width == cols) {  // the rows lie one behind the other
+      for (unsigned i = threadIdx.x; i < here * cols; i += kThreads) copy(i, i);
+    } else if (begin + lane < cols) {
+      for (unsigned row = threadIdx.x / 32; row < here; row += kThreads / 32) {
+        copy(row * kWidth + lane, row * cols + begin + lane);
+      }
+    }
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+    __syncthreads();
+    const unsigned end = threadIdx.x < here ? min(cols, begin + width) : begin;
+    for (unsigned column = begin; column < end; ++column) {
+      const int key = argmax_key(staged[padded(threadIdx.x * width + column - begin)]);
+      if (key <= least) continue;  // of equal ones those before it come first
+      Pair pair = pair_of_key(key, column);
+#pragma unroll
+      for (int i = 0; i < kMost; ++i) {  // the greater stays, the smaller goes on
+        const Pair greater = max(list[i], pair);
+        pair = min(list[i], pair);
+        list[i] = greater;
+      }
+      least = key_of(list[kMost - 1]);
+    }
+  }
+
+  __syncthreads();
+  if (threadIdx.x < here) {
+#pragma unroll
+    for (unsigned i = 0; i < kMost; ++i) {
+      if (i >= k) break;
+      const unsigned column = column_of(list[i]), place = padded(threadIdx.x * k + i);
+      const float value = value_of(list[i]);
+      const bool unique = value != 0 && value == value;  // else -0 or +0, or any NaN: as it is in x
+      staged[place] = unique ? value : x[threadIdx.x * cols + column];
+      staged[kHalf + place] = __int_as_float(static_cast<int>(column));
+    }
+  }
+  __syncthreads();
+  for (unsigned i = threadIdx.x; i < here * k; i += kThreads) {  // coalesced
+    values[i] = staged[padded(i)];
+    indices[i] = __float_as_int(staged[kHalf + padded(i)]);
+  }
+}
+
+__global__ void __launch_bounds__(kBlock) top_1_block_per_row(const float* __restrict__ x, float* __restrict__ values,
+                                                              int* __restrict__ indices, unsigned cols) {
+  x += std::size_t{blockIdx.x} * cols;
+  Pair best = kNoPair;
+  for (unsigned c = threadIdx.x; c < cols; c += kBlock) best = max(best, pair_of(x[c], c));
+  best = block_max<kBlock>(best);
+  if (threadIdx.x == 0) store_result(x, values + blockIdx.x, indices + blockIdx.x, 0, best);
+}
+
+static void launch(const float* x, float* values, int* indices, std::size_t rows, std::size_t cols, std::size_t k) {
+  if (rows == 0 || k == 0) return;  // a grid of 0 blocks is an error
+  if (top_k_shapes::has_block(rows, cols, k, sm_count())) {
+    top_1_block_per_row<<<static_cast<unsigned>(rows), kBlock>>>(x, values, indices, static_cast<unsigned>(cols));
+    CUDA_CHECK(cudaGetLastError());
+    return;
+  }
+  const unsigned list = top_k_shapes::list_of_thread(rows, cols, k, sm_count());
+  if (list == 0) return launch_by_length(x, values, indices, rows, cols, k);
+  const auto kernel = list == 1   ? top_k_thread_per_row<1>
+                      : list == 2 ? top_k_thread_per_row<2>
+                      : list == 4 ? top_k_thread_per_row<4>
+                      : list == 8 ? top_k_thread_per_row<8>
+                                  : top_k_thread_per_row<16>;
+  const auto grid = static_cast<unsigned>(ceil_div(rows, std::size_t{kThreads}));
+  kernel<<<grid, kThreads>>>(x, values, indices, rows, static_cast<unsigned>(cols), static_cast<unsigned>(k));
+  CUDA_CHECK(cudaGetLastError());
+}
+
+LADDER_STEP(TopK, launch);
