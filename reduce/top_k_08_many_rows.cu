@@ -5,8 +5,8 @@
 // Expect:   0.6 to 0.8 of a read at 1048576 x 64, k = 2: some 35 instructions per 32 elements, 12 of them the list's,
 //           where the loads leave time for 27. Step 07 takes some 90.
 // Measured: 1.00x step 07, 0.81 of a read at 4096x50257x8 (H200).
-// Why:      2.71x step 07, 0.57 of a read at 1048576 x 64, k = 2 (H200); at 2048 rows and more of 2049 to 65536 with k = 1
-//           a block finds a row's maximum, for a read and no second kernel: 1.07x to 1.10x step 01.
+// Why:      2.71x step 07, 0.57 of a read at 1048576 x 64, k = 2 (H200). Of many long rows with k = 1 blocks find
+//           the maxima in one read, with no groups: 1.07x to 1.10x step 01.
 // Next:     which rows are too long for this? (A warp runs the list's code if one of its 32 rows needs it.)
 #include "row_of_warp.cuh"
 #include "top_k_shapes.hpp"
