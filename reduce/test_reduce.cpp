@@ -640,21 +640,21 @@ TEST_CASE("top_k: NaN first, ties by the lowest column, zeros equal, each value 
 }
 
 TEST_CASE("top_k 08: which rows go to threads, and these at every length of a list") {
-  using top_k_shapes::has_block, top_k_shapes::list_of_thread;
-  CHECK(list_of_thread(1 << 20, 64, 2, 132) == 2);
-  CHECK(list_of_thread(1 << 20, 64, 3, 132) == 4);
-  CHECK(list_of_thread(1 << 20, 64, 8, 132) == 8);
-  CHECK(list_of_thread(1 << 20, 65, 8, 132) == 0);
-  CHECK(list_of_thread(1 << 20, 256, 1, 132) == 1);
-  CHECK(list_of_thread(1 << 20, 257, 1, 132) == 0);
-  CHECK(list_of_thread(1 << 20, 17, 17, 132) == 0);
-  CHECK(list_of_thread(33792, 64, 2, 132) == 2);
-  CHECK(list_of_thread(33791, 64, 2, 132) == 0);  // below two blocks for each SM
-  CHECK(list_of_thread(58432, 97, 4, 132) == 0);  // below six
-  CHECK(has_block(2112, 50257, 1, 132));
-  CHECK(!has_block(2111, 50257, 1, 132));
-  CHECK(!has_block(4096, 50257, 2, 132));
-  CHECK(!has_block(4096, 2048, 1, 132));
+  using top_k_shapes::block_per_row, top_k_shapes::thread_list_length;
+  CHECK(thread_list_length(1 << 20, 64, 2, 132) == 2);
+  CHECK(thread_list_length(1 << 20, 64, 3, 132) == 4);
+  CHECK(thread_list_length(1 << 20, 64, 8, 132) == 8);
+  CHECK(thread_list_length(1 << 20, 65, 8, 132) == 0);
+  CHECK(thread_list_length(1 << 20, 256, 1, 132) == 1);
+  CHECK(thread_list_length(1 << 20, 257, 1, 132) == 0);
+  CHECK(thread_list_length(1 << 20, 17, 17, 132) == 0);
+  CHECK(thread_list_length(33792, 64, 2, 132) == 2);
+  CHECK(thread_list_length(33791, 64, 2, 132) == 0);  // below two blocks for each SM
+  CHECK(thread_list_length(58432, 97, 4, 132) == 0);  // below six
+  CHECK(block_per_row(2112, 50257, 1, 132));
+  CHECK(!block_per_row(2111, 50257, 1, 132));
+  CHECK(!block_per_row(4096, 50257, 2, 132));
+  CHECK(!block_per_row(4096, 2048, 1, 132));
 
   const std::size_t many = 256 * static_cast<std::size_t>(sm_count()) + 37;
   std::set<unsigned> lists;
@@ -663,7 +663,7 @@ TEST_CASE("top_k 08: which rows go to threads, and these at every length of a li
     std::vector<Size> sizes = step.problem->test_sizes();
     sizes.insert(sizes.end(), {{many, 8, 2}, {many, 33, 1}, {many, 13, 8}, {2 * many, 16, 12}});
     for (const Size& size : sizes) {
-      const unsigned list = list_of_thread(size[0], size[1], size[2], static_cast<std::size_t>(sm_count()));
+      const unsigned list = thread_list_length(size[0], size[1], size[2], static_cast<std::size_t>(sm_count()));
       if (list == 0 || size[2] == 0) continue;
       lists.insert(list);
       INFO(describe(*step.problem, size));

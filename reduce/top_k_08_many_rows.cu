@@ -1,12 +1,12 @@
-// Problem:  a layer that chooses 2 of 64 experts for each token has a million rows of 64. Step 07 gives each a warp, which
-//           sorts its lanes' maxima, 15 passes of shuffles, however short the row.
+// Problem:  a layer that chooses 2 of 64 experts for each token has a million rows of 64. Step 07 gives each a warp,
+//           which sorts its lanes' maxima, 15 passes of shuffles, however short the row.
 // Idea:     a row per thread, whose list stays in registers, as in step 02, but with no lists to merge. Blocks stage 32
 //           columns of 128 rows in shared memory, as neighbouring threads would load from rows far apart.
 // Expect:   0.6 to 0.8 of a read at 1048576 x 64, k = 2: some 35 instructions per 32 elements, 12 of them the list's,
-//           where the loads leave time for 27. Step 07 takes some 90.
+//           where the loads leave time for 27.
 // Measured: 1.00x step 07, 0.81 of a read at 4096x50257x8 (H200).
-// Why:      2.71x step 07, 0.57 of a read at 1048576 x 64, k = 2 (H200). Of many long rows with k = 1 blocks find
-//           the maxima in one read, with no groups: 1.07x to 1.10x step 01.
+// Why:      those rows go step 07's way. At 1048576 x 64, k = 2: 2.71x step 07, 0.57 of a read (H200). The SASS has 38
+//           instructions, 15 of them the list's, so 0.7 was the most.
 // Next:     which rows are too long for this? (A warp runs the list's code if one of its 32 rows needs it.)
 #include "row_of_warp.cuh"
 #include "top_k_shapes.hpp"
@@ -16,8 +16,8 @@
 using top_k_shapes::kThreads;
 constexpr unsigned kWidth = 32;
 
-// Where element i of the block's rows lies in shared memory: a float of padding behind every 32, as neighbouring threads
-// read in neighbouring rows.
+// Where element i of the block's rows lies in shared memory. Neighbouring threads read in neighbouring rows, so a float
+// of padding stands behind every 32.
 __device__ inline unsigned padded(unsigned i) { return i + i / 32; }
 
 template <int kMost>
@@ -85,6 +85,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+// k = 1, long rows. No groups: a block reads all of its row.
 __global__ void __launch_bounds__(kBlock) top_1_block_per_row(const float* __restrict__ x, float* __restrict__ values,
                                                               int* __restrict__ indices, unsigned cols) {
   x += std::size_t{blockIdx.x} * cols;
@@ -96,12 +97,12 @@ __global__ void __launch_bounds__(kBlock) top_1_block_per_row(const float* __res
 
 static void launch(const float* x, float* values, int* indices, std::size_t rows, std::size_t cols, std::size_t k) {
   if (rows == 0 || k == 0) return;  // a grid of 0 blocks is an error
-  if (top_k_shapes::has_block(rows, cols, k, sm_count())) {
+  if (top_k_shapes::block_per_row(rows, cols, k, sm_count())) {
     top_1_block_per_row<<<static_cast<unsigned>(rows), kBlock>>>(x, values, indices, static_cast<unsigned>(cols));
     CUDA_CHECK(cudaGetLastError());
     return;
   }
-  const unsigned list = top_k_shapes::list_of_thread(rows, cols, k, sm_count());
+  const unsigned list = top_k_shapes::thread_list_length(rows, cols, k, sm_count());
   if (list == 0) return launch_by_length(x, values, indices, rows, cols, k);
   const auto kernel = list == 1   ? top_k_thread_per_row<1>
                       : list == 2 ? top_k_thread_per_row<2>
