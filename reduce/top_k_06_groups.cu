@@ -4,7 +4,7 @@
 // Expect:   0.7 to 0.9 of a read at 4096 x 50257, k = 8: 1.08 reads, and no list in the first. 0.5 to 0.65 at one row
 //           of 2^24: one block reads 8192 maxima and 32 groups, some 10 us after a read of 22.
 // Measured: 2.56x step 05, 0.81 of a read at 4096x50257x8 (H200).
-// Why:      0.48 at one row of 2^24 (H200): a read takes 26 us (computed), the whole 53.5. The second kernel's one
+// Why:      0.46 at one row of 2^24 (H200): a read takes 24 us (computed), the whole 52.4. The second kernel's one
 //           block takes about half of it.
 // Next:     why can no other group have one of the k? (k groups have a maximum that comes before all of its elements.)
 #include "row_groups.cuh"
