@@ -1,6 +1,6 @@
 // Beyond the general tests of every step: values that a reader would ask about.
 #include "catch.hpp"
-#include "quantize_shapes.hpp"
+#include "quantize/quantize_shapes.hpp"
 #include "runner/check.hpp"
 
 #include <cmath>

@@ -1,8 +1,8 @@
 // Beyond the general tests of every step: what gemv and gemv_t promise besides their values.
 #include "catch.hpp"
 #include "runner/check.hpp"
-#include "gemv_shapes.hpp"
-#include "gemv_t_shapes.hpp"
+#include "gemv/gemv_shapes.hpp"
+#include "gemv_t/gemv_t_shapes.hpp"
 #include "slices.cuh"
 #include "runner/options.hpp"
 

@@ -1,7 +1,7 @@
 // The kernels that take rows of any length and alignment, for the last two steps of each norm: the launch, and
 // the roundings that their bound is made of.
 #pragma once
-#include "layer_norm.cuh"
+#include "layer_norm/layer_norm.cuh"
 #include "norm_registers.cuh"
 #include "norm_teams.cuh"
 #include "norm_thin.cuh"

@@ -2,7 +2,7 @@
 #include "catch.hpp"
 #include "norm_shapes.hpp"
 #include "runner/check.hpp"
-#include "top_k_shapes.hpp"
+#include "top_k/top_k_shapes.hpp"
 
 #include <cmath>
 #include <functional>

@@ -5,7 +5,7 @@
 #include "gemm_shapes.hpp"
 #include "runner/check.hpp"
 #include "runner/options.hpp"
-#include "sgemm_shapes.hpp"
+#include "sgemm/sgemm_shapes.hpp"
 
 #include <cuda_bf16.h>
 

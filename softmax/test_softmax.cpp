@@ -1,10 +1,10 @@
 // Beyond the general tests of every step: what softmax promises besides its values.
 #include "attention_shapes.hpp"
 #include "catch.hpp"
-#include "col_shapes.hpp"
-#include "col_softmax.cuh"
-#include "cross_entropy_shapes.hpp"
-#include "row_shapes.hpp"
+#include "col_softmax/col_shapes.hpp"
+#include "col_softmax/col_softmax.cuh"
+#include "cross_entropy/cross_entropy_shapes.hpp"
+#include "row_softmax/row_shapes.hpp"
 #include "runner/check.hpp"
 
 #include <cuda_bf16.h>

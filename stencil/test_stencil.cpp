@@ -3,7 +3,7 @@
 #include "runner/check.hpp"
 #include "runner/options.hpp"
 
-#include "heat3d.cuh"
+#include "heat3d/heat3d.cuh"
 #include "thin.hpp"
 
 #include <algorithm>

@@ -1,12 +1,17 @@
-# ladder_family(<folder>): everything in a family folder becomes programs, by name:
-#   <kernel>_<NN>_<idea>.cu   <folder>/<kernel>_<NN>_<idea>   one step, with step 00 beside it where that is built
-#                             <folder>/<kernel>               all steps of the kernel: the ladder
-#   bugs/<name>.cu            <folder>/bugs/<name>            a planted bug
-#   whiteboard/<name>.cu      <folder>/whiteboard/<name>      an answer as written at a whiteboard; .cpp for the host
-#                             <folder>/test_<folder>_whiteboard  the general tests, over all answers
-#   test_<folder>.cpp         <folder>/test_<folder>          its tests, if any, and the general ones, over all steps
-#   trace_<folder>.cpp        <folder>/trace_<folder>         the same in builds that count accesses (CUDA_EMU_TRACE)
-#   <name>_cpu.cpp            <folder>/<name>_cpu             a host program to compare with; tested by its --check
+# ladder_family(<family>): the folders of kernels in a family's folder become programs, where their sources stand:
+#   <kernel>/<kernel>_<NN>_<idea>.cu   <family>/<kernel>/<kernel>_<NN>_<idea>   one step, and step 00 where that is built
+#                                      <family>/<kernel>/<kernel>               all steps of the kernel: the ladder
+#   <kernel>/bugs/<name>.cu            <family>/<kernel>/bugs/<name>            a planted bug
+#   <kernel>/whiteboard.cu             <family>/<kernel>/whiteboard             an answer as written at a whiteboard;
+#                                                                               whiteboard_cpu.cpp for the host
+#                                      <family>/test_<family>_whiteboard        the general tests, over all answers
+#   <kernel>/<name>_cpu.cpp            <family>/<kernel>/<name>_cpu             a host program to compare with; tested by
+#                                                                               its --check
+#   test_<family>.cpp                  <family>/test_<family>                   its tests, if any, and the general ones,
+#                                                                               over all steps
+#   trace_<family>.cpp                 <family>/trace_<family>                  the same in builds that count accesses
+#                                                                               (CUDA_EMU_TRACE)
+# Two kernels may share a folder, <kernel> then being the folder's name or theirs.
 # A line "// needs: gpu" or "// needs: sm_<NN>[a]" in a step or a bug says what it cannot do without, a step's "// links:
 # <library>" which library of NVIDIA's (cublas, cudnn) it calls. What is left out for lack of them is listed in
 # <build>/skipped.txt, a line each, and in ctest as a skipped test.
@@ -75,8 +80,7 @@ function(ladder_object target source)
     set(translate ON)
   endif()
   if(translate)
-    cmake_path(GET source PARENT_PATH folder)
-    cuda_emu_translate(compiled ${source} INCLUDES ${LADDER_COMMON} ${folder})
+    cuda_emu_translate(compiled ${source} INCLUDES ${LADDER_COMMON})
   endif()
   add_library(${target} OBJECT ${compiled})
   if(translate)
@@ -110,7 +114,7 @@ endfunction()
 # Makes CMake run again when a line changes that it reads of a .cu file, and not when another one does.
 function(ladder_marks)
   set(marks ${CMAKE_BINARY_DIR}/marks.txt)
-  file(GLOB sources CONFIGURE_DEPENDS */*_[0-9][0-9]_*.cu */bugs/*.cu)
+  file(GLOB sources CONFIGURE_DEPENDS */*/*_[0-9][0-9]_*.cu */*/bugs/*.cu)
   set(command ${LADDER_COMMON}/cmake/marks.sh ${marks} ${sources})
   execute_process(COMMAND ${command} COMMAND_ERROR_IS_FATAL ANY)
   add_custom_command(OUTPUT ${marks} COMMAND ${command} DEPFILE ${marks}.d COMMENT "Reading what steps need" VERBATIM)
@@ -162,8 +166,25 @@ function(ladder_skip name need)
   endif()
 endfunction()
 
-function(ladder_family folder)
-  file(GLOB steps CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${folder}/*.cu)
+# Before kernels had folders of their own, their programs had the folders' names.
+function(ladder_replace_old_layout family)
+  file(GLOB folders LIST_DIRECTORIES ON RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${family}/*)
+  foreach(folder IN LISTS folders)
+    set(built ${CMAKE_BINARY_DIR}/${folder})
+    if(IS_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/${folder} AND EXISTS ${built} AND NOT IS_DIRECTORY ${built})
+      message(STATUS "${CMAKE_BINARY_DIR}/${family} has an older layout: building it anew")
+      file(GLOB objects LIST_DIRECTORIES ON ${CMAKE_BINARY_DIR}/CMakeFiles/*.dir)
+      file(REMOVE_RECURSE ${CMAKE_BINARY_DIR}/${family} ${objects})
+      return()
+    endif()
+  endforeach()
+endfunction()
+
+function(ladder_family family)
+  ladder_replace_old_layout(${family})
+  file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${family}/*/*.cu)
+  set(steps ${sources})
+  list(FILTER steps EXCLUDE REGEX "/whiteboard\\.cu$")
   set(kernels)
   foreach(source IN LISTS steps)
     cmake_path(GET source STEM step)
@@ -174,7 +195,7 @@ function(ladder_family folder)
     set(number ${CMAKE_MATCH_2})
     ladder_missing(missing ${source})
     if(missing)
-      ladder_skip(${folder}.${step} ${missing})
+      ladder_skip(${family}.${step} ${missing})
       continue()
     endif()
     ladder_object(step_${step} ${source})
@@ -184,6 +205,7 @@ function(ladder_family folder)
     ladder_needed_gpu(step_${step} ${source})
     list(APPEND kernels ${kernel})
     list(APPEND built_${kernel} step_${step})
+    cmake_path(GET source PARENT_PATH folder_${kernel})
     if(number STREQUAL 00)
       set(vendor_${kernel} step_${step})
     endif()
@@ -196,60 +218,66 @@ function(ladder_family folder)
       string(REGEX REPLACE "^step_" "" step ${object})
       set(objects ${object} ${vendor_${kernel}})
       list(REMOVE_DUPLICATES objects)
-      ladder_program(${step} ${folder} ${step} ${objects})
+      ladder_program(${step} ${folder_${kernel}} ${step} ${objects})
     endforeach()
-    ladder_program(ladder_${kernel} ${folder} ${kernel} ${built_${kernel}})
+    ladder_program(ladder_${kernel} ${folder_${kernel}} ${kernel} ${built_${kernel}})
     list(APPEND all_steps ${built_${kernel}})
   endforeach()
 
-  file(GLOB bugs CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${folder}/bugs/*.cu)
+  file(GLOB bugs CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${family}/*/bugs/*.cu)
   foreach(source IN LISTS bugs)
     cmake_path(GET source STEM bug)
+    cmake_path(GET source PARENT_PATH folder)
     ladder_missing(missing ${source})
     if(missing)
       list(REMOVE_ITEM bugs ${source})
-      ladder_skip(${folder}.bugs.${bug} ${missing})
+      ladder_skip(${family}.bugs.${bug} ${missing})
       continue()
     endif()
     ladder_object(bug_object_${bug} ${source})
     ladder_needed_gpu(bug_object_${bug} ${source})
-    ladder_program(bug_${bug} ${folder}/bugs ${bug} bug_object_${bug})
+    ladder_program(bug_${bug} ${folder} ${bug} bug_object_${bug})
   endforeach()
 
   set(all_answers)
-  file(GLOB answers CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${folder}/whiteboard/*.cu
-    ${folder}/whiteboard/*.cpp)
+  file(GLOB answers CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${family}/*/whiteboard.cu
+    ${family}/*/whiteboard_cpu.cpp)
   foreach(source IN LISTS answers)
-    cmake_path(GET source STEM answer)
-    ladder_object(answer_${answer} ${source})
-    ladder_needed_gpu(answer_${answer} ${source})
-    ladder_program(whiteboard_${answer} ${folder}/whiteboard ${answer} answer_${answer} ${vendor_${answer}})
-    list(APPEND all_answers answer_${answer})
+    cmake_path(GET source STEM name)
+    cmake_path(GET source PARENT_PATH folder)
+    cmake_path(GET folder FILENAME kernel)
+    string(REPLACE whiteboard answer_${kernel} object ${name})
+    string(REPLACE whiteboard whiteboard_${kernel} program ${name})
+    ladder_object(${object} ${source})
+    ladder_needed_gpu(${object} ${source})
+    ladder_program(${program} ${folder} ${name} ${object} ${vendor_${kernel}})
+    list(APPEND all_answers ${object})
   endforeach()
 
-  file(GLOB host_programs CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${folder}/*_cpu.cpp)
+  file(GLOB host_programs CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${family}/*/*_cpu.cpp)
+  list(REMOVE_ITEM host_programs ${answers})
   foreach(source IN LISTS host_programs)
-    ladder_host_program(${folder} ${source})
+    ladder_host_program(${family} ${source})
   endforeach()
 
   if(LADDER_TESTS AND CUDA_EMU_TRACE)
-    ladder_family_traces(${folder} "${bugs}" ${all_steps})
+    ladder_family_traces(${family} "${bugs}" ${all_steps})
   elseif(LADDER_TESTS)
-    file(GLOB own_tests CONFIGURE_DEPENDS ${folder}/test_${folder}.cpp)
-    ladder_family_tests(${folder} ${folder} "${own_tests}" "${all_steps}")
+    file(GLOB own_tests CONFIGURE_DEPENDS ${family}/test_${family}.cpp)
+    ladder_family_tests(${family} ${family} "${own_tests}" "${all_steps}")
     set(kind ${LADDER_BACKEND})
     if(CMAKE_CXX_FLAGS MATCHES "fsanitize=address")
       set(kind cpu-asan)
     endif()
-    ladder_bug_tests(${folder} ${kind} "${bugs}")
+    ladder_bug_tests(${family} ${kind} "${bugs}")
     if(all_answers)
-      ladder_family_tests(${folder} ${folder}_whiteboard "" "${all_answers}")
+      ladder_family_tests(${family} ${family}_whiteboard "" "${all_answers}")
     endif()
   endif()
 endfunction()
 
 # Steps from anywhere, by their full paths, each a program: files/<name>, target file_<name>. Headers are searched for
-# in the family, too, that has its problem header, which is the first quoted include.
+# in the kernel's folder, too, that has its problem header, which is the first quoted include.
 set(LADDER_FILES "" CACHE STRING "More steps to build: full paths, separated by semicolons")
 function(ladder_files)
   foreach(source IN LISTS LADDER_FILES)
@@ -262,7 +290,7 @@ function(ladder_files)
     list(POP_FRONT includes include)
     string(REGEX REPLACE "^#include \"(.*)\".*" "\\1" header "${include}")
     cmake_path(GET header FILENAME header)
-    file(GLOB found ${CMAKE_CURRENT_SOURCE_DIR}/*/${header})
+    file(GLOB found ${CMAKE_CURRENT_SOURCE_DIR}/*/*/${header})
     foreach(problem IN LISTS found)
       cmake_path(GET problem PARENT_PATH folder)
       target_include_directories(file_object_${name} PRIVATE ${folder})
@@ -273,8 +301,9 @@ function(ladder_files)
 endfunction()
 
 # Built for this machine's processor at full optimisation, whatever the preset, and with OpenMP where there is one.
-function(ladder_host_program folder source)
+function(ladder_host_program family source)
   cmake_path(GET source STEM name)
+  cmake_path(GET source PARENT_PATH folder)
   add_executable(${name} ${source})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${folder})
   target_link_libraries(${name} PRIVATE ladder_options)
@@ -289,8 +318,8 @@ function(ladder_host_program folder source)
   endif()
   if(LADDER_TESTS AND NOT CUDA_EMU_TRACE)
     add_dependencies(ladder_tests ${name})
-    add_test(NAME ${folder}.${name} COMMAND ${name} --check)
-    set_tests_properties(${folder}.${name} PROPERTIES TIMEOUT 600)
+    add_test(NAME ${family}.${name} COMMAND ${name} --check)
+    set_tests_properties(${family}.${name} PROPERTIES TIMEOUT 600)
   endif()
 endfunction()
 
@@ -314,39 +343,38 @@ function(ladder_test name orders)
   endforeach()
 endfunction()
 
-# The program <program> in <folder>: the tests in `general` over all of `steps`, and those in the files `own_tests`.
-function(ladder_test_program program folder general own_tests steps)
+# The program <program> in <family>: the tests in `general` over all of `steps`, and those in the files `own_tests`.
+function(ladder_test_program program family general own_tests steps)
   add_executable(${program} ${own_tests} $<TARGET_OBJECTS:${general}>)
   target_link_libraries(${program} PRIVATE ${steps} ladder_catch ladder_options)
-  target_include_directories(${program} PRIVATE ${folder})
   set_target_properties(${program} PROPERTIES
-    LINKER_LANGUAGE CXX RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${folder})
+    LINKER_LANGUAGE CXX RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${family})
   add_dependencies(ladder_tests ${program})
 endfunction()
 
 # Demands of a planted bug that this kind of build catches it, in the ways that its source names.
-function(ladder_bug_test folder source kind)
+function(ladder_bug_test family source kind)
   cmake_path(GET source STEM bug)
   add_dependencies(ladder_tests bug_${bug})
-  add_test(NAME ${folder}.bugs.${bug}
+  add_test(NAME ${family}.bugs.${bug}
     COMMAND Python3::Interpreter ${LADDER_COMMON}/runner/tests/check_bug.py --build ${kind}
       ${CMAKE_CURRENT_SOURCE_DIR}/${source} $<TARGET_FILE:bug_${bug}>)
-  set_tests_properties(${folder}.bugs.${bug} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600)
+  set_tests_properties(${family}.bugs.${bug} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600)
 endfunction()
 
 # What the steps do to memory, and which of the bugs race. All else is tested by the other builds.
-function(ladder_family_traces folder bugs)
-  file(GLOB own_tests CONFIGURE_DEPENDS ${folder}/trace_${folder}.cpp)
-  ladder_test_program(trace_${folder} ${folder} ladder_step_traces "${own_tests}" "${ARGN}")
-  add_test(NAME ${folder}.trace COMMAND trace_${folder})
-  set_tests_properties(${folder}.trace PROPERTIES TIMEOUT 600)
-  ladder_bug_tests(${folder} cpu-trace "${bugs}")
+function(ladder_family_traces family bugs)
+  file(GLOB own_tests CONFIGURE_DEPENDS ${family}/trace_${family}.cpp)
+  ladder_test_program(trace_${family} ${family} ladder_step_traces "${own_tests}" "${ARGN}")
+  add_test(NAME ${family}.trace COMMAND trace_${family})
+  set_tests_properties(${family}.trace PROPERTIES TIMEOUT 600)
+  ladder_bug_tests(${family} cpu-trace "${bugs}")
 endfunction()
 
 # The general tests of steps, which may be answers, and the family's own.
-function(ladder_family_tests folder name own_tests steps)
+function(ladder_family_tests family name own_tests steps)
   set(program test_${name})
-  ladder_test_program(${program} ${folder} ladder_step_tests "${own_tests}" "${steps}")
+  ladder_test_program(${program} ${family} ladder_step_tests "${own_tests}" "${steps}")
   # With sanitizers forward and reverse only: which accesses leave a buffer does not depend on the order of threads in
   # a right step, and the plain build runs the third order.
   set(orders any random:1)
@@ -367,11 +395,11 @@ function(ladder_family_tests folder name own_tests steps)
 endfunction()
 
 # Of the bugs that this kind of build catches. The plain one has them all: what others catch is skipped there by name.
-function(ladder_bug_tests folder kind bugs)
+function(ladder_bug_tests family kind bugs)
   foreach(source IN LISTS bugs)
     file(STRINGS ${source} caught REGEX "^// caught by: ${kind}( |$)")
     if(caught OR kind STREQUAL LADDER_BACKEND)
-      ladder_bug_test(${folder} ${source} ${kind})
+      ladder_bug_test(${family} ${source} ${kind})
     endif()
   endforeach()
 endfunction()

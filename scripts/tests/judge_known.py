@@ -17,10 +17,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
-import judging  # noqa: E402
 import ladder  # noqa: E402
-import candidates  # noqa: E402
-import problems  # noqa: E402
+from ladder import candidates, judging, problems  # noqa: E402
 
 PEER = "CMakeFiles/ladder_peer_check.dir/common/runner/tests/peer_check.cu.cpp.o"
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 SCRIPTS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(SCRIPTS))
-import figures  # noqa: E402
 import ladder  # noqa: E402
-from page import anchor  # noqa: E402
+from ladder import figures  # noqa: E402
+from ladder.page import anchor  # noqa: E402
 
 SECTIONS = ["The problem", "The floor", "The ladders", "Traps", "Questions", "How results are judged"]
 LONGEST_LINE = 120  # tables, pictures and addresses apart

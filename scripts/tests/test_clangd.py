@@ -36,8 +36,8 @@ def by_emulator():
     last = {step.family: step for step in rest if not needs(step)}
     steps = list(last.values()) + [step for step in rest if needs(step)]
     others = [ladder.bugs()[0].path, *sorted(ROOT.glob("reduce/*.cuh"))[:1]]
-    others += [ROOT / name for name in ("reduce/sum_07_warp_shuffle.cu", "reduce/sum_09_cooperative_groups.cu",
-                                        "elementwise/add_half2_02_half2.cu", "sgemm/sgemm_12_cp_async.cu",
+    others += [ROOT / name for name in ("reduce/sum/sum_07_warp_shuffle.cu", "reduce/sum/sum_09_cooperative_groups.cu",
+                                        "elementwise/add_half2/add_half2_02_half2.cu", "sgemm/sgemm/sgemm_12_cp_async.cu",
                                         "common/runner/main.cu", "common/block_reduce.cuh")]
     return list(dict.fromkeys([step.path for step in steps] + others))
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
-import figures  # noqa: E402
 import ladder  # noqa: E402
+from ladder import figures  # noqa: E402
 
 diff = ladder.load_script("diff")
 
@@ -38,7 +38,7 @@ class Choice(unittest.TestCase):
 
     def test_a_step_and_the_one_before(self):
         wanted = ["sum_06_unrolled_last_warp", "sum_07_warp_shuffle"]
-        for names in (["sum_07_warp_shuffle"], ["reduce/sum_07_warp_shuffle.cu"], ["sum", "7"], ["reduce/sum", "07"],
+        for names in (["sum_07_warp_shuffle"], ["reduce/sum/sum_07_warp_shuffle.cu"], ["sum", "7"], ["reduce/sum", "07"],
                       ["sum", "6", "7"]):
             self.assertEqual(self.names(*names), wanted, names)
         self.assertEqual(self.names("softmax/softmax", "2"), ["softmax_01_three_kernels", "softmax_02_online"])
@@ -141,8 +141,8 @@ class Output(unittest.TestCase):
         done = run("sum_07_warp_shuffle")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stdout, run("reduce/sum", "7").stdout)
-        for line in ("sum_06_unrolled_last_warp", "--- reduce/sum_06_unrolled_last_warp.cu",
-                     "+++ reduce/sum_07_warp_shuffle.cu", "-  __shared__ float tile[kBlock];"):
+        for line in ("sum_06_unrolled_last_warp", "--- reduce/sum/sum_06_unrolled_last_warp.cu",
+                     "+++ reduce/sum/sum_07_warp_shuffle.cu", "-  __shared__ float tile[kBlock];"):
             self.assertIn(f"\n{line}\n", f"\n{done.stdout}")
 
     def test_stat(self):

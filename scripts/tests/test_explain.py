@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
-import traces  # noqa: E402
+from ladder import traces  # noqa: E402
 
 
 def explain(*arguments):
@@ -54,7 +54,7 @@ class Programs(unittest.TestCase):
         done = explain("bank_conflict_02_column_row", "--json", "--", "--rows=64")
         entry = json.loads(done.stdout)["steps"][0]
         self.assertEqual((entry["step"], entry["file"], entry["right"], entry["size"]),
-                         ("bank_conflict_02_column_row", "transpose/bank_conflict_02_column_row.cu", True,
+                         ("bank_conflict_02_column_row", "transpose/bank_conflict/bank_conflict_02_column_row.cu", True,
                           {"rows": 64}))
         stores = [access for access in entry["launches"][0]["accesses"]
                   if (access["space"], access["op"]) == ("shared", "store")]
@@ -72,7 +72,7 @@ class Programs(unittest.TestCase):
         self.assertEqual(rows[1][6:8], ["1.00", "32.00"])
 
     def test_a_planted_bug_by_its_lines(self):
-        bug = ROOT / "reduce/bugs/sum_missing_loop_barrier.cu"
+        bug = ROOT / "reduce/sum/bugs/sum_missing_loop_barrier.cu"
         done = explain(bug, "--alone", "--", "--n=1025")
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stdout, r"1\. sum_missing_loop_barrier.cu:(\d+): .*")
@@ -82,7 +82,7 @@ class Programs(unittest.TestCase):
     def test_a_file_from_elsewhere(self):
         with tempfile.TemporaryDirectory() as folder:
             mine = Path(folder, "bank_conflict_mine.cu")
-            shutil.copy(ROOT / "transpose/bank_conflict_02_column_row.cu", mine)
+            shutil.copy(ROOT / "transpose/bank_conflict/bank_conflict_02_column_row.cu", mine)
             done = explain(mine, "--json", "--", "--rows=64")
             self.assertEqual(done.returncode, 0, done.stderr)
             entry = json.loads(done.stdout)["steps"][0]

@@ -8,8 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-import explain_page  # noqa: E402
-import ladder  # noqa: E402
+from ladder import explain_page  # noqa: E402
 
 
 def sample(space, width, offsets):
@@ -134,8 +133,8 @@ class Pictures(unittest.TestCase):
         self.assertEqual(explain_page.ranges([]), "")
 
 
-FILES = {"01": "transpose/transpose_01_coalesced_read.cu", "04": "transpose/transpose_04_shared_tile.cu",
-         "05": "transpose/transpose_05_padded.cu"}
+FILES = {"01": "transpose/transpose/transpose_01_coalesced_read.cu", "04": "transpose/transpose/transpose_04_shared_tile.cu",
+         "05": "transpose/transpose/transpose_05_padded.cu"}
 
 
 def tile_step(number, column):

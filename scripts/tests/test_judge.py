@@ -10,11 +10,7 @@ from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
-import diagnosis  # noqa: E402
-import judging  # noqa: E402
-import candidates  # noqa: E402
-import problems  # noqa: E402
-import sandbox  # noqa: E402
+from ladder import candidates, diagnosis, judging, problems, sandbox  # noqa: E402
 
 ADD = """
 __global__ void k(const float* a, const float* b, float* c, size_t n) {{
@@ -207,7 +203,7 @@ class JudgeTest(unittest.TestCase):
 
     def test_pages_of_one_name_are_built_apart(self):
         """Pages of scripts/mutate --judge, which judges several of one step at a time, in threads."""
-        page = candidates.Page(ROOT / "elementwise/add_01_scalar.cu", problems.named("add"))
+        page = candidates.Page(ROOT / "elementwise/add/add_01_scalar.cu", problems.named("add"))
         builders = [candidates.Builder("cpu", page) for _ in range(2)]
         self.assertNotEqual(*(builder.folder for builder in builders))
 

@@ -35,52 +35,52 @@ class Names(unittest.TestCase):
         os.chdir(ROOT)
 
     def test_one_step(self):
-        for name in ("sum_07_warp_shuffle", "sum_07_warp_shuffle.cu", "reduce/sum_07_warp_shuffle",
-                     "reduce/sum_07_warp_shuffle.cu", "./reduce/sum_07_warp_shuffle.cu",
-                     "sgemm/../reduce/sum_07_warp_shuffle", str(ROOT / "reduce/sum_07_warp_shuffle.cu")):
+        for name in ("sum_07_warp_shuffle", "sum_07_warp_shuffle.cu", "reduce/sum/sum_07_warp_shuffle",
+                     "reduce/sum/sum_07_warp_shuffle.cu", "./reduce/sum/sum_07_warp_shuffle.cu",
+                     "sgemm/../reduce/sum/sum_07_warp_shuffle", str(ROOT / "reduce/sum/sum_07_warp_shuffle.cu")):
             self.assertEqual(names_of(name), ["sum_07_warp_shuffle"], name)
 
     def test_paths_are_of_the_current_folder(self):
         os.chdir(ROOT / "reduce")
         self.assertEqual(names_of("sum_07_warp_shuffle.cu"), ["sum_07_warp_shuffle"])
         self.assertEqual(names_of("bugs/sum_early_return.cu"), ["sum_early_return"])
-        self.assertEqual(names_of("../softmax/row_softmax_01_thread_per_row.cu"), ["row_softmax_01_thread_per_row"])
+        self.assertEqual(names_of("../softmax/row_softmax/row_softmax_01_thread_per_row.cu"), ["row_softmax_01_thread_per_row"])
         self.assertEqual(names_of("."), names_of("reduce"))
         with tempfile.TemporaryDirectory() as elsewhere:
             os.chdir(elsewhere)
-            self.assertEqual(names_of("reduce/sum_07_warp_shuffle.cu"), ["sum_07_warp_shuffle"])
+            self.assertEqual(names_of("reduce/sum/sum_07_warp_shuffle.cu"), ["sum_07_warp_shuffle"])
             os.chdir(ROOT)
 
     def test_kernels_and_families(self):
         for name in ("reduce", "reduce/", "./reduce/", str(ROOT / "reduce")):
             self.assertEqual({step.family for step in ladder.resolve([name])}, {"reduce"}, name)
             self.assertGreater(len(ladder.resolve([name])), 20)
-        for name in ("sum", "reduce/sum", "reduce/sum.cuh"):
+        for name in ("sum", "reduce/sum", "reduce/sum/sum.cuh"):
             self.assertEqual({step.kernel for step in ladder.resolve([name])}, {"sum"}, name)
         self.assertEqual({step.kernel for step in ladder.resolve(["softmax/softmax"])}, {"softmax"})
         self.assertIn("row_softmax", {step.kernel for step in ladder.resolve(["softmax"])})
 
     def test_planted_bugs(self):
-        for name in ("sum_early_return", "reduce/bugs/sum_early_return", "reduce/bugs/sum_early_return.cu"):
+        for name in ("sum_early_return", "reduce/sum/bugs/sum_early_return", "reduce/sum/bugs/sum_early_return.cu"):
             bug, = ladder.resolve([name])
             self.assertEqual((bug.name, bug.kernel, bug.is_bug), ("sum_early_return", "sum", True), name)
-            self.assertEqual(bug.program("cpu"), ROOT / "build/cpu/reduce/bugs/sum_early_return")
+            self.assertEqual(bug.program("cpu"), ROOT / "build/cpu/reduce/sum/bugs/sum_early_return")
         self.assertEqual(len(names_of("reduce/bugs/")), len(list(ROOT.glob("reduce/bugs/*.cu"))))
         self.assertEqual(len(ladder.bugs()), len(list(ROOT.glob("*/bugs/*.cu"))))
         self.assertNotIn("sum_early_return", names_of("reduce"))
 
     def test_whiteboard_answers(self):
-        for name in ("sum_whiteboard", "reduce/whiteboard/sum", "reduce/whiteboard/sum.cu"):
+        for name in ("sum_whiteboard", "reduce/sum/whiteboard", "reduce/sum/whiteboard.cu"):
             answer, = ladder.resolve([name])
             self.assertEqual((answer.name, answer.kernel, answer.id), ("sum_whiteboard", "sum", "whiteboard"), name)
-            self.assertEqual(answer.program("cpu"), ROOT / "build/cpu/reduce/whiteboard/sum")
+            self.assertEqual(answer.program("cpu"), ROOT / "build/cpu/reduce/sum/whiteboard")
             self.assertEqual(answer.target, "whiteboard_sum")
-        self.assertEqual(names_of("softmax/whiteboard/row_softmax_cpu.cpp"), ["row_softmax_cpu_whiteboard"])
+        self.assertEqual(names_of("softmax/row_softmax/whiteboard_cpu.cpp"), ["row_softmax_cpu_whiteboard"])
         self.assertEqual(len(ladder.answers()), len(list(ROOT.glob("*/whiteboard/*"))))
         self.assertNotIn("sum_whiteboard", names_of("reduce"))
 
     def test_each_step_once_in_order(self):
-        self.assertEqual(names_of("sum_02_interleaved_divergent", "sum_01_atomic", "reduce/sum_01_atomic.cu"),
+        self.assertEqual(names_of("sum_02_interleaved_divergent", "sum_01_atomic", "reduce/sum/sum_01_atomic.cu"),
                          ["sum_02_interleaved_divergent", "sum_01_atomic"])
 
     def test_all_names_resolve(self):
@@ -112,20 +112,20 @@ class Names(unittest.TestCase):
 class Build(unittest.TestCase):
     OUTPUT = f"""\
 [1/4] Translating x.cu
-FAILED: CMakeFiles/step_sum_06_unrolled_last_warp.dir/reduce/sum_06_unrolled_last_warp.cu.cpp.o \n\
+FAILED: CMakeFiles/step_sum_06_unrolled_last_warp.dir/reduce/sum/sum_06_unrolled_last_warp.cu.cpp.o \n\
 /usr/bin/c++ -Wall -o x -c x.cpp
-{ROOT}/reduce/sum_06_unrolled_last_warp.cu: In function ‘void f()’:
-{ROOT}/reduce/sum_06_unrolled_last_warp.cu:29:3: error: ‘oops’ was not declared in this scope
-{ROOT}/reduce/sum_06_unrolled_last_warp.cu:30:3: error: another
-FAILED: [code=2] CMakeFiles/step_copy_01_scalar.dir/elementwise/copy_01_scalar.cu.o
+{ROOT}/reduce/sum/sum_06_unrolled_last_warp.cu: In function ‘void f()’:
+{ROOT}/reduce/sum/sum_06_unrolled_last_warp.cu:29:3: error: ‘oops’ was not declared in this scope
+{ROOT}/reduce/sum/sum_06_unrolled_last_warp.cu:30:3: error: another
+FAILED: [code=2] CMakeFiles/step_copy_01_scalar.dir/elementwise/copy/copy_01_scalar.cu.o
 nvcc -c x
-{ROOT}/elementwise/copy_01_scalar.cu(12): error: expected a ";"
-FAILED: reduce/sum_07_warp_shuffle.cu.cpp
+{ROOT}/elementwise/copy/copy_01_scalar.cu(12): error: expected a ";"
+FAILED: reduce/sum/sum_07_warp_shuffle.cu.cpp
 python3 cu2cpp.py
-{ROOT}/reduce/sum_07_warp_shuffle.cu:9: error: a launch without >>>
-FAILED: CMakeFiles/answer_sum.dir/reduce/whiteboard/sum.cu.cpp.o
+{ROOT}/reduce/sum/sum_07_warp_shuffle.cu:9: error: a launch without >>>
+FAILED: CMakeFiles/answer_sum.dir/reduce/sum/whiteboard.cu.cpp.o
 g++ -c x
-reduce/whiteboard/sum.cu:3:1: error: no
+reduce/sum/whiteboard.cu:3:1: error: no
 FAILED: reduce/max
 : && c++ -o reduce/max
 /usr/bin/ld: a.o: in function `f': multiple definition of `f'
@@ -135,10 +135,10 @@ ninja: build stopped: cannot make progress due to previous errors.
     def test_the_first_error_of_each(self):
         self.assertEqual(ladder.failures(self.OUTPUT), {
             "sum_06_unrolled_last_warp":
-                "reduce/sum_06_unrolled_last_warp.cu:29:3: error: ‘oops’ was not declared in this scope",
-            "copy_01_scalar": 'elementwise/copy_01_scalar.cu(12): error: expected a ";"',
-            "sum_07_warp_shuffle": "reduce/sum_07_warp_shuffle.cu:9: error: a launch without >>>",
-            "sum_whiteboard": "reduce/whiteboard/sum.cu:3:1: error: no",
+                "reduce/sum/sum_06_unrolled_last_warp.cu:29:3: error: ‘oops’ was not declared in this scope",
+            "copy_01_scalar": 'elementwise/copy/copy_01_scalar.cu(12): error: expected a ";"',
+            "sum_07_warp_shuffle": "reduce/sum/sum_07_warp_shuffle.cu:9: error: a launch without >>>",
+            "sum_whiteboard": "reduce/sum/whiteboard.cu:3:1: error: no",
             "max": "/usr/bin/ld: a.o: in function `f': multiple definition of `f'"})
 
     def test_no_failure(self):

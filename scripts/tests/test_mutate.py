@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 import ladder  # noqa: E402
-import mutation_rules  # noqa: E402
+from ladder import mutation_rules  # noqa: E402
 
 mutate = ladder.load_script("mutate")
 

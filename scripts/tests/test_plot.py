@@ -10,8 +10,8 @@ from pathlib import Path
 
 SCRIPTS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(SCRIPTS))
-import figures  # noqa: E402
 import ladder  # noqa: E402
+from ladder import figures  # noqa: E402
 
 plot = ladder.load_script("plot")
 
@@ -91,7 +91,7 @@ class Tree(unittest.TestCase):
         chart = self.charts["sum"]
         other = chart._replace(unit="furlongs")
         self.assertEqual(plot.problems(self.known, {"sum": other}),
-                         ["reduce/results/sum.svg: not drawn from these figures; scripts/plot draws it"])
+                         ["reduce/sum/results/sum.svg: not drawn from these figures; scripts/plot draws it"])
 
     def test_files(self):
         for kernel in self.charts:

@@ -14,16 +14,9 @@ from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
-import access_pattern  # noqa: E402
-import bug_lab  # noqa: E402
-import diagnosis  # noqa: E402
-import judging  # noqa: E402
 import ladder  # noqa: E402
-import candidates  # noqa: E402
-import practice_watch  # noqa: E402
-import problems  # noqa: E402
-import progress_file  # noqa: E402
-import sandbox  # noqa: E402
+from ladder import access_pattern, bug_lab, candidates, diagnosis, judging, practice_watch, problems  # noqa: E402
+from ladder import progress_file, sandbox  # noqa: E402
 
 practice = ladder.load_script("practice")
 judge_script = ladder.load_script("judge")

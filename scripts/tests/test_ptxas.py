@@ -48,7 +48,7 @@ class Ptxas(unittest.TestCase):
             folder, codes = Path(name), []
             for path in [*ROOT.glob("sgemm/*.cuh"), *ROOT.glob("sgemm/*.hpp")]:
                 shutil.copy(path, folder)
-            step = Path(shutil.copy(ROOT / "sgemm/gemm_bf16_05_specialised.cu", folder))
+            step = Path(shutil.copy(ROOT / "sgemm/gemm_bf16/gemm_bf16_05_specialised.cu", folder))
             tile = folder / "wgmma_tile.cuh"
             for text in (tile.read_text(), re.sub(r"\n *wgmma_commit\(\);", "", tile.read_text())):
                 tile.write_text(text)

@@ -12,14 +12,9 @@ from pathlib import Path
 SCRIPTS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(SCRIPTS))
 sys.dont_write_bytecode = True
-import figures  # noqa: E402
 import ladder  # noqa: E402
-import known_figures  # noqa: E402
-import page as pages  # noqa: E402
-import page_commands  # noqa: E402
-import page_figures  # noqa: E402
-import page_sessions  # noqa: E402
-import page_twin  # noqa: E402
+from ladder import figures, known_figures, page as pages, page_commands, page_figures, page_sessions  # noqa: E402
+from ladder import page_twin  # noqa: E402
 
 CHAPTER = ladder.ROOT / "reduce" / "README.md"
 
@@ -81,10 +76,10 @@ class Blocks(Found):
         self.assert_found(self.after(pages.check_blocks, "<!-- seen at: H200 -->\n```console\n$ ls\n```\n"),
                           "^2: <!-- seen at --> means nothing")
 
-    SOURCE = "<!-- source: reduce/sum_07_warp_shuffle.cu -->\n```cpp\n{}\n```\n"
+    SOURCE = "<!-- source: reduce/sum/sum_07_warp_shuffle.cu -->\n```cpp\n{}\n```\n"
 
     def test_a_changed_source(self):
-        lines = (ladder.ROOT / "reduce/sum_07_warp_shuffle.cu").read_text().splitlines()
+        lines = (ladder.ROOT / "reduce/sum/sum_07_warp_shuffle.cu").read_text().splitlines()
         at = next(number for number, line in enumerate(lines) if "__global__" in line)
         kernel = "\n".join(lines[at:at + 6])
         check = pages.check_blocks
@@ -108,17 +103,17 @@ class Commands(Found):
 
     def test_what_is_there(self):
         for command in ("scripts/run", "scripts/run sum -- --n=2^20",
-                        "scripts/run reduce/sum_07_warp_shuffle.cu  # a step",
+                        "scripts/run reduce/sum/sum_07_warp_shuffle.cu  # a step",
                         "scripts/debug --backend cpu sum_04_sequential", "scripts/debug --block 1 --thread 3 STEP",
                         "scripts/test -R reduce", "scripts/new sum my_idea", "scripts/bench --stale",
                         "./scripts/run --list",
-                        "build/gpu/reduce/sum_07_warp_shuffle --n=2^28 --check", "build/cpu/gemv/gemv --m=10 --k=7",
-                        "build/cpu/reduce/bugs/sum_early_return --check", "cmake --build --preset gpu",
+                        "build/gpu/reduce/sum/sum_07_warp_shuffle --n=2^28 --check", "build/cpu/gemv/gemv/gemv --m=10 --k=7",
+                        "build/cpu/reduce/sum/bugs/sum_early_return --check", "cmake --build --preset gpu",
                         "cmake --preset cpu",
-                        "nvcc -O3 -Icommon reduce/sum_07_warp_shuffle.cu common/runner/main.cu -o sum && ./sum",
-                        "CUDA_EMU_ORDER=reverse build/cpu/reduce/sum --check 2>&1 | head -3",
+                        "nvcc -O3 -Icommon reduce/sum/sum_07_warp_shuffle.cu common/runner/main.cu -o sum && ./sum",
+                        "CUDA_EMU_ORDER=reverse build/cpu/reduce/sum/sum --check 2>&1 | head -3",
                         "sudo scripts/setup build",
-                        "ncu --metrics dram__bytes_read.sum -k regex:sum_ -c 1 build/gpu/reduce/sum_07_warp_shuffle"):
+                        "ncu --metrics dram__bytes_read.sum -k regex:sum_ -c 1 build/gpu/reduce/sum/sum_07_warp_shuffle"):
             self.assertEqual(self.problems(command), [], command)
 
     def test_what_is_not(self):
@@ -126,13 +121,13 @@ class Commands(Found):
                                  ("scripts/run --fast", "--help has no '--fast'"), ("scripts/run sum -- --rows=3",
                                                                                     "'--rows'"),
                                  ("scripts/debug --backend cpu sum_04", "did you mean sum_04_sequential"),
-                                 ("build/cpu/reduce/sum_07_shuffle", "no build makes"), ("build/fast/reduce/sum",
+                                 ("build/cpu/reduce/sum_07_shuffle", "no build makes"), ("build/fast/reduce/sum/sum",
                                                                                          "'fast'"),
-                                 ("build/cpu/reduce/sum --rows=3", "no option '--rows'"), ("cmake --preset fast",
+                                 ("build/cpu/reduce/sum/sum --rows=3", "no option '--rows'"), ("cmake --preset fast",
                                                                                            "'fast'"),
                                  ("cmake --build --preset base", "'base'"), ("nvcc reduce/sum_7.cu",
                                                                              "no 'reduce/sum_7.cu'"),
-                                 ("ncu --metrics dram__bytes.sum build/gpu/reduce/sum", "'dram__bytes.sum' is not in"),
+                                 ("ncu --metrics dram__bytes.sum build/gpu/reduce/sum/sum", "'dram__bytes.sum' is not in"),
                                  ("ncu build/gpu/reduce/sums", "no build makes"), ("frobnicate x", "'frobnicate'"),
                                  ("ls && scripts/rum", "no 'scripts/rum'"), ("echo 'x", "cannot be read")):
             found = self.problems(command)
@@ -146,7 +141,7 @@ class Commands(Found):
                 "sgemm_03_row_in_shared --n=5",
                 "dram__throughput", "x * 2", "common/runner/", "build/cpu/...", "c ^ r", "half2", ".cu", "practice/")
         bad = ("scripts/rum", "scripts/run --fast", "sums.cuh", "bugs/sum_late_return.cu", "sum_07_warp", "sum_77_x.cu",
-               "sgemm_03_row_in_shared --rows=5", "dram__putthrough", "common/walker/", "build/slow/reduce/sum")
+               "sgemm_03_row_in_shared --rows=5", "dram__putthrough", "common/walker/", "build/slow/reduce/sum/sum")
         for name in good:
             self.assertIsNone(page_commands.problem_of_span(name, CHAPTER.parent), name)
         for name in bad:
@@ -217,10 +212,10 @@ class Sessions(Found):
         self.assert_found(self.run_page("```console\n$ no_such_program\nx\n```\n")[2], "^2: .* exit status 127")
 
     def test_what_cannot_be_run(self):
-        self.assert_found(self.run_page("```console\n$ build/gpu/reduce/sum\n```\n")[2], "^2: this needs a GPU")
+        self.assert_found(self.run_page("```console\n$ build/gpu/reduce/sum/sum\n```\n")[2], "^2: this needs a GPU")
         self.assert_found(self.run_page("```console\n$ scripts/new sum x\n```\n")[2], "^2: this writes into the tree")
         self.assert_found(self.run_page("```console\nCPU backend\n```\n")[2], "^2: a console block starts with")
-        self.assertEqual(self.run_page("<!-- seen on: H200 -->\n```console\n$ build/gpu/reduce/sum\n```\n"), (0, [],
+        self.assertEqual(self.run_page("<!-- seen on: H200 -->\n```console\n$ build/gpu/reduce/sum/sum\n```\n"), (0, [],
                                                                                                               []))
 
     def test_in_a_copy(self):

@@ -15,8 +15,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 import ladder  # noqa: E402
-import run_ladders  # noqa: E402
-from run_ladders import Tally, Verdict  # noqa: E402
+from ladder import run_ladders  # noqa: E402
+from ladder.run_ladders import Tally, Verdict  # noqa: E402
 
 STEPS = [ladder.Step("reduce", "sum", f"0{n}", f"sum_0{n}_{idea}", Path(f"reduce/sum_0{n}_{idea}.cu"))
          for n, idea in enumerate(("cub", "atomic", "tree", "shuffle"))]

@@ -134,7 +134,7 @@ class Scripts(unittest.TestCase):
             status, text, errors = self.run_script("run", "--list", folder=folder, CDPATH=str(ROOT))
             self.assertEqual((status, errors), (0, ""))
             self.assertIn("  sum_07_warp_shuffle\n", text)
-            status, text, _ = self.run_script("export", self.copy / "reduce/sum_07_warp_shuffle.cu", folder=folder)
+            status, text, _ = self.run_script("export", self.copy / "reduce/sum/sum_07_warp_shuffle.cu", folder=folder)
             self.assertEqual(status, 0)
             self.assertIn("__global__", text)
         done = subprocess.run(["../scripts/new", "sum", "of_a_test"], cwd=self.copy / "reduce", text=True,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 SCRIPTS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(SCRIPTS))
-import figures  # noqa: E402
 import ladder  # noqa: E402
+from ladder import figures  # noqa: E402
 
 tables, bench = ladder.load_script("tables"), ladder.load_script("bench")
 
@@ -68,7 +68,7 @@ class Tables(unittest.TestCase):
     def test_the_guide_shows_one(self):
         for guide in figures.GUIDES:
             text = self.page(known(ladder_of(2)[:2], ladder_of()), guide)
-            self.assertIn("| [01_atomic](reduce/sum_01_atomic.cu) | 215 (0.020x) |", text)
+            self.assertIn("| [01_atomic](reduce/sum/sum_01_atomic.cu) | 215 (0.020x) |", text)
             self.assertNotIn("H100", text)
 
     def test_stale_figures_are_left_out_and_listed(self):

@@ -428,14 +428,14 @@ class Headers(Folder):
 
     def test_search_order_and_paths(self):
         self.write_file('reduce/bugs/a.cu', '#include "../sum.cuh"\n#include "ladder.cuh"\n')
-        self.write_file('reduce/sum.cuh', '#include "ladder.cuh"\n' + LAUNCHES)
+        self.write_file('reduce/sum/sum.cuh', '#include "ladder.cuh"\n' + LAUNCHES)
         self.write_file('common/ladder.cuh', LAUNCHES)
         self.write_file('later/ladder.cuh', PLAIN)
         text = self.translate('reduce/bugs/a.cu', 'build/a.cpp', '-I', 'common', '-Ilater')
         self.assertIn('#line 1 "reduce/bugs/a.cu"', text)
         sum_, ladder = self.included(text)
         self.assertEqual(self.included(pathlib.Path(sum_).read_text()), [ladder], 'one copy of a header')
-        self.assertTrue(pathlib.Path(sum_).read_text().startswith('#line 1 "reduce/sum.cuh"'))
+        self.assertTrue(pathlib.Path(sum_).read_text().startswith('#line 1 "reduce/sum/sum.cuh"'))
         self.assertTrue(pathlib.Path(ladder).read_text().startswith('#line 1 "common/ladder.cuh"'))
 
     def test_same_name_in_two_folders(self):

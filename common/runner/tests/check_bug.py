@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "scripts"))
-import compute_sanitizer
 import ladder
+from ladder import compute_sanitizer
 
 SKIPPED = ladder.NO_DEVICE
 TIME_LIMIT = 60  # seconds

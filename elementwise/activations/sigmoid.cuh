@@ -1,0 +1,21 @@
+// y[i] = 1 / (1 + exp(-x[i])). Right for every x: exp(-x) may overflow to infinity, and 1 / infinity is the 0 wanted.
+#pragma once
+#include "../unary.cuh"
+
+class Sigmoid : public Activation {
+ public:
+  using Activation::Activation;
+  const char* kernel() const override { return "sigmoid"; }
+
+  // expf is within 2 ulp (CUDA C++ Programming Guide, table of maximum errors), that is 4 u of relative error, of which
+  // at most all reaches the sum; the addition and the division round once each: 6 u, and 1 u for the second-order
+  // terms.
+  double tolerance(const ladder::Size&) const override { return 7 * ladder::kUnitRoundoff; }
+
+ protected:
+  double value(double x) const override { return 1 / (1 + std::exp(-x)); }
+  // Where the result is subnormal, or exp(-x) is beyond the largest float, the error is absolute: one smallest normal.
+  double error_scale(double, double want) const override {
+    return want + std::numeric_limits<float>::min() / (7 * ladder::kUnitRoundoff);
+  }
+};

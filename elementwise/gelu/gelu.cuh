@@ -1,0 +1,27 @@
+// y[i] = x[i] Phi(x[i]), where Phi is the normal distribution: x / 2 (1 + erf(x / sqrt 2)), the exact GELU of Hendrycks
+// and Gimpel (arXiv 1606.08415), not the tanh formula. NaN stays NaN; -infinity gives NaN (-infinity times 0), as in
+// PyTorch; +infinity stays.
+#pragma once
+#include "../unary.cuh"
+
+class Gelu : public Activation {
+ public:
+  using Activation::Activation;
+  const char* kernel() const override { return "gelu"; }
+
+  // The argument of erfcf, s = -x / sqrt 2, carries the roundings of the constant and of the product: 2 u. How much of
+  // that reaches erfc(s): its condition number is 2 s exp(-s^2) / (sqrt(pi) erfc(s)), at most 2 s^2 + 1 = x^2 + 1 for
+  // s > 0 (Abramowitz and Stegun, 7.1.13) and less than 1 for s < 0. erfcf itself is within 4 ulp (CUDA C++ Programming
+  // Guide, table of maximum errors), that is 8 u, and two products round once each. Together 2 (x^2 + 1) + 10 = 12 (1 +
+  // x^2 / 6) u at most, and 1 u for the second-order terms.
+  double tolerance(const ladder::Size&) const override { return 13 * ladder::kUnitRoundoff; }
+
+ protected:
+  double value(double x) const override { return 0.5 * x * std::erfc(-x * 0.70710678118654752440); }
+  // Where erfc is subnormal or 0 (x < -13) its error is absolute, one smallest normal times x; and so is that of a
+  // subnormal result.
+  double error_scale(double x, double want) const override {
+    const double least = std::max(1.0, std::abs(x)) * std::numeric_limits<float>::min();
+    return std::abs(want) * (x < 0 ? 1 + x * x / 6 : 1) + least / (13 * ladder::kUnitRoundoff);
+  }
+};

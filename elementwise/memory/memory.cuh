@@ -1,0 +1,114 @@
+// y = 2 x for n floats, x and y in the host's memory: what transfers host-to-device and device-to-host cost. Doubling is
+// exact, hence bit-equal. A step chooses the kind of host memory, and how the data travel.
+#pragma once
+#include "../elementwise.cuh"
+#include "../host_link.cuh"
+#include "../host_timing.cuh"
+
+class Transfer : public Elementwise {
+ public:
+  // Host-to-device: n floats from the host's x to the device's z.
+  using In = void (*)(const float* x, float* z, std::size_t n);
+  // Device-to-host: n floats from the device's z to the host's y. y is complete after cudaDeviceSynchronize.
+  using Out = void (*)(const float* z, float* y, std::size_t n);
+  // All at once, from x to y, if there is no z in between; else null.
+  using Whole = void (*)(const float* x, float* y, std::size_t n);
+  // How a run gets z, room for n floats, and gives it back.
+  using Allocate = float* (*)(std::size_t n);
+  using Release = void (*)(float* z);
+
+  Transfer(ladder::Place place, In in, Out out, Whole whole = nullptr, Allocate allocate = scratch<float>,
+           Release release = nullptr)
+      : place_(place), in_(in), out_(out), whole_(whole), allocate_(allocate), release_(release) {}
+
+  const char* kernel() const override { return "memory"; }
+  std::vector<ladder::Dim> dims() const override {  // so few that managed memory stays below 1 GB
+    return {{"n", std::size_t{1} << 26, (1 << 17) + 13, std::size_t{1} << 26}};
+  }
+  std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override {
+    return {ladder::input<float>("x", size[0]), ladder::output<float>("y", size[0])};
+  }
+  ladder::Place place() const override { return place_; }
+  void run(const ladder::Arrays& host, const ladder::Size& size) const override;
+  // Managed pages stay where they were used last: every run is to find them in the host's memory.
+  void prepare(const ladder::Arrays& host, const ladder::Size& size) const override;
+  void expect(const ladder::Arrays& host, const ladder::Size&, const ladder::Range& range, double* want,
+              double* scale) const override {
+    for (std::size_t i = range.begin; i < range.end; ++i) {
+      const float x = host.at<const float>(0)[i];
+      want[i - range.begin] = x + x;
+      scale[i - range.begin] = 0;
+    }
+  }
+  std::vector<ladder::Size> test_sizes() const override {
+    return {{0}, {1}, {2}, {31}, {33}, {1023}, {1025}, {65537}, {(1 << 18) + 13}};
+  }
+  std::vector<ladder::Size> huge_sizes() const override { return {}; }
+  std::vector<ladder::Size> bench_sizes() const override { return {{std::size_t{1} << 20}, {std::size_t{1} << 26}}; }
+  double scratch_bytes(const ladder::Size& size) const override { return sizeof(float) * static_cast<double>(size[0]); }
+  const char* ceiling_name() const override { return "link"; }
+  std::unique_ptr<ladder::OwnCeiling> own_ceiling(const ladder::Size& size) const override {
+    return std::make_unique<HostLink>(bytes(size));
+  }
+
+  // GB/s each way, alone. If a run allocates z, what that costs, beside cudaMalloc and cudaFree of as much.
+  std::vector<ladder::Figure> figures(const ladder::Arrays& host, const ladder::Size& size) const override;
+
+ private:
+  ladder::Place place_;
+  In in_;
+  Out out_;
+  Whole whole_;
+  Allocate allocate_;
+  Release release_;
+};
+
+// ---- What the steps share
+
+static __global__ void memory_double(float* z, std::size_t n) {
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < n) z[i] *= 2.0f;
+}
+
+inline void Transfer::run(const ladder::Arrays& host, const ladder::Size& size) const {
+  const std::size_t n = size[0];
+  if (n == 0) return;
+  const float* x = host.at<const float>(0);
+  float* y = host.at<float>(1);
+  if (whole_) return whole_(x, y, n);
+  float* z = allocate_(n);
+  in_(x, z, n);
+  memory_double<<<ceil_div(n, 256), 256>>>(z, n);
+  CUDA_CHECK(cudaGetLastError());
+  out_(z, y, n);
+  if (release_) release_(z);
+}
+
+// The host reads every page: managed pages that are on the device move back.
+inline void touch_pages(const float* data, std::size_t n) {
+  constexpr std::size_t page = 4096 / sizeof(float);
+  for (std::size_t i = 0; i < n; i += page) *const_cast<const volatile float*>(data + i);
+  if (n > 0) *const_cast<const volatile float*>(data + n - 1);
+}
+
+inline void Transfer::prepare(const ladder::Arrays& host, const ladder::Size& size) const {
+  if (place_ != ladder::Place::managed) return;
+  touch_pages(host.at<const float>(0), size[0]);
+  touch_pages(host.at<float>(1), size[0]);
+}
+
+inline std::vector<ladder::Figure> Transfer::figures(const ladder::Arrays& host, const ladder::Size& size) const {
+  const std::size_t n = size[0];
+  if (n == 0) return {};
+  const float* x = host.at<const float>(0);
+  float* y = host.at<float>(1);
+  float* z = scratch<float>(n);
+  const double in = median_us([&] { touch_pages(x, n); }, [&] { in_(x, z, n); });
+  const double out = median_us([&] { touch_pages(y, n); }, [&] { out_(z, y, n); });
+  const double kilobytes = 4e-3 * static_cast<double>(n);
+  std::vector<ladder::Figure> all = {{"in_gbps", kilobytes / in}, {"out_gbps", kilobytes / out}};
+  if (!release_) return all;
+  all.push_back({"allocate_us", median_us([] {}, [&] { release_(allocate_(n)); })});
+  all.push_back({"cuda_malloc_us", median_us([] {}, [&] { DeviceBuffer<float> buffer(n); })});
+  return all;
+}

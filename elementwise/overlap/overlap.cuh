@@ -1,0 +1,145 @@
+// y[i] = 128 rounds of a 32-bit xorshift on x[i], for n integers in pinned host memory: copy in (host-to-device),
+// compute, copy out (device-to-host), and how much of that can happen at the same time. The rounds make the kernel take
+// nearly half as long as a copy over PCIe. All of it is exact: bit-equal.
+#pragma once
+#include "../elementwise.cuh"
+#include "../host_link.cuh"
+#include "../host_timing.cuh"
+
+constexpr int kRounds = 128;
+
+__host__ __device__ inline unsigned overlap_mix(unsigned v) {
+  for (int round = 0; round < kRounds; ++round) {  // Marsaglia's xorshift: no two values give the same
+    v ^= v << 13;
+    v ^= v >> 17;
+    v ^= v << 5;
+  }
+  return v;
+}
+
+class Overlap : public Elementwise {
+ public:
+  // x and y hold n integers each in the host's pinned memory, and do not overlap. n = 0 does nothing. May return before
+  // the result has arrived, but cudaDeviceSynchronize must wait for it, and so must the default stream. Calls do not
+  // overlap: the caller waits for one before the next.
+  using Launch = void (*)(const int* x, int* y, std::size_t n);
+  // What a step measures beyond the general figures.
+  using Extra = std::vector<ladder::Figure> (*)(const int* x, int* y, std::size_t n);
+
+  explicit Overlap(Launch launch, Extra extra = nullptr) : launch_(launch), extra_(extra) {}
+
+  const char* kernel() const override { return "overlap"; }
+  std::vector<ladder::Dim> dims() const override {
+    return {{"n", std::size_t{1} << 26, (1 << 15) + 13, std::size_t{1} << 32}};
+  }
+  std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override {
+    return {ladder::input<int>("x", size[0]), ladder::output<int>("y", size[0])};
+  }
+  ladder::Place place() const override { return ladder::Place::pinned; }
+  void run(const ladder::Arrays& host, const ladder::Size& size) const override {
+    if (size[0] > 0) launch_(host.at<const int>(0), host.at<int>(1), size[0]);
+  }
+  void expect(const ladder::Arrays& host, const ladder::Size&, const ladder::Range& range, double* want,
+              double* scale) const override {
+    for (std::size_t i = range.begin; i < range.end; ++i) {
+      want[i - range.begin] = static_cast<int>(overlap_mix(static_cast<unsigned>(host.at<const int>(0)[i])));
+      scale[i - range.begin] = 0;
+    }
+  }
+  std::vector<ladder::Pattern> patterns() const override { return {{"random", true, any_integer}}; }
+  // Fewer than there are chunks, remainders, several blocks in each chunk.
+  std::vector<ladder::Size> test_sizes() const override {
+    return {{0}, {1}, {2}, {7}, {8}, {9}, {17}, {31}, {33}, {257}, {1023}, {1025}, {4099}, {(1 << 15) + 13}};
+  }
+  std::vector<ladder::Size> huge_sizes() const override { return {}; }
+  std::vector<ladder::Size> bench_sizes() const override { return {{std::size_t{1} << 20}, {std::size_t{1} << 26}}; }
+  double scratch_bytes(const ladder::Size& size) const override { return sizeof(int) * static_cast<double>(size[0]); }
+  const char* ceiling_name() const override { return "link"; }
+  std::unique_ptr<ladder::OwnCeiling> own_ceiling(const ladder::Size& size) const override {
+    return std::make_unique<HostLink>(bytes(size));
+  }
+
+  // The parts alone, in one piece each: copy in, compute, copy out.
+  std::vector<ladder::Figure> figures(const ladder::Arrays& host, const ladder::Size& size) const override;
+
+ private:
+  static double any_integer(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t) {
+    return static_cast<std::int32_t>(ladder::hash(seed, buffer, i) >> 32);
+  }
+
+  Launch launch_;
+  Extra extra_;
+};
+
+// ---- What the steps share
+
+static __global__ void overlap_work(int* z, std::size_t n) {
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < n) z[i] = static_cast<int>(overlap_mix(static_cast<unsigned>(z[i])));
+}
+
+// The three parts, each put into a stream; n > 0.
+inline void copy_in(const int* x, int* z, std::size_t n, cudaStream_t stream) {
+  CUDA_CHECK(cudaMemcpyAsync(z, x, n * sizeof(int), cudaMemcpyHostToDevice, stream));
+}
+inline void work(int* z, std::size_t n, cudaStream_t stream) {
+  overlap_work<<<ceil_div(n, 256), 256, 0, stream>>>(z, n);
+  CUDA_CHECK(cudaGetLastError());
+}
+inline void copy_out(const int* z, int* y, std::size_t n, cudaStream_t stream) {
+  CUDA_CHECK(cudaMemcpyAsync(y, z, n * sizeof(int), cudaMemcpyDeviceToHost, stream));
+}
+
+// Streams or events, made when they are first asked for and kept to the program's end: to make one takes longer than
+// most of what is done with it.
+template <typename Handle, cudaError_t (*create)(Handle*), cudaError_t (*destroy)(Handle)>
+class Handles {
+ public:
+  Handles() = default;
+  Handles(const Handles&) = delete;
+  Handles& operator=(const Handles&) = delete;
+  ~Handles() {
+    for (const Handle handle : handles_) destroy(handle);
+  }
+  Handle operator[](std::size_t i) {
+    while (handles_.size() <= i) {
+      Handle handle;
+      CUDA_CHECK(create(&handle));
+      handles_.push_back(handle);
+    }
+    return handles_[i];
+  }
+
+ private:
+  std::vector<Handle> handles_;
+};
+
+// A blocking stream: it waits for what is in the default stream, and that waits for it.
+inline cudaError_t create_stream(cudaStream_t* stream) { return cudaStreamCreate(stream); }
+inline cudaError_t destroy_stream(cudaStream_t stream) { return cudaStreamDestroy(stream); }
+// An event without a time: cheaper, and all that ordering needs.
+inline cudaError_t create_event(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, cudaEventDisableTiming); }
+inline cudaError_t destroy_event(cudaEvent_t event) { return cudaEventDestroy(event); }
+
+// Each step has its own.
+static inline cudaStream_t stream_number(std::size_t i) {
+  static Handles<cudaStream_t, create_stream, destroy_stream> streams;
+  return streams[i];
+}
+static inline cudaEvent_t event_number(std::size_t i) {
+  static Handles<cudaEvent_t, create_event, destroy_event> events;
+  return events[i];
+}
+
+inline std::vector<ladder::Figure> Overlap::figures(const ladder::Arrays& host, const ladder::Size& size) const {
+  const std::size_t n = size[0];
+  if (n == 0) return {};
+  const int* x = host.at<const int>(0);
+  int *y = host.at<int>(1), *z = scratch<int>(n);
+  std::vector<ladder::Figure> all = {{"in_us", median_us([] {}, [&] { copy_in(x, z, n, nullptr); })},
+                                     {"work_us", median_us([] {}, [&] { work(z, n, nullptr); })},
+                                     {"out_us", median_us([] {}, [&] { copy_out(z, y, n, nullptr); })}};
+  if (!extra_) return all;
+  for (const ladder::Figure& figure : extra_(x, y, n)) all.push_back(figure);
+  return all;
+}

@@ -1,0 +1,95 @@
+// Problem:  a warp's registers hold a row of 1024, and no more.
+// Idea:     one block per row, the row in dynamic shared memory: 57,000 floats. A thread reads back only what it stored
+//           itself, so only the two sums over the block need barriers.
+// Expect:   0.9 to 1.0 of a copy for rows of 4096 to 28,000, of which two fit on an SM; less beyond, where no other
+//           block computes while one loads, and where gamma and beta come from L2 for every row.
+// Measured: 0.38x step 06, 0.37 of a copy at 32768x1024 (H200); 0.50x, 0.49 (H100).
+// Why:      0.69 of a copy at 4096: 512 threads with two float4 each start, and meet at four barriers (hypothesis, not
+//           tested); 0.93 at 8192.
+// Next:     what else could a second row on the same block share? (gamma and beta.)
+#include "../float4_row.cuh"
+#include "layer_norm.cuh"
+
+constexpr int kBlock = 512;
+constexpr unsigned kChunk = 4 * kBlock;  // elements that the block loads at once, four for each thread
+
+// Sum over the block, returned to every thread. All threads must call it.
+__device__ static float block_sum(float v) {
+  __shared__ float warps[kBlock / 32];
+  const int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int offset = 16; offset > 0; offset /= 2) v += __shfl_xor_sync(0xffffffff, v, offset);
+  __syncthreads();  // all threads have read what an earlier call left
+  if (lane == 0) warps[threadIdx.x / 32] = v;
+  __syncthreads();
+  v = lane < kBlock / 32 ? warps[lane] : 0.0f;
+#pragma unroll
+  for (int offset = 16; offset > 0; offset /= 2) v += __shfl_xor_sync(0xffffffff, v, offset);
+  return v;
+}
+
+// The first `chunks` chunks of the row stay in shared memory.
+template <bool kAligned>
+__global__ void layer_norm_shared(const float* __restrict__ x, const float* __restrict__ gamma,
+                                  const float* __restrict__ beta, float* __restrict__ y, unsigned cols, unsigned chunks,
+                                  float epsilon) {
+  extern __shared__ float4 row[];  // [chunk][thread]
+  const unsigned tid = threadIdx.x, first = kAligned ? 4 * tid : tid;
+  x += blockIdx.x * std::size_t{cols};
+  y += blockIdx.x * std::size_t{cols};
+
+  // load
+#pragma unroll 4
+  for (unsigned k = 0; k < chunks; ++k) row[k * kBlock + tid] = load4<kAligned, kBlock>(x, k * kChunk + first, cols);
+
+  // mean
+  float sum = 0.0f;
+  for (unsigned k = 0; k < chunks; ++k) sum += sum4(row[k * kBlock + tid]);
+  for (unsigned c = chunks * kChunk + tid; c < cols; c += kBlock) sum += x[c];
+  const float mean = block_sum(sum) / cols;
+
+  // variance
+  float squares = 0.0f;
+  for (unsigned k = 0; k < chunks; ++k) {
+    squares += squares4<kAligned, kBlock>(row[k * kBlock + tid], mean, k * kChunk + first, cols);
+  }
+  for (unsigned c = chunks * kChunk + tid; c < cols; c += kBlock) squares += (x[c] - mean) * (x[c] - mean);
+  const float factor = rsqrtf(block_sum(squares) / cols + epsilon);
+
+  // scale, shift, store
+  for (unsigned k = 0; k < chunks; ++k) {
+    const unsigned c = k * kChunk + first;
+    const float4 g = load4<kAligned, kBlock>(gamma, c, cols), b = load4<kAligned, kBlock>(beta, c, cols);
+    store4<kAligned, kBlock>(y, c, cols, normalise4(row[k * kBlock + tid], mean, factor, g, b));
+  }
+  for (unsigned c = chunks * kChunk + tid; c < cols; c += kBlock) y[c] = (x[c] - mean) * factor * gamma[c] + beta[c];
+}
+
+// Chunks of a row that one block's shared memory holds.
+static std::size_t chunks_of(std::size_t cols) {
+  const int bytes = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - (1 << 10);  // 1 KB for `warps`
+  const std::size_t most = bytes / (kBlock * sizeof(float4));
+  return std::min(ceil_div(cols, std::size_t{kChunk}), most);
+}
+
+static void launch(const float* x, const float* gamma, const float* beta, float* y, std::size_t rows, std::size_t cols,
+                   float epsilon) {
+  if (rows == 0 || cols == 0) return;
+  const auto chunks = static_cast<unsigned>(chunks_of(cols));
+  const bool aligned = aligned_for<float4>(x, gamma, beta, y) && cols % 4 == 0;
+  const auto kernel = aligned ? layer_norm_shared<true> : layer_norm_shared<false>;
+  // more than 48 KB of dynamic shared memory must be asked for
+  const auto bytes = static_cast<int>(chunks * kBlock * sizeof(float4));
+  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  kernel<<<static_cast<unsigned>(rows), kBlock, bytes>>>(x, gamma, beta, y, static_cast<unsigned>(cols), chunks,
+                                                         epsilon);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+// A thread's additions of what is kept, four at a time, and of the remainder; two levels in a float4, 5 and 4.
+static std::size_t roundings(std::size_t cols) {
+  const std::size_t chunks = chunks_of(cols), remainder = cols - std::min(cols, chunks * kChunk);
+  return LayerNorm::two_passes(chunks + ceil_div(remainder, std::size_t{kBlock}) + 2 + 9);
+}
+
+LADDER_STEP(LayerNorm, launch, roundings);

@@ -1,0 +1,44 @@
+// An element of a row and its column as one integer, for the steps of `top_k`: of two pairs the greater comes first, as
+// its element is greater, or equal and in a lower column. No two pairs of a row are equal.
+#pragma once
+#include "../key_index.cuh"
+#include "top_k.cuh"
+
+using Pair = unsigned long long;
+constexpr Pair kNoPair = 0;           // below the pair of -infinity
+constexpr Pair kAboveAll = ~Pair{0};  // above that of NaN in column 0
+
+__device__ inline Pair pair_of_key(int key, unsigned column) {
+  return Pair{static_cast<unsigned>(key) ^ 0x80000000u} << 32 | (0x7fffffffu - column);
+}
+__device__ inline Pair pair_of(float v, unsigned column) { return pair_of_key(argmax_key(v), column); }
+__device__ inline unsigned column_of(Pair pair) { return 0x7fffffffu - static_cast<unsigned>(pair); }
+__device__ inline int key_of(Pair pair) { return static_cast<int>(static_cast<unsigned>(pair >> 32) ^ 0x80000000u); }
+
+// The element itself, but of NaN and of the zeros one of several.
+__device__ inline float value_of(Pair pair) { return __int_as_float(key_of(pair) ^ (key_of(pair) >> 31 & 0x7fffffff)); }
+
+// Element `place` of a row's result.
+__device__ inline void store_result(const float* x, float* values, int* indices, unsigned place, Pair pair) {
+  values[place] = x[column_of(pair)];
+  indices[place] = static_cast<int>(column_of(pair));
+}
+
+// The greatest pair of a block of kBlock threads, a multiple of 32, returned to all of them. All must call it; it may be
+// called again at once.
+template <int kBlock>
+__device__ inline Pair block_max(Pair pair) {
+  __shared__ Pair warps[kBlock / 32];
+  const auto warp_max = [](Pair p) {
+#pragma unroll
+    for (int offset = 16; offset > 0; offset /= 2) p = max(p, __shfl_xor_sync(0xffffffff, p, offset));
+    return p;
+  };
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  pair = warp_max(pair);
+  if (lane == 0) warps[warp] = pair;
+  __syncthreads();
+  pair = warp_max(lane < kBlock / 32 ? warps[lane] : kNoPair);
+  __syncthreads();
+  return pair;
+}

@@ -1,0 +1,441 @@
+"""What the Python scripts share: the steps that the folders hold, building them, running them."""
+import argparse
+import difflib
+import importlib.machinery
+import importlib.util
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+
+if not shutil.which("nvcc") and os.access("/usr/local/cuda/bin/nvcc", os.X_OK):
+    os.environ["PATH"] += os.pathsep + "/usr/local/cuda/bin"
+
+NO_DEVICE = 77  # a program's exit status where there is no GPU
+TIMED_OUT = 124  # and where it reached a time limit
+INTERRUPTED = 130  # a script's, after Ctrl-C
+
+
+class Step(NamedTuple):
+    """A step, or what is run like one: a planted bug, a whiteboard answer."""
+    family: str
+    kernel: str
+    number: str  # "07"; none but a step has one
+    name: str  # the file's, e.g. sum_07_warp_shuffle; sum_whiteboard for sum's answer
+    path: Path
+
+    @property
+    def id(self):
+        return self.name[len(self.kernel) + 1:]
+
+    @property
+    def kind(self):
+        """What it is: step, bug, answer."""
+        return "step" if self.number else "bug" if self.path.parent.name == "bugs" else "answer"
+
+    @property
+    def is_vendor(self):
+        return self.number == "00"
+
+    @property
+    def is_bug(self):
+        return self.kind == "bug"
+
+    @property
+    def folder(self):
+        """The kernel's folder."""
+        return self.path.parent.parent if self.is_bug else self.path.parent
+
+    @property
+    def label(self):
+        """Its file from the top, without the ending: reduce/sum/sum_07_warp_shuffle."""
+        return self.path.relative_to(ROOT).with_suffix("").as_posix()
+
+    @property
+    def target(self):
+        """What CMake calls its own program."""
+        if self.kind == "answer":
+            return self.path.stem.replace("whiteboard", f"whiteboard_{self.kernel}")
+        return "bug_" * self.is_bug + self.path.stem
+
+    def program(self, preset):
+        """Its own, in a build tree like that of the sources."""
+        return ROOT / "build" / preset / self.label
+
+    def ladder_program(self, preset):
+        """That of all steps of its kernel."""
+        return ROOT / "build" / preset / self.folder.relative_to(ROOT) / self.kernel
+
+
+def steps():
+    """All steps, by family, kernel and number."""
+    found = []
+    for path in ROOT.glob("*/*/*.cu"):
+        match = re.fullmatch(r"([a-z0-9_]+)_(\d\d)_[a-z0-9_]+", path.stem)
+        if match and path.relative_to(ROOT).parts[0] not in ("build", "practice"):  # practice/ is the reader's own
+            found.append(Step(path.parent.parent.name, match[1], match[2], path.stem, path))
+    return sorted(found)
+
+
+def bugs():
+    """The planted bugs, each of the kernel of its folder that its name begins with."""
+    found = []
+    for folder, members in by_folder().items():
+        names = {step.kernel for step in members}
+        for path in folder.glob("bugs/*.cu"):
+            matching = [kernel for kernel in names if path.stem.startswith(kernel + "_")]
+            if matching:
+                found.append(Step(members[0].family, max(matching, key=len), "", path.stem, path))
+    return sorted(found)
+
+
+def answers():
+    """The whiteboard answers: reduce/sum/whiteboard.cu is sum_whiteboard."""
+    return sorted(Step(members[0].family, folder.name, "", f"{folder.name}_{path.stem}", path)
+                  for folder, members in by_folder().items()
+                  for path in [*folder.glob("whiteboard.cu"), *folder.glob("whiteboard_cpu.cpp")])
+
+
+def by_folder():
+    """The steps by the folder that they are in; two kernels may share one."""
+    found = {}
+    for step in steps():
+        found.setdefault(step.folder, []).append(step)
+    return found
+
+
+def folder_of(kernel):
+    """The folder of a kernel."""
+    return next(step.folder for step in steps() if step.kernel == kernel)
+
+
+def needs(step):
+    """What its line '// needs: ...' names, or nothing."""
+    found = re.search(r"^// needs: (.*)", step.path.read_text(), re.MULTILINE)
+    return found[1] if found else ""
+
+
+def runs_on_cpu(step):
+    """Does the CPU backend have what it needs? (ladder_missing in common/cmake/ladder.cmake)"""
+    return re.fullmatch(r"|sm_8\d", needs(step)) is not None
+
+
+def known_names(only_steps=False):
+    """What may stand for steps, planted bugs and whiteboard answers on a command line: {"reduce/sum": [Step, ...]}.
+    A file has no ending, and "reduce/" is the family: a name that is a kernel's and a family's is the kernel's."""
+    known, families = {}, {}
+    for step in steps():
+        folder = step.folder.relative_to(ROOT).as_posix()
+        for name in {step.kernel, step.folder.name, folder, f"{folder}/{step.kernel}", step.name, step.label}:
+            known.setdefault(name, []).append(step)
+        families.setdefault(step.family, []).append(step)
+    for family, members in families.items():
+        known[f"{family}/"] = members
+        known.setdefault(family, members)
+    for other in [] if only_steps else bugs() + answers():
+        for name in (other.name, other.label, *[os.path.dirname(other.label)] * other.is_bug):
+            known.setdefault(name, []).append(other)
+    return known
+
+
+def find(name, known):
+    """The steps that a name or a path stands for, or None. A path is of the current folder, or else of the top one."""
+    for text in (os.path.normpath(name), os.path.relpath(Path(name).resolve(), ROOT)):
+        text = re.sub(r"\.(cuh?|cpp)$", "", text)
+        folder = f"{text}/"
+        if folder in known and (name.endswith("/") or name.startswith((".", "/")) or text not in known):
+            return known[folder]
+        if text in known:
+            return known[text]
+    return None
+
+
+def near_names(name, known):
+    """The known names, without folders, that are spelt nearly like this one."""
+    wanted = re.sub(r"\.\w*$", "", Path(name).name.lower())
+    wanted = re.sub(r"_(\d)(?=_|$)", r"_0\1", wanted)  # sum_7 is meant to be sum_07
+    plain = sorted(other for other in known if "/" not in other)
+    same = [other for other in plain if other == wanted]
+    parts = sorted((other for other in plain if len(wanted) > 2 and wanted in other), key=len)
+    return (same or parts or difflib.get_close_matches(wanted, plain, 5, 0.6))[:5]
+
+
+def resolve(names, only_steps=False):
+    """The steps that the names stand for, in their order, each once: kernels, families, steps, and unless only_steps is
+    set planted bugs and whiteboard answers, and their files or folders. A name that stands for nothing ends the
+    script."""
+    known = known_names(only_steps)
+    chosen = {}
+    for name in names:
+        found = find(name, known)
+        if found is None:
+            near = near_names(name, known)
+            usage_error(f"there is no '{name}'; " + (f"did you mean {', '.join(near)}?" if near else
+                                                     "'scripts/run --list' lists what there is"))
+        chosen.update(dict.fromkeys(found))
+    return list(chosen)
+
+
+def resolve_one(name, only_steps=False):
+    """The step that the name stands for; it must be one."""
+    found = resolve([name], only_steps)
+    if len(found) > 1:
+        usage_error(f"'{name}' is {len(found)} steps, and one is needed, such as {found[-1].name}")
+    return found[0]
+
+
+def kernels(names=()):
+    """The steps that the names stand for, by kernel: {kernel: [Step]}; all steps if there is no name."""
+    chosen = {}
+    for step in resolve(names, only_steps=True) if names else steps():
+        chosen.setdefault(step.kernel, []).append(step)
+    return chosen
+
+
+def kernel_names(source):
+    """The names of the __global__ functions in a file."""
+    text = re.sub(r"//.*", "", source.read_text())
+    text = re.sub(r"__(?:launch_bounds|cluster_dims|maxnreg)__\s*\((?:[^()]|\([^()]*\))*\)", "", text)
+    return re.findall(r"__global__\s[^;{()]*?(\w+)\s*\(", text)
+
+
+def head(step):
+    """The lines before the first #include."""
+    text = step.path.read_text()
+    return text[:text.index("#include")]
+
+
+def idea(step):
+    """What the head says of the step's idea, without its label; of a head without labels, all but what the build
+    reads."""
+    labelled = re.search(r"^// Idea: *(.*\n(?://  .*\n)*)", head(step), re.MULTILINE)
+    text = labelled[1] if labelled else re.sub(r"(?m)^// (needs|links|caught by): .*\n", "", head(step))
+    return " ".join(re.sub(r"(?m)^//", "", text).split())
+
+
+# ---- the command line
+
+def say(*words):
+    print(*words, file=sys.stderr, flush=True)
+
+
+def script_name():
+    return Path(sys.argv[0]).name
+
+
+def fail(message, status=1):
+    say(f"{script_name()}: {message}")
+    sys.exit(status)
+
+
+def usage_error(message):
+    fail(message, 2)
+
+
+def run_main(main):
+    """Calls main(); Ctrl-C ends the script, and says nothing: who pressed it knows."""
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:  # as of 'scripts/run | head'
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(INTERRUPTED)
+    except OSError as problem:  # a full disk, a folder that may not be written
+        if not problem.filename:
+            raise
+        fail(f"{problem.filename}: {problem.strerror}")
+
+
+EXIT_STATUS = """\
+Exit status: 0 if all went well, 1 if not, 2 for bad usage, or where something needed is missing.
+"""
+
+
+def at_least(least):
+    """The type of an option whose value is a whole number, this one or more."""
+    def parse(text):
+        if not re.fullmatch(r"-?\d+", text) or int(text) < least:
+            raise argparse.ArgumentTypeError(f"'{text}' is no whole number of at least {least}")
+        return int(text)
+    return parse
+
+
+def load_script(name):
+    """A Python script of this folder as a module, for its tests."""
+    sys.dont_write_bytecode = True
+    loader = importlib.machinery.SourceFileLoader(f"{name}_script", str(ROOT / "scripts" / name))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
+
+
+class ArgumentParser(argparse.ArgumentParser):
+    """Bad usage gets one line. All scripts' --help looks alike: the epilog has examples, and the last line says what the
+    exit status means."""
+
+    def __init__(self, description, epilog="", **options):
+        if "Exit status:" not in description + epilog:
+            epilog += "\n" + EXIT_STATUS
+        super().__init__(prog=f"scripts/{script_name()}", description=description, epilog=epilog, allow_abbrev=False,
+                         formatter_class=argparse.RawDescriptionHelpFormatter, **options)
+        self._optionals.title = "options"  # of every Python; up to 3.9 it was "optional arguments"
+        self._positionals.title = "arguments"
+
+    def add_backend(self):
+        self.add_argument("--backend", metavar="cuda|cpu", help="instead of the one found to be possible")
+
+    def error(self, message):
+        usage_error(f"{message}; see --help")
+
+    def parse_with_rest(self, arguments=None):
+        """Also returns what follows a --, or None if there is none."""
+        arguments = sys.argv[1:] if arguments is None else arguments
+        if "--" not in arguments:
+            return self.parse_args(arguments), None
+        at = arguments.index("--")
+        return self.parse_args(arguments[:at]), arguments[at + 1:]
+
+
+# ---- building
+
+def try_shell(command, *arguments, **options):
+    """Runs a function of lib.sh under this script's name."""
+    script = 'source "$LADDER_LIB"; ' + command + ' "$@"'
+    return subprocess.run(["bash", "-c", script, script_name(), *arguments], text=True,
+                          env={**os.environ, "LADDER_LIB": str(ROOT / "scripts/lib.sh")}, **options)
+
+
+def shell(command, *arguments, **options):
+    """The same; exits as it does if it fails. Returns its output."""
+    done = try_shell(command, *arguments, **options)
+    if done.returncode != 0:
+        sys.exit(done.returncode if done.returncode > 0 else 128 - done.returncode)
+    return done.stdout
+
+
+def choose_backend(asked):
+    return shell("choose_backend", asked or "", stdout=subprocess.PIPE).strip()
+
+
+def set_up(*needs):
+    shell('"$LADDER_ROOT/scripts/setup" --quiet', *needs)
+
+
+def configure(preset, *needs):
+    """Installs what `needs` (see scripts/setup) names besides the build tools, and makes build/<preset>."""
+    set_up("build", *needs)
+    shell("configure", preset)
+
+
+def build(preset, targets):
+    if targets:  # without any, everything would be built
+        shell("build", preset, *targets)
+
+
+def build_what_compiles(preset, targets):
+    """Builds on after an error; returns what did not build, each with the first line that says why:
+    {"sum_04_sequential": "reduce/sum/sum_04_sequential.cu:12:3: error: ..."}. The names are those of files without their
+    endings: a step's for an error in it, a program's where it does not link."""
+    keep_going = ["--", "-k", "0"]
+    if not targets or try_shell("build", preset, *targets, *keep_going).returncode == 0:
+        return {}
+    say("Again, for what failed only")
+    done = try_shell("build", preset, *targets, *keep_going, stderr=subprocess.PIPE)
+    if done.returncode == 0:
+        return {}
+    return failures(done.stderr)
+
+
+def failures(output):
+    """The same, from the output of ninja."""
+    found = {}
+    blocks = re.split(r"^FAILED: ", output, flags=re.MULTILINE)[1:]
+    for block in blocks:
+        target, *lines = block.splitlines()
+        target = re.sub(r"^\[code=\d+\] ", "", target).split()[0]
+        errors = [line for line in lines if re.search(r"\berror\b|undefined reference|multiple definition", line)]
+        reason = errors[0].strip() if errors else (lines[1:] or [""])[0].strip()
+        path = Path(target)
+        name = re.sub(r"\.(cuh?|cpp)\b.*", "", path.name)
+        if name in ("whiteboard", "whiteboard_cpu"):
+            name = f"{path.parent.name}_{name}"
+        found.setdefault(name, reason.replace(f"{ROOT}/", ""))
+    return found
+
+
+def compile_commands(build):
+    """What compiles each file of a build folder: {file: [word, ...]}."""
+    commands = json.loads((build / "compile_commands.json").read_text())
+    return {Path(entry["file"]): shlex.split(entry["command"]) for entry in commands}
+
+
+def link_command(build, step, objects, output):
+    """What links a step's program, with these object files in place of its own."""
+    target = str(step.program(build).relative_to(build))
+    text = subprocess.run(["ninja", "-t", "commands", "-s", target], cwd=build, check=True, text=True,
+                          stdout=subprocess.PIPE).stdout
+    words = shlex.split(text.strip().removeprefix(": && ").removesuffix(" && :"))
+    [own] = [i for i, word in enumerate(words) if re.search(rf"/{step.path.name}\b.*\.o$", word)]
+    words[own:own + 1] = map(str, objects)
+    words[words.index("-o") + 1] = str(output)
+    return words
+
+
+def skipped(preset):
+    """The steps that the build leaves out, each with what it needs: {"sum_00_cub": "gpu"}."""
+    names = {step.name for step in steps()}
+    left_out = {}
+    for line in (ROOT / "build" / preset / "skipped.txt").read_text().splitlines():
+        match = re.fullmatch(r"\w+\.(\w+): needs (.*)", line)
+        if match and match[1] in names:
+            left_out[match[1]] = match[2]
+    return left_out
+
+
+def require_program(name, package):
+    if not shutil.which(name):
+        usage_error(f"needs {name}, {package}")
+
+
+def require_gpu():
+    """Ends the script where it has nothing to run on."""
+    if not shutil.which("nvcc"):
+        usage_error("needs a GPU and nvcc, from the CUDA toolkit; there is no nvcc")
+    if not shell("gpu_name", stdout=subprocess.PIPE).strip():
+        usage_error("needs a GPU; nvidia-smi shows none")
+
+
+# ---- running
+
+def dims(executable):
+    """The names of a program's dimensions, from its --help, but for the optional ones (default 0)."""
+    text = subprocess.run([executable, "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    return re.findall(r"^  --(\w+)=N +default [1-9]\d*, at most", text, re.MULTILINE)
+
+
+def describe_exit(status):
+    """In words, for a status that no program of ours gives on purpose."""
+    if status < 0:
+        return f"crashed: {signal.Signals(-status).name}"
+    if status == TIMED_OUT:
+        return "reached its time limit"
+    return f"ended with exit status {status}"
+
+
+def parse_entry(line):
+    """The object of a --json line, or None."""
+    if not line.startswith("{"):
+        return None
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None

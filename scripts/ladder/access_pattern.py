@@ -1,0 +1,98 @@
+"""What a traced run says of a page, beside the steps of its ladder: races, and how memory is accessed."""
+import json
+import subprocess
+
+import ladder
+from ladder import diagnosis
+
+SPACES = {"global_load": ("global loads", "sectors"), "global_store": ("global stores", "sectors"),
+          "shared_load": ("shared loads", "wavefronts"), "shared_store": ("shared stores", "wavefronts")}
+NEARLY = 1.05  # times as many is still the same
+LADDER_S = 300  # for a run of the ladder's steps
+
+
+def place(side):
+    return f"{side['file']}:{side['line']}"
+
+
+def thread(side):
+    return "thread ({},{},{}) of block ({},{},{})".format(*side["thread"], *side["block"])
+
+
+def first_race(step):
+    """The diagnosis of the first race of a traced step, or None if it has none."""
+    race = next((race for launch in step["launches"] for race in launch["races"]), None)
+    if race is None:
+        return None
+    order = "barrier" if race["scope"] == "block" else "fence and atomic"
+    what = (f"race, {race['kind']} in {race['space']} memory with no {order} between: {place(race['first'])}, "
+            f"{thread(race['first'])}, and {place(race['second'])}, {thread(race['second'])}")
+    stage, sentence, section = diagnosis.RACE
+    return diagnosis.Failure(stage, what, sentence, section, {"at": f"{place(race['second'])}:1"})
+
+
+def of_ladder(problem, preset, options, say):
+    """What the ladder's program prints with these options, kept in a file for as long as the program does not change;
+    [] if it does not build or end."""
+    say("building the ladder's steps, once, to compare with")
+    if ladder.try_shell("build", preset, f"ladder_{problem.kernel}", stdout=subprocess.DEVNULL,
+                        stderr=subprocess.DEVNULL).returncode != 0:
+        return []
+    program = problem.steps[0].ladder_program(preset)
+    kept = ladder.ROOT / "build" / preset / "practice" / f"{problem.kernel}.json"
+    if kept.is_file() and kept.stat().st_mtime > program.stat().st_mtime:
+        return json.loads(kept.read_text())
+    try:
+        done = subprocess.run([program, *options], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                              timeout=LADDER_S)
+    except subprocess.TimeoutExpired:
+        return []
+    steps = [entry for entry in map(ladder.parse_entry, done.stdout.splitlines()) if entry]
+    kept.write_text(json.dumps(steps))
+    return steps
+
+
+def total(step, name):
+    """(requests, units, ideal) of all launches of a traced step."""
+    counts = [launch["totals"][name] for launch in step["launches"]]
+    return tuple(sum(count[key] for count in counts) for key in ("requests", "units", "ideal"))
+
+
+def number(step):
+    """ "01" of a step's entry."""
+    return step["step"][len(step["kernel"]) + 1:][:2]
+
+
+def compared(own, references):
+    """One line for each kind of access: units per request, and the steps that have as many or fewer."""
+    lines = []
+    for name, (words, unit) in SPACES.items():
+        requests, units, ideal = total(own, name)
+        if requests == 0:
+            continue
+        line = f"{words}: {units / requests:.1f} {unit} per request, {ideal / requests:.1f} at best; {units} in all"
+        others = [(number(step), *total(step, name)) for step in references]
+        same = [other for other in others if other[1] and abs(other[2] - units) <= (NEARLY - 1) * units]
+        better = [other for other in others if other[1] and other[2] * NEARLY < units]
+        if same:
+            line += f", as step {same[0][0]}"
+        if better:
+            step, others_requests, others_units, _ = better[0]
+            line += f"; step {step} has {others_units / others_requests:.1f} per request, {others_units} in all"
+        lines.append(line)
+    return "\n".join(lines + ["(the ladder's steps do not build or end here)"] * (not references))
+
+
+def speed_text(own, steps):
+    """Which step of the ladder a page equals, by its cold time, and the ratio to the library."""
+    text = f"{own['cold_us']:.2f} us"
+    slower = [step for step in steps
+              if not step["step"].startswith("00") and step["cold_us"] >= own["cold_us"] / NEARLY]
+    if slower:
+        fastest = min(slower, key=lambda step: step["cold_us"])
+        text += f", as fast as step {fastest['step']} ({fastest['cold_us']:.2f} us)"
+    elif steps:
+        text += ", slower than every step of the ladder"
+    if own.get("vs_vendor"):
+        text += f"; {own['vs_vendor']:.3f}x the library"
+    return text

@@ -1,0 +1,70 @@
+"""scripts/practice --bug: planted bugs without what gives them away."""
+import random
+import re
+import subprocess
+
+import ladder
+from ladder import candidates, judging, problems, progress_file
+
+
+def disguised(bug):
+    """The source of a bug without its comments, its kernels under other names, below what it should compute."""
+    text = problems.without_comments(bug.path.read_text()).replace('#include "../', '#include "')
+    for i, name in enumerate(dict.fromkeys(ladder.kernel_names(bug.path))):
+        text = re.sub(rf"\b{name}\b", f"{bug.kernel}_kernel{i or ''}", text)
+    text = re.sub(r"\bstruct \w+>", "struct Scratch>", text)  # the tag by which scratch<> knows its memory
+    lines = [line.rstrip() for line in text.splitlines()]
+    return problems.stated(problems.named(bug.kernel)) + re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip() + "\n"
+
+
+def open_to(problem):
+    """Bugs that the CPU backend shows, of the problem or of all."""
+    return [bug for bug in ladder.bugs() if (problem is None or bug.kernel == problem.kernel)
+            and bug.kernel in problems.problems() and ladder.runs_on_cpu(bug)]
+
+
+def hand_out(problem, choose=random.choice):
+    """Writes one to practice/ and says its symptom."""
+    known = progress_file.read()
+    mended = {entry.get("bug") for entry in known.values() if entry.get("state") == judging.PASSED}
+    open_ones = [bug for bug in open_to(problem) if bug.name not in mended]
+    if not open_ones:
+        ladder.fail("there is no bug left to mend" + f" in {problem.kernel}" * (problem is not None))
+    bug = choose(open_ones)
+    problems.PRACTICE.mkdir(exist_ok=True)
+    number = 1
+    while (problems.PRACTICE / f"{bug.kernel}_bug_{number}.cu").exists():
+        number += 1
+    path = problems.PRACTICE / f"{bug.kernel}_bug_{number}.cu"
+    path.write_text(disguised(bug))
+    page = candidates.find(str(path))
+    verdict = judging.Judge(page).verdict()
+    known = progress_file.read()
+    known[path.name] = {"kernel": bug.kernel, "bug": bug.name, "state": verdict.state, "solved": False, "latest": True,
+                        "digest": progress_file.digest(page), "reached": verdict.reached}
+    for name, entry in known.items():
+        entry["latest"] = name == path.name
+    progress_file.write(known)
+    seen = verdict.failure.what.split("\n")[0] if verdict.failure else "nothing here"
+    print(f"practice/{path.name} has a bug. What is seen: {seen}")
+    print(f"Find it, mend it, then: scripts/judge practice/{path.name}")
+    return 0
+
+
+def reveal():
+    """What is wrong with the bug handed out last, and what finds it."""
+    latest = [(name, entry) for name, entry in progress_file.read().items() if entry.get("latest") and entry.get("bug")]
+    if not latest:
+        ladder.fail("no bug has been handed out; scripts/practice --bug does")
+    name, entry = latest[0]
+    bug = next(bug for bug in ladder.bugs() if bug.name == entry["bug"])
+    text = bug.path.read_text()
+    print(f"practice/{name} is {bug.path.relative_to(ladder.ROOT)}: " + re.search(r"^// bug: *(.*)", text, re.M)[1])
+    for where, seen in re.findall(r"^// caught by: *([^|\n]*?) *\| *([^|\n]*)", text, re.MULTILINE):
+        print(f"  found by {where}: it prints '{seen.strip()}'")
+    verdict = judging.Judge(candidates.Page(bug.path, problems.named(bug.kernel))).verdict()
+    print(f"\nThe judge's verdict on it:\n{judging.text(verdict)}")
+    if ladder.choose_backend("") == "cuda" and re.search(r"^// caught by: *gpu \w", text, re.MULTILINE):
+        print("\nscripts/sanitize on it:", flush=True)
+        subprocess.run([ladder.ROOT / "scripts/sanitize", "--quick", bug.path])
+    return 0

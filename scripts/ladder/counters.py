@@ -1,0 +1,354 @@
+"""The hardware counters that scripts/profile reads with ncu: their names, how ncu prints them, what they say."""
+import csv
+import re
+
+
+# Our names, as results/<gpu>.json holds them, of ncu's metrics. The smsp__sass_* counts are exact and the same in every
+# run; l1tex__data_pipe_lsu_wavefronts_mem_shared_* would hold up to 10 % of arbitration on an H200, and
+# smsp__inst_executed_op_shared_* instructions that are predicated off.
+EXACT = {
+    "global_load_instructions": "smsp__sass_inst_executed_op_global_ld.sum",
+    "global_load_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+    "global_load_sectors": "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "global_store_instructions": "smsp__sass_inst_executed_op_global_st.sum",
+    "global_store_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
+    "global_store_sectors": "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_st.sum",
+    "shared_load_instructions": "smsp__sass_inst_executed_op_shared_ld.sum",
+    "shared_load_wavefronts": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+    "shared_store_instructions": "smsp__sass_inst_executed_op_shared_st.sum",
+    "shared_store_wavefronts": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+    "async_copy_instructions": "smsp__sass_inst_executed_op_ldgsts.sum",  # cp.async
+    "async_copy_sectors": "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum",
+    "async_copy_wavefronts": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum",
+    "global_reduction_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",  # atomics without a result
+    "global_atomic_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum",
+}
+STALLS = {  # why warps do not issue
+    "barrier": "wait for other warps at __syncthreads()",
+    "branch_resolving": "wait for a branch's target",
+    "dispatch_stall": "wait for the dispatcher",
+    "drain": "have ended, and their stores have not arrived",
+    "gmma": "wait for wgmma",
+    "imc_miss": "wait for a constant that the cache lacks",
+    "lg_throttle": "wait: too many global or local accesses are queued",
+    "long_scoreboard": "wait for a load from global or local memory",
+    "math_pipe_throttle": "wait for a busy arithmetic pipe",
+    "membar": "wait at a memory fence",
+    "mio_throttle": "wait: too many shared-memory accesses or shuffles are queued",
+    "no_instruction": "wait for the instruction cache",
+    "not_selected": "are ready, but another warp was chosen",
+    "short_scoreboard": "wait for shared memory, a shuffle or a special function",
+    "sleeping": "sleep",
+    "tex_throttle": "wait: too many texture accesses are queued",
+    "wait": "wait a fixed number of cycles for their last instruction",
+}
+ALL = {
+    **EXACT,
+    "time_ns": "gpu__time_duration.sum",
+    "dram_pct": "dram__throughput.avg.pct_of_peak_sustained_elapsed",
+    "dram_read_bytes": "dram__bytes_read.sum",
+    "dram_write_bytes": "dram__bytes_write.sum",
+    "l2_pct": "lts__throughput.avg.pct_of_peak_sustained_elapsed",
+    "l2_hit_pct": "lts__t_sector_hit_rate.pct",
+    "l2_read_sectors": "lts__t_sectors_op_read.sum",
+    "l2_write_sectors": "lts__t_sectors_op_write.sum",
+    "l1_pct": "l1tex__throughput.avg.pct_of_peak_sustained_elapsed",
+    "l1_hit_pct": "l1tex__t_sector_hit_rate.pct",
+    "l1_wavefronts": "l1tex__data_pipe_lsu_wavefronts.sum",
+    "sm_pct": "sm__throughput.avg.pct_of_peak_sustained_elapsed",
+    "fma_pct": "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active",
+    "tensor_pct": "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
+    "issue_pct": "smsp__issue_active.avg.pct_of_peak_sustained_active",
+    "eligible_warps": "smsp__warps_eligible.avg.per_cycle_active",
+    "instructions": "smsp__inst_executed.sum",
+    "lanes_per_instruction": "smsp__average_thread_inst_executed_per_inst_executed.ratio",
+    "lanes_on_per_instruction": "smsp__average_thread_inst_executed_pred_on_per_inst_executed.ratio",
+    "divergent_branches": "smsp__sass_branch_targets_threads_divergent.sum",
+    "ffma_lanes": "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
+    "shuffle_lanes": "smsp__sass_thread_inst_executed_op_inter_thread_communication_pred_on.sum",
+    "wide_accesses": "sm__sass_inst_executed_op_memory_128b.sum",
+    "load_bytes_used_pct": "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct",
+    "store_bytes_used_pct": "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct",
+    "local_load_instructions": "smsp__sass_inst_executed_op_local_ld.sum",
+    "local_store_instructions": "smsp__sass_inst_executed_op_local_st.sum",
+    "global_reductions": "smsp__inst_executed_op_global_red.sum",  # atomics without a result
+    "global_atomics": "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum",
+    "l2_reduction_sectors": "lts__t_sectors_op_red.sum",
+    "l2_atomic_sectors": "lts__t_sectors_op_atom.sum",
+    "shared_atomics": "smsp__inst_executed_op_shared_atom.sum",
+    "tensor_instructions": "sm__inst_executed_pipe_tensor.sum",
+    "wgmma_instructions": "sm__inst_executed_pipe_tensor_op_gmma.sum",
+    "tma_load_bytes": "l1tex__m_xbar2l1tex_read_bytes_mem_global_op_tma_ld.sum",
+    "warps_pct": "sm__warps_active.avg.pct_of_peak_sustained_active",
+    "warps_possible_pct": "sm__maximum_warps_per_active_cycle_pct",
+    "limit_registers": "launch__occupancy_limit_registers",
+    "limit_shared": "launch__occupancy_limit_shared_mem",
+    "limit_blocks": "launch__occupancy_limit_blocks",
+    "limit_warps": "launch__occupancy_limit_warps",
+    "registers": "launch__registers_per_thread",
+    "shared_bytes": "launch__shared_mem_per_block",
+    "waves": "launch__waves_per_multiprocessor",
+    **{f"stall_{name}": f"smsp__average_warps_issue_stalled_{name}_per_issue_active.ratio" for name in STALLS},
+}
+ATOMICS = {"global_reductions": "global atomics without a result", "global_atomics": "global atomics with a result",
+           "shared_atomics": "shared atomics"}
+MARKER = "profile_next_step"  # the kernel that a program launches between two steps, see common/runner/profile.cuh
+
+
+# ---- what ncu prints
+
+def missing_metrics(output):
+    """The metrics, without what follows their first dot, that ncu says this GPU does not have."""
+    return set(re.findall(r"Failed to find metric (?:regex:\^)?([A-Za-z0-9_]+)", output))
+
+
+def forbidden(output):
+    return "ERR_NVGPUCTRPERM" in output
+
+
+def first_error(output):
+    errors = re.findall(r"^==ERROR== (.*)", output, re.MULTILINE)
+    return errors[0].strip() if errors else None
+
+
+def number(text):
+    """1,578,499 -> 1578499; None for what ncu could not count."""
+    text = text.replace(",", "").strip()
+    if not re.fullmatch(r"-?\d+(\.\d+)?([eE][-+]?\d+)?", text):
+        return None
+    value = float(text)
+    return int(value) if value.is_integer() else value
+
+
+def dims(text):
+    """(32, 8, 1) -> [32, 8, 1]"""
+    return [int(value) for value in re.findall(r"\d+", text)]
+
+
+def launches(output):
+    """The launches in the output of `ncu --csv --page raw`: [{"function", "grid", "block", counter: value, ...}]."""
+    rows = csv.reader(line for line in output.splitlines() if line.startswith('"'))
+    head = next(rows, None)
+    if head is None:
+        return []
+    names = {metric: name for name, metric in ALL.items()}
+    found = []
+    for row in rows:
+        fields = dict(zip(head, row))
+        if not fields["ID"]:
+            continue  # the line of units
+        values = {names[key]: number(text) for key, text in fields.items() if key in names}
+        found.append({"function": fields["Kernel Name"], "grid": dims(fields["Grid Size"]),
+                      "block": dims(fields["Block Size"]),
+                      **{name: value for name, value in values.items() if value is not None}})
+    return found
+
+
+def by_step(found):
+    """The launches of each step, in order: what lies between the markers."""
+    groups = [[]]
+    for launch in found:
+        if MARKER in launch["function"]:
+            groups.append([])
+        else:
+            groups[-1].append(launch)
+    return groups
+
+
+def is_count(name):
+    return name == "time_ns" or ALL[name].endswith(".sum")
+
+
+def merged(group):
+    """One entry for each function among the launches of a step: counts are added, rates are averages, by time."""
+    functions = {}
+    for launch in group:
+        functions.setdefault((launch["function"], tuple(launch["block"])), []).append(launch)
+    entries = []
+    for (function, block), same in functions.items():
+        entry = {"function": function, "launches": len(same), "grid": same[0]["grid"], "block": list(block)}
+        for name in ALL:
+            values = [launch[name] for launch in same if name in launch]
+            if not values:
+                continue
+            if is_count(name):
+                entry[name] = sum(values)
+            else:
+                weights = [launch.get("time_ns", 1) for launch in same if name in launch]
+                entry[name] = round(sum(v * w for v, w in zip(values, weights)) / sum(weights), 3)
+        entries.append(entry)
+    return entries
+
+
+# ---- what the counters say
+
+def ratio(entry, above, below):
+    """None where nothing was counted."""
+    return entry[above] / entry[below] if entry.get(above) and entry.get(below) else None
+
+
+def hits(entry, name):
+    """A share of hits in percent; None where a cache saw so little that other traffic drowns it."""
+    return entry[name] if entry.get(name, 101) <= 100 else None
+
+
+def kilo(value):
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if abs(value) >= size:
+            return f"{value / size:.3g} {unit}"
+    return f"{value:.3g} "
+
+
+def limits(entry):
+    """What allows the fewest blocks on an SM: ("registers", 4)."""
+    names = {"limit_registers": "registers", "limit_shared": "shared memory", "limit_blocks": "the number of blocks",
+             "limit_warps": "the number of warps"}
+    found = {words: entry[name] for name, words in names.items() if name in entry}
+    if not found:
+        return None
+    least = min(found.values())
+    return " and ".join(words for words, value in found.items() if value == least), least
+
+
+def stalls(entry):
+    """The reasons why warps did not issue, as shares of all waiting, the largest first: [("barrier", 0.4)]."""
+    found = {name: entry[f"stall_{name}"] for name in STALLS if entry.get(f"stall_{name}")}
+    total = sum(found.values())
+    return sorted(((name, value / total) for name, value in found.items()), key=lambda item: -item[1]) if total else []
+
+
+def percentages(entry):
+    """What a text may quote of a kernel in per cent: [(value, what)]."""
+    found = [(entry[name], name) for name in ALL if name.endswith("_pct") and name in entry]
+    return found + [(100 * share, f"stall_{name}, of all waiting") for name, share in stalls(entry)[:5]]
+
+
+def ratios(entry):
+    """What a text may quote as plain numbers: [(value, what)]."""
+    found = [(entry[name], name) for name in ALL if name.startswith("stall_") and name in entry]
+    for above, below in (("global_load_sectors", "global_load_requests"), ("l1_wavefronts", "ffma_lanes"),
+                         ("global_store_sectors", "global_store_requests"), ("shared_load_instructions", "ffma_lanes"),
+                         ("shared_load_wavefronts", "shared_load_instructions"),
+                         ("shared_store_wavefronts", "shared_store_instructions"),
+                         ("shared_load_instructions", "global_store_requests")):
+        value = ratio(entry, above, below)
+        if value:
+            lanes = 32 if below == "ffma_lanes" else 1  # of a warp's FFMA
+            found.append((value * lanes, f"{above} over {below}"))
+    return found
+
+
+def changes(entries):
+    """By how much a count of one step differs from another's at the same size, in per cent: [(value, what)]."""
+    found, at_size = [], {}
+    for entry in entries:
+        at_size.setdefault((entry["kernel"], tuple(entry["size"].items()), entry["misaligned"]), []).append(entry)
+    for same in at_size.values():
+        for name in ("instructions", "l2_read_sectors", "global_load_instructions"):
+            values = [entry[name] for entry in same if entry.get(name)]
+            found += [(abs(100 * a / b - 100), name) for a in values for b in values if a != b]
+    return found
+
+
+def readings(entry):
+    """What the counters of one kernel say: [(what, value, what it means)]; only of what the kernel does."""
+    lines = []
+
+    def add(what, value, meaning=""):
+        lines.append((what, value, meaning))
+
+    if "time_ns" in entry:
+        add("time", f"{entry['time_ns'] / 1e3:.2f} us", "under the profiler, caches flushed; scripts/run times it")
+    for op, used in (("load", "load_bytes_used_pct"), ("store", "store_bytes_used_pct")):
+        sectors = ratio(entry, f"global_{op}_sectors", f"global_{op}_requests")
+        if sectors:
+            share = entry.get(used)
+            meaning = "" if share is None else f"{share:.0f} % of the bytes of those sectors were asked for"
+            if share is not None:
+                meaning += ": coalesced" if share >= 95 else ": a request touches more sectors than its bytes need"
+            add(f"global {op}s", f"{sectors:.2f} sectors per request", meaning)
+    if entry.get("wide_accesses"):
+        add("16-byte accesses", f"{kilo(entry['wide_accesses'])}instructions",
+            "vectorised: 16 sectors per request are ideal")
+    for op in ("load", "store"):
+        passes = ratio(entry, f"shared_{op}_wavefronts", f"shared_{op}_instructions")
+        if passes:
+            add(f"shared {op}s", f"{passes:.2f} wavefronts per instruction",
+                "no bank conflicts" if passes < 1.05 else
+                "4 are ideal for 16-byte accesses, 2 for 8-byte ones, 1 for others: more is bank conflicts")
+    if entry.get("async_copy_instructions"):
+        add("cp.async", f"{kilo(entry['async_copy_instructions'])}instructions",
+            "copies to shared memory past the registers")
+    if entry.get("tma_load_bytes"):
+        add("TMA", f"{kilo(entry['tma_load_bytes'])}bytes", "loaded by bulk tensor copies")
+    for name, words in ATOMICS.items():
+        if entry.get(name):
+            add(words, f"{kilo(entry[name])}requests", "atomics on one address run one after another")
+    if "dram_pct" in entry:
+        add("DRAM", f"{entry['dram_pct']:.0f} % of its peak",
+            f"{kilo(entry.get('dram_read_bytes', 0))}bytes read, {kilo(entry.get('dram_write_bytes', 0))}bytes written")
+    if "l2_pct" in entry:
+        share = hits(entry, "l2_hit_pct")
+        add("L2", f"{entry['l2_pct']:.0f} % of its peak",
+            "" if share is None else f"{share:.0f} % of its sectors were hits")
+    if "l1_pct" in entry:
+        share = hits(entry, "l1_hit_pct")
+        add("L1 and shared memory", f"{entry['l1_pct']:.0f} % of its peak",
+            "" if share is None else f"{share:.0f} % of its global sectors were hits")
+    if "issue_pct" in entry:
+        add("issue slots", f"{entry['issue_pct']:.0f} % used",
+            f"{entry.get('eligible_warps', 0):.2f} warps per scheduler are ready on average")
+    if "lanes_on_per_instruction" in entry:
+        add("lanes per instruction", f"{entry['lanes_on_per_instruction']:.1f} of 32",
+            f"{entry.get('lanes_per_instruction', 0):.1f} without counting predicates as off; "
+            f"{kilo(entry.get('divergent_branches', 0))}divergent branches")
+    if entry.get("fma_pct"):
+        add("FMA pipe", f"{entry['fma_pct']:.0f} % busy", f"{kilo(entry.get('ffma_lanes', 0))}FP32 multiply-adds")
+    if entry.get("tensor_instructions"):
+        add("tensor cores", f"{entry.get('tensor_pct', 0):.0f} % busy",
+            f"{kilo(entry['tensor_instructions'])}instructions")
+    if "warps_pct" in entry:
+        meaning = [f"{entry['warps_possible_pct']:.0f} % are possible"] if "warps_possible_pct" in entry else []
+        limit = limits(entry)
+        meaning += [f"{limit[1]:.0f} blocks per SM, limited by {limit[0]}"] if limit else []
+        add("occupancy", f"{entry['warps_pct']:.0f} % of the warps", "; ".join(meaning))
+    if "registers" in entry:
+        spills = entry.get("local_load_instructions", 0) + entry.get("local_store_instructions", 0)
+        add("registers", f"{entry['registers']:.0f} per thread",
+            f"{kilo(spills)}accesses to local memory: spills, or arrays indexed at run time" if spills else "no spills")
+    if "waves" in entry:
+        add("waves", f"{entry['waves']:.2f}", "full loads of blocks for all SMs; the last, partial one leaves SMs idle")
+    for name, share in stalls(entry)[:3]:
+        add("stall" if name != "not_selected" else "no stall", f"{share:.0%} of waiting", f"warps {STALLS[name]}")
+    return lines
+
+
+# ---- a ladder's table
+
+COLUMNS = [  # what the table of a ladder shows: title, value, format
+    ("ld sect", lambda e: ratio(e, "global_load_sectors", "global_load_requests"), "{:.1f}"),
+    ("st sect", lambda e: ratio(e, "global_store_sectors", "global_store_requests"), "{:.1f}"),
+    ("sh ld", lambda e: ratio(e, "shared_load_wavefronts", "shared_load_instructions"), "{:.1f}"),
+    ("sh st", lambda e: ratio(e, "shared_store_wavefronts", "shared_store_instructions"), "{:.1f}"),
+    ("atomics", lambda e: sum(e.get(kind, 0) for kind in ATOMICS) or None, "{:,}"),
+    ("DRAM %", lambda e: e.get("dram_pct"), "{:.0f}"),
+    ("L2 hit %", lambda e: hits(e, "l2_hit_pct"), "{:.0f}"),
+    ("L1 hit %", lambda e: hits(e, "l1_hit_pct"), "{:.0f}"),
+    ("issue %", lambda e: e.get("issue_pct"), "{:.0f}"),
+    ("FMA %", lambda e: e.get("fma_pct"), "{:.0f}"),
+    ("tensor %", lambda e: e["tensor_pct"] if e.get("tensor_instructions") else None, "{:.0f}"),
+    ("warps %", lambda e: e.get("warps_pct"), "{:.0f}"),
+    ("regs", lambda e: e.get("registers"), "{:.0f}"),
+]
+
+
+def cells(entry, columns=None):
+    """The texts of the columns, - for what was not counted."""
+    values = ((value_of(entry), style) for _, value_of, style in columns or COLUMNS)
+    return ["-" if value is None else style.format(value) for value, style in values]
+
+
+def main_stall(entry):
+    """What warps waited for most; None if that was not counted."""
+    waits = [f"{name} {share:.0%}" for name, share in stalls(entry) if name != "not_selected"]
+    return waits[0] if waits else None

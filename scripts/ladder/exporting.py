@@ -1,0 +1,289 @@
+"""A step as one flat .cu file with its own main; the declarations of a source."""
+import re
+
+import ladder
+
+HARNESS = {"problem.hpp"}  # headers of which an export needs nothing
+
+PRELUDE = """\
+#define CUDA_CHECK(call)                                                                             \\
+  do {                                                                                               \\
+    const cudaError_t error = (call);                                                                \\
+    if (error != cudaSuccess) {                                                                      \\
+      std::fprintf(stderr, "%s:%d: %s: %s\\n", __FILE__, __LINE__, #call, cudaGetErrorString(error)); \\
+      std::exit(1);                                                                                  \\
+    }                                                                                                \\
+  } while (0)
+"""
+
+# In place of ours, which all steps of a program share.
+SCRATCH = """\
+// Device memory for `count` elements that stays allocated for the next call.
+template <typename T, typename Tag = T>
+T* scratch(std::size_t count) {
+  static DeviceBuffer<T> buffer;
+  buffer.reserve(count);
+  return buffer.get();
+}
+"""
+
+CHECK = """\
+// Says PASS, or where `got` is first further than bound[i] from want[i]. NaN is right only where it is wanted.
+template <typename T>
+bool check(const std::vector<T>& got, const std::vector<double>& want, const std::vector<double>& bound) {
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const double value = static_cast<double>(got[i]);
+    if (std::isnan(want[i]) ? std::isnan(value) : std::fabs(value - want[i]) <= bound[i]) continue;
+    std::printf("FAIL: element %zu is %.9g, want %.9g\\n", i, value, want[i]);
+    return false;
+  }
+  std::printf("PASS\\n");
+  return true;
+}
+"""
+
+TIME = """\
+  // Time: the mean of 20 launches, one after another, after the one above.
+  cudaEvent_t start, stop;
+  CUDA_CHECK(cudaEventCreate(&start));
+  CUDA_CHECK(cudaEventCreate(&stop));
+  CUDA_CHECK(cudaEventRecord(start));
+  for (int i = 0; i < 20; ++i) {call}
+  CUDA_CHECK(cudaEventRecord(stop));
+  CUDA_CHECK(cudaEventSynchronize(stop));
+  float ms = 0;
+  CUDA_CHECK(cudaEventElapsedTime(&ms, start, stop));
+  std::printf("%.4f ms, %.1f {unit}\\n", ms / 20, {work} / (ms / 20) * {factor});
+  CUDA_CHECK(cudaEventDestroy(start));
+  CUDA_CHECK(cudaEventDestroy(stop));
+"""
+TIME_LINE = re.compile(r"^ *// TIME: (.*;) (GB/s|TFLOP/s) of (.*)\n", re.MULTILINE)
+FACTORS = {"GB/s": "1e-6", "TFLOP/s": "1e-9"}
+
+FOR_CPU = re.compile(r"^#ifdef CUDA_EMU\n.*?^#else\n(.*?)^#endif\n", re.MULTILINE | re.DOTALL)
+
+LEXEME = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.DOTALL)
+PARENTHESES = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"  # with two levels of them inside
+CLOSING = {"(": ")", "{": "}", "[": "]"}
+
+
+def blanked(text):
+    """The text with comments and literals as spaces, of the same length."""
+    return LEXEME.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), text)
+
+
+def words_of(code):
+    """Its names, but for qualified ones and members: Sum in cub::DeviceReduce::Sum is none of ours."""
+    return set(re.findall(r"(?<!::)(?<!\.)(?<!->)\b[A-Za-z_]\w*", code))
+
+
+def without_template_heads(code):
+    """What follows the `template <...>` that begins the code, whose parameters may be templates themselves."""
+    while re.match(r"template\s*<", code):
+        depth = 0
+        for end, sign in enumerate(code):
+            depth += (sign == "<") - (sign == ">")
+            if sign == ">" and depth == 0:
+                break
+        code = code[end + 1:].lstrip()
+    return code
+
+
+class Declaration:
+    """A piece of a file at namespace scope: text with the comment above it, the names it declares, those it uses."""
+
+    def __init__(self, text):
+        self.text = text.strip("\n")
+        self.code = blanked(text)
+        self.words = words_of(self.code)
+        self.names = self.declared_names()
+
+    def declared_names(self):
+        code = self.code.strip()
+        if code.startswith("#"):
+            return set(re.findall(r"^#\s*define\s+(\w+)", code, re.MULTILINE))
+        code = without_template_heads(code)
+        code = re.sub(rf"\b(?:__launch_bounds__|__cluster_dims__|alignas)\s*{PARENTHESES}", "", code)
+        kind = re.match(r"(?:struct|class|union|enum(?:\s+class)?)\s+(\w+)", code)
+        if kind:
+            values = re.match(r"enum(?!\s+class)[^{]*(\{[^}]*\})", code)  # their names are the enclosing scope's
+            return {kind[1], *re.findall(r"(\w+)\s*(?:=[^,}]*)?(?=[,}])", values[1] if values else "")}
+        alias = re.match(r"using\s+(\w+)\s*=", code)
+        if alias:
+            return {alias[1]}
+        head = re.split(r"[({=;]", code, maxsplit=1)[0]
+        if "(" in code and code.find("(") < min(code.find(c) % (len(code) + 1) for c in "{=;"):
+            return set(re.findall(r"(\w+)\s*$", head))  # a function
+        statement = re.sub(r"<[^<>;]*>|\{[^{}]*\}|\[[^\]]*\]|\([^()]*\)", "", code)
+        return set(re.findall(r"(\w+)\s*(?:=[^,;]*)?(?=[,;])", statement))
+
+    @property
+    def is_harness(self):
+        return "ladder" in self.words or "LADDER_STEP" in self.words
+
+
+def is_definition(code, rest):
+    """Does the } that ends `code` end a function? After a class or an initial value a ; or , follows."""
+    head = re.sub(rf"{PARENTHESES}|template\s*<[^{{;]*?>\s", "", code[:code.index("{")])
+    return "=" not in head and not rest.lstrip().startswith((";", ","))
+
+
+def declarations(text):
+    """Splits a file's text: preprocessor lines by themselves, else up to the ; or } that ends it."""
+    code = blanked(text)
+    found, start, i, expected = [], 0, 0, []
+    while i < len(code):
+        at_line_start = code[code.rfind("\n", 0, i) + 1:i].strip() == ""
+        if not expected and code[i] == "#" and at_line_start:
+            end = i
+            while True:
+                end = code.find("\n", end)
+                end = len(code) if end < 0 else end
+                if code[end - 1] != "\\":
+                    break
+                end += 1
+            found.append(Declaration(text[start:end]))
+            start = i = end
+            continue
+        if code[i] in CLOSING:
+            expected.append(CLOSING[code[i]])
+        elif expected and code[i] == expected[-1]:
+            expected.pop()
+        ends = not expected and (code[i] == ";" or (code[i] == "}" and is_definition(code[start:i + 1], code[i + 1:])))
+        if ends:
+            i += 1
+            while i < len(code) and text[i] != "\n" and code[i].isspace():  # a comment behind it on the line
+                i += 1
+            found.append(Declaration(text[start:i]))
+            start = i
+            continue
+        i += 1
+    return [declaration for declaration in found if declaration.code.strip()]
+
+
+class Export:
+    def __init__(self, step):
+        self.step = step
+        self.system = []  # #include <...>, in order
+        self.declarations = []
+        self.seen = set()
+        self.read(step.path, own=True)
+        self.declarations = [Declaration(SCRATCH) if "scratch" in d.names else d for d in self.declarations]
+
+    def read(self, path, own=False):
+        """Collects the declarations of a file, after those of the headers that it includes."""
+        if path in self.seen or path.name in HARNESS or path.parent.name == "runner":
+            return
+        self.seen.add(path)
+        text = path.read_text()
+        if own:
+            text = text[text.index("#include"):]  # its head comes first in the export
+        text = FOR_CPU.sub(r"\1", text)
+        for declaration in declarations(text):
+            quoted = re.search(r'^#include "(.*)"', declaration.text, re.MULTILINE)
+            system = re.search(r"^#include (<.*>)", declaration.text, re.MULTILINE)
+            if quoted:
+                self.read(self.find(quoted[1], path))
+            elif system:
+                self.add_system(system[1])
+            elif not re.search(r"^#pragma once", declaration.text, re.MULTILINE):
+                self.declarations.append(declaration)
+
+    def find(self, name, includer):
+        for folder in (includer.parent, ladder.ROOT / "common"):
+            if (folder / name).is_file():
+                return (folder / name).resolve()
+        ladder.fail(f"{includer}: there is no header {name}")
+
+    def add_system(self, header):
+        if header not in self.system:
+            self.system.append(header)
+
+    def needed_by(self, main):
+        """The declarations that main reaches, in their order."""
+        own = set().union(*(declaration.names for declaration in declarations(main)))
+        words = words_of(blanked(main))
+        chosen = set()
+        while True:
+            more = [d for d in self.declarations if d not in chosen and not d.is_harness and d.names & words
+                    and not d.names & (own | {"CUDA_CHECK"})]
+            more += [d for d in self.declarations if d not in chosen and d.code.strip().startswith("static_assert")
+                     and d.words & words and not d.is_harness]
+            if not more:
+                return [d for d in self.declarations if d in chosen]
+            chosen.update(more)
+            for declaration in more:
+                words |= declaration.words
+
+    def unmet(self, chosen):
+        """Names of harness declarations that what was chosen uses: the step cannot stand alone."""
+        words = set().union(*(declaration.words for declaration in chosen))
+        return ({name for d in self.declarations if d.is_harness for name in d.names} & words) - {"CUDA_CHECK"}
+
+
+def main_of(step):
+    """The main for a step, from export*.inc in its kernel's folder or, of several kernels, in the family's: the file with a
+    line '// kernel: KERNEL [| NAME = text]...', or with '// step: STEP' and the like. None if there is none."""
+    folder = ladder.folder_of(step.kernel)
+    for path in sorted([*folder.glob("export*.inc"), *folder.parent.glob("export*.inc")]):
+        text = path.read_text()
+        found = re.search(rf"^// (?:kernel: {step.kernel}|step: {step.name})(?: \| (.*))?$", text, re.MULTILINE)
+        if not found:
+            continue
+        text = re.sub(r"^// (?:kernel|step): .*\n", "", text, flags=re.MULTILINE)
+        launch = re.search(r"^LADDER_STEP\(\w+, ([\w:]+)", step.path.read_text(), re.MULTILINE)
+        if launch:  # a step may register a function of a header
+            text = re.sub(r"\blaunch(?=\()", launch[1], text)
+        for setting in filter(None, (found[1] or "").split(" | ")):
+            name, value = setting.split(" = ", 1)
+            text = re.sub(rf"\b{name}\b", lambda _: value, text)
+        return text.strip("\n") + "\n"
+    return None
+
+
+def with_timing(main):
+    def block(found):
+        call = found[1] if found[1].count(";") == 1 else "{ " + found[1] + " }"
+        return (TIME.replace("{call}", call).replace("{unit}", found[2]).replace("{work}", f"({found[3]})")
+                .replace("{factor}", FACTORS[found[2]]))
+    return TIME_LINE.sub(block, main)
+
+
+def nvcc_command(step):
+    text = step.path.read_text()
+    needs = re.search(r"^// needs: sm_(\d+a)", text, re.MULTILINE)  # what is for one GPU alone
+    arch = f"-gencode=arch=compute_{needs[1]},code=sm_{needs[1]}" if needs else "-arch=native"
+    libraries = "".join(f" -l{name}" for name in re.findall(r"^// links: (\w+)", text, re.MULTILINE))
+    return f"// nvcc -O3 -std=c++17 {arch} {step.name}.cu -o {step.name}{libraries} && ./{step.name}\n"
+
+
+def joined(texts):
+    """The declarations with a blank line between, but for neighbouring lines of constants and the like."""
+    text = texts[0]
+    for before, after in zip(texts, texts[1:]):
+        text += ("\n\n" if "\n" in before or "\n" in after else "\n") + after
+    return text
+
+
+def flat(step):
+    """The whole file."""
+    export = Export(step)
+    main = main_of(step)
+    if main is None:
+        ladder.fail(f"no export*.inc has a main for {step.kernel}")
+    chosen = export.needed_by(main)
+    unmet = export.unmet(chosen)
+    if unmet:
+        ladder.fail(f"{step.name}: cannot stand alone, uses {', '.join(sorted(unmet))}")
+    text = step.path.read_text()
+    head = re.sub(r"^// (needs|links): .*\n", "", text[:text.index("#include")], flags=re.MULTILINE)
+    body = joined([declaration.text.strip() for declaration in chosen])
+    for header in ("<cuda_runtime.h>", "<algorithm>", "<cmath>", "<cstdint>", "<cstdio>", "<cstdlib>", "<limits>",
+                   "<vector>"):
+        export.add_system(header)
+    if "std::runtime_error" in body:
+        export.add_system("<stdexcept>")
+    includes = "".join(f"#include {header}\n" for header in sorted(export.system))
+    parts = [nvcc_command(step) + "//\n" + head, includes, PRELUDE, body + "\n"]
+    parts += [CHECK] if "check(" in main else []
+    return "\n".join(parts + [with_timing(main)])

@@ -1,0 +1,369 @@
+"""The figures of <kernel>/results/<gpu>.json: reading and writing them, and the digest of the code they belong to."""
+import datetime
+import hashlib
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import NamedTuple, Optional
+
+import ladder
+
+# Both search the text that code() returns. Device code or a launch; a function that is __host__ __device__, such as
+# ceil_div, is neither.
+MEASURED = re.compile(r"__global__|(?<!__host__ )__device__|< < <|cudaLaunch")
+PROBLEM = re.compile(r"\bkernel \( \) const override")  # the class of a problem names its kernel
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
+LITERAL_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.*?\*/', re.DOTALL)
+# Kernels where arithmetic decides, and what libraries are called in words.
+IN_TFLOPS = ("sgemm", "sgemm_tf32", "gemm_bf16", "aat", "attention", "attention_bf16")
+LIBRARIES = {"cub": "CUB", "cublas": "cuBLAS", "cudnn": "cuDNN", "thrust": "Thrust", "memcpy": "cudaMemcpy"}
+REFERENCE = ("h200", "h100-80gb-hbm3")  # the cards of the heads, the map and the text; other cards come after them
+# A table in a page, its kernel and its options; scripts/tables describes them.
+TABLE = re.compile(r"^(<!-- table (\w+)((?: \S+)*) -->\n).*?^(<!-- end -->)$", re.MULTILINE | re.DOTALL)
+
+
+# ---- the digest of a step's code
+
+def without_comments(text):
+    return LITERAL_OR_COMMENT.sub(lambda found: " " if found[0].startswith("/") else found[0], text)
+
+
+def code(text):
+    """A source's code in one line: no comments, no includes, no #pragma once, its words and signs one blank apart."""
+    text = re.sub(r"(?m)^[ \t]*#[ \t]*(include\b|pragma[ \t]+once\b).*$", "", without_comments(text))
+    return " ".join(re.findall(r"\w+|[^\w\s]", text))
+
+
+def included(path, root=ladder.ROOT):
+    """The step at `path` and all headers of ours that it includes, directly or not."""
+    def visit(file):
+        if file in seen:
+            return
+        seen.append(file)
+        for name in INCLUDE.findall(without_comments(file.read_text())):
+            for folder in (file.parent, root / "common"):
+                if (folder / name).exists():
+                    visit(folder / name)
+                    break
+
+    seen = []
+    visit(path)
+    return seen
+
+
+def sources(path, root=ladder.ROOT):
+    """The files whose code is measured with the step: itself, and its headers, such as those that say which kernel takes
+    which shape. Of the problem's headers and the runner's only those that hold device code or a launch."""
+    step, *headers = included(path, root)
+    texts = {file: code(file.read_text()) for file in headers}
+    of_checks = [root / "common" / "ladder.cuh"] + [file for file in headers if PROBLEM.search(texts[file])]
+    checked = {file for header in of_checks for file in included(header, root)}
+    return [step] + [file for file in headers if file not in checked or MEASURED.search(texts[file])]
+
+
+def digest(path, root=ladder.ROOT):
+    """Names the code of the step at `path`, in the project at `root`: the same for as long as no more than comments,
+    white space, the names of files and what is not measured (see sources) change."""
+    step, *headers = [code(file.read_text()) for file in sources(path, root)]
+    return hashlib.sha256("\n".join([step, *sorted(headers)]).encode()).hexdigest()[:12]
+
+
+# ---- results files
+
+class Results(NamedTuple):
+    """One file, what the kernels of a folder took on one GPU."""
+    folder: str  # reduce/sum
+    card: str  # the file's name, e.g. h100-80gb-hbm3
+    head: dict  # gpu, driver, cuda, date
+    entries: list  # what scripts/bench measured
+    counters: list = []  # what scripts/profile --record counted
+    random: list = []  # a summary of scripts/bench --random for each kernel
+
+    @property
+    def path(self):
+        return ladder.ROOT / self.folder / "results" / f"{self.card}.json"
+
+
+def folder_of(steps):
+    """That of the steps of a kernel, as Results has it."""
+    return steps[0].folder.relative_to(ladder.ROOT).as_posix()
+
+
+def card_name(gpu):
+    """NVIDIA H100 80GB HBM3 -> h100-80gb-hbm3"""
+    return re.sub(r"[^a-z0-9]+", "-", re.sub(r"^nvidia[ -]+", "", gpu.lower())).strip("-")
+
+
+def short_name(card):
+    """h100-80gb-hbm3 -> H100, geforce-rtx-4090 -> RTX 4090, a100-80gb-pcie -> A100 PCIE"""
+    words = [word for word in card.split("-") if not re.fullmatch(r"geforce|tesla|quadro|\d+gb|hbm\w*|sxm\d*", word)]
+    return " ".join(words or [card]).upper()
+
+
+def read(path):
+    contents = json.loads(path.read_text())
+    entries, counters, random = contents.pop("entries"), contents.pop("counters", []), contents.pop("random", [])
+    return Results(path.parent.parent.relative_to(ladder.ROOT).as_posix(), path.stem, contents, entries, counters, random)
+
+
+def read_all():
+    """All results files, by folder and card."""
+    return [read(path) for path in sorted(ladder.ROOT.glob("*/*/results/*.json"))]
+
+
+def to_text(results):
+    """JSON with one entry a line, so that diffs read well."""
+    head = [f"  {json.dumps(key)}: {json.dumps(value)}," for key, value in results.head.items()]
+    more = {"counters": results.counters, "random": results.random}
+    lists = {"entries": results.entries, **{name: one for name, one in more.items() if one}}
+    texts = [f'  "{name}": [\n' + ",\n".join(f"    {json.dumps(entry)}" for entry in entries) + "\n  ]"
+             for name, entries in lists.items()]
+    return "{\n" + "\n".join(head) + "\n" + ",\n".join(texts) + "\n}\n"
+
+
+def write(results):
+    results.path.parent.mkdir(exist_ok=True)
+    results.path.write_text(to_text(results))
+    ladder.say(f"wrote {results.path.relative_to(ladder.ROOT)}")
+
+
+def head(executable):
+    """The head of a file of this machine's GPU: gpu, driver, cuda, date."""
+    done = subprocess.run([executable, "--device"], stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        ladder.fail("the programs find no CUDA device", done.returncode)
+    seen = json.loads(done.stdout)
+    driver = subprocess.run(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"], text=True,
+                            stdout=subprocess.PIPE, check=True).stdout.split()[0]
+    return {"gpu": seen["gpu"], "driver": driver, "cuda": seen["cuda"], "date": datetime.date.today().isoformat()}
+
+
+def sort_key(entry):
+    return entry["kernel"], entry["step"], list(entry["size"].values())
+
+
+def step_name(entry):
+    return f"{entry['kernel']}_{entry['step']}"
+
+
+class Digests:
+    """The digests of the steps as they are now, by name; computed when first asked for."""
+
+    def __init__(self):
+        self.paths = {step.name: step.path for step in ladder.steps()}
+        self.known = {}
+
+    def of(self, name):
+        """None for a step that there is no more."""
+        if name not in self.known:
+            self.known[name] = digest(self.paths[name]) if name in self.paths else None
+        return self.known[name]
+
+    def current(self, entry):
+        """Was this entry measured with the code as it is now?"""
+        return entry.get("code") is not None and entry["code"] == self.of(step_name(entry))
+
+
+# ---- sizes
+
+def number(value):
+    power = value.bit_length() - 1
+    return f"2^{power}" if value >= 1 << 20 and value == 1 << power else str(value)
+
+
+def size_of(entry):
+    return tuple(entry["size"].items())
+
+
+def labels(entries):
+    """What to call the sizes of these entries, in their order: {(("n", 16777216),): "2^24"}. Dimensions that are the
+    same in all of them are left out, and three equal ones are said once. One that some of them lack is named:
+    2048x2048/causal=1."""
+    sizes = sorted(set(map(size_of, entries)), key=lambda size: [value for _, value in size])
+    if not sizes:
+        return {}
+    names = list(dict.fromkeys(name for size in sizes for name, _ in size))
+    optional = [name for name in names if any(name not in dict(size) for size in sizes)]
+    varying = [name for name in names if len({dict(size).get(name) for size in sizes}) > 1]
+    shown = varying or names
+    if shown == names[1:] and not optional:
+        return {size: " ".join(f"{name}={number(dict(size)[name])}" for name in shown) for size in sizes}
+    texts = {}
+    for size in sizes:
+        values = [number(dict(size)[name]) for name in shown if name not in optional]
+        text = values[0] if len(set(values)) == 1 and len(values) == 3 else "x".join(values)
+        texts[size] = "/".join([text] + [f"{name}={value}" for name, value in size if name in optional])
+    return texts
+
+
+def plain_label(size):
+    """What to call one size: 8192x8192."""
+    return labels([{"size": dict(size)}])[size]
+
+
+def telling(sizes):
+    """The size for the heads, where no table names one."""
+    even = [size for size in sizes if all(value % 2 == 0 for _, value in size)] or list(sizes)
+    return even[min(2, len(even) - 1)]
+
+
+# ---- the current figures of all kernels
+
+TRACE = "cpu-trace"  # the results file of what the CPU backend counted, see scripts/profile --against-trace
+
+
+class Counters:
+    """All current counters, of scripts/profile: {(card, kernel): [entry]}."""
+
+    def __init__(self, results, current):
+        self.of_card = {}
+        self.stale = {}  # {card: {step name: None}}
+        for one in results:
+            for entry in one.counters:
+                if current(entry):
+                    self.of_card.setdefault((one.card, entry["kernel"]), []).append(entry)
+                else:
+                    self.stale.setdefault(one.card, {})[step_name(entry)] = None
+        count = {}
+        for (card, _), entries in self.of_card.items():
+            if card != TRACE:
+                count[card] = count.get(card, 0) + len(entries)
+        self.cards = sorted(sorted(count, reverse=True), key=lambda card: -count[card])
+
+    def of(self, card, kernel):
+        return self.of_card.get((card, kernel), [])
+
+
+class Figures:
+    """All figures: which cards there are, and each kernel's current ones."""
+
+    def __init__(self, results, current, kernels, ladder_code=None):
+        self.kernels = kernels  # {kernel: [Step]}
+        self.random = {}  # summaries of random shapes that are current: {(kernel, card): summary}
+        self.stale_random = {}  # and the kernels of the others: {card: [kernel]}
+        self.entries = {}  # all: {kernel: [entry]}
+        self.current = {}  # {(kernel, card): {(step id, size): entry}}
+        self.stale = {}  # {card: {step name: None}}, in the order of the files
+        count = {}
+        for one in results:
+            for entry in one.entries:
+                self.entries.setdefault(entry["kernel"], []).append(entry)
+                if current(entry):
+                    self.current.setdefault((entry["kernel"], one.card), {})[entry["step"], size_of(entry)] = entry
+                    count[one.card] = count.get(one.card, 0) + 1
+                else:
+                    self.stale.setdefault(one.card, {})[step_name(entry)] = None
+            for found in one.random if ladder_code else []:
+                if found["code"] == ladder_code(found["kernel"], kernels.get(found["kernel"], [])):
+                    self.random[found["kernel"], one.card] = found
+                else:
+                    self.stale_random.setdefault(one.card, []).append(found["kernel"])
+        self.cards = sorted(sorted(count, reverse=True), key=lambda card: (card not in REFERENCE, -count[card]))
+        self.labels = {kernel: labels(entries) for kernel, entries in self.entries.items()}
+        self.counters = Counters(results, current)
+        for card, names in self.counters.stale.items():
+            self.stale.setdefault(card, {}).update(names)
+
+    def measured(self, kernel):
+        """The steps with figures of any card, stale ones too: a reader's own step has none."""
+        known = {entry["step"] for entry in self.entries.get(kernel, ())}
+        return [step for step in self.kernels[kernel] if step.id in known]
+
+    def of(self, kernel, card):
+        return self.current.get((kernel, card), {})
+
+    def cards_of(self, kernel, cards=None):
+        return [card for card in (self.cards if cards is None else cards) if self.of(kernel, card)]
+
+    @property
+    def reference(self):
+        return [card for card in self.cards if card in REFERENCE]
+
+    def sizes(self, kernel, wanted):
+        """The sizes that are called so; all of them if none is wanted."""
+        named = {label: size for size, label in self.labels[kernel].items()}
+        for label in wanted:
+            if label not in named:
+                ladder.fail(f"{kernel}: no figures at size {label}; there are {', '.join(named)}")
+        return [named[label] for label in wanted or named]
+
+
+def rate(entry):
+    """What a step is measured by: TFLOP/s where arithmetic decides, else useful GB/s."""
+    return entry["tflops" if entry["kernel"] in IN_TFLOPS else "gbps"]
+
+
+def rate_text(entry):
+    return f"{rate(entry):.1f}" if entry["kernel"] in IN_TFLOPS or rate(entry) < 10 else f"{rate(entry):.0f}"
+
+
+def library(steps):
+    """What the library is called that step 00 of these steps calls; None where there is no step 00."""
+    idea = steps[0].id[len("00_"):]
+    return LIBRARIES.get(idea, idea) if steps[0].is_vendor else None
+
+
+def ceiling_name(step):
+    """What bounds the step's kernel, as the class of its problem says, or else the nearest of its bases that does."""
+    text = "".join(file.read_text() for file in included(step.path))
+    parts = re.split(r"(?m)^class (\w+) : public (?:ladder::)?(\w+) \{$", text)
+    classes = {name: (base, body) for name, base, body in zip(parts[1::3], parts[2::3], parts[3::3])}
+    name = re.search(r"LADDER_STEP\(\s*(\w+)", step.path.read_text())[1]
+    while name in classes:
+        name, body = classes[name]
+        own = re.search(r'ceiling_name\(\) const override { return "(\w+)"|Ceiling::(read)', body)
+        if own:
+            return own[1] or own[2]
+    return "copy"
+
+
+# ---- what the chapters show of them
+
+class Wanted(NamedTuple):
+    """What the line of a table asks for, by labels of sizes."""
+    page: Path
+    sizes: list  # of the table; empty: all
+    head: Optional[str]  # the size for the heads
+    chart: list  # the sizes for the chart; empty: that of the heads
+
+
+def wanted(page, text):
+    options = dict(word.split("=", 1) for word in text.split() if re.match("(head|chart)=", word))
+    named = [word for word in text.split() if not re.match("(head|chart)=", word)]
+    return Wanted(page, named, options.get("head"), options["chart"].split(",") if "chart" in options else [])
+
+
+GUIDES = [ladder.ROOT / "README.md", ladder.ROOT / "README.zh-CN.md"]
+
+
+def chapters():
+    """The families' and the kernels'."""
+    families = {step.family: None for step in ladder.steps()}
+    return [path for family in families for path in (ladder.ROOT / family / "README.md", *sorted(
+        ladder.ROOT.glob(f"{family}/*/README.md"))) if path.is_file()]
+
+
+def pages():
+    """The guide, in both languages, and the chapters."""
+    return [*GUIDES, *chapters()]
+
+
+def wanted_by_kernel():
+    """The same of every kernel with a table: {kernel: Wanted}; the last one that names a head counts."""
+    found = {}
+    for page in pages():
+        for match in TABLE.finditer(page.read_text()):
+            new, old = wanted(page, match[3]), found.get(match[2])
+            if not old or new.head or not old.head:
+                found[match[2]] = new
+    return found
+
+
+def head_size(known, kernel, asked):
+    """The one size at which a kernel's steps are compared; None where nothing is measured."""
+    if not known.labels.get(kernel):
+        return None
+    if asked and asked.head:
+        return known.sizes(kernel, [asked.head])[0]
+    return telling(list(known.labels[kernel]))

@@ -1,0 +1,203 @@
+"""Sessions on a page: runs the commands of console blocks as on a machine without a GPU, and compares what they print
+on standard output. Standard error, where progress and compilers' output go, is not compared."""
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import ladder
+from ladder import page_commands
+
+SECONDS = 300  # for one command
+ADDRESS = re.compile(r"0x[0-9a-f]+")
+PROMPT = "(gdb) "
+WRITERS = ("scripts/new", "scripts/practice", "scripts/tables", "scripts/plot", "scripts/bench")
+
+
+# ---- comparing
+
+def first_difference(wanted, got):
+    """Where the two first differ: (place in wanted, place in got); None if they are the same. A wanted line ... stands
+    for any lines, or none."""
+    places = {0}  # how many lines of `got` may have been read
+    for place, line in enumerate(wanted):
+        if line.strip() == "...":
+            places = set(range(min(places), len(got) + 1))
+            continue
+        after = {at + 1 for at in places if at < len(got) and got[at] == line}
+        if not after:
+            return place, max(places)
+        places = after
+    return None if len(got) in places else (len(wanted), max(places))
+
+
+def tidy(text):
+    """The lines of a text but for empty ones at its start and end."""
+    lines = [line.expandtabs().rstrip() for line in text.splitlines()]
+    filled = [number for number, line in enumerate(lines) if line]
+    return lines[filled[0]:filled[-1] + 1] if filled else []
+
+
+def compare(page, line, shown, printed, what):
+    """`line` is that of shown[0] on the page."""
+    line += next((number for number, text in enumerate(shown) if text.strip()), 0)
+    wanted, got = tidy("\n".join(shown)), tidy(printed)
+    wrong = first_difference(wanted, got)
+    if wrong is None:
+        return
+    place, at = wrong
+    printed = f"prints '{got[at]}'" if at < len(got) else "prints no more"
+    shown = f"'{wanted[place]}'" if place < len(wanted) else "no more"
+    page.problem(line + min(place, max(0, len(wanted) - 1)), f"shown is {shown}; {what} {printed}")
+
+
+# ---- running
+
+def environment(folder):
+    """Of a machine without a GPU: scripts find a nvidia-smi that shows none."""
+    path = Path(folder) / "nvidia-smi"
+    path.write_text("#!/bin/sh\nexit 9\n")
+    path.chmod(0o755)
+    return {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "120", "LC_ALL": "C.UTF-8",
+            "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def run(command, root, env, given=None):
+    """(exit status, standard output, standard error) of a command; None as status if it did not end."""
+    try:
+        done = subprocess.run(["bash", "-c", command], cwd=root, env=env, text=True, errors="replace", timeout=SECONDS,
+                              input=given, stdin=subprocess.DEVNULL if given is None else None, capture_output=True)
+    except subprocess.TimeoutExpired:
+        return None, "", ""
+    return done.returncode, done.stdout, done.stderr
+
+
+def parts(block):
+    """The commands of a console block with the output shown: [(place of the command, command, place of the first line
+    of output, lines)]."""
+    found = []
+    for line, command in page_commands.commands_of(block):
+        place = line - block.line
+        end = place + 1
+        while block.lines[end - 1].endswith("\\"):
+            end += 1
+        found.append([place, command, end, []])
+    for number, part in enumerate(found):
+        stop = found[number + 1][0] if number + 1 < len(found) else len(block.lines)
+        part[3] = block.lines[part[2]:stop]
+    return found
+
+
+def targets(command):
+    """What must be built before: {preset: [target]}."""
+    found = {}
+    for preset, name in re.findall(r"\bbuild/([\w-]+)/([\w/]+)", command):
+        for step in ladder.steps() + ladder.bugs():
+            if name == step.label:
+                found.setdefault(preset, []).append(step.target)
+            elif ladder.ROOT / name == step.folder / step.kernel:
+                found.setdefault(preset, []).append(f"ladder_{step.kernel}")
+        if preset not in found or not name.startswith(tuple({step.family for step in ladder.steps()})):
+            found.setdefault(preset, []).append(name.split("/")[-1])
+    return {preset: sorted(set(names)) for preset, names in found.items()}
+
+
+def check(pages):
+    """Runs all sessions. Returns how many, and the names of those skipped."""
+    count, skipped = 0, []
+    with tempfile.TemporaryDirectory() as folder:
+        env = environment(folder)
+        for page in pages:
+            for block in page.of_kind("code"):
+                if block.language != "console" or block.mark("seen on") is not None:
+                    continue
+                name = f"{page.name}:{block.line}"
+                if block.mark("interactive") is not None and not shutil.which("gdb"):
+                    skipped.append(f"{name} needs gdb")
+                    continue
+                if check_marks(page, block):
+                    continue
+                ladder.say(f"{name}: {parts(block)[0][1]}")
+                check_session(page, block, env, folder)
+                count += 1
+    return count, skipped
+
+
+def check_marks(page, block):
+    """Reports what cannot be run; True if there was something."""
+    before = len(page.problems)
+    found = parts(block)
+    if not found or found[0][0] != 0:
+        page.problem(block.line, "a console block starts with a line '$ command'")
+    for place, command, _, _ in found:
+        if re.search(r"\bbuild/gpu|--backend[ =]cuda|\b(ncu|cuda-gdb|compute-sanitizer|nvcc)\b", command):
+            page.problem(block.line + place, "this needs a GPU: say <!-- seen on: CARD --> before the block")
+        elif command.startswith(WRITERS) and block.mark("in a copy") is None and "--check" not in command:
+            page.problem(block.line + place, "this writes into the tree: say <!-- in a copy --> before the block")
+    return len(page.problems) > before
+
+
+def check_session(page, block, env, folder):
+    root = ladder.ROOT
+    if block.mark("in a copy") is not None:
+        root = Path(folder) / f"copy_{block.line}"
+        shutil.copytree(ladder.ROOT, root, symlinks=True, ignore=shutil.ignore_patterns("build", ".git", "practice"))
+    for place, command, start, lines in parts(block):
+        for preset, names in targets(command).items():
+            ladder.configure(preset)
+            ladder.build(preset, names)
+        if block.mark("interactive") is not None:
+            check_interactive(page, block, command, start, lines, root, env)
+            continue
+        status, output, errors = run(command, root, env)
+        if status is None or status in (2, 126, 127):
+            why = f"did not end in {SECONDS} s" if status is None else f"ended with exit status {status}"
+            page.problem(block.line + place, f"'{command}' {why}: {errors.strip().splitlines()[-1:]}")
+            continue
+        compare(page, block.line + start, lines, output, "the command")
+
+
+def check_interactive(page, block, command, start, lines, root, env):
+    """Gives gdb what follows each prompt, and compares what it prints before the next."""
+    given = [line[len(PROMPT):] for line in lines if line.startswith(PROMPT)]
+    env = {**env, "COLUMNS": "9999"}  # gdb breaks lines where it likes
+    status, output, errors = run(command, root, env, "".join(f"{one}\n" for one in given))
+    if status is None or output.count(PROMPT.strip()) < len(given):
+        last = errors.strip().splitlines()[-1:]
+        page.problem(block.line, f"gdb did not come to its prompt {len(given)} times: {last}")
+        return
+    outputs = re.split(r"\(gdb\) ?", output)
+    wanted, places = [[]], [start]
+    for number, line in enumerate(lines):
+        if line.startswith(PROMPT):
+            wanted.append([])
+            places.append(start + number + 1)
+        else:
+            wanted[-1].append(line)
+    for place, text, got, what in zip(places, wanted, outputs, ["gdb, before its first prompt,", *map(repr, given)]):
+        before = len(page.problems)
+        compare(page, block.line + place, [masked(one) for one in text], masked(got), what)
+        if len(page.problems) > before:
+            return  # what follows depends on it
+
+
+def masked(text):
+    return ADDRESS.sub("0x...", text).replace(f"{ladder.ROOT}/", "")
+
+
+def check_seen(page):
+    """Of sessions seen on a GPU: rows of a report must name a step and hold figures."""
+    steps = {step.name for step in ladder.steps()}
+    for block in page.of_kind("code"):
+        if block.language != "console" or block.mark("seen on") is None:
+            continue
+        if not block.mark("seen on"):
+            page.problem(block.line - 1, "<!-- seen on: CARD --> names the card")
+        for number, line in enumerate(block.lines):
+            found = re.match(r"([a-z][a-z0-9_]*_\d\d_[a-z0-9_]+) +(PASS|FAIL)\b(.*)", line)
+            if found and found[1] not in steps:
+                page.problem(block.line + number, f"there is no step '{found[1]}'")
+            elif found and found[2] == "PASS" and not re.search(r"\d", found[3]):
+                page.problem(block.line + number, f"{found[1]}: a row of a report without figures")

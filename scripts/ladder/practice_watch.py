@@ -1,0 +1,171 @@
+"""scripts/practice --watch: judges the page that was saved last, and shows the first stage that fails."""
+import os
+import re
+import select
+import sys
+import termios
+import time
+import tty
+
+import ladder
+from ladder import candidates, judging, problems, progress_file
+
+KEYS = "h hint   n next   l list   e explain   q quit"
+CLEAR = "\033[2J\033[3J\033[H"
+POLL_S = 0.3
+
+
+def suggestion():
+    """The problem to solve next: not solved, easy ones first, and of those the most asked."""
+    solved = progress_file.solved_kernels()
+    open_ones = [problem for problem in problems.problems().values() if problem.kernel not in solved]
+    levels = ["easy", "medium", "hard"]
+
+    def order(problem):
+        asked = sum(map(int, re.findall(r"(\d+) of \d+", problem.asked)))
+        return levels.index(problem.difficulty), -asked, len(problem.steps)
+    return min(open_ones, key=order, default=None)
+
+
+def section_text(section):
+    """The text under a heading that a failure names, "README.md#where-data-live"."""
+    name, _, anchor = section.partition("#")
+    lines, found, level = [], False, 0
+    for line in (ladder.ROOT / name).read_text().splitlines():
+        heading = re.match(r"(#+) (.*)", line)
+        if heading:
+            if found and len(heading[1]) <= level:
+                break
+            if not found and anchor_of(heading[2]) == anchor:
+                found, level = True, len(heading[1])
+        if found:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def anchor_of(heading):
+    """As GitHub makes it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+class Watch:
+    """What is shown; without a terminal, so that tests can use it. `judge(page)` gives a verdict."""
+
+    def __init__(self, judge):
+        self.judge = judge
+        self.page = None
+        self.verdict = None
+        self.hints = 0
+        self.note = ""
+        self.seen = {}  # page's path: time of its last change
+
+    def newest(self):
+        """The page saved last, if it was saved since the last call and is not known as it is."""
+        saved = {path: path.stat().st_mtime_ns for path in problems.PRACTICE.glob("*.cu")}
+        fresh = [path for path in saved if self.seen.get(path) != saved[path]]
+        self.seen = saved
+        if not fresh:
+            return None
+        return max(fresh, key=saved.get)
+
+    def step(self):
+        """Judges if there is something new; True where the screen is to be drawn again."""
+        path = self.newest()
+        if path is None:
+            return False
+        page = candidates.find(str(path))
+        known = self.verdict and self.page and self.page.path == page.path
+        if self.page is None or self.page.path != page.path:
+            self.hints, self.note = 0, ""
+        self.page = page
+        if progress_file.unchanged(page):
+            if not known:
+                self.verdict = None
+                entry = progress_file.read()[page.path.name]
+                self.note = ("solved before; not judged again" if entry["state"] == judging.PASSED else
+                             f"judged before, fails at '{entry['reached']}'; judged again when you save a change")
+            return True
+        self.note = ""
+        self.verdict = self.judge(page)
+        progress_file.remember(page, self.verdict)
+        return True
+
+    def key(self, key):
+        """What a key does; False: quit."""
+        if key == "q":
+            return False
+        if key == "l":
+            solved = progress_file.solved_kernels()
+            self.note = "\n".join(f"{'x' if kernel in solved else ' '} {kernel}, {problem.difficulty}"
+                                  for kernel, problem in problems.problems().items())
+        elif key == "n":
+            self.next()
+        elif key == "h" and self.page:
+            hints = self.page.problem.hints()
+            self.hints = min(self.hints + 1, len(hints))
+            self.note = f"Hint {self.hints} of {len(hints)}: {hints[self.hints - 1][1]}"
+        elif key == "e" and self.verdict and self.verdict.failure:
+            self.note = section_text(self.verdict.failure.section)
+        return True
+
+    def next(self):
+        """Writes the page that is suggested, if it is not there."""
+        problem = suggestion()
+        if problem is None:
+            self.note = "All are solved."
+            return
+        if not problem.page.exists():
+            problems.PRACTICE.mkdir(exist_ok=True)
+            problem.page.write_text(problems.page(problem))
+        self.note = f"next: practice/{problem.page.name}"
+
+    def screen(self):
+        """First what fails, with its place, then the stages, then notes and keys."""
+        parts = []
+        if self.verdict and self.verdict.failure:
+            failure = self.verdict.failure
+            place = failure.details.get("at", "")
+            if not place and self.page:
+                place = f"practice/{self.page.path.name}:1:1"
+            parts.append(f"{place}: {failure.stage}: {failure.what}\n{self.verdict.word or failure.sentence}")
+        if self.verdict:
+            stages = [stage._replace(text="") if stage.state == judging.FAILED else stage
+                      for stage in self.verdict.stages]  # its text stands above
+            parts.append(judging.stages_text(self.verdict._replace(stages=stages)))
+            if not self.verdict.failure:
+                parts.append(judging.outcome(self.verdict))
+        elif self.page:
+            parts.append(f"practice/{self.page.path.name}")
+        else:
+            parts.append("There is no page yet; n writes the one to begin with.")
+        return "\n\n".join([*parts, *filter(None, [self.note]), KEYS])
+
+
+def watch():
+    """Until q is pressed."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        ladder.usage_error("--watch needs a terminal; scripts/judge judges once")
+
+    def judge(page):
+        def say(line):
+            print(f"{CLEAR}{page.path.name}: {line} ...", flush=True)
+        return judging.Judge(page, say=say).verdict()
+
+    state = Watch(judge)
+    before = termios.tcgetattr(sys.stdin)
+    try:
+        tty.setcbreak(sys.stdin)
+        state.step()
+        going = True
+        print(CLEAR + state.screen(), flush=True)
+        while going:
+            if select.select([sys.stdin], [], [], POLL_S)[0]:
+                keys = os.read(sys.stdin.fileno(), 64).decode(errors="ignore")  # all that were typed meanwhile
+                going = keys != "" and all(list(map(state.key, keys)))
+                print(CLEAR + state.screen(), flush=True)
+            elif state.step():
+                print(CLEAR + state.screen(), flush=True)
+            time.sleep(0.01)
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
+    return 0

@@ -1,0 +1,203 @@
+"""The problems one can practise, as their headers, steps and the README state them; the empty page of each."""
+import functools
+import re
+import tempfile
+import textwrap
+from pathlib import Path
+from typing import NamedTuple
+
+import ladder
+from ladder import exporting
+
+PRACTICE = ladder.ROOT / "practice"
+MEDIUM, HARD = 4, 8  # steps from which a kernel is called that
+HINT = re.compile(r"^// Idea: +(.*(?:\n// {6,}.*)*)", re.MULTILINE)
+
+
+class Parameter(NamedTuple):
+    type: str
+    name: str
+
+    @property
+    def by_value(self):
+        """As a kernel takes it."""
+        return Parameter(re.sub(r"^const (\w+)&$", r"\1", self.type), self.name)
+
+    def __str__(self):
+        return f"{self.type} {self.name}"
+
+
+class Problem(NamedTuple):
+    kernel: str
+    family: str
+    header: Path
+    class_name: str
+    parameters: tuple  # of launch
+    statement: str  # the header's words: what to compute
+    contract: str  # and what launch gets
+    steps: tuple  # but for step 00
+
+    @property
+    def signature(self):
+        return ", ".join(map(str, self.parameters))
+
+    @property
+    def arguments(self):
+        return ", ".join(parameter.name for parameter in self.parameters)
+
+    @property
+    def page(self):
+        """Where its page lies."""
+        return PRACTICE / f"{self.kernel}.cu"
+
+    @property
+    def difficulty(self):
+        return "hard" if len(self.steps) >= HARD else "medium" if len(self.steps) >= MEDIUM else "easy"
+
+    @property
+    def asked(self):
+        """How often the family is asked, from the README's table."""
+        readme = (ladder.ROOT / "README.md").read_text()
+        row = re.search(rf"^\| \[{self.family}\]\([^)]*\) \| ((?:none|\d+ of)[^|]+) \|", readme, re.MULTILINE)
+        return row[1].strip() if row else ""
+
+    def section(self, name):
+        """Where a heading of the guide, or of one of this problem's two chapters, is."""
+        kernel = self.header.parent.relative_to(ladder.ROOT).as_posix()
+        return name.replace("chapter#", f"{kernel}/README.md#").replace("family#", f"{self.family}/README.md#")
+
+    def hints(self):
+        """The ideas of the steps, in their order: (step, text)."""
+        found = []
+        for step in self.steps:
+            idea = HINT.search(step.path.read_text())
+            if idea:
+                found.append((step, " ".join(re.sub(r"\n// +", " ", idea[1]).split())))
+        return found
+
+
+def comment_text(lines):
+    """The text of lines that begin with //."""
+    return "\n".join(re.sub(r"^\s*// ?", "", line) for line in lines)
+
+
+def head_comment(text):
+    return comment_text(re.match(r"(?://.*\n)*", text)[0].splitlines())
+
+
+def headers(path, found=None):
+    """The header and those it includes, the outermost first."""
+    found = [] if found is None else found
+    if path not in found:
+        found.append(path)
+        for name in re.findall(r'^#include "([^"]+\.cuh)"', path.read_text(), re.MULTILINE):
+            for folder in (path.parent, ladder.ROOT / "common"):
+                if (folder / name).is_file():
+                    headers(folder / name, found)
+                    break
+    return found
+
+
+def chain(class_name, texts):
+    """The (header, body) of a class and its bases, as far as these headers define them."""
+    found = []
+    while class_name:
+        for path, text in texts.items():
+            definition = rf"^class {class_name}(?: final)?(?: : public ([\w:]+))? \{{\n(.*?)^\}};"
+            match = re.search(definition, text, re.M | re.S)
+            if match:
+                found.append((path, match[2]))
+                class_name = match[1]
+                break
+        else:
+            break
+    return found
+
+
+def parse(kernel, steps):
+    """The problem of a kernel, or None if it is none that one launch function solves."""
+    header = steps[0].path.with_name(f"{kernel}.cuh")
+    registered = [match[1] for step in steps if not step.is_vendor
+                  for match in [re.search(r"^LADDER_STEP\((\w+), launch\b", step.path.read_text(), re.M)] if match]
+    if not registered or not header.is_file():
+        return None
+    texts = {path: path.read_text() for path in headers(header)}
+    classes = chain(registered[0], texts)
+    for _, body in classes:
+        match = re.search(r"((?:^  //.*\n)*)  using Launch = void \(\*\)\(([^;]*)\);", body, re.M)
+        if not match:
+            continue
+        parameters = tuple(Parameter(*" ".join(text.split()).rsplit(" ", 1)) for text in match[2].split(","))
+        statement = [head_comment(texts[header])]
+        statement += [text for path in dict.fromkeys(path for path, _ in classes) if path != header
+                      for text in [head_comment(texts[path])] if " = " in text]  # a formula that the header refers to
+        return Problem(kernel, steps[0].family, header, registered[0], parameters, "\n\n".join(statement),
+                       comment_text(match[1].splitlines()), tuple(step for step in steps if not step.is_vendor))
+    return None
+
+
+@functools.lru_cache(maxsize=None)
+def problems():
+    """All of them: {kernel: Problem}."""
+    found = {kernel: parse(kernel, steps) for kernel, steps in ladder.kernels().items()}
+    return {kernel: problem for kernel, problem in found.items() if problem}
+
+
+def named(name):
+    """The problem of a kernel's name, or the script ends."""
+    known = problems()
+    wanted = name.rstrip("/").split("/")[-1]
+    if wanted in known:
+        return known[wanted]
+    near = ladder.near_names(wanted, {kernel: None for kernel in known})
+    ladder.usage_error(f"there is no '{name}' to practise; " + (f"did you mean {', '.join(near)}?" if near else
+                                                               "'scripts/practice' lists what there is"))
+
+
+def commented(text):
+    return "".join(f"// {line}".rstrip() + "\n" for line in text.split("\n"))
+
+
+def wrapped_call(start, arguments, end):
+    """`start(arguments)end` in lines of at most 120 characters, as clang-format breaks them."""
+    unbroken = ", ".join(argument.replace(" ", "\0") for argument in arguments.split(", "))
+    lines = textwrap.wrap(unbroken, 119 - len(start) - len(end))
+    return (start + f"\n{' ' * len(start)}".join(lines) + end).replace("\0", " ")
+
+
+def code_of(text):
+    """The text without comments and white space."""
+    return "".join(without_comments(text).split())
+
+
+def without_comments(text):
+    return exporting.LEXEME.sub(lambda match: "" if match[0].startswith(("//", "/*")) else match[0], text)
+
+
+def stated(problem):
+    """What to compute, as comments."""
+    return commented(f"{problem.kernel} ({problem.family})\n\n{problem.statement}\n\n{problem.contract}")
+
+
+def page(problem, include=None):
+    """The empty page."""
+    name = f"{problem.kernel}_kernel"
+    kernel_parameters = ", ".join(str(parameter.by_value) for parameter in problem.parameters)
+    return (stated(problem) + f"//\n// scripts/judge practice/{problem.kernel}.cu says whether it is right.\n"
+              f"// scripts/practice {problem.kernel} --hint 1 gives a first idea.\n"
+            + f'#include "{include or problem.header.name}"\n\n'
+            + wrapped_call(f"__global__ void {name}(", kernel_parameters, ") {")
+            + "\n  // one thread's work\n}\n\n"
+            + wrapped_call("void launch(", problem.signature, ") {") + "\n"
+            + "  // which grid, which block? Nothing is to be done for a size of 0 unless the problem says so.\n"
+            + wrapped_call(f"  {name}<<<1, 1>>>(", problem.arguments, ");")
+            + "\n  CUDA_CHECK(cudaGetLastError());\n}\n")
+
+
+def flat_page(problem):
+    """The same without our headers and with a main of its own, that of scripts/export; None if it has none."""
+    with tempfile.TemporaryDirectory() as folder:
+        draft = Path(folder) / "draft.cu"
+        draft.write_text(page(problem, problem.header))
+        step = ladder.Step(problem.family, problem.kernel, "01", problem.kernel, draft)
+        return exporting.flat(step) if exporting.main_of(step) else None

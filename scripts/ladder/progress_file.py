@@ -1,0 +1,51 @@
+"""What has been judged and solved: practice/progress.json, the reader's own."""
+import hashlib
+import json
+
+from ladder import judging, problems
+
+
+def path():
+    return problems.PRACTICE / "progress.json"
+
+
+def read():
+    """{page's file name: {"kernel", "digest", "state", "reached", "solved"}}"""
+    try:
+        known = json.loads(path().read_text())
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
+def digest(page):
+    return hashlib.sha256(page.text.encode()).hexdigest()
+
+
+def write(known):
+    problems.PRACTICE.mkdir(exist_ok=True)
+    fresh = path().with_suffix(".tmp")
+    fresh.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
+    fresh.replace(path())
+
+
+def remember(page, verdict):
+    """Keeps a verdict on a page in practice/."""
+    if page.path.parent != problems.PRACTICE.resolve():
+        return
+    known = read()
+    solved = verdict.passed or known.get(page.path.name, {}).get("solved", False)
+    entry = known.setdefault(page.path.name, {})
+    entry.update(kernel=verdict.kernel, digest=digest(page), state=verdict.state, reached=verdict.reached,
+                 solved=solved and "bug" not in entry)
+    write(known)
+
+
+def unchanged(page):
+    """Has the page been judged as it is, to an end?"""
+    entry = read().get(page.path.name, {})
+    return entry.get("digest") == digest(page) and entry.get("state") in (judging.PASSED, judging.FAILED)
+
+
+def solved_kernels():
+    return {entry.get("kernel") for entry in read().values() if isinstance(entry, dict) and entry.get("solved")}

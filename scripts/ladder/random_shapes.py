@@ -1,0 +1,243 @@
+"""scripts/bench --random: runs the programs at random shapes, judges what they print, and sums it up."""
+import hashlib
+import json
+import math
+import subprocess
+from typing import NamedTuple, Optional
+
+import ladder
+from ladder import figures
+
+SHAPES = 60
+TUNING_SEED = 1  # its figures are not kept: who tunes to a seed reports another
+COUNTS_FROM_US = 20
+# Speed ratios of the top step: to the library in the geometric mean and at each shape, to the fastest earlier step, and
+# for kernels without a library to the ceiling, at long rows and much traffic.
+MEAN, LEAST, LEAST_EARLIER, LEAST_OF_CEILING = 0.995, 0.85, 0.95, 0.80
+LONG_ROW, MUCH_TRAFFIC = 1024, 256e6
+# Ladders that show an effect. Their last step need not be the fastest, so the marks say nothing of them.
+DEMONSTRATIONS = {"add_2d", "divergence", "l2_window", "lanes", "memory", "overlap", "stage", "streams"}
+
+
+# ---- one shape
+
+class Shape(NamedTuple):
+    """What a program printed of one shape: an entry per step, the top step's first."""
+    number: int
+    entries: list
+
+    @property
+    def top(self):
+        return self.entries[0] if "cold_us" in self.entries[0] else None
+
+    @property
+    def wrong(self):
+        """The steps whose check failed."""
+        return [figures.step_name(entry) for entry in self.entries if not entry.get("verified", True)]
+
+    @property
+    def left_out(self):
+        return {entry["step"]: entry["left_out"] for entry in self.entries if "left_out" in entry}
+
+    @property
+    def library(self):
+        return next((entry for entry in self.entries if entry["step"].startswith("00_") and "cold_us" in entry), None)
+
+    @property
+    def earlier(self):
+        """The fastest step but the top one, or None if all are far slower."""
+        timed = [entry for entry in self.entries[1:] if "cold_us" in entry and not entry["step"].startswith("00_")]
+        return min(timed, key=lambda entry: entry["cold_us"], default=None)
+
+    @property
+    def counts(self):
+        return self.top is not None and self.top["cold_us"] >= COUNTS_FROM_US
+
+    def ratio_to(self, other):
+        """The top step's speed over another entry's, and how much of that the spread of the two may be."""
+        spread = max(self.top.get("cold_spread", 0), other.get("cold_spread", 0))
+        return Ratio(other["cold_us"] / self.top["cold_us"], spread, self.top["size"], other["step"])
+
+    @property
+    def is_long(self):
+        """Are its rows so long, and is it so large, that it must come near to the ceiling?"""
+        size = self.top["size"]
+        row = size.get("cols", size.get("nx", size.get("n", 0)))
+        return row >= LONG_ROW and self.top["bytes"] >= MUCH_TRAFFIC
+
+
+class Ratio(NamedTuple):
+    value: float
+    spread: float
+    size: dict
+    step: Optional[str] = None
+
+    def below(self, mark):
+        return self.value < mark * (1 - self.spread)
+
+    def to_json(self):
+        found = {"ratio": round(self.value, 4), "size": self.size}
+        return {**found, "step": self.step} if self.step else found
+
+
+def size_text(size):
+    return " ".join(f"{name}={value}" for name, value in size.items())
+
+
+def line(shape, library, ceiling):
+    """What is printed of a shape."""
+    size = size_text(shape.entries[0]["size"])
+    text = f"{shape.number:4} {size:44}"
+    if shape.wrong:
+        text += " FAIL: " + ", ".join(shape.wrong)
+    if shape.top:
+        top = shape.top
+        text += f" {top['bytes'] / 1e6:7.0f} MB {top['cold_us']:10.1f} us {figures.rate_text(top):>6}"
+        text += f" {'TFLOP/s' if top['kernel'] in figures.IN_TFLOPS else 'GB/s':7}"
+        text += f" {top['of_ceiling']:5.2f} of {ceiling}"
+        if shape.library:
+            text += f" {shape.ratio_to(shape.library).value:6.3f}x {library}"
+        if shape.earlier:
+            text += f" {shape.ratio_to(shape.earlier).value:6.3f}x {shape.earlier['step']}"
+        if top.get("compared", 1) < 1:
+            text += f", {top['compared']:.2g} of the results checked"
+        if not shape.counts:
+            text += f" (below {COUNTS_FROM_US} us)"
+    return text + "".join(f"\n     left out: {step}, {why}" for step, why in shape.left_out.items())
+
+
+# ---- a kernel
+
+def code_digest(steps, digest_of):
+    """Names the code of a whole ladder; digest_of(step name) is that of a step."""
+    return hashlib.sha256(" ".join(digest_of(step.name) for step in steps).encode()).hexdigest()[:12]
+
+
+def carry(found, steps, before, now):
+    """Gives a summary of the ladder as it was, before(step name) being a step's digest, today's digest."""
+    if found["code"] == code_digest(steps, before):
+        found["code"] = code_digest(steps, now)
+
+
+def summary(kernel, seed, shapes, code):
+    """What goes into the results file. Ratios are absent where there is nothing to compare with."""
+    counted = [shape for shape in shapes if shape.counts]
+    found = {"kernel": kernel, "seed": seed, "shapes": len(shapes), "counted": len(counted)}
+    to_library = [shape.ratio_to(shape.library) for shape in counted if shape.library]
+    missed = []
+    if to_library:
+        mean = math.exp(sum(math.log(ratio.value) for ratio in to_library) / len(to_library))
+        worst = min(to_library, key=lambda ratio: ratio.value)
+        found["vs_vendor"] = {"mean": round(mean, 4), "worst": worst._replace(step=None).to_json(),
+                              "won": round(sum(ratio.value >= 1 for ratio in to_library) / len(to_library), 4)}
+        if mean < MEAN:
+            missed.append(f"mean {mean:.3f}x library")
+        below = sum(ratio.below(LEAST) for ratio in to_library)
+        if below:
+            missed.append(f"{below} below {LEAST}x library")
+    to_earlier = [shape.ratio_to(shape.earlier) for shape in counted if shape.earlier]
+    if to_earlier:
+        found["vs_earlier"] = {"worst": min(to_earlier, key=lambda ratio: ratio.value).to_json()}
+        below = sum(ratio.below(LEAST_EARLIER) for ratio in to_earlier)
+        if below:
+            missed.append(f"{below} below {LEAST_EARLIER}x an earlier step")
+    of_ceiling = [Ratio(shape.top["of_ceiling"], shape.top.get("cold_spread", 0), shape.top["size"])
+                  for shape in counted]
+    if of_ceiling and kernel not in figures.IN_TFLOPS:
+        mean = math.exp(sum(math.log(ratio.value) for ratio in of_ceiling) / len(of_ceiling))
+        found["of_ceiling"] = {"mean": round(mean, 4),
+                               "worst": min(of_ceiling, key=lambda ratio: ratio.value).to_json()}
+        long = [ratio for ratio, shape in zip(of_ceiling, counted) if shape.is_long]
+        below = sum(ratio.below(LEAST_OF_CEILING) for ratio in long)
+        if below and not to_library:
+            missed.append(f"{below} of {len(long)} long ones below {LEAST_OF_CEILING} of the ceiling")
+    refused = sum(shape.top is None for shape in shapes)
+    if refused:
+        found["left_out"] = refused
+        missed.append(f"{refused} not run")
+    return {**found, "missed": missed, "code": code}
+
+
+def summary_text(found, library, ceiling):
+    text = f"{found['kernel']}, seed {found['seed']}: {found['shapes']} shapes, {found['counted']} from " \
+           f"{COUNTS_FROM_US} us on"
+    if "vs_vendor" in found:
+        one = found["vs_vendor"]
+        text += f"\n  {one['mean']:.3f}x {library} in the geometric mean, won {one['won']:.0%}, worst " \
+                f"{one['worst']['ratio']:.3f}x at {size_text(one['worst']['size'])}"
+    if "vs_earlier" in found:
+        worst = found["vs_earlier"]["worst"]
+        text += f"\n  at worst {worst['ratio']:.3f}x an earlier step, {worst['step']}, at {size_text(worst['size'])}"
+    if "of_ceiling" in found:
+        one = found["of_ceiling"]
+        text += f"\n  {one['mean']:.2f} of {ceiling} in the geometric mean, worst {one['worst']['ratio']:.2f} at " \
+                f"{size_text(one['worst']['size'])}"
+    return text + "\n  " + ("marks missed: " + "; ".join(found["missed"]) if found["missed"] else "all marks reached")
+
+
+# ---- running, and going on after an interruption
+
+class Journal:
+    """The shapes of a kernel that are done, a line each, in a file that an interruption leaves whole."""
+
+    def __init__(self, path, head):
+        self.path, self.head = path, head
+
+    def start(self, resume):
+        """Returns the shapes that an interrupted run with the same head has done; the file then holds these."""
+        shapes = []
+        lines = self.path.read_text().splitlines() if resume and self.path.exists() else []
+        if lines and ladder.parse_entry(lines[0]) == self.head:
+            for number, text in enumerate(lines[1:]):
+                entries = (ladder.parse_entry(text) or {}).get("entries")
+                if not entries or entries[0]["shape"] != number:
+                    break  # the last line may have been cut off
+                shapes.append(Shape(number, entries))
+        elif lines:
+            ladder.say(f"{self.path.stem}: the run before was of other code, or of another GPU; starting again")
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.write_text(json.dumps(self.head) + "\n")
+        for shape in shapes:
+            self.add(shape)
+        return shapes
+
+    def add(self, shape):
+        with self.path.open("a") as file:
+            file.write(json.dumps({"entries": shape.entries}) + "\n")
+
+
+def grouped(lines):
+    """The shapes of a program's output, each as soon as the next one begins; the last at the end of the output."""
+    entries = []
+    for entry in filter(None, map(ladder.parse_entry, lines)):
+        if entries and entry["shape"] != entries[0]["shape"]:
+            yield Shape(entries[0]["shape"], entries)
+            entries = []
+        entries.append(entry)
+    if entries:
+        yield Shape(entries[0]["shape"], entries)
+
+
+def measure(program, journal, count, seed, resume, show):
+    """All shapes of a kernel, and what went wrong, or None. Calls show(shape) for each."""
+    shapes = journal.start(resume)[:count]
+    for shape in shapes:
+        show(shape)
+    done = len(shapes)
+    if done == count:
+        return shapes, None
+    command = [program, "--json", f"--random={count - done}", f"--first={done}", f"--seed={seed}"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        for shape in grouped(process.stdout):
+            shapes.append(shape)
+            if not shape.wrong:
+                journal.add(shape)
+            show(shape)
+    wrong = sorted({name for shape in shapes for name in shape.wrong})
+    if wrong:
+        return shapes, "a check failed: " + ", ".join(wrong)
+    if process.returncode != 0:
+        return shapes, ladder.describe_exit(process.returncode)
+    if len(shapes) < count:
+        return shapes, f"printed {len(shapes)} of {count} shapes"
+    return shapes, None

@@ -1,0 +1,359 @@
+"""scripts/run: builds steps, runs them, and says what passed."""
+import re
+import subprocess
+import sys
+import threading
+from typing import NamedTuple
+
+import ladder
+
+DESCRIPTION = """\
+Builds and runs the ladder of each kernel: all its steps, each checked, on a GPU each timed too.
+On a GPU if nvcc and a GPU are there, else on the CPU backend, which prints no times.
+
+Steps are named as you like: kernels, families of kernels, steps, planted bugs, whiteboard answers, and their files.
+A step that does not compile, crashes or never ends fails; the others get their verdicts all the same.
+"""
+EPILOG = """\
+examples:
+  scripts/run                        every kernel
+  scripts/run sum transpose          two kernels
+  scripts/run transpose/             a family: all its kernels
+  scripts/run sum_07_warp_shuffle    a step, of its own program: build/<preset>/reduce/sum/sum_07_warp_shuffle
+  scripts/run reduce/sum/bugs/sum_early_return.cu
+  scripts/run reduce/sum/whiteboard.cu
+  scripts/run sum -- --n=2^20        with options for the programs; 'scripts/run sum -- --help' lists them
+
+Exit status: 0 if no step failed, 1 if one did, 2 for bad usage, or where something needed is missing.
+"""
+SECONDS = 300
+BAD_USAGE = 2  # a program's exit status
+PRINT_ONLY = {"--help", "-h", "--device"}  # options of a program that checks nothing
+
+
+class Verdict(NamedTuple):
+    word: str  # PASS, FAIL, skipped or left out
+    reason: str = ""
+
+    def __str__(self):
+        return f"{self.word}, {self.reason}" if self.reason else self.word
+
+
+class Tally:
+    """What became of each step."""
+
+    def __init__(self):
+        self.verdicts = {}
+
+    def set(self, name, verdict):
+        """A step fails if it fails at any size."""
+        if name not in self.verdicts or self.verdicts[name].word != "FAIL":
+            self.verdicts[name] = verdict
+
+    def read(self, line, steps):
+        """Notes the verdict on one of these steps in a line of a program's output, if there is one."""
+        entry = ladder.parse_entry(line)
+        if entry:
+            name, verdict = f"{entry['kernel']}_{entry['step']}", Verdict("PASS" if entry["verified"] else "FAIL")
+        else:
+            match = re.match(r"(\w+):? +(PASS|FAIL|skipped|left out)\b,? *(.*)", line)
+            if not match:
+                return
+            name, verdict = match[1], Verdict(match[2], "" if match[2] == "PASS" else match[3])
+        if name in {step.name for step in steps}:
+            self.set(name, verdict)
+
+    def count(self, word):
+        return sum(verdict.word == word for verdict in self.verdicts.values())
+
+    def summary(self):
+        passed = self.count("PASS")
+        counts = [f"{passed} step{'s' * (passed != 1)} passed", f"{self.count('FAIL')} failed",
+                  f"{self.count('skipped')} skipped"]
+        if self.count("left out"):
+            counts.append(f"{self.count('left out')} left out")
+        failed = [f"  {name}: {verdict.reason or 'see above'}" for name, verdict in self.verdicts.items()
+                  if verdict.word == "FAIL"]
+        return "\n".join([", ".join(counts)] + ["failed:"] * bool(failed) + failed)
+
+
+class Complaint:
+    """What the CPU backend says on standard error: the problem, the thread, and the line."""
+
+    # In this order, each once: of a crash the first three, of a deadlock the first and the last two.
+    PATTERNS = [r"cuda_emu: error: ([^;]*)", r"cuda_emu: (in kernel [^;]*)", r"cuda_emu: (at .*)",
+                r"  kernel \w+, .*; (in block .*):$", r"    (\d+ threads? .*)"]
+
+    def __init__(self):
+        self.parts = []
+        self.patterns = list(self.PATTERNS)
+
+    def read(self, line):
+        for number, pattern in enumerate(self.patterns):
+            match = re.match(pattern, line)
+            if match and (self.parts or pattern == self.PATTERNS[0]):
+                self.parts.append(match[1].strip().replace(f"{ladder.ROOT}/", ""))
+                del self.patterns[:number + 1]
+                return
+
+    def __str__(self):
+        return ", ".join(self.parts)
+
+
+class Printer:
+    """Shows the output of programs that print a table each as if they were one."""
+
+    def __init__(self, steps):
+        self.width = max(len(step.name) for step in steps)
+        self.names = {step.name for step in steps}
+        self.heading = None
+        self.usage = None
+
+    def show(self, line):
+        match = re.match(r"(\w+)  +((?:PASS|FAIL)\b.*)", line, re.DOTALL)
+        if match and match[1] in self.names:
+            line = f"{match[1]:{self.width}}  {match[2]}"
+        elif re.match(r"CPU backend|step  ", line):
+            if line == self.heading:
+                return
+            self.heading = line
+        print(line, end="", flush=True)
+
+
+    def show_error(self, line, program):
+        """What one step's program says of bad options, the others say, too."""
+        if line.startswith(f"{program}: "):
+            if line == self.usage:
+                return
+            self.usage = line
+        print(line, end="", file=sys.stderr, flush=True)
+
+
+def run_program(command, steps, tally, printer):
+    """Runs a program, showing its output as it comes; returns its exit status and its complaint."""
+    complaint = Complaint()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
+
+    def read_errors():
+        for line in process.stderr:
+            printer.show_error(line, command[0])
+            complaint.read(line)
+            tally.read(line, steps)
+
+    errors = threading.Thread(target=read_errors)
+    errors.start()
+    try:
+        for line in process.stdout:
+            printer.show(line)
+            tally.read(line, steps)
+        status = process.wait()
+    except KeyboardInterrupt:  # the program got it, too, and says where it was
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        raise
+    finally:
+        errors.join()
+    return status, str(complaint)
+
+
+def settle(steps, status, complaint, tally):
+    """What a program's output left open is decided by how it ended."""
+    for step in steps:
+        verdict = tally.verdicts.get(step.name)
+        if verdict and verdict.word == "FAIL" and complaint and len(steps) == 1:
+            tally.verdicts[step.name] = Verdict("FAIL", complaint)
+        if verdict:
+            continue
+        if status == ladder.NO_DEVICE:
+            verdict = Verdict("skipped", "no CUDA device")
+        else:
+            ended = ladder.describe_exit(status) if status else "printed no verdict"
+            verdict = Verdict("FAIL", complaint or ended)
+        tally.set(step.name, verdict)
+        print(f"{step.name}: {verdict}", flush=True)
+
+
+def run_steps(program_of, steps, options, tally):
+    """Runs steps one by one, each in a process of its own. Bad options end the script; some sizes only some steps
+    refuse."""
+    printer = Printer(steps)
+    refused = []
+    options = [option for option in options if not option.startswith("--only=")]
+    for step in steps:
+        status, complaint = run_program([*program_of(step), *options], [step], tally, printer)
+        if status == BAD_USAGE:
+            refused.append(step)
+            reason = (printer.usage or "").partition(": ")[2].strip()
+            tally.set(step.name, Verdict("skipped", reason or "refuses these options"))
+        else:
+            settle([step], status, complaint, tally)
+    if refused == steps:
+        sys.exit(BAD_USAGE)
+    for step in refused:
+        print(f"{step.name}: {tally.verdicts[step.name]}", flush=True)
+
+
+def run_together(executable, steps, options, tally):
+    """Runs a whole ladder in one process, so that its steps are timed side by side. On a GPU a step that crashes takes
+    the following ones with it: those are run again, alone."""
+    status, complaint = run_program([executable, *options], steps, tally, Printer(steps))
+    if status == BAD_USAGE:
+        sys.exit(BAD_USAGE)
+    open_ones = [step for step in steps if is_open(tally.verdicts.get(step.name))]
+    if status in (0, ladder.NO_DEVICE) or len(steps) == 1 or not open_ones:
+        return settle(steps, status, complaint, tally)
+    print("Again, one by one, the steps without a verdict of their own:", flush=True)
+    together = {step.name: tally.verdicts.pop(step.name, Verdict("FAIL", ladder.describe_exit(status)))
+                for step in open_ones}
+    run_steps(lambda step: [executable, f"--only={step.name}"], open_ones, options, tally)
+    if not any(tally.verdicts[step.name].word == "FAIL" for step in steps):
+        for name, verdict in together.items():
+            tally.set(name, Verdict("FAIL", f"passes alone, but in the ladder: {verdict.reason}"))
+            print(f"{name}: {tally.verdicts[name]}", flush=True)
+
+
+def is_open(verdict):
+    """After an error of CUDA's all later calls fail: whose fault it was is not clear."""
+    return verdict is None or (verdict.word == "FAIL" and "(cudaError" in verdict.reason)
+
+
+class Group(NamedTuple):
+    """Steps of a kernel that are run together, or its planted bugs, or its whiteboard answers."""
+    kernel: str
+    steps: list
+    is_whole: bool  # all steps of the kernel: the ladder's program has them
+
+    def targets(self, left_out):
+        if self.is_whole:
+            return [f"ladder_{self.kernel}"] if any(step.name not in left_out for step in self.steps) else []
+        return [step.target for step in self.steps if step.name not in left_out]
+
+
+def groups_of(steps):
+    whole = ladder.kernels()
+    grouped = {}
+    for step in steps:
+        grouped.setdefault((step.kernel, step.kind), []).append(step)
+    return [Group(kernel, members, set(members) == set(whole.get(kernel, ())))
+            for (kernel, _), members in grouped.items()]
+
+
+def build(preset, groups, left_out):
+    """Builds the groups' programs; returns the groups, of single steps where the ladder cannot be built, and why which
+    step cannot: {name: reason}."""
+    broken = ladder.build_what_compiles(preset, [target for group in groups for target in group.targets(left_out)])
+    steps = {step.name for group in groups for step in group.steps}
+    others = sorted(broken.keys() - steps - {group.kernel for group in groups})
+    if others:
+        ladder.fail(f"{others[0]} does not build: {broken[others[0]]}")
+    if broken:
+        groups = [group._replace(is_whole=False) if hit(group, broken) else group for group in groups]
+        targets = [target for group in groups if hit(group, broken) for target in group.targets({*left_out, *broken})]
+        broken.update(ladder.build_what_compiles(preset, targets))
+    return groups, {name: reason for name, reason in broken.items() if name in steps}
+
+
+def hit(group, broken):
+    return bool(broken.keys() & {group.kernel, *(step.name for step in group.steps)})
+
+
+def run_group(preset, group, left_out, broken, options, tally):
+    for step in group.steps:
+        if step.name in broken:
+            tally.set(step.name, Verdict("FAIL", f"does not build: {broken[step.name]}"))
+            print(f"{step.name}: {tally.verdicts[step.name]}", flush=True)
+    steps = [step for step in group.steps if step.name not in left_out and step.name not in broken]
+    ladder_program = group.steps[0].ladder_program(preset)
+    if not steps:
+        pass
+    elif not group.is_whole:
+        run_steps(lambda step: [step.program(preset)], steps, options, tally)
+    elif preset == "cpu":
+        run_steps(lambda step: [ladder_program, f"--only={step.name}", "--skip-slow"], steps, options, tally)
+    else:
+        run_together(ladder_program, steps, options, tally)
+    for step in group.steps:
+        if step.name in left_out:
+            tally.set(step.name, Verdict("skipped", "needs " + left_out[step.name]))
+            print(f"{step.name}: {tally.verdicts[step.name]}", flush=True)
+
+
+def only_named(groups, options):
+    """The groups without the steps that the programs' option --only leaves out."""
+    names = {name for option in options if option.startswith("--only=") for name in option[len("--only="):].split(",")}
+    if not names:
+        return groups
+    unknown = names - {step.name for group in groups for step in group.steps}
+    if unknown:
+        ladder.usage_error(f"--only: no step '{min(unknown)}' in what is to be run")
+    groups = [group._replace(steps=[step for step in group.steps if step.name in names]) for group in groups]
+    return [group for group in groups if group.steps]
+
+
+def describe(groups):
+    """What is to be run, in a line."""
+    steps = [step for group in groups for step in group.steps]
+    if len(steps) == 1:
+        return steps[0].label
+    names = list(dict.fromkeys(group.kernel for group in groups))
+    of = f"of {len(names)} kernels: " if len(names) > 1 else "of "
+    return f"{len(steps)} steps {of}{', '.join(names)}"
+
+
+def print_list():
+    for kernel, steps in ladder.kernels().items():
+        print(f"{steps[0].family}/{kernel}")
+        for step in steps:
+            print(f"  {step.name}")
+    for other in ladder.bugs() + ladder.answers():
+        print(other.label)
+
+
+def main():
+    parser = ladder.ArgumentParser(DESCRIPTION, EPILOG, usage="%(prog)s [options] [NAME...] [-- OPTIONS]")
+    parser.add_backend()
+    parser.add_argument("--list", action="store_true", help="list what there is to run, and stop")
+    parser.add_argument("--timeout", type=ladder.at_least(0), default=SECONDS, metavar="S",
+                        help="a step whose check takes more seconds fails; default %(default)s, 0 is none. "
+                             "The CPU backend also ends endless loops, after CUDA_EMU_TIMEOUT seconds, default 60")
+    parser.add_argument("names", metavar="NAME", nargs="*",
+                        help="a kernel, family, step, planted bug, whiteboard answer or file; default all kernels; "
+                             "softmax is the kernel, softmax/ the family")
+    arguments, options = parser.parse_with_rest()
+    if arguments.timeout < 0:
+        ladder.usage_error("--timeout must not be negative")
+    if arguments.list:
+        return print_list()
+    groups = groups_of(ladder.resolve(arguments.names) if arguments.names else ladder.steps())
+    backend = ladder.choose_backend(arguments.backend)
+    preset = {"cuda": "gpu", "cpu": "cpu"}[backend]
+    ladder.say(f"scripts/run: {describe(groups)}, on {'a GPU' if backend == 'cuda' else 'the CPU backend'}")
+
+    ladder.configure(preset)
+    left_out = ladder.skipped(preset)
+    options = options or []
+    groups = only_named(groups, options)
+    if PRINT_ONLY & set(options):
+        groups = [group for group in groups if group.targets(left_out)][:1]
+    groups, broken = build(preset, groups, left_out)
+    if PRINT_ONLY & set(options):
+        print_only(preset, groups, left_out, options)
+
+    tally = Tally()
+    for number, group in enumerate(groups, 1):
+        print(f"\n[{number}/{len(groups)}] {group.kernel}", flush=True)
+        run_group(preset, group, left_out, broken, [f"--timeout={arguments.timeout}", *options], tally)
+    print("\n" + tally.summary())
+    sys.exit(1 if tally.count("FAIL") else 0)
+
+
+def print_only(preset, groups, left_out, options):
+    """Shows what one program says of itself, and ends."""
+    for group in groups:
+        step = next(step for step in group.steps if step.name not in left_out)
+        program = step.ladder_program(preset) if group.is_whole else step.program(preset)
+        sys.exit(subprocess.run([program, *options]).returncode)
+    ladder.fail("none of these can be built here")
+

@@ -1,0 +1,360 @@
+"""What the CPU backend counts of a step's accesses: running the traced build, and what its figures mean."""
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import ladder
+
+PRESET = "cpu-trace"
+KINDS = [f"{space}_{op}" for space in ("global", "shared") for op in ("load", "store", "atomic")]
+
+
+# ---- building and running
+
+def family_of(path):
+    """Of a file that is no step of ours: its problem's family and kernel, by the header that it includes."""
+    headers = re.findall(r'^\s*#\s*include\s+"([^"]+)"', path.read_text(), re.MULTILINE)
+    for header in headers:
+        name = Path(header).stem
+        for step in ladder.steps():
+            if step.kernel == name:
+                return step.family, step.kernel
+    ladder.usage_error(f"{path}: includes the header of no problem, such as \"sum.cuh\" for the kernel sum")
+
+
+def file_step(path):
+    """A step in a file anywhere."""
+    path = path.resolve()
+    family, kernel = family_of(path)
+    if not path.stem.startswith(f"{kernel}_"):
+        ladder.usage_error(f"{path}: a step of {kernel} is in a file named {kernel}_<what you like>.cu")
+    return ladder.Step(family, kernel, "", path.stem, path)
+
+
+def chosen_steps(names):
+    """The steps that the names stand for; files from anywhere too."""
+    known = ladder.known_names()
+    found = []
+    for name in names:
+        path = Path(name)
+        if ladder.find(name, known) is None and path.suffix == ".cu" and path.is_file():
+            found.append(file_step(path))
+        else:
+            found += [step for step in ladder.resolve([name]) if not step.is_vendor]
+    return list(dict.fromkeys(found))
+
+
+def is_ours(step):
+    return step in ladder.steps() or step in ladder.bugs()
+
+
+def build_file(step):
+    """Builds a step that is in no kernel's folder; returns its program."""
+    done = ladder.try_shell("locked", PRESET, "cmake", "--preset", PRESET, f"-DLADDER_FILES={step.path}",
+                            cwd=ladder.ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if done.returncode != 0:
+        ladder.fail(f"cmake failed:\n{done.stdout}")
+    ladder.build(PRESET, [f"file_{step.name}"])
+    return ladder.ROOT / "build" / PRESET / "files" / step.name
+
+
+def run(program, options):
+    """The traced runs, one for each step of the program; ends the script if there is none."""
+    done = subprocess.run([program, "--trace", "--json", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True)
+    runs = [entry for entry in map(ladder.parse_entry, done.stdout.splitlines()) if entry]
+    refused = re.findall(r"(?m)^(\w+: skipped, .*)", done.stderr)
+    for line in refused:
+        ladder.say(line)
+    if not runs:
+        ladder.fail(done.stderr.strip() or f"{program.name} {ladder.describe_exit(done.returncode)}",
+                    2 if done.returncode == 2 else 1)
+    if done.returncode < 0 or done.returncode == ladder.TIMED_OUT:
+        ladder.say(done.stderr.strip())
+    return runs
+
+
+def short_paths(value):
+    """Files in the top folder by their names from there."""
+    if isinstance(value, dict):
+        return {key: short_path(item) if key == "file" else short_paths(item) for key, item in value.items()}
+    if isinstance(value, list) and value and isinstance(value[0], (dict, list)):
+        return [short_paths(item) for item in value]
+    return value
+
+
+def short_path(name):
+    path = Path(name)
+    return str(path.relative_to(ladder.ROOT)) if path.is_relative_to(ladder.ROOT) else name
+
+
+def complete(entry, steps):
+    """An entry of a program, with its step's file."""
+    step = next(step for step in steps if step.name == entry["step"])
+    head = {"step": step.name, "family": step.family, "kernel": step.kernel, "file": short_path(str(step.path))}
+    return {**head, **short_paths({key: value for key, value in entry.items() if key not in head})}
+
+
+def later_steps(step):
+    """The steps that come after it in its ladder, in order; all, if it is none of the ladder."""
+    return [other for other in ladder.kernels([step.kernel]).get(step.kernel, [])
+            if not other.is_vendor and other.number > step.number]
+
+
+def with_neighbours(step):
+    """The step between the one before it and the one after it in its ladder, as far as there are such."""
+    ladder_steps = [other for other in ladder.kernels([step.kernel]).get(step.kernel, [])
+                    if not other.is_vendor] if step.number else []
+    if step not in ladder_steps:
+        return [step]
+    at = ladder_steps.index(step)
+    return ladder_steps[max(at - 1, 0):at + 2]
+
+
+def trace(steps, options, with_later=True):
+    """The traced runs of the steps, and of those later in their ladders: two lists."""
+    wanted, others = [], []
+    ladder.configure(PRESET)
+    left_out = ladder.skipped(PRESET)
+    for name in [step.name for step in steps if step.name in left_out]:
+        ladder.say(f"{name}: skipped, needs {left_out[name]}")
+    steps = [step for step in steps if step.name not in left_out]
+    for step in [step for step in steps if not step.number]:  # planted bugs, and files from elsewhere
+        if is_ours(step):
+            ladder.build(PRESET, [step.target])
+            program = step.program(PRESET)
+        else:
+            program = build_file(step)
+        wanted += [complete(entry, [step]) for entry in run(program, options)]
+    numbered = [step for step in steps if step.number]
+    for kernel in dict.fromkeys(step.kernel for step in (steps if with_later else numbered)):
+        named = [step for step in numbered if step.kernel == kernel]
+        later = [other for step in steps if step.kernel == kernel
+                 for other in later_steps(step)] if with_later else []
+        needed = sorted({step for step in [*named, *later] if step.name not in left_out})
+        if not needed:
+            continue
+        if len(needed) == 1:
+            target, program = needed[0].target, needed[0].program(PRESET)
+        else:
+            target, program = f"ladder_{kernel}", needed[0].ladder_program(PRESET)
+        ladder.build(PRESET, [target])
+        only = "--only=" + ",".join(step.name for step in needed)
+        for entry in run(program, [only, *options]):
+            entry = complete(entry, needed)
+            others.append(entry)
+            if entry["step"] in {step.name for step in named}:
+                wanted.append(entry)
+    return wanted, others
+
+
+# ---- what the figures mean
+
+class Sums:
+    """A step's figures as a whole."""
+
+    def __init__(self, entry):
+        self.entry = entry
+        self.totals = {kind: {} for kind in KINDS}
+        for launch in entry["launches"]:
+            for kind in KINDS:
+                for key, value in launch["totals"][kind].items():
+                    self.totals[kind][key] = self.totals[kind].get(key, 0) + value
+        self.warp_steps, self.lane_steps, self.branches, self.divergent = (
+            sum(launch[key] for launch in entry["launches"])
+            for key in ("warp_steps", "lane_steps", "branches", "divergent_branches"))
+        self.races = sum(len(launch["races"]) for launch in entry["launches"])
+
+    def total(self, key, *kinds):
+        return sum(self.totals[kind].get(key, 0) for kind in kinds)
+
+    def per_request(self, kind, key="units"):
+        requests = self.totals[kind].get("requests", 0)
+        return self.totals[kind][key] / requests if requests else None
+
+    @property
+    def sectors(self):
+        return self.total("units", "global_load", "global_store")
+
+    @property
+    def requests(self):
+        return self.total("requests", "global_load", "global_store")
+
+    @property
+    def conflicts(self):
+        """Wavefronts that bank conflicts cost, with neighbouring loads joined as nvcc does."""
+        others = ("shared_store", "shared_atomic")
+        loads = self.total("merged_units", "shared_load") - self.total("merged_ideal", "shared_load")
+        return loads + self.total("units", *others) - self.total("ideal", *others)
+
+    @property
+    def lanes(self):
+        return self.lane_steps / self.warp_steps if self.warp_steps else 32
+
+    @property
+    def atomics(self):
+        return self.total("lanes", "global_atomic", "shared_atomic")
+
+
+# Is the measure of the second step so much better than the first's that it mends what was found?
+MENDS = {
+    "sectors": lambda a, b: b.sectors <= 0.7 * a.sectors,
+    "bank conflicts": lambda a, b: b.conflicts <= 0.5 * a.conflicts,
+    "divergence": lambda a, b: b.divergent <= 0.5 * a.divergent,
+    "idle lanes": lambda a, b: 32 - b.lanes <= 0.5 * (32 - a.lanes),
+    "atomics": lambda a, b: b.atomics <= 0.5 * a.atomics,
+    "narrow": lambda a, b: b.requests <= 0.5 * a.requests,
+    "race": lambda a, b: b.races == 0,
+}
+SUMMED = ["requests", "lanes", "units", "ideal", "bytes_requested", "bytes_moved", "merged_requests", "merged_units",
+          "merged_ideal"]
+FEW = 0.05  # of the whole: less is not worth a sentence
+
+
+def merged_accesses(entry):
+    """The accesses of all launches: one for each line, space, operation and width."""
+    merged = {}
+    for launch in entry["launches"]:
+        for access in launch["accesses"]:
+            key = tuple(access[name] for name in ("file", "line", "space", "op", "width", "async"))
+            if key not in merged:
+                merged[key] = {**access, "blocks": 0}
+                same = merged[key]
+            else:
+                same = merged[key]
+                for name in SUMMED:
+                    if name in access:
+                        same[name] += access[name]
+                for name in ("worst", "same_address"):
+                    same[name] = max(same[name], access[name])
+            x, y, z = launch["grid"]
+            same["blocks"] += x * y * z
+    return list(merged.values())
+
+
+def conflicts(access):
+    """Wavefronts that bank conflicts cost: of loads with neighbouring ones joined as nvcc does, where they have none if
+    they are one wide load."""
+    joined = "merged_" if "merged_units" in access else ""
+    return access[f"{joined}units"] - access[f"{joined}ideal"]
+
+
+def ratio(access):
+    return access["units"] / access["ideal"]
+
+
+def per_request(access, key="units"):
+    return access[key] / access["requests"]
+
+
+def in_turn(access):
+    """What a loop's rounds took, where they differ: the first requests of the first warp that came by."""
+    units = [sample["units"] for sample in access["samples"]]
+    if len(set(units)) < 2:
+        return ""
+    return f", in turn {', '.join(map(str, units[:8]))}" + (" ..." if len(units) > 8 else "")
+
+
+def what(access):
+    return ("an asynchronous " if access["async"] else "a ") + f"{access['space']} {access['op']}"
+
+
+def access_findings(entry, sums):
+    """Of single lines."""
+    accesses = merged_accesses(entry)
+    requests = sum(access["requests"] for access in accesses)
+    for access in accesses:
+        seen, best = per_request(access), per_request(access, "ideal")
+        lanes = per_request(access, "lanes")
+        excess = access["units"] - access["ideal"]
+        if access["op"] == "atomic" and access["requests"] > FEW * requests:
+            together = access["same_address"]
+            meeting = f", up to {together} lanes of a request on one address, one after another" if together > 1 else ""
+            yield "atomics", access, access["lanes"], (
+                f"{access['lanes']:,} atomic operations in {access['space']} memory{meeting}")
+        elif access["space"] == "global" and ratio(access) > 1.3 and excess > FEW * sums.sectors:
+            useful = access["bytes_requested"] / access["bytes_moved"]
+            used = f"; {32 * useful:.0f} of each sector's 32 bytes are used" if useful < 1 else ""
+            yield "sectors", access, excess, (
+                f"{what(access)} touches {seen:.1f} sectors per request{in_turn(access)}; {best:.1f} would hold its "
+                f"bytes{used}")
+        elif access["space"] == "shared" and ratio(access) > 1.1 and conflicts(access) > 0.1 * access["ideal"]:
+            yield "bank conflicts", access, conflicts(access), (
+                f"{what(access)} takes {seen:.1f} wavefronts per request{in_turn(access)}; {best:.1f} would do: lanes "
+                "want different words of one bank")
+        elif access["space"] == "constant" and seen > 1.5:
+            yield "constants", access, excess, (
+                f"a load of constants takes {seen:.1f} words per request, one after another")
+        elif access["space"] == "global" and access["width"] <= 4 and access["requests"] > 0.2 * requests:
+            yield "narrow", access, 0, (
+                f"{what(access)} moves {access['width']} bytes per lane, a request can move 16")
+        if lanes <= 20 and access["requests"] > 2 * FEW * requests:
+            yield "idle lanes", access, access["requests"] * (32 - lanes) / 32, (
+                f"{what(access)} is made with {lanes:.1f} of 32 lanes active")
+
+
+def branch_findings(entry, sums):
+    """Of lines where a warp's lanes go different ways."""
+    lines = {}
+    for launch in entry["launches"]:
+        for at in launch["branches_at"]:
+            line = lines.setdefault((at["file"], at["line"]), {"file": at["file"], "line": at["line"], "branches": 0,
+                                                                "divergent": 0})
+            line["branches"] += at["branches"]
+            line["divergent"] += at["divergent"]
+    for line in lines.values():
+        if line["divergent"] > 0.2 * line["branches"] and line["divergent"] > 0.01 * sums.warp_steps:
+            yield "divergence", line, line["divergent"], (
+                f"lanes of one warp go different ways in {line['divergent'] / line['branches']:.0%} of the branches "
+                "here, and both ways take their turn")
+
+
+def coordinates(index):
+    return "({},{},{})".format(*index)
+
+
+def race_findings(entry):
+    """Of pairs of lines; the threads are those of the first time."""
+    pairs = {}
+    for launch in entry["launches"]:
+        for race in launch["races"]:
+            key = (race["kind"], race["scope"], race["space"],
+                   *(race[side][name] for side in ("first", "second") for name in ("file", "line")))
+            pair = pairs.setdefault(key, {**race, "count": 0})
+            pair["count"] += race["count"]
+    for race in pairs.values():
+        missing = "no barrier" if race["scope"] == "block" else "no fence and atomic"
+        first, second = (f"thread {coordinates(side['thread'])} of block {coordinates(side['block'])} in line "
+                         f"{side['line']} ({side['op']})" for side in (race["first"], race["second"]))
+        yield "race", race["second"], 0, (f"{race['kind']} in {race['space']} memory with {missing} between: {first}, "
+                                          f"then {second}, {race['count']:,} times")
+
+
+def findings(entry, later):
+    """What there is to say of a step, worst first. `later`: the sums of the ladder's later steps."""
+    sums = Sums(entry)
+    found = []
+    for kind, at, cost, text in [*race_findings(entry), *access_findings(entry, sums), *branch_findings(entry, sums)]:
+        mended = next((other for other in later if MENDS.get(kind, lambda a, b: False)(sums, other)), None)
+        if kind == "narrow" and mended is None:
+            continue  # it pays nowhere in this ladder
+        found.append({"kind": kind, "file": at["file"], "line": at["line"], "cost": cost, "text": text,
+                      "mended_by": mended.entry["step"] if mended else None})
+    order = {"race": 0, "narrow": 2}
+    return sorted(found, key=lambda finding: (order.get(finding["kind"], 1), -finding["cost"]))
+
+
+def explained(steps, options, alone=False):
+    """The runs of the steps, with what there is to say of each."""
+    wanted, everything = trace(steps, options, with_later=not alone)
+    for entry in wanted:
+        step = next(step for step in steps if step.name == entry["step"])
+        names = {other.name for other in later_steps(step)}
+        later = [Sums(other) for other in everything if other["step"] in names and other["right"]]
+        entry["findings"] = findings(entry, later)
+    return wanted
+
+
+def to_json(entries):
+    return json.dumps({"version": 1, "steps": entries})

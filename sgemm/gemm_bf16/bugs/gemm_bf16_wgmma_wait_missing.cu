@@ -1,0 +1,66 @@
+// bug: the accumulators are used, and the stage overwritten, without waiting for the wgmmas
+// caught by: ptxas | wgmma.mma_async instructions are serialized
+// stage: races and barriers
+// needs: sm_90a
+#include "../wgmma_tile.cuh"
+#include "../../scaled_matrix.cuh"
+#include "tensor_map.cuh"
+
+constexpr int kThreads = 256, kStages = 3;
+
+__global__ void __launch_bounds__(kThreads, 1)
+    gemm_bf16_wgmma_wait_missing(const __grid_constant__ CUtensorMap A, const __grid_constant__ CUtensorMap B,
+                                 std::size_t M, std::size_t N, unsigned steps, float alpha, float beta,
+                                 __nv_bfloat16* __restrict__ C, std::size_t ldc, unsigned tiles_m) {
+  extern __shared__ unsigned char memory[];
+  Stage* stages = &swizzle_aligned<Stage>(memory);
+  __shared__ Barrier full[kStages];
+  const unsigned tid = threadIdx.x, row0 = blockIdx.x % tiles_m * BM, col0 = blockIdx.x / tiles_m * BN;
+  if (tid == 0) {
+    for (Barrier& barrier : full) mbarrier_init(&barrier, 1);
+    mbarrier_init_fence();
+  }
+  __syncthreads();
+  const auto load = [&](unsigned step) {
+    Stage& to = stages[step % kStages];
+    Barrier* barrier = &full[step % kStages];
+    mbarrier_arrive_expect(barrier, sizeof(Stage));
+    tma_load(to.A, &A, step * BK, row0, barrier);
+    for (unsigned b = 0; b < BN / 64; ++b) tma_load(to.B[b], &B, col0 + 64 * b, step * BK, barrier);
+  };
+  if (tid == 0) {
+    for (unsigned step = 0; step < kStages - 1 && step < steps; ++step) load(step);
+  }
+  float acc[128];
+  for (unsigned step = 0; step < steps; ++step) {
+    if (tid == 0 && step + kStages - 1 < steps) load(step + kStages - 1);
+    mbarrier_wait(&full[step % kStages], step / kStages % 2);
+    multiply(acc, stages[step % kStages], tid / 128, step == 0);
+    __syncthreads();
+  }
+  const std::size_t row = row0 + tid / 32 * 16 + tid % 32 / 4, col = col0 + tid % 4 * 2;
+#pragma unroll
+  for (unsigned x = 0; x < 128; ++x) {
+    const std::size_t i = row + x / 2 % 2 * 8, j = col + x / 4 * 8 + x % 2;
+    if (i >= M || j >= N) continue;
+    __nv_bfloat16& c = C[i * ldc + j];
+    c = __float2bfloat16(alpha * acc[x] + (beta == 0 ? 0 : beta * __bfloat162float(c)));
+  }
+}
+
+static void launch(std::size_t M, std::size_t N, std::size_t K, float alpha, const __nv_bfloat16* A, std::size_t lda,
+                   const __nv_bfloat16* B, std::size_t ldb, float beta, __nv_bfloat16* C, std::size_t ldc) {
+  if (M == 0 || N == 0) return;
+  if (K == 0 || alpha == 0) return scale_matrix(M, N, beta, C, ldc);
+  A = rows_for_tma<struct AlignedA>(A, M, K, lda);
+  B = rows_for_tma<struct AlignedB>(B, K, N, ldb);
+  const auto tiles_m = static_cast<unsigned>(ceil_div(M, BM)), tiles_n = static_cast<unsigned>(ceil_div(N, BN));
+  constexpr int bytes = kStages * sizeof(Stage) + kSwizzleAlignment;
+  CUDA_CHECK(cudaFuncSetAttribute(gemm_bf16_wgmma_wait_missing, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  gemm_bf16_wgmma_wait_missing<<<tiles_m * tiles_n, kThreads, bytes>>>(
+      tensor_map(A, M, K, lda, BM), tensor_map(B, K, N, ldb, BK), M, N, static_cast<unsigned>(ceil_div(K, BK)), alpha,
+      beta, C, ldc, tiles_m);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+LADDER_STEP(GemmBf16, launch);

@@ -1,0 +1,66 @@
+// C = alpha A B + beta C in BF16, all row-major: A is m x k, B is k x n, C is m x n. Sums are FP32.
+#pragma once
+#include "../tensor_core_error.cuh"
+
+#include <cuda_bf16.h>
+
+class GemmBf16 : public Gemm {
+ public:
+  // As sgemm, but the elements are BF16: A, B and C are given so, and C is rounded to BF16 once, to the nearest, ties to
+  // even. Row i of A starts at A + i * lda, lda >= k; so for B, ldb >= n, and C, ldc >= n. What lies between a row's
+  // end and the next row's start belongs to somebody else; behind the last row there is nothing. No pointer need be
+  // aligned to more than an element, nor need a leading dimension be even. Nothing overlaps. m, n and k are below 2^31,
+  // and any of them may be 0. As in BLAS, what is multiplied by 0 is not read: C if beta = 0, A and B if alpha = 0. Nor
+  // is NaN there passed on.
+  using Launch = void (*)(std::size_t m, std::size_t n, std::size_t k, float alpha, const __nv_bfloat16* A,
+                          std::size_t lda, const __nv_bfloat16* B, std::size_t ldb, float beta, __nv_bfloat16* C,
+                          std::size_t ldc);
+
+  // dim_in_y, tile: for a step with one block in gridDim.y for each `tile` rows ("m") or columns ("n") of C.
+  explicit GemmBf16(Launch launch, const char* dim_in_y = nullptr, std::size_t tile = 0)
+      : Gemm(dim_in_y, tile), launch_(launch) {}
+
+  const char* kernel() const override { return "gemm_bf16"; }
+  std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override { return matrices<__nv_bfloat16>(size); }
+  void run(const ladder::Arrays& device, const ladder::Size& size) const override {
+    launch_(size[0], size[1], size[2], size.scalars[0], device.at<const __nv_bfloat16>(0), lda(size),
+            device.at<const __nv_bfloat16>(1), ldb(size), size.scalars[1], device.at<__nv_bfloat16>(2), ldc(size));
+  }
+
+  // The FP32 result v is within E = tensor_core_gamma(k) (|alpha| |A| |B| + |beta C|) of the exact x. Rounding keeps the
+  // order of numbers, so BF16(v) is one of the BF16 numbers from BF16(x - E) to BF16(x + E): the scale is the larger of
+  // the two distances from BF16(x), which is 0 unless a midpoint of two BF16 numbers lies within E of x.
+  void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
+              double* scale) const override {
+    const double gamma = tensor_core_gamma(size[2]) + rounded_before();
+    reference<__nv_bfloat16>(host, size, range, want, scale, [=](double& x, double product, double c) {
+      const double exact = x, error = gamma * (product + c);
+      x = to_bf16(exact);
+      if (!std::isfinite(exact) || !std::isfinite(error)) return std::numeric_limits<double>::infinity();
+      return std::max(to_bf16(exact + error) - x, x - to_bf16(exact - error));
+    });
+  }
+  double tolerance(const ladder::Size&) const override { return 1; }
+  std::vector<ladder::Size> test_sizes() const override { return tensor_core_sizes(); }
+
+  double bytes(const ladder::Size& size) const override { return matrix_bytes<__nv_bfloat16>(size); }
+
+ private:
+  // The share of |alpha| |A| |B| + |beta C| that is lost before the last rounding, beside that of the sum.
+  virtual double rounded_before() const { return 0; }
+  static double to_bf16(double value) { return static_cast<float>(__double2bfloat16(value)); }
+
+  Launch launch_;
+};
+
+// For cuBLAS, some of whose kernels round in between: at 129 x 136 x 264 with beta = 1 an eighth of its results were
+// off by one BF16 number (H200, cuBLAS 13.0), though reduced-precision reductions were forbidden. To round alpha A B or
+// parts of it to BF16 before the last addition is an error of 2^-8 of it. Hence no exact results either.
+class GemmBf16RoundedTwice : public GemmBf16 {
+ public:
+  using GemmBf16::GemmBf16;
+  bool exact(const ladder::Size&) const override { return false; }
+
+ private:
+  double rounded_before() const override { return 1.0 / (1 << 8); }
+};

@@ -1,0 +1,32 @@
+#include <cuda_runtime.h>
+
+constexpr int kTile = 32;
+
+__global__ void sgemm(size_t m, size_t n, size_t k, float alpha, const float* __restrict__ A, size_t lda,
+                      const float* __restrict__ B, size_t ldb, float beta, float* __restrict__ C, size_t ldc) {
+  __shared__ float As[kTile][kTile], Bs[kTile][kTile];
+  const int tx = threadIdx.x, ty = threadIdx.y;
+  const size_t row = size_t{blockIdx.y} * kTile + ty, col = size_t{blockIdx.x} * kTile + tx;
+  float acc = 0.0f;
+  for (size_t k0 = 0; k0 < k; k0 += kTile) {
+    As[ty][tx] = row < m && k0 + tx < k ? A[row * lda + k0 + tx] : 0.0f;
+    Bs[ty][tx] = k0 + ty < k && col < n ? B[(k0 + ty) * ldb + col] : 0.0f;
+    __syncthreads();  // the tiles are complete
+    for (int l = 0; l < kTile; ++l) acc += As[ty][l] * Bs[l][tx];
+    __syncthreads();  // and all have read them
+  }
+  if (row < m && col < n) C[row * ldc + col] = alpha * acc + (beta == 0.0f ? 0.0f : beta * C[row * ldc + col]);
+}
+
+cudaError_t launch(size_t m, size_t n, size_t k, float alpha, const float* A, size_t lda, const float* B, size_t ldb,
+                   float beta, float* C, size_t ldc) {
+  if (m == 0 || n == 0) return cudaSuccess;  // a grid of 0 blocks is an error
+  const dim3 block(kTile, kTile), grid((n + kTile - 1) / kTile, (m + kTile - 1) / kTile);
+  sgemm<<<grid, block>>>(m, n, alpha == 0.0f ? 0 : k, alpha, A, lda, B, ldb, beta, C, ldc);
+  return cudaGetLastError();
+}
+
+// The answer ends here; the rest is for the checks. gridDim.y, at most 65535, counts tiles of rows.
+#include "sgemm.cuh"
+#include "whiteboard.cuh"
+LADDER_ANSWER(Sgemm, checked<launch>, "m", kTile);

@@ -1,0 +1,27 @@
+// C = alpha A B + beta C, all row-major: A is m x k, B is k x n, C is m x n. The tensor cores read FP32 as TF32.
+#pragma once
+#include "../sgemm/sgemm/sgemm.cuh"
+#include "../tensor_core_error.cuh"
+
+class SgemmTf32 : public Sgemm {
+ public:
+  using Sgemm::Sgemm;  // the same signature and the same contract
+
+  const char* kernel() const override { return "sgemm_tf32"; }
+
+  // An element of A or B becomes a TF32 number, with 11 significant bits: rounded to the nearest by __float_to_tf32,
+  // cut off by a tensor core that is given an FP32 number. Either way the error is below 2^-10 of the element, so that
+  // of a product below 2^-9 + 2^-20 of it. The sum of these products has the error of tensor_core_gamma(k); beta C has
+  // only that.
+  double tolerance(const ladder::Size& size) const override {
+    constexpr double rounded_inputs = 1.0 / (1 << 9) + 1.0 / (1 << 20);
+    return (1 + rounded_inputs) * (1 + tensor_core_gamma(size[2])) - 1;
+  }
+  void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
+              double* scale) const override {
+    const double share = tensor_core_gamma(size[2]) / tolerance(size);
+    reference<float>(host, size, range, want, scale,
+                     [=](double&, double product, double c) { return product + share * c; });
+  }
+  std::vector<ladder::Size> test_sizes() const override { return tensor_core_sizes(); }
+};

@@ -1,0 +1,60 @@
+// The 128 x 128 tile of sgemm_tf32 for wgmma_split_k.cuh.
+#pragma once
+#include "sgemm_tf32.cuh"
+#include "../wgmma_split_k.cuh"
+#include "wgmma_tf32_tile.cuh"
+
+struct SplitTileTf32 {
+  using T = float;
+  struct Stage {
+    T A[128][32];
+    T B[4][32][32];
+  };
+
+  // A warpgroup has 64 columns. `ready` waits for a step's stage, `release` gives it back. Two steps at a time, as in
+  // wgmma_tf32_specialised.cuh.
+  template <typename Ready, typename Release>
+  __device__ static void multiply(float (&acc)[64], const Stage* stages, unsigned steps, const Ready& ready,
+                                  const Release& release) {
+    const unsigned lane = threadIdx.x % 32;
+    const Columns columns(threadIdx.x / 128, threadIdx.x / 32 % 4, lane);
+    float operands[2][4][4];
+    const auto read = [&](float(&to)[4][4], unsigned step) {
+      ready(step);
+      columns.read(to, stages[step % kSplitStages], lane);
+    };
+    const auto start = [&](const float(&from)[4][4], unsigned step) {
+      const Stage& stage = stages[step % kSplitStages];
+      wgmma_fence();
+#pragma unroll
+      for (int k = 0; k < 32; k += 8) {
+        wgmma_m64n128k8_tf32(acc, from[k / 8], wgmma_descriptor(&stage.A[0][k], 0, 8 * 128), step > 0 || k > 0);
+      }
+      wgmma_commit();
+      wgmma_wait<1>();
+      if (step > 0) release(step - 1);
+    };
+    read(operands[0], 0);
+    for (unsigned step = 0; step < steps; step += 2) {
+      start(operands[0], step);
+      if (step + 1 == steps) break;
+      read(operands[1], step + 1);
+      start(operands[1], step + 1);
+      if (step + 2 < steps) read(operands[0], step + 2);
+    }
+    wgmma_wait<0>();
+  }
+
+  __device__ static unsigned place(unsigned row, unsigned column) { return column ^ row / 2 % 4 * 4; }
+  __device__ static void keep(const float (&acc)[64], float (&sums)[128][128]) {
+    const unsigned lane = threadIdx.x % 32;
+    const Columns columns(threadIdx.x / 128, threadIdx.x / 32 % 4, lane);
+#pragma unroll
+    for (unsigned x = 0; x < 64; x += 4) {  // acc[x] and [x + 2] are neighbours in C, [x + 1] and [x + 3] below
+      for (unsigned y = 0; y < 2; ++y) {
+        const unsigned row = x / 4 * 8 + lane % 4 * 2 + y, column = columns.first();
+        *reinterpret_cast<float2*>(&sums[row][place(row, column)]) = make_float2(acc[x + y], acc[x + y + 2]);
+      }
+    }
+  }
+};

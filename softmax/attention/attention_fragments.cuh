@@ -1,0 +1,88 @@
+// For attention 09, whose warps own 16 queries and hold scores and O as the accumulators of mma.sync.m16n8k8: Q as its
+// first operand, the mask, the online softmax of a tile of scores, and the result. A thread has two rows of the block,
+// `row` and row + 8, where row = 16 warp + lane / 4. With t = lane % 4 it has of them
+//   s[j][e]: the score of row + e / 2 * 8 and key 8 j + 2 t + e % 2 of a tile;
+//   o[i][x][e]: O of row + e / 2 * 8 in column 32 i + 8 t + x, and 4 further to the right for odd e.
+// The block begins at query row0. All lanes of a warp call these functions together.
+#pragma once
+#include "../attention_float4.cuh"
+#include "attention_tile.cuh"  // copy_rows_async; group_max, group_sum, shift_for
+
+// The thread's fragment i of Q, in shared memory.
+template <int kThreads>
+__device__ float4& query_fragment(float* Qs, int i) {
+  return as4(Qs[(i * kThreads + threadIdx.x) * 4]);
+}
+
+// Stores kScoreScale Q as fragments, 0 for queries that do not exist. Q points to the block's first. In registers the
+// fragments would spill. Each thread reads only what it stored, so no barrier is needed.
+template <int D, int kThreads, bool kAligned>
+__device__ void load_query_fragments(float* Qs, const float* Q, long long row0, int row, int t, long long queries) {
+  const auto query = [&](int r, int c) {  // four elements from dimension 8 t + c on
+    if (row0 + row + r >= queries) return float4{};
+    const float4 q = load4<kAligned>(Q + ((row + r) * D + t * 8 + c));
+    return float4{kScoreScale<D> * q.x, kScoreScale<D> * q.y, kScoreScale<D> * q.z, kScoreScale<D> * q.w};
+  };
+#pragma unroll
+  for (int i = 0; i < D / 8; i += 2) {
+    const int c = i / 4 * 32 + i % 4 * 2;
+    const float4 q0 = query(0, c), q8 = query(8, c);
+    query_fragment<kThreads>(Qs, i) = {q0.x, q8.x, q0.y, q8.y};
+    query_fragment<kThreads>(Qs, i + 1) = {q0.z, q8.z, q0.w, q8.w};
+  }
+}
+
+// The scores of keys that a row does not attend to, or that do not exist, become -inf. Query i attends to the keys up
+// to i + ahead; the tile begins at key0.
+template <int kTiles>
+__device__ void mask_fragments(float (&s)[kTiles][4], long long key0, long long keys, long long row0, int row, int t,
+                               long long ahead) {
+  if (key0 + 8 * kTiles <= min(keys, row0 + ahead + 1)) return;  // the block's first row attends to all, so all do
+#pragma unroll
+  for (int e = 0; e < 4 * kTiles; ++e) {
+    const long long key = key0 + e / 4 * 8 + 2 * t + e % 2;
+    if (key > min(keys - 1, row0 + row + e % 4 / 2 * 8 + ahead)) s[e / 4][e % 4] = -INFINITY;
+  }
+}
+
+// Turns scores into weights and adds them to sum, this lane's share of its rows' sums. max becomes the new maxima, and
+// the thread's rows of O are then to be multiplied by `rescale`.
+template <int kTiles>
+__device__ void scores_to_weights(float (&s)[kTiles][4], float (&max)[2], float (&sum)[2], float (&rescale)[2]) {
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    float m = max[r];
+#pragma unroll
+    for (int j = 0; j < kTiles; ++j) m = fmaxf(m, fmaxf(s[j][2 * r], s[j][2 * r + 1]));
+    m = group_max<4>(m);
+    const float shift = shift_for(m);
+    rescale[r] = exp2f(max[r] - shift);
+    max[r] = m;
+    sum[r] *= rescale[r];
+#pragma unroll
+    for (int e = 0; e < 2 * kTiles; ++e) {
+      float& score = s[e / 2][2 * r + e % 2];
+      score = exp2f(score - shift);
+      sum[r] += score;
+    }
+  }
+}
+
+// Adds up the sums of a row's lanes, divides and stores. O points to the block's first query.
+template <int D, bool kAligned>
+__device__ void store_fragments(const float (&o)[D / 32][4][4], const float (&sum)[2], float* O, long long row0,
+                                int row, int t, long long queries) {
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const float total = group_sum<4>(sum[r]), factor = total == 0.0f ? 0.0f : 1.0f / total;
+    if (row0 + row + 8 * r >= queries) continue;
+#pragma unroll
+    for (int i = 0; i < D / 16; ++i) {
+      const auto& from = o[i / 2];
+      const int e = 2 * r + i % 2;
+      // row * D + 8 t, written in another way than for Q: the compiler would keep it during the loop, and spill it
+      store4<kAligned>(O + (8 * (row * (D / 8) + t) + 8 * r * D + i / 2 * 32 + i % 2 * 4),
+                       {factor * from[0][e], factor * from[1][e], factor * from[2][e], factor * from[3][e]});
+    }
+  }
+}

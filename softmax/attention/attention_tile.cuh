@@ -1,0 +1,130 @@
+// For attention 07 and 08, which compute in float4: the shape of a block, Q in shared memory, the mask, the online
+// softmax of a tile of scores, and the result. As in step 06 each warp owns its rows. For 08 and 09: a tile's copy by
+// cp.async.
+#pragma once
+#include "../attention_float4.cuh"
+#include "cuda_helpers.cuh"
+#include "../online.cuh"  // group_max, group_sum, shift_for
+
+#include <cuda_pipeline.h>
+
+// The lanes of a warp form rows of kLanes. A thread has kRows rows, kRowStep apart, of the scores and of O, kKeys keys
+// of each tile, kLanes apart, and kQuads groups of four neighbouring columns of O. !kLarge: for few queries, and for
+// GPUs with less shared memory per block than two large blocks take on an sm_90.
+template <int D_, bool kLarge>
+struct Shape {
+  static constexpr int D = D_, kLanes = D / 8, kRows = 8, kRowStep = 32 / kLanes;
+  static constexpr int kWarps = kLarge ? 4 : 2, kThreads = 32 * kWarps, kBlocks = kLarge ? 2 : 1;  // per SM
+  static constexpr int BM = kWarps * kRowStep * kRows, BN = kLarge ? 64 : 32;
+  static constexpr int kKeys = BN / kLanes, kQuads = D / kLanes / 4;
+  static constexpr int kPitch = D + 4;  // floats from row to row of K
+  static constexpr int kBytes = 4 * (BM * D + BN * kPitch + BN * D + BM * BN);
+  // Where a thread's rows and columns begin, and row() % kRowStep.
+  static __device__ int row() { return threadIdx.x / 32 * kRowStep * kRows + turn(); }
+  static __device__ int col() { return threadIdx.x % kLanes; }
+  static __device__ int turn() { return threadIdx.x % 32 / kLanes; }
+};
+
+// Starts copying kRows rows of D floats by cp.async, of which the first `left` exist; the others become 0. The rows lie
+// without gaps at `from`, and `pitch` floats apart at `to` in shared memory. !kAligned: floats are copied one by one.
+// All threads of the block call it, each with its place, row = tid / (D / 4) and col = tid % (D / 4) * 4, which the
+// caller computes once, in front of its loop. `readable` is any address that may be read.
+template <int kRows, int D, int kThreads, bool kAligned>
+__device__ inline void copy_rows_async(float* to, int pitch, const float* from, long long left, int row, int col,
+                                       const float* readable) {
+  constexpr int kStep = kThreads / (D / 4), kCopied = kAligned ? 4 : 1;  // rows at a time, floats per copy
+  to += row * pitch + col;
+  from += row * D + col;
+  if (left >= kRows) {  // without a test for each copy
+#pragma unroll
+    for (int r = 0; r < kRows; r += kStep) {
+#pragma unroll
+      for (int x = 0; x < 4; x += kCopied) __pipeline_memcpy_async(to + r * pitch + x, from + r * D + x, 4 * kCopied);
+    }
+  } else {
+    for (int r = 0; r < kRows; r += kStep) {
+      for (int x = 0; x < 4; x += kCopied) {
+        const bool inside = row + r < left;
+        __pipeline_memcpy_async(to + r * pitch + x, inside ? from + r * D + x : readable, 4 * kCopied,
+                                inside ? 0 : 4 * kCopied);
+      }
+    }
+  }
+  __pipeline_commit();
+}
+
+// Q and the weights P lie in shared memory without padding, swizzled as in transpose 06: column c of Q is at c ^ 4
+// turn, weight j at j ^ kLanes turn. So the kRowStep rows that a warp reads at once have their groups in different
+// banks.
+
+// Stores kScoreScale Q, so that exp2(q . k) is a weight; 0 for rows from `left` on.
+template <typename S, bool kAligned>
+__device__ void load_queries(float* Qs, const float* Q, long long left) {
+  constexpr float factor = kScoreScale<S::D>;
+  for (unsigned e = 4 * threadIdx.x; e < S::BM * S::D; e += 4 * S::kThreads) {
+    const unsigned row = e / S::D, c = e % S::D ^ row % S::kRowStep * 4;
+    const float4 q = row < left ? load4<kAligned>(Q + e) : float4{};
+    as4(Qs[row * S::D + c]) = {factor * q.x, factor * q.y, factor * q.z, factor * q.w};
+  }
+}
+
+// The thread's rows of O, not yet divided by their sums.
+template <typename S>
+struct Rows {
+  float max[S::kRows], sum[S::kRows], o[S::kRows][4 * S::kQuads];
+};
+
+// The scores of keys that a row does not attend to, or that do not exist, become -inf. Row r of the block attends to
+// the keys up to last0 + r.
+template <typename S>
+__device__ void mask_scores(float (&s)[S::kRows][S::kKeys], long long key0, long long keys, long long last0) {
+  if (key0 + S::BN <= min(keys, last0 + 1)) return;  // row 0 attends to all, so all rows do
+#pragma unroll
+  for (int i = 0; i < S::kRows; ++i) {
+    const long long last = min(keys - 1, last0 + S::row() + i * S::kRowStep);
+#pragma unroll
+    for (int j = 0; j < S::kKeys; ++j) {
+      if (key0 + S::col() + j * S::kLanes > last) s[i][j] = -INFINITY;
+    }
+  }
+}
+
+// Turns scores into weights, in Ps, and scales sum and o to the new maximum. sum is that of this lane's keys.
+template <typename S>
+__device__ void online_softmax(Rows<S>& rows, const float (&s)[S::kRows][S::kKeys], float* Ps) {
+#pragma unroll
+  for (int i = 0; i < S::kRows; ++i) {
+    float m = rows.max[i];
+#pragma unroll
+    for (int j = 0; j < S::kKeys; ++j) m = fmaxf(m, s[i][j]);
+    m = group_max<S::kLanes>(m);
+    const float shift = shift_for(m), rescale = exp2f(rows.max[i] - shift);
+    rows.max[i] = m;
+    rows.sum[i] *= rescale;
+#pragma unroll
+    for (int j = 0; j < S::kKeys; ++j) {
+      const float p = exp2f(s[i][j] - shift);
+      rows.sum[i] += p;
+      Ps[(S::row() + i * S::kRowStep) * S::BN + ((S::col() + j * S::kLanes) ^ S::turn() * S::kLanes)] = p;
+    }
+#pragma unroll
+    for (float& o : rows.o[i]) o *= rescale;
+  }
+}
+
+// Adds up the sums of a row's lanes, divides and stores; rows from `left` on do not exist.
+template <typename S, bool kAligned>
+__device__ void store_rows(Rows<S>& rows, float* O, long long left) {
+#pragma unroll
+  for (int i = 0; i < S::kRows; ++i) {
+    const float sum = group_sum<S::kLanes>(rows.sum[i]), factor = sum == 0.0f ? 0.0f : 1.0f / sum;
+    const int row = S::row() + i * S::kRowStep;
+    if (row >= left) continue;
+#pragma unroll
+    for (int c = 0; c < S::kQuads; ++c) {
+      const float* o = &rows.o[i][4 * c];
+      store4<kAligned>(O + row * S::D + (c * S::kLanes + S::col()) * 4,
+                       {factor * o[0], factor * o[1], factor * o[2], factor * o[3]});
+    }
+  }
+}

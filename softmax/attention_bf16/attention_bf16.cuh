@@ -1,0 +1,81 @@
+// O = softmax(Q K^T / sqrt(d)) V for each head, in BF16: shapes, mask and data are those of attention.cuh.
+#pragma once
+#include "../../sgemm/tensor_core_error.cuh"
+#include "../attention/attention.cuh"
+
+#include <cuda_bf16.h>
+
+class AttentionBf16 : public Attention {
+ public:
+  // Q and O are heads x queries x d, K and V heads x keys x d, row-major without gaps; d is 64 or 128. Nothing
+  // overlaps, no pointer need be aligned to more than an element, and heads, queries and keys may be 0. A score is a
+  // finite float, and V is finite, for masked keys too. The elements are BF16: Q, K and V are given so, and O is
+  // rounded to BF16 once, to the nearest, ties to even. Products of Q and K are exact and their sums FP32; maximum,
+  // exponentials and sums are FP32; the weights exp(s - m) are rounded to BF16 before they are multiplied by V, and
+  // those sums are FP32 again. The sum of the weights may be that of the rounded ones or of the others.
+  using Launch = void (*)(const __nv_bfloat16* Q, const __nv_bfloat16* K, const __nv_bfloat16* V, __nv_bfloat16* O,
+                          std::size_t heads, std::size_t queries, std::size_t keys, int d, bool causal);
+
+  // As Attention::any_roundings, in the order and the precision of a tensor core: 2.5 u for each product, where an
+  // addition in FP32 loses u, and 2.5 u where a group of products is not full (tensor_core_error.cuh).
+  static std::size_t any_roundings(std::size_t keys) { return Attention::any_roundings(keys) + 5 * keys; }
+
+  explicit AttentionBf16(Launch launch, Roundings roundings = any_roundings)
+      : Attention(nullptr, roundings), launch_(launch) {}
+
+  const char* kernel() const override { return "attention_bf16"; }
+  std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override { return arrays<__nv_bfloat16>(size); }
+  void run(const ladder::Arrays& device, const ladder::Size& size) const override {
+    launch_(device.at<const __nv_bfloat16>(0), device.at<const __nv_bfloat16>(1), device.at<const __nv_bfloat16>(2),
+            device.at<__nv_bfloat16>(3), size[0], size[1], size[2], static_cast<int>(width(size)), size[4] != 0);
+  }
+
+  // The error E of O before it is rounded, as attention.cuh derives it, but for three things. A score is a tensor
+  // core's sum of d exact products, |error| <= (tensor_core_gamma(d) + 2 u) A_j with the scale, which is rounded, and
+  // its product. exp is wrong by 4 u at most, by ex2.approx too (2^-22: PTX ISA, 9.7.3.21), which makes a weight below
+  // 2^-126 0. And each weight is rounded to BF16, wrong by a factor between 1 - 2^-8 and 1 + 2^-8. With r as there, the
+  // second part is at most ((1 + 2^-8) (1 + gamma_r) - 1) (M + |O|), O and M = sum p_j |V_j| / sum p_j with the weights
+  // as they were computed: M at most sum p_j exp(D_j) |V_j| / sum p_j exp(-D_j).
+  // Rounding keeps the order of numbers: the result is one of the BF16 numbers from BF16(O - E) to BF16(O + E).
+  void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
+              double* scale) const override {
+    const double gamma = Attention::tolerance(size), relative = (1 + 1.0 / 256) * (1 + gamma) - 1;
+    const Rounding rounding = {tensor_core_gamma(width(size)) + 2 * ladder::kUnitRoundoff,
+                               std::numeric_limits<float>::min()};
+    const auto scale_of = [=](const Row& row, std::size_t c, double& x) {
+      const double exact = row.want[c];
+      const double error =
+          relative * (row.most_magnitude[c] + std::fabs(exact) + row.score_error[c]) + row.score_error[c];
+      x = to_bf16(exact);
+      if (!std::isfinite(exact) || !std::isfinite(error)) return std::numeric_limits<double>::infinity();
+      return std::max(to_bf16(exact + error) - x, x - to_bf16(exact - error));
+    };
+    reference<__nv_bfloat16>(host, size, range, want, scale, rounding, scale_of);
+  }
+  double tolerance(const ladder::Size&) const override { return 1; }
+  // And more tiles of 128 keys than stages, at d = 128 too; more tiles of queries than SMs, in odd numbers of tiles of
+  // keys, and with tiles of queries in between that have no keys; and what step 05 takes for many queries.
+  std::vector<ladder::Size> test_sizes() const override {
+    std::vector<ladder::Size> sizes = Attention::test_sizes();
+    sizes.push_back({1, 130, 391, 128, 1});
+#ifndef CUDA_EMU  // the CPU backend has no step to which it matters
+    const auto sms = static_cast<std::size_t>(sm_count());
+    sizes.push_back({2 * sms + 1, 2, 260, 0, 1});
+    sizes.push_back({2 * sms + 1, 1, 260, 128, 0});
+    sizes.push_back({sms + 1, 200, 5, 0, 1});
+    sizes.push_back({sms / 2, 383, 45, 0, 1});
+    sizes.push_back({sms / 2, 250, 70, 128, 0});
+#endif
+    return sizes;
+  }
+
+  // Of "last key": up to 250 keys of all heads its scores are 128 apart in BF16, too. And times log2(e) they are below
+  // 2^16: rounded to a multiple of 2^-8 the maximum's own weight is 2^(2^-9) at most, and O is still rounded to what it
+  // would be.
+  bool exact(const ladder::Size& size) const override { return size[0] * size[2] * width(size) <= 64 * 250; }
+
+ private:
+  static double to_bf16(double value) { return static_cast<float>(__double2bfloat16(value)); }
+
+  Launch launch_;
+};

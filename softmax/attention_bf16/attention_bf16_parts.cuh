@@ -1,0 +1,148 @@
+// Flash decoding in BF16, for attention_bf16 04 and 05: what the kernel is, step 04 says.
+#pragma once
+#include "../../sgemm/gemm_bf16/bf16_tile.cuh"  // load_chunk_guarded
+#include "attention_bf16_tile.cuh"
+#include "../attention_parts.cuh"
+
+namespace bf16_parts {
+
+constexpr int kRows = 16, BN = 16;  // queries of a warp, and keys at a time: one fragment of P
+
+// Eight neighbours of a row, in four registers; !kAligned: at any address.
+template <bool kAligned>
+__device__ __forceinline__ uint4 load_chunk(const __nv_bfloat16* p) {
+  if constexpr (kAligned) return *reinterpret_cast<const uint4*>(p);
+  return load_chunk_guarded(p, 8);
+}
+
+// Element x of both chunks, a's in the lower half.
+__device__ __forceinline__ unsigned pair_of(const uint4& a, const uint4& b, int x) {
+  const unsigned as[] = {a.x, a.y, a.z, a.w}, bs[] = {b.x, b.y, b.z, b.w};
+  return __byte_perm(as[x / 2], bs[x / 2], x % 2 == 0 ? 0x5410 : 0x7632);
+}
+
+// A warp for each head, part of the keys and tile of 16 queries; the tiles of a part are neighbours, so that they find
+// K and V in the cache. Fragments come straight from memory, 16 bytes at a time (g = lane / 4, t = lane % 4):
+//   Q K^T is a sum over the dimensions, in any order. Where mma.sync speaks of dimensions 2 t, 2 t + 1, 2 t + 8 and
+//     2 t + 9, a lane takes four neighbours, so that eight of a row of K serve two mma.sync.
+//   P V: of each 64 columns of O, column g of tile x is 8 g + x. So eight neighbours of four rows of V, in pairs of
+//     rows, serve eight mma.sync, and of a row of O a lane has 16 neighbours.
+template <int D, bool kAligned>
+__global__ void __launch_bounds__(kPartThreads, D == 64 ? 4 : 2)
+    attention_bf16_part(const __nv_bfloat16* __restrict__ Q, const __nv_bfloat16* __restrict__ K,
+                        const __nv_bfloat16* __restrict__ V, __nv_bfloat16* __restrict__ O, MaxSum* __restrict__ pairs,
+                        float* __restrict__ outputs, std::size_t heads, unsigned tiles, unsigned parts,
+                        long long part_keys, long long queries, long long keys, bool causal) {
+  const unsigned warp = blockIdx.x * (kPartThreads / 32) + threadIdx.x / 32;
+  const std::size_t head = warp / tiles / parts;
+  if (head >= heads) return;  // the whole warp
+  const unsigned part = warp / tiles % parts;
+  const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+  const long long row0 = static_cast<long long>(warp % tiles) * kRows, row = row0 + g;  // and row + 8
+  const SeenKeys to_see = keys_of_warp<kRows>(part, row0, part_keys, queries, keys, causal);
+  const int count = to_see.count, seen = to_see.seen;
+  Q += (head * queries + row) * D + 8 * t;
+  K += (head * keys + to_see.begin) * D + 8 * t;
+  V += (head * keys + to_see.begin) * D + 8 * g;
+
+  // The rows behind the last key are that key's: their scores are masked, and their values are finite.
+  uint4 k[BN / 8][D / 32], v[4][D / 64];
+  const auto load_k = [&](int key0) {
+#pragma unroll
+    for (int j = 0; j < BN / 8; ++j) {
+      const long long key = min(key0 + 8 * j + g, count - 1);
+#pragma unroll
+      for (int c = 0; c < D / 32; ++c) k[j][c] = load_chunk<kAligned>(K + key * D + 32 * c);
+    }
+  };
+  const auto load_v = [&](int key0) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {  // keys 2 t, 2 t + 1, 2 t + 8 and 2 t + 9
+      const long long key = min(key0 + 2 * t + i % 2 + i / 2 * 8, count - 1);
+#pragma unroll
+      for (int b = 0; b < D / 64; ++b) v[i][b] = load_chunk<kAligned>(V + key * D + 64 * b);
+    }
+  };
+  if (count > 0) {
+    load_k(0);
+    load_v(0);
+  }
+  unsigned q[D / 16][4];
+#pragma unroll
+  for (int c = 0; c < D / 32; ++c) {
+    const uint4 first = row < queries ? load_chunk<kAligned>(Q + 32 * c) : uint4{};
+    const uint4 second = row + 8 < queries ? load_chunk<kAligned>(Q + 8 * D + 32 * c) : uint4{};
+    q[2 * c][0] = first.x, q[2 * c][1] = second.x, q[2 * c][2] = first.y, q[2 * c][3] = second.y;
+    q[2 * c + 1][0] = first.z, q[2 * c + 1][1] = second.z, q[2 * c + 1][2] = first.w, q[2 * c + 1][3] = second.w;
+  }
+
+  Rows<D> rows;
+  for (int key0 = 0; key0 < count; key0 += BN) {
+    const bool more = count - key0 > BN;
+    float s[BN / 8][4] = {};
+#pragma unroll
+    for (int c = 0; c < D / 32; ++c) {
+#pragma unroll
+      for (int j = 0; j < BN / 8; ++j) {
+        mma_m16n8k16_bf16(s[j], q[2 * c], k[j][c].x, k[j][c].y);
+        mma_m16n8k16_bf16(s[j], q[2 * c + 1], k[j][c].z, k[j][c].w);
+      }
+    }
+    if (more) load_k(key0 + BN);
+    if (seen - key0 < BN) mask_scores(s, seen - 1 + g - key0, count - key0);
+    float rescale[2];
+    scores_to_weights(rows, s, rescale);
+    rescale_rows(rows, rescale);
+    unsigned p[4];
+    pack_weights(p, s[0], s[1]);
+#pragma unroll
+    for (int c = 0; c < D / 8; ++c) {
+      const int b = c / 8, x = c % 8;
+      mma_m16n8k16_bf16(rows.o[c], p, pair_of(v[0][b], v[1][b], x), pair_of(v[2][b], v[3][b], x));
+    }
+    if (more) load_v(key0 + BN);
+  }
+
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const float sum = group_sum<4>(rows.sum[half]), factor = parts == 1 ? inverse(sum) : 1.0f;
+    if (row + 8 * half >= queries) continue;
+    const std::size_t to = head * queries + row + 8 * half;
+#pragma unroll
+    for (int i = 0; i < D / 16; ++i) {  // four of the lane's columns
+      const auto column = [&](int x) { return factor * rows.o[i / 4 * 8 + i % 2 * 4 + x][2 * half + i / 2 % 2]; };
+      const float4 o = {column(0), column(1), column(2), column(3)};
+      const int col = i / 4 * 64 + t * 16 + i % 4 * 4;
+      if (parts == 1) {
+        store4<kAligned>(O + to * D + col, o);
+      } else {
+        as4(outputs[(to * parts + part) * D + col]) = o;
+      }
+    }
+    if (parts > 1 && t == 0) pairs[to * parts + part] = {rows.max[half], sum};
+  }
+}
+
+template <int D, bool kAligned>
+inline void launch_d(const __nv_bfloat16* Q, const __nv_bfloat16* K, const __nv_bfloat16* V, __nv_bfloat16* O,
+                     std::size_t heads, std::size_t queries, std::size_t keys, bool causal) {
+  launch_parts<D, kRows, kAligned>(attention_bf16_part<D, kAligned>, Q, K, V, O, heads, queries, keys, causal,
+                                   kLeastPartBf16);
+}
+
+inline void launch(const __nv_bfloat16* Q, const __nv_bfloat16* K, const __nv_bfloat16* V, __nv_bfloat16* O,
+                   std::size_t heads, std::size_t queries, std::size_t keys, int d, bool causal) {
+  if (heads == 0 || queries == 0) return;
+  const bool aligned = aligned_for<uint4>(Q, K, V, O);
+  const auto run = d == 64 ? (aligned ? launch_d<64, true> : launch_d<64, false>)
+                           : (aligned ? launch_d<128, true> : launch_d<128, false>);
+  run(Q, K, V, O, heads, queries, keys, causal);
+}
+
+// exp and the product with V, 2.5 for each product as in tensor_core_error.cuh, exp and product for each rescaling; the
+// sums of 4 lanes; the merges; the inverse and its product.
+inline std::size_t roundings(std::size_t keys) {
+  return 4 + ceil_div(5 * (keys + BN), 2) + 5 * ceil_div(keys, BN) + 2 + merge_roundings(keys, kLeastPartBf16) + 2;
+}
+
+}  // namespace bf16_parts

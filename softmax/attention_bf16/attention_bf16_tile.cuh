@@ -1,0 +1,124 @@
+// The online softmax of attention_bf16 from step 02 on: threads hold tiles of scores as the accumulators of mma.sync
+// and wgmma: two rows, `lane / 4` and 8 below it of a warp's 16, and in them for each 8 columns the neighbours
+// 2 (lane % 4) and 2 (lane % 4) + 1.
+#pragma once
+#include "attention_bf16.cuh"
+#include "../attention_float4.cuh"  // kScoreScale
+#include "../online.cuh"            // group_max, group_sum, shift_for
+
+// 2^x within a factor of 1 + 2^-22, one instruction (PTX ISA, 9.7.3.21); exp2f has three more for subnormal results,
+// which are 0 here.
+__device__ __forceinline__ float exp2_approx(float x) {
+#ifdef CUDA_EMU
+  return x < -126.0f ? 0.0f : exp2f(x);
+#else
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+#endif
+}
+
+// Two floats as BF16, the first one in the lower half.
+__device__ __forceinline__ unsigned bf16_pair(float first, float second) {
+  const __nv_bfloat162 both = __floats2bfloat162_rn(first, second);
+  return reinterpret_cast<const unsigned&>(both);
+}
+
+// A thread's two rows of O, not yet divided by their sums. max is that of the scaled scores.
+template <int D>
+struct Rows {
+  float max[2] = {-INFINITY, -INFINITY}, sum[2] = {}, o[D / 8][4] = {};
+};
+
+// The last key that query `row` of a head attends to, below 0 if none; `ahead` = keys - queries with the mask, else
+// keys.
+__device__ inline int last_key(long long row, long long keys, long long ahead) {
+  return static_cast<int>(max(-1024LL, min(keys - 1, row + ahead)));
+}
+
+// The scores of keys that a row does not attend to become -inf: those behind `last`, counted in the tile, for the
+// thread's first row, and behind last + 8 for the second; both end after `left` keys.
+template <int kTiles>
+__device__ __forceinline__ void mask_scores(float (&s)[kTiles][4], int last, int left) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int end = min(last + 8 * half + 1, left) - static_cast<int>(threadIdx.x) % 4 * 2;
+#pragma unroll
+    for (int j = 0; j < kTiles; ++j) {
+#pragma unroll
+      for (int x = 0; x < 2; ++x) {
+        if (j * 8 + x >= end) s[j][half * 2 + x] = -INFINITY;
+      }
+    }
+  }
+}
+
+// Turns scores into weights, and sum to the new maximum; the thread's rows of o are to be multiplied by `rescale`. sum
+// is that of this lane's keys.
+template <int D, int kTiles>
+__device__ __forceinline__ void scores_to_weights(Rows<D>& rows, float (&s)[kTiles][4], float (&rescale)[2]) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    float m = -INFINITY;
+#pragma unroll
+    for (int j = 0; j < kTiles; ++j) m = fmaxf(m, fmaxf(s[j][half * 2], s[j][half * 2 + 1]));
+    m = fmaxf(rows.max[half], group_max<4>(m) * kScoreScale<D>);
+    const float shift = shift_for(m);
+    rescale[half] = exp2_approx(rows.max[half] - shift);
+    rows.max[half] = m;
+    rows.sum[half] *= rescale[half];
+#pragma unroll
+    for (int j = 0; j < kTiles; ++j) {
+#pragma unroll
+      for (int x = half * 2; x < half * 2 + 2; ++x) {
+        s[j][x] = exp2_approx(fmaf(s[j][x], kScoreScale<D>, -shift));
+        rows.sum[half] += s[j][x];
+      }
+    }
+  }
+}
+
+template <int D>
+__device__ __forceinline__ void rescale_rows(Rows<D>& rows, const float (&rescale)[2]) {
+#pragma unroll
+  for (int c = 0; c < D / 8; ++c) {
+#pragma unroll
+    for (int x = 0; x < 4; ++x) rows.o[c][x] *= rescale[x / 2];
+  }
+}
+
+// The weights of 16 keys as the first factor of O += P V: two tiles of scores, side by side, are the fragment.
+__device__ __forceinline__ void pack_weights(unsigned (&p)[4], const float (&left)[4], const float (&right)[4]) {
+  p[0] = bf16_pair(left[0], left[1]);
+  p[1] = bf16_pair(left[2], left[3]);
+  p[2] = bf16_pair(right[0], right[1]);
+  p[3] = bf16_pair(right[2], right[3]);
+}
+
+// Adds up the sums of a row's lanes, divides and stores. O is the thread's first row; `left` rows exist from there on.
+// kPairs: O is 4-byte aligned.
+template <int D, bool kPairs>
+__device__ __forceinline__ void store_rows(Rows<D>& rows, __nv_bfloat16* O, long long left) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const float sum = group_sum<4>(rows.sum[half]), factor = sum == 0.0f ? 0.0f : 1.0f / sum;
+    if (half * 8 >= left) continue;
+#pragma unroll
+    for (int c = 0; c < D / 8; ++c) {
+      const float first = factor * rows.o[c][half * 2], second = factor * rows.o[c][half * 2 + 1];
+      __nv_bfloat16* o = O + half * 8 * D + c * 8 + threadIdx.x % 4 * 2;
+      if constexpr (kPairs) {
+        *reinterpret_cast<unsigned*>(o) = bf16_pair(first, second);
+      } else {
+        o[0] = __float2bfloat16(first);
+        o[1] = __float2bfloat16(second);
+      }
+    }
+  }
+}
+
+// For steps 02 and 03, in tiles of at least 64 keys: exp and the product with V, exp and product for each tile's
+// rescaling; the sums of 4 lanes; the inverse and its product.
+inline std::size_t tile_roundings(std::size_t keys) {
+  return 4 + ceil_div(5 * (keys + 64), 2) + 5 * ceil_div(keys, 64) + 2 + 2;
+}

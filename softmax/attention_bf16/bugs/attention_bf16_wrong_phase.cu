@@ -1,0 +1,103 @@
+// bug: waits for the parity of the tile, not for that of the round through the stages
+// caught by: gpu | FAIL
+// stage: races and barriers
+// needs: sm_90a
+#include "../../../sgemm/hopper_tiles.cuh"
+#include "../wgmma_attention.cuh"
+#include "tensor_map.cuh"
+
+constexpr int BM = 64, BN = 128, kStages = 2;
+template <int D>
+struct Shared {
+  Boxes<BM, D> Q;
+  Boxes<BN, D> K[kStages], V[kStages];
+  Barrier full_q, full[kStages];
+};
+
+// One warpgroup; its first thread asks for the next tile.
+template <int D>
+__global__ void __launch_bounds__(128, 1)
+    attention_bf16_wrong_phase(const __grid_constant__ CUtensorMap Q, const __grid_constant__ CUtensorMap K,
+                               const __grid_constant__ CUtensorMap V, __nv_bfloat16* __restrict__ O, unsigned tiles_m,
+                               long long queries, long long keys, bool causal) {
+  extern __shared__ unsigned char memory[];
+  Shared<D>& shared = swizzle_aligned<Shared<D>>(memory);
+  const int tid = threadIdx.x, row = tid / 32 * 16 + tid % 32 / 4;
+  const std::size_t head = blockIdx.x / tiles_m;
+  const long long row0 = static_cast<long long>(blockIdx.x % tiles_m) * BM;
+  const long long ahead = causal ? keys - queries : keys;
+  const int all_see = last_key(row0, keys, ahead), end = last_key(row0 + BM - 1, keys, ahead) + 1;
+  const int tiles = end > 0 ? (end - 1) / BN + 1 : 0;
+  const auto bring = [](auto& boxes, const CUtensorMap& map, std::size_t from, Barrier* full) {
+    for (int b = 0; b < D / 64; ++b) tma_load(boxes[b], &map, 64 * b, static_cast<unsigned>(from), full);
+  };
+  const auto load = [&](int tile) {
+    const int stage = tile % kStages;
+    const std::size_t from = head * keys + static_cast<std::size_t>(tile) * BN;
+    mbarrier_arrive_expect(&shared.full[stage], sizeof shared.K[0] + sizeof shared.V[0]);
+    bring(shared.K[stage], K, from, &shared.full[stage]);
+    bring(shared.V[stage], V, from, &shared.full[stage]);
+  };
+  if (tid == 0) {
+    mbarrier_init(&shared.full_q, 1);
+    for (Barrier& barrier : shared.full) mbarrier_init(&barrier, 1);
+    mbarrier_init_fence();
+  }
+  __syncthreads();
+  Rows<D> rows;
+  float s[BN / 8][4], rescale[2];
+  unsigned p[BN / 16][4];
+  if (tiles > 0) {
+    if (tid == 0) {
+      mbarrier_arrive_expect(&shared.full_q, sizeof shared.Q);
+      bring(shared.Q, Q, head * queries + row0, &shared.full_q);
+      load(0);
+    }
+    wait_for_phase(&shared.full_q, 0);
+  }
+  for (int tile = 0; tile < tiles; ++tile) {
+    if (tid == 0 && tile + 1 < tiles) load(tile + 1);
+    wait_for_phase(&shared.full[tile % kStages], tile % 2);  // tile / kStages % 2
+    multiply_scores<D>(s, shared.Q, shared.K[tile % kStages]);
+    wgmma_wait<0>();
+    wgmma_arrived(s);
+    mask_scores(s, all_see + row - tile * BN, end - tile * BN);
+    scores_to_weights(rows, s, rescale);
+    rescale_rows(rows, rescale);
+#pragma unroll
+    for (int j = 0; j < BN / 16; ++j) pack_weights(p[j], s[2 * j], s[2 * j + 1]);
+    multiply_values<D>(rows.o, p, shared.V[tile % kStages]);
+    wgmma_wait<0>();
+    wgmma_arrived(rows.o);
+    __syncthreads();
+  }
+  store_rows<D, false>(rows, O + (head * queries + row0 + row) * D, queries - row0 - row);
+}
+
+template <int D>
+static void launch_d(const __nv_bfloat16* Q, const __nv_bfloat16* K, const __nv_bfloat16* V, __nv_bfloat16* O,
+                     std::size_t heads, std::size_t queries, std::size_t keys, bool causal) {
+  std::size_t ld = D;
+  Q = rows_for_tma<struct AlignedQ>(Q, heads * queries, D, ld);
+  K = rows_for_tma<struct AlignedK>(K, heads * keys, D, ld);
+  V = rows_for_tma<struct AlignedV>(V, heads * keys, D, ld);
+  const auto tiles_m = static_cast<unsigned>(ceil_div(queries, BM));
+  constexpr int bytes = sizeof(Shared<D>) + kSwizzleAlignment;
+  CUDA_CHECK(cudaFuncSetAttribute(attention_bf16_wrong_phase<D>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  attention_bf16_wrong_phase<D><<<static_cast<unsigned>(heads * tiles_m), 128, bytes>>>(
+      tensor_map(Q, heads * queries, D, D, BM), tensor_map(K, heads * keys, D, D, BN),
+      tensor_map(V, heads * keys, D, D, BN), O, tiles_m, queries, keys, causal);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+static void launch(const __nv_bfloat16* Q, const __nv_bfloat16* K, const __nv_bfloat16* V, __nv_bfloat16* O,
+                   std::size_t heads, std::size_t queries, std::size_t keys, int d, bool causal) {
+  if (heads == 0 || queries == 0) return;
+  if (keys == 0) {
+    CUDA_CHECK(cudaMemsetAsync(O, 0, heads * queries * d * sizeof *O));
+    return;
+  }
+  (d == 64 ? launch_d<64> : launch_d<128>)(Q, K, V, O, heads, queries, keys, causal);
+}
+
+LADDER_STEP(AttentionBf16, launch, tile_roundings);

@@ -1,0 +1,115 @@
+// Problem:  step 03 gives each row a block. Five rows of 53 million elements keep 5 of 132 SMs busy; a row of two
+//           elements has a block of 32 threads, of which two have one.
+// Idea:     cut long rows into parts that fill the GPU; a second kernel merges their pairs (max, sum). Short rows come
+//           through shared memory, a tile at a time, a thread or a few for each. The rule: cross_entropy_shapes.hpp.
+// Expect:   0.85 to 0.95 of a read where rows have 129 elements or more, however few they are. 0.6 to 0.9 for shorter
+//           ones, whose instructions take nearly all issue slots: fewest rows per second at 1 and 2 elements.
+// Measured: 1.00x step 03, 0.95 of a read at 4096x50257 (H200).
+// Why:      such rows fit step 03. 0.89 of a read at 8x8000009 and 0.84 at 2^22x10, 10 and 38x step 03 (H200).
+//           9038813x2 has 0.91: issue slots do not hold it back as counted.
+// Next:     the gradient is softmax - one hot. What would storing it in the same kernel cost? (A write of all of x.)
+#include "cross_entropy.cuh"
+#include "cross_entropy_short.cuh"
+#include "../float4_row.cuh"
+#include "../merge_row.cuh"
+#include "peeled.cuh"
+
+constexpr int kLoads = 4;  // float4 in flight per thread
+constexpr unsigned kMergeBlock = 128;
+constexpr unsigned block_of(unsigned threads) { return threads < 128 ? 128 : threads; }  // for several rows, or for one
+
+// kThreads threads for each row, or for part blockIdx.y of it: the elements from blockIdx.y * part_cols on. Stores the
+// loss if there is one part, else the part's pair.
+template <unsigned kThreads, unsigned kBlock = block_of(kThreads)>
+__global__ void __launch_bounds__(kBlock)
+    cross_entropy_rows(const float* __restrict__ x, const int* __restrict__ target, float* __restrict__ loss,
+                       MaxSum* __restrict__ pairs, std::size_t rows, std::size_t cols, unsigned part_cols) {
+  const unsigned t = threadIdx.x % kThreads;
+  const std::size_t row = std::size_t{blockIdx.x} * (kBlock / kThreads) + threadIdx.x / kThreads;
+  const std::size_t begin = std::size_t{blockIdx.y} * part_cols;
+  const auto left = static_cast<unsigned>(min(cols - begin, std::size_t{part_cols}));
+  const unsigned length = row < rows ? left : 0;  // no return: all threads must reach shuffles and barrier
+  const int wanted = row < rows ? target[row] : -1;
+  x += row * cols;
+  const Peeled<> part(x + begin, length);
+  const float4* const x4 = reinterpret_cast<const float4*>(x + begin + part.head);
+  const auto units = static_cast<unsigned>(part.units), at = static_cast<unsigned>(part.edge(t, length));
+  const float edge = at < length ? x[begin + at] : -INFINITY;  // in front of the float4, or behind them
+
+  // load: kLoads float4 at a time, the last ones too; one maximum and one rescaling for all of them
+  const float4 none = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
+  MaxSum s = {-INFINITY, 0.0f};
+  for (unsigned i = t; i < units; i += kLoads * kThreads) {
+    const float4* const from = x4 + i;
+    float4 v[kLoads];
+#pragma unroll
+    for (int k = 0; k < kLoads; ++k) v[k] = i + k * kThreads < units ? from[k * kThreads] : none;
+    float max = s.max;
+#pragma unroll
+    for (int k = 0; k < kLoads; ++k) max = fmaxf(max, max4(v[k]));
+    const float shift = shift_for(max);
+    s = {max, s.sum * expf(s.max - shift)};
+#pragma unroll
+    for (int k = 0; k < kLoads; ++k) {
+      if (i + k * kThreads < units) s.sum += sum4(exp4(v[k], shift));
+    }
+  }
+  s = merge(s, {edge, 1.0f});
+
+  // merge the row's threads, store
+  const float logit = gridDim.y == 1 ? logit_of(x, wanted, cols) : 0.0f;  // in flight meanwhile
+  s = merge_row<kThreads, kBlock>(group_merge<(kThreads < 32 ? kThreads : 32)>(s));
+  if (t > 0 || row >= rows) return;
+  if (gridDim.y == 1) {
+    loss[row] = logf(s.sum) - (logit - s.max);
+  } else {
+    pairs[row * gridDim.y + blockIdx.y] = s;
+  }
+}
+
+// A block for each row.
+__global__ void __launch_bounds__(kMergeBlock)
+    cross_entropy_merge(const MaxSum* __restrict__ pairs, const float* __restrict__ x, const int* __restrict__ target,
+                        float* __restrict__ loss, std::size_t cols, unsigned parts) {
+  const std::size_t row = blockIdx.x;
+  const int wanted = target[row];
+  pairs += row * parts;
+  MaxSum s = {-INFINITY, 0.0f};
+  for (unsigned i = threadIdx.x; i < parts; i += kMergeBlock) s = merge(s, pairs[i]);
+  const float logit = logit_of(x + row * cols, wanted, cols);
+  s = block_merge<kMergeBlock / 32>(s);
+  if (threadIdx.x == 0) loss[row] = logf(s.sum) - (logit - s.max);
+}
+
+static void launch(const float* x, const int* target, float* loss, std::size_t rows, std::size_t cols) {
+  if (rows == 0) return;
+  if (short_rows(cols) < kShortRowsCount) return cross_entropy_short::launch(x, target, loss, rows, cols);
+  constexpr decltype(&cross_entropy_rows<8>) kernels[kLongKernels] = {
+      cross_entropy_rows<8>,   cross_entropy_rows<16>,  cross_entropy_rows<32>, cross_entropy_rows<64>,
+      cross_entropy_rows<128>, cross_entropy_rows<256>, cross_entropy_rows<512>};
+  const unsigned i = long_kernel(cols), threads = 8u << i, block = block_of(threads);
+  const auto kernel = kernels[i];
+  const bool cut = i + 1 == kLongKernels;
+  const unsigned part = cut ? length_of_part(rows, cols, resident_blocks(kernel, block)) : static_cast<unsigned>(cols);
+  const auto parts = static_cast<unsigned>(ceil_div(cols, std::size_t{part}));
+  MaxSum* const pairs = parts > 1 ? scratch<MaxSum>(rows * parts) : nullptr;
+  const dim3 grid(static_cast<unsigned>(ceil_div(rows, std::size_t{block / threads})), parts);
+  kernel<<<grid, block>>>(x, target, loss, pairs, rows, cols, part);
+  CUDA_CHECK(cudaGetLastError());
+  if (parts == 1) return;
+  cross_entropy_merge<<<static_cast<unsigned>(rows), kMergeBlock>>>(pairs, x, target, loss, cols, parts);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+// A term: exp and the sum of its float4; for each kLoads float4 exp and product of the rescaling and kLoads additions;
+// the edge's merge; over the lanes and over the warps exp, product and 5 additions each. Of parts, which are no longer
+// than the row: 6 for each merge, of those that a thread takes, and 5 and 5.
+static std::size_t roundings(std::size_t cols) {
+  if (short_rows(cols) < kShortRowsCount) return cross_entropy_short::roundings(cols);
+  const std::size_t turns = ceil_div(cols, std::size_t{4} * kLoads * (8u << long_kernel(cols)));
+  const std::size_t parts = cols / kShortestPart,
+                    merges = parts > 1 ? ceil_div(parts, std::size_t{kMergeBlock}) + 10 : 0;
+  return 2 + 4 + 2 + (5 + kLoads) * turns + 6 + 2 * 10 + 6 * merges;
+}
+
+LADDER_STEP(CrossEntropy, launch, roundings);

@@ -1,0 +1,115 @@
+// Matrices of few rows or few columns, for transpose 10: 64 at most. A tile is a piece of the longer side, and all of
+// the shorter one.
+#pragma once
+#include "transpose.cuh"
+#include "../transpose_shapes.hpp"
+
+namespace transpose_thin {
+
+constexpr unsigned kBlock = 256, kWarps = kBlock / 32;
+constexpr unsigned kElements = transpose_shapes::kElements;
+constexpr unsigned kAtOnce = 16;  // floats of a thread in flight
+
+// Words of padding after each 32. With one, lanes a power of two apart lie in different banks, and so do lanes with four
+// neighbours each. But lanes 31 apart would be 32 apart.
+constexpr unsigned kMostPadding = 3;
+__device__ inline unsigned padding_for(unsigned few) { return few % 31 == 0 ? kMostPadding : 1; }
+
+// kFewRows: `in` has `few` rows of `length` floats, `out` has rows of `few`; else the other way round. A block takes
+// 2^log_width of the length and all of the few. In the matrix whose rows are short that is one piece of memory, which
+// it accesses by float4; in the other it is a part of each row, by floats.
+template <bool kFewRows>
+__global__ void __launch_bounds__(kBlock) transpose_thin(const float* __restrict__ in, float* __restrict__ out,
+                                                         unsigned few, std::size_t length, unsigned log_width) {
+  __shared__ float tile[kElements + (kElements / 32 + 1) * kMostPadding + 4];
+  const unsigned padding = padding_for(few);
+  const auto padded = [=](unsigned i) { return i + i / 32 * padding; };
+  const unsigned tid = threadIdx.x, lane = tid % 32, warp = tid / 32;
+  const std::size_t first = std::size_t{blockIdx.x} << log_width;
+  const auto width = static_cast<unsigned>(min(length - first, std::size_t{1} << log_width));
+  // The piece starts `past` floats after a 16-byte boundary, and in the tile as well.
+  const float* const piece = (kFewRows ? out : in) + first * few;
+  const unsigned past = reinterpret_cast<std::uintptr_t>(piece) / sizeof(float) % 4, end = past + width * few;
+
+  // Calls body(k, place in the matrix of long rows, place in the tile) for the kAtOnce parts of 32 floats that come to
+  // this warp from part `from` on: for those that exist, or, unless `checked`, for all.
+  const auto for_parts = [&](unsigned from, bool checked, const auto& body) {
+#pragma unroll
+    for (unsigned k = 0; k < kAtOnce; ++k) {
+      const unsigned part = from + warp + k * kWarps;
+      const unsigned row = part >> (log_width - 5), i = (part % (1u << (log_width - 5))) * 32 + lane;
+      if (!checked || (row < few && i < width)) body(k, row * length + first + i, padded(past + i * few + row));
+    }
+  };
+  const unsigned parts = few << (log_width - 5);
+
+  if constexpr (kFewRows) {
+    // load: parts of the rows
+    for (unsigned from = 0; from < parts; from += kAtOnce * kWarps) {
+      const auto load = [&](bool checked) {
+        float v[kAtOnce];
+        for_parts(from, checked, [&](unsigned k, std::size_t at, unsigned) { v[k] = in[at]; });
+        for_parts(from, checked, [&](unsigned k, std::size_t, unsigned to) { tile[to] = v[k]; });
+      };
+      // a thread has 7 predicates, and no more checked loads in flight
+      if (width >> log_width == 1 && from + kAtOnce * kWarps <= parts) {
+        load(false);
+      } else {
+        load(true);
+      }
+    }
+    __syncthreads();
+    // store: the piece
+    float* const to = out + first * few - past;
+    for (unsigned i = 4 * tid; i < end; i += 4 * kBlock) {
+      const float* const from = tile + padded(i);
+      if (i >= past && i + 4 <= end) {
+        __stcs(reinterpret_cast<float4*>(to + i), make_float4(from[0], from[1], from[2], from[3]));
+      } else {
+        for (unsigned j = 0; j < 4; ++j) {
+          if (i + j >= past && i + j < end) to[i + j] = from[j];
+        }
+      }
+    }
+  } else {
+    // load: the piece
+    const float* const from = in + first * few - past;
+    constexpr unsigned kLoads = kElements / 4 / kBlock + 1;  // one more, as the piece may start before a boundary
+    float4 v[kLoads];
+#pragma unroll
+    for (unsigned k = 0; k < kLoads; ++k) {
+      const unsigned i = 4 * (tid + k * kBlock);
+      if (i >= past && i + 4 <= end) v[k] = *reinterpret_cast<const float4*>(from + i);
+    }
+#pragma unroll
+    for (unsigned k = 0; k < kLoads; ++k) {
+      const unsigned i = 4 * (tid + k * kBlock);
+      float* const to = tile + padded(i);
+      if (i >= past && i + 4 <= end) {
+        to[0] = v[k].x, to[1] = v[k].y, to[2] = v[k].z, to[3] = v[k].w;
+      } else {
+        for (unsigned j = 0; j < 4; ++j) {
+          if (i + j >= past && i + j < end) to[j] = from[i + j];
+        }
+      }
+    }
+    __syncthreads();
+    // store: parts of the rows
+    for (unsigned begin = 0; begin < parts; begin += kAtOnce * kWarps) {
+      for_parts(begin, true, [&](unsigned, std::size_t at, unsigned from_tile) { out[at] = tile[from_tile]; });
+    }
+  }
+}
+
+// The shorter side is at most kThin, and not 0. Four tiles for each SM, before they grow.
+inline void launch(const float* in, float* out, std::size_t rows, std::size_t cols) {
+  const bool few_rows = rows <= cols;
+  const std::size_t few = std::min(rows, cols), length = std::max(rows, cols);
+  const unsigned log_width = transpose_shapes::log_width(few, length, std::size_t{4} * sm_count());
+  const auto kernel = few_rows ? transpose_thin<true> : transpose_thin<false>;
+  const auto grid = static_cast<unsigned>(ceil_div(length, std::size_t{1} << log_width));
+  kernel<<<grid, kBlock>>>(in, out, static_cast<unsigned>(few), length, log_width);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+}  // namespace transpose_thin
