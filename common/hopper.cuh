@@ -123,6 +123,13 @@ __device__ inline void tma_store_wait_read() {
 // What this thread wrote to shared memory is seen by the copy engine and the tensor cores (9.7.13.4).
 __device__ inline void fence_async_proxy() { asm volatile("fence.proxy.async.shared::cta;\n" ::: "memory"); }
 
+// Dynamic shared memory from the next address on to which TMA's swizzle may be applied.
+constexpr int kSwizzleAlignment = 1024;
+template <typename T>
+__device__ inline T& swizzle_aligned(unsigned char* memory) {
+  return *reinterpret_cast<T*>(memory + (-shared_address(memory)) % kSwizzleAlignment);
+}
+
 // ---- wgmma: four warps multiply a tile, asynchronously (9.7.15) ----
 
 // A matrix in shared memory, swizzled as TMA's 128-byte mode does (9.7.15.5.1.2): rows of 128 bytes, in groups of 8

@@ -81,29 +81,3 @@ const T* rows_for_tma(const T* data, std::size_t rows, std::size_t columns, std:
   ld = chunks * sizeof(uint4) / sizeof(T);
   return reinterpret_cast<const T*>(copy);
 }
-
-// A problem whose step copies the A and the B that TMA does not take, and says so; so, too, if it stores C by TMA and
-// cannot.
-template <typename Problem, typename T, bool kStoresC = false>
-class WithTma : public Problem {
- public:
-  using Problem::Problem;
-  double scratch_bytes(const ladder::Size& size) const override {
-    return sizeof(T) * (Problem::area(size[0], size[2] + 8) + Problem::area(size[2], size[1] + 8));
-  }
-  std::string remark(const ladder::Arrays& device, const ladder::Size& size) const override {
-    std::string said = copies(device, size);
-    if (kStoresC && !tma_stores(device.at<const T>(2), size[1], Problem::ldc(size))) {
-      said += std::string(said.empty() ? "" : "; ") + "C stored by threads: TMA needs rows of whole 16-byte chunks";
-    }
-    return said;
-  }
-
- protected:
-  static std::string copies(const ladder::Arrays& device, const ladder::Size& size) {
-    std::string copied;
-    if (!tma_takes(device.at<const T>(0), Problem::lda(size))) copied = "A";
-    if (!tma_takes(device.at<const T>(1), Problem::ldb(size))) copied += copied.empty() ? "B" : " and B";
-    return copied.empty() ? "" : copied + " copied to 16-byte aligned rows first, which TMA needs";
-  }
-};

@@ -1,6 +1,6 @@
-// Pairs of a key and an index, for steps 01 and 02 of `argmax`: the greatest key wins, of equal keys the smaller index.
+// Pairs of a key and an index, for `argmax` and `top_k`: the greatest key wins, of equal keys the smaller index.
 #pragma once
-#include "argmax/argmax.cuh"
+#include "ladder.cuh"
 
 struct KeyIndex {
   int key;

@@ -1,7 +1,7 @@
 // The kernels that take rows of any length and alignment, for the last two steps of each norm: the launch, and
 // the roundings that their bound is made of.
 #pragma once
-#include "layer_norm/layer_norm.cuh"
+#include "row_norm.cuh"
 #include "norm_registers.cuh"
 #include "norm_teams.cuh"
 #include "norm_thin.cuh"
@@ -26,18 +26,18 @@ template <Norm kNorm>
 std::size_t norm_roundings(std::size_t cols) {
   const NormPath path = norm_path(cols);
   const bool layer = kNorm == Norm::layer;
-  if (path == NormPath::thread) return layer ? LayerNorm::two_passes(cols) : RowNorm::by_root_mean_square(cols);
+  if (path == NormPath::thread) return layer ? RowNorm::two_passes(cols) : RowNorm::by_root_mean_square(cols);
   if (path == NormPath::registers) {
     const std::size_t height = norm_registers::height(cols);
-    return layer ? LayerNorm::parts(height, 1) : RowNorm::by_root_mean_square(height);
+    return layer ? RowNorm::parts(height, 1) : RowNorm::by_root_mean_square(height);
   }
   const TeamPlan plan = norm_teams::plan_for<kNorm>(1, cols);
   const std::size_t tree = 5 + 5 + 5;  // a warp's parts are merged by the block, the blocks' by a warp and by the block
   if (plan.team > 0) {
     const std::size_t height = norm_teams::kHeightOfWarp<kNorm> + norm_teams::blocks_of_thread<kNorm>(plan) + tree;
-    return layer ? LayerNorm::parts(height, 4) : RowNorm::by_root_mean_square(height);
+    return layer ? RowNorm::parts(height, 4) : RowNorm::by_root_mean_square(height);
   }
   const std::size_t chunk = norm_twice::height_of_chunk(), chain = norm_twice::merges_of_thread(cols);
   if (!layer) return RowNorm::by_root_mean_square(chunk + chain + 5 + tree);
-  return LayerNorm::parts(chunk + LayerNorm::welford(chain, 0) + 5 + tree, 4);
+  return RowNorm::parts(chunk + RowNorm::welford(chain, 0) + 5 + tree, 4);
 }

@@ -1,6 +1,6 @@
-// Four neighbouring elements of a vector at a time, for the steps of `scan` from 07 on.
+// Four neighbouring elements of a vector at a time, for `scan` and `compact`.
 #pragma once
-#include "scan/scan.cuh"
+#include "ladder.cuh"
 
 // x[i] to x[i + 3], 0 past the end. aligned: x is a multiple of 16 bytes, and i one of 4. kEvictFirst: what is read
 // should not stay in L2.

@@ -2,7 +2,7 @@
 // tensor cores.
 #pragma once
 #include "mma_by_shape.cuh"
-#include "tensor_map.cuh"
+#include "with_tma.cuh"
 
 template <typename T>
 GemmKernel gemm_kernel_sm90(std::size_t M, std::size_t N, std::size_t K, const T* A, std::size_t lda, const T* B,

@@ -2,13 +2,6 @@
 #pragma once
 #include "hopper.cuh"
 
-// Dynamic shared memory from the next address on to which TMA's swizzle may be applied.
-constexpr int kSwizzleAlignment = 1024;
-template <typename T>
-__device__ inline T& swizzle_aligned(unsigned char* memory) {
-  return *reinterpret_cast<T*>(memory + (-shared_address(memory)) % kSwizzleAlignment);
-}
-
 // Tile number `index` in rows and columns of tiles: down through `kGroup` rows of tiles, then the next column of tiles.
 // Blocks that run at the same time so share rows of A and columns of B in L2.
 template <unsigned kGroup>

@@ -276,30 +276,6 @@ function(ladder_family family)
   endif()
 endfunction()
 
-# Steps from anywhere, by their full paths, each a program: files/<name>, target file_<name>. Headers are searched for
-# in the kernel's folder, too, that has its problem header, which is the first quoted include.
-set(LADDER_FILES "" CACHE STRING "More steps to build: full paths, separated by semicolons")
-function(ladder_files)
-  foreach(source IN LISTS LADDER_FILES)
-    if(NOT EXISTS ${source})
-      continue()  # it was there when it was named
-    endif()
-    cmake_path(GET source STEM name)
-    ladder_object(file_object_${name} ${source})
-    file(STRINGS ${source} includes REGEX "^#include \"")
-    list(POP_FRONT includes include)
-    string(REGEX REPLACE "^#include \"(.*)\".*" "\\1" header "${include}")
-    cmake_path(GET header FILENAME header)
-    file(GLOB found ${CMAKE_CURRENT_SOURCE_DIR}/*/*/${header})
-    foreach(problem IN LISTS found)
-      cmake_path(GET problem PARENT_PATH folder)
-      target_include_directories(file_object_${name} PRIVATE ${folder})
-    endforeach()
-    ladder_program(file_${name} files ${name} file_object_${name})
-    set_target_properties(file_${name} file_object_${name} PROPERTIES EXCLUDE_FROM_ALL ON)
-  endforeach()
-endfunction()
-
 # Built for this machine's processor at full optimisation, whatever the preset, and with OpenMP where there is one.
 function(ladder_host_program family source)
   cmake_path(GET source STEM name)

@@ -5,17 +5,8 @@
 #include "../elementwise.cuh"
 #include "../host_link.cuh"
 #include "../host_timing.cuh"
-
-constexpr int kRounds = 128;
-
-__host__ __device__ inline unsigned overlap_mix(unsigned v) {
-  for (int round = 0; round < kRounds; ++round) {  // Marsaglia's xorshift: no two values give the same
-    v ^= v << 13;
-    v ^= v >> 17;
-    v ^= v << 5;
-  }
-  return v;
-}
+#include "../stream_handles.cuh"
+#include "../xorshift.cuh"
 
 class Overlap : public Elementwise {
  public:
@@ -42,7 +33,7 @@ class Overlap : public Elementwise {
   void expect(const ladder::Arrays& host, const ladder::Size&, const ladder::Range& range, double* want,
               double* scale) const override {
     for (std::size_t i = range.begin; i < range.end; ++i) {
-      want[i - range.begin] = static_cast<int>(overlap_mix(static_cast<unsigned>(host.at<const int>(0)[i])));
+      want[i - range.begin] = static_cast<int>(xorshift_rounds(static_cast<unsigned>(host.at<const int>(0)[i])));
       scale[i - range.begin] = 0;
     }
   }
@@ -75,7 +66,7 @@ class Overlap : public Elementwise {
 
 static __global__ void overlap_work(int* z, std::size_t n) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i < n) z[i] = static_cast<int>(overlap_mix(static_cast<unsigned>(z[i])));
+  if (i < n) z[i] = static_cast<int>(xorshift_rounds(static_cast<unsigned>(z[i])));
 }
 
 // The three parts, each put into a stream; n > 0.
@@ -88,47 +79,6 @@ inline void work(int* z, std::size_t n, cudaStream_t stream) {
 }
 inline void copy_out(const int* z, int* y, std::size_t n, cudaStream_t stream) {
   CUDA_CHECK(cudaMemcpyAsync(y, z, n * sizeof(int), cudaMemcpyDeviceToHost, stream));
-}
-
-// Streams or events, made when they are first asked for and kept to the program's end: to make one takes longer than
-// most of what is done with it.
-template <typename Handle, cudaError_t (*create)(Handle*), cudaError_t (*destroy)(Handle)>
-class Handles {
- public:
-  Handles() = default;
-  Handles(const Handles&) = delete;
-  Handles& operator=(const Handles&) = delete;
-  ~Handles() {
-    for (const Handle handle : handles_) destroy(handle);
-  }
-  Handle operator[](std::size_t i) {
-    while (handles_.size() <= i) {
-      Handle handle;
-      CUDA_CHECK(create(&handle));
-      handles_.push_back(handle);
-    }
-    return handles_[i];
-  }
-
- private:
-  std::vector<Handle> handles_;
-};
-
-// A blocking stream: it waits for what is in the default stream, and that waits for it.
-inline cudaError_t create_stream(cudaStream_t* stream) { return cudaStreamCreate(stream); }
-inline cudaError_t destroy_stream(cudaStream_t stream) { return cudaStreamDestroy(stream); }
-// An event without a time: cheaper, and all that ordering needs.
-inline cudaError_t create_event(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, cudaEventDisableTiming); }
-inline cudaError_t destroy_event(cudaEvent_t event) { return cudaEventDestroy(event); }
-
-// Each step has its own.
-static inline cudaStream_t stream_number(std::size_t i) {
-  static Handles<cudaStream_t, create_stream, destroy_stream> streams;
-  return streams[i];
-}
-static inline cudaEvent_t event_number(std::size_t i) {
-  static Handles<cudaEvent_t, create_event, destroy_event> events;
-  return events[i];
 }
 
 inline std::vector<ladder::Figure> Overlap::figures(const ladder::Arrays& host, const ladder::Size& size) const {

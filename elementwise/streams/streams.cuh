@@ -3,12 +3,15 @@
 // the same time is a matter of streams. Exact: bit-equal.
 #pragma once
 #include "../integers.cuh"
-#include "../overlap/overlap.cuh"
+#include "../stream_handles.cuh"
+#include "../xorshift.cuh"
+
+#include <algorithm>
 
 constexpr std::size_t kJobs = 16;
 
 __host__ __device__ inline unsigned long_mix(unsigned v) {
-  for (int repeat = 0; repeat < 8; ++repeat) v = overlap_mix(v);
+  for (int repeat = 0; repeat < 8; ++repeat) v = xorshift_rounds(v);
   return v;
 }
 

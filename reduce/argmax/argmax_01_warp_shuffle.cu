@@ -7,6 +7,7 @@
 // Why:      0.54 (H200); 0.70 (H100, older code). One 4-byte load in flight per thread (the compiler does not unroll:
 //           SASS) is 8 KB per SM; 8 KB per 0.5 us on 132 SMs are 2.2 TB/s, with 2.4 measured (H200).
 // Next:     which of two equal maxima does key > best.key alone return? (Any, once lanes and blocks meet.)
+#include "argmax.cuh"
 #include "../key_index.cuh"
 
 constexpr int kBlock = 256;

@@ -32,4 +32,4 @@ cudaError_t launch(const float* x, const float* gamma, const float* beta, float*
 // A lane's additions, and 5 levels of tree.
 static std::size_t roundings(std::size_t cols) { return LayerNorm::two_passes(ceil_div(cols, 32) + 5); }
 
-LADDER_ANSWER(LayerNorm, checked<launch>, roundings);
+LADDER_STEP(LayerNorm, checked<launch>, roundings);

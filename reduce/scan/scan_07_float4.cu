@@ -7,6 +7,7 @@
 // Next:     more float4 per thread? (Then a thread's elements are apart, or its loads are not coalesced: step 10.)
 #include "block_reduce.cuh"
 #include "../block_scan.cuh"
+#include "scan.cuh"
 #include "../scan_tile.cuh"
 
 constexpr int kBlock = 256, kTile = 4 * kBlock;

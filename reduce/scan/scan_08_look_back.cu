@@ -8,6 +8,7 @@
 // Next:     why not tile = blockIdx.x? (No order of starting blocks is promised: all that run could wait for one that
 //           cannot start.)
 #include "../block_scan.cuh"
+#include "scan.cuh"
 #include "../scan_tile.cuh"
 
 constexpr int kBlock = 256, kTile = 4 * kBlock;

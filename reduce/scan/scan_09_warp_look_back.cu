@@ -6,6 +6,7 @@
 // Measured: 2.20x step 08, 0.67x CUB at 2^28 (H200).
 // Next:     the tiles are still 4 KB. How many must pass in a microsecond at 4 TB/s? (500: step 10.)
 #include "../block_scan.cuh"
+#include "scan.cuh"
 #include "../scan_tile.cuh"
 
 constexpr int kBlock = 256, kTile = 4 * kBlock;

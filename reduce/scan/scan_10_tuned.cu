@@ -7,6 +7,7 @@
 //           of additions.)
 #include "../block_scan.cuh"
 #include "../look_back.cuh"
+#include "scan.cuh"
 #include "../scan_tile.cuh"
 
 constexpr int kBlock = 256, kWarps = kBlock / 32;

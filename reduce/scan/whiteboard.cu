@@ -32,4 +32,4 @@ cudaError_t launch(const float* x, float* out, size_t n, bool exclusive) {
 #include "whiteboard.cuh"
 
 // 5 levels in a warp, 5 over the warps, one to join them; then the sums of the tiles, one after another.
-LADDER_ANSWER(Scan, checked<launch>, [](std::size_t n) { return 11 + ceil_div(n, std::size_t{1024}); });
+LADDER_STEP(Scan, checked<launch>, [](std::size_t n) { return 11 + ceil_div(n, std::size_t{1024}); });

@@ -37,4 +37,4 @@ static std::size_t height(std::size_t n) {
   return ceil_div(n, grid * 256) + 5 + 3 + grid;
 }
 
-LADDER_ANSWER(Sum, checked<launch>, height);
+LADDER_STEP(Sum, checked<launch>, height);

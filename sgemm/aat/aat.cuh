@@ -1,6 +1,6 @@
 // C = A A^T for a row-major m x k matrix A: a product whose second factor is read along its columns.
 #pragma once
-#include "../sampled_rows.cuh"
+#include "sampled_rows.cuh"
 
 #include <cmath>
 

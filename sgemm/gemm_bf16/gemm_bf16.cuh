@@ -1,6 +1,7 @@
 // C = alpha A B + beta C in BF16, all row-major: A is m x k, B is k x n, C is m x n. Sums are FP32.
 #pragma once
-#include "../tensor_core_error.cuh"
+#include "../tensor_core_sizes.cuh"
+#include "tensor_core_error.hpp"
 
 #include <cuda_bf16.h>
 

@@ -8,7 +8,7 @@
 // needs: sm_90a
 #include "wgmma_tile.cuh"
 #include "../scaled_matrix.cuh"
-#include "tensor_map.cuh"
+#include "../with_tma.cuh"
 
 constexpr int kThreads = 256;  // two warpgroups with 64 rows each
 constexpr int kStages = 4;

@@ -6,6 +6,7 @@
 // Measured: 1.38x step 04, 1.01x cuBLAS at 4096 (H200); 1.37x, 1.01x (H100).
 // Next:     512 tiles on 132 SMs: the last of 4 rounds is not full. What would you do? (Split k of the last tiles.)
 // needs: sm_90a
+#include "../with_tma.cuh"
 #include "wgmma_specialised.cuh"  // the kernel
 
 using GemmBf16Tma = WithTma<GemmBf16, __nv_bfloat16, true>;

@@ -1,26 +1,12 @@
 // C = alpha A B + beta C, all row-major: A is m x k, B is k x n, C is m x n.
 #pragma once
-#include "../gemm.cuh"
+#include "../fp32_gemm.cuh"
 
-class Sgemm : public Gemm {
+class Sgemm : public Fp32Gemm {
  public:
-  // Row i of A starts at A + i * lda, lda >= k; so for B, ldb >= n, and C, ldc >= n. What lies between a row's end and
-  // the next row's start belongs to somebody else; behind the last row there is nothing. No pointer need be 16-byte
-  // aligned, nor need a leading dimension be a multiple of 4. Nothing overlaps. m, n and k are below 2^31, and any of
-  // them may be 0. As in BLAS, what is multiplied by 0 is not read: C if beta = 0, A and B if alpha = 0. Nor is NaN
-  // there passed on.
-  using Launch = void (*)(std::size_t m, std::size_t n, std::size_t k, float alpha, const float* A, std::size_t lda,
-                          const float* B, std::size_t ldb, float beta, float* C, std::size_t ldc);
-
-  explicit Sgemm(Launch launch, const char* dim_in_y = nullptr, std::size_t tile = 0)
-      : Gemm(dim_in_y, tile), launch_(launch) {}
+  using Fp32Gemm::Fp32Gemm;
 
   const char* kernel() const override { return "sgemm"; }
-  std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override { return matrices<float>(size); }
-  void run(const ladder::Arrays& device, const ladder::Size& size) const override {
-    launch_(size[0], size[1], size[2], size.scalars[0], device.at<const float>(0), lda(size), device.at<const float>(1),
-            ldb(size), size.scalars[1], device.at<float>(2), ldc(size));
-  }
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
     reference<float>(host, size, range, want, scale, [](double&, double product, double c) { return product + c; });
@@ -127,13 +113,6 @@ class Sgemm : public Gemm {
     for (const ladder::Size& size : few_columns_sizes()) sizes.push_back(size);
     return sizes;
   }
-
-  double bytes(const ladder::Size& size) const override { return matrix_bytes<float>(size); }
-  // B in aligned rows
-  double scratch_bytes(const ladder::Size& size) const override { return 4 * area(size[2], size[1]); }
-
- private:
-  Launch launch_;
 };
 
 // For a step with Kahan's compensated sum, whose error does not grow with k: the sum of the x_l is the exact sum of

@@ -1,11 +1,12 @@
 // C = alpha A B + beta C, all row-major: A is m x k, B is k x n, C is m x n. The tensor cores read FP32 as TF32.
 #pragma once
-#include "../sgemm/sgemm/sgemm.cuh"
-#include "../tensor_core_error.cuh"
+#include "../fp32_gemm.cuh"
+#include "../tensor_core_sizes.cuh"
+#include "tensor_core_error.hpp"
 
-class SgemmTf32 : public Sgemm {
+class SgemmTf32 : public Fp32Gemm {
  public:
-  using Sgemm::Sgemm;  // the same signature and the same contract
+  using Fp32Gemm::Fp32Gemm;
 
   const char* kernel() const override { return "sgemm_tf32"; }
 

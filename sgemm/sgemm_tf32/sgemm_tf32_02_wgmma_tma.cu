@@ -6,6 +6,7 @@
 // Measured: 20x step 01, 1.00x cuBLAS at 4096 (H200); 20x, 0.99x (H100).
 // Next:     how do you get FP32's accuracy from TF32 products? (A = big + small, and three products of the parts.)
 // needs: sm_90a
+#include "../with_tma.cuh"
 #include "wgmma_tf32_specialised.cuh"  // the kernel
 
 using SgemmTf32Tma = WithTma<SgemmTf32, float>;

@@ -36,4 +36,4 @@ cudaError_t launch(const float* Q, const float* K, const float* V, float* O, siz
 // exp, then for each key exp and product of the rescaling, and product and addition; the division.
 static std::size_t roundings(std::size_t keys) { return 4 + 7 * keys + 1; }
 
-LADDER_ANSWER(Attention, checked<launch>, roundings);
+LADDER_STEP(Attention, checked<launch>, roundings);

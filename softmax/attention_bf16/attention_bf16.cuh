@@ -1,11 +1,11 @@
-// O = softmax(Q K^T / sqrt(d)) V for each head, in BF16: shapes, mask and data are those of attention.cuh.
+// O = softmax(Q K^T / sqrt(d)) V for each head, in BF16: shapes, mask and data are those of attention_problem.cuh.
 #pragma once
-#include "../../sgemm/tensor_core_error.cuh"
-#include "../attention/attention.cuh"
+#include "../attention_problem.cuh"
+#include "tensor_core_error.hpp"
 
 #include <cuda_bf16.h>
 
-class AttentionBf16 : public Attention {
+class AttentionBf16 : public AttentionProblem {
  public:
   // Q and O are heads x queries x d, K and V heads x keys x d, row-major without gaps; d is 64 or 128. Nothing
   // overlaps, no pointer need be aligned to more than an element, and heads, queries and keys may be 0. A score is a
@@ -16,12 +16,12 @@ class AttentionBf16 : public Attention {
   using Launch = void (*)(const __nv_bfloat16* Q, const __nv_bfloat16* K, const __nv_bfloat16* V, __nv_bfloat16* O,
                           std::size_t heads, std::size_t queries, std::size_t keys, int d, bool causal);
 
-  // As Attention::any_roundings, in the order and the precision of a tensor core: 2.5 u for each product, where an
+  // As AttentionProblem::any_roundings, in the order and the precision of a tensor core: 2.5 u for each product, where an
   // addition in FP32 loses u, and 2.5 u where a group of products is not full (tensor_core_error.cuh).
-  static std::size_t any_roundings(std::size_t keys) { return Attention::any_roundings(keys) + 5 * keys; }
+  static std::size_t any_roundings(std::size_t keys) { return AttentionProblem::any_roundings(keys) + 5 * keys; }
 
   explicit AttentionBf16(Launch launch, Roundings roundings = any_roundings)
-      : Attention(nullptr, roundings), launch_(launch) {}
+      : AttentionProblem(roundings), launch_(launch) {}
 
   const char* kernel() const override { return "attention_bf16"; }
   std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override { return arrays<__nv_bfloat16>(size); }
@@ -30,7 +30,7 @@ class AttentionBf16 : public Attention {
             device.at<__nv_bfloat16>(3), size[0], size[1], size[2], static_cast<int>(width(size)), size[4] != 0);
   }
 
-  // The error E of O before it is rounded, as attention.cuh derives it, but for three things. A score is a tensor
+  // The error E of O before it is rounded, as attention_problem.cuh derives it, but for three things. A score is a tensor
   // core's sum of d exact products, |error| <= (tensor_core_gamma(d) + 2 u) A_j with the scale, which is rounded, and
   // its product. exp is wrong by 4 u at most, by ex2.approx too (2^-22: PTX ISA, 9.7.3.21), which makes a weight below
   // 2^-126 0. And each weight is rounded to BF16, wrong by a factor between 1 - 2^-8 and 1 + 2^-8. With r as there, the
@@ -39,7 +39,7 @@ class AttentionBf16 : public Attention {
   // Rounding keeps the order of numbers: the result is one of the BF16 numbers from BF16(O - E) to BF16(O + E).
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
-    const double gamma = Attention::tolerance(size), relative = (1 + 1.0 / 256) * (1 + gamma) - 1;
+    const double gamma = AttentionProblem::tolerance(size), relative = (1 + 1.0 / 256) * (1 + gamma) - 1;
     const Rounding rounding = {tensor_core_gamma(width(size)) + 2 * ladder::kUnitRoundoff,
                                std::numeric_limits<float>::min()};
     const auto scale_of = [=](const Row& row, std::size_t c, double& x) {
@@ -56,7 +56,7 @@ class AttentionBf16 : public Attention {
   // And more tiles of 128 keys than stages, at d = 128 too; more tiles of queries than SMs, in odd numbers of tiles of
   // keys, and with tiles of queries in between that have no keys; and what step 05 takes for many queries.
   std::vector<ladder::Size> test_sizes() const override {
-    std::vector<ladder::Size> sizes = Attention::test_sizes();
+    std::vector<ladder::Size> sizes = AttentionProblem::test_sizes();
     sizes.push_back({1, 130, 391, 128, 1});
 #ifndef CUDA_EMU  // the CPU backend has no step to which it matters
     const auto sms = static_cast<std::size_t>(sm_count());

@@ -8,7 +8,7 @@
 //           exps wait for its products (see the chapter).
 // Next:     what multiplies from shared memory without loading fragments? (wgmma, sm_90a)
 // needs: sm_80
-#include "../../sgemm/gemm_bf16/bf16_tile.cuh"  // swizzled, load_chunk_guarded
+#include "bf16_chunks.cuh"  // swizzled, load_chunk_guarded
 #include "attention_bf16_tile.cuh"
 
 constexpr int BM = 128, BN = 64;

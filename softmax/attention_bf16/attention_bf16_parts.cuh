@@ -1,6 +1,6 @@
 // Flash decoding in BF16, for attention_bf16 04 and 05: what the kernel is, step 04 says.
 #pragma once
-#include "../../sgemm/gemm_bf16/bf16_tile.cuh"  // load_chunk_guarded
+#include "bf16_chunks.cuh"  // load_chunk_guarded
 #include "attention_bf16_tile.cuh"
 #include "../attention_parts.cuh"
 

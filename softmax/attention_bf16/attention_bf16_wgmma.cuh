@@ -1,6 +1,6 @@
 // Attention on wgmma, fed by TMA, for attention_bf16 03 and 05: what the kernel is, step 03 says.
 #pragma once
-#include "../../sgemm/hopper_tiles.cuh"  // swizzle_aligned
+#include "hopper.cuh"  // swizzle_aligned
 #include "tensor_map.cuh"
 #include "wgmma_attention.cuh"
 

@@ -30,4 +30,4 @@ cudaError_t launch(const float* x, float* y, size_t rows, size_t cols) {
 // Numerator: exp and division. Denominator: exp; a lane's additions and 5 levels of tree.
 static std::size_t roundings(std::size_t cols) { return 5 + 4 + ceil_div(cols, 32) + 5; }
 
-LADDER_ANSWER(RowSoftmax, checked<launch>, roundings);
+LADDER_STEP(RowSoftmax, checked<launch>, roundings);

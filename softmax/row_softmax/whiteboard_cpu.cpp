@@ -21,4 +21,4 @@ void row_softmax(const float* x, float* y, std::size_t rows, std::size_t cols) {
 // Numerator: exp and division. Denominator: exp, and the additions.
 static std::size_t roundings(std::size_t cols) { return 5 + 4 + cols; }
 
-LADDER_ANSWER(OnHost<RowSoftmax>, row_softmax, roundings);
+LADDER_STEP(OnHost<RowSoftmax>, row_softmax, roundings);

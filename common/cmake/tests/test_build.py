@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 sys.dont_write_bytecode = True
 import ladder  # noqa: E402
 
-FAMILY = Path(__file__).resolve().parent / "twice"
+KERNEL = Path(__file__).resolve().parent / "twice"
 BACKEND = sys.argv.pop(1)
 PRESET = {"cpu": "cpu", "cuda": "gpu"}[BACKEND]
 
@@ -43,7 +43,7 @@ class Build(unittest.TestCase):
         cls.build = cls.checkout / "build" / PRESET
         for folder in ("common", "scripts"):
             shutil.copytree(ROOT / folder, cls.checkout / folder, ignore=shutil.ignore_patterns("__pycache__"))
-        shutil.copytree(FAMILY, cls.checkout / "twice")
+        shutil.copytree(KERNEL, cls.checkout / "family" / "twice")
         for name in ("CMakeLists.txt", "CMakePresets.json"):
             shutil.copy(ROOT / name, cls.checkout)
         edit(cls.checkout / "CMakePresets.json", "-O1 -g1", "-O0")  # to be done sooner
@@ -65,12 +65,12 @@ class Build(unittest.TestCase):
         self.assertEqual(found, verdicts, output)
         return output
 
-    def test_1_a_folder_with_steps_is_a_family_and_practice_is_none(self):
+    def test_1_a_folder_with_steps_is_a_kernel_and_practice_is_none(self):
         self.expect({"01_plain": "PASS", "02_template": "PASS"})
         self.assertEqual(self.script("run", "--backend", BACKEND, "mine").returncode, 2)
 
     def test_2_a_copied_step_is_a_world_of_its_own(self):
-        folder = self.checkout / "twice"
+        folder = self.checkout / "family" / "twice"
         shutil.copy(folder / "twice_01_plain.cu", folder / "twice_03_copy.cu")
         edit(folder / "twice_03_copy.cu", "2.0f * x[i]", "3.0f * x[i]")
         shutil.copy(folder / "twice_02_template.cu", folder / "twice_04_copy.cu")
@@ -79,15 +79,24 @@ class Build(unittest.TestCase):
         self.expect(verdicts)
 
         # All in one program, and what one object throws, another catches all the same.
-        program = self.build / "twice" / "twice"
+        program = self.build / "family" / "twice" / "twice"
         together = subprocess.run([program], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.assertEqual(verdicts_in(together.stdout), verdicts, together.stdout)
         refused = subprocess.run([program, "--n=13"], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.assertEqual(refused.returncode, 2, refused.stdout)
         self.assertIn("13 is refused", refused.stdout)
 
+    def test_2_a_planted_bug(self):
+        bug = self.checkout / "family" / "twice" / "bugs" / "twice_tripled.cu"
+        bug.parent.mkdir()
+        text = (bug.parent.parent / "twice_01_plain.cu").read_text().replace("twice.cuh", "../twice.cuh")
+        bug.write_text(text.replace("2.0f * x[i]", "3.0f * x[i]"))
+        done = self.script("run", "--backend", BACKEND, "family/twice/bugs/")
+        self.assertEqual(verdicts_in(done.stdout), {"tripled": "FAIL"}, done.stdout)
+        self.assertTrue((self.build / "family" / "twice" / "bugs" / "twice_tripled").is_file())
+
     def test_3_scripts_new(self):
-        folder = self.checkout / "twice"
+        folder = self.checkout / "family" / "twice"
         (folder / "twice_03_copy.cu").unlink()
         (folder / "twice_04_copy.cu").unlink()
         made = self.script("new", "twice", "mine")
@@ -105,20 +114,27 @@ class Build(unittest.TestCase):
         self.assertEqual(again.returncode, 2, again.stdout)
         self.assertEqual(self.script("new", "twice", "../mine").returncode, 2)
         self.assertEqual(self.script("new", "thrice", "mine").returncode, 2)
-        self.assertEqual(len(list(self.checkout.glob("*/*mine*"))), 2)  # it, and the one in practice/
+        self.assertEqual(len(list(self.checkout.glob("**/*mine*.cu"))), 2)  # it, and the one in practice/
 
     def test_4_an_edited_header_is_compiled_by_the_next_build(self):
-        edit(self.checkout / "twice" / "scale.cuh", "return FACTOR", "return 5 * FACTOR")
+        edit(self.checkout / "family" / "twice" / "scale.cuh", "return FACTOR", "return 5 * FACTOR")
         self.expect({"01_plain": "PASS", "02_template": "FAIL", "03_mine": "FAIL"})
-        edit(self.checkout / "twice" / "scale.cuh", "return 5 * FACTOR", "return FACTOR")
+        edit(self.checkout / "family" / "twice" / "scale.cuh", "return 5 * FACTOR", "return FACTOR")
 
     def test_4_what_a_step_needs_is_read_again_by_the_next_build(self):
-        plain = self.checkout / "twice" / "twice_01_plain.cu"
+        plain = self.checkout / "family" / "twice" / "twice_01_plain.cu"
         text = plain.read_text()
         plain.write_text(f"// needs: gpu\n{text}")
         output = self.expect({"02_template": "PASS", "03_mine": "PASS"})
         self.assertRegex(output, "twice_01_plain: .*needs gpu")
         plain.write_text(text)
+
+    def test_4_a_build_of_the_old_layout_is_replaced(self):
+        """There the kernel's program stood where now its folder is."""
+        shutil.rmtree(self.build / "family" / "twice")
+        (self.build / "family" / "twice").write_text("a program")
+        (self.checkout / "CMakeLists.txt").touch()  # an old build folder is of an old CMakeLists.txt
+        self.expect({"01_plain": "PASS", "02_template": "PASS", "03_mine": "PASS"})
 
     def test_5_builds_wait_for_each_other(self):
         with open(self.build / ".lock", "w") as lock:
@@ -138,10 +154,10 @@ class Build(unittest.TestCase):
     def test_6_a_copied_checkout_builds_its_own_files(self):
         copy = self.checkout.with_name("copy")
         shutil.copytree(self.checkout, copy, symlinks=True)
-        (copy / "twice" / "twice_03_mine.cu").unlink()
-        edit(copy / "twice" / "twice_01_plain.cu", "2.0f * x[i]", "3.0f * x[i]")
+        (copy / "family" / "twice" / "twice_03_mine.cu").unlink()
+        edit(copy / "family" / "twice" / "twice_01_plain.cu", "2.0f * x[i]", "3.0f * x[i]")
 
-        misnamed = copy / "twice" / "misnamed.cu"
+        misnamed = copy / "family" / "twice" / "misnamed.cu"
         misnamed.write_text("")
         failed = self.script("run", "--backend", BACKEND, "twice", checkout=copy)
         self.assertEqual(failed.returncode, 1, failed.stdout)

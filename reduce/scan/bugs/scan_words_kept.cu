@@ -3,6 +3,7 @@
 // caught by: gpu | is wrong
 // stage: right
 #include "../../block_scan.cuh"
+#include "../scan.cuh"
 #include "../../scan_tile.cuh"
 
 constexpr int kBlock = 256, kTile = 4 * kBlock;

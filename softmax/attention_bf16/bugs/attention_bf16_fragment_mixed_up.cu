@@ -5,7 +5,7 @@
 // caught by: gpu | is wrong
 // stage: right
 // needs: sm_80
-#include "../../../sgemm/gemm_bf16/bf16_tile.cuh"
+#include "bf16_chunks.cuh"
 #include "../attention_bf16_tile.cuh"
 
 constexpr int BM = 16, BN = 16;

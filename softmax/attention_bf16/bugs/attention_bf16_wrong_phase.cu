@@ -2,7 +2,7 @@
 // caught by: gpu | FAIL
 // stage: races and barriers
 // needs: sm_90a
-#include "../../../sgemm/hopper_tiles.cuh"
+#include "hopper.cuh"
 #include "../wgmma_attention.cuh"
 #include "tensor_map.cuh"
 

@@ -7,7 +7,7 @@ class Twice : public ladder::Problem {
   using Launch = void (*)(const float* x, float* y, std::size_t n);
   explicit Twice(Launch launch) : launch_(launch) {}
 
-  const char* family() const override { return "twice"; }
+  const char* family() const override { return "family"; }
   const char* kernel() const override { return "twice"; }
   std::vector<ladder::Dim> dims() const override { return {{"n", 1000, 1000, 1 << 20}}; }
   std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override {

@@ -1,0 +1,29 @@
+// What products of FP32 matrices have in common, on CUDA cores and on tensor cores: the signature, and the buffers.
+#pragma once
+#include "gemm.cuh"
+
+class Fp32Gemm : public Gemm {
+ public:
+  // Row i of A starts at A + i * lda, lda >= k; so for B, ldb >= n, and C, ldc >= n. What lies between a row's end and
+  // the next row's start belongs to somebody else; behind the last row there is nothing. No pointer need be 16-byte
+  // aligned, nor need a leading dimension be a multiple of 4. Nothing overlaps. m, n and k are below 2^31, and any of
+  // them may be 0. As in BLAS, what is multiplied by 0 is not read: C if beta = 0, A and B if alpha = 0. Nor is NaN
+  // there passed on.
+  using Launch = void (*)(std::size_t m, std::size_t n, std::size_t k, float alpha, const float* A, std::size_t lda,
+                          const float* B, std::size_t ldb, float beta, float* C, std::size_t ldc);
+
+  explicit Fp32Gemm(Launch launch, const char* dim_in_y = nullptr, std::size_t tile = 0)
+      : Gemm(dim_in_y, tile), launch_(launch) {}
+
+  std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override { return matrices<float>(size); }
+  void run(const ladder::Arrays& device, const ladder::Size& size) const override {
+    launch_(size[0], size[1], size[2], size.scalars[0], device.at<const float>(0), lda(size), device.at<const float>(1),
+            ldb(size), size.scalars[1], device.at<float>(2), ldc(size));
+  }
+  double bytes(const ladder::Size& size) const override { return matrix_bytes<float>(size); }
+  // B in aligned rows
+  double scratch_bytes(const ladder::Size& size) const override { return 4 * area(size[2], size[1]); }
+
+ private:
+  Launch launch_;
+};

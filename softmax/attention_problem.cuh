@@ -1,0 +1,276 @@
+// O = softmax(Q K^T / sqrt(d)) V for each head: the attention of a transformer, forward, in FP32.
+//   s_ij = sum_c Q_ic K_jc / sqrt(d),   O_ic = sum_j exp(s_ij - m_i) V_jc / sum_j exp(s_ij - m_i),   m_i = max_j s_ij.
+//
+// Decided: with the causal mask query i attends to the keys j <= i + keys - queries, so the last query attends to all
+// keys, as a decoder with a cache of keys needs it (and FlashAttention since 2.1; PyTorch's is_causal begins at the
+// other corner, and agrees where the lengths are equal). A query with nothing to attend to gives 0: one in the first
+// queries - keys rows under the mask, and all of them where keys = 0.
+#pragma once
+#include "sampled_rows.cuh"
+
+#include <algorithm>
+#include <cmath>
+
+class AttentionProblem : public ladder::Problem {
+ public:
+  // An upper bound for the relative roundings, in units of u = 2^-24, that go into one element of O, other than those
+  // of the scores: see tolerance().
+  using Roundings = std::size_t (*)(std::size_t keys);
+
+  // Enough for any order, online or not: an exp and a product with V (5), then `keys` merges at most, each with an exp
+  // (4), a product and two additions; for each of both sums' ends a merge of partial sums, and the division.
+  static std::size_t any_roundings(std::size_t keys) { return 5 + 7 * keys + 2 * 7 + 1; }
+
+  // keeps_scores: the step stores all scores, in memory that it allocates.
+  explicit AttentionProblem(Roundings roundings, bool keeps_scores = false)
+      : roundings_(roundings), keeps_scores_(keeps_scores) {}
+
+  const char* family() const override { return "softmax"; }
+  // d = 0 stands for 64, causal = 1 for the mask.
+  std::vector<ladder::Dim> dims() const override {
+    constexpr std::size_t most = (std::size_t{1} << 31) - 1;
+    return {{"heads", 64, 3, most},
+            {"queries", 2048, 70, most},
+            {"keys", 2048, 131, most},
+            {"d", 0, 0, 128},
+            {"causal", 0, 0, 1}};
+  }
+  bool has_answer(const ladder::Size& size, std::size_t element) const override {
+    return is_known(size, element / width(size));
+  }
+
+  // Two kinds of error. First, the scores'. A score is a sum of d products, scaled: computed in any order, with the
+  // scale on Q or on the sum, it is off by at most g A_j, A_j = sum_c |Q_c K_jc| / sqrt(d), g = gamma_(d + 4) (Higham,
+  // Accuracy and Stability of Numerical Algorithms, 2nd ed., (3.13); the scale is rounded, and so is its product). Any
+  // number may stand for m, as long as it is the same for all j: its error cancels. Subtracting it rounds by
+  // u |s_j - m|; where exp(s_j - m) is a product exp(s_j - m') exp(m' - m) ..., m' < m, the errors of the arguments add
+  // up to no more. So each weight p_j is wrong by a factor between exp(-D_j) and exp(D_j),
+  //   D_j = g A_j + u (|s_j - m| + 2 g max A),
+  // and O by at most sum p_j (exp(D_j) - 1) |V_j - O| / sum p_j exp(-D_j), with the right p, m and O: no first-order
+  // estimate, so it holds for large scores too.
+  // Second, all else: exp is wrong by 2 ulp = 4 u at most (CUDA C++ Programming Guide, mathematical functions), each
+  // addition and product by u, and a weight's own factors exp(m' - m) by 4 u and their product by u each. If r bounds
+  // the number of these that a term of either sum passes through, and the division's, it is at most
+  // gamma_r (sum p_j |V_j| / sum p_j + |O|). Each thread adds up its keys one after the other, or at least as many
+  // terms are added: r is at least keys + kLeastRoundings, by which the first part is divided in the scale. What is
+  // below 2^-126 is rounded to multiples of 2^-149.
+  double tolerance(const ladder::Size& size) const override {
+    const double ru = static_cast<double>(std::max(roundings_(size[2]), least_roundings(size))) * ladder::kUnitRoundoff;
+    return ru < 0.01 ? ru / (1 - ru) : ru;  // in long sums Rump's bound (BIT 52, 2012) needs no higher orders
+  }
+  // Is "last key" the only key that counts? Its scores are 128 and more apart, but begin again after 2^12 keys.
+  bool exact(const ladder::Size& size) const override { return size[2] <= kLastKeys; }
+
+  std::vector<ladder::Pattern> patterns() const override {
+    return {
+        {"random", false, spread},         {"last key", true, last_key},      {"rising", false, rising},
+        {"far below 0", false, far_below}, {"thousands", false, thousands},   {"ten thousands", false, ten_thousands},
+        {"equal scores", false, equal},    {"one NaN in Q", false, nan_in_q}, {"NaN in the last key", false, nan_in_k}};
+  }
+
+  // heads, queries, keys, d, causal. Empty; one query, one key; around a warp and the steps' tiles (16 to 128); both
+  // lengths longer than the other, with the mask and without; tiles and parts of the keys that the mask cuts off whole;
+  // keys for several parts. Kept small: a product is dear on the CPU backend.
+  std::vector<ladder::Size> test_sizes() const override {
+    return {
+        {0, 3, 5, 0, 0},       {2, 0, 5, 0, 1},      {2, 3, 0, 0, 0},     {2, 3, 0, 128, 1},    {1, 1, 1, 0, 0},
+        {3, 1, 1, 128, 1},     {2, 1, 70, 0, 1},     {2, 67, 1, 0, 0},    {1, 5, 1, 128, 1},    {3, 2, 3, 0, 1},
+        {2, 7, 5, 0, 1},       {2, 31, 33, 0, 0},    {1, 33, 31, 128, 1}, {1, 32, 32, 0, 1},    {1, 64, 64, 0, 1},
+        {1, 64, 64, 128, 0},   {1, 65, 63, 0, 1},    {1, 63, 65, 128, 1}, {1, 127, 129, 0, 1},  {1, 129, 127, 0, 0},
+        {1, 128, 128, 128, 1}, {1, 17, 200, 0, 1},   {1, 150, 20, 0, 1},  {2, 133, 70, 0, 1},   {1, 70, 133, 128, 0},
+        {1, 9, 517, 0, 0},     {2, 1, 1100, 128, 1}, {1, 6, 2100, 0, 1},  {1, 40, 150, 128, 1}, {40, 17, 5, 0, 1}};
+  }
+  // In turn Q and K have more than 2^31 elements, in long sequences and in many heads.
+  std::vector<ladder::Size> huge_sizes() const override {
+    return {{3, 11200003, 3, 0, 0}, {3, 3, 11200003, 0, 1}, {(1 << 25) + 3, 1, 1, 0, 0}};
+  }
+  std::vector<ladder::Size> bench_sizes() const override {
+    return {{64, 1024, 1024, 0, 0},   {64, 2048, 2048, 0, 0},   {64, 2048, 2048, 0, 1}, {64, 4096, 4096, 0, 0},
+            {64, 2048, 2048, 128, 0}, {64, 2048, 2048, 128, 1}, {256, 1, 4096, 128, 0}, {8, 16, 100003, 0, 1}};
+  }
+
+  ladder::Size random_size(ladder::Draw& draw, double bytes) const override {
+    const std::size_t d = draw.coin() ? 128 : 0, causal = draw.coin();
+    return draw_lengths(draw, bytes, {0, 0, 0, d, causal});
+  }
+
+  // Both products, for the pairs of a query and a key that count.
+  double flops(const ladder::Size& size) const override {
+    double pairs = static_cast<double>(size[1]) * static_cast<double>(size[2]);
+    if (size[4] != 0) {
+      const double n = static_cast<double>(std::min(size[1], size[2]));  // the triangle at the end
+      pairs = n * (n + 1) / 2 + (static_cast<double>(size[2]) - n) * static_cast<double>(size[1]);
+    }
+    return 4.0 * static_cast<double>(width(size)) * static_cast<double>(size[0]) * pairs;
+  }
+  double scratch_bytes(const ladder::Size& size) const override {
+    const double pairs = static_cast<double>(size[1]) * static_cast<double>(size[2]);
+    return keeps_scores_ ? 4 * static_cast<double>(size[0]) * pairs : 0;
+  }
+
+ protected:
+  // A row of O. magnitude: sum p |V| / sum p; most_magnitude: the most that errors of the scores can make of it;
+  // score_error: how far they can put O off, and what underflow adds.
+  struct Row {
+    explicit Row(std::size_t d) : want(d), magnitude(d), most_magnitude(d), score_error(d) {}
+    std::vector<double> want, magnitude, most_magnitude, score_error;
+    std::vector<double> score, size;  // of its keys; size: A_j
+  };
+  // score: |error of a score| <= score A_j; smallest: half of the largest error of what underflows.
+  struct Rounding {
+    double score, smallest;
+  };
+
+  static std::size_t least_roundings(const ladder::Size& size) { return size[2] + kLeastRoundings; }
+  static std::size_t width(const ladder::Size& size) { return size[3] == 0 ? 64 : size[3]; }
+
+  static bool is_known(const ladder::Size& size, std::size_t row) {
+    return is_sampled_row(size[0] * size[1], size[2], 2 * width(size), row);
+  }
+
+  // Q, K, V and O, of elements T.
+  template <typename T>
+  static std::vector<ladder::Buffer> arrays(const ladder::Size& size) {
+    if (width(size) != 64 && width(size) != 128) throw ladder::UsageError("--d: must be 64 or 128");
+    const std::size_t longest = std::max(size[1], size[2]);
+    if (static_cast<double>(size[0]) * static_cast<double>(longest) > 1e12) {
+      throw ladder::UsageError("--heads: " + std::to_string(size[0]) + " heads of " + std::to_string(longest) +
+                               " rows are too large");
+    }
+    const std::size_t q = size[0] * size[1] * width(size), k = size[0] * size[2] * width(size);
+    return {ladder::input<T>("Q", q), ladder::input<T>("K", k), ladder::input<T>("V", k), ladder::output<T>("O", q)};
+  }
+
+  // For each element of the range of O: scale = scale_of(row, column, want), which sets want.
+  template <typename T, typename ScaleOf>
+  static void reference(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
+                        double* scale, const Rounding& rounding, const ScaleOf& scale_of) {
+    const std::size_t d = width(size);
+    Row row(d);
+    for (std::size_t begin = range.begin; begin < range.end;) {
+      const std::size_t i = begin / d, end = std::min(range.end, (i + 1) * d);
+      const bool known = is_known(size, i);
+      if (known) compute<T>(host, size, i, rounding, row);
+      for (; begin < end; ++begin) {
+        double& x = want[begin - range.begin];
+        x = 0;
+        scale[begin - range.begin] = known ? scale_of(row, begin - i * d, x) : std::numeric_limits<double>::infinity();
+      }
+    }
+  }
+
+ private:
+  static constexpr std::size_t kLeastRoundings = 8, kLastKeys = 1 << 12;
+
+  // How many keys query i of a head attends to.
+  static std::size_t attended(const ladder::Size& size, std::size_t i) {
+    if (size[4] == 0) return size[2];
+    return i + 1 + size[2] > size[1] ? std::min(size[2], i + 1 + size[2] - size[1]) : 0;
+  }
+
+  // Row i of O, counted over all heads.
+  template <typename T>
+  static void compute(const ladder::Arrays& host, const ladder::Size& size, std::size_t i, const Rounding& rounding,
+                      Row& row) {
+    const std::size_t d = width(size), head = i / size[1], n = attended(size, i % size[1]);
+    const T *q = host.at<const T>(0) + i * d, *k = host.at<const T>(1) + head * size[2] * d,
+            *v = host.at<const T>(2) + head * size[2] * d;
+    const auto number = [](const T& x) { return static_cast<double>(static_cast<float>(x)); };
+    constexpr double u = ladder::kUnitRoundoff;
+    row = Row(d);
+    if (n == 0) return;  // exactly 0
+    row.score.assign(n, 0.0);
+    row.size.assign(n, 0.0);
+    double max = -std::numeric_limits<double>::infinity(), max_size = 0;
+    for (std::size_t j = 0; j < n; ++j) {
+      double sum = 0, magnitude = 0;
+      for (std::size_t c = 0; c < d; ++c) {
+        const double product = number(q[c]) * number(k[j * d + c]);
+        sum += product;
+        magnitude += std::fabs(product);
+      }
+      row.score[j] = sum / std::sqrt(static_cast<double>(d));
+      row.size[j] = magnitude / std::sqrt(static_cast<double>(d));
+      max = std::max(max, row.score[j]);  // passes over NaN, which the sum keeps
+      max_size = std::max(max_size, row.size[j]);
+    }
+    double sum = 0, least_sum = 0, most = 0;
+    const double g = rounding.score;
+    for (std::size_t j = 0; j < n; ++j) {
+      const double t = row.score[j] - max, p = std::exp(t);
+      const double error = g * row.size[j] + u * (std::fabs(t) + 2 * g * max_size);
+      row.score[j] = p;
+      row.size[j] = p * std::expm1(error);
+      sum += p;
+      least_sum += p * std::exp(-error);
+      for (std::size_t c = 0; c < d; ++c) {
+        const double value = number(v[j * d + c]);
+        row.want[c] += p * value;
+        row.magnitude[c] += std::fabs(p * value);
+        row.most_magnitude[c] += std::fabs((p + row.size[j]) * value);
+        most = std::max(most, std::fabs(value));
+      }
+    }
+    for (std::size_t c = 0; c < d; ++c) row.want[c] /= sum;
+    for (std::size_t j = 0; j < n; ++j) {
+      for (std::size_t c = 0; c < d; ++c) {
+        row.score_error[c] += row.size[j] * std::fabs(number(v[j * d + c]) - row.want[c]);
+      }
+    }
+    const double underflow = 4 * rounding.smallest * (static_cast<double>(n) * most + 1);
+    for (std::size_t c = 0; c < d; ++c) {
+      row.magnitude[c] /= sum;
+      row.most_magnitude[c] /= least_sum;
+      row.score_error[c] = row.score_error[c] / least_sum + underflow;
+    }
+  }
+
+  static double uniform(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
+    return ladder::patterns::random(seed, buffer, i, n);
+  }
+  // Scores of some +-3, as those of a trained model.
+  static double spread(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
+    return (buffer == 0 ? 8 : 1) * uniform(seed, buffer, i, n);
+  }
+  // A key's score is 128 or more above the one before: the last key that a query may see takes all, to the bit.
+  static double last_key(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
+    if (buffer == 2) return ladder::patterns::integers(seed, buffer, i, n);
+    return buffer == 0 ? 16.0 : static_cast<double>(i / 64 % kLastKeys);
+  }
+  // Every key is a new maximum, a little above the one before.
+  static double rising(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
+    if (buffer == 2) return uniform(seed, buffer, i, n);
+    return buffer == 0 ? 1.0 / 256 : static_cast<double>(i / 64 % kLastKeys);
+  }
+  // All scores some -50: what counts as 0 by mistake takes all.
+  static double far_below(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
+    return buffer == 0   ? 6 + uniform(seed, buffer, i, n)
+           : buffer == 1 ? -1 + uniform(seed, buffer, i, n) / 8
+                         : uniform(seed, buffer, i, n);
+  }
+  // One key of two some +1000, the others some -1000.
+  static double thousands(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
+    if (buffer == 0) return 125 + uniform(seed, buffer, i, n) / 8;
+    if (buffer == 1) return (ladder::hash(seed, buffer, i / 128) % 2 ? 1 : -1) + uniform(seed, buffer, i, n) / 256;
+    return uniform(seed, buffer, i, n);
+  }
+  // Scores of +-10000 and beyond.
+  static double ten_thousands(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
+    return (buffer == 0 ? 30 : buffer == 1 ? 1000 : 1) * uniform(seed, buffer, i, n);
+  }
+  static double equal(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
+    return buffer == 0 ? 0 : uniform(seed, buffer, i, n);
+  }
+  static double nan_in_q(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
+    if (buffer == 0 && i == n / 2) return std::numeric_limits<double>::quiet_NaN();
+    return spread(seed, buffer, i, n);
+  }
+  // With the mask only the last query sees it.
+  static double nan_in_k(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
+    if (buffer == 1 && i + 1 == n) return std::numeric_limits<double>::quiet_NaN();
+    return spread(seed, buffer, i, n);
+  }
+
+  Roundings roundings_;
+  bool keeps_scores_;
+};
