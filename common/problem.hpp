@@ -261,8 +261,9 @@ struct Step {
 std::vector<Step>& steps();
 
 struct Registration {
-  // The step is named as its file, with `suffix` after it.
-  Registration(std::unique_ptr<Problem> problem, const char* file, const char* needs, const char* suffix = "");
+  // The step is named as its file; one that does not begin with the kernel's name, sum/whiteboard.cu, gets that in
+  // front: sum_whiteboard.
+  Registration(std::unique_ptr<Problem> problem, const char* file, const char* needs);
 };
 
 // CMake defines it for the files with a line "// needs: sm_<NN>[a]".

@@ -2,13 +2,7 @@
 #pragma once
 #include "ladder.cuh"
 
-// Registers this file as LADDER_STEP does, under its kernel's name and "_whiteboard": whiteboard/sum.cu is
-// sum_whiteboard.
-#define LADDER_ANSWER(problem, ...)                                                                                   \
-  static const ladder::Registration ladder_step(std::unique_ptr<ladder::Problem>(new problem(__VA_ARGS__)), __FILE__, \
-                                                LADDER_NEEDS, "_whiteboard")
-
-// The launch function that a problem calls, of an answer that returns its error: LADDER_ANSWER(Add, checked<launch>).
+// The launch function that a problem calls, of an answer that returns its error: LADDER_STEP(Add, checked<launch>).
 template <auto answer, typename... Arguments>
 void checked(Arguments... arguments) {
   CUDA_CHECK(answer(arguments...));

@@ -4,13 +4,14 @@
 #   <kernel>/bugs/<name>.cu            <family>/<kernel>/bugs/<name>            a planted bug
 #   <kernel>/whiteboard.cu             <family>/<kernel>/whiteboard             an answer as written at a whiteboard;
 #                                                                               whiteboard_cpu.cpp for the host
-#                                      <family>/test_<family>_whiteboard        the general tests, over all answers
+#                                      <family>/<kernel>/test_<kernel>          the general tests, over all steps; in builds
+#                                                                               that count accesses (CUDA_EMU_TRACE)
+#                                                                               what they do to memory
+#                                      <family>/<kernel>/test_whiteboard        the general tests, over the answers
 #   <kernel>/<name>_cpu.cpp            <family>/<kernel>/<name>_cpu             a host program to compare with; tested by
 #                                                                               its --check
-#   test_<family>.cpp                  <family>/test_<family>                   its tests, if any, and the general ones,
-#                                                                               over all steps
-#   trace_<family>.cpp                 <family>/trace_<family>                  the same in builds that count accesses
-#                                                                               (CUDA_EMU_TRACE)
+#   test_<family>.cpp                  <family>/test_<family>                   the family's own tests; trace_<family>.cpp
+#                                                                               in builds that count accesses
 # Two kernels may share a folder, <kernel> then being the folder's name or theirs.
 # A line "// needs: gpu" or "// needs: sm_<NN>[a]" in a step or a bug says what it cannot do without, a step's "// links:
 # <library>" which library of NVIDIA's (cublas, cudnn) it calls. What is left out for lack of them is listed in
@@ -193,9 +194,10 @@ function(ladder_family family)
     endif()
     set(kernel ${CMAKE_MATCH_1})
     set(number ${CMAKE_MATCH_2})
+    cmake_path(GET source PARENT_PATH folder_${kernel})
     ladder_missing(missing ${source})
     if(missing)
-      ladder_skip(${family}.${step} ${missing})
+      ladder_skip(${folder_${kernel}}/${step} ${missing})
       continue()
     endif()
     ladder_object(step_${step} ${source})
@@ -205,7 +207,6 @@ function(ladder_family family)
     ladder_needed_gpu(step_${step} ${source})
     list(APPEND kernels ${kernel})
     list(APPEND built_${kernel} step_${step})
-    cmake_path(GET source PARENT_PATH folder_${kernel})
     if(number STREQUAL 00)
       set(vendor_${kernel} step_${step})
     endif()
@@ -213,6 +214,7 @@ function(ladder_family family)
 
   list(REMOVE_DUPLICATES kernels)
   set(all_steps)
+  set(folders)
   foreach(kernel IN LISTS kernels)
     foreach(object IN LISTS built_${kernel})
       string(REGEX REPLACE "^step_" "" step ${object})
@@ -222,6 +224,8 @@ function(ladder_family family)
     endforeach()
     ladder_program(ladder_${kernel} ${folder_${kernel}} ${kernel} ${built_${kernel}})
     list(APPEND all_steps ${built_${kernel}})
+    list(APPEND folders ${folder_${kernel}})
+    list(APPEND in_${folder_${kernel}} ${built_${kernel}})
   endforeach()
 
   file(GLOB bugs CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${family}/*/bugs/*.cu)
@@ -231,7 +235,7 @@ function(ladder_family family)
     ladder_missing(missing ${source})
     if(missing)
       list(REMOVE_ITEM bugs ${source})
-      ladder_skip(${family}.bugs.${bug} ${missing})
+      ladder_skip(${folder}/${bug} ${missing})
       continue()
     endif()
     ladder_object(bug_object_${bug} ${source})
@@ -239,7 +243,6 @@ function(ladder_family family)
     ladder_program(bug_${bug} ${folder} ${bug} bug_object_${bug})
   endforeach()
 
-  set(all_answers)
   file(GLOB answers CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${family}/*/whiteboard.cu
     ${family}/*/whiteboard_cpu.cpp)
   foreach(source IN LISTS answers)
@@ -251,33 +254,39 @@ function(ladder_family family)
     ladder_object(${object} ${source})
     ladder_needed_gpu(${object} ${source})
     ladder_program(${program} ${folder} ${name} ${object} ${vendor_${kernel}})
-    list(APPEND all_answers ${object})
+    list(APPEND answers_${folder} ${object})
   endforeach()
 
   file(GLOB host_programs CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${family}/*/*_cpu.cpp)
   list(REMOVE_ITEM host_programs ${answers})
   foreach(source IN LISTS host_programs)
-    ladder_host_program(${family} ${source})
+    ladder_host_program(${source})
   endforeach()
 
-  if(LADDER_TESTS AND CUDA_EMU_TRACE)
-    ladder_family_traces(${family} "${bugs}" ${all_steps})
-  elseif(LADDER_TESTS)
-    file(GLOB own_tests CONFIGURE_DEPENDS ${family}/test_${family}.cpp)
-    ladder_family_tests(${family} ${family} "${own_tests}" "${all_steps}")
-    set(kind ${LADDER_BACKEND})
-    if(CMAKE_CXX_FLAGS MATCHES "fsanitize=address")
-      set(kind cpu-asan)
-    endif()
-    ladder_bug_tests(${family} ${kind} "${bugs}")
-    if(all_answers)
-      ladder_family_tests(${family} ${family}_whiteboard "" "${all_answers}")
-    endif()
+  if(NOT LADDER_TESTS)
+    return()
   endif()
+  list(REMOVE_DUPLICATES folders)
+  foreach(folder IN LISTS folders)
+    cmake_path(GET folder FILENAME name)
+    ladder_step_tests(${folder} test_${name} "${in_${folder}}")
+    if(answers_${folder} AND NOT CUDA_EMU_TRACE)
+      ladder_step_tests(${folder} test_whiteboard "${answers_${folder}}")
+    endif()
+  endforeach()
+  set(own_tests test_${family}.cpp)
+  if(CUDA_EMU_TRACE)
+    set(own_tests trace_${family}.cpp)
+  endif()
+  if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${family}/${own_tests})
+    ladder_test_program(test_of_${family} ${family} test_${family} ${family}/${own_tests} "${all_steps}")
+    ladder_test(${family} any test_of_${family})
+  endif()
+  ladder_bug_tests("${bugs}")
 endfunction()
 
 # Built for this machine's processor at full optimisation, whatever the preset, and with OpenMP where there is one.
-function(ladder_host_program family source)
+function(ladder_host_program source)
   cmake_path(GET source STEM name)
   cmake_path(GET source PARENT_PATH folder)
   add_executable(${name} ${source})
@@ -294,14 +303,21 @@ function(ladder_host_program family source)
   endif()
   if(LADDER_TESTS AND NOT CUDA_EMU_TRACE)
     add_dependencies(ladder_tests ${name})
-    add_test(NAME ${family}.${name} COMMAND ${name} --check)
-    set_tests_properties(${family}.${name} PROPERTIES TIMEOUT 600)
+    add_test(NAME ${folder}/${name} COMMAND ${name} --check)
+    ladder_needed_programs(${folder}/${name} ${name})
+    set_tests_properties(${folder}/${name} PROPERTIES TIMEOUT 600)
   endif()
 endfunction()
 
-# Runs `command` as a test, on the CPU backend once for each order of threads. `any` leaves it to the command, which is
-# forward, or forward and reverse where steps are checked (check_all).
-function(ladder_test name orders)
+# Lets scripts/test know which programs a test needs, to build no more than these.
+function(ladder_needed_programs test)
+  list(TRANSFORM ARGN REPLACE "(.+)" "$<TARGET_FILE:\\1>" OUTPUT_VARIABLE programs)
+  set_property(TEST ${test} PROPERTY REQUIRED_FILES ${programs})
+endfunction()
+
+# Runs the program `target` as a test, on the CPU backend once for each order of threads. `any` leaves it to the program,
+# which is forward, or forward and reverse where steps are checked (check_all).
+function(ladder_test name orders target)
   if(LADDER_BACKEND STREQUAL cuda)
     set(orders any)
   endif()
@@ -311,7 +327,8 @@ function(ladder_test name orders)
     if(suffix)
       string(APPEND test .${suffix})
     endif()
-    add_test(NAME ${test} COMMAND ${ARGN})
+    add_test(NAME ${test} COMMAND ${target})
+    ladder_needed_programs(${test} ${target})
     set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 1200)
     if(NOT order STREQUAL any)
       set_tests_properties(${test} PROPERTIES ENVIRONMENT CUDA_EMU_ORDER=${order})
@@ -319,63 +336,67 @@ function(ladder_test name orders)
   endforeach()
 endfunction()
 
-# The program <program> in <family>: the tests in `general` over all of `steps`, and those in the files `own_tests`.
-function(ladder_test_program program family general own_tests steps)
-  add_executable(${program} ${own_tests} $<TARGET_OBJECTS:${general}>)
-  target_link_libraries(${program} PRIVATE ${steps} ladder_catch ladder_options)
-  set_target_properties(${program} PROPERTIES
-    LINKER_LANGUAGE CXX RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${family})
-  add_dependencies(ladder_tests ${program})
+# The test program <folder>/<name> over these steps, with more sources, or the objects of general tests.
+function(ladder_test_program target folder name source steps)
+  add_executable(${target} ${source})
+  target_link_libraries(${target} PRIVATE ${steps} ladder_catch ladder_options)
+  set_target_properties(${target} PROPERTIES
+    OUTPUT_NAME ${name} LINKER_LANGUAGE CXX RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${folder})
+  add_dependencies(ladder_tests ${target})
 endfunction()
 
-# Demands of a planted bug that this kind of build catches it, in the ways that its source names.
-function(ladder_bug_test family source kind)
-  cmake_path(GET source STEM bug)
-  add_dependencies(ladder_tests bug_${bug})
-  add_test(NAME ${family}.bugs.${bug}
-    COMMAND Python3::Interpreter ${LADDER_COMMON}/runner/tests/check_bug.py --build ${kind}
-      ${CMAKE_CURRENT_SOURCE_DIR}/${source} $<TARGET_FILE:bug_${bug}>)
-  set_tests_properties(${family}.bugs.${bug} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600)
-endfunction()
-
-# What the steps do to memory, and which of the bugs race. All else is tested by the other builds.
-function(ladder_family_traces family bugs)
-  file(GLOB own_tests CONFIGURE_DEPENDS ${family}/trace_${family}.cpp)
-  ladder_test_program(trace_${family} ${family} ladder_step_traces "${own_tests}" "${ARGN}")
-  add_test(NAME ${family}.trace COMMAND trace_${family})
-  set_tests_properties(${family}.trace PROPERTIES TIMEOUT 600)
-  ladder_bug_tests(${family} cpu-trace "${bugs}")
-endfunction()
-
-# The general tests of steps, which may be answers, and the family's own.
-function(ladder_family_tests family name own_tests steps)
-  set(program test_${name})
-  ladder_test_program(${program} ${family} ladder_step_tests "${own_tests}" "${steps}")
+# The general tests of steps, which may be whiteboard answers.
+function(ladder_step_tests folder name steps)
+  string(MAKE_C_IDENTIFIER ${folder}/${name} target)
+  set(test ${folder})
+  if(name STREQUAL test_whiteboard)
+    string(APPEND test /whiteboard)
+  endif()
+  if(CUDA_EMU_TRACE)
+    ladder_test_program(${target} ${folder} ${name} $<TARGET_OBJECTS:ladder_step_traces> "${steps}")
+    ladder_test(${test} any ${target})
+    return()
+  endif()
+  ladder_test_program(${target} ${folder} ${name} $<TARGET_OBJECTS:ladder_step_tests> "${steps}")
   # With sanitizers forward and reverse only: which accesses leave a buffer does not depend on the order of threads in
   # a right step, and the plain build runs the third order.
   set(orders any random:1)
   if(CMAKE_CXX_FLAGS MATCHES "fsanitize")
     set(orders any)
   endif()
-  ladder_test(${name} "${orders}" ${program})
-  set_tests_properties(${name} PROPERTIES COST 100)  # the longest tests start first
-  if(random:1 IN_LIST orders AND NOT LADDER_BACKEND STREQUAL cuda)
-    set_tests_properties(${name}.random PROPERTIES COST 60)
-  endif()
+  ladder_test(${test} "${orders}" ${target})
+  list(LENGTH steps count)
+  set_tests_properties(${test} PROPERTIES COST ${count})  # the longest tests start first
   if(LADDER_BACKEND STREQUAL cuda)
-    add_test(NAME ${name}.huge COMMAND ${program} "[huge]")
-    set_tests_properties(${name}.huge PROPERTIES LABELS long SKIP_RETURN_CODE 77 TIMEOUT 3600)
+    add_test(NAME ${test}.huge COMMAND ${target} "[huge]")
+    ladder_needed_programs(${test}.huge ${target})
+    set_tests_properties(${test}.huge PROPERTIES LABELS long SKIP_RETURN_CODE 77 TIMEOUT 3600)
   else()
-    ladder_skip(${name}.huge gpu)
+    ladder_skip(${test}.huge gpu)
   endif()
 endfunction()
 
-# Of the bugs that this kind of build catches. The plain one has them all: what others catch is skipped there by name.
-function(ladder_bug_tests family kind bugs)
+# Demands of each planted bug that this kind of build catches it, in the ways that its source names. The plain build has
+# them all: what others catch is skipped there by name.
+function(ladder_bug_tests bugs)
+  set(kind ${LADDER_BACKEND})
+  if(CUDA_EMU_TRACE)
+    set(kind cpu-trace)
+  elseif(CMAKE_CXX_FLAGS MATCHES "fsanitize=address")
+    set(kind cpu-asan)
+  endif()
   foreach(source IN LISTS bugs)
     file(STRINGS ${source} caught REGEX "^// caught by: ${kind}( |$)")
-    if(caught OR kind STREQUAL LADDER_BACKEND)
-      ladder_bug_test(${family} ${source} ${kind})
+    if(NOT caught AND NOT kind STREQUAL LADDER_BACKEND)
+      continue()
     endif()
+    cmake_path(GET source STEM bug)
+    cmake_path(REMOVE_EXTENSION source OUTPUT_VARIABLE test)
+    add_dependencies(ladder_tests bug_${bug})
+    add_test(NAME ${test}
+      COMMAND Python3::Interpreter ${LADDER_COMMON}/runner/tests/check_bug.py --build ${kind}
+        ${CMAKE_CURRENT_SOURCE_DIR}/${source} $<TARGET_FILE:bug_${bug}>)
+    ladder_needed_programs(${test} bug_${bug})
+    set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600)
   endforeach()
 endfunction()

@@ -2,6 +2,7 @@
 // one case, check_all() on all that it must be right on.
 #pragma once
 #include "device_case.hpp"
+#include "printed.hpp"
 #ifdef CUDA_EMU_TRACE
 #include "cuda_emu/trace.hpp"
 #endif
@@ -25,8 +26,11 @@ inline Verdict check(const Step& step, DeviceCase& device) {
   Verdict verdict;
   try {
     device.prepare();
-    step.problem->run(device.arrays(), device.host_case().size());
-    CUDA_CHECK(cudaDeviceSynchronize());
+    {
+      const Printed printed;
+      step.problem->run(device.arrays(), device.host_case().size());
+      CUDA_CHECK(cudaDeviceSynchronize());
+    }
     verdict = device.verdict(*step.problem);
     if (!verdict.ok()) device.reset();
   } catch (const CudaError& error) {

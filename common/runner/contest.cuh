@@ -2,6 +2,7 @@
 #pragma once
 #include "bench.cuh"
 #include "places.hpp"
+#include "printed.hpp"
 #include "report.hpp"
 
 #include <deque>
@@ -23,6 +24,7 @@ inline std::vector<Contestant> time_in_turns(const std::vector<const Step*>& tim
                                              Clock& clock, const Device& device, const StopRule& rule = {},
                                              bool warm = true) {
   constexpr double low_clock = 0.75;  // of the boost clock
+  const Unprinted timing;
   const Problem& problem = *timed.front()->problem;
   for (const Step* step : timed) step->problem->run(places.arrays_of(*step), size);  // loads code, allocates scratch
   CUDA_CHECK(cudaDeviceSynchronize());

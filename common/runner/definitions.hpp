@@ -6,6 +6,7 @@
 #include "runner/parallel.hpp"
 
 #include <atomic>
+#include <cctype>
 #include <exception>
 #include <mutex>
 #include <thread>
@@ -33,12 +34,14 @@ std::vector<Step>& steps() {
   return all;
 }
 
-Registration::Registration(std::unique_ptr<Problem> problem, const char* file, const char* needs, const char* suffix) {
+Registration::Registration(std::unique_ptr<Problem> problem, const char* file, const char* needs) {
   const char* slash = std::strrchr(file, '/');
   std::string name = slash ? slash + 1 : file;
   name.resize(name.rfind('.'));
-  name += suffix;
-  std::string id = name.substr(std::min(name.size(), std::strlen(problem->kernel()) + 1));
+  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  const std::string kernel = problem->kernel();
+  if (name != kernel && name.compare(0, kernel.size() + 1, kernel + "_") != 0) name = kernel + "_" + name;
+  std::string id = name.substr(std::min(name.size(), kernel.size() + 1));
   steps().push_back({std::move(name), std::move(id), std::move(problem), needs});
 }
 

@@ -5,6 +5,7 @@
 #include "footprint.hpp"
 #include "options.hpp"
 #include "places.hpp"
+#include "printed.hpp"
 #include "profile.cuh"
 #include "progress.hpp"
 #include "random.hpp"
@@ -72,6 +73,7 @@ void print_help(const char* program, const Problem& problem) {
       "  --skip-slow      leave out a step that is slow at a large size even if it is the only one\n"
       "  --quiet          no lines on what takes long\n"
       "  --json           print one JSON object per step and size\n"
+      "  --printed=FILE   what a step itself prints goes to FILE, of its last run alone\n"
       "%s"
       "  --exact-buffers  no guard bands round the buffers, for compute-sanitizer\n"
       "  --device         print the device as JSON and stop\n"
@@ -185,6 +187,7 @@ double run_seconds(const Step& step, DeviceCase& device) {
   try {
     device.reset();
     device.prepare();
+    const Printed printed;
     const Clock::time_point start = Clock::now();
     step.problem->run(device.arrays(), device.host_case().size());
     CUDA_CHECK(cudaDeviceSynchronize());
@@ -425,6 +428,7 @@ void run_once(const Options& options) {
     DeviceCase device(host, options.misaligned ? 1 : 0, kGuarded, step->problem->place());
     const auto run = [&] {
       step->problem->prepare(device.arrays(), options.size);
+      const Printed printed;
       step->problem->run(device.arrays(), options.size);
       CUDA_CHECK(cudaDeviceSynchronize());
     };
@@ -471,6 +475,7 @@ int run(int argc, char** argv) {
     print_help(argv[0], problem);
     return kPass;
   }
+  if (!options.printed.empty()) Printed::to(options.printed);
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
     std::fprintf(stderr, "%s: no CUDA device here; the cpu preset builds the same step for the CPU backend\n", argv[0]);

@@ -16,6 +16,7 @@ struct Options {
   Size size;           // defaults filled in
   std::uint64_t seed = 1;
   std::vector<std::string> only;      // names of steps; empty: all
+  std::string printed;                // the file for what steps print; empty: standard output
   std::size_t random = 0, first = 0;  // number of random shapes, and of the first of them
   unsigned timeout = 0;               // seconds for one step's check at one size; 0: no limit
   bool check = false, bench = false, json = false, help = false, device = false, exact_buffers = false, quiet = false,
@@ -128,8 +129,8 @@ inline Options parse_options(int argc, char** argv, const std::vector<Dim>& dims
       options.help = true;
     } else {
       const std::size_t dim = index_of(dims, name), scalar = index_of(scalars, name);
-      const bool known =
-          name == "--seed" || name == "--only" || name == "--timeout" || name == "--random" || name == "--first";
+      const bool known = name == "--seed" || name == "--only" || name == "--timeout" || name == "--random" ||
+                         name == "--first" || name == "--printed";
       if (dim == dims.size() && scalar == scalars.size() && !known) {
         throw UsageError("unknown option '" + argument + "'; see --help");
       }
@@ -139,6 +140,8 @@ inline Options parse_options(int argc, char** argv, const std::vector<Dim>& dims
         options.seed = parse_number(name, value, std::numeric_limits<std::uint64_t>::max() >> 1);
       } else if (name == "--only") {
         options.only = parse_names(value);
+      } else if (name == "--printed") {
+        options.printed = value;
       } else if (name == "--timeout") {
         options.timeout = static_cast<unsigned>(parse_number(name, value, 1000000));
       } else if (name == "--random") {

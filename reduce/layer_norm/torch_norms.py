@@ -11,8 +11,8 @@ from pathlib import Path
 import torch
 from torch.nn import functional
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "softmax"))
-import torch_softmax  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+from ladder import torch_timing  # noqa: E402
 
 SHAPES = [(65536, 128), (32768, 1024), (16384, 4096), (8192, 8192), (4096, 32768), (1024, 131072)]
 EPSILON = 1e-5
@@ -36,11 +36,7 @@ KERNELS = {layer_norm: 8, rms_norm: 8, add_rms_norm: 16}
 
 
 def main():
-    if not torch.cuda.is_available():
-        sys.exit("no CUDA device")
-    print(json.dumps({"gpu": torch.cuda.get_device_name(), "torch": torch.__version__}))
-    l2_bytes = torch.cuda.get_device_properties(0).L2_cache_size
-    flush = torch.empty(l2_bytes, dtype=torch.uint8, device="cuda")
+    flush = torch_timing.start()
     for kernel, bytes_each in KERNELS.items():
         for shape in SHAPES:
             x, residual = (torch.rand(shape, device="cuda") * 2 - 1 for _ in range(2))
@@ -48,7 +44,7 @@ def main():
             torch._dynamo.reset()  # else the second shape is compiled with dynamic sizes
             entry = {"kernel": kernel.__name__, "shape": shape}
             for name, function in (("eager", kernel), ("compiled", torch.compile(kernel))):
-                us = torch_softmax.median_us(lambda: function(x, gamma, beta, residual), flush)
+                us = torch_timing.median_us(flush, function, x, gamma, beta, residual)
                 entry[name + "_us"] = round(us, 2)
                 entry[name + "_gbps"] = round(1e-3 * bytes_each * x.numel() / us, 1)
             print(json.dumps(entry), flush=True)

@@ -10,21 +10,17 @@ from pathlib import Path
 
 import torch
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "softmax"))
-import torch_softmax  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+from ladder import torch_timing  # noqa: E402
 
 SIZES = [(65536, 1024, 8), (4096, 50257, 8), (4096, 50257, 64), (1, 1 << 24, 32)]
 
 
 def main():
-    if not torch.cuda.is_available():
-        sys.exit("no CUDA device")
-    print(json.dumps({"gpu": torch.cuda.get_device_name(), "torch": torch.__version__}))
-    l2_bytes = torch.cuda.get_device_properties(0).L2_cache_size
-    flush = torch.empty(l2_bytes, dtype=torch.uint8, device="cuda")
+    flush = torch_timing.start()
     for rows, cols, k in SIZES:
         x = torch.rand((rows, cols), device="cuda") * 2 - 1
-        us = torch_softmax.median_us(lambda: torch.topk(x, k, sorted=True), flush)
+        us = torch_timing.median_us(flush, torch.topk, x, k)
         entry = {"kernel": "top_k", "shape": (rows, cols), "k": k, "us": round(us, 2)}
         print(json.dumps({**entry, "gbps": round(4e-3 * x.numel() / us, 1)}), flush=True)
         del x

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
+PRACTICE = ROOT / "practice"  # the reader's own pages
 
 if not shutil.which("nvcc") and os.access("/usr/local/cuda/bin/nvcc", os.X_OK):
     os.environ["PATH"] += os.pathsep + "/usr/local/cuda/bin"
@@ -25,21 +26,17 @@ INTERRUPTED = 130  # a script's, after Ctrl-C
 
 
 class Step(NamedTuple):
-    """A step, or what is run like one: a planted bug, a whiteboard answer."""
+    """A step, or what is run like one: a planted bug, a whiteboard answer, a page of the reader's own."""
     family: str
     kernel: str
     number: str  # "07"; none but a step has one
     name: str  # the file's, e.g. sum_07_warp_shuffle; sum_whiteboard for sum's answer
     path: Path
+    kind: str = "step"  # or bug, answer, page
 
     @property
     def id(self):
         return self.name[len(self.kernel) + 1:]
-
-    @property
-    def kind(self):
-        """What it is: step, bug, answer."""
-        return "step" if self.number else "bug" if self.path.parent.name == "bugs" else "answer"
 
     @property
     def is_vendor(self):
@@ -52,12 +49,14 @@ class Step(NamedTuple):
     @property
     def folder(self):
         """The kernel's folder."""
+        if self.kind == "page":
+            return folder_of(self.kernel)
         return self.path.parent.parent if self.is_bug else self.path.parent
 
     @property
     def label(self):
-        """Its file from the top, without the ending: reduce/sum/sum_07_warp_shuffle."""
-        return self.path.relative_to(ROOT).with_suffix("").as_posix()
+        """Its file without the ending, from the top if it is below: reduce/sum/sum_07_warp_shuffle."""
+        return shown(self.path.with_suffix(""))
 
     @property
     def target(self):
@@ -67,12 +66,17 @@ class Step(NamedTuple):
         return "bug_" * self.is_bug + self.path.stem
 
     def program(self, preset):
-        """Its own, in a build tree like that of the sources."""
-        return ROOT / "build" / preset / self.label
+        """Its own, in a build tree like that of the sources; a page's, wherever that lies, in practice/."""
+        return ROOT / "build" / preset / (f"practice/{self.path.stem}" if self.kind == "page" else self.label)
 
     def ladder_program(self, preset):
         """That of all steps of its kernel."""
         return ROOT / "build" / preset / self.folder.relative_to(ROOT) / self.kernel
+
+
+def shown(path):
+    """A path as messages name it: from the top if it is below."""
+    return (path.relative_to(ROOT) if path.is_relative_to(ROOT) else path).as_posix()
 
 
 def steps():
@@ -93,13 +97,13 @@ def bugs():
         for path in folder.glob("bugs/*.cu"):
             matching = [kernel for kernel in names if path.stem.startswith(kernel + "_")]
             if matching:
-                found.append(Step(members[0].family, max(matching, key=len), "", path.stem, path))
+                found.append(Step(members[0].family, max(matching, key=len), "", path.stem, path, "bug"))
     return sorted(found)
 
 
 def answers():
     """The whiteboard answers: reduce/sum/whiteboard.cu is sum_whiteboard."""
-    return sorted(Step(members[0].family, folder.name, "", f"{folder.name}_{path.stem}", path)
+    return sorted(Step(members[0].family, folder.name, "", f"{folder.name}_{path.stem}", path, "answer")
                   for folder, members in by_folder().items()
                   for path in [*folder.glob("whiteboard.cu"), *folder.glob("whiteboard_cpu.cpp")])
 
@@ -148,7 +152,8 @@ def known_names(only_steps=False):
 
 def find(name, known):
     """The steps that a name or a path stands for, or None. A path is of the current folder, or else of the top one."""
-    for text in (os.path.normpath(name), os.path.relpath(Path(name).resolve(), ROOT)):
+    here = os.path.relpath(Path(name).resolve(), ROOT)
+    for text in [here] if Path(name).is_file() else [os.path.normpath(name), here]:
         text = re.sub(r"\.(cuh?|cpp)$", "", text)
         folder = f"{text}/"
         if folder in known and (name.endswith("/") or name.startswith((".", "/")) or text not in known):
@@ -168,25 +173,73 @@ def near_names(name, known):
     return (same or parts or difflib.get_close_matches(wanted, plain, 5, 0.6))[:5]
 
 
-def resolve(names, only_steps=False):
+def page_file(name):
+    """The .cu file of a page that a name stands for, or None: a path of the current folder or of the top one, or the
+    name of a page in practice/. It may lack the ending."""
+    for base in (Path(name), ROOT / name, PRACTICE / name):
+        for path in (base, Path(f"{base}.cu")):
+            if path.suffix == ".cu" and path.is_file():
+                return path.resolve()
+    return None
+
+
+def kernel_of(path):
+    """The kernel whose header a file includes, or with whose name the file's begins; None if neither tells. Two kernels
+    may share a folder and its header."""
+    known = kernels()
+    headers = re.findall(r'^\s*#\s*include\s*"([^"]+)"', path.read_text(errors="replace"), re.MULTILINE)
+    included = [kernel for header in headers for kernel, members in known.items()
+                if Path(header).stem in (kernel, members[0].folder.name)]
+    fitting = sorted((kernel for kernel in known if re.match(rf"{kernel}(_|$)", path.stem)), key=len, reverse=True)
+    return next(iter([kernel for kernel in fitting if kernel in included] or included or fitting), None)
+
+
+def page(path):
+    """The page in a file; the script ends if its kernel cannot be told. Its name begins with the kernel's, as the
+    runner has it (Registration in common/runner/definitions.hpp)."""
+    kernel = kernel_of(path)
+    if kernel is None:
+        usage_error(f"{shown(path)}: which kernel is it? Include its header, such as \"../reduce/sum/sum.cuh\", or name "
+                    "the file <kernel>.cu or <kernel>_<words>.cu")
+    name = re.sub(r"\W", "_", path.stem)
+    if not re.match(rf"{kernel}(_|$)", name):
+        name = f"{kernel}_{name}"
+    return Step(kernels()[kernel][0].family, kernel, "", name, path, "page")
+
+
+def no_such(name, known, pages=False):
+    """Ends the script: the name stands for nothing. `pages`: it may have meant one in practice/."""
+    own = {path.stem for path in PRACTICE.glob("*.cu")} if pages else set()
+    if PRACTICE in (Path(name).resolve().parent, (ROOT / name).parent):
+        near = [f"practice/{other}.cu" for other in near_names(name, own)] or near_names(name, known)
+    else:
+        near = [other if other in known else f"practice/{other}.cu" for other in near_names(name, {*known, *own})]
+    usage_error(f"there is no '{name}'; " + (f"did you mean {', '.join(near)}?" if near else
+                                             "'scripts/run --list' lists what there is"))
+
+
+def resolve(names, only_steps=False, pages=False):
     """The steps that the names stand for, in their order, each once: kernels, families, steps, and unless only_steps is
-    set planted bugs and whiteboard answers, and their files or folders. A name that stands for nothing ends the
-    script."""
+    set planted bugs and whiteboard answers, and their files or folders; with `pages` the reader's own files too. A name
+    that stands for nothing ends the script."""
     known = known_names(only_steps)
     chosen = {}
     for name in names:
         found = find(name, known)
+        path = None if found or find(name, known_names()) else page_file(name)
+        if path and not pages:
+            usage_error(f"'{name}' is a page, and scripts/{script_name()} takes none; scripts/judge says what it is worth")
+        if path:
+            found = [page(path)]
         if found is None:
-            near = near_names(name, known)
-            usage_error(f"there is no '{name}'; " + (f"did you mean {', '.join(near)}?" if near else
-                                                     "'scripts/run --list' lists what there is"))
+            no_such(name, known, pages)
         chosen.update(dict.fromkeys(found))
     return list(chosen)
 
 
-def resolve_one(name, only_steps=False):
+def resolve_one(name, only_steps=False, pages=False):
     """The step that the name stands for; it must be one."""
-    found = resolve([name], only_steps)
+    found = resolve([name], only_steps, pages)
     if len(found) > 1:
         usage_error(f"'{name}' is {len(found)} steps, and one is needed, such as {found[-1].name}")
     return found[0]
@@ -208,9 +261,8 @@ def kernel_names(source):
 
 
 def head(step):
-    """The lines before the first #include."""
-    text = step.path.read_text()
-    return text[:text.index("#include")]
+    """The comment that a file begins with."""
+    return re.match(r"(?:[ \t]*(?://.*)?\n)*", step.path.read_text(errors="replace"))[0]
 
 
 def idea(step):
@@ -362,14 +414,20 @@ def failures(output):
     for block in blocks:
         target, *lines = block.splitlines()
         target = re.sub(r"^\[code=\d+\] ", "", target).split()[0]
-        errors = [line for line in lines if re.search(r"\berror\b|undefined reference|multiple definition", line)]
-        reason = errors[0].strip() if errors else (lines[1:] or [""])[0].strip()
+        reason = first_error("\n".join(lines[1:]))
         path = Path(target)
         name = re.sub(r"\.(cuh?|cpp)\b.*", "", path.name)
         if name in ("whiteboard", "whiteboard_cpu"):
             name = f"{path.parent.name}_{name}"
-        found.setdefault(name, reason.replace(f"{ROOT}/", ""))
+        found.setdefault(name, reason)
     return found
+
+
+def first_error(output):
+    """The first line of a compiler's or linker's that says why it failed."""
+    lines = [line.strip() for line in output.replace(f"{ROOT}/", "").splitlines() if line.strip()] or ["no message"]
+    return next((line for line in lines if re.search(r"\berror\b|undefined reference|multiple definition", line)),
+                lines[0])
 
 
 def compile_commands(build):
@@ -395,7 +453,7 @@ def skipped(preset):
     names = {step.name for step in steps()}
     left_out = {}
     for line in (ROOT / "build" / preset / "skipped.txt").read_text().splitlines():
-        match = re.fullmatch(r"\w+\.(\w+): needs (.*)", line)
+        match = re.fullmatch(r"\S+/(\w+): needs (.*)", line)
         if match and match[1] in names:
             left_out[match[1]] = match[2]
     return left_out
@@ -439,3 +497,8 @@ def parse_entry(line):
         return json.loads(line)
     except ValueError:
         return None
+
+
+def entries(output):
+    """The objects of steps among a program's lines; a kernel may print others."""
+    return [entry for entry in map(parse_entry, output.splitlines()) if entry and {"kernel", "step"} <= entry.keys()]

@@ -47,7 +47,7 @@ def of_ladder(problem, preset, options, say):
                               timeout=LADDER_S)
     except subprocess.TimeoutExpired:
         return []
-    steps = [entry for entry in map(ladder.parse_entry, done.stdout.splitlines()) if entry]
+    steps = ladder.entries(done.stdout)
     kept.write_text(json.dumps(steps))
     return steps
 

@@ -9,7 +9,9 @@ from ladder import candidates, judging, problems, progress_file
 
 def disguised(bug):
     """The source of a bug without its comments, its kernels under other names, below what it should compute."""
-    text = problems.without_comments(bug.path.read_text()).replace('#include "../', '#include "')
+    text = problems.without_comments(bug.path.read_text())
+    text = re.sub(r'(?m)^#include "(\.\./[^"]*)"',
+                  lambda found: f'#include "{problems.include_name((bug.path.parent / found[1]).resolve())}"', text)
     for i, name in enumerate(dict.fromkeys(ladder.kernel_names(bug.path))):
         text = re.sub(rf"\b{name}\b", f"{bug.kernel}_kernel{i or ''}", text)
     text = re.sub(r"\bstruct \w+>", "struct Scratch>", text)  # the tag by which scratch<> knows its memory
@@ -31,11 +33,11 @@ def hand_out(problem, choose=random.choice):
     if not open_ones:
         ladder.fail("there is no bug left to mend" + f" in {problem.kernel}" * (problem is not None))
     bug = choose(open_ones)
-    problems.PRACTICE.mkdir(exist_ok=True)
+    ladder.PRACTICE.mkdir(exist_ok=True)
     number = 1
-    while (problems.PRACTICE / f"{bug.kernel}_bug_{number}.cu").exists():
+    while (ladder.PRACTICE / f"{bug.kernel}_bug_{number}.cu").exists():
         number += 1
-    path = problems.PRACTICE / f"{bug.kernel}_bug_{number}.cu"
+    path = ladder.PRACTICE / f"{bug.kernel}_bug_{number}.cu"
     path.write_text(disguised(bug))
     page = candidates.find(str(path))
     verdict = judging.Judge(page).verdict()

@@ -18,30 +18,46 @@ RUNNER = {"cpu": ["ladder_main", "cuda_emu", "ladder_step_headers"], "cuda": ["l
 COMPILE_S = 50
 OBJECT_SIZE = 1 << 28  # bytes of a file that the compiler writes
 
-# Behind the page: a function with a known name around its launch, which may return nothing or a cudaError_t.
+# Behind the page: a function around its launch, which may return nothing or a cudaError_t. A constant with a known name
+# holds it, and what the runner is to call the page.
 ADAPTER = """
 #line 1 "what the judge adds"
 #include <cstddef>
 #include <cstdint>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
+#ifndef LADDER_NEEDS
+#define LADDER_NEEDS ""
+#endif
 namespace ladder_adapter {{
 struct Done {{
   operator int() const {{ return 0; }}
 }};
 inline int operator,(cudaError_t error, Done) {{ return static_cast<int>(error); }}
+static int call({signature}) {{ return (launch({arguments}), Done{{}}); }}
+struct Page {{
+  int (*call)({signature});
+  const char *file, *needs;
+}};
 }}  // namespace ladder_adapter
-extern "C" int ladder_page({signature}) {{ return (launch({arguments}), ladder_adapter::Done{{}}); }}
+extern "C" const ladder_adapter::Page ladder_page = {{ladder_adapter::call, "{name}.cu", LADDER_NEEDS}};
 """
-# In an object of its own, with the problem's header: hands that function to the checks.
+# In an object of its own, with the problem's header: hands that function to the checks. An error that the page did not
+# ask for is the launch's.
 REGISTRATION = """\
 #include "{header}"
-extern "C" int ladder_page({signature});
+#line 1 "launch"
+struct Page {{
+  int (*call)({signature});
+  const char *file, *needs;
+}};
+extern "C" const Page ladder_page;
 static void run_page({signature}) {{
-  CUDA_CHECK(static_cast<cudaError_t>(ladder_page({arguments})));
+  CUDA_CHECK(static_cast<cudaError_t>(ladder_page.call({arguments})));
   CUDA_CHECK(cudaGetLastError());
 }}
-LADDER_STEP({class_name}, run_page);
+static const ladder::Registration registration(std::unique_ptr<ladder::Problem>(new {class_name}(run_page)),
+                                               ladder_page.file, ladder_page.needs);
 """
 
 
@@ -54,14 +70,15 @@ class Page(NamedTuple):
         return self.path.read_text(errors="replace")
 
     @property
-    def registers_itself(self):
-        """As a step, a planted bug and a whiteboard answer do."""
-        return bool(re.search(r"^LADDER_(STEP|ANSWER)\(", self.text, re.MULTILINE))
+    def kernel(self):
+        return self.problem.kernel
 
     @property
     def is_untouched(self):
+        """Its code is the empty page's. Older ones include the header by its name alone."""
         empty = filter(None, (problems.page(self.problem), problems.flat_page(self.problem)))
-        return problems.code_of(self.text) in map(problems.code_of, empty)
+        own, *empty = (re.sub(r'#include"[^"]*/', '#include"', problems.code_of(text)) for text in (self.text, *empty))
+        return own in empty
 
 
 class CompileError(Exception):
@@ -69,37 +86,34 @@ class CompileError(Exception):
 
 
 def find(name):
-    """The page that a path stands for. Its problem is the kernel that its name begins with, or whose header it
-    includes."""
-    path = Path(name)
-    if not path.is_file() and (problems.PRACTICE / f"{path.name}.cu").is_file():
-        path = problems.PRACTICE / f"{path.name}.cu"
-    if not path.is_file():
-        known = ladder.find(name, ladder.known_names())
-        if known and len(known) == 1:
-            path = known[0].path
-        else:
-            ladder.usage_error(f"there is no file '{name}'; 'scripts/practice KERNEL' writes an empty page")
-    known = problems.problems()
-    fits = [kernel for kernel in known if re.match(rf"{kernel}(_|$)", path.stem)]
-    fits = fits or [kernel for kernel in known if f'"{kernel}.cuh"' in path.read_text(errors="replace")]
-    if not fits:
-        ladder.usage_error(f"{path}: which kernel is it? Name the file <kernel>.cu or <kernel>_<words>.cu, such as "
-                           "sum_mine.cu; 'scripts/practice' lists the kernels")
-    return Page(path.resolve(), known[max(fits, key=len)])
+    """The page to judge that a name stands for: the reader's own first, then a step, a bug or an answer."""
+    path = ladder.page_file(name)
+    known = ladder.known_names()
+    found = ladder.find(name, known) or []
+    if path is None and len(found) != 1:
+        ladder.no_such(name, known, pages=True)
+    step = found[0] if path is None else ladder.page(path)
+    problem = problems.problems().get(step.kernel)
+    if problem is None:
+        ladder.usage_error(f"{ladder.shown(step.path)}: {step.kernel} is nothing to judge; 'scripts/practice' lists what is")
+    return Page(step.path, problem)
+
+
+def is_cuda(preset):
+    return preset.startswith("gpu")
 
 
 @functools.lru_cache(maxsize=None)
 def prepare(kind, kernel):
     """Builds what a kernel's pages are linked with: the runner of a preset, and on a GPU the library's step; once in a
     process."""
-    preset = PRESETS[kind]
+    preset = PRESETS.get(kind, kind)
     if not (ladder.ROOT / "build" / preset / "build.ninja").is_file():
-        ladder.say(f"building the judge's runner, once: {preset}")
+        ladder.say(f"building what pages are linked with, once: build/{preset}")
     ladder.configure(preset)
     skipped = ladder.skipped(preset)
     vendors = [f"step_{step.name}" for step in ladder.kernels()[kernel] if step.is_vendor and step.name not in skipped]
-    done = ladder.try_shell("build", preset, *RUNNER["cuda" if kind == "gpu" else "cpu"], *vendors,
+    done = ladder.try_shell("build", preset, *RUNNER["cuda" if is_cuda(preset) else "cpu"], *vendors,
                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     if done.returncode != 0:
         ladder.fail(f"the runner does not build:\n{done.stderr[-2000:]}")
@@ -118,6 +132,11 @@ def run_compiler(words, cwd, seconds):
         raise CompileError(done.output.replace(f"{ladder.ROOT}/", ""))
 
 
+def registers_itself(path):
+    """As a step, a planted bug and a whiteboard answer do."""
+    return bool(re.search(r"^LADDER_STEP\(", path.read_text(errors="replace"), re.MULTILINE))
+
+
 numbers = itertools.count()
 
 
@@ -127,13 +146,16 @@ def own_name():
 
 
 class Builder:
+    """`kind`: one of PRESETS, or a preset; `page`: a Page, or a step of any kind."""
+
     def __init__(self, kind, page):
-        self.build = ladder.ROOT / "build" / PRESETS[kind]
-        self.cuda = kind == "gpu"
+        preset = PRESETS.get(kind, kind)
+        self.build = ladder.ROOT / "build" / preset
+        self.cuda = is_cuda(preset)
         self.page = page
         self.folder = self.build / "practice" / f"{page.path.stem}.{own_name()}"
-        skipped = ladder.skipped(PRESETS[kind])
-        steps = [step for step in page.problem.steps if step.name not in skipped]
+        skipped = ladder.skipped(preset)
+        steps = [step for step in ladder.kernels()[page.kernel] if not step.is_vendor and step.name not in skipped]
         self.step = steps[0]  # whose commands are taken; to compile for a GPU, a step's that needs the same one
         self.like = next((step for step in steps if self.cuda and ladder.needs(step) == ladder.needs(page)), self.step)
 
@@ -167,9 +189,8 @@ class Builder:
             words = [ladder.ROOT / "common/cmake/private_symbols.sh", "nm", "objcopy", *words]
         run_compiler(words, self.build, seconds)
 
-    def registration(self):
-        """The object that registers pages of this problem; compiled again only after a change of what it includes."""
-        problem = self.page.problem
+    def registration(self, problem):
+        """The object that registers its pages; compiled again only after a change of what it includes."""
         source = self.build / "practice" / f"{problem.kernel}_page.cu"
         output = source.with_suffix(".o")
         text = REGISTRATION.format(header=problem.header, signature=problem.signature, arguments=problem.arguments,
@@ -189,16 +210,19 @@ class Builder:
         """Compiles and links the page; CompileError if that fails."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
-        page, problem = self.page, self.page.problem
+        source, problem = self.page.path, problems.problems().get(self.page.kernel)
         output = self.folder / "page.o"
-        if page.registers_itself:
-            self.compile(page.path, output, own=False, seconds=seconds)
+        if registers_itself(source):
+            self.compile(source, output, own=False, seconds=seconds)
             objects = [output]
+        elif problem is None:
+            raise CompileError(f"{ladder.shown(source)}: error: a file for {self.page.kernel} needs its LADDER_STEP")
         else:
-            more = ADAPTER.format(signature=problem.signature, arguments=problem.arguments)
-            self.compile(page.path, output, own=True, more=more, seconds=seconds)
-            objects = [output, self.registration()]
-        program = self.folder / page.path.stem
+            more = ADAPTER.format(signature=problem.signature, arguments=problem.arguments,
+                                  name=re.sub(r"\W", "_", source.stem))
+            self.compile(source, output, own=True, more=more, seconds=seconds)
+            objects = [output, self.registration(problem)]
+        program = self.folder / source.stem
         self.link(objects, program, seconds)
         return program
 
@@ -207,3 +231,25 @@ class Builder:
 
     def clean(self):
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def build_page(preset, step):
+    """Builds a page's own program and returns it; CompileError if it does not compile."""
+    prepare(preset, step.kernel)
+    builder = Builder(preset, step)
+    try:
+        return builder.program().replace(step.program(preset))
+    finally:
+        builder.clean()
+
+
+def program_of(preset, step):
+    """Builds the program of a step of any kind and returns it; ends the script if that fails."""
+    if step.kind != "page":
+        ladder.build(preset, [step.target])
+        return step.program(preset)
+    try:
+        return build_page(preset, step)
+    except CompileError as error:
+        ladder.say(str(error).rstrip())
+        ladder.fail(f"{step.label}.cu does not compile")

@@ -141,7 +141,7 @@ def of_run(result):
         return Failure("ends", "the program ended before its checks did, with exit status 0", "launch must return: "
                        "what it starts is checked after it.", "README.md#launches-return-at-once", {})
     if result.stopped:
-        what = line_with(r"\w", output) if result.stopped == "output" else ""
+        what = line_with(r"\w", result.printed or output) if result.stopped == "output" else ""
         what = f"stopped: over the limit on {result.stopped}" + f", it prints '{what[:80]}'" * bool(what)
         return Failure("ends", what, STOPPED[result.stopped], "README.md#step-through-a-kernel-gdb-and-cuda-gdb", {})
     wrong = WRONG.search(output)

@@ -177,7 +177,7 @@ class Export:
         self.seen.add(path)
         text = path.read_text()
         if own:
-            text = text[text.index("#include"):]  # its head comes first in the export
+            text = text[len(ladder.head(self.step)):]  # which comes first in the export
         text = FOR_CPU.sub(r"\1", text)
         for declaration in declarations(text):
             quoted = re.search(r'^#include "(.*)"', declaration.text, re.MULTILINE)
@@ -190,7 +190,7 @@ class Export:
                 self.declarations.append(declaration)
 
     def find(self, name, includer):
-        for folder in (includer.parent, ladder.ROOT / "common"):
+        for folder in (includer.parent, ladder.ROOT / "common", ladder.folder_of(self.step.kernel)):
             if (folder / name).is_file():
                 return (folder / name).resolve()
         ladder.fail(f"{includer}: there is no header {name}")
@@ -219,6 +219,11 @@ class Export:
         """Names of harness declarations that what was chosen uses: the step cannot stand alone."""
         words = set().union(*(declaration.words for declaration in chosen))
         return ({name for d in self.declarations if d.is_harness for name in d.names} & words) - {"CUDA_CHECK"}
+
+
+def has_main(path):
+    """As a page may."""
+    return re.search(r"^int\s+main\s*\(", blanked(path.read_text()), re.MULTILINE) is not None
 
 
 def main_of(step):
@@ -275,8 +280,7 @@ def flat(step):
     unmet = export.unmet(chosen)
     if unmet:
         ladder.fail(f"{step.name}: cannot stand alone, uses {', '.join(sorted(unmet))}")
-    text = step.path.read_text()
-    head = re.sub(r"^// (needs|links): .*\n", "", text[:text.index("#include")], flags=re.MULTILINE)
+    head = re.sub(r"^// (needs|links): .*\n", "", ladder.head(step), flags=re.MULTILINE)
     body = joined([declaration.text.strip() for declaration in chosen])
     for header in ("<cuda_runtime.h>", "<algorithm>", "<cmath>", "<cstdint>", "<cstdio>", "<cstdlib>", "<limits>",
                    "<vector>"):

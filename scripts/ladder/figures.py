@@ -104,7 +104,7 @@ def short_name(card):
 def read(path):
     contents = json.loads(path.read_text())
     entries, counters, random = contents.pop("entries"), contents.pop("counters", []), contents.pop("random", [])
-    return Results(path.parent.parent.relative_to(ladder.ROOT).as_posix(), path.stem, contents, entries, counters, random)
+    return Results("/".join(path.parts[-4:-2]), path.stem, contents, entries, counters, random)
 
 
 def read_all():

@@ -1,5 +1,6 @@
 """Judges a page: one verdict for each stage, on the CPU backend and, where there is one, on a GPU."""
 import concurrent.futures
+import itertools
 import json
 import re
 import shutil
@@ -12,6 +13,7 @@ from ladder import access_pattern, candidates, compute_sanitizer, diagnosis, san
 LIMIT_S = 60  # for a page's full verdict
 LONG, LONG_S = 65535 * 32 + 1, 4  # rows or columns; seconds for each dimension
 TOOL_MEMORY = 8 << 30  # bytes that compute-sanitizer may hold
+PRINTED_LINES, PRINTED_COLUMNS = 20, 100  # of what a page prints, as many are shown
 BLOCK_S, SLOW_BLOCK_S = 3, 30  # CPU time in which a thread of a block must end; with sanitizers and counters
 PASSED, FAILED = "passed", "failed"
 NOT_JUDGED = "not judged"  # the time was over: neither right nor wrong
@@ -30,6 +32,7 @@ class Verdict(NamedTuple):
     stages: list
     failure: diagnosis.Failure  # the first, or None
     word: str  # to one who has not begun, else empty
+    printed: str = ""  # by the page: in the run that fails, else in a small one
 
     @property
     def not_judged(self):
@@ -55,7 +58,7 @@ class Verdict(NamedTuple):
         if failure:
             failure.update(failure.pop("details"))
         return {"page": self.page, "kernel": self.kernel, "state": self.state, "word": self.word,
-                "stages": [stage._asdict() for stage in self.stages], "failure": failure}
+                "printed": self.printed, "stages": [stage._asdict() for stage in self.stages], "failure": failure}
 
 
 class OutOfTime(Exception):
@@ -65,6 +68,16 @@ class OutOfTime(Exception):
 def sizes_of(failure):
     """The options for the size at which a page fails."""
     return [f"--{word}" for word in failure.details["size"].split()]
+
+
+def first_lines(path):
+    """Of a file, if there is one: as many as are shown."""
+    try:
+        with path.open(errors="replace") as file:
+            lines = [line.rstrip("\n")[:PRINTED_COLUMNS] for line in itertools.islice(file, PRINTED_LINES + 1)]
+    except OSError:
+        return ""
+    return "\n".join(lines[:PRINTED_LINES] + ["..."] * (len(lines) > PRINTED_LINES))
 
 
 class Judge:
@@ -78,6 +91,9 @@ class Judge:
         self.stages = []
         self.builders = {}
         self.note = ""  # on barriers
+        self.printed = ""  # by the page, in the last run that printed
+        self.printed_by_failure = None  # and in the run that fails
+        self.program = None  # that runs as the page should, without sanitizers and counters
 
     def left(self):
         seconds = self.end - time.monotonic()
@@ -90,7 +106,10 @@ class Judge:
         candidates.prepare(kind, self.page.problem.kernel)
         self.end += time.monotonic() - start  # not the page's time
         builder = self.builders[kind] = candidates.Builder(kind, self.page)
-        return builder.program(min(self.left(), candidates.COMPILE_S))
+        program = builder.program(min(self.left(), candidates.COMPILE_S))
+        if kind in ("cpu", "gpu"):
+            self.program = self.program or program
+        return program
 
     def run(self, program, *options, order=None, most=1.0, seconds=None):
         """The program's Result; it may take so many seconds, or the share `most` of the time left."""
@@ -98,14 +117,28 @@ class Judge:
         environment = {"CUDA_EMU_TIMEOUT": str(BLOCK_S if plain else SLOW_BLOCK_S)}
         if order:
             environment["CUDA_EMU_ORDER"] = order
-        result = sandbox.run([program, *options, "--quiet"], seconds or self.left() * most, environment)
+        printed = program.with_suffix(".printed")
+        result = sandbox.run([program, *options, "--quiet", f"--printed={printed}"], seconds or self.left() * most,
+                             environment)
         output = result.output.replace(f"{ladder.ROOT}/", "")
-        of_registration = r"\S*_page\.cu:\d+: (?:cudaGetLastError\(\)|static_cast[^:]*): "
-        return result._replace(output=re.sub(of_registration, "launch: ", output))
+        output = re.sub(r"\blaunch:\d+: [^:]*: ", "launch: ", output)  # an error that the page did not ask for
+        result = result._replace(output=output, printed=first_lines(printed))
+        self.printed = result.printed or self.printed
+        return result
+
+    def failure_of(self, result):
+        """The Failure that a Result shows, or None."""
+        failure = diagnosis.of_run(result)
+        if failure:
+            self.printed_by_failure = result.printed
+        return failure
 
     def verdict(self):
         try:
             failure = self.first_failure()
+            if not failure and self.program:  # for what it prints
+                self.run(self.program, "--check", "--random-data", *compute_sanitizer.small_sizes(self.program)[0],
+                         seconds=LONG_S)
         except OutOfTime:
             failure = None
             self.say("the time is over: the stages that follow are not judged")
@@ -128,8 +161,9 @@ class Judge:
                     f"scripts/practice {self.page.problem.kernel} --hint 1 gives a first idea.")
         name = str(self.page.path)
         root = f"{ladder.ROOT}/"
+        printed = self.printed_by_failure if failure and self.printed_by_failure is not None else self.printed
         return Verdict(name[len(root):] if name.startswith(root) else name, self.page.problem.kernel, stages, failure,
-                       word)
+                       word, printed)
 
     def first_failure(self):
         self.say("compiling for the CPU backend")
@@ -141,7 +175,7 @@ class Judge:
         self.stages.append(Stage("compiles", PASSED))
         self.say("checking every awkward size, aligned and not")
         result = self.run(program, "--check", "--smallest-first", most=0.6)
-        failure = diagnosis.of_run(result)
+        failure = self.failure_of(result)
         if failure and result.stopped == "time" and self.is_right_on_small_sizes(program):
             return self.slow()
         if failure:
@@ -153,7 +187,7 @@ class Judge:
             others = {kind: pool.submit(self.build, kind) for kind in ("memory", "trace")}
             self.say("the same in another order of threads")
             result = self.run(program, "--check", "--smallest-first", order="random:1", most=0.5)
-            failure = diagnosis.of_run(result)
+            failure = self.failure_of(result)
             if failure and result.stopped != "time":
                 return self.with_writer(failure, "random:1")
             if failure:  # right in the plain order
@@ -184,7 +218,7 @@ class Judge:
         if not size or "threads in " not in failure.details.get("how", ""):
             return failure
         result = self.run(program, "--check", *sizes_of(failure), order="forward", most=0.5)
-        return diagnosis.of_run(result) or failure
+        return self.failure_of(result) or failure
 
     def many_rows(self, program):
         """Of several dimensions each in turn needs more blocks than gridDim.y can count: (failure, note). Many kernels
@@ -197,7 +231,7 @@ class Judge:
             if result.stopped in ("time", "memory") or result.status == ladder.TIMED_OUT:
                 unknown.append(f"{long}={LONG}")
             elif result.status != 2:  # a size that the problem or the step refuses
-                failure = diagnosis.of_run(result)
+                failure = self.failure_of(result)
                 if failure:
                     return failure, ""
         return None, f", not with {' or '.join(unknown)}: too long or too large for the judge" if unknown else ""
@@ -229,7 +263,7 @@ class Judge:
             return diagnosis.of_compiler(error, self.page)
         self.say("under AddressSanitizer")
         result = self.run(program, "--check", "--smallest-first", "--brief", most=0.7)
-        failure = diagnosis.of_run(result)
+        failure = self.failure_of(result)
         if failure and result.stopped != "time":
             return self.with_writer(failure, building=others["trace"])
         if not failure:
@@ -245,7 +279,7 @@ class Judge:
         self.say("counting accesses")
         step, result = self.traced_step(program)
         if step is None:
-            return None if result.stopped == "time" else diagnosis.of_run(result)
+            return None if result.stopped == "time" else self.failure_of(result)
         race = access_pattern.first_race(step)
         if race:
             return race
@@ -257,7 +291,7 @@ class Judge:
     def traced_step(self, program, *sizes):
         """(what a traced program counts, None if it did not end; its Result)"""
         result = self.run(program, "--trace", "--json", *sizes, most=0.7)
-        return next((entry for entry in map(ladder.parse_entry, result.output.splitlines()) if entry), None), result
+        return next(iter(ladder.entries(result.output)), None), result
 
     def of_ladder(self, preset, *options):
         """The ladder's steps. Built once, like the runner: that is not the page's time."""
@@ -277,15 +311,14 @@ class Judge:
         except candidates.CompileError as error:
             return diagnosis.of_compiler(error, self.page)
         result = self.run(program, "--check", "--smallest-first")
-        failure = diagnosis.of_run(result)
+        failure = self.failure_of(result)
         if failure:
             return None if result.stopped == "time" else failure
         self.timed(program)
         return None
 
     def timed(self, program):
-        found = map(ladder.parse_entry, self.run(program, "--json").output.splitlines())
-        own = [entry for entry in found if entry and "cold_us" in entry]
+        own = [entry for entry in ladder.entries(self.run(program, "--json").output) if "cold_us" in entry]
         if own:
             steps = [step for step in self.of_ladder("gpu", "--json") if "cold_us" in step]
             self.stages.append(Stage("speed", PASSED, access_pattern.speed_text(own[-1], steps)))
@@ -300,7 +333,7 @@ class Judge:
         self.stages.append(Stage("compiles", PASSED, "for the GPU; the CPU backend cannot run it"))
         self.say("checking every awkward size, aligned and not")
         result = self.run(program, "--check", "--smallest-first", most=0.6)
-        failure = diagnosis.of_run(result)
+        failure = self.failure_of(result)
         if failure:
             return failure
         checks = re.search(r"PASS, (\d+) checks", result.output)
@@ -363,9 +396,17 @@ def outcome(verdict):
     return "Solved."
 
 
+def printed_text(verdict):
+    """What the page printed, marked as its own; empty if it printed nothing."""
+    if not verdict.printed:
+        return ""
+    run = "the run that fails" if verdict.failure else "one run"
+    return f"The page printed, in {run}:" + "".join(f"\n  | {line}" for line in verdict.printed.splitlines())
+
+
 def text(verdict, color=False):
     """A verdict as a person reads it."""
-    return f"{stages_text(verdict, color)}\n\n{outcome(verdict)}"
+    return "\n\n".join(filter(None, [stages_text(verdict, color), printed_text(verdict), outcome(verdict)]))
 
 
 def to_json(verdicts):

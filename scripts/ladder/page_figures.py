@@ -14,7 +14,7 @@ import re
 from typing import NamedTuple, Optional
 
 import ladder
-from ladder import counters, page as pages
+from ladder import counters, document as pages
 from ladder.known_figures import Known, Scope, size_names
 
 # Words by which a sentence says that its figures are not those of results/.
@@ -303,7 +303,8 @@ class Checker:
         if folder is None:  # README.md is about all kernels
             quoted = quoted or {name for name in re.findall(r"`(\w+)`", raw) if name in self.known.entries}
             own = of_folder = quoted
-        kernels = quoted | own if own != of_folder or not quoted else quoted
+        of_kernel = folder is not None and "/" in folder  # the page of a kernel is about it, whatever else it names
+        kernels = quoted | own if of_kernel or own != of_folder or not quoted else quoted
         heads = list(STEP_HEAD.finditer(raw[:at])) or list(STEP_HEAD.finditer((piece.section or ("",))[-1]))
         in_text = bool(heads) and heads[-1].string is not (piece.section or ("",))[-1]
         focus = set()

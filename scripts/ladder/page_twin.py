@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from itertools import zip_longest
 
-from ladder import page as pages
+from ladder import document as pages
 
 NAME = re.compile(r"(\w+)\.[a-z]{2}-[A-Z]{2}\.md")
 TAG = re.compile(r"<[^>]*>")

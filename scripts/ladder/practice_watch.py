@@ -28,9 +28,9 @@ def suggestion():
 
 
 def section_text(section):
-    """The text under a heading that a failure names, "README.md#where-data-live"."""
+    """The text under a heading that a failure names, "README.md#where-data-live"; without a heading, all."""
     name, _, anchor = section.partition("#")
-    lines, found, level = [], False, 0
+    lines, found, level = [], not anchor, 0
     for line in (ladder.ROOT / name).read_text().splitlines():
         heading = re.match(r"(#+) (.*)", line)
         if heading:
@@ -61,7 +61,7 @@ class Watch:
 
     def newest(self):
         """The page saved last, if it was saved since the last call and is not known as it is."""
-        saved = {path: path.stat().st_mtime_ns for path in problems.PRACTICE.glob("*.cu")}
+        saved = {path: path.stat().st_mtime_ns for path in ladder.PRACTICE.glob("*.cu")}
         fresh = [path for path in saved if self.seen.get(path) != saved[path]]
         self.seen = saved
         if not fresh:
@@ -115,7 +115,7 @@ class Watch:
             self.note = "All are solved."
             return
         if not problem.page.exists():
-            problems.PRACTICE.mkdir(exist_ok=True)
+            ladder.PRACTICE.mkdir(exist_ok=True)
             problem.page.write_text(problems.page(problem))
         self.note = f"next: practice/{problem.page.name}"
 
@@ -132,13 +132,14 @@ class Watch:
             stages = [stage._replace(text="") if stage.state == judging.FAILED else stage
                       for stage in self.verdict.stages]  # its text stands above
             parts.append(judging.stages_text(self.verdict._replace(stages=stages)))
+            parts.append(judging.printed_text(self.verdict))
             if not self.verdict.failure:
                 parts.append(judging.outcome(self.verdict))
         elif self.page:
             parts.append(f"practice/{self.page.path.name}")
         else:
             parts.append("There is no page yet; n writes the one to begin with.")
-        return "\n\n".join([*parts, *filter(None, [self.note]), KEYS])
+        return "\n\n".join(filter(None, [*parts, self.note, KEYS]))
 
 
 def watch():

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import ladder
 from ladder import exporting
 
-PRACTICE = ladder.ROOT / "practice"
 MEDIUM, HARD = 4, 8  # steps from which a kernel is called that
 HINT = re.compile(r"^// Idea: +(.*(?:\n// {6,}.*)*)", re.MULTILINE)
 
@@ -48,7 +47,7 @@ class Problem(NamedTuple):
     @property
     def page(self):
         """Where its page lies."""
-        return PRACTICE / f"{self.kernel}.cu"
+        return ladder.PRACTICE / f"{self.kernel}.cu"
 
     @property
     def difficulty(self):
@@ -63,8 +62,10 @@ class Problem(NamedTuple):
 
     def section(self, name):
         """Where a heading of the guide, or of one of this problem's two chapters, is."""
-        kernel = self.header.parent.relative_to(ladder.ROOT).as_posix()
-        return name.replace("chapter#", f"{kernel}/README.md#").replace("family#", f"{self.family}/README.md#")
+        chapter = self.header.with_name("README.md")
+        if name == "chapter#traps" and "\n## Traps\n" not in chapter.read_text():
+            return ladder.shown(chapter)
+        return name.replace("chapter#", f"{ladder.shown(chapter)}#").replace("family#", f"{self.family}/README.md#")
 
     def hints(self):
         """The ideas of the steps, in their order: (step, text)."""
@@ -179,13 +180,18 @@ def stated(problem):
     return commented(f"{problem.kernel} ({problem.family})\n\n{problem.statement}\n\n{problem.contract}")
 
 
+def include_name(header):
+    """A header of ours as a page includes it: from practice/, or from any place with -I common."""
+    return f"../{header.relative_to(ladder.ROOT).as_posix()}"
+
+
 def page(problem, include=None):
     """The empty page."""
     name = f"{problem.kernel}_kernel"
     kernel_parameters = ", ".join(str(parameter.by_value) for parameter in problem.parameters)
     return (stated(problem) + f"//\n// scripts/judge practice/{problem.kernel}.cu says whether it is right.\n"
               f"// scripts/practice {problem.kernel} --hint 1 gives a first idea.\n"
-            + f'#include "{include or problem.header.name}"\n\n'
+            + f'#include "{include or include_name(problem.header)}"\n\n'
             + wrapped_call(f"__global__ void {name}(", kernel_parameters, ") {")
             + "\n  // one thread's work\n}\n\n"
             + wrapped_call("void launch(", problem.signature, ") {") + "\n"

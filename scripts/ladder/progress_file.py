@@ -2,11 +2,12 @@
 import hashlib
 import json
 
-from ladder import judging, problems
+import ladder
+from ladder import judging
 
 
 def path():
-    return problems.PRACTICE / "progress.json"
+    return ladder.PRACTICE / "progress.json"
 
 
 def read():
@@ -23,7 +24,7 @@ def digest(page):
 
 
 def write(known):
-    problems.PRACTICE.mkdir(exist_ok=True)
+    ladder.PRACTICE.mkdir(exist_ok=True)
     fresh = path().with_suffix(".tmp")
     fresh.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
     fresh.replace(path())
@@ -31,7 +32,7 @@ def write(known):
 
 def remember(page, verdict):
     """Keeps a verdict on a page in practice/."""
-    if page.path.parent != problems.PRACTICE.resolve():
+    if page.path.parent != ladder.PRACTICE.resolve():
         return
     known = read()
     solved = verdict.passed or known.get(page.path.name, {}).get("solved", False)

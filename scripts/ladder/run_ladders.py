@@ -6,12 +6,14 @@ import threading
 from typing import NamedTuple
 
 import ladder
+from ladder import candidates
 
 DESCRIPTION = """\
 Builds and runs the ladder of each kernel: all its steps, each checked, on a GPU each timed too.
 On a GPU if nvcc and a GPU are there, else on the CPU backend, which prints no times.
 
-Steps are named as you like: kernels, families of kernels, steps, planted bugs, whiteboard answers, and their files.
+Steps are named as you like: kernels, families of kernels, steps, planted bugs, whiteboard answers, and their files; and
+a page of practice/, by its file, is checked as a step is. What a kernel prints is shown.
 A step that does not compile, crashes or never ends fails; the others get their verdicts all the same.
 """
 EPILOG = """\
@@ -22,6 +24,7 @@ examples:
   scripts/run sum_07_warp_shuffle    a step, of its own program: build/<preset>/reduce/sum/sum_07_warp_shuffle
   scripts/run reduce/sum/bugs/sum_early_return.cu
   scripts/run reduce/sum/whiteboard.cu
+  scripts/run practice/sum.cu        a page of your own; scripts/judge says more of it
   scripts/run sum -- --n=2^20        with options for the programs; 'scripts/run sum -- --help' lists them
 
 Exit status: 0 if no step failed, 1 if one did, 2 for bad usage, or where something needed is missing.
@@ -54,7 +57,10 @@ class Tally:
         """Notes the verdict on one of these steps in a line of a program's output, if there is one."""
         entry = ladder.parse_entry(line)
         if entry:
-            name, verdict = f"{entry['kernel']}_{entry['step']}", Verdict("PASS" if entry["verified"] else "FAIL")
+            if not {"kernel", "step", "verified"} <= entry.keys():
+                return  # a kernel printed it
+            name = f"{entry['kernel']}_{entry['step']}".rstrip("_")  # the page sum.cu is sum
+            verdict = Verdict("PASS" if entry["verified"] else "FAIL")
         else:
             match = re.match(r"(\w+):? +(PASS|FAIL|skipped|left out)\b,? *(.*)", line)
             if not match:
@@ -220,7 +226,7 @@ def is_open(verdict):
 
 
 class Group(NamedTuple):
-    """Steps of a kernel that are run together, or its planted bugs, or its whiteboard answers."""
+    """Steps of a kernel that are run together, or its planted bugs, or its whiteboard answers, or pages."""
     kernel: str
     steps: list
     is_whole: bool  # all steps of the kernel: the ladder's program has them
@@ -228,7 +234,11 @@ class Group(NamedTuple):
     def targets(self, left_out):
         if self.is_whole:
             return [f"ladder_{self.kernel}"] if any(step.name not in left_out for step in self.steps) else []
-        return [step.target for step in self.steps if step.name not in left_out]
+        return [] if self.is_pages else [step.target for step in self.steps if step.name not in left_out]
+
+    @property
+    def is_pages(self):
+        return self.steps[0].kind == "page"
 
 
 def groups_of(steps):
@@ -243,6 +253,7 @@ def groups_of(steps):
 def build(preset, groups, left_out):
     """Builds the groups' programs; returns the groups, of single steps where the ladder cannot be built, and why which
     step cannot: {name: reason}."""
+    broken_pages = build_pages(preset, [step for group in groups if group.is_pages for step in group.steps])
     broken = ladder.build_what_compiles(preset, [target for group in groups for target in group.targets(left_out)])
     steps = {step.name for group in groups for step in group.steps}
     others = sorted(broken.keys() - steps - {group.kernel for group in groups})
@@ -252,7 +263,20 @@ def build(preset, groups, left_out):
         groups = [group._replace(is_whole=False) if hit(group, broken) else group for group in groups]
         targets = [target for group in groups if hit(group, broken) for target in group.targets({*left_out, *broken})]
         broken.update(ladder.build_what_compiles(preset, targets))
-    return groups, {name: reason for name, reason in broken.items() if name in steps}
+    return groups, {**{name: reason for name, reason in broken.items() if name in steps}, **broken_pages}
+
+
+def build_pages(preset, pages):
+    """Builds each page's program; says why which one cannot be built: {name: reason}."""
+    broken = {}
+    for page in pages:
+        ladder.say(f"Building {page.label}.cu for build/{preset}")
+        try:
+            candidates.build_page(preset, page)
+        except candidates.CompileError as error:
+            ladder.say(str(error).rstrip())
+            broken[page.name] = ladder.first_error(str(error))
+    return broken
 
 
 def hit(group, broken):
@@ -319,14 +343,14 @@ def main():
                         help="a step whose check takes more seconds fails; default %(default)s, 0 is none. "
                              "The CPU backend also ends endless loops, after CUDA_EMU_TIMEOUT seconds, default 60")
     parser.add_argument("names", metavar="NAME", nargs="*",
-                        help="a kernel, family, step, planted bug, whiteboard answer or file; default all kernels; "
+                        help="a kernel, family, step, planted bug, whiteboard answer, page or file; default all kernels; "
                              "softmax is the kernel, softmax/ the family")
     arguments, options = parser.parse_with_rest()
     if arguments.timeout < 0:
         ladder.usage_error("--timeout must not be negative")
     if arguments.list:
         return print_list()
-    groups = groups_of(ladder.resolve(arguments.names) if arguments.names else ladder.steps())
+    groups = groups_of(ladder.resolve(arguments.names, pages=True) if arguments.names else ladder.steps())
     backend = ladder.choose_backend(arguments.backend)
     preset = {"cuda": "gpu", "cpu": "cpu"}[backend]
     ladder.say(f"scripts/run: {describe(groups)}, on {'a GPU' if backend == 'cuda' else 'the CPU backend'}")
@@ -336,7 +360,7 @@ def main():
     options = options or []
     groups = only_named(groups, options)
     if PRINT_ONLY & set(options):
-        groups = [group for group in groups if group.targets(left_out)][:1]
+        groups = [group for group in groups if group.is_pages or group.targets(left_out)][:1]
     groups, broken = build(preset, groups, left_out)
     if PRINT_ONLY & set(options):
         print_only(preset, groups, left_out, options)
@@ -352,7 +376,7 @@ def main():
 def print_only(preset, groups, left_out, options):
     """Shows what one program says of itself, and ends."""
     for group in groups:
-        step = next(step for step in group.steps if step.name not in left_out)
+        step = next(step for step in group.steps if group.is_pages or step.name not in left_out)
         program = step.ladder_program(preset) if group.is_whole else step.program(preset)
         sys.exit(subprocess.run([program, *options]).returncode)
     ladder.fail("none of these can be built here")

@@ -20,6 +20,7 @@ class Result(NamedTuple):
     output: str  # standard output and error
     stopped: str  # "time", "memory" or "output" where a limit ended it, else ""
     seconds: float
+    printed: str = ""  # what a step itself printed, where the runner keeps that apart
 
 
 def resident(pid):
@@ -93,7 +94,6 @@ def run(command, seconds, environment=None, memory=MEMORY, folder=None, file_siz
     finally:
         end(process)
         process.stdout.close()
-    if process.returncode == -signal.SIGXCPU:
-        stopped = "time"
+    stopped = {-signal.SIGXCPU: "time", -signal.SIGXFSZ: "output"}.get(process.returncode, stopped)
     return Result(process.returncode, b"".join(pieces)[:OUTPUT].decode(errors="replace"), stopped,
                   time.monotonic() - start)

@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import ladder
+from ladder import candidates
 
 PRESET = "cpu-trace"
 KINDS = [f"{space}_{op}" for space in ("global", "shared") for op in ("load", "store", "atomic")]
@@ -12,58 +13,16 @@ KINDS = [f"{space}_{op}" for space in ("global", "shared") for op in ("load", "s
 
 # ---- building and running
 
-def family_of(path):
-    """Of a file that is no step of ours: its problem's family and kernel, by the header that it includes."""
-    headers = re.findall(r'^\s*#\s*include\s+"([^"]+)"', path.read_text(), re.MULTILINE)
-    for header in headers:
-        name = Path(header).stem
-        for step in ladder.steps():
-            if step.kernel == name:
-                return step.family, step.kernel
-    ladder.usage_error(f"{path}: includes the header of no problem, such as \"sum.cuh\" for the kernel sum")
-
-
-def file_step(path):
-    """A step in a file anywhere."""
-    path = path.resolve()
-    family, kernel = family_of(path)
-    if not path.stem.startswith(f"{kernel}_"):
-        ladder.usage_error(f"{path}: a step of {kernel} is in a file named {kernel}_<what you like>.cu")
-    return ladder.Step(family, kernel, "", path.stem, path)
-
-
 def chosen_steps(names):
-    """The steps that the names stand for; files from anywhere too."""
-    known = ladder.known_names()
-    found = []
-    for name in names:
-        path = Path(name)
-        if ladder.find(name, known) is None and path.suffix == ".cu" and path.is_file():
-            found.append(file_step(path))
-        else:
-            found += [step for step in ladder.resolve([name]) if not step.is_vendor]
-    return list(dict.fromkeys(found))
-
-
-def is_ours(step):
-    return step in ladder.steps() or step in ladder.bugs()
-
-
-def build_file(step):
-    """Builds a step that is in no kernel's folder; returns its program."""
-    done = ladder.try_shell("locked", PRESET, "cmake", "--preset", PRESET, f"-DLADDER_FILES={step.path}",
-                            cwd=ladder.ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    if done.returncode != 0:
-        ladder.fail(f"cmake failed:\n{done.stdout}")
-    ladder.build(PRESET, [f"file_{step.name}"])
-    return ladder.ROOT / "build" / PRESET / "files" / step.name
+    """The steps that the names stand for, pages too, but no step 00."""
+    return [step for step in ladder.resolve(names, pages=True) if not step.is_vendor]
 
 
 def run(program, options):
     """The traced runs, one for each step of the program; ends the script if there is none."""
     done = subprocess.run([program, "--trace", "--json", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=True)
-    runs = [entry for entry in map(ladder.parse_entry, done.stdout.splitlines()) if entry]
+    runs = ladder.entries(done.stdout)
     refused = re.findall(r"(?m)^(\w+: skipped, .*)", done.stderr)
     for line in refused:
         ladder.say(line)
@@ -120,13 +79,8 @@ def trace(steps, options, with_later=True):
     for name in [step.name for step in steps if step.name in left_out]:
         ladder.say(f"{name}: skipped, needs {left_out[name]}")
     steps = [step for step in steps if step.name not in left_out]
-    for step in [step for step in steps if not step.number]:  # planted bugs, and files from elsewhere
-        if is_ours(step):
-            ladder.build(PRESET, [step.target])
-            program = step.program(PRESET)
-        else:
-            program = build_file(step)
-        wanted += [complete(entry, [step]) for entry in run(program, options)]
+    for step in [step for step in steps if not step.number]:
+        wanted += [complete(entry, [step]) for entry in run(candidates.program_of(PRESET, step), options)]
     numbered = [step for step in steps if step.number]
     for kernel in dict.fromkeys(step.kernel for step in (steps if with_later else numbered)):
         named = [step for step in numbered if step.kernel == kernel]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that the chapters have one form: the same sections in order, and in them every kernel, step and planted bug."""
+"""Checks that the chapters have one form: a family's lists its kernels, a kernel's has every step and planted bug."""
 import re
 import sys
 import unittest
@@ -9,121 +9,123 @@ SCRIPTS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(SCRIPTS))
 import ladder  # noqa: E402
 from ladder import figures  # noqa: E402
-from ladder.page import anchor  # noqa: E402
 
-SECTIONS = ["The problem", "The floor", "The ladders", "Traps", "Questions", "How results are judged"]
+FAMILY_LINES = 110  # one or two pages
 LONGEST_LINE = 120  # tables, pictures and addresses apart
 COUNTER = re.compile(r"\*Count(?:er|ed)\b|\b[Ww]hich\s+counter\b")  # what was counted, or what would show the point
-FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
-def split(text, level):
-    """The parts under the headings of a level, {heading: text}; what stands before the first is under ''."""
-    parts = re.split(rf"(?m)^{'#' * level} (.*)$", text)
-    return dict(zip(["", *parts[1::2]], parts[0::2]))
+class Family:
+    def __init__(self, name, all_steps, text=None):
+        self.name, self.all_steps = name, all_steps
+        self.text = (ladder.ROOT / name / "README.md").read_text() if text is None else text
+        self.folders = {step.folder for step in all_steps if step.family == name}
 
-
-def in_heading(heading, kernels):
-    """The kernels that a heading such as `relu`, `gelu` names."""
-    return [name for name in re.findall(r"`(\w+)`", heading) if name in kernels]
+    def without(self, text):
+        return Family(self.name, self.all_steps, self.text.replace(text, ""))
 
 
 class Chapter:
-    def __init__(self, family, all_steps, text=None):
-        self.family = family
-        self.path = ladder.ROOT / family / "README.md"
-        self.text = self.path.read_text() if text is None else text
-        self.sections = split(self.text, 2)
+    """Of a kernel's folder."""
+
+    def __init__(self, folder, all_steps, text=None):
+        self.folder, self.all_steps = folder, all_steps
+        self.text = (folder / "README.md").read_text() if text is None else text
         self.kernels = {}  # {kernel: [Step]}
         for step in all_steps:
-            if step.family == family:
+            if step.folder == folder:
                 self.kernels.setdefault(step.kernel, []).append(step)
-        self.ladders = {}  # {kernel: (heading, text)}
-        for heading, text in split(self.sections.get("The ladders", ""), 3).items():
-            for kernel in in_heading(heading, self.kernels):
-                self.ladders[kernel] = heading, text
+
+    @property
+    def traps(self):
+        found = re.search(r"(?ms)^## Traps\n(.*?)(?=^## |\Z)", self.text)
+        return found[1] if found else ""
 
     def without(self, text):
-        return Chapter(self.family, [step for steps in self.kernels.values() for step in steps],
-                       self.text.replace(text, ""))
+        return Chapter(self.folder, self.all_steps, self.text.replace(text, ""))
 
 
-def sections(chapter):
-    headings = [name for name in re.findall(r"(?m)^## (.*)$", FENCE.sub("", chapter.text))]
-    if not re.match(rf"# {chapter.family}: \w", chapter.text):
-        yield f"begins otherwise than '# {chapter.family}: ...'"
-    if [name for name in headings if name in SECTIONS] != SECTIONS:
-        yield f"has the sections {headings}, and must have {SECTIONS}, others between The floor and Traps"
-    elif headings[:2] != SECTIONS[:2] or headings[-3:] != SECTIONS[-3:]:
-        yield f"has a section before {SECTIONS[1]} or after {SECTIONS[-3]}"
+# ---- a family's
+
+def title(family):
+    if not re.match(rf"# {family.name}: \w", family.text):
+        yield f"begins otherwise than '# {family.name}: ...'"
 
 
-def problem(chapter):
-    text = chapter.sections.get("The problem", "")
-    commands = "\n".join(re.findall(r"(?ms)^```sh\n(.*?)^```$", text))
-    for what in ("scripts/run ", f"scripts/diff {chapter.family}/"):
-        if what not in commands:
-            yield f"The problem: no command {what}"
-    if "\n**Where it is asked.** " not in text:
-        yield "The problem: does not say where it is asked"
-    for kernel, (heading, _) in chapter.ladders.items():
-        if not re.search(rf"\n\| \[[^\]]*`{kernel}`[^\]]*\]\(#{anchor(heading)}\)", text):
-            yield f"The problem: no row of {kernel} with a link to its ladder"
+def index(family):
+    for folder in family.folders:
+        if not re.search(rf"(?m)^\|.*\]\({folder.name}/README\.md\)", family.text):
+            yield f"no row with a link to {folder.name}/README.md"
+    if "\n## How results are judged\n" not in family.text:
+        yield "does not say how results are judged"
+
+
+def length(family):
+    count = len(family.text.splitlines())
+    if count > FAMILY_LINES:
+        yield f"has {count} lines; {FAMILY_LINES} are two pages"
+
+
+def guide(family):
+    if "](../README.md#" not in family.text:
+        yield "no link to the guide"
+    text = (ladder.ROOT / "README.md").read_text()
+    for path in [f"{family.name}/README.md", *(ladder.shown(folder / "README.md") for folder in family.folders)]:
+        if f"]({path}" not in text:
+            yield f"the guide does not link to {path}"
+
+
+# ---- a kernel's
+
+def names(chapter):
+    first = chapter.text.split("\n", 1)[0]
+    for kernel in chapter.kernels:
+        if not first.startswith("# ") or f"`{kernel}`" not in first:
+            yield f"the first line does not name `{kernel}`"
+
+
+def links(chapter):
+    if "](../README.md" not in chapter.text:
+        yield "no link to the family's chapter"
+    for path in sorted(chapter.folder.glob("whiteboard*.c*")):
+        if f"]({path.name})" not in chapter.text:
+            yield f"no link to {path.name}"
 
 
 def tables_and_charts(chapter):
     for kernel in chapter.kernels:
-        _, text = chapter.ladders.get(kernel, ("", ""))
         chart = rf"<!-- end -->\n\n!\[{kernel}: [^\]]+\]\(results/{kernel}\.svg\)\n"
-        if not re.search(rf"(?s)<!-- table {kernel}[ >](?:(?!<!-- end).)*{chart}", text):
-            yield f"The ladders: no heading with `{kernel}`, or under it no table with its chart and a text for it"
+        if not re.search(rf"(?s)<!-- table {kernel}[ >](?:(?!<!-- end).)*{chart}", chapter.text):
+            yield f"no table of {kernel} with its chart and a text for it"
 
 
 def steps(chapter):
-    """A paragraph, an item or a row begins with the step's number and its file. Kernels that share a heading share the
+    """A paragraph, an item or a row begins with the step's number and its file. Kernels that share a folder share the
     text; there the generated table is enough."""
-    for kernel, kernel_steps in chapter.kernels.items():
-        heading, text = chapter.ladders.get(kernel, ("", ""))
-        shared = len(in_heading(heading, chapter.kernels)) > 1
-        prose = text if shared else figures.TABLE.sub("", text)
-        for step in kernel_steps:
-            link = rf"\[{step.number}\b[^\]]*\]\({step.path.name}\)"
-            together = r"(?:\[[^\]]*\]\([^)]*\),\s)*"  # **[01](...), [02](...).**
-            if not step.is_vendor and not re.search(rf"(\*\*{together}|^\| |\n\| ){link}" , prose) \
-                    and not (shared and f"| [{step.id}]({step.path.name}) |" in prose):
-                yield f"nothing begins with [{step.number} ...]({step.path.name})"
+    shared = len(chapter.kernels) > 1
+    prose = chapter.text if shared else figures.TABLE.sub("", chapter.text)
+    for step in [step for of_kernel in chapter.kernels.values() for step in of_kernel if not step.is_vendor]:
+        link = rf"\[{step.number}\b[^\]]*\]\({step.path.name}\)"
+        together = r"(?:\[[^\]]*\]\([^)]*\),\s)*"  # **[01](...), [02](...).**
+        if not re.search(rf"(\*\*{together}|^\| |\n\| ){link}", prose) \
+                and not (shared and f"| [{step.id}]({step.path.name}) |" in prose):
+            yield f"nothing begins with [{step.number} ...]({step.path.name})"
 
 
 def counters(chapter):
     """The text of a step, or what stands before the first step, names the counter that shows the step's point. The
     interviewer's next question is in the head of the file; test_step_files.py asks for it."""
-    for kernel, (heading, text) in chapter.ladders.items():
-        before, *paragraphs = re.split(r"(?m)^(?=(?:- )?\*\*\[\d\d\b)", figures.TABLE.sub("", text))
-        if len(in_heading(heading, chapter.kernels)) == 1 and not COUNTER.search(before):
-            for paragraph in paragraphs:
-                if not COUNTER.search(paragraph):
-                    yield f"{kernel}: no counter for {paragraph.split(']')[0]}]"
+    before, *paragraphs = re.split(r"(?m)^(?=(?:- )?\*\*\[\d\d\b)", figures.TABLE.sub("", chapter.text))
+    if len(chapter.kernels) == 1 and not COUNTER.search(before):
+        for paragraph in paragraphs:
+            if not COUNTER.search(paragraph):
+                yield f"no counter for {paragraph.split(']')[0]}]"
 
 
 def traps(chapter):
-    for bug in ladder.bugs():
-        if bug.family == chapter.family and f"](bugs/{bug.path.name})" not in chapter.sections.get("Traps", ""):
-            yield f"Traps: no link to bugs/{bug.path.name}"
-
-
-def links(chapter):
-    """Both ways; that links lead somewhere, scripts/readme --check sees."""
-    for path in sorted(chapter.path.parent.glob("whiteboard/*.c*")):
-        if f"](whiteboard/{path.name})" not in chapter.sections.get("The problem", ""):
-            yield f"The problem: no link to whiteboard/{path.name}"
-    if "](../README.md#" not in chapter.text:
-        yield "no link to the guide"
-    guide = (ladder.ROOT / "README.md").read_text()
-    if f"]({chapter.family}/README.md)" not in guide:
-        yield "the guide does not link here"
-    for heading, _ in chapter.ladders.values():
-        if f"]({chapter.family}/README.md#{anchor(heading)})" not in guide:
-            yield f"the guide's map does not link to #{anchor(heading)}"
+    for path in sorted(chapter.folder.glob("bugs/*.cu")):
+        if f"](bugs/{path.name})" not in chapter.traps:
+            yield f"Traps: no link to bugs/{path.name}"
 
 
 def lines(chapter):
@@ -133,33 +135,39 @@ def lines(chapter):
             yield f"line {number} has {len(line)} characters"
 
 
-CHECKS = (sections, problem, tables_and_charts, steps, counters, traps, links, lines)
+OF_FAMILY = (title, index, length, guide, lines)
+OF_KERNEL = (names, links, tables_and_charts, steps, counters, traps, lines)
 
 
 class Chapters(unittest.TestCase):
     def setUp(self):
         known = figures.Figures(figures.read_all(), lambda _: True, ladder.kernels())
         all_steps = [step for kernel in known.kernels for step in known.measured(kernel)]
-        self.chapters = [Chapter(family, all_steps) for family in dict.fromkeys(step.family for step in all_steps)]
+        self.families = [Family(name, all_steps) for name in dict.fromkeys(step.family for step in all_steps)]
+        self.chapters = [Chapter(folder, all_steps) for folder in dict.fromkeys(step.folder for step in all_steps)]
 
     def test_form(self):
-        self.assertGreaterEqual(len(self.chapters), 7)
-        for chapter in self.chapters:
-            for check in CHECKS:
-                with self.subTest(f"{chapter.family}: {check.__name__}"):
-                    self.assertEqual(list(check(chapter)), [])
+        self.assertGreaterEqual(len(self.families), 7)
+        self.assertGreaterEqual(len(self.chapters), 50)
+        for pages, checks in ((self.families, OF_FAMILY), (self.chapters, OF_KERNEL)):
+            for page in pages:
+                for check in checks:
+                    with self.subTest(f"{getattr(page, 'name', None) or page.folder.name}: {check.__name__}"):
+                        self.assertEqual(list(check(page)), [])
 
     def test_what_is_missing_is_found(self):
         """Every check complains of a chapter from which what it looks for was taken."""
-        for check, taken in ((sections, "## The floor\n"), (problem, "**Where it is asked.** "),
-                             (problem, "scripts/diff reduce/"), (problem, "| [`max`](#max) "),
-                             (tables_and_charts, "](results/dot.svg)"), (tables_and_charts, "### `dot`\n"),
-                             (steps, "](sum_04_sequential.cu)."), (counters, "*Counted"),
-                             (traps, "](bugs/max_nan_lost.cu) |"), (links, "](whiteboard/sum.cu)")):
+        family = next(one for one in self.families if one.name == "reduce")
+        of_sum = next(one for one in self.chapters if one.folder.name == "sum")
+        for check, page, taken in ((title, family, "# reduce:"), (index, family, "](max/README.md)"),
+                                   (guide, family, "](../README.md#"), (names, of_sum, "`sum`"),
+                                   (links, of_sum, "](whiteboard.cu)"), (links, of_sum, "](../README.md"),
+                                   (tables_and_charts, of_sum, "](results/sum.svg)"),
+                                   (steps, of_sum, "](sum_04_sequential.cu)"), (counters, of_sum, "*Counted"),
+                                   (traps, of_sum, "](bugs/sum_early_return.cu)")):
             with self.subTest(taken):
-                chapter = next(one for one in self.chapters if one.family == "reduce")
-                self.assertIn(taken, chapter.text)
-                self.assertNotEqual(list(check(chapter.without(taken))), [])
+                self.assertIn(taken, page.text)
+                self.assertNotEqual(list(check(page.without(taken))), [])
 
 
 if __name__ == "__main__":

@@ -47,6 +47,20 @@ class Choice(unittest.TestCase):
         self.assertEqual(self.names("sum_04_sequential", "sum_missing_loop_barrier"),
                          ["sum_04_sequential", "sum_missing_loop_barrier"])
 
+    def test_a_page_and_a_step(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = Path(folder, "try.cu")
+            page.write_text('#include "../reduce/sum/sum.cuh"\nint mine;\n')
+            last = [step.name for step in ladder.steps() if step.kernel == "sum"][-1]
+            for names, wanted in (([page], ["sum_try", last]), ([page, "7"], ["sum_try", "sum_07_warp_shuffle"]),
+                                  (["sum_01_atomic", page], ["sum_01_atomic", "sum_try"])):
+                self.assertEqual(self.names(*map(str, names)), wanted)
+            lines = run(page, "sum_01_atomic").stdout.splitlines()
+            self.assertEqual(lines[0], str(page.with_suffix("")))
+            self.assertIn("-int mine;", lines)
+            page.write_text("int main() {}\n")
+            self.assertEqual(len(self.message(page).splitlines()), 1, "of no kernel")
+
     def test_bad_names(self):
         self.assertIn("there is no 'sun'; did you mean sum?", self.message("sun", "7"))
         self.assertRegex(self.message("sum", "77"), r"sum has no step 77; its steps are 00 to \d\d")
@@ -113,7 +127,7 @@ class Lines(unittest.TestCase):
 class Rates(unittest.TestCase):
     def rates(self, *results):
         steps = [step for step in ladder.steps() if step.name in ("sum_06_unrolled_last_warp", "sum_07_warp_shuffle")]
-        known = figures.Figures([figures.Results("reduce", card, {}, entries) for card, entries in results],
+        known = figures.Figures([figures.Results("reduce/sum", card, {}, entries) for card, entries in results],
                                 lambda one: not one.get("old"), {"sum": steps})
         return diff.rates(known, *steps)
 

@@ -27,7 +27,7 @@ def line_of(path, text):
 class Pictures(unittest.TestCase):
     def test_the_pictures_of_the_chapters_are_what_is_drawn_now(self):
         seen = []
-        for path in sorted(ROOT.glob("*/results/*.svg")):
+        for path in sorted(ROOT.glob("*/*/results/*.svg")):
             command = re.search("<desc>scripts/explain (.*?)</desc>", path.read_text())
             if command:
                 with self.subTest(picture=path.name):
@@ -90,8 +90,31 @@ class Programs(unittest.TestCase):
             self.assertTrue(entry["findings"])
 
             other = Path(folder, "other.cu")
-            other.write_text('#include "sum.cuh"\n')
-            self.assertEqual(explain(other).returncode, 2)
+            other.write_text("")
+            done = explain(other)
+            self.assertEqual((done.returncode, done.stdout, len(done.stderr.splitlines())), (2, "", 1), done.stderr)
+
+    def test_a_page_that_does_not_register_itself(self):
+        """Of any name, with the kernel's header as older pages include it; what its kernel prints is no figure."""
+        with tempfile.TemporaryDirectory() as folder:
+            page = Path(folder, "try.cu")
+            page.write_text("""\
+#include <cstdio>
+#include "sum.cuh"
+__global__ void k(const float* x, float* out, std::size_t n) {
+  float v = 0;
+  for (std::size_t i = 0; i < n; ++i) v += x[i];
+  *out = v;
+  printf("{\\"sum\\": %f}\\nand more", v);
+}
+void launch(const float* x, float* out, std::size_t n) { k<<<1, 1>>>(x, out, n); }
+""")
+            done = explain(page, "--json", "--alone", "--", "--n=100")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            [entry] = json.loads(done.stdout)["steps"]
+            self.assertEqual((entry["step"], entry["kernel"], entry["right"]), ("sum_try", "sum", True))
+            [load] = [access for access in entry["launches"][0]["accesses"] if access["op"] == "load"]
+            self.assertEqual((load["file"], load["line"]), (str(page.resolve()), line_of(page, "v += x[i]")))
 
     def test_bad_usage(self):
         for arguments in ([], ["no_such_step"], ["bank_conflict", "--rows=64"], ["bank_conflict", "--alone=1"]):

@@ -4,7 +4,8 @@
     --emulator DIR    on the CPU backend: the folder of the emulator's sources, with --library its libcuda_emu.a
     --nvcc NVCC       on a GPU
 
-One step of each kernel, the last one, or with --all every step. Steps that the backend cannot run are skipped by name.
+One step of each kernel, the last one, and a page of practice/; or with --all every step. Steps that the backend cannot
+run are skipped by name.
 """
 import argparse
 import os
@@ -50,7 +51,7 @@ def compile_for_gpu(flat, program, arguments):
 def try_step(step, arguments, folder):
     """None if it compiles and passes, else what went wrong."""
     flat, program = folder / f"{step.name}.cu", folder / step.name
-    done = run([sys.executable, ROOT / "scripts/export", step.name, "-o", flat])
+    done = run([sys.executable, ROOT / "scripts/export", step.path, "-o", flat])
     if done.returncode != 0:
         return done.stdout
     done = (compile_for_gpu if arguments.nvcc else compile_for_cpu)(flat, program, arguments)
@@ -58,6 +59,15 @@ def try_step(step, arguments, folder):
         return done.stdout
     done = run([program, *SIZES])
     return None if done.returncode == 0 and "PASS" in done.stdout else done.stdout
+
+
+def page_in(folder):
+    """A page: a step's code, which includes its header as scripts/practice has it and does not register itself."""
+    step = ladder.resolve_one("sum_08_float4_grid_stride")
+    path = Path(folder) / "my_page.cu"
+    text = step.path.read_text().replace('"sum.cuh"', '"../reduce/sum/sum.cuh"')
+    path.write_text(re.sub(r"^LADDER_STEP.*\n", "", text, flags=re.MULTILINE))
+    return ladder.page(path)
 
 
 def main():
@@ -78,6 +88,8 @@ def main():
         chosen = [step for step in chosen if step.name in arguments.steps]
     failed = 0
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+        if not arguments.steps:
+            chosen.append(page_in(folder))
         for step, problem in zip(chosen, pool.map(lambda step: try_step(step, arguments, Path(folder)), chosen)):
             print(f"{step.name}: {'PASS' if problem is None else 'FAIL'}", flush=True)
             if problem is not None:

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """Judges pages as candidates write them, and pages that misbehave. Compiles each for the CPU backend."""
+import shutil
+import subprocess
 import sys
 import tempfile
 import textwrap
@@ -10,7 +12,7 @@ from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
-from ladder import candidates, diagnosis, judging, problems, sandbox  # noqa: E402
+from ladder import candidates, diagnosis, judging, practice_watch, problems, sandbox  # noqa: E402
 
 ADD = """
 __global__ void k(const float* a, const float* b, float* c, size_t n) {{
@@ -253,15 +255,69 @@ class JudgeTest(unittest.TestCase):
         self.assertNotEqual(details["got"], details["want"])
 
     def test_the_first_failing_stage_is_explained_in_a_section_that_exists(self):
-        import practice_watch
-        for family in {problem.family for problem in problems.problems().values()}:
+        for problem in problems.problems().values():
             for sign in [*diagnosis.SIGNS, *[("", *sign) for sign in diagnosis.OF_TOOL.values()],
                          *[("", "", "", section) for section in (
-                             "README.md#numbers-and-code", "chapter#traps", "chapter#how-results-are-judged",
+                             "README.md#numbers-and-code", "chapter#traps", "family#how-results-are-judged",
                              "README.md#launches-return-at-once",
                              "README.md#step-through-a-kernel-gdb-and-cuda-gdb")]]:
-                section = sign[3].replace("chapter", f"{family}/README.md")
+                section = problem.section(sign[3])
                 self.assertTrue(practice_watch.section_text(section), section)
+
+
+PRINTS = """\
+#include <cstdio>
+#include "sum.cuh"
+__global__ void clear(const float* x, float* out, size_t n) {
+  float v = 0;
+  for (size_t i = 0; i < n; ++i) v += x[i];
+  *out = WHAT;
+  printf("n=%d\\nsum_mine: PASS, 3 checks", (int)n);
+}
+void launch(const float* x, float* out, size_t n) { clear<<<1, 1>>>(x, out, n); }
+"""
+
+
+class PagesElsewhere(unittest.TestCase):
+    """The other scripts that take a page, on the CPU backend. Its kernel prints, and has the name of functions of the C++
+    library; the page includes its header as older ones do."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="a folder ")
+        self.addCleanup(folder.cleanup)
+        self.page = Path(folder.name).resolve() / "sum_mine.cu"
+        self.page.write_text(PRINTS.replace("WHAT", "v"))
+
+    def script(self, name, *arguments):
+        return subprocess.run([ROOT / "scripts" / name, "--backend", "cpu", *arguments], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def test_run(self):
+        done = self.script("run", self.page, "--", "--n=100")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"(?m)^n=100$")
+        self.assertRegex(done.stdout, r"(?m)^sum_mine +PASS$")
+        self.page.write_text(PRINTS.replace("WHAT", "v + 1"))
+        self.assertEqual(self.script("run", self.page, "--", "--n=100").returncode, 1)
+        self.page.write_text(PRINTS.replace("WHAT", "undeclared"))
+        done = self.script("run", self.page)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, r"sum_mine: FAIL, does not build: .*sum_mine\.cu:6:\d+: error: .*undeclared")
+
+    @unittest.skipUnless(shutil.which("gdb"), "needs gdb")
+    def test_debug(self):
+        done = self.script("debug", "--batch", self.page)
+        self.assertIn(f"{self.page}:4\n", done.stdout, done.stderr)
+        self.assertRegex(done.stdout, r"(?m)^#0  clear \(")
+
+    def test_judge(self):
+        def judged(what):
+            self.page.write_text(PRINTS.replace("WHAT", what))
+            return Quick(candidates.find(str(self.page)), 60).verdict()
+        self.assertEqual(judged("v").printed, "n=1025\nsum_mine: PASS, 3 checks")
+        verdict = judged("n == 5 ? 0 : v")
+        self.assertEqual(verdict.failure.details["size"], "n=5")
+        self.assertEqual(verdict.printed, "n=5\nsum_mine: PASS, 3 checks")
 
 
 CLUSTERS = f"a.cu:3: error: thread block clusters: {diagnosis.CANNOT_RUN}; exchange data through global memory"

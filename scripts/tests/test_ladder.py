@@ -42,8 +42,8 @@ class Names(unittest.TestCase):
 
     def test_paths_are_of_the_current_folder(self):
         os.chdir(ROOT / "reduce")
-        self.assertEqual(names_of("sum_07_warp_shuffle.cu"), ["sum_07_warp_shuffle"])
-        self.assertEqual(names_of("bugs/sum_early_return.cu"), ["sum_early_return"])
+        self.assertEqual(names_of("sum/sum_07_warp_shuffle.cu"), ["sum_07_warp_shuffle"])
+        self.assertEqual(names_of("sum/bugs/sum_early_return.cu"), ["sum_early_return"])
         self.assertEqual(names_of("../softmax/row_softmax/row_softmax_01_thread_per_row.cu"), ["row_softmax_01_thread_per_row"])
         self.assertEqual(names_of("."), names_of("reduce"))
         with tempfile.TemporaryDirectory() as elsewhere:
@@ -57,16 +57,25 @@ class Names(unittest.TestCase):
             self.assertGreater(len(ladder.resolve([name])), 20)
         for name in ("sum", "reduce/sum", "reduce/sum/sum.cuh"):
             self.assertEqual({step.kernel for step in ladder.resolve([name])}, {"sum"}, name)
-        self.assertEqual({step.kernel for step in ladder.resolve(["softmax/softmax"])}, {"softmax"})
-        self.assertIn("row_softmax", {step.kernel for step in ladder.resolve(["softmax"])})
+
+    def test_a_name_of_both_is_the_kernel(self):
+        for name in ("softmax", "softmax/softmax", "softmax/softmax/"):
+            self.assertEqual({step.kernel for step in ladder.resolve([name])}, {"softmax"}, name)
+        for name in ("softmax/", "./softmax", str(ROOT / "softmax")):
+            self.assertIn("row_softmax", {step.kernel for step in ladder.resolve([name])}, name)
+
+    def test_kernels_that_share_a_folder(self):
+        for name in ("copy_matrix", "transpose/copy_matrix/"):
+            self.assertEqual({step.kernel for step in ladder.resolve([name])}, {"copy_row", "copy_col"}, name)
+        self.assertEqual({step.kernel for step in ladder.resolve(["copy_row"])}, {"copy_row"})
 
     def test_planted_bugs(self):
         for name in ("sum_early_return", "reduce/sum/bugs/sum_early_return", "reduce/sum/bugs/sum_early_return.cu"):
             bug, = ladder.resolve([name])
             self.assertEqual((bug.name, bug.kernel, bug.is_bug), ("sum_early_return", "sum", True), name)
             self.assertEqual(bug.program("cpu"), ROOT / "build/cpu/reduce/sum/bugs/sum_early_return")
-        self.assertEqual(len(names_of("reduce/bugs/")), len(list(ROOT.glob("reduce/bugs/*.cu"))))
-        self.assertEqual(len(ladder.bugs()), len(list(ROOT.glob("*/bugs/*.cu"))))
+        self.assertEqual(len(names_of("reduce/sum/bugs/")), len(list(ROOT.glob("reduce/sum/bugs/*.cu"))))
+        self.assertEqual(len(ladder.bugs()), len(list(ROOT.glob("*/*/bugs/*.cu"))))
         self.assertNotIn("sum_early_return", names_of("reduce"))
 
     def test_whiteboard_answers(self):
@@ -75,8 +84,8 @@ class Names(unittest.TestCase):
             self.assertEqual((answer.name, answer.kernel, answer.id), ("sum_whiteboard", "sum", "whiteboard"), name)
             self.assertEqual(answer.program("cpu"), ROOT / "build/cpu/reduce/sum/whiteboard")
             self.assertEqual(answer.target, "whiteboard_sum")
-        self.assertEqual(names_of("softmax/row_softmax/whiteboard_cpu.cpp"), ["row_softmax_cpu_whiteboard"])
-        self.assertEqual(len(ladder.answers()), len(list(ROOT.glob("*/whiteboard/*"))))
+        self.assertEqual(names_of("softmax/row_softmax/whiteboard_cpu.cpp"), ["row_softmax_whiteboard_cpu"])
+        self.assertEqual(len(ladder.answers()), len(list(ROOT.glob("*/*/whiteboard*"))))
         self.assertNotIn("sum_whiteboard", names_of("reduce"))
 
     def test_each_step_once_in_order(self):

@@ -25,9 +25,9 @@ def entry(step, n, gbps, **more):
 
 
 def known(entries, ids=("00_cub", "01_atomic", "02_tree"), card="h200"):
-    folder = ladder.ROOT / "reduce"
+    folder = ladder.ROOT / "reduce" / "sum"
     steps = [ladder.Step("reduce", "sum", one[:2], f"sum_{one}", folder / "sum_01_atomic.cu") for one in ids]
-    return figures.Figures([figures.Results("reduce", card, {}, entries)], lambda one: one["code"] == "now",
+    return figures.Figures([figures.Results("reduce/sum", card, {}, entries)], lambda one: one["code"] == "now",
                            {"sum": steps})
 
 

@@ -4,6 +4,7 @@ sandbox. Compiles nothing."""
 import contextlib
 import io
 import json
+import os
 import re
 import sys
 import tempfile
@@ -15,8 +16,8 @@ from unittest import mock
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 import ladder  # noqa: E402
-from ladder import access_pattern, bug_lab, candidates, diagnosis, judging, practice_watch, problems  # noqa: E402
-from ladder import progress_file, sandbox  # noqa: E402
+from ladder import access_pattern, bug_lab, candidates, diagnosis, exporting, judging, practice_watch  # noqa: E402
+from ladder import problems, progress_file, sandbox  # noqa: E402
 
 practice = ladder.load_script("practice")
 judge_script = ladder.load_script("judge")
@@ -29,7 +30,7 @@ class InFolder(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        patch = mock.patch.object(problems, "PRACTICE", Path(folder.name).resolve())
+        patch = mock.patch.object(ladder, "PRACTICE", Path(folder.name).resolve())
         patch.start()
         self.addCleanup(patch.stop)
 
@@ -84,13 +85,13 @@ class Pages(InFolder):
                 self.assertNotIn('#include "', flat)
 
     def test_a_kernel_with_no_main_has_a_page_all_the_same(self):
-        with mock.patch.object(problems.export_script(), "main_of", return_value=None):
+        with mock.patch.object(exporting, "main_of", return_value=None):
             self.assertIsNone(problems.flat_page(SUM))
             said, status = self.practice("sum", "--flat")
             self.assertEqual(status, 1)
-            self.assertIn("reduce/export/ has no main for sum", said)
+            self.assertIn("has a main for sum", said)
             self.practice("sum")
-            self.assertTrue(candidates.find(str(problems.PRACTICE / "sum.cu")).is_untouched)
+            self.assertTrue(candidates.find(str(ladder.PRACTICE / "sum.cu")).is_untouched)
 
     def test_parameters_are_the_header_s(self):
         self.assertEqual(SUM.signature, "const float* x, float* out, std::size_t n")
@@ -99,7 +100,7 @@ class Pages(InFolder):
 
     def test_a_page_is_never_overwritten_without_force(self):
         self.practice("sum")
-        path = problems.PRACTICE / "sum.cu"
+        path = ladder.PRACTICE / "sum.cu"
         path.write_text("mine")
         said, status = self.practice("sum")
         self.assertEqual(status, 1)
@@ -130,16 +131,80 @@ class Pages(InFolder):
         for arguments in (["--hint", "1"], ["--minutes", "0", "sum"], ["nosuch"], ["--watch"]):
             self.assertEqual(self.practice(*arguments)[1], 2, arguments)
 
-    def test_a_page_finds_its_problem(self):
-        for name, kernel in (("sum", "sum"), ("sum_of_squares_2", "sum_of_squares"), ("sum_mine", "sum")):
-            path = problems.PRACTICE / f"{name}.cu"
-            path.write_text("")
-            self.assertEqual(candidates.find(str(path)).problem.kernel, kernel)
+    def test_a_page_includes_its_header_as_seen_from_practice(self):
+        for problem in problems.problems().values():
+            [name] = re.findall(r'^#include "(.*)"', problems.page(problem), re.MULTILINE)
+            self.assertEqual((ROOT / "practice" / name).resolve(), problem.header)
+            self.assertEqual((ROOT / "common" / name).resolve(), problem.header, "with -I common, from any place")
+
+    def test_an_older_page_is_known_as_empty(self):
+        path = ladder.PRACTICE / "sum.cu"
+        path.write_text(problems.page(SUM).replace("../reduce/sum/sum.cuh", "sum.cuh"))
+        self.assertTrue(candidates.find("sum").is_untouched)
+        path.write_text(path.read_text().replace("<<<1, 1>>>", "<<<2, 1>>>"))
+        self.assertFalse(candidates.find("sum").is_untouched)
+
+
+class PageNames(InFolder):
+    """What the scripts take for a page, and of which kernel it is."""
+
+    def page(self, name, text=""):
+        path = ladder.PRACTICE / name
+        path.write_text(text)
+        return path
+
+    def message(self, name, **options):
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said), self.assertRaises(SystemExit) as end:
+            ladder.resolve([name], **options)
+        self.assertEqual((end.exception.code, said.getvalue().count("\n")), (2, 1), said.getvalue())
+        return said.getvalue()
+
+    def test_the_kernel_is_that_of_the_header_or_of_the_name(self):
+        for name, text, kernel in (("sum", "", "sum"), ("sum_of_squares_2", "", "sum_of_squares"),
+                                   ("try", '#include "../reduce/sum/sum.cuh"', "sum"),
+                                   ("try", '#include <cstdio>\n  # include "sum.cuh"  // x', "sum"),
+                                   ("copy_of_sum", '#include "../reduce/sum/sum.cuh"', "sum"),
+                                   ("max_2", '#include "sum.cuh"\n#include "../reduce/max/max.cuh"', "max")):
+            path = self.page(f"{name}.cu", text)
+            self.assertEqual(candidates.find(str(path)).problem.kernel, kernel, text)
+            [step] = ladder.resolve([path], pages=True)
+            self.assertEqual((step.kind, step.kernel, step.path), ("page", kernel, path))
+            self.assertEqual(step.name, name if name.startswith(kernel) else f"{kernel}_{name}")
+
+    def test_every_step_and_bug_tells_its_kernel(self):
+        for step in ladder.steps() + ladder.bugs() + ladder.answers():
+            self.assertEqual(ladder.kernel_of(step.path), step.kernel, step.name)
+
+    def test_names(self):
+        path = self.page("sum_mine.cu")
+        for name in (path, "sum_mine", "sum_mine.cu"):
+            self.assertEqual([step.path for step in ladder.resolve([name], pages=True)], [path], name)
+        self.assertEqual({step.kind for step in ladder.resolve(["sum"], pages=True)}, {"step"})
+
+    def test_a_file_of_the_current_folder_comes_before_a_step_of_its_name(self):
+        before = os.getcwd()
+        self.addCleanup(os.chdir, before)
+        os.chdir(ladder.PRACTICE)
+        for name in ("sum.cu", "sum_07_warp_shuffle.cu"):
+            path = self.page(name)
+            self.assertEqual([step.path for step in ladder.resolve([name], pages=True)], [path])
+
+    def test_a_main_of_its_own(self):
+        self.assertFalse(exporting.has_main(self.page("sum.cu", problems.page(SUM) + "// int main()\n")))
+        self.assertTrue(exporting.has_main(self.page("sum.cu", problems.flat_page(SUM))))
+
+    def test_what_is_no_page(self):
+        path = self.page("sum_mine.cu")
+        self.assertIn("scripts/judge", self.message(path))
+        self.assertIn("which kernel is it?", self.message(self.page("try.cu"), pages=True))
+        self.assertIn("did you mean practice/sum_mine.cu?", self.message(ladder.PRACTICE / "sum_mime.cu", pages=True))
+        self.assertIn("did you mean practice/sum_mine.cu", self.message("sum_mime", pages=True))
 
 
 class Remembering(InFolder):
     def test_solved_stays_solved_and_a_change_is_judged_again(self):
-        path = problems.PRACTICE / "sum.cu"
+        path = ladder.PRACTICE / "sum.cu"
         path.write_text("first")
         page = candidates.find(str(path))
         self.assertFalse(progress_file.unchanged(page))
@@ -152,7 +217,7 @@ class Remembering(InFolder):
         self.assertEqual(progress_file.read()["sum.cu"]["reached"], "right")
 
     def test_a_spoilt_file_is_an_empty_one(self):
-        (problems.PRACTICE / "progress.json").write_text("{")
+        (ladder.PRACTICE / "progress.json").write_text("{")
         self.assertEqual(progress_file.read(), {})
 
     def test_watch_judges_what_is_saved_once(self):
@@ -166,7 +231,7 @@ class Remembering(InFolder):
         watch = practice_watch.Watch(judge)
         self.assertFalse(watch.step())
         self.assertIn("n writes the one to begin with", watch.screen())
-        path = problems.PRACTICE / "sum.cu"
+        path = ladder.PRACTICE / "sum.cu"
         path.write_text("wrong")
         self.assertTrue(watch.step())
         self.assertFalse(watch.step())
@@ -216,14 +281,14 @@ class Commands(InFolder):
 
     def test_all_pages_and_json(self):
         for name, text in (("sum", "right"), ("dot", "wrong")):
-            (problems.PRACTICE / f"{name}.cu").write_text(text)
+            (ladder.PRACTICE / f"{name}.cu").write_text(text)
         said, status = self.judged("--json")
         self.assertEqual(status, 1)
         found = json.loads(said)
         states = {one["page"]: one["state"] for one in found["verdicts"]}
         self.assertEqual(states, {"dot.cu": "failed", "sum.cu": "passed"})
         self.assertEqual(next(one["failure"] for one in found["verdicts"] if one["failure"])["index"], "0")
-        said, status = self.judged(str(problems.PRACTICE / "sum.cu"))
+        said, status = self.judged(str(ladder.PRACTICE / "sum.cu"))
         self.assertEqual(status, 0)
         self.assertTrue(said.endswith("Solved.\n\n"), said)
         self.assertEqual(progress_file.solved_kernels(), {"sum"})
@@ -233,19 +298,19 @@ class Commands(InFolder):
         self.assertEqual(status, 0)
         self.assertIn("0:00 left", said)
         self.assertIn("the time is over; judging", said)
-        self.assertTrue((problems.PRACTICE / "sum.cu").is_file())
-        (problems.PRACTICE / "sum.cu").write_text("wrong, and mine")
+        self.assertTrue((ladder.PRACTICE / "sum.cu").is_file())
+        (ladder.PRACTICE / "sum.cu").write_text("wrong, and mine")
         said, status = self.practice("sum", "--minutes", "0.001")
         self.assertEqual(status, 1)
         self.assertIn("Learn this.", said)
-        self.assertEqual((problems.PRACTICE / "sum.cu").read_text(), "wrong, and mine", "it is not written anew")
+        self.assertEqual((ladder.PRACTICE / "sum.cu").read_text(), "wrong, and mine", "it is not written anew")
 
 
 class States(InFolder):
     """A page whose judging did not end is neither solved nor failed."""
 
     def of(self, stages, failure=None):
-        path = problems.PRACTICE / "sum.cu"
+        path = ladder.PRACTICE / "sum.cu"
         path.write_text("text")
         return candidates.find(str(path)), judging.Verdict("sum.cu", "sum", [judging.Stage(*one) for one in stages],
                                                            failure, "")
@@ -279,6 +344,9 @@ class Bugs(InFolder):
                 for comment in re.findall(r"// *(\S.{9,})", bug.path.read_text()):
                     self.assertNotIn(comment, text)
                 self.assertNotIn(bug.name, text)
+                for include in re.findall(r'^#include "(\.\./.*)"', text, re.MULTILINE):
+                    self.assertTrue((ROOT / "practice" / include).resolve().is_file(), include)
+                    self.assertNotIn("bugs", include)
                 telling = bug.name[len(bug.kernel) + 1:].replace("_", "")
                 self.assertNotIn(telling, text.replace("_", "").lower())
                 self.assertRegex(text, r"(?m)^LADDER_STEP\(")
@@ -297,13 +365,13 @@ class Bugs(InFolder):
             bug = next(bug for bug in ladder.bugs() if bug.name == entry["bug"])
             self.assertIn(f"practice/dot_bug_1.cu is {bug.path.relative_to(ROOT)}: ", revealed)
             self.assertIn("The judge's verdict on it:", revealed)
-            page = candidates.find(str(problems.PRACTICE / name))
+            page = candidates.find(str(ladder.PRACTICE / name))
             progress_file.remember(page, verdict(page))
             self.assertEqual(progress_file.solved_kernels(), set(), "a bug mended is no kernel solved")
             for _ in range(len(bug_lab.open_to(problems.named("dot"))) - 1):
                 self.assertEqual(self.practice("--bug", "dot")[1], 0)
                 latest = next(name for name, entry in progress_file.read().items() if entry["latest"])
-                page = candidates.find(str(problems.PRACTICE / latest))
+                page = candidates.find(str(ladder.PRACTICE / latest))
                 progress_file.remember(page, verdict(page))
             self.assertIn("no bug left to mend in dot", self.practice("--bug", "dot")[0])
 
@@ -376,6 +444,22 @@ class Diagnoses(unittest.TestCase):
     def test_limits(self):
         for limit in ("time", "memory", "output"):
             self.assertIn(limit, self.of("x", -9, limit).what)
+
+
+class Printed(InFolder):
+    def test_what_a_page_printed_is_marked(self):
+        path = ladder.PRACTICE / "sum.cu"
+        path.write_text("")
+        printed = "sum: PASS, 3 checks\nsum: FAIL, n=1"
+        shown = judging.text(verdict(candidates.find(str(path)))._replace(printed=printed))
+        self.assertIn("  | sum: PASS, 3 checks\n  | sum: FAIL, n=1\n\nSolved.", shown)
+
+    def test_it_is_shortened(self):
+        path = ladder.PRACTICE / "printed"
+        self.assertEqual(judging.first_lines(path), "")
+        path.write_text("x" * 5000 + "\n" + "line\n" * 5000)
+        self.assertEqual(judging.first_lines(path).splitlines(), ["x" * judging.PRINTED_COLUMNS] +
+                         ["line"] * (judging.PRINTED_LINES - 1) + ["..."])
 
 
 class Patterns(unittest.TestCase):

@@ -182,8 +182,8 @@ class MarkdownTables(unittest.TestCase):
     N = {"n": 8}
 
     def known(self, *entries, traced=()):
-        results = [figures.Results("reduce", "h200", {}, [], list(entries)),
-                   figures.Results("reduce", figures.TRACE, {}, [], list(traced))]
+        results = [figures.Results("reduce/sum", "h200", {}, [], list(entries)),
+                   figures.Results("reduce/sum", figures.TRACE, {}, [], list(traced))]
         return figures.Counters(results, lambda entry: entry["code"] == "now")
 
     def test_a_ladder(self):
@@ -253,11 +253,11 @@ class Record(unittest.TestCase):
                                  self.entry("01", 9), self.entry("02", 8)])
 
     def test_a_results_file_keeps_its_timings(self):
-        before = figures.Results("reduce", "gpu", {"gpu": "GPU"}, [{"cold_us": 1}, {"cold_us": 2}])
+        before = figures.Results("reduce/sum", "gpu", {"gpu": "GPU"}, [{"cold_us": 1}, {"cold_us": 2}])
         self.assertNotIn("counters", figures.to_text(before))
         after = before._replace(counters=[{"registers": 1}])
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "reduce", "results", "gpu.json")
+            path = Path(folder, "reduce", "sum", "results", "gpu.json")
             path.parent.mkdir(parents=True)
             path.write_text(figures.to_text(after))
             self.assertEqual(figures.read(path), after)

@@ -46,10 +46,9 @@ class Ptxas(unittest.TestCase):
         """ptxas commits by itself: then the machine code is the same. If it did not, it would have to say something."""
         with tempfile.TemporaryDirectory() as name:
             folder, codes = Path(name), []
-            for path in [*ROOT.glob("sgemm/*.cuh"), *ROOT.glob("sgemm/*.hpp")]:
-                shutil.copy(path, folder)
-            step = Path(shutil.copy(ROOT / "sgemm/gemm_bf16/gemm_bf16_05_specialised.cu", folder))
-            tile = folder / "wgmma_tile.cuh"
+            shutil.copytree(ROOT / "sgemm", folder / "sgemm", ignore=shutil.ignore_patterns("results"))
+            step = folder / "sgemm/gemm_bf16/gemm_bf16_05_specialised.cu"
+            tile = step.with_name("wgmma_tile.cuh")
             for text in (tile.read_text(), re.sub(r"\n *wgmma_commit\(\);", "", tile.read_text())):
                 tile.write_text(text)
                 said = said_by_ptxas(step, folder / "step.cubin")

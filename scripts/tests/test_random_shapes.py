@@ -213,12 +213,12 @@ class Measure(unittest.TestCase):
 
 class Files(unittest.TestCase):
     def test_a_results_file_keeps_everything_else(self):
-        one = figures.Results("gemv", "h200", {"gpu": "NVIDIA H200"}, [entry("07_by_shape", 1)], [],
+        one = figures.Results("gemv/gemv", "h200", {"gpu": "NVIDIA H200"}, [entry("07_by_shape", 1)], [],
                               [summary(shape(9))])
         self.assertEqual(json.loads(figures.to_text(one))["random"], one.random)
         self.assertNotIn("random", figures.to_text(one._replace(random=[])))
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "gemv", "results", "h200.json")
+            path = Path(folder, "gemv", "gemv", "results", "h200.json")
             path.parent.mkdir(parents=True)
             path.write_text(figures.to_text(one))
             self.assertEqual(figures.read(path), one)
@@ -257,11 +257,11 @@ class Table(unittest.TestCase):
     TEXT = "before\n<!-- random gemv gemv_t -->\nold\n<!-- end -->\nafter\n"
 
     def known(self, *found, code="code"):
-        results = [figures.Results("gemv", "h200", {}, [entry("07_by_shape", 1)], [], list(found))]
+        results = [figures.Results("gemv/gemv", "h200", {}, [entry("07_by_shape", 1)], [], list(found))]
         return figures.Figures(results, lambda _: True, ladder.kernels(), lambda kernel, steps: code)
 
     def page(self, known, text=TEXT):
-        return tables.random_pages(known, ladder.ROOT / "gemv" / "README.md", text)
+        return tables.random_pages(known, ladder.ROOT / "gemv" / "gemv" / "README.md", text)
 
     def test_a_row_for_each_kernel(self):
         text = self.page(self.known(summary(shape(100, 121, [93]))))

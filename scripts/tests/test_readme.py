@@ -13,10 +13,10 @@ SCRIPTS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(SCRIPTS))
 sys.dont_write_bytecode = True
 import ladder  # noqa: E402
-from ladder import figures, known_figures, page as pages, page_commands, page_figures, page_sessions  # noqa: E402
+from ladder import figures, known_figures, document as pages, page_commands, page_figures, page_sessions  # noqa: E402
 from ladder import page_twin  # noqa: E402
 
-CHAPTER = ladder.ROOT / "reduce" / "README.md"
+CHAPTER = ladder.ROOT / "reduce" / "sum" / "README.md"
 
 
 def page(text, path=CHAPTER):
@@ -135,7 +135,7 @@ class Commands(Found):
             self.assertRegex(found[0], pattern)
 
     def test_names_in_text(self):
-        good = ("scripts/run", "scripts/run sum -- --n=2^20", "scripts/export STEP", "reduce/results/", "sum.cuh",
+        good = ("scripts/run", "scripts/run sum -- --n=2^20", "scripts/export STEP", "reduce/sum/results/", "sum.cuh",
                 "results/",
                 "bugs/sum_early_return.cu", "<kernel>_<NN>_<idea>.cu", "sum_07_warp_shuffle",
                 "sgemm_03_row_in_shared --n=5",
@@ -150,8 +150,8 @@ class Commands(Found):
     def test_a_step_made_on_the_page(self):
         last = max(int(step.number) for step in ladder.steps() if step.kernel == "sum")
         name = f"sum_{last + 1:02}_mine"
-        text = f"```sh\nscripts/new sum mine\nscripts/run {name}\n```\nEdit `reduce/{name}.cu`, run\n" \
-               f"`build/cpu/reduce/{name}`.\n"
+        text = f"```sh\nscripts/new sum mine\nscripts/run {name}\n```\nEdit `reduce/sum/{name}.cu`, run\n" \
+               f"`build/cpu/reduce/sum/{name}`.\n"
         self.assertEqual(self.after(page_commands.check, text), [])
         self.assertEqual(len(self.after(page_commands.check, text.replace("new sum mine", "new sum other"))), 3)
 
@@ -169,10 +169,10 @@ class Links(Found):
 
     def test_links(self):
         good = "# `sum`, *the* ladder\n## A\n## A\n[a](sum.cuh) [b](#sum-the-ladder) [c](#a-1)\n" \
-               "[d](../README.md#no-gpu)\n" \
+               "[d](../../README.md#no-gpu)\n" \
                "![e](results/h200.json) [f](https://example.org/x#y) `[g](nothing)` <a href=\"bugs/\">h</a>\n"
         self.assertEqual(self.links(good), [])
-        self.assert_found(self.links("[a](sums.cuh)\n\n[b](#b)\n\n[c](../README.md#gpu)\n[d](/etc/x)\n"
+        self.assert_found(self.links("[a](sums.cuh)\n\n[b](#b)\n\n[c](../../README.md#gpu)\n[d](/etc/x)\n"
                                      "[e](https://nowhere)\n"
                                      "[f](file:x)\n<img src=\"no.svg\">\n"),
                           "^1: .*'sums.cuh'", "^3: '#b'", "^5: .*no such heading", "^6: .*root of a machine",
@@ -219,11 +219,11 @@ class Sessions(Found):
                                                                                                               []))
 
     def test_in_a_copy(self):
-        text = "<!-- in a copy -->\n```console\n$ scripts/new reduce/sum drift | cut -c1-22 | head -1\n" \
-               "reduce/sum_{}_drift.cu\n```\n"
+        text = "<!-- in a copy -->\n```console\n$ scripts/new reduce/sum drift | cut -c1-26 | head -1\n" \
+               "reduce/sum/sum_{}_drift.cu\n```\n"
         last = max(int(step.number) for step in ladder.steps() if step.kernel == "sum")
         self.assertEqual(self.run_page(text.format(f"{last + 1:02}")), (1, [], []))
-        self.assertEqual(list(ladder.ROOT.glob("reduce/*drift*")), [])
+        self.assertEqual(list(ladder.ROOT.glob("reduce/sum/*drift*")), [])
 
     def test_gdb(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -275,7 +275,7 @@ def known():
 
 
 class Figures(Found):
-    def figures(self, text, path=CHAPTER):
+    def figures(self, text, path=ladder.ROOT / "reduce" / "README.md"):
         return self.after(page_figures.Checker(known()).check, text, path)
 
     HEAD = "# reduce\n## `sum`\n**03 shuffle.** "
@@ -360,7 +360,7 @@ class Figures(Found):
         """One digit of a figure of a real chapter is changed, 400 times. Some 88 % are found, other digits give another
         figure of the same kernels; 84 % is two and a half standard errors of 400 draws below that."""
         checker, right = page_figures.Checker(), []
-        for path in sorted(ladder.ROOT.glob("*/README.md")):
+        for path in figures.chapters():
             one = pages.Page(path)
             right += [(one, *found) for found in figures_that_hold(checker, one)]
         self.assertGreater(len(right), 400)
@@ -373,7 +373,7 @@ class Figures(Found):
             text = piece.text[:at] + wrong + piece.text[at + len(shown):]
             one.problems.clear()
             checker.head = head
-            checker.check_text(one, piece._replace(lines=text.split("\n")), one.path.parent.name)
+            checker.check_text(one, piece._replace(lines=text.split("\n")), one.path.parent.relative_to(ladder.ROOT).as_posix())
             if not any(problem.text.startswith(f"'{wrong}") for problem in one.problems):
                 missed.append(f"{one.name}:{piece.line_at(at)}: {shown} for {wrong}")
         self.assertLessEqual(len(missed), 400 * (1 - 0.84), missed)

@@ -139,7 +139,7 @@ class Lines(unittest.TestCase):
 
     def test_other_lines(self):
         lines = ("", "PASS", "sum: FAIL, not done after 9 s: timing", "sum_01_atomic: checking n=8, 12 s", "{",
-                 "sum_01_atomic  PASSED", "cuda_emu: error: deadlock", "max_01_atomic  PASS")
+                 "sum_01_atomic  PASSED", "cuda_emu: error: deadlock", "max_01_atomic  PASS", '{"i": 1}')
         self.assertEqual(self.read(*lines).verdicts, {})
 
     def test_a_failure_stays(self):
@@ -205,7 +205,7 @@ class CtrlC(unittest.TestCase):
     def test_it_ends_quietly(self):
         with tempfile.TemporaryDirectory() as folder:
             fake = FakeLadder(folder, ["PASS", "wait", "PASS", "PASS"])
-            script = (f"import sys; sys.path.insert(0, {str(ROOT / 'scripts')!r}); import ladder, run_ladders\n"
+            script = (f"import sys; sys.path.insert(0, {str(ROOT / 'scripts')!r}); import ladder; from ladder import run_ladders\n"
                       f"steps = [ladder.Step('reduce', 'sum', '0', name, None) for name in {NAMES!r}]\n"
                       f"ladder.run_main(lambda: run_ladders.run_together({str(fake.path)!r}, steps, [], "
                       f"run_ladders.Tally()))")

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks that all scripts look alike from outside: --help, bad usage, Ctrl-C; from any folder, and in a checkout whose
 path has a space. Whatever is executable in scripts/ is a script. Builds nothing."""
+import json
 import os
 import pty
 import re
@@ -119,6 +120,17 @@ class Scripts(unittest.TestCase):
                 status, text, errors = self.run_script(name, *arguments)
                 self.assertEqual((status, text), (2, ""))
                 self.assertRegex(errors, rf"\A{name}: there is no 'sum_7'; did you mean [^\n]*sum_07_[^\n]*\n\Z")
+
+    def test_the_tasks_of_vscode(self):
+        tasks = json.loads((ROOT / ".vscode/tasks.json").read_text())["tasks"]
+        for task in tasks:
+            with self.subTest(task["label"]):
+                name = task["command"].rpartition("${workspaceFolder}/scripts/")[2]
+                text = self.run_script(name, "--help")[1]
+                for option in (word for word in task.get("args", []) if word.startswith("--")):
+                    self.assertIn(f" {option}", text)
+        for start in json.loads((ROOT / ".vscode/launch.json").read_text())["configurations"]:
+            self.assertIn(start["preLaunchTask"], [task["label"] for task in tasks])
 
     def test_bad_numbers(self):
         for name, *arguments in (("run", "--timeout", "-1"), ("mutate", "--jobs", "0"), ("mutate", "--number", "x"),

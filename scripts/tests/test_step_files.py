@@ -9,6 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 import ladder  # noqa: E402
+from ladder import figures  # noqa: E402
 
 diff = ladder.load_script("diff")
 
@@ -129,7 +130,7 @@ class StepFiles(unittest.TestCase):
     def test_the_main_loop_of_sgemm_12_is_that_of_sgemm_13(self):
         """pipelined_tile.cuh differs from step 12 in nothing but where its k tiles start."""
         def loop(name):
-            lines = (ladder.ROOT / "sgemm" / name).read_text().splitlines()
+            lines = (ladder.ROOT / "sgemm" / "sgemm" / name).read_text().splitlines()
             start = next(i for i, line in enumerate(lines) if "const auto copy = " in line)
             end = next(i for i, line in enumerate(lines) if "__pipeline_wait_prior(0);" in line)
             return [line for line in lines[start:end] if not line.strip().startswith("//")]
@@ -146,6 +147,38 @@ class StepFiles(unittest.TestCase):
             "+ copy(stages[0]);",
             "+ }",
         ])
+
+
+class Layout(unittest.TestCase):
+    """A kernel's folder has what it alone uses, a family's what several of its kernels share, common/ the rest."""
+
+    def setUp(self):
+        self.folders = {step.folder for step in ladder.steps()}
+        self.users = {}  # {header: the kernels' folders whose sources include it, directly or not}
+        for step in ladder.steps() + ladder.bugs() + ladder.answers():
+            for header in figures.included(step.path)[1:]:
+                self.users.setdefault(header.resolve(), set()).add(step.folder)
+
+    def test_a_header_is_where_its_users_are(self):
+        for header, users in self.users.items():
+            with self.subTest(str(header.relative_to(ROOT))):
+                if header.parent in self.folders:
+                    self.assertEqual(users, {header.parent})
+                elif header.parent.parent == ROOT and header.parent.name != "common":
+                    self.assertGreater(len(users), 1)
+                    self.assertEqual({folder.parent for folder in users}, {header.parent})
+
+    def test_a_family_has_kernels_tests_and_shared_headers(self):
+        for family in {folder.parent for folder in self.folders}:
+            for path in family.iterdir():
+                with self.subTest(str(path.relative_to(ROOT))):
+                    self.assertTrue(path in self.folders or path.resolve() in self.users or path.name in (
+                        "README.md", f"test_{family.name}.cpp", f"trace_{family.name}.cpp")
+                        or re.fullmatch(r"export_\w+\.inc", path.name))
+
+    def test_every_kernel_has_a_chapter(self):
+        for folder in self.folders:
+            self.assertTrue((folder / "README.md").is_file(), folder)
 
 
 if __name__ == "__main__":

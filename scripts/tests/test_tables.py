@@ -16,7 +16,7 @@ CODE = '#include "sum.cuh"\n// Measured: not in the head\n'
 
 
 def steps(*ids):
-    folder = ladder.ROOT / "reduce"
+    folder = ladder.ROOT / "reduce" / "sum"
     return [ladder.Step("reduce", "sum", one[:2], f"sum_{one}", folder / f"sum_{one}.cu") for one in ids]
 
 
@@ -26,7 +26,7 @@ def entry(step, n, cold_us, **more):
 
 
 def known(h100, h200=(), ids=("00_cub", "01_atomic", "02_tree")):
-    results = [figures.Results("reduce", card, {}, list(entries))
+    results = [figures.Results("reduce/sum", card, {}, list(entries))
                for card, entries in (("h100-80gb-hbm3", h100), ("h200", h200))]
     return figures.Figures(results, lambda one: one["code"] == "now", {"sum": steps(*ids)})
 
@@ -40,7 +40,7 @@ def ladder_of(scale=1.0, size=1 << 28, **more):
 class Tables(unittest.TestCase):
     README = "before\n<!-- table sum 2^28 -->\nold\n<!-- end -->\nafter\n"
 
-    def page(self, data, path=ladder.ROOT / "reduce" / "README.md", text=README):
+    def page(self, data, path=ladder.ROOT / "reduce" / "sum" / "README.md", text=README):
         return tables.page(data, path, text)
 
     def test_a_chapter_shows_both_cards_the_one_with_more_figures_first(self):
@@ -54,8 +54,8 @@ class Tables(unittest.TestCase):
         self.assertEqual(self.page(known(ladder_of(2)[:2], ladder_of()), text=text), text)
 
     def test_ones_own_card_comes_after_the_reference_cards(self):
-        own = figures.Results("reduce", "geforce-rtx-4090", {}, ladder_of(3) + ladder_of(3, size=64))
-        reference = [figures.Results("reduce", card, {}, ladder_of()[:2]) for card in figures.REFERENCE]
+        own = figures.Results("reduce/sum", "geforce-rtx-4090", {}, ladder_of(3) + ladder_of(3, size=64))
+        reference = [figures.Results("reduce/sum", card, {}, ladder_of()[:2]) for card in figures.REFERENCE]
         kernels = {"sum": steps("00_cub", "01_atomic")}
         data = figures.Figures([own, *reference], lambda one: one["code"] == "now", kernels)
         text = self.page(data)
@@ -104,15 +104,16 @@ class Map(unittest.TestCase):
 
     def test_both_cards(self):
         row = self.row(known(ladder_of(2), ladder_of()))
-        self.assertEqual(row, ["[sum](reduce/README.md#sum)", "2^28", "215", "[02](reduce/sum_02_tree.cu) 12.5x",
-                               "[02](reduce/sum_02_tree.cu) 2684, 0.25x CUB", "107",
-                               "[02](reduce/sum_02_tree.cu) 12.5x", "[02](reduce/sum_02_tree.cu) 1342, 0.25x CUB"])
+        self.assertEqual(row, ["[sum](reduce/sum/README.md)", "2^28", "215", "[02](reduce/sum/sum_02_tree.cu) 12.5x",
+                               "[02](reduce/sum/sum_02_tree.cu) 2684, 0.25x CUB", "107",
+                               "[02](reduce/sum/sum_02_tree.cu) 12.5x",
+                               "[02](reduce/sum/sum_02_tree.cu) 1342, 0.25x CUB"])
 
     def test_a_gain_is_over_the_best_step_before(self):
         figures_of_steps = [*ladder_of(), entry("03_slow", 1 << 28, 9000, vs_vendor=0.01),
                             entry("04_last", 1 << 28, 500, vs_vendor=0.2)]
         row = self.row(known(figures_of_steps, ids=("00_cub", "01_atomic", "02_tree", "03_slow", "04_last")))
-        self.assertEqual(row[3:], ["[02](reduce/sum_02_tree.cu) 12.5x", "[02](reduce/sum_02_tree.cu) 2684, 0.25x CUB"])
+        self.assertEqual(row[3:], ["[02](reduce/sum/sum_02_tree.cu) 12.5x", "[02](reduce/sum/sum_02_tree.cu) 2684, 0.25x CUB"])
 
     def test_cells_that_depend_on_stale_figures_are_empty(self):
         def without(number):
@@ -120,9 +121,9 @@ class Map(unittest.TestCase):
             data[number]["code"] = "before"
             return self.row(known(data))[2:]
 
-        self.assertEqual(without(1), ["", "", "[02](reduce/sum_02_tree.cu) 2684, 0.25x CUB"])
+        self.assertEqual(without(1), ["", "", "[02](reduce/sum/sum_02_tree.cu) 2684, 0.25x CUB"])
         self.assertEqual(without(2), ["215", "", ""])
-        self.assertEqual(without(0)[2], "[02](reduce/sum_02_tree.cu) 2684")
+        self.assertEqual(without(0)[2], "[02](reduce/sum/sum_02_tree.cu) 2684")
 
     def test_a_step_of_ones_own_changes_no_row(self):
         ids = ("00_cub", "01_atomic", "02_tree")
@@ -199,15 +200,13 @@ class Heads(unittest.TestCase):
         self.assertTrue(lines[0].endswith("(H200);") and lines[1] == "//           12.5x, 0.25x (H100).")
 
     def test_no_measured_line_changes_a_digest(self):
-        path = ladder.ROOT / "reduce" / "sum_01_atomic.cu"
         self.assertEqual(figures.code(HEAD + CODE), figures.code(CODE))
-        self.assertTrue(path.exists())
 
 
 class Bench(unittest.TestCase):
     def test_merged(self):
         entries = [*ladder_of(), entry("03_gone", 1 << 28, 1), entry("02_tree", 64, 1)]
-        old = figures.Results("reduce", "h200", {}, entries)
+        old = figures.Results("reduce/sum", "h200", {}, entries)
         names = {"sum_00_cub", "sum_01_atomic", "sum_02_tree"}
         new = bench.merged(old, {}, [entry("02_tree", 1 << 20, 7)], names)
         self.assertEqual([(one["step"], one["size"]["n"]) for one in new],
@@ -215,9 +214,9 @@ class Bench(unittest.TestCase):
         self.assertEqual(len(bench.merged(None, {}, ladder_of(), names)), 3)
 
     def test_stale_steps(self):
-        results = [figures.Results("reduce", "h200", {}, [entry("00_cub", 1, 1), entry("01_atomic", 1, 1),
+        results = [figures.Results("reduce/sum", "h200", {}, [entry("00_cub", 1, 1), entry("01_atomic", 1, 1),
                                                           entry("01_atomic", 2, 1, code="before")]),
-                   figures.Results("reduce", "h100", {}, [entry("02_tree", 1, 1)])]
+                   figures.Results("reduce/sum", "h100", {}, [entry("02_tree", 1, 1)])]
 
         class Digests:
             def current(self, one):

@@ -17,6 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 import ladder  # noqa: E402
+from ladder import figures  # noqa: E402
 
 mutate = ladder.load_script("mutate")
 
@@ -81,7 +82,7 @@ MISTAKES = {
         ("squares / cols + epsilon", "squares / (cols - 1) + epsilon"),
         ("row >= rows", "row > rows"),
     ],
-    "row_softmax_cpu_whiteboard": [
+    "row_softmax_whiteboard_cpu": [
         ("max = -INFINITY", "max = 0.0f"),
         ("std::exp(x[j] - max)", "std::exp(x[j])"),
         (", x += cols, y += cols", ""),
@@ -148,8 +149,8 @@ class Answers(unittest.TestCase):
 
     def test_a_page_shows_each(self):
         """README.md, or the chapter."""
-        pages = "".join(page.read_text() for page in [ROOT / "README.md", *sorted(ROOT.glob("*/README.md"))])
-        shown = re.findall(r"<!-- source: (\S+/whiteboard/\S+) -->\n```cpp\n(.*?)\n```", pages, re.DOTALL)
+        pages = "".join(page.read_text() for page in [ROOT / "README.md", *figures.chapters()])
+        shown = re.findall(r"<!-- source: (\S+/whiteboard\S*) -->\n```cpp\n(.*?)\n```", pages, re.DOTALL)
         self.assertEqual(sorted(path for path, _ in shown),
                          sorted(step.path.relative_to(ROOT).as_posix() for step in self.answers))
         texts = dict(shown)

@@ -15,9 +15,10 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-FAMILY = Path(__file__).resolve().parent
-COMMON = FAMILY.parent / "common"
-STEP = FAMILY / "sgemm_12_cp_async.cu"
+KERNEL = Path(__file__).resolve().parent
+ROOT = KERNEL.parents[1]
+COMMON = ROOT / "common"
+STEP = KERNEL / "sgemm_12_cp_async.cu"
 
 # Block's tile and thread's tile. A warp's lanes form 8 rows of 4, so its tile is 8 TM x 4 TN.
 TILES = [
@@ -54,7 +55,7 @@ def source_of(name, constants):
 def compile_object(nvcc, source):
     target = source.with_suffix(".o")
     command = [nvcc, "-O3", "-std=c++17", *os.environ.get("NVCCFLAGS", "-arch=native").split(), f"-I{COMMON}",
-               f"-I{COMMON / 'runner'}", f"-I{FAMILY}", "-c", "-o", str(target), str(source)]
+               f"-I{COMMON / 'runner'}", f"-I{KERNEL}", "-c", "-o", str(target), str(source)]
     subprocess.run(command, check=True)
     return target
 
@@ -62,7 +63,7 @@ def compile_object(nvcc, source):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build-only", action="store_true", help="compile, do not run")
-    parser.add_argument("--out", type=Path, default=FAMILY.parent / "build" / "sweep", help="folder for all output")
+    parser.add_argument("--out", type=Path, default=ROOT / "build" / "sweep", help="folder for all output")
     parser.add_argument("options", nargs="*", help="for the program, such as --m=8192 --n=8192 --k=8192 --json")
     arguments = parser.parse_args()
     nvcc = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
@@ -70,7 +71,7 @@ def main():
         sys.exit("sweep.py: needs nvcc, of the CUDA toolkit")
 
     arguments.out.mkdir(parents=True, exist_ok=True)
-    sources = [COMMON / "runner/main.cu", FAMILY / "sgemm_00_cublas.cu"]
+    sources = [COMMON / "runner/main.cu", KERNEL / "sgemm_00_cublas.cu"]
     copies = [Path(shutil.copy(source, arguments.out)) for source in sources]
     for name, constants in variants():
         copies.append(arguments.out / f"sgemm_12_{name}.cu")

@@ -10,10 +10,13 @@ it, medians. Needs PyTorch with CUDA.
 import itertools
 import json
 import sys
+from pathlib import Path
 
 import torch
-import torch_softmax
 from torch.nn.attention import SDPBackend, sdpa_kernel
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+from ladder import torch_timing  # noqa: E402
 
 SIZES = [(64, 1024, 64, False), (64, 2048, 64, False), (64, 2048, 64, True), (64, 4096, 64, False),
          (64, 2048, 128, False), (64, 2048, 128, True)]
@@ -32,11 +35,7 @@ def reference(q, k, v, causal, rows):
 
 
 def main():
-    if not torch.cuda.is_available():
-        sys.exit("no CUDA device")
-    print(json.dumps({"gpu": torch.cuda.get_device_name(), "torch": torch.__version__}))
-    l2_bytes = torch.cuda.get_device_properties(0).L2_cache_size
-    flush = torch.empty(l2_bytes, dtype=torch.uint8, device="cuda")
+    flush = torch_timing.start()
     for kernel, (heads, length, d, causal) in itertools.product(KERNELS, SIZES):
         q, k, v = (torch.rand(4, heads // 4, length, d, device="cuda") * 2 - 1 for _ in range(3))
         q, k, v = (x.to(TYPES[kernel]) for x in (q * 8, k, v))  # as the ladder's random data
@@ -48,7 +47,7 @@ def main():
 
             with sdpa_kernel(backend):
                 error = (attention()[0, 0][rows] - want).abs().max().item()
-                us = torch_softmax.median_us(attention, flush)
+                us = torch_timing.median_us(flush, attention)
             pairs = length * (length + 1) / 2 if causal else length * length
             print(json.dumps({"kernel": kernel, "backend": name, "heads": heads, "queries": length, "keys": length,
                               "d": d, "causal": causal, "us": round(us, 2),

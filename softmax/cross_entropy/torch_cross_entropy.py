@@ -6,9 +6,12 @@ the L2 cache is overwritten before each call, CUDA events around it, medians. Ne
 """
 import json
 import sys
+from pathlib import Path
 
 import torch
-import torch_softmax
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+from ladder import torch_timing  # noqa: E402
 
 SHAPES = [(32768, 1024), (16384, 4096), (4096, 50257), (1024, 128256)]
 
@@ -18,18 +21,14 @@ def cross_entropy(x, target):
 
 
 def main():
-    if not torch.cuda.is_available():
-        sys.exit("no CUDA device")
-    print(json.dumps({"gpu": torch.cuda.get_device_name(), "torch": torch.__version__}))
-    l2_bytes = torch.cuda.get_device_properties(0).L2_cache_size
-    flush = torch.empty(l2_bytes, dtype=torch.uint8, device="cuda")
+    flush = torch_timing.start()
     for shape in SHAPES:
         x = torch.rand(shape, device="cuda") * 16 - 8
         target = torch.randint(shape[1], shape[:1], device="cuda")
         torch._dynamo.reset()  # else the second shape is compiled with dynamic sizes
         entry = {"kernel": "cross_entropy", "shape": shape}
         for name, function in (("eager", cross_entropy), ("compiled", torch.compile(cross_entropy))):
-            us = torch_softmax.median_us(lambda: function(x, target), flush)
+            us = torch_timing.median_us(flush, function, x, target)
             entry[name + "_us"] = round(us, 2)
             entry[name + "_gbps"] = round(4e-3 * x.numel() / us, 1)
         print(json.dumps(entry), flush=True)

@@ -114,7 +114,7 @@ TEST_CASE("random shapes are from the problem's domain, and are of all kinds") {
 }
 
 // Hidden: needs a GPU with some 40 GB free and as much in the host. Inputs are made once for all steps of a kernel. One
-// kernel: test_reduce "[huge]" -c max
+// kernel: its test_<kernel> "[huge]"
 TEST_CASE("indices beyond 32 bits", "[.][huge]") {
   std::map<std::string, std::vector<const Step*>> kernels;
   for (const Step& step : steps()) {

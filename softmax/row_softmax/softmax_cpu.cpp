@@ -6,7 +6,7 @@
 //
 // Every variant is checked against the same reference as the GPU's steps, in double. The last one, which does not
 // subtract the maximum, is wrong and must fail that check. Exit status: 0 if so.
-#include "../row_softmax/row_softmax.cuh"
+#include "row_softmax.cuh"
 #include "runner/definitions.hpp"
 #include "runner/host_variants.hpp"
 

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstddef>
+
+enum cudaAccessProperty { cudaAccessPropertyNormal, cudaAccessPropertyStreaming, cudaAccessPropertyPersisting };
+struct cudaAccessPolicyWindow {
+  void* base_ptr;
+  std::size_t num_bytes;
+  float hitRatio;
+  cudaAccessProperty hitProp, missProp;
+};
+
+// Members of cudaLaunchAttributeValue besides those that it has.
+#define pad                                  \
+  size[64];                                  \
+  cudaAccessPolicyWindow accessPolicyWindow; \
+  struct {                                   \
+    unsigned x, y, z;                        \
+  } clusterDim;                              \
+  char pad
+#include_next <cuda_runtime.h>
+#undef pad
+
+extern const cudaDeviceAttr cudaDevAttrMaxPersistingL2CacheSize, cudaDevAttrMaxAccessPolicyWindowSize;
+extern const cudaLimit cudaLimitPersistingL2CacheSize;
+extern const cudaFuncAttribute cudaFuncAttributeNonPortableClusterSizeAllowed;
+extern const cudaLaunchAttributeID cudaLaunchAttributeAccessPolicyWindow, cudaLaunchAttributeClusterDimension;
+
+template <class Function>
+cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, Function* kernel, const cudaLaunchConfig_t* config);
+
+std::size_t __cvta_generic_to_shared(const void* pointer);
+
+// The driver's functions
+enum cudaDriverEntryPointQueryResult { cudaDriverEntryPointSuccess, cudaDriverEntryPointSymbolNotFound };
+enum { cudaEnableDefault };
+cudaError_t cudaGetDriverEntryPoint(const char* name, void** function, unsigned long long flags,
+                                    cudaDriverEntryPointQueryResult* found = nullptr);
+
+// Memory
+enum cudaMemLocationType { cudaMemLocationTypeInvalid, cudaMemLocationTypeDevice, cudaMemLocationTypeHost };
+struct cudaMemLocation {
+  cudaMemLocationType type;
+  int id;
+};
+cudaError_t cudaMemPrefetchAsync_v2(const void* pointer, std::size_t size, cudaMemLocation to, unsigned flags,
+                                    cudaStream_t stream);
+cudaError_t cudaMemAdvise_v2(const void* pointer, std::size_t size, cudaMemoryAdvise advice, cudaMemLocation location);
+
+typedef struct CUmemPoolHandle_st* cudaMemPool_t;
+enum cudaMemPoolAttr { cudaMemPoolAttrReleaseThreshold = 4 };
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device);
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value);
+
+// Graphs
+typedef struct CUgraph_st* cudaGraph_t;
+typedef struct CUgraphExec_st* cudaGraphExec_t;
+enum cudaStreamCaptureMode {
+  cudaStreamCaptureModeGlobal,
+  cudaStreamCaptureModeThreadLocal,
+  cudaStreamCaptureModeRelaxed
+};
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long flags = 0);
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
+cudaError_t cudaGraphDestroy(cudaGraph_t graph);
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
+
+// Textures
+typedef unsigned long long cudaTextureObject_t;
+struct cudaChannelFormatDesc {
+  int x, y, z, w, f;
+};
+template <class T>
+cudaChannelFormatDesc cudaCreateChannelDesc();
+enum cudaResourceType { cudaResourceTypeLinear = 2, cudaResourceTypePitch2D };
+struct cudaResourceDesc {
+  cudaResourceType resType;
+  struct {
+    struct {
+      void* devPtr;
+      cudaChannelFormatDesc desc;
+      std::size_t width, height, pitchInBytes;
+    } pitch2D;
+  } res;
+};
+enum cudaTextureAddressMode { cudaAddressModeWrap, cudaAddressModeClamp, cudaAddressModeMirror, cudaAddressModeBorder };
+enum cudaTextureFilterMode { cudaFilterModePoint, cudaFilterModeLinear };
+enum cudaTextureReadMode { cudaReadModeElementType, cudaReadModeNormalizedFloat };
+struct cudaTextureDesc {
+  cudaTextureAddressMode addressMode[3];
+  cudaTextureFilterMode filterMode;
+  cudaTextureReadMode readMode;
+};
+cudaError_t cudaCreateTextureObject(cudaTextureObject_t* texture, const cudaResourceDesc* resource,
+                                    const cudaTextureDesc* access, const struct cudaResourceViewDesc* view);
+cudaError_t cudaDestroyTextureObject(cudaTextureObject_t texture);
+template <class T>
+T tex2D(cudaTextureObject_t texture, float x, float y);
