@@ -72,6 +72,9 @@ if(LADDER_TESTS)
   add_custom_target(ladder_tests)
 endif()
 
+# What only a build for a GPU compiles.
+add_custom_target(ladder_not_on_cpu)
+
 # Compiles one file, .cu or .cpp, given from the top folder, to the object library <target>, whose symbols no other
 # object sees.
 function(ladder_object target source)
@@ -99,6 +102,7 @@ endfunction()
 # The runner, linked into every program.
 function(ladder_runner)
   ladder_object(ladder_main common/runner/main.cu)
+  add_dependencies(ladder_not_on_cpu ladder_main)
   # For scripts/tests/judge_known.py, which links it in the runner's place.
   ladder_object(ladder_peer_check common/runner/tests/peer_check.cu)
   set_target_properties(ladder_peer_check PROPERTIES EXCLUDE_FROM_ALL ON)
@@ -156,6 +160,9 @@ function(ladder_needed_gpu target source)
   if(LADDER_BACKEND STREQUAL cuda AND needs MATCHES "sm_([0-9]+a?)")
     set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES ${CMAKE_MATCH_1})
     target_compile_definitions(${target} PRIVATE LADDER_NEEDS="sm_${CMAKE_MATCH_1}")
+  endif()
+  if(needs AND NOT needs MATCHES "^sm_8")
+    add_dependencies(ladder_not_on_cpu ${target})
   endif()
 endfunction()
 
@@ -279,8 +286,11 @@ function(ladder_family family)
     set(own_tests trace_${family}.cpp)
   endif()
   if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${family}/${own_tests})
-    ladder_test_program(test_of_${family} ${family} test_${family} ${family}/${own_tests} "${all_steps}")
+    add_library(tests_of_${family} OBJECT ${family}/${own_tests})
+    target_link_libraries(tests_of_${family} PRIVATE ladder_catch ladder_options)
+    ladder_test_program(test_of_${family} ${family} test_${family} $<TARGET_OBJECTS:tests_of_${family}> "${all_steps}")
     ladder_test(${family} any test_of_${family})
+    add_dependencies(ladder_not_on_cpu tests_of_${family})
   endif()
   ladder_bug_tests("${bugs}")
 endfunction()

@@ -410,7 +410,7 @@ def image_edits(code, functions_of_file):
     """Edits that make a device variable known by its name: host code must write it by cudaMemcpyToSymbol alone."""
     edits = []
     for match in DEVICE_VARIABLE.finditer(';' + code):
-        start, end = match.start() - 1, match.end() - 1
+        end = match.end() - 1
         words = re.findall(r'\w+', match[0][:match.start(1) - match.start()])
         scope = any(f.body[0] <= end < f.body[1] for f in functions_of_file)
         if scope or NO_IMAGE & set(words) \

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Times PyTorch's layer_norm, rms_norm and an addition with rms_norm, eager and compiled, at the sizes of the ladder table.
+"""Times PyTorch's layer_norm, rms_norm and an addition with rms_norm, eager and compiled, at the sizes of the ladder
+table.
 
-One JSON object per line: kernel, shape, microseconds and GB/s of useful bytes. Timed as common/runner/bench.cuh does: the L2
-cache is overwritten before each call, CUDA events around it, medians. Needs PyTorch with CUDA.
+One JSON object per line: kernel, shape, microseconds and GB/s of useful bytes. Timed as common/runner/bench.cuh does:
+the L2 cache is overwritten before each call, CUDA events around it, medians. Needs PyTorch with CUDA.
 """
 import json
 import sys
@@ -12,7 +13,7 @@ import torch
 from torch.nn import functional
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
-from ladder import torch_timing  # noqa: E402
+from ladder import torch_timing
 
 SHAPES = [(65536, 128), (32768, 1024), (16384, 4096), (8192, 8192), (4096, 32768), (1024, 131072)]
 EPSILON = 1e-5

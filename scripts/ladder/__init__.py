@@ -199,8 +199,8 @@ def page(path):
     runner has it (Registration in common/runner/definitions.hpp)."""
     kernel = kernel_of(path)
     if kernel is None:
-        usage_error(f"{shown(path)}: which kernel is it? Include its header, such as \"../reduce/sum/sum.cuh\", or name "
-                    "the file <kernel>.cu or <kernel>_<words>.cu")
+        usage_error(f"{shown(path)}: which kernel is it? Include its header, such as \"../reduce/sum/sum.cuh\", or "
+                    "name the file <kernel>.cu or <kernel>_<words>.cu")
     name = re.sub(r"\W", "_", path.stem)
     if not re.match(rf"{kernel}(_|$)", name):
         name = f"{kernel}_{name}"
@@ -228,7 +228,8 @@ def resolve(names, only_steps=False, pages=False):
         found = find(name, known)
         path = None if found or find(name, known_names()) else page_file(name)
         if path and not pages:
-            usage_error(f"'{name}' is a page, and scripts/{script_name()} takes none; scripts/judge says what it is worth")
+            usage_error(f"'{name}' is a page, and scripts/{script_name()} takes none; "
+                        "scripts/judge says what it is worth")
         if path:
             found = [page(path)]
         if found is None:
@@ -331,8 +332,8 @@ def load_script(name):
 
 
 class ArgumentParser(argparse.ArgumentParser):
-    """Bad usage gets one line. All scripts' --help looks alike: the epilog has examples, and the last line says what the
-    exit status means."""
+    """Bad usage gets one line. All scripts' --help looks alike: the epilog has examples, and the last line says what
+    the exit status means."""
 
     def __init__(self, description, epilog="", **options):
         if "Exit status:" not in description + epilog:
@@ -395,8 +396,8 @@ def build(preset, targets):
 
 def build_what_compiles(preset, targets):
     """Builds on after an error; returns what did not build, each with the first line that says why:
-    {"sum_04_sequential": "reduce/sum/sum_04_sequential.cu:12:3: error: ..."}. The names are those of files without their
-    endings: a step's for an error in it, a program's where it does not link."""
+    {"sum_04_sequential": "reduce/sum/sum_04_sequential.cu:12:3: error: ..."}. The names are those of files without
+    their endings: a step's for an error in it, a program's where it does not link."""
     keep_going = ["--", "-k", "0"]
     if not targets or try_shell("build", preset, *targets, *keep_going).returncode == 0:
         return {}

@@ -95,7 +95,8 @@ def find(name):
     step = found[0] if path is None else ladder.page(path)
     problem = problems.problems().get(step.kernel)
     if problem is None:
-        ladder.usage_error(f"{ladder.shown(step.path)}: {step.kernel} is nothing to judge; 'scripts/practice' lists what is")
+        ladder.usage_error(f"{ladder.shown(step.path)}: {step.kernel} is nothing to judge; "
+                           "'scripts/practice' lists what is")
     return Page(step.path, problem)
 
 

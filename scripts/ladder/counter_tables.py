@@ -127,7 +127,7 @@ def compared_table(known, kernels):
 def compared_summary(known, kernels):
     """A row for each kernel: how many totals were compared, how many are equal, and which differ most."""
     lines = ["| kernel | totals | equal | within 2 % | the others |", "|---|--:|--:|--:|---|"]
-    for kernel, steps in kernels.items():
+    for kernel in kernels:
         found = [(name, COMPARED[counter], ours, theirs) for (name, _, _), counts in compare(known, [kernel])
                  for counter, (ours, theirs) in counts.items() if ours or theirs]
         if not found:

@@ -2,7 +2,6 @@
 import csv
 import re
 
-
 # Our names, as results/<gpu>.json holds them, of ncu's metrics. The smsp__sass_* counts are exact and the same in every
 # run; l1tex__data_pipe_lsu_wavefronts_mem_shared_* would hold up to 10 % of arbitration on an H200, and
 # smsp__inst_executed_op_shared_* instructions that are predicated off.

@@ -192,8 +192,8 @@ def of_compiler(error, page):
     if "what the judge adds" in what or "ladder_page" in what:
         sentence = f"The judge calls {call}: name the function that starts your kernel so, with these parameters."
     elif CANNOT_RUN in what:
-        return Failure("compiles", what, "Without a GPU the judge runs pages on the CPU backend, which leaves this out; "
-                       "the message says what to write instead.", "README.md#no-gpu", {"at": first_place(what)})
+        return Failure("compiles", what, "Without a GPU the judge runs pages on the CPU backend, which leaves this "
+                       "out; the message says what to write instead.", "README.md#no-gpu", {"at": first_place(what)})
     elif "conver" in what or "cannot bind" in what:
         sentence = f"The types do not fit: the judge calls {call}."
     else:

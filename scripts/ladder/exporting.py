@@ -80,12 +80,13 @@ def words_of(code):
 def without_template_heads(code):
     """What follows the `template <...>` that begins the code, whose parameters may be templates themselves."""
     while re.match(r"template\s*<", code):
-        depth = 0
-        for end, sign in enumerate(code):
+        end = depth = 0
+        for sign in code:
+            end += 1
             depth += (sign == "<") - (sign == ">")
             if sign == ">" and depth == 0:
                 break
-        code = code[end + 1:].lstrip()
+        code = code[end:].lstrip()
     return code
 
 
@@ -227,8 +228,8 @@ def has_main(path):
 
 
 def main_of(step):
-    """The main for a step, from export*.inc in its kernel's folder or, of several kernels, in the family's: the file with a
-    line '// kernel: KERNEL [| NAME = text]...', or with '// step: STEP' and the like. None if there is none."""
+    """The main for a step, from export*.inc in its kernel's folder or, of several kernels, in the family's: the file
+    with a line '// kernel: KERNEL [| NAME = text]...', or with '// step: STEP' and the like. None if there is none."""
     folder = ladder.folder_of(step.kernel)
     for path in sorted([*folder.glob("export*.inc"), *folder.parent.glob("export*.inc")]):
         text = path.read_text()

@@ -53,8 +53,8 @@ def included(path, root=ladder.ROOT):
 
 
 def sources(path, root=ladder.ROOT):
-    """The files whose code is measured with the step: itself, and its headers, such as those that say which kernel takes
-    which shape. Of the problem's headers and the runner's only those that hold device code or a launch."""
+    """The files whose code is measured with the step: itself, and its headers, such as those that say which kernel
+    takes which shape. Of the problem's headers and the runner's only those that hold device code or a launch."""
     step, *headers = included(path, root)
     texts = {file: code(file.read_text()) for file in headers}
     of_checks = [root / "common" / "ladder.cuh"] + [file for file in headers if PROBLEM.search(texts[file])]

@@ -256,7 +256,8 @@ class Judge:
         return diagnosis.with_race(failure, race) if race else failure
 
     def memory(self, others):
-        """Under AddressSanitizer, on fewer sizes. What only another timing shows, a lost update, may show here first."""
+        """Under AddressSanitizer, on fewer sizes. What only another timing shows, a lost update, may show here
+        first."""
         try:
             program = others["memory"].result()
         except candidates.CompileError as error:
@@ -347,7 +348,8 @@ class Judge:
     def sanitized(self, program):
         """What compute-sanitizer's tools find at two small sizes."""
         if not shutil.which("compute-sanitizer"):
-            self.stages += [Stage(name, SKIPPED, "needs compute-sanitizer") for name in ("memory", "races and barriers")]
+            self.stages += [Stage(name, SKIPPED, "needs compute-sanitizer")
+                            for name in ("memory", "races and barriers")]
             return None
         self.say("under compute-sanitizer")
         sizes = compute_sanitizer.small_sizes(program)

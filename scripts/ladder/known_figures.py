@@ -32,7 +32,8 @@ class Known:
 
     def kernels(self, folder):
         """Those of a kernel's or a family's folder, "reduce/sum" or "reduce"; all if there is none."""
-        return {kernel for kernel, of in self.folder.items() if folder is None or of == folder or of.startswith(f"{folder}/")}
+        return {kernel for kernel, of in self.folder.items()
+                if folder is None or of == folder or of.startswith(f"{folder}/")}
 
 
 def size_names(size):

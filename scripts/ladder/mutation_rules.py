@@ -6,7 +6,7 @@ from typing import NamedTuple
 import ladder
 
 sys.path.insert(0, str(ladder.ROOT / "common/emulator"))
-import cu2cpp  # noqa: E402
+import cu2cpp
 
 
 class Mutant(NamedTuple):
@@ -183,7 +183,7 @@ def guards(code, start, end):
             yield begin, stop, "true", "guard removed"
         yield begin, stop, "false", "loop dropped" if kind == "for" else "guard removed"
         parts = operands(code, begin, stop)
-        for i, part in enumerate(parts if len(parts) > 1 else []):
+        for i in range(len(parts) if len(parts) > 1 else 0):
             rest = [code[a:b].strip() for a, b in parts[:i] + parts[i + 1:]]
             yield begin, stop, " && ".join(rest), "guard removed"
 

@@ -7,7 +7,8 @@ import subprocess
 from functools import lru_cache
 
 import ladder
-from ladder import counters, figures, document as pages
+from ladder import counters, figures
+from ladder import document as pages
 
 METRICS = ladder.ROOT / "scripts/ladder/ncu_metrics.txt"
 METRIC = re.compile(r"(?:sm|smsp|l1tex|lts|dram|gpu|gpc|launch|pcie|nvlrx|nvltx|fbpa|idc)__\w+(?:\.\w+)*")

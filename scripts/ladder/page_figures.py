@@ -14,7 +14,8 @@ import re
 from typing import NamedTuple, Optional
 
 import ladder
-from ladder import counters, document as pages
+from ladder import counters
+from ladder import document as pages
 from ladder.known_figures import Known, Scope, size_names
 
 # Words by which a sentence says that its figures are not those of results/.

@@ -343,8 +343,8 @@ def main():
                         help="a step whose check takes more seconds fails; default %(default)s, 0 is none. "
                              "The CPU backend also ends endless loops, after CUDA_EMU_TIMEOUT seconds, default 60")
     parser.add_argument("names", metavar="NAME", nargs="*",
-                        help="a kernel, family, step, planted bug, whiteboard answer, page or file; default all kernels; "
-                             "softmax is the kernel, softmax/ the family")
+                        help="a kernel, family, step, planted bug, whiteboard answer, page or file; default all "
+                             "kernels; softmax is the kernel, softmax/ the family")
     arguments, options = parser.parse_with_rest()
     if arguments.timeout < 0:
         ladder.usage_error("--timeout must not be negative")

@@ -17,8 +17,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
-import ladder  # noqa: E402
-from ladder import candidates, judging, problems  # noqa: E402
+import ladder
+from ladder import candidates, judging, problems
 
 PEER = "CMakeFiles/ladder_peer_check.dir/common/runner/tests/peer_check.cu.cpp.o"
 

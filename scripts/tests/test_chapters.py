@@ -7,8 +7,8 @@ from pathlib import Path
 
 SCRIPTS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(SCRIPTS))
-import ladder  # noqa: E402
-from ladder import figures  # noqa: E402
+import ladder
+from ladder import figures
 
 FAMILY_LINES = 110  # one or two pages
 LONGEST_LINE = 120  # tables, pictures and addresses apart

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Checks that clangd, with .clangd as it is, finds no error in our files and in pages to practise on: in as few files as
-have all names of CUDA's that our files use and are of every kind; with --all in all of them. Exit status 77 where clangd
-is missing."""
+"""Checks that clangd, with .clangd as it is, finds no error in our files and in pages to practise on.
+
+It reads as few files as have all names of CUDA's that our files use and are of every kind; with --all, all of them.
+Exit status 77 where clangd is missing.
+"""
 import concurrent.futures
 import os
 import re
@@ -13,8 +15,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
-import ladder  # noqa: E402
-from ladder import bug_lab, problems  # noqa: E402
+import ladder
+from ladder import bug_lab, problems
 
 SKIPPED = 77
 NAME = re.compile(r"#include <[^>]*>|\b(?:cuda|cublas|cudnn|CU|__)\w+|\b(?:cg|cub|thrust|wmma)::\w+|\basm\b|<<<")

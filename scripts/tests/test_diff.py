@@ -9,8 +9,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
-import ladder  # noqa: E402
-from ladder import figures  # noqa: E402
+import ladder
+from ladder import figures
 
 diff = ladder.load_script("diff")
 
@@ -38,8 +38,8 @@ class Choice(unittest.TestCase):
 
     def test_a_step_and_the_one_before(self):
         wanted = ["sum_06_unrolled_last_warp", "sum_07_warp_shuffle"]
-        for names in (["sum_07_warp_shuffle"], ["reduce/sum/sum_07_warp_shuffle.cu"], ["sum", "7"], ["reduce/sum", "07"],
-                      ["sum", "6", "7"]):
+        for names in (["sum_07_warp_shuffle"], ["reduce/sum/sum_07_warp_shuffle.cu"], ["sum", "7"],
+                      ["reduce/sum", "07"], ["sum", "6", "7"]):
             self.assertEqual(self.names(*names), wanted, names)
         self.assertEqual(self.names("softmax/softmax", "2"), ["softmax_01_three_kernels", "softmax_02_online"])
 
@@ -68,7 +68,8 @@ class Choice(unittest.TestCase):
         self.assertIn("relu_01_scalar is the first step of relu", self.message("relu", "1"))
         self.assertIn("sum_early_return has no step before it", self.message("sum_early_return"))
         self.assertIn("'sum' is 14 steps, and one is needed", self.message("sum"))
-        self.assertIn("one step is needed, or two", self.message("sum_01_atomic", "sum_04_sequential", "sum_13_ticket_groups"))
+        self.assertIn("one step is needed, or two",
+                      self.message("sum_01_atomic", "sum_04_sequential", "sum_13_ticket_groups"))
         self.assertIn("a step is needed", self.message())
 
 

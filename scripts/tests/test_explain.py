@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
-from ladder import traces  # noqa: E402
+from ladder import traces
 
 
 def explain(*arguments):

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from ladder import explain_page  # noqa: E402
+from ladder import explain_page
 
 
 def sample(space, width, offsets):
@@ -133,7 +133,8 @@ class Pictures(unittest.TestCase):
         self.assertEqual(explain_page.ranges([]), "")
 
 
-FILES = {"01": "transpose/transpose/transpose_01_coalesced_read.cu", "04": "transpose/transpose/transpose_04_shared_tile.cu",
+FILES = {"01": "transpose/transpose/transpose_01_coalesced_read.cu",
+         "04": "transpose/transpose/transpose_04_shared_tile.cu",
          "05": "transpose/transpose/transpose_05_padded.cu"}
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
-import ladder  # noqa: E402
+import ladder
 
 SIZES = ["117", "65", "40"]  # as many as a main takes
 TIME_LIMIT = 300  # seconds, for compiling and for running
@@ -82,7 +82,8 @@ def main():
 
     chosen = []
     for steps in ladder.kernels().values():
-        able = [step for step in steps if step.name not in arguments.skip.split(",") and (arguments.nvcc or not needs(step))]
+        able = [step for step in steps
+                if step.name not in arguments.skip.split(",") and (arguments.nvcc or not needs(step))]
         chosen += able if arguments.all or arguments.steps else able[-1:]
     if arguments.steps:
         chosen = [step for step in chosen if step.name in arguments.steps]

@@ -6,8 +6,8 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-import ladder  # noqa: E402
-from ladder import figures  # noqa: E402
+import ladder
+from ladder import figures
 
 PROBLEM = """\
 #pragma once

@@ -12,7 +12,7 @@ from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
-from ladder import candidates, diagnosis, judging, practice_watch, problems, sandbox  # noqa: E402
+from ladder import candidates, diagnosis, judging, practice_watch, problems, sandbox
 
 ADD = """
 __global__ void k(const float* a, const float* b, float* c, size_t n) {{
@@ -279,8 +279,8 @@ void launch(const float* x, float* out, size_t n) { clear<<<1, 1>>>(x, out, n); 
 
 
 class PagesElsewhere(unittest.TestCase):
-    """The other scripts that take a page, on the CPU backend. Its kernel prints, and has the name of functions of the C++
-    library; the page includes its header as older ones do."""
+    """The other scripts that take a page, on the CPU backend. Its kernel prints, and has the name of functions of the
+    C++ library; the page includes its header as older ones do."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="a folder ")

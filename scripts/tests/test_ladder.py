@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
-import ladder  # noqa: E402
+import ladder
 
 
 def names_of(*names, **options):
@@ -44,7 +44,8 @@ class Names(unittest.TestCase):
         os.chdir(ROOT / "reduce")
         self.assertEqual(names_of("sum/sum_07_warp_shuffle.cu"), ["sum_07_warp_shuffle"])
         self.assertEqual(names_of("sum/bugs/sum_early_return.cu"), ["sum_early_return"])
-        self.assertEqual(names_of("../softmax/row_softmax/row_softmax_01_thread_per_row.cu"), ["row_softmax_01_thread_per_row"])
+        self.assertEqual(names_of("../softmax/row_softmax/row_softmax_01_thread_per_row.cu"),
+                         ["row_softmax_01_thread_per_row"])
         self.assertEqual(names_of("."), names_of("reduce"))
         with tempfile.TemporaryDirectory() as elsewhere:
             os.chdir(elsewhere)

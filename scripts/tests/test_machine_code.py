@@ -7,7 +7,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from ladder import machine_code  # noqa: E402
+from ladder import machine_code
 
 SASS = """\
 \tcode for sm_90a

@@ -8,8 +8,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
-import ladder  # noqa: E402
-from ladder import mutation_rules  # noqa: E402
+import ladder
+from ladder import mutation_rules
 
 mutate = ladder.load_script("mutate")
 

@@ -15,9 +15,19 @@ from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
-import ladder  # noqa: E402
-from ladder import access_pattern, bug_lab, candidates, diagnosis, exporting, judging, practice_watch  # noqa: E402
-from ladder import problems, progress_file, sandbox  # noqa: E402
+import ladder
+from ladder import (
+    access_pattern,
+    bug_lab,
+    candidates,
+    diagnosis,
+    exporting,
+    judging,
+    practice_watch,
+    problems,
+    progress_file,
+    sandbox,
+)
 
 practice = ladder.load_script("practice")
 judge_script = ladder.load_script("judge")
@@ -316,11 +326,11 @@ class States(InFolder):
                                                            failure, "")
 
     def test_states(self):
-        failure = diagnosis.Failure("right", "", "", "", {})
+        wrong = diagnosis.Failure("right", "", "", "", {})
         passed, unknown, left_out = ("right", "passed"), ("memory", "not judged"), ("speed", "skipped")
         for stages, failure, state, status in (([passed, left_out], None, "passed", 0),
                                                ([passed, unknown], None, "not judged", 3),
-                                               ([passed, unknown], failure, "failed", 1)):
+                                               ([passed, unknown], wrong, "failed", 1)):
             page, found = self.of(stages, failure)
             self.assertEqual((found.state, judging.exit_status([found])), (state, status))
             self.assertEqual(json.loads(judging.to_json([found]))["verdicts"][0]["state"], state)

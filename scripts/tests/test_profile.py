@@ -12,8 +12,8 @@ from unittest import mock
 
 SCRIPTS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(SCRIPTS))
-import ladder  # noqa: E402
-from ladder import counter_tables, counters, figures  # noqa: E402
+import ladder
+from ladder import counter_tables, counters, figures
 
 script = ladder.load_script("profile")
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Compiles what needs sm_90a with nvcc and reads what ptxas says: where a wgmma's registers may be touched too early, it
-lets the wgmmas run one after the other and says so. Of a step it must say nothing; of a planted bug, what the source's
-line '// caught by: ptxas | <text>' says."""
+"""Compiles what needs sm_90a with nvcc and reads what ptxas says: where a wgmma's registers may be touched too early,
+it lets the wgmmas run one after the other and says so. Of a step it must say nothing; of a planted bug, what the
+source's line '// caught by: ptxas | <text>' says."""
 import re
 import shutil
 import subprocess

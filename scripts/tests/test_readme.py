@@ -12,9 +12,9 @@ from pathlib import Path
 SCRIPTS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(SCRIPTS))
 sys.dont_write_bytecode = True
-import ladder  # noqa: E402
-from ladder import figures, known_figures, document as pages, page_commands, page_figures, page_sessions  # noqa: E402
-from ladder import page_twin  # noqa: E402
+import ladder
+from ladder import document as pages
+from ladder import figures, known_figures, page_commands, page_figures, page_sessions, page_twin
 
 CHAPTER = ladder.ROOT / "reduce" / "sum" / "README.md"
 
@@ -107,13 +107,15 @@ class Commands(Found):
                         "scripts/debug --backend cpu sum_04_sequential", "scripts/debug --block 1 --thread 3 STEP",
                         "scripts/test -R reduce", "scripts/new sum my_idea", "scripts/bench --stale",
                         "./scripts/run --list",
-                        "build/gpu/reduce/sum/sum_07_warp_shuffle --n=2^28 --check", "build/cpu/gemv/gemv/gemv --m=10 --k=7",
+                        "build/gpu/reduce/sum/sum_07_warp_shuffle --n=2^28 --check",
+                        "build/cpu/gemv/gemv/gemv --m=10 --k=7",
                         "build/cpu/reduce/sum/bugs/sum_early_return --check", "cmake --build --preset gpu",
                         "cmake --preset cpu",
                         "nvcc -O3 -Icommon reduce/sum/sum_07_warp_shuffle.cu common/runner/main.cu -o sum && ./sum",
                         "CUDA_EMU_ORDER=reverse build/cpu/reduce/sum/sum --check 2>&1 | head -3",
                         "sudo scripts/setup build",
-                        "ncu --metrics dram__bytes_read.sum -k regex:sum_ -c 1 build/gpu/reduce/sum/sum_07_warp_shuffle"):
+                        "ncu --metrics dram__bytes_read.sum -k regex:sum_ -c 1 "
+                        "build/gpu/reduce/sum/sum_07_warp_shuffle"):
             self.assertEqual(self.problems(command), [], command)
 
     def test_what_is_not(self):
@@ -127,7 +129,8 @@ class Commands(Found):
                                                                                            "'fast'"),
                                  ("cmake --build --preset base", "'base'"), ("nvcc reduce/sum_7.cu",
                                                                              "no 'reduce/sum_7.cu'"),
-                                 ("ncu --metrics dram__bytes.sum build/gpu/reduce/sum/sum", "'dram__bytes.sum' is not in"),
+                                 ("ncu --metrics dram__bytes.sum build/gpu/reduce/sum/sum",
+                                  "'dram__bytes.sum' is not in"),
                                  ("ncu build/gpu/reduce/sums", "no build makes"), ("frobnicate x", "'frobnicate'"),
                                  ("ls && scripts/rum", "no 'scripts/rum'"), ("echo 'x", "cannot be read")):
             found = self.problems(command)
@@ -373,7 +376,8 @@ class Figures(Found):
             text = piece.text[:at] + wrong + piece.text[at + len(shown):]
             one.problems.clear()
             checker.head = head
-            checker.check_text(one, piece._replace(lines=text.split("\n")), one.path.parent.relative_to(ladder.ROOT).as_posix())
+            checker.check_text(one, piece._replace(lines=text.split("\n")),
+                               one.path.parent.relative_to(ladder.ROOT).as_posix())
             if not any(problem.text.startswith(f"'{wrong}") for problem in one.problems):
                 missed.append(f"{one.name}:{piece.line_at(at)}: {shown} for {wrong}")
         self.assertLessEqual(len(missed), 400 * (1 - 0.84), missed)

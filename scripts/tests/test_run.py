@@ -14,9 +14,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
-import ladder  # noqa: E402
-from ladder import run_ladders  # noqa: E402
-from ladder.run_ladders import Tally, Verdict  # noqa: E402
+import ladder
+from ladder import run_ladders
+from ladder.run_ladders import Tally, Verdict
 
 STEPS = [ladder.Step("reduce", "sum", f"0{n}", f"sum_0{n}_{idea}", Path(f"reduce/sum_0{n}_{idea}.cu"))
          for n, idea in enumerate(("cub", "atomic", "tree", "shuffle"))]
@@ -205,7 +205,8 @@ class CtrlC(unittest.TestCase):
     def test_it_ends_quietly(self):
         with tempfile.TemporaryDirectory() as folder:
             fake = FakeLadder(folder, ["PASS", "wait", "PASS", "PASS"])
-            script = (f"import sys; sys.path.insert(0, {str(ROOT / 'scripts')!r}); import ladder; from ladder import run_ladders\n"
+            script = (f"import sys; sys.path.insert(0, {str(ROOT / 'scripts')!r}); "
+                      f"import ladder; from ladder import run_ladders\n"
                       f"steps = [ladder.Step('reduce', 'sum', '0', name, None) for name in {NAMES!r}]\n"
                       f"ladder.run_main(lambda: run_ladders.run_together({str(fake.path)!r}, steps, [], "
                       f"run_ladders.Tally()))")

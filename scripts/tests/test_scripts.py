@@ -168,7 +168,8 @@ class Scripts(unittest.TestCase):
         for name in ("cmake", "ninja", "c++", "gdb"):
             tool = tools / name
             tool.write_text('#!/bin/sh\ncase "$*" in *--version*) echo 9.9.9; exit ;; esac\n'
-                            'trap "exit 2" INT\necho > "$TOOLS/started"\nfor i in 1 2 3 4 5 6 7 8 9; do sleep 1; done\n')
+                            'trap "exit 2" INT\necho > "$TOOLS/started"\n'
+                            'for i in 1 2 3 4 5 6 7 8 9; do sleep 1; done\n')
             tool.chmod(0o755)
         environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "TOOLS": str(tools), "CXX": "c++",
                        "Catch2_DIR": "/"}

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks what every step file must have: a header that teaches, a page's length, and a small step from the one before."""
+"""Checks what every step file must have: a header that teaches, a page's length, and a small step from the one
+before."""
 import difflib
 import re
 import sys
@@ -8,8 +9,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
-import ladder  # noqa: E402
-from ladder import figures  # noqa: E402
+import ladder
+from ladder import figures
 
 diff = ladder.load_script("diff")
 
@@ -32,8 +33,10 @@ LARGE_STEPS = {
     "col_softmax_03_registers": "one exp for each element, and a merge over lanes that share a column",
     "col_softmax_04_cluster": "a pipeline of tiles, and merges over lanes, warps and blocks",
     "col_softmax_06_by_shape": "the kernel for all shapes, and the rule that picks",
-    "cross_entropy_03_any_alignment": "what is in front of and behind the float4, groups of four, and the rule for blocks",
-    "cross_entropy_04_by_shape": "the kernel for long rows and their parts, the merge of parts, and the rule that picks",
+    "cross_entropy_03_any_alignment":
+        "what is in front of and behind the float4, groups of four, and the rule for blocks",
+    "cross_entropy_04_by_shape":
+        "the kernel for long rows and their parts, the merge of parts, and the rule that picks",
     "compact_08_tuned": "four rows of float4 per thread, and one scan of their counts in a word",
     "conv2d_04_register_blocking": "a kernel of its own for shapes whose rows are not aligned",
     "conv2d_05_by_filter": "a kernel for small filters, one for large ones, one for rows that are not aligned",
@@ -52,9 +55,11 @@ LARGE_STEPS = {
     "jacobi2d_03_float4_tile": "float4 and scalar loads of a larger tile, and tiles numbered in gridDim.x",
     "jacobi2d_04_register_tile": "a kernel of its own for shapes whose rows are not aligned",
     "jacobi2d_05_temporal_blocking": "another mapping, by warps, and a pipeline of time steps",
-    "layer_norm_06_registers": "float4 and scalar loads and stores in place of one loop, and the remainder of longer rows",
+    "layer_norm_06_registers":
+        "float4 and scalar loads and stores in place of one loop, and the remainder of longer rows",
     "layer_norm_07_shared": "the sum over a block, the row's chunks in shared memory and how many there are",
-    "layer_norm_09_persistent": "a kernel of its own for long rows: copies, gamma and beta in shared memory, a cluster's launch",
+    "layer_norm_09_persistent":
+        "a kernel of its own for long rows: copies, gamma and beta in shared memory, a cluster's launch",
     "row_softmax_06_registers": "float4 and scalar loads and stores, written out where they are introduced",
     "overlap_06_graph": "capturing, and the key that says when to capture again",
     "row_softmax_08_cluster": "the merge over the cluster, and a launch of at most 2^27 rows",
@@ -62,7 +67,8 @@ LARGE_STEPS = {
     "row_softmax_12_clusters": "a kernel for rows that a cluster holds, beside those of steps 10 and 11",
     "row_sum_04_by_shape": "the kernel for all shapes, and the rule that picks",
     "scan_08_look_back": "the protocol, written out where it is introduced, in place of two kernels",
-    "sgemm_12_cp_async": "a pipeline of copies, edges without checks in the loop, larger tiles, and 16-byte or 4-byte copies",
+    "sgemm_12_cp_async":
+        "a pipeline of copies, edges without checks in the loop, larger tiles, and 16-byte or 4-byte copies",
     "sgemm_14_by_shape": "the kernels for all shapes, and the rule that picks",
     "softmax_04_on_chip": "registers and shared memory hold the vector, the rest is read again",
     "softmax_07_streamed": "another order of loads and exps, for any alignment, and step 06 for long vectors",

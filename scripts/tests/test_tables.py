@@ -6,8 +6,8 @@ from pathlib import Path
 
 SCRIPTS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(SCRIPTS))
-import ladder  # noqa: E402
-from ladder import figures  # noqa: E402
+import ladder
+from ladder import figures
 
 tables, bench = ladder.load_script("tables"), ladder.load_script("bench")
 
@@ -113,7 +113,8 @@ class Map(unittest.TestCase):
         figures_of_steps = [*ladder_of(), entry("03_slow", 1 << 28, 9000, vs_vendor=0.01),
                             entry("04_last", 1 << 28, 500, vs_vendor=0.2)]
         row = self.row(known(figures_of_steps, ids=("00_cub", "01_atomic", "02_tree", "03_slow", "04_last")))
-        self.assertEqual(row[3:], ["[02](reduce/sum/sum_02_tree.cu) 12.5x", "[02](reduce/sum/sum_02_tree.cu) 2684, 0.25x CUB"])
+        self.assertEqual(row[3:], ["[02](reduce/sum/sum_02_tree.cu) 12.5x",
+                                   "[02](reduce/sum/sum_02_tree.cu) 2684, 0.25x CUB"])
 
     def test_cells_that_depend_on_stale_figures_are_empty(self):
         def without(number):

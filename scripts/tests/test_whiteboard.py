@@ -16,8 +16,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
-import ladder  # noqa: E402
-from ladder import figures  # noqa: E402
+import ladder
+from ladder import figures
 
 mutate = ladder.load_script("mutate")
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Times PyTorch's scaled_dot_product_attention in FP32 and BF16 at the sizes of the ladder table, kernel by kernel.
 
-One JSON object per size and kernel: microseconds, TFLOP/s, and the largest error against double on a few rows. "efficient"
-computes FP32 products by three TF32 ones on tensor cores; "math" stores the scores. "flash" is FlashAttention 2, "cudnn"
-cuDNN's kernel, both for BF16 alone. Causal FLOP are counted as the half
-that is needed. Timed as common/runner/bench.cuh does: the L2 cache is overwritten before each call, CUDA events around
-it, medians. Needs PyTorch with CUDA.
+One JSON object per size and kernel: microseconds, TFLOP/s, and the largest error against double on a few rows.
+"efficient" computes FP32 products by three TF32 ones on tensor cores; "math" stores the scores. "flash" is
+FlashAttention 2, "cudnn" cuDNN's kernel, both for BF16 alone. Causal FLOP are counted as the half that is needed. Timed
+as common/runner/bench.cuh does: the L2 cache is overwritten before each call, CUDA events around it, medians. Needs
+PyTorch with CUDA.
 """
 import itertools
 import json
@@ -16,7 +16,7 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
-from ladder import torch_timing  # noqa: E402
+from ladder import torch_timing
 
 SIZES = [(64, 1024, 64, False), (64, 2048, 64, False), (64, 2048, 64, True), (64, 4096, 64, False),
          (64, 2048, 128, False), (64, 2048, 128, True)]

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Times PyTorch's cross_entropy per row, eager and compiled, at the sizes of the ladder table.
 
-One JSON object per line: kernel, shape, microseconds and GB/s of the logits' bytes. Timed as common/runner/bench.cuh does:
-the L2 cache is overwritten before each call, CUDA events around it, medians. Needs PyTorch with CUDA.
+One JSON object per line: kernel, shape, microseconds and GB/s of the logits' bytes. Timed as common/runner/bench.cuh
+does: the L2 cache is overwritten before each call, CUDA events around it, medians. Needs PyTorch with CUDA.
 """
 import json
 import sys
@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
-from ladder import torch_timing  # noqa: E402
+from ladder import torch_timing
 
 SHAPES = [(32768, 1024), (16384, 4096), (4096, 50257), (1024, 128256)]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "scripts"))
 sys.dont_write_bytecode = True
-import ladder  # noqa: E402
+import ladder
 
 KERNEL = Path(__file__).resolve().parent / "twice"
 BACKEND = sys.argv.pop(1)

@@ -427,12 +427,12 @@ class Headers(Folder):
         self.assertTrue(middle.startswith('#line 1 "sub/middle.cuh"\n'))
 
     def test_search_order_and_paths(self):
-        self.write_file('reduce/bugs/a.cu', '#include "../sum.cuh"\n#include "ladder.cuh"\n')
+        self.write_file('reduce/sum/bugs/a.cu', '#include "../sum.cuh"\n#include "ladder.cuh"\n')
         self.write_file('reduce/sum/sum.cuh', '#include "ladder.cuh"\n' + LAUNCHES)
         self.write_file('common/ladder.cuh', LAUNCHES)
         self.write_file('later/ladder.cuh', PLAIN)
-        text = self.translate('reduce/bugs/a.cu', 'build/a.cpp', '-I', 'common', '-Ilater')
-        self.assertIn('#line 1 "reduce/bugs/a.cu"', text)
+        text = self.translate('reduce/sum/bugs/a.cu', 'build/a.cpp', '-I', 'common', '-Ilater')
+        self.assertIn('#line 1 "reduce/sum/bugs/a.cu"', text)
         sum_, ladder = self.included(text)
         self.assertEqual(self.included(pathlib.Path(sum_).read_text()), [ladder], 'one copy of a header')
         self.assertTrue(pathlib.Path(sum_).read_text().startswith('#line 1 "reduce/sum/sum.cuh"'))

@@ -38,10 +38,12 @@ class Debugger(unittest.TestCase):
         return output.partition("\n--\n")[2]
 
     def test_where_it_is(self):
-        self.assertEqual(self.session("cuda", "cuda block thread").splitlines()[:2], ["block (0,0,0), thread (0,0,0)"] * 2)
+        self.assertEqual(self.session("cuda", "cuda block thread").splitlines()[:2],
+                         ["block (0,0,0), thread (0,0,0)"] * 2)
 
     def test_a_thread_that_has_not_started(self):
-        output = self.session("cuda block 2 thread 37", "print threadIdx.x + 1000 * blockIdx.x", "next", "next", "print i")
+        output = self.session("cuda block 2 thread 37", "print threadIdx.x + 1000 * blockIdx.x", "next", "next",
+                              "print i")
         self.assertIn("[Switching to block (2,0,0), thread (37,0,0)]", output)
         self.assertRegex(output, rf"(?m)^{at('start')}\t")
         self.assertIn("$1 = 2037\n", output)
