@@ -9,7 +9,8 @@
 #include <string>
 #include <utility>
 
-namespace ladder {
+// What the objects of a program share has default visibility: see common/cmake/private_symbols.sh.
+namespace [[gnu::visibility("default")]] ladder {
 
 // A CUDA call that failed. what() names the file, the line, the call and the runtime's message.
 struct CudaError : std::runtime_error {
@@ -105,15 +106,10 @@ class DeviceBuffer {
   std::size_t count_ = 0;
 };
 
-namespace ladder {
+namespace [[gnu::visibility("default")]] ladder {
 
-// One for all steps of a program (see common/cmake/private_symbols.sh), or each would hold its own on the device. In
-// bytes, since two steps may have different types of the same name.
-template <typename Tag>
-DeviceBuffer<unsigned char>& scratch_buffer() {
-  static DeviceBuffer<unsigned char> buffer;
-  return buffer;
-}
+// One of each name for all steps of a program, or each step would hold its own on the device.
+DeviceBuffer<unsigned char>& scratch_buffer(const char* name);
 
 }  // namespace ladder
 
@@ -122,7 +118,7 @@ DeviceBuffer<unsigned char>& scratch_buffer() {
 // is that of the device that was current first, for one stream: kernels in two streams would overwrite each other's.
 template <typename T, typename Tag = T>
 T* scratch(std::size_t count) {
-  DeviceBuffer<unsigned char>& buffer = ladder::scratch_buffer<Tag>();
+  static DeviceBuffer<unsigned char>& buffer = ladder::scratch_buffer(__PRETTY_FUNCTION__);
   buffer.reserve(count * sizeof(T));
   return reinterpret_cast<T*>(buffer.get());
 }

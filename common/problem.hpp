@@ -20,7 +20,7 @@
 struct __half;         // cuda_fp16.h defines it, for those who use it
 struct __nv_bfloat16;  // and cuda_bf16.h this
 
-namespace ladder {
+namespace [[gnu::visibility("default")]] ladder {
 
 // Half the distance from 1 to the next float: the largest relative error of one correctly rounded operation.
 constexpr double kUnitRoundoff = 1.0 / (1 << 24);
@@ -129,7 +129,7 @@ struct Size {
 
 extern template class std::vector<ladder::Size>;  // like what is only declared here: in runner/definitions.hpp
 
-namespace ladder {
+namespace [[gnu::visibility("default")]] ladder {
 
 // The buffers of one run, by their order in Problem::buffers(). In `run` they are in the problem's place, which is
 // device memory unless it says otherwise; outputs hold poison. In `expect` they are the host's copies of what the

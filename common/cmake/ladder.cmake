@@ -22,11 +22,9 @@ include(CheckCXXCompilerFlag)
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH LADDER_COMMON)
 file(WRITE ${CMAKE_BINARY_DIR}/skipped.txt "")
 
-foreach(tool NM OBJCOPY)
-  if(NOT CMAKE_${tool})
-    message(FATAL_ERROR "No nm or objcopy found: binutils are needed, which a Linux system with g++ has")
-  endif()
-endforeach()
+if(NOT CMAKE_OBJCOPY)
+  message(FATAL_ERROR "No objcopy found: binutils are needed, which a Linux system with g++ has")
+endif()
 
 # Warnings and include folders, for every target of ours.
 add_library(ladder_options INTERFACE)
@@ -58,12 +56,23 @@ if(LADDER_BACKEND STREQUAL cuda AND NOT TARGET CUDA::cudnn)
   endif()
 endif()
 
+# private_symbols.sh makes what is hidden local.
+function(ladder_hide_symbols target)
+  set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden)
+  # g++ gives static variables of inline functions the binding "unique", which objcopy does not make local.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_compile_options(${target} PRIVATE
+      $<$<COMPILE_LANGUAGE:CXX>:-fno-gnu-unique> $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-fno-gnu-unique>)
+  endif()
+endfunction()
+
 # What every step includes is compiled once, not for each of them; that halves a step's time.
 if(LADDER_BACKEND STREQUAL cpu)
   file(CONFIGURE OUTPUT step_headers.cpp CONTENT "" @ONLY)
   add_library(ladder_step_headers OBJECT ${CMAKE_BINARY_DIR}/step_headers.cpp)
   target_link_libraries(ladder_step_headers PRIVATE ladder_options)
   target_compile_options(ladder_step_headers PRIVATE ${CUDA_EMU_OPTIONS})
+  ladder_hide_symbols(ladder_step_headers)
   target_precompile_headers(ladder_step_headers PRIVATE <cuda_runtime.h> ${LADDER_COMMON}/ladder.cuh)
 endif()
 
@@ -94,9 +103,10 @@ function(ladder_object target source)
   set(private_symbols ${LADDER_COMMON}/cmake/private_symbols.sh)
   set_source_files_properties(${compiled} PROPERTIES OBJECT_DEPENDS ${private_symbols})
   foreach(language CXX CUDA)
-    set(launcher ${private_symbols} ${CMAKE_NM} ${CMAKE_OBJCOPY} ${CMAKE_${language}_COMPILER_LAUNCHER})
+    set(launcher ${private_symbols} ${CMAKE_OBJCOPY} ${CMAKE_${language}_COMPILER_LAUNCHER})
     set_target_properties(${target} PROPERTIES ${language}_COMPILER_LAUNCHER "${launcher}")
   endforeach()
+  ladder_hide_symbols(${target})
 endfunction()
 
 # The runner, linked into every program.

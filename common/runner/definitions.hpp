@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cctype>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -27,6 +28,11 @@ void require_grid_y(const char* dim, std::size_t length, std::size_t tile) {
   if (length <= kMaxGridY * tile) return;
   throw UsageError("--" + std::string(dim) + ": this step takes at most " + std::to_string(kMaxGridY * tile) + ", " +
                    std::to_string(kMaxGridY) + " blocks of " + std::to_string(tile) + " in gridDim.y");
+}
+
+DeviceBuffer<unsigned char>& scratch_buffer(const char* name) {
+  static std::map<std::string, DeviceBuffer<unsigned char>> all;
+  return all[name];
 }
 
 std::vector<Step>& steps() {

@@ -552,7 +552,7 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace ladder
 
-int main(int argc, char** argv) {
+__attribute__((visibility("default"))) int main(int argc, char** argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // into a pipe too: a crash must not take finished lines with it
   try {
     return ladder::run(argc, argv);

@@ -40,7 +40,8 @@ struct Page {{
   const char *file, *needs;
 }};
 }}  // namespace ladder_adapter
-extern "C" const ladder_adapter::Page ladder_page = {{ladder_adapter::call, "{name}.cu", LADDER_NEEDS}};
+extern "C" __attribute__((visibility("default"))) const ladder_adapter::Page ladder_page = {{
+    ladder_adapter::call, "{name}.cu", LADDER_NEEDS}};
 """
 # In an object of its own, with the problem's header: hands that function to the checks. An error that the page did not
 # ask for is the launch's.
@@ -51,7 +52,7 @@ struct Page {{
   int (*call)({signature});
   const char *file, *needs;
 }};
-extern "C" const Page ladder_page;
+extern "C" __attribute__((visibility("default"))) const Page ladder_page;
 static void run_page({signature}) {{
   CUDA_CHECK(static_cast<cudaError_t>(ladder_page.call({arguments})));
   CUDA_CHECK(cudaGetLastError());
@@ -186,8 +187,8 @@ class Builder:
         else:
             words += ["-iquote", str(source.parent), "-fmax-errors=5", "-fdiagnostics-color=never", "-w"]
             words.append("-gdwarf-4")  # of version 5, addr2line takes a page for the file that the translator wrote
-        if not self.cuda and shutil.which("nm") and shutil.which("objcopy"):
-            words = [ladder.ROOT / "common/cmake/private_symbols.sh", "nm", "objcopy", *words]
+        if not self.cuda and shutil.which("objcopy"):
+            words = [ladder.ROOT / "common/cmake/private_symbols.sh", "objcopy", *words]
         run_compiler(words, self.build, seconds)
 
     def registration(self, problem):

@@ -47,10 +47,10 @@
 
 // Set each time a CUDA thread is resumed. Plain variables, so that a debugger can print them; not const, since the
 // compiler would then keep one thread's value for the next.
-inline thread_local uint3 threadIdx{};
-inline thread_local uint3 blockIdx{};
-inline thread_local dim3 blockDim{};
-inline thread_local dim3 gridDim{};
+inline thread_local uint3 threadIdx __attribute__((visibility("default"))){};
+inline thread_local uint3 blockIdx __attribute__((visibility("default"))){};
+inline thread_local dim3 blockDim __attribute__((visibility("default"))){};
+inline thread_local dim3 gridDim __attribute__((visibility("default"))){};
 constexpr int warpSize = 32;
 
 // Default arguments that name the caller's position, for error reports.
