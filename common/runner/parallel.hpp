@@ -2,7 +2,7 @@
 #pragma once
 #include <cstddef>
 
-namespace ladder {
+namespace [[gnu::visibility("default")]] ladder {
 
 // What parallel_for does, compiled once for each program (definitions.hpp).
 void parallel_pieces(std::size_t n, std::size_t grain,
