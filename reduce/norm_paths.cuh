@@ -1,11 +1,11 @@
 // The kernels that take rows of any length and alignment, for the last two steps of each norm: the launch, and
 // the roundings that their bound is made of.
 #pragma once
-#include "row_norm.cuh"
+#include "norm_problem.cuh"
 #include "norm_registers.cuh"
 #include "norm_teams.cuh"
-#include "norm_thin.cuh"
-#include "norm_twice.cuh"
+#include "norm_thread_per_row.cuh"
+#include "norm_read_twice.cuh"
 
 // beta is gamma, residual y where the norm has none. rows and cols may be 0.
 template <Norm kNorm>

@@ -1,4 +1,4 @@
-// A block's part of long rows, for norm_teams.cuh and norm_twice.cuh: where it is, gamma and beta for it, and how the
+// A block's part of long rows, for norm_teams.cuh and norm_read_twice.cuh: where it is, gamma and beta for it, and how the
 // block's warps merge.
 #pragma once
 #include "norm_row.cuh"

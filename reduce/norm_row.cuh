@@ -1,8 +1,8 @@
 // What the kernels of norm_registers.cuh and norm_teams.cuh have in common: what the three norms do with four elements,
 // and how parts of a row merge.
 #pragma once
-#include "float4_row.cuh"
-#include "lanes_sum.cuh"
+#include "norm_float4.cuh"
+#include "norm_lanes_sum.cuh"
 #include "moments.cuh"
 #include "peeled.cuh"
 

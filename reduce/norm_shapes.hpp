@@ -21,7 +21,7 @@ constexpr std::size_t kNormShapeCount = sizeof kNormShapes / sizeof kNormShapes[
 // The index in the table, or kNormShapeCount: a team of blocks takes the row.
 inline std::size_t norm_shape(std::size_t cols) { return first_long_enough(kNormShapes, cols); }
 
-// thread: norm_thin.cuh; registers: norm_registers.cuh; team: norm_teams.cuh, or norm_twice.cuh for rows that the GPU
+// thread: norm_thread_per_row.cuh; registers: norm_registers.cuh; team: norm_teams.cuh, or norm_read_twice.cuh for rows that the GPU
 // does not keep. by_shape: the kernel of layer_norm 08 or of rms_norm 03 and add_rms_norm 03, which needs sm_90.
 enum class NormPath { thread, by_shape, registers, team };
 constexpr std::size_t kThinCols = 8;  // with two lanes or more per row, most of the lanes would have no element

@@ -1,9 +1,9 @@
 // The kernel of rms_norm 03 and add_rms_norm 03, which differ in where a row comes from. Needs clusters, hence sm_90.
 #pragma once
-#include "row_shapes.cuh"
+#include "norm_by_columns.cuh"
 
 // y = z / sqrt(mean of z^2 + epsilon) * gamma for each row z: x, or if kAdd the new residual, x + residual, which is
-// stored. residual is not read else. L: see row_shapes.cuh; kAligned: see float4_row.cuh.
+// stored. residual is not read else. L: see norm_by_columns.cuh; kAligned: see norm_float4.cuh.
 template <typename L, bool kAdd, bool kAligned>
 __global__ void __launch_bounds__(L::kBlock, L::kBlocksPerSM)
     rms_norm_by_shape(const float* __restrict__ x, const float* __restrict__ gamma, float* __restrict__ residual,

@@ -1,7 +1,7 @@
 // C = alpha A B + beta C for n up to 4 and many rows: A is read once, and its bytes are the work. FP32 throughout.
 #pragma once
 #include "few_columns_lanes.hpp"
-#include "product.cuh"
+#include "products_without_tiles.cuh"
 
 constexpr int kFewColumnsThreads = 256;
 

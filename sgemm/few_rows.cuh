@@ -1,7 +1,7 @@
 // C = alpha A B + beta C for m up to 4: B is read once, and its bytes are the work. FP32 throughout.
 #pragma once
 #include "few_rows_tiles.hpp"
-#include "product.cuh"
+#include "products_without_tiles.cuh"
 
 // The sums of kRows rows of C, or as many as M says. A thread has kColumns columns, 16 bytes of B: neighbours, read at
 // once, where kVector says that rows of B are 16-byte aligned; else `width` apart, so that lanes read neighbours. A tile

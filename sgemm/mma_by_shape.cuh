@@ -4,7 +4,7 @@
 #include "few_rows.cuh"
 #include "gemm_shapes.hpp"
 #include "mma_tile.cuh"
-#include "product.cuh"
+#include "products_without_tiles.cuh"
 #include "scaled_matrix.cuh"
 
 #include <utility>

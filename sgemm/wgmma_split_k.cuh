@@ -5,7 +5,7 @@
 #include "hopper.cuh"
 #include "hopper_tiles.cuh"
 #include "launch_cluster.cuh"
-#include "product.cuh"
+#include "products_without_tiles.cuh"
 #include "tensor_map.cuh"
 
 constexpr unsigned kMultiply = 256;                 // threads: two warpgroups

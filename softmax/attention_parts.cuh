@@ -4,7 +4,7 @@
 #include "attention_float4.cuh"
 #include "attention_shapes.hpp"
 #include "cuda_helpers.cuh"
-#include "online.cuh"  // MaxSum, shift_for
+#include "online_softmax.cuh"  // MaxSum, shift_for
 
 #include <cuda_bf16.h>
 

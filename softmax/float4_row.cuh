@@ -6,7 +6,7 @@
 // `stride` the number of threads side by side, those loads are coalesced for rows of any alignment.
 // kEvictFirst: float4 accesses mark their lines as first to leave L2 (__ldcs, __stcs).
 #pragma once
-#include "online.cuh"
+#include "online_softmax.cuh"
 
 constexpr bool kEvictFirst = true;
 

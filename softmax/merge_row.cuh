@@ -1,7 +1,7 @@
 // The merge over the threads of a row, for kernels that give a block one row or several: row_softmax 11 and 12,
 // cross_entropy 04.
 #pragma once
-#include "online.cuh"
+#include "online_softmax.cuh"
 
 // The pair of each row to all of its kThreads threads, from that of each warp, or of the row's part of it. All threads
 // of the block must call it, once.

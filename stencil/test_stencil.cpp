@@ -4,7 +4,7 @@
 #include "runner/options.hpp"
 
 #include "heat3d/heat3d.cuh"
-#include "thin.hpp"
+#include "thin_domain.hpp"
 
 #include <algorithm>
 #include <array>

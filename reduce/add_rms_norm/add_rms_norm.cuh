@@ -4,7 +4,7 @@
 // The new residual is the float nearest to the sum, and y that of the new residual.
 // A row with NaN in it is NaN; one with an infinity is 0, but NaN where that stands; no other row changes.
 #pragma once
-#include "../row_norm.cuh"
+#include "../norm_problem.cuh"
 
 class AddRmsNorm : public RowNorm {
  public:

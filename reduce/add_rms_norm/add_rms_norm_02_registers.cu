@@ -6,7 +6,7 @@
 // Why:      1.59x: the bytes, 24 over 16, give 1.5; a launch less may be the rest (hypothesis, not tested).
 // Next:     may residual be const __restrict__? (No: it is written, and what is read again must be the new one.)
 #include "add_rms_norm.cuh"
-#include "../float4_row.cuh"
+#include "../norm_float4.cuh"
 
 constexpr int kBlock = 256;
 constexpr int kKept = 8;             // chunks of the row in registers, one float4 per lane each

@@ -2,7 +2,7 @@
 // blocks, hence sm_90.
 #pragma once
 #include "layer_norm.cuh"
-#include "../row_shapes.cuh"
+#include "../norm_by_columns.cuh"
 
 #include <cuda_pipeline.h>
 
@@ -16,7 +16,7 @@ __device__ inline float4 merge_parts(const float4* parts, unsigned count) {
   return {n, mean, lanes_sum<32>(part.z + part.x * d * d), 0.0f};
 }
 
-// L: see row_shapes.cuh; kAligned: see float4_row.cuh.
+// L: see norm_by_columns.cuh; kAligned: see norm_float4.cuh.
 template <typename L, bool kAligned>
 __global__ void __launch_bounds__(L::kBlock, L::kBlocksPerSM)
     layer_norm_by_shape(const float* __restrict__ x, const float* __restrict__ gamma, const float* __restrict__ beta,

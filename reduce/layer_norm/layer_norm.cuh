@@ -3,7 +3,7 @@
 // with the row's mean, its variance as the mean of (x_c - mean)^2 (divided by cols, not by cols - 1), and a gamma and a
 // beta for each column. A row of one element gives beta. A row with NaN or an infinity in it is NaN; no other row is.
 #pragma once
-#include "../row_norm.cuh"
+#include "../norm_problem.cuh"
 
 class LayerNorm : public RowNorm {
  public:

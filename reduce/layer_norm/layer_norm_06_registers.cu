@@ -5,7 +5,7 @@
 //           1024, where the remainder is read three times by half as many warps.
 // Measured: 1.84x step 05, 0.96 of a copy at 32768x1024 (H200); 1.68x, 0.99 (H100).
 // Next:     why not 32 float4, for rows of 4096?
-#include "../float4_row.cuh"
+#include "../norm_float4.cuh"
 #include "layer_norm.cuh"
 
 constexpr int kBlock = 256;

@@ -7,7 +7,7 @@
 // Why:      0.69 of a copy at 4096: 512 threads with two float4 each start, and meet at four barriers (hypothesis, not
 //           tested); 0.93 at 8192.
 // Next:     what else could a second row on the same block share? (gamma and beta.)
-#include "../float4_row.cuh"
+#include "../norm_float4.cuh"
 #include "layer_norm.cuh"
 
 constexpr int kBlock = 512;

@@ -11,7 +11,7 @@
 #include "layer_by_shape.cuh"
 #include "launch_cluster.cuh"
 
-// A cluster has a row at a time, a thread kKept float4 of it. kAligned: see float4_row.cuh.
+// A cluster has a row at a time, a thread kKept float4 of it. kAligned: see norm_float4.cuh.
 template <unsigned kBlock, int kKept, unsigned kCluster, unsigned kPerSm, bool kAligned>
 __global__ void __launch_bounds__(kBlock, kPerSm)
     layer_norm_persistent(const float* __restrict__ x, const float* __restrict__ gamma, const float* __restrict__ beta,

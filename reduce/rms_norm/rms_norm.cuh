@@ -3,7 +3,7 @@
 // layer_norm without mean and beta: one sum, and nothing that cancels.
 // A row with NaN in it is NaN; one with an infinity is 0, but NaN where that stands; no other row changes.
 #pragma once
-#include "../row_norm.cuh"
+#include "../norm_problem.cuh"
 
 class RmsNorm : public RowNorm {
  public:

@@ -7,7 +7,7 @@
 // Next:     what would a tile in between, 128 x 128, need to pay? (16-byte copies of A too: a transposed copy of A.)
 #include "../few_columns.cuh"
 #include "../few_rows.cuh"
-#include "../product.cuh"
+#include "../products_without_tiles.cuh"
 #include "sgemm_shapes.hpp"
 #include "small_tile.cuh"
 #include "stream_k.cuh"

@@ -7,7 +7,7 @@
 // Why:      q and o fill 168 registers: 12 warps per SM. Each key costs two exps and a product for each element of o.
 // Next:     128 threads of a block read the same K and V. Where should these be?
 #include "attention.cuh"
-#include "../online.cuh"  // shift_for
+#include "../online_softmax.cuh"  // shift_for
 
 constexpr unsigned kBlock = 128;
 

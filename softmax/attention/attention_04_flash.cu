@@ -8,7 +8,7 @@
 //           are 256 floats; the compiler spills.
 // Next:     how can one word from shared memory serve several multiply-adds?
 #include "attention.cuh"
-#include "../online.cuh"  // shift_for
+#include "../online_softmax.cuh"  // shift_for
 
 constexpr int kBlock = 128;  // queries
 constexpr int BN = 32;       // keys of a tile

@@ -7,7 +7,7 @@
 //           step 04 spills, it is 1.84x.
 // Next:     with the causal mask, which tiles of scores need no work at all?
 #include "attention.cuh"
-#include "../online.cuh"  // group_max, group_sum, shift_for
+#include "../online_softmax.cuh"  // group_max, group_sum, shift_for
 
 // The lanes of a warp form 4 rows of 8. A thread has kRows rows, 4 apart, of the scores and of O, kKeys keys of each
 // tile, 8 apart, and kCols columns of O, 8 apart.

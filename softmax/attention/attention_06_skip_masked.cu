@@ -7,7 +7,7 @@
 //           than L2 holds; step 05 takes the heads one after the other (hypothesis, not tested).
 // Next:     what does the FMA pipe wait for in the other tiles?
 #include "attention.cuh"
-#include "../online.cuh"  // group_max, group_sum, shift_for
+#include "../online_softmax.cuh"  // group_max, group_sum, shift_for
 
 // The lanes of a warp form 4 rows of 8. A thread has kRows rows, 4 apart, of the scores and of O, kKeys keys of each
 // tile, 8 apart, and kCols columns of O, 8 apart.

@@ -1,7 +1,7 @@
 // The softmax between the two products, for attention 01 and 02, which keep the scores in memory.
 #pragma once
 #include "attention.cuh"
-#include "../online.cuh"  // group_max, group_sum, shift_for
+#include "../online_softmax.cuh"  // group_max, group_sum, shift_for
 
 constexpr unsigned kBlock = 256;
 

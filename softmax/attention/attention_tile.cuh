@@ -4,7 +4,7 @@
 #pragma once
 #include "../attention_float4.cuh"
 #include "cuda_helpers.cuh"
-#include "../online.cuh"  // group_max, group_sum, shift_for
+#include "../online_softmax.cuh"  // group_max, group_sum, shift_for
 
 #include <cuda_pipeline.h>
 

@@ -8,7 +8,7 @@
 // Next:     whose registers hold the scores after the first product, and whose need the weights for the second?
 // needs: sm_80
 #include "attention_bf16.cuh"
-#include "../online.cuh"  // group_max, group_sum, shift_for
+#include "../online_softmax.cuh"  // group_max, group_sum, shift_for
 
 #include <mma.h>
 

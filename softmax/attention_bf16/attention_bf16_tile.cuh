@@ -5,7 +5,7 @@
 #include "attention_bf16.cuh"
 #include "../attention_float4.cuh"  // kScoreScale
 #include "tensor_core.cuh"
-#include "../online.cuh"  // group_max, group_sum, shift_for
+#include "../online_softmax.cuh"  // group_max, group_sum, shift_for
 
 // 2^x within a factor of 1 + 2^-22, one instruction (PTX ISA, 9.7.3.21); exp2f has three more for subnormal results,
 // which are 0 here.

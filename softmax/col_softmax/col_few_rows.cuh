@@ -1,7 +1,7 @@
 // col_softmax for few rows: a thread has whole columns in registers, and waits for no other thread.
 #pragma once
 #include "col_softmax.cuh"
-#include "../online.cuh"  // shift_for
+#include "../online_softmax.cuh"  // shift_for
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 // Measured: 3.54x step 01, 0.63 of a read at 4096x50257 (H200).
 // Next:     rows of 50257 start anywhere between two multiples of 16 bytes. How do they get float4 loads?
 #include "cross_entropy.cuh"
-#include "../online.cuh"
+#include "../online_softmax.cuh"
 
 constexpr int kBlock = 256;
 

@@ -2,7 +2,7 @@
 // through shared memory: its loads are aligned float4, whatever the length and the alignment of a row.
 #pragma once
 #include "cross_entropy_shapes.hpp"
-#include "../online.cuh"
+#include "../online_softmax.cuh"
 
 #include <cuda_pipeline.h>
 

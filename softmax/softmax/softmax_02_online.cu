@@ -1,12 +1,12 @@
 // Problem:  step 01 reads x three times.
-// Idea:     the online softmax (online.cuh): pairs (max, sum of exp(x - max)) merge in any order. Each block writes one
+// Idea:     the online softmax (online_softmax.cuh): pairs (max, sum of exp(x - max)) merge in any order. Each block writes one
 //           pair; every block of the second kernel merges all of them for itself. Same bits every run.
 // Expect:   1.2 to 1.33x step 01 from 2^24 on: 3 accesses per element instead of 4. About 1.0x at 2^20, where launches
 //           take much of the time.
 // Measured: 1.24x step 01, 380x cuDNN at 2^24 (H200); 1.23x, 332x (H100).
 // Next:     two launches, because all blocks must be done. How else could a block know that?
 #include "softmax.cuh"
-#include "../online.cuh"
+#include "../online_softmax.cuh"
 
 constexpr int kBlock = 256;
 

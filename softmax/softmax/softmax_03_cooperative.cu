@@ -5,7 +5,7 @@
 // Measured: 1.03x step 02, 391x cuDNN at 2^24 (H200); 1.03x, 341x (H100).
 // Next:     registers and shared memory outlive the barrier. What should a thread keep?
 #include "softmax.cuh"
-#include "../online.cuh"
+#include "../online_softmax.cuh"
 
 #include <cooperative_groups.h>
 

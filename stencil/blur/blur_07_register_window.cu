@@ -8,7 +8,7 @@
 // Next:     why not a running sum: add the row that enters the window, subtract the one that leaves?
 #include "blur.cuh"
 #include "../staged_rows.cuh"
-#include "../thin.cuh"
+#include "../thin_domain.cuh"
 
 constexpr int kBlockX = 128, kBlockY = 4;  // threads
 constexpr int kRows = 4;                   // per thread

@@ -2,7 +2,7 @@
 // few rows, rows that are not aligned, and images of a few pixels' width.
 #pragma once
 #include "conv2d_rows.cuh"
-#include "../thin.cuh"
+#include "../thin_domain.cuh"
 
 #include <type_traits>
 

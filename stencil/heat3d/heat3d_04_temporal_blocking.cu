@@ -7,7 +7,7 @@
 // Next:     why does this pay although the halo costs 28 %?
 #include "heat3d.cuh"
 #include "../float4_row.cuh"
-#include "../thin.cuh"
+#include "../thin_domain.cuh"
 
 constexpr int kTileY = 24;                            // rows that are loaded
 constexpr int kStoredX = 120, kStoredY = kTileY - 4;  // without the halo: one float4, two rows at either side

@@ -7,7 +7,7 @@
 // Next:     8 time steps per pass?
 #include "jacobi2d.cuh"
 #include "../float4_row.cuh"
-#include "../thin.cuh"
+#include "../thin_domain.cuh"
 
 constexpr int kSteps = 4;    // time steps per pass, at most 4: the halo is one lane
 constexpr int kStrip = 120;  // columns that a warp stores

@@ -3,7 +3,7 @@
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong
 // stage: right
-#include "../../float4_row.cuh"
+#include "../../norm_float4.cuh"
 #include "../layer_norm.cuh"
 
 constexpr int kBlock = 256;

@@ -5,7 +5,7 @@
 // caught by: gpu racecheck | hazard | --heads=1 --queries=40 --keys=70
 // stage: races and barriers
 #include "../attention.cuh"
-#include "../../online.cuh"
+#include "../../online_softmax.cuh"
 
 #include <cuda_pipeline.h>
 

@@ -5,7 +5,7 @@
 // caught by: gpu racecheck | hazard | --heads=1 --queries=40 --keys=70
 // stage: right
 #include "../attention.cuh"
-#include "../../online.cuh"
+#include "../../online_softmax.cuh"
 
 constexpr int kBlock = 128, BN = 32, kMostD = 128;
 

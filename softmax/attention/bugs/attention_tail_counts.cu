@@ -4,7 +4,7 @@
 // caught by: gpu | is wrong
 // stage: right
 #include "../attention.cuh"
-#include "../../online.cuh"
+#include "../../online_softmax.cuh"
 
 constexpr int kBlock = 128, BN = 32, kMostD = 128;
 

@@ -5,7 +5,7 @@
 // caught by: gpu racecheck | hazard | --rows=70 --cols=40
 // stage: right
 #include "../col_softmax.cuh"
-#include "../../online.cuh"
+#include "../../online_softmax.cuh"
 
 constexpr int kColumns = 32, kWarps = 32;
 

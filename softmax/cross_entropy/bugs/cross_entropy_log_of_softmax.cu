@@ -4,7 +4,7 @@
 // caught by: gpu | thousands data
 // stage: right
 #include "../cross_entropy.cuh"
-#include "../../online.cuh"
+#include "../../online_softmax.cuh"
 
 constexpr int kBlock = 256;
 

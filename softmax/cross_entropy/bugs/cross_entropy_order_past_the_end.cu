@@ -4,7 +4,7 @@
 // caught by: gpu | is wrong
 // stage: right
 #include "../cross_entropy.cuh"
-#include "../../online.cuh"
+#include "../../online_softmax.cuh"
 
 constexpr unsigned kBlock = 128, kLongest = 16;
 

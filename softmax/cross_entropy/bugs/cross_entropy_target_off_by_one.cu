@@ -3,7 +3,7 @@
 // caught by: gpu | is wrong
 // stage: right
 #include "../cross_entropy.cuh"
-#include "../../online.cuh"
+#include "../../online_softmax.cuh"
 
 constexpr int kBlock = 256;
 

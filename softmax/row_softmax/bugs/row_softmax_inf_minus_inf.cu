@@ -4,7 +4,7 @@
 // caught by: gpu | is wrong
 // stage: right
 #include "../row_softmax.cuh"
-#include "../../online.cuh"
+#include "../../online_softmax.cuh"
 
 constexpr int kBlock = 256;
 

@@ -5,7 +5,7 @@
 // caught by: gpu | is wrong
 // stage: right
 #include "../softmax.cuh"
-#include "../../online.cuh"
+#include "../../online_softmax.cuh"
 
 constexpr int kBlock = 256;
 

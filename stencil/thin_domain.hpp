@@ -1,4 +1,4 @@
-// What thin domains need besides their kernel, thin.cuh: whether a domain is one, how high tiles are where rows are few,
+// What thin domains need besides their kernel, thin_domain.cuh: whether a domain is one, how high tiles are where rows are few,
 // the type of the indices, the division by the length of the rows. Apart, so that a test can ask.
 #pragma once
 #include "ladder.cuh"

@@ -2,7 +2,7 @@
 // know nothing of rows. So all threads have work, and loads and stores are coalesced, however short the rows are. What
 // blur, conv2d, jacobi2d and heat3d share.
 #pragma once
-#include "thin.hpp"
+#include "thin_domain.hpp"
 
 // out[i] = value(i, row, x) for each cell i of `cells`, in rows of nx. Calls value() for the last cell in the place of
 // those beyond it: without a branch all loads of a thread can be in flight.

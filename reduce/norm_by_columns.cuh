@@ -1,8 +1,8 @@
 // For the steps of layer_norm, rms_norm and add_rms_norm that pick by shape: how a kernel is compiled for some row
 // lengths, the choice among them, and the launch. Needs clusters of blocks, hence sm_90.
 #pragma once
-#include "float4_row.cuh"
-#include "lanes_sum.cuh"
+#include "norm_float4.cuh"
+#include "norm_lanes_sum.cuh"
 
 #include <cooperative_groups.h>
 
