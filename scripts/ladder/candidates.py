@@ -147,6 +147,13 @@ def own_name():
     return f"{os.getpid()}.{next(numbers)}"
 
 
+def without_precompiled_header(words):
+    """A compile command, of g++ or clang++, without what CMake adds for a precompiled header."""
+    text = "\0".join(words)
+    text = re.sub(r"\0-Winvalid-pch|\0-Xclang\0-include(-pch)?\0-Xclang\0[^\0]+|\0-include\0[^\0]+", "", text)
+    return text.split("\0")
+
+
 class Builder:
     """`kind`: one of PRESETS, or a preset; `page`: a Page, or a step of any kind."""
 
@@ -179,13 +186,12 @@ class Builder:
         words[words.index("-o") + 1] = str(output)
         if own:
             words.append("-Dmain=ladder_main_of_the_page")
-            if "-Winvalid-pch" in words:  # no header but its own
-                at = words.index("-Winvalid-pch")
-                del words[at:at + 3]
+            words = without_precompiled_header(words)  # no header but its own
         if self.cuda:
             words += ["-I", str(source.parent), "-I", str(self.step.path.parent), "-w"]
         else:
-            words += ["-iquote", str(source.parent), "-fmax-errors=5", "-fdiagnostics-color=never", "-w"]
+            words += ["-iquote", str(source.parent), "-fdiagnostics-color=never", "-w"]
+            words.append("-ferror-limit=5" if "clang" in Path(words[0]).name else "-fmax-errors=5")
             words.append("-gdwarf-4")  # of version 5, addr2line takes a page for the file that the translator wrote
         if not self.cuda and shutil.which("objcopy"):
             words = [ladder.ROOT / "common/cmake/private_symbols.sh", "objcopy", *words]

@@ -65,6 +65,13 @@ void __tsan_atomic_signal_fence(int) { __atomic_signal_fence(__ATOMIC_SEQ_CST); 
       volatile std::uint##BITS##_t* memory, std::uint##BITS##_t* expected, std::uint##BITS##_t value, int, int) { \
     return __atomic_compare_exchange_n(memory, expected, value, WEAK, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);        \
   }
+// What clang calls: it returns what was there.
+#define COMPARE_EXCHANGE_VAL(BITS)                                                                               \
+  std::uint##BITS##_t __tsan_atomic##BITS##_compare_exchange_val(                                                \
+      volatile std::uint##BITS##_t* memory, std::uint##BITS##_t expected, std::uint##BITS##_t value, int, int) { \
+    __atomic_compare_exchange_n(memory, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);            \
+    return expected;                                                                                             \
+  }
 #define ATOMICS(BITS)                                                                                                 \
   std::uint##BITS##_t __tsan_atomic##BITS##_load(const volatile std::uint##BITS##_t* memory, int) {                   \
     return __atomic_load_n(memory, __ATOMIC_SEQ_CST);                                                                 \
@@ -82,7 +89,8 @@ void __tsan_atomic_signal_fence(int) { __atomic_signal_fence(__ATOMIC_SEQ_CST); 
   UPDATE(BITS, fetch_or)                                                                                              \
   UPDATE(BITS, fetch_xor)                                                                                             \
   COMPARE_EXCHANGE(BITS, strong, false)                                                                               \
-  COMPARE_EXCHANGE(BITS, weak, true)
+  COMPARE_EXCHANGE(BITS, weak, true)                                                                                  \
+  COMPARE_EXCHANGE_VAL(BITS)
 ATOMICS(8)
 ATOMICS(16)
 ATOMICS(32)
