@@ -2,6 +2,7 @@
 import datetime
 import hashlib
 import json
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -44,7 +45,7 @@ def included(path, root=ladder.ROOT):
         for name in INCLUDE.findall(without_comments(file.read_text())):
             for folder in (file.parent, root / "common"):
                 if (folder / name).exists():
-                    visit(folder / name)
+                    visit(Path(os.path.normpath(folder / name)))
                     break
 
     seen = []

@@ -94,7 +94,7 @@ def headers(path, found=None):
         for name in re.findall(r'^#include "([^"]+\.cuh)"', path.read_text(), re.MULTILINE):
             for folder in (path.parent, ladder.ROOT / "common"):
                 if (folder / name).is_file():
-                    headers(folder / name, found)
+                    headers((folder / name).resolve(), found)
                     break
     return found
 

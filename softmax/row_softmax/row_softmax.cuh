@@ -47,7 +47,7 @@ class RowSoftmax : public SoftmaxProblem {
     for (const std::size_t cols : {1, 3, 5, 8}) sizes.push_back({1029, cols});
     for (const std::size_t cols : {32768, 53000, 53003, 86001, 106002, 131072, 131076, 172003, 344000, 344001})
       sizes.push_back({2, cols});
-    sizes.push_back({1, 1400004});
+    sizes.push_back({2, 1400004});
 #endif
     return sizes;
   }
