@@ -20,7 +20,8 @@
 struct __half;         // cuda_fp16.h defines it, for those who use it
 struct __nv_bfloat16;  // and cuda_bf16.h this
 
-namespace [[gnu::visibility("default")]] ladder {
+#pragma GCC visibility push(default)  // shared: cmake/private_symbols.sh
+namespace ladder {
 
 // Half the distance from 1 to the next float: the largest relative error of one correctly rounded operation.
 constexpr double kUnitRoundoff = 1.0 / (1 << 24);
@@ -126,10 +127,12 @@ struct Size {
 };
 
 }  // namespace ladder
+#pragma GCC visibility pop
 
 extern template class std::vector<ladder::Size>;  // like what is only declared here: in runner/definitions.hpp
 
-namespace [[gnu::visibility("default")]] ladder {
+#pragma GCC visibility push(default)  // shared: cmake/private_symbols.sh
+namespace ladder {
 
 // The buffers of one run, by their order in Problem::buffers(). In `run` they are in the problem's place, which is
 // device memory unless it says otherwise; outputs hold poison. In `expect` they are the host's copies of what the
@@ -378,3 +381,4 @@ inline double special(std::uint64_t, std::size_t buffer, std::size_t i, std::siz
 
 }  // namespace patterns
 }  // namespace ladder
+#pragma GCC visibility pop

@@ -2,7 +2,8 @@
 #pragma once
 #include <cstddef>
 
-namespace [[gnu::visibility("default")]] ladder {
+#pragma GCC visibility push(default)  // shared: cmake/private_symbols.sh
+namespace ladder {
 
 // What parallel_for does, compiled once for each program (definitions.hpp).
 void parallel_pieces(std::size_t n, std::size_t grain,
@@ -19,3 +20,4 @@ void parallel_for(std::size_t n, std::size_t grain, const Body& body) {
 }
 
 }  // namespace ladder
+#pragma GCC visibility pop
