@@ -10,8 +10,8 @@
 #include <utility>
 
 // What the objects of a program share has default visibility: see common/cmake/private_symbols.sh.
-#pragma GCC visibility push(default)  // shared: cmake/private_symbols.sh
 namespace ladder {
+#pragma GCC visibility push(default)  // shared: cmake/private_symbols.sh
 
 // A CUDA call that failed. what() names the file, the line, the call and the runtime's message.
 struct CudaError : std::runtime_error {
@@ -19,8 +19,8 @@ struct CudaError : std::runtime_error {
   cudaError_t code;
 };
 
-}  // namespace ladder
 #pragma GCC visibility pop
+}  // namespace ladder
 
 // Throws ladder::CudaError unless `call` returns cudaSuccess. After a launch: CUDA_CHECK(cudaGetLastError());
 #define CUDA_CHECK(call)                                                                                       \
@@ -108,14 +108,14 @@ class DeviceBuffer {
   std::size_t count_ = 0;
 };
 
-#pragma GCC visibility push(default)  // shared: cmake/private_symbols.sh
 namespace ladder {
+#pragma GCC visibility push(default)  // shared: cmake/private_symbols.sh
 
 // One of each name for all steps of a program, or each step would hold its own on the device.
 DeviceBuffer<unsigned char>& scratch_buffer(const char* name);
 
-}  // namespace ladder
 #pragma GCC visibility pop
+}  // namespace ladder
 
 // Device memory for `count` elements that stays allocated for the next call, from anywhere, with the same T and Tag. Its
 // contents are undefined. A step that needs two at a time gives them tags: scratch<float, struct Partials>(n). The memory

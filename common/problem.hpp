@@ -20,8 +20,8 @@
 struct __half;         // cuda_fp16.h defines it, for those who use it
 struct __nv_bfloat16;  // and cuda_bf16.h this
 
-#pragma GCC visibility push(default)  // shared: cmake/private_symbols.sh
 namespace ladder {
+#pragma GCC visibility push(default)  // shared: cmake/private_symbols.sh
 
 // Half the distance from 1 to the next float: the largest relative error of one correctly rounded operation.
 constexpr double kUnitRoundoff = 1.0 / (1 << 24);
@@ -126,13 +126,13 @@ struct Size {
   std::vector<float> scalars;
 };
 
-}  // namespace ladder
 #pragma GCC visibility pop
+}  // namespace ladder
 
 extern template class std::vector<ladder::Size>;  // like what is only declared here: in runner/definitions.hpp
 
-#pragma GCC visibility push(default)  // shared: cmake/private_symbols.sh
 namespace ladder {
+#pragma GCC visibility push(default)  // shared: cmake/private_symbols.sh
 
 // The buffers of one run, by their order in Problem::buffers(). In `run` they are in the problem's place, which is
 // device memory unless it says otherwise; outputs hold poison. In `expect` they are the host's copies of what the
@@ -380,5 +380,5 @@ inline double special(std::uint64_t, std::size_t buffer, std::size_t i, std::siz
 }
 
 }  // namespace patterns
-}  // namespace ladder
 #pragma GCC visibility pop
+}  // namespace ladder

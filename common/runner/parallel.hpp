@@ -2,8 +2,8 @@
 #pragma once
 #include <cstddef>
 
-#pragma GCC visibility push(default)  // shared: cmake/private_symbols.sh
 namespace ladder {
+#pragma GCC visibility push(default)  // shared: cmake/private_symbols.sh
 
 // What parallel_for does, compiled once for each program (definitions.hpp).
 void parallel_pieces(std::size_t n, std::size_t grain,
@@ -19,5 +19,5 @@ void parallel_for(std::size_t n, std::size_t grain, const Body& body) {
   parallel_pieces(n, grain, piece, &body);
 }
 
-}  // namespace ladder
 #pragma GCC visibility pop
+}  // namespace ladder
