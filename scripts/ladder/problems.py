@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import ladder
-from ladder import exporting
+from ladder import exporting, figures
 
 MEDIUM, HARD = 4, 8  # steps from which a kernel is called that
 HINT = re.compile(r"^// Idea: +(.*(?:\n// {6,}.*)*)", re.MULTILINE)
@@ -86,17 +86,9 @@ def head_comment(text):
     return comment_text(re.match(r"(?://.*\n)*", text)[0].splitlines())
 
 
-def headers(path, found=None):
-    """The header and those it includes, the outermost first."""
-    found = [] if found is None else found
-    if path not in found:
-        found.append(path)
-        for name in re.findall(r'^#include "([^"]+\.cuh)"', path.read_text(), re.MULTILINE):
-            for folder in (path.parent, ladder.ROOT / "common"):
-                if (folder / name).is_file():
-                    headers((folder / name).resolve(), found)
-                    break
-    return found
+def headers(path):
+    """The .cuh header and those it includes, the outermost first."""
+    return [file for file in figures.included(path) if file.suffix == ".cuh"]
 
 
 def chain(class_name, texts):

@@ -37,21 +37,16 @@ def run(program, options):
 def short_paths(value):
     """Files in the top folder by their names from there."""
     if isinstance(value, dict):
-        return {key: short_path(item) if key == "file" else short_paths(item) for key, item in value.items()}
+        return {key: ladder.shown(Path(item)) if key == "file" else short_paths(item) for key, item in value.items()}
     if isinstance(value, list) and value and isinstance(value[0], (dict, list)):
         return [short_paths(item) for item in value]
     return value
 
 
-def short_path(name):
-    path = Path(name)
-    return str(path.relative_to(ladder.ROOT)) if path.is_relative_to(ladder.ROOT) else name
-
-
 def complete(entry, steps):
     """An entry of a program, with its step's file."""
     step = next(step for step in steps if step.name == entry["step"])
-    head = {"step": step.name, "family": step.family, "kernel": step.kernel, "file": short_path(str(step.path))}
+    head = {"step": step.name, "family": step.family, "kernel": step.kernel, "file": ladder.shown(step.path)}
     return {**head, **short_paths({key: value for key, value in entry.items() if key not in head})}
 
 
