@@ -1,18 +1,14 @@
-# ladder_family(<family>): the folders of kernels in a family's folder become programs, where their sources stand:
-#   <kernel>/<kernel>_<NN>_<idea>.cu   <family>/<kernel>/<kernel>_<NN>_<idea>   one step, and step 00 where that is built
-#                                      <family>/<kernel>/<kernel>               all steps of the kernel: the ladder
-#   <kernel>/bugs/<name>.cu            <family>/<kernel>/bugs/<name>            a planted bug
-#   <kernel>/whiteboard.cu             <family>/<kernel>/whiteboard             an answer as written at a whiteboard;
-#                                                                               whiteboard_cpu.cpp for the host
-#                                      <family>/<kernel>/test_<kernel>          the general tests, over all steps; in builds
-#                                                                               that count accesses (CUDA_EMU_TRACE)
-#                                                                               what they do to memory
-#                                      <family>/<kernel>/test_whiteboard        the general tests, over the answers
-#   <kernel>/<name>_cpu.cpp            <family>/<kernel>/<name>_cpu             a host program to compare with; tested by
-#                                                                               its --check
-#   test_<family>.cpp                  <family>/test_<family>                   the family's own tests; trace_<family>.cpp
-#                                                                               in builds that count accesses
-# Two kernels may share a folder, <kernel> then being the folder's name or theirs.
+# ladder_family(<family>): the folders of kernels in a family's folder become programs. Each program stands in the build
+# folder where its source, or its kernel's folder, stands in the project:
+#   <kernel>/<kernel>_<NN>_<idea>   of a step <kernel>_<NN>_<idea>.cu, with step 00 where that is built
+#   <kernel>/<kernel>               all steps of the kernel: the ladder
+#   <kernel>/bugs/<name>            of a planted bug, bugs/<name>.cu
+#   <kernel>/whiteboard             of a whiteboard answer, whiteboard.cu; whiteboard_cpu of an answer for the host, .cpp
+#   <kernel>/<name>_cpu             of a host program to compare with, <name>_cpu.cpp
+#   <kernel>/test_<kernel>          the general tests of the kernel's steps; test_whiteboard, those of its answers
+#   test_<family>                   of the family's own tests, test_<family>.cpp
+# In builds that count accesses (CUDA_EMU_TRACE) the tests are of what steps do to memory, and a family's own are in
+# trace_<family>.cpp. Where two kernels share a folder, <kernel> is the folder's name or theirs.
 # A line "// needs: gpu" or "// needs: sm_<NN>[a]" in a step or a bug says what it cannot do without, a step's "// links:
 # <library>" which library of NVIDIA's (cublas, cudnn) it calls. What is left out for lack of them is listed in
 # <build>/skipped.txt, a line each, and in ctest as a skipped test.

@@ -159,11 +159,8 @@ class Judge:
         if failure and self.page.is_untouched:
             word = (f"This is still the empty page. Write the kernel in {self.page.path.name}, then judge it again; "
                     f"scripts/practice {self.page.problem.kernel} --hint 1 gives a first idea.")
-        name = str(self.page.path)
-        root = f"{ladder.ROOT}/"
         printed = self.printed_by_failure if failure and self.printed_by_failure is not None else self.printed
-        return Verdict(name[len(root):] if name.startswith(root) else name, self.page.problem.kernel, stages, failure,
-                       word, printed)
+        return Verdict(ladder.shown(self.page.path), self.page.problem.kernel, stages, failure, word, printed)
 
     def first_failure(self):
         self.say("compiling for the CPU backend")
