@@ -9,7 +9,6 @@
 #include <string>
 #include <utility>
 
-// What the objects of a program share has default visibility: see common/cmake/private_symbols.sh.
 namespace ladder {
 #pragma GCC visibility push(default)  // shared: cmake/private_symbols.sh
 

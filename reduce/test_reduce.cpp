@@ -571,7 +571,7 @@ TEST_CASE("layer_norm: a row of one element gives beta, a row of equal ones no m
   }
 }
 
-// What the chapter says of one pass in float: see bugs/layer_norm_one_pass_in_float.cu.
+// What the chapter says of one pass in float: see layer_norm/bugs/layer_norm_one_pass_in_float.cu.
 TEST_CASE("layer_norm: a large mean costs one pass in float the variance, and the steps only the mean's digits") {
   const Size size({1, 1000}, {1e-5f});
   std::vector<float> x(1000);

@@ -77,8 +77,8 @@ if(LADDER_TESTS)
   add_custom_target(ladder_tests)
 endif()
 
-# What only a build for a GPU compiles.
-add_custom_target(ladder_not_on_cpu)
+# What .ci/run compiles whole with nvcc: steps that the CPU backend does not run, and the host code that differs there.
+add_custom_target(ladder_for_nvcc)
 
 # Compiles one file, .cu or .cpp, given from the top folder, to the object library <target>, whose symbols no other
 # object sees.
@@ -108,7 +108,7 @@ endfunction()
 # The runner, linked into every program.
 function(ladder_runner)
   ladder_object(ladder_main common/runner/main.cu)
-  add_dependencies(ladder_not_on_cpu ladder_main)
+  add_dependencies(ladder_for_nvcc ladder_main)
   # For scripts/tests/judge_known.py, which links it in the runner's place.
   ladder_object(ladder_peer_check common/runner/tests/peer_check.cu)
   set_target_properties(ladder_peer_check PROPERTIES EXCLUDE_FROM_ALL ON)
@@ -168,7 +168,7 @@ function(ladder_needed_gpu target source)
     target_compile_definitions(${target} PRIVATE LADDER_NEEDS="sm_${CMAKE_MATCH_1}")
   endif()
   if(needs AND NOT needs MATCHES "^sm_8")
-    add_dependencies(ladder_not_on_cpu ${target})
+    add_dependencies(ladder_for_nvcc ${target})
   endif()
 endfunction()
 
@@ -267,6 +267,7 @@ function(ladder_family family)
     ladder_object(${object} ${source})
     ladder_needed_gpu(${object} ${source})
     ladder_program(${program} ${folder} ${name} ${object} ${vendor_${kernel}})
+    set_property(GLOBAL APPEND PROPERTY LADDER_ANSWERS ${program})
     list(APPEND answers_${folder} ${object})
   endforeach()
 
@@ -282,9 +283,9 @@ function(ladder_family family)
   list(REMOVE_DUPLICATES folders)
   foreach(folder IN LISTS folders)
     cmake_path(GET folder FILENAME name)
-    ladder_step_tests(${folder} test_${name} "${in_${folder}}")
+    ladder_step_tests(${folder} ${folder} test_${name} "${in_${folder}}")
     if(answers_${folder} AND NOT CUDA_EMU_TRACE)
-      ladder_step_tests(${folder} test_whiteboard "${answers_${folder}}")
+      ladder_step_tests(${folder}/whiteboard ${folder} test_whiteboard "${answers_${folder}}")
     endif()
   endforeach()
   set(own_tests test_${family}.cpp)
@@ -294,9 +295,9 @@ function(ladder_family family)
   if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${family}/${own_tests})
     add_library(tests_of_${family} OBJECT ${family}/${own_tests})
     target_link_libraries(tests_of_${family} PRIVATE ladder_catch ladder_options)
-    ladder_test_program(test_of_${family} ${family} test_${family} $<TARGET_OBJECTS:tests_of_${family}> "${all_steps}")
+    ladder_test_program(test_of_${family} ${family} test_${family} tests_of_${family} "${all_steps}")
     ladder_test(${family} any test_of_${family})
-    add_dependencies(ladder_not_on_cpu tests_of_${family})
+    add_dependencies(ladder_for_nvcc tests_of_${family})
   endif()
   ladder_bug_tests("${bugs}")
 endfunction()
@@ -352,28 +353,24 @@ function(ladder_test name orders target)
   endforeach()
 endfunction()
 
-# The test program <folder>/<name> over these steps, with more sources, or the objects of general tests.
-function(ladder_test_program target folder name source steps)
-  add_executable(${target} ${source})
+# The test program <folder>/<name> over these steps, with the tests in the object library `tests`.
+function(ladder_test_program target folder name tests steps)
+  add_executable(${target} $<TARGET_OBJECTS:${tests}>)
   target_link_libraries(${target} PRIVATE ${steps} ladder_catch ladder_options)
   set_target_properties(${target} PROPERTIES
     OUTPUT_NAME ${name} LINKER_LANGUAGE CXX RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${folder})
   add_dependencies(ladder_tests ${target})
 endfunction()
 
-# The general tests of steps, which may be whiteboard answers.
-function(ladder_step_tests folder name steps)
+# The general tests, called `test`, of steps, which may be whiteboard answers: the program <folder>/<name>.
+function(ladder_step_tests test folder name steps)
   string(MAKE_C_IDENTIFIER ${folder}/${name} target)
-  set(test ${folder})
-  if(name STREQUAL test_whiteboard)
-    string(APPEND test /whiteboard)
-  endif()
   if(CUDA_EMU_TRACE)
-    ladder_test_program(${target} ${folder} ${name} $<TARGET_OBJECTS:ladder_step_traces> "${steps}")
+    ladder_test_program(${target} ${folder} ${name} ladder_step_traces "${steps}")
     ladder_test(${test} any ${target})
     return()
   endif()
-  ladder_test_program(${target} ${folder} ${name} $<TARGET_OBJECTS:ladder_step_tests> "${steps}")
+  ladder_test_program(${target} ${folder} ${name} ladder_step_tests "${steps}")
   # With sanitizers forward and reverse only: which accesses leave a buffer does not depend on the order of threads in
   # a right step, and the plain build runs the third order.
   set(orders any random:1)

@@ -5,8 +5,8 @@
 # Many steps are linked into one program, and two of them may well define the same name: a step and its edited copy do.
 # Of two plain kernels the linker would complain; of two equal templates or inline functions it would keep one, and the
 # other step's code would never run. With local symbols each step keeps its own, with any compiler and CUDA toolkit. What
-# the objects of a program share has default visibility: namespace ladder in problem.hpp and cuda_helpers.cuh, main, the
-# CPU backend's threadIdx and its like.
+# the objects of a program share has default visibility: namespace ladder in problem.hpp, cuda_helpers.cuh and
+# parallel.hpp, main, the CPU backend's threadIdx and its like, and the judge's ladder_page.
 #
 # Needs objcopy for ELF, which comes with g++ on Linux; macOS has no counterpart.
 objcopy=$1

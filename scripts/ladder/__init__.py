@@ -22,6 +22,7 @@ if not shutil.which("nvcc") and os.access("/usr/local/cuda/bin/nvcc", os.X_OK):
 
 NO_DEVICE = 77  # a program's exit status where there is no GPU
 TIMED_OUT = 124  # and where it reached a time limit
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)  # of a quoted name
 INTERRUPTED = 130  # a script's, after Ctrl-C
 
 
@@ -137,7 +138,7 @@ def known_names(only_steps=False):
     A file has no ending, and "reduce/" is the family: a name that is a kernel's and a family's is the kernel's."""
     known, families = {}, {}
     for step in steps():
-        folder = step.folder.relative_to(ROOT).as_posix()
+        folder = shown(step.folder)
         for name in {step.kernel, step.folder.name, folder, f"{folder}/{step.kernel}", step.name, step.label}:
             known.setdefault(name, []).append(step)
         families.setdefault(step.family, []).append(step)
@@ -153,10 +154,10 @@ def known_names(only_steps=False):
 def find(name, known):
     """The steps that a name or a path stands for, or None. A path is of the current folder, or else of the top one."""
     here = os.path.relpath(Path(name).resolve(), ROOT)
-    for text in [here] if Path(name).is_file() else [os.path.normpath(name), here]:
+    for text in [here] if Path(name).is_file() else [here, os.path.normpath(name)]:
         text = re.sub(r"\.(cuh?|cpp)$", "", text)
         folder = f"{text}/"
-        if folder in known and (name.endswith("/") or name.startswith((".", "/")) or text not in known):
+        if folder in known and (name.endswith("/") or name.startswith((".", "/"))):
             return known[folder]
         if text in known:
             return known[text]
@@ -187,21 +188,25 @@ def kernel_of(path):
     """The kernel whose header a file includes, or with whose name the file's begins; None if neither tells. Two kernels
     may share a folder and its header."""
     known = kernels()
-    headers = re.findall(r'^\s*#\s*include\s*"([^"]+)"', path.read_text(errors="replace"), re.MULTILINE)
+    headers = INCLUDE.findall(path.read_text(errors="replace"))
     included = [kernel for header in headers for kernel, members in known.items()
                 if Path(header).stem in (kernel, members[0].folder.name)]
     fitting = sorted((kernel for kernel in known if re.match(rf"{kernel}(_|$)", path.stem)), key=len, reverse=True)
     return next(iter([kernel for kernel in fitting if kernel in included] or included or fitting), None)
 
 
+def plain_name(stem):
+    """A file's name in letters, digits and _, as the runner has it (Registration in common/runner/definitions.hpp)."""
+    return re.sub(rb"[^0-9A-Za-z]", b"_", stem.encode()).decode()
+
+
 def page(path):
-    """The page in a file; the script ends if its kernel cannot be told. Its name begins with the kernel's, as the
-    runner has it (Registration in common/runner/definitions.hpp)."""
+    """The page in a file; the script ends if its kernel cannot be told. Its name begins with the kernel's."""
     kernel = kernel_of(path)
     if kernel is None:
         usage_error(f"{shown(path)}: which kernel is it? Include its header, such as \"../reduce/sum/sum.cuh\", or "
                     "name the file <kernel>.cu or <kernel>_<words>.cu")
-    name = re.sub(r"\W", "_", path.stem)
+    name = plain_name(path.stem)
     if not re.match(rf"{kernel}(_|$)", name):
         name = f"{kernel}_{name}"
     return Step(kernels()[kernel][0].family, kernel, "", name, path, "page")
@@ -323,7 +328,7 @@ def at_least(least):
 
 
 def load_script(name):
-    """A Python script of this folder as a module, for its tests."""
+    """A Python script of scripts/ as a module, for its tests."""
     sys.dont_write_bytecode = True
     loader = importlib.machinery.SourceFileLoader(f"{name}_script", str(ROOT / "scripts" / name))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))

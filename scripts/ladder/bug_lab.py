@@ -61,7 +61,7 @@ def reveal():
     name, entry = latest[0]
     bug = next(bug for bug in ladder.bugs() if bug.name == entry["bug"])
     text = bug.path.read_text()
-    print(f"practice/{name} is {bug.path.relative_to(ladder.ROOT)}: " + re.search(r"^// bug: *(.*)", text, re.M)[1])
+    print(f"practice/{name} is {ladder.shown(bug.path)}: " + re.search(r"^// bug: *(.*)", text, re.M)[1])
     for where, seen in re.findall(r"^// caught by: *([^|\n]*?) *\| *([^|\n]*)", text, re.MULTILINE):
         print(f"  found by {where}: it prints '{seen.strip()}'")
     verdict = judging.Judge(candidates.Page(bug.path, problems.named(bug.kernel))).verdict()

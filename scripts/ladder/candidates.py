@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import ladder
-from ladder import problems, sandbox
+from ladder import figures, problems, sandbox
 
 PRESETS = {"cpu": "cpu", "memory": "cpu-asan", "trace": "cpu-trace", "gpu": "gpu"}
 RUNNER = {"cpu": ["ladder_main", "cuda_emu", "ladder_step_headers"], "cuda": ["ladder_main"]}
@@ -91,7 +91,9 @@ def find(name):
     path = ladder.page_file(name)
     known = ladder.known_names()
     found = ladder.find(name, known) or []
-    if path is None and len(found) != 1:
+    if path is None and len(found) > 1:
+        ladder.usage_error(f"there is no page '{name}'; 'scripts/practice {found[0].kernel}' writes an empty one")
+    if path is None and not found:
         ladder.no_such(name, known, pages=True)
     step = found[0] if path is None else ladder.page(path)
     problem = problems.problems().get(step.kernel)
@@ -203,8 +205,7 @@ class Builder:
         output = source.with_suffix(".o")
         text = REGISTRATION.format(header=problem.header, signature=problem.signature, arguments=problem.arguments,
                                    class_name=problem.class_name)
-        newest = max(path.stat().st_mtime for path in [*problems.headers(problem.header), Path(__file__),
-                                                       *(ladder.ROOT / "common").glob("*.?*")])
+        newest = max(path.stat().st_mtime for path in [*figures.included(problem.header), Path(__file__)])
         if not output.is_file() or output.stat().st_mtime < newest or source.read_text() != text:
             source.write_text(text)
             own = output.with_name(f"{output.stem}.{own_name()}.o")
@@ -227,7 +228,7 @@ class Builder:
             raise CompileError(f"{ladder.shown(source)}: error: a file for {self.page.kernel} needs its LADDER_STEP")
         else:
             more = ADAPTER.format(signature=problem.signature, arguments=problem.arguments,
-                                  name=re.sub(r"\W", "_", source.stem))
+                                  name=ladder.plain_name(source.stem))
             self.compile(source, output, own=True, more=more, seconds=seconds)
             objects = [output, self.registration(problem)]
         program = self.folder / source.stem
@@ -260,4 +261,4 @@ def program_of(preset, step):
         return build_page(preset, step)
     except CompileError as error:
         ladder.say(str(error).rstrip())
-        ladder.fail(f"{step.label}.cu does not compile")
+        ladder.fail(f"{ladder.shown(step.path)} does not compile")

@@ -230,7 +230,7 @@ def has_main(path):
 def main_of(step):
     """The main for a step, from export*.inc in its kernel's folder or, of several kernels, in the family's: the file
     with a line '// kernel: KERNEL [| NAME = text]...', or with '// step: STEP' and the like. None if there is none."""
-    folder = ladder.folder_of(step.kernel)
+    folder = step.folder
     for path in sorted([*folder.glob("export*.inc"), *folder.parent.glob("export*.inc")]):
         text = path.read_text()
         found = re.search(rf"^// (?:kernel: {step.kernel}|step: {step.name})(?: \| (.*))?$", text, re.MULTILINE)

@@ -14,7 +14,6 @@ import ladder
 # ceil_div, is neither.
 MEASURED = re.compile(r"__global__|(?<!__host__ )__device__|< < <|cudaLaunch")
 PROBLEM = re.compile(r"\bkernel \( \) const override")  # the class of a problem names its kernel
-INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 LITERAL_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.*?\*/', re.DOTALL)
 # Kernels where arithmetic decides, and what libraries are called in words.
 IN_TFLOPS = ("sgemm", "sgemm_tf32", "gemm_bf16", "aat", "attention", "attention_bf16")
@@ -37,12 +36,12 @@ def code(text):
 
 
 def included(path, root=ladder.ROOT):
-    """The step at `path` and all headers of ours that it includes, directly or not."""
+    """The file at `path` and all headers of ours that it includes, directly or not."""
     def visit(file):
         if file in seen:
             return
         seen.append(file)
-        for name in INCLUDE.findall(without_comments(file.read_text())):
+        for name in ladder.INCLUDE.findall(without_comments(file.read_text())):
             for folder in (file.parent, root / "common"):
                 if (folder / name).exists():
                     visit(Path(os.path.normpath(folder / name)))
@@ -86,11 +85,6 @@ class Results(NamedTuple):
         return ladder.ROOT / self.folder / "results" / f"{self.card}.json"
 
 
-def folder_of(steps):
-    """That of the steps of a kernel, as Results has it."""
-    return steps[0].folder.relative_to(ladder.ROOT).as_posix()
-
-
 def card_name(gpu):
     """NVIDIA H100 80GB HBM3 -> h100-80gb-hbm3"""
     return re.sub(r"[^a-z0-9]+", "-", re.sub(r"^nvidia[ -]+", "", gpu.lower())).strip("-")
@@ -126,7 +120,7 @@ def to_text(results):
 def write(results):
     results.path.parent.mkdir(exist_ok=True)
     results.path.write_text(to_text(results))
-    ladder.say(f"wrote {results.path.relative_to(ladder.ROOT)}")
+    ladder.say(f"wrote {ladder.shown(results.path)}")
 
 
 def head(executable):

@@ -72,20 +72,19 @@ made = {}  # what commands on this page make: {"sum_12_my_idea": steps like it}
 
 
 def steps_made(text):
-    """The steps that scripts/new would make where a page says so: {"reduce/sum_12_my_idea": [the step it is like]}."""
+    """{"reduce/sum/sum_12_my_idea": [the step it is like]}: the steps that a page makes with scripts/new."""
     found = {}
     for name, idea in NEW_STEP.findall(text):
         like = [step for step in known_names().get(name, []) if not step.is_bug][-1:]
         for step in like:
             new = f"{step.kernel}_{int(step.number) + 1:02}_{idea}"
-            found[new] = found[f"{step.folder.relative_to(ladder.ROOT)}/{new}"] = like
+            found[new] = found[f"{ladder.shown(step.folder)}/{new}"] = like
     return found
 
 
 def find_steps(name):
     """The steps of a name or of a path from the top folder; None if there is none."""
-    name = re.sub(r"\.cuh?$", "", re.sub(r"^\./", "", name).rstrip("/"))
-    return known_names().get(name) or made.get(name)
+    return ladder.find(name, known_names()) or made.get(re.sub(r"\.cu$", "", name))
 
 
 def built_programs():
@@ -94,9 +93,9 @@ def built_programs():
     for step in [*ladder.steps(), *ladder.bugs(), *ladder.answers()]:
         found[step.label] = step.path
         if step.kind == "step":
-            found.setdefault(f"{step.folder.relative_to(ladder.ROOT)}/{step.kernel}", step.path)
+            found.setdefault(f"{ladder.shown(step.folder)}/{step.kernel}", step.path)
     for path in [*ladder.ROOT.glob("*/*/*_cpu.cpp"), *ladder.ROOT.glob("*/test_*.cpp")]:
-        found[path.relative_to(ladder.ROOT).with_suffix("").as_posix()] = None
+        found[ladder.shown(path.with_suffix(""))] = None
     for path in (ladder.ROOT / "common/runner/tests").glob("test_*.cpp"):
         found[f"common/{path.stem}"] = None
     return found
@@ -149,7 +148,7 @@ def problems_of_words(words):
     if program in ("cmake", "ctest"):
         found += problems_of_preset(program, arguments)
     if program == "ncu":
-        found += [f"'{name}' is not in {METRICS.relative_to(ladder.ROOT)}" for word in arguments
+        found += [f"'{name}' is not in {ladder.shown(METRICS)}" for word in arguments
                   for name in METRIC.findall(word) if not is_metric(name)]
     for place, word in enumerate(arguments):
         if re.match(r"(\./)?build/", word):
@@ -278,7 +277,7 @@ def problem_of_span(text, folder):
         found = [one for word in words[1:] for one in problems_of_option(word, [find_steps(words[0])[0].path])]
         return found[0] if found else None
     if METRIC.fullmatch(text):
-        return None if is_metric(text) else f"'{text}' is not in {METRICS.relative_to(ladder.ROOT)}"
+        return None if is_metric(text) else f"'{text}' is not in {ladder.shown(METRICS)}"
     if len(words) != 1 or METAVARIABLE.search(re.sub(r"README|LICENSE|CMake\w+|CONTRIBUTING", "", text)):
         return None
     if re.search(r"[(){}=;,&]|::|->", text):

@@ -197,5 +197,5 @@ def flat_page(problem):
     with tempfile.TemporaryDirectory() as folder:
         draft = Path(folder) / "draft.cu"
         draft.write_text(page(problem, problem.header))
-        step = ladder.Step(problem.family, problem.kernel, "01", problem.kernel, draft)
+        step = ladder.Step(problem.family, problem.kernel, "", problem.kernel, draft, "page")
         return exporting.flat(step) if exporting.main_of(step) else None

@@ -59,7 +59,7 @@ class Tally:
         if entry:
             if not {"kernel", "step", "verified"} <= entry.keys():
                 return  # a kernel printed it
-            name = f"{entry['kernel']}_{entry['step']}".rstrip("_")  # the page sum.cu is sum
+            name = "_".join(filter(None, (entry["kernel"], entry["step"])))  # the page sum.cu is sum
             verdict = Verdict("PASS" if entry["verified"] else "FAIL")
         else:
             match = re.match(r"(\w+):? +(PASS|FAIL|skipped|left out)\b,? *(.*)", line)
@@ -270,7 +270,7 @@ def build_pages(preset, pages):
     """Builds each page's program; says why which one cannot be built: {name: reason}."""
     broken = {}
     for page in pages:
-        ladder.say(f"Building {page.label}.cu for build/{preset}")
+        ladder.say(f"Building {ladder.shown(page.path)} for build/{preset}")
         try:
             candidates.build_page(preset, page)
         except candidates.CompileError as error:
@@ -328,7 +328,7 @@ def describe(groups):
 
 def print_list():
     for kernel, steps in ladder.kernels().items():
-        print(f"{steps[0].family}/{kernel}")
+        print(ladder.shown(steps[0].folder / kernel))
         for step in steps:
             print(f"  {step.name}")
     for other in ladder.bugs() + ladder.answers():
@@ -380,4 +380,3 @@ def print_only(preset, groups, left_out, options):
         program = step.ladder_program(preset) if group.is_whole else step.program(preset)
         sys.exit(subprocess.run([program, *options]).returncode)
     ladder.fail("none of these can be built here")
-

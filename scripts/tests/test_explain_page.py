@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of scripts/explain_page.py: what the pictures show of accesses made up here."""
+"""Tests of scripts/ladder/explain_page.py: what the pictures show of accesses made up here."""
 import re
 import sys
 import unittest

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of scripts/figures.py: what changes the digest of a step's code, and what does not."""
+"""Tests of scripts/ladder/figures.py: what changes the digest of a step's code, and what does not."""
 import sys
 import tempfile
 import unittest

@@ -64,6 +64,8 @@ class Names(unittest.TestCase):
             self.assertEqual({step.kernel for step in ladder.resolve([name])}, {"softmax"}, name)
         for name in ("softmax/", "./softmax", str(ROOT / "softmax")):
             self.assertIn("row_softmax", {step.kernel for step in ladder.resolve([name])}, name)
+        os.chdir(ROOT / "softmax")
+        self.assertEqual({step.kernel for step in ladder.resolve(["./softmax/"])}, {"softmax"})
 
     def test_kernels_that_share_a_folder(self):
         for name in ("copy_matrix", "transpose/copy_matrix/"):
@@ -88,6 +90,11 @@ class Names(unittest.TestCase):
         self.assertEqual(names_of("softmax/row_softmax/whiteboard_cpu.cpp"), ["row_softmax_whiteboard_cpu"])
         self.assertEqual(len(ladder.answers()), len(list(ROOT.glob("*/*/whiteboard*"))))
         self.assertNotIn("sum_whiteboard", names_of("reduce"))
+
+    def test_what_is_listed(self):
+        listed = subprocess.run([ROOT / "scripts/run", "--list"], stdout=subprocess.PIPE, text=True, check=True).stdout
+        for line in listed.split():
+            self.assertTrue(names_of(line), line)
 
     def test_each_step_once_in_order(self):
         self.assertEqual(names_of("sum_02_interleaved_divergent", "sum_01_atomic", "reduce/sum/sum_01_atomic.cu"),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of scripts/machine_code.py: what counts as the same kernels and the same launch."""
+"""Tests of scripts/ladder/machine_code.py: what counts as the same kernels and the same launch."""
 import shutil
 import sys
 import tempfile

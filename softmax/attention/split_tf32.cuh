@@ -3,7 +3,7 @@
 //
 // The error, in units of u = 2^-24: a product of split numbers is off by 28, of which 16 for small small, as small is
 // less than 2^-10 of its number, and 6 for each small, of whose 13 bits TF32 keeps 11. An mma.sync onto a sum loses 20,
-// 2.5 for each of its 8 products (tensor_core_error.cuh). Below 2^-115 TF32 has fewer bits for small.
+// 2.5 for each of its 8 products (tensor_core_error.hpp). Below 2^-115 TF32 has fewer bits for small.
 #pragma once
 #include "tensor_core.cuh"
 

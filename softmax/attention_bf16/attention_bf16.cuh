@@ -17,7 +17,7 @@ class AttentionBf16 : public AttentionProblem {
                           std::size_t heads, std::size_t queries, std::size_t keys, int d, bool causal);
 
   // As AttentionProblem::any_roundings, in the order and the precision of a tensor core: 2.5 u for each product, where an
-  // addition in FP32 loses u, and 2.5 u where a group of products is not full (tensor_core_error.cuh).
+  // addition in FP32 loses u, and 2.5 u where a group of products is not full (tensor_core_error.hpp).
   static std::size_t any_roundings(std::size_t keys) { return AttentionProblem::any_roundings(keys) + 5 * keys; }
 
   explicit AttentionBf16(Launch launch, Roundings roundings = any_roundings)

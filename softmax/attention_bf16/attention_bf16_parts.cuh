@@ -139,7 +139,7 @@ inline void launch(const __nv_bfloat16* Q, const __nv_bfloat16* K, const __nv_bf
   run(Q, K, V, O, heads, queries, keys, causal);
 }
 
-// exp and the product with V, 2.5 for each product as in tensor_core_error.cuh, exp and product for each rescaling; the
+// exp and the product with V, 2.5 for each product as in tensor_core_error.hpp, exp and product for each rescaling; the
 // sums of 4 lanes; the merges; the inverse and its product.
 inline std::size_t roundings(std::size_t keys) {
   return 4 + ceil_div(5 * (keys + BN), 2) + 5 * ceil_div(keys, BN) + 2 + merge_roundings(keys, kLeastPartBf16) + 2;

@@ -1,7 +1,7 @@
 // Problem:  how fast would a naive transpose be if both sides were coalesced?
 // Idea:     transpose_01's blocks of 32 x 32 threads, but the output is written along the rows too: four sectors per
 //           request, all used.
-// Expect:   0.9 to 1.0x the scalar copy (elementwise/copy_01), which has as many bytes in flight per SM.
+// Expect:   0.9 to 1.0x the scalar copy (elementwise copy_01), which has as many bytes in flight per SM.
 // Measured: 0.48 of a copy at 8192x8192 (H200); 0.63 (H100).
 // Why:      0.75x (H200). An SM holds two blocks of 1024 threads; where one ends, half of the SM's warps are gone until
 //           the next starts. ncu: 59 % are resident on average (H200), 71 % in copy_01.

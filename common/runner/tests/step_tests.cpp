@@ -1,4 +1,4 @@
-// What every family's test program checks of every step that is linked into it.
+// What every kernel's test program checks of every step that is linked into it.
 #include "catch.hpp"
 #include "runner/places.hpp"
 #include "runner/random.hpp"

@@ -1,4 +1,4 @@
-// What every family's trace program demands of every step that is linked into it.
+// What every kernel's test program demands, in a traced build, of every step that is linked into it.
 #include "catch.hpp"
 #include "runner/trace_report.hpp"
 
