@@ -77,7 +77,7 @@ if(LADDER_TESTS)
   add_custom_target(ladder_tests)
 endif()
 
-# What .ci/run compiles whole with nvcc: steps that the CPU backend does not run, and the host code that differs there.
+# What .ci/run compiles in full with nvcc: steps that the CPU backend does not run, and the host code that differs there.
 add_custom_target(ladder_for_nvcc)
 
 # Compiles one file, .cu or .cpp, given from the top folder, to the object library <target>, whose symbols no other
