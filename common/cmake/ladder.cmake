@@ -319,15 +319,15 @@ function(ladder_host_program source)
     target_link_libraries(${name} PRIVATE OpenMP::OpenMP_CXX)
   endif()
   if(LADDER_TESTS AND NOT CUDA_EMU_TRACE)
-    add_dependencies(ladder_tests ${name})
     add_test(NAME ${folder}/${name} COMMAND ${name} --check)
     ladder_needed_programs(${folder}/${name} ${name})
     set_tests_properties(${folder}/${name} PROPERTIES TIMEOUT 600)
   endif()
 endfunction()
 
-# Lets scripts/test know which programs a test needs, to build no more than these.
+# The programs that a test needs: scripts/test builds them for all tests, or, from REQUIRED_FILES, for those chosen.
 function(ladder_needed_programs test)
+  add_dependencies(ladder_tests ${ARGN})
   list(TRANSFORM ARGN REPLACE "(.+)" "$<TARGET_FILE:\\1>" OUTPUT_VARIABLE programs)
   set_property(TEST ${test} PROPERTY REQUIRED_FILES ${programs})
 endfunction()
@@ -359,7 +359,6 @@ function(ladder_test_program target folder name tests steps)
   target_link_libraries(${target} PRIVATE ${steps} ladder_catch ladder_options)
   set_target_properties(${target} PROPERTIES
     OUTPUT_NAME ${name} LINKER_LANGUAGE CXX RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${folder})
-  add_dependencies(ladder_tests ${target})
 endfunction()
 
 # The general tests, called `test`, of steps, which may be whiteboard answers: the program <folder>/<name>.
@@ -405,7 +404,6 @@ function(ladder_bug_tests bugs)
     endif()
     cmake_path(GET source STEM bug)
     cmake_path(REMOVE_EXTENSION source OUTPUT_VARIABLE test)
-    add_dependencies(ladder_tests bug_${bug})
     add_test(NAME ${test}
       COMMAND Python3::Interpreter ${LADDER_COMMON}/runner/tests/check_bug.py --build ${kind}
         ${CMAKE_CURRENT_SOURCE_DIR}/${source} $<TARGET_FILE:bug_${bug}>)
