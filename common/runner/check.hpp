@@ -129,6 +129,7 @@ struct CheckPlan {
   std::uint64_t seed = 1;
   bool guarded = !kAddressSanitizer;
   bool every_pattern = true;  // else random data only, aligned and with one misalignment
+  bool in_turns = false;      // at each size random data, one other kind and two misalignments: all come up in turn
 };
 
 // The orders of threads to check in: on the CPU backend forward and reverse, or the one that CUDA_EMU_ORDER asks for; a
@@ -186,10 +187,11 @@ inline bool in_random_order() { return thread_orders().front().rfind("random", 0
 // buffer. On the CPU backend half of the ways are without guard bands, so that reading past an end is an error there;
 // on a GPU that is the sanitizer's work.
 inline std::vector<Variation> variations(const Problem& problem, const Size& size, std::size_t pattern,
-                                         std::size_t patterns, std::size_t turn) {
+                                         std::size_t patterns, std::size_t turn, bool in_turns = false) {
   constexpr double small_bytes = 1 << 17;
   const bool small = problem.bytes(size) <= small_bytes, large = problem.bytes(size) > kLargeBytes;
   const bool random = in_random_order();
+  if (in_turns && pattern > 1 && pattern - 2 != turn % (patterns - 2)) return {};
   std::vector<std::string> orders = thread_orders();
   if (kAddressSanitizer) orders = {orders[turn % orders.size()]};
   const std::vector<Offsets> off = misalignments(problem.buffers(size));
@@ -206,7 +208,7 @@ inline std::vector<Variation> variations(const Problem& problem, const Size& siz
     all.push_back({way % 2 == 0 ? Offsets(0) : off[way / 2 % off.size()], order(way / 2), guarded(way / 4)});
   }
   if (pattern == std::min<std::size_t>(1, patterns - 1)) {
-    for (std::size_t i = 0; i < (random || large ? 1 : small ? off.size() : 2); ++i) {
+    for (std::size_t i = 0; i < (random || large ? 1 : small && !in_turns ? off.size() : 2); ++i) {
       all.push_back({off[(turn + i) % off.size()], order(i), guarded(turn + i / 2)});
     }
   }
@@ -258,8 +260,9 @@ inline Verdict check_all(const Step& step, const CheckPlan& plan, std::size_t* c
     std::vector<Pattern> patterns = patterns_for(problem, size);
     if (!plan.every_pattern) patterns.resize(1);
     for (std::size_t p = 0; p < patterns.size(); ++p) {
-      const std::vector<Variation> ways =
-          plan.every_pattern ? variations(problem, size, p, patterns.size(), s) : two_variations(problem, size, s);
+      const std::vector<Variation> ways = plan.every_pattern
+                                              ? variations(problem, size, p, patterns.size(), s, plan.in_turns)
+                                              : two_variations(problem, size, s);
       if (ways.empty()) continue;
       const Case host(problem, size, patterns[p], plan.seed);
       for (const Variation& way : ways) {

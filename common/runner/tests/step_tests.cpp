@@ -23,6 +23,7 @@ TEST_CASE("every step is right at every size, alignment and kind of data") {
     DYNAMIC_SECTION(step.name) {
       CheckPlan plan;
       plan.sizes = step.problem->test_sizes();
+      plan.in_turns = kAddressSanitizer;  // which accesses leave a buffer depends on sizes and paths, seldom on data
       std::size_t checks = 0;
       CHECK(check_all(step, plan, &checks).problem == "");
       CHECK(checks >= 2 * plan.sizes.size());
