@@ -6,6 +6,8 @@
 #include "cuda_helpers.cuh"
 #include "cuda_pipeline.h"
 
+#include <cuda/atomic>
+
 #include <string>
 #include <vector>
 
@@ -313,6 +315,32 @@ __global__ void last_block_sums(float* partials, float* out) {
   finished = 0;
 }
 
+// A block writes and sets the next one's flag; that one reads what was written.
+template <cuda::memory_order order, bool fence = false>
+__global__ void chain(float* data, cuda::atomic<int, cuda::thread_scope_device>* flags) {
+  const unsigned b = blockIdx.x;
+  float sum = 1;
+  if (b > 0) {
+    while (flags[b - 1].load(cuda::memory_order_acquire) == 0) {
+    }
+    sum += data[b - 1];
+  }
+  data[b] = sum;
+  if (fence) cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_device);
+  flags[b].store(1, order);
+}
+
+// The same with a counter that the last block reads.
+template <cuda::memory_order order>
+__global__ void last_block_reads(float* data, unsigned* count, float* out) {
+  data[blockIdx.x] = 1;
+  cuda::atomic_ref<unsigned, cuda::thread_scope_device> blocks(*count);
+  if (blocks.fetch_add(1, order) != gridDim.x - 1) return;
+  float sum = 0;
+  for (unsigned b = 0; b < gridDim.x; ++b) sum += data[b];
+  *out = sum;
+}
+
 __global__ void meet_and_read(float* data, float* out) {
   data[blockIdx.x] = 1;
   cg::this_grid().sync();
@@ -369,6 +397,28 @@ TEST_CASE("blocks: a fence and an atomic order, nothing else but a grid barrier 
   REQUIRE(no_fence.races.size() == 1);
   CHECK(no_fence.races[0].kind == trace::Race::Kind::read_after_write);
   CHECK(no_fence.races[0].between_blocks);
+
+  using Flag = cuda::atomic<int, cuda::thread_scope_device>;
+  const auto traced_chain = [&](auto kernel) {
+    CUDA_CHECK(cudaMemset(out, 0, 4 * sizeof(Flag)));
+    return traced([&] { kernel<<<4, 1>>>(in, reinterpret_cast<Flag*>(out)); });
+  };
+  CHECK(races(traced_chain(chain<cuda::memory_order_release>)) == "");
+  CHECK(races(traced_chain(chain<cuda::memory_order_seq_cst>)) == "");
+  CHECK(races(traced_chain(chain<cuda::memory_order_relaxed, true>)) == "");
+  const trace::Launch relaxed = traced_chain(chain<cuda::memory_order_relaxed>);
+  REQUIRE(relaxed.races.size() == 1);
+  CHECK(relaxed.races[0].kind == trace::Race::Kind::read_after_write);
+  CHECK(relaxed.races[0].between_blocks);
+
+  const auto traced_count = [&](auto kernel) {
+    CUDA_CHECK(cudaMemset(out, 0, sizeof(unsigned)));
+    return traced([&] { kernel<<<8, 1>>>(in, reinterpret_cast<unsigned*>(out), out + 1); });
+  };
+  const trace::Launch counted = traced_count(last_block_reads<cuda::memory_order_acq_rel>);
+  CHECK(races(counted) == "");
+  CHECK(counted.total(Space::global, Op::atomic).lanes == 8);
+  CHECK(traced_count(last_block_reads<cuda::memory_order_relaxed>).races.size() == 1);
 
   void* arguments[] = {&in, &out};
   const auto launch_together = [&] {

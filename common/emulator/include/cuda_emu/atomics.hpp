@@ -9,10 +9,16 @@ namespace cuda_emu {
 
 #ifdef CUDA_EMU_TRACE
 void trace_atomic(const void* memory, std::size_t size, const void* return_address);
+void trace_atomic_load(const void* memory, std::size_t size, const void* return_address);
 void trace_fence();
 #define CUDA_EMU_TRACE_ATOMIC(address) cuda_emu::trace_atomic(address, sizeof *(address), __builtin_return_address(0))
+#define CUDA_EMU_TRACE_ATOMIC_LOAD(address) \
+  cuda_emu::trace_atomic_load(address, sizeof *(address), __builtin_return_address(0))
+#define CUDA_EMU_TRACE_FENCE() cuda_emu::trace_fence()
 #else
 #define CUDA_EMU_TRACE_ATOMIC(address) static_cast<void>(0)
+#define CUDA_EMU_TRACE_ATOMIC_LOAD(address) static_cast<void>(0)
+#define CUDA_EMU_TRACE_FENCE() static_cast<void>(0)
 #endif
 
 // The type of a value argument: taken from the pointer alone, so that atomicAdd(&unsigned_counter, 1) compiles.
@@ -26,24 +32,39 @@ constexpr bool is_one_of = (std::is_same<T, Allowed>::value || ...);
 #define CUDA_EMU_ATOMIC_TYPES(...) \
   static_assert(cuda_emu::is_one_of<T, __VA_ARGS__>, "CUDA has no such atomic operation for this type")
 
-// Replaces *address by update(*address) and returns what was there.
-template <class T, class Update>
-inline T atomic_update(T* address, Update update) {
-  using Bits = std::conditional_t<sizeof(T) == 2, std::uint16_t,
-                                  std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
-  static_assert(sizeof(T) == sizeof(Bits), "atomics have 2, 4 or 8 bytes");
+// The bytes of a T, as the integer that the CPU's atomic operations take.
+template <class T>
+inline auto* atomic_bits(T* address) {
+  using Bits = std::conditional_t<sizeof(T) == 1, std::uint8_t,
+                                  std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                                                     std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
+  static_assert(sizeof(T) == sizeof(Bits), "atomics have 1, 2, 4 or 8 bytes");
   struct __attribute__((may_alias)) Cell {
     Bits bits;
   };
-  Bits* cell = &reinterpret_cast<Cell*>(address)->bits;
-  Bits old_bits = __atomic_load_n(cell, __ATOMIC_RELAXED);
+  return &reinterpret_cast<Cell*>(address)->bits;
+}
+
+template <class T>
+inline T atomic_load(T* address) {
+  const auto bits = __atomic_load_n(atomic_bits(address), __ATOMIC_ACQUIRE);
+  T value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+// Replaces *address by update(*address) and returns what was there.
+template <class T, class Update>
+inline T atomic_update(T* address, Update update) {
+  auto* bits = atomic_bits(address);
+  auto old_bits = __atomic_load_n(bits, __ATOMIC_RELAXED);
   for (;;) {
     T old_value;
     std::memcpy(&old_value, &old_bits, sizeof old_value);
     const T new_value = update(old_value);
-    Bits new_bits;
+    auto new_bits = old_bits;
     std::memcpy(&new_bits, &new_value, sizeof new_bits);
-    if (__atomic_compare_exchange_n(cell, &old_bits, new_bits, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+    if (__atomic_compare_exchange_n(bits, &old_bits, new_bits, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
       return old_value;
     }
   }
@@ -176,16 +197,12 @@ __forceinline__ T atomicCAS_system(T* address, cuda_emu::ValueOf<T> expected, cu
 
 inline void __threadfence() {
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
-#ifdef CUDA_EMU_TRACE
-  cuda_emu::trace_fence();
-#endif
+  CUDA_EMU_TRACE_FENCE();
 }
 inline void __threadfence_system() { __threadfence(); }
 
 // A block runs on one OS thread; only the compiler must keep the order.
 inline void __threadfence_block() {
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-#ifdef CUDA_EMU_TRACE
-  cuda_emu::trace_fence();
-#endif
+  CUDA_EMU_TRACE_FENCE();
 }

@@ -105,6 +105,10 @@ void trace_atomic(const void* memory, std::size_t size, const void* return_addre
   if (BlockTrace::active != nullptr) BlockTrace::active->access(memory, size, Op::atomic, return_address);
 }
 
+void trace_atomic_load(const void* memory, std::size_t size, const void* return_address) {
+  if (BlockTrace::active != nullptr) BlockTrace::active->access(memory, size, Op::atomic, return_address);
+}
+
 void trace_async_copy(void* to, const void* from, std::size_t size, std::size_t zeros, const void* return_address) {
   trace::see_write(to, size, return_address);
   if (BlockTrace::active == nullptr) return;
