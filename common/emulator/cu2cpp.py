@@ -15,6 +15,7 @@ Only what a C++ compiler cannot parse is rewritten:
     __constant__ float w[9];             __constant__ float w[9]; static const ::cuda_emu::DeviceImage ...;
     while (*flag == 0);                  while (*flag == 0) { ::cuda_emu::yield(); }
     __noinline__                         __attribute__((noinline))
+    (void*)k<T>                          ::cuda_emu::kernel_address(k<T>)
 
 Every edit keeps the newlines it covers, so one #line at the top makes compiler messages, sanitizers,
 __FILE__, __LINE__ and gdb name the original file.
@@ -26,8 +27,10 @@ with a digest of the copies, so that it changes where only a copy does.
 OUTPUT.d lists the files read, for make or Ninja.
 
 What cannot be translated or does not run on a CPU (inline PTX, TMA, clusters, ...) is an error, except in
-code that #ifdef CUDA_EMU, #ifndef CUDA_EMU (or a NAME given with -D) or #if 0 removes. So is code that nvcc
-rejects and a C++ compiler would take: a kernel called like a function, device code that calls host functions.
+code that #ifdef CUDA_EMU, #ifndef CUDA_EMU (or a NAME given with -D) or #if 0 removes. A header that the CPU backend
+does not have, such as <cub/cub.cuh>, is left out, and each name of it that the code uses is an error. So is code that
+nvcc rejects and a C++ compiler would take: a kernel called like a function, device code that calls host functions or
+uses variables of the host, host code that calls device functions. Where it is not sure, the code is accepted.
 """
 import argparse
 import hashlib
@@ -426,9 +429,63 @@ def image_edits(code, functions_of_file):
     return edits
 
 
+HOST_VARIABLE = re.compile(r'\s*((?:(?:::\s*)?[A-Za-z_][\w:]*(?:\s*<[^;=]*>)?[\s*]+)+)([A-Za-z_]\w*)\s*'
+                           r'((?:\[[^\]]*\]\s*)*)(?:=.*)?\Z', re.S)
+ANOTHER = re.compile(r'[\s*]*([A-Za-z_]\w*)\s*((?:\[[^\]]*\]\s*)*)(?:=.*)?\Z', re.S)
+NO_VARIABLE = set('typedef using namespace struct class union enum template friend operator static_assert concept asm '
+                  '__device__ __constant__ __managed__ __shared__ __global__ __host__'.split())
+
+
+def host_variables(code, functions_of_file, macros):
+    """Variables of namespaces that the device does not have: {name: whether it is an array of constants}.
+
+    Device code may use a constant number, and in constant expressions an element of an array of constants.
+    """
+    found, begin = {}, 0
+    bodies = {function.body[0]: function.body[1] for function in functions_of_file}
+    for match in re.finditer('[{};]', code):
+        if match.start() < begin:  # in a body
+            continue
+        head, begin = code[begin:match.start()], match.end()
+        if match[0] == ';':
+            found.update(variables_of(head, macros))
+        elif match[0] == '{' and not NAMESPACE_BEFORE.search(head):
+            try:
+                begin = bodies.get(match.start()) or group_end(code, match.start(), len(code))
+            except Untranslatable:
+                return found
+            if match.start() not in bodies:  # perhaps an initial value
+                found.update(variables_of(head.rstrip().rstrip('='), macros))
+    return found
+
+
+def variables_of(declaration, macros):
+    words = set(re.findall(r'\w+', declaration.split('=')[0]))
+    pieces = [declaration[a:b] for a, b in split_at_commas(declaration, 0, len(declaration))]
+    first = HOST_VARIABLE.match(pieces[0])
+    if not first or words & NO_VARIABLE or words & macros.keys():
+        return {}
+    constant = bool(re.search(r'\bconst\w*\b', first[1])) and ('*' not in first[1] or 'constexpr' in words)
+    matches = [first] + [match for match in map(ANOTHER.match, pieces[1:]) if match]
+    return {match.groups()[-2]: constant for match in matches if match.groups()[-1] or not constant}
+
+
+def host_variable_use(code, begin, end, name, of_constants):
+    """Where the device code (begin, end) uses the host's variable, or None."""
+    pattern = rf'(?<![\w.:])(?<!->){name}\b(?!\s*::)' + r'(?=\s*\[)' * of_constants
+    for match in re.compile(pattern).finditer(code, begin, end):
+        statement = code[1 + max(code.rfind(c, begin, match.start()) for c in ';{}'):match.start()]
+        if not of_constants or not re.search(r'\bconst\w*\b|\bstatic_assert\b|\bcase\b|\w<(?!\s)[^<>;]*\Z', statement):
+            return match.start()
+    return None
+
+
+NAMESPACE_BEFORE = re.compile(r'\b(?:namespace\b[\w:\s]*|extern\s*"\s*")\s*\Z')
+
+
 def in_namespace(code, offset):
     """Whether no { } but those of namespaces encloses the offset."""
-    return all(re.search(r'\b(?:namespace\b[\w:\s]*|extern\s*"\s*")\s*$', code[:start])
+    return all(NAMESPACE_BEFORE.search(code[:start])
                for start in open_braces(code, offset))
 
 
@@ -450,17 +507,31 @@ UNSUPPORTED = [(re.compile(pattern), what, instead) for pattern, what, instead i
     (r'\bcublasLtMatmul\b', 'cublasLtMatmul', 'call cublasSgemm or cublasGemmEx'),
     (r'\bcudaIpc\w+\b|\bcudaMemPool\w+\b|\bcuMem\w+\(|\bcudaExternal\w+\b',
      'sharing memory between processes and memory pools', 'use one process and cudaMalloc'))]
-UNSUPPORTED_HEADER = [(re.compile(rf'\s*[<"]\s*({pattern})\s*[>"]'), instead) for pattern, instead in (
-    (r'cuda/ptx', 'use cuda::barrier, or __pipeline_memcpy_async of <cuda_pipeline.h>'),
-    (r'thrust/[\w/.]+|cub/[\w/.]+|cuda/std/[\w/.]+', 'write the loop or the kernel yourself'),
-    (r'cute/[\w/.]+|cutlass/[\w/.]+', 'write the kernel without it'),
-    (r'curand\w*\.h', 'make random numbers on the host, or with a hash of the index'),
-    (r'cudnn\w*\.h|cufft\w*\.h|cusparse\w*\.h|cusolver\w*\.h|nccl\.h|npp\w*\.h',
+# Headers that are left out, and the names that they would give.
+UNSUPPORTED_HEADER = [(re.compile(header + '$'), re.compile(names), instead) for header, names, instead in (
+    (r'cuda/ptx', r'\bcuda\s*::\s*ptx\b', 'use cuda::barrier, or __pipeline_memcpy_async of <cuda_pipeline.h>'),
+    (r'cub/[\w/.]+', r'\bcub\s*::\s*\w+|\bnamespace\s+cub\b', 'write the loop or the kernel yourself'),
+    (r'thrust/[\w/.]+', r'\bthrust\s*::\s*\w+|\bnamespace\s+thrust\b', 'write the loop or the kernel yourself'),
+    (r'cuda/(?!ptx$)[\w/.]+', r'\bcuda\s*::\s*(?:std\s*::\s*(?:chrono|span|optional|variant|complex|bit_cast|bitset|'
+     r'mdspan|expected|inplace_vector|barrier|latch)|annotated_ptr|access_property|latch|(?:counting|binary)_semaphore|'
+     r'proclaim_return_type|stream_ref|discard_memory)\b', 'write the loop or the kernel yourself'),
+    (r'(?:cute|cutlass)/[\w/.]+', r'\b(?:cute|cutlass)\s*::\s*\w+|\bnamespace\s+(?:cute|cutlass)\b|'
+     r'\b(?:CUTE|CUTLASS)_\w+', 'write the kernel without it'),
+    (r'curand\w*\.h', r'\bcurand\w*', 'make random numbers on the host, or with a hash of the index'),
+    (r'(?:cudnn|cufft|cusparse|cusolver|nccl|npp)\w*\.h', r'\b(?:cudnn|cufft|cusparse|cusolver|nccl|npp)[A-Z]\w*',
      'it is the library for a GPU alone: write the kernel yourself'),
-    (r'nvrtc\.h|cudaTypedefs\.h', 'compile the kernel with the program'),
-    (r'cuda_fp8\.h|cuda_fp4\.h|cuda_fp6\.h', 'use __half of <cuda_fp16.h> or __nv_bfloat16 of <cuda_bf16.h>'),
-    (r'nvtx3/[\w/.]+|nvToolsExt\.h', 'leave the marks of the profiler out'),
-    (r'torch/[\w/.]+|ATen/[\w/.]+|c10/[\w/.]+', 'give the kernel a main() or a launch function without PyTorch'))]
+    (r'nvrtc\.h|cudaTypedefs\.h', r'\bnvrtc\w+|\bPFN_\w+', 'compile the kernel with the program'),
+    (r'cuda_fp[468]\.h', r'\b__nv_fp[468]\w*|\b__nv_cvt_\w+', 'use __half of <cuda_fp16.h> or __nv_bfloat16 of '
+     '<cuda_bf16.h>'),
+    (r'nvtx3/[\w/.]+|nvToolsExt\w*\.h', r'\bnvtx\w+', 'leave the marks of the profiler out'),
+    (r'(?:torch|ATen|c10)/[\w/.]+', r'\b(?:torch|at|c10)\s*::\s*\w+|\b(?:TORCH|C10|AT)_\w+|\bPYBIND11_MODULE\b',
+     'give the kernel a main() or a launch function without PyTorch'))]
+OWN_HEADERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'include')
+
+
+def is_left_out(header):
+    return any(pattern.match(header) for pattern, _, _ in UNSUPPORTED_HEADER) \
+        and not os.path.exists(os.path.join(OWN_HEADERS, header))
 
 
 def advice(what, instead):
@@ -472,8 +543,32 @@ def advice(what, instead):
 INCLUDE = re.compile(r'\s*([<"])([^">\n]+)[">]')
 
 
-KERNEL_CAST = re.compile(r'\bcudaLaunch(?:Cooperative)?Kernel\s*\(\s*'
-                         r'(\(\s*(?:const\s+)?void\s*(?:const\s*)?\*\s*\))\s*&?\s*\w')
+VOID_POINTER = r'(?:const\s+)?void\s*(?:const\s*)?\*\s*'
+VOID_CAST = re.compile(rf'\(\s*{VOID_POINTER}\)\s*(?=[&(]?\s*(?:::\s*)?[A-Za-z_])|'
+                       rf'\breinterpret_cast\s*<\s*{VOID_POINTER}>\s*(?=\()')
+LAUNCH_FUNCTION = re.compile(r'\bcudaLaunch(?:Cooperative)?Kernel\s*\(\s*$')
+
+
+def kernel_address_edits(code, kernels):
+    """Edits for `(void*)kernel`: the kernel's type is needed, which a cast takes away."""
+    edits = []
+    for match in VOID_CAST.finditer(code):
+        operand = end = re.compile(r'[\s&]*').match(code, match.end()).end()
+        try:
+            if code[operand] == '(':
+                end = group_end(code, operand, len(code))
+            else:
+                end = name_end(code, operand, len(code))
+                while code[end] in '([' or code.startswith(('.', '->'), end):  # table[i], p->kernel
+                    end = group_end(code, end, len(code)) if code[end] in '([' else \
+                        name_end(code, end + 1 + (code[end] == '-'), len(code))
+        except Untranslatable:
+            continue
+        name = re.search(r'(\w+)\s*(?:<.*>)?[\s)]*$', code[operand:end], re.S)
+        if name and name[1] in kernels or matches_before(LAUNCH_FUNCTION, code, match.start()) is not None:
+            breaks = spaces(match[0]).replace(' ', '')
+            edits += [(match.start(), match.end(), '::cuda_emu::kernel_address(' + breaks), (end, end, ')')]
+    return edits
 
 
 class Source:
@@ -528,10 +623,11 @@ class Source:
         match = INCLUDE.match(self.text, start, end)
         if match:
             self.includes.append((match.start(1), match.end(2) + 1, match[2], match[1] == '"'))
-        for pattern, instead in UNSUPPORTED_HEADER:
-            match = pattern.match(self.text, start, end)
-            if match:
-                self.error(start, advice(f'<{match[1]}>', instead))
+
+    def leave_out(self, start, end):
+        """Drops the #include whose header is named at (start, end)."""
+        start = self.text.rindex('#', 0, start)
+        self.edits.append((start, end, spaces(self.text[start:end])))
 
     def in_define(self, offset):
         return any(start <= offset < end for start, end in self.defines)
@@ -540,7 +636,8 @@ class Source:
         return self.text.count('\n', 0, offset) + 1
 
     def error(self, offset, message):
-        self.errors.append((self.line(offset), f'{self.path}:{self.line(offset)}: error: {message}'))
+        line, column = self.line(offset), offset - self.text.rfind('\n', 0, offset)
+        self.errors.append((line, column, f'{self.path}:{line}:{column}: error: {message}'))
 
     def attempt(self, offset, make_edits, *arguments):
         try:
@@ -553,9 +650,6 @@ class Source:
         for pattern, what, instead in UNSUPPORTED:
             for match in pattern.finditer(self.code):
                 self.error(match.start(), advice(what, instead))
-        # a kernel's type is needed, which the cast takes away
-        for match in KERNEL_CAST.finditer(self.code):
-            self.edits.append((match.start(1), match.end(1), spaces(match[1])))
         for match in re.finditer('<<<', self.code):
             self.attempt(match.start(), launch_edits, self.code, match.start())
         handled = 0  # end of the last declaration: `__shared__` may be written twice in one
@@ -584,10 +678,26 @@ NOT_A_FUNCTION = re.compile(r'\b(?:namespace|struct|class|union|enum|operator)\b
 SKIPPED_GROUP = re.compile(r'\b(?:__launch_bounds__|__attribute__|__declspec|alignas|__align__|__maxnreg__|decltype|'
                            r'noexcept)\s*\(')
 LAUNCH_BOUNDS = re.compile(r'\b__launch_bounds__\s*(?=\()')
-HOST_ONLY = re.compile(r'\bstd\s*::\s*(?:vector|string|cout|cerr|endl|map|set|unordered_map|unordered_set|list|deque|'
-                       r'sort|stable_sort|unique_ptr|shared_ptr|make_unique|make_shared|thread|mutex|mt19937|'
-                       r'random_device)\b|'
-                       r'\b(?:throw|try)\b')
+# What nvcc 13.0 refuses in device code, of what kernels are seen to use: constexpr functions, too, as nothing here is
+# compiled with --expt-relaxed-constexpr. It takes std::move, std::forward, type traits and <cmath>.
+HOST_ONLY = [(re.compile(pattern), instead) for pattern, instead in (
+    (r'(?<!:)\bstd\s*::\s*(?:max|min)\b(?=\s*[<(])', 'write max, min, fmaxf or fminf without std::'),
+    (r'(?<!:)\bstd\s*::\s*clamp\b', 'write min(max(x, low), high)'),
+    (r'(?<!:)\bstd\s*::\s*(?:swap|exchange)\b', 'assign by way of a variable'),
+    (r'(?<!:)\bstd\s*::\s*numeric_limits\s*<[^;<>]*>\s*::\s*'
+     r'(?:max|min|lowest|infinity|quiet_NaN|epsilon|denorm_min)\b(?=\s*\()',
+     'use INFINITY or NAN, the constants of <cfloat> and <climits>, or cuda::std::numeric_limits of <cuda/std/limits>'),
+    (r'(?<!:)\bstd\s*::\s*(?:pair|tuple|complex|plus|minus|multiplies|less|greater|equal_to|bitset|optional)\b\s*'
+     r'(?:<[^;(){}]*>)?\s*(?:\b[A-Za-z_]\w*\s*)?[({;]', 'write a struct or a function of your own'),
+    (r'(?<!:)\bstd\s*::\s*(?:make_pair|make_tuple|tie|get|array|begin|end|size|data|distance|gcd|lcm|addressof|'
+     r'as_const)\b(?=\s*[<(])', 'use arrays and plain code'),
+    (r'(?<!:)\bstd\s*::\s*(?:vector|string|cout|cerr|endl|map|set|unordered_map|unordered_set|list|deque|function|'
+     r'sort|stable_sort|nth_element|partial_sort|accumulate|reduce|inner_product|iota|fill|fill_n|copy|copy_n|reverse|'
+     r'transform|for_each|lower_bound|upper_bound|minmax|max_element|min_element|unique_ptr|shared_ptr|make_unique|'
+     r'make_shared|thread|mutex|atomic|mt19937|random_device|rand|exit|abort)\b|\b(?:throw|try)\b',
+     'use arrays and plain code'))]
+LIBRARY = {'max', 'min', 'swap', 'abs', 'clamp', 'exchange', 'move', 'sort', 'fill', 'copy', 'reduce', 'accumulate'}
+UNEVALUATED = re.compile(r'\b(?:sizeof|decltype|noexcept|alignof)\s*(?=\()')
 
 
 def without_template(head):
@@ -612,7 +722,7 @@ class Function:
             group = SKIPPED_GROUP.search(plain)
             plain = plain[:group.start()] + plain[group_end(plain, group.end() - 1, len(plain)):]
         match = re.search(r'([A-Za-z_]\w*)\s*\(', plain)
-        self.name = match[1] if match and not STATEMENT_WORD.match(match[1]) else ''
+        self.name = match[1] if match and match[1] != 'constexpr' and not STATEMENT_WORD.match(match[1]) else ''
         self.kernel = '__global__' in self.qualifiers
         self.device = '__device__' in self.qualifiers or self.kernel
 
@@ -643,6 +753,31 @@ def functions(code, macros):
                 body = None
         begin = match.end()
     return found
+
+
+TYPE_BEFORE = re.compile(r'\s*(?:(?:::\s*)?[A-Za-z_][\w:]*(?:\s*<[^;]*>)?(?:\s*\([\w\s]*\))?[\s*&]+)+\Z')
+NO_TYPE = re.compile(r'\s*(?:return|else|do|case|goto|throw)\b')
+BINDS = re.compile(r'\b(?:for|if|while|switch|catch)\s*\Z|\]\s*\Z')  # what stands before the ( of a declaration
+
+
+def declares(name, head, body):
+    """Whether a function may declare the name itself: a parameter, a variable, an enumerator."""
+    if re.search(rf'\b{name}\b', head) or re.search(rf'\benum\b[^;{{}}]*\{{[^{{}}]*\b{name}\b|'
+                                                    rf'\bauto\b[\s&]*\[[^\]]*\b{name}\b[^\]]*\]', body):
+        return True
+    for match in re.finditer(rf'\b{name}\b', body):
+        begin, depth = match.start(), 0
+        while begin > 0 and (depth > 0 or body[begin - 1] not in ';{}([') and body[begin - 1] != ';':
+            begin -= 1
+            depth += (body[begin] in ')]') - (body[begin] in '([')
+        if body[begin - 1:begin] in ('(', '[') and not BINDS.search(body[max(0, begin - 20):begin - 1]):
+            continue
+        pieces = [body[a:b] for a, b in split_at_commas(body, begin, match.start())]
+        first, last = re.split('=(?!=)', pieces[0])[0] + ' ', pieces[-1]
+        several = len(pieces) > 1 and not last.strip(' \n*&') and TYPE_BEFORE.match(re.sub(r'\[.*', '', first))
+        if (several and len(first.split()) > 1 or TYPE_BEFORE.match(last)) and not NO_TYPE.match(pieces[0]):
+            return True
+    return False
 
 
 WHILE = re.compile(r'\bwhile\s*(?=\()')
@@ -684,12 +819,24 @@ class Program:
         self.include_dirs = include_dirs
         self.sources = {}  # by real path, in the order found; the program's own source first
         self.cuda_headers = {}  # by real path of a header not called .cuh: whether it must be read
+        self.left_out = []  # names of headers that the CPU backend does not have
         self.main = self.load(source)
+        self.check_left_out()
         self.check_functions()
+
+    def check_left_out(self):
+        for pattern, names, instead in UNSUPPORTED_HEADER:
+            header = next((name for name in self.left_out if pattern.match(name)), None)
+            for source in self.sources.values() if header else ():
+                seen = {}
+                for match in names.finditer(source.code):
+                    seen.setdefault(''.join(match[0].split()), match.start())
+                for name, at in seen.items():
+                    source.error(at, advice(f'{name} of <{header}>', instead))
 
     def check_functions(self):
         """What only nvcc would reject, and the bounds that a kernel sets for its launches."""
-        macros, defined, declared = {}, {}, set()
+        macros, defined, declared, of_device = {}, {}, set(), set()
         for source in self.sources.values():
             for start, end in source.defines:
                 text = source.text[start:end]
@@ -704,17 +851,27 @@ class Program:
             source.plain = code = ''.join(code)
             defined[source] = functions(code, macros)
             declared |= set(re.findall(r'__(?:device|global)__[^;{}()]*?\b(\w+)\s*\(', code))
+            of_device |= set(re.findall(r'\b(\w+)\s*(?=[;=,\[{])', ' '.join(
+                re.findall(r'\b__(?:constant|device|managed|shared)__\b[^;(){}]*[;{=]', code))))
         every = [function for found in defined.values() for function in found]
+        names = {function.name for function in every}
         # a function that launches a kernel often has its name
-        kernels = {function.name for function in every if function.kernel} - {f.name for f in every if not f.kernel}
-        device = {function.name for function in every if function.device or 'constexpr' in function.qualifiers}
-        host = {function.name for function in every} - device - declared - {''}
+        kernels = {f.name for f in every if f.kernel}
+        self.kernels = kernels - {f.name for f in every if not f.kernel}
+        device = {f.name for f in every if f.device}
+        self.of_host = names - device - declared - macros.keys() - {''}
+        self.of_device = device - {f.name for f in every if f.kernel or not f.device_only} - macros.keys() - LIBRARY
+        self.variables = {}
         for source, found in defined.items():
-            source.edits += image_edits(source.plain, found)
+            self.variables.update(host_variables(source.plain, found, macros))
+        for name in names | of_device | macros.keys():
+            self.variables.pop(name, None)
+        for source, found in defined.items():
+            source.edits += image_edits(source.plain, found) + kernel_address_edits(source.code, kernels)
             for function in found:
-                self.check_function(source, function, kernels, host)
+                self.check_function(source, function)
 
-    def check_function(self, source, function, kernels, host):
+    def check_function(self, source, function):
         code, (begin, end) = source.plain, function.body
         head = code[function.head[0]:function.head[1]]
         if function.kernel and not re.search(r'\b(?:void|auto)\b', head):
@@ -725,6 +882,11 @@ class Program:
             # All arguments, as a comma may be that of a template's: Shape<D, 4>::kThreads.
             arguments = ' '.join(code[first + 1:group_end(code, first, function.head[1]) - 1].split())
             source.edits.append((begin, begin + 1, '{ ::cuda_emu::launch_bounds(' + arguments + ');'))
+        if function.device:
+            source.edits += spin_edits(code, begin, end)
+        for match in UNEVALUATED.finditer(code, begin, end):
+            after = group_end(code, match.end(), end)
+            code = code[:match.start()] + spaces(code[match.start():after]) + code[after:]
         local = head + code[begin:end]
 
         def calls(names):
@@ -739,19 +901,27 @@ class Program:
                 if not re.search(rf'\w[\s*&]+{name}\s*[=;,)\[{{]', local):  # a parameter or a variable
                     yield match.start(), name
 
-        for at, name in calls(kernels):
+        for at, name in calls(self.kernels):
             source.error(at, f'kernel {name} is called like a function: launch it, {name}<<<grid, block>>>(...)')
-        if function.device:
-            source.edits += spin_edits(code, begin, end)
+        if not function.device and not re.search(r'__(?:device|global)__', local):
+            for at, name in calls(self.of_device):
+                source.error(at, f'{function.name} runs on the host and calls {name}, a function of the device: '
+                                 f'write __host__ __device__ before {name}')
         if not function.device_only:
             return
-        for at, name in calls(host):
+        for at, name in calls(self.of_host):
             source.error(at, f'{function.name} runs on the device and calls {name}, a function of the host: '
                              f'write __device__ before {name}')
-        for match in HOST_ONLY.finditer(code, begin, end):
-            what = ''.join(match[0].split())
-            source.error(match.start(), f'{function.name} runs on the device, where {what} does not exist: '
-                                        'use arrays and plain code')
+        here = f'{function.name} runs on the device, where'
+        for pattern, instead in HOST_ONLY:
+            for match in pattern.finditer(code, begin, end):
+                what = re.sub(r'[^>]*[({;]$|<.*>(?!:)', '', ''.join(match[0].split()))
+                source.error(match.start(), f'{here} {what} does not exist: {instead}')
+        for name, of_constants in self.variables.items():
+            use = host_variable_use(code, begin, end, name, of_constants)
+            if use and not declares(name, head, code[begin:end]):
+                source.error(use, f'{here} {name} does not exist, a variable of the host: ' +
+                             ('write __constant__ before it' if of_constants else 'pass its value to the kernel'))
 
     def load(self, path):
         """Read `path` and the .cu and .cuh files it includes; returns its real path."""
@@ -766,6 +936,9 @@ class Program:
                 self.load(header)
             elif header and quoted:
                 source.found.append((start, end, header))
+            elif not header and is_left_out(name):
+                source.leave_out(start, end)
+                self.left_out.append(name)
         return key
 
     def has_cuda(self, header):
@@ -775,9 +948,10 @@ class Program:
             self.cuda_headers[key] = False  # if it includes itself
             with open(header, encoding='utf-8', errors='surrogateescape') as file:
                 text = file.read()
-            included = (self.find(name, header, quote == '"') for quote, name in INCLUDE_LINE.findall(text))
+            included = [(name, self.find(name, header, quote == '"')) for quote, name in INCLUDE_LINE.findall(text)]
             self.cuda_headers[key] = bool(CUDA_WORD.search(text)) or any(
-                path.endswith(('.cu', '.cuh')) or self.has_cuda(path) for path in included if path)
+                path.endswith(('.cu', '.cuh')) or self.has_cuda(path) if path else is_left_out(name)
+                for name, path in included)
         return self.cuda_headers[key]
 
     def find(self, name, includer, quoted):
@@ -826,7 +1000,7 @@ class Program:
         return f'{escape(self.output)}:' + ''.join(f' \\\n  {escape(path)}' for path in files) + '\n'
 
     def errors(self):
-        return [message for source in self.sources.values() for _, message in sorted(source.errors)]
+        return [message for source in self.sources.values() for _, _, message in sorted(source.errors)]
 
 
 def write_if_changed(path, text):

@@ -546,48 +546,50 @@ struct ConfigHere {
 };
 
 template <class... Parameters, std::size_t... I>
-inline cudaError_t launch_with_pointers(const char* label, void (*kernel)(Parameters...), const Config& config,
-                                        void** arguments, std::index_sequence<I...>) {
-  launch(label, kernel, config, *static_cast<std::remove_reference_t<Parameters>*>(arguments[I])...);
+inline cudaError_t launch_with_pointers(void (*kernel)(Parameters...), const Config& config, void** arguments,
+                                        std::index_sequence<I...>) {
+  launch(config.kernel, kernel, config, *static_cast<std::remove_reference_t<Parameters>*>(arguments[I])...);
   return cudaPeekAtLastError();
 }
 
+// A kernel's address says nothing of its parameters, which `arguments` cannot be read without: they are kept when the
+// address is taken. `(void*)kernel` becomes kernel_address(kernel).
+using LaunchByAddress = cudaError_t (*)(const void* kernel, const Config& config, void** arguments);
+void remember_kernel(const void* kernel, LaunchByAddress launch);
+cudaError_t launch_by_address(const void* kernel, const Config& config, void** arguments);
+
 template <class... Parameters>
-inline cudaError_t launch_with_pointers(const char* label, void (*kernel)(Parameters...), const Config& config,
-                                        void** arguments) {
-  return launch_with_pointers(label, kernel, config, arguments, std::index_sequence_for<Parameters...>{});
+inline void* kernel_address(void (*kernel)(Parameters...)) {
+  const auto address = reinterpret_cast<void*>(kernel);
+  remember_kernel(address, [](const void* of, const Config& config, void** arguments) {
+    const auto typed = reinterpret_cast<void (*)(Parameters...)>(const_cast<void*>(of));
+    return launch_with_pointers(typed, config, arguments, std::index_sequence_for<Parameters...>{});
+  });
+  return address;
 }
+
+// Perhaps an address that was taken before.
+inline void* kernel_address(const void* address) { return const_cast<void*>(address); }
 
 }  // namespace cuda_emu
 
-#define CUDA_EMU_NEEDS_KERNEL_TYPE(Function)       \
-  static_assert(std::is_function<Function>::value, \
-                "pass the kernel itself, without a cast to void*: its parameter types are needed to read `args`")
-
-template <class Function>
-inline cudaError_t cudaLaunchKernel(Function* kernel, dim3 grid, dim3 block, void** args,
-                                    std::size_t dynamic_shared = 0, cudaStream_t stream = nullptr, CUDA_EMU_HERE) {
-  CUDA_EMU_NEEDS_KERNEL_TYPE(Function);
-  if constexpr (std::is_function<Function>::value) {
-    const auto config = cuda_emu::config(grid, block, dynamic_shared, stream, file, line);
-    return cuda_emu::launch_with_pointers("(cudaLaunchKernel)", kernel, config, args);
-  }
-  return cudaErrorInvalidDeviceFunction;
+template <class Kernel>
+inline cudaError_t cudaLaunchKernel(Kernel* kernel, dim3 grid, dim3 block, void** args, std::size_t dynamic_shared = 0,
+                                    cudaStream_t stream = nullptr, CUDA_EMU_HERE) {
+  auto config = cuda_emu::config(grid, block, dynamic_shared, stream, file, line);
+  config.kernel = "(cudaLaunchKernel)";
+  return cuda_emu::launch_by_address(cuda_emu::kernel_address(kernel), config, args);
 }
 
-template <class Function>
-inline cudaError_t cudaLaunchCooperativeKernel(Function* kernel, dim3 grid, dim3 block, void** args,
+template <class Kernel>
+inline cudaError_t cudaLaunchCooperativeKernel(Kernel* kernel, dim3 grid, dim3 block, void** args,
                                                std::size_t dynamic_shared = 0, cudaStream_t stream = nullptr,
                                                CUDA_EMU_HERE) {
-  CUDA_EMU_NEEDS_KERNEL_TYPE(Function);
-  if constexpr (std::is_function<Function>::value) {
-    auto config = cuda_emu::config(grid, block, dynamic_shared, stream, file, line);
-    config.cooperative = true;
-    return cuda_emu::launch_with_pointers("(cudaLaunchCooperativeKernel)", kernel, config, args);
-  }
-  return cudaErrorInvalidDeviceFunction;
+  auto config = cuda_emu::config(grid, block, dynamic_shared, stream, file, line);
+  config.kernel = "(cudaLaunchCooperativeKernel)";
+  config.cooperative = true;
+  return cuda_emu::launch_by_address(cuda_emu::kernel_address(kernel), config, args);
 }
-#undef CUDA_EMU_NEEDS_KERNEL_TYPE
 
 template <class... Parameters, class... Arguments>
 inline cudaError_t cudaLaunchKernelEx(cuda_emu::ConfigHere config, void (*kernel)(Parameters...),

@@ -272,7 +272,7 @@ TEST_CASE("barriers of a grid of several blocks") {
   DeviceVector<int> values(expected), next(n);
   int *values_pointer = values.data(), *next_pointer = next.data(), count = rounds;
   void* arguments[] = {&values_pointer, &next_pointer, &count};
-  REQUIRE_CUDA(cudaLaunchCooperativeKernel(add_from_next_block, dim3(blocks), dim3(threads), arguments));
+  REQUIRE_CUDA(cudaLaunchCooperativeKernel((void*)add_from_next_block, dim3(blocks), dim3(threads), arguments));
   for (int round = 0; round < rounds; ++round) {
     const auto before = expected;
     for (int i = 0; i < n; ++i) expected[i] = before[i] + before[(i + threads) % n];

@@ -99,6 +99,11 @@ __global__ void shared_struct(int* out) {
 __global__ void optional(const int* in, int* out) { out[0] = in == nullptr ? -1 : in[0]; }
 
 __global__ void set_v1(int* out, int value) { out[0] = value; }
+template <int N>
+__global__ void scaled(int* out, int value) {
+  *out = N * value;
+}
+
 __global__ void set_v2(int* out, int value) { out[0] = 2 * value; }
 #define RUN_VERSION(v, out, value) set_v##v<<<1, 1>>>(out, value)
 
@@ -213,6 +218,33 @@ TEST_CASE("NULL for a pointer, pasted names, and kernels cast to void*") {
   REQUIRE_CUDA(cudaLaunchKernel((void*)set_v1, dim3(1), dim3(1), arguments, 0, nullptr));
   CHECK(out.get()[0] == 21);
   REQUIRE_CUDA(cudaFuncSetAttribute((const void*)set_v1, cudaFuncAttributeMaxDynamicSharedMemorySize, 1024));
+  int blocks = 0;
+  REQUIRE_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, (void*)set_v1, 128, 0));
+  CHECK(blocks > 0);
+}
+
+TEST_CASE("kernels launched by their addresses") {
+  DeviceVector<int> out(1);
+  int* p = out.data();
+  int value = 1;
+  void* arguments[] = {&p, &value};
+  const auto factor = [&](const void* kernel) {
+    REQUIRE_CUDA(cudaLaunchKernel(kernel, dim3(1), dim3(1), arguments, 0, nullptr));
+    return out.get()[0];
+  };
+  const void* kept = (const void*)set_v2;
+  CHECK(factor(kept) == 2);
+  CHECK(factor(reinterpret_cast<void*>(set_v1)) == 1);
+  CHECK(factor((void*)scaled<3>) == 3);
+  const void* table[] = {(void*)scaled<7>, reinterpret_cast<const void*>(&scaled<9>)};
+  CHECK(factor(table[0]) == 7);
+  CHECK(factor(table[1]) == 9);
+  void (*of_type)(int*, int) = scaled<5>;
+  REQUIRE_CUDA(cudaLaunchKernel((void*)of_type, dim3(1), dim3(1), arguments, 0, nullptr));
+  CHECK(out.get()[0] == 5);
+  CHECK(cudaLaunchKernel((const void*)&value, dim3(1), dim3(1), arguments, 0, nullptr) ==
+        cudaErrorInvalidDeviceFunction);
+  CHECK(cudaGetLastError() == cudaErrorInvalidDeviceFunction);
 }
 
 TEST_CASE("warps and blocks that wait for each other in a loop") {

@@ -60,7 +60,7 @@ class Folder(unittest.TestCase):
         done = self.run_translator(*options, 'a.cu', 'out.cpp')
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertFalse((self.folder / 'out.cpp').exists())
-        return done.stderr.splitlines()
+        return [re.sub(r'^(\S+:\d+):\d+: ', r'\1: ', line) for line in done.stderr.splitlines()]  # without the column
 
 
 def launch(kernel, configuration, arguments='', label=None):
@@ -114,9 +114,15 @@ class Launches(Folder):
         self.check('k<<<1, 2>>>(NULL, x, NULL);', launch('k', '1, 2', 'nullptr, x, nullptr') + ';')
 
     def test_kernel_cast_to_void(self):
+        address = '::cuda_emu::kernel_address('
         for cast in ('(void*)', '(const void *)', '(void const*)'):
-            self.check(f'cudaLaunchKernel({cast}k, g, b, a);', f'cudaLaunchKernel({" " * len(cast)}k, g, b, a);')
-        self.check('cudaLaunchCooperativeKernel((void*)&k<T>, g);', f'cudaLaunchCooperativeKernel({" " * 7}&k<T>, g);')
+            for kernel in ('k', '&k', '(k)', 'ns::k<T, 32>', '(k<T>)', 'table[i]', '(i ? k : l)', 'o.k', 'p->k<T>'):
+                self.check(f'cudaLaunchKernel({cast}{kernel}, g, b, a);', f'cudaLaunchKernel({address}{kernel}), g, b, a);')
+        for cast in ('reinterpret_cast<void*>', 'reinterpret_cast<const void *>'):
+            self.check(f'cudaLaunchCooperativeKernel({cast}(k<T>), g);', f'cudaLaunchCooperativeKernel({address}(k<T>)), g);')
+        kernel = 'template <class T> __global__ void k(T* p) {}\n'
+        self.check(kernel + 'const void* f = (void*)&k<int>;\nvoid* g = (void*)x;', f'{kernel}const void* f = {address}&k<int>);\nvoid* g = (void*)x;')
+        self.check('cudaMalloc((void**)&x, n); f((void*)x);', 'cudaMalloc((void**)&x, n); f((void*)x);')
 
     def test_two_on_a_line(self):
         self.check('a<<<1, 2>>>(x); b<<<3, 4>>>();', f'{launch("a", "1, 2", "x")}; {launch("b", "3, 4")};')
@@ -279,8 +285,9 @@ class OtherEdits(Folder):
             self.assertEqual(self.body(text), text)
 
     def test_all_errors_of_a_file_in_order(self):
-        lines = self.errors('k<<<1>>>;\nvoid f() { asm("x"); }\nj<<<1>>>;\n')
-        self.assertEqual([line.split(':')[1] for line in lines], ['1', '2', '3'])
+        self.write_file('a.cu', 'k<<<1>>>;\nvoid f() { asm("x"); }\n  j<<<1>>>; asm("y");\n')
+        lines = self.run_translator('a.cu', 'out.cpp').stderr.splitlines()
+        self.assertEqual([line.split(' ')[0] for line in lines], ['a.cu:1:2:', 'a.cu:2:12:', 'a.cu:3:4:', 'a.cu:3:13:'])
 
 
 class Unsupported(Folder):
@@ -293,9 +300,13 @@ class Unsupported(Folder):
                 ('float v = tex2D<float>(t, x, y);', TEXTURES), ('cudaTextureObject_t t;', TEXTURES), ('cudaArray_t a;', TEXTURES),
                 ('cudaGraph_t g;', 'CUDA graphs'), ('cudaStreamBeginCapture(s, m);', 'CUDA graphs'),
                 ('cublasLtMatmul(h, d);', 'cublasLtMatmul'), ('cudaIpcMemHandle_t h;', 'sharing memory between processes and memory pools'))
-    HEADERS = ('cuda/ptx', 'thrust/device_vector.h', 'cub/cub.cuh', 'cuda/std/atomic', 'cute/tensor.hpp', 'curand.h', 'curand_kernel.h',
-               'cudnn.h', 'cufft.h', 'cusparse.h', 'cusolverDn.h', 'nccl.h', 'nvrtc.h', 'cuda_fp8.h',
-               'nvtx3/nvToolsExt.h', 'torch/extension.h')
+    HEADERS = (('thrust/device_vector.h', 'thrust::device_vector'), ('cub/cub.cuh', 'cub::BlockReduce'), ('cuda/std/chrono', 'cuda::std::chrono'),
+               ('cute/tensor.hpp', 'cute::Tensor'), ('cutlass/gemm/device/gemm.h', 'cutlass::gemm'), ('curand.h', 'curandGenerator_t'),
+               ('curand_kernel.h', 'curand_init'), ('cudnn.h', 'cudnnHandle_t'), ('cufft.h', 'cufftHandle'), ('cusparse.h', 'cusparseHandle_t'),
+               ('cusolverDn.h', 'cusolverDnHandle_t'), ('nccl.h', 'ncclComm_t'), ('nvrtc.h', 'nvrtcProgram'), ('cuda_fp8.h', '__nv_fp8_e4m3'),
+               ('cuda_fp4.h', '__nv_fp4_e2m1'), ('nvtx3/nvToolsExt.h', 'nvtxRangePush'), ('nvToolsExt.h', 'nvtxRangePop'),
+               ('torch/extension.h', 'torch::Tensor'), ('torch/types.h', 'TORCH_CHECK'), ('ATen/ATen.h', 'at::Tensor'),
+               ('c10/cuda/CUDAException.h', 'C10_CUDA_CHECK'))
 
     def test_reported_with_line_and_advice(self):
         for code, what in self.SNIPPETS:
@@ -304,13 +315,28 @@ class Unsupported(Folder):
                 self.assertRegex(line, '^' + re.escape(f'a.cu:3: error: {what}: the CPU backend cannot run this; ') +
                                  '[a-z].{15,}, or guard the code with #ifndef CUDA_EMU$')
 
-    def test_headers(self):
-        for name in self.HEADERS:
-            for text in (f'\n#include <{name}>\n', f'\n#include "{name}"\n'):
-                with self.subTest(text=text):
-                    line, = self.errors(text)
-                    self.assertRegex(line, '^' + re.escape(f'a.cu:2: error: <{name}>: the CPU backend cannot run this; ') +
-                                     '[a-z].{15,}, or guard the code with #ifndef CUDA_EMU$')
+    def test_an_unused_header_is_left_out(self):
+        for header, _ in self.HEADERS + (('cuda/ptx', ''),):
+            for text in (f'<{header}>', f'"{header}"'):
+                include = f'#  include {text}'
+                self.assertEqual(self.body(f'\n{include} // why\nint x;\n'), f'\n{" " * len(include)} // why\nint x;\n')
+
+    def test_a_name_of_a_header_is_refused(self):
+        for header, name in self.HEADERS:
+            with self.subTest(header=header):
+                line, = self.errors(f'#include <{header}>\n\nvoid f() {{ {name} x; }}\nvoid g() {{ {name} x; }}\n')
+                self.assertRegex(line, '^' + re.escape(f'a.cu:3: error: {name} of <{header}>: the CPU backend cannot run this; ') +
+                                 '[a-z].{15,}, or guard the code with #ifndef CUDA_EMU$')
+
+    def test_a_name_of_a_header_that_another_file_includes(self):
+        self.write_file('x.h', '#include <cub/cub.cuh>\n')
+        line, = self.errors('#include "x.h"\nusing Reduce = cub::BlockReduce<float, 32>;\n')
+        self.assertIn('a.cu:2: error: cub::BlockReduce of <cub/cub.cuh>: the CPU backend cannot run this', line)
+
+    def test_a_header_of_the_program_is_kept(self):
+        self.write_file('cub/cub.cuh', 'namespace cub { int n; }\n')
+        self.assertIn('cub/cub.cuh"', self.body('#include "cub/cub.cuh"\nint x = cub::n;\n'))
+        self.assertEqual(self.body('#include <cuda/std/limits>\n'), '#include <cuda/std/limits>\n')
 
     def test_silent_in_comments_and_strings(self):
         for code, _ in self.SNIPPETS:
@@ -319,7 +345,7 @@ class Unsupported(Folder):
             self.body('auto s = R"(' + code + ')";\n')
 
     def test_silent_where_guarded(self):
-        asm = 'asm("x");\nk<<<1>>>;\n#include <cuda/ptx>\n'
+        asm = 'asm("x");\nk<<<1>>>;\n#include <cub/cub.cuh>\ncub::Sum s;\n'
         for text in (f'#ifndef CUDA_EMU\n{asm}#endif\n', f'#ifdef CUDA_EMU\n#else\n{asm}#endif\n', f'#if !defined(CUDA_EMU)\n{asm}#endif\n',
                      f'# ifndef CUDA_EMU // why\n#if A\n{asm}#else\n{asm}#endif\n#endif\n', f'#if 0\n{asm}#endif\n',
                      f'#ifdef CUDA_EMU\n#elif A\n{asm}#else\n{asm}#endif\n'):
@@ -349,9 +375,69 @@ class NvccRejects(Folder):
                 ('\n__global__ void k(int* p) { std::vector<int> v; }', 'k runs on the device, where std::vector does not exist: '
                                                                        'use arrays and plain code'),
                 ('\n__device__ void d() { std :: cout << 1; }', 'd runs on the device, where std::cout does not exist: use arrays and plain code'),
-                ('\n__global__ int k() { return 1; }', 'kernel k: a kernel returns void')):
+                ('\n__global__ int k() { return 1; }', 'kernel k: a kernel returns void'),
+                ('constexpr int h(int x) { return x; }\n__global__ void k(int* p) { int a[h(1)]; }',
+                 'k runs on the device and calls h, a function of the host: write __device__ before h'),
+                ('__device__ int d(int n) { return n; }\nvoid f(int n) { k<<<d(n), 32>>>(n); }',
+                 'f runs on the host and calls d, a function of the device: write __host__ __device__ before d'),
+                ('template <class T> __device__ T d(T n) { return n; }\nint f(int n) { if (n) return d<int>(n); return sizeof(d(n)); }',
+                 'f runs on the host and calls d, a function of the device: write __host__ __device__ before d')):
             with self.subTest(text=text):
                 self.assertEqual(self.errors(text), [f'a.cu:2: error: {message}'])
+
+    def test_host_functions_of_the_library(self):
+        """As nvcc 13.0 without --expt-relaxed-constexpr."""
+        for code, name in (('std::max(p[0], 1.f)', 'std::max'), ('std::min<int>(n, 1)', 'std::min'), ('std::clamp(n, 0, 1)', 'std::clamp'),
+                           ('std::swap(p[0], p[1])', 'std::swap'), ('std::exchange(n, 1)', 'std::exchange'), ('std::array<float, 4> a', 'std::array'),
+                           ('-std::numeric_limits<float>::infinity()', 'std::numeric_limits<float>::infinity'),
+                           ('constexpr int m = std::numeric_limits<int>::max()', 'std::numeric_limits<int>::max'),
+                           ('std::pair<float, int> a(1.f, 2)', 'std::pair'), ('auto m = std::make_pair(1, 2)', 'std::make_pair'),
+                           ('std::plus<float>()(p[0], p[1])', 'std::plus'), ('std::fill(p, p + n, 0.f)', 'std::fill'),
+                           ('std::accumulate(p, p + n, 0.f)', 'std::accumulate'), ('std::sort(p, p + n)', 'std::sort')):
+            with self.subTest(code=code):
+                line, = self.errors(f'__global__ void k(float* p, int n) {{\n  {code}; }}\n')
+                self.assertRegex(line, f'^a.cu:2: error: k runs on the device, where {re.escape(name)} does not exist: [a-z].*')
+        for code in ('std::sqrt(p[0])', 'std::abs(n)', 'std::fmax(p[0], 1.f)', 'std::pow(p[0], 2)', 'std::isnan(p[0])', 'std::move(n)',
+                     'std::forward<int>(n)', 'std::is_same<int, std::plus<int>>::value', 'std::numeric_limits<float>::digits', 'std::size_t i = n',
+                     'std::memcpy(p, q, 4)', 'std::printf("x")', 'std::pair<float, int>* a = q', 'sizeof(std::max(1, 2))',
+                     'decltype(std::max(n, 2)) v', 'cuda::std::max(n, 1)', 'max(n, 1)'):
+            with self.subTest(code=code):
+                self.body(f'__global__ void k(float* p, int n) {{ {code}; }}\n')
+                self.body(f'__host__ __device__ void k(float* p, int n) {{ {code}; std::max(n, 1); }}\n')
+
+    VARIABLES = ('float v = 2;', 'static float v[4];', 'int* v;', 'const char* v = "x";', 'namespace { float v{1}; }', 'int u, v = 3;', 'extern int v;',
+                 'thread_local unsigned long long v;', 'std::vector<int> v = {1, 2};', 'dim3 v = dim3{1, 2};')
+
+    def test_variables_of_the_host(self):
+        for declaration in self.VARIABLES:
+            for use in ('*p = v;', 'p[0] = n * v;', 'return f(n, v);', 'v = n;', 'float x = v[n];', 'if (n < v) x = 1;', 'int i = f(1, 2), j = v;'):
+                with self.subTest(declaration=declaration, use=use):
+                    line, = self.errors(f'{declaration}\n__global__ void k(float* p, int n) {{ {use} }}\n')
+                    self.assertEqual(line, 'a.cu:2: error: k runs on the device, where v does not exist, a variable of the host: '
+                                           'pass its value to the kernel')
+        for declaration in ('constexpr float v[3] = {1, 2, 3};', 'static const int v[] = {1, 2};'):
+            line, = self.errors(f'{declaration}\n__device__ float d(int n) {{ return 2 * v[n]; }}\n')
+            self.assertEqual(line, 'a.cu:2: error: d runs on the device, where v does not exist, a variable of the host: '
+                                   'write __constant__ before it')
+
+    def test_variables_that_device_code_may_use(self):
+        for declaration in self.VARIABLES:
+            for head, body in (('int v', '*p = v;'), ('', 'int v = 1; *p = v;'), ('', 'const auto* v = p; *p = v[0];'), ('', 'int a = f(1, 2), v = 2; *p = v;'),
+                               ('', 'for (int v = 0; v < 3; ++v) *p = v;'), ('', 'auto f = [](int a, float v) { return v; };'),
+                               ('', 'auto [u, v] = g(); *p = v;'), ('', 'enum { u, v }; *p = v;'), ('', '__shared__ float v[4]; v[0] = 1;'),
+                               ('S s', '*p = s.v + S::v + t->v;'), ('', '*p = sizeof(v) / sizeof(v[0]);'), ('', 'decltype(v) x;')):
+                with self.subTest(declaration=declaration, body=body):
+                    self.body(f'{declaration}\n__global__ void k({head}) {{ {body} }}\nvoid h() {{ v = 1; }}\n')
+        for declaration in ('constexpr int v = 3;', 'const float v = 2.f;', 'static const int v = sizeof(int);', '__device__ float v;', '__constant__ int v[4];',
+                            '__managed__ int u, v;', '#define V __device__\nV int v;', 'enum { v };', 'enum E { u, v };', 'struct v { int i; };',
+                            'typedef int v;', 'using v = int;', 'struct S { int v; };', 'int v(int);', 'template <class T> int v = 3;',
+                            '#ifdef X\n__constant__ int v[4];\n#else\nint v[4];\n#endif', 'constexpr const char* v = "x";', 'void g() { int v; }',
+                            'constexpr int u[2] = {1, 2}; constexpr int v = u[1];'):
+            with self.subTest(declaration=declaration):
+                self.write_file('a.cu', f'{declaration}\n__global__ void k(int* p) {{ *p = v; v x = f(3, v); }}\n')
+                done = self.run_translator('a.cu', 'out.cpp')
+                self.assertEqual((done.returncode, done.stderr), (0, ''))
+        self.body('constexpr int v[2] = {1, 2};\n__global__ void k(int* p) { constexpr int w = v[1]; S<v[0]> s; *p = w; }\n')
 
     def test_a_header_s_function(self):
         self.write_file('h.cuh', 'inline int h(int x) { return x; }\n')
@@ -360,7 +446,16 @@ class NvccRejects(Folder):
     def test_taken(self):
         for text in ('__global__ void k(int* p);\nvoid f() { cudaFuncSetAttribute(k, a, 1); auto g = &k; }\n',
                      '__host__ __device__ float h(float x) { return x; }\n__global__ void k(float* p) { *p = h(1); }\n',
-                     'constexpr int h(int x) { return x; }\n__global__ void k(int* p) { *p = h(1); }\n',
+                     '__host__ __device__ constexpr int h(int x) { return x; }\n__global__ void k(int* p) { *p = h(1); }\n',
+                     'int h(int x) { return x; }\n__global__ void k(int* p) { *p = sizeof(h(1)); decltype(h(1)) x; }\n',
+                     '#define h(x) (x)\nint h(int x) { return x; }\n__global__ void k(int* p) { *p = h(1); }\n',
+                     '__device__ int d(int x) { return x; }\nint d(float x) { return x; }\nint f() { return d(1.f); }\n',
+                     '__device__ int d(int x) { return x; }\nint f(S d) { return d(1) + s.d(1) + n::d(1); }\n',
+                     '__device__ int d(int x) { return x; }\n__host__ __device__ int f() { return d(1); }\n',
+                     '__device__ int d(int x) { return x; }\nint f() { auto d = [](int x) { return x; }; return d(1); }\n',
+                     '__device__ int d(int x) { return x; }\nvoid f() { g([=] __device__(int x) { return d(x); }); }\n',
+                     '__device__ void swap(int& a, int& b) {}\nvoid f(std::vector<int> v) { swap(v, v); }\n',
+                     '#define DEVICE __device__\n__device__ int d(int);\nint d(int x) { return x; }\nint f() { return d(1); }\n',
                      'int h(int x) { return x; }\n__device__ float h(float x) { return x; }\n__global__ void k(float* p) { *p = h(1.f); }\n',
                      '__device__ int h(int x);\nint h(int x) { return x; }\n__global__ void k(int* p) { *p = h(1); }\n',
                      '#define DEVICE __device__ inline\nDEVICE int h(int x) { return x; }\n__global__ void k(int* p) { *p = h(1); }\n',
@@ -463,7 +558,7 @@ class Headers(Folder):
         self.write_file('a.cu', '#include "sub/x.cuh"\n')
         self.write_file('sub/x.cuh', '\nk<<<1, 2>>>;\n')
         done = self.run_translator('a.cu', 'a.cpp')
-        self.assertEqual((done.returncode, done.stderr), (1, "sub/x.cuh:2: error: kernel launch: no '(' after >>>\n"))
+        self.assertEqual((done.returncode, done.stderr), (1, "sub/x.cuh:2:2: error: kernel launch: no '(' after >>>\n"))
 
     def test_missing_source(self):
         done = self.run_translator('none.cu', 'a.cpp')
