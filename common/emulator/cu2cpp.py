@@ -218,8 +218,9 @@ def kernel_start(code, end):
             return qualifier
 
 
-def launch_edits(code, opening):
+def launch_edits(source, opening):
     """Edits for the launch whose <<< is at `opening`."""
+    code = source.across_directives()
     closing = find_outside_brackets(code, opening + 3, '>>>')
     if not code[opening + 3:closing].strip():
         raise Untranslatable('no grid and block size between <<< and >>>')
@@ -231,7 +232,7 @@ def launch_edits(code, opening):
     arguments = [code[a:b].strip() for a, b in split_at_commas(code, first, last)]
     if any(argument.startswith('{') for argument in arguments):
         raise Untranslatable('a braced list cannot be a kernel argument here: name its type, as in float2{1, 2}')
-    start = kernel_start(code, opening)
+    start = kernel_start(source.code, opening)
     label = ' '.join(code[start:opening].replace('"', ' ').split())
     # NULL is a number, which could not become a pointer any more
     pointers = [(a + code[a:b].index('NULL'), a + code[a:b].index('NULL') + 4, 'nullptr')
@@ -632,6 +633,13 @@ class Source:
     def in_define(self, offset):
         return any(start <= offset < end for start, end in self.defines)
 
+    def across_directives(self):
+        """`code` without the ';' of directives other than #define: an argument list may hold some."""
+        code = list(self.code)
+        for start in set(self.directives) - {start for start, _ in self.defines}:
+            code[start] = ' '
+        return ''.join(code)
+
     def line(self, offset):
         return self.text.count('\n', 0, offset) + 1
 
@@ -651,7 +659,7 @@ class Source:
             for match in pattern.finditer(self.code):
                 self.error(match.start(), advice(what, instead))
         for match in re.finditer('<<<', self.code):
-            self.attempt(match.start(), launch_edits, self.code, match.start())
+            self.attempt(match.start(), launch_edits, self, match.start())
         handled = 0  # end of the last declaration: `__shared__` may be written twice in one
         for match in re.finditer(r'\b__shared__\b', self.code):
             if match.start() >= handled:
@@ -674,7 +682,8 @@ class Source:
 # ---------------------------------------------------------------- functions
 
 QUALIFIER = re.compile(r'\b(?:__global__|__device__|__host__|constexpr|__managed__|__launch_bounds__)\b')
-NOT_A_FUNCTION = re.compile(r'\b(?:namespace|struct|class|union|enum|operator)\b|=|^\s*extern\s*"')
+NOT_A_FUNCTION = re.compile(r'\b(?:namespace|struct|class|union|enum|operator)\b|=')
+PARENTHESES = re.compile(r'\([^()]*\)')
 SKIPPED_GROUP = re.compile(r'\b(?:__launch_bounds__|__attribute__|__declspec|alignas|__align__|__maxnreg__|decltype|'
                            r'noexcept)\s*\(')
 LAUNCH_BOUNDS = re.compile(r'\b__launch_bounds__\s*(?=\()')
@@ -696,7 +705,10 @@ HOST_ONLY = [(re.compile(pattern), instead) for pattern, instead in (
      r'transform|for_each|lower_bound|upper_bound|minmax|max_element|min_element|unique_ptr|shared_ptr|make_unique|'
      r'make_shared|thread|mutex|atomic|mt19937|random_device|rand|exit|abort)\b|\b(?:throw|try)\b',
      'use arrays and plain code'))]
-LIBRARY = {'max', 'min', 'swap', 'abs', 'clamp', 'exchange', 'move', 'sort', 'fill', 'copy', 'reduce', 'accumulate'}
+# Names that the libraries have for both sides: an overload of the program's own may not be the one that is called.
+LIBRARY = set('max min swap abs clamp exchange move sort fill copy reduce accumulate sqrt rsqrt cbrt exp exp2 log log2 pow '
+              'sin cos tan tanh erf floor ceil round fabs fma fmod hypot isnan isinf'.split())
+OTHER_NAMES = re.compile(r'\busing\s+namespace\s+(?!std\b|cooperative_groups\b|cg\b|nvcuda\b)')
 UNEVALUATED = re.compile(r'\b(?:sizeof|decltype|noexcept|alignof)\s*(?=\()')
 
 
@@ -740,14 +752,17 @@ def functions(code, macros):
                 head = without_template(code[begin:match.start()])
             except Untranslatable:
                 head = ''
-            if body is None and '(' in head and not NOT_A_FUNCTION.search(head) and 'class' not in scopes:
+            while PARENTHESES.search(head):  # default arguments, struct S* s
+                head = PARENTHESES.sub('[]', head)
+            if body is None and '[]' in head and not NOT_A_FUNCTION.search(head) and 'class' not in scopes:
                 body = (len(scopes), begin, match.start())
             scopes.append('class' if re.search(r'\b(?:struct|class|union|enum)\b', head) else 'other')
         elif match[0] == '}' and scopes:
             scopes.pop()
             if body is not None and body[0] == len(scopes):
                 try:
-                    found.append(Function(code, body[1:], (body[2], match.end()), macros))
+                    function = Function(code, body[1:], (body[2], match.end()), macros)
+                    found += [function] * bool(function.name)
                 except Untranslatable:
                     pass
                 body = None
@@ -859,7 +874,7 @@ class Program:
         kernels = {f.name for f in every if f.kernel}
         self.kernels = kernels - {f.name for f in every if not f.kernel}
         device = {f.name for f in every if f.device}
-        self.of_host = names - device - declared - macros.keys() - {''}
+        self.of_host = names - device - declared - macros.keys() - LIBRARY
         self.of_device = device - {f.name for f in every if f.kernel or not f.device_only} - macros.keys() - LIBRARY
         self.variables = {}
         for source, found in defined.items():
@@ -903,7 +918,8 @@ class Program:
 
         for at, name in calls(self.kernels):
             source.error(at, f'kernel {name} is called like a function: launch it, {name}<<<grid, block>>>(...)')
-        if not function.device and not re.search(r'__(?:device|global)__', local):
+        elsewhere = re.search(r'__(?:device|global)__', local) or OTHER_NAMES.search(code)
+        if not function.device and not elsewhere:
             for at, name in calls(self.of_device):
                 source.error(at, f'{function.name} runs on the host and calls {name}, a function of the device: '
                                  f'write __host__ __device__ before {name}')

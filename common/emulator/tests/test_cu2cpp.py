@@ -124,6 +124,9 @@ class Launches(Folder):
         self.check(kernel + 'const void* f = (void*)&k<int>;\nvoid* g = (void*)x;', f'{kernel}const void* f = {address}&k<int>);\nvoid* g = (void*)x;')
         self.check('cudaMalloc((void**)&x, n); f((void*)x);', 'cudaMalloc((void**)&x, n); f((void*)x);')
 
+    def test_directives_among_the_arguments(self):
+        self.check('k<<<g, b>>>(a,\n#ifdef A\n  b,\n#endif\n  c);', launch('k', 'g, b', 'a,\n#ifdef A\n  b,\n#endif\n  c') + ';')
+
     def test_two_on_a_line(self):
         self.check('a<<<1, 2>>>(x); b<<<3, 4>>>();', f'{launch("a", "1, 2", "x")}; {launch("b", "3, 4")};')
 
@@ -376,6 +379,8 @@ class NvccRejects(Folder):
                                                                        'use arrays and plain code'),
                 ('\n__device__ void d() { std :: cout << 1; }', 'd runs on the device, where std::cout does not exist: use arrays and plain code'),
                 ('\n__global__ int k() { return 1; }', 'kernel k: a kernel returns void'),
+                ('int h(int x) { return x; }\nextern "C" __global__ void k(int* p, int n = 1) { if (n) { *p = h(1); } }',
+                 'k runs on the device and calls h, a function of the host: write __device__ before h'),
                 ('constexpr int h(int x) { return x; }\n__global__ void k(int* p) { int a[h(1)]; }',
                  'k runs on the device and calls h, a function of the host: write __device__ before h'),
                 ('__device__ int d(int n) { return n; }\nvoid f(int n) { k<<<d(n), 32>>>(n); }',
@@ -455,6 +460,11 @@ class NvccRejects(Folder):
                      '__device__ int d(int x) { return x; }\nint f() { auto d = [](int x) { return x; }; return d(1); }\n',
                      '__device__ int d(int x) { return x; }\nvoid f() { g([=] __device__(int x) { return d(x); }); }\n',
                      '__device__ void swap(int& a, int& b) {}\nvoid f(std::vector<int> v) { swap(v, v); }\n',
+                     'template <class T> T rsqrt(T x) { return 1 / sqrt(x); }\n__global__ void k(float* p) { *p = rsqrt(*p); }\n',
+                     '__device__ int d(int x) { return x; }\nusing namespace n;\nint f() { return d(1); }\n',
+                     '__device__ int d(int x) { return x; }\nextern "C" __global__ void k(int* p) { while (p) { *p = d(1); } }\n',
+                     '__device__ int d(int x) { return x; }\n__device__ bool operator<(S a, S b) { if (d(a.x)) { return d(1); } }\n',
+                     '__device__ int d(int x) { return x; }\n__device__ void e(struct S s, int n = 1) { if (n) { d(n); } }\n',
                      '#define DEVICE __device__\n__device__ int d(int);\nint d(int x) { return x; }\nint f() { return d(1); }\n',
                      'int h(int x) { return x; }\n__device__ float h(float x) { return x; }\n__global__ void k(float* p) { *p = h(1.f); }\n',
                      '__device__ int h(int x);\nint h(int x) { return x; }\n__global__ void k(int* p) { *p = h(1); }\n',
