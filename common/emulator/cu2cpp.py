@@ -68,6 +68,7 @@ def without_comments(text):
 # ---------------------------------------------------------------- preprocessor
 
 DIRECTIVE = re.compile(r'^[ \t]*#[ \t]*(\w*)((?:\\\n|[^\n])*)', re.M)
+DEFINED_NAME = re.compile(r'\s*#\s*define\s+(\w+)')
 DEFINE_HEAD = re.compile(r'\s*\w+(?:\([^)]*\))?')
 DEFINED = re.compile(r'\s*(!?)\s*defined\s*\(?\s*(\w+)\s*\)?\s*$')
 
@@ -655,9 +656,6 @@ class Source:
             self.error(offset, f'{kind}{problem}')
 
     def translate(self):
-        for pattern, what, instead in UNSUPPORTED:
-            for match in pattern.finditer(self.code):
-                self.error(match.start(), advice(what, instead))
         for match in re.finditer('<<<', self.code):
             self.attempt(match.start(), launch_edits, self, match.start())
         handled = 0  # end of the last declaration: `__shared__` may be written twice in one
@@ -706,8 +704,8 @@ HOST_ONLY = [(re.compile(pattern), instead) for pattern, instead in (
      r'make_shared|thread|mutex|atomic|mt19937|random_device|rand|exit|abort)\b|\b(?:throw|try)\b',
      'use arrays and plain code'))]
 # Names that the libraries have for both sides: an overload of the program's own may not be the one that is called.
-LIBRARY = set('max min swap abs clamp exchange move sort fill copy reduce accumulate sqrt rsqrt cbrt exp exp2 log log2 pow '
-              'sin cos tan tanh erf floor ceil round fabs fma fmod hypot isnan isinf'.split())
+LIBRARY = set('max min swap abs clamp exchange move sort fill copy reduce accumulate sqrt rsqrt cbrt exp exp2 log log2 '
+              'pow sin cos tan tanh erf floor ceil round fabs fma fmod hypot isnan isinf'.split())
 OTHER_NAMES = re.compile(r'\busing\s+namespace\s+(?!std\b|cooperative_groups\b|cg\b|nvcuda\b)')
 UNEVALUATED = re.compile(r'\b(?:sizeof|decltype|noexcept|alignof)\s*(?=\()')
 
@@ -836,18 +834,32 @@ class Program:
         self.cuda_headers = {}  # by real path of a header not called .cuh: whether it must be read
         self.left_out = []  # names of headers that the CPU backend does not have
         self.main = self.load(source)
-        self.check_left_out()
+        self.check_unsupported()
         self.check_functions()
 
-    def check_left_out(self):
+    def check_unsupported(self):
+        for source in self.sources.values():
+            for pattern, what, instead in UNSUPPORTED:
+                for match in pattern.finditer(source.code):
+                    if self.is_used(source, match.start()):
+                        source.error(match.start(), advice(what, instead))
         for pattern, names, instead in UNSUPPORTED_HEADER:
             header = next((name for name in self.left_out if pattern.match(name)), None)
             for source in self.sources.values() if header else ():
                 seen = {}
                 for match in names.finditer(source.code):
-                    seen.setdefault(''.join(match[0].split()), match.start())
+                    if self.is_used(source, match.start()):
+                        seen.setdefault(re.sub(r'\s*::\s*', '::', ' '.join(match[0].split())), match.start())
                 for name, at in seen.items():
                     source.error(at, advice(f'{name} of <{header}>', instead))
+
+    def is_used(self, source, offset):
+        """Whether the code at the offset is no part of a macro that nothing mentions."""
+        for start, end in source.defines:
+            if start <= offset < end:
+                name = re.compile(rf'\b{DEFINED_NAME.match(source.text, start)[1]}\b')
+                return any(name.search(other.code) for other in self.sources.values())
+        return True
 
     def check_functions(self):
         """What only nvcc would reject, and the bounds that a kernel sets for its launches."""
@@ -855,7 +867,7 @@ class Program:
         for source in self.sources.values():
             for start, end in source.defines:
                 text = source.text[start:end]
-                name = re.match(r'\s*#\s*define\s+(\w+)', text)
+                name = DEFINED_NAME.match(text)
                 macros[name[1]] = set(re.findall(r'\b(?:__global__|__device__|__host__|constexpr)\b', text))
         for source in self.sources.values():
             code = list(source.code)

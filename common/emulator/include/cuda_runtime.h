@@ -261,6 +261,7 @@ constexpr unsigned cudaHostRegisterPortable = 1;
 constexpr unsigned cudaHostRegisterMapped = 2;
 constexpr unsigned cudaMemAttachGlobal = 1;
 constexpr unsigned cudaMemAttachHost = 2;
+constexpr unsigned cudaMemAttachSingle = 4;
 constexpr int cudaCpuDeviceId = -1;
 constexpr int cudaInvalidDeviceId = -2;
 
@@ -460,6 +461,12 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
 enum cudaFuncAttribute {
   cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
   cudaFuncAttributePreferredSharedMemoryCarveout = 9,
+};
+
+enum cudaSharedCarveout {
+  cudaSharedmemCarveoutDefault = -1,
+  cudaSharedmemCarveoutMaxL1 = 0,
+  cudaSharedmemCarveoutMaxShared = 100,
 };
 
 struct cudaFuncAttributes {

@@ -356,9 +356,15 @@ class Unsupported(Folder):
                 self.assertEqual(self.body(text), text)
         self.assertEqual(self.body(f'#ifndef TRACE\n{asm}#endif\n', '-D', 'TRACE=1'), f'#ifndef TRACE\n{asm}#endif\n')
 
+    def test_silent_in_a_macro_that_is_not_used(self):
+        self.write_file('m.cuh', '#define F asm("x")\n')
+        self.assertEqual(self.errors('#include "m.cuh"\nvoid f() { F; }\n')[0][:27], 'm.cuh:1: error: inline PTX ')
+        text = '#include <cuda_fp8.h>\n#define F(x) \\\n  asm volatile("x" :: "r"(x))\n#define G __nv_fp8_e4m3\n// F and G\n'
+        self.assertEqual(self.body(text), text.replace('#include <cuda_fp8.h>', ' ' * 21))
+
     def test_reported_where_not_guarded(self):
         for text in ('#ifdef CUDA_EMU\nasm("x");\n#endif\n', '#ifndef CUDA_EMU\n#else\nasm("x");\n#endif\n', '#if A\nasm("x");\n#endif\n',
-                     '#ifndef CUDA_EMU\n#endif\nasm("x");\n', '#define F asm("x")\n', '#ifndef A\nasm("x");\n#endif\n'):
+                     '#ifndef CUDA_EMU\n#endif\nasm("x");\n', '#define F asm("x")\nvoid f() { F; }\n', '#ifndef A\nasm("x");\n#endif\n'):
             with self.subTest(text=text):
                 self.assertEqual(len(self.errors(text)), 1)
 
