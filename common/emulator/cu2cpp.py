@@ -703,6 +703,9 @@ HOST_ONLY = [(re.compile(pattern), instead) for pattern, instead in (
      r'transform|for_each|lower_bound|upper_bound|minmax|max_element|min_element|unique_ptr|shared_ptr|make_unique|'
      r'make_shared|thread|mutex|atomic|mt19937|random_device|rand|exit|abort)\b|\b(?:throw|try)\b',
      'use arrays and plain code'))]
+# Functions of C, without std::.
+HOST_ONLY_C = {'fprintf': 'use printf', 'puts': 'use printf', 'exit': 'call __trap()', 'abort': 'call __trap()',
+               'strlen': 'use arrays and plain code', 'rand': 'hash the index, or make random numbers on the host'}
 # Names that the libraries have for both sides: an overload of the program's own may not be the one that is called.
 LIBRARY = set('max min swap abs clamp exchange move sort fill copy reduce accumulate sqrt rsqrt cbrt exp exp2 log log2 '
               'pow sin cos tan tanh erf floor ceil round fabs fma fmod hypot isnan isinf'.split())
@@ -881,17 +884,17 @@ class Program:
             of_device |= set(re.findall(r'\b(\w+)\s*(?=[;=,\[{])', ' '.join(
                 re.findall(r'\b__(?:constant|device|managed|shared)__\b[^;(){}]*[;{=]', code))))
         every = [function for found in defined.values() for function in found]
-        names = {function.name for function in every}
+        self.names = names = {function.name for function in every} | declared | macros.keys()
         # a function that launches a kernel often has its name
         kernels = {f.name for f in every if f.kernel}
         self.kernels = kernels - {f.name for f in every if not f.kernel}
         device = {f.name for f in every if f.device}
-        self.of_host = names - device - declared - macros.keys() - LIBRARY
+        self.of_host = {f.name for f in every} - device - declared - macros.keys() - LIBRARY
         self.of_device = device - {f.name for f in every if f.kernel or not f.device_only} - macros.keys() - LIBRARY
         self.variables = {}
         for source, found in defined.items():
             self.variables.update(host_variables(source.plain, found, macros))
-        for name in names | of_device | macros.keys():
+        for name in names | of_device:
             self.variables.pop(name, None)
         for source, found in defined.items():
             source.edits += image_edits(source.plain, found) + kernel_address_edits(source.code, kernels)
@@ -945,6 +948,8 @@ class Program:
             for match in pattern.finditer(code, begin, end):
                 what = re.sub(r'[^>]*[({;]$|<.*>(?!:)', '', ''.join(match[0].split()))
                 source.error(match.start(), f'{here} {what} does not exist: {instead}')
+        for at, name in calls(HOST_ONLY_C.keys() - self.names):
+            source.error(at, f'{here} {name} does not exist: {HOST_ONLY_C[name]}')
         for name, of_constants in self.variables.items():
             use = host_variable_use(code, begin, end, name, of_constants)
             if use and not declares(name, head, code[begin:end]):

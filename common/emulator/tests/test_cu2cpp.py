@@ -404,7 +404,8 @@ class NvccRejects(Folder):
                            ('constexpr int m = std::numeric_limits<int>::max()', 'std::numeric_limits<int>::max'),
                            ('std::pair<float, int> a(1.f, 2)', 'std::pair'), ('auto m = std::make_pair(1, 2)', 'std::make_pair'),
                            ('std::plus<float>()(p[0], p[1])', 'std::plus'), ('std::fill(p, p + n, 0.f)', 'std::fill'),
-                           ('std::accumulate(p, p + n, 0.f)', 'std::accumulate'), ('std::sort(p, p + n)', 'std::sort')):
+                           ('std::accumulate(p, p + n, 0.f)', 'std::accumulate'), ('std::sort(p, p + n)', 'std::sort'),
+                           ('fprintf(stderr, "x")', 'fprintf'), ('if (n) exit(1)', 'exit'), ('p[0] = rand()', 'rand')):
             with self.subTest(code=code):
                 line, = self.errors(f'__global__ void k(float* p, int n) {{\n  {code}; }}\n')
                 self.assertRegex(line, f'^a.cu:2: error: k runs on the device, where {re.escape(name)} does not exist: [a-z].*')
@@ -467,6 +468,7 @@ class NvccRejects(Folder):
                      '__device__ int d(int x) { return x; }\nvoid f() { g([=] __device__(int x) { return d(x); }); }\n',
                      '__device__ void swap(int& a, int& b) {}\nvoid f(std::vector<int> v) { swap(v, v); }\n',
                      'template <class T> T rsqrt(T x) { return 1 / sqrt(x); }\n__global__ void k(float* p) { *p = rsqrt(*p); }\n',
+                     '__device__ int rand(int x) { return x; }\n__global__ void k(int* p) { *p = rand(1); s.exit(1); }\n',
                      '__device__ int d(int x) { return x; }\nusing namespace n;\nint f() { return d(1); }\n',
                      '__device__ int d(int x) { return x; }\nextern "C" __global__ void k(int* p) { while (p) { *p = d(1); } }\n',
                      '__device__ int d(int x) { return x; }\n__device__ bool operator<(S a, S b) { if (d(a.x)) { return d(1); } }\n',
