@@ -526,6 +526,9 @@ UNSUPPORTED_HEADER = [(re.compile(header + '$'), re.compile(names), instead) for
     (r'cuda_fp[468]\.h', r'\b__nv_fp[468]\w*|\b__nv_cvt_\w+', 'use __half of <cuda_fp16.h> or __nv_bfloat16 of '
      '<cuda_bf16.h>'),
     (r'nvtx3/[\w/.]+|nvToolsExt\w*\.h', r'\bnvtx\w+', 'leave the marks of the profiler out'),
+    (r'cuComplex\.h', r'\bcu(?:Float|Double)?Complex\b|\b(?:cuC|make_cu)\w+', 'write a struct of two floats'),
+    (r'(?:cuda_)?(?:texture|surface)_\w+\.h', r'(?!)', 'read global memory'),  # UNSUPPORTED has their names
+    (r'(?:nvml|cupti\w*)\.h', r'\b(?:nvml|cupti)[A-Z]\w*', 'leave it out: it is for a GPU alone'),
     (r'(?:torch|ATen|c10)/[\w/.]+', r'\b(?:torch|at|c10)\s*::\s*\w+|\b(?:TORCH|C10|AT)_\w+|\bPYBIND11_MODULE\b',
      'give the kernel a main() or a launch function without PyTorch'))]
 OWN_HEADERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'include')

@@ -309,7 +309,7 @@ class Unsupported(Folder):
                ('cusolverDn.h', 'cusolverDnHandle_t'), ('nccl.h', 'ncclComm_t'), ('nvrtc.h', 'nvrtcProgram'), ('cuda_fp8.h', '__nv_fp8_e4m3'),
                ('cuda_fp4.h', '__nv_fp4_e2m1'), ('nvtx3/nvToolsExt.h', 'nvtxRangePush'), ('nvToolsExt.h', 'nvtxRangePop'),
                ('torch/extension.h', 'torch::Tensor'), ('torch/types.h', 'TORCH_CHECK'), ('ATen/ATen.h', 'at::Tensor'),
-               ('c10/cuda/CUDAException.h', 'C10_CUDA_CHECK'))
+               ('c10/cuda/CUDAException.h', 'C10_CUDA_CHECK'), ('cuComplex.h', 'cuFloatComplex'), ('cupti.h', 'cuptiActivityEnable'))
 
     def test_reported_with_line_and_advice(self):
         for code, what in self.SNIPPETS:
@@ -319,7 +319,8 @@ class Unsupported(Folder):
                                  '[a-z].{15,}, or guard the code with #ifndef CUDA_EMU$')
 
     def test_an_unused_header_is_left_out(self):
-        for header, _ in self.HEADERS + (('cuda/ptx', ''),):
+        for header, _ in self.HEADERS + (('cuda/ptx', ''), ('cuda/annotated_ptr', ''), ('texture_fetch_functions.h', ''),
+                                         ('cuda_surface_types.h', '')):
             for text in (f'<{header}>', f'"{header}"'):
                 include = f'#  include {text}'
                 self.assertEqual(self.body(f'\n{include} // why\nint x;\n'), f'\n{" " * len(include)} // why\nint x;\n')
