@@ -431,7 +431,7 @@ def image_edits(code, functions_of_file):
     return edits
 
 
-HOST_VARIABLE = re.compile(r'\s*((?:(?:::\s*)?[A-Za-z_][\w:]*(?:\s*<[^;=]*>)?[\s*]+)+)([A-Za-z_]\w*)\s*'
+HOST_VARIABLE = re.compile(r'\s*((?:(?:::\s*)?[A-Za-z_][\w:]*(?:\s*<[^;=(){}]*>)?[\s*]+)+)([A-Za-z_]\w*)\s*'
                            r'((?:\[[^\]]*\]\s*)*)(?:=.*)?\Z', re.S)
 ANOTHER = re.compile(r'[\s*]*([A-Za-z_]\w*)\s*((?:\[[^\]]*\]\s*)*)(?:=.*)?\Z', re.S)
 NO_VARIABLE = set('typedef using namespace struct class union enum template friend operator static_assert concept asm '
@@ -716,6 +716,17 @@ OTHER_NAMES = re.compile(r'\busing\s+namespace\s+(?!std\b|cooperative_groups\b|c
 UNEVALUATED = re.compile(r'\b(?:sizeof|decltype|noexcept|alignof)\s*(?=\()')
 
 
+def without_unevaluated(code, begin, end):
+    """`code` with spaces in place of sizeof(...) and its like from `begin` to `end`: nvcc takes any name there."""
+    for match in UNEVALUATED.finditer(code, begin, end):
+        try:
+            after = group_end(code, match.end(), end)
+        except Untranslatable:  # branches of #if
+            continue
+        code = code[:match.start()] + spaces(code[match.start():after]) + code[after:]
+    return code
+
+
 def without_template(head):
     """A function's or a class's head without what stands from `template` to its >."""
     while match := re.match(r'\s*template\s*(?=<)', head):
@@ -774,7 +785,7 @@ def functions(code, macros):
     return found
 
 
-TYPE_BEFORE = re.compile(r'\s*(?:(?:::\s*)?[A-Za-z_][\w:]*(?:\s*<[^;]*>)?(?:\s*\([\w\s]*\))?[\s*&]+)+\Z')
+TYPE_BEFORE = re.compile(r'\s*(?:(?:::\s*)?[A-Za-z_][\w:]*(?:\s*<[^;(){}]*>)?(?:\s*\([\w\s]*\))?[\s*&]+)+\Z')
 NO_TYPE = re.compile(r'\s*(?:return|else|do|case|goto|throw)\b')
 BINDS = re.compile(r'\b(?:for|if|while|switch|catch)\s*\Z|\]\s*\Z')  # what stands before the ( of a declaration
 
@@ -917,9 +928,7 @@ class Program:
             source.edits.append((begin, begin + 1, '{ ::cuda_emu::launch_bounds(' + arguments + ');'))
         if function.device:
             source.edits += spin_edits(code, begin, end)
-        for match in UNEVALUATED.finditer(code, begin, end):
-            after = group_end(code, match.end(), end)
-            code = code[:match.start()] + spaces(code[match.start():after]) + code[after:]
+        code = without_unevaluated(code, begin, end)
         local = head + code[begin:end]
 
         def calls(names):
