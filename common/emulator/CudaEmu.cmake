@@ -14,6 +14,7 @@ execute_process(COMMAND ${Python3_EXECUTABLE} -c "import sys; print(sys.executab
 # in the cache, since the function is called from other folders than the one that includes this file
 set(CUDA_EMU_TRANSLATOR ${CMAKE_CURRENT_LIST_DIR}/cu2cpp.py CACHE INTERNAL "")
 set(CUDA_EMU_PYTHON ${python} CACHE INTERNAL "")
+set(CUDA_EMU_TRANSLATE ${python} -IS ${CUDA_EMU_TRANSLATOR} CACHE INTERNAL "")
 
 # A misaligned access is an error, as on a GPU: the emulator has the handler that the checks call (report.cpp), and a
 # build with sanitizers has its own.
@@ -61,7 +62,7 @@ function(cuda_emu_translate out_var source)
   endif()
   add_custom_command(
     OUTPUT ${output}
-    COMMAND ${CUDA_EMU_PYTHON} -IS ${CUDA_EMU_TRANSLATOR} ${include_options} ${input} ${output} ${touch}
+    COMMAND ${CUDA_EMU_TRANSLATE} ${include_options} ${input} ${output} ${touch}
     DEPENDS ${input} ${CUDA_EMU_TRANSLATOR}
     DEPFILE ${output}.d
     COMMENT "Translating ${name}"

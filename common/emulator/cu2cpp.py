@@ -4,7 +4,7 @@
 Only what a C++ compiler cannot parse is rewritten:
 
     k<T, 32><<<grid, block, smem, stream>>>(a, b)
-        ::cuda_emu::launch("k<T, 32>", [&](auto... cuda_emu_a) { k<T, 32>(cuda_emu_a...); },
+        ::cuda_emu::launch("k<T, 32>", [=](auto... cuda_emu_a) { k<T, 32>(cuda_emu_a...); },
                            ::cuda_emu::config(grid, block, smem, stream), a, b)
     __shared__ float As[BM][BK + 1];     auto& As = ::cuda_emu::shared<float[BM][BK + 1]>([] {});
     __shared__ alignas(16) float q[8];   auto& q = ::cuda_emu::shared<float[8], 16>([] {});
@@ -12,6 +12,7 @@ Only what a C++ compiler cannot parse is rewritten:
     extern __shared__ T x[]; outside a function    static ::cuda_emu::DynamicShared<T> x;
     __shared__ struct {...} s;           struct s_type {...}; auto& s = ::cuda_emu::shared<s_type>([] {});
     __launch_bounds__(N) void k() {      ... { ::cuda_emu::launch_bounds(N);
+    __global__ void k(const int& n) {    ... { ::cuda_emu::reference_parameter("n");
     __constant__ float w[9];             __constant__ float w[9]; static const ::cuda_emu::DeviceImage ...;
     while (*flag == 0);                  while (*flag == 0) { ::cuda_emu::yield(); }
     __noinline__                         __attribute__((noinline))
@@ -238,7 +239,7 @@ def launch_edits(source, opening):
     # NULL is a number, which could not become a pointer any more
     pointers = [(a + code[a:b].index('NULL'), a + code[a:b].index('NULL') + 4, 'nullptr')
                 for a, b in split_at_commas(code, first, last) if code[a:b].strip() == 'NULL']
-    return pointers + [(start, start, f'::cuda_emu::launch("{label}", [&](auto... cuda_emu_a) {{ '),
+    return pointers + [(start, start, f'::cuda_emu::launch("{label}", [=](auto... cuda_emu_a) {{ '),
             (opening, opening + 3, '(cuda_emu_a...); }, ::cuda_emu::config('),
             (closing, closing + 3, ')'),
             (first - 1, first, ', ' if any(arguments) else '')]
@@ -727,6 +728,9 @@ def without_unevaluated(code, begin, end):
     return code
 
 
+REFERENCE = re.compile(r'[^(=]*?(?:&\s*(?:__restrict__\s*)?([A-Za-z_]\w*)|\(\s*&+\s*([A-Za-z_]\w*)\s*\))')
+
+
 def without_template(head):
     """A function's or a class's head without what stands from `template` to its >."""
     while match := re.match(r'\s*template\s*(?=<)', head):
@@ -756,6 +760,19 @@ class Function:
     @property
     def device_only(self):
         return self.device and '__host__' not in self.qualifiers
+
+
+def reference_parameters(head, name):
+    """The names of the parameters of function `name`, with this head, that are references."""
+    opening = re.search(rf'\b{name}\s*\(', head).end() - 1
+    parameters = head[opening + 1:group_end(head, opening, len(head)) - 1]
+    while re.search(r'<[^<>]*>', parameters):
+        parameters = re.sub(r'<[^<>]*>', '', parameters)
+    found = []
+    for start, end in split_at_commas(parameters, 0, len(parameters)):
+        match = REFERENCE.match(parameters, start, end)
+        found += [match[1] or match[2]] if match else []
+    return found
 
 
 def functions(code, macros):
@@ -920,12 +937,17 @@ class Program:
         head = code[function.head[0]:function.head[1]]
         if function.kernel and not re.search(r'\b(?:void|auto)\b', head):
             source.error(function.head[1], f'kernel {function.name}: a kernel returns void')
-        bounds = LAUNCH_BOUNDS.search(head)
+        bounds, first_statements = LAUNCH_BOUNDS.search(head), ''
         if bounds and function.kernel:
             first = function.head[0] + bounds.end()
             # All arguments, as a comma may be that of a template's: Shape<D, 4>::kThreads.
             arguments = ' '.join(code[first + 1:group_end(code, first, function.head[1]) - 1].split())
-            source.edits.append((begin, begin + 1, '{ ::cuda_emu::launch_bounds(' + arguments + ');'))
+            first_statements = f' ::cuda_emu::launch_bounds({arguments});'
+        if function.kernel:
+            first_statements += ''.join(f' ::cuda_emu::reference_parameter("{name}");'
+                                        for name in reference_parameters(head, function.name))
+        if first_statements:
+            source.edits.append((begin, begin + 1, '{' + first_statements))
         if function.device:
             source.edits += spin_edits(code, begin, end)
         code = without_unevaluated(code, begin, end)

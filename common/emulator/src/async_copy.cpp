@@ -26,18 +26,18 @@ void AsyncCopies::finish(unsigned thread, std::size_t batches_left) {
 
 void copy_async(void* to, const void* from, std::size_t size, std::size_t zeros, const Where& where) {
   Worker& worker = active_worker(where.what);
-  const auto fail = [&](const char* problem, cudaError_t error = cudaErrorLaunchFailure) {
+  const auto fail = [&](const char* cause, const char* problem, cudaError_t error = cudaErrorLaunchFailure) {
     char text[200];
     snprintf(text, sizeof text, "__pipeline_memcpy_async at %s:%d: %s", where.file, where.line, problem);
-    worker.fail(text, error);
+    worker.fail({cause, text, place(where)}, error);
   };
-  if (size != 4 && size != 8 && size != 16) fail("copies 4, 8 or 16 bytes, no other number");
-  if (zeros > size) fail("more zeros than bytes");
+  if (size != 4 && size != 8 && size != 16) fail("launch", "copies 4, 8 or 16 bytes, no other number");
+  if (zeros > size) fail("launch", "more zeros than bytes");
   if (reinterpret_cast<std::uintptr_t>(to) % size != 0)
-    fail("misaligned address in shared memory", cudaErrorMisalignedAddress);
+    fail("misaligned", "misaligned address in shared memory", cudaErrorMisalignedAddress);
   if (reinterpret_cast<std::uintptr_t>(from) % size != 0)
-    fail("misaligned address in global memory", cudaErrorMisalignedAddress);
-  if (!worker.shared.contains(to, size)) fail("the destination is not in shared memory");
+    fail("misaligned", "misaligned address in global memory", cudaErrorMisalignedAddress);
+  if (!worker.shared.contains(to, size)) fail("address", "the destination is not in shared memory");
   if (worker.copies_now()) return AsyncCopies::copy(to, from, size, zeros);
   worker.async_copies.add(worker.current_thread(), to, from, size, zeros);
 }

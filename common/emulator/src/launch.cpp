@@ -14,7 +14,7 @@
 namespace cuda_emu {
 namespace {
 
-constexpr unsigned kMaxHelpers = 15;  // stacks of 1024 threads each must stay below the kernel's limit of mappings
+constexpr unsigned kMinHelpers = 15;  // that a launch may get, however few blocks a device holds at once
 
 // OS threads besides the one that launches; started when first needed, never joined.
 class Pool {
@@ -32,7 +32,7 @@ class Pool {
 
   void add_helper(Launch& launch) {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (launch.helpers < kMaxHelpers) wake(launch, launch.helpers++);
+    if (launch.helpers < most_helpers(launch)) wake(launch, launch.helpers++);
   }
 
  private:
@@ -100,26 +100,55 @@ Worker& own_worker() {
   return *worker;
 }
 
-cudaError_t check_limits(const Config& config) {
+// Why CUDA refuses a launch: the argument and its limit.
+struct Refusal {
+  cudaError_t error = cudaSuccess;
+  std::string why;
+};
+
+Refusal above(const char* name, std::uint64_t value, std::uint64_t most) {
+  return {cudaErrorInvalidConfiguration,
+          std::string(name) + " is " + std::to_string(value) + ", at most " + std::to_string(most)};
+}
+
+unsigned resident_blocks(unsigned threads, const Config& config) {
+  return blocks_per_multiprocessor(threads, config.dynamic_shared) * settings().multiprocessors;
+}
+
+Refusal check_limits(const Config& config) {
+  struct Dimension {
+    const char* name;
+    unsigned value, most;
+  };
   const dim3 grid = config.grid;
   const dim3 block = config.block;
+  for (const Dimension& d :
+       {Dimension{"blockDim.x", block.x, kMaxThreadsPerBlock}, Dimension{"blockDim.y", block.y, kMaxThreadsPerBlock},
+        Dimension{"blockDim.z", block.z, kMaxBlockDimZ}, Dimension{"gridDim.x", grid.x, kMaxGridDimX},
+        Dimension{"gridDim.y", grid.y, kMaxGridDimYZ}, Dimension{"gridDim.z", grid.z, kMaxGridDimYZ}}) {
+    if (d.value == 0) return {cudaErrorInvalidConfiguration, std::string(d.name) + " is 0"};
+    if (d.value > d.most) return above(d.name, d.value, d.most);
+  }
   const std::uint64_t threads = std::uint64_t{block.x} * block.y * block.z;
-  if (threads == 0 || block.x > kMaxThreadsPerBlock || block.y > kMaxThreadsPerBlock || block.z > kMaxBlockDimZ ||
-      threads > kMaxThreadsPerBlock) {
-    return cudaErrorInvalidConfiguration;
+  if (threads > kMaxThreadsPerBlock) return above("the number of threads of a block", threads, kMaxThreadsPerBlock);
+  if (config.dynamic_shared > dynamic_shared_limit()) {
+    std::string why = std::to_string(config.dynamic_shared) + " bytes of dynamic shared memory";
+    why += config.dynamic_shared > kSharedPerBlockOptin
+               ? ", at most " + std::to_string(kSharedPerBlockOptin)
+               : ": more than 48 KiB must be asked for, with cudaFuncSetAttribute(" + std::string(config.kernel) +
+                     ", cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)";
+    return {cudaErrorInvalidValue, why};
   }
-  if (grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > kMaxGridDimX || grid.y > kMaxGridDimYZ ||
-      grid.z > kMaxGridDimYZ) {
-    return cudaErrorInvalidConfiguration;
-  }
-  if (config.dynamic_shared > dynamic_shared_limit()) return cudaErrorInvalidValue;
   if (config.cooperative) {
     const std::uint64_t blocks = std::uint64_t{grid.x} * grid.y * grid.z;
-    const unsigned resident =
-        blocks_per_multiprocessor(static_cast<unsigned>(threads), config.dynamic_shared) * settings().multiprocessors;
-    if (blocks > resident) return cudaErrorCooperativeLaunchTooLarge;
+    const unsigned resident = resident_blocks(static_cast<unsigned>(threads), config);
+    if (blocks > resident) {
+      return {cudaErrorCooperativeLaunchTooLarge, "a cooperative launch of " + std::to_string(blocks) +
+                                                      " blocks: the device holds " + std::to_string(resident) +
+                                                      " at once"};
+    }
   }
-  return cudaSuccess;
+  return {};
 }
 
 unsigned helpers_for(const Launch& launch) {
@@ -131,15 +160,19 @@ unsigned helpers_for(const Launch& launch) {
 
 }  // namespace
 
-void run(const Config& config, void (*body)(const void* context), const void* context) {
+void run(const Config& config, void (*body)(const void* context), const void* context, std::size_t size) {
   if (current_worker != nullptr) {
-    current_worker->fail("a kernel launches a kernel, which the emulator cannot do");
+    current_worker->fail({"unsupported", "a kernel launches a kernel, which the emulator cannot do"});
   }
   std::lock_guard<std::mutex> lock(device_mutex());
-  if (record(check_limits(config)) != cudaSuccess) return leave_unseen();
+  const Refusal refusal = check_limits(config);
+  if (refusal.error != cudaSuccess) report_refusal(config, refusal.why);
+  if (record(refusal.error) != cudaSuccess) return leave_unseen();
+  if (settings().launches_only) return;
   if (const char* name = image_written_by_host()) {
-    report_memory(config, std::string("host code wrote ") + name +
-                              ", a variable of the device, where kernels do not see it: use cudaMemcpyToSymbol");
+    report_memory(config, {"device memory", std::string("host code wrote ") + name +
+                                                ", a variable of the device, where kernels do not see it: use "
+                                                "cudaMemcpyToSymbol"});
     save_images();
     return record_launch_failure(cudaErrorLaunchFailure);
   }
@@ -151,14 +184,14 @@ void run(const Config& config, void (*body)(const void* context), const void* co
   watch_time();
   {
     DeviceMemoryAccess access;
-    trace::begin_launch(config);
+    trace::begin_launch(config, context, size);
     pool().run(launch, own_worker());
     trace::end_launch();
   }
   save_images();
   const std::string problem = guard_problem();
   if (!problem.empty() && !launch.failed) {
-    report_memory(config, problem);
+    report_memory(config, {"address", problem});
     launch.failed = true;
     launch.error = cudaErrorIllegalAddress;
   }
@@ -168,12 +201,13 @@ void run(const Config& config, void (*body)(const void* context), const void* co
 void refuse_host_pointer(const Config& config, unsigned number) {
   std::lock_guard<std::mutex> lock(device_mutex());
   if (launch_failure() != cudaSuccess) return;
-  fprintf(stderr,
-          "cuda_emu: error: argument %u of kernel %s is a pointer to host memory: a kernel needs one from cudaMalloc\n"
-          "  launched at %s:%d\n",
-          number, config.kernel, config.where.file, config.where.line);
-  cuda_emu_error();
+  report_memory(config, {"host memory", "argument " + std::to_string(number) + " of kernel " + config.kernel +
+                                            " is a pointer to host memory: a kernel needs one from cudaMalloc"});
   record_launch_failure(cudaErrorIllegalAddress);
+}
+
+unsigned most_helpers(const Launch& launch) {
+  return std::max(kMinHelpers, resident_blocks(launch.threads, launch.config) - 1);
 }
 
 void add_helper(Launch& launch) { pool().add_helper(launch); }

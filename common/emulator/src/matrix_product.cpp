@@ -79,7 +79,7 @@ void require_alignment(const void* memory, std::size_t alignment, const Where& w
   char text[200];
   snprintf(text, sizeof text, "%s at %s:%d: an address that is not a multiple of %zu bytes", where.what, where.file,
            where.line, alignment);
-  active_worker(where.what).fail(text, cudaErrorMisalignedAddress);
+  active_worker(where.what).fail({"misaligned", text, place(where)}, cudaErrorMisalignedAddress);
 }
 
 void require_shared(const void* memory, std::size_t size, const Where& where) {
@@ -87,7 +87,7 @@ void require_shared(const void* memory, std::size_t size, const Where& where) {
   if (worker.shared.contains(memory, size)) return;
   char text[200];
   snprintf(text, sizeof text, "%s at %s:%d: the address is not in shared memory", where.what, where.file, where.line);
-  worker.fail(text);
+  worker.fail({"address", text, place(where)});
 }
 
 }  // namespace cuda_emu

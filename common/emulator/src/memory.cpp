@@ -305,13 +305,22 @@ cudaError_t copy(void* to, const void* from, std::size_t size, cudaMemcpyKind ki
   if (to == nullptr || from == nullptr) return record(cudaErrorInvalidValue);
   const Range target(to, size, Access::write);
   const Range source(from, size, Access::read);
-  if (!target.fits() || !source.fits()) return record(cudaErrorInvalidValue);
+  if (!target.fits() || !source.fits()) {
+    report_refusal({"launch", std::string("a copy of ") + std::to_string(size) + " bytes reaches past the end of the " +
+                                  (target.fits() ? "source" : "destination")});
+    return record(cudaErrorInvalidValue);
+  }
   const auto on_device = [&](bool known, const void* address) { return known || kAsan || is_device_address(address); };
   const bool any = kind == cudaMemcpyDefault;
   const bool right_source =
       any || (names_host_source(kind) ? !source.on_device() : on_device(source.on_device(), from));
   const bool right_target = any || (names_host_target(kind) ? !target.on_device() : on_device(target.on_device(), to));
-  if (!right_source || !right_target) return record(cudaErrorInvalidValue);
+  if (!right_source || !right_target) {
+    report_refusal({"launch", std::string("cudaMemcpy: its kind does not fit the ") +
+                                  (right_source ? "destination" : "source") + ", which is memory of the " +
+                                  ((right_source ? target : source).on_device() ? "device" : "host")});
+    return record(cudaErrorInvalidValue);
+  }
   memmove(to, from, size);
   if (!target.on_device() && !images().empty()) save_images();
   return cudaSuccess;
@@ -436,7 +445,7 @@ cudaError_t allocate(void** pointer, std::size_t size, bool managed) {
     memory = cuda_emu::map_with_guards(size);
   }
   if (memory == nullptr) return record(cudaErrorMemoryAllocation);
-  memset(memory, cuda_emu::settings().fill, size);
+  if (!cuda_emu::settings().launches_only) memset(memory, cuda_emu::settings().fill, size);
   cuda_emu::allocations().add(memory, size, managed);
   if (!managed) cuda_emu::poison(memory, size);
   *pointer = memory;

@@ -26,7 +26,47 @@ std::string format(const char* pattern, Arguments... arguments) {
 
 std::string format_index(const uint3& index) { return format("(%u,%u,%u)", index.x, index.y, index.z); }
 
-std::string format_place(const Where& where) { return format("%s:%d", where.file, where.line); }
+ReportHandler handler = nullptr;
+
+void hand_on(const Report& report) {
+  [[maybe_unused]] const trace::Pause pause;
+  if (handler != nullptr) handler(report);
+}
+
+// A report of a launch; of its current thread, if this is the OS thread that runs one.
+Report start_report(const Config& config, const Problem& problem, const char* kind) {
+  Report report;
+  report.kind = kind;
+  report.cause = problem.cause;
+  report.problem = problem.text;
+  report.at = problem.at;
+  report.kernel = config.kernel;
+  report.launched = place(config.where);
+  if (current_worker != nullptr) {
+    report.has_thread = true;
+    const uint3 at[] = {blockIdx, threadIdx};
+    for (const auto& [index, out] : {std::pair(at[0], report.block), std::pair(at[1], report.thread)}) {
+      out[0] = index.x;
+      out[1] = index.y;
+      out[2] = index.z;
+    }
+  }
+  return report;
+}
+
+// Where a thread waits, or trapped; empty while it runs.
+std::string place_of(const Thread& thread) {
+  switch (thread.state) {
+    case ThreadState::at_block_barrier:
+    case ThreadState::at_grid_barrier:
+    case ThreadState::trapped:
+      return place(*thread.where);
+    case ThreadState::at_warp_collective:
+      return place(*thread.collective->where);
+    default:
+      return "";
+  }
+}
 
 // What a thread is doing, as "waits in ..." (one thread) and "wait in ..." (several).
 struct Activity {
@@ -41,14 +81,14 @@ Activity activity_of(const Thread& thread, bool started) {
     switch (thread.state) {
       case ThreadState::at_block_barrier:
       case ThreadState::at_grid_barrier:
-        return waiting_in(std::string(thread.where->what) + " at " + format_place(*thread.where));
+        return waiting_in(std::string(thread.where->what) + " at " + place(*thread.where));
       case ThreadState::at_warp_collective: {
         const Collective& part = *thread.collective;
         const std::string mask = part.op == WarpOp::converge ? "" : format("(mask 0x%08x)", part.mask);
-        return waiting_in(part.where->what + mask + " at " + format_place(*part.where));
+        return waiting_in(part.where->what + mask + " at " + place(*part.where));
       }
       case ThreadState::trapped: {
-        const std::string what = std::string(thread.where->what) + " at " + format_place(*thread.where);
+        const std::string what = std::string(thread.where->what) + " at " + place(*thread.where);
         return {"executed " + what, "executed " + what};
       }
       case ThreadState::returned:
@@ -107,14 +147,21 @@ void print_current_thread() {
 
 }  // namespace
 
-void report(const Worker& worker, const char* problem, const char* kind) {
+ReportHandler on_report(ReportHandler next) { return std::exchange(handler, next); }
+
+void report(const Worker& worker, const Problem& problem, const char* kind) {
   const Config& config = worker.launch().config;
-  std::string text = std::string("cuda_emu: ") + kind + ": " + problem + "\n";
-  text += std::string("  kernel ") + config.kernel + ", launched at " + format_place(config.where);
+  Report facts = start_report(config, problem, kind);
+  if (facts.at.empty()) facts.at = place_of(worker.thread(worker.current_thread()));
+  std::string text = std::string("cuda_emu: ") + kind + ": " + problem.text + "\n";
+  text += std::string("  kernel ") + config.kernel + ", launched at " + place(config.where);
   text += " with grid " + format_index(config.grid) + ", block " + format_index(config.block);
   text += "; in block " + format_index(blockIdx) + ":\n";
   for (const Group& group : group_by_activity(worker)) {
     const std::size_t count = group.threads.size();
+    const Activity& activity = group.activity;
+    facts.groups.push_back({static_cast<unsigned>(count), count == 1 ? activity.one : activity.several,
+                            format_threads(worker, group.threads).substr(1)});
     text +=
         count == 1 ? "    1 thread " + group.activity.one : format("    %zu threads ", count) + group.activity.several;
     text += ":" + format_threads(worker, group.threads) + "\n";
@@ -122,12 +169,40 @@ void report(const Worker& worker, const char* problem, const char* kind) {
   text += format("  thread order: CUDA_EMU_ORDER=%s\n", order_name());
   fputs(text.c_str(), stderr);
   if (strcmp(kind, "error") == 0) cuda_emu_error();
+  hand_on(facts);
 }
 
-void report_memory(const Config& config, const std::string& problem) {
-  fprintf(stderr, "cuda_emu: error: %s\n  kernel %s, launched at %s:%d\n", problem.c_str(), config.kernel,
+void report_memory(const Config& config, const Problem& problem) {
+  fprintf(stderr, "cuda_emu: error: %s\n  kernel %s, launched at %s:%d\n", problem.text.c_str(), config.kernel,
           config.where.file, config.where.line);
   cuda_emu_error();
+  hand_on(start_report(config, problem, "error"));
+}
+
+void report_refusal(const Problem& problem) {
+  Report report;
+  report.kind = "error";
+  report.cause = problem.cause;
+  report.problem = problem.text;
+  hand_on(report);
+}
+
+void report_refusal(const Config& config, const std::string& text) {
+  hand_on(start_report(config, {"launch", text, place(config.where)}, "error"));
+}
+
+void report_fatal(const Problem& problem) {
+  Report report;
+  if (current_worker != nullptr) {
+    report = start_report(current_worker->launch().config, problem, "error");
+  } else {
+    report.kind = "error";
+    report.cause = problem.cause;
+    report.problem = problem.text;
+    report.at = problem.at;
+  }
+  report.fatal = true;
+  hand_on(report);
 }
 
 void describe_current_thread(char* text, unsigned size) {
@@ -142,6 +217,7 @@ void describe_current_thread(char* text, unsigned size) {
 void called_outside_kernel(const char* operation) {
   fprintf(stderr, "cuda_emu: error: %s used outside a kernel\n", operation);
   cuda_emu_error();
+  report_fatal({"unsupported", std::string(operation) + " used outside a kernel"});
   abort();
 }
 
@@ -153,9 +229,15 @@ extern "C" __attribute__((noinline)) void cuda_emu_error() {
 
 // The sanitizers call these before they print a report.
 #ifdef CUDA_EMU_ASAN
-extern "C" void __asan_on_error() { cuda_emu::print_current_thread(); }
+extern "C" void __asan_on_error() {
+  cuda_emu::print_current_thread();
+  cuda_emu::report_fatal({"sanitizer", ""});
+}
 #endif
-extern "C" void __ubsan_on_report() { cuda_emu::print_current_thread(); }
+extern "C" void __ubsan_on_report() {
+  cuda_emu::print_current_thread();
+  cuda_emu::report_fatal({"sanitizer", ""});
+}
 
 #ifndef CUDA_EMU_ASAN
 namespace {
@@ -197,15 +279,17 @@ extern "C" void __ubsan_handle_float_cast_overflow(const FloatCast* cast, std::u
 // Called where translated code is about to make a misaligned access.
 extern "C" [[noreturn]] void __ubsan_handle_type_mismatch_v1_abort(const TypeMismatch* mismatch,
                                                                    std::uintptr_t address) {
+  const std::string at = cuda_emu::format("%s:%u", mismatch->file, mismatch->line);
   const std::string problem = cuda_emu::format("misaligned address 0x%llx: %s at %s:%u needs a multiple of %u bytes",
                                                static_cast<unsigned long long>(address), mismatch->type->name,
                                                mismatch->file, mismatch->line, 1u << mismatch->log_alignment);
   if (cuda_emu::current_worker == nullptr) {
     fprintf(stderr, "cuda_emu: error: %s\n", problem.c_str());
     cuda_emu_error();
+    cuda_emu::report_fatal({"misaligned", problem, at});
     abort();
   }
   const std::string thread = ", in thread " + cuda_emu::format_index(threadIdx);
-  cuda_emu::current_worker->fail((problem + thread).c_str(), cudaErrorMisalignedAddress);
+  cuda_emu::current_worker->fail({"misaligned", problem + thread, at}, cudaErrorMisalignedAddress);
 }
 #endif

@@ -3,18 +3,38 @@
 
 #include <signal.h>
 
+#include <chrono>
 #include <string>
+
+#include "cuda_emu/device.hpp"
+#include "cuda_emu/report.hpp"
 
 namespace cuda_emu {
 
 class Worker;
 struct Config;
 
+// Where and why a report is made; for the rest see Report.
+struct Problem {
+  const char* cause;
+  std::string text;
+  std::string at = {};
+};
+
+inline std::string place(const Where& where) { return std::string(where.file) + ":" + std::to_string(where.line); }
+
 // Prints the problem, the launch, and what each thread of the worker's block is doing. `kind` is error or warning.
-void report(const Worker& worker, const char* problem, const char* kind = "error");
+void report(const Worker& worker, const Problem& problem, const char* kind = "error");
 
 // Prints what was wrong with memory after a launch.
-void report_memory(const Config& config, const std::string& problem);
+void report_memory(const Config& config, const Problem& problem);
+
+// Hands to on_report() why a call of CUDA's fails, which its caller will say too.
+void report_refusal(const Problem& problem);
+void report_refusal(const Config& config, const std::string& text);
+
+// Hands a report that ends the program to on_report().
+void report_fatal(const Problem& problem);
 
 // "in kernel k, block (0,0,0), thread (5,0,0); launched at ...": the current thread, empty in host code.
 void describe_current_thread(char* text, unsigned size);
@@ -26,6 +46,9 @@ void watch_signals();
 // Ends the program when the kernels on this OS thread have made no progress for the time in settings(). Where the
 // system has no timers for single threads, nothing watches.
 void watch_time();
+
+// Counts the time that this OS thread slept as the CPU time that it would have taken to poll instead.
+void count_nap(std::chrono::microseconds asleep);
 
 // While it lives, signals that end the program, such as Ctrl-C, do so to this OS thread, or go to another or wait.
 // Only a thread inside a kernel can say where it is.
@@ -41,9 +64,9 @@ class Interrupts {
   sigset_t before_;
 };
 
-// From a signal handler: prints `cause`, the current thread, and the line of the .cu file that was interrupted.
+// From a signal handler: prints the problem, the current thread, and the line of the .cu file that was interrupted.
 // `context` is what the handler got.
-void report_signal(const char* cause, const void* context);
+void report_signal(const char* cause, const char* problem, const void* context);
 
 // For an OS thread that runs kernels: lets the handler run when a kernel's stack has overflowed.
 void use_signal_stack();

@@ -1,12 +1,14 @@
 #include "scheduler.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
 
 #include "report.hpp"
+#include "source_line.hpp"
 
 namespace cuda_emu {
 namespace {
@@ -19,8 +21,12 @@ constexpr std::size_t kColours = 61;
 // Each stack takes two of the process's memory mappings, of which Linux allows 65,530.
 constexpr std::size_t kMaxIdleStacks = 16384;
 
-// A block whose threads yield more often probably waits for another block.
+// A block whose threads yield more often probably waits for another block; and so more quickly where one has before.
 constexpr unsigned kPatience = 10000;
+constexpr unsigned kLessPatience = 1000;
+constexpr unsigned kOften = 500;                  // in a round of Standstill
+constexpr std::chrono::microseconds kNap{20};     // of a block that waits, for each one that may do so
+constexpr std::chrono::microseconds kWaking{50};  // what Linux adds to a nap
 
 bool same_text(const char* a, const char* b) { return a == b || strcmp(a, b) == 0; }
 
@@ -50,6 +56,22 @@ void GridBarrier::block_finished() {
   changed_.notify_all();
 }
 
+bool Standstill::polls(unsigned running) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  some_polled_ = true;
+  if (++polling_ < running) return false;
+  polling_ = 0;
+  ++round;
+  return ++complete_rounds_ >= 2;
+}
+
+void Standstill::begin_again() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  some_polled_ = false;
+  polling_ = complete_rounds_ = 0;
+  ++round;
+}
+
 // ---- Blocks ----
 
 void Worker::run(Launch& launch) {
@@ -70,7 +92,7 @@ void Worker::run(Launch& launch) {
   const std::string overrun = shared.overrun();
   if (!overrun.empty() && !launch.failed.exchange(true)) {
     launch.error = cudaErrorIllegalAddress;
-    report_memory(launch.config, overrun);
+    report_memory(launch.config, {"shared array", overrun});
   }
   if (launch.config.cooperative && Fiber::stack_count() > kMaxIdleStacks) {
     spare_fibers_.clear();
@@ -114,7 +136,8 @@ bool Worker::begin_block() {
   if (taken_before >= launch_->blocks) return false;
   block_ = pick_block(taken_before);
   has_run_block_ = true;
-  yields_ = 0;
+  yields_ = rests_ = 0;
+  has_helper_ = false;
 
   const dim3 grid = launch_->config.grid;
   blockIdx.x = static_cast<unsigned>(block_ % grid.x);
@@ -284,6 +307,7 @@ void Worker::wait() {
 void Worker::finish_thread() {
   threads_[current_].state = ThreadState::returned;
   ++returned_;
+  launch_->standstill.progress();
   trace.returned(current_);
   const unsigned warp = current_ / kWarpSize;
   warps_[warp].returned |= 1u << current_ % kWarpSize;
@@ -299,13 +323,17 @@ void Worker::finish_thread() {
 bool Worker::barrier_is_complete() {
   if (arrived_ + returned_ < thread_count_ || (at_grid_barrier_ && returned_ != 0)) return false;
   if (divergent_) {
-    if (at_grid_barrier_ || warps_differ_at_barrier()) fail("threads of one block wait at different barriers");
-    warn_once("warps of one block wait at different barriers, which CUDA does not define, though GPUs go on");
+    if (at_grid_barrier_ || warps_differ_at_barrier())
+      fail({"barriers differ", "threads of one block wait at different barriers"});
+    warn_once({"barriers differ",
+               "warps of one block wait at different barriers, which CUDA does not define, though GPUs go on"},
+              *first_arrival_, current_);
   }
   if (returned_ != 0) {
-    warn_once(
-        "some threads returned while others wait at a barrier: a GPU goes on without them since Volta, an older one "
-        "may hang; what they should have done is missing");
+    warn_once({"returned",
+               "some threads returned while others wait at a barrier: a GPU goes on without them since Volta, an older "
+               "one may hang; what they should have done is missing"},
+              *first_arrival_, current_);
   }
   return true;
 }
@@ -323,16 +351,19 @@ bool Worker::warps_differ_at_barrier() const {
   return false;
 }
 
-// Once for each barrier of the program.
-void Worker::warn_once(const char* what) {
+// Once for each place in the program; as if `thread` ran.
+void Worker::warn_once(const Problem& what, const Where& where, unsigned thread) {
   static std::mutex mutex;
   static auto& warned = *new std::vector<Where>;
   std::lock_guard<std::mutex> lock(mutex);
-  for (const Where& where : warned) {
-    if (same_place(where, *first_arrival_)) return;
+  for (const Where& other : warned) {
+    if (same_place(other, where)) return;
   }
-  warned.push_back(*first_arrival_);
-  report(*this, what, "warning");
+  warned.push_back(where);
+  const uint3 own = threadIdx;
+  threadIdx = threads_[thread].index;
+  report(*this, {what.cause, what.text, place(where)}, "warning");
+  threadIdx = own;
 }
 
 // True for the last thread.
@@ -381,7 +412,8 @@ int Worker::block_barrier(BarrierVote vote, bool predicate, const Where& where) 
 
 void Worker::grid_barrier(const Where& where) {
   const bool last = arrive_at_barrier(ThreadState::at_grid_barrier, where);
-  if (!launch_->config.cooperative) fail("a grid barrier in a kernel that was not launched as cooperative");
+  if (!launch_->config.cooperative)
+    fail({"grid barrier", "a grid barrier in a kernel that was not launched as cooperative"});
   if (last) {
     trace.before_grid_wait();
     const GridBarrier::Outcome outcome = launch_->grid_barrier.wait(launch_->blocks, launch_->failed);
@@ -392,7 +424,7 @@ void Worker::grid_barrier(const Where& where) {
         release_barrier();
         break;
       case GridBarrier::Outcome::stuck:
-        fail("some blocks returned while others wait at the grid barrier");
+        fail({"grid barrier", "some blocks returned while others wait at the grid barrier"});
       case GridBarrier::Outcome::launch_failed:
         leave_launch();
     }
@@ -400,12 +432,9 @@ void Worker::grid_barrier(const Where& where) {
   wait();
 }
 
-void Worker::yield() {
+void Worker::yield(const void* polled) {
   if (launch_->failed.load(std::memory_order_relaxed)) leave_launch();
-  if (!launch_->config.cooperative && ++yields_ == kPatience) {
-    launch_->only_in_order = true;
-    add_helper(*launch_);  // to run the blocks that are waited for: perhaps all others wait
-  }
+  if (!launch_->config.cooperative) note_poll(polled);
   trace.pass_on();
   Thread& thread = threads_[current_];
   thread.fiber = Fiber::current;
@@ -414,21 +443,59 @@ void Worker::yield() {
   if (converging_ != 0) resolve_convergence(current_ / kWarpSize);
   start_one_ = started_ < thread_count_;  // or two spinning threads would keep the others from starting
   Fiber& next = start_one_ ? spare_fiber() : pick_next();
-  if (&next == Fiber::current) {
-    std::this_thread::yield();  // all others wait: perhaps for another block
-  } else {
-    Fiber::switch_to(next);
+  const bool others_wait = &next == Fiber::current;
+  if (others_wait || yields_ % thread_count_ == 0) rest();
+  if (!others_wait) Fiber::switch_to(next);
+}
+
+// Each thread of the block that can run has polled: perhaps the block waits for another one.
+void Worker::rest() {
+  if (!launch_->config.cooperative && ++rests_ == kOften && launch_->standstill.polls(launch_->helpers + 1)) {
+    report_standstill();
   }
+  if (!has_helper_ || trace.on()) return std::this_thread::yield();
+  const auto nap = kNap * launch_->helpers.load();
+  std::this_thread::sleep_for(nap);  // or those that wait would take all the time of those that work
+  count_nap(nap + kWaking);
+}
+
+// Perhaps all blocks that run wait for one that does not: then it gets an OS thread, up to as many blocks as a device
+// would hold at once.
+void Worker::note_poll(const void* polled) {
+  const bool one_has_waited = launch_->only_in_order.load(std::memory_order_relaxed);
+  if (++yields_ >= (one_has_waited ? kLessPatience : kPatience) && !has_helper_) {
+    has_helper_ = launch_->only_in_order = true;
+    add_helper(*launch_);
+  }
+  const void*& before = threads_[current_].polled;
+  const bool goes_on = polled != nullptr && polled != before;  // as through the flags of all blocks before
+  if (polled != nullptr) before = polled;
+  if (goes_on && rests_ >= kOften) launch_->standstill.progress();
+  const unsigned round = launch_->standstill.round.load(std::memory_order_relaxed);
+  if (goes_on || round != round_) rests_ = 0;
+  round_ = round;
+}
+
+void Worker::report_standstill() {
+  const std::uint64_t taken = launch_->taken;
+  if (taken >= launch_->blocks || launch_->helpers < most_helpers(*launch_)) return;
+  char line[1024] = "";
+  find_source_line(nullptr, line, sizeof line);
+  fail({"block waits",
+        "all blocks that run wait for others, but " + std::to_string(launch_->blocks - taken) + " of " +
+            std::to_string(launch_->blocks) + " blocks have not started: they start as others end",
+        line},
+       cudaErrorLaunchTimeout);
 }
 
 void Worker::trap(const Where& where) {
   block_current(ThreadState::trapped, where);
-  fail("the kernel executed a trap");
+  fail({"trap", "the kernel executed a trap"});
 }
 
 // ---- Failure ----
 
-void Worker::fail(const char* problem, cudaError_t error) {
+void Worker::fail(const Problem& problem, cudaError_t error) {
   if (!launch_->failed.exchange(true)) {
     launch_->error = error;
     report(*this, problem);
@@ -451,7 +518,7 @@ void Worker::report_deadlock() {
   } else if (returned_ > 0) {
     problem = "some threads returned while others wait at a barrier";
   }
-  if (!launch_->failed.exchange(true)) report(*this, problem);
+  if (!launch_->failed.exchange(true)) report(*this, {"deadlock", problem});
 }
 
 std::vector<bool> Worker::started_threads() const {
@@ -470,8 +537,8 @@ void grid_barrier(const Where& where) { active_worker(where.what).grid_barrier(w
 
 bool is_cooperative_launch() { return active_worker("is_valid of a grid").launch().config.cooperative; }
 
-void yield() {
-  if (current_worker != nullptr) current_worker->yield();
+void yield(const void* polled) {
+  if (current_worker != nullptr) current_worker->yield(polled);
 }
 
 void launch_bounds(unsigned max, unsigned, unsigned) {
@@ -480,7 +547,15 @@ void launch_bounds(unsigned max, unsigned, unsigned) {
   char problem[120];
   snprintf(problem, sizeof problem, "a block of %u threads, but the kernel has __launch_bounds__(%u)",
            worker.thread_count(), max);
-  worker.fail(problem, cudaErrorLaunchOutOfResources);
+  worker.fail({"launch", problem}, cudaErrorLaunchOutOfResources);
+}
+
+void reference_parameter(const char* name, const char* file, int line) {
+  active_worker("a reference parameter")
+      .fail({"host memory",
+             std::string("parameter ") + name + " is a reference, to a variable in host memory: pass it by value",
+             place({"", file, line})},
+            cudaErrorIllegalAddress);
 }
 
 void trap(const Where& where) { active_worker(where.what).trap(where); }

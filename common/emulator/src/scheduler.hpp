@@ -15,6 +15,7 @@
 #include "cuda_runtime.h"
 #include "device_limits.hpp"
 #include "fiber.hpp"
+#include "report.hpp"
 #include "settings.hpp"
 #include "shared_memory.hpp"
 #include "tracing.hpp"
@@ -38,13 +39,35 @@ class GridBarrier {
   std::uint64_t round_ = 0;
 };
 
+// Whether the blocks of an ordinary launch that run all wait for others. It takes two rounds, in each of which every one
+// of them has polled the same memory often and no thread has finished: a block that found what it waited for in the
+// first one does not wait in the second.
+class Standstill {
+ public:
+  std::atomic<unsigned> round{0};
+
+  // Called for each of the `running` blocks once in a round. True for the last one of the second round.
+  bool polls(unsigned running);
+  void progress() {
+    if (some_polled_.load(std::memory_order_relaxed)) begin_again();
+  }
+
+ private:
+  void begin_again();
+
+  std::mutex mutex_;
+  std::atomic<bool> some_polled_{false};
+  unsigned polling_ = 0;  // blocks
+  unsigned complete_rounds_ = 0;
+};
+
 struct Launch {
   const Config& config;
   void (*body)(const void* context);
   const void* context;
   unsigned threads;  // in a block
   std::uint64_t blocks;
-  unsigned helpers = 0;                      // OS threads besides the one that launches
+  std::atomic<unsigned> helpers{0};          // OS threads besides the one that launches
   std::atomic<std::uint64_t> taken{0};       // blocks
   std::atomic<std::uint64_t> in_order{0};    // in reverse order: of these, from the first one on,
   std::atomic<std::uint64_t> in_reverse{0};  // and from the last one back
@@ -52,6 +75,7 @@ struct Launch {
   std::atomic<bool> failed{false};
   cudaError_t error = cudaErrorLaunchFailure;  // what the launch becomes if it failed
   GridBarrier grid_barrier{};
+  Standstill standstill{};
 };
 
 enum class ThreadState : unsigned char {
@@ -71,6 +95,7 @@ struct Thread {
   Fiber* fiber;            // where it goes on
   const Where* where;      // what it waits in, as long as it waits
   Collective* collective;  // its part, while it waits in a warp collective
+  const void* polled;      // last
 };
 
 struct Warp {
@@ -81,8 +106,9 @@ struct Warp {
 
 bool same_place(const Where& a, const Where& b);
 
-// Calls one more OS thread to the launch.
+// Calls one more OS thread to the launch, as long as a device could hold one more block.
 void add_helper(Launch& launch);
+unsigned most_helpers(const Launch& launch);
 
 // One OS thread's part of the machine: it takes blocks of a launch, one after another, until none is left.
 class Worker {
@@ -98,11 +124,11 @@ class Worker {
   void grid_barrier(const Where& where);
   std::uint64_t warp_collective(Collective& part);
   unsigned converged_lanes(const Where& where);
-  void yield();
+  void yield(const void* polled);
   [[noreturn]] void trap(const Where& where);
 
   // Reports the problem and ends the launch, with this error.
-  [[noreturn]] void fail(const char* problem, cudaError_t error = cudaErrorLaunchFailure);
+  [[noreturn]] void fail(const Problem& problem, cudaError_t error = cudaErrorLaunchFailure);
 
   const Launch& launch() const { return *launch_; }
   unsigned thread_count() const { return thread_count_; }
@@ -161,7 +187,7 @@ class Worker {
   bool arrive_at_barrier(ThreadState state, const Where& where);
   bool barrier_is_complete();
   bool warps_differ_at_barrier() const;
-  void warn_once(const char* what);
+  void warn_once(const Problem& what, const Where& where, unsigned thread);
   void release_barrier();
   unsigned existing_lanes(unsigned warp) const;
   void complete_collective(unsigned warp, unsigned mask);
@@ -169,6 +195,9 @@ class Worker {
   void resolve_convergence(unsigned warp);
   void make_lanes_ready(unsigned warp, unsigned lanes);
 
+  void note_poll(const void* polled);
+  void rest();
+  void report_standstill();
   void report_deadlock();
   [[noreturn]] void leave_launch();
 
@@ -176,7 +205,10 @@ class Worker {
   std::uint64_t launches_ = 0;
   std::uint64_t block_ = 0;
   bool has_run_block_ = false;
-  unsigned yields_ = 0;  // of all threads of the block
+  unsigned yields_ = 0;      // of all threads of the block
+  bool has_helper_ = false;  // as it seems to wait for another block
+  unsigned round_ = 0;       // of the launch's standstill,
+  unsigned rests_ = 0;       // and how often, since it began, all threads had polled
   Order order_ = Order::forward;
   std::uint64_t random_state_ = 0;
 

@@ -52,8 +52,8 @@ bool parse_order(const char* text, Settings* settings) {
 
 // Bytes 0xff are NaN, or -1; bytes 0x7e are 8.4e37 in float, 1.9e300 in double, 2,122,219,134 in int.
 bool parse_fill(const char* text, Settings* settings) {
-  if (strcmp(text, "nan") != 0 && strcmp(text, "large") != 0) return false;
-  settings->fill = *text == 'n' ? 0xff : 0x7e;
+  if (strcmp(text, "nan") != 0 && strcmp(text, "large") != 0 && strcmp(text, "zeros") != 0) return false;
+  settings->fill = *text == 'n' ? 0xff : *text == 'l' ? 0x7e : 0;
   return true;
 }
 
@@ -83,7 +83,7 @@ Settings read_environment() {
     reject("CUDA_EMU_ORDER", order, "forward, reverse, random or random:SEED");
   }
   const char* fill = getenv("CUDA_EMU_FILL");
-  if (fill != nullptr && !parse_fill(fill, &result)) reject("CUDA_EMU_FILL", fill, "nan or large");
+  if (fill != nullptr && !parse_fill(fill, &result)) reject("CUDA_EMU_FILL", fill, "nan, large or zeros");
   unsigned workers = std::thread::hardware_concurrency();
   if (workers < 1) workers = 1;
   if (workers > kMaxDefaultWorkers) workers = kMaxDefaultWorkers;
@@ -121,6 +121,8 @@ const char* order_name() {
   snprintf(name, sizeof name, "random:%llu", static_cast<unsigned long long>(settings().seed));
   return name;
 }
+
+void set_launches_only(bool on) { settings().launches_only = on; }
 
 bool set_fill(const char* fill) { return parse_fill(fill, &settings()); }
 

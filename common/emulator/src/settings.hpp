@@ -19,6 +19,7 @@ struct Settings {
   unsigned timeout = 0;  // seconds; 0: none
   unsigned multiprocessors = kDefaultMultiprocessors;
   unsigned char fill = 0xff;  // each byte of fresh memory
+  bool launches_only = false;
 };
 
 // Reads the environment when the program starts; a bad value there ends it with exit status 2.

@@ -145,7 +145,7 @@ void* shared_memory(unsigned variable) {
              "too much shared memory: %zu bytes of __shared__ variables (at most %zu) and %zu dynamic (together at "
              "most %zu)",
              worker.shared.static_size(), kSharedPerBlock, worker.shared.dynamic_size(), kSharedPerBlockOptin);
-    worker.fail(problem);
+    worker.fail({"shared array", problem});
   }
   return memory;
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <iterator>
@@ -19,12 +20,13 @@ namespace cuda_emu {
 namespace {
 
 constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
-constexpr int kInterrupts[] = {SIGINT, SIGTERM};
-constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGINT, SIGTERM};
+constexpr int kInterrupts[] = {SIGINT, SIGTERM, SIGXCPU};
+constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGINT, SIGTERM, SIGXCPU};
 constexpr std::size_t kSignalStackSize = 64 << 10;
 
 struct sigaction previous_actions[NSIG];
-volatile sig_atomic_t handled = 0;
+std::atomic<pthread_t> first_reporter{};  // the thread whose signal is reported
+std::atomic<bool> reported{false};
 
 // Where the interrupted code had its stack pointer; null where that is not known.
 const void* stack_pointer_of(const ucontext_t& context) {
@@ -38,25 +40,32 @@ const void* stack_pointer_of(const ucontext_t& context) {
 #endif
 }
 
-const char* cause_of(int signal, const siginfo_t& info, const ucontext_t& context) {
+struct Cause {
+  const char *name, *problem;  // as in Report
+};
+
+Cause cause_of(int signal, const siginfo_t& info, const ucontext_t& context) {
   switch (signal) {
     case SIGFPE:
-      return "SIGFPE: an integer division by zero, or one that overflows";
+      return {"arithmetic", "SIGFPE: an integer division by zero, or one that overflows"};
     case SIGILL:
-      return "SIGILL: an illegal instruction";
+      return {"trap", "SIGILL: an illegal instruction"};
     case SIGABRT:
-      return "SIGABRT: a failed assertion, or a library that gave up";
+      return {"trap", "SIGABRT: a failed assertion, or a library that gave up"};
     case SIGINT:
-      return "SIGINT: interrupted";
+      return {"interrupted", "SIGINT: interrupted"};
     case SIGTERM:
-      return "SIGTERM: told to end";
+      return {"interrupted", "SIGTERM: told to end"};
+    case SIGXCPU:
+      return {"time", "SIGXCPU: over the limit on CPU time"};
     default:
       break;
   }
   if (Fiber::current->is_overflow(info.si_addr, stack_pointer_of(context))) {
-    return "stack overflow: local arrays or calls need more stack (CUDA_EMU_STACK, in KiB)";
+    return {"stack", "stack overflow: local arrays or calls need more stack (CUDA_EMU_STACK, in KiB)"};
   }
-  return signal == SIGBUS ? "SIGBUS: a misaligned or invalid address" : "SIGSEGV: a misaligned or invalid address";
+  return {"address",
+          signal == SIGBUS ? "SIGBUS: a misaligned or invalid address" : "SIGSEGV: a misaligned or invalid address"};
 }
 
 void handle(int signal, siginfo_t* info, void* context) {
@@ -65,12 +74,18 @@ void handle(int signal, siginfo_t* info, void* context) {
   struct sigaction next;
   memset(&next, 0, sizeof next);
   next.sa_handler = SIG_DFL;
-  if (!handled) {  // a second time means that the handler before this one came back to it
-    handled = 1;
+  // A second time means that the handler before this one came back to it, or that another thread fails: that one waits
+  // until the first has said where it was.
+  pthread_t reporter{};
+  const bool is_first = first_reporter.compare_exchange_strong(reporter, pthread_self());
+  while (!is_first && reporter != pthread_self() && !reported) usleep(1000);
+  if (is_first) {
     next = previous_actions[signal];
     if (current_worker != nullptr) {
-      report_signal(cause_of(signal, *info, *static_cast<ucontext_t*>(context)), context);
+      const Cause cause = cause_of(signal, *info, *static_cast<ucontext_t*>(context));
+      report_signal(cause.name, cause.problem, context);
     }
+    reported = true;
   }
   sigaction(signal, &next, nullptr);
   // A fault happens again when the handler returns; a signal that was sent must be sent again.
@@ -95,16 +110,17 @@ Interrupts::Interrupts(Kind kind) {
 
 Interrupts::~Interrupts() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
-void report_signal(const char* cause, const void* context) {
+void report_signal(const char* cause, const char* problem, const void* context) {
   char where[1024];
   describe_current_thread(where, sizeof where);
   char text[1400];
-  print(text, snprintf(text, sizeof text, "cuda_emu: error: %s\ncuda_emu: %s\n", cause, where), sizeof text);
-  char line[1024];
+  print(text, snprintf(text, sizeof text, "cuda_emu: error: %s\ncuda_emu: %s\n", problem, where), sizeof text);
+  char line[1024] = "";
   if (find_source_line(context, line, sizeof line)) {
     print(text, snprintf(text, sizeof text, "cuda_emu: at %s\n", line), sizeof text);
   }
   cuda_emu_error();
+  report_fatal({cause, problem, line});
 }
 
 void use_signal_stack() {
@@ -136,7 +152,8 @@ void watch_signals() {
   action.sa_sigaction = &handle;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigemptyset(&action.sa_mask);
-  handled = 0;
+  first_reporter = pthread_t{};
+  reported = false;
   for (const int signal : kSignals) {
     sigaction(signal, nullptr, &previous_actions[signal]);
     const bool ignored = previous_actions[signal].sa_handler == SIG_IGN;  // as in a shell's background jobs

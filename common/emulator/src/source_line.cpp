@@ -31,15 +31,16 @@ std::uintptr_t program_counter(const void* context) {
 #endif
 }
 
-// The addresses to look up, innermost first: the interrupted instruction, and the calls that led there.
+// The addresses to look up, innermost first: the interrupted instruction, if any, and the calls that led there.
 int frames_at(const void* context, std::uintptr_t* addresses) {
-  const std::uintptr_t interrupted = program_counter(context);
-  addresses[0] = interrupted - load_address;
   void* frames[kFrames + kHandlerFrames];
   const int count = backtrace(frames, kFrames + kHandlerFrames);
-  int first = 0;
-  while (first < count && reinterpret_cast<std::uintptr_t>(frames[first]) != interrupted) ++first;
-  int found = 1;
+  int first = 0, found = 0;
+  if (context != nullptr) {
+    const std::uintptr_t interrupted = program_counter(context);
+    addresses[found++] = interrupted - load_address;
+    while (first < count && reinterpret_cast<std::uintptr_t>(frames[first]) != interrupted) ++first;
+  }
   for (int i = first + 1; i < count && found < kFrames; ++i) {
     // minus 1: the call, not the instruction after it
     addresses[found++] = reinterpret_cast<std::uintptr_t>(frames[i]) - load_address - 1;

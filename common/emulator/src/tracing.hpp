@@ -33,8 +33,9 @@ struct BlockTrace {
 
 namespace trace {
 constexpr bool is_on() { return false; }
-inline void begin_launch(const Config&) {}
+inline void begin_launch(const Config&, const void*, std::size_t) {}
 inline void end_launch() {}
+struct Pause {};
 }  // namespace trace
 
 }  // namespace cuda_emu

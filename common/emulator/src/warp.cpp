@@ -14,8 +14,12 @@ constexpr std::uint64_t kPoison = ~std::uint64_t{0};  // NaN, or -1
 // The parts of one collective, by lane. Lanes outside `lanes` take no part.
 struct Parts {
   unsigned lanes = 0;
+  unsigned returned = 0;  // of those that the mask names
   Collective* part[kWarpSize];
   std::uint64_t value[kWarpSize];
+  // The first lane that reads one that has returned.
+  bool reads_returned = false;
+  unsigned reader = 0, source = 0;
 };
 
 template <class Action>
@@ -54,6 +58,10 @@ void shuffle(Parts& parts, Source source) {
     const unsigned argument = static_cast<unsigned>(part.argument) % kWarpSize;  // the hardware takes five bits
     const unsigned from = source(argument, lane, begin, begin + width);
     part.result = parts.lanes >> from & 1 ? parts.value[from] : kPoison;
+    if (parts.reads_returned || !(parts.returned >> from & 1)) return;
+    parts.reads_returned = true;
+    parts.reader = lane;
+    parts.source = from;
   });
 }
 
@@ -153,8 +161,8 @@ std::uint64_t Worker::warp_collective(Collective& part) {
   const unsigned lane_bit = 1u << current_ % kWarpSize;
   block_current(ThreadState::at_warp_collective, *part.where);
   threads_[current_].collective = &part;
-  if (!(part.mask & lane_bit)) fail("a lane calls a warp collective with a mask that does not name it");
-  if (!is_width(part.width)) fail("the width of a shuffle is not a power of two from 1 to 32");
+  if (!(part.mask & lane_bit)) fail({"mask", "a lane calls a warp collective with a mask that does not name it"});
+  if (!is_width(part.width)) fail({"width", "the width of a shuffle is not a power of two from 1 to 32"});
   warps_[warp].waiting |= lane_bit;
   complete_collective(warp, part.mask);
   wait();
@@ -169,6 +177,7 @@ void Worker::complete_collective(unsigned warp, unsigned mask) {
 
   Parts parts;
   parts.lanes = needed;
+  parts.returned = mask & warps_[warp].returned;
   const Collective& first = *threads_[warp * kWarpSize + static_cast<unsigned>(__builtin_ctz(needed))].collective;
   bool same_mask = true;
   bool same_op = true;
@@ -181,11 +190,18 @@ void Worker::complete_collective(unsigned warp, unsigned mask) {
     parts.value[lane] = part->value;
   });
   if (!same_mask) return;
-  if (!same_op) fail("lanes of one warp wait in different warp collectives");
+  if (!same_op) fail({"collectives differ", "lanes of one warp wait in different warp collectives"});
 
-  if (first.op == WarpOp::fragments && needed != ~0u) fail("a matrix function that not all 32 lanes of the warp call");
+  if (first.op == WarpOp::fragments && needed != ~0u)
+    fail({"mask", "a matrix function that not all 32 lanes of the warp call"});
 
   evaluate(first.op, parts);
+  if (parts.reads_returned) {
+    // The reader may need no value from there, as the upper half of a sum that goes down.
+    warn_once({"lane is gone", "lane " + std::to_string(parts.reader) + " reads lane " + std::to_string(parts.source) +
+                                   ", which has returned: the value is undefined"},
+              *parts.part[parts.reader]->where, warp * kWarpSize + parts.reader);
+  }
   trace.meet(warp, needed, first.op == WarpOp::sync);
   trace.go_on(warp, needed);
   warps_[warp].waiting &= ~needed;

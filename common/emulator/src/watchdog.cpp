@@ -27,6 +27,7 @@ constexpr int kTimedOut = 124;  // as timeout(1) ends
 constexpr int kTicks = 4;       // in the time allowed
 
 std::atomic_flag reported = ATOMIC_FLAG_INIT;
+thread_local bool is_watched = false;
 
 void tick(int, siginfo_t*, void* context) {
   static thread_local Worker::Progress last = {};
@@ -41,7 +42,7 @@ void tick(int, siginfo_t*, void* context) {
            "timed out: no thread of the block finished in %u s of CPU time; an endless loop? CUDA_EMU_TIMEOUT=0 waits "
            "for ever",
            settings().timeout);
-  report_signal(cause, context);
+  report_signal("time", cause, context);
   _exit(kTimedOut);
 }
 
@@ -77,7 +78,15 @@ bool start_timer() {
 
 void watch_time() {
   static thread_local const bool started = start_timer();
-  (void)started;
+  is_watched = started;
+}
+
+void count_nap(std::chrono::microseconds asleep) {
+  static thread_local std::chrono::microseconds sum{0};
+  sum += asleep;
+  if (!is_watched || sum < std::chrono::microseconds(std::chrono::seconds(settings().timeout)) / kTicks) return;
+  sum = std::chrono::microseconds(0);
+  raise(SIGPROF);
 }
 
 }  // namespace cuda_emu
@@ -87,6 +96,7 @@ void watch_time() {
 namespace cuda_emu {
 
 void watch_time() {}
+void count_nap(std::chrono::microseconds) {}
 
 }  // namespace cuda_emu
 

@@ -242,9 +242,11 @@ TEST_CASE("kernels launched by their addresses") {
   void (*of_type)(int*, int) = scaled<5>;
   REQUIRE_CUDA(cudaLaunchKernel((void*)of_type, dim3(1), dim3(1), arguments, 0, nullptr));
   CHECK(out.get()[0] == 5);
+#ifdef CUDA_EMU  // CUDA's own library takes it for a handle, and crashes
   CHECK(cudaLaunchKernel((const void*)&value, dim3(1), dim3(1), arguments, 0, nullptr) ==
         cudaErrorInvalidDeviceFunction);
   CHECK(cudaGetLastError() == cudaErrorInvalidDeviceFunction);
+#endif
 }
 
 TEST_CASE("warps and blocks that wait for each other in a loop") {

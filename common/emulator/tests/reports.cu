@@ -3,6 +3,8 @@
 // A comment "at: <name>" marks a line that the test expects to find in the report. Exits with the launch's error code.
 #include <cuda_runtime.h>
 
+#include "cuda_emu/report.hpp"
+
 #include <cooperative_groups.h>
 #include <pthread.h>
 #include <signal.h>
@@ -38,6 +40,10 @@ __global__ void endless_after_return(int* out) {
 }
 
 __global__ void __launch_bounds__(64) bounded(int* out) { out[threadIdx.x] = 1; }
+
+__global__ void reads_reference(int* out, const int& n) {  // at: reads_reference
+  out[threadIdx.x] = n;
+}
 
 __global__ void writes(int* out) {
   if (threadIdx.x == 0) out[0] = 1;
@@ -111,7 +117,15 @@ __global__ void odd_width(int* out) {
 
 __global__ void exited_lanes(int* out) {
   if (threadIdx.x >= 16) return;
-  out[threadIdx.x] = __shfl_down_sync(kAll, static_cast<int>(threadIdx.x), 8);
+  out[threadIdx.x] = __shfl_down_sync(kAll, static_cast<int>(threadIdx.x), 8);  // at: exited_lanes
+}
+
+__global__ void no_lane_beyond(int* out) {
+  const int lane = static_cast<int>(threadIdx.x);
+  if (lane >= 16) return;
+  int sum = __shfl_down_sync(kAll, lane, 8, 16) + __shfl_up_sync(kAll, lane, 8) + __shfl_xor_sync(kAll, lane, 24, 16);
+  sum += __shfl_sync(kAll, lane, 31, 16) + __shfl_down_sync(0xffffu, lane, 8);
+  out[lane] = sum + __popc(__ballot_sync(kAll, 1));
 }
 
 __global__ void returned_block() {
@@ -123,9 +137,24 @@ __global__ void grid_barrier_without_cooperation() {
   cooperative_groups::this_grid().sync();  // at: not_cooperative
 }
 
+// A hand-made barrier of all blocks
+__global__ void wait_for_all_blocks(int* arrived) {
+  if (threadIdx.x == 0) {
+    atomicAdd(arrived, 1);
+    while (atomicAdd(arrived, 0) < static_cast<int>(gridDim.x)) {  // at: waits_for_all_blocks
+    }
+  }
+  __syncthreads();
+}
+
 __global__ void endless_loop(volatile int* out) {
   if (blockIdx.x != 2 || threadIdx.x != 37) return;
   while (true) out[0] = 1;  // at: endless_loop
+}
+
+__global__ void endless_polls(int* flag) {
+  while (atomicAdd(flag, 0) == 0) {  // at: endless_polls
+  }
 }
 
 __global__ void endless_barriers() {
@@ -186,6 +215,10 @@ int main(int argc, char** argv) {
     weights[2] = 7;
     use_weights<<<1, 1>>>(out);
   }
+  if (is("reference")) {
+    const int on_stack = 7;
+    reads_reference<<<1, 32>>>(out, on_stack);
+  }
   if (is("bounded")) bounded<<<1, 65>>>(out);
   if (is("host_pointer")) {
     int on_stack[32];
@@ -208,11 +241,23 @@ int main(int argc, char** argv) {
   if (is("different_operations")) different_operations<<<1, 32>>>(out);
   if (is("collective_in_one_branch")) collective_in_one_branch<<<1, 64>>>(out);
   if (is("odd_width")) odd_width<<<1, 32>>>(out);
+  if (is("no_lane_beyond")) no_lane_beyond<<<1, 32>>>(out);
   if (is("exited_lanes")) exited_lanes<<<1, 32>>>(out);
+  if (is("waits_for_all_blocks") || is("waits_for_resident_blocks")) {
+    cuda_emu::on_report([](const cuda_emu::Report& report) {
+      std::printf("cause: %s\nwhere: %s\n", report.cause.c_str(), report.at.c_str());
+    });
+    cudaMemset(out, 0, sizeof *out);
+    wait_for_all_blocks<<<is("waits_for_all_blocks") ? 1000 : 128, 64>>>(out);
+  }
   if (is("returned_block")) cudaLaunchCooperativeKernel(returned_block, dim3(4), dim3(64), nullptr);
   if (is("grid_barrier_without_cooperation")) grid_barrier_without_cooperation<<<2, 32>>>();
 
   if (is("endless_loop")) endless_loop<<<3, 64>>>(out);
+  if (is("endless_polls")) {
+    cudaMemset(out, 0, sizeof *out);
+    endless_polls<<<20, 32>>>(out);
+  }
   if (is("endless_barriers")) endless_barriers<<<1, 64>>>();
   if (is("wild_read")) wild_read<<<1, 2>>>(out);
   if (is("stack_overflow")) stack_overflow<<<1, 1>>>(out);

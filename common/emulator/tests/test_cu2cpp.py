@@ -64,7 +64,7 @@ class Folder(unittest.TestCase):
 
 
 def launch(kernel, configuration, arguments='', label=None):
-    return (f'::cuda_emu::launch("{label or " ".join(kernel.split())}", [&](auto... cuda_emu_a) {{ {kernel}(cuda_emu_a...); }}, '
+    return (f'::cuda_emu::launch("{label or " ".join(kernel.split())}", [=](auto... cuda_emu_a) {{ {kernel}(cuda_emu_a...); }}, '
             f'::cuda_emu::config({configuration}){", " + arguments if arguments else ""})')
 
 
@@ -95,12 +95,12 @@ class Launches(Folder):
 
     def test_several_lines(self):
         self.check('ns::k<int,\n  2>\n  <<<dim3(1,\n 2), // <<<\n 3>>>\n  (a,\n b);\n',
-                   '::cuda_emu::launch("ns::k<int, 2>", [&](auto... cuda_emu_a) { ns::k<int,\n  2>\n  (cuda_emu_a...); }, '
+                   '::cuda_emu::launch("ns::k<int, 2>", [=](auto... cuda_emu_a) { ns::k<int,\n  2>\n  (cuda_emu_a...); }, '
                    '::cuda_emu::config(dim3(1,\n 2), // <<<\n 3)\n  , a,\n b);\n')
 
     def test_macros(self):
         self.check('#define RUN(N) ns::k<N> \\\n  <<<1, N>>>(d, \\\n    7)\nRUN(3);\n',
-                   '#define RUN(N) ::cuda_emu::launch("ns::k<N>", [&](auto... cuda_emu_a) { ns::k<N> \\\n  (cuda_emu_a...); }, '
+                   '#define RUN(N) ::cuda_emu::launch("ns::k<N>", [=](auto... cuda_emu_a) { ns::k<N> \\\n  (cuda_emu_a...); }, '
                    '::cuda_emu::config(1, N), d, \\\n    7)\nRUN(3);\n')
         self.check('CHECK(k<<<1, 2>>>(a, b));', f'CHECK({launch("k", "1, 2", "a, b")});')
         self.check('RUN((k<<<1, 2>>>(a)));', f'RUN(({launch("k", "1, 2", "a")}));')
@@ -273,6 +273,18 @@ class OtherEdits(Folder):
         for bounds in ('256', 'kThreads, 2', '(A > B ? A : B), 1', 'Shape<N, 4>::kThreads, Shape<N, 4>::kBlocks'):
             head = f'template <int N> __global__ void __launch_bounds__({bounds}) k(int* p) '
             self.assertEqual(self.body(head + '{ }\n'), head + f'{{ ::cuda_emu::launch_bounds({bounds}); }}\n')
+
+    def test_reference_parameters(self):
+        for parameters, names in (('const int& n', ['n']), ('float* p, T &a, const S<X&, 2>& b', ['a', 'b']), ('T&& a', ['a']),
+                                  ('const float (&x)[4], int k', ['x']), ('T& __restrict__ a', ['a']),
+                                  ('int n = A & B, void (*f)(int&), S<int&> s', [])):
+            head = f'template <class T> __global__ void k({parameters}) '
+            checks = ''.join(f' ::cuda_emu::reference_parameter("{name}");' for name in names)
+            self.assertEqual(self.body(head + '{ }\n'), head + '{' + checks + ' }\n')
+        self.assertEqual(self.body('__device__ void f(int& n) { }\n'), '__device__ void f(int& n) { }\n')
+        head = '__global__ void __launch_bounds__(64) k(const int& n) '
+        self.assertEqual(self.body(head + '{ }\n'),
+                         head + '{ ::cuda_emu::launch_bounds(64); ::cuda_emu::reference_parameter("n"); }\n')
 
     def test_device_variables(self):
         for declaration, name in (('__constant__ float w[9];', 'w'), ('static __device__ int n;', 'n'), ('__device__ unsigned int a[2][3];', 'a'),

@@ -157,6 +157,10 @@ TEST_CASE("shared memory written past a variable") {
                 "extern __shared__ memory was written, but the launch asks for none: k<<<grid, block, bytes>>>");
 }
 
+TEST_CASE("a reference as a kernel's parameter") {
+  check_failure("reference", "cudaErrorIllegalAddress", "parameter n is a reference, to a variable in host memory");
+}
+
 TEST_CASE("a program that never asks whether its launches failed") {
   for (const char* name : {"nobody_asks", "nobody_asks_too_many"}) {
     const Outcome outcome = run_program(REPORTS_PROGRAM, name);
@@ -200,13 +204,19 @@ TEST_CASE("a collective in one branch, a block barrier after") {
                                             {"32 threads", "__syncthreads", at("branch_barrier")}});
 }
 
-TEST_CASE("a mask may name lanes that have returned") {
-  const Outcome outcome = run_program(REPORTS_PROGRAM, "exited_lanes");
+TEST_CASE("a mask may name lanes that have returned, but their values are undefined") {
+  check_warning("exited_lanes",
+                {{"warning: lane 8 reads lane 16, which has returned"},
+                 {"16 threads wait", "__shfl_down_sync", at("exited_lanes"), "(0,0,0)-(15,0,0)"},
+                 {"16 threads returned", "(16,0,0)-(31,0,0)"}},
+                "lane 0 got 8, lane 12 got -1");
+}
+
+TEST_CASE("a lane's own value where a shuffle ends, and votes of those that are left") {
+  const Outcome outcome = run_program(REPORTS_PROGRAM, "no_lane_beyond");
   INFO(outcome.output);
   CHECK(outcome.status == 0);
-  CHECK(outcome.has("result: cudaSuccess"));
-  CHECK(outcome.has("lane 0 got 8, lane 12 got -1"));
-  CHECK(!outcome.has("cuda_emu: error"));
+  CHECK(!outcome.has("cuda_emu: "));
 }
 
 TEST_CASE("a block returns before a grid barrier") {
@@ -233,6 +243,23 @@ constexpr int kTimedOut = 124;
 
 }  // namespace
 
+TEST_CASE("blocks that wait for blocks which start only when they end") {
+  const Outcome outcome = run_program(REPORTS_PROGRAM, "waits_for_all_blocks");
+  INFO(outcome.output);
+  CHECK(outcome.has("cuda_emu: error: all blocks that run wait for others, but 872 of 1000 blocks have not started"));
+  CHECK(outcome.has("result: cudaErrorLaunchTimeout"));
+  CHECK(outcome.has("cause: block waits"));
+  CHECK(has_line(outcome, {"where: ", at("waits_for_all_blocks")}));
+  CHECK(outcome.has("after reset: cudaSuccess, 31"));
+}
+
+TEST_CASE("as many blocks as the device holds may wait for each other") {
+  const Outcome outcome = run_program(REPORTS_PROGRAM, "waits_for_resident_blocks");
+  INFO(outcome.output);
+  CHECK(outcome.status == 0);
+  CHECK(!outcome.has("cuda_emu: "));
+}
+
 TEST_CASE("an endless loop") {
   const Outcome outcome =
       check_end("endless_loop", "timed out: ", "endless_loop, block (2,0,0), thread (37,0,0)", "CUDA_EMU_TIMEOUT=1");
@@ -247,6 +274,13 @@ TEST_CASE("an endless loop with a barrier") {
   INFO(outcome.output);
   CHECK(outcome.status == kTimedOut);
   CHECK(has_line(outcome, {"cuda_emu: at ", at("endless_barriers")}));
+}
+
+TEST_CASE("an endless loop that polls memory, in all blocks") {
+  const Outcome outcome = check_end("endless_polls", "timed out: ", "endless_polls, block (", "CUDA_EMU_TIMEOUT=1");
+  INFO(outcome.output);
+  CHECK(outcome.status == kTimedOut);
+  CHECK(has_line(outcome, {"cuda_emu: at ", at("endless_polls")}));
 }
 
 TEST_CASE("Ctrl-C in an endless loop") {

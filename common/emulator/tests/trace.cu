@@ -2,6 +2,7 @@
 // that race or look as if they did.
 #include "catch.hpp"
 #include "cooperative_groups.h"
+#include "cuda_emu/report.hpp"
 #include "cuda_emu/trace.hpp"
 #include "cuda_helpers.cuh"
 #include "cuda_pipeline.h"
@@ -341,6 +342,61 @@ __global__ void last_block_reads(float* data, unsigned* count, float* out) {
   *out = sum;
 }
 
+// Blocks wait for all others at a counter; thread 0 fences before and after. Some pass it while others still poll.
+template <bool fence>
+__global__ void spin_barrier(float* data, unsigned* arrived, float* out) {
+  if (threadIdx.x == 0) {
+    data[blockIdx.x] = 1;
+    if (fence) __threadfence();
+    atomicAdd(arrived, 1u);
+    while (atomicAdd(arrived, 0u) < gridDim.x) {
+    }
+    __threadfence();
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) out[blockIdx.x] = data[(blockIdx.x + 1) % gridDim.x];
+}
+
+// Each block publishes its own value, and later its sum with all before. The next one takes whichever it sees first.
+enum class First { value, flag };
+template <First first>
+__global__ void publishes_twice(float* values, float* sums, int* flags) {
+  const unsigned b = blockIdx.x;
+  const auto publish = [&](float* to, float value, int flag) {
+    if (first == First::flag) atomicExch(&flags[b], flag);
+    to[b] = value;
+    __threadfence();
+    if (first == First::value) atomicExch(&flags[b], flag);
+  };
+  publish(values, 1, 1);
+  __syncthreads();
+  float sum = 1;
+  for (unsigned before = b; before > 0;) {
+    const int flag = atomicAdd(&flags[--before], 0);
+    if (flag == 0) ++before;
+    if (flag == 1) sum += values[before];
+    if (flag == 2) sum += sums[before];
+    if (flag == 2) break;
+  }
+  __syncthreads();
+  publish(sums, sum, 2);
+}
+
+__global__ void reads_returned_lane(float* out) {
+  if (threadIdx.x % 32 >= 16) return;
+  out[threadIdx.x] = __shfl_down_sync(~0u, 1.0f, 8);
+}
+
+struct Scale {
+  const float* by;
+  float own;
+};
+
+template <bool on_host>
+__global__ void scales(float* out, Scale scale) {
+  out[threadIdx.x] = on_host ? *scale.by : scale.own;
+}
+
 __global__ void meet_and_read(float* data, float* out) {
   data[blockIdx.x] = 1;
   cg::this_grid().sync();
@@ -425,6 +481,58 @@ TEST_CASE("blocks: a fence and an atomic order, nothing else but a grid barrier 
     CUDA_CHECK(cudaLaunchCooperativeKernel(meet_and_read, dim3(4), dim3(1), arguments));
   };
   CHECK(races(traced(launch_together)) == "");
+}
+
+TEST_CASE("blocks: a fence between a store and any later atomic orders, whatever its thread does next") {
+  const Memory memory;
+  float *in = memory.in.get(), *out = memory.out.get();
+  auto* counter = reinterpret_cast<unsigned*>(out + 64);
+  const auto traced_barrier = [&](auto kernel) {
+    CUDA_CHECK(cudaMemset(counter, 0, sizeof(unsigned)));
+    return traced([&] { kernel<<<4, 32>>>(in, counter, out); });
+  };
+  CHECK(races(traced_barrier(spin_barrier<true>)) == "");
+  const trace::Launch unfenced = traced_barrier(spin_barrier<false>);
+  REQUIRE(unfenced.races.size() == 1);
+  CHECK(unfenced.races[0].kind == trace::Race::Kind::read_after_write);
+
+  const auto traced_twice = [&](auto kernel) {
+    CUDA_CHECK(cudaMemset(out, 0, 16 * sizeof(int)));
+    return traced([&] { kernel<<<16, 1>>>(in, in + 16, reinterpret_cast<int*>(out)); });
+  };
+  CHECK(races(traced_twice(publishes_twice<First::value>)) == "");
+  CHECK(!traced_twice(publishes_twice<First::flag>).races.empty());
+}
+
+TEST_CASE("what a program does with a report is not the kernel's") {
+  static std::vector<std::string> causes;
+  const auto before = cuda_emu::on_report([](const cuda_emu::Report& report) { causes.push_back(report.cause); });
+  const Memory memory;
+  const trace::Launch launch = traced([&] { reads_returned_lane<<<1, 64>>>(memory.out.get()); });
+  cuda_emu::on_report(before);
+  CHECK(causes == std::vector<std::string>{"lane is gone"});
+  CHECK(launch.accesses.size() == 1);
+  CHECK(races(launch) == "");
+}
+
+TEST_CASE("a pointer to a variable of the host, in a structure") {
+  static std::string causes;
+  const auto before = cuda_emu::on_report([](const cuda_emu::Report& report) { causes += report.cause; });
+  const float on_stack = 2;
+  const auto launched = [&](auto kernel) {
+    const Memory memory;
+    trace::start();
+    kernel<<<2, 32>>>(memory.out.get(), Scale{&on_stack, 3});
+    trace::stop();
+    const cudaError_t error = cudaDeviceSynchronize();
+    CUDA_CHECK(cudaDeviceReset());
+    return error;
+  };
+  CHECK(launched(scales<false>) == cudaSuccess);
+  CHECK(causes == "");
+  CHECK(launched(scales<true>) == cudaErrorIllegalAddress);
+  CHECK(causes == "host memory");
+  cuda_emu::on_report(before);
 }
 
 TEST_CASE("only launches between start and stop are traced") {

@@ -75,9 +75,11 @@ inline T atomic_update(T* address, Update update) {
 template <class T>
 CUDA_EMU_TRACED T atomicAdd(T* address, cuda_emu::ValueOf<T> value) {
   CUDA_EMU_ATOMIC_TYPES(int, unsigned, unsigned long long, float, double);
-  CUDA_EMU_TRACE_ATOMIC(address);
   if constexpr (std::is_integral<T>::value) {
-    if (value == 0) cuda_emu::yield();  // an atomic read: perhaps of a flag in a loop
+    if (value == 0) cuda_emu::yield(address);  // an atomic read: perhaps of a flag in a loop
+  }
+  CUDA_EMU_TRACE_ATOMIC(address);  // after the yield, which lets others write what is read here
+  if constexpr (std::is_integral<T>::value) {
     return __atomic_fetch_add(address, value, __ATOMIC_ACQ_REL);
   } else {
     return cuda_emu::atomic_update(address, [=](T old) { return old + value; });
@@ -110,7 +112,7 @@ CUDA_EMU_TRACED T atomicExch(T* address, cuda_emu::ValueOf<T> value) {
   CUDA_EMU_ATOMIC_TYPES(int, unsigned, unsigned long long, float);
   CUDA_EMU_TRACE_ATOMIC(address);
   const T old = cuda_emu::atomic_update(address, [=](T) { return value; });
-  if (std::memcmp(&old, &value, sizeof old) == 0) cuda_emu::yield();  // perhaps a lock that is taken
+  if (std::memcmp(&old, &value, sizeof old) == 0) cuda_emu::yield(address);  // perhaps a lock that is taken
   return old;
 }
 
@@ -124,8 +126,8 @@ CUDA_EMU_TRACED T atomicAnd(T* address, cuda_emu::ValueOf<T> value) {
 template <class T>
 CUDA_EMU_TRACED T atomicOr(T* address, cuda_emu::ValueOf<T> value) {
   CUDA_EMU_ATOMIC_TYPES(int, unsigned, unsigned long long);
+  if (value == 0) cuda_emu::yield(address);  // an atomic read
   CUDA_EMU_TRACE_ATOMIC(address);
-  if (value == 0) cuda_emu::yield();  // an atomic read
   return __atomic_fetch_or(address, value, __ATOMIC_ACQ_REL);
 }
 
@@ -158,18 +160,18 @@ CUDA_EMU_TRACED T atomicCAS(T* address, cuda_emu::ValueOf<T> expected, cuda_emu:
   CUDA_EMU_TRACE_ATOMIC(address);
   T found = expected;
   if (!__atomic_compare_exchange_n(address, &found, value, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-    cuda_emu::yield();  // perhaps a lock that is taken
+    cuda_emu::yield(address);  // perhaps a lock that is taken
   }
   return found;
 }
 
 #define CUDA_EMU_SCOPED_ATOMIC(NAME)                                        \
   template <class T>                                                        \
-  __forceinline__ T NAME##_block(T* address, cuda_emu::ValueOf<T> value) {  \
+  CUDA_EMU_INLINE T NAME##_block(T* address, cuda_emu::ValueOf<T> value) {  \
     return NAME(address, value);                                            \
   }                                                                         \
   template <class T>                                                        \
-  __forceinline__ T NAME##_system(T* address, cuda_emu::ValueOf<T> value) { \
+  CUDA_EMU_INLINE T NAME##_system(T* address, cuda_emu::ValueOf<T> value) { \
     return NAME(address, value);                                            \
   }
 CUDA_EMU_SCOPED_ATOMIC(atomicAdd)
@@ -186,12 +188,12 @@ CUDA_EMU_SCOPED_ATOMIC(atomicDec)
 #undef CUDA_EMU_ATOMIC_TYPES
 
 template <class T>
-__forceinline__ T atomicCAS_block(T* address, cuda_emu::ValueOf<T> expected, cuda_emu::ValueOf<T> value) {
+CUDA_EMU_INLINE T atomicCAS_block(T* address, cuda_emu::ValueOf<T> expected, cuda_emu::ValueOf<T> value) {
   return atomicCAS(address, expected, value);
 }
 
 template <class T>
-__forceinline__ T atomicCAS_system(T* address, cuda_emu::ValueOf<T> expected, cuda_emu::ValueOf<T> value) {
+CUDA_EMU_INLINE T atomicCAS_system(T* address, cuda_emu::ValueOf<T> expected, cuda_emu::ValueOf<T> value) {
   return atomicCAS(address, expected, value);
 }
 

@@ -24,7 +24,8 @@
 #else
 #define __constant__
 #endif
-#define __forceinline__ inline __attribute__((always_inline))
+#define __forceinline__ inline  // always_inline fails where a function is called through a pointer
+#define CUDA_EMU_INLINE inline __attribute__((always_inline))
 #define __align__(n) __attribute__((aligned(n)))
 #define __launch_bounds__(...)
 #define __maxnreg__(...)
@@ -72,8 +73,8 @@ int block_barrier(BarrierVote vote, bool predicate, const Where& where);
 void grid_barrier(const Where& where);
 bool is_cooperative_launch();
 
-// Lets the other threads of the block run; called where a thread may be spinning.
-void yield();
+// Lets the other threads of the block run; called where a thread may be spinning, perhaps on this memory.
+void yield(const void* polled = nullptr);
 
 // Ends the launch with cudaErrorLaunchFailure.
 [[noreturn]] void trap(const Where& where);
@@ -116,6 +117,10 @@ struct DynamicShared {
 
 // What a kernel with __launch_bounds__(max, min_blocks_per_sm, max_blocks_per_cluster) calls first.
 void launch_bounds(unsigned max, unsigned = 0, unsigned = 0);
+
+// What a kernel calls first whose parameter is a reference: the argument is a variable of the host, and so would be what
+// a GPU reads. The launch fails.
+void reference_parameter(const char* name, CUDA_EMU_HERE);
 
 }  // namespace cuda_emu
 

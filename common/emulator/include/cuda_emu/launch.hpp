@@ -26,8 +26,9 @@ inline Config config(dim3 grid, dim3 block, std::size_t dynamic_shared = 0, cuda
   return {grid, block, dynamic_shared, stream, false, "?", {"launch", file, line}};
 }
 
-// Calls body(context) once for each thread of the grid and returns when all have returned.
-void run(const Config& config, void (*body)(const void* context), const void* context);
+// Calls body(context) once for each thread of the grid and returns when all have returned. The context, of so many
+// bytes, holds the kernel's arguments: all of the host's memory that the threads may read.
+void run(const Config& config, void (*body)(const void* context), const void* context, std::size_t size);
 
 // A variable of the device, by its name. A GPU has its own copy of it, which host code cannot write: the launch after
 // such a write fails.
@@ -61,8 +62,8 @@ void launch(const char* label, const Kernel& kernel, Config config, Arguments...
   unsigned number = 0, refused = 0;
   ((++number, refused = refused == 0 && !is_usable_argument(arguments) ? number : refused), ...);
   if (refused != 0) return refuse_host_pointer(config, refused);
-  const auto body = [&] { kernel(arguments...); };
-  run(config, &call_body<decltype(body)>, &body);
+  const auto body = [=] { kernel(arguments...); };
+  run(config, &call_body<decltype(body)>, &body, sizeof body);
 }
 
 }  // namespace cuda_emu

@@ -9,8 +9,8 @@
 //   finishes. Then the program says where it is and ends with exit status 124. 0 waits without limit.
 // - CUDA_EMU_MULTIPROCESSORS, 1 to 1024, default 4: what the device says that it has. Grids that a program fits to them
 //   are then as on a GPU with as many.
-// - CUDA_EMU_FILL, nan | large: what fresh device and shared memory holds: NaN (as an integer -1), or large finite
-//   numbers, which a check that NaN slips through does notice.
+// - CUDA_EMU_FILL, nan | large | zeros: what fresh device and shared memory holds: NaN (as an integer -1); large finite
+//   numbers, which a check that NaN slips through does notice; or zeros, as it often does on a GPU.
 //
 // A value that is none of these ends the program at its start, with one line and exit status 2.
 #pragma once
@@ -24,6 +24,10 @@ const char* order_name();
 
 // Takes what CUDA_EMU_FILL takes; false, and nothing changes, for anything else.
 bool set_fill(const char* fill);
+
+// While it is on, launches are checked but no thread runs, and cudaMalloc leaves memory as it comes: so that a size costs
+// nothing.
+void set_launches_only(bool on);
 
 // Takes 1 to 16; false, and nothing changes, for anything else.
 bool set_workers(unsigned workers);

@@ -198,7 +198,8 @@ void BlockTrace::aligned_access(const void* memory, std::size_t size, Op op, con
              "misaligned address 0x%llx: %s at %s:%d needs a multiple of %zu bytes, in thread (%u,%u,%u)",
              static_cast<unsigned long long>(address), op == Op::load ? "the load" : "the store", line.file.c_str(),
              line.number, size, threadIdx.x, threadIdx.y, threadIdx.z);
-    current_worker->fail(problem, cudaErrorMisalignedAddress);
+    current_worker->fail({"misaligned", problem, line.file + ":" + std::to_string(line.number)},
+                         cudaErrorMisalignedAddress);
   }
   access(memory, size, op, return_address);
 }
@@ -217,7 +218,10 @@ void BlockTrace::single_access(std::uintptr_t address, unsigned width, Op op, co
     place = address - reinterpret_cast<std::uintptr_t>(&__start_cuda_emu_constant);
   } else {
     shadow = recorder().find_global(address);
-    if (shadow == nullptr) return;  // the thread's own variables, the launch's arguments
+    if (shadow == nullptr) {  // the thread's own variables, the launch's arguments
+      if (recorder().is_on_host_stack(address)) fail_on_host_memory(op, return_address);
+      return;
+    }
   }
   const SiteId site = recorder().access_site(return_address, space, op, width, async);
   events_[current_].push_back({place, site, What::access, depth_[current_]});
@@ -226,7 +230,20 @@ void BlockTrace::single_access(std::uintptr_t address, unsigned width, Op op, co
   const Stamp stamp{epoch_, recorder().now(),        site, static_cast<std::uint16_t>(current_),
                     atomic, async && op == Op::store};
   check_races(*shadow, address, width, space, stamp);
-  if (atomic) last_atomic_ = recorder().tick();
+  if (!atomic) return;
+  last_atomic_ = recorder().tick();
+  const auto fences = recorder().fences.find(block_);
+  if (fences != recorder().fences.end()) fences->second.add_atomic(last_atomic_);
+}
+
+void BlockTrace::fail_on_host_memory(Op op, const void* return_address) {
+  const trace::Line line = trace::find_lines({return_address}).front();
+  char problem[4096];
+  snprintf(problem, sizeof problem, "host memory: %s at %s:%d is of a variable of the host, in thread (%u,%u,%u)",
+           op == Op::load ? "the load" : "the store", line.file.c_str(), line.number, threadIdx.x, threadIdx.y,
+           threadIdx.z);
+  current_worker->fail({"host memory", problem, line.file + ":" + std::to_string(line.number)},
+                       cudaErrorIllegalAddress);
 }
 
 void BlockTrace::copied(const void* memory, std::size_t size) {
@@ -240,11 +257,7 @@ void BlockTrace::copied(const void* memory, std::size_t size) {
 }
 
 void BlockTrace::fence() {
-  const std::uint32_t now = recorder().tick();
-  trace::Fences& fences = recorder().fences[block_];
-  fences.last_of_thread[static_cast<std::uint16_t>(current_)] = now;
-  fences.last = now;
-  fences.epoch_of_last = epoch_;
+  recorder().fences[block_].add(static_cast<std::uint16_t>(current_), epoch_, recorder().tick());
 }
 
 // ---- Races ----
@@ -287,17 +300,14 @@ bool BlockTrace::ordered(const Stamp& before, const Stamp& now, Space space) con
   return fenced(before, block_);
 }
 
-// Was there a fence after `before`, by its thread or by one that a barrier put behind it, and then an atomic operation
-// of this block? An atomic operation itself needs no fence.
+// Was there a fence after `before`, by its thread or by one that a barrier put behind it, then an atomic operation of its
+// block, and then one of this block? An atomic operation itself needs no fence.
 bool BlockTrace::fenced(const Stamp& before, std::uint64_t block) const {
   if (before.atomic) return last_atomic_ > before.time;
-  const auto found = recorder().fences.find(block);
-  if (found == recorder().fences.end()) return false;
-  const trace::Fences& fences = found->second;
-  const auto own = fences.last_of_thread.find(before.thread);
-  const bool by_itself = own != fences.last_of_thread.end() && own->second > before.time && last_atomic_ > own->second;
-  const bool by_another = fences.epoch_of_last > before.epoch && last_atomic_ > fences.last;
-  return by_itself || by_another;
+  const auto fences = recorder().fences.find(block);
+  if (fences == recorder().fences.end()) return false;
+  const std::uint32_t published = fences->second.published(before);
+  return published != 0 && last_atomic_ > published;
 }
 
 // ---- Replay ----

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "recorder.hpp"
@@ -69,6 +70,7 @@ class BlockTrace {
   };
 
   void single_access(std::uintptr_t address, unsigned width, trace::Op op, const void* return_address, bool async);
+  [[noreturn]] void fail_on_host_memory(trace::Op op, const void* return_address);
   void check_races(trace::Shadow& shadow, std::uintptr_t address, unsigned width, trace::Space space,
                    const trace::Stamp& stamp);
   bool ordered(const trace::Stamp& before, const trace::Stamp& now, trace::Space space) const;
@@ -116,8 +118,22 @@ class BlockTrace {
 namespace trace {
 
 inline bool is_on() { return Recorder::get().on; }
-inline void begin_launch(const Config& config) { Recorder::get().begin_launch(config); }
+inline void begin_launch(const Config& config, const void* arguments, std::size_t size) {
+  Recorder::get().begin_launch(config, arguments, size);
+}
 inline void end_launch() { Recorder::get().end_launch(); }
+
+// While it lives, what this OS thread does is not the kernel's.
+class Pause {
+ public:
+  Pause() : active_(std::exchange(BlockTrace::active, nullptr)) {}
+  ~Pause() { BlockTrace::active = active_; }
+  Pause(const Pause&) = delete;
+  Pause& operator=(const Pause&) = delete;
+
+ private:
+  BlockTrace* active_;
+};
 
 }  // namespace trace
 

@@ -1,5 +1,7 @@
 #include "recorder.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <new>
@@ -82,8 +84,22 @@ Recorder& Recorder::get() {
   return instance;
 }
 
-void Recorder::begin_launch(const Config& config) {
+// Just above the stack of this OS thread.
+std::uintptr_t Recorder::end_of_stack() {
+  void* begin = nullptr;
+  std::size_t size = 0;
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return 0;
+  pthread_attr_getstack(&attributes, &begin, &size);
+  pthread_attr_destroy(&attributes);
+  return value_of(begin) + size;
+}
+
+void Recorder::begin_launch(const Config& config, const void* arguments, std::size_t size) {
   if (!on) return;
+  static thread_local const std::uintptr_t stack_end = end_of_stack();
+  host_stack_ = {value_of(__builtin_frame_address(0)), stack_end};
+  arguments_ = {value_of(arguments), value_of(arguments) + size};
   launch = {};
   launch.kernel = config.kernel;
   launch.line = {config.where.file, config.where.line};
@@ -337,6 +353,26 @@ Shadow* Recorder::find_global(std::uintptr_t address) {
 }
 
 // ---- Races ----
+
+void Fences::add(std::uint16_t thread, std::uint32_t epoch, std::uint32_t time) {
+  of_thread[thread].push_back(time);
+  if (first_in_epoch.empty() || first_in_epoch.back().epoch < epoch) first_in_epoch.push_back({epoch, time});
+  last = time;
+}
+
+std::uint32_t Fences::published(const Stamp& before) const {
+  std::uint32_t fenced = ~0u;
+  const auto own = of_thread.find(before.thread);
+  if (own != of_thread.end()) {
+    const auto after = std::upper_bound(own->second.begin(), own->second.end(), before.time);
+    if (after != own->second.end()) fenced = *after;
+  }
+  const auto later = std::partition_point(first_in_epoch.begin(), first_in_epoch.end(),
+                                          [&](const First& first) { return first.epoch <= before.epoch; });
+  if (later != first_in_epoch.end()) fenced = std::min(fenced, later->time);
+  const auto publication = std::upper_bound(publications.begin(), publications.end(), fenced);
+  return publication != publications.end() ? *publication : 0;
+}
 
 std::uint32_t Recorder::new_epoch(std::uint64_t block, unsigned grid_barriers) {
   epochs_.push_back({block, grid_barriers});

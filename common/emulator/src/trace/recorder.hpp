@@ -109,11 +109,24 @@ struct Epoch {
   unsigned grid_barriers = 0;  // that the block has passed
 };
 
-// When the threads of a block fenced.
+// When the threads of a block fenced, and what they did next. All times rise.
 struct Fences {
-  std::unordered_map<std::uint16_t, std::uint32_t> last_of_thread;
+  std::unordered_map<std::uint16_t, std::vector<std::uint32_t>> of_thread;
+  struct First {
+    std::uint32_t epoch, time;
+  };
+  std::vector<First> first_in_epoch;
+  // The block's first atomic operation after each fence: it publishes what the fence put before it.
+  std::vector<std::uint32_t> publications;
   std::uint32_t last = 0;
-  std::uint32_t epoch_of_last = 0;
+
+  void add(std::uint16_t thread, std::uint32_t epoch, std::uint32_t time);
+  void add_atomic(std::uint32_t time) {
+    if (publications.empty() || publications.back() < last) publications.push_back(time);
+  }
+  // When what `before` did was published: behind the first fence of its own thread, or of any thread that a barrier put
+  // behind it; whichever was earlier. Later fences take nothing back. 0: not as yet.
+  std::uint32_t published(const Stamp& before) const;
 };
 
 // Whether the same launch saw two accesses that race: by their places, and as what.
@@ -127,7 +140,8 @@ class Recorder {
   Baton baton;
   std::vector<Launch> launches;
 
-  void begin_launch(const Config& config);
+  // The arguments lie on the host's stack, but are the kernel's.
+  void begin_launch(const Config& config, const void* arguments, std::size_t size);
   void end_launch();
 
   SiteId access_site(const void* return_address, Space space, Op op, unsigned width, bool async);
@@ -142,6 +156,11 @@ class Recorder {
 
   // The allocation of device memory, or the program's __device__ variables, with this address; null if there is none.
   Shadow* find_global(std::uintptr_t address);
+
+  // Whether a variable of the host's functions lies there.
+  bool is_on_host_stack(std::uintptr_t address) const {
+    return host_stack_.contains(address) && !arguments_.contains(address);
+  }
 
   // Epochs are numbered on from launch to launch.
   std::uint32_t new_epoch(std::uint64_t block, unsigned grid_barriers);
@@ -181,6 +200,14 @@ class Recorder {
   };
   std::array<Page, 1024> pages_{};
   std::uint64_t launch_number_ = 0;
+
+  struct Range {
+    std::uintptr_t begin = 0, end = 0;
+    bool contains(std::uintptr_t address) const { return address >= begin && address < end; }
+  };
+  static std::uintptr_t end_of_stack();
+  Range host_stack_;  // of the functions that launched
+  Range arguments_;
 
   std::vector<Epoch> epochs_;
   std::uint32_t first_epoch_ = 1;
