@@ -221,6 +221,10 @@ class Problem {
   // Do results on exact patterns stay exact at this size, with these scalars?
   virtual bool exact(const Size&) const { return true; }
 
+  // What an interviewer does not ask at this size or of this data, in a sentence: there a wrong value of a candidate's
+  // kernel is a remark of scripts/judge, not a failure. The steps must be right all the same. Empty: it is asked.
+  virtual std::string corner(const Size&, const Pattern&) const { return {}; }
+
   // The first is random data, used for timing too; the second the one that shows most. Others are for small sizes.
   virtual std::vector<Pattern> patterns() const = 0;
   virtual std::vector<Size> test_sizes() const = 0;   // small; every step must be right at each, at any alignment

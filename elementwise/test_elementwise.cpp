@@ -164,7 +164,7 @@ TEST_CASE("quantize 05: rows that registers and shared memory, a team and no tea
         const Case host(*step.problem, size, pattern, 1);
         for (const std::size_t offset : {0, 1}) {
           DeviceCase device(host, offset, !kAddressSanitizer);
-          CHECK(check(step, device).problem == "");
+          CHECK(check(step, device).problem() == "");
         }
       }
     }

@@ -635,7 +635,7 @@ TEST_CASE("few elements of long sums: more slices of k than rows of threads that
         INFO(step->name << ", " << pattern.name);
         const Case host(*step->problem, {{3, 2, 17500, 0, 0, 0}, {2, 1}}, pattern, 1);
         DeviceCase device(host, 0, !kAddressSanitizer);
-        CHECK(check(*step, device).problem == "");
+        CHECK(check(*step, device).problem() == "");
       }
       ++tried;
     }

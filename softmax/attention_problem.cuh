@@ -67,6 +67,10 @@ class AttentionProblem : public ladder::Problem {
         {"far below 0", false, far_below}, {"thousands", false, thousands},   {"ten thousands", false, ten_thousands},
         {"equal scores", false, equal},    {"one NaN in Q", false, nan_in_q}, {"NaN in the last key", false, nan_in_k}};
   }
+  std::string corner(const ladder::Size& size, const ladder::Pattern&) const override {
+    if (size[4] == 0 || size[1] <= size[2]) return "";
+    return "Under the causal mask the first queries have no key to attend to where there are more queries than keys.";
+  }
 
   // heads, queries, keys, d, causal. Empty; one query, one key; around a warp and the steps' tiles (16 to 128); both
   // lengths longer than the other, with the mask and without; tiles and parts of the keys that the mask cuts off whole;

@@ -102,7 +102,7 @@ TEST_CASE("more rows than gridDim.y has tiles") {
     REQUIRE(pattern.name == std::string("index"));
     const Case host(*step.problem, size, pattern, 1);
     DeviceCase device(host, 0, !kAddressSanitizer);
-    CHECK(check(step, device).problem == "");
+    CHECK(check(step, device).problem() == "");
   }
   CHECK(refusals == 9);  // transpose 01 to 07, copy_row, copy_col
 }
@@ -160,7 +160,7 @@ TEST_CASE("transpose 10: few rows and few columns") {
           const Case host(*step.problem, size, step.problem->patterns()[0], 1);
           for (const Offsets& offsets : misalignments(step.problem->buffers(size))) {
             DeviceCase device(host, offsets, !kAddressSanitizer);
-            CHECK(check(step, device).problem == "");
+            CHECK(check(step, device).problem() == "");
           }
         }
       }
@@ -202,7 +202,7 @@ TEST_CASE("transpose_inplace 03: skewed tiles") {
       const Case host(*step.problem, {n}, step.problem->patterns()[0], 1);
       for (const Offsets& offsets : misalignments(step.problem->buffers({n}))) {
         DeviceCase device(host, offsets, !kAddressSanitizer);
-        CHECK(check(step, device).problem == "");
+        CHECK(check(step, device).problem() == "");
       }
     }
   }

@@ -125,6 +125,10 @@ class Case {
     }
   }
 
+  // +0 and -0 are equal, and a number where NaN is wanted is noted, not wrong.
+  bool lenient = false;
+  bool zeroed = false;  // outputs hold zeros before a run, not poison
+
   const Problem& problem() const { return *problem_; }
   const Size& size() const { return size_; }
   const Pattern& pattern() const { return pattern_; }

@@ -1,43 +1,17 @@
-// Compares what a step wrote with a case's answers, and says what is wrong in one line.
+// Compares what a step wrote with a case's answers.
 #pragma once
 #include "case.hpp"
+#include "failure.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <cstdio>
 #include <iterator>
 #include <mutex>
 #include <string>
 #include <vector>
 
 namespace ladder {
-
-// The result of a check. `problem` is empty if all held, else one line: which buffer, indices, got, want, bound.
-struct Verdict {
-  std::string problem;
-  double worst = 0;                   // largest error over its bound; 0 where results must be bit-equal
-  bool wrong_value = false;           // is it a value of an output, and which?
-  std::size_t buffer = 0, index = 0;  // the first one
-  bool ok() const { return problem.empty(); }
-};
-
-inline std::string format(const char* text, double a) {
-  if (std::isnan(a)) return "nan";  // printf may say -nan
-  char buffer[64];
-  std::snprintf(buffer, sizeof buffer, text, a);
-  return buffer;
-}
-
-// A text in JSON.
-inline std::string json_text(const std::string& text) {
-  std::string json = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') json += '\\';
-    json += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
-  }
-  return json + "\"";
-}
 
 // Compares `got`, elements [begin, begin + count) of output buffer `b`, with the case's answers. `tolerance` is the
 // problem's, or 0 to ask for bit-equal results. The first `in_any_order` elements may be in any order.
@@ -59,30 +33,29 @@ class Comparison {
 
   Verdict verdict() {
     if (hashes_ != 0 && !pair_up()) {
-      return {case_.buffers()[buffer_].name + std::string(" has other values than it must, in any order"), worst_};
+      return {worst_, failure_in(case_.buffers(), buffer_, Failure::What::values), {}};
     }
-    if (wrong_ == 0) return {"", worst_, false, 0, 0};
-    const Buffer& b = case_.buffers()[buffer_];
+    std::optional<Failure> excused;
+    if (no_nan_.index < kNone) {
+      excused = failure_in(case_.buffers(), buffer_, Failure::What::value, no_nan_.index);
+      excused->got = no_nan_.got;
+      excused->want = std::numeric_limits<double>::quiet_NaN();
+    }
+    if (wrong_ == 0) return {worst_, {}, excused};
     const Wrong& first = shown_.front();
-    std::string text = b.name + at(first) + " of " + std::to_string(b.count);
-    const std::string want = std::isinf(first.bound) ? "a finite number" : format("%.9g", first.want);
-    if (first.unwritten) {
-      text += " was never written (want " + want + ")";
-    } else {
-      text += " is wrong: got " + format("%.9g", first.got) + ", want " + want;
-      if (first.bound == 0) text += ", must be equal";
-      if (first.bound > 0 && std::isfinite(first.bound) && std::isfinite(first.got)) {
-        text += ", error " + format("%.3g", std::fabs(first.got - first.want)) + " above bound " +
-                format("%.3g", first.bound);
-      }
-    }
-    if (first.index < in_any_order_) text += ", in any order";
-    if (wrong_ > 1) text += "; " + std::to_string(wrong_) + " are wrong in all, the next at";
-    for (std::size_t i = 1; i < shown_.size(); ++i) text += " " + at(shown_[i]);
-    return {text, worst_, true, buffer_, first.index};
+    const Failure::What what = first.unwritten ? Failure::What::unwritten : Failure::What::value;
+    Failure failure = failure_in(case_.buffers(), buffer_, what, first.index);
+    failure.got = first.got;
+    failure.want = first.want;
+    failure.bound = first.bound;
+    failure.in_any_order = first.index < in_any_order_;
+    failure.wrong = wrong_;
+    for (std::size_t i = 1; i < shown_.size(); ++i) failure.others.push_back(shown_[i].index);
+    return {worst_, failure, excused};
   }
 
  private:
+  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
   struct Wrong {
     std::size_t index = 0;
     double got = 0, want = 0, bound = 0;
@@ -92,6 +65,7 @@ class Comparison {
     std::size_t wrong = 0;
     std::vector<Wrong> shown;
     double worst = 0;
+    Wrong no_nan{kNone};
   };
   struct Value {
     Element element{};
@@ -160,12 +134,14 @@ class Comparison {
     return !found_.empty();
   }
 
-  static std::string at(const Wrong& wrong) { return "[" + std::to_string(wrong.index) + "]"; }
-
   void compare_element(const void* got, std::size_t i, std::size_t index, double want, double bound,
                        Piece& piece) const {
     const Type type = case_.buffers()[buffer_].type;
     const Element element = load_element(type, got, i);
+    if (case_.lenient && std::isnan(want) && !std::isnan(element.value)) {
+      if (index < piece.no_nan.index) piece.no_nan = {index, element.value};
+      return;
+    }
     const bool ok = is_whole(type) ? element.value == want : acceptable(element.value, want, bound, piece.worst);
     const bool unwritten = is_poison(type, element) && !(ok && is_whole(type));
     if (ok && !unwritten) return;
@@ -193,8 +169,9 @@ class Comparison {
     return scale == 0 && want == value;
   }
 
-  static bool acceptable(double got, double want, double bound, double& worst) {
+  bool acceptable(double got, double want, double bound, double& worst) const {
     if (std::isnan(want)) return std::isnan(got);
+    if (case_.lenient && got == want) return true;  // +0 and -0
     if (bound == 0 || std::isinf(want)) return got == want && std::signbit(got) == std::signbit(want);
     if (std::isinf(bound)) return std::isfinite(got);
     const double error = std::fabs(got - want);
@@ -209,6 +186,7 @@ class Comparison {
     std::sort(shown_.begin(), shown_.end(), [](const Wrong& a, const Wrong& b) { return a.index < b.index; });
     if (shown_.size() > kShown) shown_.resize(kShown);
     worst_ = std::max(worst_, piece.worst);
+    if (piece.no_nan.index < no_nan_.index) no_nan_ = piece.no_nan;
   }
 
   const Case& case_;
@@ -221,6 +199,7 @@ class Comparison {
   std::size_t wrong_ = 0;
   std::vector<Wrong> shown_;  // the first few, by index
   double worst_ = 0;
+  Wrong no_nan_{kNone};  // in a lenient case: the first number where NaN is wanted
 };
 
 }  // namespace ladder

@@ -194,16 +194,16 @@ class DeviceCase {
       const bool watched = watched_[b] != 0;
       const Write write = first_write(b);
       if (watched && write.address == nullptr) continue;  // guard bands and all are as they were
-      all.problem = guard_problem(b);
+      all.failure = guard_failure(b);
       if (!all.ok()) break;
       if (buffer.role == Role::input) {
-        all.problem = input_problem(b);
-        if (all.ok() && watched) all.problem = write_problem(b, write);
+        all.failure = input_failure(b);
+        if (all.ok() && watched) all.failure = write_failure(b, write);
       } else {
         const Verdict v = output_verdict(b, tolerance, case_->in_any_order(problem, b));
-        const double worst = std::max(all.worst, v.worst);
-        all = v;
-        all.worst = worst;
+        all.worst = std::max(all.worst, v.worst);
+        all.failure = v.failure;
+        if (!all.excused) all.excused = v.excused;
       }
     }
     return all;
@@ -221,7 +221,7 @@ class DeviceCase {
   // Fills a buffer with its type's poison: the first by the host, then each copy doubles what is there.
   void poison(std::size_t b) {
     const std::size_t bytes = case_->buffers()[b].bytes();
-    const std::uint64_t word = poison_of(case_->buffers()[b].type);
+    const std::uint64_t word = case_->zeroed ? 0 : poison_of(case_->buffers()[b].type);
     memory_[b].copy(data_[b], &word, std::min(sizeof word, bytes), cudaMemcpyHostToDevice);
     for (std::size_t done = sizeof word; done < bytes; done *= 2) {
       memory_[b].copy(data_[b] + done, data_[b], std::min(done, bytes - done), cudaMemcpyDeviceToDevice);
@@ -262,11 +262,16 @@ class DeviceCase {
 #endif
   }
 
-  std::string write_problem(std::size_t b, const Write& write) const {
-    const Buffer& buffer = case_->buffers()[b];
-    const std::ptrdiff_t index = (write.address - data_[b]) / static_cast<std::ptrdiff_t>(bytes_of(buffer.type));
-    return "the input " + std::string(buffer.name) + " was written, first at index " + std::to_string(index) +
-           ", though all its values are the same again" + (write.thread.empty() ? "" : "; " + write.thread);
+  Failure failure_at(Failure::What what, std::size_t b, std::size_t index) const {
+    return failure_in(case_->buffers(), b, what, index);
+  }
+
+  Failure write_failure(std::size_t b, const Write& write) const {
+    if (write.address < data_[b]) return failure_at(Failure::What::before_start, b, data_[b] - write.address);
+    const std::size_t index = (write.address - data_[b]) / bytes_of(case_->buffers()[b].type);
+    Failure failure = failure_at(Failure::What::input_written, b, index);
+    failure.message = write.thread;
+    return failure;
   }
 
   static constexpr std::size_t kChunk = 64 << 20;  // bytes copied back at a time
@@ -303,7 +308,7 @@ class DeviceCase {
     return comparison.verdict();
   }
 
-  std::string input_problem(std::size_t b) const {
+  std::optional<Failure> input_failure(std::size_t b) const {
     const Buffer& buffer = case_->buffers()[b];
     std::atomic<std::size_t> first{buffer.bytes()};  // byte that differs
     for_chunks(b, data_[b], buffer.bytes(), [&](const unsigned char* now, std::size_t at, std::size_t count) {
@@ -315,12 +320,11 @@ class DeviceCase {
         }
       });
     });
-    if (first == buffer.bytes()) return "";
-    return "the input " + std::string(buffer.name) + " was changed, first at index " +
-           std::to_string(first / bytes_of(buffer.type));
+    if (first == buffer.bytes()) return {};
+    return failure_at(Failure::What::input_changed, b, first / bytes_of(buffer.type));
   }
 
-  std::string guard_problem(std::size_t b) const {
+  std::optional<Failure> guard_failure(std::size_t b) const {
     const Buffer& buffer = case_->buffers()[b];
     const std::size_t before = data_[b] - memory_[b].get();
     const std::vector<unsigned char> guard = guard_bytes(b);
@@ -332,13 +336,12 @@ class DeviceCase {
     };
     std::size_t at = 0;
     if (touched(data_[b] + buffer.bytes(), guard_, at)) {
-      return std::string(buffer.name) + " was written past its end, at index " +
-             std::to_string(buffer.count + at / bytes_of(buffer.type)) + " of " + std::to_string(buffer.count);
+      return failure_at(Failure::What::past_end, b, buffer.count + at / bytes_of(buffer.type));
     }
     if (touched(memory_[b].get(), before, at)) {
-      return std::string(buffer.name) + " was written before its start, " + std::to_string(before - at) + " bytes";
+      return failure_at(Failure::What::before_start, b, before - at);
     }
-    return "";
+    return {};
   }
 
   const Case* case_;

@@ -18,7 +18,7 @@ std::string problem_of(const Case& c, std::size_t buffer, const Run& run) {
   run(out.data());
   Comparison comparison(c, buffer, c.pattern().exact ? 0 : c.problem().tolerance(c.size()));
   comparison.compare(out.data(), 0, out.size());
-  return comparison.verdict().problem;
+  return comparison.verdict().problem();
 }
 
 // Uniform in [-1, 1).

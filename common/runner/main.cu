@@ -9,6 +9,7 @@
 #include "profile.cuh"
 #include "progress.hpp"
 #include "random.hpp"
+#include "record.hpp"
 #include "report.hpp"
 #ifdef CUDA_EMU_TRACE
 #include "trace_report.hpp"
@@ -62,6 +63,12 @@ void print_help(const char* program, const Problem& problem) {
       "  --smallest-first with --check: sizes by their bytes, so that a failure names the smallest that fails\n"
       "  --brief          with --check: a few small sizes only\n"
       "  --random-data    with --check: each size on random data only, aligned once and once not\n"
+      "  --data=NAME      with --check: only this kind of data, as a failure names it\n"
+      "  --aligned        with --check: no misaligned arrays\n"
+      "  --zeroed         with --check: outputs hold zeros beforehand, and what is not written passes\n"
+      "  --seconds=S      with --check: after S seconds of CPU time no other size is begun\n"
+      "  --lenient        with --check: what an interviewer would let pass is noted, not wrong: a size of 0,\n"
+      "                   misaligned arrays, NaN, the sign of a zero\n"
       "  --bench          check and time every size of the ladder table (or the one given)\n"
       "  --once           only run, once on random data, with no check: for a profiler\n"
       "  --random=N       N random shapes: %s\n"
@@ -74,6 +81,7 @@ void print_help(const char* program, const Problem& problem) {
       "  --quiet          no lines on what takes long\n"
       "  --json           print one JSON object per step and size\n"
       "  --printed=FILE   what a step itself prints goes to FILE, of its last run alone\n"
+      "  --record=FILE    the verdicts go to FILE too, one JSON object per step and size\n"
       "%s"
       "  --exact-buffers  no guard bands round the buffers, for compute-sanitizer\n"
       "  --device         print the device as JSON and stop\n"
@@ -83,9 +91,11 @@ void print_help(const char* program, const Problem& problem) {
       kGpu ? "times the last step beside step 00 and the steps near it. With --check small\n"
              "                   ones on every kind of data, each step checked at each"
            : "small ones on every kind of data, each step checked at each",
-      kTrace ? "  --trace          run each step once, count its accesses, say which accesses race; with --json all "
+      kTrace ? "  --launch-only    only launch, with no thread: does the size fit the limits of a grid?\n"
+               "  --trace          run each step once, count its accesses, say which accesses race; with --json all "
                "that it counts\n"
-             : "");
+      : kGpu ? ""
+             : "  --launch-only    only launch, with no thread: does the size fit the limits of a grid?\n");
 }
 
 // Throws unless a run at `size` fits into the free memory.
@@ -133,7 +143,10 @@ std::vector<Step*> steps_for(const Size& size, const Options& options, std::vect
       able.push_back(step);
     } catch (const UsageError& error) {
       if (first_refusal.empty()) first_refusal = error.what();
-      if (refusals) refusals->push_back(step->name + ": skipped, " + error.what());
+      if (refusals) {
+        refusals->push_back(step->name + ": skipped, " + error.what());
+        Record::skipped(*step, "skipped", error.what());
+      }
     }
   }
   if (able.empty()) throw UsageError(first_refusal);
@@ -148,9 +161,17 @@ std::vector<Step*> announced_steps_for(const Size& size, const Options& options)
   return able;
 }
 
+// A row's object, as --json and --record ask for it.
+void write_json(Row& row, const Options& options) {
+  row.reports = Record::take_reports();
+  const std::string json = to_json(row, kBackend);
+  if (options.json) std::printf("%s\n", json.c_str());
+  Record::write(json);
+}
+
 void merge(Row& row, const Verdict& verdict) {
   row.verdict.worst = std::max(row.verdict.worst, verdict.worst);
-  if (row.verdict.ok()) row.verdict.problem = verdict.problem;
+  if (row.verdict.ok()) row.verdict.failure = verdict.failure;
 }
 
 // Checks every row on one kind of data; the inputs are made once.
@@ -164,7 +185,7 @@ void check_rows(std::vector<Row>& rows, const Pattern& pattern, std::uint64_t se
     if (!row.verdict.ok()) continue;
     progress.begin(row.step->name, "checking " + what);
     Verdict verdict = check(*row.step, places[row.step->problem->place()]);
-    if (!verdict.ok()) verdict.problem = std::string(pattern.name) + " data: " + verdict.problem;
+    if (!verdict.ok()) verdict.failure->data = pattern.name;
     merge(row, verdict);
   }
 }
@@ -201,9 +222,12 @@ double run_seconds(const Step& step, DeviceCase& device) {
   }
 }
 
-std::string left_out(const Row& row, const std::string& time) {
-  return row.step->name + ": left out, one run takes " + time + " at " + describe(*row.step->problem, row.size) +
-         "; --only=" + row.step->name + " checks it all the same";
+// Says that a row's step is left out, and why.
+void leave_out(const Row& row, const std::string& time, bool to_stderr) {
+  const std::string why = "one run takes " + time + " at " + describe(*row.step->problem, row.size) +
+                          "; --only=" + row.step->name + " checks it all the same";
+  std::fprintf(to_stderr ? stderr : stdout, "%s: left out, %s\n", row.step->name.c_str(), why.c_str());
+  Record::skipped(*row.step, "left_out", why);
 }
 
 // Leaves out, by name, the steps that are slow at this size, unless all are: then it is the size. With --skip-slow it
@@ -220,7 +244,8 @@ void leave_out_slow_steps(std::vector<Row>& rows, const Options& options, bool g
       DeviceCase& device = places[row.step->problem->place()];
       progress.begin(row.step->name, "first run, " + describe(problem, size));
       if (options.skip_slow && rows.size() == 1 && !options.json) {
-        progress.give_up_after(kSlowRun, left_out(row, "more than " + format("%.0f", kSlowRun) + " s"));
+        progress.give_up_after(kSlowRun,
+                               [row] { leave_out(row, "more than " + format("%.0f", kSlowRun) + " s", false); });
       }
       seconds.push_back(run_seconds(*row.step, device));
     }
@@ -232,8 +257,7 @@ void leave_out_slow_steps(std::vector<Row>& rows, const Options& options, bool g
     if (seconds[r] <= kSlowRun) {
       kept.push_back(rows[r]);
     } else {
-      std::fprintf(options.json ? stderr : stdout, "%s\n",
-                   left_out(rows[r], format("%.1f", seconds[r]) + " s").c_str());
+      leave_out(rows[r], format("%.1f", seconds[r]) + " s", options.json);
     }
   }
   rows = kept;
@@ -278,10 +302,7 @@ void leave_out_slower_steps(std::vector<Row>& rows, const std::vector<Row>& befo
     if (same == before.end()) return false;
     const double factor = row.step->problem->bytes(row.size) / row.step->problem->bytes(same->size);
     const double seconds = same->cold.median_us * factor / 1e6;
-    if (seconds > kSlowTiming) {
-      std::fprintf(to_stderr ? stderr : stdout, "%s\n",
-                   left_out(row, "some " + format("%.0f", seconds) + " s").c_str());
-    }
+    if (seconds > kSlowTiming) leave_out(row, "some " + format("%.0f", seconds) + " s", to_stderr);
     return seconds > kSlowTiming;
   };
   rows.erase(std::remove_if(rows.begin(), rows.end(), slow), rows.end());
@@ -313,11 +334,8 @@ std::vector<Row> run_size(const Size& size, const std::vector<Row>& before, cons
   const std::string name = "CPU backend (no times: an emulator's mean nothing)";
   const double dram_gbps = 0;
 #endif
-  if (options.json) {
-    for (const Row& row : rows) print_json(row, kBackend);
-  } else {
-    print_table(rows, name, dram_gbps);
-  }
+  for (Row& row : rows) write_json(row, options);
+  if (!options.json) print_table(rows, name, dram_gbps);
   return rows;
 }
 
@@ -336,16 +354,30 @@ std::vector<Row> run_checks(const Options& options, Progress& progress) {
     plan.seed = options.seed;
     plan.guarded = plan.guarded && !options.exact_buffers;
     plan.every_pattern = !options.random_data;
+    plan.data = options.data;
+    plan.aligned = options.aligned;
+    plan.zeroed = options.zeroed;
+    plan.seconds = options.seconds;
+    std::vector<Remark> remarks;
+    if (options.lenient) plan.remarks = &remarks;
     progress.begin(step->name, "checking " + (options.sized ? describe(*step->problem, options.size)
                                                             : std::to_string(plan.sizes.size()) + " sizes"));
-    std::size_t checks = 0;
-    rows.push_back({step, plan.sizes.back(), check_all(*step, plan, &checks)});
-    if (options.json) {
-      print_json(rows.back(), kBackend);
-    } else if (rows.back().verdict.ok()) {
-      std::printf("%s: PASS, %zu checks\n", step->name.c_str(), checks);
+    std::size_t checks = 0, sizes_left = 0;
+    Row row{step, plan.sizes.back(), check_all(*step, plan, &checks, &sizes_left)};
+    row.checks = checks;
+    row.sizes_left = sizes_left;
+    row.remarks = remarks;
+    write_json(row, options);
+    rows.push_back(row);
+    if (options.json) continue;
+    for (const Remark& remark : remarks) {
+      std::printf("%s: remark, %s\n", step->name.c_str(), text(remark.failure).c_str());
+    }
+    if (row.verdict.ok()) {
+      const std::string left = sizes_left > 0 ? ", " + std::to_string(sizes_left) + " sizes left out" : "";
+      std::printf("%s: PASS, %zu checks%s\n", step->name.c_str(), checks, left.c_str());
     } else {
-      std::printf("%s: FAIL, %s\n", step->name.c_str(), rows.back().verdict.problem.c_str());
+      std::printf("%s: FAIL, %s\n", step->name.c_str(), row.verdict.problem().c_str());
     }
   }
   return rows;
@@ -369,13 +401,14 @@ std::vector<Row> run_random_checks(const Options& options, Progress& progress) {
                                          !options.exact_buffers, &checks, &refused);
     if (checks == 0 && verdict.ok()) {
       std::fprintf(options.json ? stderr : stdout, "%s: left out, refuses all these shapes\n", step->name.c_str());
+      Record::skipped(*step, "left_out", "refuses all these shapes");
       continue;
     }
     rows.push_back({step, random_shape(domain, options.seed, options.first, kCheckedTraffic), verdict});
-    if (options.json) {
-      print_json(rows.back(), kBackend);
-    } else if (!verdict.ok()) {
-      std::printf("%s: FAIL, %s\n", step->name.c_str(), verdict.problem.c_str());
+    write_json(rows.back(), options);
+    if (options.json) continue;
+    if (!verdict.ok()) {
+      std::printf("%s: FAIL, %s\n", step->name.c_str(), verdict.problem().c_str());
     } else {
       std::printf("%s: PASS, %zu checks at %zu random shapes%s\n", step->name.c_str(), checks, options.random - refused,
                   refused > 0 ? (", " + std::to_string(refused) + " refused").c_str() : "");
@@ -404,9 +437,9 @@ bool run_random(const Options& options, Progress& progress) {
     for (Row& row : rows) {
       ok &= row.verdict.ok();
       row.shape = static_cast<long>(number);
-      if (options.json) {
-        print_json(row, kBackend);
-      } else if (row.left_out.empty()) {
+      write_json(row, options);
+      if (options.json) continue;
+      if (row.left_out.empty()) {
         shown.push_back(row);
       } else {
         std::printf("%s: left out, %s\n", row.step->name.c_str(), row.left_out.c_str());
@@ -441,15 +474,49 @@ void run_once(const Options& options) {
       if (step != able.front()) range.next_step();
       run();
     }
-    if (options.json) {
-      Row row{step, options.size, {}};
-      row.checked = false;
-      print_json(row, kBackend);
-    } else {
+    Row row{step, options.size, {}};
+    row.checked = false;
+    write_json(row, options);
+    if (!options.json) {
       std::printf("%s: run once, %s, not checked\n", step->name.c_str(), describe(problem, options.size).c_str());
     }
   }
 }
+
+#ifdef CUDA_EMU
+// --launch-only: do the grids and blocks fit the limits at this size? No thread runs, and no array is touched.
+bool run_launches(const Options& options) {
+  bool ok = true;
+  for (const Step* step : announced_steps_for(options.size, options)) {
+    const Problem& problem = *step->problem;
+    Row row{step, options.size, {}};
+    std::vector<Memory> memory;
+    std::vector<void*> pointers;
+    for (const Buffer& buffer : problem.buffers(options.size)) {
+      memory.emplace_back(problem.place(), buffer.bytes());
+      pointers.push_back(memory.back().get());
+    }
+    cuda_emu::set_launches_only(true);
+    try {
+      const Printed printed;
+      problem.run(Arrays(pointers), options.size);
+      CUDA_CHECK(cudaDeviceSynchronize());
+    } catch (const CudaError& error) {
+      row.verdict.failure = of_error(error);
+      row.verdict.failure->run_as(at_size(problem, options.size));
+      cudaGetLastError();
+    }
+    cuda_emu::set_launches_only(false);
+    ok &= row.verdict.ok();
+    write_json(row, options);
+    if (!options.json) {
+      const std::string wrong = row.verdict.ok() ? "launches" : "FAIL, " + row.verdict.problem();
+      std::printf("%s: %s\n", step->name.c_str(), wrong.c_str());
+    }
+  }
+  return ok;
+}
+#endif
 
 #ifdef CUDA_EMU_TRACE
 // --trace: one run of each step on random data; false if one is wrong or races.
@@ -476,6 +543,7 @@ int run(int argc, char** argv) {
     return kPass;
   }
   if (!options.printed.empty()) Printed::to(options.printed);
+  if (!options.record.empty()) Record::to(options.record);
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
     std::fprintf(stderr, "%s: no CUDA device here; the cpu preset builds the same step for the CPU backend\n", argv[0]);
@@ -498,10 +566,16 @@ int run(int argc, char** argv) {
   const std::vector<Step> unsupported = take_out_unsupported_steps();  // `problem` may be one of theirs
   for (const Step& step : unsupported) {
     std::fprintf(options.json ? stderr : stdout, "%s: skipped, needs %s\n", step.name.c_str(), step.needs.c_str());
+    Record::skipped(step, "skipped", "needs " + step.needs);
   }
   const bool only_vendor = std::all_of(steps().begin(), steps().end(), [](const Step& s) { return s.is_vendor(); });
   if (!unsupported.empty() && only_vendor) return kNoDevice;
 
+#ifdef CUDA_EMU
+  if (options.launch_only) return run_launches(options) ? kPass : kFail;
+#else
+  if (options.launch_only) throw UsageError("--launch-only is for the CPU backend");
+#endif
 #ifdef CUDA_EMU_TRACE
   if (options.trace) return run_traces(options) ? kPass : kFail;
 #else

@@ -17,11 +17,14 @@ struct Options {
   std::uint64_t seed = 1;
   std::vector<std::string> only;      // names of steps; empty: all
   std::string printed;                // the file for what steps print; empty: standard output
+  std::string record;                 // the file for verdicts as JSON; empty: none
+  std::string data;                   // with --check: only this kind; empty: all
   std::size_t random = 0, first = 0;  // number of random shapes, and of the first of them
+  unsigned seconds = 0;               // with --check: of CPU time, after which no other size is begun; 0: no limit
   unsigned timeout = 0;               // seconds for one step's check at one size; 0: no limit
   bool check = false, bench = false, json = false, help = false, device = false, exact_buffers = false, quiet = false,
        skip_slow = false, once = false, misaligned = false, trace = false, smallest_first = false, brief = false,
-       random_data = false;
+       random_data = false, lenient = false, aligned = false, zeroed = false, launch_only = false;
 };
 
 // A whole number, plain or as a power such as 2^28, between 0 and `max`.
@@ -104,6 +107,14 @@ inline Options parse_options(int argc, char** argv, const std::vector<Dim>& dims
       options.brief = true;
     } else if (is_flag("--random-data")) {
       options.random_data = true;
+    } else if (is_flag("--aligned")) {
+      options.aligned = true;
+    } else if (is_flag("--zeroed")) {
+      options.zeroed = true;
+    } else if (is_flag("--lenient")) {
+      options.lenient = true;
+    } else if (is_flag("--launch-only")) {
+      options.launch_only = true;
     } else if (is_flag("--bench")) {
       options.bench = true;
     } else if (is_flag("--json")) {
@@ -130,7 +141,8 @@ inline Options parse_options(int argc, char** argv, const std::vector<Dim>& dims
     } else {
       const std::size_t dim = index_of(dims, name), scalar = index_of(scalars, name);
       const bool known = name == "--seed" || name == "--only" || name == "--timeout" || name == "--random" ||
-                         name == "--first" || name == "--printed";
+                         name == "--first" || name == "--printed" || name == "--record" || name == "--data" ||
+                         name == "--seconds";
       if (dim == dims.size() && scalar == scalars.size() && !known) {
         throw UsageError("unknown option '" + argument + "'; see --help");
       }
@@ -142,6 +154,12 @@ inline Options parse_options(int argc, char** argv, const std::vector<Dim>& dims
         options.only = parse_names(value);
       } else if (name == "--printed") {
         options.printed = value;
+      } else if (name == "--record") {
+        options.record = value;
+      } else if (name == "--data") {
+        options.data = value;
+      } else if (name == "--seconds") {
+        options.seconds = static_cast<unsigned>(parse_number(name, value, 1000000));
       } else if (name == "--timeout") {
         options.timeout = static_cast<unsigned>(parse_number(name, value, 1000000));
       } else if (name == "--random") {
@@ -158,8 +176,14 @@ inline Options parse_options(int argc, char** argv, const std::vector<Dim>& dims
       }
     }
   }
-  if ((options.smallest_first || options.brief || options.random_data) && !options.check)
-    throw UsageError("--smallest-first, --brief and --random-data go with --check");
+  const bool how_to_check = options.smallest_first || options.brief || options.random_data || options.lenient ||
+                            options.aligned || options.zeroed || !options.data.empty() || options.seconds > 0;
+  if (how_to_check && !options.check)
+    throw UsageError(
+        "--smallest-first, --brief, --random-data, --data, --aligned, --zeroed, --lenient and --seconds go with "
+        "--check");
+  if (options.launch_only && (options.check || options.bench || options.once || options.trace || options.random > 0))
+    throw UsageError("--launch-only goes with none of --check, --bench, --once, --trace and --random");
   if (options.check && options.bench) throw UsageError("--check and --bench exclude each other");
   if (options.once && (options.check || options.bench))
     throw UsageError("--once goes with neither --check nor --bench");

@@ -1,11 +1,14 @@
 // Says on standard error what a program is doing when that takes long, and ends the program when it takes too long.
 #pragma once
+#include "record.hpp"
+
 #include <signal.h>
 
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -48,17 +51,17 @@ class Progress {
     give_up_ = {};
   }
 
-  // If what began last takes more than `seconds`, the program prints `line` and ends: nothing was wrong, but slow.
-  void give_up_after(double seconds, const std::string& line) {
+  // If what began last takes more than `seconds`, the program calls `say` and ends: nothing was wrong, but slow.
+  void give_up_after(double seconds, std::function<void()> say) {
     std::lock_guard<std::mutex> lock(mutex_);
-    give_up_ = {seconds, line};
+    give_up_ = {seconds, std::move(say)};
   }
 
  private:
   using Clock = std::chrono::steady_clock;
   struct GiveUp {
     double seconds = 0;  // 0: never
-    std::string line;
+    std::function<void()> say;
   };
   static constexpr double kFirst = 5, kEvery = 10;  // seconds of silence before a line
 
@@ -70,12 +73,14 @@ class Progress {
       const Clock::time_point now = Clock::now();
       const double age = seconds(now - begin_);
       if (give_up_.seconds > 0 && age >= give_up_.seconds) {
-        std::printf("%s\n", give_up_.line.c_str());
+        give_up_.say();
         std::fflush(stdout);
         std::_Exit(0);
       }
       if (limit_ * share_ > 0 && age >= limit_ * share_) {
-        std::printf("%s: FAIL, not done after %.0f s: %s\n", who_.c_str(), age, doing_.c_str());
+        const std::string what = "not done after " + format("%.0f", age) + " s: " + doing_;
+        std::printf("%s: FAIL, %s\n", who_.c_str(), what.c_str());
+        Record::write(json::Object().add_text("name", who_).add_text("failed", what).str());
         std::fflush(stdout);
         std::_Exit(kTimedOut);
       }

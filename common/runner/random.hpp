@@ -143,7 +143,8 @@ inline Verdict check_random(const Step& step, const Problem& domain, std::uint64
     const Variation way{offsets, orders[draw.below(orders.size())], draw.coin() || !kEndsShow, draw.coin()};
     const Verdict one = check_way(step, host, way, plan, checks);
     all.worst = std::max(all.worst, one.worst);
-    all.problem = one.ok() ? "" : "random shape " + std::to_string(number) + ", " + one.problem;
+    all.failure = one.failure;
+    if (!all.ok()) all.failure->random_shape = static_cast<long>(number);
   }
   return all;
 }

@@ -94,7 +94,7 @@ class RandomRun {
       if (!row.verdict.ok()) continue;
       const Verdict verdict = check(*row.step, places[row.step->problem->place()]);
       row.verdict.worst = std::max(row.verdict.worst, verdict.worst);
-      row.verdict.problem = verdict.problem;
+      row.verdict.failure = verdict.failure;
     }
   }
 

@@ -26,75 +26,67 @@ struct Row {
   long shape = -1;            // the number of a random shape
   double compared = 1;        // share of the results that were compared with right answers
   std::string left_out = {};  // why a step was not run
+  std::size_t checks = 0;     // of --check
+  std::size_t sizes_left = 0;
+  std::vector<Remark> remarks = {};
+  std::vector<std::string> reports = {};  // the CPU backend's, as JSON
 };
 
 inline double gbps(const Row& row, double us) { return row.step->problem->bytes(row.size) / us * 1e-3; }
 inline double tflops(const Row& row, double us) { return row.step->problem->flops(row.size) / us * 1e-6; }
 
-// A number in JSON, which knows neither infinity nor NaN: those are null.
-inline std::string json_number(const char* text, double value) {
-  return std::isfinite(value) ? format(text, value) : "null";
-}
-
 // The object of a row, in one line.
 inline std::string to_json(const Row& row, const char* backend) {
   const Problem& problem = *row.step->problem;
   const std::vector<Dim> dims = problem.dims();
-  std::string json = "{";
-  const auto add_text = [&](const char* key, const std::string& value) {
-    json += (json == "{" ? "\"" : ", \"") + std::string(key) + "\": " + value;
-  };
-  const auto add = [&](const char* key, const char* text, double value) { add_text(key, json_number(text, value)); };
-
-  add_text("family", "\"" + std::string(problem.family()) + "\"");
-  add_text("kernel", "\"" + std::string(problem.kernel()) + "\"");
-  add_text("step", "\"" + row.step->id + "\"");
-  add_text("backend", "\"" + std::string(backend) + "\"");
-  std::string size;
+  json::Object o, size;
+  o.add_text("family", problem.family()).add_text("kernel", problem.kernel()).add_text("step", row.step->id);
+  o.add_text("backend", backend);
   for (std::size_t d = 0; d < dims.size(); ++d) {
-    if (!is_shown(dims[d], row.size[d])) continue;
-    size += (size.empty() ? "\"" : ", \"") + std::string(dims[d].name) + "\": " + std::to_string(row.size[d]);
+    if (is_shown(dims[d], row.size[d])) size.add(dims[d].name, row.size[d]);
   }
-  add_text("size", "{" + size + "}");
-  if (row.shape >= 0) add_text("shape", std::to_string(row.shape));
-  if (!row.left_out.empty()) {
-    add_text("left_out", json_text(row.left_out));
-    return json + "}";
-  }
-  add("bytes", "%.0f", problem.bytes(row.size));
+  o.add_raw("size", size.str());
+  if (row.shape >= 0) o.add("shape", row.shape);
+  if (!row.left_out.empty()) return o.add_text("left_out", row.left_out).str();
+  o.add_number("bytes", "%.0f", problem.bytes(row.size));
   const bool has_flops = problem.flops(row.size) > 0;
-  if (has_flops) add("flops", "%.0f", problem.flops(row.size));
+  if (has_flops) o.add_number("flops", "%.0f", problem.flops(row.size));
   if (row.cold.samples > 0) {
-    add("cold_us", "%.2f", row.cold.median_us);
-    add("cold_min_us", "%.2f", row.cold.min_us);
-    if (row.cold.spread >= 0) add("cold_spread", "%.4f", row.cold.spread);
-    add_text("samples", std::to_string(row.cold.samples));
-    if (row.cold.sm_mhz > 0) add("sm_mhz", "%.0f", row.cold.sm_mhz);
-    if (row.cold.throttled > 0) add_text("throttled", std::to_string(row.cold.throttled));
-    if (row.warm.samples > 0) add("warm_us", "%.2f", row.warm.median_us);
-    add("gbps", "%.1f", gbps(row, row.cold.median_us));
-    if (has_flops) add("tflops", "%.3f", tflops(row, row.cold.median_us));
+    o.add_number("cold_us", "%.2f", row.cold.median_us).add_number("cold_min_us", "%.2f", row.cold.min_us);
+    if (row.cold.spread >= 0) o.add_number("cold_spread", "%.4f", row.cold.spread);
+    o.add("samples", row.cold.samples);
+    if (row.cold.sm_mhz > 0) o.add_number("sm_mhz", "%.0f", row.cold.sm_mhz);
+    if (row.cold.throttled > 0) o.add("throttled", row.cold.throttled);
+    if (row.warm.samples > 0) o.add_number("warm_us", "%.2f", row.warm.median_us);
+    o.add_number("gbps", "%.1f", gbps(row, row.cold.median_us));
+    if (has_flops) o.add_number("tflops", "%.3f", tflops(row, row.cold.median_us));
   }
-  if (row.of_ceiling >= 0) add("of_ceiling", "%.4f", row.of_ceiling);
-  if (row.vs_vendor >= 0) add("vs_vendor", "%.4f", row.vs_vendor);
+  if (row.of_ceiling >= 0) o.add_number("of_ceiling", "%.4f", row.of_ceiling);
+  if (row.vs_vendor >= 0) o.add_number("vs_vendor", "%.4f", row.vs_vendor);
   if (!row.figures.empty()) {
-    std::string figures;
-    for (const Figure& figure : row.figures) {
-      figures += (figures.empty() ? "\"" : ", \"") + std::string(figure.name) + "\": ";
-      figures += json_number("%.6g", figure.value);
-    }
-    add_text("figures", "{" + figures + "}");
+    json::Object figures;
+    for (const Figure& figure : row.figures) figures.add_number(figure.name, "%.6g", figure.value);
+    o.add_raw("figures", figures.str());
   }
-  if (!row.remark.empty()) add_text("remark", json_text(row.remark));
+  if (!row.remark.empty()) o.add_text("remark", row.remark);
   if (row.checked) {
-    add("max_error_over_bound", "%.4g", row.verdict.worst);
-    if (row.compared < 1) add("compared", "%.3g", row.compared);
-    add_text("verified", row.verdict.ok() ? "true" : "false");
+    if (row.checks > 0) o.add("checks", row.checks);
+    if (row.sizes_left > 0) o.add("sizes_left", row.sizes_left);
+    o.add_number("max_error_over_bound", "%.4g", row.verdict.worst);
+    if (row.compared < 1) o.add_number("compared", "%.3g", row.compared);
+    o.add("verified", row.verdict.ok());
+    if (!row.verdict.ok()) o.add_raw("failure", to_json(*row.verdict.failure));
+    if (!row.remarks.empty()) {
+      o.add_raw("remarks", json::list(row.remarks, [](const Remark& remark) {
+                  json::Object r;
+                  r.add_text("kind", remark.kind).add_text("lesson", remark.lesson);
+                  return r.add_raw("failure", to_json(remark.failure)).str();
+                }));
+    }
+    if (!row.reports.empty()) o.add_raw("reports", json::list(row.reports, [](const std::string& r) { return r; }));
   }
-  return json + "}";
+  return o.str();
 }
-
-inline void print_json(const Row& row, const char* backend) { std::printf("%s\n", to_json(row, backend).c_str()); }
 
 inline int name_width(const std::vector<Row>& rows) {
   std::size_t width = 4;
@@ -138,7 +130,7 @@ inline void print_table(const std::vector<Row>& rows, const std::string& device,
                   warm.samples > 0 ? rate(row, warm.median_us, dram_gbps).c_str() : "-",
                   ratio(row.warm_vs_vendor).c_str());
     }
-    if (!row.verdict.ok()) std::printf("  %s", row.verdict.problem.c_str());
+    if (!row.verdict.ok()) std::printf("  %s", row.verdict.problem().c_str());
     std::printf("\n");
   }
   if (throttled > 0) {

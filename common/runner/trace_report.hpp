@@ -1,7 +1,7 @@
 // One traced run of a step (CPU backend, preset cpu-trace) and its JSON, which scripts/explain reads.
 #pragma once
-#include "check.hpp"
 #include "cuda_emu/trace.hpp"
+#include "record.hpp"
 
 #include <algorithm>
 #include <string>
@@ -12,6 +12,7 @@ namespace ladder {
 struct Traced {
   Verdict verdict;
   std::vector<cuda_emu::trace::Launch> launches;
+  std::vector<std::string> reports;  // the CPU backend's, as JSON
 
   bool has_race() const {
     return std::any_of(launches.begin(), launches.end(), [](const auto& launch) { return !launch.races.empty(); });
@@ -21,10 +22,13 @@ struct Traced {
 // Runs the step once and checks the result.
 inline Traced trace_step(const Step& step, const Case& host, const Offsets& offsets = 0) {
   DeviceCase device(host, offsets, true, step.problem->place());
+  running = {&step, at_size(*step.problem, host.size())};
   cuda_emu::trace::start();
   Traced traced;
   traced.verdict = check(step, device);
   traced.launches = cuda_emu::trace::stop();
+  if (!traced.verdict.ok()) traced.verdict.failure->run_as(running.how);
+  traced.reports = Record::take_reports();
   return traced;
 }
 
@@ -47,7 +51,7 @@ inline std::string to_text(const cuda_emu::trace::Race& race) {
 
 // The verdict on a traced run, and its races, a line each.
 inline std::string to_text(const Step& step, const Traced& traced) {
-  std::string text = step.name + ": " + (traced.verdict.ok() ? "PASS" : "FAIL, " + traced.verdict.problem);
+  std::string text = step.name + ": " + (traced.verdict.ok() ? "PASS" : "FAIL, " + traced.verdict.problem());
   for (const cuda_emu::trace::Launch& launch : traced.launches) {
     for (const cuda_emu::trace::Race& race : launch.races) text += "\n" + step.name + ": " + to_text(race);
   }
@@ -56,42 +60,15 @@ inline std::string to_text(const Step& step, const Traced& traced) {
 
 namespace json {
 
-inline std::string value(bool value) { return value ? "true" : "false"; }
-
-template <typename Integer>
-std::string value(Integer value) {
-  return std::to_string(value);
-}
-
-// "[f(item), ...]"
-template <typename Items, typename Format>
-std::string list(const Items& items, const Format& format) {
-  std::string all;
-  for (const auto& item : items) all += (all.empty() ? "" : ", ") + format(item);
-  return "[" + all + "]";
-}
-
 inline std::string triple(const uint3& index) {
-  return "[" + value(index.x) + ", " + value(index.y) + ", " + value(index.z) + "]";
+  return list(std::vector<unsigned>{index.x, index.y, index.z}, [](unsigned i) { return std::to_string(i); });
 }
 
-class Object {
- public:
-  Object& add_raw(const char* key, const std::string& raw) {
-    content_ += (content_.empty() ? "" : ", ") + json_text(key) + ": " + raw;
-    return *this;
-  }
-  template <typename T>
-  Object& add(const char* key, const T& item) {
-    return add_raw(key, value(item));
-  }
-  Object& add_text(const char* key, const std::string& item) { return add_raw(key, json_text(item)); }
-  Object& add(const cuda_emu::trace::Line& line) { return add_text("file", line.file).add("line", line.number); }
-  std::string str() const { return "{" + content_ + "}"; }
-
- private:
-  std::string content_;
-};
+inline Object at_line(const cuda_emu::trace::Line& line) {
+  Object o;
+  o.add_text("file", line.file).add("line", line.number);
+  return o;
+}
 
 inline Object counts(const cuda_emu::trace::Counts& c) {
   Object o;
@@ -107,19 +84,20 @@ inline std::string sample(const cuda_emu::trace::Sample& s, cuda_emu::trace::Spa
   using cuda_emu::trace::Space;
   Object o;
   o.add_raw("block", triple(s.block)).add("warp", s.warp).add("units", s.units).add("ideal", s.ideal);
-  o.add_raw("allocation", space == Space::global ? value(s.allocation) : "null");
-  o.add_raw("offsets", list(s.offsets, [](std::int64_t offset) { return offset < 0 ? "null" : value(offset); }));
+  o.add_raw("allocation", space == Space::global ? std::to_string(s.allocation) : "null");
+  o.add_raw("offsets",
+            list(s.offsets, [](std::int64_t offset) { return offset < 0 ? "null" : std::to_string(offset); }));
   if (space == Space::shared) {
-    o.add_raw("passes", list(s.passes, [](int pass) { return pass < 0 ? "null" : value(pass); }));
+    o.add_raw("passes", list(s.passes, [](int pass) { return pass < 0 ? "null" : std::to_string(pass); }));
   }
   return o.str();
 }
 
 inline std::string access(const cuda_emu::trace::Access& a) {
   using cuda_emu::trace::Space;
-  Object histogram, o;
-  for (const auto& [units, requests] : a.histogram) histogram.add(value(units).c_str(), requests);
-  o.add(a.line).add_text("space", name(a.space)).add_text("op", name(a.op)).add("width", a.width).add("async", a.async);
+  Object histogram, o = at_line(a.line);
+  for (const auto& [units, requests] : a.histogram) histogram.add(std::to_string(units), requests);
+  o.add_text("space", name(a.space)).add_text("op", name(a.op)).add("width", a.width).add("async", a.async);
   o.add("requests", a.requests).add("lanes", a.lanes);
   o.add_text("unit", a.space == Space::global ? "sectors" : "wavefronts").add("units", a.units).add("ideal", a.ideal);
   o.add("worst", a.worst).add("same_address", a.same_address);
@@ -131,8 +109,8 @@ inline std::string access(const cuda_emu::trace::Access& a) {
 
 inline std::string race(const cuda_emu::trace::Race& r) {
   const auto side = [](const cuda_emu::trace::Race::Side& s) {
-    Object o;
-    o.add(s.line).add_text("op", name(s.op)).add_raw("block", triple(s.block)).add_raw("thread", triple(s.thread));
+    Object o = at_line(s.line);
+    o.add_text("op", name(s.op)).add_raw("block", triple(s.block)).add_raw("thread", triple(s.thread));
     return o.str();
   };
   Object o;
@@ -154,14 +132,18 @@ inline std::string launch(const cuda_emu::trace::Launch& l) {
       totals.add_raw((std::string(name(space)) + "_" + name(op)).c_str(), sum.str());
     }
   }
-  o.add_text("kernel", l.kernel).add(l.line).add_raw("grid", triple(l.grid)).add_raw("block", triple(l.block));
+  o.add_text("kernel", l.kernel)
+      .add_text("file", l.line.file)
+      .add("line", l.line.number)
+      .add_raw("grid", triple(l.grid))
+      .add_raw("block", triple(l.block));
   o.add("shared_bytes", l.shared_bytes).add("cooperative", l.cooperative);
   o.add("warp_steps", l.warp_steps).add("lane_steps", l.lane_steps);
   o.add("branches", l.branches).add("divergent_branches", l.divergent_branches).add_raw("totals", totals.str());
   o.add_raw("accesses", list(l.accesses, access));
   o.add_raw("branches_at", list(l.branches_at, [](const cuda_emu::trace::Branches& b) {
-              Object at;
-              at.add(b.line).add("branches", b.branches).add("divergent", b.divergent);
+              Object at = at_line(b.line);
+              at.add("branches", b.branches).add("divergent", b.divergent);
               return at.add("warp_steps", b.warp_steps).add("lane_steps", b.lane_steps).str();
             }));
   return o.add_raw("races", list(l.races, race)).str();
@@ -179,7 +161,8 @@ inline std::string to_json(const Step& step, const Size& size, const Traced& tra
   }
   o.add_text("step", step.name).add_text("family", problem.family()).add_text("kernel", problem.kernel());
   o.add_raw("size", shown.str()).add("right", traced.verdict.ok());
-  if (!traced.verdict.ok()) o.add_text("problem", traced.verdict.problem);
+  if (!traced.verdict.ok()) o.add_raw("failure", to_json(*traced.verdict.failure));
+  if (!traced.reports.empty()) o.add_raw("reports", json::list(traced.reports, [](const std::string& r) { return r; }));
   return o.add_raw("launches", json::list(traced.launches, json::launch)).str();
 }
 

@@ -1,4 +1,6 @@
-// y[i] = x[i] if x[i] is not below 0, else 0. Bit-equal; NaN stays NaN and -0 stays -0.
+// ReLU: y[i] = x[i], or 0 where x[i] is below 0.
+// Bit-equal; NaN stays NaN and -0 stays -0.
+// practice: easy, next sigmoid
 #pragma once
 #include "../unary.cuh"
 

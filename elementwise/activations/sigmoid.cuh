@@ -1,4 +1,6 @@
-// y[i] = 1 / (1 + exp(-x[i])). Right for every x: exp(-x) may overflow to infinity, and 1 / infinity is the 0 wanted.
+// Sigmoid: y[i] = 1 / (1 + exp(-x[i])).
+// Right for every x: exp(-x) may overflow to infinity, and 1 / infinity is the 0 wanted.
+// practice: easy, next silu
 #pragma once
 #include "../unary.cuh"
 

@@ -1,5 +1,7 @@
-// y[i] = x[i] / (1 + exp(-x[i])), also called swish. NaN stays NaN; -infinity gives NaN (-infinity over infinity), as
-// in PyTorch; +infinity stays. exp(-x) may overflow to infinity, and x / infinity is the -0 wanted.
+// SiLU: y[i] = x[i] / (1 + exp(-x[i])).
+// Also called swish. NaN stays NaN; -infinity gives NaN (-infinity over infinity), as in PyTorch; +infinity stays.
+// exp(-x) may overflow to infinity, and x / infinity is the -0 wanted.
+// practice: easy, next gelu
 #pragma once
 #include "../unary.cuh"
 

@@ -1,4 +1,6 @@
-// c[i] = a[i] + b[i] for n floats. One rounding, so bit-equal to the host's float addition.
+// Adds two arrays of n floats: c[i] = a[i] + b[i].
+// One rounding, so bit-equal to the host's float addition.
+// practice: easy, next transpose
 #pragma once
 #include "../elementwise.cuh"
 

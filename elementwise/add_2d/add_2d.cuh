@@ -1,4 +1,6 @@
-// c = a + b for matrices of rows x cols floats, row-major: one rounding, so bit-equal to the host's float addition.
+// Adds two matrices: c = a + b.
+// The matrices have rows x cols floats, row-major. One rounding, so bit-equal to the host's float addition.
+// practice: easy, next add_half2
 #pragma once
 #include "../elementwise.cuh"
 

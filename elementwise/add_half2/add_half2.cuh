@@ -1,5 +1,6 @@
-// c[i] = a[i] + b[i] for n halves. One rounding, so bit-equal to the exact sum rounded to the nearest half, ties to
-// even.
+// Adds two arrays of n halves: c[i] = a[i] + b[i].
+// One rounding, so bit-equal to the exact sum rounded to the nearest half, ties to even.
+// practice: easy, next vec3_norm
 #pragma once
 #include "../elementwise.cuh"
 

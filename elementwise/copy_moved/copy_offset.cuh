@@ -1,4 +1,6 @@
-// y[i] = x[i + offset]: a copy whose reads start anywhere. A demonstration, of what misalignment costs.
+// Misaligned reads: y[i] = x[i + offset].
+// A copy whose reads start anywhere. A demonstration, of what misalignment costs.
+// practice: easy, next copy_stride
 #pragma once
 #include "copy_moved.cuh"
 

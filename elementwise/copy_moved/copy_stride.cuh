@@ -1,4 +1,6 @@
-// y[i] = x[i * stride]: a copy that reads one float of every `stride`. A demonstration, of what a stride costs.
+// Strided reads: y[i] = x[i * stride].
+// A copy that reads one float of every `stride`. A demonstration, of what a stride costs.
+// practice: easy, next block_shape
 #pragma once
 #include "copy_moved.cuh"
 

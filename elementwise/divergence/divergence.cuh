@@ -1,5 +1,7 @@
-// Two kinds of elements: y[i] = 64 rounds of Marsaglia's xorshift on x[i], with the shifts 13, 17, 5 where i is even
-// and 5, 9, 7 where it is odd. Both cost the same. A step decides which lanes compute which kind. Exact: bit-equal.
+// Branches in a warp: two kinds of elements.
+// y[i] = 64 rounds of Marsaglia's xorshift on x[i], with the shifts 13, 17, 5 where i is even and 5, 9, 7 where it is
+// odd. Both cost the same. A step decides which lanes compute which kind. Exact: bit-equal.
+// practice: easy, next lanes
 #pragma once
 #include "../integers.cuh"
 

@@ -1,5 +1,7 @@
+// Looks up a table that should stay in L2.
 // y[i] = x[i] + table[slot(i)]: n floats pass by once, and each asks for one of m floats of a table, in no order. The
 // question is whether the table stays in L2 while x and y stream through it. One rounding: bit-equal.
+// practice: medium, next streams
 #pragma once
 #include "../elementwise.cuh"
 

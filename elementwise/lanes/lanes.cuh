@@ -1,8 +1,10 @@
-// Exchange within a warp. n integers in groups of 32; 16 rounds, in each of which every element becomes, mod 2^32,
+// Exchanges values between the lanes of a warp.
+// n integers in groups of 32; 16 rounds, in each of which every element becomes, mod 2^32,
 //   5 times the next element of its group (after the last one comes the first)
 // + 3 times its partner, whose place in the group differs in the lowest bit (itself, where there is none)
 // + the first element of its group.
 // The last group may be shorter. Exact: bit-equal. The rounds make the exchange take longer than the memory.
+// practice: medium, next sum_of_squares
 #pragma once
 #include "../integers.cuh"
 

@@ -1,6 +1,8 @@
+// Copies and a kernel that run at the same time.
 // y[i] = 128 rounds of a 32-bit xorshift on x[i], for n integers in pinned host memory: copy in (host-to-device),
 // compute, copy out (device-to-host), and how much of that can happen at the same time. The rounds make the kernel take
 // nearly half as long as a copy over PCIe. All of it is exact: bit-equal.
+// practice: medium, next scan
 #pragma once
 #include "../elementwise.cuh"
 #include "../host_link.cuh"

@@ -1,10 +1,12 @@
-// Symmetric quantization to 8 bits, row by row: scale_r = max over c of |x_rc| / 127, q_rc = x_rc / scale_r rounded
-// to a whole number, so that q_rc * scale_r is x_rc to half a scale.
+// Symmetric quantization to 8 bits, row by row.
+// scale_r = max over c of |x_rc| / 127, q_rc = x_rc / scale_r rounded to a whole number, so that q_rc * scale_r is x_rc
+// to half a scale.
 //
 // Decided: scale is the float division, correctly rounded. q is rounded to the nearest, ties to even, and is at most
 // 127 in magnitude. A scale of 0 (a row of zeros, or so small that the division underflows) has values 0. NaN in a
 // row makes its scale NaN, else an infinity makes it infinite; there too the values are 0, and what is computed from
 // them, 0 times the scale, is NaN. A row without elements has the scale 0.
+// practice: medium, next bank_conflict
 #pragma once
 #include "../elementwise.cuh"
 #include "runner/parallel.hpp"
@@ -92,6 +94,11 @@ class Quantize : public ladder::Problem {
             {"one NaN", false, one_special<&std::numeric_limits<double>::quiet_NaN>},
             {"one infinity", false, one_special<&std::numeric_limits<double>::infinity>},
             {"special", false, ladder::patterns::special}};
+  }
+  std::string corner(const ladder::Size&, const ladder::Pattern& pattern) const override {
+    const std::string name = pattern.name;
+    if (name != "subnormal" && name != "all magnitudes") return "";
+    return "The scale of a row of tiny numbers is subnormal, or 0: dividing by it overflows.";
   }
 
   // Empty, single rows and columns, lengths around the powers of two and around those at which steps change what

@@ -1,5 +1,7 @@
-// Data staged through shared memory: y = x with each tile of 1024 floats reversed. The last tile may be shorter. Steps
-// differ in how a tile gets into shared memory. Bit-equal, NaN payloads apart.
+// Reverses tiles, staged through shared memory.
+// y = x with each tile of 1024 floats reversed. The last tile may be shorter. Steps differ in how a tile gets into
+// shared memory. Bit-equal, NaN payloads apart.
+// practice: medium, next l2_window
 #pragma once
 #include "../elementwise.cuh"
 

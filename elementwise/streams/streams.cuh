@@ -1,6 +1,8 @@
-// 16 jobs that do not depend on each other: y[i] = 1024 rounds of a 32-bit xorshift on x[i], for n integers in device
-// memory, a sixteenth of them for each job and a kernel for each job. Small jobs do not fill the GPU: how many run at
-// the same time is a matter of streams. Exact: bit-equal.
+// 16 independent jobs, run at once in streams.
+// Each job: y[i] = 1024 rounds of a 32-bit xorshift on x[i], for n integers in device memory, a sixteenth of them for
+// each job and a kernel for each job. Small jobs do not fill the GPU: how many run at the same time is a matter of
+// streams. Exact: bit-equal.
+// practice: medium, next overlap
 #pragma once
 #include "../integers.cuh"
 #include "../stream_handles.cuh"

@@ -1,5 +1,7 @@
+// The lengths of n vectors, in three layouts.
 // out[i] = sqrt(x^2 + y^2 + z^2) of n vectors with three floats each. The same vectors are given in three layouts, of
 // which a step reads one.
+// practice: easy, next copy_offset
 #pragma once
 #include "../elementwise.cuh"
 

@@ -1,4 +1,6 @@
-// y = alpha A x + beta y for a row-major m x k matrix: x has k elements, y has m.
+// Matrix times vector: y = alpha A x + beta y.
+// A is a row-major m x k matrix: x has k elements, y has m.
+// practice: medium, next gemv_t
 #pragma once
 #include "../matrix_vector.cuh"
 

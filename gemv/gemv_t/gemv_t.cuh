@@ -1,4 +1,6 @@
-// y = alpha A^T x + beta y for a row-major m x k matrix: x has m elements, y has k.
+// Transposed matrix-vector: y = alpha A^T x + beta y.
+// A is a row-major m x k matrix: x has m elements, y has k.
+// practice: medium, next aat
 #pragma once
 #include "../matrix_vector.cuh"
 

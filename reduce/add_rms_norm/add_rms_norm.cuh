@@ -1,8 +1,10 @@
+// Residual addition, then RMS norm, row by row.
 // What stands between two layers of a transformer: the residual stream takes up a layer's output x, and the next layer
 // gets the sum normalised by its root mean square, row by row of a row-major rows x cols matrix:
 //   residual_c += x_c,   y_c = residual_c / sqrt(mean of residual^2 + epsilon) * gamma_c.
 // The new residual is the float nearest to the sum, and y that of the new residual.
 // A row with NaN in it is NaN; one with an infinity is 0, but NaN where that stands; no other row changes.
+// practice: medium, next layer_norm
 #pragma once
 #include "../norm_problem.cuh"
 

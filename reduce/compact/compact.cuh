@@ -1,7 +1,9 @@
-// Stream compaction: out[0..count) = the elements of x that are greater than 0, in their order, and count = how many.
-// The comparison decides: NaN, +0 and -0 are dropped, infinity and the smallest subnormal number are kept. The bits of
-// what is kept do not change, and nothing is written to out beyond count. Source: Merrill and Garland, "Single-pass
-// Parallel Prefix Scan with Decoupled Look-back", 2016, section 5, names it as a use of the scan.
+// Stream compaction: keeps the elements above 0.
+// out[0..count) = the elements of x that are greater than 0, in their order, and count = how many. The comparison
+// decides: NaN, +0 and -0 are dropped, infinity and the smallest subnormal number are kept. The bits of what is kept do
+// not change, and nothing is written to out beyond count. Source: Merrill and Garland, "Single-pass Parallel Prefix
+// Scan with Decoupled Look-back", 2016, section 5, names it as a use of the scan.
+// practice: hard, next top_k
 #pragma once
 #include "ladder.cuh"
 

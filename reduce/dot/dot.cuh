@@ -1,5 +1,7 @@
+// The dot product of two arrays of n floats.
 // out[0] = x[0] y[0] + ... + x[n-1] y[n-1], and 0 for n = 0. Any order of additions is right, fused or not; NaN and
 // infinities go through.
+// practice: medium, next max
 #pragma once
 #include "../reduction.cuh"
 

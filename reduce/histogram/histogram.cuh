@@ -1,5 +1,7 @@
-// Histogram of bytes: counts[b] = how often the byte b is in x. Exact; the order of counting does not matter. Source:
-// Podlozhnyuk, "Histogram calculation in CUDA", NVIDIA, 2007.
+// Histogram of bytes: how often each occurs.
+// counts[b] = how often the byte b is in x. Exact; the order of counting does not matter. Source: Podlozhnyuk,
+// "Histogram calculation in CUDA", NVIDIA, 2007.
+// practice: medium, next histogram_float
 #pragma once
 #include "ladder.cuh"
 

@@ -1,8 +1,10 @@
-// Histogram of floats: counts[b] = how many elements of x are in bin b of `bins` equal ones from lower to upper. In
-// float arithmetic, rounded after each operation: the bin of an x with lower <= x < upper is the whole part of
+// Histogram of floats, in bins of equal width.
+// counts[b] = how many elements of x are in bin b of `bins` equal ones from lower to upper. In float arithmetic,
+// rounded after each operation: the bin of an x with lower <= x < upper is the whole part of
 // (x - lower) * (bins / (upper - lower)), or the last one if rounding leads beyond it. What is outside of the range is
 // not counted, nor is NaN. So -0 is where +0 is, and upper itself is outside, where NumPy counts it in the last bin.
 // Exact; the order of counting does not matter. Source: as histogram.cuh.
+// practice: medium, next copy
 #pragma once
 #include "ladder.cuh"
 
@@ -54,13 +56,12 @@ class HistogramFloat : public ladder::Problem {
   }
   double tolerance(const ladder::Size&) const override { return 0; }
 
-  // "integer" has values on the borders of bins and beyond the range.
+  // "integer" has values on the borders of bins and beyond the range; "below a border" the last float before one, which
+  // rounding may carry over it, and from the last bin beyond the end.
   std::vector<ladder::Pattern> patterns() const override {
-    return {{"random", true, ladder::patterns::random},
-            {"special", true, ladder::patterns::special},
-            {"integer", true, ladder::patterns::integers},
-            {"tail", true, ladder::patterns::tail},
-            {"one value", true, one_value}};
+    return {{"random", true, ladder::patterns::random},    {"special", true, ladder::patterns::special},
+            {"integer", true, ladder::patterns::integers}, {"below a border", true, below_a_border},
+            {"tail", true, ladder::patterns::tail},        {"one value", true, one_value}};
   }
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes;
@@ -86,6 +87,11 @@ class HistogramFloat : public ladder::Problem {
   static int bins_of(const ladder::Size& size) { return size[1] == 0 ? 256 : static_cast<int>(size[1]); }
   static float scale_of(const ladder::Size& size) {
     return static_cast<float>(bins_of(size)) / (size.scalars[1] - size.scalars[0]);
+  }
+  // Multiples of 1/8 from -1 to 1, less one bit.
+  static double below_a_border(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t) {
+    const float border = static_cast<float>(ladder::hash(seed, buffer, i) % 17) / 8 - 1;
+    return std::nextafter(border, -2.0f);
   }
   static double one_value(std::uint64_t seed, std::size_t, std::size_t, std::size_t) {
     return 0.25 + 0.125 * static_cast<double>(seed);

@@ -1,7 +1,9 @@
-// Layer normalisation of each row x of a row-major rows x cols matrix:
+// Layer normalisation of each row of a matrix.
+// For each row x of a row-major rows x cols matrix:
 //   y_c = (x_c - mean) / sqrt(variance + epsilon) * gamma_c + beta_c,
 // with the row's mean, its variance as the mean of (x_c - mean)^2 (divided by cols, not by cols - 1), and a gamma and a
 // beta for each column. A row of one element gives beta. A row with NaN or an infinity in it is NaN; no other row is.
+// practice: medium, next cross_entropy
 #pragma once
 #include "../norm_problem.cuh"
 

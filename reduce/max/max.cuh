@@ -1,6 +1,8 @@
+// The greatest of n floats.
 // out[0] = the greatest of x[0..n), and -infinity for n = 0. Bit-equal. A NaN anywhere makes the result NaN, as in
 // PyTorch and NumPy; +0 is greater than -0. That is maximum of IEEE 754-2019. (fmaxf is another function: it ignores
 // NaN.)
+// practice: medium, next argmax
 #pragma once
 #include "../reduction.cuh"
 

@@ -1,5 +1,7 @@
-// Prefix sums: out[i] = x[0] + ... + x[i], the inclusive scan, or x[0] + ... + x[i-1], the exclusive one, whose out[0]
-// is 0. Any order of additions is right. NaN and infinities reach the results that they are part of, and no others.
+// Prefix sums, inclusive or exclusive.
+// out[i] = x[0] + ... + x[i], the inclusive scan, or x[0] + ... + x[i-1], the exclusive one, whose out[0] is 0. Any
+// order of additions is right. NaN and infinities reach the results that they are part of, and no others.
+// practice: hard, next compact
 #pragma once
 #include "../reduction.cuh"
 

@@ -1,6 +1,8 @@
+// The sum of the squares of n integers.
 // out[0] = x[0]^2 + ... + x[n-1]^2 for n 32-bit integers, as a 64-bit integer: exact. 0 for n = 0. A square has up to
 // 62 bits, so squares and sums are 64 bits wide throughout; the sum must stay below 2^63. Each kernel also times
 // itself, by the clock counter of its SM.
+// practice: medium, next quantize
 #pragma once
 #include "../reduction.cuh"
 

@@ -1,8 +1,10 @@
+// The k greatest elements of each row, sorted.
 // The k greatest elements of each row of a row-major rows x cols matrix, greatest first, with their columns.
 //
 // Decided, as PyTorch has it where that says anything: NaN counts as greater than all numbers, and -0 as equal to
 // +0. Of equal elements (NaN is equal to NaN) the one in the lower column comes first, so the answer is unique.
 // values holds x's own elements: a -0 stays -0.
+// practice: hard, next sgemm_tf32
 #pragma once
 #include "ladder.cuh"
 #include "runner/parallel.hpp"
@@ -91,6 +93,11 @@ class TopK : public ladder::Problem {
             {"some NaN", false, some_nan},
             {"minus infinity", false, minus_infinity},
             {"tail", false, ladder::patterns::tail}};
+  }
+  std::string corner(const ladder::Size&, const ladder::Pattern& pattern) const override {
+    const std::string name = pattern.name;
+    if (name != "special" && name != "some NaN") return "";
+    return "NaN > x is false for every x, so a NaN is passed over; here it counts as the greatest.";
   }
 
   // Empty; k of 0, 1, the whole row, around 32 and up to 64; rows around the powers of two and the lengths at which

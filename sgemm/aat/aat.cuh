@@ -1,4 +1,6 @@
-// C = A A^T for a row-major m x k matrix A: a product whose second factor is read along its columns.
+// A times its own transpose: C = A A^T.
+// A is a row-major m x k matrix: a product whose second factor is read along its columns.
+// practice: medium, next sgemm
 #pragma once
 #include "sampled_rows.cuh"
 

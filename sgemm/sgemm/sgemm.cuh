@@ -1,4 +1,6 @@
-// C = alpha A B + beta C, all row-major: A is m x k, B is k x n, C is m x n.
+// Matrix product in FP32: C = alpha A B + beta C.
+// All are row-major: A is m x k, B is k x n, C is m x n.
+// practice: medium, next stencil1d
 #pragma once
 #include "../fp32_gemm.cuh"
 

@@ -1,4 +1,6 @@
-// C = alpha A B + beta C, all row-major: A is m x k, B is k x n, C is m x n. The tensor cores read FP32 as TF32.
+// Matrix product in TF32: C = alpha A B + beta C.
+// All are row-major: A is m x k, B is k x n, C is m x n. The tensor cores read FP32 as TF32.
+// practice: hard, next gemm_bf16
 #pragma once
 #include "../fp32_gemm.cuh"
 #include "../tensor_core_sizes.cuh"

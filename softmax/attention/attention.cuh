@@ -1,4 +1,6 @@
-// Attention in FP32: O = softmax(Q K^T / sqrt(d)) V for each head, as attention_problem.cuh defines it.
+// Attention in FP32: O = softmax(Q K^T / sqrt(d)) V.
+// For each head, as attention_problem.cuh defines it.
+// practice: hard, next attention_bf16
 #pragma once
 #include "../attention_problem.cuh"
 

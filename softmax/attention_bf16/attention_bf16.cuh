@@ -1,4 +1,6 @@
-// O = softmax(Q K^T / sqrt(d)) V for each head, in BF16: shapes, mask and data are those of attention_problem.cuh.
+// Attention in BF16: O = softmax(Q K^T / sqrt(d)) V.
+// For each head: shapes, mask and data are those of attention_problem.cuh.
+// practice: hard, next add
 #pragma once
 #include "../attention_problem.cuh"
 #include "tensor_core_error.hpp"

@@ -1,4 +1,6 @@
-// y = softmax of each column of a row-major rows x cols matrix.
+// Softmax of each column of a matrix.
+// y = softmax(x) for each column x of a row-major rows x cols matrix.
+// practice: medium, next gemv
 #pragma once
 #include "../softmax_problem.cuh"
 

@@ -1,9 +1,11 @@
+// The cross-entropy loss of each row of logits.
 // The loss of each row of logits against its target, as language models are trained with:
 //   loss_r = -log softmax(x_r)[target_r] = log(sum_j exp(x_j - m)) - (x_target - m),   m = max_j x_j.
 //
 // Decided: a target outside of [0, cols) gives NaN. (PyTorch stops the program there, but for one value that it
 // ignores.) A row with NaN or +inf in it, or of nothing but -inf, gives NaN; a target with the logit -inf beside other
 // values gives +inf. A loss above the greatest float is +inf.
+// practice: medium, next softmax
 #pragma once
 #include "../softmax_problem.cuh"
 

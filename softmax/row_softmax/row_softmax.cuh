@@ -1,4 +1,6 @@
-// y = softmax of each row of a row-major rows x cols matrix.
+// Softmax of each row of a matrix.
+// y = softmax(x) for each row x of a row-major rows x cols matrix.
+// practice: medium, next dot
 #pragma once
 #include "../softmax_problem.cuh"
 

@@ -1,4 +1,6 @@
-// y = softmax(x) of one vector.
+// Softmax of one vector.
+// y = softmax(x), where x has n elements.
+// practice: medium, next col_softmax
 #pragma once
 #include "../softmax_problem.cuh"
 

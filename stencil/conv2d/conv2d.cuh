@@ -1,6 +1,8 @@
+// Convolution of an image with a k x k filter.
 // out[r][c] = sum over i, j = 0..k-1 of w[i][j] * in[r + i - k/2][c + j - k/2]: a k x k filter, k = 3, 5 or 7, on one
 // channel, as in deep learning (a correlation: the filter is not mirrored; the output is as large as the input).
 // Outside the image `in` counts as 0, a factor like any other.
+// practice: medium, next jacobi2d
 #pragma once
 #include "ladder.cuh"
 

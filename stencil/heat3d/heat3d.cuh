@@ -1,6 +1,8 @@
+// Time steps of the heat equation in 3D.
 // `steps` time steps of the heat equation on nx x ny x nz cells, explicit, 7 points: each cell becomes c0 times itself
 // plus c1 times the sum of its six direct neighbours, all of the step before; cells at the border keep their value.
 // With c0 = 1 - 6 c1 heat is conserved; c1 = 1/8 is stable.
+// practice: medium, next histogram
 #pragma once
 #include "../time_steps.cuh"
 

@@ -1,5 +1,7 @@
+// Time steps of Jacobi's iteration in 2D.
 // `steps` time steps of Jacobi's iteration for Laplace's equation on rows x cols cells: each cell becomes the mean of
 // its four direct neighbours of the step before; cells at the border keep their value.
+// practice: medium, next heat3d
 #pragma once
 #include "../time_steps.cuh"
 

@@ -1,4 +1,6 @@
+// The transpose of a matrix, out of place.
 // out = transpose of in: out[col * rows + row] = in[row * cols + col]. Bit-equal.
+// practice: easy, next sum
 #pragma once
 #include "../matrix_map.cuh"
 

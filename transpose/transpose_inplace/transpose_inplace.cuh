@@ -1,4 +1,6 @@
+// The transpose of a square matrix, in place.
 // a = transpose of a, a square matrix of n x n floats, row-major, without a second matrix. Bit-equal.
+// practice: medium, next stage
 #pragma once
 #include "../matrix_map.cuh"
 

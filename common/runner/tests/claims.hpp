@@ -23,7 +23,7 @@ class Claims {
     REQUIRE(step != steps().end());
     const Case host(*step->problem, size, step->problem->patterns().front(), 1);
     Traced traced = trace_step(*step, host);
-    REQUIRE(traced.verdict.problem == "");
+    REQUIRE(traced.verdict.problem() == "");
     launches = std::move(traced.launches);
     REQUIRE(!launches.empty());
   }

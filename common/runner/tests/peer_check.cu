@@ -57,7 +57,7 @@ bool passes(const ladder::Problem& problem) {
 
 }  // namespace
 
-int main() {
+__attribute__((visibility("default"))) int main() {
   const ladder::Step& step = ladder::steps().front();
   try {
     const bool ok = passes(*step.problem);

@@ -60,8 +60,8 @@ Verdict verdict_on(FakeCopy::Kernel kernel, double tolerance = 0,
 }
 
 bool mentions(const Verdict& verdict, const std::string& text) {
-  INFO(verdict.problem);
-  const bool found = verdict.problem.find(text) != std::string::npos;
+  INFO(verdict.problem());
+  const bool found = verdict.problem().find(text) != std::string::npos;
   CHECK(found);
   return found;
 }
@@ -212,8 +212,69 @@ void copy_by_float4(const float* x, float* y) {
 
 }  // namespace
 
+namespace {
+
+// The same, with special values too; what comes of integers is a corner, if `corner` is not empty.
+class FakePage : public FakeCopy {
+ public:
+  FakePage(Kernel kernel, std::string corner) : FakeCopy(std::move(kernel), 0), corner_(std::move(corner)) {}
+  std::vector<Pattern> patterns() const override {
+    return {{"integer", false, patterns::integers}, {"special", false, patterns::special}};
+  }
+  std::string corner(const Size&, const Pattern& pattern) const override {
+    return std::string(pattern.name) == "integer" ? corner_ : "";
+  }
+
+ private:
+  std::string corner_;
+};
+
+// The kinds of remarks on a page; "FAIL" if it fails.
+std::string remarks_on(FakeCopy::Kernel kernel, const std::string& corner = "") {
+  const Step step{"fake_01", "01", std::make_unique<FakePage>(std::move(kernel), corner)};
+  std::vector<Remark> remarks;
+  CheckPlan plan;
+  plan.sizes = {{kCount}};
+  plan.remarks = &remarks;
+  if (!check_all(step, plan).ok()) return "FAIL";
+  std::string kinds;
+  for (const Remark& remark : remarks) kinds += remark.kind + remark.lesson + ' ';
+  return kinds;
+}
+
+}  // namespace
+
+TEST_CASE("what an interviewer would accept passes, with a remark") {
+  const auto change = [](float* x, float* y, const std::function<bool(float)>& which, float value) {
+    copy(x, y);
+    for (std::size_t i = 0; i < kCount; ++i) {
+      if (which(peek(x + i))) poke(y + i, value);
+    }
+  };
+  const auto is_aligned = [](const float* p) { return reinterpret_cast<std::uintptr_t>(p) % 16 == 0; };
+  CHECK(remarks_on([](float* x, float* y) { copy(x, y); }) == "");
+  CHECK(remarks_on([&](float* x, float* y) {
+          if (is_aligned(x) && is_aligned(y)) copy(x, y);
+        }) == "alignment ");
+  CHECK(remarks_on([&](float* x, float* y) {
+          change(
+              x, y, [](float v) { return std::isnan(v); }, 0);
+        }) == "NaN ");
+  CHECK(remarks_on([&](float* x, float* y) {
+          change(
+              x, y, [](float v) { return v == 0; }, 0);
+        }) == "");  // -0
+  const auto wrong_integer = [&](float* x, float* y) {
+    change(
+        x, y, [](float v) { return v == 3; }, 4);
+  };
+  CHECK(remarks_on(wrong_integer, "threes count ") == "cornerthrees count  ");
+  CHECK(remarks_on(wrong_integer) == "FAIL");
+  CHECK(remarks_on([](float* x, float* y) { copy(x, y, kCount + 1); }, "threes count ") == "FAIL");
+}
+
 TEST_CASE("each buffer has its own offset") {
-  CHECK(check_all_of([](float* x, float* y) { copy(x, y); }).problem == "");
+  CHECK(check_all_of([](float* x, float* y) { copy(x, y); }).problem() == "");
   SECTION("of two pointers one is tested") {
     mentions(check_all_of([](float* x, float* y) { multiple_of(16, x) ? copy_by_float4(x, y) : copy(x, y); }),
              "n=1000, integer data, x + 0, y + 1");
@@ -337,8 +398,8 @@ TEST_CASE("elements in any order, up to a place") {
     DeviceCase device(host, 0, true);
     return check(step, device);
   };
-  CHECK(verdict(0).problem == "");
-  CHECK(verdict(free).problem == "");
+  CHECK(verdict(0).problem() == "");
+  CHECK(verdict(free).problem() == "");
   mentions(verdict(free + 1), "y[0] of 1000 is wrong: got 11, want 1, must be equal, in any order; 2 are wrong in all");
   mentions(verdict(free, [](float* y) { poke(y, 4); }),
            "y[6] of 1000 is wrong: got 4, want 10, must be equal, in any order");
@@ -370,7 +431,7 @@ TEST_CASE("a buffer that is input and output") {
   const Step idle{"fake_02", "02", std::make_unique<AddTo>([](float*, float*) {}, 0)};
   const Case host(*right.problem, {kCount}, {"integer", false, patterns::integers}, 1);
   DeviceCase device(host, 0, true);
-  for (int run = 0; run < 2; ++run) CHECK(check(right, device).problem == "");  // y starts anew each time
+  for (int run = 0; run < 2; ++run) CHECK(check(right, device).problem() == "");  // y starts anew each time
   mentions(check(idle, device), "y[0] of 1000 is wrong");
   CHECK(right.problem->bytes({kCount}) == 12.0 * kCount);
 }
@@ -433,7 +494,7 @@ TEST_CASE("halves and 64-bit integers, in the host's memory") {
   CHECK(bytes_of(Type::float16) == 2);
   CHECK(bytes_of(Type::bfloat16) == 2);
   CHECK(bytes_of(Type::int64) == 8);
-  for (const Place place : {Place::pageable, Place::pinned}) CHECK(widths_verdict(widen, place).problem == "");
+  for (const Place place : {Place::pageable, Place::pinned}) CHECK(widths_verdict(widen, place).problem() == "");
   mentions(widths_verdict([](const __half*, __half*, std::int64_t*, std::size_t) {}), "h[0] of 1 was never written");
   mentions(widths_verdict([](const __half* x, __half* h, std::int64_t* k, std::size_t n) {
              widen(x, h, k, n);
@@ -464,7 +525,7 @@ TEST_CASE("halves in device memory") {
     CUDA_CHECK(cudaMemcpy(h, copies.data(), 2 * n, cudaMemcpyHostToDevice));
     CUDA_CHECK(cudaMemcpy(k, wide.data(), 8 * n, cudaMemcpyHostToDevice));
   };
-  CHECK(widths_verdict(copy_halves, Place::device).problem == "");
+  CHECK(widths_verdict(copy_halves, Place::device).problem() == "");
 }
 
 TEST_CASE("random data alone: each size aligned, and with a misalignment that changes") {
@@ -527,7 +588,7 @@ TEST_CASE("an infinite scale: any finite number will do") {
     return check(step, device);
   };
   for (const bool exact : {false, true}) {
-    CHECK(with(11, 77, exact).problem == "");
+    CHECK(with(11, 77, exact).problem() == "");
     mentions(with(12, 77, exact), "y[12] of 1000 is wrong: got 77");
     mentions(with(11, std::numeric_limits<float>::quiet_NaN(), exact), "y[11] of 1000 is wrong: got nan");
     mentions(with(11, std::numeric_limits<float>::infinity(), exact), "y[11] of 1000 is wrong: got inf");

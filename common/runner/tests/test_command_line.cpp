@@ -6,6 +6,9 @@
 
 #include <unistd.h>
 
+#include <fstream>
+#include <sstream>
+
 using namespace ladder;
 
 namespace {
@@ -64,9 +67,11 @@ TEST_CASE("bad usage gets one line that names the option, and exit status 2") {
   for (const char* other : {"--n=1", "--small", "--bench", "--once", "--trace"}) {
     require_usage_error(std::string("--random=1 ") + other, "--random draws the sizes");
   }
-  for (const char* option : {"--smallest-first", "--brief", "--random-data"}) {
-    require_usage_error(option, "--random-data go with --check");
+  for (const char* option : {"--smallest-first", "--brief", "--random-data", "--data=random", "--aligned", "--zeroed",
+                             "--lenient", "--seconds=1"}) {
+    require_usage_error(option, "go with --check");
   }
+  require_usage_error("--launch-only --check", "--launch-only goes with none of --check");
   require_usage_error("--timeout=-1", "--timeout: '-1'");
   require_usage_error("1024", "unknown option '1024'");
   require_usage_error("--n=2^36", "n=68719476736: needs ");
@@ -154,6 +159,33 @@ TEST_CASE("a step whose grid is too small is skipped in its ladder, by name, and
   CHECK(run_program(SMALL_GRID_PROGRAM, "--check --rows=524280 --cols=1").status == 0);
 }
 
+TEST_CASE("--record says for scripts what became of each step") {
+  const std::string path = "record." + std::to_string(getpid());
+  const auto record = [&](const std::string& program, const std::string& arguments) {
+    run_program(program, arguments + " --record=" + path);
+    std::ifstream file(path);
+    std::stringstream text;
+    text << file.rdbuf();
+    std::remove(path.c_str());
+    return Outcome{0, text.str()};
+  };
+  CHECK(record(STEP_PROGRAM, "--n=33").has("\"verified\": true"));
+  const Outcome bug = record(BUG_PROGRAM, "--check --smallest-first");
+  INFO(bug.output);
+  CHECK(bug.has("\"verified\": false, \"failure\": {\"what\": \"value\""));
+  for (const char* fact : {"\"size\": \"n=1\"", "\"options\": [\"--n=1\"]", "\"data\": ", "\"buffer\": \"out\"",
+                           "\"index\": 0", "\"got\": ", "\"want\": "}) {
+    CHECK(bug.has(fact));
+  }
+  CHECK(record(LADDER_PROGRAM, "--rows=524281 --cols=1").has("\"skipped\": \"--rows: this step takes at most 524280"));
+}
+
+#ifdef CUDA_EMU
+TEST_CASE("--launch-only starts no thread") {
+  CHECK(run("--launch-only --n=2^30").has("sum_07_warp_shuffle: launches"));
+}
+#endif
+
 TEST_CASE("names") {
   CHECK(parse_names("a") == std::vector<std::string>{"a"});
   CHECK(parse_names("a,b") == std::vector<std::string>{"a", "b"});
@@ -199,7 +231,7 @@ TEST_CASE("a step that takes too long may be left out") {
   const Outcome outcome = run_alone([] {
     Progress progress(0);
     progress.begin("sum_01_atomic", "first run");
-    progress.give_up_after(0.5, "sum_01_atomic: left out");
+    progress.give_up_after(0.5, [] { std::puts("sum_01_atomic: left out"); });
     sleep(30);
     _exit(1);
   });
@@ -211,7 +243,7 @@ TEST_CASE("a step that was fast enough is not left out") {
   const Outcome outcome = run_alone([] {
     Progress progress(0);
     progress.begin("sum_01_atomic", "first run");
-    progress.give_up_after(0.5, "sum_01_atomic: left out");
+    progress.give_up_after(0.5, [] { std::puts("sum_01_atomic: left out"); });
     progress.begin("sum_01_atomic", "checking");
     usleep(1000000);
   });

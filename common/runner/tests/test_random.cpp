@@ -206,14 +206,14 @@ TEST_CASE("an error in the sample is found, wherever it is, with the same bound 
   const Ones problem;
   const Case host = case_of(problem, kTenth);
   const std::vector<Range> parts = host.answered({0, 0, 1001000});
-  CHECK(verdict({}).problem == "");
+  CHECK(verdict({}).problem() == "");
   for (std::size_t p = 0; p < parts.size(); p += 7) {
     for (const std::size_t at : {parts[p].begin, parts[p].end - 1}) {
       INFO(at);
       for (const Sampling& sampling : {kTenth, kAllElements}) {
         const Verdict wrong = verdict([at](std::vector<float>& y) { y[at] = 1.5001f; }, 1, sampling);
-        CHECK(wrong.problem.find("y[" + std::to_string(at) + "] of 1001000 is wrong: got 1.5001") == 0);
-        CHECK(verdict([at](std::vector<float>& y) { y[at] = 1.4999f; }, 1, sampling).problem == "");
+        CHECK(wrong.problem().find("y[" + std::to_string(at) + "] of 1001000 is wrong: got 1.5001") == 0);
+        CHECK(verdict([at](std::vector<float>& y) { y[at] = 1.4999f; }, 1, sampling).problem() == "");
       }
     }
   }
@@ -226,14 +226,14 @@ TEST_CASE("what is not in the sample must be a finite number all the same") {
   const std::size_t between = parts[0].end, last = parts[parts.size() - 1].begin - 1;
   for (const std::size_t at : {between, last}) {
     if (!host.answered({0, at, at + 1}).empty()) continue;
-    CHECK(verdict([at](std::vector<float>& y) { y[at] = 7; }).problem == "");
-    CHECK(verdict([at](std::vector<float>& y) { y[at] = std::numeric_limits<float>::quiet_NaN(); }).problem ==
+    CHECK(verdict([at](std::vector<float>& y) { y[at] = 7; }).problem() == "");
+    CHECK(verdict([at](std::vector<float>& y) { y[at] = std::numeric_limits<float>::quiet_NaN(); }).problem() ==
           "y[" + std::to_string(at) + "] of 1001000 is wrong: got nan, want a finite number");
     const Verdict unwritten = verdict([at](std::vector<float>& y) {
       const std::uint64_t poison = poison_of(Type::float32);
       std::memcpy(&y[at], &poison, sizeof(float));
     });
-    CHECK(unwritten.problem == "y[" + std::to_string(at) + "] of 1001000 was never written (want a finite number)");
+    CHECK(unwritten.problem() == "y[" + std::to_string(at) + "] of 1001000 was never written (want a finite number)");
   }
 }
 
@@ -243,14 +243,14 @@ TEST_CASE("where NaN may be right, what is not compared need only be written") {
   const std::size_t other = host.answered({0, 0, 1001000}).front().end;  // behind the first part that is compared
   REQUIRE(other < 1001000);
   const auto with = [other](float value) { return [=](std::vector<float>& y) { y[other] = value; }; };
-  CHECK(verdict<OnesOrNaN>(with(std::numeric_limits<float>::quiet_NaN())).problem == "");
+  CHECK(verdict<OnesOrNaN>(with(std::numeric_limits<float>::quiet_NaN())).problem() == "");
   CHECK(verdict<OnesOrNaN>([](std::vector<float>& y) {
           std::fill(y.begin(), y.end(), std::numeric_limits<float>::quiet_NaN());
-        }).problem != "");
+        }).problem() != "");
   float unwritten = 0;
   const std::uint64_t poison = poison_of(Type::float32);
   std::memcpy(&unwritten, &poison, sizeof(float));
-  CHECK(verdict<OnesOrNaN>(with(unwritten)).problem.find("never written") != std::string::npos);
+  CHECK(verdict<OnesOrNaN>(with(unwritten)).problem().find("never written") != std::string::npos);
 }
 
 TEST_CASE("a whole number with the poison's bits may be right") {
@@ -258,7 +258,7 @@ TEST_CASE("a whole number with the poison's bits may be right") {
     const Step step{"ones_01", "01", std::make_unique<WholeNumbers>(spoil)};
     const Case host(*step.problem, kSize, step.problem->patterns().front(), 1, true, kTenth);
     DeviceCase device(host, 0, true);
-    return check(step, device).problem;
+    return check(step, device).problem();
   };
   const WholeNumbers problem;
   const Case host = case_of(problem, kTenth);
@@ -296,7 +296,8 @@ TEST_CASE("a sample is taken where there are answers") {
   for (const Range& part : host.answered({0, row - 2000, row + 2000})) {
     if (!problem.has_answer(kSize, part.begin)) continue;
     const std::size_t at = part.begin;
-    CHECK(verdict([at](std::vector<float>& y) { y[at] = 3; }, 64).problem.find("is wrong: got 3") != std::string::npos);
+    CHECK(verdict([at](std::vector<float>& y) { y[at] = 3; }, 64).problem().find("is wrong: got 3") !=
+          std::string::npos);
   }
 }
 
@@ -377,15 +378,15 @@ TEST_CASE("random checks") {
   const auto step = [](const Ones::Spoil& spoil) { return Step{"ones_01", "01", std::make_unique<Ones>(spoil)}; };
   const Ones domain;
   std::size_t checks = 0, refused = 0;
-  CHECK(check_random(step({}), domain, 1, 0, 20, true, &checks, &refused).problem == "");
+  CHECK(check_random(step({}), domain, 1, 0, 20, true, &checks, &refused).problem() == "");
   CHECK(checks >= 20);
   CHECK(refused == 0);
   const Step wrong = step([](std::vector<float>& y) {
     if (y.size() > 3000) y.back() = 2;
   });
   const Verdict found = check_random(wrong, domain, 1, 0, 20, true, nullptr);
-  CHECK(found.problem.find("random shape ") == 0);
+  CHECK(found.problem().find("random shape ") == 0);
   // The number in the line leads to the same shape, and the same verdict.
-  const std::size_t number = std::stoul(found.problem.substr(std::strlen("random shape ")));
-  CHECK(check_random(wrong, domain, 1, number, 1, true, nullptr).problem == found.problem);
+  const std::size_t number = std::stoul(found.problem().substr(std::strlen("random shape ")));
+  CHECK(check_random(wrong, domain, 1, number, 1, true, nullptr).problem() == found.problem());
 }

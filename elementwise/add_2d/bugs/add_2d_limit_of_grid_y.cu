@@ -1,7 +1,7 @@
 // bug: one block in y for every 8 rows; gridDim.y ends at 65535, so the launch fails for 65536 * 8 rows
 // caught by: cpu forward | invalid configuration argument
 // caught by: gpu | cudaGetLastError(): invalid
-// stage: ends
+// stage: launches and ends
 #include "../add_2d.cuh"
 
 __global__ void add_2d_high_grid(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,

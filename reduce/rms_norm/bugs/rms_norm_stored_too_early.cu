@@ -4,7 +4,7 @@
 // caught by: cpu-asan forward | is wrong
 // caught by: cpu-trace | shared memory with no barrier between | --rows=300 --cols=4
 // caught by: gpu racecheck | hazard | --rows=300 --cols=4
-// stage: right
+// stage: races and barriers
 #include "../rms_norm.cuh"
 
 constexpr unsigned kBlock = 128, kMostCols = 64;

@@ -1,7 +1,7 @@
 // bug: the words of the launch before are still there, so a tile takes an old sum for the new one
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
-// stage: right
+// stage: races and barriers
 #include "../../block_scan.cuh"
 #include "../scan.cuh"
 #include "../../scan_tile.cuh"

@@ -2,7 +2,7 @@
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: cpu-trace | shared memory with no barrier between
-// caught by: gpu racecheck | hazard | --heads=1 --queries=40 --keys=70
+// caught by: gpu racecheck | hazard | --heads=1 --queries=8 --keys=33
 // stage: right
 #include "../attention.cuh"
 #include "../../online_softmax.cuh"  // group_max, group_sum, shift_for

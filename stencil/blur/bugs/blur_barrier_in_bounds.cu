@@ -1,7 +1,7 @@
 // bug: the barrier stands inside the bounds test, so in a tile at the image's edge some threads never reach it
 // caught by: cpu forward | some threads returned while others wait at a barrier
 // caught by: gpu | is wrong
-// stage: races and barriers
+// stage: right
 #include "../blur.cuh"
 
 constexpr int kTileX = 32, kTileY = 8;

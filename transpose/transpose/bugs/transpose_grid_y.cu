@@ -1,7 +1,7 @@
 // bug: one block in gridDim.y for every 32 rows; it ends at 65535, and for more rows nothing is launched
 // caught by: cpu forward | invalid configuration argument | --rows=2097121 --cols=1
 // caught by: gpu | cudaGetLastError(): invalid | --rows=2097121 --cols=1
-// stage: ends
+// stage: launches and ends
 #include "../transpose.cuh"
 
 constexpr int kTile = 32;

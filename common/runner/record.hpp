@@ -1,0 +1,105 @@
+// --record=FILE: one JSON object in a line for each verdict, each step that is left out, and a program that ends in the
+// middle of a check: for scripts, whatever the steps print.
+#pragma once
+#include "check.hpp"
+#ifdef CUDA_EMU
+#include "cuda_emu/report.hpp"
+#endif
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace ladder {
+
+class Record {
+ public:
+  static void to(const std::string& path) {
+    file() = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+    if (file() < 0) throw UsageError("--record: cannot write '" + path + "'");
+#ifdef CUDA_EMU
+    cuda_emu::on_report(note);
+#endif
+  }
+
+  static bool is_on() { return file() >= 0; }
+
+  static void write(const std::string& json) {
+    if (!is_on()) return;
+    const std::string line = json + "\n";
+    if (::write(file(), line.data(), line.size()) < 0) std::perror("--record");
+  }
+
+  static void skipped(const Step& step, const char* how, const std::string& why) {
+    write(of_step(step).add_text(how, why).str());
+  }
+
+  // What the CPU backend has reported since the last call, as JSON.
+  static std::vector<std::string> take_reports() { return std::exchange(reports(), {}); }
+
+  static json::Object of_step(const Step& step) {
+    json::Object o;
+    o.add_text("name", step.name).add_text("kernel", step.problem->kernel()).add_text("step", step.id);
+    return o;
+  }
+
+ private:
+  static int& file() {
+    static int descriptor = -1;
+    return descriptor;
+  }
+  static std::vector<std::string>& reports() {
+    static std::vector<std::string> all;
+    return all;
+  }
+
+#ifdef CUDA_EMU
+  static constexpr std::size_t kMostReports = 16;
+
+  static json::Object to_json(const cuda_emu::Report& report) {
+    const auto triple = [](const unsigned* index) {
+      return json::list(std::vector<unsigned>(index, index + 3), [](unsigned i) { return std::to_string(i); });
+    };
+    json::Object o;
+    o.add_text("kind", report.kind)
+        .add_text("cause", report.cause)
+        .add_text("problem", report.problem)
+        .add("fatal", report.fatal);
+    o.add_text("kernel", report.kernel).add_text("launched", report.launched).add_text("at", report.at);
+    if (report.has_thread) o.add_raw("block", triple(report.block)).add_raw("thread", triple(report.thread));
+    o.add_raw(
+        "groups", json::list(report.groups, [](const cuda_emu::Report::Group& group) {
+          json::Object g;
+          return g.add("count", group.count).add_text("doing", group.doing).add_text("threads", group.threads).str();
+        }));
+    if (running.step) o.add_text("size", running.how.size);
+    return o;
+  }
+
+  // Of reports of one kind at one place the last is kept: a launch may be refused at many sizes.
+  static void note(const cuda_emu::Report& report) {
+    static std::vector<std::string> places;
+    const std::string place = report.kind + report.cause + report.launched + report.at;
+    if (reports().empty()) places.clear();
+    const auto same = std::find(places.begin(), places.end(), place);
+    if (same != places.end()) {
+      reports()[same - places.begin()] = to_json(report).str();
+    } else if (reports().size() < kMostReports || report.fatal) {
+      places.push_back(place);
+      reports().push_back(to_json(report).str());
+    }
+    if (!report.fatal) return;
+    json::Object o;
+    if (running.step) {
+      o = of_step(*running.step);
+      o.add_raw("running", ladder::to_json(running.how));
+    }
+    write(o.add_raw("reports", json::list(take_reports(), [](const std::string& r) { return r; })).str());
+  }
+#endif
+};
+
+}  // namespace ladder
