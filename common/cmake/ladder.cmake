@@ -109,14 +109,11 @@ endfunction()
 function(ladder_runner)
   ladder_object(ladder_main common/runner/main.cu)
   add_dependencies(ladder_for_nvcc ladder_main)
-  # For scripts/tests/judge_known.py, which links it in the runner's place.
-  ladder_object(ladder_peer_check common/runner/tests/peer_check.cu)
-  set_target_properties(ladder_peer_check PROPERTIES EXCLUDE_FROM_ALL ON)
 endfunction()
 
-# An executable of main.cu and the object libraries given.
-function(ladder_program target folder output_name)
-  add_executable(${target} $<TARGET_OBJECTS:ladder_main>)
+# The program <folder>/<output_name> of the object library `main`, which is ladder_main or tests, and of those given.
+function(ladder_program target folder output_name main)
+  add_executable(${target} $<TARGET_OBJECTS:${main}>)
   target_link_libraries(${target} PRIVATE ${ARGN} ladder_options)
   set_target_properties(${target} PROPERTIES
     OUTPUT_NAME ${output_name} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${folder} LINKER_LANGUAGE CXX)
@@ -166,6 +163,7 @@ function(ladder_needed_gpu target source)
   if(LADDER_BACKEND STREQUAL cuda AND needs MATCHES "sm_([0-9]+a?)")
     set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES ${CMAKE_MATCH_1})
     target_compile_definitions(${target} PRIVATE LADDER_NEEDS="sm_${CMAKE_MATCH_1}")
+    set_property(GLOBAL APPEND PROPERTY LADDER_NEEDED sm_${CMAKE_MATCH_1})
   endif()
   if(needs AND NOT needs MATCHES "^sm_8")
     add_dependencies(ladder_for_nvcc ${target})
@@ -233,9 +231,12 @@ function(ladder_family family)
       string(REGEX REPLACE "^step_" "" step ${object})
       set(objects ${object} ${vendor_${kernel}})
       list(REMOVE_DUPLICATES objects)
-      ladder_program(${step} ${folder_${kernel}} ${step} ${objects})
+      ladder_program(${step} ${folder_${kernel}} ${step} ladder_main ${objects})
     endforeach()
-    ladder_program(ladder_${kernel} ${folder_${kernel}} ${kernel} ${built_${kernel}})
+    ladder_program(ladder_${kernel} ${folder_${kernel}} ${kernel} ladder_main ${built_${kernel}})
+    if(vendor_${kernel})
+      ladder_outside_program(${kernel} ladder_main ${vendor_${kernel}})
+    endif()
     list(APPEND all_steps ${built_${kernel}})
     list(APPEND folders ${folder_${kernel}})
     list(APPEND in_${folder_${kernel}} ${built_${kernel}})
@@ -253,7 +254,7 @@ function(ladder_family family)
     endif()
     ladder_object(bug_object_${bug} ${source})
     ladder_needed_gpu(bug_object_${bug} ${source})
-    ladder_program(bug_${bug} ${folder} ${bug} bug_object_${bug})
+    ladder_program(bug_${bug} ${folder} ${bug} ladder_main bug_object_${bug})
   endforeach()
 
   file(GLOB answers CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${family}/*/whiteboard.cu
@@ -266,8 +267,7 @@ function(ladder_family family)
     string(REPLACE whiteboard whiteboard_${kernel} program ${name})
     ladder_object(${object} ${source})
     ladder_needed_gpu(${object} ${source})
-    ladder_program(${program} ${folder} ${name} ${object} ${vendor_${kernel}})
-    set_property(GLOBAL APPEND PROPERTY LADDER_ANSWERS ${program})
+    ladder_program(${program} ${folder} ${name} ladder_main ${object} ${vendor_${kernel}})
     list(APPEND answers_${folder} ${object})
   endforeach()
 
@@ -295,11 +295,58 @@ function(ladder_family family)
   if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${family}/${own_tests})
     add_library(tests_of_${family} OBJECT ${family}/${own_tests})
     target_link_libraries(tests_of_${family} PRIVATE ladder_catch ladder_options)
-    ladder_test_program(test_of_${family} ${family} test_${family} tests_of_${family} "${all_steps}")
+    ladder_program(test_of_${family} ${family} test_${family} tests_of_${family} ${all_steps} ladder_catch)
     ladder_test(${family} any test_of_${family})
     add_dependencies(ladder_for_nvcc tests_of_${family})
   endif()
   ladder_bug_tests("${bugs}")
+endfunction()
+
+# For files that are not of the tree, a page or a mutant: one that stands for each kind of them, and programs with it.
+# scripts/ladder/outside.py has what would build these do it with another file; outside.txt says what they are.
+function(ladder_outside)
+  ladder_outside_file(step .cu)
+  ladder_outside_file(own .cu)  # with no headers but its own
+  set_target_properties(outside_file_own PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
+  ladder_outside_file(host .cpp)
+  get_property(needed GLOBAL PROPERTY LADDER_NEEDED)
+  list(REMOVE_DUPLICATES needed)
+  foreach(need IN LISTS needed)
+    ladder_outside_file(${need} .cu)
+  endforeach()
+  ladder_outside_program(page ladder_main)
+  ladder_object(ladder_peer_check common/runner/tests/peer_check.cu)  # for scripts/tests/judge_known.py
+  set_target_properties(ladder_peer_check PROPERTIES EXCLUDE_FROM_ALL ON)
+  ladder_outside_program(peers ladder_peer_check)
+
+  get_property(files GLOBAL PROPERTY LADDER_OUTSIDE_FILES)
+  get_property(programs GLOBAL PROPERTY LADDER_OUTSIDE_PROGRAMS)
+  set(translate translate ${CUDA_EMU_TRANSLATE})
+  file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/outside.txt CONTENT "${translate}\nprograms;${programs}\n${files}")
+endfunction()
+
+function(ladder_outside_file kind ending)
+  set(source ${CMAKE_BINARY_DIR}/outside/${kind}${ending})
+  file(CONFIGURE OUTPUT ${source} CONTENT "// needs: ${kind}\n" @ONLY)
+  set(target outside_file_${kind})
+  ladder_object(${target} ${source})
+  if(kind MATCHES "^sm_")
+    ladder_needed_gpu(${target} ${source})
+  endif()
+  # Errors are for a person who has just typed the file. Of DWARF 5, addr2line takes it for what the translator wrote.
+  target_compile_options(${target} PRIVATE -w
+    $<$<COMPILE_LANGUAGE:CXX>:-fdiagnostics-color=never;-gdwarf-4>
+    $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fmax-errors=5> $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-ferror-limit=5>)
+  set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+  get_target_property(compiled ${target} SOURCES)
+  set_property(GLOBAL APPEND_STRING PROPERTY LADDER_OUTSIDE_FILES "${kind};${compiled};$<TARGET_OBJECTS:${target}>\n")
+endfunction()
+
+# The program outside/<name>, of an outside file and what is given.
+function(ladder_outside_program name main)
+  ladder_program(outside_${name} outside ${name} ${main} outside_file_step ${ARGN})
+  set_target_properties(outside_${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+  set_property(GLOBAL APPEND PROPERTY LADDER_OUTSIDE_PROGRAMS ${name})
 endfunction()
 
 # Built for this machine's processor at full optimisation, whatever the preset, and with OpenMP where there is one.
@@ -353,23 +400,15 @@ function(ladder_test name orders target)
   endforeach()
 endfunction()
 
-# The test program <folder>/<name> over these steps, with the tests in the object library `tests`.
-function(ladder_test_program target folder name tests steps)
-  add_executable(${target} $<TARGET_OBJECTS:${tests}>)
-  target_link_libraries(${target} PRIVATE ${steps} ladder_catch ladder_options)
-  set_target_properties(${target} PROPERTIES
-    OUTPUT_NAME ${name} LINKER_LANGUAGE CXX RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${folder})
-endfunction()
-
 # The general tests, called `test`, of steps, which may be whiteboard answers: the program <folder>/<name>.
 function(ladder_step_tests test folder name steps)
   string(MAKE_C_IDENTIFIER ${folder}/${name} target)
   if(CUDA_EMU_TRACE)
-    ladder_test_program(${target} ${folder} ${name} ladder_step_traces "${steps}")
+    ladder_program(${target} ${folder} ${name} ladder_step_traces ${steps} ladder_catch)
     ladder_test(${test} any ${target})
     return()
   endif()
-  ladder_test_program(${target} ${folder} ${name} ladder_step_tests "${steps}")
+  ladder_program(${target} ${folder} ${name} ladder_step_tests ${steps} ladder_catch)
   # With sanitizers forward and reverse only: which accesses leave a buffer does not depend on the order of threads in
   # a right step, and the plain build runs the third order.
   set(orders any random:1)

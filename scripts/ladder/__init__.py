@@ -6,11 +6,11 @@ import importlib.util
 import json
 import os
 import re
-import shlex
 import shutil
 import signal
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import NamedTuple
 
@@ -285,6 +285,17 @@ def say(*words):
     print(*words, file=sys.stderr, flush=True)
 
 
+def wrapped(text, hang=""):
+    """Text for standard output: each line broken between words at the terminal's width, what follows indented by
+    `hang`. Where standard output is no terminal nothing is broken: a script that reads it finds a sentence in a
+    line."""
+    if not sys.stdout.isatty():
+        return text
+    width = shutil.get_terminal_size().columns
+    return "\n".join(textwrap.fill(line, width, subsequent_indent=hang, break_long_words=False, break_on_hyphens=False)
+                     for line in text.split("\n"))
+
+
 def script_name():
     return Path(sys.argv[0]).name
 
@@ -434,24 +445,6 @@ def first_error(output):
     lines = [line.strip() for line in output.replace(f"{ROOT}/", "").splitlines() if line.strip()] or ["no message"]
     return next((line for line in lines if re.search(r"\berror\b|undefined reference|multiple definition", line)),
                 lines[0])
-
-
-def compile_commands(build):
-    """What compiles each file of a build folder: {file: [word, ...]}."""
-    commands = json.loads((build / "compile_commands.json").read_text())
-    return {Path(entry["file"]): shlex.split(entry["command"]) for entry in commands}
-
-
-def link_command(build, step, objects, output):
-    """What links a step's program, with these object files in place of its own."""
-    target = str(step.program(build).relative_to(build))
-    text = subprocess.run(["ninja", "-t", "commands", "-s", target], cwd=build, check=True, text=True,
-                          stdout=subprocess.PIPE).stdout
-    words = shlex.split(text.strip().removeprefix(": && ").removesuffix(" && :"))
-    [own] = [i for i, word in enumerate(words) if re.search(rf"/{step.path.name}\b.*\.o$", word)]
-    words[own:own + 1] = map(str, objects)
-    words[words.index("-o") + 1] = str(output)
-    return words
 
 
 def skipped(preset):

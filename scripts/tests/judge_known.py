@@ -20,28 +20,22 @@ sys.path.insert(0, str(ROOT / "scripts"))
 import ladder
 from ladder import candidates, judging, problems
 
-PEER = "CMakeFiles/ladder_peer_check.dir/common/runner/tests/peer_check.cu.cpp.o"
-
 
 class BugJudge(judging.Judge):
-    def with_writer(self, failure, order=None, building=None):
+    def with_writer(self, failure, building, order, fill):
         return failure  # which stage is all that is asked
 
 
 class PeerBuilder(candidates.Builder):
     """Builds a page with the peers' checker in place of ours."""
 
-    def link(self, objects, output, seconds):
-        words = ladder.link_command(self.build, self.step, objects, output)
-        [main] = [i for i, word in enumerate(words) if word.endswith("ladder_main.dir/common/runner/main.cu.cpp.o")]
-        words[main] = PEER
-        candidates.run_compiler(words, self.build, seconds)
+    def link(self, kernel, objects, output):
+        super().link("peers", objects, output)
 
 
 def peer_verdict(page):
     """What the peers' checker says."""
     builder = PeerBuilder("cpu", page)
-    builder.folder = Path(tempfile.mkdtemp(prefix="peer-"))
     try:
         done = subprocess.run([builder.program()], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
         return "passes" if done.returncode == 0 else "rejects"
@@ -115,7 +109,7 @@ def main():
                               or {problem.kernel, problem.family} & set(options.names)], options.jobs))
     if options.steps:
         sys.exit(judge_steps(chosen, options.jobs))
-    ladder.build("cpu", ["ladder_peer_check"])
+    ladder.build("cpu", ["outside_peers"])
     wrong, let_through = [], 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for bug, failure, peer in pool.map(one, chosen):

@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 import ladder
-from ladder import figures
+from ladder import figures, outside
 
 mutate = ladder.load_script("mutate")
 
@@ -171,22 +171,26 @@ class Mistakes(unittest.TestCase):
         if not BUILD:
             self.skipTest("no --build")
 
-    def check(self, builder, step, right, wrong):
+    def check(self, builder, folder, step, right, wrong):
         """What notices that the answer is wrong, or nothing."""
-        copy = builder.tree() / step.path.relative_to(ROOT)
-        copy.write_text(copy.read_text().replace(right, wrong))
+        folder = Path(tempfile.mkdtemp(dir=folder))
+        copy, compiled, program = folder / step.path.name, folder / "answer.o", folder / "answer"
+        copy.write_text(step.path.read_text().replace(right, wrong))
         try:
-            compiled = builder.compile(step)
-            return mutate.check(builder.link(step, compiled), SECONDS) if compiled else "does not compile"
+            builder.compile(copy, compiled, includes=[step.folder], options=["-g0"])
+            builder.link(step.kernel, [compiled], program)
+            return mutate.check(program, SECONDS)
+        except outside.CompileError as error:
+            return f"does not compile: {error}"
         finally:
-            shutil.copy2(step.path, copy)
+            shutil.rmtree(folder)
 
     def test_each_is_noticed(self):
         with tempfile.TemporaryDirectory(prefix="mistakes-") as folder:
-            builder = mutate.Builder(BUILD, folder)
+            builder = outside.Builder(BUILD)
             runs = [(step, *mistake) for step in ladder.answers() for mistake in [("", ""), *MISTAKES[step.name]]]
             with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-                found = list(pool.map(lambda run: self.check(builder, *run), runs))
+                found = list(pool.map(lambda run: self.check(builder, folder, *run), runs))
         for (step, right, wrong), how in zip(runs, found):
             if right:
                 print(f"{step.name}: '{right}' -> '{wrong}': {how or 'NOT NOTICED'}")

@@ -1,0 +1,82 @@
+"""Builds files that are not of the tree, a page or a mutant, as the build folder builds its own. CMake has files that
+stand for them, and programs that they are in (ladder_outside in common/cmake/ladder.cmake); what the build system would
+run for those is run here, with other names."""
+import functools
+import os
+import re
+import shlex
+import subprocess
+
+import ladder
+from ladder import sandbox
+
+COMPILE_S = 50
+OBJECT_SIZE = 1 << 28  # bytes of a file that the compiler writes
+
+
+class CompileError(Exception):
+    """str() is what the compiler said."""
+
+
+def run_compiler(words, cwd, seconds):
+    done = sandbox.run(words, seconds, folder=cwd, file_size=OBJECT_SIZE)
+    if done.stopped:
+        raise CompileError(f"the compiler was stopped: over the limit on {done.stopped}")
+    if done.status != 0:
+        raise CompileError(done.output.replace(f"{ladder.ROOT}/", ""))
+
+
+@functools.lru_cache(maxsize=None)
+def command(build, output):
+    """The words of the command that makes a file of a build folder."""
+    done = subprocess.run(["ninja", "-t", "commands", "-s", output], cwd=build, check=True, text=True,
+                          stdout=subprocess.PIPE)
+    return shlex.split(done.stdout.strip().removeprefix(": && ").removesuffix(" && :"))
+
+
+class Builder:
+    """For a build folder that is configured; `seconds`: of CPU time, for each command."""
+
+    def __init__(self, build, seconds=COMPILE_S):
+        self.build = build
+        self.seconds = seconds
+        lines = (build / "outside.txt").read_text().splitlines()
+        self.known = {name: words for name, *words in (line.split(";") for line in lines)}
+
+    def name(self, kernel):
+        """Of the program that stands for one of this kernel; CMake's target outside_<name> builds what it needs."""
+        return kernel if kernel in self.known["programs"] else "page"
+
+    def object(self, kind):
+        return os.path.relpath(self.known[kind][1], self.build)
+
+    def run(self, words):
+        run_compiler(words, self.build, self.seconds)
+
+    def compile(self, source, output, kind="step", includes=(), more="", options=()):
+        """Compiles a .cu file, with `more` behind it, or a .cpp file, to an object. `kind`: step, or own: with the
+        headers that it includes itself, and none else; `includes`: folders where it finds them, before common/."""
+        includes = [word for folder in (source.parent, *includes) for word in ("-I", folder)]
+        compiled = source
+        if source.suffix == ".cpp":
+            kind = "host"
+        elif self.known["translate"]:
+            compiled = output.with_suffix(".cpp")
+            self.run([*self.known["translate"], *includes, "-I", ladder.ROOT / "common", source, compiled])
+            with compiled.open("a") as file:
+                file.write(more)
+        elif more:
+            compiled = output.with_suffix(".cu")
+            compiled.write_text(f'#include "{source}"\n{more}')
+        need = re.search(r"^// needs: (sm_.*)", source.read_text(errors="replace"), re.MULTILINE)
+        if need and need[1] in self.known:
+            kind = need[1]
+        known = self.object(kind)
+        names = {self.known[kind][0]: compiled, known: output, f"{known}.d": f"{output}.d"}
+        self.run([*(names.get(word, word) for word in command(self.build, known)), *includes, *options])
+
+    def link(self, kernel, objects, output):
+        """Links a kernel's program, with these objects."""
+        program = f"outside/{self.name(kernel)}"
+        names = {self.object("step"): objects, program: [output]}
+        self.run([name for word in command(self.build, program) for name in names.get(word, [word])])
