@@ -27,8 +27,12 @@ def first_race(step):
     order = "barrier" if race["scope"] == "block" else "fence and atomic"
     what = (f"race, {race['kind']} in {race['space']} memory with no {order} between: {place(race['first'])}, "
             f"{thread(race['first'])}, and {place(race['second'])}, {thread(race['second'])}")
-    stage, sentence, section = diagnosis.RACE
-    return diagnosis.Failure(stage, what, sentence, section, {"at": f"{place(race['second'])}:1"})
+    warp = [side["thread"] for side in (race["first"], race["second"])]
+    block = next(launch["block"] for launch in step["launches"] if race in launch["races"])
+    numbers = [x + block[0] * (y + block[1] * z) for x, y, z in warp]
+    same_warp = race["scope"] == "block" and numbers[0] // 32 == numbers[1] // 32
+    stage, sentence, section = diagnosis.WARP_RACE if same_warp else diagnosis.RACE
+    return diagnosis.Failure(stage, what, sentence, section, f"{place(race['second'])}:1")
 
 
 def of_ladder(problem, preset, options, say):

@@ -48,7 +48,7 @@ def hand_out(problem, choose=random.choice):
         entry["latest"] = name == path.name
     progress_file.write(known)
     seen = verdict.failure.what.split("\n")[0] if verdict.failure else "nothing here"
-    print(f"practice/{path.name} has a bug. What is seen: {seen}")
+    print(ladder.wrapped(f"practice/{path.name} has a bug. What is seen: {seen}"))
     print(f"Find it, mend it, then: scripts/judge practice/{path.name}")
     return 0
 
@@ -61,9 +61,10 @@ def reveal():
     name, entry = latest[0]
     bug = next(bug for bug in ladder.bugs() if bug.name == entry["bug"])
     text = bug.path.read_text()
-    print(f"practice/{name} is {ladder.shown(bug.path)}: " + re.search(r"^// bug: *(.*)", text, re.M)[1])
+    print(ladder.wrapped(f"practice/{name} is {ladder.shown(bug.path)}: "
+                         + re.search(r"^// bug: *(.*)", text, re.M)[1]))
     for where, seen in re.findall(r"^// caught by: *([^|\n]*?) *\| *([^|\n]*)", text, re.MULTILINE):
-        print(f"  found by {where}: it prints '{seen.strip()}'")
+        print(ladder.wrapped(f"  found by {where}: it prints '{seen.strip()}'", "    "))
     verdict = judging.Judge(candidates.Page(bug.path, problems.named(bug.kernel))).verdict()
     print(f"\nThe judge's verdict on it:\n{judging.text(verdict)}")
     if ladder.choose_backend("") == "cuda" and re.search(r"^// caught by: *gpu \w", text, re.MULTILINE):

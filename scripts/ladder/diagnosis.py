@@ -1,183 +1,237 @@
-"""What the output of a checked page says: at which stage it fails, and one sentence that teaches."""
+"""What a failed check means: the stage at which a page fails, and a sentence that teaches.
+
+The facts come from the runner's record (common/runner/record.hpp) and from the CPU backend's reports in it. A cause is
+named only where an experiment has isolated it: Judge runs the failing check again without it (see Causes)."""
 import re
 import signal
 from typing import NamedTuple
 
-STAGES = ["compiles", "ends", "right", "memory", "races and barriers", "access pattern", "speed"]
-
-WRONG = re.compile(r"^\S+: FAIL, (?P<size>[^,\n]+), (?P<data>.*?) data(?P<how>(?:, [^:\n]*)?): "
-                   r"(?P<buffer>\w+)\[(?P<index>\d+)\] of (?P<count>\d+) "
-                   r"(?:is wrong: got (?P<got>\S+), want (?P<want>[^\s,;]+)|was never written \(want (?P<due>[^)]+)\))"
-                   r"[^\n]*?(?:; (?P<writer>no thread wrote it|written last at [^\n]+))?$", re.MULTILINE)
-NO_WRITER = "no thread wrote it"
-FAIL = re.compile(r"^\S+: FAIL, (?P<text>(?P<size>[\w=^-]+(?: [\w=.^-]+)*), .*)$", re.MULTILINE)
+COMPILES, ENDS, RIGHT, MEMORY, RACES, PATTERN, SPEED = STAGES = [
+    "compiles", "launches and ends", "right", "memory", "races and barriers", "access pattern", "speed"]
 
 
 class Failure(NamedTuple):
     stage: str
-    what: str  # the line that says what was seen
+    what: str  # what was seen, in a line or more
     sentence: str  # what to learn from it
     section: str  # where that is explained: a heading's anchor, in the README or, with "chapter", in the chapter
-    details: dict  # size, data, buffer, index, got, want, writer; at: "file:line:column"
+    at: str = ""  # "file:line:column"
+    facts: dict = {}  # the runner's: size, data, buffer, index, got, want and so on
+    crashed: bool = False  # at an address that the plain build cannot tell more of
+
+    def as_json(self):
+        own = {key: value for key, value in self._asdict().items() if key not in ("facts", "crashed")}
+        return {**self.facts, **own}
 
 
 BARRIERS = "README.md#barriers-fences-scopes"
+GRID = "README.md#grid-block-warp-lane-sm"
+FIRST = "README.md#the-first-program"
+MEMORIES = "README.md#where-data-live"
+NUMBERS = "README.md#numbers-and-code"
+DEBUGGER = "README.md#step-through-a-kernel-gdb-and-cuda-gdb"
+SANITIZER = "README.md#compute-sanitizer-four-tools-four-bugs"
+RETURNS = "README.md#launches-return-at-once"
+SECTIONS = [BARRIERS, GRID, FIRST, MEMORIES, NUMBERS, DEBUGGER, SANITIZER, RETURNS, "chapter#traps",
+            "family#how-results-are-judged", "README.md#no-gpu"]
+
 # (stage, sentence, section)
-OUT_OF_BOUNDS = ("memory", "A thread uses an index outside the array: guard each access with the bound of its own "
-                 "dimension, i < n.", "README.md#the-first-program")
-RACE = ("races and barriers", "Two threads use the same memory, one of them writes, and nothing orders them: put a "
-        "barrier or an atomic there.", BARRIERS)
-DEADLOCK = ("races and barriers", "Threads wait for something that never comes: all of a block must reach the same "
-            "barrier, and all lanes of a mask the same warp function.", BARRIERS)
-NEVER_WRITTEN = ("memory", "A thread reads memory that nothing has written: does a kernel before it write all of it, "
-                 "and is a sum that is added to set to 0?", "README.md#compute-sanitizer-four-tools-four-bugs")
+OUT_OF_BOUNDS = (MEMORY, "A thread uses an index outside the array: guard each access with the bound of its own "
+                 "dimension, i < n.", FIRST)
+RACE = (RACES, "Two threads use the same memory, one of them writes, and nothing orders them: put a barrier or an "
+        "atomic there.", BARRIERS)
+WARP_RACE = (RACES, "Two lanes of one warp use the same shared memory, one of them writes, and nothing orders them: "
+             "since Volta lanes do not run in step. Put __syncwarp() there, or __syncthreads() if other warps use it.",
+             BARRIERS)
+SAME_ELEMENT = ("Two threads write the same element: is its index right, such as row * columns + column, and does "
+                "each thread own its elements? Where all add to one, use atomicAdd or a reduction.")
+DEADLOCK = (RACES, "Threads wait for something that never comes: all threads of a block must reach the same barrier, "
+            "and all lanes of a mask the same warp function.", BARRIERS)
+NEVER_WRITTEN = (MEMORY, "A thread reads memory that nothing has written: does a kernel before it write all of it, and "
+                 "is a sum that is added to set to 0?", SANITIZER)
 OF_TOOL = {"memcheck": OUT_OF_BOUNDS, "initcheck": NEVER_WRITTEN, "racecheck": RACE, "synccheck": DEADLOCK}
 
-RETURNED = "some threads returned while others wait at a barrier"  # since Volta that alone is no error
-# (what the output says, stage, sentence, section); the first that is found counts.
-SIGNS = [
-    (RETURNED, "races and barriers",
-     "Threads return before a barrier that others reach, and what they should have done is missing: let all threads of "
-     "the block reach it, and guard only their loads and stores.", BARRIERS),
-    (r"deadlock|wait(s)? for each other|different barriers|different warp", *DEADLOCK),
-    (r"^\S+: race, ", *RACE),
-    (r"no thread of the block finished", "ends",
-     "A loop never ends: see that each path through it changes what its condition tests.",
-     "README.md#step-through-a-kernel-gdb-and-cuda-gdb"),
-    (r"misaligned address", "memory",
-     "A float4 access needs an address that is a multiple of 16 bytes: test the pointer, and take a scalar path where "
-     "it is not.", "chapter#traps"),
-    (r"AddressSanitizer|runtime error: |out of bounds|was written (past its end|before its start)|"
-     r"written outside an allocation|illegal (memory|address)|an illegal memory access", *OUT_OF_BOUNDS),
-    (r"the input \w+ was (changed|written)", "memory",
-     "The inputs belong to the caller: write only to the output, and keep what lies between in memory of your own.",
-     "README.md#compute-sanitizer-four-tools-four-bugs"),
-    (r"stack overflow|stack of a", "ends",
-     "A thread's stack is small: no deep recursion and no large local arrays; they go to local memory, which is DRAM.",
-     "README.md#where-data-live"),
-    (r"=0\b[^:]* data[^\n]*: [^\n]*invalid configuration argument", "ends",
-     "At a size of 0 there is nothing to launch, and a grid of 0 blocks is an error: return before it.",
-     "README.md#the-first-program"),
-    (r"invalid configuration argument|invalid argument|too many resources", "ends",
-     "The launch was refused: a block has at most 1024 threads, gridDim.y and z end at 65535, no dimension may be 0.",
-     "README.md#grid-block-warp-lane-sm"),
-    (r"out of memory|bad_alloc|memory allocation", "ends",
-     "The program asks for more memory than the device has: a kernel of this problem needs little beside its arrays.",
-     "README.md#where-data-live"),
-    (r"SIGSEGV|Segmentation|SIGBUS", "memory",
-     "A thread uses an address that is no memory of the device: an index out of bounds, or a host pointer.",
-     "README.md#where-data-live"),
-]
+# What the CPU backend reports, by the cause that it gives.
+CAUSES = {
+    "deadlock": DEADLOCK,
+    "barriers differ": DEADLOCK,
+    "collectives differ": DEADLOCK,
+    "grid barrier": (RACES, "All blocks must reach a grid barrier the same number of times: a block that leaves its "
+                     "loop early, or returns, leaves the others waiting.", BARRIERS),
+    "mask": (RACES, "Every lane that calls a warp function must be named in its mask, and every lane that the mask "
+             "names must call it.", BARRIERS),
+    "width": (RACES, "The width of a shuffle must be a power of two, from 1 to 32.", BARRIERS),
+    "lane is gone": (RACES, "A shuffle reads the register of a lane that does not take part: its value is undefined. "
+                     "Let all lanes of the warp reach the shuffle, and guard only loads and stores.", BARRIERS),
+    "shared array": (MEMORY, "A shared array is too small for the index, and a GPU would write into what lies behind "
+                     "it.", MEMORIES),
+    "misaligned": (MEMORY, "An access of 8 or 16 bytes needs an address that is a multiple of its size: test the "
+                   "pointer, and take a scalar path where it is not.", "chapter#traps"),
+    "address": OUT_OF_BOUNDS,
+    "host memory": (ENDS, "A kernel cannot use the host's memory: copy it to the device, or pass it by value.",
+                    MEMORIES),
+    "device memory": (ENDS, "The host cannot use the device's memory: copy it with cudaMemcpy.", MEMORIES),
+    "launch": (ENDS, "CUDA refused the call: the line above says which argument, and its limit.", GRID),
+    "block waits": (ENDS, "A block waits for another one that has not started: blocks need not run at the same time. "
+                    "Use a cooperative launch, or no more blocks than the device holds at once.", BARRIERS),
+    "time": (ENDS, "A loop never ends: see that each path through it changes what its condition tests.", DEBUGGER),
+    "stack": (ENDS, "A thread's stack is small: no deep recursion and no large local arrays; they go to local memory, "
+              "which is DRAM.", MEMORIES),
+    "arithmetic": (RIGHT, "An integer division by zero, or one that overflows: a GPU goes on with a value that means "
+                   "nothing.", NUMBERS),
+    "trap": (RIGHT, "The kernel ended itself: an assertion failed, or it called __trap().", DEBUGGER),
+    "unsupported": (COMPILES, "The CPU backend cannot run this; the message says what to write instead.",
+                    "README.md#no-gpu"),
+}
 STOPPED = {
     "time": "The program was not done in time: a loop that never ends, or far more threads than elements.",
     "memory": "The program filled the memory: allocate once, as much as the arrays need, and free it.",
     "output": "The program prints without end: a printf in a kernel runs once for every thread.",
 }
 
-
-def of_wrong_value(details):
-    """(stage, sentence, section) of a wrong result."""
-    how, data, got, want = (details.get(key, "") for key in ("how", "data", "got", "want"))
-    if "threads in " in how:
-        return ("races and barriers",
-                "The result depends on the order in which threads run, which nothing fixes: a barrier or an atomic is "
-                "missing.", BARRIERS)
-    if "second run" in how:
-        return ("right", "The second run finds what the first left: what is kept between launches, such as a counter "
-                         "or a sum that is added to, must be set again in each.", "chapter#traps")
-    if not got or details.get("writer") == NO_WRITER:
-        return ("right", "Each element of the output must be written by a thread: does the grid cover all, also the "
-                         "last partial block and a size of 0?", "README.md#the-first-program")
-    if re.search(r"[1-9]", " ".join(re.findall(r"\+ \d+", how))):
-        return ("right", "The arrays start off their alignment here: a vector access needs a test of each pointer, and "
-                         "the rest a scalar path.", "chapter#traps")
-    special = re.search(r"NaN|inf|huge|extreme|thousands|zeros|minus|special", data, re.IGNORECASE)
-    if "nan" in got and re.fullmatch(r"-?[\d.e+-]+", want) and (not special or "NaN in" in data):
-        return ("right", "A NaN reaches a result that does not depend on one. NaN stands around the arrays, in memory "
-                         "that nothing has written, and in what the problem says is not read; 0 * NaN is NaN too.",
-                "README.md#numbers-and-code")
-    if special or want in ("nan", "inf", "-inf", "-0"):
-        return ("right", f"On {data} data IEEE arithmetic decides: NaN and infinity go through, and what overflows or "
-                         "cancels must be computed in another way.", "README.md#numbers-and-code")
-    if data.startswith("0.1"):
-        return ("right", "Rounding errors that go the same way add up: add in a tree, or in several accumulators.",
-                "README.md#numbers-and-code")
-    return ("right", "Follow the thread that owns this index at this size: which element does it read, which does it "
-                     "write, and what do the threads past the end do?", "README.md#the-first-program")
+# What kinds of data teach, by words in their names.
+LESSONS = [
+    (r"noise|thousands|cancel", "Large numbers that nearly cancel: the difference of two rounded sums has few right "
+     "digits left. Subtract first (two passes, or Welford's update), then square or add."),
+    (r"0\.1|tenths", "Rounding errors that go the same way add up: add in a tree, or in several accumulators."),
+    (r"zeros", "+0 and -0 are equal, but not their bits: compare as numbers, and let ties go as the problem says."),
+    (r"NaN", "NaN is neither greater nor less than anything: x > m is false, and fmaxf drops it. See what the problem "
+     "says of NaN."),
+    (r"inf", "Infinity minus infinity is NaN, and so is 0 times infinity: treat a maximum of -infinity, or a sum of 0, "
+     "by itself."),
+    (r"huge|extreme|magnitudes|far below", "exp overflows from 89 on, and products overflow: subtract the maximum, or "
+     "scale, before."),
+    (r"special|subnormal", "IEEE arithmetic decides: NaN and infinity go through, -0 is a number, and what overflows "
+     "must be computed in another way."),
+    (r"negative", "All elements are negative: 0 is not the identity of a maximum. Start from -INFINITY or from the "
+     "first element."),
+    (r"border", "A quotient close to 1 rounds up to 1, and the bin is then one past the last: clamp it to bins - 1."),
+    (r"tail|last", "The last elements count: a grid or a loop that rounds down leaves them out."),
+    (r"ties|equal|few|integer", "Several elements are equal here: the problem says which of them wins."),
+]
 
 
-def with_writer(failure, writer):
-    """A wrong value's Failure, with the thread that wrote it last, or NO_WRITER."""
-    details = {**failure.details, "writer": writer, "at": first_place(writer)}
-    failure = failure._replace(what=f"{failure.what}\n{writer}", details=details)
-    if writer == NO_WRITER and failure.stage == "right":
-        _, sentence, section = of_wrong_value(details)
-        failure = failure._replace(sentence=sentence, section=section)
-    return failure
-
-
-def with_race(failure, race):
-    """A wrong value's Failure, with that of a race at the same size, which explains it."""
-    return failure._replace(what=f"{failure.what}\n{race.what}", sentence=race.sentence, section=race.section,
-                            details={**failure.details, "race": race.what, "at": race.details["at"]})
+def lesson(data):
+    return next((text for words, text in LESSONS if re.search(words, data)), "")
 
 
 def first_place(text):
-    """The first "file.cu:12:3" that the text names; column 1 where it names none."""
+    """The first "file.cu:12:3" that a compiler's or a sanitizer's text names; column 1 where it names none."""
     found = re.search(r"([\w./+-]+\.cuh?):(\d+)(?::(\d+))?", text)
     return f"{found[1]}:{found[2]}:{found[3] or 1}" if found else ""
 
 
-def line_with(pattern, output):
-    return next((line.strip() for line in output.splitlines() if re.search(pattern, line)), "")
+def error_report(outcome):
+    """The CPU backend's report of what ended the program, or of the call that failed in the failing check; or None."""
+    reports = [report for report in outcome.reports if report["kind"] == "error" and report["cause"] != "sanitizer"]
+    fatal = [report for report in reports if report["fatal"]]
+    failed = [report for report in reports if report.get("size") == outcome.facts.get("size")]
+    return (fatal or (failed if outcome.facts.get("what") == "error" else []) or [None])[-1]
 
 
-def of_run(result):
-    """The Failure that a sandbox.Result shows, or None if the program passed."""
-    output = result.output
-    if result.status == 0 and not result.stopped:
-        if re.search(r"^\S+: PASS, \d+ checks$", output, re.MULTILINE):
-            return None
-        return Failure("ends", "the program ended before its checks did, with exit status 0", "launch must return: "
-                       "what it starts is checked after it.", "README.md#launches-return-at-once", {})
-    if result.stopped:
-        what = line_with(r"\w", result.printed or output) if result.stopped == "output" else ""
-        what = f"stopped: over the limit on {result.stopped}" + f", it prints '{what[:80]}'" * bool(what)
-        return Failure("ends", what, STOPPED[result.stopped], "README.md#step-through-a-kernel-gdb-and-cuda-gdb", {})
-    wrong = WRONG.search(output)
-    if wrong:
-        details = {key: value for key, value in wrong.groupdict().items() if value is not None and key != "count"}
-        details["how"] = details.pop("how").lstrip(", ")
-        if "due" in details:
-            details["want"] = details.pop("due")
-        details["at"] = first_place(details.get("writer", ""))
-        stage, sentence, section = SIGNS[0][1:] if RETURNED in output else of_wrong_value(details)
-        return Failure(stage, wrong[0].split("FAIL, ", 1)[1], sentence, section, details)
-    failed = FAIL.search(output)
-    for pattern, stage, sentence, section in SIGNS:
-        if re.search(pattern, output, re.MULTILINE):
-            what = failed["text"] if failed else line_with(pattern, output)
-            more = line_with(pattern, output)
-            what += f" ({more})" * (what not in more and more not in what)
-            details = {"at": first_place(output)}
-            if failed:
-                details["size"] = failed["size"]
-            return Failure(stage, what, sentence, section, details)
-    if failed:
-        return Failure("right", failed["text"], "The check failed.", "family#how-results-are-judged",
-                       {"size": failed["size"], "at": first_place(output)})
-    how = (f"crashed: {signal.Signals(-result.status).name}" if result.status < 0
-           else f"ended with exit status {result.status}")
-    last = (output.strip().splitlines() or [""])[-1]
-    return Failure("ends", how + f": {last}" * bool(last), "The program ended before its checks did: launch must "
-                   "return, and report a CUDA error rather than exit.", "README.md#launches-return-at-once",
-                   {"at": first_place(output)})
+def of_report(report):
+    """(stage, sentence, section) of a report, and its place."""
+    place = report["at"] or report["launched"]
+    return CAUSES.get(report["cause"], OUT_OF_BOUNDS), f"{place}:1" if place else ""
+
+
+def told(report):
+    """A report in a line or more: what, where, who."""
+    parts = [report["problem"]]
+    if "thread" in report:
+        parts[0] += ", in thread ({},{},{}) of block ({},{},{})".format(*report["thread"], *report["block"])
+    if report["at"]:
+        parts[0] += f", at {report['at']}"
+    for group in report["groups"]:
+        noun = "thread" if group["count"] == 1 else "threads"
+        parts.append(f"{group['count']} {noun} {group['doing']}: {group['threads']}")
+    return "\n".join(parts)
+
+
+def how(facts):
+    """ "n=1025, random data, x + 1": how a check was run."""
+    order = facts.get("order", "")
+    parts = [facts.get("size", ""), f"{facts['data']} data" if facts.get("data") else "", facts.get("offsets", ""),
+             f"threads in {order} order" if order not in ("", "forward") else "",
+             "the second run on the same arrays" if facts.get("second_run") else ""]
+    return ", ".join(filter(None, parts))
+
+
+def seen(facts, more=""):
+    """The line that says what was seen, and how it was run."""
+    return ": ".join(filter(None, [how(facts), more or facts.get("seen", "")]))
+
+
+def of_error(report, facts):
+    """The Failure that an error's report shows."""
+    (stage, sentence, section), place = of_report(report)
+    return Failure(stage, seen(facts, told(report)), sentence, section, place, facts, report["cause"] == "address")
+
+
+def of_outcome(outcome):
+    """The Failure that a checked run shows, without a search for its cause; None if it passed."""
+    if outcome.passed:
+        return None
+    facts, report = outcome.facts, error_report(outcome)
+    if report:
+        return of_error(report, facts)
+    if outcome.sanitizer:
+        misaligned = "misaligned address" in outcome.sanitizer
+        stage, sentence, section = CAUSES["misaligned"] if misaligned else OUT_OF_BOUNDS
+        return Failure(stage, seen(facts, outcome.sanitizer), sentence, section, outcome.sanitizer_at, facts)
+    if outcome.result.stopped:
+        stopped = f"stopped: over the limit on {outcome.result.stopped}"
+        if outcome.result.stopped == "output":
+            lines = (outcome.printed or outcome.result.output).strip().splitlines()
+            stopped += f", it prints '{lines[0][:80]}'" if lines else ""
+        return Failure(ENDS, seen(facts, stopped), STOPPED[outcome.result.stopped], DEBUGGER, "", facts)
+    if outcome.is_judged:
+        return of_facts(facts)
+    status = outcome.result.status
+    if status == 0:
+        return Failure(ENDS, "the program ended before its checks did, with exit status 0",
+                       "launch must return: what it starts is checked after it.", RETURNS, "", facts)
+    name = f"crashed: {signal.Signals(-status).name}" if status < 0 else f"ended with exit status {status}"
+    last = (outcome.result.output.strip().splitlines() or [""])[-1]
+    return Failure(ENDS, seen(facts, name + f": {last}" * bool(last)), "The program ended before its checks did: "
+                   "launch must return, and report a CUDA error rather than exit.", RETURNS, "", facts, status < 0)
+
+
+def of_facts(facts):
+    """The Failure of a check that ran to its end."""
+    what = facts["what"]
+    if what in ("past end", "before start"):
+        return Failure(MEMORY, seen(facts), *OUT_OF_BOUNDS[1:], "", facts)
+    if what in ("input changed", "input written"):
+        return Failure(MEMORY, seen(facts), "The inputs belong to the caller: write only to the output, and keep what "
+                       "lies between in memory of your own.", SANITIZER, "", facts)
+    if what == "error":
+        return of_cuda_error(facts)
+    return Failure(RIGHT, seen(facts), "Follow the thread that owns this index at this size: which element does it "
+                   "read, which does it write, and what do the threads past the end do?", FIRST, "", facts)
+
+
+CUDA_ERRORS = {
+    "cudaErrorInvalidConfiguration": (ENDS, "The launch was refused: a block has at most 1024 threads, gridDim.y and z "
+                                      "end at 65535, and no dimension may be 0.", GRID),
+    "cudaErrorMisalignedAddress": CAUSES["misaligned"],
+    "cudaErrorIllegalAddress": OUT_OF_BOUNDS,
+    "cudaErrorMemoryAllocation": (ENDS, "The program asks for more memory than the device has: a kernel of this "
+                                  "problem needs little beside its arrays.", MEMORIES),
+    "cudaErrorLaunchFailure": DEADLOCK,
+}
+
+
+def of_cuda_error(facts):
+    stage, sentence, section = CUDA_ERRORS.get(facts["error"], (ENDS, "A CUDA call failed: the message names it.",
+                                                                RETURNS))
+    return Failure(stage, seen(facts), sentence, section, first_place(facts["message"]), facts)
 
 
 def of_tool(tool, finding):
     """The Failure that a tool of compute-sanitizer shows."""
     stage, sentence, section = OF_TOOL[tool]
-    return Failure(stage, f"{tool}: {finding}", sentence, section, {"at": first_place(finding)})
+    return Failure(stage, f"{tool}: {finding}", sentence, section, first_place(finding))
 
 
 CANNOT_RUN = "the CPU backend cannot run this"
@@ -187,15 +241,178 @@ def of_compiler(error, page):
     """The Failure of a page that does not compile."""
     lines = [line for line in str(error).splitlines() if re.search(r"\berror\b|undefined reference|refuse", line)]
     what = lines[0].strip() if lines else (str(error).strip().splitlines() or ["no message"])[0]
-    problem = page.problem
-    call = f"launch({problem.signature})"
+    call = f"launch({page.problem.signature})"
+    section = FIRST
     if "what the judge adds" in what or "ladder_page" in what:
         sentence = f"The judge calls {call}: name the function that starts your kernel so, with these parameters."
     elif CANNOT_RUN in what:
-        return Failure("compiles", what, "Without a GPU the judge runs pages on the CPU backend, which leaves this "
-                       "out; the message says what to write instead.", "README.md#no-gpu", {"at": first_place(what)})
+        sentence = ("Without a GPU the judge runs pages on the CPU backend, which leaves this out; the message says "
+                    "what to write instead.")
+        section = "README.md#no-gpu"
     elif "conver" in what or "cannot bind" in what:
         sentence = f"The types do not fit: the judge calls {call}."
     else:
-        sentence = "The compiler stops at its first error: mend that one and look again."
-    return Failure("compiles", what, sentence, "README.md#the-first-program", {"at": first_place(what)})
+        sentence = "The compiler stops at its first error: fix that one and look again."
+    return Failure(COMPILES, what, sentence, section, first_place(what))
+
+
+# ---- causes, by experiment
+
+class Causes:
+    """Finds what makes a check fail. `passes(*options, order=..., fill=...)` runs the check at the failing size again
+    and says whether it passes; None where that cannot be said, as the time is over."""
+
+    def __init__(self, failure, passes, reports, dims):
+        self.failure = failure
+        self.facts = failure.facts
+        self.passes = passes
+        self.reports = reports
+        self.dims = dims  # names of the problem's dimensions that must be given
+
+    def found(self):
+        """The Failure, with its cause if one was isolated."""
+        if "options" not in self.facts:
+            return self.failure
+        if self.facts.get("what") not in ("value", "unwritten", "values"):
+            cause = self.failure.stage == MEMORY and self.data()
+            return self.failure._replace(what=f"{self.failure.what}\n{cause[3]}", sentence=f"{self.failure.sentence} "
+                                         f"{lesson(self.facts['data'])}".strip()) if cause else self.failure
+        self.simplify()
+        for search in (self.lane, self.order, self.alignment, self.second_run, self.untouched, self.fill, self.output,
+                       self.data, self.leading, self.scalars):
+            cause = search()
+            if cause:
+                stage, sentence, section, proof = cause
+                return self.failure._replace(stage=stage, sentence=sentence, section=section,
+                                             what=f"{self.failure.what}\n{proof}" if proof else self.failure.what)
+        return self.failure._replace(what="\n".join(filter(None, [self.failure.what, self.neighbours()])))
+
+    def simplify(self):
+        """Drops what the failure does not need: the order of threads, the misaligned arrays."""
+        if self.facts["order"] not in ("", "forward") and self.fails(order="forward"):
+            self.drop("order")
+        if self.facts["offsets"] and self.fails("--aligned"):
+            self.drop("offsets")
+
+    def fails(self, *more, **how):
+        return self.again(*more, data=self.facts["data"], **how) is False
+
+    def drop(self, key):
+        was = seen(self.facts)
+        self.facts = {**self.facts, key: ""}
+        self.failure = self.failure._replace(facts=self.facts, what=self.failure.what.replace(was, seen(self.facts)))
+
+    def again(self, *more, data=None, **how):
+        options = list(self.facts["options"])
+        if data:
+            options.append(f"--data={data}")
+        return self.passes(*options, *more, **how)
+
+    def lane(self):
+        gone = next((report for report in self.reports if report["cause"] == "lane is gone"), None)
+        return (*CAUSES["lane is gone"], told(gone)) if gone else None
+
+    def order(self):
+        order = self.facts["order"]
+        if order in ("", "forward") or not self.again(data=self.facts["data"], order="forward"):
+            return None
+        return (RACES, "The result depends on the order in which threads run, which nothing fixes: a barrier or an "
+                "atomic is missing.", BARRIERS, f"It passes when threads run in forward order, and fails in {order} "
+                "order.")
+
+    def alignment(self):
+        if not self.facts["offsets"] or not self.again("--aligned", data=self.facts["data"]):
+            return None
+        return (RIGHT, "The arrays start off their alignment here: a vector access needs a test of each pointer, and "
+                "the rest a scalar path.", "chapter#traps", "It passes where all arrays are aligned.")
+
+    def second_run(self):
+        if not self.facts["second_run"]:
+            return None
+        return (RIGHT, "The second run finds what the first left: what is kept between launches, such as a counter or "
+                "a sum that is added to, must be set again in each.", "chapter#traps", "The first run passes.")
+
+    def untouched(self):
+        if self.facts["what"] != "unwritten" and self.facts.get("writer") != "no thread":
+            return None
+        return (RIGHT, "Each element of the output must be written by a thread: does the grid cover all, also the last "
+                "partial block and a size of 0?", FIRST, "")
+
+    def fill(self):
+        """Does the result change with what fresh memory holds?"""
+        if self.again(data=self.facts["data"], fill="zeros"):
+            return RIGHT, *NEVER_WRITTEN[1:], "It passes where fresh memory holds zeros."
+        return None
+
+    def output(self):
+        if self.again("--zeroed", data=self.facts["data"]):
+            return (RIGHT, "The output is added to, and nothing has set it to 0 before: cudaMemsetAsync it, or let the "
+                    "first writer store.", "chapter#traps", "It passes where the output holds zeros beforehand.")
+        return None
+
+    def data(self):
+        data = self.facts["data"]
+        if data == "random" or not self.again(data="random"):
+            return None
+        sentence = lesson(data) or f"The data decide: see what the problem says of {data} data."
+        return RIGHT, sentence, NUMBERS, "It passes on random data of this size."
+
+    def leading(self):
+        """A leading dimension that is longer than its rows."""
+        given = [option for option in self.facts["options"] if re.match(r"--ld\w*=[1-9]", option)]
+        if not given:
+            return None
+        plain = [option for option in self.facts["options"] if option not in given]
+        if not self.passes(*plain, f"--data={self.facts['data']}"):
+            return None
+        names = " and ".join(option[2:].split("=")[0] for option in given)
+        return (RIGHT, f"Rows lie {names} elements apart, which may be more than a row is long: the index of an "
+                f"element is row * {names.split(' ')[0]} + column.", FIRST,
+                f"It passes without {names}, that is where the rows follow one another directly.")
+
+    def scalars(self):
+        given = [option for option in self.facts["options"] if re.match(r"--(alpha|beta)=", option)]
+        plain = [option for option in self.facts["options"] if option not in given]
+        for name, value, sentence in (
+                ("beta", "0", "beta times the old value is added: see that it is read before it is overwritten, and "
+                 "by the thread that owns it."),
+                ("alpha", "1", "alpha scales the product, not the old value.")):
+            mine = [option for option in given if option.startswith(f"--{name}=")]
+            if not mine or mine == [f"--{name}={value}"]:
+                continue
+            others = [option for option in given if option not in mine]
+            if self.passes(*plain, *others, f"--{name}={value}", f"--data={self.facts['data']}"):
+                return RIGHT, sentence, FIRST, f"It passes with {name} = {value}."
+        return None
+
+    def neighbours(self):
+        """Which sizes near the failing one pass, and which fail."""
+        results = {True: [], False: []}
+        for option in self.facts["options"]:
+            name, value = option[2:].split("=")
+            if name not in self.dims:
+                continue
+            n = int(value)
+            for other in dict.fromkeys([n - 1, n + 1, n // 32 * 32, -(-n // 32) * 32, -(-n // 256) * 256]):
+                if other < 1 or other == n:
+                    continue
+                others = [one for one in self.facts["options"] if one != option]
+                passed = self.passes(*others, f"--{name}={other}", f"--data={self.facts['data']}")
+                if passed is not None and len(results[passed]) < 4:
+                    results[passed].append(f"{name}={other}")
+        return "; ".join(f"{word} at {', '.join(sizes)}" for word, sizes in
+                         (("It passes", results[True]), ("it fails", results[False])) if sizes)
+
+
+def with_writer(failure, writer):
+    """A wrong value's Failure, with the thread that wrote it last."""
+    line = "no thread wrote it" if writer == "no thread" else f"written last at {writer}"
+    return failure._replace(what=f"{failure.what}\n{line}", at=failure.at or first_place(writer),
+                            facts={**failure.facts, "writer": writer})
+
+
+def with_race(failure, race):
+    """A wrong value's Failure, with that of a race at the same size, which explains it."""
+    sentence = SAME_ELEMENT if "write after write in global" in race.what else race.sentence
+    return failure._replace(what=f"{failure.what}\n{race.what}", sentence=sentence, section=race.section,
+                            at=race.at, facts={**failure.facts, "race": race.what})

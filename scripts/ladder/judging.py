@@ -1,19 +1,19 @@
 """Judges a page: one verdict for each stage, on the CPU backend and, where there is one, on a GPU."""
 import concurrent.futures
-import itertools
 import json
-import re
 import shutil
-import time
 from typing import NamedTuple
 
 import ladder
-from ladder import access_pattern, candidates, compute_sanitizer, diagnosis, sandbox
+from ladder import access_pattern, candidates, checked_run, compute_sanitizer, diagnosis, levels, sandbox
 
-LIMIT_S = 60  # for a page's full verdict
-LONG, LONG_S = 65535 * 32 + 1, 4  # rows or columns; seconds for each dimension
+LIMIT_S = 120  # of CPU time, for a page's full verdict
+CHECKS, FEW = 1 / 2, 1 / 8  # of that for the checks, and for some of them: large sizes may be left out
+EXPERIMENT_S = 3
+MOST_GRID_Y = 65535
+LONG, LONG_S = MOST_GRID_Y * 32 + 1, 4  # rows or columns; seconds for each dimension
+TILES = [2 ** power for power in range(11)]  # rows of a block
 TOOL_MEMORY = 8 << 30  # bytes that compute-sanitizer may hold
-PRINTED_LINES, PRINTED_COLUMNS = 20, 100  # of what a page prints, as many are shown
 BLOCK_S, SLOW_BLOCK_S = 3, 30  # CPU time in which a thread of a block must end; with sanitizers and counters
 PASSED, FAILED = "passed", "failed"
 NOT_JUDGED = "not judged"  # the time was over: neither right nor wrong
@@ -26,6 +26,14 @@ class Stage(NamedTuple):
     text: str = ""
 
 
+class Remark(NamedTuple):
+    """What is wrong with a page that passes all the same."""
+    kind: str
+    text: str
+    about: str = ""  # a corner's lesson, a dimension's name
+    facts: dict = {}
+
+
 class Verdict(NamedTuple):
     page: str
     kernel: str
@@ -33,6 +41,9 @@ class Verdict(NamedTuple):
     failure: diagnosis.Failure  # the first, or None
     word: str  # to one who has not begun, else empty
     printed: str = ""  # by the page: in the run that fails, else in a small one
+    remarks: list = []
+    level: str = ""  # one of levels.NAMES, of a page that passes
+    following: str = ""  # the next one, and what is missing for it
 
     @property
     def not_judged(self):
@@ -54,91 +65,135 @@ class Verdict(NamedTuple):
         return self.failure.stage if self.failure else [*self.not_judged, diagnosis.STAGES[-1]][0]
 
     def as_json(self):
-        failure = self.failure._asdict() if self.failure else None
-        if failure:
-            failure.update(failure.pop("details"))
         return {"page": self.page, "kernel": self.kernel, "state": self.state, "word": self.word,
-                "printed": self.printed, "stages": [stage._asdict() for stage in self.stages], "failure": failure}
+                "printed": self.printed, "stages": [stage._asdict() for stage in self.stages],
+                "remarks": [remark._asdict() for remark in self.remarks], "level": self.level,
+                "following": self.following, "failure": self.failure.as_json() if self.failure else None}
 
 
 class OutOfTime(Exception):
     pass
 
 
-def sizes_of(failure):
-    """The options for the size at which a page fails."""
-    return [f"--{word}" for word in failure.details["size"].split()]
+# ---- remarks
+
+def remark_of(entry):
+    """A Remark for what the runner let pass."""
+    kind, facts = entry["kind"], entry["failure"]
+    where = diagnosis.how(facts)
+    if kind == "alignment":
+        return Remark(kind, f"Right on aligned arrays, wrong at {where}: test each pointer before a vector access, "
+                            "(size_t)p % 16 == 0, and take a scalar path otherwise.", facts=facts)
+    if kind == "empty":
+        return Remark(kind, f"At {where}: {facts['seen'] if facts['what'] != 'error' else facts['error']}. A grid "
+                            "of 0 blocks is an error: return before the launch, or write what the problem says.",
+                      facts=facts)
+    if kind == "NaN":
+        return Remark(kind, f"At {where} a NaN is lost: {facts['buffer']}[{facts['index']}] is {facts['got']}. "
+                            "NaN > 0 is false, and fmaxf returns the other operand.", facts=facts)
+    return Remark(kind, f"At {where}: {facts['seen']}. {entry['lesson']}", entry["lesson"], facts)
 
 
-def first_lines(path):
-    """Of a file, if there is one: as many as are shown."""
-    try:
-        with path.open(errors="replace") as file:
-            lines = [line.rstrip("\n")[:PRINTED_COLUMNS] for line in itertools.islice(file, PRINTED_LINES + 1)]
-    except OSError:
-        return ""
-    return "\n".join(lines[:PRINTED_LINES] + ["..."] * (len(lines) > PRINTED_LINES))
+def of_limit(name, most):
+    return Remark("grid", f"Right up to {name} = {most:,}: gridDim.y and gridDim.z end at 65535. Number the tiles in "
+                          "x, which goes to 2^31 - 1, or let each block take several.", name, {"most": most})
+
+
+LEAK = Remark("leak", "Device memory is not freed: each cudaMalloc needs its cudaFree, also before an early return.")
+RETURNED = Remark("return", "Threads return before a barrier that others reach: fine since Volta, older GPUs may hang.")
 
 
 class Judge:
-    """One page's. `say` gets a line on what takes long."""
+    """One page's. `say` gets a line on what takes long. A step of the ladder, a planted bug and a page made from one
+    must keep the problem's contract to the letter; of other pages remarks are made where an interviewer would make
+    them."""
 
     def __init__(self, page, seconds=LIMIT_S, say=lambda line: None, with_gpu=False):
         self.page = page
-        self.end = time.monotonic() + seconds
+        self.seconds = seconds  # of CPU time, that are left
+        self.for_checks, self.for_few_checks = seconds * CHECKS, seconds * FEW
         self.say = say
         self.with_gpu = with_gpu
+        self.is_strict = page.is_strict
         self.stages = []
+        self.remarks = []
         self.builders = {}
-        self.note = ""  # on barriers
         self.printed = ""  # by the page, in the last run that printed
         self.printed_by_failure = None  # and in the run that fails
         self.program = None  # that runs as the page should, without sanitizers and counters
+        self.traced_run = None  # what was counted
+        self.references = []  # the same of the ladder's steps
+        self.slow = "as fast as the ladder's best steps, on a GPU"  # what is missing for the level fast
+
+    # -- building and running
 
     def left(self):
-        seconds = self.end - time.monotonic()
-        if seconds < 1:
+        if self.seconds < 1:
             raise OutOfTime
-        return seconds
+        return self.seconds
 
     def build(self, kind):
-        start = time.monotonic()
         candidates.prepare(kind, self.page.problem.kernel)
-        self.end += time.monotonic() - start  # not the page's time
         builder = self.builders[kind] = candidates.Builder(kind, self.page)
-        program = builder.program(min(self.left(), candidates.COMPILE_S))
+        program = builder.program(candidates.COMPILE_S)
         if kind in ("cpu", "gpu"):
             self.program = self.program or program
         return program
 
-    def run(self, program, *options, order=None, most=1.0, seconds=None):
-        """The program's Result; it may take so many seconds, or the share `most` of the time left."""
+    def run(self, program, *options, order=None, fill=None, seconds=None):
+        """The program's Outcome; it may take so many seconds of CPU time, or what is left."""
         plain = program.is_relative_to(ladder.ROOT / "build" / candidates.PRESETS["cpu"])
         environment = {"CUDA_EMU_TIMEOUT": str(BLOCK_S if plain else SLOW_BLOCK_S)}
         if order:
             environment["CUDA_EMU_ORDER"] = order
-        printed = program.with_suffix(".printed")
-        result = sandbox.run([program, *options, "--quiet", f"--printed={printed}"], seconds or self.left() * most,
-                             environment)
-        output = result.output.replace(f"{ladder.ROOT}/", "")
-        output = re.sub(r"\blaunch:\d+: [^:]*: ", "launch: ", output)  # an error that the page did not ask for
-        result = result._replace(output=output, printed=first_lines(printed))
-        self.printed = result.printed or self.printed
-        return result
+        if fill:
+            environment["CUDA_EMU_FILL"] = fill
+        outcome = checked_run.run(program, options, min(seconds or self.left(), self.left()), environment)
+        self.seconds -= outcome.result.seconds
+        self.printed = outcome.printed or self.printed
+        return outcome
 
-    def failure_of(self, result):
-        """The Failure that a Result shows, or None."""
-        failure = diagnosis.of_run(result)
+    def check(self, program, *options, order=None, fill=None, seconds=None):
+        how = [] if self.is_strict else ["--lenient"]
+        if any(remark.kind == "alignment" for remark in self.remarks):
+            how.append("--aligned")
+        return self.run(program, "--check", "--smallest-first", *how, *options, order=order, fill=fill, seconds=seconds)
+
+    def check_within(self, seconds, program, *options, **how):
+        """Leaves out the largest sizes that the time is not enough for."""
+        limit = max(1, round(seconds * checked_run.CORES))
+        return self.check(program, f"--seconds={limit}", *options, seconds=1.5 * seconds, **how)
+
+    def failure_of(self, outcome):
+        """The Failure that an Outcome shows, or None; it keeps the remarks."""
+        if not self.is_strict:
+            self.add(*map(remark_of, outcome.remarks))
+            if outcome.leaks:
+                self.add(LEAK)
+                return None
+        if any(report["cause"] == "returned" for report in outcome.reports):
+            self.add(RETURNED)
+        failure = diagnosis.of_outcome(outcome)
         if failure:
-            self.printed_by_failure = result.printed
+            self.printed_by_failure = outcome.printed
         return failure
 
+    def add(self, *remarks):
+        """One remark of each kind, and one on each corner and dimension."""
+        for remark in remarks:
+            if not any(known.kind == remark.kind and known.about == remark.about for known in self.remarks):
+                self.remarks.append(remark)
+
+    # -- the verdict
+
     def verdict(self):
+        if self.page.is_untouched:
+            return self.untouched()
         try:
             failure = self.first_failure()
             if not failure and self.program:  # for what it prints
-                self.run(self.program, "--check", "--random-data", *compute_sanitizer.small_sizes(self.program)[0],
-                         seconds=LONG_S)
+                self.run(self.program, "--check", "--random-data", "--aligned",
+                         *compute_sanitizer.small_sizes(self.program)[0], seconds=LONG_S)
         except OutOfTime:
             failure = None
             self.say("the time is over: the stages that follow are not judged")
@@ -146,111 +201,172 @@ class Judge:
             for builder in self.builders.values():
                 builder.clean()
         if failure:
-            section = self.page.problem.section(failure.section)
-            failure = failure._replace(section=section)
+            failure = failure._replace(section=self.page.problem.section(failure.section))
             names = diagnosis.STAGES
             kept = [stage for stage in self.stages if names.index(stage.name) < names.index(failure.stage)]
-            if failure.stage == "right" and not any(stage.name == "ends" for stage in kept):
-                kept.append(Stage("ends", PASSED))  # it printed what is wrong
+            if failure.stage == diagnosis.RIGHT and not any(stage.name == diagnosis.ENDS for stage in kept):
+                kept.append(Stage(diagnosis.ENDS, PASSED))  # it was run to its end
             self.stages = kept + [Stage(failure.stage, FAILED, failure.what)]
         judged = {stage.name: stage for stage in self.stages}
         stages = [judged.get(name, Stage(name, NOT_JUDGED)) for name in diagnosis.STAGES]
-        word = ""
-        if failure and self.page.is_untouched:
-            word = (f"This is still the empty page. Write the kernel in {self.page.path.name}, then judge it again; "
-                    f"scripts/practice {self.page.problem.kernel} --hint 1 gives a first idea.")
         printed = self.printed_by_failure if failure and self.printed_by_failure is not None else self.printed
-        return Verdict(ladder.shown(self.page.path), self.page.problem.kernel, stages, failure, word, printed)
+        verdict = Verdict(ladder.shown(self.page.path), self.page.problem.kernel, stages, failure, "", printed,
+                          self.remarks)
+        return verdict if failure else self.with_level(verdict)
+
+    def untouched(self):
+        """The answer to an empty page: nothing is built."""
+        word = (f"This is still the empty page. Write the kernel in {self.page.path.name}, then judge it again; "
+                f"scripts/practice {self.page.problem.kernel} --hint 1 gives a first idea.")
+        section = self.page.problem.section(diagnosis.FIRST)
+        failure = diagnosis.Failure(diagnosis.RIGHT, "the page is empty", word, section)
+        stages = [Stage(name, FAILED if name == failure.stage else NOT_JUDGED) for name in diagnosis.STAGES]
+        return Verdict(ladder.shown(self.page.path), self.page.problem.kernel, stages, failure, word)
+
+    def with_level(self, verdict):
+        ideas = {step.name[len(step.kernel) + 1:]: text for step, text in self.page.problem.hints()}
+        is_robust = not {remark.kind for remark in self.remarks} & {"alignment", "empty", "NaN", "corner", "grid"}
+        standing = levels.standing(self.traced_run, self.references, is_robust, ideas, self.slow)
+        following = f"{standing.following}: {standing.text}" if standing.following else ""
+        return verdict._replace(level=standing.reached, following=following)
 
     def first_failure(self):
         self.say("compiling for the CPU backend")
-        try:
-            program = self.build("cpu")
-        except candidates.CompileError as error:
-            alone = self.with_gpu and diagnosis.CANNOT_RUN in str(error)
-            return self.on_gpu_alone() if alone else diagnosis.of_compiler(error, self.page)
-        self.stages.append(Stage("compiles", PASSED))
-        self.say("checking every awkward size, aligned and not")
-        result = self.run(program, "--check", "--smallest-first", most=0.6)
-        failure = self.failure_of(result)
-        if failure and result.stopped == "time" and self.is_right_on_small_sizes(program):
-            return self.slow()
-        if failure:
-            return self.with_writer(self.of_forward_order(program, failure))
-        checks = re.search(r"PASS, (\d+) checks", result.output)
-        if diagnosis.RETURNED in result.output:
-            self.note = "threads return before a barrier that others reach: fine since Volta, older GPUs may hang"
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            others = {kind: pool.submit(self.build, kind) for kind in ("memory", "trace")}
-            self.say("the same in another order of threads")
-            result = self.run(program, "--check", "--smallest-first", order="random:1", most=0.5)
-            failure = self.failure_of(result)
-            if failure and result.stopped != "time":
-                return self.with_writer(failure, "random:1")
-            if failure:  # right in the plain order
-                raise OutOfTime
-            failure, note = self.many_rows(program)
-            if failure:
-                return failure
-            self.stages += [Stage("ends", PASSED), Stage("right", PASSED, f"{checks[1]} checks{note}")]
-            failure = self.memory(others) or self.traced(others["trace"])
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            by_nvcc = pool.submit(candidates.nvcc_errors, self.page)
+            try:
+                program = self.build("cpu")
+            except candidates.CompileError as error:
+                alone = self.with_gpu and diagnosis.CANNOT_RUN in str(error)
+                return self.on_gpu_alone() if alone else diagnosis.of_compiler(error, self.page)
+            self.stages.append(Stage(diagnosis.COMPILES, PASSED))
+            failure = self.checked(program, pool)
+            refused = by_nvcc.result()  # it takes longer than most checks
+            if refused:
+                self.stages = []
+                return diagnosis.of_compiler(refused, self.page)
         return failure or self.speed()
 
-    def is_right_on_small_sizes(self, program):
-        self.say("that takes long: only small sizes")
-        return all(diagnosis.of_run(self.run(program, "--check", "--brief", order=order, most=0.5)) is None
-                   for order in (None, "random:1"))
-
-    def slow(self):
-        """The stages of a page that is right on small sizes, and too slow here for the others."""
-        self.stages += [Stage("ends", PASSED),
-                        Stage("right", NOT_JUDGED, "right on small sizes; the large ones take too long here")]
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            others = {kind: pool.submit(self.build, kind) for kind in ("memory", "trace")}
-            return self.memory(others) or self.traced(others["trace"]) or self.speed()
-
-    def of_forward_order(self, program, failure):
-        """What fails at the same size in the plain order too does not depend on the order."""
-        size = failure.details.get("size")
-        if not size or "threads in " not in failure.details.get("how", ""):
+    def checked(self, program, pool):
+        """The stages on the CPU backend."""
+        self.say("checking a few small sizes")
+        few = self.check(program, "--brief", seconds=self.for_few_checks)
+        if few.result.stopped:
+            return self.failure_of(few)
+        self.say("checking every awkward size, aligned and not")
+        outcome = self.check_within(self.for_checks, program)
+        too_long = outcome.result.stopped == "time"  # one check
+        outcome = few if too_long else outcome
+        failure = self.failure_of(outcome)
+        if failure:
+            return self.explained(program, outcome, self.with_address(failure))
+        left_out, checks = outcome.entry.get("sizes_left", 0), outcome.entry["checks"]
+        others = {kind: pool.submit(self.build, kind) for kind in ("memory", "trace")}
+        self.say("the same in another order of threads, and with other values in fresh memory")
+        another = {"order": "random:1", "fill": "large"}
+        outcome = self.check_within(self.for_few_checks, program, *["--brief"] * too_long, **another)
+        failure = self.failure_of(outcome)
+        if failure and outcome.result.stopped != "time":
+            return self.explained(program, outcome, self.with_address(failure), others["trace"], **another)
+        failure = self.many_rows(program)
+        if failure:
             return failure
-        result = self.run(program, "--check", *sizes_of(failure), order="forward", most=0.5)
-        return self.failure_of(result) or failure
+        self.stages.append(Stage(diagnosis.ENDS, PASSED))
+        if left_out or too_long:
+            of_sizes = f"{left_out} largest" if left_out else "larger"
+            self.stages.append(Stage(diagnosis.RIGHT, NOT_JUDGED, f"{checks} checks are right; the {of_sizes} sizes "
+                                     "take too long here"))
+        else:
+            self.stages.append(Stage(diagnosis.RIGHT, PASSED, f"{checks} checks"))
+        return self.memory(others) or self.traced(others["trace"])
 
     def many_rows(self, program):
-        """Of several dimensions each in turn needs more blocks than gridDim.y can count: (failure, note). Many kernels
-        are right there but take long, in all or in one block, or much memory; the note says so."""
-        unknown = []
+        """The Failure where a dimension needs more blocks than gridDim.y can count; where CUDA refuses such a launch,
+        that is a remark."""
         names = ladder.dims(program)
         for long in names if len(names) > 1 else []:
             sizes = [f"--{name}={LONG if name == long else 1}" for name in names]
-            result = self.run(program, "--check", *sizes, seconds=min(LONG_S, self.left()))
-            if result.stopped in ("time", "memory") or result.status == ladder.TIMED_OUT:
-                unknown.append(f"{long}={LONG}")
-            elif result.status != 2:  # a size that the problem or the step refuses
-                failure = self.failure_of(result)
-                if failure:
-                    return failure, ""
-        return None, f", not with {' or '.join(unknown)}: too long or too large for the judge" if unknown else ""
+            outcome = self.check(program, *sizes, "--random-data", "--aligned", seconds=LONG_S)
+            unknown = outcome.result.stopped or outcome.result.status in (ladder.TIMED_OUT, 2)
+            if outcome.passed or unknown:
+                if not self.is_strict:
+                    self.find_limit(program, names, long)
+                continue
+            if outcome.facts.get("error") == "cudaErrorInvalidConfiguration" and not self.is_strict:
+                self.find_limit(program, names, long)
+                continue
+            failure = self.failure_of(outcome)
+            if failure:
+                return failure
+        return None
 
-    def with_writer(self, failure, order=None, building=None):
-        """With the thread that wrote the wrong value last, which a traced build knows, and a race at that size."""
-        if not failure.details.get("index"):
-            return failure
-        self.say("who wrote it?")
+    def find_limit(self, program, names, long):
+        """A remark on the most rows, or columns, that the page can launch for."""
+        def launches(count):
+            sizes = [f"--{name}={count if name == long else 1}" for name in names]
+            outcome = self.run(program, "--launch-only", *sizes, seconds=LONG_S)
+            return None if outcome.result.stopped else outcome.facts.get("error") != "cudaErrorInvalidConfiguration"
+
+        for tile in TILES:
+            refused = MOST_GRID_Y * tile + 1
+            launched = launches(refused)
+            if launched is None:  # too large for this machine
+                return
+            if not launched:
+                break
+        else:
+            return
+        least, most = 1, refused
+        while most - least > 1:
+            middle = (least + most) // 2
+            least, most = (middle, most) if launches(middle) else (least, middle)
+        self.add(of_limit(long, least))
+
+    # -- why it fails
+
+    def explained(self, program, outcome, failure, building=None, order=None, fill=None):
+        """The Failure with its cause, as far as experiments isolate it."""
+        def passes(*options, order=order, fill=fill):
+            if self.seconds < EXPERIMENT_S:
+                return None
+            result = self.run(program, "--check", *options, order=order, fill=fill, seconds=EXPERIMENT_S)
+            return None if result.result.stopped or result.result.status == 2 else result.passed
+
+        self.say("looking for the cause")
         try:
-            return self.explained(failure, building.result() if building else self.build("trace"), order)
+            failure = diagnosis.Causes(failure, passes, outcome.reports, ladder.dims(program)).found()
+            if failure.facts.get("what") in ("value", "unwritten"):
+                failure = self.with_writer(failure, building, order, fill)
+        except (candidates.CompileError, OutOfTime):
+            pass
+        return failure
+
+    def with_address(self, failure):
+        """What AddressSanitizer says of a crash: whose memory it was, and which line left it."""
+        if not failure.crashed:
+            return failure
+        self.say("where does that address lie?")
+        options = [*failure.facts["options"], f"--data={failure.facts['data']}"] if failure.facts else ["--random-data"]
+        try:
+            outcome = self.check(self.build("memory"), *options, seconds=2 * EXPERIMENT_S)
         except (candidates.CompileError, OutOfTime):
             return failure
+        return diagnosis.of_outcome(outcome) if outcome.sanitizer else failure
 
-    def explained(self, failure, program, order):
-        again = diagnosis.of_run(self.run(program, "--check", "--smallest-first", order=order, most=0.5))
-        same = again and all(again.details.get(key) == failure.details[key] for key in ("size", "data", "index"))
-        if same and again.details.get("writer"):
-            failure = diagnosis.with_writer(failure, again.details["writer"])
-        step = self.traced_step(program, *sizes_of(failure))[0]
+    def with_writer(self, failure, building, order, fill):
+        """With the thread that wrote the wrong value last, and a race at that size."""
+        self.say("who wrote it?")
+        program = building.result() if building else self.build("trace")
+        facts = failure.facts
+        again = self.run(program, "--check", *facts["options"], f"--data={facts['data']}", order=order, fill=fill,
+                         seconds=2 * EXPERIMENT_S).facts
+        if all(again.get(key) == facts[key] for key in ("size", "data", "index")) and again.get("writer"):
+            failure = diagnosis.with_writer(failure, again["writer"])
+        step = self.trace(program, *facts["options"])[0]
         race = access_pattern.first_race(step) if step else None
         return diagnosis.with_race(failure, race) if race else failure
+
+    # -- memory, races, access pattern, speed
 
     def memory(self, others):
         """Under AddressSanitizer, on fewer sizes. What only another timing shows, a lost update, may show here
@@ -260,12 +376,12 @@ class Judge:
         except candidates.CompileError as error:
             return diagnosis.of_compiler(error, self.page)
         self.say("under AddressSanitizer")
-        result = self.run(program, "--check", "--smallest-first", "--brief", most=0.7)
-        failure = self.failure_of(result)
-        if failure and result.stopped != "time":
-            return self.with_writer(failure, building=others["trace"])
+        outcome = self.check(program, "--brief")
+        failure = self.failure_of(outcome)
+        if failure and outcome.result.stopped != "time":
+            return self.explained(program, outcome, failure, others["trace"])
         if not failure:
-            self.stages.append(Stage("memory", PASSED, "nothing out of bounds, nothing misaligned"))
+            self.stages.append(Stage(diagnosis.MEMORY, PASSED, "nothing out of bounds, nothing misaligned"))
         return None
 
     def traced(self, building):
@@ -275,51 +391,50 @@ class Judge:
         except candidates.CompileError as error:
             return diagnosis.of_compiler(error, self.page)
         self.say("counting accesses")
-        step, result = self.traced_step(program)
+        step, outcome = self.trace(program)
         if step is None:
-            return None if result.stopped == "time" else self.failure_of(result)
+            return None if outcome.result.stopped == "time" else self.failure_of(outcome)
+        error = next((report for report in step.get("reports", []) if report["kind"] == "error"), None)
+        if error:  # what only this build sees: the host's memory behind a structure's pointer
+            return diagnosis.of_error(error, step["failure"])
         race = access_pattern.first_race(step)
         if race:
             return race
-        self.stages.append(Stage("races and barriers", PASSED, self.note))
-        references = self.of_ladder("cpu-trace", "--trace", "--json")
-        self.stages.append(Stage("access pattern", PASSED, access_pattern.compared(step, references)))
+        self.traced_run = step
+        self.stages.append(Stage(diagnosis.RACES, PASSED))
+        self.references = access_pattern.of_ladder(self.page.problem, "cpu-trace", ("--trace", "--json"), self.say)
+        self.stages.append(Stage(diagnosis.PATTERN, PASSED, access_pattern.compared(step, self.references)))
         return None
 
-    def traced_step(self, program, *sizes):
-        """(what a traced program counts, None if it did not end; its Result)"""
-        result = self.run(program, "--trace", "--json", *sizes, most=0.7)
-        return next(iter(ladder.entries(result.output)), None), result
-
-    def of_ladder(self, preset, *options):
-        """The ladder's steps. Built once, like the runner: that is not the page's time."""
-        start = time.monotonic()
-        steps = access_pattern.of_ladder(self.page.problem, preset, options, self.say)
-        self.end += time.monotonic() - start
-        return steps
+    def trace(self, program, *sizes):
+        """(what a traced program counts, None if it did not end; its Outcome)"""
+        outcome = self.run(program, "--trace", "--json", *sizes)
+        return next(iter(ladder.entries(outcome.result.output)), None), outcome
 
     def speed(self):
         """On a GPU: is it right there, and which step of the ladder does it equal?"""
         if not self.with_gpu:
-            self.stages.append(Stage("speed", SKIPPED, "needs a GPU"))
+            self.stages.append(Stage(diagnosis.SPEED, SKIPPED, "needs a GPU"))
             return None
         self.say("on the GPU")
         try:
             program = self.build("gpu")
         except candidates.CompileError as error:
             return diagnosis.of_compiler(error, self.page)
-        result = self.run(program, "--check", "--smallest-first")
-        failure = self.failure_of(result)
+        outcome = self.check(program)
+        failure = self.failure_of(outcome)
         if failure:
-            return None if result.stopped == "time" else failure
+            return None if outcome.result.stopped == "time" else failure
         self.timed(program)
         return None
 
     def timed(self, program):
-        own = [entry for entry in ladder.entries(self.run(program, "--json").output) if "cold_us" in entry]
+        own = [entry for entry in ladder.entries(self.run(program, "--json").result.output) if "cold_us" in entry]
         if own:
-            steps = [step for step in self.of_ladder("gpu", "--json") if "cold_us" in step]
-            self.stages.append(Stage("speed", PASSED, access_pattern.speed_text(own[-1], steps)))
+            steps = [step for step in access_pattern.of_ladder(self.page.problem, "gpu", ("--json",), self.say)
+                     if "cold_us" in step]
+            self.stages.append(Stage(diagnosis.SPEED, PASSED, access_pattern.speed_text(own[-1], steps)))
+            self.slow = levels.shortfall_in_time(own[-1]["cold_us"], steps)
 
     def on_gpu_alone(self):
         """The stages of a page that the CPU backend cannot run; compute-sanitizer takes its place."""
@@ -328,16 +443,16 @@ class Judge:
             program = self.build("gpu")
         except candidates.CompileError as error:
             return diagnosis.of_compiler(error, self.page)
-        self.stages.append(Stage("compiles", PASSED, "for the GPU; the CPU backend cannot run it"))
+        self.stages.append(Stage(diagnosis.COMPILES, PASSED, "for the GPU; the CPU backend cannot run it"))
         self.say("checking every awkward size, aligned and not")
-        result = self.run(program, "--check", "--smallest-first", most=0.6)
-        failure = self.failure_of(result)
+        outcome = self.check(program)
+        failure = self.failure_of(outcome)
         if failure:
             return failure
-        checks = re.search(r"PASS, (\d+) checks", result.output)
-        self.stages += [Stage("ends", PASSED), Stage("right", PASSED, f"{checks[1]} checks")]
+        self.stages += [Stage(diagnosis.ENDS, PASSED),
+                        Stage(diagnosis.RIGHT, PASSED, f"{outcome.entry['checks']} checks")]
         failure = self.sanitized(program)
-        self.stages.append(Stage("access pattern", SKIPPED, "needs the CPU backend"))
+        self.stages.append(Stage(diagnosis.PATTERN, SKIPPED, "needs the CPU backend"))
         if not failure:
             self.timed(program)
         return failure
@@ -346,7 +461,7 @@ class Judge:
         """What compute-sanitizer's tools find at two small sizes."""
         if not shutil.which("compute-sanitizer"):
             self.stages += [Stage(name, SKIPPED, "needs compute-sanitizer")
-                            for name in ("memory", "races and barriers")]
+                            for name in (diagnosis.MEMORY, diagnosis.RACES)]
             return None
         self.say("under compute-sanitizer")
         sizes = compute_sanitizer.small_sizes(program)
@@ -370,29 +485,41 @@ class Judge:
 
 def stages_text(verdict, color=False):
     """The page's name, and a line for each stage."""
+    indent = " " * 26
     marks = {PASSED: ("ok", "32"), FAILED: ("FAIL", "31"), NOT_JUDGED: ("?", "33"), SKIPPED: ("-", "2")}
     lines = [f"{verdict.page} ({verdict.kernel})"]
     for stage in verdict.stages:
         mark, code = marks[SKIPPED if verdict.failure and stage.state == NOT_JUDGED else stage.state]
-        mark = f"\033[{code}m{mark:4}\033[0m" if color else f"{mark:4}"
-        shown = stage.text.split("\n")
-        lines.append(f"  {mark} {stage.name:18} {shown[0]}".rstrip())
-        lines += [" " * 26 + line for line in shown[1:]]
+        first, *others = stage.text.split("\n")
+        shown = "\n".join([f"  {mark:4} {stage.name:18} {first}".rstrip(), *[indent + line for line in others]])
+        shown = ladder.wrapped(shown, indent)
+        lines.append(shown.replace(f"{mark:4}", f"\033[{code}m{mark:4}\033[0m", 1) if color else shown)
     return "\n".join(lines)
 
 
 def outcome(verdict):
     """What the stages come to."""
+    return ladder.wrapped(outcome_lines(verdict))
+
+
+def outcome_lines(verdict):
+    """The same, each sentence in a line."""
     failure = verdict.failure
     if verdict.word:
         return verdict.word
     if failure:
-        place = f"{failure.details['at']}:\n" if failure.details.get("at") else ""
+        place = f"{failure.at}:\n" if failure.at else ""
         return f"{place}{failure.sentence}\nSee {failure.section}"
     if verdict.not_judged:
         return (f"Not solved yet: the time was over before all was judged: {', '.join(verdict.not_judged)}. "
                 "scripts/judge --seconds gives more.")
-    return "Solved."
+    solved = f"Solved, level: {verdict.level}." if verdict.level else "Solved."
+    return f"{solved}\nNext level, {verdict.following}" if verdict.following else solved
+
+
+def remarks_text(verdict):
+    """What is wrong with a page that passes, or beside what fails."""
+    return ladder.wrapped("\n".join(f"Remark: {remark.text}" for remark in verdict.remarks))
 
 
 def printed_text(verdict):
@@ -405,7 +532,8 @@ def printed_text(verdict):
 
 def text(verdict, color=False):
     """A verdict as a person reads it."""
-    return "\n\n".join(filter(None, [stages_text(verdict, color), printed_text(verdict), outcome(verdict)]))
+    return "\n\n".join(filter(None, [stages_text(verdict, color), printed_text(verdict), remarks_text(verdict),
+                                     outcome(verdict)]))
 
 
 def to_json(verdicts):

@@ -284,7 +284,7 @@ def problem_of_span(text, folder):
         return None
     if "/" in text:
         first = text.split("/")[0]
-        if first in tops() or (folder / first).exists():
+        if first != ladder.PRACTICE.name and (first in tops() or (folder / first).exists()):
             here = re.sub(r":\d+$", "", text).rstrip("/")
             return None if is_path(text) or any(True for _ in folder.glob(here)) else f"there is no '{text}'"
     elif text.endswith(SUFFIXES) and text not in SUFFIXES and re.match(r"[\w.-]+$", text):

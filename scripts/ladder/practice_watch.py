@@ -13,26 +13,27 @@ from ladder import candidates, judging, problems, progress_file
 KEYS = "h hint   n next   l list   e explain   q quit"
 CLEAR = "\033[2J\033[3J\033[H"
 POLL_S = 0.3
+MARKS = re.compile(r"`(?P<code>[^`]+)`|\*\*(?P<bold>.+?)\*\*|!?\[(?P<link>(?:`[^`]*`|[^]`])*)\]\([^)]*\)"
+                   r"|</?(?:details|summary|a)\b[^>]*>")
+BLOCK = re.compile(r"\s*(?:[#|<]|[-*] |\d+\. |$)")  # what begins with it goes on no paragraph
 
 
-def suggestion():
-    """The problem to solve next: not solved, easy ones first, and of those the most asked."""
-    solved = progress_file.solved_kernels()
-    open_ones = [problem for problem in problems.problems().values() if problem.kernel not in solved]
-    levels = ["easy", "medium", "hard"]
-
-    def order(problem):
-        asked = sum(map(int, re.findall(r"(\d+) of \d+", problem.asked)))
-        return levels.index(problem.difficulty), -asked, len(problem.steps)
-    return min(open_ones, key=order, default=None)
+def list_text(chosen, solved):
+    """A line for each of these problems: whether it is solved, how hard it is, what it is, the level reached."""
+    def line(problem):
+        mark, level = ("x", solved[problem.kernel]) if problem.kernel in solved else (" ", "")
+        return (f"  {mark} {problem.kernel:17} {problem.difficulty:6} {problem.description}"
+                + f"; level: {level}" * bool(level))
+    return "\n".join(ladder.wrapped(line(problem), " " * 29) for problem in chosen)
 
 
 def section_text(section):
-    """The text under a heading that a failure names, "README.md#where-data-live"; without a heading, all."""
+    """The Markdown under a heading that a failure names, "README.md#where-data-live"; without a heading, all."""
     name, _, anchor = section.partition("#")
-    lines, found, level = [], not anchor, 0
+    lines, found, level, is_code = [], not anchor, 0, False
     for line in (ladder.ROOT / name).read_text().splitlines():
-        heading = re.match(r"(#+) (.*)", line)
+        is_code ^= line.startswith("```")
+        heading = None if is_code else re.match(r"(#+) (.*)", line)
         if heading:
             if found and len(heading[1]) <= level:
                 break
@@ -41,6 +42,28 @@ def section_text(section):
         if found:
             lines.append(line)
     return "\n".join(lines)
+
+
+def without_marks(text):
+    """A line of Markdown without the marks of code, of bold words, of links, and without tags."""
+    return MARKS.sub(lambda found: found["code"] or without_marks(found["bold"] or found["link"] or ""), text)
+
+
+def plain_text(markdown):
+    """Markdown as a terminal shows it: without marks, paragraphs in lines that fit, code indented."""
+    lines, is_code, is_prose = [], False, False
+    for line in re.sub(r"<!--.*?-->\n?", "", markdown, flags=re.DOTALL).splitlines():
+        if line.lstrip().startswith("```"):
+            is_code, is_prose = not is_code, False
+        elif is_code:
+            lines.append((False, f"    {line}"))
+        elif is_prose and not BLOCK.match(line):
+            lines[-1] = (True, f"{lines[-1][1]} {line.strip()}")
+        elif not re.fullmatch(r"\|[-:| ]+\|", line):  # the rule below a table's head
+            lines.append((True, re.sub(r"^#+ ", "", line)))
+            is_prose = bool(line) and line[0] not in "#|<"
+    shown = [ladder.wrapped(without_marks(line), "  ") if is_text else line for is_text, line in lines]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(shown)).strip()
 
 
 def anchor_of(heading):
@@ -95,22 +118,21 @@ class Watch:
         if key == "q":
             return False
         if key == "l":
-            solved = progress_file.solved_kernels()
-            self.note = "\n".join(f"{'x' if kernel in solved else ' '} {kernel}, {problem.difficulty}"
-                                  for kernel, problem in problems.problems().items())
+            self.note = list_text(problems.problems().values(), progress_file.solved_kernels())
         elif key == "n":
             self.next()
         elif key == "h" and self.page:
             hints = self.page.problem.hints()
             self.hints = min(self.hints + 1, len(hints))
-            self.note = f"Hint {self.hints} of {len(hints)}: {hints[self.hints - 1][1]}"
+            self.note = ladder.wrapped(f"Hint {self.hints} of {len(hints)}: {hints[self.hints - 1][1]}")
         elif key == "e" and self.verdict and self.verdict.failure:
-            self.note = section_text(self.verdict.failure.section)
+            self.note = plain_text(section_text(self.verdict.failure.section))
         return True
 
     def next(self):
-        """Writes the page that is suggested, if it is not there."""
-        problem = suggestion()
+        """Writes the page of the next kernel that is not solved, after this one, if it is not there."""
+        begin = self.page.problem.next if self.page else problems.FIRST
+        problem = problems.suggestion(progress_file.solved_kernels(), begin)
         if problem is None:
             self.note = "All are solved."
             return
@@ -124,10 +146,11 @@ class Watch:
         parts = []
         if self.verdict and self.verdict.failure:
             failure = self.verdict.failure
-            place = failure.details.get("at", "")
+            place = failure.at
             if not place and self.page:
                 place = f"practice/{self.page.path.name}:1:1"
-            parts.append(f"{place}: {failure.stage}: {failure.what}\n{self.verdict.word or failure.sentence}")
+            parts.append(ladder.wrapped(f"{place}: {failure.stage}: {failure.what}\n"
+                                        f"{self.verdict.word or failure.sentence}"))
         if self.verdict:
             stages = [stage._replace(text="") if stage.state == judging.FAILED else stage
                       for stage in self.verdict.stages]  # its text stands above

@@ -9,7 +9,9 @@ from typing import NamedTuple
 import ladder
 from ladder import exporting, figures
 
-MEDIUM, HARD = 4, 8  # steps from which a kernel is called that
+FIRST = "add"  # where a newcomer begins
+FIELDS = re.compile(r"// (?P<description>.+)\.\n(?://.*\n)*?"
+                    r"// practice: (?P<difficulty>easy|medium|hard), next (?P<next>\w+)\n")
 HINT = re.compile(r"^// Idea: +(.*(?:\n// {6,}.*)*)", re.MULTILINE)
 
 
@@ -30,6 +32,9 @@ class Problem(NamedTuple):
     kernel: str
     family: str
     header: Path
+    description: str  # its first line, without the stop
+    difficulty: str  # easy, medium or hard
+    next: str  # the kernel to practise after it; these lead through all and back
     class_name: str
     parameters: tuple  # of launch
     statement: str  # the header's words: what to compute
@@ -48,10 +53,6 @@ class Problem(NamedTuple):
     def page(self):
         """Where its page lies."""
         return ladder.PRACTICE / f"{self.kernel}.cu"
-
-    @property
-    def difficulty(self):
-        return "hard" if len(self.steps) >= HARD else "medium" if len(self.steps) >= MEDIUM else "easy"
 
     @property
     def asked(self):
@@ -83,7 +84,19 @@ def comment_text(lines):
 
 
 def head_comment(text):
-    return comment_text(re.match(r"(?://.*\n)*", text)[0].splitlines())
+    """The text of the comment that a file begins with, but for the field that says how to practise it."""
+    lines = re.match(r"(?://.*\n)*", text)[0].splitlines()
+    return comment_text(line for line in lines if not line.startswith("// practice:"))
+
+
+def fields(header):
+    """What a problem's header says for the list: {"description", "difficulty", "next"}; the script ends if it does not.
+    Its first line is a sentence, what the kernel is; another one is "// practice: easy, next transpose"."""
+    found = FIELDS.match(header.read_text())
+    if not found:
+        ladder.fail(f"{ladder.shown(header)}: its first line must be a sentence, and another line of the first comment "
+                    "'// practice: easy, next transpose', or medium or hard")
+    return found.groupdict()
 
 
 def headers(path):
@@ -124,8 +137,9 @@ def parse(kernel, steps):
         statement = [head_comment(texts[header])]
         statement += [text for path in dict.fromkeys(path for path, _ in classes) if path != header
                       for text in [head_comment(texts[path])] if " = " in text]  # a formula that the header refers to
-        return Problem(kernel, steps[0].family, header, registered[0], parameters, "\n\n".join(statement),
-                       comment_text(match[1].splitlines()), tuple(step for step in steps if not step.is_vendor))
+        return Problem(kernel, steps[0].family, header, class_name=registered[0], parameters=parameters,
+                       statement="\n\n".join(statement), contract=comment_text(match[1].splitlines()),
+                       steps=tuple(step for step in steps if not step.is_vendor), **fields(header))
     return None
 
 
@@ -145,6 +159,16 @@ def named(name):
     near = ladder.near_names(wanted, {kernel: None for kernel in known})
     ladder.usage_error(f"there is no '{name}' to practise; " + (f"did you mean {', '.join(near)}?" if near else
                                                                "'scripts/practice' lists what there is"))
+
+
+def suggestion(solved, begin=FIRST):
+    """The first problem that is not solved, from the kernel `begin` on, as the headers lead; None if all are."""
+    known, name = problems(), begin
+    for _ in known:
+        if name not in solved:
+            return known[name]
+        name = known[name].next
+    return None
 
 
 def commented(text):

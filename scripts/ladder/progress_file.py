@@ -3,7 +3,7 @@ import hashlib
 import json
 
 import ladder
-from ladder import judging
+from ladder import judging, levels
 
 
 def path():
@@ -11,7 +11,7 @@ def path():
 
 
 def read():
-    """{page's file name: {"kernel", "digest", "state", "reached", "solved"}}"""
+    """{page's file name: {"kernel", "digest", "state", "reached", "solved", "level"}}"""
     try:
         known = json.loads(path().read_text())
     except (OSError, ValueError):
@@ -38,7 +38,7 @@ def remember(page, verdict):
     solved = verdict.passed or known.get(page.path.name, {}).get("solved", False)
     entry = known.setdefault(page.path.name, {})
     entry.update(kernel=verdict.kernel, digest=digest(page), state=verdict.state, reached=verdict.reached,
-                 solved=solved and "bug" not in entry)
+                 solved=solved and "bug" not in entry, level=higher(verdict.level, entry.get("level", "")))
     write(known)
 
 
@@ -48,5 +48,17 @@ def unchanged(page):
     return entry.get("digest") == digest(page) and entry.get("state") in (judging.PASSED, judging.FAILED)
 
 
+def higher(one, other):
+    """The higher one of two levels, which may be empty."""
+    order = ["", *levels.NAMES]
+    return max(one, other, key=lambda level: order.index(level) if level in order else 0)
+
+
 def solved_kernels():
-    return {entry.get("kernel") for entry in read().values() if isinstance(entry, dict) and entry.get("solved")}
+    """{kernel: the highest level of its pages}"""
+    solved = {}
+    for entry in read().values():
+        if isinstance(entry, dict) and entry.get("solved"):
+            kernel = entry.get("kernel")
+            solved[kernel] = higher(entry.get("level", ""), solved.get(kernel, ""))
+    return solved

@@ -1,12 +1,13 @@
 """scripts/run: builds steps, runs them, and says what passed."""
-import re
 import subprocess
 import sys
+import tempfile
 import threading
+from pathlib import Path
 from typing import NamedTuple
 
 import ladder
-from ladder import candidates
+from ladder import candidates, checked_run, diagnosis
 
 DESCRIPTION = """\
 Builds and runs the ladder of each kernel: all its steps, each checked, on a GPU each timed too.
@@ -37,9 +38,32 @@ PRINT_ONLY = {"--help", "-h", "--device"}  # options of a program that checks no
 class Verdict(NamedTuple):
     word: str  # PASS, FAIL, skipped or left out
     reason: str = ""
+    is_cuda_error: bool = False
 
     def __str__(self):
         return f"{self.word}, {self.reason}" if self.reason else self.word
+
+
+def name_in(record):
+    """The name of the step that a record is about; that of the page sum.cu is sum."""
+    return record.get("name") or "_".join(filter(None, (record.get("kernel"), record.get("step"))))
+
+
+def verdict_in(record):
+    """The Verdict of a program's record (common/runner/record.hpp); None if it has none."""
+    if "verified" in record:
+        failure, word = record.get("failure", {}), "PASS" if record["verified"] else "FAIL"
+        return Verdict(word, failure.get("text", ""), failure.get("what") == "error")
+    for key, word in (("skipped", "skipped"), ("left_out", "left out"), ("failed", "FAIL")):
+        if key in record:
+            return Verdict(word, record[key])
+    return None
+
+
+def complaint_in(records):
+    """What the CPU backend says of the error that ended the program, in a line; empty if there was none."""
+    fatal = [report for record in records for report in record.get("reports", []) if report["fatal"]]
+    return diagnosis.told(fatal[0]).replace("\n", ", ") if fatal else ""
 
 
 class Tally:
@@ -53,21 +77,13 @@ class Tally:
         if name not in self.verdicts or self.verdicts[name].word != "FAIL":
             self.verdicts[name] = verdict
 
-    def read(self, line, steps):
-        """Notes the verdict on one of these steps in a line of a program's output, if there is one."""
-        entry = ladder.parse_entry(line)
-        if entry:
-            if not {"kernel", "step", "verified"} <= entry.keys():
-                return  # a kernel printed it
-            name = "_".join(filter(None, (entry["kernel"], entry["step"])))  # the page sum.cu is sum
-            verdict = Verdict("PASS" if entry["verified"] else "FAIL")
-        else:
-            match = re.match(r"(\w+):? +(PASS|FAIL|skipped|left out)\b,? *(.*)", line)
-            if not match:
-                return
-            name, verdict = match[1], Verdict(match[2], "" if match[2] == "PASS" else match[3])
-        if name in {step.name for step in steps}:
-            self.set(name, verdict)
+    def note(self, records, steps):
+        """Notes the verdicts on these steps in a program's records."""
+        names = {step.name for step in steps}
+        for record in records:
+            verdict, name = verdict_in(record), name_in(record)
+            if verdict and name in names:
+                self.set(name, verdict)
 
     def count(self, word):
         return sum(verdict.word == word for verdict in self.verdicts.values())
@@ -83,29 +99,6 @@ class Tally:
         return "\n".join([", ".join(counts)] + ["failed:"] * bool(failed) + failed)
 
 
-class Complaint:
-    """What the CPU backend says on standard error: the problem, the thread, and the line."""
-
-    # In this order, each once: of a crash the first three, of a deadlock the first and the last two.
-    PATTERNS = [r"cuda_emu: error: ([^;]*)", r"cuda_emu: (in kernel [^;]*)", r"cuda_emu: (at .*)",
-                r"  kernel \w+, .*; (in block .*):$", r"    (\d+ threads? .*)"]
-
-    def __init__(self):
-        self.parts = []
-        self.patterns = list(self.PATTERNS)
-
-    def read(self, line):
-        for number, pattern in enumerate(self.patterns):
-            match = re.match(pattern, line)
-            if match and (self.parts or pattern == self.PATTERNS[0]):
-                self.parts.append(match[1].strip().replace(f"{ladder.ROOT}/", ""))
-                del self.patterns[:number + 1]
-                return
-
-    def __str__(self):
-        return ", ".join(self.parts)
-
-
 class Printer:
     """Shows the output of programs that print a table each as if they were one."""
 
@@ -116,15 +109,14 @@ class Printer:
         self.usage = None
 
     def show(self, line):
-        match = re.match(r"(\w+)  +((?:PASS|FAIL)\b.*)", line, re.DOTALL)
-        if match and match[1] in self.names:
-            line = f"{match[1]:{self.width}}  {match[2]}"
-        elif re.match(r"CPU backend|step  ", line):
+        name, gap, rest = line.partition("  ")
+        if gap and name in self.names:
+            line = f"{name:{self.width}}  {rest.lstrip(' ')}"
+        elif line.startswith(("CPU backend", "step  ")):
             if line == self.heading:
                 return
             self.heading = line
         print(line, end="", flush=True)
-
 
     def show_error(self, line, program):
         """What one step's program says of bad options, the others say, too."""
@@ -136,32 +128,33 @@ class Printer:
 
 
 def run_program(command, steps, tally, printer):
-    """Runs a program, showing its output as it comes; returns its exit status and its complaint."""
-    complaint = Complaint()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
+    """Runs a program, showing its output as it comes; returns its exit status and the CPU backend's complaint."""
+    with tempfile.TemporaryDirectory(prefix="run-") as folder:
+        record = Path(folder, "record")
+        process = subprocess.Popen([*command, f"--record={record}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   text=True, errors="replace")
 
-    def read_errors():
-        for line in process.stderr:
-            printer.show_error(line, command[0])
-            complaint.read(line)
-            tally.read(line, steps)
+        def show_errors():
+            for line in process.stderr:
+                printer.show_error(line, command[0])
 
-    errors = threading.Thread(target=read_errors)
-    errors.start()
-    try:
-        for line in process.stdout:
-            printer.show(line)
-            tally.read(line, steps)
-        status = process.wait()
-    except KeyboardInterrupt:  # the program got it, too, and says where it was
+        errors = threading.Thread(target=show_errors)
+        errors.start()
         try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-        raise
-    finally:
-        errors.join()
-    return status, str(complaint)
+            for line in process.stdout:
+                printer.show(line)
+            status = process.wait()
+        except KeyboardInterrupt:  # the program got it, too, and says where it was
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+            raise
+        finally:
+            errors.join()
+        records = checked_run.records_in(record)
+    tally.note(records, steps)
+    return status, complaint_in(records)
 
 
 def settle(steps, status, complaint, tally):
@@ -222,7 +215,7 @@ def run_together(executable, steps, options, tally):
 
 def is_open(verdict):
     """After an error of CUDA's all later calls fail: whose fault it was is not clear."""
-    return verdict is None or (verdict.word == "FAIL" and "(cudaError" in verdict.reason)
+    return verdict is None or verdict.is_cuda_error
 
 
 class Group(NamedTuple):

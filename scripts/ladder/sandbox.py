@@ -1,4 +1,5 @@
-"""Runs a program of somebody else's: in a process group of its own, with limits on time, memory and output."""
+"""Runs a program of somebody else's: in a process group of its own, with limits on CPU time, memory and output. A busy
+machine changes nothing; but a program that only waits is ended too."""
 import os
 import resource
 import selectors
@@ -13,14 +14,16 @@ MEMORY = 2 << 30  # bytes resident
 OUTPUT = 1 << 20  # bytes printed
 FILE_SIZE = 16 << 20  # of what it writes
 POLL_S = 0.05
+WAITING = 6  # times the limit on CPU time, and as many seconds more, may pass on the clock
+WAITING_S = 30
+LAST_WORDS_S = 2  # of CPU time: after SIGXCPU the CPU backend says where it is
 
 
 class Result(NamedTuple):
     status: int  # as of Popen: -N for signal N
     output: str  # standard output and error
     stopped: str  # "time", "memory" or "output" where a limit ended it, else ""
-    seconds: float
-    printed: str = ""  # what a step itself printed, where the runner keeps that apart
+    seconds: float  # of CPU time
 
 
 def resident(pid):
@@ -38,12 +41,13 @@ def limited(command, seconds, file_size):
     and sets it, and fails if the limit was lowered in between. Nor can a forked child set them before it runs the
     command: this process has threads."""
     limits = {"core": (resource.RLIMIT_CORE, 0), "fsize": (resource.RLIMIT_FSIZE, file_size),
-              "cpu": (resource.RLIMIT_CPU, int(seconds * (os.cpu_count() or 1)) + 1)}
+              "cpu": (resource.RLIMIT_CPU, max(1, round(seconds)))}
     options = []
     for name, (what, value) in limits.items():
         _, most = resource.getrlimit(what)
-        value = value if most == resource.RLIM_INFINITY else min(value, most)
-        options.append(f"--{name}={value}:{value}")
+        hard = value + LAST_WORDS_S * (name == "cpu")
+        value, hard = (limit if most == resource.RLIM_INFINITY else min(limit, most) for limit in (value, hard))
+        options.append(f"--{name}={value}:{hard}")
     return ["prlimit", *options, "--", *map(str, command)]
 
 
@@ -53,7 +57,18 @@ def end(process):
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
         pass
-    process.wait()
+    while not poll(process):
+        time.sleep(POLL_S / 10)
+
+
+def poll(process):
+    """Has it ended? Notes its exit status and, as Popen does not, its CPU time."""
+    if process.returncode is None:
+        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+        if pid:
+            process.returncode = os.waitstatus_to_exitcode(status)
+            process.cpu_seconds = usage.ru_utime + usage.ru_stime
+    return process.returncode is not None
 
 
 def run(command, seconds, environment=None, memory=MEMORY, folder=None, file_size=FILE_SIZE):
@@ -61,11 +76,12 @@ def run(command, seconds, environment=None, memory=MEMORY, folder=None, file_siz
     if folder is None:
         with tempfile.TemporaryDirectory(prefix="judge-") as empty:
             return run(command, seconds, environment, memory, empty, file_size)
-    start = time.monotonic()
+    start, longest = time.monotonic(), WAITING * seconds + WAITING_S
     pieces, size, stopped = [], 0, ""
     process = subprocess.Popen(limited(command, seconds, file_size), cwd=folder, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
                                env={**os.environ, **(environment or {})})
+    process.cpu_seconds = 0.0
     try:
         with selectors.DefaultSelector() as selector:
             selector.register(process.stdout, selectors.EVENT_READ)
@@ -79,21 +95,19 @@ def run(command, seconds, environment=None, memory=MEMORY, folder=None, file_siz
                     size += len(piece)
                 elif ended:  # and a child of it may hold the pipe
                     break
-                ended = process.poll() is not None
+                ended = poll(process)
                 if size > OUTPUT:
                     stopped = "output"
                 elif resident(process.pid) > memory:
                     stopped = "memory"
-                elif time.monotonic() - start > seconds:
+                elif time.monotonic() - start > longest:
                     stopped = "time"
-        if not stopped:
-            try:
-                process.wait(max(seconds - (time.monotonic() - start), 0.1))
-            except subprocess.TimeoutExpired:
-                stopped = "time"
+        while not stopped and not poll(process):
+            time.sleep(POLL_S / 10)
+            stopped = "time" if time.monotonic() - start > longest else ""
     finally:
         end(process)
         process.stdout.close()
     stopped = {-signal.SIGXCPU: "time", -signal.SIGXFSZ: "output"}.get(process.returncode, stopped)
     return Result(process.returncode, b"".join(pieces)[:OUTPUT].decode(errors="replace"), stopped,
-                  time.monotonic() - start)
+                  process.cpu_seconds)

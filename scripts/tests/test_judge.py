@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Judges pages as candidates write them, and pages that misbehave. Compiles each for the CPU backend."""
+import json
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
+import ladder
 from ladder import candidates, diagnosis, judging, practice_watch, problems, sandbox
 
 ADD = """
@@ -30,36 +32,43 @@ CALL = "if (n) k<<<(n + 255) / 256, 256>>>(a, b, c, n);"
 
 # What misbehaves: (words of the page, the stage that fails, what the verdict says)
 BAD = {
-    "endless_loop": ({"kernel": "while (n + 1) if (i > n + 5000) c[0] = i++;"}, "ends", "timed out"),
-    "endless_host_loop": ({"host": "volatile int x = 1; while (x) {}"}, "ends", "limit on time"),
-    "divergent_barrier": ({"kernel": "if (threadIdx.x % 2) return; __syncthreads(); " + RIGHT}, "races and barriers",
-                          "c[1]"),
+    "endless_loop": ({"kernel": "while (n + 1) if (i > n + 5000) c[0] = i++;"}, diagnosis.ENDS, "timed out"),
+    "endless_host_loop": ({"host": "volatile int x = 1; while (x) {}"}, diagnosis.ENDS, "limit on time"),
+    "divergent_barrier": ({"kernel": "if (threadIdx.x % 2) return; __syncthreads(); " + RIGHT}, "right",
+                          "c[1] of 2 was never written"),
     "null_pointer": ({"kernel": "float* p = nullptr; p[i] = 1; " + RIGHT}, "memory", ""),
-    "host_crash": ({"host": "*(volatile int*)8 = 1;"}, "ends", "SIGSEGV"),
+    "host_crash": ({"host": "*(volatile int*)8 = 1;"}, diagnosis.ENDS, "SIGSEGV"),
     "stack_overflow": ({"before": "", "kernel": "volatile float big[200000]; for (int j = 0; j < 200000; ++j) big[j] = "
-                        "j; c[0] = big[n];"}, "ends", ""),
+                        "j; c[0] = big[n];"}, diagnosis.ENDS, ""),
     "much_device_memory": ({"host": "float* p; if (cudaMalloc(&p, 100000000000ull)) { puts(\"out of memory\"); "
-                            "abort(); }"}, "ends", ""),
-    "much_host_memory": ({"host": "for (;;) memset(malloc(1 << 28), 1, 1 << 28);"}, "ends", "limit on memory"),
-    "too_many_blocks": ({"call": "k<<<2147483647, 1024>>>(a, b, c, n);"}, "ends", "limit on time"),
-    "prints_without_end": ({"host": "for (;;) puts(\"still here, still here\");"}, "ends", "limit on output"),
-    "kernel_prints": ({"kernel": RIGHT + " for (;;) printf(\"i %d n %d\\n\", (int)i, (int)n);"}, "ends", ""),
+                            "abort(); }"}, diagnosis.ENDS, ""),
+    "much_host_memory": ({"host": "for (;;) memset(malloc(1 << 28), 1, 1 << 28);"}, diagnosis.ENDS, "limit on memory"),
+    "too_many_blocks": ({"call": "k<<<2147483647, 1024>>>(a, b, c, n);"}, diagnosis.ENDS, "limit on CPU time"),
+    "prints_without_end": ({"host": "for (;;) puts(\"still here, still here\");"}, diagnosis.ENDS, "limit on output"),
+    "kernel_prints": ({"kernel": RIGHT + " for (;;) printf(\"i %d n %d\\n\", (int)i, (int)n);"}, diagnosis.ENDS, ""),
     "writes_over_input": ({"kernel": "if (i < n) { c[i] = a[i] + b[i]; ((float*)a)[i] = 0; }"}, "memory",
                           "the input a"),
-    "leaves_early": ({"host": "exit(0);"}, "ends", "before its checks"),
-    "huge_block": ({"call": "k<<<1, 2048>>>(a, b, c, n);"}, "ends", "invalid configuration"),
+    "leaves_early": ({"host": "exit(0);"}, diagnosis.ENDS, "before its checks"),
+    "huge_block": ({"call": "k<<<1, 2048>>>(a, b, c, n);"}, diagnosis.ENDS, "blockDim.x is 2048"),
     "no_guard": ({"kernel": "c[i] = a[i] + b[i];"}, "memory", ""),
     "last_dropped": ({"kernel": "if (i + 1 < n) c[i] = a[i] + b[i];"}, "right", "was never written"),
     "wrong_value": ({"kernel": "if (i < n) c[i] = a[i] + (i == 40 ? 0 : b[i]);"}, "right", "c[40]"),
-    "float4_misaligned": ({"kernel": "if (4 * i + 3 < n) { float4 v = ((float4*)a)[i], w = ((float4*)b)[i]; "
-                           "((float4*)c)[i] = make_float4(v.x + w.x, v.y + w.y, v.z + w.z, v.w + w.w); } "
-                           "if (i >= n / 4 * 4 && i < n) c[i] = a[i] + b[i];"}, "memory", "misaligned"),
     "does_not_compile": ({"kernel": "c[i] = a[i] + undeclared;"}, "compiles", "undeclared"),
     "no_launch": ({"before": "#define launch another_name"}, "compiles", "launch"),
     "endless_compilation": ({"before": "#include \"/dev/zero\"\n"}, "compiles", "the compiler was stopped"),
     "other_parameters": ({"before": "struct T {}; void launch(T); /*", "call": "} /* "}, "compiles", ""),
 }
 
+# What passes with a remark of a kind.
+REMARKS = {
+    "vectors": ({"kernel": """
+        if (4 * i + 3 < n) {
+          float4 v = ((float4*)a)[i], w = ((float4*)b)[i];
+          ((float4*)c)[i] = make_float4(v.x + w.x, v.y + w.y, v.z + w.z, v.w + w.w);
+        }
+        if (i >= n / 4 * 4 && i < n) c[i] = a[i] + b[i];"""}, "alignment"),
+    "no_blocks": ({"call": "k<<<(n + 255) / 256, 256>>>(a, b, c, n);"}, "empty"),
+}
 GOOD = {
     "early_return_before_a_barrier": """
         __global__ void k(const float* a, const float* b, float* c, size_t n) {
@@ -98,7 +107,7 @@ GOOD = {
 }
 
 
-BY_CHANCE = ("right", "races and barriers")  # an update may be lost in any run: the stage varies, the race is named
+BY_CHANCE = ("right", diagnosis.RACES)  # an update may be lost in any run: the stage varies, the race is named
 # What only a later stage sees: (kernel, page, stage, what the verdict says).
 LATER = {
     "lost_update": ("sum", """
@@ -138,7 +147,17 @@ LATER = {
           }
         }
         void launch(const float* x, float* out, size_t n) { k<<<8, 1>>>(x, out, n); }
-        """, "races and barriers", "race"),
+        """, diagnosis.RACES, "race"),
+    "host_memory_in_a_structure": ("add", """
+        struct Sizes { const size_t* n; };
+        __global__ void k(const float* a, const float* b, float* c, Sizes sizes) {
+          size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+          if (i < *sizes.n) c[i] = a[i] + b[i];
+        }
+        void launch(const float* a, const float* b, float* c, size_t n) {
+          if (n) k<<<(n + 255) / 256, 256>>>(a, b, c, Sizes{&n});
+        }
+        """, diagnosis.ENDS, "a variable of the host"),
     "read_past_the_end_and_not_used": ("sum", """
         __global__ void k(const float* x, float* out, size_t n) {
           float v = 0;
@@ -153,7 +172,7 @@ LATER = {
 }
 
 
-class Quick(judging.Judge):
+class OnPlainBuild(judging.Judge):
     """The stages on the plain build alone."""
 
     def memory(self, others):
@@ -167,8 +186,12 @@ class Quick(judging.Judge):
             raise judging.OutOfTime
         return super().build(kind)
 
+
+class Quick(OnPlainBuild):
+    """And without the sizes of many rows."""
+
     def many_rows(self, program):
-        return None, ""
+        return None
 
 
 class JudgeTest(unittest.TestCase):
@@ -185,7 +208,7 @@ class JudgeTest(unittest.TestCase):
         words, stage, what = BAD[name]
         text = ADD.format(**{"kernel": RIGHT, "before": "", "host": "", "call": CALL, **words})
         includes = "#include <cstdio>\n#include <cstdlib>\n#include <cstring>\n"
-        limit = 15 if what == "limit on time" else 120  # the machine may be busy with other tests
+        limit = 15 if what.endswith("time") else 120  # the machine may be busy with other tests
         candidates.prepare("cpu", "add")
         verdict, seconds = self.judge(f"add_{name}", includes + text, limit)
         self.assertTrue(verdict.failure, judging.text(verdict))
@@ -203,6 +226,29 @@ class JudgeTest(unittest.TestCase):
                 self.assertEqual({stage.name: stage.state for stage in verdict.stages},
                                  {**dict.fromkeys(diagnosis.STAGES, judging.PASSED), "speed": judging.SKIPPED})
 
+    def test_remarks(self):
+        """What an interviewer would accept passes; the remark says what is missing, and how far the page has come."""
+        for name, (words, kind) in REMARKS.items():
+            with self.subTest(name):
+                text = ADD.format(**{"kernel": RIGHT, "before": "", "host": "", "call": CALL, **words})
+                verdict, _ = self.judge(f"add_{name}", text, 300, judging.Judge)
+                self.assertTrue(verdict.passed, judging.text(verdict))
+                self.assertEqual([remark.kind for remark in verdict.remarks], [kind])
+                self.assertEqual((verdict.level, verdict.following.split(":")[0]), ("right", "robust"))
+        self.assertFalse(self.judge("add_bug_7", text, 300)[0].passed, "a planted bug keeps the contract")
+
+    def test_whiteboard_answers(self):
+        """Pasted into a page, each is right: what it leaves out is a remark."""
+        for step in ladder.answers():
+            answer = step.path.read_text().partition("// The answer ends here")[0]
+            if "__global__" not in answer:
+                continue
+            with self.subTest(step.name):
+                verdict, _ = self.judge(f"{step.kernel}_answer", answer, 300, OnPlainBuild)
+                self.assertIsNone(verdict.failure, judging.text(verdict))
+                self.assertEqual(verdict.not_judged, ["memory", diagnosis.RACES, "access pattern"])
+                self.assertLessEqual({remark.kind for remark in verdict.remarks}, {"grid"})
+
     def test_pages_of_one_name_are_built_apart(self):
         """Pages of scripts/mutate --judge, which judges several of one step at a time, in threads."""
         page = candidates.Page(ROOT / "elementwise/add/add_01_scalar.cu", problems.named("add"))
@@ -214,7 +260,7 @@ class JudgeTest(unittest.TestCase):
         verdict, _ = self.judge("add_right", ADD.format(kernel=RIGHT, before="", host="", call=CALL))
         self.assertEqual(verdict.state, judging.NOT_JUDGED)
         self.assertFalse(verdict.passed)
-        self.assertEqual(verdict.not_judged, ["memory", "races and barriers", "access pattern"])
+        self.assertEqual(verdict.not_judged, ["memory", diagnosis.RACES, "access pattern"])
         self.assertIn("Not solved yet", judging.text(verdict))
         self.assertEqual(judging.exit_status([verdict]), 3)
 
@@ -229,7 +275,7 @@ class JudgeTest(unittest.TestCase):
             void launch(const float* x, float* out, size_t n) { k<<<n > 40000 ? 100000 : 1, 1>>>(x, out, n); }
             """, 20)
         self.assertEqual(verdict.state, judging.NOT_JUDGED, judging.text(verdict))
-        self.assertIn("right on small sizes", judging.text(verdict))
+        self.assertIn("the larger sizes take too long", judging.text(verdict))
 
     def later(self, name):
         kernel, text, stage, what = LATER[name]
@@ -250,18 +296,14 @@ class JudgeTest(unittest.TestCase):
     def test_smallest_size_and_index(self):
         verdict, _ = self.judge("add_smallest", ADD.format(
             kernel="if (i < n) c[i] = a[i] + (i == 40 ? 0 : b[i]);", before="", host="", call=CALL))
-        details = verdict.failure.details
-        self.assertEqual((details["size"], details["buffer"], details["index"]), ("n=127", "c", "40"))
-        self.assertNotEqual(details["got"], details["want"])
+        facts = verdict.failure.facts
+        self.assertEqual((facts["size"], facts["buffer"], facts["index"]), ("n=127", "c", 40))
+        self.assertNotEqual(facts["got"], facts["want"])
 
     def test_the_first_failing_stage_is_explained_in_a_section_that_exists(self):
         for problem in problems.problems().values():
-            for sign in [*diagnosis.SIGNS, *[("", *sign) for sign in diagnosis.OF_TOOL.values()],
-                         *[("", "", "", section) for section in (
-                             "README.md#numbers-and-code", "chapter#traps", "family#how-results-are-judged",
-                             "README.md#launches-return-at-once",
-                             "README.md#step-through-a-kernel-gdb-and-cuda-gdb")]]:
-                section = problem.section(sign[3])
+            for anchor in diagnosis.SECTIONS:
+                section = problem.section(anchor)
                 self.assertTrue(practice_watch.section_text(section), section)
 
 
@@ -316,7 +358,7 @@ class PagesElsewhere(unittest.TestCase):
             return Quick(candidates.find(str(self.page)), 60).verdict()
         self.assertEqual(judged("v").printed, "n=1025\nsum_mine: PASS, 3 checks")
         verdict = judged("n == 5 ? 0 : v")
-        self.assertEqual(verdict.failure.details["size"], "n=5")
+        self.assertEqual(verdict.failure.facts["size"], "n=5")
         self.assertEqual(verdict.printed, "n=5\nsum_mine: PASS, 3 checks")
 
 
@@ -329,19 +371,28 @@ OUTSIDE = """========= COMPUTE-SANITIZER
 """
 
 
+ALL_RIGHT = {"verified": True, "checks": 700}
+WRONG = {"verified": False, "checks": 3, "failure": {
+    "size": "n=5", "data": "random", "what": "value", "buffer": "c", "index": 2, "got": 1, "want": 2,
+    "seen": "c[2] of 5 is wrong: got 1, want 2"}}
+
+
 class OnGpuAlone(unittest.TestCase):
     """What the CPU backend cannot run, with programs that only pretend."""
 
-    def judge(self, tools, check="add_clusters: PASS, 700 checks\n", with_gpu=True):
-        """`tools`: what a tool prints, else CLEAN; its exit status is that of the tool."""
+    def judge(self, tools, check=ALL_RIGHT, with_gpu=True):
+        """`tools`: what a tool prints, else CLEAN; its exit status is that of the tool. `check`: the runner's
+        record."""
         def build(judge, kind):
             if kind == "cpu":
                 raise candidates.CompileError(CLUSTERS)
-            return Path("program")
+            return Path(folder) / "program"
 
         def run(command, seconds, environment=None, memory=0):
             if command[0] != "compute-sanitizer":
-                return sandbox.Result(0 if "PASS" in check else 1, check, "", 1)
+                record = next(word for word in command if str(word).startswith("--record="))
+                Path(record.split("=")[1]).write_text(json.dumps(check))
+                return sandbox.Result(0 if check["verified"] else 1, "", "", 1)
             output = tools.get(command[2], CLEAN)
             return sandbox.Result(9 if "1 error" in output else 0, output, "", 1)
         with tempfile.TemporaryDirectory() as folder, mock.patch.object(judging.Judge, "build", build), \
@@ -364,13 +415,13 @@ class OnGpuAlone(unittest.TestCase):
         self.assertEqual(self.judge({}, with_gpu=False).failure.stage, "compiles")
 
     def test_is_wrong(self):
-        failure = self.judge({}, "add_clusters: FAIL, n=5, random data: c[2] of 5 is wrong: got 1, want 2\n").failure
-        self.assertEqual((failure.stage, failure.details["index"]), ("right", "2"))
+        failure = self.judge({}, WRONG).failure
+        self.assertEqual((failure.stage, failure.facts["index"]), ("right", 2))
 
     def test_each_tool_names_its_stage(self):
         for tool, (stage, *_) in diagnosis.OF_TOOL.items():
             failure = self.judge({tool: OUTSIDE}).failure
-            self.assertEqual((failure.stage, failure.details["at"]), (stage, "add_clusters.cu:7:1"))
+            self.assertEqual((failure.stage, failure.at), (stage, "add_clusters.cu:7:1"))
             self.assertIn("Invalid __global__ write", failure.what)
 
     def test_a_tool_that_does_not_run_judges_nothing(self):

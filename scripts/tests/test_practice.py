@@ -20,6 +20,7 @@ from ladder import (
     access_pattern,
     bug_lab,
     candidates,
+    checked_run,
     diagnosis,
     exporting,
     judging,
@@ -133,7 +134,10 @@ class Pages(InFolder):
         said, status = self.practice()
         self.assertEqual(status, 0)
         for problem in problems.problems().values():
-            self.assertRegex(said, rf"(?m)^  {problem.kernel} +{problem.difficulty}")
+            line = re.search(rf"(?m)^    {problem.kernel} +{problem.difficulty} +{re.escape(problem.description)}$",
+                             said)
+            self.assertTrue(line, problem.kernel)
+            self.assertLessEqual(len(line[0]), 80)
             self.assertRegex(problem.asked, r"^(none|\d+ of 25), \d+ of 8")
         self.assertIn("0 of", said)
 
@@ -212,6 +216,97 @@ class PageNames(InFolder):
         self.assertIn("did you mean practice/sum_mine.cu", self.message("sum_mime", pages=True))
 
 
+class Fields(unittest.TestCase):
+    """What a header says for the list."""
+
+    def test_every_header_says_it_and_next_leads_through_all(self):
+        known = problems.problems()  # ends the script where a field is missing or ill-formed
+        for begin in known:
+            solved, problem = set(), known[begin]
+            while problem:
+                solved.add(problem.kernel)
+                problem = problems.suggestion(solved, problem.next)
+            self.assertEqual(solved, set(known))
+
+    def test_where_a_newcomer_begins(self):
+        begun = []
+        for _ in range(4):
+            begun.append(problems.suggestion(begun).kernel)
+        self.assertEqual(begun, ["add", "transpose", "sum", "row_softmax"])
+
+    def test_ill_formed(self):
+        good = "// Adds.\n// More.\n// practice: easy, next sum\n#pragma once\n"
+        with tempfile.TemporaryDirectory() as folder:
+            header = Path(folder) / "x.cuh"
+            header.write_text(good)
+            self.assertEqual(problems.fields(header), {"description": "Adds", "difficulty": "easy", "next": "sum"})
+            for was, now in (("// practice: easy, next sum\n", ""), ("easy", "simple"), (", next sum", ""),
+                             ("Adds.", "Adds"), ("// More.\n", "\n")):
+                header.write_text(good.replace(was, now))
+                with self.subTest(was), contextlib.redirect_stderr(io.StringIO()) as said:
+                    self.assertRaises(SystemExit, problems.fields, header)
+                    self.assertIn("x.cuh: ", said.getvalue())
+
+    def test_the_field_is_on_no_page(self):
+        for problem in problems.problems().values():
+            self.assertNotIn("// practice:", problems.page(problem))
+
+
+class Wrapping(unittest.TestCase):
+    """Text in a terminal of 40 columns."""
+    WORDS = "a sentence of words, and a name that_is_longer_than_the_line_and_stays_as_it_is_all_the_same"
+
+    def setUp(self):
+        for target, name, value in ((sys, "stdout", mock.Mock(isatty=lambda: True)),
+                                    (ladder.shutil, "get_terminal_size", lambda: os.terminal_size((40, 24)))):
+            patch = mock.patch.object(target, name, value)
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def assert_fits(self, text, but=0):
+        """All lines fit, but so many."""
+        self.assertLessEqual(len([line for line in text.split("\n") if len(line) > 40]), but, text)
+
+    def test_between_words(self):
+        text = ladder.wrapped(f"{self.WORDS}\nanother line", "  ")
+        self.assertEqual(text.split(), f"{self.WORDS}\nanother line".split())
+        self.assert_fits(text, 1)
+        self.assertIn("\nanother line", text)
+
+    def test_not_without_a_terminal(self):
+        sys.stdout.isatty = lambda: False
+        self.assertEqual(ladder.wrapped(self.WORDS * 3), self.WORDS * 3)
+
+    def test_all_that_a_verdict_says(self):
+        said = "one two three four five six seven eight nine ten eleven"
+        failure = diagnosis.Failure("right", said, said, "README.md#where-data-live", "sum.cu:3:5")
+        found = judging.Verdict("sum.cu", "sum", [judging.Stage("right", "failed", f"{said}\n{said}")], failure, "",
+                                "", [judging.Remark("leak", said)])
+        passing = found._replace(failure=None, level="correct", following=said)
+        watch = practice_watch.Watch(None)
+        watch.verdict, watch.note = found, ladder.wrapped(practice_watch.list_text([SUM], set()))
+        for text in (judging.text(found), judging.text(passing), judging.text(found._replace(word=said))):
+            self.assert_fits(text)
+        self.assert_fits(watch.screen().replace(practice_watch.KEYS, ""))
+        colored = judging.stages_text(found, color=True)
+        self.assertEqual(re.sub(r"\033\[\d+m", "", colored), judging.stages_text(found))
+
+
+class PlainText(unittest.TestCase):
+    def test_marks_go_and_code_stays(self):
+        markdown = ("## A `b`\n\n<details><summary>More</summary>\n\n**Bold**, [a `link`](x.md#y) and\n`**p`.\n"
+                    "| a | b |\n|---|--:|\n| [c](d) | **e** |\n```cpp\n# **not** [a](b)\n```\n</details>\n")
+        self.assertEqual(practice_watch.plain_text(markdown), "A b\n\nMore\n\nBold, a link and **p.\n| a | b |\n"
+                         "| c | e |\n    # **not** [a](b)")
+
+    def test_what_a_failure_names_has_no_marks(self):
+        for section in diagnosis.SECTIONS:
+            shown = practice_watch.plain_text(practice_watch.section_text(SUM.section(section)))
+            self.assertTrue(shown)
+            prose = "\n".join(line for line in shown.split("\n") if not line.startswith("    "))
+            self.assertNotRegex(prose, r"</?(?:details|summary)|```|\]\(|\n#+ ")
+
+
 class Remembering(InFolder):
     def test_solved_stays_solved_and_a_change_is_judged_again(self):
         path = ladder.PRACTICE / "sum.cu"
@@ -222,8 +317,8 @@ class Remembering(InFolder):
         self.assertTrue(progress_file.unchanged(page))
         path.write_text("second")
         self.assertFalse(progress_file.unchanged(page))
-        progress_file.remember(page, verdict(page, diagnosis.Failure("right", "", "", "", {})))
-        self.assertEqual(progress_file.solved_kernels(), {"sum"})
+        progress_file.remember(page, verdict(page, diagnosis.Failure("right", "", "", "")))
+        self.assertEqual(set(progress_file.solved_kernels()), {"sum"})
         self.assertEqual(progress_file.read()["sum.cu"]["reached"], "right")
 
     def test_a_spoilt_file_is_an_empty_one(self):
@@ -236,7 +331,7 @@ class Remembering(InFolder):
         def judge(page):
             judged.append(page.text)
             failure = diagnosis.Failure("right", "n=1: x", "Learn this.", "README.md#where-data-live",
-                                        {"at": "sum.cu:3:5"})
+                                        "sum.cu:3:5")
             return verdict(page, failure if page.text == "wrong" else None)
         watch = practice_watch.Watch(judge)
         self.assertFalse(watch.step())
@@ -252,7 +347,7 @@ class Remembering(InFolder):
         watch.key("e")
         self.assertIn("Where data live", watch.screen())
         watch.key("l")
-        self.assertIn("row_softmax, hard", watch.screen())
+        self.assertIn(problems.named("row_softmax").description, watch.screen())
         time.sleep(0.02)
         path.write_text("right")
         self.assertTrue(watch.step())
@@ -265,15 +360,18 @@ class Remembering(InFolder):
         self.assertEqual(judged, ["wrong", "right"], "another run does not judge it again")
         self.assertFalse(watch.key("q"))
 
-    def test_what_is_suggested_is_easy_and_open(self):
-        self.assertEqual(practice_watch.suggestion().difficulty, "easy")
+    def test_n_leads_on_from_the_page_at_hand(self):
+        watch = practice_watch.Watch(None)
+        watch.page = candidates.Page(ladder.PRACTICE / "sum.cu", SUM)
+        watch.key("n")
+        self.assertTrue((ladder.PRACTICE / f"{SUM.next}.cu").is_file())
 
 
 class Commands(InFolder):
     """With the judge's place taken by what returns a verdict at once."""
 
     FAILURE = diagnosis.Failure("right", "n=1: out[0] is wrong", "Learn this.", "README.md#where-data-live",
-                                {"size": "n=1", "index": "0"})
+                                "", {"size": "n=1", "index": "0"})
 
     def setUp(self):
         super().setUp()
@@ -301,7 +399,7 @@ class Commands(InFolder):
         said, status = self.judged(str(ladder.PRACTICE / "sum.cu"))
         self.assertEqual(status, 0)
         self.assertTrue(said.endswith("Solved.\n\n"), said)
-        self.assertEqual(progress_file.solved_kernels(), {"sum"})
+        self.assertEqual(set(progress_file.solved_kernels()), {"sum"})
 
     def test_minutes_writes_a_page_shows_the_time_and_judges(self):
         said, status = self.practice("sum", "--minutes", "0.001")
@@ -326,7 +424,7 @@ class States(InFolder):
                                                            failure, "")
 
     def test_states(self):
-        wrong = diagnosis.Failure("right", "", "", "", {})
+        wrong = diagnosis.Failure("right", "", "", "")
         passed, unknown, left_out = ("right", "passed"), ("memory", "not judged"), ("speed", "skipped")
         for stages, failure, state, status in (([passed, left_out], None, "passed", 0),
                                                ([passed, unknown], None, "not judged", 3),
@@ -336,13 +434,13 @@ class States(InFolder):
             self.assertEqual(json.loads(judging.to_json([found]))["verdicts"][0]["state"], state)
             progress_file.write({})
             progress_file.remember(page, found)
-            self.assertEqual(progress_file.solved_kernels(), {"sum"} if state == "passed" else set())
+            self.assertEqual(set(progress_file.solved_kernels()), {"sum"} if state == "passed" else set())
             self.assertEqual(progress_file.unchanged(page), state != "not judged")
 
     def test_the_worst_state_counts(self):
         found = [self.of([("memory", state)])[1] for state in ("passed", "not judged")]
         self.assertEqual(judging.exit_status(found), 3)
-        found.append(self.of([], diagnosis.Failure("right", "", "", "", {}))[1])
+        found.append(self.of([], diagnosis.Failure("right", "", "", ""))[1])
         self.assertEqual(judging.exit_status(found), 1)
 
 
@@ -363,7 +461,7 @@ class Bugs(InFolder):
 
     def test_a_bug_is_handed_out_mended_and_revealed(self):
         """With the judge's place taken by what says that the page fails, and later that it passes."""
-        failure = diagnosis.Failure("right", "n=1: out[0] is wrong", "", "README.md#where-data-live", {})
+        failure = diagnosis.Failure("right", "n=1: out[0] is wrong", "", "README.md#where-data-live")
         with mock.patch.object(judging, "Judge") as judge:
             judge.side_effect = lambda page: mock.Mock(verdict=lambda: verdict(page, failure))
             handed, status = self.practice("--bug", "dot")
@@ -377,7 +475,7 @@ class Bugs(InFolder):
             self.assertIn("The judge's verdict on it:", revealed)
             page = candidates.find(str(ladder.PRACTICE / name))
             progress_file.remember(page, verdict(page))
-            self.assertEqual(progress_file.solved_kernels(), set(), "a bug mended is no kernel solved")
+            self.assertEqual(progress_file.solved_kernels(), {}, "a bug mended is no kernel solved")
             for _ in range(len(bug_lab.open_to(problems.named("dot"))) - 1):
                 self.assertEqual(self.practice("--bug", "dot")[1], 0)
                 latest = next(name for name, entry in progress_file.read().items() if entry["latest"])
@@ -391,69 +489,113 @@ class Bugs(InFolder):
             self.assertTrue(stage and set(stage[1].split(" | ")) <= set(diagnosis.STAGES), bug.path)
 
 
-class Diagnoses(unittest.TestCase):
-    def of(self, output, status=1, stopped=""):
-        return diagnosis.of_run(sandbox.Result(status, output, stopped, 0))
+FACTS = {"what": "value", "seen": "y[7] of 9 is wrong: got 1, want 2", "size": "n=9 ld=12 alpha=2",
+         "options": ["--n=9", "--ldx=12", "--alpha=2"], "data": "random", "offsets": "", "order": "forward",
+         "second_run": False, "buffer": "y", "index": 7, "count": 9, "got": "1", "want": "2"}
+REPORT = {"kind": "error", "cause": "deadlock", "problem": "deadlock", "fatal": False, "launched": "a.cu:9",
+          "at": "a.cu:4", "groups": [{"count": 2, "doing": "wait in __syncthreads() at a.cu:4", "threads": "(0,0,0)"}]}
 
-    def test_pass_needs_its_line(self):
-        self.assertIsNone(self.of("sum_page: PASS, 12 checks\n", 0))
-        self.assertEqual(self.of("", 0).stage, "ends")
+
+class Diagnoses(unittest.TestCase):
+    def outcome(self, facts=None, reports=(), status=1, stopped="", output="", ended=True):
+        """`ended`: did the checks end?"""
+        record = {"verified": facts is None, "reports": list(reports)} if ended else {"reports": list(reports)}
+        if facts:
+            record["failure" if ended else "running"] = facts
+        return checked_run.Outcome(sandbox.Result(status, output, stopped, 0), [record], "")
+
+    def of(self, *arguments, **options):
+        return diagnosis.of_outcome(self.outcome(*arguments, **options))
+
+    def test_pass_needs_its_record(self):
+        self.assertIsNone(self.of(status=0))
+        self.assertEqual(self.of(status=0, ended=False).stage, diagnosis.ENDS)
 
     def test_wrong_value(self):
-        found = self.of("sum_page: FAIL, n=33, one NaN data, x + 1, out + 0, threads in reverse order: out[0] of 1 is "
-                        "wrong: got 1, want nan; written last at sum.cu:7, thread (0,0,0) of block (1,0,0), in "
-                        "kernel k\n")
-        self.assertEqual(found.stage, "races and barriers")
-        details = found.details
-        self.assertEqual([details[key] for key in ("size", "data", "buffer", "index", "got", "want", "at")],
-                         ["n=33", "one NaN", "out", "0", "1", "nan", "sum.cu:7:1"])
+        found = self.of({**FACTS, "offsets": "x + 1, y + 0", "order": "reverse"})
+        self.assertEqual(found.stage, diagnosis.RIGHT)
+        self.assertEqual(found.what, "n=9 ld=12 alpha=2, random data, x + 1, y + 0, threads in reverse order: "
+                                     "y[7] of 9 is wrong: got 1, want 2")
 
-    def test_never_written(self):
-        found = self.of("a_page: FAIL, m=1 n=2 alpha=1, random data: C[5] of 9 was never written (want 0); 2 are wrong "
-                        "in all, the next at [7]; no thread wrote it\n")
-        self.assertEqual((found.stage, found.details["want"], found.details["writer"]),
-                         ("right", "0", "no thread wrote it"))
+    def test_memory_that_is_not_the_kernels(self):
+        for what in ("past end", "before start", "input changed", "input written"):
+            self.assertEqual(self.of({**FACTS, "what": what}).stage, diagnosis.MEMORY)
 
-    def test_what_a_nan_says(self):
-        """A NaN in the data is another matter than one that comes from elsewhere."""
-        def sentence(data, got, want):
-            return self.of(f"a_page: FAIL, n=1, {data} data: y[0] of 1 is wrong: got {got}, want {want}\n").sentence
-        self.assertIn("A NaN reaches", sentence("random", "nan", "0.5"))
-        self.assertIn("A NaN reaches", sentence("NaN in y", "-nan", "-1e-05"))
-        self.assertIn("IEEE arithmetic", sentence("thousands", "nan", "1"))
-        self.assertIn("IEEE arithmetic", sentence("one NaN", "1", "nan"))
-        self.assertIn("Follow the thread", sentence("random", "1", "2"))
+    def test_the_backend_s_words_are_shown(self):
+        found = self.of({**FACTS, "what": "error", "error": "cudaErrorLaunchFailure", "message": "a.cu:9"},
+                        [{**REPORT, "size": FACTS["size"]}])
+        self.assertEqual((found.stage, found.at), (diagnosis.RACES, "a.cu:4:1"))
+        self.assertIn("2 threads wait in __syncthreads() at a.cu:4: (0,0,0)", found.what)
 
-    def test_the_writer_is_added_and_where_there_is_none_that_is_the_lesson(self):
-        failure = self.of("a_page: FAIL, n=0, random data: out[0] of 1 is wrong: got nan, want -inf\n")
-        self.assertIn("IEEE", failure.sentence)
-        self.assertIn("must be written by a thread", diagnosis.with_writer(failure, diagnosis.NO_WRITER).sentence)
-        with_place = diagnosis.with_writer(failure, "written last at practice/max.cu:7, thread (0,0,0), in kernel k")
-        self.assertEqual(with_place.details["at"], "practice/max.cu:7:1")
-        self.assertIn("want -inf\nwritten last at practice/max.cu:7", with_place.what)
+    def test_what_ended_the_program_comes_first(self):
+        crash = {**REPORT, "cause": "address", "problem": "SIGSEGV", "fatal": True, "at": "b.cu:1", "groups": []}
+        found = self.of(FACTS, [REPORT, crash], ended=False)
+        self.assertEqual((found.stage, found.at), (diagnosis.MEMORY, "b.cu:1:1"))
+        self.assertIn("n=9", found.what)
 
-    def test_a_grid_of_no_blocks(self):
-        for size, word in (("rows=0 cols=3", "nothing to launch"), ("rows=1 cols=30", "gridDim.y")):
-            self.assertIn(word, self.of(f"a_page: FAIL, {size}, random data: practice/transpose_1.cu:10: "
-                                        "cudaGetLastError(): invalid configuration argument (cudaError)\n").sentence)
+    def test_every_cause_has_a_stage(self):
+        for stage, sentence, section in [*diagnosis.CAUSES.values(), *diagnosis.CUDA_ERRORS.values()]:
+            self.assertIn(stage, diagnosis.STAGES)
+            self.assertTrue(sentence.endswith("."))
+            self.assertIn(section, diagnosis.SECTIONS)
 
-    def test_threads_that_returned_before_a_barrier(self):
-        wrong = "a_page: FAIL, n=2, random data: y[0] of 2 is wrong: got 1, want 2\n"
-        found = self.of(f"cuda_emu: warning: {diagnosis.RETURNED}: ...\n{wrong}")
-        self.assertEqual(found.stage, "races and barriers")
-        self.assertEqual(diagnosis.with_writer(found, "written last at a.cu:1").sentence, found.sentence)
-        self.assertEqual(self.of(wrong).stage, "right")
+    def cause(self, facts, passing, reports=()):
+        """The cause where exactly those runs pass of which `passing` is true: a function of the options, the order and
+        what fresh memory holds."""
+        failure = diagnosis.of_facts({**FACTS, **facts})
+        return diagnosis.Causes(failure, lambda *options, order=None, fill=None: passing(options, order, fill),
+                                reports, ["n"]).found()
+
+    def test_a_cause_is_named_only_if_its_absence_mends_the_run(self):
+        misaligned, reverse = {"offsets": "x + 1, y + 0"}, {"order": "reverse"}
+        words = {"off their alignment": (misaligned, lambda options, order, fill: "--aligned" in options),
+                 "order in which threads run": (reverse, lambda options, order, fill: order == "forward"),
+                 "nothing has written": ({}, lambda options, order, fill: fill == "zeros"),
+                 "nothing has set it to 0": ({}, lambda options, order, fill: "--zeroed" in options),
+                 "few right digits": ({"data": "1e4 + noise"}, lambda options, order, fill: "--data=random" in options),
+                 "row * ldx": ({}, lambda options, order, fill: "--ldx=12" not in options),
+                 "alpha scales": ({}, lambda options, order, fill: "--alpha=1" in options)}
+        for word, (facts, passing) in words.items():
+            with self.subTest(word):
+                self.assertIn(word, self.cause(facts, passing).sentence)
+                nothing = self.cause(facts, lambda options, order, fill: False)
+                self.assertIn("Follow the thread", nothing.sentence)
+                self.assertNotIn("x + 1", nothing.what)
+                self.assertNotIn("reverse", nothing.what)
+
+    def test_sizes_that_pass_and_that_fail(self):
+        found = self.cause({}, lambda options, order, fill: "--n=256" in options)
+        self.assertIn("It passes at n=256; it fails at n=8, n=10, n=32", found.what)
+
+    def test_a_lane_that_is_gone(self):
+        gone = {**REPORT, "kind": "warning", "cause": "lane is gone",
+                "problem": "lane 3 reads lane 17, which has returned"}
+        found = self.cause({}, lambda options, order, fill: False, [gone])
+        self.assertEqual(found.stage, diagnosis.RACES)
+        self.assertIn("lane 3 reads lane 17", found.what)
+
+    def test_what_data_teach(self):
+        kinds = {pattern for problem in problems.problems().values()
+                 for pattern in re.findall(r'\{"([^"]+)", (?:true|false), ', problem.header.read_text())}
+        self.assertIn("one NaN", kinds)
+        for data in ("one NaN", "thousands", "0.1 everywhere", "zeros", "both infinities", "special", "tail"):
+            self.assertTrue(diagnosis.lesson(data), data)
+
+    def test_the_writer_is_added(self):
+        found = diagnosis.with_writer(diagnosis.of_facts(FACTS), "practice/max.cu:7, thread (0,0,0), in kernel k")
+        self.assertEqual(found.at, "practice/max.cu:7:1")
+        self.assertIn("want 2\nwritten last at practice/max.cu:7", found.what)
 
     def test_what_the_cpu_backend_leaves_out(self):
         failure = diagnosis.of_compiler("a.cu:1: error: <thrust/x.h>: the CPU backend cannot run this; write the loop",
                                         mock.Mock(problem=SUM))
         self.assertEqual((failure.stage, failure.section), ("compiles", "README.md#no-gpu"))
-        self.assertEqual(failure.details["at"], "a.cu:1:1")
+        self.assertEqual(failure.at, "a.cu:1:1")
         self.assertTrue(practice_watch.section_text(failure.section))
 
     def test_limits(self):
         for limit in ("time", "memory", "output"):
-            self.assertIn(limit, self.of("x", -9, limit).what)
+            self.assertIn(limit, self.of(None, status=-9, stopped=limit, ended=False).what)
 
 
 class Printed(InFolder):
@@ -466,10 +608,10 @@ class Printed(InFolder):
 
     def test_it_is_shortened(self):
         path = ladder.PRACTICE / "printed"
-        self.assertEqual(judging.first_lines(path), "")
+        self.assertEqual(checked_run.first_lines(path), "")
         path.write_text("x" * 5000 + "\n" + "line\n" * 5000)
-        self.assertEqual(judging.first_lines(path).splitlines(), ["x" * judging.PRINTED_COLUMNS] +
-                         ["line"] * (judging.PRINTED_LINES - 1) + ["..."])
+        self.assertEqual(checked_run.first_lines(path).splitlines(), ["x" * checked_run.PRINTED_COLUMNS] +
+                         ["line"] * (checked_run.PRINTED_LINES - 1) + ["..."])
 
 
 class Patterns(unittest.TestCase):

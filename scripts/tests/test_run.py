@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import textwrap
 import time
 import unittest
 from pathlib import Path
@@ -22,36 +21,40 @@ STEPS = [ladder.Step("reduce", "sum", f"0{n}", f"sum_0{n}_{idea}", Path(f"reduce
          for n, idea in enumerate(("cub", "atomic", "tree", "shuffle"))]
 NAMES = [step.name for step in STEPS]
 
-# What a ladder does at each step: it prints a verdict, or ends. With --only, that step alone.
+# What a ladder does at each step: it records a verdict, or ends. With --only, that step alone.
 FAKE = """\
 #!/usr/bin/env python3
-import os, signal, sys, time
+import json, os, signal, sys, time
 steps = {steps!r}
 only = [a[7:] for a in sys.argv if a.startswith("--only=")]
+record = open(next(a[9:] for a in sys.argv if a.startswith("--record=")), "a")
 print("CPU backend, n=8", flush=True)
 for name, act in steps.items():
     if only and name not in only:
         continue
     act = act[bool(only)] if isinstance(act, tuple) else act
     if act == "crash":
-        print("cuda_emu: error: SIGSEGV: a misaligned or invalid address\\ncuda_emu: in kernel k, block (0,0,0), "
-              "thread (3,0,0); launched at k.cu:9, CUDA_EMU_ORDER=forward\\ncuda_emu: at k.cu:5", file=sys.stderr,
-              flush=True)
+        print(json.dumps({crash!r}), file=record, flush=True)
         os.kill(os.getpid(), signal.SIGSEGV)
     elif act == "wait":
         time.sleep(60)
     elif isinstance(act, int):
         sys.exit(act)
     elif act:
-        print(f"{{name}}  {{act}}", flush=True)
-sys.exit(any("FAIL" in str(act) for act in steps.values()))
+        print(f"{{name}}  {{act['verified']}}", flush=True)
+        print(json.dumps({{"kernel": "sum", "step": name[4:], **act}}), file=record, flush=True)
+sys.exit(any(isinstance(act, dict) and not act["verified"] for act in steps.values()))
 """
+PASS = {"verified": True}
+FAIL = {"verified": False, "failure": {"what": "value", "text": "out[0] is wrong"}}
+CRASH = {"reports": [{"fatal": True, "cause": "address", "problem": "SIGSEGV", "at": "k.cu:5", "block": [0, 0, 0],
+                      "thread": [3, 0, 0], "groups": []}]}
 
 
 class FakeLadder:
     def __init__(self, folder, acts):
         self.path = Path(folder, "ladder")
-        self.path.write_text(FAKE.format(steps=dict(zip(NAMES, acts))))
+        self.path.write_text(FAKE.format(steps=dict(zip(NAMES, acts)), crash=CRASH))
         self.path.chmod(0o755)
 
     def run(self, together=False):
@@ -66,9 +69,8 @@ class FakeLadder:
 
 
 class Verdicts(unittest.TestCase):
-    CRASH = Verdict("FAIL", "SIGSEGV: a misaligned or invalid address, in kernel k, block (0,0,0), thread (3,0,0), "
-                            "at k.cu:5")
-    ERROR = "FAIL  k.cu:3: f(): an illegal memory access was encountered (cudaErrorIllegalAddress)"
+    CRASH = Verdict("FAIL", "SIGSEGV, in thread (3,0,0) of block (0,0,0), at k.cu:5")
+    ERROR = {"verified": False, "failure": {"what": "error", "text": "an illegal memory access was encountered"}}
 
     def fake(self, *acts):
         folder = tempfile.TemporaryDirectory()
@@ -76,7 +78,7 @@ class Verdicts(unittest.TestCase):
         return FakeLadder(folder.name, acts)
 
     def test_one_by_one(self):
-        verdicts, printed = self.fake("PASS", "crash", "FAIL  out[0] is wrong", "PASS").run()
+        verdicts, printed = self.fake(PASS, "crash", FAIL, PASS).run()
         self.assertEqual(verdicts, [Verdict("PASS"), self.CRASH, Verdict("FAIL", "out[0] is wrong"), Verdict("PASS")])
         self.assertEqual(printed.count("CPU backend, n=8\n"), 1)
 
@@ -86,25 +88,25 @@ class Verdicts(unittest.TestCase):
                                     Verdict("FAIL", "reached its time limit"), Verdict("skipped", "no CUDA device")])
 
     def test_a_failure_and_then_a_crash(self):
-        verdicts, _ = self.fake("PASS", "PASS", "PASS", ("PASS", "crash")).run()
+        verdicts, _ = self.fake(PASS, PASS, PASS, (PASS, "crash")).run()
         self.assertEqual(verdicts[3], self.CRASH)
 
     def test_together(self):
-        verdicts, printed = self.fake("PASS", "FAIL  out[0] is wrong", "PASS", "PASS").run(together=True)
+        verdicts, printed = self.fake(PASS, FAIL, PASS, PASS).run(together=True)
         self.assertEqual([verdict.word for verdict in verdicts], ["PASS", "FAIL", "PASS", "PASS"])
         self.assertNotIn("Again", printed)
 
     def test_a_crash_among_others(self):
-        verdicts, printed = self.fake("PASS", "crash", "PASS", "FAIL  out[0] is wrong").run(together=True)
+        verdicts, printed = self.fake(PASS, "crash", PASS, FAIL).run(together=True)
         self.assertEqual(verdicts, [Verdict("PASS"), self.CRASH, Verdict("PASS"), Verdict("FAIL", "out[0] is wrong")])
         self.assertIn("Again", printed)
 
     def test_an_error_of_cuda_that_stays(self):
-        verdicts, _ = self.fake("PASS", self.ERROR, (self.ERROR, "PASS"), (self.ERROR, "PASS")).run(together=True)
+        verdicts, _ = self.fake(PASS, self.ERROR, (self.ERROR, PASS), (self.ERROR, PASS)).run(together=True)
         self.assertEqual([verdict.word for verdict in verdicts], ["PASS", "FAIL", "PASS", "PASS"])
 
     def test_a_crash_that_only_the_ladder_has(self):
-        verdicts, _ = self.fake("PASS", "PASS", ("crash", "PASS"), "PASS").run(together=True)
+        verdicts, _ = self.fake(PASS, PASS, ("crash", PASS), PASS).run(together=True)
         self.assertEqual([verdict.word for verdict in verdicts], ["PASS", "PASS", "FAIL", "FAIL"])
         self.assertIn("passes alone, but in the ladder: ", verdicts[2].reason)
 
@@ -114,58 +116,34 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(end.exception.code, 2)
 
     def test_a_size_that_one_step_refuses(self):
-        verdicts, _ = self.fake("PASS", 2, "PASS", "PASS").run()
+        verdicts, _ = self.fake(PASS, 2, PASS, PASS).run()
         self.assertEqual([verdict.word for verdict in verdicts], ["PASS", "skipped", "PASS", "PASS"])
 
 
-class Lines(unittest.TestCase):
-    def read(self, *lines):
+class Records(unittest.TestCase):
+    def note(self, *records):
         tally = Tally()
-        for line in lines:
-            tally.read(line + "\n", STEPS)
+        tally.note([{"kernel": "sum", **record} for record in records], STEPS)
         return tally
 
     def test_verdicts(self):
-        for line, verdict in (("sum_01_atomic        PASS", Verdict("PASS")),
-                              ("sum_01_atomic        PASS       181.60     0.2%", Verdict("PASS")),
-                              ("sum_01_atomic: PASS, 43 checks", Verdict("PASS")),
-                              ("sum_01_atomic: FAIL, n=1: wrong", Verdict("FAIL", "n=1: wrong")),
-                              ("sum_01_atomic  FAIL  out[0] is wrong", Verdict("FAIL", "out[0] is wrong")),
-                              ("sum_01_atomic: skipped, needs sm_90a", Verdict("skipped", "needs sm_90a")),
-                              ("sum_01_atomic: left out, takes 9.1 s", Verdict("left out", "takes 9.1 s")),
-                              ('{"kernel": "sum", "step": "01_atomic", "verified": true}', Verdict("PASS")),
-                              ('{"kernel": "sum", "step": "01_atomic", "verified": false}', Verdict("FAIL"))):
-            self.assertEqual(self.read(line).verdicts, {"sum_01_atomic": verdict}, line)
-
-    def test_other_lines(self):
-        lines = ("", "PASS", "sum: FAIL, not done after 9 s: timing", "sum_01_atomic: checking n=8, 12 s", "{",
-                 "sum_01_atomic  PASSED", "cuda_emu: error: deadlock", "max_01_atomic  PASS", '{"i": 1}')
-        self.assertEqual(self.read(*lines).verdicts, {})
+        for record, verdict in ((PASS, Verdict("PASS")), (FAIL, Verdict("FAIL", "out[0] is wrong")),
+                                ({"skipped": "needs sm_90a"}, Verdict("skipped", "needs sm_90a")),
+                                ({"left_out": "takes 9.1 s"}, Verdict("left out", "takes 9.1 s")),
+                                ({"failed": "not done after 9 s"}, Verdict("FAIL", "not done after 9 s"))):
+            self.assertEqual(self.note({"step": "01_atomic", **record}).verdicts, {"sum_01_atomic": verdict})
+        self.assertEqual(self.note({"step": "01_atomic", **CRASH}, {"step": "07_other", **PASS}).verdicts, {})
 
     def test_a_failure_stays(self):
-        tally = self.read("sum_01_atomic  FAIL  n=3", "sum_01_atomic  PASS")
-        self.assertEqual(tally.verdicts, {"sum_01_atomic": Verdict("FAIL", "n=3")})
+        tally = self.note({"step": "01_atomic", **FAIL}, {"step": "01_atomic", **PASS})
+        self.assertEqual(tally.verdicts, {"sum_01_atomic": Verdict("FAIL", "out[0] is wrong")})
 
     def test_summary(self):
-        tally = self.read("sum_00_cub: skipped, needs gpu", "sum_01_atomic  PASS", "sum_02_tree  FAIL  out[0] is wrong",
-                          "sum_03_shuffle: left out, one run takes 9.1 s")
+        tally = self.note({"step": "00_cub", "skipped": "needs gpu"}, {"step": "01_atomic", **PASS},
+                          {"step": "02_tree", **FAIL}, {"step": "03_shuffle", "left_out": "one run takes 9.1 s"})
         self.assertEqual(tally.summary(), "1 step passed, 1 failed, 1 skipped, 1 left out\n"
                                           "failed:\n  sum_02_tree: out[0] is wrong")
         self.assertEqual(Tally().summary(), "0 steps passed, 0 failed, 0 skipped")
-
-    def test_the_report_of_a_deadlock(self):
-        complaint = run_ladders.Complaint()
-        for line in textwrap.dedent("""\
-                sum_01_atomic: checking n=8, 12 s
-                cuda_emu: error: some threads returned while others wait at a barrier
-                  kernel k, launched at k.cu:24 with grid (2,1,1), block (64,1,1); in block (1,0,0):
-                    13 threads wait in __syncthreads at k.cu:14: (0,0,0)-(12,0,0)
-                    51 threads returned from the kernel: (13,0,0)-(63,0,0)
-                cuda_emu: error: another
-                """).splitlines():
-            complaint.read(line)
-        self.assertEqual(str(complaint), "some threads returned while others wait at a barrier, in block (1,0,0), "
-                                         "13 threads wait in __syncthreads at k.cu:14: (0,0,0)-(12,0,0)")
 
 
 class Groups(unittest.TestCase):
@@ -204,7 +182,7 @@ class Groups(unittest.TestCase):
 class CtrlC(unittest.TestCase):
     def test_it_ends_quietly(self):
         with tempfile.TemporaryDirectory() as folder:
-            fake = FakeLadder(folder, ["PASS", "wait", "PASS", "PASS"])
+            fake = FakeLadder(folder, [PASS, "wait", PASS, PASS])
             script = (f"import sys; sys.path.insert(0, {str(ROOT / 'scripts')!r}); "
                       f"import ladder; from ladder import run_ladders\n"
                       f"steps = [ladder.Step('reduce', 'sum', '0', name, None) for name in {NAMES!r}]\n"

@@ -74,7 +74,7 @@ class Scripts(unittest.TestCase):
         self.assertEqual(termios.tcgetattr(ours), before)
         os.close(ours)
         self.assertIn(b"There is no page yet", said)
-        self.assertRegex(said.decode(), r"  sum, hard\r\n")
+        self.assertRegex(said.decode(), r"\n    sum +medium .+\r\n")
 
     def test_options_in_the_examples_exist(self):
         for name in NAMES:

@@ -1,0 +1,121 @@
+"""Runs one of the runner's programs within limits, and reads what it recorded (common/runner/record.hpp)."""
+import itertools
+import json
+import os
+import re
+from typing import NamedTuple
+
+import ladder
+from ladder import sandbox
+
+PRINTED_LINES, PRINTED_COLUMNS = 20, 100  # of what a page prints, as many are kept
+CORES = max(1, len(os.sched_getaffinity(0)) / 2)  # pairs of cores, which the CPU backend keeps busy
+numbers = itertools.count()  # of the runs, for the names of their files
+SANITIZERS = ("ERROR: AddressSanitizer: ", "ERROR: LeakSanitizer: ", "runtime error: ")
+
+
+class Outcome(NamedTuple):
+    result: sandbox.Result
+    records: list
+    printed: str  # by the page, its first lines
+
+    @property
+    def entry(self):
+        """The verdict's object; {} if the program ended before."""
+        return next((record for record in reversed(self.records) if "verified" in record), {})
+
+    @property
+    def is_judged(self):
+        return bool(self.entry)
+
+    @property
+    def passed(self):
+        return self.result.status == 0 and not self.result.stopped and self.entry.get("verified", False)
+
+    @property
+    def facts(self):
+        """What is wrong, or how the check was run that ended the program."""
+        running = next((record["running"] for record in reversed(self.records) if "running" in record), {})
+        return self.entry.get("failure") or running
+
+    @property
+    def reports(self):
+        """The CPU backend's."""
+        return [report for record in self.records for report in record.get("reports", [])]
+
+    @property
+    def remarks(self):
+        return self.entry.get("remarks", [])
+
+    @property
+    def sanitizer(self):
+        """What a sanitizer says is wrong: its line, with how far an address lies outside which memory."""
+        output = self.result.output
+        for line in output.splitlines():
+            mark = next((mark for mark in SANITIZERS if mark in line), "")
+            if mark:
+                said = line[line.index(mark):].replace("ERROR: ", "").strip()
+                more = re.search(r"^(READ|WRITE) of size \d+", output, re.MULTILINE)
+                where = re.search(r"is located (\d+ bytes .*?\d+-byte region)", output)
+                said = re.sub(r" on (unknown )?address .*", "", said)
+                return ", ".join([said, *([more[0]] if more else []), *([where[1]] if where else [])])
+        return ""
+
+    @property
+    def sanitizer_at(self):
+        """The first line of a page that a sanitizer's stack names, as "file:line:column"."""
+        found = re.search(r"^ +#\d+ .* (\S+\.cuh?):(\d+)", self.result.output, re.MULTILINE)
+        found = found or re.search(r"(\S+\.cuh?):(\d+):\d+: runtime error", self.result.output)
+        return f"{found[1]}:{found[2]}:1" if found else ""
+
+    @property
+    def leaks(self):
+        """Is all that is wrong memory that was not freed?"""
+        return self.entry.get("verified", False) and "LeakSanitizer" in self.sanitizer
+
+
+def short_names(value):
+    """The value with file names from the top folder on."""
+    if isinstance(value, str):
+        return value.replace(f"{ladder.ROOT}/", "")
+    if isinstance(value, list):
+        return [short_names(one) for one in value]
+    if isinstance(value, dict):
+        return {key: short_names(one) for key, one in value.items()}
+    return value
+
+
+def first_lines(path):
+    try:
+        with path.open(errors="replace") as file:
+            lines = [line.rstrip("\n")[:PRINTED_COLUMNS] for line in itertools.islice(file, PRINTED_LINES + 1)]
+    except OSError:
+        return ""
+    return "\n".join(lines[:PRINTED_LINES] + ["..."] * (len(lines) > PRINTED_LINES))
+
+
+def records_in(path):
+    try:
+        lines = path.read_text(errors="replace").splitlines()
+    except OSError:
+        return []
+    records = []
+    for line in lines:
+        try:
+            records.append(short_names(json.loads(line)))
+        except ValueError:
+            pass  # the program ended within the line
+    return records
+
+
+def run(program, options, seconds, environment=None):
+    """The Outcome of a program, which may take so many seconds of CPU time on two cores; more cores take more."""
+    number = next(numbers)
+    printed, record = (program.with_suffix(f".{number}.{kind}") for kind in ("printed", "record"))
+    result = sandbox.run([program, *options, "--quiet", f"--printed={printed}", f"--record={record}"],
+                         seconds * CORES, environment)
+    result = result._replace(output=result.output.replace(f"{ladder.ROOT}/", ""), seconds=result.seconds / CORES)
+    outcome = Outcome(result, records_in(record), first_lines(printed))
+    for path in (printed, record):
+        path.unlink(missing_ok=True)
+    return outcome
