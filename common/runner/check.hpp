@@ -262,6 +262,7 @@ inline std::vector<Variation> two_variations(const Problem& problem, const Size&
 struct Running {
   const Step* step = nullptr;
   Failure how;
+  const DeviceCase* device = nullptr;
 };
 inline Running running;
 
@@ -270,13 +271,14 @@ inline Verdict check_way(const Step& step, const Case& host, const Variation& wa
                          std::size_t* checks) {
   const Problem& problem = *step.problem;
   const ThreadOrder order(way.order);
-  running = {&step, at_size(problem, host.size())};
+  running = {&step, at_size(problem, host.size()), nullptr};
   Failure& how = running.how;
   how.data = host.pattern().name;
   how.offsets = describe(way.offsets, host.buffers());
   how.order = way.order;
 
   DeviceCase device(host, way.offsets, plan.guarded && way.guarded, problem.place());
+  running.device = &device;
   Verdict all = check(step, device);
   if (checks) ++*checks;
   if (all.ok() && way.again) {
@@ -296,7 +298,7 @@ inline Verdict check_way(const Step& step, const Case& host, const Variation& wa
   for (std::optional<Failure>* failure : {&all.failure, &all.excused}) {
     if (*failure) (*failure)->run_as(how);
   }
-  running.step = nullptr;
+  running = {};
   return all;
 }
 

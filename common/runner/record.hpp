@@ -59,6 +59,28 @@ class Record {
 #ifdef CUDA_EMU
   static constexpr std::size_t kMostReports = 16;
 
+  // "x[61] of 33": an address as an element of the array that lies nearest; empty if that is far.
+  static std::string nearest_element(const void* address) {
+    constexpr std::uintptr_t kFar = std::uintptr_t{1} << 36;
+    const DeviceCase& device = *running.device;
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    std::uintptr_t least = kFar;
+    std::string found;
+    for (std::size_t i = 0; i < device.host_case().buffers().size(); ++i) {
+      const Buffer& buffer = device.host_case().buffers()[i];
+      const auto begin = reinterpret_cast<std::uintptr_t>(device.arrays().at<const char>(i)),
+                 end = begin + buffer.bytes();
+      const std::uintptr_t distance = at < begin ? begin - at : at >= end ? at - end : 0;
+      if (distance >= least) continue;
+      least = distance;
+      const std::uintptr_t size = bytes_of(buffer.type);
+      const std::string index =
+          at >= begin ? std::to_string((at - begin) / size) : "-" + std::to_string((begin - at + size - 1) / size);
+      found = std::string(buffer.name) + "[" + index + "] of " + std::to_string(buffer.count);
+    }
+    return found;
+  }
+
   static json::Object to_json(const cuda_emu::Report& report) {
     const auto triple = [](const unsigned* index) {
       return json::list(std::vector<unsigned>(index, index + 3), [](unsigned i) { return std::to_string(i); });
@@ -76,6 +98,7 @@ class Record {
           return g.add("count", group.count).add_text("doing", group.doing).add_text("threads", group.threads).str();
         }));
     if (running.step) o.add_text("size", running.how.size);
+    if (running.device && report.address) o.add_text("element", nearest_element(report.address));
     return o;
   }
 

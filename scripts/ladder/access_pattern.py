@@ -38,7 +38,7 @@ def first_race(step):
 def of_ladder(problem, preset, options, say):
     """What the ladder's program prints with these options, kept in a file for as long as the program does not change;
     [] if it does not build or end."""
-    say("building the ladder's steps, once, to compare with")
+    say(f"the ladder's steps, to compare with; the first time they are built in build/{preset}, a minute or two")
     if ladder.try_shell("build", preset, f"ladder_{problem.kernel}", stdout=subprocess.DEVNULL,
                         stderr=subprocess.DEVNULL).returncode != 0:
         return []

@@ -108,7 +108,8 @@ def prepare(kind, kernel):
     process."""
     preset = PRESETS.get(kind, kind)
     if not (ladder.ROOT / "build" / preset / "build.ninja").is_file():
-        ladder.say(f"building what pages are linked with, once: build/{preset}")
+        ladder.say(f"building what pages are linked with, the runner and the backend, in build/{preset}: once, about a "
+                   "minute on two cores")
     ladder.configure(preset)
     name = outside.Builder(ladder.ROOT / "build" / preset).name(kernel)
     done = ladder.try_shell("build", preset, f"outside_{name}", stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)

@@ -137,7 +137,7 @@ def of_report(report):
 
 def told(report):
     """A report in a line or more: what, where, who."""
-    parts = [report["problem"]]
+    parts = [report["problem"] + f", which would be {report['element']}" * bool(report.get("element"))]
     if "thread" in report:
         parts[0] += ", in thread ({},{},{}) of block ({},{},{})".format(*report["thread"], *report["block"])
     if report["at"]:
@@ -178,7 +178,9 @@ def of_outcome(outcome):
     if outcome.sanitizer:
         misaligned = "misaligned address" in outcome.sanitizer
         stage, sentence, section = CAUSES["misaligned"] if misaligned else OUT_OF_BOUNDS
-        return Failure(stage, seen(facts, outcome.sanitizer), sentence, section, outcome.sanitizer_at, facts)
+        element = next((report["element"] for report in outcome.reports if report.get("element")), "")
+        told_by_it = outcome.sanitizer + f", which would be {element}" * bool(element)
+        return Failure(stage, seen(facts, told_by_it), sentence, section, outcome.sanitizer_at, facts)
     if outcome.result.stopped:
         stopped = f"stopped: over the limit on {outcome.result.stopped}"
         if outcome.result.stopped == "output":

@@ -40,6 +40,7 @@ Report start_report(const Config& config, const Problem& problem, const char* ki
   report.cause = problem.cause;
   report.problem = problem.text;
   report.at = problem.at;
+  report.address = problem.address;
   report.kernel = config.kernel;
   report.launched = place(config.where);
   if (current_worker != nullptr) {
@@ -200,6 +201,7 @@ void report_fatal(const Problem& problem) {
     report.cause = problem.cause;
     report.problem = problem.text;
     report.at = problem.at;
+    report.address = problem.address;
   }
   report.fatal = true;
   hand_on(report);
@@ -231,7 +233,7 @@ extern "C" __attribute__((noinline)) void cuda_emu_error() {
 #ifdef CUDA_EMU_ASAN
 extern "C" void __asan_on_error() {
   cuda_emu::print_current_thread();
-  cuda_emu::report_fatal({"sanitizer", ""});
+  cuda_emu::report_fatal({"sanitizer", "", "", __asan_get_report_address()});
 }
 #endif
 extern "C" void __ubsan_on_report() {

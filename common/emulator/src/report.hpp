@@ -19,6 +19,7 @@ struct Problem {
   const char* cause;
   std::string text;
   std::string at = {};
+  const void* address = nullptr;
 };
 
 inline std::string place(const Where& where) { return std::string(where.file) + ":" + std::to_string(where.line); }
@@ -65,8 +66,8 @@ class Interrupts {
 };
 
 // From a signal handler: prints the problem, the current thread, and the line of the .cu file that was interrupted.
-// `context` is what the handler got.
-void report_signal(const char* cause, const char* problem, const void* context);
+// `context` is what the handler got; `address` what could not be accessed, if that is it.
+void report_signal(const char* cause, const char* problem, const void* context, const void* address = nullptr);
 
 // For an OS thread that runs kernels: lets the handler run when a kernel's stack has overflowed.
 void use_signal_stack();

@@ -83,7 +83,7 @@ void handle(int signal, siginfo_t* info, void* context) {
     next = previous_actions[signal];
     if (current_worker != nullptr) {
       const Cause cause = cause_of(signal, *info, *static_cast<ucontext_t*>(context));
-      report_signal(cause.name, cause.problem, context);
+      report_signal(cause.name, cause.problem, context, access ? info->si_addr : nullptr);
     }
     reported = true;
   }
@@ -110,7 +110,7 @@ Interrupts::Interrupts(Kind kind) {
 
 Interrupts::~Interrupts() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
-void report_signal(const char* cause, const char* problem, const void* context) {
+void report_signal(const char* cause, const char* problem, const void* context, const void* address) {
   char where[1024];
   describe_current_thread(where, sizeof where);
   char text[1400];
@@ -120,7 +120,7 @@ void report_signal(const char* cause, const char* problem, const void* context) 
     print(text, snprintf(text, sizeof text, "cuda_emu: at %s\n", line), sizeof text);
   }
   cuda_emu_error();
-  report_fatal({cause, problem, line});
+  report_fatal({cause, problem, line, address});
 }
 
 void use_signal_stack() {

@@ -13,10 +13,11 @@ struct Report {
   // gone (a warning), returned (before a barrier, a warning), block waits, shared array, misaligned, address, host memory,
   // device memory, launch, time, stack, arithmetic, trap, float cast (a warning), sanitizer, interrupted, unsupported.
   std::string cause;
-  std::string problem;   // one line, without the place
-  std::string kernel;    // empty outside a kernel
-  std::string launched;  // "file.cu:12"
-  std::string at;        // "file.cu:9", where it happened; empty where that is not known
+  std::string problem;            // one line, without the place
+  std::string kernel;             // empty outside a kernel
+  std::string launched;           // "file.cu:12"
+  std::string at;                 // "file.cu:9", where it happened; empty where that is not known
+  const void* address = nullptr;  // of the access that failed, where that is known
   bool has_thread = false;
   unsigned block[3]{}, thread[3]{};  // the one that did it
   struct Group {
