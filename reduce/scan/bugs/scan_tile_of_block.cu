@@ -1,7 +1,7 @@
 // bug: a tile's number comes from blockIdx; blocks that run wait for one that cannot start, and give up in the end
-// caught by: cpu forward | trap
+// caught by: cpu forward | have not started
 // caught by: gpu | cudaError | --n=2^22
-// stage: right
+// stage: launches and ends
 #include "../../block_scan.cuh"
 #include "../scan.cuh"
 
