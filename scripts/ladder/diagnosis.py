@@ -137,7 +137,8 @@ def of_report(report):
 
 def told(report):
     """A report in a line or more: what, where, who."""
-    parts = [report["problem"] + f", which would be {report['element']}" * bool(report.get("element"))]
+    element = report.get("element", "")
+    parts = [report["problem"] + f", which would be {element}" * bool(element)]
     if "thread" in report:
         parts[0] += ", in thread ({},{},{}) of block ({},{},{})".format(*report["thread"], *report["block"])
     if report["at"]:
