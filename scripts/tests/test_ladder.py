@@ -111,19 +111,17 @@ class Names(unittest.TestCase):
                              ("sum_07_warp_shufle", "sum_07_warp_shuffle"), ("sum_7", "sum_07_warp_shuffle"),
                              ("reduce/sum_08_float4.cu", "sum_08_float4_grid_stride"), ("trnspose", "transpose"),
                              ("sum_early_retrun", "sum_early_return")):
-            message = message_about(wrong)
-            self.assertIn(f"there is no '{wrong}'; did you mean ", message)
-            self.assertIn(right, message.partition("did you mean")[2].rstrip("?\n").replace(",", "").split(), wrong)
+            self.assertRegex(message_about(wrong), rf"'{wrong}'.*[ ']{right}\b(?!_)")
 
     def test_no_near_name(self):
         for wrong in ("xyzzy", "", "..", "build", "/", "README.md"):
-            self.assertIn(f"there is no '{wrong}'; ", message_about(wrong))
+            self.assertIn(f"'{wrong}'", message_about(wrong))
 
     def test_the_scripts_end_with_status_2(self):
         for script in ("run", "debug", "sanitize", "bench", "diff"):
             done = subprocess.run([ROOT / "scripts" / script, "sun"], stderr=subprocess.PIPE, text=True)
             self.assertEqual(done.returncode, 2)
-            self.assertEqual(done.stderr, f"{script}: there is no 'sun'; did you mean sum?\n")
+            self.assertRegex(done.stderr, rf"\A{script}: [^\n]*'sun'[^\n]*\bsum\b[^\n]*\n\Z")
 
 
 class Build(unittest.TestCase):
@@ -179,7 +177,7 @@ class Machine(unittest.TestCase):
         for script in ("debug", "bench", "sanitize", "tables", "diff", "profile"):
             status, said = self.run_without("python3", command=[script, "--help"])
             self.assertEqual(status, 2)
-            self.assertEqual(said, f"{script}: needs python3, 3.9 or newer; scripts/setup installs it\n")
+            self.assertRegex(said, rf"\A{script}: [^\n]*python3[^\n]*scripts/setup[^\n]*\n\Z")
 
     def test_gpu(self):
         for command in (["run", "--backend", "cuda", "sum"], ["debug", "--backend", "cuda", "sum_01_atomic"],

@@ -90,13 +90,12 @@ class Words(unittest.TestCase):
                              local_load_instructions=7, warps_pct=48.2, warps_possible_pct=50, limit_registers=6,
                              limit_shared=2, limit_blocks=32, limit_warps=2, stall_barrier=1.0, stall_wait=3.0)
         self.assertEqual(said["shared loads"][0], "31.12 wavefronts per instruction")
-        self.assertIn("7 accesses to local memory", said["registers"][1])
-        self.assertEqual(said["occupancy"][1],
-                         "50 % are possible; 2 blocks per SM, limited by shared memory and the number of warps")
-        self.assertEqual(said["stall"], ("25% of waiting", "warps wait for other warps at __syncthreads()"))
+        self.assertRegex(said["registers"][1], r"\b7\b.*local memory")
+        self.assertRegex(said["occupancy"][1], r"\b50 %.*\b2 blocks per SM.*shared memory.*warps")
+        self.assertRegex(" ".join(said["stall"]), r"\b25%.*__syncthreads")
         self.assertEqual(counters.stalls({"stall_barrier": 1.0, "stall_wait": 3.0}),
                          [("wait", 0.75), ("barrier", 0.25)])
-        self.assertEqual(self.readings(registers=40)["registers"], ("40 per thread", "no spills"))
+        self.assertRegex(" ".join(self.readings(registers=40)["registers"]), r"\b40\b.*no spills")
 
 
 FAKE_NCU = """\
@@ -165,9 +164,8 @@ class Run(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertIn("LibraryNotLoaded", said)
         self.assertIn("scripts/explain", said)
-        self.assertIn("launches no kernel", self.said(log="==PROF== Connected\n")[1])
-        one = LOG[:LOG.index('"1","4711"')]
-        self.assertIn("the launches of 1 steps were seen, 2 ran", self.said(log=one)[1])
+        self.assertIn("no kernel", self.said(log="==PROF== Connected\n")[1])
+        self.assertRegex(self.said(log=LOG[:LOG.index('"1","4711"')])[1], r"\b1 steps?\b.*\b2\b")
         status, said = self.said(program="#!/bin/sh\necho 'program: unknown option' >&2\nexit 2\n", log="")
         self.assertEqual(status, 2)
         self.assertIn("unknown option", said)

@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
@@ -15,10 +14,10 @@ sys.path.insert(0, str(ROOT / "scripts"))
 import ladder  # noqa: E402  (puts the toolkit on PATH)
 
 
-def said_by_ptxas(path, cubin="/dev/null"):
+def said_by_ptxas(path):
     result = subprocess.run(
         ["nvcc", "-O3", "-std=c++17", "-gencode=arch=compute_90a,code=sm_90a", f"-I{ROOT / 'common'}", "-cubin",
-         str(path), "-o", str(cubin)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+         str(path), "-o", "/dev/null"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if result.returncode:
         raise AssertionError(f"{path} does not compile:\n{result.stdout}")
     return result.stdout
@@ -41,20 +40,6 @@ class Ptxas(unittest.TestCase):
                 with self.subTest(bug.name):
                     self.assertIn(text, said_by_ptxas(bug.path))
         self.assertTrue(found)
-
-    def test_a_missing_commit(self):
-        """ptxas commits by itself: then the machine code is the same. If it did not, it would have to say something."""
-        with tempfile.TemporaryDirectory() as name:
-            folder, codes = Path(name), []
-            shutil.copytree(ROOT / "sgemm", folder / "sgemm", ignore=shutil.ignore_patterns("results"))
-            step = folder / "sgemm/gemm_bf16/gemm_bf16_05_specialised.cu"
-            tile = step.with_name("wgmma_tile.cuh")
-            for text in (tile.read_text(), re.sub(r"\n *wgmma_commit\(\);", "", tile.read_text())):
-                tile.write_text(text)
-                said = said_by_ptxas(step, folder / "step.cubin")
-                codes.append((folder / "step.cubin").read_bytes())
-            self.assertNotIn("wgmma_commit();", tile.read_text())
-            self.assertTrue(codes[0] == codes[1] or "wgmma" in said)
 
 
 if __name__ == "__main__":

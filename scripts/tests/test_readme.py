@@ -42,21 +42,21 @@ class Markdown(Found):
         return self.after(lambda one: None, text)
 
     def test_indented_code(self):
-        self.assert_found(self.read("Text:\n\n    scripts/run\n\nMore.\n"), "^3: an indented code block")
-        self.assert_found(self.read("- item\n\n  text of the item\n\n      code\n"), "^5: an indented code block")
+        self.assert_found(self.read("Text:\n\n    scripts/run\n\nMore.\n"), "^3: .*indented")
+        self.assert_found(self.read("- item\n\n  text of the item\n\n      code\n"), "^5: .*indented")
         self.assertEqual(self.read("- item\n\n    text of the item\n- next\n  - inner\n    text\n"), [])
         self.assertEqual(self.read("```text\n    not that\n```\n"), [])
 
     def test_what_does_not_end(self):
-        self.assert_found(self.read("text\n```sh\nscripts/run\n"), "^2: this code block has no end")
-        self.assert_found(self.read("<!-- table sum -->\n"), "^1: no <!-- end -->")
-        self.assert_found(self.read("<!-- end -->\n"), "^1: <!-- end --> without")
-        self.assert_found(self.read("text\n<!-- figures:\n"), "^2: a comment that starts a line", "^2: this comment")
+        self.assert_found(self.read("text\n```sh\nscripts/run\n"), "^2: .*code block")
+        self.assert_found(self.read("<!-- table sum -->\n"), "^1: .*<!-- end -->")
+        self.assert_found(self.read("<!-- end -->\n"), "^1: .*<!-- end -->")
+        self.assert_found(self.read("text\n<!-- figures:\n"), "^2: .*comment", "^2: .*comment")
 
     def test_comments_that_GitHub_takes_for_html(self):
-        self.assert_found(self.read("<!-- figures: computed --> 3 us here.\n"), "^1: text after a comment")
-        self.assert_found(self.read("One line\n<!-- figures: computed --> and one more.\n"),
-                          "^2: a comment that starts a line ends the paragraph", "^2: text after a comment")
+        self.assert_found(self.read("<!-- figures: computed --> 3 us here.\n"), "^1: .*comment")
+        self.assert_found(self.read("One line\n<!-- figures: computed --> and one more.\n"), "^2: .*comment",
+                          "^2: .*comment")
 
     def test_pieces(self):
         one = page("# A\n\n## `sum`\n\n<!-- figures: computed -->\n- one\n- two\n\n```sh\nls\n```\n| a |\n|---|\n")
@@ -69,12 +69,12 @@ class Markdown(Found):
 
 class Blocks(Found):
     def test_languages(self):
-        self.assert_found(self.after(pages.check_blocks, "```\nx\n```\n"), "^1: a code block of language ''")
-        self.assert_found(self.after(pages.check_blocks, "```bash\nx\n```\n"), "^1: a code block of language 'bash'")
-        self.assert_found(self.after(pages.check_blocks, "```text\nx\n```\n"), "^1: a text block without")
+        self.assert_found(self.after(pages.check_blocks, "```\nx\n```\n"), "^1: .*''")
+        self.assert_found(self.after(pages.check_blocks, "```bash\nx\n```\n"), "^1: .*'bash'")
+        self.assert_found(self.after(pages.check_blocks, "```text\nx\n```\n"), "^1: .*text block")
         self.assertEqual(self.after(pages.check_blocks, "<!-- not a session: a drawing -->\n```text\nx\n```\n"), [])
         self.assert_found(self.after(pages.check_blocks, "<!-- seen at: H200 -->\n```console\n$ ls\n```\n"),
-                          "^2: <!-- seen at --> means nothing")
+                          "^2: .*seen at")
 
     SOURCE = "<!-- source: reduce/sum/sum_07_warp_shuffle.cu -->\n```cpp\n{}\n```\n"
 
@@ -90,11 +90,10 @@ class Blocks(Found):
         for changed in (3, 5):
             text = kernel.split("\n")
             text[changed] = text[changed].replace("s", "z", 1) + " "
-            self.assert_found(self.after(check, self.SOURCE.format("\n".join(text))), f"^{3 + changed}: not in reduce/")
-        self.assert_found(self.after(check, self.SOURCE.format(f"{lines[at + 3]}\n// ...\n{lines[at]}")), "^5: not in")
-        self.assert_found(self.after(check, self.SOURCE.replace("_07_", "_77_").format("x")),
-                          "^2: the source .* is not")
-        self.assert_found(self.after(check, "```cpp\nint x;\n```\n"), "^1: a cpp block without")
+            self.assert_found(self.after(check, self.SOURCE.format("\n".join(text))), f"^{3 + changed}: .*reduce/")
+        self.assert_found(self.after(check, self.SOURCE.format(f"{lines[at + 3]}\n// ...\n{lines[at]}")), "^5: ")
+        self.assert_found(self.after(check, self.SOURCE.replace("_07_", "_77_").format("x")), "^2: .*sum_77_")
+        self.assert_found(self.after(check, "```cpp\nint x;\n```\n"), "^1: .*cpp block")
 
 
 class Commands(Found):
@@ -119,20 +118,17 @@ class Commands(Found):
             self.assertEqual(self.problems(command), [], command)
 
     def test_what_is_not(self):
-        for command, pattern in (("scripts/rum", "no 'scripts/rum'"), ("scripts/run sum_7", "did you mean sum_07_warp"),
-                                 ("scripts/run --fast", "--help has no '--fast'"), ("scripts/run sum -- --rows=3",
-                                                                                    "'--rows'"),
-                                 ("scripts/debug --backend cpu sum_04", "did you mean sum_04_sequential"),
-                                 ("build/cpu/reduce/sum_07_shuffle", "no build makes"), ("build/fast/reduce/sum/sum",
-                                                                                         "'fast'"),
-                                 ("build/cpu/reduce/sum/sum --rows=3", "no option '--rows'"), ("cmake --preset fast",
-                                                                                           "'fast'"),
-                                 ("cmake --build --preset base", "'base'"), ("nvcc reduce/sum_7.cu",
-                                                                             "no 'reduce/sum_7.cu'"),
-                                 ("ncu --metrics dram__bytes.sum build/gpu/reduce/sum/sum",
-                                  "'dram__bytes.sum' is not in"),
-                                 ("ncu build/gpu/reduce/sums", "no build makes"), ("frobnicate x", "'frobnicate'"),
-                                 ("ls && scripts/rum", "no 'scripts/rum'"), ("echo 'x", "cannot be read")):
+        for command, pattern in (("scripts/rum", "'scripts/rum'"), ("scripts/run sum_7", "sum_07_warp"),
+                                 ("scripts/run --fast", "'--fast'"), ("scripts/run sum -- --rows=3", "'--rows'"),
+                                 ("scripts/debug --backend cpu sum_04", "sum_04_sequential"),
+                                 ("build/cpu/reduce/sum_07_shuffle", "reduce/sum_07_shuffle"),
+                                 ("build/fast/reduce/sum/sum", "'fast'"),
+                                 ("build/cpu/reduce/sum/sum --rows=3", "'--rows'"), ("cmake --preset fast", "'fast'"),
+                                 ("cmake --build --preset base", "'base'"),
+                                 ("nvcc reduce/sum_7.cu", "'reduce/sum_7.cu'"),
+                                 ("ncu --metrics dram__bytes.sum build/gpu/reduce/sum/sum", "'dram__bytes.sum'"),
+                                 ("ncu build/gpu/reduce/sums", "reduce/sums"), ("frobnicate x", "'frobnicate'"),
+                                 ("ls && scripts/rum", "'scripts/rum'"), ("echo 'x", "read")):
             found = self.problems(command)
             self.assertEqual(len(found), 1, (command, found))
             self.assertRegex(found[0], pattern)
@@ -161,7 +157,7 @@ class Commands(Found):
     def test_on_a_page(self):
         text = "Run `scripts/rum`:\n\n```sh\nscripts/run \\\n  sum\nscripts/run sums\n```\n" \
                "```console\n$ scripts/rum\nrum\n```\n"
-        self.assert_found(self.after(page_commands.check, text), "^1: .*rum", "^6: there is no 'sums'", "^9: .*rum")
+        self.assert_found(self.after(page_commands.check, text), "^1: .*rum", "^6: .*'sums'", "^9: .*rum")
 
 
 class Links(Found):
@@ -178,9 +174,9 @@ class Links(Found):
         self.assert_found(self.links("[a](sums.cuh)\n\n[b](#b)\n\n[c](../../README.md#gpu)\n[d](/etc/x)\n"
                                      "[e](https://nowhere)\n"
                                      "[f](file:x)\n<img src=\"no.svg\">\n"),
-                          "^1: .*'sums.cuh'", "^3: '#b'", "^5: .*no such heading", "^6: .*root of a machine",
-                          "^7: .*no address", "^8: .*no address", "^9: .*'no.svg'")
-        self.assert_found(self.links("See /" + "home/me/sum.\n"), "^1: an absolute path")
+                          "^1: .*'sums.cuh'", "^3: '#b'", "^5: .*#gpu", "^6: .*/etc/x", "^7: .*//nowhere",
+                          "^8: .*file:x", "^9: .*'no.svg'")
+        self.assert_found(self.links("See /" + "home/me/sum.\n"), "^1: .*absolute")
 
     def test_anchors(self):
         for title, name in (("30 % of bandwidth, why?", "30--of-bandwidth-why"), ("`row_sum`", "row_sum"), ("No GPU?",
@@ -197,10 +193,10 @@ class Sessions(Found):
         self.assertEqual(self.compared("a\nb", "\na  \nb\n\n"), [])
         self.assertEqual(self.compared("...\nb\n...\nd", "a\nb\nc\nc\nd"), [])
         self.assertEqual(self.compared("a\n...\nb", "a\nb\nb"), [])
-        self.assert_found(self.compared("a\nb\nc", "a\nB\nc"), "^11: shown is 'b'; it prints 'B'")
-        self.assert_found(self.compared("a", "a\nb"), "^10: shown is no more; it prints 'b'")
-        self.assert_found(self.compared("a\nb", "a"), "^11: shown is 'b'; it prints no more")
-        self.assert_found(self.compared("a\n...\nd", "a\nb\nc"), "^12: shown is 'd'")
+        self.assert_found(self.compared("a\nb\nc", "a\nB\nc"), "^11: .*'b'.*'B'")
+        self.assert_found(self.compared("a", "a\nb"), "^10: .*'b'")
+        self.assert_found(self.compared("a\nb", "a"), "^11: .*'b'")
+        self.assert_found(self.compared("a\n...\nd", "a\nb\nc"), "^12: .*'d'")
 
     def run_page(self, text):
         one = page(text)
@@ -210,14 +206,13 @@ class Sessions(Found):
     def test_a_session_is_run_without_a_gpu_and_compared(self):
         text = "```console\n$ nvidia-smi; echo $?\n9\n$ pwd | \\\n  wc -l\n1\n```\n"
         self.assertEqual(self.run_page(text), (1, [], []))
-        self.assertEqual(self.run_page(text.replace("\n1\n", "\n2\n")), (1, [],
-                                                                         ["6: shown is '2'; the command prints '1'"]))
-        self.assert_found(self.run_page("```console\n$ no_such_program\nx\n```\n")[2], "^2: .* exit status 127")
+        self.assert_found(self.run_page(text.replace("\n1\n", "\n2\n"))[2], "^6: .*'2'.*'1'")
+        self.assert_found(self.run_page("```console\n$ no_such_program\nx\n```\n")[2], "^2: .*127")
 
     def test_what_cannot_be_run(self):
-        self.assert_found(self.run_page("```console\n$ build/gpu/reduce/sum/sum\n```\n")[2], "^2: this needs a GPU")
-        self.assert_found(self.run_page("```console\n$ scripts/new sum x\n```\n")[2], "^2: this writes into the tree")
-        self.assert_found(self.run_page("```console\nCPU backend\n```\n")[2], "^2: a console block starts with")
+        self.assert_found(self.run_page("```console\n$ build/gpu/reduce/sum/sum\n```\n")[2], "^2: .*GPU")
+        self.assert_found(self.run_page("```console\n$ scripts/new sum x\n```\n")[2], "^2: .*writes")
+        self.assert_found(self.run_page("```console\nCPU backend\n```\n")[2], "^2: .*console")
         self.assertEqual(self.run_page("<!-- seen on: H200 -->\n```console\n$ build/gpu/reduce/sum/sum\n```\n"), (0, [],
                                                                                                               []))
 
@@ -238,16 +233,15 @@ class Sessions(Found):
                    "(gdb) print a\n{}\n```\n"
             one = page(text.format("<print a> 0x0"))
             self.assertEqual(page_sessions.parts(one.of_kind("code")[0])[0][1], str(fake))
-            self.check_gdb(text.format("<print a> 0x0"), [])
-            self.check_gdb(text.format("<print b> 0x0"),
-                           ["8: shown is '<print b> 0x...'; 'print a' prints '<print a> 0x...'"])
+            self.check_gdb(text.format("<print a> 0x0"))
+            self.check_gdb(text.format("<print b> 0x0"), "^8: .*'<print b> 0x.*'<print a> 0x")
 
-    def check_gdb(self, text, expected):
+    def check_gdb(self, text, *patterns):
         one = page(text)
         block = one.of_kind("code")[0]
         with tempfile.TemporaryDirectory() as folder:
             page_sessions.check_session(one, block, page_sessions.environment(folder), folder)
-        self.assertEqual([f"{line}: {what}" for _, line, what in one.problems], expected)
+        self.assert_found([f"{line}: {what}" for _, line, what in one.problems], *patterns)
 
     def test_reports_seen_on_a_gpu(self):
         text = "<!-- seen on: H200 -->\n```console\n$ scripts/run sum\nsum_07_warp_shuffle  PASS  1.00\n{}\n```\n"
@@ -255,7 +249,7 @@ class Sessions(Found):
         self.assert_found(self.after(page_sessions.check_seen, text.format("sum_08_gone  PASS  2")),
                           "^5: .*'sum_08_gone'")
         self.assert_found(self.after(page_sessions.check_seen, text.format("sum_13_ticket_groups  PASS")),
-                          "^5: .*without figures")
+                          "^5: .*figures")
 
 
 def entry(step, n, cold_us, **more):
@@ -300,7 +294,7 @@ class Figures(Found):
                      "505 us less than step 02 (H200).", "1.39 times as fast on the H200.", "407 us at 2^24 (H200)."):
             found = self.figures(self.HEAD + text + "\n")
             self.assertEqual(len(found), 1, (text, found))
-            self.assertRegex(found[0], "^3: '[^']+' is not in results/", text)
+            self.assertRegex(found[0], "^3: '[^']+' ", text)
 
     def test_counters(self):
         for text in ("55 % of DRAM's peak.", "12 % there, 55 % here.", "75 % of waiting.", "1 % more instructions.",
@@ -311,7 +305,7 @@ class Figures(Found):
 
     def test_the_line_of_a_figure(self):
         self.assert_found(self.figures(self.HEAD + "Text that\ngoes on,\n0.75 of CUB.\n"),
-                          "^5: '0.75'.*nearest is 0.737")
+                          "^5: '0.75'.*0.737")
 
     def test_exempt(self):
         for text in ("It was 9.99x, computed.", "*Tried:* 9.99x.", "It was 9.99x in another program.",
@@ -327,7 +321,7 @@ class Figures(Found):
         section = "# reduce\n## A\n<!-- figures of this section: one-off -->\n9.99x.\n\n### B\n8.88x.\n## C\n7.77x.\n"
         self.assert_found(self.figures(section), "^9: '7.77x'")
         self.assert_found(self.figures("# reduce\n<!-- figures -->\n9.99x.\n"), "^3: '9.99x'",
-                          "^3: .*where they come from")
+                          "^3: ")
 
     def test_comments_that_say_where_to_look(self):
         for comment, text in (("results/, sum 03 over sum 01", "17.44x (H200)."), ("results/, 2^24, sum 02",
@@ -354,7 +348,7 @@ class Figures(Found):
     def test_tables_kept_by_hand(self):
         table = "# reduce\n{}| step | {} |\n|---|--:|\n| 03 | {} |\n"
         for head, cell in (("GB/s", "2638"), ("gain", "1.37x"), ("H200", "0.74"), ("time", "407 us")):
-            self.assert_found(self.figures(table.format("", head, cell)), "^2: a table of figures kept by hand")
+            self.assert_found(self.figures(table.format("", head, cell)), "^2: .*table")
             self.assertEqual(self.figures(table.format("\n<!-- figures: one-off -->\n", head, cell)), [])
             self.assertEqual(self.figures(table.format("<!-- table sum -->\n", head, cell) + "<!-- end -->\n"), [])
         self.assertEqual(self.figures(table.format("", "wavefronts", "32")), [])
@@ -462,40 +456,39 @@ class Twin(Found):
 
     def test_each_difference_is_found(self):
         for before, after, pattern in (
-                ("1.26x", "1.27x", r"^3: '## 一件事': of the numbers .*:3, it lacks 1.26 x; it has also 1.27 x"),
-                ("1.98 GHz", "1.98 MHz", "^3: .*lacks 1.98 GHz"), ("32 个", "33 个", "^17: .*lacks 32;"),
-                ("| H200 | 4800 |", "| H200 | 480 |", "^15: the row's numbers .*README.md:15"),
-                ("|---|--:|", "|--:|---|", "^13: rows and columns"), ("| H100 | 3350 |\n", "", "^13: rows and columns"),
-                ("`scripts/run`", "`scripts/test`", "^3: .*names.*lacks `scripts/run`; it has also `scripts/test`"),
-                ("scripts/run sum", "scripts/run max", "^6: not as on README.md:6"),
-                ("run sum\n", "run sum\nscripts/run max\n", "^7: not as on README.md:7"),
-                ("```sh", "```console", "^6: the block's language and comments"),
-                ("```sh", "<!-- seen on: H200 -->\n```sh", "^7: the block's language and comments"),
-                ("```sh\nscripts/run sum\n```\n", "", "^3: .*no block like that on README.md:6"),
-                ("md#sum", "md#max", "^3: .*links .*lacks reduce/README.md#sum; it has also reduce/README.md#max"),
-                ("(#一件事)", "(#术语表)", "^1: .*links .*lacks section 2; it has also section 3"),
-                ("<summary>为什么？</summary>", "", "^3: .*HTML .*lacks </summary>, <summary>")):
+                ("1.26x", "1.27x", r"^3: '## 一件事': .*:3\b.*1.26 x.*1.27 x"),
+                ("1.98 GHz", "1.98 MHz", "^3: .*1.98 GHz"), ("32 个", "33 个", r"^17: .*\b32\b"),
+                ("| H200 | 4800 |", "| H200 | 480 |", "^15: .*README.md:15"),
+                ("|---|--:|", "|--:|---|", "^13: .*columns"), ("| H100 | 3350 |\n", "", "^13: .*rows"),
+                ("`scripts/run`", "`scripts/test`", "^3: .*`scripts/run`.*`scripts/test`"),
+                ("scripts/run sum", "scripts/run max", "^6: .*README.md:6"),
+                ("run sum\n", "run sum\nscripts/run max\n", "^7: .*README.md:7"),
+                ("```sh", "```console", "^6: .*block"), ("```sh", "<!-- seen on: H200 -->\n```sh", "^7: .*block"),
+                ("```sh\nscripts/run sum\n```\n", "", "^3: .*block.*README.md:6"),
+                ("md#sum", "md#max", "^3: .*reduce/README.md#sum.*reduce/README.md#max"),
+                ("(#一件事)", "(#术语表)", "^1: .*section 2.*section 3"),
+                ("<summary>为什么？</summary>", "", "^3: .*<summary>")):
             found = self.compared(self.TWIN.replace(before, after, 1))
             self.assertTrue(any(re.search(pattern, one) for one in found), (before, found))
 
     def test_a_section_without_counterpart(self):
         for page_, heading in ((self.TWIN, "## 一件事\n"), (self.TWIN, "## 术语表\n")):
-            self.assert_found(self.compared(page_.replace(heading, "")), "lacks a section|nothing here for")
-        self.assert_found(self.compared(self.TWIN + "## 又一节\n"), "^20: '## 又一节': README.md has no such section")
-        self.assert_found(self.compared(self.TWIN.replace("## 术语", "### 术语")), "^17: here stands '### 术语表'")
+            self.assert_found(self.compared(page_.replace(heading, "")), "section|nothing")
+        self.assert_found(self.compared(self.TWIN + "## 又一节\n"), "^20: '## 又一节'")
+        self.assert_found(self.compared(self.TWIN.replace("## 术语", "### 术语")), "^17: .*'### 术语表'")
 
     def test_the_glossary(self):
         self.assert_found(self.compared(self.TWIN.replace('- <a id="lane"></a>**lane**：0 到 31。\n', "")),
-                          "^17: .*HTML.*lacks </a>, <a id=\"lane\">", "^17: .*numbers.*lacks 0, 31")
+                          "^17: .*<a id=\"lane\">", "^17: .*0, 31")
         lines = self.TWIN.splitlines(keepends=True)
-        self.assert_found(self.compared("".join([*lines[:-2], lines[-1], lines[-2]])), "^17: .*in another order")
+        self.assert_found(self.compared("".join([*lines[:-2], lines[-1], lines[-2]])), "^17: .*order")
 
     def test_generated_tables(self):
         table = "\n<!-- map -->\n\n| a |\n|---|\n| {} |\n\n<!-- end -->\n"
         original = self.ORIGINAL + table.format("x 1")
         self.assertEqual(self.compared(self.TWIN + table.format("x 1"), original), [])
-        self.assert_found(self.compared(self.TWIN + table.format("y 1"), original), "^23: not the generated table")
-        self.assert_found(self.compared(self.TWIN, original), "^17: .*a table here and on", "^17: .*numbers")
+        self.assert_found(self.compared(self.TWIN + table.format("y 1"), original), "^23: .*table")
+        self.assert_found(self.compared(self.TWIN, original), "^17: .*table", "^17: .*numbers")
 
     def test_what_is_planted_on_the_page_is_found(self):
         """On the real page: a heading, a glossary entry or a block left out, a number or a line of code changed."""
@@ -524,15 +517,10 @@ class Twin(Found):
 
 
 class CommandLine(unittest.TestCase):
-    def run_it(self, *arguments):
-        return subprocess.run([sys.executable, SCRIPTS / "readme", *arguments], capture_output=True, text=True)
-
     def test_usage(self):
-        self.assertEqual(self.run_it().returncode, 2)
-        self.assertEqual(self.run_it("--check", "nothing.md").returncode, 2)
-        help_text = self.run_it("--help")
-        self.assertEqual(help_text.returncode, 0)
-        self.assertIn("examples:", help_text.stdout)
+        for arguments in ([], ["--check", "nothing.md"]):
+            done = subprocess.run([sys.executable, SCRIPTS / "readme", *arguments], capture_output=True)
+            self.assertEqual(done.returncode, 2)
 
 
 if __name__ == "__main__":

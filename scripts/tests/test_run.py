@@ -84,22 +84,22 @@ class Verdicts(unittest.TestCase):
 
     def test_no_verdict_is_a_failure(self):
         verdicts, _ = self.fake("", 1, 124, 77).run()
-        self.assertEqual(verdicts, [Verdict("FAIL", "printed no verdict"), Verdict("FAIL", "ended with exit status 1"),
-                                    Verdict("FAIL", "reached its time limit"), Verdict("skipped", "no CUDA device")])
+        self.assertEqual([verdict.word for verdict in verdicts], ["FAIL", "FAIL", "FAIL", "skipped"])
+        for verdict, reason in zip(verdicts, ("no verdict", "status 1", "time limit", "CUDA device")):
+            self.assertIn(reason, verdict.reason)
 
     def test_a_failure_and_then_a_crash(self):
         verdicts, _ = self.fake(PASS, PASS, PASS, (PASS, "crash")).run()
         self.assertEqual(verdicts[3], self.CRASH)
 
     def test_together(self):
-        verdicts, printed = self.fake(PASS, FAIL, PASS, PASS).run(together=True)
-        self.assertEqual([verdict.word for verdict in verdicts], ["PASS", "FAIL", "PASS", "PASS"])
-        self.assertNotIn("Again", printed)
+        verdicts, _ = self.fake((PASS, "crash"), (FAIL, "crash"), (PASS, "crash"), PASS).run(together=True)
+        self.assertEqual(verdicts, [Verdict("PASS"), Verdict("FAIL", "out[0] is wrong"), *[Verdict("PASS")] * 2],
+                         "none is run again")
 
     def test_a_crash_among_others(self):
-        verdicts, printed = self.fake(PASS, "crash", PASS, FAIL).run(together=True)
+        verdicts, _ = self.fake(PASS, "crash", PASS, FAIL).run(together=True)
         self.assertEqual(verdicts, [Verdict("PASS"), self.CRASH, Verdict("PASS"), Verdict("FAIL", "out[0] is wrong")])
-        self.assertIn("Again", printed)
 
     def test_an_error_of_cuda_that_stays(self):
         verdicts, _ = self.fake(PASS, self.ERROR, (self.ERROR, PASS), (self.ERROR, PASS)).run(together=True)
@@ -108,7 +108,7 @@ class Verdicts(unittest.TestCase):
     def test_a_crash_that_only_the_ladder_has(self):
         verdicts, _ = self.fake(PASS, PASS, ("crash", PASS), PASS).run(together=True)
         self.assertEqual([verdict.word for verdict in verdicts], ["PASS", "PASS", "FAIL", "FAIL"])
-        self.assertIn("passes alone, but in the ladder: ", verdicts[2].reason)
+        self.assertIn("alone", verdicts[2].reason)
 
     def test_bad_usage(self):
         with self.assertRaises(SystemExit) as end:
@@ -141,9 +141,9 @@ class Records(unittest.TestCase):
     def test_summary(self):
         tally = self.note({"step": "00_cub", "skipped": "needs gpu"}, {"step": "01_atomic", **PASS},
                           {"step": "02_tree", **FAIL}, {"step": "03_shuffle", "left_out": "one run takes 9.1 s"})
-        self.assertEqual(tally.summary(), "1 step passed, 1 failed, 1 skipped, 1 left out\n"
-                                          "failed:\n  sum_02_tree: out[0] is wrong")
-        self.assertEqual(Tally().summary(), "0 steps passed, 0 failed, 0 skipped")
+        self.assertRegex(tally.summary(), r"(?s)^1 step passed, 1 failed, 1 skipped, 1 left out\n"
+                                          r".*sum_02_tree: out\[0\] is wrong$")
+        self.assertNotIn("left out", Tally().summary())
 
 
 class Groups(unittest.TestCase):
@@ -168,7 +168,7 @@ class Groups(unittest.TestCase):
         self.assertEqual([(group.kernel, group.is_whole) for group in of[2]], [("sum", True)])
         with self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()) as message:
             run_ladders.only_named(groups, ["--only=dot_01_warp_shuffle"])
-        self.assertIn("no step 'dot_01_warp_shuffle'", message.getvalue())
+        self.assertIn("'dot_01_warp_shuffle'", message.getvalue())
 
     def test_targets(self):
         steps = ladder.resolve(["sum"])

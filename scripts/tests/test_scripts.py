@@ -47,7 +47,7 @@ class Scripts(unittest.TestCase):
                 status, text, errors = self.run_script(name, "--help", root=ROOT)
                 self.assertEqual((status, errors), (0, ""))
                 self.assertTrue(text.startswith(f"usage: scripts/{name} "), text.splitlines()[0])
-                self.assertRegex(text, r"(?m)^options:\n(?:  .*\n)*?  -h, --help +show this help message and exit$")
+                self.assertRegex(text, r"(?m)^options:\n(?:  .*\n)*?  -h, --help ")
                 self.assertRegex(text, rf"(?m)^examples?:\n  scripts/{name}\b")
                 self.assertRegex(text, r"(?m)^Exit status: 0 .")
                 self.assertEqual([line for line in text.splitlines() if len(line) > LINE], [])
@@ -73,7 +73,6 @@ class Scripts(unittest.TestCase):
             said += os.read(terminal, 1 << 16)
         self.assertEqual(termios.tcgetattr(ours), before)
         os.close(ours)
-        self.assertIn(b"There is no page yet", said)
         self.assertRegex(said.decode(), r"\n    sum +medium .+\r\n")
 
     def test_options_in_the_examples_exist(self):
@@ -119,7 +118,7 @@ class Scripts(unittest.TestCase):
             with self.subTest(name):
                 status, text, errors = self.run_script(name, *arguments)
                 self.assertEqual((status, text), (2, ""))
-                self.assertRegex(errors, rf"\A{name}: there is no 'sum_7'; did you mean [^\n]*sum_07_[^\n]*\n\Z")
+                self.assertRegex(errors, rf"\A{name}: [^\n]*'sum_7'[^\n]*sum_07_[^\n]*\n\Z")
 
     def test_the_tasks_of_vscode(self):
         tasks = json.loads((ROOT / ".vscode/tasks.json").read_text())["tasks"]
@@ -159,7 +158,8 @@ class Scripts(unittest.TestCase):
 
     def test_a_file_that_cannot_be_written(self):
         status, text, errors = self.run_script("export", "sum_07_warp_shuffle", "-o", "missing/sum.cu")
-        self.assertEqual((status, text, errors), (1, "", "export: missing/sum.cu: No such file or directory\n"))
+        self.assertEqual((status, text), (1, ""))
+        self.assertRegex(errors, r"\Aexport: [^\n]*missing/sum\.cu[^\n]*\n\Z")
 
     def test_ctrl_c_while_cmake_works(self):
         """A cmake that ends as ninja does: not by the signal, but with a status of its own."""
