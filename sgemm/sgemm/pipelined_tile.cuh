@@ -1,5 +1,5 @@
 // The main loop of step 12, for step 13: a block's tile of C over some of its k tiles. Step 12 explains the copies, the
-// layout and the edges, and keeps its own loop, so that it reads in one piece. A test holds the two to the same text.
+// layout and the edges, and keeps its own loop, so that it reads in one piece. A test keeps the two alike.
 #pragma once
 #include "float4_access.cuh"
 

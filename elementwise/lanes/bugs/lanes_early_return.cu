@@ -1,7 +1,7 @@
 // bug: threads past the end return before shuffles whose mask names them, and lanes read from them
 // caught by: cpu | is wrong
 // caught by: gpu | is wrong
-// stage: right
+// stage: races and barriers
 #include "../lanes.cuh"
 
 constexpr int kBlock = 256;
