@@ -24,6 +24,7 @@ class GemvT : public MatrixVector {
         {{16, 256, 0}, {1, 0}},   {{3, 2051, 2052}, {1, 0}}, {{2049, 4, 0}, {1, 1}},    {{20011, 7, 8}, {1, 0}},
         {{5, 20011, 0}, {1, 0}}};
     sizes.push_back({{5, 5003, 5004}, {1, 0}});
+    for (const std::size_t k : {64, 1040}) sizes.push_back({{131, k, k + 1}, {1, 0}});  // rows off their alignment
     // For the tiles of step 05 that these would miss on the CPU backend's 4 SMs (a test sees to it).
     sizes.push_back({{65, 1029, 0}, {1, 0}});
     sizes.push_back({{301, 1031, 0}, {1, 1}});

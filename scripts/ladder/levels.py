@@ -8,8 +8,7 @@ from typing import NamedTuple
 from ladder import traces
 
 RIGHT, ROBUST, COALESCED, NO_CONFLICTS, FAST = "right", "robust", "coalesced", "no bank conflicts", "fast"
-NEARLY = 1.05  # times as much is still the same
-NEAR_BEST = 1.3  # the first step within this of the best reaches a level
+NEAR_BEST = 1.3  # times the best reaches a level
 
 
 def sector_ratio(sums):
@@ -31,16 +30,17 @@ NAMES = [RIGHT, ROBUST, *MEASURES, FAST]
 class Level(NamedTuple):
     """A measure's level for one kernel."""
     name: str
-    target: float
-    step: str  # the first that reaches it
+    limit: float
+    step: str  # the first within the limit
+    value: float  # which has this
 
     def reached(self, sums):
         measure, _ = MEASURES[self.name]
-        return measure(sums) <= self.target * NEARLY
+        return measure(sums) <= self.limit
 
     def shortfall(self, sums):
         measure, words = MEASURES[self.name]
-        return f"{words(measure(sums))}; step {self.step[:2]} has {words(self.target)}"
+        return f"{words(measure(sums))}; step {self.step[:2]} has {words(self.value)}"
 
 
 def of_ladder(references):
@@ -52,11 +52,12 @@ def of_ladder(references):
         if not values:
             continue
         best, worst = min(value for _, value in values), max(value for _, value in values)
-        step, target = next((step, value) for step, value in values if value <= best * NEAR_BEST)
+        limit = best * NEAR_BEST
+        step, value = next((step, value) for step, value in values if value <= limit)
         uses_shared = any(one.total("requests", "shared_load", "shared_store") for _, one in sums)
         always = name == COALESCED or (name == NO_CONFLICTS and uses_shared)
-        if always or worst > target * NEAR_BEST:
-            found.append(Level(name, target, step))
+        if always or worst > limit:
+            found.append(Level(name, limit, step, value))
     return found
 
 
