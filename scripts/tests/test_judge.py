@@ -14,7 +14,7 @@ from unittest import mock
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 import ladder
-from ladder import candidates, diagnosis, judging, practice_watch, problems, sandbox
+from ladder import candidates, diagnosis, judging, levels, practice_watch, problems, sandbox
 
 ADD = """
 __global__ void k(const float* a, const float* b, float* c, size_t n) {{
@@ -236,6 +236,16 @@ class JudgeTest(unittest.TestCase):
                 self.assertEqual([remark.kind for remark in verdict.remarks], [kind])
                 self.assertEqual((verdict.level, verdict.following.split(":")[0]), ("right", "robust"))
         self.assertFalse(self.judge("add_bug_7", text, 300)[0].passed, "a planted bug keeps the contract")
+
+    def test_levels(self):
+        """A thread per element reaches what the ladder does; one thread for all is robust at most, and is told why."""
+        texts = {"add_one_thread": ADD.format(kernel="for (; i < n; ++i) c[i] = a[i] + b[i];", before="", host="",
+                                              call="if (n) k<<<1, 1>>>(a, b, c, n);"),
+                 "add_each": ADD.format(kernel=RIGHT, before="", host="", call=CALL)}
+        one, each = (self.judge(name, text, 300, judging.Judge)[0] for name, text in texts.items())
+        self.assertEqual((one.level, one.following.split(":")[0]), (levels.ROBUST, levels.COALESCED))
+        self.assertIn("1 lane of 32, 1 block", one.following)
+        self.assertEqual(each.following.split(":")[0], levels.FAST)
 
     def test_whiteboard_answers(self):
         """Pasted into a page, each is right: what it leaves out is a remark."""
