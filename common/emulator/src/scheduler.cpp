@@ -495,11 +495,12 @@ void Worker::trap(const Where& where) {
 
 // ---- Failure ----
 
-void Worker::fail(const Problem& problem, cudaError_t error) {
+void Worker::fail(Problem problem, cudaError_t error) {
   if (!launch_->failed.exchange(true)) {
     launch_->error = error;
     report(*this, problem);
   }
+  for (std::string* text : {&problem.text, &problem.at}) std::string().swap(*text);  // nothing here is destroyed
   leave_launch();
 }
 

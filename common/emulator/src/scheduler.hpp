@@ -128,7 +128,7 @@ class Worker {
   [[noreturn]] void trap(const Where& where);
 
   // Reports the problem and ends the launch, with this error.
-  [[noreturn]] void fail(const Problem& problem, cudaError_t error = cudaErrorLaunchFailure);
+  [[noreturn]] void fail(Problem problem, cudaError_t error = cudaErrorLaunchFailure);
 
   const Launch& launch() const { return *launch_; }
   unsigned thread_count() const { return thread_count_; }
