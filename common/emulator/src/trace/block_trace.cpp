@@ -191,13 +191,14 @@ void BlockTrace::access(const void* memory, std::size_t size, Op op, const void*
 
 void BlockTrace::aligned_access(const void* memory, std::size_t size, Op op, const void* return_address) {
   const auto address = reinterpret_cast<std::uintptr_t>(memory);
-  if (address % size != 0) {
+  const std::size_t alignment = std::min<std::size_t>(size, 8);  // more is not known: 16 bytes may be two pointers
+  if (address % alignment != 0) {
     const trace::Line line = trace::find_lines({return_address}).front();
     char problem[4096];
     snprintf(problem, sizeof problem,
              "misaligned address 0x%llx: %s at %s:%d needs a multiple of %zu bytes, in thread (%u,%u,%u)",
              static_cast<unsigned long long>(address), op == Op::load ? "the load" : "the store", line.file.c_str(),
-             line.number, size, threadIdx.x, threadIdx.y, threadIdx.z);
+             line.number, alignment, threadIdx.x, threadIdx.y, threadIdx.z);
     current_worker->fail({"misaligned", problem, line.file + ":" + std::to_string(line.number)},
                          cudaErrorMisalignedAddress);
   }
