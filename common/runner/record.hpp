@@ -59,9 +59,10 @@ class Record {
 #ifdef CUDA_EMU
   static constexpr std::size_t kMostReports = 16;
 
-  // "x[61] of 33": an address as an element of the array that lies nearest; empty if that is far.
+  // "x[61] of 33": an address as an element of the array that lies nearest; empty if that is far. Under AddressSanitizer
+  // what is not near may belong to another array.
   static std::string nearest_element(const void* address) {
-    constexpr std::uintptr_t kFar = std::uintptr_t{1} << 36;
+    constexpr std::uintptr_t kFar = kAddressSanitizer ? 64 : std::uintptr_t{1} << 36;
     const DeviceCase& device = *running.device;
     const auto at = reinterpret_cast<std::uintptr_t>(address);
     std::uintptr_t least = kFar;
