@@ -227,8 +227,8 @@ inline std::vector<Variation> variations(const Problem& problem, const Size& siz
   constexpr double small_bytes = 1 << 17;
   const bool small = problem.bytes(size) <= small_bytes, large = problem.bytes(size) > kLargeBytes;
   const bool random = in_random_order();
-  std::vector<std::string> orders = thread_orders();
   if (in_turns && pattern > 1 && pattern - 2 != turn % (patterns - 2)) return {};
+  std::vector<std::string> orders = thread_orders();
   if (kAddressSanitizer) orders = {orders[turn % orders.size()]};
   const std::vector<Offsets> off = misalignments(problem.buffers(size));
   const auto order = [&](std::size_t i) { return orders[i % orders.size()]; };

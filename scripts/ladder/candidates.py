@@ -147,9 +147,8 @@ class Builder(outside.Builder):
             compiled.replace(output)
         return output
 
-    def program(self, seconds=COMPILE_S):
+    def program(self):
         """Compiles and links the page; CompileError if that fails."""
-        self.seconds = seconds
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         source, problem = self.page.path, problems.problems().get(self.page.kernel)

@@ -150,10 +150,11 @@ def told(report):
 
 
 def how(facts):
-    """ "n=1025, random data, x + 1": how a check was run."""
+    """ "n=1025, random data, arrays off by x + 1, y + 0 elements": how a check was run."""
     order = facts.get("order", "")
-    parts = [facts.get("size", ""), f"{facts['data']} data" if facts.get("data") else "", facts.get("offsets", ""),
-             f"threads in {order} order" if order not in ("", "forward") else "",
+    parts = [facts.get("size", ""), f"{facts['data']} data" if facts.get("data") else "",
+             f"arrays off by {facts['offsets']} elements" if facts.get("offsets") else "",
+             f"threads run in {order} order" if order not in ("", "forward") else "",
              "the second run on the same arrays" if facts.get("second_run") else ""]
     return ", ".join(filter(None, parts))
 

@@ -135,7 +135,7 @@ class Judge:
     def build(self, kind):
         candidates.prepare(kind, self.page.problem.kernel)
         builder = self.builders[kind] = candidates.Builder(kind, self.page)
-        program = builder.program(candidates.COMPILE_S)
+        program = builder.program()
         if kind in ("cpu", "gpu"):
             self.program = self.program or program
         return program
@@ -481,6 +481,13 @@ class Judge:
             if not any(found.name == stage for found in self.stages):
                 self.stages.append(Stage(stage, PASSED, "by compute-sanitizer"))
         return None
+
+
+class StageJudge(Judge):
+    """Names the stage at which a page fails; it does not look for who wrote a wrong value."""
+
+    def with_writer(self, failure, building, order, fill):
+        return failure
 
 
 def stages_text(verdict, color=False):

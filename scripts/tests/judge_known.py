@@ -21,11 +21,6 @@ import ladder
 from ladder import candidates, judging, problems
 
 
-class BugJudge(judging.Judge):
-    def with_writer(self, failure, building, order, fill):
-        return failure  # which stage is all that is asked
-
-
 class PeerBuilder(candidates.Builder):
     """Builds a page with the peers' checker in place of ours."""
 
@@ -53,7 +48,7 @@ def named_stages(bug):
 
 def one(bug):
     page = candidates.Page(bug.path, problems.named(bug.kernel))
-    verdict = BugJudge(page, 120).verdict()
+    verdict = judging.StageJudge(page, 120).verdict()
     return bug, verdict.failure, peer_verdict(page)
 
 
@@ -79,7 +74,7 @@ def judge_pages(chosen, jobs):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / problem.page.name
             path.write_text(problems.page(problem))
-            return problem, BugJudge(candidates.Page(path, problem), 120).verdict()
+            return problem, judging.StageJudge(candidates.Page(path, problem), 120).verdict()
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         for problem, verdict in pool.map(one, chosen):
             good = verdict.failure and verdict.failure.stage != "compiles" and verdict.word
@@ -107,6 +102,8 @@ def main():
     if options.pages:
         sys.exit(judge_pages([problem for problem in known.values() if not options.names
                               or {problem.kernel, problem.family} & set(options.names)], options.jobs))
+    if not chosen:
+        ladder.usage_error(f"nothing to judge has one of these names: {' '.join(options.names)}")
     if options.steps:
         sys.exit(judge_steps(chosen, options.jobs))
     ladder.build("cpu", ["outside_peers"])

@@ -514,8 +514,8 @@ class Diagnoses(unittest.TestCase):
     def test_wrong_value(self):
         found = self.of({**FACTS, "offsets": "x + 1, y + 0", "order": "reverse"})
         self.assertEqual(found.stage, diagnosis.RIGHT)
-        self.assertEqual(found.what, "n=9 ld=12 alpha=2, random data, x + 1, y + 0, threads in reverse order: "
-                                     "y[7] of 9 is wrong: got 1, want 2")
+        for fact in ("n=9 ld=12 alpha=2", "x + 1, y + 0", "reverse", "y[7] of 9 is wrong: got 1, want 2"):
+            self.assertIn(fact, found.what)
 
     def test_memory_that_is_not_the_kernels(self):
         for what in ("past end", "before start", "input changed", "input written"):

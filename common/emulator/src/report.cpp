@@ -33,16 +33,17 @@ void hand_on(const Report& report) {
   if (handler != nullptr) handler(report);
 }
 
-// A report of a launch; of its current thread, if this is the OS thread that runs one.
-Report start_report(const Config& config, const Problem& problem, const char* kind) {
+// A report of a launch, if there is one; of its current thread, if this is the OS thread that runs one.
+Report start_report(const Config* config, const Problem& problem, const char* kind) {
   Report report;
   report.kind = kind;
   report.cause = problem.cause;
   report.problem = problem.text;
   report.at = problem.at;
   report.address = problem.address;
-  report.kernel = config.kernel;
-  report.launched = place(config.where);
+  if (config == nullptr) return report;
+  report.kernel = config->kernel;
+  report.launched = place(config->where);
   if (current_worker != nullptr) {
     report.has_thread = true;
     const uint3 at[] = {blockIdx, threadIdx};
@@ -152,7 +153,7 @@ ReportHandler on_report(ReportHandler next) { return std::exchange(handler, next
 
 void report(const Worker& worker, const Problem& problem, const char* kind) {
   const Config& config = worker.launch().config;
-  Report facts = start_report(config, problem, kind);
+  Report facts = start_report(&config, problem, kind);
   if (facts.at.empty()) facts.at = place_of(worker.thread(worker.current_thread()));
   std::string text = std::string("cuda_emu: ") + kind + ": " + problem.text + "\n";
   text += std::string("  kernel ") + config.kernel + ", launched at " + place(config.where);
@@ -177,32 +178,18 @@ void report_memory(const Config& config, const Problem& problem) {
   fprintf(stderr, "cuda_emu: error: %s\n  kernel %s, launched at %s:%d\n", problem.text.c_str(), config.kernel,
           config.where.file, config.where.line);
   cuda_emu_error();
-  hand_on(start_report(config, problem, "error"));
+  hand_on(start_report(&config, problem, "error"));
 }
 
-void report_refusal(const Problem& problem) {
-  Report report;
-  report.kind = "error";
-  report.cause = problem.cause;
-  report.problem = problem.text;
-  hand_on(report);
-}
+void report_refusal(const Problem& problem) { hand_on(start_report(nullptr, problem, "error")); }
 
 void report_refusal(const Config& config, const std::string& text) {
-  hand_on(start_report(config, {"launch", text, place(config.where)}, "error"));
+  hand_on(start_report(&config, {"launch", text, place(config.where)}, "error"));
 }
 
 void report_fatal(const Problem& problem) {
-  Report report;
-  if (current_worker != nullptr) {
-    report = start_report(current_worker->launch().config, problem, "error");
-  } else {
-    report.kind = "error";
-    report.cause = problem.cause;
-    report.problem = problem.text;
-    report.at = problem.at;
-    report.address = problem.address;
-  }
+  const Config* config = current_worker != nullptr ? &current_worker->launch().config : nullptr;
+  Report report = start_report(config, problem, "error");
   report.fatal = true;
   hand_on(report);
 }
