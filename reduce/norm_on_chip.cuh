@@ -79,7 +79,8 @@ void launch_thread(const NormCall& c) {
 
 // ---- rows in registers, and of the longest ones half in shared memory
 
-constexpr unsigned block_of(unsigned threads) { return threads > 32 ? threads : 256; }
+template <unsigned kThreads>
+constexpr unsigned kBlockOf = kThreads > 32 ? kThreads : 256;
 
 // Threads on an SM that the registers must leave room for: fewer float4 need fewer registers.
 constexpr unsigned threads_per_sm(unsigned kept) {
@@ -93,12 +94,12 @@ constexpr unsigned threads_per_sm(unsigned kept) {
 // kThreads threads of a block take a row: kKept float4 each in registers, kShared in shared memory, and one element of
 // its edges. kAligned: all rows, gamma and beta start at multiples of 16 bytes, and cols is a multiple of 4.
 template <Norm kNorm, unsigned kThreads, unsigned kKept, unsigned kShared, bool kAligned>
-__global__ void __launch_bounds__(block_of(kThreads), threads_per_sm(kKept) / block_of(kThreads))
+__global__ void __launch_bounds__(kBlockOf<kThreads>, threads_per_sm(kKept) / kBlockOf<kThreads>)
     row_in_registers(const float* __restrict__ x, const float* __restrict__ gamma, const float* __restrict__ beta,
                      float* __restrict__ residual, float* __restrict__ y, std::size_t rows, unsigned cols,
                      float epsilon) {
   extern __shared__ float4 shared[];  // [k][thread]
-  constexpr unsigned kBlock = block_of(kThreads), kAll = kKept + kShared, kGroup = kThreads < 32 ? kThreads : 32;
+  constexpr unsigned kBlock = kBlockOf<kThreads>, kAll = kKept + kShared, kGroup = kThreads < 32 ? kThreads : 32;
   const unsigned tid = threadIdx.x, t = tid % kThreads;
   const std::size_t row = std::size_t{blockIdx.x} * (kBlock / kThreads) + tid / kThreads;
   const unsigned length = row < rows ? cols : 0;  // no return: all threads must reach shuffles and barrier
@@ -156,13 +157,16 @@ __global__ void __launch_bounds__(block_of(kThreads), threads_per_sm(kKept) / bl
 
 struct Layout {
   std::size_t longest;
-  unsigned threads;
+  unsigned threads, block;
   std::size_t shared_bytes;
   Kernel any, aligned;
 };
 template <Norm kNorm, unsigned kThreads, unsigned kKept, unsigned kShared = 0>
 Layout layout() {
-  return {4 * kThreads * (kKept + kShared) + 3, kThreads, kShared * kThreads * sizeof(float4),
+  return {4 * kThreads * (kKept + kShared) + 3,
+          kThreads,
+          kBlockOf<kThreads>,
+          kShared * kThreads * sizeof(float4),
           row_in_registers<kNorm, kThreads, kKept, kShared, false>,
           row_in_registers<kNorm, kThreads, kKept, kShared, true>};
 }
@@ -175,19 +179,18 @@ inline bool accepts(const NormCall& call) {
 // More float4 per thread before more threads: independent loads keep memory busy, and fewer threads merge faster.
 template <Norm kNorm>
 void launch(const NormCall& c) {
-  static const Layout layouts[] = {layout<kNorm, 8, 1>(),   layout<kNorm, 8, 2>(),   layout<kNorm, 8, 4>(),
-                                   layout<kNorm, 16, 4>(),  layout<kNorm, 32, 4>(),  layout<kNorm, 32, 8>(),
-                                   layout<kNorm, 64, 8>(),  layout<kNorm, 128, 8>(), layout<kNorm, 256, 8>(),
+  static const Layout layouts[] = {layout<kNorm, 8, 1>(),   layout<kNorm, 8, 2>(),     layout<kNorm, 8, 4>(),
+                                   layout<kNorm, 16, 4>(),  layout<kNorm, 32, 4>(),    layout<kNorm, 32, 8>(),
+                                   layout<kNorm, 64, 8>(),  layout<kNorm, 128, 8>(),   layout<kNorm, 256, 8>(),
                                    layout<kNorm, 512, 8>(), layout<kNorm, 512, 8, 8>()};
   const Layout* l = layouts;
   while (l->longest < c.cols) ++l;
   const bool aligned = aligned_for<float4>(c.x, c.gamma, c.beta, c.residual, c.y) && c.cols % 4 == 0;
   const Kernel kernel = aligned ? l->aligned : l->any;
-  const unsigned block = block_of(l->threads);
   // more than 48 KB of dynamic shared memory must be asked for
   const auto bytes = static_cast<int>(l->shared_bytes);
   CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  kernel<<<static_cast<unsigned>(ceil_div(c.rows, std::size_t{block / l->threads})), block, bytes>>>(
+  kernel<<<static_cast<unsigned>(ceil_div(c.rows, std::size_t{l->block / l->threads})), l->block, bytes>>>(
       c.x, c.gamma, c.beta, c.residual, c.y, c.rows, static_cast<unsigned>(c.cols), c.epsilon);
   CUDA_CHECK(cudaGetLastError());
 }

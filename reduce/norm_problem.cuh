@@ -46,8 +46,8 @@ class RowNorm : public ladder::Problem {
   // Empty, single rows and columns, lengths around the powers of two, more rows than share a block or a team of blocks,
   // rows that no block's memory holds, and on a GPU rows that no cluster and that no team holds.
   std::vector<ladder::Size> test_sizes() const override {
-    std::vector<ladder::Size> sizes = {{0, 0},   {0, 7},   {7, 0},    {1, 1},    {2100, 1},  {11, 2},
-                                       {700, 3}, {67, 4},  {301, 7},  {2, 1031}, {19, 516}, {5, 16393}};
+    std::vector<ladder::Size> sizes = {{0, 0},   {0, 7},  {7, 0},   {1, 1},    {2100, 1}, {11, 2},
+                                       {700, 3}, {67, 4}, {301, 7}, {2, 1031}, {19, 516}, {5, 16393}};
     for (const std::size_t cols : {5, 8, 16, 17}) sizes.push_back({35, cols});
     for (const std::size_t cols : {31, 32, 33, 64, 65, 100, 127, 128, 132}) sizes.push_back({9, cols});
     for (const std::size_t cols : {255, 256, 260, 511, 513, 1024, 1025, 1028}) sizes.push_back({3, cols});

@@ -161,7 +161,8 @@ __global__ void __launch_bounds__(L::kBlock, L::kPerSm)
   };
   std::size_t row = blockIdx.x / team, skip = row * cols;
   load(skip);
-  const Scales<kNorm> scales(reinterpret_cast<float*>(shared + (L::kRegisters ? 0 : L::kMost)), gamma, beta, cols, part);
+  const Scales<kNorm> scales(reinterpret_cast<float*>(shared + (L::kRegisters ? 0 : L::kMost)), gamma, beta, cols,
+                             part);
 
   for (; row < rows; row += teams, skip += teams * cols) {
     const Peeled<128> peeled(x + skip, cols);
@@ -246,8 +247,8 @@ TeamPlan plan(std::size_t rows, std::size_t cols) {
   using L = TeamLayout<kNorm>;
   const std::size_t bytes = L::shared_bytes(L::kMost);
   if (bytes + (1 << 10) > most_shared_bytes()) return {0, 0, 0};  // 1 KB for `warps`
-  CUDA_CHECK(cudaFuncSetAttribute(norm_by_team<kNorm>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  static_cast<int>(bytes)));
+  CUDA_CHECK(
+      cudaFuncSetAttribute(norm_by_team<kNorm>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
   const std::size_t resident = resident_blocks(norm_by_team<kNorm>, L::kBlock, bytes);
   const std::size_t lines = ceil_div(ceil_div(cols, 4), 8);  // of 8 float4
   const std::size_t needed = ceil_div(lines, std::size_t{L::kMost / 8});

@@ -37,7 +37,7 @@ template <bool kAligned>
 __global__ void __launch_bounds__(kBlock)
     layer_norm_persistent(const float* __restrict__ x, const float* __restrict__ gamma, const float* __restrict__ beta,
                           float* __restrict__ y, std::size_t rows, unsigned cols, float epsilon) {
-#if __CUDA_ARCH__ >= 900  // any_shape, which includes this file, is compiled for all GPUs
+#if __CUDA_ARCH__ >= 900              // any_shape, which includes this file, is compiled for all GPUs
   extern __shared__ float4 shared[];  // [next row, gamma, beta][kKept][thread]: a thread reads only what is its own
   __shared__ float4 warps[kBlock / 32], blocks[2][kMostBlocks];
   const cg::cluster_group cluster = cg::this_cluster();
@@ -139,7 +139,7 @@ static void launch_persistent(const float* x, const float* gamma, const float* b
 
 // A thread's additions, four elements at a time, and of what is read again; two levels in a float4, and 5 in a warp.
 // Then the warps' and the blocks' parts, by sums of 5 levels.
-static std::size_t roundings(std::size_t cols) {
+inline std::size_t roundings(std::size_t cols) {
   const std::size_t again = cols - std::min(cols, kMostBlocks * kOfBlock);
   return LayerNorm::parts(kKept + ceil_div(again, std::size_t{kMostBlocks * kBlock}) + 2 + 5 + 10, 2);
 }
