@@ -43,7 +43,7 @@ LARGE_STEPS = {
     "quantize_03_vector": "float4 and char4, kept in registers, and what stands in front of and behind them",
     "gemm_bf16_02_mma": "other fragments, loads of 16 bytes, swizzled tiles and larger ones",
     "gemm_bf16_03_cp_async": "a pipeline of copies, and two sets of fragments",
-    "quantize_04_by_shape": "the kernels for all shapes, and the rule that picks",
+    "quantize_04_by_shape": "threads by row length, and kernels for parts of rows",
     "gemv_07_by_shape": "the kernel for all shapes, and the rule that picks",
     "gemv_t_04_tall_tile": "float4 and scalar loads, and the sums of the tiles, in one launch",
     "gemv_t_05_by_shape": "the kernel for all shapes, and the rule that picks",
