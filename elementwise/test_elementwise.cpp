@@ -1,6 +1,5 @@
 // Beyond the general tests of every step: values that a reader would ask about.
 #include "catch.hpp"
-#include "quantize/quantize_shapes.hpp"
 #include "runner/check.hpp"
 
 #include <cmath>
@@ -109,67 +108,6 @@ TEST_CASE("quantize: ties to even, and what a row of zeros, NaN, an infinity and
       CHECK(std::vector<int>(q.begin(), q.end()) == want);
     }
   }
-}
-
-TEST_CASE("quantize 05: which kernel which row takes") {
-  using namespace quantize_shapes;
-  for (std::size_t cols = 0; cols <= 20000; ++cols) {
-    const std::size_t i = row_shape(cols);
-    if (i < kRowShapeCount) CHECK(cols <= kRowShapes[i].longest);
-    if (i > 0) CHECK(cols > kRowShapes[i - 1].longest);
-  }
-  for (const RowShape& s : kRowShapes) {
-    INFO(s.longest);
-    CHECK(s.longest == (s.kept == 0 ? 4 * s.threads : 4 * s.threads * s.kept + 3));  // and 3 at the edges
-    CHECK(s.block % s.threads == 0);
-    CHECK((s.threads <= 32 || s.threads == s.block));
-    CHECK((s.kept == 0 || s.threads >= 8));  // for the edges: 6 elements, or 34 from 64 threads on
-  }
-  const auto threads = [](std::size_t cols) { return kRowShapes[row_shape(cols)].threads; };
-  CHECK(threads(1) == 1);
-  CHECK(threads(7) == 2);
-  CHECK(kRowShapes[row_shape(32)].kept == 0);
-  CHECK(threads(64) == 8);
-  CHECK(kRowShapes[row_shape(64)].kept == 2);
-  CHECK(threads(1024) == 32);
-  CHECK(threads(4096) == 128);
-  CHECK(threads(8224) == 256);
-  CHECK(row_shape(16388) == kRowShapeCount);
-
-  CHECK(block_for(16388) == 512);
-  CHECK(block_for(43011) == 512);
-  CHECK(block_for(49116) == 1024);
-  CHECK(block_for(86020) == 256);
-  // On an H200, which holds 528 blocks of 21504 elements: as many as the row needs, half of what fits for few rows,
-  // parts of 4096 elements at least, and no more than fit.
-  const auto team = [](std::size_t rows, std::size_t cols) { return team_for(rows, cols, 21504, 528); };
-  CHECK(team(64, 1 << 20) == 49);
-  CHECK(team(1, 1 << 20) == 256);
-  CHECK(team(7, 128587) == 31);
-  CHECK(team(2, 21890893) == 528);
-  CHECK(team(1000, 86020) == 5);
-}
-
-TEST_CASE("quantize 05: rows that registers and shared memory, a team and no team hold") {
-  const std::size_t no_team =
-      std::size_t{8} * sm_count() * 4 * 256 * (quantize_shapes::kKept + quantize_shapes::kMostChunks);
-  bool any = false;
-  for (const Step& step : steps()) {
-    if (step.name != "quantize_05_any_length") continue;
-    any = true;
-    for (const Pattern& pattern : step.problem->patterns()) {
-      for (const Size& size : {Size{2, 50003}, Size{1, 86020}, Size{3, 90001}, Size{1, no_team + 1003}}) {
-        if (size[1] > no_team && pattern.name != std::string("random")) continue;
-        INFO(step.name << ", " << size[0] << " x " << size[1] << ", " << pattern.name);
-        const Case host(*step.problem, size, pattern, 1);
-        for (const std::size_t offset : {0, 1}) {
-          DeviceCase device(host, offset, !kAddressSanitizer);
-          CHECK(check(step, device).problem() == "");
-        }
-      }
-    }
-  }
-  CHECK(any);
 }
 
 TEST_CASE("block_shape refuses blocks that no GPU has") {

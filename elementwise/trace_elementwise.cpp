@@ -80,14 +80,14 @@ TEST_CASE("quantize: each element is loaded twice by 4 bytes, then once by 16") 
   CHECK(vector.total(Space::global, Op::load).units == 3 * 4096 / 8);
 }
 
-TEST_CASE("quantize 05: each element is loaded once by 16 bytes, and leaves by 16 in short rows, by 4 in others") {
-  for (const Size& size : {Size{4096, 7}, Size{4096, 16}, Size{64, 1024}, Size{3, 16384}, Size{2, 32768}}) {
-    const Claims seen("quantize_05_any_length", size);
-    const auto load = seen.total(Space::global, Op::load);
+TEST_CASE("quantize 04: each element is loaded once by 16 bytes, and twice where a row goes in parts") {
+  for (const Size& size : {Size{4096, 16}, Size{64, 1024}, Size{9, 16384}, Size{3, 32768}}) {
+    const Claims seen("quantize_04_by_shape", size);
     CAPTURE(size[1]);
+    const auto load = seen.total(Space::global, Op::load);
     CHECK(seen.width(Space::global, Op::load) == 16);
-    CHECK(load.units == size[0] * size[1] / 8);
-    CHECK(load.units == load.ideal);
+    if (size[1] < 32768) CHECK(load.units == size[0] * size[1] / 8);
+    if (size[1] == 32768) CHECK((load.units > size[0] * size[1] / 4 && load.units < 1.05 * size[0] * size[1] / 4));
     const auto store = seen.total(Space::global, Op::store);
     CHECK(store.units == store.ideal);
   }

@@ -7,13 +7,12 @@
 #pragma once
 #include "ladder.cuh"
 
-// 0 in the place of elements from p[end] on. kOnce: __ldcg, which leaves L1 to what is read again.
-template <bool kAligned, unsigned kStride, bool kOnce = false>
+// 0 in the place of elements from p[end] on.
+template <bool kAligned, unsigned kStride>
 __device__ inline float4 load4(const float* p, unsigned j, unsigned end) {
-  const auto at = [&](unsigned i) { return i < end ? (kOnce ? __ldcg(p + i) : p[i]) : 0.0f; };
+  const auto at = [&](unsigned i) { return i < end ? p[i] : 0.0f; };
   if constexpr (!kAligned) return {at(j), at(j + kStride), at(j + 2 * kStride), at(j + 3 * kStride)};
-  const float4* p4 = reinterpret_cast<const float4*>(p + j);
-  return j < end ? (kOnce ? __ldcg(p4) : *p4) : float4{0.0f, 0.0f, 0.0f, 0.0f};
+  return j < end ? *reinterpret_cast<const float4*>(p + j) : float4{0.0f, 0.0f, 0.0f, 0.0f};
 }
 
 // Stores nothing from p[end] on.

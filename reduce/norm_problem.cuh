@@ -43,22 +43,21 @@ class RowNorm : public ladder::Problem {
             {"one infinity", false, one_special<&std::numeric_limits<double>::infinity>}};
   }
 
-  // Empty, single rows and columns, lengths around the powers of two and the sizes at which steps switch kernels, more
-  // rows than share a block, one row that no block keeps, and with clusters, which need a GPU, one that no cluster
-  // keeps.
+  // Empty, single rows and columns, lengths around the powers of two, more rows than share a block or a team of blocks,
+  // rows that no block's memory holds, and on a GPU rows that no cluster and that no team holds.
   std::vector<ladder::Size> test_sizes() const override {
-    std::vector<ladder::Size> sizes = {{0, 0},  {0, 7},   {7, 0},  {1, 1},    {70, 1},
-                                       {11, 2}, {133, 3}, {67, 4}, {2, 1031}, {19, 516}};
+    std::vector<ladder::Size> sizes = {{0, 0},   {0, 7},  {7, 0},   {1, 1},    {2100, 1}, {11, 2},
+                                       {700, 3}, {67, 4}, {301, 7}, {2, 1031}, {19, 516}, {5, 16393}};
     for (const std::size_t cols : {5, 8, 16, 17}) sizes.push_back({35, cols});
-    for (const std::size_t cols : {31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 132}) sizes.push_back({9, cols});
-    for (const std::size_t cols : {255, 256, 260, 324, 511, 513, 1023, 1024, 1025, 1028}) sizes.push_back({3, cols});
-    for (const std::size_t cols : {2048, 2052, 4097, 8196, 12345, 32769, 65540, 131077}) sizes.push_back({2, cols});
+    for (const std::size_t cols : {31, 32, 33, 64, 65, 100, 127, 128, 132}) sizes.push_back({9, cols});
+    for (const std::size_t cols : {255, 256, 260, 511, 513, 1024, 1025, 1028}) sizes.push_back({3, cols});
+    for (const std::size_t cols : {2048, 2052, 4097, 8196, 32769, 65540, 131077}) sizes.push_back({2, cols});
 #ifndef CUDA_EMU
     for (const std::size_t cols : {4096, 8192, 16384, 32768, 131072, 131076}) sizes.push_back({5, cols});
-    for (const std::size_t cols : {32772, 32773}) sizes.push_back({70, cols});  // several rows for each cluster
+    for (const std::size_t cols : {32772, 32773}) sizes.push_back({70, cols});
     sizes.push_back({2, 1400004});
     sizes.push_back({1, 1400003});
-    sizes.push_back({2, 4000003});  // longer than all blocks keep
+    sizes.push_back({2, 4000003});
 #endif
     return with_epsilon(sizes);
   }
@@ -122,6 +121,22 @@ class RowNorm : public ladder::Problem {
   static std::size_t welford(std::size_t chain, std::size_t tree) {
     const double c = static_cast<double>(chain), t = static_cast<double>(tree);
     return static_cast<std::size_t>(4 * std::sqrt(1 + t / 4) * (c + t + 8 * (1 + std::log(c + 1) + t / 2)) + 12);
+  }
+
+  // Of the programs for any shape: the most that one of their candidates asks for (norm_on_chip.cuh, norm_team.cuh,
+  // norm_twice.cuh). Rows of up to kLongRow elements: a thread adds up to 8 float4, two levels in each, and an edge; its
+  // warp 5 levels, and up to 32 warps merge. Longer rows: a thread adds up to 16 float4 and an edge, its warp 5 levels;
+  // then up to six levels of merges. Four of these are of lanes or of warps, 5 additions each. Two are chains of Chan's
+  // merges in a thread: of tiles of at least 2^22 elements together, of the parts that blocks have, which are at least
+  // 2^16 elements together, or of an edge; these move the mean as welford() says.
+  static constexpr std::size_t kLongRow = 16384;
+  static std::size_t any_shape(std::size_t cols) {
+    if (cols <= kLongRow) return parts(8 + 2 + 1 + 5 + 5, 1);
+    const double chain = 2 + static_cast<double>(cols) / 65536;
+    return parts(16 + 2 + 1 + 4 * 5 + static_cast<std::size_t>(chain + 2 * 8 * (1 + std::log(chain + 1))), 6);
+  }
+  static std::size_t any_shape_by_root_mean_square(std::size_t cols) {
+    return by_root_mean_square(cols <= kLongRow ? 8 + 2 + 1 + 5 + 5 : 16 + 2 + 1 + 4 * 5 + 5 + 2 + cols / 65536);
   }
 
   // More than any of these asks for: a chain of all elements, and as many levels of merges as halve the row.

@@ -1,12 +1,44 @@
-// What the kernels of norm_registers.cuh and norm_teams.cuh have in common: what the three norms do with four elements,
+// What the three norms' programs for any shape have in common: the arguments of a call, what a norm does with elements,
 // and how parts of a row merge.
 #pragma once
+#include "any_shape.cuh"
 #include "norm_float4.cuh"
-#include "norm_lanes_sum.cuh"
+#include "norm_problem.cuh"
 #include "moments.cuh"
 #include "peeled.cuh"
 
 enum class Norm { layer, rms, add_rms };
+
+// beta is gamma, and residual is y, where the norm has none.
+struct NormCall {
+  const float *x, *gamma, *beta;
+  float *residual, *y;
+  std::size_t rows, cols;
+  float epsilon;
+
+  Shape shape() const {
+    return {rows, cols, alignment(x), alignment(gamma), alignment(beta), alignment(residual), alignment(y)};
+  }
+  template <typename Visit>
+  void outputs(const Visit& visit) {
+    const bool adds = residual != y;
+    visit(y, rows * cols, false);
+    if (adds) visit(residual, rows * cols, true);
+  }
+};
+
+// Shared memory that a block may have: at most 227 KB, as drivers have reported more.
+inline std::size_t most_shared_bytes() {
+  return std::min(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin), 227 << 10);
+}
+
+// Sum over groups of kLanes neighbouring lanes, returned to each of them. All 32 lanes must call it.
+template <unsigned kLanes>
+__device__ inline float lanes_sum(float v) {
+#pragma unroll
+  for (unsigned offset = kLanes / 2; offset > 0; offset /= 2) v += __shfl_xor_sync(0xffffffff, v, offset);
+  return v;
+}
 
 // The parts of a row that kLanes neighbouring lanes have, merged, returned to each of them: the mean of their means, and
 // the squared distances of these from it. The root mean square needs the sum of squares alone. All 32 lanes must call it.
@@ -18,21 +50,31 @@ __device__ Moments merge_lanes(Moments part) {
   return {n, mean, lanes_sum<kLanes>(part.squares + part.n * d * d)};
 }
 
+// The parts of a block's kWarps warps, merged, returned to every thread. All threads must call it. `warps` may be written
+// again after the block's next barrier.
+template <Norm kNorm, unsigned kWarps>
+__device__ Moments merge_warps(Moments m, float4 (&warps)[kWarps]) {
+  if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = {m.n, m.mean, m.squares, 0.0f};
+  __syncthreads();
+  const float4 warp = warps[threadIdx.x % kWarps];
+  return merge_lanes<kNorm, kWarps>({warp.x, warp.y, warp.z});
+}
+
 // p[0] to p[3]: one load if p is aligned. __ldcg: past L1, which is for gamma and beta.
 __device__ inline float4 load_unit(const float* p, bool aligned) {
   if (aligned) return __ldcg(reinterpret_cast<const float4*>(p));
   return {__ldcg(p), __ldcg(p + 1), __ldcg(p + 2), __ldcg(p + 3)};
 }
-// The same of gamma or beta, through L1 or from shared memory.
+// The same of gamma or beta, through L1.
 __device__ inline float4 load_scale(const float* p, bool aligned) {
   if (aligned) return *reinterpret_cast<const float4*>(p);
   return {p[0], p[1], p[2], p[3]};
 }
 
-// Four elements of a row: x, or x + residual, which is stored.
+// Four elements of a row, of which x is aligned: x, or x + residual, which is stored.
 template <Norm kNorm>
 __device__ float4 load_row(const float* x, float* residual, bool alike) {
-  float4 z = __ldcg(reinterpret_cast<const float4*>(x));
+  float4 z = load_unit(x, true);
   if constexpr (kNorm == Norm::add_rms) {
     z = add4(z, load_unit(residual, alike));
     store_unit(residual, z, alike);

@@ -4,6 +4,9 @@
 
 // |v| as an unsigned of the same order, with NaN above infinity: the greater of two is one instruction and keeps NaN.
 __device__ inline unsigned magnitude(float v) { return __float_as_uint(v) & 0x7fffffff; }
+__device__ inline unsigned magnitude(float4 v) {
+  return max(max(magnitude(v.x), magnitude(v.y)), max(magnitude(v.z), magnitude(v.w)));
+}
 __device__ inline float scale_of(unsigned greatest) { return __uint_as_float(greatest) / 127.0f; }
 
 // The greatest of a warp, returned to every lane. All 32 lanes must call it.
@@ -44,3 +47,15 @@ struct Quantizer {
     return make_char4((*this)(v.x), (*this)(v.y), (*this)(v.z), (*this)(v.w));
   }
 };
+
+// x starts at a multiple of 16 bytes, q need not: one store for four elements, or four stores.
+__device__ inline bool is_aligned_for_char4(const std::int8_t* q) {
+  return reinterpret_cast<std::uintptr_t>(q) % alignof(char4) == 0;
+}
+__device__ inline void store_char4(std::int8_t* q, char4 v, bool aligned) {
+  if (aligned) {
+    *reinterpret_cast<char4*>(q) = v;
+  } else {
+    q[0] = v.x, q[1] = v.y, q[2] = v.z, q[3] = v.w;
+  }
+}

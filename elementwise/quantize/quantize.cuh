@@ -110,6 +110,9 @@ class Quantize : public ladder::Problem {
     for (const std::size_t cols : {511, 512, 513, 1023, 1024, 1025, 2047, 2049}) sizes.push_back({5, cols});
     for (const std::size_t cols : {4096, 4099, 8191, 16389, 35003}) sizes.push_back({2, cols});
     for (const std::size_t cols : {9001, 16387, 32768}) sizes.push_back({8, cols});
+#ifndef CUDA_EMU  // rows enough for all SMs
+    for (const std::size_t cols : {9001, 16387, 32768}) sizes.push_back({301, cols});
+#endif
     return sizes;
   }
   // More than 2^31 elements in short rows and in long ones, and more than 2^32 threads where 32 share a row.

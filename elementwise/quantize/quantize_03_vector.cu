@@ -1,26 +1,14 @@
 // Problem:  step 02 reads each row twice, 4 bytes at a time, and stores single bytes.
 // Idea:     float4 loads, kept in registers until the scale is known, and a char4 store for each. Up to 3 elements in
-//           front of the first 16-byte boundary and 3 behind the last one are taken apart. Threads by row length.
+//           front of the first 16-byte boundary and 3 after the last one are taken apart. Threads by row length.
 // Expect:   0.92 to 1.0 of a copy at 4096: one read, four float4 in flight per thread. Less where q is aligned
 //           otherwise than x and takes bytes, and beyond 16384, where the remainder of a row is read again.
-// Measured: 1.45x step 02, 0.98 of a copy at 16384x4096 (H200).
+// Measured: not yet.
 // Next:     rows of 128: a block of one warp holds one. What is left of the bandwidth? (A block costs about 0.6 ns.)
 #include "int8_row.cuh"
+#include "peeled.cuh"
 
 constexpr int kKept = 4;  // float4 of a row that a thread keeps
-
-// The four must be aligned for a char4, or are stored one by one.
-__device__ static void store4(std::int8_t* q, char4 v, bool aligned) {
-  if (aligned) {
-    *reinterpret_cast<char4*>(q) = v;
-  } else {
-    q[0] = v.x, q[1] = v.y, q[2] = v.z, q[3] = v.w;
-  }
-}
-
-__device__ static unsigned magnitude(float4 v) {
-  return max(max(magnitude(v.x), magnitude(v.y)), max(magnitude(v.z), magnitude(v.w)));
-}
 
 template <int kBlock>
 __global__ void __launch_bounds__(kBlock) quantize_vector(const float* __restrict__ x, std::int8_t* __restrict__ q,
@@ -28,39 +16,40 @@ __global__ void __launch_bounds__(kBlock) quantize_vector(const float* __restric
   const unsigned tid = threadIdx.x;
   x += blockIdx.x * cols;
   q += blockIdx.x * cols;
-  const std::size_t head = min(std::size_t{floats_to_boundary(x)}, cols), units = (cols - head) / 4;
-  const std::size_t behind = head + 4 * units;  // of it up to 3 elements are left
-  const std::size_t edge = tid < head ? tid : tid - head + behind;
-  const float4* x4 = reinterpret_cast<const float4*>(x + head);
+  const Peeled<> span(x, cols);
+  const std::size_t at = span.edge(tid, cols);
+  const float4* const x4 = reinterpret_cast<const float4*>(x + span.head);
 
   // load
   float4 kept[kKept];
 #pragma unroll
   for (int k = 0; k < kKept; ++k) {
     const std::size_t i = tid + k * kBlock;
-    kept[k] = i < units ? x4[i] : float4{0.0f, 0.0f, 0.0f, 0.0f};
+    kept[k] = i < span.units ? x4[i] : float4{0.0f, 0.0f, 0.0f, 0.0f};
   }
-  const float single = edge < cols ? x[edge] : 0.0f;
+  const float edge = at < cols ? x[at] : 0.0f;
 
   // the greatest magnitude: of what is kept, of what a thread has no room for, of the row
-  unsigned greatest = magnitude(single);
+  unsigned greatest = magnitude(edge);
 #pragma unroll
   for (int k = 0; k < kKept; ++k) greatest = max(greatest, magnitude(kept[k]));
-  for (std::size_t i = tid + kKept * kBlock; i < units; i += kBlock) greatest = max(greatest, magnitude(x4[i]));
+  for (std::size_t i = tid + kKept * kBlock; i < span.units; i += kBlock) greatest = max(greatest, magnitude(x4[i]));
   const float row_scale = scale_of(block_max<kBlock>(greatest));
   if (tid == 0) scale[blockIdx.x] = row_scale;
 
   // divide, store
   const Quantizer quantized(row_scale);
-  q += head;
-  const bool aligned = reinterpret_cast<std::uintptr_t>(q) % alignof(char4) == 0;
+  std::int8_t* const q4 = q + span.head;
+  const bool aligned = is_aligned_for_char4(q4);
 #pragma unroll
   for (int k = 0; k < kKept; ++k) {
     const std::size_t i = tid + k * kBlock;
-    if (i < units) store4(q + 4 * i, quantized(kept[k]), aligned);
+    if (i < span.units) store_char4(q4 + 4 * i, quantized(kept[k]), aligned);
   }
-  for (std::size_t i = tid + kKept * kBlock; i < units; i += kBlock) store4(q + 4 * i, quantized(x4[i]), aligned);
-  if (edge < cols) q[edge - head] = quantized(single);
+  for (std::size_t i = tid + kKept * kBlock; i < span.units; i += kBlock) {
+    store_char4(q4 + 4 * i, quantized(x4[i]), aligned);
+  }
+  if (at < cols) q[at] = quantized(edge);
 }
 
 static void launch(const float* x, std::int8_t* q, float* scale, std::size_t rows, std::size_t cols) {

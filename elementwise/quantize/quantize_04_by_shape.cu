@@ -1,97 +1,89 @@
 // Problem:  in step 03 a row of 128 has a block to itself, half of a row of 32768 is read again, and 64 rows leave more
 //           than half of 132 SMs idle.
-// Idea:     a warp per row up to 1024, eight rows per block; a block with up to 8 float4 per thread up to 32768; longer
-//           or few rows in parts, by two kernels as in step 01, the second from the end, which L2 still holds.
-// Expect:   0.9 to 1.0 of a copy at 32768 x 1024 and 4096 x 32768, 0.7 to 0.9 at 65536 x 128, which is as short as a
+// Idea:     as many threads as a row fills with up to 8 float4 each: 8 lanes, so that a block has 32 rows, to 1024
+//           threads. Longer or few rows in parts, by two kernels as in step 01; the second starts with what L2 still holds.
+// Expect:   0.9 to 1.0 of a copy at 32768 x 1024 and 4096 x 32768, 0.8 to 0.9 at 65536 x 128, which is as short as a
 //           launch; 0.55 to 0.65 at 64 x 2^20, where 9 bytes move for 5.
-// Measured: 1.00x step 03, 0.98 of a copy at 16384x4096 (H200).
-// Next:     a row of 2^20 is 4 MB. What holds it? (A cluster's registers and shared memory: row_softmax 12.)
+// Measured: not yet.
+// Next:     a row of 2^20 is 4 MB. What holds it? (A cluster's registers and shared memory: row_softmax 08.)
 #include "int8_row.cuh"
+#include "peeled.cuh"
 
-// What a row is: up to 3 elements, float4 from a 16-byte boundary on, up to 3 elements.
-struct RowParts {
-  unsigned head;
-  std::size_t units, behind;
-  __device__ RowParts(const float* x, std::size_t cols) {
-    head = static_cast<unsigned>(min(std::size_t{floats_to_boundary(x)}, cols));
-    units = (cols - head) / 4;
-    behind = head + 4 * units;
-  }
-  // The element that is none of a float4 and thread t's, or one from the row's end on.
-  __device__ std::size_t edge(std::size_t t) const { return t < head ? t : t - head + behind; }
-};
-
-__device__ static unsigned magnitude(float4 v) {
-  return max(max(magnitude(v.x), magnitude(v.y)), max(magnitude(v.z), magnitude(v.w)));
-}
-
-__device__ static void store4(std::int8_t* q, char4 v, bool aligned) {
-  if (aligned) {
-    *reinterpret_cast<char4*>(q) = v;
+// The greatest of the kThreads threads that have a row, returned to each. All threads of the block must call it, once.
+template <unsigned kThreads>
+__device__ static unsigned row_max(unsigned v) {
+  if constexpr (kThreads > 32) {
+    return block_max<kThreads>(v);
   } else {
-    q[0] = v.x, q[1] = v.y, q[2] = v.z, q[3] = v.w;
+#pragma unroll
+    for (unsigned offset = kThreads / 2; offset > 0; offset /= 2) v = max(v, __shfl_xor_sync(0xffffffff, v, offset));
+    return v;
   }
 }
 
-// kKept float4 of `parts` from unit `first` on, kStride apart.
-template <int kKept, int kStride>
-struct Kept {
-  float4 v[kKept];
-  __device__ Kept(const float* x, const RowParts& parts, std::size_t first) {
-    const float4* x4 = reinterpret_cast<const float4*>(x + parts.head);
+// x4[i], x4[i + kStride] and so on, and 0 from x4[end] on.
+template <unsigned kStride, int kKept>
+__device__ static void load(float4 (&v)[kKept], const float4* x4, std::size_t i, std::size_t end) {
 #pragma unroll
-    for (int k = 0; k < kKept; ++k) {
-      const std::size_t i = first + k * kStride;
-      v[k] = i < parts.units ? x4[i] : float4{0.0f, 0.0f, 0.0f, 0.0f};
-    }
-  }
-  __device__ unsigned greatest() const {
-    unsigned most = 0;
-#pragma unroll
-    for (int k = 0; k < kKept; ++k) most = max(most, magnitude(v[k]));
-    return most;
-  }
-  __device__ void store(std::int8_t* q, const RowParts& parts, std::size_t first, const Quantizer& quantized) const {
-    q += parts.head;
-    const bool aligned = reinterpret_cast<std::uintptr_t>(q) % alignof(char4) == 0;
-#pragma unroll
-    for (int k = 0; k < kKept; ++k) {
-      const std::size_t i = first + k * kStride;
-      if (i < parts.units) store4(q + 4 * i, quantized(v[k]), aligned);
-    }
-  }
-};
+  for (int k = 0; k < kKept; ++k) v[k] = i + k * kStride < end ? x4[i + k * kStride] : float4{0.0f, 0.0f, 0.0f, 0.0f};
+}
 
-// Rows that kThreads threads keep in registers: a block's, or a warp's.
-template <int kThreads, int kKept, int kOfBlock = kThreads == 32 ? 256 : kThreads>
-__global__ void __launch_bounds__(kOfBlock)
+template <unsigned kThreads>
+constexpr unsigned kBlockOf = kThreads > 32 ? kThreads : 256;
+
+// Rows of up to 4 * kThreads * kKept + 3 elements: kKept float4 and one element of the row's edges for each thread.
+template <unsigned kThreads, int kKept>
+__global__ void __launch_bounds__(kBlockOf<kThreads>)
     quantize_kept(const float* __restrict__ x, std::int8_t* __restrict__ q, float* __restrict__ scale, std::size_t rows,
                   std::size_t cols) {
-  const unsigned tid = threadIdx.x % kThreads;
-  const std::size_t row = (std::size_t{blockIdx.x} * kOfBlock + threadIdx.x) / kThreads;
-  if (row >= rows) return;  // a whole warp, and then there is no barrier for the block
+  const unsigned t = threadIdx.x % kThreads;
+  const std::size_t row = (std::size_t{blockIdx.x} * kBlockOf<kThreads> + threadIdx.x) / kThreads;
+  const std::size_t length = row < rows ? cols : 0;  // no return: all threads must reach shuffles and barrier
   x += row * cols;
   q += row * cols;
-  const RowParts parts(x, cols);
-  const Kept<kKept, kThreads> kept(x, parts, tid);
-  const std::size_t edge = parts.edge(tid);
-  const float single = edge < cols ? x[edge] : 0.0f;
-  const float row_scale = scale_of(block_max<kThreads>(max(kept.greatest(), magnitude(single))));
-  if (tid == 0) scale[row] = row_scale;
+
+  // load
+  const Peeled<> span(x, length);
+  const float4* const x4 = reinterpret_cast<const float4*>(x + span.head);
+  const std::size_t at = span.edge(t, length);
+  float4 kept[kKept];
+  load<kThreads>(kept, x4, t, span.units);
+  const float edge = at < length ? x[at] : 0.0f;
+
+  // the greatest magnitude
+  unsigned greatest = magnitude(edge);
+#pragma unroll
+  for (int k = 0; k < kKept; ++k) greatest = max(greatest, magnitude(kept[k]));
+  const float row_scale = scale_of(row_max<kThreads>(greatest));
+  if (t == 0 && row < rows) scale[row] = row_scale;
+
+  // divide, store
   const Quantizer quantized(row_scale);
-  kept.store(q, parts, tid, quantized);
-  if (edge < cols) q[edge] = quantized(single);
+  std::int8_t* const q4 = q + span.head;
+  const bool aligned = is_aligned_for_char4(q4);
+#pragma unroll
+  for (int k = 0; k < kKept; ++k) {
+    const unsigned i = k * kThreads + t;
+    if (i < span.units) store_char4(q4 + 4 * i, quantized(kept[k]), aligned);
+  }
+  if (at < length) q[at] = quantized(edge);
 }
 
-constexpr int kBlock = 256, kPart = 4 * kBlock;  // threads and float4 of a part; a block has every gridDim.y-th part
+// Threads, and float4, of a part of a row. Block y of a row has part y and every gridDim.y-th one after it.
+constexpr unsigned kBlock = 256, kPart = 4 * kBlock;
+
 __global__ void __launch_bounds__(kBlock)
     greatest_of_parts(const float* __restrict__ x, unsigned* __restrict__ greatest, std::size_t cols) {
   x += blockIdx.x * cols;
-  const RowParts parts(x, cols);
-  const std::size_t edge = parts.edge(threadIdx.x);
-  unsigned most = blockIdx.y == 0 && edge < cols ? magnitude(x[edge]) : 0;
-  for (std::size_t first = std::size_t{blockIdx.y} * kPart; first < parts.units; first += gridDim.y * kPart) {
-    most = max(most, Kept<4, kBlock>(x, parts, first + threadIdx.x).greatest());
+  const Peeled<> span(x, cols);
+  const float4* const x4 = reinterpret_cast<const float4*>(x + span.head);
+  const std::size_t at = blockIdx.y == 0 ? span.edge(threadIdx.x, cols) : cols;
+  unsigned most = at < cols ? magnitude(x[at]) : 0;
+  const std::size_t first = std::size_t{blockIdx.y} * kPart + threadIdx.x, stride = gridDim.y * kPart;
+  for (std::size_t i = first; i < span.units; i += stride) {
+    float4 v[4];
+    load<kBlock>(v, x4, i, span.units);
+    for (const float4 four : v) most = max(most, magnitude(four));
   }
   most = block_max<kBlock>(most);
   if (threadIdx.x == 0) atomicMax(&greatest[blockIdx.x], most);
@@ -106,43 +98,51 @@ __global__ void __launch_bounds__(kBlock)
   q += row * cols;
   const float row_scale = scale_of(greatest[row]);
   if (part == 0 && threadIdx.x == 0) scale[row] = row_scale;
-  const RowParts parts(x, cols);
-  const std::size_t edge = parts.edge(threadIdx.x);
   const Quantizer quantized(row_scale);
-  if (part == 0 && edge < cols) q[edge] = quantized(x[edge]);
-  for (std::size_t first = std::size_t{part} * kPart; first < parts.units; first += gridDim.y * kPart) {
-    Kept<4, kBlock>(x, parts, first + threadIdx.x).store(q, parts, first + threadIdx.x, quantized);
+  const Peeled<> span(x, cols);
+  const float4* const x4 = reinterpret_cast<const float4*>(x + span.head);
+  std::int8_t* const q4 = q + span.head;
+  const bool aligned = is_aligned_for_char4(q4);
+  const std::size_t at = part == 0 ? span.edge(threadIdx.x, cols) : cols;
+  if (at < cols) q[at] = quantized(x[at]);
+  const std::size_t first = std::size_t{part} * kPart + threadIdx.x, stride = gridDim.y * kPart;
+  for (std::size_t i = first; i < span.units; i += stride) {
+    float4 v[4];
+    load<kBlock>(v, x4, i, span.units);
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      const std::size_t unit = i + k * kBlock;
+      if (unit < span.units) store_char4(q4 + 4 * unit, quantized(v[k]), aligned);
+    }
   }
-}
-
-static void launch_in_parts(const float* x, std::int8_t* q, float* scale, std::size_t rows, std::size_t cols) {
-  const auto parts = static_cast<unsigned>(std::min<std::size_t>(ceil_div(cols / 4, kPart), 65535));
-  unsigned* greatest = scratch<unsigned>(rows);
-  CUDA_CHECK(cudaMemsetAsync(greatest, 0, rows * sizeof(unsigned)));
-  const dim3 grid(static_cast<unsigned>(rows), parts);
-  greatest_of_parts<<<grid, kBlock>>>(x, greatest, cols);
-  CUDA_CHECK(cudaGetLastError());
-  divide_parts<<<grid, kBlock>>>(x, greatest, q, scale, cols);
-  CUDA_CHECK(cudaGetLastError());
 }
 
 static void launch(const float* x, std::int8_t* q, float* scale, std::size_t rows, std::size_t cols) {
   if (rows == 0) return;
-  const std::size_t least_rows = 2 * sm_count();
-  if (cols > (rows < least_rows ? 8192 : 32768)) return launch_in_parts(x, q, scale, rows, cols);
-  const auto start = [&](auto kernel, int threads) {
-    const int block = threads == 32 ? 256 : threads;
+  if (cols > 32771 || (cols > 8195 && rows < 2 * static_cast<std::size_t>(sm_count()))) {
+    unsigned* const greatest = scratch<unsigned>(rows);
+    CUDA_CHECK(cudaMemsetAsync(greatest, 0, rows * sizeof(unsigned)));
+    const std::size_t parts = std::min<std::size_t>(ceil_div(cols, 4 * kPart), 65535);
+    const dim3 grid(static_cast<unsigned>(rows), static_cast<unsigned>(parts));
+    greatest_of_parts<<<grid, kBlock>>>(x, greatest, cols);
+    CUDA_CHECK(cudaGetLastError());
+    divide_parts<<<grid, kBlock>>>(x, greatest, q, scale, cols);
+    CUDA_CHECK(cudaGetLastError());
+    return;
+  }
+  const auto start = [&](auto kernel, unsigned threads) {
+    const unsigned block = threads > 32 ? threads : 256;
     kernel<<<static_cast<unsigned>(ceil_div(rows, block / threads)), block>>>(x, q, scale, rows, cols);
     CUDA_CHECK(cudaGetLastError());
   };
-  if (cols <= 128) return start(quantize_kept<32, 1>, 32);
-  if (cols <= 256) return start(quantize_kept<32, 2>, 32);
-  if (cols <= 512) return start(quantize_kept<32, 4>, 32);
-  if (cols <= 1024) return start(quantize_kept<32, 8>, 32);
-  if (cols <= 2048) return start(quantize_kept<128, 4>, 128);
-  if (cols <= 4096) return start(quantize_kept<256, 4>, 256);
-  if (cols <= 8192) return start(quantize_kept<512, 4>, 512);
-  if (cols <= 16384) return start(quantize_kept<1024, 4>, 1024);
+  if (cols <= 131) return start(quantize_kept<8, 4>, 8);
+  if (cols <= 259) return start(quantize_kept<16, 4>, 16);
+  if (cols <= 515) return start(quantize_kept<32, 4>, 32);
+  if (cols <= 1027) return start(quantize_kept<32, 8>, 32);
+  if (cols <= 2051) return start(quantize_kept<64, 8>, 64);
+  if (cols <= 4099) return start(quantize_kept<128, 8>, 128);
+  if (cols <= 8195) return start(quantize_kept<256, 8>, 256);
+  if (cols <= 16387) return start(quantize_kept<512, 8>, 512);
   start(quantize_kept<1024, 8>, 1024);
 }
 

@@ -65,9 +65,9 @@ __global__ void layer_norm_shared(const float* __restrict__ x, const float* __re
   for (unsigned c = chunks * kChunk + tid; c < cols; c += kBlock) y[c] = (x[c] - mean) * factor * gamma[c] + beta[c];
 }
 
-// Chunks of a row that one block's shared memory holds.
+// Chunks of a row that one block's shared memory holds: at most 227 KB (drivers have reported more), 1 KB for `warps`.
 static std::size_t chunks_of(std::size_t cols) {
-  const int bytes = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - (1 << 10);  // 1 KB for `warps`
+  const int bytes = std::min(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin), 227 << 10) - (1 << 10);
   const std::size_t most = bytes / (kBlock * sizeof(float4));
   return std::min(ceil_div(cols, std::size_t{kChunk}), most);
 }
@@ -86,10 +86,10 @@ static void launch(const float* x, const float* gamma, const float* beta, float*
   CUDA_CHECK(cudaGetLastError());
 }
 
-// A thread's additions of what is kept, four at a time, and of the remainder; two levels in a float4, 5 and 4.
+// A thread's additions, four elements at a time or, where shared memory holds none of the row, one; two levels in a
+// float4, 5 in a warp and 4 over the warps.
 static std::size_t roundings(std::size_t cols) {
-  const std::size_t chunks = chunks_of(cols), remainder = cols - std::min(cols, chunks * kChunk);
-  return LayerNorm::two_passes(chunks + ceil_div(remainder, std::size_t{kBlock}) + 2 + 9);
+  return LayerNorm::two_passes(ceil_div(cols, std::size_t{kBlock}) + 1 + 2 + 9);
 }
 
 LADDER_STEP(LayerNorm, launch, roundings);

@@ -43,8 +43,7 @@ LARGE_STEPS = {
     "quantize_03_vector": "float4 and char4, kept in registers, and what stands in front of and behind them",
     "gemm_bf16_02_mma": "other fragments, loads of 16 bytes, swizzled tiles and larger ones",
     "gemm_bf16_03_cp_async": "a pipeline of copies, and two sets of fragments",
-    "quantize_04_by_shape": "the kernels for all shapes, and the rule that picks",
-    "quantize_05_any_length": "kernels for very short rows, for longer ones and for teams of blocks",
+    "quantize_04_by_shape": "threads by row length, and kernels for parts of rows",
     "gemv_07_by_shape": "the kernel for all shapes, and the rule that picks",
     "gemv_t_04_tall_tile": "float4 and scalar loads, and the sums of the tiles, in one launch",
     "gemv_t_05_by_shape": "the kernel for all shapes, and the rule that picks",
@@ -57,7 +56,7 @@ LARGE_STEPS = {
     "layer_norm_06_registers":
         "float4 and scalar loads and stores in place of one loop, and the remainder of longer rows",
     "layer_norm_07_shared": "the sum over a block, the row's chunks in shared memory and how many there are",
-    "layer_norm_09_persistent":
+    "layer_norm_08_persistent":
         "a kernel of its own for long rows: copies, gamma and beta in shared memory, a cluster's launch",
     "row_softmax_06_registers": "float4 and scalar loads and stores, written out where they are introduced",
     "overlap_06_graph": "capturing, and the key that says when to capture again",

@@ -1,0 +1,41 @@
+// Layer norm of rows of any length and alignment, on any GPU. The candidates are right for every call that they accept;
+// the first call at a shape measures which is the fastest (common/any_shape.cuh).
+//   thread      up to 16 elements: a thread per row, many rows in shared memory at a time
+//   on_chip     up to 32,771: 8 lanes to 512 threads hold a row in registers, of the longest ones half in shared memory
+//   team        blocks anywhere on the GPU share a row, and meet in global memory
+//   persistent  step 08: clusters that go from row to row
+//   twice       what the GPU does not hold is read twice
+#include "../layer_norm.cuh"
+#include "../../norm_on_chip.cuh"
+#include "../../norm_team.cuh"
+#include "../../norm_twice.cuh"
+
+#ifndef CUDA_EMU  // it has no clusters
+#include "../layer_norm_08_persistent.cu"
+
+static bool accepts_persistent(const NormCall& c) {
+  return c.cols > RowNorm::kLongRow && c.cols <= kMostBlocks * kOfBlock &&
+         device_attribute(cudaDevAttrComputeCapabilityMajor) >= 9 && kSharedBytes + (1 << 10) <= most_shared_bytes();
+}
+static void launch_persistent(const NormCall& c) {
+  launch_persistent(c.x, c.gamma, c.beta, c.y, c.rows, c.cols, c.epsilon);
+}
+#endif
+
+static const Candidate<NormCall> kCandidates[] = {
+    {"thread", norm_on_chip::accepts_thread, norm_on_chip::launch_thread<Norm::layer>},
+    {"on_chip", norm_on_chip::accepts, norm_on_chip::launch<Norm::layer>},
+    {"team", norm_team::accepts<Norm::layer>, norm_team::launch<Norm::layer>},
+#ifndef CUDA_EMU
+    {"persistent", accepts_persistent, launch_persistent},
+#endif
+    {"twice", norm_twice::accepts, norm_twice::launch<Norm::layer>},
+};
+
+static void launch(const float* x, const float* gamma, const float* beta, float* y, std::size_t rows, std::size_t cols,
+                   float epsilon) {
+  if (rows == 0 || cols == 0) return;
+  launch_fastest(kCandidates, NormCall{x, gamma, beta, y, y, rows, cols, epsilon});
+}
+
+LADDER_STEP(LayerNorm, launch, LayerNorm::any_shape);

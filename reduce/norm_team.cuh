@@ -1,0 +1,281 @@
+// A candidate of the norms' programs for any shape: a team of blocks anywhere on the GPU takes a long row, then another.
+// What the blocks find of it passes through global memory; while they wait for that, the next row loads.
+#pragma once
+#include "norm_row.cuh"
+
+#include <cuda_pipeline.h>
+
+#include <type_traits>
+
+namespace norm_team {
+
+// What a block found, its mean and its squares, in 64 bits, which are read and written at once. kEmpty is a NaN too.
+constexpr unsigned long long kEmpty = ~0ull;
+
+__device__ inline void publish(unsigned long long* to, float mean, float squares) {
+  const auto high = static_cast<unsigned long long>(__float_as_uint(mean));
+  const unsigned long long bits = high << 32 | __float_as_uint(squares);
+  atomicExch(to, bits == kEmpty ? kEmpty - 1 : bits);
+}
+// Waits until a block has published. All blocks of the grid are resident, so it will.
+__device__ inline Moments await(const unsigned long long* from, float n) {
+  const volatile unsigned long long* const slot = from;
+  unsigned long long bits = *slot;
+  while (bits == kEmpty) {
+    __nanosleep(20);
+    bits = *slot;
+  }
+  return {n, __uint_as_float(static_cast<unsigned>(bits >> 32)), __uint_as_float(static_cast<unsigned>(bits))};
+}
+
+// Brings `bytes` from p on, both multiples of 16, to L2, where the GPU has the instruction (PTX ISA 9.0, section
+// 9.7.9.25).
+__device__ inline void prefetch([[maybe_unused]] const float* p, [[maybe_unused]] unsigned bytes) {
+#ifndef CUDA_EMU
+#if __CUDA_ARCH__ >= 900
+  if (bytes > 0) asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(p), "r"(bytes) : "memory");
+#endif
+#endif
+}
+
+// Part `rank` of every row: up to `share` of its float4. Part 0 has the row's edges too.
+struct Part {
+  unsigned rank, share;
+  __device__ unsigned count(const Peeled<128>& row) const {
+    const std::size_t begin = std::size_t{rank} * share;
+    return row.units > begin ? static_cast<unsigned>(min(row.units - begin, std::size_t{share})) : 0;
+  }
+  __device__ std::size_t edge(const Peeled<128>& row, std::size_t cols) const {
+    return rank == 0 ? row.edge(threadIdx.x, cols) : cols;
+  }
+  __device__ float elements(const Peeled<128>& row) const {
+    return static_cast<float>(4 * count(row) + (rank == 0 ? row.head + row.tail : 0));
+  }
+};
+
+// gamma and beta of a part's columns, in shared memory, and of 32 more, as rows differ in their heads.
+template <Norm kNorm>
+struct Scales {
+  __host__ __device__ static constexpr unsigned room(unsigned share) { return 4 * share + 32; }  // of each array
+  static constexpr std::size_t bytes(unsigned share) {
+    return (kNorm == Norm::layer ? 2 : 1) * room(share) * sizeof(float);
+  }
+  float *gamma, *beta;
+
+  // Starts the copies; wait() ends them, and a barrier must follow before any thread reads.
+  __device__ Scales(float* shared, const float* from_gamma, const float* from_beta, std::size_t cols, const Part& part)
+      : gamma(shared), beta(shared + room(part.share)) {
+    const std::size_t first = std::size_t{4} * part.share * part.rank;
+    const unsigned end = first < cols ? static_cast<unsigned>(min(cols - first, std::size_t{room(part.share)})) : 0;
+    for (unsigned i = threadIdx.x; i < end; i += blockDim.x) {
+      __pipeline_memcpy_async(gamma + i, from_gamma + first + i, sizeof(float));
+      if (kNorm == Norm::layer) __pipeline_memcpy_async(beta + i, from_beta + first + i, sizeof(float));
+    }
+    __pipeline_commit();
+  }
+  __device__ static void wait() { __pipeline_wait_prior(0); }
+
+  // array[4 * i + kShift] to array[4 * i + kShift + 3], by aligned loads: two for a warp have 8 wavefronts, where four of
+  // 4 bytes, 16 bytes from lane to lane, would have 16.
+  template <unsigned kShift>
+  __device__ static float4 at(const float* array, unsigned i) {
+    const float4* const p = reinterpret_cast<const float4*>(array) + i;
+    const float4 a = p[0];
+    if constexpr (kShift == 0) return a;
+    const float4 b = p[1];
+    if constexpr (kShift == 1) return {a.y, a.z, a.w, b.x};
+    if constexpr (kShift == 2) return {a.z, a.w, b.x, b.y};
+    return {a.w, b.x, b.y, b.z};
+  }
+  // y of the part's float4 i, in a row with this head; kShift is head % 4.
+  template <unsigned kShift>
+  __device__ float4 normed(float4 v, float mean, float factor, unsigned head, unsigned i) const {
+    const float4 g = at<kShift>(gamma, head / 4 + i);
+    if constexpr (kNorm != Norm::layer) return scale4(v, factor, g);
+    return normalise4(v, mean, factor, g, at<kShift>(beta, head / 4 + i));
+  }
+};
+
+// Calls body(std::integral_constant<unsigned, head % 4>).
+template <typename Body>
+__device__ void with_shift(unsigned head, const Body& body) {
+  if (head % 4 == 0) body(std::integral_constant<unsigned, 0>{});
+  if (head % 4 == 1) body(std::integral_constant<unsigned, 1>{});
+  if (head % 4 == 2) body(std::integral_constant<unsigned, 2>{});
+  if (head % 4 == 3) body(std::integral_constant<unsigned, 3>{});
+}
+
+// Threads of a block, blocks of an SM, and float4 of a row for each thread. A row waits in shared memory; of layer_norm,
+// whose gamma and beta fill that, in registers. Then fewer bytes are in flight on an SM, and the row after the next comes
+// to L2 meanwhile.
+template <Norm kNorm>
+struct TeamLayout {
+  static constexpr bool kRegisters = kNorm == Norm::layer;
+  static constexpr unsigned kBlock = kRegisters ? 128 : 256, kPerSm = kNorm == Norm::rms ? 4 : 3;
+  static constexpr unsigned kKept = kRegisters ? 15 : 6, kMost = kKept * kBlock;  // float4 of a row for a block
+  static std::size_t shared_bytes(unsigned share) {
+    return (kRegisters ? 0 : kMost * sizeof(float4)) + Scales<kNorm>::bytes(share);
+  }
+};
+
+// The grid is a multiple of `team` blocks, all resident. `parts` has room for rows * team, all kEmpty: each row has slots
+// of its own, as a fast block may be a row ahead.
+template <Norm kNorm, typename L = TeamLayout<kNorm>>
+__global__ void __launch_bounds__(L::kBlock, L::kPerSm)
+    norm_by_team(const float* __restrict__ x, const float* __restrict__ gamma, const float* __restrict__ beta,
+                 float* __restrict__ residual, float* __restrict__ y, std::size_t rows, std::size_t cols, unsigned team,
+                 unsigned share, unsigned long long* parts, float epsilon) {
+  extern __shared__ float4 shared[];  // the row that waits: [k][thread]; gamma and beta
+  constexpr unsigned kBlock = L::kBlock, kKept = L::kKept, kWarps = kBlock / 32;
+  __shared__ float4 warps[2][kWarps];
+  constexpr bool kAdd = kNorm == Norm::add_rms;
+  const unsigned tid = threadIdx.x, teams = gridDim.x / team;
+  const bool same = alike(x, residual), whole = alike(x, y);
+  const Part part = {blockIdx.x % team, share};
+  const unsigned own = 4 * (share * part.rank + tid);  // the thread's first column, but for the head
+
+  // the row that loads, and the place of the one that waits
+  float4 v[kKept], old[kAdd ? kKept : 1], held[L::kRegisters ? kKept : 1];
+  float edge, old_edge;
+  const auto place = [&](unsigned k) -> float4& {
+    if constexpr (L::kRegisters) return held[k];
+    return shared[k * kBlock + tid];
+  };
+  const auto load = [&](std::size_t skip) {
+    const Peeled<128> peeled(x + skip, cols);
+    const unsigned count = part.count(peeled);
+    const float *const from = x + skip + (own + peeled.head), *const sum = residual + skip + (own + peeled.head);
+#pragma unroll
+    for (unsigned k = 0; k < kKept; ++k) {
+      v[k] = float4{};
+      if (k * kBlock + tid < count) v[k] = load_unit(from + k * 4 * kBlock, true);
+    }
+#pragma unroll
+    for (unsigned k = 0; kAdd && k < kKept; ++k) {
+      old[k] = float4{};
+      if (k * kBlock + tid < count) old[k] = load_unit(sum + k * 4 * kBlock, same);
+    }
+    const std::size_t at = part.edge(peeled, cols);
+    edge = at < cols ? x[skip + at] : 0.0f;
+    old_edge = kAdd && at < cols ? residual[skip + at] : 0.0f;
+  };
+  std::size_t row = blockIdx.x / team, skip = row * cols;
+  load(skip);
+  const Scales<kNorm> scales(reinterpret_cast<float*>(shared + (L::kRegisters ? 0 : L::kMost)), gamma, beta, cols,
+                             part);
+
+  for (; row < rows; row += teams, skip += teams * cols) {
+    const Peeled<128> peeled(x + skip, cols);
+    const unsigned head = peeled.head, count = part.count(peeled);
+    const std::size_t at = part.edge(peeled, cols);
+    if constexpr (kAdd) {  // add, store the sum
+      float* const sum = residual + skip + (own + head);
+#pragma unroll
+      for (unsigned k = 0; k < kKept; ++k) {
+        v[k] = add4(v[k], old[k]);
+        if (k * kBlock + tid < count) store_unit(sum + k * 4 * kBlock, v[k], same);
+      }
+      edge += old_edge;
+      if (at < cols) residual[skip + at] = edge;
+    }
+
+    // what the warp has of the row: the number of elements, their mean, the squared distances from it
+    Moments m = {0.0f, 0.0f, 0.0f};
+    if constexpr (kNorm == Norm::layer) {
+      const unsigned units = (count + kBlock - 1 - tid) / kBlock;
+      float total = edge;
+#pragma unroll
+      for (unsigned k = 0; k < kKept; ++k) total += sum4(v[k]);
+      m.n = lanes_sum<32>(static_cast<float>(4 * units + (at < cols ? 1 : 0)));
+      m.mean = lanes_sum<32>(total) / fmaxf(m.n, 1.0f);
+    }
+    if (at < cols) m.squares = (edge - m.mean) * (edge - m.mean);
+#pragma unroll
+    for (unsigned k = 0; k < kKept; ++k) {
+      const float squares = squares_of<kNorm>(v[k], m.mean);
+      m.squares += k * kBlock + tid < count ? squares : 0.0f;
+    }
+    m.squares = lanes_sum<32>(m.squares);
+
+    // merge the warps, by a barrier that gamma and beta need too; publish
+    scales.wait();
+    m = merge_warps<kNorm>(m, warps[0]);
+    if (tid == 0) publish(&parts[row * team + part.rank], m.mean, m.squares);
+
+    // the row waits, and the next one's loads start
+    const float held_edge = edge;
+#pragma unroll
+    for (unsigned k = 0; k < kKept; ++k) place(k) = v[k];
+    if (row + teams < rows) load(skip + teams * cols);
+    if (L::kRegisters && tid == 0 && row + 2 * teams < rows) {
+      const Peeled<128> later(x + skip + 2 * teams * cols, cols);
+      prefetch(x + skip + 2 * teams * cols + (own + later.head),
+               part.count(later) * static_cast<unsigned>(sizeof(float4)));
+    }
+
+    // merge the blocks
+    m = {0.0f, 0.0f, 0.0f};
+    for (unsigned b = tid; b < team; b += kBlock) {
+      m = merge(m, await(&parts[row * team + b], Part{b, share}.elements(peeled)));
+    }
+    m = merge_warps<kNorm>(merge_lanes<kNorm>(m), warps[1]);
+
+    // scale, shift, store
+    const float factor = rsqrtf(m.squares / static_cast<float>(cols) + epsilon);
+    if (at < cols) y[skip + at] = normed<kNorm>(held_edge, m.mean, factor, gamma + at, beta + at);
+    float* const to = y + skip + (own + head);
+    with_shift(head, [&](auto shift) {
+#pragma unroll
+      for (unsigned k = 0; k < kKept; ++k) {
+        const unsigned i = k * kBlock + tid;
+        if (i >= count) continue;
+        const float4 u = scales.template normed<decltype(shift)::value>(place(k), m.mean, factor, head, i);
+        store_unit(to + k * 4 * kBlock, u, whole);
+      }
+    });
+  }
+}
+
+// `teams` teams of `team` blocks each, and `share` float4 of a row for each block; team is 0 if all blocks together do not
+// hold a row. A team is as small as a row allows, and then takes what is left of the GPU, as long as each thread has a
+// float4.
+struct TeamPlan {
+  unsigned teams, team, share;
+};
+template <Norm kNorm>
+TeamPlan plan(std::size_t rows, std::size_t cols) {
+  using L = TeamLayout<kNorm>;
+  const std::size_t bytes = L::shared_bytes(L::kMost);
+  if (bytes + (1 << 10) > most_shared_bytes()) return {0, 0, 0};  // 1 KB for `warps`
+  CUDA_CHECK(
+      cudaFuncSetAttribute(norm_by_team<kNorm>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+  const std::size_t resident = resident_blocks(norm_by_team<kNorm>, L::kBlock, bytes);
+  const std::size_t lines = ceil_div(ceil_div(cols, 4), 8);  // of 8 float4
+  const std::size_t needed = ceil_div(lines, std::size_t{L::kMost / 8});
+  if (needed > resident) return {0, 0, 0};
+  const std::size_t at_once = std::min(rows, resident / needed);
+  const std::size_t teams = ceil_div(rows, ceil_div(rows, at_once));
+  const std::size_t team = std::min(resident / teams, std::max<std::size_t>(lines / (L::kBlock / 8), 1));
+  return {static_cast<unsigned>(teams), static_cast<unsigned>(team), static_cast<unsigned>(ceil_div(lines, team) * 8)};
+}
+
+// Short rows are hopeless: each waits for a whole team.
+template <Norm kNorm>
+bool accepts(const NormCall& call) {
+  return call.cols > RowNorm::kLongRow && plan<kNorm>(call.rows, call.cols).team > 0;
+}
+
+template <Norm kNorm>
+void launch(const NormCall& call) {
+  using L = TeamLayout<kNorm>;
+  NormCall c = call;
+  TeamPlan p = plan<kNorm>(c.rows, c.cols);
+  unsigned long long* parts = scratch<unsigned long long>(c.rows * p.team);
+  CUDA_CHECK(cudaMemsetAsync(parts, 0xff, c.rows * p.team * sizeof *parts));
+  void* arguments[] = {&c.x,    &c.gamma, &c.beta,  &c.residual, &c.y,      &c.rows,
+                       &c.cols, &p.team,  &p.share, &parts,      &c.epsilon};
+  CUDA_CHECK(cudaLaunchCooperativeKernel(norm_by_team<kNorm>, dim3(p.teams * p.team), dim3(L::kBlock), arguments,
+                                         L::shared_bytes(p.share), nullptr));
+}
+
+}  // namespace norm_team
