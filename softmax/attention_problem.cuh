@@ -17,8 +17,9 @@ class AttentionProblem : public ladder::Problem {
   // of the scores: see tolerance().
   using Roundings = std::size_t (*)(std::size_t keys);
 
-  // Enough for any order, online or not: an exp and a product with V (5), then `keys` merges at most, each with an exp
-  // (4), a product and two additions; for each of both sums' ends a merge of partial sums, and the division.
+  // Enough for any order, online or not, and for keys in splits: an exp and a product with V (5), then `keys` merges at
+  // most, as each adds a key or more (one with no keys is exact), with an exp (4), a product and two additions; for each
+  // of both sums' ends a merge of partial sums, and the division.
   static std::size_t any_roundings(std::size_t keys) { return 5 + 7 * keys + 2 * 7 + 1; }
 
   // keeps_scores: the step stores all scores, in memory that it allocates.
@@ -73,8 +74,8 @@ class AttentionProblem : public ladder::Problem {
   }
 
   // heads, queries, keys, d, causal. Empty; one query, one key; around a warp and the steps' tiles (16 to 128); both
-  // lengths longer than the other, with the mask and without; tiles and parts of the keys that the mask cuts off whole;
-  // keys for several parts. Kept small: a product is dear on the CPU backend.
+  // lengths longer than the other, with the mask and without; tiles and splits of the keys that the mask cuts off whole;
+  // keys for several splits. Kept small: a product is dear on the CPU backend.
   std::vector<ladder::Size> test_sizes() const override {
     return {
         {0, 3, 5, 0, 0},       {2, 0, 5, 0, 1},      {2, 3, 0, 0, 0},     {2, 3, 0, 128, 1},    {1, 1, 1, 0, 0},
