@@ -24,9 +24,6 @@ __global__ void __launch_bounds__(128 * (WgmmaShared<D>::kConsumers + 1), 1)
     attention_bf16_wgmma_tma(const __grid_constant__ CUtensorMap Q, const __grid_constant__ CUtensorMap K,
                              const __grid_constant__ CUtensorMap V, __nv_bfloat16* __restrict__ O, unsigned heads,
                              unsigned tiles_m, long long queries, long long keys, bool causal) {
-#ifndef __CUDA_ARCH_FEAT_SM90_ALL
-  __trap();  // any_shape compiles the kernel for other GPUs too, and launches it on sm_90 only
-#else
   using Shared = WgmmaShared<D>;
   constexpr int kConsumers = Shared::kConsumers, BM = Shared::BM, BN = Shared::BN, kStages = Shared::kStages;
   extern __shared__ unsigned char memory[];
@@ -141,7 +138,6 @@ __global__ void __launch_bounds__(128 * (WgmmaShared<D>::kConsumers + 1), 1)
   });
   // Warpgroup 0 takes the last turn, too. With `group == 0` ptxas takes warps for divergent: slower (see the chapter).
   if (tid < 256) named_barrier<256>(1);
-#endif
 }
 
 template <int D>

@@ -34,7 +34,7 @@ __device__ inline void load_boxes(__nv_bfloat16 (&to)[kBoxes][kRows][64], const 
                                   unsigned head, Barrier* full) {
   mbarrier_arrive_expect(full, sizeof to);
   for (int b = 0; b < kBoxes; ++b) {
-    asm volatile(
+    SM90_ASM(
         "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], "
         "[%5];\n" ::"r"(shared_address(to[b])),
         "l"(&map), "r"(64 * b), "r"(row), "r"(head), "r"(shared_address(full))
