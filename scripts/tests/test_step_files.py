@@ -29,7 +29,7 @@ LARGE_STEPS = {
     "attention_10_split_keys": "another mapping, and a second kernel that merges the splits",
     "attention_bf16_02_mma": "fragments in registers from one product to the next, and a pipeline of copies",
     "attention_bf16_03_wgmma_tma": "another instruction and another copy engine, warpgroups that take turns",
-    "attention_bf16_04_split_keys": "another mapping, fragments from memory, and a second kernel that merges the splits",
+    "attention_bf16_04_split_keys": "another mapping, fragments from memory, a kernel that merges the splits",
     "blur_06_texture": "a texture object, and copies of images that a texture cannot describe",
     "blur_07_register_window": "a kernel of its own for shapes whose rows are not aligned",
     "col_softmax_03_registers": "one exp for each element, and a merge over lanes that share a column",
