@@ -93,7 +93,7 @@ TEST_CASE("attention: from the accumulators to the second product the weights st
   CHECK(exchanges("attention_09_3xtf32") == 0);
 }
 
-TEST_CASE("attention 10: keys are read once for four queries, and parts are written only if there are several") {
+TEST_CASE("attention 10: keys are read once for four queries, and splits are written only if there are several") {
   const auto bytes = [](const Size& size, Op op) {
     return static_cast<double>(Claims("attention_10_split_keys", size).total(Space::global, op).bytes_requested);
   };
@@ -103,7 +103,7 @@ TEST_CASE("attention 10: keys are read once for four queries, and parts are writ
     CHECK(bytes({3, queries, 32, 128, 0}, Op::load) == 3 * row * (queries + 2 * 32));
     CHECK(bytes({3, queries, 32, 128, 0}, Op::store) == 3 * row * queries);
   }
-  // three parts of 16 keys: their outputs, maxima and sums are written, and read in turn
+  // three splits of 16 keys: their outputs, maxima and sums are written, and read in turn
   CHECK(bytes({1, 1, 48, 128, 0}, Op::store) == 3 * (row + 8) + row);
 }
 
@@ -115,9 +115,9 @@ TEST_CASE("attention_bf16 04: keys are read once for 16 queries, past shared mem
   CHECK(claims.total(Space::global, Op::load).bytes_moved == 3 * row * (16 + 2 * 64));
   CHECK(claims.total(Space::global, Op::store).bytes_requested == 3 * row * 16);
   CHECK(claims.total(Space::shared, Op::load).requests == 0);
-  // three parts of 32 keys: their outputs, maxima and sums are written, and read in turn
-  const Claims parts("attention_bf16_04_split_keys", {1, 1, 96, 128, 0});
-  CHECK(parts.total(Space::global, Op::store).bytes_requested == 3 * (2 * row + 8) + row);
+  // three splits of 32 keys: their outputs, maxima and sums are written, and read in turn
+  const Claims splits("attention_bf16_04_split_keys", {1, 1, 96, 128, 0});
+  CHECK(splits.total(Space::global, Op::store).bytes_requested == 3 * (2 * row + 8) + row);
 }
 
 TEST_CASE("attention_bf16: nothing but O is written to memory") {

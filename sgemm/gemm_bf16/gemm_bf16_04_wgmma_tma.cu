@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     if (tid == 0 && step + kStages - 1 < steps) load(step + kStages - 1);
     mbarrier_wait(&full[step % kStages], step / kStages % 2);
     multiply(acc, stages[step % kStages], warpgroup, step == 0);
-    wgmma_wait<0>();
+    wgmma_wait<0>(acc);
     __syncthreads();  // both warpgroups have read this stage: the next copy may overwrite it
   }
 

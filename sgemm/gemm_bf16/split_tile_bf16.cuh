@@ -23,13 +23,13 @@ struct SplitTileBf16 {
       for (int k = 0; k < 64; k += 16) {
         const std::uint64_t a = wgmma_descriptor(&from.A[threadIdx.x / 128 * 64][k], 0, kGroupOfRows);
         const std::uint64_t b = wgmma_descriptor(&from.B[0][k][0], sizeof(from.B[0]), kGroupOfRows);
-        wgmma_m64n128k16_bf16(acc, a, b, step > 0 || k > 0);
+        wgmma_m64n128k16_bf16_kn(acc, a, b, step > 0 || k > 0);
       }
       wgmma_commit();
-      wgmma_wait<1>();
+      wgmma_wait<1>(acc);
       if (step > 0) release(step - 1);
     }
-    wgmma_wait<0>();
+    wgmma_wait<0>(acc);
   }
 
   __device__ static unsigned place(unsigned row, unsigned column) { return column ^ row % 4 * 8; }

@@ -133,10 +133,10 @@ __global__ void __cluster_dims__(kCluster) __launch_bounds__(kThreads, 1)
       for (unsigned step = begin; step < end; ++step, ++turn) {
         mbarrier_wait(&shared.full[turn % kStages], turn / kStages % 2);
         multiply(acc, shared.stages[turn % kStages], warpgroup, step == begin);
-        wgmma_wait<1>();
+        wgmma_wait<1>(acc);
         if (step > begin) release((turn - 1) % kStages);
       }
-      wgmma_wait<0>();
+      wgmma_wait<0>(acc);
       release((turn - 1) % kStages);
 
       const auto [row, col] = place(tile);

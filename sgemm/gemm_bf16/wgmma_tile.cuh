@@ -22,7 +22,7 @@ __device__ inline void multiply(float (&acc)[128], const Stage& from, unsigned w
   for (int k = 0; k < BK; k += 16) {
     const std::uint64_t a = wgmma_descriptor(&from.A[warpgroup * 64][k], 0, kGroupOfRows);
     const std::uint64_t b = wgmma_descriptor(&from.B[0][k][0], sizeof(from.B[0]), kGroupOfRows);
-    wgmma_m64n256k16_bf16(acc, a, b, !first || k > 0);
+    wgmma_m64n256k16_bf16_kn(acc, a, b, !first || k > 0);
   }
   wgmma_commit();
 }

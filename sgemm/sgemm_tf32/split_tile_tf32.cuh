@@ -28,10 +28,10 @@ struct SplitTileTf32 {
       wgmma_fence();
 #pragma unroll
       for (int k = 0; k < 32; k += 8) {
-        wgmma_m64n128k8_tf32(acc, from[k / 8], wgmma_descriptor(&stage.A[0][k], 0, 8 * 128), step > 0 || k > 0);
+        wgmma_m64n128k8_tf32_ra_nk(acc, from[k / 8], wgmma_descriptor(&stage.A[0][k], 0, 8 * 128), step > 0 || k > 0);
       }
       wgmma_commit();
-      wgmma_wait<1>();
+      wgmma_wait<1>(acc);
       if (step > 0) release(step - 1);
     };
     read(operands[0], 0);
@@ -42,7 +42,7 @@ struct SplitTileTf32 {
       start(operands[1], step + 1);
       if (step + 2 < steps) read(operands[0], step + 2);
     }
-    wgmma_wait<0>();
+    wgmma_wait<0>(acc);
   }
 
   __device__ static unsigned place(unsigned row, unsigned column) { return column ^ row / 2 % 4 * 4; }

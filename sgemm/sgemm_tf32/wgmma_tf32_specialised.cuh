@@ -78,19 +78,19 @@ __global__ void __cluster_dims__(kCluster) __launch_bounds__(kThreads, 1)
       read(operands[0]);
       for (unsigned step = begin; step < end; step += 2) {
         multiply(acc, operands[0], shared.stages[turn % kStages], step == begin);
-        wgmma_wait<1>();
+        wgmma_wait<1>(acc);
         if (step > begin) release((turn - 1) % kStages);
         ++turn;
         if (step + 1 < end) {
           read(operands[1]);
           multiply(acc, operands[1], shared.stages[turn % kStages], false);
-          wgmma_wait<1>();
+          wgmma_wait<1>(acc);
           release((turn - 1) % kStages);
           ++turn;
           if (step + 2 < end) read(operands[0]);
         }
       }
-      wgmma_wait<0>();
+      wgmma_wait<0>(acc);
       release((turn - 1) % kStages);
 
       const auto [row, col] = place(tile);

@@ -41,7 +41,7 @@ __device__ inline void multiply(float (&acc)[128], const float (&operands)[BK / 
   wgmma_fence();
 #pragma unroll
   for (int k = 0; k < BK; k += 8) {
-    wgmma_m64n256k8_tf32(acc, operands[k / 8], wgmma_descriptor(&from.A[0][k], 0, 8 * 128), !first || k > 0);
+    wgmma_m64n256k8_tf32_ra_nk(acc, operands[k / 8], wgmma_descriptor(&from.A[0][k], 0, 8 * 128), !first || k > 0);
   }
   wgmma_commit();
 }

@@ -101,8 +101,9 @@ template <int D>
 static void launch_d(const float* Q, const float* K, const float* V, float* O, std::size_t heads, std::size_t queries,
                      std::size_t keys, bool causal) {
   const int most_shared = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
-  const bool large = queries > Shape<D, false>::BM && most_shared >= Shape<D, true>::kBytes;
-  (large ? launch_shape<Shape<D, true>> : launch_shape<Shape<D, false>>)(Q, K, V, O, heads, queries, keys, causal);
+  const bool large = queries > BlockShape<D, false>::BM && most_shared >= BlockShape<D, true>::kBytes;
+  (large ? launch_shape<BlockShape<D, true>> : launch_shape<BlockShape<D, false>>)(Q, K, V, O, heads, queries, keys,
+                                                                                   causal);
 }
 
 static void launch(const float* Q, const float* K, const float* V, float* O, std::size_t heads, std::size_t queries,

@@ -101,21 +101,22 @@ static void launch_shape(const float* Q, const float* K, const float* V, float* 
 }
 
 template <int D>
-static void launch_d(const float* Q, const float* K, const float* V, float* O, std::size_t heads, std::size_t queries,
-                     std::size_t keys, bool causal) {
+static void launch_cp_async_d(const float* Q, const float* K, const float* V, float* O, std::size_t heads,
+                              std::size_t queries, std::size_t keys, bool causal) {
   const int most_shared = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
-  const bool large = queries > Shape<D, false>::BM && most_shared >= Shape<D, true>::kBytes;
-  (large ? launch_shape<Shape<D, true>> : launch_shape<Shape<D, false>>)(Q, K, V, O, heads, queries, keys, causal);
+  const bool large = queries > BlockShape<D, false>::BM && most_shared >= BlockShape<D, true>::kBytes;
+  (large ? launch_shape<BlockShape<D, true>> : launch_shape<BlockShape<D, false>>)(Q, K, V, O, heads, queries, keys,
+                                                                                   causal);
 }
 
-static void launch(const float* Q, const float* K, const float* V, float* O, std::size_t heads, std::size_t queries,
-                   std::size_t keys, int d, bool causal) {
+static void launch_cp_async(const float* Q, const float* K, const float* V, float* O, std::size_t heads,
+                            std::size_t queries, std::size_t keys, int d, bool causal) {
   if (heads == 0 || queries == 0) return;
-  (d == 64 ? launch_d<64> : launch_d<128>)(Q, K, V, O, heads, queries, keys, causal);
+  (d == 64 ? launch_cp_async_d<64> : launch_cp_async_d<128>)(Q, K, V, O, heads, queries, keys, causal);
 }
 
 // exp, product and addition for each key, exp and product for each tile's rescaling; the sums of 16 lanes; the inverse
 // and its product.
 static std::size_t roundings(std::size_t keys) { return 4 + 2 * keys + 5 * ceil_div(keys, 32) + 4 + 2; }
 
-LADDER_STEP(Attention, launch, roundings);
+LADDER_STEP(Attention, launch_cp_async, roundings);

@@ -12,7 +12,7 @@
 // of each tile, kLanes apart, and kQuads groups of four neighbouring columns of O. !kLarge: for few queries, and for
 // GPUs with less shared memory per block than two large blocks take on an sm_90.
 template <int D_, bool kLarge>
-struct Shape {
+struct BlockShape {
   static constexpr int D = D_, kLanes = D / 8, kRows = 8, kRowStep = 32 / kLanes;
   static constexpr int kWarps = kLarge ? 4 : 2, kThreads = 32 * kWarps, kBlocks = kLarge ? 2 : 1;  // per SM
   static constexpr int BM = kWarps * kRowStep * kRows, BN = kLarge ? 64 : 32;

@@ -137,8 +137,8 @@ __global__ void __launch_bounds__(kThreads<D>, D == 64 ? 2 : 1)
 }
 
 template <int D>
-static void launch_d(const __nv_bfloat16* Q, const __nv_bfloat16* K, const __nv_bfloat16* V, __nv_bfloat16* O,
-                     std::size_t heads, std::size_t queries, std::size_t keys, bool causal) {
+static void launch_mma_d(const __nv_bfloat16* Q, const __nv_bfloat16* K, const __nv_bfloat16* V, __nv_bfloat16* O,
+                         std::size_t heads, std::size_t queries, std::size_t keys, bool causal) {
   const auto kernel = aligned_for<uint4>(Q, K, V, O) ? attention_bf16_mma<D, true> : attention_bf16_mma<D, false>;
   const auto tiles_m = static_cast<unsigned>(ceil_div(queries, BM));
   const auto grid = static_cast<unsigned>(heads * tiles_m);
@@ -148,10 +148,10 @@ static void launch_d(const __nv_bfloat16* Q, const __nv_bfloat16* K, const __nv_
   CUDA_CHECK(cudaGetLastError());
 }
 
-static void launch(const __nv_bfloat16* Q, const __nv_bfloat16* K, const __nv_bfloat16* V, __nv_bfloat16* O,
-                   std::size_t heads, std::size_t queries, std::size_t keys, int d, bool causal) {
+static void launch_mma(const __nv_bfloat16* Q, const __nv_bfloat16* K, const __nv_bfloat16* V, __nv_bfloat16* O,
+                       std::size_t heads, std::size_t queries, std::size_t keys, int d, bool causal) {
   if (heads == 0 || queries == 0) return;
-  (d == 64 ? launch_d<64> : launch_d<128>)(Q, K, V, O, heads, queries, keys, causal);
+  (d == 64 ? launch_mma_d<64> : launch_mma_d<128>)(Q, K, V, O, heads, queries, keys, causal);
 }
 
-LADDER_STEP(AttentionBf16, launch, tile_roundings);
+LADDER_STEP(AttentionBf16, launch_mma, tile_roundings);

@@ -1,13 +1,152 @@
 // Problem:  a decoder asks one query of each head, of a long cache of keys. A block of step 03 is for 192 queries, or
 //           128 at d = 128, and 8 heads are 8 blocks, for 132 SMs.
-// Idea:     flash decoding, as in attention 10, by mma.sync: a warp for 16 queries and a part of the keys. Its
-//           fragments come straight from memory, 16 bytes at a time. A second kernel merges the parts.
+// Idea:     flash decoding, as in attention 10, by mma.sync: a warp for 16 queries and a split of the keys. Its
+//           fragments come straight from memory, 16 bytes at a time. A second kernel merges the splits.
 // Expect:   K and V at 0.8 to 0.9 of a read's rate, for 1 query as for 16. 15 to 20x step 03 at 8 heads of 16 queries
 //           and 100,003 keys; where queries are many, half of step 03's rate or less.
-// Measured: 0.32x step 03, 137 TFLOP/s at 64x2048x2048 (H200).
-// Why:      that is many queries. 8 heads of 16, 100,003 keys: 0.76 of a copy, 16.5x step 03 (H200).
-// Next:     which kernel for which shape?
+// Measured: 16.5x step 03, 0.76 of a copy at 8x16x100003/causal=1 (H200).
+// Next:     heads that share K and V (grouped queries): what would a tile of 16 hold then?
 // needs: sm_80
-#include "attention_bf16_parts.cuh"
+#include "bf16_chunks.cuh"  // load_chunk_guarded
+#include "attention_bf16_tile.cuh"
+#include "../split_keys.cuh"
 
-LADDER_STEP(AttentionBf16, bf16_parts::launch, bf16_parts::roundings);
+constexpr int kTileQueries = 16, kTileKeys = 16;  // of a warp; one fragment of P
+constexpr std::size_t kShortestSplit = 32;        // keys
+
+// Eight neighbours of a row, in four registers; !kAligned: at any address.
+template <bool kAligned>
+__device__ __forceinline__ uint4 load_chunk(const __nv_bfloat16* p) {
+  if constexpr (kAligned) return *reinterpret_cast<const uint4*>(p);
+  return load_chunk_guarded(p, 8);
+}
+
+// Element x of both chunks, a's in the lower half.
+__device__ __forceinline__ unsigned pair_of(const uint4& a, const uint4& b, int x) {
+  const unsigned as[] = {a.x, a.y, a.z, a.w}, bs[] = {b.x, b.y, b.z, b.w};
+  return __byte_perm(as[x / 2], bs[x / 2], x % 2 == 0 ? 0x5410 : 0x7632);
+}
+
+// A warp for each head, split of the keys and tile of 16 queries; the tiles of a split are neighbours, so that they find
+// K and V in the cache. Fragments come straight from memory, 16 bytes at a time (g = lane / 4, t = lane % 4):
+//   Q K^T is a sum over the dimensions, in any order. Where mma.sync speaks of dimensions 2 t, 2 t + 1, 2 t + 8 and
+//     2 t + 9, a lane takes four neighbours, so that eight of a row of K serve two mma.sync.
+//   P V: of each 64 columns of O, column g of tile x is 8 g + x. So eight neighbours of four rows of V, in pairs of
+//     rows, serve eight mma.sync, and of a row of O a lane has 16 neighbours.
+template <int D, bool kAligned>
+__global__ void __launch_bounds__(kSplitThreads, D == 64 ? 4 : 2)
+    attention_bf16_split(const __nv_bfloat16* __restrict__ Q, const __nv_bfloat16* __restrict__ K,
+                         const __nv_bfloat16* __restrict__ V, __nv_bfloat16* __restrict__ O, Splits splits,
+                         std::size_t heads, unsigned tiles, long long queries, long long keys, bool causal) {
+  const unsigned warp = blockIdx.x * kSplitWarps + threadIdx.x / 32;
+  const std::size_t head = warp / tiles / splits.count;
+  if (head >= heads) return;  // the whole warp
+  const unsigned split = warp / tiles % splits.count;
+  const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+  const long long row0 = static_cast<long long>(warp % tiles) * kTileQueries, row = row0 + g;  // and row + 8
+  const SeenKeys to_see = keys_of_split<kTileQueries>(split, row0, splits.keys, queries, keys, causal);
+  const int count = to_see.count, seen = to_see.seen;
+  Q += (head * queries + row) * D + 8 * t;
+  K += (head * keys + to_see.begin) * D + 8 * t;
+  V += (head * keys + to_see.begin) * D + 8 * g;
+
+  // Rows past the split's last key are that key's: their scores are masked, and their values are finite.
+  uint4 k[kTileKeys / 8][D / 32], v[4][D / 64];
+  const auto load_k = [&](int key0) {
+#pragma unroll
+    for (int j = 0; j < kTileKeys / 8; ++j) {
+      const long long key = min(key0 + 8 * j + g, count - 1);
+#pragma unroll
+      for (int c = 0; c < D / 32; ++c) k[j][c] = load_chunk<kAligned>(K + key * D + 32 * c);
+    }
+  };
+  const auto load_v = [&](int key0) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {  // keys 2 t, 2 t + 1, 2 t + 8 and 2 t + 9
+      const long long key = min(key0 + 2 * t + i % 2 + i / 2 * 8, count - 1);
+#pragma unroll
+      for (int b = 0; b < D / 64; ++b) v[i][b] = load_chunk<kAligned>(V + key * D + 64 * b);
+    }
+  };
+  if (count > 0) {
+    load_k(0);
+    load_v(0);
+  }
+  unsigned q[D / 16][4];
+#pragma unroll
+  for (int c = 0; c < D / 32; ++c) {
+    const uint4 first = row < queries ? load_chunk<kAligned>(Q + 32 * c) : uint4{};
+    const uint4 second = row + 8 < queries ? load_chunk<kAligned>(Q + 8 * D + 32 * c) : uint4{};
+    q[2 * c][0] = first.x, q[2 * c][1] = second.x, q[2 * c][2] = first.y, q[2 * c][3] = second.y;
+    q[2 * c + 1][0] = first.z, q[2 * c + 1][1] = second.z, q[2 * c + 1][2] = first.w, q[2 * c + 1][3] = second.w;
+  }
+
+  Rows<D> rows;
+  for (int key0 = 0; key0 < count; key0 += kTileKeys) {
+    const bool more = count - key0 > kTileKeys;
+    float s[kTileKeys / 8][4] = {};
+#pragma unroll
+    for (int c = 0; c < D / 32; ++c) {
+#pragma unroll
+      for (int j = 0; j < kTileKeys / 8; ++j) {
+        mma_m16n8k16_bf16(s[j], q[2 * c], k[j][c].x, k[j][c].y);
+        mma_m16n8k16_bf16(s[j], q[2 * c + 1], k[j][c].z, k[j][c].w);
+      }
+    }
+    if (more) load_k(key0 + kTileKeys);
+    if (seen - key0 < kTileKeys) mask_scores(s, seen - 1 + g - key0, count - key0);
+    float rescale[2];
+    scores_to_weights(rows, s, rescale);
+    rescale_rows(rows, rescale);
+    unsigned p[4];
+    pack_weights(p, s[0], s[1]);
+#pragma unroll
+    for (int c = 0; c < D / 8; ++c) {
+      const int b = c / 8, x = c % 8;
+      mma_m16n8k16_bf16(rows.o[c], p, pair_of(v[0][b], v[1][b], x), pair_of(v[2][b], v[3][b], x));
+    }
+    if (more) load_v(key0 + kTileKeys);
+  }
+
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const float sum = group_sum<4>(rows.sum[half]), factor = splits.count == 1 ? inverse(sum) : 1.0f;
+    if (row + 8 * half >= queries) continue;
+    const std::size_t to = head * queries + row + 8 * half, at = to * splits.count + split;
+#pragma unroll
+    for (int i = 0; i < D / 16; ++i) {  // four of the lane's columns
+      const auto column = [&](int x) { return factor * rows.o[i / 4 * 8 + i % 2 * 4 + x][2 * half + i / 2 % 2]; };
+      const float4 o = {column(0), column(1), column(2), column(3)};
+      const int col = i / 4 * 64 + t * 16 + i % 4 * 4;
+      if (splits.count == 1) {
+        store4<kAligned>(O + to * D + col, o);
+      } else {
+        as4(splits.outputs[at * D + col]) = o;
+      }
+    }
+    if (splits.count > 1 && t == 0) splits.pairs[at] = {rows.max[half], sum};
+  }
+}
+
+template <int D, bool kAligned>
+static void launch_split_d(const __nv_bfloat16* Q, const __nv_bfloat16* K, const __nv_bfloat16* V, __nv_bfloat16* O,
+                           std::size_t heads, std::size_t queries, std::size_t keys, bool causal) {
+  const auto kernel = attention_bf16_split<D, kAligned>;
+  const std::size_t tiles = ceil_div(queries, kTileQueries), rows = heads * queries;
+  const Splits splits = split_keys<D>(kernel, heads * tiles, rows, keys, kShortestSplit);
+  const auto grid = static_cast<unsigned>(ceil_div(heads * tiles * splits.count, kSplitWarps));
+  kernel<<<grid, kSplitThreads>>>(Q, K, V, O, splits, heads, static_cast<unsigned>(tiles), queries, keys, causal);
+  CUDA_CHECK(cudaGetLastError());
+  merge_splits<D, kAligned>(splits, O, rows);
+}
+
+static void launch_split_keys(const __nv_bfloat16* Q, const __nv_bfloat16* K, const __nv_bfloat16* V, __nv_bfloat16* O,
+                              std::size_t heads, std::size_t queries, std::size_t keys, int d, bool causal) {
+  if (heads == 0 || queries == 0) return;
+  const bool aligned = aligned_for<uint4>(Q, K, V, O);
+  const auto launch = d == 64 ? (aligned ? launch_split_d<64, true> : launch_split_d<64, false>)
+                              : (aligned ? launch_split_d<128, true> : launch_split_d<128, false>);
+  launch(Q, K, V, O, heads, queries, keys, causal);
+}
+
+LADDER_STEP(AttentionBf16, launch_split_keys);

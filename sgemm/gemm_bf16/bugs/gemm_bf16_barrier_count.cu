@@ -1,5 +1,5 @@
 // bug: the mbarrier expects two arrivals and gets one: its phase never ends
-// caught by: gpu | unspecified launch failure
+// caught by: gpu | illegal memory access
 // stage: races and barriers
 // needs: sm_90a
 #include "../wgmma_tile.cuh"
@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     if (tid == 0 && step + kStages - 1 < steps) load(step + kStages - 1);
     mbarrier_wait(&full[step % kStages], step / kStages % 2);
     multiply(acc, stages[step % kStages], tid / 128, step == 0);
-    wgmma_wait<0>();
+    wgmma_wait<0>(acc);
     __syncthreads();
   }
   const std::size_t row = row0 + tid / 32 * 16 + tid % 32 / 4, col = col0 + tid % 4 * 2;

@@ -16,7 +16,7 @@ __device__ inline void multiply_unswizzled(float (&acc)[128], const Stage& from,
   for (int k = 0; k < BK; k += 16) {
     const std::uint64_t a = wgmma_descriptor(&from.A[warpgroup * 64][k], 0, 8 * 128) & ~kSwizzled;
     const std::uint64_t b = wgmma_descriptor(&from.B[0][k][0], sizeof(from.B[0]), 8 * 128);
-    wgmma_m64n256k16_bf16(acc, a, b, !first || k > 0);
+    wgmma_m64n256k16_bf16_kn(acc, a, b, !first || k > 0);
   }
   wgmma_commit();
 }
@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     if (tid == 0 && step + kStages - 1 < steps) load(step + kStages - 1);
     mbarrier_wait(&full[step % kStages], step / kStages % 2);
     multiply_unswizzled(acc, stages[step % kStages], tid / 128, step == 0);
-    wgmma_wait<0>();
+    wgmma_wait<0>(acc);
     __syncthreads();
   }
   const std::size_t row = row0 + tid / 32 * 16 + tid % 32 / 4, col = col0 + tid % 4 * 2;

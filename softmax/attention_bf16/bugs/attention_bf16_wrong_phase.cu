@@ -2,16 +2,14 @@
 // caught by: gpu | FAIL
 // stage: races and barriers
 // needs: sm_90a
-#include "hopper.cuh"
-#include "../wgmma_attention.cuh"
-#include "tensor_map.cuh"
+#include "../head_tiles.cuh"
 
 constexpr int BM = 64, BN = 128, kStages = 2;
 template <int D>
 struct Shared {
   Boxes<BM, D> Q;
   Boxes<BN, D> K[kStages], V[kStages];
-  Barrier full_q, full[kStages];
+  Barrier full_q, full_k[kStages], full_v[kStages];
 };
 
 // One warpgroup; its first thread asks for the next tile.
@@ -28,19 +26,15 @@ __global__ void __launch_bounds__(128, 1)
   const long long ahead = causal ? keys - queries : keys;
   const int all_see = last_key(row0, keys, ahead), end = last_key(row0 + BM - 1, keys, ahead) + 1;
   const int tiles = end > 0 ? (end - 1) / BN + 1 : 0;
-  const auto bring = [](auto& boxes, const CUtensorMap& map, std::size_t from, Barrier* full) {
-    for (int b = 0; b < D / 64; ++b) tma_load(boxes[b], &map, 64 * b, static_cast<unsigned>(from), full);
-  };
   const auto load = [&](int tile) {
     const int stage = tile % kStages;
-    const std::size_t from = head * keys + static_cast<std::size_t>(tile) * BN;
-    mbarrier_arrive_expect(&shared.full[stage], sizeof shared.K[0] + sizeof shared.V[0]);
-    bring(shared.K[stage], K, from, &shared.full[stage]);
-    bring(shared.V[stage], V, from, &shared.full[stage]);
+    load_boxes(shared.K[stage], K, tile * BN, head, &shared.full_k[stage]);
+    load_boxes(shared.V[stage], V, tile * BN, head, &shared.full_v[stage]);
   };
   if (tid == 0) {
     mbarrier_init(&shared.full_q, 1);
-    for (Barrier& barrier : shared.full) mbarrier_init(&barrier, 1);
+    for (Barrier& barrier : shared.full_k) mbarrier_init(&barrier, 1);
+    for (Barrier& barrier : shared.full_v) mbarrier_init(&barrier, 1);
     mbarrier_init_fence();
   }
   __syncthreads();
@@ -49,26 +43,24 @@ __global__ void __launch_bounds__(128, 1)
   unsigned p[BN / 16][4];
   if (tiles > 0) {
     if (tid == 0) {
-      mbarrier_arrive_expect(&shared.full_q, sizeof shared.Q);
-      bring(shared.Q, Q, head * queries + row0, &shared.full_q);
+      load_boxes(shared.Q, Q, row0, head, &shared.full_q);
       load(0);
     }
-    wait_for_phase(&shared.full_q, 0);
+    mbarrier_wait(&shared.full_q, 0);
   }
   for (int tile = 0; tile < tiles; ++tile) {
     if (tid == 0 && tile + 1 < tiles) load(tile + 1);
-    wait_for_phase(&shared.full[tile % kStages], tile % 2);  // tile / kStages % 2
+    mbarrier_wait(&shared.full_k[tile % kStages], tile % 2);  // tile / kStages % 2
     multiply_scores<D>(s, shared.Q, shared.K[tile % kStages]);
-    wgmma_wait<0>();
-    wgmma_arrived(s);
+    wgmma_wait<0>(wgmma_list(s));
     mask_scores(s, all_see + row - tile * BN, end - tile * BN);
     scores_to_weights(rows, s, rescale);
     rescale_rows(rows, rescale);
 #pragma unroll
     for (int j = 0; j < BN / 16; ++j) pack_weights(p[j], s[2 * j], s[2 * j + 1]);
+    mbarrier_wait(&shared.full_v[tile % kStages], tile % 2);
     multiply_values<D>(rows.o, p, shared.V[tile % kStages]);
-    wgmma_wait<0>();
-    wgmma_arrived(rows.o);
+    wgmma_wait<0>(wgmma_list(rows.o));
     __syncthreads();
   }
   store_rows<D, false>(rows, O + (head * queries + row0 + row) * D, queries - row0 - row);
@@ -85,8 +77,8 @@ static void launch_d(const __nv_bfloat16* Q, const __nv_bfloat16* K, const __nv_
   constexpr int bytes = sizeof(Shared<D>) + kSwizzleAlignment;
   CUDA_CHECK(cudaFuncSetAttribute(attention_bf16_wrong_phase<D>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
   attention_bf16_wrong_phase<D><<<static_cast<unsigned>(heads * tiles_m), 128, bytes>>>(
-      tensor_map(Q, heads * queries, D, D, BM), tensor_map(K, heads * keys, D, D, BN),
-      tensor_map(V, heads * keys, D, D, BN), O, tiles_m, queries, keys, causal);
+      map_of_heads(Q, heads, queries, D, BM), map_of_heads(K, heads, keys, D, BN), map_of_heads(V, heads, keys, D, BN),
+      O, tiles_m, queries, keys, causal);
   CUDA_CHECK(cudaGetLastError());
 }
 
