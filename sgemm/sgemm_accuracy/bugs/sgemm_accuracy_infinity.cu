@@ -1,0 +1,50 @@
+// bug: an infinite sum is compensated too: inf - inf is NaN, and NaN stays
+// caught by: cpu forward | infinity at the end of B
+// caught by: cpu-asan forward | infinity at the end of B
+// caught by: gpu | infinity at the end of B
+// stage: right
+#include "../sgemm_accuracy.cuh"
+
+constexpr unsigned kTile = 32;
+
+__global__ void sgemm_kahan_infinity(std::size_t M, std::size_t N, std::size_t K, float alpha,
+                                     const float* __restrict__ A, std::size_t lda, const float* __restrict__ B,
+                                     std::size_t ldb, float beta, float* __restrict__ C, std::size_t ldc,
+                                     unsigned tiles_n) {
+  __shared__ float As[kTile][kTile], Bs[kTile][kTile];
+  const unsigned tx = threadIdx.x, ty = threadIdx.y;
+  const std::size_t row = std::size_t{blockIdx.x / tiles_n} * kTile + ty;
+  const std::size_t col = std::size_t{blockIdx.x % tiles_n} * kTile + tx;
+  float acc = 0.0f, lost = 0.0f;
+  for (std::size_t k0 = 0; k0 < K; k0 += kTile) {
+    // load
+    As[ty][tx] = row < M && k0 + tx < K ? A[row * lda + k0 + tx] : 0.0f;
+    Bs[ty][tx] = k0 + ty < K && col < N ? B[(k0 + ty) * ldb + col] : 0.0f;
+    __syncthreads();
+    // compute
+#pragma unroll
+    for (unsigned k = 0; k < kTile; ++k) {
+      const float y = As[ty][k] * Bs[k][tx] - lost;
+      const float t = acc + y;
+      lost = (t - acc) - y;  // fabsf(t) <= FLT_MAX ? ... : 0
+      acc = t;
+    }
+    __syncthreads();
+  }
+  // store
+  if (row >= M || col >= N) return;
+  float& c = C[row * ldc + col];
+  c = beta == 0.0f ? alpha * acc : alpha * acc + beta * c;
+}
+
+static void launch(std::size_t M, std::size_t N, std::size_t K, float alpha, const float* A, std::size_t lda,
+                   const float* B, std::size_t ldb, float beta, float* C, std::size_t ldc) {
+  if (M == 0 || N == 0) return;
+  if (alpha == 0) K = 0;  // A and B are not read
+  const auto tiles_m = static_cast<unsigned>(ceil_div(M, kTile)), tiles_n = static_cast<unsigned>(ceil_div(N, kTile));
+  const dim3 block(kTile, kTile);
+  sgemm_kahan_infinity<<<tiles_m * tiles_n, block>>>(M, N, K, alpha, A, lda, B, ldb, beta, C, ldc, tiles_n);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+LADDER_STEP(SgemmAccuracy, launch);
