@@ -7,6 +7,19 @@
 
 #include <cstdint>
 
+// In a program for any GPU, what is compiled for one that lacks an instruction has a trap in its place: it must not be
+// launched there. Clusters, mbarriers and TMA are there from sm_90 on, wgmma and setmaxnreg on sm_90a alone.
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+#define SM90_ASM(...) asm volatile(__VA_ARGS__)
+#else
+#define SM90_ASM(...) __trap()
+#endif
+#if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#define SM90A_ASM(...) asm volatile(__VA_ARGS__)
+#else
+#define SM90A_ASM(...) __trap()
+#endif
+
 // The address of `p` in the shared window, as the instructions want it.
 __device__ inline unsigned shared_address(const void* p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
 
@@ -16,20 +29,20 @@ using Barrier = std::uint64_t;
 
 // A phase ends when `arrivals` have arrived and all bytes expected have come (9.7.13.15.9).
 __device__ inline void mbarrier_init(Barrier* barrier, unsigned arrivals) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n" ::"r"(shared_address(barrier)), "r"(arrivals) : "memory");
+  SM90_ASM("mbarrier.init.shared::cta.b64 [%0], %1;\n" ::"r"(shared_address(barrier)), "r"(arrivals) : "memory");
 }
 // What was initialised is seen by the other blocks of the cluster and by the copy engine (9.7.13.4).
 __device__ inline void mbarrier_init_fence() {
-  asm volatile("fence.mbarrier_init.release.cluster;\n" ::: "memory");
-  asm volatile("fence.proxy.async.shared::cta;\n" ::: "memory");
+  SM90_ASM("fence.mbarrier_init.release.cluster;\n" ::: "memory");
+  SM90_ASM("fence.proxy.async.shared::cta;\n" ::: "memory");
 }
 // One arrival (9.7.13.15.13).
 __device__ inline void mbarrier_arrive(Barrier* barrier) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];\n" ::"r"(shared_address(barrier)) : "memory");
+  SM90_ASM("mbarrier.arrive.shared::cta.b64 _, [%0];\n" ::"r"(shared_address(barrier)) : "memory");
 }
 // One arrival at the same barrier of block `rank` of the cluster (9.7.9.23 for mapa).
 __device__ inline void mbarrier_arrive_at(Barrier* barrier, unsigned rank) {
-  asm volatile(
+  SM90_ASM(
       "{\n.reg .b32 remote;\nmapa.shared::cluster.u32 remote, %0, %1;\n"
       "mbarrier.arrive.shared::cluster.b64 _, [remote];\n}\n" ::"r"(shared_address(barrier)),
       "r"(rank)
@@ -37,13 +50,13 @@ __device__ inline void mbarrier_arrive_at(Barrier* barrier, unsigned rank) {
 }
 // One arrival, and `bytes` more that copies will bring in this phase.
 __device__ inline void mbarrier_arrive_expect(Barrier* barrier, unsigned bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;\n" ::"r"(shared_address(barrier)), "r"(bytes)
-               : "memory");
+  SM90_ASM("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;\n" ::"r"(shared_address(barrier)), "r"(bytes)
+           : "memory");
 }
 // Has the phase of this parity, 0 or 1, ended? Waits for it a while (9.7.13.15.16).
 __device__ inline bool mbarrier_try_wait(Barrier* barrier, unsigned parity) {
-  unsigned done;
-  asm volatile(
+  unsigned done = 0;
+  SM90_ASM(
       "{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
       "selp.u32 %0, 1, 0, p;\n}\n"
       : "=r"(done)
@@ -56,36 +69,36 @@ __device__ inline bool mbarrier_try_wait(Barrier* barrier, unsigned parity) {
 // 13.0) keeps to the registers that all threads begin with, whatever registers_increase says, and may spill.
 __device__ inline void mbarrier_wait(Barrier* barrier, unsigned parity) {
   for (unsigned tries = 0; !mbarrier_try_wait(barrier, parity); ++tries) {
-    if (tries == 1u << 20) asm volatile("st.global.u32 [%0], 0;\n" ::"l"(std::uint64_t{0}) : "memory");  // 4 us a try
+    if (tries == 1u << 20) SM90_ASM("st.global.u32 [%0], 0;\n" ::"l"(std::uint64_t{0}) : "memory");  // 4 us a try
   }
 }
 
 // ---- Clusters ----
 
 __device__ inline unsigned cluster_rank() {
-  unsigned rank;
-  asm volatile("mov.u32 %0, %%cluster_ctarank;\n" : "=r"(rank));
+  unsigned rank = 0;
+  SM90_ASM("mov.u32 %0, %%cluster_ctarank;\n" : "=r"(rank));
   return rank;
 }
 // Waits for all threads of the cluster; they see each other's shared memory then (9.7.13.3).
 __device__ inline void cluster_sync() {
   __syncwarp();  // "aligned": a warp comes here as one
-  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;\n" ::: "memory");
+  SM90_ASM("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;\n" ::: "memory");
 }
 // Its two halves, once each in turn: between them a thread may do what the others need not wait for.
 __device__ inline void cluster_arrive() {
   __syncwarp();
-  asm volatile("barrier.cluster.arrive.release.aligned;\n" ::: "memory");
+  SM90_ASM("barrier.cluster.arrive.release.aligned;\n" ::: "memory");
 }
 __device__ inline void cluster_wait() {
   __syncwarp();
-  asm volatile("barrier.cluster.wait.acquire.aligned;\n" ::: "memory");
+  SM90_ASM("barrier.cluster.wait.acquire.aligned;\n" ::: "memory");
 }
 // Where block `rank` of the cluster has what `p` is here, in shared memory (9.7.9.23).
 template <typename T>
 __device__ inline T* in_block(T* p, unsigned rank) {
-  T* there;
-  asm("mapa.u64 %0, %1, %2;\n" : "=l"(there) : "l"(p), "r"(rank));
+  T* there = p;
+  SM90_ASM("mapa.u64 %0, %1, %2;\n" : "=l"(there) : "l"(p), "r"(rank));
   return there;
 }
 
@@ -94,7 +107,7 @@ __device__ inline T* in_block(T* p, unsigned rank) {
 // The box at (column, row) comes to `to`, which is 128-byte aligned (1024 where it is swizzled); its bytes count at
 // `barrier`. What lies outside the matrix comes as zeros.
 __device__ inline void tma_load(void* to, const CUtensorMap* map, unsigned column, unsigned row, Barrier* barrier) {
-  asm volatile(
+  SM90_ASM(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];\n" ::"r"(
           shared_address(to)),
       "l"(map), "r"(column), "r"(row), "r"(shared_address(barrier))
@@ -103,7 +116,7 @@ __device__ inline void tma_load(void* to, const CUtensorMap* map, unsigned colum
 // The same box for each block of the cluster whose bit is set in `blocks`, at the same place and barrier of each.
 __device__ inline void tma_load_multicast(void* to, const CUtensorMap* map, unsigned column, unsigned row,
                                           Barrier* barrier, std::uint16_t blocks) {
-  asm volatile(
+  SM90_ASM(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
       "[%0], [%1, {%2, %3}], [%4], %5;\n" ::"r"(shared_address(to)),
       "l"(map), "r"(column), "r"(row), "r"(shared_address(barrier)), "h"(blocks)
@@ -111,18 +124,18 @@ __device__ inline void tma_load_multicast(void* to, const CUtensorMap* map, unsi
 }
 // The box at `from` goes to (column, row) of the matrix; what lies outside is not written.
 __device__ inline void tma_store(const void* from, const CUtensorMap* map, unsigned column, unsigned row) {
-  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];\n" ::"l"(map), "r"(column),
-               "r"(row), "r"(shared_address(from))
-               : "memory");
+  SM90_ASM("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];\n" ::"l"(map), "r"(column),
+           "r"(row), "r"(shared_address(from))
+           : "memory");
 }
 // The stores of this thread so far are a group; waits until all but the last kPending groups have read their boxes.
-__device__ inline void tma_store_commit() { asm volatile("cp.async.bulk.commit_group;\n" ::: "memory"); }
+__device__ inline void tma_store_commit() { SM90_ASM("cp.async.bulk.commit_group;\n" ::: "memory"); }
 template <int kPending>
 __device__ inline void tma_store_wait_read() {
-  asm volatile("cp.async.bulk.wait_group.read %0;\n" ::"n"(kPending) : "memory");
+  SM90_ASM("cp.async.bulk.wait_group.read %0;\n" ::"n"(kPending) : "memory");
 }
 // What this thread wrote to shared memory is seen by the copy engine and the tensor cores (9.7.13.4).
-__device__ inline void fence_async_proxy() { asm volatile("fence.proxy.async.shared::cta;\n" ::: "memory"); }
+__device__ inline void fence_async_proxy() { SM90_ASM("fence.proxy.async.shared::cta;\n" ::: "memory"); }
 
 // Dynamic shared memory from the next address on to which TMA's swizzle may be applied.
 constexpr int kSwizzleAlignment = 1024;
@@ -141,21 +154,21 @@ __device__ inline std::uint64_t wgmma_descriptor(const void* tile, unsigned row_
          (static_cast<std::uint64_t>(row_block >> 4) << 16) | ((shared_address(tile) & 0x3ffff) >> 4);
 }
 // Before the first wgmma, and wherever other instructions touched its registers since (9.7.15.7.1).
-__device__ inline void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;\n" ::: "memory"); }
+__device__ inline void wgmma_fence() { SM90A_ASM("wgmma.fence.sync.aligned;\n" ::: "memory"); }
 // The wgmmas so far are a group (9.7.15.7.2).
-__device__ inline void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;\n" ::: "memory"); }
+__device__ inline void wgmma_commit() { SM90A_ASM("wgmma.commit_group.sync.aligned;\n" ::: "memory"); }
 // Waits until all but the last kPending groups are done (9.7.15.7.3). `d` are the accumulators that are read next, or that
 // the pending wgmmas go on with: for the compiler they change here, so it moves no use of them before the wait.
 template <int kPending, int kCount>
 __device__ inline void wgmma_wait(float (&d)[kCount]) {
-  asm volatile("wgmma.wait_group.sync.aligned %0;\n" ::"n"(kPending) : "memory");
+  SM90A_ASM("wgmma.wait_group.sync.aligned %0;\n" ::"n"(kPending) : "memory");
 #pragma unroll
   for (int i = 0; i < kCount; ++i) asm volatile("" : "+f"(d[i])::"memory");
 }
 // Without accumulators; to go when attention_bf16 has moved.
 template <int kPending>
 __device__ inline void wgmma_wait() {
-  asm volatile("wgmma.wait_group.sync.aligned %0;\n" ::"n"(kPending) : "memory");
+  SM90A_ASM("wgmma.wait_group.sync.aligned %0;\n" ::"n"(kPending) : "memory");
 }
 
 // Accumulators in tiles of 8 columns, d[j] as mma.sync's, as the list that wgmma wants.
@@ -191,21 +204,21 @@ __device__ inline float (&wgmma_list(float (&d)[kTiles][4]))[4 * kTiles] {
 //   _nk  b is column-major: its "rows" are columns, and hold consecutive k, as those of a
 // _ra: a is in registers, a warp's 16 rows as the fragment A of mma.sync.
 __device__ inline void wgmma_m64n256k16_bf16_kn(float (&d)[128], std::uint64_t a, std::uint64_t b, bool accumulate) {
-  asm volatile(
+  SM90A_ASM(
       "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\n"
       "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {" WGMMA_TEXT_128 "}, %128, %129, p, 1, 1, 0, 1;\n}\n"
       : WGMMA_D128(d)
       : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)));
 }
 __device__ inline void wgmma_m64n128k16_bf16_kn(float (&d)[64], std::uint64_t a, std::uint64_t b, bool accumulate) {
-  asm volatile(
+  SM90A_ASM(
       "{\n.reg .pred p;\nsetp.ne.b32 p, %66, 0;\n"
       "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" WGMMA_TEXT_64 "}, %64, %65, p, 1, 1, 0, 1;\n}\n"
       : WGMMA_D64(d)
       : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)));
 }
 __device__ inline void wgmma_m64n128k16_bf16_nk(float (&d)[64], std::uint64_t a, std::uint64_t b, bool accumulate) {
-  asm volatile(
+  SM90A_ASM(
       "{\n.reg .pred p;\nsetp.ne.b32 p, %66, 0;\n"
       "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" WGMMA_TEXT_64 "}, %64, %65, p, 1, 1, 0, 0;\n}\n"
       : WGMMA_D64(d)
@@ -213,7 +226,7 @@ __device__ inline void wgmma_m64n128k16_bf16_nk(float (&d)[64], std::uint64_t a,
 }
 __device__ inline void wgmma_m64n64k16_bf16_ra_kn(float (&d)[32], const unsigned (&a)[4], std::uint64_t b,
                                                   bool accumulate) {
-  asm volatile(
+  SM90A_ASM(
       "{\n.reg .pred p;\nsetp.ne.b32 p, %37, 0;\n"
       "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {" WGMMA_TEXT_32
       "}, {%32, %33, %34, %35}, %36, p, 1, 1, 1;\n}\n"
@@ -222,7 +235,7 @@ __device__ inline void wgmma_m64n64k16_bf16_ra_kn(float (&d)[32], const unsigned
 }
 __device__ inline void wgmma_m64n128k16_bf16_ra_kn(float (&d)[64], const unsigned (&a)[4], std::uint64_t b,
                                                    bool accumulate) {
-  asm volatile(
+  SM90A_ASM(
       "{\n.reg .pred p;\nsetp.ne.b32 p, %69, 0;\n"
       "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" WGMMA_TEXT_64
       "}, {%64, %65, %66, %67}, %68, p, 1, 1, 1;\n}\n"
@@ -234,7 +247,7 @@ __device__ inline void wgmma_m64n128k16_bf16_ra_kn(float (&d)[64], const unsigne
 // lane % 4 + 4. Bits below TF32's are cut off.
 __device__ inline void wgmma_m64n256k8_tf32_ra_nk(float (&d)[128], const float (&a)[4], std::uint64_t b,
                                                   bool accumulate) {
-  asm volatile(
+  SM90A_ASM(
       "{\n.reg .pred p;\nsetp.ne.b32 p, %133, 0;\n"
       "wgmma.mma_async.sync.aligned.m64n256k8.f32.tf32.tf32 {" WGMMA_TEXT_128
       "}, {%128, %129, %130, %131}, %132, p, 1, 1;\n}\n"
@@ -244,7 +257,7 @@ __device__ inline void wgmma_m64n256k8_tf32_ra_nk(float (&d)[128], const float (
 }
 __device__ inline void wgmma_m64n128k8_tf32_ra_nk(float (&d)[64], const float (&a)[4], std::uint64_t b,
                                                   bool accumulate) {
-  asm volatile(
+  SM90A_ASM(
       "{\n.reg .pred p;\nsetp.ne.b32 p, %69, 0;\n"
       "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 {" WGMMA_TEXT_64
       "}, {%64, %65, %66, %67}, %68, p, 1, 1;\n}\n"
@@ -258,29 +271,29 @@ __device__ inline void wgmma_m64n128k8_tf32_ra_nk(float (&d)[64], const float (&
 // This warpgroup gives registers back, or waits for as many as it wants (9.7.19.5).
 template <int kRegisters>
 __device__ inline void registers_decrease() {
-  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;\n" ::"n"(kRegisters));
+  SM90A_ASM("setmaxnreg.dec.sync.aligned.u32 %0;\n" ::"n"(kRegisters));
 }
 template <int kRegisters>
 __device__ inline void registers_increase() {
-  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;\n" ::"n"(kRegisters));
+  SM90A_ASM("setmaxnreg.inc.sync.aligned.u32 %0;\n" ::"n"(kRegisters));
 }
 // A barrier of kThreads threads; `id` 0 is __syncthreads()'s (9.7.13.1).
 template <int kThreads>
 __device__ inline void named_barrier(int id) {
   __syncwarp();  // as for cluster_sync()
-  asm volatile("bar.sync %0, %1;\n" ::"r"(id), "n"(kThreads) : "memory");
+  SM90_ASM("bar.sync %0, %1;\n" ::"r"(id), "n"(kThreads) : "memory");
 }
 // This warp arrives there, and does not wait.
 template <int kThreads>
 __device__ inline void named_barrier_arrive(int id) {
   __syncwarp();
-  asm volatile("bar.arrive %0, %1;\n" ::"r"(id), "n"(kThreads) : "memory");
+  SM90_ASM("bar.arrive %0, %1;\n" ::"r"(id), "n"(kThreads) : "memory");
 }
 
 // Four 8 x 8 matrices of 16-bit elements from the fragments of a warp: lane l gives the address of row l % 8 of matrix
 // l / 8 (9.7.14.5.16).
 __device__ inline void stmatrix_x4(void* row, unsigned a, unsigned b, unsigned c, unsigned d) {
-  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};\n" ::"r"(shared_address(row)), "r"(a),
-               "r"(b), "r"(c), "r"(d)
-               : "memory");
+  SM90_ASM("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};\n" ::"r"(shared_address(row)), "r"(a),
+           "r"(b), "r"(c), "r"(d)
+           : "memory");
 }

@@ -9,6 +9,7 @@
 // needs: sm_90a
 #include "gemm_bf16.cuh"
 #include "hopper.cuh"
+#include "launch_cluster.cuh"
 #include "../scaled_matrix.cuh"
 #include "../tile_of_c.cuh"
 #include "../with_tma.cuh"
@@ -63,7 +64,7 @@ __device__ static void store_by_tma(const float (&acc)[128], float alpha, __nv_b
 
 // kByTma: beta is 0, and TMA can store C. Else threads store it, row by row.
 template <bool kByTma>
-__global__ void __cluster_dims__(kCluster) __launch_bounds__(kThreads, 1)
+__global__ void __launch_bounds__(kThreads, 1)
     gemm_bf16_multicast(const __grid_constant__ CUtensorMap A, const __grid_constant__ CUtensorMap B,
                         const __grid_constant__ CUtensorMap C_map, unsigned M, unsigned N, unsigned steps, float alpha,
                         float beta, __nv_bfloat16* __restrict__ C, std::size_t ldc, unsigned tiles_m, unsigned tiles_n,
@@ -150,15 +151,13 @@ static void launch_multicast(std::size_t M, std::size_t N, std::size_t K, float 
   const auto tiles_m = static_cast<unsigned>(ceil_div(M, BM * kCluster)),
              tiles_n = static_cast<unsigned>(ceil_div(N, BN));
   const auto steps = static_cast<unsigned>(ceil_div(K, BK));
-  const unsigned grid = std::min(tiles_m * tiles_n, sm_count() / kCluster) * kCluster;
+  const unsigned clusters = std::min(tiles_m * tiles_n, sm_count() / kCluster);
   const bool by_tma = beta == 0 && tma_stores(C, N, ldc);
   const auto kernel = by_tma ? gemm_bf16_multicast<true> : gemm_bf16_multicast<false>;
-  constexpr int bytes = sizeof(Shared) + kSwizzleAlignment;
-  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  kernel<<<grid, kThreads, bytes>>>(tensor_map(A, M, K, lda, BM), tensor_map(B, K, N, ldb, BK),
-                                    by_tma ? tensor_map(C, M, N, ldc, 64) : CUtensorMap{}, M, N, steps, alpha, beta, C,
-                                    ldc, tiles_m, tiles_n, tma_takes(C, ldc));
-  CUDA_CHECK(cudaGetLastError());
+  ClusterLaunch(kernel, kCluster, kThreads, sizeof(Shared) + kSwizzleAlignment)
+      .start(clusters, tensor_map(A, M, K, lda, BM), tensor_map(B, K, N, ldb, BK),
+             by_tma ? tensor_map(C, M, N, ldc, 64) : CUtensorMap{}, M, N, steps, alpha, beta, C, ldc, tiles_m, tiles_n,
+             tma_takes(C, ldc));
 }
 
 using GemmBf16Tma = WithTma<GemmBf16, __nv_bfloat16, true>;

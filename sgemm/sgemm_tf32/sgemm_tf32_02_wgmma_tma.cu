@@ -7,6 +7,7 @@
 // Next:     how do you get FP32's accuracy from TF32 products? (A = big + small, and three products of the parts.)
 // needs: sm_90a
 #include "hopper.cuh"
+#include "launch_cluster.cuh"
 #include "sgemm_tf32.cuh"
 #include "../scaled_matrix.cuh"
 #include "../tile_of_c.cuh"
@@ -50,7 +51,7 @@ struct Columns {
   }
 };
 
-__global__ void __cluster_dims__(kCluster) __launch_bounds__(kThreads, 1)
+__global__ void __launch_bounds__(kThreads, 1)
     sgemm_tf32_wgmma_tma(const __grid_constant__ CUtensorMap A, const __grid_constant__ CUtensorMap B, unsigned M,
                          unsigned N, unsigned steps, float alpha, float beta, float* __restrict__ C, std::size_t ldc,
                          unsigned tiles_m, unsigned tiles_n, bool pairs) {
@@ -144,13 +145,9 @@ static void launch_wgmma(std::size_t M, std::size_t N, std::size_t K, float alph
   B = rows_for_tma<struct AlignedB>(B, K, N, ldb);
   const auto tiles_m = static_cast<unsigned>(ceil_div(M, BM)), steps = static_cast<unsigned>(ceil_div(K, BK));
   const auto tiles_n = static_cast<unsigned>(ceil_div(N, BN * kCluster));
-  const unsigned grid = std::min(tiles_m * tiles_n, sm_count() / kCluster) * kCluster;
-  constexpr int bytes = sizeof(Shared) + kSwizzleAlignment;
-  CUDA_CHECK(cudaFuncSetAttribute(sgemm_tf32_wgmma_tma, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  sgemm_tf32_wgmma_tma<<<grid, kThreads, bytes>>>(tensor_map(A, M, K, lda, BM / kCluster), tensor_map(B, K, N, ldb, BK),
-                                                  M, N, steps, alpha, beta, C, ldc, tiles_m, tiles_n,
-                                                  has_pairs(C, ldc));
-  CUDA_CHECK(cudaGetLastError());
+  ClusterLaunch(sgemm_tf32_wgmma_tma, kCluster, kThreads, sizeof(Shared) + kSwizzleAlignment)
+      .start(std::min(tiles_m * tiles_n, sm_count() / kCluster), tensor_map(A, M, K, lda, BM / kCluster),
+             tensor_map(B, K, N, ldb, BK), M, N, steps, alpha, beta, C, ldc, tiles_m, tiles_n, has_pairs(C, ldc));
 }
 
 using SgemmTf32Tma = WithTma<SgemmTf32, float>;
