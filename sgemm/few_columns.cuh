@@ -1,6 +1,5 @@
 // C = alpha A B + beta C for n up to 4 and many rows: A is read once, and its bytes are the work. FP32 throughout.
 #pragma once
-#include "few_columns_lanes.hpp"
 #include "products_without_tiles.cuh"
 
 constexpr int kFewColumnsThreads = 256;
@@ -12,6 +11,17 @@ template <typename T, int kColumns>
 constexpr int kFewColumnsDepth = kColumns == 4                     ? 4
                                  : kColumns == 1 && sizeof(T) == 2 ? 3
                                                                    : 2;
+
+constexpr int kLeastLogLanes = 2, kMostLogLanes = 5;
+
+// The logarithm of the smallest number of lanes, from 4 up to a warp, of which each has at most 4 products of a row.
+// With fewer lanes a warp's load would touch more rows, and so more lines of L1.
+inline int few_columns_log_lanes(std::size_t K) {
+  constexpr std::size_t most = 4;
+  int log = kLeastLogLanes;
+  while (log < kMostLogLanes && (most << log) < K) ++log;
+  return log;
+}
 
 // 1 << log_lanes lanes, at least 1 << kLeastLogLanes, share a row; a warp has kRows * (32 >> log_lanes) rows, which are
 // neighbours. N is kColumns, or 3 if that is 4.

@@ -1,7 +1,8 @@
 // C = alpha A B + beta C for m up to 4: B is read once, and its bytes are the work. FP32 throughout.
 #pragma once
-#include "few_rows_tiles.hpp"
 #include "products_without_tiles.cuh"
+
+constexpr int kFewRowsThreads = 256;
 
 // The sums of kRows rows of C, or as many as M says. A thread has kColumns columns, 16 bytes of B: neighbours, read at
 // once, where kVector says that rows of B are 16-byte aligned; else `width` apart, so that lanes read neighbours. A tile
@@ -18,7 +19,7 @@ __global__ void __launch_bounds__(kFewRowsThreads, kRows == 4 ? 2 : 3)
   const int apart = kVector ? 1 : width;
   const long long col = static_cast<long long>(blockIdx.x) * width * kColumns + (kVector ? kColumns * lane : lane);
   const long long end = min((blockIdx.y + 1) * slice, K);
-  // A chunk that N cuts is read whole where a row follows: its gap, or what is behind, belongs to B.
+  // A chunk that N cuts is read whole where a row follows: its gap, or the next row's start, lies within B's memory.
   const bool whole = kVector && col + kColumns <= N;
   const long long readable = !kVector || whole ? end : min(end, K - 1);
 
@@ -84,6 +85,22 @@ __global__ void __launch_bounds__(kFewRowsThreads, kRows == 4 ? 2 : 3)
         out = T(beta == 0.0f ? alpha * sum[i][c] : alpha * sum[i][c] + beta * static_cast<float>(out));
       }
     }
+  }
+}
+
+// Tiles of C `width` threads wide, and into how many slices k may be cut.
+struct FewRowsTiles {
+  std::size_t tiles, width, slices;
+};
+
+// For rows of `chunks` threads. Tiles have a block's width if they, or their slices, are enough for the GPU. Else they
+// are narrower, down to a warp: a block's rows of threads share k, and more blocks run without a second kernel.
+inline FewRowsTiles few_rows_tiles(std::size_t chunks, std::size_t K, std::size_t sms, std::size_t resident) {
+  constexpr std::size_t least_k = 32;  // of a slice, for each row of threads
+  for (std::size_t widest = kFewRowsThreads;; widest /= 2) {
+    const std::size_t tiles = (chunks + widest - 1) / widest, width = (chunks + tiles - 1) / tiles;
+    const std::size_t slices = K / (least_k * (kFewRowsThreads / width));
+    if (widest == 32 || tiles >= sms || tiles * slices >= resident) return {tiles, width, slices};
   }
 }
 

@@ -1,11 +1,12 @@
-// What products of FP32 matrices have in common, on CUDA cores and on tensor cores: the signature, and the buffers.
+// What products of FP32 matrices have in common, on CUDA cores and on tensor cores: the signature, the buffers, and the
+// right answer.
 #pragma once
 #include "gemm.cuh"
 
 class Fp32Gemm : public Gemm {
  public:
   // Row i of A starts at A + i * lda, lda >= k; so for B, ldb >= n, and C, ldc >= n. What lies between a row's end and
-  // the next row's start belongs to somebody else; behind the last row there is nothing. No pointer need be 16-byte
+  // the next row's start is not part of the matrix; after the last row there is nothing. No pointer need be 16-byte
   // aligned, nor need a leading dimension be a multiple of 4. Nothing overlaps. m, n and k are below 2^31, and any of
   // them may be 0. As in BLAS, what is multiplied by 0 is not read: C if beta = 0, A and B if alpha = 0. Nor is NaN
   // there passed on.
@@ -20,9 +21,15 @@ class Fp32Gemm : public Gemm {
     launch_(size[0], size[1], size[2], size.scalars[0], device.at<const float>(0), lda(size), device.at<const float>(1),
             ldb(size), size.scalars[1], device.at<float>(2), ldc(size));
   }
+  void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
+              double* scale) const override {
+    reference<float>(host, size, range, want, scale, [](double&, double product, double c) { return product + c; });
+  }
   double bytes(const ladder::Size& size) const override { return matrix_bytes<float>(size); }
-  // B in aligned rows
-  double scratch_bytes(const ladder::Size& size) const override { return 4 * area(size[2], size[1]); }
+  // A and B in aligned rows, with k padded to a whole tile
+  double scratch_bytes(const ladder::Size& size) const override {
+    return 4 * (area(size[0], size[2] + 7) + area(size[2] + 7, size[1] + 3));
+  }
 
  private:
   Launch launch_;

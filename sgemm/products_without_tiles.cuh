@@ -1,10 +1,10 @@
-// A product as BLAS is asked for, and its launches without tiles: for k up to 8, and for few elements of long sums.
+// Products for which no tile of C pays: sums of up to 8 products, and few elements of long sums. FP32 sums throughout.
 #pragma once
 #include "add_slices.cuh"
-#include "dot_tile.cuh"
+#include "block_reduce.cuh"
 #include "slices.cuh"
-#include "small_k.cuh"
 
+// C = alpha A B + beta C, as BLAS takes it.
 template <typename T>
 struct Product {
   std::size_t M, N, K;
@@ -23,6 +23,54 @@ constexpr std::size_t kMaxSlices = 65535;  // in gridDim.y
 template <typename T>
 void add_slices(const Product<T>& p, unsigned slices, const float* partials) {
   launch_add_slices(p.M, p.N, p.alpha, p.beta, p.C, p.ldc, slices, partials);
+}
+
+// For K up to 8: writing C is most of the work.
+//
+// Thread t of a block has columns t % width, t % width + width and so on of a tile of kColumns * width columns, with
+// their k elements of B in registers, and every (blockDim.x / width)-th row of the block's `rows`; kRows rows at a time.
+// kMaxK: k is at most that.
+template <typename T, int kMaxK, int kColumns>
+__global__ void __launch_bounds__(256)
+    gemm_small_k(long long M, long long N, int K, float alpha, const T* __restrict__ A, long long lda,
+                 const T* __restrict__ B, long long ldb, float beta, T* __restrict__ C, long long ldc, unsigned tiles_n,
+                 int width, int rows) {
+  constexpr int kRows = kMaxK * kColumns > 16 ? 2 : 4;
+  const int row_step = blockDim.x / width, first_row = threadIdx.x / width;
+  const long long col = static_cast<long long>(blockIdx.x % tiles_n) * kColumns * width + threadIdx.x % width;
+  if (first_row >= row_step || col >= N) return;
+  float b[kColumns][kMaxK];
+#pragma unroll
+  for (int c = 0; c < kColumns; ++c) {
+#pragma unroll
+    for (int l = 0; l < kMaxK; ++l) {
+      b[c][l] = l < K && col + c * width < N ? static_cast<float>(B[l * ldb + col + c * width]) : 0.0f;
+    }
+  }
+  const long long row0 = static_cast<long long>(blockIdx.x / tiles_n) * rows;
+  const long long end = min(row0 + rows, M);
+  for (long long row = row0 + first_row; row < end; row += kRows * row_step) {
+    T a[kRows][kMaxK];  // as they are: a conversion on the same condition would be waited for at once
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      const T* from = A + min(row + r * row_step, M - 1) * lda;
+#pragma unroll
+      for (int l = 0; l < kMaxK; ++l) a[r][l] = l < K ? from[l] : T(0.0f);
+    }
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      if (row + r * row_step >= end) return;
+#pragma unroll
+      for (int c = 0; c < kColumns; ++c) {
+        if (col + c * width >= N) break;
+        float sum = 0.0f;
+#pragma unroll
+        for (int l = 0; l < kMaxK; ++l) sum += static_cast<float>(a[r][l]) * b[c][l];
+        T& to = C[(row + r * row_step) * ldc + col + c * width];
+        to = T(beta == 0.0f ? alpha * sum : alpha * sum + beta * static_cast<float>(to));
+      }
+    }
+  }
 }
 
 template <int kColumns, typename T>
@@ -45,6 +93,74 @@ void launch_small_k(const Product<T>& p) {
 template <typename T>
 void launch_small_k(const Product<T>& p) {
   p.N >= 64 ? launch_small_k<4>(p) : launch_small_k<1>(p);
+}
+
+// For few elements of C and a long K: each thread takes every (slices * kDotThreads)-th product of each element of a tile.
+constexpr int kDotThreads = 256;
+
+// A tile of up to TM x TN elements of C per block, slice blockIdx.y of k; tiles share the rows evenly. The sums go to
+// partials[(slice * M + row) * N + column]. The lanes of a warp have neighbouring k, so loads of A are coalesced.
+template <typename T, int TM, int TN>
+__global__ void __launch_bounds__(kDotThreads)
+    gemm_dot_tile(long long M, long long N, long long K, const T* __restrict__ A, long long lda,
+                  const T* __restrict__ B, long long ldb, unsigned tiles_m, unsigned tiles_n, long long slice,
+                  float* __restrict__ partials) {
+  constexpr int kUnroll = 4;
+  const unsigned tile = blockIdx.x / tiles_n;
+  const long long row0 = M * tile / tiles_m, col0 = static_cast<long long>(blockIdx.x % tiles_n) * TN;
+  const int rows = static_cast<int>(M * (tile + 1) / tiles_m - row0);
+  const int columns = static_cast<int>(min(N - col0, static_cast<long long>(TN)));
+  const long long begin = blockIdx.y * slice, end = min(begin + slice, K);
+  // Past its rows a tile has the last one again, and past the end of k a lane the last element: their sums and products
+  // are dropped. A condition for each load of A would make loads wait for one another.
+  const T* row[TM];
+#pragma unroll
+  for (int i = 0; i < TM; ++i) row[i] = A + (row0 + min(i, rows - 1)) * lda;
+  B += col0;
+  float acc[TM][TN] = {};
+  long long k = begin + threadIdx.x;
+  const auto add = [&](bool guarded) {
+    T a[kUnroll][TM], b[kUnroll][TN];  // as they are: a conversion would wait for its load
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+      const long long l = guarded ? min(k + u * kDotThreads, end - 1) : k + u * kDotThreads;
+#pragma unroll
+      for (int i = 0; i < TM; ++i) a[u][i] = row[i][l];
+#pragma unroll
+      for (int j = 0; j < TN; ++j) b[u][j] = TN == 1 || j < columns ? B[l * ldb + j] : T(0.0f);
+    }
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+      if (guarded && k + u * kDotThreads >= end) break;
+#pragma unroll
+      for (int i = 0; i < TM; ++i) {
+#pragma unroll
+        for (int j = 0; j < TN; ++j) acc[i][j] += static_cast<float>(a[u][i]) * static_cast<float>(b[u][j]);
+      }
+    }
+    k += kUnroll * kDotThreads;
+  };
+#pragma unroll 1
+  while (k + (kUnroll - 1) * kDotThreads < end) add(false);
+  if (k < end) add(true);
+
+  // reduce within the warps, then over them
+  __shared__ float warp_sums[kDotThreads / 32][TM * TN];
+#pragma unroll
+  for (int i = 0; i < TM; ++i) {
+#pragma unroll
+    for (int j = 0; j < TN; ++j) {
+      const float sum = warp_sum(acc[i][j]);
+      if (threadIdx.x % 32 == 0) warp_sums[threadIdx.x / 32][i * TN + j] = sum;
+    }
+  }
+  __syncthreads();
+  const int i = threadIdx.x / TN, j = threadIdx.x % TN;
+  if (i >= rows || j >= columns) return;
+  float sum = 0.0f;
+#pragma unroll
+  for (int w = 0; w < kDotThreads / 32; ++w) sum += warp_sums[w][threadIdx.x];
+  partials[(blockIdx.y * M + row0 + i) * N + col0 + j] = sum;
 }
 
 template <int TM, int TN, typename T>

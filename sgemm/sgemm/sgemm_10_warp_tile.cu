@@ -1,11 +1,11 @@
-// Problem:  in step 10 a warp reads 16 + 128 = 144 different words per k for 2048 products.
+// Problem:  in step 09 a warp reads 16 + 128 = 144 different words per k for 2048 products.
 // Idea:     warp tiling. A warp computes 32 x 64 elements with lanes in 4 rows of 8: 96 different words. Lane bits are
 //           interleaved between rows and columns, so that neighbouring lanes share words.
-// Expect:   1.0 to 1.1x step 10: fewer different words, but the same number of float4 loads.
-// Measured: 0.98x step 10, 0.90x cuBLAS at 4096 (H200); 0.98x, 0.89x (H100).
+// Expect:   1.0 to 1.1x step 09: fewer different words, but the same number of float4 loads.
+// Measured: 0.98x step 09, 0.90x cuBLAS at 4096 (H200); 0.98x, 0.89x (H100).
 // Why:      0.98x on both cards. Counted: 2 wavefronts per shared load instead of 3; shared memory at 49 % of its peak,
-//           67 % in step 10, which so did not wait for it. What costs the 2 % is not known.
-// Next:     the next tile passes through 8 registers and two instructions. What copies without them? (cp.async, sm_80)
+//           67 % in step 09, so it did not wait for it. What costs the 2 % is not known.
+// Next:     at 4097 C is stored one float at a time, 16 bytes from lane to lane. How would you store it coalesced?
 #include "float4_access.cuh"
 
 constexpr int BM = 128, BN = 128, BK = 8;

@@ -1,19 +1,19 @@
-// Problem:  accuracy, not speed: step 04 rounds each sum K times, so its error bound grows with K.
+// Problem:  step 01 adds in double, which a data-centre GPU does at half the FP32 rate and most others at 1/32 or 1/64.
 // Idea:     Kahan's compensated sum. `lost` holds what the last addition rounded off; the next product makes up for it.
-//           The bound becomes 5 roundings for any K.
-// Expect:   0.6 to 0.8x step 04: four dependent operations per product instead of one, and the same two words from
-//           shared memory, which stays the limit.
-// Measured: 0.78x step 04, 0.12x cuBLAS at 4096 (H200); 0.78x, 0.12x (H100).
-// Next:     when is this worth it, and what is cheaper? (Compensate once per tile of k, or add in double.)
-#include "sgemm.cuh"
+//           The bound stays at 5 roundings for any K.
+// Expect:   1.0 to 1.3x step 01 on an H100: four dependent FP32 operations per product in place of two conversions and
+//           an FP64 multiply-add; both read two words from shared memory per product. Up to 8x where FP64 has 1/64.
+// Measured: not yet.
+// Next:     when is this worth it, and what is cheaper? (Compensate once per tile of k instead of once per product.)
+#include "sgemm_accuracy.cuh"
 
 #include <cfloat>
 
 constexpr unsigned kTile = 32;
 
-__global__ void sgemm_kahan_tile(std::size_t M, std::size_t N, std::size_t K, float alpha, const float* __restrict__ A,
-                                 std::size_t lda, const float* __restrict__ B, std::size_t ldb, float beta,
-                                 float* __restrict__ C, std::size_t ldc, unsigned tiles_n) {
+__global__ void sgemm_kahan_sum(std::size_t M, std::size_t N, std::size_t K, float alpha, const float* __restrict__ A,
+                                std::size_t lda, const float* __restrict__ B, std::size_t ldb, float beta,
+                                float* __restrict__ C, std::size_t ldc, unsigned tiles_n) {
   __shared__ float As[kTile][kTile], Bs[kTile][kTile];
   const unsigned tx = threadIdx.x, ty = threadIdx.y;
   const std::size_t row = std::size_t{blockIdx.x / tiles_n} * kTile + ty;
@@ -46,8 +46,8 @@ static void launch(std::size_t M, std::size_t N, std::size_t K, float alpha, con
   if (alpha == 0) K = 0;  // A and B are not read
   const auto tiles_m = static_cast<unsigned>(ceil_div(M, kTile)), tiles_n = static_cast<unsigned>(ceil_div(N, kTile));
   const dim3 block(kTile, kTile);
-  sgemm_kahan_tile<<<tiles_m * tiles_n, block>>>(M, N, K, alpha, A, lda, B, ldb, beta, C, ldc, tiles_n);
+  sgemm_kahan_sum<<<tiles_m * tiles_n, block>>>(M, N, K, alpha, A, lda, B, ldb, beta, C, ldc, tiles_n);
   CUDA_CHECK(cudaGetLastError());
 }
 
-LADDER_STEP(SgemmCompensated, launch);
+LADDER_STEP(SgemmAccuracy, launch);

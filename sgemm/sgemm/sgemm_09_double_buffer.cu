@@ -1,10 +1,10 @@
-// Problem:  two bank conflicts. 8 lanes read Bs 32 bytes apart: 256 bytes, so two lanes meet in each bank. And lanes 2i
-//           and 2i + 1 write As[k][row] and As[k + 4][row], 512 floats apart: the same bank.
-// Idea:     a thread's 8 columns are two groups of 4, half a tile apart: neighbouring lanes read neighbouring float4.
-//           Each row of As gets 4 floats of padding (1, as in a transpose, would break float4's alignment).
-// Expect:   1.05 to 1.2x step 08: reads of shared memory take 3 wavefronts instead of 5.
-// Measured: 1.12x step 08, 0.76x cuBLAS at 4096 (H200); 1.14x, 0.76x (H100).
-// Next:     load, barrier, compute, barrier: what runs on the FMA pipe while a tile is loaded?
+// Problem:  step 08 alternates: all threads load a tile, wait, then compute. Load latency is exposed once per tile.
+// Idea:     double buffering. Load tile t + 1 into registers before computing tile t, store it to the second buffer
+//           afterwards: one barrier per tile. The fragments for k + 1 are loaded before the products of k likewise.
+// Expect:   1.1 to 1.4x step 08: a load has 512 multiply-adds per thread to arrive in.
+// Measured: 1.21x step 08, 0.92x cuBLAS at 4096 (H200); 1.20x, 0.91x (H100).
+// Next:     a warp covers 16 x 128 elements of C. How many words of As and Bs does it read per k, and which shape
+//           needs the fewest?
 #include "float4_access.cuh"
 
 constexpr int BM = 128, BN = 128, BK = 8;
@@ -14,11 +14,11 @@ constexpr int kPad = 4;            // floats
 constexpr int kSubtileN = BN / 2;  // a thread's second four columns are this far from its first
 static_assert(BM * BK == 4 * kThreads && BK * BN == 4 * kThreads, "each thread loads a float4 of A and one of B");
 
-__global__ void __launch_bounds__(kThreads)
-    sgemm_no_bank_conflicts(long long M, long long N, long long K, float alpha, const float* __restrict__ A,
-                            long long lda, const float* __restrict__ B, long long ldb, float beta,
-                            float* __restrict__ C, long long ldc, unsigned tiles_n, bool aligned) {
-  __shared__ alignas(16) float As[BK][BM + kPad], Bs[BK][BN];
+__global__ void __launch_bounds__(kThreads, 2)
+    sgemm_double_buffer(long long M, long long N, long long K, float alpha, const float* __restrict__ A, long long lda,
+                        const float* __restrict__ B, long long ldb, float beta, float* __restrict__ C, long long ldc,
+                        unsigned tiles_n, bool aligned) {
+  __shared__ alignas(16) float As[2][BK][BM + kPad], Bs[2][BK][BN];
   const int tid = threadIdx.x;
   const long long row0 = static_cast<long long>(blockIdx.x / tiles_n) * BM;
   const long long col0 = static_cast<long long>(blockIdx.x % tiles_n) * BN;
@@ -26,36 +26,48 @@ __global__ void __launch_bounds__(kThreads)
   const int thread_col = tid % (BN / TN) * 4, thread_row = tid / (BN / TN) * TM;
   const int a_row = tid / (BK / 4), a_k = tid % (BK / 4) * 4, b_k = tid / (BN / 4), b_col = tid % (BN / 4) * 4;
   float acc[TM][TN] = {};
-  for (long long k0 = 0; k0 < K; k0 += BK) {
-    // load: global memory to registers, then to shared memory
+  float4 a4, b4;  // the tile in flight
+  const auto load = [&](long long k0) {
     const float *from_a = &A[(row0 + a_row) * lda + k0 + a_k], *from_b = &B[(k0 + b_k) * ldb + col0 + b_col];
-    float4 a4, b4;
     if (full && k0 + BK <= K) {
       a4 = as4(*from_a), b4 = as4(*from_b);
     } else {
       a4 = load4_guarded(from_a, row0 + a_row < M ? K - k0 - a_k : 0);
       b4 = load4_guarded(from_b, k0 + b_k < K ? N - col0 - b_col : 0);
     }
-    As[a_k][a_row] = a4.x, As[a_k + 1][a_row] = a4.y, As[a_k + 2][a_row] = a4.z, As[a_k + 3][a_row] = a4.w;
-    as4(Bs[b_k][b_col]) = b4;
-    __syncthreads();
-    // compute
+  };
+  const auto store = [&](int s) {
+    As[s][a_k][a_row] = a4.x, As[s][a_k + 1][a_row] = a4.y, As[s][a_k + 2][a_row] = a4.z, As[s][a_k + 3][a_row] = a4.w;
+    as4(Bs[s][b_k][b_col]) = b4;
+  };
+  float regM[2][TM], regN[2][TN];  // fragments for k and k + 1
+  const auto read = [&](int s, int k) {
+#pragma unroll
+    for (int i = 0; i < TM; i += 4) as4(regM[k % 2][i]) = as4(As[s][k][thread_row + i]);
+#pragma unroll
+    for (int j = 0; j < TN; j += 4) as4(regN[k % 2][j]) = as4(Bs[s][k][thread_col + j / 4 * kSubtileN]);
+  };
+
+  // prologue
+  if (K > 0) load(0), store(0);
+  // main loop
+  int s = 0;  // the buffer in use
+  for (long long k0 = 0; k0 < K; k0 += BK, s ^= 1) {
+    __syncthreads();  // buffer s is complete, and no thread reads the other one any more
+    if (k0 + BK < K) load(k0 + BK);
+    read(s, 0);
 #pragma unroll
     for (int k = 0; k < BK; ++k) {
-      float regM[TM], regN[TN];
-#pragma unroll
-      for (int i = 0; i < TM; i += 4) as4(regM[i]) = as4(As[k][thread_row + i]);
-#pragma unroll
-      for (int j = 0; j < TN; j += 4) as4(regN[j]) = as4(Bs[k][thread_col + j / 4 * kSubtileN]);
+      if (k + 1 < BK) read(s, k + 1);
 #pragma unroll
       for (int i = 0; i < TM; ++i) {
 #pragma unroll
-        for (int j = 0; j < TN; ++j) acc[i][j] += regM[i] * regN[j];
+        for (int j = 0; j < TN; ++j) acc[i][j] += regM[k % 2][i] * regN[k % 2][j];
       }
     }
-    __syncthreads();
+    if (k0 + BK < K) store(s ^ 1);
   }
-  // store
+  // epilogue
 #pragma unroll
   for (int i = 0; i < TM; ++i) {
     const long long row = row0 + thread_row + i;
@@ -79,8 +91,7 @@ static void launch(std::size_t M, std::size_t N, std::size_t K, float alpha, con
   if (alpha == 0) K = 0;  // A and B are not read
   const auto tiles_m = static_cast<unsigned>(ceil_div(M, BM)), tiles_n = static_cast<unsigned>(ceil_div(N, BN));
   const bool aligned = aligned_for<float4>(A, B, C) && lda % 4 == 0 && ldb % 4 == 0 && ldc % 4 == 0;
-  sgemm_no_bank_conflicts<<<tiles_m * tiles_n, kThreads>>>(M, N, K, alpha, A, lda, B, ldb, beta, C, ldc, tiles_n,
-                                                           aligned);
+  sgemm_double_buffer<<<tiles_m * tiles_n, kThreads>>>(M, N, K, alpha, A, lda, B, ldb, beta, C, ldc, tiles_n, aligned);
   CUDA_CHECK(cudaGetLastError());
 }
 

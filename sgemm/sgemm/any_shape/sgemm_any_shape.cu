@@ -1,14 +1,17 @@
-// A tile of C of any shape, for step 14.
-#pragma once
-#include "float4_access.cuh"
-
-#include <cuda_pipeline.h>
+// C = alpha A B + beta C at any shape: step 14, smaller tiles of C with k in slices, and kernels for shapes that have no
+// use for a tile. The first call at a shape times those that accept it (any_shape.cuh).
+// Measured: not yet.
+#include "../../few_columns.cuh"
+#include "../../few_rows.cuh"
+#include "../../products_without_tiles.cuh"
+#include "../sgemm_14_stream_k.cu"
+#include "any_shape.cuh"
 
 #include <type_traits>
 
-// Row or column i of a tile that begins at `begin`, of n: past the end one of the first tile instead. Its products are
-// not stored. Not the last one for all: copies of one address to many in shared memory take turns, and a block at the
-// edge took twice as long (H200).
+// Row or column i of a tile that begins at `begin`, of n: past the end one of the first tile instead, whose products are
+// not stored. Not the last one for all: cp.async copies one address to many places of shared memory one after the other,
+// and blocks at the edge took twice as long (H200).
 template <int kTile>
 __device__ __forceinline__ long long existing(long long begin, int i, long long n) {
   const auto some = static_cast<unsigned>(min(n, static_cast<long long>(kTile)));
@@ -21,9 +24,9 @@ __device__ __forceinline__ long long existing(long long begin, int i, long long 
 // else 1.
 template <int BM, int BN, int BK, int TM, int TN, int kStages, int kCopyFloats>
 __global__ void __launch_bounds__(BM / TM * (BN / TN), TM* TN == 64 ? 384 / (BM / TM * (BN / TN)) : 1)
-    sgemm_small_tile(long long M, long long N, long long K, float alpha, const float* __restrict__ A, long long lda,
-                     const float* __restrict__ B, long long ldb, float beta, float* __restrict__ C, long long ldc,
-                     unsigned tiles_n, long long slice, float* __restrict__ partials) {
+    sgemm_tile(long long M, long long N, long long K, float alpha, const float* __restrict__ A, long long lda,
+               const float* __restrict__ B, long long ldb, float beta, float* __restrict__ C, long long ldc,
+               unsigned tiles_n, long long slice, float* __restrict__ partials) {
   constexpr int kThreads = BM / TM * (BN / TN), kPad = 4;
   // Rows of A that the block copies at a time; of B rows, or parts of a row if it is long.
   constexpr int kRowsA = kThreads / BK, kCopiesB = BN / kCopyFloats;
@@ -123,3 +126,71 @@ __global__ void __launch_bounds__(BM / TM * (BN / TN), TM* TN == 64 ? 384 / (BM 
     }
   }
 }
+
+// k in as many slices as all blocks can run at once, of at least 128 products each.
+template <int BM, int BN, int BK, int TM, int TN, int kStages>
+static void launch_tiles(const Product<float>& p) {
+  constexpr int threads = BM / TM * (BN / TN);
+  const bool aligned_b = aligned_for<float4>(p.B) && p.ldb % 4 == 0 && p.N % 4 == 0;
+  const auto kernel =
+      aligned_b ? sgemm_tile<BM, BN, BK, TM, TN, kStages, 4> : sgemm_tile<BM, BN, BK, TM, TN, kStages, 1>;
+  const std::size_t tiles_n = ceil_div(p.N, BN), tiles = tiles_n * ceil_div(p.M, BM);
+  const std::size_t most = std::min(p.K / 128, kMaxSlices), at_once = resident_blocks(kernel, threads) / tiles;
+  const std::size_t wanted = std::max<std::size_t>(1, std::min(most, at_once));
+  const std::size_t slice = ceil_div(ceil_div(p.K, wanted), BK) * BK, slices = ceil_div(p.K, slice);
+  float* partials = slices > 1 ? scratch<float, struct GemmSlices>(slices * p.M * p.N) : nullptr;
+  const dim3 grid(static_cast<unsigned>(tiles), static_cast<unsigned>(slices));
+  kernel<<<grid, threads>>>(p.M, p.N, p.K, p.alpha, p.A, p.lda, p.B, p.ldb, p.beta, p.C, p.ldc,
+                            static_cast<unsigned>(tiles_n), slice, partials);
+  CUDA_CHECK(cudaGetLastError());
+  if (slices > 1) add_slices(p, grid.y, partials);
+}
+
+struct SgemmCall : Product<float> {
+  Shape shape() const {
+    return {M, N, K, lda, ldb, ldc, alignment(A), alignment(B), alignment(C), std::size_t{beta != 0}};
+  }
+  template <typename Visit>
+  void outputs(const Visit& visit) {
+    visit(C, (M - 1) * ldc + N, beta != 0);
+  }
+};
+
+static bool small_k(const SgemmCall& c) { return c.K > 0 && c.K <= 8; }
+static bool few_elements(const SgemmCall& c) { return c.K >= 512 && (c.N <= 4 || c.M * c.N <= 1024); }
+static bool few_rows(const SgemmCall& c) { return c.K > 0 && c.M <= 4; }
+static bool few_columns(const SgemmCall& c) { return c.K > 0 && c.N <= 4; }
+static bool any_call(const SgemmCall&) { return true; }
+static bool any_sum(const SgemmCall& c) { return c.K > 0; }
+
+static void run_small_k(const SgemmCall& c) { launch_small_k(c); }
+static void run_dot(const SgemmCall& c) { launch_dot(c); }
+static void run_few_rows(const SgemmCall& c) { launch_few_rows(c); }
+static void run_few_columns(const SgemmCall& c) { launch_few_columns(c); }
+static void run_stream_k(const SgemmCall& c) {
+  launch_stream_k(c.M, c.N, c.K, c.alpha, c.A, c.lda, c.B, c.ldb, c.beta, c.C, c.ldc);
+}
+static void run_tiles(const SgemmCall& c) { launch_tiles<64, 64, 8, 8, 8, 4>(c); }
+static void run_low_tiles(const SgemmCall& c) {
+  c.M <= 16 ? launch_tiles<16, 128, 16, 4, 4, 3>(c) : launch_tiles<32, 128, 8, 8, 4, 4>(c);
+}
+static void run_narrow_tiles(const SgemmCall& c) {
+  c.N <= 16 ? launch_tiles<64, 16, 32, 4, 4, 3>(c) : launch_tiles<128, 32, 8, 8, 4, 4>(c);
+}
+
+static const Candidate<SgemmCall> kCandidates[] = {
+    {"small_k", small_k, run_small_k},           {"dot", few_elements, run_dot},
+    {"few_rows", few_rows, run_few_rows},        {"few_columns", few_columns, run_few_columns},
+    {"stream_k", any_call, run_stream_k},        {"tiles", any_sum, run_tiles},  // 64 x 64
+    {"low_tiles", any_sum, run_low_tiles},                                       // 32 x 128, 16 x 128
+    {"narrow_tiles", any_sum, run_narrow_tiles},                                 // 128 x 32, 64 x 16
+};
+
+static void launch(std::size_t M, std::size_t N, std::size_t K, float alpha, const float* A, std::size_t lda,
+                   const float* B, std::size_t ldb, float beta, float* C, std::size_t ldc) {
+  if (M == 0 || N == 0) return;
+  if (alpha == 0) K = 0;  // A and B are not read
+  launch_fastest(kCandidates, SgemmCall{{M, N, K, alpha, A, lda, B, ldb, beta, C, ldc}});
+}
+
+LADDER_STEP(Sgemm, launch);
