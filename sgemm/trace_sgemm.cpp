@@ -27,25 +27,25 @@ TEST_CASE("sgemm: lanes in 32 rows, then along a row") {
   CHECK(coalesced.load() == (1 + 4) / 2.0);
 }
 
-TEST_CASE("sgemm: bank conflicts in steps 07 and 08, none from step 09 on") {
+TEST_CASE("sgemm: bank conflicts in steps 06 and 07, none from step 08 on") {
   CHECK(seen_at_256("sgemm_04_square_tile").conflicts() == 0);
-  CHECK(seen_at_256("sgemm_06_thread_tile_1d").conflicts() == 0);
-  const Claims& conflicts = seen_at_256("sgemm_08_float4");
+  CHECK(seen_at_256("sgemm_05_thread_tile_1d").conflicts() == 0);
+  const Claims& conflicts = seen_at_256("sgemm_07_float4");
   CHECK(conflicts.conflicts() > 0);
-  for (const char* step : {"sgemm_09_no_bank_conflicts", "sgemm_10_double_buffer", "sgemm_11_warp_tile",
-                           "sgemm_12_cp_async", "sgemm_13_split_k"}) {
+  for (const char* step : {"sgemm_08_no_bank_conflicts", "sgemm_09_double_buffer", "sgemm_10_warp_tile",
+                           "sgemm_11_staged_store", "sgemm_12_zero_padded", "sgemm_13_cp_async", "sgemm_14_stream_k"}) {
     CAPTURE(step);
     CHECK(seen_at_256(step).conflicts() == 0);
   }
-  const Claims& none = seen_at_256("sgemm_09_no_bank_conflicts");
+  const Claims& none = seen_at_256("sgemm_08_no_bank_conflicts");
   CHECK(none.total(Space::shared, Op::load).requests == conflicts.total(Space::shared, Op::load).requests);
   CHECK(none.total(Space::shared, Op::load).units < conflicts.total(Space::shared, Op::load).units);
   CHECK(none.shared_store() < conflicts.shared_store());
 }
 
-TEST_CASE("sgemm: tiles of matrices are loaded by 16 bytes from step 08 on") {
-  CHECK(seen_at_256("sgemm_07_thread_tile_2d").width(Space::global, Op::load) == 4);
-  for (const char* step : {"sgemm_08_float4", "sgemm_09_no_bank_conflicts", "sgemm_12_cp_async"}) {
+TEST_CASE("sgemm: tiles of matrices are loaded by 16 bytes from step 07 on") {
+  CHECK(seen_at_256("sgemm_06_thread_tile_2d").width(Space::global, Op::load) == 4);
+  for (const char* step : {"sgemm_07_float4", "sgemm_08_no_bank_conflicts", "sgemm_13_cp_async"}) {
     CAPTURE(step);
     const Claims& seen = seen_at_256(step);
     CHECK(seen.width(Space::global, Op::load) == 16);
@@ -53,12 +53,21 @@ TEST_CASE("sgemm: tiles of matrices are loaded by 16 bytes from step 08 on") {
   }
 }
 
+TEST_CASE("sgemm: stores of an unaligned C are coalesced from step 11 on, and loads by 16 bytes from step 12 on") {
+  const Size odd({129, 257, 33, 0, 0, 0}, {1, 0});
+  CHECK(Claims("sgemm_10_warp_tile", odd).store() > 8);
+  CHECK(Claims("sgemm_11_staged_store", odd).store() <= 5);
+  CHECK(Claims("sgemm_11_staged_store", odd).width(Space::global, Op::load) == 4);
+  const Claims padded("sgemm_12_zero_padded", odd);
+  CHECK(padded.width(Space::global, Op::load) == 16);
+}
+
 TEST_CASE("sgemm: words from shared memory per product fall") {
   const auto bytes = [](const char* step) { return seen_at_256(step).total(Space::shared, Op::load).bytes_requested; };
   const std::uint64_t products = kM * kN * kK;
   CHECK(bytes("sgemm_04_square_tile") == 2 * 4 * products);
-  CHECK(bytes("sgemm_06_thread_tile_1d") == 9 * 4 * products / 8);
-  CHECK(bytes("sgemm_09_no_bank_conflicts") == 16 * 4 * products / 64);
+  CHECK(bytes("sgemm_05_thread_tile_1d") == 9 * 4 * products / 8);
+  CHECK(bytes("sgemm_08_no_bank_conflicts") == 16 * 4 * products / 64);
 }
 
 TEST_CASE("sgemm_tf32 03 and gemm_bf16 06: for 2 rows of C, B is read once, by 16 bytes where its rows are aligned") {

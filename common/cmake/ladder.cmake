@@ -362,7 +362,7 @@ function(ladder_host_program source)
   cmake_path(GET source PARENT_PATH folder)
   add_executable(${name} ${source})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${folder})
-  target_link_libraries(${name} PRIVATE ladder_options)
+  target_link_libraries(${name} PRIVATE ladder_options ${CMAKE_DL_LIBS})  # sgemm_cpu opens a BLAS where there is one
   target_compile_options(${name} PRIVATE -O3 -Wno-unknown-pragmas)  # those of OpenMP, where there is none
   check_cxx_compiler_flag(-march=native LADDER_MARCH_NATIVE)
   if(LADDER_MARCH_NATIVE)

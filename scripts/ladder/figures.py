@@ -16,7 +16,7 @@ MEASURED = re.compile(r"__global__|(?<!__host__ )__device__|< < <|cudaLaunch")
 PROBLEM = re.compile(r"\bkernel \( \) const override")  # the class of a problem names its kernel
 LITERAL_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.*?\*/', re.DOTALL)
 # Kernels where arithmetic decides, and what libraries are called in words.
-IN_TFLOPS = ("sgemm", "sgemm_tf32", "gemm_bf16", "aat", "attention", "attention_bf16")
+IN_TFLOPS = ("sgemm", "sgemm_accuracy", "sgemm_tf32", "gemm_bf16", "aat", "attention", "attention_bf16")
 LIBRARIES = {"cub": "CUB", "cublas": "cuBLAS", "cudnn": "cuDNN", "thrust": "Thrust", "memcpy": "cudaMemcpy"}
 REFERENCE = ("h200", "h100-80gb-hbm3")  # the cards of the heads, the map and the text; other cards come after them
 # A table in a page, its kernel and its options; scripts/tables describes them.

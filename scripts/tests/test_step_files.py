@@ -14,6 +14,7 @@ from ladder import figures
 diff = ladder.load_script("diff")
 
 MOST_LINES = 150  # a page
+MOST_LINES_ANY_SHAPE = 600
 MOST_NEW_LINES = 40  # that a step adds or changes, as scripts/diff --stat counts them
 
 # Steps that may be longer or add more, and why.
@@ -66,9 +67,9 @@ LARGE_STEPS = {
     "row_softmax_12_clusters": "a kernel for rows that a cluster holds, beside those of steps 10 and 11",
     "row_sum_04_by_shape": "the kernel for all shapes, and the rule that picks",
     "scan_08_look_back": "the protocol, written out where it is introduced, in place of two kernels",
-    "sgemm_12_cp_async":
+    "sgemm_13_cp_async":
         "a pipeline of copies, edges without checks in the loop, larger tiles, and 16-byte or 4-byte copies",
-    "sgemm_14_by_shape": "the kernels for all shapes, and the rule that picks",
+    "sgemm_14_stream_k": "the kernel for shares of tiles, the one that adds their sums, and rows that are padded",
     "softmax_04_on_chip": "registers and shared memory hold the vector, the rest is read again",
     "softmax_07_streamed": "another order of loads and exps, for any alignment, and step 06 for long vectors",
     "top_k_08_many_rows": "the kernel for many short rows, and the rule that picks",
@@ -110,7 +111,8 @@ class StepFiles(unittest.TestCase):
     def test_length(self):
         for step in self.steps:
             if step.name not in LARGE_STEPS:
-                self.assertLessEqual(len(step.path.read_text().splitlines()), MOST_LINES, step.name)
+                most = MOST_LINES_ANY_SHAPE if step.is_any_shape else MOST_LINES
+                self.assertLessEqual(len(step.path.read_text().splitlines()), most, step.name)
 
     def test_kernel_names_are_unique(self):
         places = {}
@@ -131,15 +133,6 @@ class StepFiles(unittest.TestCase):
                     self.assertTrue(long or count > MOST_NEW_LINES, "needs no exception any more")
                 else:
                     self.assertLessEqual(count, MOST_NEW_LINES)
-
-    def test_sgemm_12_and_13_have_the_same_main_loop(self):
-        """pipelined_tile.cuh has few lines that step 12 lacks: names for its users, and where the k tiles start."""
-        def code(name):
-            lines = (ladder.ROOT / "sgemm" / "sgemm" / name).read_text().splitlines()
-            return [line for line in (" ".join(line.partition("//")[0].split()) for line in lines) if line]
-
-        step_12 = code("sgemm_12_cp_async.cu")
-        self.assertLess(len([line for line in code("pipelined_tile.cuh") if line not in step_12]), 20)
 
 
 class Layout(unittest.TestCase):

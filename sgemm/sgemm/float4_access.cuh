@@ -1,4 +1,4 @@
-// float4 accesses, and scalar ones at the edges of a matrix, for steps 08 to 13.
+// float4 accesses, and scalar ones at the edges of a matrix, for steps 07 to 14 and any_shape.
 #pragma once
 #include "sgemm.cuh"
 
@@ -30,7 +30,7 @@ __device__ inline void store4(float& c, float4 v, float beta) {
 }
 
 // C = alpha s + beta C for four neighbouring elements of a row, those of them that lie inside C. `aligned`: the rows of
-// C are 16-byte aligned. Only for steps 12 and 13: their main loop's registers depend on it; the chapter says how.
+// C are 16-byte aligned. Only for steps 13 and 14: their main loop's registers depend on it; the chapter says how.
 __device__ inline void store4_scaled(long long M, long long N, float alpha, float4 s, float beta, float* __restrict__ C,
                                      long long ldc, long long row, long long col, bool aligned) {
   float* c = &C[row * ldc + col];

@@ -1,5 +1,7 @@
-// The library: cublasSgemm in its default mode, which computes in FP32 throughout. BLAS is column-major; read so, our
-// row-major matrices are transposed. C^T = B^T A^T, so B goes first and every leading dimension stays as it is.
+// The library: cublasSgemm in its default mode, which computes in FP32 throughout.
+// The column-major trick: BLAS stores matrices by columns. A row-major matrix read that way is its transpose, with the
+// same leading dimension. (A B)^T = B^T A^T, so the call passes B first, then A, and n before m; nothing is transposed,
+// neither by the library nor in memory, and the result that it writes by columns is C by rows.
 // needs: gpu
 // links: cublas
 #include "cublas_helpers.cuh"

@@ -1,14 +1,17 @@
-// C = A B on the CPU, a ladder of its own, so that the GPU is set against a fair CPU and not against three loops:
+// C = A B on the CPU, a ladder of its own, so that the GPU is compared with a fair CPU and not with three loops:
 //
 //   sgemm_cpu                checks every variant, then times it at m = n = k = 1024
 //   sgemm_cpu N              the same at another size; beyond 1024 without the three slowest
 //   sgemm_cpu --check        only checks, on awkward sizes
 //
-// Every variant is checked against the same reference as the GPU's steps, in double. The last one, which copies whole
-// panels only and forgets the columns behind them, is wrong and must fail that check. Exit status: 0 if so.
+// Every variant is checked against the same reference as the GPU's steps, in double. A BLAS is one of them where one is
+// installed. The last variant, which copies whole panels only and forgets the columns after them, is wrong and must fail
+// that check. Exit status: 0 if so.
 #include "sgemm.cuh"
 #include "runner/definitions.hpp"
 #include "runner/host_variants.hpp"
+
+#include <dlfcn.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -155,18 +158,50 @@ void packed(long m, long n, long k, Matrix A, Matrix B, float* __restrict__ C) {
   }
 }
 
+// sgemm of the BLAS that is installed, if any: OpenBLAS, MKL, or what libblas.so.3 stands for.
+struct Blas {
+  const char* name = nullptr;
+  void (*sgemm)(const char* transa, const char* transb, const int* m, const int* n, const int* k, const float* alpha,
+                const float* A, const int* lda, const float* B, const int* ldb, const float* beta, float* C,
+                const int* ldc) = nullptr;
+};
+const Blas& blas() {
+  static const Blas found = [] {
+    for (const char* name : {"libopenblas.so.0", "libmkl_rt.so.2", "libblas.so.3"}) {
+      void* const library = dlopen(name, RTLD_LAZY);
+      void* const sgemm = library ? dlsym(library, "sgemm_") : nullptr;
+      if (sgemm) return Blas{name, reinterpret_cast<decltype(Blas::sgemm)>(sgemm)};
+    }
+    return Blas();
+  }();
+  return found;
+}
+
+// BLAS is column-major, as cuBLAS is: read so, our matrices are transposed, and C^T = B^T A^T.
+void of_blas(long m, long n, long k, Matrix A, Matrix B, float* __restrict__ C) {
+  if (m == 0 || n == 0) return;
+  const int rows = static_cast<int>(m), columns = static_cast<int>(n), depth = static_cast<int>(k);
+  const int lda = std::max(depth, 1);
+  const float alpha = 1, beta = 0;
+  blas().sgemm("N", "N", &columns, &rows, &depth, &alpha, B, &columns, A, &lda, &beta, C, &columns);
+}
+
 struct Variant {
   const char* name;
   void (*run)(long m, long n, long k, Matrix A, Matrix B, float* __restrict__ C);
   bool slow = false;
 };
-constexpr Variant kVariants[] = {{"jli, columns of A and C", column_order, true},
-                                 {"ijl, dot products", dot_order, true},
-                                 {"ilj, rows of B and C, scalar", row_order_scalar, true},
-                                 {"ilj, SIMD by the compiler", row_order},
-                                 {"blocked for L2", blocked},
-                                 {"packed, tile in registers", packed<false>},
-                                 {"packed, OpenMP", packed<true>}};
+std::vector<Variant> variants() {
+  std::vector<Variant> all = {{"jli, columns of A and C", column_order, true},
+                              {"ijl, dot products", dot_order, true},
+                              {"ilj, rows of B and C, scalar", row_order_scalar, true},
+                              {"ilj, SIMD by the compiler", row_order},
+                              {"blocked for L2", blocked},
+                              {"packed, tile in registers", packed<false>},
+                              {"packed, OpenMP", packed<true>}};
+  if (blas().sgemm) all.push_back({blas().name, of_blas});
+  return all;
+}
 constexpr Variant kWrong = {"packed, whole panels only", packed<false, true>};
 
 std::string problem_of(const Variant& variant, const ladder::Case& c) {
@@ -181,7 +216,7 @@ bool check(const ladder::Size& size) {
   bool ok = true;
   for (const ladder::Pattern& pattern : ladder::patterns_for(problem, size)) {
     const ladder::Case c(problem, size, pattern, 1);
-    for (const Variant& variant : kVariants) {
+    for (const Variant& variant : variants()) {
       const std::string text = problem_of(variant, c);
       if (text.empty()) continue;
       std::printf("%s: FAIL, %zu x %zu x %zu, %s data: %s\n", variant.name, size[0], size[1], size[2], pattern.name,
@@ -215,7 +250,7 @@ void time_all(std::size_t size) {
   std::vector<float> C(size * size);
   std::printf("%zu x %zu x %zu, %s, vectors of %ld floats\n", size, size, size, ladder::threads_in_words().c_str(),
               kLanes);
-  for (const Variant& variant : kVariants) {
+  for (const Variant& variant : variants()) {
     if (variant.slow && size > 1024) continue;
     const double ms = ladder::best_ms([&] { variant.run(n, n, n, A.data(), B.data(), C.data()); });
     std::printf("%-30s %9.1f ms %9.2f GFLOP/s\n", variant.name, ms, 2e-6 * static_cast<double>(n * n * n) / ms);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Times step 12 with other tiles: sweep.py [--build-only] [--out FOLDER] [options for the programs, after --]
+"""Times step 13 with other tiles: sweep.py [--build-only] [--out FOLDER] [options for the programs, after --]
 
-Writes a copy of sgemm_12_cp_async.cu for each set of constants below, compiles them all into one program, beside cuBLAS
+Writes a copy of sgemm_13_cp_async.cu for each set of constants below, compiles them all into one program, beside cuBLAS
 and with the project's own runner, and runs it: every variant is checked, and all take turns on the clock. Needs nvcc,
 and a GPU to run. What it printed on an H100 is in results/.
 """
@@ -18,7 +18,7 @@ from pathlib import Path
 KERNEL = Path(__file__).resolve().parent
 ROOT = KERNEL.parents[1]
 COMMON = ROOT / "common"
-STEP = KERNEL / "sgemm_12_cp_async.cu"
+STEP = KERNEL / "sgemm_13_cp_async.cu"
 
 # Block's tile and thread's tile. A warp's lanes form 8 rows of 4, so its tile is 8 TM x 4 TN.
 TILES = [
@@ -43,7 +43,7 @@ def variants():
 
 
 def source_of(name, constants):
-    """Step 12 with these constants, and a kernel of its own name: all are linked into one program."""
+    """Step 13 with these constants, and a kernel of its own name: all are linked into one program."""
     text = STEP.read_text()
     for constant, value in constants.items():
         text, count = re.subn(rf"\b{constant} = \d+", f"{constant} = {value}", text)
@@ -74,7 +74,7 @@ def main():
     sources = [COMMON / "runner/main.cu", KERNEL / "sgemm_00_cublas.cu"]
     copies = [Path(shutil.copy(source, arguments.out)) for source in sources]
     for name, constants in variants():
-        copies.append(arguments.out / f"sgemm_12_{name}.cu")
+        copies.append(arguments.out / f"sgemm_13_{name}.cu")
         copies[-1].write_text(source_of(name, constants))
     print(f"Compiling {len(copies) - 2} variants", flush=True)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
