@@ -41,23 +41,22 @@ __global__ void __launch_bounds__(kThreads, 1)
     mbarrier_init_fence();
   }
   __syncthreads();
-
+  const auto load = [&](unsigned step) {
+    Stage& to = stages[step % kStages];
+    Barrier* barrier = &full[step % kStages];
+    mbarrier_arrive_expect(barrier, sizeof(Stage));
+    tma_load(to.A, &A, step * BK, row0, barrier);
+    for (unsigned b = 0; b < BN / 64; ++b) tma_load(to.B[b], &B, col0 + 64 * b, step * BK, barrier);
+  };
   if (tid < 128) {  // the producer: one thread of a warpgroup, which gives its registers to the others
     registers_decrease<40>();
     for (unsigned step = 0; step < steps && tid == 0; ++step) {
-      Stage& to = stages[step % kStages];
-      Barrier* barrier = &full[step % kStages];
       mbarrier_wait(&empty[step % kStages], step / kStages % 2 ^ 1);  // does not wait in the first round
-      mbarrier_arrive_expect(barrier, sizeof(Stage));
-      tma_load(to.A, &A, step * BK, row0, barrier);
-      for (unsigned b = 0; b < BN / 64; ++b) tma_load(to.B[b], &B, col0 + 64 * b, step * BK, barrier);
+      load(step);
     }
   } else {
     registers_increase<232>();
     const unsigned warpgroup = tid / 128 - 1;
-    const auto release = [&](unsigned step) {
-      if (lane == 0) mbarrier_arrive(&empty[step % kStages]);
-    };
     float acc[128];
     for (unsigned step = 0; step < steps; ++step) {
       mbarrier_wait(&full[step % kStages], step / kStages % 2);
@@ -71,7 +70,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       }
       wgmma_commit();
       wgmma_wait<1>(acc);  // the step before is done, this one may still run
-      if (step > 0) release(step - 1);
+      if (step > 0 && lane == 0) mbarrier_arrive(&empty[(step - 1) % kStages]);
     }
     wgmma_wait<0>(acc);
 
