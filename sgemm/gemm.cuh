@@ -61,15 +61,6 @@ class Gemm : public ladder::Problem {
 
   double flops(const ladder::Size& size) const override { return 2.0 * area(size[0], size[1]) * size[2]; }
 
-  // For test_sizes(): few columns and rows for all SMs (few_columns.cuh). 4 to 32 lanes share a row, and the last block
-  // has rows to spare.
-  static std::vector<ladder::Size> few_columns_sizes() {
-    const std::size_t many = 128 * static_cast<std::size_t>(sm_count()) + 37;
-    return {{{many + 308, 1, 13, 15, 0, 0}, {1, 0}}, {{many, 1, 300, 0, 3, 2}, {0.5f, 2}},
-            {{many, 2, 20, 21, 0, 0}, {1, 0}},       {{many, 2, 100, 0, 3, 5}, {2, -1}},
-            {{many, 3, 300, 301, 0, 4}, {1, 1}},     {{many, 4, 50, 0, 0, 0}, {1, 0}}};
-  }
-
  protected:
   static std::size_t lda(const ladder::Size& size) { return size[3] ? size[3] : size[2]; }
   static std::size_t ldb(const ladder::Size& size) { return size[4] ? size[4] : size[1]; }

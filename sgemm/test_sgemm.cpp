@@ -1,6 +1,5 @@
 // Beyond the general tests of every step: what sgemm and aat promise besides their values.
 #include "catch.hpp"
-#include "gemm_shapes.hpp"
 #include "runner/check.hpp"
 #include "runner/options.hpp"
 
@@ -9,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
 
 using namespace ladder;
 
@@ -339,183 +337,20 @@ TEST_CASE("a large product is checked in part") {
   CHECK(unchecked({{m, n, k, 1, 0, 0}, {0, 1}}, host) == 0);
 }
 
-TEST_CASE("gemm_bf16 and sgemm_tf32: which kernel which product takes on 132 SMs") {
-  const auto kernel = [](std::size_t M, std::size_t N, std::size_t K) { return gemm_kernel(M, N, K, 132); };
-  CHECK(kernel(16, 2271601, 3) == GemmKernel::small_k);
-  CHECK(kernel(97771104, 1, 1) == GemmKernel::small_k);
-  CHECK(kernel(1, 1, 8879077) == GemmKernel::dot);
-  CHECK(kernel(4, 8, 32856507) == GemmKernel::dot);
-  CHECK(kernel(1125, 1, 206304) == GemmKernel::dot);
-  CHECK(kernel(16895, 4, 3000) == GemmKernel::dot);
-  CHECK(kernel(16896, 4, 3000) == GemmKernel::few_columns);
-  CHECK(kernel(16896, 5, 3000) == GemmKernel::tile_128x16);
-  CHECK(kernel(30000, 1, 3000) == GemmKernel::few_columns);
-  CHECK(kernel(31624, 3, 7887) == GemmKernel::few_columns);
-  CHECK(kernel(515232, 1, 107) == GemmKernel::few_columns);
-  CHECK(kernel(13834289, 1, 12) == GemmKernel::few_columns);
-  CHECK(kernel(13834289, 1, 8) == GemmKernel::small_k);
-  CHECK(kernel(40, 8, 1000001) == GemmKernel::dot);
-  CHECK(kernel(44, 8, 1000001) == GemmKernel::tile_128x16);
-  CHECK(kernel(7, 49, 44401) == GemmKernel::tile_16x32);
-  CHECK(kernel(10, 16, 2662456) == GemmKernel::tile_16x32);
-  CHECK(kernel(10, 16, 500) == GemmKernel::tile_128x16);
-  CHECK(kernel(16, 64, 1000000) == GemmKernel::tile_16x32);
-  CHECK(kernel(64, 16, 1000000) == GemmKernel::tile_128x16);
-  CHECK(kernel(12, 100, 500001) == GemmKernel::tile_16x256);
-  CHECK(kernel(20, 50, 300001) == GemmKernel::tile_32x128);
-  CHECK(kernel(1, 272, 1749663) == GemmKernel::few_rows);
-  CHECK(kernel(3, 100, 20001) == GemmKernel::dot);
-  CHECK(kernel(282941, 7, 1207) == GemmKernel::tile_128x16);
-  CHECK(kernel(1, 205593, 4576) == GemmKernel::few_rows);
-  CHECK(kernel(1, 10899392, 40) == GemmKernel::few_rows);
-  CHECK(kernel(4, 13760, 6016) == GemmKernel::few_rows);
-  CHECK(kernel(5, 13760, 6016) == GemmKernel::tile_16x256);
-  CHECK(kernel(161347, 18, 1528) == GemmKernel::tile_128x32);
-  CHECK(kernel(18, 2065, 70984) == GemmKernel::tile_32x128);
-  CHECK(kernel(36, 957664, 960) == GemmKernel::tile_64x64);
-  CHECK(kernel(36, 957664, 96) == GemmKernel::tile_32x128);
-  CHECK(kernel(168, 385, 512) == GemmKernel::tile_64x64);  // 8 large tiles, and k too short for slices
-  CHECK(kernel(168, 385, 30720) == GemmKernel::tile_128x128);
-  CHECK(kernel(97288, 1653, 136) == GemmKernel::tile_128x128);
-
-  // What was measured on an H200. `size`: of an element; then whether rows of A, B and C are 16-byte aligned.
-  const auto sm90 = [](std::size_t M, std::size_t N, std::size_t K, std::size_t size, bool aligned_a, bool aligned_b,
-                       bool aligned_c) {
-    return gemm_kernel_sm90(M, N, K, size, aligned_a, aligned_b, aligned_c, 132);
-  };
-  for (const std::size_t size : {2, 4}) {
-    for (const std::size_t n : {2048, 4096, 8192}) CHECK(sm90(n, n, n, size, true, true, true) == GemmKernel::wgmma);
-    for (const std::size_t n : {4095, 4097}) CHECK(sm90(n, n, n, size, false, false, false) == GemmKernel::wgmma);
-    // Too few tiles of 256 x 256.
-    CHECK(sm90(1024, 1024, 1024, size, true, true, true) == GemmKernel::wgmma_split_k);
-    CHECK(sm90(768, 2304, 1536, size, true, true, true) == GemmKernel::wgmma_split_k);
-    CHECK(sm90(4096, 256, 4096, size, true, true, true) == GemmKernel::wgmma_split_k);
-    CHECK(sm90(320, 640, 8192, size, true, true, true) == GemmKernel::wgmma_split_k);
-    CHECK(sm90(999, 1001, 1003, size, false, false, false) == GemmKernel::wgmma_split_k);
-    CHECK(sm90(96, 17968, 809, size, true, true, true) == GemmKernel::wgmma_split_k);
-    CHECK(sm90(189, 1440, 89024, size, true, true, true) == GemmKernel::wgmma);
-    CHECK(sm90(3355, 201, 181947, size, false, false, false) == GemmKernel::wgmma);
-    CHECK(sm90(317, 14323, 11589, size, false, false, false) == GemmKernel::wgmma);
-    CHECK(sm90(161347, 18, 1528, size, true, true, true) == GemmKernel::tile_128x32);
-    CHECK(sm90(83, 64, 43720, size, true, true, true) == GemmKernel::tile_64x64);
-    CHECK(sm90(282941, 7, 1207, size, false, false, false) == GemmKernel::tile_128x16);
-    CHECK(sm90(8, 70, 1739328, size, true, false, false) == GemmKernel::tile_16x256);
-    CHECK(sm90(48, 178920, 13, size, false, true, true) == GemmKernel::tile_32x128);
-    CHECK(sm90(73929, 2223, 40, size, true, false, false) == GemmKernel::tile_128x128);
-    CHECK(sm90(1108, 13496, 121, size, false, true, true) == GemmKernel::wgmma);
-    CHECK(sm90(1, 205593, 4576, size, true, false, false) == GemmKernel::few_rows);
-    CHECK(sm90(31624, 3, 7887, size, false, false, false) == GemmKernel::few_columns);
-    CHECK(sm90(6504179, 69, 7, size, false, false, false) == GemmKernel::small_k);
-  }
-  CHECK(sm90(97288, 1653, 136, 2, true, true, false) == GemmKernel::wgmma);
-  CHECK(sm90(2481, 596327, 192, 2, false, false, false) == GemmKernel::wgmma);
-  // Rows of B begin at multiples of 16 bytes, but N cuts the last one: mma.sync's tiles take them for unaligned.
-  CHECK(sm90(3001, 50001, 128, 2, true, true, false) == GemmKernel::wgmma);
-  CHECK(sm90(72, 20001, 300, 2, true, true, false) == GemmKernel::wgmma_split_k);
-  CHECK(sm90(3000, 3001, 33, 2, false, false, false) == GemmKernel::tile_128x128);
-  // Copies of A and B, and then wgmma: mma.sync's tiles read rows that are not aligned at half their rate.
-  CHECK(sm90(928, 44312, 32, 2, false, false, true) == GemmKernel::wgmma);
-  CHECK(sm90(165, 733, 24064, 2, false, false, false) == GemmKernel::wgmma_split_k);
-  CHECK(sm90(165, 733, 24064, 4, false, false, false) == GemmKernel::wgmma);
-  // The large tile of TF32 stores as its accumulators are, the small one by rows.
-  CHECK(sm90(2481, 100001, 192, 4, true, false, false) == GemmKernel::wgmma_split_k);
-  CHECK(sm90(2481, 100000, 192, 4, true, true, true) == GemmKernel::wgmma);
-  CHECK(sm90(1108, 13496, 121, 2, false, true, false) == GemmKernel::wgmma);
-}
-
-TEST_CASE("gemm_bf16 and sgemm_tf32: slices of k fill the SMs, where that is worth their sums") {
-  const auto wgmma = [](std::size_t M, std::size_t N, std::size_t row_bytes) {
-    return wgmma_slices((M + 255) / 256 * ((N + 255) / 256), 132, row_bytes, M, N);
-  };
-  CHECK(wgmma(189, 1440, 2 * 89024) == 11);  // one wave of 66
-  CHECK(wgmma(2909, 1728, 4 * 66240) == 3);  // 252 slices in 4 waves, not 84 tiles in 2
-  CHECK(wgmma(1024, 1024, 4 * 1024) == 1);   // the sums would take longer than half of k
-  CHECK(wgmma(4096, 4096, 2 * 4096) == 1);   // 256 tiles in 4 waves of 264
-  CHECK(wgmma(256, 256, 2 * 256) == 1);
-  CHECK(wgmma(256, 256, 0) == 1);
-  const auto parts = [](std::size_t M, std::size_t N, std::size_t row_bytes) {
-    return split_k_parts(M, N, row_bytes, 132);
-  };
-  CHECK(parts(1024, 1024, 2 * 1024) == 2);         // 64 tiles: one wave
-  CHECK(parts(768, 2304, 2 * 1536) == 1);          // 108 tiles
-  CHECK(parts(512, 512, 2 * 4096) == 4);           // 16 tiles, but no room for 16 clusters of 8
-  CHECK(parts(320, 640, 2 * 8192) == 8);           // 15 tiles
-  CHECK(parts(256, 256, 2 * 128) == 1);            // 2 steps
-  CHECK(split_k_parts(4096, 4096, 8192, 8) == 1);  // room for no cluster of 8
-  const TileTime tile = mma_tile_time(kMmaTiles[0], 2, 2, true, true, 128, 128);
-  CHECK(gemm_slices(1, 264, 4000000000, 128 * 128, tile) == 264);
-  CHECK(gemm_slices(264, 264, 1 << 20, 264 * 128 * 128, tile) == 1);
-}
-
-TEST_CASE("gemm_bf16 and sgemm_tf32: the test sizes reach every tile on 4 SMs, and slices") {
-  std::set<GemmKernel> reached;
-  std::set<std::size_t> small_k, few_columns;
-  bool sliced = false;
-  const auto sliced_on_4 = [](const Size& size) {
-    const TileTime tile = mma_tile_time(kMmaTiles[0], 1, 2, true, true, size[0], size[1]);
-    return gemm_slices(1, 4, 2 * size[2], size[0] * size[1], tile) > 1;
-  };
-  for (const Size& size : first_own_step("gemm_bf16").problem->test_sizes()) {
-    if (size[0] == 0 || size[1] == 0 || size[2] == 0) continue;
-    const GemmKernel kernel = gemm_kernel(size[0], size[1], size[2], 4);
-    reached.insert(kernel);
-    if (kernel == GemmKernel::small_k) small_k.insert(size[2]);
-    if (kernel == GemmKernel::few_columns) few_columns.insert(size[1]);
-    sliced |= kernel < GemmKernel::small_k && size[0] <= 64 && size[1] <= 64 && sliced_on_4(size);
-  }
-  for (int i = 0; i < static_cast<int>(GemmKernel::wgmma); ++i) {
-    INFO("kernel " << i);
-    CHECK(reached.count(static_cast<GemmKernel>(i)) == 1);
-  }
-  CHECK(small_k == std::set<std::size_t>{1, 2, 3, 4, 5, 6, 7, 8});
-  CHECK(few_columns == std::set<std::size_t>{1, 2, 3, 4});
-  CHECK(sliced);
-}
-
-#ifndef CUDA_EMU  // the CPU backend has neither these steps nor their sizes
-TEST_CASE("gemm_bf16 and sgemm_tf32: the test sizes reach slices of k on wgmma, and its tiles for every cluster") {
-  for (const std::size_t bytes : {2, 4}) {
-    std::set<std::size_t> parts;
-    std::set<bool> aligned;
-    bool sliced = false;
-    for (const Size& size : first_own_step("gemm_bf16").problem->test_sizes()) {
-      const std::size_t M = size[0], N = size[1], K = size[2];
-      if (M == 0 || N == 0 || K == 0) continue;
-      const auto is_aligned = [&](std::size_t ld) { return ld * bytes % 16 == 0; };
-      const bool aligned_c = is_aligned(size[5] ? size[5] : N);
-      const GemmKernel kernel = gemm_kernel_sm90(M, N, K, bytes, is_aligned(size[3] ? size[3] : K),
-                                                 is_aligned(size[4] ? size[4] : N), aligned_c, 132);
-      if (kernel == GemmKernel::wgmma_split_k) {
-        parts.insert(split_k_parts(M, N, K * bytes, 132));
-        aligned.insert(aligned_c);
-      }
-      const std::size_t tiles = ((M + 255) / 256) * ((N + 255) / 256);
-      sliced |= kernel == GemmKernel::wgmma && wgmma_slices(tiles, 132, K * bytes, M, N) > 1;
-    }
-    INFO("elements of " << bytes << " bytes");
-    CHECK(parts == std::set<std::size_t>{1, 2, 4, 8});
-    CHECK(aligned.size() == 2);
-    CHECK(sliced);
-  }
-}
-#endif
-
 // Too long a sum for the test sizes, as the steps that compute whole tiles would take seconds for it on the CPU backend.
 TEST_CASE("few elements of long sums: more slices of k than rows of threads that add them") {
   std::size_t tried = 0;
   for (const char* kernel : {"sgemm", "sgemm_tf32", "gemm_bf16"}) {
     for (const Step* step : steps_of(kernel)) {
-      if (step->name.find("_by_shape") == std::string::npos && step->name.find("_mma_tiles") == std::string::npos &&
-          step->name.find("_any_shape") == std::string::npos)
-        continue;
+      if (step->name != std::string(kernel) + "_any_shape") continue;
       for (const Pattern& pattern : step->problem->patterns()) {
         INFO(step->name << ", " << pattern.name);
         const Case host(*step->problem, {{3, 2, 17500, 0, 0, 0}, {2, 1}}, pattern, 1);
         DeviceCase device(host, 0, !kAddressSanitizer);
-        CHECK(check(*step, device).problem() == "");
+        CHECK(check_candidates(*step, device).problem() == "");
       }
       ++tried;
     }
   }
-  CHECK(tried >= 3);
+  CHECK(tried == 3);
 }

@@ -70,11 +70,12 @@ TEST_CASE("sgemm: words from shared memory per product fall") {
   CHECK(bytes("sgemm_08_no_bank_conflicts") == 16 * 4 * products / 64);
 }
 
-TEST_CASE("sgemm_tf32 03 and gemm_bf16 06: for 2 rows of C, B is read once, by 16 bytes where its rows are aligned") {
+TEST_CASE(
+    "sgemm_tf32 and gemm_bf16 at any shape: for 2 rows of C, B is read once, by 16 bytes where its rows are aligned") {
   constexpr std::size_t n = 2048, k = 48;
-  for (const std::string step : {"sgemm_tf32_03_mma_tiles", "gemm_bf16_06_mma_tiles"}) {
+  for (const std::string step : {"sgemm_tf32_any_shape", "gemm_bf16_any_shape"}) {
     CAPTURE(step);
-    const std::size_t columns = step == "sgemm_tf32_03_mma_tiles" ? 4 : 8;  // of a lane: 16 bytes
+    const std::size_t columns = step == "sgemm_tf32_any_shape" ? 4 : 8;  // of a lane: 16 bytes
     const Claims aligned(step, Size({2, n, k, 0, 0, 0}, {1, 0}));
     CHECK(aligned.width(Space::global, Op::load) == 16);
     const std::size_t of_b = n * k * 16 / columns / 32, of_a = n / columns / 32 * k * 2;  // A: a sector per warp

@@ -52,6 +52,8 @@ LARGE_STEPS = {
     "gemv_t_04_tall_tile": "float4 and scalar loads, and the sums of the tiles, in one launch",
     "gemv_t_05_by_shape": "the kernel for all shapes, and the rule that picks",
     "gemm_bf16_04_wgmma_tma": "another instruction and another copy engine",
+    "gemm_bf16_06_persistent": "the sums' way through shared memory, by TMA where it can store C and by threads elsewhere",
+    "gemm_bf16_07_multicast": "step 06, whose two ways to store C are long",
     "heat3d_03_march": "another loop, and float4 and scalar accesses",
     "heat3d_04_temporal_blocking": "two time steps in one march, and loads and stores that end at the domain's border",
     "jacobi2d_03_float4_tile": "float4 and scalar loads of a larger tile, and tiles numbered in gridDim.x",
@@ -72,6 +74,7 @@ LARGE_STEPS = {
     "sgemm_13_cp_async":
         "a pipeline of copies, edges without checks in the loop, larger tiles, and 16-byte or 4-byte copies",
     "sgemm_14_stream_k": "the kernel for shares of tiles, the one that adds their sums, and rows that are padded",
+    "sgemm_tf32_02_wgmma_tma": "the roles of gemm_bf16's steps 04 to 07, with operands from registers",
     "softmax_04_on_chip": "registers and shared memory hold the vector, the rest is read again",
     "softmax_07_streamed": "another order of loads and exps, for any alignment, and step 06 for long vectors",
     "top_k_08_many_rows": "the kernel for many short rows, and the rule that picks",

@@ -5,7 +5,10 @@
 // Measured: 1.93x step 02, 0.58x cuBLAS at 4096 (H200); 1.86x, 0.59x (H100).
 // Next:     a warp multiplies from its registers. What multiplies from shared memory? (wgmma, sm_90a)
 // needs: sm_80
-#include "bf16_tile.cuh"
+#include "bf16_chunks.cuh"
+#include "gemm_bf16.cuh"
+#include "tensor_core.cuh"
+#include "../tile_of_c.cuh"
 
 constexpr int BM = 128, BN = 128, BK = 32;
 constexpr int WM = 64, WN = 64;
@@ -21,13 +24,12 @@ template <bool kAligned>
 __global__ void __launch_bounds__(kThreads)
     gemm_bf16_cp_async(long long M, long long N, long long K, float alpha, const __nv_bfloat16* __restrict__ A,
                        long long lda, const __nv_bfloat16* __restrict__ B, long long ldb, float beta,
-                       __nv_bfloat16* __restrict__ C, long long ldc, unsigned tiles_m, unsigned tiles_n,
-                       bool aligned_c) {
+                       __nv_bfloat16* __restrict__ C, long long ldc, unsigned tiles_m, unsigned tiles_n, bool pairs) {
   extern __shared__ uint4 smem[];
   Stage* const stages = reinterpret_cast<Stage*>(smem);
   const int tid = threadIdx.x, lane = tid % 32, warp = tid / 32;
   const int warp_row = warp / kWarpsN * WM, warp_col = warp % kWarpsN * WN;
-  const Tile tile = tile_of_block(blockIdx.x, tiles_m, tiles_n);
+  const Tile tile = tile_place(blockIdx.x, tiles_m, tiles_n);
   const long long row0 = static_cast<long long>(tile.row) * BM, col0 = static_cast<long long>(tile.col) * BN;
 
   // A chunk is 8 elements. This thread copies chunk a_chunk of some rows of A, and chunk b_chunk of some rows of B. Rows
@@ -90,7 +92,7 @@ __global__ void __launch_bounds__(kThreads)
   // main loop
   int current = 0, next = kStages - 1;  // the stage in use, and the one to be filled
 #pragma unroll 1
-  for (int k0 = 0; k0 < K; k0 += BK) {
+  for (unsigned k0 = 0; k0 < K; k0 += BK) {  // K is below 2^31
     cp_async_wait<kStages - 2>();  // this tile has arrived, and all threads have read the one before
     __syncthreads();
 #pragma unroll
@@ -110,14 +112,16 @@ __global__ void __launch_bounds__(kThreads)
   cp_async_wait<0>();
 
   // store: a lane has two neighbouring columns of rows lane / 4 and lane / 4 + 8
+  const auto store = [&](long long row, long long col, float s0, float s1) {
+    if (row < M && col < N) store_pair(&C[row * ldc + col], alpha * s0, alpha * s1, beta, col + 1 < N, pairs);
+  };
 #pragma unroll
   for (int i = 0; i < WM / 16; ++i) {
 #pragma unroll
     for (int j = 0; j < WN / 8; ++j) {
       const long long row = row0 + warp_row + i * 16 + lane / 4, col = col0 + warp_col + j * 8 + lane % 4 * 2;
-      const float* s = acc[i][j];
-      store_pair(M, N, alpha, s[0], s[1], beta, C, ldc, row, col, aligned_c);
-      store_pair(M, N, alpha, s[2], s[3], beta, C, ldc, row + 8, col, aligned_c);
+      store(row, col, acc[i][j][0], acc[i][j][1]);
+      store(row + 8, col, acc[i][j][2], acc[i][j][3]);
     }
   }
 }
@@ -128,12 +132,11 @@ static void launch(std::size_t M, std::size_t N, std::size_t K, float alpha, con
   if (alpha == 0) K = 0;  // A and B are not read
   const auto tiles_m = static_cast<unsigned>(ceil_div(M, BM)), tiles_n = static_cast<unsigned>(ceil_div(N, BN));
   const bool aligned_ab = aligned_for<uint4>(A, B) && lda % 8 == 0 && ldb % 8 == 0 && K % 8 == 0 && N % 8 == 0;
-  const bool aligned_c = aligned_for<__nv_bfloat162>(C) && ldc % 2 == 0;
+  const bool pairs = has_pairs(C, ldc);
   const auto kernel = aligned_ab ? gemm_bf16_cp_async<true> : gemm_bf16_cp_async<false>;
   constexpr int bytes = kStages * sizeof(Stage);
   CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  kernel<<<tiles_m * tiles_n, kThreads, bytes>>>(M, N, K, alpha, A, lda, B, ldb, beta, C, ldc, tiles_m, tiles_n,
-                                                 aligned_c);
+  kernel<<<tiles_m * tiles_n, kThreads, bytes>>>(M, N, K, alpha, A, lda, B, ldb, beta, C, ldc, tiles_m, tiles_n, pairs);
   CUDA_CHECK(cudaGetLastError());
 }
 

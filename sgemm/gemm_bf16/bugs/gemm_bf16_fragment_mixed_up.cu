@@ -5,7 +5,10 @@
 // caught by: gpu | is wrong
 // stage: right
 // needs: sm_80
-#include "../bf16_tile.cuh"
+#include "../gemm_bf16.cuh"
+#include "bf16_chunks.cuh"
+#include "tensor_core.cuh"
+#include "../../tile_of_c.cuh"
 
 constexpr int BM = 16, BN = 16, BK = 32;
 
@@ -42,8 +45,11 @@ __global__ void gemm_bf16_mixed_up(long long M, long long N, long long K, float 
   }
   for (int j = 0; j < 2; ++j) {
     const long long row = row0 + lane / 4, col = col0 + j * 8 + lane % 4 * 2;
-    store_pair(M, N, alpha, acc[j][0], acc[j][1], beta, C, ldc, row, col, false);
-    store_pair(M, N, alpha, acc[j][2], acc[j][3], beta, C, ldc, row + 8, col, false);
+    for (int i = 0; i < 2; ++i) {
+      if (row + 8 * i >= M || col >= N) continue;
+      store_pair(&C[(row + 8 * i) * ldc + col], alpha * acc[j][2 * i], alpha * acc[j][2 * i + 1], beta, col + 1 < N,
+                 false);
+    }
   }
 }
 

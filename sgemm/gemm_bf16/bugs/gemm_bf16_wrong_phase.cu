@@ -2,11 +2,19 @@
 // caught by: gpu | FAIL
 // stage: races and barriers
 // needs: sm_90a
-#include "../wgmma_tile.cuh"
-#include "../../scaled_matrix.cuh"
+#include "../gemm_bf16.cuh"
+#include "hopper.cuh"
 #include "tensor_map.cuh"
+#include "../../scaled_matrix.cuh"
 
+constexpr int BM = 128, BN = 256, BK = 64;
 constexpr int kThreads = 256, kStages = 3;
+constexpr unsigned kGroupOfRows = 8 * 128;  // bytes; the swizzle repeats after 8 rows
+
+struct Stage {
+  __nv_bfloat16 A[BM][BK];
+  __nv_bfloat16 B[BN / 64][BK][64];
+};
 
 __global__ void __launch_bounds__(kThreads, 1)
     gemm_bf16_wrong_phase(const __grid_constant__ CUtensorMap A, const __grid_constant__ CUtensorMap B, std::size_t M,
@@ -35,7 +43,15 @@ __global__ void __launch_bounds__(kThreads, 1)
   for (unsigned step = 0; step < steps; ++step) {
     if (tid == 0 && step + kStages - 1 < steps) load(step + kStages - 1);
     mbarrier_wait(&full[step % kStages], step % 2);  // step / kStages % 2
-    multiply(acc, stages[step % kStages], tid / 128, step == 0);
+    const Stage& from = stages[step % kStages];
+    wgmma_fence();
+#pragma unroll
+    for (int k = 0; k < BK; k += 16) {
+      const std::uint64_t a = wgmma_descriptor(&from.A[tid / 128 * 64][k], 0, kGroupOfRows);
+      const std::uint64_t b = wgmma_descriptor(&from.B[0][k][0], sizeof(from.B[0]), kGroupOfRows);
+      wgmma_m64n256k16_bf16_kn(acc, a, b, step > 0 || k > 0);
+    }
+    wgmma_commit();
     wgmma_wait<0>(acc);
     __syncthreads();
   }

@@ -1,22 +1,30 @@
-// The 128 x 128 tile of gemm_bf16 for wgmma_split_k.cuh.
-#pragma once
-#include "gemm_bf16.cuh"
-#include "../wgmma_split_k.cuh"
+// C = alpha A B + beta C at any shape: step 07 for large products, a smaller tile of wgmma whose k is shared by a cluster or
+// cut into slices, tiles of mma.sync for rows of any alignment and older GPUs, and kernels for shapes that have no use for
+// a tile. The first call at a shape times those that accept it (any_shape.cuh).
+// Measured: not yet.
+#include "../gemm_bf16.cuh"
+#include "../../tensor_core_candidates.cuh"
+#ifndef CUDA_EMU
+#include "../gemm_bf16_07_multicast.cu"
+#endif
 
-struct SplitTileBf16 {
+struct Bf16 {
   using T = __nv_bfloat16;
+#ifndef CUDA_EMU
   struct Stage {
     T A[128][64];
     T B[2][64][64];
   };
+  static void launch_large_tiles(const GemmCall<T>& c) {
+    launch_multicast(c.M, c.N, c.K, c.alpha, c.A, c.lda, c.B, c.ldb, c.beta, c.C, c.ldc);
+  }
 
   // A warpgroup has 64 rows. `ready` waits for a step's stage, `release` gives it back.
   template <typename Ready, typename Release>
   __device__ static void multiply(float (&acc)[64], const Stage* stages, unsigned steps, const Ready& ready,
                                   const Release& release) {
-    constexpr unsigned kGroupOfRows = 8 * 128;  // bytes; the swizzle repeats after 8 rows
     for (unsigned step = 0; step < steps; ++step) {
-      const Stage& from = stages[step % kSplitStages];
+      const Stage& from = stages[step % kWgmmaStages];
       ready(step);
       wgmma_fence();
 #pragma unroll
@@ -41,4 +49,14 @@ struct SplitTileBf16 {
       *reinterpret_cast<float2*>(&sums[row][place(row, column)]) = make_float2(acc[x], acc[x + 1]);
     }
   }
+#endif
 };
+
+static void launch(std::size_t M, std::size_t N, std::size_t K, float alpha, const __nv_bfloat16* A, std::size_t lda,
+                   const __nv_bfloat16* B, std::size_t ldb, float beta, __nv_bfloat16* C, std::size_t ldc) {
+  if (M == 0 || N == 0) return;
+  if (K == 0 || alpha == 0) return scale_matrix(M, N, beta, C, ldc);
+  launch_any_shape<Bf16>({{M, N, K, alpha, A, lda, B, ldb, beta, C, ldc}});
+}
+
+LADDER_STEP(GemmBf16, launch);

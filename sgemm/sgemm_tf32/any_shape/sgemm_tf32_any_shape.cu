@@ -1,18 +1,25 @@
-// The 128 x 128 tile of sgemm_tf32 for wgmma_split_k.cuh.
-#pragma once
-#include "sgemm_tf32.cuh"
-#include "../wgmma_split_k.cuh"
-#include "wgmma_tf32_tile.cuh"
+// C = alpha A B + beta C at any shape, as gemm_bf16_any_shape does it: step 02 for large products, a smaller tile of wgmma,
+// tiles of mma.sync, and kernels for shapes that have no use for a tile.
+// Measured: not yet.
+#include "../sgemm_tf32.cuh"
+#include "../../tensor_core_candidates.cuh"
+#ifndef CUDA_EMU
+#include "../sgemm_tf32_02_wgmma_tma.cu"
+#endif
 
-struct SplitTileTf32 {
+struct Tf32 {
   using T = float;
+#ifndef CUDA_EMU
   struct Stage {
     T A[128][32];
     T B[4][32][32];
   };
+  static void launch_large_tiles(const GemmCall<T>& c) {
+    launch_wgmma(c.M, c.N, c.K, c.alpha, c.A, c.lda, c.B, c.ldb, c.beta, c.C, c.ldc);
+  }
 
   // A warpgroup has 64 columns. `ready` waits for a step's stage, `release` gives it back. Two steps at a time, as in
-  // wgmma_tf32_specialised.cuh.
+  // step 02.
   template <typename Ready, typename Release>
   __device__ static void multiply(float (&acc)[64], const Stage* stages, unsigned steps, const Ready& ready,
                                   const Release& release) {
@@ -21,10 +28,10 @@ struct SplitTileTf32 {
     float operands[2][4][4];
     const auto read = [&](float(&to)[4][4], unsigned step) {
       ready(step);
-      columns.read(to, stages[step % kSplitStages], lane);
+      columns.read(to, stages[step % kWgmmaStages].B, lane);
     };
     const auto start = [&](const float(&from)[4][4], unsigned step) {
-      const Stage& stage = stages[step % kSplitStages];
+      const Stage& stage = stages[step % kWgmmaStages];
       wgmma_fence();
 #pragma unroll
       for (int k = 0; k < 32; k += 8) {
@@ -57,4 +64,14 @@ struct SplitTileTf32 {
       }
     }
   }
+#endif
 };
+
+static void launch(std::size_t M, std::size_t N, std::size_t K, float alpha, const float* A, std::size_t lda,
+                   const float* B, std::size_t ldb, float beta, float* C, std::size_t ldc) {
+  if (M == 0 || N == 0) return;
+  if (K == 0 || alpha == 0) return scale_matrix(M, N, beta, C, ldc);
+  launch_any_shape<Tf32>({{M, N, K, alpha, A, lda, B, ldb, beta, C, ldc}});
+}
+
+LADDER_STEP(SgemmTf32, launch);

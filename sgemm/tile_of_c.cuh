@@ -1,0 +1,100 @@
+// The tiles of C: in which order blocks take them, and how their sums are stored.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+struct Tile {
+  unsigned row, col;
+};
+
+// Tile number `index`, in rows and columns of tiles: down through kGroup rows of tiles, then the next column of tiles.
+// Blocks that run at the same time so form a rectangle, which reads fewer rows of A and columns of B than a row of tiles
+// would, and finds more of them in L2.
+template <unsigned kGroup = 8>
+__device__ inline Tile tile_place(unsigned index, unsigned tiles_m, unsigned tiles_n) {
+  const unsigned first = index / (kGroup * tiles_n) * kGroup, in_group = index - first * tiles_n;
+  const unsigned height = min(kGroup, tiles_m - first);
+  return {first + in_group % height, in_group / height};
+}
+
+// c[0] = v0 + beta c[0], and c[1] likewise where `both`; with beta = 0 they are not read. `pairs`: c is aligned to two
+// elements.
+template <typename T>
+__device__ inline void store_pair(T* c, float v0, float v1, float beta, bool both, bool pairs) {
+  struct alignas(2 * sizeof(T)) Pair {
+    T first, second;
+  };
+  if (beta != 0) {
+    v0 += beta * static_cast<float>(c[0]);
+    if (both) v1 += beta * static_cast<float>(c[1]);
+  }
+  if (pairs && both) {
+    *reinterpret_cast<Pair*>(c) = {T(v0), T(v1)};
+  } else {
+    c[0] = T(v0);
+    if (both) c[1] = T(v1);
+  }
+}
+
+// Are C's even columns aligned to two elements?
+template <typename T>
+bool has_pairs(const T* C, std::size_t ldc) {
+  return reinterpret_cast<std::uintptr_t>(C) % (2 * sizeof(T)) == 0 && ldc % 2 == 0;
+}
+
+// A warp stores 16 rows of kColumns sums that it has in shared memory, as far as they are among `rows` and `cols`:
+// c = alpha sums + beta c. A lane has kElements neighbours, stored at once where all are inside.
+template <int kColumns>
+constexpr int kSumsPitch = kColumns + 8;
+template <int kColumns, int kElements, typename T>
+__device__ inline void store_sums(const float* sums, T* c, long long ld, int rows, int cols, float alpha, float beta) {
+  constexpr int kLanes = kColumns / kElements, kRowsAtOnce = 32 / kLanes;
+  static_assert(kColumns % kElements == 0 && 32 % kLanes == 0, "whole rows at a time");
+  struct alignas(kElements * sizeof(T)) Elements {
+    T of[kElements];
+  };
+  const int lane = threadIdx.x % 32, col = lane % kLanes * kElements;
+  const auto result = [&](float sum, T before) {
+    const float v = alpha * sum;
+    return T(beta == 0 ? v : v + beta * static_cast<float>(before));
+  };
+  sums += col;
+  c += lane / kLanes * ld + col;
+#pragma unroll 4
+  for (int row = lane / kLanes; row < rows; row += kRowsAtOnce, c += kRowsAtOnce * ld) {
+    const float* from = sums + row * kSumsPitch<kColumns>;
+    if (col + kElements <= cols) {
+      Elements elements = {};
+      if (beta != 0) elements = *reinterpret_cast<const Elements*>(c);
+#pragma unroll
+      for (int x = 0; x < kElements; ++x) elements.of[x] = result(from[x], elements.of[x]);
+      *reinterpret_cast<Elements*>(c) = elements;
+    } else {
+      for (int x = 0; col + x < cols; ++x) c[x] = result(from[x], beta == 0 ? T(0.0f) : c[x]);
+    }
+  }
+}
+
+// The same of a warp's accumulators of mma.sync or wgmma: 16 rows, for each 8 columns two neighbours in row lane / 4 and
+// two in row lane / 4 + 8. Four lanes to a row would write parts of sectors, so they pass through shared memory, kSide
+// columns at a time: `sums` are 16 * kSumsPitch<kSide> floats that belong to the warp. `aligned`: c's rows begin at
+// multiples of 16 bytes. acc is indexed by constants only.
+template <int kColumns, int kSide, typename T>
+__device__ __forceinline__ void store_rows(const float* acc, float* sums, T* c, long long ld, int rows, int cols,
+                                           float alpha, float beta, bool aligned) {
+  const int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int col = 0; col < kColumns; col += kSide) {
+    __syncwarp();  // the columns before have been stored
+#pragma unroll
+    for (int j = 0; j < kSide; j += 8) {
+      const float* from = &acc[(col + j) / 2];
+      float* to = &sums[lane / 4 * kSumsPitch<kSide> + j + lane % 4 * 2];
+      reinterpret_cast<float2&>(*to) = make_float2(from[0], from[1]);
+      reinterpret_cast<float2&>(to[8 * kSumsPitch<kSide>]) = make_float2(from[2], from[3]);
+    }
+    __syncwarp();
+    aligned ? store_sums<kSide, 16 / sizeof(T)>(sums, c + col, ld, rows, cols - col, alpha, beta)
+            : store_sums<kSide, 1>(sums, c + col, ld, rows, cols - col, alpha, beta);
+  }
+}
