@@ -106,41 +106,49 @@ std::size_t fastest(const Candidate<Call>* candidates, const std::vector<std::si
 
 }  // namespace ladder
 
-// Launches the candidate that is fastest at this call's shape, on this device. Which one that is, is measured at the
-// first call, on outputs of its own. Nothing is measured where launches must not be repeated or times mean nothing
-// (ladder::may_time()) or memory is short: then it is the first that accepts the call, or the one that the variable
-// LADDER_CHOICE names. A check has every candidate in turn run (ladder::CandidateRun).
+// The candidate for a call: the fastest of those that accept it, by measurement; where launches must not be repeated, times
+// mean nothing (ladder::may_time()) or memory is short, the first that accepts it.
+template <typename Call, std::size_t kCount>
+std::size_t choose_candidate(const Candidate<Call> (&candidates)[kCount], const Call& call) {
+  std::vector<std::size_t> able;
+  for (std::size_t c = 0; c < kCount; ++c) {
+    if (ladder::is_chosen(candidates[c].name) && candidates[c].accepts(call)) able.push_back(c);
+  }
+  if (able.empty()) {
+    throw ladder::UsageError("no candidate, or not the one that LADDER_CHOICE names, accepts this size");
+  }
+  if (able.size() == 1 || !ladder::may_time()) return able[0];
+  try {
+    return ladder::fastest(candidates, able, call);
+  } catch (const ladder::CudaError& error) {
+    if (error.code != cudaErrorMemoryAllocation) throw;
+    cudaGetLastError();
+    return able[0];
+  }
+}
+
+// Launches the candidate for a call, which is chosen at the first call of its shape on this device; or the one that the
+// variable LADDER_CHOICE names. A check has every candidate in turn run (ladder::CandidateRun).
 template <typename Call, std::size_t kCount>
 void launch_fastest(const Candidate<Call> (&candidates)[kCount], const Call& call) {
   ladder::CandidateRun& run = ladder::candidate_run();
   run.candidates = kCount;
-  const auto launch = [&](std::size_t c) {
-    run.taken = candidates[c].name;
-    candidates[c].launch(call);
-  };
+  std::size_t chosen = 0;
   if (run.wanted) {
-    if (!candidates[*run.wanted].accepts(call)) throw ladder::NotAccepted();
-    return launch(*run.wanted);
-  }
-  std::vector<std::size_t> able;
-  for (std::size_t c = 0; c < kCount; ++c) {
-    if (candidates[c].accepts(call) && ladder::is_chosen(candidates[c].name)) able.push_back(c);
-  }
-  if (able.empty())
-    throw ladder::UsageError("no candidate, or not the one that LADDER_CHOICE names, accepts this size");
-  if (able.size() == 1 || !ladder::may_time()) return launch(able[0]);
-
-  static std::map<std::pair<int, Shape>, std::size_t> known;
-  int device = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  const auto [place, is_new] = known.try_emplace({device, call.shape()}, able[0]);
-  if (is_new || run.again) {
-    try {
-      place->second = ladder::fastest(candidates, able, call);
-    } catch (const ladder::CudaError& error) {
-      if (error.code != cudaErrorMemoryAllocation) throw;
-      cudaGetLastError();
+    chosen = *run.wanted;
+    if (!candidates[chosen].accepts(call)) throw ladder::NotAccepted();
+  } else {
+    static std::map<std::pair<int, Shape>, std::size_t> known;
+    int device = 0;
+    CUDA_CHECK(cudaGetDevice(&device));
+    std::pair<int, Shape> key{device, call.shape()};
+    auto place = known.find(key);
+    if (place == known.end() || run.again) {
+      chosen = choose_candidate(candidates, call);
+      place = known.insert_or_assign(std::move(key), chosen).first;
     }
+    chosen = place->second;
   }
-  launch(place->second);
+  run.taken = candidates[chosen].name;
+  candidates[chosen].launch(call);
 }
