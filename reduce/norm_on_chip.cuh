@@ -187,9 +187,8 @@ void launch(const NormCall& c) {
   while (l->longest < c.cols) ++l;
   const bool aligned = aligned_for<float4>(c.x, c.gamma, c.beta, c.residual, c.y) && c.cols % 4 == 0;
   const Kernel kernel = aligned ? l->aligned : l->any;
-  // more than 48 KB of dynamic shared memory must be asked for
   const auto bytes = static_cast<int>(l->shared_bytes);
-  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  if (bytes > 48 << 10) CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
   kernel<<<static_cast<unsigned>(ceil_div(c.rows, std::size_t{l->block / l->threads})), l->block, bytes>>>(
       c.x, c.gamma, c.beta, c.residual, c.y, c.rows, static_cast<unsigned>(c.cols), c.epsilon);
   CUDA_CHECK(cudaGetLastError());

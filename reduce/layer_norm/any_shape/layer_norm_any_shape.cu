@@ -13,9 +13,12 @@
 #ifndef CUDA_EMU  // it has no clusters
 #include "../layer_norm_08_persistent.cu"
 
+// For rows that a cluster holds, if the kernel was compiled for a GPU that has clusters.
 static bool accepts_persistent(const NormCall& c) {
-  return c.cols > RowNorm::kLongRow && c.cols <= kMostBlocks * kOfBlock &&
-         device_attribute(cudaDevAttrComputeCapabilityMajor) >= 9 && kSharedBytes + (1 << 10) <= most_shared_bytes();
+  if (c.cols <= RowNorm::kLongRow || c.cols > kMostBlocks * kOfBlock) return false;
+  cudaFuncAttributes code;
+  CUDA_CHECK(cudaFuncGetAttributes(&code, layer_norm_persistent<true>));
+  return code.ptxVersion >= 90 && kSharedBytes + (1 << 10) <= most_shared_bytes();
 }
 static void launch_persistent(const NormCall& c) {
   launch_persistent(c.x, c.gamma, c.beta, c.y, c.rows, c.cols, c.epsilon);
