@@ -24,17 +24,7 @@ __device__ __forceinline__ void ldmatrix_x4_trans(unsigned (&matrices)[4], const
                : "memory");
 }
 
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-// Programs for any shape are compiled for older GPUs too, where they launch no kernel that calls these.
-__device__ inline void mma_m16n8k16_bf16(float (&)[4], const unsigned (&)[4], unsigned, unsigned) { __trap(); }
-__device__ inline void mma_m16n8k8_tf32(float (&)[4], const unsigned (&)[4], unsigned, unsigned) { __trap(); }
-__device__ inline void cp_async_16(void*, const void*, int) { __trap(); }
-__device__ inline void cp_async_commit() { __trap(); }
-template <int kGroups>
-__device__ inline void cp_async_wait() {
-  __trap();
-}
-#else
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 
 // mma.sync.m16n8k16 on BF16, section 9.7.14.5.8: d += a b, d is 16 x 8 in FP32, a 16 x 16 and b 16 x 8. With
 // g = lane / 4 and t = lane % 4 a lane holds
@@ -81,5 +71,15 @@ __device__ __forceinline__ void cp_async_wait() {
   asm volatile("cp.async.wait_group %0;" : : "n"(kGroups) : "memory");
 }
 
-#endif  // older GPUs
+#else
+// Programs for any shape are compiled for older GPUs too, where they launch no kernel that calls these.
+__device__ inline void mma_m16n8k16_bf16(float (&)[4], const unsigned (&)[4], unsigned, unsigned) { __trap(); }
+__device__ inline void mma_m16n8k8_tf32(float (&)[4], const unsigned (&)[4], unsigned, unsigned) { __trap(); }
+__device__ inline void cp_async_16(void*, const void*, int) { __trap(); }
+__device__ inline void cp_async_commit() { __trap(); }
+template <int kGroups>
+__device__ inline void cp_async_wait() {
+  __trap();
+}
+#endif  // sm_80
 #endif

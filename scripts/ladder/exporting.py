@@ -61,6 +61,9 @@ TIME_LINE = re.compile(r"^ *// TIME: (.*;) (GB/s|TFLOP/s) of (.*)\n", re.MULTILI
 FACTORS = {"GB/s": "1e-6", "TFLOP/s": "1e-9"}
 
 FOR_CPU = re.compile(r"^#ifdef CUDA_EMU\n.*?^#else\n(.*?)^#endif\n", re.MULTILINE | re.DOTALL)
+# What programs for any shape compile in its place for GPUs that lack an instruction; a step names the GPU it needs.
+FOR_OLDER_GPUS = re.compile(r"^#if !defined\(__CUDA_ARCH__\) \|\| [^\n]*\n(.*?)^#else\n.*?^#endif[^\n]*\n",
+                            re.MULTILINE | re.DOTALL)
 
 LEXEME = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.DOTALL)
 PARENTHESES = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"  # with two levels of them inside
@@ -179,7 +182,7 @@ class Export:
         text = path.read_text()
         if own:
             text = text[len(ladder.head(self.step)):]  # which comes first in the export
-        text = FOR_CPU.sub(r"\1", text)
+        text = FOR_CPU.sub(r"\1", FOR_OLDER_GPUS.sub(r"\1", text))
         for declaration in declarations(text):
             quoted = re.search(r'^#include "(.*)"', declaration.text, re.MULTILINE)
             system = re.search(r"^#include (<.*>)", declaration.text, re.MULTILINE)
