@@ -114,4 +114,8 @@ static std::size_t roundings_blocks(std::size_t rows) {
   return 10 + 6 * remainder + 5 + 4 + kRowsHeld + 10 + 6 * ceil_div(blocks, groups) + 10;
 }
 
-LADDER_STEP(ColSoftmax, launch_blocks<32, 512>, roundings_blocks<32, 512>);
+static void launch_blocks_32(const float* x, float* y, std::size_t rows, std::size_t cols) {
+  launch_blocks<32, 512>(x, y, rows, cols);
+}
+
+LADDER_STEP(ColSoftmax, launch_blocks_32, roundings_blocks<32, 512>);

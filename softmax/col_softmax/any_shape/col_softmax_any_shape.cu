@@ -43,10 +43,8 @@ static const Candidate<ColumnsCall> kCandidates[] = {
 #ifndef CUDA_EMU
     {"cluster", fit_in_step_04, run<launch_cluster>},
 #endif
-    {"held", fit_in_tile, run<launch_held>},
-    {"blocks_32", any, run<launch_blocks<32, 512>>},  // columns of a tile
-    {"blocks_128", any, run<launch_blocks<128, 512>>},
-    {"blocks_8", any, run<launch_blocks<8, 256>>},
+    {"held", fit_in_tile, run<launch_held>},           {"blocks_32", any, run<launch_blocks_32>},  // columns of a tile
+    {"blocks_128", any, run<launch_blocks<128, 512>>}, {"blocks_8", any, run<launch_blocks<8, 256>>},
 };
 
 static void launch(const float* x, float* y, std::size_t rows, std::size_t cols) {
