@@ -1,5 +1,5 @@
 // Rows and vectors that start anywhere: the elements before the first 16-byte boundary and those after the last one are
-// peeled off; between them stand whole float4. For softmax 06 and 07, row_softmax 10 to 12, and the norms' last steps.
+// peeled off; between them stand whole float4.
 #pragma once
 #include "cuda_helpers.cuh"
 

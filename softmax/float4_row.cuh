@@ -1,5 +1,4 @@
-// Four elements per thread and access, and what to do at the end of a row, as row_softmax_06 writes it out: for
-// row_softmax 07 and 08, col_softmax 04 and 06, softmax 04 and 05. (row_softmax 09 has loads and stores of its own.)
+// Four elements per thread and access, and what to do at the end of a row, as row_softmax_06 writes it out.
 //
 // kAligned: the four elements are neighbours, x[j] to x[j + 3]; x + j is a multiple of 16 bytes and `end` a multiple of
 // 4, so that all four exist or none. Else they are x[j], x[j + stride], x[j + 2 stride] and x[j + 3 stride]: with

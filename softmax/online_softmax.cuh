@@ -1,10 +1,11 @@
 // The online softmax: the pair (maximum, sum of exponentials) that stands for a set of elements, the rule by which two
-// pairs merge, and that rule over lanes, a warp and a block. Why it is right: the chapter, under "The online rule".
+// pairs merge, and that rule over the lanes of a warp, the threads of a block, and from block to block. Why it is right:
+// the chapter of row_softmax, under "The online rule".
 #pragma once
 #include "ladder.cuh"
 
 // max: the elements' maximum; sum: the sum of exp(x - max). The empty set is {-inf, 0}, one element x is {x, 1}.
-struct MaxSum {
+struct alignas(8) MaxSum {  // a pair is one access
   float max, sum;
 };
 
@@ -16,15 +17,6 @@ __device__ inline float shift_for(float max) { return max == -INFINITY ? 0.0f : 
 __device__ inline MaxSum merge(MaxSum a, MaxSum b) {
   const float max = fmaxf(a.max, b.max), shift = shift_for(max);
   return {max, a.sum * expf(a.max - shift) + b.sum * expf(b.max - shift)};
-}
-
-// Merged over the warp, returned to every lane with the same bits. All 32 lanes must call it.
-__device__ inline MaxSum warp_merge(MaxSum v) {
-#pragma unroll
-  for (int offset = 16; offset > 0; offset /= 2) {
-    v = merge(v, {__shfl_xor_sync(0xffffffff, v.max, offset), __shfl_xor_sync(0xffffffff, v.sum, offset)});
-  }
-  return v;
 }
 
 // Maximum and sum over groups of kLanes neighbouring lanes, returned to each of them. All 32 lanes must call them.
@@ -41,21 +33,43 @@ __device__ inline float group_sum(float v) {
   return v;
 }
 
-// Pairs merged over such groups. One exp per lane where warp_merge takes ten: the maximum first, then the sum.
-template <unsigned kLanes>
-__device__ inline MaxSum group_merge(MaxSum v) {
+// Merged over the warp, or over groups of kLanes neighbouring lanes, returned to each lane with the same bits. All 32
+// lanes must call it. The maximum first, then the sum: one exp per lane, where five calls of merge() take ten. Roundings
+// of a term (SoftmaxProblem::tolerance): 4 for the exp, the product, and an addition per level, together 10 at most.
+template <unsigned kLanes = 32>
+__device__ inline MaxSum warp_merge(MaxSum v) {
   const float max = group_max<kLanes>(v.max);
   return {max, group_sum<kLanes>(v.sum * expf(v.max - shift_for(max)))};
 }
 
-// Merged over a block of kWarps warps, at most 32, returned to every thread with the same bits. All threads must call
-// it. Every call uses the same shared memory: a __syncthreads() is needed between two calls.
-template <unsigned kWarps>
-__device__ inline MaxSum block_merge(MaxSum v) {
-  __shared__ MaxSum warps[kWarps];
+// Merged over a one-dimensional block, returned to each thread with the same bits; or over `warps` neighbouring warps, of
+// which `first` is the first and the thread's own is one. All threads of the block must call it. Every call uses the same
+// shared memory: a __syncthreads() is needed between two calls. Roundings: 20, those of warp_merge twice.
+__device__ inline MaxSum block_merge(MaxSum v, unsigned first, unsigned warps) {
+  __shared__ MaxSum of_warps[32];
   const unsigned lane = threadIdx.x % 32;
   v = warp_merge(v);
-  if (lane == 0) warps[threadIdx.x / 32] = v;
+  if (lane == 0) of_warps[threadIdx.x / 32] = v;
   __syncthreads();
-  return warp_merge(lane < kWarps ? warps[lane] : MaxSum{-INFINITY, 0.0f});
+  return warp_merge(lane < warps ? of_warps[first + lane] : MaxSum{-INFINITY, 0.0f});
+}
+__device__ inline MaxSum block_merge(MaxSum v) { return block_merge(v, 0, blockDim.x / 32); }
+
+// A pair for other blocks, through global memory: 64 bits, written and read at once, so that no fence is needed. Until
+// it is published the word is kNoPair, which no pair is: the maximum would be a NaN, and fmaxf passes over NaN.
+constexpr unsigned long long kNoPair = ~0ull;
+
+__device__ inline void publish(unsigned long long* to, MaxSum pair) {
+  const auto high = static_cast<unsigned long long>(__float_as_uint(pair.max));
+  atomicExch(to, high << 32 | __float_as_uint(pair.sum));
+}
+// Waits until another block has published the pair.
+__device__ inline MaxSum await(const unsigned long long* from) {
+  const volatile unsigned long long* const word = from;
+  unsigned long long bits = *word;
+  while (bits == kNoPair) {
+    __nanosleep(20);
+    bits = *word;
+  }
+  return {__uint_as_float(static_cast<unsigned>(bits >> 32)), __uint_as_float(static_cast<unsigned>(bits))};
 }

@@ -1,9 +1,6 @@
 // Beyond the general tests of every step: what softmax promises besides its values.
 #include "catch.hpp"
-#include "col_softmax/col_shapes.hpp"
-#include "col_softmax/col_softmax.cuh"
 #include "cross_entropy/cross_entropy_shapes.hpp"
-#include "row_softmax/row_shapes.hpp"
 #include "runner/check.hpp"
 
 #include <cuda_bf16.h>
@@ -141,107 +138,6 @@ TEST_CASE("adding a constant changes nothing, where it adds without rounding") {
     }
     CHECK(result(step, shape, x) == result(step, shape, shifted));
   });
-}
-
-TEST_CASE("row_softmax 11 and 12: which kernel which row takes") {
-  for (std::size_t cols = 1; cols <= 40000; ++cols) {
-    const std::size_t i = row_shape(cols);
-    if (i < kRowShapeCount) CHECK(cols <= kRowShapes[i].longest);
-    if (i > 0) CHECK(cols > kRowShapes[i - 1].longest);
-  }
-  for (const RowShape& s : kRowShapes) {
-    INFO(s.longest);
-    CHECK(s.longest == s.threads * s.kept * (s.staged ? 1 : 4) + (s.staged ? 0 : 3));  // in registers; 3 at the edges
-    CHECK(s.block % s.threads == 0);
-  }
-  const auto threads = [](std::size_t cols) { return kRowShapes[row_shape(cols)].threads; };
-  CHECK(kRowShapes[row_shape(1)].kept == 1);
-  CHECK(kRowShapes[row_shape(2)].kept == 2);
-  CHECK(kRowShapes[row_shape(3)].kept == 4);
-  CHECK(kRowShapes[row_shape(16)].staged);
-  CHECK_FALSE(kRowShapes[row_shape(17)].staged);
-  CHECK(threads(128) == 8);
-  CHECK(threads(1024) == 32);
-  CHECK(threads(4096) == 128);
-  CHECK(threads(4097) == 128);
-  CHECK(threads(16387) == 512);
-  CHECK(threads(16388) == 640);
-  CHECK(threads(32768) == 1024);
-  CHECK(row_shape(32772) == kRowShapeCount);
-  CHECK(row_shape(50257) == kRowShapeCount);
-
-  for (const ClusterShape& s : kClusterShapes) {
-    INFO(s.longest);
-    CHECK(s.longest <= std::size_t{4} * s.blocks * s.block * (s.kept + s.shared));  // what the cluster holds
-    CHECK(cluster_shape(s.longest) == static_cast<std::size_t>(&s - kClusterShapes));
-  }
-  CHECK(kClusterShapes[cluster_shape(32772)].blocks == 4);
-  CHECK(kClusterShapes[cluster_shape(50257)].blocks == 4);
-  CHECK(kClusterShapes[cluster_shape(131072)].blocks == 8);
-  CHECK(cluster_shape(1 << 20) == kClusterShapeCount);
-}
-
-TEST_CASE("col_softmax 06: which kernel which matrix takes") {
-  for (const bool aligned : {false, true}) {
-    for (const std::size_t cols : {1, 16, 300, 1024, 1028, 4096, 16300, 1 << 21}) {
-      for (std::size_t rows = 1; rows <= 20000; ++rows) {
-        const std::size_t i = col_shape(rows, cols, aligned);
-        if (i == kColShapeCount) continue;
-        const bool fits = kColShapes[i].aligned == aligned && rows > 64 && rows <= kColShapes[i].kept();
-        if (!fits) FAIL(rows << " x " << cols << " is not for kernel " << i);
-      }
-    }
-  }
-  for (const ColShape& s : kColShapes) {
-    INFO(s.tallest << (s.aligned ? ", aligned" : ", not aligned"));
-    CHECK(s.tallest <= s.kept());
-    CHECK(32 % s.lanes == 0);
-    CHECK(col_shape(s.tallest, 16384, s.aligned) == static_cast<std::size_t>(&s - kColShapes));
-  }
-
-  // blocks in a cluster, columns of a tile, the next tile fetched ahead; {0} for teams
-  const auto kernel = [](std::size_t rows, std::size_t cols, bool aligned) -> std::vector<std::size_t> {
-    const std::size_t i = col_shape(rows, cols, aligned);
-    if (i == kColShapeCount) return {0};
-    return {kColShapes[i].blocks, std::size_t{4} * kColShapes[i].lanes, kColShapes[i].ahead};
-  };
-  using Kernel = std::vector<std::size_t>;
-  const Kernel team = {0};
-  CHECK(kernel(4096, 4096, true) == Kernel{8, 32, 1});
-  CHECK(kernel(16384, 4096, true) == Kernel{16, 32, 0});
-  CHECK(kernel(65536, 128, true) == team);
-  CHECK(kernel(8192, 8192, true) == Kernel{8, 32, 0});
-  CHECK(kernel(2048, 50256, true) == Kernel{2, 32, 0});
-  CHECK(kernel(1024, 16384, true) == Kernel{2, 32, 1});
-  CHECK(kernel(300, 100000, true) == Kernel{1, 32, 0});
-  CHECK(kernel(128, 100000, true) == Kernel{1, 128, 0});
-  CHECK(kernel(64, 300000, true) == team);
-  CHECK(kernel(4096, 128, true) == Kernel{8, 32, 0});  // few columns: all 4096 rows in the registers of 8 blocks
-  CHECK(kernel(1000, 300, true) == Kernel{4, 32, 0});
-  CHECK(kernel(16384, 512, true) == team);
-  CHECK(kernel(4096, 4095, false) == Kernel{8, 64, 0});
-  CHECK(kernel(2048, 50257, false) == Kernel{8, 128, 0});
-  CHECK(kernel(1000, 20001, false) == Kernel{4, 128, 0});
-  CHECK(kernel(1000, 301, false) == team);
-  CHECK(kernel(16384, 4095, false) == team);
-  CHECK(kernel(1, 1 << 30, true) == team);
-  CHECK(kernel(std::size_t{1} << 36, 1, false) == team);
-  CHECK(few_rows(16, 1));
-  CHECK_FALSE(few_rows(17, 4096));
-  CHECK(few_rows(64, 1 << 17));
-  CHECK_FALSE(few_rows(65, 1 << 30));
-}
-
-TEST_CASE("col_softmax 06: the sizes for clusters reach every kernel") {
-  std::set<std::size_t> reached;
-  for (const Size& size : ColSoftmax::cluster_sizes()) {
-    reached.insert(col_shape(size[0], size[1], size[1] % 4 == 0));
-    reached.insert(col_shape(size[0], size[1], false));  // pointers that are not aligned
-  }
-  for (std::size_t i = 0; i < kColShapeCount; ++i) {
-    INFO("kernel " << i);
-    CHECK(reached.count(i) == 1);
-  }
 }
 
 // Nothing may be launched, whatever the pointers: 2^32 + 3 as an int is 3.

@@ -35,7 +35,7 @@ LARGE_STEPS = {
     "blur_07_register_window": "a kernel of its own for shapes whose rows are not aligned",
     "col_softmax_03_registers": "one exp for each element, and a merge over lanes that share a column",
     "col_softmax_04_cluster": "a pipeline of tiles, and merges over lanes, warps and blocks",
-    "col_softmax_06_by_shape": "the kernel for all shapes, and the rule that picks",
+    "col_softmax_05_blocks_per_tile": "a mapping of its own, and pairs through global memory",
     "cross_entropy_03_any_alignment":
         "what is in front of and behind the float4, groups of four, and the rule for blocks",
     "cross_entropy_04_by_shape":
@@ -67,8 +67,7 @@ LARGE_STEPS = {
     "row_softmax_06_registers": "float4 and scalar loads and stores, written out where they are introduced",
     "overlap_06_graph": "capturing, and the key that says when to capture again",
     "row_softmax_08_cluster": "the merge over the cluster, and a launch of at most 2^27 rows",
-    "row_softmax_09_by_shape": "the kernel for all shapes, and the rule that picks",
-    "row_softmax_12_clusters": "a kernel for rows that a cluster holds, beside those of steps 10 and 11",
+    "row_softmax_09_relay": "nothing is kept: another kernel, in which blocks take numbers and wait for pairs",
     "row_sum_04_by_shape": "the kernel for all shapes, and the rule that picks",
     "scan_08_look_back": "the protocol, written out where it is introduced, in place of two kernels",
     "sgemm_13_cp_async":
@@ -76,7 +75,8 @@ LARGE_STEPS = {
     "sgemm_14_stream_k": "the kernel for shares of tiles, the one that adds their sums, and rows that are padded",
     "sgemm_tf32_02_wgmma_tma": "the roles of gemm_bf16's steps 04 to 07, with operands from registers",
     "softmax_04_on_chip": "registers and shared memory hold the vector, the rest is read again",
-    "softmax_07_streamed": "another order of loads and exps, for any alignment, and step 06 for long vectors",
+    "softmax_05_streamed": "another order of loads and exps, for any alignment",
+    "softmax_06_two_passes": "two kernels, one that reads and one like a copy, in place of one",
     "top_k_08_many_rows": "the kernel for many short rows, and the rule that picks",
     "top_k_04_radix_select": "another algorithm: digits counted in shared memory",
     "transpose_09_float4": "float4 on both sides of the tile changes every index",

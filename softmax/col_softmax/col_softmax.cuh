@@ -21,29 +21,20 @@ class ColSoftmax : public SoftmaxProblem {
     launch_(device.at<const float>(0), device.at<float>(1), size[0], size[1]);
   }
 
-  // Several tiles for each cluster, whole and not; and with pointers aligned and not, each kernel of step 06.
-  static std::vector<ladder::Size> cluster_sizes() {
-    return {{100, 1100},  {300, 1100},  {700, 1100},  {1000, 1100}, {2500, 1100}, {4000, 1100},
-            {4096, 1100}, {5003, 1100}, {8200, 1100}, {1500, 300},  {2100, 300},  {1500, 2052},
-            {129, 16300}, {300, 8200},  {600, 4100},  {2999, 1021}};
-  }
-
-  // Empty, single rows and columns, columns around the widths of tiles, more rows than a tile keeps on the chip.
+  // Empty, single rows and columns, columns around the widths of tiles, rows around the powers of two that blocks and
+  // clusters hold, and more than those.
   std::vector<ladder::Size> test_sizes() const override {
-    std::vector<ladder::Size> sizes = {{0, 0}, {0, 7}, {7, 0}, {1, 1}, {1, 1009}, {2, 257}, {1031, 1}, {31, 2}};
+    std::vector<ladder::Size> sizes = {{0, 0},    {0, 7},    {7, 0},    {1, 1},    {1, 1009},  {2, 257},
+                                       {31, 2},   {1031, 1}, {3, 261},  {129, 12}, {517, 600}, {1024, 36},
+                                       {2047, 9}, {4096, 9}, {4097, 9}, {8200, 9}, {20000, 8}, {70001, 1}};
     for (const std::size_t cols : {3, 4, 7, 8, 9, 12, 16, 17, 31, 32, 33, 36, 65}) sizes.push_back({37, cols});
-    for (const std::size_t rows : {3, 31, 32, 33, 64, 127, 128, 129, 256, 257, 511, 512, 1023, 1025}) {
+    for (const std::size_t rows : {3, 5, 16, 17, 32, 64, 65, 128, 129, 256, 257, 511, 512, 1025}) {
       sizes.push_back({rows, 11});
     }
-    for (const std::size_t rows : {2047, 4096, 4097, 8200}) sizes.push_back({rows, 9});
-    sizes.push_back({3, 261});
-    sizes.push_back({517, 600});
-    sizes.push_back({20000, 8});
-    sizes.push_back({70001, 1});
-#ifndef CUDA_EMU  // for steps with clusters, which need a GPU
-    for (const ladder::Size& size : cluster_sizes()) sizes.push_back(size);
-    for (const std::size_t rows : {1, 4, 5, 16}) sizes.push_back({rows, 4099});
-    sizes.push_back({41, (1 << 17) + 5});
+#ifndef CUDA_EMU  // clusters, and several tiles for each
+    for (const std::size_t rows : {1025, 2048, 2049, 4096, 4097, 8192, 8193, 16384, 16385}) sizes.push_back({rows, 36});
+    sizes.insert(sizes.end(), {{2000, 1100}, {4096, 2052}, {5003, 1100}, {2999, 1021}});
+    for (const std::size_t rows : {1, 4, 16, 41}) sizes.push_back({rows, (1 << 17) + 5});
 #endif
     return sizes;
   }

@@ -8,9 +8,11 @@
 //           all waiting 25 % is at the fences with which cluster.sync() begins, 15 % at barriers, 12 % for loads.
 // Next:     a tile is 4096 lines of 128 bytes, 16 KB apart; a copy reads from end to end. Does DRAM care?
 // needs: sm_90
-#include "col_cluster.cuh"
+#include "col_softmax.cuh"
+#include "four_columns.cuh"
 #include "launch_cluster.cuh"
 
+#include <cooperative_groups.h>
 #include <cuda_pipeline.h>
 
 namespace cg = cooperative_groups;
@@ -25,6 +27,7 @@ static_assert(kWarps * kColumns == kBlock && kCluster <= kWarps, "one thread per
 template <bool kAligned, bool kRemainder>
 __global__ void __launch_bounds__(kBlock, 2) col_softmax_cluster(const float* __restrict__ x, float* __restrict__ y,
                                                                  std::size_t rows, std::size_t cols, unsigned tiles) {
+#if __CUDA_ARCH__ >= 900            // any_shape, which takes this kernel, is compiled for older ones too
   extern __shared__ float4 next[];  // [k][thread]: of the next tile
   __shared__ MaxSum warps[kWarps][kColumns + 1], blocks[2][kCluster][kColumns], totals[kColumns];
   const cg::cluster_group cluster = cg::this_cluster();
@@ -41,11 +44,16 @@ __global__ void __launch_bounds__(kBlock, 2) col_softmax_cluster(const float* __
   const auto copy = [&](std::size_t col) {
 #pragma unroll
     for (unsigned k = 0; k < kKept; ++k) {
-      float4* const to = &next[k * kBlock + tid];
-      if (k >= count || col + 3 * col_stride >= cols) *to = none;
-      for (unsigned i = 0; i < (kAligned ? 1 : 4) && k < count && col + i * col_stride < cols; ++i) {
-        __pipeline_memcpy_async(reinterpret_cast<float*>(to) + i, x + k * stride + col + i * col_stride,
-                                kAligned ? 16 : 4);
+      float* const to = reinterpret_cast<float*>(&next[k * kBlock + tid]);
+      const float* const from = x + k * stride + col;
+      for (unsigned i = 0; i < 4; i += kAligned ? 4 : 1) {
+        if (k < count && col + i * col_stride < cols) {
+          __pipeline_memcpy_async(to + i, from + i * col_stride, kAligned ? 16 : 4);
+        } else if (kAligned) {
+          next[k * kBlock + tid] = none;
+        } else {
+          to[i] = -INFINITY;
+        }
       }
     }
     __pipeline_commit();
@@ -86,12 +94,12 @@ __global__ void __launch_bounds__(kBlock, 2) col_softmax_cluster(const float* __
     if (tid % 32 < kLanes) put4(warps[tid / 32], c, col_stride, max, sum);
     __syncthreads();
     const unsigned column = tid / kWarps, warp = tid % kWarps;
-    const MaxSum of_block = group_merge<kWarps>(warps[warp][column]);
+    const MaxSum of_block = warp_merge<kWarps>(warps[warp][column]);
     // Two buffers: a fast block's next pairs come while slow ones read these, but none after the next cluster.sync().
     if (warp < kCluster) *cluster.map_shared_rank(&blocks[buffer][rank][column], warp) = of_block;
     cluster.sync();
     if (tid < kCluster * kColumns) {
-      const MaxSum total = group_merge<kCluster>(blocks[buffer][tid % kCluster][tid / kCluster]);
+      const MaxSum total = warp_merge<kCluster>(blocks[buffer][tid % kCluster][tid / kCluster]);
       if (tid % kCluster == 0) totals[tid / kCluster] = total;
     }
     __syncthreads();
@@ -107,6 +115,7 @@ __global__ void __launch_bounds__(kBlock, 2) col_softmax_cluster(const float* __
       store4<kAligned, kEvictFirst>(y + k * stride, col, cols, col_stride, multiply(e, f));
     }
   }
+#endif
 }
 
 template <bool kAligned, bool kRemainder>
@@ -116,7 +125,7 @@ static void start(const float* x, float* y, std::size_t rows, std::size_t cols) 
   clusters.start(std::min(tiles, clusters.resident()), x, y, rows, cols, tiles);
 }
 
-static void launch(const float* x, float* y, std::size_t rows, std::size_t cols) {
+static void launch_cluster(const float* x, float* y, std::size_t rows, std::size_t cols) {
   if (rows == 0 || cols == 0) return;
   const bool aligned = aligned_for<float4>(x, y) && cols % 4 == 0, remainder = rows > kKept * kRows;
   const auto run = aligned ? (remainder ? start<true, true> : start<true, false>)  //
@@ -125,11 +134,11 @@ static void launch(const float* x, float* y, std::size_t rows, std::size_t cols)
 }
 
 // Numerator: exp twice, division and product. Denominator: exp, product and addition for each element of the remainder,
-// exp and product for their sum, exp and the additions of what is kept; then over the lanes, and, with exp and product,
-// over the warps and over the blocks.
-static std::size_t roundings(std::size_t rows) {
+// exp and product for their sum, exp and the additions of what is kept; then over the lanes, and 10 over the warps and 10
+// over the blocks.
+static std::size_t roundings_cluster(std::size_t rows) {
   const std::size_t remainder = rows - std::min<std::size_t>(rows, kKept * kRows);
-  return 10 + 6 * ceil_div(remainder, kRows) + 5 + 4 + kKept + 2 + (5 + 4) + (5 + 3);
+  return 10 + 6 * ceil_div(remainder, kRows) + 5 + 4 + kKept + 2 + 20;
 }
 
-LADDER_STEP(ColSoftmax, launch, roundings);
+LADDER_STEP(ColSoftmax, launch_cluster, roundings_cluster);

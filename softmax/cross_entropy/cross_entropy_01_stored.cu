@@ -15,7 +15,7 @@ __global__ void log_softmax_stored(const float* __restrict__ x, float* __restric
   y += blockIdx.x * cols;
   MaxSum s = {-INFINITY, 0.0f};
   for (std::size_t j = tid; j < cols; j += kBlock) s = merge(s, {x[j], 1.0f});
-  s = block_merge<kBlock / 32>(s);
+  s = block_merge(s);
   const float log_sum = logf(s.sum);
   for (std::size_t j = tid; j < cols; j += kBlock) y[j] = (x[j] - s.max) - log_sum;
 }

@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(kBlock)
   if (tid < front) s = merge(s, {x[tid], 1.0f});
   if (behind + tid < cols) s = merge(s, {x[behind + tid], 1.0f});
 
-  s = block_merge<kBlock / 32>(s);
+  s = block_merge(s);
   if (tid > 0) return;
   const int t = target[blockIdx.x];
   const bool known = t >= 0 && static_cast<std::size_t>(t) < cols;

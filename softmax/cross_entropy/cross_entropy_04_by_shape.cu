@@ -11,7 +11,6 @@
 #include "cross_entropy.cuh"
 #include "cross_entropy_short.cuh"
 #include "../float4_row.cuh"
-#include "../merge_row.cuh"
 #include "peeled.cuh"
 
 constexpr int kLoads = 4;  // float4 in flight per thread
@@ -58,7 +57,11 @@ __global__ void __launch_bounds__(kBlock)
 
   // merge the row's threads, store
   const float logit = gridDim.y == 1 ? logit_of(x, wanted, cols) : 0.0f;  // in flight meanwhile
-  s = merge_row<kThreads, kBlock>(group_merge<(kThreads < 32 ? kThreads : 32)>(s));
+  if constexpr (kThreads <= 32) {
+    s = warp_merge<kThreads>(s);
+  } else {
+    s = block_merge(s, threadIdx.x / kThreads * (kThreads / 32), kThreads / 32);
+  }
   if (t > 0 || row >= rows) return;
   if (gridDim.y == 1) {
     loss[row] = logf(s.sum) - (logit - s.max);
@@ -77,7 +80,7 @@ __global__ void __launch_bounds__(kMergeBlock)
   MaxSum s = {-INFINITY, 0.0f};
   for (unsigned i = threadIdx.x; i < parts; i += kMergeBlock) s = merge(s, pairs[i]);
   const float logit = logit_of(x + row * cols, wanted, cols);
-  s = block_merge<kMergeBlock / 32>(s);
+  s = block_merge(s);
   if (threadIdx.x == 0) loss[row] = logf(s.sum) - (logit - s.max);
 }
 

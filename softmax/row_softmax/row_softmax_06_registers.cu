@@ -74,10 +74,10 @@ static void launch(const float* x, float* y, std::size_t rows, std::size_t cols)
 }
 
 // Numerator: exp, inverse and product. Denominator: exp and additions of what is kept, then exp, product and addition
-// for each merge: those of the remainder, then 5.
+// for each merge of the remainder; 10 over the warp.
 static std::size_t roundings(std::size_t cols) {
   const std::size_t remainder = cols - std::min(cols, kKept * kChunk);
-  return 6 + 4 + 2 + kKept + 6 * (ceil_div(remainder, 32) + 5);
+  return 6 + 4 + 2 + kKept + 6 * ceil_div(remainder, 32) + 10;
 }
 
 LADDER_STEP(RowSoftmax, launch, roundings);

@@ -35,7 +35,7 @@ __global__ void row_softmax_shared(const float* __restrict__ x, float* __restric
     s.sum += sum4(exp4(row[k * kBlock + tid], shift_for(max)));
   }
   for (std::size_t j = chunks * kChunk + tid; j < cols; j += kBlock) s = merge(s, {x[j], 1.0f});
-  s = block_merge<kBlock / 32>(s);
+  s = block_merge(s);
 
   // store
   const float inverse = 1.0f / s.sum;
@@ -47,7 +47,8 @@ __global__ void row_softmax_shared(const float* __restrict__ x, float* __restric
 
 // Chunks of a row that one block's shared memory holds.
 static std::size_t chunks_of(std::size_t cols) {
-  const int bytes = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - (1 << 10);  // 1 KB for `warps`
+  // 227 KB is the most that any GPU has; 1 KB is for block_merge
+  const int bytes = std::min(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin), 227 << 10) - (1 << 10);
   const std::size_t most = bytes / (kBlock * sizeof(float4));
   return std::min(ceil_div(cols, kChunk), most);
 }
@@ -64,10 +65,10 @@ static void launch(const float* x, float* y, std::size_t rows, std::size_t cols)
 }
 
 // Numerator: exp, inverse and product. Denominator: exp and additions of what is kept, then exp, product and addition
-// for each merge: those of the remainder, then 5 and 5.
+// for each merge of the remainder; 20 over the block.
 static std::size_t roundings(std::size_t cols) {
   const std::size_t chunks = chunks_of(cols), remainder = cols - std::min(cols, chunks * kChunk);
-  return 6 + 4 + 2 + chunks + 6 * (ceil_div(remainder, kBlock) + 10);
+  return 6 + 4 + 2 + chunks + 6 * ceil_div(remainder, kBlock) + 20;
 }
 
 LADDER_STEP(RowSoftmax, launch, roundings);

@@ -1,10 +1,11 @@
 // Problem:  step 07 keeps 57,000 elements; of longer rows the remainder is read twice, by one block.
 // Idea:     a cluster of 8 blocks on neighbouring SMs shares a row. Each keeps an eighth, and writes its pair into the
 //           shared memory of all 8. No second kernel, no DRAM.
-// Expect:   0.8 to 1.0 of a copy for rows of 100,000 to 459,000, what 8 blocks hold. Less than step 07 for short rows:
-//           8 blocks start, merge at three levels and wait for each other twice.
-// Measured: 0.094x step 07, 0.04x cuDNN at 32768x1024 (H200); 0.092x, 0.04x (H100).
-// Next:     which of these kernels do you ship?
+// Expect:   2 to 4x step 07 at 1024 x 131072, 0.8 to 1.0 of a copy: of such rows step 07 keeps 44 %, 8 blocks keep up to
+//           459,000 elements. Far less than step 07 for short rows: 8 blocks start, and wait for each other twice.
+// Measured: not yet.
+// Why:      a row of 1024 leaves 7 of 8 blocks without an element. At 1024 x 131072 3.1x step 07 (H200), 2.7x (H100).
+// Next:     64 rows of 2^20: which of them stay on the chip?
 // needs: sm_90
 #include "row_softmax.cuh"
 #include "../float4_row.cuh"
@@ -17,29 +18,16 @@ constexpr int kBlock = 512;
 constexpr unsigned kCluster = 8;            // blocks per row; more are not portable
 constexpr std::size_t kChunk = 4 * kBlock;  // elements that a block loads at once, four for each thread
 
-// Merged over a cluster of kBlocks blocks, at most 32, returned to every thread. All threads of the cluster must call
-// it, once, after barrier_arrive().
-template <unsigned kBlocks>
-__device__ static MaxSum cluster_merge(MaxSum v) {
-  __shared__ MaxSum blocks[kBlocks];
-  cg::cluster_group cluster = cg::this_cluster();
-  const unsigned lane = threadIdx.x % 32;
-  v = block_merge<kBlock / 32>(v);
-  cluster.barrier_wait();  // all blocks have started: their shared memory may be written
-  if (threadIdx.x < kBlocks) *cluster.map_shared_rank(&blocks[cluster.block_rank()], threadIdx.x) = v;
-  cluster.sync();  // all pairs have arrived; from here on a block reads only its own shared memory, and may end
-  return warp_merge(lane < kBlocks ? blocks[lane] : MaxSum{-INFINITY, 0.0f});
-}
-
 // The first `chunks` chunks of each block stay in its shared memory. The blocks take every eighth chunk of the row.
 template <bool kAligned>
 __global__ void __cluster_dims__(kCluster)
     row_softmax_cluster(const float* __restrict__ x, float* __restrict__ y, std::size_t cols, unsigned chunks) {
   extern __shared__ float4 row[];  // [chunk][thread]
+  __shared__ MaxSum blocks[kCluster];
   cg::cluster_group cluster = cg::this_cluster();
   cluster.barrier_arrive();
-  const unsigned tid = threadIdx.x;
-  const std::size_t first = cluster.block_rank() * kChunk + (kAligned ? 4 * tid : tid);
+  const unsigned tid = threadIdx.x, lane = tid % 32, rank = cluster.block_rank();
+  const std::size_t first = rank * kChunk + (kAligned ? 4 * tid : tid);
   x += blockIdx.x / kCluster * cols;
   y += blockIdx.x / kCluster * cols;
 
@@ -56,9 +44,15 @@ __global__ void __cluster_dims__(kCluster)
   for (unsigned k = 0; k < chunks; ++k) {
     s.sum += sum4(exp4(row[k * kBlock + tid], shift_for(max)));
   }
-  const std::size_t remainder = chunks * (kCluster * kChunk) + cluster.block_rank() * kBlock + tid;
+  const std::size_t remainder = chunks * (kCluster * kChunk) + rank * kBlock + tid;
   for (std::size_t j = remainder; j < cols; j += kCluster * kBlock) s = merge(s, {x[j], 1.0f});
-  s = cluster_merge<kCluster>(s);
+
+  // merge the block, then the cluster: thread i writes the block's pair into block i
+  s = block_merge(s);
+  cluster.barrier_wait();  // all blocks have started: their shared memory may be written
+  if (tid < kCluster) *cluster.map_shared_rank(&blocks[rank], tid) = s;
+  cluster.sync();  // all pairs have arrived; from here on a block reads only its own shared memory, and may end
+  s = warp_merge(lane < kCluster ? blocks[lane] : MaxSum{-INFINITY, 0.0f});
 
   // store
   const float inverse = 1.0f / s.sum;
@@ -71,8 +65,8 @@ __global__ void __cluster_dims__(kCluster)
 
 // Chunks of a row that each block's shared memory holds.
 static std::size_t chunks_of(std::size_t cols) {
-  const int bytes =
-      device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - (1 << 10);  // 1 KB for `warps` and `blocks`
+  // 227 KB is the most that any GPU has; 1 KB is for `blocks` and block_merge
+  const int bytes = std::min(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin), 227 << 10) - (1 << 10);
   const std::size_t most = bytes / (kBlock * sizeof(float4));
   return std::min(ceil_div(cols, (kCluster * kChunk)), most);
 }
@@ -93,10 +87,10 @@ static void launch(const float* x, float* y, std::size_t rows, std::size_t cols)
 }
 
 // Numerator: exp, inverse and product. Denominator: exp and additions of what is kept, then exp, product and addition
-// for each merge: those of the remainder, then 5, 5 and 5.
+// for each merge of the remainder; 20 over the block, 10 over the cluster.
 static std::size_t roundings(std::size_t cols) {
   const std::size_t chunks = chunks_of(cols), remainder = cols - std::min(cols, chunks * (kCluster * kChunk));
-  return 6 + 4 + 2 + chunks + 6 * (ceil_div(remainder, kCluster * kBlock) + 15);
+  return 6 + 4 + 2 + chunks + 6 * ceil_div(remainder, kCluster * kBlock) + 30;
 }
 
 LADDER_STEP(RowSoftmax, launch, roundings);

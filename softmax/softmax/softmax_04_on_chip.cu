@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(kBlock, 1)
 #pragma unroll
   for (unsigned k = 0; k < kKept; ++k) sum += sum4(exp4(v[k], shift));
   for (unsigned k = 0; k < chunks; ++k) sum += sum4(exp4(shared[k * kBlock + tid], shift));
-  s = block_merge<kBlock / 32>(merge(s, {max, sum}));
+  s = block_merge(merge(s, {max, sum}));
   if (tid == 0) pairs[blockIdx.x] = s;
 
   cg::this_grid().sync();  // every block has stored its pair, and every block sees all of them
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(kBlock, 1)
   // merge the blocks' pairs
   s = {-INFINITY, 0.0f};
   for (unsigned b = tid; b < gridDim.x; b += kBlock) s = merge(s, pairs[b]);
-  s = block_merge<kBlock / 32>(s);
+  s = block_merge(s);
 
   // store: the remainder first, which may still be in L2
   const float inverse = 1.0f / s.sum;
@@ -82,7 +82,8 @@ static unsigned grid_size(std::size_t n) {
 
 // Chunks that shared memory holds, of those that registers do not.
 static unsigned shared_chunks(std::size_t n) {
-  const int bytes = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - (1 << 10);  // 1 KB for `warps`
+  // 227 KB is the most that any GPU has; 1 KB is for block_merge
+  const int bytes = std::min(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin), 227 << 10) - (1 << 10);
   const std::size_t most = bytes / (kBlock * sizeof(float4));
   const std::size_t all = ceil_div(n, std::size_t{4} * kBlock * std::max(grid_size(n), 1u));
   return static_cast<unsigned>(std::min(all - std::min<std::size_t>(all, kKept), most));
@@ -101,12 +102,11 @@ static void launch(const float* x, float* y, std::size_t n) {
 }
 
 // Numerator: exp, inverse and product. Denominator: exp and additions of what is kept, and for each merge exp, product
-// and addition: the remainder, the tail, what is kept, 5 and 5 in the block, the blocks' pairs in a thread, and 5 and 5
-// again.
+// and addition: the remainder, the tail and what is kept in a thread; 20 over the block; the same for the blocks' pairs.
 static std::size_t roundings(std::size_t n) {
   const std::size_t grid = std::max(grid_size(n), 1u), chunks = ceil_div(n, 4 * grid * kBlock);
   const std::size_t kept = kKept + shared_chunks(n), remainder = chunks - std::min(chunks, kept);
-  return 6 + 4 + 2 + kept + 6 * (remainder + 2 + 10 + ceil_div(grid, kBlock) + 10);
+  return 6 + 4 + 2 + kept + 6 * (remainder + 2) + 20 + 6 * ceil_div(grid, kBlock) + 20;
 }
 
 LADDER_STEP(Softmax, launch, roundings);

@@ -14,7 +14,7 @@ __global__ void cross_entropy_log_of_softmax(const float* __restrict__ x, const 
   x += blockIdx.x * cols;
   MaxSum s = {-INFINITY, 0.0f};
   for (std::size_t j = tid; j < cols; j += kBlock) s = merge(s, {x[j], 1.0f});
-  s = block_merge<kBlock / 32>(s);
+  s = block_merge(s);
   if (tid > 0) return;
   const int t = target[blockIdx.x];
   const bool known = t >= 0 && static_cast<std::size_t>(t) < cols;

@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(kBlock)
   for (; i < n4; i += kBlock) s = merge(s, pair_of(x4[i]));
   if (behind + tid < cols) s = merge(s, {x[behind + tid], 1.0f});
 
-  s = block_merge<kBlock / 32>(s);
+  s = block_merge(s);
   if (tid > 0) return;
   const int t = target[blockIdx.x];
   const bool known = t >= 0 && static_cast<std::size_t>(t) < cols;

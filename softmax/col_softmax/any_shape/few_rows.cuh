@@ -1,9 +1,6 @@
-// col_softmax for few rows: a thread has whole columns in registers, and waits for no other thread.
+// Columns of at most 64 rows: a thread has whole columns in registers, and waits for no other thread.
 #pragma once
-#include "col_softmax.cuh"
-#include "../online_softmax.cuh"  // shift_for
-
-#include <algorithm>
+#include "../../online_softmax.cuh"
 
 // kColumns columns per thread, kBlock apart, of at most kMost rows.
 template <unsigned kMost, unsigned kColumns, unsigned kBlock>
@@ -35,14 +32,20 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
+constexpr std::size_t kMostRows = 64;
+
 template <unsigned kMost>
-struct FewRows {
-  static void start(const float* x, float* y, std::size_t rows, std::size_t cols) {
-    constexpr unsigned block = 256, columns = std::max(1u, 16 / kMost);  // 16 loads in flight per thread, or more
-    const auto grid = static_cast<unsigned>(ceil_div(cols, block * columns));
-    col_softmax_few_rows<kMost, columns, block><<<grid, block>>>(x, y, static_cast<unsigned>(rows), cols);
-    CUDA_CHECK(cudaGetLastError());
-  }
-  // Numerator: exp, division and product. Denominator: exp, and an addition for each row.
-  static std::size_t column_roundings() { return 6 + 4 + kMost; }
-};
+void launch_few(const float* x, float* y, std::size_t rows, std::size_t cols) {
+  constexpr unsigned block = 256, columns = kMost < 16 ? 16 / kMost : 1;  // 16 loads in flight per thread, or more
+  const auto grid = static_cast<unsigned>(ceil_div(cols, std::size_t{block * columns}));
+  col_softmax_few_rows<kMost, columns, block><<<grid, block>>>(x, y, static_cast<unsigned>(rows), cols);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+inline void launch_few_rows(const float* x, float* y, std::size_t rows, std::size_t cols) {
+  const auto run = rows == 1 ? launch_few<1> : rows <= 4 ? launch_few<4> : rows <= 16 ? launch_few<16> : launch_few<64>;
+  run(x, y, rows, cols);
+}
+
+// Numerator: exp, division and product. Denominator: exp, and an addition for each row.
+inline std::size_t roundings_few_rows() { return 6 + 4 + kMostRows; }
