@@ -36,11 +36,15 @@ struct GemmCall : Product<T> {
 
 inline bool has_mma() { return device_attribute(cudaDevAttrComputeCapabilityMajor) >= 8; }
 #ifndef CUDA_EMU
+// Asked once, as it waits for the GPU.
 inline bool has_wgmma() {
-  bool is_compiled = false;
-  if (device_attribute(cudaDevAttrComputeCapabilityMajor) != 9) return false;
-  CUDA_CHECK(cudaMemcpyFromSymbol(&is_compiled, is_sm90a, sizeof is_compiled));
-  return is_compiled;
+  static const bool has = [] {
+    bool is_compiled = false;
+    if (device_attribute(cudaDevAttrComputeCapabilityMajor) != 9) return false;
+    CUDA_CHECK(cudaMemcpyFromSymbol(&is_compiled, is_sm90a, sizeof is_compiled));
+    return is_compiled;
+  }();
+  return has;
 }
 #endif
 
