@@ -8,17 +8,32 @@
 #include <cstdint>
 
 // In a program for any GPU, what is compiled for one that lacks an instruction has a trap in its place: it must not be
-// launched there. Clusters, mbarriers and TMA are there from sm_90 on, wgmma and setmaxnreg on sm_90a alone.
+// launched there. Clusters, mbarriers and TMA are there from sm_90 on; wgmma and setmaxnreg on sm_90a alone, and multicast
+// should not be used elsewhere.
+__host__ __device__ constexpr bool compiles_for_sm90() {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-#define SM90_ASM(...) asm volatile(__VA_ARGS__)
+  return true;
 #else
-#define SM90_ASM(...) __trap()
+  return false;
 #endif
+}
+__host__ __device__ constexpr bool compiles_for_sm90a() {
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
-#define SM90A_ASM(...) asm volatile(__VA_ARGS__)
+  return true;
 #else
-#define SM90A_ASM(...) __trap()
+  return false;
 #endif
+}
+#define SM90_ASM(...)                \
+  if constexpr (compiles_for_sm90()) \
+    asm volatile(__VA_ARGS__);       \
+  else                               \
+    __trap()
+#define SM90A_ASM(...)                \
+  if constexpr (compiles_for_sm90a()) \
+    asm volatile(__VA_ARGS__);        \
+  else                                \
+    __trap()
 
 // The address of `p` in the shared window, as the instructions want it.
 __device__ inline unsigned shared_address(const void* p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
@@ -69,7 +84,7 @@ __device__ inline bool mbarrier_try_wait(Barrier* barrier, unsigned parity) {
 // 13.0) keeps to the registers that all threads begin with, whatever registers_increase says, and may spill.
 __device__ inline void mbarrier_wait(Barrier* barrier, unsigned parity) {
   for (unsigned tries = 0; !mbarrier_try_wait(barrier, parity); ++tries) {
-    if (tries == 1u << 20) SM90_ASM("st.global.u32 [%0], 0;\n" ::"l"(std::uint64_t{0}) : "memory");  // 4 us a try
+    if (tries == 1u << 20) asm volatile("st.global.u32 [%0], 0;\n" ::"l"(std::uint64_t{0}) : "memory");  // 4 us a try
   }
 }
 
@@ -116,7 +131,7 @@ __device__ inline void tma_load(void* to, const CUtensorMap* map, unsigned colum
 // The same box for each block of the cluster whose bit is set in `blocks`, at the same place and barrier of each.
 __device__ inline void tma_load_multicast(void* to, const CUtensorMap* map, unsigned column, unsigned row,
                                           Barrier* barrier, std::uint16_t blocks) {
-  SM90_ASM(
+  SM90A_ASM(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
       "[%0], [%1, {%2, %3}], [%4], %5;\n" ::"r"(shared_address(to)),
       "l"(map), "r"(column), "r"(row), "r"(shared_address(barrier)), "h"(blocks)

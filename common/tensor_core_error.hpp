@@ -11,6 +11,8 @@
 // number so far, which |A| |B| bounds: n terms, all but the largest, and the sum lose (n + 1) 2 u for n products. With
 // n >= 4 that is at most 2.5 u per product, and 2.5 u more for a last group that is not full. Products added one by one
 // in FP32 lose less. Two more roundings each for alpha times the sum, the addition of beta C, and sums of parts of k.
+// Slices of k end where a group of n products ends, and to add a slice's sum loses u more: a slice has at least 32
+// products, of which GPUs that run such kernels (sm_80 and later, n >= 8) lose 2.25 u each, not 2.5.
 inline double tensor_core_gamma(std::size_t k) {
   const double u = ladder::kUnitRoundoff, lost = (2.5 * static_cast<double>(k) + 6) * u;
   return lost < 0.01 ? lost / (1 - lost) : lost;

@@ -8,12 +8,8 @@
 #include "wgmma_128.cuh"
 #include "with_tma.cuh"
 
-// The code that this GPU runs: 1 if it was compiled for sm_90a.
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-static __device__ int compiled_for_sm90a = 1;
-#else
-static __device__ int compiled_for_sm90a = 0;
-#endif
+// In what this GPU runs: was it compiled for sm_90a?
+static __device__ bool is_sm90a = compiles_for_sm90a();
 #endif
 
 #include "any_shape.cuh"
@@ -40,11 +36,15 @@ struct GemmCall : Product<T> {
 
 inline bool has_mma() { return device_attribute(cudaDevAttrComputeCapabilityMajor) >= 8; }
 #ifndef CUDA_EMU
+// Asked once, as it waits for the GPU.
 inline bool has_wgmma() {
-  int is_compiled = 0;
-  if (device_attribute(cudaDevAttrComputeCapabilityMajor) != 9) return false;
-  CUDA_CHECK(cudaMemcpyFromSymbol(&is_compiled, compiled_for_sm90a, sizeof is_compiled));
-  return is_compiled != 0;
+  static const bool has = [] {
+    bool is_compiled = false;
+    if (device_attribute(cudaDevAttrComputeCapabilityMajor) != 9) return false;
+    CUDA_CHECK(cudaMemcpyFromSymbol(&is_compiled, is_sm90a, sizeof is_compiled));
+    return is_compiled;
+  }();
+  return has;
 }
 #endif
 

@@ -8,9 +8,6 @@ template <typename Problem, typename T, bool kStoresC = false>
 class WithTma : public Problem {
  public:
   using Problem::Problem;
-  double scratch_bytes(const ladder::Size& size) const override {
-    return sizeof(T) * (Problem::area(size[0], size[2] + 8) + Problem::area(size[2], size[1] + 8));
-  }
   std::string remark(const ladder::Arrays& device, const ladder::Size& size) const override {
     std::string said = copies(device, size);
     if (kStoresC && !tma_stores(device.at<const T>(2), size[1], Problem::ldc(size))) {

@@ -52,7 +52,7 @@ LARGE_STEPS = {
     "gemv_t_04_tall_tile": "float4 and scalar loads, and the sums of the tiles, in one launch",
     "gemv_t_05_by_shape": "the kernel for all shapes, and the rule that picks",
     "gemm_bf16_04_wgmma_tma": "another instruction and another copy engine",
-    "gemm_bf16_06_persistent": "the sums' way through shared memory, by TMA where it can store C and by threads elsewhere",
+    "gemm_bf16_06_persistent": "two ways to store C through shared memory, by TMA and by threads",
     "gemm_bf16_07_multicast": "step 06, whose two ways to store C are long",
     "heat3d_03_march": "another loop, and float4 and scalar accesses",
     "heat3d_04_temporal_blocking": "two time steps in one march, and loads and stores that end at the domain's border",

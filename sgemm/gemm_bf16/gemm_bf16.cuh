@@ -47,6 +47,10 @@ class GemmBf16 : public Gemm {
   std::vector<ladder::Size> test_sizes() const override { return tensor_core_sizes(); }
 
   double bytes(const ladder::Size& size) const override { return matrix_bytes<__nv_bfloat16>(size); }
+  // A and B in aligned rows
+  double scratch_bytes(const ladder::Size& size) const override {
+    return 2 * (area(size[0], size[2] + 7) + area(size[2], size[1] + 7));
+  }
 
  private:
   // The share of |alpha| |A| |B| + |beta C| that is lost before the last rounding, beside that of the sum.

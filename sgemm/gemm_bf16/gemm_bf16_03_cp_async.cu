@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(kThreads)
   int current = 0, next = kStages - 1;  // the stage in use, and the one to be filled
 #pragma unroll 1
   for (unsigned k0 = 0; k0 < K; k0 += BK) {  // K is below 2^31
-    cp_async_wait<kStages - 2>();  // this tile has arrived, and all threads have read the one before
+    cp_async_wait<kStages - 2>();            // this tile has arrived, and all threads have read the one before
     __syncthreads();
 #pragma unroll
     for (int k = 0; k < BK; k += 16) {
