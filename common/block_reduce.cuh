@@ -1,4 +1,4 @@
-// Sums over a warp and over a block by shuffles, as step 07 of `sum` introduces them, for steps whose idea is another.
+// Sums over a warp and over a block by shuffles, as step 08 of `sum` introduces them, for steps whose idea is another.
 #pragma once
 #include "cuda_helpers.cuh"
 

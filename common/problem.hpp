@@ -256,7 +256,7 @@ class Problem {
   Size draw_lengths(Draw& draw, double bytes, Size size) const;
 };
 
-// A registered step. `name` is the file's, e.g. "sum_07_warp_shuffle"; `id` is "07_warp_shuffle"; `needs` is "sm_90" if
+// A registered step. `name` is the file's, e.g. "sum_08_warp_shuffle"; `id` is "08_warp_shuffle"; `needs` is "sm_90" if
 // the file has the line "// needs: sm_90", else empty.
 struct Step {
   std::string name, id;

@@ -4,7 +4,7 @@
 // Expect:   50 to 256x step 02 at 2^28: 256 times fewer atomic operations.
 // Measured: 10.8x step 02, 0.21x CUB at 2^28 (H200); 10.4x, 0.29x (H100).
 // Why:      10 to 11x: the compiler had combined each warp's lanes (REDUX, one REDG, in the SASS), so the operations
-//           fell by 8, not 256. A million blocks of 256 elements are the rest: sum 04 has as many and is as slow.
+//           fell by 8, not 256. A million blocks of 256 elements are the rest: sum 05 has as many and is as slow.
 // Next:     is there one instruction for the five shuffles? (__reduce_max_sync, for integers, from sm_80 on.)
 #include "max_atomic.cuh"
 #include "max_key.cuh"

@@ -20,7 +20,7 @@ MOST_NEW_LINES = 40  # that a step adds or changes, as scripts/diff --stat count
 LARGE_STEPS = {
     "add_rms_norm_02_registers": "one kernel of float4 and scalar loads and stores in place of two of one loop each",
     "argmax_03_find_again": "another algorithm: the tiles' maxima, then the place within one tile",
-    "argmax_04_place_in_tile": "the place while the tile is in registers, head and tail included",
+    "argmax_04_loads_in_flight": "step 02 with loads in flight and the last block, which the sum takes one by one",
     "attention_02_tiled": "tiles in both products",
     "attention_04_flash": "tiles in shared memory, and all scores of a tile before its maximum",
     "attention_05_register_tiles": "another mapping, by warps, in both products",
@@ -39,7 +39,7 @@ LARGE_STEPS = {
     "compact_08_tuned": "four rows of float4 per thread, and one scan of their counts in a word",
     "conv2d_04_register_blocking": "a kernel of its own for shapes whose rows are not aligned",
     "conv2d_05_by_filter": "a kernel for small filters, one for large ones, one for rows that are not aligned",
-    "dot_03_last_block": "tile, peeled head and last block at once; the sum's ladder takes them one by one",
+    "dot_03_last_block": "loads in flight, peeled head and last block at once; the sum's ladder takes them one by one",
     "quantize_03_vector": "float4 and char4, kept in registers, and what stands in front of and behind them",
     "gemm_bf16_02_mma": "other fragments, loads of 16 bytes, swizzled tiles and larger ones",
     "gemm_bf16_03_cp_async": "a pipeline of copies, and two sets of fragments",
