@@ -13,6 +13,7 @@
 #include <initializer_list>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -278,10 +279,32 @@ struct Registration {
 #define LADDER_NEEDS ""
 #endif
 
-// Registers this file: LADDER_STEP(Sum, launch) makes a Sum(launch).
-#define LADDER_STEP(problem, ...)                                                                                     \
+// Registers this file: LADDER_STEP(Sum, launch) makes a Sum(launch). In a step that another file includes, to launch its
+// kernel, it registers nothing.
+#define LADDER_STEP(problem, ...) LADDER_STEP_AT(__INCLUDE_LEVEL__, problem, __VA_ARGS__)
+#define LADDER_STEP_AT(level, problem, ...) LADDER_STEP_AT_(level, problem, __VA_ARGS__)
+#define LADDER_STEP_AT_(level, problem, ...) LADDER_STEP_##level(problem, __VA_ARGS__)
+#define LADDER_STEP_0(problem, ...)                                                                                   \
   static const ladder::Registration ladder_step(std::unique_ptr<ladder::Problem>(new problem(__VA_ARGS__)), __FILE__, \
                                                 LADDER_NEEDS)
+#define LADDER_STEP_1(problem, ...) static_assert(true)
+#define LADDER_STEP_2(problem, ...) static_assert(true)
+
+// Of a program for any shape, which has several kernels to choose from (any_shape.cuh): what a check asks it to do, and
+// what it did.
+struct CandidateRun {
+  std::optional<std::size_t> wanted;  // run this candidate; it throws NotAccepted if the candidate cannot
+  std::size_t candidates = 0;         // of the program that ran last; 0: it had no choice
+  const char* taken = nullptr;        // the candidate that ran last
+};
+CandidateRun& candidate_run();
+struct NotAccepted {};
+
+// Is this the candidate that the variable LADDER_CHOICE names, or does it name none?
+bool is_chosen(const char* candidate);
+// Do times mean something here, and may a launch be repeated to measure it? Not on the CPU backend, in a debugger, under
+// a profiler or compute-sanitizer, and while a stream is captured.
+bool may_time();
 
 // Lengths at which one-dimensional kernels go wrong: empty, below and around a warp and a block, every remainder of 4,
 // primes, and one that needs many blocks.

@@ -52,6 +52,35 @@ inline Verdict check(const Step& step, DeviceCase& device) {
   return verdict;
 }
 
+// check() of a step, and of a program for any shape with each of its candidates that accepts the case. If something is
+// wrong, candidate_run() still asks for the candidate that did it.
+inline Verdict check_candidates(const Step& step, DeviceCase& device) {
+  candidate_run() = {};
+  Verdict all;
+  bool is_accepted = false;
+  for (std::size_t c = 0; c == 0 || c < candidate_run().candidates; ++c) {
+    candidate_run().wanted = c;
+    try {
+      const Verdict one = check(step, device);
+      is_accepted = true;
+      all.worst = std::max(all.worst, one.worst);
+      all.failure = one.failure;
+      if (!all.excused) all.excused = one.excused;
+      if (!all.ok()) {
+        if (candidate_run().candidates > 0) all.failure->candidate = candidate_run().taken;
+        return all;
+      }
+    } catch (const NotAccepted&) {
+    }
+  }
+  candidate_run().wanted.reset();
+  if (!is_accepted) {
+    all.failure = Failure();
+    all.failure->message = "no candidate accepts this size";
+  }
+  return all;
+}
+
 inline bool is_shown(const Dim& dim, std::size_t value) { return dim.gpu_default > 0 || value > 0; }
 
 // "n=1024"; "m=8", "k=16", "alpha=1", "beta=0"
@@ -279,7 +308,7 @@ inline Verdict check_way(const Step& step, const Case& host, const Variation& wa
 
   DeviceCase device(host, way.offsets, plan.guarded && way.guarded, problem.place());
   running.device = &device;
-  Verdict all = check(step, device);
+  Verdict all = check_candidates(step, device);
   if (checks) ++*checks;
   if (all.ok() && way.again) {
     how.second_run = true;
@@ -287,7 +316,7 @@ inline Verdict check_way(const Step& step, const Case& host, const Variation& wa
     other.lenient = host.lenient;
     other.zeroed = host.zeroed;
     device.load(other);
-    const Verdict again = check(step, device);
+    const Verdict again = check_candidates(step, device);
     if (checks) ++*checks;
     all.worst = std::max(all.worst, again.worst);
     all.failure = again.failure;
@@ -299,6 +328,7 @@ inline Verdict check_way(const Step& step, const Case& host, const Variation& wa
     if (*failure) (*failure)->run_as(how);
   }
   running = {};
+  candidate_run() = {};
   return all;
 }
 

@@ -7,7 +7,9 @@
 
 #include <atomic>
 #include <cctype>
+#include <cstdlib>
 #include <exception>
+#include <fstream>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -49,6 +51,40 @@ Registration::Registration(std::unique_ptr<Problem> problem, const char* file, c
   if (name != kernel && name.compare(0, kernel.size() + 1, kernel + "_") != 0) name = kernel + "_" + name;
   std::string id = name.substr(std::min(name.size(), kernel.size() + 1));
   steps().push_back({std::move(name), std::move(id), std::move(problem), needs});
+}
+
+CandidateRun& candidate_run() {
+  static CandidateRun run;
+  return run;
+}
+
+bool is_chosen(const char* candidate) {
+  const char* name = std::getenv("LADDER_CHOICE");
+  return name == nullptr || *name == 0 || std::strcmp(name, candidate) == 0;
+}
+
+bool may_time() {
+#ifdef CUDA_EMU
+  return false;
+#else
+  static const bool is_watched = [] {
+    // Set for the programs that they start: by Nsight's tools, by compute-sanitizer.
+    for (const char* name :
+         {"CUDA_INJECTION64_PATH", "NV_NSIGHT_INJECTION_TRANSPORT_TYPE", "NV_SANITIZER_INJECTION_PORT_BASE"}) {
+      if (std::getenv(name) != nullptr) return true;
+    }
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);) {
+      if (line.rfind("TracerPid:", 0) == 0) return std::stoi(line.substr(std::strlen("TracerPid:"))) != 0;
+    }
+    return false;
+  }();
+  if (is_watched) return false;
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  const cudaError_t error = cudaStreamIsCapturing(cudaStreamLegacy, &status);
+  cudaGetLastError();
+  return error == cudaSuccess && status == cudaStreamCaptureStatusNone;
+#endif
 }
 
 std::vector<Size> awkward_lengths() {

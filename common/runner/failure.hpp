@@ -42,6 +42,7 @@ struct Failure {
   std::string offsets;               // "x + 1, y + 0"; empty: all aligned
   std::string order;                 // of threads, on the CPU backend
   bool second_run = false;           // on the same buffers
+  std::string candidate;             // of a program for any shape
   std::string writer;                // "sum.cu:12, thread ...", or "no thread"; empty: not known
 
   void run_as(const Failure& other) {
@@ -124,6 +125,7 @@ inline std::string text(const Failure& f) {
   add(f.data.empty() ? "" : f.data + " data");
   add(f.offsets);
   add(f.order.empty() || f.order == "forward" ? "" : "threads in " + f.order + " order");
+  add(f.candidate.empty() ? "" : "candidate " + f.candidate);
   add(f.second_run ? "the second run on these buffers" : "");
   std::string writer;
   if (!f.writer.empty()) writer = f.writer == "no thread" ? "; no thread wrote it" : "; written last at " + f.writer;
@@ -139,6 +141,7 @@ inline std::string to_json(const Failure& f) {
   }
   if (!f.data.empty()) o.add_text("data", f.data);
   o.add_text("offsets", f.offsets).add_text("order", f.order).add("second_run", f.second_run);
+  if (!f.candidate.empty()) o.add_text("candidate", f.candidate);
   if (f.what == What::error) {
     o.add_text("error", f.error).add_text("message", f.message);
   } else {

@@ -184,9 +184,11 @@ void check_rows(std::vector<Row>& rows, const Pattern& pattern, std::uint64_t se
   for (Row& row : rows) {
     if (!row.verdict.ok()) continue;
     progress.begin(row.step->name, "checking " + what);
+    candidate_run() = {};
     Verdict verdict = check(*row.step, places[row.step->problem->place()]);
     if (!verdict.ok()) verdict.failure->data = pattern.name;
     merge(row, verdict);
+    if (candidate_run().taken) row.candidate = candidate_run().taken;
   }
 }
 

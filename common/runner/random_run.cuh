@@ -92,7 +92,9 @@ class RandomRun {
   static void check_rows(std::vector<Row>& rows, Places& places) {
     for (Row& row : rows) {
       if (!row.verdict.ok()) continue;
+      candidate_run() = {};
       const Verdict verdict = check(*row.step, places[row.step->problem->place()]);
+      if (candidate_run().taken) row.candidate = candidate_run().taken;
       row.verdict.worst = std::max(row.verdict.worst, verdict.worst);
       row.verdict.failure = verdict.failure;
     }

@@ -21,12 +21,13 @@ struct Row {
   double vs_vendor = -1;       // step 00's time over this step's
   double warm_vs_vendor = -1;  // the same of the warm times
   std::vector<Figure> figures = {};
-  std::string remark = {};    // on what the step did
-  bool checked = true;        // else the verdict says nothing
-  long shape = -1;            // the number of a random shape
-  double compared = 1;        // share of the results that were compared with right answers
-  std::string left_out = {};  // why a step was not run
-  std::size_t checks = 0;     // of --check
+  std::string remark = {};     // on what the step did
+  std::string candidate = {};  // of a program for any shape: which one it chose
+  bool checked = true;         // else the verdict says nothing
+  long shape = -1;             // the number of a random shape
+  double compared = 1;         // share of the results that were compared with right answers
+  std::string left_out = {};   // why a step was not run
+  std::size_t checks = 0;      // of --check
   std::size_t sizes_left = 0;
   std::vector<Remark> remarks = {};
   std::vector<std::string> reports = {};  // the CPU backend's, as JSON
@@ -68,6 +69,7 @@ inline std::string to_json(const Row& row, const char* backend) {
     for (const Figure& figure : row.figures) figures.add_number(figure.name, "%.6g", figure.value);
     o.add_raw("figures", figures.str());
   }
+  if (!row.candidate.empty()) o.add_text("candidate", row.candidate);
   if (!row.remark.empty()) o.add_text("remark", row.remark);
   if (row.checked) {
     if (row.checks > 0) o.add("checks", row.checks);
@@ -143,6 +145,7 @@ inline void print_table(const std::vector<Row>& rows, const std::string& device,
     std::printf("\n");
   }
   for (const Row& row : rows) {
+    if (!row.candidate.empty()) std::printf("%s: took %s\n", row.step->name.c_str(), row.candidate.c_str());
     if (!row.remark.empty()) std::printf("%s: %s\n", row.step->name.c_str(), row.remark.c_str());
   }
 }

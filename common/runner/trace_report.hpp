@@ -19,13 +19,15 @@ struct Traced {
   }
 };
 
-// Runs the step once and checks the result.
-inline Traced trace_step(const Step& step, const Case& host, const Offsets& offsets = 0) {
+// Runs the step once, or each candidate of a program for any shape, and checks the result.
+inline Traced trace_step(const Step& step, const Case& host, const Offsets& offsets = 0, bool each_candidate = false) {
   DeviceCase device(host, offsets, true, step.problem->place());
   running = {&step, at_size(*step.problem, host.size())};
   cuda_emu::trace::start();
   Traced traced;
-  traced.verdict = check(step, device);
+  candidate_run() = {};
+  traced.verdict = each_candidate ? check_candidates(step, device) : check(step, device);
+  candidate_run() = {};
   traced.launches = cuda_emu::trace::stop();
   if (!traced.verdict.ok()) traced.verdict.failure->run_as(running.how);
   traced.reports = Record::take_reports();

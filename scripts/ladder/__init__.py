@@ -30,7 +30,7 @@ class Step(NamedTuple):
     """A step, or what is run like one: a planted bug, a whiteboard answer, a page of the reader's own."""
     family: str
     kernel: str
-    number: str  # "07"; none but a step has one
+    number: str  # "07"; "any" of a program for any shape; none but a step has one
     name: str  # the file's, e.g. sum_08_warp_shuffle; sum_whiteboard for sum's answer
     path: Path
     kind: str = "step"  # or bug, answer, page
@@ -44,6 +44,11 @@ class Step(NamedTuple):
         return self.number == "00"
 
     @property
+    def is_any_shape(self):
+        """Is it the program for any shape, which is no step of the ladder but is run like one?"""
+        return self.number == "any"
+
+    @property
     def is_bug(self):
         return self.kind == "bug"
 
@@ -52,7 +57,7 @@ class Step(NamedTuple):
         """The kernel's folder."""
         if self.kind == "page":
             return folder_of(self.kernel)
-        return self.path.parent.parent if self.is_bug else self.path.parent
+        return self.path.parent.parent if self.is_bug or self.is_any_shape else self.path.parent
 
     @property
     def label(self):
@@ -83,10 +88,12 @@ def shown(path):
 def steps():
     """All steps, by family, kernel and number."""
     found = []
-    for path in ROOT.glob("*/*/*.cu"):
-        match = re.fullmatch(r"([a-z0-9_]+)_(\d\d)_[a-z0-9_]+", path.stem)
-        if match and path.relative_to(ROOT).parts[0] not in ("build", "practice"):  # practice/ is the reader's own
-            found.append(Step(path.parent.parent.name, match[1], match[2], path.stem, path))
+    for path in [*ROOT.glob("*/*/*.cu"), *ROOT.glob("*/*/any_shape/*.cu")]:
+        match = re.fullmatch(r"([a-z0-9_]+)_(any)_shape" if path.parent.name == "any_shape" else
+                             r"([a-z0-9_]+)_(\d\d)_[a-z0-9_]+", path.stem)
+        family = path.relative_to(ROOT).parts[0]
+        if match and family not in ("build", "practice"):  # practice/ is the reader's own
+            found.append(Step(family, match[1], match[2], path.stem, path))
     return sorted(found)
 
 

@@ -289,6 +289,16 @@ def rate(entry):
     return entry["tflops" if entry["kernel"] in IN_TFLOPS else "gbps"]
 
 
+def step_number(entry):
+    """That of an entry's step; 100 for a program for any shape."""
+    return int(entry["step"][:2]) if entry["step"][:2].isdigit() else 100
+
+
+def name_in_text(step_id):
+    """What a step is called in a sentence: step 07, any_shape."""
+    return f"step {step_id[:2]}" if step_id[:2].isdigit() else step_id
+
+
 def rate_text(entry):
     return f"{rate(entry):.1f}" if entry["kernel"] in IN_TFLOPS or rate(entry) < 10 else f"{rate(entry):.0f}"
 

@@ -23,7 +23,7 @@ class Known:
             for entry in one.entries:
                 size = tuple(entry["size"].items())
                 self.entries.setdefault(entry["kernel"], []).append(
-                    (figures.short_name(one.card), int(entry["step"][:2]), size, entry))
+                    (figures.short_name(one.card), figures.step_number(entry), size, entry))
                 self.folder[entry["kernel"]] = one.folder
         self.cards = {card for rows in self.entries.values() for card, *_ in rows}
         shown = figures.Figures(read, lambda entry: True, {})

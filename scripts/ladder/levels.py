@@ -5,7 +5,7 @@ Coalesced is one in every ladder, and bank conflicts are wherever a step uses sh
 near the best is the one whose idea reaches the level."""
 from typing import NamedTuple
 
-from ladder import traces
+from ladder import figures, traces
 
 RIGHT, ROBUST, COALESCED, NO_CONFLICTS, FAST = "right", "robust", "coalesced", "no bank conflicts", "fast"
 NEAR_BEST = 1.3  # times the best reaches a level
@@ -40,7 +40,7 @@ class Level(NamedTuple):
 
     def shortfall(self, sums):
         measure, words = MEASURES[self.name]
-        return f"{words(measure(sums))}; step {self.step[:2]} has {words(self.value)}"
+        return f"{words(measure(sums))}; {figures.name_in_text(self.step)} has {words(self.value)}"
 
 
 def of_ladder(references):
@@ -92,7 +92,7 @@ def shortfall_in_time(cold_us, timed):
     if not times or cold_us <= NEAR_BEST * min(times.values()):
         return ""
     first = next(step for step in sorted(times) if times[step] <= NEAR_BEST * min(times.values()))
-    return f"{cold_us:.2f} us; step {first[:2]} takes {times[first]:.2f}"
+    return f"{cold_us:.2f} us; {figures.name_in_text(first)} takes {times[first]:.2f}"
 
 
 class Standing(NamedTuple):

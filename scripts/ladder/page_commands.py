@@ -75,7 +75,7 @@ def steps_made(text):
     """{"reduce/sum/sum_12_my_idea": [the step it is like]}: the steps that a page makes with scripts/new."""
     found = {}
     for name, idea in NEW_STEP.findall(text):
-        like = [step for step in known_names().get(name, []) if not step.is_bug][-1:]
+        like = [step for step in known_names().get(name, []) if step.number.isdigit()][-1:]
         for step in like:
             new = f"{step.kernel}_{int(step.number) + 1:02}_{idea}"
             found[new] = found[f"{ladder.shown(step.folder)}/{new}"] = like

@@ -16,6 +16,7 @@ from typing import NamedTuple, Optional
 import ladder
 from ladder import counters
 from ladder import document as pages
+from ladder.figures import step_number
 from ladder.known_figures import Known, Scope, size_names
 
 # Words by which a sentence says that its figures are not those of results/.
@@ -282,7 +283,7 @@ class Checker:
             return False
         steps = scope.subjects | scope.partners
         entries = [entry for kernel in scope.kernels for entry in self.known.counters.get(kernel, ())
-                   if not steps or (kernel, int(entry["step"][:2])) in {*steps, (kernel, 0)}]
+                   if not steps or (kernel, step_number(entry)) in {*steps, (kernel, 0)}]
         named = counters_named(place.text[place.start:place.end], place.at - place.start)
         for kind, value, half in readings:
             counted = [pair for entry in entries

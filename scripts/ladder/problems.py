@@ -73,7 +73,7 @@ class Problem(NamedTuple):
         found = []
         for step in self.steps:
             idea = HINT.search(step.path.read_text())
-            if idea:
+            if idea and not step.is_any_shape:
                 found.append((step, " ".join(re.sub(r"\n// +", " ", idea[1]).split())))
         return found
 

@@ -53,7 +53,7 @@ def complete(entry, steps):
 def later_steps(step):
     """The steps that come after it in its ladder, in order; all, if it is none of the ladder."""
     return [other for other in ladder.kernels([step.kernel]).get(step.kernel, [])
-            if not other.is_vendor and other.number > step.number]
+            if not other.is_vendor and not other.is_any_shape and other.number > step.number]
 
 
 def with_neighbours(step):

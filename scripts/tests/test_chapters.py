@@ -105,8 +105,11 @@ def steps(chapter):
     generated table is enough."""
     prose = chapter.text if len(chapter.kernels) > 1 else figures.TABLE.sub("", chapter.text)
     for step in [step for of_kernel in chapter.kernels.values() for step in of_kernel if not step.is_vendor]:
-        if not re.search(rf"\[{step.number}[^\]]*\]\({step.path.name}\)", prose):
-            yield f"nothing about [{step.number} ...]({step.path.name})"
+        name, file = step.number, step.path.name
+        if step.is_any_shape:
+            name, file = "any_shape", f"any_shape/{file}"
+        if not re.search(rf"\[{name}[^\]]*\]\({file}\)", prose):
+            yield f"nothing about [{name} ...]({file})"
 
 
 def counters(chapter):

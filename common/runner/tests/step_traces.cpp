@@ -32,7 +32,7 @@ TEST_CASE("no step races") {
         INFO(describe(*step.problem, size));
         const Case host(*step.problem, size, step.problem->patterns().front(), 1);
         for (const std::size_t offset : {0, 1}) {
-          const Traced traced = trace_step(step, host, offset);
+          const Traced traced = trace_step(step, host, offset, true);
           CHECK(to_text(step, traced) == step.name + ": PASS");
           for (const auto& launch : traced.launches) accesses += launch.accesses.size();
         }

@@ -1,5 +1,6 @@
 // Does the checker reject what is wrong and accept what is right? The "kernels" here are copies made by the host, with
 // one thing wrong each.
+#include "any_shape.cuh"
 #include "catch.hpp"
 #include "runner/check.hpp"
 
@@ -683,4 +684,79 @@ TEST_CASE("steps that the device cannot run are taken out") {
   CHECK(steps()[0].needs == "");
   CHECK(steps()[1].needs == "sm_20");
   steps().clear();
+}
+
+namespace {
+
+// Candidates that copy: `whole` accepts every call, `aligned` only aligned ones. `damage` is added to what `aligned`
+// writes.
+struct CopyCall {
+  const float* x;
+  float* y;
+  Shape shape() const { return {kCount, alignment(x), alignment(y)}; }
+  template <typename Visit>
+  void outputs(const Visit& visit) {
+    visit(y, kCount, false);
+  }
+};
+float damage = 0;
+std::size_t whole_runs = 0, aligned_runs = 0;
+const Candidate<CopyCall> kCopies[] = {
+    {"whole", [](const CopyCall&) { return true; },
+     [](const CopyCall& call) {
+       ++whole_runs;
+       copy(call.x, call.y);
+     }},
+    {"aligned", [](const CopyCall& call) { return aligned_for<float4>(call.x, call.y); },
+     [](const CopyCall& call) {
+       ++aligned_runs;
+       copy(call.x, call.y);
+       if (damage != 0) poke(call.y + 5, damage);
+     }}};
+
+}  // namespace
+
+TEST_CASE("of a program for any shape every candidate is checked where it accepts the case") {
+  const Step step{"fake_any_shape", "any_shape",
+                  std::make_unique<FakeCopy>(
+                      [](float* x, float* y) {
+                        launch_fastest(kCopies, CopyCall{x, y});
+                      },
+                      0.0)};
+  const Case host(*step.problem, {kCount}, {"integer", false, patterns::integers}, 1);
+  const auto verdict = [&](std::size_t offset) {
+    DeviceCase device(host, offset, true);
+    whole_runs = aligned_runs = 0;
+    return check_candidates(step, device);
+  };
+  damage = 0;
+  CHECK(verdict(0).ok());
+  CHECK(whole_runs == 1);
+  CHECK(aligned_runs == 1);
+  CHECK(verdict(1).ok());
+  CHECK(whole_runs == 1);
+  CHECK(aligned_runs == 0);
+  damage = 77;
+  CHECK(verdict(1).ok());
+  mentions(verdict(0), "candidate aligned: y[5] of 1000 is wrong: got 77");
+
+  candidate_run() = {};
+  DeviceCase device(host, 1, true);
+  CHECK(check(step, device).ok());
+  CHECK(std::string(candidate_run().taken) == "whole");
+  setenv("LADDER_CHOICE", "aligned", 1);
+  CHECK_THROWS_AS(check(step, device), UsageError);
+  DeviceCase aligned(host, 0, true);
+  CHECK_FALSE(check(step, aligned).ok());
+  CHECK(std::string(candidate_run().taken) == "aligned");
+  unsetenv("LADDER_CHOICE");
+  damage = 0;
+  if (!may_time()) return;
+  // On a GPU the candidates are timed on outputs of their own, once for each shape.
+  whole_runs = aligned_runs = 0;
+  CHECK(check(step, aligned).ok());
+  const std::size_t timed = whole_runs + aligned_runs;
+  CHECK(timed > 4);
+  CHECK(check(step, aligned).ok());
+  CHECK(whole_runs + aligned_runs == timed + 1);
 }
