@@ -289,6 +289,7 @@ struct Registration {
                                                 LADDER_NEEDS)
 #define LADDER_STEP_1(problem, ...) static_assert(true)
 #define LADDER_STEP_2(problem, ...) static_assert(true)
+#define LADDER_STEP_3(problem, ...) static_assert(true)
 
 // Of a program for any shape, which has several kernels to choose from (any_shape.cuh): what a check asks it to do, and
 // what it did.

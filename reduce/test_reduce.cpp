@@ -2,7 +2,6 @@
 #include "catch.hpp"
 #include "norm_shapes.hpp"
 #include "runner/check.hpp"
-#include "top_k/top_k_shapes.hpp"
 
 #include <cmath>
 #include <functional>
@@ -630,45 +629,6 @@ TEST_CASE("top_k: NaN first, ties by the lowest column, zeros equal, each value 
       }
     }
   }
-}
-
-TEST_CASE("top_k 08: which rows go to threads, and these at every length of a list") {
-  using top_k_shapes::block_per_row, top_k_shapes::thread_list_length;
-  CHECK(thread_list_length(1 << 20, 64, 2, 132) == 2);
-  CHECK(thread_list_length(1 << 20, 64, 3, 132) == 4);
-  CHECK(thread_list_length(1 << 20, 64, 8, 132) == 8);
-  CHECK(thread_list_length(1 << 20, 65, 8, 132) == 0);
-  CHECK(thread_list_length(1 << 20, 256, 1, 132) == 1);
-  CHECK(thread_list_length(1 << 20, 257, 1, 132) == 0);
-  CHECK(thread_list_length(1 << 20, 17, 17, 132) == 0);
-  CHECK(thread_list_length(33792, 64, 2, 132) == 2);
-  CHECK(thread_list_length(33791, 64, 2, 132) == 0);  // below two blocks for each SM
-  CHECK(thread_list_length(58432, 97, 4, 132) == 0);  // below six
-  CHECK(block_per_row(2112, 50257, 1, 132));
-  CHECK(!block_per_row(2111, 50257, 1, 132));
-  CHECK(!block_per_row(4096, 50257, 2, 132));
-  CHECK(!block_per_row(4096, 2048, 1, 132));
-
-  const std::size_t many = 256 * static_cast<std::size_t>(sm_count()) + 37;
-  std::set<unsigned> lists;
-  for (const Step& step : steps_of("top_k")) {
-    if (step.name != "top_k_08_many_rows") continue;
-    std::vector<Size> sizes = step.problem->test_sizes();
-    sizes.insert(sizes.end(), {{many, 8, 2}, {many, 33, 1}, {many, 13, 8}, {2 * many, 16, 12}});
-    for (const Size& size : sizes) {
-      const unsigned list = thread_list_length(size[0], size[1], size[2], static_cast<std::size_t>(sm_count()));
-      if (list == 0 || size[2] == 0) continue;
-      lists.insert(list);
-      INFO(describe(*step.problem, size));
-      for (const Pattern& pattern : step.problem->patterns()) {
-        INFO(pattern.name);
-        const Case host(*step.problem, size, pattern, 1);
-        DeviceCase device(host, 1, !kAddressSanitizer);
-        CHECK(check(step, device).problem() == "");
-      }
-    }
-  }
-  CHECK(lists == std::set<unsigned>{1, 2, 4, 8, 16});
 }
 
 TEST_CASE("top_k: a k above the row's length or above 64 is refused") {

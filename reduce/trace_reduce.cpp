@@ -184,5 +184,4 @@ TEST_CASE("top_k: k reads of the row, one, two, and one with the groups that are
   CHECK(reads("top_k_04_radix_select", 8, 4) > 2.9);
   CHECK(near(reads("top_k_05_bound_first", 8, 4), 2));
   CHECK(near(reads("top_k_06_groups", 8, 16), 1 + 8 * 256 / 16384.0));
-  CHECK(near(reads("top_k_07_by_shape", 2, 16), 1 + 2 * 256 / 16384.0));
 }
