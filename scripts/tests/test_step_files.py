@@ -76,7 +76,8 @@ LARGE_STEPS = {
     "top_k_08_thread_per_row": "another mapping, and rows staged in shared memory",
     "top_k_04_radix_select": "another algorithm: digits counted in shared memory",
     "transpose_09_float4": "float4 on both sides of the tile changes every index",
-    "transpose_10_tuned": "a kernel of its own for shapes whose rows are not aligned",
+    "transpose_11_shifted_tiles": "another tile, whose border depends on the column",
+    "transpose_inplace_02_float4": "the folded triangle, and float4 on both sides of two tiles",
     "transpose_inplace_03_skewed_tiles": "other tiles and asynchronous copies, which change every index",
 }
 
