@@ -122,7 +122,7 @@ TEST_CASE("scan: x is read twice, from step 08 on once") {
     return Claims(step, {kN, 0}).total(Space::global, Op::load).bytes_requested;
   };
   CHECK(bytes("scan_07_float4") > 8 * kN);
-  CHECK(bytes("scan_10_tuned") < 4.1 * kN);
+  CHECK(bytes("scan_10_items_per_thread") < 4.1 * kN);
 }
 
 TEST_CASE("compact: an atomic for each kept element, for each warp, for each block, or none") {
@@ -141,14 +141,14 @@ TEST_CASE("compact: step 05 reads x twice; sectors of the stores") {
   };
   CHECK(read("compact_05_scan") >= 2);
   CHECK(read("compact_06_look_back") < 1.1);
-  CHECK(read("compact_08_tuned") < 1.1);
+  CHECK(read("compact_08_items_per_thread") < 1.1);
   // Half of kN floats fill kN / 16 sectors.
   const auto sectors = [](const char* step) {
     return Claims(step, {kN}).total(Space::global, Op::store).units / (kN / 16.0);
   };
-  CAPTURE(sectors("compact_04_per_block"), sectors("compact_06_look_back"), sectors("compact_08_tuned"));
+  CAPTURE(sectors("compact_04_per_block"), sectors("compact_06_look_back"), sectors("compact_08_items_per_thread"));
   CHECK(sectors("compact_06_look_back") > 3);
-  CHECK(sectors("compact_08_tuned") < 1.5);
+  CHECK(sectors("compact_08_items_per_thread") < 1.5);
 }
 
 TEST_CASE("histogram: an atomic in memory for each byte, or for each counter of a block") {

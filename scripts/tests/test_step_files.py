@@ -36,7 +36,7 @@ LARGE_STEPS = {
         "what is in front of and behind the float4, groups of four, and the rule for blocks",
     "cross_entropy_04_by_shape":
         "the kernel for long rows and their parts, the merge of parts, and the rule that picks",
-    "compact_08_tuned": "four rows of float4 per thread, and one scan of their counts in a word",
+    "compact_08_items_per_thread": "four rows of float4 per thread, and one scan of their counts in a word",
     "conv2d_04_register_blocking": "a kernel of its own for shapes whose rows are not aligned",
     "conv2d_05_by_filter": "a kernel for small filters, one for large ones, one for rows that are not aligned",
     "dot_03_last_block": "loads in flight, peeled head and last block at once; the sum's ladder takes them one by one",
