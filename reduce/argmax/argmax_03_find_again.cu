@@ -23,7 +23,7 @@ __device__ static unsigned key_of(float4 v) {
 
 // The greatest value of the block, returned to all threads. All threads must call it.
 template <typename T>
-__device__ static T block_max(T value) {
+__device__ static T block_max_to_all(T value) {
   __shared__ T warps[kBlock / 32];
   __syncthreads();  // of the call before, all warps have read `warps`
 #pragma unroll
@@ -63,14 +63,14 @@ __global__ void __launch_bounds__(kBlock)
   if (blockIdx.x == gridDim.x - 1 && tid < n - tail) key = max(key, key_of(x[tail + tid]));
 
   // reduce within the block
-  key = block_max(key);
+  key = block_max_to_all(key);
   if (!is_last_block(keys, key)) return;
 
   // combine: the greatest key, and the first tile that has it: its complement is the greatest
   Pair best = 0;
   combine_partials<kBlock>(keys, gridDim.x,
                            [&](unsigned other, unsigned b) { best = max(best, Pair{other} << 32 | ~b); });
-  best = block_max(best);
+  best = block_max_to_all(best);
 
   // search: that tile once more, for the first index with this key, again the greatest complement
   const unsigned winner = ~static_cast<unsigned>(best);
@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(kBlock)
   for (unsigned k = 0; k < kAgain; ++k) {
     if (keys_again[k] == best >> 32) index = max(index, ~Pair{begin + k * kBlock + tid});
   }
-  index = block_max(index);
+  index = block_max_to_all(index);
   if (tid == 0) *out = n == 0 ? -1 : static_cast<std::int64_t>(~index);
 }
 

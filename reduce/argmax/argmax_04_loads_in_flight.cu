@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(kBlock)
   if (blockIdx.x == 0 && tid < n - tail) offer_single(tail + tid);
 
   // reduce within the block
-  best = block_max<kBlock>(best);
+  best = block_max_to_thread_0<kBlock>(best);
   if (!is_last_block(partials, best)) return;
 
   // combine: the last block reduces the blocks' pairs
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(kBlock)
     const KeyIndex other = partials[b];
     if (is_greater(other, best)) best = other;
   }
-  best = block_max<kBlock>(best);
+  best = block_max_to_thread_0<kBlock>(best);
   if (tid == 0) *out = best.index;
 }
 

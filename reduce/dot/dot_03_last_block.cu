@@ -42,13 +42,13 @@ __global__ void __launch_bounds__(kBlock)
   for (std::size_t i = head + 4 * n4 + first; i < n; i += stride) sum += x[i] * y[i];
 
   // reduce within the block
-  sum = block_sum<kBlock>(sum);
+  sum = block_sum_to_thread_0<kBlock>(sum);
   if (!is_last_block(partials, sum)) return;
 
   // combine: the last block adds the partial sums
   sum = 0.0f;
   combine_partials<kBlock>(partials, gridDim.x, [&](float partial, unsigned) { sum += partial; });
-  sum = block_sum<kBlock>(sum);
+  sum = block_sum_to_thread_0<kBlock>(sum);
   if (threadIdx.x == 0) *out = sum;
 }
 

@@ -13,7 +13,7 @@ constexpr int kBlock = 256;
 
 __global__ void max_warp_shuffle(const float* __restrict__ x, float* out, std::size_t n) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  const int key = block_max<kBlock>(i < n ? key_of(x[i]) : kMinusInfinity);
+  const int key = block_max_to_thread_0<kBlock>(i < n ? key_of(x[i]) : kMinusInfinity);
   if (threadIdx.x == 0) atomic_max(out, value_of(key));
 }
 

@@ -21,7 +21,7 @@ __global__ void max_float4_grid_stride(const float* __restrict__ x, float* out, 
   for (std::size_t i = 4 * n4 + first; i < n; i += stride) key = max(key, key_of(x[i]));
 
   // reduce within the block, store
-  key = block_max<kBlock>(key);
+  key = block_max_to_thread_0<kBlock>(key);
   if (threadIdx.x == 0) atomic_max(out, value_of(key));
 }
 

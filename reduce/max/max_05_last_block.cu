@@ -40,13 +40,13 @@ __global__ void __launch_bounds__(kBlock)
   }
 
   // reduce within the block
-  key = block_max<kBlock>(key);
+  key = block_max_to_thread_0<kBlock>(key);
   if (!is_last_block(keys, key)) return;
 
   // combine: the last block reduces the tiles' keys
   key = kMinusInfinity;
   combine_partials<kBlock>(keys, gridDim.x, [&](int other, unsigned) { key = max(key, other); });
-  key = block_max<kBlock>(key);
+  key = block_max_to_thread_0<kBlock>(key);
   if (tid == 0) *out = value_of(key);
 }
 

@@ -47,14 +47,14 @@ __global__ void __launch_bounds__(kBlock)
   if (blockIdx.x == 0 && tid < n - tail) key = max(key, key_of(x[tail + tid]));
 
   // reduce within the block
-  key = block_max<kBlock>(key);
+  key = block_max_to_thread_0<kBlock>(key);
   if (!is_last_block(keys, key)) return;
 
   // combine: the last block reduces the blocks' keys
   if (tid == 0) next_tile = 0;
   key = kMinusInfinity;
   combine_partials<kBlock>(keys, gridDim.x, [&](int other, unsigned) { key = max(key, other); });
-  key = block_max<kBlock>(key);
+  key = block_max_to_thread_0<kBlock>(key);
   if (tid == 0) *out = value_of(key);
 }
 

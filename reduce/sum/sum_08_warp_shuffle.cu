@@ -11,7 +11,7 @@
 constexpr int kBlock = 256;
 
 // Sum over the warp, returned to lane 0. All 32 lanes must call it: the mask names them.
-__device__ static float warp_sum(float v) {
+__device__ static float warp_sum_to_lane_0(float v) {
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2) v += __shfl_down_sync(0xffffffff, v, offset);
   return v;
@@ -24,12 +24,12 @@ __global__ void sum_warp_shuffle(const float* __restrict__ x, float* __restrict_
   const std::size_t i = std::size_t{blockIdx.x} * (2 * kBlock) + tid;
   float sum = (i < n ? x[i] : 0.0f) + (i + kBlock < n ? x[i + kBlock] : 0.0f);
   // reduce within the warp
-  sum = warp_sum(sum);
+  sum = warp_sum_to_lane_0(sum);
   if (lane == 0) warp_sums[warp] = sum;
   __syncthreads();
   // combine: warp 0 reduces the warps' sums
   if (warp == 0) {
-    sum = warp_sum(lane < kBlock / 32 ? warp_sums[lane] : 0.0f);
+    sum = warp_sum_to_lane_0(lane < kBlock / 32 ? warp_sums[lane] : 0.0f);
     if (lane == 0) partials[blockIdx.x] = sum;
   }
 }

@@ -24,7 +24,7 @@ __global__ void sum_float4_grid_stride(const float* __restrict__ x, float* __res
   for (std::size_t i = 4 * n4 + first; i < n; i += stride) sum += x[i];
 
   // reduce within the block, store
-  sum = block_sum<kBlock>(sum);
+  sum = block_sum_to_thread_0<kBlock>(sum);
   if (threadIdx.x == 0) partials[blockIdx.x] = sum;
 }
 

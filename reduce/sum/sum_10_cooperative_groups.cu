@@ -14,7 +14,7 @@ namespace cg = cooperative_groups;
 constexpr int kBlock = 256;
 
 // Sum over the block, returned to thread 0. All threads must call it. A barrier is needed between two calls.
-__device__ static float block_sum(cg::thread_block block, float v) {
+__device__ static float block_sum_to_thread_0(cg::thread_block block, float v) {
   __shared__ float warp_sums[kBlock / 32];
   const auto warp = cg::tiled_partition<32>(block);
   v = cg::reduce(warp, v, cg::plus<float>());
@@ -39,7 +39,7 @@ __global__ void sum_cooperative_groups(const float* x, float* partials, float* o
   for (std::size_t i = 4 * n4 + grid.thread_rank(); i < n; i += grid.size()) sum += x[i];
 
   // reduce within the block
-  sum = block_sum(block, sum);
+  sum = block_sum_to_thread_0(block, sum);
   if (block.thread_rank() == 0) partials[blockIdx.x] = sum;
   grid.sync();  // all partial sums are stored, and visible to the whole grid
 
@@ -47,7 +47,7 @@ __global__ void sum_cooperative_groups(const float* x, float* partials, float* o
   if (blockIdx.x == 0) {
     sum = 0.0f;
     for (unsigned b = block.thread_rank(); b < gridDim.x; b += kBlock) sum += partials[b];
-    sum = block_sum(block, sum);
+    sum = block_sum_to_thread_0(block, sum);
     if (block.thread_rank() == 0) *out = sum;
   }
 }

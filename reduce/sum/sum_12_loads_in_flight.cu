@@ -36,7 +36,7 @@ __global__ void sum_loads_in_flight(const float* __restrict__ x, float* partials
   for (std::size_t i = 4 * n4 + first; i < n; i += stride) sum += x[i];
 
   // reduce within the block
-  sum = block_sum<kBlock>(sum);
+  sum = block_sum_to_thread_0<kBlock>(sum);
 
   // store the partial sum, draw a ticket
   __shared__ bool last;
@@ -52,7 +52,7 @@ __global__ void sum_loads_in_flight(const float* __restrict__ x, float* partials
   __threadfence();  // the ticket was seen before the partial sums are read
   sum = 0.0f;
   for (unsigned b = threadIdx.x; b < gridDim.x; b += kBlock) sum += __ldcg(partials + b);
-  sum = block_sum<kBlock>(sum);
+  sum = block_sum_to_thread_0<kBlock>(sum);
   if (threadIdx.x == 0) *out = sum;
 }
 

@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(kBlock) sum_tile_per_block(const float* __rest
   }
 
   // reduce within the block
-  sum = block_sum<kBlock>(sum);
+  sum = block_sum_to_thread_0<kBlock>(sum);
 
   // store the partial sum, draw a ticket
   __shared__ bool last;
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(kBlock) sum_tile_per_block(const float* __rest
   sum = 0.0f;
 #pragma unroll 8
   for (unsigned b = tid; b < gridDim.x; b += kBlock) sum += __ldcg(partials + b);
-  sum = block_sum<kBlock>(sum);
+  sum = block_sum_to_thread_0<kBlock>(sum);
   if (tid == 0) *out = sum;
 }
 

@@ -19,7 +19,7 @@ __global__ void top_k_repeated_max(const float* __restrict__ x, float* __restric
       const Pair pair = pair_of(x[c], c);
       if (pair < last && pair > best) best = pair;
     }
-    last = block_max<kBlock>(best);
+    last = block_max_to_all<kBlock>(best);
     if (threadIdx.x == 0) store_result(x, values, indices, place, last);
   }
 }

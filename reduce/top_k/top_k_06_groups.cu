@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(kThreads)
     for (unsigned place = 0; place < k; ++place) {
       Pair next = kNoPair;
       for_candidates([&](Pair pair) { next = pair < last ? max(next, pair) : next; });
-      last = block_max<kThreads>(next);
+      last = block_max_to_all<kThreads>(next);
       if (threadIdx.x == 0) store_result(x, values, indices, place, last);
     }
   }
