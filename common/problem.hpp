@@ -297,6 +297,7 @@ struct CandidateRun {
   std::optional<std::size_t> wanted;  // run this candidate; it throws NotAccepted if the candidate cannot
   std::size_t candidates = 0;         // of the program that ran last; 0: it had no choice
   const char* taken = nullptr;        // the candidate that ran last
+  bool again = false;                 // measure anew at a known shape
 };
 CandidateRun& candidate_run();
 struct NotAccepted {};

@@ -64,6 +64,9 @@ class RandomRun {
     const Case other(problem, size, problem.patterns().front(), seed_ + 1, true, kSampling);
     places.load(other);
     check_rows(rows, places);
+    for (Row& row : rows) {
+      if (!row.candidate.empty()) choose_again(row, places.arrays_of(*row.step));
+    }
     for (const auto& [step, why] : choice.left_out) rows.push_back(left_out_row(*step, size, why));
     return rows;
   }
@@ -98,6 +101,19 @@ class RandomRun {
       row.verdict.worst = std::max(row.verdict.worst, verdict.worst);
       row.verdict.failure = verdict.failure;
     }
+  }
+
+  // The choice of a program for any shape, and that of two more measurements.
+  static void choose_again(Row& row, const Arrays& arrays) {
+    row.choices = {row.candidate};
+    for (int i = 0; i < 2; ++i) {
+      candidate_run() = {};
+      candidate_run().again = true;
+      row.step->problem->run(arrays, row.size);
+      row.choices.push_back(candidate_run().taken);
+    }
+    candidate_run() = {};
+    CUDA_CHECK(cudaDeviceSynchronize());
   }
 
   const Device& device_;

@@ -21,13 +21,14 @@ struct Row {
   double vs_vendor = -1;       // step 00's time over this step's
   double warm_vs_vendor = -1;  // the same of the warm times
   std::vector<Figure> figures = {};
-  std::string remark = {};     // on what the step did
-  std::string candidate = {};  // of a program for any shape: which one it chose
-  bool checked = true;         // else the verdict says nothing
-  long shape = -1;             // the number of a random shape
-  double compared = 1;         // share of the results that were compared with right answers
-  std::string left_out = {};   // why a step was not run
-  std::size_t checks = 0;      // of --check
+  std::string remark = {};                // on what the step did
+  std::string candidate = {};             // of a program for any shape: which one it chose
+  std::vector<std::string> choices = {};  // at a random shape, where it measured three times
+  bool checked = true;                    // else the verdict says nothing
+  long shape = -1;                        // the number of a random shape
+  double compared = 1;                    // share of the results that were compared with right answers
+  std::string left_out = {};              // why a step was not run
+  std::size_t checks = 0;                 // of --check
   std::size_t sizes_left = 0;
   std::vector<Remark> remarks = {};
   std::vector<std::string> reports = {};  // the CPU backend's, as JSON
@@ -70,6 +71,7 @@ inline std::string to_json(const Row& row, const char* backend) {
     o.add_raw("figures", figures.str());
   }
   if (!row.candidate.empty()) o.add_text("candidate", row.candidate);
+  if (!row.choices.empty()) o.add_raw("choices", json::list(row.choices, json::text));
   if (!row.remark.empty()) o.add_text("remark", row.remark);
   if (row.checked) {
     if (row.checks > 0) o.add("checks", row.checks);

@@ -28,10 +28,10 @@ def open_to(problem):
 def hand_out(problem, choose=random.choice):
     """Writes one to practice/ and says its symptom."""
     known = progress_file.read()
-    mended = {entry.get("bug") for entry in known.values() if entry.get("state") == judging.PASSED}
-    open_ones = [bug for bug in open_to(problem) if bug.name not in mended]
+    fixed = {entry.get("bug") for entry in known.values() if entry.get("state") == judging.PASSED}
+    open_ones = [bug for bug in open_to(problem) if bug.name not in fixed]
     if not open_ones:
-        ladder.fail("there is no bug left to mend" + f" in {problem.kernel}" * (problem is not None))
+        ladder.fail("there is no bug left to fix" + f" in {problem.kernel}" * (problem is not None))
     bug = choose(open_ones)
     ladder.PRACTICE.mkdir(exist_ok=True)
     number = 1
@@ -49,7 +49,7 @@ def hand_out(problem, choose=random.choice):
     progress_file.write(known)
     seen = verdict.failure.what.split("\n")[0] if verdict.failure else "nothing here"
     print(ladder.wrapped(f"practice/{path.name} has a bug. What is seen: {seen}"))
-    print(f"Find it, mend it, then: scripts/judge practice/{path.name}")
+    print(f"Find it, fix it, then: scripts/judge practice/{path.name}")
     return 0
 
 

@@ -454,9 +454,9 @@ def findings(step):
     items = []
     for finding in step["findings"]:
         at = f"line {finding['line']}: " if finding["line"] else ""
-        mended = f" <span class=\"soft\">(mended by {html.escape(finding['mended_by'])})</span>" \
-            if finding["mended_by"] else ""
-        items.append(f"<li>{at}{html.escape(finding['text'])}{mended}</li>")
+        fixed = f" <span class=\"soft\">(fixed by {html.escape(finding['fixed_by'])})</span>" \
+            if finding["fixed_by"] else ""
+        items.append(f"<li>{at}{html.escape(finding['text'])}{fixed}</li>")
     return f'<ul class="findings">{"".join(items)}</ul>'
 
 

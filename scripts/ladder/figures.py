@@ -231,28 +231,33 @@ class Counters:
 
 
 class Figures:
-    """All figures: which cards there are, and each kernel's current ones."""
+    """All figures: which cards there are, and what is shown of each kernel: the current figures, and older ones whose
+    commit is known."""
 
     def __init__(self, results, current, kernels, ladder_code=None):
         self.kernels = kernels  # {kernel: [Step]}
-        self.random = {}  # summaries of random shapes that are current: {(kernel, card): summary}
-        self.stale_random = {}  # and the kernels of the others: {card: [kernel]}
+        self.random = {}  # summaries of random shapes: {(kernel, card): summary}
+        self.stale_random = {}  # the kernels of those that are stale: {card: [kernel]}
         self.entries = {}  # all: {kernel: [entry]}
-        self.current = {}  # {(kernel, card): {(step id, size): entry}}
+        self.shown = {}  # {(kernel, card): {(step id, size): entry}}
+        self.commits = {}  # of the stale ones: {(kernel, card, step id): commit}
         self.stale = {}  # {card: {step name: None}}, in the order of the files
         count = {}
         for one in results:
             for entry in one.entries:
                 self.entries.setdefault(entry["kernel"], []).append(entry)
-                if current(entry):
-                    self.current.setdefault((entry["kernel"], one.card), {})[entry["step"], size_of(entry)] = entry
-                    count[one.card] = count.get(one.card, 0) + 1
-                else:
+                is_current = current(entry)
+                if is_current or "commit" in entry:
+                    self.shown.setdefault((entry["kernel"], one.card), {})[entry["step"], size_of(entry)] = entry
+                    count[one.card] = count.get(one.card, 0) + is_current
+                if not is_current:
                     self.stale.setdefault(one.card, {})[step_name(entry)] = None
+                    self.commits[entry["kernel"], one.card, entry["step"]] = entry.get("commit")
             for found in one.random if ladder_code else []:
-                if found["code"] == ladder_code(found["kernel"], kernels.get(found["kernel"], [])):
+                is_current = found["code"] == ladder_code(found["kernel"], kernels.get(found["kernel"], []))
+                if is_current or "commit" in found:
                     self.random[found["kernel"], one.card] = found
-                else:
+                if not is_current:
                     self.stale_random.setdefault(one.card, []).append(found["kernel"])
         self.cards = sorted(sorted(count, reverse=True), key=lambda card: (card not in REFERENCE, -count[card]))
         self.labels = {kernel: labels(entries) for kernel, entries in self.entries.items()}
@@ -266,7 +271,12 @@ class Figures:
         return [step for step in self.kernels[kernel] if step.id in known]
 
     def of(self, kernel, card):
-        return self.current.get((kernel, card), {})
+        return self.shown.get((kernel, card), {})
+
+    def card_text(self, kernel, card, step_id):
+        """The card that a step's figures are of, and the commit if they are stale: H100, or H100 at 5d3f697."""
+        commit = self.commits.get((kernel, card, step_id))
+        return short_name(card) + (f" at {commit}" if commit else "")
 
     def cards_of(self, kernel, cards=None):
         return [card for card in (self.cards if cards is None else cards) if self.of(kernel, card)]

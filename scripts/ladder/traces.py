@@ -146,8 +146,8 @@ class Sums:
         return self.total("lanes", "global_atomic", "shared_atomic")
 
 
-# Is the measure of the second step so much better than the first's that it mends what was found?
-MENDS = {
+# Is the measure of the second step so much better than the first's that it fixes what was found?
+FIXES = {
     "sectors": lambda a, b: b.sectors <= 0.7 * a.sectors,
     "bank conflicts": lambda a, b: b.conflicts <= 0.5 * a.conflicts,
     "divergence": lambda a, b: b.divergent <= 0.5 * a.divergent,
@@ -285,11 +285,11 @@ def findings(entry, later):
     sums = Sums(entry)
     found = []
     for kind, at, cost, text in [*race_findings(entry), *access_findings(entry, sums), *branch_findings(entry, sums)]:
-        mended = next((other for other in later if MENDS.get(kind, lambda a, b: False)(sums, other)), None)
-        if kind == "narrow" and mended is None:
+        fixed = next((other for other in later if FIXES.get(kind, lambda a, b: False)(sums, other)), None)
+        if kind == "narrow" and fixed is None:
             continue  # it pays nowhere in this ladder
         found.append({"kind": kind, "file": at["file"], "line": at["line"], "cost": cost, "text": text,
-                      "mended_by": mended.entry["step"] if mended else None})
+                      "fixed_by": fixed.entry["step"] if fixed else None})
     order = {"race": 0, "narrow": 2}
     return sorted(found, key=lambda finding: (order.get(finding["kind"], 1), -finding["cost"]))
 

@@ -45,7 +45,7 @@ class Programs(unittest.TestCase):
         marked = [line for line in done.stdout.splitlines() if line.startswith("! shared store")]
         self.assertEqual(len(marked), 1, done.stdout)
         self.assertIn(" 32.00 ", marked[0])
-        self.assertIn("bank_conflict_03_padded", done.stdout, "mends it")
+        self.assertIn("bank_conflict_03_padded", done.stdout, "fixes it")
         self.assertNotRegex(done.stdout, r"GB/s|\b\d+ (us|ms|s)\b")
 
     def test_json(self):
@@ -136,7 +136,7 @@ class Sentences(unittest.TestCase):
                                               "branches": 0, "divergent_branches": 0}]}
 
     def kinds(self, entry, later=()):
-        return [(finding["kind"], finding["mended_by"]) for finding in traces.findings(entry, list(later))]
+        return [(finding["kind"], finding["fixed_by"]) for finding in traces.findings(entry, list(later))]
 
     def test_nothing_wrong(self):
         self.assertEqual(self.kinds(self.entry()), [])

@@ -142,7 +142,7 @@ def tile_step(number, column):
     file = FILES[number]
     accesses = [access(file, 20, "global", "load", 4, ROW, times=50), access(file, 27, "shared", "load", 4, column),
                 access(file, 27, "global", "store", 4, ROW)]
-    found = [{"kind": "bank conflicts", "file": file, "line": 27, "cost": 31, "text": "a < b", "mended_by": "x"}]
+    found = [{"kind": "bank conflicts", "file": file, "line": 27, "cost": 31, "text": "a < b", "fixed_by": "x"}]
     return step(Path(file).stem, file, accesses, found if column is TILE_COLUMN else [])
 
 

@@ -459,7 +459,7 @@ class Bugs(InFolder):
                 self.assertNotIn(telling, text.replace("_", "").lower())
                 self.assertRegex(text, r"(?m)^LADDER_STEP\(")
 
-    def test_a_bug_is_handed_out_mended_and_revealed(self):
+    def test_a_bug_is_handed_out_fixed_and_revealed(self):
         """With the judge's place taken by what says that the page fails, and later that it passes."""
         failure = diagnosis.Failure("right", "n=1: out[0] is wrong", "", "README.md#where-data-live")
         with mock.patch.object(judging, "Judge") as judge:
@@ -467,7 +467,7 @@ class Bugs(InFolder):
             handed, status = self.practice("--bug", "dot")
             self.assertEqual(status, 0)
             self.assertRegex(handed, r"practice/dot_bug_1.cu has a bug. What is seen: n=1: out\[0\] is wrong\n"
-                                     r"Find it, mend it, then: scripts/judge practice/dot_bug_1.cu")
+                                     r"Find it, fix it, then: scripts/judge practice/dot_bug_1.cu")
             [(name, entry)] = progress_file.read().items()
             revealed, status = self.practice("--reveal")
             bug = next(bug for bug in ladder.bugs() if bug.name == entry["bug"])
@@ -475,13 +475,13 @@ class Bugs(InFolder):
             self.assertIn("The judge's verdict on it:", revealed)
             page = candidates.find(str(ladder.PRACTICE / name))
             progress_file.remember(page, verdict(page))
-            self.assertEqual(progress_file.solved_kernels(), {}, "a bug mended is no kernel solved")
+            self.assertEqual(progress_file.solved_kernels(), {}, "a bug fixed is no kernel solved")
             for _ in range(len(bug_lab.open_to(problems.named("dot"))) - 1):
                 self.assertEqual(self.practice("--bug", "dot")[1], 0)
                 latest = next(name for name, entry in progress_file.read().items() if entry["latest"])
                 page = candidates.find(str(ladder.PRACTICE / latest))
                 progress_file.remember(page, verdict(page))
-            self.assertIn("no bug left to mend in dot", self.practice("--bug", "dot")[0])
+            self.assertIn("no bug left to fix in dot", self.practice("--bug", "dot")[0])
 
     def test_every_bug_names_its_stage(self):
         for bug in ladder.bugs():

@@ -79,6 +79,18 @@ class Tables(unittest.TestCase):
         self.assertEqual(list(data.stale["h100-80gb-hbm3"]), ["sum_00_cub", "sum_01_atomic", "sum_02_tree"])
         self.assertNotIn("01_atomic", self.page(known(ladder_of(code="before"))))
 
+    def test_stale_figures_of_a_known_commit_are_shown_as_of_it(self):
+        data = known(ladder_of(code="before", commit="abc1234"), ladder_of(commit="abc1234"))
+        text = self.page(data)
+        self.assertIn("| [02_tree](sum_02_tree.cu) at abc1234 | ", text[text.index("H100"):])
+        self.assertNotIn("abc1234", text[:text.index("H100")])
+        self.assertIn("sum_02_tree", data.stale["h100-80gb-hbm3"])
+        line = tables.measured(data, data.kernels["sum"][2], (("n", 1 << 28),))
+        self.assertIn("0.25x CUB at 2^28 (H200); 12.5x, 0.25x (H100 at abc1234).", line)
+
+    def test_the_choice_of_a_program_for_any_shape(self):
+        self.assertIn("| its choice | `tile` |", self.page(known([entry("02_tree", 1 << 28, 400, candidate="tile")])))
+
     def test_sizes(self):
         self.assertEqual(figures.wanted(None, " 2^20 2^28 head=2^20"), (None, ["2^20", "2^28"], "2^20", []))
         self.assertEqual(figures.wanted(None, " head=offset=1 chart=a,b"), (None, [], "offset=1", ["a", "b"]))

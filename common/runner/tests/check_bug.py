@@ -8,7 +8,7 @@ A line '// stage: ...' names the stage at which scripts/judge rejects it (script
 or cpu-asan, <mode> then the order of threads (forward, which is the default, reverse, random or random:<seed>); or
 cpu-trace, which counts accesses and finds those that race; or gpu, <mode> then a tool of compute-sanitizer, or nothing
 for a plain run. Of these lines, those that fit the build are tried. Each must make the program fail and print the text.
-A line 'ptxas | <text>' is for scripts/tests/test_ptxas.py: the program may be right, for ptxas mends it, and says so.
+A line 'ptxas | <text>' is for scripts/tests/test_ptxas.py: the program may be right, for ptxas fixes it, and says so.
 
 Exit status: 0 if the bug was caught, 1 if it was not or the source says too little, 77 if nothing could be tried.
 """
