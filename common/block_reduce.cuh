@@ -1,23 +1,32 @@
-// Sums over a warp and over a block by shuffles, as step 07 of `sum` introduces them, for steps whose idea is another.
+// Sums over a warp and over a block by shuffles, as step 08 of `sum` introduces them, for steps whose idea is another.
+//
+// Here and in all headers a reduction's name says who gets the result: ..._to_lane_0 of a warp, ..._to_thread_0 of a
+// block, ..._to_all. The others' results mean nothing. All threads of the warp or block must call it. The block's use
+// shared memory: ..._to_thread_0 needs a __syncthreads() between two calls; ..._to_all contains it.
 #pragma once
 #include "cuda_helpers.cuh"
 
-// Sum over the warp, returned to lane 0. All 32 lanes must call it.
-__device__ inline float warp_sum(float v) {
+__device__ inline float warp_sum_to_lane_0(float v) {
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2) v += __shfl_down_sync(0xffffffff, v, offset);
   return v;
 }
 
-// Sum over a block of kBlock threads, a multiple of 32, returned to thread 0. All threads must call it.
-// Every call uses the same shared memory: a __syncthreads() is needed between two calls.
+// Of a block of kBlock threads, a multiple of 32.
 template <int kBlock>
-__device__ inline float block_sum(float v) {
+__device__ inline float block_sum_to_thread_0(float v) {
   __shared__ float warp_sums[kBlock / 32];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  v = warp_sum(v);
+  v = warp_sum_to_lane_0(v);
   if (lane == 0) warp_sums[warp] = v;
   __syncthreads();
   if (warp != 0) return 0.0f;
-  return warp_sum(lane < kBlock / 32 ? warp_sums[lane] : 0.0f);
+  return warp_sum_to_lane_0(lane < kBlock / 32 ? warp_sums[lane] : 0.0f);
+}
+
+// The names before, for files that still have them.
+__device__ inline float warp_sum(float v) { return warp_sum_to_lane_0(v); }
+template <int kBlock>
+__device__ inline float block_sum(float v) {
+  return block_sum_to_thread_0<kBlock>(v);
 }

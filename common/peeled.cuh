@@ -1,27 +1,29 @@
 // Rows and vectors that start anywhere: the elements before the first 16-byte boundary and those after the last one are
-// peeled off; between them stand whole float4.
+// peeled off; between them are whole float4, or 16 bytes of another type.
 #pragma once
 #include "cuda_helpers.cuh"
 
-// x[0] to x[n - 1] as `head` elements, `units` float4 from x + head on, and `tail` elements, at most 3. The head ends
-// at a multiple of kAlign bytes: of 16, or of 128, so that a warp's float4 lie in whole lines; then it is longer.
-template <unsigned kAlign = sizeof(float4)>
+// x[0] to x[n - 1] as `head` elements, `units` of 16 bytes from x + head on, and `tail` elements, fewer than a unit has.
+// The head ends at a multiple of kAlign bytes: of 16, or of 128, so that a warp's units lie in whole lines; then it is
+// longer.
+template <unsigned kAlign = 16, typename T = float>
 struct Peeled {
-  static constexpr unsigned kMostHead = kAlign / sizeof(float) - 1;
+  static constexpr unsigned kUnit = 16 / sizeof(T), kMostHead = kAlign / sizeof(T) - 1;
   unsigned head, tail;
   std::size_t units;
 
-  __device__ Peeled(const float* x, std::size_t n) {
+  __device__ Peeled(const T* x, std::size_t n) {
     const auto past = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(x) % kAlign);
-    const unsigned wanted = (kAlign - past) % kAlign / sizeof(float);
+    const auto wanted = static_cast<unsigned>((kAlign - past) % kAlign / sizeof(T));
     head = wanted < n ? wanted : static_cast<unsigned>(n);
-    units = (n - head) / 4;
-    tail = (n - head) % 4;
+    units = (n - head) / kUnit;
+    tail = (n - head) % kUnit;
   }
-  // The place of the one element that thread t takes of head and tail, or `none`. kMostHead + 3 threads take them all.
+  // The place of the one element that thread t takes of head and tail, or `none`. kMostHead + kUnit - 1 threads take
+  // them all.
   __device__ std::size_t edge(std::size_t t, std::size_t none) const {
     if (t < head) return t;
-    return t >= kMostHead && t - kMostHead < tail ? head + 4 * units + (t - kMostHead) : none;
+    return t >= kMostHead && t - kMostHead < tail ? head + kUnit * units + (t - kMostHead) : none;
   }
 };
 

@@ -257,7 +257,7 @@ class Problem {
   Size draw_lengths(Draw& draw, double bytes, Size size) const;
 };
 
-// A registered step. `name` is the file's, e.g. "sum_07_warp_shuffle"; `id` is "07_warp_shuffle"; `needs` is "sm_90" if
+// A registered step. `name` is the file's, e.g. "sum_08_warp_shuffle"; `id` is "08_warp_shuffle"; `needs` is "sm_90" if
 // the file has the line "// needs: sm_90", else empty.
 struct Step {
   std::string name, id;
@@ -289,6 +289,7 @@ struct Registration {
                                                 LADDER_NEEDS)
 #define LADDER_STEP_1(problem, ...) static_assert(true)
 #define LADDER_STEP_2(problem, ...) static_assert(true)
+#define LADDER_STEP_3(problem, ...) static_assert(true)
 
 // Of a program for any shape, which has several kernels to choose from (any_shape.cuh): what a check asks it to do, and
 // what it did.

@@ -21,7 +21,7 @@ __device__ inline bool is_greater(KeyIndex a, KeyIndex b) {
 }
 
 // The greatest pair of the warp, returned to lane 0. All 32 lanes must call it.
-__device__ inline KeyIndex warp_max(KeyIndex best) {
+__device__ inline KeyIndex warp_max_to_lane_0(KeyIndex best) {
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2) {
     const KeyIndex other = {__shfl_down_sync(0xffffffff, best.key, offset),
@@ -34,12 +34,12 @@ __device__ inline KeyIndex warp_max(KeyIndex best) {
 // The greatest pair of a block of kBlock threads, a multiple of 32, returned to thread 0. All threads must call it.
 // Every call uses the same shared memory: a __syncthreads() is needed between two calls.
 template <int kBlock>
-__device__ inline KeyIndex block_max(KeyIndex best) {
+__device__ inline KeyIndex block_max_to_thread_0(KeyIndex best) {
   __shared__ KeyIndex warps[kBlock / 32];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  best = warp_max(best);
+  best = warp_max_to_lane_0(best);
   if (lane == 0) warps[warp] = best;
   __syncthreads();
   if (warp != 0) return no_element();
-  return warp_max(lane < kBlock / 32 ? warps[lane] : no_element());
+  return warp_max_to_lane_0(lane < kBlock / 32 ? warps[lane] : no_element());
 }

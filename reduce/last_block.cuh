@@ -1,33 +1,21 @@
-// How the last block of a launch learns that it is the last, as step 13 of `sum` introduces it; for steps whose idea is
+// How the last block of a launch learns that it is the last, as step 11 of `sum` introduces it; for steps whose idea is
 // another.
 #pragma once
 #include "cuda_helpers.cuh"
 
-// Tickets drawn in this launch; 0 between launches.
-constexpr unsigned kGroups = 64, kFewBlocks = 2048;  // up to so many blocks one group is faster than two tickets
-struct alignas(128) Counter {                        // L2 does atomic operations on one line one after another
-  unsigned value;
-};
-static __device__ Counter blocks_done[kGroups];
-static __device__ unsigned groups_done;
+static __device__ unsigned blocks_done;  // tickets drawn in this launch; 0 between launches
 
 // Stores the block's partial result, which thread 0 holds, in partials[blockIdx.x]. Returns true to all threads of the
 // block that finishes last, which may then read all partial results: with __ldcg, as L1 is not coherent.
 // All threads of all blocks must call it, once; it contains a __syncthreads(). Two launches must not overlap, for they
-// would share the counters.
+// would share the counter.
 template <typename T>
 __device__ inline bool is_last_block(T* partials, T partial) {
   __shared__ bool last;
   if (threadIdx.x == 0) {
     partials[blockIdx.x] = partial;
-    __threadfence();  // whoever sees the ticket sees the partial result
-    const unsigned groups = gridDim.x > kFewBlocks ? kGroups : 1;
-    const unsigned group = blockIdx.x % groups, members = ceil_div(gridDim.x - group, groups);
-    last = atomicInc(&blocks_done[group].value, members - 1) == members - 1;
-    if (last && groups > 1) {
-      __threadfence();  // whoever sees the second ticket sees what the first ones showed
-      last = atomicInc(&groups_done, groups - 1) == groups - 1;
-    }
+    __threadfence();                                                 // whoever sees the ticket sees the partial result
+    last = atomicInc(&blocks_done, gridDim.x - 1) == gridDim.x - 1;  // wraps to 0 for the next launch
   }
   __syncthreads();
   if (!last) return false;

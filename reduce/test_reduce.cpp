@@ -1,7 +1,6 @@
 // Beyond the general tests of every step: what reductions promise besides their values.
 #include "catch.hpp"
 #include "runner/check.hpp"
-#include "top_k/top_k_shapes.hpp"
 
 #include <cmath>
 #include <functional>
@@ -173,17 +172,14 @@ TEST_CASE("histogram: every offset from a 16-byte boundary, every short length, 
   }
 }
 
-// Each thread of the last block has one partial result of the first 1024 blocks, and some have a second one; beyond 2048
-// blocks tickets are drawn in groups.
+// Each thread of the last block has one partial result of the first 1024 blocks, and some have a second one.
 TEST_CASE("more blocks than the last one has threads") {
   struct Launch {
     std::string step;
     std::size_t tile, tiles;
   };
-  const std::vector<Launch> launches = {{"sum_12_tile_per_block", 16384, 1026}, {"sum_13_ticket_groups", 32768, 1026},
-                                        {"sum_13_ticket_groups", 32768, 2049},  {"max_05_last_block", 16384, 1026},
-                                        {"max_06_tile_counter", 16384, 1026},   {"dot_03_last_block", 8192, 1026},
-                                        {"dot_03_last_block", 8192, 2113}};
+  const std::vector<Launch> launches = {
+      {"sum_13_tile_per_block", 32768, 1026}, {"max_05_last_block", 32768, 1026}, {"max_06_tile_counter", 16384, 1026}};
   for (const auto& [name, tile, tiles] : launches) {
     const auto step =
         std::find_if(steps().begin(), steps().end(), [&, n = name](const Step& s) { return s.name == n; });
@@ -197,15 +193,11 @@ TEST_CASE("more blocks than the last one has threads") {
       const float value = static_cast<float>(1 << i);
       CUDA_CHECK(cudaMemcpy(x.get() + places[i], &value, sizeof value, cudaMemcpyHostToDevice));
     }
-    std::vector<void*> pointers(name[0] == 'd' ? 2 : 1, x.get());  // the dot product of x with itself
-    pointers.push_back(out.get());
-    for (int run = 0; run < (tiles > 2048 ? 2 : 1); ++run) {  // the second finds the counters as the first left them
-      step->problem->run(Arrays(pointers), {n});
-      float result;
-      CUDA_CHECK(cudaMemcpy(&result, out.get(), sizeof result, cudaMemcpyDeviceToHost));
-      INFO(name << ", " << tiles << " tiles");
-      CHECK(result == (name[0] == 'd' ? 1 + 4 + 16 + 64 : name[0] == 'm' ? 8 : 15));
-    }
+    step->problem->run(Arrays({x.get(), out.get()}), {n});
+    float result;
+    CUDA_CHECK(cudaMemcpy(&result, out.get(), sizeof result, cudaMemcpyDeviceToHost));
+    INFO(name << ", " << tiles << " tiles");
+    CHECK(result == (name[0] == 'm' ? 8 : 15));
   }
 }
 
@@ -221,7 +213,7 @@ TEST_CASE("argmax: ties in tiles that different threads of the last block look a
   DeviceBuffer<float> x(n + 1);
   DeviceBuffer<std::int64_t> out(1);
   for (const Step& step : steps_of("argmax")) {
-    if (step.name != "argmax_03_find_again" && step.name != "argmax_04_place_in_tile") continue;
+    if (step.name != "argmax_03_find_again" && step.name != "argmax_04_loads_in_flight") continue;
     for (const std::vector<std::size_t>& equals : places) {
       CUDA_CHECK(cudaMemset(x.get(), 0, (n + 1) * sizeof(float)));
       const float value = 5;
@@ -314,8 +306,8 @@ TEST_CASE("argmax: the first of equals, NaN above all, zeros equal") {
 }
 
 TEST_CASE("dot: vectors that are aligned differently") {
-  // Tiles of step 03 are 8192 products: fewer, one and a few, two and a few.
-  const std::size_t n = GENERATE(5003, 8200, 16403);
+  // Tiles of step 03 are 4096 products: fewer, one and a few, two and a few.
+  const std::size_t n = GENERATE(3003, 4100, 8203);
   std::vector<float> x(n), y(n);
   double want = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -500,45 +492,6 @@ TEST_CASE("top_k: NaN first, ties by the lowest column, zeros equal, each value 
       }
     }
   }
-}
-
-TEST_CASE("top_k 08: which rows go to threads, and these at every length of a list") {
-  using top_k_shapes::block_per_row, top_k_shapes::thread_list_length;
-  CHECK(thread_list_length(1 << 20, 64, 2, 132) == 2);
-  CHECK(thread_list_length(1 << 20, 64, 3, 132) == 4);
-  CHECK(thread_list_length(1 << 20, 64, 8, 132) == 8);
-  CHECK(thread_list_length(1 << 20, 65, 8, 132) == 0);
-  CHECK(thread_list_length(1 << 20, 256, 1, 132) == 1);
-  CHECK(thread_list_length(1 << 20, 257, 1, 132) == 0);
-  CHECK(thread_list_length(1 << 20, 17, 17, 132) == 0);
-  CHECK(thread_list_length(33792, 64, 2, 132) == 2);
-  CHECK(thread_list_length(33791, 64, 2, 132) == 0);  // below two blocks for each SM
-  CHECK(thread_list_length(58432, 97, 4, 132) == 0);  // below six
-  CHECK(block_per_row(2112, 50257, 1, 132));
-  CHECK(!block_per_row(2111, 50257, 1, 132));
-  CHECK(!block_per_row(4096, 50257, 2, 132));
-  CHECK(!block_per_row(4096, 2048, 1, 132));
-
-  const std::size_t many = 256 * static_cast<std::size_t>(sm_count()) + 37;
-  std::set<unsigned> lists;
-  for (const Step& step : steps_of("top_k")) {
-    if (step.name != "top_k_08_many_rows") continue;
-    std::vector<Size> sizes = step.problem->test_sizes();
-    sizes.insert(sizes.end(), {{many, 8, 2}, {many, 33, 1}, {many, 13, 8}, {2 * many, 16, 12}});
-    for (const Size& size : sizes) {
-      const unsigned list = thread_list_length(size[0], size[1], size[2], static_cast<std::size_t>(sm_count()));
-      if (list == 0 || size[2] == 0) continue;
-      lists.insert(list);
-      INFO(describe(*step.problem, size));
-      for (const Pattern& pattern : step.problem->patterns()) {
-        INFO(pattern.name);
-        const Case host(*step.problem, size, pattern, 1);
-        DeviceCase device(host, 1, !kAddressSanitizer);
-        CHECK(check(step, device).problem() == "");
-      }
-    }
-  }
-  CHECK(lists == std::set<unsigned>{1, 2, 4, 8, 16});
 }
 
 TEST_CASE("top_k: a k above the row's length or above 64 is refused") {

@@ -53,12 +53,11 @@ class MatrixMap : public ladder::Problem {
   // Empty, single rows and columns, one below, at and above the tiles' sizes (32, 64, 128), primes, every remainder
   // of 4 of both lengths. More rows than gridDim.y can count: see test_transpose.cpp.
   std::vector<ladder::Size> test_sizes() const override {
-    const std::size_t many = 512 * static_cast<std::size_t>(sm_count()) + 77;  // as many 64 x 128 as fill all SMs
     return {{0, 0},     {0, 5},     {5, 0},      {1, 1},     {1, 2},     {2, 1},     {3, 3},    {1, 257},
             {257, 1},   {1, 1021},  {1021, 1},   {4, 4},     {8, 12},    {31, 33},   {33, 31},  {32, 32},
             {32, 33},   {33, 32},   {63, 65},    {64, 64},   {65, 63},   {64, 128},  {127, 66}, {68, 132},
             {129, 61},  {96, 40},   {5, 300},    {301, 6},   {101, 103}, {130, 68},  {68, 130}, {130, 191},
-            {193, 129}, {256, 260}, {1031, 509}, {64, many}, {many, 64}, {1031, 31}, {62, 1031}};
+            {193, 129}, {256, 260}, {1031, 509}, {64, 2125}, {2125, 64}, {1031, 31}, {62, 1031}};
   }
   std::vector<ladder::Size> huge_sizes() const override {
     if (tile_in_y_ > 0) return {{ladder::kMaxGridY * tile_in_y_, 1027}};  // the highest grid

@@ -1,14 +1,13 @@
 // Problem:  a thread of step 02 has one load in flight, and its store waits for it.
 // Idea:     instruction-level parallelism. A thread loads two float4, a block apart so that they stay coalesced, before
-//           it stores the first.
+//           it stores the first. A block has half of step 02's threads for the same 4 KB.
 // Expect:   1.0x step 02, which has at least twice the bytes in flight that are needed.
-// Measured: 0.97x step 02, 0.97x cudaMemcpy at 2^28 (H200); 1.00x, 1.00x (H100).
-// Why:      1.00x on the H100, 0.97x on the H200. ncu (H200): 13 % of all waiting is of warps that have ended, for
-//           their stores to arrive, 1 % in step 02. Whether that is the cause is open.
-// Next:     when does it pay? (Where registers or shared memory leave room for few threads.)
+// Measured: not yet.
+// Next:     why 128 threads? (Of an SM's 16 such blocks one ends at a time; of two blocks of 1024, half of its loads.
+//           With 64 threads the start of blocks is the limit: see block_shape.)
 #include "copy.cuh"
 
-constexpr int kBlock = 256;
+constexpr int kBlock = 128;
 constexpr int kLoads = 2;  // float4 in flight per thread
 
 __global__ void copy_float4_ilp(const float* __restrict__ x, float* __restrict__ y, std::size_t n, bool aligned) {

@@ -21,7 +21,7 @@ __global__ void gemv_block_per_row(std::size_t k, float alpha, const float* __re
 #pragma unroll 4
   for (std::size_t j = threadIdx.x; j < k4; j += kBlock) sum += dot4(a4[j], x4[j]);
   for (std::size_t j = 4 * k4 + threadIdx.x; j < k; j += kBlock) sum += a[j] * x[j];
-  sum = block_sum<kBlock>(sum);
+  sum = block_sum_to_thread_0<kBlock>(sum);
   if (threadIdx.x == 0) y[row] = beta == 0.0f ? alpha * sum : alpha * sum + beta * y[row];
 }
 

@@ -28,7 +28,7 @@ __global__ void gemv_split_k(std::size_t k, const float* __restrict__ A, std::si
 #pragma unroll 4
   for (std::size_t j = threadIdx.x; j < k4; j += kBlock) sum += dot4(a4[j], x4[j]);
   for (std::size_t j = 4 * k4 + threadIdx.x; j < length; j += kBlock) sum += a[j] * x[begin + j];
-  sum = block_sum<kBlock>(sum);
+  sum = block_sum_to_thread_0<kBlock>(sum);
   if (threadIdx.x == 0) partials[blockIdx.x] = sum;
 }
 

@@ -143,7 +143,7 @@ __global__ void gemv_by_shape_finish(std::size_t m, unsigned slices, const float
   float sum = 0.0f;
 #pragma unroll 4
   for (unsigned s = lane; s < slices; s += 32) sum += partials[row * slices + s];
-  sum = warp_sum(sum);
+  sum = warp_sum_to_lane_0(sum);
   if (lane == 0) y[row] = beta == 0.0f ? alpha * sum : alpha * sum + beta * y[row];
 }
 

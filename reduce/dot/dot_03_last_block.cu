@@ -1,16 +1,16 @@
 // Problem:  step 02 has one pair of float4 in flight per thread, and needs two launches.
-// Idea:     the sum's last steps: a tile per block of 1024 threads, two float4 of each vector in flight, the last block
-//           adds. If x and y are off a 16-byte boundary by the same number of floats, block 0 peels the head.
+// Idea:     the sum's last steps: two float4 of each vector in flight, evict-first for inputs up to 8 times L2, and the
+//           last block adds. If x and y are off a 16-byte boundary by the same number of floats, block 0 peels the head.
 // Expect:   1.01 to 1.05x step 02 from 2^24 on, as the sum gained; at 2^20 a launch's time, one or two microseconds.
-// Measured: 1.02x step 02, 1.04x cuBLAS at 2^28 (H200); 1.03x, 1.04x (H100).
+// Measured: not yet.
 // Next:     x and y differ in alignment. What then? (Single floats; or float4 of one, and of the other two per shift.)
 #include "block_reduce.cuh"
 #include "dot.cuh"
 #include "../last_block.cuh"
 
-constexpr int kBlock = 1024;
+constexpr int kBlock = 512;
 constexpr int kLoads = 2;               // float4 in flight per thread and vector
-constexpr int kTile = kLoads * kBlock;  // float4 per block
+constexpr int kTile = kLoads * kBlock;  // float4 per block and trip
 
 __device__ static float dot4(float4 u, float4 v) { return (u.x * v.x + u.y * v.y) + (u.z * v.z + u.w * v.w); }
 
@@ -20,44 +20,43 @@ __global__ void __launch_bounds__(kBlock)
     dot_last_block(const float* __restrict__ x, const float* __restrict__ y, float* partials, float* __restrict__ out,
                    std::size_t n, unsigned head, std::size_t n4) {
   const float4 *x4 = reinterpret_cast<const float4*>(x + head), *y4 = reinterpret_cast<const float4*>(y + head);
-  const std::size_t tile = std::size_t{blockIdx.x} * kTile;
-  const unsigned tid = threadIdx.x;
+  const std::size_t first = std::size_t{blockIdx.x} * kBlock + threadIdx.x;
+  const std::size_t stride = std::size_t{gridDim.x} * kBlock, tiles = n4 / kTile;
 
+  // load: tiles, then single float4
   float sum = 0.0f;
-  if (tile + kTile <= n4) {  // load a whole tile, all loads in flight
+  for (std::size_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
     float4 u[kLoads], v[kLoads];
 #pragma unroll
     for (int k = 0; k < kLoads; ++k) {
-      const std::size_t i = tile + k * kBlock + tid;
+      const std::size_t i = tile * kTile + k * kBlock + threadIdx.x;
       u[k] = kEvictFirst ? __ldcs(x4 + i) : x4[i];
       v[k] = kEvictFirst ? __ldcs(y4 + i) : y4[i];
     }
 #pragma unroll
     for (int k = 0; k < kLoads; ++k) sum += dot4(u[k], v[k]);
-  } else {
-    // Not unrolled, here and below: the registers would leave room for one block per SM instead of two.
-#pragma unroll 1
-    for (std::size_t i = tile + tid; i < n4; i += kBlock) sum += dot4(x4[i], y4[i]);
   }
+  for (std::size_t i = tiles * kTile + first; i < n4; i += stride) sum += dot4(x4[i], y4[i]);
   // load: block 0 takes the head; all blocks share the tail, which is all of x if nothing is aligned in both
-  if (blockIdx.x == 0 && tid < head) sum += x[tid] * y[tid];
-  const std::size_t first = head + 4 * n4 + std::size_t{blockIdx.x} * kBlock + tid;
-#pragma unroll 1
-  for (std::size_t i = first; i < n; i += std::size_t{gridDim.x} * kBlock) sum += x[i] * y[i];
+  if (first < head) sum += x[first] * y[first];
+  for (std::size_t i = head + 4 * n4 + first; i < n; i += stride) sum += x[i] * y[i];
 
   // reduce within the block
-  sum = block_sum<kBlock>(sum);
+  sum = block_sum_to_thread_0<kBlock>(sum);
   if (!is_last_block(partials, sum)) return;
 
   // combine: the last block adds the partial sums
   sum = 0.0f;
   combine_partials<kBlock>(partials, gridDim.x, [&](float partial, unsigned) { sum += partial; });
-  sum = block_sum<kBlock>(sum);
-  if (tid == 0) *out = sum;
+  sum = block_sum_to_thread_0<kBlock>(sum);
+  if (threadIdx.x == 0) *out = sum;
 }
 
+// Of both kernels, so that the error bound below holds for either.
 static unsigned grid_size(std::size_t n) {
-  return static_cast<unsigned>(std::max<std::size_t>(1, ceil_div(n / 4, kTile)));
+  const std::size_t resident =
+      std::min(resident_blocks(dot_last_block<true>, kBlock), resident_blocks(dot_last_block<false>, kBlock));
+  return static_cast<unsigned>(std::clamp<std::size_t>(ceil_div(n / 4, kTile), 1, resident));
 }
 
 static void launch(const float* x, const float* y, float* out, std::size_t n) {
@@ -70,8 +69,11 @@ static void launch(const float* x, const float* y, float* out, std::size_t n) {
   CUDA_CHECK(cudaGetLastError());
 }
 
-// In a thread 2 levels in a float4, kLoads of them, head and tail, or up to 4 kLoads + 2 products one by one; 10 levels
-// in the block; the blocks' sums; 10 again.
-static std::size_t height(std::size_t n) { return 4 * kLoads + 4 + 10 + ceil_div(grid_size(n), kBlock) + 10; }
+// The thread's chain, longest if nothing is aligned in both, at most kLoads more float4, head and tail, and 5 + 5 levels
+// of tree; the partial sums, and 10 again.
+static std::size_t height(std::size_t n) {
+  const std::size_t grid = grid_size(n);
+  return ceil_div(n, grid * kBlock) + kLoads + 4 + 10 + ceil_div(grid, kBlock) + 10;
+}
 
 LADDER_STEP(Dot, launch, height);

@@ -7,7 +7,7 @@
 //           warp's lanes at one address in one pass; only lanes at different addresses of a bank take turns.
 // Next:     how could lanes never meet in a bank? (A counter for each lane: step 06.)
 #include "histogram.cuh"
-#include "histogram_bytes.cuh"
+#include "peeled.cuh"
 
 constexpr int kBlock = 256, kWarps = kBlock / 32;
 
@@ -17,10 +17,11 @@ __global__ void histogram_run_length(const std::uint8_t* __restrict__ x, int* co
   for (int b = threadIdx.x; b < kWarps * kBins; b += kBlock) copies[b] = 0;
   __syncthreads();
   const std::size_t first = std::size_t{blockIdx.x} * kBlock + threadIdx.x, stride = std::size_t{gridDim.x} * kBlock;
-  const SplitBytes split = split_bytes(x, n);
-  if (first < split.rest) atomicAdd(copy + x[split.rest_at(first)], 1);
-  for (std::size_t i = first; i < split.words; i += stride) {
-    const uint4 v = split.body[i];
+  const Peeled<16, std::uint8_t> part(x, n);
+  const auto* body = reinterpret_cast<const uint4*>(x + part.head);
+  if (const std::size_t edge = part.edge(first, n); edge < n) atomicAdd(copy + x[edge], 1);
+  for (std::size_t i = first; i < part.units; i += stride) {
+    const uint4 v = body[i];
     unsigned value = v.x & 255;
     int length = 0;
     for (const unsigned word : {v.x, v.y, v.z, v.w}) {

@@ -6,7 +6,7 @@
 // Measured: 1.07x step 06, 1.73x CUB at 2^28 (H200).
 // Next:     what limits now? (Memory: one atomic per byte and lane takes about as long, computed.)
 #include "histogram.cuh"
-#include "histogram_bytes.cuh"
+#include "peeled.cuh"
 
 constexpr int kBlock = 1024;
 
@@ -23,15 +23,16 @@ __global__ void histogram_loads_in_flight(const std::uint8_t* __restrict__ x, in
   for (int b = threadIdx.x; b < kBins * 32; b += kBlock) copies[b] = 0;
   __syncthreads();
   const std::size_t first = std::size_t{blockIdx.x} * kBlock + threadIdx.x, stride = std::size_t{gridDim.x} * kBlock;
-  const SplitBytes split = split_bytes(x, n);
-  if (first < split.rest) atomicAdd(copy + 32 * x[split.rest_at(first)], 1);
+  const Peeled<16, std::uint8_t> part(x, n);
+  const auto* body = reinterpret_cast<const uint4*>(x + part.head);
+  if (const std::size_t edge = part.edge(first, n); edge < n) atomicAdd(copy + 32 * x[edge], 1);
   std::size_t i = first;
-  for (; i + stride < split.words; i += 2 * stride) {
-    const uint4 v = __ldcs(split.body + i), w = __ldcs(split.body + i + stride);
+  for (; i + stride < part.units; i += 2 * stride) {
+    const uint4 v = __ldcs(body + i), w = __ldcs(body + i + stride);
     count16(copy, v);
     count16(copy, w);
   }
-  if (i < split.words) count16(copy, __ldcs(split.body + i));
+  if (i < part.units) count16(copy, __ldcs(body + i));
   __syncthreads();
   for (int b = threadIdx.x; b < kBins; b += kBlock) {
     int sum = 0;

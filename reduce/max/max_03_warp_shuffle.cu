@@ -4,7 +4,7 @@
 // Expect:   50 to 256x step 02 at 2^28: 256 times fewer atomic operations.
 // Measured: 10.8x step 02, 0.21x CUB at 2^28 (H200); 10.4x, 0.29x (H100).
 // Why:      10 to 11x: the compiler had combined each warp's lanes (REDUX, one REDG, in the SASS), so the operations
-//           fell by 8, not 256. A million blocks of 256 elements are the rest: sum 04 has as many and is as slow.
+//           fell by 8, not 256. A million blocks of 256 elements are the rest: sum 05 has as many and is as slow.
 // Next:     is there one instruction for the five shuffles? (__reduce_max_sync, for integers, from sm_80 on.)
 #include "max_atomic.cuh"
 #include "max_key.cuh"
@@ -13,7 +13,7 @@ constexpr int kBlock = 256;
 
 __global__ void max_warp_shuffle(const float* __restrict__ x, float* out, std::size_t n) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  const int key = block_max<kBlock>(i < n ? key_of(x[i]) : kMinusInfinity);
+  const int key = block_max_to_thread_0<kBlock>(i < n ? key_of(x[i]) : kMinusInfinity);
   if (threadIdx.x == 0) atomic_max(out, value_of(key));
 }
 

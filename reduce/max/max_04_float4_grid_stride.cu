@@ -1,7 +1,7 @@
 // Problem:  step 03 runs a block for every 256 elements, with 4 bytes in flight per thread.
 // Idea:     a fixed grid that just fills the GPU, and float4 in a grid-stride loop: the tree and the atomic operation
 //           once per block.
-// Expect:   0.95 to 1.0x CUB at 2^28, as the sum's step 08. A float4 costs 30 instructions (SASS), which a warp issues
+// Expect:   0.95 to 1.0x CUB at 2^28, as the sum's step 09. A float4 costs 30 instructions (SASS), which a warp issues
 //           while other warps' loads are in flight.
 // Measured: 4.59x step 03, 0.98x CUB at 2^28 (H200); 3.40x, 1.00x (H100).
 // Next:     how many instructions may a float4 cost? (Issue slots per 16 bytes: about 150 on an H100, 105 on an H200.)
@@ -21,7 +21,7 @@ __global__ void max_float4_grid_stride(const float* __restrict__ x, float* out, 
   for (std::size_t i = 4 * n4 + first; i < n; i += stride) key = max(key, key_of(x[i]));
 
   // reduce within the block, store
-  key = block_max<kBlock>(key);
+  key = block_max_to_thread_0<kBlock>(key);
   if (threadIdx.x == 0) atomic_max(out, value_of(key));
 }
 

@@ -1,14 +1,14 @@
 // Problem:  step 04 has one float4 in flight per thread, and a launch of its own that stores -infinity first.
-// Idea:     steps 12 and 13 of sum: a tile of 64 KB per block of 1024 threads, evict-first for inputs up to 8 times L2;
-//           tickets in groups, and the last block reduces the tiles' keys, so one launch does all.
+// Idea:     sum 13: a tile of 128 KB per block of 1024 threads, evict-first for inputs up to 8 times L2; the last block
+//           reduces the tiles' keys, so one launch does all.
 // Expect:   1.01 to 1.05x step 04 at 2^28, as the sum gained; 1.05 to 1.2x at 2^20, where a launch counts.
-// Measured: 1.03x step 04, 1.00x CUB at 2^28 (H200); 1.02x, 1.02x (H100).
+// Measured: not yet.
 // Next:     step 04 had the same bits every run too. Then why the last block? (Only for the launch that it saves.)
 #include "../last_block.cuh"
 #include "max_key.cuh"
 
 constexpr int kBlock = 1024;
-constexpr int kLoads = 4;               // float4 in flight per thread
+constexpr int kLoads = 8;               // float4 per thread, of which the registers allow some in flight
 constexpr int kTile = kLoads * kBlock;  // float4 per block
 
 // kEvictFirst: read with __ldcs. head: floats before the first 16-byte boundary, at most n.
@@ -40,13 +40,13 @@ __global__ void __launch_bounds__(kBlock)
   }
 
   // reduce within the block
-  key = block_max<kBlock>(key);
+  key = block_max_to_thread_0<kBlock>(key);
   if (!is_last_block(keys, key)) return;
 
   // combine: the last block reduces the tiles' keys
   key = kMinusInfinity;
   combine_partials<kBlock>(keys, gridDim.x, [&](int other, unsigned) { key = max(key, other); });
-  key = block_max<kBlock>(key);
+  key = block_max_to_thread_0<kBlock>(key);
   if (tid == 0) *out = value_of(key);
 }
 

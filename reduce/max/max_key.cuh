@@ -13,7 +13,7 @@ __device__ inline float value_of(int key) { return __int_as_float(key ^ (key >> 
 constexpr int kMinusInfinity = static_cast<int>(0x807fffff);  // key_of(-infinity), the identity of max
 
 // The greatest key of the warp, returned to lane 0. All 32 lanes must call it.
-__device__ inline int warp_max(int key) {
+__device__ inline int warp_max_to_lane_0(int key) {
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2) key = max(key, __shfl_down_sync(0xffffffff, key, offset));
   return key;
@@ -22,12 +22,12 @@ __device__ inline int warp_max(int key) {
 // The greatest key of a block of kBlock threads, a multiple of 32, returned to thread 0. All threads must call it.
 // Every call uses the same shared memory: a __syncthreads() is needed between two calls.
 template <int kBlock>
-__device__ inline int block_max(int key) {
+__device__ inline int block_max_to_thread_0(int key) {
   __shared__ int warp_keys[kBlock / 32];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  key = warp_max(key);
+  key = warp_max_to_lane_0(key);
   if (lane == 0) warp_keys[warp] = key;
   __syncthreads();
   if (warp != 0) return kMinusInfinity;
-  return warp_max(lane < kBlock / 32 ? warp_keys[lane] : kMinusInfinity);
+  return warp_max_to_lane_0(lane < kBlock / 32 ? warp_keys[lane] : kMinusInfinity);
 }

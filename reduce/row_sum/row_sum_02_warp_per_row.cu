@@ -19,7 +19,7 @@ __global__ void row_sum_warp_per_row(const float* __restrict__ x, float* __restr
   if (row >= rows) return;
   float sum = 0.0f;
   for (std::size_t c = lane; c < cols; c += 32) sum += x[row * cols + c];
-  sum = warp_sum(sum);
+  sum = warp_sum_to_lane_0(sum);
   if (lane == 0) out[row] = sum;
 }
 

@@ -24,7 +24,7 @@ __global__ void row_sum_block_per_row(const float* __restrict__ x, float* __rest
   for (std::size_t c = 4 * n4 + tid; c < cols; c += kBlock) sum += row[c];
 
   // reduce within the block, store
-  sum = block_sum<kBlock>(sum);
+  sum = block_sum_to_thread_0<kBlock>(sum);
   if (tid == 0) out[blockIdx.x] = sum;
 }
 

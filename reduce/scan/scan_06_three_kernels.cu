@@ -14,7 +14,7 @@ constexpr int kBlock = 256;
 
 __global__ void scan_three_kernels_sums(const float* __restrict__ x, float* __restrict__ sums, std::size_t n) {
   const std::size_t i = std::size_t{blockIdx.x} * kBlock + threadIdx.x;
-  const float sum = block_sum<kBlock>(i < n ? x[i] : 0.0f);
+  const float sum = block_sum_to_thread_0<kBlock>(i < n ? x[i] : 0.0f);
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 

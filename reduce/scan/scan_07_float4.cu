@@ -14,7 +14,7 @@ constexpr int kBlock = 256, kTile = 4 * kBlock;
 
 __global__ void scan_float4_sums(const float* __restrict__ x, float* __restrict__ sums, std::size_t n, bool aligned) {
   const std::size_t i = std::size_t{blockIdx.x} * kTile + 4 * threadIdx.x;
-  const float sum = block_sum<kBlock>(sum4(load4(x, i, n, aligned)));
+  const float sum = block_sum_to_thread_0<kBlock>(sum4(load4(x, i, n, aligned)));
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 

@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(kBlock) top_k_list_per_thread(const float* __r
     Pair pair = pair_of(x[c], c);
     if (pair < list[kMost - 1]) continue;
 #pragma unroll
-    for (int i = 0; i < kMost; ++i) {  // the greater stays, the smaller goes on
+    for (int i = 0; i < kMost; ++i) {  // each place keeps the greater pair and passes the smaller one on
       const Pair greater = max(list[i], pair);
       pair = min(list[i], pair);
       list[i] = greater;
@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(kBlock) top_k_list_per_thread(const float* __r
   }
 
   for (unsigned place = 0; place < k; ++place) {
-    const Pair best = block_max<kBlock>(list[0]);
+    const Pair best = block_max_to_all<kBlock>(list[0]);
     if (list[0] == best) {
 #pragma unroll
       for (int i = 0; i + 1 < kMost; ++i) list[i] = list[i + 1];

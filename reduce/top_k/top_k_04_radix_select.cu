@@ -8,11 +8,11 @@
 //           ties.)
 #include "top_k_pair.cuh"
 
-constexpr int kBlock = 256, kMostK = 64;
+constexpr int kSelectBlock = 256, kMostK = 64;
 
 // The sum of v over this thread and those before it. All threads must call it, once between two barriers.
 __device__ static unsigned running_sum(unsigned v) {
-  __shared__ unsigned warps[kBlock / 32];
+  __shared__ unsigned warps[kSelectBlock / 32];
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 #pragma unroll
   for (unsigned offset = 1; offset < 32; offset *= 2) {
@@ -40,7 +40,7 @@ __global__ void top_k_radix_select(const float* __restrict__ x, float* __restric
     shift -= 8;
     counts[tid] = 0;
     __syncthreads();
-    for (unsigned c = tid; c < cols; c += kBlock) {
+    for (unsigned c = tid; c < cols; c += kSelectBlock) {
       const Pair pair = pair_of(x[c], c);
       if (shift == 56 || (pair ^ kth) >> (shift + 8) == 0) atomicAdd(&counts[pair >> shift & 255], 1u);
     }
@@ -57,7 +57,7 @@ __global__ void top_k_radix_select(const float* __restrict__ x, float* __restric
   } while (!all);
 
   // those k, in any order
-  for (unsigned c = tid; c < cols; c += kBlock) {
+  for (unsigned c = tid; c < cols; c += kSelectBlock) {
     const Pair pair = pair_of(x[c], c);
     if (pair >= kth) pairs[atomicAdd(&found, 1u)] = pair;
   }
@@ -70,11 +70,12 @@ __global__ void top_k_radix_select(const float* __restrict__ x, float* __restric
   store_result(x, values + std::size_t{blockIdx.x} * k, indices + std::size_t{blockIdx.x} * k, place, pairs[tid]);
 }
 
-static void launch(const float* x, float* values, int* indices, std::size_t rows, std::size_t cols, std::size_t k) {
+static void launch_radix_select(const float* x, float* values, int* indices, std::size_t rows, std::size_t cols,
+                                std::size_t k) {
   if (rows == 0 || k == 0) return;  // a grid of 0 blocks is an error
-  top_k_radix_select<<<static_cast<unsigned>(rows), kBlock>>>(x, values, indices, static_cast<unsigned>(cols),
-                                                              static_cast<unsigned>(k));
+  top_k_radix_select<<<static_cast<unsigned>(rows), kSelectBlock>>>(x, values, indices, static_cast<unsigned>(cols),
+                                                                    static_cast<unsigned>(k));
   CUDA_CHECK(cudaGetLastError());
 }
 
-LADDER_STEP(TopK, launch);
+LADDER_STEP(TopK, launch_radix_select);

@@ -27,18 +27,18 @@ __device__ inline void store_result(const float* x, float* values, int* indices,
 // The greatest pair of a block of kBlock threads, a multiple of 32, returned to all of them. All must call it; it may be
 // called again at once.
 template <int kBlock>
-__device__ inline Pair block_max(Pair pair) {
+__device__ inline Pair block_max_to_all(Pair pair) {
   __shared__ Pair warps[kBlock / 32];
-  const auto warp_max = [](Pair p) {
+  const auto warp_max_to_all = [](Pair p) {
 #pragma unroll
     for (int offset = 16; offset > 0; offset /= 2) p = max(p, __shfl_xor_sync(0xffffffff, p, offset));
     return p;
   };
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  pair = warp_max(pair);
+  pair = warp_max_to_all(pair);
   if (lane == 0) warps[warp] = pair;
   __syncthreads();
-  pair = warp_max(lane < kBlock / 32 ? warps[lane] : kNoPair);
+  pair = warp_max_to_all(lane < kBlock / 32 ? warps[lane] : kNoPair);
   __syncthreads();
   return pair;
 }

@@ -1,24 +1,26 @@
-// The greatest pairs that a warp has seen, sorted, across its lanes: for `top_k` from step 03 on.
+// Sorting across the lanes of a warp, and the greatest pairs that a warp or a block has seen: for `top_k` from step 03 on.
 #pragma once
 #include "top_k_pair.cuh"
 
 // A pass of a bitonic network over the lanes: partners are `stride` lanes apart, and the lower lane keeps the greater
-// pair if `descending`.
-__device__ inline Pair exchanged(Pair pair, unsigned stride, bool descending) {
-  const Pair other = __shfl_xor_sync(0xffffffff, pair, stride);
-  return ((threadIdx.x & stride) == 0) == descending ? max(pair, other) : min(pair, other);
+// of two pairs or keys if `descending`.
+template <typename T>
+__device__ inline T exchanged(T value, unsigned stride, bool descending) {
+  const T other = __shfl_xor_sync(0xffffffff, value, stride);
+  return ((threadIdx.x & stride) == 0) == descending ? max(value, other) : min(value, other);
 }
 
-// Sorts one pair per lane, the greatest to lane 0: 15 passes.
-__device__ inline Pair sorted_descending(Pair pair) {
+// Sorts one pair or key per lane, the greatest to lane 0: 15 passes. All 32 lanes must call it.
+template <typename T>
+__device__ inline T sorted_descending(T value) {
 #pragma unroll
   for (unsigned size = 2; size <= 32; size *= 2) {
 #pragma unroll
     for (unsigned stride = size / 2; stride > 0; stride /= 2) {
-      pair = exchanged(pair, stride, size == 32 || (threadIdx.x & size) == 0);
+      value = exchanged(value, stride, size == 32 || (threadIdx.x & size) == 0);
     }
   }
-  return pair;
+  return value;
 }
 
 // 32 * kParts pairs: that of place p is best[p / 32] of lane p % 32. All 32 lanes must call what is below.
@@ -79,3 +81,19 @@ struct WarpList {
     }
   }
 };
+
+// Merges the lists of the block's kLists warps into lists[0]. All threads must call it.
+template <int kParts, int kLists>
+__device__ void merge_warps(WarpList<kParts>& list, Pair (&lists)[kLists][32 * kParts]) {
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  for (unsigned warps = kLists; warps > 0; warps /= 2) {
+    __syncthreads();
+    if (warp < warps) {
+#pragma unroll
+      for (int part = 0; part < kParts; ++part) lists[warp][32 * part + lane] = list.best[part];
+    }
+    __syncthreads();
+    if (warp >= warps / 2) continue;
+    list.merge([&](int part) { return lists[warp + warps / 2][32 * kParts - 1 - 32 * part - lane]; });
+  }
+}

@@ -31,7 +31,7 @@ class Step(NamedTuple):
     family: str
     kernel: str
     number: str  # "07"; "any" of a program for any shape; none but a step has one
-    name: str  # the file's, e.g. sum_07_warp_shuffle; sum_whiteboard for sum's answer
+    name: str  # the file's, e.g. sum_08_warp_shuffle; sum_whiteboard for sum's answer
     path: Path
     kind: str = "step"  # or bug, answer, page
 
@@ -61,7 +61,7 @@ class Step(NamedTuple):
 
     @property
     def label(self):
-        """Its file without the ending, from the top if it is below: reduce/sum/sum_07_warp_shuffle."""
+        """Its file without the ending, from the top if it is below: reduce/sum/sum_08_warp_shuffle."""
         return shown(self.path.with_suffix(""))
 
     @property
@@ -419,7 +419,7 @@ def build(preset, targets):
 
 def build_what_compiles(preset, targets):
     """Builds on after an error; returns what did not build, each with the first line that says why:
-    {"sum_04_sequential": "reduce/sum/sum_04_sequential.cu:12:3: error: ..."}. The names are those of files without
+    {"sum_05_sequential": "reduce/sum/sum_05_sequential.cu:12:3: error: ..."}. The names are those of files without
     their endings: a step's for an error in it, a program's where it does not link."""
     keep_going = ["--", "-k", "0"]
     if not targets or try_shell("build", preset, *targets, *keep_going).returncode == 0:

@@ -358,7 +358,7 @@ class Checker:
         return Scope(self.known, kernels, subjects | more, partners, cards, (sizes, True), hint, hint)
 
     def named_steps(self, text, kernels):
-        """{(kernel, number)} of 'steps 03 and 04', of these kernels, of '`max` 05', and of `sum_07_warp_shuffle`."""
+        """{(kernel, number)} of 'steps 03 and 04', of these kernels, of '`max` 05', and of `sum_08_warp_shuffle`."""
         by_name = {(kernel, int(found[2])) for found in re.finditer(r"[`(](\w+?)_(\d\d)_\w+(?:\.cu)?[`)]", text)
                    for kernel in self.known.entries if kernel == found[1]}
         if LIBRARY.search(text):

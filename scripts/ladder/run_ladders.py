@@ -22,7 +22,7 @@ examples:
   scripts/run                        every kernel
   scripts/run sum transpose          two kernels
   scripts/run transpose/             a family: all its kernels
-  scripts/run sum_07_warp_shuffle    a step, of its own program: build/<preset>/reduce/sum/sum_07_warp_shuffle
+  scripts/run sum_08_warp_shuffle    a step, of its own program: build/<preset>/reduce/sum/sum_08_warp_shuffle
   scripts/run reduce/sum/bugs/sum_early_return.cu
   scripts/run reduce/sum/whiteboard.cu
   scripts/run practice/sum.cu        a page of your own; scripts/judge says more of it

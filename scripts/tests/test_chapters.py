@@ -163,7 +163,7 @@ class Chapters(unittest.TestCase):
                                    (guide, family, "](../README.md#"), (names, of_sum, "`sum`"),
                                    (links, of_sum, "](whiteboard.cu)"), (links, of_sum, "](../README.md"),
                                    (tables_and_charts, of_sum, "](results/sum.svg)"),
-                                   (steps, of_sum, "](sum_04_sequential.cu)"), (counters, of_sum, "ount"),
+                                   (steps, of_sum, "](sum_05_sequential.cu)"), (counters, of_sum, "ount"),
                                    (traps, of_sum, "](bugs/sum_early_return.cu)")):
             with self.subTest(taken):
                 self.assertIn(taken, page.text)

@@ -37,22 +37,22 @@ class Choice(unittest.TestCase):
         return done.stderr
 
     def test_a_step_and_the_one_before(self):
-        wanted = ["sum_06_unrolled_last_warp", "sum_07_warp_shuffle"]
-        for names in (["sum_07_warp_shuffle"], ["reduce/sum/sum_07_warp_shuffle.cu"], ["sum", "7"],
-                      ["reduce/sum", "07"], ["sum", "6", "7"]):
+        wanted = ["sum_07_unrolled_last_warp", "sum_08_warp_shuffle"]
+        for names in (["sum_08_warp_shuffle"], ["reduce/sum/sum_08_warp_shuffle.cu"], ["sum", "8"],
+                      ["reduce/sum", "08"], ["sum", "7", "8"]):
             self.assertEqual(self.names(*names), wanted, names)
         self.assertEqual(self.names("softmax/softmax", "2"), ["softmax_01_three_kernels", "softmax_02_online"])
 
     def test_two_steps(self):
-        self.assertEqual(self.names("sum_04_sequential", "sum_missing_loop_barrier"),
-                         ["sum_04_sequential", "sum_missing_loop_barrier"])
+        self.assertEqual(self.names("sum_05_sequential", "sum_missing_loop_barrier"),
+                         ["sum_05_sequential", "sum_missing_loop_barrier"])
 
     def test_a_page_and_a_step(self):
         with tempfile.TemporaryDirectory() as folder:
             page = Path(folder, "try.cu")
             page.write_text('#include "../reduce/sum/sum.cuh"\nint mine;\n')
             last = [step.name for step in ladder.steps() if step.kernel == "sum"][-1]
-            for names, wanted in (([page], ["sum_try", last]), ([page, "7"], ["sum_try", "sum_07_warp_shuffle"]),
+            for names, wanted in (([page], ["sum_try", last]), ([page, "8"], ["sum_try", "sum_08_warp_shuffle"]),
                                   (["sum_01_atomic", page], ["sum_01_atomic", "sum_try"])):
                 self.assertEqual(self.names(*map(str, names)), wanted)
             lines = run(page, "sum_01_atomic").stdout.splitlines()
@@ -65,7 +65,7 @@ class Choice(unittest.TestCase):
         for names, said in ((["sun", "7"], r"'sun'.*\bsum\b"), (["sum", "77"], r"\b77\b.*\b00 to \d\d"),
                             (["reduce", "7"], "'reduce'"), (["relu", "1"], "relu_01_scalar"),
                             (["sum_early_return"], "sum_early_return"), (["sum"], "'sum'"), ([], "step"),
-                            (["sum_01_atomic", "sum_04_sequential", "sum_13_ticket_groups"], "two")):
+                            (["sum_01_atomic", "sum_05_sequential", "sum_13_tile_per_block"], "two")):
             self.assertRegex(self.message(*names), said)
 
 
@@ -118,36 +118,36 @@ class Lines(unittest.TestCase):
     def test_colours(self):
         self.assertEqual([diff.coloured(line) for line in ("", " a", "-a", "+a", "--- a")],
                          ["", " a", "\033[31m-a\033[0m", "\033[32m+a\033[0m", "\033[1m--- a\033[0m"])
-        self.assertNotIn("\033", run("sum", "7").stdout)
+        self.assertNotIn("\033", run("sum", "8").stdout)
 
 
 class Rates(unittest.TestCase):
     def rates(self, *results):
-        steps = [step for step in ladder.steps() if step.name in ("sum_06_unrolled_last_warp", "sum_07_warp_shuffle")]
+        steps = [step for step in ladder.steps() if step.name in ("sum_07_unrolled_last_warp", "sum_08_warp_shuffle")]
         known = figures.Figures([figures.Results("reduce/sum", card, {}, entries) for card, entries in results],
                                 lambda one: not one.get("old"), {"sum": steps})
         return diff.rates(known, *steps)
 
     def test_a_table_for_each_card(self):
-        h100 = [entry("06_unrolled_last_warp", 1 << 28, 100), entry("07_warp_shuffle", 1 << 28, 2000)]
-        h200 = [entry(step, n, us) for step, us in (("06_unrolled_last_warp", 100), ("07_warp_shuffle", 80))
+        h100 = [entry("07_unrolled_last_warp", 1 << 28, 100), entry("08_warp_shuffle", 1 << 28, 2000)]
+        h200 = [entry(step, n, us) for step, us in (("07_unrolled_last_warp", 100), ("08_warp_shuffle", 80))
                 for n in (1 << 20, 1 << 28)]
         tables = [table.split() for table in self.rates(("h100-80gb-hbm3", h100), ("h200", h200))]
-        self.assertEqual(tables, ["GB/s, H200 2^20 2^28 step 06 1000 1000 step 07 1250 1250 1.25x 1.25x".split(),
-                                  "GB/s, H100 2^28 step 06 1000 step 07 50 0.05x".split()])
+        self.assertEqual(tables, ["GB/s, H200 2^20 2^28 step 07 1000 1000 step 08 1250 1250 1.25x 1.25x".split(),
+                                  "GB/s, H100 2^28 step 07 1000 step 08 50 0.05x".split()])
 
     def test_stale_figures_are_left_out(self):
-        old = {**entry("07_warp_shuffle", 1 << 28, 100), "old": True}
-        self.assertEqual(self.rates(("h200", [entry("06_unrolled_last_warp", 1 << 28, 100), old])), [])
+        old = {**entry("08_warp_shuffle", 1 << 28, 100), "old": True}
+        self.assertEqual(self.rates(("h200", [entry("07_unrolled_last_warp", 1 << 28, 100), old])), [])
 
 
 class Output(unittest.TestCase):
     def test_a_step(self):
-        done = run("sum_07_warp_shuffle")
+        done = run("sum_08_warp_shuffle")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(done.stdout, run("reduce/sum", "7").stdout)
-        for line in ("sum_06_unrolled_last_warp", "--- reduce/sum/sum_06_unrolled_last_warp.cu",
-                     "+++ reduce/sum/sum_07_warp_shuffle.cu"):
+        self.assertEqual(done.stdout, run("reduce/sum", "8").stdout)
+        for line in ("sum_07_unrolled_last_warp", "--- reduce/sum/sum_07_unrolled_last_warp.cu",
+                     "+++ reduce/sum/sum_08_warp_shuffle.cu"):
             self.assertIn(f"\n{line}\n", f"\n{done.stdout}")
 
     def test_stat(self):

@@ -63,7 +63,7 @@ def try_step(step, arguments, folder):
 
 def page_in(folder):
     """A page: a step's code, which includes its header as scripts/practice has it and does not register itself."""
-    step = ladder.resolve_one("sum_08_float4_grid_stride")
+    step = ladder.resolve_one("sum_09_float4_grid_stride")
     path = Path(folder) / "my_page.cu"
     text = step.path.read_text().replace('"sum.cuh"', '"../reduce/sum/sum.cuh"')
     path.write_text(re.sub(r"^LADDER_STEP.*\n", "", text, flags=re.MULTILINE))

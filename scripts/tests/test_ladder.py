@@ -35,21 +35,21 @@ class Names(unittest.TestCase):
         os.chdir(ROOT)
 
     def test_one_step(self):
-        for name in ("sum_07_warp_shuffle", "sum_07_warp_shuffle.cu", "reduce/sum/sum_07_warp_shuffle",
-                     "reduce/sum/sum_07_warp_shuffle.cu", "./reduce/sum/sum_07_warp_shuffle.cu",
-                     "sgemm/../reduce/sum/sum_07_warp_shuffle", str(ROOT / "reduce/sum/sum_07_warp_shuffle.cu")):
-            self.assertEqual(names_of(name), ["sum_07_warp_shuffle"], name)
+        for name in ("sum_08_warp_shuffle", "sum_08_warp_shuffle.cu", "reduce/sum/sum_08_warp_shuffle",
+                     "reduce/sum/sum_08_warp_shuffle.cu", "./reduce/sum/sum_08_warp_shuffle.cu",
+                     "sgemm/../reduce/sum/sum_08_warp_shuffle", str(ROOT / "reduce/sum/sum_08_warp_shuffle.cu")):
+            self.assertEqual(names_of(name), ["sum_08_warp_shuffle"], name)
 
     def test_paths_are_of_the_current_folder(self):
         os.chdir(ROOT / "reduce")
-        self.assertEqual(names_of("sum/sum_07_warp_shuffle.cu"), ["sum_07_warp_shuffle"])
+        self.assertEqual(names_of("sum/sum_08_warp_shuffle.cu"), ["sum_08_warp_shuffle"])
         self.assertEqual(names_of("sum/bugs/sum_early_return.cu"), ["sum_early_return"])
         self.assertEqual(names_of("../softmax/row_softmax/row_softmax_01_thread_per_row.cu"),
                          ["row_softmax_01_thread_per_row"])
         self.assertEqual(names_of("."), names_of("reduce"))
         with tempfile.TemporaryDirectory() as elsewhere:
             os.chdir(elsewhere)
-            self.assertEqual(names_of("reduce/sum/sum_07_warp_shuffle.cu"), ["sum_07_warp_shuffle"])
+            self.assertEqual(names_of("reduce/sum/sum_08_warp_shuffle.cu"), ["sum_08_warp_shuffle"])
             os.chdir(ROOT)
 
     def test_kernels_and_families(self):
@@ -97,8 +97,8 @@ class Names(unittest.TestCase):
             self.assertTrue(names_of(line), line)
 
     def test_each_step_once_in_order(self):
-        self.assertEqual(names_of("sum_02_interleaved_divergent", "sum_01_atomic", "reduce/sum/sum_01_atomic.cu"),
-                         ["sum_02_interleaved_divergent", "sum_01_atomic"])
+        self.assertEqual(names_of("sum_03_interleaved_divergent", "sum_01_atomic", "reduce/sum/sum_01_atomic.cu"),
+                         ["sum_03_interleaved_divergent", "sum_01_atomic"])
 
     def test_all_names_resolve(self):
         steps = ladder.steps() + ladder.bugs() + ladder.answers()
@@ -107,9 +107,9 @@ class Names(unittest.TestCase):
 
     def test_the_nearest_names(self):
         for wrong, right in (("Sum", "sum"), ("sun", "sum"), ("REDUCE/", "reduce"),
-                             ("sum_7_warp", "sum_07_warp_shuffle"),
-                             ("sum_07_warp_shufle", "sum_07_warp_shuffle"), ("sum_7", "sum_07_warp_shuffle"),
-                             ("reduce/sum_08_float4.cu", "sum_08_float4_grid_stride"), ("trnspose", "transpose"),
+                             ("sum_8_warp", "sum_08_warp_shuffle"),
+                             ("sum_08_warp_shufle", "sum_08_warp_shuffle"), ("sum_8", "sum_08_warp_shuffle"),
+                             ("reduce/sum_09_float4.cu", "sum_09_float4_grid_stride"), ("trnspose", "transpose"),
                              ("sum_early_retrun", "sum_early_return")):
             self.assertRegex(message_about(wrong), rf"'{wrong}'.*[ ']{right}\b(?!_)")
 
@@ -127,17 +127,17 @@ class Names(unittest.TestCase):
 class Build(unittest.TestCase):
     OUTPUT = f"""\
 [1/4] Translating x.cu
-FAILED: CMakeFiles/step_sum_06_unrolled_last_warp.dir/reduce/sum/sum_06_unrolled_last_warp.cu.cpp.o \n\
+FAILED: CMakeFiles/step_sum_07_unrolled_last_warp.dir/reduce/sum/sum_07_unrolled_last_warp.cu.cpp.o \n\
 /usr/bin/c++ -Wall -o x -c x.cpp
-{ROOT}/reduce/sum/sum_06_unrolled_last_warp.cu: In function ‘void f()’:
-{ROOT}/reduce/sum/sum_06_unrolled_last_warp.cu:29:3: error: ‘oops’ was not declared in this scope
-{ROOT}/reduce/sum/sum_06_unrolled_last_warp.cu:30:3: error: another
+{ROOT}/reduce/sum/sum_07_unrolled_last_warp.cu: In function ‘void f()’:
+{ROOT}/reduce/sum/sum_07_unrolled_last_warp.cu:29:3: error: ‘oops’ was not declared in this scope
+{ROOT}/reduce/sum/sum_07_unrolled_last_warp.cu:30:3: error: another
 FAILED: [code=2] CMakeFiles/step_copy_01_scalar.dir/elementwise/copy/copy_01_scalar.cu.o
 nvcc -c x
 {ROOT}/elementwise/copy/copy_01_scalar.cu(12): error: expected a ";"
-FAILED: reduce/sum/sum_07_warp_shuffle.cu.cpp
+FAILED: reduce/sum/sum_08_warp_shuffle.cu.cpp
 python3 cu2cpp.py
-{ROOT}/reduce/sum/sum_07_warp_shuffle.cu:9: error: a launch without >>>
+{ROOT}/reduce/sum/sum_08_warp_shuffle.cu:9: error: a launch without >>>
 FAILED: CMakeFiles/answer_sum.dir/reduce/sum/whiteboard.cu.cpp.o
 g++ -c x
 reduce/sum/whiteboard.cu:3:1: error: no
@@ -149,10 +149,10 @@ ninja: build stopped: cannot make progress due to previous errors.
 
     def test_the_first_error_of_each(self):
         self.assertEqual(ladder.failures(self.OUTPUT), {
-            "sum_06_unrolled_last_warp":
-                "reduce/sum/sum_06_unrolled_last_warp.cu:29:3: error: ‘oops’ was not declared in this scope",
+            "sum_07_unrolled_last_warp":
+                "reduce/sum/sum_07_unrolled_last_warp.cu:29:3: error: ‘oops’ was not declared in this scope",
             "copy_01_scalar": 'elementwise/copy/copy_01_scalar.cu(12): error: expected a ";"',
-            "sum_07_warp_shuffle": "reduce/sum/sum_07_warp_shuffle.cu:9: error: a launch without >>>",
+            "sum_08_warp_shuffle": "reduce/sum/sum_08_warp_shuffle.cu:9: error: a launch without >>>",
             "sum_whiteboard": "reduce/sum/whiteboard.cu:3:1: error: no",
             "max": "/usr/bin/ld: a.o: in function `f': multiple definition of `f'"})
 

@@ -200,7 +200,7 @@ class PageNames(InFolder):
         before = os.getcwd()
         self.addCleanup(os.chdir, before)
         os.chdir(ladder.PRACTICE)
-        for name in ("sum.cu", "sum_07_warp_shuffle.cu"):
+        for name in ("sum.cu", "sum_08_warp_shuffle.cu"):
             path = self.page(name)
             self.assertEqual([step.path for step in ladder.resolve([name], pages=True)], [path])
 

@@ -76,10 +76,10 @@ class Blocks(Found):
         self.assert_found(self.after(pages.check_blocks, "<!-- seen at: H200 -->\n```console\n$ ls\n```\n"),
                           "^2: .*seen at")
 
-    SOURCE = "<!-- source: reduce/sum/sum_07_warp_shuffle.cu -->\n```cpp\n{}\n```\n"
+    SOURCE = "<!-- source: reduce/sum/sum_08_warp_shuffle.cu -->\n```cpp\n{}\n```\n"
 
     def test_a_changed_source(self):
-        lines = (ladder.ROOT / "reduce/sum/sum_07_warp_shuffle.cu").read_text().splitlines()
+        lines = (ladder.ROOT / "reduce/sum/sum_08_warp_shuffle.cu").read_text().splitlines()
         at = next(number for number, line in enumerate(lines) if "__global__" in line)
         kernel = "\n".join(lines[at:at + 6])
         check = pages.check_blocks
@@ -92,7 +92,7 @@ class Blocks(Found):
             text[changed] = text[changed].replace("s", "z", 1) + " "
             self.assert_found(self.after(check, self.SOURCE.format("\n".join(text))), f"^{3 + changed}: .*reduce/")
         self.assert_found(self.after(check, self.SOURCE.format(f"{lines[at + 3]}\n// ...\n{lines[at]}")), "^5: ")
-        self.assert_found(self.after(check, self.SOURCE.replace("_07_", "_77_").format("x")), "^2: .*sum_77_")
+        self.assert_found(self.after(check, self.SOURCE.replace("_08_", "_77_").format("x")), "^2: .*sum_77_")
         self.assert_found(self.after(check, "```cpp\nint x;\n```\n"), "^1: .*cpp block")
 
 
@@ -102,26 +102,26 @@ class Commands(Found):
 
     def test_what_is_there(self):
         for command in ("scripts/run", "scripts/run sum -- --n=2^20",
-                        "scripts/run reduce/sum/sum_07_warp_shuffle.cu  # a step",
-                        "scripts/debug --backend cpu sum_04_sequential", "scripts/debug --block 1 --thread 3 STEP",
+                        "scripts/run reduce/sum/sum_08_warp_shuffle.cu  # a step",
+                        "scripts/debug --backend cpu sum_05_sequential", "scripts/debug --block 1 --thread 3 STEP",
                         "scripts/test -R reduce", "scripts/new sum my_idea", "scripts/bench --stale",
                         "./scripts/run --list",
-                        "build/gpu/reduce/sum/sum_07_warp_shuffle --n=2^28 --check",
+                        "build/gpu/reduce/sum/sum_08_warp_shuffle --n=2^28 --check",
                         "build/cpu/gemv/gemv/gemv --m=10 --k=7",
                         "build/cpu/reduce/sum/bugs/sum_early_return --check", "cmake --build --preset gpu",
                         "cmake --preset cpu",
-                        "nvcc -O3 -Icommon reduce/sum/sum_07_warp_shuffle.cu common/runner/main.cu -o sum && ./sum",
+                        "nvcc -O3 -Icommon reduce/sum/sum_08_warp_shuffle.cu common/runner/main.cu -o sum && ./sum",
                         "CUDA_EMU_ORDER=reverse build/cpu/reduce/sum/sum --check 2>&1 | head -3",
                         "sudo scripts/setup build",
                         "ncu --metrics dram__bytes_read.sum -k regex:sum_ -c 1 "
-                        "build/gpu/reduce/sum/sum_07_warp_shuffle"):
+                        "build/gpu/reduce/sum/sum_08_warp_shuffle"):
             self.assertEqual(self.problems(command), [], command)
 
     def test_what_is_not(self):
-        for command, pattern in (("scripts/rum", "'scripts/rum'"), ("scripts/run sum_7", "sum_07_warp"),
+        for command, pattern in (("scripts/rum", "'scripts/rum'"), ("scripts/run sum_8", "sum_08_warp"),
                                  ("scripts/run --fast", "'--fast'"), ("scripts/run sum -- --rows=3", "'--rows'"),
-                                 ("scripts/debug --backend cpu sum_04", "sum_04_sequential"),
-                                 ("build/cpu/reduce/sum_07_shuffle", "reduce/sum_07_shuffle"),
+                                 ("scripts/debug --backend cpu sum_05", "sum_05_sequential"),
+                                 ("build/cpu/reduce/sum_08_shuffle", "reduce/sum_08_shuffle"),
                                  ("build/fast/reduce/sum/sum", "'fast'"),
                                  ("build/cpu/reduce/sum/sum --rows=3", "'--rows'"), ("cmake --preset fast", "'fast'"),
                                  ("cmake --build --preset base", "'base'"),
@@ -136,10 +136,10 @@ class Commands(Found):
     def test_names_in_text(self):
         good = ("scripts/run", "scripts/run sum -- --n=2^20", "scripts/export STEP", "reduce/sum/results/", "sum.cuh",
                 "results/",
-                "bugs/sum_early_return.cu", "<kernel>_<NN>_<idea>.cu", "sum_07_warp_shuffle",
+                "bugs/sum_early_return.cu", "<kernel>_<NN>_<idea>.cu", "sum_08_warp_shuffle",
                 "sgemm_03_row_in_shared --n=5",
                 "dram__throughput", "x * 2", "common/runner/", "build/cpu/...", "c ^ r", "half2", ".cu", "practice/")
-        bad = ("scripts/rum", "scripts/run --fast", "sums.cuh", "bugs/sum_late_return.cu", "sum_07_warp", "sum_77_x.cu",
+        bad = ("scripts/rum", "scripts/run --fast", "sums.cuh", "bugs/sum_late_return.cu", "sum_08_warp", "sum_77_x.cu",
                "sgemm_03_row_in_shared --rows=5", "dram__putthrough", "common/walker/", "build/slow/reduce/sum/sum")
         for name in good:
             self.assertIsNone(page_commands.problem_of_span(name, CHAPTER.parent), name)
@@ -244,11 +244,11 @@ class Sessions(Found):
         self.assert_found([f"{line}: {what}" for _, line, what in one.problems], *patterns)
 
     def test_reports_seen_on_a_gpu(self):
-        text = "<!-- seen on: H200 -->\n```console\n$ scripts/run sum\nsum_07_warp_shuffle  PASS  1.00\n{}\n```\n"
-        self.assertEqual(self.after(page_sessions.check_seen, text.format("sum_08_float4_grid_stride PASS 2")), [])
+        text = "<!-- seen on: H200 -->\n```console\n$ scripts/run sum\nsum_08_warp_shuffle  PASS  1.00\n{}\n```\n"
+        self.assertEqual(self.after(page_sessions.check_seen, text.format("sum_09_float4_grid_stride PASS 2")), [])
         self.assert_found(self.after(page_sessions.check_seen, text.format("sum_08_gone  PASS  2")),
                           "^5: .*'sum_08_gone'")
-        self.assert_found(self.after(page_sessions.check_seen, text.format("sum_13_ticket_groups  PASS")),
+        self.assert_found(self.after(page_sessions.check_seen, text.format("sum_13_tile_per_block  PASS")),
                           "^5: .*figures")
 
 

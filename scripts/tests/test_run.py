@@ -154,7 +154,7 @@ class Groups(unittest.TestCase):
     def test_groups(self):
         count = len(ladder.resolve(["sum"]))
         self.assertEqual(self.groups("sum"), [("sum", count, True)])
-        self.assertEqual(self.groups("sum_02_interleaved_divergent", "sum_01_atomic"), [("sum", 2, False)])
+        self.assertEqual(self.groups("sum_03_interleaved_divergent", "sum_01_atomic"), [("sum", 2, False)])
         self.assertEqual(self.groups("sum_01_atomic", "sum"), [("sum", count, True)])
         self.assertEqual(self.groups("sum", "sum_early_return"), [("sum", count, True), ("sum", 1, False)])
 

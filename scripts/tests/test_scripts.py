@@ -110,15 +110,15 @@ class Scripts(unittest.TestCase):
         """What must be there: options, and a value for each argument."""
         usage = re.match(r"usage: ((?:.+\n)+)", self.run_script(name, "--help")[1])[1]
         words = re.sub(r"\[.*?\]", "", usage).split()[1:]
-        return [word if word.startswith("-") else "sum_07_warp_shuffle" for word in words]
+        return [word if word.startswith("-") else "sum_08_warp_shuffle" for word in words]
 
     def test_names_that_there_are_not(self):
-        for name, arguments in (("run", ["sum_7"]), ("debug", ["sum_7"]), ("export", ["sum_7"]), ("mutate", ["sum_7"]),
-                                ("sanitize", ["sum_7"]), ("bench", ["sum_7"]), ("new", ["sum_7", "idea"])):
+        for name, arguments in (("run", ["sum_8"]), ("debug", ["sum_8"]), ("export", ["sum_8"]), ("mutate", ["sum_8"]),
+                                ("sanitize", ["sum_8"]), ("bench", ["sum_8"]), ("new", ["sum_8", "idea"])):
             with self.subTest(name):
                 status, text, errors = self.run_script(name, *arguments)
                 self.assertEqual((status, text), (2, ""))
-                self.assertRegex(errors, rf"\A{name}: [^\n]*'sum_7'[^\n]*sum_07_[^\n]*\n\Z")
+                self.assertRegex(errors, rf"\A{name}: [^\n]*'sum_8'[^\n]*sum_08_[^\n]*\n\Z")
 
     def test_the_tasks_of_vscode(self):
         tasks = json.loads((ROOT / ".vscode/tasks.json").read_text())["tasks"]
@@ -133,7 +133,7 @@ class Scripts(unittest.TestCase):
 
     def test_bad_numbers(self):
         for name, *arguments in (("run", "--timeout", "-1"), ("mutate", "--jobs", "0"), ("mutate", "--number", "x"),
-                                 ("sanitize", "--jobs", "0"), ("debug", "--block", "1,x", "sum_07_warp_shuffle")):
+                                 ("sanitize", "--jobs", "0"), ("debug", "--block", "1,x", "sum_08_warp_shuffle")):
             with self.subTest(name):
                 status, text, errors = self.run_script(name, *arguments)
                 self.assertEqual((status, text), (2, ""))
@@ -144,8 +144,8 @@ class Scripts(unittest.TestCase):
         for folder in (self.elsewhere, self.copy / "reduce"):
             status, text, errors = self.run_script("run", "--list", folder=folder, CDPATH=str(ROOT))
             self.assertEqual((status, errors), (0, ""))
-            self.assertIn("  sum_07_warp_shuffle\n", text)
-            status, text, _ = self.run_script("export", self.copy / "reduce/sum/sum_07_warp_shuffle.cu", folder=folder)
+            self.assertIn("  sum_08_warp_shuffle\n", text)
+            status, text, _ = self.run_script("export", self.copy / "reduce/sum/sum_08_warp_shuffle.cu", folder=folder)
             self.assertEqual(status, 0)
             self.assertIn("__global__", text)
         done = subprocess.run(["../scripts/new", "sum", "of_a_test"], cwd=self.copy / "reduce", text=True,
@@ -157,7 +157,7 @@ class Scripts(unittest.TestCase):
         self.assertTrue(self.run_script("mutate", "--list", "--number", "2", "add_01_scalar")[1])
 
     def test_a_file_that_cannot_be_written(self):
-        status, text, errors = self.run_script("export", "sum_07_warp_shuffle", "-o", "missing/sum.cu")
+        status, text, errors = self.run_script("export", "sum_08_warp_shuffle", "-o", "missing/sum.cu")
         self.assertEqual((status, text), (1, ""))
         self.assertRegex(errors, r"\Aexport: [^\n]*missing/sum\.cu[^\n]*\n\Z")
 
@@ -178,7 +178,7 @@ class Scripts(unittest.TestCase):
                 if (tools / "started").exists():
                     (tools / "started").unlink()
                 process = subprocess.Popen([self.copy / "scripts" / name, "--backend", "cpu",
-                                            *(["sum_07_warp_shuffle"] if name != "test" else [])],
+                                            *(["sum_08_warp_shuffle"] if name != "test" else [])],
                                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
                                            cwd=self.elsewhere, start_new_session=True,
                                            # a shell's background jobs have it ignored

@@ -21,7 +21,7 @@ MOST_NEW_LINES = 40  # that a step adds or changes, as scripts/diff --stat count
 LARGE_STEPS = {
     "add_rms_norm_02_registers": "one kernel of float4 and scalar loads and stores in place of two of one loop each",
     "argmax_03_find_again": "another algorithm: the tiles' maxima, then the place within one tile",
-    "argmax_04_place_in_tile": "the place while the tile is in registers, head and tail included",
+    "argmax_04_loads_in_flight": "step 02 with loads in flight and the last block, which the sum takes one by one",
     "attention_02_tiled": "tiles in both products",
     "attention_04_flash": "tiles in shared memory, and all scores of a tile before its maximum",
     "attention_05_register_tiles": "another mapping, by warps, in both products",
@@ -40,10 +40,10 @@ LARGE_STEPS = {
         "what is in front of and behind the float4, groups of four, and the rule for blocks",
     "cross_entropy_04_by_shape":
         "the kernel for long rows and their parts, the merge of parts, and the rule that picks",
-    "compact_08_tuned": "four rows of float4 per thread, and one scan of their counts in a word",
+    "compact_08_items_per_thread": "four rows of float4 per thread, and one scan of their counts in a word",
     "conv2d_04_register_blocking": "a kernel of its own for shapes whose rows are not aligned",
     "conv2d_05_by_filter": "a kernel for small filters, one for large ones, one for rows that are not aligned",
-    "dot_03_last_block": "tile, peeled head and last block at once; the sum's ladder takes them one by one",
+    "dot_03_last_block": "loads in flight, peeled head and last block at once; the sum's ladder takes them one by one",
     "quantize_03_vector": "float4 and char4, kept in registers, and what stands in front of and behind them",
     "gemm_bf16_02_mma": "other fragments, loads of 16 bytes, swizzled tiles and larger ones",
     "gemm_bf16_03_cp_async": "a pipeline of copies, and two sets of fragments",
@@ -77,10 +77,13 @@ LARGE_STEPS = {
     "softmax_04_on_chip": "registers and shared memory hold the vector, the rest is read again",
     "softmax_05_streamed": "another order of loads and exps, for any alignment",
     "softmax_06_two_passes": "two kernels, one that reads and one like a copy, in place of one",
-    "top_k_08_many_rows": "the kernel for many short rows, and the rule that picks",
+    "top_k_06_groups": "another algorithm, of two kernels: the groups' maxima, then the groups that count",
+    "top_k_07_rows_in_registers": "another algorithm for short rows, all of it in a warp",
+    "top_k_08_thread_per_row": "another mapping, and rows staged in shared memory",
     "top_k_04_radix_select": "another algorithm: digits counted in shared memory",
     "transpose_09_float4": "float4 on both sides of the tile changes every index",
-    "transpose_10_tuned": "a kernel of its own for shapes whose rows are not aligned",
+    "transpose_11_shifted_tiles": "another tile, whose border depends on the column",
+    "transpose_inplace_02_float4": "the folded triangle, and float4 on both sides of two tiles",
     "transpose_inplace_03_skewed_tiles": "other tiles and asynchronous copies, which change every index",
 }
 

@@ -31,14 +31,9 @@ class TransposeInplace : public ladder::Problem {
     return {{"random", false, ladder::patterns::random}, {"special", false, ladder::patterns::special}};
   }
   std::vector<ladder::Size> test_sizes() const override {
-    std::vector<ladder::Size> sizes = {{0},   {1},   {2},   {3},   {4},   {5},   {8},   {31}, {32},
-                                       {33},  {63},  {64},  {65},  {68},  {95},  {96},  {97}, {127},
-                                       {128}, {129}, {191}, {192}, {193}, {257}, {300}, {577}};
-    sizes.push_back({1034});  // more tiles a side than the 8 of step 03's groups
-#ifndef CUDA_EMU              // which says that it has 4 SMs, and takes them at 577
-    sizes.push_back({3331});  // eight pairs of tiles and more for each of 178 SMs: step 03's skewed tiles
-#endif
-    return sizes;
+    // around the tiles of 32 and 64, every remainder of 8, and more tiles a side than the 8 of step 03's groups
+    return {{0},  {1},  {2},  {3},   {4},   {5},   {8},   {31},  {32},  {33},  {63},  {64},  {65},  {68},
+            {95}, {96}, {97}, {127}, {128}, {129}, {191}, {192}, {193}, {257}, {262}, {300}, {571}, {1034}};
   }
   std::vector<ladder::Size> huge_sizes() const override { return {{46349}}; }  // n * n > 2^31
   std::vector<ladder::Size> bench_sizes() const override { return {{4096}, {8192}, {8191}, {16384}}; }

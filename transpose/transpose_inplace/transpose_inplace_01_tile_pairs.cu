@@ -31,7 +31,7 @@ __global__ void transpose_tile_pairs(float* a, std::size_t n) {
   }
 }
 
-static void launch(float* a, std::size_t n) {
+static void launch_tile_pairs(float* a, std::size_t n) {
   if (n == 0) return;
   const unsigned tiles = ceil_div(n, kTile);
   const dim3 block(kTile, kRows), grid(tiles, tiles);  // 65535 in y are 2,097,120 rows, a matrix of 17 TB
@@ -39,4 +39,4 @@ static void launch(float* a, std::size_t n) {
   CUDA_CHECK(cudaGetLastError());
 }
 
-LADDER_STEP(TransposeInplace, launch);
+LADDER_STEP(TransposeInplace, launch_tile_pairs);

@@ -1,33 +1,23 @@
 // Problem:  tile borders cut lines of 128 bytes, and where n is no multiple of 8 sectors, which two blocks write apart.
-//           transpose_10 moves a border to the sector boundary, but its shift fits only one of two mirror images.
-// Idea:     groups of tiles, loads that fetch whole lines, and a border that is its own mirror image: row i begins s(i)
-//           floats behind a sector boundary, and (i, j) belongs to tile ((i + s(j)) / 64, (j + s(i)) / 64).
+//           transpose_11 moves a border to the sector boundary, but its shift fits only one of two mirror images.
+// Idea:     a border that is its own mirror image: row i begins s(i) floats after a sector boundary, and (i, j) belongs
+//           to tile ((i + s(j)) / 64, (j + s(i)) / 64). Loads that fetch whole lines, and groups of 8 x 8 tiles.
 // Expect:   1.2 to 1.4x step 02 at 8191: of the 71 rows that a tile touches 57 are whole sectors, moved by 16 bytes;
 //           seven at either end it shares with the tile beyond, element by element.
-// Measured: 1.00x step 02, 0.93 of a copy at 8192 (H200); 1.00x, 0.94 (H100).
-// Why:      at 8192 no line is cut, and float4 runs as in step 02. At 8191 1.31x step 02, 0.81 of a copy (H200); 1.25x,
-//           0.87 (H100).
+// Measured: not yet.
 // Next:     why are those rows not whole? (s(j) decides there, and neighbouring columns have different s.)
-#include "transpose_pairs.cuh"
-#include "../transpose_shapes.hpp"
+#include "transpose_inplace_02_float4.cu"
 
-constexpr int kTile = 64;
-constexpr int kBlock = 256;
-constexpr int blocks_per_sm() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-  return 1;  // an SM of sm_75 has 64 KB of shared memory
-#else
-  return 5;
-#endif
-}
-constexpr int kSector = 8;             // floats
-constexpr int kHalo = kSector - 1;     // rows and columns that a tile may begin early: the largest s
-constexpr int kSide = kTile + kHalo;   // rows and columns that a tile touches
-constexpr int kWhole = kTile - kHalo;  // rows that are whole, from row kHalo of the tile on
-constexpr int kPitch = kTile + 4;      // keeps rows 16-byte aligned
-constexpr unsigned kGroup = 8;         // blocks that run together have kGroup x kGroup tiles
+#include <cuda_pipeline.h>
 
-// Tile (i, j) of the matrix. Row r of it is row i * kTile - kHalo + r of the matrix, column c likewise.
+constexpr int kSector = 8;               // floats
+constexpr int kHalo = kSector - 1;       // rows and columns that a tile may begin early: the largest s
+constexpr int kTouched = kSide + kHalo;  // rows and columns that a tile touches
+constexpr int kWhole = kSide - kHalo;    // rows that are whole, from row kHalo of the tile on
+constexpr int kPitch = kSide + 4;        // keeps rows 16-byte aligned
+constexpr unsigned kGroup = 8;           // blocks that run together have kGroup x kGroup tiles
+
+// Tile (i, j) of the matrix. Row r of it is row i * kSide - kHalo + r of the matrix, column c likewise.
 struct SkewedTile {
   float* origin;  // of row 0, column 0
   long long n;
@@ -35,15 +25,15 @@ struct SkewedTile {
   int first_row, end_row, first_col, end_col;  // what lies in the matrix
 
   __device__ SkewedTile(float* a, std::size_t size, unsigned i, unsigned j) : n(static_cast<long long>(size)) {
-    const long long row0 = static_cast<long long>(i) * kTile - kHalo, col0 = static_cast<long long>(j) * kTile - kHalo;
+    const long long row0 = static_cast<long long>(i) * kSide - kHalo, col0 = static_cast<long long>(j) * kSide - kHalo;
     const auto skew = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(a) / sizeof(float));
     origin = a + row0 * n + col0;
     row_skew = skew + static_cast<unsigned>(row0 * n);
     col_skew = skew + static_cast<unsigned>(col0 * n);
     first_row = i == 0 ? kHalo : 0;
     first_col = j == 0 ? kHalo : 0;
-    end_row = static_cast<int>(min(n - row0, static_cast<long long>(kSide)));
-    end_col = static_cast<int>(min(n - col0, static_cast<long long>(kSide)));
+    end_row = static_cast<int>(min(n - row0, static_cast<long long>(kTouched)));
+    end_col = static_cast<int>(min(n - col0, static_cast<long long>(kTouched)));
   }
   __device__ float* at(int r, int c) const { return origin + r * n + c; }
   __device__ bool has_row(int r) const { return r >= first_row && r < end_row; }
@@ -58,27 +48,43 @@ struct SkewedTile {
   }
 };
 
-// Calls body(r, c) for the tile's elements in the rows that it shares. Rows r and r + kTile begin in the same column,
+// Calls body(r, c) for the tile's elements in the rows that it shares. Rows r and r + kSide begin in the same column,
 // and of each column the tile has one element in either.
 template <typename Body>
 __device__ static void for_shared(const SkewedTile& tile, const Body& body) {
 #pragma unroll 4
-  for (int k = threadIdx.x; k < kHalo * kTile; k += kBlock) {
-    const int row = k / kTile, c = tile.row_begin(row) + k % kTile;
-    const int r = row < tile.col_begin(c) ? row + kTile : row;
+  for (int k = threadIdx.x; k < kHalo * kSide; k += kBlock) {
+    const int row = k / kSide, c = tile.row_begin(row) + k % kSide;
+    const int r = row < tile.col_begin(c) ? row + kSide : row;
     if (tile.has_row(r) && tile.has_col(c)) body(r, c);
   }
 }
 
+// Copies 16 bytes as __pipeline_memcpy_async does; what L2 lacks it fetches with the whole line of 128 bytes.
+__device__ static void copy_with_line(float* to, const float* from) {
+#ifndef CUDA_EMU
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;"
+               :
+               : "r"(static_cast<unsigned>(__cvta_generic_to_shared(to))), "l"(__cvta_generic_to_global(from))
+               : "memory");
+#else
+  __pipeline_memcpy_async(to, from, sizeof(float4));
+#endif
+#else
+  __pipeline_memcpy_async(to, from, sizeof(float4));
+#endif
+}
+
 // Starts copies of a tile into shared memory, where each row lies from its beginning on.
 __device__ static void load(float* shared, const SkewedTile& tile) {
-  constexpr int lanes = kTile / 4;
+  constexpr int lanes = kSide / 4;
 #pragma unroll 4
   for (int k = threadIdx.x; k < kWhole * lanes; k += kBlock) {
     const int r = k / lanes + kHalo, x = k % lanes * 4, c = tile.row_begin(r) + x;
     if (!tile.has_row(r)) continue;
     if (tile.has_col(c) && tile.has_col(c + 3)) {
-      transpose_pairs::copy_with_line(&shared[r * kPitch + x], tile.at(r, c));
+      copy_with_line(&shared[r * kPitch + x], tile.at(r, c));
     } else {
       for (int e = 0; e < 4; ++e) {
         if (tile.has_col(c + e)) __pipeline_memcpy_async(&shared[r * kPitch + x + e], tile.at(r, c + e), sizeof(float));
@@ -96,9 +102,9 @@ __device__ static void store(const float* shared, const SkewedTile& tile) {
   // a warp: 4 float4 in each of 8 rows
   const int lane = threadIdx.x % 32;
 #pragma unroll 4
-  for (int k = threadIdx.x / 32; k < kTile / 8 * (kTile / 16); k += kBlock / 32) {
+  for (int k = threadIdx.x / 32; k < kSide / 8 * (kSide / 16); k += kBlock / 32) {
     const int r = k / 4 * 8 + lane / 4 + kHalo, c = tile.row_begin(r) + (k % 4 * 4 + lane % 4) * 4;
-    if (r >= kTile || !tile.has_row(r)) continue;
+    if (r >= kSide || !tile.has_row(r)) continue;
     if (tile.has_col(c) && tile.has_col(c + 3)) {
       const float4 v = {mirrored(r, c), mirrored(r, c + 1), mirrored(r, c + 2), mirrored(r, c + 3)};
       __stcg(reinterpret_cast<float4*>(tile.at(r, c)), v);
@@ -111,11 +117,13 @@ __device__ static void store(const float* shared, const SkewedTile& tile) {
   for_shared(tile, [&](int r, int c) { *tile.at(r, c) = mirrored(r, c); });
 }
 
-__global__ void __launch_bounds__(kBlock, blocks_per_sm())
-    transpose_skewed_pairs(float* a, std::size_t n, unsigned tiles) {
-  __shared__ alignas(16) float upper[kSide * kPitch], lower[kSide * kPitch];
+__global__ void __launch_bounds__(kBlock) transpose_skewed_pairs(float* a, std::size_t n, unsigned tiles) {
+  __shared__ alignas(16) float upper[kTouched * kPitch], lower[kTouched * kPitch];
   unsigned i, j;
-  if (!transpose_pairs::find_pair_in_groups<kGroup>(blockIdx.x, tiles, i, j)) return;  // the whole block
+  find_pair(blockIdx.x / (kGroup * kGroup), ceil_div(tiles, kGroup), i, j);
+  i = i * kGroup + blockIdx.x / kGroup % kGroup;
+  j = j * kGroup + blockIdx.x % kGroup;
+  if (i > j || j >= tiles) return;  // the whole block: its group reaches below the diagonal or out of the square
   const SkewedTile above(a, n, i, j), below(a, n, j, i);
   load(upper, above);
   load(lower, below);
@@ -126,15 +134,12 @@ __global__ void __launch_bounds__(kBlock, blocks_per_sm())
   store(upper, below);
 }
 
-static void launch(float* a, std::size_t n) {
+static void launch_skewed_tiles(float* a, std::size_t n) {
   if (n == 0) return;
-  using transpose_shapes::PairsPath;
-  const PairsPath path = transpose_shapes::pairs_path(n, n % 4 == 0 && aligned_for<float4>(a), sm_count());
-  if (path == PairsPath::aligned) return transpose_pairs::launch_float4<true>(a, n);
-  if (path == PairsPath::few) return transpose_pairs::launch_scalar(a, n);
-  const auto tiles = static_cast<unsigned>(ceil_div(n + kHalo, kTile));
-  transpose_skewed_pairs<<<transpose_pairs::blocks_in_groups<kGroup>(tiles), kBlock>>>(a, n, tiles);
+  if (n % 32 == 0 && aligned_for<float4>(a)) return launch_float4_pairs(a, n);  // no border cuts a line
+  const auto tiles = static_cast<unsigned>(ceil_div(n + kHalo, kSide));
+  transpose_skewed_pairs<<<pairs(ceil_div(tiles, kGroup)) * kGroup * kGroup, kBlock>>>(a, n, tiles);
   CUDA_CHECK(cudaGetLastError());
 }
 
-LADDER_STEP(TransposeInplace, launch);
+LADDER_STEP(TransposeInplace, launch_skewed_tiles);

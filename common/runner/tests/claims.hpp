@@ -16,7 +16,7 @@ class Claims {
   using Op = cuda_emu::trace::Op;
   using Counts = cuda_emu::trace::Counts;
 
-  // Runs the step, e.g. "sum_03_interleaved_strided", which must be right.
+  // Runs the step, e.g. "sum_04_interleaved_strided", which must be right.
   Claims(const std::string& name, const Size& size) {
     const auto step = std::find_if(steps().begin(), steps().end(), [&](const Step& s) { return s.name == name; });
     INFO(name);

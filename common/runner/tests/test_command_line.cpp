@@ -60,7 +60,7 @@ TEST_CASE("bad usage gets one line that names the option, and exit status 2") {
   require_usage_error("--once --check", "--once goes with neither");
   require_usage_error("--misaligned", "--misaligned goes with --once");
   require_usage_error("--only=sum_8", "--only: this program has no step 'sum_8'");
-  require_usage_error("--only=sum_07_warp_shuffle,", "--only: this program has no step ''");
+  require_usage_error("--only=sum_08_warp_shuffle,", "--only: this program has no step ''");
   require_usage_error("--random=0", "--random: at least 1 shape");
   require_usage_error("--random=few", "--random: 'few'");
   require_usage_error("--first=1", "--first goes with --random");
@@ -83,7 +83,7 @@ TEST_CASE("good usage") {
   CHECK(help.has("--n=N"));
 
   for (const char* arguments :
-       {"--n=1000", "--n 1000", "--n=0", "--n=2^10 --seed=7", "--check --n=33", "--n=33 --only=sum_07_warp_shuffle",
+       {"--n=1000", "--n 1000", "--n=0", "--n=2^10 --seed=7", "--check --n=33", "--n=33 --only=sum_08_warp_shuffle",
         "--n=33 --timeout=600", "--n=33 --quiet", "--n=2^20 --skip-slow"}) {
     const Outcome outcome = run(arguments);
     INFO(arguments << ": " << outcome.output);
@@ -93,7 +93,7 @@ TEST_CASE("good usage") {
 
   const Outcome json = run("--json --n=1025");
   CHECK(json.status == 0);
-  CHECK(json.output.find("{\"family\": \"reduce\", \"kernel\": \"sum\", \"step\": \"07_warp_shuffle\"") == 0);
+  CHECK(json.output.find("{\"family\": \"reduce\", \"kernel\": \"sum\", \"step\": \"08_warp_shuffle\"") == 0);
   CHECK(json.output.find("\"size\": {\"n\": 1025}") != std::string::npos);
   CHECK(json.output.find("\"verified\": true}") != std::string::npos);
 
@@ -106,7 +106,7 @@ TEST_CASE("--random checks at small random shapes, the same for the same seed") 
   const Outcome one = run("--check --random=7");
   INFO(one.output);
   CHECK(one.status == 0);
-  CHECK(one.has("sum_07_warp_shuffle: PASS, "));
+  CHECK(one.has("sum_08_warp_shuffle: PASS, "));
   CHECK(one.has(" checks at 7 random shapes\n"));
   const auto size = [](const std::string& arguments) {
     const std::string output = run("--json --check --random=1 " + arguments).output;
@@ -129,9 +129,9 @@ TEST_CASE("--once runs each step once, and says that it checks nothing") {
     const Outcome once = run(options);
     INFO(once.output);
     CHECK(once.status == 0);
-    CHECK(once.output == "sum_07_warp_shuffle: run once, n=1025, not checked\n");
+    CHECK(once.output == "sum_08_warp_shuffle: run once, n=1025, not checked\n");
     const Outcome json = run(options + " --json");
-    CHECK(json.has("\"step\": \"07_warp_shuffle\""));
+    CHECK(json.has("\"step\": \"08_warp_shuffle\""));
     CHECK(json.has("\"size\": {\"n\": 1025}"));
     CHECK(!json.has("verified"));
   }
@@ -182,7 +182,7 @@ TEST_CASE("--record says for scripts what became of each step") {
 
 #ifdef CUDA_EMU
 TEST_CASE("--launch-only starts no thread") {
-  CHECK(run("--launch-only --n=2^30").has("sum_07_warp_shuffle: launches"));
+  CHECK(run("--launch-only --n=2^30").has("sum_08_warp_shuffle: launches"));
 }
 #endif
 

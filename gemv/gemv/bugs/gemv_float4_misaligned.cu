@@ -18,7 +18,7 @@ __global__ void gemv_unaligned(std::size_t m, std::size_t k, float alpha, const 
   float sum = 0.0f;
   for (std::size_t j = lane; j < k / 4; j += 32) sum += dot4(a4[j], x4[j]);
   for (std::size_t j = k / 4 * 4 + lane; j < k; j += 32) sum += a[j] * x[j];
-  sum = warp_sum(sum);
+  sum = warp_sum_to_lane_0(sum);
   if (lane == 0) y[row] = beta == 0.0f ? alpha * sum : alpha * sum + beta * y[row];
 }
 

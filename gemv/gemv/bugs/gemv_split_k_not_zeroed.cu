@@ -14,7 +14,7 @@ __global__ void gemv_split_k_not_zeroed(std::size_t k, float alpha, const float*
   const std::size_t row = blockIdx.x / slices, begin = blockIdx.x % slices * kSlice, end = min(begin + kSlice, k);
   float sum = 0.0f;
   for (std::size_t j = begin + threadIdx.x; j < end; j += kBlock) sum += A[row * lda + j] * x[j];
-  sum = warp_sum(sum);
+  sum = warp_sum_to_lane_0(sum);
   if (threadIdx.x % 32 == 0) atomicAdd(y + row, alpha * sum);
 }
 

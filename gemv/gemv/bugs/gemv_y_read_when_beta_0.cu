@@ -14,7 +14,7 @@ __global__ void gemv_y_read(std::size_t m, std::size_t k, float alpha, const flo
   const float* a = A + row * lda;
   float sum = 0.0f;
   for (std::size_t j = lane; j < k; j += 32) sum += a[j] * x[j];
-  sum = warp_sum(sum);
+  sum = warp_sum_to_lane_0(sum);
   if (lane == 0) y[row] = alpha * sum + beta * y[row];  // beta == 0 ? alpha * sum : ...
 }
 

@@ -17,7 +17,7 @@ __global__ void dot_one_pointer_tested(const float* __restrict__ x, const float*
     sum += (u.x * v.x + u.y * v.y) + (u.z * v.z + u.w * v.w);
   }
   for (std::size_t i = 4 * n4 + threadIdx.x; i < n; i += kBlock) sum += x[i] * y[i];
-  sum = block_sum<kBlock>(sum);
+  sum = block_sum_to_thread_0<kBlock>(sum);
   if (threadIdx.x == 0) *out = sum;
 }
 

@@ -3,7 +3,6 @@
 // caught by: gpu | misaligned
 // stage: memory
 #include "../histogram.cuh"
-#include "../histogram_bytes.cuh"
 
 constexpr int kBlock = 256, kWarps = kBlock / 32;
 
@@ -13,10 +12,9 @@ __global__ void histogram_aligned_only(const std::uint8_t* __restrict__ x, int* 
   for (int b = threadIdx.x; b < kWarps * kBins; b += kBlock) copies[b] = 0;
   __syncthreads();
   const std::size_t first = std::size_t{blockIdx.x} * kBlock + threadIdx.x, stride = std::size_t{gridDim.x} * kBlock;
-  const SplitBytes split{reinterpret_cast<const uint4*>(x), n / 16, 0, n % 16, n / 16 * 16};
-  if (first < split.rest) atomicAdd(copy + x[split.rest_at(first)], 1);
-  for (std::size_t i = first; i < split.words; i += stride) {
-    const uint4 v = split.body[i];
+  if (first < n % 16) atomicAdd(copy + x[n / 16 * 16 + first], 1);
+  for (std::size_t i = first; i < n / 16; i += stride) {
+    const uint4 v = reinterpret_cast<const uint4*>(x)[i];
     for (const unsigned word : {v.x, v.y, v.z, v.w}) {
 #pragma unroll
       for (int shift = 0; shift < 32; shift += 8) atomicAdd(copy + (word >> shift & 255), 1);

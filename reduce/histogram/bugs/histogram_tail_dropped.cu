@@ -3,7 +3,7 @@
 // caught by: gpu | is wrong
 // stage: right
 #include "../histogram.cuh"
-#include "../histogram_bytes.cuh"
+#include "peeled.cuh"
 
 constexpr int kBlock = 256, kWarps = kBlock / 32;
 
@@ -13,10 +13,11 @@ __global__ void histogram_tail_dropped(const std::uint8_t* __restrict__ x, int* 
   for (int b = threadIdx.x; b < kWarps * kBins; b += kBlock) copies[b] = 0;
   __syncthreads();
   const std::size_t first = std::size_t{blockIdx.x} * kBlock + threadIdx.x, stride = std::size_t{gridDim.x} * kBlock;
-  const SplitBytes split = split_bytes(x, n);
-  if (first < split.head) atomicAdd(copy + x[split.rest_at(first)], 1);
-  for (std::size_t i = first; i < split.words; i += stride) {
-    const uint4 v = split.body[i];
+  const Peeled<16, std::uint8_t> part(x, n);
+  const auto* body = reinterpret_cast<const uint4*>(x + part.head);
+  if (first < part.head) atomicAdd(copy + x[first], 1);
+  for (std::size_t i = first; i < part.units; i += stride) {
+    const uint4 v = body[i];
     for (const unsigned word : {v.x, v.y, v.z, v.w}) {
 #pragma unroll
       for (int shift = 0; shift < 32; shift += 8) atomicAdd(copy + (word >> shift & 255), 1);

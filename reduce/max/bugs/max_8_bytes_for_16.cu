@@ -12,7 +12,7 @@ __global__ void max_8_bytes_for_16(const float* __restrict__ x, float* __restric
   int key = kMinusInfinity;
   for (std::size_t i = threadIdx.x; i < n4; i += kBlock) key = max(key, key_of(reinterpret_cast<const float4*>(x)[i]));
   for (std::size_t i = 4 * n4 + threadIdx.x; i < n; i += kBlock) key = max(key, key_of(x[i]));
-  key = block_max<kBlock>(key);
+  key = block_max_to_thread_0<kBlock>(key);
   if (threadIdx.x == 0) *out = value_of(key);
 }
 

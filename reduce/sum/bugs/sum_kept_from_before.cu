@@ -13,7 +13,7 @@ constexpr int kBlock = 256;
 __global__ void sum_one_block(const float* __restrict__ x, float* __restrict__ out, std::size_t n) {
   float sum = 0.0f;
   for (std::size_t i = threadIdx.x; i < n; i += kBlock) sum += x[i];
-  sum = block_sum<kBlock>(sum);
+  sum = block_sum_to_thread_0<kBlock>(sum);
   if (threadIdx.x == 0) *out = sum;
 }
 

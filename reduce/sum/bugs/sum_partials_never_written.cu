@@ -14,7 +14,7 @@ __global__ void sum_partials_never_written(const float* __restrict__ x, float* _
   for (std::size_t i = std::size_t{blockIdx.x} * kBlock + threadIdx.x; i < n; i += std::size_t{gridDim.x} * kBlock) {
     sum += x[i];
   }
-  sum = block_sum<kBlock>(sum);
+  sum = block_sum_to_thread_0<kBlock>(sum);
   if (threadIdx.x == 0) partials[blockIdx.x] = sum;
 }
 

@@ -11,7 +11,7 @@ constexpr int kBlock = 256;
 
 __global__ void sum_chain(const float* __restrict__ x, float* sums, float* __restrict__ out, std::size_t n) {
   const std::size_t i = static_cast<std::size_t>(blockIdx.x) * kBlock + threadIdx.x;
-  float sum = block_sum<kBlock>(i < n ? x[i] : 0.0f);
+  float sum = block_sum_to_thread_0<kBlock>(i < n ? x[i] : 0.0f);
   if (threadIdx.x != 0) return;
   if (blockIdx.x > 0) sum += __ldcg(sums + blockIdx.x - 1);
   sums[blockIdx.x] = sum;

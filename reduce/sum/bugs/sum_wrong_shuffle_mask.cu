@@ -6,7 +6,7 @@
 
 constexpr int kBlock = 256;
 
-__device__ static float warp_sum(float v, int lane) {
+__device__ static float warp_sum_to_lane_0(float v, int lane) {
   for (int offset = 16; offset > 0; offset /= 2) {
     // The upper lanes hold what is wanted, so they must take part: mask 0xffffffff, and no if.
     if (lane < offset) v += __shfl_down_sync((1u << offset) - 1, v, offset);
@@ -18,11 +18,11 @@ __global__ void sum_wrong_shuffle_mask(const float* __restrict__ x, float* __res
   __shared__ float warp_sums[kBlock / 32];
   const int tid = threadIdx.x, lane = tid % 32, warp = tid / 32;
   const std::size_t i = std::size_t{blockIdx.x} * kBlock + tid;
-  float sum = warp_sum(i < n ? x[i] : 0.0f, lane);
+  float sum = warp_sum_to_lane_0(i < n ? x[i] : 0.0f, lane);
   if (lane == 0) warp_sums[warp] = sum;
   __syncthreads();
   if (warp == 0) {
-    sum = warp_sum(lane < kBlock / 32 ? warp_sums[lane] : 0.0f, lane);
+    sum = warp_sum_to_lane_0(lane < kBlock / 32 ? warp_sums[lane] : 0.0f, lane);
     if (lane == 0) partials[blockIdx.x] = sum;
   }
 }

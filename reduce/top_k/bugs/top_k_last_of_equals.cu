@@ -21,7 +21,7 @@ __global__ void top_k_last_of_equals(const float* __restrict__ x, float* __restr
       const Pair pair = pair_with_column(x[c], c);
       if (pair < last && pair > best) best = pair;
     }
-    last = block_max<kBlock>(best);
+    last = block_max_to_all<kBlock>(best);
     if (threadIdx.x == 0) {
       values[place] = x[static_cast<unsigned>(last)];
       indices[place] = static_cast<int>(static_cast<unsigned>(last));

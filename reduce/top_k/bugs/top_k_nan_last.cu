@@ -24,7 +24,7 @@ __global__ void top_k_nan_last(const float* __restrict__ x, float* __restrict__ 
       const Pair pair = pair_of_number(x[c], c);
       if (pair < last && pair > best) best = pair;
     }
-    last = block_max<kBlock>(best);
+    last = block_max_to_all<kBlock>(best);
     if (threadIdx.x == 0) store_result(x, values, indices, place, last);
   }
 }

@@ -1,9 +1,9 @@
-// Problem:  step 10 has one float4 load in flight per thread; the loop waits for it before it issues the next (SASS).
+// Problem:  step 11 has one float4 load in flight per thread; the loop waits for it before it issues the next (SASS).
 // Idea:     a tile of four float4 per thread in each trip of the grid-stride loop: all four loads are issued before the
 //           first addition. What is left of the last tile is read by single float4.
-// Expect:   1.00 to 1.03x step 10 from 2^28 on: its 32 KB in flight per SM are about what latency x bandwidth asks for
+// Expect:   1.00 to 1.03x step 11 from 2^28 on: its 32 KB in flight per SM are about what latency x bandwidth asks for
 //           (36 KB on an H200), so queueing is all that 128 KB can save.
-// Measured: 1.03x step 10, 1.01x CUB at 2^28 (H200); 1.01x, 1.01x (H100).
+// Measured: 1.03x step 11, 1.01x CUB at 2^28 (H200); 1.01x, 1.01x (H100).
 // Next:     why not let the compiler unroll the loop? (It does not: each trip tests the end, and n is not known.)
 #include "block_reduce.cuh"
 #include "sum.cuh"
@@ -36,7 +36,7 @@ __global__ void sum_loads_in_flight(const float* __restrict__ x, float* partials
   for (std::size_t i = 4 * n4 + first; i < n; i += stride) sum += x[i];
 
   // reduce within the block
-  sum = block_sum<kBlock>(sum);
+  sum = block_sum_to_thread_0<kBlock>(sum);
 
   // store the partial sum, draw a ticket
   __shared__ bool last;
@@ -52,7 +52,7 @@ __global__ void sum_loads_in_flight(const float* __restrict__ x, float* partials
   __threadfence();  // the ticket was seen before the partial sums are read
   sum = 0.0f;
   for (unsigned b = threadIdx.x; b < gridDim.x; b += kBlock) sum += __ldcg(partials + b);
-  sum = block_sum<kBlock>(sum);
+  sum = block_sum_to_thread_0<kBlock>(sum);
   if (threadIdx.x == 0) *out = sum;
 }
 

@@ -14,8 +14,9 @@ constexpr int kBlock = 256, kWarps = kBlock / 32;
 constexpr int kRows = 4;  // float4 per thread
 constexpr int kTile = 4 * kRows * kBlock;
 
-__global__ void __launch_bounds__(kBlock) scan_tuned(const float* __restrict__ x, float* __restrict__ out,
-                                                     std::size_t n, bool exclusive, bool aligned, LookBackWord* words) {
+__global__ void __launch_bounds__(kBlock)
+    scan_items_per_thread(const float* __restrict__ x, float* __restrict__ out, std::size_t n, bool exclusive,
+                          bool aligned, LookBackWord* words) {
   __shared__ float warp_sums[kWarps];
   __shared__ float shared_before;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -59,7 +60,7 @@ __global__ void __launch_bounds__(kBlock) scan_tuned(const float* __restrict__ x
 static void launch(const float* x, float* out, std::size_t n, bool exclusive) {
   if (n == 0) return;
   const auto tiles = static_cast<unsigned>(ceil_div(n, kTile));
-  scan_tuned<<<tiles, kBlock>>>(x, out, n, exclusive, aligned_for<float4>(x, out), look_back_words(tiles));
+  scan_items_per_thread<<<tiles, kBlock>>>(x, out, n, exclusive, aligned_for<float4>(x, out), look_back_words(tiles));
   CUDA_CHECK(cudaGetLastError());
 }
 

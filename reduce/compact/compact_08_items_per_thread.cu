@@ -12,8 +12,8 @@ constexpr int kBlock = 256, kWarps = kBlock / 32;
 constexpr int kRows = 4;  // float4 per thread
 constexpr int kTile = 4 * kRows * kBlock;
 
-__global__ void compact_tuned(const float* __restrict__ x, float* __restrict__ out, unsigned long long* count,
-                              std::size_t n, bool aligned, LookBackWord* words) {
+__global__ void compact_items_per_thread(const float* __restrict__ x, float* __restrict__ out,
+                                         unsigned long long* count, std::size_t n, bool aligned, LookBackWord* words) {
   __shared__ float kept[kTile];
   __shared__ unsigned warp_counts[kWarps];
   __shared__ LookBackWord shared_before;
@@ -67,8 +67,8 @@ static void launch(const float* x, float* out, std::int64_t* count, std::size_t 
     return;
   }
   const auto tiles = static_cast<unsigned>(ceil_div(n, kTile));
-  compact_tuned<<<tiles, kBlock>>>(x, out, reinterpret_cast<unsigned long long*>(count), n, aligned_for<float4>(x),
-                                   look_back_words(tiles));
+  compact_items_per_thread<<<tiles, kBlock>>>(x, out, reinterpret_cast<unsigned long long*>(count), n,
+                                              aligned_for<float4>(x), look_back_words(tiles));
   CUDA_CHECK(cudaGetLastError());
 }
 

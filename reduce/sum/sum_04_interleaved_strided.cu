@@ -1,9 +1,9 @@
-// Problem:  in step 02 a few lanes of every warp work.
+// Problem:  in step 03 a few lanes of every warp work.
 // Idea:     the same additions by neighbouring threads: thread t adds the pair at 2 * stride * t.
-// Expect:   1.2 to 1.5x step 02: no divergence, whole warps are idle instead. But lanes now read words 2, 4, 8, ...
+// Expect:   1.2 to 1.5x step 03: no divergence, whole warps are idle instead. But lanes now read words 2, 4, 8, ...
 //           apart: bank conflicts, 2-, 4-, 8-, 8-, 8-, 4-, 2- and 1-way in rounds 1 to 8.
-// Measured: 0.81x step 02, 0.17x CUB at 2^28 (H200); 0.81x, 0.24x (H100).
-// Why:      0.81x on both cards. The `if` of step 02 is predicated, not a branch (SASS): idle lanes and idle warps cost
+// Measured: 0.81x step 03, 0.17x CUB at 2^28 (H200); 0.81x, 0.24x (H100).
+// Why:      0.81x on both cards. The `if` of step 03 is predicated, not a branch (SASS): idle lanes and idle warps cost
 //           the same, and there was no divergence to remove. The conflicts are new.
 // Next:     which banks do lanes 0 to 31 hit in round 3? (Words 8t: only banks 0, 8, 16 and 24.)
 #include "sum.cuh"
@@ -17,7 +17,7 @@ __global__ void sum_interleaved_strided(const float* __restrict__ x, float* __re
   const std::size_t i = std::size_t{blockIdx.x} * kBlock + tid;
   tile[tid] = i < n ? x[i] : 0.0f;
   __syncthreads();
-  // reduce: the pairs of step 02, by threads 0, 1, 2, ...
+  // reduce: the pairs of step 03, by threads 0, 1, 2, ...
   for (int stride = 1; stride < kBlock; stride *= 2) {
     const int left = 2 * stride * tid;
     if (left + stride < kBlock) tile[left] += tile[left + stride];

@@ -1,17 +1,17 @@
-// Problem:  step 06 passes every value from lane to lane through shared memory.
+// Problem:  step 07 passes every value from lane to lane through shared memory.
 // Idea:     warp shuffles: __shfl_down_sync hands a register from lane to lane. Five per warp; shared memory carries
 //           only the 8 warp sums, and one barrier is left.
-// Expect:   1.1 to 1.5x step 06: one barrier instead of three, no address, no store between the rounds.
-// Measured: 1.03x step 06, 0.55x CUB at 2^28 (H200); 1.03x, 0.77x (H100).
+// Expect:   1.1 to 1.5x step 07: one barrier instead of three, no address, no store between the rounds.
+// Measured: 1.03x step 07, 0.55x CUB at 2^28 (H200); 1.03x, 0.77x (H100).
 // Why:      1.03x, and at 2^20 0.95x (H100), 0.98x (H200). A shuffle uses the pipe of shared memory: 45 shuffles and
-//           9 requests per block against step 06's 40 requests (counted), ten shuffles of them in one chain.
+//           9 requests per block against step 07's 40 requests (counted), ten shuffles of them in one chain.
 // Next:     what does lane 31 get from __shfl_down_sync(..., 16)? (Its own value; its sum is wrong, and not used.)
 #include "sum.cuh"
 
 constexpr int kBlock = 256;
 
 // Sum over the warp, returned to lane 0. All 32 lanes must call it: the mask names them.
-__device__ static float warp_sum(float v) {
+__device__ static float warp_sum_to_lane_0(float v) {
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2) v += __shfl_down_sync(0xffffffff, v, offset);
   return v;
@@ -24,12 +24,12 @@ __global__ void sum_warp_shuffle(const float* __restrict__ x, float* __restrict_
   const std::size_t i = std::size_t{blockIdx.x} * (2 * kBlock) + tid;
   float sum = (i < n ? x[i] : 0.0f) + (i + kBlock < n ? x[i + kBlock] : 0.0f);
   // reduce within the warp
-  sum = warp_sum(sum);
+  sum = warp_sum_to_lane_0(sum);
   if (lane == 0) warp_sums[warp] = sum;
   __syncthreads();
   // combine: warp 0 reduces the warps' sums
   if (warp == 0) {
-    sum = warp_sum(lane < kBlock / 32 ? warp_sums[lane] : 0.0f);
+    sum = warp_sum_to_lane_0(lane < kBlock / 32 ? warp_sums[lane] : 0.0f);
     if (lane == 0) partials[blockIdx.x] = sum;
   }
 }

@@ -1,14 +1,13 @@
-// Matrices of few rows or few columns, for transpose 10: 64 at most. A tile is a piece of the longer side, and all of
-// the shorter one.
+// Matrices of few rows or few columns. A tile is a piece of the longer side, and all of the shorter one.
 #pragma once
-#include "transpose.cuh"
-#include "../transpose_shapes.hpp"
+#include "../transpose.cuh"
 
 namespace transpose_thin {
 
 constexpr unsigned kBlock = 256, kWarps = kBlock / 32;
-constexpr unsigned kElements = transpose_shapes::kElements;
-constexpr unsigned kAtOnce = 16;  // floats of a thread in flight
+constexpr unsigned kElements = 8192;              // of a tile, at most
+constexpr std::size_t kMostFew = kElements / 32;  // of the shorter side
+constexpr unsigned kAtOnce = 16;                  // floats of a thread in flight
 
 // Words of padding after each 32. With one, lanes a power of two apart lie in different banks, and so do lanes with four
 // neighbours each. But lanes 31 apart would be 32 apart.
@@ -101,11 +100,13 @@ __global__ void __launch_bounds__(kBlock) transpose_thin(const float* __restrict
   }
 }
 
-// The shorter side is at most kThin, and not 0. Four tiles for each SM, before they grow.
+// The shorter side is at most kMostFew, and not 0. Tiles grow as long as there are four for each SM.
 inline void launch(const float* in, float* out, std::size_t rows, std::size_t cols) {
   const bool few_rows = rows <= cols;
   const std::size_t few = std::min(rows, cols), length = std::max(rows, cols);
-  const unsigned log_width = transpose_shapes::log_width(few, length, std::size_t{4} * sm_count());
+  const std::size_t enough = std::size_t{4} * sm_count();
+  unsigned log_width = 5;
+  while (few << (log_width + 1) <= kElements && length >> (log_width + 1) >= enough) ++log_width;
   const auto kernel = few_rows ? transpose_thin<true> : transpose_thin<false>;
   const auto grid = static_cast<unsigned>(ceil_div(length, std::size_t{1} << log_width));
   kernel<<<grid, kBlock>>>(in, out, static_cast<unsigned>(few), length, log_width);

@@ -2,22 +2,19 @@
 //           which sorts its lanes' maxima, 15 passes of shuffles, however short the row.
 // Idea:     a row per thread, whose list stays in registers, as in step 02, but with no lists to merge. Blocks stage 32
 //           columns of 128 rows in shared memory, as neighbouring threads would load from rows far apart.
-// Expect:   0.6 to 0.8 of a read at 1048576 x 64, k = 2: some 35 instructions per 32 elements, 12 of them the list's,
-//           where the loads leave time for 27.
-// Measured: 1.00x step 07, 0.81 of a read at 4096x50257x8 (H200).
-// Why:      those rows go step 07's way. At 1048576 x 64, k = 2: 2.71x step 07, 0.57 of a read (H200). The SASS has 38
-//           instructions, 15 of them the list's, so 0.7 was the most.
+// Expect:   2 to 3x step 07, 0.6 to 0.8 of a read at 2^20x64x2: some 35 instructions per 32 elements, 12 of them the
+//           list's, where the loads leave time for 27.
+// Measured: 2.71x step 07, 0.57 of a read at 2^20x64x2 (H200).
+// Why:      the SASS has 38 instructions, 15 of them the list's, so 0.7 was the most.
 // Next:     which rows are too long for this? (A warp runs the list's code if one of its 32 rows needs it.)
-#include "row_of_warp.cuh"
-#include "top_k_shapes.hpp"
+#include "top_k_07_rows_in_registers.cu"
 
 #include <cuda_pipeline.h>
 
-using top_k_shapes::kThreads;
-constexpr unsigned kWidth = 32;
+constexpr unsigned kThreads = 128, kWidth = 32;
 
 // Where element i of the block's rows lies in shared memory. Neighbouring threads read in neighbouring rows, so a float
-// of padding stands behind every 32.
+// of padding follows every 32.
 __device__ inline unsigned padded(unsigned i) { return i + i / 32; }
 
 template <int kMost>
@@ -41,7 +38,7 @@ __global__ void __launch_bounds__(kThreads)
   const unsigned lane = threadIdx.x % 32, width = min(cols, kWidth);
   for (unsigned begin = 0; begin < cols; begin += width) {
     __syncthreads();      // all are done with the columns before
-    if (width == cols) {  // the rows lie one behind the other
+    if (width == cols) {  // the rows have no gaps between them
       for (unsigned i = threadIdx.x; i < here * cols; i += kThreads) copy(i, i);
     } else if (begin + lane < cols) {
       for (unsigned row = threadIdx.x / 32; row < here; row += kThreads / 32) {
@@ -57,7 +54,7 @@ __global__ void __launch_bounds__(kThreads)
       if (key <= least) continue;  // of equal ones those before it come first
       Pair pair = pair_of_key(key, column);
 #pragma unroll
-      for (int i = 0; i < kMost; ++i) {  // the greater stays, the smaller goes on
+      for (int i = 0; i < kMost; ++i) {  // each place keeps the greater pair and passes the smaller one on
         const Pair greater = max(list[i], pair);
         pair = min(list[i], pair);
         list[i] = greater;
@@ -85,33 +82,18 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// k = 1, long rows. No groups: a block reads all of its row.
-__global__ void __launch_bounds__(kBlock) top_1_block_per_row(const float* __restrict__ x, float* __restrict__ values,
-                                                              int* __restrict__ indices, unsigned cols) {
-  x += std::size_t{blockIdx.x} * cols;
-  Pair best = kNoPair;
-  for (unsigned c = threadIdx.x; c < cols; c += kBlock) best = max(best, pair_of(x[c], c));
-  best = block_max<kBlock>(best);
-  if (threadIdx.x == 0) store_result(x, values + blockIdx.x, indices + blockIdx.x, 0, best);
-}
-
-static void launch(const float* x, float* values, int* indices, std::size_t rows, std::size_t cols, std::size_t k) {
+static void launch_thread_per_row(const float* x, float* values, int* indices, std::size_t rows, std::size_t cols,
+                                  std::size_t k) {
   if (rows == 0 || k == 0) return;  // a grid of 0 blocks is an error
-  if (top_k_shapes::block_per_row(rows, cols, k, sm_count())) {
-    top_1_block_per_row<<<static_cast<unsigned>(rows), kBlock>>>(x, values, indices, static_cast<unsigned>(cols));
-    CUDA_CHECK(cudaGetLastError());
-    return;
-  }
-  const unsigned list = top_k_shapes::thread_list_length(rows, cols, k, sm_count());
-  if (list == 0) return launch_by_length(x, values, indices, rows, cols, k);
-  const auto kernel = list == 1   ? top_k_thread_per_row<1>
-                      : list == 2 ? top_k_thread_per_row<2>
-                      : list == 4 ? top_k_thread_per_row<4>
-                      : list == 8 ? top_k_thread_per_row<8>
-                                  : top_k_thread_per_row<16>;
+  if (cols > 256 || k > 16) return launch_rows_in_registers(x, values, indices, rows, cols, k);
+  const auto kernel = k <= 1   ? top_k_thread_per_row<1>
+                      : k <= 2 ? top_k_thread_per_row<2>
+                      : k <= 4 ? top_k_thread_per_row<4>
+                      : k <= 8 ? top_k_thread_per_row<8>
+                               : top_k_thread_per_row<16>;
   const auto grid = static_cast<unsigned>(ceil_div(rows, std::size_t{kThreads}));
   kernel<<<grid, kThreads>>>(x, values, indices, rows, static_cast<unsigned>(cols), static_cast<unsigned>(k));
   CUDA_CHECK(cudaGetLastError());
 }
 
-LADDER_STEP(TopK, launch);
+LADDER_STEP(TopK, launch_thread_per_row);

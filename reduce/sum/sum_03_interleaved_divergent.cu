@@ -1,9 +1,8 @@
-// Problem:  step 01 serialises n atomics on one address.
-// Idea:     a tree in shared memory. A block adds 256 elements pairwise in 8 rounds and stores one partial sum; further
-//           passes reduce the partial sums. Every addition has its place: the same bits every run.
-// Expect:   100 to 1000x step 01, which has an atomic for each element. Well below CUB: a block synchronises 9 times
-//           for 256 elements, and `tid % (2 * stride)` leaves 16, 8, 4, 2, then 1 lane of each warp active.
-// Measured: 394x step 01, 0.21x CUB at 2^28 (H200); 395x, 0.30x (H100).
+// Problem:  in step 02 each round of the tree stores to global memory and loads from L2.
+// Idea:     the same tree in shared memory, which a block has for itself.
+// Expect:   1.5 to 3x step 02: some 30 cycles for a load instead of some 300. Well below CUB: a block synchronises 9
+//           times, and `tid % (2 * stride)` leaves 16, 8, 4, 2, then 1 lane of each warp active.
+// Measured: not yet.
 // Next:     what does a warp do in round 3? (4 of its 32 lanes add. Is it a branch, or are 28 lanes predicated off?)
 #include "sum.cuh"
 

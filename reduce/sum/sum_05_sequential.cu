@@ -1,7 +1,7 @@
-// Problem:  step 03's threads meet in the same shared-memory banks.
+// Problem:  step 04's threads meet in the same shared-memory banks.
 // Idea:     sequential addressing: thread t adds element t + stride, the stride halving from 128 to 1.
-// Expect:   1.2 to 1.5x step 03: up to 8-way conflicts go. The rounds, their barriers and idle threads stay.
-// Measured: 1.27x step 03, 0.21x CUB at 2^28 (H200); 1.27x, 0.31x (H100).
+// Expect:   1.2 to 1.5x step 04: up to 8-way conflicts go. The rounds, their barriers and idle threads stay.
+// Measured: 1.27x step 04, 0.21x CUB at 2^28 (H200); 1.27x, 0.31x (H100).
 // Next:     128 of 256 threads only load one element. What could they do?
 #include "sum.cuh"
 

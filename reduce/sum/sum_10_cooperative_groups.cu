@@ -1,8 +1,8 @@
-// Problem:  step 08 launches a second kernel only because it must know that all blocks of the first are done.
+// Problem:  step 09 launches a second kernel only because it must know that all blocks of the first are done.
 // Idea:     a cooperative launch: all blocks are resident at once, so grid.sync() is a barrier for the whole grid, and
 //           block 0 adds the partial sums in the same kernel. tiled_partition and reduce replace masks and offsets.
-// Expect:   0.9 to 1.0x step 08: the grid barrier costs a microsecond or two, as the second launch did.
-// Measured: 1.00x step 08, 0.98x CUB at 2^28 (H200); 1.00x, 1.00x (H100).
+// Expect:   0.9 to 1.0x step 09: the grid barrier costs a microsecond or two, as the second launch did.
+// Measured: 1.00x step 09, 0.98x CUB at 2^28 (H200); 1.00x, 1.00x (H100).
 // Next:     must all blocks wait, when only one of them has something left to do?
 #include "sum.cuh"
 
@@ -14,7 +14,7 @@ namespace cg = cooperative_groups;
 constexpr int kBlock = 256;
 
 // Sum over the block, returned to thread 0. All threads must call it. A barrier is needed between two calls.
-__device__ static float block_sum(cg::thread_block block, float v) {
+__device__ static float block_sum_to_thread_0(cg::thread_block block, float v) {
   __shared__ float warp_sums[kBlock / 32];
   const auto warp = cg::tiled_partition<32>(block);
   v = cg::reduce(warp, v, cg::plus<float>());
@@ -39,7 +39,7 @@ __global__ void sum_cooperative_groups(const float* x, float* partials, float* o
   for (std::size_t i = 4 * n4 + grid.thread_rank(); i < n; i += grid.size()) sum += x[i];
 
   // reduce within the block
-  sum = block_sum(block, sum);
+  sum = block_sum_to_thread_0(block, sum);
   if (block.thread_rank() == 0) partials[blockIdx.x] = sum;
   grid.sync();  // all partial sums are stored, and visible to the whole grid
 
@@ -47,7 +47,7 @@ __global__ void sum_cooperative_groups(const float* x, float* partials, float* o
   if (blockIdx.x == 0) {
     sum = 0.0f;
     for (unsigned b = block.thread_rank(); b < gridDim.x; b += kBlock) sum += partials[b];
-    sum = block_sum(block, sum);
+    sum = block_sum_to_thread_0(block, sum);
     if (block.thread_rank() == 0) *out = sum;
   }
 }

@@ -1,8 +1,8 @@
-// Problem:  step 09 makes every block wait at a grid barrier.
+// Problem:  step 10 makes every block wait at a grid barrier.
 // Idea:     each block stores its partial sum, then draws a ticket; the block that draws the last one adds the partial
 //           sums, in a fixed order whichever block it is: the same bits every run. One ordinary launch.
-// Expect:   1.0x step 09 at 2^28; at 2^20 one or two microseconds less, the grid barrier or the second launch.
-// Measured: 1.00x step 09, 0.98x CUB at 2^28 (H200); 1.00x, 0.99x (H100).
+// Expect:   1.0x step 10 at 2^28; at 2^20 one or two microseconds less, the grid barrier or the second launch.
+// Measured: 1.00x step 10, 0.98x CUB at 2^28 (H200); 1.00x, 0.99x (H100).
 // Next:     what if two streams run this at the same time? (They share blocks_done and the partial sums: wrong sums.)
 #include "block_reduce.cuh"
 #include "sum.cuh"
@@ -26,7 +26,7 @@ __global__ void sum_last_block(const float* __restrict__ x, float* partials, flo
   for (std::size_t i = 4 * n4 + first; i < n; i += stride) sum += x[i];
 
   // reduce within the block
-  sum = block_sum<kBlock>(sum);
+  sum = block_sum_to_thread_0<kBlock>(sum);
 
   // store the partial sum, draw a ticket
   __shared__ bool last;
@@ -42,7 +42,7 @@ __global__ void sum_last_block(const float* __restrict__ x, float* partials, flo
   __threadfence();  // the ticket was seen before the partial sums are read
   sum = 0.0f;
   for (unsigned b = threadIdx.x; b < gridDim.x; b += kBlock) sum += __ldcg(partials + b);
-  sum = block_sum<kBlock>(sum);
+  sum = block_sum_to_thread_0<kBlock>(sum);
   if (threadIdx.x == 0) *out = sum;
 }
 

@@ -1,17 +1,16 @@
-// Problem:  step 11 gives each block a fixed share of the tiles. SMs are not equally fast, and the slowest ends last.
-// Idea:     no loop. A fresh block for each tile of 64 KB: the SM that is free gets the next one. The head, up to the
+// Problem:  step 12 gives each block a fixed share of the tiles. SMs are not equally fast, and the slowest ends last.
+// Idea:     no loop. A fresh block for each tile of 128 KB: the SM that is free gets the next one. The head, up to the
 //           first 16-byte boundary, is peeled. Up to 8 times the size of L2 the loads are evict-first (__ldcs).
-// Expect:   1.00 to 1.03x step 11 from 2^28 on, by the balance; 1.1x at 2^24 with a cold L2, whose dirty lines of the
-//           kernel before evict-first loads leave where they are. The price is a partial sum and a ticket per 64 KB.
-// Measured: 0.96x step 11, 0.97x CUB at 2^28 (H200); 1.01x, 1.02x (H100).
-// Why:      0.96x from 2^28 on: a fence and a ticket on one word for each 64 KB cost more than the balance saves. 1.08x
-//           at 2^24, by evict-first loads.
-// Next:     65536 blocks at 2^30 draw a ticket each. What does that cost? (See step 13.)
+// Expect:   0.99 to 1.02x step 12 from 2^28 on: the balance, less a partial sum, a fence and a ticket per tile, some
+//           0.5 ns. 1.1x at 2^24 with a cold L2: evict-first loads leave the dirty lines of the kernel before in it.
+// Measured: not yet.
+// Next:     32768 blocks at 2^30 draw their tickets from one word. How could that cost less? (Groups of blocks, each
+//           with a word of its own, and a second ticket for the last block of a group.)
 #include "block_reduce.cuh"
 #include "sum.cuh"
 
 constexpr int kBlock = 1024;
-constexpr int kLoads = 4;               // float4 in flight per thread
+constexpr int kLoads = 8;               // float4 per thread, of which the registers allow some in flight
 constexpr int kTile = kLoads * kBlock;  // float4 per block
 
 static __device__ unsigned blocks_done;  // tickets drawn; 0 between launches, of which one at a time may use it
@@ -47,7 +46,7 @@ __global__ void __launch_bounds__(kBlock) sum_tile_per_block(const float* __rest
   }
 
   // reduce within the block
-  sum = block_sum<kBlock>(sum);
+  sum = block_sum_to_thread_0<kBlock>(sum);
 
   // store the partial sum, draw a ticket
   __shared__ bool last;
@@ -59,11 +58,12 @@ __global__ void __launch_bounds__(kBlock) sum_tile_per_block(const float* __rest
   __syncthreads();
   if (!last) return;
 
-  // combine: the last block adds the partial sums
+  // combine: the last block adds the partial sums, several loads in flight per thread
   __threadfence();  // the ticket was seen before the partial sums are read
   sum = 0.0f;
+#pragma unroll 8
   for (unsigned b = tid; b < gridDim.x; b += kBlock) sum += __ldcg(partials + b);
-  sum = block_sum<kBlock>(sum);
+  sum = block_sum_to_thread_0<kBlock>(sum);
   if (tid == 0) *out = sum;
 }
 

@@ -1,0 +1,45 @@
+// Problem:  step 01 serialises n atomics on one address.
+// Idea:     a tree. A block copies 256 elements into scratch memory, for x must not be changed, and adds them pairwise
+//           in 8 rounds; further passes reduce the blocks' sums. Every addition has its place: the same bits every run.
+// Expect:   100 to 300x step 01, which has an atomic for each element. Each of the 8 rounds waits for L2: what a thread
+//           has stored to global memory, another thread loads after the barrier.
+// Measured: not yet.
+// Next:     256 threads need 1 KB that nobody else reads. Is there memory nearer than L2?
+#include "sum.cuh"
+
+constexpr int kBlock = 256;
+
+__global__ void sum_global_tree(const float* __restrict__ x, float* trees, float* __restrict__ partials,
+                                std::size_t n) {
+  float* const tree = trees + std::size_t{blockIdx.x} * kBlock;
+  const int tid = threadIdx.x;
+  // load: one element per thread, 0 past the end
+  const std::size_t i = std::size_t{blockIdx.x} * kBlock + tid;
+  tree[tid] = i < n ? x[i] : 0.0f;
+  __syncthreads();  // orders the block's accesses to global memory, too
+  // reduce: round by round, the lanes whose index is a multiple of 2 * stride add
+  for (int stride = 1; stride < kBlock; stride *= 2) {
+    if (tid % (2 * stride) == 0) tree[tid] += tree[tid + stride];
+    __syncthreads();  // outside the if: all threads of the block must reach it
+  }
+  // store
+  if (tid == 0) partials[blockIdx.x] = tree[0];
+}
+
+// Each pass reduces x to one partial sum per block, until one block is enough.
+static void launch(const float* x, float* out, std::size_t n) {
+  float* trees = scratch<float, struct Trees>(std::max<std::size_t>(1, ceil_div(n, kBlock)) * kBlock);
+  float* partials = scratch<float>(2 * ceil_div(n, kBlock));  // of all passes
+  while (n > kBlock) {
+    const auto blocks = static_cast<unsigned>(ceil_div(n, kBlock));
+    sum_global_tree<<<blocks, kBlock>>>(x, trees, partials, n);
+    CUDA_CHECK(cudaGetLastError());
+    x = partials;
+    n = blocks;
+    partials += blocks;
+  }
+  sum_global_tree<<<1, kBlock>>>(x, trees, out, n);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+LADDER_STEP(Sum, launch, passes_height<kBlock>);
