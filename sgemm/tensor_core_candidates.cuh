@@ -69,7 +69,7 @@ void launch_any_shape(const GemmCall<typename W::T>& call) {
       {"few_rows_or_columns", [](const Call& c) { return c.M <= 4 || c.N <= 4; },
        [](const Call& c) { c.M <= 4 ? launch_few_rows(c) : launch_few_columns(c); }},
 #ifndef CUDA_EMU
-      {"large_tiles", [](const Call& c) { return c.M > 64 && c.N > 64 && has_wgmma(); }, W::launch_large_tiles},
+      {"large_tiles", [](const Call& c) { return c.M > 16 && c.N > 16 && has_wgmma(); }, W::launch_large_tiles},
       {"wgmma_cluster", [](const Call& c) { return c.M > 16 && c.N > 16 && has_wgmma(); },
        [](const Call& c) { launch_wgmma_cluster<W>(c); }},
       {"wgmma_slices", [](const Call& c) { return wgmma_slices(c) > 1 && has_wgmma(); },

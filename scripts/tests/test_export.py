@@ -83,7 +83,8 @@ def main():
     chosen = []
     for steps in ladder.kernels().values():
         able = [step for step in steps
-                if step.name not in arguments.skip.split(",") and (arguments.nvcc or not needs(step))]
+                if not step.is_any_shape and step.name not in arguments.skip.split(",")
+                and (arguments.nvcc or not needs(step))]
         chosen += able if arguments.all or arguments.steps else able[-1:]
     if arguments.steps:
         chosen = [step for step in chosen if step.name in arguments.steps]

@@ -397,6 +397,18 @@ __global__ void scales(float* out, Scale scale) {
   out[threadIdx.x] = on_host ? *scale.by : scale.own;
 }
 
+// Thread 0 writes the counter, all count, each behind a fence: with no barrier the counter may be written too late.
+template <bool barrier>
+__global__ void set_and_count(int* out) {
+  __shared__ int counter;
+  if (threadIdx.x == 0) counter = 0;
+  if (barrier) __syncthreads();
+  __threadfence_block();
+  atomicAdd(&counter, 1);
+  __syncthreads();
+  if (threadIdx.x == 0) *out = counter;
+}
+
 __global__ void meet_and_read(float* data, float* out) {
   data[blockIdx.x] = 1;
   cg::this_grid().sync();
@@ -415,6 +427,15 @@ TEST_CASE("threads of a block, with and without a barrier") {
     CHECK(race.first.thread.x != race.second.thread.x);
   }
   CHECK(races(traced([&] { neighbour_after_barrier<<<1, kThreads>>>(memory.out.get()); })) == "");
+}
+
+TEST_CASE("within a block a fence and another thread's atomic order nothing for a thread that has made none") {
+  const Memory memory;
+  const trace::Launch racing =
+      traced([&] { set_and_count<false><<<1, 64>>>(reinterpret_cast<int*>(memory.out.get())); });
+  REQUIRE(racing.races.size() == 1);
+  CHECK(racing.races[0].kind == trace::Race::Kind::write_after_write);
+  CHECK(races(traced([&] { set_and_count<true><<<1, 64>>>(reinterpret_cast<int*>(memory.out.get())); })) == "");
 }
 
 TEST_CASE("lanes of a warp: __syncwarp orders their accesses, a shuffle does not") {

@@ -96,6 +96,7 @@ void BlockTrace::begin_block(std::uint64_t block, unsigned threads, const Shared
   threads_ = threads;
   grid_barriers_ = 0;
   last_atomic_ = 0;
+  std::fill_n(atomic_of_.begin(), threads_, 0u);
   epoch_ = recorder().new_epoch(block_, grid_barriers_);
   shared_begin_ = reinterpret_cast<std::uintptr_t>(shared.begin());
   if (shared_ == nullptr) shared_ = std::make_unique<Shadow>(shared_begin_, shared.capacity(), -1);
@@ -124,6 +125,9 @@ void BlockTrace::meet(unsigned warp, unsigned lanes, bool orders) {
   if (running_[warp] != 0) {
     for_each_lane(lanes, [&](unsigned lane) { events_[warp * 32 + lane].push_back({lanes, 0, What::meeting, 0}); });
   }
+  std::uint32_t latest = 0;
+  for_each_lane(lanes, [&](unsigned lane) { latest = std::max(latest, atomic_of_[warp * 32 + lane]); });
+  for_each_lane(lanes, [&](unsigned lane) { atomic_of_[warp * 32 + lane] = latest; });
   if (!orders) return;
   const std::uint32_t now = recorder().tick();
   auto& known = known_[warp];
@@ -232,7 +236,7 @@ void BlockTrace::single_access(std::uintptr_t address, unsigned width, Op op, co
                     atomic, async && op == Op::store};
   check_races(*shadow, address, width, space, stamp);
   if (!atomic) return;
-  last_atomic_ = recorder().tick();
+  last_atomic_ = atomic_of_[current_] = recorder().tick();
   const auto fences = recorder().fences.find(block_);
   if (fences != recorder().fences.end()) fences->second.add_atomic(last_atomic_);
 }
@@ -275,7 +279,10 @@ void BlockTrace::check_races(Shadow& shadow, std::uintptr_t address, unsigned wi
     if (writes) {
       compare(cell.reader, Race::Kind::write_after_read);
       compare(cell.other_reader, Race::Kind::write_after_read);
-      cell = {stamp, {}, {}};
+      // A thread's own atomic operation does not hide what it wrote before: that others may still race with.
+      const bool hides =
+          stamp.atomic && !cell.writer.atomic && cell.writer.epoch == stamp.epoch && cell.writer.thread == stamp.thread;
+      cell = {hides ? cell.writer : stamp, {}, {}};
       return;
     }
     const bool same_reader = cell.reader.epoch == stamp.epoch && cell.reader.thread == stamp.thread;
@@ -302,13 +309,14 @@ bool BlockTrace::ordered(const Stamp& before, const Stamp& now, Space space) con
 }
 
 // Was there a fence after `before`, by its thread or by one that a barrier put behind it, then an atomic operation of its
-// block, and then one of this block? An atomic operation itself needs no fence.
+// block, and then one of this block, or within a block of this thread? An atomic operation itself needs no fence.
 bool BlockTrace::fenced(const Stamp& before, std::uint64_t block) const {
-  if (before.atomic) return last_atomic_ > before.time;
+  const std::uint32_t last_atomic = block == block_ ? atomic_of_[current_] : last_atomic_;
+  if (before.atomic) return last_atomic > before.time;
   const auto fences = recorder().fences.find(block);
   if (fences == recorder().fences.end()) return false;
   const std::uint32_t published = fences->second.published(before);
-  return published != 0 && last_atomic_ > published;
+  return published != 0 && last_atomic > published;
 }
 
 // ---- Replay ----

@@ -93,6 +93,8 @@ class BlockTrace {
   std::uint32_t epoch_ = 0;
   unsigned grid_barriers_ = 0;
   std::uint32_t last_atomic_ = 0;  // when a thread of the block made one
+  // And when each thread last did, itself or a lane that it has met since; barriers begin a new epoch.
+  std::array<std::uint32_t, kThreads> atomic_of_{};
   std::uintptr_t shared_begin_ = 0;
   std::unique_ptr<trace::Shadow> shared_;
 
