@@ -2,7 +2,7 @@
 // Idea:     instruction-level parallelism. A thread loads two float4, a block apart so that they stay coalesced, before
 //           it stores the first. A block has half of step 02's threads for the same 4 KB.
 // Expect:   1.0x step 02, which has at least twice the bytes in flight that are needed.
-// Measured: not yet.
+// Measured: 0.99x step 02, 1.00x cudaMemcpy at 2^28 (H200); 1.00x, 1.00x (H100 at bcda27c).
 // Next:     why 128 threads? (Of an SM's 16 such blocks one ends at a time; of two blocks of 1024, half of its loads.
 //           With 64 threads the start of blocks is the limit: see block_shape.)
 #include "copy.cuh"

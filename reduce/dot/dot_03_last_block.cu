@@ -2,7 +2,7 @@
 // Idea:     the sum's last steps: two float4 of each vector in flight, evict-first for inputs up to 8 times L2, and the
 //           last block adds. If x and y are off a 16-byte boundary by the same number of floats, block 0 peels the head.
 // Expect:   1.01 to 1.05x step 02 from 2^24 on, as the sum gained; at 2^20 a launch's time, one or two microseconds.
-// Measured: not yet.
+// Measured: 1.01x step 02, 1.03x cuBLAS at 2^28 (H200); 1.03x, 1.04x (H100 at bcda27c).
 // Next:     x and y differ in alignment. What then? (Single floats; or float4 of one, and of the other two per shift.)
 #include "block_reduce.cuh"
 #include "dot.cuh"

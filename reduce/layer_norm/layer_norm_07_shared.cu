@@ -3,7 +3,7 @@
 //           itself, so only the two sums over the block need barriers.
 // Expect:   0.9 to 1.0 of a copy for rows of 4096 to 28,000, of which two fit on an SM; less beyond, where no other
 //           block computes while one loads, and where gamma and beta come from L2 for every row.
-// Measured: 0.38x step 06, 0.37 of a copy at 32768x1024 (H200); 0.50x, 0.49 (H100).
+// Measured: 0.38x step 06, 0.37 of a copy at 32768x1024 (H200 at bcda27c); 0.50x, 0.49 (H100 at bcda27c).
 // Why:      0.69 of a copy at 4096: 512 threads with two float4 each start, and meet at four barriers (hypothesis, not
 //           tested); 0.93 at 8192.
 // Next:     what else could a second row on the same block share? (gamma and beta.)

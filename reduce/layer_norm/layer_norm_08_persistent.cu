@@ -3,7 +3,7 @@
 //           cp.async brings its part of the next row while it normalises this one.
 // Expect:   2.5 to 3.5x step 07, 0.8 to 0.95 of a copy at 1024 x 131072, which is read once. Less than step 07 below
 //           16384, where threads have nothing to load.
-// Measured: not yet.
+// Measured: 0.26x step 07, 0.09 of a copy at 32768x1024 (H200); 2.03x, 1.00 (H100 at bcda27c).
 // Next:     why is the mean of the blocks' means weighted? And who needs clusters, if blocks meet in global memory?
 // needs: sm_90
 #include "../norm_float4.cuh"

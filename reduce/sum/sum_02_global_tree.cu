@@ -3,7 +3,7 @@
 //           in 8 rounds; further passes reduce the blocks' sums. Every addition has its place: the same bits every run.
 // Expect:   100 to 300x step 01, which has an atomic for each element. Each of the 8 rounds waits for L2: what a thread
 //           has stored to global memory, another thread loads after the barrier.
-// Measured: not yet.
+// Measured: 281x step 01, 0.15x CUB at 2^28 (H200).
 // Next:     256 threads need 1 KB that nobody else reads. Is there memory nearer than L2?
 #include "sum.cuh"
 

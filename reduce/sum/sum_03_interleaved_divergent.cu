@@ -2,7 +2,7 @@
 // Idea:     the same tree in shared memory, which a block has for itself.
 // Expect:   1.5 to 3x step 02: some 30 cycles for a load instead of some 300. Well below CUB: a block synchronises 9
 //           times, and `tid % (2 * stride)` leaves 16, 8, 4, 2, then 1 lane of each warp active.
-// Measured: not yet.
+// Measured: 1.41x step 02, 0.21x CUB at 2^28 (H200); 0.30x CUB (H100).
 // Next:     what does a warp do in round 3? (4 of its 32 lanes add. Is it a branch, or are 28 lanes predicated off?)
 #include "sum.cuh"
 

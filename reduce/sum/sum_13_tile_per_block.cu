@@ -3,7 +3,7 @@
 //           first 16-byte boundary, is peeled. Up to 8 times the size of L2 the loads are evict-first (__ldcs).
 // Expect:   0.99 to 1.02x step 12 from 2^28 on: the balance, less a partial sum, a fence and a ticket per tile, some
 //           0.5 ns. 1.1x at 2^24 with a cold L2: evict-first loads leave the dirty lines of the kernel before in it.
-// Measured: not yet.
+// Measured: 1.00x step 12, 1.00x CUB at 2^28 (H200); 1.01x, 1.02x (H100 at bcda27c).
 // Next:     32768 blocks at 2^30 draw their tickets from one word. How could that cost less? (Groups of blocks, each
 //           with a word of its own, and a second ticket for the last block of a group.)
 #include "block_reduce.cuh"

@@ -4,7 +4,7 @@
 //           columns of 128 rows in shared memory, as neighbouring threads would load from rows far apart.
 // Expect:   2 to 3x step 07, 0.6 to 0.8 of a read at 2^20x64x2: some 35 instructions per 32 elements, 12 of them the
 //           list's, where the loads leave time for 27.
-// Measured: 2.71x step 07, 0.57 of a read at 2^20x64x2 (H200).
+// Measured: 2.72x step 07, 0.57 of a read at 2^20x64x2 (H200).
 // Why:      the SASS has 38 instructions, 15 of them the list's, so 0.7 was the most.
 // Next:     which rows are too long for this? (A warp runs the list's code if one of its 32 rows needs it.)
 #include "top_k_07_rows_in_registers.cu"

@@ -135,7 +135,7 @@ class Map(unittest.TestCase):
             return self.row(known(data))[2:]
 
         self.assertEqual(without(1), ["", "", "[02](reduce/sum/sum_02_tree.cu) 2684, 0.25x CUB"])
-        self.assertEqual(without(2), ["215", "", ""])
+        self.assertEqual(without(2), ["215", "", "[01](reduce/sum/sum_01_atomic.cu) 215, 0.02x CUB"])
         self.assertEqual(without(0)[2], "[02](reduce/sum/sum_02_tree.cu) 2684")
 
     def test_a_step_of_ones_own_changes_no_row(self):

@@ -3,7 +3,7 @@
 //           layout. The 16-byte chunks of a tile are swizzled, so that ldmatrix has no bank conflicts. 64 x 64 per warp.
 // Expect:   3 to 6x step 01, 40 to 60 % of cuBLAS: 64 products per loaded element instead of 32, loads of 16 bytes, but
 //           the tensor cores still wait while a tile is loaded.
-// Measured: 11.8x step 01, 0.30x cuBLAS at 4096 (H200); 12.2x, 0.32x (H100).
+// Measured: 11.8x step 01, 0.30x cuBLAS at 4096 (H200 at bcda27c); 12.2x, 0.32x (H100 at bcda27c).
 // Next:     how do loads and products overlap without registers for the next tile?
 // needs: sm_80
 #include "bf16_chunks.cuh"

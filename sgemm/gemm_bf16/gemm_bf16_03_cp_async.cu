@@ -2,7 +2,7 @@
 // Idea:     a pipeline. cp.async copies from global to shared memory past the registers: 3 tiles are in flight in 4
 //           stages. Fragments are double-buffered: those of the next 16 k are read while these are multiplied.
 // Expect:   1.3 to 1.8x step 02, 0.65 to 0.75x cuBLAS on a Hopper card, where mma.sync reaches some 0.65 of wgmma's rate.
-// Measured: 1.93x step 02, 0.58x cuBLAS at 4096 (H200); 1.86x, 0.59x (H100).
+// Measured: 1.93x step 02, 0.58x cuBLAS at 4096 (H200 at bcda27c); 1.86x, 0.59x (H100 at bcda27c).
 // Next:     a warp multiplies from its registers. What multiplies from shared memory? (wgmma, sm_90a)
 // needs: sm_80
 #include "bf16_chunks.cuh"

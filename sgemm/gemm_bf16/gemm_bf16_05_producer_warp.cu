@@ -4,7 +4,7 @@
 //           stage has two mbarriers: `full`, its bytes have come, and `empty`, its readers have finished.
 // Expect:   0.85 to 0.92x cuBLAS at 4096: a stage is waited for only where it is late, and wgmmas of two stages are in
 //           flight. But a tile takes 44 us, and while a block starts and stores, some 5 us, its tensor cores idle.
-// Measured: not yet.
+// Measured: 1.26x step 04, 0.91x cuBLAS at 4096 (H200).
 // Next:     a block ends with stores and the next one begins with loads. How can they overlap? (A block that stays.)
 // needs: sm_90a
 #include "gemm_bf16.cuh"

@@ -3,7 +3,7 @@
 // Idea:     a cluster of two such blocks. Each loads half of B's tile, and TMA's multicast writes it to both. A stage is
 //           then overwritten from two blocks, so its readers arrive at `empty` of both.
 // Expect:   1.0x step 06: 32 KB per stage and SM from L2 instead of 48, but L2 is not the limit at 4096.
-// Measured: not yet.
+// Measured: 0.98x step 06, 1.00x cuBLAS at 4096 (H200).
 // Next:     512 tiles on 132 SMs: the last of 4 rounds is not full. What would you do? (Smaller tiles, or split k:
 //           any_shape.)
 // needs: sm_90a

@@ -3,7 +3,7 @@
 // Idea:     each warp passes its results through shared memory, four rows at a time, and stores them with neighbouring
 //           lanes on neighbouring columns: coalesced at any alignment, and one path for all.
 // Expect:   1.00x step 10 at 4096, 1.00 to 1.02x at 4097: C is 67 MB, 2 % of the time, and is written once.
-// Measured: not yet.
+// Measured: 0.92x step 10, 0.83x cuBLAS at 4096 (H200).
 // Next:     at 4097 the loads of A and B check every element. What would make these checks unnecessary?
 #include "float4_access.cuh"
 

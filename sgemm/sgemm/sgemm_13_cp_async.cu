@@ -3,7 +3,7 @@
 // Idea:     cp.async copies from global to shared memory past the registers, 4 bytes from anywhere: 3 tiles in flight in
 //           4 stages, and 8 x 16 accumulators per thread, 24 words for 128 products instead of 16 for 64.
 // Expect:   1.1 to 1.3x step 12 at 4096: a quarter fewer words per product, and no registers or stores for the copy.
-// Measured: not yet.
+// Measured: 1.13x step 12, 1.01x cuBLAS at 4096 (H200); 1.00x cuBLAS (H100 at bcda27c).
 // Next:     512 tiles on 132 SMs are 3.9 waves. What do the SMs without a tile do in the last one? And with 32 tiles?
 #include "float4_access.cuh"
 

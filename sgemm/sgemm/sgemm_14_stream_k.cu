@@ -3,7 +3,7 @@
 // Idea:     stream-K. Whole waves stay. The k tiles of the remaining tiles of C are cut into equal work units, one per
 //           SM. Partial tiles go to memory; a second kernel adds them in the order of k. (B is zero-padded first.)
 // Expect:   against step 13: 3 % at 4096 and 8192, 15 % at 4097 (a fifth wave goes), 2.5 to 3x at 1024.
-// Measured: 1.03x step 13, 1.04x cuBLAS at 4096 (H200); 1.02x, 1.03x (H100).
+// Measured: 1.02x step 13, 1.03x cuBLAS at 4096 (H200).
 // Next:     a partial tile is 128 KB, written and read again. How could the blocks of a cluster avoid that?
 #include "sgemm_13_cp_async.cu"
 

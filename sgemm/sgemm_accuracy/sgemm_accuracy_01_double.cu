@@ -3,7 +3,6 @@
 //           2^-24: the error is that of the final rounding, for any K.
 // Expect:   0.05 to 0.15x cuBLAS at 4096 on an H100 (sgemm's step 04: 0.16x): the same two words from shared memory per
 //           product, and two conversions and an FP64 multiply-add at half the rate in place of an FP32 one.
-// Measured: not yet.
 // Next:     on a GeForce card FP64 has 1/64 of the FP32 rate. Can FP32 alone do it?
 #include "sgemm_accuracy.cuh"
 

@@ -3,7 +3,6 @@
 //           The bound stays at 5 roundings for any K.
 // Expect:   1.0 to 1.3x step 01 on an H100: four dependent FP32 operations per product in place of two conversions and
 //           an FP64 multiply-add; both read two words from shared memory per product. Up to 8x where FP64 has 1/64.
-// Measured: not yet.
 // Next:     when is this worth it, and what is cheaper? (Compensate once per tile of k instead of once per product.)
 #include "sgemm_accuracy.cuh"
 

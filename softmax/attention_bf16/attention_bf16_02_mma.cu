@@ -3,7 +3,7 @@
 //           factor: P stays in registers. cp.async brings the next tile of K and V; masked tiles are skipped.
 // Expect:   300 to 400 TFLOP/s on an H200, 1.0 to 1.2x PyTorch's flash kernel: a fragment from shared memory serves 32
 //           queries at d = 64 and 16 at 128, where these reads are the nearest limit (see the chapter).
-// Measured: 33x step 01, 294 TFLOP/s at 64x2048x2048 (H200).
+// Measured: 33x step 01, 293 TFLOP/s at 64x2048x2048 (H200 at b65ca8e).
 // Why:      below the range at 1024 and 2048, in it at 4096 and d = 128: a quarter of an SM has two warps, and a warp's
 //           exps wait for its products (see the chapter).
 // Next:     what multiplies from shared memory without loading fragments? (wgmma, sm_90a)

@@ -3,7 +3,7 @@
 //           turns: the exps of one run while the tensor cores multiply for another. The block takes tile after tile.
 // Expect:   350 to 450 TFLOP/s at d = 64 and 480 to 600 at 128 on an H200, 0.8 to 1.0x cuDNN: at d = 64 the exps take as
 //           long as the products.
-// Measured: not yet.
+// Measured: 1.46x step 02, 429 TFLOP/s at 64x2048x2048 (H200 at b65ca8e).
 // Next:     a decoder asks one query of each head. What do these tiles do then?
 // needs: sm_90a
 #include "head_tiles.cuh"

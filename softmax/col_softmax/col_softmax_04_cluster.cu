@@ -3,7 +3,7 @@
 //           cp.async fetches the next tile meanwhile, and a second block on the SM runs while the first one waits.
 // Expect:   0.9 of a copy at 4096 x 4096: on an H100 a kernel that only copies in this manner takes 54 us, the copy 49.
 //           Tiles are merged at three levels, which the second block should hide.
-// Measured: 1.31x step 03, 69x cuDNN at 4096x4096 (H200); 1.28x, 61x (H100).
+// Measured: 1.31x step 03, 0.79 of a copy at 4096x4096 (H200 at bcda27c); 1.28x, 0.89 (H100 at bcda27c).
 // Why:      0.89 on the H100, 0.79 on the H200: loads got faster, merges and cluster barriers did not. ncu (H200): of
 //           all waiting 25 % is at the fences with which cluster.sync() begins, 15 % at barriers, 12 % for loads.
 // Next:     a tile is 4096 lines of 128 bytes, 16 KB apart; a copy reads from end to end. Does DRAM care?

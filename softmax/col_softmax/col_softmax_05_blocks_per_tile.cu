@@ -4,7 +4,6 @@
 //           numbers from a counter as they start, so that the blocks of a tile run at the same time.
 // Expect:   1.3 to 1.5x step 04 at 16384 x 4096, 0.6 to 0.7 of a copy, and 3x or more at 65536 x 128. 0.8 to 0.9x at
 //           4096 x 4096: a pair takes longer through global memory than from SM to SM, and no tile is fetched ahead.
-// Measured: not yet.
 // Next:     which of the two would you take for 8192 rows, and how would you find out?
 #include "col_softmax.cuh"
 #include "../online_softmax.cuh"

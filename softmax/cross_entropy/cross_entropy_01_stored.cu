@@ -2,7 +2,7 @@
 // Idea:     what is there already: log softmax of each row, stored; then a kernel that picks one element of each.
 // Expect:   0.25 to 0.35 of a read: x is read twice or three times, by caches or by DRAM, and as much is written, to be
 //           thrown away. -logf(softmax) would be infinite wherever the softmax is below the smallest float.
-// Measured: 0.18 of a read at 4096x50257 (H200).
+// Measured: 0.18 of a read at 4096x50257 (H200 at bcda27c).
 // Next:     which of these bytes does the loss need?
 #include "cross_entropy.cuh"
 #include "../online_softmax.cuh"

@@ -4,7 +4,7 @@
 //           through shared memory, a tile at a time, a thread or a few for each. The rule: cross_entropy_shapes.hpp.
 // Expect:   0.85 to 0.95 of a read where rows have 129 elements or more, however few they are. 0.6 to 0.9 for shorter
 //           ones, whose instructions take nearly all issue slots: fewest rows per second at 1 and 2 elements.
-// Measured: 1.00x step 03, 0.95 of a read at 4096x50257 (H200).
+// Measured: 1.00x step 03, 0.95 of a read at 4096x50257 (H200 at bcda27c).
 // Why:      such rows fit step 03. 0.89 of a read at 8x8000009 and 0.84 at 2^22x10, 10 and 38x step 03 (H200).
 //           9038813x2 has 0.91: issue slots do not hold it back as counted.
 // Next:     the gradient is softmax - one hot. What would storing it in the same kernel cost? (A write of all of x.)

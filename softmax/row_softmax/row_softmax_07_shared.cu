@@ -3,7 +3,7 @@
 //           itself, so this needs no barrier; only the merge of the warps' pairs does.
 // Expect:   0.9 to 1.0 of a copy for rows of 1024 to 28,000, of which two fit on an SM; less beyond, where no other
 //           block computes while one loads.
-// Measured: 0.25x step 06, 0.42x cuDNN at 32768x1024 (H200); 0.34x, 0.43x (H100).
+// Measured: 0.25x step 06, 0.42x cuDNN at 32768x1024 (H200 at bcda27c); 0.34x, 0.43x (H100 at bcda27c).
 // Why:      0.24 of a copy at 1024, 0.60 at 4096 (H200; H100 0.33, 0.76). A row costs 8 ns, however short, on both
 //           cards: 512 threads start, and merge twice. 4096 is two float4 per thread, loaded one after the other.
 // Next:     a row of 2^20 elements, and only 64 of them?

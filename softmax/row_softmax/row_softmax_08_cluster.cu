@@ -3,7 +3,7 @@
 //           shared memory of all 8. No second kernel, no DRAM.
 // Expect:   2 to 4x step 07 at 1024 x 131072, 0.8 to 1.0 of a copy: of such rows step 07 keeps 44 %, 8 blocks keep up to
 //           459,000 elements. Far less than step 07 for short rows: 8 blocks start, and wait for each other twice.
-// Measured: not yet.
+// Measured: 0.15x step 07, 0.062x cuDNN at 32768x1024 (H200); 0.092x, 0.04x (H100 at bcda27c).
 // Why:      a row of 1024 leaves 7 of 8 blocks without an element. At 1024 x 131072 3.1x step 07 (H200), 2.7x (H100).
 // Next:     64 rows of 2^20: which of them stay on the chip?
 // needs: sm_90

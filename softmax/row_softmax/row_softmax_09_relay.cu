@@ -4,7 +4,7 @@
 //           rows again, from L2, and write. Pairs (max, sum) pass between them through global memory.
 // Expect:   3 to 4x step 08 at 64 x 2^20, 0.75 to 0.85 of a copy: both directions of DRAM are always busy, but L2 moves
 //           three bytes for each two of DRAM's. Less for rows shorter than a block's chunk of 8192.
-// Measured: not yet.
+// Measured: 4.96x step 08, 0.31x cuDNN at 32768x1024 (H200); 7.66x, 0.30x (H100 at bcda27c).
 // Next:     which rows should still be kept on the SMs?
 #include "row_softmax.cuh"
 #include "peeled.cuh"

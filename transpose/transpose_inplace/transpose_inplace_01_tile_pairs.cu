@@ -3,7 +3,7 @@
 //           after the barrier, stores each to the other's place, transposed.
 // Expect:   0.85 to 0.95x transpose_07. Blocks below the diagonal end at once and cost only their launch; a tile on the
 //           diagonal is loaded twice.
-// Measured: 0.71 of a copy at 8192 (H200); 0.84 (H100).
+// Measured: 0.71 of a copy at 8192 (H200 at bcda27c); 0.84 (H100 at bcda27c).
 // Next:     a 5 x 7 matrix in place? (The elements move in cycles of unequal length; there are no pairs.)
 #include "transpose_inplace.cuh"
 
