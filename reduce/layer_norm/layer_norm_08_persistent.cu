@@ -1,10 +1,12 @@
-// Problem:  step 07 reads what shared memory does not hold three times, and each row loads all of gamma and beta from L2.
-// Idea:     persistent clusters: up to 16 blocks share a row. Each keeps its slice of gamma and beta for all rows, and
-//           cp.async brings its part of the next row while it normalises this one.
-// Expect:   2.5 to 3.5x step 07, 0.8 to 0.95 of a copy at 1024 x 131072, which is read once. Less than step 07 below
-//           16384, where threads have nothing to load.
-// Measured: 0.26x step 07, 0.09 of a copy at 32768x1024 (H200); 2.03x, 1.00 (H100 at bcda27c).
-// Next:     why is the mean of the blocks' means weighted? And who needs clusters, if blocks meet in global memory?
+// Problem:  step 07 reads the part of a row that does not fit in shared memory three times, and loads gamma and beta
+//           from L2 for every row.
+// Idea:     persistent clusters: up to 16 blocks share a row. Each keeps its slice of gamma and beta for all rows, loads
+//           the next row (cp.async) while it normalises this one, and merges through distributed shared memory.
+// Expect:   2.5 to 3.5x step 07, 0.8 to 0.95 of a copy at 1024x131072, whose rows are read once. Slower than step 07
+//           for rows below 16384, where some threads have nothing to load.
+// Measured: 3.23x step 07, 0.82 of a copy at 1024x131072 (H200); 2.92x, 0.94 (H100 at bcda27c).
+// Next:     why is the mean of the blocks' means weighted? And could the blocks exchange their parts through global
+//           memory, without clusters?
 // needs: sm_90
 #include "../norm_float4.cuh"
 #include "launch_cluster.cuh"
@@ -25,7 +27,8 @@ __device__ inline float warp_sum(float v) {
   return v;
 }
 
-// Merges `count` parts of a row, at most 32, each {n, mean, sum of squared distances from it}. All 32 lanes must call it.
+// Merges `count` parts of a row, at most 32, each {n, mean, sum of squared distances from it}. All 32 lanes must call
+// it.
 __device__ inline float4 merge_parts(const float4* parts, unsigned count) {
   const unsigned lane = threadIdx.x % 32;
   const float4 part = lane < count ? parts[lane] : float4{0.0f, 0.0f, 0.0f, 0.0f};
@@ -44,7 +47,8 @@ __global__ void __launch_bounds__(kBlock)
   const unsigned tid = threadIdx.x, size = cluster.num_blocks(), rank = cluster.block_rank();
   const unsigned chunk = 4 * kBlock * size;  // elements that the cluster loads at once, four for each thread
   const unsigned first = rank * 4 * kBlock + (kAligned ? 4 * tid : tid);
-  const unsigned rest = kKept * chunk + rank * kBlock + tid;  // of rows that no cluster holds: from here on read thrice
+  const unsigned rest =
+      kKept * chunk + rank * kBlock + tid;  // the first element that the cluster cannot keep: read three times
   float4 *const next = shared + tid, *const gammas = next + kKept * kBlock, *const betas = gammas + kKept * kBlock;
   using Access = std::conditional_t<kAligned, float4, float>;
   const auto copy = [&](const float* from) {
@@ -80,7 +84,7 @@ __global__ void __launch_bounds__(kBlock)
 
   const unsigned step = gridDim.x / size;
   for (unsigned buffer = 0; row < rows; row += step, buffer ^= 1) {
-    // this row to registers, the next one in flight
+    // this row to registers, the next one in flight into the same slots, each read before by the thread that copies
     float4 v[kKept];
     __pipeline_wait_prior(0);
 #pragma unroll
@@ -105,7 +109,8 @@ __global__ void __launch_bounds__(kBlock)
     __syncthreads();
     if (tid < 32) {
       const float4 part = merge_parts(warps, kBlock / 32);
-      // Two buffers: a fast block's next part comes while slow ones read these, but none after the next cluster.sync().
+      // Two buffers: a fast block may send its part of the next row while a slow one still reads this row's. It is
+      // never two rows ahead, because of the next cluster.sync().
       if (tid < size) *cluster.map_shared_rank(&blocks[buffer][rank], tid) = part;
     }
     cluster.sync();

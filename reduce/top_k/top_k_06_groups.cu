@@ -1,22 +1,23 @@
-// Problem:  step 05 reads all of the row again, and gives a row, however long, to one warp.
-// Idea:     cut the rows into groups of neighbours. One kernel finds each group's maximum, with as many blocks per row
-//           as it takes; the next one finds the k groups with the greatest maxima, and reads these alone again.
-// Expect:   0.7 to 0.9 of a read at 4096 x 50257, k = 8: 1.08 reads, and no list in the first. 0.5 to 0.65 at one row
-//           of 2^24: one block reads 8192 maxima and 32 groups, some 10 us after a read of 22.
+// Problem:  step 05 reads the whole row again, and gives a row, however long, to one warp.
+// Idea:     cut the rows into groups of neighbours. One kernel finds each group's maximum, with enough blocks per row
+//           to keep the GPU busy; the next one takes the k groups with the greatest maxima and rereads only those.
+// Expect:   0.7 to 0.9 of a read at 4096x50257x8: 1.05 reads, and the first kernel keeps no list. 0.5 to 0.65 at one
+//           row of 2^24 with k = 32: one block reads 8192 maxima and 32 groups, some 10 us after a read of 22.
 // Measured: 2.59x step 05, 0.82 of a read at 4096x50257x8 (H200).
-// Next:     why can no other group have one of the k? (k groups have a maximum that comes before all of its elements.)
+// Next:     why can no other group have one of the k? (k groups each hold an element that beats all of its elements.)
 #include "warp_list.cuh"
 
 constexpr unsigned kMaximaBlock = 256;  // threads of the first kernel: 8 groups at a time
 constexpr unsigned kMostWaiting = 256;
 
 // Calls body(value, column) for the elements of a group, 128 * kLoads neighbours from a 16-byte boundary on. All lanes
-// of a warp must call it, and make equally many calls: where the column is not below cols there is no element.
+// of a warp must call it. Every lane gets the same number of calls; one whose column is not below cols has no element.
 template <int kLoads, typename Body>
 __device__ void for_group(const float* x, unsigned cols, unsigned group, const Body& body) {
   constexpr int kAtOnce = kLoads < 4 ? kLoads : 4;
   const unsigned lane = threadIdx.x % 32, past = (4 - floats_to_boundary(x)) % 4;
-  const unsigned begin = 128 * kLoads * group - past;  // of group 0 it may be below 0: then it is not below cols
+  const unsigned begin =
+      128 * kLoads * group - past;  // of group 0 it may wrap below 0: such a column is not below cols
   const bool is_whole = begin < cols && cols - begin >= 128 * kLoads;
   for (int done = 0; done < kLoads; done += kAtOnce) {
     const unsigned first = begin + 128 * done + 4 * lane;
@@ -69,9 +70,9 @@ __global__ void __launch_bounds__(kThreads)
   values += std::size_t{blockIdx.x} * k;
   indices += std::size_t{blockIdx.x} * k;
 
-  // the k groups of the greatest maxima, of equal ones the first
+  // the k groups with the greatest maxima, of equal ones the first
   WarpList<kParts> best;
-  constexpr int kAhead = 8;  // loads in flight, for one copy of the sort's code
+  constexpr int kAhead = 8;  // loads in flight, while the sort is compiled only once
   for (unsigned first = threadIdx.x; first - threadIdx.x < groups; first += kAhead * kThreads) {
     int keys[kAhead];
 #pragma unroll
@@ -85,7 +86,7 @@ __global__ void __launch_bounds__(kThreads)
   }
   merge_warps(best, lists);
 
-  // their elements, but those below the k-th group's maximum: k are at or above it
+  // their elements, except those below the k-th group's maximum: at least k remain
   const Pair bound = groups < k ? kNoPair : lists[0][k - 1] >> 32 << 32;
   const auto for_candidates = [&](const auto& body) {
     for (unsigned i = threadIdx.x / 32; i < min(k, groups); i += kThreads / 32) {
@@ -100,13 +101,13 @@ __global__ void __launch_bounds__(kThreads)
   });
   __syncthreads();
 
-  if (count <= kMostWaiting) {  // each to its place: as many as are greater come before it
+  if (count <= kMostWaiting) {  // the number of greater ones is an element's place
     for (unsigned mine = threadIdx.x; mine < count; mine += kThreads) {
       unsigned place = 0;
       for (unsigned i = 0; i < count; ++i) place += waiting[i] > waiting[mine];
       if (place < k) store_result(x, values, indices, place, waiting[mine]);
     }
-  } else {  // many equal to the bound, or rising: the greatest after the last one found, as in step 01
+  } else {  // many equal ones, or a row in ascending order: k times the greatest that is left, as in step 01
     Pair last = kAboveAll;
     for (unsigned place = 0; place < k; ++place) {
       Pair next = kNoPair;
@@ -117,7 +118,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// The larger the groups, the fewer maxima, and the more is read again: k groups.
+// The larger the groups, the fewer the maxima, and the longer the k groups that are read again.
 template <int kLoads, int kThreads>
 static void launch_groups_of(const float* x, float* values, int* indices, std::size_t rows, std::size_t cols,
                              std::size_t k) {

@@ -1,23 +1,23 @@
-// Problem:  in step 06 a row of 1024 is eight groups: for k = 8 all of it is read again. In step 05 each of some ten
-//           elements at the bound costs a sort and a merge, 46 shuffles, of which an SM does one per clock.
-// Idea:     rows of up to 2048 stay in the registers of a warp: bound first, and what is not below waits in shared
-//           memory. Each of these few goes to the place that says how many are greater. Longer rows in groups.
+// Problem:  in step 06 a row of 1024 is five groups: for k = 8 all of it is read again. In step 05 about ten elements
+//           pass the bound, and each costs a sort and a merge, 46 shuffles, of which an SM does one per clock.
+// Idea:     rows of up to 2048 stay in the registers of a warp. It first finds a bound that k elements reach; the few
+//           that are not below it go to shared memory, where the number of greater ones is an element's place.
 // Expect:   2 to 3x step 06, 0.5 to 0.8 of a read at 65536x1024x8: 600 instructions per row instead of 4600 in step 05.
 // Measured: 9.82x step 06, 0.68 of a read at 65536x1024x8 (H200).
-// Next:     k = 1000? (Lists and bounds end at what a warp holds: then radix select, step 04, or a sort.)
+// Next:     k = 1000? (Lists and bounds are limited to what a warp holds: radix select, step 04, or a sort.)
 #include "top_k_06_groups.cu"
 
 constexpr unsigned kRowsBlock = 256;  // threads; a row for each warp
 constexpr unsigned kMostOfWarp = 96;  // pairs that wait
 
-// A key that k elements of the row reach, or that of no element. A lane has kKept keys.
+// A key that at least k elements of the row reach, or no_element's if there are fewer. A lane has kKept keys.
 template <int kKept>
 __device__ int bound_of(const int (&keys)[kKept], unsigned k) {
   int greatest[2] = {no_element().key, no_element().key};
 #pragma unroll
   for (int i = 0; i < kKept; ++i) greatest[i % 2] = max(greatest[i % 2], keys[i]);
   if (k <= 32) return __shfl_sync(0xffffffff, sorted_descending(max(greatest[0], greatest[1])), k - 1);
-  // half of the k from either half of the maxima
+  // half of k from each half of the maxima, and the lower of the two bounds
   const int other = sorted_descending(greatest[1]), one = sorted_descending(greatest[0]);
   return __shfl_sync(0xffffffff, min(one, other), (k - 1) / 2);
 }
@@ -29,13 +29,13 @@ __global__ void __launch_bounds__(kRowsBlock)
   __shared__ Pair waiting[kRowsBlock / 32][kMostOfWarp];
   const unsigned lane = threadIdx.x % 32;
   const std::size_t row = (std::size_t{blockIdx.x} * kRowsBlock + threadIdx.x) / 32;
-  if (row >= rows) return;  // the whole warp, and there is no barrier for the block
+  if (row >= rows) return;  // the whole warp leaves; no barrier of the block follows
   x += row * cols;
   values += row * k;
   indices += row * k;
   Pair* const pairs = waiting[threadIdx.x / 32];
 
-  // all loads before the first use, which loads under a condition would not be: past the end the last element again
+  // unconditional loads, so that all are issued before the first use: past the end the last element is loaded again
   float v[kKept];
 #pragma unroll
   for (int i = 0; i < kKept; ++i) v[i] = x[min(lane + 32 * i, cols - 1)];
@@ -56,13 +56,13 @@ __global__ void __launch_bounds__(kRowsBlock)
   }
   __syncwarp();
 
-  if (count <= kMostOfWarp) {  // each to its place
+  if (count <= kMostOfWarp) {  // the number of greater ones is its place
     for (unsigned mine = lane; mine < count; mine += 32) {
       unsigned place = 0;
       for (unsigned i = 0; i < count; ++i) place += pairs[i] > pairs[mine];
       if (place < k) store_result(x, values, indices, place, pairs[mine]);
     }
-  } else {  // many equal to the bound, or nearly: a list, as in step 03
+  } else {  // too many reach the bound: a list, as in step 03
     WarpList<2> list(pair_of_key(bound, 0x7fffffff));
     for (unsigned first = 0; first < cols; first += 32) {
       list.offer(first + lane < cols ? pair_of(x[first + lane], first + lane) : kNoPair, k);

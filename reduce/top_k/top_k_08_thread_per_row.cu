@@ -1,11 +1,11 @@
 // Problem:  a layer that chooses 2 of 64 experts for each token has a million rows of 64. Step 07 gives each a warp,
-//           which sorts its lanes' maxima, 15 passes of shuffles, however short the row.
+//           which sorts its lanes' maxima: 15 shuffles even for the shortest row.
 // Idea:     a row per thread, whose list stays in registers, as in step 02, but with no lists to merge. Blocks stage 32
-//           columns of 128 rows in shared memory, as neighbouring threads would load from rows far apart.
-// Expect:   2 to 3x step 07, 0.6 to 0.8 of a read at 2^20x64x2: some 35 instructions per 32 elements, 12 of them the
-//           list's, where the loads leave time for 27.
+//           columns of 128 rows in shared memory, because neighbouring threads would load addresses a row apart.
+// Expect:   2 to 3x step 07, 0.6 to 0.8 of a read at 2^20x64x2: about 35 warp instructions per element of each lane, 12
+//           of them the list's; the memory's time allows 27.
 // Measured: 2.72x step 07, 0.57 of a read at 2^20x64x2 (H200).
-// Why:      the SASS has 38 instructions, 15 of them the list's, so 0.7 was the most.
+// Why:      the SASS has 38 instructions, 15 of them the list's, which caps it at 0.7.
 // Next:     which rows are too long for this? (A warp runs the list's code if one of its 32 rows needs it.)
 #include "top_k_07_rows_in_registers.cu"
 
@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(kThreads)
   indices += first_row * k;
 
   Pair list[kMost] = {};
-  int least = no_element().key;  // of the list's last
+  int least = no_element().key;  // the key of the list's last entry
   const auto copy = [&](unsigned to, unsigned from) {
     __pipeline_memcpy_async(&staged[padded(to)], &x[from], sizeof(float));
   };
@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(kThreads)
     const unsigned end = threadIdx.x < here ? min(cols, begin + width) : begin;
     for (unsigned column = begin; column < end; ++column) {
       const int key = argmax_key(staged[padded(threadIdx.x * width + column - begin)]);
-      if (key <= least) continue;  // of equal ones those before it come first
+      if (key <= least) continue;  // ties keep the earlier column
       Pair pair = pair_of_key(key, column);
 #pragma unroll
       for (int i = 0; i < kMost; ++i) {  // each place keeps the greater pair and passes the smaller one on
@@ -70,7 +70,8 @@ __global__ void __launch_bounds__(kThreads)
       if (i >= k) break;
       const unsigned column = column_of(list[i]), place = padded(threadIdx.x * k + i);
       const float value = value_of(list[i]);
-      const bool unique = value != 0 && value == value;  // else -0 or +0, or any NaN: as it is in x
+      const bool unique =
+          value != 0 && value == value;  // a key does not tell -0 from +0, nor NaNs apart: take it from x
       staged[place] = unique ? value : x[threadIdx.x * cols + column];
       staged[kHalf + place] = __int_as_float(static_cast<int>(column));
     }

@@ -1,9 +1,9 @@
 // Problem:  step 04 has a __syncthreads() per stage: both warpgroups wait for the slower one, and the tensor cores for
-//           both. The thread that asks for copies also multiplies, so it asks late.
-// Idea:     warp specialisation. A warpgroup of its own asks for copies, the producer; two multiply, the consumers. Each
-//           stage has two mbarriers: `full`, its bytes have come, and `empty`, its readers have finished.
-// Expect:   0.85 to 0.92x cuBLAS at 4096: a stage is waited for only where it is late, and wgmmas of two stages are in
-//           flight. But a tile takes 44 us, and while a block starts and stores, some 5 us, its tensor cores idle.
+//           both. The thread that issues the copies also runs wgmma, so it issues them late.
+// Idea:     warp specialisation. One warpgroup, the producer, only issues copies; two multiply, the consumers. Each
+//           stage has two mbarriers: `full`, its bytes have arrived, and `empty`, its readers have finished.
+// Expect:   0.85 to 0.92x cuBLAS at 4096: consumers wait only for data that is late, and wgmmas of two stages are in
+//           flight. But a tile takes 44 us, and for about 5 us of them, at its start and end, the tensor cores idle.
 // Measured: 1.26x step 04, 0.91x cuBLAS at 4096 (H200).
 // Next:     a block ends with stores and the next one begins with loads. How can they overlap? (A block that stays.)
 // needs: sm_90a

@@ -1,7 +1,7 @@
-// Problem:  each SM of step 06 reads 48 KB per stage from L2, though two blocks with tiles one below the other need the
-//           same 32 KB of B.
-// Idea:     a cluster of two such blocks. Each loads half of B's tile, and TMA's multicast writes it to both. A stage is
-//           then overwritten from two blocks, so its readers arrive at `empty` of both.
+// Problem:  each SM of step 06 reads 48 KB per stage from L2, though two blocks whose tiles are in the same columns of
+//           C need the same 32 KB of B.
+// Idea:     a cluster of two such blocks. Each loads half of B's tile, and TMA's multicast writes it to both. A stage
+//           is then overwritten from two blocks, so its readers arrive at `empty` of both.
 // Expect:   1.0x step 06: 32 KB per stage and SM from L2 instead of 48, but L2 is not the limit at 4096.
 // Measured: 0.98x step 06, 1.00x cuBLAS at 4096 (H200).
 // Next:     512 tiles on 132 SMs: the last of 4 rounds is not full. What would you do? (Smaller tiles, or split k:
@@ -81,7 +81,8 @@ __global__ void __launch_bounds__(kThreads, 1)
 
   if (tid == 0) {
     for (Barrier& barrier : shared.full) mbarrier_init(&barrier, 1);
-    for (Barrier& barrier : shared.empty) mbarrier_init(&barrier, kCluster * 8);  // the warps that multiply
+    for (Barrier& barrier : shared.empty)
+      mbarrier_init(&barrier, kCluster * 8);  // the warps of both blocks that multiply
     mbarrier_init_fence();
   }
   cluster_sync();
@@ -105,7 +106,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   } else {
     registers_increase<232>();
     const unsigned warpgroup = tid / 128 - 1, warp = tid / 32 - 4;
-    const auto release = [&](unsigned turn) {  // in both blocks, for both write to it
+    const auto release = [&](unsigned turn) {  // in both blocks, because both producers write this stage
       if (lane < kCluster) mbarrier_arrive_at(&shared.empty[turn % kStages], lane);
     };
     for (unsigned tile = first; tile < tiles_m * tiles_n; tile += clusters) {
@@ -138,7 +139,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     }
     if (kByTma && tid % 128 == 0) tma_store_wait_read<0>();  // the boxes are read before the block's memory is gone
   }
-  cluster_sync();  // the other block may still arrive here
+  cluster_sync();  // the other block may still arrive at this block's barriers
 }
 
 static void launch_multicast(std::size_t M, std::size_t N, std::size_t K, float alpha, const __nv_bfloat16* A,

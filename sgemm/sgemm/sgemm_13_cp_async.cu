@@ -1,7 +1,7 @@
-// Problem:  step 12 keeps one tile in flight, in registers that a larger thread tile could use, and copies A and B first
-//           where their rows are not aligned.
-// Idea:     cp.async copies from global to shared memory past the registers, 4 bytes from anywhere: 3 tiles in flight in
-//           4 stages, and 8 x 16 accumulators per thread, 24 words for 128 products instead of 16 for 64.
+// Problem:  step 12 keeps one tile in flight, in registers that a larger thread tile could use, and copies A and B
+//           first where their rows are not aligned.
+// Idea:     cp.async copies from global to shared memory without registers, 4 bytes at any address: 3 tiles in flight
+//           in 4 stages, and 8 x 16 accumulators per thread, which read 24 words per 128 products instead of 16 per 64.
 // Expect:   1.1 to 1.3x step 12 at 4096: a quarter fewer words per product, and no registers or stores for the copy.
 // Measured: 1.13x step 12, 1.01x cuBLAS at 4096 (H200); 1.00x cuBLAS (H100 at bcda27c).
 // Next:     512 tiles on 132 SMs are 3.9 waves. What do the SMs without a tile do in the last one? And with 32 tiles?
@@ -14,7 +14,7 @@ constexpr int WM = 64, WN = 64;
 constexpr int TM = 8, TN = 16;
 constexpr int kStages = 4;
 constexpr int kThreads = BM / WM * (BN / WN) * 32;
-// From one of a thread's groups of four rows or columns to the next.
+// The distance between a thread's groups of four rows or columns.
 constexpr int kSubtileM = WM / (TM / 4), kSubtileN = WN / (TN / 4);
 static_assert(WM / TM == 8 && WN / TN == 4, "the lanes form 8 rows of 4");
 
@@ -28,9 +28,10 @@ struct Stage {
 __device__ static int first_row(int tid) { return tid / 32 / (BN / WN) * WM + ((tid >> 1 & 1) | (tid >> 1 & 6)) * 4; }
 __device__ static int first_col(int tid) { return tid / 32 % (BN / WN) * WN + ((tid & 1) | (tid >> 3 & 2)) * 4; }
 
-// acc += A B over the k tiles t0 to t0 + tiles - 1 (here all of them), for the tile of C that starts at (row0, col0).
-// k tile 0 is the remainder of K, 1 to BK deep. kCopyFloats: floats of B per copy, 4 where its rows are 16-byte aligned,
-// else 1. All threads of the block must call it. A barrier is needed before the next call uses the kStages `stages`.
+// acc += A B over the k tiles t0 to t0 + tiles - 1 (in this step all of them; step 14 takes parts), for the tile of C
+// that starts at (row0, col0). k tile 0 is the remainder of K, 1 to BK deep. kCopyFloats: floats of B per copy, 4 where
+// its rows are 16-byte aligned, else 1. All threads of the block must call it. A barrier is needed before the next call
+// uses the kStages `stages`.
 template <int kCopyFloats>
 __device__ __forceinline__ void add_k_tiles(Stage* stages, long long M, long long N, long long K,
                                             const float* __restrict__ A, long long lda, const float* __restrict__ B,
@@ -51,7 +52,8 @@ __device__ __forceinline__ void add_k_tiles(Stage* stages, long long M, long lon
   for (int i = 0; i < BM / kRowsA; ++i) from_a[i] = A + min(row0 + a_row + i * kRowsA, M - 1) * lda + k0 + a_k;
   long long step_b = kRowsB * ldb;
   int copied = 0;  // k tiles
-  // Past the last tile the copy repeats it, into a stage that is not read: a branch would gather the copies.
+  // Past the last tile the copy repeats it, into a stage that is not read: with a branch the compiler would bunch the
+  // copies.
   const auto copy = [&](Stage& to) {
 #pragma unroll
     for (int i = 0; i < BM; i += kRowsA) __pipeline_memcpy_async(&to.As[a_k][a_row + i], from_a[i / kRowsA], 4);
@@ -79,7 +81,7 @@ __device__ __forceinline__ void add_k_tiles(Stage* stages, long long M, long lon
                               inside ? 0 : 4 * kCopyFloats);
     }
     __pipeline_commit();
-    const bool only = ++copied == tiles;  // then the copies to come must read what exists: there is no full tile
+    const bool only = ++copied == tiles;  // then the later copies, which nobody reads, still need a valid address
 #pragma unroll
     for (const float*& p : from_a) p = only ? A : p + remainder;
     from_b = only ? B : from_b + remainder * ldb;

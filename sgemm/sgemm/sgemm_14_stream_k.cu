@@ -1,8 +1,9 @@
 // Problem:  wave quantization. Step 13 gives an SM whole tiles: 512 tiles on 132 SMs take four waves and leave 16 SMs
-//           idle in the last one; 32 tiles leave 100 idle. And where rows of B are not aligned it copies 4 bytes at a time.
-// Idea:     stream-K. Whole waves stay. The k tiles of the remaining tiles of C are cut into equal work units, one per
-//           SM. Partial tiles go to memory; a second kernel adds them in the order of k. (B is zero-padded first.)
-// Expect:   against step 13: 3 % at 4096 and 8192, 15 % at 4097 (a fifth wave goes), 2.5 to 3x at 1024.
+//           idle in the last one; 32 tiles leave 100 idle. And it copies unaligned rows of B 4 bytes at a time.
+// Idea:     stream-K, in its hybrid form. Full waves are computed as before. The k tiles of the remaining tiles of C
+//           are cut into equal work units, one per SM. Partial tiles go to memory; a second kernel adds them in the
+//           order of k.
+// Expect:   1.03x step 13 at 4096 and 8192, 1.15x at 4097 (the fifth wave disappears), 2.5 to 3x at 1024.
 // Measured: 1.02x step 13, 1.03x cuBLAS at 4096 (H200).
 // Next:     a partial tile is 128 KB, written and read again. How could the blocks of a cluster avoid that?
 #include "sgemm_13_cp_async.cu"
@@ -44,8 +45,8 @@ __global__ void __launch_bounds__(kThreads)
     float acc[TM][TN] = {};
     add_k_tiles<kCopyFloats>(reinterpret_cast<Stage*>(smem), M, N, K, A, lda, B, ldb, row0, col0, t0, tiles, acc);
 
-    // Partial sums are scaled before the store. Stored as they are, each four would have to lie in an aligned group of
-    // registers during the main loop, which costs register bank conflicts there (SASS).
+    // Partial sums are scaled before the store. Without that multiplication the compiler would keep each four of them
+    // in an aligned group of registers during the main loop, which causes register bank conflicts there (SASS).
 #pragma unroll
     for (int q = 0; q < kQuads; ++q) {
       const int i = q / (TN / 4), j = q % (TN / 4) * 4;

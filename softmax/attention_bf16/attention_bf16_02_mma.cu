@@ -2,10 +2,10 @@
 // Idea:     flash attention 2 on mma.sync. The accumulators of Q K^T have the layout that P V wants for its first
 //           factor: P stays in registers. cp.async brings the next tile of K and V; masked tiles are skipped.
 // Expect:   300 to 400 TFLOP/s on an H200, 1.0 to 1.2x PyTorch's flash kernel: a fragment from shared memory serves 32
-//           queries at d = 64 and 16 at 128, where these reads are the nearest limit (see the chapter).
+//           queries at d = 64 and 16 at 128, where these reads are the bottleneck (see the chapter).
 // Measured: 33x step 01, 293 TFLOP/s at 64x2048x2048 (H200 at b65ca8e).
-// Why:      below the range at 1024 and 2048, in it at 4096 and d = 128: a quarter of an SM has two warps, and a warp's
-//           exps wait for its products (see the chapter).
+// Why:      below the range at 1024 and 2048, in it at 4096 and d = 128: each of an SM's schedulers has only two warps,
+//           and a warp's exps wait for its products (see the chapter).
 // Next:     what multiplies from shared memory without loading fragments? (wgmma, sm_90a)
 // needs: sm_80
 #include "bf16_chunks.cuh"  // swizzled, load_chunk_guarded
@@ -32,13 +32,14 @@ __global__ void __launch_bounds__(kThreads<D>, D == 64 ? 2 : 1)
   extern __shared__ uint4 smem[];
   Stage<D>* const stages = reinterpret_cast<Stage<D>*>(smem);
   const int tid = threadIdx.x, lane = tid % 32, row = tid / 32 * 16 * kHalves<D> + lane / 4;  // and row + 8
-  // With the mask the longest blocks start first; without it those of a head follow each other, so that L2 has its K.
+  // With the mask the longest blocks start first; without it those of a head follow each other, so that its K and V
+  // stay in L2.
   const unsigned tile = causal ? tiles_m - 1 - blockIdx.x / heads : blockIdx.x % tiles_m;
   const std::size_t head = causal ? blockIdx.x % heads : blockIdx.x / tiles_m;
   const long long row0 = static_cast<long long>(tile) * BM;
   const long long ahead = causal ? keys - queries : keys;    // query i attends to the keys up to i + ahead
   const int all_see = last_key(row0, keys, ahead);           // all queries of the block attend to the keys up to here
-  const int end = last_key(row0 + BM - 1, keys, ahead) + 1;  // no query of the block goes further
+  const int end = last_key(row0 + BM - 1, keys, ahead) + 1;  // no query of the block attends to a later key
   Q += (head * queries + row0) * D;
   O += (head * queries + row0) * D;
   K += head * keys * D;
@@ -82,7 +83,7 @@ __global__ void __launch_bounds__(kThreads<D>, D == 64 ? 2 : 1)
     }
   }
 
-  // Where this lane's row of the first fragment stands; that 2 chunks to the right is at this place ^ 16.
+  // The offset of this lane's ldmatrix row; because of the swizzle, ^ 16 moves two chunks to the right.
   const int k_at = swizzled<D>(lane / 16 * 8 + lane % 8, lane / 8 % 2), v_at = swizzled<D>(lane % 16, lane / 16);
   Rows<D> rows[kHalves<D>];
   for (int key0 = 0; key0 < end; key0 += BN) {

@@ -1,8 +1,8 @@
-// Problem:  step 02's warps load every fragment of K and V from shared memory, and products wait for their own exps.
-// Idea:     flash attention 3. TMA brings K and V; a block's two or three warpgroups multiply 64 rows each by wgmma, in
-//           turns: the exps of one run while the tensor cores multiply for another. The block takes tile after tile.
-// Expect:   350 to 450 TFLOP/s at d = 64 and 480 to 600 at 128 on an H200, 0.8 to 1.0x cuDNN: at d = 64 the exps take as
-//           long as the products.
+// Problem:  step 02's warps load every fragment of K and V from shared memory, and each product waits for its own exps.
+// Idea:     flash attention 3. TMA brings K and V; a block's two or three warpgroups run wgmma on 64 rows each, taking
+//           turns: the exps of one run while the tensor cores multiply for another, and while they multiply by V.
+// Expect:   350 to 450 TFLOP/s at d = 64 and 480 to 600 at 128 on an H200, 0.8 to 1.0x cuDNN: at d = 64 the exps take
+//           as long as the products.
 // Measured: 1.46x step 02, 429 TFLOP/s at 64x2048x2048 (H200 at b65ca8e).
 // Next:     a decoder asks one query of each head. What do these tiles do then?
 // needs: sm_90a
@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(128 * (WgmmaShared<D>::kConsumers + 1), 1)
   Shared& shared = swizzle_aligned<Shared>(memory);
   const int tid = threadIdx.x;
   const long long ahead = causal ? keys - queries : keys;  // query i attends to the keys up to i + ahead
-  // The block's tiles of BM queries: one of each round over all tiles. With the mask the longest come first, and every
+  // The block's tiles of BM queries: one tile per round. With the mask the longest come first, and every
   // other round goes backwards, so that no block has the longer tile each time.
   const auto for_each_tile = [&](const auto& work) {
     const unsigned tiles = heads * tiles_m;
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(128 * (WgmmaShared<D>::kConsumers + 1), 1)
   }
   __syncthreads();
 
-  int n = 0, q_tiles = 0;  // tiles of keys so far, and tiles of queries that have any
+  int n = 0, q_tiles = 0;  // tiles of keys so far, and tiles of queries that have at least one key
   if (tid < 128) {
     registers_decrease<D == 64 ? 32 : 40>();
     if (tid > 0) return;
@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(128 * (WgmmaShared<D>::kConsumers + 1), 1)
   const auto release = [&](Barrier& empty) {
     if (tid % 32 == 0) mbarrier_arrive(&empty);
   };
-  // The warpgroups start their products in turns: named barrier 1 + i, at which i - 1 arrives, lets warpgroup i go on.
+  // The warpgroups start their products in turns: warpgroup i waits at named barrier 1 + i until i - 1 arrives.
   const auto pass_on = [&] { named_barrier_arrive<256>(1 + (group + 1) % kConsumers); };
   if (group == kConsumers - 1) pass_on();
   for_each_tile([&](std::size_t head, unsigned row0, int end) {
@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(128 * (WgmmaShared<D>::kConsumers + 1), 1)
         pass_on();
         wgmma_wait<1>(wgmma_list(s));
         softmax(key0);  // while the tensor cores multiply by V
-        // Never true. But ptxas puts the exps off until the wait is over, unless a branch before it needs their sum.
+        // Never true. Without a branch that needs the sum here, ptxas (CUDA 13.0) moves the exps past the wait.
         if (rows.sum[0] + rows.sum[1] < 0) __nanosleep(1);
         wgmma_wait<0>(wgmma_list(rows.o));
         release(shared.empty_v[(n - 1) % kStages]);
@@ -136,7 +136,7 @@ __global__ void __launch_bounds__(128 * (WgmmaShared<D>::kConsumers + 1), 1)
     }
     store_rows<D, kPairs>(rows, O + (head * queries + row0 + row) * D, queries - row0 - row);
   });
-  // Warpgroup 0 takes the last turn, too. With `group == 0` ptxas takes warps for divergent: slower (see the chapter).
+  // Warpgroup 0 takes the last turn, too. With `group == 0` ptxas assumes divergent warps: slower (see the chapter).
   if (tid < 256) named_barrier<256>(1);
 }
 
@@ -162,7 +162,7 @@ static void launch_wgmma_d(const __nv_bfloat16* Q, const __nv_bfloat16* K, const
 static void launch_wgmma(const __nv_bfloat16* Q, const __nv_bfloat16* K, const __nv_bfloat16* V, __nv_bfloat16* O,
                          std::size_t heads, std::size_t queries, std::size_t keys, int d, bool causal) {
   if (heads == 0 || queries == 0) return;
-  if (keys == 0) {  // TMA knows no empty matrix
+  if (keys == 0) {  // a tensor map cannot be empty
     CUDA_CHECK(cudaMemsetAsync(O, 0, heads * queries * d * sizeof *O));
     return;
   }

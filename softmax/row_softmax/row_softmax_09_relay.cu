@@ -1,10 +1,10 @@
 // Problem:  a row of 2^20 is more than step 08's cluster holds, and a block that keeps a row loads nothing while it
-//           stores. So half of the row is read twice, and the other SMs wait.
+//           stores. More than half of such a row is read twice, and DRAM idles while blocks wait.
 // Idea:     keep nothing: L2 holds several rows. Blocks that only read run some rows ahead of blocks that read the same
 //           rows again, from L2, and write. Pairs (max, sum) pass between them through global memory.
-// Expect:   3 to 4x step 08 at 64 x 2^20, 0.75 to 0.85 of a copy: both directions of DRAM are always busy, but L2 moves
-//           three bytes for each two of DRAM's. Less for rows shorter than a block's chunk of 8192.
-// Measured: 4.96x step 08, 0.31x cuDNN at 32768x1024 (H200); 7.66x, 0.30x (H100 at bcda27c).
+// Expect:   3 to 4x step 08, 0.75 to 0.85 of a copy at 64x2^20: DRAM always has reads and writes queued, but L2 moves
+//           three bytes for every two that DRAM moves. Less for rows shorter than a block's chunk of 8192.
+// Measured: 4.03x step 08, 0.84 of a copy at 64x2^20 (H200); 3.50x, 0.93 (H100 at bcda27c).
 // Next:     which rows should still be kept on the SMs?
 #include "row_softmax.cuh"
 #include "peeled.cuh"
@@ -13,10 +13,10 @@
 constexpr unsigned kRelayBlock = 256, kRelayKept = 8;  // threads of a block, and the float4 of each
 constexpr unsigned kChunkUnits = kRelayBlock * kRelayKept;
 
-// A row is `chunks` chunks of kChunkUnits float4. In step i of the relay one half of the blocks read row i, the others
+// A row is `chunks` chunks of kChunkUnits float4. In step i of the relay one half of its blocks read row i, the others
 // row i - lag again. Blocks take their numbers from a counter, in the order in which they start, so a block waits only
-// for blocks that have started before it, and these finish whatever else runs. `pairs` has room for rows * chunks, all
-// kNoPair; `counter` starts at ~0u.
+// for blocks that have started before it, and those never wait for later ones: no deadlock. `pairs` has room for rows *
+// chunks, all kNoPair; `counter` starts at ~0u.
 __global__ void __launch_bounds__(kRelayBlock, 4)
     row_softmax_relay(const float* __restrict__ x, float* __restrict__ y, std::size_t rows, std::size_t cols,
                       unsigned chunks, unsigned lag, unsigned long long* pairs, unsigned* counter) {
@@ -82,9 +82,9 @@ static std::size_t chunks_of_row(std::size_t cols) {
 static void launch_relay(const float* x, float* y, std::size_t rows, std::size_t cols) {
   if (rows == 0 || cols == 0) return;
   const auto chunks = static_cast<unsigned>(chunks_of_row(cols));
-  // Reading is ahead by a quarter of L2, as results pass through L2 too; by a row at least, however long it is.
+  // Readers lead by a quarter of L2, because results occupy it too, but by at least one row.
   const std::size_t ahead = std::max<std::size_t>(l2_bytes() / 4 / (cols * sizeof(float)), 1);
-  // rows of a launch: of very short ones not all, so that the pairs take little memory and the blocks can be counted
+  // rows of a launch, limited so that the pairs take little memory and the blocks can be counted
   const std::size_t most = std::max<std::size_t>((std::size_t{1} << 22) / chunks, 1);
   for (std::size_t i = 0; i < rows; i += most) {
     const std::size_t count = std::min(most, rows - i), words = count * chunks;

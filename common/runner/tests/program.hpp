@@ -6,6 +6,10 @@
 #include <stdexcept>
 #include <string>
 
+#ifndef LADDER_RUN_BY
+#define LADDER_RUN_BY ""  // qemu, for programs of another machine
+#endif
+
 struct Outcome {
   int status;          // the exit status, or 128 + the signal that ended it
   std::string output;  // stdout and stderr
@@ -16,7 +20,7 @@ struct Outcome {
 // `environment` is of the form "NAME=value NAME=value".
 inline Outcome run_program(const std::string& program, const std::string& arguments,
                            const std::string& environment = "") {
-  const std::string command = environment + " exec '" + program + "' " + arguments + " 2>&1";
+  const std::string command = environment + " exec " LADDER_RUN_BY " '" + program + "' " + arguments + " 2>&1";
   std::FILE* pipe = popen(command.c_str(), "r");
   if (!pipe) throw std::runtime_error("cannot run " + command);
   Outcome outcome{};
