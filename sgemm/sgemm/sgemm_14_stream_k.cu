@@ -1,8 +1,7 @@
 // Problem:  wave quantization. Step 13 gives an SM whole tiles: 512 tiles on 132 SMs take four waves and leave 16 SMs
 //           idle in the last one; 32 tiles leave 100 idle. And it copies unaligned rows of B 4 bytes at a time.
-// Idea:     stream-K, in its hybrid form. Full waves are computed as before. The k tiles of the remaining tiles of C
-//           are cut into equal work units, one per SM. Partial tiles go to memory; a second kernel adds them in the
-//           order of k.
+// Idea:     stream-K, the hybrid form. Full waves stay as they are. The k tiles of the remaining tiles of C are cut into
+//           equal units, one per SM; partial tiles go to memory, and a second kernel adds them in the order of k.
 // Expect:   1.03x step 13 at 4096 and 8192, 1.15x at 4097 (the fifth wave disappears), 2.5 to 3x at 1024.
 // Measured: 1.02x step 13, 1.03x cuBLAS at 4096 (H200).
 // Next:     a partial tile is 128 KB, written and read again. How could the blocks of a cluster avoid that?
