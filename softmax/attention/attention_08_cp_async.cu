@@ -117,6 +117,8 @@ static void launch_cp_async(const float* Q, const float* K, const float* V, floa
 
 // exp, product and addition for each key, exp and product for each tile's rescaling; the sums of 16 lanes; the inverse
 // and its product.
-[[maybe_unused]] static std::size_t roundings(std::size_t keys) { return 4 + 2 * keys + 5 * ceil_div(keys, 32) + 4 + 2; }
+[[maybe_unused]] static std::size_t roundings(std::size_t keys) {
+  return 4 + 2 * keys + 5 * ceil_div(keys, 32) + 4 + 2;
+}
 
 LADDER_STEP(Attention, launch_cp_async, roundings);
