@@ -123,6 +123,15 @@ def registers_itself(path):
 
 
 numbers = itertools.count()
+CONVERSIONS = ["-Wno-all", "-Wno-extra", "-Wno-error", "-Wconversion"]  # warnings for narrowed_lines(), and no others
+NARROWED = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):\d+: warning: (?:conversion from|implicit conversion loses "
+                      r"integer precision:) (?P<from>.+) to ['\u2018]int['\u2019]", re.MULTILINE)
+
+
+def narrowed_lines(warnings, source):
+    """The lines of a source where a 64-bit value becomes one of 32 bits with no cast."""
+    return sorted({int(found["line"]) for found in NARROWED.finditer(warnings)
+                   if os.path.basename(found["file"]) == source.name and "long" in found["from"]})
 
 
 class Builder(outside.Builder):
@@ -131,6 +140,7 @@ class Builder(outside.Builder):
     def __init__(self, kind, page):
         super().__init__(ladder.ROOT / "build" / PRESETS.get(kind, kind))
         self.page = page
+        self.warnings = ""
         self.folder = self.build / "practice" / f"{page.path.stem}.{os.getpid()}.{next(numbers)}"  # nobody else's
 
     def registration(self, problem):
@@ -153,15 +163,17 @@ class Builder(outside.Builder):
         self.folder.mkdir(parents=True)
         source, problem = self.page.path, problems.problems().get(self.page.kernel)
         output, includes = self.folder / "page.o", [ladder.folder_of(self.page.kernel)]
+        options = CONVERSIONS if self.known["translate"] else []
         if registers_itself(source):
-            self.compile(source, output, includes=includes)
+            self.warnings = self.compile(source, output, includes=includes, options=options)
             objects = [output]
         elif problem is None:
             raise CompileError(f"{ladder.shown(source)}: error: a file for {self.page.kernel} needs its LADDER_STEP")
         else:
             more = ADAPTER.format(signature=problem.signature, arguments=problem.arguments,
                                   name=ladder.plain_name(source.stem))
-            self.compile(source, output, "own", includes, more, ["-Dmain=ladder_main_of_the_page"])
+            self.warnings = self.compile(source, output, "own", includes, more,
+                                         ["-Dmain=ladder_main_of_the_page", *options])
             objects = [output, self.registration(problem)]
         program = self.folder / source.stem
         self.link(self.page.kernel, objects, program)

@@ -99,6 +99,11 @@ def of_limit(name, most):
                           "x, which goes to 2^31 - 1, or let each block take several.", name, {"most": most})
 
 
+def of_narrowing(line):
+    return Remark("narrow", f"Line {line}: a 64-bit value becomes an int, which wraps from 2^31 on. Is that enough for "
+                            "every size that the problem allows?")
+
+
 LEAK = Remark("leak", "Device memory is not freed: each cudaMalloc needs its cudaFree, also before an early return.")
 RETURNED = Remark("return", "Threads return before a barrier that others reach: fine since Volta, older GPUs may hang.")
 
@@ -117,6 +122,7 @@ class Judge:
         self.is_strict = page.is_strict
         self.stages = []
         self.remarks = []
+        self.narrowed = []  # lines where 64 bits become 32
         self.builders = {}
         self.printed = ""  # by the page, in the last run that printed
         self.printed_by_failure = None  # and in the run that fails
@@ -138,6 +144,9 @@ class Judge:
         program = builder.program()
         if kind in ("cpu", "gpu"):
             self.program = self.program or program
+            self.narrowed = candidates.narrowed_lines(builder.warnings, self.page.path)
+            if not self.is_strict:
+                self.add(*map(of_narrowing, self.narrowed[:1]))
         return program
 
     def run(self, program, *options, order=None, fill=None, seconds=None):

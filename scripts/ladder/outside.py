@@ -19,11 +19,13 @@ class CompileError(Exception):
 
 
 def run_compiler(words, cwd, seconds):
+    """Returns what the compiler says; CompileError if it fails."""
     done = sandbox.run(words, seconds, folder=cwd, file_size=OBJECT_SIZE)
     if done.stopped:
         raise CompileError(f"the compiler was stopped: over the limit on {done.stopped}")
     if done.status != 0:
         raise CompileError(done.output.replace(f"{ladder.ROOT}/", ""))
+    return done.output
 
 
 @functools.lru_cache(maxsize=None)
@@ -51,11 +53,12 @@ class Builder:
         return os.path.relpath(self.known[kind][1], self.build)
 
     def run(self, words):
-        run_compiler(words, self.build, self.seconds)
+        return run_compiler(words, self.build, self.seconds)
 
     def compile(self, source, output, kind="step", includes=(), more="", options=()):
-        """Compiles a .cu file, with `more` behind it, or a .cpp file, to an object. `kind`: step, or own: with the
-        headers that it includes itself, and none else; `includes`: folders where it finds them, before common/."""
+        """Compiles a .cu file, with `more` behind it, or a .cpp file, to an object; returns the warnings. `kind`: step,
+        or own: with the headers that it includes itself, and none else; `includes`: folders where it finds them, before
+        common/."""
         includes = [word for folder in (source.parent, *includes) for word in ("-I", folder)]
         compiled = source
         if source.suffix == ".cpp":
@@ -73,7 +76,10 @@ class Builder:
             kind = need[1]
         known = self.object(kind)
         names = {self.known[kind][0]: compiled, known: output, f"{known}.d": f"{output}.d"}
-        self.run([*(names.get(word, word) for word in command(self.build, known)), *includes, *options])
+        words = [names.get(word, word) for word in command(self.build, known)]
+        if "-Wconversion" in options:
+            words = [word for word in words if word != "-w"]
+        return self.run([*words, *includes, *options])
 
     def link(self, kernel, objects, output):
         """Links a kernel's program, with these objects."""

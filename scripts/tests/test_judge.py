@@ -237,6 +237,14 @@ class JudgeTest(unittest.TestCase):
                 self.assertEqual((verdict.level, verdict.following.split(":")[0]), ("right", "robust"))
         self.assertFalse(self.judge("add_bug_7", text, 300)[0].passed, "a planted bug keeps the contract")
 
+    def test_a_64_bit_value_that_becomes_an_int(self):
+        """It passes, at the sizes that are tried, and is as robust as before; the remark names the line."""
+        text = ADD.format(kernel=RIGHT, before="", host="const int blocks = (n + 255) / 256;",
+                          call="if (n) k<<<blocks, 256>>>(a, b, c, n);")
+        verdict, _ = self.judge("add_narrow", text, 300, OnPlainBuild)
+        line = text[:text.index("const int blocks")].count("\n") + 1
+        self.assertEqual([remark.text.split(":")[0] for remark in verdict.remarks], [f"Line {line}"])
+
     def test_levels(self):
         """A thread per element reaches what the ladder does; one thread for all is robust at most, and is told why."""
         texts = {"add_one_thread": ADD.format(kernel="for (; i < n; ++i) c[i] = a[i] + b[i];", before="", host="",
