@@ -70,8 +70,7 @@ __global__ void __launch_bounds__(kThreads)
       if (i >= k) break;
       const unsigned column = column_of(list[i]), place = padded(threadIdx.x * k + i);
       const float value = value_of(list[i]);
-      const bool unique =
-          value != 0 && value == value;  // a key does not tell -0 from +0, nor NaNs apart: take it from x
+      const bool unique = value != 0 && value == value;  // else from x: a key does not tell zeros, or NaNs, apart
       staged[place] = unique ? value : x[threadIdx.x * cols + column];
       staged[kHalf + place] = __int_as_float(static_cast<int>(column));
     }

@@ -124,7 +124,7 @@ def parse(kernel, steps):
     """The problem of a kernel, or None if it is none that one launch function solves."""
     header = steps[0].path.with_name(f"{kernel}.cuh")
     registered = [match[1] for step in steps if not step.is_vendor
-                  for match in [re.search(r"^LADDER_STEP\((\w+), launch\b", step.path.read_text(), re.M)] if match]
+                  for match in [re.search(r"^LADDER_STEP\((\w+), launch", step.path.read_text(), re.M)] if match]
     if not registered or not header.is_file():
         return None
     texts = {path: path.read_text() for path in headers(header)}

@@ -64,7 +64,7 @@ def verdict(page, failure=None):
 class Pages(InFolder):
     def test_every_kernel_with_one_launch_has_a_page(self):
         with_launch = {step.kernel for step in ladder.steps()
-                       if re.search(r"^LADDER_STEP\(\w+, launch\b", step.path.read_text(), re.M)}
+                       if re.search(r"^LADDER_STEP\(\w+, launch", step.path.read_text(), re.M)}
         self.assertEqual(set(problems.problems()), with_launch)
 
     def test_a_problem_can_be_made_of_a_launch_alone(self):

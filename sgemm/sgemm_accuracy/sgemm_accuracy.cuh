@@ -1,4 +1,4 @@
-// Accurate matrix product in FP32: C = alpha A B + beta C.
+// Accurate FP32 product: C = alpha A B + beta C.
 // All are row-major: A is m x k, B is k x n, C is m x n. The error must not grow with k: at most 5 roundings.
 // practice: medium, next stencil1d
 #pragma once
