@@ -24,7 +24,8 @@ __global__ void col_softmax_column_tile(const float* __restrict__ x, float* __re
   // merge the warps: warp w merges column w
   pairs[warp][lane] = s;
   __syncthreads();
-  s = warp_merge(pairs[lane][warp]);
+  s = pairs[lane][warp];
+  s = warp_merge(s);
   if (lane == 0) totals[warp] = s;
   __syncthreads();
 

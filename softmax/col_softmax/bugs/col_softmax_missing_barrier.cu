@@ -20,7 +20,8 @@ __global__ void col_softmax_missing_barrier(const float* __restrict__ x, float* 
   for (std::size_t i = warp; inside && i < rows; i += kWarps) s = merge(s, {x[i * cols + col], 1.0f});
   pairs[warp][lane] = s;
   // __syncthreads() is needed here
-  s = warp_merge(pairs[lane][warp]);  // column `warp`
+  s = pairs[lane][warp];  // column `warp`
+  s = warp_merge(s);
   if (lane == 0) totals[warp] = s;
   __syncthreads();
   s = totals[lane];
