@@ -23,10 +23,3 @@ __device__ inline float block_sum_to_thread_0(float v) {
   if (warp != 0) return 0.0f;
   return warp_sum_to_lane_0(lane < kBlock / 32 ? warp_sums[lane] : 0.0f);
 }
-
-// The names before, for files that still have them.
-__device__ inline float warp_sum(float v) { return warp_sum_to_lane_0(v); }
-template <int kBlock>
-__device__ inline float block_sum(float v) {
-  return block_sum_to_thread_0<kBlock>(v);
-}

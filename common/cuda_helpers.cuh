@@ -63,10 +63,6 @@ inline double dram_bandwidth() {
   return 2e3 * device_attribute(cudaDevAttrMemoryClockRate) * device_attribute(cudaDevAttrGlobalMemoryBusWidth) / 8;
 }
 
-// Bytes of loads that must be in flight, on all SMs together, to keep DRAM busy: latency x bandwidth (Little's law).
-// Under load a load takes 0.77 to 1.19 us (measured on an H100 and an H200, see elementwise/README.md): 1 us is assumed.
-inline std::size_t bytes_in_flight() { return static_cast<std::size_t>(1e-6 * dram_bandwidth()); }
-
 // How many blocks of `kernel` the current device holds at once: those of one SM, which its registers, shared memory and
 // threads limit (2048 on sm_90, 1536 on sm_86, 1024 on sm_75), times the SMs.
 template <typename... Arguments>

@@ -150,7 +150,7 @@ __global__ void __launch_bounds__(kDotThreads)
   for (int i = 0; i < TM; ++i) {
 #pragma unroll
     for (int j = 0; j < TN; ++j) {
-      const float sum = warp_sum(acc[i][j]);
+      const float sum = warp_sum_to_lane_0(acc[i][j]);
       if (threadIdx.x % 32 == 0) warp_sums[threadIdx.x / 32][i * TN + j] = sum;
     }
   }

@@ -17,14 +17,6 @@ static __device__ float4 load4(const float* __restrict__ row, long long x, long 
   }
 }
 
-// The same for an x inside the row; the last cell in the place of those beyond it.
-template <bool kAligned>
-static __device__ float4 load4_clamped(const float* __restrict__ row, long long x, long long length) {
-  if (kAligned) return *reinterpret_cast<const float4*>(row + x);
-  const long long last = length - 1;
-  return make_float4(row[x], row[min(x + 1, last)], row[min(x + 2, last)], row[min(x + 3, last)]);
-}
-
 // x must not be negative.
 template <bool kAligned>
 static __device__ void store4(float* __restrict__ row, long long x, long long length, float4 v) {

@@ -132,13 +132,6 @@ class Build(unittest.TestCase):
         self.assertRegex(output, "twice_01_plain: .*needs gpu")
         plain.write_text(text)
 
-    def test_4_a_build_of_the_old_layout_is_replaced(self):
-        """There the kernel's program stood where now its folder is."""
-        shutil.rmtree(self.build / "family" / "twice")
-        (self.build / "family" / "twice").write_text("a program")
-        (self.checkout / "CMakeLists.txt").touch()  # an old build folder is of an old CMakeLists.txt
-        self.expect({"01_plain": "PASS", "02_template": "PASS", "03_mine": "PASS"})
-
     def test_5_builds_wait_for_each_other(self):
         with open(self.build / ".lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)

@@ -17,7 +17,7 @@ __global__ void __launch_bounds__(kBlock)
     const std::size_t first = std::size_t{blockIdx.x} * kBlock + threadIdx.x;
     float squares = 0.0f;
     for (std::size_t c = first; c < cols; c += 2 * kBlock) squares += x[c] * x[c];
-    squares = block_sum<kBlock>(squares);
+    squares = block_sum_to_thread_0<kBlock>(squares);
     if (threadIdx.x == 0) {
       atomicExch(&parts[blockIdx.x], __float_as_uint(squares));  // parts[2 * row + blockIdx.x]
       const volatile unsigned* const other = &parts[1 - blockIdx.x];
