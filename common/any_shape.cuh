@@ -1,17 +1,12 @@
 // What a program for any shape does that a library does too: it has several kernels for the same work, and the first
 // call at a shape times those that accept it and remembers the fastest.
 //
-//   struct RowCall {                      // the arguments of one call
-//     const float* x;
-//     float* y;
-//     std::size_t rows, cols;
-//     Shape shape() const { return {rows, cols, alignment(x), alignment(y)}; }  // all that the time depends on
-//     template <typename Visit>
-//     void outputs(const Visit& visit) { visit(y, rows * cols, false); }  // pointer, elements, is it read too?
-//   };
-//   static const Candidate<RowCall> kCandidates[] = {{"registers", fits_registers, launch_registers},
-//                                                    {"relay", accepts_all, launch_relay}};
-//   static void launch(...) { launch_fastest(kCandidates, RowCall{...}); }
+//   static bool fits_registers(const MatrixCall& call) { return call.cols <= 1024; }
+//   static const Candidate<MatrixCall> kCandidates[] = {{"registers", fits_registers, run<launch_registers>},
+//                                                       {"relay", any, run<launch_relay>}};
+//   static void launch(...) { launch_fastest(kCandidates, MatrixCall{...}); }
+//
+// Other calls are structs of their own, with the same shape() and outputs().
 #pragma once
 #include "cuda_helpers.cuh"
 #include "problem.hpp"
@@ -32,6 +27,31 @@ struct Candidate {
 
 // A pointer's distance from a 16-byte boundary, as a part of a Shape.
 inline std::size_t alignment(const void* p) { return reinterpret_cast<std::uintptr_t>(p) % 16; }
+
+// The arguments of a kernel that makes a rows x cols matrix of another one: x to y.
+struct MatrixCall {
+  const float* x;
+  float* y;
+  std::size_t rows, cols;
+  // All that the time depends on.
+  Shape shape() const { return {rows, cols, alignment(x), alignment(y)}; }
+  // Calls visit(pointer, elements, is it read too?) for each output.
+  template <typename Visit>
+  void outputs(const Visit& visit) {
+    visit(y, rows * cols, false);
+  }
+  bool is_aligned() const { return aligned_for<float4>(x, y) && cols % 4 == 0; }
+};
+
+// Launches a step's kernel, as a candidate does.
+template <void (*kLaunch)(const float*, float*, std::size_t, std::size_t)>
+void run(const MatrixCall& call) {
+  kLaunch(call.x, call.y, call.rows, call.cols);
+}
+template <typename Call>
+bool any(const Call&) {
+  return true;
+}
 
 namespace ladder {
 

@@ -2,8 +2,10 @@
 //           time with 16 bytes from lane to lane: 16 sectors per request where 4 would hold 32 floats.
 // Idea:     each warp passes its results through shared memory, four rows at a time, and stores them with neighbouring
 //           lanes on neighbouring columns: coalesced at any alignment, and one path for all.
-// Expect:   1.00x step 10 at 4096, 1.00 to 1.02x at 4097: C is 67 MB, 2 % of the time, and is written once.
+// Expect:   1.00x step 10 at 4096: C is 67 MB, 2 % of the time, and is written once.
 // Measured: 0.92x step 10, 0.83x cuBLAS at 4096 (H200).
+// Why:      not found. The loop's source is step 10's; it is slower by more than all of C's stores take, so the compiler's
+//           registers or the 10 KB more of shared memory are suspected (a hypothesis).
 // Next:     at 4097 the loads of A and B check every element. What would make these checks unnecessary?
 #include "float4_access.cuh"
 

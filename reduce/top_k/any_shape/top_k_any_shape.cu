@@ -24,19 +24,18 @@ static void launch_call(const RowCall& c) {
   launch_rows(c.x, c.values, c.indices, c.rows, c.cols, c.k);
 }
 
-static bool is_any(const RowCall&) { return true; }
 static bool is_short(const RowCall& c) { return c.cols <= 2048; }
 static bool is_short_with_short_list(const RowCall& c) { return c.cols <= 256 && c.k <= 16; }
 static bool is_maximum(const RowCall& c) { return c.k == 1; }
 
 static const Candidate<RowCall> kCandidates[] = {
-    {"groups", is_any, launch_call<launch_groups>},
-    {"groups_of_128", is_any, launch_call<launch_groups_of<1, 32>>},
-    {"groups_of_256_for_8_warps", is_any, launch_call<launch_groups_of<2, 256>>},
-    {"groups_of_512_for_8_warps", is_any, launch_call<launch_groups_of<4, 256>>},
+    {"groups", any, launch_call<launch_groups>},
+    {"groups_of_128", any, launch_call<launch_groups_of<1, 32>>},
+    {"groups_of_256_for_8_warps", any, launch_call<launch_groups_of<2, 256>>},
+    {"groups_of_512_for_8_warps", any, launch_call<launch_groups_of<4, 256>>},
     {"rows_in_registers", is_short, launch_call<launch_rows_in_registers>},
     {"thread_per_row", is_short_with_short_list, launch_call<launch_thread_per_row>},
-    {"radix_select", is_any, launch_call<launch_radix_select>},
+    {"radix_select", any, launch_call<launch_radix_select>},
     {"block_per_row", is_maximum, launch_call<launch_repeated_max>},
 };
 

@@ -10,35 +10,17 @@
 #endif
 #include "../col_softmax_05_blocks_per_tile.cu"
 
-struct ColumnsCall {
-  const float* x;
-  float* y;
-  std::size_t rows, cols;
-  Shape shape() const { return {rows, cols, alignment(x), alignment(y)}; }
-  template <typename Visit>
-  void outputs(const Visit& visit) {
-    visit(y, rows * cols, false);
-  }
-  bool is_aligned() const { return aligned_for<float4>(x, y) && cols % 4 == 0; }
-};
-
-// A candidate of a launch function.
-template <void (*kLaunch)(const float*, float*, std::size_t, std::size_t)>
-static void run(const ColumnsCall& call) {
-  kLaunch(call.x, call.y, call.rows, call.cols);
-}
-static bool any(const ColumnsCall&) { return true; }
-static bool have_few_rows(const ColumnsCall& call) { return call.rows <= kMostRows; }
+static bool have_few_rows(const MatrixCall& call) { return call.rows <= kMostRows; }
 #ifndef CUDA_EMU
-static bool fit_in_step_04(const ColumnsCall& call) {
+static bool fit_in_step_04(const MatrixCall& call) {
   return call.rows > 512 && call.rows <= 4096 && call.is_aligned() && has_clusters(8);
 }
 #endif
-static bool fit_in_tile(const ColumnsCall& call) {
+static bool fit_in_tile(const MatrixCall& call) {
   return call.rows > kMostRows && call.rows <= kTallest && call.is_aligned() && TileBlocks(call.rows).fit();
 }
 
-static const Candidate<ColumnsCall> kCandidates[] = {
+static const Candidate<MatrixCall> kCandidates[] = {
     {"few_rows", have_few_rows, run<launch_few_rows>},
 #ifndef CUDA_EMU
     {"cluster", fit_in_step_04, run<launch_cluster>},
@@ -48,7 +30,7 @@ static const Candidate<ColumnsCall> kCandidates[] = {
 };
 
 static void launch(const float* x, float* y, std::size_t rows, std::size_t cols) {
-  if (rows > 0 && cols > 0) launch_fastest(kCandidates, ColumnsCall{x, y, rows, cols});
+  if (rows > 0 && cols > 0) launch_fastest(kCandidates, MatrixCall{x, y, rows, cols});
 }
 
 // The most of all candidates.

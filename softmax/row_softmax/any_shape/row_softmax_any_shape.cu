@@ -7,48 +7,33 @@
 #include "short_rows.cuh"
 #include "../row_softmax_09_relay.cu"
 
-struct RowCall {
-  const float* x;
-  float* y;
-  std::size_t rows, cols;
-  Shape shape() const { return {rows, cols, alignment(x), alignment(y)}; }
-  template <typename Visit>
-  void outputs(const Visit& visit) {
-    visit(y, rows * cols, false);
-  }
-};
-
-// A candidate of a launch function.
-template <void (*kLaunch)(const float*, float*, std::size_t, std::size_t)>
-static void run(const RowCall& call) {
-  kLaunch(call.x, call.y, call.rows, call.cols);
-}
 template <unsigned kKept>
-static bool fit_in_warp(const RowCall& call) {
+static bool fit_in_warp(const MatrixCall& call) {
   return call.cols <= longest_row(kKept);
 }
 #ifndef CUDA_EMU
 template <unsigned kBlocks>
-static bool fit_in_cluster(const RowCall& call) {
+static bool fit_in_cluster(const MatrixCall& call) {
   return call.cols > 8192 && ClusterBlocks(call.cols, kBlocks).fit();
 }
 #endif
 
-static const Candidate<RowCall> kCandidates[] = {
-    {"short", [](const RowCall& call) { return call.cols <= 16; }, run<launch_short>},
+static const Candidate<MatrixCall> kCandidates[] = {
+    {"short", [](const MatrixCall& call) { return call.cols <= 16; }, run<launch_short>},
     {"lanes_1", fit_in_warp<1>, run<launch_lanes<1>>},  // float4 per lane
     {"lanes_4", fit_in_warp<4>, run<launch_lanes<4>>},
     {"lanes_8", fit_in_warp<8>, run<launch_lanes<8>>},
-    {"block", [](const RowCall& call) { return call.cols > 512 && call.cols <= kLongestInBlock; }, run<launch_block>},
+    {"block", [](const MatrixCall& call) { return call.cols > 512 && call.cols <= kLongestInBlock; },
+     run<launch_block>},
 #ifndef CUDA_EMU
     {"cluster_4", fit_in_cluster<4>, run<launch_cluster<4>>},
     {"cluster_8", fit_in_cluster<8>, run<launch_cluster<8>>},
 #endif
-    {"relay", [](const RowCall& call) { return call.cols > 1024; }, run<launch_relay>},
+    {"relay", [](const MatrixCall& call) { return call.cols > 1024; }, run<launch_relay>},
 };
 
 static void launch(const float* x, float* y, std::size_t rows, std::size_t cols) {
-  if (rows > 0 && cols > 0) launch_fastest(kCandidates, RowCall{x, y, rows, cols});
+  if (rows > 0 && cols > 0) launch_fastest(kCandidates, MatrixCall{x, y, rows, cols});
 }
 
 // The most of all candidates. Where a row is held: numerator exp twice, division and product; denominator exp, in a thread

@@ -5,26 +5,14 @@
 #include "../softmax_05_streamed.cu"
 #include "../softmax_06_two_passes.cu"
 
-struct VectorCall {
-  const float* x;
-  float* y;
-  std::size_t n;
-  Shape shape() const { return {n, alignment(x), alignment(y)}; }
-  template <typename Visit>
-  void outputs(const Visit& visit) {
-    visit(y, n, false);
-  }
-};
-
-static bool any(const VectorCall&) { return true; }
-
-static const Candidate<VectorCall> kCandidates[] = {
-    {"streamed", any, [](const VectorCall& call) { launch_streamed(call.x, call.y, call.n); }},
-    {"two_passes", any, [](const VectorCall& call) { launch_two_passes(call.x, call.y, call.n); }},
+// A vector is a matrix of one row.
+static const Candidate<MatrixCall> kCandidates[] = {
+    {"streamed", any, [](const MatrixCall& call) { launch_streamed(call.x, call.y, call.cols); }},
+    {"two_passes", any, [](const MatrixCall& call) { launch_two_passes(call.x, call.y, call.cols); }},
 };
 
 static void launch(const float* x, float* y, std::size_t n) {
-  if (n > 0) launch_fastest(kCandidates, VectorCall{x, y, n});
+  if (n > 0) launch_fastest(kCandidates, MatrixCall{x, y, 1, n});
 }
 
 static std::size_t roundings(std::size_t n) { return std::max(roundings_streamed(n), roundings_two_passes(n)); }
