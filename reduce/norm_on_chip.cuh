@@ -3,8 +3,6 @@
 #pragma once
 #include "norm_row.cuh"
 
-#include <cuda_pipeline.h>
-
 namespace norm_on_chip {
 
 using Kernel = void (*)(const float* x, const float* gamma, const float* beta, float* residual, float* y,
@@ -114,31 +112,17 @@ __global__ void __launch_bounds__(kBlockOf<kThreads>, threads_per_sm(kKept) / kB
   const bool same = kAligned || alike(x, residual), whole = kAligned || alike(x, y);
   const bool scales = kAligned || (alike(x, gamma) && alike(x, beta));
 
-  // load: x to shared memory by cp.async, which needs no registers for what is in flight
-  constexpr unsigned kCopied = kNorm == Norm::add_rms ? 0 : kShared;
+  // load
   float4 v[kKept];
   const auto value = [&](unsigned k) -> float4& {
     return k < kKept ? v[k < kKept ? k : 0] : shared[(k - kKept) * kBlock + tid];
   };
 #pragma unroll
-  for (unsigned k = kAll - kCopied; k < kAll; ++k) {
-    const unsigned i = k * kThreads + t;
-    if (i < units) {
-      __pipeline_memcpy_async(&value(k), x + (head + 4 * i), sizeof(float4));
-    } else {
-      value(k) = float4{};
-    }
-  }
-#pragma unroll
-  for (unsigned k = 0; k < kAll - kCopied; ++k) {
+  for (unsigned k = 0; k < kAll; ++k) {
     const unsigned i = k * kThreads + t, c = head + 4 * i;
     value(k) = i < units ? load_row<kNorm>(x + c, residual + c, same) : float4{};
   }
   const float edge = at < length ? load_row<kNorm>(x + at, residual + at) : 0.0f;
-  if constexpr (kCopied > 0) {  // a thread reads only what it copied, so no barrier follows
-    __pipeline_commit();
-    __pipeline_wait_prior(0);
-  }
 
   // what the warp has of a row, or its lanes: the number of elements, their mean, the squared distances from it
   Moments m = {static_cast<float>(cols), 0.0f, 0.0f};
