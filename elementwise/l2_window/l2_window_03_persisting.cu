@@ -1,12 +1,10 @@
 // Problem:  the hints of step 02 stand in the code of whoever streams.
-// Idea:     an access policy window of the launch: accesses to the table's addresses are persisting, all others
-//           streaming. First a part of L2 is set aside for such lines; if the table is larger, hitRatio picks a share.
+// Idea:     an access policy window: accesses to the table's addresses persist in a part of L2 set aside for them, all
+//           others stream. hitRatio picks a share of a table that is too large.
 // Expect:   0.95 to 1.1x step 02: the same aim, by address instead of by instruction.
 // Measured: 1.39x step 02, 0.39 of a copy at m=12582912 (H200).
-// Why:      0.98x with 32 MB. Back to back all three steps are alike with 48 MB, 1030 to 1068 us (H200): what it saves
-//           is the start, when L2 holds other data.
-// Next:     how does one get rid of them? (cudaCtxResetPersistingL2Cache; until then they outlive other kernels'
-//           traffic.)
+// Why:      0.98x with 32 MB. Warm, all three steps are alike with 48 MB: the window saves the cold start.
+// Next:     how do you get rid of persisting lines?
 // needs: gpu
 #include "l2_window.cuh"
 

@@ -1,12 +1,10 @@
 // Problem:  step 02 takes a store, three loads and two barriers for three values per round.
-// Idea:     shuffles read the register of another lane. __shfl_sync from lane 0 broadcasts, from lane + 1 with a wrap
-//           at the end it rotates; __shfl_xor_sync swaps partners. They need no barrier: the mask says who takes part.
-// Expect:   1.3 to 2x step 02: three shuffles, which are as wide as loads of shared memory, for four accesses, and
-//           neither barrier nor shared memory taken.
+// Idea:     shuffles read another lane's register: __shfl_sync from lane 0 broadcasts, from the next lane rotates;
+//           __shfl_xor_sync swaps partners. The mask names who takes part.
+// Expect:   1.3 to 2x step 02: three shuffles, as wide as loads from shared memory, for four accesses, and no barrier.
 // Measured: 1.28x step 02, 0.33 of a copy at 2^24 (H200).
-// Why:      shuffles and shared memory deliver 32 words per clock alike, and a warp needs 48 passes here, 64 in
-//           step 02: 1.33x.
-// Next:     __shfl_down_sync instead, to rotate? (Lane 31 would get its own value: shifts do not wrap.)
+// Why:      shuffles and shared memory both deliver 32 words per clock: 48 passes per warp here, 64 in step 02.
+// Next:     would __shfl_down_sync rotate too?
 #include "lanes.cuh"
 
 constexpr int kBlock = 256;

@@ -1,12 +1,9 @@
-// Problem:  steps 02 to 05 issue dozens of commands each time, some microseconds of the CPU's time each.
-// Idea:     a graph. The commands are captured once; the order given by streams and events becomes edges, and one call
-//           launches all.
-// Expect:   1.0x step 02 at 2^26, where the CPU is far ahead of the device; at 2^20 at least 1.3x, without the cost of
-//           24 commands.
+// Problem:  steps 02 to 05 issue dozens of commands each time, some microseconds of CPU time each.
+// Idea:     a graph. The commands are captured once, streams and events become edges, and one call launches all.
+// Expect:   0.87 of the link at 2^26 (H200), as step 02. At 2^20 at least 1.3x step 02, without 24 commands.
 // Measured: 1.13x step 05, 0.88 of the link at 2^26 (H200); 1.08x, 0.93 (H100).
-// Why:      1.04x at 2^20, 6 of 158 us (H100): with 24 commands the CPU was not the limit.
-// Next:     and if x, y or n change, or a buffer is freed and its address comes back? (Capture again, or update the
-//           nodes' parameters: the nodes hold the addresses.)
+// Why:      1.04x step 02 at 2^20, 6 of 158 us (H100): with 24 commands the CPU was not the limit.
+// Next:     and if x, y or n change, or a buffer is freed and its address comes back?
 // needs: gpu
 #include "overlap.cuh"
 

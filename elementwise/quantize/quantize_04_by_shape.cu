@@ -1,11 +1,10 @@
-// Problem:  in step 03 a row of 128 has a block to itself, half of a row of 32768 is read again, and 64 rows leave more
-//           than half of 132 SMs idle.
-// Idea:     as many threads as a row fills with up to 8 float4 each: 8 lanes, so that a block has 32 rows, to 1024
-//           threads. Longer or few rows in parts, by two kernels as in step 01; the second starts with what L2 still holds.
-// Expect:   0.9 to 1.0 of a copy at 32768 x 1024 and 4096 x 32768, 0.8 to 0.9 at 65536 x 128, which is as short as a
-//           launch; 0.55 to 0.65 at 64 x 2^20, where 9 bytes move for 5.
-// Measured: 0.99x step 03, 0.97 of a copy at 16384x4096 (H200).
-// Next:     a row of 2^20 is 4 MB. What holds it? (A cluster's registers and shared memory: row_softmax 08.)
+// Problem:  step 03: a row of 128 has a block to itself, half of a row of 32768 is read again, 64 rows leave SMs idle.
+// Idea:     as many threads as a row fills with up to 8 float4 each: from 8 lanes to 1024 threads. Longer or few rows
+//           in parts, by two kernels; the second starts with what L2 still holds.
+// Expect:   0.9 to 1.0 of a copy at 32768x1024 and for rows of 32768. 0.8 to 0.9 for rows of 128, 0.55 to 0.65 for 64
+//           rows of a million, where 9 bytes move for 5.
+// Measured: 1.19x step 03, 0.93 of a copy at 32768x1024 (H200).
+// Next:     a row of 2^20 floats is 4 MB. What could hold it?
 #include "int8_row.cuh"
 #include "peeled.cuh"
 

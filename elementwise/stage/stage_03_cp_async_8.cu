@@ -1,8 +1,8 @@
 // Problem:  step 02 issues four copies per thread and tile.
-// Idea:     8 bytes each, if x is 8-byte aligned; else, and for the last float, 4 bytes.
+// Idea:     8 bytes each, if x is 8-byte aligned. Otherwise, and for the last float, 4 bytes.
 // Expect:   1.0 to 1.1x step 02: half the instructions for the same bytes in flight.
 // Measured: 1.06x step 02, 0.50 of a copy at 2^28 (H200).
-// Next:     and 16? (As many bytes as a copy may have. Those of 16 may also bypass L1, the others go through it.)
+// Next:     and 16 bytes?
 #include "stage.cuh"
 
 #include <cuda_pipeline.h>
