@@ -5,7 +5,7 @@
 // Next:     expf or __expf? (2 ulp against 2 + floor(abs(1.173 * x)) ulp.)
 #include "sigmoid.cuh"
 
-// Right at both ends: for x = -100, expf(100) is infinity and the result 0; for x = 100 it is 1.
+// Right at both ends: 0 at x = -100, where expf overflows, and 1 at x = 100.
 __device__ static float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
 
 __global__ void sigmoid_scalar(const float* __restrict__ x, float* __restrict__ y, std::size_t n) {

@@ -5,8 +5,7 @@
 // Next:     SwiGLU multiplies silu(x) by a second vector. How many bytes per element?
 #include "silu.cuh"
 
-// x sigmoid(x), in one division. At x = -100 expf(100) is infinity and the result -0, as it should be; the form
-// x * expf(x) / (1 + expf(x)) would be infinity / infinity at x = 100.
+// -0 at x = -100, where expf overflows. x * expf(x) / (1 + expf(x)) would be infinity / infinity at x = 100.
 __device__ static float silu(float x) { return x / (1.0f + expf(-x)); }
 
 __global__ void silu_float4(const float* __restrict__ x, float* __restrict__ y, std::size_t n, bool aligned) {

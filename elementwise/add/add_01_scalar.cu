@@ -8,7 +8,7 @@
 
 __global__ void add_scalar(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,
                            std::size_t n) {
-  // Widened before the product: blockIdx.x * blockDim.x is a 32-bit number and wraps at 2^32.
+  // size_t before the product: blockIdx.x * blockDim.x is 32 bits wide and wraps at 2^32
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < n) c[i] = a[i] + b[i];
 }

@@ -5,7 +5,7 @@
 // Next:     can the kinds stay where they are?
 #include "divergence.cuh"
 
-constexpr int kUnit = 64;  // threads that share as many elements: half of them the even ones, half the odd ones
+constexpr int kUnit = 64;  // threads that share as many elements: half take the even ones, half the odd ones
 
 __global__ void divergence_per_warp(const int* __restrict__ x, int* __restrict__ y, std::size_t n) {
   const std::size_t thread = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -22,7 +22,7 @@ __global__ void divergence_per_warp(const int* __restrict__ x, int* __restrict__
 
 static void launch(const int* x, int* y, std::size_t n) {
   if (n == 0) return;
-  // whole units of threads: the elements of a unit are in no order
+  // whole units of threads: any thread of the last unit may have an element
   divergence_per_warp<<<ceil_div(n, 256), 256>>>(x, y, n);
   CUDA_CHECK(cudaGetLastError());
 }

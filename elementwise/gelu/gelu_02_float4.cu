@@ -6,8 +6,7 @@
 // Next:     why do libraries fuse gelu into the matrix product before it?
 #include "gelu.cuh"
 
-// x times the normal distribution's Phi(x) = erfc(-x / sqrt 2) / 2. Not (1 + erf(x / sqrt 2)) / 2: for x = -6 that is
-// 1 - 0.999999998, and float has no digits left for the difference.
+// x Phi(x) = x / 2 erfc(-x / sqrt 2). With 1 + erf(x / sqrt 2), x = -6 would be 1 - 0.999999998: no digits are left.
 __device__ static float gelu(float x) { return 0.5f * x * erfcf(-x * 0.707106781f); }
 
 __global__ void gelu_float4(const float* __restrict__ x, float* __restrict__ y, std::size_t n, bool aligned) {

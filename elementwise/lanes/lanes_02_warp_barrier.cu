@@ -11,7 +11,7 @@ __global__ void lanes_warp_barrier(const int* __restrict__ x, int* __restrict__ 
   __shared__ unsigned tile[kBlock];
   const std::size_t i = std::size_t{blockIdx.x} * kBlock + threadIdx.x;
   const unsigned lane = threadIdx.x % kGroup, first = threadIdx.x - lane;
-  // elements of this group: 32, or what is left; threads past the end go along for the barriers
+  // elements of this group: 32, or the remainder; threads past the end stay for the barriers
   const std::size_t left = i - lane < n ? n - (i - lane) : 1;
   const unsigned width = static_cast<unsigned>(left < kGroup ? left : kGroup);
   const unsigned next = lane + 1 < width ? lane + 1 : 0, partner = (lane ^ 1) < width ? lane ^ 1 : lane;

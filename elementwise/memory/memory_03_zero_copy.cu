@@ -15,7 +15,7 @@ static void scale(const float* from, float* to, float factor, std::size_t n) {
   CUDA_CHECK(cudaGetLastError());
 }
 
-// Where addresses are unified (64-bit systems), this is the host's pointer itself.
+// With unified addressing (64-bit systems), the host's pointer itself.
 static const float* device_pointer(const float* host) {
   void* device = nullptr;
   CUDA_CHECK(cudaHostGetDevicePointer(&device, const_cast<float*>(host), 0));

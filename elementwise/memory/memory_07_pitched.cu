@@ -7,7 +7,7 @@
 
 constexpr std::size_t kCols = 1000;
 
-// Rows of device memory, kept for the next call. They hold all n floats, the last row perhaps fewer than kCols.
+// Rows of device memory, kept for the next call. The last row may have fewer than kCols floats.
 struct Rows {
   char* bytes = nullptr;
   std::size_t pitch = 0, count = 0;
@@ -27,7 +27,7 @@ __global__ void memory_double_rows(char* bytes, std::size_t pitch, std::size_t n
   if (i < n) reinterpret_cast<float*>(bytes + i / kCols * pitch)[i % kCols] *= 2.0f;
 }
 
-// The whole rows, then what is left.
+// Whole rows, then the remainder.
 static void copy_rows(char* to, std::size_t to_pitch, const char* from, std::size_t from_pitch, std::size_t n,
                       cudaMemcpyKind kind) {
   const std::size_t width = kCols * sizeof(float), whole = n / kCols;

@@ -43,7 +43,7 @@ static void launch(const int* x, int* y, std::size_t n) {
   }
 }
 
-// When the first and the last chunk had arrived in host memory, from the first command on.
+// When the first and the last chunk arrived in host memory, counted from the first command.
 static std::vector<ladder::Figure> arrivals(const int* x, int* y, std::size_t n) {
   const std::size_t last = ceil_div(n, ceil_div(n, kChunks)) - 1;
   CUDA_CHECK(cudaDeviceSynchronize());

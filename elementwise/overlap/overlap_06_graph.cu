@@ -13,8 +13,8 @@
 
 constexpr std::size_t kChunks = 8;
 
-// The driver's number of the allocation that holds `pointer`. After a free the same address may come back as another
-// allocation, in other physical memory, and a graph captured before would still use the old one.
+// The driver's id of the allocation that holds `pointer`. After a free the address may come back as another allocation,
+// and a graph captured before would still use the old one.
 static unsigned long long allocation_id(const void* pointer) {
   using Query = CUresult (*)(void*, CUpointer_attribute, CUdeviceptr);
   static const auto query = [] {
@@ -33,7 +33,7 @@ static unsigned long long allocation_id(const void* pointer) {
   return id;
 }
 
-// What a captured graph was captured for.
+// What a graph was captured for.
 struct Key {
   const int* x;
   int *y, *z;
@@ -74,7 +74,7 @@ static cudaGraphExec_t capture(const int* x, int* y, int* z, std::size_t n) {
 static void launch(const int* x, int* y, std::size_t n) {
   static Key captured_for = {};
   static cudaGraphExec_t exec = nullptr;
-  int* z = scratch<int>(n);  // before the capture, in which cudaMalloc is an error
+  int* z = scratch<int>(n);  // before the capture, where cudaMalloc is an error
   for (std::size_t c = 0; c <= kChunks; ++c) stream_number(c), event_number(c);  // created before, too
   const Key key = {x, y, z, n, allocation_id(x), allocation_id(y), allocation_id(z)};
   if (exec == nullptr || !(key == captured_for)) {

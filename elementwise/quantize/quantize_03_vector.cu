@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(kBlock) quantize_vector(const float* __restric
   }
   const float edge = at < cols ? x[at] : 0.0f;
 
-  // the greatest magnitude: of what is kept, of what a thread has no room for, of the row
+  // largest magnitude: of what is kept, of the rest of the row, then over the block
   unsigned greatest = magnitude(edge);
 #pragma unroll
   for (int k = 0; k < kKept; ++k) greatest = max(greatest, magnitude(kept[k]));

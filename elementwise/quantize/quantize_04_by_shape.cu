@@ -8,7 +8,7 @@
 #include "int8_row.cuh"
 #include "peeled.cuh"
 
-// The greatest of the kThreads threads that have a row, returned to each. All threads of the block must call it, once.
+// Maximum over the kThreads threads of a row, returned to each. All threads of the block must call it, and only once.
 template <unsigned kThreads>
 __device__ static unsigned row_max(unsigned v) {
   if constexpr (kThreads > 32) {
@@ -30,7 +30,7 @@ __device__ static void load(float4 (&v)[kKept], const float4* x4, std::size_t i,
 template <unsigned kThreads>
 constexpr unsigned kBlockOf = kThreads > 32 ? kThreads : 256;
 
-// Rows of up to 4 * kThreads * kKept + 3 elements: kKept float4 and one element of the row's edges for each thread.
+// Rows of up to 4 * kThreads * kKept + 3 elements: each thread has kKept float4 and one element of the row's edges.
 template <unsigned kThreads, int kKept>
 __global__ void __launch_bounds__(kBlockOf<kThreads>)
     quantize_kept(const float* __restrict__ x, std::int8_t* __restrict__ q, float* __restrict__ scale, std::size_t rows,
@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(kBlockOf<kThreads>)
   load<kThreads>(kept, x4, t, span.units);
   const float edge = at < length ? x[at] : 0.0f;
 
-  // the greatest magnitude
+  // largest magnitude
   unsigned greatest = magnitude(edge);
 #pragma unroll
   for (int k = 0; k < kKept; ++k) greatest = max(greatest, magnitude(kept[k]));
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(kBlockOf<kThreads>)
   if (at < length) q[at] = quantized(edge);
 }
 
-// Threads, and float4, of a part of a row. Block y of a row has part y and every gridDim.y-th one after it.
+// Threads and float4 of a part of a row. Block y of a row has part y and every gridDim.y-th one after it.
 constexpr unsigned kBlock = 256, kPart = 4 * kBlock;
 
 __global__ void __launch_bounds__(kBlock)
@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(kBlock)
   if (threadIdx.x == 0) atomicMax(&greatest[blockIdx.x], most);
 }
 
-// From the last part to the first: what the kernel before read last is still in L2.
+// From the last part to the first: L2 still holds what the kernel before read last.
 __global__ void __launch_bounds__(kBlock)
     divide_parts(const float* __restrict__ x, const unsigned* __restrict__ greatest, std::int8_t* __restrict__ q,
                  float* __restrict__ scale, std::size_t cols) {

@@ -10,9 +10,9 @@ __global__ void stage_plain(const float* __restrict__ x, float* __restrict__ y, 
   for (std::size_t first = std::size_t{blockIdx.x} * kTile; first < n; first += std::size_t{gridDim.x} * kTile) {
     const int count = static_cast<int>(n - first < kTile ? n - first : kTile);
     for (int k = threadIdx.x; k < count; k += kBlock) tile[k] = x[first + k];
-    __syncthreads();  // the tile is there
+    __syncthreads();  // the tile has arrived
     for (int k = threadIdx.x; k < count; k += kBlock) y[first + k] = tile[count - 1 - k];
-    __syncthreads();  // and has been read
+    __syncthreads();  // the tile has been read
   }
 }
 

@@ -20,9 +20,9 @@ __global__ void stage_cp_async_8(const float* __restrict__ x, float* __restrict_
     for (int k = wide + threadIdx.x; k < count; k += kBlock) __pipeline_memcpy_async(&tile[k], &x[first + k], 4);
     __pipeline_commit();
     __pipeline_wait_prior(0);
-    __syncthreads();  // the tile is there
+    __syncthreads();  // the tile has arrived
     for (int k = threadIdx.x; k < count; k += kBlock) y[first + k] = tile[count - 1 - k];
-    __syncthreads();  // and has been read
+    __syncthreads();  // the tile has been read
   }
 }
 

@@ -30,10 +30,10 @@ __global__ void stage_two_stages(const float* __restrict__ x, float* __restrict_
     if (next < n) fetch(tile[stage ^ 1], x + next, count_at(next), aligned);
     __pipeline_commit();
     __pipeline_wait_prior(1);
-    __syncthreads();  // the tile is there
+    __syncthreads();  // the tile has arrived
     const int count = count_at(first);
     for (int k = threadIdx.x; k < count; k += kBlock) y[first + k] = tile[stage][count - 1 - k];
-    __syncthreads();  // and has been read
+    __syncthreads();  // the tile has been read
   }
 }
 

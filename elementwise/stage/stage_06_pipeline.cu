@@ -33,10 +33,10 @@ __global__ void stage_pipeline(const float* __restrict__ x, float* __restrict__ 
   fetch(0, first);
   for (int stage = 0; first < n; first += step, stage ^= 1) {
     if (first + step < n) fetch(stage ^ 1, first + step);
-    pipeline.consumer_wait();  // the tile is there
+    pipeline.consumer_wait();  // the tile has arrived
     const int count = count_at(first);
     for (int k = threadIdx.x; k < count; k += kBlock) y[first + k] = tile[stage][count - 1 - k];
-    pipeline.consumer_release();  // and has been read
+    pipeline.consumer_release();  // the tile has been read
   }
 }
 

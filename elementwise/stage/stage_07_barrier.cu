@@ -32,10 +32,10 @@ __global__ void stage_barrier(const float* __restrict__ x, float* __restrict__ y
   fetch(0, first);
   for (int stage = 0; first < n; first += step, stage ^= 1) {
     if (first + step < n) fetch(stage ^ 1, first + step);
-    filled[stage].arrive_and_wait();  // the tile is there
+    filled[stage].arrive_and_wait();  // the tile has arrived
     const int count = count_at(first);
     for (int k = threadIdx.x; k < count; k += kBlock) y[first + k] = tile[stage][count - 1 - k];
-    __syncthreads();  // and has been read
+    __syncthreads();  // the tile has been read
   }
 }
 

@@ -30,13 +30,13 @@ __global__ void stage_group(const float* __restrict__ x, float* __restrict__ y, 
   for (int stage = 0; first < n; first += step, stage ^= 1) {
     if (first + step < n) {
       fetch(stage ^ 1, first + step);
-      cg::wait_prior<1>(block);  // the tile is there
+      cg::wait_prior<1>(block);  // the tile has arrived
     } else {
       cg::wait(block);
     }
     const int count = count_at(first);
     for (int k = threadIdx.x; k < count; k += kBlock) y[first + k] = tile[stage][count - 1 - k];
-    block.sync();  // and has been read
+    block.sync();  // the tile has been read
   }
 }
 
