@@ -1,6 +1,7 @@
 // Problem:  a sum of halves moves half the bytes of a sum of floats. Does it run twice as fast?
 // Idea:     one thread per element, __hadd for the sum. A warp's request is 64 bytes, two sectors.
-// Expect:   0.41 to 0.45 of a copy (H200), 0.46 to 0.51 (H100): add_01's elements per second, from half its bytes.
+// Expect:   0.41 to 0.45 of a copy (H200), 0.46 to 0.51 (H100): the elements per second of add_01, with half of its
+//           bytes in flight.
 // Measured: 0.50 of a copy at 2^28 (H200); 0.65 (H100).
 // Why:      latency grows with the load: 830 ns here, 1170 ns in add_01 (H100; bytes in flight over read rate).
 // Next:     a half has 11 significant bits. What is 2048 + 1?
