@@ -1,4 +1,4 @@
-// What all problems over n elements, one result for each, have in common: sizes and inputs to try.
+// Base of the problems with n elements and a result for each: the sizes and inputs to try.
 #pragma once
 #include "ladder.cuh"
 

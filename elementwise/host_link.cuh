@@ -1,4 +1,4 @@
-// What bounds the steps that bring data to the device and back: the link to the host, used both ways at once.
+// The ceiling of steps that move data to the device and back: the link to the host, in both directions at once.
 #pragma once
 #include "ladder.cuh"
 
@@ -6,13 +6,13 @@
 #include <cstring>
 #include <memory>
 
-// Brings half of `bytes` to the device and, at the same time, the other half to the host, from and to pinned memory.
+// Copies half of `bytes` to the device and, at the same time, the other half to the host, in pinned memory.
 class HostLink : public ladder::OwnCeiling {
  public:
   explicit HostLink(double bytes) : half_(static_cast<std::size_t>(bytes) / 2), device_(2 * half_) {
     CUDA_CHECK(cudaMallocHost(&host_, std::max<std::size_t>(2 * half_, 1)));
     std::memset(host_, 0x3e, 2 * half_);
-    // Blocking streams: the default stream, in which the clock's events are, waits for them and they for it.
+    // Blocking streams: they and the default stream, which has the clock's events, wait for each other.
     for (cudaStream_t& stream : streams_) CUDA_CHECK(cudaStreamCreate(&stream));
   }
   HostLink(const HostLink&) = delete;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-// The time from before `run` to when its work on the device, and its own, is done; prepare() goes before each run.
+// Of run() and the device work that it starts. prepare() comes before each run and is not timed.
 template <typename Prepare, typename Run>
 double median_us(Prepare prepare, Run run) {
   constexpr int samples = 9;

@@ -1,4 +1,4 @@
-// What the demonstrations on integers have in common: n integers in, n out, in device memory, all exact: bit-equal.
+// Base of the demonstrations on integers: n in, n out, in device memory. Exact: bit-equal.
 #pragma once
 #include "elementwise.cuh"
 

@@ -4,8 +4,7 @@
 
 #include <vector>
 
-// Streams or events, made when they are first asked for and kept to the program's end: to make one takes longer than
-// most of what is done with it.
+// Streams or events, created on first use and kept to the program's end, because creating one is slow.
 template <typename Handle, cudaError_t (*create)(Handle*), cudaError_t (*destroy)(Handle)>
 class Handles {
  public:
@@ -28,10 +27,10 @@ class Handles {
   std::vector<Handle> handles_;
 };
 
-// A blocking stream: it waits for what is in the default stream, and that waits for it.
+// A blocking stream: it and the default stream wait for each other.
 inline cudaError_t create_stream(cudaStream_t* stream) { return cudaStreamCreate(stream); }
 inline cudaError_t destroy_stream(cudaStream_t stream) { return cudaStreamDestroy(stream); }
-// An event without a time: cheaper, and all that ordering needs.
+// An event without timing: cheaper, and enough for ordering.
 inline cudaError_t create_event(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, cudaEventDisableTiming); }
 inline cudaError_t destroy_event(cudaEvent_t event) { return cudaEventDestroy(event); }
 

@@ -1,4 +1,4 @@
-// What copy and the activation functions have in common: y[i] = f(x[i]) for n floats, each read once and written once.
+// Base of copy and the activation functions: y[i] = f(x[i]) for n floats.
 #pragma once
 #include "elementwise.cuh"
 
@@ -35,7 +35,7 @@ class Unary : public Elementwise {
   Launch launch_;
 };
 
-// A smooth function, tried on numbers from -16 to 16 too: where it bends and where its tails begin.
+// A smooth function, also tried from -16 to 16, where it bends and where its tails begin.
 class Activation : public Unary {
  public:
   using Unary::Unary;

@@ -9,9 +9,8 @@ class Sigmoid : public Activation {
   using Activation::Activation;
   const char* kernel() const override { return "sigmoid"; }
 
-  // expf is within 2 ulp (CUDA C++ Programming Guide, table of maximum errors), that is 4 u of relative error, of which
-  // at most all reaches the sum; the addition and the division round once each: 6 u, and 1 u for the second-order
-  // terms.
+  // expf is within 2 ulp (CUDA C++ Programming Guide, table of maximum errors), 4 u, all of which may reach the sum.
+  // The addition and the division round once each: 6 u, and 1 u for second-order terms.
   double tolerance(const ladder::Size&) const override { return 7 * ladder::kUnitRoundoff; }
 
  protected:

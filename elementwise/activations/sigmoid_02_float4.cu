@@ -1,12 +1,11 @@
 // Problem:  a thread of step 01 has 4 bytes in flight, too few to cover the latency.
 // Idea:     float4, with scalar code for the last 1 to 3 elements and for pointers that are not 16-byte aligned.
-// Expect:   0.97 to 1.0 of a copy: 27 instructions per element (SASS), where a copy's speed leaves time for 63 (H200)
-//           or 88 (H100).
+// Expect:   0.97 to 1.0 of a copy: 27 instructions per element (SASS); a copy leaves 63 issue slots (H200), 88 (H100).
 // Measured: 1.68x step 01, 0.99 of a copy at 2^28 (H200); 1.33x, 1.00 (H100).
-// Next:     what would half precision change? (Half the bytes, twice the elements per second.)
+// Next:     what would half precision change?
 #include "sigmoid.cuh"
 
-// Right at both ends: for x = -100, expf(100) is infinity and the result 0; for x = 100 it is 1.
+// Right at both ends: 0 at x = -100, where expf overflows, and 1 at x = 100.
 __device__ static float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
 
 __global__ void sigmoid_float4(const float* __restrict__ x, float* __restrict__ y, std::size_t n, bool aligned) {

@@ -1,14 +1,11 @@
 // Problem:  a thread of step 01 has 4 bytes in flight, too few to cover the latency.
 // Idea:     float4, with scalar code for the last 1 to 3 elements and for pointers that are not 16-byte aligned.
-// Expect:   0.97 to 1.0 of a copy: 28 instructions per element (SASS), where a copy's speed leaves time for 63 (H200)
-//           or 88 (H100).
+// Expect:   0.97 to 1.0 of a copy: 28 instructions per element (SASS); a copy leaves 63 issue slots (H200), 88 (H100).
 // Measured: 1.67x step 01, 1.00 of a copy at 2^28 (H200); 1.32x, 1.00 (H100).
-// Next:     SwiGLU multiplies silu(x) by a second vector. How many bytes per element? (12: two reads and a write. A
-//           kernel of its own after silu makes it 20.)
+// Next:     SwiGLU multiplies silu(x) by a second vector. How many bytes per element?
 #include "silu.cuh"
 
-// x sigmoid(x), in one division. At x = -100 expf(100) is infinity and the result -0, as it should be; the form
-// x * expf(x) / (1 + expf(x)) would be infinity / infinity at x = 100.
+// -0 at x = -100, where expf overflows. x * expf(x) / (1 + expf(x)) would be infinity / infinity at x = 100.
 __device__ static float silu(float x) { return x / (1.0f + expf(-x)); }
 
 __global__ void silu_float4(const float* __restrict__ x, float* __restrict__ y, std::size_t n, bool aligned) {

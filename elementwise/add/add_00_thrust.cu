@@ -1,5 +1,4 @@
-// thrust::transform with plus, as a user of the library writes it. par_nosync leaves the kernel running when the call
-// returns, as the other steps do.
+// thrust::transform with plus. par_nosync returns without waiting for the kernel, as the other steps do.
 // needs: gpu
 #include "add.cuh"
 
@@ -8,7 +7,6 @@
 #include <thrust/transform.h>
 
 static void launch(const float* a, const float* b, float* c, std::size_t n) {
-  // par_nosync: do not wait for the kernel, as none of the other steps does.
   thrust::transform(thrust::cuda::par_nosync, a, a + n, b, c, thrust::plus<float>());
   CUDA_CHECK(cudaGetLastError());
 }

@@ -1,10 +1,8 @@
 // Problem:  step 01 needs a grid that fits n.
-// Idea:     the grid-stride loop. A grid that just fills the GPU serves any n; the result is right even with <<<1,
-//           1>>>, which helps in a debugger.
+// Idea:     a grid-stride loop. A grid that just fills the GPU serves any n. Even <<<1, 1>>> is right (for a debugger).
 // Expect:   0.95 to 1.0x step 01. The loop buys flexibility, not speed: a thread's next load waits for its last store.
 // Measured: 1.05x step 01, 0.83x Thrust at 2^28 (H200); 0.99x, 0.90x (H100).
-// Why:      1.05x on the H200 (0.99x on the H100): no block is started after the first wave. ncu counts 96 % of an
-//           SM's warps as resident on average, 74 % in step 01 (H200).
+// Why:      no block starts after the first wave: 96 % of the warps are resident, 74 % in step 01 (ncu, H200).
 // Next:     the accesses are coalesced. Why would float4 help at all?
 #include "add.cuh"
 

@@ -1,9 +1,9 @@
 // Problem:  a thread of step 03 has one load of each input in flight.
-// Idea:     instruction-level parallelism. A thread loads two float4 of each input, a block apart so that they stay
-//           coalesced, before it adds. A block has half of step 03's threads for the same 4 KB of each array.
+// Idea:     instruction-level parallelism. A thread loads two float4 of each input, a block apart so that all stay
+//           coalesced, before it adds. Blocks have half as many threads.
 // Expect:   0.99 to 1.01x step 03, which has more bytes in flight than are needed.
 // Measured: 1.00x step 03, 0.99x Thrust at 2^28 (H200); 1.00x, 0.99x (H100 at bcda27c).
-// Next:     what is left? (Only fewer bytes: fuse the addition into the kernel before or after it.)
+// Next:     what is left to gain?
 #include "add.cuh"
 
 constexpr int kBlock = 128;

@@ -1,8 +1,7 @@
 // Problem:  a matrix suggests a 2-D grid: one thread per element, blocks of 32 x 8.
-// Idea:     (row, col) = (x, y), so threadIdx.x runs along the rows. The result is right; only a profiler sees the
-//           mistake.
-// Expect:   0.1 to 0.25 of a copy. A warp touches 32 floats that lie `cols` apart: 32 sectors per request instead of 4.
-//           A block's eight threads in y use each sector whole, if L1 still holds it.
+// Idea:     (row, col) = (x, y): threadIdx.x runs down a column. Results are right; only a profiler shows the mistake.
+// Expect:   0.1 to 0.25 of a copy. The lanes of a warp touch 32 rows: 32 sectors per request, not 4. The block's eight
+//           threads in y use the rest of a sector only if L1 still holds it.
 // Measured: 0.19 of a copy at 8192x8192 (H200); 0.22 (H100).
 // Next:     which thread index varies fastest within a warp?
 #include "add_2d.cuh"

@@ -1,9 +1,9 @@
-// Problem:  step 02 has a block in y for every 8 rows. gridDim.y ends at 65535, so 524,281 rows cannot be launched.
-// Idea:     a grid-stride loop in y: at most 65535 blocks, and each goes on to rows further down.
+// Problem:  step 02 has one block in y for every 8 rows. gridDim.y ends at 65535, so 524,281 rows can't be launched.
+// Idea:     a grid-stride loop in y: at most 65535 blocks, each of which continues with rows further down.
 // Expect:   1.0x step 02: up to 524,280 rows the loop makes one trip.
 // Measured: 0.96x step 02, 0.73 of a copy at 8192x8192 (H200); 0.98x, 0.87 (H100).
-// Why:      open. The loop makes one trip here; what it adds is one test and one addition per thread.
-// Next:     what does the second dimension buy? (Here nothing; in a stencil or a transpose, the neighbours' indices.)
+// Why:      open. The loop makes one trip here; it adds one test and one addition per thread.
+// Next:     what does the second dimension of a grid buy?
 #include "add_2d.cuh"
 
 __global__ void add_2d_loop_over_rows(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,

@@ -1,11 +1,9 @@
-// Problem:  a thread of step 01 has 4 bytes of loads in flight, and fills half of each 32-bit register.
-// Idea:     half2. One load fetches two halves, one instruction adds both. The pair must be 4-byte aligned; an odd n
-//           leaves one half.
+// Problem:  a thread of step 01 has 4 bytes of loads in flight and fills half of each 32-bit register.
+// Idea:     half2: one load for two halves, one instruction adds both. It needs 4-byte alignment; an odd n leaves one.
 // Expect:   1.8 to 2.0x step 01, for twice the bytes in flight: as many as add_01 has.
 // Measured: 1.61x step 01, 0.80 of a copy at 2^28 (H200); 1.40x, 0.91 (H100).
-// Why:      1.4x (H100), 1.6x (H200): latency grows with the load, from 830 to 1190 ns (H100), from 770 to 960 ns
-//           (H200).
-// Next:     how much of that is the arithmetic, HADD2 for two sums? (None: memory is the limit.)
+// Why:      latency grows with the load: from 830 to 1190 ns (H100), from 770 to 960 ns (H200).
+// Next:     how much of the gain comes from HADD2, which adds two halves at once?
 #include "add_half2.cuh"
 
 __global__ void add_half2_pairs(const __half* __restrict__ a, const __half* __restrict__ b, __half* __restrict__ c,

@@ -1,10 +1,8 @@
 // Problem:  step 02 moves 4 bytes per access.
-// Idea:     16 bytes, eight halves. CUDA has no type of eight halves, so they travel as uint4, and each word is taken
-//           for a half2.
-// Expect:   0.97 to 1.03 of a copy, as for the float4 addition: four times the bytes in flight of step 02.
+// Idea:     16 bytes, eight halves, per access. They travel as uint4, and each of its words is read as a half2.
+// Expect:   0.97 to 1.03 of a copy, like the float4 addition: four times step 02's bytes in flight.
 // Measured: 1.27x step 02, 1.02 of a copy at 2^28 (H200); 1.11x, 1.01 (H100).
-// Next:     why memcpy between the types? (Reading an unsigned through a pointer to __half2 is undefined in C++. A
-//           memcpy of 4 bytes is not, and costs no instruction.)
+// Next:     why memcpy between the types, and not a cast of the pointer?
 #include "add_half2.cuh"
 
 __device__ static unsigned add_pair(unsigned a, unsigned b) {

@@ -1,6 +1,5 @@
 // Doubles a matrix with blocks of a given shape.
-// y = 2 x for a matrix of rows x cols floats, row-major, by blocks of width x height threads: a demonstration of what
-// the size and the shape of a block cost. Doubling is exact: bit-equal.
+// A demonstration: y = 2 x for a row-major matrix, by blocks of width x height threads. Exact: bit-equal.
 // practice: easy, next divergence
 #pragma once
 #include "../elementwise.cuh"
@@ -11,7 +10,7 @@ class BlockShape : public ladder::Problem {
   // width and height are at least 1, their product at most 1024.
   using Launch = void (*)(const float* x, float* y, std::size_t rows, std::size_t cols, std::size_t width,
                           std::size_t height);
-  // The share of an SM's warps that blocks of so many threads leave room for, 0 to 1.
+  // The occupancy with blocks of so many threads, 0 to 1.
   using Occupancy = double (*)(std::size_t threads);
 
   explicit BlockShape(Launch launch, Occupancy occupancy = nullptr) : launch_(launch), occupancy_(occupancy) {}

@@ -1,12 +1,12 @@
-// Problem:  which block? Its threads decide how many warps an SM holds, its width which floats a warp touches.
-// Idea:     one kernel, launched with blocks of any width and height; the occupancy that
-//           cudaOccupancyMaxActiveBlocksPerMultiprocessor computes is printed beside the speed.
-// Expect:   32 threads 0.7x of 256: an SM holds 32 blocks, 32 of 64 warps. From 64 on level. Of a width below 8 each
-//           sector is fetched by several warps: 1 x 32 has 32 sectors per request, 0.2 to 0.4x.
+// Problem:  which block? Its size decides how many warps an SM holds, its width which floats a warp touches.
+// Idea:     one kernel, launched with blocks of any shape, which prints the occupancy that
+//           cudaOccupancyMaxActiveBlocksPerMultiprocessor computes.
+// Expect:   256 threads as copy_01, 0.64 of a copy. 32 threads 0.7x that: 32 blocks per SM fill 32 of 64 warps. 64 and
+//           more level. 1 x 32 is 0.2 to 0.4x, with 32 sectors per request.
 // Measured: 0.59 of a copy at 32x8 (H200).
-// Why:      at most 1.65 blocks start per ns (H200): 32 threads have 0.17x of 256, 64 0.34x and 128 0.67x, whatever
-//           their sectors; only 1 x 32 is slower still.
-// Next:     and if a thread took 128 registers? (512 threads per SM then, whatever the block: 0.25.)
+// Why:      at most 1.65 blocks start per ns (H200). 32 threads have 0.17x of 256, 64 have 0.34x and 128 have 0.67x,
+//           whatever their sectors. Only 1 x 32 is slower still.
+// Next:     and if a thread took 128 registers?
 #include "block_shape.cuh"
 
 __global__ void block_shape(const float* __restrict__ x, float* __restrict__ y, std::size_t rows, std::size_t cols) {

@@ -1,10 +1,9 @@
 // Problem:  a thread of step 02 has one load in flight, and its store waits for it.
-// Idea:     instruction-level parallelism. A thread loads two float4, a block apart so that they stay coalesced, before
-//           it stores the first. A block has half of step 02's threads for the same 4 KB.
-// Expect:   1.0x step 02, which has at least twice the bytes in flight that are needed.
+// Idea:     instruction-level parallelism. A thread loads two float4, a block apart, before it stores the first. Blocks
+//           have half as many threads, for the same 4 KB.
+// Expect:   1.0x step 02, which already has at least twice the bytes in flight that are needed.
 // Measured: 0.99x step 02, 1.00x cudaMemcpy at 2^28 (H200); 1.00x, 1.00x (H100 at bcda27c).
-// Next:     why 128 threads? (Of an SM's 16 such blocks one ends at a time; of two blocks of 1024, half of its loads.
-//           With 64 threads the start of blocks is the limit: see block_shape.)
+// Next:     why blocks of 128 threads? What would 64 or 1024 cost?
 #include "copy.cuh"
 
 constexpr int kBlock = 128;

@@ -1,11 +1,10 @@
-// What the two demonstrations of misplaced reads have in common: y[i] = x[at(i)] for n floats. Bit-equal.
+// Base of copy_offset and copy_stride: y[i] = x[at(i)] for n floats. Bit-equal.
 #pragma once
 #include "../elementwise.cuh"
 
 class CopyMoved : public Elementwise {
  public:
-  // y holds n floats, x as many as are needed for at(n - 1); they do not overlap. n = 0 does nothing. `moved` is the
-  // problem's second dimension.
+  // y holds n floats, x at(n - 1) + 1; they do not overlap. n = 0 does nothing. `moved` is the second dimension.
   using Launch = void (*)(const float* x, float* y, std::size_t n, std::size_t moved);
 
   explicit CopyMoved(Launch launch) : launch_(launch) {}
@@ -32,7 +31,7 @@ class CopyMoved : public Elementwise {
   ladder::Size random_size(ladder::Draw& draw, double bytes) const override {
     return draw_lengths(draw, bytes, {0, draw.length(33)});
   }
-  // What is skipped need not move.
+  // Useful bytes: what is skipped need not move.
   double bytes(const ladder::Size& size) const override { return 8.0 * static_cast<double>(size[0]); }
 
  protected:

@@ -1,5 +1,5 @@
 // Misaligned reads: y[i] = x[i + offset].
-// A copy whose reads start anywhere. A demonstration, of what misalignment costs.
+// A demonstration of what misalignment costs: a copy whose reads start anywhere.
 // practice: easy, next copy_stride
 #pragma once
 #include "copy_moved.cuh"

@@ -1,12 +1,10 @@
 // Problem:  what does a copy lose if its reads start at any address?
-// Idea:     y[i] = x[i + offset]. With an offset that is no multiple of 8, a warp's 128 bytes lie in five 32-byte
-//           sectors, not four.
-// Expect:   0.95 to 1.0x offset 0, and no loss at multiples of 8: the fifth sector is the neighbour's first, mostly
-//           still in L1 or L2.
+// Idea:     y[i] = x[i + offset]. Unless offset is a multiple of 8, a warp's 128 bytes lie in five sectors, not four.
+// Expect:   0.61 to 0.64 of a copy (H200), 0.76 to 0.80 (H100): the fifth sector is mostly still in L1 or L2.
 // Measured: 0.62 of a copy at offset=1 (H200); 0.78 (H100).
-// Why:      0.97x on both cards, at offsets 8 and 16 too. The fifth sector comes from L1: L2 is asked for 2 % more
-//           (ncu, H200). What costs may be a request in two 128-byte lines (hypothesis, not tested).
-// Next:     and float4? (A misaligned float4 is a fault, not a slow access; see copy_02.)
+// Why:      0.97x offset 0 on both cards, at offsets 8 and 16 too. L2 sees only 2 % more requests (ncu, H200). A
+//           request that spans two 128-byte lines may be what costs (hypothesis, not tested).
+// Next:     what would a misaligned float4 cost?
 #include "copy_offset.cuh"
 
 __global__ void copy_with_offset(const float* __restrict__ x, float* __restrict__ y, std::size_t n,

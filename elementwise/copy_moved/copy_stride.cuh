@@ -1,5 +1,5 @@
 // Strided reads: y[i] = x[i * stride].
-// A copy that reads one float of every `stride`. A demonstration, of what a stride costs.
+// A demonstration of what a stride costs: a copy that reads one float of every `stride`.
 // practice: easy, next block_shape
 #pragma once
 #include "copy_moved.cuh"

@@ -1,12 +1,10 @@
 // Problem:  what does a copy lose if it reads one float of every `stride`?
-// Idea:     y[i] = x[i * stride]. The rest of each 32-byte sector comes along: stride 2 uses half of it, stride 8 and
-//           more an eighth.
-// Expect:   falling to 0.25 to 0.3x stride 1 at stride 8, as a request grows from 4 to 32 sectors; then level, one
-//           sector per float.
-// Measured: 0.57 of a copy at stride=2 (H200); 0.63 (H100).
-// Why:      stride 16 takes 1.9 times as long as 8 on both cards, and is level from there on: DRAM reads 64 bytes for
-//           each float. ncu at 2^24 on the H200: 537 MB read at stride 8, 1074 MB at 16.
-// Next:     where do strides come from? (A column of a matrix; one field of an array of structs, see vec3_norm.)
+// Idea:     y[i] = x[i * stride]. Whole 32-byte sectors move: stride 2 uses half of each, stride 8 and more an eighth.
+// Expect:   0.16 to 0.20 of a copy at stride=8 (H200), 0.20 to 0.24 (H100): 32 sectors per request. Level from there.
+// Measured: 0.25 of a copy at stride=8 (H200); 0.24 (H100).
+// Why:      on the H200 latency limits stride 1 too, so stride 8 loses less. Level from 16 on only: DRAM reads 64 bytes
+//           per float (ncu, H200: 537 MB at stride 8, 1074 MB at 16).
+// Next:     where do strides come from?
 #include "copy_stride.cuh"
 
 __global__ void copy_with_stride(const float* __restrict__ x, float* __restrict__ y, std::size_t n,

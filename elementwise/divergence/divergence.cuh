@@ -1,13 +1,13 @@
 // Branches in a warp: two kinds of elements.
-// y[i] = 64 rounds of Marsaglia's xorshift on x[i], with the shifts 13, 17, 5 where i is even and 5, 9, 7 where it is
-// odd. Both cost the same. A step decides which lanes compute which kind. Exact: bit-equal.
+// y[i] = 64 rounds of Marsaglia's xorshift on x[i], with shifts 13, 17, 5 for even i and 5, 9, 7 for odd i, at equal
+// cost. A step decides which lanes compute which kind. Exact: bit-equal.
 // practice: easy, next lanes
 #pragma once
 #include "../integers.cuh"
 
 constexpr int kRounds = 64;
 
-// No two values give the same, so that a misplaced element shows.
+// One-to-one, so that a misplaced element shows.
 template <int a, int b, int c>
 __host__ __device__ inline unsigned shift_rounds(unsigned v) {
   for (int round = 0; round < kRounds; ++round) {

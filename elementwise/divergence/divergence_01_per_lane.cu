@@ -1,7 +1,6 @@
-// Problem:  even and odd elements take different code of the same cost, and neighbouring lanes different branches.
+// Problem:  even and odd elements take different code of equal cost, so neighbouring lanes take different branches.
 // Idea:     the kernel as the formula reads: thread i computes element i.
-// Expect:   0.5 of the rate of step 03: every warp runs both branches, one after the other, with half of its lanes
-//           each.
+// Expect:   half of step 03's rate: every warp runs both branches, one after the other, with half of its lanes.
 // Measured: 0.07 of a copy at 2^24 (H200).
 // Next:     and if the first half of each warp took one branch, the second half the other?
 #include "divergence.cuh"

@@ -1,11 +1,9 @@
-// Problem:  step 03 pays with strided accesses, and elsewhere kinds are not sorted as neatly as even and odd.
-// Idea:     no branch: both kinds are the same code with other shifts, which each lane keeps in registers.
-// Expect:   0.7 to 1.0x step 03: as many instructions, but the compiler makes multiplications of left shifts by
-//           constants, for which there is a pipe of their own; shifts by a register all go to the integer pipe.
+// Problem:  step 03 needs strided accesses, and real data aren't sorted as neatly as even and odd.
+// Idea:     no branch: both kinds run the same code, and each lane keeps its shifts in registers.
+// Expect:   0.7 to 1.0x step 03, whose left shifts by constants are multiplications, in a pipe of their own.
 // Measured: 0.67x step 03, 0.09 of a copy at 2^24 (H200).
-// Why:      384 instructions in the integer pipe instead of 256, and 128 multiplications less in another (SASS):
-//           256 / 384 = 0.67.
-// Next:     and where the kinds have nothing in common? (Sort or compact by kind first, or a kernel for each.)
+// Why:      384 instructions in the integer pipe instead of 256 (SASS): 256 / 384 = 0.67.
+// Next:     and if the kinds have nothing in common?
 #include "divergence.cuh"
 
 __global__ void divergence_one_path(const int* __restrict__ x, int* __restrict__ y, std::size_t n) {

@@ -1,7 +1,6 @@
 // GELU, the exact one: y[i] = x[i] Phi(x[i]).
-// Phi is the normal distribution: x / 2 (1 + erf(x / sqrt 2)), the exact GELU of Hendrycks and Gimpel (arXiv
-// 1606.08415), not the tanh formula. NaN stays NaN; -infinity gives NaN (-infinity times 0), as in PyTorch; +infinity
-// stays.
+// Phi is the normal distribution: x / 2 (1 + erf(x / sqrt 2)) of Hendrycks and Gimpel (arXiv 1606.08415), not the tanh
+// formula. NaN and +infinity stay; -infinity gives NaN (-infinity times 0), as in PyTorch.
 // practice: easy, next add_2d
 #pragma once
 #include "../unary.cuh"
@@ -11,21 +10,19 @@ class Gelu : public Activation {
   using Activation::Activation;
   const char* kernel() const override { return "gelu"; }
 
-  // The argument of erfcf, s = -x / sqrt 2, carries the roundings of the constant and of the product: 2 u. How much of
-  // that reaches erfc(s): its condition number is 2 s exp(-s^2) / (sqrt(pi) erfc(s)), at most 2 s^2 + 1 = x^2 + 1 for
-  // s > 0 (Abramowitz and Stegun, 7.1.13) and less than 1 for s < 0. erfcf itself is within 4 ulp (CUDA C++ Programming
-  // Guide, table of maximum errors), that is 8 u, and two products round once each. Together 2 (x^2 + 1) + 10 = 12 (1 +
-  // x^2 / 6) u at most, and 1 u for the second-order terms.
+  // The argument of erfcf, s = -x / sqrt 2, has two roundings, 2 u. They reach erfc(s) times its condition number
+  // 2 s exp(-s^2) / (sqrt(pi) erfc(s)): at most 2 s^2 + 1 = x^2 + 1 for s > 0 (Abramowitz and Stegun, 7.1.13), below 1
+  // for s < 0. erfcf is within 4 ulp (CUDA C++ Programming Guide, table of maximum errors), 8 u, and two products round
+  // once each. Together at most 2 (x^2 + 1) + 10 = 12 (1 + x^2 / 6) u, and 1 u for second-order terms.
   //
-  // With x / 2 (1 + erff(x / sqrt 2)) the error is absolute where the sum cancels: erff is within 2 ulp (the same table),
-  // 2 u for values up to 1; the 2 u of its argument change it by at most 2 u max(2 / sqrt(pi) s exp(-s^2)) < 1 u; both
-  // are multiplied by |x| / 2. The sum and the products round by 3 u of the result, less than what stands above.
+  // With x / 2 (1 + erff(x / sqrt 2)) the error is absolute where the sum cancels. erff is within 2 ulp (same table), 2
+  // u for values up to 1; the 2 u of its argument add 2 u max(2 / sqrt(pi) s exp(-s^2)) < 1 u; both times |x| / 2. The
+  // sum and the products round by 3 u of the result, less than what stands above.
   double tolerance(const ladder::Size&) const override { return 13 * ladder::kUnitRoundoff; }
 
  protected:
   double value(double x) const override { return 0.5 * x * std::erfc(-x * 0.70710678118654752440); }
-  // Where erfc is subnormal or 0 (x < -13) its error is absolute, one smallest normal times x; and so is that of a
-  // subnormal result.
+  // Where erfc is subnormal or 0 (x < -13), or the result subnormal, the error is absolute: smallest normal times x.
   double error_scale(double x, double want) const override {
     const double least = std::max(1.0, std::abs(x)) * std::numeric_limits<float>::min();
     return std::abs(want) * (x < 0 ? 1 + x * x / 6 : 1) + std::abs(x) * 1.5 / 13 + least / (13 * ladder::kUnitRoundoff);

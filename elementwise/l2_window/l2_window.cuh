@@ -1,11 +1,11 @@
 // Looks up a table that should stay in L2.
-// y[i] = x[i] + table[slot(i)]: n floats pass by once, and each asks for one of m floats of a table, in no order. The
-// question is whether the table stays in L2 while x and y stream through it. One rounding: bit-equal.
+// y[i] = x[i] + table[slot(i)]: n floats stream past once, each looks up one of m floats, in random order. Does the
+// table stay in L2 meanwhile? One rounding: bit-equal.
 // practice: medium, next streams
 #pragma once
 #include "../elementwise.cuh"
 
-// Spreads neighbours over the whole table; m is below 2^32.
+// Spreads neighbouring i over the whole table; m is below 2^32.
 __host__ __device__ inline std::size_t slot(std::size_t i, std::size_t m) {
   return std::size_t{static_cast<std::uint32_t>(i) * 2654435761u} * m >> 32;
 }
@@ -30,7 +30,7 @@ class L2Window : public Elementwise {
   void run(const ladder::Arrays& device, const ladder::Size& size) const override {
     launch_(device.at<const float>(0), device.at<const float>(1), device.at<float>(2), size[0], size[1]);
   }
-  // What an earlier run made persist is not to help this one.
+  // Lines that an earlier run made persistent must not help this one.
   void prepare(const ladder::Arrays&, const ladder::Size&) const override {
 #ifndef CUDA_EMU
     CUDA_CHECK(cudaCtxResetPersistingL2Cache());

@@ -1,9 +1,8 @@
-// Problem:  a table is read in no order while other data stream through the same L2.
-// Idea:     the formula, and trust that L2 keeps what is asked for often.
-// Expect:   a table of 8 MB stays in L2: each float of it costs a sector from L2, 2 GB in all, beside 0.5 GB from DRAM.
-//           One of 32 or 48 MB competes with the stream for 60 MB (H200), and sectors are read again from DRAM.
+// Problem:  a table is read in random order while other data stream through the same L2.
+// Idea:     the formula, trusting L2 to keep what is used often.
+// Expect:   8 MB stay in L2, whose traffic of 2 GB is the limit. 32 and 48 MB compete with the stream (60 MB, H200).
 // Measured: 0.27 of a copy at m=12582912 (H200).
-// Next:     which of the three arrays should not stay in L2? (x and y: they are used once.)
+// Next:     which of the three arrays should not stay in L2?
 #include "l2_window.cuh"
 
 __global__ void l2_plain(const float* __restrict__ x, const float* __restrict__ table, float* __restrict__ y,

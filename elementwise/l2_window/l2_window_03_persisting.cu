@@ -1,12 +1,10 @@
 // Problem:  the hints of step 02 stand in the code of whoever streams.
-// Idea:     an access policy window of the launch: accesses to the table's addresses are persisting, all others
-//           streaming. First a part of L2 is set aside for such lines; if the table is larger, hitRatio picks a share.
+// Idea:     an access policy window: accesses to the table's addresses persist in a part of L2 set aside for them, all
+//           others stream. hitRatio picks a share of a table that is too large.
 // Expect:   0.95 to 1.1x step 02: the same aim, by address instead of by instruction.
 // Measured: 1.39x step 02, 0.39 of a copy at m=12582912 (H200).
-// Why:      0.98x with 32 MB. Back to back all three steps are alike with 48 MB, 1030 to 1068 us (H200): what it saves
-//           is the start, when L2 holds other data.
-// Next:     how does one get rid of them? (cudaCtxResetPersistingL2Cache; until then they outlive other kernels'
-//           traffic.)
+// Why:      0.98x with 32 MB. Warm, all three steps are alike with 48 MB: the window saves the cold start.
+// Next:     how do you get rid of persisting lines?
 // needs: gpu
 #include "l2_window.cuh"
 
@@ -37,7 +35,7 @@ static void launch(const float* x, const float* table, float* y, std::size_t n, 
   config.gridDim = dim3(ceil_div(n, 256));
   config.blockDim = dim3(256);
   config.attrs = &window;
-  config.numAttrs = bytes > 0 && set_aside > 0 ? 1 : 0;  // before sm_80 there is no such part of L2
+  config.numAttrs = bytes > 0 && set_aside > 0 ? 1 : 0;  // from sm_80 on
   CUDA_CHECK(cudaLaunchKernelEx(&config, l2_persisting, x, table, y, n, m));
 }
 

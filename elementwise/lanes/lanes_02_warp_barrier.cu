@@ -1,9 +1,8 @@
-// Problem:  step 01 stops eight warps at each barrier, and no warp needs another one's values.
-// Idea:     __syncwarp(), a barrier of the warp alone. It also orders what its lanes store and load; without it lanes
-//           may run apart, since Volta.
-// Expect:   1.1 to 1.5x step 01: as many wavefronts in shared memory, and no warp waits for the slowest of eight.
+// Problem:  each barrier of step 01 stops eight warps, and no warp needs another one's values.
+// Idea:     __syncwarp(), a barrier of one warp. It also orders memory accesses: since Volta lanes may run apart.
+// Expect:   1.1 to 1.5x step 01: as many wavefronts in shared memory, but no warp waits for the slowest of eight.
 // Measured: 1.21x step 01, 0.26 of a copy at 2^24 (H200).
-// Next:     must the values go through memory at all? (No: an instruction reads another lane's register.)
+// Next:     must the values go through memory at all?
 #include "lanes.cuh"
 
 constexpr int kBlock = 256;
@@ -12,7 +11,7 @@ __global__ void lanes_warp_barrier(const int* __restrict__ x, int* __restrict__ 
   __shared__ unsigned tile[kBlock];
   const std::size_t i = std::size_t{blockIdx.x} * kBlock + threadIdx.x;
   const unsigned lane = threadIdx.x % kGroup, first = threadIdx.x - lane;
-  // elements of this group: 32, or what is left; threads past the end go along for the barriers
+  // elements of this group: 32, or the remainder; threads past the end stay for the barriers
   const std::size_t left = i - lane < n ? n - (i - lane) : 1;
   const unsigned width = static_cast<unsigned>(left < kGroup ? left : kGroup);
   const unsigned next = lane + 1 < width ? lane + 1 : 0, partner = (lane ^ 1) < width ? lane ^ 1 : lane;

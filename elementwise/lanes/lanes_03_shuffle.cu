@@ -1,12 +1,10 @@
 // Problem:  step 02 takes a store, three loads and two barriers for three values per round.
-// Idea:     shuffles read the register of another lane. __shfl_sync from lane 0 broadcasts, from lane + 1 with a wrap
-//           at the end it rotates; __shfl_xor_sync swaps partners. They need no barrier: the mask says who takes part.
-// Expect:   1.3 to 2x step 02: three shuffles, which are as wide as loads of shared memory, for four accesses, and
-//           neither barrier nor shared memory taken.
+// Idea:     shuffles read another lane's register: __shfl_sync from lane 0 broadcasts, from the next lane rotates;
+//           __shfl_xor_sync swaps partners. The mask names who takes part.
+// Expect:   1.3 to 2x step 02: three shuffles, as wide as loads from shared memory, for four accesses, and no barrier.
 // Measured: 1.28x step 02, 0.33 of a copy at 2^24 (H200).
-// Why:      shuffles and shared memory deliver 32 words per clock alike, and a warp needs 48 passes here, 64 in
-//           step 02: 1.33x.
-// Next:     __shfl_down_sync instead, to rotate? (Lane 31 would get its own value: shifts do not wrap.)
+// Why:      shuffles and shared memory both deliver 32 words per clock: 48 passes per warp here, 64 in step 02.
+// Next:     would __shfl_down_sync rotate too?
 #include "lanes.cuh"
 
 constexpr int kBlock = 256;
@@ -15,7 +13,7 @@ constexpr unsigned kAll = 0xffffffff;
 __global__ void lanes_shuffle(const int* __restrict__ x, int* __restrict__ y, std::size_t n) {
   const std::size_t i = std::size_t{blockIdx.x} * kBlock + threadIdx.x;
   const unsigned lane = threadIdx.x % kGroup;
-  // elements of this group: 32, or what is left; threads past the end go along, for the masks name all lanes
+  // elements of this group: 32, or the remainder; threads past the end stay, as the masks name all lanes
   const std::size_t left = i - lane < n ? n - (i - lane) : 1;
   const unsigned width = static_cast<unsigned>(left < kGroup ? left : kGroup);
   const unsigned next = lane + 1 < width ? lane + 1 : 0;

@@ -1,5 +1,4 @@
-// y = 2 x for n floats, x and y in the host's memory: what transfers host-to-device and device-to-host cost. Doubling is
-// exact, hence bit-equal. A step chooses the kind of host memory, and how the data travel.
+// y = 2 x for n floats in host memory. A step chooses the kind of memory and how the data travel. Exact: bit-equal.
 #pragma once
 #include "../elementwise.cuh"
 #include "../host_link.cuh"
@@ -11,9 +10,9 @@ class Transfer : public Elementwise {
   using In = void (*)(const float* x, float* z, std::size_t n);
   // Device-to-host: n floats from the device's z to the host's y. y is complete after cudaDeviceSynchronize.
   using Out = void (*)(const float* z, float* y, std::size_t n);
-  // All at once, from x to y, if there is no z in between; else null.
+  // All of it, from x to y, if there is no z in between; else null.
   using Whole = void (*)(const float* x, float* y, std::size_t n);
-  // How a run gets z, room for n floats, and gives it back.
+  // How a run allocates z, n floats, and releases it.
   using Allocate = float* (*)(std::size_t n);
   using Release = void (*)(float* z);
 
@@ -22,7 +21,7 @@ class Transfer : public Elementwise {
       : place_(place), in_(in), out_(out), whole_(whole), allocate_(allocate), release_(release) {}
 
   const char* kernel() const override { return "memory"; }
-  std::vector<ladder::Dim> dims() const override {  // so few that managed memory stays below 1 GB
+  std::vector<ladder::Dim> dims() const override {  // managed memory stays below 1 GB
     return {{"n", std::size_t{1} << 26, (1 << 17) + 13, std::size_t{1} << 26}};
   }
   std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override {
@@ -30,7 +29,7 @@ class Transfer : public Elementwise {
   }
   ladder::Place place() const override { return place_; }
   void run(const ladder::Arrays& host, const ladder::Size& size) const override;
-  // Managed pages stay where they were used last: every run is to find them in the host's memory.
+  // Moves managed pages back to the host, as they stay where they were used last.
   void prepare(const ladder::Arrays& host, const ladder::Size& size) const override;
   void expect(const ladder::Arrays& host, const ladder::Size&, const ladder::Range& range, double* want,
               double* scale) const override {
@@ -51,7 +50,7 @@ class Transfer : public Elementwise {
     return std::make_unique<HostLink>(bytes(size));
   }
 
-  // GB/s each way, alone. If a run allocates z, what that costs, beside cudaMalloc and cudaFree of as much.
+  // GB/s in each direction alone. If a run allocates z: that cost, beside cudaMalloc and cudaFree.
   std::vector<ladder::Figure> figures(const ladder::Arrays& host, const ladder::Size& size) const override;
 
  private:
@@ -84,7 +83,7 @@ inline void Transfer::run(const ladder::Arrays& host, const ladder::Size& size) 
   if (release_) release_(z);
 }
 
-// The host reads every page: managed pages that are on the device move back.
+// Reads every page on the host, so that managed pages move back.
 inline void touch_pages(const float* data, std::size_t n) {
   constexpr std::size_t page = 4096 / sizeof(float);
   for (std::size_t i = 0; i < n; i += page) *const_cast<const volatile float*>(data + i);

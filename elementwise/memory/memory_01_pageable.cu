@@ -1,11 +1,10 @@
-// Problem:  the data are in the host's memory, as malloc gives it, and the result has to be there too.
-// Idea:     cudaMalloc, cudaMemcpy in both directions. The copy engine needs physical addresses that do not change, so
-//           the driver copies pageable memory through a pinned buffer of its own, with the CPU.
+// Problem:  the data are in host memory, as malloc returns it, and the result must be there too.
+// Idea:     cudaMalloc, and cudaMemcpy in both directions. The copy engine needs physical addresses that don't change,
+//           so the driver copies through a pinned buffer of its own.
 // Expect:   0.1 to 0.2 of the link: the CPU copies everything once more.
 // Measured: 0.07 of the link at 2^26 (H200); 0.12 (H100).
 // Why:      the host's CPU copies, and hosts differ: 7, 10 and 13 GB/s on three.
-// Next:     when does cudaMemcpy from pageable memory return? (Host-to-device: when x may be overwritten, perhaps
-//           before it has arrived. Device-to-host: when y is complete.)
+// Next:     when does cudaMemcpy from pageable memory return?
 #include "memory.cuh"
 
 static void copy_in(const float* x, float* z, std::size_t n) {

@@ -1,12 +1,9 @@
 // Problem:  step 04 moves x page by page, on faults.
-// Idea:     cudaMemPrefetchAsync moves x in one go. Advice keeps y in the host's memory, where the kernel writes it
-//           across the link.
-// Expect:   50 GB/s each way: x as from pinned memory, y as in zero copy.
+// Idea:     cudaMemPrefetchAsync moves x in one go. Advice keeps y on the host, to be written across the link.
+// Expect:   0.5 to 0.6 of the link: 50 GB/s each way, x as from pinned memory, y as in zero copy.
 // Measured: 1.79x step 04, 0.20 of the link at 2^26 (H200); 1.94x, 0.29 (H100).
-// Why:      x 48 GB/s, y 17 (H100). Every run gives the advice for y and withdraws it, so that y is mapped and unmapped
-//           each time; how much of the time that takes was not measured.
-// Next:     advice or command? (Prefetch is a command, in stream order. Advice moves nothing by itself and holds until
-//           it is withdrawn.)
+// Why:      x has 48 GB/s, y 17 (H100). Each run gives and withdraws the advice; what that costs was not measured.
+// Next:     is a prefetch advice or a command?
 // needs: gpu
 #include "memory.cuh"
 

@@ -1,15 +1,13 @@
-// Problem:  steps 01 to 06 have one long row. Rows of a matrix of 1000 floats begin at any multiple of 4 bytes, and a
-//           warp's 128 bytes may then lie in five sectors.
-// Idea:     cudaMallocPitch: each row begins at a multiple of 256 or 512 bytes, the pitch says how far apart they are,
-//           and cudaMemcpy2D copies between rows with gaps and rows without.
-// Expect:   0.9 to 1.0x step 02: the copy engine takes 4000 bytes at a time, and the kernel is a small part.
+// Problem:  a row of 1000 floats may start in the middle of a sector, so that a warp's 128 bytes lie in five.
+// Idea:     cudaMallocPitch: each row is aligned. The pitch is their distance; cudaMemcpy2D copies across the gaps.
+// Expect:   0.9 to 1.0x step 06: the copy engine takes 4000 bytes at a time, and the kernel is a small part.
 // Measured: 0.99x step 06, 0.58 of the link at 2^26 (H200).
-// Next:     row r of a pitched array? (reinterpret_cast<float*>(bytes + r * pitch): the pitch counts bytes.)
+// Next:     how do you address row r of a pitched array?
 #include "memory.cuh"
 
 constexpr std::size_t kCols = 1000;
 
-// Rows of device memory, kept for the next call. They hold all n floats, the last row perhaps fewer than kCols.
+// Rows of device memory, kept for the next call. The last row may have fewer than kCols floats.
 struct Rows {
   char* bytes = nullptr;
   std::size_t pitch = 0, count = 0;
@@ -29,7 +27,7 @@ __global__ void memory_double_rows(char* bytes, std::size_t pitch, std::size_t n
   if (i < n) reinterpret_cast<float*>(bytes + i / kCols * pitch)[i % kCols] *= 2.0f;
 }
 
-// The whole rows, then what is left.
+// Whole rows, then the remainder.
 static void copy_rows(char* to, std::size_t to_pitch, const char* from, std::size_t from_pitch, std::size_t n,
                       cudaMemcpyKind kind) {
   const std::size_t width = kCols * sizeof(float), whole = n / kCols;

@@ -1,7 +1,6 @@
 // Copies and a kernel that run at the same time.
 // y[i] = 128 rounds of a 32-bit xorshift on x[i], for n integers in pinned host memory: copy in (host-to-device),
-// compute, copy out (device-to-host), and how much of that can happen at the same time. The rounds make the kernel take
-// nearly half as long as a copy over PCIe. All of it is exact: bit-equal.
+// compute, copy out (device-to-host). The kernel takes nearly half as long as a copy over PCIe. Exact: bit-equal.
 // practice: medium, next scan
 #pragma once
 #include "../elementwise.cuh"
@@ -12,9 +11,8 @@
 
 class Overlap : public Elementwise {
  public:
-  // x and y hold n integers each in the host's pinned memory, and do not overlap. n = 0 does nothing. May return before
-  // the result has arrived, but cudaDeviceSynchronize must wait for it, and so must the default stream. Calls do not
-  // overlap: the caller waits for one before the next.
+  // x and y hold n integers each in pinned host memory and do not overlap. n = 0 does nothing. May return early, but
+  // cudaDeviceSynchronize and the default stream must wait for the result. The caller waits before the next call.
   using Launch = void (*)(const int* x, int* y, std::size_t n);
   // What a step measures beyond the general figures.
   using Extra = std::vector<ladder::Figure> (*)(const int* x, int* y, std::size_t n);
@@ -40,7 +38,7 @@ class Overlap : public Elementwise {
     }
   }
   std::vector<ladder::Pattern> patterns() const override { return {{"random", true, any_integer}}; }
-  // Fewer than there are chunks, remainders, several blocks in each chunk.
+  // Fewer elements than chunks, remainders, several blocks per chunk.
   std::vector<ladder::Size> test_sizes() const override {
     return {{0}, {1}, {2}, {7}, {8}, {9}, {17}, {31}, {33}, {257}, {1023}, {1025}, {4099}, {(1 << 15) + 13}};
   }

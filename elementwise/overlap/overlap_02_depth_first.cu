@@ -1,12 +1,11 @@
 // Problem:  step 01 uses one engine at a time.
-// Idea:     eight chunks, a stream each: while chunk 1 is computed, chunk 2 comes in and chunk 0 goes out. Depth first:
+// Idea:     eight chunks, a stream each: chunk 1 is computed while chunk 2 comes in and chunk 0 goes out. Depth first:
 //           all three commands of a chunk, then the next chunk.
-// Expect:   the longest of the three times, and an eighth of the two others to fill and drain: 5.8 ms at 2^26 (H100).
-//           Memory must be pinned, or the copies wait for each other.
+// Expect:   2.05x step 01 at 2^26 (H100): the longest of the three times, and an eighth of the others to fill and
+//           drain. Memory must be pinned, or the copies wait for each other.
 // Measured: 1.90x step 01, 0.87 of the link at 2^26 (H200); 1.86x, 0.93 (H100).
-// Why:      6.4 ms: the link is slower in both directions at once, 5.9 ms for copies alone where one direction takes
-//           4.9 (H100).
-// Next:     how many chunks? (More shorten both ends, until the cost of each command, some microseconds, shows.)
+// Why:      the link is slower in both directions at once: 5.9 ms for the copies alone, one direction 4.9 (H100).
+// Next:     how many chunks?
 #include "overlap.cuh"
 
 constexpr std::size_t kChunks = 8;

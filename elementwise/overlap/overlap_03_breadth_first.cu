@@ -1,10 +1,8 @@
-// Problem:  step 02 issues its commands chunk by chunk. With one copy engine, the copy out of chunk 0 would wait for
-//           its kernel and hold up the copy in of chunk 1.
+// Problem:  with one copy engine, chunk 0's copy out, waiting for its kernel, would hold up chunk 1's copy in.
 // Idea:     breadth first: all copies in, then all kernels, then all copies out, in the same streams.
 // Expect:   1.0x step 02 on a GPU with two copy engines and a queue per stream (Hyper-Q, since Kepler).
 // Measured: 1.00x step 02, 0.87 of the link at 2^26 (H200); 0.99x, 0.92 (H100).
-// Next:     what still serialises streams? (The legacy default stream, cudaMalloc and cudaFree, pageable memory, and
-//           each copy engine, which does one copy at a time.)
+// Next:     what still serialises streams?
 #include "overlap.cuh"
 
 constexpr std::size_t kChunks = 8;

@@ -1,11 +1,10 @@
-// Problem:  steps 02 and 03 keep all of the data on the device, and need a stream for each chunk.
-// Idea:     a stream for each engine, events between them, and three buffers for any number of chunks. A stream waits
-//           for its chunk and for a free buffer; the second wait is the one that gets forgotten.
-// Expect:   1.0 to 1.1x step 02 with 3/16 of the memory: 16 chunks instead of 8 halve the time to fill and drain.
+// Problem:  steps 02 and 03 keep all of the data on the device and need a stream per chunk.
+// Idea:     a stream per engine, events between them, and three buffers for any number of chunks. A copy in waits until
+//           its buffer is free: the wait that gets forgotten.
+// Expect:   1.0 to 1.1x step 03 with 3/16 of the memory: 16 chunks instead of 8 halve the time to fill and drain.
 // Measured: 1.07x step 03, 0.94 of the link at 2^26 (H200); 1.07x, 0.99 (H100).
-// Why:      1.07x at 2^26, but 0.78x at 2^20, where the 16 chunks' 141 commands cost more than step 02's 24.
-// Next:     what does cudaStreamWaitEvent wait for if the event was recorded twice? (For the last record before the
-//           wait was issued. An event never recorded counts as done.)
+// Why:      0.78x step 02 at 2^20, where 16 chunks' 141 commands cost more than step 02's 24.
+// Next:     an event is recorded twice. What does cudaStreamWaitEvent wait for?
 #include "overlap.cuh"
 
 constexpr std::size_t kChunks = 16, kBuffers = 3;

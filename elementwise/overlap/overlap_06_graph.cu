@@ -1,12 +1,9 @@
-// Problem:  steps 02 to 05 issue dozens of commands each time, some microseconds of the CPU's time each.
-// Idea:     a graph. The commands are captured once; the order given by streams and events becomes edges, and one call
-//           launches all.
-// Expect:   1.0x step 02 at 2^26, where the CPU is far ahead of the device; at 2^20 at least 1.3x, without the cost of
-//           24 commands.
+// Problem:  steps 02 to 05 issue dozens of commands each time, some microseconds of CPU time each.
+// Idea:     a graph. The commands are captured once, streams and events become edges, and one call launches all.
+// Expect:   0.87 of the link at 2^26 (H200), as step 02. At 2^20 at least 1.3x step 02, without 24 commands.
 // Measured: 1.13x step 05, 0.88 of the link at 2^26 (H200); 1.08x, 0.93 (H100).
-// Why:      1.04x at 2^20, 6 of 158 us (H100): with 24 commands the CPU was not the limit.
-// Next:     and if x, y or n change, or a buffer is freed and its address comes back? (Capture again, or update the
-//           nodes' parameters: the nodes hold the addresses.)
+// Why:      1.04x step 02 at 2^20, 6 of 158 us (H100): with 24 commands the CPU was not the limit.
+// Next:     and if x, y or n change, or a buffer is freed and its address comes back?
 // needs: gpu
 #include "overlap.cuh"
 
@@ -16,8 +13,8 @@
 
 constexpr std::size_t kChunks = 8;
 
-// The driver's number of the allocation that holds `pointer`. After a free the same address may come back as another
-// allocation, in other physical memory, and a graph captured before would still use the old one.
+// The driver's id of the allocation that holds `pointer`. After a free the address may come back as another allocation,
+// and a graph captured before would still use the old one.
 static unsigned long long allocation_id(const void* pointer) {
   using Query = CUresult (*)(void*, CUpointer_attribute, CUdeviceptr);
   static const auto query = [] {
@@ -36,7 +33,7 @@ static unsigned long long allocation_id(const void* pointer) {
   return id;
 }
 
-// What a captured graph was captured for.
+// What a graph was captured for.
 struct Key {
   const int* x;
   int *y, *z;
@@ -77,7 +74,7 @@ static cudaGraphExec_t capture(const int* x, int* y, int* z, std::size_t n) {
 static void launch(const int* x, int* y, std::size_t n) {
   static Key captured_for = {};
   static cudaGraphExec_t exec = nullptr;
-  int* z = scratch<int>(n);  // before the capture, in which cudaMalloc is an error
+  int* z = scratch<int>(n);  // before the capture, where cudaMalloc is an error
   for (std::size_t c = 0; c <= kChunks; ++c) stream_number(c), event_number(c);  // created before, too
   const Key key = {x, y, z, n, allocation_id(x), allocation_id(y), allocation_id(z)};
   if (exec == nullptr || !(key == captured_for)) {

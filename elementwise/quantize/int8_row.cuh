@@ -1,22 +1,22 @@
-// What the steps of `quantize` have in common: the greatest magnitude of a row, and an element over a scale.
+// Shared by the steps of `quantize`: the largest magnitude of a row, and the division by a scale.
 #pragma once
 #include "quantize.cuh"
 
-// |v| as an unsigned of the same order, with NaN above infinity: the greater of two is one instruction and keeps NaN.
+// |v| as an unsigned of the same order, with NaN above infinity: one integer maximum keeps NaN.
 __device__ inline unsigned magnitude(float v) { return __float_as_uint(v) & 0x7fffffff; }
 __device__ inline unsigned magnitude(float4 v) {
   return max(max(magnitude(v.x), magnitude(v.y)), max(magnitude(v.z), magnitude(v.w)));
 }
 __device__ inline float scale_of(unsigned greatest) { return __uint_as_float(greatest) / 127.0f; }
 
-// The greatest of a warp, returned to every lane. All 32 lanes must call it.
+// Maximum over the warp, returned to every lane. All 32 lanes must call it.
 __device__ inline unsigned warp_max(unsigned v) {
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2) v = max(v, __shfl_xor_sync(0xffffffff, v, offset));
   return v;
 }
 
-// The greatest of a block of kBlock threads, a multiple of 32, returned to all of them. All must call it, once.
+// Maximum over a block of kBlock threads, a multiple of 32, returned to all. All must call it, and only once.
 template <int kBlock>
 __device__ inline unsigned block_max(unsigned v) {
   __shared__ unsigned warps[kBlock / 32];
@@ -38,8 +38,7 @@ struct Quantizer {
     lift = scale < 0x1p-126f ? 0x1p64f : 1.0f;
     inverse = scale > 0.0f && scale < INFINITY ? 1.0f / (scale * lift) : 0.0f;
   }
-  // __float2int_rn rounds ties to even and makes NaN, here infinity or NaN times 0, 0. Only a subnormal scale gives more
-  // than 127.
+  // __float2int_rn rounds ties to even and turns NaN (infinity or NaN times 0) into 0. The clamp: subnormal scales.
   __device__ signed char operator()(float v) const {
     return static_cast<signed char>(max(-127, min(127, __float2int_rn(v * lift * inverse))));
   }
@@ -48,7 +47,7 @@ struct Quantizer {
   }
 };
 
-// x starts at a multiple of 16 bytes, q need not: one store for four elements, or four stores.
+// x starts at a 16-byte boundary, q need not: one store for four elements, or four.
 __device__ inline bool is_aligned_for_char4(const std::int8_t* q) {
   return reinterpret_cast<std::uintptr_t>(q) % alignof(char4) == 0;
 }

@@ -1,11 +1,10 @@
 // Symmetric quantization to 8 bits, row by row.
-// scale_r = max over c of |x_rc| / 127, q_rc = x_rc / scale_r rounded to a whole number, so that q_rc * scale_r is x_rc
-// to half a scale.
+// scale_r = max over c of |x_rc| / 127; q_rc = x_rc / scale_r, rounded, so that q_rc * scale_r is x_rc to half a scale.
 //
-// Decided: scale is the float division, correctly rounded. q is rounded to the nearest, ties to even, and is at most
-// 127 in magnitude. A scale of 0 (a row of zeros, or so small that the division underflows) has values 0. NaN in a
-// row makes its scale NaN, else an infinity makes it infinite; there too the values are 0, and what is computed from
-// them, 0 times the scale, is NaN. A row without elements has the scale 0.
+// Decided: scale is the correctly rounded float division. q is rounded to the nearest, ties to even, and is at most 127
+// in magnitude. A scale of 0 (a row of zeros, or one whose division underflows) has values 0. NaN in a row makes its
+// scale NaN, else an infinity makes it infinite; there too the values are 0, so that 0 times the scale is NaN. A row
+// without elements has the scale 0.
 // practice: medium, next bank_conflict
 #pragma once
 #include "../elementwise.cuh"
@@ -13,9 +12,8 @@
 
 class Quantize : public ladder::Problem {
  public:
-  // x and q hold rows * cols elements, a row directly behind the other; scale one float per row; nothing overlaps. x
-  // and scale need not be aligned to more than a float, nor q to more than a byte, and cols need not be a multiple
-  // of 4. Either may be 0; rows is below 2^31.
+  // x and q hold rows * cols elements, without gaps between rows; scale has a float per row; nothing overlaps. x and
+  // scale are aligned to a float only, q to a byte, and cols is any number. rows or cols may be 0; rows is below 2^31.
   using Launch = void (*)(const float* x, std::int8_t* q, float* scale, std::size_t rows, std::size_t cols);
 
   explicit Quantize(Launch launch) : launch_(launch) {}
@@ -52,12 +50,11 @@ class Quantize : public ladder::Problem {
     return scales;
   }
 
-  // scale must be bit-equal, and so must q but near a tie. t = x / scale is at most 190 (where scale is subnormal;
-  // else 127 (1 + u)), and a double holds it to 2^-45, while t is a tie or at least 2^-25 away from one. Float
-  // arithmetic that takes t for one division is wrong by u |t|; for 1 / scale and a product by 2 u |t|; for 127 /
-  // max and a product by 3 u |t|, as scale itself is rounded. So where a tie is within 3 u |t| (1 + 4 u) of t either
-  // neighbour is right: both are 1/2 from the tie. A scale that is a power of two rounds nothing, and ties go to
-  // even.
+  // scale must be bit-equal, and q too except near a tie. t = x / scale is at most 190 (where scale is subnormal, else
+  // 127 (1 + u)). A double holds it to 2^-45, and t is a tie or at least 2^-25 away from one. In floats, one division
+  // is wrong by u |t|; 1 / scale and a product by 2 u |t|; 127 / max and a product by 3 u |t|, as scale itself is
+  // rounded. So where a tie is within 3 u |t| (1 + 4 u) of t, either neighbour is right: both are 1/2 from the tie. A
+  // scale that is a power of two rounds nothing, and ties go to even.
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
     for (std::size_t i = range.begin; i < range.end; ++i) {
@@ -101,8 +98,8 @@ class Quantize : public ladder::Problem {
     return "The scale of a row of tiny numbers is subnormal, or 0: dividing by it overflows.";
   }
 
-  // Empty, single rows and columns, lengths around the powers of two and around those at which steps change what
-  // they do, odd lengths, with which each row starts at another place between multiples of 16 bytes.
+  // Empty, single rows and columns, lengths around powers of two and around those at which steps change kernels, and
+  // odd lengths, with which rows start at every distance from a 16-byte boundary.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = {{0, 0}, {0, 7}, {7, 0}, {1, 1}, {70, 1}, {133, 3}, {67, 4}, {2, 1031}};
     for (const std::size_t cols : {2, 5, 16, 31, 32, 33, 64, 65, 127, 128, 129, 255, 256, 257})

@@ -1,8 +1,6 @@
-// Problem:  int8 with a scale per row: 4 bytes in and 1 out per element, so bandwidth is the limit. But no element of a
-//           row can be divided before all of it has been seen.
-// Idea:     two kernels with a block per row: one finds the greatest magnitude, the next one divides.
-// Expect:   0.3 to 0.5 of a copy: 9 bytes move instead of 5, as the second kernel finds nothing in L2, and a thread has
-//           4 bytes in flight.
+// Problem:  bandwidth is the limit, but no element can be divided before its whole row has been seen.
+// Idea:     two kernels with a block per row: one finds the largest magnitude, the next one divides.
+// Expect:   0.3 to 0.5 of a copy: 9 bytes move instead of 5, and a thread has only 4 bytes in flight.
 // Measured: 0.40 of a copy at 16384x4096 (H200).
 // Next:     when is an element read again, and what has been read in between?
 #include "int8_row.cuh"

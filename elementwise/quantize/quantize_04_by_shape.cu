@@ -1,15 +1,14 @@
-// Problem:  in step 03 a row of 128 has a block to itself, half of a row of 32768 is read again, and 64 rows leave more
-//           than half of 132 SMs idle.
-// Idea:     as many threads as a row fills with up to 8 float4 each: 8 lanes, so that a block has 32 rows, to 1024
-//           threads. Longer or few rows in parts, by two kernels as in step 01; the second starts with what L2 still holds.
-// Expect:   0.9 to 1.0 of a copy at 32768 x 1024 and 4096 x 32768, 0.8 to 0.9 at 65536 x 128, which is as short as a
-//           launch; 0.55 to 0.65 at 64 x 2^20, where 9 bytes move for 5.
-// Measured: 0.99x step 03, 0.97 of a copy at 16384x4096 (H200).
-// Next:     a row of 2^20 is 4 MB. What holds it? (A cluster's registers and shared memory: row_softmax 08.)
+// Problem:  step 03: a row of 128 has a block to itself, half of a row of 32768 is read again, 64 rows leave SMs idle.
+// Idea:     as many threads as a row fills with up to 8 float4 each: from 8 lanes to 1024 threads. Longer or few rows
+//           in parts, by two kernels; the second starts with what L2 still holds.
+// Expect:   0.9 to 1.0 of a copy at 32768x1024 and for rows of 32768. 0.8 to 0.9 for rows of 128, 0.55 to 0.65 for 64
+//           rows of a million, where 9 bytes move for 5.
+// Measured: 1.19x step 03, 0.93 of a copy at 32768x1024 (H200).
+// Next:     a row of 2^20 floats is 4 MB. What could hold it?
 #include "int8_row.cuh"
 #include "peeled.cuh"
 
-// The greatest of the kThreads threads that have a row, returned to each. All threads of the block must call it, once.
+// Maximum over the kThreads threads of a row, returned to each. All threads of the block must call it, and only once.
 template <unsigned kThreads>
 __device__ static unsigned row_max(unsigned v) {
   if constexpr (kThreads > 32) {
@@ -31,7 +30,7 @@ __device__ static void load(float4 (&v)[kKept], const float4* x4, std::size_t i,
 template <unsigned kThreads>
 constexpr unsigned kBlockOf = kThreads > 32 ? kThreads : 256;
 
-// Rows of up to 4 * kThreads * kKept + 3 elements: kKept float4 and one element of the row's edges for each thread.
+// Rows of up to 4 * kThreads * kKept + 3 elements: each thread has kKept float4 and one element of the row's edges.
 template <unsigned kThreads, int kKept>
 __global__ void __launch_bounds__(kBlockOf<kThreads>)
     quantize_kept(const float* __restrict__ x, std::int8_t* __restrict__ q, float* __restrict__ scale, std::size_t rows,
@@ -50,7 +49,7 @@ __global__ void __launch_bounds__(kBlockOf<kThreads>)
   load<kThreads>(kept, x4, t, span.units);
   const float edge = at < length ? x[at] : 0.0f;
 
-  // the greatest magnitude
+  // largest magnitude
   unsigned greatest = magnitude(edge);
 #pragma unroll
   for (int k = 0; k < kKept; ++k) greatest = max(greatest, magnitude(kept[k]));
@@ -69,7 +68,7 @@ __global__ void __launch_bounds__(kBlockOf<kThreads>)
   if (at < length) q[at] = quantized(edge);
 }
 
-// Threads, and float4, of a part of a row. Block y of a row has part y and every gridDim.y-th one after it.
+// Threads and float4 of a part of a row. Block y of a row has part y and every gridDim.y-th one after it.
 constexpr unsigned kBlock = 256, kPart = 4 * kBlock;
 
 __global__ void __launch_bounds__(kBlock)
@@ -89,7 +88,7 @@ __global__ void __launch_bounds__(kBlock)
   if (threadIdx.x == 0) atomicMax(&greatest[blockIdx.x], most);
 }
 
-// From the last part to the first: what the kernel before read last is still in L2.
+// From the last part to the first: L2 still holds what the kernel before read last.
 __global__ void __launch_bounds__(kBlock)
     divide_parts(const float* __restrict__ x, const unsigned* __restrict__ greatest, std::int8_t* __restrict__ q,
                  float* __restrict__ scale, std::size_t cols) {

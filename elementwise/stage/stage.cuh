@@ -1,14 +1,13 @@
 // Reverses tiles, staged through shared memory.
-// y = x with each tile of 1024 floats reversed. The last tile may be shorter. Steps differ in how a tile gets into
-// shared memory. Bit-equal, NaN payloads apart.
+// y = x with each tile of 1024 floats reversed; the last may be shorter. Bit-equal, NaN payloads apart.
 // practice: medium, next l2_window
 #pragma once
 #include "../elementwise.cuh"
 
 constexpr int kTile = 1024, kBlock = 256;
 
-// How many blocks all steps launch for n floats, n > 0: one for each tile, but at most two for each SM, as many as run
-// where tiles fill shared memory, such as in sgemm. With eight, the other blocks' loads would hide what is to be seen.
+// Blocks for n > 0 floats: one per tile, at most two per SM, as where tiles fill shared memory, such as in sgemm. With
+// eight, the loads of other blocks would hide the effect.
 inline std::size_t stage_blocks(std::size_t n) {
   return std::min<std::size_t>(ceil_div(n, kTile), 2 * static_cast<std::size_t>(sm_count()));
 }
@@ -35,7 +34,7 @@ class Stage : public Elementwise {
       scale[i - range.begin] = 0;
     }
   }
-  // Short tiles of every kind; up to four for a block on the 4 SMs of the CPU backend.
+  // Short tiles of every kind; up to four tiles per block on the 4 SMs of the CPU backend.
   std::vector<ladder::Size> test_sizes() const override {
     return {{0},   {1},   {2},    {3},    {4},    {5},    {31},   {33},   {255},  {256},          {257},
             {511}, {513}, {1022}, {1023}, {1024}, {1025}, {1027}, {2048}, {4099}, {25 * 1024 + 3}};

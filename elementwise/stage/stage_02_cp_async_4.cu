@@ -1,11 +1,9 @@
 // Problem:  in step 01 a loaded value waits in a register for its store to shared memory.
-// Idea:     cp.async, by __pipeline_memcpy_async: 4 bytes from global to shared memory without a register. The thread
-//           commits its copies as a batch and waits for the batch; the barrier then tells the others.
-// Expect:   1.0x step 01: the loads in flight are the same. A thread sees its own copies after the wait, those of
-//           others after the barrier, so both stay.
+// Idea:     cp.async: 4 bytes from global to shared memory without a register. A thread waits for its batch of copies.
+// Expect:   1.0x step 01: the same loads in flight. The barrier stays, as a thread's wait covers only its own copies.
 // Measured: 0.96x step 01, 0.47 of a copy at 2^28 (H200).
 // Why:      open: 0.96x (H200) with two blocks per SM as with eight.
-// Next:     larger pieces? (8 or 16 bytes, where both addresses are multiples of as many.)
+// Next:     are larger pieces better?
 #include "stage.cuh"
 
 #include <cuda_pipeline.h>
@@ -17,9 +15,9 @@ __global__ void stage_cp_async_4(const float* __restrict__ x, float* __restrict_
     for (int k = threadIdx.x; k < count; k += kBlock) __pipeline_memcpy_async(&tile[k], &x[first + k], 4);
     __pipeline_commit();
     __pipeline_wait_prior(0);
-    __syncthreads();  // the tile is there
+    __syncthreads();  // the tile has arrived
     for (int k = threadIdx.x; k < count; k += kBlock) y[first + k] = tile[count - 1 - k];
-    __syncthreads();  // and has been read
+    __syncthreads();  // the tile has been read
   }
 }
 

@@ -1,8 +1,8 @@
 // Problem:  step 02 issues four copies per thread and tile.
-// Idea:     8 bytes each, if x is 8-byte aligned; else, and for the last float, 4 bytes.
+// Idea:     8 bytes each, if x is 8-byte aligned. Otherwise, and for the last float, 4 bytes.
 // Expect:   1.0 to 1.1x step 02: half the instructions for the same bytes in flight.
 // Measured: 1.06x step 02, 0.50 of a copy at 2^28 (H200).
-// Next:     and 16? (As many bytes as a copy may have. Those of 16 may also bypass L1, the others go through it.)
+// Next:     and 16 bytes?
 #include "stage.cuh"
 
 #include <cuda_pipeline.h>
@@ -20,9 +20,9 @@ __global__ void stage_cp_async_8(const float* __restrict__ x, float* __restrict_
     for (int k = wide + threadIdx.x; k < count; k += kBlock) __pipeline_memcpy_async(&tile[k], &x[first + k], 4);
     __pipeline_commit();
     __pipeline_wait_prior(0);
-    __syncthreads();  // the tile is there
+    __syncthreads();  // the tile has arrived
     for (int k = threadIdx.x; k < count; k += kBlock) y[first + k] = tile[count - 1 - k];
-    __syncthreads();  // and has been read
+    __syncthreads();  // the tile has been read
   }
 }
 

@@ -1,8 +1,8 @@
 // Problem:  step 03 issues two copies per thread and tile.
-// Idea:     16 bytes each, if x is 16-byte aligned; else, and for the last 1 to 3 floats, 4 bytes.
+// Idea:     16 bytes each, if x is 16-byte aligned. Otherwise, and for the last 1 to 3 floats, 4 bytes.
 // Expect:   1.0 to 1.1x step 03: one copy per thread and tile.
 // Measured: 1.01x step 03, 0.51 of a copy at 2^28 (H200).
-// Next:     what does the SM do while a tile is on its way? (This block nothing: it waits at once.)
+// Next:     what does the block do while its tile is on the way?
 #include "stage.cuh"
 
 #include <cuda_pipeline.h>
@@ -20,9 +20,9 @@ __global__ void stage_cp_async_16(const float* __restrict__ x, float* __restrict
     for (int k = wide + threadIdx.x; k < count; k += kBlock) __pipeline_memcpy_async(&tile[k], &x[first + k], 4);
     __pipeline_commit();
     __pipeline_wait_prior(0);
-    __syncthreads();  // the tile is there
+    __syncthreads();  // the tile has arrived
     for (int k = threadIdx.x; k < count; k += kBlock) y[first + k] = tile[count - 1 - k];
-    __syncthreads();  // and has been read
+    __syncthreads();  // the tile has been read
   }
 }
 

@@ -1,10 +1,9 @@
-// Problem:  in steps 01 to 04 a block waits for the tile it has just asked for.
-// Idea:     two stages: ask for the next tile, then wait for this one, with __pipeline_wait_prior(1): for all batches
-//           but the newest. Where there is no next tile the batch is empty, so that the count still holds.
+// Problem:  in steps 01 to 04 a block waits for the tile it has just requested.
+// Idea:     double buffering: request the next tile, then wait for this one with __pipeline_wait_prior(1), all batches
+//           but the newest. After the last tile the batch is empty, so the count still holds.
 // Expect:   1.3 to 1.5x step 04: a copy is in flight while the block stores and while it waits at barriers.
 // Measured: 1.46x step 04, 0.74 of a copy at 2^28 (H200).
-// Next:     why two barriers per tile? (One says that all copies have arrived, the other that the stage may be
-//           refilled.)
+// Next:     why two barriers per tile?
 #include "stage.cuh"
 
 #include <cuda_pipeline.h>
@@ -31,10 +30,10 @@ __global__ void stage_two_stages(const float* __restrict__ x, float* __restrict_
     if (next < n) fetch(tile[stage ^ 1], x + next, count_at(next), aligned);
     __pipeline_commit();
     __pipeline_wait_prior(1);
-    __syncthreads();  // the tile is there
+    __syncthreads();  // the tile has arrived
     const int count = count_at(first);
     for (int k = threadIdx.x; k < count; k += kBlock) y[first + k] = tile[stage][count - 1 - k];
-    __syncthreads();  // and has been read
+    __syncthreads();  // the tile has been read
   }
 }
 

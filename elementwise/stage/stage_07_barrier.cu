@@ -1,9 +1,9 @@
 // Problem:  a pipeline knows its stages in one order only, and every thread has the same part in it.
-// Idea:     a cuda::barrier for each stage. A copy given to a barrier counts as an arrival that is still to come, so
-//           the barrier's phase ends when all threads have arrived and all copies have landed.
-// Expect:   1.0x step 06, whose pipeline is made of such barriers. On sm_90 one thread's bulk copy may do for all.
+// Idea:     a cuda::barrier per stage. A copy given to it counts as a pending arrival: the phase ends when all threads
+//           have arrived and all copies have landed.
+// Expect:   1.0x step 06, whose pipeline is made of such barriers. On sm_90 one thread's bulk copy may serve all.
 // Measured: 1.02x step 06, 0.74 of a copy at 2^28 (H200).
-// Next:     what else can wait so? (A barrier tells an arrival from a wait: one thread may arrive and go on.)
+// Next:     a barrier tells arriving from waiting. What is that good for?
 #include "stage.cuh"
 
 #include <cooperative_groups.h>
@@ -32,10 +32,10 @@ __global__ void stage_barrier(const float* __restrict__ x, float* __restrict__ y
   fetch(0, first);
   for (int stage = 0; first < n; first += step, stage ^= 1) {
     if (first + step < n) fetch(stage ^ 1, first + step);
-    filled[stage].arrive_and_wait();  // the tile is there
+    filled[stage].arrive_and_wait();  // the tile has arrived
     const int count = count_at(first);
     for (int k = threadIdx.x; k < count; k += kBlock) y[first + k] = tile[stage][count - 1 - k];
-    __syncthreads();  // and has been read
+    __syncthreads();  // the tile has been read
   }
 }
 

@@ -1,7 +1,6 @@
 // 16 independent jobs, run at once in streams.
-// Each job: y[i] = 1024 rounds of a 32-bit xorshift on x[i], for n integers in device memory, a sixteenth of them for
-// each job and a kernel for each job. Small jobs do not fill the GPU: how many run at the same time is a matter of
-// streams. Exact: bit-equal.
+// y[i] = 1024 rounds of a 32-bit xorshift on x[i], for n integers in device memory. A job is a kernel for a sixteenth
+// of them, too small to fill the GPU. Streams decide how many run at the same time. Exact: bit-equal.
 // practice: medium, next overlap
 #pragma once
 #include "../integers.cuh"
@@ -19,8 +18,8 @@ __host__ __device__ inline unsigned long_mix(unsigned v) {
 
 class Streams : public Integers {
  public:
-  // As in overlap: may return before the result has arrived, but cudaDeviceSynchronize and the default stream must wait
-  // for it; and it must wait for what is in the default stream.
+  // May return early, but cudaDeviceSynchronize and the default stream must wait for the result, and the jobs must wait
+  // for what is in the default stream.
   using Integers::Launch;
   // The stream of the last job, after a launch.
   using Last = cudaStream_t (*)();
@@ -38,14 +37,14 @@ class Streams : public Integers {
       scale[i - range.begin] = 0;
     }
   }
-  // Fewer than there are jobs, remainders, several blocks in a job.
+  // Fewer elements than jobs, remainders, several blocks per job.
   std::vector<ladder::Size> test_sizes() const override {
     return {{0}, {1}, {2}, {15}, {16}, {17}, {31}, {33}, {257}, {1025}, {16 * 300 + 3}};
   }
   std::vector<ladder::Size> huge_sizes() const override { return {}; }
   std::vector<ladder::Size> bench_sizes() const override { return {{std::size_t{1} << 16}, {std::size_t{1} << 20}}; }
 
-  // When the job that was launched last is done, from the first launch on.
+  // The time from the first launch to the end of the job launched last.
   std::vector<ladder::Figure> figures(const ladder::Arrays& device, const ladder::Size& size) const override;
 
  private:
@@ -60,7 +59,7 @@ static __global__ void streams_work(const int* __restrict__ x, int* __restrict__
   if (i < n) y[i] = static_cast<int>(long_mix(static_cast<unsigned>(x[i])));
 }
 
-// Job number `job` of kJobs, put into a stream. Of few elements the last jobs have none.
+// Launches job number `job` of kJobs into a stream. With few elements the last jobs are empty.
 static inline void start_job(std::size_t job, const int* x, int* y, std::size_t n, cudaStream_t stream) {
   const std::size_t share = ceil_div(n, kJobs), begin = job * share;
   if (begin >= n) return;
@@ -69,7 +68,7 @@ static inline void start_job(std::size_t job, const int* x, int* y, std::size_t 
   CUDA_CHECK(cudaGetLastError());
 }
 
-// Streams that neither wait for the default stream nor hold it up.
+// Streams that don't wait for the default stream, nor it for them.
 inline cudaError_t create_non_blocking(cudaStream_t* stream) {
   return cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking);
 }

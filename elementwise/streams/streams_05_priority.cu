@@ -1,11 +1,9 @@
-// Problem:  one job is urgent, and comes last. If the others fill the GPU, its blocks wait behind theirs.
-// Idea:     a stream of the highest priority. Where a block ends, the next one comes from the most urgent stream;
-//           blocks that run are not stopped.
-// Expect:   1.0x step 02 in all. The last job is done after 0.4 to 0.6 of the time at 2^20 (last_job_us), in step 02 at
-//           the end. At 2^16 no change: there is room for all.
+// Problem:  one job is urgent and comes last. If the others fill the GPU, its blocks wait behind theirs.
+// Idea:     a stream of the highest priority: its blocks start first where others end. Running blocks are not stopped.
+// Expect:   step 02's total time. The last job is done after 0.4 to 0.6 of it at 2^20. No change at 2^16.
 // Measured: 1.14x step 04, 0.03 of a copy at 2^20 (H200).
 // Why:      the last job is done after 148 of 282 us at 2^20, in step 02 after 282 of 284 (H200).
-// Next:     how many priorities are there? (cudaDeviceGetStreamPriorityRange says; lower numbers are more urgent.)
+// Next:     how many priorities are there?
 #include "streams.cuh"
 
 static cudaError_t create_urgent(cudaStream_t* stream) {

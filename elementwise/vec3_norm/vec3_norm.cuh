@@ -1,6 +1,5 @@
 // The lengths of n vectors, in three layouts.
-// out[i] = sqrt(x^2 + y^2 + z^2) of n vectors with three floats each. The same vectors are given in three layouts, of
-// which a step reads one.
+// out[i] = sqrt(x^2 + y^2 + z^2) for n vectors of three floats, given in three layouts. A step reads one of them.
 // practice: easy, next copy_offset
 #pragma once
 #include "../elementwise.cuh"
@@ -10,7 +9,7 @@
 // The inputs, in the order of the buffers.
 struct Vectors {
   const float* packed;     // array of structs: x, y, z of vector i at 3 i, 3 i + 1, 3 i + 2
-  const float* padded;     // the same with a fourth float, which means nothing, so that a vector has 16 bytes
+  const float* padded;     // the same with a fourth, unused float: a vector has 16 bytes
   const float *x, *y, *z;  // structure of arrays
 };
 
@@ -40,9 +39,9 @@ class Vec3Norm : public Elementwise {
       want[i - range.begin] = scale[i - range.begin] = std::sqrt(x * x + y * y + z * z);
     }
   }
-  // A square passes through the roundings of its product and of two additions, fused or not: (1 + u)^3. The root halves
-  // that and adds its own (sqrtf is correctly rounded): 2.5 u, and the rest for second-order terms. True as long as no
-  // square over- or underflows: components are 0 or between 2^-60 and 2^60, infinite or NaN.
+  // A square is rounded by its product and two additions, fused or not: (1 + u)^3. The root halves that and rounds once
+  // (sqrtf is correctly rounded): 2.5 u, and the rest for second-order terms. No square over- or underflows: components
+  // are 0, infinite, NaN, or between 2^-60 and 2^60.
   double tolerance(const ladder::Size&) const override { return 2.6 * ladder::kUnitRoundoff; }
 
   std::vector<ladder::Pattern> patterns() const override {
@@ -59,7 +58,7 @@ class Vec3Norm : public Elementwise {
  private:
   using Value = double (*)(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n);
 
-  // Component c of vector i, in whatever buffer it stands, is value(seed, c, i, n). Padding is NaN.
+  // Component c of vector i is value(seed, c, i, n) in every buffer. Padding is NaN.
   template <Value value>
   static double in_all_layouts(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     if (buffer == 0) return value(seed, i % 3, i / 3, n / 3);

@@ -1,11 +1,10 @@
 // Problem:  step 03 asks the caller to change the layout.
-// Idea:     rearrange on the chip. A block loads 1024 vectors as float4 into shared memory; each thread takes four of
-//           them, three float4, and stores four results at once.
-// Expect:   0.97 to 1.03 of a copy. 48 bytes of loads per thread are in flight; lanes 12 words apart meet no bank
-//           conflict: within eight lanes, float4 touch every bank once.
+// Idea:     rearrange in shared memory. A block loads 1024 vectors as float4; each thread then takes four of them,
+//           three float4, and stores four results at once.
+// Expect:   0.97 to 1.03 of a copy. 48 bytes of loads per thread are in flight. Lanes 12 words apart cause no bank
+//           conflict: eight lanes touch every bank once.
 // Measured: 1.14x step 03, 1.02 of a copy at 2^26 (H200); 1.04x, 1.02 (H100).
-// Next:     if a thread took one vector, three words? (Stride 3 is odd: 32 different banks. Stride 4 is a 4-way
-//           conflict.)
+// Next:     and if a thread took one vector, three words?
 #include "vec3_norm.cuh"
 
 constexpr int kBlock = 256;

@@ -1,4 +1,4 @@
-// bug: float4 without asking whether the pointers are multiples of 16 bytes; add(a + 1, ...) faults
+// bug: float4 without a test that the pointers are 16-byte aligned; add(a + 1, ...) faults
 // caught by: cpu forward | misaligned address
 // caught by: cpu-asan forward | misaligned address
 // caught by: gpu | misaligned address

@@ -1,4 +1,4 @@
-// bug: half2 without asking whether the pointers are multiples of 4 bytes
+// bug: half2 without a test that the pointers are 4-byte aligned
 // caught by: cpu forward | misaligned address
 // caught by: cpu-asan forward | misaligned address
 // caught by: gpu | misaligned address

@@ -1,4 +1,4 @@
-// bug: the last unit of 64 threads is skipped unless it is full: the test is of the unit's end, not of the element
+// bug: the last unit of 64 threads is skipped unless it is full: the test looks at the unit's end, not the element
 // caught by: cpu forward | was never written
 // caught by: gpu | was never written
 // stage: right

@@ -1,4 +1,4 @@
-// bug: the chunks have n / 8 elements each; the remaining n % 8 are in none
+// bug: the chunks have n / 8 elements each; the last n % 8 are in no chunk
 // caught by: cpu forward | was never written
 // caught by: gpu | was never written
 // stage: right

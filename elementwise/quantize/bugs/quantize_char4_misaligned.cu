@@ -1,4 +1,4 @@
-// bug: where x is aligned for float4, q is taken to be aligned for char4; it may start at any byte
+// bug: assumes that q is aligned for char4 wherever x is aligned for float4; q may start at any byte
 // caught by: cpu forward | misaligned address
 // caught by: cpu-asan forward | misaligned address
 // caught by: gpu | misaligned address
@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(kBlock) quantize_char4(const float* __restrict
   }
   const float edge = at < cols ? x[at] : 0.0f;
 
-  // the greatest magnitude: of what is kept, of what a thread has no room for, of the row
+  // largest magnitude: of what is kept, of the rest of the row, then over the block
   unsigned greatest = magnitude(edge);
 #pragma unroll
   for (int k = 0; k < kKept; ++k) greatest = max(greatest, magnitude(kept[k]));

@@ -1,4 +1,4 @@
-// bug: half is added and the rest cut off, so ties go away from zero
+// bug: adds a half and truncates, so ties round away from zero
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

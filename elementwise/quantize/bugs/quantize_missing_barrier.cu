@@ -1,4 +1,4 @@
-// bug: no barrier between the warps' maxima and their reader, so a warp reads what others have not stored yet
+// bug: no barrier between the warps' maxima and their reader, so a warp reads maxima that are not stored yet
 // caught by: cpu forward | is wrong
 // caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --rows=7 --cols=1025

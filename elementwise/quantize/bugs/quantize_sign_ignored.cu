@@ -1,4 +1,4 @@
-// bug: the greatest element sets the scale, not the greatest magnitude: -3 in a row of -3 to 1 becomes -381, cut to -127
+// bug: the largest element sets the scale, not the largest magnitude: in a row of -3 to 1, -3 becomes -381, then -127
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

@@ -1,4 +1,4 @@
-// bug: the last tile of a block has no batch behind it, so a wait for all but the newest one does not wait for it
+// bug: no batch is committed after the last tile's, so a wait for all batches but the newest leaves it out
 // caught by: cpu forward | is wrong
 // caught by: gpu racecheck | hazard | --n=1025
 // stage: right
@@ -27,13 +27,13 @@ __global__ void stage_no_empty_batch(const float* __restrict__ x, float* __restr
     const std::size_t next = first + step;
     if (next < n) {
       fetch(tile[stage ^ 1], x + next, count_at(next), aligned);
-      __pipeline_commit();  // must stand behind the if: without a newer batch, this tile's is not waited for
+      __pipeline_commit();  // must come after the if: without a newer batch, this tile's is not waited for
     }
     __pipeline_wait_prior(1);
-    __syncthreads();  // the tile is there
+    __syncthreads();  // the tile has arrived
     const int count = count_at(first);
     for (int k = threadIdx.x; k < count; k += kBlock) y[first + k] = tile[stage][count - 1 - k];
-    __syncthreads();  // and has been read
+    __syncthreads();  // the tile has been read
   }
 }
 

@@ -1,4 +1,4 @@
-// bug: copies of 16 bytes from wherever x begins
+// bug: 16-byte copies from wherever x begins, aligned or not
 // caught by: cpu forward | misaligned
 // caught by: gpu | misaligned address
 // stage: memory
@@ -19,9 +19,9 @@ __global__ void stage_any_alignment(const float* __restrict__ x, float* __restri
     for (int k = wide + threadIdx.x; k < count; k += kBlock) __pipeline_memcpy_async(&tile[k], &x[first + k], 4);
     __pipeline_commit();
     __pipeline_wait_prior(0);
-    __syncthreads();  // the tile is there
+    __syncthreads();  // the tile has arrived
     for (int k = threadIdx.x; k < count; k += kBlock) y[first + k] = tile[count - 1 - k];
-    __syncthreads();  // and has been read
+    __syncthreads();  // the tile has been read
   }
 }
 

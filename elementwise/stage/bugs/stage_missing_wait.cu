@@ -1,4 +1,4 @@
-// bug: the copies are committed, and nothing waits for them: a barrier does not
+// bug: nothing waits for the committed copies; a barrier alone does not
 // caught by: cpu forward | is wrong
 // caught by: gpu racecheck | hazard | --n=1025
 // stage: right
@@ -19,9 +19,9 @@ __global__ void stage_no_wait(const float* __restrict__ x, float* __restrict__ y
     for (int k = wide + threadIdx.x; k < count; k += kBlock) __pipeline_memcpy_async(&tile[k], &x[first + k], 4);
     __pipeline_commit();
     // __pipeline_wait_prior(0) is needed here
-    __syncthreads();  // the tile is there
+    __syncthreads();  // the tile has arrived
     for (int k = threadIdx.x; k < count; k += kBlock) y[first + k] = tile[count - 1 - k];
-    __syncthreads();  // and has been read
+    __syncthreads();  // the tile has been read
   }
 }
 

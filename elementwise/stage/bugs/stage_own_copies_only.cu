@@ -1,4 +1,4 @@
-// bug: no barrier behind the wait: a thread waits for its own copies, and reads what others have copied
+// bug: no barrier after the wait: a thread waits for its own copies only, then reads what others copied
 // caught by: cpu | is wrong
 // caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --n=1025
@@ -32,7 +32,7 @@ __global__ void stage_own_copies(const float* __restrict__ x, float* __restrict_
     // __syncthreads() is needed here
     const int count = count_at(first);
     for (int k = threadIdx.x; k < count; k += kBlock) y[first + k] = tile[stage][count - 1 - k];
-    __syncthreads();  // and has been read
+    __syncthreads();  // the tile has been read
   }
 }
 

@@ -1,4 +1,4 @@
-// bug: no barrier behind the use of a stage: a thread may refill it while others still read
+// bug: no barrier after the use of a stage: a thread may refill it while others still read
 // caught by: cpu reverse | is wrong
 // caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --n=4097
@@ -29,7 +29,7 @@ __global__ void stage_refill_early(const float* __restrict__ x, float* __restric
     if (next < n) fetch(tile[stage ^ 1], x + next, count_at(next), aligned);
     __pipeline_commit();
     __pipeline_wait_prior(1);
-    __syncthreads();  // the tile is there
+    __syncthreads();  // the tile has arrived
     const int count = count_at(first);
     for (int k = threadIdx.x; k < count; k += kBlock) y[first + k] = tile[stage][count - 1 - k];
     // __syncthreads() is needed here
