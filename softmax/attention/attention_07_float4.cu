@@ -1,6 +1,6 @@
 // Problem:  step 06 loads 12 words for 32 multiply-adds of a score, each by a load of its own, and 16 for 64 of O.
-// Idea:     float4 everywhere: 4 dimensions of a row of Q and K, 4 keys of the weights, 4 columns of V. A thread has 8
-//           keys of each tile (4 at d = 128), and 1 / sqrt(d) and log2(e) are multiplied into Q once.
+// Idea:     float4: 4 dimensions of a row of Q and K, 4 keys of the weights, 4 columns of V. A thread has 8 keys of
+//           each tile (4 at d = 128). 1 / sqrt(d) and log2(e) are multiplied into Q once.
 // Expect:   1.5 to 1.8x step 06: 16 loads bring the words of 256 multiply-adds, and no tile is transposed.
 // Measured: 1.87x step 06, 40.4 TFLOP/s at 64x2048x2048 (H200).
 // Next:     all threads wait for each tile. What could they compute while it is on its way?

@@ -1,7 +1,7 @@
 // Problem:  step 07 waits for each tile before it computes: two blocks on an SM hide some of that, not all.
-// Idea:     cp.async. V arrives during the product of Q and K, the next K during that of P and V; a tile's buffer is
+// Idea:     cp.async: V arrives during the product of Q and K, the next K during that of P and V. A tile's buffer is
 //           free when the other product begins, so no second buffer is needed.
-// Expect:   1.1 to 1.3x step 07: no thread waits for a load, and none passes through registers.
+// Expect:   1.1 to 1.3x step 07: no thread waits for a load, and no load passes through registers.
 // Measured: 1.02x step 07, 41.3 TFLOP/s at 64x2048x2048 (H200 at bcda27c).
 // Next:     which share of the time do the exps take, and what could run beside them?
 #include "attention.cuh"

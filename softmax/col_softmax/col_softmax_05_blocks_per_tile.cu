@@ -1,9 +1,8 @@
-// Problem:  step 04 keeps 4096 rows in a cluster of 8 blocks. Of 16384 rows three quarters are read twice; and 128
-//           columns are 4 tiles, which keep 32 of 132 SMs busy.
-// Idea:     a tile has as many blocks as its rows need. They pass pairs (max, sum) through global memory, and take their
-//           numbers from a counter as they start, so that the blocks of a tile run at the same time.
-// Expect:   1.3 to 1.5x step 04 at 16384 x 4096, 0.6 to 0.7 of a copy, and 3x or more at 65536 x 128. 0.8 to 0.9x at
-//           4096 x 4096: a pair takes longer through global memory than from SM to SM, and no tile is fetched ahead.
+// Problem:  step 04 reads three quarters of 16384 rows twice, and has 4 tiles of 128 columns, on 32 of 132 SMs.
+// Idea:     a tile has as many blocks as its rows need. They pass pairs (max, sum) through global memory, and take
+//           their numbers from a counter as they start, so that the blocks of a tile run at the same time.
+// Expect:   1.3 to 1.5x step 04 at 16384 x 4096, 0.6 to 0.7 of a copy; 3x or more at 65536 x 128. 0.8 to 0.9x at 4096 x
+//           4096: pairs take longer through global memory, and no tile is fetched ahead.
 // Next:     which of the two would you take for 8192 rows, and how would you find out?
 #include "col_softmax.cuh"
 #include "../online_softmax.cuh"

@@ -1,6 +1,6 @@
-// Problem:  step 02 loads 4 bytes at a time, and takes two exps for each element.
-// Idea:     of each row up to 3 elements in front and 3 behind are read apart; between them stand aligned float4, four in
-//           flight per thread. Their 16 elements share one maximum: 17 exps instead of 32. Threads by row length.
+// Problem:  step 02 loads 4 bytes at a time and takes two exps per element.
+// Idea:     up to 3 elements before and 3 after a row's aligned float4 are loaded one by one. Four float4 in flight per
+//           thread share one maximum: 17 exps for 16 elements instead of 32. Short rows get fewer threads.
 // Expect:   0.85 to 1.0 of a read at any row length from 1024 on, aligned or not: 6 scalar loads in 50257.
 // Measured: 1.50x step 02, 0.95 of a read at 4096x50257 (H200 at bcda27c).
 // Next:     nine million rows of two elements, or five of 53 million: what do these blocks do then?

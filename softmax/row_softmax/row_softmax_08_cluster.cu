@@ -1,8 +1,7 @@
-// Problem:  step 07 keeps 57,000 elements. The rest of a longer row is read twice, by one block.
-// Idea:     a cluster of 8 blocks on neighbouring SMs shares a row. Each keeps an eighth, and writes its pair into the
-//           shared memory of all 8: no second kernel, and no detour through global memory.
-// Expect:   2 to 4x step 07, 0.8 to 1.0 of a copy at 1024x131072: step 07 keeps 44 % of such a row, 8 blocks keep up to
-//           459,000 elements. Far less than step 07 for short rows: 8 blocks start, and wait for each other twice.
+// Problem:  step 07 holds 57,000 elements. The rest of a longer row is read twice, by one block.
+// Idea:     a cluster of 8 blocks shares a row. Each holds an eighth and writes its pair (max, sum) into the shared
+//           memory of all 8: no second kernel, no detour through global memory.
+// Expect:   2 to 4x step 07, 0.8 to 1.0 of a copy at 1024x131072, of which step 07 holds 44 %. Far less on short rows.
 // Measured: 3.11x step 07, 2.49x cuDNN at 1024x131072 (H200); 2.70x, 2.69x (H100 at bcda27c).
 // Next:     64 rows of 2^20: which of them stay on the chip?
 // needs: sm_90

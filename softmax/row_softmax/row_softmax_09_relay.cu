@@ -1,11 +1,9 @@
-// Problem:  a row of 2^20 is more than step 08's cluster holds, and a block that keeps a row loads nothing while it
-//           stores. More than half of such a row is read twice, and DRAM idles while blocks wait.
-// Idea:     keep nothing: L2 holds several rows. Blocks that only read run some rows ahead of blocks that read the same
-//           rows again, from L2, and write. Pairs (max, sum) pass between them through global memory.
-// Expect:   3 to 4x step 08, 0.75 to 0.85 of a copy at 64x2^20: DRAM always has reads and writes queued, but L2 moves
-//           three bytes for every two that DRAM moves. Less for rows shorter than a block's chunk of 8192.
+// Problem:  step 08's cluster holds less than half of a row of 2^20, and a block loads nothing while it stores.
+// Idea:     hold nothing: L2 holds several rows. Some blocks only read and publish pairs (max, sum). Others follow some
+//           rows behind, read the same rows again from L2, and write.
+// Expect:   3 to 4x step 08, 0.75 to 0.85 of a copy at 64x2^20: DRAM stays busy, but L2 moves 3 bytes for its 2.
 // Measured: 4.03x step 08, 0.84 of a copy at 64x2^20 (H200); 3.50x, 0.93 (H100 at bcda27c).
-// Next:     which rows should still be kept on the SMs?
+// Next:     which rows should still be held on the SMs?
 #include "row_softmax.cuh"
 #include "peeled.cuh"
 #include "../float4_row.cuh"

@@ -1,10 +1,9 @@
 // Problem:  step 01 reads x three times.
-// Idea:     the online softmax (online_softmax.cuh): pairs (max, sum of exp(x - max)) merge in any order. Each block writes one
-//           pair; every block of the second kernel merges all of them for itself. Same bits every run.
-// Expect:   1.2 to 1.33x step 01 from 2^24 on: 3 accesses per element instead of 4. About 1.0x at 2^20, where launches
-//           take much of the time.
+// Idea:     the online softmax: pairs (max, sum of exp(x - max)) merge in any order. Each block writes one pair; every
+//           block of the second kernel merges all of them, so the bits are the same every run.
+// Expect:   1.2 to 1.33x step 01 from 2^24 on: 3 accesses per element, not 4. About 1.0x at 2^20: mostly launches.
 // Measured: 1.24x step 01, 0.39 of a copy at 2^24 (H200 at bcda27c); 1.23x, 0.47 (H100 at bcda27c).
-// Next:     two launches, because all blocks must be done. How else could a block know that?
+// Next:     the second launch is there to wait for all blocks. How else could a block know that they are done?
 #include "softmax.cuh"
 #include "../online_softmax.cuh"
 

@@ -1,6 +1,6 @@
 // Problem:  step 02 ends a kernel only to know that all blocks have stored their pairs.
-// Idea:     a cooperative launch: all blocks are on the GPU at the same time, or the launch is refused, so grid.sync()
-//           is a barrier for all of them. It also orders memory: writes before it are seen after it.
+// Idea:     a cooperative launch: all blocks are resident, or it is refused. So grid.sync() is a barrier for all of
+//           them, and writes before it are visible after it.
 // Expect:   1.0 to 1.05x step 02: one launch less, one grid barrier more, 1 to 2 us each.
 // Measured: 1.03x step 02, 0.40 of a copy at 2^24 (H200 at bcda27c); 1.03x, 0.48 (H100 at bcda27c).
 // Next:     registers and shared memory outlive the barrier. What should a thread keep?

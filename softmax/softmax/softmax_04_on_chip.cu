@@ -1,11 +1,10 @@
-// Problem:  step 03 reads x a second time, though its threads have all been there since the first.
-// Idea:     what fits stays on the chip: 128 KB of an SM's registers and 227 KB of its shared memory, 47 of 64 MB of
-//           2^24 floats. One block of 1024 threads per SM; the remainder is read again, perhaps from L2.
+// Problem:  step 03 reads x a second time, though its threads were there for the first read.
+// Idea:     hold what fits in registers and shared memory of all SMs, 47 of the 64 MB of 2^24 floats, with one block of
+//           1024 threads per SM. The remainder is read again, perhaps from L2.
 // Expect:   1.3 to 1.5x step 03 at 2^24: 2.3 accesses per element instead of 3. 1.0 to 1.1x at 2^28, of which 5 % fit.
 // Measured: 1.71x step 03, 0.68 of a copy at 2^24 (H200 at bcda27c); 1.65x, 0.79 (H100 at bcda27c).
-// Why:      1.7x at 2^24; at 2^28 1.4x (H200), 1.2x (H100, older code), which the kept 5 % cannot explain: float4
-//           accesses and one exp per element instead of two are a gain of their own.
-// Next:     is one barrier for the whole grid not slow?
+// Why:      more than the accesses explain, at 2^28 too: float4, and one exp per held element instead of two.
+// Next:     isn't one barrier for the whole grid slow?
 #include "softmax.cuh"
 #include "../float4_row.cuh"
 

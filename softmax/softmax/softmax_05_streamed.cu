@@ -1,9 +1,7 @@
-// Problem:  step 04 takes the maximum of all that it keeps before the first exp, so memory waits for the exps; and of the
-//           remainder it has one float4 in flight.
-// Idea:     the online rule for each float4 as it arrives, six more in flight behind it. Only what stays in registers is
-//           left for the end. 768 threads with 12 float4 in registers each, as six others are on their way.
-// Expect:   1.1 to 1.3x step 04 at 2^24, 0.8 of a copy or more: the exps took a third of its first phase. 1.0 to 1.2x at
-//           2^28, of which 5 % stay on the chip.
+// Problem:  step 04 loads all that it holds before its first exp; then memory idles during the exps.
+// Idea:     merge each float4 as it arrives, with six more in flight behind it. Only what stays in registers is left
+//           for the end: 12 float4 in each of 768 threads, beside the six.
+// Expect:   1.1 to 1.3x step 04 at 2^24, 0.8 of a copy or more: exps took a third of its time. 1.0 to 1.2x at 2^28.
 // Measured: 1.21x step 04, 0.83 of a copy at 2^24 (H200 at bcda27c); 1.12x, 0.88 (H100 at bcda27c).
 // Next:     of 2^28 floats nearly all are read twice. Which kernels would you write if all of them were?
 #include "softmax.cuh"
