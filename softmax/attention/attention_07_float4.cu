@@ -112,8 +112,7 @@ static void launch(const float* Q, const float* K, const float* V, float* O, std
   (d == 64 ? launch_d<64> : launch_d<128>)(Q, K, V, O, heads, queries, keys, causal);
 }
 
-// exp, product and addition for each key, exp and product for each tile's rescaling; the sums of 16 lanes; the inverse
-// and its product.
+// exp, product and addition per key; exp and product per tile's rescaling; the sums of 16 lanes; inverse and product.
 static std::size_t roundings(std::size_t keys) { return 4 + 2 * keys + 5 * ceil_div(keys, 32) + 4 + 2; }
 
 LADDER_STEP(Attention, launch, roundings);

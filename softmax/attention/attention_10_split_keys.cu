@@ -11,9 +11,8 @@
 constexpr int kLoads = 4;                   // keys that a lane has in flight, and as many values
 constexpr std::size_t kShortestSplit = 16;  // keys
 
-// A warp for each head, split of the keys and tile of kRows queries; the tiles of a split are neighbours, so that they
-// find K and V in the cache. The lanes of a group have four columns each of one key; a warp has a group at d = 128, two
-// at d = 64.
+// A warp per head, split of the keys and tile of kRows queries; a split's tiles are neighbours, for the cache's sake. A
+// group of lanes has one key, each lane four columns; a warp is one group at d = 128, two at d = 64.
 template <int D, int kRows, bool kAligned>
 __global__ void __launch_bounds__(kSplitThreads, kRows == 1 ? 8 : 4)
     attention_split(const float* __restrict__ Q, const float* __restrict__ K, const float* __restrict__ V,

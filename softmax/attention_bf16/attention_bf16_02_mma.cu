@@ -10,8 +10,7 @@
 #include "attention_bf16_tile.cuh"
 
 constexpr int BM = 128, BN = 64;
-// A warp owns 16 queries, or twice as many, so that a fragment of K or V from shared memory serves both halves. At
-// d = 128 there are no registers for that.
+// A warp owns 16 queries, or 32 at d = 64, where registers allow it: a fragment of K or V then serves both halves.
 template <int D>
 constexpr int kHalves = D == 64 ? 2 : 1;
 template <int D>
@@ -30,8 +29,7 @@ __global__ void __launch_bounds__(kThreads<D>, D == 64 ? 2 : 1)
   extern __shared__ uint4 smem[];
   Stage<D>* const stages = reinterpret_cast<Stage<D>*>(smem);
   const int tid = threadIdx.x, lane = tid % 32, row = tid / 32 * 16 * kHalves<D> + lane / 4;  // and row + 8
-  // With the mask the longest blocks start first; without it those of a head follow each other, so that its K and V
-  // stay in L2.
+  // With the mask the longest blocks start first; without it a head's blocks are neighbours: its K and V stay in L2.
   const unsigned tile = causal ? tiles_m - 1 - blockIdx.x / heads : blockIdx.x % tiles_m;
   const std::size_t head = causal ? blockIdx.x % heads : blockIdx.x / tiles_m;
   const long long row0 = static_cast<long long>(tile) * BM;

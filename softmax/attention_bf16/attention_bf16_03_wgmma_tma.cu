@@ -29,8 +29,7 @@ __global__ void __launch_bounds__(128 * (WgmmaShared<D>::kConsumers + 1), 1)
   Shared& shared = swizzle_aligned<Shared>(memory);
   const int tid = threadIdx.x;
   const long long ahead = causal ? keys - queries : keys;  // query i attends to the keys up to i + ahead
-  // The block's tiles of BM queries: one tile per round. With the mask the longest come first, and every
-  // other round goes backwards, so that no block has the longer tile each time.
+  // One tile of BM queries per round. With the mask the longest come first, and every other round goes backwards.
   const auto for_each_tile = [&](const auto& work) {
     const unsigned tiles = heads * tiles_m;
     for (unsigned first = 0, round = 0; first < tiles; first += gridDim.x, ++round) {

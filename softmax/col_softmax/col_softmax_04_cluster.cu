@@ -132,9 +132,8 @@ static void launch_cluster(const float* x, float* y, std::size_t rows, std::size
   run(x, y, rows, cols);
 }
 
-// Numerator: exp twice, division and product. Denominator: exp, product and addition for each element of the remainder,
-// exp and product for their sum, exp and the additions of what is kept; then over the lanes, and 10 over the warps and 10
-// over the blocks.
+// Numerator: 2 exps, division, product. Denominator: 6 per merge of the remainder, exp and product for its sum; exp and
+// additions of what is held; over the lanes; 10 over the warps and 10 over the blocks.
 static std::size_t roundings_cluster(std::size_t rows) {
   const std::size_t remainder = rows - std::min<std::size_t>(rows, kKept * kRows);
   return 10 + 6 * ceil_div(remainder, kRows) + 5 + 4 + kKept + 2 + 20;

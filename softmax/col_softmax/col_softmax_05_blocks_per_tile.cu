@@ -9,9 +9,8 @@
 
 constexpr unsigned kRowsHeld = 32;  // of each thread, in registers
 
-// A tile is kWidth columns wide; `blocks` blocks share it, no more than run at the same time. Each holds kGroups *
-// kRowsHeld rows of it. The rows that no block holds are read twice. `counter` starts at ~0u, `pairs` at kNoPair: kWidth
-// for each block.
+// `blocks` blocks share a tile kWidth columns wide, no more than run at the same time. Each holds kGroups * kRowsHeld
+// rows; the remaining rows are read twice. `counter` starts at ~0u; `pairs`, kWidth per block, at kNoPair.
 template <unsigned kWidth, unsigned kThreads>
 __global__ void __launch_bounds__(kThreads, 1024 / kThreads)
     col_softmax_blocks_per_tile(const float* __restrict__ x, float* __restrict__ y, std::size_t rows, std::size_t cols,
@@ -101,9 +100,8 @@ static void launch_blocks(const float* x, float* y, std::size_t rows, std::size_
   CUDA_CHECK(cudaGetLastError());
 }
 
-// Numerator: exp twice, division and product. Denominator: exp, product and addition for each element of the remainder,
-// exp and product for their sum; exp, and an addition for each element that is held; 10 over the groups, exp, product and
-// addition for each of the blocks' pairs that a thread merges, 10 over the groups again.
+// Numerator: 2 exps, division, product. Denominator: 6 per merge of the remainder, exp and product for its sum; exp and
+// an addition per held element; 10 over the groups, 6 per merge of the blocks' pairs, 10 over the groups.
 template <unsigned kWidth, unsigned kThreads>
 static std::size_t roundings_blocks(std::size_t rows) {
   constexpr std::size_t groups = kThreads / kWidth;

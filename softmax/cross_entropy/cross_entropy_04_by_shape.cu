@@ -101,9 +101,8 @@ static void launch(const float* x, const int* target, float* loss, std::size_t r
   CUDA_CHECK(cudaGetLastError());
 }
 
-// A term: exp and the sum of its float4; for each kLoads float4 exp and product of the rescaling and kLoads additions;
-// the edge's merge; over the lanes and over the warps exp, product and 5 additions each. Of parts, which are no longer
-// than the row: 6 for each merge, of those that a thread takes, and 5 and 5.
+// exp, a float4's sum; per kLoads float4 exp, product and kLoads additions; the edge's merge; 2 times 10 over lanes and
+// warps. Of parts 6 per merge that a thread does, and 10 merges over the block.
 static std::size_t roundings(std::size_t cols) {
   if (short_rows(cols) < kShortRowsCount) return cross_entropy_short::roundings(cols);
   const std::size_t turns = ceil_div(cols, std::size_t{4} * kLoads * (8u << long_kernel(cols)));

@@ -1,5 +1,4 @@
-// Rows of at most 128 elements, for cross_entropy 04. A tile of neighbouring rows is one piece of memory, which passes
-// through shared memory: its loads are aligned float4, whatever the length and the alignment of a row.
+// Rows of up to 128 elements, for cross_entropy 04: a tile of rows comes to shared memory in one piece, by float4.
 #pragma once
 #include "cross_entropy_shapes.hpp"
 #include "../online_softmax.cuh"

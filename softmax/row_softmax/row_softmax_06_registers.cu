@@ -11,8 +11,7 @@ constexpr int kBlock = 256;
 constexpr int kKept = 8;                // chunks of the row in registers, one float4 per lane each
 constexpr std::size_t kChunk = 4 * 32;  // elements that the warp loads at once, four for each lane
 
-// kAligned: rows start at multiples of 16 bytes, cols % 4 == 0: a lane takes four neighbours with one float4. Else it
-// takes four floats that are 32 apart: coalesced too, but four loads.
+// kAligned: x, y 16-byte aligned, cols % 4 == 0: a lane loads a float4. Otherwise four floats 32 apart, also coalesced.
 template <bool kAligned>
 __global__ void row_softmax_registers(const float* __restrict__ x, float* __restrict__ y, std::size_t rows,
                                       std::size_t cols) {
@@ -72,8 +71,7 @@ static void launch(const float* x, float* y, std::size_t rows, std::size_t cols)
   CUDA_CHECK(cudaGetLastError());
 }
 
-// Numerator: exp, inverse and product. Denominator: exp and additions of what is kept, then exp, product and addition
-// for each merge of the remainder; 10 over the warp.
+// Numerator: exp, inverse, product. Denominator: exp and additions of what is held; 6 per merge; 10 over the warp.
 static std::size_t roundings(std::size_t cols) {
   const std::size_t remainder = cols - std::min(cols, kKept * kChunk);
   return 6 + 4 + 2 + kKept + 6 * ceil_div(remainder, 32) + 10;

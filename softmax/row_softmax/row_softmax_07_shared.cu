@@ -62,8 +62,7 @@ static void launch(const float* x, float* y, std::size_t rows, std::size_t cols)
   CUDA_CHECK(cudaGetLastError());
 }
 
-// Numerator: exp, inverse and product. Denominator: exp and additions of what is kept, then exp, product and addition
-// for each merge of the remainder; 20 roundings in the merge over the block.
+// Numerator: exp, inverse, product. Denominator: exp and additions of what is held; 6 per merge; 20 over the block.
 static std::size_t roundings(std::size_t cols) {
   const std::size_t chunks = chunks_of(cols), remainder = cols - std::min(cols, chunks * kChunk);
   return 6 + 4 + 2 + chunks + 6 * ceil_div(remainder, kBlock) + 20;

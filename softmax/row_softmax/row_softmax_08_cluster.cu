@@ -84,8 +84,7 @@ static void launch(const float* x, float* y, std::size_t rows, std::size_t cols)
   }
 }
 
-// Numerator: exp, inverse and product. Denominator: exp and additions of what is kept, then exp, product and addition
-// for each merge of the remainder; 20 over the block, 10 over the cluster.
+// Numerator: exp, inverse, product. Denominator: exp and additions of what is held; 6 per merge; 20 and 10 above.
 static std::size_t roundings(std::size_t cols) {
   const std::size_t chunks = chunks_of(cols), remainder = cols - std::min(cols, chunks * (kCluster * kChunk));
   return 6 + 4 + 2 + chunks + 6 * ceil_div(remainder, kCluster * kBlock) + 30;

@@ -11,10 +11,9 @@
 constexpr unsigned kRelayBlock = 256, kRelayKept = 8;  // threads of a block, and the float4 of each
 constexpr unsigned kChunkUnits = kRelayBlock * kRelayKept;
 
-// A row is `chunks` chunks of kChunkUnits float4. In step i of the relay one half of its blocks read row i, the others
-// row i - lag again. Blocks take their numbers from a counter, in the order in which they start, so a block waits only
-// for blocks that have started before it, and those never wait for later ones: no deadlock. `pairs` has room for rows *
-// chunks, all kNoPair; `counter` starts at ~0u.
+// A row is `chunks` chunks of kChunkUnits float4. In step i one half of the blocks reads row i, the other row i - lag
+// again. Blocks number themselves as they start and wait only for smaller numbers, which never wait for larger ones: no
+// deadlock. `pairs` has rows * chunks words, all kNoPair; `counter` starts at ~0u.
 __global__ void __launch_bounds__(kRelayBlock, 4)
     row_softmax_relay(const float* __restrict__ x, float* __restrict__ y, std::size_t rows, std::size_t cols,
                       unsigned chunks, unsigned lag, unsigned long long* pairs, unsigned* counter) {
@@ -96,8 +95,7 @@ static void launch_relay(const float* x, float* y, std::size_t rows, std::size_t
   }
 }
 
-// Numerator: exp, inverse and product. Denominator: exp, and additions in the thread; 20 for the merge over the block;
-// exp, product and addition for each of the row's pairs that a thread merges; 20 again.
+// Numerator: exp, inverse, product. Denominator: exp and a thread's additions; 20 over the block; 6 per pair; 20.
 static std::size_t roundings_relay(std::size_t cols) {
   return 6 + 4 + (2 + kRelayKept + 1) + 20 + 6 * ceil_div(chunks_of_row(cols), std::size_t{kRelayBlock}) + 20;
 }

@@ -45,8 +45,7 @@ static void launch(const float* x, float* y, std::size_t n) {
   CUDA_CHECK(cudaGetLastError());
 }
 
-// Numerator: exp and division. Denominator: exp, product and addition for each merge in a thread, 20 over the block, the
-// same for the blocks' pairs.
+// Numerator: exp, division. Denominator: 6 per merge in a thread, 20 over the block; both again for the blocks' pairs.
 static std::size_t roundings(std::size_t n) {
   const std::size_t grid = std::max(grid_size(n), 1u);
   return 5 + 6 * ceil_div(n, grid * kBlock) + 20 + 6 * ceil_div(grid, kBlock) + 20;

@@ -15,9 +15,8 @@ namespace cg = cooperative_groups;
 constexpr int kBlock = 1024;  // one block per SM
 constexpr int kKept = 8;      // float4 of each thread in registers: half of the 256 KB that an SM has
 
-// Chunks of four elements for each thread of the grid: the first kKept stay in registers, then `chunks` in shared
-// memory, and the remainder is read again. `pairs` has room for one per block. It is not const __restrict__: other
-// blocks write it while this kernel runs.
+// Chunks of four elements per thread of the grid: kKept stay in registers, `chunks` in shared memory, the rest is read
+// again. `pairs` has one per block; it isn't const __restrict__, because other blocks write it meanwhile.
 template <bool kAligned>
 __global__ void __launch_bounds__(kBlock, 1)
     softmax_on_chip(const float* __restrict__ x, float* __restrict__ y, std::size_t n, MaxSum* pairs, unsigned chunks) {
@@ -100,8 +99,7 @@ static void launch(const float* x, float* y, std::size_t n) {
   CUDA_CHECK(cudaLaunchCooperativeKernel(kernel, dim3(grid), dim3(kBlock), arguments, bytes, nullptr));
 }
 
-// Numerator: exp, inverse and product. Denominator: exp and additions of what is kept, and for each merge exp, product
-// and addition: the remainder, the tail and what is kept in a thread; 20 over the block; the same for the blocks' pairs.
+// Numerator: exp, inverse, product. Denominator: exp, additions of what is held; 6 per merge; 20; again for the pairs.
 static std::size_t roundings(std::size_t n) {
   const std::size_t grid = std::max(grid_size(n), 1u), chunks = ceil_div(n, 4 * grid * kBlock);
   const std::size_t kept = kKept + shared_chunks(n), remainder = chunks - std::min(chunks, kept);

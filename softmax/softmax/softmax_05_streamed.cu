@@ -16,9 +16,8 @@ constexpr int kBlock = 768;        // one block per SM
 constexpr unsigned kKept = 12;     // float4 of each thread in registers
 constexpr unsigned kInFlight = 6;  // float4 of a thread on their way while it works on another
 
-// Chunks of one float4 for each thread of the grid: kKept stay in registers, `chunks` in shared memory; the others are
-// streamed first, and read again. `pairs` has room for one per block. It is not const __restrict__: other blocks write
-// it while this kernel runs.
+// Chunks of a float4 per thread of the grid: kKept stay in registers, `chunks` in shared memory; the others are
+// streamed first, and read again. `pairs` has one per block; other blocks write it meanwhile, so no __restrict__.
 __global__ void __launch_bounds__(kBlock, 1) softmax_streamed(const float* __restrict__ x, float* __restrict__ y,
                                                               std::size_t n, MaxSum* pairs, unsigned chunks) {
   extern __shared__ float4 shared[];  // [chunk][thread]
@@ -114,9 +113,7 @@ static void launch_streamed(const float* x, float* y, std::size_t n) {
   CUDA_CHECK(cudaLaunchCooperativeKernel(softmax_streamed, dim3(grid), dim3(kBlock), arguments, bytes, nullptr));
 }
 
-// Numerator: exp, inverse and product. Denominator: exp, two additions in a float4 and those of what is in registers; exp,
-// product and addition for each merge in a thread: of the chunks, of what is in registers and the edge; 20 over the block;
-// the same for the blocks' pairs.
+// Numerator: exp, inverse, product. Denominator: exp, additions; 6 per merge; 20 over the block; again for the pairs.
 static std::size_t roundings_streamed(std::size_t n) {
   const std::size_t grid = grid_size(n);
   return 6 + 4 + 2 + kKept + 6 * (chunks_of(n) + 2) + 20 + 6 * ceil_div(grid, std::size_t{kBlock}) + 20;

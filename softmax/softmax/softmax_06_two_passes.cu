@@ -91,9 +91,7 @@ static void launch_two_passes(const float* x, float* y, std::size_t n) {
   CUDA_CHECK(cudaGetLastError());
 }
 
-// Numerator: exp, inverse and product. Denominator: exp, the additions of eight float4, and exp, product and addition
-// for each merge: of eights, of at most kFlight - 1 single float4 and the edge in a thread, 20 over the block, the blocks'
-// pairs in a thread, 20 over the block again.
+// Numerator: exp, inverse, product. Denominator: exp, additions; 6 per merge; 20 over the block; again for the pairs.
 static std::size_t roundings_two_passes(std::size_t n) {
   const std::size_t grid = blocks_that_read(n), eights = n / (4 * kFlight * grid * kReadBlock);
   return 6 + 4 + 2 + kFlight + 6 * (eights + kFlight) + 20 + 6 * ceil_div(grid, std::size_t{kReadBlock}) + 20;
