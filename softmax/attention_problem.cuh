@@ -39,11 +39,11 @@ class AttentionProblem : public ladder::Problem {
 
   // Two kinds of error. First, the scores'. A score is off by at most g A_j, A_j = sum_c |Q_c K_jc| / sqrt(d), g =
   // gamma_(d + 4), in any order, with the scale on Q or on the sum (Higham, Accuracy and Stability of Numerical
-  // Algorithms, 2nd ed., (3.13)). Any m does, if it is the same for all j: its error cancels. Subtracting it rounds by
-  // u |s_j - m|; in a product exp(s_j - m') exp(m' - m) ..., m' < m, the arguments' errors add up to no more. So p_j is
-  // off by a factor between exp(-D_j) and exp(D_j), D_j = g A_j + u (|s_j - m| + 2 g max A), and O by at most sum p_j
-  // (exp(D_j) - 1) |V_j - O| / sum p_j exp(-D_j), with the right p, m and O. No first-order estimate, so it holds for
-  // large scores.
+  // Algorithms, 2nd ed., (3.13); the scale is rounded, and so is its product). Any m does, if it is the same for all j:
+  // its error cancels. Subtracting it rounds by u |s_j - m|; in a product exp(s_j - m') exp(m' - m) ..., m' < m, the
+  // arguments' errors add up to no more. So p_j is off by a factor between exp(-D_j) and exp(D_j), D_j = g A_j + u
+  // (|s_j - m| + 2 g max A), and O by at most sum p_j (exp(D_j) - 1) |V_j - O| / sum p_j exp(-D_j), with the right p, m
+  // and O. That is no first-order estimate, so it holds for large scores, too.
   // Second, all else: exp is off by 2 ulp = 4 u at most (CUDA C++ Programming Guide), each addition and product by u, a
   // weight's factors exp(m' - m) by 4 u and 1 for the product. If r bounds the number of these that a term of either
   // sum passes through, with the division, it is at most gamma_r (sum p_j |V_j| / sum p_j + |O|). r is at least keys +

@@ -90,8 +90,8 @@ class SoftmaxProblem : public ladder::Problem {
   // off by 4 + h and the mean of |x_j - m| under the weights y_j; h: additions that a term passes through (Higham,
   // Accuracy and Stability of Numerical Algorithms, 2nd ed., 4.2). Division and products add 1 each. If exp(x_i - m) is
   // a product exp(x_i - m') exp(m' - m), m' < m, the arguments' errors add up to no more; on top come 4 for the second
-  // exp, 1 for the product. So the bound is u (roundings + |x_i - m| + mean). tolerance() times the scale above is at
-  // least that, since roundings >= kLeastRoundings. Results below 2^-126 are multiples of 2^-149.
+  // exp, 1 for the product. So the bound is u (roundings + |x_i - m| + mean), and tolerance() times the scale is no
+  // less, since roundings >= kLeastRoundings. Below 2^-126 results and factors are multiples of 2^-149.
   double tolerance(const ladder::Size& size) const override {
     const double nu = static_cast<double>(roundings_(vectors(size).length)) * ladder::kUnitRoundoff;
     return nu < 0.01 ? nu / (1 - nu) : nu;  // higher orders; in long sums Rump's bound (BIT 52, 2012) needs none
@@ -136,8 +136,7 @@ class SoftmaxProblem : public ladder::Problem {
   static double spread(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return 8 * ladder::patterns::random(seed, buffer, i, n);
   }
-  // Steps of 128, which exp cannot bridge: a row's last element takes all, the others become exactly 0. (Beyond 2^24
-  // elements i wraps around: then it is the element before, and two may share.)
+  // Steps of 128, which exp cannot bridge: a row's last element takes all, the others become exactly 0 (up to 2^24).
   static double one_hot(std::uint64_t, std::size_t, std::size_t i, std::size_t) {
     return 128.0 * static_cast<double>(i % (1 << 24));
   }

@@ -1,4 +1,4 @@
-// Problem:  step 08 is near the FFMA limit. mma.sync has 5 times that rate in TF32, which has 11 bits, not 24.
+// Problem:  step 08 is near the FFMA limit. mma.sync has 5 times that rate in TF32: 11 significant bits, not 24.
 // Idea:     3xTF32: x = big + small, both TF32, and a b = big big + big small + small big; 2^-20 of it is left out. A
 //           warp owns 16 queries; the scores' accumulators become the first operand of the second product.
 // Expect:   1.3 to 1.8x step 08: mma.sync alone allows 106 TFLOP/s; 10 to 13 other instructions go beside each three.

@@ -8,7 +8,7 @@
 #include <cuda_pipeline.h>
 
 // A warp is rows of kLanes lanes. A thread has kRows rows (kRowStep apart), kKeys keys of a tile (kLanes apart) and
-// kQuads float4 of a row of O. !kLarge: for few queries, or where two large blocks don't fit in shared memory.
+// kQuads float4 of a row of O. !kLarge: for few queries, and GPUs without shared memory for a large block.
 template <int D_, bool kLarge>
 struct BlockShape {
   static constexpr int D = D_, kLanes = D / 8, kRows = 8, kRowStep = 32 / kLanes;

@@ -76,8 +76,8 @@ class AttentionBf16 : public AttentionProblem {
     return sizes;
   }
 
-  // Of "last key": up to 250 keys its scores are 128 apart in BF16, too, and below 2^16 times log2(e). Rounded to a
-  // multiple of 2^-8, the maximum's own weight is 2^(2^-9) at most, and O is still rounded to what it would be.
+  // Of "last key": up to 250 keys of all heads its scores are 128 apart in BF16, too, and below 2^16 times log2(e): so
+  // rounded, the maximum's own weight is 2^(2^-9) at most, and O is still rounded to what it would be.
   bool exact(const ladder::Size& size) const override { return size[0] * size[2] * width(size) <= 64 * 250; }
 
  private:

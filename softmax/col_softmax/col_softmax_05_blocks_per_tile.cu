@@ -1,4 +1,4 @@
-// Problem:  step 04 reads three quarters of 16384 rows twice, and has 4 tiles of 128 columns, on 32 of 132 SMs.
+// Problem:  step 04 reads three quarters of 16384 rows twice, and 128 columns are only 4 tiles, on 32 of 132 SMs.
 // Idea:     a tile has as many blocks as its rows need. They pass pairs (max, sum) through global memory, and take
 //           their numbers from a counter as they start, so that the blocks of a tile run at the same time.
 // Expect:   1.3 to 1.5x step 04 at 16384 x 4096, 0.6 to 0.7 of a copy; 3x or more at 65536 x 128. 0.8 to 0.9x at 4096 x

@@ -1,7 +1,7 @@
 // Problem:  step 04 loads all that it holds before its first exp; then memory idles during the exps.
 // Idea:     merge each float4 as it arrives, with six more in flight behind it. Only what stays in registers is left
 //           for the end: 12 float4 in each of 768 threads, beside the six.
-// Expect:   1.1 to 1.3x step 04 at 2^24, 0.8 of a copy or more: exps took a third of its time. 1.0 to 1.2x at 2^28.
+// Expect:   1.1 to 1.3x step 04 at 2^24, 0.8 of a copy or more: exps are a third of phase one. 1.0 to 1.2x at 2^28.
 // Measured: 1.21x step 04, 0.83 of a copy at 2^24 (H200 at bcda27c); 1.12x, 0.88 (H100 at bcda27c).
 // Next:     of 2^28 floats nearly all are read twice. Which kernels would you write if all of them were?
 #include "softmax.cuh"
@@ -17,7 +17,7 @@ constexpr unsigned kKept = 12;     // float4 of each thread in registers
 constexpr unsigned kInFlight = 6;  // float4 of a thread on their way while it works on another
 
 // Chunks of a float4 per thread of the grid: kKept stay in registers, `chunks` in shared memory; the others are
-// streamed first, and read again. `pairs` has one per block; other blocks write it meanwhile, so no __restrict__.
+// streamed first, and read again. `pairs` has one per block; other blocks write it, so it isn't const __restrict__.
 __global__ void __launch_bounds__(kBlock, 1) softmax_streamed(const float* __restrict__ x, float* __restrict__ y,
                                                               std::size_t n, MaxSum* pairs, unsigned chunks) {
   extern __shared__ float4 shared[];  // [chunk][thread]

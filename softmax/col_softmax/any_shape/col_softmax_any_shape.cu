@@ -1,5 +1,4 @@
-// Columns of any length: a measured choice (any_shape.cuh). All read x once, unless a column is longer than blocks
-// hold.
+// Columns of any length: a measured choice (any_shape.cuh). All read x once, unless a column is too long to hold.
 #include "../col_softmax.cuh"
 #include "any_shape.cuh"
 #include "column_clusters.cuh"

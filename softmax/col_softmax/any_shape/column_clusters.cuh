@@ -15,7 +15,7 @@ constexpr unsigned kTileHeld = 8;  // float4 of each thread in registers, and as
 constexpr unsigned kMostBlocks = 16;
 constexpr std::size_t kTallest = std::size_t{kMostBlocks} * 2 * kTileHeld * kRowsAtOnce;
 
-// The merge over a cluster (sm_90): all threads call cluster_begin() at their start, columns_over_cluster() once.
+// The merge over a cluster (sm_90 and newer). All threads call cluster_begin() first, columns_over_cluster() once.
 // Thread 16 * column + j sends its block's pair of the column to block j; totals[] becomes the cluster's.
 __device__ inline void cluster_begin() {
 #ifndef CUDA_EMU
