@@ -36,13 +36,13 @@ class AttentionBf16 : public AttentionProblem {
             device.at<__nv_bfloat16>(3), size[0], size[1], size[2], static_cast<int>(width(size)), size[4] != 0);
   }
 
-  // The error E of O before it is rounded, as attention_problem.cuh derives it, but for three things. A score is a tensor
-  // core's sum of d exact products, |error| <= (tensor_core_gamma(d) + 2 u) A_j with the scale, which is rounded, and
-  // its product. exp is wrong by 4 u at most, by ex2.approx too (2^-22: PTX ISA, 9.7.3.21), which makes a weight below
-  // 2^-126 0. And each weight is rounded to BF16, wrong by a factor between 1 - 2^-8 and 1 + 2^-8. With r as there, the
-  // second part is at most ((1 + 2^-8) (1 + gamma_r) - 1) (M + |O|), O and M = sum p_j |V_j| / sum p_j with the weights
-  // as they were computed: M at most sum p_j exp(D_j) |V_j| / sum p_j exp(-D_j).
-  // Rounding keeps the order of numbers: the result is one of the BF16 numbers from BF16(O - E) to BF16(O + E).
+  // The error E of O before rounding, as in attention_problem.cuh, except for three things. A score is a tensor core's
+  // sum of d exact products, |error| <= (tensor_core_gamma(d) + 2 u) A_j with the rounded scale and its product. exp is
+  // off by 4 u at most, by ex2.approx too (2^-22: PTX ISA, 9.7.3.21), which makes a weight below 2^-126 0. And each
+  // weight is rounded to BF16, off by a factor between 1 - 2^-8 and 1 + 2^-8. With r as there, the second part is at
+  // most ((1 + 2^-8) (1 + gamma_r) - 1) (M + |O|), O and M = sum p_j |V_j| / sum p_j with the weights as computed: M is
+  // at most sum p_j exp(D_j) |V_j| / sum p_j exp(-D_j). The result is one of the BF16 numbers from BF16(O - E) to
+  // BF16(O + E), because rounding keeps the order of numbers.
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
     const double gamma = AttentionProblem::tolerance(size), relative = (1 + 1.0 / 256) * (1 + gamma) - 1;

@@ -102,7 +102,7 @@ static std::size_t chunks_of(std::size_t n) {
 static void launch_streamed(const float* x, float* y, std::size_t n) {
   if (n == 0) return;
   const unsigned grid = grid_size(n);
-  // in shared memory, of which 227 KB is the most that any GPU has and 1 KB is for block_merge: what registers do not hold
+  // shared memory holds what registers do not: 227 KB is the most that any GPU has, 1 KB is for block_merge
   const int free = std::min(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin), 227 << 10) - (1 << 10);
   const std::size_t most = free / (kBlock * sizeof(float4)), all = chunks_of(n);
   auto chunks = static_cast<unsigned>(std::min(all - std::min<std::size_t>(all, kKept), most));

@@ -41,7 +41,7 @@ __device__ void columns_over_cluster(MaxSum of_block, MaxSum (&blocks)[kBlocks][
 #endif
 }
 
-// kBlocks blocks share a tile. The first kTileHeld float4 of a thread stay in registers, `chunks` more in shared memory.
+// kBlocks blocks share a tile. A thread's first kTileHeld float4 stay in registers, `chunks` more in shared memory.
 template <unsigned kBlocks>
 __global__ void __launch_bounds__(kTileThreads, 1024 / kTileThreads)
     col_softmax_held(const float* __restrict__ x, float* __restrict__ y, std::size_t rows, std::size_t cols,
