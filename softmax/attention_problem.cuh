@@ -76,7 +76,7 @@ class AttentionProblem : public ladder::Problem {
             {1, 128, 128, 128, 1}, {1, 17, 200, 0, 1},   {1, 150, 20, 0, 1},  {2, 133, 70, 0, 1},  {1, 70, 133, 128, 0},
             {1, 9, 517, 0, 0},     {2, 1, 1100, 128, 1}, {1, 6, 2100, 0, 1},  {1, 40, 150, 128, 1}};
   }
-  // In turn Q and K have more than 2^31 elements, in long sequences and in many heads.
+  // Q and K, one after the other, have more than 2^31 elements, in long sequences and in many heads.
   std::vector<ladder::Size> huge_sizes() const override {
     return {{3, 11200003, 3, 0, 0}, {3, 3, 11200003, 0, 1}, {(1 << 25) + 3, 1, 1, 0, 0}};
   }
@@ -187,7 +187,7 @@ class AttentionProblem : public ladder::Problem {
       }
       row.score[j] = sum / std::sqrt(static_cast<double>(d));
       row.size[j] = magnitude / std::sqrt(static_cast<double>(d));
-      max = std::max(max, row.score[j]);  // passes over NaN, which the sum keeps
+      max = std::max(max, row.score[j]);  // drops NaN, which the sum keeps
       max_size = std::max(max_size, row.size[j]);
     }
     double sum = 0, least_sum = 0, most = 0;

@@ -11,7 +11,7 @@ struct alignas(8) MaxSum {  // a pair is one access
 // What to subtract before exp: 0 instead of -inf, as -inf - -inf is NaN; exp(-inf - 0) is 0, so the sum stays 0.
 __device__ inline float shift_for(float max) { return max == -INFINITY ? 0.0f : max; }
 
-// The pair of both sets together, in any order and grouping. fmaxf passes over NaN; sum keeps it.
+// The pair of both sets together, in any order and grouping. fmaxf drops NaN; sum keeps it.
 __device__ inline MaxSum merge(MaxSum a, MaxSum b) {
   const float max = fmaxf(a.max, b.max), shift = shift_for(max);
   return {max, a.sum * expf(a.max - shift) + b.sum * expf(b.max - shift)};

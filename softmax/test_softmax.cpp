@@ -53,7 +53,7 @@ std::vector<float> random_numbers(std::size_t n) {
   return numbers;
 }
 
-// Lengths shorter and longer than a warp, a block, and what the steps keep of a vector.
+// Lengths shorter and longer than a warp, a block, and what the steps hold of a vector.
 constexpr std::size_t kLengths[] = {1, 2, 5, 32, 33, 128, 1000, 1024, 4100, 70000};
 constexpr std::size_t kCounts[] = {1, 3, 34};
 

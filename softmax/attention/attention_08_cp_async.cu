@@ -21,7 +21,7 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks)
   const std::size_t head = blockIdx.x % heads;
   const long long row0 = static_cast<long long>(tiles_m - 1 - blockIdx.x / heads) * BM;  // the longest first
   const long long ahead = causal ? keys - queries : keys;  // query i attends to the keys up to i + ahead
-  const long long end = min(keys, row0 + BM + ahead);      // no query of the block goes further
+  const long long end = min(keys, row0 + BM + ahead);      // no query of the block attends beyond
   Q += (head * queries + row0) * D;
   O += (head * queries + row0) * D;
   K += head * keys * D;

@@ -134,7 +134,7 @@ __global__ void __launch_bounds__(128 * (WgmmaShared<D>::kConsumers + 1), 1)
     }
     store_rows<D, kPairs>(rows, O + (head * queries + row0 + row) * D, queries - row0 - row);
   });
-  // Warpgroup 0 takes the last turn, too. With `group == 0` ptxas assumes divergent warps: slower (see the chapter).
+  // Warpgroup 0 takes the last turn, too. With `group == 0` ptxas assumes divergent warps: slower (see README.md).
   if (tid < 256) named_barrier<256>(1);
 }
 

@@ -6,7 +6,7 @@
 
 class ColSoftmax : public SoftmaxProblem {
  public:
-  // x and y hold rows * cols floats, a row directly behind the other, and do not overlap. No pointer need be 16-byte
+  // x and y hold rows * cols floats without gaps, and do not overlap. No pointer need be 16-byte
   // aligned, nor need cols be a multiple of 4. Either may be 0; cols is below 2^31.
   using Launch = void (*)(const float* x, float* y, std::size_t rows, std::size_t cols);
 

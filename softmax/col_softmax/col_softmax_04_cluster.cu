@@ -22,7 +22,7 @@ constexpr unsigned kRows = kCluster * kBlock / kLanes;  // that a cluster reads 
 constexpr unsigned kKept = 8;                           // float4 in each thread's registers
 static_assert(kWarps * kColumns == kBlock && kCluster <= kWarps, "one thread per warp and column");
 
-// kAligned: see float4_row.cuh. kRemainder: there are more rows than the cluster keeps.
+// kAligned: see float4_row.cuh. kRemainder: there are more rows than the cluster holds.
 template <bool kAligned, bool kRemainder>
 __global__ void __launch_bounds__(kBlock, 2) col_softmax_cluster(const float* __restrict__ x, float* __restrict__ y,
                                                                  std::size_t rows, std::size_t cols, unsigned tiles) {

@@ -9,7 +9,7 @@
 
 class CrossEntropy : public SoftmaxProblem {
  public:
-  // x holds rows * cols floats, a row directly behind the other; target and loss one element per row; nothing overlaps.
+  // x holds rows * cols floats without gaps; target and loss one element per row; nothing overlaps.
   // No pointer need be 16-byte aligned, nor need cols be a multiple of 4. Either may be 0; rows is below 2^31.
   using Launch = void (*)(const float* x, const int* target, float* loss, std::size_t rows, std::size_t cols);
 

@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(kBlock)
   const std::size_t front = min(to_boundary, cols), n4 = (cols - front) / 4, behind = front + 4 * n4;
   const float4* x4 = reinterpret_cast<const float4*>(x + front);
 
-  // whole groups of kLoads float4, single ones, and what is in front of and behind the float4
+  // whole groups of kLoads float4, single ones, and what is before and after the float4
   MaxSum s = {-INFINITY, 0.0f};
   std::size_t i = tid;
   for (; i + (kLoads - 1) * kBlock < n4; i += kLoads * kBlock) {

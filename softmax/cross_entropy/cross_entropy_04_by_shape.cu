@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(kBlock)
   const Peeled<> part(x + begin, length);
   const float4* const x4 = reinterpret_cast<const float4*>(x + begin + part.head);
   const auto units = static_cast<unsigned>(part.units), at = static_cast<unsigned>(part.edge(t, length));
-  const float edge = at < length ? x[begin + at] : -INFINITY;  // in front of the float4, or behind them
+  const float edge = at < length ? x[begin + at] : -INFINITY;  // before the float4, or after them
 
   // load: kLoads float4 at a time, the last ones too; one maximum and one rescaling for all of them
   const float4 none = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};

@@ -21,7 +21,7 @@ inline unsigned rows_of_tile(const ShortRows& s, std::size_t cols) {
   return static_cast<unsigned>(times) * kTileBlock / s.lanes;
 }
 
-// Long rows are read by 8 << i threads, four float4 a turn: up to 16384 elements take four turns or fewer.
+// Long rows are read by 8 << i threads, four float4 per trip: up to 16384 elements take four trips or fewer.
 constexpr unsigned kLongKernels = 7;
 inline unsigned long_kernel(std::size_t cols) {
   unsigned i = 0;
@@ -30,7 +30,7 @@ inline unsigned long_kernel(std::size_t cols) {
 }
 
 // The last kernel takes parts of a row, a block each: as many as fill whole waves of `resident` blocks, none shorter
-// than two turns, none longer than 32 bits count.
+// than two trips, none longer than 32 bits count.
 constexpr std::size_t kShortestPart = 16384, kLongestPart = std::size_t{1} << 30;
 inline unsigned length_of_part(std::size_t rows, std::size_t cols, std::size_t resident) {
   const std::size_t parts = std::max(slices_for(rows, resident, cols / kShortestPart), ceil_div(cols, kLongestPart));

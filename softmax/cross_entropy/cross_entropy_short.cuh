@@ -44,8 +44,8 @@ __global__ void __launch_bounds__(kTileBlock, 1024 / kTileBlock)
   __pipeline_wait_prior(0);
   __syncthreads();
 
-  // A lane's elements are `start` XOR multiples of kLanes. Where a power of two divides the length, many rows begin at
-  // the same bank. Their groups take their elements in different orders, each within as many as that power.
+  // A lane's elements are `start` XOR multiples of kLanes. Where a power of two divides the length, many rows start at
+  // the same bank, so each group takes its elements in another order, within blocks of that power of two.
   const unsigned power = cols & (0u - cols), turn = (group * min(power, 32u) / 32 * kLanes) & (power - 1);
   const unsigned start = turn + tid % kLanes;
 

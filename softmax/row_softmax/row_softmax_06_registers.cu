@@ -17,7 +17,7 @@ __global__ void row_softmax_registers(const float* __restrict__ x, float* __rest
                                       std::size_t cols) {
   const int lane = threadIdx.x % 32;
   const std::size_t row = (std::size_t{blockIdx.x} * kBlock + threadIdx.x) / 32;
-  if (row >= rows) return;  // the whole warp, and there is no barrier for the block
+  if (row >= rows) return;  // the whole warp, and no block barrier follows
   x += row * cols;
   y += row * cols;
 
@@ -35,7 +35,7 @@ __global__ void row_softmax_registers(const float* __restrict__ x, float* __rest
     }
   }
 
-  // reduce: the maximum of what is kept, then one exp per element; the remainder by the online rule
+  // reduce: the maximum of the held elements, then one exp for each; the remainder by the online rule
   float max = -INFINITY;
 #pragma unroll
   for (int k = 0; k < kKept; ++k) max = fmaxf(max, max4(v[k]));

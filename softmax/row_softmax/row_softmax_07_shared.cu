@@ -25,7 +25,7 @@ __global__ void row_softmax_shared(const float* __restrict__ x, float* __restric
 #pragma unroll 4
   for (unsigned k = 0; k < chunks; ++k) row[k * kBlock + tid] = load4<kAligned>(x, k * kChunk + first, cols, kBlock);
 
-  // reduce: the maximum of what is kept, then one exp per element; the remainder by the online rule
+  // reduce: the maximum of the held elements, then one exp for each; the remainder by the online rule
   float max = -INFINITY;
   for (unsigned k = 0; k < chunks; ++k) max = fmaxf(max, max4(row[k * kBlock + tid]));
   MaxSum s = {max, 0.0f};

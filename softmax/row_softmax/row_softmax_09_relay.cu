@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(kRelayBlock, 4)
   y += row * cols;
   pairs += row * chunks;
 
-  // load: 8 independent float4, and an element in front of the row's first 16-byte boundary or behind the last one
+  // load: 8 independent float4, and an element before the row's first 16-byte boundary or after the last one
   const Peeled<128> part(x, cols);
   const std::size_t first = min(std::size_t{chunk} * kChunkUnits, part.units), begin = part.head + 4 * first;
   const auto count = static_cast<unsigned>(min(part.units - first, std::size_t{kChunkUnits}));

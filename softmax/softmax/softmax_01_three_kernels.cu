@@ -15,7 +15,7 @@ __device__ static unsigned ordered(float v) {
 }
 __device__ static float from_ordered(unsigned v) { return __uint_as_float(v >> 31 ? v & 0x7fffffffu : ~v); }
 
-// Before the launch *max is 0, below every ordered float. fmaxf passes over NaN; the sum brings it back.
+// Before the launch *max is 0, below every ordered float. fmaxf drops NaN; the sum brings it back.
 __global__ void softmax_max(const float* __restrict__ x, std::size_t n, unsigned* max) {
   const std::size_t threads = std::size_t{gridDim.x} * kBlock;
   float v = -INFINITY;

@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(kBlock, 1)
   const std::size_t end = kAligned ? n / 4 * 4 : n, tail = end + thread;
   const std::size_t stride = 4 * threads, remainder = (kKept + chunks) * stride + first;
 
-  // load what is kept; the remainder by the online rule
+  // load what is held; the remainder by the online rule
 #pragma unroll 4
   for (unsigned k = 0; k < chunks; ++k) {
     shared[k * kBlock + tid] = load4<kAligned>(x, (kKept + k) * stride + first, end, threads);
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(kBlock, 1)
   for (std::size_t i = remainder; i < end; i += stride) s = merge(s, pair_of(load4<kAligned>(x, i, end, threads)));
   if (tail < n) s = merge(s, {x[tail], 1.0f});
 
-  // reduce: the maximum of what is kept, then one exp per element
+  // reduce: the maximum of the held elements, then one exp for each
   float max = -INFINITY, sum = 0.0f;
 #pragma unroll
   for (unsigned k = 0; k < kKept; ++k) max = fmaxf(max, max4(v[k]));

@@ -14,7 +14,7 @@ namespace cg = cooperative_groups;
 
 constexpr int kBlock = 768;        // one block per SM
 constexpr unsigned kKept = 12;     // float4 of each thread in registers
-constexpr unsigned kInFlight = 6;  // float4 of a thread on their way while it works on another
+constexpr unsigned kInFlight = 6;  // float4 of a thread in flight while it works on another
 
 // Chunks of a float4 per thread of the grid: kKept stay in registers, `chunks` in shared memory; the others are
 // streamed first, and read again. `pairs` has one per block; other blocks write it, so it isn't const __restrict__.
@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(kBlock, 1) softmax_streamed(const float* __res
   const float4 none = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
   const bool aligned = alike(x, y);
 
-  // stream: chunks that are read again, by plain loads, so that L2 may keep them; then those for shared memory
+  // stream: chunks that are read again, by plain loads, so that L2 may hold them; then those for shared memory
   const auto load = [&](unsigned j) {
     const unsigned k = j < again ? kKept + chunks + j : kKept + j - again;
     if (j >= again + chunks || k >= count) return none;

@@ -26,7 +26,7 @@ __global__ void row_softmax_inf_minus_inf(const float* __restrict__ x, float* __
                                           std::size_t cols) {
   const int lane = threadIdx.x % 32;
   const std::size_t row = (std::size_t{blockIdx.x} * kBlock + threadIdx.x) / 32;
-  if (row >= rows) return;  // the whole warp, and there is no barrier for the block
+  if (row >= rows) return;  // the whole warp, and no block barrier follows
   x += row * cols;
   y += row * cols;
 
