@@ -1,10 +1,9 @@
 // O = softmax(Q K^T / sqrt(d)) V for each head: the attention of a transformer, forward, in FP32.
 //   s_ij = sum_c Q_ic K_jc / sqrt(d),   O_ic = sum_j exp(s_ij - m_i) V_jc / sum_j exp(s_ij - m_i),   m_i = max_j s_ij.
 //
-// Decided: with the causal mask query i attends to the keys j <= i + keys - queries, so the last query attends to all
-// keys, as a decoder with a cache of keys needs it (and FlashAttention since 2.1; PyTorch's is_causal begins at the
-// other corner, and agrees where the lengths are equal). A query with nothing to attend to gives 0: one in the first
-// queries - keys rows under the mask, and all of them where keys = 0.
+// Decided: with the causal mask query i attends to the keys j <= i + keys - queries, so the last query attends to all,
+// as a decoder with a cache needs it (FlashAttention since 2.1; PyTorch's is_causal starts at the other corner). A
+// query with nothing to attend to gives 0: the first queries - keys rows under the mask, and all rows where keys = 0.
 #pragma once
 #include "sampled_rows.cuh"
 
@@ -13,13 +12,11 @@
 
 class AttentionProblem : public ladder::Problem {
  public:
-  // An upper bound for the relative roundings, in units of u = 2^-24, that go into one element of O, other than those
-  // of the scores: see tolerance().
+  // A bound for the relative roundings in one element of O, other than those of the scores, in units of u = 2^-24.
   using Roundings = std::size_t (*)(std::size_t keys);
 
-  // Enough for any order, online or not, and for keys in splits: an exp and a product with V (5), then `keys` merges at
-  // most, as each adds a key or more (one with no keys is exact), with an exp (4), a product and two additions; for each
-  // of both sums' ends a merge of partial sums, and the division.
+  // Enough for any order and for splits: exp and product with V (5), then `keys` merges at most, of exp (4), product
+  // and two additions; a merge of partial sums at both sums' ends, and the division.
   static std::size_t any_roundings(std::size_t keys) { return 5 + 7 * keys + 2 * 7 + 1; }
 
   // keeps_scores: the step stores all scores, in memory that it allocates.
@@ -40,21 +37,17 @@ class AttentionProblem : public ladder::Problem {
     return is_known(size, element / width(size));
   }
 
-  // Two kinds of error. First, the scores'. A score is a sum of d products, scaled: computed in any order, with the
-  // scale on Q or on the sum, it is off by at most g A_j, A_j = sum_c |Q_c K_jc| / sqrt(d), g = gamma_(d + 4) (Higham,
-  // Accuracy and Stability of Numerical Algorithms, 2nd ed., (3.13); the scale is rounded, and so is its product). Any
-  // number may stand for m, as long as it is the same for all j: its error cancels. Subtracting it rounds by
-  // u |s_j - m|; where exp(s_j - m) is a product exp(s_j - m') exp(m' - m) ..., m' < m, the errors of the arguments add
-  // up to no more. So each weight p_j is wrong by a factor between exp(-D_j) and exp(D_j),
-  //   D_j = g A_j + u (|s_j - m| + 2 g max A),
-  // and O by at most sum p_j (exp(D_j) - 1) |V_j - O| / sum p_j exp(-D_j), with the right p, m and O: no first-order
-  // estimate, so it holds for large scores too.
-  // Second, all else: exp is wrong by 2 ulp = 4 u at most (CUDA C++ Programming Guide, mathematical functions), each
-  // addition and product by u, and a weight's own factors exp(m' - m) by 4 u and their product by u each. If r bounds
-  // the number of these that a term of either sum passes through, and the division's, it is at most
-  // gamma_r (sum p_j |V_j| / sum p_j + |O|). Each thread adds up its keys one after the other, or at least as many
-  // terms are added: r is at least keys + kLeastRoundings, by which the first part is divided in the scale. What is
-  // below 2^-126 is rounded to multiples of 2^-149.
+  // Two kinds of error. First, the scores'. A score is off by at most g A_j, A_j = sum_c |Q_c K_jc| / sqrt(d), g =
+  // gamma_(d + 4), in any order, with the scale on Q or on the sum (Higham, Accuracy and Stability of Numerical
+  // Algorithms, 2nd ed., (3.13); the scale is rounded, and so is its product). Any m does, if it is the same for all j:
+  // its error cancels. Subtracting it rounds by u |s_j - m|; in a product exp(s_j - m') exp(m' - m) ..., m' < m, the
+  // arguments' errors add up to no more. So p_j is off by a factor between exp(-D_j) and exp(D_j), D_j = g A_j + u
+  // (|s_j - m| + 2 g max A), and O by at most sum p_j (exp(D_j) - 1) |V_j - O| / sum p_j exp(-D_j), with the right p, m
+  // and O. That is no first-order estimate, so it holds for large scores, too.
+  // Second, all else: exp is off by 2 ulp = 4 u at most (CUDA C++ Programming Guide), each addition and product by u, a
+  // weight's factors exp(m' - m) by 4 u and 1 for the product. If r bounds the number of these that a term of either
+  // sum passes through, with the division, it is at most gamma_r (sum p_j |V_j| / sum p_j + |O|). r is at least keys +
+  // kLeastRoundings, by which the scale divides the first part. Below 2^-126 results are multiples of 2^-149.
   double tolerance(const ladder::Size& size) const override {
     const double ru = static_cast<double>(std::max(roundings_(size[2]), least_roundings(size))) * ladder::kUnitRoundoff;
     return ru < 0.01 ? ru / (1 - ru) : ru;  // in long sums Rump's bound (BIT 52, 2012) needs no higher orders
@@ -73,9 +66,8 @@ class AttentionProblem : public ladder::Problem {
     return "Under the causal mask the first queries have no key to attend to where there are more queries than keys.";
   }
 
-  // heads, queries, keys, d, causal. Empty; one query, one key; around a warp and the steps' tiles (16 to 128); both
-  // lengths longer than the other, with the mask and without; tiles and splits of the keys that the mask cuts off whole;
-  // keys for several splits. Kept small: a product is dear on the CPU backend.
+  // heads, queries, keys, d, causal. Empty; one query, one key; around a warp and the tiles (16 to 128); more queries
+  // than keys and fewer; tiles and splits that the mask cuts off; keys for several splits. Small, for the CPU backend.
   std::vector<ladder::Size> test_sizes() const override {
     return {{0, 3, 5, 0, 0},       {2, 0, 5, 0, 1},      {2, 3, 0, 0, 0},     {2, 3, 0, 128, 1},   {1, 1, 1, 0, 0},
             {3, 1, 1, 128, 1},     {2, 1, 70, 0, 1},     {2, 67, 1, 0, 0},    {1, 5, 1, 128, 1},   {3, 2, 3, 0, 1},
@@ -84,7 +76,7 @@ class AttentionProblem : public ladder::Problem {
             {1, 128, 128, 128, 1}, {1, 17, 200, 0, 1},   {1, 150, 20, 0, 1},  {2, 133, 70, 0, 1},  {1, 70, 133, 128, 0},
             {1, 9, 517, 0, 0},     {2, 1, 1100, 128, 1}, {1, 6, 2100, 0, 1},  {1, 40, 150, 128, 1}};
   }
-  // In turn Q and K have more than 2^31 elements, in long sequences and in many heads.
+  // Q and K, one after the other, have more than 2^31 elements, in long sequences and in many heads.
   std::vector<ladder::Size> huge_sizes() const override {
     return {{3, 11200003, 3, 0, 0}, {3, 3, 11200003, 0, 1}, {(1 << 25) + 3, 1, 1, 0, 0}};
   }
@@ -113,8 +105,8 @@ class AttentionProblem : public ladder::Problem {
   }
 
  protected:
-  // A row of O. magnitude: sum p |V| / sum p; most_magnitude: the most that errors of the scores can make of it;
-  // score_error: how far they can put O off, and what underflow adds.
+  // A row of O. magnitude: sum p |V| / sum p; most_magnitude: the most that score errors can make of it; score_error:
+  // how far they, and underflow, can move O.
   struct Row {
     explicit Row(std::size_t d) : want(d), magnitude(d), most_magnitude(d), score_error(d) {}
     std::vector<double> want, magnitude, most_magnitude, score_error;
@@ -195,7 +187,7 @@ class AttentionProblem : public ladder::Problem {
       }
       row.score[j] = sum / std::sqrt(static_cast<double>(d));
       row.size[j] = magnitude / std::sqrt(static_cast<double>(d));
-      max = std::max(max, row.score[j]);  // passes over NaN, which the sum keeps
+      max = std::max(max, row.score[j]);  // drops NaN, which the sum keeps
       max_size = std::max(max_size, row.size[j]);
     }
     double sum = 0, least_sum = 0, most = 0;

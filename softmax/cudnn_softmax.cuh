@@ -7,9 +7,8 @@
 #include <stdexcept>
 #include <string>
 
-// Throws std::runtime_error where cuDNN does not support the size; its sizes are ints. x and y hold
-// count * length * inner floats. CUDNN_SOFTMAX_ACCURATE is the algorithm that subtracts the maximum. Where inner = 1
-// the modes CUDNN_SOFTMAX_MODE_CHANNEL and _INSTANCE compute the same, at different speeds.
+// x and y hold count * length * inner floats. Throws std::runtime_error where a size is no int, which cuDNN's are.
+// CUDNN_SOFTMAX_ACCURATE subtracts the maximum. Where inner = 1 both modes compute the same, at different speeds.
 inline void cudnn_softmax(std::size_t count, std::size_t length, std::size_t inner, const float* x, float* y,
                           cudnnSoftmaxMode_t mode) {
   for (const std::size_t size : {count, length, inner}) {
@@ -31,9 +30,8 @@ inline void cudnn_softmax(std::size_t count, std::size_t length, std::size_t inn
 // A sum that cuDNN may compute in any order.
 inline std::size_t cudnn_roundings(std::size_t length) { return 10 + length; }
 
-// A softmax problem without the data on which cuDNN 9.14 differs from what the steps promise: a vector that is all -inf
-// gives 0 in one mode; and where a row's length is no multiple of 4 and its maximum is -FLT_MAX, the results are too
-// small, as if the row were padded with that value.
+// A softmax problem without the data on which cuDNN 9.14 differs: a vector of -inf gives 0 in one mode; rows of
+// -FLT_MAX give too small results, as if padded with it to a multiple of 4.
 template <typename Problem>
 class ForCudnn : public Problem {
  public:

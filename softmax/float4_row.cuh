@@ -1,8 +1,6 @@
-// Four elements per thread and access, and what to do at the end of a row, as row_softmax_06 writes it out.
-//
-// kAligned: the four elements are neighbours, x[j] to x[j + 3]; x + j is a multiple of 16 bytes and `end` a multiple of
-// 4, so that all four exist or none. Else they are x[j], x[j + stride], x[j + 2 stride] and x[j + 3 stride]: with
-// `stride` the number of threads side by side, those loads are coalesced for rows of any alignment.
+// Four elements per thread and access, and the end of a row, as row_softmax_06 writes it out.
+// kAligned: the four are neighbours, x[j] to x[j + 3]; x + j is 16-byte aligned and `end` a multiple of 4, so all exist
+// or none. Otherwise they are x[j] to x[j + 3 stride], with `stride` threads side by side coalesced as well.
 // kEvictFirst: float4 accesses mark their lines as first to leave L2 (__ldcs, __stcs).
 #pragma once
 #include "online_softmax.cuh"
@@ -42,8 +40,7 @@ __device__ inline void store4(float* y, std::size_t j, std::size_t end, std::siz
 __device__ inline float max4(float4 v) { return fmaxf(fmaxf(v.x, v.y), fmaxf(v.z, v.w)); }
 __device__ inline float sum4(float4 v) { return (v.x + v.y) + (v.z + v.w); }
 
-// exp(v - shift) * factor. For a sum `shift` is shift_for(max). For results it is the maximum itself: -inf - -inf gives
-// the NaN that a vector of -inf alone must become.
+// exp(v - shift) * factor; shift is shift_for(max) for a sum, max itself for results: a vector of -inf must give NaN.
 __device__ inline float4 exp4(float4 v, float shift, float factor = 1.0f) {
   return {expf(v.x - shift) * factor, expf(v.y - shift) * factor, expf(v.z - shift) * factor,
           expf(v.w - shift) * factor};

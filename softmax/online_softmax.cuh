@@ -1,6 +1,5 @@
-// The online softmax: the pair (maximum, sum of exponentials) that stands for a set of elements, the rule by which two
-// pairs merge, and that rule over the lanes of a warp, the threads of a block, and from block to block. Why it is right:
-// the chapter of row_softmax, under "The online rule".
+// The online softmax: a pair (maximum, sum of exponentials) for a set of elements, and the merge of two pairs, over a
+// warp, a block and from block to block. Why it is right: row_softmax/README.md, "The online rule".
 #pragma once
 #include "ladder.cuh"
 
@@ -9,11 +8,10 @@ struct alignas(8) MaxSum {  // a pair is one access
   float max, sum;
 };
 
-// What to subtract before exp. The guard: in the empty set, or where all elements are -inf, x - max would be
-// -inf - -inf = NaN. With 0 subtracted instead exp(-inf - 0) is 0, and sum stays 0.
+// What to subtract before exp: 0 instead of -inf, as -inf - -inf is NaN; exp(-inf - 0) is 0, so the sum stays 0.
 __device__ inline float shift_for(float max) { return max == -INFINITY ? 0.0f : max; }
 
-// The pair of both sets together, in any order and grouping. fmaxf passes over NaN; sum keeps it.
+// The pair of both sets together, in any order and grouping. fmaxf drops NaN; sum keeps it.
 __device__ inline MaxSum merge(MaxSum a, MaxSum b) {
   const float max = fmaxf(a.max, b.max), shift = shift_for(max);
   return {max, a.sum * expf(a.max - shift) + b.sum * expf(b.max - shift)};
@@ -33,18 +31,16 @@ __device__ inline float group_sum(float v) {
   return v;
 }
 
-// Merged over the warp, or over groups of kLanes neighbouring lanes, returned to each lane with the same bits. All 32
-// lanes must call it. The maximum first, then the sum: one exp per lane, where five calls of merge() take ten. Roundings
-// of a term (SoftmaxProblem::tolerance): 4 for the exp, the product, and an addition per level, together 10 at most.
+// Merged over groups of kLanes neighbouring lanes, returned to each with the same bits. All 32 lanes must call it. One
+// exp per lane, where five calls of merge() take ten. Roundings of a term: 4 for exp, the product, 5 additions: 10.
 template <unsigned kLanes = 32>
 __device__ inline MaxSum warp_merge(MaxSum v) {
   const float max = group_max<kLanes>(v.max);
   return {max, group_sum<kLanes>(v.sum * expf(v.max - shift_for(max)))};
 }
 
-// Merged over a one-dimensional block, returned to each thread with the same bits; or over `warps` neighbouring warps, of
-// which `first` is the first and the thread's own is one. All threads of the block must call it. Every call uses the same
-// shared memory: a __syncthreads() is needed between two calls. Roundings: 20, those of warp_merge twice.
+// Merged over a one-dimensional block, or over its `warps` warps from `first` on; returned to each of their threads
+// with the same bits. All threads must call it. A __syncthreads() is needed between two calls. Roundings: 20.
 __device__ inline MaxSum block_merge(MaxSum v, unsigned first, unsigned warps) {
   __shared__ MaxSum of_warps[32];
   const unsigned lane = threadIdx.x % 32;
@@ -55,8 +51,8 @@ __device__ inline MaxSum block_merge(MaxSum v, unsigned first, unsigned warps) {
 }
 __device__ inline MaxSum block_merge(MaxSum v) { return block_merge(v, 0, blockDim.x / 32); }
 
-// A pair for other blocks, through global memory: 64 bits, written and read at once, so that no fence is needed. Until
-// it is published the word is kNoPair, which no pair is: the maximum would be a NaN, and fmaxf passes over NaN.
+// A pair for other blocks, through global memory: one 64-bit word, so no fence is needed. Before it is published the
+// word is kNoPair, which no pair is: its maximum would be NaN, and fmaxf drops NaN.
 constexpr unsigned long long kNoPair = ~0ull;
 
 __device__ inline void publish(unsigned long long* to, MaxSum pair) {

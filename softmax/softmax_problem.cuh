@@ -1,10 +1,9 @@
-// What softmax, row_softmax and col_softmax have in common: vectors inside an array, and for each vector x of them
+// What softmax, row_softmax and col_softmax share: vectors inside an array, and for each vector x of them
 //   y_i = exp(x_i - m) / sum_j exp(x_j - m),   m = max_j x_j.
-// Mathematically any m gives the same; the maximum is the one with which nothing overflows and no sum is 0.
+// Any m gives the same mathematically; with the maximum nothing overflows and no sum is 0.
 //
-// Decided, as PyTorch does it: a vector that is all -inf gives NaN, one -inf beside other values gives 0 there, and a
-// vector with +inf or NaN in it gives NaN everywhere. All of it follows from the formula, if exp(-inf - m) is 0 for a
-// finite m and max passes over NaN: the sum then brings NaN back.
+// Decided, as in PyTorch: a vector of -inf gives NaN, one -inf beside other values gives 0 there, +inf or NaN gives NaN
+// everywhere. That follows from the formula: exp(-inf - m) is 0 for a finite m, and a NaN that max drops is in the sum.
 #pragma once
 #include "ladder.cuh"
 #include "runner/parallel.hpp"
@@ -14,12 +13,10 @@
 
 class SoftmaxProblem : public ladder::Problem {
  public:
-  // Enough for any order, online or not: see tolerance(). An exp and a division (5); then `length` merges at most, each
-  // with an exp (4), a product and an addition.
+  // Enough for any order: exp and division (5), then `length` merges at most, of exp (4), product and addition.
   static std::size_t any_roundings(std::size_t length) { return 5 + 6 * length; }
 
-  // An upper bound for the relative roundings, in units of u = 2^-24, that go into one y of a vector of `length`
-  // elements: see tolerance().
+  // A bound for the relative roundings in one y of a vector of `length` elements, in units of u = 2^-24.
   using Roundings = std::size_t (*)(std::size_t length);
 
   explicit SoftmaxProblem(Roundings roundings) : roundings_(roundings) {}
@@ -39,8 +36,7 @@ class SoftmaxProblem : public ladder::Problem {
     const Vectors v = vectors(size);
     const float* x = host.at<const float>(0);
     std::vector<double> digest(3 * v.count);
-    // Pieces of a vector, so that one long vector too is spread over the cores and double's own error stays negligible;
-    // for columns, blocks of neighbours, so that reads are contiguous.
+    // Pieces of a vector, for all cores; for columns, blocks of neighbours, so that reads are contiguous.
     const std::size_t width = v.stride == 1 ? 1 : 64, piece = std::min<std::size_t>(std::size_t{1} << 16, v.length);
     const std::size_t blocks = ceil_div(v.count, width), pieces = v.length == 0 ? 0 : ceil_div(v.length, piece);
     std::vector<double> max(v.count * pieces, -std::numeric_limits<double>::infinity()), sum(v.count * pieces, 0.0),
@@ -89,15 +85,13 @@ class SoftmaxProblem : public ladder::Problem {
     }
   }
 
-  // Relative errors, to first order, in units of u. Every exp is wrong by 2 ulp = 4 u at most (CUDA C++ Programming
-  // Guide, mathematical functions), and its argument by u |x_i - m|, the rounding of the subtraction, which makes it
-  // wrong by another |x_i - m|. The sum is wrong by 4 + h and the mean of |x_j - m| under the weights y_j, where h is
-  // the number of additions that a term passes through (Higham, Accuracy and Stability of Numerical Algorithms, 2nd
-  // ed., section 4.2); the division, and a product where there is one, by 1 each. Where exp(x_i - m) is the product of
-  // two, exp(x_i - m') exp(m' - m) with m' < m, the two errors of the arguments add up to no more than before; what
-  // comes on top is 4 for the second exp and 1 for the product. So the bound is u (roundings + |x_i - m| + mean), and
-  // tolerance() times the scale above is at least that, as roundings is at least kLeastRoundings.
-  // Absolute errors are added: results below 2^-126 are rounded to multiples of 2^-149, and of two factors both may be.
+  // Relative errors, to first order, in units of u. exp is off by 2 ulp = 4 u at most (CUDA C++ Programming Guide), and
+  // its argument by u |x_i - m|, the rounding of the subtraction, which makes it off by another |x_i - m|. The sum is
+  // off by 4 + h and the mean of |x_j - m| under the weights y_j; h: additions that a term passes through (Higham,
+  // Accuracy and Stability of Numerical Algorithms, 2nd ed., 4.2). Division and products add 1 each. If exp(x_i - m) is
+  // a product exp(x_i - m') exp(m' - m), m' < m, the arguments' errors add up to no more; on top come 4 for the second
+  // exp, 1 for the product. So the bound is u (roundings + |x_i - m| + mean), and tolerance() times the scale is no
+  // less, since roundings >= kLeastRoundings. Below 2^-126 results and factors are multiples of 2^-149.
   double tolerance(const ladder::Size& size) const override {
     const double nu = static_cast<double>(roundings_(vectors(size).length)) * ladder::kUnitRoundoff;
     return nu < 0.01 ? nu / (1 - nu) : nu;  // higher orders; in long sums Rump's bound (BIT 52, 2012) needs none
@@ -142,8 +136,7 @@ class SoftmaxProblem : public ladder::Problem {
   static double spread(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return 8 * ladder::patterns::random(seed, buffer, i, n);
   }
-  // Steps of 128, which exp cannot bridge: the last element of a row takes all, and the others become exactly 0. (Where
-  // i wraps around inside a vector that is the one before, and in vectors of more than 2^24 elements two may share.)
+  // Steps of 128, which exp cannot bridge: a row's last element takes all, the others become exactly 0 (up to 2^24).
   static double one_hot(std::uint64_t, std::size_t, std::size_t i, std::size_t) {
     return 128.0 * static_cast<double>(i % (1 << 24));
   }

@@ -1,5 +1,5 @@
-// Flash decoding, for attention 10 and attention_bf16 04: into how many splits the keys are cut, which keys a split has,
-// and the kernel that merges the splits' results. The kernel that computes a split is the step's own.
+// Flash decoding, for attention 10 and attention_bf16 04: how many splits, which keys a split has, and the kernel that
+// merges their results. The kernel that computes a split is the step's own.
 #pragma once
 #include "attention_float4.cuh"
 #include "cuda_helpers.cuh"
@@ -9,8 +9,7 @@
 
 constexpr int kSplitThreads = 128, kSplitWarps = kSplitThreads / 32, kMergeThreads = 256;
 
-// Each head's keys in `count` splits of `keys` keys, and where a kernel leaves its results for the merge if count > 1:
-// those of row r's split i, of all heads' queries, at r * count + i, the output in D columns.
+// Each head's keys in `count` splits of `keys` keys. If count > 1, row r's split i leaves its results at r * count + i.
 struct Splits {
   unsigned count;
   long long keys;
@@ -18,8 +17,8 @@ struct Splits {
   float* outputs;
 };
 
-// As many splits as make the kernel's warps fill the GPU once, where `tiles` warps take each key. But none is shorter
-// than `least` keys, and what would make two of that length stays whole: the merge is a second kernel.
+// As many splits as fill the GPU once with the kernel's warps, `tiles` of which take each key. None is shorter than
+// `least` keys, and up to twice that many aren't split: the merge is a second kernel.
 template <int D, typename... Arguments>
 Splits split_keys(void (*kernel)(Arguments...), std::size_t tiles, std::size_t rows, std::size_t keys,
                   std::size_t least) {
@@ -30,8 +29,7 @@ Splits split_keys(void (*kernel)(Arguments...), std::size_t tiles, std::size_t r
           count > 1 ? scratch<MaxSum>(rows * count) : nullptr, count > 1 ? scratch<float>(rows * count * D) : nullptr};
 }
 
-// The keys of a split for a tile of kRows queries, the first one of which is row0. They begin with key `begin`; query
-// row0 + r attends to the first seen + r of them, and to `count` at most.
+// A split's keys for kRows queries from row0 on: `count` from `begin` on; query row0 + r attends to the first seen + r.
 struct SeenKeys {
   long long begin;
   int count, seen;
@@ -45,8 +43,7 @@ __device__ SeenKeys keys_of_split(unsigned split, long long row0, long long leng
   return {begin, count, static_cast<int>(min(limit, static_cast<long long>(count)))};
 }
 
-// Of some keys of one query: the maximum of their scores, the sum of their weights exp2(score - max), and the sum of
-// these weights times V, in four columns.
+// Of some keys of a query: maximum score, sum of weights exp2(score - max), and sum of weights times V, four columns.
 struct Partial {
   float max, sum;
   float4 o;
@@ -80,8 +77,7 @@ __device__ void store_quotient(T* to, const Partial& p) {
   store4<kAligned>(to, {factor * p.o.x, factor * p.o.y, factor * p.o.z, factor * p.o.w});
 }
 
-// D / 4 neighbouring threads have the columns of a row of O, and `groups` such groups its splits: a power of 2, at most
-// as many as a block has.
+// D / 4 neighbouring threads have the columns of a row of O; `groups` of them, a power of 2, share its splits.
 template <int D, bool kAligned, typename T>
 __global__ void attention_merge(Splits splits, T* __restrict__ O, std::size_t rows, unsigned groups) {
   __shared__ Partial of_thread[kMergeThreads];
@@ -101,8 +97,7 @@ __global__ void attention_merge(Splits splits, T* __restrict__ O, std::size_t ro
   store_quotient<kAligned>(O + row * D + col, p);
 }
 
-// The second launch: O from the splits, if there are several. A group of threads has up to four splits of a row, more
-// where a block has no more groups.
+// The second launch: O from several splits, up to four for each group of threads while a block has groups.
 template <int D, bool kAligned, typename T>
 void merge_splits(const Splits& splits, T* O, std::size_t rows) {
   if (splits.count == 1) return;

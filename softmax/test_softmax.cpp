@@ -53,7 +53,7 @@ std::vector<float> random_numbers(std::size_t n) {
   return numbers;
 }
 
-// Lengths shorter and longer than a warp, a block, and what the steps keep of a vector.
+// Lengths shorter and longer than a warp, a block, and what the steps hold of a vector.
 constexpr std::size_t kLengths[] = {1, 2, 5, 32, 33, 128, 1000, 1024, 4100, 70000};
 constexpr std::size_t kCounts[] = {1, 3, 34};
 
@@ -279,7 +279,7 @@ TEST_CASE("attention: what the mask hides changes no bit") {
   });
 }
 
-// The keys end within the steps' tiles, and the next head's begin there: a tile must not take those, as 0 times NaN is NaN.
+// Keys end within a tile, and the next head's begin there. A tile must not take those: 0 times NaN is NaN.
 TEST_CASE("attention: a NaN in the values of one head stays in this head, and in its column") {
   for_attention([](const Step& step) {
     for (const std::size_t d : {64, 128}) {
@@ -301,7 +301,7 @@ TEST_CASE("attention: a NaN in the values of one head stays in this head, and in
 
 TEST_CASE("attention: a head gives the same bits alone as among others") {
   for_attention([](const Step& step) {
-    // The fewer heads, the more splits of the keys: another order of additions. And another shape, perhaps another kernel.
+    // Fewer heads are more splits of the keys: another order of additions. Another shape may be another kernel.
     for (const char* id : {"10_split_keys", "04_split_keys", "any_shape"}) {
       if (step.id == id) return;
     }

@@ -103,7 +103,7 @@ TEST_CASE("attention 10: keys are read once for four queries, and splits are wri
     CHECK(bytes({3, queries, 32, 128, 0}, Op::load) == 3 * row * (queries + 2 * 32));
     CHECK(bytes({3, queries, 32, 128, 0}, Op::store) == 3 * row * queries);
   }
-  // three splits of 16 keys: their outputs, maxima and sums are written, and read in turn
+  // three splits of 16 keys: their outputs, maxima and sums are written, and read again
   CHECK(bytes({1, 1, 48, 128, 0}, Op::store) == 3 * (row + 8) + row);
 }
 
@@ -115,7 +115,7 @@ TEST_CASE("attention_bf16 04: keys are read once for 16 queries, past shared mem
   CHECK(claims.total(Space::global, Op::load).bytes_moved == 3 * row * (16 + 2 * 64));
   CHECK(claims.total(Space::global, Op::store).bytes_requested == 3 * row * 16);
   CHECK(claims.total(Space::shared, Op::load).requests == 0);
-  // three splits of 32 keys: their outputs, maxima and sums are written, and read in turn
+  // three splits of 32 keys: their outputs, maxima and sums are written, and read again
   const Claims splits("attention_bf16_04_split_keys", {1, 1, 96, 128, 0});
   CHECK(splits.total(Space::global, Op::store).bytes_requested == 3 * (2 * row + 8) + row);
 }

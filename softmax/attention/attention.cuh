@@ -6,9 +6,9 @@
 
 class Attention : public AttentionProblem {
  public:
-  // Q and O are heads x queries x d, K and V heads x keys x d, row-major without gaps; `heads` counts those of all
-  // sequences of a batch. d is 64 or 128. Nothing overlaps, no pointer need be 16-byte aligned, and heads, queries and
-  // keys may be 0. A score is a finite float, and V is finite, for masked keys too: a kernel may multiply them by 0.
+  // Q and O are heads x queries x d, K and V heads x keys x d, row-major without gaps; `heads`: of all sequences of a
+  // batch; d is 64 or 128. Nothing overlaps, no pointer need be 16-byte aligned; heads, queries and keys may be 0.
+  // Scores and V are finite, for masked keys too, so a kernel may multiply them by 0.
   using Launch = void (*)(const float* Q, const float* K, const float* V, float* O, std::size_t heads,
                           std::size_t queries, std::size_t keys, int d, bool causal);
 

@@ -1,10 +1,9 @@
-// Problem:  step 02 moves queries x keys scores four times; Q, K, V and O are a thirtieth of that at 2048.
-// Idea:     no scores in memory. One thread per query goes through the keys once, by the online rule: when a new
-//           maximum comes, the sum and the output so far are multiplied by exp(old maximum - new maximum).
-// Expect:   memory no longer counts. But every multiply-add loads a word of K or V: the lanes share it, and it comes
-//           from L1 at 32 lanes per clock and SM. At d = 128 q and o are 256 floats: they spill to local memory.
+// Problem:  step 02 moves queries x keys scores to memory and back; Q, K, V and O are a thirtieth of that at 2048.
+// Idea:     no scores in memory. One thread per query goes through the keys once, by the online rule: a new maximum
+//           multiplies the sum and the output so far by exp(old maximum - new maximum).
+// Expect:   memory no longer limits, but each multiply-add loads a word of K or V. At d = 128 q and o spill.
 // Measured: 0.68x step 02, 4.72 TFLOP/s at 64x2048x2048 (H200).
-// Why:      q and o fill 168 registers: 12 warps per SM. Each key costs two exps and a product for each element of o.
+// Why:      q and o take 128 of 168 registers: 12 warps per SM. Each key costs two exps and rescales all of o.
 // Next:     128 threads of a block read the same K and V. Where should these be?
 #include "attention.cuh"
 #include "../online_softmax.cuh"  // shift_for

@@ -1,11 +1,9 @@
 // Problem:  in step 03 each thread loads all of K and V for itself, through L1.
-// Idea:     flash attention. A block of queries shares tiles of K and V in shared memory; a thread computes its row's
+// Idea:     flash attention: a block of queries shares tiles of K and V in shared memory. A thread computes its row's
 //           scores of a tile, then rescales once per tile instead of once per key.
-// Expect:   1 to 1.5x step 03. A multiply-add still takes a word from shared memory, a broadcast to the whole warp, at
-//           one such access per clock and SM: at most a quarter of the FFMA rate, 16 TFLOP/s.
+// Expect:   1 to 1.5x step 03: a multiply-add takes a broadcast word, one per clock and SM: 16 TFLOP/s at most.
 // Measured: 4.76x step 03, 22.5 TFLOP/s at 64x2048x2048 (H200).
-// Why:      a load brings four neighbouring words (LDS.128), a quarter of an access for each. At d = 128 q and o alone
-//           are 256 floats; the compiler spills.
+// Why:      one load brings four words (LDS.128), a quarter of a load for each. At d = 128 q and o spill.
 // Next:     how can one word from shared memory serve several multiply-adds?
 #include "attention.cuh"
 #include "../online_softmax.cuh"  // shift_for

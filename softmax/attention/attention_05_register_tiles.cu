@@ -1,16 +1,14 @@
 // Problem:  in step 04 a multiply-add takes a word from shared memory, and no thread can hold more than one row.
-// Idea:     register tiles. 8 lanes share 8 rows (4 at d = 128): each has 4 keys of a tile and d / 8 columns of O. A
+// Idea:     register tiles: 8 lanes share 8 rows (4 at d = 128); each has 4 keys of a tile and d / 8 columns of O. A
 //           warp owns its rows: 3 shuffles make a maximum, and P passes through shared memory with __syncwarp() alone.
 // Expect:   2 to 3x step 04: 12 words for 32 multiply-adds of a score, 16 for 64 of O.
 // Measured: 1.01x step 04, 22.7 TFLOP/s at 64x2048x2048 (H200).
-// Why:      each of its words is a load of its own, three loads for 8 multiply-adds; step 04 has two. At d = 128, where
-//           step 04 spills, it is 1.84x.
+// Why:      each word is its own load, three for 8 multiply-adds; step 04 has two, but spills at d = 128: 1.84x there.
 // Next:     with the causal mask, which tiles of scores need no work at all?
 #include "attention.cuh"
 #include "../online_softmax.cuh"  // group_max, group_sum, shift_for
 
-// The lanes of a warp form 4 rows of 8. A thread has kRows rows, 4 apart, of the scores and of O, kKeys keys of each
-// tile, 8 apart, and kCols columns of O, 8 apart.
+// A warp is 4 rows of 8 lanes. A thread has kRows rows 4 apart, kKeys keys of a tile 8 apart, kCols columns 8 apart.
 constexpr int kWarps = 2, kThreads = 32 * kWarps;
 constexpr int BN = 32, kKeys = BN / 8;
 template <int D>

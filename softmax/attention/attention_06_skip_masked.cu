@@ -1,16 +1,15 @@
 // Problem:  with the causal mask step 05 computes all scores and throws half of them away.
-// Idea:     tiles of keys that no query of the block attends to are neither loaded nor computed, and only tiles that
-//           the mask or the last key cuts compare. The longest blocks start first: the last wave is one of short ones.
+// Idea:     skip tiles of keys that no query of the block attends to, and compare only in tiles that the mask or the
+//           last key cuts. The longest blocks start first, so the last wave has short ones.
 // Expect:   1.8 to 2x step 05 with the mask at 2048, where 33 of 64 tiles are left on average; nothing without it.
 // Measured: 0.95x step 05, 21.6 TFLOP/s at 64x2048x2048 (H200).
-// Why:      with the mask 2.01x step 05. Without it blocks of all heads run side by side, whose K and V, 67 MB, are more
-//           than L2 holds; step 05 takes the heads one after the other (hypothesis, not tested).
+// Why:      2.01x with the mask. Without it blocks of all heads run side by side, and their K and V, 67 MB, are more
+//           than L2 holds; step 05 takes one head after another (hypothesis, not tested).
 // Next:     what does the FMA pipe wait for in the other tiles?
 #include "attention.cuh"
 #include "../online_softmax.cuh"  // group_max, group_sum, shift_for
 
-// The lanes of a warp form 4 rows of 8. A thread has kRows rows, 4 apart, of the scores and of O, kKeys keys of each
-// tile, 8 apart, and kCols columns of O, 8 apart.
+// A warp is 4 rows of 8 lanes. A thread has kRows rows 4 apart, kKeys keys of a tile 8 apart, kCols columns 8 apart.
 constexpr int kWarps = 2, kThreads = 32 * kWarps;
 constexpr int BN = 32, kKeys = BN / 8;
 template <int D>
@@ -34,7 +33,7 @@ __global__ void __launch_bounds__(kThreads)
   const std::size_t head = blockIdx.x % heads;
   const long long row0 = static_cast<long long>(tiles_m - 1 - blockIdx.x / heads) * BM;  // the longest first
   const long long ahead = causal ? keys - queries : keys;  // query i attends to the keys up to i + ahead
-  const long long end = min(keys, row0 + BM + ahead);      // no query of the block goes further
+  const long long end = min(keys, row0 + BM + ahead);      // no query of the block attends beyond
   Q += (head * queries + row0) * D;
   O += (head * queries + row0) * D;
   K += head * keys * D;

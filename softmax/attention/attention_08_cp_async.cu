@@ -1,7 +1,7 @@
 // Problem:  step 07 waits for each tile before it computes: two blocks on an SM hide some of that, not all.
-// Idea:     cp.async. V arrives during the product of Q and K, the next K during that of P and V; a tile's buffer is
+// Idea:     cp.async: V arrives during the product of Q and K, the next K during that of P and V. A tile's buffer is
 //           free when the other product begins, so no second buffer is needed.
-// Expect:   1.1 to 1.3x step 07: no thread waits for a load, and none passes through registers.
+// Expect:   1.1 to 1.3x step 07: no thread waits for a load, and no load passes through registers.
 // Measured: 1.02x step 07, 41.3 TFLOP/s at 64x2048x2048 (H200 at bcda27c).
 // Next:     which share of the time do the exps take, and what could run beside them?
 #include "attention.cuh"
@@ -21,7 +21,7 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks)
   const std::size_t head = blockIdx.x % heads;
   const long long row0 = static_cast<long long>(tiles_m - 1 - blockIdx.x / heads) * BM;  // the longest first
   const long long ahead = causal ? keys - queries : keys;  // query i attends to the keys up to i + ahead
-  const long long end = min(keys, row0 + BM + ahead);      // no query of the block goes further
+  const long long end = min(keys, row0 + BM + ahead);      // no query of the block attends beyond
   Q += (head * queries + row0) * D;
   O += (head * queries + row0) * D;
   K += head * keys * D;
@@ -115,8 +115,7 @@ static void launch_cp_async(const float* Q, const float* K, const float* V, floa
   (d == 64 ? launch_cp_async_d<64> : launch_cp_async_d<128>)(Q, K, V, O, heads, queries, keys, causal);
 }
 
-// exp, product and addition for each key, exp and product for each tile's rescaling; the sums of 16 lanes; the inverse
-// and its product.
+// exp, product and addition per key; exp and product per tile's rescaling; the sums of 16 lanes; inverse and product.
 [[maybe_unused]] static std::size_t roundings(std::size_t keys) {
   return 4 + 2 * keys + 5 * ceil_div(keys, 32) + 4 + 2;
 }

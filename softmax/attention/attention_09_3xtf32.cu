@@ -1,9 +1,7 @@
-// Problem:  step 08 uses the FFMA units about as well as it can. mma.sync multiplies TF32 at 5 times their rate, but
-//           TF32 has 11 significant bits, and FP32 has 24.
+// Problem:  step 08 is near the FFMA limit. mma.sync has 5 times that rate in TF32: 11 significant bits, not 24.
 // Idea:     3xTF32: x = big + small, both TF32, and a b = big big + big small + small big; 2^-20 of it is left out. A
 //           warp owns 16 queries; the scores' accumulators become the first operand of the second product.
-// Expect:   1.3 to 1.8x step 08. mma.sync alone allows 106 TFLOP/s, a third of its TF32 rate, and 10 to 13 other
-//           instructions share the issue slots with each three of them.
+// Expect:   1.3 to 1.8x step 08: mma.sync alone allows 106 TFLOP/s; 10 to 13 other instructions go beside each three.
 // Measured: 1.40x step 08, 57.6 TFLOP/s at 64x2048x2048 (H200 at bcda27c).
 // Next:     a decoder asks one query of each head. What do these tiles do then?
 // needs: sm_80
@@ -13,13 +11,12 @@
 
 constexpr int kThreads = 128, BM = kThreads / 2, BN = 32;  // 16 rows per warp
 
-// Which lane has what (g = lane / 4, t = lane % 4). An mma.sync adds up 8 products, and in which order is free, as long
-// as both operands agree. Where it speaks of columns t and t + 4 of A, and so of rows t and t + 4 of B,
-//   Q K^T takes two neighbours of the dimensions 8 t to 8 t + 7 of each 32, so that a float4 of K serves two mma.sync;
-//   P V takes the keys 2 t and 2 t + 1: those whose scores the lane has, so that P needs no exchange.
-// Columns of O are numbered freely, too: fragment x has column 4 g + x of each 32, so that a float4 of V serves four.
-// Rows of K and V are D + 4 floats apart. Eight lanes at a time read a float4, of K from chunks 2 t of rows g, of V
-// from chunks g of rows 2 t. Both begin at banks 8 t + 4 g (mod 32), so each bank is read once.
+// Which lane has what (g = lane / 4, t = lane % 4). An mma.sync adds up 8 products in any order, as long as both
+// operands agree. Where it expects columns t and t + 4 of A, and so rows t and t + 4 of B,
+//   Q K^T takes two neighbours of dimensions 8 t to 8 t + 7 of each 32, so a float4 of K serves two mma.sync;
+//   P V takes keys 2 t and 2 t + 1, whose scores the lane has, so P needs no exchange.
+// Fragment x of O has column 4 g + x of each 32, so a float4 of V serves four. Rows of K and V are D + 4 floats apart:
+// eight lanes read float4 from banks 8 t + 4 g (mod 32), each bank once.
 template <int D, bool kAligned>
 __global__ void __launch_bounds__(kThreads, D == 64 ? 4 : 3)
     attention_3xtf32(const float* __restrict__ Q, const float* __restrict__ K, const float* __restrict__ V,
@@ -32,7 +29,7 @@ __global__ void __launch_bounds__(kThreads, D == 64 ? 4 : 3)
   const std::size_t head = blockIdx.x % heads;
   const long long row0 = static_cast<long long>(tiles_m - 1 - blockIdx.x / heads) * BM;  // the longest first
   const long long ahead = causal ? keys - queries : keys;  // query i attends to the keys up to i + ahead
-  const long long end = min(keys, row0 + BM + ahead);      // no query of the block goes further
+  const long long end = min(keys, row0 + BM + ahead);      // no query of the block attends beyond
   Q += (head * queries + row0) * D;
   K += head * keys * D;
   V += head * keys * D;
@@ -94,9 +91,8 @@ __global__ void __launch_bounds__(kThreads, D == 64 ? 4 : 3)
         const float* const v = &Vs[(8 * j + 2 * t) * kPitch + 32 * i + 4 * g];
         const float4 v0 = as4(v[0]), v1 = as4(v[kPitch]);
         Split<2> b[4];
-        // The halves of a pair lie in two registers side by side; those of K do when loaded, those of V do not. The
-        // tensor core needs no big part, it cuts x off itself: the compiler knows, and would copy x next to its other
-        // half, twice. x + 0.0f is one instruction.
+        // Both halves must be neighbouring registers; V's aren't when loaded. The tensor core cuts x off itself, so the
+        // compiler would copy x next to each half. x + 0.0f is one instruction.
 #pragma unroll
         for (int x = 0; x < 4; ++x) b[x].set(0, (&v0.x)[x] + 0.0f), b[x].set(1, (&v1.x)[x] + 0.0f);
         multiply(tile, p[j], b);
@@ -130,12 +126,10 @@ static void launch_3xtf32(const float* Q, const float* K, const float* V, float*
   (d == 64 ? launch_3xtf32_d<64> : launch_3xtf32_d<128>)(Q, K, V, O, heads, queries, keys, causal);
 }
 
-// In units of u = 2^-24: a product of split numbers is off by 28, an mma.sync onto a sum by 20 (split_tf32.cuh).
-// Scores: onto the small products one mma.sync, at D = 128 four onto these and each other, then D / 8 or D / 16
-// additions, and 2 for the scaled Q: 28 + 20 + 8 + 2 = 58 at D = 64, 28 + 80 + 8 + 2 = 118 at D = 128. Both are below
-// the d + 4 that Attention::tolerance() has for FP32 in any order.
-// O: exp (4), the product, 30 for each 4 keys of a tile; for each tile exp, product and addition of the rescaling. The
-// sum of the weights: a quarter of the keys, the rescaling, 2 for the sums of 4 lanes. The inverse and its product.
+// In units of u = 2^-24: a split product is off by 28, an mma.sync onto a sum by 20 (split_tf32.cuh). Scores: one
+// mma.sync onto the small products (at D = 128 four), 8 additions, 2 for the scaled Q: 58 at D = 64, 118 at D = 128,
+// both below the d + 4 that Attention::tolerance() grants. O: exp (4), product, 30 per 4 keys of a tile; per tile exp,
+// product and addition. Weights: a quarter of the keys, the rescaling, 2 for 4 lanes. Inverse, product.
 static std::size_t roundings_3xtf32(std::size_t keys) {
   const std::size_t tiles = ceil_div(keys, BN), products = 28 + 30 * ceil_div(std::min<std::size_t>(keys, BN), 4);
   return 4 + std::max(products, keys / 4 + 2) + 6 * tiles + 2;

@@ -1,7 +1,6 @@
-// Problem:  a decoder asks one query of each head, of a long cache of keys. Step 09's blocks are for 64 queries: 63 rows
-//           of each tile are empty, and 32 heads are 32 blocks, for 132 SMs.
-// Idea:     flash decoding: cut the keys into splits, one warp each, until the GPU is full. A second kernel merges the
-//           splits by the online rule. On FFMA, as memory is the limit; many queries are step 09's (any_shape chooses).
+// Problem:  a decoder has one query per head: 63 of 64 rows of step 09's tiles are empty, and 32 heads are 32 blocks.
+// Idea:     flash decoding: cut the keys into splits, a warp each, until the GPU is full. A second kernel merges the
+//           splits by the online rule. FFMA is enough, since memory is the limit.
 // Expect:   for few queries K and V at 0.8 to 0.9 of a read's rate. 2.5 to 3.5x step 09 at 256 heads of one query and
 //           4096 keys, d = 128; more than 100x for a single head of 100,000 keys.
 // Measured: 1.01x step 09, 58.1 TFLOP/s at 64x2048x2048 (H200 at bcda27c).
@@ -12,9 +11,8 @@
 constexpr int kLoads = 4;                   // keys that a lane has in flight, and as many values
 constexpr std::size_t kShortestSplit = 16;  // keys
 
-// A warp for each head, split of the keys and tile of kRows queries; the tiles of a split are neighbours, so that they
-// find K and V in the cache. The lanes of a group have four columns each of one key; a warp has a group at d = 128, two
-// at d = 64.
+// A warp per head, split of the keys and tile of kRows queries; a split's tiles are neighbours, for the cache's sake. A
+// group of lanes has one key, each lane four columns; a warp is one group at d = 128, two at d = 64.
 template <int D, int kRows, bool kAligned>
 __global__ void __launch_bounds__(kSplitThreads, kRows == 1 ? 8 : 4)
     attention_split(const float* __restrict__ Q, const float* __restrict__ K, const float* __restrict__ V,

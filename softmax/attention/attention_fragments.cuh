@@ -1,9 +1,8 @@
-// For attention 09, whose warps own 16 queries and hold scores and O as the accumulators of mma.sync.m16n8k8: Q as its
-// first operand, the mask, the online softmax of a tile of scores, and the result. A thread has two rows of the block,
-// `row` and row + 8, where row = 16 warp + lane / 4. With t = lane % 4 it has of them
+// For attention 09: warps of 16 queries, scores and O as accumulators of mma.sync.m16n8k8. Q as first operand, the
+// mask, the online softmax, the result. A thread has rows `row` = 16 warp + lane / 4 and row + 8; with t = lane % 4,
 //   s[j][e]: the score of row + e / 2 * 8 and key 8 j + 2 t + e % 2 of a tile;
 //   o[i][x][e]: O of row + e / 2 * 8 in column 32 i + 8 t + x, and 4 further to the right for odd e.
-// The block begins at query row0. All lanes of a warp call these functions together.
+// The block begins at query row0. All lanes of a warp must call these functions together.
 #pragma once
 #include "../attention_float4.cuh"
 #include "attention_tile.cuh"  // copy_rows_async; group_max, group_sum, shift_for
@@ -14,8 +13,7 @@ __device__ float4& query_fragment(float* Qs, int i) {
   return as4(Qs[(i * kThreads + threadIdx.x) * 4]);
 }
 
-// Stores kScoreScale Q as fragments, 0 for queries that do not exist. Q points to the block's first. In registers the
-// fragments would spill. Each thread reads only what it stored, so no barrier is needed.
+// Stores kScoreScale Q as fragments, 0 past the last query. Each thread reads only what it stored: no barrier.
 template <int D, int kThreads, bool kAligned>
 __device__ void load_query_fragments(float* Qs, const float* Q, long long row0, int row, int t, long long queries) {
   const auto query = [&](int r, int c) {  // four elements from dimension 8 t + c on
@@ -32,8 +30,7 @@ __device__ void load_query_fragments(float* Qs, const float* Q, long long row0, 
   }
 }
 
-// The scores of keys that a row does not attend to, or that do not exist, become -inf. Query i attends to the keys up
-// to i + ahead; the tile begins at key0.
+// Scores of keys that a row does not attend to become -inf: those after i + ahead for query i, and past the last key.
 template <int kTiles>
 __device__ void mask_fragments(float (&s)[kTiles][4], long long key0, long long keys, long long row0, int row, int t,
                                long long ahead) {
@@ -45,8 +42,7 @@ __device__ void mask_fragments(float (&s)[kTiles][4], long long key0, long long 
   }
 }
 
-// Turns scores into weights and adds them to sum, this lane's share of its rows' sums. max becomes the new maxima, and
-// the thread's rows of O are then to be multiplied by `rescale`.
+// Scores become weights and are added to this lane's sum; max is updated. The caller multiplies its O by `rescale`.
 template <int kTiles>
 __device__ void scores_to_weights(float (&s)[kTiles][4], float (&max)[2], float (&sum)[2], float (&rescale)[2]) {
 #pragma unroll

@@ -1,6 +1,5 @@
-// For attention 07 and 08, which compute in float4: the shape of a block, Q in shared memory, the mask, the online
-// softmax of a tile of scores, and the result. As in step 06 each warp owns its rows. For 08 and 09: a tile's copy by
-// cp.async.
+// For attention 07 and 08, by float4: a block's shape, Q in shared memory, the mask, the online softmax of a tile of
+// scores, the result. For 08 and 09: a tile's copy by cp.async.
 #pragma once
 #include "../attention_float4.cuh"
 #include "cuda_helpers.cuh"
@@ -8,9 +7,8 @@
 
 #include <cuda_pipeline.h>
 
-// The lanes of a warp form rows of kLanes. A thread has kRows rows, kRowStep apart, of the scores and of O, kKeys keys
-// of each tile, kLanes apart, and kQuads groups of four neighbouring columns of O. !kLarge: for few queries, and for
-// GPUs with less shared memory per block than two large blocks take on an sm_90.
+// A warp is rows of kLanes lanes. A thread has kRows rows (kRowStep apart), kKeys keys of a tile (kLanes apart) and
+// kQuads float4 of a row of O. !kLarge: for few queries, and GPUs without shared memory for a large block.
 template <int D_, bool kLarge>
 struct BlockShape {
   static constexpr int D = D_, kLanes = D / 8, kRows = 8, kRowStep = 32 / kLanes;
@@ -25,10 +23,9 @@ struct BlockShape {
   static __device__ int turn() { return threadIdx.x % 32 / kLanes; }
 };
 
-// Starts copying kRows rows of D floats by cp.async, of which the first `left` exist; the others become 0. The rows lie
-// without gaps at `from`, and `pitch` floats apart at `to` in shared memory. !kAligned: floats are copied one by one.
-// All threads of the block call it, each with its place, row = tid / (D / 4) and col = tid % (D / 4) * 4, which the
-// caller computes once, in front of its loop. `readable` is any address that may be read.
+// Starts copying kRows rows of D floats by cp.async, from dense rows to rows `pitch` floats apart in shared memory;
+// rows from `left` on become 0. !kAligned: float by float. All threads call it, each with row = tid / (D / 4) and col =
+// tid % (D / 4) * 4, computed once before the loop. `readable` is any address that may be read.
 template <int kRows, int D, int kThreads, bool kAligned>
 __device__ inline void copy_rows_async(float* to, int pitch, const float* from, long long left, int row, int col,
                                        const float* readable) {
@@ -53,9 +50,8 @@ __device__ inline void copy_rows_async(float* to, int pitch, const float* from, 
   __pipeline_commit();
 }
 
-// Q and the weights P lie in shared memory without padding, swizzled as in transpose 06: column c of Q is at c ^ 4
-// turn, weight j at j ^ kLanes turn. So the kRowStep rows that a warp reads at once have their groups in different
-// banks.
+// Q and P lie in shared memory unpadded and swizzled, as in transpose 06: column c of Q at c ^ 4 turn, weight j at j ^
+// kLanes turn. So the kRowStep rows that a warp reads at once are in different banks.
 
 // Stores kScoreScale Q, so that exp2(q . k) is a weight; 0 for rows from `left` on.
 template <typename S, bool kAligned>
@@ -74,8 +70,7 @@ struct Rows {
   float max[S::kRows], sum[S::kRows], o[S::kRows][4 * S::kQuads];
 };
 
-// The scores of keys that a row does not attend to, or that do not exist, become -inf. Row r of the block attends to
-// the keys up to last0 + r.
+// Scores of keys that a row does not attend to become -inf: those after last0 + r for row r, and past the last key.
 template <typename S>
 __device__ void mask_scores(float (&s)[S::kRows][S::kKeys], long long key0, long long keys, long long last0) {
   if (key0 + S::BN <= min(keys, last0 + 1)) return;  // row 0 attends to all, so all rows do

@@ -1,9 +1,8 @@
-// 3xTF32: FP32 products from the tensor core's TF32 ones. TF32 has 11 significant bits, FP32 has 24: split each number,
-// x = big + small, both TF32, and a b = big big + big small + small big. Left out is small small.
-//
-// The error, in units of u = 2^-24: a product of split numbers is off by 28, of which 16 for small small, as small is
-// less than 2^-10 of its number, and 6 for each small, of whose 13 bits TF32 keeps 11. An mma.sync onto a sum loses 20,
-// 2.5 for each of its 8 products (tensor_core_error.hpp). Below 2^-115 TF32 has fewer bits for small.
+// 3xTF32: FP32 products from TF32 ones, which have 11 significant bits of 24. Split x = big + small, both TF32: a b =
+// big big + big small + small big, without small small.
+// In units of u = 2^-24 such a product is off by 28: 16 for small small, since small < 2^-10 x, and 6 for each small,
+// of whose 13 bits TF32 keeps 11. An mma.sync onto a sum loses 20, 2.5 per product (tensor_core_error.hpp). Below
+// 2^-115 TF32 has fewer bits for small.
 #pragma once
 #include "tensor_core.cuh"
 
@@ -17,8 +16,7 @@ struct Split {
   }
 };
 
-// sum[x] += a b[x] for each x; with four of them each mma.sync has three others to run beside. The small products come
-// first: beside a large sum an mma.sync cuts off more of them.
+// sum[x] += a b[x]; four x let mma.syncs overlap. Small products first: beside a large sum more of them is cut off.
 template <int kTiles>
 __device__ inline void multiply(float (&sum)[kTiles][4], const Split<4>& a, const Split<2> (&b)[kTiles]) {
 #pragma unroll

@@ -1,5 +1,4 @@
-// For the planted bugs of attention 09: attention in few lines, by the same fragments. A warp has 16 queries, takes 8
-// keys at a time and loads elements one by one.
+// For the planted bugs of attention 09: short attention by the same fragments, 16 queries per warp, 8 keys at a time.
 #pragma once
 #include "attention_fragments.cuh"
 #include "split_tf32.cuh"
@@ -9,8 +8,8 @@ struct KeysOfScores {
   __device__ int operator()(int t, int y) const { return 2 * t + y; }
 };
 
-// For tiles_m blocks of one warp per head. multiply(sum, a, b) is sum += a b of one fragment each. keys_of_v(t, y) says
-// which keys' rows of V a lane takes as the operand's rows t (y = 0) and t + 4 (y = 1).
+// For tiles_m blocks of one warp per head. multiply(sum, a, b): sum += a b, one fragment each. keys_of_v(t, y): which
+// row of V a lane takes as the operand's row t (y = 0) or t + 4 (y = 1).
 template <int D, typename Multiply, typename Keys = KeysOfScores>
 __device__ void warp_attention(const float* Q, const float* K, const float* V, float* O, unsigned tiles_m,
                                long long queries, long long keys, bool causal, Multiply multiply, Keys keys_of_v = {}) {

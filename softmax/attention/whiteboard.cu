@@ -2,7 +2,10 @@
 
 #include <cmath>
 
-template <int D>  // so that q and o stay in registers
+// Say: a thread per query, and no score is stored. A new maximum multiplies the sum and the output so far by
+// exp(old - new); the division comes once, at the end. The causal mask ends the loop. A query without keys gives 0. The
+// lanes of a warp read the same K and V, a load per multiply-add; next come tiles in shared memory: flash attention.
+template <int D>  // a constant, so that q and o can be registers; at d = 128 they are 256 floats and spill
 __global__ void attention(const float* __restrict__ Q, const float* __restrict__ K, const float* __restrict__ V,
                           float* __restrict__ O, size_t heads, long long queries, long long keys, bool causal) {
   const size_t row = size_t{blockIdx.x} * blockDim.x + threadIdx.x, head = row / queries;

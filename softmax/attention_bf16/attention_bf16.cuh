@@ -9,17 +9,15 @@
 
 class AttentionBf16 : public AttentionProblem {
  public:
-  // Q and O are heads x queries x d, K and V heads x keys x d, row-major without gaps; d is 64 or 128. Nothing
-  // overlaps, no pointer need be aligned to more than an element, and heads, queries and keys may be 0. A score is a
-  // finite float, and V is finite, for masked keys too. The elements are BF16: Q, K and V are given so, and O is
-  // rounded to BF16 once, to the nearest, ties to even. Products of Q and K are exact and their sums FP32; maximum,
-  // exponentials and sums are FP32; the weights exp(s - m) are rounded to BF16 before they are multiplied by V, and
-  // those sums are FP32 again. The sum of the weights may be that of the rounded ones or of the others.
+  // Q and O are heads x queries x d, K and V heads x keys x d, in BF16, row-major without gaps; d is 64 or 128. Nothing
+  // overlaps, pointers need be aligned to an element only; heads, queries and keys may be 0. Scores and V are finite,
+  // for masked keys too. Products of Q and K are exact; sums, maximum and exponentials are FP32; the weights exp(s - m)
+  // are rounded to BF16 before they multiply V, O is rounded to BF16 once, to nearest, ties to even. The sum of the
+  // weights may be that of the rounded ones or of the others.
   using Launch = void (*)(const __nv_bfloat16* Q, const __nv_bfloat16* K, const __nv_bfloat16* V, __nv_bfloat16* O,
                           std::size_t heads, std::size_t queries, std::size_t keys, int d, bool causal);
 
-  // As AttentionProblem::any_roundings, in the order and the precision of a tensor core: 2.5 u for each product, where an
-  // addition in FP32 loses u, and 2.5 u where a group of products is not full (tensor_core_error.hpp).
+  // As AttentionProblem::any_roundings on a tensor core: 2.5 u per product, not u, and 2.5 u where a group is not full.
   static std::size_t any_roundings(std::size_t keys) { return AttentionProblem::any_roundings(keys) + 5 * keys; }
 
   // copies_unaligned: where Q, K or V is not 16-byte aligned, the step copies it.
@@ -38,13 +36,13 @@ class AttentionBf16 : public AttentionProblem {
             device.at<__nv_bfloat16>(3), size[0], size[1], size[2], static_cast<int>(width(size)), size[4] != 0);
   }
 
-  // The error E of O before it is rounded, as attention_problem.cuh derives it, but for three things. A score is a tensor
-  // core's sum of d exact products, |error| <= (tensor_core_gamma(d) + 2 u) A_j with the scale, which is rounded, and
-  // its product. exp is wrong by 4 u at most, by ex2.approx too (2^-22: PTX ISA, 9.7.3.21), which makes a weight below
-  // 2^-126 0. And each weight is rounded to BF16, wrong by a factor between 1 - 2^-8 and 1 + 2^-8. With r as there, the
-  // second part is at most ((1 + 2^-8) (1 + gamma_r) - 1) (M + |O|), O and M = sum p_j |V_j| / sum p_j with the weights
-  // as they were computed: M at most sum p_j exp(D_j) |V_j| / sum p_j exp(-D_j).
-  // Rounding keeps the order of numbers: the result is one of the BF16 numbers from BF16(O - E) to BF16(O + E).
+  // The error E of O before rounding, as in attention_problem.cuh, except for three things. A score is a tensor core's
+  // sum of d exact products, |error| <= (tensor_core_gamma(d) + 2 u) A_j with the rounded scale and its product. exp is
+  // off by 4 u at most, by ex2.approx too (2^-22: PTX ISA, 9.7.3.21), which makes a weight below 2^-126 0. And each
+  // weight is rounded to BF16, off by a factor between 1 - 2^-8 and 1 + 2^-8. With r as there, the second part is at
+  // most ((1 + 2^-8) (1 + gamma_r) - 1) (M + |O|), O and M = sum p_j |V_j| / sum p_j with the weights as computed: M is
+  // at most sum p_j exp(D_j) |V_j| / sum p_j exp(-D_j). The result is one of the BF16 numbers from BF16(O - E) to
+  // BF16(O + E), because rounding keeps the order of numbers.
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
     const double gamma = AttentionProblem::tolerance(size), relative = (1 + 1.0 / 256) * (1 + gamma) - 1;
@@ -65,8 +63,7 @@ class AttentionBf16 : public AttentionProblem {
     const double rows = static_cast<double>(size[1]) + 2 * static_cast<double>(size[2]);
     return copies_unaligned_ ? 2 * static_cast<double>(size[0]) * rows * static_cast<double>(width(size)) : 0;
   }
-  // And more tiles of 128 keys than stages, at d = 128 too; more tiles of queries than SMs, in odd numbers of tiles of
-  // keys, and with tiles of queries in between that have no keys.
+  // Also more tiles of 128 keys than stages; more tiles of queries than SMs, some of them without keys.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = AttentionProblem::test_sizes();
     sizes.push_back({1, 130, 391, 128, 1});
@@ -79,9 +76,8 @@ class AttentionBf16 : public AttentionProblem {
     return sizes;
   }
 
-  // Of "last key": up to 250 keys of all heads its scores are 128 apart in BF16, too. And times log2(e) they are below
-  // 2^16: rounded to a multiple of 2^-8 the maximum's own weight is 2^(2^-9) at most, and O is still rounded to what it
-  // would be.
+  // Of "last key": up to 250 keys of all heads its scores are 128 apart in BF16, too, and below 2^16 times log2(e): so
+  // rounded, the maximum's own weight is 2^(2^-9) at most, and O is still rounded to what it would be.
   bool exact(const ladder::Size& size) const override { return size[0] * size[2] * width(size) <= 64 * 250; }
 
  private:

@@ -1,9 +1,7 @@
-// Problem:  attention's FLOP are those of two matrix products. FFMA units have 67 TFLOP/s for them, BF16 tensor cores
-//           989, if a warp hands them tiles.
+// Problem:  attention is two matrix products. FFMA units have 67 TFLOP/s for them, BF16 tensor cores 989.
 // Idea:     WMMA for both products, the online softmax of attention 04 between them. Which lane holds which element of
-//           a fragment is not known, so scores, weights and O pass through shared memory, where they have a row.
-// Expect:   10 to 30 TFLOP/s, 2 to 5 % of cuDNN: each score is stored and loaded twice, O twice for each tile, and
-//           elements of 2 bytes are loaded one by one.
+//           a fragment is not known, so scores, weights and O pass through shared memory.
+// Expect:   10 to 30 TFLOP/s, 2 to 5 % of cuDNN: each score is stored and loaded twice, and O twice for each tile.
 // Measured: 8.88 TFLOP/s at 64x2048x2048 (H200).
 // Next:     whose registers hold the scores after the first product, and whose need the weights for the second?
 // needs: sm_80

@@ -1,19 +1,16 @@
 // Problem:  in step 01 scores, weights and O go through shared memory, and the tensor cores wait for each tile.
-// Idea:     flash attention 2 on mma.sync. The accumulators of Q K^T have the layout that P V wants for its first
-//           factor: P stays in registers. cp.async brings the next tile of K and V; masked tiles are skipped.
-// Expect:   300 to 400 TFLOP/s on an H200, 1.0 to 1.2x PyTorch's flash kernel: a fragment from shared memory serves 32
-//           queries at d = 64 and 16 at 128, where these reads are the bottleneck (see the chapter).
+// Idea:     flash attention 2 on mma.sync: the accumulators of Q K^T have the layout that P V wants for its first
+//           factor, so P stays in registers. cp.async brings the next tile; masked tiles are skipped.
+// Expect:   300 to 400 TFLOP/s on an H200, 1.0 to 1.2x PyTorch's flash kernel; at d = 128 reading fragments limits.
 // Measured: 33x step 01, 293 TFLOP/s at 64x2048x2048 (H200 at b65ca8e).
-// Why:      below the range at 1024 and 2048, in it at 4096 and d = 128: each of an SM's schedulers has only two warps,
-//           and a warp's exps wait for its products (see the chapter).
+// Why:      below the range at 1024 and 2048: a scheduler has two warps, and a warp's exps wait for its products.
 // Next:     what multiplies from shared memory without loading fragments? (wgmma, sm_90a)
 // needs: sm_80
 #include "bf16_chunks.cuh"  // swizzled, load_chunk_guarded
 #include "attention_bf16_tile.cuh"
 
 constexpr int BM = 128, BN = 64;
-// A warp owns 16 queries, or twice as many, so that a fragment of K or V from shared memory serves both halves. At
-// d = 128 there are no registers for that.
+// A warp owns 16 queries, or 32 at d = 64, where registers allow it: a fragment of K or V then serves both halves.
 template <int D>
 constexpr int kHalves = D == 64 ? 2 : 1;
 template <int D>
@@ -32,8 +29,7 @@ __global__ void __launch_bounds__(kThreads<D>, D == 64 ? 2 : 1)
   extern __shared__ uint4 smem[];
   Stage<D>* const stages = reinterpret_cast<Stage<D>*>(smem);
   const int tid = threadIdx.x, lane = tid % 32, row = tid / 32 * 16 * kHalves<D> + lane / 4;  // and row + 8
-  // With the mask the longest blocks start first; without it those of a head follow each other, so that its K and V
-  // stay in L2.
+  // With the mask the longest blocks start first; without it a head's blocks are neighbours: its K and V stay in L2.
   const unsigned tile = causal ? tiles_m - 1 - blockIdx.x / heads : blockIdx.x % tiles_m;
   const std::size_t head = causal ? blockIdx.x % heads : blockIdx.x / tiles_m;
   const long long row0 = static_cast<long long>(tile) * BM;

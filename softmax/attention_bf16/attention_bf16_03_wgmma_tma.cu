@@ -1,8 +1,7 @@
 // Problem:  step 02's warps load every fragment of K and V from shared memory, and each product waits for its own exps.
-// Idea:     flash attention 3. TMA brings K and V; a block's two or three warpgroups run wgmma on 64 rows each, taking
-//           turns: the exps of one run while the tensor cores multiply for another, and while they multiply by V.
-// Expect:   350 to 450 TFLOP/s at d = 64 and 480 to 600 at 128 on an H200, 0.8 to 1.0x cuDNN: at d = 64 the exps take
-//           as long as the products.
+// Idea:     flash attention 3: TMA brings K and V; two or three warpgroups run wgmma on 64 rows each, in turns: the
+//           exps of one run while the tensor cores multiply for another, and while they multiply by V.
+// Expect:   350 to 450 TFLOP/s at d = 64, where exps take as long as products; 480 to 600 at 128. 0.8 to 1.0x cuDNN.
 // Measured: 1.46x step 02, 429 TFLOP/s at 64x2048x2048 (H200 at b65ca8e).
 // Next:     a decoder asks one query of each head. What do these tiles do then?
 // needs: sm_90a
@@ -30,8 +29,7 @@ __global__ void __launch_bounds__(128 * (WgmmaShared<D>::kConsumers + 1), 1)
   Shared& shared = swizzle_aligned<Shared>(memory);
   const int tid = threadIdx.x;
   const long long ahead = causal ? keys - queries : keys;  // query i attends to the keys up to i + ahead
-  // The block's tiles of BM queries: one tile per round. With the mask the longest come first, and every
-  // other round goes backwards, so that no block has the longer tile each time.
+  // One tile of BM queries per round. With the mask the longest come first, and every other round goes backwards.
   const auto for_each_tile = [&](const auto& work) {
     const unsigned tiles = heads * tiles_m;
     for (unsigned first = 0, round = 0; first < tiles; first += gridDim.x, ++round) {
@@ -136,7 +134,7 @@ __global__ void __launch_bounds__(128 * (WgmmaShared<D>::kConsumers + 1), 1)
     }
     store_rows<D, kPairs>(rows, O + (head * queries + row0 + row) * D, queries - row0 - row);
   });
-  // Warpgroup 0 takes the last turn, too. With `group == 0` ptxas assumes divergent warps: slower (see the chapter).
+  // Warpgroup 0 takes the last turn, too. With `group == 0` ptxas assumes divergent warps: slower (see README.md).
   if (tid < 256) named_barrier<256>(1);
 }
 

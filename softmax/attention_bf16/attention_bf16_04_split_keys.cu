@@ -1,9 +1,7 @@
-// Problem:  when decoding, each head has one query against a long cache of keys. A block of step 03 is for 192 queries,
-//           or 128 at d = 128, so 8 heads occupy 8 of 132 SMs.
-// Idea:     flash decoding, as in step 10 of `attention`, by mma.sync: a warp takes 16 queries and one split of the
-//           keys. Its fragments come straight from memory, 16 bytes at a time. A second kernel merges the splits.
-// Expect:   15 to 20x step 03 at 8x16x100003/causal=1: K and V are read at 0.7 to 0.9 of a copy's rate, for 1 to 16
-//           queries alike. With many queries half of step 03's rate or less.
+// Problem:  a decoder has one query per head. A block of step 03 takes 192, or 128 at d = 128; 8 heads are 8 blocks.
+// Idea:     flash decoding, as in attention 10, by mma.sync: a warp takes 16 queries and one split of the keys. Its
+//           fragments come straight from memory, 16 bytes at a time. A second kernel merges the splits.
+// Expect:   15 to 20x step 03 at 8x16x100003/causal=1, 0.7 to 0.9 of a copy's rate. 0.5x or less with many queries.
 // Measured: 16.0x step 03, 45.6 TFLOP/s at 8x16x100003/causal=1 (H200 at b65ca8e).
 // Next:     heads that share K and V (grouped queries): what would a tile of 16 hold then?
 // needs: sm_80
@@ -27,11 +25,10 @@ __device__ __forceinline__ unsigned pair_of(const uint4& a, const uint4& b, int 
   return __byte_perm(as[x / 2], bs[x / 2], x % 2 == 0 ? 0x5410 : 0x7632);
 }
 
-// A warp for each head, split of the keys and tile of 16 queries; the tiles of a split are neighbours, so that they
-// find K and V in the cache. Fragments come straight from memory, 16 bytes at a time (g = lane / 4, t = lane % 4):
-//   Q K^T: the order of the dimensions does not matter if Q and K have the same one. Where mma.sync expects dimensions
-//     2 t, 2 t + 1, 2 t + 8 and 2 t + 9, a lane takes four neighbours: eight neighbours of a row of K serve two
-//     mma.sync.
+// A warp per head, split of the keys and tile of 16 queries; a split's tiles are neighbours, for the cache's sake.
+// Fragments come straight from memory, 16 bytes at a time (g = lane / 4, t = lane % 4):
+//   Q K^T: dimensions in any order, the same for Q and K. Where mma.sync expects dimensions 2 t, 2 t + 1, 2 t + 8,
+//     2 t + 9, a lane takes four neighbours, so eight neighbours of a row of K serve two mma.sync.
 //   P V: of each 64 columns of O, column g of tile x is 8 g + x. So eight neighbours of four rows of V, in pairs of
 //     rows, serve eight mma.sync, and of a row of O a lane has 16 neighbours.
 template <int D, bool kAligned>

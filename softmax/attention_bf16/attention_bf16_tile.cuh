@@ -1,14 +1,12 @@
-// The online softmax of attention_bf16 from step 02 on: threads hold tiles of scores as the accumulators of mma.sync
-// and wgmma: two rows, `lane / 4` and 8 below it of a warp's 16, and in them for each 8 columns the neighbours
-// 2 (lane % 4) and 2 (lane % 4) + 1.
+// The online softmax of attention_bf16 02 to 04: scores as accumulators of mma.sync and wgmma. A thread has rows lane /
+// 4 and lane / 4 + 8 of a warp's 16, and of each 8 columns 2 (lane % 4) and 2 (lane % 4) + 1.
 #pragma once
 #include "attention_bf16.cuh"
 #include "../attention_float4.cuh"  // kScoreScale
 #include "tensor_core.cuh"
 #include "../online_softmax.cuh"  // group_max, group_sum, shift_for
 
-// 2^x within a factor of 1 + 2^-22, one instruction (PTX ISA, 9.7.3.21); exp2f has three more for subnormal results,
-// which are 0 here.
+// 2^x within a factor of 1 + 2^-22 in one instruction (PTX ISA, 9.7.3.21); subnormal results are 0.
 __device__ __forceinline__ float exp2_approx(float x) {
 #ifdef CUDA_EMU
   return x < -126.0f ? 0.0f : exp2f(x);
@@ -31,14 +29,12 @@ struct Rows {
   float max[2] = {-INFINITY, -INFINITY}, sum[2] = {}, o[D / 8][4] = {};
 };
 
-// The last key that query `row` of a head attends to, below 0 if none; `ahead` = keys - queries with the mask, else
-// keys.
+// The last key that query `row` attends to, below 0 if none; `ahead`: keys - queries with the mask, else keys.
 __device__ inline int last_key(long long row, long long keys, long long ahead) {
   return static_cast<int>(max(-1024LL, min(keys - 1, row + ahead)));
 }
 
-// The scores of keys that a row does not attend to become -inf: those behind `last`, counted in the tile, for the
-// thread's first row, and behind last + 8 for the second; both end after `left` keys.
+// Scores become -inf after key `last` (first row of the thread) or last + 8 (second row), and from key `left` on.
 template <int kTiles>
 __device__ __forceinline__ void mask_scores(float (&s)[kTiles][4], int last, int left) {
 #pragma unroll
@@ -54,8 +50,7 @@ __device__ __forceinline__ void mask_scores(float (&s)[kTiles][4], int last, int
   }
 }
 
-// Turns scores into weights, and sum to the new maximum; the thread's rows of o are to be multiplied by `rescale`. sum
-// is that of this lane's keys.
+// Scores become weights; this lane's sum and max are updated. The caller multiplies the rows of o by `rescale`.
 template <int D, int kTiles>
 __device__ __forceinline__ void scores_to_weights(Rows<D>& rows, float (&s)[kTiles][4], float (&rescale)[2]) {
 #pragma unroll
@@ -96,8 +91,7 @@ __device__ __forceinline__ void pack_weights(unsigned (&p)[4], const float (&lef
   p[3] = bf16_pair(right[2], right[3]);
 }
 
-// Adds up the sums of a row's lanes, divides and stores. O is the thread's first row; `left` rows exist from there on.
-// kPairs: O is 4-byte aligned.
+// Adds up a row's sums, divides, stores. O: the thread's first row of `left` that exist. kPairs: O is 4-byte aligned.
 template <int D, bool kPairs>
 __device__ __forceinline__ void store_rows(Rows<D>& rows, __nv_bfloat16* O, long long left) {
 #pragma unroll
@@ -118,8 +112,7 @@ __device__ __forceinline__ void store_rows(Rows<D>& rows, __nv_bfloat16* O, long
   }
 }
 
-// For steps 02 and 03, in tiles of at least 64 keys: exp and the product with V, exp and product for each tile's
-// rescaling; the sums of 4 lanes; the inverse and its product.
+// Steps 02 and 03, tiles of 64 keys or more: exp, product; exp and product per rescaling; 4 lanes; inverse and product.
 inline std::size_t tile_roundings(std::size_t keys) {
   return 4 + ceil_div(5 * (keys + 64), 2) + 5 * ceil_div(keys, 64) + 2 + 2;
 }

@@ -1,5 +1,4 @@
-// Tiles of a head's Q, K and V in shared memory, as TMA brings them and wgmma reads them, and both products of attention,
-// for attention_bf16 03. The accumulators are Rows' tiles of 8 columns.
+// Tiles of Q, K and V in shared memory, as TMA brings them, and both products by wgmma, for attention_bf16 03.
 #pragma once
 #include "attention_bf16_tile.cuh"
 #include "hopper.cuh"
@@ -10,9 +9,8 @@ template <int kRows, int D>
 using Boxes = __nv_bfloat16[D / 64][kRows][64];
 constexpr unsigned kGroupOfRows = 8 * 128;  // bytes; the swizzle repeats after 8 rows
 
-// The map of all heads' matrices, each rows x d, 16-byte aligned and not empty, from which boxes of box_rows rows are
-// copied. It has three dimensions: rows past a head's end come as zeros. As rows of one matrix, heads x rows, they would
-// be those of the next head, and 0 times a NaN there would be NaN here.
+// The map of all heads' matrices, rows x d each, 16-byte aligned, not empty, copied in boxes of box_rows rows. Three
+// dimensions: rows past a head's end are zeros, not the next head's, where 0 times a NaN would be NaN.
 inline CUtensorMap map_of_heads(const __nv_bfloat16* data, std::size_t heads, std::size_t rows, std::size_t d,
                                 unsigned box_rows) {
   const cuuint64_t lengths[] = {d, rows, heads}, strides[] = {d * sizeof *data, rows * d * sizeof *data};

@@ -1,10 +1,9 @@
 // Problem:  step 02 reads everything twice.
-// Idea:     a tile so narrow that one block's registers hold it: 8 columns, one sector of each row; 1024 threads x 32
-//           elements are 4096 rows. The maximum is known before the first exp, so there is one exp per element.
-// Expect:   1.3 to 2x step 02 up to 4096 rows: one read less. Less beyond: the remainder is read twice, with no
-//           registers left to have loads in flight.
+// Idea:     a tile that one block's registers hold: 8 columns, one sector of each row, and 1024 threads x 32 elements
+//           for 4096 rows. The maximum is known before the first exp, so there is one exp per element.
+// Expect:   1.3 to 2x step 02 up to 4096 rows: one read less. Less beyond: no registers are left for loads in flight.
 // Measured: 1.85x step 02, 0.61 of a copy at 4096x4096 (H200 at bcda27c); 1.75x, 0.70 (H100 at bcda27c).
-// Next:     how can a tile be 32 columns wide, and still stay on the chip?
+// Next:     how can a tile be 32 columns wide and still stay on the chip?
 #include "col_softmax.cuh"
 #include "../online_softmax.cuh"
 
@@ -13,8 +12,7 @@ constexpr unsigned kKept = 32;                 // elements per thread in registe
 constexpr unsigned kRows = kBlock / kColumns;  // that the block reads at once
 constexpr unsigned kWarps = kBlock / 32;
 
-// Maximum and sum over the lanes whose numbers differ by multiples of `step`, a power of two, returned to each of them.
-// All 32 lanes must call them.
+// Maximum and sum over lanes `step` apart, a power of two, returned to each of them. All 32 lanes must call them.
 __device__ static float lanes_max(float v, unsigned step) {
   for (unsigned offset = 16; offset >= step; offset /= 2) v = fmaxf(v, __shfl_xor_sync(0xffffffff, v, offset));
   return v;
@@ -80,9 +78,8 @@ static void launch(const float* x, float* y, std::size_t rows, std::size_t cols)
   CUDA_CHECK(cudaGetLastError());
 }
 
-// Numerator: exp twice, division and product. Denominator: exp and additions of what is kept, exp, product and addition
-// for each merge of the remainder, exp and product before the sum over the warp's lanes, and before that over the
-// warps.
+// Numerator: 2 exps, division, product. Denominator: exp and additions of what is held; 6 per merge of the remainder;
+// over lanes and over warps exp, product and additions.
 static std::size_t roundings(std::size_t rows) {
   const std::size_t remainder = rows - std::min<std::size_t>(rows, kKept * kRows);
   return 10 + 4 + kKept + 6 * ceil_div(remainder, kRows) + 5 + 2 + 5 + 5;

@@ -1,11 +1,10 @@
 // Problem:  step 03's tile takes only 32 bytes of each row, and an SM that computes does not load.
-// Idea:     a cluster of 8 blocks shares a tile 32 columns wide: whole lines of 128 bytes, 4096 rows in its registers.
-//           cp.async fetches the next tile meanwhile, and a second block on the SM runs while the first one waits.
-// Expect:   0.9 of a copy at 4096 x 4096: on an H100 a kernel that only copies in this manner takes 54 us, the copy 49.
-//           Tiles are merged at three levels, which the second block should hide.
+// Idea:     a cluster of 8 blocks shares a tile of 32 columns, 128-byte lines; its registers hold 4096 rows. cp.async
+//           fetches the next tile meanwhile, and a second block on the SM runs while the first waits.
+// Expect:   0.9 of a copy at 4096 x 4096: on an H100 a kernel that only copies in such tiles takes 54 us, a copy 49.
 // Measured: 1.31x step 03, 0.79 of a copy at 4096x4096 (H200 at bcda27c); 1.28x, 0.89 (H100 at bcda27c).
-// Why:      0.89 on the H100, 0.79 on the H200: loads got faster, merges and cluster barriers did not. ncu (H200): of
-//           all waiting 25 % is at the fences with which cluster.sync() begins, 15 % at barriers, 12 % for loads.
+// Why:      the H200 loads faster, but its merges and barriers are no faster. ncu (H200): 25 % of the stalls are at the
+//           fence that begins cluster.sync(), 15 % at barriers, 12 % at loads.
 // Next:     a tile is 4096 lines of 128 bytes, 16 KB apart; a copy reads from end to end. Does DRAM care?
 // needs: sm_90
 #include "col_softmax.cuh"
@@ -23,7 +22,7 @@ constexpr unsigned kRows = kCluster * kBlock / kLanes;  // that a cluster reads 
 constexpr unsigned kKept = 8;                           // float4 in each thread's registers
 static_assert(kWarps * kColumns == kBlock && kCluster <= kWarps, "one thread per warp and column");
 
-// kAligned: see float4_row.cuh. kRemainder: there are more rows than the cluster keeps.
+// kAligned: see float4_row.cuh. kRemainder: there are more rows than the cluster holds.
 template <bool kAligned, bool kRemainder>
 __global__ void __launch_bounds__(kBlock, 2) col_softmax_cluster(const float* __restrict__ x, float* __restrict__ y,
                                                                  std::size_t rows, std::size_t cols, unsigned tiles) {
@@ -133,9 +132,8 @@ static void launch_cluster(const float* x, float* y, std::size_t rows, std::size
   run(x, y, rows, cols);
 }
 
-// Numerator: exp twice, division and product. Denominator: exp, product and addition for each element of the remainder,
-// exp and product for their sum, exp and the additions of what is kept; then over the lanes, and 10 over the warps and 10
-// over the blocks.
+// Numerator: 2 exps, division, product. Denominator: 6 per merge of the remainder, exp and product for its sum; exp and
+// additions of what is held; over the lanes; 10 over the warps and 10 over the blocks.
 static std::size_t roundings_cluster(std::size_t rows) {
   const std::size_t remainder = rows - std::min<std::size_t>(rows, kKept * kRows);
   return 10 + 6 * ceil_div(remainder, kRows) + 5 + 4 + kKept + 2 + 20;

@@ -1,18 +1,16 @@
-// Problem:  step 04 keeps 4096 rows in a cluster of 8 blocks. Of 16384 rows three quarters are read twice; and 128
-//           columns are 4 tiles, which keep 32 of 132 SMs busy.
-// Idea:     a tile has as many blocks as its rows need. They pass pairs (max, sum) through global memory, and take their
-//           numbers from a counter as they start, so that the blocks of a tile run at the same time.
-// Expect:   1.3 to 1.5x step 04 at 16384 x 4096, 0.6 to 0.7 of a copy, and 3x or more at 65536 x 128. 0.8 to 0.9x at
-//           4096 x 4096: a pair takes longer through global memory than from SM to SM, and no tile is fetched ahead.
+// Problem:  step 04 reads three quarters of 16384 rows twice, and 128 columns are only 4 tiles, on 32 of 132 SMs.
+// Idea:     a tile has as many blocks as its rows need. They pass pairs (max, sum) through global memory, and take
+//           their numbers from a counter as they start, so that the blocks of a tile run at the same time.
+// Expect:   1.3 to 1.5x step 04 at 16384 x 4096, 0.6 to 0.7 of a copy; 3x or more at 65536 x 128. 0.8 to 0.9x at 4096 x
+//           4096: pairs take longer through global memory, and no tile is fetched ahead.
 // Next:     which of the two would you take for 8192 rows, and how would you find out?
 #include "col_softmax.cuh"
 #include "../online_softmax.cuh"
 
 constexpr unsigned kRowsHeld = 32;  // of each thread, in registers
 
-// A tile is kWidth columns wide; `blocks` blocks share it, no more than run at the same time. Each holds kGroups *
-// kRowsHeld rows of it. The rows that no block holds are read twice. `counter` starts at ~0u, `pairs` at kNoPair: kWidth
-// for each block.
+// `blocks` blocks share a tile kWidth columns wide, no more than run at the same time. Each holds kGroups * kRowsHeld
+// rows; the remaining rows are read twice. `counter` starts at ~0u; `pairs`, kWidth per block, at kNoPair.
 template <unsigned kWidth, unsigned kThreads>
 __global__ void __launch_bounds__(kThreads, 1024 / kThreads)
     col_softmax_blocks_per_tile(const float* __restrict__ x, float* __restrict__ y, std::size_t rows, std::size_t cols,
@@ -102,9 +100,8 @@ static void launch_blocks(const float* x, float* y, std::size_t rows, std::size_
   CUDA_CHECK(cudaGetLastError());
 }
 
-// Numerator: exp twice, division and product. Denominator: exp, product and addition for each element of the remainder,
-// exp and product for their sum; exp, and an addition for each element that is held; 10 over the groups, exp, product and
-// addition for each of the blocks' pairs that a thread merges, 10 over the groups again.
+// Numerator: 2 exps, division, product. Denominator: 6 per merge of the remainder, exp and product for its sum; exp and
+// an addition per held element; 10 over the groups, 6 per merge of the blocks' pairs, 10 over the groups.
 template <unsigned kWidth, unsigned kThreads>
 static std::size_t roundings_blocks(std::size_t rows) {
   constexpr std::size_t groups = kThreads / kWidth;

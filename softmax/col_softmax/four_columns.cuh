@@ -1,5 +1,4 @@
-// A thread has four columns: a float4 holds their elements in one row, their maxima or their sums. For step 04 and
-// any_shape.
+// A thread has four columns: a float4 holds one row of them, their maxima or their sums. For step 04 and any_shape.
 #pragma once
 #include "../float4_row.cuh"
 

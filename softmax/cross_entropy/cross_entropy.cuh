@@ -1,17 +1,15 @@
 // The cross-entropy loss of each row of logits.
-// The loss of each row of logits against its target, as language models are trained with:
 //   loss_r = -log softmax(x_r)[target_r] = log(sum_j exp(x_j - m)) - (x_target - m),   m = max_j x_j.
 //
-// Decided: a target outside of [0, cols) gives NaN. (PyTorch stops the program there, but for one value that it
-// ignores.) A row with NaN or +inf in it, or of nothing but -inf, gives NaN; a target with the logit -inf beside other
-// values gives +inf. A loss above the greatest float is +inf.
+// Decided: a target outside of [0, cols) gives NaN. (PyTorch stops the program, except for one value that it ignores.)
+// NaN, +inf or only -inf in a row gives NaN; a target of -inf beside other values gives +inf, as does an overflow.
 // practice: medium, next softmax
 #pragma once
 #include "../softmax_problem.cuh"
 
 class CrossEntropy : public SoftmaxProblem {
  public:
-  // x holds rows * cols floats, a row directly behind the other; target and loss one element per row; nothing overlaps.
+  // x holds rows * cols floats without gaps; target and loss one element per row; nothing overlaps.
   // No pointer need be 16-byte aligned, nor need cols be a multiple of 4. Either may be 0; rows is below 2^31.
   using Launch = void (*)(const float* x, const int* target, float* loss, std::size_t rows, std::size_t cols);
 
@@ -31,9 +29,8 @@ class CrossEntropy : public SoftmaxProblem {
     launch_(device.at<const float>(0), device.at<const int>(1), device.at<float>(2), size[0], size[1]);
   }
 
-  // The sum is wrong as in SoftmaxProblem::tolerance(), by (roundings + mean) u of itself, and so much is its logarithm
-  // wrong; logf by 2 u |log sum|, x_target - m by u of itself, and the result by u of the loss, which is at most both
-  // together.
+  // The sum is off by (roundings + mean) u of itself (SoftmaxProblem::tolerance()), and its logarithm by as much; logf
+  // by 2 u |log sum|; x_target - m by u of itself, and the result by u of the loss, at most both together.
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
     for (std::size_t r = range.begin; r < range.end; ++r) {
@@ -67,9 +64,8 @@ class CrossEntropy : public SoftmaxProblem {
             {"one NaN", false, with_targets<one_nan>}};
   }
 
-  // Empty, single rows and columns, lengths around the powers of two and the sizes at which steps switch kernels, odd
-  // lengths, with which each row starts at another place between multiples of 16 bytes. More rows than a tile has, of
-  // lengths that small powers of two divide; long rows that are cut into parts.
+  // Empty, single rows and columns; lengths around powers of two and where steps switch kernels; odd ones, whose rows
+  // start anywhere between multiples of 16 bytes; more rows than a tile has; long rows that are cut into parts.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = {{0, 0}, {0, 7}, {7, 0}, {1, 1}, {70, 1}, {133, 3}, {67, 4}, {2, 1031}};
     for (const std::size_t cols : {2, 5, 16, 31, 32, 33, 64, 65, 127, 128, 129}) sizes.push_back({35, cols});
@@ -97,8 +93,7 @@ class CrossEntropy : public SoftmaxProblem {
   Vectors vectors(const ladder::Size& size) const override { return {size[0], size[1], size[1], 1}; }
 
  private:
-  // Targets of all sizes, log-uniform, for a pattern does not know how long the rows are: half of them up to 10^5, half
-  // up to 64, or a short row would have few inside. Some are below 0, and some as large as an int can be.
+  // Targets, log-uniform: half up to 10^5, half up to 64, as row lengths are unknown here; some below 0 or very large.
   template <double (*kLogit)(std::uint64_t, std::size_t, std::size_t, std::size_t)>
   static double with_targets(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     if (buffer == 0) return kLogit(seed, buffer, i, n);

@@ -1,6 +1,6 @@
-// Problem:  step 02 loads 4 bytes at a time, and takes two exps for each element.
-// Idea:     of each row up to 3 elements in front and 3 behind are read apart; between them stand aligned float4, four in
-//           flight per thread. Their 16 elements share one maximum: 17 exps instead of 32. Threads by row length.
+// Problem:  step 02 loads 4 bytes at a time and takes two exps per element.
+// Idea:     up to 3 elements before and 3 after a row's aligned float4 are loaded one by one. Four float4 in flight per
+//           thread share one maximum: 17 exps for 16 elements instead of 32. Short rows get fewer threads.
 // Expect:   0.85 to 1.0 of a read at any row length from 1024 on, aligned or not: 6 scalar loads in 50257.
 // Measured: 1.50x step 02, 0.95 of a read at 4096x50257 (H200 at bcda27c).
 // Next:     nine million rows of two elements, or five of 53 million: what do these blocks do then?
@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(kBlock)
   const std::size_t front = min(to_boundary, cols), n4 = (cols - front) / 4, behind = front + 4 * n4;
   const float4* x4 = reinterpret_cast<const float4*>(x + front);
 
-  // whole groups of kLoads float4, single ones, and what is in front of and behind the float4
+  // whole groups of kLoads float4, single ones, and what is before and after the float4
   MaxSum s = {-INFINITY, 0.0f};
   std::size_t i = tid;
   for (; i + (kLoads - 1) * kBlock < n4; i += kLoads * kBlock) {

@@ -1,12 +1,9 @@
-// Problem:  step 03 gives each row a block. Five rows of 53 million elements keep 5 of 132 SMs busy; a row of two
-//           elements has a block of 32 threads, of which two have one.
+// Problem:  step 03 gives each row a block: five rows of 53 million fill 5 of 132 SMs, and two elements get 32 threads.
 // Idea:     cut long rows into parts that fill the GPU; a second kernel merges their pairs (max, sum). Short rows come
-//           through shared memory, a tile at a time, a thread or a few for each. The rule: cross_entropy_shapes.hpp.
-// Expect:   0.85 to 0.95 of a read where rows have 129 elements or more, however few they are. 0.6 to 0.9 for shorter
-//           ones, whose instructions take nearly all issue slots: fewest rows per second at 1 and 2 elements.
+//           through shared memory in tiles, a thread or a few for each. The rule: cross_entropy_shapes.hpp.
+// Expect:   0.85 to 0.95 of a read from 129 elements on. 0.6 to 0.9 for shorter rows, which fill the issue slots.
 // Measured: 1.00x step 03, 0.95 of a read at 4096x50257 (H200 at bcda27c).
-// Why:      such rows fit step 03. 0.89 of a read at 8x8000009 and 0.84 at 2^22x10, 10 and 38x step 03 (H200).
-//           9038813x2 has 0.91: issue slots do not hold it back as counted.
+// Why:      such rows fit step 03. At 8x8000009 and 2^22x10 it is 10 and 38x step 03, and issue slots do not limit it.
 // Next:     the gradient is softmax - one hot. What would storing it in the same kernel cost? (A write of all of x.)
 #include "cross_entropy.cuh"
 #include "cross_entropy_short.cuh"
@@ -33,7 +30,7 @@ __global__ void __launch_bounds__(kBlock)
   const Peeled<> part(x + begin, length);
   const float4* const x4 = reinterpret_cast<const float4*>(x + begin + part.head);
   const auto units = static_cast<unsigned>(part.units), at = static_cast<unsigned>(part.edge(t, length));
-  const float edge = at < length ? x[begin + at] : -INFINITY;  // in front of the float4, or behind them
+  const float edge = at < length ? x[begin + at] : -INFINITY;  // before the float4, or after them
 
   // load: kLoads float4 at a time, the last ones too; one maximum and one rescaling for all of them
   const float4 none = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
@@ -104,9 +101,8 @@ static void launch(const float* x, const int* target, float* loss, std::size_t r
   CUDA_CHECK(cudaGetLastError());
 }
 
-// A term: exp and the sum of its float4; for each kLoads float4 exp and product of the rescaling and kLoads additions;
-// the edge's merge; over the lanes and over the warps exp, product and 5 additions each. Of parts, which are no longer
-// than the row: 6 for each merge, of those that a thread takes, and 5 and 5.
+// exp, a float4's sum; per kLoads float4 exp, product and kLoads additions; the edge's merge; 2 times 10 over lanes and
+// warps. Of parts 6 per merge that a thread does, and 10 merges over the block.
 static std::size_t roundings(std::size_t cols) {
   if (short_rows(cols) < kShortRowsCount) return cross_entropy_short::roundings(cols);
   const std::size_t turns = ceil_div(cols, std::size_t{4} * kLoads * (8u << long_kernel(cols)));

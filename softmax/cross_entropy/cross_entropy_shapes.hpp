@@ -3,9 +3,8 @@
 #include "shape_table.hpp"
 #include "slices.cuh"
 
-// Short rows come through shared memory, a tile at a time; `lanes` lanes take a row of up to `longest` elements. As few
-// lanes as 32 elements in registers allow: each lane executes what a row costs beside its elements, the merge, the
-// logarithm and the target. The shortest rows need fewer registers.
+// Short rows come through shared memory in tiles; `lanes` lanes take a row of up to `longest` elements. As few lanes as
+// 32 elements in registers allow: each lane pays for the row's merge, logarithm and target.
 struct ShortRows {
   unsigned longest, lanes;
 };
@@ -22,8 +21,7 @@ inline unsigned rows_of_tile(const ShortRows& s, std::size_t cols) {
   return static_cast<unsigned>(times) * kTileBlock / s.lanes;
 }
 
-// Long rows are read by float4, by 8 << i threads: up to 16384 elements are four turns of four float4 each, or two and
-// more. With more threads they would be fewer, and the merge would take as long.
+// Long rows are read by 8 << i threads, four float4 per trip: up to 16384 elements take four trips or fewer.
 constexpr unsigned kLongKernels = 7;
 inline unsigned long_kernel(std::size_t cols) {
   unsigned i = 0;
@@ -31,8 +29,8 @@ inline unsigned long_kernel(std::size_t cols) {
   return i;
 }
 
-// The last of these kernels takes parts of a row, a block each. As many as fill whole waves, where `resident` blocks run
-// at once, but none of less than two turns, and none whose length does not fit in 32 bits.
+// The last kernel takes parts of a row, a block each: as many as fill whole waves of `resident` blocks, none shorter
+// than two trips, none longer than 32 bits count.
 constexpr std::size_t kShortestPart = 16384, kLongestPart = std::size_t{1} << 30;
 inline unsigned length_of_part(std::size_t rows, std::size_t cols, std::size_t resident) {
   const std::size_t parts = std::max(slices_for(rows, resident, cols / kShortestPart), ceil_div(cols, kLongestPart));

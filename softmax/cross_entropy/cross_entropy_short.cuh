@@ -1,5 +1,4 @@
-// Rows of at most 128 elements, for cross_entropy 04. A tile of neighbouring rows is one piece of memory, which passes
-// through shared memory: its loads are aligned float4, whatever the length and the alignment of a row.
+// Rows of up to 128 elements, for cross_entropy 04: a tile of rows comes to shared memory in one piece, by float4.
 #pragma once
 #include "cross_entropy_shapes.hpp"
 #include "../online_softmax.cuh"
@@ -45,8 +44,8 @@ __global__ void __launch_bounds__(kTileBlock, 1024 / kTileBlock)
   __pipeline_wait_prior(0);
   __syncthreads();
 
-  // A lane's elements are `start` XOR multiples of kLanes. Where a power of two divides the length, many rows begin at
-  // the same bank. Their groups take their elements in different orders, each within as many as that power.
+  // A lane's elements are `start` XOR multiples of kLanes. Where a power of two divides the length, many rows start at
+  // the same bank, so each group takes its elements in another order, within blocks of that power of two.
   const unsigned power = cols & (0u - cols), turn = (group * min(power, 32u) / 32 * kLanes) & (power - 1);
   const unsigned start = turn + tid % kLanes;
 

@@ -6,7 +6,7 @@
 
 class RowSoftmax : public SoftmaxProblem {
  public:
-  // x and y hold rows * cols floats, a row directly behind the other, and do not overlap. No pointer need be 16-byte
+  // x and y hold rows * cols floats without gaps, and do not overlap. No pointer need be 16-byte
   // aligned, nor need cols be a multiple of 4. Either may be 0; rows is below 2^31.
   using Launch = void (*)(const float* x, float* y, std::size_t rows, std::size_t cols);
 
@@ -21,9 +21,8 @@ class RowSoftmax : public SoftmaxProblem {
     launch_(device.at<const float>(0), device.at<float>(1), size[0], size[1]);
   }
 
-  // Empty, single rows and columns; lengths around the powers of two; rows that just fill what lanes and blocks hold as
-  // float4 with three elements at the edges; one that no block's shared memory holds, one that no cluster's holds. Of
-  // short rows more than a block takes. Where there is a block for each row they are what takes time.
+  // Empty, single rows and columns; lengths around powers of two; rows that just fit lanes and blocks as float4 with
+  // three edge elements; longer than a block's shared memory, and a cluster's; more short rows than a block takes.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = {{0, 0},  {0, 7},  {7, 0},  {1, 1},   {70, 1},  {11, 2},   {133, 3},  {67, 4},
                                        {35, 5}, {11, 8}, {35, 9}, {35, 16}, {35, 17}, {300, 13}, {19, 516}, {2, 1031}};

@@ -1,8 +1,7 @@
 // Problem:  step 05 reads the row twice.
-// Idea:     read it once and keep it in registers: 8 float4 per lane hold a row of 1024. Only compile-time indices, in
-//           unrolled loops, keep the array there; else it goes to local memory, that is, to DRAM.
-// Expect:   0.9 to 1.0 of a copy at 1024. Less than step 05 at 128, where 7 of 8 float4 are past the end, and beyond
-//           1024, where the remainder is read twice by half as many warps.
+// Idea:     read it once into registers: 8 float4 per lane hold a row of 1024. Only compile-time indices in unrolled
+//           loops keep the array there; otherwise it goes to local memory.
+// Expect:   0.9 to 1.0 of a copy at 1024. Less than step 05 at 128 (empty float4) and beyond 1024 (half of the warps).
 // Measured: 1.62x step 05, 1.67x cuDNN at 32768x1024 (H200 at bcda27c); 1.63x, 1.28x (H100 at bcda27c).
 // Next:     why not 32 float4, for rows of 4096?
 #include "row_softmax.cuh"
@@ -12,14 +11,13 @@ constexpr int kBlock = 256;
 constexpr int kKept = 8;                // chunks of the row in registers, one float4 per lane each
 constexpr std::size_t kChunk = 4 * 32;  // elements that the warp loads at once, four for each lane
 
-// kAligned: rows start at multiples of 16 bytes, cols % 4 == 0: a lane takes four neighbours with one float4. Else it
-// takes four floats that are 32 apart: coalesced too, but four loads.
+// kAligned: x, y 16-byte aligned, cols % 4 == 0: a lane loads a float4. Otherwise four floats 32 apart, also coalesced.
 template <bool kAligned>
 __global__ void row_softmax_registers(const float* __restrict__ x, float* __restrict__ y, std::size_t rows,
                                       std::size_t cols) {
   const int lane = threadIdx.x % 32;
   const std::size_t row = (std::size_t{blockIdx.x} * kBlock + threadIdx.x) / 32;
-  if (row >= rows) return;  // the whole warp, and there is no barrier for the block
+  if (row >= rows) return;  // the whole warp, and no block barrier follows
   x += row * cols;
   y += row * cols;
 
@@ -37,7 +35,7 @@ __global__ void row_softmax_registers(const float* __restrict__ x, float* __rest
     }
   }
 
-  // reduce: the maximum of what is kept, then one exp per element; the remainder by the online rule
+  // reduce: the maximum of the held elements, then one exp for each; the remainder by the online rule
   float max = -INFINITY;
 #pragma unroll
   for (int k = 0; k < kKept; ++k) max = fmaxf(max, max4(v[k]));
@@ -73,8 +71,7 @@ static void launch(const float* x, float* y, std::size_t rows, std::size_t cols)
   CUDA_CHECK(cudaGetLastError());
 }
 
-// Numerator: exp, inverse and product. Denominator: exp and additions of what is kept, then exp, product and addition
-// for each merge of the remainder; 10 over the warp.
+// Numerator: exp, inverse, product. Denominator: exp and additions of what is held; 6 per merge; 10 over the warp.
 static std::size_t roundings(std::size_t cols) {
   const std::size_t remainder = cols - std::min(cols, kKept * kChunk);
   return 6 + 4 + 2 + kKept + 6 * ceil_div(remainder, 32) + 10;

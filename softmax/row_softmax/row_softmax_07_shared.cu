@@ -1,11 +1,9 @@
-// Problem:  a warp's registers hold a row of 1024, and no more.
-// Idea:     one block per row, the row in dynamic shared memory: 57,000 floats. A thread reads back only what it stored
-//           itself, so the row needs no barrier; only the merge of the warps' (max, sum) pairs does.
-// Expect:   0.6 to 0.9 of a copy at 16384x4096, and more for longer rows up to 28,000, of which two fit on an SM.
-//           Beyond, no other block computes while one loads.
+// Problem:  a warp's registers hold a row of 1024, no more.
+// Idea:     one block per row, held in dynamic shared memory: 57,000 floats. A thread reads back only what it stored,
+//           so only the merge of the warps' pairs (max, sum) needs a barrier.
+// Expect:   0.6 to 0.9 of a copy at 16384x4096, more up to 28,000 columns, where two rows fit on an SM; less beyond.
 // Measured: 1.95x step 06, 0.72x cuDNN at 16384x4096 (H200 at bcda27c); 1.90x, 0.77x (H100 at bcda27c).
-// Why:      0.24 of a copy at 1024 (H200; H100 0.33): a row takes 8 ns of the GPU's time, however short, for 512 threads
-//           to start and to merge over two levels. 4096 is two float4 per thread, loaded one after the other.
+// Why:      0.25 of a copy at 1024 (H200): a row takes 8 ns, however short, for 512 threads to start and merge.
 // Next:     a row of 2^20 elements, and only 64 of them?
 #include "row_softmax.cuh"
 #include "../float4_row.cuh"
@@ -27,7 +25,7 @@ __global__ void row_softmax_shared(const float* __restrict__ x, float* __restric
 #pragma unroll 4
   for (unsigned k = 0; k < chunks; ++k) row[k * kBlock + tid] = load4<kAligned>(x, k * kChunk + first, cols, kBlock);
 
-  // reduce: the maximum of what is kept, then one exp per element; the remainder by the online rule
+  // reduce: the maximum of the held elements, then one exp for each; the remainder by the online rule
   float max = -INFINITY;
   for (unsigned k = 0; k < chunks; ++k) max = fmaxf(max, max4(row[k * kBlock + tid]));
   MaxSum s = {max, 0.0f};
@@ -64,8 +62,7 @@ static void launch(const float* x, float* y, std::size_t rows, std::size_t cols)
   CUDA_CHECK(cudaGetLastError());
 }
 
-// Numerator: exp, inverse and product. Denominator: exp and additions of what is kept, then exp, product and addition
-// for each merge of the remainder; 20 roundings in the merge over the block.
+// Numerator: exp, inverse, product. Denominator: exp and additions of what is held; 6 per merge; 20 over the block.
 static std::size_t roundings(std::size_t cols) {
   const std::size_t chunks = chunks_of(cols), remainder = cols - std::min(cols, chunks * kChunk);
   return 6 + 4 + 2 + chunks + 6 * ceil_div(remainder, kBlock) + 20;

@@ -1,8 +1,7 @@
-// Problem:  step 07 keeps 57,000 elements. The rest of a longer row is read twice, by one block.
-// Idea:     a cluster of 8 blocks on neighbouring SMs shares a row. Each keeps an eighth, and writes its pair into the
-//           shared memory of all 8: no second kernel, and no detour through global memory.
-// Expect:   2 to 4x step 07, 0.8 to 1.0 of a copy at 1024x131072: step 07 keeps 44 % of such a row, 8 blocks keep up to
-//           459,000 elements. Far less than step 07 for short rows: 8 blocks start, and wait for each other twice.
+// Problem:  step 07 holds 57,000 elements. The rest of a longer row is read twice, by one block.
+// Idea:     a cluster of 8 blocks shares a row. Each holds an eighth and writes its pair (max, sum) into the shared
+//           memory of all 8: no second kernel, no detour through global memory.
+// Expect:   2 to 4x step 07, 0.8 to 1.0 of a copy at 1024x131072, of which step 07 holds 44 %. Far less on short rows.
 // Measured: 3.11x step 07, 2.49x cuDNN at 1024x131072 (H200); 2.70x, 2.69x (H100 at bcda27c).
 // Next:     64 rows of 2^20: which of them stay on the chip?
 // needs: sm_90
@@ -36,7 +35,7 @@ __global__ void __cluster_dims__(kCluster)
     row[k * kBlock + tid] = load4<kAligned>(x, k * (kCluster * kChunk) + first, cols, kBlock);
   }
 
-  // reduce: the maximum of what is kept, then one exp per element; the remainder by the online rule
+  // reduce: the maximum of the held elements, then one exp for each; the remainder by the online rule
   float max = -INFINITY;
   for (unsigned k = 0; k < chunks; ++k) max = fmaxf(max, max4(row[k * kBlock + tid]));
   MaxSum s = {max, 0.0f};
@@ -85,8 +84,7 @@ static void launch(const float* x, float* y, std::size_t rows, std::size_t cols)
   }
 }
 
-// Numerator: exp, inverse and product. Denominator: exp and additions of what is kept, then exp, product and addition
-// for each merge of the remainder; 20 over the block, 10 over the cluster.
+// Numerator: exp, inverse, product. Denominator: exp and additions of what is held; 6 per merge; 20 and 10 above.
 static std::size_t roundings(std::size_t cols) {
   const std::size_t chunks = chunks_of(cols), remainder = cols - std::min(cols, chunks * (kCluster * kChunk));
   return 6 + 4 + 2 + chunks + 6 * ceil_div(remainder, kCluster * kBlock) + 30;

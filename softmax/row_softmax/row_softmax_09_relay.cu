@@ -1,11 +1,9 @@
-// Problem:  a row of 2^20 is more than step 08's cluster holds, and a block that keeps a row loads nothing while it
-//           stores. More than half of such a row is read twice, and DRAM idles while blocks wait.
-// Idea:     keep nothing: L2 holds several rows. Blocks that only read run some rows ahead of blocks that read the same
-//           rows again, from L2, and write. Pairs (max, sum) pass between them through global memory.
-// Expect:   3 to 4x step 08, 0.75 to 0.85 of a copy at 64x2^20: DRAM always has reads and writes queued, but L2 moves
-//           three bytes for every two that DRAM moves. Less for rows shorter than a block's chunk of 8192.
+// Problem:  step 08's cluster holds less than half of a row of 2^20, and a block loads nothing while it stores.
+// Idea:     hold nothing: L2 holds several rows. Some blocks only read and publish pairs (max, sum). Others follow some
+//           rows behind, read the same rows again from L2, and write.
+// Expect:   3 to 4x step 08, 0.75 to 0.85 of a copy at 64x2^20: DRAM stays busy, but L2 moves 3 bytes for its 2.
 // Measured: 4.03x step 08, 0.84 of a copy at 64x2^20 (H200); 3.50x, 0.93 (H100 at bcda27c).
-// Next:     which rows should still be kept on the SMs?
+// Next:     which rows should still be held on the SMs?
 #include "row_softmax.cuh"
 #include "peeled.cuh"
 #include "../float4_row.cuh"
@@ -13,10 +11,9 @@
 constexpr unsigned kRelayBlock = 256, kRelayKept = 8;  // threads of a block, and the float4 of each
 constexpr unsigned kChunkUnits = kRelayBlock * kRelayKept;
 
-// A row is `chunks` chunks of kChunkUnits float4. In step i of the relay one half of its blocks read row i, the others
-// row i - lag again. Blocks take their numbers from a counter, in the order in which they start, so a block waits only
-// for blocks that have started before it, and those never wait for later ones: no deadlock. `pairs` has room for rows *
-// chunks, all kNoPair; `counter` starts at ~0u.
+// A row is `chunks` chunks of kChunkUnits float4. In step i one half of the blocks reads row i, the other row i - lag
+// again. Blocks number themselves as they start and wait only for smaller numbers, which never wait for larger ones: no
+// deadlock. `pairs` has rows * chunks words, all kNoPair; `counter` starts at ~0u.
 __global__ void __launch_bounds__(kRelayBlock, 4)
     row_softmax_relay(const float* __restrict__ x, float* __restrict__ y, std::size_t rows, std::size_t cols,
                       unsigned chunks, unsigned lag, unsigned long long* pairs, unsigned* counter) {
@@ -32,7 +29,7 @@ __global__ void __launch_bounds__(kRelayBlock, 4)
   y += row * cols;
   pairs += row * chunks;
 
-  // load: 8 independent float4, and an element in front of the row's first 16-byte boundary or behind the last one
+  // load: 8 independent float4, and an element before the row's first 16-byte boundary or after the last one
   const Peeled<128> part(x, cols);
   const std::size_t first = min(std::size_t{chunk} * kChunkUnits, part.units), begin = part.head + 4 * first;
   const auto count = static_cast<unsigned>(min(part.units - first, std::size_t{kChunkUnits}));
@@ -98,8 +95,7 @@ static void launch_relay(const float* x, float* y, std::size_t rows, std::size_t
   }
 }
 
-// Numerator: exp, inverse and product. Denominator: exp, and additions in the thread; 20 for the merge over the block;
-// exp, product and addition for each of the row's pairs that a thread merges; 20 again.
+// Numerator: exp, inverse, product. Denominator: exp and a thread's additions; 20 over the block; 6 per pair; 20.
 static std::size_t roundings_relay(std::size_t cols) {
   return 6 + 4 + (2 + kRelayKept + 1) + 20 + 6 * ceil_div(chunks_of_row(cols), std::size_t{kRelayBlock}) + 20;
 }

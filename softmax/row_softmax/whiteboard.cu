@@ -2,6 +2,9 @@
 
 #include <cmath>
 
+// Say: a warp per row, so neighbouring lanes read neighbouring elements, and no barrier is needed. __shfl_xor_sync
+// leaves the result in every lane; after __shfl_down_sync only lane 0 would have it. Without the maximum exp(89) is
+// infinite. x is read three times; the online rule reads it twice, a row in registers once.
 __global__ void row_softmax(const float* __restrict__ x, float* __restrict__ y, size_t rows, size_t cols) {
   const int lane = threadIdx.x % 32;
   const size_t row = (size_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;

@@ -2,6 +2,9 @@
 #include <cmath>
 #include <cstddef>
 
+// Say: subtracting the maximum changes nothing mathematically. No exponent is above 0 and the sum is at least 1, so
+// nothing overflows and no division is by 0. The second pass stores the exponentials, so each is computed once. A NaN
+// or +inf in a row makes all of it NaN, and so does a row of -inf.
 void row_softmax(const float* x, float* y, std::size_t rows, std::size_t cols) {
   for (std::size_t r = 0; r < rows; ++r, x += cols, y += cols) {
     float max = -INFINITY, sum = 0.0f;

@@ -1,10 +1,9 @@
 // Problem:  step 01 reads x three times.
-// Idea:     the online softmax (online_softmax.cuh): pairs (max, sum of exp(x - max)) merge in any order. Each block writes one
-//           pair; every block of the second kernel merges all of them for itself. Same bits every run.
-// Expect:   1.2 to 1.33x step 01 from 2^24 on: 3 accesses per element instead of 4. About 1.0x at 2^20, where launches
-//           take much of the time.
+// Idea:     the online softmax: pairs (max, sum of exp(x - max)) merge in any order. Each block writes one pair; every
+//           block of the second kernel merges all of them, so the bits are the same every run.
+// Expect:   1.2 to 1.33x step 01 from 2^24 on: 3 accesses per element, not 4. About 1.0x at 2^20: mostly launches.
 // Measured: 1.24x step 01, 0.39 of a copy at 2^24 (H200 at bcda27c); 1.23x, 0.47 (H100 at bcda27c).
-// Next:     two launches, because all blocks must be done. How else could a block know that?
+// Next:     the second launch is there to wait for all blocks. How else could a block know that they are done?
 #include "softmax.cuh"
 #include "../online_softmax.cuh"
 
@@ -46,8 +45,7 @@ static void launch(const float* x, float* y, std::size_t n) {
   CUDA_CHECK(cudaGetLastError());
 }
 
-// Numerator: exp and division. Denominator: exp, product and addition for each merge in a thread, 20 over the block, the
-// same for the blocks' pairs.
+// Numerator: exp, division. Denominator: 6 per merge in a thread, 20 over the block; both again for the blocks' pairs.
 static std::size_t roundings(std::size_t n) {
   const std::size_t grid = std::max(grid_size(n), 1u);
   return 5 + 6 * ceil_div(n, grid * kBlock) + 20 + 6 * ceil_div(grid, kBlock) + 20;

@@ -1,6 +1,5 @@
 // Problem:  step 02 ends a kernel only to know that all blocks have stored their pairs.
-// Idea:     a cooperative launch: all blocks are on the GPU at the same time, or the launch is refused, so grid.sync()
-//           is a barrier for all of them. It also orders memory: writes before it are seen after it.
+// Idea:     a cooperative launch: all blocks are resident, or it is refused, so grid.sync() can be a barrier for all.
 // Expect:   1.0 to 1.05x step 02: one launch less, one grid barrier more, 1 to 2 us each.
 // Measured: 1.03x step 02, 0.40 of a copy at 2^24 (H200 at bcda27c); 1.03x, 0.48 (H100 at bcda27c).
 // Next:     registers and shared memory outlive the barrier. What should a thread keep?
@@ -43,8 +42,7 @@ static void launch(const float* x, float* y, std::size_t n) {
   CUDA_CHECK(cudaLaunchCooperativeKernel(softmax_cooperative, dim3(grid), dim3(kBlock), arguments, 0, nullptr));
 }
 
-// Numerator: exp and division. Denominator: exp, product and addition for each merge in a thread, 20 over the block, the
-// same for the blocks' pairs.
+// Numerator: exp, division. Denominator: 6 per merge in a thread, 20 over the block; both again for the blocks' pairs.
 static std::size_t roundings(std::size_t n) {
   const std::size_t grid = std::max(grid_size(n), 1u);
   return 5 + 6 * ceil_div(n, grid * kBlock) + 20 + 6 * ceil_div(grid, kBlock) + 20;

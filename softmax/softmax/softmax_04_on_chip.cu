@@ -1,11 +1,10 @@
-// Problem:  step 03 reads x a second time, though its threads have all been there since the first.
-// Idea:     what fits stays on the chip: 128 KB of an SM's registers and 227 KB of its shared memory, 47 of 64 MB of
-//           2^24 floats. One block of 1024 threads per SM; the remainder is read again, perhaps from L2.
+// Problem:  step 03 reads x a second time, though its threads were there for the first read.
+// Idea:     hold what fits in registers and shared memory of all SMs, 47 of the 64 MB of 2^24 floats, with one block of
+//           1024 threads per SM. The remainder is read again, perhaps from L2.
 // Expect:   1.3 to 1.5x step 03 at 2^24: 2.3 accesses per element instead of 3. 1.0 to 1.1x at 2^28, of which 5 % fit.
 // Measured: 1.71x step 03, 0.68 of a copy at 2^24 (H200 at bcda27c); 1.65x, 0.79 (H100 at bcda27c).
-// Why:      1.7x at 2^24; at 2^28 1.4x (H200), 1.2x (H100, older code), which the kept 5 % cannot explain: float4
-//           accesses and one exp per element instead of two are a gain of their own.
-// Next:     is one barrier for the whole grid not slow?
+// Why:      more than the accesses explain, at 2^28 too: float4, and one exp per held element instead of two.
+// Next:     isn't one barrier for the whole grid slow?
 #include "softmax.cuh"
 #include "../float4_row.cuh"
 
@@ -16,9 +15,8 @@ namespace cg = cooperative_groups;
 constexpr int kBlock = 1024;  // one block per SM
 constexpr int kKept = 8;      // float4 of each thread in registers: half of the 256 KB that an SM has
 
-// Chunks of four elements for each thread of the grid: the first kKept stay in registers, then `chunks` in shared
-// memory, and the remainder is read again. `pairs` has room for one per block. It is not const __restrict__: other
-// blocks write it while this kernel runs.
+// Chunks of four elements per thread of the grid: kKept stay in registers, `chunks` in shared memory, the rest is read
+// again. `pairs` has one per block; it isn't const __restrict__, because other blocks write it meanwhile.
 template <bool kAligned>
 __global__ void __launch_bounds__(kBlock, 1)
     softmax_on_chip(const float* __restrict__ x, float* __restrict__ y, std::size_t n, MaxSum* pairs, unsigned chunks) {
@@ -29,7 +27,7 @@ __global__ void __launch_bounds__(kBlock, 1)
   const std::size_t end = kAligned ? n / 4 * 4 : n, tail = end + thread;
   const std::size_t stride = 4 * threads, remainder = (kKept + chunks) * stride + first;
 
-  // load what is kept; the remainder by the online rule
+  // load what is held; the remainder by the online rule
 #pragma unroll 4
   for (unsigned k = 0; k < chunks; ++k) {
     shared[k * kBlock + tid] = load4<kAligned>(x, (kKept + k) * stride + first, end, threads);
@@ -41,7 +39,7 @@ __global__ void __launch_bounds__(kBlock, 1)
   for (std::size_t i = remainder; i < end; i += stride) s = merge(s, pair_of(load4<kAligned>(x, i, end, threads)));
   if (tail < n) s = merge(s, {x[tail], 1.0f});
 
-  // reduce: the maximum of what is kept, then one exp per element
+  // reduce: the maximum of the held elements, then one exp for each
   float max = -INFINITY, sum = 0.0f;
 #pragma unroll
   for (unsigned k = 0; k < kKept; ++k) max = fmaxf(max, max4(v[k]));
@@ -101,8 +99,7 @@ static void launch(const float* x, float* y, std::size_t n) {
   CUDA_CHECK(cudaLaunchCooperativeKernel(kernel, dim3(grid), dim3(kBlock), arguments, bytes, nullptr));
 }
 
-// Numerator: exp, inverse and product. Denominator: exp and additions of what is kept, and for each merge exp, product
-// and addition: the remainder, the tail and what is kept in a thread; 20 over the block; the same for the blocks' pairs.
+// Numerator: exp, inverse, product. Denominator: exp, additions of what is held; 6 per merge; 20; again for the pairs.
 static std::size_t roundings(std::size_t n) {
   const std::size_t grid = std::max(grid_size(n), 1u), chunks = ceil_div(n, 4 * grid * kBlock);
   const std::size_t kept = kKept + shared_chunks(n), remainder = chunks - std::min(chunks, kept);

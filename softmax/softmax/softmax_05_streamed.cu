@@ -1,9 +1,7 @@
-// Problem:  step 04 takes the maximum of all that it keeps before the first exp, so memory waits for the exps; and of the
-//           remainder it has one float4 in flight.
-// Idea:     the online rule for each float4 as it arrives, six more in flight behind it. Only what stays in registers is
-//           left for the end. 768 threads with 12 float4 in registers each, as six others are on their way.
-// Expect:   1.1 to 1.3x step 04 at 2^24, 0.8 of a copy or more: the exps took a third of its first phase. 1.0 to 1.2x at
-//           2^28, of which 5 % stay on the chip.
+// Problem:  step 04 loads all that it holds before its first exp; then memory idles during the exps.
+// Idea:     merge each float4 as it arrives, with six more in flight behind it. Only what stays in registers is left
+//           for the end: 12 float4 in each of 768 threads, beside the six.
+// Expect:   1.1 to 1.3x step 04 at 2^24, 0.8 of a copy or more: exps are a third of phase one. 1.0 to 1.2x at 2^28.
 // Measured: 1.21x step 04, 0.83 of a copy at 2^24 (H200 at bcda27c); 1.12x, 0.88 (H100 at bcda27c).
 // Next:     of 2^28 floats nearly all are read twice. Which kernels would you write if all of them were?
 #include "softmax.cuh"
@@ -16,11 +14,10 @@ namespace cg = cooperative_groups;
 
 constexpr int kBlock = 768;        // one block per SM
 constexpr unsigned kKept = 12;     // float4 of each thread in registers
-constexpr unsigned kInFlight = 6;  // float4 of a thread on their way while it works on another
+constexpr unsigned kInFlight = 6;  // float4 of a thread in flight while it works on another
 
-// Chunks of one float4 for each thread of the grid: kKept stay in registers, `chunks` in shared memory; the others are
-// streamed first, and read again. `pairs` has room for one per block. It is not const __restrict__: other blocks write
-// it while this kernel runs.
+// Chunks of a float4 per thread of the grid: kKept stay in registers, `chunks` in shared memory; the others are
+// streamed first, and read again. `pairs` has one per block; other blocks write it, so it isn't const __restrict__.
 __global__ void __launch_bounds__(kBlock, 1) softmax_streamed(const float* __restrict__ x, float* __restrict__ y,
                                                               std::size_t n, MaxSum* pairs, unsigned chunks) {
   extern __shared__ float4 shared[];  // [chunk][thread]
@@ -35,7 +32,7 @@ __global__ void __launch_bounds__(kBlock, 1) softmax_streamed(const float* __res
   const float4 none = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
   const bool aligned = alike(x, y);
 
-  // stream: chunks that are read again, by plain loads, so that L2 may keep them; then those for shared memory
+  // stream: chunks that are read again, by plain loads, so that L2 may hold them; then those for shared memory
   const auto load = [&](unsigned j) {
     const unsigned k = j < again ? kKept + chunks + j : kKept + j - again;
     if (j >= again + chunks || k >= count) return none;
@@ -105,7 +102,7 @@ static std::size_t chunks_of(std::size_t n) {
 static void launch_streamed(const float* x, float* y, std::size_t n) {
   if (n == 0) return;
   const unsigned grid = grid_size(n);
-  // in shared memory, of which 227 KB is the most that any GPU has and 1 KB is for block_merge: what registers do not hold
+  // shared memory holds what registers do not: 227 KB is the most that any GPU has, 1 KB is for block_merge
   const int free = std::min(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin), 227 << 10) - (1 << 10);
   const std::size_t most = free / (kBlock * sizeof(float4)), all = chunks_of(n);
   auto chunks = static_cast<unsigned>(std::min(all - std::min<std::size_t>(all, kKept), most));
@@ -116,9 +113,7 @@ static void launch_streamed(const float* x, float* y, std::size_t n) {
   CUDA_CHECK(cudaLaunchCooperativeKernel(softmax_streamed, dim3(grid), dim3(kBlock), arguments, bytes, nullptr));
 }
 
-// Numerator: exp, inverse and product. Denominator: exp, two additions in a float4 and those of what is in registers; exp,
-// product and addition for each merge in a thread: of the chunks, of what is in registers and the edge; 20 over the block;
-// the same for the blocks' pairs.
+// Numerator: exp, inverse, product. Denominator: exp, additions; 6 per merge; 20 over the block; again for the pairs.
 static std::size_t roundings_streamed(std::size_t n) {
   const std::size_t grid = grid_size(n);
   return 6 + 4 + 2 + kKept + 6 * (chunks_of(n) + 2) + 20 + 6 * ceil_div(grid, std::size_t{kBlock}) + 20;

@@ -1,8 +1,7 @@
-// Problem:  of 2^28 floats step 05 keeps 5 %, and its blocks, which stay for the barrier, are slower than a copy.
-// Idea:     two kernels again, each the best of its kind. One only reads, eight float4 in flight, and its last block merges
-//           the pairs. The other is like a copy, a float4 per thread, from the end of x on, which L2 still holds.
-// Expect:   1.05x step 05 at 2^28: a read and a copy at full rate, less 4 % for what L2 holds, are 0.68 of a copy. 0.8x
-//           at 2^24, where step 05 reads a third of x twice, and this step all of it.
+// Problem:  of 2^28 floats step 05 holds 5 %, and its blocks, one per SM, are slower than a copy.
+// Idea:     two kernels, each the best of its kind. One only reads, eight float4 in flight; its last block merges the
+//           pairs. The other is like a copy, a float4 per thread, from the end of x, which L2 may still hold.
+// Expect:   1.05x step 05 at 2^28, 0.68 of a copy: a read and a copy at full rate. 0.8x at 2^24: all is read twice.
 // Measured: 0.72x step 05, 0.59 of a copy at 2^24 (H200 at bcda27c); 0.72x, 0.64 (H100 at bcda27c).
 // Next:     at which length does one kernel stop paying?
 #include "softmax.cuh"
@@ -92,9 +91,7 @@ static void launch_two_passes(const float* x, float* y, std::size_t n) {
   CUDA_CHECK(cudaGetLastError());
 }
 
-// Numerator: exp, inverse and product. Denominator: exp, the additions of eight float4, and exp, product and addition
-// for each merge: of eights, of at most kFlight - 1 single float4 and the edge in a thread, 20 over the block, the blocks'
-// pairs in a thread, 20 over the block again.
+// Numerator: exp, inverse, product. Denominator: exp, additions; 6 per merge; 20 over the block; again for the pairs.
 static std::size_t roundings_two_passes(std::size_t n) {
   const std::size_t grid = blocks_that_read(n), eights = n / (4 * kFlight * grid * kReadBlock);
   return 6 + 4 + 2 + kFlight + 6 * (eights + kFlight) + 20 + 6 * ceil_div(grid, std::size_t{kReadBlock}) + 20;

@@ -1,7 +1,5 @@
-// Attention for any shape: three steps of the ladder, and a measured choice.
-//   3xtf32      many queries, and tensor cores with a high TF32 rate
-//   cp_async    many queries, on GPUs whose FFMA rate is more than a third of their TF32 rate, or before sm_80
-//   split_keys  few queries of many keys, as when decoding; many heads of few queries
+// Attention for any shape, by a measured choice: 3xtf32 and cp_async for many queries, with and without fast TF32
+// tensor cores; split_keys for few queries of many keys, as when decoding.
 #include "../attention_08_cp_async.cu"
 #include "../attention_09_3xtf32.cu"
 #include "../attention_10_split_keys.cu"

@@ -1,4 +1,4 @@
-// bug: the copy of the next K starts before all threads have computed their scores
+// bug: the copy of the next K starts before all threads have computed their scores of this one
 // caught by: cpu reverse | is wrong
 // caught by: cpu-asan reverse | is wrong
 // caught by: cpu-trace | shared memory with no barrier between
@@ -43,7 +43,7 @@ __global__ void attention_copied_too_early(const float* __restrict__ Q, const fl
       new_max = fmaxf(new_max, s[j]);
     }
     __pipeline_wait_prior(0);
-    if (key0 + BN < keys) copy(Ks, K + (key0 + BN) * d, keys - key0 - BN);  // to come after the barrier
+    if (key0 + BN < keys) copy(Ks, K + (key0 + BN) * d, keys - key0 - BN);  // belongs after the barrier
     __syncthreads();
     const float shift = shift_for(new_max), rescale = expf(max - shift);
     max = new_max;

@@ -1,4 +1,4 @@
-// bug: masked scores are -10000, not -inf: right until scores are as low, or a row has nothing else
+// bug: masked scores are -10000 instead of -inf: wrong once other scores are as low, or a row has no other
 // caught by: cpu forward | causal=1, random data
 // caught by: cpu-asan forward | causal=1, random data
 // caught by: gpu | causal=1, random data

@@ -1,4 +1,4 @@
-// bug: the mask cuts off one key too many, the last one: j < i + keys - queries in place of <=
+// bug: the mask hides the last visible key, too: j < i + keys - queries instead of <=
 // caught by: cpu forward | causal=1, random data
 // caught by: cpu-asan forward | causal=1, random data
 // caught by: gpu | causal=1, random data

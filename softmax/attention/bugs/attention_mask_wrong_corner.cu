@@ -1,4 +1,4 @@
-// bug: the mask begins at the first query and key, j <= i; with more keys than queries the last ones are lost
+// bug: the mask starts at the first query and key, j <= i: with more keys than queries the last keys are lost
 // caught by: cpu forward | causal=1, random data
 // caught by: cpu-asan forward | causal=1, random data
 // caught by: gpu | causal=1, random data

@@ -7,8 +7,7 @@
 #include "../attention.cuh"
 #include "../../online_softmax.cuh"  // group_max, group_sum, shift_for
 
-// The lanes of a warp form 4 rows of 8. A thread has kRows rows, 4 apart, of the scores and of O, kKeys keys of each
-// tile, 8 apart, and kCols columns of O, 8 apart.
+// A warp is 4 rows of 8 lanes. A thread has kRows rows 4 apart, kKeys keys of a tile 8 apart, kCols columns 8 apart.
 constexpr int kWarps = 2, kThreads = 32 * kWarps;
 constexpr int BN = 32, kKeys = BN / 8;
 template <int D>

@@ -1,4 +1,4 @@
-// bug: one TF32 product in the place of three: inputs have 11 significant bits, not 24
+// bug: one TF32 product instead of three: inputs have 11 significant bits instead of 24
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

@@ -1,4 +1,4 @@
-// bug: of the three TF32 products big small is left out: K and V have 11 significant bits, not 24
+// bug: the product big small is missing: K and V have 11 significant bits instead of 24
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

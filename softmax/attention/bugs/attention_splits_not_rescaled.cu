@@ -1,4 +1,4 @@
-// bug: splits of the keys, each with a maximum of its own, are added up as if they had the same one
+// bug: splits of the keys have their own maxima, but are added as if they had the same one
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong
@@ -9,7 +9,7 @@
 constexpr int kBlock = 128, kMostD = 128;
 constexpr long long kSplitKeys = 32;
 
-// A thread for each row of O and split of the keys.
+// One thread per row of O and split of the keys.
 __global__ void attention_splits(const float* __restrict__ Q, const float* __restrict__ K, const float* __restrict__ V,
                                  float* __restrict__ sums, float* __restrict__ outputs, std::size_t count,
                                  std::size_t splits, long long queries, long long keys, int d, bool causal) {

@@ -1,7 +1,5 @@
-// Attention in BF16 for any shape: the steps of the ladder, and a measured choice.
-//   wgmma       many queries, on sm_90
-//   mma         many queries on other GPUs; tiles of 128 queries where 192 or 128 of wgmma's are mostly empty
-//   split_keys  few queries of many keys, as when decoding; many heads of few queries
+// Attention in BF16 for any shape: three steps of the ladder and a measured choice. wgmma: many queries, on sm_90. mma:
+// many queries elsewhere, or where wgmma's tiles would be mostly empty. split_keys: few queries of many keys.
 #include "../attention_bf16_02_mma.cu"
 #ifndef CUDA_EMU
 #include "../attention_bf16_03_wgmma_tma.cu"

@@ -1,5 +1,4 @@
-// bug: the weights become a fragment of A in row-major order, but register 1 is the matrix below the first, register 2
-// the one to its right
+// bug: the weights are packed in row-major order, but A's register 1 is the matrix below the first, 2 the one beside
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

@@ -1,4 +1,4 @@
-// bug: a barrier, but no wait for the group of copies: the tile of K may still be the last one
+// bug: a barrier, but no wait for the group of copies: the tile of K may not have arrived
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: cpu-trace | shared memory with no barrier between | --heads=1 --queries=16 --keys=40

@@ -1,4 +1,4 @@
-// bug: waits for the parity of the tile, not for that of the round through the stages
+// bug: waits for the parity of the tile instead of that of the round through the stages
 // caught by: gpu | FAIL
 // stage: races and barriers
 // needs: sm_90a
@@ -12,7 +12,7 @@ struct Shared {
   Barrier full_q, full_k[kStages], full_v[kStages];
 };
 
-// One warpgroup; its first thread asks for the next tile.
+// One warpgroup; its first thread loads the next tile.
 template <int D>
 __global__ void __launch_bounds__(128, 1)
     attention_bf16_wrong_phase(const __grid_constant__ CUtensorMap Q, const __grid_constant__ CUtensorMap K,

@@ -1,6 +1,4 @@
-// Columns of any length, however many. Each kernel below is right for all matrices that it accepts; the first call at a
-// shape times those and remembers the fastest (any_shape.cuh). All read x once from DRAM, but for columns that are longer
-// than all blocks hold.
+// Columns of any length: a measured choice (any_shape.cuh). All read x once, unless a column is too long to hold.
 #include "../col_softmax.cuh"
 #include "any_shape.cuh"
 #include "column_clusters.cuh"

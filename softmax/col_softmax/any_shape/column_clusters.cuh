@@ -1,6 +1,5 @@
-// Columns of 65 to 16384 rows, which are 16-byte aligned: a tile of 32 columns stays in the registers and shared memory
-// of as few blocks as hold it, a cluster where they are several (sm_90). Unlike in step 04 shared memory has rows of the
-// same tile, not the next one, and a cluster ends with its tile.
+// Columns of 65 to 16384 rows, 16-byte aligned: as few blocks as hold a tile of 32 columns in registers and shared
+// memory, a cluster if there are several (sm_90). Unlike in step 04 a cluster has one tile, and ends with it.
 #pragma once
 #include "../four_columns.cuh"
 #ifndef CUDA_EMU
@@ -16,9 +15,8 @@ constexpr unsigned kTileHeld = 8;  // float4 of each thread in registers, and as
 constexpr unsigned kMostBlocks = 16;
 constexpr std::size_t kTallest = std::size_t{kMostBlocks} * 2 * kTileHeld * kRowsAtOnce;
 
-// The merge over a cluster, compiled for sm_90 and newer only: all threads call cluster_begin() when they start, then,
-// once, columns_over_cluster(). Thread 16 * column + j has its block's pair of that column and writes it into block j;
-// totals[column] becomes that of the cluster.
+// The merge over a cluster (sm_90 and newer). All threads call cluster_begin() first, columns_over_cluster() once.
+// Thread 16 * column + j sends its block's pair of the column to block j; totals[] becomes the cluster's.
 __device__ inline void cluster_begin() {
 #ifndef CUDA_EMU
 #if __CUDA_ARCH__ >= 900
@@ -43,7 +41,7 @@ __device__ void columns_over_cluster(MaxSum of_block, MaxSum (&blocks)[kBlocks][
 #endif
 }
 
-// kBlocks blocks share a tile. The first kTileHeld float4 of a thread stay in registers, `chunks` more in shared memory.
+// kBlocks blocks share a tile. A thread's first kTileHeld float4 stay in registers, `chunks` more in shared memory.
 template <unsigned kBlocks>
 __global__ void __launch_bounds__(kTileThreads, 1024 / kTileThreads)
     col_softmax_held(const float* __restrict__ x, float* __restrict__ y, std::size_t rows, std::size_t cols,
@@ -160,6 +158,5 @@ inline void launch_held(const float* x, float* y, std::size_t rows, std::size_t 
   run(x, y, rows, cols, blocks);
 }
 
-// Numerator: exp twice, division and product. Denominator: exp, and the additions in the thread, over the lanes and, with
-// exp and product, 10 over the warps and 10 over the blocks.
+// Numerator: 2 exps, division, product. Denominator: exp, a thread's and its lanes' additions, 10 per merge above.
 inline std::size_t roundings_held() { return 10 + 4 + 2 * kTileHeld + 2 + 20; }

@@ -1,4 +1,4 @@
-// bug: against bank conflicts rows take their elements in an order of their own, by XOR; of 12 elements 4 are left out
+// bug: each row takes its elements in another order, by XOR, against bank conflicts; of 12 elements 4 are left out
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong
@@ -8,7 +8,7 @@
 
 constexpr unsigned kBlock = 128, kLongest = 16;
 
-// A thread for each row of a tile in shared memory. Longer rows are read from global memory.
+// One thread per row of a tile in shared memory. Longer rows are read from global memory.
 __global__ void cross_entropy_order_past_the_end(const float* __restrict__ x, const int* __restrict__ target,
                                                  float* __restrict__ loss, std::size_t rows, std::size_t cols) {
   __shared__ float tile[kBlock * kLongest];

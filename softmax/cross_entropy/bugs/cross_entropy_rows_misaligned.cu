@@ -1,4 +1,4 @@
-// bug: float4 from the beginning of each row; but rows of 50257 begin at a multiple of 16 bytes only once in four
+// bug: float4 loads from each row's start, but rows of 50257 start at a multiple of 16 bytes only once in four
 // caught by: cpu forward | misaligned address
 // caught by: cpu-asan forward | misaligned address
 // caught by: gpu | misaligned address
@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(kBlock)
   const std::size_t n4 = cols / 4, behind = 4 * n4;
   const float4* x4 = reinterpret_cast<const float4*>(x);
 
-  // whole groups of kLoads float4, single ones, and what is behind the float4
+  // whole groups of kLoads float4, single ones, and what is after the float4
   MaxSum s = {-INFINITY, 0.0f};
   std::size_t i = tid;
   for (; i + (kLoads - 1) * kBlock < n4; i += kLoads * kBlock) {

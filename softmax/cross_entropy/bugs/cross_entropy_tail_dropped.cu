@@ -1,4 +1,4 @@
-// bug: up to 3 elements behind the last float4 of a row are not in its sum
+// bug: up to 3 elements after a row's last float4 are missing in its sum
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong
@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(kBlock)
   const std::size_t front = min(to_boundary, cols), n4 = (cols - front) / 4;
   const float4* x4 = reinterpret_cast<const float4*>(x + front);
 
-  // whole groups of kLoads float4, single ones, and what is in front of and behind the float4
+  // whole groups of kLoads float4, single ones, and what is before and after the float4
   MaxSum s = {-INFINITY, 0.0f};
   std::size_t i = tid;
   for (; i + (kLoads - 1) * kBlock < n4; i += kLoads * kBlock) {
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(kBlock)
   }
   for (; i < n4; i += kBlock) s = merge(s, pair_of(x4[i]));
   if (tid < front) s = merge(s, {x[tid], 1.0f});
-  // what is behind the last float4 is left out
+  // what is after the last float4 is left out
 
   s = block_merge(s);
   if (tid > 0) return;

@@ -1,4 +1,4 @@
-// bug: a target equal to cols is taken for a good one, and the logit is the first one of the next row
+// bug: a target equal to cols passes the test, and the logit is the first one of the next row
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right

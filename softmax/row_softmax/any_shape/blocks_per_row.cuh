@@ -1,5 +1,4 @@
-// A row in the registers of a block, or in the registers and shared memory of a cluster of blocks (sm_90), read as float4
-// wherever it starts.
+// A row of any alignment, in the registers of a block, or in registers and shared memory of a cluster (sm_90).
 #pragma once
 #include "peeled.cuh"
 #include "../../float4_row.cuh"
@@ -13,8 +12,7 @@
 constexpr unsigned kHeld = 8;         // float4 of each thread in registers
 constexpr unsigned kMostChunks = 13;  // and in shared memory, of which 1024 threads on an SM then have 208 KB
 
-// The merge over a cluster of kBlocks blocks, as in step 08: all threads call cluster_begin() when they start, then, once,
-// cluster_merge() with the block's pair, and all get the cluster's. Compiled for sm_90 and newer only.
+// The merge over a cluster, as in step 08 (sm_90). All threads must call cluster_begin() first, then cluster_merge().
 __device__ inline void cluster_begin() {
 #ifndef CUDA_EMU
 #if __CUDA_ARCH__ >= 900
@@ -38,9 +36,8 @@ __device__ MaxSum cluster_merge(MaxSum s) {
   return s;
 }
 
-// kBlocks blocks take a row, one float4 per thread each in turn. The first kHeld of each thread stay in registers,
-// `chunks` more in shared memory. The first block has the elements at the row's edges as well. A block has 64 threads or
-// more. Several small blocks on an SM are at different points of load, wait and store.
+// kBlocks blocks of 64 threads or more share a row, float4 by float4 in turn. A thread holds kHeld of its float4 in
+// registers, `chunks` more in shared memory. The first block also has the elements at the row's edges.
 template <unsigned kBlocks>
 __global__ void __launch_bounds__(kBlocks == 1 ? 1024 : 512, kBlocks == 1 ? 1 : 2)
     row_softmax_held(const float* __restrict__ x, float* __restrict__ y, std::size_t cols, unsigned chunks) {

@@ -1,5 +1,4 @@
-// A row in the registers of 4, 8, 16 or 32 lanes, read as float4 wherever it starts: the elements in front of its first
-// 16-byte boundary and behind its last one are read one by one.
+// A row in the registers of 4 to 32 lanes, by float4 between its first and last 16-byte boundary, the edges one by one.
 #pragma once
 #include "peeled.cuh"
 #include "../../float4_row.cuh"

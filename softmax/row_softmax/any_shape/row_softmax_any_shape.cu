@@ -1,5 +1,4 @@
-// Rows of any length and alignment, however many. Each kernel below is right for all rows that it accepts; the first call
-// at a shape times those and remembers the fastest (any_shape.cuh). All read x once from DRAM, by float4.
+// Rows of any length and alignment: a measured choice (any_shape.cuh) of kernels that read x once from DRAM, by float4.
 #include "../row_softmax.cuh"
 #include "any_shape.cuh"
 #include "blocks_per_row.cuh"
@@ -36,8 +35,8 @@ static void launch(const float* x, float* y, std::size_t rows, std::size_t cols)
   if (rows > 0 && cols > 0) launch_fastest(kCandidates, MatrixCall{x, y, rows, cols});
 }
 
-// The most of all candidates. Where a row is held: numerator exp twice, division and product; denominator exp, in a thread
-// 2 additions in each float4 and one for each of 21 float4 and 2 edges, then 30 over warp, block and cluster.
+// The most of all candidates. Of a held row: numerator 2 exps, division, product; denominator exp, 2 additions in a
+// float4, one for each of 21 float4 and 2 edges, 30 over warp, block and cluster.
 static std::size_t roundings(std::size_t cols) {
   return std::max<std::size_t>(10 + 4 + (2 + kHeld + kMostChunks + 2) + 30, roundings_relay(cols));
 }

@@ -1,5 +1,4 @@
-// Rows of at most 16 elements: peeled to float4 they would be mostly edge. A block's rows are neighbours in memory, so it
-// copies them as one piece through shared memory, by float4 but for the ends of the piece.
+// Rows of up to 16 elements. A block's rows are neighbours in memory: one piece, copied by float4 except at its ends.
 #pragma once
 #include "peeled.cuh"
 #include "../../float4_row.cuh"

@@ -1,4 +1,4 @@
-// bug: two lanes that have seen nothing, or nothing but -inf, are merged: -inf - -inf is NaN, and so is the whole row
+// bug: no guard where two empty lanes, or lanes with only -inf, merge: -inf - -inf is NaN, and so is the whole row
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong
@@ -26,7 +26,7 @@ __global__ void row_softmax_inf_minus_inf(const float* __restrict__ x, float* __
                                           std::size_t cols) {
   const int lane = threadIdx.x % 32;
   const std::size_t row = (std::size_t{blockIdx.x} * kBlock + threadIdx.x) / 32;
-  if (row >= rows) return;  // the whole warp, and there is no barrier for the block
+  if (row >= rows) return;  // the whole warp, and no block barrier follows
   x += row * cols;
   y += row * cols;
 

@@ -25,7 +25,7 @@ __global__ void row_softmax_missing_syncwarp(const float* __restrict__ x, float*
   __shared__ float row_max[kBlock / 32], row_sum[kBlock / 32];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const std::size_t row = (std::size_t{blockIdx.x} * kBlock + threadIdx.x) / 32;
-  if (row >= rows) return;  // the whole warp, and there is no barrier for the block
+  if (row >= rows) return;  // the whole warp, and no block barrier follows
   x += row * cols;
   y += row * cols;
 

@@ -1,5 +1,4 @@
-// A vector of any length: step 05 reads once what the SMs hold, step 06 reads all of it twice, each time at full speed.
-// The first call at a length times both and remembers the faster one (any_shape.cuh).
+// A vector of any length: a measured choice (any_shape.cuh) of step 05, which reads once what fits, and step 06.
 #include "../softmax.cuh"
 #include "any_shape.cuh"
 #include "../softmax_05_streamed.cu"

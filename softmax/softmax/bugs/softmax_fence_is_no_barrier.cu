@@ -1,4 +1,4 @@
-// bug: __threadfence() where a barrier for the grid is needed; blocks read pairs that others have not stored yet
+// bug: __threadfence() instead of a barrier for the grid: blocks read pairs that others have not stored yet
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: cpu-trace | global memory with no fence and atomic between
@@ -19,7 +19,7 @@ __global__ void softmax_fence_is_no_barrier(const float* __restrict__ x, float* 
   s = block_merge(s);
   if (threadIdx.x == 0) pairs[blockIdx.x] = s;
 
-  __threadfence();  // orders this thread's writes, but waits for no other thread
+  __threadfence();  // orders memory accesses, but waits for no other thread
   __syncthreads();  // the block's own: block_merge may be called again
 
   s = {-INFINITY, 0.0f};
@@ -42,8 +42,7 @@ static void launch(const float* x, float* y, std::size_t n) {
   CUDA_CHECK(cudaGetLastError());
 }
 
-// Numerator: exp and division. Denominator: exp, product and addition for each merge in a thread, 20 over the block, the
-// same for the blocks' pairs.
+// Numerator: exp and division. Denominator: 6 per merge in a thread, 20 over the block; both again for the pairs.
 static std::size_t roundings(std::size_t n) {
   const std::size_t grid = std::max(grid_size(n), 1u);
   return 5 + 6 * ceil_div(n, grid * kBlock) + 20 + 6 * ceil_div(grid, kBlock) + 20;
