@@ -1,7 +1,7 @@
 // Problem:  step 02 has one pair of float4 in flight per thread, and needs two launches.
-// Idea:     the sum's last steps: two float4 of each vector in flight, evict-first for inputs up to 8 times L2, and the
-//           last block adds. If x and y are off a 16-byte boundary by the same number of floats, block 0 peels the head.
-// Expect:   1.01 to 1.05x step 02 from 2^24 on, as the sum gained; at 2^20 a launch's time, one or two microseconds.
+// Idea:     as sum 11 to 13: two float4 of each vector in flight, evict-first for inputs up to 8 times L2, last block.
+//           If x and y are off a 16-byte boundary equally, block 0 peels the head.
+// Expect:   1.01 to 1.05x step 02 from 2^24 on, as the sum gained; at 2^20 a launch's one or two microseconds.
 // Measured: 1.01x step 02, 1.03x cuBLAS at 2^28 (H200); 1.03x, 1.04x (H100 at bcda27c).
 // Next:     x and y differ in alignment. What then? (Single floats; or float4 of one, and of the other two per shift.)
 #include "block_reduce.cuh"

@@ -1,11 +1,11 @@
 // Problem:  step 03 reads the row three times: the variance needs the mean first.
-// Idea:     variance = mean of x^2 - mean^2: one pass for both sums, in double, for the difference of two large numbers
-//           is small. In float, where mean = 1e4 and deviation = 1, no digit of it is right.
-// Expect:   1.2 to 1.33x step 03 where the row does not stay in a cache. Less on a GPU without fast FP64: 1/2 of the
-//           FP32 rate on sm_90, 1/64 on sm_86 and sm_89.
+// Idea:     variance = mean of x^2 - mean^2 takes one pass. In double: in float no digit of it is right at a mean of
+//           1e4 and a deviation of 1.
+// Expect:   1.2 to 1.33x step 03 where caches lose the row; less without fast FP64 (1/2 of FP32 on sm_90, 1/64 on
+//           sm_89).
 // Measured: 0.96x step 03, 0.63 of a copy at 32768x1024 (H200); 1.16x, 0.67 (H100).
-// Why:      slower than step 03 at every length: caches serve a part of the third read, and each load is followed by a
-//           conversion to double, of a slow pipe (hypothesis, not tested).
+// Why:      slower at all lengths on the H200, at some on the H100: caches serve part of the third read, and each load
+//           is converted to double by a slow pipe (hypothesis, not tested).
 // Next:     why not fmaxf(variance, 0)? (It turns NaN into 0.) And how does one pass keep the digits in float?
 #include "layer_norm.cuh"
 

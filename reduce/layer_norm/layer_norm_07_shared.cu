@@ -1,11 +1,9 @@
 // Problem:  a warp's registers hold a row of 1024, and no more.
-// Idea:     one block per row, the row in dynamic shared memory: 57,000 floats. A thread reads back only what it stored
-//           itself, so only the two sums over the block need barriers.
-// Expect:   0.9 to 1.0 of a copy at 8192x8192, as for all rows up to 28,000, of which two fit on an SM. Less for longer
-//           ones: while a block loads, no other block of its SM computes.
+// Idea:     one block per row, the row in dynamic shared memory: up to 57,000 floats. A thread reads back only what it
+//           stored, so only the two sums need barriers.
+// Expect:   0.9 to 1.0 of a copy at 8192x8192, as up to 28,000 columns, where two blocks fit on an SM.
 // Measured: 3.94x step 06, 0.92 of a copy at 8192x8192 (H200 at bcda27c); 3.33x, 0.99 (H100 at bcda27c).
-// Why:      shorter rows suffer: 0.69 of a copy at 4096, where launching 512 threads and four barriers cost too much
-//           for two float4 per thread (a hypothesis), and 0.37 at 1024, where half of the threads have no element.
+// Why:      shorter rows suffer: at 4096 columns 512 threads and four barriers serve two float4 each (hypothesis).
 // Next:     what else could a second row on the same block share? (gamma and beta.)
 #include "../norm_float4.cuh"
 #include "layer_norm.cuh"

@@ -1,8 +1,7 @@
 // Problem:  steps 01 to 05 use one SM of 132, because a tile needs the sums of all tiles before it.
-// Idea:     three kernels. One sums each tile, one scans these sums, one scans each tile and adds the sum of the tiles
-//           before it. Where there are too many sums for one block they are scanned in the same three kernels.
-// Expect:   0.3 to 0.5 of a copy at 2^28: x is read twice and out written once, which allows 0.67, and a block has only
-//           256 elements for its barriers.
+// Idea:     three kernels: sum each tile, scan the sums, scan each tile from there. Too many sums for one block are
+//           scanned in the same three kernels.
+// Expect:   0.3 to 0.5 of a copy at 2^28: x is read twice, which allows 0.67, and a block has only 256 elements.
 // Measured: 333x step 05, 0.33x CUB at 2^28 (H200).
 // Why:      0.24 of a copy at 2^28 (H200): 2^20 blocks of 256 elements in each pass, 1.0 ns apart (computed).
 // Next:     why not store the scanned tiles at once and add to them later? (Read, write, read, write: 4 instead of 3.)

@@ -1,12 +1,10 @@
 // Problem:  step 07 reads x twice, because a tile's sum is known only after all of it was read.
 // Idea:     decoupled look-back (Merrill and Garland, 2016) reads x once. A block publishes its tile's sum, then walks
-//           back: it adds what the tiles before have published, until one has the sum of all up to itself.
-// Expect:   0.9 to 1.5x step 07 at 2^28: two thirds of its traffic. But thread 0 walks one tile per round trip to L2,
-//           and a tile is only 4 KB.
+//           back over the tiles before it, adding what they published, until one has its prefix.
+// Expect:   0.9 to 1.5x step 07 at 2^28: two thirds of its traffic, but thread 0 walks one tile per round trip to L2.
 // Measured: 0.37x step 07, 0.31x CUB at 2^28 (H200).
-// Why:      0.48x step 07 at 2^24 (H200): with some 1000 tiles in flight the walk is long, and a block waits for it.
-// Next:     why not tile = blockIdx.x? (No order of starting blocks is promised: all that run could wait for one that
-//           cannot start.)
+// Why:      with some 1000 tiles in flight the walk is long (29 words per tile, computed), and a block waits for it.
+// Next:     why not tile = blockIdx.x? (No order of starting is promised: all might wait for one that cannot start.)
 #include "../block_scan.cuh"
 #include "scan.cuh"
 #include "../scan_tile.cuh"

@@ -1,8 +1,7 @@
 // Problem:  in step 08 one thread walks back, a tile per round trip to L2, and the rest of its block waits.
-// Idea:     a warp looks back: its lanes read the words of 32 tiles in one request. The lanes up to the first tile that
-//           has a prefix count; a ballot finds it, and a tree of shuffles adds their values.
-// Expect:   1.5 to 4x step 08 at 2^28: some 1000 tiles run at a time, and to walk past those that have only their sums
-//           takes 30 times fewer round trips.
+// Idea:     a warp looks back: its lanes read the words of 32 tiles in one request. A ballot finds the nearest tile
+//           with a prefix; a tree of shuffles adds up to there.
+// Expect:   1.5 to 4x step 08 at 2^28: walking past tiles that have only their sums takes 30 times fewer round trips.
 // Measured: 2.20x step 08, 0.67x CUB at 2^28 (H200).
 // Next:     the tiles are still 4 KB. How many must pass in a microsecond at 4 TB/s? (500: step 10.)
 #include "../block_scan.cuh"

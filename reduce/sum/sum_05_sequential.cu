@@ -1,8 +1,8 @@
-// Problem:  step 04's threads meet in the same shared-memory banks.
-// Idea:     sequential addressing: thread t adds element t + stride, the stride halving from 128 to 1.
-// Expect:   1.2 to 1.5x step 04: up to 8-way conflicts go. The rounds, their barriers and idle threads stay.
+// Problem:  step 04 has bank conflicts.
+// Idea:     sequential addressing: thread t adds element t + stride, and the stride halves from 128 to 1.
+// Expect:   1.2 to 1.5x step 04: conflicts of up to 8 ways go. Rounds, barriers and idle threads stay.
 // Measured: 1.27x step 04, 0.21x CUB at 2^28 (H200); 1.27x, 0.31x (H100).
-// Next:     128 of 256 threads only load one element. What could they do?
+// Next:     128 of 256 threads only load one element. What else could they do?
 #include "sum.cuh"
 
 constexpr int kBlock = 256;

@@ -1,11 +1,9 @@
-// Problem:  step 06 synchronises the block in the last rounds too, where only warp 0 has work.
-// Idea:     warp 0 finishes the last 64 values alone, unrolled, with __syncwarp() instead of __syncthreads().
+// Problem:  step 06 synchronises the whole block in the last rounds too, where only warp 0 has work.
+// Idea:     warp 0 reduces the last 64 values alone, unrolled, with __syncwarp() instead of __syncthreads().
 // Expect:   1.05 to 1.2x step 06: six of nine barriers go, the rounds stay.
 // Measured: 1.34x step 06, 0.53x CUB at 2^28 (H200); 1.30x, 0.75x (H100).
-// Why:      1.30x (H100), 1.34x (H200): a barrier is not all that goes. Seven warps leave after 43 instructions instead
-//           of issuing all 77 (SASS), most of them predicated off.
-// Next:     why a __syncwarp() between the read and the write? (At stride 8, lane 8 writes tile[8], which lane 0
-//           reads.)
+// Why:      not only barriers go: seven of eight warps leave after 43 instructions instead of 77 (SASS).
+// Next:     why a __syncwarp() between read and write? (At stride 8, lane 8 writes tile[8], which lane 0 reads.)
 #include "sum.cuh"
 
 constexpr int kBlock = 256;

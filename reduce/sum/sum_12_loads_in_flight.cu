@@ -1,10 +1,8 @@
-// Problem:  step 11 has one float4 load in flight per thread; the loop waits for it before it issues the next (SASS).
-// Idea:     a tile of four float4 per thread in each trip of the grid-stride loop: all four loads are issued before the
-//           first addition. What is left of the last tile is read by single float4.
-// Expect:   1.00 to 1.03x step 11 from 2^28 on: its 32 KB in flight per SM are about what latency x bandwidth asks for
-//           (36 KB on an H200), so queueing is all that 128 KB can save.
+// Problem:  step 11 has one float4 load in flight per thread: the loop waits for it before it issues the next (SASS).
+// Idea:     four float4 per thread and trip of the grid-stride loop, all loaded before the first addition.
+// Expect:   1.00 to 1.03x step 11 from 2^28 on: its 32 KB per SM nearly meet latency x bandwidth (36 KB on an H200).
 // Measured: 1.02x step 11, 1.01x CUB at 2^28 (H200); 1.01x, 1.01x (H100).
-// Next:     why not let the compiler unroll the loop? (It does not: each trip tests the end, and n is not known.)
+// Next:     why not let the compiler unroll the loop? (It does not: each trip tests the end, and n is unknown.)
 #include "block_reduce.cuh"
 #include "sum.cuh"
 
