@@ -1,6 +1,5 @@
 // Problem:  step 02 carries an index through the whole array, but only one index is wanted.
-// Idea:     find only the maximum, tile by tile as max 05. The last block then finds the first tile that has it and
-//           searches those 64 KB again. The head belongs to the first tile, the tail to the last.
+// Idea:     find only the maximum, by tiles, as max 05. The last block then searches the first tile that has it again.
 // Expect:   the speed of max 05, and 2 to 3 us for the search.
 // Measured: 0.95x step 02, 0.93x CUB at 2^28 (H200); 1.04x, 1.04x (H100 at bcda27c).
 // Next:     is the search right if another kernel changes x meanwhile? (No; nothing may write x while this runs.)

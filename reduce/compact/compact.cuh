@@ -1,25 +1,21 @@
 // Stream compaction: keeps the elements above 0.
-// out[0..count) = the elements of x that are greater than 0, in their order, and count = how many. The comparison
-// decides: NaN, +0 and -0 are dropped, infinity and the smallest subnormal number are kept. The bits of what is kept do
-// not change, and nothing is written to out beyond count. Source: Merrill and Garland, "Single-pass Parallel Prefix
-// Scan with Decoupled Look-back", 2016, section 5, names it as a use of the scan.
+// out[0..count) = the elements of x that are greater than 0, in their order and with their bits; count = how many. NaN,
+// +0 and -0 are dropped, infinity and subnormals above 0 are kept. Nothing is written to out beyond count.
 // practice: hard, next top_k
 #pragma once
 #include "ladder.cuh"
 
 #include <algorithm>
 
-// May the kept elements be in any order? Then they are compared as a multiset.
+// kAny: the kept elements may come in any order and are compared as a multiset.
 enum class CompactOrder { kOfX, kAny };
 
 class Compact : public ladder::Problem {
  public:
-  // x and out have n floats and do not overlap. They need not be 16-byte aligned, and x must not be changed. count, in
-  // device memory, is set, not added to.
+  // x and out: n floats, no overlap, any alignment; x must not change. count, in device memory, is set, not added to.
   using Launch = void (*)(const float* x, float* out, std::int64_t* count, std::size_t n);
 
-  // timed: the largest n that is timed. round: the elements that one round of a loop over tiles covers, if a step has
-  // such a loop; then three rounds are checked, too.
+  // timed: the largest n that is timed. round: elements per round of a step's loop; then three rounds are checked.
   explicit Compact(Launch launch, CompactOrder order = CompactOrder::kOfX, std::size_t timed = std::size_t{1} << 28,
                    std::size_t round = 0)
       : launch_(launch), order_(order), timed_(timed), round_(round) {}

@@ -1,6 +1,5 @@
 // Problem:  in step 06 a thread stores up to four neighbours: a warp's four stores touch the same 8 sectors or more.
-// Idea:     the tile's kept elements meet in shared memory, then neighbouring lanes store neighbours. Only the store
-//           needs the tile's place, so other warps exchange while warp 0 looks back.
+// Idea:     kept elements meet in shared memory, then neighbouring lanes store neighbours; warp 0 looks back meanwhile.
 // Expect:   1.1 to 1.5x step 06 at 2^28: a third of the store's sectors, for two more passes through shared memory.
 // Measured: 1.00x step 06, 0.60x CUB at 2^28 (H200).
 // Why:      the stores' sectors fell by two thirds (counted), and a tile still takes 3.8 ns: stores were not the limit.

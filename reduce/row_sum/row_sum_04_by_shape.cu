@@ -15,9 +15,8 @@ __device__ static float4 load4(const float* p) {
   return kEvictFirst ? __ldcs(p4) : *p4;
 }
 
-// kThreads threads add one row, or slice blockIdx.y of it: the elements from blockIdx.y * slice on. slice is at most
-// 2^31. The sum goes to out[row * gridDim.y + blockIdx.y]. kLoads: float4 in flight per thread. kEvictFirst: read with
-// __ldcs.
+// kThreads threads add slice blockIdx.y of a row, `slice` <= 2^31 elements long, to out[row * gridDim.y + blockIdx.y].
+// kLoads: float4 in flight per thread. kEvictFirst: read with __ldcs.
 template <unsigned kThreads, unsigned kLoads, bool kEvictFirst>
 __global__ void __launch_bounds__(kThreads > 32 ? kThreads : 256)
     row_sum_by_shape(const float* __restrict__ x, float* __restrict__ out, std::size_t rows, std::size_t cols,

@@ -1,6 +1,5 @@
 // Problem:  step 01 has one thread.
-// Idea:     Hillis and Steele in one block, tile after tile: in rounds with offset 1, 2, 4, ... a thread adds the value
-//           `offset` to its left.
+// Idea:     Hillis and Steele, one block, tile by tile: in rounds 1, 2, 4, ... add the value that far to the left.
 // Expect:   20 to 60x step 01: 256 elements in 9 barriers, about 1.5 us per tile with the latency of its load.
 // Measured: 0.001x CUB at 2^28 (H200).
 // Why:      14.5x step 01 at 2^20 (H200): 0.67 us per tile, but a tile has only 256 elements.

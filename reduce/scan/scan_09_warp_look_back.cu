@@ -10,8 +10,7 @@
 
 constexpr int kBlock = 256, kTile = 4 * kBlock;
 
-// What a tile publishes: in the upper half how far it is, in the lower half a float. Both in one 64-bit word, which is
-// read and written as a whole: whoever sees the state sees its value, so no fence is needed between them.
+// What a tile publishes, as in step 08: its state in the upper half, a float in the lower, read and written at once.
 using Word = unsigned long long;
 enum State : unsigned { kNothing, kSum, kPrefix };  // nothing yet; the tile's sum; the sum of all tiles up to this one
 
@@ -24,7 +23,7 @@ __global__ void scan_warp_look_back(const float* __restrict__ x, float* __restri
                                     bool aligned, Word* words) {
   __shared__ unsigned shared_tile;
   __shared__ float shared_before;
-  // take: the next tile. All smaller numbers are those of blocks that run already, so none is waited for in vain.
+  // take the next tile: smaller numbers belong to blocks that already run, so every wait for them ends
   if (threadIdx.x == 0) shared_tile = static_cast<unsigned>(atomicAdd(words, 1));
   __syncthreads();
   const unsigned tile = shared_tile;
@@ -41,7 +40,7 @@ __global__ void scan_warp_look_back(const float* __restrict__ x, float* __restri
     if (lane == 0) publish(of_tile, tile == 0 ? kPrefix : kSum, scan.total);
     float before = 0.0f;
     for (long long nearest = static_cast<long long>(tile) - 1; nearest >= 0; nearest -= 32) {
-      // read, until all tiles up to the first with a prefix are there; what lies before tile 0 is there, and 0
+      // read until every tile up to the nearest prefix has published; before tile 0 the prefix is 0
       const long long other = nearest - lane;
       Word word;
       unsigned prefixes, wanted;

@@ -63,6 +63,5 @@ static void launch(const float* x, float* out, std::size_t n, bool exclusive) {
   CUDA_CHECK(cudaGetLastError());
 }
 
-// In a thread 2 levels in a float4's sum and 4 for its elements, 5 in a row, one for each row, 5 over the warps, 2 to
-// join; then at most the sums of all tiles, one after another.
+// In a thread 2 + 4 levels, 5 in a row, one per row, 5 over the warps, 2 to join them; then the tiles' sums.
 LADDER_STEP(Scan, launch, [](std::size_t n) { return 22 + ceil_div(n, kTile); });

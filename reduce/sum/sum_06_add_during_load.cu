@@ -23,9 +23,8 @@ __global__ void sum_add_during_load(const float* __restrict__ x, float* __restri
   if (tid == 0) partials[blockIdx.x] = tile[0];
 }
 
-// Each pass reduces x to one partial sum per block, until one block is enough.
 static void launch(const float* x, float* out, std::size_t n) {
-  float* partials = scratch<float>(2 * ceil_div(n, 2 * kBlock));  // of all passes
+  float* partials = scratch<float>(2 * ceil_div(n, 2 * kBlock));  // of all passes, until one block is enough
   while (n > 2 * kBlock) {
     const auto blocks = static_cast<unsigned>(ceil_div(n, 2 * kBlock));
     sum_add_during_load<<<blocks, kBlock>>>(x, partials, n);

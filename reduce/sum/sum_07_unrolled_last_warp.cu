@@ -8,8 +8,8 @@
 
 constexpr int kBlock = 256;
 
-// tile[0] = tile[0] + ... + tile[63]; called by the 32 lanes of one warp. The upper lanes' sums are not used.
-// Since Volta the lanes of a warp need not run in lockstep, and volatile orders nothing between them.
+// tile[0] = tile[0] + ... + tile[63]; all 32 lanes of one warp must call it. Upper lanes' sums are not used. Since
+// Volta lanes need not run in lockstep, and volatile orders nothing between them.
 __device__ static void sum_last_warp(float* tile, int lane) {
   float sum = tile[lane];
 #pragma unroll
@@ -38,9 +38,8 @@ __global__ void sum_unrolled_last_warp(const float* __restrict__ x, float* __res
   if (tid == 0) partials[blockIdx.x] = tile[0];
 }
 
-// Each pass reduces x to one partial sum per block, until one block is enough.
 static void launch(const float* x, float* out, std::size_t n) {
-  float* partials = scratch<float>(2 * ceil_div(n, 2 * kBlock));  // of all passes
+  float* partials = scratch<float>(2 * ceil_div(n, 2 * kBlock));  // of all passes, until one block is enough
   while (n > 2 * kBlock) {
     const auto blocks = static_cast<unsigned>(ceil_div(n, 2 * kBlock));
     sum_unrolled_last_warp<<<blocks, kBlock>>>(x, partials, n);

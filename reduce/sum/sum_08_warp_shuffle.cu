@@ -1,6 +1,5 @@
 // Problem:  step 07 passes values between lanes through shared memory.
-// Idea:     __shfl_down_sync passes a register between lanes. Shared memory carries only 8 warp sums; one barrier is
-//           left.
+// Idea:     __shfl_down_sync passes a register between lanes. Shared memory carries 8 warp sums; one barrier is left.
 // Expect:   1.1 to 1.5x step 07: one barrier instead of three, and no address or store between the rounds.
 // Measured: 1.03x step 07, 0.55x CUB at 2^28 (H200); 1.03x, 0.77x (H100).
 // Why:      shuffles use shared memory's pipe: 45 of them and 9 requests per block, 40 requests in step 07 (counted).
@@ -33,9 +32,8 @@ __global__ void sum_warp_shuffle(const float* __restrict__ x, float* __restrict_
   }
 }
 
-// Each pass reduces x to one partial sum per block, until one block is enough.
 static void launch(const float* x, float* out, std::size_t n) {
-  float* partials = scratch<float>(2 * ceil_div(n, 2 * kBlock));  // of all passes
+  float* partials = scratch<float>(2 * ceil_div(n, 2 * kBlock));  // of all passes, until one block is enough
   while (n > 2 * kBlock) {
     const auto blocks = static_cast<unsigned>(ceil_div(n, 2 * kBlock));
     sum_warp_shuffle<<<blocks, kBlock>>>(x, partials, n);

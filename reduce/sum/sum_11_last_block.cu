@@ -38,7 +38,7 @@ __global__ void sum_last_block(const float* __restrict__ x, float* partials, flo
   __syncthreads();
   if (!last) return;  // the whole block returns
 
-  // combine: the last block adds the partial sums, from L2, as L1 is not coherent
+  // combine: the last block adds the partial sums. The fences order these loads; __ldcg only hints at L2
   __threadfence();  // the ticket was seen before the partial sums are read
   sum = 0.0f;
   for (unsigned b = threadIdx.x; b < gridDim.x; b += kBlock) sum += __ldcg(partials + b);

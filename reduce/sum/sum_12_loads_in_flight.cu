@@ -46,7 +46,7 @@ __global__ void sum_loads_in_flight(const float* __restrict__ x, float* partials
   __syncthreads();
   if (!last) return;  // the whole block returns
 
-  // combine: the last block adds the partial sums, from L2, as L1 is not coherent
+  // combine: the last block adds the partial sums. The fences order these loads; __ldcg only hints at L2
   __threadfence();  // the ticket was seen before the partial sums are read
   sum = 0.0f;
   for (unsigned b = threadIdx.x; b < gridDim.x; b += kBlock) sum += __ldcg(partials + b);
@@ -65,8 +65,7 @@ static void launch(const float* x, float* out, std::size_t n) {
   CUDA_CHECK(cudaGetLastError());
 }
 
-// The thread's chain, longest if x is not aligned, at most kLoads more float4 and a tail, and 5 + 5 levels of tree; the
-// partial sums, and 10 again.
+// A thread's chain, longest if x is not aligned, kLoads more float4 and a tail; 10 levels; the partial sums; 10 again.
 static std::size_t height(std::size_t n) {
   const std::size_t grid = grid_size(n);
   return ceil_div(n, grid * kBlock) + kLoads + 3 + 10 + ceil_div(grid, kBlock) + 10;

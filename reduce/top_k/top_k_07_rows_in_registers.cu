@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(kRowsBlock)
   indices += row * k;
   Pair* const pairs = waiting[threadIdx.x / 32];
 
-  // unconditional loads, so that all are issued before the first use: past the end the last element is loaded again
+  // unconditional loads, all issued before the first use; past the end the last element is loaded again
   float v[kKept];
 #pragma unroll
   for (int i = 0; i < kKept; ++i) v[i] = x[min(lane + 32 * i, cols - 1)];
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(kRowsBlock)
   for (int i = 0; i < kKept; ++i) keys[i] = lane + 32 * i < cols ? argmax_key(v[i]) : no_element().key;
   const int bound = max(bound_of(keys, k), no_element().key + 1);
 
-  // what is not below the bound
+  // candidates: what is not below the bound
   unsigned count = 0;
 #pragma unroll
   for (int i = 0; i < kKept; ++i) {

@@ -11,8 +11,7 @@
 
 constexpr unsigned kThreads = 128, kWidth = 32;
 
-// Where element i of the block's rows lies in shared memory. Neighbouring threads read in neighbouring rows, so a float
-// of padding follows every 32.
+// Where element i of the block's rows lies in shared memory: a float of padding follows every 32.
 __device__ inline unsigned padded(unsigned i) { return i + i / 32; }
 
 template <int kMost>
