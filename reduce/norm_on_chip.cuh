@@ -84,7 +84,7 @@ constexpr unsigned kBlockOf = kThreads > 32 ? kThreads : 256;
 // Threads on an SM that the registers must leave room for: fewer float4 need fewer registers.
 constexpr unsigned threads_per_sm(unsigned kept) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 750
-  return 1024;  // there are no more
+  return 1024;  // Turing has no more
 #else
   return kept <= 4 ? 1536 : 1024;
 #endif

@@ -26,7 +26,7 @@ struct NormCall {
   }
 };
 
-// Shared memory that a block may have: at most 227 KB, as drivers have reported more.
+// Shared memory that a block may have; at most 227 KB, because drivers have reported more.
 inline std::size_t most_shared_bytes() {
   return std::min(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin), 227 << 10);
 }

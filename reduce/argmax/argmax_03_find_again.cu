@@ -24,7 +24,7 @@ __device__ static unsigned key_of(float4 v) {
 template <typename T>
 __device__ static T block_max_to_all(T value) {
   __shared__ T warps[kBlock / 32];
-  __syncthreads();  // of the call before, all warps have read `warps`
+  __syncthreads();  // all warps have read `warps` in the call before
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2) value = max(value, __shfl_xor_sync(0xffffffff, value, offset));
   if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = value;
@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(kBlock)
   constexpr unsigned kAgain = 4 * kTile / kBlock + 1;  // per thread; the first and the last tile have a few more
   unsigned keys_again[kAgain];
 #pragma unroll
-  for (unsigned k = 0; k < kAgain; ++k) {  // no load stands behind the test of another value
+  for (unsigned k = 0; k < kAgain; ++k) {  // no load depends on the test of another value
     const std::size_t i = begin + k * kBlock + tid;
     keys_again[k] = i < end ? key_of(x[i]) : 0;
   }

@@ -25,7 +25,7 @@ class Compact : public ladder::Problem {
   std::vector<ladder::Dim> dims() const override {
     return {{"n", std::size_t{1} << 26, (1 << 17) + 13, std::size_t{1} << 36}};
   }
-  // What stands in out before the run is beyond count still there after it: so out counts as an input too.
+  // out counts as an input too: what lies beyond count before the run must still be there after it.
   std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override {
     return {ladder::input<float>("x", size[0]), ladder::inout<float>("out", size[0]),
             ladder::output<std::int64_t>("count", 1)};
@@ -100,7 +100,7 @@ class Compact : public ladder::Problem {
   static constexpr std::size_t kPiece = 4096;
   static bool is_kept(float x) { return x > 0; }
 
-  // What stands in out before the run is below 0: it is nothing that could be kept.
+  // out holds numbers below 0 before the run: nothing that could be kept.
   static double before(std::size_t i) { return -1.0 - static_cast<double>(i % 1021); }
   template <typename Value>
   static double of(std::size_t buffer, std::size_t i, const Value& value) {

@@ -28,7 +28,7 @@ __global__ void histogram_per_lane(const std::uint8_t* __restrict__ x, int* coun
   for (int b = threadIdx.x; b < kBins; b += kBlock) {
     int sum = 0;
     for (int lane = 0; lane < 32; ++lane)
-      sum += copies[32 * b + (lane + b) % 32];  // each thread begins in another bank
+      sum += copies[32 * b + (lane + b) % 32];  // each thread starts in another bank
     if (sum > 0) atomicAdd(counts + b, sum);
   }
 }

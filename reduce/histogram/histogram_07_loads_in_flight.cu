@@ -35,7 +35,7 @@ __global__ void histogram_loads_in_flight(const std::uint8_t* __restrict__ x, in
   for (int b = threadIdx.x; b < kBins; b += kBlock) {
     int sum = 0;
     for (int lane = 0; lane < 32; ++lane)
-      sum += copies[32 * b + (lane + b) % 32];  // each thread begins in another bank
+      sum += copies[32 * b + (lane + b) % 32];  // each thread starts in another bank
     if (sum > 0) atomicAdd(counts + b, sum);
   }
 }

@@ -34,7 +34,7 @@ __global__ void histogram_float_copies(const float* __restrict__ x, int* counts,
   __syncthreads();
   for (int b = threadIdx.x; b < bins; b += kBlock) {
     int sum = 0;
-    for (int c = 0; c < copies; ++c) sum += copy[b * copies + (b + c) % copies];  // each thread begins in another bank
+    for (int c = 0; c < copies; ++c) sum += copy[b * copies + (b + c) % copies];  // each thread starts in another bank
     if (sum > 0) atomicAdd(counts + b, sum);
   }
 }

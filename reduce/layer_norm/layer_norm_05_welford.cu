@@ -13,7 +13,7 @@ __global__ void layer_norm_welford(const float* __restrict__ x, const float* __r
                                    std::size_t cols, float epsilon) {
   const int lane = threadIdx.x % 32;
   const std::size_t row = (std::size_t{blockIdx.x} * kBlock + threadIdx.x) / 32;
-  if (row >= rows) return;  // the whole warp, and there is no barrier for the block
+  if (row >= rows) return;  // the whole warp leaves; no barrier of the block follows
   x += row * cols;
   y += row * cols;
 

@@ -14,7 +14,7 @@ __device__ static bool is_above(float a, float b) {
 
 __device__ static void atomic_max_by_cas(float* address, float value) {
   int* bits = reinterpret_cast<int*>(address);
-  int seen = *bits;  // may be old: that costs an attempt, no more
+  int seen = *bits;  // may be old, which costs an attempt and no more
   while (is_above(value, __int_as_float(seen))) {
     const int expected = seen;
     seen = atomicCAS(bits, expected, __float_as_int(value));

@@ -18,7 +18,7 @@ __global__ void rms_norm_warp_per_row(const float* __restrict__ x, const float* 
                                       float* __restrict__ y, std::size_t rows, std::size_t cols, float epsilon) {
   const int lane = threadIdx.x % 32;
   const std::size_t row = (std::size_t{blockIdx.x} * kBlock + threadIdx.x) / 32;
-  if (row >= rows) return;  // the whole warp, and there is no barrier for the block
+  if (row >= rows) return;  // the whole warp leaves; no barrier of the block follows
   x += row * cols;
   y += row * cols;
 

@@ -23,7 +23,7 @@ __global__ void rms_norm_registers(const float* __restrict__ x, const float* __r
                                    std::size_t rows, unsigned cols, float epsilon) {
   const unsigned lane = threadIdx.x % 32, first = kAligned ? 4 * lane : lane;
   const std::size_t row = (std::size_t{blockIdx.x} * kBlock + threadIdx.x) / 32;
-  if (row >= rows) return;  // the whole warp, and there is no barrier for the block
+  if (row >= rows) return;  // the whole warp leaves; no barrier of the block follows
   x += row * cols;
   y += row * cols;
 

@@ -69,7 +69,7 @@ static void launch(const float* x, float* out, std::size_t n, bool exclusive) {
   if (n == 0) return;
   const auto tiles = static_cast<unsigned>(ceil_div(n, kTile));
   Word* words = scratch<Word>(tiles + 1);
-  CUDA_CHECK(cudaMemsetAsync(words, 0, (tiles + 1) * sizeof(Word)));  // for each launch: the last one's are still there
+  CUDA_CHECK(cudaMemsetAsync(words, 0, (tiles + 1) * sizeof(Word)));  // else the last launch's words are still there
   scan_warp_look_back<<<tiles, kBlock>>>(x, out, n, exclusive, aligned_for<float4>(x, out), words);
   CUDA_CHECK(cudaGetLastError());
 }

@@ -20,7 +20,7 @@ __global__ void __launch_bounds__(kBlock) top_k_list_per_thread(const float* __r
     Pair pair = pair_of(x[c], c);
     if (pair < list[kMost - 1]) continue;
 #pragma unroll
-    for (int i = 0; i < kMost; ++i) {  // each place keeps the greater pair and passes the smaller one on
+    for (int i = 0; i < kMost; ++i) {  // each slot keeps the greater pair and passes the smaller one on
       const Pair greater = max(list[i], pair);
       pair = min(list[i], pair);
       list[i] = greater;

@@ -14,7 +14,7 @@ __global__ void top_k_bound_first(const float* __restrict__ x, float* __restrict
                                   std::size_t rows, unsigned cols, unsigned k) {
   const unsigned lane = threadIdx.x % 32;
   const std::size_t row = (std::size_t{blockIdx.x} * kBlock + threadIdx.x) / 32;
-  if (row >= rows) return;  // the whole warp, and there is no barrier for the block
+  if (row >= rows) return;  // the whole warp leaves; no barrier of the block follows
   x += row * cols;
 
   // kParts maxima per lane, so that there are at least k

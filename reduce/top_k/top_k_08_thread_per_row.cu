@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(kThreads)
       if (key <= least) continue;  // ties keep the earlier column
       Pair pair = pair_of_key(key, column);
 #pragma unroll
-      for (int i = 0; i < kMost; ++i) {  // each place keeps the greater pair and passes the smaller one on
+      for (int i = 0; i < kMost; ++i) {  // each slot keeps the greater pair and passes the smaller one on
         const Pair greater = max(list[i], pair);
         pair = min(list[i], pair);
         list[i] = greater;
