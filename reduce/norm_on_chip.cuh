@@ -1,4 +1,4 @@
-// Candidates for the norms of any shape: a thread, part of a warp, a warp or a block holds a row, at any alignment.
+// Candidates of the norms' any_shape: a thread, part of a warp, a warp or a block holds a row, at any alignment.
 #pragma once
 #include "norm_row.cuh"
 

@@ -1,4 +1,4 @@
-// The arguments of a call, what a norm does with elements, and how parts of a row merge, for the norms of any shape.
+// The arguments of a call, what a norm does with elements, and how parts of a row merge: for the norms' any_shape.
 #pragma once
 #include "any_shape.cuh"
 #include "norm_float4.cuh"

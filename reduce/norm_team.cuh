@@ -1,4 +1,4 @@
-// A candidate for the norms of any shape: cooperating blocks anywhere on the GPU take a long row, then the next. They
+// A candidate of the norms' any_shape: cooperating blocks anywhere on the GPU take a long row, then the next. They
 // exchange moments through global memory and load the next row meanwhile.
 #pragma once
 #include "norm_row.cuh"

@@ -1,4 +1,4 @@
-// A candidate for the norms of any shape: rows too long to hold are read twice, for their moments and for y.
+// A candidate of the norms' any_shape: rows too long to hold are read twice, for their moments and for y.
 #pragma once
 #include "norm_row.cuh"
 

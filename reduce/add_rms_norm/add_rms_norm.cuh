@@ -13,7 +13,7 @@ class AddRmsNorm : public RowNorm {
   using Launch = void (*)(const float* x, const float* gamma, float* residual, float* y, std::size_t rows,
                           std::size_t cols, float epsilon);
 
-  // Without a bound of its own, that of sums in any order.
+  // The default bound is that of sums in any order.
   explicit AddRmsNorm(Launch launch, Roundings roundings = by_root_mean_square) : RowNorm(roundings), launch_(launch) {}
 
   const char* kernel() const override { return "add_rms_norm"; }

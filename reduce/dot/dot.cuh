@@ -14,7 +14,7 @@ class Dot : public Reduction {
   // The largest number of additions that a product passes through on its way into the result.
   using Height = std::size_t (*)(std::size_t n);
 
-  // Without a height, that of any order.
+  // The default height is that of any order.
   explicit Dot(Launch launch, Height height = any_order) : launch_(launch), height_(height) {}
 
   const char* kernel() const override { return "dot"; }

@@ -13,7 +13,7 @@ class LayerNorm : public RowNorm {
   using Launch = void (*)(const float* x, const float* gamma, const float* beta, float* y, std::size_t rows,
                           std::size_t cols, float epsilon);
 
-  // Without a bound of its own, that of sums and merges in any order.
+  // The default bound is that of sums and merges in any order.
   explicit LayerNorm(Launch launch, Roundings roundings = any_order) : RowNorm(roundings), launch_(launch) {}
 
   const char* kernel() const override { return "layer_norm"; }

@@ -12,7 +12,7 @@ class RmsNorm : public RowNorm {
   using Launch = void (*)(const float* x, const float* gamma, float* y, std::size_t rows, std::size_t cols,
                           float epsilon);
 
-  // Without a bound of its own, that of sums in any order.
+  // The default bound is that of sums in any order.
   explicit RmsNorm(Launch launch, Roundings roundings = by_root_mean_square) : RowNorm(roundings), launch_(launch) {}
 
   const char* kernel() const override { return "rms_norm"; }

@@ -15,7 +15,7 @@ class RowSum : public Reduction {
   // The largest number of additions that an element passes through on its way into its row's result.
   using Height = std::size_t (*)(std::size_t rows, std::size_t cols);
 
-  // Without a height, that of any order.
+  // The default height is that of any order.
   explicit RowSum(
       Launch launch, Height height = [](std::size_t, std::size_t cols) { return any_order(cols); })
       : launch_(launch), height_(height) {}

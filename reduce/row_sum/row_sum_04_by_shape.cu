@@ -6,7 +6,7 @@
 // Next:     what of the rule changes on another GPU? (Its bounds: they follow the number of SMs.)
 #include "row_sum.cuh"
 
-// A row of its own for a block where it takes more than a warp; else as many rows as 256 threads can do.
+// One row per block if it takes more than a warp, else as many rows as 256 threads add.
 constexpr unsigned block_size(unsigned threads) { return threads > 32 ? threads : 256; }
 
 template <bool kEvictFirst>

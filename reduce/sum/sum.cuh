@@ -12,7 +12,7 @@ class Sum : public Reduction {
   // The most additions that an element passes through: the height of the step's summation tree, n - 1 in a chain.
   using Height = std::size_t (*)(std::size_t n);
 
-  // Without a height, that of any order.
+  // The default height is that of any order.
   explicit Sum(Launch launch, Height height = any_order) : launch_(launch), height_(height) {}
 
   const char* kernel() const override { return "sum"; }
