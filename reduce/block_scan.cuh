@@ -20,8 +20,7 @@ struct BlockScan {
   T total;   // sum of v over the block
 };
 
-// Exclusive scan over a block of kBlock threads, a multiple of 32. All threads must call it. Every call with the same
-// types uses the same shared memory: a __syncthreads() is needed between two calls.
+// Exclusive scan over kBlock threads, a multiple of 32. All must call it, with a barrier between two calls.
 template <int kBlock, typename T>
 __device__ inline BlockScan<T> block_scan(T v) {
   constexpr int kWarps = kBlock / 32;

@@ -31,8 +31,7 @@ __device__ inline KeyIndex warp_max_to_lane_0(KeyIndex best) {
   return best;
 }
 
-// The greatest pair of a block of kBlock threads, a multiple of 32, returned to thread 0. All threads must call it.
-// Every call uses the same shared memory: a __syncthreads() is needed between two calls.
+// The greatest pair of kBlock threads, a multiple of 32, to thread 0. All must call it, with a barrier between calls.
 template <int kBlock>
 __device__ inline KeyIndex block_max_to_thread_0(KeyIndex best) {
   __shared__ KeyIndex warps[kBlock / 32];

@@ -1,14 +1,12 @@
-// How the last block of a launch learns that it is the last, as step 11 of `sum` introduces it; for steps whose idea is
-// another.
+// How the last block of a launch learns that it is the last, as sum 11 introduces it.
 #pragma once
 #include "cuda_helpers.cuh"
 
 static __device__ unsigned blocks_done;  // tickets drawn in this launch; 0 between launches
 
-// Stores the block's partial result, which thread 0 holds, in partials[blockIdx.x]. Returns true to all threads of the
-// block that finishes last, which may then read all partial results: with __ldcg, as L1 is not coherent.
-// All threads of all blocks must call it, once; it contains a __syncthreads(). Two launches must not overlap, for they
-// would share the counter.
+// Stores thread 0's partial result in partials[blockIdx.x]. Returns true to all threads of the block that finishes
+// last, which may then read all partial results. All threads of all blocks must call it, once; it contains a
+// __syncthreads(). Launches must not overlap: they would share the counter.
 template <typename T>
 __device__ inline bool is_last_block(T* partials, T partial) {
   __shared__ bool last;

@@ -1,5 +1,5 @@
-// Decoupled look-back, as steps 08 and 09 of `scan` introduce it, for steps whose idea is another: a tile's sum becomes
-// the sum of all tiles before it. T is float or LookBackWord, for whole numbers below 2^62.
+// Decoupled look-back, as scan 08 and 09 introduce it: a tile's sum becomes the sum of all tiles before it. T is float,
+// or LookBackWord for whole numbers below 2^62.
 #pragma once
 #include "cuda_helpers.cuh"
 
@@ -42,8 +42,7 @@ __device__ inline unsigned take_tile(LookBackWord* words) {
   return tile;
 }
 
-// The sum of all tiles before `tile`, whose sum is `total`. One warp of the block must call it, with all its lanes; the
-// result is returned to all of them.
+// The sum of all tiles before `tile`, whose sum is `total`, returned to all lanes. One whole warp must call it.
 template <typename T>
 __device__ inline T look_back(LookBackWord* words, unsigned tile, T total) {
   const int lane = threadIdx.x % 32;
@@ -55,7 +54,7 @@ __device__ inline T look_back(LookBackWord* words, unsigned tile, T total) {
   if (lane == 0) publish(of_tile, kSum, total);
   T before{0};
   for (long long nearest = static_cast<long long>(tile) - 1;; nearest -= 32) {
-    // each lane reads a tile; what lies before tile 0 is there, and 0
+    // each lane reads one tile's word; before tile 0 the prefix is 0
     const long long other = nearest - lane;
     LookBackWord word;
     unsigned prefixes, wanted;

@@ -1,5 +1,4 @@
-// The moments of a set of numbers, by which mean and variance are found in one pass: Welford's update (1962), and the
-// rule of Chan, Golub and LeVeque (1979) by which two sets merge.
+// Mean and variance in one pass: Welford's update (1962), and the merge of Chan, Golub and LeVeque (1979).
 #pragma once
 #include "ladder.cuh"
 
@@ -14,7 +13,7 @@ __device__ inline Moments update(Moments m, float x) {
   return {n, mean, m.squares + d * (x - mean)};
 }
 
-// Both sets together. The guard: of two empty sets b's share of the elements would be 0 / 0 = NaN.
+// Both sets together. The guard: for two empty sets b's share would be 0 / 0 = NaN.
 __device__ inline Moments merge(Moments a, Moments b) {
   const float n = a.n + b.n, share = n > 0.0f ? b.n / n : 0.0f, d = b.mean - a.mean;
   return {n, a.mean + d * share, a.squares + b.squares + d * d * a.n * share};

@@ -1,9 +1,7 @@
-// Four elements of a row per thread and access, and what to do at the end of a row: for layer_norm, rms_norm and
-// add_rms_norm from their first step with float4 on.
-//
-// kAligned: the four are neighbours, p[j] to p[j + 3]; p + j is a multiple of 16 bytes and `end` a multiple of 4, so that
-// all four exist or none. Else they are p[j], p[j + kStride], p[j + 2 kStride] and p[j + 3 kStride]: with kStride threads
-// side by side those accesses are coalesced for rows of any alignment.
+// Four elements of a row per thread and access, and the end of a row, for the norms' steps with float4.
+// kAligned: the four are p[j] to p[j + 3]; p + j is a multiple of 16 bytes and `end` one of 4, so all four exist or
+// none. Else they are kStride apart from p[j] on: coalesced for rows of any alignment, if kStride threads work side by
+// side.
 #pragma once
 #include "ladder.cuh"
 

@@ -1,5 +1,4 @@
-// Candidates of the norms' programs for any shape: rows that a thread, a part of a warp, a warp or a block holds, at any
-// alignment.
+// Candidates of the norms' any_shape: a thread, part of a warp, a warp or a block holds a row, at any alignment.
 #pragma once
 #include "norm_row.cuh"
 
@@ -12,8 +11,8 @@ using Kernel = void (*)(const float* x, const float* gamma, const float* beta, f
 
 constexpr unsigned kTile = 2048;  // elements of a block's rows
 
-// A block's rows are one span of memory, which passes through shared memory, so that loads and stores are coalesced
-// float4. A thread takes a row of at most kMost elements there, and another.
+// A block's rows are one span of memory, which passes through shared memory as coalesced float4. Each thread then takes
+// rows of at most kMost elements.
 template <Norm kNorm, unsigned kMost>
 __global__ void __launch_bounds__(256)
     norm_thread_per_row(const float* __restrict__ x, const float* __restrict__ gamma, const float* __restrict__ beta,
@@ -85,7 +84,7 @@ constexpr unsigned kBlockOf = kThreads > 32 ? kThreads : 256;
 // Threads on an SM that the registers must leave room for: fewer float4 need fewer registers.
 constexpr unsigned threads_per_sm(unsigned kept) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 750
-  return 1024;  // there are no more
+  return 1024;  // Turing has no more
 #else
   return kept <= 4 ? 1536 : 1024;
 #endif
@@ -124,7 +123,7 @@ __global__ void __launch_bounds__(kBlockOf<kThreads>, threads_per_sm(kKept) / kB
   }
   const float edge = at < length ? load_row<kNorm>(x + at, residual + at) : 0.0f;
 
-  // what the warp has of a row, or its lanes: the number of elements, their mean, the squared distances from it
+  // the warp's moments of its row, or of its lanes' rows: element count, mean, squared distances from it
   Moments m = {static_cast<float>(cols), 0.0f, 0.0f};
   if constexpr (kNorm == Norm::layer) {
     float sum = edge;

@@ -1,9 +1,8 @@
-// What layer_norm, rms_norm and add_rms_norm have in common: each row of a row-major rows x cols matrix is divided by a
-// measure of its own size, then scaled by a gamma for each column. Sizes, data, and epsilon.
-//
-// Decided, as the formulas have it: a row with NaN in it is NaN everywhere. An infinity makes a row of layer_norm NaN,
-// and one of the others 0, but NaN where it stands. No other row changes. The sum of a row's squares must not overflow:
-// elements of up to 1e15 are safe in rows of up to 10^8. epsilon is at least 1e-30, so that no row divides 0 by 0.
+// What the norms have in common: each row of a row-major rows x cols matrix is divided by a measure of its own size,
+// then scaled by a gamma per column. Sizes, data and epsilon.
+// A row with NaN is NaN everywhere. An infinity makes a row of layer_norm NaN, a row of the others 0, but NaN where it
+// stands. No other row changes. The sum of a row's squares must not overflow: elements of up to 1e15 are safe in rows
+// of up to 10^8. epsilon is at least 1e-30, so no row divides 0 by 0.
 #pragma once
 #include "ladder.cuh"
 #include "runner/parallel.hpp"
@@ -43,8 +42,8 @@ class RowNorm : public ladder::Problem {
             {"one infinity", false, one_special<&std::numeric_limits<double>::infinity>}};
   }
 
-  // Empty, single rows and columns, lengths around the powers of two, more rows than share a block or a team of blocks,
-  // rows that no block's memory holds, and on a GPU rows that no cluster and that no team holds.
+  // Empty; single rows and columns; lengths around the powers of two; rows that share a block or several; rows too long
+  // for a block and, on a GPU, for a cluster and for all blocks together.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = {{0, 0},   {0, 7},  {7, 0},   {1, 1},    {2100, 1}, {11, 2},
                                        {700, 3}, {67, 4}, {301, 7}, {2, 1031}, {19, 516}, {5, 16393}};
@@ -79,56 +78,49 @@ class RowNorm : public ladder::Problem {
     }
     if (!(size.scalars[0] >= 1e-30f)) throw ladder::UsageError("--epsilon: must be at least 1e-30");
   }
-  // The relative error, in units of u, of 1 / sqrt(v + epsilon): half of the addition's, and rsqrtf's 2 ulp, 4 u (CUDA
-  // C++ Programming Guide, mathematical functions), rounded up.
+  // The relative error of 1 / sqrt(v + epsilon), in units of u: half of the addition's, and rsqrtf's 2 ulp, rounded up.
   static constexpr std::size_t kRsqrt = 5;
 
-  // The roundings of y = x / sqrt(mean of x^2 + epsilon) * gamma, in units of u of y itself: half of those of the mean of
-  // squares, which are `height` additions, a square, cols and a division by it (Higham, Accuracy and Stability of
-  // Numerical Algorithms, 2nd ed., section 4.2); kRsqrt; and two products.
+  // The roundings of y = x / sqrt(mean of x^2 + epsilon) * gamma, in units of u of y: half of those of the mean of
+  // squares (`height` additions, a square, cols, a division; Higham, Accuracy and Stability of Numerical Algorithms,
+  // 2nd ed., section 4.2), kRsqrt, and two products.
  public:
   static std::size_t by_root_mean_square(std::size_t height) { return (height + 3) / 2 + 1 + kRsqrt + 2; }
 
-  // The roundings that tolerance() asks for, by the way in which a step finds mean and variance. Errors to first order,
-  // in units of u, with z = (x - mean) / s; `height` is the longest chain of additions on the way into a row's sum
-  // (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 1.9 and 4.2).
-  //
-  // y = (x - mean) q gamma + beta, with q = 1 / s. If the mean is wrong by delta and q by a share of rho, then y is
-  // wrong by |gamma| (delta / s + |z| (rho + 4)) + 2 |beta|: a subtraction, two products, and the sum.
-  //
-  // Two passes: delta = (height + 3) X, as the division by cols and cols itself are rounded too. The mean of
-  // (x - mean - delta)^2 is variance + delta^2, which makes q smaller by a share of at most 0.71 delta / s; it is wrong by
-  // another (height + 6) of itself, and q by half of that and 5 (kRsqrt). So y is wrong by
-  // |gamma| ((height + 3) X / s (1 + |z|) + |z| (height / 2 + 12)) + 2 |beta|, which is at most height + 12 times the
-  // scale that LayerNorm::expect() gives.
+  // The roundings that tolerance() asks for, by the way a step finds mean and variance. Errors to first order, in units
+  // of u, with z = (x - mean) / s; `height` is the longest chain of additions into a row's sum (Higham, sections 1.9
+  // and 4.2).
+  // y = (x - mean) q gamma + beta, with q = 1 / s. If the mean is wrong by delta and q by a share of rho, y is wrong by
+  // |gamma| (delta / s + |z| (rho + 4)) + 2 |beta|: a subtraction, two products, and the sum.
+  // Two passes: delta = (height + 3) X, since cols and the division by it are rounded too. The mean of (x - mean -
+  // delta)^2 is variance + delta^2, so q is smaller by a share of at most 0.71 delta / s; that mean is wrong by another
+  // (height + 6) of itself, and q by half of that and 5 (kRsqrt). So y is wrong by |gamma| ((height + 3) X / s (1 +
+  // |z|) + |z| (height / 2 + 12)) + 2 |beta|, at most height + 12 times the scale of LayerNorm::expect().
   static std::size_t two_passes(std::size_t height) { return height + 12; }
 
-  // Parts of a row, such as what a warp has: each by two passes, and then the mean of their means, and the squared
-  // distances of these from it, `levels` times. The part's and the whole's mean are wrong by delta = (height + 3 levels
-  // + 3) X each. The root of a sum of squares is a length: by the triangle inequality it is wrong by at most
-  // (1 + 2 levels) delta.
+  // Parts of a row, each by two passes, then the mean of their means and the squared distances from it, `levels` times.
+  // Means are wrong by delta = (height + 3 levels + 3) X each. The root of a sum of squares is a length: by the
+  // triangle inequality it is wrong by at most (1 + 2 levels) delta.
   static std::size_t parts(std::size_t height, std::size_t levels) {
     return (1 + 2 * levels) * (height + 3 * levels + 12);
   }
 
-  // Welford's update and Chan's merge: `chain` updates in a thread, then `tree` levels of merges. A merge moves the mean
-  // by share * d, where d is the distance of two means, at most 2 X, with four roundings, and rounds the mean, at most X,
-  // once. The shares are 1, 1/2, 1/3 ... in a chain and at most 1/2 in a tree: delta is at most
-  // (chain + tree + 8 (1 + ln chain + tree / 2)) X. The sum of squares is one of w d^2 over all merges, where the
-  // weights w are below 1 in a chain and a quarter of the elements in each level of a tree; each d is wrong by 2 delta.
-  // By the triangle inequality the deviation is wrong by 2 delta sqrt(1 + tree / 4), and q by twice that share, as long
-  // as that is below a half.
+  // Welford's update and Chan's merge: `chain` updates in a thread, then `tree` levels of merges. A merge moves the
+  // mean by share * d, where d is a distance of two means, at most 2 X, with four roundings, and rounds the mean, at
+  // most X, once. Shares are 1, 1/2, 1/3 ... in a chain, at most 1/2 in a tree: delta is at most (chain + tree + 8 (1 +
+  // ln chain + tree / 2)) X. The sum of squares sums w d^2 over all merges, with weights w below 1 in a chain and a
+  // quarter of the elements per level of a tree; each d is wrong by 2 delta. By the triangle inequality the deviation
+  // is wrong by 2 delta sqrt(1 + tree / 4), and q by twice that share while that is below a half.
   static std::size_t welford(std::size_t chain, std::size_t tree) {
     const double c = static_cast<double>(chain), t = static_cast<double>(tree);
     return static_cast<std::size_t>(4 * std::sqrt(1 + t / 4) * (c + t + 8 * (1 + std::log(c + 1) + t / 2)) + 12);
   }
 
-  // Of the programs for any shape: the most that one of their candidates asks for (norm_on_chip.cuh, norm_team.cuh,
-  // norm_twice.cuh). Rows of up to kLongRow elements: a thread adds up to 8 float4, two levels in each, and an edge; its
-  // warp 5 levels, and up to 32 warps merge. Longer rows: a thread adds up to 16 float4 and an edge, its warp 5 levels;
-  // then up to six levels of merges. Four of these are of lanes or of warps, 5 additions each. Two are chains of Chan's
-  // merges in a thread: of tiles of at least 2^22 elements together, of the parts that blocks have, which are at least
-  // 2^16 elements together, or of an edge; these move the mean as welford() says.
+  // The most that a candidate of the programs for any shape asks for. Rows of up to kLongRow elements: a thread adds up
+  // to 8 float4, two levels in each, and an edge; its warp 5 levels; up to 32 warps merge. Longer rows: up to 16 float4
+  // and an edge, 5 levels, then up to six levels of merges. Four are of lanes or warps, 5 additions each. Two are
+  // chains of Chan's merges in a thread, of tiles or blocks' parts of at least 2^16 elements each, which move the mean
+  // as welford() says.
   static constexpr std::size_t kLongRow = 16384;
   static std::size_t any_shape(std::size_t cols) {
     if (cols <= kLongRow) return parts(8 + 2 + 1 + 5 + 5, 1);
@@ -180,7 +172,7 @@ class RowNorm : public ladder::Problem {
     if (buffer > 0) return noise(seed, buffer, i, n);
     return kMean == 3 ? kMean : kMean + noise(seed, buffer, i, n);
   }
-  // One element in 16 is 64 times as large: who leaves one out of a row's sums gets another row.
+  // One element in 16 is 64 times as large, so leaving one out of a row's sums shows.
   static double outliers(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return (ladder::hash(seed, buffer + 7, i) % 16 == 0 ? 64 : 1) * noise(seed, buffer, i, n);
   }

@@ -1,5 +1,4 @@
-// What the three norms' programs for any shape have in common: the arguments of a call, what a norm does with elements,
-// and how parts of a row merge.
+// The arguments of a call, what a norm does with elements, and how parts of a row merge: for the norms' any_shape.
 #pragma once
 #include "any_shape.cuh"
 #include "norm_float4.cuh"
@@ -27,7 +26,7 @@ struct NormCall {
   }
 };
 
-// Shared memory that a block may have: at most 227 KB, as drivers have reported more.
+// Shared memory that a block may have; at most 227 KB, because drivers have reported more.
 inline std::size_t most_shared_bytes() {
   return std::min(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin), 227 << 10);
 }
@@ -40,8 +39,7 @@ __device__ inline float lanes_sum(float v) {
   return v;
 }
 
-// The parts of a row that kLanes neighbouring lanes have, merged, returned to each of them: the mean of their means, and
-// the squared distances of these from it. The root mean square needs the sum of squares alone. All 32 lanes must call it.
+// The parts of kLanes neighbouring lanes, merged, to each of them (squares only for RMS). All 32 lanes must call it.
 template <Norm kNorm, unsigned kLanes = 32>
 __device__ Moments merge_lanes(Moments part) {
   if constexpr (kNorm != Norm::layer) return {0.0f, 0.0f, lanes_sum<kLanes>(part.squares)};
@@ -50,8 +48,7 @@ __device__ Moments merge_lanes(Moments part) {
   return {n, mean, lanes_sum<kLanes>(part.squares + part.n * d * d)};
 }
 
-// The parts of a block's kWarps warps, merged, returned to every thread. All threads must call it. `warps` may be written
-// again after the block's next barrier.
+// The parts of kWarps warps, merged, to all threads. All must call it, with a barrier before `warps` is written again.
 template <Norm kNorm, unsigned kWarps>
 __device__ Moments merge_warps(Moments m, float4 (&warps)[kWarps]) {
   if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = {m.n, m.mean, m.squares, 0.0f};
@@ -71,7 +68,7 @@ __device__ inline float4 load_scale(const float* p, bool aligned) {
   return {p[0], p[1], p[2], p[3]};
 }
 
-// Four elements of a row, of which x is aligned: x, or x + residual, which is stored.
+// Four elements of a row: x, which is aligned, or x + residual, which is stored.
 template <Norm kNorm>
 __device__ float4 load_row(const float* x, float* residual, bool alike) {
   float4 z = load_unit(x, true);
@@ -94,7 +91,7 @@ __device__ float squares_of(float4 v, float mean) {
   return dot4(v, v);
 }
 
-// What becomes of a row's elements, whose mean (0 but for layer_norm) and 1 / deviation are known.
+// y of a row's elements, whose mean (0 but for layer_norm) and 1 / deviation are known.
 template <Norm kNorm>
 __device__ float4 normed(float4 v, float mean, float factor, const float* gamma, const float* beta, bool aligned) {
   const float4 g = load_scale(gamma, aligned);

@@ -1,5 +1,5 @@
-// A candidate of the norms' programs for any shape: a team of blocks anywhere on the GPU takes a long row, then another.
-// What the blocks find of it passes through global memory; while they wait for that, the next row loads.
+// A candidate of the norms' any_shape: cooperating blocks anywhere on the GPU take a long row, then the next. They
+// exchange moments through global memory and load the next row meanwhile.
 #pragma once
 #include "norm_row.cuh"
 
@@ -9,7 +9,7 @@
 
 namespace norm_team {
 
-// What a block found, its mean and its squares, in 64 bits, which are read and written at once. kEmpty is a NaN too.
+// A block's mean and squares of a row in 64 bits, read and written at once. kEmpty is a NaN too.
 constexpr unsigned long long kEmpty = ~0ull;
 
 __device__ inline void publish(unsigned long long* to, float mean, float squares) {
@@ -17,7 +17,7 @@ __device__ inline void publish(unsigned long long* to, float mean, float squares
   const unsigned long long bits = high << 32 | __float_as_uint(squares);
   atomicExch(to, bits == kEmpty ? kEmpty - 1 : bits);
 }
-// Waits until a block has published. All blocks of the grid are resident, so it will.
+// Waits until a block has published, which it will: all blocks of the grid are resident.
 __device__ inline Moments await(const unsigned long long* from, float n) {
   const volatile unsigned long long* const slot = from;
   unsigned long long bits = *slot;
@@ -28,8 +28,7 @@ __device__ inline Moments await(const unsigned long long* from, float n) {
   return {n, __uint_as_float(static_cast<unsigned>(bits >> 32)), __uint_as_float(static_cast<unsigned>(bits))};
 }
 
-// Brings `bytes` from p on, both multiples of 16, to L2, where the GPU has the instruction (PTX ISA 9.0, section
-// 9.7.9.25).
+// Prefetches `bytes` from p on, both multiples of 16, to L2 (PTX ISA 9.0, section 9.7.9.25); nothing before sm_90.
 __device__ inline void prefetch([[maybe_unused]] const float* p, [[maybe_unused]] unsigned bytes) {
 #ifndef CUDA_EMU
 #if __CUDA_ARCH__ >= 900
@@ -75,8 +74,7 @@ struct Scales {
   }
   __device__ static void wait() { __pipeline_wait_prior(0); }
 
-  // array[4 * i + kShift] to array[4 * i + kShift + 3], by aligned loads: two for a warp have 8 wavefronts, where four of
-  // 4 bytes, 16 bytes from lane to lane, would have 16.
+  // array[4 * i + kShift] and the three after it, by two aligned loads: 8 wavefronts, where four scalar loads have 16.
   template <unsigned kShift>
   __device__ static float4 at(const float* array, unsigned i) {
     const float4* const p = reinterpret_cast<const float4*>(array) + i;
@@ -105,9 +103,8 @@ __device__ void with_shift(unsigned head, const Body& body) {
   if (head % 4 == 3) body(std::integral_constant<unsigned, 3>{});
 }
 
-// Threads of a block, blocks of an SM, and float4 of a row for each thread. A row waits in shared memory; of layer_norm,
-// whose gamma and beta fill that, in registers. Then fewer bytes are in flight on an SM, and the row after the next comes
-// to L2 meanwhile.
+// Threads of a block, blocks of an SM, float4 of a row per thread. A row waits in shared memory; in layer_norm, where
+// gamma and beta fill that, in registers, and the row after the next is prefetched to L2.
 template <Norm kNorm>
 struct TeamLayout {
   static constexpr bool kRegisters = kNorm == Norm::layer;
@@ -118,8 +115,7 @@ struct TeamLayout {
   }
 };
 
-// The grid is a multiple of `team` blocks, all resident. `parts` has room for rows * team, all kEmpty: each row has slots
-// of its own, as a fast block may be a row ahead.
+// Grid: a multiple of `team` blocks, all resident. `parts`: rows * team words, all kEmpty, none of which is used twice.
 template <Norm kNorm, typename L = TeamLayout<kNorm>>
 __global__ void __launch_bounds__(L::kBlock, L::kPerSm)
     norm_by_team(const float* __restrict__ x, const float* __restrict__ gamma, const float* __restrict__ beta,
@@ -179,7 +175,7 @@ __global__ void __launch_bounds__(L::kBlock, L::kPerSm)
       if (at < cols) residual[skip + at] = edge;
     }
 
-    // what the warp has of the row: the number of elements, their mean, the squared distances from it
+    // the warp's moments of the row: element count, mean, squared distances from it
     Moments m = {0.0f, 0.0f, 0.0f};
     if constexpr (kNorm == Norm::layer) {
       const unsigned units = (count + kBlock - 1 - tid) / kBlock;
@@ -236,9 +232,8 @@ __global__ void __launch_bounds__(L::kBlock, L::kPerSm)
   }
 }
 
-// `teams` teams of `team` blocks each, and `share` float4 of a row for each block; team is 0 if all blocks together do not
-// hold a row. A team is as small as a row allows, and then takes what is left of the GPU, as long as each thread has a
-// float4.
+// `teams` teams of `team` blocks, `share` float4 of a row per block; team is 0 if the whole GPU cannot hold a row. A
+// team starts as small as a row allows and grows into idle blocks while each thread has a float4.
 struct TeamPlan {
   unsigned teams, team, share;
 };
@@ -259,7 +254,7 @@ TeamPlan plan(std::size_t rows, std::size_t cols) {
   return {static_cast<unsigned>(teams), static_cast<unsigned>(team), static_cast<unsigned>(ceil_div(lines, team) * 8)};
 }
 
-// Short rows are hopeless: each waits for a whole team.
+// Short rows would wait for a whole team.
 template <Norm kNorm>
 bool accepts(const NormCall& call) {
   return call.cols > RowNorm::kLongRow && plan<kNorm>(call.rows, call.cols).team > 0;

@@ -1,5 +1,4 @@
-// A candidate of the norms' programs for any shape: long rows that the GPU does not hold are read twice, once for their
-// moments and once for y. No block waits for another.
+// A candidate of the norms' any_shape: rows too long to hold are read twice, for their moments and for y.
 #pragma once
 #include "norm_row.cuh"
 
@@ -54,8 +53,7 @@ __global__ void __launch_bounds__(kBlock, 4)
   if (tid == 0) parts[blockIdx.x] = m;
 }
 
-// Merges a row's parts, then scales, shifts and stores one of them. Neighbouring blocks have the same part of different
-// rows, so that gamma and beta come from L2.
+// Merges a row's parts, then normalises one. Neighbouring blocks take one part of different rows: gamma stays in L2.
 template <Norm kNorm>
 __global__ void __launch_bounds__(kBlock)
     norm_store(const float* __restrict__ x, const float* __restrict__ gamma, const float* __restrict__ beta,
@@ -89,7 +87,7 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-// Shorter rows are hopeless: a block or a team holds them.
+// Shorter rows fit in a block or a team.
 inline bool accepts(const NormCall& call) { return call.cols > RowNorm::kLongRow; }
 
 template <Norm kNorm>

@@ -10,8 +10,7 @@ class Reduction : public ladder::Problem {
   std::vector<ladder::Dim> dims() const override {
     return {{"n", std::size_t{1} << 26, (1 << 17) + 13, std::size_t{1} << 36}};
   }
-  // Fewer than ladder::awkward_lengths(), which `sum` is tried on: around a warp, a block, a tile of 16384, several
-  // tiles.
+  // Fewer than ladder::awkward_lengths(): around a warp, a block, a tile of 16384, and several tiles.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes;
     for (const std::size_t n :

@@ -2,8 +2,7 @@
 #pragma once
 #include "ladder.cuh"
 
-// x[i] to x[i + 3], 0 past the end. aligned: x is a multiple of 16 bytes, and i one of 4. kEvictFirst: what is read
-// should not stay in L2.
+// x[i] to x[i + 3], 0 past the end. aligned: x is 16-byte aligned, i a multiple of 4. kEvictFirst: not to stay in L2.
 template <bool kEvictFirst = false>
 __device__ inline float4 load4(const float* __restrict__ x, std::size_t i, std::size_t n, bool aligned) {
   const float4* x4 = reinterpret_cast<const float4*>(x + i);

@@ -1,21 +1,19 @@
 // Residual addition, then RMS norm, row by row.
-// What stands between two layers of a transformer: the residual stream takes up a layer's output x, and the next layer
-// gets the sum normalised by its root mean square, row by row of a row-major rows x cols matrix:
+// What stands between two layers of a transformer, row by row of a row-major rows x cols matrix:
 //   residual_c += x_c,   y_c = residual_c / sqrt(mean of residual^2 + epsilon) * gamma_c.
-// The new residual is the float nearest to the sum, and y that of the new residual.
-// A row with NaN in it is NaN; one with an infinity is 0, but NaN where that stands; no other row changes.
+// The new residual is the float nearest to the sum, and y belongs to the new residual. A row with NaN is NaN; one with
+// an infinity is 0, but NaN where it stands; no other row changes.
 // practice: medium, next layer_norm
 #pragma once
 #include "../norm_problem.cuh"
 
 class AddRmsNorm : public RowNorm {
  public:
-  // x, residual and y hold rows * cols floats, a row directly behind the other; gamma cols floats; nothing overlaps. No
-  // pointer need be 16-byte aligned, nor need cols be a multiple of 4. Either may be 0; rows is below 2^31.
+  // x, residual, y: rows * cols floats; gamma: cols. No overlap, any alignment, any cols; both may be 0, rows < 2^31.
   using Launch = void (*)(const float* x, const float* gamma, float* residual, float* y, std::size_t rows,
                           std::size_t cols, float epsilon);
 
-  // Without a bound of its own, that of sums in any order.
+  // The default bound is that of sums in any order.
   explicit AddRmsNorm(Launch launch, Roundings roundings = by_root_mean_square) : RowNorm(roundings), launch_(launch) {}
 
   const char* kernel() const override { return "add_rms_norm"; }

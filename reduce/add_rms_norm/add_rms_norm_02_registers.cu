@@ -1,9 +1,8 @@
 // Problem:  step 01 writes the residual, and reads it again twice.
 // Idea:     one kernel: the sum is stored and stays in registers, where its squares are added up, as in rms_norm 02.
-// Expect:   1.2 to 1.5x step 01: 16 bytes per element instead of 20 or 24. 0.9 to 1.0 of a copy at 1024. Less at 128
-//           and beyond 1024, for the reasons of rms_norm 02.
+// Expect:   1.2 to 1.5x step 01: 16 bytes per element, not 20 or 24. 0.9 to 1.0 of a copy at 1024, less elsewhere.
 // Measured: 1.58x step 01, 0.96 of a copy at 32768x1024 (H200 at bcda27c).
-// Why:      1.59x: the bytes, 24 over 16, give 1.5; a launch less may be the rest (hypothesis, not tested).
+// Why:      the bytes alone, 24 over 16, give 1.5; one launch less may be the rest (hypothesis, not tested).
 // Next:     may residual be const __restrict__? (No: it is written, and what is read again must be the new one.)
 #include "add_rms_norm.cuh"
 #include "../norm_float4.cuh"
@@ -26,7 +25,7 @@ __global__ void add_rms_norm_registers(const float* __restrict__ x, const float*
                                        unsigned cols, float epsilon) {
   const unsigned lane = threadIdx.x % 32, first = kAligned ? 4 * lane : lane;
   const std::size_t row = (std::size_t{blockIdx.x} * kBlock + threadIdx.x) / 32;
-  if (row >= rows) return;  // the whole warp, and there is no barrier for the block
+  if (row >= rows) return;  // the whole warp leaves; no barrier of the block follows
   x += row * cols;
   residual += row * cols;
   y += row * cols;

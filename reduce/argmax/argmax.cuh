@@ -1,6 +1,6 @@
 // The index of the greatest of n floats.
-// out[0] = the index of the greatest of x[0..n), the first one if there are several, and -1 for n = 0. NaN counts as
-// greater than all numbers, and -0 as equal to +0, as in PyTorch and NumPy. Exact.
+// out[0] = the index of the greatest of x[0..n), the first one if there are several, -1 for n = 0. NaN counts as
+// greater than all numbers, -0 as equal to +0, as in PyTorch and NumPy. Exact.
 // practice: medium, next row_sum
 #pragma once
 #include "../reduction.cuh"

@@ -1,6 +1,5 @@
-// Problem:  step 02 carries an index through the whole array, though one index is wanted.
-// Idea:     find the maximum only, tile by tile as in max 05. The last block then finds the first tile that has it, and
-//           searches those 64 KB again. Tiles are in order: the head goes with the first, the tail with the last.
+// Problem:  step 02 carries an index through the whole array, but only one index is wanted.
+// Idea:     find only the maximum, by tiles, as max 05. The last block then searches the first tile that has it again.
 // Expect:   the speed of max 05, and 2 to 3 us for the search.
 // Measured: 0.95x step 02, 0.93x CUB at 2^28 (H200); 1.04x, 1.04x (H100 at bcda27c).
 // Next:     is the search right if another kernel changes x meanwhile? (No; nothing may write x while this runs.)
@@ -25,7 +24,7 @@ __device__ static unsigned key_of(float4 v) {
 template <typename T>
 __device__ static T block_max_to_all(T value) {
   __shared__ T warps[kBlock / 32];
-  __syncthreads();  // of the call before, all warps have read `warps`
+  __syncthreads();  // all warps have read `warps` in the call before
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2) value = max(value, __shfl_xor_sync(0xffffffff, value, offset));
   if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = value;
@@ -79,7 +78,7 @@ __global__ void __launch_bounds__(kBlock)
   constexpr unsigned kAgain = 4 * kTile / kBlock + 1;  // per thread; the first and the last tile have a few more
   unsigned keys_again[kAgain];
 #pragma unroll
-  for (unsigned k = 0; k < kAgain; ++k) {  // no load stands behind the test of another value
+  for (unsigned k = 0; k < kAgain; ++k) {  // no load depends on the test of another value
     const std::size_t i = begin + k * kBlock + tid;
     keys_again[k] = i < end ? key_of(x[i]) : 0;
   }

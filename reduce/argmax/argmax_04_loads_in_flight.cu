@@ -1,8 +1,6 @@
-// Problem:  step 03 searches a tile again when all is done: some 3.5 us more than max, whatever n.
-// Idea:     each thread keeps the float4 that holds its greatest key, and looks at its four floats in the end. Four
-//           float4 are in flight, as in sum 12; blocks stay, so that there are few pairs and tickets.
-// Expect:   1.3x step 03 at 2^20, where the search counts; 1.0 to 1.05x from 2^28 on. To keep a float4 costs six selects
-//           for 16 bytes, where an H200's loads leave time for 105 instructions.
+// Problem:  step 03 searches a tile again at the end: some 3.5 us more than max, whatever n.
+// Idea:     each thread keeps the float4 with its greatest key and looks at its four floats at the end. Four in flight.
+// Expect:   1.3x step 03 at 2^20, where the search counts; 1.0 to 1.05x from 2^28 on: keeping a float4 is six selects.
 // Measured: 1.10x step 03, 1.02x CUB at 2^28 (H200).
 // Next:     which of two equal maxima does a thread keep? (The first: its numbers rise, and only a greater key wins.)
 #include "argmax.cuh"

@@ -1,25 +1,21 @@
 // Stream compaction: keeps the elements above 0.
-// out[0..count) = the elements of x that are greater than 0, in their order, and count = how many. The comparison
-// decides: NaN, +0 and -0 are dropped, infinity and the smallest subnormal number are kept. The bits of what is kept do
-// not change, and nothing is written to out beyond count. Source: Merrill and Garland, "Single-pass Parallel Prefix
-// Scan with Decoupled Look-back", 2016, section 5, names it as a use of the scan.
+// out[0..count) = the elements of x that are greater than 0, in their order and with their bits; count = how many. NaN,
+// +0 and -0 are dropped, infinity and subnormals above 0 are kept. Nothing is written to out beyond count.
 // practice: hard, next top_k
 #pragma once
 #include "ladder.cuh"
 
 #include <algorithm>
 
-// May the kept elements be in any order? Then they are compared as a multiset.
+// kAny: the kept elements may come in any order and are compared as a multiset.
 enum class CompactOrder { kOfX, kAny };
 
 class Compact : public ladder::Problem {
  public:
-  // x and out have n floats and do not overlap. They need not be 16-byte aligned, and x must not be changed. count, in
-  // device memory, is set, not added to.
+  // x and out: n floats, no overlap, any alignment; x must not change. count, in device memory, is set, not added to.
   using Launch = void (*)(const float* x, float* out, std::int64_t* count, std::size_t n);
 
-  // timed: the largest n that is timed. round: the elements that one round of a loop over tiles covers, if a step has
-  // such a loop; then three rounds are checked, too.
+  // timed: the largest n that is timed. round: elements per round of a step's loop; then three rounds are checked.
   explicit Compact(Launch launch, CompactOrder order = CompactOrder::kOfX, std::size_t timed = std::size_t{1} << 28,
                    std::size_t round = 0)
       : launch_(launch), order_(order), timed_(timed), round_(round) {}
@@ -29,7 +25,7 @@ class Compact : public ladder::Problem {
   std::vector<ladder::Dim> dims() const override {
     return {{"n", std::size_t{1} << 26, (1 << 17) + 13, std::size_t{1} << 36}};
   }
-  // What stands in out before the run is beyond count still there after it: so out counts as an input too.
+  // out counts as an input too: what lies beyond count before the run must still be there after it.
   std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override {
     return {ladder::input<float>("x", size[0]), ladder::inout<float>("out", size[0]),
             ladder::output<std::int64_t>("count", 1)};
@@ -104,7 +100,7 @@ class Compact : public ladder::Problem {
   static constexpr std::size_t kPiece = 4096;
   static bool is_kept(float x) { return x > 0; }
 
-  // What stands in out before the run is below 0: it is nothing that could be kept.
+  // out holds numbers below 0 before the run: nothing that could be kept.
   static double before(std::size_t i) { return -1.0 - static_cast<double>(i % 1021); }
   template <typename Value>
   static double of(std::size_t buffer, std::size_t i, const Value& value) {

@@ -1,11 +1,8 @@
-// Problem:  steps 01 to 04 give out places in the order in which threads ask for them.
-// Idea:     in order, by a scan of 0 and 1: an element's place is the number of kept ones before it. Three kernels, as
-//           in step 06 of `scan`: a tile's count, the scan of the counts, the places within the tile.
-// Expect:   0.5 to 0.8x step 04 at 2^28: x is read twice (10 bytes per element, not 6), and one block scans 2^18
-//           counts.
+// Problem:  steps 01 to 04 hand out places in the order in which threads ask for them.
+// Idea:     in order: a place is a scan of 0 and 1. Three kernels, as scan 06: counts of tiles, their scan, places.
+// Expect:   0.5 to 0.8x step 04 at 2^28: x is read twice (10 bytes per element, not 6); one block scans 2^18 counts.
 // Measured: 1.17x step 04, 0.57x CUB at 2^28 (H200).
-// Why:      x is read twice (ncu: 270,710 sectors at n = 1,050,001, which has 131,251; H200), but a block now has 1024
-//           elements, by float4, for its barriers.
+// Why:      x is read twice (counted), but a block now has 1024 elements, by float4, for its barriers.
 // Next:     what must a tile know of the others, and how early could it know it? (Step 06.)
 #include "../block_scan.cuh"
 #include "compact_tile.cuh"

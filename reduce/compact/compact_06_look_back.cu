@@ -1,12 +1,9 @@
 // Problem:  step 05 reads x twice, and its second kernel runs on one SM.
-// Idea:     one pass, by decoupled look-back: a tile publishes its count, and adds up what the tiles before it have
-//           published. The last tile knows how many are kept in all.
-// Expect:   1.3 to 2x step 05 at 2^28: 6 bytes per element instead of 10. But tiles are 4 KB, as in step 09 of `scan`.
+// Idea:     one pass by decoupled look-back: a tile publishes its count and adds up what earlier tiles have published.
+// Expect:   1.3 to 2x step 05 at 2^28: 6 bytes per element instead of 10. But tiles are 4 KB, as in scan 09.
 // Measured: 1.04x step 05, 0.60x CUB at 2^28 (H200).
-// Why:      a tile of 4 KB takes 3.8 ns of the GPU's time at 2^28, as in step 09 of `scan`, which stores twice as much
-//           (H200, computed): tiles limit, not bytes.
-// Next:     a thread stores up to four neighbours. How many sectors does a warp's store touch? (8 or more, where 16
-//           elements of 4 bytes fill 2: step 07.)
+// Why:      a tile of 4 KB takes 3.8 ns of the GPU's time (H200, computed), as in scan 09: tiles limit, not bytes.
+// Next:     a thread stores up to four neighbours. How many sectors is that? (8 or more, where 16 elements fill 2.)
 #include "../block_scan.cuh"
 #include "compact_tile.cuh"
 #include "../look_back.cuh"

@@ -1,9 +1,9 @@
 // Problem:  in step 07 each tile of 4 KB pays for a ticket, a look-back and three barriers.
-// Idea:     tiles of 16 KB, as in step 10 of `scan`: a warp owns four rows of 128 elements. A row keeps 128 at most, so
-//           the counts of four rows fit into the bytes of one word, and one scan over the warp does for all four.
+// Idea:     tiles of 16 KB, as scan 10: a warp owns four rows of 128 elements. A row keeps at most 128, so four counts
+//           fit into the bytes of one word, and one scan does all four.
 // Expect:   1.3 to 2x step 07 at 2^28, 1.0 to 1.3x CUB: a quarter of the tiles, 64 bytes in flight per thread.
 // Measured: 2.19x step 07, 1.31x CUB at 2^28 (H200).
-// Next:     what if hardly any element is kept? (Then x alone moves: 4 bytes per element, and look-back remains.)
+// Next:     what if hardly any element is kept? (Then only x moves, 4 bytes per element; look-back remains.)
 #include "../block_scan.cuh"
 #include "compact_tile.cuh"
 #include "../look_back.cuh"

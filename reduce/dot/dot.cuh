@@ -1,6 +1,5 @@
 // The dot product of two arrays of n floats.
-// out[0] = x[0] y[0] + ... + x[n-1] y[n-1], and 0 for n = 0. Any order of additions is right, fused or not; NaN and
-// infinities go through.
+// out[0] = x[0] y[0] + ... + x[n-1] y[n-1], 0 for n = 0. Any order, with or without FMA; NaN and infinities go through.
 // practice: medium, next max
 #pragma once
 #include "../reduction.cuh"
@@ -15,7 +14,7 @@ class Dot : public Reduction {
   // The largest number of additions that a product passes through on its way into the result.
   using Height = std::size_t (*)(std::size_t n);
 
-  // Without a height, that of any order.
+  // The default height is that of any order.
   explicit Dot(Launch launch, Height height = any_order) : launch_(launch), height_(height) {}
 
   const char* kernel() const override { return "dot"; }
@@ -48,8 +47,7 @@ class Dot : public Reduction {
   // height plus one (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 3.1 and 4.2).
   double tolerance(const ladder::Size& size) const override { return tree_bound(height_(size[0]) + 1); }
 
-  // On integers: products are whole, up to 16, and a sum of 2^36 of them, a random walk with steps of 7.5, still below
-  // 2^24.
+  // On integers: products are up to 16, and a random walk of 2^36 steps of 7.5 stays below 2^24.
   std::vector<ladder::Pattern> patterns() const override {
     return {{"random", false, ladder::patterns::random},
             {"integer", true, ladder::patterns::integers},

@@ -1,7 +1,7 @@
 // Problem:  step 02 has one pair of float4 in flight per thread, and needs two launches.
-// Idea:     the sum's last steps: two float4 of each vector in flight, evict-first for inputs up to 8 times L2, and the
-//           last block adds. If x and y are off a 16-byte boundary by the same number of floats, block 0 peels the head.
-// Expect:   1.01 to 1.05x step 02 from 2^24 on, as the sum gained; at 2^20 a launch's time, one or two microseconds.
+// Idea:     as sum 11 to 13: two float4 of each vector in flight, evict-first, last block; equal misalignment is
+//           peeled.
+// Expect:   1.01 to 1.05x step 02 from 2^24 on, as the sum gained; at 2^20 a launch's one or two microseconds.
 // Measured: 1.01x step 02, 1.03x cuBLAS at 2^28 (H200); 1.03x, 1.04x (H100 at bcda27c).
 // Next:     x and y differ in alignment. What then? (Single floats; or float4 of one, and of the other two per shift.)
 #include "block_reduce.cuh"
@@ -69,8 +69,7 @@ static void launch(const float* x, const float* y, float* out, std::size_t n) {
   CUDA_CHECK(cudaGetLastError());
 }
 
-// The thread's chain, longest if nothing is aligned in both, at most kLoads more float4, head and tail, and 5 + 5 levels
-// of tree; the partial sums, and 10 again.
+// A thread's chain, longest if nothing is aligned, kLoads more float4, head and tail; 10 levels; the partial sums; 10.
 static std::size_t height(std::size_t n) {
   const std::size_t grid = grid_size(n);
   return ceil_div(n, grid * kBlock) + kLoads + 4 + 10 + ceil_div(grid, kBlock) + 10;

@@ -1,6 +1,5 @@
 // Histogram of bytes: how often each occurs.
-// counts[b] = how often the byte b is in x. Exact; the order of counting does not matter. Source: Podlozhnyuk,
-// "Histogram calculation in CUDA", NVIDIA, 2007.
+// counts[b] = how often the byte b is in x; exact. Source: Podlozhnyuk, "Histogram calculation in CUDA", NVIDIA, 2007.
 // practice: medium, next histogram_float
 #pragma once
 #include "ladder.cuh"
@@ -9,8 +8,7 @@ constexpr int kBins = 256;
 
 class Histogram : public ladder::Problem {
  public:
-  // x holds n bytes, fewer than 2^31, at any address, and must not be changed. counts has 256 elements, 4-byte aligned;
-  // they are set, not added to.
+  // x: n bytes, fewer than 2^31, any address; must not change. counts: 256 elements, 4-byte aligned, set, not added to.
   using Launch = void (*)(const std::uint8_t* x, int* counts, std::size_t n);
 
   explicit Histogram(Launch launch) : launch_(launch) {}
@@ -38,7 +36,7 @@ class Histogram : public ladder::Problem {
   }
   double tolerance(const ladder::Size&) const override { return 0; }
 
-  // "one value" and "two values" are what threads that share counters wait for; "sorted" has long runs.
+  // "one value" and "two values" make threads meet at a counter; "sorted" has long runs.
   std::vector<ladder::Pattern> patterns() const override {
     return {{"uniform", true, uniform},       {"one value", true, one_value}, {"sorted", true, sorted},
             {"two values", true, two_values}, {"tail", true, tail},           {"mostly one", true, mostly_one}};

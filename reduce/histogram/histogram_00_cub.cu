@@ -5,8 +5,7 @@
 #include <cub/device/device_histogram.cuh>
 
 static void launch(const std::uint8_t* x, int* counts, std::size_t n) {
-  // One row of n bytes. CUB 3.0 counts in int where a row's stride is below 2^31 - 1, and the end of the last tile may
-  // be beyond that.
+  // One row of n bytes: CUB 3.0 counts in int below a row stride of 2^31 - 1, and the last tile's end may lie beyond.
   constexpr std::size_t most = std::numeric_limits<int>::max(), tile = 1 << 20;
   const std::size_t stride = n > most - tile ? most : n;
   std::size_t bytes = 0;

@@ -1,10 +1,8 @@
-// Problem:  in step 01 all threads of the GPU share 256 counters, which are in L2.
-// Idea:     a copy per block, in shared memory. At the end the block adds its counters to those in global memory; as
-//           many blocks as the GPU holds, each with a grid-stride loop, so that few copies are merged.
+// Problem:  in step 01 all threads of the GPU share 256 counters in L2.
+// Idea:     a copy per block in shared memory, added to global memory at the end; a grid that just fills the GPU.
 // Expect:   5 to 20x step 01: an atomic in shared memory takes some clocks, and only 256 threads share a counter.
 // Measured: 176x step 01, 0.34x CUB at 2^28 (H200).
-// Why:      step 01 has 0.12 requests per ns on the whole GPU, each on 22.6 sectors of L2 (ncu, H200). Here 132 SMs
-//           have 21 per ns (computed).
+// Why:      step 01 has 0.12 requests per ns on the whole GPU, of 22.6 sectors (counted); here it is 21 (computed).
 // Next:     which barriers does the copy need? (After it is zeroed, and before it is merged.)
 #include "histogram.cuh"
 

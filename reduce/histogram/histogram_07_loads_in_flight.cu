@@ -1,7 +1,5 @@
-// Problem:  in step 06 a thread has 16 bytes in flight: 32 KB per SM, and bytes in flight = latency x bandwidth asks
-//           for 36.
-// Idea:     two uint4 per thread and trip of the loop, both loaded before either is counted; evict-first, as x is used
-//           once.
+// Problem:  in step 06 a thread has 16 bytes in flight: 32 KB per SM, where latency x bandwidth asks for 36.
+// Idea:     two uint4 per thread and trip, both loaded before either is counted; evict-first, as x is used once.
 // Expect:   1.03 to 1.1x step 06 at 2^28; at 2^24 less: that is two trips per thread.
 // Measured: 1.07x step 06, 1.73x CUB at 2^28 (H200 at bcda27c).
 // Next:     what limits now? (Memory: one atomic per byte and lane takes about as long, computed.)
@@ -37,7 +35,7 @@ __global__ void histogram_loads_in_flight(const std::uint8_t* __restrict__ x, in
   for (int b = threadIdx.x; b < kBins; b += kBlock) {
     int sum = 0;
     for (int lane = 0; lane < 32; ++lane)
-      sum += copies[32 * b + (lane + b) % 32];  // each thread begins in another bank
+      sum += copies[32 * b + (lane + b) % 32];  // each thread starts in another bank
     if (sum > 0) atomicAdd(counts + b, sum);
   }
 }

@@ -1,9 +1,8 @@
 // Histogram of floats, in bins of equal width.
 // counts[b] = how many elements of x are in bin b of `bins` equal ones from lower to upper. In float arithmetic,
-// rounded after each operation: the bin of an x with lower <= x < upper is the whole part of
-// (x - lower) * (bins / (upper - lower)), or the last one if rounding leads beyond it. What is outside of the range is
-// not counted, nor is NaN. So -0 is where +0 is, and upper itself is outside, where NumPy counts it in the last bin.
-// Exact; the order of counting does not matter. Source: as histogram.cuh.
+// rounded after each operation, the bin of an x with lower <= x < upper is the whole part of (x - lower) * (bins /
+// (upper - lower)), or the last bin if rounding leads beyond it. NaN and what is outside the range, upper included, is
+// not counted (NumPy counts upper in the last bin). Exact. Source: as histogram.cuh.
 // practice: medium, next copy
 #pragma once
 #include "ladder.cuh"
@@ -17,8 +16,8 @@ __host__ __device__ inline int bin_of(float x, float lower, float upper, float s
 
 class HistogramFloat : public ladder::Problem {
  public:
-  // x holds n floats, fewer than 2^31, and must not be changed; it need not be 16-byte aligned. counts has `bins`
-  // elements, from 1 to 4096; they are set, not added to. lower < upper, and both differences above are normal numbers.
+  // x: n floats, fewer than 2^31, any alignment; must not change. counts: `bins` elements, 1 to 4096, set, not added
+  // to. lower < upper, and both differences above are normal numbers.
   using Launch = void (*)(const float* x, int* counts, std::size_t n, int bins, float lower, float upper);
 
   explicit HistogramFloat(Launch launch) : launch_(launch) {}
@@ -56,8 +55,7 @@ class HistogramFloat : public ladder::Problem {
   }
   double tolerance(const ladder::Size&) const override { return 0; }
 
-  // "integer" has values on the borders of bins and beyond the range; "below a border" the last float before one, which
-  // rounding may carry over it, and from the last bin beyond the end.
+  // "integer": values on bins' borders and outside; "below a border": the last float before one, which may round up.
   std::vector<ladder::Pattern> patterns() const override {
     return {{"random", true, ladder::patterns::random},    {"special", true, ladder::patterns::special},
             {"integer", true, ladder::patterns::integers}, {"below a border", true, below_a_border},

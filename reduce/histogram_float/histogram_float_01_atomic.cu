@@ -1,9 +1,8 @@
-// Problem:  a float's bin must be computed, and there may be more bins than 256, and elements that are in none.
+// Problem:  a float's bin must be computed; there may be more than 256 bins, and elements that are in none.
 // Idea:     one atomic per element that is in the range, on the counters in global memory.
-// Expect:   below 5 % of bandwidth at 256 bins, as in step 01 of `histogram`; more with more bins, where fewer meet.
+// Expect:   below 5 % of bandwidth at 256 bins, as histogram 01; more with more bins, where fewer threads meet.
 // Measured: 0.00 of a read at 2^28 (H200).
-// Next:     x * scale or x / width? (A division takes some 8 instructions; and the header must say which, for it rounds
-//           differently.)
+// Next:     x * scale or x / width? (A division is some 8 instructions and rounds differently: the header says which.)
 #include "histogram_float.cuh"
 
 constexpr int kBlock = 256;

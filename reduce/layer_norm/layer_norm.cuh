@@ -1,20 +1,19 @@
 // Layer normalisation of each row of a matrix.
-// For each row x of a row-major rows x cols matrix:
+// For each row x of a row-major rows x cols matrix, with a gamma and a beta per column:
 //   y_c = (x_c - mean) / sqrt(variance + epsilon) * gamma_c + beta_c,
-// with the row's mean, its variance as the mean of (x_c - mean)^2 (divided by cols, not by cols - 1), and a gamma and a
-// beta for each column. A row of one element gives beta. A row with NaN or an infinity in it is NaN; no other row is.
+// with the mean of (x_c - mean)^2 as variance, not divided by cols - 1: a row of one element gives beta. A row with NaN
+// or an infinity is NaN; no other row is.
 // practice: medium, next cross_entropy
 #pragma once
 #include "../norm_problem.cuh"
 
 class LayerNorm : public RowNorm {
  public:
-  // x and y hold rows * cols floats, a row directly behind the other; gamma and beta cols floats; nothing overlaps. No
-  // pointer need be 16-byte aligned, nor need cols be a multiple of 4. Either may be 0; rows is below 2^31.
+  // x, y: rows * cols floats; gamma, beta: cols. No overlap, any alignment, any cols; both may be 0, rows < 2^31.
   using Launch = void (*)(const float* x, const float* gamma, const float* beta, float* y, std::size_t rows,
                           std::size_t cols, float epsilon);
 
-  // Without a bound of its own, that of sums and merges in any order.
+  // The default bound is that of sums and merges in any order.
   explicit LayerNorm(Launch launch, Roundings roundings = any_order) : RowNorm(roundings), launch_(launch) {}
 
   const char* kernel() const override { return "layer_norm"; }

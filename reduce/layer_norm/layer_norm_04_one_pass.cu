@@ -1,11 +1,10 @@
 // Problem:  step 03 reads the row three times: the variance needs the mean first.
-// Idea:     variance = mean of x^2 - mean^2: one pass for both sums, in double, for the difference of two large numbers
-//           is small. In float, where mean = 1e4 and deviation = 1, no digit of it is right.
-// Expect:   1.2 to 1.33x step 03 where the row does not stay in a cache. Less on a GPU without fast FP64: 1/2 of the
-//           FP32 rate on sm_90, 1/64 on sm_86 and sm_89.
+// Idea:     variance = mean of x^2 - mean^2 takes one pass. In double: in float no digit of it is right at a mean of
+//           1e4 and a deviation of 1.
+// Expect:   1.2 to 1.33x step 03 where caches lose the row; less without fast FP64 (1/2 of FP32 on sm_90, 1/64 on 8.9).
 // Measured: 0.96x step 03, 0.63 of a copy at 32768x1024 (H200); 1.16x, 0.67 (H100).
-// Why:      slower than step 03 at every length: caches serve a part of the third read, and each load is followed by a
-//           conversion to double, of a slow pipe (hypothesis, not tested).
+// Why:      slower at all lengths on the H200, at some on the H100: caches serve part of the third read, and each load
+//           is converted to double by a slow pipe (hypothesis, not tested).
 // Next:     why not fmaxf(variance, 0)? (It turns NaN into 0.) And how does one pass keep the digits in float?
 #include "layer_norm.cuh"
 
@@ -23,7 +22,7 @@ __global__ void layer_norm_one_pass(const float* __restrict__ x, const float* __
                                     std::size_t cols, float epsilon) {
   const int lane = threadIdx.x % 32;
   const std::size_t row = (std::size_t{blockIdx.x} * kBlock + threadIdx.x) / 32;
-  if (row >= rows) return;  // the whole warp, and there is no barrier for the block
+  if (row >= rows) return;  // the whole warp leaves; no barrier of the block follows
   x += row * cols;
   y += row * cols;
 
@@ -52,8 +51,7 @@ static void launch(const float* x, const float* gamma, const float* beta, float*
   CUDA_CHECK(cudaGetLastError());
 }
 
-// In double the sums' own errors do not count: that of the variance stays below those of two passes in float as long as
-// the largest |x| is below 2^29 times sqrt(variance + epsilon).
+// In double this variance beats two passes in float as long as the largest |x| < 2^29 sqrt(variance + epsilon).
 static std::size_t roundings(std::size_t cols) { return LayerNorm::two_passes(ceil_div(cols, 32) + 5); }
 
 LADDER_STEP(LayerNorm, launch, roundings);

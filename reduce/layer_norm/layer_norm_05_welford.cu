@@ -1,8 +1,6 @@
-// Problem:  step 04 subtracts two numbers of the size of mean^2 to find a variance of 1, and pays with double.
-// Idea:     Welford's update: (n, mean, sum of squared distances) of the elements so far, corrected by each new one.
-//           Chan's rule merges two such triples, of lanes as of blocks (moments.cuh).
-// Expect:   0.5 to 1.0x step 04: the same two reads, but a division for each element, and each update waits for the
-//           last. The variance is as good as that of two passes.
+// Problem:  step 04 subtracts two numbers of size mean^2 to find a variance of 1, and pays with double.
+// Idea:     Welford: each element corrects (n, mean, sum of squared distances); Chan's rule merges two (moments.cuh).
+// Expect:   0.5 to 1.0x step 04: the same two reads, a division per element, and each update waits for the last.
 // Measured: 0.83x step 04, 0.52 of a copy at 32768x1024 (H200); 0.88x, 0.59 (H100).
 // Next:     when is neither needed? (When the row stays on the chip: then two passes read it once.)
 #include "layer_norm.cuh"
@@ -15,7 +13,7 @@ __global__ void layer_norm_welford(const float* __restrict__ x, const float* __r
                                    std::size_t cols, float epsilon) {
   const int lane = threadIdx.x % 32;
   const std::size_t row = (std::size_t{blockIdx.x} * kBlock + threadIdx.x) / 32;
-  if (row >= rows) return;  // the whole warp, and there is no barrier for the block
+  if (row >= rows) return;  // the whole warp leaves; no barrier of the block follows
   x += row * cols;
   y += row * cols;
 

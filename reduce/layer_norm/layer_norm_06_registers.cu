@@ -1,9 +1,6 @@
-// Problem:  step 04 saves a read with a less accurate variance, step 05 with a division per element. Both still read
-//           the row twice.
-// Idea:     read the row once, by float4, and keep it in registers: 8 float4 per lane hold a row of 1024. The mean and
-//           then the squared distances from it are computed from registers.
-// Expect:   0.9 to 1.0 of a copy at 1024. Less than step 03 at 128, where 7 of 8 float4 are past the end, and beyond
-//           1024, where the remainder is read three times by half as many resident warps.
+// Problem:  step 04 has a less accurate variance, step 05 a division per element, and both read the row twice.
+// Idea:     read the row once, by float4, into registers: 8 per lane hold 1024 elements. Both passes use registers.
+// Expect:   0.9 to 1.0 of a copy at 1024. Less than step 03 at 128 (7 of 8 float4 are past the end) and beyond 1024.
 // Measured: 1.84x step 05, 0.96 of a copy at 32768x1024 (H200 at bcda27c); 1.68x, 0.99 (H100 at bcda27c).
 // Next:     why not 32 float4, for rows of 4096?
 #include "../norm_float4.cuh"
@@ -70,8 +67,7 @@ static void launch(const float* x, const float* gamma, const float* beta, float*
   CUDA_CHECK(cudaGetLastError());
 }
 
-// Roundings of a sum: a lane's additions, four elements at a time in registers, one at a time in the remainder; two
-// levels in a float4, and five in the warp.
+// A lane's additions, four elements at a time in registers, one in the remainder; 2 levels in a float4, 5 in the warp.
 static std::size_t roundings(std::size_t cols) {
   const std::size_t remainder = cols - std::min<std::size_t>(cols, kKept * kChunk);
   return LayerNorm::two_passes(kKept + ceil_div(remainder, 32) + 2 + 5);

@@ -1,11 +1,8 @@
 // Problem:  a warp's registers hold a row of 1024, and no more.
-// Idea:     one block per row, the row in dynamic shared memory: 57,000 floats. A thread reads back only what it stored
-//           itself, so only the two sums over the block need barriers.
-// Expect:   0.9 to 1.0 of a copy at 8192x8192, as for all rows up to 28,000, of which two fit on an SM. Less for longer
-//           ones: while a block loads, no other block of its SM computes.
+// Idea:     one block per row, the row in dynamic shared memory: 57,000 floats. Only the two sums need barriers.
+// Expect:   0.9 to 1.0 of a copy at 8192x8192, as up to 28,000 columns, where two blocks fit on an SM.
 // Measured: 3.94x step 06, 0.92 of a copy at 8192x8192 (H200 at bcda27c); 3.33x, 0.99 (H100 at bcda27c).
-// Why:      shorter rows suffer: 0.69 of a copy at 4096, where launching 512 threads and four barriers cost too much
-//           for two float4 per thread (a hypothesis), and 0.37 at 1024, where half of the threads have no element.
+// Why:      shorter rows suffer: at 4096 columns 512 threads and four barriers serve two float4 each (hypothesis).
 // Next:     what else could a second row on the same block share? (gamma and beta.)
 #include "../norm_float4.cuh"
 #include "layer_norm.cuh"
@@ -65,8 +62,7 @@ __global__ void layer_norm_shared(const float* __restrict__ x, const float* __re
   for (unsigned c = chunks * kChunk + tid; c < cols; c += kBlock) y[c] = (x[c] - mean) * factor * gamma[c] + beta[c];
 }
 
-// Chunks of a row that one block's shared memory holds: at most 227 KB, because a driver has reported more than there
-// is; 1 KB for `warps`.
+// Chunks of a row that shared memory holds: at most 227 KB, as a driver has reported more; 1 KB is for `warps`.
 static std::size_t chunks_of(std::size_t cols) {
   const int bytes = std::min(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin), 227 << 10) - (1 << 10);
   const std::size_t most = bytes / (kBlock * sizeof(float4));
@@ -87,8 +83,7 @@ static void launch(const float* x, const float* gamma, const float* beta, float*
   CUDA_CHECK(cudaGetLastError());
 }
 
-// Roundings of a sum: a thread's additions, four elements at a time from shared memory, one at a time in the part that
-// is not kept; two levels in a float4, five in a warp and four over the warps.
+// A thread's additions, four elements at a time if kept, else one; 2 levels in a float4, 5 in a warp, 4 over warps.
 static std::size_t roundings(std::size_t cols) {
   return LayerNorm::two_passes(ceil_div(cols, std::size_t{kBlock}) + 1 + 2 + 9);
 }

@@ -1,12 +1,9 @@
-// Problem:  step 07 reads the part of a row that does not fit in shared memory three times, and loads gamma and beta
-//           from L2 for every row.
-// Idea:     persistent clusters: up to 16 blocks share a row. Each keeps its slice of gamma and beta for all rows, loads
-//           the next row (cp.async) while it normalises this one, and merges through distributed shared memory.
-// Expect:   2.5 to 3.5x step 07, 0.8 to 0.95 of a copy at 1024x131072, whose rows are read once. Slower than step 07
-//           for rows below 16384, where some threads have nothing to load.
+// Problem:  step 07 rereads what does not fit in shared memory, and loads gamma and beta from L2 for every row.
+// Idea:     persistent clusters: up to 16 blocks share a row. Each keeps its slice of gamma and beta, loads the next
+//           row (cp.async) while it normalises this one, and merges through distributed shared memory.
+// Expect:   2.5 to 3.5x step 07, 0.8 to 0.95 of a copy at 1024x131072. Slower below 16384: some threads load nothing.
 // Measured: 3.23x step 07, 0.82 of a copy at 1024x131072 (H200); 2.92x, 0.94 (H100 at bcda27c).
-// Next:     why is the mean of the blocks' means weighted? And could the blocks exchange their parts through global
-//           memory, without clusters?
+// Next:     why is the mean of the blocks' means weighted? Could blocks exchange it without clusters?
 // needs: sm_90
 #include "../norm_float4.cuh"
 #include "launch_cluster.cuh"
@@ -27,8 +24,7 @@ __device__ inline float warp_sum(float v) {
   return v;
 }
 
-// Merges `count` parts of a row, at most 32, each {n, mean, sum of squared distances from it}. All 32 lanes must call
-// it.
+// Merges up to 32 parts of a row, each {n, mean, sum of squared distances from it}. All 32 lanes must call it.
 __device__ inline float4 merge_parts(const float4* parts, unsigned count) {
   const unsigned lane = threadIdx.x % 32;
   const float4 part = lane < count ? parts[lane] : float4{0.0f, 0.0f, 0.0f, 0.0f};
@@ -68,7 +64,7 @@ __global__ void __launch_bounds__(kBlock)
     __pipeline_commit();
   };
 
-  // prologue: the first row, gamma and beta; n: how many elements the warp has of each row
+  // prologue: the first row, gamma and beta. n: the elements that the warp has of each row
   std::size_t row = blockIdx.x / size;
   copy(x + row * cols);
   unsigned count = rest < cols ? (cols - rest - 1) / (size * kBlock) + 1 : 0;
@@ -84,7 +80,7 @@ __global__ void __launch_bounds__(kBlock)
 
   const unsigned step = gridDim.x / size;
   for (unsigned buffer = 0; row < rows; row += step, buffer ^= 1) {
-    // this row to registers, the next one in flight into the same slots, each read before by the thread that copies
+    // this row to registers, the next one in flight to the same slots: a thread overwrites only what it has read
     float4 v[kKept];
     __pipeline_wait_prior(0);
 #pragma unroll
@@ -109,8 +105,7 @@ __global__ void __launch_bounds__(kBlock)
     __syncthreads();
     if (tid < 32) {
       const float4 part = merge_parts(warps, kBlock / 32);
-      // Two buffers: a fast block may send its part of the next row while a slow one still reads this row's. It is
-      // never two rows ahead, because of the next cluster.sync().
+      // Two buffers: a fast block may be one row ahead, but never two, because of the next cluster.sync().
       if (tid < size) *cluster.map_shared_rank(&blocks[buffer][rank], tid) = part;
     }
     cluster.sync();
@@ -142,8 +137,7 @@ static void launch_persistent(const float* x, const float* gamma, const float* b
   clusters.start(count, x, gamma, beta, y, rows, static_cast<unsigned>(cols), epsilon);
 }
 
-// A thread's additions, four elements at a time, and of what is read again; two levels in a float4, and 5 in a warp.
-// Then the warps' and the blocks' parts, by sums of 5 levels.
+// A thread's additions as in step 07; then the warps' and the blocks' parts merge, by sums of 5 levels each.
 inline std::size_t roundings(std::size_t cols) {
   const std::size_t again = cols - std::min(cols, kMostBlocks * kOfBlock);
   return LayerNorm::parts(kKept + ceil_div(again, std::size_t{kMostBlocks * kBlock}) + 2 + 5 + 10, 2);

@@ -1,10 +1,8 @@
-// Problem:  the maximum of n floats. It is exact in any order, so atomics give the same bits every run; but CUDA has no
-//           atomicMax for float.
+// Problem:  the maximum of n floats is the same in any order, atomics included. But CUDA has no atomicMax for float.
 // Idea:     build it from atomicCAS: while our value is above the one seen, try to swap it in, else look again.
-// Expect:   0.1 to 0.5x CUB at 2^28: once a great value stands there, a thread only reads x and the result. At the
-//           start all resident threads contend for one word, which small arrays do not get back.
+// Expect:   0.1 to 0.5x CUB at 2^28: most threads only read. But all contend at first, which costs small arrays most.
 // Measured: 0.27x CUB at 2^28 (H200); 0.38x (H100).
-// Next:     what happens to NaN, and to -0? (is_above decides; value > seen would lose both.)
+// Next:     what happens to NaN and to -0? (is_above decides; value > seen would lose both.)
 #include "max.cuh"
 #include "max_atomic.cuh"
 
@@ -16,7 +14,7 @@ __device__ static bool is_above(float a, float b) {
 
 __device__ static void atomic_max_by_cas(float* address, float value) {
   int* bits = reinterpret_cast<int*>(address);
-  int seen = *bits;  // may be old: that costs an attempt, no more
+  int seen = *bits;  // may be old, which costs an attempt and no more
   while (is_above(value, __int_as_float(seen))) {
     const int expected = seen;
     seen = atomicCAS(bits, expected, __float_as_int(value));

@@ -1,11 +1,9 @@
-// Problem:  step 02 has an atomic operation on one word for every element.
-// Idea:     the block agrees first. A float becomes an int of the same order (max_key.cuh); five shuffles find the
-//           greatest key of a warp, then of the block, and thread 0 does one atomic operation.
-// Expect:   50 to 256x step 02 at 2^28: 256 times fewer atomic operations.
+// Problem:  step 02 has an atomic on one word for every element.
+// Idea:     floats as ordered ints (max_key.cuh): shuffles find a warp's and a block's greatest, then one atomic.
+// Expect:   50 to 256x step 02 at 2^28: 256 times fewer atomics.
 // Measured: 10.8x step 02, 0.21x CUB at 2^28 (H200); 10.4x, 0.29x (H100).
-// Why:      10 to 11x: the compiler had combined each warp's lanes (REDUX, one REDG, in the SASS), so the operations
-//           fell by 8, not 256. A million blocks of 256 elements are the rest: sum 05 has as many and is as slow.
-// Next:     is there one instruction for the five shuffles? (__reduce_max_sync, for integers, from sm_80 on.)
+// Why:      step 02's lanes were combined by the compiler (REDUX, one REDG: SASS), so the atomics fell by 8, not 256.
+// Next:     one instruction for five shuffles? (__reduce_max_sync, integers, sm_80; redux.sync on f32, sm_100a.)
 #include "max_atomic.cuh"
 #include "max_key.cuh"
 

@@ -1,8 +1,6 @@
 // Problem:  step 03 runs a block for every 256 elements, with 4 bytes in flight per thread.
-// Idea:     a fixed grid that just fills the GPU, and float4 in a grid-stride loop: the tree and the atomic operation
-//           once per block.
-// Expect:   0.95 to 1.0x CUB at 2^28, as the sum's step 09. A float4 costs 30 instructions (SASS), which a warp issues
-//           while other warps' loads are in flight.
+// Idea:     a fixed grid that just fills the GPU, float4 in a grid-stride loop, tree and atomic once per block.
+// Expect:   0.95 to 1.0x CUB at 2^28, as sum 09. A float4 costs 30 instructions (SASS), hidden behind other loads.
 // Measured: 4.59x step 03, 0.98x CUB at 2^28 (H200); 3.40x, 1.00x (H100).
 // Next:     how many instructions may a float4 cost? (Issue slots per 16 bytes: about 150 on an H100, 105 on an H200.)
 #include "max_atomic.cuh"

@@ -1,5 +1,4 @@
-// Floats as integers of the order that `max` wants: the greater of two is one instruction and NaN is kept. For steps 03
-// to 05.
+// Floats as integers of the order that `max` wants: one instruction finds the greater, and NaN is kept.
 #pragma once
 #include "max.cuh"
 
@@ -19,8 +18,7 @@ __device__ inline int warp_max_to_lane_0(int key) {
   return key;
 }
 
-// The greatest key of a block of kBlock threads, a multiple of 32, returned to thread 0. All threads must call it.
-// Every call uses the same shared memory: a __syncthreads() is needed between two calls.
+// The greatest key of kBlock threads, a multiple of 32, to thread 0. All must call it, with a barrier between calls.
 template <int kBlock>
 __device__ inline int block_max_to_thread_0(int key) {
   __shared__ int warp_keys[kBlock / 32];

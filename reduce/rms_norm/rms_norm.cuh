@@ -1,20 +1,18 @@
 // RMS normalisation of each row of a matrix.
-// Normalisation of each row x of a row-major rows x cols matrix by its root mean square:
+// For each row x of a row-major rows x cols matrix, with a gamma per column:
 //   y_c = x_c / sqrt(mean of x^2 + epsilon) * gamma_c.
-// layer_norm without mean and beta: one sum, and nothing that cancels.
-// A row with NaN in it is NaN; one with an infinity is 0, but NaN where that stands; no other row changes.
+// A row with NaN is NaN; one with an infinity is 0, but NaN where it stands; no other row changes.
 // practice: medium, next add_rms_norm
 #pragma once
 #include "../norm_problem.cuh"
 
 class RmsNorm : public RowNorm {
  public:
-  // x and y hold rows * cols floats, a row directly behind the other; gamma cols floats; nothing overlaps. No pointer
-  // need be 16-byte aligned, nor need cols be a multiple of 4. Either may be 0; rows is below 2^31.
+  // x, y: rows * cols floats; gamma: cols. No overlap, any alignment, any cols; both may be 0, rows < 2^31.
   using Launch = void (*)(const float* x, const float* gamma, float* y, std::size_t rows, std::size_t cols,
                           float epsilon);
 
-  // Without a bound of its own, that of sums in any order.
+  // The default bound is that of sums in any order.
   explicit RmsNorm(Launch launch, Roundings roundings = by_root_mean_square) : RowNorm(roundings), launch_(launch) {}
 
   const char* kernel() const override { return "rms_norm"; }

@@ -9,14 +9,13 @@
 
 class RowSum : public Reduction {
  public:
-  // Element (r, c) is at x[r * cols + c]; out holds one float per row. x need not be 16-byte aligned, nor need cols be
-  // a multiple of 4. rows is below 2^31; both may be 0.
+  // Element (r, c) is x[r * cols + c]; out: a float per row. Any alignment, any cols; both may be 0, rows < 2^31.
   using Launch = void (*)(const float* x, float* out, std::size_t rows, std::size_t cols);
 
   // The largest number of additions that an element passes through on its way into its row's result.
   using Height = std::size_t (*)(std::size_t rows, std::size_t cols);
 
-  // Without a height, that of any order.
+  // The default height is that of any order.
   explicit RowSum(
       Launch launch, Height height = [](std::size_t, std::size_t cols) { return any_order(cols); })
       : launch_(launch), height_(height) {}

@@ -1,10 +1,8 @@
 // Problem:  the sum of each row of a row-major matrix: many sums at once, limited by memory bandwidth.
 // Idea:     one thread per row.
-// Expect:   0.05 to 0.2 of bandwidth for rows of 128: the lanes of a warp read `cols` floats apart, 32 sectors per
-//           request instead of 4. With 64 rows there are 64 threads, and next to nothing.
+// Expect:   0.05 to 0.2 of bandwidth for rows of 128: lanes read `cols` floats apart, 32 sectors per request, not 4.
 // Measured: 0.13x CUB at 16384x4096 (H200); 0.18x (H100).
-// Why:      0.48 (H100), 0.38 (H200) of a reading kernel at 65536 x 128: 16 warps of such rows, 512 lines, fit in an
-//           SM's L1. So the other 28 bytes of a sector are used too: 87 % of the sectors are L1 hits (counted).
+// Why:      0.41 of a read for rows of 128 (H200): their lines fit in L1, where 87 % of the sectors hit (counted).
 // Next:     this sum or a warp's: which is nearer to the truth? (The warp's: a chain is 32 times shorter.)
 #include "row_sum.cuh"
 

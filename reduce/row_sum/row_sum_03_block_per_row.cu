@@ -1,7 +1,6 @@
 // Problem:  step 02 gives a long row to one warp, with 4-byte loads.
 // Idea:     one block per row, and float4 where all rows are 16-byte aligned: x is, and cols is a multiple of 4.
-// Expect:   0.95 to 1.0 of bandwidth for rows of some thousand. Rows of 128 lose: 32 of 256 threads have one float4,
-//           and all wait at the barrier. 64 rows are 64 blocks for 132 SMs: half at most.
+// Expect:   0.95 to 1.0 of bandwidth for rows of some thousand. Rows of 128 leave threads, 64 rows leave SMs idle.
 // Measured: 1.05x step 02, 1.00x CUB at 16384x4096 (H200); 1.04x, 1.00x (H100).
 // Next:     what decides between warp and block? (Enough rows to fill the GPU; enough elements to fill the group.)
 #include "block_reduce.cuh"

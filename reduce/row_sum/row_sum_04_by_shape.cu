@@ -1,13 +1,12 @@
 // Problem:  steps 02 and 03 each win on some shapes and lose on others.
-// Idea:     one kernel for eight row lengths, and a rule: up to 1024 columns 1 to 32 threads per row, then a block; for
-//           few long rows several blocks, whose partial sums are a matrix again. Each row's head is peeled.
-// Expect:   at least 1.0x the best of steps 01 to 03 on every shape; most on few long rows, where half the SMs were
-//           idle.
+// Idea:     one kernel for eight row lengths: up to 1024 columns 1 to 32 threads per row, then a block. Few long rows
+//           are split over several blocks, whose partial sums are a matrix again. Each row's head is peeled.
+// Expect:   at least 1.0x the best of steps 01 to 03 on every shape; most on few long rows, where half the SMs idled.
 // Measured: 1.00x step 03, 1.00x CUB at 16384x4096 (H200); 1.00x, 0.99x (H100).
-// Next:     what of the rule changes on another GPU? (Its borders: they follow the number of SMs.)
+// Next:     what of the rule changes on another GPU? (Its bounds: they follow the number of SMs.)
 #include "row_sum.cuh"
 
-// A row of its own for a block where it takes more than a warp; else as many rows as 256 threads can do.
+// One row per block if it takes more than a warp, else as many rows as 256 threads add.
 constexpr unsigned block_size(unsigned threads) { return threads > 32 ? threads : 256; }
 
 template <bool kEvictFirst>
@@ -16,9 +15,8 @@ __device__ static float4 load4(const float* p) {
   return kEvictFirst ? __ldcs(p4) : *p4;
 }
 
-// kThreads threads add one row, or slice blockIdx.y of it: the elements from blockIdx.y * slice on. slice is at most
-// 2^31. The sum goes to out[row * gridDim.y + blockIdx.y]. kLoads: float4 in flight per thread. kEvictFirst: read with
-// __ldcs.
+// kThreads threads add slice blockIdx.y of a row, `slice` <= 2^31 elements long, to out[row * gridDim.y + blockIdx.y].
+// kLoads: float4 in flight per thread. kEvictFirst: read with __ldcs.
 template <unsigned kThreads, unsigned kLoads, bool kEvictFirst>
 __global__ void __launch_bounds__(kThreads > 32 ? kThreads : 256)
     row_sum_by_shape(const float* __restrict__ x, float* __restrict__ out, std::size_t rows, std::size_t cols,

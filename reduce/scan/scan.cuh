@@ -13,8 +13,7 @@ class Scan : public ladder::Problem {
   // The largest number of additions that an element passes through on its way into a result.
   using Height = std::size_t (*)(std::size_t n);
 
-  // Without a height, that of any order. timed: the largest n that is timed, for steps that leave most SMs idle: they
-  // would take seconds.
+  // timed: the largest n that is timed, for steps that leave most SMs idle and would take seconds.
   explicit Scan(Launch launch, Height height = any_order, std::size_t timed = std::size_t{1} << 28)
       : launch_(launch), height_(height), timed_(timed) {}
 
@@ -31,8 +30,7 @@ class Scan : public ladder::Problem {
     launch_(device.at<const float>(0), device.at<float>(1), size[0], size[1] == 1);
   }
 
-  // Before each piece of x the sum of all elements, and that of their magnitudes; by pieces, so that double's own error
-  // stays negligible.
+  // The sum, and that of magnitudes, before each piece of x; by pieces, so that double's own error stays negligible.
   std::vector<double> digest(const ladder::Arrays& host, const ladder::Size& size) const override {
     std::vector<double> before;
     Sums all;

@@ -1,11 +1,9 @@
 // Problem:  step 01 has one thread.
-// Idea:     Hillis and Steele's scan in one block: in rounds with offset 1, 2, 4, ... each thread adds the value that
-//           stands `offset` places to its left. The block goes from tile to tile and carries the sum so far.
+// Idea:     Hillis and Steele, one block, tile by tile: in rounds 1, 2, 4, ... add the value that far to the left.
 // Expect:   20 to 60x step 01: 256 elements in 9 barriers, about 1.5 us per tile with the latency of its load.
 // Measured: 0.001x CUB at 2^28 (H200).
-// Why:      14.5x step 01 at 2^20 (H200): 0.67 us per tile, less than expected, but a tile has no more than 256
-//           elements.
-// Next:     why two buffers? (With one, a thread may overwrite what its neighbour has yet to read: a barrier more.)
+// Why:      14.5x step 01 at 2^20 (H200): 0.67 us per tile, but a tile has only 256 elements.
+// Next:     why two buffers? (With one, a thread may overwrite what its neighbour has yet to read: one barrier more.)
 #include "scan.cuh"
 
 constexpr int kBlock = 256;

@@ -1,6 +1,5 @@
 // Problem:  step 03's accesses have bank conflicts: with stride s, neighbouring threads are 2 s words apart.
-// Idea:     padding: one unused word after every 32, so element i lies at i + i / 32. Words that were 32 apart are now
-//           in neighbouring banks.
+// Idea:     padding: an unused word after every 32, so element i lies at i + i / 32.
 // Expect:   1.1 to 1.5x step 03: fewer wavefronts in the rounds with strides from 1 to 16; the barriers stay.
 // Measured: 1.14x step 03, 0.0011x CUB at 2^28 (H200).
 // Next:     Blelloch's scan does fewer additions than step 02. Is it faster? (Per element hardly: barriers decide.)

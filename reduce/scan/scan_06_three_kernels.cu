@@ -1,8 +1,6 @@
 // Problem:  steps 01 to 05 use one SM of 132, because a tile needs the sums of all tiles before it.
-// Idea:     three kernels. One sums each tile, one scans these sums, one scans each tile and adds the sum of the tiles
-//           before it. Where there are too many sums for one block they are scanned in the same three kernels.
-// Expect:   0.3 to 0.5 of a copy at 2^28: x is read twice and out written once, which allows 0.67, and a block has only
-//           256 elements for its barriers.
+// Idea:     three kernels: sum each tile, scan the sums (by the same kernels, if many), scan each tile from there.
+// Expect:   0.3 to 0.5 of a copy at 2^28: x is read twice, which allows 0.67, and a block has only 256 elements.
 // Measured: 333x step 05, 0.33x CUB at 2^28 (H200).
 // Why:      0.24 of a copy at 2^28 (H200): 2^20 blocks of 256 elements in each pass, 1.0 ns apart (computed).
 // Next:     why not store the scanned tiles at once and add to them later? (Read, write, read, write: 4 instead of 3.)
@@ -45,8 +43,7 @@ static void launch(const float* x, float* out, std::size_t n, bool exclusive) {
   if (n > 0) scan(x, out, n, exclusive, scratch<float>(3 * ceil_div(n, kBlock)));
 }
 
-// In the tile 5 levels in a warp, 4 over the warps, 1 for the tiles before and 1 for the element; before that, for each
-// level of sums, 8.
+// In the tile 5 levels in a warp, 4 over the warps, 1 for earlier tiles, 1 for the element; 8 per level of sums.
 static std::size_t height(std::size_t n) { return n <= kBlock ? 11 : 8 + height(ceil_div(n, kBlock)) + 1; }
 
 LADDER_STEP(Scan, launch, height);

@@ -1,7 +1,7 @@
 // Problem:  step 06 pays a block's barriers and shuffles for every 256 elements, and loads 4 bytes at a time.
-// Idea:     four elements per thread, as one float4: the thread adds them up, the block scans the threads' sums, and
-//           the thread adds its elements to what is before them. A tile has 1024 elements for the same barriers.
-// Expect:   1.3 to 1.8x step 06 at 2^28: four times fewer blocks; x read twice and out written allow 0.67 of a copy.
+// Idea:     one float4 per thread: the thread adds up its four, the block scans the threads' sums, and the thread adds
+//           its elements to what is before them. A tile has 1024 elements.
+// Expect:   1.3 to 1.8x step 06 at 2^28: a quarter of the blocks; x read twice and out written allow 0.67 of a copy.
 // Measured: 2.47x step 06, 0.82x CUB at 2^28 (H200).
 // Why:      blocks, not bytes, were step 06's limit. Now it has 0.59 of a copy at 2^28 (H200), near the 0.67.
 // Next:     more float4 per thread? (Then a thread's elements are apart, or its loads are not coalesced: step 10.)

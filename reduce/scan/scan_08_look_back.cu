@@ -1,12 +1,10 @@
 // Problem:  step 07 reads x twice, because a tile's sum is known only after all of it was read.
 // Idea:     decoupled look-back (Merrill and Garland, 2016) reads x once. A block publishes its tile's sum, then walks
-//           back: it adds what the tiles before have published, until one has the sum of all up to itself.
-// Expect:   0.9 to 1.5x step 07 at 2^28: two thirds of its traffic. But thread 0 walks one tile per round trip to L2,
-//           and a tile is only 4 KB.
+//           back over the tiles before it, adding what they published, until one has its prefix.
+// Expect:   0.9 to 1.5x step 07 at 2^28: two thirds of its traffic, but thread 0 walks one tile per round trip to L2.
 // Measured: 0.37x step 07, 0.31x CUB at 2^28 (H200).
-// Why:      0.48x step 07 at 2^24 (H200): with some 1000 tiles in flight the walk is long, and a block waits for it.
-// Next:     why not tile = blockIdx.x? (No order of starting blocks is promised: all that run could wait for one that
-//           cannot start.)
+// Why:      with some 1000 tiles in flight the walk is long (29 words per tile, computed), and a block waits for it.
+// Next:     why not tile = blockIdx.x? (No order of starting is promised: all might wait for one that cannot start.)
 #include "../block_scan.cuh"
 #include "scan.cuh"
 #include "../scan_tile.cuh"
@@ -27,7 +25,7 @@ __global__ void scan_look_back(const float* __restrict__ x, float* __restrict__ 
                                bool aligned, Word* words) {
   __shared__ unsigned shared_tile;
   __shared__ float shared_before;
-  // take: the next tile. All smaller numbers are those of blocks that run already, so none is waited for in vain.
+  // take the next tile: smaller numbers belong to blocks that already run, so every wait for them ends
   if (threadIdx.x == 0) shared_tile = static_cast<unsigned>(atomicAdd(words, 1));
   __syncthreads();
   const unsigned tile = shared_tile;
@@ -65,7 +63,7 @@ static void launch(const float* x, float* out, std::size_t n, bool exclusive) {
   if (n == 0) return;
   const auto tiles = static_cast<unsigned>(ceil_div(n, kTile));
   Word* words = scratch<Word>(tiles + 1);
-  CUDA_CHECK(cudaMemsetAsync(words, 0, (tiles + 1) * sizeof(Word)));  // for each launch: the last one's are still there
+  CUDA_CHECK(cudaMemsetAsync(words, 0, (tiles + 1) * sizeof(Word)));  // else the last launch's words are still there
   scan_look_back<<<tiles, kBlock>>>(x, out, n, exclusive, aligned_for<float4>(x, out), words);
   CUDA_CHECK(cudaGetLastError());
 }

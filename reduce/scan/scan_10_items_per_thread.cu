@@ -1,10 +1,9 @@
 // Problem:  in step 09 each tile of 4 KB pays for a ticket, a look-back and barriers.
 // Idea:     tiles of 16 KB: a thread has four float4. A warp owns four neighbouring rows of 128 elements, so each load
-//           is coalesced; it scans the rows independently. Loads and stores are evict-first: nothing is used twice.
+//           is coalesced, and it scans the rows independently. Evict-first: nothing is used twice.
 // Expect:   1.5 to 3x step 09 at 2^28: a quarter of the tiles, and 64 bytes in flight per thread instead of 16.
 // Measured: 1.78x step 09, 1.20x CUB at 2^28 (H200).
-// Next:     the bits differ from run to run. Why? (What a tile finds published depends on time, and so does the order
-//           of additions.)
+// Next:     the bits differ between runs. Why? (What is published when depends on time, and so the additions' order.)
 #include "../block_scan.cuh"
 #include "../look_back.cuh"
 #include "scan.cuh"
@@ -64,6 +63,5 @@ static void launch(const float* x, float* out, std::size_t n, bool exclusive) {
   CUDA_CHECK(cudaGetLastError());
 }
 
-// In a thread 2 levels in a float4's sum and 4 for its elements, 5 in a row, one for each row, 5 over the warps, 2 to
-// join; then at most the sums of all tiles, one after another.
+// In a thread 2 + 4 levels, 5 in a row, one per row, 5 over the warps, 2 to join them; then the tiles' sums.
 LADDER_STEP(Scan, launch, [](std::size_t n) { return 22 + ceil_div(n, kTile); });

@@ -9,11 +9,10 @@ class Sum : public Reduction {
   // x holds n floats, out one. x need not be 16-byte aligned and must not be changed.
   using Launch = void (*)(const float* x, float* out, std::size_t n);
 
-  // The largest number of additions that an element passes through on its way into the result: the height of the
-  // step's summation tree, n - 1 if elements are added one after another.
+  // The most additions that an element passes through: the height of the step's summation tree, n - 1 in a chain.
   using Height = std::size_t (*)(std::size_t n);
 
-  // Without a height, that of any order.
+  // The default height is that of any order.
   explicit Sum(Launch launch, Height height = any_order) : launch_(launch), height_(height) {}
 
   const char* kernel() const override { return "sum"; }
@@ -60,8 +59,7 @@ class Sum : public Reduction {
   Height height_;
 };
 
-// Height of the tree of the steps that reduce in passes: a block adds its per_block elements in a binary tree, and its
-// partial sum goes to the next pass.
+// Height of the tree of steps that reduce in passes: per_block elements per block and pass, in a binary tree.
 template <std::size_t per_block>
 std::size_t passes_height(std::size_t n) {
   std::size_t additions_per_pass = 0, passes = 1;

@@ -1,9 +1,8 @@
-// Problem:  n elements become one. Each is read once, 1 FLOP for 4 bytes, so memory bandwidth is the floor.
+// Problem:  add n floats. Each is read once, 1 FLOP for 4 bytes, so memory bandwidth is the floor.
 // Idea:     one thread per element; atomicAdd puts it into the result.
-// Expect:   at most 0.003x CUB at 2^28: all n atomics hit one address, and L2 performs one of them per clock or fewer.
-//           The order of the additions, and with it the last bits, changes from run to run.
+// Expect:   at most 0.003x CUB at 2^28: all n atomics hit one address, and L2 performs at most one of them per clock.
 // Measured: 0.0005x CUB at 2^28 (H200); 0.0008x (H100).
-// Next:     how can a block agree on one sum before it touches the result?
+// Next:     the additions come in any order, so the last bits differ between runs. Can a block agree on one sum first?
 #include "sum.cuh"
 
 __global__ void sum_atomic(const float* __restrict__ x, float* out, std::size_t n) {

@@ -1,10 +1,8 @@
-// Problem:  in step 03 a few lanes of every warp work.
+// Problem:  in step 03 only a few lanes of each warp work.
 // Idea:     the same additions by neighbouring threads: thread t adds the pair at 2 * stride * t.
-// Expect:   1.2 to 1.5x step 03: no divergence, whole warps are idle instead. But lanes now read words 2, 4, 8, ...
-//           apart: bank conflicts, 2-, 4-, 8-, 8-, 8-, 4-, 2- and 1-way in rounds 1 to 8.
+// Expect:   1.2 to 1.5x step 03: whole warps idle instead of lanes, but lanes that read words 2, 4, 8 apart conflict.
 // Measured: 0.80x step 03, 0.17x CUB at 2^28 (H200); 0.81x, 0.24x (H100).
-// Why:      0.81x on both cards. The `if` of step 03 is predicated, not a branch (SASS): idle lanes and idle warps cost
-//           the same, and there was no divergence to remove. The conflicts are new.
+// Why:      step 03's `if` is predicated, not a branch (SASS): there was no divergence to remove, only conflicts came.
 // Next:     which banks do lanes 0 to 31 hit in round 3? (Words 8t: only banks 0, 8, 16 and 24.)
 #include "sum.cuh"
 
@@ -27,9 +25,8 @@ __global__ void sum_interleaved_strided(const float* __restrict__ x, float* __re
   if (tid == 0) partials[blockIdx.x] = tile[0];
 }
 
-// Each pass reduces x to one partial sum per block, until one block is enough.
 static void launch(const float* x, float* out, std::size_t n) {
-  float* partials = scratch<float>(2 * ceil_div(n, kBlock));  // of all passes
+  float* partials = scratch<float>(2 * ceil_div(n, kBlock));  // of all passes, until one block is enough
   while (n > kBlock) {
     const auto blocks = static_cast<unsigned>(ceil_div(n, kBlock));
     sum_interleaved_strided<<<blocks, kBlock>>>(x, partials, n);

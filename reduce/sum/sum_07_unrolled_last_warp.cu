@@ -1,17 +1,15 @@
-// Problem:  step 06 synchronises the block in the last rounds too, where only warp 0 has work.
-// Idea:     warp 0 finishes the last 64 values alone, unrolled, with __syncwarp() instead of __syncthreads().
+// Problem:  step 06 synchronises the whole block in the last rounds too, where only warp 0 has work.
+// Idea:     warp 0 reduces the last 64 values alone, unrolled, with __syncwarp() instead of __syncthreads().
 // Expect:   1.05 to 1.2x step 06: six of nine barriers go, the rounds stay.
 // Measured: 1.34x step 06, 0.53x CUB at 2^28 (H200); 1.30x, 0.75x (H100).
-// Why:      1.30x (H100), 1.34x (H200): a barrier is not all that goes. Seven warps leave after 43 instructions instead
-//           of issuing all 77 (SASS), most of them predicated off.
-// Next:     why a __syncwarp() between the read and the write? (At stride 8, lane 8 writes tile[8], which lane 0
-//           reads.)
+// Why:      not only barriers go: seven of eight warps leave after 43 instructions instead of 77 (SASS).
+// Next:     why a __syncwarp() between read and write? (At stride 8, lane 8 writes tile[8], which lane 0 reads.)
 #include "sum.cuh"
 
 constexpr int kBlock = 256;
 
-// tile[0] = tile[0] + ... + tile[63]; called by the 32 lanes of one warp. The upper lanes' sums are not used.
-// Since Volta the lanes of a warp need not run in lockstep, and volatile orders nothing between them.
+// tile[0] = tile[0] + ... + tile[63]; all 32 lanes of one warp must call it. Upper lanes' sums are not used. Since
+// Volta lanes need not run in lockstep, and volatile orders nothing between them.
 __device__ static void sum_last_warp(float* tile, int lane) {
   float sum = tile[lane];
 #pragma unroll
@@ -40,9 +38,8 @@ __global__ void sum_unrolled_last_warp(const float* __restrict__ x, float* __res
   if (tid == 0) partials[blockIdx.x] = tile[0];
 }
 
-// Each pass reduces x to one partial sum per block, until one block is enough.
 static void launch(const float* x, float* out, std::size_t n) {
-  float* partials = scratch<float>(2 * ceil_div(n, 2 * kBlock));  // of all passes
+  float* partials = scratch<float>(2 * ceil_div(n, 2 * kBlock));  // of all passes, until one block is enough
   while (n > 2 * kBlock) {
     const auto blocks = static_cast<unsigned>(ceil_div(n, 2 * kBlock));
     sum_unrolled_last_warp<<<blocks, kBlock>>>(x, partials, n);

@@ -1,10 +1,8 @@
-// Problem:  step 07 passes every value from lane to lane through shared memory.
-// Idea:     warp shuffles: __shfl_down_sync hands a register from lane to lane. Five per warp; shared memory carries
-//           only the 8 warp sums, and one barrier is left.
-// Expect:   1.1 to 1.5x step 07: one barrier instead of three, no address, no store between the rounds.
+// Problem:  step 07 passes values between lanes through shared memory.
+// Idea:     __shfl_down_sync passes a register between lanes. Shared memory carries 8 warp sums; one barrier is left.
+// Expect:   1.1 to 1.5x step 07: one barrier instead of three, and no address or store between the rounds.
 // Measured: 1.03x step 07, 0.55x CUB at 2^28 (H200); 1.03x, 0.77x (H100).
-// Why:      1.03x, and at 2^20 0.95x (H100), 0.98x (H200). A shuffle uses the pipe of shared memory: 45 shuffles and
-//           9 requests per block against step 07's 40 requests (counted), ten shuffles of them in one chain.
+// Why:      shuffles use shared memory's pipe: 45 of them and 9 requests per block, 40 requests in step 07 (counted).
 // Next:     what does lane 31 get from __shfl_down_sync(..., 16)? (Its own value; its sum is wrong, and not used.)
 #include "sum.cuh"
 
@@ -34,9 +32,8 @@ __global__ void sum_warp_shuffle(const float* __restrict__ x, float* __restrict_
   }
 }
 
-// Each pass reduces x to one partial sum per block, until one block is enough.
 static void launch(const float* x, float* out, std::size_t n) {
-  float* partials = scratch<float>(2 * ceil_div(n, 2 * kBlock));  // of all passes
+  float* partials = scratch<float>(2 * ceil_div(n, 2 * kBlock));  // of all passes, until one block is enough
   while (n > 2 * kBlock) {
     const auto blocks = static_cast<unsigned>(ceil_div(n, 2 * kBlock));
     sum_warp_shuffle<<<blocks, kBlock>>>(x, partials, n);

@@ -1,9 +1,8 @@
-// Problem:  step 08 runs half a million blocks for 2^28 elements: each loads 8 bytes per thread, reduces and ends.
-// Idea:     a fixed grid that just fills the GPU. Each thread adds float4 in a grid-stride loop into one register; a
-//           block reduces once. A second launch adds the partial sums.
+// Problem:  step 08 runs half a million blocks for 2^28 elements; each loads 8 bytes per thread, reduces and ends.
+// Idea:     a fixed grid that just fills the GPU: float4 in a grid-stride loop, one tree per block, a second launch.
 // Expect:   0.95 to 1.0x CUB at 2^28: 1056 trees on 132 SMs instead of 524288, and 16 bytes in flight per thread.
 // Measured: 1.78x step 08, 0.98x CUB at 2^28 (H200); 1.29x, 0.99x (H100).
-// Next:     two launches, the second of one block. How else can blocks agree on a sum?
+// Next:     the second launch has one block. How else can blocks finish a sum?
 #include "block_reduce.cuh"
 #include "sum.cuh"
 

@@ -1,9 +1,8 @@
-// Problem:  step 09 launches a second kernel only because it must know that all blocks of the first are done.
-// Idea:     a cooperative launch: all blocks are resident at once, so grid.sync() is a barrier for the whole grid, and
-//           block 0 adds the partial sums in the same kernel. tiled_partition and reduce replace masks and offsets.
+// Problem:  step 09 launches a second kernel only to know that all blocks of the first are done.
+// Idea:     a cooperative launch: grid.sync() is a barrier for all blocks, then block 0 adds the partial sums.
 // Expect:   0.9 to 1.0x step 09: the grid barrier costs a microsecond or two, as the second launch did.
 // Measured: 1.00x step 09, 0.98x CUB at 2^28 (H200); 1.00x, 1.00x (H100).
-// Next:     must all blocks wait, when only one of them has something left to do?
+// Next:     must all blocks wait if only one of them has something left to do?
 #include "sum.cuh"
 
 #include <cooperative_groups.h>

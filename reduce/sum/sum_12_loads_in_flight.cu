@@ -1,10 +1,8 @@
-// Problem:  step 11 has one float4 load in flight per thread; the loop waits for it before it issues the next (SASS).
-// Idea:     a tile of four float4 per thread in each trip of the grid-stride loop: all four loads are issued before the
-//           first addition. What is left of the last tile is read by single float4.
-// Expect:   1.00 to 1.03x step 11 from 2^28 on: its 32 KB in flight per SM are about what latency x bandwidth asks for
-//           (36 KB on an H200), so queueing is all that 128 KB can save.
+// Problem:  step 11 has one float4 load in flight per thread: the loop waits for it before it issues the next (SASS).
+// Idea:     four float4 per thread and trip of the grid-stride loop, all loaded before the first addition.
+// Expect:   1.00 to 1.03x step 11 from 2^28 on: its 32 KB per SM nearly meet latency x bandwidth (36 KB on an H200).
 // Measured: 1.02x step 11, 1.01x CUB at 2^28 (H200); 1.01x, 1.01x (H100).
-// Next:     why not let the compiler unroll the loop? (It does not: each trip tests the end, and n is not known.)
+// Next:     why not let the compiler unroll the loop? (It does not: each trip tests the end, and n is unknown.)
 #include "block_reduce.cuh"
 #include "sum.cuh"
 
@@ -48,7 +46,7 @@ __global__ void sum_loads_in_flight(const float* __restrict__ x, float* partials
   __syncthreads();
   if (!last) return;  // the whole block returns
 
-  // combine: the last block adds the partial sums, from L2, as L1 is not coherent
+  // combine: the last block adds the partial sums. The fences order these loads; __ldcg only hints at L2
   __threadfence();  // the ticket was seen before the partial sums are read
   sum = 0.0f;
   for (unsigned b = threadIdx.x; b < gridDim.x; b += kBlock) sum += __ldcg(partials + b);
@@ -67,8 +65,7 @@ static void launch(const float* x, float* out, std::size_t n) {
   CUDA_CHECK(cudaGetLastError());
 }
 
-// The thread's chain, longest if x is not aligned, at most kLoads more float4 and a tail, and 5 + 5 levels of tree; the
-// partial sums, and 10 again.
+// A thread's chain, longest if x is not aligned, kLoads more float4 and a tail; 10 levels; the partial sums; 10 again.
 static std::size_t height(std::size_t n) {
   const std::size_t grid = grid_size(n);
   return ceil_div(n, grid * kBlock) + kLoads + 3 + 10 + ceil_div(grid, kBlock) + 10;

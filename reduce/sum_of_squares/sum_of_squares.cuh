@@ -1,7 +1,6 @@
 // The sum of the squares of n integers.
-// out[0] = x[0]^2 + ... + x[n-1]^2 for n 32-bit integers, as a 64-bit integer: exact. 0 for n = 0. A square has up to
-// 62 bits, so squares and sums are 64 bits wide throughout; the sum must stay below 2^63. Each kernel also times
-// itself, by the clock counter of its SM.
+// out[0] = x[0]^2 + ... + x[n-1]^2 for n 32-bit integers, as a 64-bit integer: exact, 0 for n = 0. A square has up to
+// 62 bits; the sum must stay below 2^63. Each kernel also times itself, by its SM's clock counter.
 // practice: medium, next quantize
 #pragma once
 #include "../reduction.cuh"
@@ -12,9 +11,8 @@ class SumOfSquares : public Reduction {
  public:
   static constexpr unsigned kMostBlocks = 1024;
 
-  // x holds n integers, out one. Block b of the kernel writes to clocks[b] how many clocks went by from its start to
-  // its end, as thread 0 saw it: clock64() there minus clock64() here. There are at most kMostBlocks of them. (The
-  // counters of two SMs do not agree, so that a difference between blocks would mean nothing.)
+  // x: n integers; out: one. clocks[b]: the clocks from block b's start to its end as thread 0 saw them, clock64()
+  // there minus clock64() here. There are at most kMostBlocks blocks.
   using Launch = void (*)(const int* x, std::int64_t* out, std::int64_t* clocks, std::size_t n);
 
   explicit SumOfSquares(Launch launch) : launch_(launch) {}
@@ -41,8 +39,7 @@ class SumOfSquares : public Reduction {
   }
   double tolerance(const ladder::Size&) const override { return 0; }
 
-  // Up to n = 2^23 all sums are below 2^53 or powers of two, which is where the checker can tell neighbours apart. All
-  // test sizes are; beyond, a sum of "16 bits" counts as right if its double is.
+  // Up to n = 2^23, as in all test sizes, every sum is a double; beyond, a sum of "16 bits" is right if its double is.
   std::vector<ladder::Pattern> patterns() const override {
     return {{"digits", true, digits},
             {"16 bits", true, sixteen_bits},
@@ -56,7 +53,7 @@ class SumOfSquares : public Reduction {
   std::vector<ladder::Size> bench_sizes() const override { return {{std::size_t{1} << 20}}; }
   double flops(const ladder::Size& size) const override { return 2.0 * static_cast<double>(size[0]); }
 
-  // The clocks of the block that took longest, x being in L2: the median of some runs.
+  // The clocks of the slowest block, with x in L2: the median of some runs.
   std::vector<ladder::Figure> figures(const ladder::Arrays& device, const ladder::Size& size) const override {
     constexpr int runs = 21;
     std::vector<double> longest;
@@ -89,8 +86,7 @@ class SumOfSquares : public Reduction {
   Launch launch_;
 };
 
-// out = the sum of `count` partial sums in device memory, added up by the host: a copy there, for which the host waits,
-// and one back.
+// out = the sum of `count` partial sums in device memory, added by the host: a copy there, awaited, and one back.
 inline void add_on_host(const std::int64_t* partial, std::size_t count, std::int64_t* out) {
   std::vector<std::int64_t> sums(count);
   CUDA_CHECK(cudaMemcpy(sums.data(), partial, count * sizeof(std::int64_t), cudaMemcpyDeviceToHost));

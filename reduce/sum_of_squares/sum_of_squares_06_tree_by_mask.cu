@@ -1,10 +1,8 @@
 // Problem:  in step 05 one thread adds and 255 wait.
-// Idea:     a tree: neighbours add in pairs, then pairs of pairs, 8 rounds instead of 256 additions. The threads that
-//           work are those whose low bits, masked, are 0.
-// Expect:   step 04's clocks, and 8 rounds of 30 to 50: what step 05 added goes again.
+// Idea:     a tree: neighbours add in pairs, then pairs of pairs, 8 rounds. tid's low bits, masked, decide who adds.
+// Expect:   step 04's clocks plus 8 rounds of 30 to 50: the clocks that step 05 added go again.
 // Measured: 1.00x step 05, 0.21 of a read at 2^20 (H200); 0.99x, 0.23 (H100).
-// Why:      386 of the 1119 clocks that step 05 had added go (H100). A round takes more, and the barrier before them
-//           waits for the slowest of 8 warps, which step 04's clock does not: the two are not separated.
+// Why:      only 386 of 1119 clocks go (H100): the first barrier waits for the slowest warp; step 04's clock did not.
 // Next:     what does a warp do in round 3? (Every eighth lane adds; the others are predicated off.)
 #include "sum_of_squares.cuh"
 

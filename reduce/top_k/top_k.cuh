@@ -1,9 +1,7 @@
 // The k greatest elements of each row, sorted.
-// The k greatest elements of each row of a row-major rows x cols matrix, greatest first, with their columns.
-//
-// Decided, as PyTorch has it where that says anything: NaN counts as greater than all numbers, and -0 as equal to
-// +0. Of equal elements (NaN is equal to NaN) the one in the lower column comes first, so the answer is unique.
-// values holds x's own elements: a -0 stays -0.
+// The k greatest elements of each row of a row-major rows x cols matrix, greatest first, with their columns. NaN counts
+// as greater than all numbers, and -0 as equal to +0, as in PyTorch. Of equal elements (NaN equals NaN) the lower
+// column comes first, so the answer is unique. values holds x's own elements: a -0 stays -0.
 // practice: hard, next sgemm_tf32
 #pragma once
 #include "ladder.cuh"
@@ -11,9 +9,8 @@
 
 class TopK : public ladder::Problem {
  public:
-  // x holds rows * cols floats, a row directly behind the other; values and indices rows * k elements; nothing
-  // overlaps. No pointer need be 16-byte aligned, nor need cols be a multiple of 4. rows and cols are below 2^31 and
-  // may be 0; k is at most 64 and at most cols, and may be 0.
+  // x: rows * cols floats, rows contiguous; values, indices: rows * k elements. Nothing overlaps, any alignment, any
+  // cols; rows and cols are below 2^31 and may be 0; k <= 64, k <= cols, and may be 0.
   using Launch = void (*)(const float* x, float* values, int* indices, std::size_t rows, std::size_t cols,
                           std::size_t k);
 
@@ -80,8 +77,7 @@ class TopK : public ladder::Problem {
   }
   double tolerance(const ladder::Size&) const override { return 0; }
 
-  // "few values" has each of its eight values in many places; where it rises, each element is greater than all
-  // before.
+  // "few values": each of eight values in many places. Where it rises, each element is greater than all before.
   std::vector<ladder::Pattern> patterns() const override {
     return {{"random", false, ladder::patterns::random},
             {"few values", false, ladder::patterns::integers},
@@ -100,8 +96,8 @@ class TopK : public ladder::Problem {
     return "NaN > x is false for every x, so a NaN is passed over; here it counts as the greatest.";
   }
 
-  // Empty; k of 0, 1, the whole row, around 32 and up to 64; rows around the powers of two, odd ones too, of a thread, of
-  // a warp, of a group and of many; rows that do not fill the last block of 128.
+  // Empty; k of 0, 1, the whole row, around 32, up to 64; rows of a thread, a warp, a group and many, odd ones too;
+  // rows that do not fill the last block of 128.
   std::vector<ladder::Size> test_sizes() const override {
     return {{0, 5, 2},      {3, 5, 0},     {3, 0, 0},     {1, 1, 1},     {70, 1, 1},    {9, 2, 2},      {7, 8, 8},
             {5, 9, 3},      {9, 31, 8},    {9, 32, 32},   {9, 33, 31},   {5, 64, 64},   {5, 65, 33},    {35, 100, 1},

@@ -1,10 +1,8 @@
 // Problem:  step 01 reads the row k times.
-// Idea:     one read. Each thread keeps a sorted list of the k greatest that it has seen, in registers; then k times
-//           the greatest of the lists' first elements is taken off its list.
-// Expect:   2 to 4x step 01 at k = 8. A thread inserts often, once in 6 elements of 196, and some lane of a warp nearly
-//           always does. At k = 64 a list is 128 registers: no gain.
+// Idea:     one read. Each thread keeps its k greatest, sorted, in registers; then the k greatest of all are taken off.
+// Expect:   2 to 4x step 01 at k = 8: a thread inserts once in 6 elements. At k = 64 a list is 128 registers: no gain.
 // Measured: 1.92x step 01, 0.20 of a read at 4096x50257x8 (H200).
-// Why:      1.62x step 01 at k = 64, too (H200): 64 reads become one.
+// Why:      1.65x step 01 at k = 64 too (H200): 64 reads become one.
 // Next:     256 lists of k hold 256 k candidates. How many does the row need?
 #include "top_k_pair.cuh"
 
@@ -22,7 +20,7 @@ __global__ void __launch_bounds__(kBlock) top_k_list_per_thread(const float* __r
     Pair pair = pair_of(x[c], c);
     if (pair < list[kMost - 1]) continue;
 #pragma unroll
-    for (int i = 0; i < kMost; ++i) {  // each place keeps the greater pair and passes the smaller one on
+    for (int i = 0; i < kMost; ++i) {  // each slot keeps the greater pair and passes the smaller one on
       const Pair greater = max(list[i], pair);
       pair = min(list[i], pair);
       list[i] = greater;

@@ -1,10 +1,9 @@
-// Problem:  a row of 50257 has 256 lists in step 02, and most of what they take is not among the row's k greatest.
-// Idea:     one list per row, sorted across the lanes of one warp. 32 elements are sorted and merged (bitonic networks
-//           of shuffles) if one of them is greater than the k-th so far; else they cost a comparison and a vote.
-// Expect:   0.15 to 0.3 of a read at 4096 x 50257, k = 8: k ln(cols / k) + k = 78 merges of 300 instructions in 1571
-//           rounds. A single row has one warp, and is slower than in step 01.
+// Problem:  step 02 has 256 lists per row, and most of what they take is not among the row's k greatest.
+// Idea:     one list per row, sorted across the lanes of a warp. 32 elements are sorted and merged (bitonic networks of
+//           shuffles) if one of them beats the k-th so far; else they cost a comparison and a vote.
+// Expect:   0.15 to 0.3 of a read at 4096 x 50257, k = 8: k ln(cols / k) + k = 78 merges in 1571 rounds.
 // Measured: 1.26x step 02, 0.26 of a read at 4096x50257x8 (H200).
-// Why:      one row of 2^24, k = 32: 226 ms, and 256 in step 01 (H200), whose 8 warps read the row 32 times.
+// Why:      one row of 2^24 is one warp's: with k = 32 hardly faster than step 01, whose 8 warps read it 32 times.
 // Next:     what does a warp know of the k-th greatest before it has merged anything?
 #include "warp_list.cuh"
 
@@ -15,7 +14,7 @@ __global__ void top_k_warp_list(const float* __restrict__ x, float* __restrict__
                                 std::size_t rows, unsigned cols, unsigned k) {
   const unsigned lane = threadIdx.x % 32;
   const std::size_t row = (std::size_t{blockIdx.x} * kBlock + threadIdx.x) / 32;
-  if (row >= rows) return;  // the whole warp, and there is no barrier for the block
+  if (row >= rows) return;  // the whole warp leaves; no barrier of the block follows
   x += row * cols;
 
   WarpList<kParts> list;

@@ -1,11 +1,9 @@
 // Problem:  the warp of step 03 merges 78 times per row: at first everything is among the k greatest so far.
-// Idea:     a bound first. The k-th greatest of the 32 lanes' maxima has k elements at or above it, so nothing below is
-//           wanted. A second read finds what is not below: hardly more than k elements. Four loads in flight per lane.
-// Expect:   1.5 to 2.5x step 03 at 4096 x 50257: two reads, most of 5 merges instead of 78. More where the row stays in
-//           L1 or L2 for the second read.
+// Idea:     a bound first. The k-th greatest of the 32 lanes' maxima has k elements at or above it, so nothing below it
+//           is wanted. A second read finds the few at or above it. Four loads in flight per lane.
+// Expect:   1.5 to 2.5x step 03 at 4096 x 50257: two reads, but 5 merges instead of 78.
 // Measured: 2.66x step 04, 0.32 of a read at 4096x50257x8 (H200).
-// Why:      1.25x step 03 (H200): two reads, and for each of some ten elements at the bound a sort and a merge, 46
-//           shuffles, of which an SM does one per clock.
+// Why:      1.24x (H200): some ten elements at the bound cost a sort and a merge each, 46 shuffles, one per clock.
 // Next:     which elements must be read again? (Those of lanes whose maximum is at or above the bound: k of 32.)
 #include "warp_list.cuh"
 
@@ -16,7 +14,7 @@ __global__ void top_k_bound_first(const float* __restrict__ x, float* __restrict
                                   std::size_t rows, unsigned cols, unsigned k) {
   const unsigned lane = threadIdx.x % 32;
   const std::size_t row = (std::size_t{blockIdx.x} * kBlock + threadIdx.x) / 32;
-  if (row >= rows) return;  // the whole warp, and there is no barrier for the block
+  if (row >= rows) return;  // the whole warp leaves; no barrier of the block follows
   x += row * cols;
 
   // kParts maxima per lane, so that there are at least k

@@ -1,8 +1,7 @@
 // Problem:  step 05 reads the whole row again, and gives a row, however long, to one warp.
-// Idea:     cut the rows into groups of neighbours. One kernel finds each group's maximum, with enough blocks per row
-//           to keep the GPU busy; the next one takes the k groups with the greatest maxima and rereads only those.
-// Expect:   0.7 to 0.9 of a read at 4096x50257x8: 1.05 reads, and the first kernel keeps no list. 0.5 to 0.65 at one
-//           row of 2^24 with k = 32: one block reads 8192 maxima and 32 groups, some 10 us after a read of 22.
+// Idea:     groups of neighbours. One kernel finds each group's maximum, with enough blocks per row to keep the GPU
+//           busy; the next one takes the k groups with the greatest maxima and rereads only those.
+// Expect:   0.7 to 0.9 of a read at 4096x50257x8: 1.05 reads, no list. 0.5 to 0.65 at one row of 2^24 and k = 32.
 // Measured: 2.59x step 05, 0.82 of a read at 4096x50257x8 (H200).
 // Next:     why can no other group have one of the k? (k groups each hold an element that beats all of its elements.)
 #include "warp_list.cuh"
@@ -118,7 +117,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// The larger the groups, the fewer the maxima, and the longer the k groups that are read again.
+// Larger groups have fewer maxima, but the k groups that are read again are longer.
 template <int kLoads, int kThreads>
 static void launch_groups_of(const float* x, float* values, int* indices, std::size_t rows, std::size_t cols,
                              std::size_t k) {

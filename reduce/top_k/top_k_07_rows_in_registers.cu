@@ -1,7 +1,6 @@
-// Problem:  in step 06 a row of 1024 is five groups: for k = 8 all of it is read again. In step 05 about ten elements
-//           pass the bound, and each costs a sort and a merge, 46 shuffles, of which an SM does one per clock.
-// Idea:     rows of up to 2048 stay in the registers of a warp. It first finds a bound that k elements reach; the few
-//           that are not below it go to shared memory, where the number of greater ones is an element's place.
+// Problem:  in step 06 a row of 1024 is five groups, and with k = 8 all of it is read again.
+// Idea:     rows of up to 2048 stay in a warp's registers. A bound that k elements reach leaves few candidates; they go
+//           to shared memory, where the number of greater ones is an element's place.
 // Expect:   2 to 3x step 06, 0.5 to 0.8 of a read at 65536x1024x8: 600 instructions per row instead of 4600 in step 05.
 // Measured: 9.82x step 06, 0.68 of a read at 65536x1024x8 (H200).
 // Next:     k = 1000? (Lists and bounds are limited to what a warp holds: radix select, step 04, or a sort.)
@@ -35,7 +34,7 @@ __global__ void __launch_bounds__(kRowsBlock)
   indices += row * k;
   Pair* const pairs = waiting[threadIdx.x / 32];
 
-  // unconditional loads, so that all are issued before the first use: past the end the last element is loaded again
+  // unconditional loads, all issued before the first use; past the end the last element is loaded again
   float v[kKept];
 #pragma unroll
   for (int i = 0; i < kKept; ++i) v[i] = x[min(lane + 32 * i, cols - 1)];
@@ -44,7 +43,7 @@ __global__ void __launch_bounds__(kRowsBlock)
   for (int i = 0; i < kKept; ++i) keys[i] = lane + 32 * i < cols ? argmax_key(v[i]) : no_element().key;
   const int bound = max(bound_of(keys, k), no_element().key + 1);
 
-  // what is not below the bound
+  // candidates: what is not below the bound
   unsigned count = 0;
 #pragma unroll
   for (int i = 0; i < kKept; ++i) {

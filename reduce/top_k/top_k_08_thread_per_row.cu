@@ -1,9 +1,7 @@
-// Problem:  a layer that chooses 2 of 64 experts for each token has a million rows of 64. Step 07 gives each a warp,
-//           which sorts its lanes' maxima: 15 shuffles even for the shortest row.
-// Idea:     a row per thread, whose list stays in registers, as in step 02, but with no lists to merge. Blocks stage 32
+// Problem:  a layer that chooses 2 of 64 experts per token has a million rows of 64. Step 07 gives each a warp.
+// Idea:     a row per thread, whose list stays in registers, as in step 02, with no lists to merge. Blocks stage 32
 //           columns of 128 rows in shared memory, because neighbouring threads would load addresses a row apart.
-// Expect:   2 to 3x step 07, 0.6 to 0.8 of a read at 2^20x64x2: about 35 warp instructions per element of each lane, 12
-//           of them the list's; the memory's time allows 27.
+// Expect:   2 to 3x step 07, 0.6 to 0.8 of a read at 2^20x64x2: 35 instructions per element of each lane, 27 are free.
 // Measured: 2.72x step 07, 0.57 of a read at 2^20x64x2 (H200).
 // Why:      the SASS has 38 instructions, 15 of them the list's, which caps it at 0.7.
 // Next:     which rows are too long for this? (A warp runs the list's code if one of its 32 rows needs it.)
@@ -13,8 +11,7 @@
 
 constexpr unsigned kThreads = 128, kWidth = 32;
 
-// Where element i of the block's rows lies in shared memory. Neighbouring threads read in neighbouring rows, so a float
-// of padding follows every 32.
+// Where element i of the block's rows lies in shared memory: a float of padding follows every 32.
 __device__ inline unsigned padded(unsigned i) { return i + i / 32; }
 
 template <int kMost>
@@ -54,7 +51,7 @@ __global__ void __launch_bounds__(kThreads)
       if (key <= least) continue;  // ties keep the earlier column
       Pair pair = pair_of_key(key, column);
 #pragma unroll
-      for (int i = 0; i < kMost; ++i) {  // each place keeps the greater pair and passes the smaller one on
+      for (int i = 0; i < kMost; ++i) {  // each slot keeps the greater pair and passes the smaller one on
         const Pair greater = max(list[i], pair);
         pair = min(list[i], pair);
         list[i] = greater;

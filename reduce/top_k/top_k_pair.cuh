@@ -1,5 +1,5 @@
-// An element of a row and its column as one integer, for the steps of `top_k`: of two pairs the greater comes first, as
-// its element is greater, or equal and in a lower column. No two pairs of a row are equal.
+// An element of a row and its column as one integer: the greater pair has the greater element, or an equal one in a
+// lower column. No two pairs of a row are equal.
 #pragma once
 #include "../key_index.cuh"
 #include "top_k.cuh"
@@ -15,7 +15,7 @@ __device__ inline Pair pair_of(float v, unsigned column) { return pair_of_key(ar
 __device__ inline unsigned column_of(Pair pair) { return 0x7fffffffu - static_cast<unsigned>(pair); }
 __device__ inline int key_of(Pair pair) { return static_cast<int>(static_cast<unsigned>(pair >> 32) ^ 0x80000000u); }
 
-// The element itself, but of NaN and of the zeros one of several.
+// The element itself; NaN and the zeros have one representative each.
 __device__ inline float value_of(Pair pair) { return __int_as_float(key_of(pair) ^ (key_of(pair) >> 31 & 0x7fffffff)); }
 
 // Element `place` of a row's result.

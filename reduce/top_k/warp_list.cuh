@@ -1,4 +1,4 @@
-// Sorting across the lanes of a warp, and the greatest pairs that a warp or a block has seen: for `top_k` from step 03 on.
+// Sorting across the lanes of a warp, and the greatest pairs that a warp or a block has seen: for top_k 03 and later.
 #pragma once
 #include "top_k_pair.cuh"
 
@@ -44,9 +44,8 @@ struct WarpList {
     last = max(last, at(k - 1));
   }
 
-  // Merges a list sorted the same way, of which backward(part) gives the place that is as far from the end as
-  // 32 * part + lane is from the front. Greater of front and back: the kPlaces greatest, rising and then falling or the
-  // other way round, which log2(kPlaces) passes sort.
+  // Merges a list sorted the same way; backward(part) gives its pair as far from the end as 32 * part + lane is from
+  // the front. The greater ones are the kPlaces greatest, in bitonic order, which log2(kPlaces) passes sort.
   template <typename Backward>
   __device__ void merge(const Backward& backward) {
 #pragma unroll

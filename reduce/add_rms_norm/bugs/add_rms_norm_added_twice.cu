@@ -1,4 +1,4 @@
-// bug: the second loop adds x to a residual that has it already, as the first loop has stored the sum
+// bug: the second loop adds x again to a residual in which the first loop has stored the sum
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

@@ -1,4 +1,4 @@
-// bug: partners compare keys only; of two equal maxima the one of the lower lane stays, not the first one
+// bug: partners compare keys only, so of two equal maxima the lower lane's stays, not the first in x
 // caught by: cpu forward | integer data: out[0] of 1 is wrong
 // caught by: gpu | integer data: out[0] of 1 is wrong
 // stage: right

@@ -1,4 +1,4 @@
-// bug: the lanes that keep an element vote with a mask that names only themselves, so that each counts one lane
+// bug: each lane that keeps an element votes with a mask that names only itself, so it counts one lane
 // caught by: cpu forward | in any order
 // caught by: gpu | in any order
 // stage: right

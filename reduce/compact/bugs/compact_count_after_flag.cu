@@ -1,4 +1,4 @@
-// bug: a tile sets its flag, and only then stores the count that the flag stands for
+// bug: a tile sets its flag before it stores the count that the flag announces
 // caught by: cpu forward | is wrong
 // caught by: cpu-trace | global memory with no fence and atomic between
 // caught by: gpu | is wrong

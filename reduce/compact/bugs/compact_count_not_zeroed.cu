@@ -1,4 +1,4 @@
-// bug: the counter is set to 0 when it is allocated, and still holds the last launch's count at the next
+// bug: the counter is set to 0 only when it is allocated, so the next launch starts from the last one's count
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right

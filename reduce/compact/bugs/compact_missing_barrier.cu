@@ -1,4 +1,4 @@
-// bug: no barrier between the exchange and the stores: a warp stores what another has not put there yet
+// bug: no barrier between the exchange and the stores, so a warp stores what another has not written yet
 // caught by: cpu forward | is wrong
 // caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --n=1025

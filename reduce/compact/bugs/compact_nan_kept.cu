@@ -1,4 +1,4 @@
-// bug: what is not below or equal to 0 is kept: NaN, too
+// bug: the test is !(x <= 0) instead of x > 0, so NaN is kept
 // caught by: cpu forward | special data
 // caught by: cpu-asan forward | special data
 // caught by: gpu | special data

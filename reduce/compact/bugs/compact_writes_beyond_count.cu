@@ -1,4 +1,4 @@
-// bug: every element is stored at the next place, kept or not; the next kept one covers it, but not after the last
+// bug: every element is stored at the next place, kept or not, and after the last kept one nothing overwrites it
 // caught by: cpu forward | is wrong: got
 // caught by: gpu | is wrong: got
 // stage: right

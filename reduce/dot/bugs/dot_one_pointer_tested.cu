@@ -1,4 +1,4 @@
-// bug: float4 if x is a multiple of 16 bytes, whatever y is
+// bug: float4 loads after testing only the alignment of x, not of y
 // caught by: cpu forward | misaligned address
 // caught by: cpu-asan forward | misaligned address
 // caught by: gpu | misaligned address

@@ -1,4 +1,4 @@
-// bug: the float4 loop runs over ceil(n / 4) vectors; the last one reads up to three floats past the end
+// bug: the float4 loop runs over ceil(n / 4) vectors, so the last one reads up to three floats past the end
 // caught by: cpu forward | out[0] of 1 is wrong: got nan
 // caught by: cpu-asan forward | heap-buffer-overflow
 // caught by: gpu | out[0] of 1 is wrong: got nan

@@ -1,4 +1,4 @@
-// bug: 16-byte loads from x as it is, at any address
+// bug: 16-byte loads from x at any address
 // caught by: cpu forward | misaligned
 // caught by: gpu | misaligned
 // stage: memory

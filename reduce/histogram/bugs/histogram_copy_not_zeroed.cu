@@ -1,4 +1,4 @@
-// bug: the copy in shared memory is not set to 0 and starts with what was there
+// bug: the copy in shared memory is not set to 0, so it starts from garbage
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong | --n=2097155
 // stage: right

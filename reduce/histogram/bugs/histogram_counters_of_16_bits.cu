@@ -1,4 +1,4 @@
-// bug: two counters of 16 bits share a word, and a block counts more than 65535 equal bytes: one runs into the other
+// bug: two 16-bit counters share a word; after 65535 equal bytes in a block one runs over into the other
 // caught by: cpu forward | one value data
 // caught by: gpu | one value data
 // stage: right

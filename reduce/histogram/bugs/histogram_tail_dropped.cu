@@ -1,4 +1,4 @@
-// bug: what is behind the last whole uint4 is not counted
+// bug: the bytes after the last whole uint4 are not counted
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right

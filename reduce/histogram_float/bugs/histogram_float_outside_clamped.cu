@@ -1,4 +1,4 @@
-// bug: what is below the range is counted in the first bin, what is above it in the last, and NaN somewhere
+// bug: x is clamped to the range, so what is outside counts in the first or last bin, and NaN somewhere
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right

@@ -1,4 +1,4 @@
-// bug: two lanes that have seen no element are merged: a share of 0 / 0 is NaN, and so is the whole row
+// bug: two lanes without elements are merged: a share of 0 / 0 is NaN, and so is the whole row
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

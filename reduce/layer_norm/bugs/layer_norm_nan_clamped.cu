@@ -1,4 +1,4 @@
-// bug: fmaxf(variance, 0) keeps rounding errors from below 0, and makes NaN 0: a row with an infinity is not NaN
+// bug: fmaxf(variance, 0) against rounding errors turns NaN into 0, so a row with an infinity is not NaN
 // caught by: cpu forward | one infinity data
 // caught by: cpu-asan forward | one infinity data
 // caught by: gpu | one infinity data

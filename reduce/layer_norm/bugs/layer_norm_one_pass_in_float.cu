@@ -1,4 +1,4 @@
-// bug: variance = mean of x^2 - mean^2 in float: where the mean is large, no digit of the difference is right
+// bug: variance = mean of x^2 - mean^2 in float: with a large mean no digit of the difference is right
 // caught by: cpu forward | 1e4 + noise data
 // caught by: cpu-asan forward | 1e4 + noise data
 // caught by: gpu | 1e4 + noise data

@@ -1,4 +1,4 @@
-// bug: past the end of a row there are 0s, which change no sum; but each is as far from the mean as the mean from 0
+// bug: 0s past the end of a row change no sum, but each is as far from the mean as the mean is from 0
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

@@ -1,4 +1,4 @@
-// bug: two sums share an array without a barrier between them: a square lands where others still read the sum
+// bug: two sums share an array without a barrier between them, so squares overwrite sums that others still read
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: cpu-trace | shared memory with no barrier between

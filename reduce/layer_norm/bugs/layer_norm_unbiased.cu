@@ -1,4 +1,4 @@
-// bug: the squares are divided by cols - 1, as for an estimate from a sample; a row of one element becomes NaN
+// bug: the squares are divided by cols - 1, the sample's variance; a row of one element becomes NaN
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

@@ -1,4 +1,4 @@
-// bug: fmaxf returns the operand that is a number, so a NaN in the data is not seen in the maximum
+// bug: fmaxf returns the operand that is a number, so a NaN in the data is lost
 // caught by: cpu forward | want nan
 // caught by: gpu | want nan
 // stage: right

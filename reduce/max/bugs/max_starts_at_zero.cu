@@ -1,4 +1,4 @@
-// bug: threads past the end, and the result, start from 0; the maximum of negative numbers becomes 0
+// bug: idle threads and the result start from 0, so the maximum of negative numbers becomes 0
 // caught by: cpu forward | negative data: out[0] of 1 is wrong: got 0
 // caught by: gpu | negative data: out[0] of 1 is wrong: got 0
 // stage: right

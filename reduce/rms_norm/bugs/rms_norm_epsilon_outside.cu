@@ -1,4 +1,4 @@
-// bug: epsilon is added to the root, not under it: a row of 1e-4 is divided by 1.1e-4 and not by 3.2e-3
+// bug: epsilon is added to the root, not under it: a row of 1e-4 is divided by 1.1e-4 instead of 3.2e-3
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

@@ -1,4 +1,4 @@
-// bug: two blocks share each row, and publish its parts in the same two slots as those of the row before: who looks too
+// bug: two blocks share each row and publish its parts in the slots of the row before, so a block that looks too
 // early finds an old part
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong

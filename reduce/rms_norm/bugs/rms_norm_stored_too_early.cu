@@ -1,5 +1,5 @@
-// bug: threads normalise a row each in shared memory, then store what lies side by side, with no barrier in between: an
-// element leaves before the thread whose row it is in has come to it
+// bug: threads normalise one row each in shared memory and then store neighbours, with no barrier in between, so
+// elements leave before they are computed
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: cpu-trace | shared memory with no barrier between | --rows=300 --cols=4

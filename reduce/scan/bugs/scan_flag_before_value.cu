@@ -1,4 +1,4 @@
-// bug: thread 0 sets the tile's flag before the last thread has stored the value that it stands for
+// bug: thread 0 sets the tile's flag before the last thread has stored the value that it announces
 // caught by: cpu forward | is wrong
 // caught by: cpu-trace | global memory with no fence and atomic between
 // caught by: gpu | is wrong | --n=2^26

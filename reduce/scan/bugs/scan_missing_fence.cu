@@ -1,4 +1,4 @@
-// bug: a tile's value and its flag are two words, with no fence between their stores, and none between their loads
+// bug: a tile's value and flag are two words without a fence between their stores or between their loads
 // caught by: cpu-trace | global memory with no fence and atomic between
 // caught by: gpu | is wrong
 // stage: races and barriers

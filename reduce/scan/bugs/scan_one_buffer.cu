@@ -1,4 +1,4 @@
-// bug: Hillis and Steele's scan in one buffer, one barrier per round: values change before a neighbour has read them
+// bug: Hillis and Steele in one buffer, one barrier per round: values change before a neighbour has read them
 // caught by: cpu forward | is wrong
 // caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --n=1025

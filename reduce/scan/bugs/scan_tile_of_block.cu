@@ -1,4 +1,4 @@
-// bug: a tile's number comes from blockIdx; blocks that run wait for one that cannot start, and give up in the end
+// bug: a tile's number comes from blockIdx, so running blocks wait for one that cannot start, and give up
 // caught by: cpu forward | have not started
 // caught by: gpu | cudaError | --n=2^22
 // stage: launches and ends

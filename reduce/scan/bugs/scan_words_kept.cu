@@ -1,4 +1,4 @@
-// bug: the words of the launch before are still there, so a tile takes an old sum for the new one
+// bug: the last launch's words are still there, so a tile takes an old sum for the new one
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: races and barriers
@@ -22,7 +22,7 @@ __global__ void scan_words_kept(const float* __restrict__ x, float* __restrict__
                                 bool aligned, Word* words) {
   __shared__ unsigned shared_tile;
   __shared__ float shared_before;
-  // take: the next tile. All smaller numbers are those of blocks that run already, so none is waited for in vain.
+  // take the next tile: smaller numbers belong to blocks that already run, so every wait for them ends
   if (threadIdx.x == 0) shared_tile = static_cast<unsigned>(atomicAdd(words, 1));
   __syncthreads();
   const unsigned tile = shared_tile;

@@ -1,4 +1,4 @@
-// bug: the tree is built in the input array itself; the result is right once, and the caller's data are overwritten
+// bug: the tree is built in the input: the first result is right, but the caller's data are overwritten
 // caught by: cpu forward | the input x was changed
 // caught by: gpu | the input x was changed
 // stage: memory

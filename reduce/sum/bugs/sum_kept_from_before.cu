@@ -1,4 +1,4 @@
-// bug: the result is kept for the next call with the same pointer and n; by then other numbers may stand there
+// bug: the result is cached by pointer and n, but the data behind them may have changed
 // caught by: cpu forward | the second run on these buffers
 // caught by: gpu | the second run on these buffers
 // stage: right

@@ -1,4 +1,4 @@
-// bug: blocks beyond the data return before they store their partial sum, and the second kernel adds what memory held
+// bug: blocks without elements return before they store a partial sum, and the second kernel adds garbage
 // caught by: cpu forward | out[0] of 1 is wrong: got nan
 // caught by: gpu initcheck | Uninitialized __global__ memory read | --n=1025
 // stage: right

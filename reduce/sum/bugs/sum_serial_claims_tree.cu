@@ -1,4 +1,4 @@
-// bug: one thread adds up everything in a row, with the error of n - 1 additions, but a tree's height is claimed
+// bug: one thread adds all elements in a chain of n - 1 additions, but the height of a tree is claimed
 // caught by: cpu forward | 0.1 everywhere data
 // caught by: gpu | 0.1 everywhere data
 // stage: right

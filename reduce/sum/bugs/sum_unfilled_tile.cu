@@ -1,4 +1,4 @@
-// bug: the last block leaves the part of its tile that lies past n as it was; shared memory is not zero at the start
+// bug: the last block leaves its tile past n unset, and shared memory does not start at 0
 // caught by: cpu forward | out[0] of 1 is wrong: got nan
 // caught by: gpu | out[0] of 1 is wrong
 // stage: right

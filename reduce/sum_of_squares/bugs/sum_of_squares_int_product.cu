@@ -1,4 +1,4 @@
-// bug: the sum has 64 bits, but the product is one of two ints, and is cut to 32 before it is added
+// bug: the sum has 64 bits, but the product of two ints is cut to 32 before it is added
 // caught by: cpu forward | out[0] of 1 is wrong
 // caught by: gpu | out[0] of 1 is wrong
 // stage: right

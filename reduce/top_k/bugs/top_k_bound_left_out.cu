@@ -1,4 +1,4 @@
-// bug: only what is above the bound is taken, and the bound is the k-th greatest of the maxima: it is never taken itself
+// bug: only elements above the bound are taken, but the bound is itself the k-th greatest of the maxima
 // caught by: cpu forward | was never written
 // caught by: cpu-asan forward | was never written
 // caught by: gpu | was never written

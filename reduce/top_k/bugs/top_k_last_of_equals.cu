@@ -1,4 +1,4 @@
-// bug: an element's pair holds its column as it is, so of equal elements the last one comes first
+// bug: the pair holds the column as it is, not complemented, so of equal elements the last comes first
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

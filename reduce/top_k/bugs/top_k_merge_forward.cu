@@ -1,4 +1,4 @@
-// bug: the sorted candidates are merged front to front; the greater of front and front are not the greatest of all
+// bug: sorted candidates are merged front to front, without reversing one list, so large elements are lost
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

@@ -1,4 +1,4 @@
-// bug: no barrier before the thread that has the k-th changes `wanted`; others may not have read it yet
+// bug: no barrier before the thread that holds the k-th changes `wanted`, which others may still read
 // caught by: cpu reverse | invalid address
 // caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --rows=7 --cols=1025 --k=8
