@@ -5,10 +5,10 @@
 constexpr int kFewRowsThreads = 256;
 
 // The sums of kRows rows of C, or as many as M says. A thread has kColumns columns, 16 bytes of B: neighbours, read at
-// once, where kVector says that rows of B are 16-byte aligned; else `width` apart, so that lanes read neighbours. A tile
-// has width * kColumns columns; blocks have blockDim.x / width rows of threads, each with some of the k of slice
-// blockIdx.y, kDepth of them in flight. With one slice the results go to C, else the sums to
-// partials[(slice * M + row) * N + column].
+// once, where kVector says that rows of B are 16-byte aligned; else `width` apart, so that lanes read neighbours. A
+// tile has width * kColumns columns; blocks have blockDim.x / width rows of threads, each with some of the k of slice
+// blockIdx.y, kDepth of them in flight. With one slice the results go to C, else the sums to partials[(slice * M + row)
+// * N + column].
 template <typename T, int kRows, bool kVector>
 __global__ void __launch_bounds__(kFewRowsThreads, kRows == 4 ? 2 : 3)
     gemm_few_rows(int M, long long N, long long K, float alpha, const T* __restrict__ A, long long lda,

@@ -1,5 +1,5 @@
-// A tile of C of any shape by mma.sync, for BF16 and for FP32 read as TF32, whatever the alignment of A and B. Both types
-// have 32 bytes of a row of A per mma, so that only how B is read differs.
+// A tile of C of any shape by mma.sync, for BF16 and for FP32 read as TF32, whatever the alignment of A and B. Both
+// types have 32 bytes of a row of A per mma, so that only how B is read differs.
 #pragma once
 #include "products_without_tiles.cuh"
 #include "tensor_core.cuh"
@@ -17,10 +17,10 @@ __device__ inline void mma(float (&d)[4], const unsigned (&a)[4], unsigned b0, u
 }
 
 // Tiles consist of chunks of 16 bytes. Those of A have a row of kRowBytes bytes and one chunk more, so that the 8 rows
-// that ldmatrix reads at once lie in different banks; so do those of B in BF16, and in FP32 two chunks more put 4 rows 8
-// banks apart. Rows that begin anywhere (kSkewed) stand in shared memory as far behind a multiple of 16 bytes as in
-// memory, so that cp.async can copy 16 bytes at a time: that is their skew. It is the same 8 rows further, as 8 elements
-// are 16 bytes or 32.
+// that ldmatrix reads at once lie in different banks; so do those of B in BF16, and in FP32 two chunks more put 4 rows
+// 8 banks apart. Rows that begin anywhere (kSkewed) stand in shared memory as far behind a multiple of 16 bytes as in
+// memory, so that cp.async can copy 16 bytes at a time: that is their skew. It is the same 8 rows further, as 8
+// elements are 16 bytes or 32.
 template <typename T, int BN, bool kSkewed>
 class Operands {
   static constexpr int kSize = sizeof(T), kRows = 4 / kSize;  // of B in a register
@@ -34,8 +34,8 @@ class Operands {
     for (int i = 0; i < kRows; ++i) skew_b_[i] = skew(B + (kRows * (lane % 4) + i) * ldb);
   }
 
-  // The fragment of 16 rows from `row` on, at k. A lane's elements are a word of shared memory, in BF16 with an odd skew
-  // halves of two.
+  // The fragment of 16 rows from `row` on, at k. A lane's elements are a word of shared memory, in BF16 with an odd
+  // skew halves of two.
   __device__ void read_a(unsigned (&a)[4], const uint4* tile, int row, int k) const {
     if constexpr (!kSkewed) {
       ldmatrix_x4(a, &tile[(row + lane_ % 16) * kPitchA + k * kSize / 16 + lane_ / 16]);
@@ -76,10 +76,10 @@ class Operands {
   int lane_, skew_a_, skew_b_[kRows];
 };
 
-// Copies a tile of kRows x kCols elements, which begins at row0 and col0 of `matrix`, by cp.async; zeros from `rows` and
-// `cols` on. Of 16 bytes that a row begins in, those before it are read as well, and not used: they are in the same
-// allocation, as allocations begin at multiples of 16 bytes. The 16 bytes that pass the matrix's `end` are loaded one by
-// one: cp.async would read no more than it is told, but compute-sanitizer's memcheck counts all 16.
+// Copies a tile of kRows x kCols elements, which begins at row0 and col0 of `matrix`, by cp.async; zeros from `rows`
+// and `cols` on. Of 16 bytes that a row begins in, those before it are read as well, and not used: they are in the same
+// allocation, as allocations begin at multiples of 16 bytes. The 16 bytes that pass the matrix's `end` are loaded one
+// by one: cp.async would read no more than it is told, but compute-sanitizer's memcheck counts all 16.
 template <bool kSkewed, int kPitch, int kRows, int kCols, int kThreads, typename T>
 __device__ inline void copy_tile(uint4* to, const T* matrix, long long ld, long long row0, long long rows,
                                  long long col0, long long cols, const T* end) {
@@ -197,8 +197,8 @@ bool rows_are_aligned(const T* data, std::size_t ld) {
   return (reinterpret_cast<std::uintptr_t>(data) | ld * sizeof(T)) % 16 == 0;
 }
 
-// As many stages as fit in 72 KB: an SM of sm_90 has room for three such blocks, one of sm_86 for one. Few tiles: as many
-// slices of k as run at the same time, each of four stages or more.
+// As many stages as fit in 72 KB: an SM of sm_90 has room for three such blocks, one of sm_86 for one. Few tiles: as
+// many slices of k as run at the same time, each of four stages or more.
 template <int BM, int BN, int kWarpsM, int kWarpsN, bool kSkewed, typename T>
 void launch_mma(const Product<T>& p) {
   using Read = Operands<T, BN, kSkewed>;

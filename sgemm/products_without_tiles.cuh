@@ -28,8 +28,8 @@ void add_slices(const Product<T>& p, unsigned slices, const float* partials) {
 // For K up to 8: writing C is most of the work.
 //
 // Thread t of a block has columns t % width, t % width + width and so on of a tile of kColumns * width columns, with
-// their k elements of B in registers, and every (blockDim.x / width)-th row of the block's `rows`; kRows rows at a time.
-// kMaxK: k is at most that.
+// their k elements of B in registers, and every (blockDim.x / width)-th row of the block's `rows`; kRows rows at a
+// time. kMaxK: k is at most that.
 template <typename T, int kMaxK, int kColumns>
 __global__ void __launch_bounds__(256)
     gemm_small_k(long long M, long long N, int K, float alpha, const T* __restrict__ A, long long lda,
@@ -95,7 +95,8 @@ void launch_small_k(const Product<T>& p) {
   p.N >= 64 ? launch_small_k<4>(p) : launch_small_k<1>(p);
 }
 
-// For few elements of C and a long K: each thread takes every (slices * kDotThreads)-th product of each element of a tile.
+// For few elements of C and a long K: each thread takes every (slices * kDotThreads)-th product of each element of a
+// tile.
 constexpr int kDotThreads = 256;
 
 // A tile of up to TM x TN elements of C per block, slice blockIdx.y of k; tiles share the rows evenly. The sums go to

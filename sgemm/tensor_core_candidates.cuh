@@ -59,8 +59,8 @@ void launch_small_tiles(const Product<T>& p) {
   launch_mma<64, 64, 2, 2>(p);
 }
 
-// W::T is an element; W::launch_large_tiles(call) is the kernel of the ladder's last step, and the rest of W is the small
-// tile of wgmma_128.cuh. M, N, K and alpha are not 0.
+// W::T is an element; W::launch_large_tiles(call) is the kernel of the ladder's last step, and the rest of W is the
+// small tile of wgmma_128.cuh. M, N, K and alpha are not 0.
 template <typename W>
 void launch_any_shape(const GemmCall<typename W::T>& call) {
   using Call = GemmCall<typename W::T>;

@@ -8,8 +8,8 @@ struct Tile {
 };
 
 // Tile number `index`, in rows and columns of tiles: down through kGroup rows of tiles, then the next column of tiles.
-// Blocks that run at the same time so form a rectangle, which reads fewer rows of A and columns of B than a row of tiles
-// would, and finds more of them in L2.
+// Blocks that run at the same time so form a rectangle, which reads fewer rows of A and columns of B than a row of
+// tiles would, and finds more of them in L2.
 template <unsigned kGroup = 8>
 __device__ inline Tile tile_place(unsigned index, unsigned tiles_m, unsigned tiles_n) {
   const unsigned first = index / (kGroup * tiles_n) * kGroup, in_group = index - first * tiles_n;
@@ -75,10 +75,10 @@ __device__ inline void store_sums(const float* sums, T* c, long long ld, int row
   }
 }
 
-// The same of a warp's accumulators of mma.sync or wgmma: 16 rows, for each 8 columns two neighbours in row lane / 4 and
-// two in row lane / 4 + 8. Four lanes to a row would write parts of sectors, so they pass through shared memory, kSide
-// columns at a time: `sums` are 16 * kSumsPitch<kSide> floats that belong to the warp. `aligned`: c's rows begin at
-// multiples of 16 bytes. acc is indexed by constants only.
+// The same of a warp's accumulators of mma.sync or wgmma: 16 rows, for each 8 columns two neighbours in row lane / 4
+// and two in row lane / 4 + 8. Four lanes to a row would write parts of sectors, so they pass through shared memory,
+// kSide columns at a time: `sums` are 16 * kSumsPitch<kSide> floats that belong to the warp. `aligned`: c's rows begin
+// at multiples of 16 bytes. acc is indexed by constants only.
 template <int kColumns, int kSide, typename T>
 __device__ __forceinline__ void store_rows(const float* acc, float* sums, T* c, long long ld, int rows, int cols,
                                            float alpha, float beta, bool aligned) {

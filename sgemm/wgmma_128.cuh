@@ -1,5 +1,5 @@
-// A tile of C of 128 x 128 on wgmma, for products that have too few tiles of 256 x 256. Blocks share the k of a tile: those
-// of a cluster, whose sums meet in distributed shared memory, or slices of k, whose sums meet in memory.
+// A tile of C of 128 x 128 on wgmma, for products that have too few tiles of 256 x 256. Blocks share the k of a tile:
+// those of a cluster, whose sums meet in distributed shared memory, or slices of k, whose sums meet in memory.
 #pragma once
 #include "hopper.cuh"
 #include "launch_cluster.cuh"
@@ -12,8 +12,8 @@ constexpr unsigned kWgmmaThreads = kMultiply + 32;  // and a warp that loads
 constexpr int kWgmmaStages = 6;
 
 // W has: T, an element; Stage, one step along k, whose A has all k of a row in 128 bytes, and whose B comes in boxes of
-// 128 bytes a row; multiply(), all steps of a block; keep(), its sums to shared memory; and place(), where there a column
-// is, so that a warp's stores meet no bank twice.
+// 128 bytes a row; multiply(), all steps of a block; keep(), its sums to shared memory; and place(), where there a
+// column is, so that a warp's stores meet no bank twice.
 template <typename W>
 struct WgmmaShared {
   union {
@@ -41,8 +41,8 @@ __device__ inline void store_four(Out* c, const float (&v)[4], float beta, unsig
   }
 }
 
-// A cluster of kParts blocks has a tile and one of `slices` slices of k: each block multiplies its part of the steps, and
-// adds and stores its part of the rows. Slice s is stored to C + s M N.
+// A cluster of kParts blocks has a tile and one of `slices` slices of k: each block multiplies its part of the steps,
+// and adds and stores its part of the rows. Slice s is stored to C + s M N.
 template <typename W, unsigned kParts, typename Out>
 __global__ void __launch_bounds__(kWgmmaThreads, 1)
     gemm_wgmma_128(const __grid_constant__ CUtensorMap A, const __grid_constant__ CUtensorMap B, unsigned M, unsigned N,
@@ -124,8 +124,8 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1)
   if (kParts > 1) cluster_wait();  // the others may still read this block's sums
 }
 
-// Of an M x N product, without adding slices: k is in `slices` slices, or in kParts parts if the GPU has room for a cluster
-// of so many blocks for each tile at once, else in half as many.
+// Of an M x N product, without adding slices: k is in `slices` slices, or in kParts parts if the GPU has room for a
+// cluster of so many blocks for each tile at once, else in half as many.
 template <typename W, unsigned kParts, typename Out>
 void launch_wgmma_128(const Product<typename W::T>& p, unsigned slices, float alpha, float beta, Out* C,
                       std::size_t ldc) {

@@ -9,8 +9,8 @@
 
 class GemmBf16 : public Gemm {
  public:
-  // As sgemm, but the elements are BF16: A, B and C are given so, and C is rounded to BF16 once, to the nearest, ties to
-  // even. Row i of A starts at A + i * lda, lda >= k; so for B, ldb >= n, and C, ldc >= n. What lies between a row's
+  // As sgemm, but the elements are BF16: A, B and C are given so, and C is rounded to BF16 once, to the nearest, ties
+  // to even. Row i of A starts at A + i * lda, lda >= k; so for B, ldb >= n, and C, ldc >= n. What lies between a row's
   // end and the next row's start belongs to somebody else; behind the last row there is nothing. No pointer need be
   // aligned to more than an element, nor need a leading dimension be even. Nothing overlaps. m, n and k are below 2^31,
   // and any of them may be 0. As in BLAS, what is multiplied by 0 is not read: C if beta = 0, A and B if alpha = 0. Nor
@@ -30,9 +30,9 @@ class GemmBf16 : public Gemm {
             device.at<const __nv_bfloat16>(1), ldb(size), size.scalars[1], device.at<__nv_bfloat16>(2), ldc(size));
   }
 
-  // The FP32 result v is within E = tensor_core_gamma(k) (|alpha| |A| |B| + |beta C|) of the exact x. Rounding keeps the
-  // order of numbers, so BF16(v) is one of the BF16 numbers from BF16(x - E) to BF16(x + E): the scale is the larger of
-  // the two distances from BF16(x), which is 0 unless a midpoint of two BF16 numbers lies within E of x.
+  // The FP32 result v is within E = tensor_core_gamma(k) (|alpha| |A| |B| + |beta C|) of the exact x. Rounding keeps
+  // the order of numbers, so BF16(v) is one of the BF16 numbers from BF16(x - E) to BF16(x + E): the scale is the
+  // larger of the two distances from BF16(x), which is 0 unless a midpoint of two BF16 numbers lies within E of x.
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
     const double gamma = tensor_core_gamma(size[2]) + rounded_before();

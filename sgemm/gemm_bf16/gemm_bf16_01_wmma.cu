@@ -1,7 +1,6 @@
-// Problem:  FP32 FMAs end at 60 TFLOP/s on an H100. Its tensor cores multiply BF16 at 989, if a warp hands them tiles.
-// Idea:     WMMA. A fragment is a 16 x 16 tile spread over the registers of a warp; mma_sync multiplies two of them.
-//           Tiles of A and B in shared memory as in sgemm, 32 x 32 of C per warp, the edges padded with zeros.
-// Expect:   5 to 15 % of cuBLAS. A thread loads one element of 2 bytes at a time, and nothing overlaps these loads.
+// Problem:  FP32 FMAs end at 60 TFLOP/s on an H100; its tensor cores multiply BF16 at 989, if a warp hands them tiles.
+// Idea:     WMMA: a fragment is a 16 x 16 tile spread over a warp's registers. Tiles as in sgemm 04, 32 x 32 per warp.
+// Expect:   5 to 15 % of cuBLAS: a thread loads one 2-byte element at a time, and nothing overlaps these loads.
 // Measured: 0.026x cuBLAS at 4096 (H200); 0.026x (H100).
 // Next:     fragments are opaque: which lane holds which element? (mma.sync, ldmatrix)
 // needs: sm_80

@@ -1,8 +1,6 @@
-// Problem:  WMMA fragments are opaque: no say in how they are loaded, bank conflicts, and C passes through shared memory.
-// Idea:     mma.sync, whose fragments the PTX manual lays out, and ldmatrix, which loads four 8 x 8 matrices in that
-//           layout. The 16-byte chunks of a tile are swizzled, so that ldmatrix has no bank conflicts. 64 x 64 per warp.
-// Expect:   3 to 6x step 01, 40 to 60 % of cuBLAS: 64 products per loaded element instead of 32, loads of 16 bytes, but
-//           the tensor cores still wait while a tile is loaded.
+// Problem:  WMMA fragments are opaque: no say in how they are loaded, and C must pass through shared memory.
+// Idea:     mma.sync, whose fragments the PTX manual lays out; ldmatrix from swizzled tiles; 64 x 64 of C per warp.
+// Expect:   3 to 6x step 01, 0.4 to 0.6x cuBLAS: 64 products per element, 16-byte loads, but no overlap.
 // Measured: 11.8x step 01, 0.30x cuBLAS at 4096 (H200 at bcda27c); 12.2x, 0.32x (H100 at bcda27c).
 // Next:     how do loads and products overlap without registers for the next tile?
 // needs: sm_80

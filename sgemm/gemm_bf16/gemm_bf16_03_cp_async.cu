@@ -1,7 +1,6 @@
 // Problem:  in step 02 the tensor cores wait for each tile, and the products for each fragment.
-// Idea:     a pipeline. cp.async copies from global to shared memory past the registers: 3 tiles are in flight in 4
-//           stages. Fragments are double-buffered: those of the next 16 k are read while these are multiplied.
-// Expect:   1.3 to 1.8x step 02, 0.65 to 0.75x cuBLAS on a Hopper card, where mma.sync reaches some 0.65 of wgmma's rate.
+// Idea:     a pipeline: cp.async keeps 3 tiles in flight in 4 stages, and the next 16 k's fragments are read ahead.
+// Expect:   1.3 to 1.8x step 02, 0.65 to 0.75x cuBLAS: on Hopper mma.sync reaches some 0.65 of wgmma's rate.
 // Measured: 1.93x step 02, 0.58x cuBLAS at 4096 (H200 at bcda27c); 1.86x, 0.59x (H100 at bcda27c).
 // Next:     a warp multiplies from its registers. What multiplies from shared memory? (wgmma, sm_90a)
 // needs: sm_80
@@ -18,8 +17,8 @@ struct Stage {
   __nv_bfloat16 As[BM * BK], Bs[BK * BN];
 };
 
-// kAligned: all chunks of 8 elements are 16-byte aligned, and none is cut by an edge. Otherwise a thread loads element by
-// element and stores them itself.
+// kAligned: all chunks of 8 elements are 16-byte aligned, and none is cut by an edge. Otherwise a thread loads element
+// by element and stores them itself.
 template <bool kAligned>
 __global__ void __launch_bounds__(kThreads)
     gemm_bf16_cp_async(long long M, long long N, long long K, float alpha, const __nv_bfloat16* __restrict__ A,
@@ -32,8 +31,8 @@ __global__ void __launch_bounds__(kThreads)
   const Tile tile = tile_place(blockIdx.x, tiles_m, tiles_n);
   const long long row0 = static_cast<long long>(tile.row) * BM, col0 = static_cast<long long>(tile.col) * BN;
 
-  // A chunk is 8 elements. This thread copies chunk a_chunk of some rows of A, and chunk b_chunk of some rows of B. Rows
-  // of A past the end repeat the last one; their products are not stored.
+  // A chunk is 8 elements. This thread copies chunk a_chunk of some rows of A, and chunk b_chunk of some rows of B.
+  // Rows of A past the end repeat the last one; their products are not stored.
   constexpr int kRowsA = kThreads / (BK / 8), kRowsB = kThreads / (BN / 8);
   constexpr int kCopiesA = BM / kRowsA, kCopiesB = BK / kRowsB;
   const int a_row = tid / (BK / 8), a_chunk = tid % (BK / 8), b_row = tid / (BN / 8), b_chunk = tid % (BN / 8);

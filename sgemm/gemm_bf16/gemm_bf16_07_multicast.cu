@@ -1,11 +1,9 @@
-// Problem:  each SM of step 06 reads 48 KB per stage from L2, though two blocks whose tiles are in the same columns of
-//           C need the same 32 KB of B.
-// Idea:     a cluster of two such blocks. Each loads half of B's tile, and TMA's multicast writes it to both. A stage
-//           is then overwritten from two blocks, so its readers arrive at `empty` of both.
+// Problem:  step 06 reads 48 KB per stage and SM from L2, though blocks in the same columns of C share 32 KB of B.
+// Idea:     a cluster of two such blocks. Each multicasts half of B's tile to both, so a stage's readers arrive at
+//           `empty` of both.
 // Expect:   1.0x step 06: 32 KB per stage and SM from L2 instead of 48, but L2 is not the limit at 4096.
 // Measured: 0.98x step 06, 1.00x cuBLAS at 4096 (H200).
-// Next:     512 tiles on 132 SMs: the last of 4 rounds is not full. What would you do? (Smaller tiles, or split k:
-//           any_shape.)
+// Next:     512 tiles on 132 SMs leave the last of 4 rounds unfilled. What would you do? (Smaller tiles, or split k.)
 // needs: sm_90a
 #include "gemm_bf16.cuh"
 #include "hopper.cuh"

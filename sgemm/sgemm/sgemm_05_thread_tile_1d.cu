@@ -1,9 +1,8 @@
-// Problem:  in step 04 each multiply-add takes two words from shared memory, and shared memory is the limit.
-// Idea:     register tiling. A thread computes 8 elements of a column of C: per k it loads one element of B and uses it
-//           8 times. 9 loads for 8 multiply-adds instead of 16.
+// Problem:  each multiply-add of step 04 takes two words from shared memory, and shared memory is the limit.
+// Idea:     register tiling. A thread computes 8 elements of a column of C: 9 words per k for 8 products, not 16.
 // Expect:   1.7 to 1.9x step 04 at 4096: 16 / 9 = 1.78, as long as shared memory stays the limit.
 // Measured: 1.90x step 04, 0.30x cuBLAS at 4096 (H200); 1.88x, 0.29x (H100).
-// Next:     9 words for 8 products. And if the thread's elements form a square?
+// Next:     9 words for 8 products. What if the thread's elements form a square?
 #include "sgemm.cuh"
 
 constexpr int BM = 64, BN = 64, BK = 8;  // the block's tile of C, and the depth of the tiles of A and B

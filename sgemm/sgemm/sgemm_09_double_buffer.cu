@@ -1,10 +1,8 @@
 // Problem:  step 08 alternates: all threads load a tile, wait, then compute. Load latency is exposed once per tile.
-// Idea:     double buffering. Load tile t + 1 into registers before computing tile t, store it to the second buffer
-//           afterwards: one barrier per tile. The fragments for k + 1 are loaded before the products of k likewise.
+// Idea:     double buffering: load tile t + 1 into registers before computing t, store it to the other buffer after.
 // Expect:   1.1 to 1.4x step 08: a load has 512 multiply-adds per thread to arrive in.
 // Measured: 1.21x step 08, 0.92x cuBLAS at 4096 (H200); 1.20x, 0.91x (H100).
-// Next:     a warp covers 16 x 128 elements of C. How many words of As and Bs does it read per k, and which shape
-//           needs the fewest?
+// Next:     a warp covers 16 x 128 of C. How many words does it read per k, and which shape needs the fewest?
 #include "float4_access.cuh"
 
 constexpr int BM = 128, BN = 128, BK = 8;

@@ -10,9 +10,9 @@ class SgemmAccuracy : public Fp32Gemm {
 
   const char* kernel() const override { return "sgemm_accuracy"; }
   // A compensated sum of the x_l is the exact sum of x_l (1 + d_l) with |d_l| <= 2u + O(k u^2) (Goldberg, What Every
-  // Computer Scientist Should Know About Floating-Point Arithmetic, theorem 8; Higham, (4.8)). The product x_l = a b has a
-  // rounding of its own, and alpha times the sum and the addition of beta C are two more: 5u. The second-order term's
-  // constant is below 8. A sum in double of exact products, rounded once to FP32, stays within it.
+  // Computer Scientist Should Know About Floating-Point Arithmetic, theorem 8; Higham, (4.8)). The product x_l = a b
+  // has a rounding of its own, and alpha times the sum and the addition of beta C are two more: 5u. The second-order
+  // term's constant is below 8. A sum in double of exact products, rounded once to FP32, stays within it.
   double tolerance(const ladder::Size& size) const override {
     constexpr double u = ladder::kUnitRoundoff;
     return (5 + 8 * static_cast<double>(size[2] + 2) * u) * u;

@@ -1,8 +1,7 @@
-// Problem:  of TF32, wgmma reads from shared memory only what is consecutive along k. Rows of A are, columns of B not.
-// Idea:     C^T = B^T A^T. wgmma's first operand may be in registers: threads read B's elements from the tile as they
-//           like. Copies, roles of the warps and clusters are those of gemm_bf16's step 07.
-// Expect:   0.95 to 1.0x cuBLAS, which has to do the same. Shared memory moves 128 bytes a clock; wgmma's operand, B's
-//           elements and TMA's writes take all of them.
+// Problem:  wgmma reads TF32 from shared memory only where k is contiguous: in rows of A, not in columns of B.
+// Idea:     C^T = B^T A^T: wgmma's first operand may be in registers, so threads read B's elements from the tile as
+//           they like. Copies, roles and clusters are those of gemm_bf16 07.
+// Expect:   0.95 to 1.0x cuBLAS: shared memory moves 128 bytes per clock, and wgmma, B's reads and TMA need them all.
 // Measured: 20x step 01, 1.00x cuBLAS at 4096 (H200); 20x, 0.99x (H100 at bcda27c).
 // Next:     how do you get FP32's accuracy from TF32 products? (A = big + small, and three products of the parts.)
 // needs: sm_90a

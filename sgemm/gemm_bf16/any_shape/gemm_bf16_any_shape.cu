@@ -1,6 +1,6 @@
-// C = alpha A B + beta C at any shape: step 07 for large products, a smaller tile of wgmma whose k is shared by a cluster or
-// cut into slices, tiles of mma.sync for rows of any alignment and older GPUs, and kernels for shapes that have no use for
-// a tile. The first call at a shape times those that accept it (any_shape.cuh).
+// C = alpha A B + beta C at any shape: step 07 for large products, a smaller tile of wgmma whose k is shared by a
+// cluster or cut into slices, tiles of mma.sync for rows of any alignment and older GPUs, and kernels for shapes that
+// have no use for a tile. The first call at a shape times those that accept it (any_shape.cuh).
 #include "../gemm_bf16.cuh"
 #include "../../tensor_core_candidates.cuh"
 #ifndef CUDA_EMU

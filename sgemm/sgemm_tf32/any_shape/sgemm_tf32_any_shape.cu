@@ -1,5 +1,5 @@
-// C = alpha A B + beta C at any shape, as gemm_bf16_any_shape does it: step 02 for large products, a smaller tile of wgmma,
-// tiles of mma.sync, and kernels for shapes that have no use for a tile.
+// C = alpha A B + beta C at any shape, as gemm_bf16_any_shape does it: step 02 for large products, a smaller tile of
+// wgmma, tiles of mma.sync, and kernels for shapes that have no use for a tile.
 #include "../sgemm_tf32.cuh"
 #include "../../tensor_core_candidates.cuh"
 #ifndef CUDA_EMU
