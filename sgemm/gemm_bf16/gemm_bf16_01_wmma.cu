@@ -16,8 +16,7 @@ constexpr int kThreads = 128;  // 2 x 2 warps
 __global__ void gemm_bf16_wmma(long long M, long long N, long long K, float alpha, const __nv_bfloat16* __restrict__ A,
                                long long lda, const __nv_bfloat16* __restrict__ B, long long ldb, float beta,
                                __nv_bfloat16* __restrict__ C, long long ldc, unsigned tiles_n) {
-  // load_matrix_sync wants addresses that are multiples of 32 bytes.
-  __shared__ __align__(32) __nv_bfloat16 As[BM][BK], Bs[BK][BN];
+  __shared__ __align__(32) __nv_bfloat16 As[BM][BK], Bs[BK][BN];  // aligned as load_matrix_sync needs
   __shared__ __align__(32) float Cs[BM][BN];
   const int tid = threadIdx.x, warp_row = tid / 32 / 2 * 32, warp_col = tid / 32 % 2 * 32;
   const long long row0 = static_cast<long long>(blockIdx.x / tiles_n) * BM;
@@ -52,7 +51,7 @@ __global__ void gemm_bf16_wmma(long long M, long long N, long long K, float alph
     }
     __syncthreads();
   }
-  // A lane does not know which elements it holds: they go through shared memory, where they have a row and a column.
+  // store through shared memory: a lane does not know the rows and columns of the elements it holds
   for (int i = 0; i < 2; ++i) {
     for (int j = 0; j < 2; ++j) {
       wmma::store_matrix_sync(&Cs[warp_row + 16 * i][warp_col + 16 * j], acc[i][j], BN, wmma::mem_row_major);

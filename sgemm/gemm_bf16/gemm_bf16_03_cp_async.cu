@@ -17,8 +17,7 @@ struct Stage {
   __nv_bfloat16 As[BM * BK], Bs[BK * BN];
 };
 
-// kAligned: all chunks of 8 elements are 16-byte aligned, and none is cut by an edge. Otherwise a thread loads element
-// by element and stores them itself.
+// kAligned: chunks of 8 elements are 16-byte aligned, and no edge cuts one. Else threads load single elements.
 template <bool kAligned>
 __global__ void __launch_bounds__(kThreads)
     gemm_bf16_cp_async(long long M, long long N, long long K, float alpha, const __nv_bfloat16* __restrict__ A,
@@ -31,8 +30,7 @@ __global__ void __launch_bounds__(kThreads)
   const Tile tile = tile_place(blockIdx.x, tiles_m, tiles_n);
   const long long row0 = static_cast<long long>(tile.row) * BM, col0 = static_cast<long long>(tile.col) * BN;
 
-  // A chunk is 8 elements. This thread copies chunk a_chunk of some rows of A, and chunk b_chunk of some rows of B.
-  // Rows of A past the end repeat the last one; their products are not stored.
+  // This thread copies chunk a_chunk of some rows of A, the last one again past the end, and b_chunk of some of B.
   constexpr int kRowsA = kThreads / (BK / 8), kRowsB = kThreads / (BN / 8);
   constexpr int kCopiesA = BM / kRowsA, kCopiesB = BK / kRowsB;
   const int a_row = tid / (BK / 8), a_chunk = tid % (BK / 8), b_row = tid / (BN / 8), b_chunk = tid % (BN / 8);
@@ -44,7 +42,7 @@ __global__ void __launch_bounds__(kThreads)
   const long long step_b = BK * ldb;
   const int left_n = static_cast<int>(min(8LL, N - col0 - b_chunk * 8));
   int left_k = static_cast<int>(K);  // from the next tile to copy on
-  // Past the edges nothing is read, and zeros are stored.
+  // past the edges: zeros
   const auto copy_chunk = [](__nv_bfloat16& to, const __nv_bfloat16* from, int left) {
     if (kAligned) {
       cp_async_16(&to, from, left > 0 ? 16 : 0);
@@ -52,7 +50,7 @@ __global__ void __launch_bounds__(kThreads)
       reinterpret_cast<uint4&>(to) = load_chunk_guarded(from, left);
     }
   };
-  // Part i of 4 of a thread's copies of a tile.
+  // part i of 4 of this thread's copies of a tile
   const auto copy = [&](Stage& to, int i) {
 #pragma unroll
     for (int c = i * kCopiesA / 4; c < (i + 1) * kCopiesA / 4; ++c) {

@@ -30,7 +30,7 @@ struct Shared {
   Barrier full[kStages], empty[kStages];
 };
 
-// Stores alpha * acc as BF16, to C by TMA: a warpgroup's 64 rows in 4 boxes of 64 columns, two on their way at a time.
+// Stores alpha acc as BF16 by TMA: 64 rows in 4 boxes of 64 columns, two at a time. The whole warpgroup must call it.
 __device__ static void store_by_tma(const float (&acc)[128], float alpha, __nv_bfloat16 (&boxes)[2][64][64],
                                     const CUtensorMap* C, unsigned row, unsigned col) {
   const unsigned tid = threadIdx.x % 128, box_row = tid / 32 * 16 + tid % 16;
@@ -57,7 +57,7 @@ __device__ static void store_by_tma(const float (&acc)[128], float alpha, __nv_b
   }
 }
 
-// kByTma: beta is 0, and TMA can store C. Otherwise the threads store C, row by row.
+// kByTma: beta is 0, and TMA can store C. Otherwise threads store it, row by row.
 template <bool kByTma>
 __global__ void __launch_bounds__(kThreads, 1)
     gemm_bf16_persistent(const __grid_constant__ CUtensorMap A, const __grid_constant__ CUtensorMap B,

@@ -33,7 +33,7 @@ struct Shared {
   Barrier full[kStages], empty[kStages];
 };
 
-// alpha acc as BF16, to C by TMA: a warpgroup's 64 rows in 4 boxes of 64 columns, two on their way at a time.
+// Stores alpha acc as BF16 by TMA: 64 rows in 4 boxes of 64 columns, two at a time. The whole warpgroup must call it.
 __device__ static void store_by_tma(const float (&acc)[128], float alpha, __nv_bfloat16 (&boxes)[2][64][64],
                                     const CUtensorMap* C, unsigned row, unsigned col) {
   const unsigned tid = threadIdx.x % 128, box_row = tid / 32 * 16 + tid % 16;
@@ -44,7 +44,7 @@ __device__ static void store_by_tma(const float (&acc)[128], float alpha, __nv_b
 #pragma unroll
   for (int b = 0; b < 4; ++b) {
     __nv_bfloat16(&box)[64][64] = boxes[b % 2];
-    if (tid == 0) tma_store_wait_read<1>();  // the last box but one has been read
+    if (tid == 0) tma_store_wait_read<1>();  // TMA has read this box, which was used two boxes ago
     named_barrier<128>(threadIdx.x / 128);
 #pragma unroll
     for (int x = 32 * b; x < 32 * (b + 1); x += 8) {
@@ -60,7 +60,7 @@ __device__ static void store_by_tma(const float (&acc)[128], float alpha, __nv_b
   }
 }
 
-// kByTma: beta is 0, and TMA can store C. Else threads store it, row by row.
+// kByTma: beta is 0, and TMA can store C. Otherwise threads store it, row by row.
 template <bool kByTma>
 __global__ void __launch_bounds__(kThreads, 1)
     gemm_bf16_multicast(const __grid_constant__ CUtensorMap A, const __grid_constant__ CUtensorMap B,
@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   extern __shared__ unsigned char memory[];
   Shared& shared = swizzle_aligned<Shared>(memory);
   const unsigned tid = threadIdx.x, lane = tid % 32;
-  // A cluster takes two tiles at a time; `tiles_m` counts such pairs.
+  // a cluster takes two tiles at a time; tiles_m counts such pairs
   const unsigned rank = cluster_rank(), first = blockIdx.x / kCluster, clusters = gridDim.x / kCluster;
   const auto place = [&](unsigned pair) {  // row and column of this block's tile
     const Tile at = tile_place(pair, tiles_m, tiles_n);
@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(kThreads, 1)
                            static_cast<int>(min(N - col, unsigned{BN})), alpha, beta, aligned);
       }
     }
-    if (kByTma && tid % 128 == 0) tma_store_wait_read<0>();  // the boxes are read before the block's memory is gone
+    if (kByTma && tid % 128 == 0) tma_store_wait_read<0>();  // TMA has read the boxes before the block exits
   }
   cluster_sync();  // the other block may still arrive at this block's barriers
 }

@@ -13,9 +13,8 @@ struct PartialTile {
 };
 
 // Tiles of C are numbered row by row, tiles_n to a row. Block b < whole_tiles computes tile b. The split_k_tiles k
-// tiles of all other tiles are cut into units of unit_size, which may end inside a tile of C; block whole_tiles + u
-// computes unit u. Sums of a part of a tile go to partials[2 * u + 1] if the part has the tile's first k tile, else to
-// [2 * u].
+// tiles of the others are cut into units of unit_size, which may end inside a tile of C; block whole_tiles + u computes
+// unit u. A part's sums go to partials[2 * u + 1] if it has a tile's first k tile, else to [2 * u].
 template <int kCopyFloats>
 __global__ void __launch_bounds__(kThreads)
     sgemm_stream_k(long long M, long long N, long long K, float alpha, const float* __restrict__ A, long long lda,
@@ -41,8 +40,8 @@ __global__ void __launch_bounds__(kThreads)
     float acc[TM][TN] = {};
     add_k_tiles<kCopyFloats>(reinterpret_cast<Stage*>(smem), M, N, K, A, lda, B, ldb, row0, col0, t0, tiles, acc);
 
-    // Partial sums are scaled before the store: otherwise the compiler keeps them in aligned groups of four registers
-    // during the main loop, and their banks conflict (SASS).
+    // Partial sums are scaled before the store: else the main loop keeps them in aligned groups of 4 registers, whose
+    // banks conflict (SASS).
 #pragma unroll
     for (int q = 0; q < kQuads; ++q) {
       const int i = q / (TN / 4), j = q % (TN / 4) * 4;

@@ -27,17 +27,15 @@ struct Shared {
   Barrier full[kStages], empty[kStages];
 };
 
-// wgmma's first operand has 64 rows, here columns of B, of which a warp has 16 and a thread two, "rows" lane / 4 and
-// lane / 4 + 8. Which columns these are is free: two neighbours, read as a float2. A warp reads 16 columns, 4 chunks of
-// 16 bytes, of 4 rows of B's tile. It takes chunks 0, 1, 4 and 5, or 2, 3, 6 and 7: the swizzle puts what each half of
-// the warp reads into different banks.
+// wgmma's first operand has 64 rows, here columns of B; a warp has 16, a thread two. Which two is free: here
+// neighbours, read as a float2. A warp reads chunks 0, 1, 4 and 5, or 2, 3, 6 and 7, of 4 rows of B's tile: the swizzle
+// puts what each half of the warp reads in different banks.
 struct Columns {
   unsigned box, chunk, pair;
   __device__ Columns(unsigned warpgroup, unsigned warp, unsigned lane)
       : box(warpgroup * 2 + warp / 2), chunk(warp % 2 * 2 + lane / 16 + lane / 8 % 2 * 4), pair(lane / 4 % 2) {}
-  // The first column's place in the tile.
-  __device__ unsigned first() const { return box * 32 + chunk * 4 + pair * 2; }
-  // The thread's parts of the 4 operands of a stage with this B, whose chunks TMA has swizzled.
+  __device__ unsigned first() const { return box * 32 + chunk * 4 + pair * 2; }  // the first column's place in the tile
+  // Reads the thread's parts of a stage's 4 operands from B, whose chunks TMA has swizzled.
   template <typename Boxes>
   __device__ void read(float (&operands)[BK / 8][4], const Boxes& B, unsigned lane) const {
 #pragma unroll
@@ -57,7 +55,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   extern __shared__ unsigned char memory[];
   Shared& shared = swizzle_aligned<Shared>(memory);
   const unsigned tid = threadIdx.x, lane = tid % 32;
-  // A cluster takes two tiles at a time; `tiles_n` counts such pairs.
+  // a cluster takes two tiles at a time; tiles_n counts such pairs
   const unsigned rank = cluster_rank(), first = blockIdx.x / kCluster, clusters = gridDim.x / kCluster;
   const auto place = [&](unsigned pair) {  // row and column of this block's tile
     const Tile at = tile_place(pair, tiles_n, tiles_m);
@@ -110,7 +108,7 @@ __global__ void __launch_bounds__(kThreads, 1)
         if (!is_first) release(turn - 1);
         ++turn;
       };
-      // Two steps at a time, for each array is indexed by constants: while one's wgmmas run, the other's are read.
+      // two steps at a time, so that arrays are indexed by constants: one is read while the other's wgmmas run
       read(operands[0]);
       for (unsigned step = 0; step < steps; step += 2) {
         multiply(operands[0], step == 0);
