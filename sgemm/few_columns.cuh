@@ -30,10 +30,10 @@ __global__ void __launch_bounds__(kFewColumnsThreads, 3)
                      int log_lanes) {
   constexpr int kRows = kFewColumnsRows<kColumns>, kDepth = kFewColumnsDepth<T, kColumns>, kSums = kRows * kColumns;
   const unsigned lanes = 1U << log_lanes, lane = threadIdx.x & (lanes - 1);
-  const unsigned apart = 32U >> log_lanes;  // rows of a thread: those between belong to other lanes of the warp
+  const unsigned apart = 32U >> log_lanes;  // between a thread's rows; other lanes have the rows between
   const unsigned warp = blockIdx.x * (kFewColumnsThreads / 32) + threadIdx.x / 32;
   const unsigned row0 = warp * (kRows * apart) + (threadIdx.x % 32 >> log_lanes);
-  const T* rows[kRows];  // past the end the last one: its sums are not stored
+  const T* rows[kRows];  // past the end the last row, whose sums are not stored
 #pragma unroll
   for (int r = 0; r < kRows; ++r) rows[r] = A + min(row0 + r * apart, M - 1) * lda;
 

@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(256)
   const long long row0 = static_cast<long long>(blockIdx.x / tiles_n) * rows;
   const long long end = min(row0 + rows, M);
   for (long long row = row0 + first_row; row < end; row += kRows * row_step) {
-    T a[kRows][kMaxK];  // as they are: a conversion on the same condition would be waited for at once
+    T a[kRows][kMaxK];  // not converted yet: each conversion would wait for its load
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
       const T* from = A + min(row + r * row_step, M - 1) * lda;
@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(kDotThreads)
   float acc[TM][TN] = {};
   long long k = begin + threadIdx.x;
   const auto add = [&](bool guarded) {
-    T a[kUnroll][TM], b[kUnroll][TN];  // as they are: a conversion would wait for its load
+    T a[kUnroll][TM], b[kUnroll][TN];  // not converted yet: a conversion would wait for its load
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
       const long long l = guarded ? min(k + u * kDotThreads, end - 1) : k + u * kDotThreads;

@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(kThreads)
     // multiply: each warp 4 x 8 fragments of C
 #pragma unroll
     for (int k = 0; k < BK; k += 16) {
-      unsigned a[WM / 16][4], b[WN / 16][4];  // one b: two fragments of 16 x 8 side by side
+      unsigned a[WM / 16][4], b[WN / 16][4];  // each b: two fragments of 16 x 8, side by side
 #pragma unroll
       for (int i = 0; i < WM / 16; ++i) {
         ldmatrix_x4(a[i], &As[swizzled<BK>(warp_row + i * 16 + lane % 16, k / 8 + lane / 16)]);

@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(kThreads)
   for (int i = 0; i < kCopiesB; ++i) from_b[i] = B + (b_row + i * kRowsB) * ldb + col0 + b_chunk * 8;
   const long long step_b = BK * ldb;
   const int left_n = static_cast<int>(min(8LL, N - col0 - b_chunk * 8));
-  int left_k = static_cast<int>(K);  // from the next tile to copy on
+  int left_k = static_cast<int>(K);  // of k, from the next tile to copy
   // past the edges: zeros
   const auto copy_chunk = [](__nv_bfloat16& to, const __nv_bfloat16* from, int left) {
     if (kAligned) {
@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(kThreads)
     cp_async_commit();
   };
 
-  unsigned a[2][WM / 16][4] = {}, b[2][WN / 16][4] = {};  // one b: two fragments of 16 x 8 side by side
+  unsigned a[2][WM / 16][4] = {}, b[2][WN / 16][4] = {};  // each b: two fragments of 16 x 8, side by side
   float acc[WM / 16][WN / 8][4] = {};
   static_assert(WM == 64 && WN == 64, "four fragments of A, and four of B");
   const auto read = [&](const Stage& from, int k, int i) {

@@ -14,7 +14,7 @@ constexpr int BM = 128, BN = 256, BK = 64;
 constexpr int kThreads = 256;  // two warpgroups with 64 rows each
 constexpr int kStages = 4;
 
-// One step along k, as TMA brings it: rows of 128 bytes, swizzled. B comes in boxes of 64 columns.
+// One step along k, as TMA copies it: rows of 128 bytes, swizzled. B comes in boxes of 64 columns.
 struct Stage {
   __nv_bfloat16 A[BM][BK];
   __nv_bfloat16 B[BN / 64][BK][64];

@@ -11,10 +11,10 @@
 #include "../with_tma.cuh"
 
 constexpr int BM = 128, BN = 256, BK = 64;
-constexpr int kThreads = 3 * 128;  // a warpgroup that loads, two that multiply 64 rows each
+constexpr int kThreads = 3 * 128;  // one warpgroup loads, two multiply 64 rows each
 constexpr int kStages = 4;
 
-// One step along k, as TMA brings it: rows of 128 bytes, swizzled. B comes in boxes of 64 columns.
+// One step along k, as TMA copies it: rows of 128 bytes, swizzled. B comes in boxes of 64 columns.
 struct Stage {
   __nv_bfloat16 A[BM][BK];
   __nv_bfloat16 B[BN / 64][BK][64];

@@ -13,11 +13,11 @@
 #include "../with_tma.cuh"
 
 constexpr int BM = 128, BN = 256, BK = 64;
-constexpr int kThreads = 3 * 128;  // a warpgroup that loads, two that multiply 64 rows each
+constexpr int kThreads = 3 * 128;  // one warpgroup loads, two multiply 64 rows each
 constexpr unsigned kCluster = 2;   // blocks one below the other
 constexpr int kStages = 4;
 
-// One step along k, as TMA brings it: rows of 128 bytes, swizzled. B comes in boxes of 64 columns.
+// One step along k, as TMA copies it: rows of 128 bytes, swizzled. B comes in boxes of 64 columns.
 struct Stage {
   __nv_bfloat16 A[BM][BK];
   __nv_bfloat16 B[BN / 64][BK][64];
@@ -27,8 +27,8 @@ constexpr unsigned kGroupOfRows = 8 * 128;  // bytes; the swizzle repeats after 
 struct Shared {
   Stage stages[kStages];
   union {
-    __nv_bfloat16 C[2][2][64][64];       // for each warpgroup two boxes on their way out
-    float sums[8][16 * kSumsPitch<32>];  // where TMA does not store: for each warp 32 columns of its sums
+    __nv_bfloat16 C[2][2][64][64];       // two boxes per warpgroup, which TMA stores
+    float sums[8][16 * kSumsPitch<32>];  // where TMA cannot store: 32 columns of sums per warp
   };
   Barrier full[kStages], empty[kStages];
 };

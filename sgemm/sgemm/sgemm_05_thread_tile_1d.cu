@@ -6,7 +6,7 @@
 #include "sgemm.cuh"
 
 constexpr int BM = 64, BN = 64, BK = 8;  // the block's tile of C, and the depth of the tiles of A and B
-constexpr int TM = 8;                    // elements of C for each thread, one below the other
+constexpr int TM = 8;                    // elements of C per thread, in a column
 constexpr int kThreads = BM * BN / TM;
 static_assert(kThreads == BM * BK && kThreads == BK * BN, "each thread loads one element of A and one of B");
 
@@ -17,8 +17,8 @@ __global__ void __launch_bounds__(kThreads)
   __shared__ float As[BM][BK], Bs[BK][BN];
   const int tid = threadIdx.x;
   const std::size_t row0 = std::size_t{blockIdx.x / tiles_n} * BM, col0 = std::size_t{blockIdx.x % tiles_n} * BN;
-  const int a_row = tid / BK, a_col = tid % BK;                 // what this thread loads of the tile of A,
-  const int b_row = tid / BN, b_col = tid % BN;                 // and of B
+  const int a_row = tid / BK, a_col = tid % BK;                 // the element of As that this thread loads,
+  const int b_row = tid / BN, b_col = tid % BN;                 // and the one of Bs
   const int thread_col = tid % BN, thread_row = tid / BN * TM;  // where its elements of C begin
   float acc[TM] = {};
   for (std::size_t k0 = 0; k0 < K; k0 += BK) {

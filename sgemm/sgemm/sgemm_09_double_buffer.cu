@@ -9,7 +9,7 @@ constexpr int BM = 128, BN = 128, BK = 8;
 constexpr int TM = 8, TN = 8;
 constexpr int kThreads = (BM / TM) * (BN / TN);
 constexpr int kPad = 4;            // floats
-constexpr int kSubtileN = BN / 2;  // a thread's second four columns are this far from its first
+constexpr int kSubtileN = BN / 2;  // from a thread's first four columns to its second
 static_assert(BM * BK == 4 * kThreads && BK * BN == 4 * kThreads, "each thread loads a float4 of A and one of B");
 
 __global__ void __launch_bounds__(kThreads, 2)
@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   // main loop
   int s = 0;  // the buffer in use
   for (long long k0 = 0; k0 < K; k0 += BK, s ^= 1) {
-    __syncthreads();  // buffer s is complete, and no thread reads the other one any more
+    __syncthreads();  // buffer s is complete, and all threads have read the other one
     if (k0 + BK < K) load(k0 + BK);
     read(s, 0);
 #pragma unroll

@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   // main loop
   int s = 0;  // the buffer in use
   for (long long k0 = 0; k0 < K; k0 += BK, s ^= 1) {
-    __syncthreads();  // buffer s is complete, and no thread reads the other one any more
+    __syncthreads();  // buffer s is complete, and all threads have read the other one
     if (k0 + BK < K) load(k0 + BK);
     read(s, 0);
 #pragma unroll

@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   // main loop
   int s = 0;  // the buffer in use
   for (int left = tiles - 1; left >= 0; --left, s ^= 1) {
-    __syncthreads();  // buffer s is complete, and no thread reads the other one any more
+    __syncthreads();  // buffer s is complete, and all threads have read the other one
     if (left > 0) load();
     read(s, 0);
 #pragma unroll

@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(kThreads)
   const int tiles_k = static_cast<int>((K + BK - 1) / BK);
 
   // this block's k tiles: from `at` to `end`, counted from the first k tile of tile `first_tile`
-  const long long unit = static_cast<long long>(blockIdx.x) - whole_tiles;  // below 0: a whole tile
+  const long long unit = static_cast<long long>(blockIdx.x) - whole_tiles;  // negative: a whole tile
   long long at = unit < 0 ? 0 : unit * unit_size;
   const long long end = unit < 0 ? tiles_k : min(at + unit_size, split_k_tiles);
   const unsigned first_tile = unit < 0 ? blockIdx.x : whole_tiles;
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(kThreads)
                        unsigned tiles_n, bool aligned_c, unsigned whole_tiles, int unit_size,
                        const PartialTile* __restrict__ partials) {
   const long long begin = static_cast<long long>(blockIdx.x) * tiles_k, end = begin + tiles_k;
-  const long long first = begin / unit_size, last = (end - 1) / unit_size;  // units
+  const long long first = begin / unit_size, last = (end - 1) / unit_size;  // its first and last unit
   if (first == last) return;                                                // one block computed the whole tile
   const int tid = threadIdx.x, q = blockIdx.y, i = q / (TN / 4), j = q % (TN / 4) * 4;
   float4 acc = partials[2 * first + 1].quad[q][tid];

@@ -13,11 +13,11 @@
 #include "../with_tma.cuh"
 
 constexpr int BM = 256, BN = 128, BK = 32;
-constexpr unsigned kThreads = 3 * 128;  // a warpgroup that loads, two that multiply 64 columns each
+constexpr unsigned kThreads = 3 * 128;  // one warpgroup loads, two multiply 64 columns each
 constexpr unsigned kCluster = 2;        // blocks side by side
 constexpr int kStages = 4;
 
-// One step along k, as TMA brings it: rows of 128 bytes, swizzled. B comes in boxes of 32 columns.
+// One step along k, as TMA copies it: rows of 128 bytes, swizzled. B comes in boxes of 32 columns.
 struct Stage {
   float A[BM][BK];
   float B[BN / 32][BK][32];
@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   } else {
     registers_increase<232>();
     const Columns columns(tid / 128 - 1, tid / 32 % 4, lane);
-    const auto release = [&](unsigned turn) {  // in both blocks, for both write to it
+    const auto release = [&](unsigned turn) {  // in both blocks, because both producers write this stage
       if (lane < kCluster) mbarrier_arrive_at(&shared.empty[turn % kStages], lane);
     };
     for (unsigned tile = first; tile < tiles_m * tiles_n; tile += clusters) {
@@ -131,7 +131,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       }
     }
   }
-  cluster_sync();  // the other block may still arrive here
+  cluster_sync();  // the other block may still arrive at this block's barriers
 }
 
 static void launch_wgmma(std::size_t M, std::size_t N, std::size_t K, float alpha, const float* A, std::size_t lda,
