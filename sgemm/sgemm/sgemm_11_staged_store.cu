@@ -2,7 +2,7 @@
 // Idea:     each warp passes four rows at a time through shared memory; its lanes store 32 neighbouring columns.
 // Expect:   1.00x step 10 at 4096: C is 67 MB, 2 % of the time, and is written once.
 // Measured: 0.92x step 10, 0.83x cuBLAS at 4096 (H200).
-// Why:      not found; more than all stores take. Registers, or 10 KB more of shared memory, are a hypothesis.
+// Why:      not found. It loses more than all stores take: registers, or 10 KB more of shared memory (hypothesis).
 // Next:     at 4097 the loads of A and B check every element. What would make these checks unnecessary?
 #include "float4_access.cuh"
 

@@ -1,4 +1,4 @@
-// Problem:  one tile does not fit all shapes: of step 14's tile C of 64 x 64 fills an eighth, a row of C a 128th.
+// Problem:  one tile does not fit all shapes: C of 64 x 64 fills an eighth of step 14's tile, a row of C a 128th.
 // Idea:     eight kernels and a measured choice: step 14, smaller tiles with k in slices, and kernels without tiles.
 // Expect:   1.0x step 14 at the table's sizes, where its tile wins; 1.1 to 500x where most of its tile would be idle.
 // Measured: 1.00x step 14, 1.03x cuBLAS at 4096 (H200 at b65ca8e).
