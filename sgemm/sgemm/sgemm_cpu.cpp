@@ -4,8 +4,8 @@
 //   sgemm_cpu N              the same at another size; beyond 1024 without the three slowest
 //   sgemm_cpu --check        only checks, on awkward sizes
 //
-// Every variant is checked against the reference of the GPU's steps, in double. An installed BLAS is one of them. The last
-// variant copies whole panels only and forgets the columns after them: it must fail the check. Exit status: 0 if so.
+// Every variant is checked against the reference of the GPU's steps, in double. An installed BLAS is one of them. The
+// last variant copies whole panels only and forgets the columns after them: it must fail. Exit status: 0 if so.
 #include "sgemm.cuh"
 #include "runner/definitions.hpp"
 #include "runner/host_variants.hpp"
