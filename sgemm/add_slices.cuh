@@ -1,11 +1,10 @@
-// The end of a product whose k was cut into slices.
+// The last part of a product whose k was cut into slices: a second kernel adds them.
 #pragma once
 #include "gemm.cuh"
 
 constexpr int kAddThreads = 512;
 
-// C = alpha (the sum of the slices) + beta C. A block has blockDim.x elements of C; each of its blockDim.y rows of
-// threads adds some of the slices.
+// C = alpha (the sum of the slices) + beta C. blockDim.x elements per block; its rows of threads share slices.
 template <typename T>
 __global__ void __launch_bounds__(kAddThreads)
     gemm_add_slices(long long M, long long N, float alpha, float beta, T* __restrict__ C, long long ldc,
@@ -25,7 +24,7 @@ __global__ void __launch_bounds__(kAddThreads)
   c = T(beta == 0.0f ? alpha * sum : alpha * sum + beta * static_cast<float>(c));
 }
 
-// Few elements leave threads for many slices at a time; else a thread has an element.
+// Few elements leave threads for several slices at a time; otherwise a thread has one element.
 inline dim3 add_slices_block(std::size_t elements) {
   return elements < (std::size_t{1} << 16) ? dim3(32, kAddThreads / 32) : dim3(kAddThreads);
 }

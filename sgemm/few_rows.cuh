@@ -1,14 +1,12 @@
-// C = alpha A B + beta C for m up to 4: B is read once, and its bytes are the work. FP32 throughout.
+// C = alpha A B + beta C for m up to 4: reading B once is the work. All sums are FP32.
 #pragma once
 #include "products_without_tiles.cuh"
 
 constexpr int kFewRowsThreads = 256;
 
-// The sums of kRows rows of C, or as many as M says. A thread has kColumns columns, 16 bytes of B: neighbours, read at
-// once, where kVector says that rows of B are 16-byte aligned; else `width` apart, so that lanes read neighbours. A tile
-// has width * kColumns columns; blocks have blockDim.x / width rows of threads, each with some of the k of slice
-// blockIdx.y, kDepth of them in flight. With one slice the results go to C, else the sums to
-// partials[(slice * M + row) * N + column].
+// M rows of C, at most kRows, in tiles of width * kColumns columns. A thread has kColumns columns, 16 bytes of B:
+// neighbours if rows of B are 16-byte aligned (kVector), else `width` apart. A block's rows of threads share the k of
+// slice blockIdx.y. One slice: results go to C; more: sums go to partials[(slice * M + row) * N + column].
 template <typename T, int kRows, bool kVector>
 __global__ void __launch_bounds__(kFewRowsThreads, kRows == 4 ? 2 : 3)
     gemm_few_rows(int M, long long N, long long K, float alpha, const T* __restrict__ A, long long lda,
@@ -19,7 +17,7 @@ __global__ void __launch_bounds__(kFewRowsThreads, kRows == 4 ? 2 : 3)
   const int apart = kVector ? 1 : width;
   const long long col = static_cast<long long>(blockIdx.x) * width * kColumns + (kVector ? kColumns * lane : lane);
   const long long end = min((blockIdx.y + 1) * slice, K);
-  // A chunk that N cuts is read whole where a row follows: its gap, or the next row's start, lies within B's memory.
+  // a chunk that N cuts is read whole where a row follows: the gap or the next row's start is within B's memory
   const bool whole = kVector && col + kColumns <= N;
   const long long readable = !kVector || whole ? end : min(end, K - 1);
 
@@ -57,7 +55,7 @@ __global__ void __launch_bounds__(kFewRowsThreads, kRows == 4 ? 2 : 3)
     while (k < end) add(true);
   }
 
-  // The sums of a block's rows of threads: the second half of the rows is added to the first, until one is left.
+  // reduce over the block's rows of threads: the second half is added to the first, until one row is left
   __shared__ float sums[kColumns][kFewRowsThreads];
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
@@ -88,13 +86,12 @@ __global__ void __launch_bounds__(kFewRowsThreads, kRows == 4 ? 2 : 3)
   }
 }
 
-// Tiles of C `width` threads wide, and into how many slices k may be cut.
 struct FewRowsTiles {
-  std::size_t tiles, width, slices;
+  std::size_t tiles, width, slices;  // width in threads; slices: the most that k may be cut into
 };
 
-// For rows of `chunks` threads. Tiles have a block's width if they, or their slices, are enough for the GPU. Else they
-// are narrower, down to a warp: a block's rows of threads share k, and more blocks run without a second kernel.
+// For rows of `chunks` threads. Tiles as wide as a block if they, or their slices, fill the GPU; else narrower, down to
+// a warp: then a block's rows of threads share k, and more blocks run without a second kernel.
 inline FewRowsTiles few_rows_tiles(std::size_t chunks, std::size_t K, std::size_t sms, std::size_t resident) {
   constexpr std::size_t least_k = 32;  // of a slice, for each row of threads
   for (std::size_t widest = kFewRowsThreads;; widest /= 2) {

@@ -1,15 +1,13 @@
-// What products of FP32 matrices have in common, on CUDA cores and on tensor cores: the signature, the buffers, and the
-// right answer.
+// What products of FP32 matrices share, on FFMA units and tensor cores: signature, buffers, and the right answer.
 #pragma once
 #include "gemm.cuh"
 
 class Fp32Gemm : public Gemm {
  public:
-  // Row i of A starts at A + i * lda, lda >= k; so for B, ldb >= n, and C, ldc >= n. What lies between a row's end and
-  // the next row's start is not part of the matrix; after the last row there is nothing. No pointer need be 16-byte
-  // aligned, nor need a leading dimension be a multiple of 4. Nothing overlaps. m, n and k are below 2^31, and any of
-  // them may be 0. As in BLAS, what is multiplied by 0 is not read: C if beta = 0, A and B if alpha = 0. Nor is NaN
-  // there passed on.
+  // Row i of A starts at A + i * lda, lda >= k; B and C likewise, ldb >= n and ldc >= n. Gaps between rows are not part
+  // of a matrix, and nothing follows the last row. Pointers need not be 16-byte aligned, nor leading dimensions
+  // multiples of 4. Nothing overlaps. m, n and k are below 2^31, and any may be 0. As in BLAS, what is multiplied by 0
+  // is not read, so a NaN in it does not show: C if beta = 0, A and B if alpha = 0.
   using Launch = void (*)(std::size_t m, std::size_t n, std::size_t k, float alpha, const float* A, std::size_t lda,
                           const float* B, std::size_t ldb, float beta, float* C, std::size_t ldc);
 

@@ -1,5 +1,4 @@
-// What every product of matrices here has in common, whatever the type of its elements: C = alpha A B + beta C, all
-// row-major: A is m x k, B is k x n, C is m x n.
+// What all products share, for any element type: C = alpha A B + beta C; A is m x k, B k x n, C m x n, row-major.
 #pragma once
 #include "sampled_rows.cuh"
 
@@ -19,7 +18,7 @@ class Gemm : public ladder::Problem {
   }
   std::vector<ladder::Scalar> scalars() const override { return {{"alpha", 1}, {"beta", 0}}; }
 
-  // Multiples of 1/4 keep what is exact exact. If a sum is 0, a negative alpha makes -0 of it, or 0 if 0 is added.
+  // Multiples of 1/4 keep exact sums exact. A negative alpha makes -0 of a sum of 0, unless 0 is added.
   bool exact(const ladder::Size& size) const override {
     const double alpha = size.scalars[0], beta = size.scalars[1];
     const auto harmless = [](double v) { return std::fabs(v) <= 16 && 4 * v == std::floor(4 * v); };
@@ -34,7 +33,7 @@ class Gemm : public ladder::Problem {
             {"infinity at the end of B", false, nan_at_end<1>}};
   }
 
-  // In turn A, B and C have more than 2^31 elements; the first and the last more rows or columns than 65535 * 32.
+  // A, B and C in turn have more than 2^31 elements; the first and last more rows or columns than 65535 * 32.
   std::vector<ladder::Size> huge_sizes() const override {
     const std::size_t many = dim_in_y_ ? ladder::kMaxGridY * tile_ : (1 << 21) + 5;
     return {{{many, 3, 1025, 1028, 0, 0}, {1, 0}},
@@ -69,7 +68,7 @@ class Gemm : public ladder::Problem {
     return static_cast<double>(rows) * static_cast<double>(columns);
   }
 
-  // Elements from the first to the last one of a matrix.
+  // Elements from a matrix's first to its last.
   static std::size_t extent(const char* option, std::size_t rows, std::size_t columns, std::size_t ld) {
     if (ld < columns) {
       throw ladder::UsageError("--" + std::string(option) + ": must be 0 or at least the row's length, " +
@@ -79,7 +78,6 @@ class Gemm : public ladder::Problem {
     return rows == 0 || columns == 0 ? 0 : (rows - 1) * ld + columns;
   }
 
-  // The buffers of matrices of T.
   template <typename T>
   std::vector<ladder::Buffer> matrices(const ladder::Size& size) const {
     const std::size_t m = size[0], n = size[1], k = size[2];
@@ -89,16 +87,15 @@ class Gemm : public ladder::Problem {
             ladder::inout<T>("C", extent("ldc", m, n, ldc(size)))};
   }
 
-  // Bytes that must move: what lies between the rows need not, and C is read only if it counts.
+  // Bytes that must move: no gaps between rows, and C twice only if beta is not 0.
   template <typename T>
   double matrix_bytes(const ladder::Size& size) const {
     const double c = area(size[0], size[1]);
     return sizeof(T) * (area(size[0], size[2]) + area(size[2], size[1]) + (size.scalars[1] == 0 ? c : 2 * c));
   }
 
-  // want = alpha (A B) + beta C; what lies between the rows of C must stay as it was. Of rows that are not sampled
-  // (sampled_rows.cuh) it is asked only that every element is written, and with a number. `scale_of(want, product, c)`
-  // makes the scale of |alpha| (|A| |B|) and |beta C|, and may round `want`.
+  // want = alpha (A B) + beta C; gaps between rows of C must stay as they are. In rows that are not sampled any finite
+  // number will do. scale_of(want, product, c) makes the scale of |alpha| (|A| |B|) and |beta C|, and may round `want`.
   template <typename T, typename ScaleOf>
   static void reference(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
                         double* scale, const ScaleOf& scale_of) {
@@ -139,8 +136,7 @@ class Gemm : public ladder::Problem {
     }
   }
 
-  // gamma_terms = terms u / (1 - terms u), or terms u where that is no longer small (Jeannerod and Rump, SIAM J. Matrix
-  // Anal. Appl. 34, 2013).
+  // terms u / (1 - terms u), or terms u if that is not small (Jeannerod and Rump, SIAM J. Matrix Anal. Appl. 34).
   static double gamma(double terms) {
     const double tu = terms * ladder::kUnitRoundoff;
     return tu < 0.01 ? tu / (1 - tu) : tu;
@@ -150,7 +146,7 @@ class Gemm : public ladder::Problem {
   static double nan_in_c(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return buffer == 2 ? std::numeric_limits<double>::quiet_NaN() : ladder::patterns::random(seed, buffer, i, n);
   }
-  // One NaN, or in B an infinity, in the last row: all of a row or a column of C must show it, and nothing else.
+  // A NaN at A's end or an infinity at B's: a row or a column of C must show it, and nothing else.
   template <std::size_t matrix>
   static double nan_at_end(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     if (buffer != matrix || i != n - 1) return ladder::patterns::random(seed, buffer, i, n);

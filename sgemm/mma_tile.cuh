@@ -1,5 +1,4 @@
-// A tile of C of any shape by mma.sync, for BF16 and for FP32 read as TF32, whatever the alignment of A and B. Both types
-// have 32 bytes of a row of A per mma, so that only how B is read differs.
+// A tile of C of any shape by mma.sync, in BF16 or TF32, for any alignment of A and B. Only how B is read differs.
 #pragma once
 #include "products_without_tiles.cuh"
 #include "tensor_core.cuh"
@@ -16,11 +15,9 @@ __device__ inline void mma(float (&d)[4], const unsigned (&a)[4], unsigned b0, u
   mma_m16n8k8_tf32(d, a, b0, b1);
 }
 
-// Tiles consist of chunks of 16 bytes. Those of A have a row of kRowBytes bytes and one chunk more, so that the 8 rows
-// that ldmatrix reads at once lie in different banks; so do those of B in BF16, and in FP32 two chunks more put 4 rows 8
-// banks apart. Rows that begin anywhere (kSkewed) stand in shared memory as far behind a multiple of 16 bytes as in
-// memory, so that cp.async can copy 16 bytes at a time: that is their skew. It is the same 8 rows further, as 8 elements
-// are 16 bytes or 32.
+// Tiles consist of chunks of 16 bytes. One chunk of padding per row puts the 8 rows that ldmatrix reads at once in
+// different banks; in FP32 B has two, which put 4 rows 8 banks apart. Rows that may start anywhere (kSkewed) keep their
+// distance from the last multiple of 16 bytes, their skew, so that cp.async copies 16 bytes. It repeats every 8 rows.
 template <typename T, int BN, bool kSkewed>
 class Operands {
   static constexpr int kSize = sizeof(T), kRows = 4 / kSize;  // of B in a register
@@ -34,8 +31,7 @@ class Operands {
     for (int i = 0; i < kRows; ++i) skew_b_[i] = skew(B + (kRows * (lane % 4) + i) * ldb);
   }
 
-  // The fragment of 16 rows from `row` on, at k. A lane's elements are a word of shared memory, in BF16 with an odd skew
-  // halves of two.
+  // The fragment of rows `row` to row + 15 at k. A lane's elements are one word, or with an odd skew halves of two.
   __device__ void read_a(unsigned (&a)[4], const uint4* tile, int row, int k) const {
     if constexpr (!kSkewed) {
       ldmatrix_x4(a, &tile[(row + lane_ % 16) * kPitchA + k * kSize / 16 + lane_ / 16]);
@@ -48,7 +44,7 @@ class Operands {
       }
     }
   }
-  // Those of 16 columns from `col` on, at k. A lane's elements are in one column: in FP32 a row's, in BF16 of two rows.
+  // The fragments of columns `col` to col + 15 at k. A lane has one column: one row of it in FP32, two in BF16.
   __device__ void read_b(unsigned (&b)[4], const uint4* tile, int k, int col) const {
     if constexpr (!kSkewed && kSize == 2) {
       ldmatrix_x4_trans(b, &tile[(k + lane_ % 16) * kPitchB + col / 8 + lane_ / 16]);
@@ -76,10 +72,9 @@ class Operands {
   int lane_, skew_a_, skew_b_[kRows];
 };
 
-// Copies a tile of kRows x kCols elements, which begins at row0 and col0 of `matrix`, by cp.async; zeros from `rows` and
-// `cols` on. Of 16 bytes that a row begins in, those before it are read as well, and not used: they are in the same
-// allocation, as allocations begin at multiples of 16 bytes. The 16 bytes that pass the matrix's `end` are loaded one by
-// one: cp.async would read no more than it is told, but compute-sanitizer's memcheck counts all 16.
+// Copies the kRows x kCols elements at (row0, col0) of `matrix` by cp.async; zeros from `rows` and `cols` on. The first
+// 16 bytes of a row may contain others before it, of the same allocation. The chunk that passes `end` is loaded element
+// by element: cp.async would stop there, but memcheck counts all 16 bytes.
 template <bool kSkewed, int kPitch, int kRows, int kCols, int kThreads, typename T>
 __device__ inline void copy_tile(uint4* to, const T* matrix, long long ld, long long row0, long long rows,
                                  long long col0, long long cols, const T* end) {
@@ -88,7 +83,7 @@ __device__ inline void copy_tile(uint4* to, const T* matrix, long long ld, long 
   const int down = static_cast<int>(min(rows - row0, static_cast<long long>(kRows)));
   const int width = static_cast<int>(min(cols - col0, static_cast<long long>(kCols))) * kSize;  // in bytes
   const auto address = [](const T* p) { return reinterpret_cast<std::uintptr_t>(p); };
-  // `from`: where the row's chunk begins if it has no skew, which moves the chunk to the left.
+  // `from`: where the row's chunk starts without its skew, which moves it to the left
   const auto copy = [&](int row, int chunk, const T* from) {
     const int skew = kSkewed ? static_cast<int>(address(from) % 16) : 0;
     const int bytes = row < down ? min(max(skew + width - 16 * chunk, 0), 16) : 0;
@@ -114,9 +109,8 @@ __device__ inline void copy_tile(uint4* to, const T* matrix, long long ld, long 
   if (kSkewed && tid < kRows) copy(tid, kAcross, corner + tid * ld + kCols);
 }
 
-// C = alpha A B + beta C in tiles of BM x BN, one per block, of kWarpsM x kWarpsN warps; k in slices, gridDim.y of
-// them, each `slice` long. With one slice the results go to C, else the sums to partials[(slice * M + row) * N +
-// column]. kStages - 1 tiles are in flight. aligned: rows of C begin at multiples of 16 bytes.
+// C = alpha A B + beta C, a tile of BM x BN per block of kWarpsM x kWarpsN warps, k in gridDim.y slices of `slice`. One
+// slice: results go to C, `aligned` to 16 bytes or not; more: sums to partials[(slice * M + row) * N + col].
 template <typename T, bool kSkewed, int BM, int BN, int kWarpsM, int kWarpsN, int kStages>
 __global__ void __launch_bounds__(kWarpsM* kWarpsN * 32, BM* BN > 64 * 64 ? 2 : 3)
     gemm_mma_tile(long long M, long long N, long long K, float alpha, const T* __restrict__ A, long long lda,
@@ -191,14 +185,12 @@ __global__ void __launch_bounds__(kWarpsM* kWarpsN * 32, BM* BN > 64 * 64 ? 2 : 
 #endif
 }
 
-// Do rows of `ld` elements from `data` on begin at multiples of 16 bytes?
 template <typename T>
 bool rows_are_aligned(const T* data, std::size_t ld) {
   return (reinterpret_cast<std::uintptr_t>(data) | ld * sizeof(T)) % 16 == 0;
 }
 
-// As many stages as fit in 72 KB: an SM of sm_90 has room for three such blocks, one of sm_86 for one. Few tiles: as many
-// slices of k as run at the same time, each of four stages or more.
+// As many stages as fit in 72 KB: three blocks per SM on sm_90, one on sm_86. Slices of 4 stages or more fill one wave.
 template <int BM, int BN, int kWarpsM, int kWarpsN, bool kSkewed, typename T>
 void launch_mma(const Product<T>& p) {
   using Read = Operands<T, BN, kSkewed>;
@@ -219,7 +211,7 @@ void launch_mma(const Product<T>& p) {
   if (slices > 1) add_slices(p, grid.y, partials);
 }
 
-// M, N, K and alpha are not 0.
+// M, N, K and alpha must not be 0.
 template <int BM, int BN, int kWarpsM, int kWarpsN, typename T>
 void launch_mma(const Product<T>& p) {
   const bool aligned = rows_are_aligned(p.A, p.lda) && rows_are_aligned(p.B, p.ldb);

@@ -1,4 +1,4 @@
-// Products for which no tile of C pays: sums of up to 8 products, and few elements of long sums. FP32 sums throughout.
+// Products for which no tile of C pays: sums of up to 8 products, and few elements with long sums. All sums are FP32.
 #pragma once
 #include "add_slices.cuh"
 #include "block_reduce.cuh"
@@ -25,11 +25,9 @@ void add_slices(const Product<T>& p, unsigned slices, const float* partials) {
   launch_add_slices(p.M, p.N, p.alpha, p.beta, p.C, p.ldc, slices, partials);
 }
 
-// For K up to 8: writing C is most of the work.
-//
-// Thread t of a block has columns t % width, t % width + width and so on of a tile of kColumns * width columns, with
-// their k elements of B in registers, and every (blockDim.x / width)-th row of the block's `rows`; kRows rows at a time.
-// kMaxK: k is at most that.
+// For K up to kMaxK, 8 at most, where writing C is the work. Thread t of a block has columns t % width, t % width +
+// width, ... of a tile of kColumns * width, with their K elements of B in registers, and every (blockDim.x / width)-th
+// of the block's `rows` rows, kRows at a time.
 template <typename T, int kMaxK, int kColumns>
 __global__ void __launch_bounds__(256)
     gemm_small_k(long long M, long long N, int K, float alpha, const T* __restrict__ A, long long lda,
@@ -50,7 +48,7 @@ __global__ void __launch_bounds__(256)
   const long long row0 = static_cast<long long>(blockIdx.x / tiles_n) * rows;
   const long long end = min(row0 + rows, M);
   for (long long row = row0 + first_row; row < end; row += kRows * row_step) {
-    T a[kRows][kMaxK];  // as they are: a conversion on the same condition would be waited for at once
+    T a[kRows][kMaxK];  // not converted yet: each conversion would wait for its load
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
       const T* from = A + min(row + r * row_step, M - 1) * lda;
@@ -89,17 +87,17 @@ void launch_small_k(const Product<T>& p) {
   CUDA_CHECK(cudaGetLastError());
 }
 
-// Four columns per thread share the loads of A, if lanes still have neighbours then.
+// Four columns per thread share the loads of A, if lanes still have neighbouring columns then.
 template <typename T>
 void launch_small_k(const Product<T>& p) {
   p.N >= 64 ? launch_small_k<4>(p) : launch_small_k<1>(p);
 }
 
-// For few elements of C and a long K: each thread takes every (slices * kDotThreads)-th product of each element of a tile.
+// For few elements of C and a long K: the threads of a block share each sum.
 constexpr int kDotThreads = 256;
 
-// A tile of up to TM x TN elements of C per block, slice blockIdx.y of k; tiles share the rows evenly. The sums go to
-// partials[(slice * M + row) * N + column]. The lanes of a warp have neighbouring k, so loads of A are coalesced.
+// A tile of up to TM x TN elements per block, and slice blockIdx.y of k; lanes have neighbouring k, so loads of A are
+// coalesced. Sums go to partials[(slice * M + row) * N + column].
 template <typename T, int TM, int TN>
 __global__ void __launch_bounds__(kDotThreads)
     gemm_dot_tile(long long M, long long N, long long K, const T* __restrict__ A, long long lda,
@@ -111,8 +109,7 @@ __global__ void __launch_bounds__(kDotThreads)
   const int rows = static_cast<int>(M * (tile + 1) / tiles_m - row0);
   const int columns = static_cast<int>(min(N - col0, static_cast<long long>(TN)));
   const long long begin = blockIdx.y * slice, end = min(begin + slice, K);
-  // Past its rows a tile has the last one again, and past the end of k a lane the last element: their sums and products
-  // are dropped. A condition for each load of A would make loads wait for one another.
+  // Past the last row, or the end of k, the last is read again and dropped: a guard per load would delay the next.
   const T* row[TM];
 #pragma unroll
   for (int i = 0; i < TM; ++i) row[i] = A + (row0 + min(i, rows - 1)) * lda;
@@ -120,7 +117,7 @@ __global__ void __launch_bounds__(kDotThreads)
   float acc[TM][TN] = {};
   long long k = begin + threadIdx.x;
   const auto add = [&](bool guarded) {
-    T a[kUnroll][TM], b[kUnroll][TN];  // as they are: a conversion would wait for its load
+    T a[kUnroll][TM], b[kUnroll][TN];  // not converted yet: a conversion would wait for its load
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
       const long long l = guarded ? min(k + u * kDotThreads, end - 1) : k + u * kDotThreads;

@@ -1,4 +1,4 @@
-// C = beta C, what a product with alpha = 0 or k = 0 leaves to do.
+// C = beta C: what is left of a product if alpha or k is 0.
 #pragma once
 #include "cuda_helpers.cuh"
 

@@ -1,4 +1,4 @@
-// What the programs for any shape of gemm_bf16 and sgemm_tf32 choose from.
+// The kernels that gemm_bf16_any_shape and sgemm_tf32_any_shape choose from.
 #pragma once
 #include "few_columns.cuh"
 #include "few_rows.cuh"
@@ -8,8 +8,7 @@
 #include "wgmma_128.cuh"
 #include "with_tma.cuh"
 
-// In what this GPU runs: was it compiled for sm_90a?
-static __device__ bool is_sm90a = compiles_for_sm90a();
+static __device__ bool is_sm90a = compiles_for_sm90a();  // of the code that this GPU runs
 #endif
 
 #include "any_shape.cuh"
@@ -36,9 +35,8 @@ struct GemmCall : Product<T> {
 
 inline bool has_mma() { return device_attribute(cudaDevAttrComputeCapabilityMajor) >= 8; }
 #ifndef CUDA_EMU
-// Asked once, as it waits for the GPU.
 inline bool has_wgmma() {
-  static const bool has = [] {
+  static const bool has = [] {  // once, because it waits for the GPU
     bool is_compiled = false;
     if (device_attribute(cudaDevAttrComputeCapabilityMajor) != 9) return false;
     CUDA_CHECK(cudaMemcpyFromSymbol(&is_compiled, is_sm90a, sizeof is_compiled));
@@ -48,7 +46,7 @@ inline bool has_wgmma() {
 }
 #endif
 
-// Tiles as low or as narrow as C, or of 64 x 64.
+// Tiles as low or as narrow as C, or 64 x 64.
 template <typename T>
 void launch_small_tiles(const Product<T>& p) {
   if (p.M <= 16 && p.N <= 32) return launch_mma<16, 32, 1, 2>(p);
@@ -59,8 +57,7 @@ void launch_small_tiles(const Product<T>& p) {
   launch_mma<64, 64, 2, 2>(p);
 }
 
-// W::T is an element; W::launch_large_tiles(call) is the kernel of the ladder's last step, and the rest of W is the small
-// tile of wgmma_128.cuh. M, N, K and alpha are not 0.
+// W::launch_large_tiles(call) runs the last step's kernel; the rest of W is wgmma_128.cuh's. M, N, K, alpha are not 0.
 template <typename W>
 void launch_any_shape(const GemmCall<typename W::T>& call) {
   using Call = GemmCall<typename W::T>;
@@ -78,7 +75,7 @@ void launch_any_shape(const GemmCall<typename W::T>& call) {
       {"mma_128", [](const Call& c) { return c.M > 32 && c.N > 32 && has_mma(); },
        [](const Call& c) { launch_mma<128, 128, 2, 4>(c); }},
       {"mma_small_tiles", [](const Call&) { return has_mma(); }, [](const Call& c) { launch_small_tiles(c); }},
-      // FP32 without tiles: for few sums, and for whatever a GPU before sm_80 is asked.
+      // FP32 without tiles: for few sums, and for all calls on a GPU before sm_80
       {"dot", [](const Call& c) { return (c.K >= 512 && c.M * c.N <= 1024) || !has_mma(); },
        [](const Call& c) { launch_dot(c); }},
   };

@@ -1,11 +1,10 @@
-// The sizes at which products on tensor cores go wrong.
+// Sizes at which products on tensor cores go wrong.
 #pragma once
 #include "gemm.cuh"
 
-// m, n, k, lda, ldb, ldc and the scalars. Empty, one row, one column, one product; around a fragment of 8 and 16, and
-// tiles of 32, 64, 128 and 256; k of several stages, with and without a remainder, and long enough for slices; rows that
-// are not 16-byte aligned; gaps after the rows; one leading dimension at a time that is not a multiple of 8; sums of up
-// to 8 products; more than 8 rows of tiles; more tiles than blocks of a persistent grid, where a tile has 128 rows.
+// m, n, k, lda, ldb, ldc and the scalars: empty, one row, column, product; around fragments of 8 and 16 and tiles of 32
+// to 256; k of several stages, with a remainder, long enough for slices; unaligned rows, and one unaligned leading
+// dimension at a time; gaps after rows; up to 8 products; over 8 rows of tiles; more tiles than SMs.
 inline std::vector<ladder::Size> tensor_core_sizes() {
   std::vector<ladder::Size> sizes = {{{0, 0, 0, 0, 0, 0}, {1, 0}},           {{0, 5, 3, 0, 0, 0}, {1, 0}},
                                      {{5, 0, 3, 0, 0, 0}, {1, 1}},           {{5, 7, 0, 0, 0, 0}, {1, 0}},

@@ -1,4 +1,4 @@
-// Beyond the general tests of every step: what sgemm and aat promise besides their values.
+// What sgemm and aat promise besides right values; general tests check these for every step.
 #include "catch.hpp"
 #include "runner/check.hpp"
 #include "runner/options.hpp"
@@ -50,7 +50,7 @@ std::vector<float> random_numbers(std::size_t n, std::uint64_t seed) {
   return numbers;
 }
 
-// The last matrix after the step ran on these.
+// The last matrix, after the step ran on these.
 template <typename T>
 std::vector<T> result_of(const Step& step, const Size& size, const std::vector<std::vector<T>>& matrices) {
   std::vector<DeviceBuffer<T>> device;
@@ -213,7 +213,7 @@ TEST_CASE("gemm_bf16: sums are FP32, and rounded once") {
   }
 }
 
-// Of what an element of C may be, the bound leaves one number, or two where the sum lies near the middle of them.
+// The bound leaves one number for an element of C, or two where the sum lies near the middle of them.
 TEST_CASE("gemm_bf16: the bound is one number, or its neighbour near a tie") {
   const Problem& problem = *first_own_step("gemm_bf16").problem;
   const auto scale = [&](float c) {
@@ -315,7 +315,7 @@ TEST_CASE("a leading dimension below the row's length is refused") {
   CHECK_THROWS_AS(problem.buffers({{std::size_t{1} << 30, 8, 8, std::size_t{1} << 30, 0, 0}, {1, 0}}), UsageError);
 }
 
-// Of a product too large for the host, some rows are computed; the others must be written, and with numbers.
+// Of a product too large for the host, some rows are compared; the others must be written, with finite numbers.
 TEST_CASE("a large product is checked in part") {
   const Problem& problem = *steps_of("sgemm").front()->problem;
   const auto unchecked = [&](const Size& size, const Arrays& host) {
@@ -327,7 +327,7 @@ TEST_CASE("a large product is checked in part") {
     return rows;
   };
   const std::size_t m = 4096, n = 2, k = (1 << 20) + 1;  // one more than affordable
-  // All rows of A begin at the same place: what matters here is the number of products.
+  // All rows of A start at the same place: only the number of products matters here.
   const std::vector<float> ones(k * n, 1.0f), c(m * n, 0.0f);
   const Arrays host({const_cast<float*>(ones.data()), const_cast<float*>(ones.data()), const_cast<float*>(c.data())});
   const std::size_t rows = unchecked({{m, n, k, 1, 0, 0}, {1, 0}}, host);
@@ -337,7 +337,7 @@ TEST_CASE("a large product is checked in part") {
   CHECK(unchecked({{m, n, k, 1, 0, 0}, {0, 1}}, host) == 0);
 }
 
-// Too long a sum for the test sizes, as the steps that compute whole tiles would take seconds for it on the CPU backend.
+// A sum too long for the test sizes: steps that compute whole tiles would take seconds for it on the CPU backend.
 TEST_CASE("few elements of long sums: more slices of k than rows of threads that add them") {
   std::size_t tried = 0;
   for (const char* kernel : {"sgemm", "sgemm_tf32", "gemm_bf16"}) {

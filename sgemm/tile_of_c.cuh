@@ -1,4 +1,4 @@
-// The tiles of C: in which order blocks take them, and how their sums are stored.
+// Tiles of C: the order in which blocks take them, and how their sums are stored.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,9 +7,8 @@ struct Tile {
   unsigned row, col;
 };
 
-// Tile number `index`, in rows and columns of tiles: down through kGroup rows of tiles, then the next column of tiles.
-// Blocks that run at the same time so form a rectangle, which reads fewer rows of A and columns of B than a row of tiles
-// would, and finds more of them in L2.
+// The place of tile `index`: down through kGroup rows of tiles, then the next column. Blocks that run together form a
+// rectangle, which needs fewer rows of A and columns of B than a row of tiles, so more of them are in L2.
 template <unsigned kGroup = 8>
 __device__ inline Tile tile_place(unsigned index, unsigned tiles_m, unsigned tiles_n) {
   const unsigned first = index / (kGroup * tiles_n) * kGroup, in_group = index - first * tiles_n;
@@ -17,8 +16,7 @@ __device__ inline Tile tile_place(unsigned index, unsigned tiles_m, unsigned til
   return {first + in_group % height, in_group / height};
 }
 
-// c[0] = v0 + beta c[0], and c[1] likewise where `both`; with beta = 0 they are not read. `pairs`: c is aligned to two
-// elements.
+// c[0] = v0 + beta c[0], and if `both` c[1] likewise; beta = 0 reads neither. `pairs`: c is aligned to a pair.
 template <typename T>
 __device__ inline void store_pair(T* c, float v0, float v1, float beta, bool both, bool pairs) {
   struct alignas(2 * sizeof(T)) Pair {
@@ -42,8 +40,8 @@ bool has_pairs(const T* C, std::size_t ldc) {
   return reinterpret_cast<std::uintptr_t>(C) % (2 * sizeof(T)) == 0 && ldc % 2 == 0;
 }
 
-// A warp stores 16 rows of kColumns sums that it has in shared memory, as far as they are among `rows` and `cols`:
-// c = alpha sums + beta c. A lane has kElements neighbours, stored at once where all are inside.
+// c = alpha sums + beta c for 16 rows of kColumns sums in shared memory, up to `rows` and `cols`. All lanes of the warp
+// must call it; each has kElements neighbours, stored at once where all are inside.
 template <int kColumns>
 constexpr int kSumsPitch = kColumns + 8;
 template <int kColumns, int kElements, typename T>
@@ -75,10 +73,9 @@ __device__ inline void store_sums(const float* sums, T* c, long long ld, int row
   }
 }
 
-// The same of a warp's accumulators of mma.sync or wgmma: 16 rows, for each 8 columns two neighbours in row lane / 4 and
-// two in row lane / 4 + 8. Four lanes to a row would write parts of sectors, so they pass through shared memory, kSide
-// columns at a time: `sums` are 16 * kSumsPitch<kSide> floats that belong to the warp. `aligned`: c's rows begin at
-// multiples of 16 bytes. acc is indexed by constants only.
+// The same for a warp's accumulators of mma.sync or wgmma: per 8 columns two neighbours in row lane / 4 and two in row
+// lane / 4 + 8. Stored so, lanes would write parts of sectors; they pass through `sums`, the warp's own 16 *
+// kSumsPitch<kSide> floats, kSide columns at a time. `aligned`: c's rows are 16-byte aligned.
 template <int kColumns, int kSide, typename T>
 __device__ __forceinline__ void store_rows(const float* acc, float* sums, T* c, long long ld, int rows, int cols,
                                            float alpha, float beta, bool aligned) {

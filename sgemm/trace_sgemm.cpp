@@ -1,4 +1,4 @@
-// What the ladder claims of its accesses.
+// What the ladder claims about its accesses.
 #include "claims.hpp"
 
 #include <map>
@@ -22,7 +22,7 @@ const Claims& seen_at_256(const std::string& step) {
 TEST_CASE("sgemm: lanes in 32 rows, then along a row") {
   const Claims &naive = seen_at_256("sgemm_01_naive"), &coalesced = seen_at_256("sgemm_02_coalesced");
   CHECK(naive.store() == 32);
-  CHECK(naive.load() == (32 + 1) / 2.0);  // A by rows; of B the lanes want one word
+  CHECK(naive.load() == (32 + 1) / 2.0);  // 32 rows of A; one word of B
   CHECK(coalesced.store() == 4);
   CHECK(coalesced.load() == (1 + 4) / 2.0);
 }

@@ -1,5 +1,5 @@
-// A tile of C of 128 x 128 on wgmma, for products that have too few tiles of 256 x 256. Blocks share the k of a tile: those
-// of a cluster, whose sums meet in distributed shared memory, or slices of k, whose sums meet in memory.
+// A 128 x 128 tile by wgmma, for products with too few tiles of 256 x 256. Blocks share its k: those of a cluster,
+// whose sums meet in distributed shared memory, or slices of k, whose sums meet in global memory.
 #pragma once
 #include "hopper.cuh"
 #include "launch_cluster.cuh"
@@ -11,9 +11,8 @@ constexpr unsigned kSide = 128, kMultiply = 256;    // threads that multiply: tw
 constexpr unsigned kWgmmaThreads = kMultiply + 32;  // and a warp that loads
 constexpr int kWgmmaStages = 6;
 
-// W has: T, an element; Stage, one step along k, whose A has all k of a row in 128 bytes, and whose B comes in boxes of
-// 128 bytes a row; multiply(), all steps of a block; keep(), its sums to shared memory; and place(), where there a column
-// is, so that a warp's stores meet no bank twice.
+// W has T, an element; Stage, one step along k, with 128 bytes per row of A and of each box of B; multiply(), all steps
+// of a block; keep(), its sums to shared memory; place(), the column where one is kept, without bank conflicts.
 template <typename W>
 struct WgmmaShared {
   union {
@@ -23,8 +22,7 @@ struct WgmmaShared {
   Barrier full[kWgmmaStages], empty[kWgmmaStages];
 };
 
-// Four elements of C, `apart` from c on, = v + beta c, as far as they are among the `left` last ones of C's row; with
-// beta = 0 they are not read. With apart = 1 they are aligned to four elements.
+// c[i] = v + beta c[i] for i = 0, apart, 2 apart, 3 apart below `left`; beta = 0 reads none. apart = 1: c aligned to 4.
 template <typename Out>
 __device__ inline void store_four(Out* c, const float (&v)[4], float beta, unsigned left, unsigned apart) {
   struct alignas(4 * sizeof(Out)) Four {
@@ -41,8 +39,8 @@ __device__ inline void store_four(Out* c, const float (&v)[4], float beta, unsig
   }
 }
 
-// A cluster of kParts blocks has a tile and one of `slices` slices of k: each block multiplies its part of the steps, and
-// adds and stores its part of the rows. Slice s is stored to C + s M N.
+// A cluster of kParts blocks has a tile and one slice of k. Each block multiplies its part of the steps, then adds and
+// stores its part of the rows. Slice s goes to C + s M N.
 template <typename W, unsigned kParts, typename Out>
 __global__ void __launch_bounds__(kWgmmaThreads, 1)
     gemm_wgmma_128(const __grid_constant__ CUtensorMap A, const __grid_constant__ CUtensorMap B, unsigned M, unsigned N,
@@ -89,8 +87,7 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1)
   }
   kParts > 1 ? cluster_sync() : __syncthreads();
 
-  // A row of the tile for each warp; the sums of all blocks, in their order. A lane has four neighbours, or where C's
-  // rows are not aligned every 32nd column, so that neighbouring lanes store neighbours.
+  // add the blocks' sums in their order, a row per warp; lanes have 4 neighbours, or every 32nd column if unaligned
   constexpr unsigned kWarps = kMultiply / 32, kRows = kSide / kParts / kWarps;
   const unsigned first = part * (kSide / kParts) + tid / 32;
   const unsigned c = aligned ? lane * 4 : lane, apart = aligned ? 1 : 32;
@@ -124,8 +121,7 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1)
   if (kParts > 1) cluster_wait();  // the others may still read this block's sums
 }
 
-// Of an M x N product, without adding slices: k is in `slices` slices, or in kParts parts if the GPU has room for a cluster
-// of so many blocks for each tile at once, else in half as many.
+// Without adding slices. kParts is halved until the GPU has room for a cluster per tile at once.
 template <typename W, unsigned kParts, typename Out>
 void launch_wgmma_128(const Product<typename W::T>& p, unsigned slices, float alpha, float beta, Out* C,
                       std::size_t ldc) {
@@ -147,13 +143,13 @@ void launch_wgmma_128(const Product<typename W::T>& p, unsigned slices, float al
                p.M, p.N, steps, alpha, beta, C, ldc, tiles_m, tiles_n, slices, aligned_for<uint4>(C) && ldc % 4 == 0);
 }
 
-// M, N, K and alpha are not 0, here and below.
+// M, N, K and alpha must not be 0, here and below.
 template <typename W>
 void launch_wgmma_cluster(const Product<typename W::T>& p) {
   launch_wgmma_128<W, 8>(p, 1, p.alpha, p.beta, p.C, p.ldc);
 }
 
-// Slices of at least 4 steps, as many as the GPU runs at once; 0 or 1: there is nothing to cut.
+// As many slices of at least 4 steps as the GPU runs at once; 0 or 1: nothing to cut.
 template <typename T>
 std::size_t wgmma_slices(const Product<T>& p) {
   return std::min(sm_count() / (ceil_div(p.M, kSide) * ceil_div(p.N, kSide)), p.K * sizeof(T) / (4 * 128));

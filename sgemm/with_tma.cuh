@@ -2,8 +2,7 @@
 #pragma once
 #include "tensor_map.cuh"
 
-// A problem whose step copies the A and the B that TMA does not take, and says so; so, too, if it stores C by TMA and
-// cannot.
+// Adds a remark where a step must copy A or B, or store C by threads, because TMA does not take their rows.
 template <typename Problem, typename T, bool kStoresC = false>
 class WithTma : public Problem {
  public:

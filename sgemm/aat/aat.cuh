@@ -8,8 +8,7 @@
 
 class Aat : public ladder::Problem {
  public:
-  // A and C (m x m) are row-major without gaps, need not be 16-byte aligned, and do not overlap. m and k are below
-  // 2^31, and either may be 0.
+  // A and C (m x m) are row-major without gaps, of any alignment, and do not overlap. m, k are below 2^31, maybe 0.
   using Launch = void (*)(std::size_t m, std::size_t k, const float* A, float* C);
 
   explicit Aat(Launch launch) : launch_(launch) {}
@@ -46,13 +45,13 @@ class Aat : public ladder::Problem {
       scale[i - range.begin] = magnitude == 0 && k > 0 ? ladder::kEitherZero : magnitude;
     }
   }
-  // gamma_k |A| |A^T|, as for any product of matrices: see sgemm.cuh.
+  // gamma_k |A| |A^T|, as sgemm.cuh derives it.
   double tolerance(const ladder::Size& size) const override {
     const double ku = static_cast<double>(size[1]) * ladder::kUnitRoundoff;
     return ku < 0.01 ? ku / (1 - ku) : ku;
   }
 
-  // The diagonal's products do not cancel: squares of 1 to 4, 7.5 on average.
+  // On the diagonal nothing cancels: squares of 1 to 4, 7.5 on average.
   bool exact(const ladder::Size& size) const override { return 8 * size[1] <= std::size_t{1} << 24; }
 
   std::vector<ladder::Pattern> patterns() const override {
@@ -60,7 +59,7 @@ class Aat : public ladder::Problem {
             {"integer", true, ladder::patterns::integers},
             {"NaN at the end", false, nan_at_end}};
   }
-  // Around the tile's 32 in both directions, primes, one row, and k beyond one tile.
+  // Around a tile of 32 in both directions, primes, one row, and k beyond one tile.
   std::vector<ladder::Size> test_sizes() const override {
     return {{0, 3},   {3, 0},   {1, 1},   {1, 100}, {100, 1},  {2, 5},   {31, 33}, {32, 32},
             {33, 31}, {64, 32}, {65, 32}, {63, 64}, {101, 37}, {130, 3}, {200, 65}};

@@ -9,12 +9,10 @@
 
 class GemmBf16 : public Gemm {
  public:
-  // As sgemm, but the elements are BF16: A, B and C are given so, and C is rounded to BF16 once, to the nearest, ties to
-  // even. Row i of A starts at A + i * lda, lda >= k; so for B, ldb >= n, and C, ldc >= n. What lies between a row's
-  // end and the next row's start belongs to somebody else; behind the last row there is nothing. No pointer need be
-  // aligned to more than an element, nor need a leading dimension be even. Nothing overlaps. m, n and k are below 2^31,
-  // and any of them may be 0. As in BLAS, what is multiplied by 0 is not read: C if beta = 0, A and B if alpha = 0. Nor
-  // is NaN there passed on.
+  // A, B and C are BF16, and C is rounded once, to the nearest, ties to even. Row i of A starts at A + i * lda, lda >=
+  // k; B and C likewise, ldb >= n and ldc >= n. Gaps between rows are not part of a matrix; nothing follows its last
+  // row. Pointers and leading dimensions may be odd. Nothing overlaps. m, n and k are below 2^31, and any may be 0. As
+  // in BLAS, what is multiplied by 0 is not read, nor does a NaN there show: C if beta = 0, A and B if alpha = 0.
   using Launch = void (*)(std::size_t m, std::size_t n, std::size_t k, float alpha, const __nv_bfloat16* A,
                           std::size_t lda, const __nv_bfloat16* B, std::size_t ldb, float beta, __nv_bfloat16* C,
                           std::size_t ldc);
@@ -30,9 +28,8 @@ class GemmBf16 : public Gemm {
             device.at<const __nv_bfloat16>(1), ldb(size), size.scalars[1], device.at<__nv_bfloat16>(2), ldc(size));
   }
 
-  // The FP32 result v is within E = tensor_core_gamma(k) (|alpha| |A| |B| + |beta C|) of the exact x. Rounding keeps the
-  // order of numbers, so BF16(v) is one of the BF16 numbers from BF16(x - E) to BF16(x + E): the scale is the larger of
-  // the two distances from BF16(x), which is 0 unless a midpoint of two BF16 numbers lies within E of x.
+  // The FP32 result is within E = tensor_core_gamma(k) (|alpha| |A| |B| + |beta C|) of the exact x. Rounding is
+  // monotonic, so C is between BF16(x - E) and BF16(x + E): the scale is the larger distance of these two from BF16(x).
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
     const double gamma = tensor_core_gamma(size[2]) + rounded_before();
@@ -53,16 +50,15 @@ class GemmBf16 : public Gemm {
   }
 
  private:
-  // The share of |alpha| |A| |B| + |beta C| that is lost before the last rounding, beside that of the sum.
+  // The share of |alpha| |A| |B| + |beta C| that is lost before the last rounding, besides the sum's.
   virtual double rounded_before() const { return 0; }
   static double to_bf16(double value) { return static_cast<float>(__double2bfloat16(value)); }
 
   Launch launch_;
 };
 
-// For cuBLAS, some of whose kernels round in between: at 129 x 136 x 264 with beta = 1 an eighth of its results were
-// off by one BF16 number (H200, cuBLAS 13.0), though reduced-precision reductions were forbidden. To round alpha A B or
-// parts of it to BF16 before the last addition is an error of 2^-8 of it. Hence no exact results either.
+// For cuBLAS, some of whose kernels round alpha A B, or parts of it, to BF16 before the last addition, an error of
+// 2^-8: at 129 x 136 x 264, beta = 1, an eighth of the results was off by one BF16 number (one run, cuBLAS 13.0).
 class GemmBf16RoundedTwice : public GemmBf16 {
  public:
   using GemmBf16::GemmBf16;

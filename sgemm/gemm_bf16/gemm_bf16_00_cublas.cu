@@ -1,6 +1,5 @@
-// The library: cublasGemmEx on BF16 with FP32 sums, on tensor cores. Partial sums of a split k are added in FP32, too
-// (CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION). Row-major matrices read as column-major are transposed:
-// C^T = B^T A^T, so B goes first and every leading dimension stays as it is.
+// The library: cublasGemmEx on BF16, with FP32 sums, also of a split k (the math mode below). Row-major matrices read
+// by columns are transposed: C^T = B^T A^T, so B goes first; leading dimensions stay.
 // needs: gpu
 // links: cublas
 #include "cublas_helpers.cuh"

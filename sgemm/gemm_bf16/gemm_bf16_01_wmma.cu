@@ -1,7 +1,6 @@
-// Problem:  FP32 FMAs end at 60 TFLOP/s on an H100. Its tensor cores multiply BF16 at 989, if a warp hands them tiles.
-// Idea:     WMMA. A fragment is a 16 x 16 tile spread over the registers of a warp; mma_sync multiplies two of them.
-//           Tiles of A and B in shared memory as in sgemm, 32 x 32 of C per warp, the edges padded with zeros.
-// Expect:   5 to 15 % of cuBLAS. A thread loads one element of 2 bytes at a time, and nothing overlaps these loads.
+// Problem:  FP32 FMAs end at 60 TFLOP/s on an H100; its tensor cores multiply BF16 at 989, if a warp hands them tiles.
+// Idea:     WMMA: a fragment is a 16 x 16 tile spread over a warp's registers. Tiles as in sgemm 04, 32 x 32 per warp.
+// Expect:   5 to 15 % of cuBLAS: a thread loads one 2-byte element at a time, and nothing overlaps these loads.
 // Measured: 0.026x cuBLAS at 4096 (H200); 0.026x (H100).
 // Next:     fragments are opaque: which lane holds which element? (mma.sync, ldmatrix)
 // needs: sm_80
@@ -17,8 +16,7 @@ constexpr int kThreads = 128;  // 2 x 2 warps
 __global__ void gemm_bf16_wmma(long long M, long long N, long long K, float alpha, const __nv_bfloat16* __restrict__ A,
                                long long lda, const __nv_bfloat16* __restrict__ B, long long ldb, float beta,
                                __nv_bfloat16* __restrict__ C, long long ldc, unsigned tiles_n) {
-  // load_matrix_sync wants addresses that are multiples of 32 bytes.
-  __shared__ __align__(32) __nv_bfloat16 As[BM][BK], Bs[BK][BN];
+  __shared__ __align__(32) __nv_bfloat16 As[BM][BK], Bs[BK][BN];  // aligned as load_matrix_sync needs
   __shared__ __align__(32) float Cs[BM][BN];
   const int tid = threadIdx.x, warp_row = tid / 32 / 2 * 32, warp_col = tid / 32 % 2 * 32;
   const long long row0 = static_cast<long long>(blockIdx.x / tiles_n) * BM;
@@ -53,7 +51,7 @@ __global__ void gemm_bf16_wmma(long long M, long long N, long long K, float alph
     }
     __syncthreads();
   }
-  // A lane does not know which elements it holds: they go through shared memory, where they have a row and a column.
+  // store through shared memory: a lane does not know the rows and columns of the elements it holds
   for (int i = 0; i < 2; ++i) {
     for (int j = 0; j < 2; ++j) {
       wmma::store_matrix_sync(&Cs[warp_row + 16 * i][warp_col + 16 * j], acc[i][j], BN, wmma::mem_row_major);

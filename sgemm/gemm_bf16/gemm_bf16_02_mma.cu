@@ -1,8 +1,6 @@
-// Problem:  WMMA fragments are opaque: no say in how they are loaded, bank conflicts, and C passes through shared memory.
-// Idea:     mma.sync, whose fragments the PTX manual lays out, and ldmatrix, which loads four 8 x 8 matrices in that
-//           layout. The 16-byte chunks of a tile are swizzled, so that ldmatrix has no bank conflicts. 64 x 64 per warp.
-// Expect:   3 to 6x step 01, 40 to 60 % of cuBLAS: 64 products per loaded element instead of 32, loads of 16 bytes, but
-//           the tensor cores still wait while a tile is loaded.
+// Problem:  WMMA fragments are opaque: no say in how they are loaded, and C must pass through shared memory.
+// Idea:     mma.sync, whose fragments the PTX manual lays out; ldmatrix from swizzled tiles; 64 x 64 of C per warp.
+// Expect:   3 to 6x step 01, 0.4 to 0.6x cuBLAS: 64 products per element, 16-byte loads, but no overlap.
 // Measured: 11.8x step 01, 0.30x cuBLAS at 4096 (H200 at bcda27c); 12.2x, 0.32x (H100 at bcda27c).
 // Next:     how do loads and products overlap without registers for the next tile?
 // needs: sm_80
@@ -64,7 +62,7 @@ __global__ void __launch_bounds__(kThreads)
     // multiply: each warp 4 x 8 fragments of C
 #pragma unroll
     for (int k = 0; k < BK; k += 16) {
-      unsigned a[WM / 16][4], b[WN / 16][4];  // one b: two fragments of 16 x 8 side by side
+      unsigned a[WM / 16][4], b[WN / 16][4];  // each b: two fragments of 16 x 8, side by side
 #pragma unroll
       for (int i = 0; i < WM / 16; ++i) {
         ldmatrix_x4(a[i], &As[swizzled<BK>(warp_row + i * 16 + lane % 16, k / 8 + lane / 16)]);

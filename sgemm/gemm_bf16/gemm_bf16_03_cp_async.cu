@@ -1,7 +1,6 @@
 // Problem:  in step 02 the tensor cores wait for each tile, and the products for each fragment.
-// Idea:     a pipeline. cp.async copies from global to shared memory past the registers: 3 tiles are in flight in 4
-//           stages. Fragments are double-buffered: those of the next 16 k are read while these are multiplied.
-// Expect:   1.3 to 1.8x step 02, 0.65 to 0.75x cuBLAS on a Hopper card, where mma.sync reaches some 0.65 of wgmma's rate.
+// Idea:     a pipeline: cp.async keeps 3 tiles in flight in 4 stages, and the next 16 k's fragments are read ahead.
+// Expect:   1.3 to 1.8x step 02, 0.65 to 0.75x cuBLAS: on Hopper mma.sync reaches some 0.65 of wgmma's rate.
 // Measured: 1.93x step 02, 0.58x cuBLAS at 4096 (H200 at bcda27c); 1.86x, 0.59x (H100 at bcda27c).
 // Next:     a warp multiplies from its registers. What multiplies from shared memory? (wgmma, sm_90a)
 // needs: sm_80
@@ -18,8 +17,7 @@ struct Stage {
   __nv_bfloat16 As[BM * BK], Bs[BK * BN];
 };
 
-// kAligned: all chunks of 8 elements are 16-byte aligned, and none is cut by an edge. Otherwise a thread loads element by
-// element and stores them itself.
+// kAligned: chunks of 8 elements are 16-byte aligned, and no edge cuts one. Else threads load single elements.
 template <bool kAligned>
 __global__ void __launch_bounds__(kThreads)
     gemm_bf16_cp_async(long long M, long long N, long long K, float alpha, const __nv_bfloat16* __restrict__ A,
@@ -32,8 +30,7 @@ __global__ void __launch_bounds__(kThreads)
   const Tile tile = tile_place(blockIdx.x, tiles_m, tiles_n);
   const long long row0 = static_cast<long long>(tile.row) * BM, col0 = static_cast<long long>(tile.col) * BN;
 
-  // A chunk is 8 elements. This thread copies chunk a_chunk of some rows of A, and chunk b_chunk of some rows of B. Rows
-  // of A past the end repeat the last one; their products are not stored.
+  // This thread copies chunk a_chunk of some rows of A, the last one again past the end, and b_chunk of some of B.
   constexpr int kRowsA = kThreads / (BK / 8), kRowsB = kThreads / (BN / 8);
   constexpr int kCopiesA = BM / kRowsA, kCopiesB = BK / kRowsB;
   const int a_row = tid / (BK / 8), a_chunk = tid % (BK / 8), b_row = tid / (BN / 8), b_chunk = tid % (BN / 8);
@@ -44,8 +41,8 @@ __global__ void __launch_bounds__(kThreads)
   for (int i = 0; i < kCopiesB; ++i) from_b[i] = B + (b_row + i * kRowsB) * ldb + col0 + b_chunk * 8;
   const long long step_b = BK * ldb;
   const int left_n = static_cast<int>(min(8LL, N - col0 - b_chunk * 8));
-  int left_k = static_cast<int>(K);  // from the next tile to copy on
-  // Past the edges nothing is read, and zeros are stored.
+  int left_k = static_cast<int>(K);  // of k, from the next tile to copy
+  // past the edges: zeros
   const auto copy_chunk = [](__nv_bfloat16& to, const __nv_bfloat16* from, int left) {
     if (kAligned) {
       cp_async_16(&to, from, left > 0 ? 16 : 0);
@@ -53,7 +50,7 @@ __global__ void __launch_bounds__(kThreads)
       reinterpret_cast<uint4&>(to) = load_chunk_guarded(from, left);
     }
   };
-  // Part i of 4 of a thread's copies of a tile.
+  // part i of 4 of this thread's copies of a tile
   const auto copy = [&](Stage& to, int i) {
 #pragma unroll
     for (int c = i * kCopiesA / 4; c < (i + 1) * kCopiesA / 4; ++c) {
@@ -70,7 +67,7 @@ __global__ void __launch_bounds__(kThreads)
     cp_async_commit();
   };
 
-  unsigned a[2][WM / 16][4] = {}, b[2][WN / 16][4] = {};  // one b: two fragments of 16 x 8 side by side
+  unsigned a[2][WM / 16][4] = {}, b[2][WN / 16][4] = {};  // each b: two fragments of 16 x 8, side by side
   float acc[WM / 16][WN / 8][4] = {};
   static_assert(WM == 64 && WN == 64, "four fragments of A, and four of B");
   const auto read = [&](const Stage& from, int k, int i) {

@@ -1,9 +1,6 @@
-// Problem:  in step 05 an SM's tensor cores idle from a tile's last product until the next block's first stage arrives.
-//           And a lane stores 4 bytes at a time, so four lanes write only 16 contiguous bytes of a row.
-// Idea:     persistent blocks: one per SM takes tile after tile, and the producer loads the next tile's stages while
-//           this one is stored. The sums pass through shared memory (stmatrix), and TMA stores them.
-// Expect:   0.97 to 1.0x cuBLAS at 4096: 512 tiles on 132 SMs take 4 rounds for 3.9, 97 % utilisation at best, and
-//           cuBLAS has the same limit.
+// Problem:  in step 05 the tensor cores idle between tiles, and four lanes store only 16 contiguous bytes of a row.
+// Idea:     persistent blocks, one per SM: the next tile's stages load while this one is stored, by stmatrix and TMA.
+// Expect:   0.97 to 1.0x cuBLAS at 4096: 512 tiles on 132 SMs are 3.9 rounds, which take 4; cuBLAS has that limit too.
 // Measured: 1.12x step 05, 1.02x cuBLAS at 4096 (H200).
 // Next:     blocks on neighbouring SMs read the same columns of B. Could one copy from L2 serve both? (Multicast.)
 // needs: sm_90a
@@ -14,10 +11,10 @@
 #include "../with_tma.cuh"
 
 constexpr int BM = 128, BN = 256, BK = 64;
-constexpr int kThreads = 3 * 128;  // a warpgroup that loads, two that multiply 64 rows each
+constexpr int kThreads = 3 * 128;  // one warpgroup loads, two multiply 64 rows each
 constexpr int kStages = 4;
 
-// One step along k, as TMA brings it: rows of 128 bytes, swizzled. B comes in boxes of 64 columns.
+// One step along k, as TMA copies it: rows of 128 bytes, swizzled. B comes in boxes of 64 columns.
 struct Stage {
   __nv_bfloat16 A[BM][BK];
   __nv_bfloat16 B[BN / 64][BK][64];
@@ -27,13 +24,13 @@ constexpr unsigned kGroupOfRows = 8 * 128;  // bytes; the swizzle repeats after 
 struct Shared {
   Stage stages[kStages];
   union {
-    __nv_bfloat16 C[2][2][64][64];       // for each warpgroup two boxes on their way out
-    float sums[8][16 * kSumsPitch<32>];  // where TMA does not store: for each warp 32 columns of its sums
+    __nv_bfloat16 C[2][2][64][64];       // two boxes per warpgroup, which TMA stores
+    float sums[8][16 * kSumsPitch<32>];  // where TMA cannot store: 32 columns of sums per warp
   };
   Barrier full[kStages], empty[kStages];
 };
 
-// Stores alpha * acc as BF16, to C by TMA: a warpgroup's 64 rows in 4 boxes of 64 columns, two on their way at a time.
+// Stores alpha acc as BF16 by TMA: 64 rows in 4 boxes of 64 columns, two at a time. The whole warpgroup must call it.
 __device__ static void store_by_tma(const float (&acc)[128], float alpha, __nv_bfloat16 (&boxes)[2][64][64],
                                     const CUtensorMap* C, unsigned row, unsigned col) {
   const unsigned tid = threadIdx.x % 128, box_row = tid / 32 * 16 + tid % 16;
@@ -60,7 +57,7 @@ __device__ static void store_by_tma(const float (&acc)[128], float alpha, __nv_b
   }
 }
 
-// kByTma: beta is 0, and TMA can store C. Otherwise the threads store C, row by row.
+// kByTma: beta is 0, and TMA can store C. Otherwise threads store it, row by row.
 template <bool kByTma>
 __global__ void __launch_bounds__(kThreads, 1)
     gemm_bf16_persistent(const __grid_constant__ CUtensorMap A, const __grid_constant__ CUtensorMap B,

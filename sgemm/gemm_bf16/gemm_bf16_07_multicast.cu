@@ -1,11 +1,9 @@
-// Problem:  each SM of step 06 reads 48 KB per stage from L2, though two blocks whose tiles are in the same columns of
-//           C need the same 32 KB of B.
-// Idea:     a cluster of two such blocks. Each loads half of B's tile, and TMA's multicast writes it to both. A stage
-//           is then overwritten from two blocks, so its readers arrive at `empty` of both.
+// Problem:  step 06 reads 48 KB per stage and SM from L2, though blocks in the same columns of C share 32 KB of B.
+// Idea:     a cluster of two such blocks. Each multicasts half of B's tile to both, so a stage's readers arrive at
+//           `empty` of both.
 // Expect:   1.0x step 06: 32 KB per stage and SM from L2 instead of 48, but L2 is not the limit at 4096.
 // Measured: 0.98x step 06, 1.00x cuBLAS at 4096 (H200).
-// Next:     512 tiles on 132 SMs: the last of 4 rounds is not full. What would you do? (Smaller tiles, or split k:
-//           any_shape.)
+// Next:     512 tiles on 132 SMs leave the last of 4 rounds unfilled. What would you do? (Smaller tiles, or split k.)
 // needs: sm_90a
 #include "gemm_bf16.cuh"
 #include "hopper.cuh"
@@ -15,11 +13,11 @@
 #include "../with_tma.cuh"
 
 constexpr int BM = 128, BN = 256, BK = 64;
-constexpr int kThreads = 3 * 128;  // a warpgroup that loads, two that multiply 64 rows each
+constexpr int kThreads = 3 * 128;  // one warpgroup loads, two multiply 64 rows each
 constexpr unsigned kCluster = 2;   // blocks one below the other
 constexpr int kStages = 4;
 
-// One step along k, as TMA brings it: rows of 128 bytes, swizzled. B comes in boxes of 64 columns.
+// One step along k, as TMA copies it: rows of 128 bytes, swizzled. B comes in boxes of 64 columns.
 struct Stage {
   __nv_bfloat16 A[BM][BK];
   __nv_bfloat16 B[BN / 64][BK][64];
@@ -29,13 +27,13 @@ constexpr unsigned kGroupOfRows = 8 * 128;  // bytes; the swizzle repeats after 
 struct Shared {
   Stage stages[kStages];
   union {
-    __nv_bfloat16 C[2][2][64][64];       // for each warpgroup two boxes on their way out
-    float sums[8][16 * kSumsPitch<32>];  // where TMA does not store: for each warp 32 columns of its sums
+    __nv_bfloat16 C[2][2][64][64];       // two boxes per warpgroup, which TMA stores
+    float sums[8][16 * kSumsPitch<32>];  // where TMA cannot store: 32 columns of sums per warp
   };
   Barrier full[kStages], empty[kStages];
 };
 
-// alpha acc as BF16, to C by TMA: a warpgroup's 64 rows in 4 boxes of 64 columns, two on their way at a time.
+// Stores alpha acc as BF16 by TMA: 64 rows in 4 boxes of 64 columns, two at a time. The whole warpgroup must call it.
 __device__ static void store_by_tma(const float (&acc)[128], float alpha, __nv_bfloat16 (&boxes)[2][64][64],
                                     const CUtensorMap* C, unsigned row, unsigned col) {
   const unsigned tid = threadIdx.x % 128, box_row = tid / 32 * 16 + tid % 16;
@@ -46,7 +44,7 @@ __device__ static void store_by_tma(const float (&acc)[128], float alpha, __nv_b
 #pragma unroll
   for (int b = 0; b < 4; ++b) {
     __nv_bfloat16(&box)[64][64] = boxes[b % 2];
-    if (tid == 0) tma_store_wait_read<1>();  // the last box but one has been read
+    if (tid == 0) tma_store_wait_read<1>();  // TMA has read this box, which was used two boxes ago
     named_barrier<128>(threadIdx.x / 128);
 #pragma unroll
     for (int x = 32 * b; x < 32 * (b + 1); x += 8) {
@@ -62,7 +60,7 @@ __device__ static void store_by_tma(const float (&acc)[128], float alpha, __nv_b
   }
 }
 
-// kByTma: beta is 0, and TMA can store C. Else threads store it, row by row.
+// kByTma: beta is 0, and TMA can store C. Otherwise threads store it, row by row.
 template <bool kByTma>
 __global__ void __launch_bounds__(kThreads, 1)
     gemm_bf16_multicast(const __grid_constant__ CUtensorMap A, const __grid_constant__ CUtensorMap B,
@@ -72,7 +70,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   extern __shared__ unsigned char memory[];
   Shared& shared = swizzle_aligned<Shared>(memory);
   const unsigned tid = threadIdx.x, lane = tid % 32;
-  // A cluster takes two tiles at a time; `tiles_m` counts such pairs.
+  // a cluster takes two tiles at a time; tiles_m counts such pairs
   const unsigned rank = cluster_rank(), first = blockIdx.x / kCluster, clusters = gridDim.x / kCluster;
   const auto place = [&](unsigned pair) {  // row and column of this block's tile
     const Tile at = tile_place(pair, tiles_m, tiles_n);
@@ -137,7 +135,7 @@ __global__ void __launch_bounds__(kThreads, 1)
                            static_cast<int>(min(N - col, unsigned{BN})), alpha, beta, aligned);
       }
     }
-    if (kByTma && tid % 128 == 0) tma_store_wait_read<0>();  // the boxes are read before the block's memory is gone
+    if (kByTma && tid % 128 == 0) tma_store_wait_read<0>();  // TMA has read the boxes before the block exits
   }
   cluster_sync();  // the other block may still arrive at this block's barriers
 }

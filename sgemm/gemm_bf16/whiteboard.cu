@@ -1,6 +1,11 @@
 #include <cuda_bf16.h>
 #include <mma.h>
 
+// Say: a tensor core multiplies 16 x 16 by 16 x 16 for a whole warp. A fragment is such a matrix spread over the warp's
+// registers, and which lane holds which element is not specified. So tiles go through shared memory, which also puts
+// zeros past the edges, and the sums come back that way. Inputs are BF16, sums FP32, and C is rounded once. All 32
+// lanes must call each function (step 01). Next come fragments that you load yourself (02), copies in flight (03), and
+// wgmma, which reads its operands from shared memory (04).
 namespace wmma = nvcuda::wmma;
 using bf16 = __nv_bfloat16;
 

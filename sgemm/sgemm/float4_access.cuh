@@ -1,12 +1,12 @@
-// float4 accesses, and scalar ones at the edges of a matrix, for steps 07 to 14 and any_shape.
+// float4 accesses, with scalar ones at a matrix's edges, for steps 07 to 14 and any_shape.
 #pragma once
 #include "sgemm.cuh"
 
-// p as the first of four floats; its address must be a multiple of 16 bytes.
+// The float4 that starts at p, whose address must be a multiple of 16.
 __device__ inline const float4& as4(const float& p) { return reinterpret_cast<const float4&>(p); }
 __device__ inline float4& as4(float& p) { return reinterpret_cast<float4&>(p); }
 
-// p[0] to p[3]; elements from p[left] on are not read and count as 0.
+// p[0] to p[3]; from p[left] on nothing is read, and 0 returned.
 __device__ inline float4 load4_guarded(const float* p, long long left) {
   return make_float4(left > 0 ? p[0] : 0.0f, left > 1 ? p[1] : 0.0f, left > 2 ? p[2] : 0.0f, left > 3 ? p[3] : 0.0f);
 }
@@ -29,8 +29,8 @@ __device__ inline void store4(float& c, float4 v, float beta) {
   as4(c) = v;
 }
 
-// C = alpha s + beta C for four neighbouring elements of a row, those of them that lie inside C. `aligned`: the rows of
-// C are 16-byte aligned. Only for steps 13 and 14: their main loop's registers depend on it; the chapter says how.
+// C = alpha s + beta C for those of four neighbours in a row that lie inside C. `aligned`: rows of C are 16-byte
+// aligned. Only for steps 13 and 14, whose main loop's registers depend on it (README.md).
 __device__ inline void store4_scaled(long long M, long long N, float alpha, float4 s, float beta, float* __restrict__ C,
                                      long long ldc, long long row, long long col, bool aligned) {
   float* c = &C[row * ldc + col];

@@ -9,17 +9,15 @@ class Sgemm : public Fp32Gemm {
   using Fp32Gemm::Fp32Gemm;
 
   const char* kernel() const override { return "sgemm"; }
-  // The computed sum of k products differs from the right one by at most gamma_k (|A| |B|), gamma_k = k u / (1 - k u),
-  // in any order, with fma or without (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., (3.13)): each
-  // product passes through a rounding of its own and those of at most k - 1 additions. Then it passes through two more,
-  // alpha times the sum and the addition of beta C; beta C itself passes through two. By Higham's lemma 3.1 all of it
-  // is at most gamma_(k + 2) (|alpha| |A| |B| + |beta C|).
+  // A sum of k products, in any order and with fma or without, is off by at most gamma_k (|A| |B|), gamma_k = k u / (1
+  // - k u): a product is rounded once and passes through k - 1 additions (Higham, Accuracy and Stability of Numerical
+  // Algorithms, 2nd ed., (3.13)). Two roundings more for alpha times the sum and the addition of beta C, two for beta C
+  // itself: by lemma 3.1 at most gamma_(k + 2) (|alpha| |A| |B| + |beta C|).
   double tolerance(const ladder::Size& size) const override { return gamma(static_cast<double>(size[2] + 2)); }
 
-  // m, n, k, lda, ldb, ldc and the scalars. Empty, one row, one column, one product; around a warp, a tile of 32, 64 and
-  // 128 and a tile's depth; rows that are not 16-byte aligned; gaps after the rows; long and thin in each of the three
-  // directions; whole tiles with one leading dimension each that is no multiple of 4. Kept small: what is 0.1 s here is
-  // minutes for all steps, orders and kinds of data.
+  // m, n, k, lda, ldb, ldc and the scalars: empty, one row, column, product; around warps, tiles of 32, 64, 128 and
+  // their depth; unaligned rows; gaps after rows; long and thin three ways; whole tiles with one unaligned leading
+  // dimension. All small: 0.1 s here is minutes for all steps, orders and kinds of data.
   std::vector<ladder::Size> test_sizes() const override {
     return {{{0, 0, 0, 0, 0, 0}, {1, 0}},           {{0, 5, 3, 0, 0, 0}, {1, 0}},
             {{5, 0, 3, 0, 0, 0}, {1, 1}},           {{5, 7, 0, 0, 0, 0}, {1, 0}},

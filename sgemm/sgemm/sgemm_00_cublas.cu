@@ -1,7 +1,6 @@
-// The library: cublasSgemm in its default mode, which computes in FP32 throughout.
-// The column-major trick: BLAS stores matrices by columns. A row-major matrix read that way is its transpose, with the
-// same leading dimension. (A B)^T = B^T A^T, so the call passes B first, then A, and n before m; nothing is transposed,
-// neither by the library nor in memory, and the result that it writes by columns is C by rows.
+// The library: cublasSgemm in its default mode, FP32 throughout. BLAS stores matrices by columns; a row-major matrix
+// read that way is its transpose, with the same leading dimension. (A B)^T = B^T A^T, so the call passes B first, then
+// A, and n before m. Nothing is transposed, and the result that the library writes by columns is C by rows.
 // needs: gpu
 // links: cublas
 #include "cublas_helpers.cuh"
@@ -11,7 +10,7 @@ static void launch(std::size_t m, std::size_t n, std::size_t k, float alpha, con
                    const float* B, std::size_t ldb, float beta, float* C, std::size_t ldc) {
   if (m == 0 || n == 0) return;
   const auto i64 = [](std::size_t v) { return static_cast<std::int64_t>(v); };
-  if (k == 0 || alpha == 0) {  // C = beta C, which geam does; in place, so with C's own leading dimension
+  if (k == 0 || alpha == 0) {  // C = beta C by geam, in place, so with C's own leading dimension
     const float zero = 0;
     CUBLAS_CHECK(cublasSgeam_64(cublas(), CUBLAS_OP_N, CUBLAS_OP_N, i64(n), i64(m), &beta, C, i64(ldc), &zero, C,
                                 i64(ldc), C, i64(ldc)));

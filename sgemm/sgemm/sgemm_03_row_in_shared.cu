@@ -1,16 +1,13 @@
 // Problem:  in step 02 every thread of a row of C loads the same elements of A.
-// Idea:     a block computes 256 columns of one row of C and keeps that row of A in shared memory, 256 elements at a
-//           time. Threads past the last column stay: they load, and the barriers count them.
-// Expect:   0.4 to 1.2x step 02. A broadcast from shared memory instead of L1 saves little. But step 02's block used
-//           each element of B for 32 rows; here 32 rows are 32 blocks, and each loads B again.
+// Idea:     a block computes 256 columns of one row of C and keeps that row of A in shared memory, in pieces of 256.
+// Expect:   0.4 to 1.2x step 02: A's element was a broadcast already, and 32 rows no longer share one load of B.
 // Measured: 1.07x step 02, 0.10x cuBLAS at 4096 (H200); 0.86x, 0.086x (H100).
 // Next:     which data are worth a place in shared memory?
 #include "sgemm.cuh"
 
 constexpr unsigned kBlock = 256;
 
-// Blocks are numbered row by row, `tiles_n` to a row, all in gridDim.x, which goes to 2^31 - 1. With the rows in
-// gridDim.y, as in steps 01 and 02, the kernel would end at 65535 rows.
+// Blocks are numbered row by row, tiles_n to a row, in gridDim.x: rows in gridDim.y would end at 65535.
 __global__ void sgemm_row_in_shared(std::size_t N, std::size_t K, float alpha, const float* __restrict__ A,
                                     std::size_t lda, const float* __restrict__ B, std::size_t ldb, float beta,
                                     float* __restrict__ C, std::size_t ldc, unsigned tiles_n) {
@@ -19,7 +16,7 @@ __global__ void sgemm_row_in_shared(std::size_t N, std::size_t K, float alpha, c
   const std::size_t col = std::size_t{blockIdx.x % tiles_n} * kBlock + threadIdx.x;
   float acc = 0.0f;
   for (std::size_t k0 = 0; k0 < K; k0 += kBlock) {
-    // load
+    // load; threads past the last column too, and the barriers count them
     if (k0 + threadIdx.x < K) As[threadIdx.x] = A[row * lda + k0 + threadIdx.x];
     __syncthreads();
     // compute

@@ -1,13 +1,12 @@
-// Problem:  in step 04 each multiply-add takes two words from shared memory, and shared memory is the limit.
-// Idea:     register tiling. A thread computes 8 elements of a column of C: per k it loads one element of B and uses it
-//           8 times. 9 loads for 8 multiply-adds instead of 16.
+// Problem:  each multiply-add of step 04 takes two words from shared memory, and shared memory is the limit.
+// Idea:     register tiling. A thread computes 8 elements of a column of C: 9 words per k for 8 products, not 16.
 // Expect:   1.7 to 1.9x step 04 at 4096: 16 / 9 = 1.78, as long as shared memory stays the limit.
 // Measured: 1.90x step 04, 0.30x cuBLAS at 4096 (H200); 1.88x, 0.29x (H100).
-// Next:     9 words for 8 products. And if the thread's elements form a square?
+// Next:     9 words for 8 products. What if the thread's elements form a square?
 #include "sgemm.cuh"
 
 constexpr int BM = 64, BN = 64, BK = 8;  // the block's tile of C, and the depth of the tiles of A and B
-constexpr int TM = 8;                    // elements of C for each thread, one below the other
+constexpr int TM = 8;                    // elements of C per thread, in a column
 constexpr int kThreads = BM * BN / TM;
 static_assert(kThreads == BM * BK && kThreads == BK * BN, "each thread loads one element of A and one of B");
 
@@ -18,8 +17,8 @@ __global__ void __launch_bounds__(kThreads)
   __shared__ float As[BM][BK], Bs[BK][BN];
   const int tid = threadIdx.x;
   const std::size_t row0 = std::size_t{blockIdx.x / tiles_n} * BM, col0 = std::size_t{blockIdx.x % tiles_n} * BN;
-  const int a_row = tid / BK, a_col = tid % BK;                 // what this thread loads of the tile of A,
-  const int b_row = tid / BN, b_col = tid % BN;                 // and of B
+  const int a_row = tid / BK, a_col = tid % BK;                 // the element of As that this thread loads,
+  const int b_row = tid / BN, b_col = tid % BN;                 // and the one of Bs
   const int thread_col = tid % BN, thread_row = tid / BN * TM;  // where its elements of C begin
   float acc[TM] = {};
   for (std::size_t k0 = 0; k0 < K; k0 += BK) {

@@ -1,10 +1,8 @@
 // Problem:  step 05 still loads 9 words from shared memory for 8 products.
-// Idea:     a square thread tile. Each of 256 threads computes 8 x 8 elements of a 128 x 128 tile of C: per k it loads
-//           8 + 8 words into registers and forms 64 products.
-// Expect:   1.5 to 2x step 05: the words per product fall from 1.125 to 0.25, so shared memory is no longer the limit.
+// Idea:     a square thread tile. Each of 256 threads computes 8 x 8 elements: 8 + 8 words per k for 64 products.
+// Expect:   1.5 to 2x step 05: words per product fall from 1.125 to 0.25, so shared memory is no longer the limit.
 // Measured: 1.08x step 05, 0.32x cuBLAS at 4096 (H200); 1.10x, 0.32x (H100).
-// Why:      the next limit shows. 168 registers leave one block per SM, and each thread waits for two round trips to
-//           memory per tile: four loads of A, their stores, then four of B (SASS). 41 % of the issue slots are used.
+// Why:      168 registers leave one block per SM, which waits for two round trips per tile, of A and of B (SASS).
 // Next:     what would make a thread's eight global loads two, issued together?
 #include "sgemm.cuh"
 

@@ -1,10 +1,8 @@
 // Problem:  step 06 loads 4 bytes per instruction, A's loads complete before B's start, and one block fills an SM.
-// Idea:     float4. A thread loads one float4 of A and one of B per tile, and stores A transposed, As[k][row], so that
-//           its 8 elements of a column are two float4 as well. Edge tiles and unaligned rows use scalars.
+// Idea:     float4: one of A and one of B per thread and tile. As is stored transposed: its reads are float4, too.
 // Expect:   1.2 to 1.4x step 06, for a quarter of the load instructions.
 // Measured: 2.12x step 06, 0.68x cuBLAS at 4096 (H200); 2.06x, 0.67x (H100).
-// Why:      2.1x. Both loads are in flight together, a tile takes 582 instructions instead of 813, and at 128 registers
-//           two blocks share an SM: one computes while the other waits. Their shares were not measured apart.
+// Why:      both loads are in flight together, 582 instructions do what 813 did, and two blocks share an SM.
 // Next:     which banks do the 8 lanes of a quarter-warp read from Bs, and write in As?
 #include "float4_access.cuh"
 

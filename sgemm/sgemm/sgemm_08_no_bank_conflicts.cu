@@ -1,7 +1,5 @@
-// Problem:  two bank conflicts. 8 lanes read Bs 32 bytes apart: 256 bytes, so two lanes meet in each bank. And lanes 2i
-//           and 2i + 1 write As[k][row] and As[k + 4][row], 512 floats apart: the same bank.
-// Idea:     a thread's 8 columns are two groups of 4, half a tile apart: neighbouring lanes read neighbouring float4.
-//           Each row of As gets 4 floats of padding (1, as in a transpose, would break float4's alignment).
+// Problem:  bank conflicts: 8 lanes read Bs 32 bytes apart; lanes 2i and 2i + 1 write As 512 floats apart.
+// Idea:     a thread's 8 columns become 4 + 4, half a tile apart; rows of As get 4 floats of padding (1 breaks float4).
 // Expect:   1.05 to 1.2x step 07: reads of shared memory take 3 wavefronts instead of 5.
 // Measured: 1.12x step 07, 0.76x cuBLAS at 4096 (H200); 1.14x, 0.76x (H100).
 // Next:     load, barrier, compute, barrier: what runs on the FMA pipe while a tile is loaded?
@@ -11,7 +9,7 @@ constexpr int BM = 128, BN = 128, BK = 8;
 constexpr int TM = 8, TN = 8;
 constexpr int kThreads = (BM / TM) * (BN / TN);
 constexpr int kPad = 4;            // floats
-constexpr int kSubtileN = BN / 2;  // a thread's second four columns are this far from its first
+constexpr int kSubtileN = BN / 2;  // from a thread's first four columns to its second
 static_assert(BM * BK == 4 * kThreads && BK * BN == 4 * kThreads, "each thread loads a float4 of A and one of B");
 
 __global__ void __launch_bounds__(kThreads)

@@ -1,17 +1,15 @@
 // Problem:  step 08 alternates: all threads load a tile, wait, then compute. Load latency is exposed once per tile.
-// Idea:     double buffering. Load tile t + 1 into registers before computing tile t, store it to the second buffer
-//           afterwards: one barrier per tile. The fragments for k + 1 are loaded before the products of k likewise.
+// Idea:     double buffering: load tile t + 1 into registers before computing t, store it to the other buffer after.
 // Expect:   1.1 to 1.4x step 08: a load has 512 multiply-adds per thread to arrive in.
 // Measured: 1.21x step 08, 0.92x cuBLAS at 4096 (H200); 1.20x, 0.91x (H100).
-// Next:     a warp covers 16 x 128 elements of C. How many words of As and Bs does it read per k, and which shape
-//           needs the fewest?
+// Next:     a warp covers 16 x 128 of C. How many words does it read per k, and which shape needs the fewest?
 #include "float4_access.cuh"
 
 constexpr int BM = 128, BN = 128, BK = 8;
 constexpr int TM = 8, TN = 8;
 constexpr int kThreads = (BM / TM) * (BN / TN);
 constexpr int kPad = 4;            // floats
-constexpr int kSubtileN = BN / 2;  // a thread's second four columns are this far from its first
+constexpr int kSubtileN = BN / 2;  // from a thread's first four columns to its second
 static_assert(BM * BK == 4 * kThreads && BK * BN == 4 * kThreads, "each thread loads a float4 of A and one of B");
 
 __global__ void __launch_bounds__(kThreads, 2)
@@ -53,7 +51,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   // main loop
   int s = 0;  // the buffer in use
   for (long long k0 = 0; k0 < K; k0 += BK, s ^= 1) {
-    __syncthreads();  // buffer s is complete, and no thread reads the other one any more
+    __syncthreads();  // buffer s is complete, and all threads have read the other one
     if (k0 + BK < K) load(k0 + BK);
     read(s, 0);
 #pragma unroll

@@ -1,20 +1,17 @@
 // Problem:  in step 09 a warp reads 16 + 128 = 144 different words per k for 2048 products.
-// Idea:     warp tiling. A warp computes 32 x 64 elements with lanes in 4 rows of 8: 96 different words. Lane bits are
-//           interleaved between rows and columns, so that neighbouring lanes share words.
+// Idea:     warp tiling: 32 x 64 per warp, lanes in 4 rows of 8, so 96 different words. Lane bits alternate.
 // Expect:   1.0 to 1.1x step 09: fewer different words, but the same number of float4 loads.
 // Measured: 0.98x step 09, 0.90x cuBLAS at 4096 (H200); 0.98x, 0.89x (H100).
-// Why:      0.98x on both cards. Counted: 2 wavefronts per shared load instead of 3; shared memory at 49 % of its peak,
-//           67 % in step 09, so it did not wait for it. What costs the 2 % is not known.
+// Why:      2 wavefronts per read instead of 3 (counted), but step 09 did not wait for them. The 2 % are unexplained.
 // Next:     at 4097 C is stored one float at a time, 16 bytes from lane to lane. How would you store it coalesced?
 #include "float4_access.cuh"
 
 constexpr int BM = 128, BN = 128, BK = 8;
 constexpr int TM = 8, TN = 8;
 constexpr int kThreads = (BM / TM) * (BN / TN);
-constexpr int kPad = 4;          // floats
-constexpr int WM = 32, WN = 64;  // a warp's tile of C
-// A thread's second four rows or columns are this far from its first.
-constexpr int kSubtileM = WM / 2, kSubtileN = WN / 2;
+constexpr int kPad = 4;                                // floats
+constexpr int WM = 32, WN = 64;                        // a warp's tile of C
+constexpr int kSubtileM = WM / 2, kSubtileN = WN / 2;  // from a thread's first four rows or columns to its second
 static_assert(WM / TM == 4 && WN / TN == 8, "the lanes form 4 rows of 8");
 static_assert(BM * BK == 4 * kThreads && BK * BN == 4 * kThreads, "each thread loads a float4 of A and one of B");
 
@@ -60,7 +57,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   // main loop
   int s = 0;  // the buffer in use
   for (long long k0 = 0; k0 < K; k0 += BK, s ^= 1) {
-    __syncthreads();  // buffer s is complete, and no thread reads the other one any more
+    __syncthreads();  // buffer s is complete, and all threads have read the other one
     if (k0 + BK < K) load(k0 + BK);
     read(s, 0);
 #pragma unroll

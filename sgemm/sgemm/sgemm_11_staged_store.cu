@@ -1,21 +1,17 @@
-// Problem:  step 10 stores C as its lanes hold it: by float4 where rows of C are 16-byte aligned, else one float at a
-//           time with 16 bytes from lane to lane: 16 sectors per request where 4 would hold 32 floats.
-// Idea:     each warp passes its results through shared memory, four rows at a time, and stores them with neighbouring
-//           lanes on neighbouring columns: coalesced at any alignment, and one path for all.
+// Problem:  where rows of C are not aligned, step 10's lanes store one float, 16 bytes apart: 16 sectors per request.
+// Idea:     each warp passes four rows at a time through shared memory; its lanes store 32 neighbouring columns.
 // Expect:   1.00x step 10 at 4096: C is 67 MB, 2 % of the time, and is written once.
 // Measured: 0.92x step 10, 0.83x cuBLAS at 4096 (H200).
-// Why:      not found. The loop's source is step 10's; it is slower by more than all of C's stores take, so the compiler's
-//           registers or the 10 KB more of shared memory are suspected (a hypothesis).
+// Why:      not found. It loses more than all stores take: registers, or 10 KB more of shared memory (hypothesis).
 // Next:     at 4097 the loads of A and B check every element. What would make these checks unnecessary?
 #include "float4_access.cuh"
 
 constexpr int BM = 128, BN = 128, BK = 8;
 constexpr int TM = 8, TN = 8;
 constexpr int kThreads = (BM / TM) * (BN / TN);
-constexpr int kPad = 4;          // floats
-constexpr int WM = 32, WN = 64;  // a warp's tile of C
-// A thread's second four rows or columns are this far from its first.
-constexpr int kSubtileM = WM / 2, kSubtileN = WN / 2;
+constexpr int kPad = 4;                                // floats
+constexpr int WM = 32, WN = 64;                        // a warp's tile of C
+constexpr int kSubtileM = WM / 2, kSubtileN = WN / 2;  // from a thread's first four rows or columns to its second
 static_assert(WM / TM == 4 && WN / TN == 8, "the lanes form 4 rows of 8");
 constexpr int kPadC = 16;  // floats: the rows of C that eight lanes write at a time lie in different banks
 static_assert(BM * BK == 4 * kThreads && BK * BN == 4 * kThreads, "each thread loads a float4 of A and one of B");
@@ -62,7 +58,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   // main loop
   int s = 0;  // the buffer in use
   for (long long k0 = 0; k0 < K; k0 += BK, s ^= 1) {
-    __syncthreads();  // buffer s is complete, and no thread reads the other one any more
+    __syncthreads();  // buffer s is complete, and all threads have read the other one
     if (k0 + BK < K) load(k0 + BK);
     read(s, 0);
 #pragma unroll
@@ -76,7 +72,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     }
     if (k0 + BK < K) store(s ^ 1);
   }
-  // epilogue: four rows of the warp's tile at a time, one of each of its rows of lanes
+  // epilogue: four rows of the warp's tile at a time, one from each row of lanes
   const long long warp_row0 = row0 + warp / (BN / WN) * WM, warp_col0 = col0 + warp % (BN / WN) * WN;
 #pragma unroll
   for (int i = 0; i < TM; ++i) {

@@ -1,9 +1,6 @@
-// Problem:  at 4095 and 4097 most rows are not 16-byte aligned, and step 11 loads float by float and checks each
-//           element.
-// Idea:     zero-padded matrices. Where it is needed, a kernel copies A and B first and pads rows to 16 bytes and K to
-//           a whole tile with zeros, which add nothing to a sum. The loop then loads float4 and checks nothing.
-// Expect:   1.1 to 1.2x step 11 at 4097: a quarter of the load instructions, and no checks. The copies move 268 MB, 3 %
-//           of the time. 1.0x where nothing is copied.
+// Problem:  at 4095 and 4097 most rows are not 16-byte aligned: step 11 loads single floats and checks each.
+// Idea:     zero padding: a kernel first copies A and B, rows to a multiple of 16 bytes, K to a whole tile.
+// Expect:   1.1 to 1.2x step 11 at 4097: a quarter of the load instructions, no checks; the copies take 3 %.
 // Measured: 1.15x step 11, 0.90x cuBLAS at 4097 (H200).
 // Next:     the next tile passes through 8 registers and two instructions. What copies without them? (cp.async, sm_80)
 #include "float4_access.cuh"
@@ -11,15 +8,14 @@
 constexpr int BM = 128, BN = 128, BK = 8;
 constexpr int TM = 8, TN = 8;
 constexpr int kThreads = (BM / TM) * (BN / TN);
-constexpr int kPad = 4;          // floats
-constexpr int WM = 32, WN = 64;  // a warp's tile of C
-// A thread's second four rows or columns are this far from its first.
-constexpr int kSubtileM = WM / 2, kSubtileN = WN / 2;
+constexpr int kPad = 4;                                // floats
+constexpr int WM = 32, WN = 64;                        // a warp's tile of C
+constexpr int kSubtileM = WM / 2, kSubtileN = WN / 2;  // from a thread's first four rows or columns to its second
 static_assert(WM / TM == 4 && WN / TN == 8, "the lanes form 4 rows of 8");
 constexpr int kPadC = 16;  // floats: the rows of C that eight lanes write at a time lie in different banks
 static_assert(BM * BK == 4 * kThreads && BK * BN == 4 * kThreads, "each thread loads a float4 of A and one of B");
 
-// `to` = `from`, rows x cols, with zeros up to to_rows x to_ld; to_ld is a multiple of 4. A float4 per thread.
+// Copies rows x cols floats and fills up to to_rows x to_ld with zeros; to_ld is a multiple of 4. A thread per float4.
 __global__ void pad_with_zeros(long long rows, long long cols, const float* __restrict__ from, long long ld,
                                long long to_rows, long long to_ld, float4* __restrict__ to) {
   const long long i = blockIdx.x * 256LL + threadIdx.x, row = i / (to_ld / 4), col = i % (to_ld / 4) * 4;
@@ -38,7 +34,7 @@ static const float* padded(std::size_t rows, std::size_t cols, const float* from
   return &to->x;
 }
 
-// K is a multiple of BK, and the rows of A and B are 16-byte aligned; those of B can be read up to a multiple of 4.
+// K must be a multiple of BK, rows of A and B 16-byte aligned, and rows of B readable up to a multiple of 4.
 __global__ void __launch_bounds__(kThreads, 2)
     sgemm_zero_padded(long long M, long long N, long long K, float alpha, const float* __restrict__ A, long long lda,
                       const float* __restrict__ B, long long ldb, float beta, float* __restrict__ C, long long ldc,
@@ -80,7 +76,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   // main loop
   int s = 0;  // the buffer in use
   for (int left = tiles - 1; left >= 0; --left, s ^= 1) {
-    __syncthreads();  // buffer s is complete, and no thread reads the other one any more
+    __syncthreads();  // buffer s is complete, and all threads have read the other one
     if (left > 0) load();
     read(s, 0);
 #pragma unroll

@@ -1,7 +1,5 @@
-// Problem:  step 12 keeps one tile in flight, in registers that a larger thread tile could use, and copies A and B
-//           first where their rows are not aligned.
-// Idea:     cp.async copies from global to shared memory without registers, 4 bytes at any address: 3 tiles in flight
-//           in 4 stages, and 8 x 16 accumulators per thread, which read 24 words per 128 products instead of 16 per 64.
+// Problem:  step 12 has one tile in flight, in registers that a larger thread tile could use.
+// Idea:     cp.async copies without registers, 3 tiles in flight in 4 stages. That leaves room for 8 x 16 per thread.
 // Expect:   1.1 to 1.3x step 12 at 4096: a quarter fewer words per product, and no registers or stores for the copy.
 // Measured: 1.13x step 12, 1.01x cuBLAS at 4096 (H200); 1.00x cuBLAS (H100 at bcda27c).
 // Next:     512 tiles on 132 SMs are 3.9 waves. What do the SMs without a tile do in the last one? And with 32 tiles?
@@ -14,8 +12,7 @@ constexpr int WM = 64, WN = 64;
 constexpr int TM = 8, TN = 16;
 constexpr int kStages = 4;
 constexpr int kThreads = BM / WM * (BN / WN) * 32;
-// The distance between a thread's groups of four rows or columns.
-constexpr int kSubtileM = WM / (TM / 4), kSubtileN = WN / (TN / 4);
+constexpr int kSubtileM = WM / (TM / 4), kSubtileN = WN / (TN / 4);  // between a thread's groups of four
 static_assert(WM / TM == 8 && WN / TN == 4, "the lanes form 8 rows of 4");
 
 constexpr int kPad = 4;                // floats at the end of each row of As
@@ -28,18 +25,17 @@ struct Stage {
 __device__ static int first_row(int tid) { return tid / 32 / (BN / WN) * WM + ((tid >> 1 & 1) | (tid >> 1 & 6)) * 4; }
 __device__ static int first_col(int tid) { return tid / 32 % (BN / WN) * WN + ((tid & 1) | (tid >> 3 & 2)) * 4; }
 
-// acc += A B over the k tiles t0 to t0 + tiles - 1 (in this step all of them; step 14 takes parts), for the tile of C
-// that starts at (row0, col0). k tile 0 is the remainder of K, 1 to BK deep. kCopyFloats: floats of B per copy, 4 where
-// its rows are 16-byte aligned, else 1. All threads of the block must call it. A barrier is needed before the next call
-// uses the kStages `stages`.
+// acc += A B over the k tiles t0 to t0 + tiles - 1 (here all of them; step 14 takes parts), for the tile of C at (row0,
+// col0). k tile 0 is the remainder of K, 1 to BK deep. kCopyFloats: 4 if rows of B are 16-byte aligned, else 1. All
+// threads of the block must call it, and a barrier must come before the next call reuses the kStages `stages`.
 template <int kCopyFloats>
 __device__ __forceinline__ void add_k_tiles(Stage* stages, long long M, long long N, long long K,
                                             const float* __restrict__ A, long long lda, const float* __restrict__ B,
                                             long long ldb, long long row0, long long col0, int t0, int tiles,
                                             float (&acc)[TM][TN]) {
   const int tid = threadIdx.x, thread_col = first_col(tid), thread_row = first_row(tid);
-  // What this thread copies of each tile: column a_k of some rows of A, kCopyFloats columns of some rows of B. Rows and
-  // columns past the end repeat the last one; their products are not stored.
+  // This thread copies column a_k of some rows of A, and kCopyFloats columns of some rows of B. Past the edges it
+  // copies the last row or column again; these products are not stored.
   const int a_row = tid / BK, a_k = tid % BK, b_k = tid / (BN / kCopyFloats),
             b_col = tid % (BN / kCopyFloats) * kCopyFloats;
   constexpr int kRowsB = kThreads * kCopyFloats / BN;
@@ -52,8 +48,7 @@ __device__ __forceinline__ void add_k_tiles(Stage* stages, long long M, long lon
   for (int i = 0; i < BM / kRowsA; ++i) from_a[i] = A + min(row0 + a_row + i * kRowsA, M - 1) * lda + k0 + a_k;
   long long step_b = kRowsB * ldb;
   int copied = 0;  // k tiles
-  // Past the last tile the copy repeats it, into a stage that is not read: with a branch the compiler would bunch the
-  // copies.
+  // Past the last tile it copies that tile again, into a stage that is not read: a branch would bunch the copies.
   const auto copy = [&](Stage& to) {
 #pragma unroll
     for (int i = 0; i < BM; i += kRowsA) __pipeline_memcpy_async(&to.As[a_k][a_row + i], from_a[i / kRowsA], 4);
@@ -67,7 +62,7 @@ __device__ __forceinline__ void add_k_tiles(Stage* stages, long long M, long lon
     for (const float*& p : from_a) p += advance;
     from_b += advance * ldb;
   };
-  // The first tile holds the remainder of K, padded with zeros.
+  // The first tile: the remainder of K, then zeros.
   const auto copy_remainder = [&](Stage& to) {
 #pragma unroll
     for (int i = 0; i < BM; i += kRowsA) {
@@ -81,7 +76,7 @@ __device__ __forceinline__ void add_k_tiles(Stage* stages, long long M, long lon
                               inside ? 0 : 4 * kCopyFloats);
     }
     __pipeline_commit();
-    const bool only = ++copied == tiles;  // then the later copies, which nobody reads, still need a valid address
+    const bool only = ++copied == tiles;  // later copies are not used, but need a valid address
 #pragma unroll
     for (const float*& p : from_a) p = only ? A : p + remainder;
     from_b = only ? B : from_b + remainder * ldb;
@@ -115,7 +110,7 @@ __device__ __forceinline__ void add_k_tiles(Stage* stages, long long M, long lon
   for (int t = 0; t < tiles; ++t) {
 #pragma unroll
     for (int k = 0; k < BK; ++k) {
-      if (k == 1) {  // here the compiler spreads the copies best among the products: see the chapter
+      if (k == 1) {  // from here the compiler spreads the copies best among the products (NOTES.md)
         copy(stages[next]);
         next = next + 1 == kStages ? 0 : next + 1;
       }

@@ -1,7 +1,5 @@
-// Problem:  wave quantization. Step 13 gives an SM whole tiles: 512 tiles on 132 SMs take four waves and leave 16 SMs
-//           idle in the last one; 32 tiles leave 100 idle. And it copies unaligned rows of B 4 bytes at a time.
-// Idea:     stream-K, the hybrid form. Full waves stay as they are. The k tiles of the remaining tiles of C are cut into
-//           equal units, one per SM; partial tiles go to memory, and a second kernel adds them in the order of k.
+// Problem:  wave quantization: 512 tiles on 132 SMs leave 16 SMs idle in the fourth wave, 32 tiles leave 100 idle.
+// Idea:     stream-K: whole waves stay. The other tiles' k is cut into one unit per SM; a second kernel adds the sums.
 // Expect:   1.03x step 13 at 4096 and 8192, 1.15x at 4097 (the fifth wave disappears), 2.5 to 3x at 1024.
 // Measured: 1.02x step 13, 1.03x cuBLAS at 4096 (H200).
 // Next:     a partial tile is 128 KB, written and read again. How could the blocks of a cluster avoid that?
@@ -10,15 +8,13 @@
 #include <algorithm>
 
 constexpr int kQuads = TM * TN / 4;  // groups of four neighbouring accumulators per thread
-// A block's accumulators for a part of a tile's k tiles, as each thread holds them.
 struct PartialTile {
-  float4 quad[kQuads][kThreads];
+  float4 quad[kQuads][kThreads];  // a block's accumulators for some of a tile's k tiles, as each thread holds them
 };
 
-// Tiles of C are numbered row by row, `tiles_n` to a row. Block b < whole_tiles computes tile b. The k tiles of all the
-// other tiles, split_k_tiles in number, are cut into work units of unit_size; block whole_tiles + u computes unit u. A
-// unit may end in the middle of a tile of C. Its sums for a part of a tile go to partials[2 * u + 1] if the part holds
-// the tile's first k tile, else to partials[2 * u].
+// Tiles of C are numbered row by row, tiles_n to a row. Block b < whole_tiles computes tile b. The split_k_tiles k
+// tiles of the others are cut into units of unit_size, which may end inside a tile of C; block whole_tiles + u computes
+// unit u. A part's sums go to partials[2 * u + 1] if it has a tile's first k tile, else to [2 * u].
 template <int kCopyFloats>
 __global__ void __launch_bounds__(kThreads)
     sgemm_stream_k(long long M, long long N, long long K, float alpha, const float* __restrict__ A, long long lda,
@@ -29,8 +25,8 @@ __global__ void __launch_bounds__(kThreads)
   const int tid = threadIdx.x, thread_col = first_col(tid), thread_row = first_row(tid);
   const int tiles_k = static_cast<int>((K + BK - 1) / BK);
 
-  // This block's k tiles: from `at` to `end`, counted from the first k tile of C's tile `first_tile`.
-  const long long unit = static_cast<long long>(blockIdx.x) - whole_tiles;  // below 0: a whole tile
+  // this block's k tiles: from `at` to `end`, counted from the first k tile of tile `first_tile`
+  const long long unit = static_cast<long long>(blockIdx.x) - whole_tiles;  // negative: a whole tile
   long long at = unit < 0 ? 0 : unit * unit_size;
   const long long end = unit < 0 ? tiles_k : min(at + unit_size, split_k_tiles);
   const unsigned first_tile = unit < 0 ? blockIdx.x : whole_tiles;
@@ -44,8 +40,8 @@ __global__ void __launch_bounds__(kThreads)
     float acc[TM][TN] = {};
     add_k_tiles<kCopyFloats>(reinterpret_cast<Stage*>(smem), M, N, K, A, lda, B, ldb, row0, col0, t0, tiles, acc);
 
-    // Partial sums are scaled before the store. Without that multiplication the compiler would keep each four of them
-    // in an aligned group of registers during the main loop, which causes register bank conflicts there (SASS).
+    // Partial sums are scaled before the store: else the main loop keeps them in aligned groups of 4 registers, whose
+    // banks conflict (SASS).
 #pragma unroll
     for (int q = 0; q < kQuads; ++q) {
       const int i = q / (TN / 4), j = q % (TN / 4) * 4;
@@ -63,13 +59,13 @@ __global__ void __launch_bounds__(kThreads)
   } while (at < end);
 }
 
-// Adds the partial sums, scaled already, of tile whole_tiles + blockIdx.x. Each thread has one quad, blockIdx.y.
+// Adds the partial sums, already scaled, of tile whole_tiles + blockIdx.x. A thread adds one quad, blockIdx.y.
 __global__ void __launch_bounds__(kThreads)
     sgemm_add_partials(long long M, long long N, int tiles_k, float beta, float* __restrict__ C, long long ldc,
                        unsigned tiles_n, bool aligned_c, unsigned whole_tiles, int unit_size,
                        const PartialTile* __restrict__ partials) {
   const long long begin = static_cast<long long>(blockIdx.x) * tiles_k, end = begin + tiles_k;
-  const long long first = begin / unit_size, last = (end - 1) / unit_size;  // units
+  const long long first = begin / unit_size, last = (end - 1) / unit_size;  // its first and last unit
   if (first == last) return;                                                // one block computed the whole tile
   const int tid = threadIdx.x, q = blockIdx.y, i = q / (TN / 4), j = q % (TN / 4) * 4;
   float4 acc = partials[2 * first + 1].quad[q][tid];
@@ -83,7 +79,7 @@ __global__ void __launch_bounds__(kThreads)
                 static_cast<long long>(tile % tiles_n) * BN + first_col(tid) + j / 4 * kSubtileN, aligned_c);
 }
 
-// `to` = B, K x N, in rows of ldb_to floats, a multiple of 4, with zeros at the end of each row. A float4 per thread.
+// Copies B, K x N, to rows of ldb_to floats, a multiple of 4, with zeros at their ends. A thread per float4.
 __global__ static void sgemm_align_rows(long long K, long long N, const float* __restrict__ B, long long ldb,
                                         long long ldb_to, float4* __restrict__ to) {
   const long long i = blockIdx.x * 256LL + threadIdx.x, row = i / (ldb_to / 4), col = i % (ldb_to / 4) * 4;

@@ -1,12 +1,11 @@
-// C = A B on the CPU, a ladder of its own, so that the GPU is compared with a fair CPU and not with three loops:
+// C = A B on the CPU, a ladder of its own, so that the GPU is compared with fair CPU code instead of three loops:
 //
 //   sgemm_cpu                checks every variant, then times it at m = n = k = 1024
 //   sgemm_cpu N              the same at another size; beyond 1024 without the three slowest
 //   sgemm_cpu --check        only checks, on awkward sizes
 //
-// Every variant is checked against the same reference as the GPU's steps, in double. A BLAS is one of them where one is
-// installed. The last variant, which copies whole panels only and forgets the columns after them, is wrong and must fail
-// that check. Exit status: 0 if so.
+// Every variant is checked against the reference of the GPU's steps, in double. An installed BLAS is one of them. The
+// last variant copies whole panels only and forgets the columns after them: it must fail. Exit status: 0 if so.
 #include "sgemm.cuh"
 #include "runner/definitions.hpp"
 #include "runner/host_variants.hpp"
@@ -27,7 +26,7 @@ using Matrix = const float* __restrict__;
 #define SCALAR
 #endif
 
-// j outside, i inside: every access of the innermost loop to A and C is a row away from the last one.
+// j outside, i inside: each access of the innermost loop to A and C is a row away from the one before.
 void column_order(long m, long n, long k, Matrix A, Matrix B, float* __restrict__ C) {
   std::fill(C, C + m * n, 0.0f);
   for (long j = 0; j < n; ++j) {
@@ -48,7 +47,7 @@ void dot_order(long m, long n, long k, Matrix A, Matrix B, float* __restrict__ C
   }
 }
 
-// The two inner loops interchanged: rows of B are added to a row of C, and every access is next to the last one.
+// The two inner loops interchanged: rows of B are added to a row of C, and each access is next to the one before.
 SCALAR void row_order_scalar(long m, long n, long k, Matrix A, Matrix B, float* __restrict__ C) {
   std::fill(C, C + m * n, 0.0f);
   for (long i = 0; i < m; ++i) {
@@ -58,7 +57,7 @@ SCALAR void row_order_scalar(long m, long n, long k, Matrix A, Matrix B, float* 
   }
 }
 
-// The same, and the compiler computes 4, 8 or 16 columns at a time.
+// The same; the compiler computes 4, 8 or 16 columns at a time.
 void row_order(long m, long n, long k, Matrix A, Matrix B, float* __restrict__ C) {
   std::fill(C, C + m * n, 0.0f);
   for (long i = 0; i < m; ++i) {
@@ -120,7 +119,7 @@ void add_tile(long depth, const float* a, const float* b, float* C, long n, long
 }
 
 // Packed: the panels of B and of A are copied into the order in which the tiles read them, with zeros past the edges.
-// All else happens in registers. Threads share the panels of B, and each has tile rows of its own.
+// Everything else is in registers. Threads share the panels of B, and each has tile rows of its own.
 template <bool kThreads, bool kWholePanelsOnly = false>
 void packed(long m, long n, long k, Matrix A, Matrix B, float* __restrict__ C) {
   std::fill(C, C + m * n, 0.0f);
@@ -177,7 +176,7 @@ const Blas& blas() {
   return found;
 }
 
-// BLAS is column-major, as cuBLAS is: read so, our matrices are transposed, and C^T = B^T A^T.
+// BLAS is column-major, as cuBLAS is. Read that way our matrices are transposed, and C^T = B^T A^T.
 void of_blas(long m, long n, long k, Matrix A, Matrix B, float* __restrict__ C) {
   if (m == 0 || n == 0) return;
   const int rows = static_cast<int>(m), columns = static_cast<int>(n), depth = static_cast<int>(k);
@@ -210,7 +209,7 @@ std::string problem_of(const Variant& variant, const ladder::Case& c) {
   return ladder::problem_of(c, 2, [&](float* C) { variant.run(dim(0), dim(1), dim(2), host(0), host(1), C); });
 }
 
-// Prints what fails, and returns whether all is as it should be.
+// Prints what fails; returns whether all variants are right and the wrong one failed.
 bool check(const ladder::Size& size) {
   const Sgemm problem(nullptr);
   bool ok = true;

@@ -9,15 +9,14 @@ class SgemmAccuracy : public Fp32Gemm {
   using Fp32Gemm::Fp32Gemm;
 
   const char* kernel() const override { return "sgemm_accuracy"; }
-  // A compensated sum of the x_l is the exact sum of x_l (1 + d_l) with |d_l| <= 2u + O(k u^2) (Goldberg, What Every
-  // Computer Scientist Should Know About Floating-Point Arithmetic, theorem 8; Higham, (4.8)). The product x_l = a b has a
-  // rounding of its own, and alpha times the sum and the addition of beta C are two more: 5u. The second-order term's
-  // constant is below 8. A sum in double of exact products, rounded once to FP32, stays within it.
+  // A compensated sum is the exact sum of x_l (1 + d_l), |d_l| <= 2u + O(k u^2) with a constant below 8 (Goldberg, What
+  // Every Computer Scientist Should Know About Floating-Point Arithmetic, theorem 8; Higham, (4.8)). Three more
+  // roundings, of a product, alpha times the sum and the addition of beta C, make 5u. Double errs less.
   double tolerance(const ladder::Size& size) const override {
     constexpr double u = ladder::kUnitRoundoff;
     return (5 + 8 * static_cast<double>(size[2] + 2) * u) * u;
   }
-  // A plain sum shows on the last one.
+  // The last one shows a plain sum.
   std::vector<ladder::Pattern> patterns() const override {
     std::vector<ladder::Pattern> all = Fp32Gemm::patterns();
     all.push_back({"0.1 everywhere", false, ladder::patterns::tenths});

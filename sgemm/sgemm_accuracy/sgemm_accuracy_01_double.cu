@@ -1,9 +1,8 @@
 // Problem:  a sum of K products in FP32 is rounded K times, so its error bound grows with K (sgemm, step 04).
-// Idea:     add in double. The product of two floats is exact in double, and K roundings of 2^-53 are far below one of
-//           2^-24: the error is that of the final rounding, for any K.
-// Expect:   0.05 to 0.15x cuBLAS at 4096 on an H100 (sgemm's step 04: 0.16x): the same two words from shared memory per
-//           product, and two conversions and an FP64 multiply-add at half the rate in place of an FP32 one.
-// Next:     on a GeForce card FP64 has 1/64 of the FP32 rate. Can FP32 alone do it?
+// Idea:     add in double: products of floats are exact there, and K roundings of 2^-53 vanish beside one of 2^-24.
+// Expect:   0.05 to 0.15x cuBLAS at 4096 on an H100 (sgemm's step 04: 0.16x): the same words from shared memory, but
+//           two conversions and an FP64 multiply-add at half the rate per product.
+// Next:     on a GeForce card FP64 has 1/32 or 1/64 of the FP32 rate. Can FP32 alone do it?
 #include "sgemm_accuracy.cuh"
 
 constexpr unsigned kTile = 32;

@@ -1,8 +1,7 @@
-// Problem:  step 01 adds in double, which a data-centre GPU does at half the FP32 rate and most others at 1/32 or 1/64.
-// Idea:     Kahan's compensated sum. `lost` holds what the last addition rounded off; the next product makes up for it.
-//           The bound stays at 5 roundings for any K.
-// Expect:   1.0 to 1.3x step 01 on an H100: four dependent FP32 operations per product in place of two conversions and
-//           an FP64 multiply-add; both read two words from shared memory per product. Up to 8x where FP64 has 1/64.
+// Problem:  step 01 adds in double, which a data-centre GPU does at half the FP32 rate, most others at 1/32 or 1/64.
+// Idea:     Kahan's compensated sum: `lost` is what the last addition rounded off; the next product makes up for it.
+// Expect:   1.0 to 1.3x step 01 on an H100: four dependent FP32 operations per product, and the same words from shared
+//           memory. Up to 8x where FP64 has 1/64.
 // Next:     when is this worth it, and what is cheaper? (Compensate once per tile of k instead of once per product.)
 #include "sgemm_accuracy.cuh"
 

@@ -12,10 +12,8 @@ class SgemmTf32 : public Fp32Gemm {
 
   const char* kernel() const override { return "sgemm_tf32"; }
 
-  // An element of A or B becomes a TF32 number, with 11 significant bits: rounded to the nearest by __float_to_tf32,
-  // cut off by a tensor core that is given an FP32 number. Either way the error is below 2^-10 of the element, so that
-  // of a product below 2^-9 + 2^-20 of it. The sum of these products has the error of tensor_core_gamma(k); beta C has
-  // only that.
+  // Elements become TF32, 11 significant bits: rounded by __float_to_tf32, or cut off by the tensor core. Either way
+  // the error is below 2^-10, so a product's is below 2^-9 + 2^-20. tensor_core_gamma(k) is the sum's, and beta C's.
   double tolerance(const ladder::Size& size) const override {
     constexpr double rounded_inputs = 1.0 / (1 << 9) + 1.0 / (1 << 20);
     return (1 + rounded_inputs) * (1 + tensor_core_gamma(size[2])) - 1;

@@ -1,5 +1,5 @@
-// The library: cublasGemmEx on FP32 matrices in TF32, on tensor cores. Row-major matrices read as column-major are
-// transposed: C^T = B^T A^T, so B goes first and every leading dimension stays as it is.
+// The library: cublasGemmEx, FP32 matrices in TF32. Row-major matrices read by columns are transposed: C^T = B^T A^T,
+// so B goes first and leading dimensions stay.
 // needs: gpu
 // links: cublas
 #include "cublas_helpers.cuh"

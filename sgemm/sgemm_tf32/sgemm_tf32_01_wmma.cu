@@ -1,7 +1,6 @@
-// Problem:  FP32 FMAs end at 60 TFLOP/s on an H100. Its tensor cores multiply TF32, FP32 with a 10-bit fraction, at 494.
-// Idea:     WMMA as in gemm_bf16_01, with fragments of 16 x 16 x 8. Elements are rounded to TF32 on their way to shared
-//           memory: a tensor core that is given an FP32 number cuts off its low 13 bits.
-// Expect:   5 to 15 % of cuBLAS. A thread loads one element of 4 bytes at a time, and nothing overlaps these loads.
+// Problem:  FP32 FMAs end at 60 TFLOP/s on an H100; its tensor cores multiply TF32, 10 bits of fraction, at 494.
+// Idea:     WMMA with 16 x 16 x 8 fragments. Elements are rounded to TF32 first: a tensor core would cut 13 bits off.
+// Expect:   5 to 15 % of cuBLAS: a thread loads one element at a time, and nothing overlaps these loads.
 // Measured: 0.049x cuBLAS at 4096 (H200); 0.05x (H100).
 // Next:     the error is 2^-11 of an element instead of 2^-24. What would three products per product buy? (3xTF32)
 // needs: sm_80
@@ -17,8 +16,7 @@ constexpr int kThreads = 128;  // 2 x 2 warps
 __global__ void sgemm_tf32_wmma(long long M, long long N, long long K, float alpha, const float* __restrict__ A,
                                 long long lda, const float* __restrict__ B, long long ldb, float beta,
                                 float* __restrict__ C, long long ldc, unsigned tiles_n) {
-  // load_matrix_sync wants addresses that are multiples of 32 bytes.
-  __shared__ __align__(32) float As[BM][BK], Bs[BK][BN];
+  __shared__ __align__(32) float As[BM][BK], Bs[BK][BN];  // aligned as load_matrix_sync needs
   __shared__ __align__(32) float Cs[BM][BN];
   const int tid = threadIdx.x, warp_row = tid / 32 / 2 * 32, warp_col = tid / 32 % 2 * 32;
   const long long row0 = static_cast<long long>(blockIdx.x / tiles_n) * BM;
@@ -53,7 +51,7 @@ __global__ void sgemm_tf32_wmma(long long M, long long N, long long K, float alp
     }
     __syncthreads();
   }
-  // A lane does not know which elements it holds: they go through shared memory, where they have a row and a column.
+  // store through shared memory: a lane does not know the rows and columns of the elements it holds
   for (int i = 0; i < 2; ++i) {
     for (int j = 0; j < 2; ++j) {
       wmma::store_matrix_sync(&Cs[warp_row + 16 * i][warp_col + 16 * j], acc[i][j], BN, wmma::mem_row_major);

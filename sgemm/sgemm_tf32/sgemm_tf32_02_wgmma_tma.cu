@@ -1,8 +1,7 @@
-// Problem:  of TF32, wgmma reads from shared memory only what is consecutive along k. Rows of A are, columns of B not.
-// Idea:     C^T = B^T A^T. wgmma's first operand may be in registers: threads read B's elements from the tile as they
-//           like. Copies, roles of the warps and clusters are those of gemm_bf16's step 07.
-// Expect:   0.95 to 1.0x cuBLAS, which has to do the same. Shared memory moves 128 bytes a clock; wgmma's operand, B's
-//           elements and TMA's writes take all of them.
+// Problem:  wgmma reads TF32 from shared memory only where k is contiguous: in rows of A, not in columns of B.
+// Idea:     C^T = B^T A^T: wgmma's first operand may be in registers, so threads read B's elements from the tile as
+//           they like. Copies, roles and clusters are those of gemm_bf16 07.
+// Expect:   0.95 to 1.0x cuBLAS: shared memory moves 128 bytes per clock, and wgmma, B's reads and TMA need them all.
 // Measured: 20x step 01, 1.00x cuBLAS at 4096 (H200); 20x, 0.99x (H100 at bcda27c).
 // Next:     how do you get FP32's accuracy from TF32 products? (A = big + small, and three products of the parts.)
 // needs: sm_90a
@@ -14,11 +13,11 @@
 #include "../with_tma.cuh"
 
 constexpr int BM = 256, BN = 128, BK = 32;
-constexpr unsigned kThreads = 3 * 128;  // a warpgroup that loads, two that multiply 64 columns each
+constexpr unsigned kThreads = 3 * 128;  // one warpgroup loads, two multiply 64 columns each
 constexpr unsigned kCluster = 2;        // blocks side by side
 constexpr int kStages = 4;
 
-// One step along k, as TMA brings it: rows of 128 bytes, swizzled. B comes in boxes of 32 columns.
+// One step along k, as TMA copies it: rows of 128 bytes, swizzled. B comes in boxes of 32 columns.
 struct Stage {
   float A[BM][BK];
   float B[BN / 32][BK][32];
@@ -28,17 +27,15 @@ struct Shared {
   Barrier full[kStages], empty[kStages];
 };
 
-// wgmma's first operand has 64 rows, here columns of B, of which a warp has 16 and a thread two, "rows" lane / 4 and
-// lane / 4 + 8. Which columns these are is free: two neighbours, read as a float2. A warp reads 16 columns, 4 chunks of
-// 16 bytes, of 4 rows of B's tile. It takes chunks 0, 1, 4 and 5, or 2, 3, 6 and 7: the swizzle puts what each half of
-// the warp reads into different banks.
+// wgmma's first operand has 64 rows, here columns of B; a warp has 16, a thread two. Which two is free: here
+// neighbours, read as a float2. A warp reads chunks 0, 1, 4 and 5, or 2, 3, 6 and 7, of 4 rows of B's tile: the swizzle
+// puts what each half of the warp reads in different banks.
 struct Columns {
   unsigned box, chunk, pair;
   __device__ Columns(unsigned warpgroup, unsigned warp, unsigned lane)
       : box(warpgroup * 2 + warp / 2), chunk(warp % 2 * 2 + lane / 16 + lane / 8 % 2 * 4), pair(lane / 4 % 2) {}
-  // The first column's place in the tile.
-  __device__ unsigned first() const { return box * 32 + chunk * 4 + pair * 2; }
-  // The thread's parts of the 4 operands of a stage with this B, whose chunks TMA has swizzled.
+  __device__ unsigned first() const { return box * 32 + chunk * 4 + pair * 2; }  // the first column's place in the tile
+  // Reads the thread's parts of a stage's 4 operands from B, whose chunks TMA has swizzled.
   template <typename Boxes>
   __device__ void read(float (&operands)[BK / 8][4], const Boxes& B, unsigned lane) const {
 #pragma unroll
@@ -58,7 +55,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   extern __shared__ unsigned char memory[];
   Shared& shared = swizzle_aligned<Shared>(memory);
   const unsigned tid = threadIdx.x, lane = tid % 32;
-  // A cluster takes two tiles at a time; `tiles_n` counts such pairs.
+  // a cluster takes two tiles at a time; tiles_n counts such pairs
   const unsigned rank = cluster_rank(), first = blockIdx.x / kCluster, clusters = gridDim.x / kCluster;
   const auto place = [&](unsigned pair) {  // row and column of this block's tile
     const Tile at = tile_place(pair, tiles_n, tiles_m);
@@ -90,7 +87,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   } else {
     registers_increase<232>();
     const Columns columns(tid / 128 - 1, tid / 32 % 4, lane);
-    const auto release = [&](unsigned turn) {  // in both blocks, for both write to it
+    const auto release = [&](unsigned turn) {  // in both blocks, because both producers write this stage
       if (lane < kCluster) mbarrier_arrive_at(&shared.empty[turn % kStages], lane);
     };
     for (unsigned tile = first; tile < tiles_m * tiles_n; tile += clusters) {
@@ -111,7 +108,7 @@ __global__ void __launch_bounds__(kThreads, 1)
         if (!is_first) release(turn - 1);
         ++turn;
       };
-      // Two steps at a time, for each array is indexed by constants: while one's wgmmas run, the other's are read.
+      // two steps at a time, so that arrays are indexed by constants: one is read while the other's wgmmas run
       read(operands[0]);
       for (unsigned step = 0; step < steps; step += 2) {
         multiply(operands[0], step == 0);
@@ -134,7 +131,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       }
     }
   }
-  cluster_sync();  // the other block may still arrive here
+  cluster_sync();  // the other block may still arrive at this block's barriers
 }
 
 static void launch_wgmma(std::size_t M, std::size_t N, std::size_t K, float alpha, const float* A, std::size_t lda,

@@ -1,6 +1,5 @@
-// C = alpha A B + beta C at any shape: step 07 for large products, a smaller tile of wgmma whose k is shared by a cluster or
-// cut into slices, tiles of mma.sync for rows of any alignment and older GPUs, and kernels for shapes that have no use for
-// a tile. The first call at a shape times those that accept it (any_shape.cuh).
+// C = alpha A B + beta C at any shape: step 07, a smaller wgmma tile whose k is shared or sliced, tiles of mma.sync for
+// any alignment and older GPUs, and kernels without tiles. The first call at a shape times those that accept it.
 #include "../gemm_bf16.cuh"
 #include "../../tensor_core_candidates.cuh"
 #ifndef CUDA_EMU
@@ -18,7 +17,7 @@ struct Bf16 {
     launch_multicast(c.M, c.N, c.K, c.alpha, c.A, c.lda, c.B, c.ldb, c.beta, c.C, c.ldc);
   }
 
-  // A warpgroup has 64 rows. `ready` waits for a step's stage, `release` gives it back.
+  // A warpgroup multiplies 64 rows. `ready` waits for a step's stage, `release` gives it back.
   template <typename Ready, typename Release>
   __device__ static void multiply(float (&acc)[64], const Stage* stages, unsigned steps, const Ready& ready,
                                   const Release& release) {

@@ -1,4 +1,4 @@
-// bug: the mbarrier expects two arrivals and gets one: its phase never ends
+// bug: the mbarrier expects two arrivals and gets one, so its phase never ends
 // caught by: gpu | illegal memory access
 // stage: races and barriers
 // needs: sm_90a

@@ -1,4 +1,4 @@
-// bug: a barrier, but no wait for the group of copies: cp.async may still be bringing the tile of A when it is read
+// bug: a barrier, but no wait for the group of copies: the tile of A may not have arrived when it is read
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: cpu-trace | shared memory with no barrier between | --m=16 --n=16 --k=64

@@ -1,4 +1,4 @@
-// bug: the tile of A is stored swizzled and read as if it were not
+// bug: the tile of A is stored swizzled, but read as if it were not
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

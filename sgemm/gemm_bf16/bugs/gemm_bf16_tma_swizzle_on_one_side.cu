@@ -1,4 +1,4 @@
-// bug: TMA swizzles A's tile, its descriptor says that nobody did
+// bug: TMA swizzles A's tile, but its descriptor for wgmma says that it is not swizzled
 // caught by: gpu | is wrong
 // stage: right
 // needs: sm_90a

@@ -1,4 +1,4 @@
-// bug: the accumulators are used, and the stage overwritten, without waiting for the wgmmas
+// bug: nothing waits for the wgmmas before the accumulators are read and the stage is overwritten
 // caught by: ptxas | wgmma.mma_async instructions are serialized
 // stage: races and barriers
 // needs: sm_90a

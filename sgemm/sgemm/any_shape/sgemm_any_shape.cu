@@ -1,7 +1,5 @@
-// Problem:  one tile does not fit all. C of 64 x 64 is an eighth of step 14's tile, a row of C a 128th; sums of 37
-//           products end before its pipeline is full.
-// Idea:     eight kernels and a measured choice: step 14, smaller tiles with k in slices, and kernels without tiles. The
-//           first call at a shape times those that accept it.
+// Problem:  one tile does not fit all shapes: C of 64 x 64 fills an eighth of step 14's tile, a row of C a 128th.
+// Idea:     eight kernels and a measured choice: step 14, smaller tiles with k in slices, and kernels without tiles.
 // Expect:   1.0x step 14 at the table's sizes, where its tile wins; 1.1 to 500x where most of its tile would be idle.
 // Measured: 1.00x step 14, 1.03x cuBLAS at 4096 (H200 at b65ca8e).
 // Next:     what would a tile in between, 128 x 128, need to pay? (16-byte copies of A too: a transposed copy of A.)
@@ -13,26 +11,24 @@
 
 #include <type_traits>
 
-// Row or column i of a tile that begins at `begin`, of n: past the end one of the first tile instead, whose products are
-// not stored. Not the last one for all: cp.async copies one address to many places of shared memory one after the other,
-// and blocks at the edge took twice as long (H200).
+// Row or column i of a tile that starts at `begin`, or past the end, n, one of the first tile; its products are not
+// stored. Not the last one for all: with it, blocks at the edge took twice as long (one experiment, H200).
 template <int kTile>
 __device__ __forceinline__ long long existing(long long begin, int i, long long n) {
   const auto some = static_cast<unsigned>(min(n, static_cast<long long>(kTile)));
   return begin + i < n ? begin + i : static_cast<unsigned>(i) % some;
 }
 
-// C = alpha A B + beta C in tiles of BM x BN, one per block, with TM x TN elements per thread; k in slices, gridDim.y
-// of them, each `slice` long. With one slice the results go to C, else the sums to partials[(slice * M + row) * N +
-// column]. kStages - 1 tiles are in flight. kCopyFloats: floats of B per copy, 4 where its rows are 16-byte aligned,
-// else 1.
+// C = alpha A B + beta C in tiles of BM x BN per block and TM x TN per thread; k in gridDim.y slices, each `slice`
+// long. One slice: results go to C; more: sums go to partials[(slice * M + row) * N + column]. kStages - 1 tiles are in
+// flight. kCopyFloats: floats of B per copy, 4 if its rows are 16-byte aligned, else 1.
 template <int BM, int BN, int BK, int TM, int TN, int kStages, int kCopyFloats>
 __global__ void __launch_bounds__(BM / TM * (BN / TN), TM* TN == 64 ? 384 / (BM / TM * (BN / TN)) : 1)
     sgemm_tile(long long M, long long N, long long K, float alpha, const float* __restrict__ A, long long lda,
                const float* __restrict__ B, long long ldb, float beta, float* __restrict__ C, long long ldc,
                unsigned tiles_n, long long slice, float* __restrict__ partials) {
   constexpr int kThreads = BM / TM * (BN / TN), kPad = 4;
-  // Rows of A that the block copies at a time; of B rows, or parts of a row if it is long.
+  // what the block copies at a time: rows of A; rows of B, or parts of a long row
   constexpr int kRowsA = kThreads / BK, kCopiesB = BN / kCopyFloats;
   constexpr int kRowsB = kThreads > kCopiesB ? kThreads / kCopiesB : 1;
   constexpr int kPartsB = kCopiesB > kThreads ? kCopiesB / kThreads : 1;
@@ -48,7 +44,7 @@ __global__ void __launch_bounds__(BM / TM * (BN / TN), TM* TN == 64 ? 384 / (BM 
   const long long begin = blockIdx.y * slice, length = min(slice, K - begin);
   const int tiles = length > 0 ? static_cast<int>((length + BK - 1) / BK) : 0;
 
-  // The first tile is what remains of k, padded with zeros; all others are full.
+  // The first tile has the remainder of k and zeros; all others are full.
   const int remainder = static_cast<int>(length - (tiles - 1LL) * BK);
   const int a_k = tid % BK, a_row = tid / BK, b_k = tid / kCopiesB, b_col = tid % kCopiesB * kCopyFloats;
   const float *from_a[kCopiesA], *from_b[kPartsB];
@@ -131,7 +127,7 @@ __global__ void __launch_bounds__(BM / TM * (BN / TN), TM* TN == 64 ? 384 / (BM 
   }
 }
 
-// k in as many slices as all blocks can run at once, of at least 128 products each.
+// As many slices of k as let all blocks run at once, of at least 128 products each.
 template <int BM, int BN, int BK, int TM, int TN, int kStages>
 static void launch_tiles(const Product<float>& p) {
   constexpr int threads = BM / TM * (BN / TN);
@@ -181,8 +177,7 @@ static void run_narrow_tiles(const SgemmCall& c) {
   c.N <= 16 ? launch_tiles<64, 16, 32, 4, 4, 3>(c) : launch_tiles<128, 32, 8, 8, 4, 4>(c);
 }
 
-// Those for shapes of their own first: where nothing is timed, the first that accepts the call runs. low_tiles have 32 or
-// 16 rows and narrow_tiles 32 or 16 columns; tiles are 64 x 64.
+// Those for special shapes first: where nothing is timed, the first that accepts the call runs.
 static const Candidate<SgemmCall> kCandidates[] = {
     {"small_k", small_k, run_small_k},     {"dot", few_elements, run_dot},
     {"few_rows", few_rows, run_few_rows},  {"few_columns", few_columns, run_few_columns},

@@ -1,4 +1,4 @@
-// bug: the guard of the store compares the row with n and the column with m; right as long as C is square
+// bug: the store's guard compares the row with n and the column with m; right only while C is square
 // caught by: cpu forward | C was written past its end
 // caught by: cpu-asan forward | heap-buffer-overflow
 // caught by: gpu | C was written past its end

@@ -1,4 +1,4 @@
-// bug: beta = 0 means that C is output only, but 0 * C is added, and NaN left in C stays NaN
+// bug: with beta = 0 C must not be read, but 0 * C is added, and 0 * NaN is NaN
 // caught by: cpu forward | NaN in C data
 // caught by: cpu-asan forward | NaN in C data
 // caught by: gpu | NaN in C data

@@ -1,4 +1,4 @@
-// bug: threads without an element of C leave before the barriers, though they should load parts of the tiles
+// bug: threads without an element of C return before the barriers, and the tiles miss the elements they should load
 // caught by: cpu forward | some threads returned while others wait at a barrier
 // caught by: cpu-asan forward | some threads returned while others wait at a barrier
 // caught by: gpu | is wrong
@@ -15,7 +15,7 @@ __global__ void sgemm_returns_early(std::size_t M, std::size_t N, std::size_t K,
   const unsigned tx = threadIdx.x, ty = threadIdx.y;
   const std::size_t row = std::size_t{blockIdx.x / tiles_n} * kTile + ty;
   const std::size_t col = std::size_t{blockIdx.x % tiles_n} * kTile + tx;
-  if (row >= M || col >= N) return;  // belongs behind the loop
+  if (row >= M || col >= N) return;  // belongs after the loop
   float acc = 0.0f;
   for (std::size_t k0 = 0; k0 < K; k0 += kTile) {
     As[ty][tx] = row < M && k0 + tx < K ? A[row * lda + k0 + tx] : 0.0f;

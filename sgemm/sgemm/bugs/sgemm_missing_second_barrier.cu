@@ -1,4 +1,4 @@
-// bug: no barrier between the use of the tiles and the loads of the next ones: fast threads overwrite what others read
+// bug: no barrier after the products: fast threads load the next tiles over the ones that others still read
 // caught by: cpu forward | is wrong
 // caught by: cpu reverse | is wrong
 // caught by: cpu-asan forward | is wrong

@@ -1,4 +1,4 @@
-// bug: right only for multiples of the tile: nobody asks whether an element is inside its matrix
+// bug: no bounds checks, so it is right only for multiples of the tile
 // caught by: cpu forward | C was written past its end
 // caught by: cpu-asan forward | heap-buffer-overflow
 // caught by: gpu memcheck | Invalid __global__ | --m=33 --n=31 --k=20

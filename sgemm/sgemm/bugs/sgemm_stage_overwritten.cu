@@ -1,6 +1,5 @@
-// bug: the next tile is copied into the other stage before all threads are done with it: a fast thread starts the next
-// round, and its copies land where slow ones still read. An asynchronous copy may land at once, or late; then all is
-// well.
+// bug: a fast thread copies the next tile into a stage that slow threads still read. An asynchronous copy may also land
+// late, and then the result is right.
 // caught by: cpu reverse | is wrong
 // caught by: cpu random:1 | is wrong
 // caught by: cpu-asan reverse | is wrong

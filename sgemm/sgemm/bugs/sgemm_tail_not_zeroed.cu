@@ -1,4 +1,4 @@
-// bug: where k is no multiple of the tile, the last tiles keep what the ones before had there instead of zeros
+// bug: if k is no multiple of the tile, the last tiles keep elements of the tiles before instead of zeros
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

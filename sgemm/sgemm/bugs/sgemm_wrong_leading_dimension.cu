@@ -1,4 +1,4 @@
-// bug: row l of B is looked for at B + l * n, though it starts at B + l * ldb; right only while ldb = n
+// bug: reads row l of B at B + l * n instead of B + l * ldb; right only while ldb = n
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

@@ -1,4 +1,4 @@
-// bug: no compensation: each of k additions rounds, and the error grows with k
+// bug: no compensation: each of the k additions rounds, so the error grows with k
 // caught by: cpu forward | 0.1 everywhere data
 // caught by: cpu-asan forward | 0.1 everywhere data
 // caught by: gpu | 0.1 everywhere data

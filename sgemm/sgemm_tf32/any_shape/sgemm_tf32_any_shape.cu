@@ -1,5 +1,4 @@
-// C = alpha A B + beta C at any shape, as gemm_bf16_any_shape does it: step 02 for large products, a smaller tile of wgmma,
-// tiles of mma.sync, and kernels for shapes that have no use for a tile.
+// C = alpha A B + beta C at any shape, as in gemm_bf16_any_shape, with step 02 for large products.
 #include "../sgemm_tf32.cuh"
 #include "../../tensor_core_candidates.cuh"
 #ifndef CUDA_EMU
@@ -17,8 +16,7 @@ struct Tf32 {
     launch_wgmma(c.M, c.N, c.K, c.alpha, c.A, c.lda, c.B, c.ldb, c.beta, c.C, c.ldc);
   }
 
-  // A warpgroup has 64 columns. `ready` waits for a step's stage, `release` gives it back. Two steps at a time, as in
-  // step 02.
+  // A warpgroup multiplies 64 columns, two steps at a time. `ready` waits for a step's stage, `release` gives it back.
   template <typename Ready, typename Release>
   __device__ static void multiply(float (&acc)[64], const Stage* stages, unsigned steps, const Ready& ready,
                                   const Release& release) {

@@ -1,4 +1,4 @@
-// bug: a slice has K / slices of k, rounded down: what remains of k is in no slice
+// bug: a slice is K / slices long, rounded down, so the rest of k is in no slice
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong
