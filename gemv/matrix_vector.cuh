@@ -40,8 +40,7 @@ class MatrixVector : public ladder::Problem {
             size.scalars[1], device.at<float>(2));
   }
 
-  // want = alpha sum + beta y, scale = |alpha| sum of magnitudes + |beta y|. If scale is 0, y may be either zero:
-  // alpha * (0 + 0 * -1) is +0, alpha * (0 * -1) is -0.
+  // scale = |alpha| sum of magnitudes + |beta y|; if it is 0, y may be either zero: alpha * (0 * -1) is -0
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
     const double alpha = size.scalars[0], beta = size.scalars[1];

@@ -1,6 +1,6 @@
-// Rows that start anywhere, staged in shared memory as whole float4. A row of the tile holds floats as they lie in
-// memory, in whole sectors of 32 bytes, with up to 7 floats more in front. So each copy moves 16 bytes to where they
-// lie in a sector, and the address of a row's first column says how far the row is shifted.
+// Rows that start anywhere, staged in shared memory as they lie in memory: whole sectors of 32 bytes, with up to 7
+// floats in front. So each copy moves 16 bytes, and the address of a row's first column says how far the row is
+// shifted.
 #pragma once
 #include "ladder.cuh"
 
@@ -10,9 +10,9 @@
 template <int kColumns>
 constexpr int kStagedFloat4 = 2 * ceil_div(kColumns + 7, 8);
 
-// A grid of tiles_x * tiles_y blocks. gridDim.y ends at 65535, so tiles along y are in gridDim.y and gridDim.z. Blocks
-// with tile_y() >= tiles_y have nothing to do. Dividing a linear index would take more than 20 instructions before the
-// first load.
+// A grid of tiles_x * tiles_y blocks. gridDim.y ends at 65535, so tiles along y are in gridDim.y and gridDim.z;
+// dividing a linear index would take 20 instructions before the first load. Blocks with tile_y() >= tiles_y have
+// nothing to do.
 inline dim3 tile_grid(std::size_t tiles_x, std::size_t tiles_y) {
   constexpr std::size_t most = 1 << 15;
   const std::size_t y = std::min(tiles_y, most);

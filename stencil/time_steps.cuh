@@ -1,7 +1,6 @@
-// Several time steps of a stencil of radius 1, for heat3d and jacobi2d. A cell's new value depends on itself and its
-// direct neighbours; cells at the border keep their value (Dirichlet). bytes() counts one read and one write of the
-// domain per time step, however many a launch does. So one time step per launch is at best as fast as a copy, unless
-// both buffers fit in L2.
+// Several time steps of a stencil of radius 1, for heat3d and jacobi2d; cells at the border keep their value
+// (Dirichlet). bytes() counts one read and one write of the domain per time step, however many a launch does. So one
+// time step per launch is at best as fast as a copy, unless both buffers fit in L2.
 #pragma once
 #include "ladder.cuh"
 
@@ -37,8 +36,7 @@ struct Domain {
 };
 
 // The reference: cells [begin, end) after `steps` time steps in double, and the same of the magnitudes. Computes only
-// the rows it needs, and within a single row only the columns it needs. A range shorter than a row that spans two rows
-// is split in two.
+// the rows it needs, and within a single row only the columns; a short range over two rows is split in two.
 inline void time_steps(const float* in, const Domain& domain, std::size_t steps, std::size_t begin, std::size_t end,
                        double* want, double* scale) {
   if (begin == end) return;

@@ -5,8 +5,7 @@
 
 #include <algorithm>
 
-// want[i - range.begin] = element i of the transpose of `in`, for all i of the range. Reads along the rows of `in` where
-// the range spans many of them: fewer cache misses.
+// want[i - range.begin] = element i of the transpose of `in`, for all i of the range. Reads along rows where it can.
 inline void transpose_on_host(const float* in, std::size_t rows, std::size_t cols, const ladder::Range& range,
                               double* want) {
   const std::size_t begin = range.begin, end = range.end;

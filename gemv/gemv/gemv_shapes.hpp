@@ -25,6 +25,5 @@ inline std::size_t gemv_kernel(std::size_t m, std::size_t k, bool aligned, std::
   return aligned && busy(8192) ? kLongRow : kBlockPerRow;
 }
 
-// The longest slice of a row for a block. Rows that aren't aligned load x 4 bytes at a time, so their slices of x must fit
-// in L1 for all rows of an SM.
+// The longest slice of a row for a block. With unaligned rows L1 must hold a slice of x for all rows of an SM.
 inline std::size_t gemv_longest_slice(std::size_t k, bool aligned) { return !aligned && k >= 3 * 8192 ? 8192 : 131072; }

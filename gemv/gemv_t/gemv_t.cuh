@@ -11,8 +11,7 @@ class GemvT : public MatrixVector {
   using MatrixVector::MatrixVector;
   const char* kernel() const override { return "gemv_t"; }
 
-  // m, k, lda, scalars: empty, single rows and columns, tile borders both ways, rows off their alignment, gaps after the
-  // rows, tall and wide matrices
+  // m, k, lda, scalars: empty, single rows and columns, tile borders, rows off their alignment, gaps after rows
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = {
         {{0, 0, 0}, {1, 0}},      {{7, 0, 0}, {1, 1}},       {{0, 5, 0}, {1, 0}},       {{0, 5, 8}, {2, -0.5f}},

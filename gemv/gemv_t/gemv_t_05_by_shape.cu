@@ -68,8 +68,7 @@ __global__ void __launch_bounds__(kMaxBlock, 1)
     if (i < end) add_rows(true);
   }
 
-  // reduce over threads that have the same columns: within warps whose lanes share some, then by rows of threads, an
-  // eighth adding the others, until one row is left
+  // reduce over threads with the same columns: within warps, then an eighth of the rows of threads adds the others
   unsigned row = first_row, rows_left = row_step;
   if constexpr (kWidth > 0) {
 #pragma unroll

@@ -25,8 +25,7 @@ inline GemvTShape gemv_t_shape(std::size_t m, std::size_t k, bool vector, bool s
   if (m < 64) return tiled(256, m <= 8 ? 256 : m <= 32 ? 128 : 64);
   // unaligned rows: large blocks for tall matrices, since a second kernel adds the sums of fewer slices
   if (!vector) return columns == 1 ? tiled(1024, 64) : tiled(m >= k ? 1024 : 256, 32);
-  // one narrow tile per SM and no second kernel, where A is small and not tall; elsewhere narrow tiles are slow, since
-  // neighbouring pieces of a row are read at different times
+  // one narrow tile per SM and no second kernel, where A is small and not tall; for others narrow tiles are slow
   for (const unsigned width : {8, 16}) {
     if (small && m <= k && tiles_of(width) <= sms && 2 * tiles_of(width) > sms) return fixed(width);
   }

@@ -3,8 +3,7 @@
 //           of 9. In place, the second pass would read sums that other blocks have replaced.
 // Expect:   0.4 to 0.6x step 02: the saved loads hit L1, while a whole image more is written and read again.
 // Measured: 0.73x step 02, 0.27 of a copy at 8192x8192 (H200); 0.67x, 0.35 (H100).
-// Why:      step 02's limit is its 122 instructions per pixel. The passes have 68 and 62 (SASS), so twice the traffic
-//           doesn't double the time.
+// Why:      step 02's limit is its 122 instructions per pixel, not DRAM. The two passes have 68 and 62 (SASS).
 // Next:     how do you get 6 loads without the second image?
 #include "blur.cuh"
 

@@ -1,7 +1,6 @@
 // Convolution of an image with a k x k filter.
-// out[r][c] = sum over i, j = 0..k-1 of w[i][j] * in[r + i - k/2][c + j - k/2], k = 3, 5 or 7, on one channel, as in
-// deep learning: the filter isn't mirrored, and the output is as large as the input. Outside the image `in` counts as
-// 0.
+// out[r][c] = sum over i, j = 0..k-1 of w[i][j] * in[r + i - k/2][c + j - k/2], k = 3, 5 or 7, on one channel; the
+// filter isn't mirrored, as in deep learning. Outside the image `in` counts as 0.
 // practice: medium, next jacobi2d
 #pragma once
 #include "ladder.cuh"
@@ -12,8 +11,8 @@ constexpr std::size_t kMostTaps = 7 * 7;
 
 class Conv2d : public ladder::Problem {
  public:
-  // Both images are rows x cols, row-major, without gaps; w[i * k + j] has k * k floats. Nothing overlaps or need be
-  // 16-byte aligned. rows = 0 or cols = 0 does nothing.
+  // Images are rows x cols, row-major, without gaps; w[i * k + j]. Nothing overlaps or need be aligned. rows, cols may
+  // be 0.
   using Launch = void (*)(const float* in, const float* w, float* out, std::size_t rows, std::size_t cols, int k);
 
   // dim_in_y, tile: for a step with one block in gridDim.y per `tile` rows, or columns.

@@ -2,11 +2,9 @@
 //           sides. And the copy of the weights into a symbol takes 2 to 3 us.
 // Idea:     K = 5 and 7: a tile of float4 in shared memory, 0 outside the image. A row's window is three 16-byte loads,
 //           without tests. K = 3 stays in registers. Weights come through shared memory, without a copy.
-// Expect:   0.95 to 1.0 of a copy at K = 3, 0.85 to 0.95 at K = 5, 0.70 to 0.80 at K = 7, with 61 instructions per
-//           output.
+// Expect:   0.95 to 1.0 of a copy at K = 3, 0.85 to 0.95 at K = 5, 0.70 to 0.80 at K = 7.
 // Measured: 1.07x step 04, 0.93 of a copy at 8192x8192x5 (H200); 0.99x, 0.95 (H100).
-// Why:      at K = 5 it matters most where the tile lies: 16 bytes further 140 us, not 152 (H200). At K = 7 10 rows per
-//           thread, not 8, save a sixth of what isn't FFMA.
+// Why:      at K = 5 it matters most where the tile lies: 16 bytes further 140 us, not 152 (H200).
 // Next:     64 channels?
 #include "conv2d.cuh"
 #include "conv2d_shared_weights.cuh"
@@ -23,8 +21,7 @@ __global__ void __launch_bounds__(kTileX* kTileY)
     conv2d_by_filter_tile(const float* __restrict__ in, const float* __restrict__ w, float* __restrict__ out,
                           long long rows, long long cols) {
   constexpr int kRows = kTileRows<K>, kHeight = kTileY * kRows + K - 1, kWidth = kTileX + 2;  // a float4 on either side
-  // A tile's row starts in the middle of a 32-byte sector. After an odd number of float4 it does so in shared memory as
-  // well, and each sector arrives in one piece.
+  // a row starts inside a 32-byte sector; after an odd number of float4 it does so in shared memory, too
   static_assert(kWeights<K> % 2 == 1 && kWidth % 2 == 0);
   struct alignas(32) Shared {
     float4 weights[kWeights<K>], tile[kHeight][kWidth];

@@ -1,6 +1,5 @@
-// Sums of several output rows in a thread's registers, for steps 04 and 05. Input row 0 is K / 2 rows above the first
-// output row, so row i of the weights adds input row r to output row r - i. The weights are an array, in constant
-// memory (step 04) or in registers (step 05).
+// Sums of several output rows in registers, for steps 04 and 05. Input row 0 is K / 2 rows above the first output row,
+// so row i of the weights adds input row r to output row r - i.
 #pragma once
 #include "../staged_rows.cuh"
 
@@ -8,8 +7,7 @@
 
 // ---- 4 columns per thread: cols % 4 == 0 and aligned images
 
-// Builds the window of an input row: the own 4 columns at `row`, and a Side (float2 or float4) to the left and to the
-// right. A Side outside the image is 0.
+// Builds the window of an input row: the own 4 columns at `row`, and a Side on either side, 0 outside the image.
 template <typename Side, int kWindow>
 static __device__ void load_window(float (&window)[kWindow], const float4& own, const float* row, bool inside,
                                    bool left, bool right) {
@@ -58,9 +56,8 @@ static __device__ void store_rows(float* __restrict__ out, const float (&sum)[kR
 
 // ---- Any shape: a tile in shared memory
 
-// Each of kColumns threads has one column of kRows rows, so lanes read and write neighbouring floats. Phases in order:
-// load, zero_sides, add_rows, store. All threads must call load and zero_sides; a thread with col >= cols must not call
-// store.
+// Each of kColumns threads has one column of kRows rows. Phases in order: load, zero_sides, add_rows, store. All
+// threads must call load and zero_sides; those with col >= cols must not call store.
 template <int K, int kColumns, int kRows>
 struct StagedBlock {
   using Tile = float4[kRows + K - 1][kStagedFloat4<kColumns + K - 1>];

@@ -1,5 +1,4 @@
-// Beside the tile of conv2d 05: weights through shared memory, and step 04's kernels with them, for K = 3, few rows,
-// unaligned rows, and images of a few pixels' width.
+// For conv2d 05: weights through shared memory, and step 04's kernels with them, for shapes that the tile doesn't suit.
 #pragma once
 #include "conv2d_rows.cuh"
 #include "../thin_domain.cuh"

@@ -1,7 +1,6 @@
 // Time steps of the heat equation in 3D.
-// `steps` explicit time steps on nx x ny x nz cells, 7 points: each cell becomes c0 times itself plus c1 times the sum
-// of its six direct neighbours, all of the step before; cells at the border keep their value. With c0 = 1 - 6 c1 heat
-// is conserved; c1 = 1/8 is stable.
+// `steps` explicit time steps on nx x ny x nz cells: each cell becomes c0 times itself plus c1 times the sum of its six
+// direct neighbours, all of the step before; cells at the border keep their value. c1 = 1/8 is stable.
 // practice: medium, next histogram
 #pragma once
 #include "../time_steps.cuh"
@@ -21,8 +20,8 @@ inline std::size_t march_depth(std::size_t nz, std::size_t tiles, std::size_t re
 
 class Heat3d : public TimeSteps {
  public:
-  // Cell (x, y, z) of both arrays is at [(z * ny + y) * nx + x]. They don't overlap and need not be 16-byte aligned;
-  // `in` isn't changed. Does nothing if nx, ny or nz is 0.
+  // Cell (x, y, z) is at [(z * ny + y) * nx + x]. Arrays don't overlap or need be aligned; `in` isn't changed; sizes
+  // may be 0.
   using Launch = void (*)(const float* in, float* out, std::size_t nx, std::size_t ny, std::size_t nz,
                           std::size_t steps, float c0, float c1);
 
@@ -50,16 +49,14 @@ class Heat3d : public TimeSteps {
             size.scalars[1]);
   }
 
-  // In one time step a value passes through at most 5 additions, a product, and the addition of c0 times the cell, so
-  // in s time steps through 7 s roundings. The error is at most gamma_(7 s) times the result for the magnitudes of
-  // cells and coefficients, gamma_n = n u / (1 - n u) (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed.,
-  // lemma 3.1).
+  // In one time step a value passes through at most 7 roundings: 5 additions, a product, the addition of c0 times the
+  // cell. So the error is at most gamma_(7 s) times the result for the magnitudes, gamma_n = n u / (1 - n u) (Higham,
+  // Accuracy and Stability of Numerical Algorithms, 2nd ed., lemma 3.1).
   double tolerance(const ladder::Size& size) const override {
     const double nu = 7.0 * static_cast<double>(steps(size)) * ladder::kUnitRoundoff;
     return nu / (1 - nu);
   }
-  // If c0 and c1 are multiples of 1/8, integers up to 4 become multiples of 8^-s after s time steps, and a float holds
-  // every sum exactly if it needs no more than 24 bits.
+  // With c0, c1 multiples of 1/8, integers up to 4 become multiples of 8^-s; a float holds 24 bits of such sums.
   bool exact(const ladder::Size& size) const override {
     const double c0 = size.scalars[0], c1 = size.scalars[1];
     const auto eighths = [](double v) { return v >= 0 && v <= 1 && 8 * v == std::floor(8 * v); };

@@ -41,8 +41,7 @@ static __device__ void load_cells(float (&v)[4], const float* __restrict__ from,
   }
 }
 
-// Loads the neighbours to the left and right of each; the first cell's left one is at from[left_of_first]. Outside the
-// row any value will do.
+// Loads each cell's neighbours to the left and right, the first at from[left_of_first]; any value outside the row.
 template <bool kAligned>
 static __device__ void load_sides(float (&left)[4], float (&right)[4], const float (&here)[4],
                                   const float* __restrict__ from, int count, int left_of_first) {

@@ -1,8 +1,7 @@
 // Problem:  step 03 is close to a copy, and one time step per launch cannot read and write less.
 // Idea:     two time steps per pass: behind the plane being loaded the march computes plane z after one step and plane
 //           z - 1 after two. Three planes per level in registers; rows for other warps in shared memory.
-// Expect:   1.3 to 1.8x step 03: half the DRAM traffic, but the halo costs 1.28x the loads (120 x 20 of 128 x 24 cells
-//           are stored), with a barrier per plane and few threads per SM.
+// Expect:   1.3 to 1.8x step 03: half the DRAM traffic, but 1.28x the loads (120 x 20 of 128 x 24 cells are stored).
 // Measured: 1.43x step 03, 1.33 of a copy at 512 (H200); 1.68x, 1.58 (H100).
 // Next:     why does this pay although the halo costs 28 %?
 #include "heat3d.cuh"
@@ -41,8 +40,7 @@ __global__ void __launch_bounds__(32 * kTileY / kRowsOf<kAligned>, 2)
     heat3d_temporal_blocking(const float* __restrict__ in, float* __restrict__ out, long long nx, long long ny,
                              long long nz, float c0, float c1, unsigned tiles_x, unsigned tiles_y, long long depth) {
   constexpr int kRows = kRowsOf<kAligned>, kWarps = kTileY / kRows;
-  // first and last row of each warp, before and after the first time step; two buffers, so that one barrier per plane is
-  // enough: a warp may write the next plane's rows while others read this one's
+  // first and last row of each warp, before and after the first time step; two buffers save a barrier per plane
   __shared__ float4 edge[2][2][kWarps][2][32];
   const int lane = threadIdx.x, warp = threadIdx.y, first = warp * kRows;  // of this warp's rows of the tile
   const long long x = std::int64_t{blockIdx.x % tiles_x} * kStoredX - 4 + 4 * lane;
@@ -68,8 +66,7 @@ __global__ void __launch_bounds__(32 * kTileY / kRowsOf<kAligned>, 2)
     return inside[j] && z >= 0 && z < nz ? load4<kAligned>(from + j * nx, x, nx) : make_float4(0, 0, 0, 0);
   };
 
-  // prologue: register queues of planes z - 1, z, z + 1 before the first time step (below, here, above), and of planes
-  // z - 2, z - 1 after it (once_below, once_here)
+  // prologue: queues of planes z - 1, z, z + 1 before the first time step, and z - 2, z - 1 after it (once_*)
   const float* from = in + (z0 - kSteps) * plane + y * nx;
   float* to = out + (z0 - 2 * kSteps + 2) * plane + y * nx;
   float4 below[kRows], here[kRows], above[kRows], once_below[kRows] = {}, once_here[kRows] = {};

@@ -7,8 +7,7 @@
 
 class Jacobi2d : public TimeSteps {
  public:
-  // Both arrays are rows x cols, row-major, without gaps. They don't overlap and need not be 16-byte aligned; `in`
-  // isn't changed. rows = 0 or cols = 0 does nothing.
+  // Arrays are rows x cols, row-major, without gaps; they don't overlap or need be aligned. rows or cols may be 0.
   using Launch = void (*)(const float* in, float* out, std::size_t rows, std::size_t cols, std::size_t steps);
 
   // dim_in_y, tile: for a step with one block in gridDim.y per `tile` rows, or columns.
@@ -39,8 +38,8 @@ class Jacobi2d : public TimeSteps {
   // After s time steps small integers are multiples of 4^-s, and sums of four of them stay below 2^4.
   bool exact(const ladder::Size& size) const override { return steps(size) <= 10; }
 
-  // empty, no inner cell, single rows and columns, one inner cell, around the tiles' sizes (8, 32, 120, 128), all
-  // remainders of 4; 1 to 6 time steps
+  // empty, no inner cell, single rows and columns, around tiles (8, 32, 120, 128), all remainders of 4; 1 to 6 time
+  // steps
   std::vector<ladder::Size> test_sizes() const override {
     return {{0, 0, 1},     {0, 5, 2},    {5, 0, 4},    {1, 1, 1},    {1, 2, 4},    {2, 1, 4},   {2, 2, 3},
             {3, 3, 1},     {3, 3, 4},    {1, 257, 2},  {257, 1, 2},  {2, 131, 4},  {131, 2, 4}, {3, 64, 2},

@@ -2,8 +2,7 @@
 // Idea:     float4 accesses to global and shared memory, and a tile of 512 x 8 cells, 4 columns x 2 rows per thread.
 // Expect:   2 to 4x step 02: a quarter of the memory instructions per cell.
 // Measured: 1.69x step 02, 0.58 of a copy at 8192x8192 (H200); 1.60x, 0.73 (H100).
-// Why:      nvcc split each float4 store into four: L2 gets twice the write sectors and is at 93 % of its peak (ncu,
-//           H200).
+// Why:      nvcc split each float4 store into four: twice the write sectors, and L2 at 93 % of its peak (ncu, H200).
 // Next:     which of the loads from the tile does a thread need shared memory for?
 #include "jacobi2d.cuh"
 

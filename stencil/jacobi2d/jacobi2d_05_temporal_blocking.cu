@@ -1,8 +1,7 @@
 // Problem:  step 04 is close to a copy, and one time step per launch cannot read and write less.
 // Idea:     4 time steps per pass. A warp moves down a strip of 128 columns: with row r loaded it computes row r - 1
 //           after one step, r - 2 after two, and stores r - 4 after four. Two rows per level are in registers.
-// Expect:   3 to 4x step 04: a quarter of the DRAM traffic, less 1.13x the loads for the halo (one lane at either side,
-//           4 rows at either end) and 4x the arithmetic per byte.
+// Expect:   3 to 4x step 04: a quarter of the DRAM traffic, less the halo's 1.13x loads and 4x the arithmetic per byte.
 // Measured: 3.13x step 04, 3.01 of a copy at 8192x8192 (H200); 3.29x, 3.30 (H100).
 // Next:     8 time steps per pass?
 #include "jacobi2d.cuh"
@@ -18,8 +17,7 @@ constexpr unsigned kAll = 0xffffffff;
 // With less of what a warp computes stored, one time step per launch is faster.
 constexpr double kThinShare = 1.0 / kSteps;
 
-// T time steps. No lane returns early: the shuffles name all 32. kAligned: cols % 4 == 0 and aligned arrays; else 4-byte
-// accesses.
+// T time steps; all lanes must reach the shuffles. kAligned: cols % 4 == 0, aligned arrays; else 4-byte accesses.
 template <int T, bool kAligned>
 __global__ void __launch_bounds__(32 * kWarps)
     jacobi2d_temporal_blocking(const float* __restrict__ in, float* __restrict__ out, long long rows, long long cols,

@@ -1,5 +1,4 @@
-// out = in, copied by one of the two access patterns that a transpose combines: along the rows (kernel copy_row) or down
-// the columns (copy_col). Bit-equal.
+// out = in, copied along the rows (kernel copy_row) or down the columns (copy_col). Bit-equal.
 #pragma once
 #include "../matrix_map.cuh"
 

@@ -3,8 +3,7 @@
 //           lanes per row: a warp moves two pieces of 256 bytes, at the price of 2-way bank conflicts.
 // Expect:   1.2 to 1.4x step 09 where aligned: a quarter of the stores, half the write sectors. 1.0x elsewhere.
 // Measured: 1.36x step 09, 1.07x cuBLAS at 8192x8192 (H200).
-// Next:     fewer threads fit on an SM than in step 09, and it's faster. Why? (Few threads with all loads in flight beat
-//           many that wait after the first.)
+// Next:     fewer threads fit on an SM than in step 09, and it's faster. Why? (All their loads are in flight.)
 #include "transpose.cuh"
 
 constexpr int kTile = 64;

@@ -1,11 +1,11 @@
-// Problem:  with an odd number of rows, output rows start anywhere in a sector. Where two tiles meet, two blocks write
-//           parts of one sector, and L2 must merge them.
+// Problem:  with an odd number of rows, output rows start anywhere in a sector, and L2 must merge what two blocks
+//           write.
 // Idea:     move the tile's border. A block writes each output row from a sector boundary on, up to 7 floats earlier,
 //           and reads 7 more input rows. Aligned shapes take step 10.
 // Expect:   1.1 to 1.4x step 10 at 8191x8193: every sector is written whole, and all loads of a thread are in flight.
 // Measured: 1.20x step 10, 1.11x cuBLAS at 8191x8193 (H200).
-// Next:     why shift the stores and not the loads? (A sector that two blocks read comes from DRAM once; one that two
-//           blocks write must be merged.)
+// Next:     why shift stores, not loads? (A sector that two blocks read comes from DRAM once; one they write must be
+//           merged.)
 #include "transpose_10_wide_stores.cu"  // kTile = 64, kBlock = 256
 
 constexpr int kSector = 8;             // floats
@@ -14,8 +14,7 @@ constexpr int kTall = 96;              // rows of a tile; each tile reads kHalo 
 constexpr int kStep = kBlock / kTile;  // rows that a block reads at a time, one float per thread
 constexpr int kReads = ceil_div(kTall + kHalo, kStep);
 
-// Writes output row c from a sector boundary on, `shift` floats before the tile of an aligned matrix. out_offset: floats
-// from the last sector boundary to `out`.
+// Writes output row c from a sector boundary on, `shift` floats early. out_offset: floats from a boundary to `out`.
 __global__ void __launch_bounds__(kBlock, 1)
     transpose_shifted_tiles(const float* __restrict__ in, float* __restrict__ out, long long rows, long long cols,
                             unsigned tiles_y, unsigned out_offset) {

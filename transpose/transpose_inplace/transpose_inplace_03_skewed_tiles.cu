@@ -1,5 +1,4 @@
-// Problem:  where n isn't a multiple of 8, tile borders cut sectors, and two blocks write parts of one. transpose_11's
-//           shifted border fits only one of two mirror images.
+// Problem:  where n % 8 != 0 borders cut sectors, and transpose_11's shifted border fits only one of two mirror images.
 // Idea:     a border that is its own mirror image: row i begins s(i) floats after a sector boundary, and (i, j) belongs
 //           to tile ((i + s(j)) / 64, (j + s(i)) / 64). Loads fetch whole lines; blocks run in groups of 8 x 8 tiles.
 // Expect:   1.2 to 1.4x step 02 at 8191: of 71 rows that a tile touches 57 are whole sectors, moved by 16 bytes. Seven at
@@ -48,8 +47,7 @@ struct SkewedTile {
   }
 };
 
-// Calls body(r, c) for the tile's elements in the rows that it shares. Rows r and r + kSide begin in the same column, and
-// the tile has one element of each column in either.
+// Calls body(r, c) for the elements in shared rows. Of each column the tile has one, in row r or r + kSide.
 template <typename Body>
 __device__ static void for_shared(const SkewedTile& tile, const Body& body) {
 #pragma unroll 4

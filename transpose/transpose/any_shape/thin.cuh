@@ -9,8 +9,7 @@ constexpr unsigned kElements = 8192;              // of a tile, at most
 constexpr std::size_t kMostFew = kElements / 32;  // of the shorter side
 constexpr unsigned kAtOnce = 16;                  // floats of a thread in flight
 
-// Words of padding after each 32. One removes the conflicts of strides that are powers of two, and of float4. But it makes
-// strides of 32 out of strides of 31.
+// Words of padding after each 32. One removes the conflicts, except of strides of 31, which it makes 32.
 constexpr unsigned kMostPadding = 3;
 __device__ inline unsigned padding_for(unsigned few) { return few % 31 == 0 ? kMostPadding : 1; }
 
@@ -30,8 +29,8 @@ __global__ void __launch_bounds__(kBlock) transpose_thin(const float* __restrict
   const float* const piece = (kFewRows ? out : in) + first * few;
   const unsigned past = reinterpret_cast<std::uintptr_t>(piece) / sizeof(float) % 4, end = past + width * few;
 
-  // calls body(k, index in the matrix of long rows, index in the tile) for this warp's kAtOnce parts of 32 floats, from
-  // part `from` on; with `checked` only for those that exist
+  // calls body(k, index in the matrix of long rows, index in the tile) for kAtOnce parts of 32 floats of this warp,
+  // from `from` on; with `checked` only for those that exist
   const auto for_parts = [&](unsigned from, bool checked, const auto& body) {
 #pragma unroll
     for (unsigned k = 0; k < kAtOnce; ++k) {
