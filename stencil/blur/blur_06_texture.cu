@@ -1,7 +1,7 @@
 // Problem:  steps 01 to 05 clamp indices with instructions.
 // Idea:     let the texture unit clamp. A texture object describes the image: address, size, pitch, and what an index
 //           outside means. An image that breaks its limits is copied in pieces into pitched memory.
-// Expect:   0.16 to 0.22 of a copy (H200): 9 fetches per pixel, and an SM's four texture units return at most 4 texels
+// Expect:   0.17 to 0.23 of a copy (H200): 9 fetches per pixel, and an SM's four texture units return at most 4 texels
 //           per clock: 132 x 4 x 1.98 GHz / 9 = 116 pixels per ns, 930 GB/s.
 // Measured: 0.62x step 05, 0.19 of a copy at 8192x8192 (H200); 0.62x, 0.26 (H100).
 // Why:      as computed: 76 % of all waiting is for a place in the texture unit's queue (ncu).

@@ -11,8 +11,7 @@ constexpr std::size_t kMostTaps = 7 * 7;
 
 class Conv2d : public ladder::Problem {
  public:
-  // Images are rows x cols, row-major, without gaps; w[i * k + j]. Nothing overlaps or need be aligned. rows, cols may
-  // be 0.
+  // Images are rows x cols, row-major, without gaps; w[i * k + j]. Nothing overlaps or need be aligned. Sizes may be 0.
   using Launch = void (*)(const float* in, const float* w, float* out, std::size_t rows, std::size_t cols, int k);
 
   // dim_in_y, tile: for a step with one block in gridDim.y per `tile` rows, or columns.

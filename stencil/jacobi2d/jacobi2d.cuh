@@ -38,8 +38,7 @@ class Jacobi2d : public TimeSteps {
   // After s time steps small integers are multiples of 4^-s, and sums of four of them stay below 2^4.
   bool exact(const ladder::Size& size) const override { return steps(size) <= 10; }
 
-  // empty, no inner cell, single rows and columns, around tiles (8, 32, 120, 128), all remainders of 4; 1 to 6 time
-  // steps
+  // empty, no inner cell, single rows and columns, around tiles (8, 32, 120, 128), all remainders of 4; 1 to 6 steps
   std::vector<ladder::Size> test_sizes() const override {
     return {{0, 0, 1},     {0, 5, 2},    {5, 0, 4},    {1, 1, 1},    {1, 2, 4},    {2, 1, 4},   {2, 2, 3},
             {3, 3, 1},     {3, 3, 4},    {1, 257, 2},  {257, 1, 2},  {2, 131, 4},  {131, 2, 4}, {3, 64, 2},

@@ -1,8 +1,7 @@
 // Problem:  step 03 stores every cell in the tile only to load it again, four times.
 // Idea:     a tile in registers: a thread loads the 5 float4, one below the other, of its 4 x 3 cells and the rows
 //           above and below; cells to the left and right hit L1. No shared memory, no barrier.
-// Expect:   1.6 to 1.7x step 03, 0.95 to 1.0 of a copy: half of its instructions. 0.85 where rows aren't aligned
-//           (staged).
+// Expect:   0.95 to 1.0 of a copy: half of step 03's instructions. 0.85 where rows aren't aligned and are staged.
 // Measured: 1.66x step 03, 0.96 of a copy at 8192x8192 (H200); 1.36x, 1.00 (H100).
 // Why:      0.92 of a copy at 8191 x 8193 (H200), 0.98 (H100): rows are staged in whole sectors.
 // Next:     that is one time step. Must the next one read it from memory?

@@ -2,8 +2,7 @@
 // Idea:     rows of 33 words. Word 33 t + j lies in bank (t + j) % 32, so a column has one word in each bank.
 // Expect:   0.8 to 1.0x cuBLAS, 0.7 to 0.9 of a copy: 1 wavefront per shared request, 4 sectors per global one.
 // Measured: 1.73x step 04, 0.46x cuBLAS at 8192x8192 (H200); 1.66x, 0.57x (H100).
-// Why:      0.42 of a copy (H200); copy_row, without a tile, has 0.48: one load per thread in blocks of 1024 is the
-//           limit now.
+// Why:      0.42 of a copy (H200); copy_row, without a tile, has 0.48: one load per thread is the limit now.
 // Next:     can you do without the wasted column?
 #include "transpose.cuh"
 

@@ -1,10 +1,9 @@
-// Problem:  with an odd number of rows, output rows start anywhere in a sector, and L2 must merge what two blocks
-//           write.
+// Problem:  with an odd number of rows, output rows start inside a sector, and L2 must merge what two blocks write.
 // Idea:     move the tile's border. A block writes each output row from a sector boundary on, up to 7 floats earlier,
 //           and reads 7 more input rows. Aligned shapes take step 10.
 // Expect:   1.1 to 1.4x step 10 at 8191x8193: every sector is written whole, and all loads of a thread are in flight.
 // Measured: 1.20x step 10, 1.11x cuBLAS at 8191x8193 (H200).
-// Next:     why shift stores, not loads? (A sector that two blocks read comes from DRAM once; one they write must be
+// Next:     why shift stores, not loads? (Two blocks may read a sector: DRAM is read once. What two write must be
 //           merged.)
 #include "transpose_10_wide_stores.cu"  // kTile = 64, kBlock = 256
 
