@@ -3,7 +3,7 @@
 #pragma once
 #include "thin_domain.hpp"
 
-// out[i] = value(i, row, x) for each cell i, in rows of nx; value() of the last cell past the end, without a branch.
+// out[i] = value(i, row, x) for each cell i, in rows of nx. Past the end it calls value() for the last cell: no branch.
 template <typename Index, typename Value>
 static __device__ void thin_cells(float* __restrict__ out, Index cells, const Divisor<Index>& nx, const Value& value) {
   const Index first = Index{blockIdx.x} * (kThinBlock * kThinCells) + threadIdx.x;

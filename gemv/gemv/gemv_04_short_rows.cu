@@ -1,7 +1,7 @@
 // Problem:  step 03 gives a row of 32 floats to 32 lanes, 24 of which have nothing to load.
 // Idea:     several rows per warp. As many lanes share a row as it has float4, a power of two up to 32.
-// Expect:   up to 4x step 03 at 2^20x32: four times as many lanes load. Long rows lose: nvcc can't unroll for a
-//           variable stride.
+// Expect:   up to 4x step 03 at 2^20x32: four times as many lanes load. Long rows lose: a variable stride unrolls
+//           badly.
 // Measured: 3.52x step 03, 1.57x cuBLAS at 2^20x32 (H200); 3.03x, 1.34x (H100).
 // Next:     why no early return here? (A warp holds rows inside and outside, and the shuffles name all 32 lanes.)
 #include "../float4.cuh"

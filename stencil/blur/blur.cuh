@@ -13,7 +13,8 @@ constexpr float kNinth = 1.0f / 9.0f;  // a multiplication is cheaper than a div
 
 class Blur : public ladder::Problem {
  public:
-  // Images are rows x cols, row-major, without gaps; they don't overlap and need not be aligned. rows or cols may be 0.
+  // Both images are rows x cols, row-major, without gaps: in[row * cols + col]. They don't overlap and need not be
+  // 16-byte aligned. rows = 0 or cols = 0 does nothing.
   using Launch = void (*)(const float* in, float* out, std::size_t rows, std::size_t cols);
 
   // dim_in_y, tile: for a step with one block in gridDim.y per `tile` rows, or columns.

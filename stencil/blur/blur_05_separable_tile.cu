@@ -3,8 +3,7 @@
 //           go back into the tile: a neighbour may not have read the pixel yet.
 // Expect:   0.9 to 1.1x step 04: 7.5 shared-memory accesses per pixel instead of 9, and one barrier more.
 // Measured: 0.88x step 04, 0.31 of a copy at 8192x8192 (H200); 0.89x, 0.42 (H100).
-// Why:      a quarter fewer shared loads, but 24 % more instructions (ncu). Barriers take the same share of the
-//           waiting.
+// Why:      a quarter fewer shared loads, but 24 % more instructions (ncu). Barriers take the same share of waiting.
 // Next:     every load still clamps two indices, with instructions. Which unit of an SM could clamp instead?
 #include "blur.cuh"
 

@@ -1,4 +1,4 @@
-// Problem:  steps 02 to 06 move 4 bytes per instruction and compute a row sum three times, or pass it through memory.
+// Problem:  steps 02 to 06 move 4 bytes per instruction, and compute a row sum three times or use shared memory.
 // Idea:     4 columns x 4 rows per thread: a float4 and a float2 of each of 6 rows, independent loads, and row sums in
 //           registers. Rows that aren't 16-byte aligned are staged in shared memory as float4.
 // Expect:   0.95 to 1.0 of a copy: 12 loads for 16 pixels; rows that blocks share hit L2. 0.85 to 0.9 where rows aren't

@@ -11,7 +11,8 @@ constexpr std::size_t kMostTaps = 7 * 7;
 
 class Conv2d : public ladder::Problem {
  public:
-  // Images are rows x cols, row-major, without gaps; w[i * k + j]. Nothing overlaps or need be aligned. Sizes may be 0.
+  // Both images are rows x cols, row-major, without gaps; w has k * k floats, w[i * k + j]. Arrays don't overlap and
+  // need not be 16-byte aligned. rows = 0 or cols = 0 does nothing.
   using Launch = void (*)(const float* in, const float* w, float* out, std::size_t rows, std::size_t cols, int k);
 
   // dim_in_y, tile: for a step with one block in gridDim.y per `tile` rows, or columns.

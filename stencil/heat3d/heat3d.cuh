@@ -20,8 +20,8 @@ inline std::size_t march_depth(std::size_t nz, std::size_t tiles, std::size_t re
 
 class Heat3d : public TimeSteps {
  public:
-  // Cell (x, y, z) is at [(z * ny + y) * nx + x]. Arrays don't overlap or need be aligned; `in` is kept; sizes may be
-  // 0.
+  // Cell (x, y, z) of both arrays is at [(z * ny + y) * nx + x]. They don't overlap and need not be 16-byte aligned;
+  // `in` isn't changed. Does nothing if nx, ny or nz is 0.
   using Launch = void (*)(const float* in, float* out, std::size_t nx, std::size_t ny, std::size_t nz,
                           std::size_t steps, float c0, float c1);
 

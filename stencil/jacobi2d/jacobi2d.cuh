@@ -7,7 +7,8 @@
 
 class Jacobi2d : public TimeSteps {
  public:
-  // Arrays are rows x cols, row-major, without gaps; they don't overlap or need be aligned. rows or cols may be 0.
+  // Both arrays are rows x cols, row-major, without gaps. They don't overlap and need not be 16-byte aligned; `in`
+  // isn't changed. rows = 0 or cols = 0 does nothing.
   using Launch = void (*)(const float* in, float* out, std::size_t rows, std::size_t cols, std::size_t steps);
 
   // dim_in_y, tile: for a step with one block in gridDim.y per `tile` rows, or columns.

@@ -3,7 +3,7 @@
 //           and reads 7 more input rows. Aligned shapes take step 10.
 // Expect:   1.1 to 1.4x step 10 at 8191x8193: every sector is written whole, and all loads of a thread are in flight.
 // Measured: 1.20x step 10, 1.11x cuBLAS at 8191x8193 (H200).
-// Next:     why shift stores, not loads? (Two blocks may read a sector: DRAM is read once. What two write must be
+// Next:     why shift stores, not loads? (DRAM reads a shared sector once; a sector that two blocks write must be
 //           merged.)
 #include "transpose_10_wide_stores.cu"  // kTile = 64, kBlock = 256
 

@@ -1,5 +1,5 @@
 // Problem:  without a second matrix, every element must be saved before its place is overwritten.
-// Idea:     tiles swap places in pairs: a block loads tiles (i, j) and (j, i) and after the barrier stores both
+// Idea:     tiles swap places in pairs: a block loads tiles (i, j) and (j, i), and after a barrier stores both
 //           transposed.
 // Expect:   0.65 to 0.72 of a copy, 0.85 to 0.95x transpose_07: blocks below the diagonal cost only their launch.
 // Measured: 0.71 of a copy at 8192 (H200 at bcda27c); 0.84 (H100 at bcda27c).
