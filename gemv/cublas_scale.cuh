@@ -1,4 +1,4 @@
-// What the two steps that call cuBLAS share: the part that BLAS leaves to its caller.
+// For the steps that call cuBLAS: BLAS leaves y alone if there is nothing to multiply.
 #pragma once
 #include "cublas_helpers.cuh"
 

@@ -1,4 +1,4 @@
-// Arithmetic and loads of float4 that several steps of this family use.
+// float4 arithmetic and loads.
 #pragma once
 #include "cuda_helpers.cuh"
 

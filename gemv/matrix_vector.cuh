@@ -8,10 +8,10 @@
 
 class MatrixVector : public ladder::Problem {
  public:
-  // A has m rows of k floats, and row i starts at A + i * lda, lda >= k. What lies between a row's end and the next
-  // row's start must not be touched; behind the last row there is nothing. No pointer need be 16-byte aligned, nor need
-  // lda be a multiple of 4. Nothing overlaps. m is below 2^31, and any of m and k may be 0.
-  // As in BLAS, what is multiplied by 0 is not read: y if beta = 0, A and x if alpha = 0. Nor is NaN there passed on.
+  // A has m rows of k floats; row i starts at A + i * lda, lda >= k. The gap between a row's end and the next row's start
+  // must not be touched, and A ends with its last row. Pointers need not be 16-byte aligned, nor lda a multiple of 4.
+  // Nothing overlaps. m is below 2^31; m and k may be 0.
+  // As in BLAS, what is multiplied by 0 is not read: y if beta = 0, A and x if alpha = 0. A NaN there must not come through.
   using Launch = void (*)(std::size_t m, std::size_t k, float alpha, const float* A, std::size_t lda, const float* x,
                           float beta, float* y);
 
@@ -40,8 +40,7 @@ class MatrixVector : public ladder::Problem {
             size.scalars[1], device.at<float>(2));
   }
 
-  // want = alpha sum + beta y, scale = |alpha| sum of magnitudes + |beta y|. If that is 0 because factors are, y may
-  // be either zero: alpha * (0 + 0 * -1) is +0, alpha * (0 * -1) is -0.
+  // scale = |alpha| sum of magnitudes + |beta y|; if it is 0, y may be either zero: alpha * (0 * -1) is -0
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
     const double alpha = size.scalars[0], beta = size.scalars[1];
@@ -64,18 +63,17 @@ class MatrixVector : public ladder::Problem {
     }
   }
 
-  // The computed sum of n products differs from the right one by at most gamma_n sum |a| |x|, gamma_n = n u / (1 - n u)
-  // in any order, with fma or without (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., (3.5), for
-  // a matrix times a vector (3.11)): each product passes through a rounding of its own and those of at most n - 1
-  // additions. Then it passes through two more, alpha times the sum and the addition of beta y; beta y itself passes
-  // through two. By Higham's lemma 3.1 all of it is at most gamma_(n + 2) (|alpha| sum |a| |x| + |beta| |y|). If beta y
-  // goes first and at most n partial sums, each times alpha, are added to it, nothing passes through more roundings.
-  // Where n u is no longer small, (n + 2) u holds (Jeannerod and Rump, SIAM J. Matrix Anal. Appl. 34, 2013).
+  // A computed sum of n products is off by at most gamma_n sum |a| |x|, gamma_n = n u / (1 - n u), in any order, with fma
+  // or without (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., (3.5), (3.11)): each product passes
+  // through one rounding of its own and at most n - 1 of additions. alpha times the sum and the addition of beta y are two
+  // more; beta y itself passes through two. By Higham's lemma 3.1 the error is at most
+  // gamma_(n + 2) (|alpha| sum |a| |x| + |beta| |y|), also if beta y goes first and up to n partial sums, each times alpha,
+  // are added to it. Where n u isn't small, (n + 2) u holds (Jeannerod and Rump, SIAM J. Matrix Anal. Appl. 34, 2013).
   double tolerance(const ladder::Size& size) const override {
     const double nu = static_cast<double>(x_count(size) + 2) * ladder::kUnitRoundoff;
     return nu < 0.01 ? nu / (1 - nu) : nu;
   }
-  // Multiples of 1/4 keep what is exact exact. If a sum is 0, a negative alpha makes -0 of it, or 0 if 0 is added.
+  // Multiples of 1/4 keep integers exact. A negative alpha makes -0 of a sum of 0, unless beta y is added.
   bool exact(const ladder::Size& size) const override {
     const double alpha = size.scalars[0], beta = size.scalars[1];
     const auto harmless = [](double v) { return std::fabs(v) <= 16 && 4 * v == std::floor(4 * v); };
@@ -97,7 +95,7 @@ class MatrixVector : public ladder::Problem {
   }
   double flops(const ladder::Size& size) const override { return 2.0 * elements(size); }
   ladder::Ceiling ceiling() const override { return ladder::Ceiling::read; }
-  // What lies between the rows need not move, and y is read only if it counts.
+  // gaps between the rows need not move, and y is read only if beta is not 0
   double bytes(const ladder::Size& size) const override {
     const double y = static_cast<double>(y_count(size));
     return 4 * (elements(size) + static_cast<double>(x_count(size)) + (size.scalars[1] == 0 ? y : 2 * y));
@@ -107,7 +105,7 @@ class MatrixVector : public ladder::Problem {
   static std::size_t lda(const ladder::Size& size) { return size[2] ? size[2] : size[1]; }
   virtual std::size_t x_count(const ladder::Size& size) const = 0;
   virtual std::size_t y_count(const ladder::Size& size) const = 0;
-  // op(A) x in double and, for the error, the same of the magnitudes.
+  // op(A) x in double and, for the bound, the same of the magnitudes
   virtual void products(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* sum,
                         double* magnitude) const = 0;
 
@@ -116,7 +114,7 @@ class MatrixVector : public ladder::Problem {
     return static_cast<double>(size[0]) * static_cast<double>(size[1]);
   }
 
-  // Only the last four elements of x count, for every element of y.
+  // only the last four elements of x matter
   static double tail_of_x(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return buffer == 1 ? ladder::patterns::tail(seed, buffer, i, n) : ladder::patterns::integers(seed, buffer, i, n);
   }

@@ -32,7 +32,7 @@ std::vector<float> random_numbers(std::size_t n, std::uint64_t seed) {
   return numbers;
 }
 
-// y after the step ran on these.
+// y after the step ran on these inputs.
 std::vector<float> result(const Step& step, const Size& size, const std::vector<float>& A, const std::vector<float>& x,
                           std::vector<float> y) {
   const DeviceBuffer<float> device_a = upload(A), device_x = upload(x), device_y = upload(y);

@@ -1,4 +1,4 @@
-// What the ladders of this folder claim of their accesses.
+// What these ladders claim about their accesses.
 #include "claims.hpp"
 
 using namespace ladder;

@@ -1,10 +1,9 @@
-// Loads and stores of four neighbouring cells of a row, which the steps of heat3d and jacobi2d with float4 share.
-// kAligned says that the row starts at a multiple of 16 bytes, its length and x are multiples of 4, so that float4
-// works; else the cells come and go one by one, and what lies outside [0, length) is left alone.
+// Loads and stores of four neighbouring cells of a row. kAligned: the row is 16-byte aligned, and its length and x are
+// multiples of 4, so float4 works. Else cells move one by one, and what lies outside [0, length) is left alone.
 #pragma once
 #include "ladder.cuh"
 
-// Cells x to x + 3; 0 for those outside the row.
+// Cells x to x + 3; 0 outside the row.
 template <bool kAligned>
 static __device__ float4 load4(const float* __restrict__ row, long long x, long long length) {
   if constexpr (kAligned) {

@@ -1,21 +1,18 @@
-// Rows that start anywhere, staged in shared memory as whole float4: what blur, conv2d and jacobi2d share for arrays
-// whose rows do not all start at multiples of 16 bytes.
-//
-// A row of the tile holds floats of the array as they lie in memory, in whole sectors of 32 bytes: up to 7 floats more in
-// front. So each copy moves 16 bytes to where they lie in a sector, whatever the row, and how far a staged row is shifted
-// follows from the address of its first column.
+// Rows that start anywhere, staged in shared memory as they lie in memory: whole sectors of 32 bytes, with up to 7
+// floats in front. So each copy moves 16 bytes, and the address of a row's first column says how far the row is
+// shifted.
 #pragma once
 #include "ladder.cuh"
 
 #include <cuda_pipeline.h>
 
-// How many float4 hold `columns` columns, wherever they start: an even number. Tiles are alignas(32).
+// float4 that hold `columns` columns, wherever they start: an even number. Tiles must be alignas(32).
 template <int kColumns>
 constexpr int kStagedFloat4 = 2 * ceil_div(kColumns + 7, 8);
 
-// A grid of tiles_x * tiles_y blocks: the hardware counts the tiles along x, and those along y in gridDim.y and gridDim.z,
-// for gridDim.y ends at 65535. Blocks with tile_y() >= tiles_y have nothing to do. Dividing a linear index would cost more
-// than 20 instructions before the first load.
+// A grid of tiles_x * tiles_y blocks. gridDim.y ends at 65535, so tiles along y are in gridDim.y and gridDim.z;
+// dividing a linear index would take 20 instructions before the first load. Blocks with tile_y() >= tiles_y have
+// nothing to do.
 inline dim3 tile_grid(std::size_t tiles_x, std::size_t tiles_y) {
   constexpr std::size_t most = 1 << 15;
   const std::size_t y = std::min(tiles_y, most);
@@ -23,20 +20,19 @@ inline dim3 tile_grid(std::size_t tiles_x, std::size_t tiles_y) {
 }
 static __device__ std::int64_t tile_y() { return std::int64_t{blockIdx.z} * gridDim.y + blockIdx.y; }
 
-// The address of array[i] in floats, modulo 2^32. Modulo 8 it is the distance from the last 32-byte boundary.
+// The address of array[i] in floats, modulo 2^32; modulo 8 it is the distance from the last 32-byte boundary.
 static __device__ unsigned float_address(const float* array, long long i) {
   return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(array) / sizeof(float) + i);
 }
 
-// The first column of a staged row, from the float_address that it has in global memory.
+// The first column of a staged row, from its float_address in global memory.
 static __device__ const float* staged(const float4* tile_row, unsigned address) {
   return reinterpret_cast<const float*>(tile_row) + address % 8;
 }
 
-// Starts copies of the rows begin to end - 1 of the tile from an array of `size` floats; first(r) is the index of row r's
-// first column. What lies beyond the end of a row is copied as well, and of no use; outside the array there are zeros.
-// All kThreads threads of the block must call it, and then wait for the copies: __pipeline_commit,
-// __pipeline_wait_prior, __syncthreads.
+// Starts copies of rows begin to end - 1 of the tile from an array of `size` floats; first(r) is the index of row r's
+// first column. What lies past a row's end is copied as well; outside the array there are zeros. All kThreads threads
+// must call it and then wait: __pipeline_commit, __pipeline_wait_prior, __syncthreads.
 template <int kThreads, int kRows, int kFloat4, typename First>
 static __device__ void stage_rows(float4 (&tile)[kRows][kFloat4], const float* __restrict__ array, long long size,
                                   int begin, int end, const First& first) {

@@ -22,8 +22,7 @@ DeviceBuffer<float> upload(const std::vector<float>& host) {
   return device;
 }
 
-// The last buffer of the problem after the step ran on these inputs. All arrays begin `offset` floats after a multiple
-// of 16 bytes.
+// The problem's last buffer after the step ran on these inputs. All arrays start `offset` floats after a 16-byte boundary.
 std::vector<float> result(const Step& step, const Size& size, std::vector<std::vector<float>> arrays,
                           std::size_t offset = 0) {
   arrays.push_back(std::vector<float>(step.problem->buffers(size).back().count, -77.0f));
@@ -280,7 +279,7 @@ TEST_CASE("a domain without inner cells is copied") {
   }
 }
 
-// The sides' lengths at which steps 01 are asked what is right.
+// The lengths of sides at which steps 01 say what is right.
 std::vector<Size> thin_sizes(const std::string& kernel, std::size_t side) {
   if (kernel == "conv2d")
     return {{side, 3, 3}, {3, side, 7}, {side, 41, 5}, {43, side, 7}, {side, 300, 5}, {300, side, 3}};

@@ -1,11 +1,9 @@
-// A thread per cell, numbered as the cells lie in memory: for thin domains, of which a tile would be mostly idle. Blocks
-// know nothing of rows. So all threads have work, and loads and stores are coalesced, however short the rows are. What
-// blur, conv2d, jacobi2d and heat3d share.
+// A thread per cell, numbered as the cells lie in memory: for thin domains, where tiles would be mostly idle. All
+// threads have work, and accesses are coalesced however short the rows are.
 #pragma once
 #include "thin_domain.hpp"
 
-// out[i] = value(i, row, x) for each cell i of `cells`, in rows of nx. Calls value() for the last cell in the place of
-// those beyond it: without a branch all loads of a thread can be in flight.
+// out[i] = value(i, row, x) for each cell i, in rows of nx. Past the end it calls value() for the last cell: no branch.
 template <typename Index, typename Value>
 static __device__ void thin_cells(float* __restrict__ out, Index cells, const Divisor<Index>& nx, const Value& value) {
   const Index first = Index{blockIdx.x} * (kThinBlock * kThinCells) + threadIdx.x;

@@ -1,10 +1,6 @@
-// What heat3d and jacobi2d share: several time steps of a stencil of radius 1. A cell's new value depends on the old
-// values of itself and its direct neighbours. Cells at the domain's border keep their value (Dirichlet conditions).
-//
-// All steps of the ladder solve the same problem, `steps` time steps from `in` to `out`: most with one launch per time
-// step, the last with several time steps per launch. bytes() counts one read and one write of the whole domain per time
-// step for all of them. So one time step per launch is at best as fast as a copy, as long as the two buffers do not fit
-// in L2; several time steps per launch may be faster.
+// Several time steps of a stencil of radius 1, for heat3d and jacobi2d; cells at the border keep their value
+// (Dirichlet). bytes() counts one read and one write of the domain per time step, however many a launch does. So one
+// time step per launch is at best as fast as a copy, unless both buffers fit in L2.
 #pragma once
 #include "ladder.cuh"
 
@@ -12,8 +8,8 @@
 #include <cmath>
 
 // Double buffering over time steps: calls pass(from, to) `passes` times on arrays of `count` floats. The first pass
-// reads `in`, each later one reads what the previous one wrote, the last writes `out`. With no pass, `out` becomes a
-// copy of `in`. The second buffer is scratch memory, shared by all streams: one caller at a time.
+// reads `in`, each later one what the one before wrote, the last writes `out`. With no pass `out` becomes a copy of
+// `in`. The second buffer is scratch memory, shared by all streams: one caller at a time.
 template <typename Pass>
 void ping_pong(const float* in, float* out, std::size_t count, std::size_t passes, const Pass& pass) {
   if (passes == 0) CUDA_CHECK(cudaMemcpyAsync(out, in, count * sizeof(float), cudaMemcpyDeviceToDevice));
@@ -25,14 +21,14 @@ void ping_pong(const float* in, float* out, std::size_t count, std::size_t passe
   }
 }
 
-// A domain of nx x ny x nz cells, x fastest, and new = centre * old + side * (sum of the direct neighbours). A flat
-// domain has nz = 1, neither neighbours nor borders along z, and no term for the cell itself.
+// nx x ny x nz cells, x fastest; new = centre * old + side * (sum of the direct neighbours). A flat domain has nz = 1,
+// no neighbours or borders along z, and no term for the cell itself.
 struct Domain {
   std::size_t nx, ny, nz;
   bool flat;
   double centre, side;
 
-  // Rows are numbered through all planes.
+  // rows are numbered through all planes
   bool border_row(std::size_t row) const {
     const std::size_t y = row % ny, z = row / ny;
     return y == 0 || y + 1 == ny || (!flat && (z == 0 || z + 1 == nz));
@@ -40,8 +36,7 @@ struct Domain {
 };
 
 // The reference: cells [begin, end) after `steps` time steps in double, and the same of the magnitudes. Computes only
-// the rows that it needs, and for a range within a single row only the columns that it needs; a range shorter than a
-// row that spans two rows is split in two.
+// the rows it needs, and within a single row only the columns; a short range over two rows is split in two.
 inline void time_steps(const float* in, const Domain& domain, std::size_t steps, std::size_t begin, std::size_t end,
                        double* want, double* scale) {
   if (begin == end) return;
@@ -57,7 +52,7 @@ inline void time_steps(const float* in, const Domain& domain, std::size_t steps,
   const std::size_t right = single ? std::min(end - first * nx + steps, nx) : nx;
   const std::size_t width = right - left;
 
-  // The rows that each time step has to compute: those wanted and, where they are not at the border, their neighbours.
+  // rows of each time step: those wanted and, where they aren't at the border, their neighbours
   std::vector<std::vector<std::size_t>> rows(steps + 1);
   for (std::size_t row = first; row <= last; ++row) rows[steps].push_back(row);
   for (std::size_t t = steps; t > 0; --t) {

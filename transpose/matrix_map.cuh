@@ -1,12 +1,11 @@
-// What transpose and the copies that bound it share: a matrix of rows x cols floats goes in, a rearrangement of it
-// comes out. Nothing is computed, so every result is bit-equal (NaN payloads apart).
+// What transpose and copy_row, copy_col share: a matrix of rows x cols floats goes in, a rearrangement of it comes out.
+// Nothing is computed, so every result is bit-equal (NaN payloads apart).
 #pragma once
 #include "ladder.cuh"
 
 #include <algorithm>
 
-// want[i - range.begin] = element i of the transpose of `in`, for all i of the range. Reads along the rows of `in`
-// where the range spans many: fewer cache misses on the host.
+// want[i - range.begin] = element i of the transpose of `in`, for all i of the range. Reads along rows where it can.
 inline void transpose_on_host(const float* in, std::size_t rows, std::size_t cols, const ladder::Range& range,
                               double* want) {
   const std::size_t begin = range.begin, end = range.end;
@@ -23,11 +22,11 @@ inline void transpose_on_host(const float* in, std::size_t rows, std::size_t col
 
 class MatrixMap : public ladder::Problem {
  public:
-  // `in` is rows x cols, row-major, without gaps: in[row * cols + col]. `out` holds as many floats. They do not
-  // overlap, and need not be 16-byte aligned. rows = 0 or cols = 0 does nothing.
+  // `in` is rows x cols, row-major, without gaps: in[row * cols + col]. `out` holds as many floats. They don't overlap
+  // and need not be 16-byte aligned. rows = 0 or cols = 0 does nothing.
   using Launch = void (*)(const float* in, float* out, std::size_t rows, std::size_t cols);
 
-  // tile_in_y: for a step with one block in gridDim.y for each so many rows; 0 for one without that limit.
+  // tile_in_y: rows per block of gridDim.y, which limits the rows; 0 for a step without that limit.
   explicit MatrixMap(Launch launch, std::size_t tile_in_y = 0) : launch_(launch), tile_in_y_(tile_in_y) {}
 
   const char* family() const override { return "transpose"; }
@@ -43,15 +42,15 @@ class MatrixMap : public ladder::Problem {
   }
   double tolerance(const ladder::Size&) const override { return 0; }
 
-  // "index" gives each of the first 2^24 elements a value of its own: an element in the wrong place cannot hide.
+  // "index" gives each of the first 2^24 elements its own value, so an element in the wrong place cannot hide
   std::vector<ladder::Pattern> patterns() const override {
     return {{"random", false, ladder::patterns::random},
             {"index", true, index},
             {"special", false, ladder::patterns::special}};
   }
 
-  // Empty, single rows and columns, one below, at and above the tiles' sizes (32, 64, 128), primes, every remainder
-  // of 4 of both lengths. More rows than gridDim.y can count: see test_transpose.cpp.
+  // empty, single rows and columns, one below, at and above the tiles' sizes (32, 64, 128), primes, every remainder of 4
+  // of both lengths; test_transpose.cpp has more rows than gridDim.y can count
   std::vector<ladder::Size> test_sizes() const override {
     return {{0, 0},     {0, 5},     {5, 0},      {1, 1},     {1, 2},     {2, 1},     {3, 3},    {1, 257},
             {257, 1},   {1, 1021},  {1021, 1},   {4, 4},     {8, 12},    {31, 33},   {33, 31},  {32, 32},

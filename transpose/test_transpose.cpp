@@ -75,9 +75,9 @@ TEST_CASE("transposed twice in place is as before, once is not") {
   }
 }
 
-// A 2-D grid of 32 x 32 tiles would need gridDim.y = 65536 here, one too many: a step is right, or refuses the size and
-// is right with a row less. The launch is what counts, not the order of threads, and 65536 blocks of 1024 threads take
-// 20 seconds, under AddressSanitizer minutes.
+// A 2-D grid of 32 x 32 tiles would need gridDim.y = 65536 here, one too many. A step is right, or refuses the size and is
+// right with one row less. Only the launch matters, not the order of threads; 65536 blocks of 1024 threads take 20 seconds,
+// under AddressSanitizer minutes.
 TEST_CASE("more rows than gridDim.y has tiles") {
   if (kAddressSanitizer || in_random_order()) {
     WARN("skipped under AddressSanitizer and in random orders: more rows than gridDim.y has tiles");
@@ -104,7 +104,7 @@ TEST_CASE("more rows than gridDim.y has tiles") {
   CHECK(refusals == 9);  // transpose 01 to 07, copy_row, copy_col
 }
 
-// Vectors: nothing moves, so the result is the input, bit for bit.
+// In a vector nothing moves, so the result is the input, bit for bit.
 TEST_CASE("a single row becomes a single column") {
   const std::size_t n = 1003;
   const std::vector<float> before = numbers(n);
@@ -120,7 +120,7 @@ TEST_CASE("a single row becomes a single column") {
   }
 }
 
-// Tiles of every width, whole ones and one that is not, both ways, wherever the matrices start.
+// Tiles of every width, whole and partial, few rows and few columns, at any alignment.
 TEST_CASE("transpose_any_shape: few rows and few columns") {
   const std::size_t enough = std::size_t{4} * sm_count();
   bool any = false;

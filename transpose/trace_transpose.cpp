@@ -1,4 +1,4 @@
-// What the ladders of this folder claim of their accesses, at sizes where every request is whole.
+// What these ladders claim about their accesses, at sizes where every request is whole.
 #include "claims.hpp"
 
 using namespace ladder;

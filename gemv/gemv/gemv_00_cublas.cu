@@ -1,5 +1,4 @@
-// The library: cublasSgemv. BLAS is column-major, so our row-major A is its A^T with the same leading dimension, and
-// its transpose is what we want. BLAS leaves y alone if there is nothing to multiply; beta y is done here then.
+// The library: cublasSgemv. BLAS is column-major, so row-major A is its A^T with the same leading dimension; hence OP_T.
 // needs: gpu
 // links: cublas
 #include "gemv.cuh"

@@ -1,12 +1,10 @@
-// Problem:  steps 02 to 06 each win on other shapes, and rows that are not 16-byte aligned leave few loads in flight.
-// Idea:     one kernel, compiled for 13 shapes, and a table (gemv_shapes.hpp). Where rows are not 16-byte aligned, four
-//           coalesced scalars take a float4's place: as many bytes in flight. Few long rows: slices, as in step 06.
-// Expect:   at least 1.0x the best of steps 02 to 06 on every shape; most where A is not much larger than L2, for A is
-//           read with evict-first loads there.
+// Problem:  steps 02 to 06 each win on other shapes, and rows that aren't aligned have few loads in flight.
+// Idea:     one kernel, compiled for 13 shapes, and a table (gemv_shapes.hpp). In rows that aren't 16-byte aligned, four
+//           coalesced scalars take a float4's place: as many bytes in flight. Few long rows are cut as in step 06.
+// Expect:   at least 1.0x the best of steps 02 to 06 on every shape; most where A is little larger than L2 (__ldcs).
 // Measured: 1.09x step 06, 1.42x cuBLAS at 8192x8192 (H200); 1.09x, 1.30x (H100).
-// Why:      not on every shape: 0.91x step 01 at 23199672 x 11 with lda = 13 (random shapes, H200). The reason is not
-//           known.
-// Next:     what is left? (Fewer bytes: A in half or int8, as the decoders of language models do.)
+// Why:      not on every shape: 0.91x step 01 at 23199672 x 11 with lda = 13 (H200), for an unknown reason.
+// Next:     what is left? (Fewer bytes: A in half, int8 or 4 bits, as language models have it.)
 #include "block_reduce.cuh"
 #include "../float4.cuh"
 #include "gemv.cuh"
@@ -19,10 +17,9 @@
 
 constexpr unsigned kMinBlock = 256;
 
-// Of the 4 * kThreads elements of a row from `p` - lane or, with kVector, `p` - 4 * lane on, those of this lane. kVector:
-// four neighbours by one load, where rows are 16-byte aligned. Else four that are kThreads apart: each load is
-// coalesced, whatever the alignment. kGuarded: those from p[left] on are not read and count as 0; with kVector, left is a
-// multiple of 4.
+// Four elements of a row for this lane. kVector: p[0] to p[3] by one load; p must be 16-byte aligned. Else four that are
+// kThreads apart, so that each load is coalesced at any alignment. kGuarded: elements from p[left] on aren't read and
+// count as 0; with kVector, left must be a multiple of 4.
 template <unsigned kThreads, bool kVector, bool kEvictFirst, bool kGuarded>
 __device__ static float4 load_quad(const float* p, int left) {
   if constexpr (kVector) {
@@ -38,15 +35,15 @@ __device__ static float4 load_quad(const float* p, int left) {
   }
 }
 
-// kThreads threads take kRows rows, or slice blockIdx.y of them: the elements from blockIdx.y * slice on. slice is a
-// multiple of 4 and at most 2^30. With one slice the results go to y, else to partials[row * gridDim.y + blockIdx.y].
-// kLoads: quads of each row in flight per thread. kEvictFirst: A is read with __ldcs.
+// kThreads threads take kRows rows, or their elements from blockIdx.y * slice on. slice must be a multiple of 4, at most
+// 2^30. With one slice results go to y, else to partials[row * gridDim.y + blockIdx.y]. kLoads: quads (float4 or four
+// floats) of each row in flight per thread. kEvictFirst: A is read with __ldcs.
 template <unsigned kThreads, unsigned kRows, unsigned kLoads, bool kVector, bool kEvictFirst>
 __global__ void __launch_bounds__(kThreads < kMinBlock ? kMinBlock : kThreads, kThreads == 1024 ? 0 : 4)
     gemv_by_shape(std::size_t m, std::size_t k, float alpha, const float* __restrict__ A, std::size_t lda,
                   const float* __restrict__ x, float beta, float* __restrict__ y, unsigned slice,
                   float* __restrict__ partials) {
-  // Lane l of group g has rows g, g + groups, ... of the block's: rows that are loaded together are neighbours.
+  // group g has rows g, g + groups, ... of the block, so rows that are loaded together are neighbours
   const unsigned lane = threadIdx.x % kThreads, group = threadIdx.x / kThreads, groups = blockDim.x / kThreads;
   const std::size_t row = std::size_t{blockIdx.x} * groups * kRows + group, begin = std::size_t{blockIdx.y} * slice;
   const unsigned length = row < m && begin < k ? static_cast<unsigned>(min(std::size_t{slice}, k - begin)) : 0;
@@ -60,7 +57,7 @@ __global__ void __launch_bounds__(kThreads < kMinBlock ? kMinBlock : kThreads, k
     a[r] = first + (row + r * groups < m ? r * groups : 0) * lda;  // past the last row: the first one again
     sum[r] = 0.0f;
   }
-  // load: full passes, then a guarded one, then the last 1 to 3 elements of an aligned row
+  // load: full passes, a guarded one, then the last 1 to 3 elements of an aligned row
   constexpr unsigned pass = 4 * kThreads * kLoads;
   const unsigned offset = kVector ? 4 * lane : lane;
   unsigned j = 0;
@@ -97,7 +94,7 @@ __global__ void __launch_bounds__(kThreads < kMinBlock ? kMinBlock : kThreads, k
     }
   }
 
-  // reduce over the lanes of the rows, then over their warps; lane r % kThreads has the sum of row r
+  // reduce over the lanes, then over the warps of a row; lane r % kThreads gets the sum of row r
 #pragma unroll
   for (unsigned r = 0; r < kRows; ++r) {
 #pragma unroll
@@ -149,7 +146,7 @@ __global__ void gemv_by_shape_finish(std::size_t m, unsigned slices, const float
 
 using Kernel = decltype(&gemv_by_shape<1, 4, 1, true, true>);
 
-// Shape number i's kernels: [aligned][evict-first]. Short rows are always read with evict-first loads: fewer kernels.
+// The kernel for shape i. Short rows are always read with evict-first loads, to save kernels.
 template <std::size_t i, bool kVector>
 static constexpr Kernel kernel_of(bool evict_first) {
   constexpr GemvShape s = kGemvShapes[i];
@@ -175,7 +172,7 @@ static void launch(std::size_t m, std::size_t k, float alpha, const float* A, st
   const GemvShape& shape = kGemvShapes[chosen];
   const Kernel kernel = kernel_of(chosen, aligned, evict_first, std::make_index_sequence<std::size(kGemvShapes)>());
 
-  // Slices that fill the SMs, and not too long, so that the blocks of long rows end one by one. In gridDim.y.
+  // slices in gridDim.y: they fill the SMs and aren't too long, so that blocks of long rows end one by one
   constexpr std::size_t max_slices = 65535;
   const unsigned block = std::max(shape.threads, kMinBlock);
   const std::size_t blocks = ceil_div(m, std::size_t{block / shape.threads * shape.rows});

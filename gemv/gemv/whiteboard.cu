@@ -1,5 +1,8 @@
 #include <cuda_runtime.h>
 
+// Say: every element of A is used once, so memory bandwidth is the limit. With a thread per row the lanes of a warp would
+// read 32 rows at a time; with a warp per row they read 32 neighbouring floats. Next: float4 (step 03), short rows
+// (step 04), few long rows (step 05).
 __global__ void gemv(size_t m, size_t k, float alpha, const float* __restrict__ A, size_t lda,
                      const float* __restrict__ x, float beta, float* __restrict__ y) {
   const int lane = threadIdx.x % 32;
@@ -8,6 +11,7 @@ __global__ void gemv(size_t m, size_t k, float alpha, const float* __restrict__ 
   float sum = 0.0f;
   for (size_t j = lane; j < k; j += 32) sum += A[row * lda + j] * x[j];
   for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_down_sync(0xffffffff, sum, offset);
+  // Say: as in BLAS, y isn't read if beta is 0, nor A and x if alpha is 0: a NaN there must not come through.
   if (lane == 0) y[row] = alpha * sum + (beta == 0.0f ? 0.0f : beta * y[row]);
 }
 

@@ -11,8 +11,7 @@ class GemvT : public MatrixVector {
   using MatrixVector::MatrixVector;
   const char* kernel() const override { return "gemv_t"; }
 
-  // m, k, lda and the scalars. Then: empty, single rows and columns, tile borders both ways, rows that are not 16-byte
-  // aligned, gaps behind the rows, tall and wide matrices.
+  // m, k, lda, scalars: empty, single rows and columns, tile borders, rows off their alignment, gaps after rows
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = {
         {{0, 0, 0}, {1, 0}},      {{7, 0, 0}, {1, 1}},       {{0, 5, 0}, {1, 0}},       {{0, 5, 8}, {2, -0.5f}},
@@ -25,7 +24,7 @@ class GemvT : public MatrixVector {
         {{5, 20011, 0}, {1, 0}}};
     sizes.push_back({{5, 5003, 5004}, {1, 0}});
     for (const std::size_t k : {64, 1040}) sizes.push_back({{131, k, k + 1}, {1, 0}});  // rows off their alignment
-    // For the tiles of step 05 that these would miss on the CPU backend's 4 SMs (a test sees to it).
+    // for the tiles of step 05 that these would miss on the CPU backend's 4 SMs (a test checks it)
     sizes.push_back({{65, 1029, 0}, {1, 0}});
     sizes.push_back({{301, 1031, 0}, {1, 1}});
     sizes.push_back({{131, 1040, 1044}, {1, 0}});
@@ -39,7 +38,7 @@ class GemvT : public MatrixVector {
     sizes.push_back({{601, 517, 520}, {1, 0}});  // more than 1 MB
     return sizes;
   }
-  // Matrices of more than 2^31 elements: the first has more rows than 65535 * 32, the last more columns than 2^32.
+  // more than 2^31 elements: the first has more rows than 65535 * 32, the last more columns than 2^32
   std::vector<ladder::Size> huge_sizes() const override {
     return {{{(1 << 21) + 5, 1025, 1028}, {1, 0}},
             {{65, (1 << 25) + 1, (1 << 25) + 4}, {1, 1}},

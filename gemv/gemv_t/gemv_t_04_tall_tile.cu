@@ -1,11 +1,9 @@
 // Problem:  step 03 stores and adds many partial sums, and loads 4 bytes at a time.
-// Idea:     tall tiles. 1024 threads cover a tile `kLanes` float4 wide and very many rows high, eight float4 in flight
-//           per thread, and add among themselves. Tiles are so wide that there is one per SM: no slices, one launch.
-// Expect:   1.2 to 1.3x step 03 on matrices not much larger than L2, where the second launch and dirty lines count and
-//           A is read evict-first; 1.02 to 1.1x on large ones.
+// Idea:     tall tiles. 1024 threads cover a tile kLanes float4 wide and add among themselves, eight float4 in flight per
+//           thread. Tiles are so wide that there is one per SM: no slices, one launch.
+// Expect:   1.2 to 1.3x step 03 where A is little larger than L2: one launch, evict-first loads. 1.02 to 1.1x above.
 // Measured: 1.19x step 03, 1.05x cuBLAS at 8192x8192 (H200); 1.12x, 1.06x (H100).
-// Why:      1.35x (H100), 1.43x (H200) at 4096 x 4096: evict-first loads alone gave gemv 1.2x there (H100, measured
-//           with and without them).
+// Why:      1.35x (H100), 1.39x (H200) at 4096 x 4096: evict-first loads alone gave gemv 1.2x there (H100).
 // Next:     with 8 lanes a request touches 4 rows, 128 bytes of each. Why does that cost nothing? (Whole sectors.)
 #include "../float4.cuh"
 #include "gemv_t.cuh"
@@ -22,9 +20,8 @@ __device__ static void add(float4& sum, float4 a, float x) {
   sum.w += a.w * x;
 }
 
-// A block has 4 * kLanes columns, from blockIdx.x * 4 * kLanes on, and `rows` rows, from blockIdx.y * rows on. With one
-// slice of the rows, gridDim.y = 1, the results go to y, else to partials[blockIdx.y * k + column].
-// kEvictFirst: A is read with __ldcs.
+// A block has 4 * kLanes columns from blockIdx.x * 4 * kLanes on, and `rows` rows from blockIdx.y * rows on. With one slice
+// of the rows results go to y, else to partials[blockIdx.y * k + column]. kEvictFirst: A is read with __ldcs.
 template <unsigned kLanes, bool kEvictFirst>
 __global__ void __launch_bounds__(kBlock, 1)
     gemv_t_tall_tile(std::size_t m, std::size_t k, float alpha, const float* __restrict__ A, std::size_t lda,
@@ -35,7 +32,7 @@ __global__ void __launch_bounds__(kBlock, 1)
   const std::size_t tile = std::size_t{blockIdx.x} * (4 * kLanes), column = tile + 4 * lane;
   const std::size_t end = min((blockIdx.y + std::size_t{1}) * rows, m);
 
-  // load: kLoads rows of the tile at a time, single ones, or scalars
+  // load: kLoads rows at a time, single rows, or scalars
   float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
   std::size_t i = blockIdx.y * rows + threadIdx.x / kLanes;
   if (aligned && column + 4 <= k) {
@@ -56,7 +53,7 @@ __global__ void __launch_bounds__(kBlock, 1)
     }
   }
 
-  // reduce over the lanes of a warp that have the same columns, then over the warps
+  // reduce over lanes that have the same columns, then over the warps
 #pragma unroll
   for (unsigned offset = 16; offset >= kLanes; offset /= 2) {
     sum.x += __shfl_xor_sync(0xffffffff, sum.x, offset);

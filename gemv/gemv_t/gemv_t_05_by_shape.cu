@@ -1,7 +1,7 @@
 // Problem:  step 04's tiles are 32, 64 or 128 columns wide: few columns leave lanes idle, one row leaves 31 of 32 warps
-//           idle, and rows that are not 16-byte aligned take a scalar path with two rows in flight.
-// Idea:     a tile as wide as the shape wants. Thread t has column t % width of the tile, and every (block / width)-th
-//           row; eight loads in flight. Unaligned rows: columns that are `width` apart, so that scalar loads coalesce.
+//           idle, and unaligned rows take a scalar path with two rows in flight.
+// Idea:     a tile as wide as the shape wants. Thread t has column t % width and every (block / width)-th row, eight loads
+//           in flight. Unaligned rows: columns that are `width` apart, so that scalar loads coalesce.
 // Expect:   1.0x step 04 on square matrices with aligned rows, 1.1 to 20x where step 04 loses to cuBLAS.
 // Measured: 0.99x step 04, 1.05x cuBLAS at 8192x8192 (H200); 0.99x, 1.05x (H100).
 // Next:     what do 32 lanes read from rows of 37 floats? (132 neighbouring bytes or so: a row's end and the next one.)
@@ -15,10 +15,10 @@
 constexpr unsigned kMaxBlock = 1024;
 constexpr unsigned kLoads = 8;  // in flight per thread
 
-// kColumns columns per thread, 1 or 4. kVector: four neighbours by one load, where all rows are 16-byte aligned and k
-// is a multiple of 4. Else they are `width` apart. A tile has width * kColumns columns; gridDim.y slices of the rows,
-// `rows` each. kWidth: `width` if it is known, 8, 16 or 32, and the block has kMaxBlock threads. With one slice the
-// results go to y, else to partials[blockIdx.y * k + column]. kEvictFirst: A is read with __ldcs.
+// kColumns columns per thread, 1 or 4. kVector: four neighbours by one load; all rows must be 16-byte aligned and k % 4 =
+// 0. Else they are `width` apart. A tile has width * kColumns columns and one of gridDim.y slices of `rows` rows. kWidth:
+// `width` if it is known, 8, 16 or 32, with kMaxBlock threads. With one slice results go to y, else to
+// partials[blockIdx.y * k + column]. kEvictFirst: A is read with __ldcs.
 template <unsigned kColumns, bool kVector, unsigned kWidth, bool kEvictFirst>
 __global__ void __launch_bounds__(kMaxBlock, 1)
     gemv_t_by_shape(std::size_t m, std::size_t k, float alpha, const float* __restrict__ A, std::size_t lda,
@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(kMaxBlock, 1)
   const std::size_t column = std::size_t{blockIdx.x} * width * kColumns + (kVector ? kColumns * lane : lane);
   const std::size_t end = min((blockIdx.y + std::size_t{1}) * rows, m);
 
-  // load: kRows rows at a time; the last time without those past the end
+  // load: kRows rows at a time, guarded the last time
   float sum[kColumns] = {};
   std::size_t i = blockIdx.y * rows + first_row;
   const auto add_rows = [&](bool guarded) {
@@ -68,8 +68,7 @@ __global__ void __launch_bounds__(kMaxBlock, 1)
     if (i < end) add_rows(true);
   }
 
-  // reduce over the threads that have the same columns: within the warps, if its lanes share some; then an eighth of the
-  // rows adds the other ones, until one is left
+  // reduce over threads with the same columns: within warps, then an eighth of the rows of threads adds the others
   unsigned row = first_row, rows_left = row_step;
   if constexpr (kWidth > 0) {
 #pragma unroll
@@ -112,7 +111,7 @@ __global__ void __launch_bounds__(kMaxBlock, 1)
 
 constexpr unsigned kFinishLanes = 32, kFinishRows = 16;
 
-// A block has kFinishLanes columns; each of its kFinishRows rows of threads adds some of the slices.
+// Adds the slices. A block has kFinishLanes columns; each of its kFinishRows rows of threads adds some slices.
 __global__ void gemv_t_by_shape_finish(std::size_t k, unsigned slices, const float* __restrict__ partials, float alpha,
                                        float beta, float* __restrict__ y) {
   const std::size_t column = std::size_t{blockIdx.x} * kFinishLanes + threadIdx.x;
@@ -150,7 +149,7 @@ static void launch(std::size_t m, std::size_t k, float alpha, const float* A, st
   const GemvTShape shape = gemv_t_shape(m, k, vector, evict_first, sm_count());
   const Kernel kernel = pick(shape, vector, evict_first);
 
-  // A slice has at least 8 rows for each row of threads.
+  // a slice has at least 8 rows for each row of threads
   const std::size_t most = m / (std::size_t{8} * (shape.block / shape.width));
   const std::size_t resident = resident_blocks(kernel, static_cast<int>(shape.block));
   const std::size_t wanted = shape.slices > 0 ? std::min(shape.slices, most) : slices_for(shape.tiles, resident, most);

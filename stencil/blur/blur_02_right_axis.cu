@@ -1,10 +1,8 @@
-// Problem:  the lanes of step 01's warps lie in 32 rows: 32 sectors per request.
+// Problem:  the lanes of a warp in step 01 lie in 32 rows: 32 sectors per request.
 // Idea:     threadIdx.x is the column; nothing else changes.
-// Expect:   0.6 to 0.8 of a copy, what a copy with 4-byte accesses reaches: 4 or 5 sectors per request, and L1 serves
-//           eight of the nine loads.
+// Expect:   0.6 to 0.8 of a copy, as a copy by 4-byte accesses: 4 or 5 sectors per request, and L1 serves 8 of 9 loads.
 // Measured: 7.99x step 01, 0.38 of a copy at 8192x8192 (H200); 7.96x, 0.53 (H100).
-// Why:      with a linearised block index 1404 GB/s on the H200, 1408 on the H100: DRAM is not the limit. Without its
-//           division 1566: 122 instructions per pixel instead of 145 (SASS), with 9 loads at 64-bit addresses.
+// Why:      both cards are as fast, so DRAM isn't the limit: 122 instructions per pixel take 72 % of the issue slots.
 // Next:     each pixel is loaded 9 times. Would 6 loads be faster?
 #include "blur.cuh"
 

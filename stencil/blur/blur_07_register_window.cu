@@ -1,9 +1,8 @@
-// Problem:  steps 02 to 06 move 4 bytes per instruction. A row sum is computed three times, in step 05 once, but then it
-//           goes through shared memory.
-// Idea:     a thread takes 4 columns x 4 rows. Of each of 6 rows it loads a float4 and a float2, independent loads, and
-//           keeps the row sums in registers. Rows that are not 16-byte aligned are staged in shared memory in float4.
-// Expect:   0.95 to 1.0 of a copy: 12 loads, 6 of them float4, for 16 pixels; the two rows that blocks share hit L2.
-//           0.85 to 0.9 where rows are not aligned: stores and shared loads of 4 bytes, and a barrier.
+// Problem:  steps 02 to 06 move 4 bytes per instruction, and compute a row sum three times or use shared memory.
+// Idea:     4 columns x 4 rows per thread: a float4 and a float2 of each of 6 rows, independent loads, and row sums in
+//           registers. Rows that aren't 16-byte aligned are staged in shared memory as float4.
+// Expect:   0.95 to 1.0 of a copy: 12 loads for 16 pixels; rows that blocks share hit L2. 0.85 to 0.9 where rows aren't
+//           aligned: stores and shared loads of 4 bytes, and a barrier.
 // Measured: 4.95x step 06, 0.96 of a copy at 8192x8192 (H200); 3.73x, 0.98 (H100).
 // Next:     why not a running sum: add the row that enters the window, subtract the one that leaves?
 #include "blur.cuh"
@@ -12,14 +11,14 @@
 
 constexpr int kBlockX = 128, kBlockY = 4;  // threads
 constexpr int kRows = 4;                   // per thread
-constexpr double kThinShare = 0.25;        // if less of a block's pixels are in the image, a thread per pixel is faster
+constexpr double kThinShare = 0.25;        // with less of a block's pixels in the image, a thread per pixel is faster
 
 static __device__ float4 mean4(float4 a, float4 b, float4 c) {
   return make_float4((a.x + b.x + c.x) * kNinth, (a.y + b.y + c.y) * kNinth, (a.z + b.z + c.z) * kNinth,
                      (a.w + b.w + c.w) * kNinth);
 }
 
-// cols % 4 == 0, in and out multiples of 16 bytes.
+// cols % 4 must be 0, in and out 16-byte aligned.
 __global__ void __launch_bounds__(kBlockX* kBlockY)
     blur_register_window(const float* __restrict__ in, float* __restrict__ out, long long rows, long long cols) {
   const long long col = (std::int64_t{blockIdx.x} * kBlockX + threadIdx.x) * 4;
@@ -45,7 +44,7 @@ __global__ void __launch_bounds__(kBlockX* kBlockY)
   }
 }
 
-// Any shape: a column of kStagedRows rows per thread, kBlockX of them per block. Lanes read and write neighbouring floats.
+// Any shape: kStagedRows rows of one column per thread. Lanes read and write neighbouring floats.
 template <int kStagedRows>
 __global__ void __launch_bounds__(kBlockX)
     blur_register_window_staged(const float* __restrict__ in, float* __restrict__ out, long long rows, long long cols) {

@@ -1,7 +1,6 @@
 // Convolution of an image with a k x k filter.
-// out[r][c] = sum over i, j = 0..k-1 of w[i][j] * in[r + i - k/2][c + j - k/2]: a k x k filter, k = 3, 5 or 7, on one
-// channel, as in deep learning (a correlation: the filter is not mirrored; the output is as large as the input).
-// Outside the image `in` counts as 0, a factor like any other.
+// out[r][c] = sum over i, j = 0..k-1 of w[i][j] * in[r + i - k/2][c + j - k/2], k = 3, 5 or 7, on one channel; the
+// filter isn't mirrored, as in deep learning. Outside the image `in` counts as 0.
 // practice: medium, next jacobi2d
 #pragma once
 #include "ladder.cuh"
@@ -12,11 +11,11 @@ constexpr std::size_t kMostTaps = 7 * 7;
 
 class Conv2d : public ladder::Problem {
  public:
-  // Both images are rows x cols, row-major, without gaps: in[row * cols + col]; w[i * k + j] has k * k floats. Nothing
-  // overlaps, nothing need be 16-byte aligned. rows = 0 or cols = 0 does nothing.
+  // Both images are rows x cols, row-major, without gaps; w has k * k floats, w[i * k + j]. Arrays don't overlap and
+  // need not be 16-byte aligned. rows = 0 or cols = 0 does nothing.
   using Launch = void (*)(const float* in, const float* w, float* out, std::size_t rows, std::size_t cols, int k);
 
-  // dim_in_y, tile: for a step with one block in gridDim.y for each `tile` rows, or columns.
+  // dim_in_y, tile: for a step with one block in gridDim.y per `tile` rows, or columns.
   explicit Conv2d(Launch launch, const char* dim_in_y = nullptr, std::size_t tile = 0)
       : launch_(launch), dim_in_y_(dim_in_y), tile_(tile) {}
 
@@ -57,8 +56,8 @@ class Conv2d : public ladder::Problem {
     }
   }
 
-  // A sum of n = k * k products, in any order, with fma or without, differs by at most gamma_n sum |w| |in|, gamma_n =
-  // n u / (1 - n u) (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., (3.5)).
+  // A sum of n = k * k products is off by at most gamma_n sum |w| |in|, gamma_n = n u / (1 - n u), in any order, with
+  // fma or without (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., (3.5)).
   double tolerance(const ladder::Size& size) const override {
     const double nu = static_cast<double>(taps(size) * taps(size)) * ladder::kUnitRoundoff;
     return nu / (1 - nu);
@@ -72,7 +71,7 @@ class Conv2d : public ladder::Problem {
             {"one infinite weight", false, infinite_weight}};
   }
 
-  // Empty, smaller than the filter, single rows and columns, around the tiles' sizes (8, 32, 128), all remainders of 4.
+  // empty, smaller than the filter, single rows and columns, around the tiles' sizes (8, 32, 128), all remainders of 4
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes;
     for (const std::size_t k : {3, 5, 7}) {
@@ -88,7 +87,7 @@ class Conv2d : public ladder::Problem {
     sizes.push_back({300, 500, 0});
     return sizes;
   }
-  // More than 2^31 pixels; the first also with more rows than 65535 * 32, but for the steps that refuse them.
+  // more than 2^31 pixels, one with more rows than 65535 * 32; not for the steps that refuse them
   std::vector<ladder::Size> huge_sizes() const override {
     const ladder::Size tall = {(1 << 21) + 5, 1025, 3}, wide = {1028, (1 << 21) + 8, 7};
     return dim_in_y_ ? std::vector<ladder::Size>{wide} : std::vector<ladder::Size>{tall, wide};

@@ -1,10 +1,9 @@
 // Problem:  step 03 has one FFMA per shared-memory load.
-// Idea:     a thread keeps the sums of 4 columns x 4 rows in registers. The float4 of its own columns, one per input
-//           row, are all in flight before the first is used; those to the left and right hit L1. No barrier.
-// Expect:   0.9 to 1.0 of a copy at K = 3 and 5; 0.6 to 0.85 at K = 7, where the FFMA alone (101 us at 65 TFLOP/s) take
-//           more than half as long as the copy (129 us on the H200, 181 us on the H100) and hide behind it in part.
+// Idea:     4 columns x 4 rows of sums in registers. The float4 of the own columns, one per input row, are all in
+//           flight before the first is used; those to the left and right hit L1. No barrier.
+// Expect:   0.9 to 1.0 of a copy at K = 3 and 5; 0.6 to 0.85 at K = 7, where the FFMA alone take 101 us at 65 TFLOP/s.
 // Measured: 3.11x step 03, 0.86 of a copy at 8192x8192x5 (H200); 2.52x, 0.96 (H100).
-// Why:      0.94, 0.86 and 0.65 of a copy at K = 3, 5 and 7 (H200). 8 rows per thread are faster at K = 5, slower at 7.
+// Why:      0.94, 0.86 and 0.64 of a copy at K = 3, 5 and 7 (H200). 8 rows per thread are faster at K = 5, slower at 7.
 // Next:     at K = 7 there are 70 instructions per output (SASS), 49 of them FFMA. Which of the others can go?
 #include "conv2d.cuh"
 #include "conv2d_rows.cuh"
@@ -13,7 +12,7 @@
 
 static __constant__ float conv2d_block_w[kMostTaps];
 
-// ---- cols % 4 == 0 and aligned images
+// ---- cols % 4 == 0, aligned images
 
 constexpr int kBlockX = 64, kBlockY = 2;  // threads
 constexpr int kRows = 4;                  // per thread

@@ -1,11 +1,10 @@
-// Problem:  at K = 7 step 04 has 70 instructions per output (SASS), 49 of them FFMA; the others load and test what is
-//           at the sides. And the copy of the weights into a symbol takes 2 to 3 us.
+// Problem:  at K = 7 step 04 has 70 instructions per output (SASS), 49 of them FFMA; the others load and test the
+//           sides. And the copy of the weights into a symbol takes 2 to 3 us.
 // Idea:     K = 5 and 7: a tile of float4 in shared memory, 0 outside the image. A row's window is three 16-byte loads,
-//           with no test. K = 3 stays in registers. The weights come through shared memory as well, with no copy.
-// Expect:   0.95 to 1.0 of a copy at K = 3, 0.85 to 0.95 at K = 5, 0.70 to 0.80 at K = 7, 61 instructions per output.
+//           without tests. K = 3 stays in registers. Weights come through shared memory, without a copy.
+// Expect:   0.95 to 1.0 of a copy at K = 3, 0.85 to 0.95 at K = 5, 0.70 to 0.80 at K = 7.
 // Measured: 1.07x step 04, 0.93 of a copy at 8192x8192x5 (H200); 0.99x, 0.95 (H100).
-// Why:      what counted most at K = 5 is where the tile lies in shared memory: 16 bytes further 140 us, not 152 (H200).
-//           10 rows per thread, not 8, save a sixth of what is not FFMA at K = 7.
+// Why:      at K = 5 the tile's place matters most: 16 bytes further in shared memory it takes 140 us, not 152 (H200).
 // Next:     64 channels?
 #include "conv2d.cuh"
 #include "conv2d_shared_weights.cuh"
@@ -13,17 +12,16 @@
 constexpr int kTileX = 32, kTileY = 4;  // threads
 template <int K>
 constexpr int kTileRows = K == 5 ? 8 : 10;  // per thread
-constexpr double kTileShare = 0.75;         // if less of the tiles' rows are in the image: registers (not tuned)
-constexpr double kThinShare = 0.25;         // if less of a block's pixels are: a thread per pixel
+constexpr double kTileShare = 0.75;         // with less of the tiles' rows in the image: registers (not tuned)
+constexpr double kThinShare = 0.25;         // with less of a block's pixels: a thread per pixel
 
-// K = 5 and 7, cols % 4 == 0, aligned images.
+// K = 5 and 7; cols % 4 must be 0, images aligned.
 template <int K>
 __global__ void __launch_bounds__(kTileX* kTileY)
     conv2d_by_filter_tile(const float* __restrict__ in, const float* __restrict__ w, float* __restrict__ out,
                           long long rows, long long cols) {
   constexpr int kRows = kTileRows<K>, kHeight = kTileY * kRows + K - 1, kWidth = kTileX + 2;  // a float4 on either side
-  // A tile's row starts a float4 before a 32-byte sector of the image ends. Behind an odd number of float4 it does so in
-  // shared memory as well: a sector arrives whole in one place, not in two halves.
+  // a row starts inside a 32-byte sector; after an odd number of float4 it does so in shared memory, too
   static_assert(kWeights<K> % 2 == 1 && kWidth % 2 == 0);
   struct alignas(32) Shared {
     float4 weights[kWeights<K>], tile[kHeight][kWidth];

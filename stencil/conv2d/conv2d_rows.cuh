@@ -1,6 +1,5 @@
-// What steps 04 and 05 of conv2d share. A thread keeps the sums of several output rows in registers and reads its input
-// row by row. Input row 0 is K / 2 rows above the first output row, so row i of the weights adds input row r to output
-// row r - i. The weights are an array: in constant memory (step 04) or in registers (step 05).
+// Sums of several output rows in registers, for steps 04 and 05. Input row 0 is K / 2 rows above the first output row,
+// so row i of the weights adds input row r to output row r - i.
 #pragma once
 #include "../staged_rows.cuh"
 
@@ -8,8 +7,7 @@
 
 // ---- 4 columns per thread: cols % 4 == 0 and aligned images
 
-// Builds the window of an input row: the thread's own 4 columns, and a Side (float2 or float4) to the left and to the
-// right of them. `row` is where the own columns are in the image. A Side outside the image is 0.
+// Builds the window of an input row: the own 4 columns at `row`, and a Side on either side, 0 outside the image.
 template <typename Side, int kWindow>
 static __device__ void load_window(float (&window)[kWindow], const float4& own, const float* row, bool inside,
                                    bool left, bool right) {
@@ -44,7 +42,7 @@ static __device__ void add_row(float (&sum)[kRows][4], const float (&weights)[kT
   }
 }
 
-// Stores 4 columns of each output row inside the image. The output is not read again: streaming stores.
+// Stores 4 columns of each output row inside the image, with streaming stores: the output isn't read again.
 template <int kRows>
 static __device__ void store_rows(float* __restrict__ out, const float (&sum)[kRows][4], long long row0, long long col,
                                   long long rows, long long cols) {
@@ -58,10 +56,8 @@ static __device__ void store_rows(float* __restrict__ out, const float (&sum)[kR
 
 // ---- Any shape: a tile in shared memory
 
-// Each of kColumns threads has one column of kRows rows, so lanes read and write neighbouring floats.
-//
-// A block's place in the image, and its phases in order: load, zero_sides, add_rows, store. All threads must call load
-// and zero_sides; a thread with col >= cols must not call store.
+// Each of kColumns threads has one column of kRows rows. Phases in order: load, zero_sides, add_rows, store. All
+// threads must call load and zero_sides; those with col >= cols must not call store.
 template <int K, int kColumns, int kRows>
 struct StagedBlock {
   using Tile = float4[kRows + K - 1][kStagedFloat4<kColumns + K - 1>];
@@ -73,19 +69,18 @@ struct StagedBlock {
   __device__ StagedBlock(const float* in, long long rows, long long cols)
       : rows(rows), cols(cols), address(float_address(in, first(0))) {}
 
-  // The first column of input row r: its index in the image, and its place in the tile.
+  // the first column of input row r: its index in the image, and its place in the tile
   __device__ long long first(int r) const { return (row0 + r - K / 2) * cols + col0 - K / 2; }
   __device__ const float* row(const float4* tile_row, int r) const {
     return staged(tile_row, address + r * static_cast<unsigned>(cols));
   }
 
-  // Starts the copies of the input rows; those above and below the image become 0. The caller waits for the copies as
-  // after stage_rows.
+  // Starts copies of the input rows; rows outside the image become 0. The caller waits as after stage_rows.
   __device__ void load(Tile& tile, const float* __restrict__ in) const {
     stage_rows<kColumns>(tile, in, rows * cols, 0, count + K - 1, [&](int r) { return first(r); });
   }
 
-  // Stores zeros left and right of the image, where the copies put the ends of other rows. Then a barrier.
+  // Stores zeros left and right of the image, where the copies put the ends of other rows; ends with a barrier.
   __device__ void zero_sides(Tile& tile) const {
     constexpr int kWidth = kColumns + K - 1;
     if (col0 != 0 && col0 + kColumns + K / 2 <= cols) return;  // all threads: the block is not at a side

@@ -1,5 +1,4 @@
-// What conv2d 05 takes beside its tile: the weights by way of shared memory, and step 04's kernels with them, for K = 3,
-// few rows, rows that are not aligned, and images of a few pixels' width.
+// For conv2d 05: weights through shared memory, and step 04's kernels with them, for shapes that the tile doesn't suit.
 #pragma once
 #include "conv2d_rows.cuh"
 #include "../thin_domain.cuh"
@@ -8,11 +7,11 @@
 
 // ---- Weights
 
-// How many float4 hold the weights.
+// float4 that hold the weights
 template <int K>
 constexpr int kWeights = ceil_div(K* K, 4);
 
-// All threads of the block, at least K * K of them, must call it. A barrier must follow before load_weights.
+// All threads of the block must call it, at least K * K; a barrier must follow before load_weights.
 template <int K>
 static __device__ void share_weights(float4 (&shared)[kWeights<K>], const float* __restrict__ w) {
   const unsigned thread = threadIdx.y * blockDim.x + threadIdx.x;

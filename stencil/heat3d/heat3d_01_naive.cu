@@ -1,7 +1,6 @@
 // Problem:  7 points, 8 FLOP for 8 bytes to and from DRAM, so memory bandwidth is the limit.
 // Idea:     one thread per cell, one launch per time step, two buffers.
-// Expect:   0.3 to 0.7 of a copy, below a copy with 4-byte accesses: neighbours along x and y hit L1, but those along z
-//           are a plane away and come from L2, if three planes fit there.
+// Expect:   0.3 to 0.7 of a copy: neighbours along x and y hit L1, but those along z are a plane away and come from L2.
 // Measured: 0.44 of a copy at 512 (H200); 0.59 (H100).
 // Next:     how do you load each cell once per block?
 #include "heat3d.cuh"

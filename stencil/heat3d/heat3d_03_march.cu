@@ -1,16 +1,14 @@
 // Problem:  step 02's tile is mostly halo, and step 01 reads each plane three times from L2.
-// Idea:     "2.5-D": a thread marches along z with a register queue of four planes: behind, here, ahead, next. Per plane
-//           only the last is new. Neighbours in the plane were loaded two planes ago, by other threads: L1 hits.
-// Expect:   0.9 to 1.0 of a copy: a march of 24 planes loads 26; the rows that blocks share come from L2.
+// Idea:     "2.5-D": a thread marches along z with a register queue of four planes: behind, here, ahead, next. Only the
+//           last is new. Neighbours in the plane were loaded two planes ago, by other threads: L1 hits.
+// Expect:   0.9 to 1.0 of a copy: a march of 24 planes loads 26; rows that blocks share come from L2.
 // Measured: 5.48x step 02, 0.93 of a copy at 512 (H200); 3.95x, 0.94 (H100).
-// Why:      not known for certain: with marches of 16 planes L2 was at 93 % of its peak (ncu). 0.86 of a copy at 511 x
-//           513 x 512 (H200), where a warp's accesses of 4 bytes are to 32 neighbouring floats.
+// Why:      not known for certain. With marches of 16 planes L2 was at 93 % of its peak (ncu).
 // Next:     that is one time step. Must each one read memory and write it back?
 #include "heat3d.cuh"
 
-// kAligned: nx % 4 == 0 and aligned arrays. A thread's four cells of a row are neighbours, a float4. Else they are kBlockX
-// apart: each access of a warp is to 32 neighbouring floats. Neighbouring cells one by one, every fourth float of 128 in
-// each access, would have L2 write four times as many sectors, a quarter of each.
+// kAligned: nx % 4 == 0 and aligned arrays; a thread's four cells of a row are a float4. Else they are kBlockX apart, so
+// that each access of a warp is to 32 neighbouring floats and L2 writes whole sectors.
 constexpr int kThreads = 256;
 template <bool kAligned>
 constexpr int kBlockX = kAligned ? 64 : 32;  // threads, 4 cells along x each
@@ -29,7 +27,7 @@ constexpr int blocks_per_sm() {
 #endif
 }
 
-// Loads four cells, of which the first is *from; the row ends `count` cells from there.
+// Loads four cells from *from on; the row ends `count` cells from there.
 template <bool kAligned>
 static __device__ void load_cells(float (&v)[4], const float* __restrict__ from, int count) {
   if constexpr (kAligned) {
@@ -43,8 +41,7 @@ static __device__ void load_cells(float (&v)[4], const float* __restrict__ from,
   }
 }
 
-// Loads what lies to the left and right of each; the first cell's left neighbour is at from[left_of_first]. Any value
-// will do for those outside the row.
+// Loads each cell's neighbours to the left and right, the first at from[left_of_first]; any value outside the row.
 template <bool kAligned>
 static __device__ void load_sides(float (&left)[4], float (&right)[4], const float (&here)[4],
                                   const float* __restrict__ from, int count, int left_of_first) {
@@ -62,9 +59,8 @@ static __device__ void load_sides(float (&left)[4], float (&right)[4], const flo
   }
 }
 
-// Blocks that run at the same time are neighbours in the plane, so that the second read of the rows that they share hits
-// L2. Every other march goes downwards. Every other time step takes the blocks backwards, for what the one before wrote
-// last is still in L2.
+// Blocks that run together are neighbours in the plane, so the rows that they share hit L2 the second time. Every other
+// march goes downwards, every other time step takes the blocks backwards: what was written last is still in L2.
 template <bool kAligned>
 __global__ void __launch_bounds__(kThreads, blocks_per_sm<kAligned>())
     heat3d_march(const float* __restrict__ in, float* __restrict__ out, long long nx, long long ny, long long nz,
@@ -98,7 +94,7 @@ __global__ void __launch_bounds__(kThreads, blocks_per_sm<kAligned>())
     if (inner_end > 0) load_cells<kAligned>(next[r], from + r * nx + step, count);
   }
 
-  // main loop: one plane each time, the one after the next on its way. All loads come before the first sum.
+  // main loop: a plane each time, with the plane after the next in flight; all loads come before the first sum
 #pragma unroll 1
   for (int i = 0; i < planes; ++i, from += step, to += step) {
     float ahead[kR][4], below[4] = {}, above[4] = {}, left[kR][4], right[kR][4];
@@ -141,7 +137,7 @@ __global__ void __launch_bounds__(kThreads, blocks_per_sm<kAligned>())
   }
 }
 
-// gridDim.y and gridDim.z end at 65535 blocks. So all tiles count in x, which takes 2^31 - 1.
+// gridDim.y and gridDim.z end at 65535, so all tiles count in x, up to 2^31 - 1.
 template <bool kAligned>
 static void launch_step(const float* in, float* out, std::size_t nx, std::size_t ny, std::size_t nz, float c0, float c1,
                         bool backwards) {

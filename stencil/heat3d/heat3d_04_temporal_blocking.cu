@@ -1,8 +1,7 @@
 // Problem:  step 03 is close to a copy, and one time step per launch cannot read and write less.
-// Idea:     two time steps per pass: behind the plane being loaded the march computes plane z after one step, and plane
-//           z - 1 after two. Three planes per level in registers; rows that other warps need in shared memory.
-// Expect:   1.3 to 1.8x step 03: half the DRAM traffic; but the halo costs 1.28x the loads (120 x 20 of 128 x 24 cells
-//           are stored), and there is a barrier per plane and few threads per SM.
+// Idea:     two time steps per pass: behind the plane being loaded the march computes plane z after one step and plane
+//           z - 1 after two. Three planes per level in registers; rows for other warps in shared memory.
+// Expect:   1.3 to 1.8x step 03: half the DRAM traffic, but 1.28x the loads (120 x 20 of 128 x 24 cells are stored).
 // Measured: 1.43x step 03, 1.33 of a copy at 512 (H200); 1.68x, 1.58 (H100).
 // Next:     why does this pay although the halo costs 28 %?
 #include "heat3d.cuh"
@@ -12,9 +11,9 @@
 constexpr int kTileY = 24;                            // rows that are loaded
 constexpr int kStoredX = 120, kStoredY = kTileY - 4;  // without the halo: one float4, two rows at either side
 constexpr unsigned kAll = 0xffffffff;
-constexpr double kThinShare = 0.375;  // if a block stores less of what it loads, one time step per launch is faster
+constexpr double kThinShare = 0.375;  // with less of its loads stored, one time step per launch is faster
 
-// One time step of 4 cells; those at the border, a bit each in `keep`, keep their value.
+// One time step of 4 cells; those with a bit in `keep`, at the border, keep their value.
 static __device__ float4 step4(float4 here, float4 south, float4 north, float4 below, float4 above, float c0, float c1,
                                unsigned keep) {
   const float l = __shfl_up_sync(kAll, here.w, 1), r = __shfl_down_sync(kAll, here.x, 1);
@@ -30,21 +29,18 @@ static __device__ float4 step4(float4 here, float4 south, float4 north, float4 b
   return v;
 }
 
-// Rows of a warp, which has 128 cells along x: the more, the fewer rows go through shared memory. 4-byte accesses leave
-// registers for two only.
+// Rows per warp: more of them pass fewer rows through shared memory. 4-byte accesses leave registers for two.
 template <bool kAligned>
 constexpr int kRowsOf = kAligned ? 3 : 2;
 
-// kSteps, 1 or 2, time steps per pass. No thread returns early: the barriers and shuffles need them all. Two blocks per
-// SM: one computes while the other waits at its barrier.
-// kAligned: nx % 4 == 0 and aligned arrays; else 4-byte accesses.
+// kSteps, 1 or 2, time steps per pass. No thread returns early: barriers and shuffles need them all. Of two blocks per SM
+// one computes while the other waits. kAligned: nx % 4 == 0 and aligned arrays; else 4-byte accesses.
 template <int kSteps, bool kAligned>
 __global__ void __launch_bounds__(32 * kTileY / kRowsOf<kAligned>, 2)
     heat3d_temporal_blocking(const float* __restrict__ in, float* __restrict__ out, long long nx, long long ny,
                              long long nz, float c0, float c1, unsigned tiles_x, unsigned tiles_y, long long depth) {
   constexpr int kRows = kRowsOf<kAligned>, kWarps = kTileY / kRows;
-  // The first and last row of each warp, before and after the first time step. Two buffers: a warp may write the next
-  // plane's rows while others read this one's, so one barrier per plane is enough.
+  // first and last row of each warp, before and after the first time step; two buffers save a barrier per plane
   __shared__ float4 edge[2][2][kWarps][2][32];
   const int lane = threadIdx.x, warp = threadIdx.y, first = warp * kRows;  // of this warp's rows of the tile
   const long long x = std::int64_t{blockIdx.x % tiles_x} * kStoredX - 4 + 4 * lane;
@@ -65,13 +61,12 @@ __global__ void __launch_bounds__(32 * kTileY / kRowsOf<kAligned>, 2)
     // at the tile's edge the rows before and behind are wrong
     stored[j] = inside[j] && lane > 0 && lane < 31 && first + j >= 2 && first + j < kTileY - 2;
   }
-  // Rows of plane z in front of `from`.
+  // rows of plane z in front of `from`
   const auto load = [&](const float* from, long long z, int j) {
     return inside[j] && z >= 0 && z < nz ? load4<kAligned>(from + j * nx, x, nx) : make_float4(0, 0, 0, 0);
   };
 
-  // prologue: register queues. Planes z - 1, z and z + 1 before the first time step (below, here, above), planes z - 2
-  // and z - 1 after it (once_below, once_here).
+  // prologue: queues of planes z - 1, z, z + 1 before the first time step, and z - 2, z - 1 after it (once_*)
   const float* from = in + (z0 - kSteps) * plane + y * nx;
   float* to = out + (z0 - 2 * kSteps + 2) * plane + y * nx;
   float4 below[kRows], here[kRows], above[kRows], once_below[kRows] = {}, once_here[kRows] = {};
@@ -146,7 +141,7 @@ static void launch_pass(const float* in, float* out, std::size_t nx, std::size_t
   const bool aligned = aligned_for<float4>(in, out) && nx % 4 == 0;
   const auto kernel = aligned ? heat3d_temporal_blocking<kSteps, true> : heat3d_temporal_blocking<kSteps, false>;
   const int warps = kTileY / (aligned ? kRowsOf<true> : kRowsOf<false>);
-  constexpr int extra = 6;  // planes of time that a march costs besides its own: two more computed, four loaded first
+  constexpr int extra = 6;  // planes of time besides its own: two more computed, four loaded first
   const std::size_t depth = march_depth(nz, std::size_t{tiles_x} * tiles_y, resident_blocks(kernel, 32 * warps), extra);
   const auto marches = static_cast<unsigned>(ceil_div(nz, depth));
   kernel<<<tiles_x * tiles_y * marches, dim3(32, warps)>>>(in, out, nx, ny, nz, c0, c1, tiles_x, tiles_y, depth);

@@ -1,17 +1,17 @@
 // Time steps of Jacobi's iteration in 2D.
-// `steps` time steps of Jacobi's iteration for Laplace's equation on rows x cols cells: each cell becomes the mean of
-// its four direct neighbours of the step before; cells at the border keep their value.
+// `steps` time steps for Laplace's equation on rows x cols cells: each cell becomes the mean of its four direct
+// neighbours of the step before; cells at the border keep their value.
 // practice: medium, next heat3d
 #pragma once
 #include "../time_steps.cuh"
 
 class Jacobi2d : public TimeSteps {
  public:
-  // Both arrays are rows x cols, row-major, without gaps, and do not overlap; `in` is not changed. None need be
-  // 16-byte aligned. rows = 0 or cols = 0 does nothing.
+  // Both arrays are rows x cols, row-major, without gaps. They don't overlap and need not be 16-byte aligned; `in`
+  // isn't changed. rows = 0 or cols = 0 does nothing.
   using Launch = void (*)(const float* in, float* out, std::size_t rows, std::size_t cols, std::size_t steps);
 
-  // dim_in_y, tile: for a step with one block in gridDim.y for each `tile` rows, or columns.
+  // dim_in_y, tile: for a step with one block in gridDim.y per `tile` rows, or columns.
   explicit Jacobi2d(Launch launch, const char* dim_in_y = nullptr, std::size_t tile = 0)
       : launch_(launch), dim_in_y_(dim_in_y), tile_(tile) {}
 
@@ -29,10 +29,9 @@ class Jacobi2d : public TimeSteps {
     launch_(device.at<const float>(0), device.at<float>(1), size[0], size[1], steps(size));
   }
 
-  // In one time step a neighbour passes through 3 additions at most; times 1/4 is exact. In s time steps it passes
-  // through 3 s roundings, each a factor 1 + d with |d| <= u, so the result differs by at most gamma_(3 s) times the
-  // result for the magnitudes, gamma_n = n u / (1 - n u) (Higham, Accuracy and Stability of Numerical Algorithms, 2nd
-  // ed., lemma 3.1).
+  // In one time step a value passes through at most 3 additions (times 1/4 is exact), so in s time steps through 3 s
+  // roundings. The error is at most gamma_(3 s) times the result for the magnitudes, gamma_n = n u / (1 - n u) (Higham,
+  // Accuracy and Stability of Numerical Algorithms, 2nd ed., lemma 3.1).
   double tolerance(const ladder::Size& size) const override {
     const double nu = 3.0 * static_cast<double>(steps(size)) * ladder::kUnitRoundoff;
     return nu / (1 - nu);
@@ -40,8 +39,7 @@ class Jacobi2d : public TimeSteps {
   // After s time steps small integers are multiples of 4^-s, and sums of four of them stay below 2^4.
   bool exact(const ladder::Size& size) const override { return steps(size) <= 10; }
 
-  // Empty, no inner cell, single rows and columns, one inner cell, around the tiles' sizes (8, 32, 120, 128), all
-  // remainders of 4; 1 to 6 time steps.
+  // empty, no inner cell, single rows and columns, around tiles (8, 32, 120, 128), all remainders of 4; 1 to 6 steps
   std::vector<ladder::Size> test_sizes() const override {
     return {{0, 0, 1},     {0, 5, 2},    {5, 0, 4},    {1, 1, 1},    {1, 2, 4},    {2, 1, 4},   {2, 2, 3},
             {3, 3, 1},     {3, 3, 4},    {1, 257, 2},  {257, 1, 2},  {2, 131, 4},  {131, 2, 4}, {3, 64, 2},
@@ -50,8 +48,7 @@ class Jacobi2d : public TimeSteps {
             {12, 129, 4},  {33, 132, 7}, {9, 240, 4},  {11, 248, 1}, {65, 250, 4}, {130, 6, 4}, {260, 12, 4},
             {101, 103, 4}, {40, 516, 2}, {9, 1028, 3}, {300, 500, 0}};
   }
-  // More than 2^31 cells; the first also with more rows than 65535 * 32, the third thin, but for the steps that refuse
-  // them.
+  // more than 2^31 cells, one with more rows than 65535 * 32, one thin; not for the steps that refuse them
   std::vector<ladder::Size> huge_sizes() const override {
     const ladder::Size tall = {(1 << 21) + 5, 1025, 1}, wide = {1028, (1 << 21) + 8, 2};
     const ladder::Size thin = {715827900, 3, 1};

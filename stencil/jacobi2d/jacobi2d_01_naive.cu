@@ -1,10 +1,8 @@
 // Problem:  the mean of 4 neighbours: 4 FLOP for 8 bytes to and from DRAM, so memory bandwidth is the limit.
-// Idea:     one thread per cell, one launch per time step, two buffers. In place, a cell would meet neighbours that are
-//           updated already, or not yet.
-// Expect:   0.6 to 0.8 of a copy, what a copy with 4-byte accesses reaches: L1 and L2 serve three of the four loads.
+// Idea:     one thread per cell, one launch per time step, two buffers. In place, a cell would read updated neighbours.
+// Expect:   0.6 to 0.8 of a copy, as a copy by 4-byte accesses: L1 and L2 serve three of the four loads.
 // Measured: 0.53 of a copy at 8192x8192 (H200); 0.68 (H100).
-// Why:      with a linearised block index the H200 had 6 % more GB/s than the H100, with 1.43x the bandwidth. So issue
-//           slots, L1 or latency are the limit. Without its division: 56 instructions instead of 81 (SASS), 1.12x.
+// Why:      issue slots, L1 or latency are the limit, not DRAM: with 1.43x the bandwidth the H200 gains 1.10x.
 // Next:     what makes sure that a time step is complete before the next one begins?
 #include "jacobi2d.cuh"
 

@@ -1,11 +1,8 @@
 // Problem:  step 01 loads each cell four times.
-// Idea:     a 32 x 8 tile with a halo of one cell on each side, in shared memory. The halo's corners are loaded though
-//           no cell needs them: one loop over the whole tile is simpler than four edges.
-// Expect:   0.5 to 1.0x step 01: L1 caught the reuse; the tile adds 1.33 loads per cell, their index arithmetic, a
-//           store and a barrier.
+// Idea:     a 32 x 8 tile with a halo of one cell. One loop fills all of it, the unused corners too.
+// Expect:   0.5 to 1.0x step 01: L1 caught the reuse; the tile adds 1.33 loads per cell, a store and a barrier.
 // Measured: 0.65x step 01, 0.34 of a copy at 8192x8192 (H200); 0.68x, 0.46 (H100).
-// Why:      245 instructions instead of 56 (SASS), and a barrier. With blockIdx.x / tiles_x it had 40 registers instead
-//           of 32, 1536 threads per SM instead of 2048, and 1007 GB/s (H200).
+// Why:      245 instructions in the code instead of 56 (SASS), and a barrier.
 // Next:     the halo of this tile is 84 cells for 256. Which shape has the smallest share?
 #include "jacobi2d.cuh"
 

@@ -2,15 +2,14 @@
 // Idea:     float4 accesses to global and shared memory, and a tile of 512 x 8 cells, 4 columns x 2 rows per thread.
 // Expect:   2 to 4x step 02: a quarter of the memory instructions per cell.
 // Measured: 1.69x step 02, 0.58 of a copy at 8192x8192 (H200); 1.60x, 0.73 (H100).
-// Why:      predicted beside a slower step 02, which divided its block index (1.43 times the time). And nvcc split each
-//           float4 store into four: L2 is asked for twice the sectors of writes, 93 % of its peak (ncu, H200).
+// Why:      nvcc split each float4 store into four: twice the write sectors, and L2 at 93 % of its peak (ncu, H200).
 // Next:     which of the loads from the tile does a thread need shared memory for?
 #include "jacobi2d.cuh"
 
 constexpr int kBlockX = 128, kBlockY = 4;  // threads
 constexpr int kRows = 2;                   // per thread
 constexpr int kTileX = 4 * kBlockX, kTileY = kRows * kBlockY;
-constexpr int kPad = 4;  // the tile's columns begin here: room for the halo's column, and float4 stay aligned
+constexpr int kPad = 4;  // the tile's first column: room for the halo, and float4 stay aligned
 
 // kAligned: cols % 4 == 0 and aligned arrays; else 4-byte accesses to global memory.
 template <bool kAligned>
@@ -54,7 +53,7 @@ __global__ void __launch_bounds__(kBlockX* kBlockY)
   }
 }
 
-// A 2-D grid ends at 65535 blocks in y, here 524,280 rows. So all tiles count in x, which takes 2^31 - 1.
+// gridDim.y ends at 65535, here 524,280 rows, so all tiles count in x, up to 2^31 - 1.
 static void launch(const float* in, float* out, std::size_t rows, std::size_t cols, std::size_t steps) {
   if (rows == 0 || cols == 0) return;
   const auto tiles_x = static_cast<unsigned>(ceil_div(cols, kTileX));

@@ -1,10 +1,9 @@
 // Problem:  step 03 stores every cell in the tile only to load it again, four times.
-// Idea:     a tile in registers: a thread loads the 5 float4, one below the other, of its 4 x 3 cells and their
-//           neighbours above and below; the cells to the left and right hit L1. No shared memory, no barrier.
-// Expect:   0.95 to 1.0 of a copy: half of step 03's instructions; rows that blocks share come from L1 and L2. 0.85 where
-//           rows are not aligned: staged in shared memory in float4, for 4-byte accesses leave too few bytes in flight.
+// Idea:     a tile in registers: a thread loads the 5 float4, one below the other, of its 4 x 3 cells and the rows
+//           above and below; cells to the left and right hit L1. No shared memory, no barrier.
+// Expect:   0.95 to 1.0 of a copy: half of step 03's instructions. 0.85 where rows aren't aligned and are staged.
 // Measured: 1.66x step 03, 0.96 of a copy at 8192x8192 (H200); 1.36x, 1.00 (H100).
-// Why:      staged rows come in whole sectors: 0.92 of a copy at 8191 x 8193 (H200), 0.98 (H100).
+// Why:      0.92 of a copy at 8191 x 8193 (H200), 0.98 (H100): rows are staged in whole sectors.
 // Next:     that is one time step. Must the next one read it from memory?
 #include "jacobi2d.cuh"
 #include "../staged_rows.cuh"
@@ -13,13 +12,12 @@ constexpr int kBlockX = 128, kBlockY = 4;       // threads
 constexpr int kRows = 3;                        // per thread
 constexpr int kStagedX = 256, kStagedRows = 8;  // cells of a block of kStagedX threads
 
-// Every other time step goes through the tiles backwards: what the one before wrote last is still in L2. Negative for
-// blocks beyond the last tile.
+// Every other time step takes the tiles backwards: what was written last is still in L2. Negative beyond the last tile.
 static __device__ long long tile_in_turn(long long tiles_y, bool backwards) {
   return backwards ? tiles_y - 1 - tile_y() : tile_y();
 }
 
-// cols % 4 == 0 and aligned arrays.
+// cols % 4 must be 0, arrays aligned.
 __global__ void __launch_bounds__(kBlockX* kBlockY)
     jacobi2d_register_tile(const float* __restrict__ in, float* __restrict__ out, long long rows, long long cols,
                            long long tiles_y, bool backwards) {
@@ -56,7 +54,7 @@ __global__ void __launch_bounds__(kBlockX* kBlockY)
   }
 }
 
-// Any shape: a column of kStagedRows cells per thread. Lanes read and write neighbouring floats.
+// Any shape: kStagedRows cells of one column per thread. Lanes read and write neighbouring floats.
 __global__ void __launch_bounds__(kStagedX)
     jacobi2d_register_tile_staged(const float* __restrict__ in, float* __restrict__ out, long long rows, long long cols,
                                   long long tiles_y, bool backwards) {
@@ -65,7 +63,7 @@ __global__ void __launch_bounds__(kStagedX)
   const long long row0 = tile_in_turn(tiles_y, backwards) * kStagedRows;
   if (row0 < 0 || row0 >= rows) return;
 
-  // load: those of the rows row0 - 1 to row0 + kStagedRows that there are
+  // load: rows row0 - 1 to row0 + kStagedRows, as far as they exist
   const int above = row0 == 0 ? 1 : 0, below = static_cast<int>(min(rows + 1 - row0, kStagedRows + 2LL));
   stage_rows<kStagedX>(tile, in, rows * cols, above, below, [&](int r) { return (row0 + r - 1) * cols + col0 - 1; });
   __pipeline_commit();

@@ -1,8 +1,7 @@
 // Problem:  step 04 is close to a copy, and one time step per launch cannot read and write less.
 // Idea:     4 time steps per pass. A warp moves down a strip of 128 columns: with row r loaded it computes row r - 1
-//           after one step, r - 2 after two, and stores r - 4 after four. Two rows per level stay in registers.
-// Expect:   3 to 4x step 04: a quarter of the DRAM traffic, less the halo (one lane at either side, 4 rows at either
-//           end: 1.13x the loads) and the 4x arithmetic per byte.
+//           after one step, r - 2 after two, and stores r - 4 after four. Two rows per level are in registers.
+// Expect:   3 to 4x step 04: a quarter of the DRAM traffic, less the halo's 1.13x loads and 4x the arithmetic per byte.
 // Measured: 3.13x step 04, 3.01 of a copy at 8192x8192 (H200); 3.29x, 3.30 (H100).
 // Next:     8 time steps per pass?
 #include "jacobi2d.cuh"
@@ -15,11 +14,10 @@ constexpr int kRows = 128;   // rows that a warp stores, at most
 constexpr int kWarps = 4;    // per block, independent of each other
 constexpr int kAhead = 8;    // rows in flight ahead of use
 constexpr unsigned kAll = 0xffffffff;
-// If a warp stores less of what it computes, one time step per launch is faster: it reads and writes kSteps times.
+// With less of what a warp computes stored, one time step per launch is faster.
 constexpr double kThinShare = 1.0 / kSteps;
 
-// T time steps. No lane returns before its warp does: the shuffles name all 32. kAligned: cols % 4 == 0 and aligned
-// arrays; else 4-byte accesses.
+// T time steps; all lanes must reach the shuffles. kAligned: cols % 4 == 0, aligned arrays; else 4-byte accesses.
 template <int T, bool kAligned>
 __global__ void __launch_bounds__(32 * kWarps)
     jacobi2d_temporal_blocking(const float* __restrict__ in, float* __restrict__ out, long long rows, long long cols,
@@ -90,7 +88,7 @@ static void launch_pass(const float* in, float* out, std::size_t rows, std::size
   const bool aligned = aligned_for<float4>(in, out) && cols % 4 == 0;
   const auto kernel = aligned ? jacobi2d_temporal_blocking<T, true> : jacobi2d_temporal_blocking<T, false>;
   const std::size_t strips = ceil_div(cols, kStrip), resident = kWarps * resident_blocks(kernel, 32 * kWarps);
-  // So few rows that a small domain has warps for the whole device. The main loop takes kAhead rows each time.
+  // few enough rows that a small domain has warps for the whole device; a multiple of kAhead
   const std::size_t warp_rows = std::min<std::size_t>(kRows, ceil_div(strips * rows, resident * kAhead) * kAhead);
   const std::size_t warps = strips * ceil_div(rows, warp_rows);
   kernel<<<static_cast<unsigned>(ceil_div(warps, kWarps)), 32 * kWarps>>>(

@@ -1,7 +1,6 @@
 // First derivative by a stencil of 9 points.
-// d[i] = sum over k = 1..4 of c[k - 1] * (f[i + k] - f[i - k]): a stencil of 9 points, radius 4, antisymmetric, its
-// coefficients known at run time only. With c = {4/5, -1/5, 4/105, -1/280} it is the first derivative of f, of eighth
-// order, on a grid of spacing 1. Outside the array f counts as 0, a factor like any other.
+// d[i] = sum over k = 1..4 of c[k - 1] * (f[i + k] - f[i - k]), with coefficients known at run time. Outside the array
+// f counts as 0. With c = {4/5, -1/5, 4/105, -1/280} d is the first derivative of f, of eighth order.
 // practice: easy, next blur
 #pragma once
 #include "ladder.cuh"
@@ -44,9 +43,8 @@ class Stencil1d : public ladder::Problem {
     }
   }
 
-  // As 8 products added up in any order, the result differs by at most gamma_8 sum |c| |f|, gamma_n = n u / (1 - n u)
-  // (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., (3.5)). If the difference is taken first, each
-  // term passes through it, its product and at most 4 additions, which is less.
+  // A sum of 8 products in any order is off by at most gamma_8 sum |c| |f|, gamma_n = n u / (1 - n u) (Higham, Accuracy
+  // and Stability of Numerical Algorithms, 2nd ed., (3.5)); with the difference first, by less.
   double tolerance(const ladder::Size&) const override {
     constexpr double nu = 2 * kRadius * ladder::kUnitRoundoff;
     return nu / (1 - nu);

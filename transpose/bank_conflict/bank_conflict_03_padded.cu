@@ -1,6 +1,5 @@
-// Problem:  a shared store of step 02 meets one bank with 32 words.
-// Idea:     rows of 33 words. Lane t stores word 33 t + ty, in bank (t + ty) % 32: every bank once. Rows are loaded as
-//           before.
+// Problem:  the 32 words of a shared store of step 02 lie in one bank.
+// Idea:     rows of 33 words. Lane t stores word 33 t + ty, in bank (t + ty) % 32: every bank once.
 // Expect:   1 wavefront per shared request, both ways.
 // Measured: 1.55x step 02, 0.46 of a copy at 2^21 (H200); 1.45x, 0.59 (H100).
 // Next:     does one word of padding help every tile? Try one that is not 32 wide.

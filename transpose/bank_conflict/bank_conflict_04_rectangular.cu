@@ -1,8 +1,6 @@
 // Problem:  steps 01 to 03 have a square tile. What changes in another shape?
-// Idea:     8 records of 32 fields, a block of 32 x 8 threads. A row of the tile has 8 words, so the second phase
-//           numbers the threads anew: 4 fields of 8 records per warp. No padding.
-// Expect:   8 wavefronts per shared store: lane t stores word 8 t + ty, so 8 lanes share a bank. 1 per shared load, of
-//           32 words in a row.
+// Idea:     8 records, 32 x 8 threads, no padding. Rows have 8 words, so a warp of the second phase has 4 fields.
+// Expect:   8 wavefronts per shared store (lane t stores word 8 t + ty: 8 lanes share a bank), 1 per shared load.
 // Measured: 1.16x step 03, 0.53 of a copy at 2^21 (H200); 1.16x, 0.69 (H100).
 // Next:     which pitch gives 1 wavefront for the store, and what does it do to the load?
 #include "bank_conflict.cuh"

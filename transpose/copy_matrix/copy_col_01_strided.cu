@@ -1,8 +1,6 @@
 // Problem:  how slow would a naive transpose be if both sides were strided?
-// Idea:     neighbouring lanes take neighbouring rows, so a request, load or store, touches 32 sectors for 128 useful
-//           bytes.
-// Expect:   0.1 to 0.25 of a copy: the other 28 bytes of a sector serve the neighbouring warps, if a cache still holds
-//           them.
+// Idea:     neighbouring lanes take neighbouring rows: 32 sectors per load and per store, for 128 useful bytes.
+// Expect:   0.1 to 0.25 of a copy: the rest of a sector serves neighbouring warps if a cache still holds it.
 // Measured: 0.12 of a copy at 8192x8192 (H200); 0.16 (H100).
 // Next:     strided loads or strided stores, which cost more? (transpose_02 and transpose_01 have one each.)
 #include "copy_matrix.cuh"

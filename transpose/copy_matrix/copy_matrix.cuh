@@ -1,5 +1,4 @@
-// out = in, a matrix copied through one of the two access patterns that a transpose has to combine: along the rows
-// (kernel copy_row) or down the columns (copy_col). Bit-equal.
+// out = in, copied along the rows (kernel copy_row) or down the columns (copy_col). Bit-equal.
 #pragma once
 #include "../matrix_map.cuh"
 

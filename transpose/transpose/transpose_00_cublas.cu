@@ -1,5 +1,5 @@
-// cublasSgeam: out = alpha op(A) + beta op(B), with alpha = 1 and beta = 0. cuBLAS counts column-major: it sees `in` as
-// cols x rows with leading dimension cols, and is asked for its transpose.
+// cublasSgeam: out = alpha op(A) + beta op(B), with alpha = 1 and beta = 0. cuBLAS is column-major: to it `in` is
+// cols x rows with leading dimension cols.
 // needs: gpu
 // links: cublas
 #include "transpose.cuh"

@@ -1,13 +1,9 @@
 // Problem:  step 07 fixes tile and block at compile time, and gridDim.y ends at 65535: at most 2,097,120 rows.
-// Idea:     any shape. Tile and block come from the launch, with extern __shared__ memory of that size, and the tiles
-//           are numbered in gridDim.x, which goes to 2^31 - 1.
-// Expect:   0.8 to 1.0x step 07. The price is divisions: by tiles_x for each thread, by a height unknown to the
-//           compiler for each element.
+// Idea:     tile and block come from the launch (extern __shared__). Tiles are numbered in gridDim.x, up to 2^31 - 1.
+// Expect:   0.8 to 1.0x step 07, for divisions: by tiles_x per thread, by a height unknown to nvcc per element.
 // Measured: 0.57x step 07, 0.48x cuBLAS at 8192x8192 (H200); 0.64x, 0.59x (H100).
-// Why:      divisions by the height, it seems: numbered tiles cost step 07 nothing (H200; not measured here). ncu: 68 %
-//           more instructions than step 07. It gains only 1.07x from the H200's 1.43x in bandwidth.
-// Next:     how large may the tile be? (48 KB; up to 227 KB on sm_90, after cudaFuncSetAttribute with
-//           cudaFuncAttributeMaxDynamicSharedMemorySize.)
+// Why:      68 % more instructions than step 07 (ncu), probably the divisions by the height (hypothesis).
+// Next:     how large may the tile be? (48 KB; 227 KB on sm_90 after cudaFuncSetAttribute, MaxDynamicSharedMemorySize.)
 #include "transpose.cuh"
 
 __global__ void transpose_dynamic_shared(const float* __restrict__ in, float* __restrict__ out, std::size_t rows,
@@ -23,7 +19,7 @@ __global__ void transpose_dynamic_shared(const float* __restrict__ in, float* __
     if (row0 + y < rows && col0 + tx < cols) tile[y * pitch + tx] = in[(row0 + y) * cols + col0 + tx];
   }
   __syncthreads();
-  // store: along the rows of the output, with the threads numbered anew
+  // store: along the rows of the output, with the threads renumbered
   const int thread = ty * width + tx, threads = width * blockDim.y;
 #pragma unroll 4
   for (int i = thread; i < width * height; i += threads) {

@@ -1,12 +1,11 @@
 // Problem:  steps 07 and 08 move 4 bytes per instruction.
 // Idea:     float4 in global memory on both sides, tiles of 64 x 64, where pointers and row lengths are multiples of 16
 //           bytes; else scalar code. Shared memory is accessed by words, without conflicts at a pitch of 65.
-// Expect:   1.0 to 1.1x step 07 where the shape is aligned: 64 bytes in flight per thread instead of 16. 1.0x
-//           elsewhere.
+// Expect:   1.0 to 1.4x step 08, 1.0 to 1.1x step 07 where aligned: 64 bytes in flight per thread instead of 16.
 // Measured: 1.67x step 08, 0.79x cuBLAS at 8192x8192 (H200); 1.46x, 0.86x (H100).
-// Why:      0.95x step 07 (H200): nvcc split each float4 store into four; L2 is asked for 1.9 times the sectors of
-//           writes, and is at 95 % of its peak (ncu). 1.17x at 8191 x 8193: longer rows cut half as many sectors.
-// Next:     8191 x 8193 stays far behind. What is wrong with it besides the missing float4?
+// Why:      0.95x step 07 (H200): nvcc split each float4 store into four, so L2 gets 1.9 times the write sectors and is
+//           at 95 % of its peak (ncu). 1.17x at 8191 x 8193: longer pieces of rows cut half as many sectors.
+// Next:     8191 x 8193 stays far behind. What is wrong there besides the missing float4?
 #include "transpose.cuh"
 
 constexpr int kTile = 64;
@@ -22,8 +21,8 @@ __global__ void __launch_bounds__(kBlock)
   const std::size_t col0 = std::size_t{blockIdx.x % tiles_x} * kTile;
   const std::size_t row0 = std::size_t{blockIdx.x / tiles_x} * kTile;
   const bool whole = aligned && row0 + kTile <= rows && col0 + kTile <= cols;
-  const int x = tid % 8 * 4 + tid / 32 % 2 * 32;  // a warp: 8 float4 in each of 4 rows,
-  const int y = tid / 8 % 4 + tid / 64 * 4;       // the block: 16 rows of 64 floats at a time
+  const int x = tid % 8 * 4 + tid / 32 % 2 * 32;  // a warp has 8 float4 in each of 4 rows,
+  const int y = tid / 8 % 4 + tid / 64 * 4;       // the block 16 rows of 64 floats at a time
 
   // load
   if (whole) {

@@ -1,12 +1,9 @@
-// Problem:  nvcc splits each float4 store of step 09 into four, as its words are gathered; and it starts some loads only
-//           when others have been stored.
-// Idea:     __stcs stays one 16-byte store. __launch_bounds__(256, 1), one block per SM, leaves registers to have all
-//           loads in flight. 16 lanes in a row, so that a warp moves two pieces of 256 bytes, for 2-way bank conflicts.
-// Expect:   1.2 to 1.4x step 09 at 8192: a quarter of the stores, and L2 asked for half of the sectors. 1.0x where the
-//           shape is not aligned.
+// Problem:  nvcc splits each float4 store of step 09 into four, and starts some loads only after others are stored.
+// Idea:     __stcs stays one 16-byte store. __launch_bounds__(256, 1) leaves registers to have all loads in flight. 16
+//           lanes per row: a warp moves two pieces of 256 bytes, at the price of 2-way bank conflicts.
+// Expect:   1.2 to 1.4x step 09 where aligned: a quarter of the stores, half the write sectors. 1.0x elsewhere.
 // Measured: 1.36x step 09, 1.07x cuBLAS at 8192x8192 (H200).
-// Next:     fewer threads fit on an SM than in step 09, and it is faster. Why? (Bytes in flight count: few threads with
-//           all loads in flight beat many that wait after the first.)
+// Next:     fewer threads fit on an SM than in step 09, and it's faster. Why? (All their loads are in flight.)
 #include "transpose.cuh"
 
 constexpr int kTile = 64;
@@ -14,7 +11,7 @@ constexpr int kBlock = 256;
 constexpr int kLoads = kTile * kTile / 4 / kBlock;  // float4 per thread
 constexpr int kElements = kTile * kTile / kBlock;   // floats per thread, in scalar code
 
-// Tiles are numbered down the columns: blocks that run together write neighbouring pieces of the same output rows.
+// Tiles are numbered down the columns, so blocks that run together write neighbouring pieces of the same output rows.
 __global__ void __launch_bounds__(kBlock, 1)
     transpose_wide_stores(const float* __restrict__ in, float* __restrict__ out, std::size_t rows, std::size_t cols,
                           unsigned tiles_y, bool aligned) {
@@ -23,7 +20,7 @@ __global__ void __launch_bounds__(kBlock, 1)
   const std::size_t col0 = std::size_t{blockIdx.x / tiles_y} * kTile;
   const std::size_t row0 = std::size_t{blockIdx.x % tiles_y} * kTile;
   const bool whole = aligned && row0 + kTile <= rows && col0 + kTile <= cols;
-  const int x = tid % 16 * 4, y = tid / 16;  // the block: 16 rows of 64 floats at a time
+  const int x = tid % 16 * 4, y = tid / 16;  // the block has 16 rows of 64 floats at a time
 
   // load
   if (whole) {

@@ -1,22 +1,19 @@
-// Problem:  with an odd number of rows, output rows start anywhere in a sector. Where two tiles meet, two blocks write
-//           parts of one sector, which L2 must merge.
+// Problem:  with an odd number of rows, output rows start inside a sector, and L2 must merge what two blocks write.
 // Idea:     move the tile's border. A block writes each output row from a sector boundary on, up to 7 floats earlier,
-//           and reads 7 more input rows. Aligned shapes as in step 10.
-// Expect:   1.1 to 1.4x step 10 at 8191x8193: every sector is written whole by 16-byte stores, and all loads of a thread
-//           are in flight at once.
+//           and reads 7 more input rows. Aligned shapes take step 10.
+// Expect:   1.1 to 1.4x step 10 at 8191x8193: every sector is written whole, and all loads of a thread are in flight.
 // Measured: 1.20x step 10, 1.11x cuBLAS at 8191x8193 (H200).
-// Next:     why shift the stores and not the loads? (A sector that two blocks read comes from DRAM once; one that two
-//           blocks write must be merged.)
-#include "transpose_10_wide_stores.cu"  // kTile and kBlock, too: 64 and 256
+// Next:     why shift stores, not loads? (DRAM reads a shared sector once; a sector that two blocks write must be
+//           merged.)
+#include "transpose_10_wide_stores.cu"  // kTile = 64, kBlock = 256
 
 constexpr int kSector = 8;             // floats
 constexpr int kHalo = kSector - 1;     // rows above the tile, for the column with the largest shift
-constexpr int kTall = 96;              // rows of a tile: more than kTile, for each tile reads kHalo more
+constexpr int kTall = 96;              // rows of a tile; each tile reads kHalo more
 constexpr int kStep = kBlock / kTile;  // rows that a block reads at a time, one float per thread
 constexpr int kReads = ceil_div(kTall + kHalo, kStep);
 
-// Output row c is written from a sector boundary on, `shift` floats before the tile of an aligned matrix.
-// out_offset: floats from the last sector boundary to `out`.
+// Writes output row c from a sector boundary on, `shift` floats early. out_offset: floats from a boundary to `out`.
 __global__ void __launch_bounds__(kBlock, 1)
     transpose_shifted_tiles(const float* __restrict__ in, float* __restrict__ out, long long rows, long long cols,
                             unsigned tiles_y, unsigned out_offset) {
@@ -24,7 +21,7 @@ __global__ void __launch_bounds__(kBlock, 1)
   const int tid = threadIdx.x, lane = tid % 32, warp = tid / 32;
   const long long left = static_cast<long long>(blockIdx.x / tiles_y) * kTile;
   const long long top = static_cast<long long>(blockIdx.x % tiles_y) * kTall - kHalo;  // row of tile[0]
-  // The part of the tile within the matrix: rows first to last - 1, columns 0 to width - 1.
+  // within the matrix: rows first to last - 1 of the tile, columns 0 to width - 1
   const int first = top < 0 ? static_cast<int>(-top) : 0;
   const int last = static_cast<int>(min(rows - top, static_cast<long long>(kTall + kHalo)));
   const int width = static_cast<int>(min(cols - left, static_cast<long long>(kTile)));

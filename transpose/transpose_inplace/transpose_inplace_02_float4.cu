@@ -1,8 +1,7 @@
 // Problem:  step 01 launches twice the blocks it needs, and moves 4 bytes per instruction.
-// Idea:     blocks only for the tiles on and above the diagonal: this triangle, cut at half its height and folded, is a
+// Idea:     blocks only for tiles on and above the diagonal: this triangle, cut at half its height and folded, is a
 //           rectangle. Tiles of 64 x 64, in float4 where n is a multiple of 4; else step 01.
-// Expect:   0.85 to 1.0 of a copy where n is a multiple of 4, with eight float4 in flight per thread: 1.1 to 1.3x step
-//           01.
+// Expect:   1.1 to 1.3x step 01 where n is a multiple of 4, 0.85 to 1.0 of a copy: eight float4 in flight per thread.
 // Measured: 1.33x step 01, 0.93 of a copy at 8192 (H200); 1.11x, 0.94 (H100 at bcda27c).
 // Next:     what would help where rows begin anywhere in a sector?
 #include "transpose_inplace_01_tile_pairs.cu"
@@ -11,8 +10,8 @@ constexpr int kSide = 64;  // of a tile
 constexpr int kBlock = 256;
 constexpr int kLoads = kSide * kSide / 4 / kBlock;  // float4 per thread and tile
 
-// Pair number `pair` of tiles (i, j), i <= j, of a square of tiles x tiles. Row i of the triangle has tiles - i tiles; a
-// row of the rectangle is filled up with the row of the triangle that has as many as are missing.
+// Pair number `pair` of tiles (i, j), i <= j, of a square of tiles x tiles. Row i of the triangle has tiles - i tiles; each
+// row of the rectangle is one such row and another that fills it up.
 __device__ static void find_pair(unsigned pair, unsigned tiles, unsigned& i, unsigned& j) {
   const unsigned width = tiles | 1;  // the rectangle's: tiles, or one more if that is even
   i = pair / width;
@@ -25,15 +24,15 @@ __device__ static void find_pair(unsigned pair, unsigned tiles, unsigned& i, uns
 }
 static unsigned pairs(std::size_t tiles) { return static_cast<unsigned>(tiles * (tiles + 1) / 2); }
 
-// n is a multiple of 4, the address of a one of 16 bytes. The 1 in __launch_bounds__ (blocks per SM) leaves nvcc enough
-// registers to have all loads in flight. A tile on the diagonal is stored twice, with the same values.
+// n must be a multiple of 4 and a 16-byte aligned. __launch_bounds__(kBlock, 1) leaves registers to have all loads in
+// flight. A tile on the diagonal is stored twice, with the same values.
 __global__ void __launch_bounds__(kBlock, 1) transpose_pairs_float4(float* a, std::size_t n, unsigned tiles) {
   __shared__ float upper[kSide][kSide + 1], lower[kSide][kSide + 1];
   unsigned i, j;
   find_pair(blockIdx.x, tiles, i, j);
   const std::size_t row0 = std::size_t{i} * kSide, col0 = std::size_t{j} * kSide;
-  const int x = threadIdx.x % 8 * 4 + threadIdx.x / 32 % 2 * 32;  // a warp: 8 float4 in each of 4 rows,
-  const int y = threadIdx.x / 8 % 4 + threadIdx.x / 64 * 4;       // the block: 16 rows of 64 floats at a time
+  const int x = threadIdx.x % 8 * 4 + threadIdx.x / 32 % 2 * 32;  // a warp has 8 float4 in each of 4 rows,
+  const int y = threadIdx.x / 8 % 4 + threadIdx.x / 64 * 4;       // the block 16 rows of 64 floats at a time
   const auto at = [=](std::size_t row, std::size_t col) { return reinterpret_cast<float4*>(&a[row * n + col]); };
   const auto store_words = [](float* to, float4 v) { to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w; };
 
@@ -52,7 +51,7 @@ __global__ void __launch_bounds__(kBlock, 1) transpose_pairs_float4(float* a, st
     store_words(&lower[r][c], l[k]);
   }
   __syncthreads();
-  // store each to the other's place; __stcg is one 16-byte store, which nvcc would split, that stays in L2
+  // store each to the other's place; __stcg is one 16-byte store (nvcc would split *p = v) and stays in L2
 #pragma unroll
   for (int k = 0; k < kLoads; ++k) {
     const int r = y + 16 * k, c = x;

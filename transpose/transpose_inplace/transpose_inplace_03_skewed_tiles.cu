@@ -1,9 +1,8 @@
-// Problem:  tile borders cut lines of 128 bytes, and where n is no multiple of 8 sectors, which two blocks write apart.
-//           transpose_11 moves a border to the sector boundary, but its shift fits only one of two mirror images.
+// Problem:  where n % 8 != 0 borders cut sectors, and transpose_11's shifted border fits only one of two mirror images.
 // Idea:     a border that is its own mirror image: row i begins s(i) floats after a sector boundary, and (i, j) belongs
-//           to tile ((i + s(j)) / 64, (j + s(i)) / 64). Loads that fetch whole lines, and groups of 8 x 8 tiles.
-// Expect:   1.2 to 1.4x step 02 at 8191: of the 71 rows that a tile touches 57 are whole sectors, moved by 16 bytes;
-//           seven at either end it shares with the tile beyond, element by element.
+//           to tile ((i + s(j)) / 64, (j + s(i)) / 64). Loads fetch whole lines; blocks run in groups of 8 x 8 tiles.
+// Expect:   1.2 to 1.4x step 02 at 8191: of 71 rows that a tile touches 57 are whole sectors, moved by 16 bytes. Seven at
+//           either end are shared with the next tile and move element by element.
 // Measured: 1.38x step 02, 0.81 of a copy at 8191 (H200); 1.25x, 0.87 (H100 at bcda27c).
 // Next:     why are those rows not whole? (s(j) decides there, and neighbouring columns have different s.)
 #include "transpose_inplace_02_float4.cu"
@@ -11,9 +10,9 @@
 #include <cuda_pipeline.h>
 
 constexpr int kSector = 8;               // floats
-constexpr int kHalo = kSector - 1;       // rows and columns that a tile may begin early: the largest s
+constexpr int kHalo = kSector - 1;       // the largest s: rows and columns that a tile may begin early
 constexpr int kTouched = kSide + kHalo;  // rows and columns that a tile touches
-constexpr int kWhole = kSide - kHalo;    // rows that are whole, from row kHalo of the tile on
+constexpr int kWhole = kSide - kHalo;    // rows of whole sectors, from row kHalo of the tile on
 constexpr int kPitch = kSide + 4;        // keeps rows 16-byte aligned
 constexpr unsigned kGroup = 8;           // blocks that run together have kGroup x kGroup tiles
 
@@ -38,7 +37,7 @@ struct SkewedTile {
   __device__ float* at(int r, int c) const { return origin + r * n + c; }
   __device__ bool has_row(int r) const { return r >= first_row && r < end_row; }
   __device__ bool has_col(int c) const { return c >= first_col && c < end_col; }
-  // Where row r begins, and where column c does: the row with its number begins there in the mirrored tile.
+  // where row r begins, and where row c begins in the mirrored tile
   __device__ int row_begin(int r) const { return kHalo - skew(row_skew, r); }
   __device__ int col_begin(int c) const { return kHalo - skew(col_skew, c); }
 
@@ -48,8 +47,7 @@ struct SkewedTile {
   }
 };
 
-// Calls body(r, c) for the tile's elements in the rows that it shares. Rows r and r + kSide begin in the same column,
-// and of each column the tile has one element in either.
+// Calls body(r, c) for the elements in shared rows. Of each column the tile has one, in row r or r + kSide.
 template <typename Body>
 __device__ static void for_shared(const SkewedTile& tile, const Body& body) {
 #pragma unroll 4
@@ -60,7 +58,7 @@ __device__ static void for_shared(const SkewedTile& tile, const Body& body) {
   }
 }
 
-// Copies 16 bytes as __pipeline_memcpy_async does; what L2 lacks it fetches with the whole line of 128 bytes.
+// Copies 16 bytes as __pipeline_memcpy_async does; on a miss L2 fetches the whole line of 128 bytes.
 __device__ static void copy_with_line(float* to, const float* from) {
 #ifndef CUDA_EMU
 #if __CUDA_ARCH__ >= 800
@@ -76,7 +74,7 @@ __device__ static void copy_with_line(float* to, const float* from) {
 #endif
 }
 
-// Starts copies of a tile into shared memory, where each row lies from its beginning on.
+// Starts copies of a tile into shared memory; each row is stored from its first element on.
 __device__ static void load(float* shared, const SkewedTile& tile) {
   constexpr int lanes = kSide / 4;
 #pragma unroll 4
@@ -96,10 +94,10 @@ __device__ static void load(float* shared, const SkewedTile& tile) {
   });
 }
 
-// Stores to `tile` the transpose of its mirror image, which `shared` holds. Element (r, c) is in row c there.
+// Stores to `tile` the transpose of its mirror image, which `shared` holds: element (r, c) is in its row c.
 __device__ static void store(const float* shared, const SkewedTile& tile) {
   const auto mirrored = [&](int r, int c) { return shared[c * kPitch + r - tile.col_begin(c)]; };
-  // a warp: 4 float4 in each of 8 rows
+  // a warp has 4 float4 in each of 8 rows
   const int lane = threadIdx.x % 32;
 #pragma unroll 4
   for (int k = threadIdx.x / 32; k < kSide / 8 * (kSide / 16); k += kBlock / 32) {
@@ -123,7 +121,7 @@ __global__ void __launch_bounds__(kBlock) transpose_skewed_pairs(float* a, std::
   find_pair(blockIdx.x / (kGroup * kGroup), ceil_div(tiles, kGroup), i, j);
   i = i * kGroup + blockIdx.x / kGroup % kGroup;
   j = j * kGroup + blockIdx.x % kGroup;
-  if (i > j || j >= tiles) return;  // the whole block: its group reaches below the diagonal or out of the square
+  if (i > j || j >= tiles) return;  // the whole block: below the diagonal, or outside the square
   const SkewedTile above(a, n, i, j), below(a, n, j, i);
   load(upper, above);
   load(lower, below);

@@ -1,4 +1,4 @@
-// bug: float4 for every row, without a test that A and x are 16-byte aligned and lda is a multiple of 4
+// bug: float4 for every row, with no test that A and x are 16-byte aligned and lda is a multiple of 4
 // caught by: cpu forward | misaligned address
 // caught by: cpu-asan forward | misaligned address
 // caught by: gpu | misaligned address

@@ -1,4 +1,4 @@
-// bug: 8 lanes share a row and each loads a float4 of it, even of a shorter row: for k = 20 three load past its end
+// bug: 8 lanes share a row, and each loads a float4 even if the row is shorter: at k = 20 three load past its end
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | heap-buffer-overflow
 // caught by: gpu | is wrong

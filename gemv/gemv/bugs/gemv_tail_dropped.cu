@@ -1,4 +1,4 @@
-// bug: k / 4 float4 of each row are added, and the last k % 4 elements are not
+// bug: k / 4 float4 of each row are added, but not the last k % 4 elements
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

@@ -1,4 +1,4 @@
-// bug: beta = 0 means that y is output only, but 0 * y is added, and NaN left in y stays NaN
+// bug: beta = 0 means that y is output only, but 0 * y is added, so a NaN left in y stays
 // caught by: cpu forward | NaN in y data
 // caught by: cpu-asan forward | NaN in y data
 // caught by: gpu | NaN in y data

@@ -1,4 +1,4 @@
-// bug: the barrier stands inside the bounds test, so in a tile at the image's edge some threads never reach it
+// bug: the barrier is inside the bounds test, so in a tile at the image's edge some threads never reach it
 // caught by: cpu forward | some threads returned while others wait at a barrier
 // caught by: gpu | is wrong
 // stage: right
@@ -18,7 +18,7 @@ __global__ void blur_barrier_in_bounds(const float* __restrict__ in, float* __re
       const float* from = in + min(row0 + y, rows - 1) * cols;
       for (int x = tx; x < kLoadX; x += kTileX) tile[y][x] = from[min(col0 + x, cols - 1)];
     }
-    __syncthreads();  // and the threads outside have not loaded their share
+    __syncthreads();  // and threads outside haven't loaded their share of the tile
     float sum = 0;
     for (int i = 0; i < kWindow; ++i) {
       for (int j = 0; j < kWindow; ++j) sum += tile[ty + i][tx + j];

@@ -1,5 +1,4 @@
-// bug: saves the second image: the pass down the columns works in place, on sums that other blocks have replaced
-// already
+// bug: no second image: the pass down the columns works in place, on sums that other blocks have already replaced
 // caught by: cpu reverse | is wrong
 // caught by: cpu-trace | global memory with no barrier between
 // caught by: gpu | is wrong | --rows=4096 --cols=1024

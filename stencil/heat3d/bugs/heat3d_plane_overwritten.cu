@@ -1,5 +1,4 @@
-// bug: the march keeps its plane in shared memory with one barrier per plane: a fast warp stores the next plane while a
-// slow one still reads this one
+// bug: one plane in shared memory, one barrier per plane: a fast warp stores the next plane while a slow one reads this
 // caught by: cpu forward | is wrong
 // caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --nx=64 --ny=32 --nz=8
@@ -32,7 +31,7 @@ __global__ void heat3d_plane_overwritten(const float* __restrict__ in, float* __
       }
       out[at] = cell;
     }
-    // __syncthreads() is needed here too
+    // __syncthreads() is needed here, too
   }
 }
 

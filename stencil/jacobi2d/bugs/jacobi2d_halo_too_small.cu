@@ -1,5 +1,4 @@
-// bug: two time steps on a tile whose halo is one cell wide: the second step reads halo cells that the first could not
-// compute
+// bug: two time steps on a tile with a halo of one cell: the second reads halo cells that the first couldn't compute
 // caught by: cpu forward | is wrong | --rows=40 --cols=40 --steps=2
 // caught by: gpu | is wrong | --rows=40 --cols=40 --steps=2
 // stage: right

@@ -1,4 +1,4 @@
-// bug: updates in place, so that a cell meets neighbours of the new time step, or of the old one, as it happens
+// bug: updates in place, so a cell reads neighbours of the new time step or of the old one, by chance
 // caught by: cpu forward | is wrong
 // caught by: cpu reverse | is wrong
 // caught by: cpu-trace | global memory with no barrier between

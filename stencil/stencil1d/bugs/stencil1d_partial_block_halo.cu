@@ -1,12 +1,12 @@
-// bug: the first threads load the right halo from kBlock elements further on, but not if they are past the end, and in
-// a partial last tile the element after the last thread's is still what it was in the tile before
+// bug: the first threads load the right halo from kBlock elements further on. In a partial last tile the element after
+// the last thread's isn't loaded and still holds a value of the tile before.
 // caught by: cpu forward | is wrong | --n=300
 // caught by: gpu | is wrong | --n=300
 // stage: right
 #include "../stencil1d.cuh"
 
 constexpr int kBlock = 256;
-constexpr int kTiles = 2;  // of each block, one after the other
+constexpr int kTiles = 2;  // per block, one after the other
 
 __global__ void stencil1d_partial_block_halo(const float* __restrict__ f, const float* __restrict__ c,
                                              float* __restrict__ d, long long n) {

@@ -9,14 +9,13 @@ constexpr unsigned kElements = 8192;              // of a tile, at most
 constexpr std::size_t kMostFew = kElements / 32;  // of the shorter side
 constexpr unsigned kAtOnce = 16;                  // floats of a thread in flight
 
-// Words of padding after each 32. With one, lanes a power of two apart lie in different banks, and so do lanes with four
-// neighbours each. But lanes 31 apart would be 32 apart.
+// Words of padding after each 32. One removes the conflicts, except of strides of 31, which it makes 32.
 constexpr unsigned kMostPadding = 3;
 __device__ inline unsigned padding_for(unsigned few) { return few % 31 == 0 ? kMostPadding : 1; }
 
 // kFewRows: `in` has `few` rows of `length` floats, `out` has rows of `few`; else the other way round. A block takes
-// 2^log_width of the length and all of the few. In the matrix whose rows are short that is one piece of memory, which
-// it accesses by float4; in the other it is a part of each row, by floats.
+// 2^log_width of the length and all of the few. In the matrix with short rows that is one piece of memory, moved by
+// float4; in the other it is a part of each row, moved by floats.
 template <bool kFewRows>
 __global__ void __launch_bounds__(kBlock) transpose_thin(const float* __restrict__ in, float* __restrict__ out,
                                                          unsigned few, std::size_t length, unsigned log_width) {
@@ -26,12 +25,12 @@ __global__ void __launch_bounds__(kBlock) transpose_thin(const float* __restrict
   const unsigned tid = threadIdx.x, lane = tid % 32, warp = tid / 32;
   const std::size_t first = std::size_t{blockIdx.x} << log_width;
   const auto width = static_cast<unsigned>(min(length - first, std::size_t{1} << log_width));
-  // The piece starts `past` floats after a 16-byte boundary, and in the tile as well.
+  // the piece starts `past` floats after a 16-byte boundary, in memory and in the tile
   const float* const piece = (kFewRows ? out : in) + first * few;
   const unsigned past = reinterpret_cast<std::uintptr_t>(piece) / sizeof(float) % 4, end = past + width * few;
 
-  // Calls body(k, place in the matrix of long rows, place in the tile) for the kAtOnce parts of 32 floats that come to
-  // this warp from part `from` on: for those that exist, or, unless `checked`, for all.
+  // calls body(k, index in the matrix of long rows, index in the tile) for kAtOnce parts of 32 floats of this warp,
+  // from `from` on; with `checked` only for those that exist
   const auto for_parts = [&](unsigned from, bool checked, const auto& body) {
 #pragma unroll
     for (unsigned k = 0; k < kAtOnce; ++k) {
@@ -50,7 +49,7 @@ __global__ void __launch_bounds__(kBlock) transpose_thin(const float* __restrict
         for_parts(from, checked, [&](unsigned k, std::size_t at, unsigned) { v[k] = in[at]; });
         for_parts(from, checked, [&](unsigned k, std::size_t, unsigned to) { tile[to] = v[k]; });
       };
-      // a thread has 7 predicates, and no more checked loads in flight
+      // a thread has 7 predicate registers, so at most 7 checked loads are in flight
       if (width >> log_width == 1 && from + kAtOnce * kWarps <= parts) {
         load(false);
       } else {
@@ -73,7 +72,7 @@ __global__ void __launch_bounds__(kBlock) transpose_thin(const float* __restrict
   } else {
     // load: the piece
     const float* const from = in + first * few - past;
-    constexpr unsigned kLoads = kElements / 4 / kBlock + 1;  // one more, as the piece may start before a boundary
+    constexpr unsigned kLoads = kElements / 4 / kBlock + 1;  // one more: the piece may start off a boundary
     float4 v[kLoads];
 #pragma unroll
     for (unsigned k = 0; k < kLoads; ++k) {
@@ -100,7 +99,7 @@ __global__ void __launch_bounds__(kBlock) transpose_thin(const float* __restrict
   }
 }
 
-// The shorter side is at most kMostFew, and not 0. Tiles grow as long as there are four for each SM.
+// The shorter side is 1 to kMostFew. Tiles grow as long as there are four for each SM.
 inline void launch(const float* in, float* out, std::size_t rows, std::size_t cols) {
   const bool few_rows = rows <= cols;
   const std::size_t few = std::min(rows, cols), length = std::max(rows, cols);

@@ -1,5 +1,4 @@
-// A transpose of any shape: step 11, or where a tile of 64 columns and 96 rows would be nearly empty, tiles of few rows or
-// few columns.
+// A transpose of any shape: step 11, or thin tiles where a tile of 64 columns and 96 rows would be nearly empty.
 #include "../transpose_11_shifted_tiles.cu"
 #include "any_shape.cuh"
 #include "thin.cuh"

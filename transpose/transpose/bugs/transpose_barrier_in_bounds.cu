@@ -1,4 +1,4 @@
-// bug: the barrier stands inside the bounds test, so in a tile at the border some threads never reach it
+// bug: the barrier is inside the bounds test, so in a tile at the border some threads never reach it
 // caught by: cpu forward | some threads returned while others wait at a barrier
 // caught by: gpu | is wrong
 // stage: races and barriers
@@ -14,7 +14,7 @@ __global__ void transpose_conditional_barrier(const float* __restrict__ in, floa
   const std::size_t row0 = std::size_t{blockIdx.y} * kTile;
   if (row0 + ty < rows && col0 + tx < cols) {
     tile[ty][tx] = in[(row0 + ty) * cols + col0 + tx];
-    __syncthreads();  // belongs behind the brace
+    __syncthreads();  // belongs after the brace
   }
   if (col0 + ty < cols && row0 + tx < rows) out[(col0 + ty) * rows + row0 + tx] = tile[tx][ty];
 }

@@ -1,4 +1,4 @@
-// bug: float4 wherever four columns are left, but if cols % 4 != 0 most rows do not start at a multiple of 16 bytes
+// bug: float4 wherever four columns are left, but if cols % 4 != 0 most rows aren't 16-byte aligned
 // caught by: cpu forward | misaligned address
 // caught by: cpu-asan forward | misaligned address
 // caught by: gpu | misaligned address

@@ -1,4 +1,4 @@
-// bug: one block in gridDim.y for every 32 rows; it ends at 65535, and for more rows nothing is launched
+// bug: a block in gridDim.y for every 32 rows; gridDim.y ends at 65535, and with more rows nothing is launched
 // caught by: cpu forward | invalid configuration argument | --rows=2097121 --cols=1
 // caught by: gpu | cudaGetLastError(): invalid | --rows=2097121 --cols=1
 // stage: launches and ends

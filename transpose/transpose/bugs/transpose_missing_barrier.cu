@@ -1,4 +1,4 @@
-// bug: no barrier between the tile's stores and its loads, so a thread reads what its neighbour has not stored yet
+// bug: no barrier between the tile's stores and loads, so a thread reads what another hasn't stored yet
 // caught by: cpu forward | is wrong
 // caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --rows=64 --cols=64

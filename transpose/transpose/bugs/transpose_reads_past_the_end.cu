@@ -1,5 +1,5 @@
-// bug: the load asks for the row or the column, not both: it reads past the rows' ends and past the matrix's. What it
-// reads there is never stored.
+// bug: the load tests the row or the column, not both, and so reads past the end of rows and of the matrix. What it reads
+// there is never stored.
 // caught by: cpu forward | SIGSEGV
 // caught by: cpu-asan forward | heap-buffer-overflow
 // caught by: gpu memcheck | Invalid __global__ read | --rows=33 --cols=35

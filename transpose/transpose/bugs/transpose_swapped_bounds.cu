@@ -1,4 +1,4 @@
-// bug: the second phase guards with the first phase's bounds, but there ty runs along the columns and tx along the rows
+// bug: the second phase has the first phase's bounds, but there ty counts columns of the input, and tx rows
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right

@@ -1,4 +1,4 @@
-// bug: the tile has room for 32 words a row, but is indexed with a pitch of 33, and the last rows lie past its end
+// bug: the tile has 32 words per row but is indexed with a pitch of 33, so the last rows lie past its end
 // caught by: cpu-asan forward | out of bounds
 // caught by: gpu memcheck | Invalid __shared__ | --rows=64 --cols=64
 // stage: memory

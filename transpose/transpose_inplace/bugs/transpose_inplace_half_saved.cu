@@ -1,4 +1,4 @@
-// bug: each block saves its own tile only, and overwrites the mirror tile, which another block may not have read yet
+// bug: each block saves only its own tile and overwrites the mirrored one, which another block may not have read yet
 // caught by: cpu forward | is wrong
 // caught by: cpu-trace | global memory with no fence and atomic between
 // caught by: gpu | is wrong | --n=4097
