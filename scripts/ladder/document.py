@@ -1,12 +1,11 @@
-"""A page of Markdown, README.md or a chapter, in pieces with their line numbers; its links and its code blocks."""
+"""A document of Markdown, README.md or a chapter, in pieces with their line numbers; its links and its code blocks."""
 import re
 import urllib.parse
 from typing import NamedTuple, Optional
 
 import ladder
 
-# What may stand before a piece, in <!-- -->: of a code block how it is checked, of text where its figures come from.
-# ... up to <!-- end -->: written by scripts/tables, which checks it too
+# <!-- table ... --> up to <!-- end -->: written by scripts/tables, which checks it too
 GENERATED = re.compile(r"(?:table|map|counters|compared|random)\b")
 
 FENCE = re.compile(r"^( *)(`{3,}|~{3,})\s*([^`]*)$")
@@ -22,7 +21,7 @@ HTML_ANCHOR = re.compile(r"<\w+\b[^>]*?\b(?:id|name)=\"([^\"]+)\"")
 OWN_FOLDER = re.compile(r"(?<![\w./~-])/(?:home|root|Users)/")
 
 
-class Problem(NamedTuple):
+class Error(NamedTuple):
     page: str
     line: int
     text: str
@@ -68,12 +67,12 @@ class Page:
         self.path = path
         self.name = path.relative_to(ladder.ROOT).as_posix()
         self.lines = (path.read_text() if text is None else text).splitlines()
-        self.problems = []
+        self.errors = []
         self.pieces = []
         self.read()
 
-    def problem(self, line, text):
-        self.problems.append(Problem(self.name, line, text))
+    def error(self, line, text):
+        self.errors.append(Error(self.name, line, text))
 
     def of_kind(self, *kinds):
         return [piece for piece in self.pieces if piece.kind in kinds]
@@ -104,7 +103,7 @@ class Page:
             else:
                 number = self.read_text(number)
         if self.generated:
-            self.problem(len(self.lines), "no <!-- end --> after the last <!-- table -->")
+            self.error(len(self.lines), "no <!-- end --> after the last <!-- table -->")
 
     def add(self, kind, number, lines, language=""):
         self.pieces.append(Piece(kind, number + 1, lines, language, tuple(self.marks), tuple(self.section),
@@ -118,7 +117,7 @@ class Page:
         while end < len(self.lines) and not closing.match(self.lines[end]):
             end += 1
         if end == len(self.lines):
-            self.problem(start + 1, "this code block has no end")
+            self.error(start + 1, "this code block has no end")
         lines = [re.sub(rf"^ {{0,{len(indent)}}}", "", line) for line in self.lines[start + 1:end]]
         self.add("code", start + 1, lines, language.strip())
         return end + 1
@@ -128,19 +127,19 @@ class Page:
         while end < len(self.lines) and "-->" not in self.lines[end]:
             end += 1
         if end == len(self.lines):
-            self.problem(start + 1, "this comment has no end")
+            self.error(start + 1, "this comment has no end")
             return end
         text, rest = "\n".join(self.lines[start:end + 1]).split("-->", 1)
         if rest.strip():
-            self.problem(end + 1, "text after a comment that starts a line is no Markdown: give it a line of its own")
+            self.error(end + 1, "text after a comment that starts a line is no Markdown: give it a line of its own")
         text = text.strip()[len("<!--"):].strip()
         if text == "end":
             if not self.generated:
-                self.problem(start + 1, "<!-- end --> without a <!-- table --> before it")
+                self.error(start + 1, "<!-- end --> without a <!-- table --> before it")
             self.generated = False
         elif GENERATED.match(text):
             if self.generated:
-                self.problem(start + 1, "no <!-- end --> before the next <!-- table -->")
+                self.error(start + 1, "no <!-- end --> before the next <!-- table -->")
             self.generated = True
         else:
             self.marks.append(text)
@@ -150,7 +149,7 @@ class Page:
         end = start
         while end < len(self.lines) and re.match(r" {4}|\s*$", self.lines[end]):
             end += 1
-        self.problem(start + 1, "an indented code block: write it between ``` fences, with a language")
+        self.error(start + 1, "an indented code block: write it between ``` fences, with a language")
         return end
 
     def read_heading(self, number):
@@ -171,7 +170,7 @@ class Page:
                 break
             if line.lstrip().startswith("<!--") and end > start:
                 if kind == "text":
-                    self.problem(end + 1, "a comment that starts a line ends the paragraph: put it within the line")
+                    self.error(end + 1, "a comment within a paragraph; give it a line before the paragraph")
                 break
             if (line.lstrip().startswith("|") != (kind == "table")) and end > start:
                 break
@@ -227,20 +226,22 @@ def check_links(page, pages):
             except ValueError:
                 parts = None
             if not parts or parts.scheme not in ("http", "https") or "." not in (parts.hostname or ""):
-                page.problem(line, f"'{target}' is no address of the web")
+                page.error(line, f"'{target}' is no address of the web")
             continue
         if target.startswith("/"):
-            page.problem(line, f"'{target}' starts at the root of a machine; links are relative to the page")
+            page.error(line, f"'{target}' starts at the root of a machine; links are relative to the page")
             continue
         name, _, part = urllib.parse.unquote(target).partition("#")
         path = (page.path.parent / name).resolve() if name else page.path
         if not path.exists():
-            page.problem(line, f"the link leads to '{target}', which is not there")
+            page.error(line, f"the link leads to '{target}', which is not there")
+        elif part and path.suffix == ".json":
+            pass  # figure_links checks it
         elif part and (path not in pages or part not in pages[path].anchors()):
-            page.problem(line, f"'{target}': {path.name} has no such heading")
+            page.error(line, f"'{target}': {path.name} has no such heading")
     for number, line in enumerate(page.lines):
         if OWN_FOLDER.search(line):
-            page.problem(number + 1, "an absolute path of somebody's machine")
+            page.error(number + 1, "an absolute path of somebody's machine")
 
 
 # ---- code blocks
@@ -261,14 +262,14 @@ def check_blocks(page):
     for block in page.of_kind("code"):
         if block.language not in LANGUAGES:
             known = "; ".join(f"{name}: {what}" for name, what in LANGUAGES.items())
-            page.problem(block.line - 1, f"a code block of language '{block.language}'; there are {known}")
+            page.error(block.line - 1, f"a code block of language '{block.language}'; there are {known}")
             continue
         for text in block.marks:
             name = text.split(":")[0].strip()
-            if name not in MARKS_OF[block.language] | {"figures"}:
-                page.problem(block.line - 1, f"<!-- {name} --> means nothing before a {block.language} block")
+            if name not in MARKS_OF[block.language]:
+                page.error(block.line - 1, f"<!-- {name} --> means nothing before a {block.language} block")
         if block.language == "text" and not block.mark("not a session"):
-            page.problem(block.line - 1, "a text block without <!-- not a session: why --> before it; what a command "
+            page.error(block.line - 1, "a text block without <!-- not a session: why --> before it; what a command "
                                          "prints is a console block")
         if block.language == "cpp":
             check_source(page, block)
@@ -277,15 +278,15 @@ def check_blocks(page):
 def check_source(page, block):
     name = block.mark("source")
     if not name:
-        page.problem(block.line - 1, "a cpp block without <!-- source: path --> before it")
+        page.error(block.line - 1, "a cpp block without <!-- source: path --> before it")
         return
     path = ladder.ROOT / name
     if not path.is_file():
-        page.problem(block.line - 1, f"the source '{name}' is not there")
+        page.error(block.line - 1, f"the source '{name}' is not there")
         return
     wrong = first_difference(block.lines, path.read_text().splitlines())
     if wrong is not None:
-        page.problem(block.line + wrong, f"not in {name}, or not at this place: '{block.lines[wrong].strip()}'")
+        page.error(block.line + wrong, f"not in {name}, or not at this place: '{block.lines[wrong].strip()}'")
 
 
 def first_difference(lines, source):

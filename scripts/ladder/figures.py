@@ -299,9 +299,22 @@ def rate(entry):
     return entry["tflops" if entry["kernel"] in IN_TFLOPS else "gbps"]
 
 
-def step_number(entry):
-    """That of an entry's step; 100 for a program for any shape."""
-    return int(entry["step"][:2]) if entry["step"][:2].isdigit() else 100
+def number_of(entry):
+    """That of an entry's step: "07"; "any" of a program for any shape."""
+    return entry["step"].partition("_")[0]
+
+
+def unit(kernel):
+    return "TFLOP/s" if kernel in IN_TFLOPS else "GB/s"
+
+
+def time_text(us):
+    return f"{us / 1e3:.1f} ms" if us >= 10_000 else f"{us:.0f} us" if us >= 100 else f"{us:.1f} us"
+
+
+def ratio(value):
+    return f"{value:.0f}x" if value >= 20 else f"{value:.1f}x" if value >= 10 else \
+        f"{value:.2f}x" if value >= 0.095 else f"{value:.2g}x"
 
 
 def name_in_text(step_id):
@@ -349,7 +362,7 @@ def wanted(page, text):
     return Wanted(page, named, options.get("head"), options["chart"].split(",") if "chart" in options else [])
 
 
-GUIDES = [ladder.ROOT / "README.md", ladder.ROOT / "README.zh-CN.md"]
+GUIDE = ladder.ROOT / "README.md"
 
 
 def chapters():
@@ -359,9 +372,16 @@ def chapters():
         ladder.ROOT.glob(f"{family}/*/README.md"))) if path.is_file()]
 
 
+def guides():
+    """README.md and what it leads to, in both languages."""
+    found = [ladder.ROOT.glob(pattern) for pattern in ("README.md", "README.*.md", "docs/*.md", "docs/*/*.md",
+                                                       "scripts/README.md", "common/README.md")]
+    return [path for paths in found for path in sorted(paths)]
+
+
 def pages():
-    """The guide, in both languages, and the chapters."""
-    return [*GUIDES, *chapters()]
+    """All that are checked: the guides and the chapters, and not the notes beside them."""
+    return [*guides(), *chapters()]
 
 
 def wanted_by_kernel():

@@ -119,7 +119,7 @@ def split(command):
     return [words for words in [*found, words] if words]
 
 
-def problems_of(command):
+def errors_of(command):
     """What is wrong with a line of shell, as texts."""
     try:
         parts = split(command)
@@ -132,29 +132,29 @@ def problems_of(command):
         if words and words[0] == "sudo":
             words = words[1:]
         if words:
-            found += problems_of_words(words)
+            found += errors_of_words(words)
     return found
 
 
-def problems_of_words(words):
+def errors_of_words(words):
     program, arguments = re.sub(r"^\./", "", words[0]), words[1:]
     if program.startswith("scripts/"):
-        return problems_of_script(program, arguments)
+        return errors_of_script(program, arguments)
     if program.startswith("build/"):
-        return problems_of_program(program, arguments)
+        return errors_of_program(program, arguments)
     if program not in OTHERS and not (words[0].startswith("./") and "/" not in program):
         return [f"'{program}' is no script or program of ours, nor a known one of others"]
     found = []
     if program in ("cmake", "ctest"):
-        found += problems_of_preset(program, arguments)
+        found += errors_of_preset(program, arguments)
     if program == "ncu":
         found += [f"'{name}' is not in {ladder.shown(METRICS)}" for word in arguments
                   for name in METRIC.findall(word) if not is_metric(name)]
     for place, word in enumerate(arguments):
         if re.match(r"(\./)?build/", word):
             if program in ("ncu", "cuda-gdb", "gdb", "compute-sanitizer", "nsys"):
-                return found + problems_of_program(re.sub(r"^\./", "", word), arguments[place + 1:])
-            found += problems_of_program(re.sub(r"^\./", "", word), [])
+                return found + errors_of_program(re.sub(r"^\./", "", word), arguments[place + 1:])
+            found += errors_of_program(re.sub(r"^\./", "", word), [])
         elif not word.startswith("-") and not exists(word):
             found.append(f"there is no '{word}'")
     return found
@@ -165,7 +165,7 @@ def is_metric(name):
     return name in metrics() or any(known.startswith(name + ".") for known in metrics())
 
 
-def problems_of_preset(program, arguments):
+def errors_of_preset(program, arguments):
     kind = "testPresets" if program == "ctest" else "buildPresets" if "--build" in arguments else "configurePresets"
     for place, word in enumerate(arguments):
         name = word[len("--preset="):] if word.startswith("--preset=") else \
@@ -175,10 +175,11 @@ def problems_of_preset(program, arguments):
     return []
 
 
-def problems_of_script(script, arguments):
-    path = ladder.ROOT / script
-    if not path.is_file():
+def errors_of_script(script, arguments):
+    if not is_path(script):
         return [f"there is no '{script}'"]
+    if script.count("/") > 1 or script.endswith(".sh"):  # a file, and no script
+        return []
     text = help_of(script)
     known = options_in(text)
     rest = None
@@ -207,11 +208,11 @@ def problems_of_script(script, arguments):
                 near = ladder.near_names(word, known_names())
                 found.append(f"there is no '{word}'" + (f"; did you mean {', '.join(near)}?" if near else ""))
     for option in rest or []:
-        found += problems_of_option(option, [step.path for step in chosen] or [step.path for step in ladder.steps()])
+        found += errors_of_option(option, [step.path for step in chosen] or [step.path for step in ladder.steps()])
     return found
 
 
-def problems_of_option(word, paths):
+def errors_of_option(word, paths):
     """Of a program's option, which one of the programs built from these sources must have."""
     name = word.partition("=")[0]
     if not name.startswith("-") or METAVARIABLE.search(name) or any(name in program_options(path) for path in paths):
@@ -219,7 +220,7 @@ def problems_of_option(word, paths):
     return [f"the program has no option '{name}'"]
 
 
-def problems_of_program(program, arguments):
+def errors_of_program(program, arguments):
     parts = program.split("/", 2)
     if len(parts) < 2 or METAVARIABLE.search(parts[1]):
         return []
@@ -234,7 +235,7 @@ def problems_of_program(program, arguments):
     source = programs[parts[2]]
     if source is None:
         return []
-    return [problem for word in arguments for problem in problems_of_option(word, [source])]
+    return [error for word in arguments for error in errors_of_option(word, [source])]
 
 
 # ---- names in text
@@ -263,18 +264,18 @@ def exists(word):
     return "/" not in word or first not in tops() or METAVARIABLE.search(word) is not None or is_path(word)
 
 
-def problem_of_span(text, folder):
+def error_of_span(text, folder):
     """What is wrong with `text`, a span of code on a page of `folder`; None if nothing is, or it names nothing."""
     text = " ".join(text.split())
     if re.match(r"scripts/\w|build/\w|(cmake|ctest|ncu) -", text):
-        found = problems_of(text)
+        found = errors_of(text)
         return found[0] if found else None
     words = text.split()
     if words and STEP_NAME.fullmatch(re.sub(r"\.cu$", "", words[0])):
         if not find_steps(words[0]):
             near = ladder.near_names(words[0], known_names())
             return f"there is no '{words[0]}'" + (f"; did you mean {', '.join(near)}?" if near else "")
-        found = [one for word in words[1:] for one in problems_of_option(word, [find_steps(words[0])[0].path])]
+        found = [one for word in words[1:] for one in errors_of_option(word, [find_steps(words[0])[0].path])]
         return found[0] if found else None
     if METRIC.fullmatch(text):
         return None if is_metric(text) else f"'{text}' is not in {ladder.shown(METRICS)}"
@@ -318,11 +319,11 @@ def check(page):
     for block in page.of_kind("code"):
         if block.language in ("sh", "console"):
             for line, command in commands_of(block):
-                for problem in problems_of(command):
-                    page.problem(line, problem)
+                for error in errors_of(command):
+                    page.error(line, error)
     for piece in page.of_kind("heading", "text", "table"):
         text = pages.blanked(piece.text, pages.COMMENT)
         for found in pages.CODE_SPAN.finditer(text):
-            problem = problem_of_span(found[2], page.path.parent)
-            if problem:
-                page.problem(piece.line_at(found.start()), problem)
+            error = error_of_span(found[2], page.path.parent)
+            if error:
+                page.error(piece.line_at(found.start()), error)

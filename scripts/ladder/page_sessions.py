@@ -50,7 +50,7 @@ def compare(page, line, shown, printed, what):
     place, at = wrong
     printed = f"prints '{got[at]}'" if at < len(got) else "prints no more"
     shown = f"'{wanted[place]}'" if place < len(wanted) else "no more"
-    page.problem(line + min(place, max(0, len(wanted) - 1)), f"shown is {shown}; {what} {printed}")
+    page.error(line + min(place, max(0, len(wanted) - 1)), f"shown is {shown}; {what} {printed}")
 
 
 # ---- running
@@ -127,16 +127,16 @@ def check(pages):
 
 def check_marks(page, block):
     """Reports what cannot be run; True if there was something."""
-    before = len(page.problems)
+    before = len(page.errors)
     found = parts(block)
     if not found or found[0][0] != 0:
-        page.problem(block.line, "a console block starts with a line '$ command'")
+        page.error(block.line, "a console block starts with a line '$ command'")
     for place, command, _, _ in found:
         if re.search(r"\bbuild/gpu|--backend[ =]cuda|\b(ncu|cuda-gdb|compute-sanitizer|nvcc)\b", command):
-            page.problem(block.line + place, "this needs a GPU: say <!-- seen on: CARD --> before the block")
+            page.error(block.line + place, "this needs a GPU: say <!-- seen on: CARD --> before the block")
         elif command.startswith(WRITERS) and block.mark("in a copy") is None and "--check" not in command:
-            page.problem(block.line + place, "this writes into the tree: say <!-- in a copy --> before the block")
-    return len(page.problems) > before
+            page.error(block.line + place, "this writes into the tree: say <!-- in a copy --> before the block")
+    return len(page.errors) > before
 
 
 def check_session(page, block, env, folder):
@@ -154,7 +154,7 @@ def check_session(page, block, env, folder):
         status, output, errors = run(command, root, env)
         if status is None or status in (2, 126, 127):
             why = f"did not end in {SECONDS} s" if status is None else f"ended with exit status {status}"
-            page.problem(block.line + place, f"'{command}' {why}: {errors.strip().splitlines()[-1:]}")
+            page.error(block.line + place, f"'{command}' {why}: {errors.strip().splitlines()[-1:]}")
             continue
         compare(page, block.line + start, lines, output, "the command")
 
@@ -166,7 +166,7 @@ def check_interactive(page, block, command, start, lines, root, env):
     status, output, errors = run(command, root, env, "".join(f"{one}\n" for one in given))
     if status is None or output.count(PROMPT.strip()) < len(given):
         last = errors.strip().splitlines()[-1:]
-        page.problem(block.line, f"gdb did not come to its prompt {len(given)} times: {last}")
+        page.error(block.line, f"gdb did not come to its prompt {len(given)} times: {last}")
         return
     outputs = re.split(r"\(gdb\) ?", output)
     wanted, places = [[]], [start]
@@ -177,9 +177,9 @@ def check_interactive(page, block, command, start, lines, root, env):
         else:
             wanted[-1].append(line)
     for place, text, got, what in zip(places, wanted, outputs, ["gdb, before its first prompt,", *map(repr, given)]):
-        before = len(page.problems)
+        before = len(page.errors)
         compare(page, block.line + place, [masked(one) for one in text], masked(got), what)
-        if len(page.problems) > before:
+        if len(page.errors) > before:
             return  # what follows depends on it
 
 
@@ -194,10 +194,10 @@ def check_seen(page):
         if block.language != "console" or block.mark("seen on") is None:
             continue
         if not block.mark("seen on"):
-            page.problem(block.line - 1, "<!-- seen on: CARD --> names the card")
+            page.error(block.line - 1, "<!-- seen on: CARD --> names the card")
         for number, line in enumerate(block.lines):
             found = re.match(r"([a-z][a-z0-9_]*_\d\d_[a-z0-9_]+) +(PASS|FAIL)\b(.*)", line)
             if found and found[1] not in steps:
-                page.problem(block.line + number, f"there is no step '{found[1]}'")
+                page.error(block.line + number, f"there is no step '{found[1]}'")
             elif found and found[2] == "PASS" and not re.search(r"\d", found[3]):
-                page.problem(block.line + number, f"{found[1]}: a row of a report without figures")
+                page.error(block.line + number, f"{found[1]}: a row of a report without figures")
