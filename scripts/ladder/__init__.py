@@ -1,6 +1,7 @@
 """What the Python scripts share: the steps that the folders hold, building them, running them."""
 import argparse
 import difflib
+import functools
 import importlib.machinery
 import importlib.util
 import json
@@ -14,7 +15,9 @@ import textwrap
 from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parents[2]
+from ladder import cuda_source
+
+ROOT = cuda_source.ROOT
 PRACTICE = ROOT / "practice"  # the reader's own pages
 
 if not shutil.which("nvcc") and os.access("/usr/local/cuda/bin/nvcc", os.X_OK):
@@ -22,7 +25,6 @@ if not shutil.which("nvcc") and os.access("/usr/local/cuda/bin/nvcc", os.X_OK):
 
 NO_DEVICE = 77  # a program's exit status where there is no GPU
 TIMED_OUT = 124  # and where it reached a time limit
-INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)  # of a quoted name
 INTERRUPTED = 130  # a script's, after Ctrl-C
 
 
@@ -85,8 +87,8 @@ def shown(path):
     return (path.relative_to(ROOT) if path.is_relative_to(ROOT) else path).as_posix()
 
 
-def steps():
-    """All steps, by family, kernel and number."""
+@functools.lru_cache(None)
+def all_steps():
     found = []
     for path in [*ROOT.glob("*/*/*.cu"), *ROOT.glob("*/*/any_shape/*.cu")]:
         match = re.fullmatch(r"([a-z0-9_]+)_(any)_shape" if path.parent.name == "any_shape" else
@@ -95,6 +97,11 @@ def steps():
         if match and family not in ("build", "practice"):  # practice/ is the reader's own
             found.append(Step(family, match[1], match[2], path.stem, path))
     return sorted(found)
+
+
+def steps():
+    """All steps, by family, kernel and number."""
+    return list(all_steps())
 
 
 def bugs():
@@ -195,7 +202,7 @@ def kernel_of(path):
     """The kernel whose header a file includes, or with whose name the file's begins; None if neither tells. Two kernels
     may share a folder and its header."""
     known = kernels()
-    headers = INCLUDE.findall(path.read_text(errors="replace"))
+    headers = cuda_source.INCLUDE.findall(path.read_text(errors="replace"))
     included = [kernel for header in headers for kernel, members in known.items()
                 if Path(header).stem in (kernel, members[0].folder.name)]
     fitting = sorted((kernel for kernel in known if re.match(rf"{kernel}(_|$)", path.stem)), key=len, reverse=True)
@@ -264,26 +271,6 @@ def kernels(names=()):
     for step in resolve(names, only_steps=True) if names else steps():
         chosen.setdefault(step.kernel, []).append(step)
     return chosen
-
-
-def kernel_names(source):
-    """The names of the __global__ functions in a file."""
-    text = re.sub(r"//.*", "", source.read_text())
-    text = re.sub(r"__(?:launch_bounds|cluster_dims|maxnreg)__\s*\((?:[^()]|\([^()]*\))*\)", "", text)
-    return re.findall(r"__global__\s[^;{()]*?(\w+)\s*\(", text)
-
-
-def head(step):
-    """The comment that a file begins with."""
-    return re.match(r"(?:[ \t]*(?://.*)?\n)*", step.path.read_text(errors="replace"))[0]
-
-
-def idea(step):
-    """What the head says of the step's idea, without its label; of a head without labels, all but what the build
-    reads."""
-    labelled = re.search(r"^// Idea: *(.*\n(?://  .*\n)*)", head(step), re.MULTILINE)
-    text = labelled[1] if labelled else re.sub(r"(?m)^// (needs|links|caught by): .*\n", "", head(step))
-    return " ".join(re.sub(r"(?m)^//", "", text).split())
 
 
 # ---- the command line

@@ -4,15 +4,15 @@ import re
 import subprocess
 
 import ladder
-from ladder import candidates, judging, problems, progress_file
+from ladder import candidates, cuda_source, judging, problems, progress_file
 
 
 def disguised(bug):
     """The source of a bug without its comments, its kernels under other names, below what it should compute."""
-    text = problems.without_comments(bug.path.read_text())
+    text = cuda_source.without_comments(bug.path.read_text())
     text = re.sub(r'(?m)^#include "(\.\./[^"]*)"',
                   lambda found: f'#include "{problems.include_name((bug.path.parent / found[1]).resolve())}"', text)
-    for i, name in enumerate(dict.fromkeys(ladder.kernel_names(bug.path))):
+    for i, name in enumerate(dict.fromkeys(cuda_source.kernel_names(bug.path))):
         text = re.sub(rf"\b{name}\b", f"{bug.kernel}_kernel{i or ''}", text)
     text = re.sub(r"\bstruct \w+>", "struct Scratch>", text)  # the tag by which scratch<> knows its memory
     lines = [line.rstrip() for line in text.splitlines()]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import ladder
-from ladder import figures, outside, problems
+from ladder import cuda_source, outside, problems
 from ladder.outside import COMPILE_S, CompileError, run_compiler
 
 PRESETS = {"cpu": "cpu", "memory": "cpu-asan", "trace": "cpu-trace", "gpu": "gpu"}
@@ -79,10 +79,9 @@ class Page(NamedTuple):
 
     @property
     def is_untouched(self):
-        """Its code is the empty page's. Older ones include the header by its name alone."""
+        """Its code is the empty page's."""
         empty = filter(None, (problems.page(self.problem), problems.flat_page(self.problem)))
-        own, *empty = (re.sub(r'#include"[^"]*/', '#include"', problems.code_of(text)) for text in (self.text, *empty))
-        return own in empty
+        return cuda_source.words(self.text) in map(cuda_source.words, empty)
 
 
 def find(name):
@@ -149,7 +148,7 @@ class Builder(outside.Builder):
         output = source.with_suffix(".o")
         text = REGISTRATION.format(header=problem.header, signature=problem.signature, arguments=problem.arguments,
                                    class_name=problem.class_name)
-        newest = max(path.stat().st_mtime for path in [*figures.included(problem.header), Path(__file__)])
+        newest = max(path.stat().st_mtime for path in [*cuda_source.included(problem.header), Path(__file__)])
         if not output.is_file() or output.stat().st_mtime < newest or source.read_text() != text:
             source.write_text(text)
             compiled = self.folder / output.name

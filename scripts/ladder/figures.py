@@ -2,19 +2,18 @@
 import datetime
 import hashlib
 import json
-import os
 import re
 import subprocess
 from pathlib import Path
 from typing import NamedTuple, Optional
 
 import ladder
+from ladder import cuda_source
 
 # Both search the text that code() returns. Device code or a launch; a function that is __host__ __device__, such as
 # ceil_div, is neither.
 MEASURED = re.compile(r"__global__|(?<!__host__ )__device__|< < <|cudaLaunch")
 PROBLEM = re.compile(r"\bkernel \( \) const override")  # the class of a problem names its kernel
-LITERAL_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.*?\*/', re.DOTALL)
 # Kernels where arithmetic decides, and what libraries are called in words.
 IN_TFLOPS = ("sgemm", "sgemm_accuracy", "sgemm_tf32", "gemm_bf16", "aat", "attention", "attention_bf16")
 LIBRARIES = {"cub": "CUB", "cublas": "cuBLAS", "cudnn": "cuDNN", "thrust": "Thrust", "memcpy": "cudaMemcpy"}
@@ -25,40 +24,19 @@ TABLE = re.compile(r"^(<!-- table (\w+)((?: \S+)*) -->\n).*?^(<!-- end -->)$", r
 
 # ---- the digest of a step's code
 
-def without_comments(text):
-    return LITERAL_OR_COMMENT.sub(lambda found: " " if found[0].startswith("/") else found[0], text)
-
-
 def code(text):
     """A source's code in one line: no comments, no includes, no #pragma once, its words and signs one blank apart."""
-    text = re.sub(r"(?m)^[ \t]*#[ \t]*(include\b|pragma[ \t]+once\b).*$", "", without_comments(text))
-    return " ".join(re.findall(r"\w+|[^\w\s]", text))
-
-
-def included(path, root=ladder.ROOT):
-    """The file at `path` and all headers of ours that it includes, directly or not."""
-    def visit(file):
-        if file in seen:
-            return
-        seen.append(file)
-        for name in ladder.INCLUDE.findall(without_comments(file.read_text())):
-            for folder in (file.parent, root / "common"):
-                if (folder / name).exists():
-                    visit(Path(os.path.normpath(folder / name)))
-                    break
-
-    seen = []
-    visit(path)
-    return seen
+    text = cuda_source.without_comments(text, " ")
+    return cuda_source.words(re.sub(r"(?m)^[ \t]*#[ \t]*(include\b|pragma[ \t]+once\b).*$", "", text))
 
 
 def sources(path, root=ladder.ROOT):
     """The files whose code is measured with the step: itself, and its headers, such as those that say which kernel
     takes which shape. Of the problem's headers and the runner's only those that hold device code or a launch."""
-    step, *headers = included(path, root)
+    step, *headers = cuda_source.included(path, root)
     texts = {file: code(file.read_text()) for file in headers}
     of_checks = [root / "common" / "ladder.cuh"] + [file for file in headers if PROBLEM.search(texts[file])]
-    checked = {file for header in of_checks for file in included(header, root)}
+    checked = {file for header in of_checks for file in cuda_source.included(header, root)}
     return [step] + [file for file in headers if file not in checked or MEASURED.search(texts[file])]
 
 
@@ -334,7 +312,7 @@ def library(steps):
 
 def ceiling_name(step):
     """What bounds the step's kernel, as the class of its problem says, or else the nearest of its bases that does."""
-    text = "".join(file.read_text() for file in included(step.path))
+    text = "".join(file.read_text() for file in cuda_source.included(step.path))
     parts = re.split(r"(?m)^class (\w+) : public (?:ladder::)?(\w+) \{$", text)
     classes = {name: (base, body) for name, base, body in zip(parts[1::3], parts[2::3], parts[3::3])}
     name = re.search(r"LADDER_STEP\(\s*(\w+)", step.path.read_text())[1]

@@ -7,7 +7,7 @@ import subprocess
 from functools import lru_cache
 
 import ladder
-from ladder import counters, figures
+from ladder import counters, cuda_source
 from ladder import document as pages
 
 METRICS = ladder.ROOT / "scripts/ladder/ncu_metrics.txt"
@@ -54,8 +54,8 @@ def program_options(path):
     """The options of a step's program: those of the runner, and its problem's dimensions and scalars."""
     runner = (ladder.ROOT / "common/runner/options.hpp").read_text()
     found = set(re.findall(r'"(--[a-z][\w-]*)"', runner)) | {"-h"}
-    for source in figures.included(path):
-        for body in re.findall(r"\b(?:dims|scalars)\(\) const[^{]*\{(.*?)\n  ?\}", source.read_text(), re.DOTALL):
+    for file in cuda_source.included(path):
+        for body in re.findall(r"\b(?:dims|scalars)\(\) const[^{]*\{(.*?)\n  ?\}", file.read_text(), re.DOTALL):
             found |= {f"--{name}" for name in re.findall(r'\{"(\w+)",', body)}
     return found
 

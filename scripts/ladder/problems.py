@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import ladder
-from ladder import exporting, figures
+from ladder import cuda_source, exporting
 
 FIRST = "add"  # where a newcomer begins
 FIELDS = re.compile(r"// (?P<description>.+)\.\n(?://.*\n)*?"
@@ -101,7 +101,7 @@ def fields(header):
 
 def headers(path):
     """The .cuh header and those it includes, the outermost first."""
-    return [file for file in figures.included(path) if file.suffix == ".cuh"]
+    return [file for file in cuda_source.included(path) if file.suffix == ".cuh"]
 
 
 def chain(class_name, texts):
@@ -180,15 +180,6 @@ def wrapped_call(start, arguments, end):
     unbroken = ", ".join(argument.replace(" ", "\0") for argument in arguments.split(", "))
     lines = textwrap.wrap(unbroken, 119 - len(start) - len(end))
     return (start + f"\n{' ' * len(start)}".join(lines) + end).replace("\0", " ")
-
-
-def code_of(text):
-    """The text without comments and white space."""
-    return "".join(without_comments(text).split())
-
-
-def without_comments(text):
-    return exporting.LEXEME.sub(lambda match: "" if match[0].startswith(("//", "/*")) else match[0], text)
 
 
 def stated(problem):

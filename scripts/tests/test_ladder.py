@@ -117,12 +117,6 @@ class Names(unittest.TestCase):
         for wrong in ("xyzzy", "", "..", "build", "/", "README.md"):
             self.assertIn(f"'{wrong}'", message_about(wrong))
 
-    def test_the_scripts_end_with_status_2(self):
-        for script in ("run", "debug", "sanitize", "bench", "diff"):
-            done = subprocess.run([ROOT / "scripts" / script, "sun"], stderr=subprocess.PIPE, text=True)
-            self.assertEqual(done.returncode, 2)
-            self.assertRegex(done.stderr, rf"\A{script}: [^\n]*'sun'[^\n]*\bsum\b[^\n]*\n\Z")
-
 
 class Build(unittest.TestCase):
     OUTPUT = f"""\

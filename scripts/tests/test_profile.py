@@ -68,11 +68,6 @@ class Csv(unittest.TestCase):
         self.assertEqual(add["stall_barrier"], 1.75)
         self.assertNotIn("global_load_sectors", add, "what was not counted is absent")
 
-    def test_every_metric_has_one_name_and_a_rollup(self):
-        self.assertEqual(len(set(counters.ALL.values())), len(counters.ALL))
-        for name, metric in counters.ALL.items():
-            self.assertRegex(metric, r"^\w+(\.(sum|pct|ratio|avg\.p\w+))?$", name)
-
 
 class Words(unittest.TestCase):
     def readings(self, **entry):
@@ -249,16 +244,6 @@ class Record(unittest.TestCase):
         found = script.recorded(old, [self.entry("01", 8, registers=2)])
         self.assertEqual(found, [self.entry("01", 8, registers=2), self.entry("01", 8, misaligned=True),
                                  self.entry("01", 9), self.entry("02", 8)])
-
-    def test_a_results_file_keeps_its_timings(self):
-        before = figures.Results("reduce/sum", "gpu", {"gpu": "GPU"}, [{"cold_us": 1}, {"cold_us": 2}])
-        self.assertNotIn("counters", figures.to_text(before))
-        after = before._replace(counters=[{"registers": 1}])
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "reduce", "sum", "results", "gpu.json")
-            path.parent.mkdir(parents=True)
-            path.write_text(figures.to_text(after))
-            self.assertEqual(figures.read(path), after)
 
 
 if __name__ == "__main__":

@@ -170,14 +170,6 @@ class Groups(unittest.TestCase):
             run_ladders.only_named(groups, ["--only=dot_01_warp_shuffle"])
         self.assertIn("'dot_01_warp_shuffle'", message.getvalue())
 
-    def test_targets(self):
-        steps = ladder.resolve(["sum"])
-        whole, = run_ladders.groups_of(steps)
-        self.assertEqual(whole.targets({}), ["ladder_sum"])
-        self.assertEqual(whole.targets({step.name for step in steps}), [])
-        bug, = run_ladders.groups_of(ladder.resolve(["sum_early_return"]))
-        self.assertEqual(bug.targets({}), ["bug_sum_early_return"])
-
 
 class CtrlC(unittest.TestCase):
     def test_it_ends_quietly(self):

@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 import ladder
-from ladder import figures
+from ladder import cuda_source
 
 diff = ladder.load_script("diff")
 
@@ -98,17 +98,17 @@ class StepFiles(unittest.TestCase):
     def test_headers(self):
         for step in self.steps:
             with self.subTest(step.name):
-                self.assertTrue(diff.head(step).startswith("// "))
-                self.assertNotRegex(diff.head(step), r"(?m)^// \w+: *$")
-                if diff.head(step).startswith("// Problem:"):
-                    found = re.findall(r"(?m)^// (\w+):  +\S.*((?:\n// {11}\S.*)*)", diff.head(step))
+                self.assertTrue(cuda_source.head(step.path).startswith("// "))
+                self.assertNotRegex(cuda_source.head(step.path), r"(?m)^// \w+: *$")
+                if cuda_source.head(step.path).startswith("// Problem:"):
+                    found = re.findall(r"(?m)^// (\w+):  +\S.*((?:\n// {11}\S.*)*)", cuda_source.head(step.path))
                     self.assertEqual([label for label, _ in found if label not in ("Measured", "Why")],
                                      ["Problem", "Idea", "Expect", "Next"])
                     for label, more in found:
                         self.assertLessEqual(more.count("\n"), 1, f"{label}: at most two lines")
                 elif not step.is_vendor and not step.is_any_shape:
-                    self.assertRegex(diff.head(step), r"(?m)^// Expect: ")
-                    self.assertRegex(diff.head(step), r"(?m)^// Next( question)?: ")
+                    self.assertRegex(cuda_source.head(step.path), r"(?m)^// Expect: ")
+                    self.assertRegex(cuda_source.head(step.path), r"(?m)^// Next( question)?: ")
 
     def test_numbers_are_consecutive(self):
         for kernel, steps in ladder.kernels().items():
@@ -125,7 +125,7 @@ class StepFiles(unittest.TestCase):
     def test_kernel_names_are_unique(self):
         places = {}
         for step in self.steps:
-            for name in set(ladder.kernel_names(step.path)):
+            for name in set(cuda_source.kernel_names(step.path)):
                 self.assertNotIn(name, places, f"{step.name} and {places.get(name)} both have a kernel {name}")
                 places[name] = step.name
 
@@ -150,7 +150,7 @@ class Layout(unittest.TestCase):
         self.folders = {step.folder for step in ladder.steps()}
         self.users = {}  # {header: the kernels' folders whose sources include it, directly or not}
         for step in ladder.steps() + ladder.bugs() + ladder.answers():
-            for header in figures.included(step.path)[1:]:
+            for header in cuda_source.included(step.path)[1:]:
                 self.users.setdefault(header.resolve(), set()).add(step.folder)
 
     def test_a_header_is_where_its_users_are(self):

@@ -88,9 +88,6 @@ class Tables(unittest.TestCase):
         line = tables.measured(data, data.kernels["sum"][2], (("n", 1 << 28),))
         self.assertIn("0.25x CUB at 2^28 (H200); 12.5x, 0.25x (H100 at abc1234).", line)
 
-    def test_the_choice_of_a_program_for_any_shape(self):
-        self.assertIn("| its choice | `tile` |", self.page(known([entry("02_tree", 1 << 28, 400, candidate="tile")])))
-
     def test_sizes(self):
         self.assertEqual(figures.wanted(None, " 2^20 2^28 head=2^20"), (None, ["2^20", "2^28"], "2^20", []))
         self.assertEqual(figures.wanted(None, " head=offset=1 chart=a,b"), (None, [], "offset=1", ["a", "b"]))
@@ -138,10 +135,6 @@ class Map(unittest.TestCase):
         self.assertEqual(without(2), ["215", "", "[01](reduce/sum/sum_01_atomic.cu) 215, 0.02x CUB"])
         self.assertEqual(without(0)[2], "[02](reduce/sum/sum_02_tree.cu) 2684")
 
-    def test_a_step_of_ones_own_changes_no_row(self):
-        ids = ("00_cub", "01_atomic", "02_tree")
-        self.assertEqual(self.row(known(ladder_of(), ids=(*ids, "03_mine"))), self.row(known(ladder_of(), ids=ids)))
-
     def test_written_between_its_markers_only(self):
         found = tables.MAP.search("a\n<!-- map -->\nold\n<!-- end -->\nb\n<!-- end -->\n")
         self.assertEqual(found[0], "<!-- map -->\nold\n<!-- end -->")
@@ -158,9 +151,6 @@ class Heads(unittest.TestCase):
                          "// Measured: 12.5x step 01, 0.25x CUB at 2^28 (H200); 12.5x, 0.25x (H100).\n")
         self.assertEqual(self.line(known(ladder_of())), "// Measured: 12.5x step 01, 0.25x CUB at 2^28 (H100).\n")
 
-    def test_the_first_step_compares_with_the_library_alone(self):
-        self.assertEqual(self.line(known(ladder_of()), 1), "// Measured: 0.02x CUB at 2^28 (H100).\n")
-
     def test_what_is_not_current_is_not_compared_with(self):
         data = ladder_of()
         data[1]["code"] = "before"
@@ -169,12 +159,6 @@ class Heads(unittest.TestCase):
         self.assertEqual(self.line(known(data)), "")
         data[2]["code"] = "before"
         self.assertEqual(self.line(known(data)), "")
-
-    def test_cards_that_compare_with_different_things_say_so(self):
-        h100 = ladder_of(2)
-        h100[1]["code"] = "before"
-        self.assertEqual(self.line(known(h100, ladder_of())),
-                         "// Measured: 12.5x step 01, 0.25x CUB at 2^28 (H200); 0.25x CUB (H100).\n")
 
     def test_without_a_library_the_ceiling(self):
         data = known([entry("01_atomic", 1 << 28, 500), entry("02_tree", 1 << 28, 400)], ids=("01_atomic", "02_tree"))
@@ -203,16 +187,6 @@ class Heads(unittest.TestCase):
         self.assertEqual(tables.head(known([]), step, None, old), HEAD + CODE)
         self.assertEqual(tables.head(data, step, self.SIZE, "// The library.\n" + CODE), "// The library.\n" + CODE)
 
-    def test_long_lines_break_between_the_cards(self):
-        data = known(ladder_of(2), ladder_of())
-        data.labels["sum"][self.SIZE] = "x" * 80
-        lines = self.line(data).splitlines()
-        self.assertEqual(len(lines), 2)
-        self.assertTrue(lines[0].endswith("(H200);") and lines[1] == "//           12.5x, 0.25x (H100).")
-
-    def test_no_measured_line_changes_a_digest(self):
-        self.assertEqual(figures.code(HEAD + CODE), figures.code(CODE))
-
 
 class Bench(unittest.TestCase):
     def test_merged(self):
@@ -235,10 +209,6 @@ class Bench(unittest.TestCase):
 
         found = bench.stale_steps(steps("00_cub", "01_atomic", "02_tree"), results, "h200", Digests())
         self.assertEqual([step.id for step in found], ["01_atomic", "02_tree"])
-
-    def test_a_failing_step_keeps_its_row(self):
-        line = '{"kernel": "sum", "step": "01_atomic", "max_error_over_bound": null, "verified": false}'
-        self.assertFalse(ladder.parse_entry(line)["verified"])
 
 
 if __name__ == "__main__":
