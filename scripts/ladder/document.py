@@ -1,4 +1,5 @@
 """A document of Markdown, README.md or a chapter, in pieces with their line numbers; its links and its code blocks."""
+import itertools
 import re
 import urllib.parse
 from typing import NamedTuple, Optional
@@ -254,7 +255,6 @@ LANGUAGES = {
 }
 MARKS_OF = {"cpp": {"source"}, "console": {"seen on", "interactive", "in a copy"}, "sh": set(),
             "text": {"not a session"}}
-LEFT_OUT = re.compile(r"\s*// \.\.\.\s*")
 
 
 def check_blocks(page):
@@ -284,55 +284,31 @@ def check_source(page, block):
     if not path.is_file():
         page.error(block.line - 1, f"the source '{name}' is not there")
         return
-    wrong = first_difference(block.lines, path.read_text().splitlines())
-    if wrong is not None:
-        page.error(block.line + wrong, f"not in {name}, or not at this place: '{block.lines[wrong].strip()}'")
+    lines, source, start = [line.strip() for line in block.lines], path.read_text().splitlines(), 0
+    source = [line.strip() for line in source]
+    for chunk in split_at(lines, "// ..."):
+        best = 0, start
+        for at in range(start, len(source)):
+            best = max(best, (same_lines(lines, chunk, source, at), -at))
+        if best[0] < len(chunk):
+            wrong = chunk[best[0]]
+            page.error(block.line + wrong, f"not in {name}, or not at this place: '{lines[wrong]}'")
+            return
+        start = best[0] - best[1]
 
 
-def first_difference(lines, source):
-    """The place of the first line that the source does not hold where it should, in the best reading; or None. A line
-    // ... stands for lines left out; the whole may be indented otherwise."""
-    chunks, start = [], 0
-    for place, line in enumerate([*lines, "// ..."]):
-        if LEFT_OUT.fullmatch(line):
-            if place > start:
-                chunks.append((start, lines[start:place]))
-            start = place + 1
-    if not chunks:
-        return 0
-    widths = [len(line) - len(line.lstrip()) for line in source if line.strip()]
-    least = min(len(line) - len(line.lstrip()) for line in lines if line.strip() and not LEFT_OUT.fullmatch(line))
-    best = 0
-    for shift in sorted({width - least for width in widths}):
-        begin, wrong = 0, None
-        for place, chunk in chunks:
-            wanted = [shifted(line, shift) for line in chunk]
-            matched, at = longest_match(wanted, source, begin)
-            if matched < len(chunk):
-                wrong = place + matched
-                break
-            begin = at + matched
-        if wrong is None:
-            return None
-        best = max(best, wrong)
-    return best
+def split_at(lines, mark):
+    """The places of the lines between those that are the mark."""
+    found = [[]]
+    for place, line in enumerate(lines):
+        if line == mark:
+            found.append([])
+        else:
+            found[-1].append(place)
+    return [chunk for chunk in found if chunk]
 
 
-def shifted(line, by):
-    if not line.strip():
-        return ""
-    return " " * by + line.rstrip() if by >= 0 else line.rstrip()[-by:] if not line[:-by].strip() else line
-
-
-def longest_match(wanted, source, begin):
-    """How many of the wanted lines stand in the source from `begin` on, and where: (count, place)."""
-    best = 0, begin
-    for at in range(begin, len(source)):
-        count = 0
-        while count < len(wanted) and at + count < len(source) and source[at + count].rstrip() == wanted[count]:
-            count += 1
-        if count > best[0]:
-            best = count, at
-        if count == len(wanted):
-            break
-    return best
+def same_lines(lines, chunk, source, at):
+    """How many lines of the chunk stand in the source from `at` on."""
+    pairs = itertools.takewhile(lambda pair: lines[pair[0]] == pair[1], zip(chunk, source[at:]))
+    return len(list(pairs))

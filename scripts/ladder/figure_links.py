@@ -95,6 +95,7 @@ def check(page):
         if piece.kind == "text" and piece.mark("computed") is None and piece.mark("cited") is None:
             words = document.blanked(document.blanked(text, document.LINK), document.COMMENT)
             for found in MEASURED.finditer(words):
-                page.error(piece.line_at(found.start()), f"'{' '.join(found[0].split())}' in a sentence: link it to results/ as "
+                shown = " ".join(found[0].split())
+                page.error(piece.line_at(found.start()), f"'{shown}' in a sentence: link it to results/ as "
                            "[1.19x](results/h200.json#sum_07,2^20,vs_00), or write <!-- computed --> or "
                            "<!-- cited --> on the line before this paragraph or list")
