@@ -137,8 +137,9 @@ def errors_of_script(script, arguments):
             if name not in known:
                 found.append(f"{script} --help has no '{name}'")
             skip = known.get(name, False) and not equals
-        elif not (is_path(word) or METAVARIABLE.search(word) or word.isdigit() or script == "scripts/new" and place == 1
-                  or re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", help_of(script))):
+        elif not (is_path(word) or word.startswith("practice/") or METAVARIABLE.search(word) or word.isdigit()
+                  or (script == "scripts/new" and place == 1) or re.search(
+                      rf"(?<![\w-]){re.escape(word)}(?![\w-])", help_of(script))):
             found += no_such(word)
     return found
 

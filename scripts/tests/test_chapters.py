@@ -52,7 +52,7 @@ def lines(chapter):
 def family(chapter):
     if not re.match(rf"# {chapter.name}\b", chapter.text):
         yield f"begins otherwise than '# {chapter.name}'"
-    if "](../README.md" not in chapter.text:
+    if not re.search(r"\]\(\.\./(?:README\.md|docs/)", chapter.text):
         yield "no link to the guide"
     for folder in chapter.folders:
         if not re.search(rf"(?m)^\|.*\]\({folder.name}/README\.md\)", chapter.text):
