@@ -3,7 +3,7 @@ import json
 import subprocess
 
 import ladder
-from ladder import diagnosis
+from ladder import diagnosis, traces
 
 SPACES = {"global_load": ("global loads", "sectors"), "global_store": ("global stores", "sectors"),
           "shared_load": ("shared loads", "wavefronts"), "shared_store": ("shared stores", "wavefronts")}
@@ -58,8 +58,8 @@ def of_ladder(problem, preset, options, say):
 
 def total(step, name):
     """(requests, units, ideal) of all launches of a traced step."""
-    counts = [launch["totals"][name] for launch in step["launches"]]
-    return tuple(sum(count[key] for count in counts) for key in ("requests", "units", "ideal"))
+    totals = traces.Sums(step).totals[name]
+    return tuple(totals.get(key, 0) for key in ("requests", "units", "ideal"))
 
 
 def number(step):

@@ -4,6 +4,7 @@ import html
 from pathlib import Path
 
 import ladder
+from ladder import traces
 
 LANES = range(32)
 SECTOR, WORD, LINE = 32, 4, 128  # bytes
@@ -236,30 +237,11 @@ def order_of_service(access, sample):
 # ---- a step's accesses
 
 def accesses_of(step):
-    """The accesses of all launches of a step, those of one place in the source added up."""
-    found = {}
-    for launch in step["launches"]:
-        seen = {}
-        for access in launch["accesses"]:
-            place = tuple(access[key] for key in ("file", "line", "space", "op", "width", "async"))
-            seen[place] = seen.get(place, -1) + 1
-            same = found.setdefault((*place, seen[place]), {})
-            if not same:
-                same.update(access)
-                continue
-            for key in ("requests", "lanes", "units", "ideal", "bytes_requested", "bytes_moved"):
-                same[key] += access[key]
-            if access["worst"] > same["worst"]:
-                same.update(worst=access["worst"], worst_sample=access["worst_sample"])
-    return sorted(found.values(), key=lambda access: (access["file"], access["line"]))
+    return sorted(traces.merged_accesses(step), key=lambda access: (access["file"], access["line"]))
 
 
 def excess(access):
     return access["units"] - access["ideal"]
-
-
-def per_request(access):
-    return access["units"] / access["requests"] if access["requests"] else 0
 
 
 def worst_access(step):
@@ -334,39 +316,25 @@ section > details > summary { font-size: 1.1rem; font-weight: 600; margin-top: 1
 """
 
 
-def total(step, what_of):
-    """(requests, units, ideal) of all launches: what_of is global_load, shared_store, ..."""
-    sums = [0, 0, 0]
-    for launch in step["launches"]:
-        of_launch = launch["totals"].get(what_of) or {}
-        for place, key in enumerate(("requests", "units", "ideal")):
-            sums[place] += of_launch.get(key, 0)
-    return sums
-
-
 def count(number):
     return f"{number:,}"
 
 
 def cells_of(step):
     """What the table of neighbours says of a step: {row: text}."""
+    sums = traces.Sums(step)
     cells = {"launches": count(len(step["launches"]))}
-    for space, unit in (("global", "sectors"), ("shared", "wavefronts")):
-        for op in ("load", "store", "atomic"):
-            requests, units, ideal = total(step, f"{space}_{op}")
-            if requests:
-                cells[f"{space} {op}s: {unit} per request"] = \
-                    f"{units / requests:.2f}, ideal {ideal / requests:.2f}; {some(requests, 'request')}"
-    steps = sum(launch["warp_steps"] for launch in step["launches"])
-    if steps:
-        lanes = sum(launch["lane_steps"] for launch in step["launches"])
-        branches, divergent = (sum(launch[key] for launch in step["launches"])
-                               for key in ("branches", "divergent_branches"))
-        cells["lanes active"] = f"{lanes / steps:.1f} of 32"
-        cells["divergent branches"] = f"{count(divergent)} of {count(branches)}"
-    races = sum(race["count"] for launch in step["launches"] for race in launch["races"])
-    if races:
-        cells["data races"] = count(races)
+    for kind, totals in sums.totals.items():
+        if totals.get("requests"):
+            space, op = kind.split("_")
+            cells[f"{space} {op}s: {'sectors' if space == 'global' else 'wavefronts'} per request"] = (
+                f"{sums.per_request(kind):.2f}, ideal {sums.per_request(kind, 'ideal'):.2f}; "
+                f"{some(totals['requests'], 'request')}")
+    if sums.warp_steps:
+        cells["lanes active"] = f"{sums.lanes:.1f} of 32"
+        cells["divergent branches"] = f"{count(sums.divergent)} of {count(sums.branches)}"
+    if sums.races:
+        cells["data races"] = count(sums.races)
     return cells
 
 
@@ -394,7 +362,8 @@ def source_lines(file):
 def chip(access):
     kind = "chip bad" if excess(access) > 0.05 * access["ideal"] else "chip"
     ideal = access["ideal"] / access["requests"]
-    return f'<span class="{kind}">{access["op"]}: {per_request(access):.3g} {access["unit"]}, ideal {ideal:.3g}</span>'
+    seen = f"{traces.per_request(access):.3g} {access['unit']}"
+    return f'<span class="{kind}">{access["op"]}: {seen}, ideal {ideal:.3g}</span>'
 
 
 def drawn(step, access):

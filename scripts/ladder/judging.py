@@ -10,9 +10,7 @@ from ladder import access_pattern, candidates, checked_run, compute_sanitizer, d
 LIMIT_S = 120  # of CPU time, for a page's full verdict
 CHECKS, FEW = 1 / 2, 1 / 8  # of that for the checks, and for some of them: large sizes may be left out
 EXPERIMENT_S = 3
-MOST_GRID_Y = 65535
-LONG, LONG_S = MOST_GRID_Y * 32 + 1, 4  # rows or columns; seconds for each dimension
-TILES = [2 ** power for power in range(11)]  # rows of a block
+LONG, LONG_S = 65535 * 32 + 1, 4  # rows or columns, more than gridDim.y counts tiles of 32; seconds for each dimension
 TOOL_MEMORY = 8 << 30  # bytes that compute-sanitizer may hold
 BLOCK_S, SLOW_BLOCK_S = 3, 30  # CPU time in which a thread of a block must end; with sanitizers and counters
 PASSED, FAILED = "passed", "failed"
@@ -94,9 +92,9 @@ def remark_of(entry):
     return Remark(kind, f"At {where}: {facts['seen']}. {entry['lesson']}", entry["lesson"], facts)
 
 
-def of_limit(name, most):
-    return Remark("grid", f"Right up to {name} = {most:,}: gridDim.y and gridDim.z end at 65535. Number the tiles in "
-                          "x, which goes to 2^31 - 1, or let each block take several.", name, {"most": most})
+def of_limit(name):
+    return Remark("grid", f"{name} = {LONG:,} is refused: gridDim.y and gridDim.z end at 65535. Number the tiles in x, "
+                          "which goes to 2^31 - 1, or let each block take several.", name)
 
 
 def of_narrowing(line):
@@ -296,40 +294,13 @@ class Judge:
         for long in names if len(names) > 1 else []:
             sizes = [f"--{name}={LONG if name == long else 1}" for name in names]
             outcome = self.check(program, *sizes, "--random-data", "--aligned", seconds=LONG_S)
-            unknown = outcome.result.stopped or outcome.result.status in (ladder.TIMED_OUT, 2)
-            if outcome.passed or unknown:
-                if not self.is_strict:
-                    self.find_limit(program, names, long)
-                continue
             if outcome.facts.get("error") == "cudaErrorInvalidConfiguration" and not self.is_strict:
-                self.find_limit(program, names, long)
-                continue
-            failure = self.failure_of(outcome)
-            if failure:
-                return failure
+                self.add(of_limit(long))
+            elif not (outcome.passed or outcome.result.stopped or outcome.result.status in (ladder.TIMED_OUT, 2)):
+                failure = self.failure_of(outcome)
+                if failure:
+                    return failure
         return None
-
-    def find_limit(self, program, names, long):
-        """A remark on the most rows, or columns, that the page can launch for."""
-        def launches(count):
-            sizes = [f"--{name}={count if name == long else 1}" for name in names]
-            outcome = self.run(program, "--launch-only", *sizes, seconds=LONG_S)
-            return None if outcome.result.stopped else outcome.facts.get("error") != "cudaErrorInvalidConfiguration"
-
-        for tile in TILES:
-            refused = MOST_GRID_Y * tile + 1
-            launched = launches(refused)
-            if launched is None:  # too large for this machine
-                return
-            if not launched:
-                break
-        else:
-            return
-        least, most = 1, refused
-        while most - least > 1:
-            middle = (least + most) // 2
-            least, most = (middle, most) if launches(middle) else (least, middle)
-        self.add(of_limit(long, least))
 
     # -- why it fails
 

@@ -8,14 +8,11 @@ import time
 import tty
 
 import ladder
-from ladder import candidates, judging, problems, progress_file
+from ladder import candidates, document, judging, problems, progress_file
 
 KEYS = "h hint   n next   l list   e explain   q quit"
 CLEAR = "\033[2J\033[3J\033[H"
 POLL_S = 0.3
-MARKS = re.compile(r"`(?P<code>[^`]+)`|\*\*(?P<bold>.+?)\*\*|!?\[(?P<link>(?:`[^`]*`|[^]`])*)\]\([^)]*\)"
-                   r"|</?(?:details|summary|a)\b[^>]*>")
-BLOCK = re.compile(r"\s*(?:[#|<]|[-*] |\d+\. |$)")  # what begins with it goes on no paragraph
 
 
 def list_text(chosen, solved):
@@ -37,38 +34,11 @@ def section_text(section):
         if heading:
             if found and len(heading[1]) <= level:
                 break
-            if not found and anchor_of(heading[2]) == anchor:
+            if not found and document.anchor(heading[2]) == anchor:
                 found, level = True, len(heading[1])
         if found:
             lines.append(line)
     return "\n".join(lines)
-
-
-def without_marks(text):
-    """A line of Markdown without the marks of code, of bold words, of links, and without tags."""
-    return MARKS.sub(lambda found: found["code"] or without_marks(found["bold"] or found["link"] or ""), text)
-
-
-def plain_text(markdown):
-    """Markdown as a terminal shows it: without marks, paragraphs in lines that fit, code indented."""
-    lines, is_code, is_prose = [], False, False
-    for line in re.sub(r"<!--.*?-->\n?", "", markdown, flags=re.DOTALL).splitlines():
-        if line.lstrip().startswith("```"):
-            is_code, is_prose = not is_code, False
-        elif is_code:
-            lines.append((False, f"    {line}"))
-        elif is_prose and not BLOCK.match(line):
-            lines[-1] = (True, f"{lines[-1][1]} {line.strip()}")
-        elif not re.fullmatch(r"\|[-:| ]+\|", line):  # the rule below a table's head
-            lines.append((True, re.sub(r"^#+ ", "", line)))
-            is_prose = bool(line) and line[0] not in "#|<"
-    shown = [ladder.wrapped(without_marks(line), "  ") if is_text else line for is_text, line in lines]
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(shown)).strip()
-
-
-def anchor_of(heading):
-    """As GitHub makes it."""
-    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 class Watch:
@@ -126,7 +96,7 @@ class Watch:
             self.hints = min(self.hints + 1, len(hints))
             self.note = ladder.wrapped(f"Hint {self.hints} of {len(hints)}: {hints[self.hints - 1][1]}")
         elif key == "e" and self.verdict and self.verdict.failure:
-            self.note = plain_text(section_text(self.verdict.failure.section))
+            self.note = section_text(self.verdict.failure.section)
         return True
 
     def next(self):

@@ -108,12 +108,12 @@ class Sums:
         self.totals = {kind: {} for kind in KINDS}
         for launch in entry["launches"]:
             for kind in KINDS:
-                for key, value in launch["totals"][kind].items():
+                for key, value in launch["totals"].get(kind, {}).items():
                     self.totals[kind][key] = self.totals[kind].get(key, 0) + value
         self.warp_steps, self.lane_steps, self.branches, self.divergent = (
-            sum(launch[key] for launch in entry["launches"])
+            sum(launch.get(key, 0) for launch in entry["launches"])
             for key in ("warp_steps", "lane_steps", "branches", "divergent_branches"))
-        self.races = sum(len(launch["races"]) for launch in entry["launches"])
+        self.races = sum(len(launch.get("races", ())) for launch in entry["launches"])
 
     def total(self, key, *kinds):
         return sum(self.totals[kind].get(key, 0) for kind in kinds)
@@ -164,21 +164,15 @@ FEW = 0.05  # of the whole: less is not worth a sentence
 def merged_accesses(entry):
     """The accesses of all launches: one for each line, space, operation and width."""
     merged = {}
-    for launch in entry["launches"]:
-        for access in launch["accesses"]:
-            key = tuple(access[name] for name in ("file", "line", "space", "op", "width", "async"))
-            if key not in merged:
-                merged[key] = {**access, "blocks": 0}
-                same = merged[key]
-            else:
-                same = merged[key]
-                for name in SUMMED:
-                    if name in access:
-                        same[name] += access[name]
-                for name in ("worst", "same_address"):
-                    same[name] = max(same[name], access[name])
-            x, y, z = launch["grid"]
-            same["blocks"] += x * y * z
+    for access in (access for launch in entry["launches"] for access in launch["accesses"]):
+        same = merged.setdefault(tuple(access[name] for name in ("file", "line", "space", "op", "width", "async")), {})
+        if not same:
+            same.update(access)
+            continue
+        if access["worst"] > same["worst"]:
+            same.update(worst=access["worst"], worst_sample=access.get("worst_sample"))
+        same["same_address"] = max(same["same_address"], access["same_address"])
+        same.update({name: same[name] + access[name] for name in SUMMED if name in access})
     return list(merged.values())
 
 
