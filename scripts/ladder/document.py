@@ -2,7 +2,7 @@
 import itertools
 import re
 import urllib.parse
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import ladder
 
@@ -11,7 +11,6 @@ GENERATED = re.compile(r"(?:table|map|counters|compared|random)\b")
 
 FENCE = re.compile(r"^( *)(`{3,}|~{3,})\s*([^`]*)$")
 HEADING = re.compile(r"^(#{1,6}) +(.*?)(?: +#+)?$")
-LIST_ITEM = re.compile(r"^( *)([-*+]|\d+[.)])( +)")
 CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.*?[^`])\1(?!`)", re.DOTALL)
 COMMENT = re.compile(r"<!--(.*?)-->", re.DOTALL)
 LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]"
@@ -32,8 +31,8 @@ class Error(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A heading, a paragraph, an item of a list, a table, a code block or a comment."""
-    kind: str  # heading, text, table, code, comment
+    """A heading, a paragraph or list, a table, a code block."""
+    kind: str  # heading, text, table, code
     line: int  # of the file, counted from 1; of a code block that of its first line of code
     lines: list  # of a code block without the fences
     language: str  # of a code block
@@ -81,110 +80,62 @@ class Page:
     # ---- reading
 
     def read(self):
-        self.marks, self.section, self.generated = [], [], False
-        self.list_indent: Optional[int] = None  # of the text of the list item that this line may belong to
-        number = 0
+        marks, section, generated, number = [], [], False, 0
         while number < len(self.lines):
-            line = self.lines[number]
-            indent = len(line) - len(line.lstrip(" "))
+            start, line = number, self.lines[number]
+            number += 1
+            fence, heading = FENCE.match(line), HEADING.match(line)
             if not line.strip():
-                number += 1
                 continue
-            if LIST_ITEM.match(line) is None and (self.list_indent is None or indent < self.list_indent):
-                self.list_indent = None
-            if FENCE.match(line) and (indent < 4 or self.list_indent is not None):
-                number = self.read_code(number)
-            elif line.lstrip().startswith("<!--"):
-                number = self.read_comment(number)
-            elif indent >= 4 + (self.list_indent or 0):
-                number = self.read_indented_code(number)
-            elif HEADING.match(line):
-                self.read_heading(number)
+            if line.lstrip().startswith("<!--"):
+                number = self.end_of(start, lambda one: "-->" in one, "comment") + 1
+                text, _, rest = "\n".join(self.lines[start:number]).partition("-->")
+                text = text.strip()[len("<!--"):].strip()
+                if rest.strip():
+                    self.error(number, "text after a comment that starts a line is no Markdown: give it its own line")
+                if text == "end" or GENERATED.match(text):
+                    if generated != (text == "end"):
+                        self.error(start + 1, "<!-- table --> and <!-- end --> come in pairs")
+                    generated = text != "end"
+                else:
+                    marks.append(text)
+                continue
+            if fence:
+                indent, signs, language = fence.groups()
+                closing = re.compile(rf" *{re.escape(signs[0])}{{{len(signs)},}}\s*$")
+                number = self.end_of(start + 1, closing.match, "code block")
+                lines = [re.sub(rf"^ {{0,{len(indent)}}}", "", one) for one in self.lines[start + 1:number]]
+                piece = "code", start + 2, lines, language.strip()
                 number += 1
+            elif heading:
+                depth = len(heading[1])
+                section = [one for one in section if len(one.split(" ")[0]) < depth] + [line]
+                piece = "heading", start + 1, [line], ""
             else:
-                number = self.read_text(number)
-        if self.generated:
+                is_table = line.lstrip().startswith("|")
+                while number < len(self.lines) and not self.ends_block(self.lines[number], is_table):
+                    number += 1
+                if number < len(self.lines) and not is_table and self.lines[number].lstrip().startswith("<!--"):
+                    self.error(number + 1, "a comment within a paragraph; give it a line before the paragraph")
+                piece = "table" if is_table else "text", start + 1, self.lines[start:number], ""
+            self.pieces.append(Piece(*piece, tuple(marks), tuple(section), generated))
+            marks = []
+        if generated:
             self.error(len(self.lines), "no <!-- end --> after the last <!-- table -->")
 
-    def add(self, kind, number, lines, language=""):
-        self.pieces.append(Piece(kind, number + 1, lines, language, tuple(self.marks), tuple(self.section),
-                                 self.generated))
-        self.marks = []
+    @staticmethod
+    def ends_block(line, is_table):
+        """Does this line end the paragraph, list or table before it?"""
+        return not line.strip() or HEADING.match(line) or FENCE.match(line) or line.lstrip().startswith("<!--") or \
+            line.lstrip().startswith("|") != is_table
 
-    def read_code(self, start):
-        indent, fence, language = FENCE.match(self.lines[start]).groups()
-        end = start + 1
-        closing = re.compile(rf" *{re.escape(fence[0])}{{{len(fence)},}}\s*$")
-        while end < len(self.lines) and not closing.match(self.lines[end]):
-            end += 1
-        if end == len(self.lines):
-            self.error(start + 1, "this code block has no end")
-        lines = [re.sub(rf"^ {{0,{len(indent)}}}", "", line) for line in self.lines[start + 1:end]]
-        self.add("code", start + 1, lines, language.strip())
-        return end + 1
-
-    def read_comment(self, start):
-        end = start
-        while end < len(self.lines) and "-->" not in self.lines[end]:
-            end += 1
-        if end == len(self.lines):
-            self.error(start + 1, "this comment has no end")
-            return end
-        text, rest = "\n".join(self.lines[start:end + 1]).split("-->", 1)
-        if rest.strip():
-            self.error(end + 1, "text after a comment that starts a line is no Markdown: give it a line of its own")
-        text = text.strip()[len("<!--"):].strip()
-        if text == "end":
-            if not self.generated:
-                self.error(start + 1, "<!-- end --> without a <!-- table --> before it")
-            self.generated = False
-        elif GENERATED.match(text):
-            if self.generated:
-                self.error(start + 1, "no <!-- end --> before the next <!-- table -->")
-            self.generated = True
-        else:
-            self.marks.append(text)
-        return end + 1
-
-    def read_indented_code(self, start):
-        end = start
-        while end < len(self.lines) and re.match(r" {4}|\s*$", self.lines[end]):
-            end += 1
-        self.error(start + 1, "an indented code block: write it between ``` fences, with a language")
-        return end
-
-    def read_heading(self, number):
-        marks, title = HEADING.match(self.lines[number]).groups()
-        self.section = [one for one in self.section if len(one.split(" ")[0]) < len(marks)] + [f"{marks} {title}"]
-        self.list_indent = None
-        self.add("heading", number, [self.lines[number]])
-
-    def read_text(self, start):
-        """A paragraph, each item of a list, or a table. What follows without an empty line has the same marks."""
-        kind = "table" if self.lines[start].lstrip().startswith("|") else "text"
-        marks = self.marks
-        first = end = start
-        while end < len(self.lines):
-            line = self.lines[end]
-            item = LIST_ITEM.match(line)
-            if not line.strip() or HEADING.match(line) or FENCE.match(line):
-                break
-            if line.lstrip().startswith("<!--") and end > start:
-                if kind == "text":
-                    self.error(end + 1, "a comment within a paragraph; give it a line before the paragraph")
-                break
-            if (line.lstrip().startswith("|") != (kind == "table")) and end > start:
-                break
-            if item:
-                self.list_indent = len(item[0])
-                if end > first:
-                    self.marks = marks
-                    self.add(kind, first, self.lines[first:end])
-                first = end
-            end += 1
-        self.marks = marks
-        self.add(kind, first, self.lines[first:end])
-        return end
+    def end_of(self, start, is_end, what):
+        """The place of the first line from `start` on that ends something; that of the last one if none does."""
+        for place in range(start, len(self.lines)):
+            if is_end(self.lines[place]):
+                return place
+        self.error(start + 1, f"this {what} has no end")
+        return len(self.lines) - 1
 
     # ---- links
 

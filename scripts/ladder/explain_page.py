@@ -1,5 +1,5 @@
-"""Draws what scripts/explain counted: pictures of a warp's accesses (SVG), and a page of a step beside its neighbours
-(HTML). Everything comes from the JSON of scripts/explain and the sources that it names."""
+"""Draws what scripts/explain counted: pictures of a warp's accesses (SVG), and a report on a step (HTML). Everything
+comes from the JSON of scripts/explain and the sources that it names."""
 import html
 from pathlib import Path
 
@@ -295,10 +295,6 @@ body { margin: 0 auto; padding: 1.2rem; max-width: 1320px; background: var(--pap
   font: 15px/1.45 system-ui, sans-serif; }
 h1 { font-size: 1.4rem; margin: 0 0 .2rem; } h2 { font-size: 1.1rem; margin: 1.6rem 0 .4rem; }
 a { color: inherit; } .soft { color: var(--soft); }
-table { border-collapse: collapse; } th, td { text-align: left; padding: .2rem .7rem .2rem 0; vertical-align: top; }
-th { font-weight: 600; } td.number, th.number { text-align: right; }
-.compare th, .compare td { border-bottom: 1px solid var(--edge); } .compare .this { background: var(--band); }
-.scroll { overflow-x: auto; }
 .source { border: 1px solid var(--edge); border-radius: 6px; overflow-x: auto; }
 .line { display: flex; font: 12.5px/1.6 ui-monospace, Menlo, Consolas, monospace; white-space: pre; }
 .line .count { flex: 0 0 17rem; padding: 0 .6rem; text-align: right; white-space: normal;
@@ -312,45 +308,7 @@ details.access { background: var(--band); border-bottom: 1px solid var(--edge); 
 summary { cursor: pointer; } details.access summary { font-size: 13px; }
 .pictures { overflow-x: auto; padding: .4rem 0; } .pictures svg { display: block; margin-bottom: .8rem; }
 .findings li { margin: .25rem 0; }
-section > details > summary { font-size: 1.1rem; font-weight: 600; margin-top: 1.6rem; }
 """
-
-
-def count(number):
-    return f"{number:,}"
-
-
-def cells_of(step):
-    """What the table of neighbours says of a step: {row: text}."""
-    sums = traces.Sums(step)
-    cells = {"launches": count(len(step["launches"]))}
-    for kind, totals in sums.totals.items():
-        if totals.get("requests"):
-            space, op = kind.split("_")
-            cells[f"{space} {op}s: {'sectors' if space == 'global' else 'wavefronts'} per request"] = (
-                f"{sums.per_request(kind):.2f}, ideal {sums.per_request(kind, 'ideal'):.2f}; "
-                f"{some(totals['requests'], 'request')}")
-    if sums.warp_steps:
-        cells["lanes active"] = f"{sums.lanes:.1f} of 32"
-        cells["divergent branches"] = f"{count(sums.divergent)} of {count(sums.branches)}"
-    if sums.races:
-        cells["data races"] = count(sums.races)
-    return cells
-
-
-def comparison(steps, chosen):
-    rows = {}
-    for step in steps:
-        for row, cell in cells_of(step).items():
-            rows.setdefault(row, {})[step["step"]] = cell
-    def kind(step):
-        return ' class="this"' if step is chosen else ""
-
-    head = "".join(f'<th{kind(step)}>{html.escape(step["step"])}</th>' for step in steps)
-    body = "".join(f"<tr><th>{row}</th>" +
-                   "".join(f'<td{kind(step)}>{cells.get(step["step"], "-")}</td>' for step in steps) + "</tr>\n"
-                   for row, cells in rows.items())
-    return f'<div class="scroll"><table class="compare"><tr><th></th>{head}</tr>\n{body}</table></div>'
 
 
 def source_lines(file):
@@ -381,7 +339,7 @@ def drawn(step, access):
 def access_block(step, access, is_open):
     lanes = access["lanes"] / access["requests"]
     says = (f"{what(access)}: {some(access['requests'], 'request')} of {lanes:.1f} lanes, "
-            f"{some(access['units'], access['unit'][:-1])} where {count(access['ideal'])} would do, "
+            f"{some(access['units'], access['unit'][:-1])} where {access['ideal']:,} would do, "
             f"at worst {access['worst']} in one request")
     if access["same_address"] > 1:
         says += f"; up to {access['same_address']} lanes on one address"
@@ -440,37 +398,26 @@ def section(step):
     return "".join(parts)
 
 
-def neighbours(steps, chosen):
-    """The step before, the chosen one, the step after, as far as they are there."""
-    at = steps.index(chosen)
-    return steps[max(at - 1, 0):at + 2]
-
-
-def page(steps, name):
-    """The page of the step called `name`, beside the neighbours that `steps`, in the order of the ladder, hold."""
-    chosen = next(step for step in steps if step["step"] == name)
-    shown = neighbours(steps, chosen)
-    size = " ".join(f"{dim}={value}" for dim, value in chosen["size"].items())
-    others = "".join(f'<section><details><summary>{html.escape(step["step"])}</summary>{section(step)}</details>'
-                     "</section>" for step in shown if step is not chosen)
+def page(step):
+    """The report on a step."""
+    size = " ".join(f"{dim}={value}" for dim, value in step["size"].items())
+    name = html.escape(step["step"])
     return f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>{html.escape(name)}: its memory accesses</title>
+<title>{name}: its memory accesses</title>
 <style>
 {PAGE}</style>
 </head>
 <body>
-<h1>{html.escape(name)}</h1>
+<h1>{name}</h1>
 <p class="soft">{html.escape(size)}. Counted on the CPU, from the source: sectors of 32 bytes and wavefronts per request
 of a warp, as the hardware defines them. Nothing here is a time.</p>
-{comparison(shown, chosen)}
 <h2>What was found</h2>
-{section(chosen)}
-{others}
+{section(step)}
 </body>
 </html>
 """

@@ -287,7 +287,7 @@ def unit(kernel):
 
 
 def time_text(us):
-    return f"{us / 1e3:.3g} ms" if us >= 1000 else f"{us:.0f} us" if us >= 100 else f"{us:.1f} us"
+    return f"{us / 1e3:.3g} ms" if us >= 5000 else f"{us:.0f} us" if us >= 100 else f"{us:.1f} us"
 
 
 def ratio(value):

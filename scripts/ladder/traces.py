@@ -56,16 +56,6 @@ def later_steps(step):
             if not other.is_vendor and not other.is_any_shape and other.number > step.number]
 
 
-def with_neighbours(step):
-    """The step between the one before it and the one after it in its ladder, as far as there are such."""
-    ladder_steps = [other for other in ladder.kernels([step.kernel]).get(step.kernel, [])
-                    if not other.is_vendor] if step.number else []
-    if step not in ladder_steps:
-        return [step]
-    at = ladder_steps.index(step)
-    return ladder_steps[max(at - 1, 0):at + 2]
-
-
 def trace(steps, options, with_later=True):
     """The traced runs of the steps, and of those later in their ladders: two lists."""
     wanted, others = [], []
