@@ -33,24 +33,17 @@ def first_difference(wanted, got):
     return None if len(got) in places else (len(wanted), max(places))
 
 
-def tidy(text):
-    """The lines of a text but for empty ones at its start and end."""
-    lines = [line.expandtabs().rstrip() for line in text.splitlines()]
-    filled = [number for number, line in enumerate(lines) if line]
-    return lines[filled[0]:filled[-1] + 1] if filled else []
-
-
 def compare(page, line, shown, printed, what):
-    """`line` is that of shown[0] on the page."""
+    """`line` is that of shown[0] on the page. Empty lines at the start and end do not count."""
     line += next((number for number, text in enumerate(shown) if text.strip()), 0)
-    wanted, got = tidy("\n".join(shown)), tidy(printed)
+    wanted, got = ([one.expandtabs().rstrip() for one in text.strip("\n").splitlines()]
+                   for text in ("\n".join(shown), printed))
     wrong = first_difference(wanted, got)
-    if wrong is None:
-        return
-    place, at = wrong
-    printed = f"prints '{got[at]}'" if at < len(got) else "prints no more"
-    shown = f"'{wanted[place]}'" if place < len(wanted) else "no more"
-    page.error(line + min(place, max(0, len(wanted) - 1)), f"shown is {shown}; {what} {printed}")
+    if wrong is not None:
+        place, at = wrong
+        printed = f"prints '{got[at]}'" if at < len(got) else "prints no more"
+        shown = f"'{wanted[place]}'" if place < len(wanted) else "no more"
+        page.error(line + min(place, max(0, len(wanted) - 1)), f"shown is {shown}; {what} {printed}")
 
 
 # ---- running
@@ -77,31 +70,26 @@ def run(command, root, env, given=None):
 def parts(block):
     """The commands of a console block with the output shown: [(place of the command, command, place of the first line
     of output, lines)]."""
+    commands = [(line - block.line, command) for line, command in page_commands.commands_of(block)]
     found = []
-    for line, command in page_commands.commands_of(block):
-        place = line - block.line
-        end = place + 1
-        while block.lines[end - 1].endswith("\\"):
-            end += 1
-        found.append([place, command, end, []])
-    for number, part in enumerate(found):
-        stop = found[number + 1][0] if number + 1 < len(found) else len(block.lines)
-        part[3] = block.lines[part[2]:stop]
+    for (place, command), (stop, _) in zip(commands, [*commands[1:], (len(block.lines), "")]):
+        first = place + 1
+        while block.lines[first - 1].endswith("\\"):
+            first += 1
+        found.append((place, command, first, block.lines[first:stop]))
     return found
 
 
 def targets(command):
-    """What must be built before: {preset: [target]}."""
+    """What must be built before: {preset: {target}}."""
     found = {}
     for preset, name in re.findall(r"\bbuild/([\w-]+)/([\w/]+)", command):
-        for step in ladder.steps() + ladder.bugs():
-            if name == step.label:
-                found.setdefault(preset, []).append(step.target)
-            elif ladder.ROOT / name == step.folder / step.kernel:
-                found.setdefault(preset, []).append(f"ladder_{step.kernel}")
-        if preset not in found or not name.startswith(tuple({step.family for step in ladder.steps()})):
-            found.setdefault(preset, []).append(name.split("/")[-1])
-    return {preset: sorted(set(names)) for preset, names in found.items()}
+        steps = ladder.find(name, page_commands.known_names())
+        target = name.split("/")[-1]
+        if steps:
+            target = f"ladder_{target}" if target == steps[0].kernel else steps[0].target
+        found.setdefault(preset, set()).add(target)
+    return found
 
 
 def check(pages):
@@ -147,7 +135,7 @@ def check_session(page, block, env, folder):
     for place, command, start, lines in parts(block):
         for preset, names in targets(command).items():
             ladder.configure(preset)
-            ladder.build(preset, names)
+            ladder.build(preset, sorted(names))
         if block.mark("interactive") is not None:
             check_interactive(page, block, command, start, lines, root, env)
             continue
