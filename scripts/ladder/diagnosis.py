@@ -28,9 +28,9 @@ BARRIERS = "README.md#barriers-fences-scopes"
 GRID = "README.md#grid-block-warp-lane-sm"
 FIRST = "README.md#the-first-program"
 MEMORIES = "README.md#where-data-live"
-NUMBERS = "README.md#numbers-and-code"
-DEBUGGER = "README.md#step-through-a-kernel-gdb-and-cuda-gdb"
-SANITIZER = "README.md#compute-sanitizer-four-tools-four-bugs"
+NUMBERS = "docs/questions.md#numbers"
+DEBUGGER = "scripts/README.md#debug-gdb-and-cuda-gdb"
+SANITIZER = "scripts/README.md#sanitize-four-tools-four-bugs"
 RETURNS = "README.md#launches-return-at-once"
 SECTIONS = [BARRIERS, GRID, FIRST, MEMORIES, NUMBERS, DEBUGGER, SANITIZER, RETURNS, "chapter#traps",
             "family#how-results-are-judged", "README.md#no-gpu"]

@@ -27,8 +27,8 @@ def list_text(chosen, solved):
 def section_text(section):
     """The Markdown under a heading that a failure names, "README.md#where-data-live"; without a heading, all."""
     name, _, anchor = section.partition("#")
-    lines, found, level, is_code = [], not anchor, 0, False
-    for line in (ladder.ROOT / name).read_text().splitlines():
+    path, lines, found, level, is_code = ladder.ROOT / name, [], not anchor, 0, False
+    for line in path.read_text().splitlines() if path.is_file() else []:
         is_code ^= line.startswith("```")
         heading = None if is_code else re.match(r"(#+) (.*)", line)
         if heading:
