@@ -18,7 +18,7 @@ from typing import NamedTuple
 from ladder import cuda_source
 
 ROOT = cuda_source.ROOT
-PRACTICE = ROOT / "practice"  # the reader's own pages
+PRACTICE = ROOT / "practice"  # the reader's own submissions
 
 if not shutil.which("nvcc") and os.access("/usr/local/cuda/bin/nvcc", os.X_OK):
     os.environ["PATH"] += os.pathsep + "/usr/local/cuda/bin"
@@ -29,13 +29,13 @@ INTERRUPTED = 130  # a script's, after Ctrl-C
 
 
 class Step(NamedTuple):
-    """A step, or what is run like one: a planted bug, a whiteboard answer, a page of the reader's own."""
+    """A step, or what is run like one: a planted bug, a whiteboard answer, a submission of the reader's own."""
     family: str
     kernel: str
     number: str  # "07"; "any" of a program for any shape; none but a step has one
     name: str  # the file's, e.g. sum_08_warp_shuffle; sum_whiteboard for sum's answer
     path: Path
-    kind: str = "step"  # or bug, answer, page
+    kind: str = "step"  # or bug, answer, submission
 
     @property
     def id(self):
@@ -57,7 +57,7 @@ class Step(NamedTuple):
     @property
     def folder(self):
         """The kernel's folder."""
-        if self.kind == "page":
+        if self.kind == "submission":
             return folder_of(self.kernel)
         return self.path.parent.parent if self.is_bug or self.is_any_shape else self.path.parent
 
@@ -74,8 +74,8 @@ class Step(NamedTuple):
         return "bug_" * self.is_bug + self.path.stem
 
     def program(self, preset):
-        """Its own, in a build tree like that of the sources; a page's, wherever that lies, in practice/."""
-        return ROOT / "build" / preset / (f"practice/{self.path.stem}" if self.kind == "page" else self.label)
+        """Its own, in a build tree like that of the sources; a submission's, wherever that lies, in practice/."""
+        return ROOT / "build" / preset / (f"practice/{self.path.stem}" if self.kind == "submission" else self.label)
 
     def ladder_program(self, preset):
         """That of all steps of its kernel."""
@@ -188,9 +188,9 @@ def near_names(name, known):
     return (same or parts or difflib.get_close_matches(wanted, plain, 5, 0.6))[:5]
 
 
-def page_file(name):
-    """The .cu file of a page that a name stands for, or None: a path of the current folder or of the top one, or the
-    name of a page in practice/. It may lack the ending."""
+def submission_file(name):
+    """The .cu file of a submission that a name stands for, or None: a path of the current folder or of the top one, or
+    the name of a submission in practice/. It may lack the ending."""
     for base in (Path(name), ROOT / name, PRACTICE / name):
         for path in (base, Path(f"{base}.cu")):
             if path.suffix == ".cu" and path.is_file():
@@ -214,8 +214,8 @@ def plain_name(stem):
     return re.sub(rb"[^0-9A-Za-z]", b"_", stem.encode()).decode()
 
 
-def page(path):
-    """The page in a file; the script ends if its kernel cannot be told. Its name begins with the kernel's."""
+def submission(path):
+    """The submission in a file; the script ends if its kernel cannot be told. Its name begins with the kernel's."""
     kernel = kernel_of(path)
     if kernel is None:
         usage_error(f"{shown(path)}: which kernel is it? Include its header, such as \"../reduce/sum/sum.cuh\", or "
@@ -223,12 +223,12 @@ def page(path):
     name = plain_name(path.stem)
     if not re.match(rf"{kernel}(_|$)", name):
         name = f"{kernel}_{name}"
-    return Step(kernels()[kernel][0].family, kernel, "", name, path, "page")
+    return Step(kernels()[kernel][0].family, kernel, "", name, path, "submission")
 
 
-def no_such(name, known, pages=False):
-    """Ends the script: the name stands for nothing. `pages`: it may have meant one in practice/."""
-    own = {path.stem for path in PRACTICE.glob("*.cu")} if pages else set()
+def no_such(name, known, submissions=False):
+    """Ends the script: the name stands for nothing. `submissions`: it may have meant one in practice/."""
+    own = {path.stem for path in PRACTICE.glob("*.cu")} if submissions else set()
     if PRACTICE in (Path(name).resolve().parent, (ROOT / name).parent):
         near = [f"practice/{other}.cu" for other in near_names(name, own)] or near_names(name, known)
     else:
@@ -237,29 +237,29 @@ def no_such(name, known, pages=False):
                                              "'scripts/run --list' lists what there is"))
 
 
-def resolve(names, only_steps=False, pages=False):
+def resolve(names, only_steps=False, submissions=False):
     """The steps that the names stand for, in their order, each once: kernels, families, steps, and unless only_steps is
-    set planted bugs and whiteboard answers, and their files or folders; with `pages` the reader's own files too. A name
-    that stands for nothing ends the script."""
+    set planted bugs and whiteboard answers, and their files or folders; with `submissions` the reader's own files too.
+    A name that stands for nothing ends the script."""
     known = known_names(only_steps)
     chosen = {}
     for name in names:
         found = find(name, known)
-        path = None if found or find(name, known_names()) else page_file(name)
-        if path and not pages:
+        path = None if found or find(name, known_names()) else submission_file(name)
+        if path and not submissions:
             usage_error(f"'{name}' is a page, and scripts/{script_name()} takes none; "
                         "scripts/judge says what it is worth")
         if path:
-            found = [page(path)]
+            found = [submission(path)]
         if found is None:
-            no_such(name, known, pages)
+            no_such(name, known, submissions)
         chosen.update(dict.fromkeys(found))
     return list(chosen)
 
 
-def resolve_one(name, only_steps=False, pages=False):
+def resolve_one(name, only_steps=False, submissions=False):
     """The step that the name stands for; it must be one."""
-    found = resolve([name], only_steps, pages)
+    found = resolve([name], only_steps, submissions)
     if len(found) > 1:
         usage_error(f"'{name}' is {len(found)} steps, and one is needed, such as {found[-1].name}")
     return found[0]
@@ -312,10 +312,10 @@ def run_main(main):
     except BrokenPipeError:  # as of 'scripts/run | head'
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(INTERRUPTED)
-    except OSError as problem:  # a full disk, a folder that may not be written
-        if not problem.filename:
+    except OSError as error:  # a full disk, a folder that may not be written
+        if not error.filename:
             raise
-        fail(f"{problem.filename}: {problem.strerror}")
+        fail(f"{error.filename}: {error.strerror}")
 
 
 EXIT_STATUS = """\

@@ -1,4 +1,4 @@
-"""What a traced run says of a page, beside the steps of its ladder: races, and how memory is accessed."""
+"""What a traced run says of a submission, beside the steps of its ladder: races, and how memory is accessed."""
 import json
 import subprocess
 
@@ -88,7 +88,7 @@ def compared(own, references):
 
 
 def speed_text(own, steps):
-    """Which step of the ladder a page equals, by its cold time, and the ratio to the library."""
+    """Which step of the ladder a submission equals, by its cold time, and the ratio to the library."""
     text = f"{own['cold_us']:.2f} us"
     slower = [step for step in steps
               if not step["step"].startswith("00") and step["cold_us"] >= own["cold_us"] / NEARLY]

@@ -39,11 +39,11 @@ def hand_out(problem, choose=random.choice):
         number += 1
     path = ladder.PRACTICE / f"{bug.kernel}_bug_{number}.cu"
     path.write_text(disguised(bug))
-    page = candidates.find(str(path))
-    verdict = judging.Judge(page).verdict()
+    submission = candidates.find(str(path))
+    verdict = judging.Judge(submission).verdict()
     known = progress_file.read()
     known[path.name] = {"kernel": bug.kernel, "bug": bug.name, "state": verdict.state, "solved": False, "latest": True,
-                        "digest": progress_file.digest(page), "reached": verdict.reached}
+                        "digest": progress_file.digest(submission), "reached": verdict.reached}
     for name, entry in known.items():
         entry["latest"] = name == path.name
     progress_file.write(known)
@@ -65,7 +65,7 @@ def reveal():
                          + re.search(r"^// bug: *(.*)", text, re.M)[1]))
     for where, seen in re.findall(r"^// caught by: *([^|\n]*?) *\| *([^|\n]*)", text, re.MULTILINE):
         print(ladder.wrapped(f"  found by {where}: it prints '{seen.strip()}'", "    "))
-    verdict = judging.Judge(candidates.Page(bug.path, problems.named(bug.kernel))).verdict()
+    verdict = judging.Judge(candidates.Submission(bug.path, problems.named(bug.kernel))).verdict()
     print(f"\nThe judge's verdict on it:\n{judging.text(verdict)}")
     if ladder.choose_backend("") == "cuda" and re.search(r"^// caught by: *gpu \w", text, re.MULTILINE):
         print("\nscripts/sanitize on it:", flush=True)

@@ -62,7 +62,7 @@ def blanked(text, pattern):
     return pattern.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
 
 
-class Page:
+class Document:
     def __init__(self, path, text=None):
         self.path = path
         self.name = path.relative_to(ladder.ROOT).as_posix()

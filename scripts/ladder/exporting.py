@@ -215,7 +215,7 @@ class Export:
 
 
 def has_main(path):
-    """As a page may."""
+    """As a submission may."""
     return re.search(r"^int\s+main\s*\(", cuda_source.blanked(path.read_text()), re.MULTILINE) is not None
 
 

@@ -357,7 +357,7 @@ def guides():
     return [path for paths in found for path in sorted(paths)]
 
 
-def pages():
+def documents():
     """All that are checked: the guides and the chapters, and not the notes beside them."""
     return [*guides(), *chapters()]
 
@@ -365,7 +365,7 @@ def pages():
 def wanted_by_kernel():
     """The same of every kernel with a table: {kernel: Wanted}; the last one that names a head counts."""
     found = {}
-    for page in pages():
+    for page in documents():
         for match in TABLE.finditer(page.read_text()):
             new, old = wanted(page, match[3]), found.get(match[2])
             if not old or new.head or not old.head:

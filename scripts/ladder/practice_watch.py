@@ -1,4 +1,4 @@
-"""scripts/practice --watch: judges the page that was saved last, and shows the first stage that fails."""
+"""scripts/practice --watch: judges the submission that was saved last, and shows the first stage that fails."""
 import os
 import re
 import select
@@ -42,18 +42,18 @@ def section_text(section):
 
 
 class Watch:
-    """What is shown; without a terminal, so that tests can use it. `judge(page)` gives a verdict."""
+    """What is shown; without a terminal, so that tests can use it. `judge(submission)` gives a verdict."""
 
     def __init__(self, judge):
         self.judge = judge
-        self.page = None
+        self.submission = None
         self.verdict = None
         self.hints = 0
         self.note = ""
-        self.seen = {}  # page's path: time of its last change
+        self.seen = {}  # submission's path: time of its last change
 
     def newest(self):
-        """The page saved last, if it was saved since the last call and is not known as it is."""
+        """The submission saved last, if it was saved since the last call and is not known as it is."""
         saved = {path: path.stat().st_mtime_ns for path in ladder.PRACTICE.glob("*.cu")}
         fresh = [path for path in saved if self.seen.get(path) != saved[path]]
         self.seen = saved
@@ -66,21 +66,21 @@ class Watch:
         path = self.newest()
         if path is None:
             return False
-        page = candidates.find(str(path))
-        known = self.verdict and self.page and self.page.path == page.path
-        if self.page is None or self.page.path != page.path:
+        submission = candidates.find(str(path))
+        known = self.verdict and self.submission and self.submission.path == submission.path
+        if self.submission is None or self.submission.path != submission.path:
             self.hints, self.note = 0, ""
-        self.page = page
-        if progress_file.unchanged(page):
+        self.submission = submission
+        if progress_file.unchanged(submission):
             if not known:
                 self.verdict = None
-                entry = progress_file.read()[page.path.name]
+                entry = progress_file.read()[submission.path.name]
                 self.note = ("solved before; not judged again" if entry["state"] == judging.PASSED else
                              f"judged before, fails at '{entry['reached']}'; judged again when you save a change")
             return True
         self.note = ""
-        self.verdict = self.judge(page)
-        progress_file.remember(page, self.verdict)
+        self.verdict = self.judge(submission)
+        progress_file.remember(submission, self.verdict)
         return True
 
     def key(self, key):
@@ -91,8 +91,8 @@ class Watch:
             self.note = list_text(problems.problems().values(), progress_file.solved_kernels())
         elif key == "n":
             self.next()
-        elif key == "h" and self.page:
-            hints = self.page.problem.hints()
+        elif key == "h" and self.submission:
+            hints = self.submission.problem.hints()
             self.hints = min(self.hints + 1, len(hints))
             self.note = ladder.wrapped(f"Hint {self.hints} of {len(hints)}: {hints[self.hints - 1][1]}")
         elif key == "e" and self.verdict and self.verdict.failure:
@@ -100,16 +100,16 @@ class Watch:
         return True
 
     def next(self):
-        """Writes the page of the next kernel that is not solved, after this one, if it is not there."""
-        begin = self.page.problem.next if self.page else problems.FIRST
+        """Writes the submission of the next kernel that is not solved, after this one, if it is not there."""
+        begin = self.submission.problem.next if self.submission else problems.FIRST
         problem = problems.suggestion(progress_file.solved_kernels(), begin)
         if problem is None:
             self.note = "All are solved."
             return
-        if not problem.page.exists():
+        if not problem.submission.exists():
             ladder.PRACTICE.mkdir(exist_ok=True)
-            problem.page.write_text(problems.page(problem))
-        self.note = f"next: practice/{problem.page.name}"
+            problem.submission.write_text(problems.template(problem))
+        self.note = f"next: practice/{problem.submission.name}"
 
     def screen(self):
         """First what fails, with its place, then the stages, then notes and keys."""
@@ -117,8 +117,8 @@ class Watch:
         if self.verdict and self.verdict.failure:
             failure = self.verdict.failure
             place = failure.at
-            if not place and self.page:
-                place = f"practice/{self.page.path.name}:1:1"
+            if not place and self.submission:
+                place = f"practice/{self.submission.path.name}:1:1"
             parts.append(ladder.wrapped(f"{place}: {failure.stage}: {failure.what}\n"
                                         f"{self.verdict.word or failure.sentence}"))
         if self.verdict:
@@ -128,8 +128,8 @@ class Watch:
             parts.append(judging.printed_text(self.verdict))
             if not self.verdict.failure:
                 parts.append(judging.outcome(self.verdict))
-        elif self.page:
-            parts.append(f"practice/{self.page.path.name}")
+        elif self.submission:
+            parts.append(f"practice/{self.submission.path.name}")
         else:
             parts.append("There is no page yet; n writes the one to begin with.")
         return "\n\n".join(filter(None, [*parts, self.note, KEYS]))
@@ -140,10 +140,10 @@ def watch():
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         ladder.usage_error("--watch needs a terminal; scripts/judge judges once")
 
-    def judge(page):
+    def judge(submission):
         def say(line):
-            print(f"{CLEAR}{page.path.name}: {line} ...", flush=True)
-        return judging.Judge(page, say=say).verdict()
+            print(f"{CLEAR}{submission.path.name}: {line} ...", flush=True)
+        return judging.Judge(submission, say=say).verdict()
 
     state = Watch(judge)
     before = termios.tcgetattr(sys.stdin)

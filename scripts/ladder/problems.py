@@ -1,4 +1,4 @@
-"""The problems one can practise, as their headers, steps and the README state them; the empty page of each."""
+"""The problems one can practise, as their headers, steps and the README state them; the template of each."""
 import functools
 import re
 import tempfile
@@ -50,8 +50,8 @@ class Problem(NamedTuple):
         return ", ".join(parameter.name for parameter in self.parameters)
 
     @property
-    def page(self):
-        """Where its page lies."""
+    def submission(self):
+        """Where its submission lies."""
         return ladder.PRACTICE / f"{self.kernel}.cu"
 
     @property
@@ -188,12 +188,12 @@ def stated(problem):
 
 
 def include_name(header):
-    """A header of ours as a page includes it: from practice/, or from any place with -I common."""
+    """A header of ours as a submission includes it: from practice/, or from any place with -I common."""
     return f"../{header.relative_to(ladder.ROOT).as_posix()}"
 
 
-def page(problem, include=None):
-    """The empty page."""
+def template(problem, include=None):
+    """The template."""
     name = f"{problem.kernel}_kernel"
     kernel_parameters = ", ".join(str(parameter.by_value) for parameter in problem.parameters)
     return (stated(problem) + f"//\n// scripts/judge practice/{problem.kernel}.cu says whether it is right.\n"
@@ -207,10 +207,10 @@ def page(problem, include=None):
             + "\n  CUDA_CHECK(cudaGetLastError());\n}\n")
 
 
-def flat_page(problem):
+def flat_template(problem):
     """The same without our headers and with a main of its own, that of scripts/export; None if it has none."""
     with tempfile.TemporaryDirectory() as folder:
         draft = Path(folder) / "draft.cu"
-        draft.write_text(page(problem, problem.header))
-        step = ladder.Step(problem.family, problem.kernel, "", problem.kernel, draft, "page")
+        draft.write_text(template(problem, problem.header))
+        step = ladder.Step(problem.family, problem.kernel, "", problem.kernel, draft, "submission")
         return exporting.flat(step) if exporting.main_of(step) else None

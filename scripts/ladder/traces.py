@@ -14,8 +14,8 @@ KINDS = [f"{space}_{op}" for space in ("global", "shared") for op in ("load", "s
 # ---- building and running
 
 def chosen_steps(names):
-    """The steps that the names stand for, pages too, but no step 00."""
-    return [step for step in ladder.resolve(names, pages=True) if not step.is_vendor]
+    """The steps that the names stand for, submissions too, but no step 00."""
+    return [step for step in ladder.resolve(names, submissions=True) if not step.is_vendor]
 
 
 def run(program, options):

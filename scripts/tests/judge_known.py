@@ -2,8 +2,8 @@
 """Judges every planted bug, and prints which stage rejects it, and what a checker says of the kind that many
 collections have: one round shape, one epsilon, blind to NaN (common/runner/tests/peer_check.cu). Each bug must be
 rejected at the stage that its line '// stage: ...' names. With --steps it judges the steps, which must pass; with
---pages the empty page of every kernel, which must fail with a friendly word.
-Takes about 10 minutes of CPU time, with --pages 5, with --steps an hour.
+--submissions the template of every kernel, which must fail with a friendly word.
+Takes about 10 minutes of CPU time, with --submissions 5, with --steps an hour.
 
 example: scripts/tests/judge_known.py --jobs 2 reduce
 """
@@ -22,15 +22,15 @@ from ladder import candidates, judging, problems
 
 
 class PeerBuilder(candidates.Builder):
-    """Builds a page with the peers' checker in place of ours."""
+    """Builds a submission with the peers' checker in place of ours."""
 
     def link(self, kernel, objects, output):
         super().link("peers", objects, output)
 
 
-def peer_verdict(page):
+def peer_verdict(submission):
     """What the peers' checker says."""
-    builder = PeerBuilder("cpu", page)
+    builder = PeerBuilder("cpu", submission)
     try:
         done = subprocess.run([builder.program()], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
         return "passes" if done.returncode == 0 else "rejects"
@@ -47,17 +47,17 @@ def named_stages(bug):
 
 
 def one(bug):
-    page = candidates.Page(bug.path, problems.named(bug.kernel))
-    verdict = judging.StageJudge(page, 120).verdict()
-    return bug, verdict.failure, peer_verdict(page)
+    submission = candidates.Submission(bug.path, problems.named(bug.kernel))
+    verdict = judging.StageJudge(submission, 120).verdict()
+    return bug, verdict.failure, peer_verdict(submission)
 
 
 def judge_steps(steps, jobs):
     """1 if one does not pass."""
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        named = (candidates.Page(step.path, problems.named(step.kernel)) for step in steps)
-        verdicts = pool.map(lambda page: judging.Judge(page, 120).verdict(), named)
+        named = (candidates.Submission(step.path, problems.named(step.kernel)) for step in steps)
+        verdicts = pool.map(lambda submission: judging.Judge(submission, 120).verdict(), named)
         for step, verdict in zip(steps, verdicts):
             failed += not verdict.passed
             print(f"{step.name:42} " + ("passes" if verdict.passed else f"{verdict.reached}: {verdict.failure.what}"),
@@ -66,15 +66,15 @@ def judge_steps(steps, jobs):
     return 1 if failed else 0
 
 
-def judge_pages(chosen, jobs):
-    """1 if the empty page of one of these problems does not compile, passes, or gets no friendly word."""
+def judge_templates(chosen, jobs):
+    """1 if the template of one of these problems does not compile, passes, or gets no friendly word."""
     failed = 0
 
     def one(problem):
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / problem.page.name
-            path.write_text(problems.page(problem))
-            return problem, judging.StageJudge(candidates.Page(path, problem), 120).verdict()
+            path = Path(folder) / problem.submission.name
+            path.write_text(problems.template(problem))
+            return problem, judging.StageJudge(candidates.Submission(path, problem), 120).verdict()
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         for problem, verdict in pool.map(one, chosen):
             good = verdict.failure and verdict.failure.stage != "compiles" and verdict.word
@@ -99,8 +99,8 @@ def main():
     known_bugs = [bug for bug in ladder.bugs() if ladder.runs_on_cpu(bug)]
     chosen = [file for file in (known_steps if options.steps else known_bugs)
               if not options.names or {file.name, file.kernel, file.family} & set(options.names)]
-    if options.pages:
-        sys.exit(judge_pages([problem for problem in known.values() if not options.names
+    if options.submissions:
+        sys.exit(judge_templates([problem for problem in known.values() if not options.names
                               or {problem.kernel, problem.family} & set(options.names)], options.jobs))
     if not chosen:
         ladder.usage_error(f"nothing to judge has one of these names: {' '.join(options.names)}")

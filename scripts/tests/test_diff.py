@@ -45,17 +45,18 @@ class Choice(unittest.TestCase):
 
     def test_a_page_and_a_step(self):
         with tempfile.TemporaryDirectory() as folder:
-            page = Path(folder, "try.cu")
-            page.write_text('#include "../reduce/sum/sum.cuh"\nint mine;\n')
+            submission = Path(folder, "try.cu")
+            submission.write_text('#include "../reduce/sum/sum.cuh"\nint mine;\n')
             last = [step.name for step in ladder.steps() if step.kernel == "sum"][-1]
-            for names, wanted in (([page], ["sum_try", last]), ([page, "8"], ["sum_try", "sum_08_warp_shuffle"]),
-                                  (["sum_01_atomic", page], ["sum_01_atomic", "sum_try"])):
+            for names, wanted in (([submission], ["sum_try", last]),
+                                  ([submission, "8"], ["sum_try", "sum_08_warp_shuffle"]),
+                                  (["sum_01_atomic", submission], ["sum_01_atomic", "sum_try"])):
                 self.assertEqual(self.names(*map(str, names)), wanted)
-            lines = run(page, "sum_01_atomic").stdout.splitlines()
-            self.assertEqual(lines[0], str(page.with_suffix("")))
+            lines = run(submission, "sum_01_atomic").stdout.splitlines()
+            self.assertEqual(lines[0], str(submission.with_suffix("")))
             self.assertIn("-int mine;", lines)
-            page.write_text("int main() {}\n")
-            self.assertEqual(len(self.message(page).splitlines()), 1, "of no kernel")
+            submission.write_text("int main() {}\n")
+            self.assertEqual(len(self.message(submission).splitlines()), 1, "of no kernel")
 
     def test_bad_names(self):
         for names, said in ((["sun", "7"], r"'sun'.*\bsum\b"), (["sum", "77"], r"\b77\b.*\b00 to \d\d"),

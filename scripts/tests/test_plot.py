@@ -82,7 +82,7 @@ class Tree(unittest.TestCase):
 
     def test_each_is_of_todays_figures_and_in_its_chapter(self):
         self.assertGreater(len(self.charts), 30)
-        self.assertEqual(plot.problems(self.known, self.charts) + plot.leftover(self.known), [])
+        self.assertEqual(plot.errors(self.known, self.charts) + plot.leftover(self.known), [])
 
 
 @unittest.skipUnless(HAVE_MATPLOTLIB, "needs matplotlib")

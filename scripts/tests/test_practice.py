@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests scripts/practice: pages, hints, the list, what is remembered, watching, disguised bugs, and the limits of the
-sandbox. Compiles nothing."""
+"""Tests scripts/practice: submissions, hints, the list, what is remembered, watching, disguised bugs, and the limits of
+the sandbox. Compiles nothing."""
 import contextlib
 import io
 import json
@@ -57,11 +57,11 @@ class InFolder(unittest.TestCase):
         return out.getvalue(), status
 
 
-def verdict(page, failure=None):
-    return judging.Verdict(page.path.name, page.problem.kernel, [], failure, "")
+def verdict(submission, failure=None):
+    return judging.Verdict(submission.path.name, submission.problem.kernel, [], failure, "")
 
 
-class Pages(InFolder):
+class Submissions(InFolder):
     def test_every_kernel_with_one_launch_has_a_page(self):
         with_launch = {step.kernel for step in ladder.steps()
                        if re.search(r"^LADDER_STEP\(\w+, launch", step.path.read_text(), re.M)}
@@ -69,14 +69,14 @@ class Pages(InFolder):
 
     def test_pages_state_the_problem_and_nothing_of_a_solution(self):
         for problem in problems.problems().values():
-            flat = problems.flat_page(problem)  # a kernel with no main for it is an error of test_export.py
-            for text in filter(None, (problems.page(problem), flat)):
+            flat = problems.flat_template(problem)  # a kernel with no main for it is an error of test_export.py
+            for text in filter(None, (problems.template(problem), flat)):
                 with self.subTest(problem.kernel):
                     self.assertIn(f"void launch({problem.parameters[0]}", text)
                     self.assertIn("__global__ void", text)
                     self.assertEqual(text.partition("int main")[0].count("<<<"), 1)
                     self.assertIn(problem.statement.splitlines()[0], text)
-                    self.assertLessEqual(max(map(len, problems.page(problem).splitlines())), 120)
+                    self.assertLessEqual(max(map(len, problems.template(problem).splitlines())), 120)
             if flat:
                 self.assertIn("int main(", flat)
                 self.assertNotIn('#include "', flat)
@@ -95,9 +95,9 @@ class Pages(InFolder):
         self.assertIn("--force", said)
         self.assertEqual(path.read_text(), "mine")
         self.assertEqual(self.practice("sum", "--force")[1], 0)
-        self.assertEqual(path.read_text(), problems.page(SUM))
+        self.assertEqual(path.read_text(), problems.template(SUM))
         self.practice("sum", "--force", "--flat")
-        self.assertEqual(path.read_text(), problems.flat_page(SUM))
+        self.assertEqual(path.read_text(), problems.flat_template(SUM))
 
     def test_hints_are_the_ideas_in_their_order(self):
         hints = SUM.hints()
@@ -120,15 +120,15 @@ class Pages(InFolder):
 
     def test_a_page_includes_its_header_as_seen_from_practice(self):
         for problem in problems.problems().values():
-            [name] = re.findall(r'^#include "(.*)"', problems.page(problem), re.MULTILINE)
+            [name] = re.findall(r'^#include "(.*)"', problems.template(problem), re.MULTILINE)
             self.assertEqual((ROOT / "practice" / name).resolve(), problem.header)
             self.assertEqual((ROOT / "common" / name).resolve(), problem.header, "with -I common, from any place")
 
 
 class PageNames(InFolder):
-    """What the scripts take for a page, and of which kernel it is."""
+    """What the scripts take for a submission, and of which kernel it is."""
 
-    def page(self, name, text=""):
+    def submission(self, name, text=""):
         path = ladder.PRACTICE / name
         path.write_text(text)
         return path
@@ -146,10 +146,10 @@ class PageNames(InFolder):
                                    ("try", '#include <cstdio>\n  # include "sum.cuh"  // x', "sum"),
                                    ("copy_of_sum", '#include "../reduce/sum/sum.cuh"', "sum"),
                                    ("max_2", '#include "sum.cuh"\n#include "../reduce/max/max.cuh"', "max")):
-            path = self.page(f"{name}.cu", text)
+            path = self.submission(f"{name}.cu", text)
             self.assertEqual(candidates.find(str(path)).problem.kernel, kernel, text)
-            [step] = ladder.resolve([path], pages=True)
-            self.assertEqual((step.kind, step.kernel, step.path), ("page", kernel, path))
+            [step] = ladder.resolve([path], submissions=True)
+            self.assertEqual((step.kind, step.kernel, step.path), ("submission", kernel, path))
             self.assertEqual(step.name, name if name.startswith(kernel) else f"{kernel}_{name}")
 
     def test_every_step_and_bug_tells_its_kernel(self):
@@ -157,21 +157,22 @@ class PageNames(InFolder):
             self.assertEqual(ladder.kernel_of(step.path), step.kernel, step.name)
 
     def test_names(self):
-        path = self.page("sum_mine.cu")
+        path = self.submission("sum_mine.cu")
         for name in (path, "sum_mine", "sum_mine.cu"):
-            self.assertEqual([step.path for step in ladder.resolve([name], pages=True)], [path], name)
-        self.assertEqual({step.kind for step in ladder.resolve(["sum"], pages=True)}, {"step"})
+            self.assertEqual([step.path for step in ladder.resolve([name], submissions=True)], [path], name)
+        self.assertEqual({step.kind for step in ladder.resolve(["sum"], submissions=True)}, {"step"})
 
     def test_a_main_of_its_own(self):
-        self.assertFalse(exporting.has_main(self.page("sum.cu", problems.page(SUM) + "// int main()\n")))
-        self.assertTrue(exporting.has_main(self.page("sum.cu", problems.flat_page(SUM))))
+        self.assertFalse(exporting.has_main(self.submission("sum.cu", problems.template(SUM) + "// int main()\n")))
+        self.assertTrue(exporting.has_main(self.submission("sum.cu", problems.flat_template(SUM))))
 
     def test_what_is_no_page(self):
-        path = self.page("sum_mine.cu")
+        path = self.submission("sum_mine.cu")
         self.assertIn("scripts/judge", self.message(path))
-        self.assertIn("which kernel is it?", self.message(self.page("try.cu"), pages=True))
-        self.assertIn("did you mean practice/sum_mine.cu?", self.message(ladder.PRACTICE / "sum_mime.cu", pages=True))
-        self.assertIn("did you mean practice/sum_mine.cu", self.message("sum_mime", pages=True))
+        self.assertIn("which kernel is it?", self.message(self.submission("try.cu"), submissions=True))
+        self.assertIn("did you mean practice/sum_mine.cu?",
+                      self.message(ladder.PRACTICE / "sum_mime.cu", submissions=True))
+        self.assertIn("did you mean practice/sum_mine.cu", self.message("sum_mime", submissions=True))
 
 
 class Fields(unittest.TestCase):
@@ -232,24 +233,24 @@ class Remembering(InFolder):
     def test_solved_stays_solved_and_a_change_is_judged_again(self):
         path = ladder.PRACTICE / "sum.cu"
         path.write_text("first")
-        page = candidates.find(str(path))
-        self.assertFalse(progress_file.unchanged(page))
-        progress_file.remember(page, verdict(page))
-        self.assertTrue(progress_file.unchanged(page))
+        submission = candidates.find(str(path))
+        self.assertFalse(progress_file.unchanged(submission))
+        progress_file.remember(submission, verdict(submission))
+        self.assertTrue(progress_file.unchanged(submission))
         path.write_text("second")
-        self.assertFalse(progress_file.unchanged(page))
-        progress_file.remember(page, verdict(page, diagnosis.Failure("right", "", "", "")))
+        self.assertFalse(progress_file.unchanged(submission))
+        progress_file.remember(submission, verdict(submission, diagnosis.Failure("right", "", "", "")))
         self.assertEqual(set(progress_file.solved_kernels()), {"sum"})
         self.assertEqual(progress_file.read()["sum.cu"]["reached"], "right")
 
     def test_watch_judges_what_is_saved_once(self):
         judged = []
 
-        def judge(page):
-            judged.append(page.text)
+        def judge(submission):
+            judged.append(submission.text)
             failure = diagnosis.Failure("right", "n=1: x", "Learn this.", "README.md#where-data-live",
                                         "sum.cu:3:5")
-            return verdict(page, failure if page.text == "wrong" else None)
+            return verdict(submission, failure if submission.text == "wrong" else None)
         watch = practice_watch.Watch(judge)
         self.assertFalse(watch.step())
         self.assertIn("n writes the one to begin with", watch.screen())
@@ -289,8 +290,8 @@ class Commands(InFolder):
         patch = mock.patch.object(judging, "Judge")
         self.judge = patch.start()
         self.addCleanup(patch.stop)
-        self.judge.side_effect = lambda page, *_, **__: mock.Mock(
-            verdict=lambda: verdict(page, self.FAILURE if "wrong" in page.text else None))
+        self.judge.side_effect = lambda submission, *_, **__: mock.Mock(
+            verdict=lambda: verdict(submission, self.FAILURE if "wrong" in submission.text else None))
 
     def judged(self, *arguments):
         out = io.StringIO()
@@ -304,7 +305,7 @@ class Commands(InFolder):
         said, status = self.judged("--json")
         self.assertEqual(status, 1)
         found = json.loads(said)
-        states = {one["page"]: one["state"] for one in found["verdicts"]}
+        states = {one["submission"]: one["state"] for one in found["verdicts"]}
         self.assertEqual(states, {"dot.cu": "failed", "sum.cu": "passed"})
         self.assertEqual(next(one["failure"] for one in found["verdicts"] if one["failure"])["index"], "0")
         said, status = self.judged(str(ladder.PRACTICE / "sum.cu"))
@@ -326,7 +327,7 @@ class Commands(InFolder):
 
 
 class States(InFolder):
-    """A page whose judging did not end is neither solved nor failed."""
+    """A submission whose judging did not end is neither solved nor failed."""
 
     def of(self, stages, failure=None):
         path = ladder.PRACTICE / "sum.cu"
@@ -340,13 +341,13 @@ class States(InFolder):
         for stages, failure, state, status in (([passed, left_out], None, "passed", 0),
                                                ([passed, unknown], None, "not judged", 3),
                                                ([passed, unknown], wrong, "failed", 1)):
-            page, found = self.of(stages, failure)
+            submission, found = self.of(stages, failure)
             self.assertEqual((found.state, judging.exit_status([found])), (state, status))
             self.assertEqual(json.loads(judging.to_json([found]))["verdicts"][0]["state"], state)
             progress_file.write({})
-            progress_file.remember(page, found)
+            progress_file.remember(submission, found)
             self.assertEqual(set(progress_file.solved_kernels()), {"sum"} if state == "passed" else set())
-            self.assertEqual(progress_file.unchanged(page), state != "not judged")
+            self.assertEqual(progress_file.unchanged(submission), state != "not judged")
 
 
 class Bugs(InFolder):
@@ -365,10 +366,10 @@ class Bugs(InFolder):
                 self.assertRegex(text, r"(?m)^LADDER_STEP\(")
 
     def test_a_bug_is_handed_out_fixed_and_revealed(self):
-        """With the judge's place taken by what says that the page fails, and later that it passes."""
+        """With the judge's place taken by what says that the submission fails, and later that it passes."""
         failure = diagnosis.Failure("right", "n=1: out[0] is wrong", "", "README.md#where-data-live")
         with mock.patch.object(judging, "Judge") as judge:
-            judge.side_effect = lambda page: mock.Mock(verdict=lambda: verdict(page, failure))
+            judge.side_effect = lambda submission: mock.Mock(verdict=lambda: verdict(submission, failure))
             handed, status = self.practice("--bug", "dot")
             self.assertEqual(status, 0)
             self.assertRegex(handed, r"practice/dot_bug_1.cu has a bug. What is seen: n=1: out\[0\] is wrong\n"
@@ -378,14 +379,14 @@ class Bugs(InFolder):
             bug = next(bug for bug in ladder.bugs() if bug.name == entry["bug"])
             self.assertIn(f"practice/dot_bug_1.cu is {bug.path.relative_to(ROOT)}: ", revealed)
             self.assertIn("The judge's verdict on it:", revealed)
-            page = candidates.find(str(ladder.PRACTICE / name))
-            progress_file.remember(page, verdict(page))
+            submission = candidates.find(str(ladder.PRACTICE / name))
+            progress_file.remember(submission, verdict(submission))
             self.assertEqual(progress_file.solved_kernels(), {}, "a bug fixed is no kernel solved")
             for _ in range(len(bug_lab.open_to(problems.named("dot"))) - 1):
                 self.assertEqual(self.practice("--bug", "dot")[1], 0)
                 latest = next(name for name, entry in progress_file.read().items() if entry["latest"])
-                page = candidates.find(str(ladder.PRACTICE / latest))
-                progress_file.remember(page, verdict(page))
+                submission = candidates.find(str(ladder.PRACTICE / latest))
+                progress_file.remember(submission, verdict(submission))
             self.assertIn("no bug left to fix in dot", self.practice("--bug", "dot")[0])
 
     def test_every_bug_names_its_stage(self):

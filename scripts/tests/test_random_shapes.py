@@ -135,30 +135,30 @@ class Measure(unittest.TestCase):
     def measure(self, program, resume=False, head=None, count=6):
         shown = []
         journal = random_shapes.Journal(self.folder / "sub" / "gemv.jsonl", head or self.HEAD)
-        shapes, problem = random_shapes.measure(program, journal, count, 5, resume, shown.append)
+        shapes, error = random_shapes.measure(program, journal, count, 5, resume, shown.append)
         self.assertEqual(shapes, shown, "every shape is shown, also those of the run before")
-        return shapes, problem
+        return shapes, error
 
     def commands(self):
         return self.log.read_text().splitlines()
 
     def test_all_at_once(self):
-        shapes, problem = self.measure(self.program())
-        self.assertIsNone(problem)
+        shapes, error = self.measure(self.program())
+        self.assertIsNone(error)
         self.assertEqual([one.number for one in shapes], list(range(6)))
         self.assertEqual([len(one.entries) for one in shapes], [2] * 6)
         self.assertEqual(self.commands(), ["--json --random=6 --first=0 --seed=5"])
 
     def test_resume_gives_what_one_run_would_have(self):
         whole, _ = self.measure(self.program())
-        found, problem = self.measure(self.program(stop=4))
-        self.assertEqual((len(found), problem), (4, "ended with exit status 1"))
-        found, problem = self.measure(self.program(), resume=True)
-        self.assertIsNone(problem)
+        found, error = self.measure(self.program(stop=4))
+        self.assertEqual((len(found), error), (4, "ended with exit status 1"))
+        found, error = self.measure(self.program(), resume=True)
+        self.assertIsNone(error)
         self.assertEqual(found, whole)
         self.assertEqual(self.commands()[-1], "--json --random=2 --first=4 --seed=5")
-        again, problem = self.measure(self.program(stop=0), resume=True)
-        self.assertEqual((again, problem), (whole, None))
+        again, error = self.measure(self.program(stop=0), resume=True)
+        self.assertEqual((again, error), (whole, None))
         self.assertEqual(len(self.commands()), 3, "nothing was left to run")
 
     def test_without_resume_or_after_a_change_it_starts_again(self):
@@ -171,18 +171,18 @@ class Measure(unittest.TestCase):
         self.measure(self.program(stop=4))
         path = self.folder / "sub" / "gemv.jsonl"
         path.write_text(path.read_text()[:-20])
-        _, problem = self.measure(self.program(), resume=True)
-        self.assertIsNone(problem)
+        _, error = self.measure(self.program(), resume=True)
+        self.assertIsNone(error)
         self.assertEqual(self.commands()[-1], "--json --random=3 --first=3 --seed=5")
 
-    def test_a_wrong_result_is_a_problem_and_is_not_taken_over(self):
-        _, problem = self.measure(self.program(wrong=2, last=1))
-        self.assertEqual(problem, "a check failed: gemv_00_cublas, gemv_07_by_shape")
-        _, problem = self.measure(self.program(), resume=True)
-        self.assertIsNone(problem)
+    def test_a_wrong_result_is_an_error_and_is_not_taken_over(self):
+        _, error = self.measure(self.program(wrong=2, last=1))
+        self.assertEqual(error, "a check failed: gemv_00_cublas, gemv_07_by_shape")
+        _, error = self.measure(self.program(), resume=True)
+        self.assertIsNone(error)
         self.assertEqual(self.commands()[-1], "--json --random=4 --first=2 --seed=5")
 
-    def test_a_crash_and_a_short_output_are_problems(self):
+    def test_a_crash_and_a_short_output_are_errors(self):
         self.assertEqual(self.measure(self.program(last=1))[1], "ended with exit status 1")
         self.assertEqual(self.measure(self.program(stop=3, status=0))[1], "printed 3 of 6 shapes")
 
@@ -229,7 +229,7 @@ class Table(unittest.TestCase):
             self.page(self.known(), self.TEXT.replace("gemv_t", "nothing"))
 
     def test_every_ladder_with_steps_to_compare_has_its_row(self):
-        listed = [kernel for page in figures.pages() for found in tables.RANDOM.finditer(page.read_text())
+        listed = [kernel for page in figures.documents() for found in tables.RANDOM.finditer(page.read_text())
                   for kernel in found[2].split()]
         self.assertEqual(sorted(listed), sorted(bench.comparable(ladder.kernels(), [])))
 

@@ -12,14 +12,13 @@ SCRIPTS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(SCRIPTS))
 sys.dont_write_bytecode = True
 import ladder
-from ladder import document as pages
-from ladder import figure_links, figures, page_commands, page_sessions, page_twin
+from ladder import document, document_commands, document_sessions, document_twin, figure_links, figures
 
 CHAPTER = ladder.ROOT / "reduce" / "sum" / "README.md"
 
 
 def page(text, path=CHAPTER):
-    return pages.Page(path, textwrap.dedent(text).lstrip("\n"))
+    return document.Document(path, textwrap.dedent(text).lstrip("\n"))
 
 
 class Found(unittest.TestCase):
@@ -61,11 +60,11 @@ class Markdown(Found):
 
 class Blocks(Found):
     def test_languages(self):
-        self.assert_found(self.after(pages.check_blocks, "```\nx\n```\n"), "^1: .*''")
-        self.assert_found(self.after(pages.check_blocks, "```bash\nx\n```\n"), "^1: .*'bash'")
-        self.assert_found(self.after(pages.check_blocks, "```text\nx\n```\n"), "^1: .*text block")
-        self.assertEqual(self.after(pages.check_blocks, "<!-- not a session: a drawing -->\n```text\nx\n```\n"), [])
-        self.assert_found(self.after(pages.check_blocks, "<!-- seen at: H200 -->\n```console\n$ ls\n```\n"),
+        self.assert_found(self.after(document.check_blocks, "```\nx\n```\n"), "^1: .*''")
+        self.assert_found(self.after(document.check_blocks, "```bash\nx\n```\n"), "^1: .*'bash'")
+        self.assert_found(self.after(document.check_blocks, "```text\nx\n```\n"), "^1: .*text block")
+        self.assertEqual(self.after(document.check_blocks, "<!-- not a session: a drawing -->\n```text\nx\n```\n"), [])
+        self.assert_found(self.after(document.check_blocks, "<!-- seen at: H200 -->\n```console\n$ ls\n```\n"),
                           "^2: .*seen at")
 
     SOURCE = "<!-- source: reduce/sum/sum_08_warp_shuffle.cu -->\n```cpp\n{}\n```\n"
@@ -74,7 +73,7 @@ class Blocks(Found):
         lines = (ladder.ROOT / "reduce/sum/sum_08_warp_shuffle.cu").read_text().splitlines()
         at = next(number for number, line in enumerate(lines) if "__global__" in line)
         kernel = "\n".join(lines[at:at + 6])
-        check = pages.check_blocks
+        check = document.check_blocks
         self.assertEqual(self.after(check, self.SOURCE.format(kernel)), [])
         inner = textwrap.dedent("\n".join(line for line in lines[at + 1:at + 4]))
         self.assertEqual(self.after(check, self.SOURCE.format(inner)), [], "indented otherwise")
@@ -90,7 +89,7 @@ class Blocks(Found):
 
 class Commands(Found):
     def problems(self, command):
-        return page_commands.errors_of(command)
+        return document_commands.errors_of(command)
 
     def test_what_is_there(self):
         for command in ("scripts/run", "scripts/run sum -- --n=2^20",
@@ -130,28 +129,28 @@ class Commands(Found):
         bad = ("scripts/rum", "scripts/run --fast", "sums.cuh", "bugs/sum_late_return.cu", "sum_08_warp", "sum_77_x.cu",
                "common/walker/", "build/slow/reduce/sum/sum")
         for name in good:
-            self.assertIsNone(page_commands.error_of_span(name, CHAPTER.parent), name)
+            self.assertIsNone(document_commands.error_of_span(name, CHAPTER.parent), name)
         for name in bad:
-            self.assertIsNotNone(page_commands.error_of_span(name, CHAPTER.parent), name)
+            self.assertIsNotNone(document_commands.error_of_span(name, CHAPTER.parent), name)
 
     def test_a_step_made_on_the_page(self):
         last = max(int(step.number) for step in ladder.steps() if step.kernel == "sum" and not step.is_any_shape)
         name = f"sum_{last + 1:02}_mine"
         text = f"```sh\nscripts/new sum mine\nscripts/run {name}\n```\nEdit `reduce/sum/{name}.cu`, run\n" \
                f"`build/cpu/reduce/sum/{name}`.\n"
-        self.assertEqual(self.after(page_commands.check, text), [])
-        self.assertEqual(len(self.after(page_commands.check, text.replace("new sum mine", "new sum other"))), 3)
+        self.assertEqual(self.after(document_commands.check, text), [])
+        self.assertEqual(len(self.after(document_commands.check, text.replace("new sum mine", "new sum other"))), 3)
 
     def test_on_a_page(self):
         text = "Run `scripts/rum`:\n\n```sh\nscripts/run \\\n  sum\nscripts/run sums\n```\n" \
                "```console\n$ scripts/rum\nrum\n```\n"
-        self.assert_found(self.after(page_commands.check, text), "^1: .*rum", "^6: .*'sums'", "^9: .*rum")
+        self.assert_found(self.after(document_commands.check, text), "^1: .*rum", "^6: .*'sums'", "^9: .*rum")
 
 
 class Links(Found):
     def links(self, text):
         def check(one):
-            pages.check_links(one, {CHAPTER: one, ladder.ROOT / "README.md": page("# Title\n## No GPU?\n")})
+            document.check_links(one, {CHAPTER: one, ladder.ROOT / "README.md": page("# Title\n## No GPU?\n")})
         return self.after(check, text)
 
     def test_links(self):
@@ -170,12 +169,12 @@ class Links(Found):
         for title, name in (("30 % of bandwidth, why?", "30--of-bandwidth-why"), ("`row_sum`", "row_sum"), ("No GPU?",
                                                                                                             "no-gpu"),
                             ("[01 naive](x.cu)", "01-naive"), ("没有 GPU？", "没有-gpu")):
-            self.assertEqual(pages.anchor(title), name)
+            self.assertEqual(document.anchor(title), name)
 
 
 class Sessions(Found):
     def compared(self, shown, printed):
-        return self.after(lambda one: page_sessions.compare(one, 10, shown.split("\n"), printed, "it"), "")
+        return self.after(lambda one: document_sessions.compare(one, 10, shown.split("\n"), printed, "it"), "")
 
     def test_output(self):
         self.assertEqual(self.compared("a\nb", "\na  \nb\n\n"), [])
@@ -188,7 +187,7 @@ class Sessions(Found):
 
     def run_page(self, text):
         one = page(text)
-        count, skipped = page_sessions.check([one])
+        count, skipped = document_sessions.check([one])
         return count, skipped, [f"{line}: {what}" for _, line, what in sorted(one.errors)]
 
     def test_a_session_is_run_without_a_gpu_and_compared(self):
@@ -220,7 +219,7 @@ class Sessions(Found):
             text = f"<!-- interactive -->\n```console\n$ {fake}\nstart 0x34\n(gdb) next\n<next> 0xaa\n" \
                    "(gdb) print a\n{}\n```\n"
             one = page(text.format("<print a> 0x0"))
-            self.assertEqual(page_sessions.parts(one.of_kind("code")[0])[0][1], str(fake))
+            self.assertEqual(document_sessions.parts(one.of_kind("code")[0])[0][1], str(fake))
             self.check_gdb(text.format("<print a> 0x0"))
             self.check_gdb(text.format("<print b> 0x0"), "^8: .*'<print b> 0x.*'<print a> 0x")
 
@@ -228,15 +227,15 @@ class Sessions(Found):
         one = page(text)
         block = one.of_kind("code")[0]
         with tempfile.TemporaryDirectory() as folder:
-            page_sessions.check_session(one, block, page_sessions.environment(folder), folder)
+            document_sessions.check_session(one, block, document_sessions.environment(folder), folder)
         self.assert_found([f"{line}: {what}" for _, line, what in one.errors], *patterns)
 
     def test_reports_seen_on_a_gpu(self):
         text = "<!-- seen on: H200 -->\n```console\n$ scripts/run sum\nsum_08_warp_shuffle  PASS  1.00\n{}\n```\n"
-        self.assertEqual(self.after(page_sessions.check_seen, text.format("sum_09_float4_grid_stride PASS 2")), [])
-        self.assert_found(self.after(page_sessions.check_seen, text.format("sum_08_gone  PASS  2")),
+        self.assertEqual(self.after(document_sessions.check_seen, text.format("sum_09_float4_grid_stride PASS 2")), [])
+        self.assert_found(self.after(document_sessions.check_seen, text.format("sum_08_gone  PASS  2")),
                           "^5: .*'sum_08_gone'")
-        self.assert_found(self.after(page_sessions.check_seen, text.format("sum_13_tile_per_block  PASS")),
+        self.assert_found(self.after(document_sessions.check_seen, text.format("sum_13_tile_per_block  PASS")),
                           "^5: .*figures")
 
 
@@ -356,13 +355,13 @@ class Twin(Found):
     CHINESE = ladder.ROOT / "README.zh-CN.md"
 
     def compared(self, twin, original=ORIGINAL):
-        return self.after(lambda one: page_twin.check(one, page(original, figures.GUIDE)), twin, self.CHINESE)
+        return self.after(lambda one: document_twin.check(one, page(original, figures.GUIDE)), twin, self.CHINESE)
 
     def test_which_page_is_one(self):
         docs = ladder.ROOT / "docs"
         for path, original in ((self.CHINESE, figures.GUIDE), (figures.GUIDE, None), (docs / "x.md", None),
                                (docs / "zh-CN" / "x.md", docs / "x.md"), (CHAPTER, None)):
-            self.assertEqual(page_twin.original_of(path), original)
+            self.assertEqual(document_twin.original_of(path), original)
 
     def test_the_same(self):
         self.assertEqual(self.compared(self.TWIN), [])
@@ -371,13 +370,13 @@ class Twin(Found):
         docs = ladder.ROOT / "docs"
         text = "# A\n[a](other.md#{}) [b](../reduce/README.md) [c](../reduce/sum/results/h200.json#sum_03,1,rate)\n"
         twin = text.replace("../reduce", "../../reduce")
-        self.assertEqual(self.after(lambda one: page_twin.check(one, page(text.format("warp"), docs / "x.md")),
+        self.assertEqual(self.after(lambda one: document_twin.check(one, page(text.format("warp"), docs / "x.md")),
                                     twin.format("线程束"), docs / "zh-CN" / "x.md"), [])
 
     def test_numbers(self):
-        self.assertEqual(page_twin.numbers("step 07 of `x 5`, [a](b#6), sm_90, the 33rd: 2^31 - 1, 65,536, 4 KB/s"),
+        self.assertEqual(document_twin.numbers("step 07 of `x 5`, [a](b#6), sm_90, the 33rd: 2^31 - 1, 65,536, 4 KB/s"),
                          ["07", "33", "2^31", "1", "65,536", "4 KB/s"])
-        self.assertEqual(page_twin.numbers("第 33 个，8 个，1.98GHz，60 s内，92 %；float4，9.1e"),
+        self.assertEqual(document_twin.numbers("第 33 个，8 个，1.98GHz，60 s内，92 %；float4，9.1e"),
                          ["33", "8", "1.98 GHz", "60 s", "92 %", "9.1"])
 
     def test_each_difference_is_found(self):

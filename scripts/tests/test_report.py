@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of scripts/ladder/explain_page.py: what the pictures show of accesses made up here."""
+"""Tests of scripts/ladder/report.py: what the pictures show of accesses made up here."""
 import sys
 import unittest
 import xml.etree.ElementTree as xml
@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from ladder import explain_page
+from ladder import report
 
 
 def sample(space, width, offsets):
@@ -41,7 +41,7 @@ def access(file, line, space, op, width, *requests, times=1):
     return {"file": file, "line": line, "space": space, "op": op, "width": width, "async": False,
             "requests": len(samples) * times, "same_address": 0, "worst": worst["units"], "histogram": {},
             "unit": "sectors" if space == "global" else "wavefronts",
-            "lanes": times * sum(len(explain_page.lanes_of(one)) for one in samples),
+            "lanes": times * sum(len(report.lanes_of(one)) for one in samples),
             "units": times * sum(one["units"] for one in samples),
             "ideal": times * sum(one["ideal"] for one in samples),
             "bytes_requested": 0, "bytes_moved": 0, "samples": samples, "worst_sample": worst}
@@ -81,7 +81,7 @@ def drawing(text):
 class Pictures(unittest.TestCase):
     def draw(self, space, width, offsets):
         one = access("f.cu", 1, space, "load", width, offsets)
-        return drawing(explain_page.picture(one, one["worst_sample"], "title"))
+        return drawing(report.picture(one, one["worst_sample"], "title"))
 
     def test_a_row_is_four_sectors(self):
         kinds, words = self.draw("global", 4, ROW)
@@ -108,7 +108,7 @@ class Pictures(unittest.TestCase):
         tree = [[4 * 2 * stride * lane for lane in range(128 // stride)][:32] for stride in (4, 8, 16, 32, 64)]
         one = access("f.cu", 1, "shared", "load", 4, *tree)
         self.assertEqual([request["units"] for request in one["samples"]], [8, 8, 8, 4, 2])
-        kinds, words = drawing(explain_page.rounds(one, "title"))
+        kinds, words = drawing(report.rounds(one, "title"))
         self.assertEqual(len(kinds["used"]) + len(kinds["bad"]), 32 + 16 + 8 + 4 + 2)
         self.assertEqual(len(kinds["used"]), 4 + 2 + 1 + 1 + 1, "those of the first wavefront")
         self.assertTrue(any(word.startswith("16 lanes, 8 wavefronts") for word in words))
@@ -148,7 +148,7 @@ class Page(unittest.TestCase):
         self.step = tile_step(TILE_COLUMN)
 
     def test_one_page_that_stands_alone(self):
-        text = explain_page.page(self.step)
+        text = report.html_of(self.step)
         tags = Tags(text)
         self.assertEqual((tags.open, tags.wrong), ([], []))
         self.assertNotRegex(text, r"(src|href)=|url\(|@import|<script")
@@ -159,21 +159,21 @@ class Page(unittest.TestCase):
     def test_launches_are_added_up(self):
         one = self.step
         one["launches"] *= 2
-        loads = [each for each in explain_page.accesses_of(one) if each["space"] == "shared"]
+        loads = [each for each in report.accesses_of(one) if each["space"] == "shared"]
         self.assertEqual(len(loads), 1)
         self.assertEqual((loads[0]["requests"], loads[0]["units"], loads[0]["worst"]), (2, 64, 32))
 
     def test_the_picture_of_a_step_is_of_its_costliest_access(self):
-        _, words = drawing(explain_page.step_picture(self.step))
+        _, words = drawing(report.step_picture(self.step))
         self.assertRegex(words[0], "transpose_04_shared_tile.*27.*shared load")
-        _, words = drawing(explain_page.step_picture(self.step, line=20))
+        _, words = drawing(report.step_picture(self.step, line=20))
         self.assertRegex(words[0], "transpose_04_shared_tile.*20.*global load")
-        alone = explain_page.step_picture(self.step, kind="global-store")
+        alone = report.step_picture(self.step, kind="global-store")
         self.assertIn("<desc>scripts/explain --svg --access global-store transpose_04_shared_tile</desc>", alone)
         self.assertIn("global store", drawing(alone)[1][0])
         for wrong in ({"line": 1}, {"line": 20, "kind": "shared-load"}, {"kind": "global-atomic"}):
             with self.assertRaises(SystemExit):
-                explain_page.step_picture(self.step, **wrong)
+                report.step_picture(self.step, **wrong)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 import ladder
-from ladder import page_commands
+from ladder import document_commands
 
 SECONDS = 300  # for one command
 ADDRESS = re.compile(r"0x[0-9a-f]+")
@@ -70,7 +70,7 @@ def run(command, root, env, given=None):
 def parts(block):
     """The commands of a console block with the output shown: [(place of the command, command, place of the first line
     of output, lines)]."""
-    commands = [(line - block.line, command) for line, command in page_commands.commands_of(block)]
+    commands = [(line - block.line, command) for line, command in document_commands.commands_of(block)]
     found = []
     for (place, command), (stop, _) in zip(commands, [*commands[1:], (len(block.lines), "")]):
         first = place + 1
@@ -84,7 +84,7 @@ def targets(command):
     """What must be built before: {preset: {target}}."""
     found = {}
     for preset, name in re.findall(r"\bbuild/([\w-]+)/([\w/]+)", command):
-        steps = ladder.find(name, page_commands.known_names())
+        steps = ladder.find(name, document_commands.known_names())
         target = name.split("/")[-1]
         if steps:
             target = f"ladder_{target}" if target == steps[0].kernel else steps[0].target

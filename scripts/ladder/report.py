@@ -398,7 +398,7 @@ def section(step):
     return "".join(parts)
 
 
-def page(step):
+def html_of(step):
     """The report on a step."""
     size = " ".join(f"{dim}={value}" for dim, value in step["size"].items())
     name = html.escape(step["step"])
