@@ -179,7 +179,6 @@ def run_steps(program_of, steps, options, tally):
     refuse."""
     printer = Printer(steps)
     refused = []
-    options = [option for option in options if not option.startswith("--only=")]
     for step in steps:
         status, complaint = run_program([*program_of(step), *options], [step], tally, printer)
         if status == BAD_USAGE:
@@ -298,18 +297,6 @@ def run_group(preset, group, left_out, broken, options, tally):
             print(f"{step.name}: {tally.verdicts[step.name]}", flush=True)
 
 
-def only_named(groups, options):
-    """The groups without the steps that the programs' option --only leaves out."""
-    names = {name for option in options if option.startswith("--only=") for name in option[len("--only="):].split(",")}
-    if not names:
-        return groups
-    unknown = names - {step.name for group in groups for step in group.steps}
-    if unknown:
-        ladder.usage_error(f"--only: no step '{min(unknown)}' in what is to be run")
-    groups = [group._replace(steps=[step for step in group.steps if step.name in names]) for group in groups]
-    return [group for group in groups if group.steps]
-
-
 def describe(groups):
     """What is to be run, in a line."""
     steps = [step for group in groups for step in group.steps]
@@ -352,7 +339,8 @@ def main():
     ladder.configure(preset)
     left_out = ladder.skipped(preset)
     options = options or []
-    groups = only_named(groups, options)
+    if any(option.startswith("--only") for option in options):
+        ladder.usage_error("--only is for programs; here name the steps: scripts/run STEP...")
     if PRINT_ONLY & set(options):
         groups = [group for group in groups if group.is_submissions or group.targets(left_out)][:1]
     groups, broken = build(preset, groups, left_out)
