@@ -18,8 +18,9 @@ PROBLEM = re.compile(r"\bkernel \( \) const override")  # the class of a problem
 IN_TFLOPS = ("sgemm", "sgemm_accuracy", "sgemm_tf32", "gemm_bf16", "aat", "attention", "attention_bf16")
 LIBRARIES = {"cub": "CUB", "cublas": "cuBLAS", "cudnn": "cuDNN", "thrust": "Thrust", "memcpy": "cudaMemcpy"}
 REFERENCE = ("h200", "h100-80gb-hbm3")  # the cards of the heads, the map and the text; other cards come after them
-# A table in a page, its kernel and its options; scripts/tables describes them.
-TABLE = re.compile(r"^(<!-- table (\w+)((?: \S+)*) -->\n).*?^(<!-- end -->)$", re.MULTILINE | re.DOTALL)
+# What scripts/tables writes into a document, <!-- KIND OPTIONS -->; it describes them.
+BLOCK = re.compile(r"^(<!-- (table|map|counters|compared|random)\b([^\n]*?) -->\n).*?^(<!-- end -->)$",
+                   re.MULTILINE | re.DOTALL)
 
 
 # ---- the digest of a step's code
@@ -365,11 +366,13 @@ def documents():
 def wanted_by_kernel():
     """The same of every kernel with a table: {kernel: Wanted}; the last one that names a head counts."""
     found = {}
-    for page in documents():
-        for match in TABLE.finditer(page.read_text()):
-            new, old = wanted(page, match[3]), found.get(match[2])
-            if not old or new.head or not old.head:
-                found[match[2]] = new
+    for path in documents():
+        for match in BLOCK.finditer(path.read_text()):
+            if match[2] == "table":
+                kernel, _, options = match[3].strip().partition(" ")
+                new, old = wanted(path, options), found.get(kernel)
+                if not old or new.head or not old.head:
+                    found[kernel] = new
     return found
 
 

@@ -206,7 +206,7 @@ class Table(unittest.TestCase):
         return figures.Figures(results, lambda _: True, ladder.kernels(), lambda kernel, steps: code)
 
     def page(self, known, text=TEXT):
-        return tables.random_pages(known, ladder.ROOT / "gemv" / "gemv" / "README.md", text)
+        return tables.document(known, ladder.ROOT / "gemv" / "gemv" / "README.md", text)
 
     def test_a_row_for_each_kernel(self):
         text = self.page(self.known(summary(shape(100, 121, [89]))))
@@ -229,8 +229,8 @@ class Table(unittest.TestCase):
             self.page(self.known(), self.TEXT.replace("gemv_t", "nothing"))
 
     def test_every_ladder_with_steps_to_compare_has_its_row(self):
-        listed = [kernel for page in figures.documents() for found in tables.RANDOM.finditer(page.read_text())
-                  for kernel in found[2].split()]
+        listed = [kernel for path in figures.documents() for found in figures.BLOCK.finditer(path.read_text())
+                  for kernel in found[3].split() if found[2] == "random"]
         self.assertEqual(sorted(listed), sorted(bench.comparable(ladder.kernels(), [])))
 
 

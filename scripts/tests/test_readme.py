@@ -310,10 +310,10 @@ class Figures(Found):
 
 
 class Twin(Found):
-    ORIGINAL = ("# Title\n[中文](README.zh-CN.md), [one](#one-thing).\n## One thing\nRun `x 5`: 1.26x at 2^24, 1,024 B.\n"
+    ORIGINAL = ("# Title\n[中文](README.zh-CN.md), [one](#one-thing).\n## One thing\nRun `x`: 1.26x at 2^24, 1,024 B.\n"
                 "```sh\nscripts/run sum\n```\nSee [sum](reduce/README.md#sum).\n\n| card | GB/s |\n|---|--:|\n"
                 "| H200 | 4800 |\n## Glossary\n- **warp**: 32 threads.\n")
-    TWIN = ("# 标题\n[English](README.md)，[一](#一件事)。\n## 一件事\n运行 `x 6`：2^24 时 1.26x，1,024 B。\n"
+    TWIN = ("# 标题\n[English](README.md)，[一](#一件事)。\n## 一件事\n运行 `y`：2^24 时 1.26x，1,024 B。\n"
             "```sh\nscripts/run sum\n```\n见 [sum](reduce/README.md#求和)。\n\n| 显卡 | GB/s |\n|---|--:|\n"
             "| H200 | 4800 |\n## 术语表\n- **warp**：32 个线程。\n")
     CHINESE = ladder.ROOT / "README.zh-CN.md"

@@ -41,7 +41,7 @@ class Tables(unittest.TestCase):
     README = "before\n<!-- table sum 2^28 -->\nold\n<!-- end -->\nafter\n"
 
     def page(self, data, path=ladder.ROOT / "reduce" / "sum" / "README.md", text=README):
-        return tables.page(data, path, text)
+        return tables.document(data, path, text)
 
     def test_a_chapter_shows_both_cards_the_one_with_more_figures_first(self):
         text = self.page(known(ladder_of(2)[:2], ladder_of()))
@@ -136,8 +136,10 @@ class Map(unittest.TestCase):
         self.assertEqual(without(0)[2], "[02](reduce/sum/sum_02_tree.cu) 2684")
 
     def test_written_between_its_markers_only(self):
-        found = tables.MAP.search("a\n<!-- map -->\nold\n<!-- end -->\nb\n<!-- end -->\n")
-        self.assertEqual(found[0], "<!-- map -->\nold\n<!-- end -->")
+        data, text = known(ladder_of()), "a\n<!-- map -->\nold\n<!-- end -->\nb\n<!-- end -->\n"
+        lines = tables.kernel_map(data, {"sum": self.SIZE}, ladder.ROOT)
+        self.assertEqual(tables.document(data, figures.GUIDE, text, {"sum": self.SIZE}),
+                         f"a\n<!-- map -->\n\n{lines}\n\n<!-- end -->\nb\n<!-- end -->\n")
 
 
 class Heads(unittest.TestCase):
