@@ -205,15 +205,9 @@ class MarkdownTables(unittest.TestCase):
                            counted("02_tree", self.N, global_load_sectors=5),
                            traced=[counted("01_atomic", self.N, global_load_sectors=100, shared_load_wavefronts=11),
                                    counted("01_atomic", self.N, True, global_load_sectors=101)])
-        lines = counter_tables.compared_table(known, ["sum"]).splitlines()
-        self.assertEqual(lines[0], "| step | global load sectors | shared load wavefronts |")
-        self.assertEqual(lines[2:], ["| sum_01_atomic | 100 | **11 / 10 (+10.0%)** |",
-                                     "| sum_01_atomic, misaligned | 101 / 100 (+1.0%) |  |"])
-        self.assertEqual(counter_tables.compared_cell(3, 0), "**3 / 0**")
         self.assertEqual(counter_tables.closer({"shared_load_wavefronts": 40, "joined_load_wavefronts": 10}, 12,
                                                "shared_load_wavefronts"), 10)
-        self.assertIsNone(counter_tables.compared_table(known, ["max"]))
-        summary = counter_tables.compared_summary(known, {"sum": STEPS, "max": []}).splitlines()
+        summary = counter_tables.compared(known, {"sum": STEPS, "max": []}).splitlines()
         self.assertEqual(summary[2:], ["| `sum` | 3 | 1 | 1 | shared load wavefronts of 01: +10% |"])
 
     def test_what_explain_says(self):
