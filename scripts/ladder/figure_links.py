@@ -8,6 +8,7 @@ copy), rate or time. scripts/tables writes the link's text. It may be of code th
 import functools
 import re
 
+import ladder
 from ladder import document, figures
 
 LINK = re.compile(r"\[([^\[\]]*)\]\((\S*?results/[\w-]+\.json)#([^\s()]*)\)")
@@ -64,8 +65,9 @@ def value(path, target):
     return figures.ratio(measured(name[len("vs_"):])["cold_us"] / entry["cold_us"])
 
 
-def updated(path, text):
-    """The text of a page with the links' texts up to date; those that lead nowhere stay."""
+def updated(path, text, errors):
+    """The text of a page with the links' texts up to date. Those that lead nowhere stay; what is wrong with them is
+    added to `errors`."""
     hidden = document.blanked(text, CODE)
 
     def written(found):
@@ -73,7 +75,8 @@ def updated(path, text):
             return found[0]
         try:
             return f"[{value((path.parent / found[2]).resolve(), found[3])}]({found[2]}#{found[3]})"
-        except Wrong:
+        except Wrong as error:
+            errors.append(f"{ladder.shown(path)}:{text.count(chr(10), 0, found.start()) + 1}: {found[0]}: {error}")
             return found[0]
 
     return LINK.sub(written, text)

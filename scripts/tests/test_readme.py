@@ -270,7 +270,7 @@ class Figures(Found):
             right, wrong = (f"It is [{one}](results/h200.json#{target}) there.\n" for one in (text, "7x"))
             self.assertEqual(self.found(right), [])
             self.assert_found(self.found(wrong), f"^1: '7x' is {re.escape(text)}; scripts/tables")
-            self.assertEqual(figure_links.updated(self.path, wrong), right)
+            self.assertEqual(figure_links.updated(self.path, wrong, []), right)
 
     def test_links_that_lead_nowhere(self):
         for target, pattern in (("sum_09,2^20,share", "sum_09 has no"), ("sum_03,2^28,share", "no size 2.28.*2.20"),
@@ -278,12 +278,14 @@ class Figures(Found):
                                 ("sum_03,2^20,vs_07", "sum_07 has no"), ("aat_01,1,share", "no ceiling")):
             text = f"It is [0.94](results/h200.json#{target}).\n"
             self.assert_found(self.found(text), f"^1: .*{pattern}")
-            self.assertEqual(figure_links.updated(self.path, text), text)
+            errors = []
+            self.assertEqual(figure_links.updated(self.path, text, errors), text)
+            self.assert_found(errors, f"README.md:1: .*{pattern}")
         self.assert_found(self.found("[1x](results/h300.json#sum_03,2^20,share)\n"), "no results file")
 
     def test_code_is_left_alone(self):
         text = "`[1x](results/h200.json#sum_03,2^20,share)`\n```sh\n[1x](results/h200.json#sum_03,2^20,share)\n```\n"
-        self.assertEqual(figure_links.updated(self.path, text), text)
+        self.assertEqual(figure_links.updated(self.path, text, []), text)
         self.assertEqual(self.found(text), [])
 
     def test_measured_numbers_without_a_link(self):
