@@ -70,7 +70,7 @@ def is_step(name):
 
 
 def is_path(word, folder=ladder.ROOT):
-    word = re.sub(r":\d+$", "", word).rstrip("/")
+    word = re.sub(r":\d+$|\.random$", "", word).rstrip("/")  # a line; a test's name
     return any(True for root in (folder, ladder.ROOT) for _ in root.glob(word.lstrip("/") or "-")) or is_step(word)
 
 
@@ -160,7 +160,7 @@ def error_of_span(text, folder):
         found = []
     elif "/" in text:
         top = text.split("/")[0]
-        known = top in files()[1] or top and (folder / top).exists()
+        known = top in files()[1] or top not in ("", "practice") and (folder / top).exists()
         found = no_such(text) if known and not is_path(text, folder) else []
     else:
         found = no_such(text) if re.fullmatch(r"[\w.-]+", text) and text.endswith(SUFFIXES) and text not in SUFFIXES \
