@@ -124,6 +124,10 @@ class Submissions(InFolder):
             self.assertEqual((ROOT / "practice" / name).resolve(), problem.header)
             self.assertEqual((ROOT / "common" / name).resolve(), problem.header, "with -I common, from any place")
 
+    def test_usage(self):
+        for arguments in (["--hint", "1"], ["--minutes", "0", "sum"], ["nosuch"], ["--watch"]):
+            self.assertEqual(self.practice(*arguments)[1], 2, arguments)
+
 
 class PageNames(InFolder):
     """What the scripts take for a submission, and of which kernel it is."""
@@ -278,6 +282,16 @@ class Remembering(InFolder):
         self.assertEqual(judged, ["wrong", "right"], "another run does not judge it again")
         self.assertFalse(watch.key("q"))
 
+    def test_a_spoilt_file_is_an_empty_one(self):
+        (ladder.PRACTICE / "progress.json").write_text("{")
+        self.assertEqual(progress_file.read(), {})
+
+    def test_n_leads_on_from_the_page_at_hand(self):
+        watch = practice_watch.Watch(None)
+        watch.submission = candidates.Submission(ladder.PRACTICE / "sum.cu", SUM)
+        watch.key("n")
+        self.assertTrue((ladder.PRACTICE / f"{SUM.next}.cu").is_file())
+
 
 class Commands(InFolder):
     """With the judge's place taken by what returns a verdict at once."""
@@ -348,6 +362,12 @@ class States(InFolder):
             progress_file.remember(submission, found)
             self.assertEqual(set(progress_file.solved_kernels()), {"sum"} if state == "passed" else set())
             self.assertEqual(progress_file.unchanged(submission), state != "not judged")
+
+    def test_the_worst_state_counts(self):
+        found = [self.of([("memory", state)])[1] for state in ("passed", "not judged")]
+        self.assertEqual(judging.exit_status(found), 3)
+        found.append(self.of([], diagnosis.Failure("right", "", "", ""))[1])
+        self.assertEqual(judging.exit_status(found), 1)
 
 
 class Bugs(InFolder):
@@ -491,6 +511,10 @@ class Diagnoses(unittest.TestCase):
         self.assertEqual((failure.stage, failure.section), ("compiles", "README.md#no-gpu"))
         self.assertEqual(failure.at, "a.cu:1:1")
         self.assertTrue(practice_watch.section_text(failure.section))
+
+    def test_limits(self):
+        for limit in ("time", "memory", "output"):
+            self.assertIn(limit, self.of(None, status=-9, stopped=limit, ended=False).what)
 
 
 class Patterns(unittest.TestCase):
