@@ -47,15 +47,6 @@ catch2_found() {
   [[ -n ${Catch2_DIR:-} ]] || compgen -G "$LADDER_ROOT/build/*/_deps/catch2-src/CMakeLists.txt" >/dev/null
 }
 
-# The clang-format of version 14; others format differently.
-clang_format() {
-  local name
-  for name in clang-format-14 clang-format; do
-    if has "$name" && [[ $("$name" --version) == *" 14."* ]]; then echo "$name"; return; fi
-  done
-  echo clang-format-14
-}
-
 # locked <preset> <command...>: runs the command; others that want to change build/<preset> wait until it is done.
 locked() {
   local preset=$1 lock=$LADDER_ROOT/build/$1/.lock holder

@@ -1,6 +1,7 @@
 """What the Python scripts share: the steps that the folders hold, building them, running them."""
 import argparse
 import difflib
+import functools
 import importlib.machinery
 import importlib.util
 import json
@@ -14,26 +15,27 @@ import textwrap
 from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parents[2]
-PRACTICE = ROOT / "practice"  # the reader's own pages
+from ladder import cuda_source
+
+ROOT = cuda_source.ROOT
+PRACTICE = ROOT / "practice"  # the reader's own submissions
 
 if not shutil.which("nvcc") and os.access("/usr/local/cuda/bin/nvcc", os.X_OK):
     os.environ["PATH"] += os.pathsep + "/usr/local/cuda/bin"
 
 NO_DEVICE = 77  # a program's exit status where there is no GPU
 TIMED_OUT = 124  # and where it reached a time limit
-INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)  # of a quoted name
 INTERRUPTED = 130  # a script's, after Ctrl-C
 
 
 class Step(NamedTuple):
-    """A step, or what is run like one: a planted bug, a whiteboard answer, a page of the reader's own."""
+    """A step, or what is run like one: a planted bug, a whiteboard answer, a submission of the reader's own."""
     family: str
     kernel: str
     number: str  # "07"; "any" of a program for any shape; none but a step has one
     name: str  # the file's, e.g. sum_08_warp_shuffle; sum_whiteboard for sum's answer
     path: Path
-    kind: str = "step"  # or bug, answer, page
+    kind: str = "step"  # or bug, answer, submission
 
     @property
     def id(self):
@@ -55,7 +57,7 @@ class Step(NamedTuple):
     @property
     def folder(self):
         """The kernel's folder."""
-        if self.kind == "page":
+        if self.kind == "submission":
             return folder_of(self.kernel)
         return self.path.parent.parent if self.is_bug or self.is_any_shape else self.path.parent
 
@@ -72,8 +74,8 @@ class Step(NamedTuple):
         return "bug_" * self.is_bug + self.path.stem
 
     def program(self, preset):
-        """Its own, in a build tree like that of the sources; a page's, wherever that lies, in practice/."""
-        return ROOT / "build" / preset / (f"practice/{self.path.stem}" if self.kind == "page" else self.label)
+        """Its own, in a build tree like that of the sources; a submission's, wherever that lies, in practice/."""
+        return ROOT / "build" / preset / (f"practice/{self.path.stem}" if self.kind == "submission" else self.label)
 
     def ladder_program(self, preset):
         """That of all steps of its kernel."""
@@ -85,8 +87,8 @@ def shown(path):
     return (path.relative_to(ROOT) if path.is_relative_to(ROOT) else path).as_posix()
 
 
-def steps():
-    """All steps, by family, kernel and number."""
+@functools.lru_cache(None)
+def all_steps():
     found = []
     for path in [*ROOT.glob("*/*/*.cu"), *ROOT.glob("*/*/any_shape/*.cu")]:
         match = re.fullmatch(r"([a-z0-9_]+)_(any)_shape" if path.parent.name == "any_shape" else
@@ -95,6 +97,11 @@ def steps():
         if match and family not in ("build", "practice"):  # practice/ is the reader's own
             found.append(Step(family, match[1], match[2], path.stem, path))
     return sorted(found)
+
+
+def steps():
+    """All steps, by family, kernel and number."""
+    return list(all_steps())
 
 
 def bugs():
@@ -181,9 +188,9 @@ def near_names(name, known):
     return (same or parts or difflib.get_close_matches(wanted, plain, 5, 0.6))[:5]
 
 
-def page_file(name):
-    """The .cu file of a page that a name stands for, or None: a path of the current folder or of the top one, or the
-    name of a page in practice/. It may lack the ending."""
+def submission_file(name):
+    """The .cu file of a submission that a name stands for, or None: a path of the current folder or of the top one, or
+    the name of a submission in practice/. It may lack the ending."""
     for base in (Path(name), ROOT / name, PRACTICE / name):
         for path in (base, Path(f"{base}.cu")):
             if path.suffix == ".cu" and path.is_file():
@@ -195,7 +202,7 @@ def kernel_of(path):
     """The kernel whose header a file includes, or with whose name the file's begins; None if neither tells. Two kernels
     may share a folder and its header."""
     known = kernels()
-    headers = INCLUDE.findall(path.read_text(errors="replace"))
+    headers = cuda_source.INCLUDE.findall(path.read_text(errors="replace"))
     included = [kernel for header in headers for kernel, members in known.items()
                 if Path(header).stem in (kernel, members[0].folder.name)]
     fitting = sorted((kernel for kernel in known if re.match(rf"{kernel}(_|$)", path.stem)), key=len, reverse=True)
@@ -207,8 +214,8 @@ def plain_name(stem):
     return re.sub(rb"[^0-9A-Za-z]", b"_", stem.encode()).decode()
 
 
-def page(path):
-    """The page in a file; the script ends if its kernel cannot be told. Its name begins with the kernel's."""
+def submission(path):
+    """The submission in a file; the script ends if its kernel cannot be told. Its name begins with the kernel's."""
     kernel = kernel_of(path)
     if kernel is None:
         usage_error(f"{shown(path)}: which kernel is it? Include its header, such as \"../reduce/sum/sum.cuh\", or "
@@ -216,12 +223,12 @@ def page(path):
     name = plain_name(path.stem)
     if not re.match(rf"{kernel}(_|$)", name):
         name = f"{kernel}_{name}"
-    return Step(kernels()[kernel][0].family, kernel, "", name, path, "page")
+    return Step(kernels()[kernel][0].family, kernel, "", name, path, "submission")
 
 
-def no_such(name, known, pages=False):
-    """Ends the script: the name stands for nothing. `pages`: it may have meant one in practice/."""
-    own = {path.stem for path in PRACTICE.glob("*.cu")} if pages else set()
+def no_such(name, known, submissions=False):
+    """Ends the script: the name stands for nothing. `submissions`: it may have meant one in practice/."""
+    own = {path.stem for path in PRACTICE.glob("*.cu")} if submissions else set()
     if PRACTICE in (Path(name).resolve().parent, (ROOT / name).parent):
         near = [f"practice/{other}.cu" for other in near_names(name, own)] or near_names(name, known)
     else:
@@ -230,29 +237,29 @@ def no_such(name, known, pages=False):
                                              "'scripts/run --list' lists what there is"))
 
 
-def resolve(names, only_steps=False, pages=False):
+def resolve(names, only_steps=False, submissions=False):
     """The steps that the names stand for, in their order, each once: kernels, families, steps, and unless only_steps is
-    set planted bugs and whiteboard answers, and their files or folders; with `pages` the reader's own files too. A name
-    that stands for nothing ends the script."""
+    set planted bugs and whiteboard answers, and their files or folders; with `submissions` the reader's own files too.
+    A name that stands for nothing ends the script."""
     known = known_names(only_steps)
     chosen = {}
     for name in names:
         found = find(name, known)
-        path = None if found or find(name, known_names()) else page_file(name)
-        if path and not pages:
+        path = None if found or find(name, known_names()) else submission_file(name)
+        if path and not submissions:
             usage_error(f"'{name}' is a page, and scripts/{script_name()} takes none; "
                         "scripts/judge says what it is worth")
         if path:
-            found = [page(path)]
+            found = [submission(path)]
         if found is None:
-            no_such(name, known, pages)
+            no_such(name, known, submissions)
         chosen.update(dict.fromkeys(found))
     return list(chosen)
 
 
-def resolve_one(name, only_steps=False, pages=False):
+def resolve_one(name, only_steps=False, submissions=False):
     """The step that the name stands for; it must be one."""
-    found = resolve([name], only_steps, pages)
+    found = resolve([name], only_steps, submissions)
     if len(found) > 1:
         usage_error(f"'{name}' is {len(found)} steps, and one is needed, such as {found[-1].name}")
     return found[0]
@@ -264,26 +271,6 @@ def kernels(names=()):
     for step in resolve(names, only_steps=True) if names else steps():
         chosen.setdefault(step.kernel, []).append(step)
     return chosen
-
-
-def kernel_names(source):
-    """The names of the __global__ functions in a file."""
-    text = re.sub(r"//.*", "", source.read_text())
-    text = re.sub(r"__(?:launch_bounds|cluster_dims|maxnreg)__\s*\((?:[^()]|\([^()]*\))*\)", "", text)
-    return re.findall(r"__global__\s[^;{()]*?(\w+)\s*\(", text)
-
-
-def head(step):
-    """The comment that a file begins with."""
-    return re.match(r"(?:[ \t]*(?://.*)?\n)*", step.path.read_text(errors="replace"))[0]
-
-
-def idea(step):
-    """What the head says of the step's idea, without its label; of a head without labels, all but what the build
-    reads."""
-    labelled = re.search(r"^// Idea: *(.*\n(?://  .*\n)*)", head(step), re.MULTILINE)
-    text = labelled[1] if labelled else re.sub(r"(?m)^// (needs|links|caught by): .*\n", "", head(step))
-    return " ".join(re.sub(r"(?m)^//", "", text).split())
 
 
 # ---- the command line
@@ -325,10 +312,10 @@ def run_main(main):
     except BrokenPipeError:  # as of 'scripts/run | head'
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(INTERRUPTED)
-    except OSError as problem:  # a full disk, a folder that may not be written
-        if not problem.filename:
+    except OSError as error:  # a full disk, a folder that may not be written
+        if not error.filename:
             raise
-        fail(f"{problem.filename}: {problem.strerror}")
+        fail(f"{error.filename}: {error.strerror}")
 
 
 EXIT_STATUS = """\

@@ -1,9 +1,9 @@
-"""What a traced run says of a page, beside the steps of its ladder: races, and how memory is accessed."""
+"""What a traced run says of a submission, beside the steps of its ladder: races, and how memory is accessed."""
 import json
 import subprocess
 
 import ladder
-from ladder import diagnosis
+from ladder import diagnosis, traces
 
 SPACES = {"global_load": ("global loads", "sectors"), "global_store": ("global stores", "sectors"),
           "shared_load": ("shared loads", "wavefronts"), "shared_store": ("shared stores", "wavefronts")}
@@ -58,8 +58,8 @@ def of_ladder(problem, preset, options, say):
 
 def total(step, name):
     """(requests, units, ideal) of all launches of a traced step."""
-    counts = [launch["totals"][name] for launch in step["launches"]]
-    return tuple(sum(count[key] for count in counts) for key in ("requests", "units", "ideal"))
+    totals = traces.Sums(step).totals[name]
+    return tuple(totals.get(key, 0) for key in ("requests", "units", "ideal"))
 
 
 def number(step):
@@ -88,7 +88,7 @@ def compared(own, references):
 
 
 def speed_text(own, steps):
-    """Which step of the ladder a page equals, by its cold time, and the ratio to the library."""
+    """Which step of the ladder a submission equals, by its cold time, and the ratio to the library."""
     text = f"{own['cold_us']:.2f} us"
     slower = [step for step in steps
               if not step["step"].startswith("00") and step["cold_us"] >= own["cold_us"] / NEARLY]

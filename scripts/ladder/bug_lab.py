@@ -4,15 +4,15 @@ import re
 import subprocess
 
 import ladder
-from ladder import candidates, judging, problems, progress_file
+from ladder import candidates, cuda_source, judging, problems, progress_file
 
 
 def disguised(bug):
     """The source of a bug without its comments, its kernels under other names, below what it should compute."""
-    text = problems.without_comments(bug.path.read_text())
+    text = cuda_source.without_comments(bug.path.read_text())
     text = re.sub(r'(?m)^#include "(\.\./[^"]*)"',
                   lambda found: f'#include "{problems.include_name((bug.path.parent / found[1]).resolve())}"', text)
-    for i, name in enumerate(dict.fromkeys(ladder.kernel_names(bug.path))):
+    for i, name in enumerate(dict.fromkeys(cuda_source.kernel_names(bug.path))):
         text = re.sub(rf"\b{name}\b", f"{bug.kernel}_kernel{i or ''}", text)
     text = re.sub(r"\bstruct \w+>", "struct Scratch>", text)  # the tag by which scratch<> knows its memory
     lines = [line.rstrip() for line in text.splitlines()]
@@ -39,11 +39,11 @@ def hand_out(problem, choose=random.choice):
         number += 1
     path = ladder.PRACTICE / f"{bug.kernel}_bug_{number}.cu"
     path.write_text(disguised(bug))
-    page = candidates.find(str(path))
-    verdict = judging.Judge(page).verdict()
+    submission = candidates.find(str(path))
+    verdict = judging.Judge(submission).verdict()
     known = progress_file.read()
     known[path.name] = {"kernel": bug.kernel, "bug": bug.name, "state": verdict.state, "solved": False, "latest": True,
-                        "digest": progress_file.digest(page), "reached": verdict.reached}
+                        "digest": progress_file.digest(submission), "reached": verdict.reached}
     for name, entry in known.items():
         entry["latest"] = name == path.name
     progress_file.write(known)
@@ -65,7 +65,7 @@ def reveal():
                          + re.search(r"^// bug: *(.*)", text, re.M)[1]))
     for where, seen in re.findall(r"^// caught by: *([^|\n]*?) *\| *([^|\n]*)", text, re.MULTILINE):
         print(ladder.wrapped(f"  found by {where}: it prints '{seen.strip()}'", "    "))
-    verdict = judging.Judge(candidates.Page(bug.path, problems.named(bug.kernel))).verdict()
+    verdict = judging.Judge(candidates.Submission(bug.path, problems.named(bug.kernel))).verdict()
     print(f"\nThe judge's verdict on it:\n{judging.text(verdict)}")
     if ladder.choose_backend("") == "cuda" and re.search(r"^// caught by: *gpu \w", text, re.MULTILINE):
         print("\nscripts/sanitize on it:", flush=True)

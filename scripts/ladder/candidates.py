@@ -1,5 +1,5 @@
-"""Builds a page, a candidate's .cu file, into a program with the runner's checks: only the page is compiled, and linked
-to what the build folder holds."""
+"""Builds a submission, a candidate's .cu file, into a program with the runner's checks: only the submission is
+compiled, and linked to what the build folder holds."""
 import functools
 import itertools
 import os
@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import ladder
-from ladder import figures, outside, problems
+from ladder import cuda_source, outside, problems
 from ladder.outside import COMPILE_S, CompileError, run_compiler
 
 PRESETS = {"cpu": "cpu", "memory": "cpu-asan", "trace": "cpu-trace", "gpu": "gpu"}
 
-# Behind the page: a function around its launch, which may return nothing or a cudaError_t. A constant with a known name
-# holds it, and what the runner is to call the page.
+# Behind the submission: a function around its launch, which may return nothing or a cudaError_t. A constant with a
+# known name holds it, and what the runner is to call the submission.
 ADAPTER = """
 #line 1 "what the judge adds"
 #include <cstddef>
@@ -40,8 +40,8 @@ struct Page {{
 extern "C" __attribute__((visibility("default"))) const ladder_adapter::Page ladder_page = {{
     ladder_adapter::call, "{name}.cu", LADDER_NEEDS}};
 """
-# In an object of its own, with the problem's header: hands that function to the checks. An error that the page did not
-# ask for is the launch's.
+# In an object of its own, with the problem's header: hands that function to the checks. An error that the submission
+# did not ask for is the launch's.
 REGISTRATION = """\
 #include "{header}"
 #line 1 "launch"
@@ -59,7 +59,7 @@ static const ladder::Registration registration(std::unique_ptr<ladder::Problem>(
 """
 
 
-class Page(NamedTuple):
+class Submission(NamedTuple):
     path: Path
     problem: problems.Problem
 
@@ -73,39 +73,38 @@ class Page(NamedTuple):
 
     @property
     def is_strict(self):
-        """A step, a planted bug or a page made from one, which keeps the problem's contract to the letter."""
+        """A step, a planted bug or a submission made from one, which keeps the problem's contract to the letter."""
         is_answer = self.path.stem.startswith("whiteboard")
         return registers_itself(self.path) and not is_answer or re.search(r"_bug_\d+$", self.path.stem) is not None
 
     @property
     def is_untouched(self):
-        """Its code is the empty page's. Older ones include the header by its name alone."""
-        empty = filter(None, (problems.page(self.problem), problems.flat_page(self.problem)))
-        own, *empty = (re.sub(r'#include"[^"]*/', '#include"', problems.code_of(text)) for text in (self.text, *empty))
-        return own in empty
+        """Its code is the template's."""
+        empty = filter(None, (problems.template(self.problem), problems.flat_template(self.problem)))
+        return cuda_source.words(self.text) in map(cuda_source.words, empty)
 
 
 def find(name):
-    """The page to judge that a name stands for: the reader's own first, then a step, a bug or an answer."""
-    path = ladder.page_file(name)
+    """The submission to judge that a name stands for: the reader's own first, then a step, a bug or an answer."""
+    path = ladder.submission_file(name)
     known = ladder.known_names()
     found = ladder.find(name, known) or []
     if path is None and len(found) > 1:
         ladder.usage_error(f"there is no page '{name}'; 'scripts/practice {found[0].kernel}' writes an empty one")
     if path is None and not found:
-        ladder.no_such(name, known, pages=True)
-    step = found[0] if path is None else ladder.page(path)
+        ladder.no_such(name, known, submissions=True)
+    step = found[0] if path is None else ladder.submission(path)
     problem = problems.problems().get(step.kernel)
     if problem is None:
         ladder.usage_error(f"{ladder.shown(step.path)}: {step.kernel} is nothing to judge; "
                            "'scripts/practice' lists what is")
-    return Page(step.path, problem)
+    return Submission(step.path, problem)
 
 
 @functools.lru_cache(maxsize=None)
 def prepare(kind, kernel):
-    """Builds what a kernel's pages are linked with: the runner of a preset, and on a GPU the library's step; once in a
-    process."""
+    """Builds what a kernel's submissions are linked with: the runner of a preset, and on a GPU the library's step; once
+    in a process."""
     preset = PRESETS.get(kind, kind)
     if not (ladder.ROOT / "build" / preset / "build.ninja").is_file():
         ladder.say(f"building what pages are linked with, the runner and the backend, in build/{preset}: once, about a "
@@ -135,21 +134,21 @@ def narrowed_lines(warnings, source):
 
 
 class Builder(outside.Builder):
-    """`kind`: one of PRESETS, or a preset; `page`: a Page, or a step of any kind."""
+    """`kind`: one of PRESETS, or a preset; `submission`: a Submission, or a step of any kind."""
 
-    def __init__(self, kind, page):
+    def __init__(self, kind, submission):
         super().__init__(ladder.ROOT / "build" / PRESETS.get(kind, kind))
-        self.page = page
+        self.submission = submission
         self.warnings = ""
-        self.folder = self.build / "practice" / f"{page.path.stem}.{os.getpid()}.{next(numbers)}"  # nobody else's
+        self.folder = self.build / "practice" / f"{submission.path.stem}.{os.getpid()}.{next(numbers)}"  # nobody else's
 
     def registration(self, problem):
-        """The object that registers its pages; compiled again only after a change of what it includes."""
+        """The object that registers its submissions; compiled again only after a change of what it includes."""
         source = self.build / "practice" / f"{problem.kernel}_page.cu"
         output = source.with_suffix(".o")
         text = REGISTRATION.format(header=problem.header, signature=problem.signature, arguments=problem.arguments,
                                    class_name=problem.class_name)
-        newest = max(path.stat().st_mtime for path in [*figures.included(problem.header), Path(__file__)])
+        newest = max(path.stat().st_mtime for path in [*cuda_source.included(problem.header), Path(__file__)])
         if not output.is_file() or output.stat().st_mtime < newest or source.read_text() != text:
             source.write_text(text)
             compiled = self.folder / output.name
@@ -158,17 +157,18 @@ class Builder(outside.Builder):
         return output
 
     def program(self):
-        """Compiles and links the page; CompileError if that fails."""
+        """Compiles and links the submission; CompileError if that fails."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
-        source, problem = self.page.path, problems.problems().get(self.page.kernel)
-        output, includes = self.folder / "page.o", [ladder.folder_of(self.page.kernel)]
+        source, problem = self.submission.path, problems.problems().get(self.submission.kernel)
+        output, includes = self.folder / "page.o", [ladder.folder_of(self.submission.kernel)]
         options = CONVERSIONS if self.known["translate"] else []
         if registers_itself(source):
             self.warnings = self.compile(source, output, includes=includes, options=options)
             objects = [output]
         elif problem is None:
-            raise CompileError(f"{ladder.shown(source)}: error: a file for {self.page.kernel} needs its LADDER_STEP")
+            kernel = self.submission.kernel
+            raise CompileError(f"{ladder.shown(source)}: error: a file for {kernel} needs its LADDER_STEP")
         else:
             more = ADAPTER.format(signature=problem.signature, arguments=problem.arguments,
                                   name=ladder.plain_name(source.stem))
@@ -176,7 +176,7 @@ class Builder(outside.Builder):
                                          ["-Dmain=ladder_main_of_the_page", *options])
             objects = [output, self.registration(problem)]
         program = self.folder / source.stem
-        self.link(self.page.kernel, objects, program)
+        self.link(self.submission.kernel, objects, program)
         return program
 
     def clean(self):
@@ -186,26 +186,26 @@ class Builder(outside.Builder):
 HOST_VARIABLE = "20094"  # nvcc's warning that a kernel reads one
 
 
-def nvcc_errors(page):
-    """What nvcc refuses of a page that the CPU backend takes; empty if nothing, or if there is no nvcc."""
+def nvcc_errors(submission):
+    """What nvcc refuses of a submission that the CPU backend takes; empty if nothing, or if there is no nvcc."""
     nvcc = shutil.which("nvcc")
     if not nvcc:
         return ""
     errors = ""
-    for arch in ("75", "80", "90a"):  # the oldest GPU that has what the page needs
+    for arch in ("75", "80", "90a"):  # the oldest GPU that has what the submission needs
         words = [nvcc, "-std=c++17", f"-arch=compute_{arch}", "-I", ladder.ROOT / "common", "-I",
-                 page.problem.header.parent, "-diag-error", HOST_VARIABLE, "-Dmain=ladder_main_of_the_page",
-                 "-fdevice-syntax-only", "-cuda", "-o", os.devnull, page.path]
+                 submission.problem.header.parent, "-diag-error", HOST_VARIABLE, "-Dmain=ladder_main_of_the_page",
+                 "-fdevice-syntax-only", "-cuda", "-o", os.devnull, submission.path]
         try:
-            run_compiler(words, page.path.parent, COMPILE_S)
+            run_compiler(words, submission.path.parent, COMPILE_S)
             return ""
         except CompileError as error:
             errors = errors or str(error)
     return errors
 
 
-def build_page(preset, step):
-    """Builds a page's own program and returns it; CompileError if it does not compile."""
+def build_submission(preset, step):
+    """Builds a submission's own program and returns it; CompileError if it does not compile."""
     prepare(preset, step.kernel)
     builder = Builder(preset, step)
     try:
@@ -216,11 +216,11 @@ def build_page(preset, step):
 
 def program_of(preset, step):
     """Builds the program of a step of any kind and returns it; ends the script if that fails."""
-    if step.kind != "page":
+    if step.kind != "submission":
         ladder.build(preset, [step.target])
         return step.program(preset)
     try:
-        return build_page(preset, step)
+        return build_submission(preset, step)
     except CompileError as error:
         ladder.say(str(error).rstrip())
         ladder.fail(f"{ladder.shown(step.path)} does not compile")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import ladder
 from ladder import sandbox
 
-PRINTED_LINES, PRINTED_COLUMNS = 20, 100  # of what a page prints, as many are kept
+PRINTED_LINES, PRINTED_COLUMNS = 20, 100  # of what a submission prints, as many are kept
 CORES = max(1, len(os.sched_getaffinity(0)) / 2)  # pairs of cores, which the CPU backend keeps busy
 numbers = itertools.count()  # of the runs, for the names of their files
 SANITIZERS = ("ERROR: AddressSanitizer: ", "ERROR: LeakSanitizer: ", "runtime error: ")
@@ -17,7 +17,7 @@ SANITIZERS = ("ERROR: AddressSanitizer: ", "ERROR: LeakSanitizer: ", "runtime er
 class Outcome(NamedTuple):
     result: sandbox.Result
     records: list
-    printed: str  # by the page, its first lines
+    printed: str  # by the submission, its first lines
 
     @property
     def entry(self):
@@ -63,7 +63,7 @@ class Outcome(NamedTuple):
 
     @property
     def sanitizer_at(self):
-        """The first line of a page that a sanitizer's stack names, as "file:line:column"."""
+        """The first line of a submission that a sanitizer's stack names, as "file:line:column"."""
         found = re.search(r"^ +#\d+ .* (\S+\.cuh?):(\d+)", self.result.output, re.MULTILINE)
         found = found or re.search(r"(\S+\.cuh?):(\d+):\d+: runtime error", self.result.output)
         return f"{found[1]}:{found[2]}:1" if found else ""

@@ -103,28 +103,7 @@ def compare(known, kernels):
     return found
 
 
-def compared_cell(ours, theirs):
-    if ours == theirs:
-        return f"{ours:,}" if ours else ""
-    how = difference(ours, theirs)
-    text = f"{ours:,} / {theirs:,}" + (f" ({how:+.1%})" if how is not None else "")
-    return f"**{text}**" if how is None or abs(how) > TOLERANCE else text
-
-
-def compared_table(known, kernels):
-    """Ours / the hardware's, or one number where they are equal; bold where they differ by more than 2 %."""
-    rows = compare(known, kernels)
-    if not rows:
-        return None
-    columns = [name for name in COMPARED if any(any(counts.get(name, ())) for _, counts in rows)]
-    lines = ["| step | " + " | ".join(COMPARED[name] for name in columns) + " |", "|---|" + "--:|" * len(columns)]
-    for (name, _, misaligned), counts in rows:
-        cells = " | ".join(compared_cell(*counts[column]) if column in counts else "" for column in columns)
-        lines.append(f"| {name}{', misaligned' * misaligned} | {cells} |")
-    return "\n".join(lines)
-
-
-def compared_summary(known, kernels):
+def compared(known, kernels):
     """A row for each kernel: how many totals were compared, how many are equal, and which differ most."""
     lines = ["| kernel | totals | equal | within 2 % | the others |", "|---|--:|--:|--:|---|"]
     for kernel in kernels:

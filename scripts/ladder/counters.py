@@ -216,39 +216,6 @@ def stalls(entry):
     return sorted(((name, value / total) for name, value in found.items()), key=lambda item: -item[1]) if total else []
 
 
-def percentages(entry):
-    """What a text may quote of a kernel in per cent: [(value, what)]."""
-    found = [(entry[name], name) for name in ALL if name.endswith("_pct") and name in entry]
-    return found + [(100 * share, f"stall_{name}, of all waiting") for name, share in stalls(entry)[:5]]
-
-
-def ratios(entry):
-    """What a text may quote as plain numbers: [(value, what)]."""
-    found = [(entry[name], name) for name in ALL if name.startswith("stall_") and name in entry]
-    for above, below in (("global_load_sectors", "global_load_requests"), ("l1_wavefronts", "ffma_lanes"),
-                         ("global_store_sectors", "global_store_requests"), ("shared_load_instructions", "ffma_lanes"),
-                         ("shared_load_wavefronts", "shared_load_instructions"),
-                         ("shared_store_wavefronts", "shared_store_instructions"),
-                         ("shared_load_instructions", "global_store_requests")):
-        value = ratio(entry, above, below)
-        if value:
-            lanes = 32 if below == "ffma_lanes" else 1  # of a warp's FFMA
-            found.append((value * lanes, f"{above} over {below}"))
-    return found
-
-
-def changes(entries):
-    """By how much a count of one step differs from another's at the same size, in per cent: [(value, what)]."""
-    found, at_size = [], {}
-    for entry in entries:
-        at_size.setdefault((entry["kernel"], tuple(entry["size"].items()), entry["misaligned"]), []).append(entry)
-    for same in at_size.values():
-        for name in ("instructions", "l2_read_sectors", "global_load_instructions"):
-            values = [entry[name] for entry in same if entry.get(name)]
-            found += [(abs(100 * a / b - 100), name) for a in values for b in values if a != b]
-    return found
-
-
 def readings(entry):
     """What the counters of one kernel say: [(what, value, what it means)]; only of what the kernel does."""
     lines = []

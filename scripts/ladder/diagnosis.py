@@ -1,4 +1,4 @@
-"""What a failed check means: the stage at which a page fails, and a sentence that teaches.
+"""What a failed check means: the stage at which a submission fails, and a sentence that teaches.
 
 The facts come from the runner's record (common/runner/record.hpp) and from the CPU backend's reports in it. A cause is
 named only where an experiment has isolated it: Judge runs the failing check again without it (see Causes)."""
@@ -28,9 +28,9 @@ BARRIERS = "README.md#barriers-fences-scopes"
 GRID = "README.md#grid-block-warp-lane-sm"
 FIRST = "README.md#the-first-program"
 MEMORIES = "README.md#where-data-live"
-NUMBERS = "README.md#numbers-and-code"
-DEBUGGER = "README.md#step-through-a-kernel-gdb-and-cuda-gdb"
-SANITIZER = "README.md#compute-sanitizer-four-tools-four-bugs"
+NUMBERS = "docs/questions.md#numbers"
+DEBUGGER = "scripts/README.md#debug-gdb-and-cuda-gdb"
+SANITIZER = "scripts/README.md#sanitize-four-tools-four-bugs"
 RETURNS = "README.md#launches-return-at-once"
 SECTIONS = [BARRIERS, GRID, FIRST, MEMORIES, NUMBERS, DEBUGGER, SANITIZER, RETURNS, "chapter#traps",
             "family#how-results-are-judged", "README.md#no-gpu"]
@@ -241,11 +241,11 @@ def of_tool(tool, finding):
 CANNOT_RUN = "the CPU backend cannot run this"
 
 
-def of_compiler(error, page):
-    """The Failure of a page that does not compile."""
+def of_compiler(error, submission):
+    """The Failure of a submission that does not compile."""
     lines = [line for line in str(error).splitlines() if re.search(r"\berror\b|undefined reference|refuse", line)]
     what = lines[0].strip() if lines else (str(error).strip().splitlines() or ["no message"])[0]
-    call = f"launch({page.problem.signature})"
+    call = f"launch({submission.problem.signature})"
     section = FIRST
     if "what the judge adds" in what or "ladder_page" in what:
         sentence = f"The judge calls {call}: name the function that starts your kernel so, with these parameters."

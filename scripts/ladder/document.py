@@ -1,17 +1,16 @@
-"""A page of Markdown, README.md or a chapter, in pieces with their line numbers; its links and its code blocks."""
+"""A document of Markdown, README.md or a chapter, in pieces with their line numbers; its links and its code blocks."""
+import itertools
 import re
 import urllib.parse
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import ladder
 
-# What may stand before a piece, in <!-- -->: of a code block how it is checked, of text where its figures come from.
-# ... up to <!-- end -->: written by scripts/tables, which checks it too
+# <!-- table ... --> up to <!-- end -->: written by scripts/tables, which checks it too
 GENERATED = re.compile(r"(?:table|map|counters|compared|random)\b")
 
 FENCE = re.compile(r"^( *)(`{3,}|~{3,})\s*([^`]*)$")
 HEADING = re.compile(r"^(#{1,6}) +(.*?)(?: +#+)?$")
-LIST_ITEM = re.compile(r"^( *)([-*+]|\d+[.)])( +)")
 CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.*?[^`])\1(?!`)", re.DOTALL)
 COMMENT = re.compile(r"<!--(.*?)-->", re.DOTALL)
 LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]"
@@ -22,7 +21,7 @@ HTML_ANCHOR = re.compile(r"<\w+\b[^>]*?\b(?:id|name)=\"([^\"]+)\"")
 OWN_FOLDER = re.compile(r"(?<![\w./~-])/(?:home|root|Users)/")
 
 
-class Problem(NamedTuple):
+class Error(NamedTuple):
     page: str
     line: int
     text: str
@@ -32,8 +31,8 @@ class Problem(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A heading, a paragraph, an item of a list, a table, a code block or a comment."""
-    kind: str  # heading, text, table, code, comment
+    """A heading, a paragraph or list, a table, a code block."""
+    kind: str  # heading, text, table, code
     line: int  # of the file, counted from 1; of a code block that of its first line of code
     lines: list  # of a code block without the fences
     language: str  # of a code block
@@ -63,17 +62,17 @@ def blanked(text, pattern):
     return pattern.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
 
 
-class Page:
+class Document:
     def __init__(self, path, text=None):
         self.path = path
         self.name = path.relative_to(ladder.ROOT).as_posix()
         self.lines = (path.read_text() if text is None else text).splitlines()
-        self.problems = []
+        self.errors = []
         self.pieces = []
         self.read()
 
-    def problem(self, line, text):
-        self.problems.append(Problem(self.name, line, text))
+    def error(self, line, text):
+        self.errors.append(Error(self.name, line, text))
 
     def of_kind(self, *kinds):
         return [piece for piece in self.pieces if piece.kind in kinds]
@@ -81,110 +80,62 @@ class Page:
     # ---- reading
 
     def read(self):
-        self.marks, self.section, self.generated = [], [], False
-        self.list_indent: Optional[int] = None  # of the text of the list item that this line may belong to
-        number = 0
+        marks, section, generated, number = [], [], False, 0
         while number < len(self.lines):
-            line = self.lines[number]
-            indent = len(line) - len(line.lstrip(" "))
+            start, line = number, self.lines[number]
+            number += 1
+            fence, heading = FENCE.match(line), HEADING.match(line)
             if not line.strip():
-                number += 1
                 continue
-            if LIST_ITEM.match(line) is None and (self.list_indent is None or indent < self.list_indent):
-                self.list_indent = None
-            if FENCE.match(line) and (indent < 4 or self.list_indent is not None):
-                number = self.read_code(number)
-            elif line.lstrip().startswith("<!--"):
-                number = self.read_comment(number)
-            elif indent >= 4 + (self.list_indent or 0):
-                number = self.read_indented_code(number)
-            elif HEADING.match(line):
-                self.read_heading(number)
+            if line.lstrip().startswith("<!--"):
+                number = self.end_of(start, lambda one: "-->" in one, "comment") + 1
+                text, _, rest = "\n".join(self.lines[start:number]).partition("-->")
+                text = text.strip()[len("<!--"):].strip()
+                if rest.strip():
+                    self.error(number, "text after a comment that starts a line is no Markdown: give it its own line")
+                if text == "end" or GENERATED.match(text):
+                    if generated != (text == "end"):
+                        self.error(start + 1, "<!-- table --> and <!-- end --> come in pairs")
+                    generated = text != "end"
+                else:
+                    marks.append(text)
+                continue
+            if fence:
+                indent, signs, language = fence.groups()
+                closing = re.compile(rf" *{re.escape(signs[0])}{{{len(signs)},}}\s*$")
+                number = self.end_of(start + 1, closing.match, "code block")
+                lines = [re.sub(rf"^ {{0,{len(indent)}}}", "", one) for one in self.lines[start + 1:number]]
+                piece = "code", start + 2, lines, language.strip()
                 number += 1
+            elif heading:
+                depth = len(heading[1])
+                section = [one for one in section if len(one.split(" ")[0]) < depth] + [line]
+                piece = "heading", start + 1, [line], ""
             else:
-                number = self.read_text(number)
-        if self.generated:
-            self.problem(len(self.lines), "no <!-- end --> after the last <!-- table -->")
+                is_table = line.lstrip().startswith("|")
+                while number < len(self.lines) and not self.ends_block(self.lines[number], is_table):
+                    number += 1
+                if number < len(self.lines) and not is_table and self.lines[number].lstrip().startswith("<!--"):
+                    self.error(number + 1, "a comment within a paragraph; give it a line before the paragraph")
+                piece = "table" if is_table else "text", start + 1, self.lines[start:number], ""
+            self.pieces.append(Piece(*piece, tuple(marks), tuple(section), generated))
+            marks = []
+        if generated:
+            self.error(len(self.lines), "no <!-- end --> after the last <!-- table -->")
 
-    def add(self, kind, number, lines, language=""):
-        self.pieces.append(Piece(kind, number + 1, lines, language, tuple(self.marks), tuple(self.section),
-                                 self.generated))
-        self.marks = []
+    @staticmethod
+    def ends_block(line, is_table):
+        """Does this line end the paragraph, list or table before it?"""
+        return not line.strip() or HEADING.match(line) or FENCE.match(line) or line.lstrip().startswith("<!--") or \
+            line.lstrip().startswith("|") != is_table
 
-    def read_code(self, start):
-        indent, fence, language = FENCE.match(self.lines[start]).groups()
-        end = start + 1
-        closing = re.compile(rf" *{re.escape(fence[0])}{{{len(fence)},}}\s*$")
-        while end < len(self.lines) and not closing.match(self.lines[end]):
-            end += 1
-        if end == len(self.lines):
-            self.problem(start + 1, "this code block has no end")
-        lines = [re.sub(rf"^ {{0,{len(indent)}}}", "", line) for line in self.lines[start + 1:end]]
-        self.add("code", start + 1, lines, language.strip())
-        return end + 1
-
-    def read_comment(self, start):
-        end = start
-        while end < len(self.lines) and "-->" not in self.lines[end]:
-            end += 1
-        if end == len(self.lines):
-            self.problem(start + 1, "this comment has no end")
-            return end
-        text, rest = "\n".join(self.lines[start:end + 1]).split("-->", 1)
-        if rest.strip():
-            self.problem(end + 1, "text after a comment that starts a line is no Markdown: give it a line of its own")
-        text = text.strip()[len("<!--"):].strip()
-        if text == "end":
-            if not self.generated:
-                self.problem(start + 1, "<!-- end --> without a <!-- table --> before it")
-            self.generated = False
-        elif GENERATED.match(text):
-            if self.generated:
-                self.problem(start + 1, "no <!-- end --> before the next <!-- table -->")
-            self.generated = True
-        else:
-            self.marks.append(text)
-        return end + 1
-
-    def read_indented_code(self, start):
-        end = start
-        while end < len(self.lines) and re.match(r" {4}|\s*$", self.lines[end]):
-            end += 1
-        self.problem(start + 1, "an indented code block: write it between ``` fences, with a language")
-        return end
-
-    def read_heading(self, number):
-        marks, title = HEADING.match(self.lines[number]).groups()
-        self.section = [one for one in self.section if len(one.split(" ")[0]) < len(marks)] + [f"{marks} {title}"]
-        self.list_indent = None
-        self.add("heading", number, [self.lines[number]])
-
-    def read_text(self, start):
-        """A paragraph, each item of a list, or a table. What follows without an empty line has the same marks."""
-        kind = "table" if self.lines[start].lstrip().startswith("|") else "text"
-        marks = self.marks
-        first = end = start
-        while end < len(self.lines):
-            line = self.lines[end]
-            item = LIST_ITEM.match(line)
-            if not line.strip() or HEADING.match(line) or FENCE.match(line):
-                break
-            if line.lstrip().startswith("<!--") and end > start:
-                if kind == "text":
-                    self.problem(end + 1, "a comment that starts a line ends the paragraph: put it within the line")
-                break
-            if (line.lstrip().startswith("|") != (kind == "table")) and end > start:
-                break
-            if item:
-                self.list_indent = len(item[0])
-                if end > first:
-                    self.marks = marks
-                    self.add(kind, first, self.lines[first:end])
-                first = end
-            end += 1
-        self.marks = marks
-        self.add(kind, first, self.lines[first:end])
-        return end
+    def end_of(self, start, is_end, what):
+        """The place of the first line from `start` on that ends something; that of the last one if none does."""
+        for place in range(start, len(self.lines)):
+            if is_end(self.lines[place]):
+                return place
+        self.error(start + 1, f"this {what} has no end")
+        return len(self.lines) - 1
 
     # ---- links
 
@@ -227,20 +178,22 @@ def check_links(page, pages):
             except ValueError:
                 parts = None
             if not parts or parts.scheme not in ("http", "https") or "." not in (parts.hostname or ""):
-                page.problem(line, f"'{target}' is no address of the web")
+                page.error(line, f"'{target}' is no address of the web")
             continue
         if target.startswith("/"):
-            page.problem(line, f"'{target}' starts at the root of a machine; links are relative to the page")
+            page.error(line, f"'{target}' starts at the root of a machine; links are relative to the page")
             continue
         name, _, part = urllib.parse.unquote(target).partition("#")
         path = (page.path.parent / name).resolve() if name else page.path
         if not path.exists():
-            page.problem(line, f"the link leads to '{target}', which is not there")
+            page.error(line, f"the link leads to '{target}', which is not there")
+        elif part and path.suffix == ".json":
+            pass  # figure_links checks it
         elif part and (path not in pages or part not in pages[path].anchors()):
-            page.problem(line, f"'{target}': {path.name} has no such heading")
+            page.error(line, f"'{target}': {path.name} has no such heading")
     for number, line in enumerate(page.lines):
         if OWN_FOLDER.search(line):
-            page.problem(number + 1, "an absolute path of somebody's machine")
+            page.error(number + 1, "an absolute path of somebody's machine")
 
 
 # ---- code blocks
@@ -253,7 +206,6 @@ LANGUAGES = {
 }
 MARKS_OF = {"cpp": {"source"}, "console": {"seen on", "interactive", "in a copy"}, "sh": set(),
             "text": {"not a session"}}
-LEFT_OUT = re.compile(r"\s*// \.\.\.\s*")
 
 
 def check_blocks(page):
@@ -261,14 +213,14 @@ def check_blocks(page):
     for block in page.of_kind("code"):
         if block.language not in LANGUAGES:
             known = "; ".join(f"{name}: {what}" for name, what in LANGUAGES.items())
-            page.problem(block.line - 1, f"a code block of language '{block.language}'; there are {known}")
+            page.error(block.line - 1, f"a code block of language '{block.language}'; there are {known}")
             continue
         for text in block.marks:
             name = text.split(":")[0].strip()
-            if name not in MARKS_OF[block.language] | {"figures"}:
-                page.problem(block.line - 1, f"<!-- {name} --> means nothing before a {block.language} block")
+            if name not in MARKS_OF[block.language]:
+                page.error(block.line - 1, f"<!-- {name} --> means nothing before a {block.language} block")
         if block.language == "text" and not block.mark("not a session"):
-            page.problem(block.line - 1, "a text block without <!-- not a session: why --> before it; what a command "
+            page.error(block.line - 1, "a text block without <!-- not a session: why --> before it; what a command "
                                          "prints is a console block")
         if block.language == "cpp":
             check_source(page, block)
@@ -277,61 +229,37 @@ def check_blocks(page):
 def check_source(page, block):
     name = block.mark("source")
     if not name:
-        page.problem(block.line - 1, "a cpp block without <!-- source: path --> before it")
+        page.error(block.line - 1, "a cpp block without <!-- source: path --> before it")
         return
     path = ladder.ROOT / name
     if not path.is_file():
-        page.problem(block.line - 1, f"the source '{name}' is not there")
+        page.error(block.line - 1, f"the source '{name}' is not there")
         return
-    wrong = first_difference(block.lines, path.read_text().splitlines())
-    if wrong is not None:
-        page.problem(block.line + wrong, f"not in {name}, or not at this place: '{block.lines[wrong].strip()}'")
+    lines, source, start = [line.strip() for line in block.lines], path.read_text().splitlines(), 0
+    source = [line.strip() for line in source]
+    for chunk in split_at(lines, "// ..."):
+        best = 0, start
+        for at in range(start, len(source)):
+            best = max(best, (same_lines(lines, chunk, source, at), -at))
+        if best[0] < len(chunk):
+            wrong = chunk[best[0]]
+            page.error(block.line + wrong, f"not in {name}, or not at this place: '{lines[wrong]}'")
+            return
+        start = best[0] - best[1]
 
 
-def first_difference(lines, source):
-    """The place of the first line that the source does not hold where it should, in the best reading; or None. A line
-    // ... stands for lines left out; the whole may be indented otherwise."""
-    chunks, start = [], 0
-    for place, line in enumerate([*lines, "// ..."]):
-        if LEFT_OUT.fullmatch(line):
-            if place > start:
-                chunks.append((start, lines[start:place]))
-            start = place + 1
-    if not chunks:
-        return 0
-    widths = [len(line) - len(line.lstrip()) for line in source if line.strip()]
-    least = min(len(line) - len(line.lstrip()) for line in lines if line.strip() and not LEFT_OUT.fullmatch(line))
-    best = 0
-    for shift in sorted({width - least for width in widths}):
-        begin, wrong = 0, None
-        for place, chunk in chunks:
-            wanted = [shifted(line, shift) for line in chunk]
-            matched, at = longest_match(wanted, source, begin)
-            if matched < len(chunk):
-                wrong = place + matched
-                break
-            begin = at + matched
-        if wrong is None:
-            return None
-        best = max(best, wrong)
-    return best
+def split_at(lines, mark):
+    """The places of the lines between those that are the mark."""
+    found = [[]]
+    for place, line in enumerate(lines):
+        if line == mark:
+            found.append([])
+        else:
+            found[-1].append(place)
+    return [chunk for chunk in found if chunk]
 
 
-def shifted(line, by):
-    if not line.strip():
-        return ""
-    return " " * by + line.rstrip() if by >= 0 else line.rstrip()[-by:] if not line[:-by].strip() else line
-
-
-def longest_match(wanted, source, begin):
-    """How many of the wanted lines stand in the source from `begin` on, and where: (count, place)."""
-    best = 0, begin
-    for at in range(begin, len(source)):
-        count = 0
-        while count < len(wanted) and at + count < len(source) and source[at + count].rstrip() == wanted[count]:
-            count += 1
-        if count > best[0]:
-            best = count, at
-        if count == len(wanted):
-            break
-    return best
+def same_lines(lines, chunk, source, at):
+    """How many lines of the chunk stand in the source from `at` on."""
+    pairs = itertools.takewhile(lambda pair: lines[pair[0]] == pair[1], zip(chunk, source[at:]))
+    return len(list(pairs))

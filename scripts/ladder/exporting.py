@@ -2,6 +2,7 @@
 import re
 
 import ladder
+from ladder import cuda_source
 
 HARNESS = {"problem.hpp"}  # headers of which an export needs nothing
 
@@ -65,14 +66,8 @@ FOR_CPU = re.compile(r"^#ifdef CUDA_EMU\n.*?^#else\n(.*?)^#endif\n", re.MULTILIN
 FOR_OLDER_GPUS = re.compile(r"^#if !defined\(__CUDA_ARCH__\) \|\| [^\n]*\n(.*?)^#else\n.*?^#endif[^\n]*\n",
                             re.MULTILINE | re.DOTALL)
 
-LEXEME = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.DOTALL)
 PARENTHESES = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"  # with two levels of them inside
 CLOSING = {"(": ")", "{": "}", "[": "]"}
-
-
-def blanked(text):
-    """The text with comments and literals as spaces, of the same length."""
-    return LEXEME.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), text)
 
 
 def words_of(code):
@@ -98,7 +93,7 @@ class Declaration:
 
     def __init__(self, text):
         self.text = text.strip("\n")
-        self.code = blanked(text)
+        self.code = cuda_source.blanked(text)
         self.words = words_of(self.code)
         self.names = self.declared_names()
 
@@ -134,7 +129,7 @@ def is_definition(code, rest):
 
 def declarations(text):
     """Splits a file's text: preprocessor lines by themselves, else up to the ; or } that ends it."""
-    code = blanked(text)
+    code = cuda_source.blanked(text)
     found, start, i, expected = [], 0, 0, []
     while i < len(code):
         at_line_start = code[code.rfind("\n", 0, i) + 1:i].strip() == ""
@@ -181,23 +176,17 @@ class Export:
         self.seen.add(path)
         text = path.read_text()
         if own:
-            text = text[len(ladder.head(self.step)):]  # which comes first in the export
+            text = text[len(cuda_source.head(path)):]  # which comes first in the export
         text = FOR_CPU.sub(r"\1", FOR_OLDER_GPUS.sub(r"\1", text))
         for declaration in declarations(text):
             quoted = re.search(r'^#include "(.*)"', declaration.text, re.MULTILINE)
             system = re.search(r"^#include (<.*>)", declaration.text, re.MULTILINE)
             if quoted:
-                self.read(self.find(quoted[1], path))
+                self.read(cuda_source.header(quoted[1], path) or ladder.folder_of(self.step.kernel) / quoted[1])
             elif system:
                 self.add_system(system[1])
             elif not re.search(r"^#pragma once", declaration.text, re.MULTILINE):
                 self.declarations.append(declaration)
-
-    def find(self, name, includer):
-        for folder in (includer.parent, ladder.ROOT / "common", ladder.folder_of(self.step.kernel)):
-            if (folder / name).is_file():
-                return (folder / name).resolve()
-        ladder.fail(f"{includer}: there is no header {name}")
 
     def add_system(self, header):
         if header not in self.system:
@@ -206,7 +195,7 @@ class Export:
     def needed_by(self, main):
         """The declarations that main reaches, in their order."""
         own = set().union(*(declaration.names for declaration in declarations(main)))
-        words = words_of(blanked(main))
+        words = words_of(cuda_source.blanked(main))
         chosen = set()
         while True:
             more = [d for d in self.declarations if d not in chosen and not d.is_harness and d.names & words
@@ -226,8 +215,8 @@ class Export:
 
 
 def has_main(path):
-    """As a page may."""
-    return re.search(r"^int\s+main\s*\(", blanked(path.read_text()), re.MULTILINE) is not None
+    """As a submission may."""
+    return re.search(r"^int\s+main\s*\(", cuda_source.blanked(path.read_text()), re.MULTILINE) is not None
 
 
 def main_of(step):
@@ -284,7 +273,7 @@ def flat(step):
     unmet = export.unmet(chosen)
     if unmet:
         ladder.fail(f"{step.name}: cannot stand alone, uses {', '.join(sorted(unmet))}")
-    head = re.sub(r"^// (needs|links): .*\n", "", ladder.head(step), flags=re.MULTILINE)
+    head = re.sub(r"^// (needs|links): .*\n", "", cuda_source.head(step.path), flags=re.MULTILINE)
     body = joined([declaration.text.strip() for declaration in chosen])
     for header in ("<cuda_runtime.h>", "<algorithm>", "<cmath>", "<cstdint>", "<cstdio>", "<cstdlib>", "<limits>",
                    "<vector>"):

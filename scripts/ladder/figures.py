@@ -2,63 +2,42 @@
 import datetime
 import hashlib
 import json
-import os
 import re
 import subprocess
 from pathlib import Path
 from typing import NamedTuple, Optional
 
 import ladder
+from ladder import cuda_source
 
 # Both search the text that code() returns. Device code or a launch; a function that is __host__ __device__, such as
 # ceil_div, is neither.
 MEASURED = re.compile(r"__global__|(?<!__host__ )__device__|< < <|cudaLaunch")
 PROBLEM = re.compile(r"\bkernel \( \) const override")  # the class of a problem names its kernel
-LITERAL_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.*?\*/', re.DOTALL)
 # Kernels where arithmetic decides, and what libraries are called in words.
 IN_TFLOPS = ("sgemm", "sgemm_accuracy", "sgemm_tf32", "gemm_bf16", "aat", "attention", "attention_bf16")
 LIBRARIES = {"cub": "CUB", "cublas": "cuBLAS", "cudnn": "cuDNN", "thrust": "Thrust", "memcpy": "cudaMemcpy"}
 REFERENCE = ("h200", "h100-80gb-hbm3")  # the cards of the heads, the map and the text; other cards come after them
-# A table in a page, its kernel and its options; scripts/tables describes them.
-TABLE = re.compile(r"^(<!-- table (\w+)((?: \S+)*) -->\n).*?^(<!-- end -->)$", re.MULTILINE | re.DOTALL)
+# What scripts/tables writes into a document, <!-- KIND OPTIONS -->; it describes them.
+BLOCK = re.compile(r"^(<!-- (table|map|counters|compared|random)\b([^\n]*?) -->\n).*?^(<!-- end -->)$",
+                   re.MULTILINE | re.DOTALL)
 
 
 # ---- the digest of a step's code
 
-def without_comments(text):
-    return LITERAL_OR_COMMENT.sub(lambda found: " " if found[0].startswith("/") else found[0], text)
-
-
 def code(text):
     """A source's code in one line: no comments, no includes, no #pragma once, its words and signs one blank apart."""
-    text = re.sub(r"(?m)^[ \t]*#[ \t]*(include\b|pragma[ \t]+once\b).*$", "", without_comments(text))
-    return " ".join(re.findall(r"\w+|[^\w\s]", text))
-
-
-def included(path, root=ladder.ROOT):
-    """The file at `path` and all headers of ours that it includes, directly or not."""
-    def visit(file):
-        if file in seen:
-            return
-        seen.append(file)
-        for name in ladder.INCLUDE.findall(without_comments(file.read_text())):
-            for folder in (file.parent, root / "common"):
-                if (folder / name).exists():
-                    visit(Path(os.path.normpath(folder / name)))
-                    break
-
-    seen = []
-    visit(path)
-    return seen
+    text = cuda_source.without_comments(text, " ")
+    return cuda_source.words(re.sub(r"(?m)^[ \t]*#[ \t]*(include\b|pragma[ \t]+once\b).*$", "", text))
 
 
 def sources(path, root=ladder.ROOT):
     """The files whose code is measured with the step: itself, and its headers, such as those that say which kernel
     takes which shape. Of the problem's headers and the runner's only those that hold device code or a launch."""
-    step, *headers = included(path, root)
+    step, *headers = cuda_source.included(path, root)
     texts = {file: code(file.read_text()) for file in headers}
     of_checks = [root / "common" / "ladder.cuh"] + [file for file in headers if PROBLEM.search(texts[file])]
-    checked = {file for header in of_checks for file in included(header, root)}
+    checked = {file for header in of_checks for file in cuda_source.included(header, root)}
     return [step] + [file for file in headers if file not in checked or MEASURED.search(texts[file])]
 
 
@@ -299,9 +278,22 @@ def rate(entry):
     return entry["tflops" if entry["kernel"] in IN_TFLOPS else "gbps"]
 
 
-def step_number(entry):
-    """That of an entry's step; 100 for a program for any shape."""
-    return int(entry["step"][:2]) if entry["step"][:2].isdigit() else 100
+def number_of(entry):
+    """That of an entry's step: "07"; "any" of a program for any shape."""
+    return entry["step"].partition("_")[0]
+
+
+def unit(kernel):
+    return "TFLOP/s" if kernel in IN_TFLOPS else "GB/s"
+
+
+def time_text(us):
+    return f"{us / 1e3:.3g} ms" if us >= 5000 else f"{us:.0f} us" if us >= 100 else f"{us:.1f} us"
+
+
+def ratio(value):
+    return f"{value:.0f}x" if value >= 20 else f"{value:.1f}x" if value >= 10 else \
+        f"{value:.2f}x" if value >= 0.095 else f"{value:.2g}x"
 
 
 def name_in_text(step_id):
@@ -321,7 +313,7 @@ def library(steps):
 
 def ceiling_name(step):
     """What bounds the step's kernel, as the class of its problem says, or else the nearest of its bases that does."""
-    text = "".join(file.read_text() for file in included(step.path))
+    text = "".join(file.read_text() for file in cuda_source.included(step.path))
     parts = re.split(r"(?m)^class (\w+) : public (?:ladder::)?(\w+) \{$", text)
     classes = {name: (base, body) for name, base, body in zip(parts[1::3], parts[2::3], parts[3::3])}
     name = re.search(r"LADDER_STEP\(\s*(\w+)", step.path.read_text())[1]
@@ -349,7 +341,7 @@ def wanted(page, text):
     return Wanted(page, named, options.get("head"), options["chart"].split(",") if "chart" in options else [])
 
 
-GUIDES = [ladder.ROOT / "README.md", ladder.ROOT / "README.zh-CN.md"]
+GUIDE = ladder.ROOT / "README.md"
 
 
 def chapters():
@@ -359,19 +351,28 @@ def chapters():
         ladder.ROOT.glob(f"{family}/*/README.md"))) if path.is_file()]
 
 
-def pages():
-    """The guide, in both languages, and the chapters."""
-    return [*GUIDES, *chapters()]
+def guides():
+    """README.md and what it leads to, in both languages."""
+    found = [ladder.ROOT.glob(pattern) for pattern in ("README.md", "README.*.md", "docs/*.md", "docs/*/*.md",
+                                                       "scripts/README.md", "common/README.md")]
+    return [path for paths in found for path in sorted(paths)]
+
+
+def documents():
+    """All that are checked: the guides and the chapters, and not the notes beside them."""
+    return [*guides(), *chapters()]
 
 
 def wanted_by_kernel():
     """The same of every kernel with a table: {kernel: Wanted}; the last one that names a head counts."""
     found = {}
-    for page in pages():
-        for match in TABLE.finditer(page.read_text()):
-            new, old = wanted(page, match[3]), found.get(match[2])
-            if not old or new.head or not old.head:
-                found[match[2]] = new
+    for path in documents():
+        for match in BLOCK.finditer(path.read_text()):
+            if match[2] == "table":
+                kernel, _, options = match[3].strip().partition(" ")
+                new, old = wanted(path, options), found.get(kernel)
+                if not old or new.head or not old.head:
+                    found[kernel] = new
     return found
 
 

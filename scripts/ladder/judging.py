@@ -1,4 +1,4 @@
-"""Judges a page: one verdict for each stage, on the CPU backend and, where there is one, on a GPU."""
+"""Judges a submission: one verdict for each stage, on the CPU backend and, where there is one, on a GPU."""
 import concurrent.futures
 import json
 import shutil
@@ -7,12 +7,10 @@ from typing import NamedTuple
 import ladder
 from ladder import access_pattern, candidates, checked_run, compute_sanitizer, diagnosis, levels, sandbox
 
-LIMIT_S = 120  # of CPU time, for a page's full verdict
+LIMIT_S = 120  # of CPU time, for a submission's full verdict
 CHECKS, FEW = 1 / 2, 1 / 8  # of that for the checks, and for some of them: large sizes may be left out
 EXPERIMENT_S = 3
-MOST_GRID_Y = 65535
-LONG, LONG_S = MOST_GRID_Y * 32 + 1, 4  # rows or columns; seconds for each dimension
-TILES = [2 ** power for power in range(11)]  # rows of a block
+LONG, LONG_S = 65535 * 32 + 1, 4  # rows or columns, more than gridDim.y counts tiles of 32; seconds for each dimension
 TOOL_MEMORY = 8 << 30  # bytes that compute-sanitizer may hold
 BLOCK_S, SLOW_BLOCK_S = 3, 30  # CPU time in which a thread of a block must end; with sanitizers and counters
 PASSED, FAILED = "passed", "failed"
@@ -27,7 +25,7 @@ class Stage(NamedTuple):
 
 
 class Remark(NamedTuple):
-    """What is wrong with a page that passes all the same."""
+    """What is wrong with a submission that passes all the same."""
     kind: str
     text: str
     about: str = ""  # a corner's lesson, a dimension's name
@@ -35,14 +33,14 @@ class Remark(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    page: str
+    submission: str
     kernel: str
     stages: list
     failure: diagnosis.Failure  # the first, or None
-    word: str  # to one who has not begun, else empty
-    printed: str = ""  # by the page: in the run that fails, else in a small one
+    word: str  # for an untouched template, else empty
+    printed: str = ""  # by the submission: in the run that fails, else in a small one
     remarks: list = []
-    level: str = ""  # one of levels.NAMES, of a page that passes
+    level: str = ""  # one of levels.NAMES, of a submission that passes
     following: str = ""  # the next one, and what is missing for it
 
     @property
@@ -65,7 +63,7 @@ class Verdict(NamedTuple):
         return self.failure.stage if self.failure else [*self.not_judged, diagnosis.STAGES[-1]][0]
 
     def as_json(self):
-        return {"page": self.page, "kernel": self.kernel, "state": self.state, "word": self.word,
+        return {"submission": self.submission, "kernel": self.kernel, "state": self.state, "word": self.word,
                 "printed": self.printed, "stages": [stage._asdict() for stage in self.stages],
                 "remarks": [remark._asdict() for remark in self.remarks], "level": self.level,
                 "following": self.following, "failure": self.failure.as_json() if self.failure else None}
@@ -94,9 +92,9 @@ def remark_of(entry):
     return Remark(kind, f"At {where}: {facts['seen']}. {entry['lesson']}", entry["lesson"], facts)
 
 
-def of_limit(name, most):
-    return Remark("grid", f"Right up to {name} = {most:,}: gridDim.y and gridDim.z end at 65535. Number the tiles in "
-                          "x, which goes to 2^31 - 1, or let each block take several.", name, {"most": most})
+def of_limit(name):
+    return Remark("grid", f"{name} = {LONG:,} is refused: gridDim.y and gridDim.z end at 65535. Number the tiles in x, "
+                          "which goes to 2^31 - 1, or let each block take several.", name)
 
 
 def of_narrowing(line):
@@ -109,24 +107,24 @@ RETURNED = Remark("return", "Threads return before a barrier that others reach: 
 
 
 class Judge:
-    """One page's. `say` gets a line on what takes long. A step of the ladder, a planted bug and a page made from one
-    must keep the problem's contract to the letter; of other pages remarks are made where an interviewer would make
-    them."""
+    """One submission's. `say` gets a line on what takes long. A step of the ladder, a planted bug and a submission made
+    from one must keep the problem's contract to the letter; of other submissions remarks are made where an interviewer
+    would make them."""
 
-    def __init__(self, page, seconds=LIMIT_S, say=lambda line: None, with_gpu=False):
-        self.page = page
+    def __init__(self, submission, seconds=LIMIT_S, say=lambda line: None, with_gpu=False):
+        self.submission = submission
         self.seconds = seconds  # of CPU time, that are left
         self.for_checks, self.for_few_checks = seconds * CHECKS, seconds * FEW
         self.say = say
         self.with_gpu = with_gpu
-        self.is_strict = page.is_strict
+        self.is_strict = submission.is_strict
         self.stages = []
         self.remarks = []
         self.narrowed = []  # lines where 64 bits become 32
         self.builders = {}
-        self.printed = ""  # by the page, in the last run that printed
+        self.printed = ""  # by the submission, in the last run that printed
         self.printed_by_failure = None  # and in the run that fails
-        self.program = None  # that runs as the page should, without sanitizers and counters
+        self.program = None  # that runs as the submission should, without sanitizers and counters
         self.traced_run = None  # what was counted
         self.references = []  # the same of the ladder's steps
         self.slow = "as fast as the ladder's best steps, on a GPU"  # what is missing for the level fast
@@ -139,12 +137,12 @@ class Judge:
         return self.seconds
 
     def build(self, kind):
-        candidates.prepare(kind, self.page.problem.kernel)
-        builder = self.builders[kind] = candidates.Builder(kind, self.page)
+        candidates.prepare(kind, self.submission.problem.kernel)
+        builder = self.builders[kind] = candidates.Builder(kind, self.submission)
         program = builder.program()
         if kind in ("cpu", "gpu"):
             self.program = self.program or program
-            self.narrowed = candidates.narrowed_lines(builder.warnings, self.page.path)
+            self.narrowed = candidates.narrowed_lines(builder.warnings, self.submission.path)
             if not self.is_strict:
                 self.add(*map(of_narrowing, self.narrowed[:1]))
         return program
@@ -196,7 +194,7 @@ class Judge:
     # -- the verdict
 
     def verdict(self):
-        if self.page.is_untouched:
+        if self.submission.is_untouched:
             return self.untouched()
         try:
             failure = self.first_failure()
@@ -210,7 +208,7 @@ class Judge:
             for builder in self.builders.values():
                 builder.clean()
         if failure:
-            failure = failure._replace(section=self.page.problem.section(failure.section))
+            failure = failure._replace(section=self.submission.problem.section(failure.section))
             names = diagnosis.STAGES
             kept = [stage for stage in self.stages if names.index(stage.name) < names.index(failure.stage)]
             if failure.stage == diagnosis.RIGHT and not any(stage.name == diagnosis.ENDS for stage in kept):
@@ -219,21 +217,21 @@ class Judge:
         judged = {stage.name: stage for stage in self.stages}
         stages = [judged.get(name, Stage(name, NOT_JUDGED)) for name in diagnosis.STAGES]
         printed = self.printed_by_failure if failure and self.printed_by_failure is not None else self.printed
-        verdict = Verdict(ladder.shown(self.page.path), self.page.problem.kernel, stages, failure, "", printed,
+        verdict = Verdict(ladder.shown(self.submission.path), self.submission.kernel, stages, failure, "", printed,
                           self.remarks)
         return verdict if failure else self.with_level(verdict)
 
     def untouched(self):
-        """The answer to an empty page: nothing is built."""
-        word = (f"This is still the empty page. Write the kernel in {self.page.path.name}, then judge it again; "
-                f"scripts/practice {self.page.problem.kernel} --hint 1 gives a first idea.")
-        section = self.page.problem.section(diagnosis.FIRST)
+        """The answer to an template: nothing is built."""
+        word = (f"This is still the empty page. Write the kernel in {self.submission.path.name}, then judge it again; "
+                f"scripts/practice {self.submission.problem.kernel} --hint 1 gives a first idea.")
+        section = self.submission.problem.section(diagnosis.FIRST)
         failure = diagnosis.Failure(diagnosis.RIGHT, "the page is empty", word, section)
         stages = [Stage(name, FAILED if name == failure.stage else NOT_JUDGED) for name in diagnosis.STAGES]
-        return Verdict(ladder.shown(self.page.path), self.page.problem.kernel, stages, failure, word)
+        return Verdict(ladder.shown(self.submission.path), self.submission.problem.kernel, stages, failure, word)
 
     def with_level(self, verdict):
-        ideas = {step.name[len(step.kernel) + 1:]: text for step, text in self.page.problem.hints()}
+        ideas = {step.name[len(step.kernel) + 1:]: text for step, text in self.submission.problem.hints()}
         is_robust = not {remark.kind for remark in self.remarks} & {"alignment", "empty", "NaN", "corner", "grid"}
         standing = levels.standing(self.traced_run, self.references, is_robust, ideas, self.slow)
         following = f"{standing.following}: {standing.text}" if standing.following else ""
@@ -242,18 +240,18 @@ class Judge:
     def first_failure(self):
         self.say("compiling for the CPU backend")
         with concurrent.futures.ThreadPoolExecutor(3) as pool:
-            by_nvcc = pool.submit(candidates.nvcc_errors, self.page)
+            by_nvcc = pool.submit(candidates.nvcc_errors, self.submission)
             try:
                 program = self.build("cpu")
             except candidates.CompileError as error:
                 alone = self.with_gpu and diagnosis.CANNOT_RUN in str(error)
-                return self.on_gpu_alone() if alone else diagnosis.of_compiler(error, self.page)
+                return self.on_gpu_alone() if alone else diagnosis.of_compiler(error, self.submission)
             self.stages.append(Stage(diagnosis.COMPILES, PASSED))
             failure = self.checked(program, pool)
             refused = by_nvcc.result()  # it takes longer than most checks
             if refused:
                 self.stages = []
-                return diagnosis.of_compiler(refused, self.page)
+                return diagnosis.of_compiler(refused, self.submission)
         return failure or self.speed()
 
     def checked(self, program, pool):
@@ -296,40 +294,13 @@ class Judge:
         for long in names if len(names) > 1 else []:
             sizes = [f"--{name}={LONG if name == long else 1}" for name in names]
             outcome = self.check(program, *sizes, "--random-data", "--aligned", seconds=LONG_S)
-            unknown = outcome.result.stopped or outcome.result.status in (ladder.TIMED_OUT, 2)
-            if outcome.passed or unknown:
-                if not self.is_strict:
-                    self.find_limit(program, names, long)
-                continue
             if outcome.facts.get("error") == "cudaErrorInvalidConfiguration" and not self.is_strict:
-                self.find_limit(program, names, long)
-                continue
-            failure = self.failure_of(outcome)
-            if failure:
-                return failure
+                self.add(of_limit(long))
+            elif not (outcome.passed or outcome.result.stopped or outcome.result.status in (ladder.TIMED_OUT, 2)):
+                failure = self.failure_of(outcome)
+                if failure:
+                    return failure
         return None
-
-    def find_limit(self, program, names, long):
-        """A remark on the most rows, or columns, that the page can launch for."""
-        def launches(count):
-            sizes = [f"--{name}={count if name == long else 1}" for name in names]
-            outcome = self.run(program, "--launch-only", *sizes, seconds=LONG_S)
-            return None if outcome.result.stopped else outcome.facts.get("error") != "cudaErrorInvalidConfiguration"
-
-        for tile in TILES:
-            refused = MOST_GRID_Y * tile + 1
-            launched = launches(refused)
-            if launched is None:  # too large for this machine
-                return
-            if not launched:
-                break
-        else:
-            return
-        least, most = 1, refused
-        while most - least > 1:
-            middle = (least + most) // 2
-            least, most = (middle, most) if launches(middle) else (least, middle)
-        self.add(of_limit(long, least))
 
     # -- why it fails
 
@@ -383,7 +354,7 @@ class Judge:
         try:
             program = others["memory"].result()
         except candidates.CompileError as error:
-            return diagnosis.of_compiler(error, self.page)
+            return diagnosis.of_compiler(error, self.submission)
         self.say("under AddressSanitizer")
         outcome = self.check(program, "--brief")
         failure = self.failure_of(outcome)
@@ -398,7 +369,7 @@ class Judge:
         try:
             program = building.result()
         except candidates.CompileError as error:
-            return diagnosis.of_compiler(error, self.page)
+            return diagnosis.of_compiler(error, self.submission)
         self.say("counting accesses")
         step, outcome = self.trace(program)
         if step is None:
@@ -411,7 +382,8 @@ class Judge:
             return race
         self.traced_run = step
         self.stages.append(Stage(diagnosis.RACES, PASSED))
-        self.references = access_pattern.of_ladder(self.page.problem, "cpu-trace", ("--trace", "--json"), self.say)
+        self.references = access_pattern.of_ladder(self.submission.problem, "cpu-trace", ("--trace", "--json"),
+                                                   self.say)
         self.stages.append(Stage(diagnosis.PATTERN, PASSED, access_pattern.compared(step, self.references)))
         return None
 
@@ -429,7 +401,7 @@ class Judge:
         try:
             program = self.build("gpu")
         except candidates.CompileError as error:
-            return diagnosis.of_compiler(error, self.page)
+            return diagnosis.of_compiler(error, self.submission)
         outcome = self.check(program)
         failure = self.failure_of(outcome)
         if failure:
@@ -440,18 +412,18 @@ class Judge:
     def timed(self, program):
         own = [entry for entry in ladder.entries(self.run(program, "--json").result.output) if "cold_us" in entry]
         if own:
-            steps = [step for step in access_pattern.of_ladder(self.page.problem, "gpu", ("--json",), self.say)
+            steps = [step for step in access_pattern.of_ladder(self.submission.problem, "gpu", ("--json",), self.say)
                      if "cold_us" in step]
             self.stages.append(Stage(diagnosis.SPEED, PASSED, access_pattern.speed_text(own[-1], steps)))
             self.slow = levels.shortfall_in_time(own[-1]["cold_us"], steps)
 
     def on_gpu_alone(self):
-        """The stages of a page that the CPU backend cannot run; compute-sanitizer takes its place."""
+        """The stages of a submission that the CPU backend cannot run; compute-sanitizer takes its place."""
         self.say("the CPU backend cannot run this: compiling for the GPU")
         try:
             program = self.build("gpu")
         except candidates.CompileError as error:
-            return diagnosis.of_compiler(error, self.page)
+            return diagnosis.of_compiler(error, self.submission)
         self.stages.append(Stage(diagnosis.COMPILES, PASSED, "for the GPU; the CPU backend cannot run it"))
         self.say("checking every awkward size, aligned and not")
         outcome = self.check(program)
@@ -493,17 +465,17 @@ class Judge:
 
 
 class StageJudge(Judge):
-    """Names the stage at which a page fails; it does not look for who wrote a wrong value."""
+    """Names the stage at which a submission fails; it does not look for who wrote a wrong value."""
 
     def with_writer(self, failure, building, order, fill):
         return failure
 
 
 def stages_text(verdict, color=False):
-    """The page's name, and a line for each stage."""
+    """The submission's name, and a line for each stage."""
     indent = " " * 26
     marks = {PASSED: ("ok", "32"), FAILED: ("FAIL", "31"), NOT_JUDGED: ("?", "33"), SKIPPED: ("-", "2")}
-    lines = [f"{verdict.page} ({verdict.kernel})"]
+    lines = [f"{verdict.submission} ({verdict.kernel})"]
     for stage in verdict.stages:
         mark, code = marks[SKIPPED if verdict.failure and stage.state == NOT_JUDGED else stage.state]
         first, *others = stage.text.split("\n")
@@ -534,12 +506,12 @@ def outcome_lines(verdict):
 
 
 def remarks_text(verdict):
-    """What is wrong with a page that passes, or beside what fails."""
+    """What is wrong with a submission that passes, or beside what fails."""
     return ladder.wrapped("\n".join(f"Remark: {remark.text}" for remark in verdict.remarks))
 
 
 def printed_text(verdict):
-    """What the page printed, marked as its own; empty if it printed nothing."""
+    """What the submission printed, marked as its own; empty if it printed nothing."""
     if not verdict.printed:
         return ""
     run = "the run that fails" if verdict.failure else "one run"

@@ -1,4 +1,4 @@
-"""How far a page that passes has come: levels, which the ladder's own steps define.
+"""How far a submission that passes has come: levels, which the ladder's own steps define.
 
 A measure is a level where it tells the ladder's steps apart: some are worse than the best by more than a third.
 Coalesced is one in every ladder, and bank conflicts are wherever a step uses shared memory. The first step that comes
@@ -73,7 +73,7 @@ def blocks(entry):
 
 
 def why_serial(own, references):
-    """Why a page is too serial for the levels above robust; empty if it is not."""
+    """Why a submission is too serial for the levels above robust; empty if it is not."""
     if not references:
         return ""
     seen, least = lanes(traces.Sums(own)), min(lanes(traces.Sums(entry)) for entry in references)
@@ -87,7 +87,7 @@ def why_serial(own, references):
 
 
 def shortfall_in_time(cold_us, timed):
-    """What is missing for the level fast; empty if nothing is. `timed`: the ladder's steps, in the page's run."""
+    """What is missing for the level fast; empty if nothing is. `timed`: the ladder's steps, in the submission's run."""
     times = {step["step"]: step["cold_us"] for step in timed if not step["step"].startswith("00")}
     if not times or cold_us <= NEAR_BEST * min(times.values()):
         return ""
@@ -102,8 +102,8 @@ class Standing(NamedTuple):
 
 
 def standing(own, references, is_robust, ideas, speed):
-    """A page's level. `own`: its traced run, or None; `ideas`: {step's id: text}; `speed`: what is missing for the
-    level fast, empty if nothing is."""
+    """A submission's level. `own`: its traced run, or None; `ideas`: {step's id: text}; `speed`: what is missing for
+    the level fast, empty if nothing is."""
     if not is_robust:
         return Standing(RIGHT, ROBUST, "see the remarks")
     levels = of_ladder(references) if own else []

@@ -1,4 +1,4 @@
-"""scripts/practice --watch: judges the page that was saved last, and shows the first stage that fails."""
+"""scripts/practice --watch: judges the submission that was saved last, and shows the first stage that fails."""
 import os
 import re
 import select
@@ -8,14 +8,11 @@ import time
 import tty
 
 import ladder
-from ladder import candidates, judging, problems, progress_file
+from ladder import candidates, document, judging, problems, progress_file
 
 KEYS = "h hint   n next   l list   e explain   q quit"
 CLEAR = "\033[2J\033[3J\033[H"
 POLL_S = 0.3
-MARKS = re.compile(r"`(?P<code>[^`]+)`|\*\*(?P<bold>.+?)\*\*|!?\[(?P<link>(?:`[^`]*`|[^]`])*)\]\([^)]*\)"
-                   r"|</?(?:details|summary|a)\b[^>]*>")
-BLOCK = re.compile(r"\s*(?:[#|<]|[-*] |\d+\. |$)")  # what begins with it goes on no paragraph
 
 
 def list_text(chosen, solved):
@@ -30,60 +27,33 @@ def list_text(chosen, solved):
 def section_text(section):
     """The Markdown under a heading that a failure names, "README.md#where-data-live"; without a heading, all."""
     name, _, anchor = section.partition("#")
-    lines, found, level, is_code = [], not anchor, 0, False
-    for line in (ladder.ROOT / name).read_text().splitlines():
+    path, lines, found, level, is_code = ladder.ROOT / name, [], not anchor, 0, False
+    for line in path.read_text().splitlines() if path.is_file() else []:
         is_code ^= line.startswith("```")
         heading = None if is_code else re.match(r"(#+) (.*)", line)
         if heading:
             if found and len(heading[1]) <= level:
                 break
-            if not found and anchor_of(heading[2]) == anchor:
+            if not found and document.anchor(heading[2]) == anchor:
                 found, level = True, len(heading[1])
         if found:
             lines.append(line)
     return "\n".join(lines)
 
 
-def without_marks(text):
-    """A line of Markdown without the marks of code, of bold words, of links, and without tags."""
-    return MARKS.sub(lambda found: found["code"] or without_marks(found["bold"] or found["link"] or ""), text)
-
-
-def plain_text(markdown):
-    """Markdown as a terminal shows it: without marks, paragraphs in lines that fit, code indented."""
-    lines, is_code, is_prose = [], False, False
-    for line in re.sub(r"<!--.*?-->\n?", "", markdown, flags=re.DOTALL).splitlines():
-        if line.lstrip().startswith("```"):
-            is_code, is_prose = not is_code, False
-        elif is_code:
-            lines.append((False, f"    {line}"))
-        elif is_prose and not BLOCK.match(line):
-            lines[-1] = (True, f"{lines[-1][1]} {line.strip()}")
-        elif not re.fullmatch(r"\|[-:| ]+\|", line):  # the rule below a table's head
-            lines.append((True, re.sub(r"^#+ ", "", line)))
-            is_prose = bool(line) and line[0] not in "#|<"
-    shown = [ladder.wrapped(without_marks(line), "  ") if is_text else line for is_text, line in lines]
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(shown)).strip()
-
-
-def anchor_of(heading):
-    """As GitHub makes it."""
-    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-
-
 class Watch:
-    """What is shown; without a terminal, so that tests can use it. `judge(page)` gives a verdict."""
+    """What is shown; without a terminal, so that tests can use it. `judge(submission)` gives a verdict."""
 
     def __init__(self, judge):
         self.judge = judge
-        self.page = None
+        self.submission = None
         self.verdict = None
         self.hints = 0
         self.note = ""
-        self.seen = {}  # page's path: time of its last change
+        self.seen = {}  # submission's path: time of its last change
 
     def newest(self):
-        """The page saved last, if it was saved since the last call and is not known as it is."""
+        """The submission saved last, if it was saved since the last call and is not known as it is."""
         saved = {path: path.stat().st_mtime_ns for path in ladder.PRACTICE.glob("*.cu")}
         fresh = [path for path in saved if self.seen.get(path) != saved[path]]
         self.seen = saved
@@ -96,21 +66,21 @@ class Watch:
         path = self.newest()
         if path is None:
             return False
-        page = candidates.find(str(path))
-        known = self.verdict and self.page and self.page.path == page.path
-        if self.page is None or self.page.path != page.path:
+        submission = candidates.find(str(path))
+        known = self.verdict and self.submission and self.submission.path == submission.path
+        if self.submission is None or self.submission.path != submission.path:
             self.hints, self.note = 0, ""
-        self.page = page
-        if progress_file.unchanged(page):
+        self.submission = submission
+        if progress_file.unchanged(submission):
             if not known:
                 self.verdict = None
-                entry = progress_file.read()[page.path.name]
+                entry = progress_file.read()[submission.path.name]
                 self.note = ("solved before; not judged again" if entry["state"] == judging.PASSED else
                              f"judged before, fails at '{entry['reached']}'; judged again when you save a change")
             return True
         self.note = ""
-        self.verdict = self.judge(page)
-        progress_file.remember(page, self.verdict)
+        self.verdict = self.judge(submission)
+        progress_file.remember(submission, self.verdict)
         return True
 
     def key(self, key):
@@ -121,25 +91,25 @@ class Watch:
             self.note = list_text(problems.problems().values(), progress_file.solved_kernels())
         elif key == "n":
             self.next()
-        elif key == "h" and self.page:
-            hints = self.page.problem.hints()
+        elif key == "h" and self.submission:
+            hints = self.submission.problem.hints()
             self.hints = min(self.hints + 1, len(hints))
             self.note = ladder.wrapped(f"Hint {self.hints} of {len(hints)}: {hints[self.hints - 1][1]}")
         elif key == "e" and self.verdict and self.verdict.failure:
-            self.note = plain_text(section_text(self.verdict.failure.section))
+            self.note = section_text(self.verdict.failure.section)
         return True
 
     def next(self):
-        """Writes the page of the next kernel that is not solved, after this one, if it is not there."""
-        begin = self.page.problem.next if self.page else problems.FIRST
+        """Writes the submission of the next kernel that is not solved, after this one, if it is not there."""
+        begin = self.submission.problem.next if self.submission else problems.FIRST
         problem = problems.suggestion(progress_file.solved_kernels(), begin)
         if problem is None:
             self.note = "All are solved."
             return
-        if not problem.page.exists():
+        if not problem.submission.exists():
             ladder.PRACTICE.mkdir(exist_ok=True)
-            problem.page.write_text(problems.page(problem))
-        self.note = f"next: practice/{problem.page.name}"
+            problem.submission.write_text(problems.template(problem))
+        self.note = f"next: practice/{problem.submission.name}"
 
     def screen(self):
         """First what fails, with its place, then the stages, then notes and keys."""
@@ -147,8 +117,8 @@ class Watch:
         if self.verdict and self.verdict.failure:
             failure = self.verdict.failure
             place = failure.at
-            if not place and self.page:
-                place = f"practice/{self.page.path.name}:1:1"
+            if not place and self.submission:
+                place = f"practice/{self.submission.path.name}:1:1"
             parts.append(ladder.wrapped(f"{place}: {failure.stage}: {failure.what}\n"
                                         f"{self.verdict.word or failure.sentence}"))
         if self.verdict:
@@ -158,8 +128,8 @@ class Watch:
             parts.append(judging.printed_text(self.verdict))
             if not self.verdict.failure:
                 parts.append(judging.outcome(self.verdict))
-        elif self.page:
-            parts.append(f"practice/{self.page.path.name}")
+        elif self.submission:
+            parts.append(f"practice/{self.submission.path.name}")
         else:
             parts.append("There is no page yet; n writes the one to begin with.")
         return "\n\n".join(filter(None, [*parts, self.note, KEYS]))
@@ -170,10 +140,10 @@ def watch():
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         ladder.usage_error("--watch needs a terminal; scripts/judge judges once")
 
-    def judge(page):
+    def judge(submission):
         def say(line):
-            print(f"{CLEAR}{page.path.name}: {line} ...", flush=True)
-        return judging.Judge(page, say=say).verdict()
+            print(f"{CLEAR}{submission.path.name}: {line} ...", flush=True)
+        return judging.Judge(submission, say=say).verdict()
 
     state = Watch(judge)
     before = termios.tcgetattr(sys.stdin)

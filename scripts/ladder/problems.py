@@ -1,4 +1,4 @@
-"""The problems one can practise, as their headers, steps and the README state them; the empty page of each."""
+"""The problems one can practise, as their headers, steps and the README state them; the template of each."""
 import functools
 import re
 import tempfile
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import ladder
-from ladder import exporting, figures
+from ladder import cuda_source, exporting
 
 FIRST = "add"  # where a newcomer begins
 FIELDS = re.compile(r"// (?P<description>.+)\.\n(?://.*\n)*?"
@@ -50,8 +50,8 @@ class Problem(NamedTuple):
         return ", ".join(parameter.name for parameter in self.parameters)
 
     @property
-    def page(self):
-        """Where its page lies."""
+    def submission(self):
+        """Where its submission lies."""
         return ladder.PRACTICE / f"{self.kernel}.cu"
 
     @property
@@ -101,7 +101,7 @@ def fields(header):
 
 def headers(path):
     """The .cuh header and those it includes, the outermost first."""
-    return [file for file in figures.included(path) if file.suffix == ".cuh"]
+    return [file for file in cuda_source.included(path) if file.suffix == ".cuh"]
 
 
 def chain(class_name, texts):
@@ -182,27 +182,18 @@ def wrapped_call(start, arguments, end):
     return (start + f"\n{' ' * len(start)}".join(lines) + end).replace("\0", " ")
 
 
-def code_of(text):
-    """The text without comments and white space."""
-    return "".join(without_comments(text).split())
-
-
-def without_comments(text):
-    return exporting.LEXEME.sub(lambda match: "" if match[0].startswith(("//", "/*")) else match[0], text)
-
-
 def stated(problem):
     """What to compute, as comments."""
     return commented(f"{problem.kernel} ({problem.family})\n\n{problem.statement}\n\n{problem.contract}")
 
 
 def include_name(header):
-    """A header of ours as a page includes it: from practice/, or from any place with -I common."""
+    """A header of ours as a submission includes it: from practice/, or from any place with -I common."""
     return f"../{header.relative_to(ladder.ROOT).as_posix()}"
 
 
-def page(problem, include=None):
-    """The empty page."""
+def template(problem, include=None):
+    """The template."""
     name = f"{problem.kernel}_kernel"
     kernel_parameters = ", ".join(str(parameter.by_value) for parameter in problem.parameters)
     return (stated(problem) + f"//\n// scripts/judge practice/{problem.kernel}.cu says whether it is right.\n"
@@ -216,10 +207,10 @@ def page(problem, include=None):
             + "\n  CUDA_CHECK(cudaGetLastError());\n}\n")
 
 
-def flat_page(problem):
+def flat_template(problem):
     """The same without our headers and with a main of its own, that of scripts/export; None if it has none."""
     with tempfile.TemporaryDirectory() as folder:
         draft = Path(folder) / "draft.cu"
-        draft.write_text(page(problem, problem.header))
-        step = ladder.Step(problem.family, problem.kernel, "", problem.kernel, draft, "page")
+        draft.write_text(template(problem, problem.header))
+        step = ladder.Step(problem.family, problem.kernel, "", problem.kernel, draft, "submission")
         return exporting.flat(step) if exporting.main_of(step) else None

@@ -11,7 +11,7 @@ def path():
 
 
 def read():
-    """{page's file name: {"kernel", "digest", "state", "reached", "solved", "level"}}"""
+    """{submission's file name: {"kernel", "digest", "state", "reached", "solved", "level"}}"""
     try:
         known = json.loads(path().read_text())
     except (OSError, ValueError):
@@ -19,8 +19,8 @@ def read():
     return known if isinstance(known, dict) else {}
 
 
-def digest(page):
-    return hashlib.sha256(page.text.encode()).hexdigest()
+def digest(submission):
+    return hashlib.sha256(submission.text.encode()).hexdigest()
 
 
 def write(known):
@@ -30,22 +30,22 @@ def write(known):
     fresh.replace(path())
 
 
-def remember(page, verdict):
-    """Keeps a verdict on a page in practice/."""
-    if page.path.parent != ladder.PRACTICE.resolve():
+def remember(submission, verdict):
+    """Keeps a verdict on a submission in practice/."""
+    if submission.path.parent != ladder.PRACTICE.resolve():
         return
     known = read()
-    solved = verdict.passed or known.get(page.path.name, {}).get("solved", False)
-    entry = known.setdefault(page.path.name, {})
-    entry.update(kernel=verdict.kernel, digest=digest(page), state=verdict.state, reached=verdict.reached,
+    solved = verdict.passed or known.get(submission.path.name, {}).get("solved", False)
+    entry = known.setdefault(submission.path.name, {})
+    entry.update(kernel=verdict.kernel, digest=digest(submission), state=verdict.state, reached=verdict.reached,
                  solved=solved and "bug" not in entry, level=higher(verdict.level, entry.get("level", "")))
     write(known)
 
 
-def unchanged(page):
-    """Has the page been judged as it is, to an end?"""
-    entry = read().get(page.path.name, {})
-    return entry.get("digest") == digest(page) and entry.get("state") in (judging.PASSED, judging.FAILED)
+def unchanged(submission):
+    """Has the submission been judged as it is, to an end?"""
+    entry = read().get(submission.path.name, {})
+    return entry.get("digest") == digest(submission) and entry.get("state") in (judging.PASSED, judging.FAILED)
 
 
 def higher(one, other):
@@ -55,7 +55,7 @@ def higher(one, other):
 
 
 def solved_kernels():
-    """{kernel: the highest level of its pages}"""
+    """{kernel: the highest level of its submissions}"""
     solved = {}
     for entry in read().values():
         if isinstance(entry, dict) and entry.get("solved"):

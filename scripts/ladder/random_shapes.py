@@ -95,7 +95,7 @@ def line(shape, library, ceiling):
     if shape.top:
         top = shape.top
         text += f" {top['bytes'] / 1e6:7.0f} MB {top['cold_us']:10.1f} us {figures.rate_text(top):>6}"
-        text += f" {'TFLOP/s' if top['kernel'] in figures.IN_TFLOPS else 'GB/s':7}"
+        text += f" {figures.unit(top['kernel']):7}"
         text += f" {top['of_ceiling']:5.2f} of {ceiling}"
         if shape.library:
             text += f" {shape.ratio_to(shape.library).value:6.3f}x {library}"

@@ -45,7 +45,7 @@ class Verdict(NamedTuple):
 
 
 def name_in(record):
-    """The name of the step that a record is about; that of the page sum.cu is sum."""
+    """The name of the step that a record is about; that of the submission sum.cu is sum."""
     return record.get("name") or "_".join(filter(None, (record.get("kernel"), record.get("step"))))
 
 
@@ -179,7 +179,6 @@ def run_steps(program_of, steps, options, tally):
     refuse."""
     printer = Printer(steps)
     refused = []
-    options = [option for option in options if not option.startswith("--only=")]
     for step in steps:
         status, complaint = run_program([*program_of(step), *options], [step], tally, printer)
         if status == BAD_USAGE:
@@ -219,7 +218,7 @@ def is_open(verdict):
 
 
 class Group(NamedTuple):
-    """Steps of a kernel that are run together, or its planted bugs, or its whiteboard answers, or pages."""
+    """Steps of a kernel that are run together, or its planted bugs, or its whiteboard answers, or submissions."""
     kernel: str
     steps: list
     is_whole: bool  # all steps of the kernel: the ladder's program has them
@@ -227,11 +226,11 @@ class Group(NamedTuple):
     def targets(self, left_out):
         if self.is_whole:
             return [f"ladder_{self.kernel}"] if any(step.name not in left_out for step in self.steps) else []
-        return [] if self.is_pages else [step.target for step in self.steps if step.name not in left_out]
+        return [] if self.is_submissions else [step.target for step in self.steps if step.name not in left_out]
 
     @property
-    def is_pages(self):
-        return self.steps[0].kind == "page"
+    def is_submissions(self):
+        return self.steps[0].kind == "submission"
 
 
 def groups_of(steps):
@@ -246,7 +245,8 @@ def groups_of(steps):
 def build(preset, groups, left_out):
     """Builds the groups' programs; returns the groups, of single steps where the ladder cannot be built, and why which
     step cannot: {name: reason}."""
-    broken_pages = build_pages(preset, [step for group in groups if group.is_pages for step in group.steps])
+    broken_submissions = build_submissions(preset, [step for group in groups if group.is_submissions
+                                                    for step in group.steps])
     broken = ladder.build_what_compiles(preset, [target for group in groups for target in group.targets(left_out)])
     steps = {step.name for group in groups for step in group.steps}
     others = sorted(broken.keys() - steps - {group.kernel for group in groups})
@@ -256,19 +256,19 @@ def build(preset, groups, left_out):
         groups = [group._replace(is_whole=False) if hit(group, broken) else group for group in groups]
         targets = [target for group in groups if hit(group, broken) for target in group.targets({*left_out, *broken})]
         broken.update(ladder.build_what_compiles(preset, targets))
-    return groups, {**{name: reason for name, reason in broken.items() if name in steps}, **broken_pages}
+    return groups, {**{name: reason for name, reason in broken.items() if name in steps}, **broken_submissions}
 
 
-def build_pages(preset, pages):
-    """Builds each page's program; says why which one cannot be built: {name: reason}."""
+def build_submissions(preset, submissions):
+    """Builds each submission's program; says why which one cannot be built: {name: reason}."""
     broken = {}
-    for page in pages:
-        ladder.say(f"Building {ladder.shown(page.path)} for build/{preset}")
+    for submission in submissions:
+        ladder.say(f"Building {ladder.shown(submission.path)} for build/{preset}")
         try:
-            candidates.build_page(preset, page)
+            candidates.build_submission(preset, submission)
         except candidates.CompileError as error:
             ladder.say(str(error).rstrip())
-            broken[page.name] = ladder.first_error(str(error))
+            broken[submission.name] = ladder.first_error(str(error))
     return broken
 
 
@@ -295,18 +295,6 @@ def run_group(preset, group, left_out, broken, options, tally):
         if step.name in left_out:
             tally.set(step.name, Verdict("skipped", "needs " + left_out[step.name]))
             print(f"{step.name}: {tally.verdicts[step.name]}", flush=True)
-
-
-def only_named(groups, options):
-    """The groups without the steps that the programs' option --only leaves out."""
-    names = {name for option in options if option.startswith("--only=") for name in option[len("--only="):].split(",")}
-    if not names:
-        return groups
-    unknown = names - {step.name for group in groups for step in group.steps}
-    if unknown:
-        ladder.usage_error(f"--only: no step '{min(unknown)}' in what is to be run")
-    groups = [group._replace(steps=[step for step in group.steps if step.name in names]) for group in groups]
-    return [group for group in groups if group.steps]
 
 
 def describe(groups):
@@ -343,7 +331,7 @@ def main():
         ladder.usage_error("--timeout must not be negative")
     if arguments.list:
         return print_list()
-    groups = groups_of(ladder.resolve(arguments.names, pages=True) if arguments.names else ladder.steps())
+    groups = groups_of(ladder.resolve(arguments.names, submissions=True) if arguments.names else ladder.steps())
     backend = ladder.choose_backend(arguments.backend)
     preset = {"cuda": "gpu", "cpu": "cpu"}[backend]
     ladder.say(f"scripts/run: {describe(groups)}, on {'a GPU' if backend == 'cuda' else 'the CPU backend'}")
@@ -351,9 +339,10 @@ def main():
     ladder.configure(preset)
     left_out = ladder.skipped(preset)
     options = options or []
-    groups = only_named(groups, options)
+    if any(option.startswith("--only") for option in options):
+        ladder.usage_error("--only is for programs; here name the steps: scripts/run STEP...")
     if PRINT_ONLY & set(options):
-        groups = [group for group in groups if group.is_pages or group.targets(left_out)][:1]
+        groups = [group for group in groups if group.is_submissions or group.targets(left_out)][:1]
     groups, broken = build(preset, groups, left_out)
     if PRINT_ONLY & set(options):
         print_only(preset, groups, left_out, options)
@@ -369,7 +358,7 @@ def main():
 def print_only(preset, groups, left_out, options):
     """Shows what one program says of itself, and ends."""
     for group in groups:
-        step = next(step for step in group.steps if group.is_pages or step.name not in left_out)
+        step = next(step for step in group.steps if group.is_submissions or step.name not in left_out)
         program = step.ladder_program(preset) if group.is_whole else step.program(preset)
         sys.exit(subprocess.run([program, *options]).returncode)
     ladder.fail("none of these can be built here")

@@ -29,11 +29,11 @@ class Result(NamedTuple):
 def resident(pid):
     """Bytes that a process and its children hold in memory; 0 where the system does not say."""
     try:
-        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+        submissions = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     except (OSError, IndexError):
         return 0
-    return pages * os.sysconf("SC_PAGE_SIZE") + sum(map(resident, children))
+    return submissions * os.sysconf("SC_PAGE_SIZE") + sum(map(resident, children))
 
 
 def limited(command, seconds, file_size):

@@ -14,8 +14,8 @@ KINDS = [f"{space}_{op}" for space in ("global", "shared") for op in ("load", "s
 # ---- building and running
 
 def chosen_steps(names):
-    """The steps that the names stand for, pages too, but no step 00."""
-    return [step for step in ladder.resolve(names, pages=True) if not step.is_vendor]
+    """The steps that the names stand for, submissions too, but no step 00."""
+    return [step for step in ladder.resolve(names, submissions=True) if not step.is_vendor]
 
 
 def run(program, options):
@@ -54,16 +54,6 @@ def later_steps(step):
     """The steps that come after it in its ladder, in order; all, if it is none of the ladder."""
     return [other for other in ladder.kernels([step.kernel]).get(step.kernel, [])
             if not other.is_vendor and not other.is_any_shape and other.number > step.number]
-
-
-def with_neighbours(step):
-    """The step between the one before it and the one after it in its ladder, as far as there are such."""
-    ladder_steps = [other for other in ladder.kernels([step.kernel]).get(step.kernel, [])
-                    if not other.is_vendor] if step.number else []
-    if step not in ladder_steps:
-        return [step]
-    at = ladder_steps.index(step)
-    return ladder_steps[max(at - 1, 0):at + 2]
 
 
 def trace(steps, options, with_later=True):
@@ -108,12 +98,12 @@ class Sums:
         self.totals = {kind: {} for kind in KINDS}
         for launch in entry["launches"]:
             for kind in KINDS:
-                for key, value in launch["totals"][kind].items():
+                for key, value in launch["totals"].get(kind, {}).items():
                     self.totals[kind][key] = self.totals[kind].get(key, 0) + value
         self.warp_steps, self.lane_steps, self.branches, self.divergent = (
-            sum(launch[key] for launch in entry["launches"])
+            sum(launch.get(key, 0) for launch in entry["launches"])
             for key in ("warp_steps", "lane_steps", "branches", "divergent_branches"))
-        self.races = sum(len(launch["races"]) for launch in entry["launches"])
+        self.races = sum(len(launch.get("races", ())) for launch in entry["launches"])
 
     def total(self, key, *kinds):
         return sum(self.totals[kind].get(key, 0) for kind in kinds)
@@ -164,21 +154,15 @@ FEW = 0.05  # of the whole: less is not worth a sentence
 def merged_accesses(entry):
     """The accesses of all launches: one for each line, space, operation and width."""
     merged = {}
-    for launch in entry["launches"]:
-        for access in launch["accesses"]:
-            key = tuple(access[name] for name in ("file", "line", "space", "op", "width", "async"))
-            if key not in merged:
-                merged[key] = {**access, "blocks": 0}
-                same = merged[key]
-            else:
-                same = merged[key]
-                for name in SUMMED:
-                    if name in access:
-                        same[name] += access[name]
-                for name in ("worst", "same_address"):
-                    same[name] = max(same[name], access[name])
-            x, y, z = launch["grid"]
-            same["blocks"] += x * y * z
+    for access in (access for launch in entry["launches"] for access in launch["accesses"]):
+        same = merged.setdefault(tuple(access[name] for name in ("file", "line", "space", "op", "width", "async")), {})
+        if not same:
+            same.update(access)
+            continue
+        if access["worst"] > same["worst"]:
+            same.update(worst=access["worst"], worst_sample=access.get("worst_sample"))
+        same["same_address"] = max(same["same_address"], access["same_address"])
+        same.update({name: same[name] + access[name] for name in SUMMED if name in access})
     return list(merged.values())
 
 

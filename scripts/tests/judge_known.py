@@ -2,8 +2,8 @@
 """Judges every planted bug, and prints which stage rejects it, and what a checker says of the kind that many
 collections have: one round shape, one epsilon, blind to NaN (common/runner/tests/peer_check.cu). Each bug must be
 rejected at the stage that its line '// stage: ...' names. With --steps it judges the steps, which must pass; with
---pages the empty page of every kernel, which must fail with a friendly word.
-Takes about 10 minutes of CPU time, with --pages 5, with --steps an hour.
+--submissions the template of every kernel, which must fail with a friendly word.
+Takes about 10 minutes of CPU time, with --submissions 5, with --steps an hour.
 
 example: scripts/tests/judge_known.py --jobs 2 reduce
 """
@@ -15,6 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+SECONDS = 120  # of CPU time, for each
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 import ladder
@@ -22,15 +23,15 @@ from ladder import candidates, judging, problems
 
 
 class PeerBuilder(candidates.Builder):
-    """Builds a page with the peers' checker in place of ours."""
+    """Builds a submission with the peers' checker in place of ours."""
 
     def link(self, kernel, objects, output):
         super().link("peers", objects, output)
 
 
-def peer_verdict(page):
+def peer_verdict(submission):
     """What the peers' checker says."""
-    builder = PeerBuilder("cpu", page)
+    builder = PeerBuilder("cpu", submission)
     try:
         done = subprocess.run([builder.program()], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
         return "passes" if done.returncode == 0 else "rejects"
@@ -46,43 +47,31 @@ def named_stages(bug):
     return found[1].split(" | ") if found else []
 
 
-def one(bug):
-    page = candidates.Page(bug.path, problems.named(bug.kernel))
-    verdict = judging.StageJudge(page, 120).verdict()
-    return bug, verdict.failure, peer_verdict(page)
+def judged_bug(bug):
+    """(line to print, is it rejected as its file says?)"""
+    submission = candidates.Submission(bug.path, problems.named(bug.kernel))
+    failure = judging.StageJudge(submission, SECONDS).verdict().failure
+    stage = failure.stage if failure else "NONE"
+    return (f"{bug.name:42} {stage:20} peers: {peer_verdict(submission):8} {failure.what[:90] if failure else ''}",
+            stage in named_stages(bug))
 
 
-def judge_steps(steps, jobs):
-    """1 if one does not pass."""
-    failed = 0
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        named = (candidates.Page(step.path, problems.named(step.kernel)) for step in steps)
-        verdicts = pool.map(lambda page: judging.Judge(page, 120).verdict(), named)
-        for step, verdict in zip(steps, verdicts):
-            failed += not verdict.passed
-            print(f"{step.name:42} " + ("passes" if verdict.passed else f"{verdict.reached}: {verdict.failure.what}"),
-                  flush=True)
-    print(f"\n{len(steps)} steps, {failed} not passed")
-    return 1 if failed else 0
+def judged_step(step):
+    """The same; a step must pass."""
+    verdict = judging.Judge(candidates.Submission(step.path, problems.named(step.kernel)), SECONDS).verdict()
+    return (f"{step.name:42} " + ("passes" if verdict.passed else f"{verdict.reached}: {verdict.failure}"),
+            verdict.passed)
 
 
-def judge_pages(chosen, jobs):
-    """1 if the empty page of one of these problems does not compile, passes, or gets no friendly word."""
-    failed = 0
-
-    def one(problem):
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / problem.page.name
-            path.write_text(problems.page(problem))
-            return problem, judging.StageJudge(candidates.Page(path, problem), 120).verdict()
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        for problem, verdict in pool.map(one, chosen):
-            good = verdict.failure and verdict.failure.stage != "compiles" and verdict.word
-            failed += not good
-            print(f"{problem.kernel:20} {'ok' if good else 'WRONG':6} {verdict.reached:20} "
-                  + (verdict.failure.what[:90] if verdict.failure else "passes"), flush=True)
-    print(f"\n{len(chosen)} empty pages, {failed} not as they should be")
-    return 1 if failed else 0
+def judged_template(problem):
+    """The same; a template must compile, fail and get a friendly word."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / problem.submission.name
+        path.write_text(problems.template(problem))
+        verdict = judging.StageJudge(candidates.Submission(path, problem), SECONDS).verdict()
+    failure = verdict.failure
+    return (f"{problem.kernel:27} {verdict.reached:20} " + (failure.what[:90] if failure else "passes"),
+            bool(failure and failure.stage != "compiles" and verdict.word))
 
 
 def main():
@@ -95,27 +84,26 @@ def main():
     known = problems.problems()
     ladder.configure("cpu")
     skipped = ladder.skipped("cpu")
-    known_steps = [step for step in ladder.steps() if step.kernel in known and step.name not in skipped]
-    known_bugs = [bug for bug in ladder.bugs() if ladder.runs_on_cpu(bug)]
-    chosen = [file for file in (known_steps if options.steps else known_bugs)
-              if not options.names or {file.name, file.kernel, file.family} & set(options.names)]
+    judge, chosen = judged_bug, [bug for bug in ladder.bugs() if ladder.runs_on_cpu(bug)]
     if options.pages:
-        sys.exit(judge_pages([problem for problem in known.values() if not options.names
-                              or {problem.kernel, problem.family} & set(options.names)], options.jobs))
+        judge, chosen = judged_template, list(known.values())
+    elif options.steps:
+        judge = judged_step
+        chosen = [step for step in ladder.steps() if step.kernel in known and step.name not in skipped]
+    else:
+        ladder.build("cpu", ["outside_peers"])
+    chosen = [one for one in chosen if not options.names
+              or {getattr(one, "name", ""), one.kernel, one.family} & set(options.names)]
     if not chosen:
         ladder.usage_error(f"nothing to judge has one of these names: {' '.join(options.names)}")
-    if options.steps:
-        sys.exit(judge_steps(chosen, options.jobs))
-    ladder.build("cpu", ["outside_peers"])
-    wrong, let_through = [], 0
+    wrong = let_through = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for bug, failure, peer in pool.map(one, chosen):
-            stage = failure.stage if failure else "NONE"
-            let_through += peer == "passes"
-            wrong += [bug.name] * (stage not in named_stages(bug))
-            print(f"{bug.name:42} {stage:20} peers: {peer:8} {failure.what[:90] if failure else ''}", flush=True)
-    print(f"\n{len(chosen)} bugs, {len(wrong)} not rejected at the stage that they name"
-          + f" ({', '.join(wrong)})" * bool(wrong) + f"; the peers' checker lets {let_through} through")
+        for line, is_right in pool.map(judge, chosen):
+            print(("ok    " if is_right else "WRONG ") + line, flush=True)
+            wrong += not is_right
+            let_through += "peers: passes" in line
+    print(f"\n{len(chosen)} judged, {wrong} wrong" + (f"; the peers' checker lets {let_through} through"
+                                                     if judge is judged_bug else ""))
     sys.exit(bool(wrong))
 
 

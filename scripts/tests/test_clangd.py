@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that clangd, with .clangd as it is, finds no error in our files and in pages to practise on.
+"""Checks that clangd, with .clangd as it is, finds no error in our files and in submissions to practise on.
 
 It reads as few files as have all names of CUDA's that our files use and are of every kind; with --all, all of them.
 Exit status 77 where clangd is missing.
@@ -47,15 +47,15 @@ def sample(paths):
     return chosen
 
 
-def write_pages(folder):
-    """Pages as scripts/practice writes them, in a folder that looks like ours."""
+def write_submissions(folder):
+    """Submissions as scripts/practice writes them, in a folder that looks like ours."""
     for name in [".clangd", *tops()]:
         (folder / name).symlink_to(ROOT / name)
     (folder / "practice").mkdir()
-    pages = {"fresh.cu": problems.page(problems.named("sum")), "bug.cu": bug_lab.disguised(ladder.bugs()[0])}
-    for name, text in pages.items():
+    submissions = {"fresh.cu": problems.template(problems.named("sum")), "bug.cu": bug_lab.disguised(ladder.bugs()[0])}
+    for name, text in submissions.items():
         (folder / "practice" / name).write_text(text)
-    return [folder / "practice" / name for name in pages]
+    return [folder / "practice" / name for name in submissions]
 
 
 def errors(path):
@@ -72,7 +72,7 @@ def main():
         return SKIPPED
     paths = ours() if "--all" in sys.argv else sample(ours())
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
-        paths += write_pages(Path(folder).resolve())
+        paths += write_submissions(Path(folder).resolve())
         found = dict(zip(paths, pool.map(errors, paths)))
     for path, lines in found.items():
         if lines:

@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 import ladder
-from ladder import figures
+from ladder import cuda_source, figures
 
 diff = ladder.load_script("diff")
 
@@ -43,23 +43,20 @@ class Choice(unittest.TestCase):
             self.assertEqual(self.names(*names), wanted, names)
         self.assertEqual(self.names("softmax/softmax", "2"), ["softmax_01_three_kernels", "softmax_02_online"])
 
-    def test_two_steps(self):
-        self.assertEqual(self.names("sum_05_sequential", "sum_missing_loop_barrier"),
-                         ["sum_05_sequential", "sum_missing_loop_barrier"])
-
     def test_a_page_and_a_step(self):
         with tempfile.TemporaryDirectory() as folder:
-            page = Path(folder, "try.cu")
-            page.write_text('#include "../reduce/sum/sum.cuh"\nint mine;\n')
+            submission = Path(folder, "try.cu")
+            submission.write_text('#include "../reduce/sum/sum.cuh"\nint mine;\n')
             last = [step.name for step in ladder.steps() if step.kernel == "sum"][-1]
-            for names, wanted in (([page], ["sum_try", last]), ([page, "8"], ["sum_try", "sum_08_warp_shuffle"]),
-                                  (["sum_01_atomic", page], ["sum_01_atomic", "sum_try"])):
+            for names, wanted in (([submission], ["sum_try", last]),
+                                  ([submission, "8"], ["sum_try", "sum_08_warp_shuffle"]),
+                                  (["sum_01_atomic", submission], ["sum_01_atomic", "sum_try"])):
                 self.assertEqual(self.names(*map(str, names)), wanted)
-            lines = run(page, "sum_01_atomic").stdout.splitlines()
-            self.assertEqual(lines[0], str(page.with_suffix("")))
+            lines = run(submission, "sum_01_atomic").stdout.splitlines()
+            self.assertEqual(lines[0], str(submission.with_suffix("")))
             self.assertIn("-int mine;", lines)
-            page.write_text("int main() {}\n")
-            self.assertEqual(len(self.message(page).splitlines()), 1, "of no kernel")
+            submission.write_text("int main() {}\n")
+            self.assertEqual(len(self.message(submission).splitlines()), 1, "of no kernel")
 
     def test_bad_names(self):
         for names, said in ((["sun", "7"], r"'sun'.*\bsum\b"), (["sum", "77"], r"\b77\b.*\b00 to \d\d"),
@@ -90,14 +87,14 @@ class Lines(unittest.TestCase):
         one, two = self.step("01", "abcd"), self.step("02", "abcd", "// another\n// head\n")
         self.assertEqual(diff.changes(one, two), (0, 0))
         self.assertEqual(len(diff.diff(one, two)), 2)  # the files' names
-        self.assertEqual([diff.idea(one), diff.idea(two)], ["two words, and more.", "another head"])
+        self.assertEqual([cuda_source.idea(step.path) for step in (one, two)], ["two words, and more.", "another head"])
 
     def check_hunks(self, before, after):
         """Every line shown stands in its file, where the hunk's head says, and all others are the same in both."""
         old, new = (step.path.read_text().splitlines() for step in (before, after))
         shown = diff.diff(before, after)[2:]
         starts = [i for i, line in enumerate(shown) if line.startswith("@@")] + [len(shown)]
-        between = [diff.head(before).count("\n"), diff.head(after).count("\n")]
+        between = [cuda_source.head(before.path).count("\n"), cuda_source.head(after.path).count("\n")]
         for start, end in zip(starts, starts[1:]):
             places = re.fullmatch(r"@@ -(\d+),(\d+) \+(\d+),(\d+) @@", shown[start])
             old_start, old_count, new_start, new_count = map(int, places.groups())
@@ -114,11 +111,6 @@ class Lines(unittest.TestCase):
         self.check_hunks(self.step("01", code), self.step("02", code, "// a\n"))
         for before, after in diff.neighbours(ladder.steps()):
             self.check_hunks(before, after)
-
-    def test_colours(self):
-        self.assertEqual([diff.coloured(line) for line in ("", " a", "-a", "+a", "--- a")],
-                         ["", " a", "\033[31m-a\033[0m", "\033[32m+a\033[0m", "\033[1m--- a\033[0m"])
-        self.assertNotIn("\033", run("sum", "8").stdout)
 
 
 class Rates(unittest.TestCase):
@@ -149,12 +141,6 @@ class Output(unittest.TestCase):
         for line in ("sum_07_unrolled_last_warp", "--- reduce/sum/sum_07_unrolled_last_warp.cu",
                      "+++ reduce/sum/sum_08_warp_shuffle.cu"):
             self.assertIn(f"\n{line}\n", f"\n{done.stdout}")
-
-    def test_stat(self):
-        done = run("--stat", "reduce/sum")
-        self.assertEqual([line.split()[0] for line in done.stdout.splitlines()[1:]],
-                         [step.name for step in ladder.steps() if step.kernel == "sum"][2:])
-        self.assertEqual(len(run("--stat").stdout.splitlines()) - 1, len(diff.neighbours(ladder.steps())))
 
 
 if __name__ == "__main__":

@@ -93,10 +93,11 @@ class Programs(unittest.TestCase):
             self.assertEqual((done.returncode, done.stdout, len(done.stderr.splitlines())), (2, "", 1), done.stderr)
 
     def test_a_page_that_does_not_register_itself(self):
-        """Of any name, with the kernel's header as older pages include it; what its kernel prints is no figure."""
+        """Of any name, with the kernel's header as older submissions include it; what its kernel prints is no
+        figure."""
         with tempfile.TemporaryDirectory() as folder:
-            page = Path(folder, "try.cu")
-            page.write_text("""\
+            submission = Path(folder, "try.cu")
+            submission.write_text("""\
 #include <cstdio>
 #include "sum.cuh"
 __global__ void k(const float* x, float* out, std::size_t n) {
@@ -107,12 +108,13 @@ __global__ void k(const float* x, float* out, std::size_t n) {
 }
 void launch(const float* x, float* out, std::size_t n) { k<<<1, 1>>>(x, out, n); }
 """)
-            done = explain(page, "--json", "--alone", "--", "--n=100")
+            done = explain(submission, "--json", "--alone", "--", "--n=100")
             self.assertEqual(done.returncode, 0, done.stderr)
             [entry] = json.loads(done.stdout)["steps"]
             self.assertEqual((entry["step"], entry["kernel"], entry["right"]), ("sum_try", "sum", True))
             [load] = [access for access in entry["launches"][0]["accesses"] if access["op"] == "load"]
-            self.assertEqual((load["file"], load["line"]), (str(page.resolve()), line_of(page, "v += x[i]")))
+            self.assertEqual((load["file"], load["line"]), (str(submission.resolve()),
+                                                           line_of(submission, "v += x[i]")))
 
     def test_bad_usage(self):
         for arguments in ([], ["no_such_step"], ["bank_conflict", "--rows=64"], ["bank_conflict", "--alone=1"]):

@@ -4,8 +4,8 @@
     --emulator DIR    on the CPU backend: the folder of the emulator's sources, with --library its libcuda_emu.a
     --nvcc NVCC       on a GPU
 
-One step of each kernel, the last one, and a page of practice/; or with --all every step. Steps that the backend cannot
-run are skipped by name.
+One step of each kernel, the last one, and a submission; or with --all every step. Steps that the backend cannot run
+are skipped by name.
 """
 import argparse
 import os
@@ -61,13 +61,14 @@ def try_step(step, arguments, folder):
     return None if done.returncode == 0 and "PASS" in done.stdout else done.stdout
 
 
-def page_in(folder):
-    """A page: a step's code, which includes its header as scripts/practice has it and does not register itself."""
+def submission_in(folder):
+    """A submission: a step's code, which includes its header as scripts/practice has it and does not register
+    itself."""
     step = ladder.resolve_one("sum_09_float4_grid_stride")
     path = Path(folder) / "my_page.cu"
     text = step.path.read_text().replace('"sum.cuh"', '"../reduce/sum/sum.cuh"')
     path.write_text(re.sub(r"^LADDER_STEP.*\n", "", text, flags=re.MULTILINE))
-    return ladder.page(path)
+    return ladder.submission(path)
 
 
 def main():
@@ -91,12 +92,12 @@ def main():
     failed = 0
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
         if not arguments.steps:
-            chosen.append(page_in(folder))
-        for step, problem in zip(chosen, pool.map(lambda step: try_step(step, arguments, Path(folder)), chosen)):
-            print(f"{step.name}: {'PASS' if problem is None else 'FAIL'}", flush=True)
-            if problem is not None:
+            chosen.append(submission_in(folder))
+        for step, error in zip(chosen, pool.map(lambda step: try_step(step, arguments, Path(folder)), chosen)):
+            print(f"{step.name}: {'PASS' if error is None else 'FAIL'}", flush=True)
+            if error is not None:
                 failed += 1
-                print(problem)
+                print(error)
     print(f"{len(chosen) - failed} passed, {failed} failed")
     sys.exit(1 if failed or not chosen else 0)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Judges pages as candidates write them, and pages that misbehave. Compiles each for the CPU backend."""
+"""Judges submissions as candidates write them, and submissions that misbehave. Compiles each for the CPU backend."""
 import json
 import shutil
 import subprocess
@@ -30,7 +30,7 @@ void launch(const float* a, const float* b, float* c, size_t n) {{
 RIGHT = "if (i < n) c[i] = a[i] + b[i];"
 CALL = "if (n) k<<<(n + 255) / 256, 256>>>(a, b, c, n);"
 
-# What misbehaves: (words of the page, the stage that fails, what the verdict says)
+# What misbehaves: (words of the submission, the stage that fails, what the verdict says)
 BAD = {
     "endless_loop": ({"kernel": "while (n + 1) if (i > n + 5000) c[0] = i++;"}, diagnosis.ENDS, "timed out"),
     "endless_host_loop": ({"host": "volatile int x = 1; while (x) {}"}, diagnosis.ENDS, "limit on time"),
@@ -108,7 +108,7 @@ GOOD = {
 
 
 BY_CHANCE = ("right", diagnosis.RACES)  # an update may be lost in any run: the stage varies, the race is named
-# What only a later stage sees: (kernel, page, stage, what the verdict says).
+# What only a later stage sees: (kernel, submission, stage, what the verdict says).
 LATER = {
     "lost_update": ("sum", """
         __global__ void zero(float* out) { *out = 0; }
@@ -227,7 +227,8 @@ class JudgeTest(unittest.TestCase):
                                  {**dict.fromkeys(diagnosis.STAGES, judging.PASSED), "speed": judging.SKIPPED})
 
     def test_remarks(self):
-        """What an interviewer would accept passes; the remark says what is missing, and how far the page has come."""
+        """What an interviewer would accept passes; the remark says what is missing, and how far the submission has
+        come."""
         for name, (words, kind) in REMARKS.items():
             with self.subTest(name):
                 text = ADD.format(**{"kernel": RIGHT, "before": "", "host": "", "call": CALL, **words})
@@ -256,7 +257,7 @@ class JudgeTest(unittest.TestCase):
         self.assertEqual(each.following.split(":")[0], levels.FAST)
 
     def test_whiteboard_answers(self):
-        """Pasted into a page, each is right: what it leaves out is a remark."""
+        """Pasted into a submission, each is right: what it leaves out is a remark."""
         for step in ladder.answers():
             answer = step.path.read_text().partition("// The answer ends here")[0]
             if "__global__" not in answer:
@@ -268,13 +269,13 @@ class JudgeTest(unittest.TestCase):
                 self.assertLessEqual({remark.kind for remark in verdict.remarks}, {"grid"})
 
     def test_pages_of_one_name_are_built_apart(self):
-        """Pages of scripts/mutate --judge, which judges several of one step at a time, in threads."""
-        page = candidates.Page(ROOT / "elementwise/add/add_01_scalar.cu", problems.named("add"))
-        builders = [candidates.Builder("cpu", page) for _ in range(2)]
+        """Submissions of scripts/mutate --judge, which judges several of one step at a time, in threads."""
+        submission = candidates.Submission(ROOT / "elementwise/add/add_01_scalar.cu", problems.named("add"))
+        builders = [candidates.Builder("cpu", submission) for _ in range(2)]
         self.assertNotEqual(*(builder.folder for builder in builders))
 
     def test_what_was_not_judged_is_not_solved(self):
-        """The page is right, but the time is over before the later stages."""
+        """The submission is right, but the time is over before the later stages."""
         verdict, _ = self.judge("add_right", ADD.format(kernel=RIGHT, before="", host="", call=CALL))
         self.assertEqual(verdict.state, judging.NOT_JUDGED)
         self.assertFalse(verdict.passed)
@@ -305,7 +306,7 @@ class JudgeTest(unittest.TestCase):
 
     def test_untouched_page_gets_a_friendly_word(self):
         problem = problems.named("add")
-        for text in (problems.page(problem), problems.flat_page(problem)):
+        for text in (problems.template(problem), problems.flat_template(problem)):
             verdict, _ = self.judge("add", text)
             self.assertEqual(verdict.reached, "right")
             self.assertIn("still the empty page", verdict.word)
@@ -339,41 +340,41 @@ void launch(const float* x, float* out, size_t n) { clear<<<1, 1>>>(x, out, n); 
 
 
 class PagesElsewhere(unittest.TestCase):
-    """The other scripts that take a page, on the CPU backend. Its kernel prints, and has the name of functions of the
-    C++ library; the page includes its header as older ones do."""
+    """The other scripts that take a submission, on the CPU backend. Its kernel prints, and has the name of functions of
+    the C++ library; the submission includes its header as older ones do."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="a folder ")
         self.addCleanup(folder.cleanup)
-        self.page = Path(folder.name).resolve() / "sum_mine.cu"
-        self.page.write_text(PRINTS.replace("WHAT", "v"))
+        self.submission = Path(folder.name).resolve() / "sum_mine.cu"
+        self.submission.write_text(PRINTS.replace("WHAT", "v"))
 
     def script(self, name, *arguments):
         return subprocess.run([ROOT / "scripts" / name, "--backend", "cpu", *arguments], text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def test_run(self):
-        done = self.script("run", self.page, "--", "--n=100")
+        done = self.script("run", self.submission, "--", "--n=100")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"(?m)^n=100$")
         self.assertRegex(done.stdout, r"(?m)^sum_mine +PASS$")
-        self.page.write_text(PRINTS.replace("WHAT", "v + 1"))
-        self.assertEqual(self.script("run", self.page, "--", "--n=100").returncode, 1)
-        self.page.write_text(PRINTS.replace("WHAT", "undeclared"))
-        done = self.script("run", self.page)
+        self.submission.write_text(PRINTS.replace("WHAT", "v + 1"))
+        self.assertEqual(self.script("run", self.submission, "--", "--n=100").returncode, 1)
+        self.submission.write_text(PRINTS.replace("WHAT", "undeclared"))
+        done = self.script("run", self.submission)
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stdout, r"sum_mine: FAIL, does not build: .*sum_mine\.cu:6:\d+: error: .*undeclared")
 
     @unittest.skipUnless(shutil.which("gdb"), "needs gdb")
     def test_debug(self):
-        done = self.script("debug", "--batch", self.page)
-        self.assertIn(f"{self.page}:4\n", done.stdout, done.stderr)
+        done = self.script("debug", "--batch", self.submission)
+        self.assertIn(f"{self.submission}:4\n", done.stdout, done.stderr)
         self.assertRegex(done.stdout, r"(?m)^#0  clear \(")
 
     def test_judge(self):
         def judged(what):
-            self.page.write_text(PRINTS.replace("WHAT", what))
-            return Quick(candidates.find(str(self.page)), 60).verdict()
+            self.submission.write_text(PRINTS.replace("WHAT", what))
+            return Quick(candidates.find(str(self.submission)), 60).verdict()
         self.assertEqual(judged("v").printed, "n=1025\nsum_mine: PASS, 3 checks")
         verdict = judged("n == 5 ? 0 : v")
         self.assertEqual(verdict.failure.facts["size"], "n=5")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests scripts/practice: pages, hints, the list, what is remembered, watching, disguised bugs, and the limits of the
-sandbox. Compiles nothing."""
+"""Tests scripts/practice: submissions, hints, the list, what is remembered, watching, disguised bugs, and the limits of
+the sandbox. Compiles nothing."""
 import contextlib
 import io
 import json
@@ -57,52 +57,29 @@ class InFolder(unittest.TestCase):
         return out.getvalue(), status
 
 
-def verdict(page, failure=None):
-    return judging.Verdict(page.path.name, page.problem.kernel, [], failure, "")
+def verdict(submission, failure=None):
+    return judging.Verdict(submission.path.name, submission.problem.kernel, [], failure, "")
 
 
-class Pages(InFolder):
+class Submissions(InFolder):
     def test_every_kernel_with_one_launch_has_a_page(self):
         with_launch = {step.kernel for step in ladder.steps()
                        if re.search(r"^LADDER_STEP\(\w+, launch", step.path.read_text(), re.M)}
         self.assertEqual(set(problems.problems()), with_launch)
 
-    def test_a_problem_can_be_made_of_a_launch_alone(self):
-        """Pages are registered so: what else a constructor takes, such as an error bound, has a default."""
-        for problem in problems.problems().values():
-            texts = "\n".join(path.read_text() for path in problems.headers(problem.header))
-            for found in re.finditer(rf"\b{problem.class_name}\(\s*Launch launch", texts):
-                others, depth = texts[found.end():], 0
-                for place, letter in enumerate(others):
-                    depth += (letter in "({[") - (letter in ")}]")
-                    if depth < 0:
-                        break
-                    if letter == "," and depth == 0:
-                        self.assertTrue(re.match(r",[^,()]*=", others[place:]),
-                                        f"{problem.header.name}: a parameter after launch has no default")
-
     def test_pages_state_the_problem_and_nothing_of_a_solution(self):
         for problem in problems.problems().values():
-            flat = problems.flat_page(problem)  # a kernel with no main for it is an error of test_export.py
-            for text in filter(None, (problems.page(problem), flat)):
+            flat = problems.flat_template(problem)  # a kernel with no main for it is an error of test_export.py
+            for text in filter(None, (problems.template(problem), flat)):
                 with self.subTest(problem.kernel):
                     self.assertIn(f"void launch({problem.parameters[0]}", text)
                     self.assertIn("__global__ void", text)
                     self.assertEqual(text.partition("int main")[0].count("<<<"), 1)
                     self.assertIn(problem.statement.splitlines()[0], text)
-                    self.assertLessEqual(max(map(len, problems.page(problem).splitlines())), 120)
+                    self.assertLessEqual(max(map(len, problems.template(problem).splitlines())), 120)
             if flat:
                 self.assertIn("int main(", flat)
                 self.assertNotIn('#include "', flat)
-
-    def test_a_kernel_with_no_main_has_a_page_all_the_same(self):
-        with mock.patch.object(exporting, "main_of", return_value=None):
-            self.assertIsNone(problems.flat_page(SUM))
-            said, status = self.practice("sum", "--flat")
-            self.assertEqual(status, 1)
-            self.assertIn("has a main for sum", said)
-            self.practice("sum")
-            self.assertTrue(candidates.find(str(ladder.PRACTICE / "sum.cu")).is_untouched)
 
     def test_parameters_are_the_header_s(self):
         self.assertEqual(SUM.signature, "const float* x, float* out, std::size_t n")
@@ -118,9 +95,9 @@ class Pages(InFolder):
         self.assertIn("--force", said)
         self.assertEqual(path.read_text(), "mine")
         self.assertEqual(self.practice("sum", "--force")[1], 0)
-        self.assertEqual(path.read_text(), problems.page(SUM))
+        self.assertEqual(path.read_text(), problems.template(SUM))
         self.practice("sum", "--force", "--flat")
-        self.assertEqual(path.read_text(), problems.flat_page(SUM))
+        self.assertEqual(path.read_text(), problems.flat_template(SUM))
 
     def test_hints_are_the_ideas_in_their_order(self):
         hints = SUM.hints()
@@ -141,28 +118,21 @@ class Pages(InFolder):
             self.assertRegex(problem.asked, r"^(none|\d+ of 25), \d+ of 8")
         self.assertIn("0 of", said)
 
+    def test_a_page_includes_its_header_as_seen_from_practice(self):
+        for problem in problems.problems().values():
+            [name] = re.findall(r'^#include "(.*)"', problems.template(problem), re.MULTILINE)
+            self.assertEqual((ROOT / "practice" / name).resolve(), problem.header)
+            self.assertEqual((ROOT / "common" / name).resolve(), problem.header, "with -I common, from any place")
+
     def test_usage(self):
         for arguments in (["--hint", "1"], ["--minutes", "0", "sum"], ["nosuch"], ["--watch"]):
             self.assertEqual(self.practice(*arguments)[1], 2, arguments)
 
-    def test_a_page_includes_its_header_as_seen_from_practice(self):
-        for problem in problems.problems().values():
-            [name] = re.findall(r'^#include "(.*)"', problems.page(problem), re.MULTILINE)
-            self.assertEqual((ROOT / "practice" / name).resolve(), problem.header)
-            self.assertEqual((ROOT / "common" / name).resolve(), problem.header, "with -I common, from any place")
-
-    def test_an_older_page_is_known_as_empty(self):
-        path = ladder.PRACTICE / "sum.cu"
-        path.write_text(problems.page(SUM).replace("../reduce/sum/sum.cuh", "sum.cuh"))
-        self.assertTrue(candidates.find("sum").is_untouched)
-        path.write_text(path.read_text().replace("<<<1, 1>>>", "<<<2, 1>>>"))
-        self.assertFalse(candidates.find("sum").is_untouched)
-
 
 class PageNames(InFolder):
-    """What the scripts take for a page, and of which kernel it is."""
+    """What the scripts take for a submission, and of which kernel it is."""
 
-    def page(self, name, text=""):
+    def submission(self, name, text=""):
         path = ladder.PRACTICE / name
         path.write_text(text)
         return path
@@ -180,10 +150,10 @@ class PageNames(InFolder):
                                    ("try", '#include <cstdio>\n  # include "sum.cuh"  // x', "sum"),
                                    ("copy_of_sum", '#include "../reduce/sum/sum.cuh"', "sum"),
                                    ("max_2", '#include "sum.cuh"\n#include "../reduce/max/max.cuh"', "max")):
-            path = self.page(f"{name}.cu", text)
+            path = self.submission(f"{name}.cu", text)
             self.assertEqual(candidates.find(str(path)).problem.kernel, kernel, text)
-            [step] = ladder.resolve([path], pages=True)
-            self.assertEqual((step.kind, step.kernel, step.path), ("page", kernel, path))
+            [step] = ladder.resolve([path], submissions=True)
+            self.assertEqual((step.kind, step.kernel, step.path), ("submission", kernel, path))
             self.assertEqual(step.name, name if name.startswith(kernel) else f"{kernel}_{name}")
 
     def test_every_step_and_bug_tells_its_kernel(self):
@@ -191,29 +161,22 @@ class PageNames(InFolder):
             self.assertEqual(ladder.kernel_of(step.path), step.kernel, step.name)
 
     def test_names(self):
-        path = self.page("sum_mine.cu")
+        path = self.submission("sum_mine.cu")
         for name in (path, "sum_mine", "sum_mine.cu"):
-            self.assertEqual([step.path for step in ladder.resolve([name], pages=True)], [path], name)
-        self.assertEqual({step.kind for step in ladder.resolve(["sum"], pages=True)}, {"step"})
-
-    def test_a_file_of_the_current_folder_comes_before_a_step_of_its_name(self):
-        before = os.getcwd()
-        self.addCleanup(os.chdir, before)
-        os.chdir(ladder.PRACTICE)
-        for name in ("sum.cu", "sum_08_warp_shuffle.cu"):
-            path = self.page(name)
-            self.assertEqual([step.path for step in ladder.resolve([name], pages=True)], [path])
+            self.assertEqual([step.path for step in ladder.resolve([name], submissions=True)], [path], name)
+        self.assertEqual({step.kind for step in ladder.resolve(["sum"], submissions=True)}, {"step"})
 
     def test_a_main_of_its_own(self):
-        self.assertFalse(exporting.has_main(self.page("sum.cu", problems.page(SUM) + "// int main()\n")))
-        self.assertTrue(exporting.has_main(self.page("sum.cu", problems.flat_page(SUM))))
+        self.assertFalse(exporting.has_main(self.submission("sum.cu", problems.template(SUM) + "// int main()\n")))
+        self.assertTrue(exporting.has_main(self.submission("sum.cu", problems.flat_template(SUM))))
 
     def test_what_is_no_page(self):
-        path = self.page("sum_mine.cu")
+        path = self.submission("sum_mine.cu")
         self.assertIn("scripts/judge", self.message(path))
-        self.assertIn("which kernel is it?", self.message(self.page("try.cu"), pages=True))
-        self.assertIn("did you mean practice/sum_mine.cu?", self.message(ladder.PRACTICE / "sum_mime.cu", pages=True))
-        self.assertIn("did you mean practice/sum_mine.cu", self.message("sum_mime", pages=True))
+        self.assertIn("which kernel is it?", self.message(self.submission("try.cu"), submissions=True))
+        self.assertIn("did you mean practice/sum_mine.cu?",
+                      self.message(ladder.PRACTICE / "sum_mime.cu", submissions=True))
+        self.assertIn("did you mean practice/sum_mine.cu", self.message("sum_mime", submissions=True))
 
 
 class Fields(unittest.TestCase):
@@ -228,12 +191,6 @@ class Fields(unittest.TestCase):
                 problem = problems.suggestion(solved, problem.next)
             self.assertEqual(solved, set(known))
 
-    def test_where_a_newcomer_begins(self):
-        begun = []
-        for _ in range(4):
-            begun.append(problems.suggestion(begun).kernel)
-        self.assertEqual(begun, ["add", "transpose", "sum", "row_softmax"])
-
     def test_ill_formed(self):
         good = "// Adds.\n// More.\n// practice: easy, next sum\n#pragma once\n"
         with tempfile.TemporaryDirectory() as folder:
@@ -247,10 +204,6 @@ class Fields(unittest.TestCase):
                     self.assertRaises(SystemExit, problems.fields, header)
                     self.assertIn("x.cuh: ", said.getvalue())
 
-    def test_the_field_is_on_no_page(self):
-        for problem in problems.problems().values():
-            self.assertNotIn("// practice:", problems.page(problem))
-
 
 class Wrapping(unittest.TestCase):
     """Text in a terminal of 40 columns."""
@@ -263,76 +216,45 @@ class Wrapping(unittest.TestCase):
             patch.start()
             self.addCleanup(patch.stop)
 
-    def assert_fits(self, text, but=0):
-        """All lines fit, but so many."""
-        self.assertLessEqual(len([line for line in text.split("\n") if len(line) > 40]), but, text)
-
     def test_between_words(self):
         text = ladder.wrapped(f"{self.WORDS}\nanother line", "  ")
         self.assertEqual(text.split(), f"{self.WORDS}\nanother line".split())
-        self.assert_fits(text, 1)
+        self.assertEqual(sum(len(line) > 40 for line in text.split("\n")), 1)
         self.assertIn("\nanother line", text)
 
     def test_not_without_a_terminal(self):
         sys.stdout.isatty = lambda: False
         self.assertEqual(ladder.wrapped(self.WORDS * 3), self.WORDS * 3)
 
-    def test_all_that_a_verdict_says(self):
-        said = "one two three four five six seven eight nine ten eleven"
-        failure = diagnosis.Failure("right", said, said, "README.md#where-data-live", "sum.cu:3:5")
-        found = judging.Verdict("sum.cu", "sum", [judging.Stage("right", "failed", f"{said}\n{said}")], failure, "",
-                                "", [judging.Remark("leak", said)])
-        passing = found._replace(failure=None, level="correct", following=said)
-        watch = practice_watch.Watch(None)
-        watch.verdict, watch.note = found, ladder.wrapped(practice_watch.list_text([SUM], set()))
-        for text in (judging.text(found), judging.text(passing), judging.text(found._replace(word=said))):
-            self.assert_fits(text)
-        self.assert_fits(watch.screen().replace(practice_watch.KEYS, ""))
-        colored = judging.stages_text(found, color=True)
-        self.assertEqual(re.sub(r"\033\[\d+m", "", colored), judging.stages_text(found))
 
-
-class PlainText(unittest.TestCase):
-    def test_marks_go_and_code_stays(self):
-        markdown = ("## A `b`\n\n<details><summary>More</summary>\n\n**Bold**, [a `link`](x.md#y) and\n`**p`.\n"
-                    "| a | b |\n|---|--:|\n| [c](d) | **e** |\n```cpp\n# **not** [a](b)\n```\n</details>\n")
-        self.assertEqual(practice_watch.plain_text(markdown), "A b\n\nMore\n\nBold, a link and **p.\n| a | b |\n"
-                         "| c | e |\n    # **not** [a](b)")
-
-    def test_what_a_failure_names_has_no_marks(self):
+class Sections(unittest.TestCase):
+    def test_what_a_failure_names_is_there(self):
         for section in diagnosis.SECTIONS:
-            shown = practice_watch.plain_text(practice_watch.section_text(SUM.section(section)))
-            self.assertTrue(shown)
-            prose = "\n".join(line for line in shown.split("\n") if not line.startswith("    "))
-            self.assertNotRegex(prose, r"</?(?:details|summary)|```|\]\(|\n#+ ")
+            self.assertRegex(practice_watch.section_text(SUM.section(section)), "^#+ ")
 
 
 class Remembering(InFolder):
     def test_solved_stays_solved_and_a_change_is_judged_again(self):
         path = ladder.PRACTICE / "sum.cu"
         path.write_text("first")
-        page = candidates.find(str(path))
-        self.assertFalse(progress_file.unchanged(page))
-        progress_file.remember(page, verdict(page))
-        self.assertTrue(progress_file.unchanged(page))
+        submission = candidates.find(str(path))
+        self.assertFalse(progress_file.unchanged(submission))
+        progress_file.remember(submission, verdict(submission))
+        self.assertTrue(progress_file.unchanged(submission))
         path.write_text("second")
-        self.assertFalse(progress_file.unchanged(page))
-        progress_file.remember(page, verdict(page, diagnosis.Failure("right", "", "", "")))
+        self.assertFalse(progress_file.unchanged(submission))
+        progress_file.remember(submission, verdict(submission, diagnosis.Failure("right", "", "", "")))
         self.assertEqual(set(progress_file.solved_kernels()), {"sum"})
         self.assertEqual(progress_file.read()["sum.cu"]["reached"], "right")
-
-    def test_a_spoilt_file_is_an_empty_one(self):
-        (ladder.PRACTICE / "progress.json").write_text("{")
-        self.assertEqual(progress_file.read(), {})
 
     def test_watch_judges_what_is_saved_once(self):
         judged = []
 
-        def judge(page):
-            judged.append(page.text)
+        def judge(submission):
+            judged.append(submission.text)
             failure = diagnosis.Failure("right", "n=1: x", "Learn this.", "README.md#where-data-live",
                                         "sum.cu:3:5")
-            return verdict(page, failure if page.text == "wrong" else None)
+            return verdict(submission, failure if submission.text == "wrong" else None)
         watch = practice_watch.Watch(judge)
         self.assertFalse(watch.step())
         self.assertIn("n writes the one to begin with", watch.screen())
@@ -360,9 +282,13 @@ class Remembering(InFolder):
         self.assertEqual(judged, ["wrong", "right"], "another run does not judge it again")
         self.assertFalse(watch.key("q"))
 
+    def test_a_spoilt_file_is_an_empty_one(self):
+        (ladder.PRACTICE / "progress.json").write_text("{")
+        self.assertEqual(progress_file.read(), {})
+
     def test_n_leads_on_from_the_page_at_hand(self):
         watch = practice_watch.Watch(None)
-        watch.page = candidates.Page(ladder.PRACTICE / "sum.cu", SUM)
+        watch.submission = candidates.Submission(ladder.PRACTICE / "sum.cu", SUM)
         watch.key("n")
         self.assertTrue((ladder.PRACTICE / f"{SUM.next}.cu").is_file())
 
@@ -378,8 +304,8 @@ class Commands(InFolder):
         patch = mock.patch.object(judging, "Judge")
         self.judge = patch.start()
         self.addCleanup(patch.stop)
-        self.judge.side_effect = lambda page, *_, **__: mock.Mock(
-            verdict=lambda: verdict(page, self.FAILURE if "wrong" in page.text else None))
+        self.judge.side_effect = lambda submission, *_, **__: mock.Mock(
+            verdict=lambda: verdict(submission, self.FAILURE if "wrong" in submission.text else None))
 
     def judged(self, *arguments):
         out = io.StringIO()
@@ -393,7 +319,7 @@ class Commands(InFolder):
         said, status = self.judged("--json")
         self.assertEqual(status, 1)
         found = json.loads(said)
-        states = {one["page"]: one["state"] for one in found["verdicts"]}
+        states = {one["submission"]: one["state"] for one in found["verdicts"]}
         self.assertEqual(states, {"dot.cu": "failed", "sum.cu": "passed"})
         self.assertEqual(next(one["failure"] for one in found["verdicts"] if one["failure"])["index"], "0")
         said, status = self.judged(str(ladder.PRACTICE / "sum.cu"))
@@ -415,7 +341,7 @@ class Commands(InFolder):
 
 
 class States(InFolder):
-    """A page whose judging did not end is neither solved nor failed."""
+    """A submission whose judging did not end is neither solved nor failed."""
 
     def of(self, stages, failure=None):
         path = ladder.PRACTICE / "sum.cu"
@@ -429,13 +355,13 @@ class States(InFolder):
         for stages, failure, state, status in (([passed, left_out], None, "passed", 0),
                                                ([passed, unknown], None, "not judged", 3),
                                                ([passed, unknown], wrong, "failed", 1)):
-            page, found = self.of(stages, failure)
+            submission, found = self.of(stages, failure)
             self.assertEqual((found.state, judging.exit_status([found])), (state, status))
             self.assertEqual(json.loads(judging.to_json([found]))["verdicts"][0]["state"], state)
             progress_file.write({})
-            progress_file.remember(page, found)
+            progress_file.remember(submission, found)
             self.assertEqual(set(progress_file.solved_kernels()), {"sum"} if state == "passed" else set())
-            self.assertEqual(progress_file.unchanged(page), state != "not judged")
+            self.assertEqual(progress_file.unchanged(submission), state != "not judged")
 
     def test_the_worst_state_counts(self):
         found = [self.of([("memory", state)])[1] for state in ("passed", "not judged")]
@@ -460,10 +386,10 @@ class Bugs(InFolder):
                 self.assertRegex(text, r"(?m)^LADDER_STEP\(")
 
     def test_a_bug_is_handed_out_fixed_and_revealed(self):
-        """With the judge's place taken by what says that the page fails, and later that it passes."""
+        """With the judge's place taken by what says that the submission fails, and later that it passes."""
         failure = diagnosis.Failure("right", "n=1: out[0] is wrong", "", "README.md#where-data-live")
         with mock.patch.object(judging, "Judge") as judge:
-            judge.side_effect = lambda page: mock.Mock(verdict=lambda: verdict(page, failure))
+            judge.side_effect = lambda submission: mock.Mock(verdict=lambda: verdict(submission, failure))
             handed, status = self.practice("--bug", "dot")
             self.assertEqual(status, 0)
             self.assertRegex(handed, r"practice/dot_bug_1.cu has a bug. What is seen: n=1: out\[0\] is wrong\n"
@@ -473,14 +399,14 @@ class Bugs(InFolder):
             bug = next(bug for bug in ladder.bugs() if bug.name == entry["bug"])
             self.assertIn(f"practice/dot_bug_1.cu is {bug.path.relative_to(ROOT)}: ", revealed)
             self.assertIn("The judge's verdict on it:", revealed)
-            page = candidates.find(str(ladder.PRACTICE / name))
-            progress_file.remember(page, verdict(page))
+            submission = candidates.find(str(ladder.PRACTICE / name))
+            progress_file.remember(submission, verdict(submission))
             self.assertEqual(progress_file.solved_kernels(), {}, "a bug fixed is no kernel solved")
             for _ in range(len(bug_lab.open_to(problems.named("dot"))) - 1):
                 self.assertEqual(self.practice("--bug", "dot")[1], 0)
                 latest = next(name for name, entry in progress_file.read().items() if entry["latest"])
-                page = candidates.find(str(ladder.PRACTICE / latest))
-                progress_file.remember(page, verdict(page))
+                submission = candidates.find(str(ladder.PRACTICE / latest))
+                progress_file.remember(submission, verdict(submission))
             self.assertIn("no bug left to fix in dot", self.practice("--bug", "dot")[0])
 
     def test_every_bug_names_its_stage(self):
@@ -574,13 +500,6 @@ class Diagnoses(unittest.TestCase):
         self.assertEqual(found.stage, diagnosis.RACES)
         self.assertIn("lane 3 reads lane 17", found.what)
 
-    def test_what_data_teach(self):
-        kinds = {pattern for problem in problems.problems().values()
-                 for pattern in re.findall(r'\{"([^"]+)", (?:true|false), ', problem.header.read_text())}
-        self.assertIn("one NaN", kinds)
-        for data in ("one NaN", "thousands", "0.1 everywhere", "zeros", "both infinities", "special", "tail"):
-            self.assertTrue(diagnosis.lesson(data), data)
-
     def test_the_writer_is_added(self):
         found = diagnosis.with_writer(diagnosis.of_facts(FACTS), "practice/max.cu:7, thread (0,0,0), in kernel k")
         self.assertEqual(found.at, "practice/max.cu:7:1")
@@ -596,22 +515,6 @@ class Diagnoses(unittest.TestCase):
     def test_limits(self):
         for limit in ("time", "memory", "output"):
             self.assertIn(limit, self.of(None, status=-9, stopped=limit, ended=False).what)
-
-
-class Printed(InFolder):
-    def test_what_a_page_printed_is_marked(self):
-        path = ladder.PRACTICE / "sum.cu"
-        path.write_text("")
-        printed = "sum: PASS, 3 checks\nsum: FAIL, n=1"
-        shown = judging.text(verdict(candidates.find(str(path)))._replace(printed=printed))
-        self.assertIn("  | sum: PASS, 3 checks\n  | sum: FAIL, n=1\n\nSolved.", shown)
-
-    def test_it_is_shortened(self):
-        path = ladder.PRACTICE / "printed"
-        self.assertEqual(checked_run.first_lines(path), "")
-        path.write_text("x" * 5000 + "\n" + "line\n" * 5000)
-        self.assertEqual(checked_run.first_lines(path).splitlines(), ["x" * checked_run.PRINTED_COLUMNS] +
-                         ["line"] * (checked_run.PRINTED_LINES - 1) + ["..."])
 
 
 class Patterns(unittest.TestCase):

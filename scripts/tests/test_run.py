@@ -158,26 +158,6 @@ class Groups(unittest.TestCase):
         self.assertEqual(self.groups("sum_01_atomic", "sum"), [("sum", count, True)])
         self.assertEqual(self.groups("sum", "sum_early_return"), [("sum", count, True), ("sum", 1, False)])
 
-    def test_only_the_named(self):
-        groups = run_ladders.groups_of(ladder.resolve(["sum", "max"]))
-        of = [run_ladders.only_named(groups, options) for options in
-              ([], ["--only=max_01_atomic_cas,sum_01_atomic", "--n=8"], ["--only=sum_01_atomic"])]
-        self.assertEqual(of[0], groups)
-        self.assertEqual([[step.name for step in group.steps] for group in of[1]],
-                         [["sum_01_atomic"], ["max_01_atomic_cas"]])
-        self.assertEqual([(group.kernel, group.is_whole) for group in of[2]], [("sum", True)])
-        with self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()) as message:
-            run_ladders.only_named(groups, ["--only=dot_01_warp_shuffle"])
-        self.assertIn("'dot_01_warp_shuffle'", message.getvalue())
-
-    def test_targets(self):
-        steps = ladder.resolve(["sum"])
-        whole, = run_ladders.groups_of(steps)
-        self.assertEqual(whole.targets({}), ["ladder_sum"])
-        self.assertEqual(whole.targets({step.name for step in steps}), [])
-        bug, = run_ladders.groups_of(ladder.resolve(["sum_early_return"]))
-        self.assertEqual(bug.targets({}), ["bug_sum_early_return"])
-
 
 class CtrlC(unittest.TestCase):
     def test_it_ends_quietly(self):

@@ -38,9 +38,6 @@ class Scripts(unittest.TestCase):
                               env={**os.environ, "COLUMNS": str(LINE), **environment})
         return done.returncode, done.stdout, done.stderr
 
-    def test_there_are_some(self):
-        self.assertGreaterEqual(set(NAMES), {"run", "test", "setup", "debug", "bench"})
-
     def test_help(self):
         for name in NAMES:
             with self.subTest(name):
@@ -74,16 +71,6 @@ class Scripts(unittest.TestCase):
         self.assertEqual(termios.tcgetattr(ours), before)
         os.close(ours)
         self.assertRegex(said.decode(), r"\n    sum +medium .+\r\n")
-
-    def test_options_in_the_examples_exist(self):
-        for name in NAMES:
-            with self.subTest(name):
-                text = self.run_script(name, "--help")[1]
-                described, _, examples = text.rpartition("\nexample")
-                for line in re.findall(rf"^  scripts/{name}\b(.*)", examples, re.MULTILINE):
-                    line = re.split(r" -- |  +|[|&>]", line + " ")[0]
-                    for option in re.findall(r"(?<= )--?[a-zA-Z][\w-]*", " " + line):
-                        self.assertRegex(described, rf"(?m)^  .*(?<![\w-]){option}\b")
 
     def test_an_unknown_option(self):
         for name in NAMES:

@@ -41,7 +41,7 @@ class Tables(unittest.TestCase):
     README = "before\n<!-- table sum 2^28 -->\nold\n<!-- end -->\nafter\n"
 
     def page(self, data, path=ladder.ROOT / "reduce" / "sum" / "README.md", text=README):
-        return tables.page(data, path, text)
+        return tables.document(data, path, text)
 
     def test_a_chapter_shows_both_cards_the_one_with_more_figures_first(self):
         text = self.page(known(ladder_of(2)[:2], ladder_of()))
@@ -61,12 +61,12 @@ class Tables(unittest.TestCase):
         text = self.page(data)
         heads = [text.index(f"| {name} | 2^28 |") for name in ("H200", "H100", "RTX 4090")]
         self.assertEqual(heads, sorted(heads))
-        self.assertNotIn("RTX", self.page(data, figures.GUIDES[0]))
+        self.assertNotIn("RTX", self.page(data, figures.GUIDE))
         line = tables.measured(data, data.kernels["sum"][1], (("n", 1 << 28),))
         self.assertTrue("H200" in line and "H100" in line and "RTX" not in line, line)
 
     def test_the_guide_shows_one(self):
-        for guide in figures.GUIDES:
+        for guide in (figures.GUIDE, ladder.ROOT / "README.zh-CN.md"):
             text = self.page(known(ladder_of(2)[:2], ladder_of()), guide)
             self.assertIn("| [01_atomic](reduce/sum/sum_01_atomic.cu) | 215 (0.020x) |", text)
             self.assertNotIn("H100", text)
@@ -87,9 +87,6 @@ class Tables(unittest.TestCase):
         self.assertIn("sum_02_tree", data.stale["h100-80gb-hbm3"])
         line = tables.measured(data, data.kernels["sum"][2], (("n", 1 << 28),))
         self.assertIn("0.25x CUB at 2^28 (H200); 12.5x, 0.25x (H100 at abc1234).", line)
-
-    def test_the_choice_of_a_program_for_any_shape(self):
-        self.assertIn("| its choice | `tile` |", self.page(known([entry("02_tree", 1 << 28, 400, candidate="tile")])))
 
     def test_sizes(self):
         self.assertEqual(figures.wanted(None, " 2^20 2^28 head=2^20"), (None, ["2^20", "2^28"], "2^20", []))
@@ -138,15 +135,11 @@ class Map(unittest.TestCase):
         self.assertEqual(without(2), ["215", "", "[01](reduce/sum/sum_01_atomic.cu) 215, 0.02x CUB"])
         self.assertEqual(without(0)[2], "[02](reduce/sum/sum_02_tree.cu) 2684")
 
-    def test_a_step_of_ones_own_changes_no_row(self):
-        ids = ("00_cub", "01_atomic", "02_tree")
-        self.assertEqual(self.row(known(ladder_of(), ids=(*ids, "03_mine"))), self.row(known(ladder_of(), ids=ids)))
-
     def test_written_between_its_markers_only(self):
-        found = tables.MAP.search("a\n<!-- map -->\nold\n<!-- end -->\nb\n<!-- end -->\n")
-        self.assertEqual(found[0], "<!-- map -->\nold\n<!-- end -->")
-        for guide in figures.GUIDES:
-            self.assertTrue(tables.MAP.search(guide.read_text()), guide)
+        data, text = known(ladder_of()), "a\n<!-- map -->\nold\n<!-- end -->\nb\n<!-- end -->\n"
+        lines = tables.kernel_map(data, {"sum": self.SIZE}, ladder.ROOT)
+        self.assertEqual(tables.document(data, figures.GUIDE, text, {"sum": self.SIZE}),
+                         f"a\n<!-- map -->\n\n{lines}\n\n<!-- end -->\nb\n<!-- end -->\n")
 
 
 class Heads(unittest.TestCase):
@@ -160,9 +153,6 @@ class Heads(unittest.TestCase):
                          "// Measured: 12.5x step 01, 0.25x CUB at 2^28 (H200); 12.5x, 0.25x (H100).\n")
         self.assertEqual(self.line(known(ladder_of())), "// Measured: 12.5x step 01, 0.25x CUB at 2^28 (H100).\n")
 
-    def test_the_first_step_compares_with_the_library_alone(self):
-        self.assertEqual(self.line(known(ladder_of()), 1), "// Measured: 0.02x CUB at 2^28 (H100).\n")
-
     def test_what_is_not_current_is_not_compared_with(self):
         data = ladder_of()
         data[1]["code"] = "before"
@@ -171,12 +161,6 @@ class Heads(unittest.TestCase):
         self.assertEqual(self.line(known(data)), "")
         data[2]["code"] = "before"
         self.assertEqual(self.line(known(data)), "")
-
-    def test_cards_that_compare_with_different_things_say_so(self):
-        h100 = ladder_of(2)
-        h100[1]["code"] = "before"
-        self.assertEqual(self.line(known(h100, ladder_of())),
-                         "// Measured: 12.5x step 01, 0.25x CUB at 2^28 (H200); 0.25x CUB (H100).\n")
 
     def test_without_a_library_the_ceiling(self):
         data = known([entry("01_atomic", 1 << 28, 500), entry("02_tree", 1 << 28, 400)], ids=("01_atomic", "02_tree"))
@@ -205,16 +189,6 @@ class Heads(unittest.TestCase):
         self.assertEqual(tables.head(known([]), step, None, old), HEAD + CODE)
         self.assertEqual(tables.head(data, step, self.SIZE, "// The library.\n" + CODE), "// The library.\n" + CODE)
 
-    def test_long_lines_break_between_the_cards(self):
-        data = known(ladder_of(2), ladder_of())
-        data.labels["sum"][self.SIZE] = "x" * 80
-        lines = self.line(data).splitlines()
-        self.assertEqual(len(lines), 2)
-        self.assertTrue(lines[0].endswith("(H200);") and lines[1] == "//           12.5x, 0.25x (H100).")
-
-    def test_no_measured_line_changes_a_digest(self):
-        self.assertEqual(figures.code(HEAD + CODE), figures.code(CODE))
-
 
 class Bench(unittest.TestCase):
     def test_merged(self):
@@ -237,10 +211,6 @@ class Bench(unittest.TestCase):
 
         found = bench.stale_steps(steps("00_cub", "01_atomic", "02_tree"), results, "h200", Digests())
         self.assertEqual([step.id for step in found], ["01_atomic", "02_tree"])
-
-    def test_a_failing_step_keeps_its_row(self):
-        line = '{"kernel": "sum", "step": "01_atomic", "max_error_over_bound": null, "verified": false}'
-        self.assertFalse(ladder.parse_entry(line)["verified"])
 
 
 if __name__ == "__main__":

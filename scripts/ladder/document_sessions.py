@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 import ladder
-from ladder import page_commands
+from ladder import document_commands
 
 SECONDS = 300  # for one command
 ADDRESS = re.compile(r"0x[0-9a-f]+")
@@ -33,24 +33,17 @@ def first_difference(wanted, got):
     return None if len(got) in places else (len(wanted), max(places))
 
 
-def tidy(text):
-    """The lines of a text but for empty ones at its start and end."""
-    lines = [line.expandtabs().rstrip() for line in text.splitlines()]
-    filled = [number for number, line in enumerate(lines) if line]
-    return lines[filled[0]:filled[-1] + 1] if filled else []
-
-
 def compare(page, line, shown, printed, what):
-    """`line` is that of shown[0] on the page."""
+    """`line` is that of shown[0] on the page. Empty lines at the start and end do not count."""
     line += next((number for number, text in enumerate(shown) if text.strip()), 0)
-    wanted, got = tidy("\n".join(shown)), tidy(printed)
+    wanted, got = ([one.expandtabs().rstrip() for one in text.strip("\n").splitlines()]
+                   for text in ("\n".join(shown), printed))
     wrong = first_difference(wanted, got)
-    if wrong is None:
-        return
-    place, at = wrong
-    printed = f"prints '{got[at]}'" if at < len(got) else "prints no more"
-    shown = f"'{wanted[place]}'" if place < len(wanted) else "no more"
-    page.problem(line + min(place, max(0, len(wanted) - 1)), f"shown is {shown}; {what} {printed}")
+    if wrong is not None:
+        place, at = wrong
+        printed = f"prints '{got[at]}'" if at < len(got) else "prints no more"
+        shown = f"'{wanted[place]}'" if place < len(wanted) else "no more"
+        page.error(line + min(place, max(0, len(wanted) - 1)), f"shown is {shown}; {what} {printed}")
 
 
 # ---- running
@@ -77,31 +70,26 @@ def run(command, root, env, given=None):
 def parts(block):
     """The commands of a console block with the output shown: [(place of the command, command, place of the first line
     of output, lines)]."""
+    commands = [(line - block.line, command) for line, command in document_commands.commands_of(block)]
     found = []
-    for line, command in page_commands.commands_of(block):
-        place = line - block.line
-        end = place + 1
-        while block.lines[end - 1].endswith("\\"):
-            end += 1
-        found.append([place, command, end, []])
-    for number, part in enumerate(found):
-        stop = found[number + 1][0] if number + 1 < len(found) else len(block.lines)
-        part[3] = block.lines[part[2]:stop]
+    for (place, command), (stop, _) in zip(commands, [*commands[1:], (len(block.lines), "")]):
+        first = place + 1
+        while block.lines[first - 1].endswith("\\"):
+            first += 1
+        found.append((place, command, first, block.lines[first:stop]))
     return found
 
 
 def targets(command):
-    """What must be built before: {preset: [target]}."""
+    """What must be built before: {preset: {target}}."""
     found = {}
     for preset, name in re.findall(r"\bbuild/([\w-]+)/([\w/]+)", command):
-        for step in ladder.steps() + ladder.bugs():
-            if name == step.label:
-                found.setdefault(preset, []).append(step.target)
-            elif ladder.ROOT / name == step.folder / step.kernel:
-                found.setdefault(preset, []).append(f"ladder_{step.kernel}")
-        if preset not in found or not name.startswith(tuple({step.family for step in ladder.steps()})):
-            found.setdefault(preset, []).append(name.split("/")[-1])
-    return {preset: sorted(set(names)) for preset, names in found.items()}
+        steps = ladder.find(name, document_commands.known_names())
+        target = name.split("/")[-1]
+        if steps:
+            target = f"ladder_{target}" if target == steps[0].kernel else steps[0].target
+        found.setdefault(preset, set()).add(target)
+    return found
 
 
 def check(pages):
@@ -127,16 +115,16 @@ def check(pages):
 
 def check_marks(page, block):
     """Reports what cannot be run; True if there was something."""
-    before = len(page.problems)
+    before = len(page.errors)
     found = parts(block)
     if not found or found[0][0] != 0:
-        page.problem(block.line, "a console block starts with a line '$ command'")
+        page.error(block.line, "a console block starts with a line '$ command'")
     for place, command, _, _ in found:
         if re.search(r"\bbuild/gpu|--backend[ =]cuda|\b(ncu|cuda-gdb|compute-sanitizer|nvcc)\b", command):
-            page.problem(block.line + place, "this needs a GPU: say <!-- seen on: CARD --> before the block")
+            page.error(block.line + place, "this needs a GPU: say <!-- seen on: CARD --> before the block")
         elif command.startswith(WRITERS) and block.mark("in a copy") is None and "--check" not in command:
-            page.problem(block.line + place, "this writes into the tree: say <!-- in a copy --> before the block")
-    return len(page.problems) > before
+            page.error(block.line + place, "this writes into the tree: say <!-- in a copy --> before the block")
+    return len(page.errors) > before
 
 
 def check_session(page, block, env, folder):
@@ -147,14 +135,14 @@ def check_session(page, block, env, folder):
     for place, command, start, lines in parts(block):
         for preset, names in targets(command).items():
             ladder.configure(preset)
-            ladder.build(preset, names)
+            ladder.build(preset, sorted(names))
         if block.mark("interactive") is not None:
             check_interactive(page, block, command, start, lines, root, env)
             continue
         status, output, errors = run(command, root, env)
         if status is None or status in (2, 126, 127):
             why = f"did not end in {SECONDS} s" if status is None else f"ended with exit status {status}"
-            page.problem(block.line + place, f"'{command}' {why}: {errors.strip().splitlines()[-1:]}")
+            page.error(block.line + place, f"'{command}' {why}: {errors.strip().splitlines()[-1:]}")
             continue
         compare(page, block.line + start, lines, output, "the command")
 
@@ -166,7 +154,7 @@ def check_interactive(page, block, command, start, lines, root, env):
     status, output, errors = run(command, root, env, "".join(f"{one}\n" for one in given))
     if status is None or output.count(PROMPT.strip()) < len(given):
         last = errors.strip().splitlines()[-1:]
-        page.problem(block.line, f"gdb did not come to its prompt {len(given)} times: {last}")
+        page.error(block.line, f"gdb did not come to its prompt {len(given)} times: {last}")
         return
     outputs = re.split(r"\(gdb\) ?", output)
     wanted, places = [[]], [start]
@@ -177,9 +165,9 @@ def check_interactive(page, block, command, start, lines, root, env):
         else:
             wanted[-1].append(line)
     for place, text, got, what in zip(places, wanted, outputs, ["gdb, before its first prompt,", *map(repr, given)]):
-        before = len(page.problems)
+        before = len(page.errors)
         compare(page, block.line + place, [masked(one) for one in text], masked(got), what)
-        if len(page.problems) > before:
+        if len(page.errors) > before:
             return  # what follows depends on it
 
 
@@ -194,10 +182,10 @@ def check_seen(page):
         if block.language != "console" or block.mark("seen on") is None:
             continue
         if not block.mark("seen on"):
-            page.problem(block.line - 1, "<!-- seen on: CARD --> names the card")
+            page.error(block.line - 1, "<!-- seen on: CARD --> names the card")
         for number, line in enumerate(block.lines):
             found = re.match(r"([a-z][a-z0-9_]*_\d\d_[a-z0-9_]+) +(PASS|FAIL)\b(.*)", line)
             if found and found[1] not in steps:
-                page.problem(block.line + number, f"there is no step '{found[1]}'")
+                page.error(block.line + number, f"there is no step '{found[1]}'")
             elif found and found[2] == "PASS" and not re.search(r"\d", found[3]):
-                page.problem(block.line + number, f"{found[1]}: a row of a report without figures")
+                page.error(block.line + number, f"{found[1]}: a row of a report without figures")

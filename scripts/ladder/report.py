@@ -1,9 +1,10 @@
-"""Draws what scripts/explain counted: pictures of a warp's accesses (SVG), and a page of a step beside its neighbours
-(HTML). Everything comes from the JSON of scripts/explain and the sources that it names."""
+"""Draws what scripts/explain counted: pictures of a warp's accesses (SVG), and a report on a step (HTML). Everything
+comes from the JSON of scripts/explain and the sources that it names."""
 import html
 from pathlib import Path
 
 import ladder
+from ladder import traces
 
 LANES = range(32)
 SECTOR, WORD, LINE = 32, 4, 128  # bytes
@@ -236,30 +237,11 @@ def order_of_service(access, sample):
 # ---- a step's accesses
 
 def accesses_of(step):
-    """The accesses of all launches of a step, those of one place in the source added up."""
-    found = {}
-    for launch in step["launches"]:
-        seen = {}
-        for access in launch["accesses"]:
-            place = tuple(access[key] for key in ("file", "line", "space", "op", "width", "async"))
-            seen[place] = seen.get(place, -1) + 1
-            same = found.setdefault((*place, seen[place]), {})
-            if not same:
-                same.update(access)
-                continue
-            for key in ("requests", "lanes", "units", "ideal", "bytes_requested", "bytes_moved"):
-                same[key] += access[key]
-            if access["worst"] > same["worst"]:
-                same.update(worst=access["worst"], worst_sample=access["worst_sample"])
-    return sorted(found.values(), key=lambda access: (access["file"], access["line"]))
+    return sorted(traces.merged_accesses(step), key=lambda access: (access["file"], access["line"]))
 
 
 def excess(access):
     return access["units"] - access["ideal"]
-
-
-def per_request(access):
-    return access["units"] / access["requests"] if access["requests"] else 0
 
 
 def worst_access(step):
@@ -313,10 +295,6 @@ body { margin: 0 auto; padding: 1.2rem; max-width: 1320px; background: var(--pap
   font: 15px/1.45 system-ui, sans-serif; }
 h1 { font-size: 1.4rem; margin: 0 0 .2rem; } h2 { font-size: 1.1rem; margin: 1.6rem 0 .4rem; }
 a { color: inherit; } .soft { color: var(--soft); }
-table { border-collapse: collapse; } th, td { text-align: left; padding: .2rem .7rem .2rem 0; vertical-align: top; }
-th { font-weight: 600; } td.number, th.number { text-align: right; }
-.compare th, .compare td { border-bottom: 1px solid var(--edge); } .compare .this { background: var(--band); }
-.scroll { overflow-x: auto; }
 .source { border: 1px solid var(--edge); border-radius: 6px; overflow-x: auto; }
 .line { display: flex; font: 12.5px/1.6 ui-monospace, Menlo, Consolas, monospace; white-space: pre; }
 .line .count { flex: 0 0 17rem; padding: 0 .6rem; text-align: right; white-space: normal;
@@ -330,59 +308,7 @@ details.access { background: var(--band); border-bottom: 1px solid var(--edge); 
 summary { cursor: pointer; } details.access summary { font-size: 13px; }
 .pictures { overflow-x: auto; padding: .4rem 0; } .pictures svg { display: block; margin-bottom: .8rem; }
 .findings li { margin: .25rem 0; }
-section > details > summary { font-size: 1.1rem; font-weight: 600; margin-top: 1.6rem; }
 """
-
-
-def total(step, what_of):
-    """(requests, units, ideal) of all launches: what_of is global_load, shared_store, ..."""
-    sums = [0, 0, 0]
-    for launch in step["launches"]:
-        of_launch = launch["totals"].get(what_of) or {}
-        for place, key in enumerate(("requests", "units", "ideal")):
-            sums[place] += of_launch.get(key, 0)
-    return sums
-
-
-def count(number):
-    return f"{number:,}"
-
-
-def cells_of(step):
-    """What the table of neighbours says of a step: {row: text}."""
-    cells = {"launches": count(len(step["launches"]))}
-    for space, unit in (("global", "sectors"), ("shared", "wavefronts")):
-        for op in ("load", "store", "atomic"):
-            requests, units, ideal = total(step, f"{space}_{op}")
-            if requests:
-                cells[f"{space} {op}s: {unit} per request"] = \
-                    f"{units / requests:.2f}, ideal {ideal / requests:.2f}; {some(requests, 'request')}"
-    steps = sum(launch["warp_steps"] for launch in step["launches"])
-    if steps:
-        lanes = sum(launch["lane_steps"] for launch in step["launches"])
-        branches, divergent = (sum(launch[key] for launch in step["launches"])
-                               for key in ("branches", "divergent_branches"))
-        cells["lanes active"] = f"{lanes / steps:.1f} of 32"
-        cells["divergent branches"] = f"{count(divergent)} of {count(branches)}"
-    races = sum(race["count"] for launch in step["launches"] for race in launch["races"])
-    if races:
-        cells["data races"] = count(races)
-    return cells
-
-
-def comparison(steps, chosen):
-    rows = {}
-    for step in steps:
-        for row, cell in cells_of(step).items():
-            rows.setdefault(row, {})[step["step"]] = cell
-    def kind(step):
-        return ' class="this"' if step is chosen else ""
-
-    head = "".join(f'<th{kind(step)}>{html.escape(step["step"])}</th>' for step in steps)
-    body = "".join(f"<tr><th>{row}</th>" +
-                   "".join(f'<td{kind(step)}>{cells.get(step["step"], "-")}</td>' for step in steps) + "</tr>\n"
-                   for row, cells in rows.items())
-    return f'<div class="scroll"><table class="compare"><tr><th></th>{head}</tr>\n{body}</table></div>'
 
 
 def source_lines(file):
@@ -394,7 +320,8 @@ def source_lines(file):
 def chip(access):
     kind = "chip bad" if excess(access) > 0.05 * access["ideal"] else "chip"
     ideal = access["ideal"] / access["requests"]
-    return f'<span class="{kind}">{access["op"]}: {per_request(access):.3g} {access["unit"]}, ideal {ideal:.3g}</span>'
+    seen = f"{traces.per_request(access):.3g} {access['unit']}"
+    return f'<span class="{kind}">{access["op"]}: {seen}, ideal {ideal:.3g}</span>'
 
 
 def drawn(step, access):
@@ -412,7 +339,7 @@ def drawn(step, access):
 def access_block(step, access, is_open):
     lanes = access["lanes"] / access["requests"]
     says = (f"{what(access)}: {some(access['requests'], 'request')} of {lanes:.1f} lanes, "
-            f"{some(access['units'], access['unit'][:-1])} where {count(access['ideal'])} would do, "
+            f"{some(access['units'], access['unit'][:-1])} where {access['ideal']:,} would do, "
             f"at worst {access['worst']} in one request")
     if access["same_address"] > 1:
         says += f"; up to {access['same_address']} lanes on one address"
@@ -471,37 +398,26 @@ def section(step):
     return "".join(parts)
 
 
-def neighbours(steps, chosen):
-    """The step before, the chosen one, the step after, as far as they are there."""
-    at = steps.index(chosen)
-    return steps[max(at - 1, 0):at + 2]
-
-
-def page(steps, name):
-    """The page of the step called `name`, beside the neighbours that `steps`, in the order of the ladder, hold."""
-    chosen = next(step for step in steps if step["step"] == name)
-    shown = neighbours(steps, chosen)
-    size = " ".join(f"{dim}={value}" for dim, value in chosen["size"].items())
-    others = "".join(f'<section><details><summary>{html.escape(step["step"])}</summary>{section(step)}</details>'
-                     "</section>" for step in shown if step is not chosen)
+def html_of(step):
+    """The report on a step."""
+    size = " ".join(f"{dim}={value}" for dim, value in step["size"].items())
+    name = html.escape(step["step"])
     return f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>{html.escape(name)}: its memory accesses</title>
+<title>{name}: its memory accesses</title>
 <style>
 {PAGE}</style>
 </head>
 <body>
-<h1>{html.escape(name)}</h1>
+<h1>{name}</h1>
 <p class="soft">{html.escape(size)}. Counted on the CPU, from the source: sectors of 32 bytes and wavefronts per request
 of a warp, as the hardware defines them. Nothing here is a time.</p>
-{comparison(shown, chosen)}
 <h2>What was found</h2>
-{section(chosen)}
-{others}
+{section(step)}
 </body>
 </html>
 """

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of scripts/ladder/explain_page.py: what the pictures show of accesses made up here."""
-import re
+"""Tests of scripts/ladder/report.py: what the pictures show of accesses made up here."""
 import sys
 import unittest
 import xml.etree.ElementTree as xml
@@ -8,7 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from ladder import explain_page
+from ladder import report
 
 
 def sample(space, width, offsets):
@@ -42,24 +41,15 @@ def access(file, line, space, op, width, *requests, times=1):
     return {"file": file, "line": line, "space": space, "op": op, "width": width, "async": False,
             "requests": len(samples) * times, "same_address": 0, "worst": worst["units"], "histogram": {},
             "unit": "sectors" if space == "global" else "wavefronts",
-            "lanes": times * sum(len(explain_page.lanes_of(one)) for one in samples),
+            "lanes": times * sum(len(report.lanes_of(one)) for one in samples),
             "units": times * sum(one["units"] for one in samples),
             "ideal": times * sum(one["ideal"] for one in samples),
             "bytes_requested": 0, "bytes_moved": 0, "samples": samples, "worst_sample": worst}
 
 
 def step(name, file, accesses, findings=()):
-    totals = {}
-    for one in accesses:
-        of = totals.setdefault(f"{one['space']}_{one['op']}", {"requests": 0, "units": 0, "ideal": 0})
-        for key in of:
-            of[key] += one[key]
-    return {"step": name, "family": "transpose", "kernel": "transpose", "file": file,
-            "size": {"rows": 1027, "cols": 1537}, "right": True, "findings": list(findings),
-            "launches": [{"kernel": "k", "file": file, "line": 1, "grid": [1, 1, 1], "block": [32, 1, 1],
-                          "shared_bytes": 0, "cooperative": False, "warp_steps": 100, "lane_steps": 3100,
-                          "branches": 10, "divergent_branches": 1, "totals": totals, "accesses": accesses,
-                          "branches_at": [], "races": []}]}
+    return {"step": name, "file": file, "size": {"rows": 1027, "cols": 1537}, "findings": list(findings),
+            "launches": [{"accesses": accesses}]}
 
 
 ROW = [4 * lane for lane in range(32)]
@@ -82,7 +72,7 @@ def drawing(text):
 class Pictures(unittest.TestCase):
     def draw(self, space, width, offsets):
         one = access("f.cu", 1, space, "load", width, offsets)
-        return drawing(explain_page.picture(one, one["worst_sample"], "title"))
+        return drawing(report.picture(one, one["worst_sample"], "title"))
 
     def test_a_row_is_four_sectors(self):
         kinds, words = self.draw("global", 4, ROW)
@@ -94,20 +84,6 @@ class Pictures(unittest.TestCase):
         self.assertEqual((len(kinds["waste"]), len(kinds["used"])), (32, 32))
         self.assertEqual(len(kinds["empty"]), 32 * 3, "the other sectors of the 32 lines")
         self.assertTrue(any("128 of 1024 bytes" in word for word in words))
-
-    def test_vectors_are_boxes_of_four_words(self):
-        kinds, words = self.draw("global", 16, VECTORS)
-        self.assertEqual((len(kinds["waste"]), len(kinds["used"])), (16, 32))
-        self.assertEqual([word for word in words if re.fullmatch(r"\d+", word)].count("31"), 1)
-
-    def test_misaligned_row_is_five_sectors(self):
-        kinds, _ = self.draw("global", 4, [4 + offset for offset in ROW])
-        self.assertEqual((len(kinds["waste"]), len(kinds["used"])), (5, 32))
-
-    def test_lanes_on_one_word_share_a_box(self):
-        kinds, words = self.draw("global", 4, [64] * 32)
-        self.assertEqual((len(kinds["waste"]), len(kinds["used"])), (1, 1))
-        self.assertTrue(any(word in ("0-31", "32x") for word in words))
 
     def test_conflicts_are_later_passes(self):
         kinds, words = self.draw("shared", 4, TILE_COLUMN)
@@ -123,27 +99,20 @@ class Pictures(unittest.TestCase):
         tree = [[4 * 2 * stride * lane for lane in range(128 // stride)][:32] for stride in (4, 8, 16, 32, 64)]
         one = access("f.cu", 1, "shared", "load", 4, *tree)
         self.assertEqual([request["units"] for request in one["samples"]], [8, 8, 8, 4, 2])
-        kinds, words = drawing(explain_page.rounds(one, "title"))
+        kinds, words = drawing(report.rounds(one, "title"))
         self.assertEqual(len(kinds["used"]) + len(kinds["bad"]), 32 + 16 + 8 + 4 + 2)
         self.assertEqual(len(kinds["used"]), 4 + 2 + 1 + 1 + 1, "those of the first wavefront")
         self.assertTrue(any(word.startswith("16 lanes, 8 wavefronts") for word in words))
 
-    def test_ranges(self):
-        self.assertEqual(explain_page.ranges([3, 0, 1, 2, 7]), "0-3,7")
-        self.assertEqual(explain_page.ranges([]), "")
+
+FILE = "transpose/transpose/transpose_04_shared_tile.cu"
 
 
-FILES = {"01": "transpose/transpose/transpose_01_coalesced_read.cu",
-         "04": "transpose/transpose/transpose_04_shared_tile.cu",
-         "05": "transpose/transpose/transpose_05_padded.cu"}
-
-
-def tile_step(number, column):
-    file = FILES[number]
-    accesses = [access(file, 20, "global", "load", 4, ROW, times=50), access(file, 27, "shared", "load", 4, column),
-                access(file, 27, "global", "store", 4, ROW)]
-    found = [{"kind": "bank conflicts", "file": file, "line": 27, "cost": 31, "text": "a < b", "fixed_by": "x"}]
-    return step(Path(file).stem, file, accesses, found if column is TILE_COLUMN else [])
+def tile_step(column):
+    accesses = [access(FILE, 20, "global", "load", 4, ROW, times=50), access(FILE, 27, "shared", "load", 4, column),
+                access(FILE, 27, "global", "store", 4, ROW)]
+    return step(Path(FILE).stem, FILE, accesses, [{"kind": "bank conflicts", "file": FILE, "line": 27, "cost": 31,
+                                                   "text": "a < b", "fixed_by": "x"}])
 
 
 class Tags(HTMLParser):
@@ -167,44 +136,35 @@ class Tags(HTMLParser):
 
 class Page(unittest.TestCase):
     def setUp(self):
-        strided = access(FILES["01"], 20, "global", "store", 4, COLUMN)
-        first = step("transpose_01_coalesced_read", FILES["01"], [strided])
-        self.steps = [first, tile_step("04", TILE_COLUMN), tile_step("05", PADDED_COLUMN)]
+        self.step = tile_step(TILE_COLUMN)
 
     def test_one_page_that_stands_alone(self):
-        text = explain_page.page(self.steps, "transpose_04_shared_tile")
+        text = report.html_of(self.step)
         tags = Tags(text)
         self.assertEqual((tags.open, tags.wrong), ([], []))
         self.assertNotRegex(text, r"(src|href)=|url\(|@import|<script")
         self.assertIn("a &lt; b", text)
-        for name in ("transpose_01_coalesced_read", "transpose_05_padded"):
-            self.assertIn(f"<summary>{name}</summary>", text)
-        self.assertIn("32.00", text, "of step 04's shared loads")
-        self.assertEqual(text.count('<details class="access" open>'), 3, "one in each step")
-
-    def test_neighbours(self):
-        names = [[one["step"] for one in explain_page.neighbours(self.steps, chosen)] for chosen in self.steps]
-        self.assertEqual([len(one) for one in names], [2, 3, 2])
-        self.assertEqual(names[2], ["transpose_04_shared_tile", "transpose_05_padded"])
+        self.assertIn("load: 32 wavefronts, ideal 1", text)
+        self.assertEqual(text.count('<details class="access" open>'), 1)
 
     def test_launches_are_added_up(self):
-        one = self.steps[1]
+        one = self.step
         one["launches"] *= 2
-        loads = [each for each in explain_page.accesses_of(one) if each["space"] == "shared"]
+        loads = [each for each in report.accesses_of(one) if each["space"] == "shared"]
         self.assertEqual(len(loads), 1)
         self.assertEqual((loads[0]["requests"], loads[0]["units"], loads[0]["worst"]), (2, 64, 32))
 
     def test_the_picture_of_a_step_is_of_its_costliest_access(self):
-        _, words = drawing(explain_page.step_picture(self.steps[1]))
+        _, words = drawing(report.step_picture(self.step))
         self.assertRegex(words[0], "transpose_04_shared_tile.*27.*shared load")
-        _, words = drawing(explain_page.step_picture(self.steps[1], line=20))
+        _, words = drawing(report.step_picture(self.step, line=20))
         self.assertRegex(words[0], "transpose_04_shared_tile.*20.*global load")
-        alone = explain_page.step_picture(self.steps[1], kind="global-store")
+        alone = report.step_picture(self.step, kind="global-store")
         self.assertIn("<desc>scripts/explain --svg --access global-store transpose_04_shared_tile</desc>", alone)
         self.assertIn("global store", drawing(alone)[1][0])
         for wrong in ({"line": 1}, {"line": 20, "kind": "shared-load"}, {"kind": "global-atomic"}):
             with self.assertRaises(SystemExit):
-                explain_page.step_picture(self.steps[1], **wrong)
+                report.step_picture(self.step, **wrong)
 
 
 if __name__ == "__main__":

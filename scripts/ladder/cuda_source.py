@@ -1,0 +1,65 @@
+"""What is read of C++ and CUDA sources: comments, includes, heads, kernels."""
+import os
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+LEXEME = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.*?\*/', re.DOTALL)
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)  # of a quoted name
+
+
+def without_comments(text, instead=""):
+    return LEXEME.sub(lambda found: instead if found[0].startswith("/") else found[0], text)
+
+
+def blanked(text):
+    """The text with comments and literals as spaces, of the same length."""
+    return LEXEME.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+
+
+def words(text):
+    """The code in one line, its words and signs one blank apart: the same for as long as only the layout changes."""
+    return " ".join(re.findall(r"\w+|[^\w\s]", without_comments(text, " ")))
+
+
+def header(name, includer, root=ROOT):
+    """The file of ours that a quoted include names, or None."""
+    for folder in (includer.parent, root / "common"):
+        if (folder / name).is_file():
+            return Path(os.path.normpath(folder / name))
+    return None
+
+
+def included(path, root=ROOT):
+    """The file at `path` and all headers of ours that it includes, directly or not."""
+    seen = []
+
+    def visit(file):
+        if file and file not in seen:
+            seen.append(file)
+            for name in INCLUDE.findall(without_comments(file.read_text(), " ")):
+                visit(header(name, file, root))
+
+    visit(path)
+    return seen
+
+
+def head(path):
+    """The comment that a file begins with."""
+    return re.match(r"(?:[ \t]*(?://.*)?\n)*", path.read_text(errors="replace"))[0]
+
+
+def idea(path):
+    """What the head says of the step's idea, without its label; of a head without labels, all but what the build
+    reads."""
+    text = head(path)
+    labelled = re.search(r"^// Idea: *(.*\n(?://  .*\n)*)", text, re.MULTILINE)
+    text = labelled[1] if labelled else re.sub(r"(?m)^// (needs|links|caught by): .*\n", "", text)
+    return " ".join(re.sub(r"(?m)^//", "", text).split())
+
+
+def kernel_names(path):
+    """The names of the __global__ functions in a file."""
+    text = without_comments(path.read_text(), " ")
+    text = re.sub(r"__(?:launch_bounds|cluster_dims|maxnreg)__\s*\((?:[^()]|\([^()]*\))*\)", "", text)
+    return re.findall(r"__global__\s[^;{()]*?(\w+)\s*\(", text)

@@ -1,0 +1,104 @@
+"""Measured numbers in sentences: each is a link to what it is in results/, and no other stands there.
+
+    [1.19x](results/h200.json#sum_07,2^20,vs_00)
+
+names the results file of a card, a step (sum_07, or sum_any for the program for any shape), a size as in the heading
+of the kernel's table, and a value: vs_NN (speed ratio to a step; 00 is the library), share (of the ceiling, such as a
+copy), rate or time. scripts/tables writes the link's text. It may be of code that has changed since."""
+import functools
+import re
+
+import ladder
+from ladder import document, figures
+
+LINK = re.compile(r"\[([^\[\]]*)\]\((\S*?results/[\w-]+\.json)#([^\s()]*)\)")
+TARGET = re.compile(r"(\w+)_(\d\d|any),(\S+),(vs_\d\d|share|rate|time)")
+CODE = re.compile(r"^( *```).*?^\1|(`+)[^`].*?\2(?!`)", re.MULTILINE | re.DOTALL)
+MEASURED = re.compile(r"(?<![\w.^])(?:\d[\d,.]*\s?(?:[GT]B/s|[GT]FLOP/s|[mun]s)(?![A-Za-z])|\d+(?:\.\d+)?x(?![\w^]))")
+
+
+class Wrong(Exception):
+    """What is wrong with a link."""
+
+
+@functools.lru_cache(None)
+def labels(folder, kernel):
+    """The sizes of a kernel by what its table calls them, of all cards."""
+    files = [figures.read(path) for path in sorted(folder.glob("*.json"))]
+    named = figures.labels([one for file in files for one in file.entries if one["kernel"] == kernel])
+    return {label: size for size, label in named.items()}
+
+
+@functools.lru_cache(None)
+def entries(path):
+    """{(kernel, step's number, size): entry}"""
+    return {(one["kernel"], figures.number_of(one), figures.size_of(one)): one for one in figures.read(path).entries}
+
+
+def value(path, target):
+    """The text of a link to a results file."""
+    found = TARGET.fullmatch(target)
+    if not path.is_file() or not found:
+        raise Wrong("no results file" if found else "not STEP,SIZE,VALUE, such as sum_07,2^20,vs_00")
+    kernel, number, label, name = found.groups()
+    sizes = labels(path.parent, kernel)
+    if label not in sizes:
+        raise Wrong(f"no size {label} of {kernel}; there are {', '.join(sizes) or 'none'}")
+
+    def measured(number):
+        entry = entries(path).get((kernel, number, sizes[label]))
+        if not entry:
+            raise Wrong(f"{kernel}_{number} has no figures there")
+        return entry
+
+    entry = measured(number)
+    if name == "rate":
+        return f"{figures.rate_text(entry)} {figures.unit(kernel)}"
+    if name == "time":
+        return figures.time_text(entry["cold_us"])
+    if name == "vs_00" and "vs_vendor" in entry:
+        return figures.ratio(entry["vs_vendor"])
+    if name == "share":
+        if "of_ceiling" not in entry:
+            raise Wrong(f"{kernel}_{number} has no ceiling")
+        return f"{entry['of_ceiling']:.2f}"
+    return figures.ratio(measured(name[len("vs_"):])["cold_us"] / entry["cold_us"])
+
+
+def updated(path, text, errors):
+    """The text of a page with the links' texts up to date. Those that lead nowhere stay; what is wrong with them is
+    added to `errors`."""
+    hidden = document.blanked(text, CODE)
+
+    def written(found):
+        if hidden[found.start()] != "[":
+            return found[0]
+        try:
+            return f"[{value((path.parent / found[2]).resolve(), found[3])}]({found[2]}#{found[3]})"
+        except Wrong as error:
+            errors.append(f"{ladder.shown(path)}:{text.count(chr(10), 0, found.start()) + 1}: {found[0]}: {error}")
+            return found[0]
+
+    return LINK.sub(written, text)
+
+
+def check(page):
+    """Reports links that lead nowhere, measured numbers that are no links, and comments within a sentence."""
+    for piece in page.of_kind("heading", "text", "table"):
+        text = document.blanked(piece.text, document.CODE_SPAN)
+        for found in LINK.finditer(text):
+            try:
+                wanted = value((page.path.parent / found[2]).resolve(), found[3])
+                if found[1] != wanted:
+                    page.error(piece.line_at(found.start()), f"'{found[1]}' is {wanted}; scripts/tables writes it")
+            except Wrong as error:
+                page.error(piece.line_at(found.start()), f"{found[2]}#{found[3]}: {error}")
+        for found in document.COMMENT.finditer(text):
+            page.error(piece.line_at(found.start()), "a comment within a sentence; give it a line before the block")
+        if piece.kind == "text" and piece.mark("computed") is None and piece.mark("cited") is None:
+            words = document.blanked(document.blanked(text, document.LINK), document.COMMENT)
+            for found in MEASURED.finditer(words):
+                shown = " ".join(found[0].split())
+                page.error(piece.line_at(found.start()), f"'{shown}' in a sentence: link it to results/ as "
+                           "[1.19x](results/h200.json#sum_07,2^20,vs_00), or write <!-- computed --> or "
+                           "<!-- cited --> on the line before this paragraph or list")
