@@ -2,6 +2,7 @@
 // Idea:     Kahan's compensated sum: `lost` is what the last addition rounded off; the next product makes up for it.
 // Expect:   1.0 to 1.3x step 01 on an H100: four dependent FP32 operations per product, and the same words from shared
 //           memory. Up to 8x where FP64 has 1/64.
+// Measured: 2.05x step 01, 6.26 TFLOP/s at 4096 (H200).
 // Next:     when is this worth it, and what is cheaper? (Compensate once per tile of k instead of once per product.)
 #include "sgemm_accuracy.cuh"
 

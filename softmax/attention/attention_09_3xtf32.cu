@@ -2,7 +2,7 @@
 // Idea:     3xTF32: x = big + small, both TF32, and a b = big big + big small + small big; 2^-20 of it is left out. A
 //           warp owns 16 queries; the scores' accumulators become the first operand of the second product.
 // Expect:   1.3 to 1.8x step 08: mma.sync alone allows 106 TFLOP/s; 10 to 13 other instructions go beside each three.
-// Measured: 1.40x step 08, 57.6 TFLOP/s at 64x2048x2048 (H200 at bcda27c).
+// Measured: 1.39x step 08, 57.5 TFLOP/s at 64x2048x2048 (H200).
 // Next:     a decoder asks one query of each head. What do these tiles do then?
 // needs: sm_80
 #include "attention.cuh"

@@ -3,7 +3,7 @@
 //           splits by the online rule. FFMA is enough, since memory is the limit.
 // Expect:   for few queries K and V at 0.8 to 0.9 of a read's rate. 2.5 to 3.5x step 09 at 256 heads of one query and
 //           4096 keys, d = 128; more than 100x for a single head of 100,000 keys.
-// Measured: 1.01x step 09, 58.1 TFLOP/s at 64x2048x2048 (H200 at bcda27c).
+// Measured: 0.24x step 09, 14 TFLOP/s at 64x2048x2048 (H200).
 // Next:     heads that share K and V (grouped queries): which loads are then saved?
 #include "attention.cuh"
 #include "../split_keys.cuh"

@@ -2,7 +2,7 @@
 // Idea:     flash attention 2 on mma.sync: the accumulators of Q K^T have the layout that P V wants for its first
 //           factor, so P stays in registers. cp.async brings the next tile; masked tiles are skipped.
 // Expect:   300 to 400 TFLOP/s on an H200, 1.0 to 1.2x PyTorch's flash kernel; at d = 128 reading fragments limits.
-// Measured: 33x step 01, 293 TFLOP/s at 64x2048x2048 (H200 at b65ca8e).
+// Measured: 33x step 01, 294 TFLOP/s at 64x2048x2048 (H200).
 // Why:      below the range at 1024 and 2048: a scheduler has two warps, and a warp's exps wait for its products.
 // Next:     what multiplies from shared memory without loading fragments? (wgmma, sm_90a)
 // needs: sm_80

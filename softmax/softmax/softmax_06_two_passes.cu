@@ -2,7 +2,7 @@
 // Idea:     two kernels, each the best of its kind. One only reads, eight float4 in flight; its last block merges the
 //           pairs. The other is like a copy, a float4 per thread, from the end of x, which L2 may still hold.
 // Expect:   1.05x step 05 at 2^28, 0.68 of a copy: a read and a copy at full rate. 0.8x at 2^24: all is read twice.
-// Measured: 0.72x step 05, 0.59 of a copy at 2^24 (H200 at bcda27c); 0.72x, 0.64 (H100 at bcda27c).
+// Measured: 0.71x step 05, 0.60 of a copy at 2^24 (H200); 0.72x, 0.64 (H100 at bcda27c).
 // Next:     at which length does one kernel stop paying?
 #include "softmax.cuh"
 #include "peeled.cuh"
