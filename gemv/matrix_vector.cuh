@@ -11,7 +11,8 @@ class MatrixVector : public ladder::Problem {
   // A has m rows of k floats; row i starts at A + i * lda, lda >= k. The gap between a row's end and the next row's start
   // must not be touched, and A ends with its last row. Pointers need not be 16-byte aligned, nor lda a multiple of 4.
   // Nothing overlaps. m is below 2^31; m and k may be 0.
-  // As in BLAS, what is multiplied by 0 is not read: y if beta = 0, A and x if alpha = 0. A NaN there must not come through.
+  // As in BLAS, what is multiplied by 0 is not read: y if beta = 0, A and x if alpha = 0. A NaN there must not come
+  // through.
   using Launch = void (*)(std::size_t m, std::size_t k, float alpha, const float* A, std::size_t lda, const float* x,
                           float beta, float* y);
 

@@ -354,3 +354,28 @@ TEST_CASE("few elements of long sums: more slices of k than rows of threads that
   }
   CHECK(tried == 3);
 }
+
+#ifndef CUDA_EMU
+// A build without them would give right results, slowly.
+TEST_CASE("a GPU of compute capability 9.0 has the candidates on wgmma") {
+  int major = 0;
+  CUDA_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
+  if (major != 9) return;
+  for (const std::string kernel : {"sgemm_tf32", "gemm_bf16"}) {
+    const std::vector<const Step*> steps = steps_of(kernel);
+    const auto step = std::find_if(steps.begin(), steps.end(), [](const Step* s) { return s->id == "any_shape"; });
+    REQUIRE(step != steps.end());
+    const Case host(*(*step)->problem, square(256), (*step)->problem->patterns().front(), 1);
+    for (const std::string choice : {"large_tiles", "wgmma_cluster"}) {
+      INFO(kernel << ", " << choice);
+      setenv("LADDER_CHOICE", choice.c_str(), 1);
+      candidate_run() = {};
+      candidate_run().again = true;
+      DeviceCase device(host, 0, true);
+      CHECK(check(**step, device).problem() == "");
+      CHECK(candidate_run().taken == choice);
+      unsetenv("LADDER_CHOICE");
+    }
+  }
+}
+#endif

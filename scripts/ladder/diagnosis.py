@@ -41,7 +41,7 @@ OUT_OF_BOUNDS = (MEMORY, "A thread uses an index outside the array: guard each a
 RACE = (RACES, "Two threads use the same memory, one of them writes, and nothing orders them: put a barrier or an "
         "atomic there.", BARRIERS)
 WARP_RACE = (RACES, "Two lanes of one warp use the same shared memory, one of them writes, and nothing orders them: "
-             "since Volta lanes do not run in step. Put __syncwarp() there, or __syncthreads() if other warps use it.",
+             "since Volta lanes do not run in step. Put __syncthreads() there; __syncwarp() if it is one warp's own.",
              BARRIERS)
 SAME_ELEMENT = ("Two threads write the same element: is its index right, such as row * columns + column, and does "
                 "each thread own its elements? Where all add to one, use atomicAdd or a reduction.")
@@ -245,6 +245,7 @@ def of_compiler(error, submission):
     """The Failure of a submission that does not compile."""
     lines = [line for line in str(error).splitlines() if re.search(r"\berror\b|undefined reference|refuse", line)]
     what = lines[0].strip() if lines else (str(error).strip().splitlines() or ["no message"])[0]
+    what = re.sub(r"^([^:\s]+:\d+):\d+:", r"\1:", what)  # columns are those of the translated line
     call = f"launch({submission.problem.signature})"
     section = FIRST
     if "what the judge adds" in what or "ladder_page" in what:

@@ -4,8 +4,8 @@
     --emulator DIR    on the CPU backend: the folder of the emulator's sources, with --library its libcuda_emu.a
     --nvcc NVCC       on a GPU
 
-One step of each kernel, the last one, and a submission; or with --all every step. Steps that the backend cannot run
-are skipped by name.
+The last step of one kernel of each family, and a submission; or with --all every step. Steps that the backend cannot
+run are skipped by name.
 """
 import argparse
 import os
@@ -86,7 +86,10 @@ def main():
         able = [step for step in steps
                 if not step.is_any_shape and step.name not in arguments.skip.split(",")
                 and (arguments.nvcc or not needs(step))]
-        chosen += able if arguments.all or arguments.steps else able[-1:]
+        if arguments.all or arguments.steps:
+            chosen += able
+        elif able and able[0].family not in {step.family for step in chosen}:
+            chosen.append(able[-1])
     if arguments.steps:
         chosen = [step for step in chosen if step.name in arguments.steps]
     failed = 0

@@ -194,7 +194,7 @@ class Quick(OnPlainBuild):
         return None
 
 
-class JudgeTest(unittest.TestCase):
+class Judging(unittest.TestCase):
     def judge(self, name, text, seconds=60, how=Quick):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"{name}.cu"
@@ -204,6 +204,8 @@ class JudgeTest(unittest.TestCase):
             self.assertEqual(path.read_text(), text, "the page is as it was")
             return verdict, time.monotonic() - start
 
+
+class JudgeTest(Judging):
     def bad(self, name):
         words, stage, what = BAD[name]
         text = ADD.format(**{"kernel": RIGHT, "before": "", "host": "", "call": CALL, **words})
@@ -255,18 +257,6 @@ class JudgeTest(unittest.TestCase):
         self.assertEqual((one.level, one.following.split(":")[0]), (levels.ROBUST, levels.COALESCED))
         self.assertIn("1 lane of 32, 1 block", one.following)
         self.assertEqual(each.following.split(":")[0], levels.FAST)
-
-    def test_whiteboard_answers(self):
-        """Pasted into a submission, each is right: what it leaves out is a remark."""
-        for step in ladder.answers():
-            answer = step.path.read_text().partition("// The answer ends here")[0]
-            if "__global__" not in answer:
-                continue
-            with self.subTest(step.name):
-                verdict, _ = self.judge(f"{step.kernel}_answer", answer, 300, OnPlainBuild)
-                self.assertIsNone(verdict.failure, judging.text(verdict))
-                self.assertEqual(verdict.not_judged, ["memory", diagnosis.RACES, "access pattern"])
-                self.assertLessEqual({remark.kind for remark in verdict.remarks}, {"grid"})
 
     def test_pages_of_one_name_are_built_apart(self):
         """Submissions of scripts/mutate --judge, which judges several of one step at a time, in threads."""
@@ -337,6 +327,20 @@ __global__ void clear(const float* x, float* out, size_t n) {
 }
 void launch(const float* x, float* out, size_t n) { clear<<<1, 1>>>(x, out, n); }
 """
+
+
+class Answers(Judging):
+    def test_whiteboard_answers(self):
+        """Pasted into a submission, each is right: what it leaves out is a remark."""
+        for step in ladder.answers():
+            answer = step.path.read_text().partition("// The answer ends here")[0]
+            if "__global__" not in answer:
+                continue
+            with self.subTest(step.name):
+                verdict, _ = self.judge(f"{step.kernel}_answer", answer, 300, OnPlainBuild)
+                self.assertIsNone(verdict.failure, judging.text(verdict))
+                self.assertEqual(verdict.not_judged, ["memory", diagnosis.RACES, "access pattern"])
+                self.assertLessEqual({remark.kind for remark in verdict.remarks}, {"grid"})
 
 
 class PagesElsewhere(unittest.TestCase):

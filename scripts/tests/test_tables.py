@@ -46,7 +46,7 @@ class Tables(unittest.TestCase):
     def test_a_chapter_shows_both_cards_the_one_with_more_figures_first(self):
         text = self.page(known(ladder_of(2)[:2], ladder_of()))
         self.assertEqual(text.count("| [01_atomic](sum_01_atomic.cu) |"), 2)
-        self.assertLess(text.index("| H200 | 2^28 |"), text.index("| H100 | 2^28 |"))
+        self.assertLess(text.index("| H200, GB/s (vs CUB) | 2^28 |"), text.index("| H100, GB/s (vs CUB) | 2^28 |"))
         self.assertTrue(text.startswith("before\n<!-- table sum 2^28 -->\n") and text.endswith("<!-- end -->\nafter\n"))
         self.assertNotIn("old", text)
         tie = self.page(known(ladder_of(2), ladder_of()))
@@ -59,7 +59,7 @@ class Tables(unittest.TestCase):
         kernels = {"sum": steps("00_cub", "01_atomic")}
         data = figures.Figures([own, *reference], lambda one: one["code"] == "now", kernels)
         text = self.page(data)
-        heads = [text.index(f"| {name} | 2^28 |") for name in ("H200", "H100", "RTX 4090")]
+        heads = [text.index(f"| {name}, GB/s (vs CUB) | 2^28 |") for name in ("H200", "H100", "RTX 4090")]
         self.assertEqual(heads, sorted(heads))
         self.assertNotIn("RTX", self.page(data, figures.GUIDE))
         line = tables.measured(data, data.kernels["sum"][1], (("n", 1 << 28),))
