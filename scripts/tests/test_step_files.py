@@ -66,6 +66,7 @@ LARGE_STEPS = {
         "a kernel of its own for long rows: copies, gamma and beta in shared memory, a cluster's launch",
     "row_softmax_06_registers": "float4 and scalar loads and stores, written out where they are introduced",
     "overlap_06_graph": "capturing, and the key that says when to capture again",
+    "overlap_07_graph_nodes": "all nodes and edges, written out where they are introduced, and their update",
     "row_softmax_08_cluster": "the merge over the cluster, and a launch of at most 2^27 rows",
     "row_softmax_09_relay": "nothing is kept: another kernel, in which blocks take numbers and wait for pairs",
     "row_sum_04_by_shape": "the kernel for all shapes, and the rule that picks",
