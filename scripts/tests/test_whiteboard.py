@@ -51,6 +51,13 @@ MISTAKES = {
         ("x[i - exclusive]", "x[i]"),
         (", warp - 1)", ", warp)"),
     ],
+    "sample_whiteboard": [
+        ("floorf(y)", "truncf(y)"),
+        ("(col + 0.5f) * scale_x - 0.5f", "col * scale_x"),
+        ("max((int)left, 0)", "(int)left"),
+        ("rows_in - 1)", "rows_in)"),
+        ("(unsigned)(cols_out + 31) / 32", "(unsigned)cols_out / 32"),
+    ],
     "sum_whiteboard": [
         ("if (cudaError_t error = cudaMemsetAsync(out, 0, sizeof(float))) return error;", ""),
         ("  float v = 0.0f;", "  if (first >= n) return;\n  float v = 0.0f;"),  # before a barrier

@@ -19,7 +19,7 @@ enum class Sampling {
 
 class Sample : public ladder::Problem {
  public:
-  // Row-major images without gaps, which do not overlap and need not be 16-byte aligned. No side is above kMostSide.
+  // Row-major images without gaps, which do not overlap and need not be 16-byte aligned. No side is above 2^18.
   // Where a side of `out` is 0 nothing is done; else `in` has pixels.
   using Launch = void (*)(const float* in, float* out, std::size_t rows_in, std::size_t cols_in, std::size_t rows_out,
                           std::size_t cols_out);

@@ -1,40 +1,35 @@
 #include <cuda_runtime.h>
 
-// Say: pixels have centres at + 0.5, so index i of the result lies at (i + 0.5) * scale - 0.5 of the image. floor, not a
-// cast: left of the first centre x is -0.25, and a cast would give 0. Clamp both indices, each on its own.
-__device__ void neighbours(int i, float scale, int n, int* first, int* second, float* weight) {
-  float x = (i + 0.5f) * scale - 0.5f;
-  int left = (int)floorf(x);
-  *first = min(max(left, 0), n - 1);
-  *second = min(left + 1, n - 1);
-  *weight = x - left;
-}
+__device__ float mean(float a, float b, float weight) { return (1 - weight) * a + weight * b; }
 
-__global__ void resize(const float* __restrict__ in, float* __restrict__ out, int rows_in, int cols_in, int rows_out,
-                       int cols_out, float scale_y, float scale_x) {
-  int col = blockIdx.x * blockDim.x + threadIdx.x;  // x along the row: stores are coalesced
+__global__ void resize(const float* in, float* out, int rows_in, int cols_in, int rows_out, int cols_out, float scale_y,
+                       float scale_x) {
+  int col = blockIdx.x * blockDim.x + threadIdx.x;  // along the row: stores are coalesced
   int row = blockIdx.y * blockDim.y + threadIdx.y;
   if (row >= rows_out || col >= cols_out) return;
-  int top, bottom, left, right;
-  float wy, wx;
-  neighbours(row, scale_y, rows_in, &top, &bottom, &wy);
-  neighbours(col, scale_x, cols_in, &left, &right, &wx);
-  const float* a = in + (size_t)top * cols_in;
-  const float* b = in + (size_t)bottom * cols_in;
-  float upper = (1 - wx) * a[left] + wx * a[right];
-  float lower = (1 - wx) * b[left] + wx * b[right];
-  out[(size_t)row * cols_out + col] = (1 - wy) * upper + wy * lower;
+  float y = (row + 0.5f) * scale_y - 0.5f;  // pixel centres lie at + 0.5
+  float x = (col + 0.5f) * scale_x - 0.5f;
+  float top = floorf(y), left = floorf(x);  // no cast: y may be -0.25
+  int y0 = max((int)top, 0), y1 = min((int)top + 1, rows_in - 1);
+  int x0 = max((int)left, 0), x1 = min((int)left + 1, cols_in - 1);
+  const float* a = in + (size_t)y0 * cols_in;
+  const float* b = in + (size_t)y1 * cols_in;
+  float upper = mean(a[x0], a[x1], x - left);
+  float lower = mean(b[x0], b[x1], x - left);
+  out[(size_t)row * cols_out + col] = mean(upper, lower, y - top);
 }
 
 cudaError_t launch(const float* in, float* out, size_t rows_in, size_t cols_in, size_t rows_out, size_t cols_out) {
   if (rows_out == 0 || cols_out == 0) return cudaSuccess;
   dim3 block(32, 8), grid((unsigned)(cols_out + 31) / 32, (unsigned)(rows_out + 7) / 8);
-  resize<<<grid, block>>>(in, out, rows_in, cols_in, rows_out, cols_out, (float)rows_in / rows_out,
-                          (float)cols_in / cols_out);
+  float scale_y = (float)rows_in / rows_out, scale_x = (float)cols_in / cols_out;
+  resize<<<grid, block>>>(in, out, (int)rows_in, (int)cols_in, (int)rows_out, (int)cols_out, scale_y, scale_x);
   return cudaGetLastError();
 }
 
 // The answer ends here. Say while you write it:
+// Index i of the result lies at (i + 0.5) * scale - 0.5 of the image. That is below 0 at the first pixel if the image is
+// enlarged, so floor, and clamp both neighbours, each on its own.
 // Four loads per pixel, but neighbours share them: L1 serves most. Memory traffic is the image once and the result once.
 // Float leaves 24 bits for a coordinate: at x = 8000 the weight keeps 11 of them. Double, or whole numbers, keep all.
 // A texture with linear filtering does all of it in one fetch, with weights of 8 bits.
