@@ -3,6 +3,7 @@
 // Expect:   0.1 to 0.5x step 02 at 2^16: starting and joining 16 threads takes longer than 16 launches, and launches
 //           into one context take turns in the driver.
 // Next:     when do host threads pay?
+// needs: gpu
 #include "streams.cuh"
 
 #include <exception>
