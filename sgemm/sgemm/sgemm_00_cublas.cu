@@ -1,6 +1,10 @@
 // The library: cublasSgemm in its default mode, FP32 throughout. BLAS stores matrices by columns; a row-major matrix
 // read that way is its transpose, with the same leading dimension. (A B)^T = B^T A^T, so the call passes B first, then
 // A, and n before m. Nothing is transposed, and the result that the library writes by columns is C by rows.
+//
+//   memory           a b c d e f         as we read it, 2 x 3,    a b c    as BLAS reads it, 3 x 2,    a d
+//                                        rows 3 floats apart      d e f    columns 3 floats apart      b e
+//                                                                                                      c f
 // needs: gpu
 // links: cublas
 #include "cublas_helpers.cuh"

@@ -74,10 +74,14 @@ struct cudaChannelFormatDesc {
 };
 template <class T>
 cudaChannelFormatDesc cudaCreateChannelDesc();
-enum cudaResourceType { cudaResourceTypeLinear = 2, cudaResourceTypePitch2D };
+enum cudaResourceType { cudaResourceTypeArray = 0, cudaResourceTypeLinear = 2, cudaResourceTypePitch2D };
+typedef struct cudaArray* cudaArray_t;
 struct cudaResourceDesc {
   cudaResourceType resType;
   struct {
+    struct {
+      cudaArray_t array;
+    } array;
     struct {
       void* devPtr;
       cudaChannelFormatDesc desc;
@@ -92,9 +96,24 @@ struct cudaTextureDesc {
   cudaTextureAddressMode addressMode[3];
   cudaTextureFilterMode filterMode;
   cudaTextureReadMode readMode;
+  int normalizedCoords;
 };
 cudaError_t cudaCreateTextureObject(cudaTextureObject_t* texture, const cudaResourceDesc* resource,
                                     const cudaTextureDesc* access, const struct cudaResourceViewDesc* view);
 cudaError_t cudaDestroyTextureObject(cudaTextureObject_t texture);
 template <class T>
 T tex2D(cudaTextureObject_t texture, float x, float y);
+
+// Arrays and surfaces
+typedef unsigned long long cudaSurfaceObject_t;
+constexpr unsigned cudaArraySurfaceLoadStore = 2;
+cudaError_t cudaMallocArray(cudaArray_t* array, const cudaChannelFormatDesc* desc, std::size_t width,
+                            std::size_t height, unsigned flags = 0);
+cudaError_t cudaFreeArray(cudaArray_t array);
+cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t array, std::size_t x, std::size_t y, const void* from,
+                                     std::size_t pitch, std::size_t width, std::size_t height, cudaMemcpyKind kind,
+                                     cudaStream_t stream = nullptr);
+cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t* surface, const cudaResourceDesc* resource);
+cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t surface);
+template <class T>
+void surf2Dwrite(T value, cudaSurfaceObject_t surface, int x, int y);
