@@ -41,6 +41,7 @@ LARGE_STEPS = {
     "cross_entropy_04_by_shape":
         "the kernel for long rows and their parts, the merge of parts, and the rule that picks",
     "compact_08_items_per_thread": "four rows of float4 per thread, and one scan of their counts in a word",
+    "conv1d_causal_02_register_window": "float4 and scalar loads and stores of rows that start anywhere",
     "conv2d_04_register_blocking": "a kernel of its own for shapes whose rows are not aligned",
     "conv2d_05_by_filter": "a kernel for small filters, one for large ones, one for rows that are not aligned",
     "dot_03_last_block": "loads in flight, peeled head and last block at once; the sum's ladder takes them one by one",
@@ -66,6 +67,7 @@ LARGE_STEPS = {
         "a kernel of its own for long rows: copies, gamma and beta in shared memory, a cluster's launch",
     "row_softmax_06_registers": "float4 and scalar loads and stores, written out where they are introduced",
     "overlap_06_graph": "capturing, and the key that says when to capture again",
+    "rope_cache_03_eight": "16-byte accesses for pairs and for halves, and scalar ones for the rest",
     "row_softmax_08_cluster": "the merge over the cluster, and a launch of at most 2^27 rows",
     "row_softmax_09_relay": "nothing is kept: another kernel, in which blocks take numbers and wait for pairs",
     "row_sum_04_by_shape": "the kernel for all shapes, and the rule that picks",

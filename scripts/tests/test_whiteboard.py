@@ -36,6 +36,36 @@ MISTAKES = {
         ("(n + 4 * block - 1) / (4 * block)", "n / (4 * block)"),
         ("if (n == 0) return cudaSuccess;", ""),
     ],
+    "swiglu_whiteboard": [
+        ("aligned && i + 8 <= n", "i + 8 <= n"),
+        ("for (size_t k = i; k < n && k < i + 8; ++k)", "for (size_t k = i; k < n && k < i + 7; ++k)"),
+        ("return a / (1.0f + expf(-a)) * b;", "return a * expf(a) / (1.0f + expf(a)) * b;"),
+        ("gated(gate.y, up.y)", "gated(gate.y, up.x)"),
+        ("(n + 8 * block - 1) / (8 * block)", "n / (8 * block)"),
+    ],
+    "rope_whiteboard": [
+        ("halves ? i : 2 * i", "2 * i"),
+        ("halves ? half : 1", "1"),
+        ("-2.0f * i / d", "-1.0f * i / d"),
+        ("a * sine + b * cosine", "y[first] * sine + b * cosine"),
+        ("e < row / 2", "e < d / 2"),
+        ("position[token]", "token"),
+    ],
+    "pool2d_whiteboard": [
+        ("mean ? 0.0f : -INFINITY", "0.0f"),
+        ("v > x || isnan(v) ? v : x", "fmaxf(v, x)"),
+        ("max((r1 - r0) * (c1 - c0), 1)", "(r1 - r0) * (c1 - c0)"),
+        ("max((r1 - r0) * (c1 - c0), 1)", "(k * k)"),
+        ("max(left, 0)", "left"),
+        (" && col < out_cols", ""),
+    ],
+    "conv1d_whiteboard": [
+        ("t < blockDim.x + k - 1", "t < blockDim.x"),
+        ("at >= 0 && at < n ?", "at < n ?"),
+        ("__syncthreads();", ""),
+        ("first + t - k / 2", "first + t - k"),
+        ("(n + block - 1) / block", "n / block"),
+    ],
     "histogram_whiteboard": [
         ("for (unsigned b = threadIdx.x; b < 256; b += blockDim.x) copy[b] = 0;", ""),
         ("  __syncthreads();\n  for (unsigned b", "  for (unsigned b"),  # before the merge

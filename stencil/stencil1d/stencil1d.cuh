@@ -2,7 +2,7 @@
 // d[i] = sum over k = 1..4 of c[k - 1] * (f[i + k] - f[i - k]): a stencil of 9 points, radius 4, antisymmetric, its
 // coefficients known at run time only. With c = {4/5, -1/5, 4/105, -1/280} it is the first derivative of f, of eighth
 // order, on a grid of spacing 1. Outside the array f counts as 0, a factor like any other.
-// practice: easy, next blur
+// practice: easy, next conv1d
 #pragma once
 #include "ladder.cuh"
 
