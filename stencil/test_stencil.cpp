@@ -280,6 +280,17 @@ TEST_CASE("pool2d: windows wholly in the padding have no pixels") {
   }
 }
 
+TEST_CASE("pool2d: more planes than one row of the grid") {
+  constexpr std::size_t planes = (1 << 15) + 1;
+  std::vector<float> in(planes);
+  for (std::size_t i = 0; i < planes; ++i) in[i] = static_cast<float>(i);
+  for (const Step* step : steps_of("pool2d")) {
+    if (step->is_vendor()) continue;
+    INFO(step->name);
+    CHECK((result(*step, {planes, 1, 1, 1, 1, 0, 0}, {in}) == in));
+  }
+}
+
 TEST_CASE("conv1d_causal: a spike shows the filter forwards in time, and only in its own row") {
   for (const Step* step : steps_of("conv1d_causal")) {
     for (const std::size_t length : {7, 8, 9}) {

@@ -56,7 +56,7 @@ TEST_CASE("conv1d_causal 02: whole float4, wherever rows start") {
     const Claims seen("conv1d_causal_02_register_window", {2, 3, length, 4});
     CHECK(seen.width(Space::global, Op::load) == 16);
     CHECK(seen.width(Space::global, Op::store) == 16);
-    CHECK(seen.total(Space::global, Op::store).units < 1.02 * 2 * 3 * 4096 / 8);
+    CHECK(seen.total(Space::global, Op::store).units < 1.06 * 2 * 3 * 4096 / 8);
   }
 }
 

@@ -11,7 +11,7 @@ static __constant__ float conv1d_padded_w[kMostTaps];
 
 __global__ void __launch_bounds__(kBlock)
     conv1d_padded_weights(const float* __restrict__ in, float* __restrict__ out, long long n, int k, bool aligned) {
-  __shared__ float4 tile[ceil_div(kTile + kMostTaps - 1, 4) + 1];
+  __shared__ float4 tile[kBlock + ceil_div(kMostTaps, 4)];
   const int tid = threadIdx.x;
   const long long first = std::int64_t{blockIdx.x} * kTile;
 
