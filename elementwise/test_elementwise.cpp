@@ -110,6 +110,29 @@ TEST_CASE("quantize: ties to even, and what a row of zeros, NaN, an infinity and
   }
 }
 
+TEST_CASE("rope: which elements make a pair, and by how much it turns") {
+  const std::vector<float> x = {1, 0, 0, 2};  // a head of two pairs, at position 3: 3 radians, 0.03 radians
+  const std::vector<int> position = {3};
+  const double c0 = std::cos(3.0), s0 = std::sin(3.0), c1 = std::cos(0.03), s1 = std::sin(0.03);
+  const std::vector<double> pairs = {c0, s0, -2 * s1, 2 * c1}, halves = {c0, -2 * s1, s0, 2 * c1};
+  DeviceBuffer<float> in(4), out(4);
+  DeviceBuffer<int> at(1);
+  CUDA_CHECK(cudaMemcpy(in.get(), x.data(), sizeof(float) * 4, cudaMemcpyHostToDevice));
+  CUDA_CHECK(cudaMemcpy(at.get(), position.data(), sizeof(int), cudaMemcpyHostToDevice));
+  for (const Step& step : steps()) {
+    if (step.problem->kernel() != std::string("rope")) continue;
+    for (const bool apart : {false, true}) {
+      step.problem->run(Arrays({in.get(), at.get(), out.get()}), {1, 1, 2, apart ? 1u : 0u});
+      std::vector<float> y(4);
+      CUDA_CHECK(cudaMemcpy(y.data(), out.get(), sizeof(float) * 4, cudaMemcpyDeviceToHost));
+      for (std::size_t i = 0; i < 4; ++i) {
+        INFO(step.name << (apart ? ", halves, " : ", pairs, ") << i << ": " << y[i]);
+        CHECK(std::fabs(y[i] - (apart ? halves : pairs)[i]) < 1e-5);
+      }
+    }
+  }
+}
+
 TEST_CASE("block_shape refuses blocks that no GPU has") {
   for (const Step& step : steps()) {
     if (step.problem->kernel() != std::string("block_shape")) continue;

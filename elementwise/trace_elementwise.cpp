@@ -32,6 +32,41 @@ TEST_CASE("add_half2: 2 sectors per request, then 4, then 16") {
   CHECK(Claims("add_half2_03_eight_halves", {1 << 14}).load() == 16);
 }
 
+TEST_CASE("swiglu: 2 sectors per request, then 16") {
+  CHECK(Claims("swiglu_01_scalar", {1 << 14}).load() == 2);
+  const Claims eight("swiglu_02_eight", {1 << 14});
+  CHECK(eight.load() == 16);
+  CHECK(eight.store() == 16);
+}
+
+TEST_CASE("rope: neighbouring pairs take twice the sectors, then whole float4; no bank conflicts") {
+  const Size pairs{4, 32, 64, 0}, halves{4, 32, 64, 1};
+  for (const char* step : {"rope_01_scalar", "rope_02_pair", "rope_03_heads", "rope_04_float4"}) {
+    CAPTURE(step);
+    const bool apart = step == std::string("rope_02_pair") || step == std::string("rope_03_heads");
+    const Claims of_pairs(step, pairs), of_halves(step, halves);
+    for (const Op op : {Op::load, Op::store}) {
+      const auto seen = of_pairs.total(Space::global, op);
+      CHECK((seen.units > seen.ideal * 3 / 2) == apart);
+      CHECK(of_halves.total(Space::global, op).units == of_halves.total(Space::global, op).ideal);
+    }
+    CHECK(of_pairs.conflicts() == 0);
+    CHECK(of_halves.conflicts() == 0);
+    CHECK(of_pairs.width(Space::global, Op::store) == (step == std::string("rope_04_float4") ? 16 : 4));
+  }
+}
+
+TEST_CASE("rope_cache: the rotated keys are not stored twice, then 16 bytes per access") {
+  const Size size{4, 8, 64, 1};
+  const Claims two("rope_cache_01_two_kernels", size), fused("rope_cache_02_fused", size),
+      eight("rope_cache_03_eight", size);
+  const auto stored = [](const Claims& seen) { return seen.total(Space::global, Op::store).units; };
+  CHECK(2 * stored(two) == 3 * stored(fused));
+  CHECK(stored(eight) == stored(fused));
+  CHECK(fused.store() == 2);
+  CHECK(eight.store() == 16);
+}
+
 TEST_CASE("add_2d: lanes down a column, then along a row") {
   CHECK(Claims("add_2d_01_rows_on_x", {128, 256}).load() == 32);
   CHECK(Claims("add_2d_02_columns_on_x", {128, 256}).load() == 4);

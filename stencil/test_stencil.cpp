@@ -264,6 +264,45 @@ TEST_CASE("several time steps at once are as many one by one") {
   }
 }
 
+TEST_CASE("pool2d: windows wholly in the padding have no pixels") {
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  for (const Step* step : steps_of("pool2d")) {
+    if (step->is_vendor()) continue;  // cuDNN refuses such padding
+    for (const std::size_t mean : {0, 1}) {
+      INFO(step->name << ", mean = " << mean);
+      std::vector<float> want(25, mean ? 0.0f : -inf);
+      want[12] = -7;
+      CHECK(result(*step, {1, 1, 1, 1, 1, 2, mean}, {{-7.0f}}) == want);
+      // one window of 2 x 2, of which the corner pixel is inside
+      CHECK(result(*step, {1, 2, 2, 2, 3, 1, mean}, {{-1.0f, -2.0f, -3.0f, -4.0f}}) == std::vector<float>{-1.0f});
+    }
+  }
+}
+
+TEST_CASE("pool2d: more planes than one row of the grid") {
+  constexpr std::size_t planes = (1 << 15) + 1;
+  std::vector<float> in(planes);
+  for (std::size_t i = 0; i < planes; ++i) in[i] = static_cast<float>(i);
+  for (const Step* step : steps_of("pool2d")) {
+    if (step->is_vendor()) continue;
+    INFO(step->name);
+    CHECK((result(*step, {planes, 1, 1, 1, 1, 0, 0}, {in}) == in));
+  }
+}
+
+TEST_CASE("conv1d_causal: a spike shows the filter forwards in time, and only in its own row") {
+  for (const Step* step : steps_of("conv1d_causal")) {
+    for (const std::size_t length : {7, 8, 9}) {
+      INFO(step->name << ", length = " << length);
+      std::vector<float> x(3 * length, 0.0f), want(3 * length);
+      x[2 * length - 1] = 1;  // the last element of channel 1
+      for (std::size_t i = 0; i < want.size(); ++i) want[i] = static_cast<float>(10 * (i / length));
+      want[2 * length - 1] += 4;
+      CHECK(result(*step, {1, 3, length, 4}, {x, {1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4}, {0, 10, 20}}) == want);
+    }
+  }
+}
+
 TEST_CASE("a domain without inner cells is copied") {
   const Size flat[] = {{1, 50, 4}, {50, 1, 4}, {2, 60, 3}, {60, 2, 1}};
   const Size box[] = {{{1, 9, 9, 2}, {0.5f, 0.5f}}, {{40, 2, 9, 3}, {0.5f, 0.5f}}, {{40, 9, 2, 2}, {0.5f, 0.5f}}};

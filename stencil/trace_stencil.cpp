@@ -16,7 +16,8 @@ TEST_CASE("blur: lanes in 32 rows, then along one") {
 
 TEST_CASE("weights as constants: one word for all lanes") {
   for (const auto& [step, size] :
-       {std::pair("conv2d_02_constant", Size{128, 128, 0}), std::pair("stencil1d_02_constant", Size{1 << 14})}) {
+       {std::pair("conv2d_02_constant", Size{128, 128, 0}), std::pair("conv1d_02_constant", Size{1 << 14, 7}),
+        std::pair("stencil1d_02_constant", Size{1 << 14})}) {
     const Claims seen(step, size);
     CAPTURE(step);
     const auto constants = seen.total(Space::constant, Op::load);
@@ -32,6 +33,7 @@ TEST_CASE("tiles without bank conflicts read less from global memory") {
   };
   const Pair pairs[] = {{"stencil1d_02_constant", "stencil1d_03_shared_tile", {1 << 14}},
                         {"conv2d_02_constant", "conv2d_03_shared_tile", {128, 128, 0}},
+                        {"conv1d_02_constant", "conv1d_03_shared_tile", {1 << 14, 7}},
                         {"jacobi2d_01_naive", "jacobi2d_02_shared_tile", {128, 128, 0}}};
   for (const Pair& pair : pairs) {
     CAPTURE(pair.after);
@@ -39,6 +41,37 @@ TEST_CASE("tiles without bank conflicts read less from global memory") {
     CHECK(after.total(Space::global, Op::load).units < before.total(Space::global, Op::load).units);
     CHECK(after.conflicts() == 0);
   }
+}
+
+TEST_CASE("conv1d 04: a float4 of the tile for four taps, in place of four elements") {
+  const Claims before("conv1d_03_shared_tile", {1 << 14, 32}), after("conv1d_04_register_window", {1 << 14, 32});
+  CHECK(before.width(Space::shared, Op::load) == 4);
+  CHECK(after.width(Space::shared, Op::load) == 16);
+  CHECK(after.total(Space::shared, Op::load).requests * 14 < before.total(Space::shared, Op::load).requests);
+  CHECK(after.conflicts() == 0);
+}
+
+TEST_CASE("conv1d_causal 02: whole float4, wherever rows start") {
+  for (const std::size_t length : {4096, 4095}) {
+    const Claims seen("conv1d_causal_02_register_window", {2, 3, length, 4});
+    CHECK(seen.width(Space::global, Op::load) == 16);
+    CHECK(seen.width(Space::global, Op::store) == 16);
+    CHECK(seen.total(Space::global, Op::store).units < 1.06 * 2 * 3 * 4096 / 8);
+  }
+}
+
+TEST_CASE("pool2d: a stride of 2 takes 8 sectors per request, and two wavefronts in a tile") {
+  const Size apart{1, 128, 128, 3, 2, 0, 0}, together{1, 128, 128, 3, 1, 0, 0};
+  CHECK(Claims("pool2d_01_output_per_thread", apart).load() > 7);
+  CHECK(Claims("pool2d_01_output_per_thread", together).load() <= 5);
+  CHECK(Claims("pool2d_02_shared_tile", apart).conflicts() > 0);
+  CHECK(Claims("pool2d_02_shared_tile", together).conflicts() == 0);
+  const auto shared_loads = [](const char* step) {
+    return Claims(step, {1, 128, 128, 5, 1, 2, 0}).total(Space::shared, Op::load).requests;
+  };
+  CHECK(shared_loads("pool2d_03_separable") < 0.6 * shared_loads("pool2d_02_shared_tile"));
+  CHECK(shared_loads("pool2d_04_rows_in_registers") == 0);
+  CHECK(shared_loads("pool2d_05_unrolled") == 0);
 }
 
 TEST_CASE("heat3d 03: a warp reads and writes whole float4, or neighbouring floats") {

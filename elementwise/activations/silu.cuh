@@ -1,7 +1,7 @@
 // SiLU: y[i] = x[i] / (1 + exp(-x[i])).
 // Also called swish. NaN and +infinity stay; -infinity gives NaN (-infinity over infinity), as in PyTorch. exp(-x) may
 // overflow to infinity, and x / infinity is the -0 wanted.
-// practice: easy, next gelu
+// practice: easy, next swiglu
 #pragma once
 #include "../unary.cuh"
 

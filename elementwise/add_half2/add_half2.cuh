@@ -1,6 +1,6 @@
 // Adds two arrays of n halves: c[i] = a[i] + b[i].
 // One rounding, so bit-equal to the exact sum rounded to the nearest half, ties to even.
-// practice: easy, next vec3_norm
+// practice: easy, next rope
 #pragma once
 #include "../elementwise.cuh"
 

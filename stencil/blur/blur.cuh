@@ -1,7 +1,7 @@
 // A 3 x 3 box blur of an image.
 // out[r][c] = mean of in[r'][c'] over r' = r..r+2, c' = c..c+2: the window begins at the pixel itself, top-left.
 // Indices are clamped to the last row and column, whose pixels count more than once there.
-// practice: easy, next sample
+// practice: easy, next pool2d
 #pragma once
 #include "ladder.cuh"
 

@@ -1,7 +1,7 @@
 // First derivative by a stencil of 9 points.
 // d[i] = sum over k = 1..4 of c[k - 1] * (f[i + k] - f[i - k]), with coefficients known at run time. Outside the array
 // f counts as 0. With c = {4/5, -1/5, 4/105, -1/280} d is the first derivative of f, of eighth order.
-// practice: easy, next blur
+// practice: easy, next conv1d
 #pragma once
 #include "ladder.cuh"
 

@@ -1,0 +1,40 @@
+// Problem:  step 01 writes the rotated keys to memory, and its second kernel reads them back.
+// Idea:     one kernel. A rotated pair goes from registers to its slot; the same thread copies the pair's two values.
+// Expect:   1.3 to 1.6x step 01 at 65536x8x64x1: two thirds of the bytes, and one launch instead of two.
+// Next:     slots are scattered. Why are the stores coalesced all the same?
+#include "rope_cache.cuh"
+
+__global__ void rope_cache_fused(const __nv_bfloat16* __restrict__ k, const __nv_bfloat16* __restrict__ v,
+                                 const int* __restrict__ position, const int* __restrict__ slot,
+                                 __nv_bfloat16* __restrict__ key_cache, __nv_bfloat16* __restrict__ value_cache,
+                                 unsigned row, unsigned d, bool halves) {
+  __shared__ float sine[kMostWidth / 2], cosine[kMostWidth / 2];
+  const int to = slot[blockIdx.x];
+  if (to < 0) return;  // padding: the whole block
+  const std::size_t source = std::size_t{blockIdx.x} * row, target = static_cast<std::size_t>(to) * row;
+  const auto p = static_cast<float>(position[blockIdx.x]);
+  const unsigned half = d / 2, distance = pair_distance(d, halves);
+  for (unsigned i = threadIdx.x; i < half; i += blockDim.x) {
+    sincosf(p * exp2f(-kLog2Base * (static_cast<float>(2 * i) / static_cast<float>(d))), &sine[i], &cosine[i]);
+  }
+  __syncthreads();
+  for (unsigned e = threadIdx.x; e < row / 2; e += blockDim.x) {
+    const unsigned i = e % half, at = e / half * d + first_of_pair(i, halves);
+    const float a = __bfloat162float(k[source + at]), b = __bfloat162float(k[source + at + distance]);
+    key_cache[target + at] = __float2bfloat16(a * cosine[i] - b * sine[i]);
+    key_cache[target + at + distance] = __float2bfloat16(a * sine[i] + b * cosine[i]);
+    value_cache[target + at] = v[source + at];
+    value_cache[target + at + distance] = v[source + at + distance];
+  }
+}
+
+static void launch(const __nv_bfloat16* k, const __nv_bfloat16* v, const int* position, const int* slot,
+                   __nv_bfloat16* key_cache, __nv_bfloat16* value_cache, std::size_t tokens, std::size_t heads,
+                   std::size_t d, bool halves) {
+  if (tokens == 0 || heads == 0) return;
+  rope_cache_fused<<<static_cast<unsigned>(tokens), 256>>>(
+      k, v, position, slot, key_cache, value_cache, static_cast<unsigned>(heads * d), static_cast<unsigned>(d), halves);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+LADDER_STEP(RopeCache, launch);
