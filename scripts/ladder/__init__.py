@@ -282,7 +282,7 @@ def idea(step):
     """What the head says of the step's idea, without its label; of a head without labels, all but what the build
     reads."""
     labelled = re.search(r"^// Idea: *(.*\n(?://  .*\n)*)", head(step), re.MULTILINE)
-    text = labelled[1] if labelled else re.sub(r"(?m)^// (needs|links|caught by): .*\n", "", head(step))
+    text = labelled[1] if labelled else re.sub(r"(?m)^// (needs|links|(?:not )?caught by): .*\n", "", head(step))
     return " ".join(re.sub(r"(?m)^//", "", text).split())
 
 
