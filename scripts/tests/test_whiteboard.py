@@ -51,6 +51,14 @@ MISTAKES = {
         ("x[i - exclusive]", "x[i]"),
         (", warp - 1)", ", warp)"),
     ],
+    "lock_whiteboard": [
+        ("  atomicExch(&locks[r], 0u);", ""),
+        ("record[2] ^= v;", "record[2] |= v;"),
+        ("if (i >= n) return;", ""),
+        ("unsigned(v) % m", "v % m"),
+        ("v > record[3] ? v : record[3]", "v"),
+        ("if (n == 0) return cudaSuccess;", ""),
+    ],
     "sum_whiteboard": [
         ("if (cudaError_t error = cudaMemsetAsync(out, 0, sizeof(float))) return error;", ""),
         ("  float v = 0.0f;", "  if (first >= n) return;\n  float v = 0.0f;"),  # before a barrier
