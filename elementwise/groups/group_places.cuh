@@ -30,34 +30,35 @@ class GroupPlaces : public Elementwise {
   }
   // How many places are asked for before each piece of x, and in all: of even, then of odd.
   std::vector<double> digest(const ladder::Arrays& host, const ladder::Size& size) const override {
-    std::vector<double> asked{0, 0};
+    std::vector<double> before{0, 0};
     for (std::size_t begin = 0; begin < size[0]; begin += kPiece) {
       double more[2] = {0, 0};
       for (std::size_t i = begin; i < std::min(begin + kPiece, size[0]); ++i) {
         const int v = host.at<const int>(0)[i];
-        more[is_odd(v)] += places(v);
+        more[v % 2 != 0] += asked(v);
       }
-      for (const double kind : more) asked.push_back(asked[asked.size() - 2] + kind);
+      for (const double kind : more) before.push_back(before[before.size() - 2] + kind);
     }
-    return asked;
+    return before;
   }
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
     std::fill(scale, scale + (range.end - range.begin), 0.0);
-    const std::vector<double>& asked = host.digest();
+    const std::vector<double>& before = host.digest();
     if (range.buffer == 3) {
-      for (std::size_t k = range.begin; k < range.end; ++k) want[k - range.begin] = asked[asked.size() - 2 + k];
+      for (std::size_t k = range.begin; k < range.end; ++k) want[k - range.begin] = before[before.size() - 2 + k];
       return;
     }
     const bool odd = range.buffer == 2;
     std::size_t piece = 0;  // the last one before which no more is asked for than before the range
-    while (2 * (piece + 1) < asked.size() && asked[2 * (piece + 1) + odd] <= static_cast<double>(range.begin)) ++piece;
+    while (2 * (piece + 1) < before.size() && before[2 * (piece + 1) + odd] <= static_cast<double>(range.begin))
+      ++piece;
     std::size_t to = range.begin;
-    auto place = static_cast<std::size_t>(asked[2 * piece + odd]);
+    auto place = static_cast<std::size_t>(before[2 * piece + odd]);
     for (std::size_t i = piece * kPiece; i < size[0] && to < range.end; ++i) {
       const int v = host.at<const int>(0)[i];
-      if (is_odd(v) != odd) continue;
-      for (const std::size_t end = place + places(v); place < end; ++place) {
+      if ((v % 2 != 0) != odd) continue;
+      for (const std::size_t end = place + asked(v); place < end; ++place) {
         if (place == to && to < range.end) want[to++ - range.begin] = v;
       }
     }
@@ -65,8 +66,8 @@ class GroupPlaces : public Elementwise {
   }
   std::size_t in_any_order(const ladder::Arrays& host, const ladder::Size&, std::size_t buffer) const override {
     if (buffer != 1 && buffer != 2) return 0;
-    const std::vector<double>& asked = host.digest();
-    return static_cast<std::size_t>(asked[asked.size() - 2 + (buffer == 2)]);
+    const std::vector<double>& before = host.digest();
+    return static_cast<std::size_t>(before[before.size() - 2 + (buffer == 2)]);
   }
   // "even": nothing is asked of odd. "none": nobody asks. "last": few ask, at the end of a warp.
   std::vector<ladder::Pattern> patterns() const override {
@@ -85,6 +86,7 @@ class GroupPlaces : public Elementwise {
  private:
   static constexpr std::size_t kPiece = 4096;
 
+  static unsigned asked(int v) { return static_cast<unsigned>(v) / 2 % 4; }
   static int bits(std::uint64_t seed, std::size_t buffer, std::size_t i) {
     return static_cast<std::int32_t>(ladder::hash(seed, buffer, i) >> 32);
   }

@@ -33,11 +33,12 @@ class GroupSums : public Integers {
     };
     const auto plus = [](unsigned a, unsigned b) { return a + b; };
     const auto greater = [](unsigned a, unsigned b) { return std::max(a, b); };
-    const auto low = [](unsigned a, unsigned b) { return saturating_sum(a, low_half(b)); };
+    const auto low = [](unsigned a, unsigned b) { return std::min(a + b % 65536, 1048575u); };
     unsigned all = 0;
     for (std::size_t i = range.begin; i < range.end; ++i) {
       if (i == range.begin || i % 256 == 0) all = over(i, 256, plus);
-      want[i - range.begin] = mix(over(i, 4, plus), over(i, 8, greater), over(i, 32, low), all);
+      const unsigned sum = over(i, 4, plus) + 3 * over(i, 8, greater) + 5 * over(i, 32, low) + 7 * all;
+      want[i - range.begin] = static_cast<int>(sum);
       scale[i - range.begin] = 0;
     }
   }

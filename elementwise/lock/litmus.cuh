@@ -26,7 +26,7 @@ class Litmus : public Integers {
   void expect(const ladder::Arrays& host, const ladder::Size&, const ladder::Range& range, double* want,
               double* scale) const override {
     for (std::size_t i = range.begin; i < range.end; ++i) {
-      want[i - range.begin] = message(host.at<const int>(0)[i]);
+      want[i - range.begin] = host.at<const int>(0)[i] | 1;
       scale[i - range.begin] = 0;
     }
   }

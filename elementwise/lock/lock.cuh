@@ -55,8 +55,13 @@ class Lock : public Elementwise {
     std::vector<int> records(host.at<const int>(1) + 4 * first, host.at<const int>(1) + 4 * end);
     for (std::size_t i = 0; i < size[0]; ++i) {
       const int v = host.at<const int>(0)[i];
-      const std::size_t record = record_of(v, size[1]);
-      if (record >= first && record < end) apply(&records[4 * (record - first)], update_of(v));
+      const std::size_t record = static_cast<unsigned>(v) % size[1];
+      if (record < first || record >= end) continue;
+      int* own = &records[4 * (record - first)];
+      own[0] = static_cast<int>(static_cast<unsigned>(own[0]) + 1);
+      own[1] = static_cast<int>(static_cast<unsigned>(own[1]) + static_cast<unsigned>(v));
+      own[2] ^= v;
+      own[3] = std::max(own[3], v);
     }
     for (std::size_t k = range.begin; k < range.end; ++k) {
       want[k - range.begin] = records[k - 4 * first];
