@@ -202,9 +202,9 @@ def kernel_of(path):
     """The kernel whose header a file includes, or with whose name the file's begins; None if neither tells. Two kernels
     may share a folder and its header."""
     known = kernels()
-    headers = cuda_source.INCLUDE.findall(path.read_text(errors="replace"))
-    included = [kernel for header in headers for kernel, members in known.items()
-                if Path(header).stem in (kernel, members[0].folder.name)]
+    headers = [Path(header).stem for header in cuda_source.INCLUDE.findall(path.read_text(errors="replace"))]
+    included = [kernel for header in headers for kernel in known if header == kernel]
+    included += [kernel for header in headers for kernel, members in known.items() if header == members[0].folder.name]
     fitting = sorted((kernel for kernel in known if re.match(rf"{kernel}(_|$)", path.stem)), key=len, reverse=True)
     return next(iter([kernel for kernel in fitting if kernel in included] or included or fitting), None)
 

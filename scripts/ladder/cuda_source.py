@@ -54,7 +54,7 @@ def idea(path):
     reads."""
     text = head(path)
     labelled = re.search(r"^// Idea: *(.*\n(?://  .*\n)*)", text, re.MULTILINE)
-    text = labelled[1] if labelled else re.sub(r"(?m)^// (needs|links|caught by): .*\n", "", text)
+    text = labelled[1] if labelled else re.sub(r"(?m)^// (needs|links|(?:not )?caught by): .*\n", "", text)
     return " ".join(re.sub(r"(?m)^//", "", text).split())
 
 

@@ -1,12 +1,32 @@
-// Cooperative groups on the CPU: the thread block, the grid, tiles of up to 32 threads and coalesced groups.
+// Cooperative groups on the CPU: the thread block, the grid, tiles and coalesced groups.
 #pragma once
 
 #include "cuda_runtime.h"
 
 namespace cooperative_groups {
 
+namespace details {
+
+// What a warp has in shared memory for the tiles of several warps: a value, and where it is a tile's first warp, the
+// tile's barrier.
+struct WarpSlot {
+  unsigned arrived, phase;
+  std::uint64_t value;
+};
+
+}  // namespace details
+
+// Shared memory for tiles of more than 32 threads in a block of at most MaxBlockSize.
+template <unsigned MaxBlockSize = 1024>
+struct block_tile_memory {
+  details::WarpSlot slots[(MaxBlockSize + 31) / 32];
+};
+
 class thread_block {
  public:
+  explicit thread_block(details::WarpSlot* slots = nullptr) : slots_(slots) {}
+  details::WarpSlot* slots() const { return slots_; }
+
   static void sync(CUDA_EMU_HERE) {
     cuda_emu::block_barrier(cuda_emu::BarrierVote::none, false, {"thread_block::sync", file, line});
   }
@@ -18,9 +38,22 @@ class thread_block {
   static dim3 thread_index() { return threadIdx; }
   static dim3 dim_threads() { return blockDim; }
   static dim3 group_dim() { return blockDim; }
+
+ private:
+  details::WarpSlot* slots_;  // null: no tiles of more than 32 threads
 };
 
-inline thread_block this_thread_block() { return {}; }
+inline thread_block this_thread_block() { return thread_block(); }
+
+// All threads of the block call it.
+template <unsigned MaxBlockSize>
+inline thread_block this_thread_block(block_tile_memory<MaxBlockSize>& memory, CUDA_EMU_HERE) {
+  if (thread_block::thread_rank() == 0) {
+    for (details::WarpSlot& slot : memory.slots) slot = {0, 0, 0};
+  }
+  thread_block::sync(file, line);
+  return thread_block(memory.slots);
+}
 
 class grid_group {
  public:
@@ -175,10 +208,9 @@ inline coalesced_group coalesced_threads(CUDA_EMU_HERE) {
 }
 
 // `Size` neighbouring threads of the parent group. The parent is part of the type alone.
-template <unsigned Size, class Parent = void>
+template <unsigned Size, class Parent = void, bool SeveralWarps = (Size > 32)>
 class thread_block_tile : public details::WarpGroup<thread_block_tile<Size, Parent>> {
-  static_assert(Size >= 1 && Size <= 32 && (Size & (Size - 1)) == 0,
-                "the emulator has tiles of 1, 2, 4, 8, 16 and 32 threads");
+  static_assert(Size >= 1 && (Size & (Size - 1)) == 0, "a tile has 1, 2, 4, 8, 16, 32, ... threads");
 
  public:
   thread_block_tile(unsigned meta_group_rank, unsigned meta_group_size)
@@ -226,9 +258,92 @@ class thread_block_tile : public details::WarpGroup<thread_block_tile<Size, Pare
   unsigned meta_group_size_;
 };
 
+// A tile of several warps, which all have 32 threads.
+template <unsigned Size, class Parent>
+class thread_block_tile<Size, Parent, true> {
+  static_assert(Size <= 1024 && (Size & (Size - 1)) == 0, "a tile has 1, 2, 4, 8, 16, 32, ... threads");
+  using Warp = thread_block_tile<32>;
+
+ public:
+  explicit thread_block_tile(details::WarpSlot* of_block) : slots_(of_block + meta_group_rank() * (Size / 32)) {}
+
+  template <class OtherParent>
+  thread_block_tile(const thread_block_tile<Size, OtherParent, true>& other) : slots_(other.slots()) {}
+
+  static unsigned thread_rank() { return thread_block::thread_rank() % Size; }
+  static constexpr unsigned num_threads() { return Size; }
+  static constexpr unsigned size() { return Size; }
+  static unsigned meta_group_rank() { return thread_block::thread_rank() / Size; }
+  static unsigned meta_group_size() { return thread_block::num_threads() / Size; }
+  details::WarpSlot* slots() const { return slots_; }
+
+  void sync(CUDA_EMU_HERE) const {
+    const Warp warp(0, 1);
+    warp.sync(file, line);
+    if (warp.thread_rank() == 0) {
+      __threadfence();
+      const unsigned phase = atomicAdd(&slots_->phase, 0);
+      if (atomicAdd(&slots_->arrived, 1) == Size / 32 - 1) {
+        atomicExch(&slots_->arrived, 0);
+        __threadfence();
+        atomicAdd(&slots_->phase, 1);
+      } else {
+        while (atomicAdd(&slots_->phase, 0) == phase) {
+        }
+      }
+    }
+    warp.sync(file, line);
+  }
+  template <class T>
+  T shfl(T value, unsigned rank, CUDA_EMU_HERE) const {
+    if (thread_rank() == rank) slots_->value = cuda_emu::to_bits(value);
+    sync(file, line);
+    const T result = value_of(0, value);
+    sync(file, line);
+    return result;
+  }
+  int any(int predicate, CUDA_EMU_HERE) const {
+    return reduce(
+        Warp(0, 1).any(predicate, file, line), [](int a, int b) { return a | b; }, file, line);
+  }
+  int all(int predicate, CUDA_EMU_HERE) const {
+    return reduce(
+        Warp(0, 1).all(predicate, file, line), [](int a, int b) { return a & b; }, file, line);
+  }
+
+  // Of the values of the tile's warps, which all lanes of a warp have.
+  template <class T, class Operator>
+  T reduce(T of_warp, Operator op, CUDA_EMU_HERE) const {
+    constexpr unsigned warps = Size / 32;
+    if (thread_rank() % 32 == 0) slots_[thread_rank() / 32].value = cuda_emu::to_bits(of_warp);
+    sync(file, line);
+    T values[warps];
+    for (unsigned w = 0; w < warps; ++w) values[w] = value_of(w, of_warp);
+    sync(file, line);
+    for (unsigned distance = warps / 2; distance > 0; distance /= 2) {
+      for (unsigned w = 0; w < distance; ++w) values[w] = op(values[w], values[w + distance]);
+    }
+    return values[0];
+  }
+
+ private:
+  template <class T>
+  T value_of(unsigned warp, T like) const {
+    const std::uint64_t bits = slots_[warp].value;
+    std::memcpy(&like, &bits, sizeof like);
+    return like;
+  }
+
+  details::WarpSlot* slots_;  // of its warps
+};
+
 template <unsigned Size>
-inline thread_block_tile<Size, thread_block> tiled_partition(const thread_block&) {
-  return {thread_block::thread_rank() / Size, (thread_block::num_threads() + Size - 1) / Size};
+inline thread_block_tile<Size, thread_block> tiled_partition(const thread_block& block) {
+  if constexpr (Size > 32) {
+    return thread_block_tile<Size, thread_block>(block.slots());
+  } else {
+    return {thread_block::thread_rank() / Size, (thread_block::num_threads() + Size - 1) / Size};
+  }
 }
 
 // Tiles of a tile are numbered within that tile, not within the block.
@@ -236,6 +351,7 @@ template <unsigned Size, unsigned ParentSize, class Grandparent>
 inline thread_block_tile<Size, thread_block_tile<ParentSize, Grandparent>> tiled_partition(
     const thread_block_tile<ParentSize, Grandparent>& parent) {
   static_assert(Size < ParentSize, "a tile is smaller than the tile it is cut from");
+  static_assert(Size <= 32, "the emulator cuts tiles of more than 32 threads from the block alone");
   return {parent.thread_rank() / Size, ParentSize / Size};
 }
 

@@ -24,9 +24,10 @@ constexpr std::size_t kMaxIdleStacks = 16384;
 // A block whose threads yield more often probably waits for another block; and so more quickly where one has before.
 constexpr unsigned kPatience = 10000;
 constexpr unsigned kLessPatience = 1000;
-constexpr unsigned kOften = 500;                  // in a round of Standstill
-constexpr std::chrono::microseconds kNap{20};     // of a block that waits, for each one that may do so
-constexpr std::chrono::microseconds kWaking{50};  // what Linux adds to a nap
+constexpr unsigned kOften = 500;                      // in a round of Standstill
+constexpr std::chrono::milliseconds kSpinning{2000};  // of all threads: for ever
+constexpr std::chrono::microseconds kNap{20};         // of a block that waits, for each one that may do so
+constexpr std::chrono::microseconds kWaking{50};      // what Linux adds to a nap
 
 bool same_text(const char* a, const char* b) { return a == b || strcmp(a, b) == 0; }
 
@@ -56,13 +57,14 @@ void GridBarrier::block_finished() {
   changed_.notify_all();
 }
 
-bool Standstill::polls(unsigned running) {
+bool Standstill::polls(std::uint64_t running) {
   std::lock_guard<std::mutex> lock(mutex_);
   some_polled_ = true;
   if (++polling_ < running) return false;
   polling_ = 0;
   ++round;
-  return ++complete_rounds_ >= 2;
+  if (++complete_rounds_ == 2) since_ = std::chrono::steady_clock::now();
+  return complete_rounds_ >= 2;
 }
 
 void Standstill::begin_again() {
@@ -306,7 +308,7 @@ void Worker::wait() {
 
 void Worker::finish_thread() {
   threads_[current_].state = ThreadState::returned;
-  ++returned_;
+  if (++returned_ == thread_count_) ++launch_->finished;
   launch_->standstill.progress();
   trace.returned(current_);
   const unsigned warp = current_ / kWarpSize;
@@ -450,8 +452,9 @@ void Worker::yield(const void* polled) {
 
 // Each thread of the block that can run has polled: perhaps the block waits for another one.
 void Worker::rest() {
-  if (!launch_->config.cooperative && ++rests_ == kOften && launch_->standstill.polls(launch_->helpers + 1)) {
-    report_standstill();
+  if (!launch_->config.cooperative && ++rests_ == kOften) {
+    const std::uint64_t running = std::min<std::uint64_t>(launch_->taken, launch_->blocks) - launch_->finished;
+    if (launch_->standstill.polls(running)) report_standstill();
   }
   if (!has_helper_ || trace.on()) return std::this_thread::yield();
   const auto nap = kNap * launch_->helpers.load();
@@ -478,9 +481,17 @@ void Worker::note_poll(const void* polled) {
 
 void Worker::report_standstill() {
   const std::uint64_t taken = launch_->taken;
-  if (taken >= launch_->blocks || launch_->helpers < most_helpers(*launch_)) return;
+  const bool all_started = taken >= launch_->blocks;
+  if (all_started ? !launch_->standstill.lasts(kSpinning) : launch_->helpers < most_helpers(*launch_)) return;
   char line[1024] = "";
   find_source_line(nullptr, line, sizeof line);
+  if (all_started) {
+    fail({"deadlock",
+          "deadlock: all threads that have not returned wait, and those that spin wait for memory that no thread "
+          "changes",
+          line},
+         cudaErrorLaunchTimeout);
+  }
   fail({"block waits",
         "all blocks that run wait for others, but " + std::to_string(launch_->blocks - taken) + " of " +
             std::to_string(launch_->blocks) + " blocks have not started: they start as others end",

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -46,8 +47,10 @@ class Standstill {
  public:
   std::atomic<unsigned> round{0};
 
-  // Called for each of the `running` blocks once in a round. True for the last one of the second round.
-  bool polls(unsigned running);
+  // Called for each of the `running` blocks once in a round. True for the last one of the second round and of later ones.
+  bool polls(std::uint64_t running);
+  // Since the second round ended; called by the block for which polls() was true.
+  bool lasts(std::chrono::milliseconds time) const { return std::chrono::steady_clock::now() - since_ >= time; }
   void progress() {
     if (some_polled_.load(std::memory_order_relaxed)) begin_again();
   }
@@ -57,8 +60,9 @@ class Standstill {
 
   std::mutex mutex_;
   std::atomic<bool> some_polled_{false};
-  unsigned polling_ = 0;  // blocks
+  std::uint64_t polling_ = 0;  // blocks
   unsigned complete_rounds_ = 0;
+  std::chrono::steady_clock::time_point since_{};
 };
 
 struct Launch {
@@ -69,6 +73,7 @@ struct Launch {
   std::uint64_t blocks;
   std::atomic<unsigned> helpers{0};          // OS threads besides the one that launches
   std::atomic<std::uint64_t> taken{0};       // blocks
+  std::atomic<std::uint64_t> finished{0};    // blocks
   std::atomic<std::uint64_t> in_order{0};    // in reverse order: of these, from the first one on,
   std::atomic<std::uint64_t> in_reverse{0};  // and from the last one back
   std::atomic<bool> only_in_order{false};

@@ -1,9 +1,12 @@
-// Cooperative groups against plain loops: the block, tiles of every size, tiles of tiles, coalesced groups, the grid.
+// Cooperative groups against plain loops: the block, tiles of every size, tiles of tiles, coalesced groups, scans that
+// update an atomic, the grid.
 #include "support.cuh"
 
 #include <cooperative_groups.h>
+#include <cuda/atomic>
+
 #include <cooperative_groups/reduce.h>
-#include <cooperative_groups/scan.h>
+#include <cooperative_groups/scan.h>  // behind <cuda/atomic>, for the scans that update one
 
 #include <algorithm>
 
@@ -236,6 +239,93 @@ TEST_CASE("coalesced groups of every size") {
     }
     INFO("mask " << mask << ", thread " << i);
     require_row(&got[i * kColumns], expected_row(members, rank));
+  }
+}
+
+namespace {
+
+constexpr int kWideColumns = 9;
+
+template <unsigned Size>
+__global__ void use_wide_tile(const int* in, int* out) {
+  __shared__ cg::block_tile_memory<256> memory;
+  const auto tile = cg::tiled_partition<Size>(cg::this_thread_block(memory));
+  const int i = blockIdx.x * blockDim.x + threadIdx.x, value = in[i];
+  int* row = out + i * kWideColumns;
+  row[0] = tile.thread_rank();
+  row[1] = tile.size();
+  row[2] = tile.meta_group_rank();
+  row[3] = tile.meta_group_size();
+  row[4] = cg::reduce(tile, value, cg::plus<int>());
+  row[5] = cg::reduce(tile, value, [](int a, int b) { return a < b ? b : a; });
+  row[6] = tile.shfl(value, 37);
+  row[7] = tile.any(value % 256 == 0) != 0;
+  for (unsigned round = 0; round < tile.meta_group_rank(); ++round) tile.sync();  // tiles don't wait for each other
+  row[8] = tile.all(value % 64 != 1) != 0;
+}
+
+template <unsigned Size>
+void check_wide_tiles() {
+  const int threads = 256, blocks = 3;
+  const auto in = random_values(Size + 1, threads * blocks);
+  DeviceVector<int> device_in(in), out(in.size() * kWideColumns);
+  use_wide_tile<Size><<<blocks, threads>>>(device_in.data(), out.data());
+  const auto got = out.get();
+  for (int i = 0; i < threads * blocks; ++i) {
+    INFO("tiles of " << Size << ", thread " << i);
+    const int rank = i % Size;
+    const std::vector<int> members(in.begin() + i - rank, in.begin() + i - rank + Size);
+    std::vector<int> expected = {
+        rank, Size, i % threads / static_cast<int>(Size), threads / static_cast<int>(Size), 0, 0, members[37], 0, 1};
+    for (const int value : members) {
+      expected[4] += value;
+      expected[5] = std::max(expected[5], value);
+      expected[7] |= value % 256 == 0;
+      expected[8] &= value % 64 != 1;
+    }
+    REQUIRE(std::vector<int>(got.begin() + i * kWideColumns, got.begin() + (i + 1) * kWideColumns) == expected);
+  }
+}
+
+// What each thread of those with odd values gets, and what all of them add.
+__global__ void update_by_scan(const int* in, unsigned* exclusive, unsigned* inclusive, unsigned* sums) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x, value = in[i];
+  if (value % 2 == 0) return;
+  const auto odd = cg::coalesced_threads();
+  cuda::atomic_ref<unsigned, cuda::thread_scope_device> first(sums[0]), second(sums[1]);
+  exclusive[i] = cg::exclusive_scan_update(odd, first, static_cast<unsigned>(value), cg::plus<unsigned>());
+  inclusive[i] = cg::inclusive_scan_update(odd, second, static_cast<unsigned>(value), cg::plus<unsigned>());
+}
+
+}  // namespace
+
+TEST_CASE("tiles of several warps") {
+  check_wide_tiles<64>();
+  check_wide_tiles<128>();
+  check_wide_tiles<256>();
+}
+
+TEST_CASE("scans that begin at an atomic's value and add to it") {
+  const auto in = random_values(17, 192);
+  DeviceVector<int> device_in(in);
+  DeviceVector<unsigned> exclusive(in.size()), inclusive(in.size()), sums(std::vector<unsigned>{100, 7});
+  update_by_scan<<<3, 64>>>(device_in.data(), exclusive.data(), inclusive.data(), sums.data());
+  const auto before = exclusive.get(), after = inclusive.get(), all = sums.get();
+  std::vector<std::pair<unsigned, unsigned>> ranges[2];
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const auto value = static_cast<unsigned>(in[i]);
+    if (value % 2 == 0) continue;
+    ranges[0].emplace_back(before[i], before[i] + value);
+    ranges[1].emplace_back(after[i] - value, after[i]);
+  }
+  for (int kind = 0; kind < 2; ++kind) {  // in the order of places: no gaps, no overlap
+    std::sort(ranges[kind].begin(), ranges[kind].end());
+    unsigned end = kind == 0 ? 100 : 7;
+    for (const auto& [first, last] : ranges[kind]) {
+      REQUIRE(first == end);
+      end = last;
+    }
+    REQUIRE(all[kind] == end);
   }
 }
 

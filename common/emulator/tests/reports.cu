@@ -157,6 +157,13 @@ __global__ void endless_polls(int* flag) {
   }
 }
 
+__global__ void warp_waits_in_lock(int* lock) {
+  while (atomicCAS(lock, 0, 1) != 0) {
+  }
+  __syncwarp();
+  atomicExch(lock, 0);
+}
+
 __global__ void endless_barriers() {
   while (true) __syncthreads();  // at: endless_barriers
 }
@@ -243,10 +250,12 @@ int main(int argc, char** argv) {
   if (is("odd_width")) odd_width<<<1, 32>>>(out);
   if (is("no_lane_beyond")) no_lane_beyond<<<1, 32>>>(out);
   if (is("exited_lanes")) exited_lanes<<<1, 32>>>(out);
-  if (is("waits_for_all_blocks") || is("waits_for_resident_blocks")) {
+  if (is("waits_for_all_blocks") || is("waits_for_resident_blocks") || is("endless_polls")) {
     cuda_emu::on_report([](const cuda_emu::Report& report) {
       std::printf("cause: %s\nwhere: %s\n", report.cause.c_str(), report.at.c_str());
     });
+  }
+  if (is("waits_for_all_blocks") || is("waits_for_resident_blocks")) {
     cudaMemset(out, 0, sizeof *out);
     wait_for_all_blocks<<<is("waits_for_all_blocks") ? 1000 : 128, 64>>>(out);
   }
@@ -257,6 +266,10 @@ int main(int argc, char** argv) {
   if (is("endless_polls")) {
     cudaMemset(out, 0, sizeof *out);
     endless_polls<<<20, 32>>>(out);
+  }
+  if (is("warp_waits_in_lock")) {
+    cudaMemset(out, 0, sizeof *out);
+    warp_waits_in_lock<<<2, 64>>>(out);
   }
   if (is("endless_barriers")) endless_barriers<<<1, 64>>>();
   if (is("wild_read")) wild_read<<<1, 2>>>(out);

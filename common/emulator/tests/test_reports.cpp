@@ -276,11 +276,20 @@ TEST_CASE("an endless loop with a barrier") {
   CHECK(has_line(outcome, {"cuda_emu: at ", at("endless_barriers")}));
 }
 
-TEST_CASE("an endless loop that polls memory, in all blocks") {
-  const Outcome outcome = check_end("endless_polls", "timed out: ", "endless_polls, block (", "CUDA_EMU_TIMEOUT=1");
+TEST_CASE("endless loops that poll memory, in all blocks") {
+  const Outcome outcome = run_program(REPORTS_PROGRAM, "endless_polls");
   INFO(outcome.output);
-  CHECK(outcome.status == kTimedOut);
-  CHECK(has_line(outcome, {"cuda_emu: at ", at("endless_polls")}));
+  CHECK(outcome.has("cuda_emu: error: deadlock: all threads that have not returned wait"));
+  CHECK(outcome.has("result: cudaErrorLaunchTimeout"));
+  CHECK(outcome.has("cause: deadlock"));
+  CHECK(has_line(outcome, {"where: ", at("endless_polls")}));
+}
+
+TEST_CASE("a lock whose owner waits for the lanes that spin") {
+  const Outcome outcome = run_program(REPORTS_PROGRAM, "warp_waits_in_lock");
+  INFO(outcome.output);
+  CHECK(outcome.has("cuda_emu: error: deadlock: all threads that have not returned wait"));
+  CHECK(outcome.has("result: cudaErrorLaunchTimeout"));
 }
 
 TEST_CASE("Ctrl-C in an endless loop") {

@@ -19,7 +19,12 @@ inline T butterfly_reduce(const Tile& tile, T value, Operator op, const char* fi
 
 template <unsigned Size, class Parent, class T, class Operator>
 inline T reduce(const thread_block_tile<Size, Parent>& tile, T value, Operator op, CUDA_EMU_HERE) {
-  return details::butterfly_reduce(tile, value, op, file, line);
+  if constexpr (Size > 32) {
+    const T of_warp = details::butterfly_reduce(thread_block_tile<32>(0, 1), value, op, file, line);
+    return tile.reduce(of_warp, op, file, line);
+  } else {
+    return details::butterfly_reduce(tile, value, op, file, line);
+  }
 }
 
 // A group of any size: the last thread's inclusive scan is the result.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../cooperative_groups.h"
+#include "../cuda/atomic"
 
 namespace cooperative_groups {
 
@@ -56,6 +57,31 @@ inline T exclusive_scan(const Group& group, T value, Operator op, CUDA_EMU_HERE)
 template <class Group, class T>
 inline T exclusive_scan(const Group& group, T value, CUDA_EMU_HERE) {
   return exclusive_scan(group, value, plus<T>(), file, line);
+}
+
+namespace details {
+
+// The group's sum is added to `destination`, a cuda::atomic or cuda::atomic_ref; its value before goes to all threads.
+template <class Group, class Atomic, class T>
+inline T add_once(const Group& group, Atomic& destination, T inclusive, const char* file, int line) {
+  const unsigned last = group.size() - 1;
+  T before{};
+  if (group.thread_rank() == last) before = destination.fetch_add(inclusive, cuda::memory_order_relaxed);
+  return group.shfl(before, last, file, line);
+}
+
+}  // namespace details
+
+// With a sum of groups in memory: scans of `value` that begin at what the sum was, to which the group's is added.
+template <class Group, class Atomic, class T>
+inline T inclusive_scan_update(const Group& group, Atomic& destination, T value, plus<T> op, CUDA_EMU_HERE) {
+  const T inclusive = inclusive_scan(group, value, op, file, line);
+  return details::add_once(group, destination, inclusive, file, line) + inclusive;
+}
+template <class Group, class Atomic, class T>
+inline T exclusive_scan_update(const Group& group, Atomic& destination, T value, plus<T> op, CUDA_EMU_HERE) {
+  const T inclusive = inclusive_scan(group, value, op, file, line);
+  return details::add_once(group, destination, inclusive, file, line) + (inclusive - value);
 }
 
 }  // namespace cooperative_groups

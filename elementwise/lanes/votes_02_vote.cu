@@ -1,0 +1,40 @@
+// Problem:  step 01 has each lane read 32 values to learn a count or a yes.
+// Idea:     votes: __ballot_sync gives a bit per lane, __any_sync and __all_sync an answer. __syncthreads_count and
+//           __syncthreads_or are barriers that count and answer. A shuffle of width 8 stays within eight lanes.
+// Expect:   1.5 to 3x step 01 at 2^28: 6 votes, 8 shuffles and two barriers for 57 loads.
+// Next:     three ballots compare three bits. And 32 bits?
+#include "votes.cuh"
+
+constexpr unsigned kAll = 0xffffffff;
+
+__global__ void votes_vote(const int* __restrict__ x, int* __restrict__ y, std::size_t n) {
+  const std::size_t i = std::size_t{blockIdx.x} * kBlock + threadIdx.x;
+  const bool in = i < n;  // threads past the end stay, as masks and barriers name all
+  const int v = in ? x[i] : 0;
+  const bool negative = in && v < 0;
+
+  // who has the same low bits: the lanes that agree in each of them
+  unsigned agree = __ballot_sync(kAll, in);
+  for (int bit = 1; bit <= kLowBits; bit *= 2) {
+    const unsigned set = __ballot_sync(kAll, (v & bit) != 0);
+    agree &= (v & bit) != 0 ? set : ~set;
+  }
+  const bool alike = __all_sync(kAll, negative || !in) || !__any_sync(kAll, negative);
+
+  auto sum = static_cast<unsigned>(v);
+  for (int distance = 16; distance > 0; distance /= 2) sum += __shfl_xor_sync(kAll, sum, distance);
+  int top = in ? v : -2147483647 - 1;
+  for (int distance = 4; distance > 0; distance /= 2) top = max(top, __shfl_xor_sync(kAll, top, distance, 8));
+
+  const int negatives = __syncthreads_count(negative);
+  const bool round = __syncthreads_or(in && (v & kRound) == 0) != 0;
+  if (in) y[i] = mix_votes(sum, top, __popc(agree), alike, negatives, round);
+}
+
+static void launch(const int* x, int* y, std::size_t n) {
+  if (n == 0) return;
+  votes_vote<<<ceil_div(n, kBlock), kBlock>>>(x, y, n);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+LADDER_STEP(Votes, launch);

@@ -1,0 +1,30 @@
+// Problem:  four numbers of a record must change together, and an atomic changes one.
+// Idea:     a lock per record. Who swaps 0 for 1 by compare-and-swap owns it. Fences around the critical section: the
+//           record is read as its last owner left it, and is written before the lock opens.
+// Expect:   1 to 5 us per update of one record: a swap, a load, a store, a fence and an exchange, each a trip to L2.
+//           At m = 4 the 65,536 updates are 16,384 in a row.
+// Next:     what do the threads do that wait?
+#include "lock.cuh"
+
+constexpr int kBlock = 256;
+
+__global__ void lock_spin(const int* __restrict__ x, int* records, unsigned* locks, std::size_t n, std::size_t m) {
+  const std::size_t i = std::size_t{blockIdx.x} * kBlock + threadIdx.x;
+  if (i >= n) return;
+  const std::size_t record = record_of(x[i], m);
+
+  while (atomicCAS(&locks[record], 0u, 1u) != 0) {
+  }
+  __threadfence();  // acquire: what the last owner wrote is seen below
+  apply(records + 4 * record, update_of(x[i]));
+  __threadfence();  // release: what was written is seen by whoever finds the lock open
+  atomicExch(&locks[record], 0u);
+}
+
+static void launch(const int* x, int* records, std::size_t n, std::size_t m) {
+  if (n == 0) return;
+  lock_spin<<<ceil_div(n, kBlock), kBlock>>>(x, records, open_locks(m), n, m);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+LADDER_STEP(Lock, launch);
