@@ -1,5 +1,5 @@
 // Problem:  step 04 is close to a copy, and one time step per launch cannot read and write less.
-// Idea:     4 steps per pass; a warp moves down a strip of 128 columns. After loading row r it advances row r-1 to step 1,
+// Idea:     4 steps per pass; a warp moves down a strip of 128 columns. After loading row r it advances r-1 to step 1,
 //           r-2 to step 2, ..., and stores r-4. Each time level keeps two rows in registers.
 // Expect:   3 to 4x step 04: a quarter of the DRAM traffic, less the halo's 1.13x loads and 4x the arithmetic per byte.
 // Measured: 3.13x step 04, 3.01 of a copy at 8192x8192 (H200); 3.29x, 3.30 (H100).
