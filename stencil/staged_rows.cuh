@@ -1,5 +1,5 @@
 // Rows that start anywhere, staged in shared memory as they lie in memory: whole sectors of 32 bytes, with up to 7
-// floats in front. So each copy moves 16 bytes, and the address of a row's first column says how far the row is
+// floats before the row. So each copy moves 16 bytes, and the address of a row's first column says how far the row is
 // shifted.
 #pragma once
 #include "ladder.cuh"
@@ -31,7 +31,7 @@ static __device__ const float* staged(const float4* tile_row, unsigned address) 
 }
 
 // Starts copies of rows begin to end - 1 of the tile from an array of `size` floats; first(r) is the index of row r's
-// first column. What lies past a row's end is copied as well; outside the array there are zeros. All kThreads threads
+// first column. Copies run on past a row's end; outside the array the tile is zero-filled. All kThreads threads
 // must call it and then wait: __pipeline_commit, __pipeline_wait_prior, __syncthreads.
 template <int kThreads, int kRows, int kFloat4, typename First>
 static __device__ void stage_rows(float4 (&tile)[kRows][kFloat4], const float* __restrict__ array, long long size,

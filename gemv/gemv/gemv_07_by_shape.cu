@@ -1,10 +1,10 @@
-// Problem:  steps 02 to 06 each win on other shapes, and rows that aren't aligned have few loads in flight.
+// Problem:  steps 02 to 06 each win at different shapes, and rows that aren't aligned have few loads in flight.
 // Idea:     one kernel, compiled for 13 shapes, and a table (gemv_shapes.hpp). In rows that aren't 16-byte aligned, four
 //           coalesced scalars take a float4's place: as many bytes in flight. Few long rows are cut as in step 06.
 // Expect:   at least 1.0x the best of steps 02 to 06 on every shape; most where A is little larger than L2 (__ldcs).
 // Measured: 1.09x step 06, 1.42x cuBLAS at 8192x8192 (H200); 1.09x, 1.30x (H100).
 // Why:      not on every shape: 0.91x step 01 at 23199672 x 11 with lda = 13 (H200), for an unknown reason.
-// Next:     what is left? (Fewer bytes: A in half, int8 or 4 bits, as language models have it.)
+// Next:     what is left? (Fewer bytes: A in half, int8 or 4 bits, as in language models.)
 #include "block_reduce.cuh"
 #include "../float4.cuh"
 #include "gemv.cuh"

@@ -1,9 +1,9 @@
 // Problem:  step 03 stores and adds many partial sums, and loads 4 bytes at a time.
-// Idea:     tall tiles. 1024 threads cover a tile kLanes float4 wide and add among themselves, eight float4 in flight per
-//           thread. Tiles are so wide that there is one per SM: no slices, one launch.
-// Expect:   1.2 to 1.3x step 03 where A is little larger than L2: one launch, evict-first loads. 1.02 to 1.1x above.
+// Idea:     tall tiles. 1024 threads cover a tile kLanes float4 wide and reduce within the block, eight float4 in flight
+//           per thread. At 32, 64 or 128 columns per SM there is a tile per SM: no slices. Smaller k splits the rows.
+// Expect:   1.2 to 1.3x step 03 when A barely exceeds L2: one launch, evict-first loads. 1.02 to 1.1x for larger A.
 // Measured: 1.19x step 03, 1.05x cuBLAS at 8192x8192 (H200); 1.12x, 1.06x (H100).
-// Why:      1.35x (H100), 1.39x (H200) at 4096 x 4096: evict-first loads alone gave gemv 1.2x there (H100).
+// Why:      part of 4096 x 4096's 1.39x (H200) probably comes from evict-first loads; alone they gave gemv 1.2x (H100).
 // Next:     with 8 lanes a request touches 4 rows, 128 bytes of each. Why does that cost nothing? (Whole sectors.)
 #include "../float4.cuh"
 #include "gemv_t.cuh"

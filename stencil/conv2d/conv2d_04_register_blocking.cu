@@ -1,5 +1,5 @@
 // Problem:  step 03 has one FFMA per shared-memory load.
-// Idea:     4 columns x 4 rows of sums in registers. The float4 of the own columns, one per input row, are all in
+// Idea:     4 columns x 4 rows of sums in registers. The float4 of the thread's columns, one per row, are all in
 //           flight before the first is used; those to the left and right hit L1. No barrier.
 // Expect:   0.9 to 1.0 of a copy at K = 3 and 5; 0.6 to 0.85 at K = 7, where the FFMA alone take 101 us at 65 TFLOP/s.
 // Measured: 3.11x step 03, 0.86 of a copy at 8192x8192x5 (H200); 2.52x, 0.96 (H100).

@@ -7,7 +7,7 @@
 
 // ---- 4 columns per thread: cols % 4 == 0 and aligned images
 
-// Builds the window of an input row: the own 4 columns at `row`, and a Side on either side, 0 outside the image.
+// Builds the window of an input row: the thread's 4 columns at `row`, and a Side on each side, 0 outside the image.
 template <typename Side, int kWindow>
 static __device__ void load_window(float (&window)[kWindow], const float4& own, const float* row, bool inside,
                                    bool left, bool right) {
@@ -26,7 +26,7 @@ static __device__ void load_window(float (&window)[kWindow], const float4& own, 
   }
 }
 
-// Adds input row r to each output row that it belongs to. The own columns are in the middle of the window.
+// Adds input row r to each output row that it belongs to. The thread's own columns are in the middle of the window.
 template <int K, int kRows, int kWindow, int kTaps>
 static __device__ void add_row(float (&sum)[kRows][4], const float (&weights)[kTaps], const float (&window)[kWindow],
                                int r) {

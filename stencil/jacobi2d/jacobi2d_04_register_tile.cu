@@ -12,7 +12,7 @@ constexpr int kBlockX = 128, kBlockY = 4;       // threads
 constexpr int kRows = 3;                        // per thread
 constexpr int kStagedX = 256, kStagedRows = 8;  // cells of a block of kStagedX threads
 
-// Every other time step takes the tiles backwards: what was written last is still in L2. Negative beyond the last tile.
+// Serpentine order: L2 still holds the last writes. Returns a negative index for surplus blocks; the caller exits.
 static __device__ long long tile_in_turn(long long tiles_y, bool backwards) {
   return backwards ? tiles_y - 1 - tile_y() : tile_y();
 }

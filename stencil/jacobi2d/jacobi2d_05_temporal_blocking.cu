@@ -1,6 +1,6 @@
 // Problem:  step 04 is close to a copy, and one time step per launch cannot read and write less.
-// Idea:     4 time steps per pass. A warp moves down a strip of 128 columns: with row r loaded it computes row r - 1
-//           after one step, r - 2 after two, and stores r - 4 after four. Two rows per level are in registers.
+// Idea:     4 steps per pass; a warp moves down a strip of 128 columns. After loading row r it advances r-1 to step 1,
+//           r-2 to step 2, ..., and stores r-4. Each time level keeps two rows in registers.
 // Expect:   3 to 4x step 04: a quarter of the DRAM traffic, less the halo's 1.13x loads and 4x the arithmetic per byte.
 // Measured: 3.13x step 04, 3.01 of a copy at 8192x8192 (H200); 3.29x, 3.30 (H100).
 // Next:     8 time steps per pass?
@@ -14,7 +14,7 @@ constexpr int kRows = 128;   // rows that a warp stores, at most
 constexpr int kWarps = 4;    // per block, independent of each other
 constexpr int kAhead = 8;    // rows in flight ahead of use
 constexpr unsigned kAll = 0xffffffff;
-// With less of what a warp computes stored, one time step per launch is faster.
+// If less than this share of the computed cells is stored, fall back to one step per launch.
 constexpr double kThinShare = 1.0 / kSteps;
 
 // T time steps; all lanes must reach the shuffles. kAligned: cols % 4 == 0, aligned arrays; else 4-byte accesses.

@@ -1,5 +1,5 @@
 // Problem:  9 points in a row, antisymmetric: 12 FLOP for 8 bytes to and from DRAM, so memory bandwidth is the limit.
-// Idea:     one thread per point, everything from global memory, as the formula reads.
+// Idea:     one thread per point, everything from global memory, straight from the definition.
 // Expect:   0.22 to 0.8 of a copy: 0.22 if all 8 loads of f went to DRAM, 0.8 if L1 serves all but one of them.
 // Measured: 0.55 of a copy at 2^28 (H200); 0.71 (H100).
 // Next:     all lanes read the same c[k]. Which memory is built for that?

@@ -1,6 +1,6 @@
 // Problem:  a global load of step 01 touches 32 sectors.
 // Idea:     load along the records, 4 sectors per request; store down a column: lane t stores word 32 t + ty, bank ty.
-// Expect:   32 wavefronts per shared store, 1 per shared load. 0.8 to 1.2x step 01: the factor moves to the banks.
+// Expect:   32 wavefronts per shared store, 1 per shared load. 0.8 to 1.2x step 01: the stride moves to the banks.
 // Measured: 0.93x step 01, 0.30 of a copy at 2^21 (H200); 0.96x, 0.41 (H100).
 // Next:     when do lanes share a bank and still take one wavefront? (When they read the same word: a broadcast.)
 #include "bank_conflict.cuh"

@@ -1,4 +1,4 @@
-// bug: updates in place, so a cell reads neighbours of the new time step or of the old one, by chance
+// bug: updates in place, so a cell reads neighbours of the old or the new time step, depending on scheduling
 // caught by: cpu forward | is wrong
 // caught by: cpu reverse | is wrong
 // caught by: cpu-trace | global memory with no barrier between
