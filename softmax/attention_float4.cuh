@@ -1,4 +1,4 @@
-// For attention from step 07 on, and attention_bf16: accesses by float4, and the factor on the scores.
+// For attention from step 07 on, and attention_bf16: accesses by float4, and the scale of the scores.
 #pragma once
 #include <cuda_runtime.h>
 

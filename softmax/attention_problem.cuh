@@ -1,9 +1,9 @@
 // O = softmax(Q K^T / sqrt(d)) V for each head: the attention of a transformer, forward, in FP32.
 //   s_ij = sum_c Q_ic K_jc / sqrt(d),   O_ic = sum_j exp(s_ij - m_i) V_jc / sum_j exp(s_ij - m_i),   m_i = max_j s_ij.
 //
-// Decided: with the causal mask query i attends to the keys j <= i + keys - queries, so the last query attends to all,
-// as a decoder with a cache needs it (FlashAttention since 2.1; PyTorch's is_causal starts at the other corner). A
-// query with nothing to attend to gives 0: the first queries - keys rows under the mask, and all rows where keys = 0.
+// The causal mask is aligned to the bottom right: query i attends to the keys j <= i + keys - queries, as a decoder
+// with a KV cache needs it (FlashAttention since 2.1; PyTorch's is_causal is aligned to the top left). A query without
+// visible keys gives 0: the first queries - keys rows under the mask, and all rows where keys = 0.
 #pragma once
 #include "sampled_rows.cuh"
 

@@ -43,7 +43,7 @@ __device__ SeenKeys keys_of_split(unsigned split, long long row0, long long leng
   return {begin, count, static_cast<int>(min(limit, static_cast<long long>(count)))};
 }
 
-// Of some keys of a query: maximum score, sum of weights exp2(score - max), and sum of weights times V, four columns.
+// Of some keys of a query: maximum score, sum of p = exp2(score - max), and sum of p times V, four columns.
 struct Partial {
   float max, sum;
   float4 o;
@@ -77,7 +77,7 @@ __device__ void store_quotient(T* to, const Partial& p) {
   store4<kAligned>(to, {factor * p.o.x, factor * p.o.y, factor * p.o.z, factor * p.o.w});
 }
 
-// D / 4 neighbouring threads have the columns of a row of O; `groups` of them, a power of 2, share its splits.
+// D / 4 neighbouring threads hold the columns of a row of O; `groups` of them, a power of 2, share its splits.
 template <int D, bool kAligned, typename T>
 __global__ void attention_merge(Splits splits, T* __restrict__ O, std::size_t rows, unsigned groups) {
   __shared__ Partial of_thread[kMergeThreads];

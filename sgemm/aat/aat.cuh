@@ -1,5 +1,5 @@
 // A times its own transpose: C = A A^T.
-// A is a row-major m x k matrix: a product whose second factor is read along its columns.
+// A is a row-major m x k matrix: a product whose second operand is read along its columns.
 // practice: medium, next sgemm
 #pragma once
 #include "sampled_rows.cuh"

@@ -1,5 +1,5 @@
 // Problem:  mma.sync reaches some 0.65 of a Hopper card's rate, and step 03's warps spend instructions on copies.
-// Idea:     wgmma on operands in shared memory. One thread requests tiles from TMA; an mbarrier counts their bytes.
+// Idea:     wgmma on operands in shared memory. One thread issues TMA loads; an mbarrier counts their bytes.
 // Expect:   0.70 to 0.80x cuBLAS: both warpgroups wait after each stage, and the tensor cores idle while C is stored.
 // Measured: 1.19x step 03, 0.73x cuBLAS at 4096 (H200); 1.25x, 0.73x (H100 at bcda27c).
 // Next:     all threads wait for all others once a stage. Who needs to wait for whom?

@@ -1,5 +1,5 @@
 // Problem:  wgmma reads TF32 from shared memory only where k is contiguous: in rows of A, not in columns of B.
-// Idea:     C^T = B^T A^T: wgmma's first operand may be in registers, so threads read B's elements from the tile as
+// Idea:     C^T = B^T A^T: wgmma's A operand may be in registers, so threads read B's elements from the tile as
 //           they like. Copies, roles and clusters are those of gemm_bf16 07.
 // Expect:   0.95 to 1.0x cuBLAS: shared memory moves 128 bytes per clock, and wgmma, B's reads and TMA need them all.
 // Measured: 20x step 01, 1.00x cuBLAS at 4096 (H200); 20x, 0.99x (H100 at bcda27c).
@@ -27,7 +27,7 @@ struct Shared {
   Barrier full[kStages], empty[kStages];
 };
 
-// wgmma's first operand has 64 rows, here columns of B; a warp has 16, a thread two. Which two is free: here
+// wgmma's A operand has 64 rows, here columns of B; a warp has 16, a thread two. Which two is free: here
 // neighbours, read as a float2. A warp reads chunks 0, 1, 4 and 5, or 2, 3, 6 and 7, of 4 rows of B's tile: the swizzle
 // puts what each half of the warp reads in different banks.
 struct Columns {

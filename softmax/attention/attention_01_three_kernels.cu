@@ -1,5 +1,5 @@
-// Problem:  O = softmax(Q K^T / sqrt(d)) V is two matrix products with a softmax between them.
-// Idea:     a kernel for each, as the formula reads, with the queries x keys scores of each head in memory.
+// Problem:  O = softmax(Q K^T / sqrt(d)) V is two GEMMs with a softmax between them.
+// Idea:     a kernel for each, straight from the definition. The queries x keys scores of each head are in memory.
 // Expect:   1 to 4 TFLOP/s: a score reads 2 d floats for d multiply-adds, and the lanes of a warp read 32 rows of K.
 // Measured: 0.906 TFLOP/s at 64x2048x2048 (H200).
 // Next:     each element of Q, K and V is used by a whole row or column of scores. How often is it loaded?

@@ -1,6 +1,6 @@
 // Problem:  step 01 loads every element of Q, K and V again for each score or element of O that needs it.
-// Idea:     tiled products. A block computes 32 x 32 scores, or elements of O, from tiles in shared memory. Each
-//           element loaded is used 32 times, and all loads are coalesced.
+// Idea:     tiled GEMMs. A block computes 32 x 32 scores, or elements of O, from tiles in shared memory. Each loaded
+//           element is used 32 times, and all loads are coalesced.
 // Expect:   2 to 4x step 01: the scores, 1.1 GB at 64 heads of 2048, still go to memory and back.
 // Measured: 7.65x step 01, 6.93 TFLOP/s at 64x2048x2048 (H200).
 // Next:     which of these bytes does the result need?

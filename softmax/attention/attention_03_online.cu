@@ -4,7 +4,7 @@
 // Expect:   memory no longer limits, but each multiply-add loads a word of K or V. At d = 128 q and o spill.
 // Measured: 0.68x step 02, 4.72 TFLOP/s at 64x2048x2048 (H200).
 // Why:      q and o take 128 of 168 registers: 12 warps per SM. Each key costs two exps and rescales all of o.
-// Next:     128 threads of a block read the same K and V. Where should these be?
+// Next:     128 threads of a block read the same K and V. Where should K and V be?
 #include "attention.cuh"
 #include "../online_softmax.cuh"  // shift_for
 
@@ -50,7 +50,7 @@ static void launch(const float* Q, const float* K, const float* V, float* O, std
   CUDA_CHECK(cudaGetLastError());
 }
 
-// exp, then for each key exp and product of the rescaling, and product and addition; the division.
+// exp, then for each key exp and multiplication of the rescaling, and multiplication and addition; the division.
 static std::size_t roundings(std::size_t keys) { return 4 + 7 * keys + 1; }
 
 LADDER_STEP(Attention, launch, roundings);

@@ -1,7 +1,7 @@
 // Problem:  in step 03 each thread loads all of K and V for itself, through L1.
-// Idea:     flash attention: a block of queries shares tiles of K and V in shared memory. A thread computes its row's
+// Idea:     FlashAttention: a block of queries shares tiles of K and V in shared memory. A thread computes its row's
 //           scores of a tile, then rescales once per tile instead of once per key.
-// Expect:   1 to 1.5x step 03: a multiply-add takes a broadcast word, one per clock and SM: 16 TFLOP/s at most.
+// Expect:   1 to 1.5x step 03: each multiply-add needs a broadcast word, one per clock and SM: 16 TFLOP/s at most.
 // Measured: 4.76x step 03, 22.5 TFLOP/s at 64x2048x2048 (H200).
 // Why:      one load brings four words (LDS.128), a quarter of a load for each. At d = 128 q and o spill.
 // Next:     how can one word from shared memory serve several multiply-adds?
@@ -46,7 +46,7 @@ __global__ void attention_flash(const float* __restrict__ Q, const float* __rest
       s[j] = key0 + j < end ? s[j] / sqrtf(D) : -INFINITY;
       new_max = fmaxf(new_max, s[j]);
     }
-    // rescale what there is, add the tile
+    // rescale sum and o, add the tile
     const float shift = shift_for(new_max), rescale = expf(max - shift);
     max = new_max;
     sum *= rescale;
@@ -75,7 +75,7 @@ static void launch(const float* Q, const float* K, const float* V, float* O, std
   CUDA_CHECK(cudaGetLastError());
 }
 
-// exp, product and addition for each key, exp and product for each tile's rescaling; the division.
+// exp, multiplication and addition for each key; exp and multiplication for each tile's rescaling; the division.
 static std::size_t roundings(std::size_t keys) { return 4 + 2 * keys + 5 * ceil_div(keys, BN) + 1; }
 
 LADDER_STEP(Attention, launch, roundings);

@@ -1,9 +1,9 @@
-// Problem:  in step 04 a multiply-add takes a word from shared memory, and no thread can hold more than one row.
+// Problem:  in step 04 each multiply-add needs a word from shared memory, and a thread has registers for only one row.
 // Idea:     register tiles: 8 lanes share 8 rows (4 at d = 128); each has 4 keys of a tile and d / 8 columns of O. A
-//           warp owns its rows: 3 shuffles make a maximum, and P passes through shared memory with __syncwarp() alone.
+//           warp owns its rows: 3 shuffles reduce a maximum, and P in shared memory needs only __syncwarp().
 // Expect:   2 to 3x step 04: 12 words for 32 multiply-adds of a score, 16 for 64 of O.
 // Measured: 1.01x step 04, 22.7 TFLOP/s at 64x2048x2048 (H200).
-// Why:      each word is its own load, three for 8 multiply-adds; step 04 has two, but spills at d = 128: 1.84x there.
+// Why:      every word is a separate load, three for 8 multiply-adds; step 04 has two. At d = 128 04 spills: 1.84x.
 // Next:     with the causal mask, which tiles of scores need no work at all?
 #include "attention.cuh"
 #include "../online_softmax.cuh"  // group_max, group_sum, shift_for
@@ -133,7 +133,7 @@ static void launch(const float* Q, const float* K, const float* V, float* O, std
   (d == 64 ? launch_d<64> : launch_d<128>)(Q, K, V, O, heads, queries, keys, causal);
 }
 
-// exp, product and addition for each key, exp and product for each tile's rescaling; the sums of 8 lanes; the division.
+// exp, multiplication, addition for each key; exp, multiplication for each tile's rescaling; 8 lanes' sums; division.
 static std::size_t roundings(std::size_t keys) { return 4 + 2 * keys + 5 * ceil_div(keys, BN) + 3 + 1; }
 
 LADDER_STEP(Attention, launch, roundings);

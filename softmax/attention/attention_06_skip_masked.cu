@@ -1,10 +1,10 @@
 // Problem:  with the causal mask step 05 computes all scores and throws half of them away.
-// Idea:     skip tiles of keys that no query of the block attends to, and compare only in tiles that the mask or the
-//           last key cuts. The longest blocks start first, so the last wave has short ones.
+// Idea:     skip tiles of keys that no query of the block attends to; compare indices only in tiles that the mask or
+//           the last key cuts. The longest blocks start first, so the last wave has short ones.
 // Expect:   1.8 to 2x step 05 with the mask at 2048, where 33 of 64 tiles are left on average; nothing without it.
 // Measured: 0.95x step 05, 21.6 TFLOP/s at 64x2048x2048 (H200).
-// Why:      2.01x with the mask. Without it blocks of all heads run side by side, and their K and V, 67 MB, are more
-//           than L2 holds; step 05 takes one head after another (hypothesis, not tested).
+// Why:      2.01x with the mask. Without it blocks of all heads run side by side, and their K and V, 67 MB, exceed L2;
+//           step 05 takes one head after another (hypothesis, not tested).
 // Next:     what does the FMA pipe wait for in the other tiles?
 #include "attention.cuh"
 #include "../online_softmax.cuh"  // group_max, group_sum, shift_for
@@ -137,7 +137,7 @@ static void launch(const float* Q, const float* K, const float* V, float* O, std
   (d == 64 ? launch_d<64> : launch_d<128>)(Q, K, V, O, heads, queries, keys, causal);
 }
 
-// exp, product and addition for each key, exp and product for each tile's rescaling; the sums of 8 lanes; the division.
+// exp, multiplication, addition for each key; exp, multiplication for each tile's rescaling; 8 lanes' sums; division.
 static std::size_t roundings(std::size_t keys) { return 4 + 2 * keys + 5 * ceil_div(keys, BN) + 3 + 1; }
 
 LADDER_STEP(Attention, launch, roundings);

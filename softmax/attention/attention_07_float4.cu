@@ -1,9 +1,9 @@
-// Problem:  step 06 loads 12 words for 32 multiply-adds of a score, each by a load of its own, and 16 for 64 of O.
-// Idea:     float4: 4 dimensions of a row of Q and K, 4 keys of the weights, 4 columns of V. A thread has 8 keys of
-//           each tile (4 at d = 128). 1 / sqrt(d) and log2(e) are multiplied into Q once.
+// Problem:  step 06 loads 12 words for 32 multiply-adds of a score and 16 for 64 of O, each by a separate load.
+// Idea:     float4: 4 dimensions of a row of Q and K, 4 keys of P, 4 columns of V. A thread has 8 keys of each tile (4
+//           at d = 128). Q is scaled by log2(e) / sqrt(d) once.
 // Expect:   1.5 to 1.8x step 06: 16 loads bring the words of 256 multiply-adds, and no tile is transposed.
 // Measured: 1.87x step 06, 40.4 TFLOP/s at 64x2048x2048 (H200).
-// Next:     all threads wait for each tile. What could they compute while it is on its way?
+// Next:     all threads wait for each tile. What could they compute while it is in flight?
 #include "attention.cuh"
 #include "attention_tile.cuh"
 
@@ -112,7 +112,7 @@ static void launch(const float* Q, const float* K, const float* V, float* O, std
   (d == 64 ? launch_d<64> : launch_d<128>)(Q, K, V, O, heads, queries, keys, causal);
 }
 
-// exp, product and addition per key; exp and product per tile's rescaling; the sums of 16 lanes; inverse and product.
+// exp, multiplication, addition per key; exp, multiplication per rescaling; 16 lanes' sums; inverse, multiplication.
 static std::size_t roundings(std::size_t keys) { return 4 + 2 * keys + 5 * ceil_div(keys, 32) + 4 + 2; }
 
 LADDER_STEP(Attention, launch, roundings);

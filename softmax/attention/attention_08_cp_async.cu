@@ -1,9 +1,9 @@
 // Problem:  step 07 waits for each tile before it computes: two blocks on an SM hide some of that, not all.
-// Idea:     cp.async: V arrives during the product of Q and K, the next K during that of P and V. A tile's buffer is
-//           free when the other product begins, so no second buffer is needed.
+// Idea:     cp.async: V is copied during Q K^T, the next K during P V. The buffer of K is free when P V begins, and
+//           that of V when Q K^T begins, so no second buffer is needed.
 // Expect:   1.1 to 1.3x step 07: no thread waits for a load, and no load passes through registers.
 // Measured: 1.03x step 07, 41.4 TFLOP/s at 64x2048x2048 (H200).
-// Next:     which share of the time do the exps take, and what could run beside them?
+// Next:     which share of the time do the exps take, and what could overlap with them?
 #include "attention.cuh"
 #include "attention_tile.cuh"
 
@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks)
 
   for (long long key0 = 0; key0 < end; key0 += BN) {
     __pipeline_wait_prior(0);
-    __syncthreads();  // K is here, and all have read the last V
+    __syncthreads();  // K has arrived, and all threads have read the last V
     copy(Vs, D, V + key0 * D, keys - key0);
     // scores
     float s[kRows][kKeys] = {};
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks)
     mask_scores<S>(s, key0, keys, row0 + ahead);
     online_softmax(rows, s, Ps);
     __pipeline_wait_prior(0);
-    __syncthreads();  // V is here, and all have read K
+    __syncthreads();  // V has arrived, and all threads have read K
     if (key0 + BN < end) copy(Ks, kPitch, K + (key0 + BN) * D, keys - key0 - BN);
       // O += P V
 #pragma unroll 2
@@ -115,7 +115,7 @@ static void launch_cp_async(const float* Q, const float* K, const float* V, floa
   (d == 64 ? launch_cp_async_d<64> : launch_cp_async_d<128>)(Q, K, V, O, heads, queries, keys, causal);
 }
 
-// exp, product and addition per key; exp and product per tile's rescaling; the sums of 16 lanes; inverse and product.
+// exp, multiplication, addition per key; exp, multiplication per rescaling; 16 lanes' sums; inverse, multiplication.
 [[maybe_unused]] static std::size_t roundings(std::size_t keys) {
   return 4 + 2 * keys + 5 * ceil_div(keys, 32) + 4 + 2;
 }

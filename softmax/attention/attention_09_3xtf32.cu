@@ -1,9 +1,9 @@
 // Problem:  step 08 is near the FFMA limit. mma.sync has 5 times that rate in TF32: 11 significant bits, not 24.
 // Idea:     3xTF32: x = big + small, both TF32, and a b = big big + big small + small big; 2^-20 of it is left out. A
-//           warp owns 16 queries; the scores' accumulators become the first operand of the second product.
-// Expect:   1.3 to 1.8x step 08: mma.sync alone allows 106 TFLOP/s; 10 to 13 other instructions go beside each three.
+//           warp owns 16 queries; the accumulators of Q K^T become the A operand of P V.
+// Expect:   1.3 to 1.8x step 08: mma.sync alone allows 106 TFLOP/s; each three come with 10 to 13 other instructions.
 // Measured: 1.39x step 08, 57.5 TFLOP/s at 64x2048x2048 (H200).
-// Next:     a decoder asks one query of each head. What do these tiles do then?
+// Next:     a decoder has one query per head. How full are these tiles then?
 // needs: sm_80
 #include "attention.cuh"
 #include "attention_fragments.cuh"
@@ -11,12 +11,12 @@
 
 constexpr int kThreads = 128, BM = kThreads / 2, BN = 32;  // 16 rows per warp
 
-// Which lane has what (g = lane / 4, t = lane % 4). An mma.sync adds up 8 products in any order, as long as both
-// operands agree. Where it expects columns t and t + 4 of A, and so rows t and t + 4 of B,
-//   Q K^T takes two neighbours of dimensions 8 t to 8 t + 7 of each 32, so a float4 of K serves two mma.sync;
-//   P V takes keys 2 t and 2 t + 1, whose scores the lane has, so P needs no exchange.
-// Fragment x of O has column 4 g + x of each 32, so a float4 of V serves four. Rows of K and V are D + 4 floats apart:
-// eight lanes read float4 from banks 8 t + 4 g (mod 32), each bank once.
+// Which lane holds what (g = lane / 4, t = lane % 4). The contraction index of an mma.sync may be permuted, the same
+// way in A and B. In place of columns t and t + 4 of A, and rows t and t + 4 of B,
+//   Q K^T takes two adjacent ones of dimensions 8 t to 8 t + 7 of each 32, so a float4 of K feeds two mma.sync;
+//   P V takes keys 2 t and 2 t + 1, whose scores the lane already holds, so P needs no shuffles.
+// Output fragment x holds columns 4 g + x of each 32, so a float4 of V feeds four. Rows of K and V are D + 4 floats
+// apart: eight lanes read float4 from banks 8 t + 4 g (mod 32), each bank once.
 template <int D, bool kAligned>
 __global__ void __launch_bounds__(kThreads, D == 64 ? 4 : 3)
     attention_3xtf32(const float* __restrict__ Q, const float* __restrict__ K, const float* __restrict__ V,
@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(kThreads, D == 64 ? 4 : 3)
 
   for (long long key0 = 0; key0 < end; key0 += BN) {
     __pipeline_wait_prior(0);
-    __syncthreads();  // K is here, and all have read the last V
+    __syncthreads();  // K has arrived, and all threads have read the last V
     copy(Vs, V + key0 * D, keys - key0);
     // scores: s[j] has the keys 8 j + 2 t and 8 j + 2 t + 1 of row `row`, and of row + 8
     float s[4][4] = {}, products[4][4] = {};
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(kThreads, D == 64 ? 4 : 3)
         Split<2> b[4];
 #pragma unroll
         for (int j = 0; j < 4; ++j) b[j].set(0, (&k[j].x)[2 * x]), b[j].set(1, (&k[j].x)[2 * x + 1]);
-        multiply(products, a, b);          // small big, big small, big big: three mma.sync for each b
+        multiply(products, a, b);          // small big, big small, big big: three mma.sync per b
         if (D == 128 && x == 0) continue;  // FP32 additions every D / 8 products: see roundings_3xtf32()
 #pragma unroll
         for (int e = 0; e < 16; ++e) s[e / 4][e % 4] += products[e / 4][e % 4], products[e / 4][e % 4] = 0.0f;
@@ -76,11 +76,11 @@ __global__ void __launch_bounds__(kThreads, D == 64 ? 4 : 3)
     }
     mask_fragments(s, key0, keys, row0, row, t, ahead);
     scores_to_weights(s, max, sum, rescale);
-    Split<4> p[4];  // the weights of key 2 t as column t, those of 2 t + 1 as t + 4
+    Split<4> p[4];  // P of key 2 t as column t, of 2 t + 1 as t + 4
 #pragma unroll
     for (int e = 0; e < 16; ++e) p[e / 4].set(e % 4 / 2 + e % 2 * 2, s[e / 4][e % 4]);
     __pipeline_wait_prior(0);
-    __syncthreads();  // V is here, and all have read K
+    __syncthreads();  // V has arrived, and all threads have read K
     if (key0 + BN < end) copy(Ks, K + (key0 + BN) * D, keys - key0 - BN);
       // O += P V
 #pragma unroll
@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(kThreads, D == 64 ? 4 : 3)
         const float* const v = &Vs[(8 * j + 2 * t) * kPitch + 32 * i + 4 * g];
         const float4 v0 = as4(v[0]), v1 = as4(v[kPitch]);
         Split<2> b[4];
-        // Both halves must be neighbouring registers; V's aren't when loaded. The tensor core cuts x off itself, so the
+        // An operand's registers must be adjacent; V's aren't when loaded. The tensor core truncates x itself, so the
         // compiler would copy x next to each half. x + 0.0f is one instruction.
 #pragma unroll
         for (int x = 0; x < 4; ++x) b[x].set(0, (&v0.x)[x] + 0.0f), b[x].set(1, (&v1.x)[x] + 0.0f);
@@ -128,8 +128,9 @@ static void launch_3xtf32(const float* Q, const float* K, const float* V, float*
 
 // In units of u = 2^-24: a split product is off by 28, an mma.sync onto a sum by 20 (split_tf32.cuh). Scores: one
 // mma.sync onto the small products (at D = 128 four), 8 additions, 2 for the scaled Q: 58 at D = 64, 118 at D = 128,
-// both below the d + 4 that Attention::tolerance() grants. O: exp (4), product, 30 per 4 keys of a tile; per tile exp,
-// product and addition. Weights: a quarter of the keys, the rescaling, 2 for 4 lanes. Inverse, product.
+// both below the d + 4 that Attention::tolerance() grants. O: exp (4), multiplication, 30 per 4 keys of a tile; per
+// tile exp, multiplication, addition. Row sum: a quarter of the keys, the rescaling, 2 for 4 lanes. Then inverse and
+// multiplication.
 static std::size_t roundings_3xtf32(std::size_t keys) {
   const std::size_t tiles = ceil_div(keys, BN), products = 28 + 30 * ceil_div(std::min<std::size_t>(keys, BN), 4);
   return 4 + std::max(products, keys / 4 + 2) + 6 * tiles + 2;

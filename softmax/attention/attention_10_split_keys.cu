@@ -1,18 +1,18 @@
 // Problem:  a decoder has one query per head: 63 of 64 rows of step 09's tiles are empty, and 32 heads are 32 blocks.
-// Idea:     flash decoding: cut the keys into splits, a warp each, until the GPU is full. A second kernel merges the
-//           splits by the online rule. FFMA is enough, since memory is the limit.
-// Expect:   for few queries K and V at 0.8 to 0.9 of a read's rate. 2.5 to 3.5x step 09 at 256 heads of one query and
-//           4096 keys, d = 128; more than 100x for a single head of 100,000 keys.
+// Idea:     flash decoding: cut the keys into splits, one warp each, until the GPU is full. A second kernel merges the
+//           splits by the online rule. FFMA is enough, since the step is memory-bound.
+// Expect:   for few queries 0.8 to 0.9 of read bandwidth. 2.5 to 3.5x step 09 at 256 heads of one query and 4096 keys,
+//           d = 128; more than 100x for a single head of 100,000 keys.
 // Measured: 0.24x step 09, 14 TFLOP/s at 64x2048x2048 (H200).
-// Next:     heads that share K and V (grouped queries): which loads are then saved?
+// Next:     grouped-query attention, where heads share K and V: which loads does it save?
 #include "attention.cuh"
 #include "../split_keys.cuh"
 
 constexpr int kLoads = 4;                   // keys that a lane has in flight, and as many values
 constexpr std::size_t kShortestSplit = 16;  // keys
 
-// A warp per head, split of the keys and tile of kRows queries; a split's tiles are neighbours, for the cache's sake. A
-// group of lanes has one key, each lane four columns; a warp is one group at d = 128, two at d = 64.
+// One warp per head, split of the keys and tile of kRows queries; a split's tiles are neighbours, to share K and V in
+// L2. A group of lanes handles one key, each lane four columns; a warp is one group at d = 128, two at d = 64.
 template <int D, int kRows, bool kAligned>
 __global__ void __launch_bounds__(kSplitThreads, kRows == 1 ? 8 : 4)
     attention_split(const float* __restrict__ Q, const float* __restrict__ K, const float* __restrict__ V,
@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(kSplitThreads, kRows == 1 ? 8 : 4)
 
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
-    for (int lanes = kLanes; lanes < 32; lanes *= 2) {  // the other group has the other keys
+    for (int lanes = kLanes; lanes < 32; lanes *= 2) {  // merge with the other group's keys
       const auto other = [&](float x) { return __shfl_xor_sync(0xffffffff, x, lanes); };
       p[r] = merge(
           p[r],

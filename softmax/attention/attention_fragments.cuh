@@ -1,5 +1,5 @@
-// For attention 09: warps of 16 queries, scores and O as accumulators of mma.sync.m16n8k8. Q as first operand, the
-// mask, the online softmax, the result. A thread has rows `row` = 16 warp + lane / 4 and row + 8; with t = lane % 4,
+// For attention 09: warps of 16 queries, scores and O as accumulators of mma.sync.m16n8k8. Q as A operand, the mask,
+// the online softmax, the result. A thread holds rows `row` = 16 warp + lane / 4 and row + 8; with t = lane % 4,
 //   s[j][e]: the score of row + e / 2 * 8 and key 8 j + 2 t + e % 2 of a tile;
 //   o[i][x][e]: O of row + e / 2 * 8 in column 32 i + 8 t + x, and 4 further to the right for odd e.
 // The block begins at query row0. All lanes of a warp must call these functions together.
@@ -42,7 +42,7 @@ __device__ void mask_fragments(float (&s)[kTiles][4], long long key0, long long 
   }
 }
 
-// Scores become weights and are added to this lane's sum; max is updated. The caller multiplies its O by `rescale`.
+// Scores become P and are added to this lane's sum; max is updated. The caller multiplies its O by `rescale`.
 template <int kTiles>
 __device__ void scores_to_weights(float (&s)[kTiles][4], float (&max)[2], float (&sum)[2], float (&rescale)[2]) {
 #pragma unroll
@@ -64,7 +64,7 @@ __device__ void scores_to_weights(float (&s)[kTiles][4], float (&max)[2], float 
   }
 }
 
-// Adds up the sums of a row's lanes, divides and stores. O points to the block's first query.
+// Reduces the sums of a row's lanes, divides and stores. O points to the block's first query.
 template <int D, bool kAligned>
 __device__ void store_fragments(const float (&o)[D / 32][4][4], const float (&sum)[2], float* O, long long row0,
                                 int row, int t, long long queries) {

@@ -1,4 +1,4 @@
-// The softmax between the two products, for attention 01 and 02, which store the scores in memory.
+// The softmax between the two GEMMs, for attention 01 and 02, which store the scores in memory.
 #pragma once
 #include "attention.cuh"
 #include "../online_softmax.cuh"  // group_max, group_sum, shift_for

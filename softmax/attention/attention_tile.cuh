@@ -50,10 +50,10 @@ __device__ inline void copy_rows_async(float* to, int pitch, const float* from, 
   __pipeline_commit();
 }
 
-// Q and P lie in shared memory unpadded and swizzled, as in transpose 06: column c of Q at c ^ 4 turn, weight j at j ^
-// kLanes turn. So the kRowStep rows that a warp reads at once are in different banks.
+// Q and P are unpadded and swizzled in shared memory, as in transpose 06: column c of Q at c ^ 4 turn, column j of P at
+// j ^ kLanes turn. So the kRowStep rows that a warp reads at once are in different banks.
 
-// Stores kScoreScale Q, so that exp2(q . k) is a weight; 0 for rows from `left` on.
+// Stores kScoreScale Q, so that P is exp2(q . k - max); 0 for rows from `left` on.
 template <typename S, bool kAligned>
 __device__ void load_queries(float* Qs, const float* Q, long long left) {
   constexpr float factor = kScoreScale<S::D>;
@@ -84,7 +84,7 @@ __device__ void mask_scores(float (&s)[S::kRows][S::kKeys], long long key0, long
   }
 }
 
-// Turns scores into weights, in Ps, and scales sum and o to the new maximum. sum is that of this lane's keys.
+// Turns scores into P, in Ps, and scales sum and o to the new maximum. sum is that of this lane's keys.
 template <typename S>
 __device__ void online_softmax(Rows<S>& rows, const float (&s)[S::kRows][S::kKeys], float* Ps) {
 #pragma unroll
@@ -107,7 +107,7 @@ __device__ void online_softmax(Rows<S>& rows, const float (&s)[S::kRows][S::kKey
   }
 }
 
-// Adds up the sums of a row's lanes, divides and stores; rows from `left` on do not exist.
+// Reduces the sums of a row's lanes, divides and stores; rows from `left` on do not exist.
 template <typename S, bool kAligned>
 __device__ void store_rows(Rows<S>& rows, float* O, long long left) {
 #pragma unroll

@@ -16,7 +16,7 @@ struct Split {
   }
 };
 
-// sum[x] += a b[x]; four x let mma.syncs overlap. Small products first: beside a large sum more of them is cut off.
+// sum[x] += a b[x]; four x let mma.syncs overlap. Small products first: added to a large sum they lose more bits.
 template <int kTiles>
 __device__ inline void multiply(float (&sum)[kTiles][4], const Split<4>& a, const Split<2> (&b)[kTiles]) {
 #pragma unroll

@@ -3,7 +3,7 @@
 #include "attention_fragments.cuh"
 #include "split_tf32.cuh"
 
-// The keys whose weights a lane has, by t = lane % 4; y is 0 or 1.
+// The keys whose P a lane holds, by t = lane % 4; y is 0 or 1.
 struct KeysOfScores {
   __device__ int operator()(int t, int y) const { return 2 * t + y; }
 };

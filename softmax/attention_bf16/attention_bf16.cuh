@@ -11,9 +11,9 @@ class AttentionBf16 : public AttentionProblem {
  public:
   // Q and O are heads x queries x d, K and V heads x keys x d, in BF16, row-major without gaps; d is 64 or 128. Nothing
   // overlaps, pointers need be aligned to an element only; heads, queries and keys may be 0. Scores and V are finite,
-  // for masked keys too. Products of Q and K are exact; sums, maximum and exponentials are FP32; the weights exp(s - m)
-  // are rounded to BF16 before they multiply V, O is rounded to BF16 once, to nearest, ties to even. The sum of the
-  // weights may be that of the rounded ones or of the others.
+  // for masked keys too. Products of Q and K are exact; sums, maximum and exponentials are FP32; P = exp(s - m) is
+  // rounded to BF16 before it multiplies V, O is rounded to BF16 once, to nearest, ties to even. The row sum may add
+  // rounded or unrounded elements of P.
   using Launch = void (*)(const __nv_bfloat16* Q, const __nv_bfloat16* K, const __nv_bfloat16* V, __nv_bfloat16* O,
                           std::size_t heads, std::size_t queries, std::size_t keys, int d, bool causal);
 
@@ -38,10 +38,10 @@ class AttentionBf16 : public AttentionProblem {
 
   // The error E of O before rounding, as in attention_problem.cuh, except for three things. A score is a tensor core's
   // sum of d exact products, |error| <= (tensor_core_gamma(d) + 2 u) A_j with the rounded scale and its product. exp is
-  // off by 4 u at most, by ex2.approx too (2^-22: PTX ISA, 9.7.3.21), which makes a weight below 2^-126 0. And each
-  // weight is rounded to BF16, off by a factor between 1 - 2^-8 and 1 + 2^-8. With r as there, the second part is at
-  // most ((1 + 2^-8) (1 + gamma_r) - 1) (M + |O|), O and M = sum p_j |V_j| / sum p_j with the weights as computed: M is
-  // at most sum p_j exp(D_j) |V_j| / sum p_j exp(-D_j). The result is one of the BF16 numbers from BF16(O - E) to
+  // off by 4 u at most, by ex2.approx too (2^-22: PTX ISA, 9.7.3.21), which makes a p_j below 2^-126 0. And each p_j is
+  // rounded to BF16, off by a factor between 1 - 2^-8 and 1 + 2^-8. With r as there, the second part is at most
+  // ((1 + 2^-8) (1 + gamma_r) - 1) (M + |O|), O and M = sum p_j |V_j| / sum p_j with the p_j as computed: M is at
+  // most sum p_j exp(D_j) |V_j| / sum p_j exp(-D_j). The result is one of the BF16 numbers from BF16(O - E) to
   // BF16(O + E), because rounding keeps the order of numbers.
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
@@ -77,7 +77,7 @@ class AttentionBf16 : public AttentionProblem {
   }
 
   // Of "last key": up to 250 keys of all heads its scores are 128 apart in BF16, too, and below 2^16 times log2(e): so
-  // rounded, the maximum's own weight is 2^(2^-9) at most, and O is still rounded to what it would be.
+  // rounded, the maximum's own p_j is 2^(2^-9) at most, and O is still rounded to what it would be.
   bool exact(const ladder::Size& size) const override { return size[0] * size[2] * width(size) <= 64 * 250; }
 
  private:

@@ -1,9 +1,9 @@
-// Problem:  attention is two matrix products. FFMA units have 67 TFLOP/s for them, BF16 tensor cores 989.
-// Idea:     WMMA for both products, the online softmax of attention 04 between them. Which lane holds which element of
-//           a fragment is not known, so scores, weights and O pass through shared memory.
+// Problem:  attention is two GEMMs. FFMA units reach 67 TFLOP/s at most, BF16 tensor cores 989.
+// Idea:     WMMA for both GEMMs, the online softmax of attention 04 between them. Which lane holds which element of a
+//           fragment is not specified, so scores, P and O pass through shared memory.
 // Expect:   10 to 30 TFLOP/s, 2 to 5 % of cuDNN: each score is stored and loaded twice, and O twice for each tile.
 // Measured: 8.88 TFLOP/s at 64x2048x2048 (H200).
-// Next:     whose registers hold the scores after the first product, and whose need the weights for the second?
+// Next:     which lanes hold the scores after Q K^T, and which lanes need P for P V?
 // needs: sm_80
 #include "attention_bf16.cuh"
 #include "../online_softmax.cuh"  // group_max, group_sum, shift_for
@@ -19,11 +19,11 @@ template <int D>
 __global__ void attention_bf16_wmma(const __nv_bfloat16* __restrict__ Q, const __nv_bfloat16* __restrict__ K,
                                     const __nv_bfloat16* __restrict__ V, __nv_bfloat16* __restrict__ O,
                                     unsigned tiles_m, long long queries, long long keys, bool causal) {
-  // load_matrix_sync wants addresses that are multiples of 32 bytes.
+  // load_matrix_sync needs addresses that are multiples of 32 bytes.
   __shared__ __align__(32) __nv_bfloat16 Qs[BM][D], Ks[BN][D], Vs[BN][D], Ps[BM][BN];
   __shared__ __align__(32) float Ss[BM][BN], Os[BM][D];
   const int tid = threadIdx.x, warp_row = tid / 32 * 16;
-  const int row = tid / 2, half = tid % 2;  // of the softmax: two lanes share a row, one has its odd columns
+  const int row = tid / 2, half = tid % 2;  // for the softmax: two lanes share a row, one has its odd columns
   const std::size_t head = blockIdx.x / tiles_m;
   const long long row0 = static_cast<long long>(blockIdx.x % tiles_m) * BM;
   const long long ahead = causal ? keys - queries : keys;    // query i attends to the keys up to i + ahead
@@ -110,7 +110,7 @@ static void launch(const __nv_bfloat16* Q, const __nv_bfloat16* K, const __nv_bf
   CUDA_CHECK(cudaGetLastError());
 }
 
-// exp and the product with V, exp and product for each tile's rescaling; the division.
+// exp and the multiplication by V, both again for each tile's rescaling; the division.
 static std::size_t roundings(std::size_t keys) { return 4 + ceil_div(5 * (keys + BN), 2) + 5 * ceil_div(keys, BN) + 1; }
 
 LADDER_STEP(AttentionBf16, launch, roundings);

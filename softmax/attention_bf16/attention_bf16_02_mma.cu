@@ -1,16 +1,16 @@
-// Problem:  in step 01 scores, weights and O go through shared memory, and the tensor cores wait for each tile.
-// Idea:     flash attention 2 on mma.sync: the accumulators of Q K^T have the layout that P V wants for its first
-//           factor, so P stays in registers. cp.async brings the next tile; masked tiles are skipped.
-// Expect:   300 to 400 TFLOP/s on an H200, 1.0 to 1.2x PyTorch's flash kernel; at d = 128 reading fragments limits.
+// Problem:  in step 01 scores, P and O go through shared memory, and the tensor cores wait for each tile.
+// Idea:     FlashAttention-2 on mma.sync: the accumulators of Q K^T already have the layout of P V's A operand, so P
+//           stays in registers. cp.async loads the next tile; masked tiles are skipped.
+// Expect:   300 to 400 TFLOP/s on an H200, 1.0 to 1.2x PyTorch's flash kernel; at d = 128 loading fragments limits.
 // Measured: 33x step 01, 294 TFLOP/s at 64x2048x2048 (H200).
-// Why:      below the range at 1024 and 2048: a scheduler has two warps, and a warp's exps wait for its products.
-// Next:     what multiplies from shared memory without loading fragments? (wgmma, sm_90a)
+// Why:      below the range at 1024 and 2048: a scheduler has two warps, and a warp's exps wait for its MMAs.
+// Next:     which instruction reads its operands from shared memory, without fragments? (wgmma, sm_90a)
 // needs: sm_80
 #include "bf16_chunks.cuh"  // swizzled, load_chunk_guarded
 #include "attention_bf16_tile.cuh"
 
 constexpr int BM = 128, BN = 64;
-// A warp owns 16 queries, or 32 at d = 64, where registers allow it: a fragment of K or V then serves both halves.
+// A warp owns 16 queries, or 32 at d = 64, where registers allow it: each fragment of K or V then feeds both halves.
 template <int D>
 constexpr int kHalves = D == 64 ? 2 : 1;
 template <int D>
@@ -84,10 +84,10 @@ __global__ void __launch_bounds__(kThreads<D>, D == 64 ? 2 : 1)
   Rows<D> rows[kHalves<D>];
   for (int key0 = 0; key0 < end; key0 += BN) {
     cp_async_wait<0>();
-    __syncthreads();  // this tile is here, and all have read the one before
+    __syncthreads();  // this tile has arrived, and all threads have read the previous one
     if (end - key0 > BN) copy(key0 + BN);
     const Stage<D>& from = stages[key0 / BN % 2];
-    // scores: a row of K is a column of the second factor, so that ldmatrix need not transpose
+    // scores: a row of K is a column of the B operand K^T, so ldmatrix need not transpose
     float s[kHalves<D>][BN / 8][4] = {};
 #pragma unroll
     for (int c = 0; c < D / 16; ++c) {

@@ -1,13 +1,13 @@
-// Problem:  step 02's warps load every fragment of K and V from shared memory, and each product waits for its own exps.
-// Idea:     flash attention 3: TMA brings K and V; two or three warpgroups run wgmma on 64 rows each, in turns: the
-//           exps of one run while the tensor cores multiply for another, and while they multiply by V.
-// Expect:   350 to 450 TFLOP/s at d = 64, where exps take as long as products; 480 to 600 at 128. 0.8 to 1.0x cuDNN.
+// Problem:  step 02's warps load all fragments of K and V from shared memory; a warp's exps and MMAs don't overlap.
+// Idea:     FlashAttention-3: a producer warp issues TMA loads; two or three consumer warpgroups run wgmma on 64 query
+//           rows each. Ping-pong scheduling and intra-warpgroup pipelining overlap softmax and GEMMs.
+// Expect:   350 to 450 TFLOP/s at d = 64, where exps take as long as MMAs; 480 to 600 at 128. 0.8 to 1.0x cuDNN.
 // Measured: 1.48x step 02, 434 TFLOP/s at 64x2048x2048 (H200).
-// Next:     a decoder asks one query of each head. What do these tiles do then?
+// Next:     a decoder has one query per head. How full are these tiles then?
 // needs: sm_90a
 #include "head_tiles.cuh"
 
-// A block's shared memory. kConsumers warpgroups multiply 64 rows each; one more loads.
+// A block's shared memory. kConsumers warpgroups handle 64 query rows each; one more warpgroup is the producer.
 template <int D>
 struct WgmmaShared {
   static constexpr int kConsumers = D == 64 ? 3 : 2, BM = 64 * kConsumers, BN = 128, kStages = 2;
@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(128 * (WgmmaShared<D>::kConsumers + 1), 1)
   Shared& shared = swizzle_aligned<Shared>(memory);
   const int tid = threadIdx.x;
   const long long ahead = causal ? keys - queries : keys;  // query i attends to the keys up to i + ahead
-  // One tile of BM queries per round. With the mask the longest come first, and every other round goes backwards.
+  // One tile of BM queries per round. With the mask the longest come first, and every other round runs in reverse.
   const auto for_each_tile = [&](const auto& work) {
     const unsigned tiles = heads * tiles_m;
     for (unsigned first = 0, round = 0; first < tiles; first += gridDim.x, ++round) {
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(128 * (WgmmaShared<D>::kConsumers + 1), 1)
     for_each_tile([&](unsigned head, unsigned row0, int end) {
       for (int key0 = 0; key0 < end; key0 += BN, ++n) {
         const int stage = n % kStages, phase = n / kStages % 2;
-        mbarrier_wait(&shared.empty_k[stage], phase ^ 1);  // does not wait in the first round
+        mbarrier_wait(&shared.empty_k[stage], phase ^ 1);  // does not wait in the first pass through the stages
         load_boxes(shared.K[stage], K, key0, head, &shared.full_k[stage]);
         for (int i = 0; i < kConsumers && key0 == 0; ++i) {
           mbarrier_wait(&shared.empty_q[i], q_tiles % 2 ^ 1);
@@ -73,12 +73,12 @@ __global__ void __launch_bounds__(128 * (WgmmaShared<D>::kConsumers + 1), 1)
     return;
   }
   registers_increase<D == 64 ? 160 : 232>();
-  const int group = __shfl_sync(0xffffffff, tid / 128 - 1, 0);  // so the compiler knows that a warp has one value
+  const int group = __shfl_sync(0xffffffff, tid / 128 - 1, 0);  // tells the compiler that it is uniform in a warp
   const int first = group * 64, row = first + tid % 128 / 32 * 16 + tid % 32 / 4;  // and row + 8
   const auto release = [&](Barrier& empty) {
     if (tid % 32 == 0) mbarrier_arrive(&empty);
   };
-  // The warpgroups start their products in turns: warpgroup i waits at named barrier 1 + i until i - 1 arrives.
+  // Ping-pong scheduling: before its GEMMs warpgroup i waits at named barrier 1 + i until i - 1 arrives.
   const auto pass_on = [&] { named_barrier_arrive<256>(1 + (group + 1) % kConsumers); };
   if (group == kConsumers - 1) pass_on();
   for_each_tile([&](std::size_t head, unsigned row0, int end) {
@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(128 * (WgmmaShared<D>::kConsumers + 1), 1)
         multiply_v(n - 1);
         pass_on();
         wgmma_wait<1>(wgmma_list(s));
-        softmax(key0);  // while the tensor cores multiply by V
+        softmax(key0);  // intra-warpgroup pipelining: P V is still executing
         // Never true. Without a branch that needs the sum here, ptxas (CUDA 13.0) moves the exps past the wait.
         if (rows.sum[0] + rows.sum[1] < 0) __nanosleep(1);
         wgmma_wait<0>(wgmma_list(rows.o));
@@ -134,7 +134,7 @@ __global__ void __launch_bounds__(128 * (WgmmaShared<D>::kConsumers + 1), 1)
     }
     store_rows<D, kPairs>(rows, O + (head * queries + row0 + row) * D, queries - row0 - row);
   });
-  // Warpgroup 0 takes the last turn, too. With `group == 0` ptxas assumes divergent warps: slower (see README.md).
+  // The last arrival is for warpgroup 0. With `group == 0` ptxas assumes divergence: slower (see README.md).
   if (tid < 256) named_barrier<256>(1);
 }
 

@@ -1,9 +1,9 @@
 // Problem:  a decoder has one query per head. A block of step 03 takes 192, or 128 at d = 128; 8 heads are 8 blocks.
-// Idea:     flash decoding, as in attention 10, by mma.sync: a warp takes 16 queries and one split of the keys. Its
-//           fragments come straight from memory, 16 bytes at a time. A second kernel merges the splits.
-// Expect:   15 to 20x step 03 at 8x16x100003/causal=1, 0.7 to 0.9 of a copy's rate. 0.5x or less with many queries.
+// Idea:     flash decoding, as in attention 10, by mma.sync: a warp takes 16 queries and one split of the keys. It
+//           loads fragments straight from global memory, 16 bytes at a time. A second kernel merges the splits.
+// Expect:   15 to 20x step 03 at 8x16x100003/causal=1, 0.7 to 0.9 of copy bandwidth. 0.5x or less with many queries.
 // Measured: 15.9x step 03, 45.3 TFLOP/s at 8x16x100003/causal=1 (H200).
-// Next:     heads that share K and V (grouped queries): what would a tile of 16 hold then?
+// Next:     grouped-query attention, where heads share K and V: what would a tile of 16 hold?
 // needs: sm_80
 #include "bf16_chunks.cuh"  // load_chunk_guarded
 #include "attention_bf16_tile.cuh"
@@ -12,7 +12,7 @@
 constexpr int kTileQueries = 16, kTileKeys = 16;  // of a warp; one fragment of P
 constexpr std::size_t kShortestSplit = 32;        // keys
 
-// Eight neighbours of a row, in four registers; !kAligned: at any address.
+// Eight contiguous elements of a row, in four registers; !kAligned: at any address.
 template <bool kAligned>
 __device__ __forceinline__ uint4 load_chunk(const __nv_bfloat16* p) {
   if constexpr (kAligned) return *reinterpret_cast<const uint4*>(p);
@@ -25,12 +25,12 @@ __device__ __forceinline__ unsigned pair_of(const uint4& a, const uint4& b, int 
   return __byte_perm(as[x / 2], bs[x / 2], x % 2 == 0 ? 0x5410 : 0x7632);
 }
 
-// A warp per head, split of the keys and tile of 16 queries; a split's tiles are neighbours, for the cache's sake.
-// Fragments come straight from memory, 16 bytes at a time (g = lane / 4, t = lane % 4):
-//   Q K^T: dimensions in any order, the same for Q and K. Where mma.sync expects dimensions 2 t, 2 t + 1, 2 t + 8,
-//     2 t + 9, a lane takes four neighbours, so eight neighbours of a row of K serve two mma.sync.
-//   P V: of each 64 columns of O, column g of tile x is 8 g + x. So eight neighbours of four rows of V, in pairs of
-//     rows, serve eight mma.sync, and of a row of O a lane has 16 neighbours.
+// One warp per head, split of the keys and tile of 16 queries; a split's tiles are neighbours, to share K and V in L2.
+// A lane loads 16 contiguous bytes at a time; permuted indices make them fragments (g = lane / 4, t = lane % 4):
+//   Q K^T: the contraction index d is permuted, the same way for Q and K. Where mma.sync expects dimensions 2t, 2t + 1,
+//     2t + 8, 2t + 9, a lane holds four contiguous ones, so eight contiguous elements of a row of K feed two mma.sync.
+//   P V: of each 64 columns of O, output tile x holds columns 8g + x. So eight contiguous elements of four rows of V,
+//     in pairs of rows, feed eight mma.sync, and a lane ends with 16 contiguous elements of a row of O.
 template <int D, bool kAligned>
 __global__ void __launch_bounds__(kSplitThreads, D == 64 ? 4 : 2)
     attention_bf16_split(const __nv_bfloat16* __restrict__ Q, const __nv_bfloat16* __restrict__ K,
@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(kSplitThreads, D == 64 ? 4 : 2)
   K += (head * keys + to_see.begin) * D + 8 * t;
   V += (head * keys + to_see.begin) * D + 8 * g;
 
-  // Past the split's last key that key is loaded again: its scores are masked, and 0 times its values is 0.
+  // Past the split's end its last key is loaded again: those scores are masked, and 0 times finite values is 0.
   uint4 k[kTileKeys / 8][D / 32], v[4][D / 64];
   const auto load_k = [&](int key0) {
 #pragma unroll

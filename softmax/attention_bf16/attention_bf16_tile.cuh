@@ -1,5 +1,5 @@
-// The online softmax of attention_bf16 02 to 04: scores as accumulators of mma.sync and wgmma. A thread has rows lane /
-// 4 and lane / 4 + 8 of a warp's 16, and of each 8 columns 2 (lane % 4) and 2 (lane % 4) + 1.
+// The online softmax of attention_bf16 02 to 04, on the accumulators of mma.sync and wgmma. A lane holds rows lane / 4
+// and lane / 4 + 8 of a warp's 16, and of each 8 columns 2 (lane % 4) and 2 (lane % 4) + 1.
 #pragma once
 #include "attention_bf16.cuh"
 #include "../attention_float4.cuh"  // kScoreScale
@@ -34,7 +34,7 @@ __device__ inline int last_key(long long row, long long keys, long long ahead) {
   return static_cast<int>(max(-1024LL, min(keys - 1, row + ahead)));
 }
 
-// Scores become -inf after key `last` (first row of the thread) or last + 8 (second row), and from key `left` on.
+// Scores become -inf after key `last` (the thread's first row) or last + 8 (second row), and from key `left` on.
 template <int kTiles>
 __device__ __forceinline__ void mask_scores(float (&s)[kTiles][4], int last, int left) {
 #pragma unroll
@@ -50,7 +50,7 @@ __device__ __forceinline__ void mask_scores(float (&s)[kTiles][4], int last, int
   }
 }
 
-// Scores become weights; this lane's sum and max are updated. The caller multiplies the rows of o by `rescale`.
+// Scores become P; this lane's sum and max are updated. The caller multiplies the rows of o by `rescale`.
 template <int D, int kTiles>
 __device__ __forceinline__ void scores_to_weights(Rows<D>& rows, float (&s)[kTiles][4], float (&rescale)[2]) {
 #pragma unroll
@@ -83,7 +83,7 @@ __device__ __forceinline__ void rescale_rows(Rows<D>& rows, const float (&rescal
   }
 }
 
-// The weights of 16 keys as the first factor of O += P V: two tiles of scores, side by side, are the fragment.
+// P of 16 keys as the A operand of O += P V: two score tiles side by side are the fragment.
 __device__ __forceinline__ void pack_weights(unsigned (&p)[4], const float (&left)[4], const float (&right)[4]) {
   p[0] = bf16_pair(left[0], left[1]);
   p[1] = bf16_pair(left[2], left[3]);
@@ -91,7 +91,8 @@ __device__ __forceinline__ void pack_weights(unsigned (&p)[4], const float (&lef
   p[3] = bf16_pair(right[2], right[3]);
 }
 
-// Adds up a row's sums, divides, stores. O: the thread's first row of `left` that exist. kPairs: O is 4-byte aligned.
+// Reduces a row's sum, divides, stores. O: the thread's first row; `left` rows exist from there on. kPairs: O is 4-byte
+// aligned.
 template <int D, bool kPairs>
 __device__ __forceinline__ void store_rows(Rows<D>& rows, __nv_bfloat16* O, long long left) {
 #pragma unroll
@@ -112,7 +113,8 @@ __device__ __forceinline__ void store_rows(Rows<D>& rows, __nv_bfloat16* O, long
   }
 }
 
-// Steps 02 and 03, tiles of 64 keys or more: exp, product; exp and product per rescaling; 4 lanes; inverse and product.
+// Steps 02 and 03, tiles of 64 keys or more: exp, MMA; exp and multiplication per rescaling; 4 lanes; inverse and
+// multiplication.
 inline std::size_t tile_roundings(std::size_t keys) {
   return 4 + ceil_div(5 * (keys + 64), 2) + 5 * ceil_div(keys, 64) + 2 + 2;
 }

@@ -1,4 +1,4 @@
-// bug: no guard for a tile without visible keys: -inf - -inf is NaN, in the weights and in the rescaling
+// bug: no guard for a tile without visible keys: -inf - -inf is NaN, in P and in the rescaling
 // caught by: cpu forward | got nan, want 0
 // caught by: cpu-asan forward | got nan, want 0
 // caught by: gpu | got nan, want 0

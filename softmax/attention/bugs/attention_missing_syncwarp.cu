@@ -1,4 +1,4 @@
-// bug: the lanes of a warp write the weights to shared memory and read each other's, but nothing orders the two
+// bug: the lanes of a warp write P to shared memory and read each other's elements, but nothing orders the two
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: cpu-trace | shared memory with no barrier between

@@ -1,4 +1,4 @@
-// bug: a new maximum rescales the output so far, but not the sum of the weights
+// bug: a new maximum rescales the output so far, but not the row sum
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

@@ -1,4 +1,4 @@
-// bug: keys past the end of the last tile count, with a score of 0 and a V of 0
+// bug: keys past the end of the last tile contribute, with a score of 0 and a V of 0
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

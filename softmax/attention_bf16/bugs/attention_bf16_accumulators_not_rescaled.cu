@@ -1,4 +1,4 @@
-// bug: a new maximum rescales the sum of the weights, but not the accumulators of the second product
+// bug: a new maximum rescales the row sum, but not the accumulators of P V
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

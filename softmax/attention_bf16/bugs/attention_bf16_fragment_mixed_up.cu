@@ -1,4 +1,4 @@
-// bug: the weights are packed in row-major order, but A's register 1 is the matrix below the first, 2 the one beside
+// bug: P is packed in row-major order, but A's register 1 is the matrix below the first, 2 the one to the right
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong
