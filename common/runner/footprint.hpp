@@ -47,15 +47,20 @@ inline double parse_memory(const std::string& text) {
   return value * factors[power];
 }
 
+// What LADDER_MEMORY lets a run use; without it, no limit.
+inline double memory_limit() {
+  const char* limit = std::getenv("LADDER_MEMORY");
+  return limit ? parse_memory(limit) : INFINITY;
+}
+
 // Throws unless `bytes` more fit into the device's memory, of which LADDER_MEMORY may let less be used.
 inline void require_free(const Problem& problem, const Size& size, double bytes) {
   std::size_t free = 0, total = 0;
   CUDA_CHECK(cudaMemGetInfo(&free, &total));
-  const char* limit = std::getenv("LADDER_MEMORY");
-  if (limit) free = std::min(free, static_cast<std::size_t>(parse_memory(limit)));
-  if (bytes <= static_cast<double>(free)) return;
+  const double usable = std::min(static_cast<double>(free), memory_limit());
+  if (bytes <= usable) return;
   throw UsageError(describe(problem, size) + ": needs " + format("%.1f", bytes / 1e9) +
-                   " GB of memory, the device has " + format("%.1f", static_cast<double>(free) / 1e9) + " GB free");
+                   " GB of memory, the device has " + format("%.1f", usable / 1e9) + " GB free");
 }
 
 }  // namespace ladder

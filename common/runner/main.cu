@@ -565,6 +565,7 @@ int run(int argc, char** argv) {
     return kPass;
   }
 
+  memory_limit();  // a bad one is said here
   const std::vector<Step> others = take_out_others(options.only);
   const std::vector<Step> unsupported = take_out_unsupported_steps();  // `problem` may be one of theirs
   for (const Step& step : unsupported) {
@@ -600,8 +601,9 @@ int run(int argc, char** argv) {
     };
     sizes.erase(std::remove_if(sizes.begin(), sizes.end(), too_large), sizes.end());
   } else if (options.sized || (!options.check && options.random == 0)) {
+    const Problem& first = *steps_for(options.size, options).front()->problem;
     try {
-      require_fit(*steps_for(options.size, options).front()->problem, options.size);
+      require_fit(first, options.size);
     } catch (const UsageError& error) {
       if (options.sized) throw;
       for (const Step* step : measured_steps(options.only)) {  // a smaller device than the default size is for
