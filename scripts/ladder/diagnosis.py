@@ -180,10 +180,10 @@ def of_outcome(outcome):
     if outcome.sanitizer:
         causes = {"misaligned address": "misaligned", "division by zero": "arithmetic"}
         cause = next((cause for words, cause in causes.items() if words in outcome.sanitizer), "address")
-        stage, sentence, section = CAUSES[cause]
+        _, sentence, section = CAUSES[cause]
         element = next((report["element"] for report in outcome.reports if report.get("element")), "")
         told_by_it = outcome.sanitizer + f", which would be {element}" * bool(element)
-        return Failure(stage, seen(facts, told_by_it), sentence, section, outcome.sanitizer_at, facts)
+        return Failure(MEMORY, seen(facts, told_by_it), sentence, section, outcome.sanitizer_at, facts)
     if outcome.result.stopped:
         stopped = f"stopped: over the limit on {outcome.result.stopped}"
         if outcome.result.stopped == "output":

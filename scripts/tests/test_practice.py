@@ -456,7 +456,7 @@ class Diagnoses(unittest.TestCase):
     def test_division_by_zero_that_does_not_trap(self):
         output = "a.cu:7:5: runtime error: division by zero\n"
         found = self.of(None, output=output, ended=False)
-        self.assertEqual((found.stage, found.at), (diagnosis.RIGHT, "a.cu:7:1"))
+        self.assertEqual((found.stage, found.at), (diagnosis.MEMORY, "a.cu:7:1"))
         self.assertIn("an arm64 CPU goes on", found.sentence)
 
     def test_what_ended_the_program_comes_first(self):
