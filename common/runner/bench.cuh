@@ -4,6 +4,7 @@
 #include "cuda_helpers.cuh"
 #include "footprint.hpp"
 #include "problem.hpp"
+#include "report.hpp"
 #include "statistics.hpp"
 
 #include <algorithm>
@@ -16,7 +17,7 @@ namespace ladder {
 struct Device {
   std::string name;
   std::size_t l2_bytes = 0;
-  double dram_gbps = 0;  // theoretical peak
+  Peaks peaks;
   double boost_mhz = 0;
 };
 
@@ -28,8 +29,10 @@ inline Device device() {
   Device d;
   d.name = properties.name;
   d.l2_bytes = properties.l2CacheSize;
-  d.dram_gbps = dram_bandwidth() / 1e9;
   d.boost_mhz = device_attribute(cudaDevAttrClockRate) / 1e3;
+  const bool narrow = properties.major == 7 || (properties.major == 8 && properties.minor == 0);
+  const double fp32_per_clock = 2.0 * (narrow ? 64 : 128) * sm_count();  // an FMA is two
+  d.peaks = {dram_bandwidth() / 1e9, fp32_per_clock * d.boost_mhz / 1e6};
   return d;
 }
 

@@ -3,7 +3,9 @@
 #include "check.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
+#include <cstdlib>
 
 namespace ladder {
 
@@ -32,13 +34,33 @@ inline double memory_needed(const Problem& problem, const Size& size, bool gpu) 
   return buffers + (gpu ? ceiling : buffers) + problem.scratch_bytes(size) + slack;
 }
 
-// Throws unless `bytes` more fit into the device's memory.
+// Bytes in "8G", "512M", "1.5G" or "4096"; K, M, G are powers of 1024. Throws for anything else.
+inline double parse_memory(const std::string& text) {
+  constexpr double factors[] = {1, 1024, 1024 * 1024, 1024 * 1024 * 1024};
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  const std::string unit = end, units = "KMG";
+  const std::size_t power = unit.empty() ? 0 : units.find(unit) + 1;
+  if (end == text.c_str() || !(value > 0) || !std::isfinite(value) ||
+      (!unit.empty() && (power == 0 || unit.size() > 1)))
+    throw UsageError("LADDER_MEMORY: '" + text + "' is not a size such as 8G or 512M");
+  return value * factors[power];
+}
+
+// What LADDER_MEMORY lets a run use; without it, no limit.
+inline double memory_limit() {
+  const char* limit = std::getenv("LADDER_MEMORY");
+  return limit ? parse_memory(limit) : INFINITY;
+}
+
+// Throws unless `bytes` more fit into the device's memory, of which LADDER_MEMORY may let less be used.
 inline void require_free(const Problem& problem, const Size& size, double bytes) {
   std::size_t free = 0, total = 0;
   CUDA_CHECK(cudaMemGetInfo(&free, &total));
-  if (bytes <= static_cast<double>(free)) return;
+  const double usable = std::min(static_cast<double>(free), memory_limit());
+  if (bytes <= usable) return;
   throw UsageError(describe(problem, size) + ": needs " + format("%.1f", bytes / 1e9) +
-                   " GB of memory, the device has " + format("%.1f", static_cast<double>(free) / 1e9) + " GB free");
+                   " GB of memory, the device has " + format("%.1f", usable / 1e9) + " GB free");
 }
 
 }  // namespace ladder

@@ -86,6 +86,7 @@ void print_help(const char* program, const Problem& problem) {
       "  --exact-buffers  no guard bands round the buffers, for compute-sanitizer\n"
       "  --device         print the device as JSON and stop\n"
       "  --help           this\n"
+      "\nLADDER_MEMORY=8G in the environment: as on a device with 8 GiB of memory; what does not fit is skipped.\n"
       "\nExit status: 0 all right, 1 a check failed, 2 bad usage, 77 no CUDA device that can run it, 124 a time\n"
       "limit was reached.\n",
       kGpu ? "times the last step beside step 00 and the steps near it. With --check small\n"
@@ -331,13 +332,13 @@ std::vector<Row> run_size(const Size& size, const std::vector<Row>& before, cons
   time_rows(rows, options.seed, gpu);
   check_rows(rows, patterns.front(), options.seed + 1, guarded, progress);  // still right, on data not seen before?
   const std::string name = gpu.name;
-  const double dram_gbps = gpu.dram_gbps;
+  const Peaks peaks = gpu.peaks;
 #else
   const std::string name = "CPU backend (no times: an emulator's mean nothing)";
-  const double dram_gbps = 0;
+  const Peaks peaks;
 #endif
   for (Row& row : rows) write_json(row, options);
-  if (!options.json) print_table(rows, name, dram_gbps);
+  if (!options.json) print_table(rows, name, peaks);
   return rows;
 }
 
@@ -447,7 +448,7 @@ bool run_random(const Options& options, Progress& progress) {
         std::printf("%s: left out, %s\n", row.step->name.c_str(), row.left_out.c_str());
       }
     }
-    if (!shown.empty()) print_table(shown, gpu.name, gpu.dram_gbps);
+    if (!shown.empty()) print_table(shown, gpu.name, gpu.peaks);
   }
   return ok;
 }
@@ -564,6 +565,7 @@ int run(int argc, char** argv) {
     return kPass;
   }
 
+  memory_limit();  // a bad one is said here
   const std::vector<Step> others = take_out_others(options.only);
   const std::vector<Step> unsupported = take_out_unsupported_steps();  // `problem` may be one of theirs
   for (const Step& step : unsupported) {
@@ -599,7 +601,17 @@ int run(int argc, char** argv) {
     };
     sizes.erase(std::remove_if(sizes.begin(), sizes.end(), too_large), sizes.end());
   } else if (options.sized || (!options.check && options.random == 0)) {
-    require_fit(*steps_for(options.size, options).front()->problem, options.size);
+    const Problem& first = *steps_for(options.size, options).front()->problem;
+    try {
+      require_fit(first, options.size);
+    } catch (const UsageError& error) {
+      if (options.sized) throw;
+      for (const Step* step : measured_steps(options.only)) {  // a smaller device than the default size is for
+        std::fprintf(options.json ? stderr : stdout, "%s: skipped, %s\n", step->name.c_str(), error.what());
+        Record::skipped(*step, "skipped", error.what());
+      }
+      return kNoDevice;
+    }
   }
   if (options.once) {
     run_once(options);

@@ -98,22 +98,50 @@ inline int name_width(const std::vector<Row>& rows) {
   return static_cast<int>(width);
 }
 
+// What the device could do at best, by its attributes; 0 where the driver does not tell.
+struct Peaks {
+  double dram_gbps = 0, fp32_tflops = 0;
+};
+
 // Rates above what the memory can deliver come from the cache, and say so.
 inline std::string rate(const Row& row, double us, double dram_gbps) {
   const double value = gbps(row, us);
-  return format("%.0f", value) + (value > dram_gbps ? " (L2)" : "");
+  return format("%.0f", value) + (dram_gbps > 0 && value > dram_gbps ? " (L2)" : "");
+}
+
+// What no step of a timed row's problem can beat on this device, and what the ceiling measured beside it reached.
+inline std::string floor_line(const Row& row, const Peaks& peaks) {
+  const Problem& problem = *row.step->problem;
+  const double bytes = problem.bytes(row.size), flops = problem.flops(row.size);
+  std::string line = "floor: " + format("%.1f", bytes / 1e6) + " MB";
+  if (peaks.dram_gbps > 0) {
+    line += " at " + format("%.0f", peaks.dram_gbps) + " GB/s, the memory's clock times its width, take " +
+            format("%.1f", bytes / peaks.dram_gbps * 1e-3) + " us";
+  }
+  if (row.of_ceiling > 0) {
+    const double us = row.of_ceiling * row.cold.median_us;
+    line += std::string("; a ") + problem.ceiling_name() + " took " + format("%.1f", us) + " us, " +
+            format("%.0f", gbps(row, us)) + " GB/s";
+    if (peaks.dram_gbps > 0) line += ", " + format("%.0f", 100 * gbps(row, us) / peaks.dram_gbps) + "% of that";
+  }
+  if (flops > 0 && peaks.fp32_tflops > 0) {
+    line += "; " + format("%.2f", flops / 1e9) + " GFLOP at " + format("%.1f", peaks.fp32_tflops) +
+            " TFLOP/s, the peak without tensor cores, take " + format("%.1f", flops / peaks.fp32_tflops * 1e-6) + " us";
+  }
+  return line;
 }
 
 // "1.234x", or "-" below 0, which was not measured.
 inline std::string ratio(double value) { return value >= 0 ? format("%.3f", value) + "x" : "-"; }
 
-// The rows of one size. `dram_gbps` is the device's theoretical peak.
-inline void print_table(const std::vector<Row>& rows, const std::string& device, double dram_gbps) {
+// The rows of one size.
+inline void print_table(const std::vector<Row>& rows, const std::string& device, const Peaks& peaks) {
   const Problem& problem = *rows.front().step->problem;
   const int width = name_width(rows);
-  const bool timed = std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.cold.samples > 0; });
+  const auto timed = std::find_if(rows.begin(), rows.end(), [](const Row& row) { return row.cold.samples > 0; });
   std::printf("%s, %s\n", device.c_str(), describe(problem, rows.front().size).c_str());
-  if (timed) {
+  if (timed != rows.end()) {
+    std::printf("%s\n", floor_line(*timed, peaks).c_str());
     std::printf("%-*s  %s %11s %11s %8s %4s %7s %12s %9s %10s %11s %12s %10s\n", width, "step", "check", "cold us",
                 "min us", "spread", "n", "SM MHz", "GB/s", (std::string("of ") + problem.ceiling_name()).c_str(),
                 "vs step 00", "warm us", "warm GB/s", "vs step 00");
@@ -127,11 +155,11 @@ inline void print_table(const std::vector<Row>& rows, const std::string& device,
       throttled += cold.throttled;
       std::printf("  %11.2f %11.2f %8s %4zu %7s %12s", cold.median_us, cold.min_us,
                   cold.spread >= 0 ? (format("%.2f", 100 * cold.spread) + "%").c_str() : "-", cold.samples,
-                  clock.c_str(), rate(row, cold.median_us, dram_gbps).c_str());
+                  clock.c_str(), rate(row, cold.median_us, peaks.dram_gbps).c_str());
       std::printf(" %9s", row.of_ceiling >= 0 ? (format("%.1f", 100 * row.of_ceiling) + "%").c_str() : "-");
       std::printf(" %10s %11s %12s %10s", ratio(row.vs_vendor).c_str(),
                   warm.samples > 0 ? format("%.2f", warm.median_us).c_str() : "-",
-                  warm.samples > 0 ? rate(row, warm.median_us, dram_gbps).c_str() : "-",
+                  warm.samples > 0 ? rate(row, warm.median_us, peaks.dram_gbps).c_str() : "-",
                   ratio(row.warm_vs_vendor).c_str());
     }
     if (!row.verdict.ok()) std::printf("  %s", row.verdict.problem().c_str());

@@ -78,7 +78,7 @@ CAUSES = {
     "stack": (ENDS, "A thread's stack is small: no deep recursion and no large local arrays; they go to local memory, "
               "which is DRAM.", MEMORIES),
     "arithmetic": (RIGHT, "An integer division by zero, or one that overflows: a GPU goes on with a value that means "
-                   "nothing.", NUMBERS),
+                   "nothing. An x86 CPU stops there; an arm64 CPU goes on, a division by zero gives 0.", NUMBERS),
     "trap": (RIGHT, "The kernel ended itself: an assertion failed, or it called __trap().", DEBUGGER),
     "unsupported": (COMPILES, "The CPU backend cannot run this; the message says what to write instead.",
                     "README.md#no-gpu"),
@@ -178,11 +178,12 @@ def of_outcome(outcome):
     if report:
         return of_error(report, facts)
     if outcome.sanitizer:
-        misaligned = "misaligned address" in outcome.sanitizer
-        stage, sentence, section = CAUSES["misaligned"] if misaligned else OUT_OF_BOUNDS
+        causes = {"misaligned address": "misaligned", "division by zero": "arithmetic"}
+        cause = next((cause for words, cause in causes.items() if words in outcome.sanitizer), "address")
+        _, sentence, section = CAUSES[cause]
         element = next((report["element"] for report in outcome.reports if report.get("element")), "")
         told_by_it = outcome.sanitizer + f", which would be {element}" * bool(element)
-        return Failure(stage, seen(facts, told_by_it), sentence, section, outcome.sanitizer_at, facts)
+        return Failure(MEMORY, seen(facts, told_by_it), sentence, section, outcome.sanitizer_at, facts)
     if outcome.result.stopped:
         stopped = f"stopped: over the limit on {outcome.result.stopped}"
         if outcome.result.stopped == "output":

@@ -453,6 +453,12 @@ class Diagnoses(unittest.TestCase):
         self.assertEqual((found.stage, found.at), (diagnosis.RACES, "a.cu:4:1"))
         self.assertIn("2 threads wait in __syncthreads() at a.cu:4: (0,0,0)", found.what)
 
+    def test_division_by_zero_that_does_not_trap(self):
+        output = "a.cu:7:5: runtime error: division by zero\n"
+        found = self.of(None, output=output, ended=False)
+        self.assertEqual((found.stage, found.at), (diagnosis.MEMORY, "a.cu:7:1"))
+        self.assertIn("an arm64 CPU goes on", found.sentence)
+
     def test_what_ended_the_program_comes_first(self):
         crash = {**REPORT, "cause": "address", "problem": "SIGSEGV", "fatal": True, "at": "b.cu:1", "groups": []}
         found = self.of(FACTS, [REPORT, crash], ended=False)

@@ -77,6 +77,18 @@ TEST_CASE("bad usage gets one line that names the option, and exit status 2") {
   require_usage_error("--n=2^36", "n=68719476736: needs ");
 }
 
+TEST_CASE("LADDER_MEMORY: the default size is skipped by name where it does not fit, a size asked for is refused") {
+  setenv("LADDER_MEMORY", "1M", 1);
+  const Outcome skipped = run("");
+  INFO(skipped.output);
+  CHECK(skipped.status == 77);
+  CHECK(skipped.has("sum_08_warp_shuffle: skipped, n=131085: needs "));
+  require_usage_error("--n=1000000", "n=1000000: needs ");
+  setenv("LADDER_MEMORY", "8GB", 1);
+  require_usage_error("", "LADDER_MEMORY: '8GB' is not a size");
+  unsetenv("LADDER_MEMORY");
+}
+
 TEST_CASE("good usage") {
   const Outcome help = run("--help");
   CHECK(help.status == 0);

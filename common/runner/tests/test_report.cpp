@@ -118,3 +118,39 @@ TEST_CASE("the ceiling's arrays do not grow with the number of time steps") {
   CHECK(plan_ceiling(problem, {n, 0, 0}).launches == 1);
   CHECK(plan_ceiling(problem, {0, 1, 0}).bytes_each == 0);
 }
+
+TEST_CASE("the floor of a device, and what was measured beside it") {
+  const Step step = fake_step();
+  Row row{&step, {1000000, 2, 0}, {}};
+  row.cold = {25, 100.0, 90.0, 0.01, 1590, 0};
+  CHECK(floor_line(row, {320, 8.1}) == "floor: 16.0 MB at 320 GB/s, the memory's clock times its width, take 50.0 us");
+  row.of_ceiling = 0.625;
+  CHECK(floor_line(row, {320, 8.1}) ==
+        "floor: 16.0 MB at 320 GB/s, the memory's clock times its width, take 50.0 us; a copy took 62.5 us, 256 GB/s, "
+        "80% of that");
+  CHECK(floor_line(row, {}) == "floor: 16.0 MB; a copy took 62.5 us, 256 GB/s");
+  struct Product : Fake {
+    double flops(const Size&) const override { return 8.1e9; }
+  };
+  const Step product{"product_01_x", "01_x", std::make_unique<Product>()};
+  row.step = &product;
+  CHECK(floor_line(row, {0, 8.1}) ==
+        "floor: 16.0 MB; a copy took 62.5 us, 256 GB/s; 8.10 GFLOP at 8.1 TFLOP/s, the peak without tensor cores, take "
+        "1000.0 us");
+  CHECK(rate(row, 10, 320) == "1600 (L2)");
+  CHECK(rate(row, 10, 0) == "1600");
+}
+
+TEST_CASE("LADDER_MEMORY is a size") {
+  CHECK(parse_memory("8G") == 8.0 * (1 << 30));
+  CHECK(parse_memory("1.5M") == 1.5 * (1 << 20));
+  CHECK(parse_memory("4096") == 4096);
+  for (const char* bad : {"", "G", "8GB", "8X", "KM", "0", "-1G", "nan", "inf", "8 G"}) {
+    CHECK_THROWS_AS(parse_memory(bad), UsageError);
+  }
+  const Fake problem;
+  setenv("LADDER_MEMORY", "1M", 1);
+  CHECK_NOTHROW(require_free(problem, {100, 1, 0}, 1 << 20));
+  CHECK_THROWS_AS(require_free(problem, {100, 1, 0}, 2 << 20), UsageError);
+  unsetenv("LADDER_MEMORY");
+}
