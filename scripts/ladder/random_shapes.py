@@ -1,7 +1,6 @@
 """scripts/bench --random: runs the programs at random shapes, judges what they print, and sums it up."""
 import collections
 import hashlib
-import json
 import math
 import subprocess
 from typing import NamedTuple, Optional
@@ -179,36 +178,7 @@ def summary_text(found, library, ceiling):
     return text + "\n  " + ("marks missed: " + "; ".join(found["missed"]) if found["missed"] else "all marks reached")
 
 
-# ---- running, and going on after an interruption
-
-class Journal:
-    """The shapes of a kernel that are done, a line each, in a file that an interruption leaves whole."""
-
-    def __init__(self, path, head):
-        self.path, self.head = path, head
-
-    def start(self, resume):
-        """Returns the shapes that an interrupted run with the same head has done; the file then holds these."""
-        shapes = []
-        lines = self.path.read_text().splitlines() if resume and self.path.exists() else []
-        if lines and ladder.parse_entry(lines[0]) == self.head:
-            for number, text in enumerate(lines[1:]):
-                entries = (ladder.parse_entry(text) or {}).get("entries")
-                if not entries or entries[0]["shape"] != number:
-                    break  # the last line may have been cut off
-                shapes.append(Shape(number, entries))
-        elif lines:
-            ladder.say(f"{self.path.stem}: the run before was of other code, or of another GPU; starting again")
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.path.write_text(json.dumps(self.head) + "\n")
-        for shape in shapes:
-            self.add(shape)
-        return shapes
-
-    def add(self, shape):
-        with self.path.open("a") as file:
-            file.write(json.dumps({"entries": shape.entries}) + "\n")
-
+# ---- running
 
 def grouped(lines):
     """The shapes of a program's output, each as soon as the next one begins; the last at the end of the output."""
@@ -222,20 +192,13 @@ def grouped(lines):
         yield Shape(entries[0]["shape"], entries)
 
 
-def measure(program, journal, count, seed, resume, show):
+def measure(program, count, seed, show):
     """All shapes of a kernel, and what went wrong, or None. Calls show(shape) for each."""
-    shapes = journal.start(resume)[:count]
-    for shape in shapes:
-        show(shape)
-    done = len(shapes)
-    if done == count:
-        return shapes, None
-    command = [program, "--json", f"--random={count - done}", f"--first={done}", f"--seed={seed}"]
+    shapes = []
+    command = [program, "--json", f"--random={count}", f"--seed={seed}"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         for shape in grouped(process.stdout):
             shapes.append(shape)
-            if not shape.wrong:
-                journal.add(shape)
             show(shape)
     wrong = sorted({name for shape in shapes for name in shape.wrong})
     if wrong:
