@@ -1,13 +1,10 @@
 #!/usr/bin/env python3
 """Tests of scripts/ladder/figures.py: what changes the digest of a step's code, and what does not."""
-import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-import ladder
-from ladder import figures
+from helpers import Case, figures, ladder
 
 PROBLEM = """\
 #pragma once
@@ -30,7 +27,7 @@ static void launch(float* x, int n) { k<<<1, 32>>>(x, n); }
 """
 
 
-class Digest(unittest.TestCase):
+class Digest(Case):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -97,7 +94,7 @@ class Digest(unittest.TestCase):
         self.assertFalse(digests.current({"kernel": "no", "step": "01_such_step", "code": None}))
 
 
-class Results(unittest.TestCase):
+class Results(Case):
     def test_names_of_cards(self):
         self.assertEqual(figures.card_name("NVIDIA H100 80GB HBM3"), "h100-80gb-hbm3")
         self.assertEqual(figures.card_name("NVIDIA H200"), "h200")
@@ -114,7 +111,7 @@ class Results(unittest.TestCase):
                 self.assertEqual(figures.card_name(one.head["gpu"]), one.card)
 
 
-class Labels(unittest.TestCase):
+class Labels(Case):
     def labels(self, *sizes):
         return list(figures.labels([{"size": size} for size in sizes]).values())
 

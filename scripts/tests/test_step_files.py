@@ -2,13 +2,9 @@
 """Checks what every step file must have: a header that teaches, a page's length, and a small step from the one
 before."""
 import re
-import sys
 import unittest
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
-import ladder
+from helpers import ROOT, Case, ladder
 from ladder import cuda_source
 
 diff = ladder.load_script("diff")
@@ -19,7 +15,7 @@ NEW_LINES, LARGE_STEPS, MOST_NEW_LINES = 40, 60, 160
 MOST_LINES_ANY_SHAPE = 600
 
 
-class StepFiles(unittest.TestCase):
+class StepFiles(Case):
     def setUp(self):
         self.steps = ladder.steps()
 
@@ -71,7 +67,7 @@ class StepFiles(unittest.TestCase):
                 places[name] = step.name
 
 
-class Layout(unittest.TestCase):
+class Layout(Case):
     """A kernel's folder has what it alone uses, a family's what several of its kernels share, common/ the rest."""
 
     def setUp(self):
