@@ -81,13 +81,9 @@ class Ratio(NamedTuple):
         return {**found, "step": self.step} if self.step else found
 
 
-def size_text(size):
-    return " ".join(f"{name}={value}" for name, value in size.items())
-
-
 def line(shape, library, ceiling):
     """What is printed of a shape."""
-    size = size_text(shape.entries[0]["size"])
+    size = figures.size_text(shape.entries[0]["size"])
     text = f"{shape.number:4} {size:44}"
     if shape.wrong:
         text += " FAIL: " + ", ".join(shape.wrong)
@@ -164,14 +160,15 @@ def summary_text(found, library, ceiling):
     if "vs_vendor" in found:
         one = found["vs_vendor"]
         text += f"\n  {one['mean']:.3f}x {library} in the geometric mean, won {one['won']:.0%}, worst " \
-                f"{one['worst']['ratio']:.3f}x at {size_text(one['worst']['size'])}"
+                f"{one['worst']['ratio']:.3f}x at {figures.size_text(one['worst']['size'])}"
     if "vs_earlier" in found:
         worst = found["vs_earlier"]["worst"]
-        text += f"\n  at worst {worst['ratio']:.3f}x an earlier step, {worst['step']}, at {size_text(worst['size'])}"
+        text += f"\n  at worst {worst['ratio']:.3f}x an earlier step, {worst['step']}, at " \
+                f"{figures.size_text(worst['size'])}"
     if "of_ceiling" in found:
         one = found["of_ceiling"]
         text += f"\n  {one['mean']:.2f} of {ceiling} in the geometric mean, worst {one['worst']['ratio']:.2f} at " \
-                f"{size_text(one['worst']['size'])}"
+                f"{figures.size_text(one['worst']['size'])}"
     if "candidates" in found:
         taken = ", ".join(f"{name} {count}" for name, count in found["candidates"].items())
         text += f"\n  candidates taken: {taken}; the same one in three measurements at {found['same_choice']:.0%}"
