@@ -452,6 +452,18 @@ def skipped(preset):
     return left_out
 
 
+def buildable(preset, kernels):
+    """Configures the preset; the steps of {kernel: [Step]} that it builds. The script ends if there are none."""
+    configure(preset)
+    left_out = skipped(preset)
+    found = {kernel: [step for step in steps if step.name not in left_out] for kernel, steps in kernels.items()}
+    found = {kernel: steps for kernel, steps in found.items() if steps}
+    if not found:
+        name = next(iter(kernels.values()))[0].name
+        usage_error(f"{name} needs {left_out[name]}, which this build lacks")
+    return found
+
+
 def require_program(name, package):
     if not shutil.which(name):
         usage_error(f"needs {name}, {package}")

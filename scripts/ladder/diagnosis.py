@@ -284,8 +284,7 @@ class Causes:
             return self.failure._replace(what=f"{self.failure.what}\n{cause[3]}", sentence=f"{self.failure.sentence} "
                                          f"{lesson(self.facts['data'])}".strip()) if cause else self.failure
         self.simplify()
-        for search in (self.lane, self.order, self.alignment, self.second_run, self.untouched, self.fill, self.output,
-                       self.data, self.leading, self.scalars):
+        for search in (self.lane, self.change, self.data, self.leading, self.scalars):
             cause = search()
             if cause:
                 stage, sentence, section, proof = cause
@@ -318,42 +317,31 @@ class Causes:
         gone = next((report for report in self.reports if report["cause"] == "lane is gone"), None)
         return (*CAUSES["lane is gone"], told(gone)) if gone else None
 
-    def order(self):
-        order = self.facts["order"]
-        if order in ("", "forward") or not self.again(data=self.facts["data"], order="forward"):
-            return None
-        return (RACES, "The result depends on the order in which threads run, which nothing fixes: a barrier or an "
-                "atomic is missing.", BARRIERS, f"It passes when threads run in forward order, and fails in {order} "
-                "order.")
-
-    def alignment(self):
-        if not self.facts["offsets"] or not self.again("--aligned", data=self.facts["data"]):
-            return None
-        return (RIGHT, "The arrays start off their alignment here: a vector access needs a test of each pointer, and "
-                "the rest a scalar path.", "chapter#traps", "It passes where all arrays are aligned.")
-
-    def second_run(self):
-        if not self.facts["second_run"]:
-            return None
-        return (RIGHT, "The second run finds what the first left: what is kept between launches, such as a counter or "
-                "a sum that is added to, must be set again in each.", "chapter#traps", "The first run passes.")
-
-    def untouched(self):
-        if self.facts["what"] != "unwritten" and self.facts.get("writer") != "no thread":
-            return None
-        return (RIGHT, "Each element of the output must be written by a thread: does the grid cover all, also the last "
-                "partial block and a size of 0?", FIRST, "")
-
-    def fill(self):
-        """Does the result change with what fresh memory holds?"""
-        if self.again(data=self.facts["data"], fill="zeros"):
-            return RIGHT, *NEVER_WRITTEN[1:], "It passes where fresh memory holds zeros."
-        return None
-
-    def output(self):
-        if self.again("--zeroed", data=self.facts["data"]):
-            return (RIGHT, "The output is added to, and nothing has set it to 0 before: cudaMemsetAsync it, or let the "
-                    "first writer store.", "chapter#traps", "It passes where the output holds zeros beforehand.")
+    def change(self):
+        """The first change of how the check is run with which it passes, or what the failure itself says."""
+        order, no_thread = self.facts["order"], self.facts.get("writer") == "no thread"
+        no_change = None
+        for applies, options, how, cause in (
+                (order not in ("", "forward"), [], {"order": "forward"},
+                 (RACES, "The result depends on the order in which threads run, which nothing fixes: a barrier or an "
+                  "atomic is missing.", BARRIERS, f"It passes when threads run in forward order, and fails in {order} "
+                  "order.")),
+                (self.facts["offsets"], ["--aligned"], {},
+                 (RIGHT, "The arrays start off their alignment here: a vector access needs a test of each pointer, and "
+                  "the rest a scalar path.", "chapter#traps", "It passes where all arrays are aligned.")),
+                (self.facts["second_run"], no_change, {},
+                 (RIGHT, "The second run finds what the first left: what is kept between launches, such as a counter "
+                  "or a sum that is added to, must be set again in each.", "chapter#traps", "The first run passes.")),
+                (self.facts["what"] == "unwritten" or no_thread, no_change, {},
+                 (RIGHT, "Each element of the output must be written by a thread: does the grid cover all, also the "
+                  "last partial block and a size of 0?", FIRST, "")),
+                (True, [], {"fill": "zeros"},
+                 (RIGHT, *NEVER_WRITTEN[1:], "It passes where fresh memory holds zeros.")),
+                (True, ["--zeroed"], {},
+                 (RIGHT, "The output is added to, and nothing has set it to 0 before: cudaMemsetAsync it, or let the "
+                  "first writer store.", "chapter#traps", "It passes where the output holds zeros beforehand."))):
+            if applies and (options is no_change or self.again(*options, data=self.facts["data"], **how)):
+                return cause
         return None
 
     def data(self):

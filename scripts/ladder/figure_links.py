@@ -1,10 +1,6 @@
-"""Measured numbers in sentences: each is a link to what it is in results/, and no other stands there.
-
-    [1.19x](results/h200.json#sum_07,2^20,vs_00)
-
-names the results file of a card, a step (sum_07, or sum_any for the program for any shape), a size as in the heading
-of the kernel's table, and a value: vs_NN (speed ratio to a step; 00 is the library), share (of the ceiling, such as a
-copy), rate or time. scripts/tables writes the link's text. It may be of code that has changed since."""
+"""Measured numbers in sentences: each is a link to what it is in results/, such as
+[1.19x](results/h200.json#sum_07,2^20,vs_00), and no other stands there; see scripts/tables --help. sum_any is the
+program for any shape. What a link leads to may be of code that has changed since."""
 import functools
 import re
 

@@ -150,6 +150,10 @@ def size_of(entry):
     return tuple(entry["size"].items())
 
 
+def size_text(size):
+    return " ".join(f"{name}={value}" for name, value in size.items())
+
+
 def labels(entries):
     """What to call the sizes of these entries, in their order: {(("n", 16777216),): "2^24"}. Dimensions that are the
     same in all of them are left out, and three equal ones are said once. One that some of them lack is named:

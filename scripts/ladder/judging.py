@@ -201,6 +201,8 @@ class Judge:
             if not failure and self.program:  # for what it prints
                 self.run(self.program, "--check", "--random-data", "--aligned",
                          *compute_sanitizer.small_sizes(self.program)[0], seconds=LONG_S)
+        except candidates.CompileError as error:
+            failure = diagnosis.of_compiler(error, self.submission)
         except OutOfTime:
             failure = None
             self.say("the time is over: the stages that follow are not judged")
@@ -244,14 +246,14 @@ class Judge:
             try:
                 program = self.build("cpu")
             except candidates.CompileError as error:
-                alone = self.with_gpu and diagnosis.CANNOT_RUN in str(error)
-                return self.on_gpu_alone() if alone else diagnosis.of_compiler(error, self.submission)
+                if self.with_gpu and diagnosis.CANNOT_RUN in str(error):
+                    return self.on_gpu_alone()
+                raise
             self.stages.append(Stage(diagnosis.COMPILES, PASSED))
             failure = self.checked(program, pool)
             refused = by_nvcc.result()  # it takes longer than most checks
             if refused:
-                self.stages = []
-                return diagnosis.of_compiler(refused, self.submission)
+                raise candidates.CompileError(refused)
         return failure or self.speed()
 
     def checked(self, program, pool):
@@ -351,10 +353,7 @@ class Judge:
     def memory(self, others):
         """Under AddressSanitizer, on fewer sizes. What only another timing shows, a lost update, may show here
         first."""
-        try:
-            program = others["memory"].result()
-        except candidates.CompileError as error:
-            return diagnosis.of_compiler(error, self.submission)
+        program = others["memory"].result()
         self.say("under AddressSanitizer")
         outcome = self.check(program, "--brief")
         failure = self.failure_of(outcome)
@@ -366,10 +365,7 @@ class Judge:
 
     def traced(self, building):
         """Races, and the access pattern beside those of the ladder."""
-        try:
-            program = building.result()
-        except candidates.CompileError as error:
-            return diagnosis.of_compiler(error, self.submission)
+        program = building.result()
         self.say("counting accesses")
         step, outcome = self.trace(program)
         if step is None:
@@ -398,10 +394,7 @@ class Judge:
             self.stages.append(Stage(diagnosis.SPEED, SKIPPED, "needs a GPU"))
             return None
         self.say("on the GPU")
-        try:
-            program = self.build("gpu")
-        except candidates.CompileError as error:
-            return diagnosis.of_compiler(error, self.submission)
+        program = self.build("gpu")
         outcome = self.check(program)
         failure = self.failure_of(outcome)
         if failure:
@@ -420,10 +413,7 @@ class Judge:
     def on_gpu_alone(self):
         """The stages of a submission that the CPU backend cannot run; compute-sanitizer takes its place."""
         self.say("the CPU backend cannot run this: compiling for the GPU")
-        try:
-            program = self.build("gpu")
-        except candidates.CompileError as error:
-            return diagnosis.of_compiler(error, self.submission)
+        program = self.build("gpu")
         self.stages.append(Stage(diagnosis.COMPILES, PASSED, "for the GPU; the CPU backend cannot run it"))
         self.say("checking every awkward size, aligned and not")
         outcome = self.check(program)
@@ -487,22 +477,18 @@ def stages_text(verdict, color=False):
 
 def outcome(verdict):
     """What the stages come to."""
-    return ladder.wrapped(outcome_lines(verdict))
-
-
-def outcome_lines(verdict):
-    """The same, each sentence in a line."""
     failure = verdict.failure
     if verdict.word:
-        return verdict.word
-    if failure:
-        place = f"{failure.at}:\n" if failure.at else ""
-        return f"{place}{failure.sentence}\nSee {failure.section}"
-    if verdict.not_judged:
-        return (f"Not solved yet: the time was over before all was judged: {', '.join(verdict.not_judged)}. "
+        said = verdict.word
+    elif failure:
+        said = f"{failure.at}:\n" * bool(failure.at) + f"{failure.sentence}\nSee {failure.section}"
+    elif verdict.not_judged:
+        said = (f"Not solved yet: the time was over before all was judged: {', '.join(verdict.not_judged)}. "
                 "scripts/judge --seconds gives more.")
-    solved = f"Solved, level: {verdict.level}." if verdict.level else "Solved."
-    return f"{solved}\nNext level, {verdict.following}" if verdict.following else solved
+    else:
+        said = "Solved" + f", level: {verdict.level}" * bool(verdict.level) + "."
+        said += f"\nNext level, {verdict.following}" * bool(verdict.following)
+    return ladder.wrapped(said)
 
 
 def remarks_text(verdict):

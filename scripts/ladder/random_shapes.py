@@ -1,7 +1,6 @@
 """scripts/bench --random: runs the programs at random shapes, judges what they print, and sums it up."""
 import collections
 import hashlib
-import json
 import math
 import subprocess
 from typing import NamedTuple, Optional
@@ -82,13 +81,9 @@ class Ratio(NamedTuple):
         return {**found, "step": self.step} if self.step else found
 
 
-def size_text(size):
-    return " ".join(f"{name}={value}" for name, value in size.items())
-
-
 def line(shape, library, ceiling):
     """What is printed of a shape."""
-    size = size_text(shape.entries[0]["size"])
+    size = figures.size_text(shape.entries[0]["size"])
     text = f"{shape.number:4} {size:44}"
     if shape.wrong:
         text += " FAIL: " + ", ".join(shape.wrong)
@@ -165,50 +160,22 @@ def summary_text(found, library, ceiling):
     if "vs_vendor" in found:
         one = found["vs_vendor"]
         text += f"\n  {one['mean']:.3f}x {library} in the geometric mean, won {one['won']:.0%}, worst " \
-                f"{one['worst']['ratio']:.3f}x at {size_text(one['worst']['size'])}"
+                f"{one['worst']['ratio']:.3f}x at {figures.size_text(one['worst']['size'])}"
     if "vs_earlier" in found:
         worst = found["vs_earlier"]["worst"]
-        text += f"\n  at worst {worst['ratio']:.3f}x an earlier step, {worst['step']}, at {size_text(worst['size'])}"
+        text += f"\n  at worst {worst['ratio']:.3f}x an earlier step, {worst['step']}, at " \
+                f"{figures.size_text(worst['size'])}"
     if "of_ceiling" in found:
         one = found["of_ceiling"]
         text += f"\n  {one['mean']:.2f} of {ceiling} in the geometric mean, worst {one['worst']['ratio']:.2f} at " \
-                f"{size_text(one['worst']['size'])}"
+                f"{figures.size_text(one['worst']['size'])}"
     if "candidates" in found:
         taken = ", ".join(f"{name} {count}" for name, count in found["candidates"].items())
         text += f"\n  candidates taken: {taken}; the same one in three measurements at {found['same_choice']:.0%}"
     return text + "\n  " + ("marks missed: " + "; ".join(found["missed"]) if found["missed"] else "all marks reached")
 
 
-# ---- running, and going on after an interruption
-
-class Journal:
-    """The shapes of a kernel that are done, a line each, in a file that an interruption leaves whole."""
-
-    def __init__(self, path, head):
-        self.path, self.head = path, head
-
-    def start(self, resume):
-        """Returns the shapes that an interrupted run with the same head has done; the file then holds these."""
-        shapes = []
-        lines = self.path.read_text().splitlines() if resume and self.path.exists() else []
-        if lines and ladder.parse_entry(lines[0]) == self.head:
-            for number, text in enumerate(lines[1:]):
-                entries = (ladder.parse_entry(text) or {}).get("entries")
-                if not entries or entries[0]["shape"] != number:
-                    break  # the last line may have been cut off
-                shapes.append(Shape(number, entries))
-        elif lines:
-            ladder.say(f"{self.path.stem}: the run before was of other code, or of another GPU; starting again")
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.path.write_text(json.dumps(self.head) + "\n")
-        for shape in shapes:
-            self.add(shape)
-        return shapes
-
-    def add(self, shape):
-        with self.path.open("a") as file:
-            file.write(json.dumps({"entries": shape.entries}) + "\n")
-
+# ---- running
 
 def grouped(lines):
     """The shapes of a program's output, each as soon as the next one begins; the last at the end of the output."""
@@ -222,20 +189,13 @@ def grouped(lines):
         yield Shape(entries[0]["shape"], entries)
 
 
-def measure(program, journal, count, seed, resume, show):
+def measure(program, count, seed, show):
     """All shapes of a kernel, and what went wrong, or None. Calls show(shape) for each."""
-    shapes = journal.start(resume)[:count]
-    for shape in shapes:
-        show(shape)
-    done = len(shapes)
-    if done == count:
-        return shapes, None
-    command = [program, "--json", f"--random={count - done}", f"--first={done}", f"--seed={seed}"]
+    shapes = []
+    command = [program, "--json", f"--random={count}", f"--seed={seed}"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         for shape in grouped(process.stdout):
             shapes.append(shape)
-            if not shape.wrong:
-                journal.add(shape)
             show(shape)
     wrong = sorted({name for shape in shapes for name in shape.wrong})
     if wrong:

@@ -244,11 +244,6 @@ def excess(access):
     return access["units"] - access["ideal"]
 
 
-def worst_access(step):
-    """The access that costs the most units above what is needed; None in a step without any."""
-    return max((access for access in accesses_of(step) if access["requests"]), key=excess, default=None)
-
-
 def kind_of(access):
     """shared-load, as --access has it"""
     return f"{access['space']}-{access['op']}"
@@ -257,12 +252,8 @@ def kind_of(access):
 def chosen_access(step, line, kind):
     """The worst access at that line of the step's file, of that kind; None: whichever. Ends the script if there is
     none."""
-    if line is None and kind is None:
-        found = [worst_access(step)] if worst_access(step) else []
-    else:
-        found = [access for access in accesses_of(step)
-                 if line in (None, access["line"]) and kind in (None, kind_of(access)) and access["requests"]
-                 and access["file"] == step["file"]]
+    found = [access for access in accesses_of(step) if access["requests"] and line in (None, access["line"])
+             and kind in (None, kind_of(access)) and (access["file"] == step["file"] or line is kind is None)]
     if not found:
         there = sorted({(access["line"], kind_of(access)) for access in accesses_of(step)
                         if access["file"] == step["file"]})

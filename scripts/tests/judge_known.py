@@ -2,8 +2,8 @@
 """Judges every planted bug, and prints which stage rejects it, and what a checker says of the kind that many
 collections have: one round shape, one epsilon, blind to NaN (common/runner/tests/peer_check.cu). Each bug must be
 rejected at the stage that its line '// stage: ...' names. With --steps it judges the steps, which must pass; with
---submissions the template of every kernel, which must fail with a friendly word.
-Takes about 10 minutes of CPU time, with --submissions 5, with --steps an hour.
+--pages the template of every kernel, which must fail with a friendly word.
+Takes about 10 minutes of CPU time, with --pages 5, with --steps an hour.
 
 example: scripts/tests/judge_known.py --jobs 2 reduce
 """

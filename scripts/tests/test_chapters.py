@@ -1,14 +1,9 @@
 #!/usr/bin/env python3
 """Checks that the chapters have one form: a family's lists its kernels, a kernel's has every step and planted bug."""
 import re
-import sys
 import unittest
-from pathlib import Path
 
-SCRIPTS = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(SCRIPTS))
-import ladder
-from ladder import figures
+from helpers import Case, figures, ladder
 
 LONGEST_LINE = 120  # tables, pictures and addresses apart
 FAMILY_LINES = 110  # one or two pages
@@ -21,9 +16,9 @@ GENERATED = re.compile(r"^<!-- (?:table|counters|compared|random|map)\b.*?^<!-- 
 class Chapter:
     """Of a kernel's folder, or of a family's with the folders of its kernels."""
 
-    def __init__(self, folder, all_steps, text=None):
+    def __init__(self, folder, all_steps):
         self.folder, self.name = folder, folder.name
-        self.text = (folder / "README.md").read_text() if text is None else text
+        self.text = (folder / "README.md").read_text()
         self.prose = GENERATED.sub("", self.text)
         self.folders = sorted({step.folder for step in all_steps if step.folder.parent == folder})
         self.kernels = {}  # {kernel: [Step]}
@@ -127,7 +122,7 @@ def all_steps():
     return [step for kernel in known.kernels for step in known.measured(kernel)]
 
 
-class Chapters(unittest.TestCase):
+class Chapters(Case):
     def test_form(self):
         of_all = all_steps()
         folders = list(dict.fromkeys(step.folder for step in of_all))
@@ -146,43 +141,6 @@ class Chapters(unittest.TestCase):
                 self.assertIn(f"]({ladder.shown(path)}", text)
         self.assertLessEqual(len(text.splitlines()), GUIDE_LINES)
         self.assertLessEqual(words(GENERATED.sub("", text)), GUIDE_WORDS)
-
-
-def made_up(folder, of_all):
-    """The shortest chapter of the form, of a real folder's files."""
-    kernel = [step for step in of_all if step.folder == folder]
-    boards = " ".join(f"[w]({path.name})" for path in folder.glob("whiteboard*.c*"))
-    about = "\n\n".join(f"**[{step.number} x]({step.path.name})** is counted." for step in kernel
-                        if not step.is_vendor and not step.is_any_shape)
-    about += "".join(f"\n[`{one.kernel}` any_shape](any_shape/{one.path.name})" for one in kernel if one.is_any_shape)
-    bugs = "\n".join(f"- [x](bugs/{path.name}): y" for path in folder.glob("bugs/*.cu"))
-    notes = "[n](NOTES.md)" * (folder / "NOTES.md").exists()
-    table = f"<!-- table {folder.name} -->\n" + "many words\n" * 2000 + "<!-- end -->"
-    return (f"# `{folder.name}`: x\nOf [a family](../README.md). {boards}\n\n## The steps\n{table}\n"
-            f"![x](results/{folder.name}.svg)\n\n{about}\n\n## Traps\n\n{bugs}\n\n## Questions\n\nWhy?\n{notes}\n")
-
-
-class MadeUp(unittest.TestCase):
-    def found(self, text):
-        chapter = Chapter(ladder.folder_of("sum"), all_steps(), text)
-        return [one for check in OF_KERNEL for one in check(chapter)]
-
-    def test_what_is_missing_is_found(self):
-        text = made_up(ladder.folder_of("sum"), all_steps())
-        self.assertEqual(self.found(text), [])
-        for taken in ("`sum`", "](whiteboard.cu)", "](../README.md", "](results/sum.svg)", "](sum_05_sequential.cu)",
-                      "is counted", "](bugs/sum_early_return.cu)", "## Questions", "<!-- table sum -->"):
-            with self.subTest(taken):
-                self.assertIn(taken, text)
-                self.assertNotEqual(self.found(text.replace(taken, "")), [])
-        self.assertEqual(len(self.found(text + "word\n" * 1500)), 1, "too many words")
-
-    def test_a_family(self):
-        chapter = Chapter(ladder.ROOT / "gemv", all_steps(), "# gemv\n[g](../README.md)\n"
-                          "| [gemv](gemv/README.md) |\n| [t](gemv_t/README.md) |\n")
-        self.assertEqual(list(family(chapter)), [])
-        for taken in ("# gemv", "](../README.md", "gemv/README.md"):
-            self.assertNotEqual(list(family(Chapter(chapter.folder, all_steps(), chapter.text.replace(taken, "")))), [])
 
 
 if __name__ == "__main__":

@@ -3,14 +3,11 @@
 import re
 import subprocess
 import sys
-import tempfile
 import unittest
-from pathlib import Path
+from unittest import mock
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
-import ladder
-from ladder import cuda_source, figures
+from helpers import ROOT, Case, entry, known, ladder
+from ladder import cuda_source
 
 diff = ladder.load_script("diff")
 
@@ -22,19 +19,9 @@ def run(*arguments):
                           text=True)
 
 
-def entry(step, n, cold_us):
-    return {"family": "reduce", "kernel": "sum", "step": step, "size": {"n": n}, "gbps": 1e5 / cold_us,
-            "cold_us": cold_us}
-
-
-class Choice(unittest.TestCase):
+class Choice(Case):
     def names(self, *names):
         return [step.name for step in diff.chosen(names)]
-
-    def message(self, *names):
-        done = run(*names)
-        self.assertEqual((done.returncode, done.stdout), (2, ""))
-        return done.stderr
 
     def test_a_step_and_the_one_before(self):
         wanted = ["sum_07_unrolled_last_warp", "sum_08_warp_shuffle"]
@@ -44,36 +31,31 @@ class Choice(unittest.TestCase):
         self.assertEqual(self.names("softmax/softmax", "2"), ["softmax_01_three_kernels", "softmax_02_online"])
 
     def test_a_page_and_a_step(self):
-        with tempfile.TemporaryDirectory() as folder:
-            submission = Path(folder, "try.cu")
-            submission.write_text('#include "../reduce/sum/sum.cuh"\nint mine;\n')
-            last = [step.name for step in ladder.steps() if step.kernel == "sum"][-1]
-            for names, wanted in (([submission], ["sum_try", last]),
-                                  ([submission, "8"], ["sum_try", "sum_08_warp_shuffle"]),
-                                  (["sum_01_atomic", submission], ["sum_01_atomic", "sum_try"])):
-                self.assertEqual(self.names(*map(str, names)), wanted)
-            lines = run(submission, "sum_01_atomic").stdout.splitlines()
-            self.assertEqual(lines[0], str(submission.with_suffix("")))
-            self.assertIn("-int mine;", lines)
-            submission.write_text("int main() {}\n")
-            self.assertEqual(len(self.message(submission).splitlines()), 1, "of no kernel")
+        submission = self.folder() / "try.cu"
+        submission.write_text('#include "../reduce/sum/sum.cuh"\nint mine;\n')
+        last = [step.name for step in ladder.steps() if step.kernel == "sum"][-1]
+        for names, wanted in (([submission], ["sum_try", last]),
+                              ([submission, "8"], ["sum_try", "sum_08_warp_shuffle"]),
+                              (["sum_01_atomic", submission], ["sum_01_atomic", "sum_try"])):
+            self.assertEqual(self.names(*map(str, names)), wanted)
+        lines = run(submission, "sum_01_atomic").stdout.splitlines()
+        self.assertEqual(lines[0], str(submission.with_suffix("")))
+        self.assertIn("-int mine;", lines)
+        submission.write_text("int main() {}\n")
+        self.assert_ends(2, diff.chosen, [str(submission)])
 
     def test_bad_names(self):
         for names, said in ((["sun", "7"], r"'sun'.*\bsum\b"), (["sum", "77"], r"\b77\b.*\b00 to \d\d"),
                             (["reduce", "7"], "'reduce'"), (["relu", "1"], "relu_01_scalar"),
                             (["sum_early_return"], "sum_early_return"), (["sum"], "'sum'"), ([], "step"),
                             (["sum_01_atomic", "sum_05_sequential", "sum_13_tile_per_block"], "two")):
-            self.assertRegex(self.message(*names), said)
+            with self.subTest(names), mock.patch.object(sys, "argv", ["diff", *names]):
+                self.assertRegex(self.assert_ends(2, diff.main), said)
 
 
-class Lines(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-
+class Lines(Case):
     def step(self, number, code, head=HEAD):
-        path = self.folder / f"sum_{number}_x.cu"
+        path = self.folder() / f"sum_{number}_x.cu"
         path.write_text(head + "#include <a>\n" + "".join(f"{line}\n" for line in code))
         return ladder.Step("reduce", "sum", number, path.stem, path)
 
@@ -113,27 +95,24 @@ class Lines(unittest.TestCase):
             self.check_hunks(before, after)
 
 
-class Rates(unittest.TestCase):
-    def rates(self, *results):
-        steps = [step for step in ladder.steps() if step.name in ("sum_07_unrolled_last_warp", "sum_08_warp_shuffle")]
-        known = figures.Figures([figures.Results("reduce/sum", card, {}, entries) for card, entries in results],
-                                lambda one: not one.get("old"), {"sum": steps})
-        return diff.rates(known, *steps)
+class Rates(Case):
+    OLD, NEW = "07_unrolled_last_warp", "08_warp_shuffle"
+
+    def rates(self, **entries_of_card):
+        members = [ladder.resolve_one(f"sum_{name}") for name in (self.OLD, self.NEW)]
+        return [table.split() for table in diff.rates(known(members=members, **entries_of_card), *members)]
 
     def test_a_table_for_each_card(self):
-        h100 = [entry("07_unrolled_last_warp", 1 << 28, 100), entry("08_warp_shuffle", 1 << 28, 2000)]
-        h200 = [entry(step, n, us) for step, us in (("07_unrolled_last_warp", 100), ("08_warp_shuffle", 80))
-                for n in (1 << 20, 1 << 28)]
-        tables = [table.split() for table in self.rates(("h100-80gb-hbm3", h100), ("h200", h200))]
-        self.assertEqual(tables, ["GB/s, H200 2^20 2^28 step 07 1000 1000 step 08 1250 1250 1.25x 1.25x".split(),
-                                  "GB/s, H100 2^28 step 07 1000 step 08 50 0.05x".split()])
-
-    def test_stale_figures_are_left_out(self):
-        old = {**entry("08_warp_shuffle", 1 << 28, 100), "old": True}
-        self.assertEqual(self.rates(("h200", [entry("07_unrolled_last_warp", 1 << 28, 100), old])), [])
+        h100 = [entry(self.OLD, 1 << 20, 100), entry(self.NEW, 1 << 20, 2000)]
+        h200 = [entry(step, n, us) for step, us in ((self.OLD, 100), (self.NEW, 80)) for n in (1 << 20, 1 << 21)]
+        self.assertEqual(self.rates(h100_80gb_hbm3=h100, h200=h200),
+                         ["GB/s, H200 2^20 2^21 step 07 42 84 step 08 52 105 1.25x 1.25x".split(),
+                          "GB/s, H100 2^20 step 07 42 step 08 2.1 0.05x".split()])
+        stale = [entry(self.OLD, 1 << 20, 100), entry(self.NEW, 1 << 20, 100, code="before")]
+        self.assertEqual(self.rates(h200=stale), [])
 
 
-class Output(unittest.TestCase):
+class Output(Case):
     def test_a_step(self):
         done = run("sum_08_warp_shuffle")
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -5,12 +5,9 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
+from helpers import ROOT, Case
 from ladder import traces
 
 
@@ -24,7 +21,7 @@ def line_of(path, text):
     return next(number for number, line in enumerate(path.read_text().splitlines(), 1) if text in line)
 
 
-class Pictures(unittest.TestCase):
+class Pictures(Case):
     def test_the_pictures_of_the_chapters_are_what_is_drawn_now(self):
         seen = []
         for path in sorted(ROOT.glob("*/*/results/*.svg")):
@@ -38,7 +35,7 @@ class Pictures(unittest.TestCase):
         self.assertGreaterEqual(len(seen), 4)
 
 
-class Programs(unittest.TestCase):
+class Programs(Case):
     def test_a_step_its_figures_and_the_step_that_mends_it(self):
         done = explain("bank_conflict_02_column_row", "--", "--rows=64")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -78,26 +75,19 @@ class Programs(unittest.TestCase):
         self.assertIn("barrier", done.stdout)
 
     def test_a_file_from_elsewhere(self):
-        with tempfile.TemporaryDirectory() as folder:
-            mine = Path(folder, "bank_conflict_mine.cu")
-            shutil.copy(ROOT / "transpose/bank_conflict/bank_conflict_02_column_row.cu", mine)
-            done = explain(mine, "--json", "--", "--rows=64")
-            self.assertEqual(done.returncode, 0, done.stderr)
-            entry = json.loads(done.stdout)["steps"][0]
-            self.assertEqual((entry["step"], entry["file"]), ("bank_conflict_mine", str(mine.resolve())))
-            self.assertTrue(entry["findings"])
-
-            other = Path(folder, "other.cu")
-            other.write_text("")
-            done = explain(other)
-            self.assertEqual((done.returncode, done.stdout, len(done.stderr.splitlines())), (2, "", 1), done.stderr)
+        mine = self.folder() / "bank_conflict_mine.cu"
+        shutil.copy(ROOT / "transpose/bank_conflict/bank_conflict_02_column_row.cu", mine)
+        done = explain(mine, "--json", "--", "--rows=64")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        entry = json.loads(done.stdout)["steps"][0]
+        self.assertEqual((entry["step"], entry["file"]), ("bank_conflict_mine", str(mine)))
+        self.assertTrue(entry["findings"])
 
     def test_a_page_that_does_not_register_itself(self):
         """Of any name, with the kernel's header as older submissions include it; what its kernel prints is no
         figure."""
-        with tempfile.TemporaryDirectory() as folder:
-            submission = Path(folder, "try.cu")
-            submission.write_text("""\
+        submission = self.folder() / "try.cu"
+        submission.write_text("""\
 #include <cstdio>
 #include "sum.cuh"
 __global__ void k(const float* x, float* out, std::size_t n) {
@@ -108,22 +98,24 @@ __global__ void k(const float* x, float* out, std::size_t n) {
 }
 void launch(const float* x, float* out, std::size_t n) { k<<<1, 1>>>(x, out, n); }
 """)
-            done = explain(submission, "--json", "--alone", "--", "--n=100")
-            self.assertEqual(done.returncode, 0, done.stderr)
-            [entry] = json.loads(done.stdout)["steps"]
-            self.assertEqual((entry["step"], entry["kernel"], entry["right"]), ("sum_try", "sum", True))
-            [load] = [access for access in entry["launches"][0]["accesses"] if access["op"] == "load"]
-            self.assertEqual((load["file"], load["line"]), (str(submission.resolve()),
-                                                           line_of(submission, "v += x[i]")))
+        done = explain(submission, "--json", "--alone", "--", "--n=100")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        [entry] = json.loads(done.stdout)["steps"]
+        self.assertEqual((entry["step"], entry["kernel"], entry["right"]), ("sum_try", "sum", True))
+        [load] = [access for access in entry["launches"][0]["accesses"] if access["op"] == "load"]
+        self.assertEqual((load["file"], load["line"]), (str(submission), line_of(submission, "v += x[i]")))
 
     def test_bad_usage(self):
-        for arguments in ([], ["no_such_step"], ["bank_conflict", "--rows=64"], ["bank_conflict", "--alone=1"]):
+        other = self.folder() / "other.cu"  # of no kernel
+        other.write_text("")
+        for arguments in ([], ["no_such_step"], ["bank_conflict", "--rows=64"], ["bank_conflict", "--alone=1"],
+                          [other]):
             done = explain(*arguments)
             self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
             self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
 
 
-class Sentences(unittest.TestCase):
+class Sentences(Case):
     COUNTS = {"requests": 0, "lanes": 0, "units": 0, "ideal": 0, "bytes_requested": 0, "bytes_moved": 0}
 
     def entry(self, **changes):
@@ -137,26 +129,17 @@ class Sentences(unittest.TestCase):
                                               "branches_at": [], "races": [], "warp_steps": 10, "lane_steps": 320,
                                               "branches": 0, "divergent_branches": 0}]}
 
-    def kinds(self, entry, later=()):
-        return [(finding["kind"], finding["fixed_by"]) for finding in traces.findings(entry, list(later))]
-
-    def test_nothing_wrong(self):
-        self.assertEqual(self.kinds(self.entry()), [])
-
-    def test_sectors_and_their_mend(self):
-        bad = self.entry(units=320, bytes_moved=10240)
-        self.assertEqual(self.kinds(bad), [("sectors", None)])
-        better = {**self.entry(), "step": "k_03"}
-        self.assertEqual(self.kinds(bad, [traces.Sums(bad), traces.Sums(better)]), [("sectors", "k_03")])
-        self.assertRegex(traces.findings(bad, [])[0]["text"], r"\b4 of\b.*\b32 bytes")
-
-    def test_4_bytes_per_lane_are_few_only_where_a_later_step_moves_more(self):
+    def test_findings(self):
+        bad, better = self.entry(units=320, bytes_moved=10240), {**self.entry(), "step": "k_03"}
         wide = {**self.entry(requests=2, lanes=64, width=16, units=40, ideal=40), "step": "k_02"}
-        self.assertEqual(self.kinds(self.entry(), [traces.Sums(wide)]), [("narrow", "k_02")])
-
-    def test_idle_lanes_and_atomics(self):
-        self.assertEqual(self.kinds(self.entry(lanes=80, bytes_requested=320)), [("idle lanes", None)])
-        self.assertEqual(self.kinds(self.entry(op="atomic", same_address=32)), [("atomics", None)])
+        for entry, later, found in (
+                (self.entry(), [], []), (bad, [], [("sectors", None)]), (bad, [bad, better], [("sectors", "k_03")]),
+                (self.entry(), [wide], [("narrow", "k_02")]),  # only where a later step moves more
+                (self.entry(lanes=80, bytes_requested=320), [], [("idle lanes", None)]),
+                (self.entry(op="atomic", same_address=32), [], [("atomics", None)])):
+            self.assertEqual([(finding["kind"], finding["fixed_by"])
+                              for finding in traces.findings(entry, list(map(traces.Sums, later)))], found)
+        self.assertRegex(traces.findings(bad, [])[0]["text"], r"\b4 of\b.*\b32 bytes")
 
 
 if __name__ == "__main__":

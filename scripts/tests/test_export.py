@@ -16,9 +16,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
-import ladder
+from helpers import ROOT, ladder
 
 SIZES = ["117", "65", "40"]  # as many as a main takes
 TIME_LIMIT = 300  # seconds, for compiling and for running
@@ -77,25 +75,19 @@ def main():
     parser.add_argument("--emulator", type=Path)
     parser.add_argument("--library", type=Path)
     parser.add_argument("--nvcc")
-    parser.add_argument("--skip", default="", help="steps that the build leaves out, separated by commas")
-    parser.add_argument("steps", nargs="*", metavar="STEP")
     arguments = parser.parse_args()
 
     chosen = []
     for steps in ladder.kernels().values():
         able = [step for step in steps
-                if not step.is_any_shape and step.name not in arguments.skip.split(",")
-                and (arguments.nvcc or not needs(step))]
-        if arguments.all or arguments.steps:
+                if not step.is_any_shape and (arguments.nvcc or not needs(step))]
+        if arguments.all:
             chosen += able
         elif able and able[0].family not in {step.family for step in chosen}:
             chosen.append(able[-1])
-    if arguments.steps:
-        chosen = [step for step in chosen if step.name in arguments.steps]
     failed = 0
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
-        if not arguments.steps:
-            chosen.append(submission_in(folder))
+        chosen.append(submission_in(folder))
         for step, error in zip(chosen, pool.map(lambda step: try_step(step, arguments, Path(folder)), chosen)):
             print(f"{step.name}: {'PASS' if error is None else 'FAIL'}", flush=True)
             if error is not None:

@@ -1,18 +1,14 @@
 #!/usr/bin/env python3
 """Tests of scripts/ladder/figures.py: what changes the digest of a step's code, and what does not."""
-import sys
-import tempfile
 import unittest
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-import ladder
-from ladder import figures
+from helpers import Case, figures, ladder
 
 PROBLEM = """\
 #pragma once
 #include "ladder.cuh"
 #include "tile.cuh"
+#include "run.cuh"
 #include "values.cuh"
 class Problem { const char* kernel() const override; };
 """
@@ -30,64 +26,41 @@ static void launch(float* x, int n) { k<<<1, 32>>>(x, n); }
 """
 
 
-class Digest(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = Path(folder.name)
-        self.write("family/problem.cuh", PROBLEM)
-        self.write("family/values.cuh", "int checks_only();\n")
-        self.write("family/shapes.hpp", "#pragma once\nconstexpr int kLongest = 4;\n")
-        self.write("family/tile.cuh", "#pragma once\n__device__ inline int tile() { return 1; }\n")
-        self.write("common/ladder.cuh", "__host__ __device__ inline int ceil_div();\n")
-        self.before = self.digest(STEP)
+class Digest(Case):
+    FILES = {"family/problem.cuh": PROBLEM, "family/k_01_naive.cu": STEP, "family/values.cuh": "int checks_only();\n",
+             "family/shapes.hpp": "#pragma once\nconstexpr int kLongest = 4;\n",
+             "family/tile.cuh": "#pragma once\n__device__ inline int tile() { return 1; }\n",
+             "family/run.cuh": "inline void run(float* x) { kernel<<<1, 32>>>(x); }\n",
+             "common/ladder.cuh": "__host__ __device__ inline int ceil_div();\n"}
 
-    def write(self, path, text):
-        path = self.root / path
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text)
-        return path
+    def digest(self, changed=None, old="", new="", more=()):
+        root = self.folder()
+        for name, text in {**self.FILES, **dict(more)}.items():
+            self.assertIn(old if name == changed else "", text)
+            (root / name).parent.mkdir(exist_ok=True)
+            (root / name).write_text(text.replace(old, new) if name == changed else text)
+        return figures.digest(root / "family/k_01_naive.cu", root)
 
-    def digest(self, step):
-        return figures.digest(self.write("family/k_01_naive.cu", step), self.root)
+    def test_what_does_not_count(self):
+        """Comments, layout, includes, and of the problem and the runner what is no device code and no launch."""
+        step = "family/k_01_naive.cu"
+        for change in ((step, "// A head.", "// Another.\n/* And\n more. */"), (step, "  // a comment", ""),
+                       (step, "(float* x, int n) {", "(float* x,\n        int n)\n{"), (step, "\n", "\n\n"),
+                       (step, "k<<<1, 32>>>", "k <<< 1,32 >>>"), (step, "// A head.", "#pragma once\n// A head."),
+                       (step, '#include "problem.cuh"', '#include "problem.cuh"\n#include <algorithm>'),
+                       ("family/problem.cuh", "};", "int changed; };"), ("family/values.cuh", "()", "(int changed)"),
+                       ("common/ladder.cuh", "()", "(int changed)"), ("family/tile.cuh", "#", "// A comment.\n#")):
+            self.assertEqual(self.digest(*change), self.digest(), change)
+        moved = {"common/block.cuh": self.FILES["family/tile.cuh"]}
+        self.assertEqual(self.digest("family/problem.cuh", "tile.cuh", "block.cuh", moved), self.digest(), "names")
 
-    def test_comments_and_layout_do_not_count(self):
-        for text in (STEP.replace("// A head.", "// Another.\n/* And\n more. */"), STEP.replace("  // a comment", ""),
-                     STEP.replace("(float* x, int n) {", "(float* x,\n        int n)\n{"), STEP.replace("\n", "\n\n"),
-                     STEP.replace("k<<<1, 32>>>", "k <<< 1,32 >>>"), "#pragma once\n" + STEP,
-                     STEP.replace('#include "problem.cuh"', '#include "problem.cuh"\n#include <algorithm>')):
-            self.assertEqual(self.digest(text), self.before, text)
-
-    def test_code_counts(self):
-        for old, new in (("1.0f", "2.0f"), ("int n", "unsigned n"), ("<<<1, 32", "<<<2, 32"), ("no // comment", "none"),
-                         ("  if", "#pragma unroll\n  if")):
-            self.assertIn(old, STEP)
-            self.assertNotEqual(self.digest(STEP.replace(old, new)), self.before, new)
-
-    def test_headers(self):
-        self.write("family/problem.cuh", PROBLEM.replace("};", "int changed; };"))
-        self.write("family/values.cuh", "int checks_only(int changed);\n")
-        self.write("common/ladder.cuh", "__host__ __device__ inline int ceil_div(int changed);\n")
-        self.assertEqual(self.digest(STEP), self.before, "the problem and the runner, without device code or a launch")
-        self.write("family/tile.cuh", "// A comment.\n__device__ inline int tile() { return 1; }\n")
-        self.assertEqual(self.digest(STEP), self.before, "a comment")
-        self.write("family/tile.cuh", "__device__ inline int tile() { return 2; }\n")
-        self.assertNotEqual(self.digest(STEP), self.before, "device code, included by the problem")
-
-    def test_headers_of_the_step_without_device_code(self):
-        self.write("family/shapes.hpp", "#pragma once\nconstexpr int kLongest = 8;\n")
-        self.assertNotEqual(self.digest(STEP), self.before)
-
-    def test_a_launch_in_a_header_of_the_problem(self):
-        self.write("family/values.cuh", "inline void run(float* x) { kernel<<<1, 32>>>(x); }\n")
-        before = self.digest(STEP)
-        self.write("family/values.cuh", "inline void run(float* x) { kernel<<<1, 64>>>(x); }\n")
-        self.assertNotEqual(self.digest(STEP), before)
-
-    def test_names_of_headers_do_not_count(self):
-        self.write("common/block.cuh", (self.root / "family/tile.cuh").read_text())
-        self.write("family/problem.cuh", PROBLEM.replace("tile.cuh", "block.cuh"))
-        self.assertEqual(self.digest(STEP), self.before)
+    def test_what_counts(self):
+        step = "family/k_01_naive.cu"
+        for change in ((step, "1.0f", "2.0f"), (step, "int n", "unsigned n"), (step, "<<<1, 32", "<<<2, 32"),
+                       (step, "no // comment", "none"), (step, "  if", "#pragma unroll\n  if"),
+                       ("family/tile.cuh", "return 1", "return 2"), ("family/shapes.hpp", "= 4", "= 8"),
+                       ("family/run.cuh", "32", "64")):
+            self.assertNotEqual(self.digest(*change), self.digest(), change)
 
     def test_of_the_steps(self):
         digests = figures.Digests()
@@ -97,7 +70,7 @@ class Digest(unittest.TestCase):
         self.assertFalse(digests.current({"kernel": "no", "step": "01_such_step", "code": None}))
 
 
-class Results(unittest.TestCase):
+class Results(Case):
     def test_names_of_cards(self):
         self.assertEqual(figures.card_name("NVIDIA H100 80GB HBM3"), "h100-80gb-hbm3")
         self.assertEqual(figures.card_name("NVIDIA H200"), "h200")
@@ -114,7 +87,7 @@ class Results(unittest.TestCase):
                 self.assertEqual(figures.card_name(one.head["gpu"]), one.card)
 
 
-class Labels(unittest.TestCase):
+class Labels(Case):
     def labels(self, *sizes):
         return list(figures.labels([{"size": size} for size in sizes]).values())
 

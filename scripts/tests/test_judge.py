@@ -3,18 +3,14 @@
 import json
 import shutil
 import subprocess
-import sys
-import tempfile
 import textwrap
 import time
 import unittest
 from pathlib import Path
 from unittest import mock
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
-import ladder
-from ladder import candidates, diagnosis, judging, levels, practice_watch, problems, sandbox
+from helpers import ROOT, Case, ladder
+from ladder import candidates, diagnosis, judging, levels, problems, sandbox
 
 ADD = """
 __global__ void k(const float* a, const float* b, float* c, size_t n) {{
@@ -29,6 +25,12 @@ void launch(const float* a, const float* b, float* c, size_t n) {{
 """
 RIGHT = "if (i < n) c[i] = a[i] + b[i];"
 CALL = "if (n) k<<<(n + 255) / 256, 256>>>(a, b, c, n);"
+
+
+def page_of(**words):
+    return ADD.format(**{"kernel": RIGHT, "before": "", "host": "", "call": CALL, **words})
+
+
 
 # What misbehaves: (words of the submission, the stage that fails, what the verdict says)
 BAD = {
@@ -194,35 +196,41 @@ class Quick(OnPlainBuild):
         return None
 
 
-class Judging(unittest.TestCase):
+class Judging(Case):
     def judge(self, name, text, seconds=60, how=Quick):
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / f"{name}.cu"
-            path.write_text(text)
-            start = time.monotonic()
-            verdict = how(candidates.find(str(path)), seconds).verdict()
-            self.assertEqual(path.read_text(), text, "the page is as it was")
-            return verdict, time.monotonic() - start
+        path = self.folder() / f"{name}.cu"
+        path.write_text(text)
+        verdict = how(candidates.find(str(path)), seconds).verdict()
+        self.assertEqual(path.read_text(), text, "the page is as it was")
+        return verdict
+
+    def assert_fails(self, verdict, stages, what):
+        self.assertTrue(verdict.failure, judging.text(verdict))
+        self.assertIn(verdict.failure.stage, stages, verdict.failure)
+        self.assertIn(what, verdict.failure.what)
+        self.assertTrue(verdict.failure.sentence)
+        self.assertEqual(judging.exit_status([verdict]), 1)
 
 
 class JudgeTest(Judging):
     def bad(self, name):
         words, stage, what = BAD[name]
-        text = ADD.format(**{"kernel": RIGHT, "before": "", "host": "", "call": CALL, **words})
         includes = "#include <cstdio>\n#include <cstdlib>\n#include <cstring>\n"
         limit = 15 if what.endswith("time") else 120  # the machine may be busy with other tests
         candidates.prepare("cpu", "add")
-        verdict, seconds = self.judge(f"add_{name}", includes + text, limit)
-        self.assertTrue(verdict.failure, judging.text(verdict))
-        self.assertEqual(verdict.failure.stage, stage, verdict.failure)
-        self.assertIn(what, verdict.failure.what)
-        self.assertTrue(verdict.failure.sentence)
-        self.assertLess(seconds, limit + 10)
+        start = time.monotonic()
+        self.assert_fails(self.judge(f"add_{name}", includes + page_of(**words), limit), [stage], what)
+        self.assertLess(time.monotonic() - start, limit + 10)
+
+    def later(self, name):
+        kernel, text, stage, what = LATER[name]
+        verdict = self.judge(f"{kernel}_{name}", textwrap.dedent(text), 300, judging.Judge)
+        self.assert_fails(verdict, BY_CHANCE if stage is BY_CHANCE else [stage], what)
 
     def test_good_pages(self):
         for name, text in GOOD.items():
             with self.subTest(name):
-                verdict, _ = self.judge(f"add_{name}", textwrap.dedent(text), 300, judging.Judge)
+                verdict = self.judge(f"add_{name}", textwrap.dedent(text), 300, judging.Judge)
                 self.assertTrue(verdict.passed, judging.text(verdict))
                 self.assertEqual("early_return" in name, "fine since Volta" in judging.text(verdict))
                 self.assertEqual({stage.name: stage.state for stage in verdict.stages},
@@ -233,40 +241,31 @@ class JudgeTest(Judging):
         come."""
         for name, (words, kind) in REMARKS.items():
             with self.subTest(name):
-                text = ADD.format(**{"kernel": RIGHT, "before": "", "host": "", "call": CALL, **words})
-                verdict, _ = self.judge(f"add_{name}", text, 300, judging.Judge)
+                text = page_of(**words)
+                verdict = self.judge(f"add_{name}", text, 300, judging.Judge)
                 self.assertTrue(verdict.passed, judging.text(verdict))
                 self.assertEqual([remark.kind for remark in verdict.remarks], [kind])
                 self.assertEqual((verdict.level, verdict.following.split(":")[0]), ("right", "robust"))
-        self.assertFalse(self.judge("add_bug_7", text, 300)[0].passed, "a planted bug keeps the contract")
+        self.assertFalse(self.judge("add_bug_7", text, 300).passed, "a planted bug keeps the contract")
 
     def test_a_64_bit_value_that_becomes_an_int(self):
         """It passes, at the sizes that are tried, and is as robust as before; the remark names the line."""
-        text = ADD.format(kernel=RIGHT, before="", host="const int blocks = (n + 255) / 256;",
-                          call="if (n) k<<<blocks, 256>>>(a, b, c, n);")
-        verdict, _ = self.judge("add_narrow", text, 300, OnPlainBuild)
+        text = page_of(host="const int blocks = (n + 255) / 256;", call="if (n) k<<<blocks, 256>>>(a, b, c, n);")
+        verdict = self.judge("add_narrow", text, 300, OnPlainBuild)
         line = text[:text.index("const int blocks")].count("\n") + 1
         self.assertEqual([remark.text.split(":")[0] for remark in verdict.remarks], [f"Line {line}"])
 
     def test_levels(self):
         """A thread per element reaches what the ladder does; one thread for all is robust at most, and is told why."""
-        texts = {"add_one_thread": ADD.format(kernel="for (; i < n; ++i) c[i] = a[i] + b[i];", before="", host="",
-                                              call="if (n) k<<<1, 1>>>(a, b, c, n);"),
-                 "add_each": ADD.format(kernel=RIGHT, before="", host="", call=CALL)}
-        one, each = (self.judge(name, text, 300, judging.Judge)[0] for name, text in texts.items())
+        serial = page_of(kernel="for (; i < n; ++i) c[i] = a[i] + b[i];", call="if (n) k<<<1, 1>>>(a, b, c, n);")
+        one, each = (self.judge("add", text, 300, judging.Judge) for text in (serial, page_of()))
         self.assertEqual((one.level, one.following.split(":")[0]), (levels.ROBUST, levels.COALESCED))
         self.assertIn("1 lane of 32, 1 block", one.following)
         self.assertEqual(each.following.split(":")[0], levels.FAST)
 
-    def test_pages_of_one_name_are_built_apart(self):
-        """Submissions of scripts/mutate --judge, which judges several of one step at a time, in threads."""
-        submission = candidates.Submission(ROOT / "elementwise/add/add_01_scalar.cu", problems.named("add"))
-        builders = [candidates.Builder("cpu", submission) for _ in range(2)]
-        self.assertNotEqual(*(builder.folder for builder in builders))
-
     def test_what_was_not_judged_is_not_solved(self):
         """The submission is right, but the time is over before the later stages."""
-        verdict, _ = self.judge("add_right", ADD.format(kernel=RIGHT, before="", host="", call=CALL))
+        verdict = self.judge("add_right", page_of())
         self.assertEqual(verdict.state, judging.NOT_JUDGED)
         self.assertFalse(verdict.passed)
         self.assertEqual(verdict.not_judged, ["memory", diagnosis.RACES, "access pattern"])
@@ -275,7 +274,7 @@ class JudgeTest(Judging):
 
     def test_what_is_right_and_slow_is_neither_failed_nor_solved(self):
         """On large sizes 100000 blocks do the same."""
-        verdict, _ = self.judge("sum_slow", """
+        verdict = self.judge("sum_slow", """
             __global__ void k(const float* x, float* out, size_t n) {
               float v = 0;
               for (size_t i = 0; i < n; ++i) v += ((volatile const float*)x)[i];
@@ -286,34 +285,19 @@ class JudgeTest(Judging):
         self.assertEqual(verdict.state, judging.NOT_JUDGED, judging.text(verdict))
         self.assertIn("the larger sizes take too long", judging.text(verdict))
 
-    def later(self, name):
-        kernel, text, stage, what = LATER[name]
-        verdict, _ = self.judge(f"{kernel}_{name}", textwrap.dedent(text), 300, judging.Judge)
-        self.assertTrue(verdict.failure, judging.text(verdict))
-        self.assertIn(verdict.failure.stage, BY_CHANCE if stage is BY_CHANCE else [stage], verdict.failure)
-        self.assertIn(what, verdict.failure.what)
-        self.assertEqual(judging.exit_status([verdict]), 1)
-
     def test_untouched_page_gets_a_friendly_word(self):
         problem = problems.named("add")
         for text in (problems.template(problem), problems.flat_template(problem)):
-            verdict, _ = self.judge("add", text)
+            verdict = self.judge("add", text)
             self.assertEqual(verdict.reached, "right")
             self.assertIn("still the empty page", verdict.word)
             self.assertIn(verdict.word, judging.text(verdict))
 
     def test_smallest_size_and_index(self):
-        verdict, _ = self.judge("add_smallest", ADD.format(
-            kernel="if (i < n) c[i] = a[i] + (i == 40 ? 0 : b[i]);", before="", host="", call=CALL))
-        facts = verdict.failure.facts
+        wrong = page_of(kernel="if (i < n) c[i] = a[i] + (i == 40 ? 0 : b[i]);")
+        facts = self.judge("add_smallest", wrong).failure.facts
         self.assertEqual((facts["size"], facts["buffer"], facts["index"]), ("n=127", "c", 40))
         self.assertNotEqual(facts["got"], facts["want"])
-
-    def test_the_first_failing_stage_is_explained_in_a_section_that_exists(self):
-        for problem in problems.problems().values():
-            for anchor in diagnosis.SECTIONS:
-                section = problem.section(anchor)
-                self.assertTrue(practice_watch.section_text(section), section)
 
 
 PRINTS = """\
@@ -337,20 +321,18 @@ class Answers(Judging):
             if "__global__" not in answer:
                 continue
             with self.subTest(step.name):
-                verdict, _ = self.judge(f"{step.kernel}_answer", answer, 300, OnPlainBuild)
+                verdict = self.judge(f"{step.kernel}_answer", answer, 300, OnPlainBuild)
                 self.assertIsNone(verdict.failure, judging.text(verdict))
                 self.assertEqual(verdict.not_judged, ["memory", diagnosis.RACES, "access pattern"])
                 self.assertLessEqual({remark.kind for remark in verdict.remarks}, {"grid"})
 
 
-class PagesElsewhere(unittest.TestCase):
+class PagesElsewhere(Case):
     """The other scripts that take a submission, on the CPU backend. Its kernel prints, and has the name of functions of
     the C++ library; the submission includes its header as older ones do."""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="a folder ")
-        self.addCleanup(folder.cleanup)
-        self.submission = Path(folder.name).resolve() / "sum_mine.cu"
+        self.submission = self.folder(prefix="a folder ") / "sum_mine.cu"
         self.submission.write_text(PRINTS.replace("WHAT", "v"))
 
     def script(self, name, *arguments):
@@ -400,16 +382,18 @@ WRONG = {"verified": False, "checks": 3, "failure": {
     "seen": "c[2] of 5 is wrong: got 1, want 2"}}
 
 
-class OnGpuAlone(unittest.TestCase):
+class OnGpuAlone(Case):
     """What the CPU backend cannot run, with programs that only pretend."""
 
     def judge(self, tools, check=ALL_RIGHT, with_gpu=True):
         """`tools`: what a tool prints, else CLEAN; its exit status is that of the tool. `check`: the runner's
         record."""
+        folder = self.folder()
+
         def build(judge, kind):
             if kind == "cpu":
                 raise candidates.CompileError(CLUSTERS)
-            return Path(folder) / "program"
+            return folder / "program"
 
         def run(command, seconds, environment=None, memory=0):
             if command[0] != "compute-sanitizer":
@@ -418,30 +402,24 @@ class OnGpuAlone(unittest.TestCase):
                 return sandbox.Result(0 if check["verified"] else 1, "", "", 1)
             output = tools.get(command[2], CLEAN)
             return sandbox.Result(9 if "1 error" in output else 0, output, "", 1)
-        with tempfile.TemporaryDirectory() as folder, mock.patch.object(judging.Judge, "build", build), \
-                mock.patch.object(sandbox, "run", run), mock.patch.object(judging.shutil, "which", lambda name: name), \
-                mock.patch.object(judging.compute_sanitizer, "small_sizes", lambda program: [["--n=5"], ["--small"]]):
-            path = Path(folder) / "add_clusters.cu"
-            path.write_text("// a page")
-            return judging.Judge(candidates.find(str(path)), with_gpu=with_gpu).verdict()
 
-    def states(self, verdict):
-        return [stage.state for stage in verdict.stages]
+        path = folder / "add_clusters.cu"
+        path.write_text("// a page")
+        with mock.patch.multiple(judging.Judge, build=build), mock.patch.object(sandbox, "run", run), \
+                mock.patch.object(judging.shutil, "which", lambda name: name), \
+                mock.patch.object(judging.compute_sanitizer, "small_sizes", lambda program: [["--n=5"], ["--small"]]):
+            return judging.Judge(candidates.find(str(path)), with_gpu=with_gpu).verdict()
 
     def test_passes(self):
         verdict = self.judge({})
         self.assertTrue(verdict.passed or verdict.not_judged == ["speed"], judging.text(verdict))
-        self.assertEqual(self.states(verdict)[:6], [judging.PASSED] * 5 + [judging.SKIPPED])
+        self.assertEqual([stage.state for stage in verdict.stages][:6], [judging.PASSED] * 5 + [judging.SKIPPED])
         self.assertIn("700 checks", judging.text(verdict))
 
-    def test_without_a_gpu_it_is_refused(self):
+    def test_fails(self):
         self.assertEqual(self.judge({}, with_gpu=False).failure.stage, "compiles")
-
-    def test_is_wrong(self):
         failure = self.judge({}, WRONG).failure
         self.assertEqual((failure.stage, failure.facts["index"]), ("right", 2))
-
-    def test_each_tool_names_its_stage(self):
         for tool, (stage, *_) in diagnosis.OF_TOOL.items():
             failure = self.judge({tool: OUTSIDE}).failure
             self.assertEqual((failure.stage, failure.at), (stage, "add_clusters.cu:7:1"))

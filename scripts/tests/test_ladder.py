@@ -1,38 +1,26 @@
 #!/usr/bin/env python3
 """Checks what the scripts share: the names that they take, and what they read from a failed build."""
-import contextlib
-import io
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
-import ladder
+from helpers import ROOT, Case, ladder
 
 
 def names_of(*names, **options):
     return [step.name for step in ladder.resolve(names, **options)]
 
 
-def message_about(name):
-    """What the script says before it ends, with exit status 2."""
-    with contextlib.redirect_stderr(io.StringIO()) as said:
-        try:
-            ladder.resolve([name])
-        except SystemExit as end:
-            return said.getvalue() if end.code == 2 else f"exit status {end.code}"
-    return "no error"
-
-
-class Names(unittest.TestCase):
+class Names(Case):
     def setUp(self):
         self.addCleanup(os.chdir, os.getcwd())
         os.chdir(ROOT)
+
+    def assert_kernels(self, wanted, *names):
+        for name in names:
+            self.assertEqual({step.kernel for step in ladder.resolve([name])}, wanted, name)
 
     def test_one_step(self):
         for name in ("sum_08_warp_shuffle", "sum_08_warp_shuffle.cu", "reduce/sum/sum_08_warp_shuffle",
@@ -47,30 +35,21 @@ class Names(unittest.TestCase):
         self.assertEqual(names_of("../softmax/row_softmax/row_softmax_01_thread_per_row.cu"),
                          ["row_softmax_01_thread_per_row"])
         self.assertEqual(names_of("."), names_of("reduce"))
-        with tempfile.TemporaryDirectory() as elsewhere:
-            os.chdir(elsewhere)
-            self.assertEqual(names_of("reduce/sum/sum_08_warp_shuffle.cu"), ["sum_08_warp_shuffle"])
-            os.chdir(ROOT)
+        os.chdir(self.folder())
+        self.assertEqual(names_of("reduce/sum/sum_08_warp_shuffle.cu"), ["sum_08_warp_shuffle"])
 
     def test_kernels_and_families(self):
-        for name in ("reduce", "reduce/", "./reduce/", str(ROOT / "reduce")):
-            self.assertEqual({step.family for step in ladder.resolve([name])}, {"reduce"}, name)
-            self.assertGreater(len(ladder.resolve([name])), 20)
-        for name in ("sum", "reduce/sum", "reduce/sum/sum.cuh"):
-            self.assertEqual({step.kernel for step in ladder.resolve([name])}, {"sum"}, name)
-
-    def test_a_name_of_both_is_the_kernel(self):
-        for name in ("softmax", "softmax/softmax", "softmax/softmax/"):
-            self.assertEqual({step.kernel for step in ladder.resolve([name])}, {"softmax"}, name)
-        for name in ("softmax/", "./softmax", str(ROOT / "softmax")):
-            self.assertIn("row_softmax", {step.kernel for step in ladder.resolve([name])}, name)
+        reduce = {step.kernel for step in ladder.steps() if step.family == "reduce"}
+        self.assertGreater(len(reduce), 5)
+        self.assert_kernels(reduce, "reduce", "reduce/", "./reduce/", str(ROOT / "reduce"))
+        self.assert_kernels({"sum"}, "sum", "reduce/sum", "reduce/sum/sum.cuh")
+        self.assert_kernels({"copy_row", "copy_col"}, "copy_matrix", "transpose/copy_matrix/")
+        self.assert_kernels({"copy_row"}, "copy_row")
+        self.assert_kernels({"softmax"}, "softmax", "softmax/softmax", "softmax/softmax/")  # also a family's name
+        self.assert_kernels({step.kernel for step in ladder.steps() if step.family == "softmax"}, "softmax/",
+                            "./softmax", str(ROOT / "softmax"))
         os.chdir(ROOT / "softmax")
-        self.assertEqual({step.kernel for step in ladder.resolve(["./softmax/"])}, {"softmax"})
-
-    def test_kernels_that_share_a_folder(self):
-        for name in ("copy_matrix", "transpose/copy_matrix/"):
-            self.assertEqual({step.kernel for step in ladder.resolve([name])}, {"copy_row", "copy_col"}, name)
-        self.assertEqual({step.kernel for step in ladder.resolve(["copy_row"])}, {"copy_row"})
+        self.assert_kernels({"softmax"}, "./softmax/")
 
     def test_planted_bugs(self):
         for name in ("sum_early_return", "reduce/sum/bugs/sum_early_return", "reduce/sum/bugs/sum_early_return.cu"):
@@ -111,14 +90,12 @@ class Names(unittest.TestCase):
                              ("sum_08_warp_shufle", "sum_08_warp_shuffle"), ("sum_8", "sum_08_warp_shuffle"),
                              ("reduce/sum_09_float4.cu", "sum_09_float4_grid_stride"), ("trnspose", "transpose"),
                              ("sum_early_retrun", "sum_early_return")):
-            self.assertRegex(message_about(wrong), rf"'{wrong}'.*[ ']{right}\b(?!_)")
-
-    def test_no_near_name(self):
+            self.assertRegex(self.assert_ends(2, ladder.resolve, [wrong]), rf"'{wrong}'.*[ ']{right}\b(?!_)")
         for wrong in ("xyzzy", "", "..", "build", "/", "README.md"):
-            self.assertIn(f"'{wrong}'", message_about(wrong))
+            self.assertIn(f"'{wrong}'", self.assert_ends(2, ladder.resolve, [wrong]))
 
 
-class Build(unittest.TestCase):
+class Build(Case):
     OUTPUT = f"""\
 [1/4] Translating x.cu
 FAILED: CMakeFiles/step_sum_07_unrolled_last_warp.dir/reduce/sum/sum_07_unrolled_last_warp.cu.cpp.o \n\
@@ -150,31 +127,25 @@ ninja: build stopped: cannot make progress due to previous errors.
             "sum_whiteboard": "reduce/sum/whiteboard.cu:3:1: error: no",
             "max": "/usr/bin/ld: a.o: in function `f': multiple definition of `f'"})
 
-    def test_no_failure(self):
         self.assertEqual(ladder.failures("[1/1] Linking CXX executable reduce/sum\n"), {})
 
 
-class Machine(unittest.TestCase):
+class Machine(Case):
     """A script that is asked for a GPU where there is none says so before it builds anything."""
 
-    def run_without(self, command):
-        with tempfile.TemporaryDirectory() as folder:
-            for name in ("sh", "bash", "dirname", "env", "sed", "python3"):
-                # The python3 of the search path may be a launcher that needs more commands than these.
-                found = sys.executable if name == "python3" else shutil.which(name)
-                Path(folder, name).symlink_to(found)
-            done = subprocess.run([ROOT / "scripts" / command[0], *command[1:]], env={"PATH": folder},
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        return done.returncode, done.stdout
-
     def test_gpu(self):
-        for command in (["run", "--backend", "cuda", "sum"], ["debug", "--backend", "cuda", "sum_01_atomic"],
-                        ["test", "--backend", "cuda"], ["bench", "sum"], ["sanitize", "sum"],
-                        ["profile", "sum"]):
-            status, said = self.run_without(command)
-            self.assertEqual(status, 2, said)
-            self.assertRegex(said, r"(?m)^\w+: .*needs (nvcc|a GPU)")
-            self.assertNotIn("Building", said)
+        folder = self.folder()
+        for name in ("sh", "bash", "dirname", "env", "sed", "python3"):
+            # The python3 of the search path may be a launcher that needs more commands than these.
+            (folder / name).symlink_to(sys.executable if name == "python3" else shutil.which(name))
+        for script, *arguments in (["run", "--backend", "cuda", "sum"], ["debug", "--backend", "cuda", "sum_01_atomic"],
+                                   ["test", "--backend", "cuda"], ["bench", "sum"], ["sanitize", "sum"],
+                                   ["profile", "sum"]):
+            done = subprocess.run([ROOT / "scripts" / script, *arguments], env={"PATH": str(folder)}, text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertRegex(done.stdout, r"(?m)^\w+: .*needs (nvcc|a GPU)")
+            self.assertNotIn("Building", done.stdout)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,11 @@
 #!/usr/bin/env python3
 """Tests the rules of scripts/mutate: what each changes, and what no rule touches."""
 import json
-import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
-import ladder
+from helpers import ROOT, Case, ladder
 from ladder import mutation_rules
 
 mutate = ladder.load_script("mutate")
@@ -93,7 +90,7 @@ def mutants_of(text, name="step.cu"):
         return mutation_rules.mutants(path, Path(folder))
 
 
-class Rules(unittest.TestCase):
+class Rules(Case):
     def test_each_changes_what_it_says(self):
         for line, rule, expected in EXAMPLES:
             with self.subTest(rule=rule, line=line):
@@ -129,7 +126,7 @@ class Rules(unittest.TestCase):
         self.assertEqual(mutants_of(FRAME.format("\n#ifndef CUDA_EMU\n  v = a + b;\n#endif\n")), [])
 
 
-class TheSteps(unittest.TestCase):
+class TheSteps(Case):
     def test_no_mutant_begins_or_ends_in_a_comment_or_literal(self):
         for path in mutate.sources(ladder.steps()):
             text = path.read_text()

@@ -2,14 +2,10 @@
 """Tests of scripts/plot: what a chart shows, and that each chart in the tree is of today's figures. Only drawing needs
 matplotlib."""
 import importlib.util
-import sys
 import unittest
-from pathlib import Path
 
-SCRIPTS = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(SCRIPTS))
-import ladder
-from ladder import figures
+import helpers
+from helpers import Case, figures, ladder
 
 plot = ladder.load_script("plot")
 
@@ -17,15 +13,12 @@ HAVE_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
 
 
 def entry(step, n, gbps, **more):
-    return {"family": "reduce", "kernel": "sum", "step": step, "size": {"n": n}, "gbps": gbps, "code": "now",
-            "of_ceiling": gbps / 5000, **more}
+    return {**helpers.entry(step, n, 1, **more), "gbps": gbps, "of_ceiling": gbps / 5000}
 
 
-def known(entries, ids=("00_cub", "01_atomic", "02_tree"), card="h200"):
-    folder = ladder.ROOT / "reduce" / "sum"
-    steps = [ladder.Step("reduce", "sum", one[:2], f"sum_{one}", folder / "sum_01_atomic.cu") for one in ids]
-    return figures.Figures([figures.Results("reduce/sum", card, {}, entries)], lambda one: one["code"] == "now",
-                           {"sum": steps})
+def known(entries, ids=("00_cub", "01_atomic", "02_tree")):
+    path = ladder.resolve_one("sum_01_atomic").path
+    return helpers.known(members=[step._replace(path=path) for step in helpers.steps(*ids)], h200=entries)
 
 
 def ladder_of(n=64):
@@ -33,7 +26,7 @@ def ladder_of(n=64):
             entry("02_tree", n, 4400, vs_vendor=1.1)]
 
 
-class Contents(unittest.TestCase):
+class Contents(Case):
     def test_bars_and_lines(self):
         chart = plot.chart(known(ladder_of()), "sum", None)
         panel, = chart.rows[0]
@@ -71,7 +64,7 @@ class Contents(unittest.TestCase):
                          plot.digest(plot.chart(known(ladder_of()), "sum", None)))
 
 
-class Tree(unittest.TestCase):
+class Tree(Case):
     """The charts that are there."""
 
     def setUp(self):
@@ -86,7 +79,7 @@ class Tree(unittest.TestCase):
 
 
 @unittest.skipUnless(HAVE_MATPLOTLIB, "needs matplotlib")
-class Drawing(unittest.TestCase):
+class Drawing(Case):
     def test_the_same_figures_give_the_same_file(self):
         pyplot = plot.load_pyplot()
         chart = plot.chart(known(ladder_of()), "sum", None)

@@ -7,11 +7,8 @@ import shutil
 import subprocess
 import sys
 import unittest
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
-import ladder  # noqa: E402  (puts the toolkit on PATH)
+from helpers import ROOT, Case, ladder
 
 
 def said_by_ptxas(path):
@@ -24,7 +21,7 @@ def said_by_ptxas(path):
 
 
 @unittest.skipUnless(shutil.which("nvcc"), "no nvcc")
-class Ptxas(unittest.TestCase):
+class Ptxas(Case):
     def test_steps_are_not_serialized(self):
         steps = [step for step in ladder.steps() if ladder.needs(step) == "sm_90a"]
         self.assertTrue(steps)

@@ -3,25 +3,21 @@
 import re
 import subprocess
 import sys
-import tempfile
 import textwrap
 import unittest
-from pathlib import Path
 
-SCRIPTS = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(SCRIPTS))
-sys.dont_write_bytecode = True
-import ladder
-from ladder import document, document_commands, document_sessions, document_twin, figure_links, figures
+from helpers import ROOT, Case, entry, executable, figures, ladder
+from ladder import document, document_commands, document_sessions, document_twin, figure_links
 
-CHAPTER = ladder.ROOT / "reduce" / "sum" / "README.md"
+CHAPTER = ROOT / "reduce" / "sum" / "README.md"
+LAST = max(int(step.number) for step in ladder.steps() if step.kernel == "sum" and not step.is_any_shape)
 
 
 def page(text, path=CHAPTER):
     return document.Document(path, textwrap.dedent(text).lstrip("\n"))
 
 
-class Found(unittest.TestCase):
+class Found(Case):
     """Checks of a page's text: what they report, as 'line: text'."""
 
     def after(self, check, text, path=CHAPTER):
@@ -36,61 +32,43 @@ class Found(unittest.TestCase):
 
 
 class Markdown(Found):
-    def read(self, text):
-        return self.after(lambda one: None, text)
-
-    def test_what_does_not_end(self):
-        self.assert_found(self.read("text\n```sh\nscripts/run\n"), "^3: .*code block")
-        self.assert_found(self.read("<!-- table sum -->\n"), "^1: .*<!-- end -->")
-        self.assert_found(self.read("<!-- end -->\n"), "^1: .*<!-- end -->")
-        self.assert_found(self.read("text\n<!-- seen:\n"), "^2: .*comment", "^2: .*comment")
-
-    def test_comments_that_GitHub_takes_for_html(self):
-        self.assert_found(self.read("<!-- computed --> 3 us here.\n"), "^1: .*comment")
-        self.assert_found(self.read("One line\n<!-- computed --> and one more.\n"), "^2: .*comment",
-                          "^2: .*comment")
+    def test_what_is_wrong_with_a_page(self):
+        for check, text, *patterns in (
+                (None, "text\n```sh\nscripts/run\n", "^3: .*code block"),
+                (None, "<!-- table sum -->\n", "^1: .*<!-- end -->"), (None, "<!-- end -->\n", "^1: .*<!-- end -->"),
+                (None, "text\n<!-- seen:\n", "^2: .*comment", "^2: .*comment"),
+                (None, "<!-- computed --> 3 us here.\n", "^1: .*comment"),  # GitHub takes it for HTML
+                (None, "One line\n<!-- computed --> and one more.\n", "^2: .*comment", "^2: .*comment"),
+                (document.check_blocks, "```\nx\n```\n", "^1: .*''"),
+                (document.check_blocks, "```bash\nx\n```\n", "^1: .*'bash'"),
+                (document.check_blocks, "```text\nx\n```\n", "^1: .*text block"),
+                (document.check_blocks, "<!-- not a session: a drawing -->\n```text\nx\n```\n"),
+                (document.check_blocks, "<!-- seen at: H200 -->\n```console\n$ ls\n```\n", "^2: .*seen at")):
+            self.assert_found(self.after(check or (lambda one: None), text), *patterns)
 
     def test_pieces(self):
         one = page("# A\n\n## `sum`\n\n<!-- computed -->\n- one\n- two\n\n```sh\nls\n```\n| a |\n|---|\n")
-        self.assertEqual([(piece.kind, piece.line) for piece in one.pieces],
-                         [("heading", 1), ("heading", 3), ("text", 6), ("code", 10), ("table", 12)])
-        self.assertEqual([piece.mark("computed") for piece in one.pieces], [None, None, "", None, None])
+        self.assertEqual([(piece.kind, piece.line, piece.mark("computed")) for piece in one.pieces],
+                         [("heading", 1, None), ("heading", 3, None), ("text", 6, ""), ("code", 10, None),
+                          ("table", 12, None)])
         self.assertEqual(one.pieces[-1].section, ("# A", "## `sum`"))
-
-
-class Blocks(Found):
-    def test_languages(self):
-        self.assert_found(self.after(document.check_blocks, "```\nx\n```\n"), "^1: .*''")
-        self.assert_found(self.after(document.check_blocks, "```bash\nx\n```\n"), "^1: .*'bash'")
-        self.assert_found(self.after(document.check_blocks, "```text\nx\n```\n"), "^1: .*text block")
-        self.assertEqual(self.after(document.check_blocks, "<!-- not a session: a drawing -->\n```text\nx\n```\n"), [])
-        self.assert_found(self.after(document.check_blocks, "<!-- seen at: H200 -->\n```console\n$ ls\n```\n"),
-                          "^2: .*seen at")
 
     SOURCE = "<!-- source: reduce/sum/sum_08_warp_shuffle.cu -->\n```cpp\n{}\n```\n"
 
     def test_a_changed_source(self):
-        lines = (ladder.ROOT / "reduce/sum/sum_08_warp_shuffle.cu").read_text().splitlines()
+        lines = (ROOT / "reduce/sum/sum_08_warp_shuffle.cu").read_text().splitlines()
         at = next(number for number, line in enumerate(lines) if "__global__" in line)
-        kernel = "\n".join(lines[at:at + 6])
-        check = document.check_blocks
-        self.assertEqual(self.after(check, self.SOURCE.format(kernel)), [])
-        inner = textwrap.dedent("\n".join(line for line in lines[at + 1:at + 4]))
-        self.assertEqual(self.after(check, self.SOURCE.format(inner)), [], "indented otherwise")
-        self.assertEqual(self.after(check, self.SOURCE.format(f"{lines[at]}\n  // ...\n{lines[at + 3]}")), [])
-        for changed in (3, 5):
-            text = kernel.split("\n")
-            text[changed] = text[changed].replace("s", "z", 1) + " "
-            self.assert_found(self.after(check, self.SOURCE.format("\n".join(text))), f"^{3 + changed}: .*reduce/")
-        self.assert_found(self.after(check, self.SOURCE.format(f"{lines[at + 3]}\n// ...\n{lines[at]}")), "^5: ")
-        self.assert_found(self.after(check, self.SOURCE.replace("_08_", "_77_").format("x")), "^2: .*sum_77_")
-        self.assert_found(self.after(check, "```cpp\nint x;\n```\n"), "^1: .*cpp block")
+        kernel = lines[at:at + 6]
+        changed = [[line + "z" * (place == other) for place, line in enumerate(kernel)] for other in (3, 5)]
+        for code, *patterns in ((kernel,), (textwrap.dedent("\n".join(kernel[1:4])).split("\n"),),
+                                ([kernel[0], "  // ...", kernel[3]],), (changed[0], "^6: .*reduce/"),
+                                (changed[1], "^8: .*reduce/"), ([kernel[3], "// ...", kernel[0]], "^5: ")):
+            self.assert_found(self.after(document.check_blocks, self.SOURCE.format("\n".join(code))), *patterns)
+        self.assert_found(self.after(document.check_blocks, self.SOURCE.replace("_08_", "_77_")), "^2: .*sum_77_")
+        self.assert_found(self.after(document.check_blocks, "```cpp\nint x;\n```\n"), "^1: .*cpp block")
 
 
 class Commands(Found):
-    def problems(self, command):
-        return document_commands.errors_of(command)
-
     def test_what_is_there(self):
         for command in ("scripts/run", "scripts/run sum -- --n=2^20",
                         "scripts/run reduce/sum/sum_08_warp_shuffle.cu  # a step",
@@ -106,7 +84,7 @@ class Commands(Found):
                         "sudo scripts/setup build",
                         "ncu --metrics dram__bytes_read.sum -k regex:sum_ -c 1 "
                         "build/gpu/reduce/sum/sum_08_warp_shuffle"):
-            self.assertEqual(self.problems(command), [], command)
+            self.assertEqual(document_commands.errors_of(command), [], command)
 
     def test_what_is_not(self):
         for command, pattern in (("scripts/rum", "'scripts/rum'"), ("scripts/run sum_8", "sum_08_warp"),
@@ -117,7 +95,7 @@ class Commands(Found):
                                  ("nvcc reduce/sum_7.cu", "'reduce/sum_7.cu'"),
                                  ("ncu build/gpu/reduce/sums", "reduce/sums"), ("frobnicate x", "'frobnicate'"),
                                  ("ls && scripts/rum", "'scripts/rum'"), ("echo 'x", "read")):
-            found = self.problems(command)
+            found = document_commands.errors_of(command)
             self.assertEqual(len(found), 1, (command, found))
             self.assertRegex(found[0], pattern)
 
@@ -134,8 +112,7 @@ class Commands(Found):
             self.assertIsNotNone(document_commands.error_of_span(name, CHAPTER.parent), name)
 
     def test_a_step_made_on_the_page(self):
-        last = max(int(step.number) for step in ladder.steps() if step.kernel == "sum" and not step.is_any_shape)
-        name = f"sum_{last + 1:02}_mine"
+        name = f"sum_{LAST + 1:02}_mine"
         text = f"```sh\nscripts/new sum mine\nscripts/run {name}\n```\nEdit `reduce/sum/{name}.cu`, run\n" \
                f"`build/cpu/reduce/sum/{name}`.\n"
         self.assertEqual(self.after(document_commands.check, text), [])
@@ -150,7 +127,7 @@ class Commands(Found):
 class Links(Found):
     def links(self, text):
         def check(one):
-            document.check_links(one, {CHAPTER: one, ladder.ROOT / "README.md": page("# Title\n## No GPU?\n")})
+            document.check_links(one, {CHAPTER: one, ROOT / "README.md": page("# Title\n## No GPU?\n")})
         return self.after(check, text)
 
     def test_links(self):
@@ -177,13 +154,11 @@ class Sessions(Found):
         return self.after(lambda one: document_sessions.compare(one, 10, shown.split("\n"), printed, "it"), "")
 
     def test_output(self):
-        self.assertEqual(self.compared("a\nb", "\na  \nb\n\n"), [])
-        self.assertEqual(self.compared("...\nb\n...\nd", "a\nb\nc\nc\nd"), [])
-        self.assertEqual(self.compared("a\n...\nb", "a\nb\nb"), [])
-        self.assert_found(self.compared("a\nb\nc", "a\nB\nc"), "^11: .*'b'.*'B'")
-        self.assert_found(self.compared("a", "a\nb"), "^10: .*'b'")
-        self.assert_found(self.compared("a\nb", "a"), "^11: .*'b'")
-        self.assert_found(self.compared("a\n...\nd", "a\nb\nc"), "^12: .*'d'")
+        for shown, printed, *patterns in (
+                ("a\nb", "\na  \nb\n\n"), ("...\nb\n...\nd", "a\nb\nc\nc\nd"), ("a\n...\nb", "a\nb\nb"),
+                ("a\nb\nc", "a\nB\nc", "^11: .*'b'.*'B'"), ("a", "a\nb", "^10: .*'b'"), ("a\nb", "a", "^11: .*'b'"),
+                ("a\n...\nd", "a\nb\nc", "^12: .*'d'")):
+            self.assert_found(self.compared(shown, printed), *patterns)
 
     def run_page(self, text):
         one = page(text)
@@ -197,38 +172,29 @@ class Sessions(Found):
         self.assert_found(self.run_page("```console\n$ no_such_program\nx\n```\n")[2], "^2: .*127")
 
     def test_what_cannot_be_run(self):
-        self.assert_found(self.run_page("```console\n$ build/gpu/reduce/sum/sum\n```\n")[2], "^2: .*GPU")
-        self.assert_found(self.run_page("```console\n$ scripts/new sum x\n```\n")[2], "^2: .*writes")
-        self.assert_found(self.run_page("```console\nCPU backend\n```\n")[2], "^2: .*console")
-        self.assertEqual(self.run_page("<!-- seen on: H200 -->\n```console\n$ build/gpu/reduce/sum/sum\n```\n"), (0, [],
-                                                                                                              []))
+        gpu = "```console\n$ build/gpu/reduce/sum/sum\n```\n"
+        for text, *patterns in ((gpu, "^2: .*GPU"), ("```console\n$ scripts/new sum x\n```\n", "^2: .*writes"),
+                                ("```console\nCPU backend\n```\n", "^2: .*console"),
+                                ("<!-- seen on: H200 -->\n" + gpu,)):
+            count, _, found = self.run_page(text)
+            self.assertEqual(count, 0)
+            self.assert_found(found, *patterns)
 
     def test_in_a_copy(self):
         text = "<!-- in a copy -->\n```console\n$ scripts/new reduce/sum drift | cut -c1-26 | head -1\n" \
                "reduce/sum/sum_{}_drift.cu\n```\n"
-        last = max(int(step.number) for step in ladder.steps() if step.kernel == "sum" and not step.is_any_shape)
-        self.assertEqual(self.run_page(text.format(f"{last + 1:02}")), (1, [], []))
-        self.assertEqual(list(ladder.ROOT.glob("reduce/sum/*drift*")), [])
+        self.assertEqual(self.run_page(text.format(f"{LAST + 1:02}")), (1, [], []))
+        self.assertEqual(list(ROOT.glob("reduce/sum/*drift*")), [])
 
     def test_gdb(self):
-        with tempfile.TemporaryDirectory() as folder:
-            fake = Path(folder) / "gdb"
-            fake.write_text("#!/bin/sh\necho start 0x12\nprintf '(gdb) '\nwhile read -r x; do echo \"<$x> 0xff\"; "
-                            "printf '(gdb) '; done\n")
-            fake.chmod(0o755)
-            text = f"<!-- interactive -->\n```console\n$ {fake}\nstart 0x34\n(gdb) next\n<next> 0xaa\n" \
-                   "(gdb) print a\n{}\n```\n"
-            one = page(text.format("<print a> 0x0"))
-            self.assertEqual(document_sessions.parts(one.of_kind("code")[0])[0][1], str(fake))
-            self.check_gdb(text.format("<print a> 0x0"))
-            self.check_gdb(text.format("<print b> 0x0"), "^8: .*'<print b> 0x.*'<print a> 0x")
-
-    def check_gdb(self, text, *patterns):
-        one = page(text)
-        block = one.of_kind("code")[0]
-        with tempfile.TemporaryDirectory() as folder:
-            document_sessions.check_session(one, block, document_sessions.environment(folder), folder)
-        self.assert_found([f"{line}: {what}" for _, line, what in one.errors], *patterns)
+        fake = executable(self.folder() / "gdb", "#!/bin/sh\necho start 0x12\nprintf '(gdb) '\nwhile read -r x; do "
+                          "echo \"<$x> 0xff\"; printf '(gdb) '; done\n")
+        for shown, *patterns in (("<print a> 0x0",), ("<print b> 0x0", "^8: .*'<print b> 0x.*'<print a> 0x")):
+            one = page(f"<!-- interactive -->\n```console\n$ {fake}\nstart 0x34\n(gdb) next\n<next> 0xaa\n"
+                       f"(gdb) print a\n{shown}\n```\n")
+            folder = self.folder()
+            document_sessions.check_session(one, one.of_kind("code")[0], document_sessions.environment(folder), folder)
+            self.assert_found([f"{line}: {what}" for _, line, what in one.errors], *patterns)
 
     def test_reports_seen_on_a_gpu(self):
         text = "<!-- seen on: H200 -->\n```console\n$ scripts/run sum\nsum_08_warp_shuffle  PASS  1.00\n{}\n```\n"
@@ -243,18 +209,14 @@ class Figures(Found):
     """sum 00, 02 and 03 and any_shape on a card, at two sizes."""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(dir=CHAPTER.parent)
-        self.addCleanup(folder.cleanup)
-        self.path = Path(folder.name) / "README.md"
-        self.results = Path(folder.name) / "results" / "h200.json"
-        self.results.parent.mkdir()
-        rows = [{"kernel": "sum", "step": step, "size": {"n": n}, "cold_us": time, "gbps": 4e-3 * n / time,
-                 "of_ceiling": 0.9351, "code": "of long ago", **({"vs_vendor": 1.187} if "any" in step else {})}
+        self.path = self.folder(dir=CHAPTER.parent) / "README.md"
+        rows = [entry(step, n, time, **({"vs_vendor": 1.187} if "any" in step else {}), of_ceiling=0.9351)
                 for n in (1 << 20, 1000) for step, time in (("00_cub", 8.3), ("02_tree", 20.04), ("03_shuffle", 10.0),
                                                             ("any_shape", 7.0))]
-        other = [{"kernel": "aat", "step": "01_x", "size": {"n": n}, "cold_us": 71000.0, "tflops": 51.23}
+        rows += [{"kernel": "aat", "step": "01_x", "size": {"n": n}, "cold_us": 71000.0, "tflops": 51.23}
                  for n in (1, 2)]
-        self.results.write_text(figures.to_text(figures.Results("", "h200", {}, rows + other)))
+        (self.path.parent / "results").mkdir()
+        (self.path.parent / "results/h200.json").write_text(figures.to_text(figures.Results("", "h200", {}, rows)))
         figure_links.labels.cache_clear()
         figure_links.entries.cache_clear()
 
@@ -296,11 +258,9 @@ class Figures(Found):
                             f"## {text}", f"| {text} |\n|---|", f"[{text}](https://a.org)", f"```sh\n{text}\n```"):
                 self.assertEqual(self.found(allowed + "\n"), [], allowed)
             self.assert_found(self.found(f"<!-- cited -->\nOne.\n\n{text}\n"), "^4: ")
-        self.assertEqual(self.found("8191x8193, 2^20x3, 0x12, 32 x 33, 0.94 of a copy, sm_90, 4 KB, 132 SMs\n"), [])
-
-    def test_comments_within_a_sentence(self):
         self.assert_found(self.found("It is so <!-- computed --> today.\n"), "^1: a comment within")
         self.assertEqual(self.found("`<!-- computed -->` is a comment.\n"), [])
+        self.assertEqual(self.found("8191x8193, 2^20x3, 0x12, 32 x 33, 0.94 of a copy, sm_90, 4 KB, 132 SMs\n"), [])
 
     def test_links_of_the_real_pages_and_results(self):
         """A table's own sizes are what a link may name."""
@@ -318,13 +278,13 @@ class Twin(Found):
     TWIN = ("# 标题\n[English](README.md)，[一](#一件事)。\n## 一件事\n运行 `y`：2^24 时 1.26x，1,024 B。\n"
             "```sh\nscripts/run sum\n```\n见 [sum](reduce/README.md#求和)。\n\n| 显卡 | GB/s |\n|---|--:|\n"
             "| H200 | 4800 |\n## 术语表\n- **warp**：32 个线程。\n")
-    CHINESE = ladder.ROOT / "README.zh-CN.md"
+    CHINESE = ROOT / "README.zh-CN.md"
 
     def compared(self, twin, original=ORIGINAL):
         return self.after(lambda one: document_twin.check(one, page(original, figures.GUIDE)), twin, self.CHINESE)
 
     def test_which_page_is_one(self):
-        docs = ladder.ROOT / "docs"
+        docs = ROOT / "docs"
         for path, original in ((self.CHINESE, figures.GUIDE), (figures.GUIDE, None), (docs / "x.md", None),
                                (docs / "zh-CN" / "x.md", docs / "x.md"), (CHAPTER, None)):
             self.assertEqual(document_twin.original_of(path), original)
@@ -332,9 +292,9 @@ class Twin(Found):
     def test_the_same(self):
         self.assertEqual(self.compared(self.TWIN), [])
         text = "# A\n[a](other.md#{}) [b](../reduce/README.md) [c](../reduce/sum/results/h200.json#sum_03,1,rate)\n"
-        original = page(text.format("warp"), ladder.ROOT / "docs" / "x.md")
+        original = page(text.format("warp"), ROOT / "docs" / "x.md")
         self.assertEqual(self.after(lambda one: document_twin.check(one, original), text.replace(
-            "../reduce", "../../reduce").format("线程束"), ladder.ROOT / "docs" / "zh-CN" / "x.md"), [])
+            "../reduce", "../../reduce").format("线程束"), ROOT / "docs" / "zh-CN" / "x.md"), [])
 
     def test_numbers(self):
         self.assertEqual(document_twin.numbers("step 07 of `x 5`, [a](b#6), sm_90, the 33rd: 2^31 - 1, 65,536, 4 KB/s"),
@@ -356,10 +316,10 @@ class Twin(Found):
         self.assert_found(self.compared(self.TWIN + "## 又一节\n"), "^15: a section")
 
 
-class CommandLine(unittest.TestCase):
+class CommandLine(Case):
     def test_usage(self):
         for arguments in ([], ["--check", "nothing.md"]):
-            done = subprocess.run([sys.executable, SCRIPTS / "readme", *arguments], capture_output=True)
+            done = subprocess.run([sys.executable, ROOT / "scripts/readme", *arguments], capture_output=True)
             self.assertEqual(done.returncode, 2)
 
 

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """Tests of scripts/ladder/report.py: what the pictures show of accesses made up here."""
-import sys
+import re
 import unittest
 import xml.etree.ElementTree as xml
-from html.parser import HTMLParser
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from helpers import Case
 from ladder import report
 
 
@@ -69,31 +68,27 @@ def drawing(text):
     return kinds, [text.text for text in root.iter(f"{space}text")]
 
 
-class Pictures(unittest.TestCase):
+class Pictures(Case):
     def draw(self, space, width, offsets):
         one = access("f.cu", 1, space, "load", width, offsets)
         return drawing(report.picture(one, one["worst_sample"], "title"))
 
-    def test_a_row_is_four_sectors(self):
-        kinds, words = self.draw("global", 4, ROW)
-        self.assertEqual((len(kinds["waste"]), len(kinds["used"]), len(kinds.get("empty", []))), (4, 32, 0))
-        self.assertRegex(words[-1], r"\b4 sectors.*\b128 of 128 bytes")
-
-    def test_a_column_is_32_sectors_and_a_word_of_each(self):
-        kinds, words = self.draw("global", 4, COLUMN)
-        self.assertEqual((len(kinds["waste"]), len(kinds["used"])), (32, 32))
-        self.assertEqual(len(kinds["empty"]), 32 * 3, "the other sectors of the 32 lines")
-        self.assertTrue(any("128 of 1024 bytes" in word for word in words))
+    def test_sectors(self):
+        """A row is four of them; of a column each is another, and the other sectors of its 128 bytes are empty."""
+        for offsets, counts, note in ((ROW, (4, 32, 0), "128 of 128 bytes"),
+                                      (COLUMN, (32, 32, 96), "128 of 1024 bytes")):
+            kinds, words = self.draw("global", 4, offsets)
+            self.assertEqual(tuple(len(kinds.get(kind, ())) for kind in ("waste", "used", "empty")), counts)
+            self.assertIn(f"{counts[0]} sectors", words[-1])
+            self.assertIn(note, words[-1])
 
     def test_conflicts_are_later_passes(self):
-        kinds, words = self.draw("shared", 4, TILE_COLUMN)
-        self.assertEqual((len(kinds["used"]), len(kinds["bad"])), (1, 31))
-        self.assertIn("pass 32", words)
-        kinds, words = self.draw("shared", 4, PADDED_COLUMN)
-        self.assertEqual((len(kinds["used"]), "bad" in kinds), (32, False))
-        kinds, words = self.draw("shared", 16, VECTORS)
-        self.assertEqual((len(kinds["used"]), "bad" in kinds), (32, False))
-        self.assertIn("pass 4", words)
+        for width, offsets, counts, word in ((4, TILE_COLUMN, (1, 31), "pass 32"),
+                                             (4, PADDED_COLUMN, (32, 0), "pass 1"),
+                                             (16, VECTORS, (32, 0), "pass 4")):
+            kinds, words = self.draw("shared", width, offsets)
+            self.assertEqual((len(kinds["used"]), len(kinds.get("bad", ()))), counts)
+            self.assertIn(word, words)
 
     def test_rounds(self):
         tree = [[4 * 2 * stride * lane for lane in range(128 // stride)][:32] for stride in (4, 8, 16, 32, 64)]
@@ -115,33 +110,24 @@ def tile_step(column):
                                                    "text": "a < b", "fixed_by": "x"}])
 
 
-class Tags(HTMLParser):
-    """Are all elements closed, in order?"""
-    VOID = {"meta", "br", "link"}
-
-    def __init__(self, text):
-        super().__init__()
-        self.open = []
-        self.wrong = []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        if not self.open or self.open.pop() != tag:
-            self.wrong.append((tag, self.getpos()))
+def unclosed(text):
+    """The tags that are open at the end, or closed in another order than opened."""
+    found = []
+    for closing, tag in re.findall(r"<(/?)(?!meta)(\w+)", text):
+        if closing and found and found[-1] == tag:
+            found.pop()
+        else:
+            found.append(closing + tag)
+    return found
 
 
-class Page(unittest.TestCase):
+class Page(Case):
     def setUp(self):
         self.step = tile_step(TILE_COLUMN)
 
     def test_one_page_that_stands_alone(self):
         text = report.html_of(self.step)
-        tags = Tags(text)
-        self.assertEqual((tags.open, tags.wrong), ([], []))
+        self.assertEqual(unclosed(text), [])
         self.assertNotRegex(text, r"(src|href)=|url\(|@import|<script")
         self.assertIn("a &lt; b", text)
         self.assertIn("load: 32 wavefronts, ideal 1", text)
@@ -155,13 +141,11 @@ class Page(unittest.TestCase):
         self.assertEqual((loads[0]["requests"], loads[0]["units"], loads[0]["worst"]), (2, 64, 32))
 
     def test_the_picture_of_a_step_is_of_its_costliest_access(self):
-        _, words = drawing(report.step_picture(self.step))
-        self.assertRegex(words[0], "transpose_04_shared_tile.*27.*shared load")
-        _, words = drawing(report.step_picture(self.step, line=20))
-        self.assertRegex(words[0], "transpose_04_shared_tile.*20.*global load")
-        alone = report.step_picture(self.step, kind="global-store")
-        self.assertIn("<desc>scripts/explain --svg --access global-store transpose_04_shared_tile</desc>", alone)
-        self.assertIn("global store", drawing(alone)[1][0])
+        for how, words in (({}, "27: shared load"), ({"line": 20}, "20: global load"),
+                           ({"kind": "global-store"}, "27: global store")):
+            picture = report.step_picture(self.step, **how)
+            self.assertIn(f"transpose_04_shared_tile, line {words}", drawing(picture)[1][0])
+        self.assertIn("<desc>scripts/explain --svg --access global-store transpose_04_shared_tile</desc>", picture)
         for wrong in ({"line": 1}, {"line": 20, "kind": "shared-load"}, {"kind": "global-atomic"}):
             with self.assertRaises(SystemExit):
                 report.step_picture(self.step, **wrong)

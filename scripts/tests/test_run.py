@@ -1,24 +1,17 @@
 #!/usr/bin/env python3
 """Checks that scripts/run gives every step its verdict, whatever its program does."""
-import contextlib
-import io
 import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
-import ladder
+from helpers import ROOT, Case, executable, ladder, outcome, steps
 from ladder import run_ladders
 from ladder.run_ladders import Tally, Verdict
 
-STEPS = [ladder.Step("reduce", "sum", f"0{n}", f"sum_0{n}_{idea}", Path(f"reduce/sum_0{n}_{idea}.cu"))
-         for n, idea in enumerate(("cub", "atomic", "tree", "shuffle"))]
+STEPS = steps("00_cub", "01_atomic", "02_tree", "03_shuffle")
 NAMES = [step.name for step in STEPS]
 
 # What a ladder does at each step: it records a verdict, or ends. With --only, that step alone.
@@ -51,76 +44,70 @@ CRASH = {"reports": [{"fatal": True, "cause": "address", "problem": "SIGSEGV", "
                       "thread": [3, 0, 0], "groups": []}]}
 
 
-class FakeLadder:
-    def __init__(self, folder, acts):
-        self.path = Path(folder, "ladder")
-        self.path.write_text(FAKE.format(steps=dict(zip(NAMES, acts)), crash=CRASH))
-        self.path.chmod(0o755)
-
-    def run(self, together=False):
-        """The verdicts, and what was printed."""
-        tally, printed = Tally(), io.StringIO()
-        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-            if together:
-                run_ladders.run_together(self.path, STEPS, [], tally)
-            else:
-                run_ladders.run_steps(lambda step: [self.path, f"--only={step.name}"], STEPS, [], tally)
-        return [tally.verdicts.get(name) for name in NAMES], printed.getvalue()
+def run(program, together=False):
+    """The verdicts of a ladder's steps."""
+    tally = Tally()
+    if together:
+        run_ladders.run_together(program, STEPS, [], tally)
+    else:
+        run_ladders.run_steps(lambda step: [program, f"--only={step.name}"], STEPS, [], tally)
+    return [tally.verdicts.get(name) for name in NAMES]
 
 
-class Verdicts(unittest.TestCase):
-    CRASH = Verdict("FAIL", "SIGSEGV, in thread (3,0,0) of block (0,0,0), at k.cu:5")
-    ERROR = {"verified": False, "failure": {"what": "error", "text": "an illegal memory access was encountered"}}
+RIGHT, WRONG = Verdict("PASS"), Verdict("FAIL", "out[0] is wrong")
+CRASHED = Verdict("FAIL", "SIGSEGV, in thread (3,0,0) of block (0,0,0), at k.cu:5")
 
+
+class Verdicts(Case):
     def fake(self, *acts):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        return FakeLadder(folder.name, acts)
+        return executable(self.folder() / "ladder", FAKE.format(steps=dict(zip(NAMES, acts)), crash=CRASH))
 
     def test_one_by_one(self):
-        verdicts, printed = self.fake(PASS, "crash", FAIL, PASS).run()
-        self.assertEqual(verdicts, [Verdict("PASS"), self.CRASH, Verdict("FAIL", "out[0] is wrong"), Verdict("PASS")])
+        printed, verdicts = outcome(run, self.fake(PASS, "crash", FAIL, (PASS, "crash")))
+        self.assertEqual(verdicts, [RIGHT, CRASHED, WRONG, CRASHED])
         self.assertEqual(printed.count("CPU backend, n=8\n"), 1)
 
     def test_no_verdict_is_a_failure(self):
-        verdicts, _ = self.fake("", 1, 124, 77).run()
+        _, verdicts = outcome(run, self.fake("", 1, 124, 77))
         self.assertEqual([verdict.word for verdict in verdicts], ["FAIL", "FAIL", "FAIL", "skipped"])
         for verdict, reason in zip(verdicts, ("no verdict", "status 1", "time limit", "CUDA device")):
             self.assertIn(reason, verdict.reason)
 
-    def test_a_failure_and_then_a_crash(self):
-        verdicts, _ = self.fake(PASS, PASS, PASS, (PASS, "crash")).run()
-        self.assertEqual(verdicts[3], self.CRASH)
-
     def test_together(self):
-        verdicts, _ = self.fake((PASS, "crash"), (FAIL, "crash"), (PASS, "crash"), PASS).run(together=True)
-        self.assertEqual(verdicts, [Verdict("PASS"), Verdict("FAIL", "out[0] is wrong"), *[Verdict("PASS")] * 2],
-                         "none is run again")
+        error = {"verified": False, "failure": {"what": "error", "text": "an illegal memory access"}}
+        not_twice = [(act, "crash") for act in (PASS, FAIL, PASS)]
+        for acts, words in (([*not_twice, PASS], "PASS FAIL PASS PASS"),
+                            ([PASS, "crash", PASS, FAIL], "PASS FAIL PASS FAIL"),
+                            # after an error of CUDA's all later calls fail
+                            ([PASS, error, (error, PASS), (error, PASS)], "PASS FAIL PASS PASS"),
+                            ([PASS, PASS, ("crash", PASS), PASS], "PASS PASS FAIL FAIL")):
+            _, verdicts = outcome(run, self.fake(*acts), together=True)
+            self.assertEqual([verdict.word for verdict in verdicts], words.split())
+        self.assertIn("alone", verdicts[2].reason, "only in the ladder")
 
-    def test_a_crash_among_others(self):
-        verdicts, _ = self.fake(PASS, "crash", PASS, FAIL).run(together=True)
-        self.assertEqual(verdicts, [Verdict("PASS"), self.CRASH, Verdict("PASS"), Verdict("FAIL", "out[0] is wrong")])
-
-    def test_an_error_of_cuda_that_stays(self):
-        verdicts, _ = self.fake(PASS, self.ERROR, (self.ERROR, PASS), (self.ERROR, PASS)).run(together=True)
-        self.assertEqual([verdict.word for verdict in verdicts], ["PASS", "FAIL", "PASS", "PASS"])
-
-    def test_a_crash_that_only_the_ladder_has(self):
-        verdicts, _ = self.fake(PASS, PASS, ("crash", PASS), PASS).run(together=True)
-        self.assertEqual([verdict.word for verdict in verdicts], ["PASS", "PASS", "FAIL", "FAIL"])
-        self.assertIn("alone", verdicts[2].reason)
-
-    def test_bad_usage(self):
-        with self.assertRaises(SystemExit) as end:
-            self.fake(2, 2, 2, 2).run()
-        self.assertEqual(end.exception.code, 2)
-
-    def test_a_size_that_one_step_refuses(self):
-        verdicts, _ = self.fake(PASS, 2, PASS, PASS).run()
+    def test_bad_usage_and_a_size_that_one_step_refuses(self):
+        self.assert_ends(2, run, self.fake(2, 2, 2, 2))
+        _, verdicts = outcome(run, self.fake(PASS, 2, PASS, PASS))
         self.assertEqual([verdict.word for verdict in verdicts], ["PASS", "skipped", "PASS", "PASS"])
 
+    def test_ctrl_c_ends_it_quietly(self):
+        fake = self.fake(PASS, "wait", PASS, PASS)
+        script = (f"import sys; sys.path.insert(0, {str(ROOT / 'scripts/tests')!r}); import test_run\n"
+                  f"test_run.ladder.run_main(lambda: test_run.run({str(fake)!r}, together=True))")
+        process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   text=True, start_new_session=True,
+                                   # a shell's background jobs have it ignored
+                                   preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        next(line for line in process.stdout if NAMES[0] in line)
+        os.killpg(process.pid, signal.SIGINT)
+        start = time.monotonic()
+        errors = process.communicate(timeout=30)[1]
+        self.assertEqual(process.returncode, ladder.INTERRUPTED)
+        self.assertLess(time.monotonic() - start, 10)
+        self.assertNotIn("run_ladders.py", errors)  # no traceback of ours; the fake's own does not count
 
-class Records(unittest.TestCase):
+
+class Records(Case):
     def note(self, *records):
         tally = Tally()
         tally.note([{"kernel": "sum", **record} for record in records], STEPS)
@@ -146,7 +133,7 @@ class Records(unittest.TestCase):
         self.assertNotIn("left out", Tally().summary())
 
 
-class Groups(unittest.TestCase):
+class Groups(Case):
     def groups(self, *names):
         return [(group.kernel, len(group.steps), group.is_whole)
                 for group in run_ladders.groups_of(ladder.resolve(names))]
@@ -157,30 +144,6 @@ class Groups(unittest.TestCase):
         self.assertEqual(self.groups("sum_03_interleaved_divergent", "sum_01_atomic"), [("sum", 2, False)])
         self.assertEqual(self.groups("sum_01_atomic", "sum"), [("sum", count, True)])
         self.assertEqual(self.groups("sum", "sum_early_return"), [("sum", count, True), ("sum", 1, False)])
-
-
-class CtrlC(unittest.TestCase):
-    def test_it_ends_quietly(self):
-        with tempfile.TemporaryDirectory() as folder:
-            fake = FakeLadder(folder, [PASS, "wait", PASS, PASS])
-            script = (f"import sys; sys.path.insert(0, {str(ROOT / 'scripts')!r}); "
-                      f"import ladder; from ladder import run_ladders\n"
-                      f"steps = [ladder.Step('reduce', 'sum', '0', name, None) for name in {NAMES!r}]\n"
-                      f"ladder.run_main(lambda: run_ladders.run_together({str(fake.path)!r}, steps, [], "
-                      f"run_ladders.Tally()))")
-            process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                       text=True, start_new_session=True,
-                                       # a shell's background jobs have it ignored
-                                       preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-            for line in process.stdout:
-                if NAMES[0] in line:
-                    break
-            os.killpg(process.pid, signal.SIGINT)
-            start = time.monotonic()
-            errors = process.communicate(timeout=30)[1]
-        self.assertEqual(process.returncode, ladder.INTERRUPTED)
-        self.assertLess(time.monotonic() - start, 10)
-        self.assertNotIn("run_ladders.py", errors)  # no traceback of ours; the fake's own does not count
 
 
 if __name__ == "__main__":

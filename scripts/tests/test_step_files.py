@@ -2,13 +2,9 @@
 """Checks what every step file must have: a header that teaches, a page's length, and a small step from the one
 before."""
 import re
-import sys
 import unittest
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
-import ladder
+from helpers import ROOT, Case, ladder
 from ladder import cuda_source
 
 diff = ladder.load_script("diff")
@@ -19,27 +15,23 @@ NEW_LINES, LARGE_STEPS, MOST_NEW_LINES = 40, 60, 160
 MOST_LINES_ANY_SHAPE = 600
 
 
-class StepFiles(unittest.TestCase):
+class StepFiles(Case):
     def setUp(self):
         self.steps = ladder.steps()
 
-    def test_there_are_steps(self):
-        self.assertGreater(len(self.steps), 20)
-
-    def test_headers(self):
+    def test_heads(self):
         for step in self.steps:
+            head = cuda_source.head(step.path)
             with self.subTest(step.name):
-                self.assertTrue(cuda_source.head(step.path).startswith("// "))
-                self.assertNotRegex(cuda_source.head(step.path), r"(?m)^// \w+: *$")
-                if cuda_source.head(step.path).startswith("// Problem:"):
-                    found = re.findall(r"(?m)^// (\w+):  +\S.*((?:\n// {11}\S.*)*)", cuda_source.head(step.path))
+                self.assertTrue(head.startswith("// "))
+                self.assertNotRegex(head, r"(?m)^// \w+: *$")
+                if head.startswith("// Problem:"):
+                    found = re.findall(r"(?m)^// (\w+):  +\S.*((?:\n// {11}\S.*)*)", head)
                     self.assertEqual([label for label, _ in found if label not in ("Measured", "Why")],
                                      ["Problem", "Idea", "Expect", "Next"])
-                    for label, more in found:
-                        self.assertLessEqual(more.count("\n"), 1, f"{label}: at most two lines")
+                    self.assertLessEqual(max(more.count("\n") for _, more in found), 1, "at most two lines each")
                 elif not step.is_vendor and not step.is_any_shape:
-                    self.assertRegex(cuda_source.head(step.path), r"(?m)^// Expect: ")
-                    self.assertRegex(cuda_source.head(step.path), r"(?m)^// Next( question)?: ")
+                    self.assertRegex(head, r"(?ms)^// Expect: .*^// Next( question)?: ")
 
     def test_numbers_are_consecutive(self):
         for kernel, steps in ladder.kernels().items():
@@ -71,7 +63,7 @@ class StepFiles(unittest.TestCase):
                 places[name] = step.name
 
 
-class Layout(unittest.TestCase):
+class Layout(Case):
     """A kernel's folder has what it alone uses, a family's what several of its kernels share, common/ the rest."""
 
     def setUp(self):

@@ -1,215 +1,161 @@
 #!/usr/bin/env python3
 """Tests of scripts/tables and of what scripts/bench keeps, on figures made up."""
-import sys
 import unittest
-from pathlib import Path
 
-SCRIPTS = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(SCRIPTS))
-import ladder
-from ladder import figures
+from helpers import ROOT, Case, entry, figures, known, ladder, steps
 
 tables, bench = ladder.load_script("tables"), ladder.load_script("bench")
 
 HEAD = "// Problem:  p.\n// Idea:     i.\n// Expect:   1 to 2x step 01,\n//           with a reason.\n// Next:     n?\n"
 CODE = '#include "sum.cuh"\n// Measured: not in the head\n'
+SIZE = (("n", 1 << 28),)
+CHINESE = ROOT / "README.zh-CN.md"
 
 
-def steps(*ids):
-    folder = ladder.ROOT / "reduce" / "sum"
-    return [ladder.Step("reduce", "sum", one[:2], f"sum_{one}", folder / f"sum_{one}.cu") for one in ids]
+def ladder_of(scale=1.0, size=1 << 28, stale=(), **more):
+    """`stale`: the places of entries that are of other code."""
+    entries = [entry("00_cub", size, 100 * scale, vs_vendor=1.0, **more),
+               entry("01_atomic", size, 5000 * scale, vs_vendor=0.02, **more),
+               entry("02_tree", size, 400 * scale, vs_vendor=0.25, **more)]
+    return [{**one, "code": "before"} if place in stale else one for place, one in enumerate(entries)]
 
 
-def entry(step, n, cold_us, **more):
-    return {"family": "reduce", "kernel": "sum", "step": step, "size": {"n": n}, "gbps": 4e-3 * n / cold_us,
-            "cold_us": cold_us, "code": "now", "of_ceiling": 0.5, **more}
+def page(data, path=ROOT / "reduce" / "sum" / "README.md", text="a\n<!-- table sum 2^28 -->\nold\n<!-- end -->\nb\n"):
+    return tables.document(data, path, text)
 
 
-def known(h100, h200=(), ids=("00_cub", "01_atomic", "02_tree")):
-    results = [figures.Results("reduce/sum", card, {}, list(entries))
-               for card, entries in (("h100-80gb-hbm3", h100), ("h200", h200))]
-    return figures.Figures(results, lambda one: one["code"] == "now", {"sum": steps(*ids)})
-
-
-def ladder_of(scale=1.0, size=1 << 28, **more):
-    return [entry("00_cub", size, 100 * scale, vs_vendor=1.0, **more),
-            entry("01_atomic", size, 5000 * scale, vs_vendor=0.02, **more),
-            entry("02_tree", size, 400 * scale, vs_vendor=0.25, **more)]
-
-
-class Tables(unittest.TestCase):
-    README = "before\n<!-- table sum 2^28 -->\nold\n<!-- end -->\nafter\n"
-
-    def page(self, data, path=ladder.ROOT / "reduce" / "sum" / "README.md", text=README):
-        return tables.document(data, path, text)
-
+class Tables(Case):
     def test_a_chapter_shows_both_cards_the_one_with_more_figures_first(self):
-        text = self.page(known(ladder_of(2)[:2], ladder_of()))
+        data = known(h100=ladder_of(2)[:2], h200=ladder_of())
+        text = page(data)
         self.assertEqual(text.count("| [01_atomic](sum_01_atomic.cu) |"), 2)
         self.assertLess(text.index("| H200, GB/s (vs CUB) | 2^28 |"), text.index("| H100, GB/s (vs CUB) | 2^28 |"))
-        self.assertTrue(text.startswith("before\n<!-- table sum 2^28 -->\n") and text.endswith("<!-- end -->\nafter\n"))
+        self.assertTrue(text.startswith("a\n<!-- table sum 2^28 -->\n") and text.endswith("<!-- end -->\nb\n"))
         self.assertNotIn("old", text)
-        tie = self.page(known(ladder_of(2), ladder_of()))
+        self.assertEqual(page(data, text=text), text)
+        tie = page(known(h100=ladder_of(2), h200=ladder_of()))
         self.assertLess(tie.index("H200"), tie.index("H100"), "both complete: the newer one")
-        self.assertEqual(self.page(known(ladder_of(2)[:2], ladder_of()), text=text), text)
 
     def test_ones_own_card_comes_after_the_reference_cards(self):
-        own = figures.Results("reduce/sum", "geforce-rtx-4090", {}, ladder_of(3) + ladder_of(3, size=64))
-        reference = [figures.Results("reduce/sum", card, {}, ladder_of()[:2]) for card in figures.REFERENCE]
-        kernels = {"sum": steps("00_cub", "01_atomic")}
-        data = figures.Figures([own, *reference], lambda one: one["code"] == "now", kernels)
-        text = self.page(data)
+        data = known(geforce_rtx_4090=ladder_of(3) + ladder_of(3, size=64),
+                     **{card.replace("-", "_"): ladder_of()[:2] for card in figures.REFERENCE})
+        text = page(data)
         heads = [text.index(f"| {name}, GB/s (vs CUB) | 2^28 |") for name in ("H200", "H100", "RTX 4090")]
         self.assertEqual(heads, sorted(heads))
-        self.assertNotIn("RTX", self.page(data, figures.GUIDE))
-        line = tables.measured(data, data.kernels["sum"][1], (("n", 1 << 28),))
-        self.assertTrue("H200" in line and "H100" in line and "RTX" not in line, line)
+        self.assertNotIn("RTX", page(data, figures.GUIDE))
+        self.assertRegex(tables.measured(data, data.kernels["sum"][1], SIZE), r"H200(?!.*RTX).*H100")
 
     def test_the_guide_shows_one(self):
-        for guide in (figures.GUIDE, ladder.ROOT / "README.zh-CN.md"):
-            text = self.page(known(ladder_of(2)[:2], ladder_of()), guide)
+        for guide in (figures.GUIDE, CHINESE):
+            text = page(known(h100=ladder_of(2)[:2], h200=ladder_of()), guide)
             self.assertIn("| [01_atomic](reduce/sum/sum_01_atomic.cu) | 215 (0.020x) |", text)
             self.assertNotIn("H100", text)
 
-    def test_stale_figures_are_left_out_and_listed(self):
-        data = known(ladder_of(code="before"), ladder_of()[:1])
-        text = self.page(data)
-        self.assertNotIn("H100", text)
-        self.assertNotIn("02_tree", text)
+    def test_stale_figures_are_listed_and_shown_only_as_of_a_known_commit(self):
+        data = known(h100_80gb_hbm3=ladder_of(stale=(0, 1, 2)), h200=ladder_of()[:1])
+        self.assertNotRegex(page(data), "H100|02_tree")
         self.assertEqual(list(data.stale["h100-80gb-hbm3"]), ["sum_00_cub", "sum_01_atomic", "sum_02_tree"])
-        self.assertNotIn("01_atomic", self.page(known(ladder_of(code="before"))))
-
-    def test_stale_figures_of_a_known_commit_are_shown_as_of_it(self):
-        data = known(ladder_of(code="before", commit="abc1234"), ladder_of(commit="abc1234"))
-        text = self.page(data)
-        self.assertIn("| [02_tree](sum_02_tree.cu) at abc1234 | ", text[text.index("H100"):])
-        self.assertNotIn("abc1234", text[:text.index("H100")])
+        data = known(h100_80gb_hbm3=ladder_of(stale=(0, 1, 2), commit="abc1234"), h200=ladder_of(commit="abc1234"))
+        h200, _, h100 = page(data).partition("H100")
+        self.assertIn("| [02_tree](sum_02_tree.cu) at abc1234 | ", h100)
+        self.assertNotIn("abc1234", h200)
         self.assertIn("sum_02_tree", data.stale["h100-80gb-hbm3"])
-        line = tables.measured(data, data.kernels["sum"][2], (("n", 1 << 28),))
-        self.assertIn("0.25x CUB at 2^28 (H200); 12.5x, 0.25x (H100 at abc1234).", line)
+        self.assertIn("0.25x CUB at 2^28 (H200); 12.5x, 0.25x (H100 at abc1234).",
+                      tables.measured(data, data.kernels["sum"][2], SIZE))
 
     def test_sizes(self):
-        self.assertEqual(figures.wanted(None, " 2^20 2^28 head=2^20"), (None, ["2^20", "2^28"], "2^20", []))
-        self.assertEqual(figures.wanted(None, " head=offset=1 chart=a,b"), (None, [], "offset=1", ["a", "b"]))
-        self.assertEqual(figures.wanted(None, ""), (None, [], None, []))
+        for text, wanted in ((" 2^20 2^28 head=2^20", (None, ["2^20", "2^28"], "2^20", [])), ("", (None, [], None, [])),
+                             (" head=offset=1 chart=a,b", (None, [], "offset=1", ["a", "b"]))):
+            self.assertEqual(figures.wanted(None, text), wanted)
         sizes = [(("m", n), ("n", n)) for n in (1024, 2048, 4095, 4096, 8192)]
-        self.assertEqual(figures.telling(sizes), (("m", 4096), ("n", 4096)))
-        self.assertEqual(figures.telling(sizes[:1]), sizes[0])
-        self.assertEqual(figures.telling([(("n", 3),), (("n", 5),)]), (("n", 5),))
-        with self.assertRaises(SystemExit):
-            self.page(known(ladder_of()), text="<!-- table sum 2^99 -->\n<!-- end -->\n")
-        with self.assertRaises(SystemExit):
-            self.page(known(ladder_of()), text="<!-- table nothing -->\n<!-- end -->\n")
+        for given, telling in ((sizes, sizes[3]), (sizes[:1], sizes[0]), ([(("n", 3),), (("n", 5),)], (("n", 5),))):
+            self.assertEqual(figures.telling(given), telling)
+        for wrong in ("sum 2^99", "nothing"):
+            self.assert_ends(1, page, known(h200=ladder_of()), text=f"<!-- table {wrong} -->\n<!-- end -->\n")
 
 
-class Map(unittest.TestCase):
-    SIZE = (("n", 1 << 28),)
+class Map(Case):
+    TREE = "[02](reduce/sum/sum_02_tree.cu)"
 
     def row(self, data):
-        lines = tables.kernel_map(data, {"sum": self.SIZE}, ladder.ROOT).splitlines()
+        lines = tables.kernel_map(data, {"sum": SIZE}, ROOT).splitlines()
         self.assertEqual(len(lines), 3)
         self.assertEqual(len({line.count("|") for line in lines}), 1, "as many cells in every line")
         return [cell.strip() for cell in lines[2].split("|")[1:-1]]
 
-    def test_both_cards(self):
-        row = self.row(known(ladder_of(2), ladder_of()))
-        self.assertEqual(row, ["[sum](reduce/sum/README.md)", "2^28", "215", "[02](reduce/sum/sum_02_tree.cu) 12.5x",
-                               "[02](reduce/sum/sum_02_tree.cu) 2684, 0.25x CUB", "107",
-                               "[02](reduce/sum/sum_02_tree.cu) 12.5x",
-                               "[02](reduce/sum/sum_02_tree.cu) 1342, 0.25x CUB"])
-
-    def test_a_gain_is_over_the_best_step_before(self):
-        figures_of_steps = [*ladder_of(), entry("03_slow", 1 << 28, 9000, vs_vendor=0.01),
-                            entry("04_last", 1 << 28, 500, vs_vendor=0.2)]
-        row = self.row(known(figures_of_steps, ids=("00_cub", "01_atomic", "02_tree", "03_slow", "04_last")))
-        self.assertEqual(row[3:], ["[02](reduce/sum/sum_02_tree.cu) 12.5x",
-                                   "[02](reduce/sum/sum_02_tree.cu) 2684, 0.25x CUB"])
-
-    def test_cells_that_depend_on_stale_figures_are_empty(self):
-        def without(number):
-            data = ladder_of()
-            data[number]["code"] = "before"
-            return self.row(known(data))[2:]
-
-        self.assertEqual(without(1), ["", "", "[02](reduce/sum/sum_02_tree.cu) 2684, 0.25x CUB"])
-        self.assertEqual(without(2), ["215", "", "[01](reduce/sum/sum_01_atomic.cu) 215, 0.02x CUB"])
-        self.assertEqual(without(0)[2], "[02](reduce/sum/sum_02_tree.cu) 2684")
+    def test_rows(self):
+        slow = [*ladder_of(), entry("03_slow", 1 << 28, 9000, vs_vendor=0.01),
+                entry("04_last", 1 << 28, 500, vs_vendor=0.2)]
+        gain, top = f"{self.TREE} 12.5x", f"{self.TREE} 2684, 0.25x CUB"
+        row = self.row(known(h100_80gb_hbm3=ladder_of(2), h200=ladder_of()))
+        self.assertEqual(row, ["[sum](reduce/sum/README.md)", "2^28", "215", gain, top, "107", gain,
+                               f"{self.TREE} 1342, 0.25x CUB"])
+        self.assertEqual(self.row(known(("00_cub", "01_atomic", "02_tree", "03_slow", "04_last"), h200=slow))[3:],
+                         [gain, top], "a gain is over the best step before")
+        for stale, cells in ((1, ["", "", top]), (2, ["215", "", "[01](reduce/sum/sum_01_atomic.cu) 215, 0.02x CUB"]),
+                             (0, ["215", gain, f"{self.TREE} 2684"])):
+            self.assertEqual(self.row(known(h200=ladder_of(stale=[stale])))[2:], cells)
 
     def test_written_between_its_markers_only(self):
-        data, text = known(ladder_of()), "a\n<!-- map -->\nold\n<!-- end -->\nb\n<!-- end -->\n"
-        lines = tables.kernel_map(data, {"sum": self.SIZE}, ladder.ROOT)
-        self.assertEqual(tables.document(data, figures.GUIDE, text, {"sum": self.SIZE}),
+        data, text = known(h200=ladder_of()), "a\n<!-- map -->\nold\n<!-- end -->\nb\n<!-- end -->\n"
+        lines = tables.kernel_map(data, {"sum": SIZE}, ROOT)
+        self.assertEqual(tables.document(data, figures.GUIDE, text, {"sum": SIZE}),
                          f"a\n<!-- map -->\n\n{lines}\n\n<!-- end -->\nb\n<!-- end -->\n")
 
 
-class Heads(unittest.TestCase):
-    SIZE = (("n", 1 << 28),)
-
+class Heads(Case):
     def line(self, data, number=2):
-        return tables.measured(data, data.kernels["sum"][number], self.SIZE)
+        return tables.measured(data, data.kernels["sum"][number], SIZE)
 
-    def test_both_cards(self):
-        self.assertEqual(self.line(known(ladder_of(2)[:3], ladder_of() + ladder_of(size=64))),
+    def test_lines(self):
+        both = known(h100_80gb_hbm3=ladder_of(2), h200=ladder_of() + ladder_of(size=64))
+        self.assertEqual(self.line(both),
                          "// Measured: 12.5x step 01, 0.25x CUB at 2^28 (H200); 12.5x, 0.25x (H100).\n")
-        self.assertEqual(self.line(known(ladder_of())), "// Measured: 12.5x step 01, 0.25x CUB at 2^28 (H100).\n")
-
-    def test_what_is_not_current_is_not_compared_with(self):
-        data = ladder_of()
-        data[1]["code"] = "before"
-        self.assertEqual(self.line(known(data)), "// Measured: 0.25x CUB at 2^28 (H100).\n")
-        data[0]["code"] = "before"
-        self.assertEqual(self.line(known(data)), "")
-        data[2]["code"] = "before"
-        self.assertEqual(self.line(known(data)), "")
+        for stale, line in (((), "12.5x step 01, 0.25x CUB at 2^28 (H200)."), ((1,), "0.25x CUB at 2^28 (H200)."),
+                            ((0, 1), ""), ((0, 1, 2), "")):
+            self.assertEqual(self.line(known(h200=ladder_of(stale=stale))), f"// Measured: {line}\n" if line else "")
 
     def test_without_a_library_the_ceiling(self):
-        data = known([entry("01_atomic", 1 << 28, 500), entry("02_tree", 1 << 28, 400)], ids=("01_atomic", "02_tree"))
-        step = [one for one in ladder.steps() if one.name == "sum_of_squares_02_one_block"][0]
-        for kernel_step in (0, 1):  # the ceiling's name comes from the files there are
-            data.kernels["sum"][kernel_step] = data.kernels["sum"][kernel_step]._replace(path=step.path)
-        self.assertEqual(self.line(data, 1), "// Measured: 1.25x step 01, 0.50 of a read at 2^28 (H100).\n")
+        path = ladder.resolve_one("sum_of_squares_02_one_block").path  # whose files say the ceiling's name
+        members = [step._replace(path=path) for step in steps("01_atomic", "02_tree")]
+        data = known(members=members, h200=[entry("01_atomic", 1 << 28, 500), entry("02_tree", 1 << 28, 400)])
+        self.assertEqual(self.line(data, 1), "// Measured: 1.25x step 01, 0.50 of a read at 2^28 (H200).\n")
 
     def test_names_of_ceilings(self):
+        """streams includes overlap's header, and its data are in device memory; reduction.cuh, which scan.cuh includes,
+        has a class that is bounded by a read."""
         names = {step.kernel: figures.ceiling_name(step) for step in ladder.steps()}
-        self.assertEqual((names["memory"], names["overlap"], names["sum"], names["gemv"], names["copy"], names["blur"]),
-                         ("link", "link", "read", "read", "copy", "copy"))
-        self.assertEqual(names["streams"], "copy", "includes overlap's header, and its data are in device memory")
-        self.assertEqual((names["scan"], names["compact"], names["top_k"]), ("copy", "copy", "read"),
-                         "reduction.cuh, which scan.cuh includes, has a class that is bounded by a read")
+        for name, kernels in (("link", "memory overlap"), ("read", "sum gemv top_k"),
+                              ("copy", "copy blur streams scan compact")):
+            self.assertEqual({names[kernel] for kernel in kernels.split()}, {name})
 
     def test_place_in_the_head(self):
-        data = known(ladder_of(2), ladder_of())
+        data = known(h200=ladder_of())
         step = data.kernels["sum"][2]
-        line = self.line(data)
-        once = tables.head(data, step, self.SIZE, HEAD + CODE)
-        self.assertEqual(once, HEAD.replace("// Next:", line + "// Next:") + CODE)
-        self.assertEqual(tables.head(data, step, self.SIZE, once), once)
+        once = HEAD.replace("// Next:", self.line(data) + "// Next:") + CODE
         old = HEAD.replace("// Next:", "// Measured: 1x step 00 at 7 (A);\n//           2x.\n// Next:") + CODE
-        self.assertEqual(tables.head(data, step, self.SIZE, old), once)
-        self.assertEqual(tables.head(known([]), step, None, old), HEAD + CODE)
-        self.assertEqual(tables.head(data, step, self.SIZE, "// The library.\n" + CODE), "// The library.\n" + CODE)
+        vendor = "// The library.\n" + CODE
+        for figures_of, size, text, wanted in ((data, SIZE, HEAD + CODE, once), (data, SIZE, once, once),
+                                               (data, SIZE, old, once), (known(), None, old, HEAD + CODE),
+                                               (data, SIZE, vendor, vendor)):
+            self.assertEqual(tables.head(figures_of, step, size, text), wanted)
 
 
-class Bench(unittest.TestCase):
+class Bench(Case):
     def test_merged(self):
-        entries = [*ladder_of(), entry("03_gone", 1 << 28, 1), entry("02_tree", 64, 1)]
-        old = figures.Results("reduce/sum", "h200", {}, entries)
         names = {"sum_00_cub", "sum_01_atomic", "sum_02_tree"}
-        new = bench.merged(old, {}, [entry("02_tree", 1 << 20, 7)], names)
+        old = [*ladder_of(), entry("03_gone", 1 << 28, 1), entry("02_tree", 64, 1)]
+        new = bench.merged(old, [entry("02_tree", 1 << 20, 7)], names)
         self.assertEqual([(one["step"], one["size"]["n"]) for one in new],
                          [("00_cub", 1 << 28), ("01_atomic", 1 << 28), ("02_tree", 1 << 20)])
-        self.assertEqual(len(bench.merged(None, {}, ladder_of(), names)), 3)
+        self.assertEqual(len(bench.merged([], ladder_of(), names)), 3)
 
     def test_stale_steps(self):
         results = [figures.Results("reduce/sum", "h200", {}, [entry("00_cub", 1, 1), entry("01_atomic", 1, 1),
                                                           entry("01_atomic", 2, 1, code="before")]),
                    figures.Results("reduce/sum", "h100", {}, [entry("02_tree", 1, 1)])]
-
-        class Digests:
-            def current(self, one):
-                return one["code"] == "now"
-
-        found = bench.stale_steps(steps("00_cub", "01_atomic", "02_tree"), results, "h200", Digests())
+        digests = unittest.mock.Mock(current=lambda one: one["code"] == "now")
+        found = bench.stale_steps(steps("00_cub", "01_atomic", "02_tree"), results, "h200", digests)
         self.assertEqual([step.id for step in found], ["01_atomic", "02_tree"])
 
 

@@ -2,13 +2,9 @@
 """Checks the whiteboard answers: short, and nothing of ours in them. 'scripts/mutate reduce/sum/whiteboard.cu'
 says whether the checks notice mistakes in one."""
 import re
-import sys
 import unittest
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
-import ladder
+from helpers import Case, ladder
 
 LINES = range(10, 26)
 MORE_LINES = {"gemm_bf16_whiteboard": 36}  # tiles in shared memory on both sides of the fragments
@@ -27,7 +23,7 @@ def code_lines(text):
     return [line for line in text.splitlines() if line.strip() and not line.strip().startswith("//")]
 
 
-class Answers(unittest.TestCase):
+class Answers(Case):
     def setUp(self):
         self.answers = ladder.answers()
         self.assertTrue(self.answers)
