@@ -1,10 +1,11 @@
 // Symmetric quantization to 8 bits, row by row.
 // scale_r = max over c of |x_rc| / 127; q_rc = x_rc / scale_r, rounded, so that q_rc * scale_r is x_rc to half a scale.
 //
-// Decided: tion: scale is the correctly rounded float division. q is rounded to the nearest, ties to even, and is at
-//          most 127 in magnitude. A scale of 0 (a row of zeros, or one whose division underflows) has values 0. NaN in
-//          a row makes its scale NaN, else an infinity makes it infinite; there too the values are 0, so that 0 times
-//          the scale is NaN. A row without elements has the scale 0. practice: medium, next bank_conflict
+// scale is the correctly rounded float division. q is rounded to the nearest, ties to even, and is at most 127 in
+// magnitude. A scale of 0 (a row of zeros, or one whose division underflows) has values 0. NaN in a row makes its scale
+// NaN, else an infinity makes it infinite; there too the values are 0, so that 0 times the scale is NaN. A row without
+// elements has the scale 0.
+// practice: medium, next bank_conflict
 #pragma once
 #include "../elementwise.cuh"
 #include "runner/parallel.hpp"
