@@ -1,7 +1,5 @@
-// bug: a tile's number comes from blockIdx, so running blocks wait for one that cannot start, and give up
-// caught by: cpu forward | have not started
-// caught by: gpu | cudaError | --n=2^22
-// stage: launches and ends
+// bug: a tile's number doesn't follow the order in which blocks start, so running blocks wait for one that can't, and
+// give up caught by: cpu forward | have not started caught by: gpu | cudaError | --n=2^22 stage: launches and ends
 #include "../../block_scan.cuh"
 #include "../scan.cuh"
 
