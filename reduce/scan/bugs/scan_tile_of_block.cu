@@ -1,5 +1,7 @@
-// bug: a tile's number doesn't follow the order in which blocks start, so running blocks wait for one that can't, and
-// give up caught by: cpu forward | have not started caught by: gpu | cudaError | --n=2^22 stage: launches and ends
+// bug: tiles are numbered in an order other than that of launch, so running blocks wait for one that cannot start
+// caught by: cpu forward | have not started
+// caught by: gpu | cudaError | --n=2^22
+// stage: launches and ends
 #include "../../block_scan.cuh"
 #include "../scan.cuh"
 
