@@ -5,7 +5,7 @@
 
 #include <type_traits>
 
-// What a tile publishes: in the two upper bits how far it is, below them its value.
+// A tile's status word: its state in the two upper bits, its value below them.
 using LookBackWord = unsigned long long;
 enum LookBackState : unsigned { kNothing, kSum, kPrefix };
 constexpr int kLookBackShift = 62;
@@ -27,7 +27,7 @@ __device__ inline void publish(LookBackWord* word, LookBackState state, T value)
   atomicExch(word, static_cast<LookBackWord>(state) << kLookBackShift | look_back_bits(value));
 }
 
-// The words of `tiles` tiles, and before them the number of tiles taken; all 0, as each launch needs them.
+// The number of tiles taken, then a status word for each of `tiles` tiles; all 0, as each launch needs them.
 inline LookBackWord* look_back_words(std::size_t tiles) {
   LookBackWord* words = scratch<LookBackWord>(tiles + 1);
   CUDA_CHECK(cudaMemsetAsync(words, 0, (tiles + 1) * sizeof(LookBackWord)));
@@ -54,7 +54,7 @@ __device__ inline T look_back(LookBackWord* words, unsigned tile, T total) {
   if (lane == 0) publish(of_tile, kSum, total);
   T before{0};
   for (long long nearest = static_cast<long long>(tile) - 1;; nearest -= 32) {
-    // each lane reads one tile's word; before tile 0 the prefix is 0
+    // each lane reads one tile's status word; before tile 0 the prefix is 0
     const long long other = nearest - lane;
     LookBackWord word;
     unsigned prefixes, wanted;

@@ -130,7 +130,7 @@ __global__ void __launch_bounds__(L::kBlock, L::kPerSm)
   const Part part = {blockIdx.x % team, share};
   const unsigned own = 4 * (share * part.rank + tid);  // the thread's first column, but for the head
 
-  // the row that loads, and the place of the one that waits
+  // the row being loaded, and the slot of the one that waits
   float4 v[kKept], old[kAdd ? kKept : 1], held[L::kRegisters ? kKept : 1];
   float edge, old_edge;
   const auto place = [&](unsigned k) -> float4& {

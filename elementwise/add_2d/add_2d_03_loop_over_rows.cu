@@ -2,7 +2,7 @@
 // Idea:     a grid-stride loop in y: at most 65535 blocks, each of which continues with rows further down.
 // Expect:   1.0x step 02: up to 524,280 rows the loop makes one trip.
 // Measured: 0.96x step 02, 0.73 of a copy at 8192x8192 (H200); 0.98x, 0.87 (H100).
-// Why:      open. The loop makes one trip here; it adds one test and one addition per thread.
+// Why:      unknown. The loop makes one trip here; it adds one test and one addition per thread.
 // Next:     what does the second dimension of a grid buy?
 #include "add_2d.cuh"
 

@@ -1,7 +1,7 @@
 // Problem:  a copy moves 8 bytes per element and computes nothing. Memory bandwidth is the only limit.
 // Idea:     one thread per float. The 32 lanes of a warp read 32 consecutive floats: 4 sectors per request, coalesced.
-// Expect:   0.5 to 0.8x cudaMemcpy. 2048 threads x 4 bytes are 8 KB in flight per SM; at 900 ns of latency a copy needs
-//           10 KB (H100) or 15 KB (H200).
+// Expect:   0.5 to 0.8x cudaMemcpy. 2048 threads x 4 bytes are 8 KB of loads in flight per SM; at 900 ns of latency a
+//           copy needs 10 KB (H100) or 15 KB (H200).
 // Measured: 0.64x cudaMemcpy at 2^28 (H200); 0.80x (H100).
 // Next:     the accesses are coalesced. What is left to gain?
 #include "copy.cuh"

@@ -1,4 +1,4 @@
-// Sums and maxima over groups of 4, 8, 32 and 256 neighbouring elements.
+// Sums and maxima of groups of 4, 8, 32, 256.
 // n integers, taken as unsigned. y[i] = s4 + 3 m8 + 5 t32 + 7 s256, mod 2^32: s4 and s256 are the sums mod 2^32 of i's
 // group of 4 and of 256, m8 the maximum of its group of 8, t32 the sum of the low halves of its group of 32, which
 // stops at 2^20 - 1. Groups begin at multiples of their size; the last may be shorter. Exact: bit-equal.

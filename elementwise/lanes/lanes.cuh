@@ -2,7 +2,7 @@
 // n integers in groups of 32; the last may be shorter. In each of 16 rounds every element becomes, mod 2^32, 5 times
 // the next element of its group (the first follows the last) + 3 times its partner, the element at place ^ 1 (itself,
 // where there is none) + the first element of its group. Exact: bit-equal.
-// practice: medium, next sum_of_squares
+// practice: medium, next votes
 #pragma once
 #include "../integers.cuh"
 

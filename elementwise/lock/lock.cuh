@@ -2,7 +2,7 @@
 // Element v of x belongs to record v mod m (v taken as unsigned). A record has a count, a sum mod 2^32, an exclusive or
 // and a maximum; each element changes all four. records holds m of them, one after the other, and what it holds before
 // counts, too. The order of updates doesn't matter. Exact: bit-equal.
-// practice: hard, next group_places
+// practice: hard, next math
 #pragma once
 #include "../elementwise.cuh"
 

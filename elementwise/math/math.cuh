@@ -1,4 +1,4 @@
-// A sum of sines and cosines, times a power: what arithmetic costs.
+// What arithmetic costs: sines and a power.
 // y[i] = v^3 * sum over k = 1..8 of (sin(k v / 8) + cos(k v / 8)), v = x[i], |v| <= 3. NaN gives NaN.
 // practice: easy, next registers
 #pragma once

@@ -47,7 +47,7 @@ struct Quantizer {
   }
 };
 
-// x starts at a 16-byte boundary, q need not: one store for four elements, or four.
+// x starts at a 16-byte boundary, q need not: four elements take one store if q is aligned, else four.
 __device__ inline bool is_aligned_for_char4(const std::int8_t* q) {
   return reinterpret_cast<std::uintptr_t>(q) % alignof(char4) == 0;
 }

@@ -1,10 +1,10 @@
 // Symmetric quantization to 8 bits, row by row.
 // scale_r = max over c of |x_rc| / 127; q_rc = x_rc / scale_r, rounded, so that q_rc * scale_r is x_rc to half a scale.
 //
-// Decided: scale is the correctly rounded float division. q is rounded to the nearest, ties to even, and is at most 127
-// in magnitude. A scale of 0 (a row of zeros, or one whose division underflows) has values 0. NaN in a row makes its
-// scale NaN, else an infinity makes it infinite; there too the values are 0, so that 0 times the scale is NaN. A row
-// without elements has the scale 0.
+// scale is the correctly rounded float division. q is rounded to the nearest, ties to even, and is at most 127 in
+// magnitude. A scale of 0 (a row of zeros, or one whose division underflows) has values 0. NaN in a row makes its scale
+// NaN, else an infinity makes it infinite; there too the values are 0, so that 0 times the scale is NaN. A row without
+// elements has the scale 0.
 // practice: medium, next bank_conflict
 #pragma once
 #include "../elementwise.cuh"
@@ -51,10 +51,10 @@ class Quantize : public ladder::Problem {
   }
 
   // scale must be bit-equal, and q too except near a tie. t = x / scale is at most 190 (where scale is subnormal, else
-  // 127 (1 + u)). A double holds it to 2^-45, and t is a tie or at least 2^-25 away from one. In floats, one division
-  // is wrong by u |t|; 1 / scale and a product by 2 u |t|; 127 / max and a product by 3 u |t|, as scale itself is
-  // rounded. So where a tie is within 3 u |t| (1 + 4 u) of t, either neighbour is right: both are 1/2 from the tie. A
-  // scale that is a power of two rounds nothing, and ties go to even.
+  // 127 (1 + u)). A double holds it to 2^-45, and t is a tie or at least 2^-25 away from one. In floats the error is at
+  // most u |t| for one division, 2 u |t| for multiplying by 1 / scale, and 3 u |t| for multiplying by 127 / max, as
+  // scale itself is rounded. So where a tie is within 3 u |t| (1 + 4 u) of t, either neighbour is right: both are 1/2
+  // from the tie. A scale that is a power of two rounds nothing, and ties go to even.
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
     for (std::size_t i = range.begin; i < range.end; ++i) {

@@ -1,4 +1,4 @@
-// Problem:  bandwidth is the limit, but no element can be divided before its whole row has been seen.
+// Problem:  bandwidth is the limit, but no element can be divided before its whole row has been read.
 // Idea:     two kernels with a block per row: one finds the largest magnitude, the next one divides.
 // Expect:   0.3 to 0.5 of a copy: 9 bytes move instead of 5, and a thread has only 4 bytes in flight.
 // Measured: 0.40 of a copy at 16384x4096 (H200).

@@ -1,5 +1,6 @@
-// Problem:  step 01 reads the matrix twice from DRAM: all the rest lies between the two reads of an element.
-// Idea:     one kernel. The block that found the scale divides: only its row lies between, and L1 or L2 still holds it.
+// Problem:  step 01 reads the matrix twice. The reuse distance is the whole matrix, so the second read should miss too.
+// Idea:     one kernel. The block that found the scale divides: the reuse distance is now one row, which L1 or L2 still
+//           holds.
 // Expect:   1.5 to 1.8x step 01, 0.5 to 0.8 of a copy: 5 bytes of DRAM traffic instead of 9, by 4-byte loads.
 // Measured: 1.68x step 01, 0.68 of a copy at 16384x4096 (H200).
 // Next:     a row of 4096 floats is 16 KB. Where could the block keep it?

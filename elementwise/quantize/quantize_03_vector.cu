@@ -1,9 +1,9 @@
 // Problem:  step 02 reads each row twice, 4 bytes at a time, and stores single bytes.
-// Idea:     float4 loads, kept in registers until the scale is known, a char4 store for each. Up to 3 elements before
-//           the first 16-byte boundary and after the last are handled apart.
+// Idea:     float4 loads, held in registers until the scale is known, a char4 store for each. Head and tail, up to 3
+//           elements before the first 16-byte boundary and after the last, are peeled.
 // Expect:   0.92 to 1.0 of a copy at 4096 columns: one read, four float4 in flight per thread.
 // Measured: 1.48x step 02, 0.98 of a copy at 16384x4096 (H200).
-// Next:     rows of 128: a block of one warp holds one. What is left of the bandwidth?
+// Next:     a row of 128 takes a block of one warp. How much of the bandwidth is left?
 #include "int8_row.cuh"
 #include "peeled.cuh"
 
@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(kBlock) quantize_vector(const float* __restric
   }
   const float edge = at < cols ? x[at] : 0.0f;
 
-  // largest magnitude: of what is kept, of the rest of the row, then over the block
+  // largest magnitude: of the elements in registers, of the rest of the row, then over the block
   unsigned greatest = magnitude(edge);
 #pragma unroll
   for (int k = 0; k < kKept; ++k) greatest = max(greatest, magnitude(kept[k]));

@@ -1,6 +1,7 @@
-// Problem:  step 03: a row of 128 has a block to itself, half of a row of 32768 is read again, 64 rows leave SMs idle.
-// Idea:     as many threads as a row fills with up to 8 float4 each: from 8 lanes to 1024 threads. Longer or few rows
-//           in parts, by two kernels; the second starts with what L2 still holds.
+// Problem:  step 03 spends a block on a 128-element row, re-reads half of a 32768-element row, and leaves SMs idle with
+//           64 rows.
+// Idea:     8 to 1024 threads per row; each holds up to 8 float4. Longer or few rows are split into parts, by two
+//           kernels; the second starts with what L2 still holds.
 // Expect:   0.9 to 1.0 of a copy at 32768x1024 and for rows of 32768. 0.8 to 0.9 for rows of 128, 0.55 to 0.65 for 64
 //           rows of a million, where 9 bytes move for 5.
 // Measured: 1.19x step 03, 0.93 of a copy at 32768x1024 (H200).
@@ -30,7 +31,7 @@ __device__ static void load(float4 (&v)[kKept], const float4* x4, std::size_t i,
 template <unsigned kThreads>
 constexpr unsigned kBlockOf = kThreads > 32 ? kThreads : 256;
 
-// Rows of up to 4 * kThreads * kKept + 3 elements: each thread has kKept float4 and one element of the row's edges.
+// Rows of up to 4 * kThreads * kKept + 3 elements: each thread holds kKept float4 and one element of the head or tail.
 template <unsigned kThreads, int kKept>
 __global__ void __launch_bounds__(kBlockOf<kThreads>)
     quantize_kept(const float* __restrict__ x, std::int8_t* __restrict__ q, float* __restrict__ scale, std::size_t rows,
@@ -68,7 +69,7 @@ __global__ void __launch_bounds__(kBlockOf<kThreads>)
   if (at < length) q[at] = quantized(edge);
 }
 
-// Threads and float4 of a part of a row. Block y of a row has part y and every gridDim.y-th one after it.
+// Threads and float4 of a part of a row. Block y of a row takes part y and every gridDim.y-th part after it.
 constexpr unsigned kBlock = 256, kPart = 4 * kBlock;
 
 __global__ void __launch_bounds__(kBlock)
@@ -88,7 +89,7 @@ __global__ void __launch_bounds__(kBlock)
   if (threadIdx.x == 0) atomicMax(&greatest[blockIdx.x], most);
 }
 
-// From the last part to the first: L2 still holds what the kernel before read last.
+// From the last part to the first: L2 still holds what the first kernel read last.
 __global__ void __launch_bounds__(kBlock)
     divide_parts(const float* __restrict__ x, const unsigned* __restrict__ greatest, std::int8_t* __restrict__ q,
                  float* __restrict__ scale, std::size_t cols) {

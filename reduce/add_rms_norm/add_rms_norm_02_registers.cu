@@ -3,7 +3,7 @@
 // Expect:   1.2 to 1.5x step 01: 16 bytes per element, not 20 or 24. 0.9 to 1.0 of a copy at 1024, less elsewhere.
 // Measured: 1.59x step 01, 0.96 of a copy at 32768x1024 (H200).
 // Why:      the bytes alone, 24 over 16, give 1.5; one launch less may be the rest (hypothesis, not tested).
-// Next:     may residual be const __restrict__? (No: it is written, and what is read again must be the new one.)
+// Next:     may residual be const __restrict__? (No: it is written, and later reads must see the new value.)
 #include "add_rms_norm.cuh"
 #include "../norm_float4.cuh"
 
@@ -69,7 +69,7 @@ static void launch(const float* x, const float* gamma, float* residual, float* y
   CUDA_CHECK(cudaGetLastError());
 }
 
-// A lane's additions of what is kept, four at a time, and of the remainder; two levels in a float4, and 5.
+// A lane's additions: four at a time from registers, then the remainder; two levels in a float4, and 5.
 static std::size_t roundings(std::size_t cols) {
   const std::size_t remainder = cols - std::min<std::size_t>(cols, kKept * kChunk);
   return AddRmsNorm::by_root_mean_square(kKept + ceil_div(remainder, 32) + 2 + 5);

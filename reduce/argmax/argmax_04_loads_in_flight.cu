@@ -1,6 +1,7 @@
 // Problem:  step 03 searches a tile again at the end: some 3.5 us more than max, whatever n.
 // Idea:     each thread keeps the float4 with its greatest key and looks at its four floats at the end. Four in flight.
-// Expect:   1.3x step 03 at 2^20, where the search counts; 1.0 to 1.05x from 2^28 on: keeping a float4 is six selects.
+// Expect:   1.3x step 03 at 2^20, where the search takes long; 1.0 to 1.05x from 2^28 on: holding on to a float4 takes
+//           six selects.
 // Measured: 1.10x step 03, 1.02x CUB at 2^28 (H200).
 // Next:     which of two equal maxima does a thread keep? (The first: its numbers rise, and only a greater key wins.)
 #include "argmax.cuh"

@@ -1,9 +1,10 @@
-// Problem:  steps 01 to 04 hand out places in the order in which threads ask for them.
-// Idea:     in order: a place is a scan of 0 and 1. Three kernels, as scan 06: counts of tiles, their scan, places.
+// Problem:  steps 01 to 04 hand out positions in the order in which the atomics arrive.
+// Idea:     in order: a position is the scan of 0/1 flags. Three kernels, as scan 06: counts of tiles, their scan,
+//           positions.
 // Expect:   0.5 to 0.8x step 04 at 2^28: x is read twice (10 bytes per element, not 6); one block scans 2^18 counts.
 // Measured: 1.17x step 04, 0.57x CUB at 2^28 (H200).
 // Why:      x is read twice (counted), but a block now has 1024 elements, by float4, for its barriers.
-// Next:     what must a tile know of the others, and how early could it know it? (Step 06.)
+// Next:     what does a tile need from the others, and how early is it available? (Step 06.)
 #include "../block_scan.cuh"
 #include "compact_tile.cuh"
 

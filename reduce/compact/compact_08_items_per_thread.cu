@@ -3,7 +3,7 @@
 //           fit into the bytes of one word, and one scan does all four.
 // Expect:   1.3 to 2x step 07 at 2^28, 1.0 to 1.3x CUB: a quarter of the tiles, 64 bytes in flight per thread.
 // Measured: 2.19x step 07, 1.31x CUB at 2^28 (H200).
-// Next:     what if hardly any element is kept? (Then only x moves, 4 bytes per element; look-back remains.)
+// Next:     what if hardly any element is kept? (Then only x is read, 4 bytes per element; look-back remains.)
 #include "../block_scan.cuh"
 #include "compact_tile.cuh"
 #include "../look_back.cuh"

@@ -2,7 +2,7 @@
 // Idea:     sum 09 with scalar loads: a fixed grid, shuffles, a second launch for the partial sums.
 // Expect:   0.8 to 0.95x cuBLAS at 2^28: two loads per product, but only 8 bytes in flight per thread.
 // Measured: 0.85x cuBLAS at 2^28 (H200); 0.91x (H100).
-// Next:     how many bytes must be in flight? (Latency x bandwidth: 0.6 us x 3.35 TB/s / 132 SMs = 15 KB per SM, H100.)
+// Next:     how many bytes must be in flight? (Latency x bandwidth: 0.9 us x 3.35 TB/s / 132 SMs = 23 KB per SM, H100.)
 #include "block_reduce.cuh"
 #include "dot.cuh"
 

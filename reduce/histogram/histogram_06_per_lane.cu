@@ -1,5 +1,5 @@
-// Problem:  steps 02 to 05 depend on the data: lanes whose bytes fall into one bank take turns.
-// Idea:     a copy per lane: counter b of lane l is word 32 b + l, in bank l, so lanes never meet. 32 KB per block.
+// Problem:  steps 02 to 05 depend on the data: lanes whose counters lie in one bank conflict.
+// Idea:     a copy per lane: counter b of lane l is word 32 b + l, in bank l, so lanes never conflict. 32 KB per block.
 // Expect:   1.5 to 3x step 04 on uniform data, 1.0 to 2x CUB, and the same time on every kind of data.
 // Measured: 2.13x step 05, 1.65x CUB at 2^28 (H200).
 // Next:     and with 4096 bins? (The copies no longer fit: fewer of them, or parts of the bins per block.)

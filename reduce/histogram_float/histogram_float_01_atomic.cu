@@ -1,6 +1,7 @@
 // Problem:  a float's bin must be computed; there may be more than 256 bins, and elements that are in none.
 // Idea:     one atomic per element that is in the range, on the counters in global memory.
-// Expect:   below 5 % of bandwidth at 256 bins, as histogram 01; more with more bins, where fewer threads meet.
+// Expect:   below 5 % of bandwidth at 256 bins, as histogram 01; more with more bins, where fewer threads share a
+//           counter.
 // Measured: 0.00 of a read at 2^28 (H200).
 // Next:     x * scale or x / width? (A division is some 8 instructions and rounds differently: the header says which.)
 #include "histogram_float.cuh"

@@ -1,6 +1,6 @@
-// Problem:  a row of 100 elements leaves 156 of step 02's 256 threads idle, and all of them meet at 19 barriers.
+// Problem:  a row of 100 elements leaves 156 of step 02's 256 threads idle, and all of them wait at 19 barriers.
 // Idea:     one warp per row, and xor shuffles: every lane ends with the sum, with the same bits, and no barrier.
-// Expect:   2 to 5x step 02 at 128; 0.3 to 1.0x from 4096 on, where 64 rows in flight per SM leave the caches.
+// Expect:   2 to 5x step 02 at 128; 0.3 to 1.0x from 4096 on, where the 64 rows per SM no longer fit in the caches.
 // Measured: 1.19x step 02, 0.65 of a copy at 32768x1024 (H200); 0.77x, 0.58 (H100).
 // Next:     three reads for one write. Can one pass find both the mean and the variance?
 #include "layer_norm.cuh"

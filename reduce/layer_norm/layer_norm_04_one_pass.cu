@@ -1,7 +1,8 @@
 // Problem:  step 03 reads the row three times: the variance needs the mean first.
 // Idea:     variance = mean of x^2 - mean^2 takes one pass. In double: in float no digit of it is right at a mean of
 //           1e4 and a deviation of 1.
-// Expect:   1.2 to 1.33x step 03 where caches lose the row; less without fast FP64 (1/2 of FP32 on sm_90, 1/64 on 8.9).
+// Expect:   1.2 to 1.33x step 03 where the row doesn't stay in the caches; less without fast FP64 (1/2 of FP32 on
+//           sm_90, 1/64 on 8.9).
 // Measured: 0.96x step 03, 0.63 of a copy at 32768x1024 (H200); 1.16x, 0.67 (H100).
 // Why:      slower at all lengths on the H200, at some on the H100: caches serve part of the third read, and each load
 //           is converted to double by a slow pipe (hypothesis, not tested).

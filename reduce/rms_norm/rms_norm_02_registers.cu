@@ -57,7 +57,7 @@ static void launch(const float* x, const float* gamma, float* y, std::size_t row
   CUDA_CHECK(cudaGetLastError());
 }
 
-// A lane's additions of what is kept, four at a time, and of the remainder; two levels in a float4, and 5.
+// A lane's additions: four at a time from registers, then the remainder; two levels in a float4, and 5.
 static std::size_t roundings(std::size_t cols) {
   const std::size_t remainder = cols - std::min<std::size_t>(cols, kKept * kChunk);
   return RmsNorm::by_root_mean_square(kKept + ceil_div(remainder, 32) + 2 + 5);

@@ -2,7 +2,7 @@
 // Idea:     padding: an unused word after every 32, so element i lies at i + i / 32.
 // Expect:   1.1 to 1.5x step 03: fewer wavefronts in the rounds with strides from 1 to 16; the barriers stay.
 // Measured: 1.14x step 03, 0.0011x CUB at 2^28 (H200).
-// Next:     Blelloch's scan does fewer additions than step 02. Is it faster? (Per element hardly: barriers decide.)
+// Next:     Blelloch's scan does fewer additions than step 02. Is it faster? (Hardly: both wait for barriers.)
 #include "scan.cuh"
 
 constexpr int kBlock = 256;
@@ -30,14 +30,14 @@ __global__ void scan_blelloch_padded(const float* __restrict__ x, float* __restr
       if (right < kTile) tile[place(right)] += tile[place(left)];
     }
 
-    // the root: its sum is carried to the next tile; left of it are the tiles before
+    // the root: its sum is carried to the next tile; it gets the sum of the tiles before
     __syncthreads();
     const float sum = tile[place(kTile - 1)];
     __syncthreads();
     if (tid == 0) tile[place(kTile - 1)] = before;
     before += sum;
 
-    // down-sweep: the left half gets what is left of the node, the right half that and the left half's sum
+    // down-sweep: the left child gets the sum to the node's left, the right child that plus the left child's sum
     for (int stride = kTile / 2; stride > 0; stride /= 2) {
       __syncthreads();
       const int right = (tid + 1) * 2 * stride - 1, left = right - stride;

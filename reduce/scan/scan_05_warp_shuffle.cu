@@ -1,9 +1,10 @@
 // Problem:  steps 02 to 04 pass every value through shared memory, with a barrier in each round.
-// Idea:     Hillis and Steele by shuffles: __shfl_up_sync needs no barrier. Shared memory carries only 8 warp sums.
+// Idea:     Hillis-Steele by shuffles: __shfl_up_sync needs no barrier. Shared memory carries only the 8 warp sums.
 // Expect:   1.3 to 2x step 02: 3 barriers instead of 9; the latency of one load per tile stays.
 // Measured: 0.90x step 04, 0.001x CUB at 2^28 (H200).
-// Why:      1.01x step 02 at 2^20 (H200). Ten shuffles in one chain take as long as eight rounds of a small block.
-// Next:     5 rounds over 32 lanes are 129 additions, a tree needs 57. Why is that no loss? (The lanes are there.)
+// Why:      1.01x step 02 at 2^20 (H200). Ten dependent shuffles take as long as eight rounds of a small block.
+// Next:     5 rounds over 32 lanes are 129 additions, a tree needs 57. Why is that no loss? (The lanes would idle
+//           otherwise.)
 #include "scan.cuh"
 
 constexpr int kBlock = 256, kWarps = kBlock / 32;

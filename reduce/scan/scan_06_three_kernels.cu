@@ -1,9 +1,9 @@
 // Problem:  steps 01 to 05 use one SM of 132, because a tile needs the sums of all tiles before it.
-// Idea:     three kernels: sum each tile, scan the sums (by the same kernels, if many), scan each tile from there.
+// Idea:     reduce-then-scan in three kernels: sum each tile, scan the sums (recursively, if many), scan each tile.
 // Expect:   0.3 to 0.5 of a copy at 2^28: x is read twice, which allows 0.67, and a block has only 256 elements.
 // Measured: 333x step 05, 0.33x CUB at 2^28 (H200).
 // Why:      0.24 of a copy at 2^28 (H200): 2^20 blocks of 256 elements in each pass, 1.0 ns apart (computed).
-// Next:     why not store the scanned tiles at once and add to them later? (Read, write, read, write: 4 instead of 3.)
+// Next:     why not scan-then-propagate? (Read, write, read, write: 16 bytes per element instead of 12.)
 #include "block_reduce.cuh"
 #include "../block_scan.cuh"
 #include "scan.cuh"

@@ -1,10 +1,11 @@
 // Problem:  step 06 pays a block's barriers and shuffles for every 256 elements, and loads 4 bytes at a time.
-// Idea:     one float4 per thread: the thread adds up its four, the block scans the threads' sums, and the thread adds
-//           its elements to what is before them. A tile has 1024 elements.
+// Idea:     one float4 per thread: each thread sums its four, the block scans the threads' sums, and each thread scans
+//           its four from there. A tile has 1024 elements.
 // Expect:   1.3 to 1.8x step 06 at 2^28: a quarter of the blocks; x read twice and out written allow 0.67 of a copy.
 // Measured: 2.47x step 06, 0.82x CUB at 2^28 (H200).
-// Why:      blocks, not bytes, were step 06's limit. Now it has 0.59 of a copy at 2^28 (H200), near the 0.67.
-// Next:     more float4 per thread? (Then a thread's elements are apart, or its loads are not coalesced: step 10.)
+// Why:      blocks, not bytes, were step 06's limit. It now reaches 0.59 of a copy at 2^28 (H200), near 0.67.
+// Next:     more float4 per thread? (Then a thread's elements aren't neighbours, or its loads aren't coalesced: step
+//           10.)
 #include "block_reduce.cuh"
 #include "../block_scan.cuh"
 #include "scan.cuh"

@@ -3,16 +3,17 @@
 //           back over the tiles before it, adding what they published, until one has its prefix.
 // Expect:   0.9 to 1.5x step 07 at 2^28: two thirds of its traffic, but thread 0 walks one tile per round trip to L2.
 // Measured: 0.37x step 07, 0.31x CUB at 2^28 (H200).
-// Why:      with some 1000 tiles in flight the walk is long (29 words per tile, computed), and a block waits for it.
-// Next:     why not tile = blockIdx.x? (No order of starting is promised: all might wait for one that cannot start.)
+// Why:      some 1000 tiles run at once, so thread 0 walks back over 29 predecessors (computed), one L2 round trip
+//           each, while its block waits.
+// Next:     why not tile = blockIdx.x? (CUDA guarantees no launch order: all might wait for a block that can't start.)
 #include "../block_scan.cuh"
 #include "scan.cuh"
 #include "../scan_tile.cuh"
 
 constexpr int kBlock = 256, kTile = 4 * kBlock;
 
-// What a tile publishes: in the upper half how far it is, in the lower half a float. Both in one 64-bit word, which is
-// read and written as a whole: whoever sees the state sees its value, so no fence is needed between them.
+// A tile's status word: the state in the upper half, a float in the lower. The 64-bit word is read and written as a
+// whole: a thread that sees the state sees its value, so no fence is needed between them.
 using Word = unsigned long long;
 enum State : unsigned { kNothing, kSum, kPrefix };  // nothing yet; the tile's sum; the sum of all tiles up to this one
 
@@ -20,7 +21,7 @@ __device__ static void publish(Word* word, State state, float value) {
   atomicExch(word, static_cast<Word>(state) << 32 | __float_as_uint(value));
 }
 
-// words: one per tile, and before them the number of tiles taken; all 0.
+// words: the number of tiles taken, then a status word per tile; all 0.
 __global__ void scan_look_back(const float* __restrict__ x, float* __restrict__ out, std::size_t n, bool exclusive,
                                bool aligned, Word* words) {
   __shared__ unsigned shared_tile;

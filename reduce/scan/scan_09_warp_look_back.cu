@@ -1,16 +1,16 @@
 // Problem:  in step 08 one thread walks back, a tile per round trip to L2, and the rest of its block waits.
-// Idea:     a warp looks back: its lanes read the words of 32 tiles in one request. A ballot finds the nearest tile
-//           with a prefix; a tree of shuffles adds up to there.
+// Idea:     a warp looks back: its lanes read the status words of 32 tiles in one request. A ballot finds the nearest
+//           tile with a prefix; a tree of shuffles adds up to there.
 // Expect:   1.5 to 4x step 08 at 2^28: walking past tiles that have only their sums takes 30 times fewer round trips.
 // Measured: 2.20x step 08, 0.67x CUB at 2^28 (H200).
-// Next:     the tiles are still 4 KB. How many must pass in a microsecond at 4 TB/s? (500: step 10.)
+// Next:     the tiles are still 4 KB. How many per microsecond would a copy at 4 TB/s move? (500: step 10.)
 #include "../block_scan.cuh"
 #include "scan.cuh"
 #include "../scan_tile.cuh"
 
 constexpr int kBlock = 256, kTile = 4 * kBlock;
 
-// What a tile publishes, as in step 08: its state in the upper half, a float in the lower, read and written at once.
+// A tile's status word, as in step 08: the state in the upper half, a float in the lower, read and written as a whole.
 using Word = unsigned long long;
 enum State : unsigned { kNothing, kSum, kPrefix };  // nothing yet; the tile's sum; the sum of all tiles up to this one
 
@@ -18,7 +18,7 @@ __device__ static void publish(Word* word, State state, float value) {
   atomicExch(word, static_cast<Word>(state) << 32 | __float_as_uint(value));
 }
 
-// words: one per tile, and before them the number of tiles taken; all 0.
+// words: the number of tiles taken, then a status word per tile; all 0.
 __global__ void scan_warp_look_back(const float* __restrict__ x, float* __restrict__ out, std::size_t n, bool exclusive,
                                     bool aligned, Word* words) {
   __shared__ unsigned shared_tile;

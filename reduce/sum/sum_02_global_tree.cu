@@ -2,7 +2,7 @@
 // Idea:     a tree in scratch memory: a block adds 256 elements pairwise in 8 rounds, further passes the blocks' sums.
 // Expect:   100 to 300x step 01: no atomics, but each of the 8 rounds stores to global memory and loads through L2.
 // Measured: 281x step 01, 0.15x CUB at 2^28 (H200).
-// Next:     that order is fixed: same bits every run. 256 threads need 1 KB: which memory is nearer than L2?
+// Next:     that order is fixed: same bits every run. 256 threads need 1 KB: which memory is closer than L2?
 #include "sum.cuh"
 
 constexpr int kBlock = 256;

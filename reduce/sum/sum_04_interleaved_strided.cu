@@ -2,7 +2,8 @@
 // Idea:     the same additions by neighbouring threads: thread t adds the pair at 2 * stride * t.
 // Expect:   1.2 to 1.5x step 03: whole warps idle instead of lanes, but lanes that read words 2, 4, 8 apart conflict.
 // Measured: 0.80x step 03, 0.17x CUB at 2^28 (H200); 0.81x, 0.24x (H100).
-// Why:      step 03's `if` is predicated, not a branch (SASS): there was no divergence to remove, only conflicts came.
+// Why:      step 03's `if` is predicated, not a branch (SASS): there was no divergence to remove, and bank conflicts
+//           were added.
 // Next:     which banks do lanes 0 to 31 hit in round 3? (Words 8t: only banks 0, 8, 16 and 24.)
 #include "sum.cuh"
 

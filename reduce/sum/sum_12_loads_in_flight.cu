@@ -1,6 +1,6 @@
 // Problem:  step 11 has one float4 load in flight per thread: the loop waits for it before it issues the next (SASS).
 // Idea:     four float4 per thread and trip of the grid-stride loop, all loaded before the first addition.
-// Expect:   1.00 to 1.03x step 11 from 2^28 on: its 32 KB per SM nearly meet latency x bandwidth (36 KB on an H200).
+// Expect:   1.00 to 1.03x step 11 from 2^28 on: its 32 KB per SM nearly meet latency x bandwidth (33 KB on an H200).
 // Measured: 1.02x step 11, 1.01x CUB at 2^28 (H200); 1.01x, 1.01x (H100).
 // Next:     why not let the compiler unroll the loop? (It does not: each trip tests the end, and n is unknown.)
 #include "block_reduce.cuh"

@@ -1,4 +1,4 @@
-// Problem:  step 02 has 256 lists per row, and most of what they take is not among the row's k greatest.
+// Problem:  step 02 has 256 lists per row, and most of what they insert isn't among the row's k greatest.
 // Idea:     one list per row, sorted across the lanes of a warp. 32 elements are sorted and merged (bitonic networks of
 //           shuffles) if one of them beats the k-th so far; else they cost a comparison and a vote.
 // Expect:   0.15 to 0.3 of a read at 4096 x 50257, k = 8: k ln(cols / k) + k = 78 merges in 1571 rounds.

@@ -1,4 +1,4 @@
-// Problem:  the warp of step 03 merges 78 times per row: at first everything is among the k greatest so far.
+// Problem:  the warp of step 03 merges 78 times per row: at first every element is among the k greatest so far.
 // Idea:     a bound first. The k-th greatest of the 32 lanes' maxima has k elements at or above it, so nothing below it
 //           is wanted. A second read finds the few at or above it. Four loads in flight per lane.
 // Expect:   1.5 to 2.5x step 03 at 4096 x 50257: two reads, but 5 merges instead of 78.

@@ -1,6 +1,6 @@
-// Problem:  step 05 reads the whole row again, and gives a row, however long, to one warp.
-// Idea:     groups of neighbours. One kernel finds each group's maximum, with enough blocks per row to keep the GPU
-//           busy; the next one takes the k groups with the greatest maxima and rereads only those.
+// Problem:  step 05 reads the whole row twice, and gives a row, however long, to one warp.
+// Idea:     groups of consecutive elements. One kernel finds each group's maximum, with enough blocks per row to keep
+//           the GPU busy; the next one takes the k groups with the greatest maxima and rereads only those.
 // Expect:   0.7 to 0.9 of a read at 4096x50257x8: 1.05 reads, no list. 0.5 to 0.65 at one row of 2^24 and k = 32.
 // Measured: 2.59x step 05, 0.82 of a read at 4096x50257x8 (H200).
 // Next:     why can no other group have one of the k? (k groups each hold an element that beats all of its elements.)

@@ -6,7 +6,7 @@
 // Decided: padding takes no part. The maximum is over the pixels inside the image, so padding counts as -infinity,
 // not 0; the mean divides by the pixels inside (PyTorch's count_include_pad=False). A window that lies wholly in
 // the padding has the maximum -infinity and the mean 0. NaN in a window makes its result NaN.
-// practice: easy, next conv2d
+// practice: easy, next sample
 #pragma once
 #include "ladder.cuh"
 

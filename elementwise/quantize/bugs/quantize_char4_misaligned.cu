@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(kBlock) quantize_char4(const float* __restrict
   }
   const float edge = at < cols ? x[at] : 0.0f;
 
-  // largest magnitude: of what is kept, of the rest of the row, then over the block
+  // largest magnitude: of the elements in registers, of the rest of the row, then over the block
   unsigned greatest = magnitude(edge);
 #pragma unroll
   for (int k = 0; k < kKept; ++k) greatest = max(greatest, magnitude(kept[k]));

@@ -2,9 +2,9 @@
 // the first call at a shape measures which is the fastest (common/any_shape.cuh).
 //   thread      up to 16 elements: a thread per row, many rows in shared memory at a time
 //   on_chip     up to 32,771: 8 lanes to 512 threads hold a row in registers, of the longest ones half in shared memory
-//   team        blocks anywhere on the GPU share a row, and meet in global memory
+//   team        blocks anywhere on the GPU share a row, and exchange moments through global memory
 //   persistent  step 08: clusters that go from row to row
-//   twice       what the GPU does not hold is read twice
+//   twice       rows that the GPU can't hold are read twice
 #include "../layer_norm.cuh"
 #include "../../norm_on_chip.cuh"
 #include "../../norm_team.cuh"

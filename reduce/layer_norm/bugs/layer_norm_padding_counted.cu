@@ -70,7 +70,7 @@ static void launch(const float* x, const float* gamma, const float* beta, float*
   CUDA_CHECK(cudaGetLastError());
 }
 
-// A lane's additions of what is kept, four at a time, and of the remainder; two levels in a float4, and 5.
+// A lane's additions: four at a time from registers, then the remainder; two levels in a float4, and 5.
 static std::size_t roundings(std::size_t cols) {
   const std::size_t remainder = cols - std::min<std::size_t>(cols, kKept * kChunk);
   return LayerNorm::two_passes(kKept + ceil_div(remainder, 32) + 2 + 5);

@@ -1,4 +1,4 @@
-// bug: a tile's number comes from blockIdx, so running blocks wait for one that cannot start, and give up
+// bug: tiles are numbered in an order other than that of launch, so running blocks wait for one that cannot start
 // caught by: cpu forward | have not started
 // caught by: gpu | cudaError | --n=2^22
 // stage: launches and ends
