@@ -1,7 +1,8 @@
 // Hands out places in two buffers.
-// Element v of x asks for places(v) = 0 to 3 places, in `odd` if it is odd, else in `even`, and is written to each of
-// them. A buffer's places are handed out from 0 on, without gaps, in any order: its contents are compared as a
-// multiset, and nothing is written beyond. counts[0] and counts[1] become the numbers of places used in even and in odd.
+// Element v of x asks for places(v) = 0 to 3 places, in `odd` if it is odd, else in `even`, and is written to each
+// of them. A buffer's places are handed out from 0 on, without gaps, in any order: its contents are compared as a
+// multiset, and nothing is written beyond. counts[0] and counts[1] become the numbers of places used in even and in
+// odd.
 // Exact: bit-equal.
 // practice: medium, next litmus
 #pragma once

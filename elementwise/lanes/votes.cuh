@@ -1,8 +1,8 @@
 // Counts and compares within a warp and a block.
 // n integers in groups of 8, 32 and 256; the last of each may be shorter. y[i] = sum + 3 top + 5 same + 7 alike +
-// 11 negatives + 13 round, mod 2^32: the sum of i's group of 32; the maximum of its group of 8; how many of the 32 have
-// its low three bits; whether all 32 have one sign (1 or 0); how many of its 256 are negative; whether one of the 256 is a
-// multiple of 64 (1 or 0). Exact: bit-equal.
+// 11 negatives + 13 round, mod 2^32: the sum of i's group of 32; the maximum of its group of 8; how many of the 32
+// have its low three bits; whether all 32 have one sign (1 or 0); how many of its 256 are negative; whether one of
+// the 256 is a multiple of 64 (1 or 0). Exact: bit-equal.
 // practice: medium, next group_sums
 #pragma once
 #include "../integers.cuh"

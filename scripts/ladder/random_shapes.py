@@ -16,8 +16,8 @@ COUNTS_FROM_US = 20
 MEAN, LEAST, LEAST_EARLIER, LEAST_OF_CEILING = 0.995, 0.85, 0.90, 0.80
 LONG_ROW, MUCH_TRAFFIC = 1024, 256e6
 # Ladders that show an effect. Their last step need not be the fastest, so the marks say nothing of them.
-DEMONSTRATIONS = {"add_2d", "divergence", "l2_window", "lanes", "memory", "overlap", "sgemm_accuracy", "stage",
-                  "streams"}
+DEMONSTRATIONS = {"add_2d", "divergence", "group_places", "group_sums", "l2_window", "lanes", "litmus", "lock", "math",
+                  "memory", "overlap", "registers", "sgemm_accuracy", "stage", "streams", "votes"}
 
 
 # ---- one shape
