@@ -23,6 +23,7 @@ struct cudaAccessPolicyWindow {
 
 extern const cudaDeviceAttr cudaDevAttrMaxPersistingL2CacheSize, cudaDevAttrMaxAccessPolicyWindowSize;
 extern const cudaLimit cudaLimitPersistingL2CacheSize;
+cudaError_t cudaCtxResetPersistingL2Cache();
 extern const cudaFuncAttribute cudaFuncAttributeNonPortableClusterSizeAllowed;
 extern const cudaLaunchAttributeID cudaLaunchAttributeAccessPolicyWindow, cudaLaunchAttributeClusterDimension;
 
@@ -66,6 +67,35 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsig
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
+
+typedef struct CUgraphNode_st* cudaGraphNode_t;
+enum cudaMemAllocationType { cudaMemAllocationTypePinned };
+struct cudaMemPoolProps {
+  cudaMemAllocationType allocType;
+  cudaMemLocation location;
+};
+struct cudaMemAllocNodeParams {
+  cudaMemPoolProps poolProps;
+  size_t bytesize;
+  void* dptr;
+};
+struct cudaKernelNodeParams {
+  void* func;
+  dim3 gridDim, blockDim;
+  unsigned sharedMemBytes;
+  void** kernelParams;
+};
+cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned flags);
+cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t* after, size_t count,
+                                     cudaMemAllocNodeParams* memory);
+cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t* after, size_t count,
+                                    void* memory);
+cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t* after, size_t count,
+                                     void* to, const void* from, size_t bytes, cudaMemcpyKind kind);
+cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t* after, size_t count,
+                                   const cudaKernelNodeParams* kernel);
+cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t, cudaGraphNode_t, void* to, const void* from,
+                                               size_t bytes, cudaMemcpyKind kind);
 
 // Textures
 typedef unsigned long long cudaTextureObject_t;
