@@ -3,6 +3,8 @@
 #pragma once
 #include "ladder.cuh"
 
+#include <algorithm>
+
 inline dim3 plane_grid(std::size_t tiles, std::size_t planes) {
   const std::size_t y = std::min<std::size_t>(planes, 1 << 15);
   return dim3(static_cast<unsigned>(tiles), static_cast<unsigned>(y), static_cast<unsigned>(ceil_div(planes, y)));

@@ -1,8 +1,8 @@
 // Problem:  stores of one thread may become visible to another in any order: two addresses, two slices of L2.
-// Idea:     __threadfence() between the writer's stores, and between the reader's loads. It orders the accesses of the
-//           thread that calls it, and waits for no other thread. The flag is accessed by atomics.
+// Idea:     __threadfence() between the writer's stores, and between the reader's loads. A reader that sees the flag and
+//           then fences sees all that the writer had written or seen before its fence. The flag is accessed by atomics.
 // Expect:   0 readers with the flag and without the data. Without either fence that is allowed, and rare.
-// Next:     a fence orders everything. Which order does the message need?
+// Next:     the fence orders all of the thread's accesses. Which order does the message need?
 #include "litmus.cuh"
 
 constexpr int kBlock = 256;

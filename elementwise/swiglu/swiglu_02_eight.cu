@@ -3,7 +3,7 @@
 //           of a float: a shift or a mask is the whole conversion.
 // Expect:   0.9 to 1.0 of a copy at 2^28: 32 bytes of loads in flight per thread. silu_02 has 28 instructions per
 //           element (SASS); a copy of 6 bytes leaves 47 issue slots (H200), 66 (H100), for them and the conversions.
-// Next:     the gate and the up projection come from one product. What would fuse this kernel away?
+// Next:     the gate and the up projection come from one GEMM. What would fuse this kernel away?
 #include "swiglu.cuh"
 
 __device__ static float swiglu(float a, float b) { return a / (1.0f + expf(-a)) * b; }
