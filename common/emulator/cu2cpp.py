@@ -683,7 +683,6 @@ class Source:
 
 # ---------------------------------------------------------------- functions
 
-QUALIFIER = re.compile(r'\b(?:__global__|__device__|__host__|constexpr|__managed__|__launch_bounds__)\b')
 NOT_A_FUNCTION = re.compile(r'\b(?:namespace|struct|class|union|enum|operator)\b|=')
 PARENTHESES = re.compile(r'\([^()]*\)')
 SKIPPED_GROUP = re.compile(r'\b(?:__launch_bounds__|__attribute__|__declspec|alignas|__align__|__maxnreg__|decltype|'

@@ -454,13 +454,6 @@ class Judge:
         return None
 
 
-class StageJudge(Judge):
-    """Names the stage at which a submission fails; it does not look for who wrote a wrong value."""
-
-    def with_writer(self, failure, building, order, fill):
-        return failure
-
-
 def stages_text(verdict, color=False):
     """The submission's name, and a line for each stage."""
     indent = " " * 26

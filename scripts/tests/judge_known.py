@@ -22,6 +22,13 @@ import ladder
 from ladder import candidates, judging, problems
 
 
+class StageJudge(judging.Judge):
+    """Names the stage at which a submission fails; it does not look for who wrote a wrong value."""
+
+    def with_writer(self, failure, building, order, fill):
+        return failure
+
+
 class PeerBuilder(candidates.Builder):
     """Builds a submission with the peers' checker in place of ours."""
 
@@ -50,7 +57,7 @@ def named_stages(bug):
 def judged_bug(bug):
     """(line to print, is it rejected as its file says?)"""
     submission = candidates.Submission(bug.path, problems.named(bug.kernel))
-    failure = judging.StageJudge(submission, SECONDS).verdict().failure
+    failure = StageJudge(submission, SECONDS).verdict().failure
     stage = failure.stage if failure else "NONE"
     return (f"{bug.name:42} {stage:20} peers: {peer_verdict(submission):8} {failure.what[:90] if failure else ''}",
             stage in named_stages(bug))
@@ -68,7 +75,7 @@ def judged_template(problem):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / problem.submission.name
         path.write_text(problems.template(problem))
-        verdict = judging.StageJudge(candidates.Submission(path, problem), SECONDS).verdict()
+        verdict = StageJudge(candidates.Submission(path, problem), SECONDS).verdict()
     failure = verdict.failure
     return (f"{problem.kernel:27} {verdict.reached:20} " + (failure.what[:90] if failure else "passes"),
             bool(failure and failure.stage != "compiles" and verdict.word))
