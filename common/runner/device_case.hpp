@@ -130,15 +130,15 @@ class DeviceCase {
   // Puts the case's buffers into device memory or another place, each as many elements past a 256-byte boundary (in
   // pageable memory, a 16-byte one) as `offsets` says. With `guarded` there are guard bands before and after; without,
   // an allocation ends where its buffer ends, so that memory checkers (AddressSanitizer, compute-sanitizer) see an
-  // access past the end. So does the CPU backend: there it is a 16-byte boundary then, and if the buffer ends at one
-  // too, an inaccessible page begins there.
+  // access past the end. So does the CPU backend: there it is a 16-byte boundary then, but for traces, and if the buffer
+  // ends at one too, an inaccessible page begins there.
   DeviceCase(const Case& c, const Offsets& offsets, bool guarded, Place place = Place::device)
       : case_(&c), place_(place), guard_(guarded ? kGuardBytes : 0) {
     std::vector<void*> pointers;
     for (std::size_t i = 0; i < c.buffers().size(); ++i) {
       const Buffer& b = c.buffers()[i];
       std::size_t before = guard_ + offsets[i] * bytes_of(b.type);
-#ifdef CUDA_EMU
+#if defined(CUDA_EMU) && !defined(CUDA_EMU_TRACE)  // a trace sees the end wherever it is
       if (!guarded && place == Place::device) before += room_for_end_at_page(before + b.bytes());
 #endif
       memory_.emplace_back(place, before + b.bytes() + guard_);

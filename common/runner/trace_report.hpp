@@ -21,7 +21,7 @@ struct Traced {
 
 // Runs the step once, or each candidate of a program for any shape, and checks the result.
 inline Traced trace_step(const Step& step, const Case& host, const Offsets& offsets = 0, bool each_candidate = false) {
-  DeviceCase device(host, offsets, true, step.problem->place());
+  DeviceCase device(host, offsets, false, step.problem->place());
   running = {&step, at_size(*step.problem, host.size())};
   cuda_emu::trace::start();
   Traced traced;

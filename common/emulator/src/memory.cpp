@@ -178,6 +178,17 @@ class Allocations {
     return found != all_.end() && p <= pointer(found->first) + found->second.size + page_size();
   }
 
+  // The allocation that has the address's page, its guards' pages included, and its size.
+  std::pair<char*, std::size_t> of_page(const void* address) const {
+    const char* p = static_cast<const char*>(address);
+    const char* page = p - reinterpret_cast<std::uintptr_t>(p) % page_size();
+    const auto found = all_.lower_bound(key(page + 2 * page_size() - 1));
+    if (found == all_.end()) return {};
+    char* begin = pointer(found->first);
+    if (page >= pages_of(begin, found->second.size).end) return {};
+    return {begin, found->second.size};
+  }
+
   template <class Action>
   void for_each(Action action) const {
     for (const auto& [complement, allocation] : all_) action(pointer(complement), allocation.size);
@@ -367,10 +378,7 @@ bool is_host_pointer(const void* address) {
   return !is_device_address(address);
 }
 
-std::pair<char*, std::size_t> allocation_at(const void* address) {
-  const auto [begin, allocation] = allocations().find(address);
-  return {begin, begin == nullptr ? 0 : allocation->size};
-}
+std::pair<char*, std::size_t> allocation_beside(const void* address) { return allocations().of_page(address); }
 
 bool is_watched_write(void* address) {
   const auto [begin, allocation] = allocations().find(address);

@@ -39,9 +39,9 @@ bool is_watched_write(void* address);
 // reports such a write itself. The caller holds device_mutex().
 std::string guard_problem();
 
-// The allocation of device memory that holds the address, and its size; null if there is none. The caller holds
-// device_mutex().
-std::pair<char*, std::size_t> allocation_at(const void* address);
+// The allocation of device memory that has the address's page, for itself or for a guard, and its size; null if there is
+// none. The caller holds device_mutex().
+std::pair<char*, std::size_t> allocation_beside(const void* address);
 
 // In the ASan build, host code that touches device memory is an error: device memory is accessible only during
 // launches, and, one allocation at a time, during copies. The caller holds device_mutex().

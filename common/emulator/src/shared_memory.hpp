@@ -42,6 +42,15 @@ class SharedMemory {
     return from >= dynamic_ && from + size <= free_;
   }
 
+  // Whether the bytes, or some of them, lie where guards stand.
+  bool behind_variable(const void* begin, std::size_t size) const {
+    const char* from = static_cast<const char*>(begin);
+    for (const Guard& guard : guards_) {
+      if (from + size > guard.begin && from < guard.begin + guard.size) return true;
+    }
+    return false;
+  }
+
   // Where variables may lie.
   const char* begin() const { return dynamic_; }
   std::size_t capacity() const;

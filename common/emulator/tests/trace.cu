@@ -536,24 +536,60 @@ TEST_CASE("what a program does with a report is not the kernel's") {
   CHECK(races(launch) == "");
 }
 
-TEST_CASE("a pointer to a variable of the host, in a structure") {
+// Runs launch() under the trace and says how it failed: the report's cause, empty if it did not.
+template <class Body>
+std::string cause_of_failure(const Body& body) {
   static std::string causes;
+  causes.clear();
   const auto before = cuda_emu::on_report([](const cuda_emu::Report& report) { causes += report.cause; });
-  const float on_stack = 2;
-  const auto launched = [&](auto kernel) {
-    const Memory memory;
-    trace::start();
-    kernel<<<2, 32>>>(memory.out.get(), Scale{&on_stack, 3});
-    trace::stop();
-    const cudaError_t error = cudaDeviceSynchronize();
-    CUDA_CHECK(cudaDeviceReset());
-    return error;
-  };
-  CHECK(launched(scales<false>) == cudaSuccess);
-  CHECK(causes == "");
-  CHECK(launched(scales<true>) == cudaErrorIllegalAddress);
-  CHECK(causes == "host memory");
+  trace::start();
+  body();
+  trace::stop();
+  CHECK(cudaDeviceSynchronize() == (causes.empty() ? cudaSuccess : cudaErrorIllegalAddress));
+  CUDA_CHECK(cudaDeviceReset());
   cuda_emu::on_report(before);
+  return causes;
+}
+
+TEST_CASE("a pointer to a variable of the host, in a structure") {
+  const float on_stack = 2;
+  const auto launch = [&](auto kernel) { kernel<<<2, 32>>>(Memory().out.get(), Scale{&on_stack, 3}); };
+  CHECK(cause_of_failure([&] { launch(scales<false>); }) == "");
+  CHECK(cause_of_failure([&] { launch(scales<true>); }) == "host memory");
+}
+
+// Loads; what stands outside of an allocation is no 7, so no result shows it.
+template <class T>
+__global__ void loads(const T* in, int first, float* out) {
+  const T value = in[first + static_cast<int>(threadIdx.x)];
+  out[threadIdx.x] = *reinterpret_cast<const float*>(&value) == 7 ? 2.0f : 1.0f;
+}
+__global__ void loads_shared(int beyond, float* out) {
+  __shared__ float tile[32];
+  extern __shared__ float dynamic[];
+  tile[threadIdx.x] = 1;
+  dynamic[threadIdx.x] = tile[threadIdx.x + beyond] == 7 ? 2.0f : 1.0f;
+  out[threadIdx.x] = dynamic[threadIdx.x];
+}
+
+TEST_CASE("a load outside of an allocation or of a shared array, even if its value does not matter") {
+  const auto from = [](int first) {
+    return cause_of_failure([first] { loads<<<1, 32>>>(DeviceBuffer<float>(99).get(), first, Memory().out.get()); });
+  };
+  CHECK(from(0) == "");
+  CHECK(from(99 - 32) == "");
+  CHECK(from(99 - 31) == "address");
+  CHECK(from(-1) == "address");
+  CHECK(cause_of_failure([] {  // 16 bytes, the first 12 of them the allocation's
+          const DeviceBuffer<float> in(32 * 4 - 1);
+          loads<<<1, 32>>>(reinterpret_cast<const float4*>(in.get()), 0, Memory().out.get());
+        }) == "address");
+  const auto shared = [](int beyond, std::size_t bytes) {
+    return cause_of_failure([=] { loads_shared<<<1, 32, bytes>>>(beyond, Memory().out.get()); });
+  };
+  CHECK(shared(0, 128) == "");
+  CHECK(shared(1, 128) == "shared array");
+  CHECK(shared(0, 124) == "shared array");
 }
 
 TEST_CASE("only launches between start and stop are traced") {

@@ -1,6 +1,7 @@
 // bug: only the first of a thread's four elements is tested against n, so the last float4 runs past the end
 // caught by: cpu forward | y was written past its end
 // caught by: cpu-asan forward | heap-buffer-overflow
+// caught by: cpu-trace | reaches outside the allocation
 // caught by: gpu | y was written past its end
 // caught by: gpu memcheck | Invalid __global__ | --n=1025
 // stage: memory

@@ -1,6 +1,7 @@
 // bug: 8 lanes share a row, and each loads a float4 even if the row is shorter: at k = 20 three load past its end
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | heap-buffer-overflow
+// caught by: cpu-trace | reaches outside the allocation | --m=67 --k=20
 // caught by: gpu | is wrong
 // caught by: gpu memcheck | Invalid __global__ read | --m=67 --k=20
 // stage: right

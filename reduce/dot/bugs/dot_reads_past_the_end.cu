@@ -1,6 +1,7 @@
 // bug: the float4 loop runs over ceil(n / 4) vectors, so the last one reads up to three floats past the end
 // caught by: cpu forward | out[0] of 1 is wrong: got nan
 // caught by: cpu-asan forward | heap-buffer-overflow
+// caught by: cpu-trace | reaches outside the allocation
 // caught by: gpu | out[0] of 1 is wrong: got nan
 // caught by: gpu memcheck | Invalid __global__ read | --n=1025
 // stage: right

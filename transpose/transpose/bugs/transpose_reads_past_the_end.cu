@@ -2,6 +2,7 @@
 // there is never stored.
 // caught by: cpu forward | SIGSEGV
 // caught by: cpu-asan forward | heap-buffer-overflow
+// caught by: cpu-trace | reaches outside the allocation
 // caught by: gpu memcheck | Invalid __global__ read | --rows=33 --cols=35
 // stage: memory
 #include "../transpose.cuh"

@@ -1,4 +1,5 @@
 // bug: the tile has 32 words per row but is indexed with a pitch of 33, so the last rows lie past its end
+// caught by: cpu forward | past the end of a variable
 // caught by: cpu-asan forward | out of bounds
 // caught by: gpu memcheck | Invalid __shared__ | --rows=64 --cols=64
 // stage: memory

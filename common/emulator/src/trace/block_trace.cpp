@@ -98,6 +98,7 @@ void BlockTrace::begin_block(std::uint64_t block, unsigned threads, const Shared
   last_atomic_ = 0;
   std::fill_n(atomic_of_.begin(), threads_, 0u);
   epoch_ = recorder().new_epoch(block_, grid_barriers_);
+  memory_ = &shared;
   shared_begin_ = reinterpret_cast<std::uintptr_t>(shared.begin());
   if (shared_ == nullptr) shared_ = std::make_unique<Shadow>(shared_begin_, shared.capacity(), -1);
   for (unsigned warp = 0; warp * 32 < threads_; ++warp) {
@@ -197,14 +198,10 @@ void BlockTrace::aligned_access(const void* memory, std::size_t size, Op op, con
   const auto address = reinterpret_cast<std::uintptr_t>(memory);
   const std::size_t alignment = std::min<std::size_t>(size, 8);  // more is not known: 16 bytes may be two pointers
   if (address % alignment != 0) {
-    const trace::Line line = trace::find_lines({return_address}).front();
-    char problem[4096];
-    snprintf(problem, sizeof problem,
-             "misaligned address 0x%llx: %s at %s:%d needs a multiple of %zu bytes, in thread (%u,%u,%u)",
-             static_cast<unsigned long long>(address), op == Op::load ? "the load" : "the store", line.file.c_str(),
-             line.number, alignment, threadIdx.x, threadIdx.y, threadIdx.z);
-    current_worker->fail({"misaligned", problem, line.file + ":" + std::to_string(line.number)},
-                         cudaErrorMisalignedAddress);
+    char what[64], why[64];
+    snprintf(what, sizeof what, "misaligned address 0x%llx", static_cast<unsigned long long>(address));
+    snprintf(why, sizeof why, "needs a multiple of %zu bytes", alignment);
+    fail("misaligned", what, why, op, return_address, cudaErrorMisalignedAddress);
   }
   access(memory, size, op, return_address);
 }
@@ -217,14 +214,22 @@ void BlockTrace::single_access(std::uintptr_t address, unsigned width, Op op, co
     space = Space::shared;
     shadow = shared_.get();
     place = address - shared_begin_;
+    if (memory_->behind_variable(reinterpret_cast<const void*>(address), width)) {
+      fail("shared array", "invalid address", "is behind the shared variable", op, return_address);
+    }
   } else if (address >= reinterpret_cast<std::uintptr_t>(&__start_cuda_emu_constant) &&
              address < reinterpret_cast<std::uintptr_t>(&__stop_cuda_emu_constant)) {
     space = Space::constant;
     place = address - reinterpret_cast<std::uintptr_t>(&__start_cuda_emu_constant);
   } else {
     shadow = recorder().find_global(address);
+    if (shadow != nullptr && !shadow->contains(address, width)) {
+      fail("address", "invalid address", "reaches outside the allocation", op, return_address);
+    }
     if (shadow == nullptr) {  // the thread's own variables, the launch's arguments
-      if (recorder().is_on_host_stack(address)) fail_on_host_memory(op, return_address);
+      if (recorder().is_on_host_stack(address)) {
+        fail("host memory", "host memory", "is of a variable of the host", op, return_address);
+      }
       return;
     }
   }
@@ -241,14 +246,14 @@ void BlockTrace::single_access(std::uintptr_t address, unsigned width, Op op, co
   if (fences != recorder().fences.end()) fences->second.add_atomic(last_atomic_);
 }
 
-void BlockTrace::fail_on_host_memory(Op op, const void* return_address) {
+void BlockTrace::fail(const char* cause, const char* what, const char* why, Op op, const void* return_address,
+                      cudaError_t error) const {
   const trace::Line line = trace::find_lines({return_address}).front();
   char problem[4096];
-  snprintf(problem, sizeof problem, "host memory: %s at %s:%d is of a variable of the host, in thread (%u,%u,%u)",
-           op == Op::load ? "the load" : "the store", line.file.c_str(), line.number, threadIdx.x, threadIdx.y,
+  snprintf(problem, sizeof problem, "%s: %s at %s:%d %s, in thread (%u,%u,%u)", what,
+           op == Op::load ? "the load" : "the store", line.file.c_str(), line.number, why, threadIdx.x, threadIdx.y,
            threadIdx.z);
-  current_worker->fail({"host memory", problem, line.file + ":" + std::to_string(line.number)},
-                       cudaErrorIllegalAddress);
+  current_worker->fail({cause, problem, line.file + ":" + std::to_string(line.number)}, error);
 }
 
 void BlockTrace::copied(const void* memory, std::size_t size) {

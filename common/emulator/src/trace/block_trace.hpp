@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "cuda_runtime.h"
 #include "recorder.hpp"
 
 namespace cuda_emu {
@@ -70,7 +71,8 @@ class BlockTrace {
   };
 
   void single_access(std::uintptr_t address, unsigned width, trace::Op op, const void* return_address, bool async);
-  [[noreturn]] void fail_on_host_memory(trace::Op op, const void* return_address);
+  [[noreturn]] void fail(const char* cause, const char* what, const char* why, trace::Op op, const void* return_address,
+                         cudaError_t error = cudaErrorIllegalAddress) const;
   void check_races(trace::Shadow& shadow, std::uintptr_t address, unsigned width, trace::Space space,
                    const trace::Stamp& stamp);
   bool ordered(const trace::Stamp& before, const trace::Stamp& now, trace::Space space) const;
@@ -95,6 +97,7 @@ class BlockTrace {
   std::uint32_t last_atomic_ = 0;  // when a thread of the block made one
   // And when each thread last did, itself or a lane that it has met since; barriers begin a new epoch.
   std::array<std::uint32_t, kThreads> atomic_of_{};
+  const SharedMemory* memory_ = nullptr;
   std::uintptr_t shared_begin_ = 0;
   std::unique_ptr<trace::Shadow> shared_;
 

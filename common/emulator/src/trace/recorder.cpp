@@ -334,22 +334,20 @@ void Recorder::order_blocks() {
 
 Shadow* Recorder::find_global(std::uintptr_t address) {
   Page& page = pages_[address / kPageBytes % pages_.size()];
-  if (page.number == address / kPageBytes && page.launch == launch_number_) {
-    return page.shadow != nullptr && page.shadow->contains(address, 1) ? page.shadow : nullptr;
+  if (page.number != address / kPageBytes || page.launch != launch_number_) {
+    page = {address / kPageBytes, nullptr, true, launch_number_};
+    auto [begin, size] = allocation_beside(reinterpret_cast<const void*>(address));
+    if (begin == nullptr && address >= value_of(&__data_start) && address < value_of(&_end)) {
+      begin = &__data_start;
+      size = static_cast<std::size_t>(&_end - &__data_start);
+      page.own = false;
+    }
+    if (begin != nullptr) {
+      const int number = static_cast<int>(allocations_.size());
+      page.shadow = &allocations_.try_emplace(value_of(begin), value_of(begin), size, number).first->second;
+    }
   }
-  auto [begin, size] = allocation_at(reinterpret_cast<const void*>(address));
-  const bool in_data = begin == nullptr && address >= value_of(&__data_start) && address < value_of(&_end);
-  if (in_data) {
-    begin = &__data_start;
-    size = static_cast<std::size_t>(&_end - &__data_start);
-  }
-  Shadow* shadow = nullptr;
-  if (begin != nullptr) {
-    const int number = static_cast<int>(allocations_.size());
-    shadow = &allocations_.try_emplace(value_of(begin), value_of(begin), size, number).first->second;
-  }
-  page = {address / kPageBytes, shadow, launch_number_};
-  return shadow;
+  return page.shadow != nullptr && (page.own || page.shadow->contains(address, 1)) ? page.shadow : nullptr;
 }
 
 // ---- Races ----

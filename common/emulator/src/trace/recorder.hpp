@@ -154,7 +154,8 @@ class Recorder {
   // those behind the loop: lanes that go in this order wait for each other where their ways meet again.
   void order_blocks();
 
-  // The allocation of device memory, or the program's __device__ variables, with this address; null if there is none.
+  // The allocation of device memory that has the address in itself or in a guard, or the program's __device__ variables;
+  // null if there is none.
   Shadow* find_global(std::uintptr_t address);
 
   // Whether a variable of the host's functions lies there.
@@ -196,6 +197,7 @@ class Recorder {
   struct Page {
     std::uintptr_t number = 0;
     Shadow* shadow = nullptr;
+    bool own = false;  // an allocation has the whole page
     std::uint64_t launch = 0;
   };
   std::array<Page, 1024> pages_{};
