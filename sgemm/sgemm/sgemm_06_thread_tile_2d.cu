@@ -3,7 +3,7 @@
 // Expect:   1.5 to 2x step 05: words per product fall from 1.125 to 0.25, so shared memory is no longer the limit.
 // Measured: 1.08x step 05, 0.32x cuBLAS at 4096 (H200); 1.10x, 0.32x (H100).
 // Why:      168 registers leave one block per SM, which waits for two round trips per tile, of A and of B (SASS).
-// Next:     what would make a thread's eight global loads two, issued together?
+// Next:     how could two loads, issued together, replace a thread's eight?
 #include "sgemm.cuh"
 
 constexpr int BM = 128, BN = 128, BK = 8;

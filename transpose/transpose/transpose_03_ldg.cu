@@ -1,5 +1,5 @@
 // Problem:  step 02 depends on L1 for its strided loads.
-// Idea:     __ldg takes the read-only path, on Kepler (sm_35) the only cache for global loads. Old guides promise a gain.
+// Idea:     __ldg takes the read-only path, on Kepler (sm_35) by default the only cache above L2. Old guides promise a gain.
 // Expect:   1.0x step 02. Since Volta one L1 serves all loads, and const float* __restrict__ alone gives ld.global.nc.
 // Measured: 1.00x step 02, 0.37x cuBLAS at 8192x8192 (H200); 1.00x, 0.47x (H100).
 // Next:     who promises that nobody writes to `in`? (You do, by __restrict__ or __ldg. Else a load may be stale.)

@@ -7,7 +7,7 @@ constexpr int kTile = 32, kRows = 8;  // a block of 32 x 8 threads moves a tile 
 __global__ void transpose(const float* __restrict__ in, float* __restrict__ out, size_t rows, size_t cols) {
   __shared__ float tile[kTile][kTile + 1];  // + 1: the elements of a column lie in 32 banks
   const int tx = threadIdx.x, ty = threadIdx.y;
-  // Say: four rows per thread, so four loads are in flight before the barrier.
+  // Say: four rows per thread; unrolled, four loads are in flight before the barrier.
   const size_t col0 = size_t{blockIdx.x} * kTile, row0 = size_t{blockIdx.y} * kTile;
   for (int r = ty; r < kTile; r += kRows) {
     if (row0 + r < rows && col0 + tx < cols) tile[r][tx] = in[(row0 + r) * cols + col0 + tx];
