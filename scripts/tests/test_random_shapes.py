@@ -131,8 +131,8 @@ class Table(Case):
 
     def test_a_row_for_each_kernel(self):
         text = self.page(self.known(summary(shape(100, 121, [89]))))
-        self.assertIn("| `gemv` | H200 | 1 of 1, 5 | 1.210x | 100% | 1.21 at m=1000 k=501 | 0.89x 01 at m=1000 k=501 | "
-                      "0.90 | 1 below 0.9x an earlier step |", text)
+        self.assertIn("| `gemv` | H200 | 1 of 1 (seed 5) | 1.210x | 100% | 1.21 at m=1000 k=501 | "
+                      "0.89x 01 at m=1000 k=501 | 0.90 | 1 below 0.9x an earlier step |", text)
         self.assertEqual(len({line.count("|") for line in text.splitlines() if line.startswith("|")}), 1)
         self.assertNotIn("old", text)
         self.assertEqual(self.page(self.known(summary(shape(100, 121, [89]))), text), text)
