@@ -3,7 +3,7 @@
 //           others stream. hitRatio picks a share of a table that is too large.
 // Expect:   0.95 to 1.1x step 02: the same aim, by address instead of by instruction.
 // Measured: 1.39x step 02, 0.39 of a copy at m=12582912 (H200).
-// Why:      0.98x with 32 MB. Warm, all three steps are alike with 48 MB: the window saves the cold start.
+// Why:      0.98x with 32 MB. Warm, all three steps are alike with 48 MB, so the window helps only from a cold L2.
 // Next:     how do you get rid of persisting lines?
 // needs: gpu
 #include "l2_window.cuh"
