@@ -1,7 +1,7 @@
 // Problem:  each thread must know something about all others of its warp and block: how many, whether all, which.
 // Idea:     shared memory: every thread reads the values of its group of 32 and counts for itself. One thread of each
 //           group stores how many are negative, and all add those up.
-// Expect:   0.2 to 0.4 of a copy at 2^28: 57 loads per thread. The lanes of a warp read one word, a broadcast, so each
+// Expect:   0.2 to 0.4 of a copy at 2^28: 57 loads per thread. Most are broadcasts, none has bank conflicts, so each
 //           load is one wavefront.
 // Next:     what could the warp tell each lane in one instruction?
 #include "votes.cuh"
