@@ -1,8 +1,8 @@
 // Sparse matrix times vector: y = A x, A in CSR.
 // A is rows x cols. Row r's nonzeros are values[e] in column columns[e], for e from offsets[r] to offsets[r + 1] - 1:
 //   y[r] = sum of values[e] * x[columns[e]].
-// Columns are in no order within a row, and one may come several times: its values add. A row without nonzeros gives 0. Of
-// x only what a row's columns name reaches its y: a NaN elsewhere doesn't. Any order of additions is right.
+// Columns are in no order within a row, and one may come several times: its values add. A row without nonzeros gives
+// 0. Of x only what a row's columns name reaches its y: a NaN elsewhere doesn't. Any order of additions is right.
 // practice: hard, next aat
 #pragma once
 #include "ladder.cuh"
@@ -12,9 +12,9 @@
 
 class Spmv : public ladder::Problem {
  public:
-  // offsets has rows + 1 elements, from 0 up to nnz, never falling; columns and values have nnz, x has cols, y has rows.
-  // Nothing overlaps; pointers need be aligned to an element only. rows, cols and nnz are below 2^31, but rows + nnz, and
-  // 32 * rows, need not be. Any of them may be 0.
+  // offsets has rows + 1 elements, from 0 up to nnz, never falling; columns and values have nnz, x has cols, y has
+  // rows. Nothing overlaps; pointers need be aligned to an element only. rows, cols and nnz are below 2^31, but rows +
+  // nnz, and 32 * rows, need not be. Any of them may be 0.
   using Launch = void (*)(const int* offsets, const int* columns, const float* values, const float* x, float* y,
                           std::size_t rows, std::size_t cols, std::size_t nnz);
 
@@ -40,10 +40,10 @@ class Spmv : public ladder::Problem {
             device.at<float>(4), size[0], size[1], nnz(size));
   }
 
-  // A sum of n products is off by at most gamma_n sum |a| |x|, gamma_n = n u / (1 - n u), in any order, with fma or without
-  // (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., (3.5), (3.11)); where n u isn't small, n u holds
-  // (Jeannerod and Rump, SIAM J. Matrix Anal. Appl. 34, 2013). n is the row's own length. Where all products are 0, either
-  // zero is right.
+  // A sum of n products is off by at most gamma_n sum |a| |x|, gamma_n = n u / (1 - n u), in any order, with fma or
+  // without (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., (3.5), (3.11)); where n u isn't small, n
+  // u holds (Jeannerod and Rump, SIAM J. Matrix Anal. Appl. 34, 2013). n is the row's own length. Where all products
+  // are 0, either zero is right.
   void expect(const ladder::Arrays& host, const ladder::Size&, const ladder::Range& range, double* want,
               double* scale) const override {
     const int *offsets = host.at<const int>(0), *columns = host.at<const int>(1);

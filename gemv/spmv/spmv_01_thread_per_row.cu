@@ -1,7 +1,7 @@
-// Problem:  y = A x takes 8 bytes and one gather from x for 2 FLOP. Where a row's nonzeros begin is known at run time only.
+// Problem:  y = A x takes 8 bytes and one gather from x for 2 FLOP. Where a row's nonzeros begin is known at run time.
 // Idea:     one thread per row, straight from the definition.
-// Expect:   0.2 to 0.5x cuSPARSE at 32 per row: the lanes of a warp read 32 rows, 32 sectors per request, and the rest of
-//           each sector is used only if L1 still holds it. A skewed matrix waits for its longest row.
+// Expect:   0.2 to 0.5x cuSPARSE at 32 per row: the lanes of a warp read 32 rows, 32 sectors per request instead of 4.
+//           A skewed matrix waits for its longest row.
 // Next:     which threads should read neighbouring nonzeros?
 #include "spmv.cuh"
 

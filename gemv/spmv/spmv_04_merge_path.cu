@@ -1,9 +1,8 @@
 // Problem:  work by rows is as uneven as the rows are: with one dense row, one warp does all.
-// Idea:     the merge path. Consuming a nonzero and ending a row are a step each; every thread takes 16 steps of the
-//           rows + nnz, from a place that it finds by binary search. A sum that its last step leaves open is a carry, which
-//           a second kernel adds.
-// Expect:   0.3 to 0.8x step 03 on equal rows: a thread's nonzeros are neighbours, so a request touches 32 sectors again,
-//           as in step 01. Even on a skewed matrix, 1 to 3x step 03 there.
+// Idea:     the merge path. Consuming a nonzero and ending a row are a step each; every thread takes 16 of the rows +
+//           nnz steps, from a place found by binary search. A second kernel adds the sums left open, the carries.
+// Expect:   0.3 to 0.8x step 03 on equal rows: a thread's nonzeros are neighbours, so a request touches 32 sectors
+//           again. 1 to 3x step 03 on skewed ones, where all threads still do the same work.
 // Next:     how can lanes read neighbouring nonzeros, and threads still walk?
 #include "merge_path.cuh"
 #include "spmv.cuh"

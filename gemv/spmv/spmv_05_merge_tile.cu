@@ -1,10 +1,9 @@
 // Problem:  the lanes of step 04 read 16 neighbours each, and leave a carry per 16 steps.
-// Idea:     a block takes 1792 steps. It loads their nonzeros coalesced, seven in flight per thread, and keeps the products
-//           in shared memory, where each thread walks 7 steps. A segmented scan hands the threads' carries on, so that one
-//           carry per block is left.
+// Idea:     a block takes 1792 steps. It loads their nonzeros coalesced and keeps the products in shared memory, where
+//           each thread walks 7 steps. A segmented scan hands on the threads' carries: one per block is left.
 // Expect:   2 to 4x step 04, 0.9 to 1.2x cuSPARSE, alike for equal and skewed rows.
-// Next:     what limits it now? (The gathers: each takes a 32-byte sector for 4 bytes. A bandwidth of A's rows, or an order
-//           of the columns, decides how often L1 and L2 have it.)
+// Next:     what limits it now? (The gathers: each takes a 32-byte sector for 4 bytes. The order of the columns decides
+//           how often L1 and L2 have it.)
 #include "block_reduce.cuh"
 #include "merge_path.cuh"
 #include "spmv.cuh"

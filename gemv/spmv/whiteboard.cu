@@ -1,7 +1,8 @@
 #include <cuda_runtime.h>
 
-// Say: CSR: row r's nonzeros are numbers offsets[r] to offsets[r + 1] - 1. 2 FLOP for 8 bytes of A and a gather from x, so
-// memory is the limit. A thread per row reads 32 rows at once, 32 sectors per request; a warp per row reads neighbours.
+// Say: CSR: row r's nonzeros are numbers offsets[r] to offsets[r + 1] - 1. 2 FLOP for 8 bytes of A and a gather from x,
+// so memory is the limit. A thread per row reads 32 rows at once, 32 sectors per request; a warp per row reads
+// neighbours.
 // Say: but a row of 4 would leave 28 lanes idle, so a power of two of lanes per row, by the mean row length.
 // Next: one row with half of all nonzeros: split the nonzeros evenly instead of the rows (merge path), with carries.
 template <int kLanes>

@@ -1,16 +1,18 @@
-// Non-maximum suppression: of boxes that overlap, keep the best.
-// Boxes x1, y1, x2, y2 come sorted by score, best first, as CUDA libraries take them. Of equal scores the caller's stable
-// sort puts the lower index first, so the order of the boxes decides alone. Box i is kept unless some kept box j < i
-// overlaps it too much; a box that isn't kept suppresses nothing. keep[i] is 1 or 0.
+// Non-maximum suppression: of overlapping boxes the best.
+// Boxes x1, y1, x2, y2 come sorted by score, best first, as CUDA libraries take them. Of equal scores the caller's
+// stable sort puts the lower index first, so the order of the boxes decides alone. Box i is kept unless some kept box
+// j < i overlaps it too much; a box that isn't kept suppresses nothing. keep[i] is 1 or 0.
 //
 // j suppresses i if the overlap of the two is above 0 and above threshold times their union: IoU > threshold without a
-// division, so two boxes without area, 0 / 0, are both kept. A box with x2 <= x1 or y2 <= y1 overlaps nothing, nor does
-// one with a NaN: every comparison with it is false.
+// division, so two boxes without area, 0 / 0, are both kept. A box with x2 <= x1 or y2 <= y1 overlaps nothing, nor
+// does one with a NaN: every comparison with it is false.
 //
 // Exact: an IoU next to the threshold falls on one side or the other by its rounding, and one flag changes all that
-// follow. So the operations are part of the problem, each rounded to FP32 on its own (__fsub_rn, __fmul_rn, __fadd_rn; the
-// compiler would fuse a * b - c into one FMA, with one rounding less):
-//   area = (x2 - x1) * (y2 - y1)    w = max(0, min(x2, x2') - max(x1, x1')), h likewise    overlap = w * h
+// follow. So the operations are part of the problem, each rounded to FP32 on its own (__fsub_rn, __fmul_rn, __fadd_rn;
+// of a * b - c the compiler would make one FMA, with one rounding less):
+//   area = (x2 - x1) * (y2 - y1)
+//   w = max(0, min(x2, x2') - max(x1, x1')), h likewise
+//   overlap = w * h
 //   overlap > 0 and overlap > threshold * ((area + area') - overlap)
 // practice: medium, next top_k
 #pragma once
@@ -60,8 +62,8 @@ class Nms : public ladder::Problem {
   }
   double tolerance(const ladder::Size&) const override { return 0; }
 
-  // "row": each box overlaps its next ones, so every second one is kept at 0.5. "at the threshold": pairs whose IoU is 0.5
-  // exactly, or within a rounding of it. "no area": also reversed ones, among others.
+  // "row": each box overlaps its next ones, so every second one is kept at 0.5. "at the threshold": pairs whose IoU is
+  // 0.5 exactly, or within a rounding of it. "no area": also reversed ones, among others.
   std::vector<ladder::Pattern> patterns() const override {
     return {{"random", true, of_box<random>},
             {"row", true, of_box<row>},

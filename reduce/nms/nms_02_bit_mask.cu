@@ -1,8 +1,8 @@
 // Problem:  step 01 stores a byte for one bit, and one thread of a GPU is slower than one of a CPU.
 // Idea:     a bit for each pair. A thread compares its box with the 64 boxes of a tile, which the block has loaded into
 //           shared memory, and stores one 64-bit word. The host gets the words and goes through them in order.
-// Expect:   10 to 100x step 01 at 4096: an eighth of the bytes, and the host ORs 64 flags at a time. The copy of n^2 / 8
-//           bytes to pageable memory takes most of the time.
+// Expect:   10 to 100x step 01 at 4096: an eighth of the bytes, and the host ORs 64 flags at a time. The copy of n^2 /
+//           8 bytes to pageable memory takes most of the time.
 // Next:     the copy is for n bits of result. What would the scan need to stay on the device?
 #include "box.cuh"
 #include "nms.cuh"

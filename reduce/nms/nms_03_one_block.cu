@@ -1,6 +1,6 @@
 // Problem:  step 02 copies n^2 / 8 bytes to the host, which waits for the mask and keeps the next launch waiting.
-// Idea:     one block goes through the boxes. The flags of removed boxes are words in shared memory; if a box is kept, all
-//           threads OR its row of the mask into them, neighbouring threads neighbouring words.
+// Idea:     one block goes through the boxes. The flags of removed boxes are words in shared memory; if a box is kept,
+//           all threads OR its row of the mask into them, neighbouring threads neighbouring words.
 // Expect:   2 to 10x step 02: nothing leaves the device. Each kept box costs two barriers and a load that waits for
 //           memory, about a microsecond.
 // Next:     64 boxes share a word. Which words of the mask decide about these 64, once all before them are decided?

@@ -1,7 +1,6 @@
 // Problem:  step 03 waits for memory once for each kept box, because the next flag may depend on that row.
-// Idea:     64 boxes at a time. Their flags depend on each other by 64 words only, those of the diagonal: loaded together,
-//           ahead of time. One thread settles the 64 in shared memory. Then their rows are ORed, all loads in flight: a
-//           warp takes a row at a time, and the few words that aren't 0 go in by atomics, as rows share words.
+// Idea:     64 boxes at a time. Their flags depend on each other by the 64 words of the diagonal, loaded ahead of time;
+//           one thread settles them. Then a warp takes each kept row and ORs it in, by atomics, as rows share words.
 // Expect:   3 to 15x step 03: two barriers and one wait for 64 boxes instead of for each kept one.
 // Next:     the mask is written and read once. Could the comparisons happen where their result is needed?
 #include "nms.cuh"

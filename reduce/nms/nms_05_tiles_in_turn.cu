@@ -1,6 +1,6 @@
 // Problem:  steps 02 to 04 write a mask of n^2 / 8 bytes and read it once; the scan starts when the last word is there.
-// Idea:     one kernel, a block per 64 boxes, no mask. A block compares its boxes with those of each tile before it, then
-//           waits for that tile's 64 flags, which its block publishes. At last it settles its own 64 and publishes them.
+// Idea:     one kernel, a block per 64 boxes, no mask. A block compares its boxes with those of each tile before it,
+//           waits for that tile's flags, which its block publishes, and at last settles and publishes its own 64.
 // Expect:   0.7 to 2x step 04: comparisons run while others wait, but each link of the chain takes a round trip to L2.
 //           Memory is 16 bytes per 64 boxes instead of n / 8 per box, so n = 2^18 needs no 8 GB.
 // Next:     only a kept box can suppress. When would you wait first, and compare with the kept ones alone?

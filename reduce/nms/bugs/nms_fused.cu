@@ -1,12 +1,11 @@
-// bug: union = areas - w * h as one fused multiply-add, which the compiler would make, too, of plain operators: one rounding
-// less, and another answer next to the threshold
+// bug: union = areas - w * h as one fused multiply-add, with one rounding less: another answer next to the threshold
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right
 #include "../box.cuh"
 #include "../nms.cuh"
 
-__device__ static bool suppresses_fused(const Box& a, const Box& b, float threshold) {
+__device__ static bool too_much(const Box& a, const Box& b, float threshold) {
   const float w = fmaxf(0.0f, fminf(a.x2, b.x2) - fmaxf(a.x1, b.x1));
   const float h = fmaxf(0.0f, fminf(a.y2, b.y2) - fmaxf(a.y1, b.y1));
   const float overlap = w * h;
@@ -19,7 +18,7 @@ __global__ void nms_fused(const float* __restrict__ boxes, std::int8_t* __restri
     const Box box = load_box(boxes, i);
     bool kept = true;
     for (std::size_t j = 0; j < i && kept; ++j) {
-      kept = keep[j] == 0 || !suppresses_fused(load_box(boxes, j), box, threshold);
+      kept = keep[j] == 0 || !too_much(load_box(boxes, j), box, threshold);
     }
     keep[i] = kept;
   }
