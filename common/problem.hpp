@@ -228,6 +228,11 @@ class Problem {
 
   // The first is random data, used for timing too; the second the one that shows most. Others are for small sizes.
   virtual std::vector<Pattern> patterns() const = 0;
+  // Element i of n of an input, where sizes decide what makes sense, such as indices below one of them.
+  virtual double element(const Size&, const Pattern& pattern, std::uint64_t seed, std::size_t buffer, std::size_t i,
+                         std::size_t n) const {
+    return pattern.value(seed, buffer, i, n);
+  }
   virtual std::vector<Size> test_sizes() const = 0;   // small; every step must be right at each, at any alignment
   virtual std::vector<Size> huge_sizes() const = 0;   // indices beyond 32 bits; GPU only. Empty: not for this step
   virtual std::vector<Size> bench_sizes() const = 0;  // the sizes of the ladder table

@@ -6,6 +6,7 @@
 #include "slices.cuh"
 #include "runner/options.hpp"
 
+#include <functional>
 #include <limits>
 #include <set>
 
@@ -14,6 +15,15 @@ using namespace ladder;
 namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+// Those of gemv and gemv_t.
+std::vector<std::reference_wrapper<const Step>> dense_steps() {
+  std::vector<std::reference_wrapper<const Step>> all;
+  for (const Step& step : steps()) {
+    if (step.problem->kernel() != std::string("spmv")) all.push_back(step);
+  }
+  return all;
+}
 
 bool is_transposed(const Step& step) { return step.problem->kernel() == std::string("gemv_t"); }
 bool is_deterministic(const Step& step) { return step.name != "gemv_t_02_tile_atomics" && !step.is_vendor(); }
@@ -44,7 +54,7 @@ std::vector<float> result(const Step& step, const Size& size, const std::vector<
 }  // namespace
 
 TEST_CASE("the identity matrix gives x, bit for bit") {
-  for (const Step& step : steps()) {
+  for (const Step& step : dense_steps()) {
     for (const std::size_t n : {1, 5, 32, 100, 259}) {
       INFO(step.name << ", n = " << n);
       std::vector<float> identity(n * n, 0.0f);
@@ -59,7 +69,7 @@ TEST_CASE("what is multiplied by 0 is not read") {
   const std::size_t m = 70, k = 130;
   const std::vector<float> A = random_numbers(m * k, 1);
   const std::vector<float> nan_a(m * k, kNaN);
-  for (const Step& step : steps()) {
+  for (const Step& step : dense_steps()) {
     INFO(step.name);
     const std::size_t in = is_transposed(step) ? m : k, out = m + k - in;
     const std::vector<float> x = random_numbers(in, 2), y = random_numbers(out, 3);
@@ -77,7 +87,7 @@ TEST_CASE("what is multiplied by 0 is not read") {
 TEST_CASE("scaling by powers of two is exact, and beta = 1 adds") {
   const std::size_t m = 97, k = 203;
   const std::vector<float> A = random_numbers(m * k, 1);
-  for (const Step& step : steps()) {
+  for (const Step& step : dense_steps()) {
     if (!is_deterministic(step)) continue;
     INFO(step.name);
     const std::size_t in = is_transposed(step) ? m : k, out = m + k - in;
@@ -95,7 +105,7 @@ TEST_CASE("scaling by powers of two is exact, and beta = 1 adds") {
 }
 
 TEST_CASE("NaN between the rows stays there") {
-  for (const Step& step : steps()) {
+  for (const Step& step : dense_steps()) {
     for (const std::size_t k : {1, 3, 13, 32, 61, 301}) {
       for (const std::size_t lda : {k + 1, (k + 4) / 4 * 4, (k + 7) / 4 * 4}) {
         INFO(step.name << ", k = " << k << ", lda = " << lda);
@@ -112,7 +122,7 @@ TEST_CASE("NaN between the rows stays there") {
 TEST_CASE("every step but the atomic one gives the same bits in every run") {
   const std::size_t m = 37, k = 20011;
   const std::vector<float> A = random_numbers(m * k, 1);
-  for (const Step& step : steps()) {
+  for (const Step& step : dense_steps()) {
     if (!is_deterministic(step)) continue;
     INFO(step.name);
     const bool transposed = is_transposed(step);
@@ -124,7 +134,7 @@ TEST_CASE("every step but the atomic one gives the same bits in every run") {
 }
 
 TEST_CASE("large and small matrices in turn: no state is left behind") {
-  for (const Step& step : steps()) {
+  for (const Step& step : dense_steps()) {
     INFO(step.name);
     const auto ones = [&](std::size_t m, std::size_t k) {
       const std::size_t in = is_transposed(step) ? m : k, out = m + k - in;
@@ -142,7 +152,7 @@ TEST_CASE("large and small matrices in turn: no state is left behind") {
 }
 
 TEST_CASE("a leading dimension below k is refused") {
-  const Problem& problem = *steps().front().problem;
+  const Problem& problem = *dense_steps().front().get().problem;
   CHECK_THROWS_AS(problem.buffers({{4, 8, 7}, {1, 0}}), UsageError);
   CHECK_THROWS_AS(problem.buffers({{std::size_t{1} << 30, 8, std::size_t{1} << 36}, {1, 0}}), UsageError);
   CHECK(problem.buffers({{4, 8, 11}, {1, 0}})[0].count == 3 * 11 + 8);
@@ -266,4 +276,51 @@ TEST_CASE("slices fill whole waves, and no more than are allowed") {
   CHECK(slices_for(100, 132, 1000) == 9);  // 900 blocks in 7 waves of 924, the first that are full to 95 %
   CHECK(slices_for(128, 132, 1000) == 1);
   CHECK(slices_for(5000, 132, 1000) == 1);
+}
+
+namespace {
+
+struct Csr {
+  std::size_t cols;
+  std::vector<int> offsets, columns;
+  std::vector<float> values;
+};
+
+// y = A x of a step of spmv; y held NaN.
+std::vector<float> product(const Step& step, const Csr& a, const std::vector<float>& x) {
+  const auto device = [](const std::vector<int>& host) {
+    DeviceBuffer<int> buffer(host.size());
+    CUDA_CHECK(cudaMemcpy(buffer.get(), host.data(), host.size() * sizeof(int), cudaMemcpyHostToDevice));
+    return buffer;
+  };
+  const std::size_t rows = a.offsets.size() - 1;
+  const DeviceBuffer<int> offsets = device(a.offsets), columns = device(a.columns);
+  std::vector<float> y(rows, kNaN);
+  const DeviceBuffer<float> values = upload(a.values), device_x = upload(x), device_y = upload(y);
+  step.problem->run(Arrays({offsets.get(), columns.get(), values.get(), device_x.get(), device_y.get()}),
+                    {rows, a.cols, rows == 0 ? 0 : a.values.size() / rows, 0});
+  CUDA_CHECK(cudaMemcpy(y.data(), device_y.get(), y.size() * sizeof(float), cudaMemcpyDeviceToHost));
+  return y;
+}
+
+}  // namespace
+
+TEST_CASE("spmv: by hand") {
+  for (const Step& step : steps()) {
+    if (step.problem->kernel() != std::string("spmv")) continue;
+    INFO(step.name);
+    using Vector = std::vector<float>;
+    // columns out of order, one twice; NaN where no column is
+    CHECK(product(step, {4, {0, 3, 4}, {2, 0, 2, 1}, {1, 10, 100, 7}}, {1, 2, 3, kNaN}) == Vector{313, 14});
+    // empty rows before, between and after
+    CHECK(product(step, {1, {0, 0, 2, 2, 4}, {0, 0, 0, 0}, {1, 2, 3, 4}}, {1}) == Vector{0, 3, 0, 7});
+    CHECK(product(step, {1, {0, 2, 4, 4, 4}, {0, 0, 0, 0}, {1, 2, 3, 4}}, {1}) == Vector{3, 7, 0, 0});
+    CHECK(product(step, {3, {0, 0, 0}, {}, {}}, {1, 2, 3}) == Vector{0, 0});
+    // all in the first row, or in the last, over many tiles
+    const int many = 40000;
+    Csr one{1, {0, many, many}, std::vector<int>(many, 0), Vector(many, 1.0f)};
+    CHECK(product(step, one, {1}) == Vector{many, 0});
+    one.offsets = {0, 0, many};
+    CHECK(product(step, one, {1}) == Vector{0, many});
+  }
 }

@@ -30,3 +30,25 @@ TEST_CASE("gemv: a thread per row takes 32 sectors per request of A, lanes along
     CHECK(sectors_of_matrix(step, size) == 16);
   }
 }
+
+TEST_CASE("spmv: lanes along a row or a tile leave the gather from x as the only scattered load") {
+  constexpr std::uint64_t rows = 1024, mean = 32;
+  const auto scattered = [](const char* step) {
+    int count = 0;
+    const Claims seen(step, {rows, 4096, mean, 0});
+    for (const auto& access : seen.launches.front().accesses) {
+      const bool often = access.requests >= rows * mean / 32;
+      if (access.space == Space::global && access.op == Op::load && often) count += access.units > 24 * access.requests;
+    }
+    return count;
+  };
+  CHECK(scattered("spmv_01_thread_per_row") == 3);  // columns, values, x
+  CHECK(scattered("spmv_02_warp_per_row") == 1);
+  CHECK(scattered("spmv_03_lanes_by_mean") == 1);
+  CHECK(scattered("spmv_04_merge_path") == 3);
+  CHECK(scattered("spmv_05_merge_tile") == 1);
+}
+
+TEST_CASE("spmv 05: walks of 7 steps seldom meet in a bank") {
+  CHECK(Claims("spmv_05_merge_tile", {512, 4096, 64, 0}).shared_load() < 1.5);
+}

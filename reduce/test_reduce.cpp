@@ -63,6 +63,8 @@ TEST_CASE("large and small arrays in turn: no state is left behind") {
     for (Size size : sizes) {
       size.dims.resize(dims.size());  // optional ones are 0
       if (step.problem->kernel() == std::string("top_k")) size.dims[2] = std::min<std::size_t>(8, size[1]);
+      if (step.problem->kernel() == std::string("nms"))
+        size.dims[0] = std::min<std::size_t>(2000, size[0]);  // n^2 pairs
       for (const Scalar& scalar : step.problem->scalars()) size.scalars.push_back(scalar.default_value);
       INFO(step.name << ", " << describe(*step.problem, size));
       const Case host(*step.problem, size, step.problem->patterns().front(), 1);
@@ -131,6 +133,41 @@ TEST_CASE("compact: NaN and both zeros are dropped, infinity and the smallest su
     want.resize(x.size(), -1);
     CHECK(got.out == want);
     want = {3, limits::infinity(), limits::denorm_min(), 2};
+  }
+}
+
+TEST_CASE("nms: by hand") {
+  struct Row {
+    const char* what;
+    float threshold;
+    std::vector<float> boxes;  // best first
+    std::vector<std::int8_t> keep;
+  };
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<Row> rows = {
+      {"equal boxes, as of equal scores: the first", 0.5f, {1, 1, 3, 3, 1, 1, 3, 3, 1, 1, 3, 3}, {1, 0, 0}},
+      {"an IoU of exactly the threshold", 0.5f, {0, 0, 3, 1, 1, 0, 4, 1}, {1, 1}},
+      {"a little above it", 0.5f, {0, 0, 4, 1, 1, 0, 5, 1}, {1, 0}},
+      {"a removed box suppresses nothing", 0.5f, {0, 0, 4, 1, 1, 0, 5, 1, 2, 0, 6, 1}, {1, 0, 1}},
+      {"at 0 any overlap", 0.0f, {0, 0, 4, 4, 3, 3, 7, 7, 4, 0, 8, 3}, {1, 0, 1}},
+      {"no area: 0 / 0", 0.0f, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 5, 1, 1, 1, 5}, {1, 1, 1, 1}},
+      {"reversed", -1.0f, {5, 5, 1, 1, 0, 0, 9, 9, 5, 0, 1, 9}, {1, 1, 1}},
+      {"NaN in each coordinate, with a box over them",
+       0.1f,
+       {nan, 0, 4, 4, 0, nan, 4, 4, 0, 0, nan, 4, 0, 0, 4, nan, 0, 0, 4, 4},
+       {1, 1, 1, 1, 1}},
+      {"apart, below the threshold -1 too", -1.0f, {0, 0, 1, 1, 2, 2, 3, 3}, {1, 1}}};
+  for (const Step& step : steps_of("nms")) {
+    for (const Row& row : rows) {
+      INFO(step.name << ", " << row.what);
+      std::vector<std::int8_t> keep(row.keep.size(), -1);
+      DeviceBuffer<float> boxes(row.boxes.size());
+      DeviceBuffer<std::int8_t> device_keep(keep.size());
+      CUDA_CHECK(cudaMemcpy(boxes.get(), row.boxes.data(), row.boxes.size() * sizeof(float), cudaMemcpyHostToDevice));
+      step.problem->run(Arrays({boxes.get(), device_keep.get()}), Size({keep.size()}, {row.threshold}));
+      CUDA_CHECK(cudaMemcpy(keep.data(), device_keep.get(), keep.size(), cudaMemcpyDeviceToHost));
+      CHECK(keep == row.keep);
+    }
   }
 }
 

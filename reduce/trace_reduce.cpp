@@ -184,3 +184,19 @@ TEST_CASE("top_k: k reads of the row, one, two, and one with the groups that are
   CHECK(near(reads("top_k_05_bound_first", 8, 4), 2));
   CHECK(near(reads("top_k_06_groups", 8, 16), 1 + 8 * 256 / 16384.0));
 }
+
+TEST_CASE("nms: a byte for each pair, then a bit, then flags alone") {
+  constexpr std::size_t n = 512;
+  const Size size({n}, {0.5f});
+  const auto stored = [&](const char* step) {
+    return Claims(step, size).total(Space::global, Op::store).bytes_requested;
+  };
+  CHECK(stored("nms_01_matrix") >= n * (n - 1) / 2);
+  CHECK(stored("nms_02_bit_mask") == n * n / 8);
+  CHECK(stored("nms_03_one_block") < n * n / 8);  // the upper triangle, and flags
+  CHECK(stored("nms_05_tiles_in_turn") == n);
+  for (const char* step : {"nms_02_bit_mask", "nms_03_one_block", "nms_04_word_by_word", "nms_05_tiles_in_turn"}) {
+    CAPTURE(step);
+    CHECK(Claims(step, size).conflicts() == 0);
+  }
+}

@@ -11,7 +11,7 @@
 # In builds that count accesses (CUDA_EMU_TRACE) the tests are of what steps do to memory, and a family's own are in
 # trace_<family>.cpp. Where two kernels share a folder, <kernel> is the folder's name or theirs.
 # A line "// needs: gpu" or "// needs: sm_<NN>[a]" in a step or a bug says what it cannot do without, a step's "// links:
-# <library>" which library of NVIDIA's (cublas, cudnn) it calls. What is left out for lack of them is listed in
+# <library>" which library of NVIDIA's (cublas, cudnn, cusparse) it calls. What is left out for lack of them is listed in
 # <build>/skipped.txt, a line each, and in ctest as a skipped test.
 
 include(CheckCXXCompilerFlag)

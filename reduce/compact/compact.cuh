@@ -1,7 +1,7 @@
 // Stream compaction: keeps the elements above 0.
 // out[0..count) = the elements of x that are greater than 0, in their order and with their bits; count = how many. NaN,
 // +0 and -0 are dropped, infinity and subnormals above 0 are kept. Nothing is written to out beyond count.
-// practice: hard, next top_k
+// practice: hard, next nms
 #pragma once
 #include "ladder.cuh"
 

@@ -1,0 +1,35 @@
+// Problem:  step 02 copies n^2 / 8 bytes to the host, which waits for the mask and keeps the next launch waiting.
+// Idea:     one block goes through the boxes. The flags of removed boxes are words in shared memory; if a box is kept,
+//           all threads OR its row of the mask into them, neighbouring threads neighbouring words.
+// Expect:   2 to 10x step 02: nothing leaves the device. Each kept box costs two barriers and a load that waits for
+//           memory, about a microsecond.
+// Next:     64 boxes share a word. Which words of the mask decide about these 64, once all before them are decided?
+#include "nms.cuh"
+#include "overlap_mask.cuh"
+
+constexpr int kBlock = 512;
+
+__global__ void nms_one_block(const Mask* __restrict__ mask, std::int8_t* __restrict__ keep, std::size_t n,
+                              std::size_t words) {
+  extern __shared__ Mask removed[];
+  for (std::size_t c = threadIdx.x; c < words; c += kBlock) removed[c] = 0;
+  __syncthreads();
+  for (std::size_t i = 0; i < n; ++i) {
+    const bool kept = (removed[i / kTile] >> i % kTile & 1) == 0;  // the same for all threads
+    if (threadIdx.x == 0) keep[i] = kept;
+    if (!kept) continue;
+    __syncthreads();  // all have read the word
+    for (std::size_t c = i / kTile + threadIdx.x; c < words; c += kBlock) removed[c] |= mask[i * words + c];
+    __syncthreads();
+  }
+}
+
+static void launch(const float* boxes, std::int8_t* keep, std::size_t n, float threshold) {
+  if (n == 0) return;
+  const std::size_t words = ceil_div(n, kTile);  // at most 32 KB of flags
+  const Mask* mask = overlap_mask(boxes, n, words, threshold);
+  nms_one_block<<<1, kBlock, words * sizeof(Mask)>>>(mask, keep, n, words);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+LADDER_STEP(Nms, launch, 1.0 / 8);
