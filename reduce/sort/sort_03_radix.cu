@@ -26,16 +26,14 @@ __global__ void sort_radix_count(const float* __restrict__ keys, unsigned* __res
   if (threadIdx.x < kDigits) counts[std::size_t{threadIdx.x} * gridDim.x + blockIdx.x] = count[threadIdx.x];
 }
 
-// A block per digit: its counts become those of the tiles before, and totals[d] that of all tiles.
+// A warp per digit: its counts become those of the tiles before, and totals[d] that of all tiles.
 __global__ void sort_radix_scan(unsigned* counts, unsigned* __restrict__ totals, unsigned tiles) {
   unsigned* const row = counts + std::size_t{blockIdx.x} * tiles;
   unsigned before = 0;
-  for (unsigned first = 0; first < tiles; first += kBlock) {
-    const unsigned t = first + threadIdx.x;
-    const BlockScan<unsigned> scan = block_scan<kBlock>(t < tiles ? row[t] : 0u);
-    if (t < tiles) row[t] = before + scan.before;
-    before += scan.total;
-    __syncthreads();  // all have read the scan's shared memory
+  for (unsigned first = 0; first < tiles; first += 32) {
+    const unsigned t = first + threadIdx.x, count = t < tiles ? row[t] : 0, sum = warp_scan(count);
+    if (t < tiles) row[t] = before + sum - count;
+    before += __shfl_sync(0xffffffff, sum, 31);
   }
   if (threadIdx.x == 0) totals[blockIdx.x] = before;
 }
@@ -74,6 +72,7 @@ __global__ void __launch_bounds__(kBlock)
 #pragma unroll 1
   for (int k = 0; k < kItems; ++k) {
     const std::size_t i = first + 32 * k;
+    if (i - lane >= n) break;  // the whole warp
     const float key = i < n ? keys[i] : 0.0f;
     const unsigned digit = digit_of(key, shift);
     unsigned peers = __ballot_sync(0xffffffff, i < n);  // the lanes with the same digit
@@ -102,7 +101,7 @@ static void launch(const float* keys, const int* values, float* keys_out, int* v
   for (int shift = 0; shift < 32; shift += 8) {
     std::swap(keys_out, other_keys), std::swap(values_out, other_values);  // so that the fourth pass writes the outputs
     sort_radix_count<<<tiles, kBlock>>>(keys, counts, n, shift);
-    sort_radix_scan<<<kDigits, kBlock>>>(counts, totals, tiles);
+    sort_radix_scan<<<kDigits, 32>>>(counts, totals, tiles);
     sort_radix<<<tiles, kBlock>>>(keys, values, keys_out, values_out, n, shift, counts, totals);
     keys = keys_out, values = values_out;
   }

@@ -48,14 +48,13 @@ __global__ void __launch_bounds__(kBlock, 2)
   __shared__ unsigned offsets[kDigits];  // from a pair's place in the sorted tile to that in the output
   auto* const next = reinterpret_cast<unsigned(*)[kDigits]>(shared);
   const unsigned d = threadIdx.x, tile = take_tile(words);
-  const std::size_t first = first_of_thread(tile);
   const auto count = static_cast<unsigned>(min(n - std::size_t{tile} * kTile, std::size_t{kTile}));
   float key[kItems];
   unsigned rank[kItems], to[kItems];
-  load_keys(key, keys, first, n);
+  const auto [first, rows] = load_part(key, keys, tile, n);
 
   // publish how many pairs have digit d, and go on; the last tile's padding counts too, but nobody reads its words
-  const unsigned in_tile = count_tile(next, key, shift);
+  const unsigned in_tile = count_tile(next, key, rows, shift);
   LookBackWord* const word = words + 1 + std::size_t{tile} * kDigits + d;
   if (d < kDigits) publish(word, tile == 0 ? kPrefix : kSum, LookBackWord{in_tile});
 
@@ -63,7 +62,7 @@ __global__ void __launch_bounds__(kBlock, 2)
   const unsigned long long in_all = d < kDigits ? counts[d] : 0u;
   const unsigned long long lower = block_scan<kBlock>(in_all << 32 | in_tile).before;
   const auto start = static_cast<unsigned>(lower);
-  rank_tile(rank, next, key, shift, start);
+  rank_tile(rank, next, key, rows, shift, start);
 
   // look back: a thread per digit, whose warp reads neighbouring words
   if (d < kDigits) {
@@ -75,14 +74,17 @@ __global__ void __launch_bounds__(kBlock, 2)
 
   // exchange and store the keys, then the values
 #pragma unroll
-  for (int k = 0; k < kItems; ++k) shared[rank[k]] = __float_as_uint(key[k]);
+  for (int k = 0; k < kItems; ++k) {
+    if (k < rows) shared[rank[k]] = __float_as_uint(key[k]);
+  }
   __syncthreads();
 #pragma unroll
   for (int k = 0; k < kItems; ++k) {
     const unsigned place = threadIdx.x + k * kBlock;
+    if (place >= count) continue;
     const float sorted = __uint_as_float(shared[place]);
     to[k] = offsets[digit_of(sorted, shift)] + place;
-    if (place < count) keys_out[to[k]] = sorted;
+    keys_out[to[k]] = sorted;
   }
   __syncthreads();
 #pragma unroll
