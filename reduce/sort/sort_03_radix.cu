@@ -69,7 +69,6 @@ __global__ void __launch_bounds__(kBlock)
   __syncthreads();
 
   // store: 32 keys at a time, in order; among equal digits the lower lane first
-#pragma unroll 1
   for (int k = 0; k < kItems; ++k) {
     const std::size_t i = first + 32 * k;
     if (i - lane >= n) break;  // the whole warp

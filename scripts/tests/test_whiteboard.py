@@ -7,7 +7,8 @@ import unittest
 from helpers import Case, ladder
 
 LINES = range(10, 26)
-MORE_LINES = {"gemm_bf16_whiteboard": 36}  # tiles in shared memory on both sides of the fragments
+MORE_LINES = {"gemm_bf16_whiteboard": 36,  # tiles in shared memory on both sides of the fragments
+              "sort_whiteboard": 48}  # three kernels, eight passes
 END = "// The answer ends here"
 
 
