@@ -184,3 +184,22 @@ TEST_CASE("top_k: k reads of the row, one, two, and one with the groups that are
   CHECK(near(reads("top_k_05_bound_first", 8, 4), 2));
   CHECK(near(reads("top_k_06_groups", 8, 16), 1 + 8 * 256 / 16384.0));
 }
+
+TEST_CASE(
+    "sort: a warp stores to as many sectors as lanes, until the tile is sorted; step 05 reads the keys once a pass") {
+  const auto store = [](const char* step) {
+    const auto stores = Claims(step, {kN}).total(Space::global, Op::store);
+    return static_cast<double>(stores.units) / static_cast<double>(stores.requests);
+  };
+  CAPTURE(store("sort_03_radix"), store("sort_04_exchange"));
+  CHECK(store("sort_03_radix") > 25);
+  CHECK(store("sort_04_exchange") < 8);
+  CHECK(store("sort_05_look_back") < 8);
+  const auto read = [](const char* step) {
+    return Claims(step, {kN}).total(Space::global, Op::load).bytes_requested / (4.0 * kN);
+  };
+  CAPTURE(read("sort_03_radix"), read("sort_04_exchange"), read("sort_05_look_back"));
+  CHECK(read("sort_03_radix") > 16);
+  CHECK((read("sort_04_exchange") > 12 && read("sort_04_exchange") < 13));
+  CHECK((read("sort_05_look_back") > 9 && read("sort_05_look_back") < 11));
+}
