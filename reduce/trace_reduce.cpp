@@ -185,8 +185,7 @@ TEST_CASE("top_k: k reads of the row, one, two, and one with the groups that are
   CHECK(near(reads("top_k_06_groups", 8, 16), 1 + 8 * 256 / 16384.0));
 }
 
-TEST_CASE(
-    "sort: a warp stores to as many sectors as lanes, until the tile is sorted; step 05 reads the keys once a pass") {
+TEST_CASE("sort: stores are scattered until the tile is sorted; step 05 reads the keys once a pass") {
   const auto store = [](const char* step) {
     const auto stores = Claims(step, {kN}).total(Space::global, Op::store);
     return static_cast<double>(stores.units) / static_cast<double>(stores.requests);
