@@ -47,8 +47,8 @@ __device__ inline unsigned count_tile(unsigned (*next)[kDigits], const float (&k
   return total;
 }
 
-// rank[k] = the place of key[k], k < rows, in the tile, sorted by digit. start: how many keys of the tile have a digit below
-// threadIdx.x. To be called after count_tile by all threads. Contains a __syncthreads().
+// rank[k] = the place of key[k], k < rows, in the tile, sorted by digit. start: how many keys of the tile have a digit
+// below threadIdx.x. To be called after count_tile by all threads. Contains a __syncthreads().
 __device__ inline void rank_tile(unsigned (&rank)[kItems], unsigned (*next)[kDigits], const float (&key)[kItems],
                                  int rows, int shift, unsigned start) {
   if (threadIdx.x < kDigits) {

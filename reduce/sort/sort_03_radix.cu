@@ -1,6 +1,6 @@
 // Problem:  each pass of step 02 only doubles the length of the sorted runs, so there are log2(n) - 11 of them.
-// Idea:     LSD radix sort: four stable passes, each by 8 bits of the key, the lowest first. Three kernels per pass count
-//           the digits of each tile, scan the counts, and store each pair at its place.
+// Idea:     LSD radix sort: four stable passes, each by 8 bits of the key, the lowest first. Three kernels per pass
+//           count the digits of each tile, scan the counts, and store each pair at its place.
 // Expect:   1 to 3x step 02 at 2^24: 4 passes of 20 bytes per pair for 13 of 16, but the stores are scattered.
 // Next:     why must a pass be stable, and the lowest digit first? (Equal digits keep the order of the passes before.)
 #include "../block_scan.cuh"

@@ -43,7 +43,7 @@ cudaError_t pass(const float* keys, const int* values, float* keys_out, int* val
 }
 
 cudaError_t launch(const float* keys, const int* values, float* keys_out, int* values_out, size_t n) {
-  unsigned* counts;
+  unsigned* counts = nullptr;
   cudaError_t error = cudaMallocAsync(&counts, 4 * (kDigits * kRuns + 2 * n), 0);
   float* const keys_2 = reinterpret_cast<float*>(counts + kDigits * kRuns);
   int* const values_2 = reinterpret_cast<int*>(keys_2 + n);
@@ -56,9 +56,9 @@ cudaError_t launch(const float* keys, const int* values, float* keys_out, int* v
 }
 
 // The answer ends here. Say while you write it:
-// Radix sort from the lowest digit: eight stable passes of 4 bits. A thread owns a run of neighbours, counts its digits,
-// and after the scan stores its pairs in order. The counts are digit-major, so the scan puts lower digits first, then
-// earlier runs: a pass keeps the order of equal digits, which the next pass needs.
+// Radix sort from the lowest digit: eight stable passes of 4 bits. A thread owns a run of neighbours, counts its
+// digits, and after the scan stores its pairs in order. The counts are digit-major, so the scan puts lower digits
+// first, then earlier runs: a pass keeps the order of equal digits, which the next pass needs.
 // A float's bits rise with it above 0 and fall below, so they are negated there. Ask about NaN and -0.
 // A thread's reads are not coalesced: lanes are n / 4096 apart. Next: a warp reads 32 neighbours and ranks them by
 // ballots (sort 03), a block sorts its tile in shared memory before it stores (04), look-back saves the counting (05).
