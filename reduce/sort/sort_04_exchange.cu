@@ -1,7 +1,8 @@
 // Problem:  in step 03 the lanes of a warp store to up to 32 places: a sector for every 4 bytes.
 // Idea:     sort the tile in shared memory first. Then neighbouring threads hold pairs of the same digit, which are
 //           neighbours in memory, too: 8192 pairs of 256 digits are runs of 32. Keys first, then values.
-// Expect:   1.5 to 3x step 03 at 2^24: 40 sectors or so for 32 pairs' stores instead of 64, and half the loads.
+// Expect:   1.5 to 3x step 03 at 2^24: 12 sectors for the stores of 32 pairs instead of 61, and the keys are loaded
+//           once less.
 // Next:     a pass still reads the keys twice. What keeps a tile from knowing its places without the first two kernels?
 #include "radix_counts.cuh"
 
