@@ -536,3 +536,53 @@ TEST_CASE("top_k: a k above the row's length or above 64 is refused") {
   CHECK(problem.buffers({5, 7, 7}).size() == 3);
   CHECK(problem.dims()[2].max == 64);
 }
+
+namespace {
+
+struct Sorted {
+  std::vector<std::uint32_t> keys;
+  std::vector<int> values;
+};
+
+// What a step makes of keys with these bits, and of values that count from 0.
+Sorted sorted(const Step& step, Sorted pairs) {
+  const std::size_t n = pairs.keys.size(), bytes = n * sizeof(float);
+  DeviceBuffer<float> keys(n), keys_out(n);
+  DeviceBuffer<int> values(n), values_out(n);
+  CUDA_CHECK(cudaMemcpy(keys.get(), pairs.keys.data(), bytes, cudaMemcpyHostToDevice));
+  CUDA_CHECK(cudaMemcpy(values.get(), pairs.values.data(), bytes, cudaMemcpyHostToDevice));
+  step.problem->run(Arrays({keys.get(), values.get(), keys_out.get(), values_out.get()}), {n});
+  CUDA_CHECK(cudaMemcpy(pairs.keys.data(), keys_out.get(), bytes, cudaMemcpyDeviceToHost));
+  CUDA_CHECK(cudaMemcpy(pairs.values.data(), values_out.get(), bytes, cudaMemcpyDeviceToHost));
+  return pairs;
+}
+
+}  // namespace
+
+TEST_CASE("sort: NaN by sign and bits, zeros equal, every key with its own bits") {
+  const Sorted pairs = {
+      {0x7fc00001, 0x80000000, 0xffc00000, 0x00000000, 0x7f800000, 0x80000000, 0xff800000, 0x3f800000, 0xffc00001,
+       0x7fc00000, 0x80000001, 0x00000001, 0xbf800000, 0x7fffffff, 0xffffffff, 0x00000000},
+      {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}};
+  for (const Step& step : steps_of("sort")) {
+    INFO(step.name);
+    const Sorted got = sorted(step, pairs);
+    CHECK(got.values == std::vector<int>{14, 8, 2, 6, 12, 10, 1, 3, 5, 15, 11, 7, 4, 9, 0, 13});
+    for (std::size_t i = 0; i < got.keys.size(); ++i) CHECK(got.keys[i] == pairs.keys[got.values[i]]);
+  }
+}
+
+// Many tiles, of which some have all keys of a digit; and what the launch before has left behind would show.
+TEST_CASE("sort: many tiles, several launches") {
+  for (const Step& step : steps_of("sort")) {
+    INFO(step.name);
+    for (const Pattern& pattern : step.problem->patterns()) {
+      if (pattern.name != std::string("rising") && pattern.name != std::string("random")) continue;
+      const Case first(*step.problem, {100003}, pattern, 1), next(*step.problem, {100003}, pattern, 2);
+      DeviceCase device(first, 0, !kAddressSanitizer);
+      CHECK(check(step, device).problem() == "");
+      device.load(next);
+      CHECK(check(step, device).problem() == "");
+    }
+  }
+}

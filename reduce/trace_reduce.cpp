@@ -200,3 +200,21 @@ TEST_CASE("nms: a byte for each pair, then a bit, then flags alone") {
     CHECK(Claims(step, size).conflicts() == 0);
   }
 }
+
+TEST_CASE("sort: stores are scattered until the tile is sorted; step 05 reads the keys once a pass") {
+  const auto store = [](const char* step) {
+    const auto stores = Claims(step, {kN}).total(Space::global, Op::store);
+    return static_cast<double>(stores.units) / static_cast<double>(stores.requests);
+  };
+  CAPTURE(store("sort_03_radix"), store("sort_04_exchange"));
+  CHECK(store("sort_03_radix") > 25);
+  CHECK(store("sort_04_exchange") < 8);
+  CHECK(store("sort_05_look_back") < 8);
+  const auto read = [](const char* step) {
+    return Claims(step, {kN}).total(Space::global, Op::load).bytes_requested / (4.0 * kN);
+  };
+  CAPTURE(read("sort_03_radix"), read("sort_04_exchange"), read("sort_05_look_back"));
+  CHECK(read("sort_03_radix") > 16);
+  CHECK((read("sort_04_exchange") > 12 && read("sort_04_exchange") < 13));
+  CHECK((read("sort_05_look_back") > 9 && read("sort_05_look_back") < 11));
+}

@@ -2,7 +2,7 @@
 // The k greatest elements of each row of a row-major rows x cols matrix, greatest first, with their columns. NaN counts
 // as greater than all numbers, and -0 as equal to +0, as in PyTorch. Of equal elements (NaN equals NaN) the lower
 // column comes first, so the answer is unique. values holds x's own elements: a -0 stays -0.
-// practice: hard, next sgemm_tf32
+// practice: hard, next sort
 #pragma once
 #include "ladder.cuh"
 #include "runner/parallel.hpp"

@@ -7,8 +7,9 @@ import unittest
 from helpers import Case, ladder
 
 LINES = range(10, 26)
-# tiles in shared memory on both sides of the fragments; two kernels and what an overlap is
-MORE_LINES = {"gemm_bf16_whiteboard": 36, "nms_whiteboard": 37}
+MORE_LINES = {"gemm_bf16_whiteboard": 36,  # tiles in shared memory on both sides of the fragments
+              "nms_whiteboard": 37,  # two kernels, and what an overlap is
+              "sort_whiteboard": 48}  # three kernels, eight passes
 END = "// The answer ends here"
 
 

@@ -1,0 +1,75 @@
+// bug: no barrier between storing the keys and exchanging the values, which overwrite keys that others still store
+// caught by: cpu forward | is wrong
+// caught by: cpu-trace | shared memory with no barrier between
+// caught by: gpu racecheck | hazard | --n=8193
+// stage: races and barriers
+#include "../radix_counts.cuh"
+
+__global__ void __launch_bounds__(kBlock, 2)
+    sort_missing_barrier(const float* __restrict__ keys, const int* __restrict__ values, float* __restrict__ keys_out,
+                         int* __restrict__ values_out, std::size_t n, int shift, const unsigned* __restrict__ counts,
+                         const unsigned* __restrict__ totals) {
+  __shared__ unsigned shared[kTile];     // the warps' counts, then the keys, then the values
+  __shared__ unsigned offsets[kDigits];  // from a pair's place in the sorted tile to that in the output
+  auto* const next = reinterpret_cast<unsigned(*)[kDigits]>(shared);
+  const unsigned d = threadIdx.x;
+  const auto count = static_cast<unsigned>(min(n - std::size_t{blockIdx.x} * kTile, std::size_t{kTile}));
+  float key[kItems];
+  unsigned rank[kItems], to[kItems];
+  const auto [first, rows] = load_part(key, keys, blockIdx.x, n);
+
+  // scan: how many pairs of the tile, in the lower half of a word, and of all, in the upper, have lower digits
+  const unsigned in_tile = count_tile(next, key, rows, shift);
+  const unsigned long long in_all = d < kDigits ? totals[d] : 0u;
+  const unsigned long long lower = block_scan<kBlock>(in_all << 32 | in_tile).before;
+  const auto start = static_cast<unsigned>(lower);
+  if (d < kDigits) {
+    offsets[d] = static_cast<unsigned>(lower >> 32) + counts[std::size_t{d} * gridDim.x + blockIdx.x] - start;
+  }
+  rank_tile(rank, next, key, rows, shift, start);
+  __syncthreads();
+
+  // exchange and store the keys, then the values
+#pragma unroll
+  for (int k = 0; k < kItems; ++k) {
+    if (k < rows) shared[rank[k]] = __float_as_uint(key[k]);
+  }
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < kItems; ++k) {
+    const unsigned place = threadIdx.x + k * kBlock;
+    if (place >= count) continue;
+    const float sorted = __uint_as_float(shared[place]);
+    to[k] = offsets[digit_of(sorted, shift)] + place;
+    keys_out[to[k]] = sorted;
+  }
+#pragma unroll
+  for (int k = 0; k < kItems; ++k) {
+    if (first + 32 * k < n) shared[rank[k]] = values[first + 32 * k];
+  }
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < kItems; ++k) {
+    const unsigned place = threadIdx.x + k * kBlock;
+    if (place < count) values_out[to[k]] = static_cast<int>(shared[place]);
+  }
+}
+
+static void launch(const float* keys, const int* values, float* keys_out, int* values_out, std::size_t n) {
+  if (n == 0) return;
+  float* other_keys = scratch<float>(n);
+  int* other_values = scratch<int>(n);
+  const auto tiles = static_cast<unsigned>(ceil_div(n, kTile));
+  unsigned* totals = scratch<unsigned>(kDigits * (tiles + std::size_t{1}));
+  unsigned* counts = totals + kDigits;
+  for (int shift = 0; shift < 32; shift += 8) {
+    std::swap(keys_out, other_keys), std::swap(values_out, other_values);  // so that the fourth pass writes the outputs
+    count_digits<<<tiles, kBlock>>>(keys, counts, n, shift);
+    scan_counts<<<kDigits, 32>>>(counts, totals, tiles);
+    sort_missing_barrier<<<tiles, kBlock>>>(keys, values, keys_out, values_out, n, shift, counts, totals);
+    keys = keys_out, values = values_out;
+  }
+  CUDA_CHECK(cudaGetLastError());
+}
+
+LADDER_STEP(Sort, launch);

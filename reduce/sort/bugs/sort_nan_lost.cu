@@ -1,0 +1,28 @@
+// bug: keys are compared with < and ==, so all NaN have place 0 and only one is kept
+// caught by: cpu forward | special data
+// caught by: gpu | special data
+// stage: right
+#include "../sort.cuh"
+
+constexpr int kBlock = 256;
+
+// Each pair's place is the number of pairs before it.
+__global__ void sort_nan_lost(const float* __restrict__ keys, const int* __restrict__ values,
+                              float* __restrict__ keys_out, int* __restrict__ values_out, std::size_t n) {
+  const std::size_t i = std::size_t{blockIdx.x} * kBlock + threadIdx.x;
+  if (i >= n) return;
+  std::size_t place = 0;
+  for (std::size_t j = 0; j < n; ++j) {
+    place += keys[j] < keys[i] || (keys[j] == keys[i] && j < i);
+  }
+  keys_out[place] = keys[i];
+  values_out[place] = values[i];
+}
+
+static void launch(const float* keys, const int* values, float* keys_out, int* values_out, std::size_t n) {
+  if (n == 0) return;
+  sort_nan_lost<<<static_cast<unsigned>(ceil_div(n, kBlock)), kBlock>>>(keys, values, keys_out, values_out, n);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+LADDER_STEP(Sort, launch);

@@ -1,0 +1,30 @@
+// The digits of each tile and their scan: two of step 03's three kernels, for those whose idea is the third.
+#pragma once
+#include "../block_scan.cuh"
+#include "radix_tile.cuh"
+
+// counts[d * tiles + t]: how many keys of tile t have digit d.
+__global__ void count_digits(const float* __restrict__ keys, unsigned* __restrict__ counts, std::size_t n, int shift) {
+  __shared__ unsigned count[kDigits];
+  if (threadIdx.x < kDigits) count[threadIdx.x] = 0;
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < kItems; ++k) {
+    const std::size_t i = std::size_t{blockIdx.x} * kTile + k * kBlock + threadIdx.x;
+    if (i < n) atomicAdd(&count[digit_of(keys[i], shift)], 1);
+  }
+  __syncthreads();
+  if (threadIdx.x < kDigits) counts[std::size_t{threadIdx.x} * gridDim.x + blockIdx.x] = count[threadIdx.x];
+}
+
+// A warp per digit: its counts become those of the tiles before, and totals[d] that of all tiles.
+__global__ void scan_counts(unsigned* counts, unsigned* __restrict__ totals, unsigned tiles) {
+  unsigned* const row = counts + std::size_t{blockIdx.x} * tiles;
+  unsigned before = 0;
+  for (unsigned first = 0; first < tiles; first += 32) {
+    const unsigned t = first + threadIdx.x, count = t < tiles ? row[t] : 0, sum = warp_scan(count);
+    if (t < tiles) row[t] = before + sum - count;
+    before += __shfl_sync(0xffffffff, sum, 31);
+  }
+  if (threadIdx.x == 0) totals[blockIdx.x] = before;
+}
