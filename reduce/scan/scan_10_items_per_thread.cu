@@ -1,7 +1,6 @@
 // Problem:  in step 09 each tile of 4 KB pays for a number from the counter, a look-back and barriers.
 // Idea:     tiles of 16 KB: a thread has four float4. A warp owns four consecutive rows of 128 elements, so each load
-//           is coalesced, and it scans the rows independently. Loads and stores are evict-first (__ldcs, __stcs): nothing
-//           is used twice.
+//           is coalesced, and it scans the rows independently. Evict-first (__ldcs, __stcs): nothing is used twice.
 // Expect:   1.5 to 3x step 09 at 2^28: a quarter of the tiles, and 64 bytes in flight per thread instead of 16.
 // Measured: 1.78x step 09, 1.20x CUB at 2^28 (H200).
 // Next:     the bits differ between runs. Why? (The order of the additions depends on which tiles have published.)
