@@ -61,12 +61,6 @@ class Sort : public ladder::Problem {
     return {{"random", true, random}, {"few keys", true, few},    {"special", true, special}, {"rising", true, rising},
             {"zeros", true, zeros},   {"falling", true, falling}, {"NaN", true, nan},         {"one key", true, one}};
   }
-  std::string corner(const ladder::Size&, const ladder::Pattern& pattern) const override {
-    const std::string name = pattern.name;
-    if (name == "zeros") return "-0 < +0 is false, but the bits of -0 and +0 differ; here they are equal keys.";
-    if (name != "special" && name != "NaN") return "";
-    return "NaN < x and x < NaN are false for every x; here NaN has a place, by its sign.";
-  }
   // Around a warp, a thread's keys in step 02, a block, the tiles of 2048 and 8192; several tiles, the last one short.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes;

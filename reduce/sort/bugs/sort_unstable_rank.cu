@@ -1,7 +1,7 @@
 // bug: a pair's place among equal digits comes from an atomic, so pairs are stored in the order of its arrival
 // caught by: cpu reverse | is wrong
 // caught by: gpu | is wrong
-// stage: right
+// stage: races and barriers
 #include "../radix_counts.cuh"
 
 __global__ void sort_unstable_rank(const float* __restrict__ keys, const int* __restrict__ values,
