@@ -228,6 +228,9 @@ class Problem {
 
   // The first is random data, used for timing too; the second the one that shows most. Others are for small sizes.
   virtual std::vector<Pattern> patterns() const = 0;
+  // What an input holds where the pattern says `value`. Patterns don't know the size, so an index below a dimension comes
+  // from them as a share of it.
+  virtual double input_value(const Size&, std::size_t /*buffer*/, double value) const { return value; }
   virtual std::vector<Size> test_sizes() const = 0;   // small; every step must be right at each, at any alignment
   virtual std::vector<Size> huge_sizes() const = 0;   // indices beyond 32 bits; GPU only. Empty: not for this step
   virtual std::vector<Size> bench_sizes() const = 0;  // the sizes of the ladder table

@@ -234,7 +234,7 @@ class Case {
     unsigned char* data = host_[b].get();
     parallel_for(n, kCheckGrain, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
-        store_element(buffers_[b].type, data, i, pattern_.value(seed, b, i, n));
+        store_element(buffers_[b].type, data, i, problem_->input_value(size_, b, pattern_.value(seed, b, i, n)));
       }
     });
   }
