@@ -10,10 +10,11 @@ constexpr int kColumns = 32, kRows = 16;
 __global__ void col_sum_tile(const float* __restrict__ x, float* __restrict__ out, std::size_t rows, std::size_t cols) {
   __shared__ float sums[kRows][kColumns];
   const std::size_t column = std::size_t{blockIdx.x} * kColumns + threadIdx.x;
+  const auto end = static_cast<std::int64_t>(rows);  // signed: the compiler counts the trips, and batches four loads
   float sum = 0.0f;
   if (column < cols) {
 #pragma unroll 4
-    for (std::size_t r = threadIdx.y; r < rows; r += kRows) sum += x[r * cols + column];
+    for (std::int64_t r = threadIdx.y; r < end; r += kRows) sum += x[r * cols + column];
   }
   sums[threadIdx.y][threadIdx.x] = sum;
   __syncthreads();  // also for threads without a column

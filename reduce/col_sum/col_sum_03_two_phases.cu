@@ -15,11 +15,11 @@ __global__ void col_sum_two_phases(const float* __restrict__ x, float* __restric
                                    std::size_t cols, std::size_t height) {
   __shared__ float sums[kRows][kColumns];
   const std::size_t column = std::size_t{blockIdx.x} * kColumns + threadIdx.x;
-  const std::size_t begin = blockIdx.y * height, end = min(begin + height, rows);
+  const std::int64_t begin = blockIdx.y * height, end = min(begin + height, rows);
   float sum = 0.0f;
   if (column < cols) {
 #pragma unroll 4
-    for (std::size_t r = begin + threadIdx.y; r < end; r += kRows) sum += x[r * cols + column];
+    for (std::int64_t r = begin + threadIdx.y; r < end; r += kRows) sum += x[r * cols + column];
   }
   sums[threadIdx.y][threadIdx.x] = sum;
   __syncthreads();
@@ -31,9 +31,9 @@ __global__ void col_sum_two_phases(const float* __restrict__ x, float* __restric
 static void launch(const float* x, float* out, std::size_t rows, std::size_t cols) {
   if (cols == 0) return;
   const dim3 block(kColumns, kRows);
-  const std::size_t tiles = ceil_div(cols, kColumns), most = std::min<std::size_t>(rows / kMinRows, 65535);
+  const std::size_t tiles = ceil_div(cols, kColumns), most = rows / kMinRows;
   const std::size_t slices = slices_for(tiles, resident_blocks(col_sum_two_phases, kColumns * kRows), most);
-  const std::size_t height = std::max<std::size_t>(ceil_div(rows, slices), 1);
+  const std::size_t height = ceil_div(rows, slices);
   float* partials = slices > 1 ? scratch<float>(slices * cols) : out;
   const dim3 grid(static_cast<unsigned>(tiles), static_cast<unsigned>(slices));
   col_sum_two_phases<<<grid, block>>>(x, partials, rows, cols, height);

@@ -18,11 +18,11 @@ __global__ void col_sum_float4(const V* __restrict__ x, V* __restrict__ out, std
                                std::size_t height) {
   __shared__ V sums[kRows][kLanes];
   const std::size_t unit = std::size_t{blockIdx.x} * kLanes + threadIdx.x;
-  const std::size_t begin = blockIdx.y * height, end = min(begin + height, rows);
+  const std::int64_t begin = blockIdx.y * height, end = min(begin + height, rows);
   V v{};
   if (unit < units) {
 #pragma unroll 4
-    for (std::size_t r = begin + threadIdx.y; r < end; r += kRows) v = sum(v, x[r * units + unit]);
+    for (std::int64_t r = begin + threadIdx.y; r < end; r += kRows) v = sum(v, x[r * units + unit]);
   }
   sums[threadIdx.y][threadIdx.x] = v;
   __syncthreads();
@@ -34,9 +34,9 @@ __global__ void col_sum_float4(const V* __restrict__ x, V* __restrict__ out, std
 template <typename V>
 static void add_columns(const V* x, V* out, std::size_t rows, std::size_t units) {
   const dim3 block(kLanes, kRows);
-  const std::size_t tiles = ceil_div(units, kLanes), most = std::min<std::size_t>(rows / kMinRows, 65535);
+  const std::size_t tiles = ceil_div(units, kLanes), most = rows / kMinRows;
   const std::size_t slices = slices_for(tiles, resident_blocks(col_sum_float4<V>, kLanes * kRows), most);
-  const std::size_t height = std::max<std::size_t>(ceil_div(rows, slices), 1);
+  const std::size_t height = ceil_div(rows, slices);
   V* partials = slices > 1 ? scratch<V>(slices * units) : out;
   const dim3 grid(static_cast<unsigned>(tiles), static_cast<unsigned>(slices));
   col_sum_float4<V><<<grid, block>>>(x, partials, rows, units, height);

@@ -19,11 +19,11 @@ __global__ void col_sum_narrow(const V* __restrict__ x, V* __restrict__ out, std
                                unsigned width, std::size_t height) {
   __shared__ V sums[kBlock];
   const std::size_t unit = std::size_t{blockIdx.x} * width + threadIdx.x % width;
-  const std::size_t begin = blockIdx.y * height, end = min(begin + height, rows);
+  const std::int64_t begin = blockIdx.y * height, end = min(begin + height, rows);
   V v{};
   if (unit < units) {
 #pragma unroll 4
-    for (std::size_t r = begin + threadIdx.x / width; r < end; r += kBlock / width) v = sum(v, x[r * units + unit]);
+    for (std::int64_t r = begin + threadIdx.x / width; r < end; r += kBlock / width) v = sum(v, x[r * units + unit]);
   }
   // reduce over the threads with the same columns, which are `width` apart
   sums[threadIdx.x] = v;
@@ -38,9 +38,9 @@ template <typename V>
 static void add_columns(const V* x, V* out, std::size_t rows, std::size_t units) {
   unsigned width = 1;
   while (width < 32 && width < units) width *= 2;
-  const std::size_t tiles = ceil_div(units, width), most = std::min<std::size_t>(rows * width / (16 * kBlock), 65535);
+  const std::size_t tiles = ceil_div(units, width), most = rows * width / (16 * kBlock);
   const std::size_t slices = slices_for(tiles, resident_blocks(col_sum_narrow<V>, kBlock), most);
-  const std::size_t height = std::max<std::size_t>(ceil_div(rows, slices), 1);
+  const std::size_t height = ceil_div(rows, slices);
   V* partials = slices > 1 ? scratch<V>(slices * units) : out;
   const dim3 grid(static_cast<unsigned>(tiles), static_cast<unsigned>(slices));
   col_sum_narrow<V><<<grid, kBlock>>>(x, partials, rows, units, width, height);
