@@ -110,6 +110,77 @@ TEST_CASE("quantize: ties to even, and what a row of zeros, NaN, an infinity and
   }
 }
 
+namespace {
+
+// The last buffer after a step of `kernel` ran on the inputs, with `last` elements that held 7.
+template <typename... Inputs>
+std::vector<std::pair<std::string, std::vector<float>>> rows_of(const std::string& kernel, const Size& size,
+                                                                std::size_t last, const Inputs&... inputs) {
+  std::vector<DeviceBuffer<unsigned char>> memory;
+  std::vector<void*> pointers;
+  const auto place = [&](const auto& values) {
+    const std::size_t bytes = values.size() * sizeof(values[0]);
+    memory.emplace_back(bytes);
+    pointers.push_back(memory.back().get());
+    CUDA_CHECK(cudaMemcpy(pointers.back(), values.data(), bytes, cudaMemcpyHostToDevice));
+  };
+  (place(inputs), ...);
+  const std::vector<float> before(last, 7);
+  place(before);
+  std::vector<std::pair<std::string, std::vector<float>>> all;
+  for (const Step& step : steps()) {
+    if (step.problem->kernel() != kernel) continue;
+    CUDA_CHECK(cudaMemcpy(pointers.back(), before.data(), last * sizeof(float), cudaMemcpyHostToDevice));
+    step.problem->run(Arrays(pointers), size);
+    std::vector<float> got(last);
+    CUDA_CHECK(cudaMemcpy(got.data(), pointers.back(), last * sizeof(float), cudaMemcpyDeviceToHost));
+    all.emplace_back(step.name, got);
+  }
+  REQUIRE(!all.empty());
+  return all;
+}
+
+constexpr std::int64_t kFar = std::int64_t{1} << 32;
+
+}  // namespace
+
+TEST_CASE("embedding: ids that repeat, and ids outside, which give zeros") {
+  const std::vector<float> table = {1, 2, 3, 4, 5, 6};  // three rows
+  const std::vector<std::int64_t> ids = {2, 0, 2, -1, 3, kFar, -kFar, kFar + 1, 1};
+  const std::vector<float> want = {5, 6, 1, 2, 5, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 4};
+  for (const auto& [step, got] : rows_of("embedding", {9, 3, 2}, want.size(), table, ids)) {
+    INFO(step);
+    CHECK(got == want);
+  }
+}
+
+TEST_CASE("embedding_grad: rows add up, ids outside are ignored, rows without a token are 0") {
+  const std::vector<float> grad = {1, 2, 10, 20, 100, 200, 1000, 2000, 5, 5, 6, 6, 7, 7};
+  const std::vector<std::int64_t> ids = {2, 0, 2, 2, -1, 4, kFar + 1};
+  const std::vector<int> order = {4, 1, 3, 0, 2, 5, 6};
+  const std::vector<float> want = {10, 20, 0, 0, 1101, 2202, 0, 0};
+  for (const auto& [step, got] : rows_of("embedding_grad", {7, 4, 2}, want.size(), grad, ids, order)) {
+    INFO(step);
+    CHECK(got == want);
+  }
+}
+
+TEST_CASE("embedding_grad: every step but the atomic one has the same bits in every run") {
+  const Size size{3000, 7, 33};
+  for (const Step& step : steps()) {
+    if (step.problem->kernel() != std::string("embedding_grad") || step.id == "01_atomic") continue;
+    const Case host(*step.problem, size, step.problem->patterns().front(), 1);
+    std::vector<float> first(7 * 33), again(7 * 33);
+    for (std::vector<float>* got : {&first, &again, &again}) {
+      const DeviceCase device(host, 0, false);
+      step.problem->run(device.arrays(), size);
+      CUDA_CHECK(cudaMemcpy(got->data(), device.arrays().at<float>(3), got->size() * 4, cudaMemcpyDeviceToHost));
+    }
+    INFO(step.name);
+    CHECK(first == again);
+  }
+}
+
 TEST_CASE("rope: which elements make a pair, and by how much it turns") {
   const std::vector<float> x = {1, 0, 0, 2};  // a head of two pairs, at position 3: 3 radians, 0.03 radians
   const std::vector<int> position = {3};

@@ -67,6 +67,31 @@ TEST_CASE("rope_cache: the rotated keys are not stored twice, then 16 bytes per 
   CHECK(eight.store() == 16);
 }
 
+TEST_CASE("embedding: 4 sectors per request, then 16; rows of 64 floats fill half of a warp, or all of it") {
+  for (const char* step : {"embedding_01_block_per_row", "embedding_02_warp_per_row"}) {
+    CAPTURE(step);
+    CHECK(Claims(step, {16, 50, 1024}).store() == 4);
+  }
+  for (const char* step : {"embedding_03_float4", "embedding_04_thread_per_float4"}) {
+    CAPTURE(step);
+    CHECK(Claims(step, {16, 50, 1024}).store() == 16);
+    CHECK(Claims(step, {16, 50, 64}).store() == (step == std::string("embedding_03_float4") ? 8 : 16));
+    CHECK(Claims(step, {16, 50, 1024}).width(Space::global, Op::store) == 16);
+  }
+}
+
+TEST_CASE("embedding_grad: an atomic per element, or none; each row of the table is stored once") {
+  const Size size{100, 40, 128};
+  CHECK(Claims("embedding_grad_01_atomic", size).total(Space::global, Op::atomic).lanes == 100 * 128);
+  for (const char* step : {"embedding_grad_02_segments", "embedding_grad_03_owner", "embedding_grad_04_float4"}) {
+    const Claims seen(step, size);
+    CAPTURE(step);
+    CHECK(seen.total(Space::global, Op::atomic).lanes == 0);
+    CHECK(seen.launches.back().total(Space::global, Op::store).units == 40 * 128 / 8);
+    CHECK(seen.width(Space::global, Op::load) == (step == std::string("embedding_grad_04_float4") ? 16 : 8));
+  }
+}
+
 TEST_CASE("add_2d: lanes down a column, then along a row") {
   CHECK(Claims("add_2d_01_rows_on_x", {128, 256}).load() == 32);
   CHECK(Claims("add_2d_02_columns_on_x", {128, 256}).load() == 4);

@@ -41,8 +41,9 @@ std::vector<float> result_on_random_data(const Step& step, const Size& size) {
 }  // namespace
 
 TEST_CASE("every sum but the atomic one has the same bits in every run") {
-  const std::vector<std::pair<std::string, Size>> sizes = {
-      {"sum", {300007}}, {"dot", {300007}}, {"row_sum", {3, 100003}}, {"row_sum", {301, 517}}};
+  const std::vector<std::pair<std::string, Size>> sizes = {{"sum", {300007}},        {"dot", {300007}},
+                                                           {"row_sum", {3, 100003}}, {"row_sum", {301, 517}},
+                                                           {"col_sum", {100003, 3}}, {"col_sum", {5003, 132}}};
   for (const auto& [kernel, size] : sizes) {
     for (const Step& step : steps_of(kernel)) {
       if (step.name == "sum_01_atomic" || step.is_vendor()) continue;

@@ -75,6 +75,25 @@ TEST_CASE("row_sum: lanes in different rows, then in one") {
   CHECK(Claims("row_sum_02_warp_per_row", {256, 128}).load() == 4);
 }
 
+TEST_CASE("col_sum: every load is coalesced, then by float4; a matrix of 8 columns fills a sector, then a warp") {
+  const auto sectors = [](const char* step, const Size& size) {
+    const Claims seen(step, size);
+    CAPTURE(step, size[1]);
+    CHECK(seen.conflicts() == 0);
+    const auto load = seen.launches.front().total(Space::global, Op::load);
+    CHECK(load.units == size[0] * size[1] / 8);
+    return static_cast<double>(load.units) / static_cast<double>(load.requests);
+  };
+  for (const char* step : {"col_sum_01_thread_per_column", "col_sum_02_tile", "col_sum_03_two_phases"}) {
+    CHECK(sectors(step, {512, 256}) == 4);
+    CHECK(sectors(step, {512, 8}) == 1);
+  }
+  CHECK(sectors("col_sum_04_float4", {512, 256}) == 16);
+  CHECK(sectors("col_sum_04_float4", {512, 8}) == 1);
+  CHECK(sectors("col_sum_05_narrow", {512, 256}) == 16);
+  CHECK(sectors("col_sum_05_narrow", {4096, 8}) == 16);
+}
+
 TEST_CASE("layer_norm: lanes in 32 rows, then along one, then by float4") {
   const Size size({64, 1024}, {1e-5f});
   CHECK(Claims("layer_norm_01_thread_per_row", size).store() == 32);

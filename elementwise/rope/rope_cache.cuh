@@ -4,7 +4,7 @@
 // hold. Pair i of a head of d elements turns by position * 10000^(-2 i / d): a' = a cos - b sin, b' = a sin + b
 // cos. Pairs are neighbours, or half a head apart (halves). Sines, cosines and products are FP32; a rotated element
 // is rounded to BF16 once, ties to even.
-// practice: medium, next vec3_norm
+// practice: medium, next embedding
 #pragma once
 #include "rope_reference.hpp"
 

@@ -1,7 +1,7 @@
 // The sum of each row of a matrix.
 // out[r] = the sum of row r of a row-major matrix of rows x cols floats, and 0 for cols = 0. Any order of additions is
 // right; NaN and infinities go through, in their own row.
-// practice: easy, next rms_norm
+// practice: easy, next col_sum
 #pragma once
 #include "../reduction.cuh"
 

@@ -1,0 +1,35 @@
+// Problem:  a warp of step 03 has idle lanes where a row is no multiple of 128 floats, and a few tokens are few warps.
+// Idea:     one thread per float4 of the output, as in a copy. A division finds its token; lanes of one token read one id.
+// Expect:   1.0x step 03 at 32768x262144x1024, 2 to 4x at 256x131072x4096 and for rows of 32 floats. The 64-bit
+//           division is some 100 instructions (not counted) per float4; a copy leaves 250 to 350 issue slots.
+// Next:     the gradient of this gather is a scatter that adds. What if two tokens have the same id?
+#include "embedding.cuh"
+
+constexpr int kBlock = 256;
+
+template <typename V>
+__global__ void embedding_thread_per_float4(const V* __restrict__ table, const std::int64_t* __restrict__ ids,
+                                            V* __restrict__ out, std::size_t tokens, std::size_t vocab,
+                                            std::size_t units) {
+  const std::size_t i = std::size_t{blockIdx.x} * kBlock + threadIdx.x, token = i / units;
+  if (token >= tokens) return;
+  const auto row = static_cast<std::size_t>(ids[token]);
+  out[i] = row < vocab ? table[row * units + i % units] : V{};
+}
+
+static void launch(const float* table, const std::int64_t* ids, float* out, std::size_t tokens, std::size_t vocab,
+                   std::size_t dim) {
+  if (tokens == 0 || dim == 0) return;
+  const bool aligned = dim % 4 == 0 && aligned_for<float4>(table, out);
+  const std::size_t units = aligned ? dim / 4 : dim;
+  const auto blocks = static_cast<unsigned>(ceil_div(tokens * units, kBlock));
+  if (aligned) {
+    embedding_thread_per_float4<<<blocks, kBlock>>>(reinterpret_cast<const float4*>(table), ids,
+                                                    reinterpret_cast<float4*>(out), tokens, vocab, units);
+  } else {
+    embedding_thread_per_float4<<<blocks, kBlock>>>(table, ids, out, tokens, vocab, units);
+  }
+  CUDA_CHECK(cudaGetLastError());
+}
+
+LADDER_STEP(Embedding, launch);
