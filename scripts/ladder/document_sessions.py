@@ -97,14 +97,15 @@ def check(pages):
     count, skipped = 0, []
     with tempfile.TemporaryDirectory() as folder:
         env = environment(folder)
-        for page, block in ((page, block) for page in pages for block in page.of_kind("code")):
-            if block.language != "console" or block.mark("seen on") is not None:
-                continue
-            if block.mark("interactive") is not None and not shutil.which("gdb"):
-                skipped.append(f"{page.name}:{block.line} needs gdb")
-            elif runnable(page, block):
-                check_session(page, block, env)
-                count += 1
+        for page in pages:
+            for block in page.of_kind("code"):
+                if block.language != "console" or block.mark("seen on") is not None:
+                    continue
+                if block.mark("interactive") is not None and not shutil.which("gdb"):
+                    skipped.append(f"{page.name}:{block.line} needs gdb")
+                elif runnable(page, block):
+                    check_session(page, block, env)
+                    count += 1
     return count, skipped
 
 
