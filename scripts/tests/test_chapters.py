@@ -58,18 +58,6 @@ def family(chapter):
 
 # ---- a kernel's
 
-def opening(chapter):
-    first = chapter.text.split("\n", 1)[0]
-    for kernel in chapter.kernels:
-        if not first.startswith("# ") or f"`{kernel}`" not in first:
-            yield f"the first line does not name `{kernel}`"
-    wanted = ["../README.md", *(path.name for path in sorted(chapter.folder.glob("whiteboard*.c*"))),
-              *["NOTES.md"] * (chapter.folder / "NOTES.md").exists()]
-    for path in wanted:
-        if f"]({path})" not in chapter.text and f"]({path}#" not in chapter.text:
-            yield f"no link to {path}"
-
-
 def length(chapter):
     allowed = max(WORDS.get(kernel, 1500) for kernel in chapter.kernels)
     count = words(chapter.prose)
@@ -115,7 +103,7 @@ def traps_and_questions(chapter):
         yield "no '## Questions'"
 
 
-OF_KERNEL = (opening, length, tables_and_charts, steps, counters, traps_and_questions, lines)
+OF_KERNEL = (length, tables_and_charts, steps, counters, traps_and_questions, lines)
 
 
 def all_steps():

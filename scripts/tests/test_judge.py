@@ -31,7 +31,6 @@ def page_of(**words):
     return ADD.format(**{"kernel": RIGHT, "before": "", "host": "", "call": CALL, **words})
 
 
-
 # What misbehaves: (words of the submission, the stage that fails, what the verdict says)
 BAD = {
     "endless_loop": ({"kernel": "while (n + 1) if (i > n + 5000) c[0] = i++;"}, diagnosis.ENDS, "timed out"),
@@ -301,8 +300,8 @@ class PagesElsewhere(Case):
         self.submission = self.folder(prefix="a folder ") / "sum_mine.cu"
         self.submission.write_text(PRINTS.replace("WHAT", "v"))
 
-    def script(self, name, *arguments):
-        return subprocess.run([ROOT / "scripts" / name, "--backend", "cpu", *arguments], text=True,
+    def script(self, name, *arguments, typed=""):
+        return subprocess.run([ROOT / "scripts" / name, "--backend", "cpu", *arguments], text=True, input=typed,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def test_run(self):
@@ -319,9 +318,8 @@ class PagesElsewhere(Case):
 
     @unittest.skipUnless(shutil.which("gdb"), "needs gdb")
     def test_debug(self):
-        done = self.script("debug", "--batch", self.submission)
-        self.assertIn(f"{self.submission}:4\n", done.stdout, done.stderr)
-        self.assertRegex(done.stdout, r"(?m)^#0  clear \(")
+        done = self.script("debug", self.submission, typed="kill\n")
+        self.assertRegex(done.stdout, r"(?s)\nBreakpoint \d+, clear \(.*sum_mine\.cu:4\n", done.stderr)
 
     def test_judge(self):
         def judged(what):

@@ -70,11 +70,6 @@ class Names(Case):
         self.assertEqual(len(ladder.answers()), len(list(ROOT.glob("*/*/whiteboard*.c*"))))
         self.assertNotIn("sum_whiteboard", names_of("reduce"))
 
-    def test_what_is_listed(self):
-        listed = subprocess.run([ROOT / "scripts/run", "--list"], stdout=subprocess.PIPE, text=True, check=True).stdout
-        for line in listed.split():
-            self.assertTrue(names_of(line), line)
-
     def test_each_step_once_in_order(self):
         self.assertEqual(names_of("sum_03_interleaved_divergent", "sum_01_atomic", "reduce/sum/sum_01_atomic.cu"),
                          ["sum_03_interleaved_divergent", "sum_01_atomic"])

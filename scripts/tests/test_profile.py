@@ -31,11 +31,6 @@ LOG = f"""\
 
 
 class Csv(Case):
-    def test_numbers(self):
-        for text, value in (("1,578,499", 1578499), ("12.5", 12.5), ("3.0", 3), ("0", 0), ("1.5e+03", 1500),
-                            ("n/a", None), ("", None), ("(32, 1, 1)", None), ("nan", None)):
-            self.assertEqual(counters.number(text), value)
-
     def test_launches_by_step_and_function(self):
         """Steps are what lies between the markers; counts are added, rates are averages by time, what was not counted
         is absent."""
@@ -53,12 +48,6 @@ class Csv(Case):
 
 
 class Words(Case):
-    def test_only_what_the_kernel_does(self):
-        self.assertEqual(counters.readings({}), [])
-        entry = {"global_store_sectors": 128, "global_store_requests": 32, "shared_load_wavefronts": 0,
-                 "shared_load_instructions": 0, "tensor_instructions": 0, "global_reductions": 0}
-        self.assertEqual(counters.readings(entry), [("global stores", "4.00 sectors per request", "")])
-
     def test_conflicts_spills_and_limits(self):
         entry = {"shared_load_wavefronts": 1578499, "shared_load_instructions": 50721, "registers": 40,
                  "local_load_instructions": 7, "warps_pct": 48.2, "warps_possible_pct": 50, "limit_registers": 6,

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of scripts/bench --random on timings made up: what is said of a shape, the marks, the summary, and the table in
-a chapter."""
+"""Tests of scripts/bench --random on timings made up: the targets, the summary, and the table in a chapter."""
 import sys
 import unittest
 
@@ -32,23 +31,6 @@ def shape(top, library=None, earlier=(), number=0, **more):
 
 def summary(*shapes, kernel="gemv"):
     return random_shapes.summary(kernel, 5, list(shapes), "code")
-
-
-class OneShape(Case):
-    def test_line(self):
-        one = random_shapes.Shape(17, [entry("07_by_shape", 100, 17, compared=0.04), entry("00_cublas", 127.6, 17),
-                                       entry("02_warp", 120, 17), entry("03_float4", 110, 17),
-                                       left_out("01_thread", "slow, would take some 90 ms", 17)])
-        wrong = random_shapes.Shape(0, [entry("07_by_shape", 50), {**entry("02_warp", 50), "verified": False}])
-        refused = random_shapes.Shape(0, [left_out("07_by_shape", "needs 300 GB of memory")])
-        self.assertFalse(refused.counts)
-        for found, parts in ((one, ("17 m=1017 k=501", "400 MB", "100.0 us", "4000 GB/s", "0.90 of read",
-                                    " 1.276x cuBLAS", " 1.100x 03_float4", "0.04 of the results checked",
-                                    "left out: 01_thread, slow, would take")),
-                             (shape(19.9), ["(below 20 us)"]), (wrong, ["FAIL: gemv_02_warp"]),
-                             (refused, ["left out: 07_by_shape, needs 300 GB"])):
-            for part in parts:
-                self.assertIn(part, random_shapes.line(found, "cuBLAS", "read"))
 
 
 class Marks(Case):

@@ -9,7 +9,6 @@ tables, bench = ladder.load_script("tables"), ladder.load_script("bench")
 HEAD = "// Problem:  p.\n// Idea:     i.\n// Expect:   1 to 2x step 01,\n//           with a reason.\n// Next:     n?\n"
 CODE = '#include "sum.cuh"\n// Measured: not in the head\n'
 SIZE = (("n", 1 << 28),)
-CHINESE = ROOT / "README.zh-CN.md"
 
 
 def ladder_of(scale=1.0, size=1 << 28, stale=(), **more):
@@ -44,12 +43,6 @@ class Tables(Case):
         self.assertEqual(heads, sorted(heads))
         self.assertNotIn("RTX", page(data, figures.GUIDE))
         self.assertRegex(tables.measured(data, data.kernels["sum"][1], SIZE), r"H200(?!.*RTX).*H100")
-
-    def test_the_guide_shows_one(self):
-        for guide in (figures.GUIDE, CHINESE):
-            text = page(known(h100=ladder_of(2)[:2], h200=ladder_of()), guide)
-            self.assertIn("| [01_atomic](reduce/sum/sum_01_atomic.cu) | 215 (0.020x) |", text)
-            self.assertNotIn("H100", text)
 
     def test_stale_figures_are_listed_and_shown_only_as_of_a_known_commit(self):
         data = known(h100_80gb_hbm3=ladder_of(stale=(0, 1, 2)), h200=ladder_of()[:1])
@@ -96,12 +89,6 @@ class Map(Case):
                              (0, ["215", gain, f"{self.TREE} 2684"])):
             self.assertEqual(self.row(known(h200=ladder_of(stale=[stale])))[2:], cells)
 
-    def test_written_between_its_markers_only(self):
-        data, text = known(h200=ladder_of()), "a\n<!-- map -->\nold\n<!-- end -->\nb\n<!-- end -->\n"
-        lines = tables.kernel_map(data, {"sum": SIZE}, ROOT)
-        self.assertEqual(tables.document(data, figures.GUIDE, text, {"sum": SIZE}),
-                         f"a\n<!-- map -->\n\n{lines}\n\n<!-- end -->\nb\n<!-- end -->\n")
-
 
 class Heads(Case):
     def line(self, data, number=2):
@@ -120,14 +107,6 @@ class Heads(Case):
         members = [step._replace(path=path) for step in steps("01_atomic", "02_tree")]
         data = known(members=members, h200=[entry("01_atomic", 1 << 28, 500), entry("02_tree", 1 << 28, 400)])
         self.assertEqual(self.line(data, 1), "// Measured: 1.25x step 01, 0.50 of a read at 2^28 (H200).\n")
-
-    def test_names_of_ceilings(self):
-        """streams includes overlap's header, and its data are in device memory; reduction.cuh, which scan.cuh includes,
-        has a class that is bounded by a read."""
-        names = {step.kernel: figures.ceiling_name(step) for step in ladder.steps()}
-        for name, kernels in (("link", "memory overlap"), ("read", "sum gemv top_k"),
-                              ("copy", "copy blur streams scan compact")):
-            self.assertEqual({names[kernel] for kernel in kernels.split()}, {name})
 
     def test_place_in_the_head(self):
         data = known(h200=ladder_of())
