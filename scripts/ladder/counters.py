@@ -6,10 +6,8 @@ import re
 # run; l1tex__data_pipe_lsu_wavefronts_mem_shared_* would hold up to 10 % of arbitration on an H200, and
 # smsp__inst_executed_op_shared_* instructions that are predicated off.
 EXACT = {
-    "global_load_instructions": "smsp__sass_inst_executed_op_global_ld.sum",
     "global_load_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
     "global_load_sectors": "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum",
-    "global_store_instructions": "smsp__sass_inst_executed_op_global_st.sum",
     "global_store_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
     "global_store_sectors": "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_st.sum",
     "shared_load_instructions": "smsp__sass_inst_executed_op_shared_ld.sum",
@@ -18,7 +16,6 @@ EXACT = {
     "shared_store_wavefronts": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
     "async_copy_instructions": "smsp__sass_inst_executed_op_ldgsts.sum",  # cp.async
     "async_copy_sectors": "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum",
-    "async_copy_wavefronts": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum",
     "global_reduction_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",  # atomics without a result
     "global_atomic_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum",
 }
@@ -49,22 +46,16 @@ ALL = {
     "dram_write_bytes": "dram__bytes_write.sum",
     "l2_pct": "lts__throughput.avg.pct_of_peak_sustained_elapsed",
     "l2_hit_pct": "lts__t_sector_hit_rate.pct",
-    "l2_read_sectors": "lts__t_sectors_op_read.sum",
-    "l2_write_sectors": "lts__t_sectors_op_write.sum",
     "l1_pct": "l1tex__throughput.avg.pct_of_peak_sustained_elapsed",
     "l1_hit_pct": "l1tex__t_sector_hit_rate.pct",
-    "l1_wavefronts": "l1tex__data_pipe_lsu_wavefronts.sum",
-    "sm_pct": "sm__throughput.avg.pct_of_peak_sustained_elapsed",
     "fma_pct": "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active",
     "tensor_pct": "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
     "issue_pct": "smsp__issue_active.avg.pct_of_peak_sustained_active",
     "eligible_warps": "smsp__warps_eligible.avg.per_cycle_active",
-    "instructions": "smsp__inst_executed.sum",
     "lanes_per_instruction": "smsp__average_thread_inst_executed_per_inst_executed.ratio",
     "lanes_on_per_instruction": "smsp__average_thread_inst_executed_pred_on_per_inst_executed.ratio",
     "divergent_branches": "smsp__sass_branch_targets_threads_divergent.sum",
     "ffma_lanes": "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
-    "shuffle_lanes": "smsp__sass_thread_inst_executed_op_inter_thread_communication_pred_on.sum",
     "wide_accesses": "sm__sass_inst_executed_op_memory_128b.sum",
     "load_bytes_used_pct": "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct",
     "store_bytes_used_pct": "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct",
@@ -72,11 +63,8 @@ ALL = {
     "local_store_instructions": "smsp__sass_inst_executed_op_local_st.sum",
     "global_reductions": "smsp__inst_executed_op_global_red.sum",  # atomics without a result
     "global_atomics": "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum",
-    "l2_reduction_sectors": "lts__t_sectors_op_red.sum",
-    "l2_atomic_sectors": "lts__t_sectors_op_atom.sum",
     "shared_atomics": "smsp__inst_executed_op_shared_atom.sum",
     "tensor_instructions": "sm__inst_executed_pipe_tensor.sum",
-    "wgmma_instructions": "sm__inst_executed_pipe_tensor_op_gmma.sum",
     "tma_load_bytes": "l1tex__m_xbar2l1tex_read_bytes_mem_global_op_tma_ld.sum",
     "warps_pct": "sm__warps_active.avg.pct_of_peak_sustained_active",
     "warps_possible_pct": "sm__maximum_warps_per_active_cycle_pct",
@@ -85,7 +73,6 @@ ALL = {
     "limit_blocks": "launch__occupancy_limit_blocks",
     "limit_warps": "launch__occupancy_limit_warps",
     "registers": "launch__registers_per_thread",
-    "shared_bytes": "launch__shared_mem_per_block",
     "waves": "launch__waves_per_multiprocessor",
     **{f"stall_{name}": f"smsp__average_warps_issue_stalled_{name}_per_issue_active.ratio" for name in STALLS},
 }

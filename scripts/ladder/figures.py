@@ -17,9 +17,9 @@ PROBLEM = re.compile(r"\bkernel \( \) const override")  # the class of a problem
 # Kernels where arithmetic decides, and what libraries are called in words.
 IN_TFLOPS = ("sgemm", "sgemm_accuracy", "sgemm_tf32", "gemm_bf16", "aat", "attention", "attention_bf16")
 LIBRARIES = {"cub": "CUB", "cublas": "cuBLAS", "cudnn": "cuDNN", "thrust": "Thrust", "memcpy": "cudaMemcpy"}
-REFERENCE = ("h200", "h100-80gb-hbm3")  # the cards of the heads, the map and the text; other cards come after them
+REFERENCE = ("h200", "h100-80gb-hbm3")  # the cards of the heads and the charts; other cards come after them
 # What scripts/tables writes into a document, <!-- KIND OPTIONS -->; it describes them.
-BLOCK = re.compile(r"^(<!-- (table|map|counters|compared|random)\b([^\n]*?) -->\n).*?^(<!-- end -->)$",
+BLOCK = re.compile(r"^(<!-- (table|counters|compared|random)\b([^\n]*?) -->\n).*?^(<!-- end -->)$",
                    re.MULTILINE | re.DOTALL)
 
 

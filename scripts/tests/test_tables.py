@@ -41,7 +41,6 @@ class Tables(Case):
         text = page(data)
         heads = [text.index(f"| {name}, GB/s (vs CUB) | 2^28 |") for name in ("H200", "H100", "RTX 4090")]
         self.assertEqual(heads, sorted(heads))
-        self.assertNotIn("RTX", page(data, figures.GUIDE))
         self.assertRegex(tables.measured(data, data.kernels["sum"][1], SIZE), r"H200(?!.*RTX).*H100")
 
     def test_stale_figures_are_listed_and_shown_only_as_of_a_known_commit(self):
@@ -65,29 +64,6 @@ class Tables(Case):
             self.assertEqual(figures.telling(given), telling)
         for wrong in ("sum 2^99", "nothing"):
             self.assert_ends(1, page, known(h200=ladder_of()), text=f"<!-- table {wrong} -->\n<!-- end -->\n")
-
-
-class Map(Case):
-    TREE = "[02](reduce/sum/sum_02_tree.cu)"
-
-    def row(self, data):
-        lines = tables.kernel_map(data, {"sum": SIZE}, ROOT).splitlines()
-        self.assertEqual(len(lines), 3)
-        self.assertEqual(len({line.count("|") for line in lines}), 1, "as many cells in every line")
-        return [cell.strip() for cell in lines[2].split("|")[1:-1]]
-
-    def test_rows(self):
-        slow = [*ladder_of(), entry("03_slow", 1 << 28, 9000, vs_vendor=0.01),
-                entry("04_last", 1 << 28, 500, vs_vendor=0.2)]
-        gain, top = f"{self.TREE} 12.5x", f"{self.TREE} 2684, 0.25x CUB"
-        row = self.row(known(h100_80gb_hbm3=ladder_of(2), h200=ladder_of()))
-        self.assertEqual(row, ["[sum](reduce/sum/README.md)", "2^28", "215", gain, top, "107", gain,
-                               f"{self.TREE} 1342, 0.25x CUB"])
-        self.assertEqual(self.row(known(("00_cub", "01_atomic", "02_tree", "03_slow", "04_last"), h200=slow))[3:],
-                         [gain, top], "a gain is over the best step before")
-        for stale, cells in ((1, ["", "", top]), (2, ["215", "", "[01](reduce/sum/sum_01_atomic.cu) 215, 0.02x CUB"]),
-                             (0, ["215", gain, f"{self.TREE} 2684"])):
-            self.assertEqual(self.row(known(h200=ladder_of(stale=[stale])))[2:], cells)
 
 
 class Heads(Case):
