@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 COMPILES, ENDS, RIGHT, MEMORY, RACES, PATTERN, SPEED = STAGES = [
     "compiles", "launches and ends", "right", "memory", "races and barriers", "access pattern", "speed"]
+EMPTY = "the page is empty"  # what is seen of a template
 
 
 class Failure(NamedTuple):

@@ -120,7 +120,7 @@ class Watch:
             if not place and self.submission:
                 place = f"practice/{self.submission.path.name}:1:1"
             parts.append(ladder.wrapped(f"{place}: {failure.stage}: {failure.what}\n"
-                                        f"{self.verdict.word or failure.sentence}"))
+                                        f"{failure.sentence}"))
         if self.verdict:
             stages = [stage._replace(text="") if stage.state == judging.FAILED else stage
                       for stage in self.verdict.stages]  # its text stands above

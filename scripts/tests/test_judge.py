@@ -255,8 +255,7 @@ class JudgeTest(Judging):
         for text in (problems.template(problem), problems.flat_template(problem)):
             verdict = self.judge("add", text)
             self.assertEqual(verdict.reached, "right")
-            self.assertIn("still the empty page", verdict.word)
-            self.assertIn(verdict.word, judging.text(verdict))
+            self.assertIn("still the empty page", judging.text(verdict))
 
     def test_smallest_size_and_index(self):
         wrong = page_of(kernel="if (i < n) c[i] = a[i] + (i == 40 ? 0 : b[i]);")

@@ -29,7 +29,7 @@ WRONG = diagnosis.Failure("right", "n=1: x", "Learn this.", "README.md#where-dat
 
 
 def verdict(submission, failure=None, stages=()):
-    return judging.Verdict(submission.path.name, submission.kernel, list(stages), failure, "")
+    return judging.Verdict(submission.path.name, submission.kernel, list(stages), failure)
 
 
 class InFolder(Case):
