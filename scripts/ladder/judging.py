@@ -235,9 +235,8 @@ class Judge:
     def with_level(self, verdict):
         ideas = {step.name[len(step.kernel) + 1:]: text for step, text in self.submission.problem.hints()}
         is_robust = not {remark.kind for remark in self.remarks} & {"alignment", "empty", "NaN", "corner", "grid"}
-        standing = levels.standing(self.traced_run, self.references, is_robust, ideas, self.slow)
-        following = f"{standing.following}: {standing.text}" if standing.following else ""
-        return verdict._replace(level=standing.reached, following=following)
+        level, following, text = levels.standing(self.traced_run, self.references, is_robust, ideas, self.slow)
+        return verdict._replace(level=level, following=f"{following}: {text}" if following else "")
 
     def first_failure(self):
         self.say("compiling for the CPU backend")
