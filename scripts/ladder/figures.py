@@ -1,4 +1,5 @@
 """The figures of <kernel>/results/<gpu>.json: reading and writing them, and the digest of the code they belong to."""
+import collections
 import datetime
 import hashlib
 import json
@@ -191,23 +192,21 @@ def telling(sizes):
 TRACE = "cpu-trace"  # the results file of what the CPU backend counted, see scripts/profile --against-trace
 
 
+def by_number(count):
+    """The cards, that with most entries first, a newer one before an older one."""
+    return sorted(sorted(count, reverse=True), key=lambda card: -count[card])
+
+
 class Counters:
     """All current counters, of scripts/profile: {(card, kernel): [entry]}."""
 
     def __init__(self, results, current):
         self.of_card = {}
-        self.stale = {}  # {card: {step name: None}}
         for one in results:
-            for entry in one.counters:
-                if current(entry):
-                    self.of_card.setdefault((one.card, entry["kernel"]), []).append(entry)
-                else:
-                    self.stale.setdefault(one.card, {})[step_name(entry)] = None
-        count = {}
-        for (card, _), entries in self.of_card.items():
-            if card != TRACE:
-                count[card] = count.get(card, 0) + len(entries)
-        self.cards = sorted(sorted(count, reverse=True), key=lambda card: -count[card])
+            for entry in filter(current, one.counters):
+                self.of_card.setdefault((one.card, entry["kernel"]), []).append(entry)
+        cards = collections.Counter(card for (card, _), entries in self.of_card.items() for _ in entries)
+        self.cards = [card for card in by_number(cards) if card != TRACE]
 
     def of(self, card, kernel):
         return self.of_card.get((card, kernel), [])
@@ -225,16 +224,15 @@ class Figures:
         self.shown = {}  # {(kernel, card): {(step id, size): entry}}
         self.commits = {}  # of the stale ones: {(kernel, card, step id): commit}
         self.stale = {}  # {card: {step name: None}}, in the order of the files
-        count = {}
+        count = collections.Counter()
         for one in results:
             for entry in one.entries:
                 self.entries.setdefault(entry["kernel"], []).append(entry)
                 is_current = current(entry)
                 if is_current or "commit" in entry:
+                    count[one.card] += is_current
                     self.shown.setdefault((entry["kernel"], one.card), {})[entry["step"], size_of(entry)] = entry
-                    count[one.card] = count.get(one.card, 0) + is_current
                 if not is_current:
-                    self.stale.setdefault(one.card, {})[step_name(entry)] = None
                     self.commits[entry["kernel"], one.card, entry["step"]] = entry.get("commit")
             for found in one.random if ladder_code else []:
                 is_current = found["code"] == ladder_code(found["kernel"], kernels.get(found["kernel"], []))
@@ -242,11 +240,12 @@ class Figures:
                     self.random[found["kernel"], one.card] = found
                 if not is_current:
                     self.stale_random.setdefault(one.card, []).append(found["kernel"])
-        self.cards = sorted(sorted(count, reverse=True), key=lambda card: (card not in REFERENCE, -count[card]))
+            for entry in [*one.entries, *one.counters]:
+                if not current(entry):
+                    self.stale.setdefault(one.card, {})[step_name(entry)] = None
+        self.cards = sorted(by_number(count), key=lambda card: card not in REFERENCE)
         self.labels = {kernel: labels(entries) for kernel, entries in self.entries.items()}
         self.counters = Counters(results, current)
-        for card, names in self.counters.stale.items():
-            self.stale.setdefault(card, {}).update(names)
 
     def measured(self, kernel):
         """The steps with figures of any card, stale ones too: a reader's own step has none."""
@@ -261,12 +260,9 @@ class Figures:
         commit = self.commits.get((kernel, card, step_id))
         return short_name(card) + (f" at {commit}" if commit else "")
 
-    def cards_of(self, kernel, cards=None):
-        return [card for card in (self.cards if cards is None else cards) if self.of(kernel, card)]
-
-    @property
-    def reference(self):
-        return [card for card in self.cards if card in REFERENCE]
+    def cards_of(self, kernel, only_reference=False):
+        return [card for card in self.cards
+                if self.of(kernel, card) and (card in REFERENCE or not only_reference)]
 
     def sizes(self, kernel, wanted):
         """The sizes that are called so; all of them if none is wanted."""
@@ -355,16 +351,12 @@ def chapters():
         ladder.ROOT.glob(f"{family}/*/README.md"))) if path.is_file()]
 
 
-def guides():
-    """README.md and what it leads to, in both languages."""
+def documents():
+    """All that are checked: README.md and what it leads to, in both languages, and the chapters; not the notes beside
+    them."""
     found = [ladder.ROOT.glob(pattern) for pattern in ("README.md", "README.*.md", "docs/*.md", "docs/*/*.md",
                                                        "scripts/README.md", "common/README.md")]
-    return [path for paths in found for path in sorted(paths)]
-
-
-def documents():
-    """All that are checked: the guides and the chapters, and not the notes beside them."""
-    return [*guides(), *chapters()]
+    return [path for paths in found for path in sorted(paths)] + chapters()
 
 
 def wanted_by_kernel():

@@ -138,7 +138,6 @@ class MarkdownTables(Case):
                                       "| [02_tree](sum_02_tree.cu), `a` |  | 50 | 20 |  |",
                                       "| [02_tree](sum_02_tree.cu), `b` |  | 5 | 20 |  |"])
         self.assertIsNone(counter_tables.counter_table(known, STEPS, ["9"], ROOT / "reduce/sum"))
-        self.assertEqual(known.stale, {"h200": {"sum_03_stale": None}})
 
     def test_ours_beside_the_hardware_s(self):
         known = self.known(counted("01_atomic", global_load_sectors=60, shared_load_wavefronts=10),
