@@ -6,7 +6,7 @@ import subprocess
 import unittest
 
 import helpers
-from helpers import ROOT, Case, figures, ladder
+from helpers import ROOT, Case, ladder
 
 plot = ladder.load_script("plot")
 
@@ -42,14 +42,6 @@ class Contents(Case):
         self.assertEqual([bar.rate for bar in panel.bars], [2.25, None])
         entries[1]["code"] = "before"
         self.assertEqual(plot.cards_of(known(entries), "sum"), [], "a library alone is no ladder")
-
-    def test_sizes(self):
-        data = known(ladder_of(64) + ladder_of(128))
-        asked = figures.wanted(None, "head=64 chart=128,64")
-        self.assertEqual([row[0].title for row in plot.chart(data, "sum", asked).rows], ["H200, 128", "H200, 64"])
-        self.assertEqual([row[0].title for row in plot.chart(data, "sum", asked._replace(chart=[])).rows], ["H200, 64"])
-        with self.assertRaises(SystemExit):
-            plot.chart(data, "sum", asked._replace(chart=["7"]))
 
     def test_a_kernel_of_one_step_has_a_bar_for_each_size(self):
         data = known([entry("01_atomic", 64, 20), entry("01_atomic", 128, 30)], ids=("01_atomic",))

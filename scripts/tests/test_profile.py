@@ -5,7 +5,7 @@ import textwrap
 import unittest
 from unittest import mock
 
-from helpers import ROOT, Case, executable, figures, ladder, outcome, steps
+from helpers import Case, executable, figures, ladder, outcome, steps
 from ladder import counter_tables, counters
 
 script = ladder.load_script("profile")
@@ -45,19 +45,6 @@ class Csv(Case):
             {"function": "add", "launches": 2, **common, "dram_pct": 40, "time_ns": 4000, "global_store_requests": 4,
              "global_store_sectors": 16, "stall_barrier": 1.75}])
         self.assertEqual(counters.launches("==ERROR== nothing\n"), [])
-
-
-class Words(Case):
-    def test_conflicts_spills_and_limits(self):
-        entry = {"shared_load_wavefronts": 1578499, "shared_load_instructions": 50721, "registers": 40,
-                 "local_load_instructions": 7, "warps_pct": 48.2, "warps_possible_pct": 50, "limit_registers": 6,
-                 "limit_shared": 2, "limit_blocks": 32, "limit_warps": 2, "stall_barrier": 1.0, "stall_wait": 3.0}
-        said = "\n".join(" ".join(line) for line in counters.readings(entry))
-        for pattern in (r"shared loads 31\.12 wavefronts per instruction", r"registers.*\b7\b.*local memory",
-                        r"occupancy.*\b50 %.*\b2 blocks per SM.*shared memory.*warps",
-                        r"(?s)stall 75%.*\bstall 25%.*__syncthreads"):
-            self.assertRegex(said, pattern)
-        self.assertEqual(counters.readings({"registers": 40}), [("registers", "40 per thread", "no spills")])
 
 
 FAKE_NCU = """\
@@ -124,20 +111,6 @@ class MarkdownTables(Case):
         results = [figures.Results("reduce/sum", "h200", {}, [], list(entries)),
                    figures.Results("reduce/sum", figures.TRACE, {}, [], list(traced))]
         return figures.Counters(results, lambda entry: entry["code"] == "now")
-
-    def test_a_ladder(self):
-        known = self.known(counted("01_atomic", dram_pct=12.4, registers=16, global_load_sectors=8,
-                                   global_load_requests=2, stall_wait=1, stall_barrier=3),
-                           counted("02_tree", dram_pct=50, registers=20, function="a"),
-                           counted("02_tree", dram_pct=5, registers=20, function="b"),
-                           counted("02_tree", misaligned=True, dram_pct=99), counted("02_tree", 9, registers=77),
-                           counted("03_stale", dram_pct=1, code="before"))
-        table = counter_tables.counter_table(known, STEPS, [], ROOT / "reduce/sum").splitlines()
-        self.assertEqual(table[0], "| H200, 8 | ld sect | DRAM % | regs | most waiting |")
-        self.assertEqual(table[2:5], ["| [01_atomic](sum_01_atomic.cu) | 4.0 | 12 | 16 | barrier 75% |",
-                                      "| [02_tree](sum_02_tree.cu), `a` |  | 50 | 20 |  |",
-                                      "| [02_tree](sum_02_tree.cu), `b` |  | 5 | 20 |  |"])
-        self.assertIsNone(counter_tables.counter_table(known, STEPS, ["9"], ROOT / "reduce/sum"))
 
     def test_ours_beside_the_hardware_s(self):
         known = self.known(counted("01_atomic", global_load_sectors=60, shared_load_wavefronts=10),
