@@ -259,7 +259,8 @@ def readings(entry):
     spills = get("local_load_instructions", 0) + get("local_store_instructions", 0)
     add("registers", get("registers"), "{:.0f} per thread", "no spills" if not spills else
         f"{kilo(spills)}accesses to local memory: spills, or arrays indexed at run time")
-    add("waves", get("waves"), "{:.2f}", "full loads of blocks for all SMs; the last, partial one leaves SMs idle")
+    add("waves", get("waves"), "{:.2f}", "full loads of blocks for all SMs; the last, partial one leaves SMs idle",
+        even_if_0=True)
     for name, share in stalls(entry)[:3]:
         add("stall" if name != "not_selected" else "no stall", share, "{:.0%} of waiting", f"warps {STALLS[name]}")
     return lines
