@@ -104,7 +104,7 @@ class Printer:
         self.width = max(len(step.name) for step in steps)
         self.names = {step.name for step in steps}
         self.heading = None
-        self.usage = None
+        self.usage = ""  # what a program says of bad options; the others say it, too
 
     def show(self, line):
         name, gap, rest = line.partition("  ")
@@ -117,11 +117,11 @@ class Printer:
         print(line, end="", flush=True)
 
     def show_error(self, line, program):
-        """What one step's program says of bad options, the others say, too."""
         if line.startswith(f"{program}: "):
-            if line == self.usage:
+            reason = line.partition(": ")[2].strip()
+            if reason == self.usage:
                 return
-            self.usage = line
+            self.usage = reason
         print(line, end="", file=sys.stderr, flush=True)
 
 
@@ -176,7 +176,7 @@ def run_steps(program_of, steps, options, tally):
     for step in steps:
         status, complaint = run_program([*program_of(step), *options], [step], tally, printer)
         if status == BAD_USAGE:
-            refused.append((step, (printer.usage or "").partition(": ")[2].strip() or "refuses these options"))
+            refused.append((step, printer.usage or "refuses these options"))
         else:
             settle([step], status, complaint, tally)
     if len(refused) == len(steps):
