@@ -197,6 +197,8 @@ def check_blocks(page):
         for name in (text.split(":")[0].strip() for text in block.marks):
             if name not in LANGUAGES[block.language][1]:
                 page.error(block.line - 1, f"<!-- {name} --> means nothing before a {block.language} block")
+        if block.mark("seen on") == "":
+            page.error(block.line - 1, "<!-- seen on: CARD --> names the card")
         if block.language == "text" and not block.mark("not a session"):
             page.error(block.line - 1, "a text block without <!-- not a session: why --> before it; what a command "
                                        "prints is a console block")

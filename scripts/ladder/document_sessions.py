@@ -164,17 +164,3 @@ def check_interactive(page, command, start, lines, env):
 
 def masked(text):
     return ADDRESS.sub("0x...", text).replace(f"{ladder.ROOT}/", "")
-
-
-def check_seen(page):
-    """Of sessions seen on a GPU: a row of a report must name a step that there is."""
-    steps = {step.name for step in ladder.steps()}
-    for block in page.of_kind("code"):
-        if block.language != "console" or block.mark("seen on") is None:
-            continue
-        if not block.mark("seen on"):
-            page.error(block.line - 1, "<!-- seen on: CARD --> names the card")
-        for number, line in enumerate(block.lines, block.line):
-            found = re.match(r"([a-z][a-z0-9_]*_\d\d_[a-z0-9_]+) +(PASS|FAIL)\b", line)
-            if found and found[1] not in steps:
-                page.error(number, f"there is no step '{found[1]}'")

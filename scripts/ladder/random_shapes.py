@@ -151,27 +151,6 @@ def summary(kernel, seed, shapes, code):
     return {**found, "missed": missed, "code": code}
 
 
-def summary_text(found, library, ceiling):
-    def at(one, times="x"):
-        return f"{one['ratio']:.3f}{times} at {figures.size_text(one['size'])}"
-
-    lines = [f"{found['kernel']}, seed {found['seed']}: {found['counted']} of {found['shapes']} shapes count"]
-    if "vs_vendor" in found:
-        one = found["vs_vendor"]
-        lines.append(f"{one['mean']:.3f}x {library} on average, won {one['won']:.0%}, worst {at(one['worst'])}")
-    if "vs_earlier" in found:
-        one = found["vs_earlier"]["worst"]
-        lines.append(f"beside the fastest earlier step at worst {at(one)}, {one['step']}")
-    if "of_ceiling" in found:
-        one = found["of_ceiling"]
-        lines.append(f"{one['mean']:.2f} of {ceiling} on average, worst {at(one['worst'], '')}")
-    if "candidates" in found:
-        taken = ", ".join(f"{name} {count}" for name, count in found["candidates"].items())
-        lines.append(f"candidates taken: {taken}; the same one in three measurements at {found['same_choice']:.0%}")
-    lines.append("targets missed: " + ("; ".join(found["missed"]) or "none"))
-    return "\n  ".join(lines)
-
-
 # ---- running
 
 def grouped(lines):

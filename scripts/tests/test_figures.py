@@ -82,20 +82,5 @@ class Results(Case):
                 self.assertEqual(figures.card_name(one.head["gpu"]), one.card)
 
 
-class Labels(Case):
-    def labels(self, *sizes):
-        return list(figures.labels([{"size": size} for size in sizes]).values())
-
-    def test_what_varies(self):
-        self.assertEqual(self.labels({"n": 1 << 24}, {"n": 1000}), ["1000", "2^24"])
-        self.assertEqual(self.labels({"m": 4096, "n": 4096, "k": 4096}, {"m": 8, "n": 16, "k": 4}), ["8x16x4", "4096"])
-        self.assertEqual(self.labels({"n": 64, "offset": 1}, {"n": 64, "offset": 2}), ["offset=1", "offset=2"])
-
-    def test_a_dimension_that_some_lack_is_named(self):
-        plain, masked = {"heads": 64, "queries": 9, "keys": 9}, {"heads": 64, "queries": 9, "keys": 9, "causal": 1}
-        self.assertEqual(self.labels(plain, {**plain, "keys": 10}, masked, {**masked, "d": 128}),
-                         ["9", "9/causal=1", "9/causal=1/d=128", "10"])
-
-
 if __name__ == "__main__":
     unittest.main()

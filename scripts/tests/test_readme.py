@@ -154,12 +154,6 @@ class Sessions(Found):
             document_sessions.check_session(one, one.of_kind("code")[0], document_sessions.environment(self.folder()))
             self.assert_found([f"{line}: {what}" for line, what in one.errors], *patterns)
 
-    def test_reports_seen_on_a_gpu(self):
-        text = "<!-- seen on: H200 -->\n```console\n$ scripts/run sum\nsum_08_warp_shuffle  PASS  1.00\n{}\n```\n"
-        self.assertEqual(self.after(document_sessions.check_seen, text.format("sum_09_float4_grid_stride PASS 2")), [])
-        self.assert_found(self.after(document_sessions.check_seen, text.format("sum_08_gone  PASS  2")),
-                          "^5: .*'sum_08_gone'")
-
 
 class Figures(Found):
     """sum 00, 02 and 03 and any_shape on a card, at two sizes."""
