@@ -88,7 +88,8 @@ def shown(path):
 
 
 @functools.lru_cache(None)
-def all_steps():
+def steps():
+    """All steps, by family, kernel and number."""
     found = []
     for path in [*ROOT.glob("*/*/*.cu"), *ROOT.glob("*/*/any_shape/*.cu")]:
         match = re.fullmatch(r"([a-z0-9_]+)_(any)_shape" if path.parent.name == "any_shape" else
@@ -97,11 +98,6 @@ def all_steps():
         if match and family not in ("build", "practice"):  # practice/ is the reader's own
             found.append(Step(family, match[1], match[2], path.stem, path))
     return sorted(found)
-
-
-def steps():
-    """All steps, by family, kernel and number."""
-    return list(all_steps())
 
 
 def bugs():

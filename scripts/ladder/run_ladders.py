@@ -27,8 +27,6 @@ examples:
   scripts/run reduce/sum/whiteboard.cu
   scripts/run practice/sum.cu        a page of your own; scripts/judge says more of it
   scripts/run sum -- --n=2^20        with options for the programs; 'scripts/run sum -- --help' lists them
-
-Exit status: 0 if no step failed, 1 if one did, 2 for bad usage, or where something needed is missing.
 """
 SECONDS = 300
 BAD_USAGE = 2  # a program's exit status
