@@ -190,6 +190,9 @@ class Judge:
             if not any(known.kind == remark.kind and known.about == remark.about for known in self.remarks):
                 self.remarks.append(remark)
 
+    def passed(self, stage, text=""):
+        self.stages.append(Stage(stage, PASSED, text))
+
     # -- the verdict
 
     def verdict(self):
@@ -248,7 +251,7 @@ class Judge:
                 if self.with_gpu and diagnosis.CANNOT_RUN in str(error):
                     return self.on_gpu_alone()
                 raise
-            self.stages.append(Stage(diagnosis.COMPILES, PASSED))
+            self.passed(diagnosis.COMPILES)
             failure = self.checked(program, pool)
             refused = by_nvcc.result()  # it takes longer than most checks
             if refused:
@@ -279,13 +282,13 @@ class Judge:
         failure = self.many_rows(program)
         if failure:
             return failure
-        self.stages.append(Stage(diagnosis.ENDS, PASSED))
+        self.passed(diagnosis.ENDS)
         if left_out or too_long:
-            of_sizes = f"{left_out} largest" if left_out else "larger"
-            self.stages.append(Stage(diagnosis.RIGHT, NOT_JUDGED, f"{checks} checks are right; the {of_sizes} sizes "
-                                     "take too long here"))
+            left_out = f"{left_out} largest" if left_out else "larger"
+            self.stages.append(Stage(diagnosis.RIGHT, NOT_JUDGED,
+                                     f"{checks} checks are right; the {left_out} sizes take too long here"))
         else:
-            self.stages.append(Stage(diagnosis.RIGHT, PASSED, f"{checks} checks"))
+            self.passed(diagnosis.RIGHT, f"{checks} checks")
         return self.memory(others) or self.traced(others["trace"])
 
     def many_rows(self, program):
@@ -297,7 +300,7 @@ class Judge:
             outcome = self.check(program, *sizes, "--random-data", "--aligned", seconds=LONG_S)
             if outcome.facts.get("error") == "cudaErrorInvalidConfiguration" and not self.is_strict:
                 self.add(of_limit(long))
-            elif not (outcome.passed or outcome.result.stopped or outcome.result.status in (ladder.TIMED_OUT, 2)):
+            elif not outcome.result.stopped and outcome.result.status not in (ladder.TIMED_OUT, 2):
                 failure = self.failure_of(outcome)
                 if failure:
                     return failure
@@ -356,10 +359,10 @@ class Judge:
         self.say("under AddressSanitizer")
         outcome = self.check(program, "--brief")
         failure = self.failure_of(outcome)
-        if failure and outcome.result.stopped != "time":
-            return self.explained(program, outcome, failure, others["trace"])
         if not failure:
-            self.stages.append(Stage(diagnosis.MEMORY, PASSED, "nothing out of bounds, nothing misaligned"))
+            self.passed(diagnosis.MEMORY, "nothing out of bounds, nothing misaligned")
+        elif outcome.result.stopped != "time":
+            return self.explained(program, outcome, failure, others["trace"])
         return None
 
     def traced(self, building):
@@ -376,10 +379,10 @@ class Judge:
         if race:
             return race
         self.traced_run = step
-        self.stages.append(Stage(diagnosis.RACES, PASSED))
+        self.passed(diagnosis.RACES)
         self.references = access_pattern.of_ladder(self.submission.problem, "cpu-trace", ("--trace", "--json"),
                                                    self.say)
-        self.stages.append(Stage(diagnosis.PATTERN, PASSED, access_pattern.compared(step, self.references)))
+        self.passed(diagnosis.PATTERN, access_pattern.compared(step, self.references))
         return None
 
     def trace(self, program, *sizes):
@@ -406,14 +409,14 @@ class Judge:
         if own:
             steps = [step for step in access_pattern.of_ladder(self.submission.problem, "gpu", ("--json",), self.say)
                      if "cold_us" in step]
-            self.stages.append(Stage(diagnosis.SPEED, PASSED, access_pattern.speed_text(own[-1], steps)))
+            self.passed(diagnosis.SPEED, access_pattern.speed_text(own[-1], steps))
             self.slow = levels.shortfall_in_time(own[-1]["cold_us"], steps)
 
     def on_gpu_alone(self):
         """The stages of a submission that the CPU backend cannot run; compute-sanitizer takes its place."""
         self.say("the CPU backend cannot run this: compiling for the GPU")
         program = self.build("gpu")
-        self.stages.append(Stage(diagnosis.COMPILES, PASSED, "for the GPU; the CPU backend cannot run it"))
+        self.passed(diagnosis.COMPILES, "for the GPU; the CPU backend cannot run it")
         self.say("checking every awkward size, aligned and not")
         outcome = self.check(program)
         failure = self.failure_of(outcome)
