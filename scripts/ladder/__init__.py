@@ -225,10 +225,7 @@ def submission(path):
 def no_such(name, known, submissions=False):
     """Ends the script: the name stands for nothing. `submissions`: it may have meant one in practice/."""
     own = {path.stem for path in PRACTICE.glob("*.cu")} if submissions else set()
-    if PRACTICE in (Path(name).resolve().parent, (ROOT / name).parent):
-        near = [f"practice/{other}.cu" for other in near_names(name, own)] or near_names(name, known)
-    else:
-        near = [other if other in known else f"practice/{other}.cu" for other in near_names(name, {*known, *own})]
+    near = [other if other in known else f"practice/{other}.cu" for other in near_names(name, {*known, *own})]
     usage_error(f"there is no '{name}'; " + (f"did you mean {', '.join(near)}?" if near else
                                              "'scripts/run --list' lists what there is"))
 
