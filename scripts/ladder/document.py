@@ -27,8 +27,6 @@ class Piece(NamedTuple):
     lines: list  # of a code block without the fences
     language: str  # of a code block
     marks: tuple  # the texts of the comments before it
-    section: tuple  # the headings above it: ("## sum", "### 01 atomic")
-    generated: bool  # between <!-- table --> and <!-- end -->
 
     @property
     def text(self):
@@ -70,11 +68,11 @@ class Document:
     # ---- reading
 
     def read(self):
-        marks, section, generated, number = [], [], False, 0
+        marks, generated, number = [], False, 0
         while number < len(self.lines):
             start, line = number, self.lines[number]
             number += 1
-            fence, heading = FENCE.match(line), HEADING.match(line)
+            fence = FENCE.match(line)
             if not line.strip():
                 continue
             if line.lstrip().startswith("<!--"):
@@ -97,9 +95,7 @@ class Document:
                 lines = [re.sub(rf"^ {{0,{len(indent)}}}", "", one) for one in self.lines[start + 1:number]]
                 piece = "code", start + 2, lines, language.strip()
                 number += 1
-            elif heading:
-                depth = len(heading[1])
-                section = [one for one in section if len(one.split(" ")[0]) < depth] + [line]
+            elif HEADING.match(line):
                 piece = "heading", start + 1, [line], ""
             else:
                 is_table = line.lstrip().startswith("|")
@@ -108,7 +104,7 @@ class Document:
                 if number < len(self.lines) and not is_table and self.lines[number].lstrip().startswith("<!--"):
                     self.error(number + 1, "a comment within a paragraph; give it a line before the paragraph")
                 piece = "table" if is_table else "text", start + 1, self.lines[start:number], ""
-            self.pieces.append(Piece(*piece, tuple(marks), tuple(section), generated))
+            self.pieces.append(Piece(*piece, tuple(marks)))
             marks = []
         if generated:
             self.error(len(self.lines), "no <!-- end --> after the last <!-- table -->")

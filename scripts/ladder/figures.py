@@ -5,7 +5,6 @@ import hashlib
 import json
 import re
 import subprocess
-from pathlib import Path
 from typing import NamedTuple, Optional
 
 import ladder
@@ -329,19 +328,15 @@ def ceiling_name(step):
 
 class Wanted(NamedTuple):
     """What the line of a table asks for, by labels of sizes."""
-    page: Path
     sizes: list  # of the table; empty: all
     head: Optional[str]  # the size for the heads
     chart: list  # the sizes for the chart; empty: that of the heads
 
 
-def wanted(page, text):
+def wanted(text):
     options = dict(word.split("=", 1) for word in text.split() if re.match("(head|chart)=", word))
     named = [word for word in text.split() if not re.match("(head|chart)=", word)]
-    return Wanted(page, named, options.get("head"), options["chart"].split(",") if "chart" in options else [])
-
-
-GUIDE = ladder.ROOT / "README.md"
+    return Wanted(named, options.get("head"), options["chart"].split(",") if "chart" in options else [])
 
 
 def chapters():
@@ -366,7 +361,7 @@ def wanted_by_kernel():
         for match in BLOCK.finditer(path.read_text()):
             if match[2] == "table":
                 kernel, _, options = match[3].strip().partition(" ")
-                new, old = wanted(path, options), found.get(kernel)
+                new, old = wanted(options), found.get(kernel)
                 if not old or new.head or not old.head:
                     found[kernel] = new
     return found
