@@ -378,8 +378,22 @@ def shell(command, *arguments, **options):
     return done.stdout
 
 
+def gpu_name():
+    """The first GPU's; empty if there is none."""
+    if not shutil.which("nvidia-smi"):
+        return ""
+    said = subprocess.run(["nvidia-smi", "-L"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    found = re.search(r"^GPU 0: (.*) \(UUID", said, re.MULTILINE)
+    return found[1] if found else ""
+
+
 def choose_backend(asked):
-    return shell("choose_backend", asked or "", stdout=subprocess.PIPE).strip()
+    """The backend to use: the one asked for, else cuda where a compiler and a GPU are found, else cpu."""
+    if asked == "cuda":
+        require_gpu("; --backend cpu does not")
+    elif asked not in (None, "", "cpu"):
+        usage_error(f"--backend: '{asked}' is neither cuda nor cpu; see --help")
+    return asked or ("cuda" if shutil.which("nvcc") and gpu_name() else "cpu")
 
 
 def set_up(*needs):
@@ -462,12 +476,12 @@ def require_program(name, package):
         usage_error(f"needs {name}, {package}")
 
 
-def require_gpu():
+def require_gpu(hint=""):
     """Ends the script where it has nothing to run on."""
     if not shutil.which("nvcc"):
-        usage_error("needs a GPU and nvcc, from the CUDA toolkit; there is no nvcc")
-    if not shell("gpu_name", stdout=subprocess.PIPE).strip():
-        usage_error("needs a GPU; nvidia-smi shows none")
+        usage_error(f"needs a GPU and nvcc, from the CUDA toolkit; there is no nvcc{hint}")
+    if not gpu_name():
+        usage_error(f"needs a GPU; nvidia-smi shows none{hint}")
 
 
 # ---- running
