@@ -371,11 +371,10 @@ def try_shell(command, *arguments, **options):
 
 
 def shell(command, *arguments, **options):
-    """The same; exits as it does if it fails. Returns its output."""
-    done = try_shell(command, *arguments, **options)
-    if done.returncode != 0:
-        sys.exit(done.returncode if done.returncode > 0 else 128 - done.returncode)
-    return done.stdout
+    """The same; exits as it does if it fails."""
+    status = try_shell(command, *arguments, **options).returncode
+    if status != 0:
+        sys.exit(status if status > 0 else 128 - status)
 
 
 def gpu_name():

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Judges submissions as candidates write them, and submissions that misbehave. Compiles each for the CPU backend."""
+import functools
 import json
 import shutil
 import subprocess
@@ -395,10 +396,10 @@ class OnGpuAlone(Case):
         self.assertFalse(verdict.passed)
 
 
-for bad_name in BAD:
-    setattr(JudgeTest, f"test_{bad_name}", lambda self, name=bad_name: self.bad(name))
-for later_name in LATER:
-    setattr(JudgeTest, f"test_{later_name}", lambda self, name=later_name: self.later(name))
+for name in BAD:
+    setattr(JudgeTest, f"test_{name}", functools.partialmethod(JudgeTest.bad, name))
+for name in LATER:
+    setattr(JudgeTest, f"test_{name}", functools.partialmethod(JudgeTest.later, name))
 
 
 if __name__ == "__main__":
