@@ -15,26 +15,6 @@ fail() { say "${0##*/}: $*"; exit 1; }
 usage_error() { say "${0##*/}: $*; see --help"; exit 2; }
 has() { command -v "$1" >/dev/null; }
 
-# The first GPU's name; nothing if there is none.
-gpu_name() {
-  has nvidia-smi || return 0
-  { nvidia-smi -L 2>/dev/null || true; } | sed -n 's/^GPU 0: \(.*\) (UUID.*/\1/p'
-}
-
-# Prints the backend to use: the one asked for, else cuda where a compiler and a GPU are found, else cpu.
-choose_backend() {
-  case ${1:-} in
-    cpu) echo cpu ;;
-    cuda)
-      has nvcc || usage_error "the cuda backend needs nvcc, from the CUDA toolkit; --backend cpu does not"
-      [[ -n $(gpu_name) ]] || usage_error "the cuda backend needs a GPU; nvidia-smi shows none; --backend cpu does not"
-      echo cuda
-      ;;
-    "") if has nvcc && [[ -n $(gpu_name) ]]; then echo cuda; else echo cpu; fi ;;
-    *) usage_error "--backend: '$1' is neither cuda nor cpu" ;;
-  esac
-}
-
 # Is Catch2 where CMake will look, or already fetched?
 catch2_found() {
   local prefix folder prefixes

@@ -88,7 +88,8 @@ def shown(path):
 
 
 @functools.lru_cache(None)
-def all_steps():
+def steps():
+    """All steps, by family, kernel and number."""
     found = []
     for path in [*ROOT.glob("*/*/*.cu"), *ROOT.glob("*/*/any_shape/*.cu")]:
         match = re.fullmatch(r"([a-z0-9_]+)_(any)_shape" if path.parent.name == "any_shape" else
@@ -97,11 +98,6 @@ def all_steps():
         if match and family not in ("build", "practice"):  # practice/ is the reader's own
             found.append(Step(family, match[1], match[2], path.stem, path))
     return sorted(found)
-
-
-def steps():
-    """All steps, by family, kernel and number."""
-    return list(all_steps())
 
 
 def bugs():
@@ -229,10 +225,7 @@ def submission(path):
 def no_such(name, known, submissions=False):
     """Ends the script: the name stands for nothing. `submissions`: it may have meant one in practice/."""
     own = {path.stem for path in PRACTICE.glob("*.cu")} if submissions else set()
-    if PRACTICE in (Path(name).resolve().parent, (ROOT / name).parent):
-        near = [f"practice/{other}.cu" for other in near_names(name, own)] or near_names(name, known)
-    else:
-        near = [other if other in known else f"practice/{other}.cu" for other in near_names(name, {*known, *own})]
+    near = [other if other in known else f"practice/{other}.cu" for other in near_names(name, {*known, *own})]
     usage_error(f"there is no '{name}'; " + (f"did you mean {', '.join(near)}?" if near else
                                              "'scripts/run --list' lists what there is"))
 
@@ -378,15 +371,28 @@ def try_shell(command, *arguments, **options):
 
 
 def shell(command, *arguments, **options):
-    """The same; exits as it does if it fails. Returns its output."""
-    done = try_shell(command, *arguments, **options)
-    if done.returncode != 0:
-        sys.exit(done.returncode if done.returncode > 0 else 128 - done.returncode)
-    return done.stdout
+    """The same; exits as it does if it fails."""
+    status = try_shell(command, *arguments, **options).returncode
+    if status != 0:
+        sys.exit(status if status > 0 else 128 - status)
+
+
+def gpu_name():
+    """The first GPU's; empty if there is none."""
+    if not shutil.which("nvidia-smi"):
+        return ""
+    said = subprocess.run(["nvidia-smi", "-L"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    found = re.search(r"^GPU 0: (.*) \(UUID", said, re.MULTILINE)
+    return found[1] if found else ""
 
 
 def choose_backend(asked):
-    return shell("choose_backend", asked or "", stdout=subprocess.PIPE).strip()
+    """The backend to use: the one asked for, else cuda where a compiler and a GPU are found, else cpu."""
+    if asked == "cuda":
+        require_gpu("; --backend cpu does not")
+    elif asked not in (None, "", "cpu"):
+        usage_error(f"--backend: '{asked}' is neither cuda nor cpu; see --help")
+    return asked or ("cuda" if shutil.which("nvcc") and gpu_name() else "cpu")
 
 
 def set_up(*needs):
@@ -469,12 +475,12 @@ def require_program(name, package):
         usage_error(f"needs {name}, {package}")
 
 
-def require_gpu():
+def require_gpu(hint=""):
     """Ends the script where it has nothing to run on."""
     if not shutil.which("nvcc"):
-        usage_error("needs a GPU and nvcc, from the CUDA toolkit; there is no nvcc")
-    if not shell("gpu_name", stdout=subprocess.PIPE).strip():
-        usage_error("needs a GPU; nvidia-smi shows none")
+        usage_error(f"needs a GPU and nvcc, from the CUDA toolkit; there is no nvcc{hint}")
+    if not gpu_name():
+        usage_error(f"needs a GPU; nvidia-smi shows none{hint}")
 
 
 # ---- running

@@ -1,4 +1,5 @@
 """scripts/practice --bug: planted bugs without what gives them away."""
+import itertools
 import random
 import re
 import subprocess
@@ -34,18 +35,14 @@ def hand_out(problem, choose=random.choice):
         ladder.fail("there is no bug left to fix" + f" in {problem.kernel}" * (problem is not None))
     bug = choose(open_ones)
     ladder.PRACTICE.mkdir(exist_ok=True)
-    number = 1
-    while (ladder.PRACTICE / f"{bug.kernel}_bug_{number}.cu").exists():
-        number += 1
-    path = ladder.PRACTICE / f"{bug.kernel}_bug_{number}.cu"
+    path = next(path for path in (ladder.PRACTICE / f"{bug.kernel}_bug_{number}.cu" for number in itertools.count(1))
+                if not path.exists())
     path.write_text(disguised(bug))
     submission = candidates.find(str(path))
     verdict = judging.Judge(submission).verdict()
-    known = progress_file.read()
+    known = {name: {**entry, "latest": False} for name, entry in progress_file.read().items()}
     known[path.name] = {"kernel": bug.kernel, "bug": bug.name, "state": verdict.state, "solved": False, "latest": True,
                         "digest": progress_file.digest(submission), "reached": verdict.reached}
-    for name, entry in known.items():
-        entry["latest"] = name == path.name
     progress_file.write(known)
     seen = verdict.failure.what.split("\n")[0] if verdict.failure else "nothing here"
     print(ladder.wrapped(f"practice/{path.name} has a bug. What is seen: {seen}"))

@@ -11,7 +11,6 @@ from ladder import sandbox
 PRINTED_LINES, PRINTED_COLUMNS = 20, 100  # of what a submission prints, as many are kept
 CORES = max(1, len(os.sched_getaffinity(0)) / 2)  # pairs of cores, which the CPU backend keeps busy
 numbers = itertools.count()  # of the runs, for the names of their files
-SANITIZERS = ("ERROR: AddressSanitizer: ", "ERROR: LeakSanitizer: ", "runtime error: ")
 
 
 class Outcome(NamedTuple):
@@ -51,15 +50,13 @@ class Outcome(NamedTuple):
     def sanitizer(self):
         """What a sanitizer says is wrong: its line, with how far an address lies outside which memory."""
         output = self.result.output
-        for line in output.splitlines():
-            mark = next((mark for mark in SANITIZERS if mark in line), "")
-            if mark:
-                said = line[line.index(mark):].replace("ERROR: ", "").strip()
-                more = re.search(r"^(READ|WRITE) of size \d+", output, re.MULTILINE)
-                where = re.search(r"is located (\d+ bytes .*?\d+-byte region)", output)
-                said = re.sub(r" on (unknown )?address .*", "", said)
-                return ", ".join([said, *([more[0]] if more else []), *([where[1]] if where else [])])
-        return ""
+        said = re.search(r"(?:ERROR: (?=\w+Sanitizer: )|(?=runtime error: )).*", output)
+        if not said:
+            return ""
+        more = re.search(r"^(READ|WRITE) of size \d+", output, re.MULTILINE)
+        where = re.search(r"is located (\d+ bytes .*?\d+-byte region)", output)
+        said = re.sub(r" on (unknown )?address .*", "", said[0].replace("ERROR: ", "").strip())
+        return ", ".join([said, *([more[0]] if more else []), *([where[1]] if where else [])])
 
     @property
     def sanitizer_at(self):
@@ -74,38 +71,27 @@ class Outcome(NamedTuple):
         return self.entry.get("verified", False) and "LeakSanitizer" in self.sanitizer
 
 
-def short_names(value):
-    """The value with file names from the top folder on."""
-    if isinstance(value, str):
-        return value.replace(f"{ladder.ROOT}/", "")
-    if isinstance(value, list):
-        return [short_names(one) for one in value]
-    if isinstance(value, dict):
-        return {key: short_names(one) for key, one in value.items()}
-    return value
-
-
-def first_lines(path):
+def lines_of(path):
+    """Of a file that the program wrote, if it did; names of files in it from the top folder on."""
     try:
-        with path.open(errors="replace") as file:
-            lines = [line.rstrip("\n")[:PRINTED_COLUMNS] for line in itertools.islice(file, PRINTED_LINES + 1)]
+        return path.read_text(errors="replace").replace(f"{ladder.ROOT}/", "").splitlines()
     except OSError:
-        return ""
-    return "\n".join(lines[:PRINTED_LINES] + ["..."] * (len(lines) > PRINTED_LINES))
+        return []
 
 
 def records_in(path):
-    try:
-        lines = path.read_text(errors="replace").splitlines()
-    except OSError:
-        return []
     records = []
-    for line in lines:
+    for line in lines_of(path):
         try:
-            records.append(short_names(json.loads(line)))
+            records.append(json.loads(line))
         except ValueError:
             pass  # the program ended within the line
     return records
+
+
+def first_lines(path):
+    lines = [line[:PRINTED_COLUMNS] for line in lines_of(path)]
+    return "\n".join(lines[:PRINTED_LINES] + ["..."] * (len(lines) > PRINTED_LINES))
 
 
 def run(program, options, seconds, environment=None):

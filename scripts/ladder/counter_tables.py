@@ -5,12 +5,8 @@ from ladder import counters, figures
 COMPARED = {"global_load_sectors": "global load sectors", "global_store_sectors": "global store sectors",
             "async_copy_sectors": "cp.async sectors", "shared_load_wavefronts": "shared load wavefronts",
             "shared_store_wavefronts": "shared store wavefronts", "global_atomic_sectors": "global atomic sectors"}
-JOINED = {"shared_load_wavefronts": "joined_load_wavefronts"}  # neighbouring loads counted as one, as nvcc joins them
+JOINED = "joined_load_wavefronts"  # shared loads of neighbours counted as one, as nvcc joins them
 TOLERANCE = 0.02
-
-
-def run_of(entry):
-    return figures.step_name(entry), figures.size_of(entry), entry["misaligned"]
 
 
 # ---- a ladder
@@ -25,24 +21,18 @@ def full(entry):
     return "dram_pct" in entry
 
 
-def choose_size(entries, wanted, name_of):
-    """The entries at the size that is called so; of the size with most steps if none is wanted."""
-    sizes = {}
-    for entry in entries:
-        sizes.setdefault(figures.size_of(entry), []).append(entry)
-    if wanted:
-        return next((same for size, same in sizes.items() if name_of(size) == wanted), [])
-    return max(sizes.values(), key=len, default=[])
-
-
-def counter_table(known, steps, wanted, folder, name_of):
+def counter_table(known, steps, wanted, folder):
     """The counters of a ladder at one size, on the card with most counters: a row for each kernel that a step launches,
-    and the columns in which something was counted. None if there are none."""
+    and the columns in which something was counted. `wanted`: [what the size is called]; [] is the size with most steps.
+    None if there are none."""
     for card in known.cards:
-        entries = [entry for entry in known.of(card, steps[0].kernel) if full(entry) and not entry["misaligned"]]
-        chosen = choose_size(entries, wanted, name_of)
-        if chosen:
-            return table_of(chosen, steps, folder, f"{figures.short_name(card)}, {name_of(figures.size_of(chosen[0]))}")
+        sizes = {}
+        for entry in known.of(card, steps[0].kernel):
+            if full(entry) and not entry["misaligned"]:
+                sizes.setdefault(figures.plain_label(figures.size_of(entry)), []).append(entry)
+        label = wanted[0] if wanted else max(sizes, key=lambda label: len(sizes[label]), default="")
+        if label in sizes:
+            return table_of(sizes[label], steps, folder, f"{figures.short_name(card)}, {label}")
     return None
 
 
@@ -63,11 +53,11 @@ def table_of(entries, steps, folder, title):
 # ---- ours and the hardware's
 
 def summed(entries):
-    """The counts of all functions of each run: {run: {counter: value}}."""
+    """The counts of all functions of each run: {(step, size, misaligned): {counter: value}}."""
     found = {}
     for entry in entries:
-        sums = found.setdefault(run_of(entry), {})
-        for name in (*COMPARED, *JOINED.values()):
+        sums = found.setdefault((figures.step_name(entry), figures.size_of(entry), entry["misaligned"]), {})
+        for name in (*COMPARED, JOINED):
             if name in entry:
                 sums[name] = sums.get(name, 0) + entry[name]
         if "global_atomic_sectors" in entry:  # the hardware counts atomics without a result apart
@@ -75,71 +65,46 @@ def summed(entries):
     return found
 
 
-def difference(ours, theirs):
-    """Relative to the hardware's; None where one alone is 0."""
-    if ours == theirs:
-        return 0.0
-    return ours / theirs - 1 if theirs else None
-
-
-def closer(ours, theirs, name):
-    """Our count: of the accesses as the source has them, or of joined ones where that is nearer to the hardware's."""
-    counts = [ours[key] for key in (name, JOINED.get(name)) if key in ours]
-    return min(counts, key=lambda count: abs(count - theirs), default=0)
-
-
-def compare(known, kernels):
-    """[(run, {counter: (ours, theirs)})] of the runs that both counted, steps in their order, aligned first."""
+def compare(known, kernel):
+    """[(step, counter, our count, the hardware's)] of the runs that both counted."""
+    ours = summed(known.of(figures.TRACE, kernel))
+    card = next((card for card in known.cards if known.of(card, kernel)), None)
     found = []
-    for kernel in kernels:
-        ours = summed(known.of(figures.TRACE, kernel))
-        for card in known.cards:
-            theirs = summed(known.of(card, kernel))
-            for run in sorted(set(ours) & set(theirs), key=lambda run: (run[0], run[2])):
-                counted = {name: count for name, count in theirs[run].items() if name in COMPARED}
-                found.append((run, {name: (closer(ours[run], count, name), count) for name, count in counted.items()}))
-            if theirs:
-                break
-    return found
+    for run, counts in sorted(summed(known.of(card, kernel)).items(), key=lambda one: (one[0][0], one[0][2])):
+        for name, theirs in counts.items() if run in ours else []:
+            own = [ours[run].get(key, 0) for key in (name, *[JOINED] * (name == "shared_load_wavefronts"))]
+            found.append((run[0], name, min(own, key=lambda count: abs(count - theirs)), theirs))
+    return [one for one in found if one[1] in COMPARED and (one[2] or one[3])]
 
 
 def compared(known, kernels):
     """A row for each kernel: how many totals were compared, how many are equal, and which differ most."""
     lines = ["| kernel | totals | equal | within 2 % | the others |", "|---|--:|--:|--:|---|"]
     for kernel in kernels:
-        found = [(name, COMPARED[counter], ours, theirs) for (name, _, _), counts in compare(known, [kernel])
-                 for counter, (ours, theirs) in counts.items() if ours or theirs]
-        if not found:
-            continue
-        differ = [(name, title, difference(ours, theirs)) for name, title, ours, theirs in found if ours != theirs]
-        beyond = {}
-        for name, title, how in differ:
-            if how is None or abs(how) > TOLERANCE:
-                beyond.setdefault((title, "" if how is None else f"{how:+.0%}"), {})[name[len(kernel) + 1:][:2]] = None
+        found, near, beyond = compare(known, kernel), 0, {}
+        differ = [one for one in found if one[2] != one[3]]
+        for step, name, ours, theirs in differ:
+            if theirs and abs(ours / theirs - 1) <= TOLERANCE:
+                near += 1
+            else:
+                how = f"{ours / theirs - 1:+.0%}" if theirs else ""
+                beyond.setdefault((COMPARED[name], how), {})[step[len(kernel) + 1:][:2]] = None
         others = "; ".join(f"{title} of {', '.join(numbers)}: {how}" for (title, how), numbers in beyond.items())
-        count = sum(1 for _, _, how in differ if how is not None and abs(how) <= TOLERANCE)
-        lines.append(f"| `{kernel}` | {len(found)} | {len(found) - len(differ)} | {count} | {others} |")
+        if found:
+            lines.append(f"| `{kernel}` | {len(found)} | {len(found) - len(differ)} | {near} | {others} |")
     return "\n".join(lines) if len(lines) > 2 else None
 
 
 def traced(step):
     """A step of scripts/explain's JSON as an entry of counters."""
     sums = {}
-
-    def add(name, more):
-        sums[name] = sums.get(name, 0) + more
-
     for launch in step["launches"]:
         for access in launch["accesses"]:
-            space, op = access["space"], access["op"]
-            if space == "constant" or (space, op) == ("shared", "atomic"):
-                continue
-            unit = "wavefronts" if space == "shared" else "sectors"
-            kind = "async_copy" if access["async"] else f"{space}_{op}"
-            add(f"{kind}_{unit}", access["units"])
-            add(f"{kind}_requests", access["requests"])
+            kind = "async_copy" if access["async"] else f"{access['space']}_{access['op']}"
+            name = f"{kind}_{'wavefronts' if access['space'] == 'shared' else 'sectors'}"
+            if name in COMPARED:
+                sums[name] = sums.get(name, 0) + access["units"]
         loads = launch["totals"].get("shared_load") or {}
-        add("joined_load_wavefronts", loads.get("merged_units", 0))
-        add("joined_load_requests", loads.get("merged_requests", 0))
+        sums[JOINED] = sums.get(JOINED, 0) + loads.get("merged_units", 0)
     return {"family": step["family"], "kernel": step["kernel"], "step": step["step"][len(step["kernel"]) + 1:],
             "size": step["size"], **sums}

@@ -6,10 +6,8 @@ import re
 # run; l1tex__data_pipe_lsu_wavefronts_mem_shared_* would hold up to 10 % of arbitration on an H200, and
 # smsp__inst_executed_op_shared_* instructions that are predicated off.
 EXACT = {
-    "global_load_instructions": "smsp__sass_inst_executed_op_global_ld.sum",
     "global_load_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
     "global_load_sectors": "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum",
-    "global_store_instructions": "smsp__sass_inst_executed_op_global_st.sum",
     "global_store_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
     "global_store_sectors": "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_st.sum",
     "shared_load_instructions": "smsp__sass_inst_executed_op_shared_ld.sum",
@@ -18,7 +16,6 @@ EXACT = {
     "shared_store_wavefronts": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
     "async_copy_instructions": "smsp__sass_inst_executed_op_ldgsts.sum",  # cp.async
     "async_copy_sectors": "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum",
-    "async_copy_wavefronts": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum",
     "global_reduction_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",  # atomics without a result
     "global_atomic_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum",
 }
@@ -49,22 +46,16 @@ ALL = {
     "dram_write_bytes": "dram__bytes_write.sum",
     "l2_pct": "lts__throughput.avg.pct_of_peak_sustained_elapsed",
     "l2_hit_pct": "lts__t_sector_hit_rate.pct",
-    "l2_read_sectors": "lts__t_sectors_op_read.sum",
-    "l2_write_sectors": "lts__t_sectors_op_write.sum",
     "l1_pct": "l1tex__throughput.avg.pct_of_peak_sustained_elapsed",
     "l1_hit_pct": "l1tex__t_sector_hit_rate.pct",
-    "l1_wavefronts": "l1tex__data_pipe_lsu_wavefronts.sum",
-    "sm_pct": "sm__throughput.avg.pct_of_peak_sustained_elapsed",
     "fma_pct": "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active",
     "tensor_pct": "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
     "issue_pct": "smsp__issue_active.avg.pct_of_peak_sustained_active",
     "eligible_warps": "smsp__warps_eligible.avg.per_cycle_active",
-    "instructions": "smsp__inst_executed.sum",
     "lanes_per_instruction": "smsp__average_thread_inst_executed_per_inst_executed.ratio",
     "lanes_on_per_instruction": "smsp__average_thread_inst_executed_pred_on_per_inst_executed.ratio",
     "divergent_branches": "smsp__sass_branch_targets_threads_divergent.sum",
     "ffma_lanes": "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
-    "shuffle_lanes": "smsp__sass_thread_inst_executed_op_inter_thread_communication_pred_on.sum",
     "wide_accesses": "sm__sass_inst_executed_op_memory_128b.sum",
     "load_bytes_used_pct": "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct",
     "store_bytes_used_pct": "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct",
@@ -72,11 +63,8 @@ ALL = {
     "local_store_instructions": "smsp__sass_inst_executed_op_local_st.sum",
     "global_reductions": "smsp__inst_executed_op_global_red.sum",  # atomics without a result
     "global_atomics": "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum",
-    "l2_reduction_sectors": "lts__t_sectors_op_red.sum",
-    "l2_atomic_sectors": "lts__t_sectors_op_atom.sum",
     "shared_atomics": "smsp__inst_executed_op_shared_atom.sum",
     "tensor_instructions": "sm__inst_executed_pipe_tensor.sum",
-    "wgmma_instructions": "sm__inst_executed_pipe_tensor_op_gmma.sum",
     "tma_load_bytes": "l1tex__m_xbar2l1tex_read_bytes_mem_global_op_tma_ld.sum",
     "warps_pct": "sm__warps_active.avg.pct_of_peak_sustained_active",
     "warps_possible_pct": "sm__maximum_warps_per_active_cycle_pct",
@@ -85,12 +73,13 @@ ALL = {
     "limit_blocks": "launch__occupancy_limit_blocks",
     "limit_warps": "launch__occupancy_limit_warps",
     "registers": "launch__registers_per_thread",
-    "shared_bytes": "launch__shared_mem_per_block",
     "waves": "launch__waves_per_multiprocessor",
     **{f"stall_{name}": f"smsp__average_warps_issue_stalled_{name}_per_issue_active.ratio" for name in STALLS},
 }
 ATOMICS = {"global_reductions": "global atomics without a result", "global_atomics": "global atomics with a result",
            "shared_atomics": "shared atomics"}
+LIMITS = {"limit_registers": "registers", "limit_shared": "shared memory", "limit_blocks": "the number of blocks",
+          "limit_warps": "the number of warps"}
 MARKER = "profile_next_step"  # the kernel that a program launches between two steps, see common/runner/profile.cuh
 
 
@@ -198,94 +187,82 @@ def kilo(value):
     return f"{value:.3g} "
 
 
-def limits(entry):
-    """What allows the fewest blocks on an SM: ("registers", 4)."""
-    names = {"limit_registers": "registers", "limit_shared": "shared memory", "limit_blocks": "the number of blocks",
-             "limit_warps": "the number of warps"}
-    found = {words: entry[name] for name, words in names.items() if name in entry}
-    if not found:
-        return None
-    least = min(found.values())
-    return " and ".join(words for words, value in found.items() if value == least), least
-
-
 def stalls(entry):
     """The reasons why warps did not issue, as shares of all waiting, the largest first: [("barrier", 0.4)]."""
     found = {name: entry[f"stall_{name}"] for name in STALLS if entry.get(f"stall_{name}")}
     total = sum(found.values())
-    return sorted(((name, value / total) for name, value in found.items()), key=lambda item: -item[1]) if total else []
+    return sorted(((name, value / total) for name, value in found.items()), key=lambda item: -item[1])
+
+
+def occupancy(entry):
+    """How many warps are possible, and what allows the fewest blocks on an SM."""
+    parts = [f"{entry['warps_possible_pct']:.0f} % are possible"] if "warps_possible_pct" in entry else []
+    found = {words: entry[name] for name, words in LIMITS.items() if name in entry}
+    if found:
+        least = min(found.values())
+        names = " and ".join(words for words, value in found.items() if value == least)
+        parts.append(f"{least:.0f} blocks per SM, limited by {names}")
+    return "; ".join(parts)
+
+
+def coalesced(share):
+    if share is None:
+        return ""
+    return f"{share:.0f} % of the bytes of those sectors were asked for" + (
+        ": coalesced" if share >= 95 else ": a request touches more sectors than its bytes need")
 
 
 def readings(entry):
     """What the counters of one kernel say: [(what, value, what it means)]; only of what the kernel does."""
     lines = []
 
-    def add(what, value, meaning=""):
-        lines.append((what, value, meaning))
+    def add(what, value, style, meaning="", even_if_0=False):
+        if value or (even_if_0 and value is not None):
+            lines.append((what, style.format(value, kilo=kilo(value)), meaning))
 
-    if "time_ns" in entry:
-        add("time", f"{entry['time_ns'] / 1e3:.2f} us", "under the profiler, caches flushed; scripts/run times it")
-    for op, used in (("load", "load_bytes_used_pct"), ("store", "store_bytes_used_pct")):
-        sectors = ratio(entry, f"global_{op}_sectors", f"global_{op}_requests")
-        if sectors:
-            share = entry.get(used)
-            meaning = "" if share is None else f"{share:.0f} % of the bytes of those sectors were asked for"
-            if share is not None:
-                meaning += ": coalesced" if share >= 95 else ": a request touches more sectors than its bytes need"
-            add(f"global {op}s", f"{sectors:.2f} sectors per request", meaning)
-    if entry.get("wide_accesses"):
-        add("16-byte accesses", f"{kilo(entry['wide_accesses'])}instructions",
-            "vectorised: 16 sectors per request are ideal")
+    def some(name):
+        return kilo(entry.get(name, 0))
+
+    def share_of_hits(name, of):
+        return "" if hits(entry, name) is None else f"{entry[name]:.0f} % of its {of} were hits"
+
+    get = entry.get
+    add("time", get("time_ns", 0) / 1e3, "{:.2f} us", "under the profiler, caches flushed; scripts/run times it")
+    for op in ("load", "store"):
+        add(f"global {op}s", ratio(entry, f"global_{op}_sectors", f"global_{op}_requests"),
+            "{:.2f} sectors per request", coalesced(get(f"{op}_bytes_used_pct")))
+    add("16-byte accesses", get("wide_accesses"), "{kilo}instructions",
+        "vectorised: 16 sectors per request are ideal")
     for op in ("load", "store"):
         passes = ratio(entry, f"shared_{op}_wavefronts", f"shared_{op}_instructions")
-        if passes:
-            add(f"shared {op}s", f"{passes:.2f} wavefronts per instruction",
-                "no bank conflicts" if passes < 1.05 else
-                "4 are ideal for 16-byte accesses, 2 for 8-byte ones, 1 for others: more is bank conflicts")
-    if entry.get("async_copy_instructions"):
-        add("cp.async", f"{kilo(entry['async_copy_instructions'])}instructions",
-            "copies to shared memory past the registers")
-    if entry.get("tma_load_bytes"):
-        add("TMA", f"{kilo(entry['tma_load_bytes'])}bytes", "loaded by bulk tensor copies")
+        add(f"shared {op}s", passes, "{:.2f} wavefronts per instruction",
+            "no bank conflicts" if passes and passes < 1.05 else
+            "4 are ideal for 16-byte accesses, 2 for 8-byte ones, 1 for others: more is bank conflicts")
+    add("cp.async", get("async_copy_instructions"), "{kilo}instructions", "copies to shared memory past the registers")
+    add("TMA", get("tma_load_bytes"), "{kilo}bytes", "loaded by bulk tensor copies")
     for name, words in ATOMICS.items():
-        if entry.get(name):
-            add(words, f"{kilo(entry[name])}requests", "atomics on one address run one after another")
-    if "dram_pct" in entry:
-        add("DRAM", f"{entry['dram_pct']:.0f} % of its peak",
-            f"{kilo(entry.get('dram_read_bytes', 0))}bytes read, {kilo(entry.get('dram_write_bytes', 0))}bytes written")
-    if "l2_pct" in entry:
-        share = hits(entry, "l2_hit_pct")
-        add("L2", f"{entry['l2_pct']:.0f} % of its peak",
-            "" if share is None else f"{share:.0f} % of its sectors were hits")
-    if "l1_pct" in entry:
-        share = hits(entry, "l1_hit_pct")
-        add("L1 and shared memory", f"{entry['l1_pct']:.0f} % of its peak",
-            "" if share is None else f"{share:.0f} % of its global sectors were hits")
-    if "issue_pct" in entry:
-        add("issue slots", f"{entry['issue_pct']:.0f} % used",
-            f"{entry.get('eligible_warps', 0):.2f} warps per scheduler are ready on average")
-    if "lanes_on_per_instruction" in entry:
-        add("lanes per instruction", f"{entry['lanes_on_per_instruction']:.1f} of 32",
-            f"{entry.get('lanes_per_instruction', 0):.1f} without counting predicates as off; "
-            f"{kilo(entry.get('divergent_branches', 0))}divergent branches")
-    if entry.get("fma_pct"):
-        add("FMA pipe", f"{entry['fma_pct']:.0f} % busy", f"{kilo(entry.get('ffma_lanes', 0))}FP32 multiply-adds")
-    if entry.get("tensor_instructions"):
-        add("tensor cores", f"{entry.get('tensor_pct', 0):.0f} % busy",
-            f"{kilo(entry['tensor_instructions'])}instructions")
-    if "warps_pct" in entry:
-        meaning = [f"{entry['warps_possible_pct']:.0f} % are possible"] if "warps_possible_pct" in entry else []
-        limit = limits(entry)
-        meaning += [f"{limit[1]:.0f} blocks per SM, limited by {limit[0]}"] if limit else []
-        add("occupancy", f"{entry['warps_pct']:.0f} % of the warps", "; ".join(meaning))
-    if "registers" in entry:
-        spills = entry.get("local_load_instructions", 0) + entry.get("local_store_instructions", 0)
-        add("registers", f"{entry['registers']:.0f} per thread",
-            f"{kilo(spills)}accesses to local memory: spills, or arrays indexed at run time" if spills else "no spills")
-    if "waves" in entry:
-        add("waves", f"{entry['waves']:.2f}", "full loads of blocks for all SMs; the last, partial one leaves SMs idle")
+        add(words, get(name), "{kilo}requests", "atomics on one address run one after another")
+    add("DRAM", get("dram_pct"), "{:.0f} % of its peak",
+        f"{some('dram_read_bytes')}bytes read, {some('dram_write_bytes')}bytes written", even_if_0=True)
+    add("L2", get("l2_pct"), "{:.0f} % of its peak", share_of_hits("l2_hit_pct", "sectors"), even_if_0=True)
+    add("L1 and shared memory", get("l1_pct"), "{:.0f} % of its peak", share_of_hits("l1_hit_pct", "global sectors"),
+        even_if_0=True)
+    add("issue slots", get("issue_pct"), "{:.0f} % used",
+        f"{get('eligible_warps', 0):.2f} warps per scheduler are ready on average", even_if_0=True)
+    add("lanes per instruction", get("lanes_on_per_instruction"), "{:.1f} of 32",
+        f"{get('lanes_per_instruction', 0):.1f} without counting predicates as off; "
+        f"{some('divergent_branches')}divergent branches")
+    add("FMA pipe", get("fma_pct"), "{:.0f} % busy", f"{some('ffma_lanes')}FP32 multiply-adds")
+    if get("tensor_instructions"):
+        add("tensor cores", get("tensor_pct", 0), "{:.0f} % busy", f"{some('tensor_instructions')}instructions", True)
+    add("occupancy", get("warps_pct"), "{:.0f} % of the warps", occupancy(entry))
+    spills = get("local_load_instructions", 0) + get("local_store_instructions", 0)
+    add("registers", get("registers"), "{:.0f} per thread", "no spills" if not spills else
+        f"{kilo(spills)}accesses to local memory: spills, or arrays indexed at run time")
+    add("waves", get("waves"), "{:.2f}", "full loads of blocks for all SMs; the last, partial one leaves SMs idle",
+        even_if_0=True)
     for name, share in stalls(entry)[:3]:
-        add("stall" if name != "not_selected" else "no stall", f"{share:.0%} of waiting", f"warps {STALLS[name]}")
+        add("stall" if name != "not_selected" else "no stall", share, "{:.0%} of waiting", f"warps {STALLS[name]}")
     return lines
 
 

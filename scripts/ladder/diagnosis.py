@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 COMPILES, ENDS, RIGHT, MEMORY, RACES, PATTERN, SPEED = STAGES = [
     "compiles", "launches and ends", "right", "memory", "races and barriers", "access pattern", "speed"]
+EMPTY = "the page is empty"  # what is seen of a template
 
 
 class Failure(NamedTuple):
@@ -281,37 +282,32 @@ class Causes:
             return self.failure
         if self.facts.get("what") not in ("value", "unwritten", "values"):
             cause = self.failure.stage == MEMORY and self.data()
-            return self.failure._replace(what=f"{self.failure.what}\n{cause[3]}", sentence=f"{self.failure.sentence} "
-                                         f"{lesson(self.facts['data'])}".strip()) if cause else self.failure
+            return self.with_proof(cause[3], sentence=f"{self.failure.sentence} {lesson(self.facts['data'])}".strip()) \
+                if cause else self.failure
         self.simplify()
-        for search in (self.lane, self.change, self.data, self.leading, self.scalars):
+        for search in (self.lane, self.change, self.data, self.option):
             cause = search()
             if cause:
                 stage, sentence, section, proof = cause
-                return self.failure._replace(stage=stage, sentence=sentence, section=section,
-                                             what=f"{self.failure.what}\n{proof}" if proof else self.failure.what)
-        return self.failure._replace(what="\n".join(filter(None, [self.failure.what, self.neighbours()])))
+                return self.with_proof(proof, stage=stage, sentence=sentence, section=section)
+        return self.with_proof(self.neighbours())
+
+    def with_proof(self, proof, **changed):
+        return self.failure._replace(what="\n".join(filter(None, [self.failure.what, proof])), **changed)
 
     def simplify(self):
         """Drops what the failure does not need: the order of threads, the misaligned arrays."""
-        if self.facts["order"] not in ("", "forward") and self.fails(order="forward"):
-            self.drop("order")
-        if self.facts["offsets"] and self.fails("--aligned"):
-            self.drop("offsets")
+        for key, options, how in (("order", [], {"order": "forward"}), ("offsets", ["--aligned"], {})):
+            if self.facts[key] not in ("", "forward") and self.again(*options, **how) is False:
+                was = seen(self.facts)
+                self.facts = {**self.facts, key: ""}
+                self.failure = self.failure._replace(facts=self.facts,
+                                                     what=self.failure.what.replace(was, seen(self.facts)))
 
-    def fails(self, *more, **how):
-        return self.again(*more, data=self.facts["data"], **how) is False
-
-    def drop(self, key):
-        was = seen(self.facts)
-        self.facts = {**self.facts, key: ""}
-        self.failure = self.failure._replace(facts=self.facts, what=self.failure.what.replace(was, seen(self.facts)))
-
-    def again(self, *more, data=None, **how):
-        options = list(self.facts["options"])
-        if data:
-            options.append(f"--data={data}")
-        return self.passes(*options, *more, **how)
+    def again(self, *more, data=None, without=(), **how):
+        """Does the check pass with other options?"""
+        kept = [option for option in self.facts["options"] if option not in without]
+        return self.passes(*kept, f"--data={data or self.facts['data']}", *more, **how)
 
     def lane(self):
         gone = next((report for report in self.reports if report["cause"] == "lane is gone"), None)
@@ -340,7 +336,7 @@ class Causes:
                 (True, ["--zeroed"], {},
                  (RIGHT, "The output is added to, and nothing has set it to 0 before: cudaMemsetAsync it, or let the "
                   "first writer store.", "chapter#traps", "It passes where the output holds zeros beforehand."))):
-            if applies and (options is no_change or self.again(*options, data=self.facts["data"], **how)):
+            if applies and (options is no_change or self.again(*options, **how)):
                 return cause
         return None
 
@@ -351,32 +347,19 @@ class Causes:
         sentence = lesson(data) or f"The data decide: see what the problem says of {data} data."
         return RIGHT, sentence, NUMBERS, "It passes on random data of this size."
 
-    def leading(self):
-        """A leading dimension that is longer than its rows."""
-        given = [option for option in self.facts["options"] if re.match(r"--ld\w*=[1-9]", option)]
-        if not given:
-            return None
-        plain = [option for option in self.facts["options"] if option not in given]
-        if not self.passes(*plain, f"--data={self.facts['data']}"):
-            return None
-        names = " and ".join(option[2:].split("=")[0] for option in given)
-        return (RIGHT, f"Rows lie {names} elements apart, which may be more than a row is long: the index of an "
-                f"element is row * {names.split(' ')[0]} + column.", FIRST,
-                f"It passes without {names}, that is where the rows follow one another directly.")
-
-    def scalars(self):
-        given = [option for option in self.facts["options"] if re.match(r"--(alpha|beta)=", option)]
-        plain = [option for option in self.facts["options"] if option not in given]
-        for name, value, sentence in (
-                ("beta", "0", "beta times the old value is added: see that it is read before it is overwritten, and "
-                 "by the thread that owns it."),
-                ("alpha", "1", "alpha scales the product, not the old value.")):
-            mine = [option for option in given if option.startswith(f"--{name}=")]
-            if not mine or mine == [f"--{name}={value}"]:
-                continue
-            others = [option for option in given if option not in mine]
-            if self.passes(*plain, *others, f"--{name}={value}", f"--data={self.facts['data']}"):
-                return RIGHT, sentence, FIRST, f"It passes with {name} = {value}."
+    def option(self):
+        """A leading dimension that is longer than its rows, or a scalar."""
+        for pattern, plain, sentence, proof in (
+                (r"--(ld\w*)=[1-9].*", "", "Rows lie {} elements apart, which may be more than a row is long: the "
+                 "index of an element is row * {} + column.", "It passes without {}, that is where the rows follow "
+                 "one another directly."),
+                (r"--(beta)=.*", "--beta=0", "{} times the old value is added: see that it is read before it is "
+                 "overwritten, and by the thread that owns it.", "It passes with {} = 0."),
+                (r"--(alpha)=.*", "--alpha=1", "{} scales the product, not the old value.", "It passes with {} = 1.")):
+            given = [option for option in self.facts["options"] if re.fullmatch(pattern, option)]
+            if given and given != [plain] and self.again(*filter(None, [plain]), without=given):
+                name = re.fullmatch(pattern, given[0])[1]
+                return RIGHT, sentence.format(name, name), FIRST, proof.format(name)
         return None
 
     def neighbours(self):
@@ -384,14 +367,11 @@ class Causes:
         results = {True: [], False: []}
         for option in self.facts["options"]:
             name, value = option[2:].split("=")
-            if name not in self.dims:
-                continue
-            n = int(value)
+            n = int(value) if name in self.dims else 0
             for other in dict.fromkeys([n - 1, n + 1, n // 32 * 32, -(-n // 32) * 32, -(-n // 256) * 256]):
-                if other < 1 or other == n:
-                    continue
-                others = [one for one in self.facts["options"] if one != option]
-                passed = self.passes(*others, f"--{name}={other}", f"--data={self.facts['data']}")
+                passed = None
+                if n and other not in (0, n):
+                    passed = self.again(f"--{name}={other}", without=[option])
                 if passed is not None and len(results[passed]) < 4:
                     results[passed].append(f"{name}={other}")
         return "; ".join(f"{word} at {', '.join(sizes)}" for word, sizes in

@@ -1,5 +1,4 @@
 """A document of Markdown, README.md or a chapter, in pieces with their line numbers; its links and its code blocks."""
-import itertools
 import re
 import urllib.parse
 from typing import NamedTuple
@@ -7,7 +6,7 @@ from typing import NamedTuple
 import ladder
 
 # <!-- table ... --> up to <!-- end -->: written by scripts/tables, which checks it too
-GENERATED = re.compile(r"(?:table|map|counters|compared|random)\b")
+GENERATED = re.compile(r"(?:table|counters|compared|random)\b")
 
 FENCE = re.compile(r"^( *)(`{3,}|~{3,})\s*([^`]*)$")
 HEADING = re.compile(r"^(#{1,6}) +(.*?)(?: +#+)?$")
@@ -21,15 +20,6 @@ HTML_ANCHOR = re.compile(r"<\w+\b[^>]*?\b(?:id|name)=\"([^\"]+)\"")
 OWN_FOLDER = re.compile(r"(?<![\w./~-])/(?:home|root|Users)/")
 
 
-class Error(NamedTuple):
-    page: str
-    line: int
-    text: str
-
-    def __str__(self):
-        return f"{self.page}:{self.line}: {self.text}"
-
-
 class Piece(NamedTuple):
     """A heading, a paragraph or list, a table, a code block."""
     kind: str  # heading, text, table, code
@@ -37,8 +27,6 @@ class Piece(NamedTuple):
     lines: list  # of a code block without the fences
     language: str  # of a code block
     marks: tuple  # the texts of the comments before it
-    section: tuple  # the headings above it: ("## sum", "### 01 atomic")
-    generated: bool  # between <!-- table --> and <!-- end -->
 
     @property
     def text(self):
@@ -67,12 +55,12 @@ class Document:
         self.path = path
         self.name = path.relative_to(ladder.ROOT).as_posix()
         self.lines = (path.read_text() if text is None else text).splitlines()
-        self.errors = []
+        self.errors = []  # [(line, text)]
         self.pieces = []
         self.read()
 
     def error(self, line, text):
-        self.errors.append(Error(self.name, line, text))
+        self.errors.append((line, text))
 
     def of_kind(self, *kinds):
         return [piece for piece in self.pieces if piece.kind in kinds]
@@ -80,11 +68,11 @@ class Document:
     # ---- reading
 
     def read(self):
-        marks, section, generated, number = [], [], False, 0
+        marks, generated, number = [], False, 0
         while number < len(self.lines):
             start, line = number, self.lines[number]
             number += 1
-            fence, heading = FENCE.match(line), HEADING.match(line)
+            fence = FENCE.match(line)
             if not line.strip():
                 continue
             if line.lstrip().startswith("<!--"):
@@ -107,9 +95,7 @@ class Document:
                 lines = [re.sub(rf"^ {{0,{len(indent)}}}", "", one) for one in self.lines[start + 1:number]]
                 piece = "code", start + 2, lines, language.strip()
                 number += 1
-            elif heading:
-                depth = len(heading[1])
-                section = [one for one in section if len(one.split(" ")[0]) < depth] + [line]
+            elif HEADING.match(line):
                 piece = "heading", start + 1, [line], ""
             else:
                 is_table = line.lstrip().startswith("|")
@@ -118,7 +104,7 @@ class Document:
                 if number < len(self.lines) and not is_table and self.lines[number].lstrip().startswith("<!--"):
                     self.error(number + 1, "a comment within a paragraph; give it a line before the paragraph")
                 piece = "table" if is_table else "text", start + 1, self.lines[start:number], ""
-            self.pieces.append(Piece(*piece, tuple(marks), tuple(section), generated))
+            self.pieces.append(Piece(*piece, tuple(marks)))
             marks = []
         if generated:
             self.error(len(self.lines), "no <!-- end --> after the last <!-- table -->")
@@ -171,95 +157,72 @@ def anchor(title):
 def check_links(page, pages):
     """`pages` holds the pages there are, by path."""
     for line, target in page.links():
-        if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:", target):
-            try:
-                parts = urllib.parse.urlsplit(target)
-                parts.port  # noqa: B018  (raises ValueError)
-            except ValueError:
-                parts = None
-            if not parts or parts.scheme not in ("http", "https") or "." not in (parts.hostname or ""):
-                page.error(line, f"'{target}' is no address of the web")
-            continue
-        if target.startswith("/"):
-            page.error(line, f"'{target}' starts at the root of a machine; links are relative to the page")
-            continue
         name, _, part = urllib.parse.unquote(target).partition("#")
         path = (page.path.parent / name).resolve() if name else page.path
-        if not path.exists():
+        if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:", target):
+            if not re.match(r"https?://[^/?#]*\.", target):
+                page.error(line, f"'{target}' is no address of the web")
+        elif target.startswith("/"):
+            page.error(line, f"'{target}' starts at the root of a machine; links are relative to the page")
+        elif not path.exists():
             page.error(line, f"the link leads to '{target}', which is not there")
-        elif part and path.suffix == ".json":
-            pass  # figure_links checks it
-        elif part and (path not in pages or part not in pages[path].anchors()):
-            page.error(line, f"'{target}': {path.name} has no such heading")
-    for number, line in enumerate(page.lines):
+        elif part and path.suffix != ".json" and (path not in pages or part not in pages[path].anchors()):
+            page.error(line, f"'{target}': {path.name} has no such heading")  # of .json figure_links checks it
+    for number, line in enumerate(page.lines, 1):
         if OWN_FOLDER.search(line):
-            page.error(number + 1, "an absolute path of somebody's machine")
+            page.error(number, "an absolute path of somebody's machine")
 
 
 # ---- code blocks
 
-LANGUAGES = {
-    "cpp": "text of a source that <!-- source: path --> names",
-    "console": "a session: $ command, and what it prints",
-    "sh": "commands",
-    "text": "what no command prints, with <!-- not a session: why -->",
+LANGUAGES = {  # what a block is, and the comments before it that say how it is checked
+    "cpp": ("text of a source that <!-- source: path --> names", {"source"}),
+    "console": ("a session: $ command, and what it prints", {"seen on", "interactive"}),
+    "sh": ("commands", set()),
+    "text": ("what no command prints, with <!-- not a session: why -->", {"not a session"}),
 }
-MARKS_OF = {"cpp": {"source"}, "console": {"seen on", "interactive", "in a copy"}, "sh": set(),
-            "text": {"not a session"}}
 
 
 def check_blocks(page):
     """Languages and marks, and that cpp blocks are what the sources hold."""
     for block in page.of_kind("code"):
         if block.language not in LANGUAGES:
-            known = "; ".join(f"{name}: {what}" for name, what in LANGUAGES.items())
+            known = "; ".join(f"{name}: {what}" for name, (what, _) in LANGUAGES.items())
             page.error(block.line - 1, f"a code block of language '{block.language}'; there are {known}")
             continue
-        for text in block.marks:
-            name = text.split(":")[0].strip()
-            if name not in MARKS_OF[block.language]:
+        for name in (text.split(":")[0].strip() for text in block.marks):
+            if name not in LANGUAGES[block.language][1]:
                 page.error(block.line - 1, f"<!-- {name} --> means nothing before a {block.language} block")
+        if block.mark("seen on") == "":
+            page.error(block.line - 1, "<!-- seen on: CARD --> names the card")
         if block.language == "text" and not block.mark("not a session"):
             page.error(block.line - 1, "a text block without <!-- not a session: why --> before it; what a command "
-                                         "prints is a console block")
+                                       "prints is a console block")
         if block.language == "cpp":
             check_source(page, block)
 
 
 def check_source(page, block):
+    """The lines between '// ...' stand in the source, one after another; indentation does not count."""
     name = block.mark("source")
-    if not name:
-        page.error(block.line - 1, "a cpp block without <!-- source: path --> before it")
-        return
-    path = ladder.ROOT / name
+    path = ladder.ROOT / (name or "")
     if not path.is_file():
-        page.error(block.line - 1, f"the source '{name}' is not there")
+        page.error(block.line - 1, f"the source '{name}' is not there" if name else
+                   "a cpp block without <!-- source: path --> before it")
         return
-    lines, source, start = [line.strip() for line in block.lines], path.read_text().splitlines(), 0
-    source = [line.strip() for line in source]
-    for chunk in split_at(lines, "// ..."):
-        best = 0, start
-        for at in range(start, len(source)):
-            best = max(best, (same_lines(lines, chunk, source, at), -at))
-        if best[0] < len(chunk):
-            wrong = chunk[best[0]]
-            page.error(block.line + wrong, f"not in {name}, or not at this place: '{lines[wrong]}'")
+    rest, chunk = whole_lines(path.read_text().splitlines()), []
+    for place, line in enumerate([*block.lines, "// ..."]):
+        if line.strip() != "// ...":
+            chunk.append(line)
+            continue
+        good = max(count for count in range(len(chunk) + 1) if whole_lines(chunk[:count]) in rest)
+        if good < len(chunk):
+            page.error(block.line + place - len(chunk) + good, f"not in {name}, or not at this place: '{chunk[good]}'")
             return
-        start = best[0] - best[1]
+        rest = "\n" + rest.partition(whole_lines(chunk))[2] if chunk else rest
+        chunk = []
 
 
-def split_at(lines, mark):
-    """The places of the lines between those that are the mark."""
-    found = [[]]
-    for place, line in enumerate(lines):
-        if line == mark:
-            found.append([])
-        else:
-            found[-1].append(place)
-    return [chunk for chunk in found if chunk]
-
-
-def same_lines(lines, chunk, source, at):
-    """How many lines of the chunk stand in the source from `at` on."""
-    pairs = itertools.takewhile(lambda pair: lines[pair[0]] == pair[1], zip(chunk, source[at:]))
-    return len(list(pairs))
+def whole_lines(lines):
+    """A text in which whole lines can be looked for."""
+    return "".join(f"\n{line.strip()}" for line in lines) + "\n"

@@ -2,7 +2,6 @@
 the scripts' --help."""
 import functools
 import json
-import os
 import re
 import shlex
 import subprocess
@@ -16,16 +15,13 @@ OTHERS = {"apt-get", "bash", "cat", "cd", "cmake", "code", "compute-sanitizer", 
           "cut", "docker", "echo", "export", "gdb", "git", "grep", "head", "less", "ls", "ncu", "ncu-ui", "ninja",
           "nsys", "nvcc", "nvdisasm", "nvidia-smi", "pip", "python3", "sed", "sort", "tail", "watch"}
 SUFFIXES = (".cu", ".cuh", ".cpp", ".hpp", ".py", ".md", ".json", ".txt", ".cmake", ".gdb", ".svg", ".sh")
-NEW_STEP = re.compile(r"\bscripts/new (\S+) ([a-z0-9_]+)")
-made = set()  # the names and paths of steps that commands on this page make
 
 
 # ---- what there is
 
 @functools.lru_cache(None)
 def help_of(script):
-    done = subprocess.run([ladder.ROOT / script, "--help"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    return done.stdout if done.returncode == 0 else ""
+    return subprocess.run([ladder.ROOT / script, "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
 @functools.lru_cache(None)
@@ -50,28 +46,16 @@ def presets():
 
 
 @functools.lru_cache(None)
-def programs():
-    """The paths of what build/<preset>/ holds."""
-    steps = [*ladder.steps(), *ladder.bugs(), *ladder.answers()]
-    tests = [*ladder.ROOT.glob("*/test_*.cpp"), *ladder.ROOT.glob("*/*/*_cpu.cpp")]
-    return {step.label for step in steps} | {f"{ladder.shown(step.folder)}/{step.kernel}" for step in steps} | \
-        {ladder.shown(path.with_suffix("")) for path in tests} | {"compile_commands.json"}
-
-
-@functools.lru_cache(None)
 def files():
     """The names of all files, and those of the folders at the top."""
     tops = {path.name for path in ladder.ROOT.iterdir()} - {"build", "practice", ".git"}
     return {path.name for top in tops for path in [ladder.ROOT / top, *(ladder.ROOT / top).rglob("*")]}, tops
 
 
-def is_step(name):
-    return ladder.find(name, known_names()) is not None or re.sub(r"\.cu$", "", name) in made
-
-
 def is_path(word, folder=ladder.ROOT):
     word = re.sub(r":\d+$|\.random$", "", word).rstrip("/")  # a line; a test's name
-    return any(True for root in (folder, ladder.ROOT) for _ in root.glob(word.lstrip("/") or "-")) or is_step(word)
+    return any(True for root in (folder, ladder.ROOT) for _ in root.glob(word.lstrip("/") or "-")) or \
+        ladder.find(word, known_names()) is not None
 
 
 def no_such(word):
@@ -102,31 +86,31 @@ def errors_of_words(words):
         words = words[1:]
     if not words:
         return []
-    program, arguments = re.sub(r"^\./", "", words[0]), words[1:]
-    if program.startswith("scripts/"):
-        return errors_of_script(program, arguments)
-    if program not in OTHERS and "/" not in words[0]:
-        return [f"'{program}' is no script or program of ours, nor a known one of others"]
+    if re.match(r"(\./)?scripts/", words[0]):
+        return errors_of_script(re.sub(r"^\./", "", words[0]), words[1:])
+    if words[0] not in OTHERS and "/" not in words[0]:
+        return [f"'{words[0]}' is no script or program of ours, nor a known one of others"]
     return [error for word in words for error in errors_of_path(re.sub(r"^\./", "", word))]
 
 
 def errors_of_path(word):
     """Of a path that starts in a folder of ours; a word that is none has no errors."""
-    if "/" not in word or word.startswith("-") or METAVARIABLE.search(word):
+    top, _, rest = word.partition("/")
+    if not rest or word.startswith("-") or METAVARIABLE.search(word):
         return []
-    top, *rest = word.split("/", 2)
     if top == "build":
-        if rest[0] not in presets():
-            return [f"CMakePresets.json has no '{rest[0]}'"]
-        return [] if len(rest) < 2 or rest[1] in programs() | made | {""} else [f"no build makes '{word}'"]
+        preset, _, program = rest.partition("/")
+        if preset not in presets():
+            return [f"CMakePresets.json has no '{preset}'"]
+        made = program in ("", "compile_commands.json") or is_path(program) or is_path(f"{program}.cpp")
+        return [] if made else [f"no build makes '{word}'"]
     return no_such(word) if top in files()[1] and not is_path(word) else []
 
 
 def errors_of_script(script, arguments):
-    if not is_path(script):
-        return no_such(script)
-    if not os.access(ladder.ROOT / script, os.X_OK) or script.count("/") > 1:  # a file, and no script
-        return []
+    path = ladder.ROOT / script
+    if not path.is_file() or path.suffix or path.parent.name != "scripts":  # a file, and no script
+        return [] if is_path(script) else no_such(script)
     arguments = arguments[:arguments.index("--")] if "--" in arguments else arguments  # the rest is the program's
     known, found, skip = options_of(script), [], False
     for place, word in enumerate(arguments):
@@ -148,23 +132,20 @@ def errors_of_script(script, arguments):
 
 def error_of_span(text, folder):
     """What is wrong with `text`, a span of code on a page of `folder`; None if nothing is, or it names nothing."""
-    words = text.split()
-    if not words:
-        return None
+    words, found = text.split(), []
     if re.match(r"scripts/\w|build/\w", text):
         found = errors_of(" ".join(words))
-    elif STEP_NAME.fullmatch(re.sub(r"\.cu$", "", words[0])):
-        found = [] if is_step(words[0]) else no_such(words[0])
-    elif len(words) > 1 or re.search(r"[(){}=;,&]|::|->", text) or METAVARIABLE.search(
+    elif words and STEP_NAME.fullmatch(re.sub(r"\.cu$", "", words[0])):
+        found = [] if is_path(words[0]) else no_such(words[0])
+    elif len(words) != 1 or re.search(r"[(){}=;,&]|::|->", text) or METAVARIABLE.search(
             re.sub(r"README|LICENSE|NOTES|CMake\w+|CONTRIBUTING", "", text)):
-        found = []
+        pass
     elif "/" in text:
         top = text.split("/")[0]
         known = top in files()[1] or top not in ("", "practice") and (folder / top).exists()
         found = no_such(text) if known and not is_path(text, folder) else []
-    else:
-        found = no_such(text) if re.fullmatch(r"[\w.-]+", text) and text.endswith(SUFFIXES) and text not in SUFFIXES \
-            and text not in files()[0] else []
+    elif re.fullmatch(r"[\w.-]+", text) and text.endswith(SUFFIXES) and text not in SUFFIXES:
+        found = [] if text in files()[0] else no_such(text)
     return found[0] if found else None
 
 
@@ -189,14 +170,10 @@ def commands_of(block):
 
 
 def check(page):
-    made.clear()
-    for name, idea in NEW_STEP.findall("\n".join(page.lines)):
-        for like in [step for step in known_names().get(name, []) if step.number.isdigit()][-1:]:
-            new = f"{like.kernel}_{int(like.number) + 1:02}_{idea}"
-            made.update((new, f"{ladder.shown(like.folder)}/{new}"))
+    ideas = "|".join(re.findall(r"\bscripts/new \S+ ([a-z0-9_]+)", "\n".join(page.lines))) or "-"
     for block in page.of_kind("code"):
         for line, command in commands_of(block) if block.language in ("sh", "console") else []:
-            for error in errors_of(command):
+            for error in errors_of(re.sub(rf"\b\w+_\d\d_(?:{ideas})\b", "STEP", command)):  # a step made on the page
                 page.error(line, error)
     for piece in page.of_kind("heading", "text", "table"):
         text = document.blanked(piece.text, document.COMMENT)

@@ -13,7 +13,6 @@ from ladder import document_commands
 SECONDS = 300  # for one command
 ADDRESS = re.compile(r"0x[0-9a-f]+")
 PROMPT = "(gdb) "
-WRITERS = ("scripts/new", "scripts/practice", "scripts/tables", "scripts/plot", "scripts/bench")
 
 
 # ---- comparing
@@ -34,7 +33,7 @@ def first_difference(wanted, got):
 
 
 def compare(page, line, shown, printed, what):
-    """`line` is that of shown[0] on the page. Empty lines at the start and end do not count."""
+    """Is `printed` what is shown from a line of the page on? Empty lines at the start and end do not count."""
     line += next((number for number, text in enumerate(shown) if text.strip()), 0)
     wanted, got = ([one.expandtabs().rstrip() for one in text.strip("\n").splitlines()]
                    for text in ("\n".join(shown), printed))
@@ -44,6 +43,7 @@ def compare(page, line, shown, printed, what):
         printed = f"prints '{got[at]}'" if at < len(got) else "prints no more"
         shown = f"'{wanted[place]}'" if place < len(wanted) else "no more"
         page.error(line + min(place, max(0, len(wanted) - 1)), f"shown is {shown}; {what} {printed}")
+    return wrong is None
 
 
 # ---- running
@@ -57,26 +57,26 @@ def environment(folder):
             "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def run(command, root, env, given=None):
+def run(command, env, given=None):
     """(exit status, standard output, standard error) of a command; None as status if it did not end."""
     try:
-        done = subprocess.run(["bash", "-c", command], cwd=root, env=env, text=True, errors="replace", timeout=SECONDS,
-                              input=given, stdin=subprocess.DEVNULL if given is None else None, capture_output=True)
+        done = subprocess.run(["bash", "-c", command], cwd=ladder.ROOT, env=env, text=True, errors="replace",
+                              timeout=SECONDS, input=given or "", capture_output=True)
     except subprocess.TimeoutExpired:
         return None, "", ""
     return done.returncode, done.stdout, done.stderr
 
 
 def parts(block):
-    """The commands of a console block with the output shown: [(place of the command, command, place of the first line
-    of output, lines)]."""
-    commands = [(line - block.line, command) for line, command in document_commands.commands_of(block)]
+    """The commands of a console block with the output shown: [(line of the command, command, line of the output's
+    first line, its lines)]."""
+    commands = document_commands.commands_of(block)
     found = []
-    for (place, command), (stop, _) in zip(commands, [*commands[1:], (len(block.lines), "")]):
-        first = place + 1
-        while block.lines[first - 1].endswith("\\"):
+    for (line, command), (end, _) in zip(commands, [*commands[1:], (block.line + len(block.lines), "")]):
+        first = line + 1
+        while block.lines[first - block.line - 1].endswith("\\"):
             first += 1
-        found.append((place, command, first, block.lines[first:stop]))
+        found.append((line, command, first, block.lines[first - block.line:end - block.line]))
     return found
 
 
@@ -101,91 +101,66 @@ def check(pages):
             for block in page.of_kind("code"):
                 if block.language != "console" or block.mark("seen on") is not None:
                     continue
-                name = f"{page.name}:{block.line}"
                 if block.mark("interactive") is not None and not shutil.which("gdb"):
-                    skipped.append(f"{name} needs gdb")
-                    continue
-                if check_marks(page, block):
-                    continue
-                ladder.say(f"{name}: {parts(block)[0][1]}")
-                check_session(page, block, env, folder)
-                count += 1
+                    skipped.append(f"{page.name}:{block.line} needs gdb")
+                elif runnable(page, block):
+                    check_session(page, block, env)
+                    count += 1
     return count, skipped
 
 
-def check_marks(page, block):
-    """Reports what cannot be run; True if there was something."""
-    before = len(page.errors)
+def runnable(page, block):
+    """Reports what cannot be run; True if there is nothing."""
     found = parts(block)
-    if not found or found[0][0] != 0:
+    if not found or found[0][0] != block.line:
         page.error(block.line, "a console block starts with a line '$ command'")
-    for place, command, _, _ in found:
+        return False
+    before = len(page.errors)
+    for line, command, _, _ in found:
         if re.search(r"\bbuild/gpu|--backend[ =]cuda|\b(ncu|cuda-gdb|compute-sanitizer|nvcc)\b", command):
-            page.error(block.line + place, "this needs a GPU: say <!-- seen on: CARD --> before the block")
-        elif command.startswith(WRITERS) and block.mark("in a copy") is None and "--check" not in command:
-            page.error(block.line + place, "this writes into the tree: say <!-- in a copy --> before the block")
-    return len(page.errors) > before
+            page.error(line, "this needs a GPU: say <!-- seen on: CARD --> before the block")
+        elif re.search(r"scripts/(new|practice|tables|plot|bench)(?!.*--check)", command):
+            page.error(line, "this writes into the tree: make it an sh block")
+    return len(page.errors) == before
 
 
-def check_session(page, block, env, folder):
-    root = ladder.ROOT
-    if block.mark("in a copy") is not None:
-        root = Path(folder) / f"copy_{block.line}"
-        shutil.copytree(ladder.ROOT, root, symlinks=True, ignore=shutil.ignore_patterns("build", ".git", "practice"))
-    for place, command, start, lines in parts(block):
+def check_session(page, block, env):
+    for line, command, start, lines in parts(block):
+        ladder.say(f"{page.name}:{line}: {command}")
         for preset, names in targets(command).items():
             ladder.configure(preset)
             ladder.build(preset, sorted(names))
         if block.mark("interactive") is not None:
-            check_interactive(page, block, command, start, lines, root, env)
+            check_interactive(page, command, start, lines, env)
             continue
-        status, output, errors = run(command, root, env)
+        status, output, errors = run(command, env)
         if status is None or status in (2, 126, 127):
             why = f"did not end in {SECONDS} s" if status is None else f"ended with exit status {status}"
-            page.error(block.line + place, f"'{command}' {why}: {errors.strip().splitlines()[-1:]}")
-            continue
-        compare(page, block.line + start, lines, output, "the command")
+            page.error(line, f"'{command}' {why}: {errors.strip().splitlines()[-1:]}")
+        else:
+            compare(page, start, lines, output, "the command")
 
 
-def check_interactive(page, block, command, start, lines, root, env):
+def check_interactive(page, command, start, lines, env):
     """Gives gdb what follows each prompt, and compares what it prints before the next."""
     given = [line[len(PROMPT):] for line in lines if line.startswith(PROMPT)]
     env = {**env, "COLUMNS": "9999"}  # gdb breaks lines where it likes
-    status, output, errors = run(command, root, env, "".join(f"{one}\n" for one in given))
+    status, output, errors = run(command, env, "".join(f"{one}\n" for one in given))
     if status is None or output.count(PROMPT.strip()) < len(given):
         last = errors.strip().splitlines()[-1:]
-        page.error(block.line, f"gdb did not come to its prompt {len(given)} times: {last}")
+        page.error(start, f"gdb did not come to its prompt {len(given)} times: {last}")
         return
-    outputs = re.split(r"\(gdb\) ?", output)
-    wanted, places = [[]], [start]
-    for number, line in enumerate(lines):
+    shown = [(start, [])]
+    for number, line in enumerate(lines, start):
         if line.startswith(PROMPT):
-            wanted.append([])
-            places.append(start + number + 1)
+            shown.append((number + 1, []))
         else:
-            wanted[-1].append(line)
-    for place, text, got, what in zip(places, wanted, outputs, ["gdb, before its first prompt,", *map(repr, given)]):
-        before = len(page.errors)
-        compare(page, block.line + place, [masked(one) for one in text], masked(got), what)
-        if len(page.errors) > before:
+            shown[-1][1].append(masked(line))
+    outputs = re.split(r"\(gdb\) ?", masked(output))
+    for (line, text), got, what in zip(shown, outputs, ["gdb, before its first prompt,", *map(repr, given)]):
+        if not compare(page, line, text, got, what):
             return  # what follows depends on it
 
 
 def masked(text):
     return ADDRESS.sub("0x...", text).replace(f"{ladder.ROOT}/", "")
-
-
-def check_seen(page):
-    """Of sessions seen on a GPU: rows of a report must name a step and hold figures."""
-    steps = {step.name for step in ladder.steps()}
-    for block in page.of_kind("code"):
-        if block.language != "console" or block.mark("seen on") is None:
-            continue
-        if not block.mark("seen on"):
-            page.error(block.line - 1, "<!-- seen on: CARD --> names the card")
-        for number, line in enumerate(block.lines):
-            found = re.match(r"([a-z][a-z0-9_]*_\d\d_[a-z0-9_]+) +(PASS|FAIL)\b(.*)", line)
-            if found and found[1] not in steps:
-                page.error(block.line + number, f"there is no step '{found[1]}'")
-            elif found and found[2] == "PASS" and not re.search(r"\d", found[3]):
-                page.error(block.line + number, f"{found[1]}: a row of a report without figures")

@@ -67,25 +67,12 @@ FOR_OLDER_GPUS = re.compile(r"^#if !defined\(__CUDA_ARCH__\) \|\| [^\n]*\n(.*?)^
                             re.MULTILINE | re.DOTALL)
 
 PARENTHESES = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"  # with two levels of them inside
-CLOSING = {"(": ")", "{": "}", "[": "]"}
+TEMPLATE_HEADS = r"(?:template\s*<(?:[^<>]|<(?:[^<>]|<[^<>]*>)*>)*>\s*)*"
 
 
 def words_of(code):
     """Its names, but for qualified ones and members: Sum in cub::DeviceReduce::Sum is none of ours."""
     return set(re.findall(r"(?<!::)(?<!\.)(?<!->)\b[A-Za-z_]\w*", code))
-
-
-def without_template_heads(code):
-    """What follows the `template <...>` that begins the code, whose parameters may be templates themselves."""
-    while re.match(r"template\s*<", code):
-        end = depth = 0
-        for sign in code:
-            end += 1
-            depth += (sign == "<") - (sign == ">")
-            if sign == ">" and depth == 0:
-                break
-        code = code[end:].lstrip()
-    return code
 
 
 class Declaration:
@@ -101,7 +88,7 @@ class Declaration:
         code = self.code.strip()
         if code.startswith("#"):
             return set(re.findall(r"^#\s*define\s+(\w+)", code, re.MULTILINE))
-        code = without_template_heads(code)
+        code = re.sub(TEMPLATE_HEADS, "", code, count=1)
         code = re.sub(rf"\b(?:__launch_bounds__|__cluster_dims__|alignas)\s*{PARENTHESES}", "", code)
         kind = re.match(r"(?:struct|class|union|enum(?:\s+class)?)\s+(\w+)", code)
         if kind:
@@ -130,33 +117,16 @@ def is_definition(code, rest):
 def declarations(text):
     """Splits a file's text: preprocessor lines by themselves, else up to the ; or } that ends it."""
     code = cuda_source.blanked(text)
-    found, start, i, expected = [], 0, 0, []
-    while i < len(code):
-        at_line_start = code[code.rfind("\n", 0, i) + 1:i].strip() == ""
-        if not expected and code[i] == "#" and at_line_start:
-            end = i
-            while True:
-                end = code.find("\n", end)
-                end = len(code) if end < 0 else end
-                if code[end - 1] != "\\":
-                    break
-                end += 1
+    found, start, depth = [], 0, 0
+    for sign in re.finditer(r"(?m)^[ \t]*#(?:[^\n]*\\\n)*[^\n]*|[][(){};]", code):
+        end = sign.end()
+        depth += (sign[0] in "([{") - (sign[0] in ")]}")
+        is_line = sign[0].lstrip().startswith("#")
+        if depth == 0 and (is_line or sign[0] == ";"
+                           or (sign[0] == "}" and is_definition(code[start:end], code[end:]))):
+            end += len(re.match(r"[^\S\n]*", code[end:])[0])  # a comment behind it on the line
             found.append(Declaration(text[start:end]))
-            start = i = end
-            continue
-        if code[i] in CLOSING:
-            expected.append(CLOSING[code[i]])
-        elif expected and code[i] == expected[-1]:
-            expected.pop()
-        ends = not expected and (code[i] == ";" or (code[i] == "}" and is_definition(code[start:i + 1], code[i + 1:])))
-        if ends:
-            i += 1
-            while i < len(code) and text[i] != "\n" and code[i].isspace():  # a comment behind it on the line
-                i += 1
-            found.append(Declaration(text[start:i]))
-            start = i
-            continue
-        i += 1
+            start = end
     return [declaration for declaration in found if declaration.code.strip()]
 
 

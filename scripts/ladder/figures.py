@@ -1,10 +1,10 @@
 """The figures of <kernel>/results/<gpu>.json: reading and writing them, and the digest of the code they belong to."""
+import collections
 import datetime
 import hashlib
 import json
 import re
 import subprocess
-from pathlib import Path
 from typing import NamedTuple, Optional
 
 import ladder
@@ -18,9 +18,9 @@ PROBLEM = re.compile(r"\bkernel \( \) const override")  # the class of a problem
 IN_TFLOPS = ("sgemm", "sgemm_accuracy", "sgemm_tf32", "gemm_bf16", "aat", "attention", "attention_bf16", "nms")
 LIBRARIES = {"cub": "CUB", "cublas": "cuBLAS", "cudnn": "cuDNN", "cusparse": "cuSPARSE",
              "thrust": "Thrust", "memcpy": "cudaMemcpy"}
-REFERENCE = ("h200", "h100-80gb-hbm3")  # the cards of the heads, the map and the text; other cards come after them
+REFERENCE = ("h200", "h100-80gb-hbm3")  # the cards of the heads and the charts; other cards come after them
 # What scripts/tables writes into a document, <!-- KIND OPTIONS -->; it describes them.
-BLOCK = re.compile(r"^(<!-- (table|map|counters|compared|random)\b([^\n]*?) -->\n).*?^(<!-- end -->)$",
+BLOCK = re.compile(r"^(<!-- (table|counters|compared|random)\b([^\n]*?) -->\n).*?^(<!-- end -->)$",
                    re.MULTILINE | re.DOTALL)
 
 
@@ -192,23 +192,21 @@ def telling(sizes):
 TRACE = "cpu-trace"  # the results file of what the CPU backend counted, see scripts/profile --against-trace
 
 
+def by_number(count):
+    """The cards, that with most entries first, a newer one before an older one."""
+    return sorted(sorted(count, reverse=True), key=lambda card: -count[card])
+
+
 class Counters:
     """All current counters, of scripts/profile: {(card, kernel): [entry]}."""
 
     def __init__(self, results, current):
         self.of_card = {}
-        self.stale = {}  # {card: {step name: None}}
         for one in results:
-            for entry in one.counters:
-                if current(entry):
-                    self.of_card.setdefault((one.card, entry["kernel"]), []).append(entry)
-                else:
-                    self.stale.setdefault(one.card, {})[step_name(entry)] = None
-        count = {}
-        for (card, _), entries in self.of_card.items():
-            if card != TRACE:
-                count[card] = count.get(card, 0) + len(entries)
-        self.cards = sorted(sorted(count, reverse=True), key=lambda card: -count[card])
+            for entry in filter(current, one.counters):
+                self.of_card.setdefault((one.card, entry["kernel"]), []).append(entry)
+        cards = collections.Counter(card for (card, _), entries in self.of_card.items() for _ in entries)
+        self.cards = [card for card in by_number(cards) if card != TRACE]
 
     def of(self, card, kernel):
         return self.of_card.get((card, kernel), [])
@@ -226,16 +224,15 @@ class Figures:
         self.shown = {}  # {(kernel, card): {(step id, size): entry}}
         self.commits = {}  # of the stale ones: {(kernel, card, step id): commit}
         self.stale = {}  # {card: {step name: None}}, in the order of the files
-        count = {}
+        count = collections.Counter()
         for one in results:
             for entry in one.entries:
                 self.entries.setdefault(entry["kernel"], []).append(entry)
                 is_current = current(entry)
                 if is_current or "commit" in entry:
+                    count[one.card] += is_current
                     self.shown.setdefault((entry["kernel"], one.card), {})[entry["step"], size_of(entry)] = entry
-                    count[one.card] = count.get(one.card, 0) + is_current
                 if not is_current:
-                    self.stale.setdefault(one.card, {})[step_name(entry)] = None
                     self.commits[entry["kernel"], one.card, entry["step"]] = entry.get("commit")
             for found in one.random if ladder_code else []:
                 is_current = found["code"] == ladder_code(found["kernel"], kernels.get(found["kernel"], []))
@@ -243,11 +240,12 @@ class Figures:
                     self.random[found["kernel"], one.card] = found
                 if not is_current:
                     self.stale_random.setdefault(one.card, []).append(found["kernel"])
-        self.cards = sorted(sorted(count, reverse=True), key=lambda card: (card not in REFERENCE, -count[card]))
+            for entry in [*one.entries, *one.counters]:
+                if not current(entry):
+                    self.stale.setdefault(one.card, {})[step_name(entry)] = None
+        self.cards = sorted(by_number(count), key=lambda card: card not in REFERENCE)
         self.labels = {kernel: labels(entries) for kernel, entries in self.entries.items()}
         self.counters = Counters(results, current)
-        for card, names in self.counters.stale.items():
-            self.stale.setdefault(card, {}).update(names)
 
     def measured(self, kernel):
         """The steps with figures of any card, stale ones too: a reader's own step has none."""
@@ -262,12 +260,9 @@ class Figures:
         commit = self.commits.get((kernel, card, step_id))
         return short_name(card) + (f" at {commit}" if commit else "")
 
-    def cards_of(self, kernel, cards=None):
-        return [card for card in (self.cards if cards is None else cards) if self.of(kernel, card)]
-
-    @property
-    def reference(self):
-        return [card for card in self.cards if card in REFERENCE]
+    def cards_of(self, kernel, only_reference=False):
+        return [card for card in self.cards
+                if self.of(kernel, card) and (card in REFERENCE or not only_reference)]
 
     def sizes(self, kernel, wanted):
         """The sizes that are called so; all of them if none is wanted."""
@@ -334,19 +329,15 @@ def ceiling_name(step):
 
 class Wanted(NamedTuple):
     """What the line of a table asks for, by labels of sizes."""
-    page: Path
     sizes: list  # of the table; empty: all
     head: Optional[str]  # the size for the heads
     chart: list  # the sizes for the chart; empty: that of the heads
 
 
-def wanted(page, text):
+def wanted(text):
     options = dict(word.split("=", 1) for word in text.split() if re.match("(head|chart)=", word))
     named = [word for word in text.split() if not re.match("(head|chart)=", word)]
-    return Wanted(page, named, options.get("head"), options["chart"].split(",") if "chart" in options else [])
-
-
-GUIDE = ladder.ROOT / "README.md"
+    return Wanted(named, options.get("head"), options["chart"].split(",") if "chart" in options else [])
 
 
 def chapters():
@@ -356,16 +347,12 @@ def chapters():
         ladder.ROOT.glob(f"{family}/*/README.md"))) if path.is_file()]
 
 
-def guides():
-    """README.md and what it leads to, in both languages."""
+def documents():
+    """All that are checked: README.md and what it leads to, in both languages, and the chapters; not the notes beside
+    them."""
     found = [ladder.ROOT.glob(pattern) for pattern in ("README.md", "README.*.md", "docs/*.md", "docs/*/*.md",
                                                        "scripts/README.md", "common/README.md")]
-    return [path for paths in found for path in sorted(paths)]
-
-
-def documents():
-    """All that are checked: the guides and the chapters, and not the notes beside them."""
-    return [*guides(), *chapters()]
+    return [path for paths in found for path in sorted(paths)] + chapters()
 
 
 def wanted_by_kernel():
@@ -375,7 +362,7 @@ def wanted_by_kernel():
         for match in BLOCK.finditer(path.read_text()):
             if match[2] == "table":
                 kernel, _, options = match[3].strip().partition(" ")
-                new, old = wanted(path, options), found.get(kernel)
+                new, old = wanted(options), found.get(kernel)
                 if not old or new.head or not old.head:
                     found[kernel] = new
     return found

@@ -37,7 +37,6 @@ class Verdict(NamedTuple):
     kernel: str
     stages: list
     failure: diagnosis.Failure  # the first, or None
-    word: str  # for an untouched template, else empty
     printed: str = ""  # by the submission: in the run that fails, else in a small one
     remarks: list = []
     level: str = ""  # one of levels.NAMES, of a submission that passes
@@ -63,10 +62,9 @@ class Verdict(NamedTuple):
         return self.failure.stage if self.failure else [*self.not_judged, diagnosis.STAGES[-1]][0]
 
     def as_json(self):
-        return {"submission": self.submission, "kernel": self.kernel, "state": self.state, "word": self.word,
-                "printed": self.printed, "stages": [stage._asdict() for stage in self.stages],
-                "remarks": [remark._asdict() for remark in self.remarks], "level": self.level,
-                "following": self.following, "failure": self.failure.as_json() if self.failure else None}
+        listed = {name: [one._asdict() for one in getattr(self, name)] for name in ("stages", "remarks")}
+        return {**self._asdict(), **listed, "state": self.state,
+                "failure": self.failure.as_json() if self.failure else None}
 
 
 class OutOfTime(Exception):
@@ -80,16 +78,17 @@ def remark_of(entry):
     kind, facts = entry["kind"], entry["failure"]
     where = diagnosis.how(facts)
     if kind == "alignment":
-        return Remark(kind, f"Right on aligned arrays, wrong at {where}: test each pointer before a vector access, "
-                            "(size_t)p % 16 == 0, and take a scalar path otherwise.", facts=facts)
-    if kind == "empty":
-        return Remark(kind, f"At {where}: {facts['seen'] if facts['what'] != 'error' else facts['error']}. A grid "
-                            "of 0 blocks is an error: return before the launch, or write what the problem says.",
-                      facts=facts)
-    if kind == "NaN":
-        return Remark(kind, f"At {where} a NaN is lost: {facts['buffer']}[{facts['index']}] is {facts['got']}. "
-                            "NaN > 0 is false, and fmaxf returns the other operand.", facts=facts)
-    return Remark(kind, f"At {where}: {facts['seen']}. {entry['lesson']}", entry["lesson"], facts)
+        text = f"Right on aligned arrays, wrong at {where}: test each pointer before a vector access, (size_t)p % 16 " \
+               "== 0, and take a scalar path otherwise."
+    elif kind == "empty":
+        text = f"At {where}: {facts['seen'] if facts['what'] != 'error' else facts['error']}. A grid of 0 blocks is " \
+               "an error: return before the launch, or write what the problem says."
+    elif kind == "NaN":
+        text = f"At {where} a NaN is lost: {facts['buffer']}[{facts['index']}] is {facts['got']}. NaN > 0 is false, " \
+               "and fmaxf returns the other operand."
+    else:
+        text = f"At {where}: {facts['seen']}. {entry['lesson']}"
+    return Remark(kind, text, entry.get("lesson", ""), facts)
 
 
 def of_limit(name):
@@ -191,6 +190,9 @@ class Judge:
             if not any(known.kind == remark.kind and known.about == remark.about for known in self.remarks):
                 self.remarks.append(remark)
 
+    def passed(self, stage, text=""):
+        self.stages.append(Stage(stage, PASSED, text))
+
     # -- the verdict
 
     def verdict(self):
@@ -219,25 +221,25 @@ class Judge:
         judged = {stage.name: stage for stage in self.stages}
         stages = [judged.get(name, Stage(name, NOT_JUDGED)) for name in diagnosis.STAGES]
         printed = self.printed_by_failure if failure and self.printed_by_failure is not None else self.printed
-        verdict = Verdict(ladder.shown(self.submission.path), self.submission.kernel, stages, failure, "", printed,
+        verdict = Verdict(ladder.shown(self.submission.path), self.submission.kernel, stages, failure, printed,
                           self.remarks)
         return verdict if failure else self.with_level(verdict)
 
     def untouched(self):
-        """The answer to an template: nothing is built."""
-        word = (f"This is still the empty page. Write the kernel in {self.submission.path.name}, then judge it again; "
-                f"scripts/practice {self.submission.problem.kernel} --hint 1 gives a first idea.")
-        section = self.submission.problem.section(diagnosis.FIRST)
-        failure = diagnosis.Failure(diagnosis.RIGHT, "the page is empty", word, section)
+        """The answer to a template: nothing is built."""
+        problem = self.submission.problem
+        failure = diagnosis.Failure(
+            diagnosis.RIGHT, diagnosis.EMPTY, f"This is still the empty page. Write the kernel in "
+            f"{self.submission.path.name}, then judge it again; scripts/practice {problem.kernel} --hint 1 gives a "
+            "first idea.", problem.section(diagnosis.FIRST))
         stages = [Stage(name, FAILED if name == failure.stage else NOT_JUDGED) for name in diagnosis.STAGES]
-        return Verdict(ladder.shown(self.submission.path), self.submission.problem.kernel, stages, failure, word)
+        return Verdict(ladder.shown(self.submission.path), problem.kernel, stages, failure)
 
     def with_level(self, verdict):
         ideas = {step.name[len(step.kernel) + 1:]: text for step, text in self.submission.problem.hints()}
         is_robust = not {remark.kind for remark in self.remarks} & {"alignment", "empty", "NaN", "corner", "grid"}
-        standing = levels.standing(self.traced_run, self.references, is_robust, ideas, self.slow)
-        following = f"{standing.following}: {standing.text}" if standing.following else ""
-        return verdict._replace(level=standing.reached, following=following)
+        level, following, text = levels.standing(self.traced_run, self.references, is_robust, ideas, self.slow)
+        return verdict._replace(level=level, following=f"{following}: {text}" if following else "")
 
     def first_failure(self):
         self.say("compiling for the CPU backend")
@@ -249,7 +251,7 @@ class Judge:
                 if self.with_gpu and diagnosis.CANNOT_RUN in str(error):
                     return self.on_gpu_alone()
                 raise
-            self.stages.append(Stage(diagnosis.COMPILES, PASSED))
+            self.passed(diagnosis.COMPILES)
             failure = self.checked(program, pool)
             refused = by_nvcc.result()  # it takes longer than most checks
             if refused:
@@ -280,13 +282,13 @@ class Judge:
         failure = self.many_rows(program)
         if failure:
             return failure
-        self.stages.append(Stage(diagnosis.ENDS, PASSED))
+        self.passed(diagnosis.ENDS)
         if left_out or too_long:
-            of_sizes = f"{left_out} largest" if left_out else "larger"
-            self.stages.append(Stage(diagnosis.RIGHT, NOT_JUDGED, f"{checks} checks are right; the {of_sizes} sizes "
-                                     "take too long here"))
+            left_out = f"{left_out} largest" if left_out else "larger"
+            self.stages.append(Stage(diagnosis.RIGHT, NOT_JUDGED,
+                                     f"{checks} checks are right; the {left_out} sizes take too long here"))
         else:
-            self.stages.append(Stage(diagnosis.RIGHT, PASSED, f"{checks} checks"))
+            self.passed(diagnosis.RIGHT, f"{checks} checks")
         return self.memory(others) or self.traced(others["trace"])
 
     def many_rows(self, program):
@@ -298,7 +300,7 @@ class Judge:
             outcome = self.check(program, *sizes, "--random-data", "--aligned", seconds=LONG_S)
             if outcome.facts.get("error") == "cudaErrorInvalidConfiguration" and not self.is_strict:
                 self.add(of_limit(long))
-            elif not (outcome.passed or outcome.result.stopped or outcome.result.status in (ladder.TIMED_OUT, 2)):
+            elif not outcome.result.stopped and outcome.result.status not in (ladder.TIMED_OUT, 2):
                 failure = self.failure_of(outcome)
                 if failure:
                     return failure
@@ -357,10 +359,10 @@ class Judge:
         self.say("under AddressSanitizer")
         outcome = self.check(program, "--brief")
         failure = self.failure_of(outcome)
-        if failure and outcome.result.stopped != "time":
-            return self.explained(program, outcome, failure, others["trace"])
         if not failure:
-            self.stages.append(Stage(diagnosis.MEMORY, PASSED, "nothing out of bounds, nothing misaligned"))
+            self.passed(diagnosis.MEMORY, "nothing out of bounds, nothing misaligned")
+        elif outcome.result.stopped != "time":
+            return self.explained(program, outcome, failure, others["trace"])
         return None
 
     def traced(self, building):
@@ -377,10 +379,10 @@ class Judge:
         if race:
             return race
         self.traced_run = step
-        self.stages.append(Stage(diagnosis.RACES, PASSED))
+        self.passed(diagnosis.RACES)
         self.references = access_pattern.of_ladder(self.submission.problem, "cpu-trace", ("--trace", "--json"),
                                                    self.say)
-        self.stages.append(Stage(diagnosis.PATTERN, PASSED, access_pattern.compared(step, self.references)))
+        self.passed(diagnosis.PATTERN, access_pattern.compared(step, self.references))
         return None
 
     def trace(self, program, *sizes):
@@ -407,14 +409,14 @@ class Judge:
         if own:
             steps = [step for step in access_pattern.of_ladder(self.submission.problem, "gpu", ("--json",), self.say)
                      if "cold_us" in step]
-            self.stages.append(Stage(diagnosis.SPEED, PASSED, access_pattern.speed_text(own[-1], steps)))
+            self.passed(diagnosis.SPEED, access_pattern.speed_text(own[-1], steps))
             self.slow = levels.shortfall_in_time(own[-1]["cold_us"], steps)
 
     def on_gpu_alone(self):
         """The stages of a submission that the CPU backend cannot run; compute-sanitizer takes its place."""
         self.say("the CPU backend cannot run this: compiling for the GPU")
         program = self.build("gpu")
-        self.stages.append(Stage(diagnosis.COMPILES, PASSED, "for the GPU; the CPU backend cannot run it"))
+        self.passed(diagnosis.COMPILES, "for the GPU; the CPU backend cannot run it")
         self.say("checking every awkward size, aligned and not")
         outcome = self.check(program)
         failure = self.failure_of(outcome)
@@ -429,28 +431,25 @@ class Judge:
         return failure
 
     def sanitized(self, program):
-        """What compute-sanitizer's tools find at two small sizes."""
+        """What compute-sanitizer's tools find at two small sizes. The stages memory and races have two tools each."""
+        stages = {stage: Stage(stage, PASSED, "by compute-sanitizer") for stage, *_ in diagnosis.OF_TOOL.values()}
         if not shutil.which("compute-sanitizer"):
-            self.stages += [Stage(name, SKIPPED, "needs compute-sanitizer")
-                            for name in (diagnosis.MEMORY, diagnosis.RACES)]
+            self.stages += [Stage(stage, SKIPPED, "needs compute-sanitizer") for stage in stages]
             return None
         self.say("under compute-sanitizer")
-        sizes = compute_sanitizer.small_sizes(program)
+        runs = [(tool, [*size, "--quiet"]) for tool in diagnosis.OF_TOOL
+                for size in compute_sanitizer.small_sizes(program)]
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
-            runs = {tool: [pool.submit(sandbox.run, compute_sanitizer.command(tool, program, [*size, "--quiet"]),
-                                       self.left(), memory=TOOL_MEMORY) for size in sizes]
-                    for tool in diagnosis.OF_TOOL}
-        for tool, (stage, *_) in diagnosis.OF_TOOL.items():
-            for result in (run.result() for run in runs[tool]):
-                if compute_sanitizer.has_findings(result.status, result.output):
-                    finding = compute_sanitizer.first_finding(result.output)
-                    return diagnosis.of_tool(tool, finding.replace(f"{ladder.ROOT}/", ""))
-                if not compute_sanitizer.did_run(result.status, result.output):
-                    self.stages = [found for found in self.stages if found.name != stage]
-                    self.stages.append(Stage(stage, NOT_JUDGED, f"{tool} did not run to its end"))
-                    return None
-            if not any(found.name == stage for found in self.stages):
-                self.stages.append(Stage(stage, PASSED, "by compute-sanitizer"))
+            results = list(pool.map(lambda run: sandbox.run(compute_sanitizer.command(run[0], program, run[1]),
+                                                            self.left(), memory=TOOL_MEMORY), runs))
+        for (tool, _), result in zip(runs, results):
+            if compute_sanitizer.has_findings(result.status, result.output):
+                finding = compute_sanitizer.first_finding(result.output)
+                return diagnosis.of_tool(tool, finding.replace(f"{ladder.ROOT}/", ""))
+            if not compute_sanitizer.did_run(result.status, result.output):
+                stage = diagnosis.OF_TOOL[tool][0]
+                stages[stage] = Stage(stage, NOT_JUDGED, f"{tool} did not run to its end")
+        self.stages += stages.values()
         return None
 
 
@@ -471,9 +470,7 @@ def stages_text(verdict, color=False):
 def outcome(verdict):
     """What the stages come to."""
     failure = verdict.failure
-    if verdict.word:
-        said = verdict.word
-    elif failure:
+    if failure:
         said = f"{failure.at}:\n" * bool(failure.at) + f"{failure.sentence}\nSee {failure.section}"
     elif verdict.not_judged:
         said = (f"Not solved yet: the time was over before all was judged: {', '.join(verdict.not_judged)}. "

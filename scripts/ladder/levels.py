@@ -34,29 +34,25 @@ class Level(NamedTuple):
     step: str  # the first within the limit
     value: float  # which has this
 
-    def reached(self, sums):
-        measure, _ = MEASURES[self.name]
-        return measure(sums) <= self.limit
-
     def shortfall(self, sums):
+        """What is missing for the level; empty if nothing is."""
         measure, words = MEASURES[self.name]
+        if measure(sums) <= self.limit:
+            return ""
         return f"{words(measure(sums))}; {figures.name_in_text(self.step)} has {words(self.value)}"
 
 
 def of_ladder(references):
     """The levels of a kernel, from its traced steps."""
     sums = [(entry["step"][len(entry["kernel"]) + 1:], traces.Sums(entry)) for entry in references]
+    uses_shared = any(one.total("requests", "shared_load", "shared_store") for _, one in sums)
     found = []
-    for name, (measure, _) in MEASURES.items():
+    for name, (measure, _) in MEASURES.items() if sums else []:
         values = [(step, measure(one)) for step, one in sums]
-        if not values:
-            continue
-        best, worst = min(value for _, value in values), max(value for _, value in values)
-        limit = best * NEAR_BEST
+        limit = NEAR_BEST * min(value for _, value in values)
         step, value = next((step, value) for step, value in values if value <= limit)
-        uses_shared = any(one.total("requests", "shared_load", "shared_store") for _, one in sums)
-        always = name == COALESCED or (name == NO_CONFLICTS and uses_shared)
-        if always or worst > limit:
+        if (name == COALESCED or (name == NO_CONFLICTS and uses_shared)
+                or max(value for _, value in values) > limit):
             found.append(Level(name, limit, step, value))
     return found
 
@@ -74,14 +70,9 @@ def blocks(entry):
 
 def why_serial(own, references):
     """Why a submission is too serial for the levels above robust; empty if it is not."""
-    if not references:
-        return ""
     seen, least = lanes(traces.Sums(own)), min(lanes(traces.Sums(entry)) for entry in references)
-    own_blocks, fewest = blocks(own), min(map(blocks, references))
-    reasons = []
-    if seen < least / 2:
-        reasons.append(f"{seen:.0f} lane{'s' * (round(seen) != 1)} of 32")
-    if own_blocks < 2 <= fewest:
+    reasons = [f"{seen:.0f} lane{'s' * (round(seen) != 1)} of 32"] if seen < least / 2 else []
+    if blocks(own) < 2 <= min(map(blocks, references)):
         reasons.append("1 block")
     return ", ".join(reasons)
 
@@ -95,26 +86,19 @@ def shortfall_in_time(cold_us, timed):
     return f"{cold_us:.2f} us; {figures.name_in_text(first)} takes {times[first]:.2f}"
 
 
-class Standing(NamedTuple):
-    reached: str
-    following: str  # the next level; empty if there is none
-    text: str  # what is missing for it, and whose idea reaches it
-
-
 def standing(own, references, is_robust, ideas, speed):
-    """A submission's level. `own`: its traced run, or None; `ideas`: {step's id: text}; `speed`: what is missing for
-    the level fast, empty if nothing is."""
+    """(a submission's level, the next one, what is missing for it and whose idea reaches it). `own`: its traced run, or
+    None; `ideas`: {step's id: text}; `speed`: what is missing for the level fast, empty if nothing is."""
     if not is_robust:
-        return Standing(RIGHT, ROBUST, "see the remarks")
+        return RIGHT, ROBUST, "see the remarks"
     levels = of_ladder(references) if own else []
-    serial = why_serial(own, references) if own else ""
-    if serial and levels:
-        return Standing(ROBUST, levels[0].name, f"the work is done by {serial}: give each thread an element")
+    serial = why_serial(own, references) if levels else ""
+    if serial:
+        return ROBUST, levels[0].name, f"the work is done by {serial}: give each thread an element"
     reached = ROBUST
-    sums = traces.Sums(own) if own else None
     for level in levels:
-        if not level.reached(sums):
-            idea = ideas.get(level.step, "")
-            return Standing(reached, level.name, level.shortfall(sums) + f": {idea}" * bool(idea))
+        missing, idea = level.shortfall(traces.Sums(own)), ideas.get(level.step, "")
+        if missing:
+            return reached, level.name, missing + f": {idea}" * bool(idea)
         reached = level.name
-    return Standing(reached, FAST, speed) if speed else Standing(FAST, "", "")
+    return (reached, FAST, speed) if speed else (FAST, "", "")

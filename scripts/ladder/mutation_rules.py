@@ -28,6 +28,9 @@ class Mutant(NamedTuple):
         above = next((line.strip() for line in reversed(lines[:number]) if line.strip()), "")
         return number + 1, above, lines[number].strip(), self.apply(source).splitlines()[number].strip()
 
+    def described(self):
+        return self.describe((ladder.ROOT / self.file).read_text())
+
 
 # ---------------------------------------------------------------- where
 

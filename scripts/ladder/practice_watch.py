@@ -53,34 +53,29 @@ class Watch:
         self.seen = {}  # submission's path: time of its last change
 
     def newest(self):
-        """The submission saved last, if it was saved since the last call and is not known as it is."""
+        """The submission saved last, if it was saved since the last call."""
         saved = {path: path.stat().st_mtime_ns for path in ladder.PRACTICE.glob("*.cu")}
         fresh = [path for path in saved if self.seen.get(path) != saved[path]]
         self.seen = saved
-        if not fresh:
-            return None
-        return max(fresh, key=saved.get)
+        return max(fresh, key=saved.get, default=None)
 
     def step(self):
         """Judges if there is something new; True where the screen is to be drawn again."""
         path = self.newest()
         if path is None:
             return False
-        submission = candidates.find(str(path))
-        known = self.verdict and self.submission and self.submission.path == submission.path
-        if self.submission is None or self.submission.path != submission.path:
-            self.hints, self.note = 0, ""
+        submission, before = candidates.find(str(path)), self.submission
         self.submission = submission
-        if progress_file.unchanged(submission):
-            if not known:
-                self.verdict = None
-                entry = progress_file.read()[submission.path.name]
-                self.note = ("solved before; not judged again" if entry["state"] == judging.PASSED else
-                             f"judged before, fails at '{entry['reached']}'; judged again when you save a change")
-            return True
-        self.note = ""
-        self.verdict = self.judge(submission)
-        progress_file.remember(submission, self.verdict)
+        if before is None or before.path != submission.path:
+            self.hints, self.note, self.verdict = 0, "", None
+        if not progress_file.unchanged(submission):
+            self.note = ""
+            self.verdict = self.judge(submission)
+            progress_file.remember(submission, self.verdict)
+        elif self.verdict is None:
+            entry = progress_file.read()[submission.path.name]
+            self.note = ("solved before; not judged again" if entry["state"] == judging.PASSED else
+                         f"judged before, fails at '{entry['reached']}'; judged again when you save a change")
         return True
 
     def key(self, key):
@@ -120,7 +115,7 @@ class Watch:
             if not place and self.submission:
                 place = f"practice/{self.submission.path.name}:1:1"
             parts.append(ladder.wrapped(f"{place}: {failure.stage}: {failure.what}\n"
-                                        f"{self.verdict.word or failure.sentence}"))
+                                        f"{failure.sentence}"))
         if self.verdict:
             stages = [stage._replace(text="") if stage.state == judging.FAILED else stage
                       for stage in self.verdict.stages]  # its text stands above

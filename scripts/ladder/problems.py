@@ -99,48 +99,38 @@ def fields(header):
     return found.groupdict()
 
 
-def headers(path):
-    """The .cuh header and those it includes, the outermost first."""
-    return [file for file in cuda_source.included(path) if file.suffix == ".cuh"]
-
-
 def chain(class_name, texts):
     """The (header, body) of a class and its bases, as far as these headers define them."""
-    found = []
     while class_name:
-        for path, text in texts.items():
-            definition = rf"^class {class_name}(?: final)?(?: : public ([\w:]+))? \{{\n(.*?)^\}};"
-            match = re.search(definition, text, re.M | re.S)
-            if match:
-                found.append((path, match[2]))
-                class_name = match[1]
-                break
-        else:
-            break
-    return found
+        definition = rf"^class {class_name}(?: final)?(?: : public ([\w:]+))? \{{\n(.*?)^\}};"
+        found = [(path, match) for path, text in texts.items() for match in [re.search(definition, text, re.M | re.S)]
+                 if match]
+        class_name = found[0][1][1] if found else None
+        if found:
+            yield found[0][0], found[0][1][2]
 
 
 def parse(kernel, steps):
     """The problem of a kernel, or None if it is none that one launch function solves."""
     header = steps[0].path.with_name(f"{kernel}.cuh")
-    registered = [match[1] for step in steps if not step.is_vendor
+    steps = tuple(step for step in steps if not step.is_vendor)
+    registered = [match[1] for step in steps
                   for match in [re.search(r"^LADDER_STEP\((\w+), launch", step.path.read_text(), re.M)] if match]
     if not registered or not header.is_file():
         return None
-    texts = {path: path.read_text() for path in headers(header)}
-    classes = chain(registered[0], texts)
-    for _, body in classes:
-        match = re.search(r"((?:^  //.*\n)*)  using Launch = void \(\*\)\(([^;]*)\);", body, re.M)
-        if not match:
-            continue
-        parameters = tuple(Parameter(*" ".join(text.split()).rsplit(" ", 1)) for text in match[2].split(","))
-        statement = [head_comment(texts[header])]
-        statement += [text for path in dict.fromkeys(path for path, _ in classes) if path != header
-                      for text in [head_comment(texts[path])] if " = " in text]  # a formula that the header refers to
-        return Problem(kernel, steps[0].family, header, class_name=registered[0], parameters=parameters,
-                       statement="\n\n".join(statement), contract=comment_text(match[1].splitlines()),
-                       steps=tuple(step for step in steps if not step.is_vendor), **fields(header))
-    return None
+    texts = {path: path.read_text() for path in cuda_source.included(header) if path.suffix == ".cuh"}
+    classes = list(chain(registered[0], texts))
+    launch = re.search(r"((?:^  //.*\n)*)  using Launch = void \(\*\)\(([^;]*)\);",
+                       "".join(body for _, body in classes), re.M)
+    if not launch:
+        return None
+    parameters = tuple(Parameter(*" ".join(text.split()).rsplit(" ", 1)) for text in launch[2].split(","))
+    statement = [head_comment(texts[header])]
+    statement += [text for path in dict.fromkeys(path for path, _ in classes) if path != header
+                  for text in [head_comment(texts[path])] if " = " in text]  # a formula that the header refers to
+    return Problem(kernel, steps[0].family, header, class_name=registered[0], parameters=parameters,
+                   statement="\n\n".join(statement), contract=comment_text(launch[1].splitlines()), steps=steps,
+                   **fields(header))
 
 
 @functools.lru_cache(maxsize=None)

@@ -8,14 +8,12 @@ from typing import NamedTuple, Optional
 import ladder
 from ladder import figures
 
-SHAPES = 60
-TUNING_SEED = 1  # its figures are not kept: who tunes to a seed reports another
 COUNTS_FROM_US = 20
 # Speed ratios of the top step: to the library in the geometric mean and at each shape, to the fastest earlier step, and
 # for kernels without a library to the ceiling, at long rows and much traffic.
 MEAN, LEAST, LEAST_EARLIER, LEAST_OF_CEILING = 0.995, 0.85, 0.90, 0.80
 LONG_ROW, MUCH_TRAFFIC = 1024, 256e6
-# Ladders that show an effect. Their last step need not be the fastest, so the marks say nothing of them.
+# Ladders that show an effect. Their last step need not be the fastest, so the targets say nothing of them.
 DEMONSTRATIONS = {"add_2d", "divergence", "group_places", "group_sums", "l2_window", "lanes", "litmus", "lock", "math",
                   "memory", "overlap", "registers", "sgemm_accuracy", "stage", "streams", "votes"}
 
@@ -35,10 +33,6 @@ class Shape(NamedTuple):
     def wrong(self):
         """The steps whose check failed."""
         return [figures.step_name(entry) for entry in self.entries if not entry.get("verified", True)]
-
-    @property
-    def left_out(self):
-        return {entry["step"]: entry["left_out"] for entry in self.entries if "left_out" in entry}
 
     @property
     def library(self):
@@ -87,11 +81,10 @@ def line(shape, library, ceiling):
     text = f"{shape.number:4} {size:44}"
     if shape.wrong:
         text += " FAIL: " + ", ".join(shape.wrong)
-    if shape.top:
-        top = shape.top
+    top = shape.top
+    if top:
         text += f" {top['bytes'] / 1e6:7.0f} MB {top['cold_us']:10.1f} us {figures.rate_text(top):>6}"
-        text += f" {figures.unit(top['kernel']):7}"
-        text += f" {top['of_ceiling']:5.2f} of {ceiling}"
+        text += f" {figures.unit(top['kernel']):7} {top['of_ceiling']:5.2f} of {ceiling}"
         if shape.library:
             text += f" {shape.ratio_to(shape.library).value:6.3f}x {library}"
         if shape.earlier:
@@ -100,7 +93,8 @@ def line(shape, library, ceiling):
             text += f", {top['compared']:.2g} of the results checked"
         if not shape.counts:
             text += f" (below {COUNTS_FROM_US} us)"
-    return text + "".join(f"\n     left out: {step}, {why}" for step, why in shape.left_out.items())
+    return text + "".join(f"\n     left out: {one['step']}, {one['left_out']}" for one in shape.entries
+                          if "left_out" in one)
 
 
 # ---- a kernel
@@ -110,69 +104,51 @@ def code_digest(steps, digest_of):
     return hashlib.sha256(" ".join(digest_of(step.name) for step in steps).encode()).hexdigest()[:12]
 
 
+def worst(ratios):
+    return min(ratios, key=lambda ratio: ratio.value).to_json()
+
+
+def mean(ratios):
+    return round(math.exp(sum(math.log(ratio.value) for ratio in ratios) / len(ratios)), 4)
+
+
 def summary(kernel, seed, shapes, code):
     """What goes into the results file. Ratios are absent where there is nothing to compare with."""
     counted = [shape for shape in shapes if shape.counts]
     found = {"kernel": kernel, "seed": seed, "shapes": len(shapes), "counted": len(counted)}
-    to_library = [shape.ratio_to(shape.library) for shape in counted if shape.library]
     missed = []
+
+    def miss(ratios, least, what):
+        below = sum(ratio.below(least) for ratio in ratios)
+        missed.extend([f"{below} {what}"] if below else [])
+
+    to_library = [shape.ratio_to(shape.library) for shape in counted if shape.library]
     if to_library:
-        mean = math.exp(sum(math.log(ratio.value) for ratio in to_library) / len(to_library))
-        worst = min(to_library, key=lambda ratio: ratio.value)
-        found["vs_vendor"] = {"mean": round(mean, 4), "worst": worst._replace(step=None).to_json(),
-                              "won": round(sum(ratio.value >= 1 for ratio in to_library) / len(to_library), 4)}
-        if mean < MEAN:
-            missed.append(f"mean {mean:.3f}x library")
-        below = sum(ratio.below(LEAST) for ratio in to_library)
-        if below:
-            missed.append(f"{below} below {LEAST}x library")
+        won = sum(ratio.value >= 1 for ratio in to_library) / len(to_library)
+        found["vs_vendor"] = {"mean": mean(to_library), "worst": worst(one._replace(step=None) for one in to_library),
+                              "won": round(won, 4)}
+        if found["vs_vendor"]["mean"] < MEAN:
+            missed.append(f"mean {found['vs_vendor']['mean']:.3f}x library")
+        miss(to_library, LEAST, f"below {LEAST}x library")
     to_earlier = [shape.ratio_to(shape.earlier) for shape in counted if shape.earlier]
     if to_earlier:
-        found["vs_earlier"] = {"worst": min(to_earlier, key=lambda ratio: ratio.value).to_json()}
-        below = sum(ratio.below(LEAST_EARLIER) for ratio in to_earlier)
-        if below:
-            missed.append(f"{below} below {LEAST_EARLIER}x an earlier step")
-    of_ceiling = [Ratio(shape.top["of_ceiling"], shape.top.get("cold_spread", 0), shape.top["size"])
-                  for shape in counted]
-    if of_ceiling and kernel not in figures.IN_TFLOPS:
-        mean = math.exp(sum(math.log(ratio.value) for ratio in of_ceiling) / len(of_ceiling))
-        found["of_ceiling"] = {"mean": round(mean, 4),
-                               "worst": min(of_ceiling, key=lambda ratio: ratio.value).to_json()}
-        long = [ratio for ratio, shape in zip(of_ceiling, counted) if shape.is_long]
-        below = sum(ratio.below(LEAST_OF_CEILING) for ratio in long)
-        if below and not to_library:
-            missed.append(f"{below} of {len(long)} long ones below {LEAST_OF_CEILING} of the ceiling")
+        found["vs_earlier"] = {"worst": worst(to_earlier)}
+        miss(to_earlier, LEAST_EARLIER, f"below {LEAST_EARLIER}x an earlier step")
+    if counted and kernel not in figures.IN_TFLOPS:
+        of_ceiling = [Ratio(shape.top["of_ceiling"], shape.top.get("cold_spread", 0), shape.top["size"])
+                      for shape in counted]
+        found["of_ceiling"] = {"mean": mean(of_ceiling), "worst": worst(of_ceiling)}
+        long = [ratio for ratio, shape in zip(of_ceiling, counted) if shape.is_long and not to_library]
+        miss(long, LEAST_OF_CEILING, f"of {len(long)} long ones below {LEAST_OF_CEILING} of the ceiling")
     chosen = [shape.top["choices"] for shape in counted if "choices" in shape.top]
     if chosen:
-        taken = collections.Counter(names[0] for names in chosen)
-        found["candidates"] = dict(taken.most_common())
+        found["candidates"] = dict(collections.Counter(names[0] for names in chosen).most_common())
         found["same_choice"] = round(sum(len(set(names)) == 1 for names in chosen) / len(chosen), 4)
     refused = sum(shape.top is None for shape in shapes)
     if refused:
         found["left_out"] = refused
         missed.append(f"{refused} not run")
     return {**found, "missed": missed, "code": code}
-
-
-def summary_text(found, library, ceiling):
-    text = f"{found['kernel']}, seed {found['seed']}: {found['shapes']} shapes, {found['counted']} from " \
-           f"{COUNTS_FROM_US} us on"
-    if "vs_vendor" in found:
-        one = found["vs_vendor"]
-        text += f"\n  {one['mean']:.3f}x {library} in the geometric mean, won {one['won']:.0%}, worst " \
-                f"{one['worst']['ratio']:.3f}x at {figures.size_text(one['worst']['size'])}"
-    if "vs_earlier" in found:
-        worst = found["vs_earlier"]["worst"]
-        text += f"\n  at worst {worst['ratio']:.3f}x an earlier step, {worst['step']}, at " \
-                f"{figures.size_text(worst['size'])}"
-    if "of_ceiling" in found:
-        one = found["of_ceiling"]
-        text += f"\n  {one['mean']:.2f} of {ceiling} in the geometric mean, worst {one['worst']['ratio']:.2f} at " \
-                f"{figures.size_text(one['worst']['size'])}"
-    if "candidates" in found:
-        taken = ", ".join(f"{name} {count}" for name, count in found["candidates"].items())
-        text += f"\n  candidates taken: {taken}; the same one in three measurements at {found['same_choice']:.0%}"
-    return text + "\n  " + ("marks missed: " + "; ".join(found["missed"]) if found["missed"] else "all marks reached")
 
 
 # ---- running

@@ -27,8 +27,6 @@ examples:
   scripts/run reduce/sum/whiteboard.cu
   scripts/run practice/sum.cu        a page of your own; scripts/judge says more of it
   scripts/run sum -- --n=2^20        with options for the programs; 'scripts/run sum -- --help' lists them
-
-Exit status: 0 if no step failed, 1 if one did, 2 for bad usage, or where something needed is missing.
 """
 SECONDS = 300
 BAD_USAGE = 2  # a program's exit status
@@ -42,11 +40,6 @@ class Verdict(NamedTuple):
 
     def __str__(self):
         return f"{self.word}, {self.reason}" if self.reason else self.word
-
-
-def name_in(record):
-    """The name of the step that a record is about; that of the submission sum.cu is sum."""
-    return record.get("name") or "_".join(filter(None, (record.get("kernel"), record.get("step"))))
 
 
 def verdict_in(record):
@@ -77,11 +70,16 @@ class Tally:
         if name not in self.verdicts or self.verdicts[name].word != "FAIL":
             self.verdicts[name] = verdict
 
+    def say(self, name, verdict):
+        self.set(name, verdict)
+        print(f"{name}: {self.verdicts[name]}", flush=True)
+
     def note(self, records, steps):
-        """Notes the verdicts on these steps in a program's records."""
+        """Notes the verdicts on these steps in a program's records. That of the submission sum.cu is sum."""
         names = {step.name for step in steps}
         for record in records:
-            verdict, name = verdict_in(record), name_in(record)
+            name = record.get("name") or "_".join(filter(None, (record.get("kernel"), record.get("step"))))
+            verdict = verdict_in(record)
             if verdict and name in names:
                 self.set(name, verdict)
 
@@ -89,14 +87,12 @@ class Tally:
         return sum(verdict.word == word for verdict in self.verdicts.values())
 
     def summary(self):
-        passed = self.count("PASS")
-        counts = [f"{passed} step{'s' * (passed != 1)} passed", f"{self.count('FAIL')} failed",
-                  f"{self.count('skipped')} skipped"]
-        if self.count("left out"):
-            counts.append(f"{self.count('left out')} left out")
+        passed, left_out = self.count("PASS"), self.count("left out")
+        text = (f"{passed} step{'s' * (passed != 1)} passed, {self.count('FAIL')} failed, "
+                f"{self.count('skipped')} skipped" + f", {left_out} left out" * (left_out > 0))
         failed = [f"  {name}: {verdict.reason or 'see above'}" for name, verdict in self.verdicts.items()
                   if verdict.word == "FAIL"]
-        return "\n".join([", ".join(counts)] + ["failed:"] * bool(failed) + failed)
+        return "\n".join([text] + ["failed:"] * bool(failed) + failed)
 
 
 class Printer:
@@ -106,7 +102,7 @@ class Printer:
         self.width = max(len(step.name) for step in steps)
         self.names = {step.name for step in steps}
         self.heading = None
-        self.usage = None
+        self.usage = ""  # what a program says of bad options; the others say it, too
 
     def show(self, line):
         name, gap, rest = line.partition("  ")
@@ -119,11 +115,11 @@ class Printer:
         print(line, end="", flush=True)
 
     def show_error(self, line, program):
-        """What one step's program says of bad options, the others say, too."""
         if line.startswith(f"{program}: "):
-            if line == self.usage:
+            reason = line.partition(": ")[2].strip()
+            if reason == self.usage:
                 return
-            self.usage = line
+            self.usage = reason
         print(line, end="", file=sys.stderr, flush=True)
 
 
@@ -161,17 +157,13 @@ def settle(steps, status, complaint, tally):
     """What a program's output left open is decided by how it ended."""
     for step in steps:
         verdict = tally.verdicts.get(step.name)
-        if verdict and verdict.word == "FAIL" and complaint and len(steps) == 1:
-            tally.verdicts[step.name] = Verdict("FAIL", complaint)
-        if verdict:
-            continue
-        if status == ladder.NO_DEVICE:
-            verdict = Verdict("skipped", "no CUDA device")
-        else:
+        if verdict is None and status == ladder.NO_DEVICE:
+            tally.say(step.name, Verdict("skipped", "no CUDA device"))
+        elif verdict is None:
             ended = ladder.describe_exit(status) if status else "printed no verdict"
-            verdict = Verdict("FAIL", complaint or ended)
-        tally.set(step.name, verdict)
-        print(f"{step.name}: {verdict}", flush=True)
+            tally.say(step.name, Verdict("FAIL", complaint or ended))
+        elif verdict.word == "FAIL" and complaint and len(steps) == 1:
+            tally.verdicts[step.name] = Verdict("FAIL", complaint)
 
 
 def run_steps(program_of, steps, options, tally):
@@ -182,39 +174,33 @@ def run_steps(program_of, steps, options, tally):
     for step in steps:
         status, complaint = run_program([*program_of(step), *options], [step], tally, printer)
         if status == BAD_USAGE:
-            refused.append(step)
-            reason = (printer.usage or "").partition(": ")[2].strip()
-            tally.set(step.name, Verdict("skipped", reason or "refuses these options"))
+            refused.append((step, printer.usage or "refuses these options"))
         else:
             settle([step], status, complaint, tally)
-    if refused == steps:
+    if len(refused) == len(steps):
         sys.exit(BAD_USAGE)
-    for step in refused:
-        print(f"{step.name}: {tally.verdicts[step.name]}", flush=True)
+    for step, reason in refused:
+        tally.say(step.name, Verdict("skipped", reason))
 
 
 def run_together(executable, steps, options, tally):
     """Runs a whole ladder in one process, so that its steps are timed side by side. On a GPU a step that crashes takes
-    the following ones with it: those are run again, alone."""
+    the following ones with it, and after an error of CUDA's all later calls fail: those steps are run again, alone."""
     status, complaint = run_program([executable, *options], steps, tally, Printer(steps))
     if status == BAD_USAGE:
         sys.exit(BAD_USAGE)
-    open_ones = [step for step in steps if is_open(tally.verdicts.get(step.name))]
-    if status in (0, ladder.NO_DEVICE) or len(steps) == 1 or not open_ones:
+    verdicts = {step: tally.verdicts.get(step.name) for step in steps}
+    unclear = [step for step, verdict in verdicts.items() if verdict is None or verdict.is_cuda_error]
+    if status in (0, ladder.NO_DEVICE) or len(steps) == 1 or not unclear:
         return settle(steps, status, complaint, tally)
     print("Again, one by one, the steps without a verdict of their own:", flush=True)
-    together = {step.name: tally.verdicts.pop(step.name, Verdict("FAIL", ladder.describe_exit(status)))
-                for step in open_ones}
-    run_steps(lambda step: [executable, f"--only={step.name}"], open_ones, options, tally)
+    for step in unclear:
+        tally.verdicts.pop(step.name, None)
+    run_steps(lambda step: [executable, f"--only={step.name}"], unclear, options, tally)
     if not any(tally.verdicts[step.name].word == "FAIL" for step in steps):
-        for name, verdict in together.items():
-            tally.set(name, Verdict("FAIL", f"passes alone, but in the ladder: {verdict.reason}"))
-            print(f"{name}: {tally.verdicts[name]}", flush=True)
-
-
-def is_open(verdict):
-    """After an error of CUDA's all later calls fail: whose fault it was is not clear."""
-    return verdict is None or verdict.is_cuda_error
+        for step in unclear:
+            reason = verdicts[step].reason if verdicts[step] else ladder.describe_exit(status)
+            tally.say(step.name, Verdict("FAIL", f"passes alone, but in the ladder: {reason}"))
 
 
 class Group(NamedTuple):
@@ -224,13 +210,17 @@ class Group(NamedTuple):
     is_whole: bool  # all steps of the kernel: the ladder's program has them
 
     def targets(self, left_out):
-        if self.is_whole:
-            return [f"ladder_{self.kernel}"] if any(step.name not in left_out for step in self.steps) else []
-        return [] if self.is_submissions else [step.target for step in self.steps if step.name not in left_out]
+        built = [step.target for step in self.steps if step.name not in left_out and step.kind != "submission"]
+        return [f"ladder_{self.kernel}"] if built and self.is_whole else built
 
-    @property
-    def is_submissions(self):
-        return self.steps[0].kind == "submission"
+    def is_hit(self, broken):
+        return bool(broken.keys() & {self.kernel, *(step.name for step in self.steps)})
+
+    def command(self, preset, step):
+        """What runs a step alone."""
+        if not self.is_whole:
+            return [step.program(preset)]
+        return [step.ladder_program(preset), f"--only={step.name}", "--skip-slow"]
 
 
 def groups_of(steps):
@@ -245,56 +235,43 @@ def groups_of(steps):
 def build(preset, groups, left_out):
     """Builds the groups' programs; returns the groups, of single steps where the ladder cannot be built, and why which
     step cannot: {name: reason}."""
-    broken_submissions = build_submissions(preset, [step for group in groups if group.is_submissions
-                                                    for step in group.steps])
+    steps = {step.name: step for group in groups for step in group.steps}
+    submissions = {name: build_submission(preset, step) for name, step in steps.items() if step.kind == "submission"}
     broken = ladder.build_what_compiles(preset, [target for group in groups for target in group.targets(left_out)])
-    steps = {step.name for group in groups for step in group.steps}
-    others = sorted(broken.keys() - steps - {group.kernel for group in groups})
+    others = sorted(broken.keys() - steps.keys() - {group.kernel for group in groups})
     if others:
         ladder.fail(f"{others[0]} does not build: {broken[others[0]]}")
     if broken:
-        groups = [group._replace(is_whole=False) if hit(group, broken) else group for group in groups]
-        targets = [target for group in groups if hit(group, broken) for target in group.targets({*left_out, *broken})]
+        hit = [group for group in groups if group.is_hit(broken)]
+        groups = [group._replace(is_whole=False) if group in hit else group for group in groups]
+        targets = [target for group in hit for target in group._replace(is_whole=False).targets({*left_out, *broken})]
         broken.update(ladder.build_what_compiles(preset, targets))
-    return groups, {**{name: reason for name, reason in broken.items() if name in steps}, **broken_submissions}
+    return groups, {name: reason for name, reason in {**broken, **submissions}.items() if reason and name in steps}
 
 
-def build_submissions(preset, submissions):
-    """Builds each submission's program; says why which one cannot be built: {name: reason}."""
-    broken = {}
-    for submission in submissions:
-        ladder.say(f"Building {ladder.shown(submission.path)} for build/{preset}")
-        try:
-            candidates.build_submission(preset, submission)
-        except candidates.CompileError as error:
-            ladder.say(str(error).rstrip())
-            broken[submission.name] = ladder.first_error(str(error))
-    return broken
-
-
-def hit(group, broken):
-    return bool(broken.keys() & {group.kernel, *(step.name for step in group.steps)})
+def build_submission(preset, submission):
+    """Says why its program cannot be built; nothing if it can."""
+    ladder.say(f"Building {ladder.shown(submission.path)} for build/{preset}")
+    try:
+        candidates.build_submission(preset, submission)
+    except candidates.CompileError as error:
+        ladder.say(str(error).rstrip())
+        return ladder.first_error(str(error))
+    return ""
 
 
 def run_group(preset, group, left_out, broken, options, tally):
     for step in group.steps:
         if step.name in broken:
-            tally.set(step.name, Verdict("FAIL", f"does not build: {broken[step.name]}"))
-            print(f"{step.name}: {tally.verdicts[step.name]}", flush=True)
+            tally.say(step.name, Verdict("FAIL", f"does not build: {broken[step.name]}"))
     steps = [step for step in group.steps if step.name not in left_out and step.name not in broken]
-    ladder_program = group.steps[0].ladder_program(preset)
-    if not steps:
-        pass
-    elif not group.is_whole:
-        run_steps(lambda step: [step.program(preset)], steps, options, tally)
-    elif preset == "cpu":
-        run_steps(lambda step: [ladder_program, f"--only={step.name}", "--skip-slow"], steps, options, tally)
-    else:
-        run_together(ladder_program, steps, options, tally)
+    if steps and group.is_whole and preset == "gpu":
+        run_together(steps[0].ladder_program(preset), steps, options, tally)
+    elif steps:
+        run_steps(lambda step: group.command(preset, step), steps, options, tally)
     for step in group.steps:
         if step.name in left_out:
-            tally.set(step.name, Verdict("skipped", "needs " + left_out[step.name]))
-            print(f"{step.name}: {tally.verdicts[step.name]}", flush=True)
+            tally.say(step.name, Verdict("skipped", "needs " + left_out[step.name]))
 
 
 def describe(groups):
@@ -327,10 +304,11 @@ def main():
                         help="a kernel, family, step, planted bug, whiteboard answer, page or file; default all "
                              "kernels; softmax is the kernel, softmax/ the family")
     arguments, options = parser.parse_with_rest()
-    if arguments.timeout < 0:
-        ladder.usage_error("--timeout must not be negative")
+    options = options or []
     if arguments.list:
         return print_list()
+    if any(option.startswith("--only") for option in options):
+        ladder.usage_error("--only is for programs; here name the steps: scripts/run STEP...")
     groups = groups_of(ladder.resolve(arguments.names, submissions=True) if arguments.names else ladder.steps())
     backend = ladder.choose_backend(arguments.backend)
     preset = {"cuda": "gpu", "cpu": "cpu"}[backend]
@@ -338,27 +316,15 @@ def main():
 
     ladder.configure(preset)
     left_out = ladder.skipped(preset)
-    options = options or []
-    if any(option.startswith("--only") for option in options):
-        ladder.usage_error("--only is for programs; here name the steps: scripts/run STEP...")
     if PRINT_ONLY & set(options):
-        groups = [group for group in groups if group.is_submissions or group.targets(left_out)][:1]
+        step = next((step for group in groups for step in group.steps if step.name not in left_out), None)
+        if step is None:
+            ladder.fail("none of these can be built here")
+        sys.exit(subprocess.run([candidates.program_of(preset, step), *options]).returncode)
     groups, broken = build(preset, groups, left_out)
-    if PRINT_ONLY & set(options):
-        print_only(preset, groups, left_out, options)
-
     tally = Tally()
     for number, group in enumerate(groups, 1):
         print(f"\n[{number}/{len(groups)}] {group.kernel}", flush=True)
         run_group(preset, group, left_out, broken, [f"--timeout={arguments.timeout}", *options], tally)
     print("\n" + tally.summary())
     sys.exit(1 if tally.count("FAIL") else 0)
-
-
-def print_only(preset, groups, left_out, options):
-    """Shows what one program says of itself, and ends."""
-    for group in groups:
-        step = next(step for step in group.steps if group.is_submissions or step.name not in left_out)
-        program = step.ladder_program(preset) if group.is_whole else step.program(preset)
-        sys.exit(subprocess.run([program, *options]).returncode)
-    ladder.fail("none of these can be built here")

@@ -1,8 +1,9 @@
 """Runs a program of somebody else's: in a process group of its own, with limits on CPU time, memory and output. A busy
 machine changes nothing; but a program that only waits is ended too."""
+import contextlib
 import os
 import resource
-import selectors
+import select
 import signal
 import subprocess
 import tempfile
@@ -29,11 +30,11 @@ class Result(NamedTuple):
 def resident(pid):
     """Bytes that a process and its children hold in memory; 0 where the system does not say."""
     try:
-        submissions = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+        own = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     except (OSError, IndexError):
         return 0
-    return submissions * os.sysconf("SC_PAGE_SIZE") + sum(map(resident, children))
+    return own * os.sysconf("SC_PAGE_SIZE") + sum(map(resident, children))
 
 
 def limited(command, seconds, file_size):
@@ -51,14 +52,18 @@ def limited(command, seconds, file_size):
     return ["prlimit", *options, "--", *map(str, command)]
 
 
-def end(process):
-    """Ends the group that the process leads."""
-    try:
+running = set()  # processes that lead their groups
+
+
+def kill(process):
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    while not poll(process):
-        time.sleep(POLL_S / 10)
+
+
+def end_all():
+    """What other threads run here ends."""
+    for process in list(running):
+        kill(process)
 
 
 def poll(process):
@@ -77,36 +82,38 @@ def run(command, seconds, environment=None, memory=MEMORY, folder=None, file_siz
         with tempfile.TemporaryDirectory(prefix="judge-") as empty:
             return run(command, seconds, environment, memory, empty, file_size)
     start, longest = time.monotonic(), WAITING * seconds + WAITING_S
-    pieces, size, stopped = [], 0, ""
+    pieces, size, stopped, ended = [], 0, "", False
     process = subprocess.Popen(limited(command, seconds, file_size), cwd=folder, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
                                env={**os.environ, **(environment or {})})
     process.cpu_seconds = 0.0
+    running.add(process)
+    output = process.stdout.fileno()
     try:
-        with selectors.DefaultSelector() as selector:
-            selector.register(process.stdout, selectors.EVENT_READ)
-            ended = False
-            while not stopped:
-                if selector.select(0 if ended else POLL_S):
-                    piece = os.read(process.stdout.fileno(), 1 << 16)
-                    if not piece:
-                        break
-                    pieces.append(piece)
-                    size += len(piece)
-                elif ended:  # and a child of it may hold the pipe
-                    break
-                ended = poll(process)
-                if size > OUTPUT:
-                    stopped = "output"
-                elif resident(process.pid) > memory:
-                    stopped = "memory"
-                elif time.monotonic() - start > longest:
-                    stopped = "time"
-        while not stopped and not poll(process):
-            time.sleep(POLL_S / 10)
-            stopped = "time" if time.monotonic() - start > longest else ""
+        while not stopped:
+            if output is None:
+                time.sleep(POLL_S / 10)
+            elif select.select([output], [], [], 0 if ended else POLL_S)[0]:
+                piece = os.read(output, 1 << 16)
+                pieces.append(piece)
+                size += len(piece)
+                output = output if piece else None  # closed
+            elif ended:
+                break  # a child of it may hold the pipe
+            ended = poll(process)
+            if ended and output is None:
+                break
+            if size > OUTPUT:
+                stopped = "output"
+            elif resident(process.pid) > memory:
+                stopped = "memory"
+            elif time.monotonic() - start > longest:
+                stopped = "time"
     finally:
-        end(process)
+        kill(process)
+        while not poll(process):
+            time.sleep(POLL_S / 10)
+        running.discard(process)
         process.stdout.close()
     stopped = {-signal.SIGXCPU: "time", -signal.SIGXFSZ: "output"}.get(process.returncode, stopped)
     return Result(process.returncode, b"".join(pieces)[:OUTPUT].decode(errors="replace"), stopped,

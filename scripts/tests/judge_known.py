@@ -19,7 +19,7 @@ SECONDS = 120  # of CPU time, for each
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 import ladder
-from ladder import candidates, judging, problems
+from ladder import candidates, diagnosis, judging, problems
 
 
 class StageJudge(judging.Judge):
@@ -78,7 +78,7 @@ def judged_template(problem):
         verdict = StageJudge(candidates.Submission(path, problem), SECONDS).verdict()
     failure = verdict.failure
     return (f"{problem.kernel:27} {verdict.reached:20} " + (failure.what[:90] if failure else "passes"),
-            bool(failure and failure.stage != "compiles" and verdict.word))
+            bool(failure and failure.what == diagnosis.EMPTY))
 
 
 def main():

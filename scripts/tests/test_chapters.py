@@ -1,147 +1,82 @@
 #!/usr/bin/env python3
-"""Checks that the chapters have one form: a family's lists its kernels, a kernel's has every step and planted bug."""
+"""Checks that the chapters have one form: a family's lists its kernels; a kernel's has every step and planted bug, its
+tables, chart and questions, in few words."""
 import re
 import unittest
 
 from helpers import Case, figures, ladder
 
-LONGEST_LINE = 120  # tables, pictures and addresses apart
 FAMILY_LINES = 110  # one or two pages
 GUIDE_LINES, GUIDE_WORDS = 750, 7500
 WORDS = {"sgemm": 3000, "gemm_bf16": 3000, "attention": 3000, "attention_bf16": 3000}  # read in ten minutes: 1500
 COUNTER = re.compile(r"(?i)\bcount(s|ed|ers?)?\b")  # what was counted, or what would show the point
-GENERATED = re.compile(r"^<!-- (?:table|counters|compared|random|map)\b.*?^<!-- end -->$", re.MULTILINE | re.DOTALL)
-
-
-class Chapter:
-    """Of a kernel's folder, or of a family's with the folders of its kernels."""
-
-    def __init__(self, folder, all_steps):
-        self.folder, self.name = folder, folder.name
-        self.text = (folder / "README.md").read_text()
-        self.prose = GENERATED.sub("", self.text)
-        self.folders = sorted({step.folder for step in all_steps if step.folder.parent == folder})
-        self.kernels = {}  # {kernel: [Step]}
-        for step in all_steps:
-            if step.folder == folder:
-                self.kernels.setdefault(step.kernel, []).append(step)
-
-    def section(self, title):
-        found = re.search(rf"(?ms)^## {title}\n(.*?)(?=^## |\Z)", self.text)
-        return found[1] if found else ""
+GENERATED = re.compile(r"^<!-- (?:table|counters|compared|random)\b.*?^<!-- end -->$", re.MULTILINE | re.DOTALL)
 
 
 def words(text):
-    return sum(any(sign.isalnum() for sign in word) for word in text.split())
+    return sum(any(sign.isalnum() for sign in word) for word in GENERATED.sub("", text).split())
 
 
-def lines(chapter):
-    for number, line in enumerate(chapter.text.splitlines(), 1):
-        breakable = " " in re.sub(r"\[[^\]]*\]\([^)]*\)", "x", line)
-        if not line.startswith(("|", "![")) and breakable and len(line) > LONGEST_LINE:
-            yield f"line {number} has {len(line)} characters"
-
-
-# ---- a family's
-
-def family(chapter):
-    if not re.match(rf"# {chapter.name}\b", chapter.text):
-        yield f"begins otherwise than '# {chapter.name}'"
-    if not re.search(r"\]\(\.\./(?:README\.md|docs/)", chapter.text):
+def family(folder, text, folders):
+    if not re.search(r"\]\(\.\./(?:README\.md|docs/)", text):
         yield "no link to the guide"
-    for folder in chapter.folders:
-        if not re.search(rf"(?m)^\|.*\]\({folder.name}/README\.md\)", chapter.text):
-            yield f"no row with a link to {folder.name}/README.md"
-    if len(chapter.text.splitlines()) > FAMILY_LINES:
+    for kernel in folders:
+        if kernel.parent == folder and not re.search(rf"(?m)^\|.*\]\({kernel.name}/README\.md\)", text):
+            yield f"no row with a link to {kernel.name}/README.md"
+    if len(text.splitlines()) > FAMILY_LINES:
         yield f"more than {FAMILY_LINES} lines, two pages"
 
 
-# ---- a kernel's
-
-def opening(chapter):
-    first = chapter.text.split("\n", 1)[0]
-    for kernel in chapter.kernels:
-        if not first.startswith("# ") or f"`{kernel}`" not in first:
-            yield f"the first line does not name `{kernel}`"
-    wanted = ["../README.md", *(path.name for path in sorted(chapter.folder.glob("whiteboard*.c*"))),
-              *["NOTES.md"] * (chapter.folder / "NOTES.md").exists()]
-    for path in wanted:
-        if f"]({path})" not in chapter.text and f"]({path}#" not in chapter.text:
-            yield f"no link to {path}"
-
-
-def length(chapter):
-    allowed = max(WORDS.get(kernel, 1500) for kernel in chapter.kernels)
-    count = words(chapter.prose)
-    if count > allowed:
-        yield f"{count} words outside generated blocks; {allowed} are enough: move what was tried to NOTES.md"
-
-
-def tables_and_charts(chapter):
-    for kernel in chapter.kernels:
-        if not re.search(rf"<!-- table {kernel}[ >]", chapter.text):
-            yield f"no table of {kernel}"
-        drawn = (chapter.folder / "results" / f"{kernel}.svg").is_file()  # what was never measured has none
-        if drawn and not re.search(rf"!\[[^\]]+\]\(results/{kernel}\.svg\)", chapter.text):
-            yield f"no chart of {kernel} with a text for it"
-
-
-def steps(chapter):
-    """The text has a link to the step's file, by its number. Kernels that share a folder share the text; there the
-    generated table is enough."""
-    prose = chapter.text if len(chapter.kernels) > 1 else chapter.prose
-    for step in [step for of_kernel in chapter.kernels.values() for step in of_kernel if not step.is_vendor]:
-        name, file = step.number, step.path.name
-        if step.is_any_shape:
-            name, file = r"\w*any_shape", f"any_shape/{file}"
-        if not re.search(rf"\[`?{name}[^\]]*\]\({file}\)", prose):
-            yield f"nothing about [{name} ...]({file})"
-
-
-def counters(chapter):
-    """The text of a step, or what stands before the first step, names the counter that shows the step's point."""
-    before, *paragraphs = re.split(r"(?m)^(?=(?:- )?\*\*\[\d\d\b)", chapter.prose)
-    if len(chapter.kernels) == 1 and not COUNTER.search(before):
-        for paragraph in paragraphs:
-            if not COUNTER.search(paragraph):
-                yield f"no counter for {paragraph.split(']')[0]}]"
-
-
-def traps_and_questions(chapter):
-    for path in sorted(chapter.folder.glob("bugs/*.cu")):
-        if f"](bugs/{path.name})" not in chapter.section("Traps"):
+def kernels(folder, text, steps):
+    """What is wrong with the chapter of a kernel, or of several that share a folder."""
+    names = dict.fromkeys(step.kernel for step in steps)
+    prose = GENERATED.sub("", text)
+    allowed = max(WORDS.get(name, 1500) for name in names)
+    if words(text) > allowed:
+        yield f"{words(text)} words outside generated blocks; {allowed} are enough: move what was tried to NOTES.md"
+    for name in names:
+        if not re.search(rf"<!-- table {name}[ >]", text):
+            yield f"no table of {name}"
+        drawn = (folder / "results" / f"{name}.svg").is_file()  # what was never measured has none
+        if drawn and not re.search(rf"!\[[^\]]+\]\(results/{name}\.svg\)", text):
+            yield f"no chart of {name} with a text for it"
+    for step in steps:  # where kernels share the text, the generated table is enough
+        number, file = (r"\w*any_shape", f"any_shape/{step.path.name}") if step.is_any_shape else \
+            (step.number, step.path.name)
+        if not step.is_vendor and not re.search(rf"\[`?{number}[^\]]*\]\({file}\)", text if len(names) > 1 else prose):
+            yield f"nothing about {file}"
+    before, *paragraphs = re.split(r"(?m)^(?=(?:- )?\*\*\[\d\d\b)", prose)
+    for paragraph in [] if len(names) > 1 or COUNTER.search(before) else paragraphs:
+        if not COUNTER.search(paragraph):
+            yield f"no counter for {paragraph.split(']')[0]}]"
+    traps = re.search(r"(?ms)^## Traps\n(.*?)(?=^## |\Z)", text)
+    for path in sorted(folder.glob("bugs/*.cu")):
+        if f"](bugs/{path.name})" not in (traps[1] if traps else ""):
             yield f"Traps: no link to bugs/{path.name}"
-    if not chapter.section("Questions").strip():
+    if not re.search(r"(?m)^## Questions\n+[^#\n]", text):
         yield "no '## Questions'"
-
-
-OF_KERNEL = (opening, length, tables_and_charts, steps, counters, traps_and_questions, lines)
-
-
-def all_steps():
-    known = figures.Figures(figures.read_all(), lambda _: True, ladder.kernels())
-    return [step for kernel in known.kernels for step in known.measured(kernel)]
 
 
 class Chapters(Case):
     def test_form(self):
-        of_all = all_steps()
-        folders = list(dict.fromkeys(step.folder for step in of_all))
-        families = list(dict.fromkeys(folder.parent for folder in folders))
-        self.assertGreaterEqual((len(families), len(folders)), (7, 50))
-        for paths, checks in ((families, (family, lines)), (folders, OF_KERNEL)):
-            for chapter in (Chapter(path, of_all) for path in paths):
-                for check in checks:
-                    with self.subTest(f"{chapter.name}: {check.__name__}"):
-                        self.assertEqual(list(check(chapter)), [])
+        known = figures.Figures(figures.read_all(), lambda _: True, ladder.kernels())
+        folders = {}
+        for step in (step for kernel in known.kernels for step in known.measured(kernel)):
+            folders.setdefault(step.folder, []).append(step)
+        for folder in {folder.parent for folder in folders}:
+            with self.subTest(folder.name):
+                self.assertEqual(list(family(folder, (folder / "README.md").read_text(), folders)), [])
+        for folder, steps in folders.items():
+            with self.subTest(folder.name):
+                self.assertEqual(list(kernels(folder, (folder / "README.md").read_text(), steps)), [])
 
     def test_the_guide(self):
-        text = figures.GUIDE.read_text()
+        text = (ladder.ROOT / "README.md").read_text()
         for path in figures.chapters():
             with self.subTest(path):
                 self.assertIn(f"]({ladder.shown(path)}", text)
         self.assertLessEqual(len(text.splitlines()), GUIDE_LINES)
-        self.assertLessEqual(words(GENERATED.sub("", text)), GUIDE_WORDS)
+        self.assertLessEqual(words(text), GUIDE_WORDS)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 """Tests of scripts/ladder/figures.py: what changes the digest of a step's code, and what does not."""
 import unittest
 
-from helpers import Case, figures, ladder
+from helpers import Case, figures
 
 PROBLEM = """\
 #pragma once
@@ -10,6 +10,8 @@ PROBLEM = """\
 #include "tile.cuh"
 #include "run.cuh"
 #include "values.cuh"
+
+
 class Problem { const char* kernel() const override; };
 """
 STEP = """\
@@ -62,13 +64,6 @@ class Digest(Case):
                        ("family/run.cuh", "32", "64")):
             self.assertNotEqual(self.digest(*change), self.digest(), change)
 
-    def test_of_the_steps(self):
-        digests = figures.Digests()
-        for step in ladder.steps():
-            self.assertRegex(digests.of(step.name), "^[0-9a-f]{12}$")
-        self.assertIsNone(digests.of("no_01_such_step"))
-        self.assertFalse(digests.current({"kernel": "no", "step": "01_such_step", "code": None}))
-
 
 class Results(Case):
     def test_names_of_cards(self):
@@ -85,21 +80,6 @@ class Results(Case):
             self.assertEqual(figures.to_text(one), one.path.read_text(), one.path)
             if one.card != figures.TRACE:  # counts of the CPU backend
                 self.assertEqual(figures.card_name(one.head["gpu"]), one.card)
-
-
-class Labels(Case):
-    def labels(self, *sizes):
-        return list(figures.labels([{"size": size} for size in sizes]).values())
-
-    def test_what_varies(self):
-        self.assertEqual(self.labels({"n": 1 << 24}, {"n": 1000}), ["1000", "2^24"])
-        self.assertEqual(self.labels({"m": 4096, "n": 4096, "k": 4096}, {"m": 8, "n": 16, "k": 4}), ["8x16x4", "4096"])
-        self.assertEqual(self.labels({"n": 64, "offset": 1}, {"n": 64, "offset": 2}), ["offset=1", "offset=2"])
-
-    def test_a_dimension_that_some_lack_is_named(self):
-        plain, masked = {"heads": 64, "queries": 9, "keys": 9}, {"heads": 64, "queries": 9, "keys": 9, "causal": 1}
-        self.assertEqual(self.labels(plain, {**plain, "keys": 10}, masked, {**masked, "d": 128}),
-                         ["9", "9/causal=1", "9/causal=1/d=128", "10"])
 
 
 if __name__ == "__main__":

@@ -13,29 +13,24 @@ mutate = ladder.load_script("mutate")
 # A line of a kernel, a rule, and every line that the rule makes of it.
 EXAMPLES = [
     ("__syncthreads();", "barrier removed", [";"]),
-    ("grid.sync();", "barrier removed", [";"]),
     ("__syncwarp();", "warp barrier removed", [";"]),
     ("__threadfence();", "fence removed", [";"]),
     ("__pipeline_wait_prior(1);", "wait removed", [";"]),
     ("CUDA_CHECK(cudaStreamWaitEvent(s, e, 0));", "wait removed", [";"]),
     ("ok = i < n;", "comparison", ["ok = i <= n;"]),
-    ("ok = i >= n;", "comparison", ["ok = i > n;"]),
     ("ok = f<float>(i) == 3;", "comparison", []),
     ("ok = i == n;", "equality", ["ok = i != n;"]),
     ("ok = a && b;", "logic", ["ok = a || b;"]),
     ("ok = !a;", "negation removed", ["ok = a;"]),
     ("v = a - b;", "sign", ["v = a + b;"]),
-    ("v += a;", "sign", ["v -= a;"]),
     ("v = -a;", "sign", ["v = a;"]),
     ("v += a;", "accumulation", ["v = a;"]),
     ("v = a * b;", "factor", ["v = a / b;"]),
-    ("v = a % b;", "factor", ["v = a / b;"]),
     ("v = 0.5f;", "factor", ["v = 1.01f * 0.5f;"]),
     ("float* const p = q;", "factor", []),
     ("v = a << b;", "bits", ["v = a >> b;"]),
     ("v = a ^ b;", "bits", ["v = a | b;"]),
     ("v = x[4u];", "off by one", ["v = x[3u];", "v = x[5u];"]),
-    ("v = x[0];", "off by one", ["v = x[1];"]),
     ("v = x4 + 0xff + 1.0f;", "off by one", []),
     ("constexpr int tile = 32;", "off by one", []),
     ("__shared__ float t[32][a + 1];", "off by one", ["__shared__ float t[31][a + 1];"]),
@@ -43,9 +38,7 @@ EXAMPLES = [
     ("float v = 0.0f;", "start value", ["float v = 1.0f;"]),
     ("float v = -INFINITY;", "start value", ["float v = 0.0f;"]),
     ("v = fmaxf(a, b);", "extremum", ["v = fminf(a, b);"]),
-    ("v = std::min<int>(a, b);", "extremum", ["v = std::max<int>(a, b);"]),
     ("v = threadIdx.x;", "axis", ["v = threadIdx.y;"]),
-    ("v = blockIdx.z;", "axis", ["v = blockIdx.y;"]),
     ("const dim3 grid(a(1, 2), b);", "axis", ["const dim3 grid(b, a(1, 2));"]),
     ("v = __shfl_down_sync(mask, v, o);", "shuffle", ["v = __shfl_up_sync(mask, v, o);"]),
     ("v = __shfl_xor_sync(mask, v, o);", "shuffle", ["v = __shfl_down_sync(mask, v, o);"]),
@@ -54,9 +47,7 @@ EXAMPLES = [
      ["ok = aligned_for<float2>(x);", "ok = aligned_for<float>(x);"]),
     ("ok = aligned_for<char>(x, y);", "alignment weakened",
      ["ok = aligned_for<char>(y);", "ok = aligned_for<char>(x);"]),
-    ("ok = ld % 4 == 0;", "alignment weakened", ["ok = ld % 2 == 0;"]),
     ("v = static_cast<long long>(i);", "32 bits", ["v = static_cast<int>(i);"]),
-    ("const std::size_t i = n;", "32 bits", ["const int i = n;"]),
     ("v = beta == 0 ? a : b;", "special case removed", ["v = false ? a : b;"]),
     ("ok = true;", "truth", ["ok = false;"]),
     ("if (i > n && j > m) return;", "guard removed",
@@ -134,13 +125,6 @@ class TheSteps(Case):
             for mutant in mutation_rules.mutants(path):
                 for start, end in lexemes:
                     self.assertFalse(start < mutant.start < end or start < mutant.end < end, mutant)
-
-    def test_the_same_seed_draws_the_same_mutants(self):
-        users = mutate.sources([step for step in ladder.steps() if step.kernel == "sum"])
-        self.assertEqual(mutate.draw(users, 5, 30), mutate.draw(users, 5, 30))
-        self.assertNotEqual(mutate.draw(users, 5, 30), mutate.draw(users, 6, 30))
-        everything = mutate.draw(users, 5, None)
-        self.assertEqual(len(everything), len({mutant for mutant, _ in everything}))
 
     def test_judged_survivors_are_mutants_of_today(self):
         for row in json.loads(mutate.SURVIVORS.read_text()):

@@ -2,7 +2,6 @@
 """Tests scripts/practice: submissions, hints, the list, what is remembered, watching, disguised bugs, and the limits of
 the sandbox. Compiles nothing."""
 import json
-import os
 import re
 import sys
 import time
@@ -16,7 +15,6 @@ from ladder import (
     candidates,
     checked_run,
     diagnosis,
-    exporting,
     judging,
     practice_watch,
     problems,
@@ -31,7 +29,7 @@ WRONG = diagnosis.Failure("right", "n=1: x", "Learn this.", "README.md#where-dat
 
 
 def verdict(submission, failure=None, stages=()):
-    return judging.Verdict(submission.path.name, submission.kernel, list(stages), failure, "")
+    return judging.Verdict(submission.path.name, submission.kernel, list(stages), failure)
 
 
 class InFolder(Case):
@@ -78,11 +76,6 @@ class Submissions(InFolder):
             for folder in ("practice", "common"):  # there, and with -I common from any place
                 self.assertEqual((ROOT / folder / name).resolve(), problem.header)
 
-    def test_parameters_are_the_header_s(self):
-        self.assertEqual(SUM.signature, "const float* x, float* out, std::size_t n")
-        self.assertEqual(SUM.arguments, "x, out, n")
-        self.assertEqual(str(problems.named("vec3_norm").parameters[0].by_value), "Vectors in")
-
     def test_a_page_is_never_overwritten_without_force(self):
         path = self.page("sum.cu", "mine")
         said, status = self.practice("sum")
@@ -103,11 +96,8 @@ class Submissions(InFolder):
         said, status = self.practice()
         self.assertEqual(status, 0)
         for problem in problems.problems().values():
-            line = re.search(rf"(?m)^    {problem.kernel} +{problem.difficulty} +{re.escape(problem.description)}$",
-                             said)
-            self.assertTrue(line and len(line[0]) <= 80, problem.kernel)
+            self.assertRegex(said, rf"(?m)^    {problem.kernel} +{problem.difficulty} .{{1,60}}$")
             self.assertRegex(problem.asked, r"^(none|\d+ of 25), \d+ of 8")
-        self.assertIn("0 of", said)
 
     def test_usage(self):
         for arguments in (["--hint", "1"], ["--minutes", "0", "sum"], ["nosuch"], ["--watch"], ["sum", "--hint", "0"],
@@ -130,25 +120,14 @@ class PageNames(InFolder):
             self.assertEqual((step.kind, step.kernel, step.path), ("submission", kernel, path))
             self.assertEqual(step.name, name if name.startswith(kernel) else f"{kernel}_{name}")
 
-    def test_names(self):
-        path = self.page("sum_mine.cu")
-        for name in (path, "sum_mine", "sum_mine.cu"):
-            self.assertEqual([step.path for step in ladder.resolve([name], submissions=True)], [path], name)
-        self.page("sum.cu")
-        self.assertEqual({step.kind for step in ladder.resolve(["sum"], submissions=True)}, {"step"})
-
     def test_every_step_and_bug_tells_its_kernel(self):
         for step in ladder.steps() + ladder.bugs() + ladder.answers():
             self.assertEqual(ladder.kernel_of(step.path), step.kernel, step.name)
 
-    def test_a_main_of_its_own(self):
-        self.assertFalse(exporting.has_main(self.page("sum.cu", problems.template(SUM) + "// int main()\n")))
-        self.assertTrue(exporting.has_main(self.page("sum.cu", problems.flat_template(SUM))))
-
     def test_what_is_no_page(self):
         for name, taken, words in ((self.page("sum_mine.cu"), False, "scripts/judge"),
                                    (self.page("try.cu"), True, "which kernel is it?"),
-                                   (ladder.PRACTICE / "sum_mime.cu", True, "did you mean practice/sum_mine.cu?"),
+                                   (ladder.PRACTICE / "sum_mime.cu", True, "did you mean practice/sum_mine.cu"),
                                    ("sum_mime", True, "did you mean practice/sum_mine.cu")):
             said = self.assert_ends(2, ladder.resolve, [name], submissions=taken)
             self.assertIn(words, said)
@@ -166,29 +145,6 @@ class Fields(Case):
                 solved.add(problem.kernel)
                 problem = problems.suggestion(solved, problem.next)
             self.assertEqual(solved, set(known))
-
-    def test_ill_formed(self):
-        good = "// Adds.\n// More.\n// practice: easy, next sum\n#pragma once\n"
-        header = self.folder() / "x.cuh"
-        header.write_text(good)
-        self.assertEqual(problems.fields(header), {"description": "Adds", "difficulty": "easy", "next": "sum"})
-        for was, now in (("// practice: easy, next sum\n", ""), ("easy", "simple"), (", next sum", ""),
-                         ("Adds.", "Adds"), ("// More.\n", "\n")):
-            header.write_text(good.replace(was, now))
-            self.assertIn("x.cuh: ", self.assert_ends(1, problems.fields, header))
-
-
-class Wrapping(Case):
-    def test_between_words_in_a_terminal_of_40_columns(self):
-        words = "a sentence of words, and a name that_is_longer_than_the_line_and_stays_as_it_is_all_the_same\nmore"
-        self.patch(ladder.shutil, "get_terminal_size", lambda: os.terminal_size((40, 24)))
-        stdout = self.patch(sys, "stdout", mock.Mock(isatty=lambda: True))
-        text = ladder.wrapped(words, "  ")
-        self.assertEqual(text.split(), words.split())
-        self.assertEqual(sum(len(line) > 40 for line in text.split("\n")), 1)
-        self.assertIn("\nmore", text)
-        stdout.isatty = lambda: False
-        self.assertEqual(ladder.wrapped(words), words)
 
 
 class Remembering(InFolder):
@@ -215,10 +171,6 @@ class Remembering(InFolder):
             progress_file.remember(submission, verdict(submission, failure))
             self.assertEqual(set(progress_file.solved_kernels()), {"sum"})
         self.assertEqual(progress_file.read()["sum.cu"]["reached"], "right")
-
-    def test_a_spoilt_file_is_an_empty_one(self):
-        self.page("progress.json", "{")
-        self.assertEqual(progress_file.read(), {})
 
     def test_watch_judges_what_is_saved_once(self):
         judged = []
@@ -356,13 +308,6 @@ class Diagnoses(Case):
             self.assertEqual((found.stage, found.at), (stage, at))
             self.assertRegex(found.what.replace("\n", " "), words)
 
-    def test_division_by_zero_that_does_not_trap(self):
-        record = {"reports": []}
-        run = sandbox.Result(1, "a.cu:7:5: runtime error: division by zero\n", "", 0)
-        found = diagnosis.of_outcome(checked_run.Outcome(run, [record], ""))
-        self.assertEqual((found.stage, found.at), (diagnosis.MEMORY, "a.cu:7:1"))
-        self.assertIn("an arm64 CPU goes on", found.sentence)
-
     def test_every_cause_has_a_stage_and_a_section_that_is_there(self):
         for stage, sentence, section in [*diagnosis.CAUSES.values(), *diagnosis.CUDA_ERRORS.values()]:
             self.assertIn(stage, diagnosis.STAGES)
@@ -444,14 +389,6 @@ class Sandbox(Case):
         self.assertLessEqual(len(done.output), sandbox.OUTPUT)
         code = "import time; x = bytearray(1 << 28); x[::4096] = b'1' * len(x[::4096]); time.sleep(20)"
         self.assertEqual(self.run_python(code, 20, memory=1 << 27).stopped, "memory")
-
-    def test_limits_stand_before_the_program_starts(self):
-        with mock.patch.object(sandbox.subprocess, "Popen", side_effect=OSError) as started:
-            self.assertRaises(OSError, sandbox.run, ["program"], 10)
-        words = started.call_args[0][0]
-        self.assertEqual((words[0], words[-1]), ("prlimit", "program"))
-        done = sandbox.run(["cat", "/proc/self/limits"], 10, file_size=12345)
-        self.assertRegex(done.output, r"(?s)Max file size +12345 +12345 .*Max core file size +0 +0 ")
 
     def test_children_end_with_it_and_files_stay_small(self):
         done = self.run_python("import subprocess, sys; subprocess.Popen(['sleep', '60']); print('x', flush=True)\n"

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of scripts/bench --random on timings made up: what is said of a shape, the marks, the summary, and the table in
-a chapter."""
+"""Tests of scripts/bench --random on timings made up: the targets, the summary, and the table in a chapter."""
 import sys
 import unittest
 
@@ -34,34 +33,11 @@ def summary(*shapes, kernel="gemv"):
     return random_shapes.summary(kernel, 5, list(shapes), "code")
 
 
-class OneShape(Case):
-    def test_line(self):
-        one = random_shapes.Shape(17, [entry("07_by_shape", 100, 17, compared=0.04), entry("00_cublas", 127.6, 17),
-                                       entry("02_warp", 120, 17), entry("03_float4", 110, 17),
-                                       left_out("01_thread", "slow, would take some 90 ms", 17)])
-        wrong = random_shapes.Shape(0, [entry("07_by_shape", 50), {**entry("02_warp", 50), "verified": False}])
-        refused = random_shapes.Shape(0, [left_out("07_by_shape", "needs 300 GB of memory")])
-        self.assertFalse(refused.counts)
-        for found, parts in ((one, ("17 m=1017 k=501", "400 MB", "100.0 us", "4000 GB/s", "0.90 of read",
-                                    " 1.276x cuBLAS", " 1.100x 03_float4", "0.04 of the results checked",
-                                    "left out: 01_thread, slow, would take")),
-                             (shape(19.9), ["(below 20 us)"]), (wrong, ["FAIL: gemv_02_warp"]),
-                             (refused, ["left out: 07_by_shape, needs 300 GB"])):
-            for part in parts:
-                self.assertIn(part, random_shapes.line(found, "cuBLAS", "read"))
-
-
 class Marks(Case):
-    def test_all_reached(self):
-        found = summary(shape(100, 121, [100]), shape(100, 100, [300], 1))
-        self.assertEqual(found, {
-            "kernel": "gemv", "seed": 5, "shapes": 2, "counted": 2, "code": "code", "missed": [],
-            "vs_vendor": {"mean": 1.1, "won": 1, "worst": {"ratio": 1.0, "size": {"m": 1001, "k": 501}}},
-            "vs_earlier": {"worst": {"ratio": 1.0, "size": {"m": 1000, "k": 501}, "step": "01_earlier"}},
-            "of_ceiling": {"mean": 0.9, "worst": {"ratio": 0.9, "size": {"m": 1000, "k": 501}}}})
-        self.assertIn("all marks reached", random_shapes.summary_text(found, "cuBLAS", "read"))
+    def test_the_mean_is_geometric(self):
         found = summary(shape(100, 400), shape(100, 90, number=1), shape(100, 90, number=2))
-        self.assertAlmostEqual(found["vs_vendor"]["mean"], (4 * 0.9 * 0.9) ** (1 / 3), 4, "geometric")
+        self.assertAlmostEqual(found["vs_vendor"]["mean"], (4 * 0.9 * 0.9) ** (1 / 3), 4)
+        self.assertEqual(found["vs_vendor"]["worst"], {"ratio": 0.9, "size": {"m": 1001, "k": 501}})
 
     def test_each_mark_is_seen_when_missed(self):
         noisy = shape(100, 84), shape(100, 200, number=1)
@@ -129,14 +105,6 @@ class Table(Case):
     def page(self, known, text=TEXT):
         return tables.document(known, ROOT / "gemv" / "gemv" / "README.md", text)
 
-    def test_a_row_for_each_kernel(self):
-        text = self.page(self.known(summary(shape(100, 121, [89]))))
-        self.assertIn("| `gemv` | H200 | 1 of 1 (seed 5) | 1.210x | 100% | 1.21 at m=1000 k=501 | "
-                      "0.89x 01 at m=1000 k=501 | 0.90 | 1 below 0.9x an earlier step |", text)
-        self.assertEqual(len({line.count("|") for line in text.splitlines() if line.startswith("|")}), 1)
-        self.assertNotIn("old", text)
-        self.assertEqual(self.page(self.known(summary(shape(100, 121, [89]))), text), text)
-
     def test_not_measured_or_of_other_code(self):
         self.assertIn("Not measured yet.", self.page(self.known()))
         stale = self.known(summary(shape(100, 121)), code="other")
@@ -144,7 +112,6 @@ class Table(Case):
         self.assertEqual(stale.stale_random, {"h200": ["gemv"]})
         older = self.known({**summary(shape(100, 121)), "commit": "abc1234"}, code="other")
         self.assertIn("| `gemv` | H200 at abc1234 | ", self.page(older))
-        self.assert_ends(1, self.page, self.known(), self.TEXT.replace("gemv_t", "nothing"))
 
     def test_every_ladder_with_steps_to_compare_has_its_row(self):
         listed = [kernel for path in figures.documents() for found in figures.BLOCK.finditer(path.read_text())
