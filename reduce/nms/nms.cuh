@@ -1,4 +1,4 @@
-// Non-maximum suppression: of overlapping boxes the best.
+// Non-maximum suppression of overlapping boxes.
 // Boxes x1, y1, x2, y2 come sorted by score, best first, as CUDA libraries take them. Of equal scores the caller's
 // stable sort puts the lower index first, so the order of the boxes decides alone. Box i is kept unless some kept box
 // j < i overlaps it too much; a box that isn't kept suppresses nothing. keep[i] is 1 or 0.
