@@ -468,6 +468,17 @@ def stages_text(verdict, color=False):
     return "\n".join(lines)
 
 
+PLAYED = (diagnosis.RIGHT, diagnosis.MEMORY, diagnosis.RACES)
+
+
+def film_command(verdict):
+    """What plays the run that fails; empty where none ran to its end on the CPU backend."""
+    on_gpu_alone = any("CPU backend cannot run it" in stage.text for stage in verdict.stages)
+    if verdict.word or not verdict.failure or verdict.failure.stage not in PLAYED or on_gpu_alone:
+        return ""
+    return f"scripts/explain --play {verdict.submission}"
+
+
 def outcome(verdict):
     """What the stages come to."""
     failure = verdict.failure
@@ -475,6 +486,7 @@ def outcome(verdict):
         said = verdict.word
     elif failure:
         said = f"{failure.at}:\n" * bool(failure.at) + f"{failure.sentence}\nSee {failure.section}"
+        said += f"\nSee it run: {film_command(verdict)} >film.html" * bool(film_command(verdict))
     elif verdict.not_judged:
         said = (f"Not solved yet: the time was over before all was judged: {', '.join(verdict.not_judged)}. "
                 "scripts/judge --seconds gives more.")
