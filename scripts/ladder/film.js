@@ -41,6 +41,11 @@ function numbers(word, type) {
   return [type === null && isFloat ? float32(word) : word | 0];
 }
 
+/** The bytes of an element; of memory whose type isn't known those of a word. */
+function bytesOf(type) {
+  return {float16: 2, bfloat16: 2, int64: 8, int8: 1}[type] || WORD;
+}
+
 function exact(word, type) {
   return numbers(word, type).map(number => String(Number(number.toPrecision(9)))).join(" ");
 }
@@ -91,8 +96,7 @@ class Clip {
   constructor(film, launch, block) {
     this.events = block === null ? film.events
       : film.events.filter(event => event.launch === launch && event.block === block);
-    const all = block === null;
-    this.name = all ? "all blocks" : `${film.launches[launch].kernel}, launch ${launch + 1}, block ${block}`;
+    this.name = block === null ? "all blocks" : `${film.launches[launch].kernel}, launch ${launch + 1}, block ${block}`;
     this.total = 0;
     this.begins = this.events.map(event => (this.total += ticksOf(event)) - ticksOf(event));
   }
@@ -208,6 +212,13 @@ function show(cell, name, text) {
   if (text !== undefined && cell.textContent !== text) cell.textContent = text;
 }
 
+/** Whether a lane of a request is served at this step of it: each wavefront that a conflict adds is a step. */
+function turnOf(event, i, step) {
+  const turn = Math.max(0, (event.passes[i] || 0) - event.ideal + 1);
+  if (turn === step) return turn ? "bad" : "now";
+  return turn < step ? "done" : "later";
+}
+
 /** Scrolls a box, and nothing else, so that this part of it is seen. */
 function reveal(box, part) {
   if (part.offsetTop < box.scrollTop || part.offsetTop + part.offsetHeight > box.scrollTop + box.clientHeight)
@@ -249,8 +260,8 @@ class Grid {
 
   /** The element, or the byte of shared memory, with which a row begins. */
   label(row) {
-    const bytes = {float16: 2, bfloat16: 2, int64: 8, int8: 1}[this.array.type] || WORD;
-    return this.array.type ? `[${Math.max(0, Math.ceil((row * ROW - this.array.phase) / bytes))}]` : String(row * ROW);
+    const first = Math.ceil((row * ROW - this.array.phase) / bytesOf(this.array.type));
+    return this.array.type ? `[${Math.max(0, first)}]` : String(row * ROW);
   }
 
   /** The words of a request: which of them this tick's pass serves. */
@@ -259,8 +270,7 @@ class Grid {
     if (!now || now.event.array !== this.number) return found;
     const {event, step} = now, sectors = new Set();
     event.lanes.forEach((lane, i) => {
-      const turn = Math.max(0, (event.passes[i] || 0) - event.ideal + 1);
-      const name = turn === step ? (step ? "bad" : "now") : turn < step ? "done" : "later";
+      const name = turnOf(event, i, step);
       for (let byte = 0; byte < event.line.width; byte += WORD) {
         const word = Math.floor((event.at[i] + this.array.phase + byte) / WORD);
         found.set(word, name);
@@ -282,8 +292,8 @@ class Grid {
       show(cell, `cell ${known ? "known" : ""} ${touched.get(word) || ""} ${isChosen ? "chosen" : ""}`,
         known ? short(known.value, this.array.type) : "");
     }
-    const first = [...touched.keys()].find(word => this.cells.has(word));
-    return () => first !== undefined && reveal(this.box, this.cells.get(first));
+    const first = [...touched].find(([word, name]) => this.cells.has(word) && /now|bad/.test(name));
+    return () => first && reveal(this.box, this.cells.get(first[0]));
   }
 
   /** What a word holds, in a sentence. */
@@ -298,8 +308,7 @@ class Grid {
 }
 
 function placeName(array, byte) {
-  const bytes = {float16: 2, bfloat16: 2, int64: 8, int8: 1}[array.type] || WORD;
-  return array.type ? `${array.name}[${byte / bytes}]` : `${array.name} byte ${byte}`;
+  return array.type ? `${array.name}[${byte / bytesOf(array.type)}]` : `${array.name} byte ${byte}`;
 }
 
 function threadName(event, lane) {
@@ -352,8 +361,7 @@ class View {
     const shown = film.moments.length ? film.events[film.moments[0].event] : start;
     const clip = this.clips.find(one => one.events.includes(shown));
     this.use(clip);
-    const warp = shown;
-    Object.assign(this, {warp: warp.warp, lane: warp.lanes[0] || 0});
+    Object.assign(this, {warp: shown.warp, lane: shown.lanes[0] || 0});
     this.start = film.start ? clip.tickOf(clip.events.includes(start) ? start : clip.events[0]) : 0;
   }
 
@@ -471,11 +479,7 @@ class View {
         const stop = last ? (last.line.kind === "wait" ? "waits" : "returned") : "";
         if (last) stops.set(last.line, (stops.get(last.line) || 0) + 1);
         const mine = now && event.warp === warp ? event.lanes.indexOf(lane) : -1;
-        let active = "";
-        if (mine >= 0 && event.line.kind !== "wait") {
-          const turn = Math.max(0, (event.passes[mine] || 0) - event.ideal + 1);
-          active = turn === now.step ? (turn ? "bad" : "now") : turn < now.step ? "done" : "later";
-        }
+        const active = mine >= 0 && event.line.kind !== "wait" ? turnOf(event, mine, now.step) : "";
         const chosen = this.warp === warp && this.lane === lane ? "chosen" : "";
         show(cells[lane], `cell ${stop} ${active} ${chosen}`, active && event.each ? this.moved(event, mine) : "");
       }
@@ -560,7 +564,8 @@ class Player {
     this.slider.max = this.total;
     this.slider.value = this.tick;
     this.output.textContent = `tick ${this.tick} of ${this.total}`;
-    if (!this.timer) history.replaceState(null, "", `#t=${this.tick}`);
+    clearTimeout(this.link); // browsers allow few such changes in a second
+    this.link = setTimeout(() => history.replaceState(null, "", `#t=${this.tick}`), 300);
     if (this.tick === this.total) this.pause();
   }
 

@@ -11,6 +11,7 @@ SMALL = {1: 1000, 2: 64, 3: 32}  # each length, where the command line gives non
 SMALLEST = 8  # where there are more dimensions
 MOST_BYTES = 2_400_000  # of a page's events
 POLLS = 4  # of a thread that spins
+MOST_RACES = 3  # that are named
 BEFORE = 12  # events that are played before what is wrong
 CHECK_S, HANGS_S = 5, 10  # CPU seconds: of sizes tried on what is not right, and of a thread that does not end
 FIELDS = ["launch", "block", "warp", "line", "lanes", "units", "ideal", "array", "at", "words", "executed", "passes"]
@@ -153,7 +154,7 @@ def moment_of_race(entry, events, race):
                    and events[number]["line"] == first["line"] and events[number]["op"] == first["op"]
                    and thread(events[number], shape, first["thread"])), None)
     same_warp = before is not None and events[before]["warp"] == second["warp"]
-    missing = "fence and atomic" if race["scope"] != "block" else "__syncwarp" if same_warp else "barrier"
+    missing = "fence and atomic" if race["scope"] != "block" else "__syncwarp or barrier" if same_warp else "barrier"
     if first["thread"] == race["second"]["thread"] and race["scope"] == "block":
         missing = "wait for the copy"
     said = [f"thread {traces.coordinates(side['thread'])} of block {traces.coordinates(side['block'])} "
@@ -177,12 +178,17 @@ def moment_of_value(entry, events):
     return {"event": last, "first": None, "text": f"{failure['seen']}. {who}"}
 
 
+def moment_key(moment):
+    return moment["event"]
+
+
 def moments_of(entry, events):
+    """What is wrong, in order; of races the first ones."""
     races = [race for launch in entry["launches"] for race in launch["races"]]
-    found = [moment_of_race(entry, events, race) for race in races]
+    found = sorted(filter(None, (moment_of_race(entry, events, race) for race in races)), key=moment_key)[:MOST_RACES]
     found += [{"event": len(events) - 1, "first": None, "text": diagnosis.told(one).replace("\n", "; ")}
               for one in entry.get("reports", ()) if one["kind"] == "error"]
-    return sorted(filter(None, [*found, moment_of_value(entry, events)]), key=lambda moment: moment["event"])
+    return sorted(filter(None, [*found, moment_of_value(entry, events)]), key=moment_key)
 
 
 # ---- the film

@@ -144,6 +144,7 @@ addEventListener("load", () => {
   seen.same = forward === cells();
   player.key("b");
   seen.barrier = player.views[1].says.textContent;  // it is there first
+  player.key("Home");
   player.key("c");
   seen.conflict = look();
   player.speed.value = 200;
