@@ -333,7 +333,7 @@ class View {
     this.moments = film.moments.map(moment => {
       const button = element(root, "button", "moment", moment.text);
       button.onclick = () => this.visit(film.events[moment.event]);
-      return button;
+      return {button, event: film.events[moment.event], first: film.events[moment.first]};
     });
     this.says = element(root, "p", "says");
     const columns = element(root, "div", "columns");
@@ -369,6 +369,8 @@ class View {
   visit(event) {
     if (!this.clip.events.includes(event)) this.use(this.clips.find(clip => clip.events.includes(event)));
     Object.assign(this, {warp: event.warp, lane: event.lanes[0] || 0});
+    const grid = this.grids.find(one => one.number === event.array);
+    if (grid) this.chosen = {grid, number: grid.number, word: Math.floor((event.at[0] + grid.array.phase) / WORD)};
     this.player.seek(this.clip.tickOf(event));
   }
 
@@ -418,11 +420,13 @@ class View {
     this.state = State.after(this.film, clip, clip.count(Math.min(tick, clip.total)), this.state);
     const event = now ? now.event : clip.events[clip.events.length - 1];
     this.useBlock(event);
+    const moment = this.moments.find(one => now && one.event === event);
+    for (const one of this.moments) show(one.button, one === moment ? "moment warning" : "moment");
     this.says.textContent = now ? this.sentence(now) : `The end, after ${some(clip.total, "tick")}.`;
     this.drawHistory(event);
     if (this.chosen && this.grids.includes(this.chosen.grid))
       this.word.textContent = this.chosen.grid.sentence(this.state, this.chosen.word);
-    const later = [this.drawSource(event), this.drawLanes(event, now),
+    const later = [this.drawSource(event), this.drawLanes(event, now, moment && moment.first),
       ...this.grids.map(grid => grid.draw(this.state, now, this.chosen))];
     for (const action of later) action();
   }
@@ -471,7 +475,8 @@ class View {
     return () => now && reveal(this.source, now);
   }
 
-  drawLanes(event, now) {
+  /** Of a race `first` is what the lane did that came to the word first. */
+  drawLanes(event, now, first) {
     this.rows.forEach(({cells, note, threads}, warp) => {
       const stops = new Map();
       for (let lane = 0; lane < threads; ++lane) {
@@ -479,9 +484,10 @@ class View {
         const stop = last ? (last.line.kind === "wait" ? "waits" : "returned") : "";
         if (last) stops.set(last.line, (stops.get(last.line) || 0) + 1);
         const mine = now && event.warp === warp ? event.lanes.indexOf(lane) : -1;
-        const active = mine >= 0 && event.line.kind !== "wait" ? turnOf(event, mine, now.step) : "";
+        let active = mine >= 0 && event.line.kind !== "wait" ? turnOf(event, mine, now.step) : "";
+        if (first && first.warp === warp && first.lanes[0] === lane) active += " bad";
         const chosen = this.warp === warp && this.lane === lane ? "chosen" : "";
-        show(cells[lane], `cell ${stop} ${active} ${chosen}`, active && event.each ? this.moved(event, mine) : "");
+        show(cells[lane], `cell ${stop} ${active} ${chosen}`, mine >= 0 && event.each ? this.moved(event, mine) : "");
       }
       show(note, "note", [...stops].map(([line, count]) =>
         `${count < threads ? `${count} ` : ""}${line.kind === "wait" ? `wait, line ${line.line}` : "returned"}`).join("; "));

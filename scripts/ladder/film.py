@@ -267,6 +267,36 @@ def of(entry, budget=MOST_BYTES):
             "fields": FIELDS, "events": [all_encoded[number] for number in kept]}
 
 
+FRAMES, FRAME_S = 12, 1.5  # of the picture, and seconds of each
+
+
+def svg_of(entry):
+    """A picture that moves: the requests of one warp, the first ones, drawn as scripts/explain --svg does."""
+    draw = {"global": report.draw_global, "shared": report.draw_banks, "constant": report.draw_constants}
+    memory, frames, height = Memory(entry), [], 0
+    accesses = [event for event in in_order(entry, False) if event["kind"] == "access"]
+    where = ("launch", "block", "warp")
+    own = [event for event in accesses if all(event[key] == accesses[0][key] for key in where)]
+    for event in own[:FRAMES]:
+        lanes = [lane for lane in range(32) if event["lanes"] >> lane & 1]
+        sample = {"offsets": [None] * 32, "passes": [None] * 32, "units": event["units"], "ideal": event["ideal"]}
+        for lane, address, turn in zip(lanes, event["addresses"], event["passes"]):
+            array, sample["offsets"][lane] = memory.find(event["launch"], event["space"], address)
+            sample["passes"][lane] = turn
+        parts, bottom, note = draw[event["space"]](event, sample)
+        source = report.source_lines(event["file"])[event["line"] - 1].strip()
+        name = f" of {memory.arrays[array]['name']}" * (event["space"] == "global")
+        title = f"line {event['line']}, {event['space']} {event['op']}{name}: {source}"
+        frames.append([report.text(8, 16, title, "title"), *parts, report.text(8, bottom + 13, note, "note")])
+        height = max(height, bottom + 22)
+    shown = 100 / len(frames)
+    style = (f"<style>.frame {{ opacity: 0; animation: frame {len(frames) * FRAME_S}s step-end infinite; }} "
+             f"@keyframes frame {{ 0% {{ opacity: 1; }} {shown:.3f}% {{ opacity: 0; }} }}</style>")
+    parts = [style] + [f'<g class="frame" style="animation-delay: {number * FRAME_S}s">{"".join(frame)}</g>'
+                       for number, frame in enumerate(frames)]
+    return report.svg(parts, report.width_of_all(), height, f"{entry['step']}, request by request", True)
+
+
 def to_json(films):
     text = json.dumps({"version": 1, "films": films}, separators=(",", ":"))
     return text.replace(f"{ladder.ROOT}/", "")  # in what the backend says

@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import unittest
+from xml.dom import minidom
 
 from helpers import ROOT, Case
 from ladder import film
@@ -101,6 +102,13 @@ class Data(Case):
                 self.assertLess(last.get((event["block"], event["warp"], lane), 0), number)
                 if event["lanes"] == 2 ** 32 - 1:
                     last[event["block"], event["warp"], lane] = number
+
+    def test_a_picture_that_moves(self):
+        drawn = minidom.parseString(play("--svg", "bank_conflict_02_column_row", "--", "--rows=1").stdout)
+        frames = [group for group in drawn.getElementsByTagName("g") if group.getAttribute("class") == "frame"]
+        said = [group.getElementsByTagName("text")[0].firstChild.data.split(":")[0] for group in frames]
+        self.assertEqual([re.sub(r"line \d+, ", "", one) for one in said],
+                         ["global load of in", "shared store", "shared load", "global store of out"])
 
     def test_a_race(self):
         status, one = film_of(ROOT / "reduce/sum/bugs/sum_missing_loop_barrier.cu")
