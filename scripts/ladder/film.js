@@ -96,7 +96,8 @@ class Clip {
   constructor(film, launch, block) {
     this.events = block === null ? film.events
       : film.events.filter(event => event.launch === launch && event.block === block);
-    this.name = block === null ? "all blocks" : `${film.launches[launch].kernel}, launch ${launch + 1}, block ${block}`;
+    this.hasAll = block === null;
+    this.name = this.hasAll ? "all blocks" : `${film.launches[launch].kernel}, launch ${launch + 1}, block ${block}`;
     this.total = 0;
     this.begins = this.events.map(event => (this.total += ticksOf(event)) - ticksOf(event));
   }
@@ -359,7 +360,8 @@ class View {
     };
     const start = film.events[film.start];
     const shown = film.moments.length ? film.events[film.moments[0].event] : start;
-    const clip = this.clips.find(one => one.events.includes(shown));
+    const first = this.moments.length ? this.moments[0].first : undefined; // of a race, perhaps in another block
+    const clip = this.clips.find(one => one.events.includes(shown) && (!first || one.events.includes(first)));
     this.use(clip);
     Object.assign(this, {warp: shown.warp, lane: shown.lanes[0] || 0});
     this.start = film.start ? clip.tickOf(clip.events.includes(start) ? start : clip.events[0]) : 0;
@@ -434,7 +436,8 @@ class View {
   /** What happens at a tick. */
   sentence({event, step}) {
     const {line} = event;
-    const who = this.film.order === "executed" ? threadName(event, event.lanes[0]) : `warp ${event.warp}`;
+    const warp = this.film.order === "executed" ? threadName(event, event.lanes[0]) : `warp ${event.warp}`;
+    const who = this.clip.hasAll ? `block ${event.block}, ${warp}` : warp;
     const where = line.line ? ` in line ${line.line}` : "";
     const lanes = this.film.order === "executed" ? "" : `, ${event.lanes.length} of 32 lanes`;
     if (line.kind === "wait") return `${who} waits at ${line.what}${where}${this.waiting(event)}`;

@@ -69,11 +69,11 @@ def thread(event, block_shape, index):
     return event["warp"] * 32 + event["lanes"].bit_length() - 1 == number
 
 
-def why_executed(entry):
+def why_executed(entry, order):
     """Why the warps of this run cannot be played in lockstep; empty if they can."""
     if any(launch["races"] for launch in entry["launches"]):
         return ("Accesses race, so what a lane reads depends on who came first. The film plays the order in which the "
-                "CPU backend executed the lanes, one after another; a GPU may have another.")
+                f"CPU backend executed the lanes, one after another ({order} order); a GPU may have another.")
     if any(report_["kind"] == "error" for report_ in entry.get("reports", ())):
         return ("The launch failed. The film plays the order in which the CPU backend executed the lanes, one after "
                 "another, up to there. What a thread that spins does over and over is left out.")
@@ -240,7 +240,7 @@ def chosen(events, sizes, focus, budget):
 
 def of(entry, budget=MOST_BYTES):
     """The film of a run."""
-    why = why_executed(entry)
+    why = why_executed(entry, os.environ.get("CUDA_EMU_ORDER", "forward"))
     events = in_order(entry, why != "")
     if not events:
         ladder.fail(f"{entry['step']}: no kernel ran at {figures.size_text(entry['size'])}, so there is nothing to see")
