@@ -91,13 +91,20 @@ function wordsOfEach(event) {
   return Math.ceil(event.line.width / WORD);
 }
 
+/** A block's blockIdx, "(1,0)", or its number where the grid has one dimension. */
+function blockName([x, y, z], block) {
+  const index = [block % x, Math.floor(block / x) % y, Math.floor(block / x / y)];
+  return y * z === 1 ? String(block) : `(${index.slice(0, z > 1 ? 3 : 2)})`;
+}
+
 /** The events of one block, or of all (block null), with the tick at which each begins. */
 class Clip {
   constructor(film, launch, block) {
     this.events = block === null ? film.events
       : film.events.filter(event => event.launch === launch && event.block === block);
     this.hasAll = block === null;
-    this.name = this.hasAll ? "all blocks" : `${film.launches[launch].kernel}, launch ${launch + 1}, block ${block}`;
+    this.name = this.hasAll ? "all blocks"
+      : `${film.launches[launch].kernel}, launch ${launch + 1}, block ${blockName(film.launches[launch].grid, block)}`;
     this.total = 0;
     this.begins = this.events.map(event => (this.total += ticksOf(event)) - ticksOf(event));
   }
@@ -390,8 +397,10 @@ class View {
     arrays.sort((a, b) => isShared(b) - isShared(a) || a - b);
     this.grids = arrays.map(number => new Grid(this.right, this.film, clip, number));
     for (const grid of this.grids)
-      for (const [word, cell] of grid.cells)
+      for (const [word, cell] of grid.cells) {
         cell.onclick = () => { this.chosen = {grid, word, number: grid.number}; this.draw(this.player.tick); };
+        cell.onmouseenter = () => { cell.title = grid.sentence(this.state, word); };
+      }
   }
 
   /** The rows of lanes of an event's block. */
@@ -437,7 +446,8 @@ class View {
   sentence({event, step}) {
     const {line} = event;
     const warp = this.film.order === "executed" ? threadName(event, event.lanes[0]) : `warp ${event.warp}`;
-    const who = this.clip.hasAll ? `block ${event.block}, ${warp}` : warp;
+    const block = blockName(this.film.launches[event.launch].grid, event.block);
+    const who = this.clip.hasAll ? `block ${block}, ${warp}` : warp;
     const where = line.line ? ` in line ${line.line}` : "";
     const lanes = this.film.order === "executed" ? "" : `, ${event.lanes.length} of 32 lanes`;
     if (line.kind === "wait") return `${who} waits at ${line.what}${where}${this.waiting(event)}`;

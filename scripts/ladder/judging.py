@@ -1,6 +1,7 @@
 """Judges a submission: one verdict for each stage, on the CPU backend and, where there is one, on a GPU."""
 import concurrent.futures
 import json
+import shlex
 import shutil
 from typing import NamedTuple
 
@@ -476,7 +477,7 @@ def film_command(verdict):
     on_gpu_alone = any("CPU backend cannot run it" in stage.text for stage in verdict.stages)
     if verdict.word or not verdict.failure or verdict.failure.stage not in PLAYED or on_gpu_alone:
         return ""
-    return f"scripts/explain --play {verdict.submission}"
+    return f"scripts/explain --play {shlex.quote(verdict.submission)}"
 
 
 def outcome(verdict):

@@ -13,7 +13,7 @@ from xml.dom import minidom
 from helpers import ROOT, Case
 from ladder import film
 
-CHROMIUM = next(filter(shutil.which, ("chromium", "chromium-browser", "google-chrome")), None)
+CHROMIUM = next(filter(shutil.which, ("google-chrome", "chromium", "chromium-browser")), None)
 WIDTHS = (390, 800, 1500)
 
 
@@ -142,6 +142,8 @@ addEventListener("load", () => {
   player.key("Home");
   for (let tick = 0; tick < player.total; ++tick) { seen.says.push(look()); player.key("ArrowRight"); }
   seen.end = look();
+  const out = view.grids.find(grid => grid.array.name === "out");
+  seen.out = [...out.cells].map(([word, cell]) => [out.sentence(view.state, word), cell.textContent]);
   const cells = () => [...document.querySelectorAll(".cell")].map(cell => cell.className + cell.textContent).join("|");
   const end = cells();
   player.seek(3);
@@ -184,6 +186,11 @@ class Pages(Case):
 
     def test_a_film_at_three_widths(self):
         done = play("bank_conflict_02_column_row", "--beside", "bank_conflict_03_padded", "--", "--rows=1")
+        _, one = film_of("bank_conflict_02_column_row", "--", "--rows=1")
+        stores = [event for event in events_of(one) if event["line"].get("op") == "store"
+                  and event["line"]["space"] == "global"]
+        out = {f"out[{at // 4}]": float_of(word) for event in stores for at, word in zip(event["at"], event["words"])}
+        self.assertEqual(len(out), 32)
         self.assertLess(len(done.stdout), 3_000_000)
         self.assertNotRegex(done.stdout, r"https?://(?!www\.w3\.org)")
         for width in WIDTHS:
@@ -193,6 +200,10 @@ class Pages(Case):
                 self.assertEqual(len(seen["says"]), seen["total"])
                 self.assertEqual(seen["end"], f"The end, after {seen['total']} ticks.")
                 self.assertTrue(seen["same"], "forward and back")
+                for sentence, shown in seen["out"]:
+                    name, value = re.match(r"(\S+) = (\S+), written by thread", sentence).groups()
+                    self.assertAlmostEqual(float(value), out[name], delta=1e-6)
+                    self.assertAlmostEqual(float(shown), out[name], delta=0.06)
                 self.assertIn("1024 of 1024 threads wait", seen["barrier"])
                 self.assertIn("wavefront 1 of 32", seen["conflict"])
                 self.assertEqual(seen["played"], [seen["total"], seen["end"], True])

@@ -22,10 +22,10 @@ void for_each_lane(unsigned lanes, Action action) {
 }  // namespace
 
 std::uint32_t BlockTrace::note_access(const void* memory, unsigned width, trace::SiteId site) {
-  const auto [op, async] = std::pair(Recorder::get().site(site).op, Recorder::get().site(site).async);
   trace::Executed& executed = Recorder::get().executed;
   const std::uint32_t number = executed.next();
   if (number == 0) return 0;
+  const auto [op, async] = std::pair(Recorder::get().site(site).op, Recorder::get().site(site).async);
   if (op == Op::load) {
     executed.read(number, memory, width);
     return number;
