@@ -338,8 +338,13 @@ class View {
     for (const text of [film.why, film.cut]) if (text) element(root, "p", "warning", text);
     if (!film.right) element(root, "p", "warning", `The result is wrong: ${film.wrong || "see below"}`);
     this.choice = element(root, "select");
+    const wrong = film.moments.length ? element(root, "details") : null; // closed on a phone: the film comes first
+    if (wrong) {
+      wrong.open = innerWidth > 600;
+      element(wrong, "summary", "", "What is wrong, and when");
+    }
     this.moments = film.moments.map(moment => {
-      const button = element(root, "button", "moment", moment.text);
+      const button = element(wrong, "button", "moment", moment.text);
       button.onclick = () => this.visit(film.events[moment.event]);
       return {button, event: film.events[moment.event], first: film.events[moment.first]};
     });

@@ -15,6 +15,7 @@ MOST_RACES = 3  # that are named
 BEFORE = 12  # events that are played before what is wrong
 CHECK_S, HANGS_S = 5, 10  # CPU seconds: of sizes tried on what is not right, and of a thread that does not end
 FIELDS = ["launch", "block", "warp", "line", "lanes", "units", "ideal", "array", "at", "words", "executed", "passes"]
+DOES = {"load": "loads", "store": "stores", "atomic": "makes an atomic operation"}
 LINE = ["file", "line", "kind", "what", "space", "op", "width", "async"]
 BYTES_OF = {"float16": 2, "bfloat16": 2, "int64": 8, "int8": 1}
 NEAR = 4096  # bytes round an array, its guard bands
@@ -157,10 +158,11 @@ def moment_of_race(entry, events, race):
     missing = "fence and atomic" if race["scope"] != "block" else "__syncwarp or barrier" if same_warp else "barrier"
     if first["thread"] == race["second"]["thread"] and race["scope"] == "block":
         missing = "wait for the copy"
-    said = [f"thread {traces.coordinates(side['thread'])} of block {traces.coordinates(side['block'])} "
-            f"({side['op']}, line {side['line']})" for side in (first, race["second"])]
-    return {"event": at, "first": before, "text": f"Race, {race['kind']} in {race['space']} memory: {said[0]} and "
-            f"then {said[1]} meet at one word, with no {missing} between."}
+    said = [f"thread {traces.coordinates(side['thread'])}"
+            + f" of block {traces.coordinates(side['block'])}" * (first["block"] != race["second"]["block"])
+            + f" {DOES[side['op']]} in line {side['line']}" for side in (first, race["second"])]
+    return {"event": at, "first": before, "text": f"Race at one word of {race['space']} memory, {race['kind']}: "
+            f"{said[0]}, then {said[1]}, with no {missing} between."}
 
 
 def moment_of_value(entry, events):
