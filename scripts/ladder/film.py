@@ -18,7 +18,6 @@ FIELDS = ["launch", "block", "warp", "line", "lanes", "units", "ideal", "array",
 DOES = {"load": "loads", "store": "stores", "atomic": "makes an atomic operation"}
 LINE = ["file", "line", "kind", "what", "space", "op", "width", "async"]
 BYTES_OF = {"float16": 2, "bfloat16": 2, "int64": 8, "int8": 1}
-NEAR = 4096  # bytes round an array, its guard bands
 
 
 # ---- running
@@ -120,11 +119,12 @@ class Memory:
         """(number of the array, offset in bytes); the offset of what lies outside may be negative, or too large."""
         if space != "global":
             return self.known(space, {"name": space, "type": None}, self.shared if space == "shared" else 0, address)
-        for array in self.entry["arrays"]:
-            if array["begin"] - NEAR <= address < array["begin"] + array["bytes"] + NEAR:
+        begin, end = next((one["begin"], one["begin"] + one["bytes"])
+                          for one in self.entry["launches"][launch]["allocations"]
+                          if one["begin"] <= address < one["begin"] + one["bytes"])
+        for array in self.entry["arrays"]:  # each has an allocation of its own, perhaps with guard bands
+            if begin <= array["begin"] < end:
                 return self.known(array["begin"], array, array["begin"], address)
-        begin = next((one["begin"] for one in self.entry["launches"][launch]["allocations"]
-                      if one["begin"] <= address < one["begin"] + one["bytes"]), address)
         others = sum(array["name"].startswith("scratch") for array in self.arrays)
         return self.known(begin, {"name": f"scratch {others + 1}", "type": None}, begin, address)
 
