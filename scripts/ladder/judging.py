@@ -474,8 +474,9 @@ PLAYED = (diagnosis.RIGHT, diagnosis.MEMORY, diagnosis.RACES)
 
 def film_command(verdict):
     """What plays the run that fails; empty where none ran to its end on the CPU backend."""
+    failure = verdict.failure
     on_gpu_alone = any("CPU backend cannot run it" in stage.text for stage in verdict.stages)
-    if verdict.word or not verdict.failure or verdict.failure.stage not in PLAYED or on_gpu_alone:
+    if not failure or not failure.facts or failure.stage not in PLAYED or on_gpu_alone:
         return ""
     return f"scripts/explain --play {shlex.quote(verdict.submission)}"
 
