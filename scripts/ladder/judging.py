@@ -476,7 +476,9 @@ def film_command(verdict):
     """What plays the run that fails; empty where none ran to its end on the CPU backend."""
     failure = verdict.failure
     on_gpu_alone = any("CPU backend cannot run it" in stage.text for stage in verdict.stages)
-    if not failure or not failure.facts or failure.stage not in PLAYED or on_gpu_alone:
+    if not failure or failure.stage not in PLAYED or on_gpu_alone:
+        return ""
+    if failure.stage == diagnosis.RIGHT and not failure.facts:  # an empty page
         return ""
     return f"scripts/explain --play {shlex.quote(verdict.submission)}"
 

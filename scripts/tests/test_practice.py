@@ -243,6 +243,10 @@ class Remembering(InFolder):
             watch.key("p")
             self.assertIn(said, watch.screen())
         self.assertEqual(run.call_args.args[0][1:], ["scripts/explain", "--play", "sum.cu"])
+        for stage, facts, has_film in (("right", {}, False), ("compiles", WRONG.facts, False),
+                                       ("races and barriers", {}, True)):
+            one = verdict(watch.submission, WRONG._replace(stage=stage, facts=facts))
+            self.assertEqual(bool(judging.film_command(one)), has_film, stage)
         self.assertEqual(path.with_suffix(".html").read_text(), "<html>")
         time.sleep(0.02)
         path.write_text("right")
