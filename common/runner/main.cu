@@ -63,7 +63,7 @@ void print_help(const char* program, const Problem& problem) {
       "  --smallest-first with --check: sizes by their bytes, so that a failure names the smallest that fails\n"
       "  --brief          with --check: a few small sizes only\n"
       "  --random-data    with --check: each size on random data only, aligned once and once not\n"
-      "  --data=NAME      with --check: only this kind of data, as a failure names it\n"
+      "  --data=NAME      with --check or --trace: only this kind of data, as a failure names it\n"
       "  --aligned        with --check: no misaligned arrays\n"
       "  --zeroed         with --check: outputs hold zeros beforehand, and what is not written passes\n"
       "  --seconds=S      with --check: after S seconds of CPU time no other size is begun\n"
@@ -95,6 +95,7 @@ void print_help(const char* program, const Problem& problem) {
       kTrace ? "  --launch-only    only launch, with no thread: does the size fit the limits of a grid?\n"
                "  --trace          run each step once, count its accesses, say which accesses race; with --json all "
                "that it counts\n"
+               "  --events         with --trace --json: each request too, with its lanes' addresses and values\n"
       : kGpu ? ""
              : "  --launch-only    only launch, with no thread: does the size fit the limits of a grid?\n");
 }
@@ -527,8 +528,12 @@ bool run_traces(const Options& options) {
   bool ok = true;
   for (const Step* step : announced_steps_for(options.size, options)) {
     const Problem& problem = *step->problem;
-    const Case host(problem, options.size, problem.patterns().front(), options.seed);
-    const Traced traced = trace_step(*step, host, options.misaligned ? 1 : 0);
+    const std::vector<Pattern> patterns = problem.patterns();
+    const auto named = [&](const Pattern& pattern) { return options.data.empty() || options.data == pattern.name; };
+    const auto pattern = std::find_if(patterns.begin(), patterns.end(), named);
+    if (pattern == patterns.end()) throw UsageError("--data: there is no kind '" + options.data + "'");
+    const Case host(problem, options.size, *pattern, options.seed);
+    const Traced traced = trace_step(*step, host, options.misaligned ? 1 : 0, false, options.events);
     std::printf("%s\n", (options.json ? to_json(*step, options.size, traced) : to_text(*step, traced)).c_str());
     ok &= traced.verdict.ok() && !traced.has_race();
   }

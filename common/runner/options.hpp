@@ -18,13 +18,13 @@ struct Options {
   std::vector<std::string> only;      // names of steps; empty: all
   std::string printed;                // the file for what steps print; empty: standard output
   std::string record;                 // the file for verdicts as JSON; empty: none
-  std::string data;                   // with --check: only this kind; empty: all
+  std::string data;                   // with --check or --trace: only this kind; empty: all, or the first
   std::size_t random = 0, first = 0;  // number of random shapes, and of the first of them
   unsigned seconds = 0;               // with --check: of CPU time, after which no other size is begun; 0: no limit
   unsigned timeout = 0;               // seconds for one step's check at one size; 0: no limit
   bool check = false, bench = false, json = false, help = false, device = false, exact_buffers = false, quiet = false,
        skip_slow = false, once = false, misaligned = false, trace = false, smallest_first = false, brief = false,
-       random_data = false, lenient = false, aligned = false, zeroed = false, launch_only = false;
+       random_data = false, lenient = false, aligned = false, zeroed = false, launch_only = false, events = false;
 };
 
 // A whole number, plain or as a power such as 2^28, between 0 and `max`.
@@ -133,6 +133,8 @@ inline Options parse_options(int argc, char** argv, const std::vector<Dim>& dims
       options.quiet = true;
     } else if (is_flag("--trace")) {
       options.trace = true;
+    } else if (is_flag("--events")) {
+      options.events = true;
     } else if (is_flag("--small")) {
       for (std::size_t d = 0; d < dims.size(); ++d) options.size.dims[d] = dims[d].cpu_default;
       options.sized = true;
@@ -177,11 +179,13 @@ inline Options parse_options(int argc, char** argv, const std::vector<Dim>& dims
     }
   }
   const bool how_to_check = options.smallest_first || options.brief || options.random_data || options.lenient ||
-                            options.aligned || options.zeroed || !options.data.empty() || options.seconds > 0;
+                            options.aligned || options.zeroed || options.seconds > 0;
   if (how_to_check && !options.check)
     throw UsageError(
-        "--smallest-first, --brief, --random-data, --data, --aligned, --zeroed, --lenient and --seconds go with "
-        "--check");
+        "--smallest-first, --brief, --random-data, --aligned, --zeroed, --lenient and --seconds go with --check");
+  if (!options.data.empty() && !options.check && !options.trace)
+    throw UsageError("--data goes with --check or --trace");
+  if (options.events && !(options.trace && options.json)) throw UsageError("--events goes with --trace --json");
   if (options.launch_only && (options.check || options.bench || options.once || options.trace || options.random > 0))
     throw UsageError("--launch-only goes with none of --check, --bench, --once, --trace and --random");
   if (options.check && options.bench) throw UsageError("--check and --bench exclude each other");

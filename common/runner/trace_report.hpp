@@ -9,21 +9,38 @@
 
 namespace ladder {
 
+namespace json {
+
+constexpr const char* kTypeNames[] = {"float32", "int32", "float16", "bfloat16", "int64", "int8"};  // as in Type
+
+inline std::string arrays(const std::vector<Buffer>& buffers, const Arrays& device) {
+  std::size_t number = 0;
+  return list(buffers, [&](const Buffer& b) {
+    Object o;
+    o.add_text("name", b.name).add_text("type", kTypeNames[static_cast<std::size_t>(b.type)]);
+    return o.add("begin", reinterpret_cast<std::uintptr_t>(device.at<char>(number++))).add("bytes", b.bytes()).str();
+  });
+}
+
+}  // namespace json
+
 struct Traced {
   Verdict verdict;
   std::vector<cuda_emu::trace::Launch> launches;
   std::vector<std::string> reports;  // the CPU backend's, as JSON
+  std::string arrays;                // the problem's, as JSON
 
   bool has_race() const {
     return std::any_of(launches.begin(), launches.end(), [](const auto& launch) { return !launch.races.empty(); });
   }
 };
 
-// Runs the step once, or each candidate of a program for any shape, and checks the result.
-inline Traced trace_step(const Step& step, const Case& host, const Offsets& offsets = 0, bool each_candidate = false) {
+// Runs the step once, or each candidate of a program for any shape, and checks the result. With `events` each is kept.
+inline Traced trace_step(const Step& step, const Case& host, const Offsets& offsets = 0, bool each_candidate = false,
+                         bool events = false) {
   DeviceCase device(host, offsets, false, step.problem->place());
   running = {&step, at_size(*step.problem, host.size())};
-  cuda_emu::trace::start();
+  cuda_emu::trace::start(events);
   Traced traced;
   candidate_run() = {};
   traced.verdict = each_candidate ? check_candidates(step, device) : check(step, device);
@@ -31,6 +48,7 @@ inline Traced trace_step(const Step& step, const Case& host, const Offsets& offs
   traced.launches = cuda_emu::trace::stop();
   if (!traced.verdict.ok()) traced.verdict.failure->run_as(running.how);
   traced.reports = Record::take_reports();
+  traced.arrays = json::arrays(host.buffers(), device.arrays());
   return traced;
 }
 
@@ -118,7 +136,32 @@ inline std::string race(const cuda_emu::trace::Race& r) {
   Object o;
   o.add_text("kind", name(r.kind)).add_text("scope", r.between_blocks ? "grid" : "block");
   o.add_text("space", name(r.space)).add_raw("first", side(r.first)).add_raw("second", side(r.second));
-  return o.add("count", r.count).str();
+  return o.add("count", r.count).add("executed", r.executed).str();
+}
+
+// A word of a part that was not read is left out; so is what an event of its kind does not have.
+inline std::string event(const cuda_emu::trace::WarpEvent& e) {
+  using cuda_emu::trace::WarpEvent;
+  const std::size_t words = e.kind == WarpEvent::Kind::collective                 ? 2
+                            : e.op == cuda_emu::trace::Op::atomic && e.width <= 8 ? 4
+                                                                                  : (e.width + 3) / 4;
+  const auto of_parts = [&](auto value) { return list(e.parts, value); };
+  Object o = at_line(e.line);
+  o.add_text("kind", name(e.kind)).add("block", e.block).add("warp", e.warp).add("lanes", e.lanes);
+  o.add_raw("executed", of_parts([](const WarpEvent::Part& p) { return std::to_string(p.executed); }));
+  if (*e.what != 0) o.add_text("what", e.what);
+  const bool moves = e.kind == WarpEvent::Kind::access || e.kind == WarpEvent::Kind::landing;
+  if (moves || e.kind == WarpEvent::Kind::collective) {
+    o.add_raw("words", of_parts([&](const WarpEvent::Part& p) {
+                return list(std::vector<std::uint32_t>(p.words.begin(), p.words.begin() + words),
+                            [](std::uint32_t word) { return std::to_string(word); });
+              }));
+  }
+  if (!moves) return o.str();
+  o.add_text("space", name(e.space)).add_text("op", name(e.op)).add("width", e.width).add("async", e.async);
+  o.add("units", e.units).add("ideal", e.ideal);
+  o.add_raw("addresses", of_parts([](const WarpEvent::Part& p) { return std::to_string(p.address); }));
+  return o.add_raw("passes", of_parts([](const WarpEvent::Part& p) { return std::to_string(p.pass); })).str();
 }
 
 inline std::string launch(const cuda_emu::trace::Launch& l) {
@@ -148,6 +191,12 @@ inline std::string launch(const cuda_emu::trace::Launch& l) {
               at.add("branches", b.branches).add("divergent", b.divergent);
               return at.add("warp_steps", b.warp_steps).add("lane_steps", b.lane_steps).str();
             }));
+  if (!l.events.empty()) {
+    o.add("all_events", l.all_events).add_raw("events", list(l.events, event));
+    o.add_raw("allocations", list(l.allocations, [](const cuda_emu::trace::Allocation& a) {
+                return Object().add("begin", a.begin).add("bytes", a.bytes).str();
+              }));
+  }
   return o.add_raw("races", list(l.races, race)).str();
 }
 
@@ -165,6 +214,7 @@ inline std::string to_json(const Step& step, const Size& size, const Traced& tra
   o.add_raw("size", shown.str()).add("right", traced.verdict.ok());
   if (!traced.verdict.ok()) o.add_raw("failure", to_json(*traced.verdict.failure));
   if (!traced.reports.empty()) o.add_raw("reports", json::list(traced.reports, [](const std::string& r) { return r; }));
+  o.add_raw("arrays", traced.arrays);
   return o.add_raw("launches", json::list(traced.launches, json::launch)).str();
 }
 

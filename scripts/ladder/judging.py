@@ -1,6 +1,7 @@
 """Judges a submission: one verdict for each stage, on the CPU backend and, where there is one, on a GPU."""
 import concurrent.futures
 import json
+import shlex
 import shutil
 from typing import NamedTuple
 
@@ -467,11 +468,26 @@ def stages_text(verdict, color=False):
     return "\n".join(lines)
 
 
+PLAYED = (diagnosis.RIGHT, diagnosis.MEMORY, diagnosis.RACES)
+
+
+def film_command(verdict):
+    """What plays the run that fails; empty where none ran to its end on the CPU backend."""
+    failure = verdict.failure
+    on_gpu_alone = any("CPU backend cannot run it" in stage.text for stage in verdict.stages)
+    if not failure or failure.stage not in PLAYED or on_gpu_alone:
+        return ""
+    if failure.stage == diagnosis.RIGHT and not failure.facts:  # an empty page
+        return ""
+    return f"scripts/explain --play {shlex.quote(verdict.submission)}"
+
+
 def outcome(verdict):
     """What the stages come to."""
     failure = verdict.failure
     if failure:
         said = f"{failure.at}:\n" * bool(failure.at) + f"{failure.sentence}\nSee {failure.section}"
+        said += f"\nSee it run: {film_command(verdict)} >film.html" * bool(film_command(verdict))
     elif verdict.not_judged:
         said = (f"Not solved yet: the time was over before all was judged: {', '.join(verdict.not_judged)}. "
                 "scripts/judge --seconds gives more.")

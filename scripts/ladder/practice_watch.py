@@ -2,6 +2,8 @@
 import os
 import re
 import select
+import shlex
+import subprocess
 import sys
 import termios
 import time
@@ -10,7 +12,7 @@ import tty
 import ladder
 from ladder import candidates, document, judging, problems, progress_file
 
-KEYS = "h hint   n next   l list   e explain   q quit"
+KEYS = "h hint   n next   l list   e explain   p play   q quit"
 CLEAR = "\033[2J\033[3J\033[H"
 POLL_S = 0.3
 
@@ -92,7 +94,21 @@ class Watch:
             self.note = ladder.wrapped(f"Hint {self.hints} of {len(hints)}: {hints[self.hints - 1][1]}")
         elif key == "e" and self.verdict and self.verdict.failure:
             self.note = section_text(self.verdict.failure.section)
+        elif key == "p" and self.verdict and judging.film_command(self.verdict):
+            self.play()
         return True
+
+    def play(self):
+        """Writes the film of the run that fails."""
+        page = self.submission.path.with_suffix(".html")
+        command = shlex.split(judging.film_command(self.verdict))
+        done = subprocess.run([sys.executable, *command], cwd=ladder.ROOT, text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE)
+        if done.stdout:
+            page.write_text(done.stdout)
+            self.note = f"Open practice/{page.name} in a browser: it plays the run that fails."
+        else:
+            self.note = (done.stderr.strip().splitlines() or ["There is no film."])[-1]
 
     def next(self):
         """Writes the submission of the next kernel that is not solved, after this one, if it is not there."""

@@ -260,7 +260,9 @@ class JudgeTest(Judging):
 
     def test_smallest_size_and_index(self):
         wrong = page_of(kernel="if (i < n) c[i] = a[i] + (i == 40 ? 0 : b[i]);")
-        facts = self.judge("add_smallest", wrong).failure.facts
+        verdict = self.judge("add_smallest", wrong)
+        self.assertIn(f"\nSee it run: scripts/explain --play {verdict.submission} ", judging.text(verdict))
+        facts = verdict.failure.facts
         self.assertEqual((facts["size"], facts["buffer"], facts["index"]), ("n=127", "c", 40))
         self.assertNotEqual(facts["got"], facts["want"])
 

@@ -189,6 +189,17 @@ class Remembering(InFolder):
                            ("l", problems.named("row_softmax").description)):
             watch.key(key)
             self.assertIn(words, watch.screen())
+        run = self.patch(practice_watch.subprocess, "run")
+        for printed, said in (("", "no step"), ("<html>", "Open practice/sum.html")):
+            run.return_value = mock.Mock(stdout=printed, stderr="building\nno step\n")
+            watch.key("p")
+            self.assertIn(said, watch.screen())
+        self.assertEqual(run.call_args.args[0][1:], ["scripts/explain", "--play", "sum.cu"])
+        for stage, facts, has_film in (("right", {}, False), ("compiles", WRONG.facts, False),
+                                       ("races and barriers", {}, True)):
+            one = verdict(watch.submission, WRONG._replace(stage=stage, facts=facts))
+            self.assertEqual(bool(judging.film_command(one)), has_film, stage)
+        self.assertEqual(path.with_suffix(".html").read_text(), "<html>")
         time.sleep(0.02)
         path.write_text("right")
         self.assertTrue(watch.step())

@@ -9,6 +9,7 @@
 
 #include <cuda/atomic>
 
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -590,6 +591,75 @@ TEST_CASE("a load outside of an allocation or of a shared array, even if its val
   CHECK(shared(0, 128) == "");
   CHECK(shared(1, 128) == "shared array");
   CHECK(shared(0, 124) == "shared array");
+}
+
+__global__ void eventful(int* counter, float* out) {
+  __shared__ float tile[32];
+  tile[threadIdx.x] = 2.0f * static_cast<float>(threadIdx.x);
+  __syncthreads();
+  const float value = __shfl_xor_sync(~0u, tile[31 - threadIdx.x], 1);
+  atomicAdd(counter, 1);
+  out[threadIdx.x] = value;
+}
+
+TEST_CASE("events: what each lane loads, stores and gets, in the order of the replay") {
+  const Memory memory;
+  auto* counter = reinterpret_cast<int*>(memory.in.get());
+  CUDA_CHECK(cudaMemset(counter, 0, sizeof(int)));
+  trace::start(true);
+  eventful<<<1, 32>>>(counter, memory.out.get());
+  CUDA_CHECK(cudaDeviceSynchronize());
+  const std::vector<trace::Launch> launches = trace::stop();
+  REQUIRE(launches.size() == 1);
+  using Kind = trace::WarpEvent::Kind;
+  const std::vector<trace::WarpEvent>& events = launches[0].events;
+  std::vector<Kind> kinds;
+  for (const trace::WarpEvent& event : events) kinds.push_back(event.kind);
+  REQUIRE(kinds == std::vector<Kind>{Kind::access, Kind::wait, Kind::barrier, Kind::access, Kind::collective,
+                                     Kind::access, Kind::access, Kind::returned});
+  const auto bits = [](float value) {
+    std::uint32_t word;
+    std::memcpy(&word, &value, sizeof word);
+    return word;
+  };
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    const auto words = [&](std::size_t event) { return events[event].parts[lane].words; };
+    const auto of_lane = [&](unsigned from) { return bits(2.0f * static_cast<float>(from)); };
+    CHECK(words(0)[0] == of_lane(lane));
+    CHECK(words(3)[0] == of_lane(31 - lane));
+    CHECK(words(4)[0] == of_lane(31 - lane));
+    CHECK(words(4)[1] == of_lane(31 - (lane ^ 1)));
+    CHECK(words(5)[0] == words(5)[2] + 1);
+    CHECK(words(6)[0] == words(4)[1]);
+    CHECK(events[0].parts[lane].executed < events[1].parts[lane].executed);
+  }
+  CHECK(launches[0].all_events);
+}
+
+__global__ void copies_and_waits(const float* in, float* out) {
+  __shared__ float tile[32];
+  __pipeline_memcpy_async(&tile[threadIdx.x], &in[threadIdx.x], sizeof(float));
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  out[threadIdx.x] = tile[threadIdx.x];
+}
+
+TEST_CASE("events: an asynchronous copy has its value when it lands") {
+  const Memory memory;
+  trace::start(true);
+  copies_and_waits<<<1, 32>>>(memory.in.get(), memory.out.get());
+  CUDA_CHECK(cudaDeviceSynchronize());
+  const std::vector<trace::Launch> launches = trace::stop();
+  using Kind = trace::WarpEvent::Kind;
+  const std::vector<trace::WarpEvent>& events = launches.at(0).events;
+  std::vector<Kind> kinds;
+  for (const trace::WarpEvent& event : events) kinds.push_back(event.kind);
+  REQUIRE(kinds ==
+          std::vector<Kind>{Kind::access, Kind::access, Kind::landing, Kind::access, Kind::access, Kind::returned});
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    CHECK(events[2].parts[lane].words[0] == events[0].parts[lane].words[0]);
+    CHECK(events[2].parts[lane].words[0] == events[3].parts[lane].words[0]);
+  }
 }
 
 TEST_CASE("only launches between start and stop are traced") {

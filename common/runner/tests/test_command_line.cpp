@@ -67,10 +67,12 @@ TEST_CASE("bad usage gets one line that names the option, and exit status 2") {
   for (const char* other : {"--n=1", "--small", "--bench", "--once", "--trace"}) {
     require_usage_error(std::string("--random=1 ") + other, "--random draws the sizes");
   }
-  for (const char* option : {"--smallest-first", "--brief", "--random-data", "--data=random", "--aligned", "--zeroed",
-                             "--lenient", "--seconds=1"}) {
+  for (const char* option :
+       {"--smallest-first", "--brief", "--random-data", "--aligned", "--zeroed", "--lenient", "--seconds=1"}) {
     require_usage_error(option, "go with --check");
   }
+  require_usage_error("--data=random", "--data goes with --check or --trace");
+  require_usage_error("--events --json", "--events goes with --trace --json");
   require_usage_error("--launch-only --check", "--launch-only goes with none of --check");
   require_usage_error("--timeout=-1", "--timeout: '-1'");
   require_usage_error("1024", "unknown option '1024'");

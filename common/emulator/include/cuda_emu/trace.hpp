@@ -90,9 +90,45 @@ struct Race {
   bool between_blocks = false;
   Side first, second;
   std::uint64_t count = 0;
+  std::uint32_t executed = 0;  // with events: the number of the second access of the first time
 };
 
 const char* name(Race::Kind kind);
+
+// What lanes of a warp did together: an access; that an asynchronous copy was waited for, and has landed; a warp
+// collective; that they wait, or have returned. Or that a block barrier let all warps go on. Events stand in the order of the
+// replay; each lane's part has its number in the order that the program executed, from 1.
+struct WarpEvent {
+  enum class Kind : std::uint8_t { access, landing, collective, wait, returned, barrier };
+  struct Part {  // of a lane
+    std::uint32_t executed = 0;
+    std::uint64_t address = 0;  // in shared memory: from its start
+    // What was loaded or stored; of an atomic operation of up to 8 bytes first what is there after it, then, from the
+    // third word on, what was before. Of a collective: the value that the lane gave, and the one that it got.
+    std::array<std::uint32_t, 4> words{};
+    int pass = -1;  // shared memory: the wavefront that serves the lane
+  };
+  Kind kind{};
+  std::uint64_t block = 0;
+  unsigned warp = 0;
+  unsigned lanes = 0;     // mask
+  const char* what = "";  // of a collective or a wait: the function's name
+  Line line;              // 0: none
+  Space space{};          // of an access, as are the following
+  Op op{};
+  unsigned width = 0;
+  bool async = false;
+  unsigned units = 0, ideal = 0;
+  const void* return_address = nullptr;  // becomes `line` when the launch ends
+  std::vector<Part> parts;               // of the active lanes
+};
+const char* name(WarpEvent::Kind kind);
+
+// Device memory that a launch touched.
+struct Allocation {
+  std::uintptr_t begin = 0;
+  std::size_t bytes = 0;
+};
 
 struct Launch {
   std::string kernel;
@@ -104,13 +140,16 @@ struct Launch {
   std::vector<Access> accesses;  // by line
   std::vector<Branches> branches_at;
   std::vector<Race> races;
-  Counts merged_shared_loads;  // the sum of Access::merged
+  Counts merged_shared_loads;     // the sum of Access::merged
+  std::vector<WarpEvent> events;  // if they were asked for
+  bool all_events = true;         // false if there were too many: the first ones
+  std::vector<Allocation> allocations;
 
   Counts total(Space space, Op op) const;
 };
 
-// From now on launches are traced; one OS thread at a time runs.
-void start();
+// From now on launches are traced; one OS thread at a time runs. With `events` each event is kept.
+void start(bool events = false);
 // Ends it and returns what was traced.
 std::vector<Launch> stop();
 

@@ -82,6 +82,7 @@ void BlockTrace::end_run(bool failed) {
   if (!on_) return;
   active = nullptr;
   if (failed) {
+    if (recorder().executed.on) keep_failed_launch();
     for (auto& events : events_) events.clear();
   }
   recorder().launch.shared_bytes = std::max(
@@ -107,10 +108,14 @@ void BlockTrace::begin_block(std::uint64_t block, unsigned threads, const Shared
   std::fill_n(depth_.begin(), threads_, std::uint8_t{0});
   std::fill_n(recorded_block_.begin(), threads_, Blocks{});
   std::fill_n(replayed_block_.begin(), threads_, Blocks{});
+  std::fill_n(stopped_.begin(), threads_, 0u);
+  stores_.clear();
+  copies_.clear();
 }
 
 void BlockTrace::stop(unsigned thread) {
   if (!on_) return;
+  if (recorder().executed.on) note_stop(thread);
   unsigned& running = running_[thread / 32];
   running &= ~lane_bit(thread);
   if (running == 0) replay(thread / 32);
@@ -122,9 +127,15 @@ void BlockTrace::go_on(unsigned warp, unsigned lanes) {
 
 void BlockTrace::meet(unsigned warp, unsigned lanes, bool orders) {
   if (!on_) return;
+  std::array<std::uint32_t, 32> executed{};
+  const SiteId meeting = recorder().executed.on ? note_meeting(warp, lanes, executed) : 0;
   // Where the whole warp has come to a halt, it has been replayed.
   if (running_[warp] != 0) {
-    for_each_lane(lanes, [&](unsigned lane) { events_[warp * 32 + lane].push_back({lanes, 0, What::meeting, 0}); });
+    for_each_lane(lanes, [&](unsigned lane) {
+      events_[warp * 32 + lane].push_back({lanes, meeting, What::meeting, 0, executed[lane]});
+    });
+  } else {
+    keep_meeting(warp, lanes, meeting, executed);
   }
   std::uint32_t latest = 0;
   for_each_lane(lanes, [&](unsigned lane) { latest = std::max(latest, atomic_of_[warp * 32 + lane]); });
@@ -143,6 +154,10 @@ void BlockTrace::meet(unsigned warp, unsigned lanes, bool orders) {
 void BlockTrace::block_barrier() {
   if (!on_) return;
   epoch_ = recorder().new_epoch(block_, grid_barriers_);
+  if (const std::uint32_t number = recorder().executed.next(); number != 0) {
+    recorder().launch.events.push_back(new_event(trace::WarpEvent::Kind::barrier, 0, 0));
+    recorder().launch.events.back().parts = {{number}};
+  }
   for (unsigned warp = 0; warp * 32 < threads_; ++warp) {
     go_on(warp, threads_ - warp * 32 >= 32 ? ~0u : (1u << (threads_ - warp * 32)) - 1);
   }
@@ -154,7 +169,9 @@ void BlockTrace::grid_barrier() {
 }
 
 void BlockTrace::pass_on() {
-  if (on_) recorder().baton.pass_on();
+  if (!on_) return;
+  settle();
+  recorder().baton.pass_on();
 }
 
 void BlockTrace::before_grid_wait() {
@@ -175,7 +192,7 @@ void BlockTrace::enter_function() {
 void BlockTrace::basic_block(const void* return_address) {
   const SiteId site = recorder().block_site(return_address);
   const std::uint8_t depth = depth_[current_];
-  events_[current_].push_back({0, site, What::basic_block, depth});
+  events_[current_].push_back({0, site, What::basic_block, depth, 0});
   if (depth >= kDepths) return;
   SiteId& last = recorded_block_[current_][depth];
   if (last != 0) recorder().note_way(last, site);
@@ -183,6 +200,7 @@ void BlockTrace::basic_block(const void* return_address) {
 }
 
 void BlockTrace::access(const void* memory, std::size_t size, Op op, const void* return_address, bool async) {
+  settle();
   auto address = reinterpret_cast<std::uintptr_t>(memory);
   // A structure is copied in pieces.
   while (size > 0) {
@@ -234,7 +252,8 @@ void BlockTrace::single_access(std::uintptr_t address, unsigned width, Op op, co
     }
   }
   const SiteId site = recorder().access_site(return_address, space, op, width, async);
-  events_[current_].push_back({place, site, What::access, depth_[current_]});
+  const std::uint32_t executed = note_access(reinterpret_cast<const void*>(address), width, site);
+  events_[current_].push_back({place, site, What::access, depth_[current_], executed});
   if (shadow == nullptr) return;
   const bool atomic = op == Op::atomic;
   const Stamp stamp{epoch_, recorder().now(),        site, static_cast<std::uint16_t>(current_),
@@ -258,6 +277,7 @@ void BlockTrace::fail(const char* cause, const char* what, const char* why, Op o
 
 void BlockTrace::copied(const void* memory, std::size_t size) {
   if (!on_) return;
+  if (recorder().executed.on) note_landing(memory);
   shared_->for_each_cell(reinterpret_cast<std::uintptr_t>(memory), size, [&](trace::Cell& cell) {
     if (!cell.writer.under_way || cell.writer.thread != current_) return;
     cell.writer.under_way = false;
@@ -342,8 +362,13 @@ void BlockTrace::replay(unsigned warp) {
     if (lanes == 0) {
       lanes = lanes_that_met(state);
       end_joining();
+      std::array<std::uint32_t, 32> executed{};
+      for_each_lane(lanes, [&](unsigned lane) { executed[lane] = state.next[lane]->executed; });
+      keep_meeting(warp, lanes, state.next[first_lane(lanes)]->site, executed);
     } else if (state.next[first_lane(lanes)]->what == What::basic_block) {
       replay_basic_block(state, lanes, warp);
+    } else if (state.next[first_lane(lanes)]->what == What::landing) {
+      replay_landing(state, lanes, warp);
     } else {
       replay_access(state, lanes, warp);
     }
@@ -353,6 +378,7 @@ void BlockTrace::replay(unsigned warp) {
   }
   end_joining();
   for (unsigned lane = 0; lane < 32 && warp * 32 + lane < threads_; ++lane) events_[warp * 32 + lane].clear();
+  keep_stops(warp);
 }
 
 // The lanes that go next; none if all wait for a meeting.
@@ -364,7 +390,7 @@ unsigned BlockTrace::next_group(const Replay& state, unsigned warp) const {
   for_each_lane(state.left, [&](unsigned lane) {
     const Event* event = state.next[lane];
     if (event->what == What::meeting) return;
-    if (best != nullptr && event->site == best->site && event->depth == best->depth) {
+    if (best != nullptr && event->site == best->site && event->what == best->what && event->depth == best->depth) {
       group |= 1u << lane;
       return;
     }
@@ -410,7 +436,8 @@ void BlockTrace::replay_basic_block(const Replay& state, unsigned lanes, unsigne
   bool divergent = false;
   for_each_lane(lanes, [&](unsigned lane) {
     const Event* event = state.next[lane] + 1;
-    while (event != state.end[lane] && (event->what == What::access || event->depth > depth)) {
+    const auto is_between = [&] { return event->what == What::access || event->what == What::landing; };
+    while (event != state.end[lane] && (is_between() || event->depth > depth)) {
       if (event->depth == depth) site.last_access = event->site;
       ++event;
     }
@@ -450,6 +477,7 @@ void BlockTrace::replay_access(const Replay& state, unsigned lanes, unsigned war
   ++site.histogram[std::min<std::size_t>(cost.units, site.histogram.size() - 1)];
   if (site.op == Op::atomic) site.same_address = std::max(site.same_address, trace::same_address(request));
   sample(site, request, cost, warp);
+  keep_request(trace::WarpEvent::Kind::access, warp, state, site, request, cost);
 
   if (site.space != Space::shared) return;
   if (site.op == Op::load && !site.async) {

@@ -57,12 +57,13 @@ class BlockTrace {
   static constexpr unsigned kThreads = 1024;
   static constexpr unsigned kWarps = kThreads / 32;
 
-  enum class What : std::uint8_t { basic_block, access, meeting };
+  enum class What : std::uint8_t { basic_block, access, landing, meeting };
   struct Event {
     std::uint64_t address;  // in shared memory: from its start; of a meeting: the lanes
-    trace::SiteId site;
+    trace::SiteId site;     // of a meeting: its place in Executed::meetings
     What what;
-    std::uint8_t depth;  // of function calls
+    std::uint8_t depth;      // of function calls
+    std::uint32_t executed;  // see trace::WarpEvent; 0: not kept
   };
   // What the lanes of a warp still have to replay.
   struct Replay {
@@ -83,7 +84,22 @@ class BlockTrace {
   static unsigned lanes_that_met(const Replay& state);
   void replay_basic_block(const Replay& state, unsigned lanes, unsigned warp);
   void replay_access(const Replay& state, unsigned lanes, unsigned warp);
+  void replay_landing(const Replay& state, unsigned lanes, unsigned warp);
   void sample(trace::Site& site, const trace::Request& request, trace::Cost cost, unsigned warp);
+
+  // What is kept for a film: see events.cpp.
+  std::uint32_t note_access(const void* memory, unsigned width, trace::SiteId site);
+  void settle();
+  void note_landing(const void* memory);
+  trace::SiteId note_meeting(unsigned warp, unsigned lanes, std::array<std::uint32_t, 32>& executed);
+  void keep_request(trace::WarpEvent::Kind kind, unsigned warp, const Replay& state, const trace::Site& site,
+                    const trace::Request& request, trace::Cost cost);
+  void keep_meeting(unsigned warp, unsigned lanes, trace::SiteId meeting,
+                    const std::array<std::uint32_t, 32>& executed);
+  void note_stop(unsigned thread);
+  void keep_stops(unsigned warp);
+  void keep_failed_launch();
+  trace::WarpEvent new_event(trace::WarpEvent::Kind kind, unsigned warp, unsigned lanes) const;
 
   void join_shared_load(trace::Request request, trace::SiteId site);
   void end_joining();
@@ -118,6 +134,17 @@ class BlockTrace {
     trace::SiteId site;  // of its lowest address
   };
   std::vector<Joining> joining_;  // shared loads, of the warp that is replayed
+
+  // Stores that the running thread is about to make, and asynchronous copies that threads have not waited for.
+  struct Store {
+    std::uint32_t executed;
+    unsigned thread;
+    trace::SiteId site;
+    const void* memory;
+    unsigned width;
+  };
+  std::vector<Store> stores_, copies_;
+  std::array<std::uint32_t, kThreads> stopped_{};  // the number of each thread's stop that is not kept yet
 };
 
 namespace trace {

@@ -191,6 +191,10 @@ void Recorder::collect() {
     access.worst_sample = site->worst_sample;
     launch.accesses.push_back(std::move(access));
   }
+  for (WarpEvent& event : launch.events) {
+    if (event.return_address != nullptr) event.line = lines_[event.return_address];
+  }
+  for (const auto& [begin, shadow] : allocations_) launch.allocations.push_back({begin, shadow.size()});
   for (auto& [key, race] : races_) {
     race.first.line = lines_[sites_[std::get<0>(key)].return_address];
     race.second.line = lines_[sites_[std::get<1>(key)].return_address];
@@ -385,7 +389,10 @@ Race::Side Recorder::side(const Stamp& stamp) const {
 void Recorder::report_race(const Stamp& first, const Stamp& second, Race::Kind kind, Space space, bool between_blocks) {
   const auto [place, is_new] = races_.try_emplace({first.site, second.site, kind, between_blocks});
   Race& race = place->second;
-  if (is_new) race = {kind, space, between_blocks, side(first), side(second), 0};
+  if (is_new) {
+    const auto last = static_cast<std::uint32_t>(executed.words.size() - 1);
+    race = {kind, space, between_blocks, side(first), side(second), 0, last};
+  }
   ++race.count;
 }
 
@@ -427,6 +434,24 @@ const char* name(Race::Kind kind) {
   return "write after write";
 }
 
+const char* name(WarpEvent::Kind kind) {
+  switch (kind) {
+    case WarpEvent::Kind::access:
+      return "access";
+    case WarpEvent::Kind::landing:
+      return "landing";
+    case WarpEvent::Kind::collective:
+      return "collective";
+    case WarpEvent::Kind::wait:
+      return "wait";
+    case WarpEvent::Kind::returned:
+      return "returned";
+    case WarpEvent::Kind::barrier:
+      break;
+  }
+  return "barrier";
+}
+
 Counts& Counts::operator+=(const Counts& other) {
   requests += other.requests;
   lanes += other.lanes;
@@ -445,10 +470,11 @@ Counts Launch::total(Space space, Op op) const {
   return sum;
 }
 
-void start() {
+void start(bool events) {
   std::lock_guard<std::mutex> lock(device_mutex());
   Recorder& recorder = Recorder::get();
   recorder.launches.clear();
+  recorder.executed = {events, {{}}, {}};
   recorder.on = true;
 }
 

@@ -4,6 +4,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -82,6 +83,7 @@ class Shadow {
 
   bool contains(std::uintptr_t address, std::size_t size) const { return address - begin_ <= size_ - size; }
   std::uintptr_t begin() const { return begin_; }
+  std::size_t size() const { return size_; }
   int number() const { return number_; }
 
   // Calls action(cell) for the bytes from `address` on.
@@ -129,6 +131,25 @@ struct Fences {
   std::uint32_t published(const Stamp& before) const;
 };
 
+// What lanes do, each in turn, while events are kept: the values that they load, store, give and get.
+struct Executed {
+  static constexpr std::size_t kMost = 1 << 20;
+  bool on = false;
+  std::vector<std::array<std::uint32_t, 4>> words;  // by number; 0 is none
+  std::vector<Where> meetings;
+
+  // The number of the next one; 0 if there are too many, or none are kept.
+  std::uint32_t next() {
+    if (!on || words.size() >= kMost) return 0;
+    words.emplace_back();
+    return static_cast<std::uint32_t>(words.size() - 1);
+  }
+  // For a value at `address`, from word `first` on.
+  void read(std::uint32_t number, const void* address, std::size_t bytes, std::size_t first = 0) {
+    std::memcpy(words[number].data() + first, address, bytes);
+  }
+};
+
 // Whether the same launch saw two accesses that race: by their places, and as what.
 using RaceKey = std::tuple<SiteId, SiteId, Race::Kind, bool>;
 
@@ -138,6 +159,7 @@ class Recorder {
 
   bool on = false;
   Baton baton;
+  Executed executed;
   std::vector<Launch> launches;
 
   // The arguments lie on the host's stack, but are the kernel's.

@@ -1,0 +1,179 @@
+// What is kept of a traced launch for a film: each request of a warp with its lanes' values, each collective, and where
+// lanes stop. The hooks run before an access, so a load's value is read at once, and a store's when its thread does
+// something else or stops; an asynchronous copy's once its thread has waited for it.
+#include <algorithm>
+
+#include "block_trace.hpp"
+#include "scheduler.hpp"
+
+namespace cuda_emu {
+
+using trace::Op;
+using trace::Recorder;
+using trace::WarpEvent;
+
+namespace {
+
+template <class Action>
+void for_each_lane(unsigned lanes, Action action) {
+  for (; lanes != 0; lanes &= lanes - 1) action(static_cast<unsigned>(__builtin_ctz(lanes)));
+}
+
+}  // namespace
+
+std::uint32_t BlockTrace::note_access(const void* memory, unsigned width, trace::SiteId site) {
+  trace::Executed& executed = Recorder::get().executed;
+  const std::uint32_t number = executed.next();
+  if (number == 0) return 0;
+  const auto [op, async] = std::pair(Recorder::get().site(site).op, Recorder::get().site(site).async);
+  if (op == Op::load) {
+    executed.read(number, memory, width);
+    return number;
+  }
+  if (op == Op::atomic && width <= 8) executed.read(number, memory, width, 2);
+  (async ? copies_ : stores_).push_back({number, current_, site, memory, width});
+  return number;
+}
+
+// Reads what has been stored.
+void BlockTrace::settle() {
+  trace::Executed& executed = Recorder::get().executed;
+  for (const Store& store : stores_) executed.read(store.executed, store.memory, store.width);
+  stores_.clear();
+}
+
+// The running thread has waited for its asynchronous copy to this place.
+void BlockTrace::note_landing(const void* memory) {
+  const auto copy = std::find_if(copies_.begin(), copies_.end(), [&](const Store& store) {
+    return store.thread == current_ && store.memory == memory;
+  });
+  if (copy == copies_.end()) return;
+  trace::Executed& executed = Recorder::get().executed;
+  const std::uint32_t number = executed.next();
+  executed.read(number, memory, copy->width);
+  const std::uint64_t place = reinterpret_cast<std::uintptr_t>(memory) - shared_begin_;
+  events_[current_].push_back({place, copy->site, What::landing, depth_[current_], number});
+  copies_.erase(copy);
+}
+
+// The running thread stops; what it waits in is known by now.
+void BlockTrace::note_stop(unsigned thread) {
+  settle();
+  trace::Executed& executed = Recorder::get().executed;
+  const ThreadState state = current_worker->thread(thread).state;
+  if (state != ThreadState::at_warp_collective) stopped_[thread] = executed.next();
+}
+
+// The number of the meeting, and of each lane's part in it.
+trace::SiteId BlockTrace::note_meeting(unsigned warp, unsigned lanes, std::array<std::uint32_t, 32>& numbers) {
+  trace::Executed& executed = Recorder::get().executed;
+  const auto first = static_cast<unsigned>(__builtin_ctz(lanes));
+  executed.meetings.push_back(*current_worker->thread(warp * 32 + first).collective->where);
+  for_each_lane(lanes, [&](unsigned lane) {
+    const Collective& part = *current_worker->thread(warp * 32 + lane).collective;
+    numbers[lane] = executed.next();
+    const bool is_word = part.value >> 32 == 0 && part.result >> 32 == 0;
+    if (numbers[lane] == 0 || part.op == WarpOp::sync || part.op == WarpOp::converge || !is_word) return;
+    executed.words[numbers[lane]] = {static_cast<std::uint32_t>(part.value), static_cast<std::uint32_t>(part.result)};
+  });
+  return static_cast<trace::SiteId>(executed.meetings.size() - 1);
+}
+
+WarpEvent BlockTrace::new_event(WarpEvent::Kind kind, unsigned warp, unsigned lanes) const {
+  WarpEvent event;
+  event.kind = kind;
+  event.block = block_;
+  event.warp = warp;
+  event.lanes = lanes;
+  return event;
+}
+
+void BlockTrace::keep_request(WarpEvent::Kind kind, unsigned warp, const Replay& state, const trace::Site& site,
+                              const trace::Request& request, trace::Cost cost) {
+  const trace::Executed& executed = Recorder::get().executed;
+  if (!executed.on) return;
+  WarpEvent event = new_event(kind, warp, request.lanes);
+  event.space = site.space;
+  event.op = site.op;
+  event.width = site.width;
+  event.async = site.async;
+  event.units = cost.units;
+  event.ideal = cost.ideal;
+  event.return_address = site.return_address;
+  std::array<int, 32> passes;
+  passes.fill(-1);
+  if (site.space == trace::Space::shared) trace::wavefronts(request, site.op == Op::atomic, &passes);
+  bool all = true;
+  for_each_lane(request.lanes, [&](unsigned lane) {
+    const std::uint32_t number = state.next[lane]->executed;
+    all &= number != 0;
+    event.parts.push_back({number, request.address[lane], executed.words[number], passes[lane]});
+  });
+  if (all) {
+    Recorder::get().launch.events.push_back(std::move(event));
+  } else {
+    Recorder::get().launch.all_events = false;
+  }
+}
+
+void BlockTrace::replay_landing(const Replay& state, unsigned lanes, unsigned warp) {
+  const trace::Site& site = Recorder::get().site(state.next[static_cast<unsigned>(__builtin_ctz(lanes))]->site);
+  trace::Request request;
+  request.lanes = lanes;
+  request.width = site.width;
+  for_each_lane(lanes, [&](unsigned lane) { request.address[lane] = state.next[lane]->address; });
+  keep_request(WarpEvent::Kind::landing, warp, state, site, request, {});
+}
+
+void BlockTrace::keep_meeting(unsigned warp, unsigned lanes, trace::SiteId meeting,
+                              const std::array<std::uint32_t, 32>& numbers) {
+  const trace::Executed& executed = Recorder::get().executed;
+  if (!executed.on) return;
+  if (numbers[31 - static_cast<unsigned>(__builtin_clz(lanes))] == 0) {
+    Recorder::get().launch.all_events = false;
+    return;
+  }
+  const Where& where = executed.meetings[meeting];
+  WarpEvent event = new_event(WarpEvent::Kind::collective, warp, lanes);
+  event.what = where.what;
+  event.line = {where.file, where.line};
+  for_each_lane(lanes, [&](unsigned lane) {
+    event.parts.push_back({numbers[lane], 0, executed.words[numbers[lane]]});
+  });
+  Recorder::get().launch.events.push_back(std::move(event));
+}
+
+// Lanes that have come to the same end together.
+void BlockTrace::keep_stops(unsigned warp) {
+  for (unsigned first = warp * 32; first < warp * 32 + 32 && first < threads_; ++first) {
+    if (stopped_[first] == 0) continue;
+    const Thread& thread = current_worker->thread(first);
+    const bool is_back = thread.state == ThreadState::returned;
+    WarpEvent event = new_event(is_back ? WarpEvent::Kind::returned : WarpEvent::Kind::wait, warp, 0);
+    if (!is_back) {
+      event.what = thread.where->what;
+      event.line = {thread.where->file, thread.where->line};
+    }
+    for (unsigned other = first; other < warp * 32 + 32 && other < threads_; ++other) {
+      const Thread& one = current_worker->thread(other);
+      if (stopped_[other] == 0 || one.state != thread.state) continue;
+      if (!is_back && !same_place(*one.where, *thread.where)) continue;
+      event.lanes |= 1u << other % 32;
+      event.parts.push_back({stopped_[other]});
+      stopped_[other] = 0;
+    }
+    Recorder::get().launch.events.push_back(std::move(event));
+  }
+}
+
+// The launch has failed: what its lanes did until then, and which wait for lanes that never come.
+void BlockTrace::keep_failed_launch() {
+  settle();
+  for (unsigned thread = 0; thread < threads_; ++thread) {
+    const ThreadState state = current_worker->thread(thread).state;
+    if (state == ThreadState::at_warp_collective) stopped_[thread] = Recorder::get().executed.next();
+  }
+  for (unsigned warp = 0; warp * 32 < threads_; ++warp) replay(warp);
+}
+
+}  // namespace cuda_emu

@@ -1,0 +1,631 @@
+"use strict";
+// Plays the films that the page holds; scripts/README.md describes their format. A film is a list of events. Clip gives
+// each its place on the clock, State is memory and lanes after some of them, View draws that, and Player is the clock.
+
+const LANES = 32, WORD = 4, ROW = 128, SECTOR = 32; // bytes of a word, of a row of 32 banks, of a sector
+const MOST_ROWS = 160; // of a grid
+const SPEEDS = [1, 2, 5, 10, 20, 50, 200]; // ticks per second
+
+// ---- numbers
+
+/** "8+4" stands for 8, 12, 16, ...; a list stands for itself. */
+function series(packed, count) {
+  if (typeof packed !== "string") return packed;
+  const [first, step] = packed.split("+").map(Number);
+  return Array.from({length: count}, (_, i) => first + i * step);
+}
+
+const bits = new DataView(new ArrayBuffer(4));
+
+function float32(word) {
+  bits.setUint32(0, word);
+  return bits.getFloat32(0);
+}
+
+/** 16 bits: sign, `exponents` bits of exponent, the rest of fraction. */
+function float16(half, exponents) {
+  if (exponents === 8) return float32(half * 65536);
+  const exponent = half >> 10 & 31, fraction = half & 1023, sign = half >> 15 ? -1 : 1;
+  if (exponent === 31) return fraction ? NaN : sign * Infinity;
+  return sign * (exponent ? (1 + fraction / 1024) * 2 ** (exponent - 15) : fraction / 1024 * 2 ** -14);
+}
+
+/** The numbers in a word. Where the type isn't known, a word is a float if its exponent is an ordinary one. */
+function numbers(word, type) {
+  if (type === "float32") return [float32(word)];
+  if (type === "float16" || type === "bfloat16")
+    return [word & 0xffff, word >>> 16].map(half => float16(half, type === "float16" ? 5 : 8));
+  if (type === "int8") return [0, 8, 16, 24].map(shift => word << 24 - shift >> 24);
+  const exponent = word >>> 23 & 255;
+  const isFloat = word === 0x80000000 || (exponent > 80 && exponent < 180) || (word & 0x7fbfffff) === 0x7f800000;
+  return [type === null && isFloat ? float32(word) : word | 0];
+}
+
+/** The bytes of an element; of memory whose type isn't known those of a word. */
+function bytesOf(type) {
+  return {float16: 2, bfloat16: 2, int64: 8, int8: 1}[type] || WORD;
+}
+
+function exact(word, type) {
+  return numbers(word, type).map(number => String(Number(number.toPrecision(9)))).join(" ");
+}
+
+/** In about four characters, for a cell. */
+function short(word, type) {
+  const number = numbers(word, type)[0];
+  if (Number.isInteger(number) && Math.abs(number) < 1e4) return String(number);
+  if (!Number.isFinite(number)) return Number.isNaN(number) ? "NaN" : number < 0 ? "-inf" : "inf";
+  const size = Math.abs(number);
+  if (size < 0.005 || size >= 1e4) return number.toExponential(0).replace("e+", "e");
+  const digits = size < 0.995 ? 2 : size < 9.95 ? (number < 0 ? 1 : 2) : size < 99.5 && number > 0 ? 1 : 0;
+  return number.toFixed(digits).replace(/^(-?)0\./, "$1.");
+}
+
+// ---- the clock
+
+/** How many ticks an event takes: one, and one for each wavefront that a bank conflict adds. */
+function ticksOf(event) {
+  if (["returned", "barrier", "landing"].includes(event.line.kind)) return 0;
+  return event.line.space === "shared" ? 1 + event.units - event.ideal : 1;
+}
+
+/** The film's events as objects: `lanes` is a list, and of each lane there are `at`, `words`, `executed`, `passes`. */
+function decode(film) {
+  film.events = film.events.map((values, number) => {
+    const event = {number};
+    film.fields.forEach((field, i) => { event[field] = values[i]; });
+    event.line = film.lines[event.line];
+    const mask = event.lanes;
+    event.lanes = Array.from({length: LANES}, (_, lane) => lane).filter(lane => mask >>> lane & 1);
+    const count = event.lanes.length;
+    for (const field of ["at", "executed", "passes"]) event[field] = series(event[field], count);
+    event.each = event.words.length && count ? wordsOfEach(event) : 0;
+    event.words = series(event.words, event.each * count);
+    return event;
+  });
+}
+
+/** How many words there are of each lane. */
+function wordsOfEach(event) {
+  if (event.line.kind === "collective" || event.line.op === "atomic") return event.line.width > 4 ? 4 : 2;
+  return Math.ceil(event.line.width / WORD);
+}
+
+/** A block's blockIdx, "(1,0)", or its number where the grid has one dimension. */
+function blockName([x, y, z], block) {
+  const index = [block % x, Math.floor(block / x) % y, Math.floor(block / x / y)];
+  return y * z === 1 ? String(block) : `(${index.slice(0, z > 1 ? 3 : 2)})`;
+}
+
+/** The events of one block, or of all (block null), with the tick at which each begins. */
+class Clip {
+  constructor(film, launch, block) {
+    this.events = block === null ? film.events
+      : film.events.filter(event => event.launch === launch && event.block === block);
+    this.hasAll = block === null;
+    this.name = this.hasAll ? "all blocks"
+      : `${film.launches[launch].kernel}, launch ${launch + 1}, block ${blockName(film.launches[launch].grid, block)}`;
+    this.total = 0;
+    this.begins = this.events.map(event => (this.total += ticksOf(event)) - ticksOf(event));
+  }
+
+  /** How many events have begun at a tick. */
+  count(tick) {
+    let low = 0, high = this.begins.length;
+    while (low < high) {
+      const middle = low + high >> 1;
+      if (this.begins[middle] <= tick) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** The event that a tick shows; none at the end. */
+  at(tick) {
+    if (tick >= this.total) return null;
+    let number = this.count(tick) - 1;
+    while (ticksOf(this.events[number]) === 0) --number;
+    return {event: this.events[number], step: tick - this.begins[number]};
+  }
+
+  tickOf(event) {
+    return this.begins[this.events.indexOf(event)];
+  }
+
+  /** The first tick after this one with an event that fits: of a barrier the last at which all wait. */
+  next(tick, fits) {
+    const tickOf = i => this.begins[i] - (ticksOf(this.events[i]) === 0);
+    const found = this.events.findIndex((event, i) => tickOf(i) > tick && fits(event));
+    return found < 0 ? this.total : tickOf(found);
+  }
+}
+
+// ---- memory and lanes
+
+class State {
+  constructor(film, clip) {
+    Object.assign(this, {film, clip, applied: 0, memories: new Map(), lanes: new Map()});
+  }
+
+  /** The words of an array that are known, by number. Each block has its own shared memory. */
+  memory(event, number) {
+    const key = this.film.arrays[number].name === "shared" ? `${event.launch}/${event.block}` : number;
+    if (!this.memories.has(key)) this.memories.set(key, new Map());
+    return this.memories.get(key);
+  }
+
+  static lane(event, lane) {
+    return `${event.launch}/${event.block}/${event.warp * LANES + lane}`;
+  }
+
+  /** After the first `count` events of the clip. */
+  static after(film, clip, count, before) {
+    const state = before && before.clip === clip && before.applied <= count ? before : new State(film, clip);
+    while (state.applied < count) state.apply(clip.events[state.applied++]);
+    return state;
+  }
+
+  /** The event that was applied last: its block is the one shown. */
+  get event() {
+    return this.clip.events[Math.max(0, this.applied - 1)];
+  }
+
+  apply(event) {
+    const {kind} = event.line;
+    const isCopy = kind === "access" && event.line.async && event.line.op === "store"; // it lands later
+    if (kind === "landing" || (kind === "access" && !isCopy)) this.access(event);
+    if (kind === "wait" || kind === "returned")
+      for (const lane of event.lanes) this.lanes.set(State.lane(event, lane), event);
+    if (kind !== "barrier") return;
+    for (const [lane, last] of this.lanes) {
+      const here = last.launch === event.launch && last.block === event.block;
+      if (here && last.line.kind === "wait") this.lanes.delete(lane);
+    }
+  }
+
+  /** A word holds what was stored last, as the program executed the lanes: that counts for atomic operations. */
+  access(event) {
+    const {op, width} = event.line, words = this.memory(event, event.array);
+    const {phase} = this.film.arrays[event.array];
+    event.lanes.forEach((lane, i) => {
+      for (let byte = 0; byte < width; byte += WORD) {
+        const place = event.at[i] + phase + byte, number = Math.floor(place / WORD);
+        const old = words.get(number);
+        if (op !== "load" && old && old.writer && old.executed > event.executed[i]) continue;
+        let value = event.words[i * event.each + byte / WORD];
+        if (width < WORD) { // a part of a word
+          const shift = 8 * (place & 3), mask = (2 ** (8 * width) - 1) << shift;
+          value = ((old ? old.value : 0) & ~mask | value << shift & mask) >>> 0;
+        }
+        if (op === "load") words.set(number, {...old, value});
+        else words.set(number, {value, writer: event, lane, executed: event.executed[i]});
+      }
+    });
+  }
+}
+
+// ---- drawing
+
+function element(parent, kind, name = "", text = "") {
+  const made = document.createElement(kind);
+  made.className = name;
+  made.textContent = text;
+  parent.append(made);
+  return made;
+}
+
+/** Changes a cell only where it differs: most don't. */
+function show(cell, name, text) {
+  if (cell.className !== name) cell.className = name;
+  if (text !== undefined && cell.textContent !== text) cell.textContent = text;
+}
+
+/** Whether a lane of a request is served at this step of it: each wavefront that a conflict adds is a step. */
+function turnOf(event, i, step) {
+  const turn = Math.max(0, (event.passes[i] || 0) - event.ideal + 1);
+  if (turn === step) return turn ? "bad" : "now";
+  return turn < step ? "done" : "later";
+}
+
+/** Scrolls a box, and nothing else, so that this part of it is seen. */
+function reveal(box, part) {
+  if (part.offsetTop < box.scrollTop || part.offsetTop + part.offsetHeight > box.scrollTop + box.clientHeight)
+    box.scrollTop = part.offsetTop - box.clientHeight / 3;
+}
+
+function bankOrByte(array, column) {
+  return array.name === "shared" ? String(column) : column % 8 ? "" : `+${column * WORD}`;
+}
+
+/** A part of memory in rows of 128 bytes: 32 banks of shared memory, or 4 sectors of an array. */
+class Grid {
+  constructor(parent, film, clip, number) {
+    this.array = film.arrays[number];
+    this.number = number;
+    this.film = film;
+    const rows = new Set();
+    for (const event of clip.events) {
+      if (event.array !== number) continue;
+      for (const at of event.at)
+        for (let byte = 0; byte < event.line.width; byte += WORD)
+          rows.add(Math.floor((at + byte + this.array.phase) / ROW));
+    }
+    const sorted = [...rows].sort((a, b) => a - b);
+    this.rows = sorted.slice(0, MOST_ROWS);
+    const shared = this.array.name === "shared";
+    element(parent, "h3", "", (shared ? "shared memory: a column is a bank" : `${this.array.name}: 4 sectors of 32 bytes in a row`)
+      + (sorted.length > MOST_ROWS ? `; the first ${MOST_ROWS} of ${sorted.length} rows that are touched` : ""));
+    this.box = element(parent, "div", "scroll");
+    const grid = element(this.box, "div", "grid memory");
+    element(grid, "div", "at", shared ? "bank" : "byte");
+    for (let column = 0; column < LANES; ++column) element(grid, "div", "soft", bankOrByte(this.array, column));
+    this.cells = new Map();
+    for (const row of this.rows) {
+      element(grid, "div", "at", this.label(row));
+      for (let column = 0; column < LANES; ++column) this.cells.set(row * LANES + column, element(grid, "div", "cell"));
+    }
+  }
+
+  /** The element, or the byte of shared memory, with which a row begins. */
+  label(row) {
+    const first = Math.ceil((row * ROW - this.array.phase) / bytesOf(this.array.type));
+    return this.array.type ? `[${Math.max(0, first)}]` : String(row * ROW);
+  }
+
+  /** The words of a request: which of them this tick's pass serves. */
+  touched(now) {
+    const found = new Map();
+    if (!now || now.event.array !== this.number) return found;
+    const {event, step} = now, sectors = new Set();
+    event.lanes.forEach((lane, i) => {
+      const name = turnOf(event, i, step);
+      for (let byte = 0; byte < event.line.width; byte += WORD) {
+        const word = Math.floor((event.at[i] + this.array.phase + byte) / WORD);
+        found.set(word, name);
+        if (event.line.space === "global") sectors.add(Math.floor(word * WORD / SECTOR));
+      }
+    });
+    for (const sector of sectors)
+      for (let word = sector * 8; word < sector * 8 + 8; ++word)
+        found.set(word, `sector ${found.get(word) || ""}`);
+    return found;
+  }
+
+  /** Returns what is left to do after all has been drawn, as it asks where things are. */
+  draw(state, now, chosen) {
+    const touched = this.touched(now), words = state.memory(state.event, this.number);
+    for (const [word, cell] of this.cells) {
+      const known = words.get(word);
+      const isChosen = chosen && chosen.number === this.number && chosen.word === word;
+      show(cell, `cell ${known ? "known" : ""} ${touched.get(word) || ""} ${isChosen ? "chosen" : ""}`,
+        known ? short(known.value, this.array.type) : "");
+    }
+    const first = [...touched].find(([word, name]) => this.cells.has(word) && /now|bad/.test(name));
+    return () => first && reveal(this.box, this.cells.get(first[0]));
+  }
+
+  /** What a word holds, in a sentence. */
+  sentence(state, word) {
+    const known = state.memory(state.event, this.number).get(word);
+    const name = placeName(this.array, word * WORD - this.array.phase);
+    if (!known) return `${name}: not touched yet`;
+    const by = known.writer ? `written by ${threadName(known.writer, known.lane)} in line ${known.writer.line.line}`
+      : "loaded, and not written in this film";
+    return `${name} = ${exact(known.value, this.array.type)}, ${by}`;
+  }
+}
+
+function placeName(array, byte) {
+  return array.type ? `${array.name}[${byte / bytesOf(array.type)}]` : `${array.name} byte ${byte}`;
+}
+
+function threadName(event, lane) {
+  return `thread ${event.warp * LANES + lane} (warp ${event.warp}, lane ${lane})`;
+}
+
+function some(count, word) {
+  return `${count} ${word}${count === 1 ? "" : "s"}`;
+}
+
+class View {
+  constructor(parent, film, player) {
+    Object.assign(this, {film, player, chosen: null, warp: 0, lane: 0});
+    decode(film);
+    const root = element(parent, "section", "film");
+    element(root, "h2", "", film.step);
+    element(root, "p", "soft", `${film.size}. A tick is one request of a warp, or one wavefront more for a bank conflict; `
+      + "it is not a time.");
+    for (const text of [film.why, film.cut]) if (text) element(root, "p", "warning", text);
+    if (!film.right) element(root, "p", "warning", `The result is wrong: ${film.wrong || "see below"}`);
+    this.choice = element(root, "select");
+    const wrong = film.moments.length ? element(root, "details") : null; // closed on a phone: the film comes first
+    if (wrong) {
+      wrong.open = innerWidth > 600;
+      element(wrong, "summary", "", "What is wrong, and when");
+    }
+    this.moments = film.moments.map(moment => {
+      const button = element(wrong, "button", "moment", moment.text);
+      button.onclick = () => this.visit(film.events[moment.event]);
+      return {button, event: film.events[moment.event], first: film.events[moment.first]};
+    });
+    this.says = element(root, "p", "says");
+    const columns = element(root, "div", "columns");
+    this.left = element(columns, "div", "left");
+    this.right = element(columns, "div", "right");
+    element(this.left, "h3", "", film.file);
+    this.source = element(this.left, "div", "source");
+    this.title = element(this.left, "h3", "late");
+    this.history = element(this.left, "div", "lane late");
+    this.word = element(this.left, "p", "soft late", "Click a lane or a word to follow it.");
+    this.cut(film);
+  }
+
+  /** The clips to choose from: each block, and all where there are several. */
+  cut(film) {
+    const blocks = new Map(film.events.map(event => [`${event.launch}/${event.block}`, event]));
+    this.clips = [...blocks.values()].map(event => new Clip(film, event.launch, event.block));
+    if (this.clips.length > 1) this.clips.push(new Clip(film, 0, null));
+    this.clips.forEach((clip, i) => element(this.choice, "option", "", `${clip.name}: ${some(clip.total, "tick")}`).value = i);
+    this.choice.onchange = () => {
+      this.use(this.clips[this.choice.value]);
+      this.player.seek(0);
+    };
+    const start = film.events[film.start];
+    const shown = film.moments.length ? film.events[film.moments[0].event] : start;
+    const first = this.moments.length ? this.moments[0].first : undefined; // of a race, perhaps in another block
+    const clip = this.clips.find(one => one.events.includes(shown) && (!first || one.events.includes(first)));
+    this.use(clip);
+    Object.assign(this, {warp: shown.warp, lane: shown.lanes[0] || 0});
+    this.start = film.start ? clip.tickOf(clip.events.includes(start) ? start : clip.events[0]) : 0;
+  }
+
+  /** Shows an event, in the clip at hand if it is there. */
+  visit(event) {
+    if (!this.clip.events.includes(event)) this.use(this.clips.find(clip => clip.events.includes(event)));
+    Object.assign(this, {warp: event.warp, lane: event.lanes[0] || 0});
+    const grid = this.grids.find(one => one.number === event.array);
+    if (grid) this.chosen = {grid, number: grid.number, word: Math.floor((event.at[0] + grid.array.phase) / WORD)};
+    this.player.seek(this.clip.tickOf(event));
+  }
+
+  use(clip) {
+    this.clip = clip;
+    this.state = null;
+    this.choice.value = this.clips.indexOf(clip);
+    this.right.replaceChildren();
+    element(this.right, "h3", "", "warps: a column is a lane");
+    const box = element(this.right, "div", "scroll");
+    this.lanes = element(box, "div", "grid lanes");
+    this.block = null;
+    const arrays = [...new Set(clip.events.map(event => event.array))].filter(number => number !== null);
+    const isShared = number => this.film.arrays[number].name === "shared";
+    arrays.sort((a, b) => isShared(b) - isShared(a) || a - b);
+    this.grids = arrays.map(number => new Grid(this.right, this.film, clip, number));
+    for (const grid of this.grids)
+      for (const [word, cell] of grid.cells) {
+        cell.onclick = () => { this.chosen = {grid, word, number: grid.number}; this.draw(this.player.tick); };
+        cell.onmouseenter = () => { cell.title = grid.sentence(this.state, word); };
+      }
+  }
+
+  /** The rows of lanes of an event's block. */
+  useBlock(event) {
+    const block = `${event.launch}/${event.block}`;
+    if (this.block === block) return;
+    this.block = block;
+    const threads = this.film.launches[event.launch].block.reduce((a, b) => a * b);
+    this.lanes.replaceChildren();
+    element(this.lanes, "div", "at", "lane");
+    for (let lane = 0; lane < LANES; ++lane) element(this.lanes, "div", lane % 4 ? "soft between" : "soft", String(lane));
+    element(this.lanes, "div");
+    this.rows = [];
+    for (let warp = 0; warp * LANES < threads; ++warp) {
+      element(this.lanes, "div", "at", `warp ${warp}`);
+      const cells = [];
+      for (let lane = 0; lane < LANES; ++lane) {
+        const exists = warp * LANES + lane < threads;
+        cells.push(element(this.lanes, "div", exists ? "cell" : ""));
+        if (exists) cells[lane].onclick = () => { Object.assign(this, {warp, lane}); this.draw(this.player.tick); };
+      }
+      this.rows.push({cells, note: element(this.lanes, "div", "note"), threads: Math.min(LANES, threads - warp * LANES)});
+    }
+  }
+
+  draw(tick) {
+    const clip = this.clip, now = clip.at(tick);
+    this.state = State.after(this.film, clip, clip.count(Math.min(tick, clip.total)), this.state);
+    const event = now ? now.event : clip.events[clip.events.length - 1];
+    this.useBlock(event);
+    const moment = this.moments.find(one => now && one.event === event);
+    for (const one of this.moments) show(one.button, one === moment ? "moment warning" : "moment");
+    this.says.textContent = now ? this.sentence(now) : `The end, after ${some(clip.total, "tick")}.`;
+    this.drawHistory(event);
+    if (this.chosen && this.grids.includes(this.chosen.grid))
+      this.word.textContent = this.chosen.grid.sentence(this.state, this.chosen.word);
+    const later = [this.drawSource(event), this.drawLanes(event, now, moment && moment.first),
+      ...this.grids.map(grid => grid.draw(this.state, now, this.chosen))];
+    for (const action of later) action();
+  }
+
+  /** What happens at a tick. */
+  sentence({event, step}) {
+    const {line} = event;
+    const warp = this.film.order === "executed" ? threadName(event, event.lanes[0]) : `warp ${event.warp}`;
+    const block = blockName(this.film.launches[event.launch].grid, event.block);
+    const who = this.clip.hasAll ? `block ${block}, ${warp}` : warp;
+    const where = line.line ? ` in line ${line.line}` : "";
+    const lanes = this.film.order === "executed" ? "" : `, ${event.lanes.length} of 32 lanes`;
+    if (line.kind === "wait") return `${who} waits at ${line.what}${where}${this.waiting(event)}`;
+    if (line.kind === "collective") return `${who}: ${line.what}${where}${lanes}`;
+    const verb = line.async ? `asynchronous ${line.space} ${line.op}` : `${line.space} ${line.op}`;
+    const name = line.space === "global" ? `${verb} of ${this.film.arrays[event.array].name}` : verb;
+    let cost = "";
+    if (line.space === "global") cost = `, ${some(event.units, "sector")}, ${event.ideal} would do`;
+    if (line.space === "shared" && event.units > event.ideal)
+      cost = `, bank conflict: wavefront ${event.ideal + step} of ${event.units}, ${event.ideal} would do`;
+    return `${who}: ${name}${where}${lanes}${this.film.order === "executed" ? "" : cost}`;
+  }
+
+  /** How many lanes of the block wait. */
+  waiting(event) {
+    const here = [...this.state.lanes.values()].filter(last => last.launch === event.launch && last.block === event.block);
+    const threads = this.film.launches[event.launch].block.reduce((a, b) => a * b);
+    const returned = here.filter(last => last.line.kind === "returned").length;
+    return `: ${here.length - returned} of ${threads} threads wait${returned ? `, ${returned} have returned` : ""}`;
+  }
+
+  /** The lines of the event's file, the one that is executed marked. */
+  drawSource(event) {
+    const file = event.line.file in this.film.sources ? event.line.file : this.shown || this.film.file;
+    if (this.shown !== file) {
+      this.shown = file;
+      this.source.previousSibling.textContent = file;
+      this.source.replaceChildren();
+      this.lines = (this.film.sources[file] || []).map((text, i) => {
+        const line = element(this.source, "div");
+        element(line, "span", "at", String(i + 1));
+        line.append(text);
+        return line;
+      });
+    }
+    this.lines.forEach((line, i) => show(line, i + 1 === event.line.line ? "now" : ""));
+    const now = this.lines[event.line.line - 1];
+    return () => now && reveal(this.source, now);
+  }
+
+  /** Of a race `first` is what the lane did that came to the word first. */
+  drawLanes(event, now, first) {
+    this.rows.forEach(({cells, note, threads}, warp) => {
+      const stops = new Map();
+      for (let lane = 0; lane < threads; ++lane) {
+        const last = this.state.lanes.get(State.lane({...event, warp}, lane));
+        const stop = last ? (last.line.kind === "wait" ? "waits" : "returned") : "";
+        if (last) stops.set(last.line, (stops.get(last.line) || 0) + 1);
+        const mine = now && event.warp === warp ? event.lanes.indexOf(lane) : -1;
+        let active = mine >= 0 && event.line.kind !== "wait" ? turnOf(event, mine, now.step) : "";
+        if (first && first.warp === warp && first.lanes[0] === lane) active += " bad";
+        const chosen = this.warp === warp && this.lane === lane ? "chosen" : "";
+        show(cells[lane], `cell ${stop} ${active} ${chosen}`, mine >= 0 && event.each ? this.moved(event, mine) : "");
+      }
+      show(note, "note", [...stops].map(([line, count]) =>
+        `${count < threads ? `${count} ` : ""}${line.kind === "wait" ? `wait, line ${line.line}` : "returned"}`).join("; "));
+    });
+    return () => now && reveal(this.lanes.parentElement, this.rows[event.warp].cells[0]);
+  }
+
+  /** The first word that a lane loads, stores or gets. */
+  moved(event, i) {
+    const {kind} = event.line, word = event.words[i * event.each + (kind === "collective")];
+    return short(word, kind === "collective" ? null : this.film.arrays[event.array].type);
+  }
+
+  /** What the chosen lane loaded, stored, gave and got, the last first. */
+  drawHistory(event) {
+    const done = [];
+    for (let i = this.state.applied - 1; i >= 0 && done.length < 9; --i) {
+      const one = this.clip.events[i];
+      const mine = one.launch === event.launch && one.block === event.block && one.warp === this.warp
+        ? one.lanes.indexOf(this.lane) : -1;
+      if (mine >= 0) done.push(this.deed(one, mine));
+    }
+    this.title.textContent = `warp ${this.warp}, lane ${this.lane} (thread ${this.warp * LANES + this.lane}), the last first`;
+    const text = done.join("\n");
+    if (this.history.textContent !== text) this.history.textContent = text;
+  }
+
+  deed(event, i) {
+    const {line} = event, words = event.words.slice(i * event.each, (i + 1) * event.each);
+    const at = line.line ? `${String(line.line).padStart(4)}  ` : "      ";
+    if (line.kind === "returned") return `${at}returns`;
+    if (line.kind === "wait") return `${at}waits at ${line.what}`;
+    if (line.kind === "collective") {
+      const [given, got] = words.map(word => exact(word, null));
+      return `${at}${line.what}` + (words.some(word => word) ? `: gives ${given}, gets ${got}` : "");
+    }
+    const array = this.film.arrays[event.array], name = placeName(array, event.at[i]);
+    const says = words.map(word => exact(line.width < WORD && array.type ? word << 0 : word, array.type));
+    if (line.op === "atomic") return `${at}atomic  ${name}: ${says[says.length / 2]} becomes ${says[0]}`;
+    if (line.width < WORD) says[0] = says[0].split(" ")[0];
+    if (line.kind === "access" && line.async && line.op === "store") return `${at}copies  to ${name}, asynchronously`;
+    if (line.kind === "landing") return `${at}landed  ${name} := ${says.join(", ")}`;
+    return `${at}${line.op === "load" ? "loads " : "stores"}  ${name}${line.op === "load" ? " = " : " := "}${says.join(", ")}`;
+  }
+}
+
+// ---- the clock's hands
+
+class Player {
+  constructor(data) {
+    const get = name => document.getElementById(name);
+    Object.assign(this, {tick: 0, timer: null, slider: get("slider"), output: get("tick"), button: get("play"), speed: get("speed")});
+    this.views = data.films.map(film => new View(get("films"), film, this));
+    for (const speed of SPEEDS) element(this.speed, "option", "", `${speed} ticks/s`).value = speed;
+    this.speed.value = 5;
+    this.speed.onchange = () => { if (this.timer) { this.pause(); this.play(); } };
+    this.slider.oninput = () => this.seek(Number(this.slider.value));
+    for (const button of document.querySelectorAll("[data-key]")) button.onclick = () => this.key(button.dataset.key);
+    addEventListener("keydown", event => {
+      if (event.target.tagName === "SELECT" || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (this.key(event.key)) event.preventDefault();
+    });
+    addEventListener("hashchange", () => this.follow());
+    this.follow();
+  }
+
+  get total() {
+    return Math.max(...this.views.map(view => view.clip.total));
+  }
+
+  /** The tick that the link names, else where the films start. */
+  follow() {
+    const named = /[#&]t=(\d+)/.exec(location.hash);
+    this.seek(named ? Number(named[1]) : Math.max(...this.views.map(view => view.start)));
+  }
+
+  seek(tick) {
+    this.tick = Math.max(0, Math.min(tick, this.total));
+    for (const view of this.views) view.draw(this.tick);
+    this.slider.max = this.total;
+    this.slider.value = this.tick;
+    this.output.textContent = `tick ${this.tick} of ${this.total}`;
+    clearTimeout(this.link); // browsers allow few such changes in a second
+    this.link = setTimeout(() => history.replaceState(null, "", `#t=${this.tick}`), 300);
+    if (this.tick === this.total) this.pause();
+  }
+
+  play() {
+    if (this.tick === this.total) this.seek(0);
+    this.timer = setInterval(() => this.seek(this.tick + 1), 1000 / Number(this.speed.value));
+    this.button.textContent = "pause";
+  }
+
+  pause() {
+    clearInterval(this.timer);
+    this.timer = null;
+    this.button.textContent = "play";
+  }
+
+  /** To the next tick, in either film, at which an event that fits begins. */
+  next(fits) {
+    this.seek(Math.min(...this.views.map(view => view.clip.next(this.tick, fits))));
+  }
+
+  /** What a key does; false: nothing. */
+  key(key) {
+    const keys = {
+      " ": () => this.timer ? this.pause() : this.play(),
+      ArrowLeft: () => this.seek(this.tick - 1),
+      ArrowRight: () => this.seek(this.tick + 1),
+      Home: () => this.seek(0),
+      End: () => this.seek(this.total),
+      b: () => this.next(event => event.line.kind === "barrier"),
+      c: () => this.next(event => event.line.space === "shared" && event.units > event.ideal),
+    };
+    if (!(key in keys)) return false;
+    if (key !== " ") this.pause();
+    keys[key]();
+    return true;
+  }
+}
+
+const player = new Player(JSON.parse(document.getElementById("data").textContent));

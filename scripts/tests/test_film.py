@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+"""Checks films: their data against what the programs must do, and in a browser the page that plays them."""
+import html
+import json
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import unittest
+from xml.dom import minidom
+
+from helpers import ROOT, Case
+from ladder import film
+
+CHROMIUM = next(filter(shutil.which, ("google-chrome", "chromium", "chromium-browser")), None)
+WIDTHS = (390, 800, 1500)
+
+
+def play(*arguments):
+    return subprocess.run([sys.executable, ROOT / "scripts/explain", "--play", *map(str, arguments)], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def film_of(*arguments):
+    done = play("--json", *arguments)
+    [one] = json.loads(done.stdout)["films"]
+    return done.returncode, one
+
+
+def series(packed, count):
+    if not isinstance(packed, str):
+        return packed
+    first, step = map(int, packed.split("+"))
+    return [first + step * number for number in range(count)]
+
+
+def events_of(one):
+    """The events as dictionaries, lists unpacked."""
+    for values in one["events"]:
+        event = dict(zip(one["fields"], values))
+        event["line"] = one["lines"][event["line"]]
+        lanes = bin(event["lanes"]).count("1")
+        width = event["line"].get("width", 0)
+        each = 2 if event["line"].get("op") == "atomic" or "width" not in event["line"] else -(-width // 4)
+        yield {**event, "at": series(event["at"], lanes), "words": series(event["words"], lanes * each),
+               "executed": series(event["executed"], lanes), "passes": series(event["passes"], lanes)}
+
+
+def place(event, at):
+    return event["array"], at, event["block"] if event["line"]["space"] == "shared" else None
+
+
+def float_of(word):
+    return struct.unpack("f", struct.pack("I", word))[0]
+
+
+class Packing(Case):
+    def test_numbers_in_a_row(self):
+        for numbers in ([], [5], [5, 9], [8, 12, 16], [3, 3, 3, 3], [9, 8, 7], [0, 1, 3]):
+            self.assertEqual(series(film.packed(numbers), len(numbers)), numbers)
+        self.assertEqual(film.packed([8, 12, 16]), "8+4")
+
+    def test_what_fits(self):
+        events = [{"launch": 0, "block": number // 10} for number in range(40)]
+        for focus, budget, kept in ((0, 400, range(40)), (0, 150, range(15)), (25, 100, range(20, 30)),
+                                    (25, 50, range(21, 26))):
+            self.assertEqual(film.chosen(events, [10] * 40, focus, budget), list(kept), (focus, budget))
+
+
+class Data(Case):
+    def test_a_step_with_bank_conflicts(self):
+        status, one = film_of("bank_conflict_02_column_row", "--", "--rows=64")
+        self.assertEqual((status, one["order"], one["right"]), (0, "lockstep", True))
+        self.assertEqual((one["cut"], one["moments"]), ("", []))
+        events = list(events_of(one))
+        stored, loads = {}, 0
+        for event in events:
+            if event["line"]["kind"] != "access":
+                continue
+            for at, word in zip(event["at"], event["words"]):
+                if event["line"]["op"] == "load":
+                    loads += place(event, at) in stored
+                    self.assertEqual(word, stored.get(place(event, at), word), "what was stored there last")
+                else:
+                    stored[place(event, at)] = word
+        self.assertEqual(loads, 64 * 32)
+        stores = [event for event in events if event["line"].get("space") == "shared" and event["units"] > 1]
+        self.assertEqual(len(stores), 64)
+        self.assertTrue(all(event["units"] == 32 and event["passes"] == list(range(32)) for event in stores))
+        # All lanes come to the barrier before it lets them go.
+        waiting = 0
+        for event in events:
+            waiting += bin(event["lanes"]).count("1") if event["line"]["kind"] == "wait" else 0
+            if event["line"]["kind"] == "barrier":
+                self.assertEqual(waiting, 1024)
+                waiting = 0
+        # Each lane's own order is the one that was executed.
+        last = {}
+        for event in events:
+            for lane, number in enumerate(event["executed"]):
+                self.assertLess(last.get((event["block"], event["warp"], lane), 0), number)
+                if event["lanes"] == 2 ** 32 - 1:
+                    last[event["block"], event["warp"], lane] = number
+
+    def test_a_picture_that_moves(self):
+        drawn = minidom.parseString(play("--svg", "bank_conflict_02_column_row", "--", "--rows=1").stdout)
+        frames = [group for group in drawn.getElementsByTagName("g") if group.getAttribute("class") == "frame"]
+        said = [group.getElementsByTagName("text")[0].firstChild.data.split(":")[0] for group in frames]
+        self.assertEqual([re.sub(r"line \d+, ", "", one) for one in said],
+                         ["global load of in", "shared store", "shared load", "global store of out"])
+
+    def test_a_race(self):
+        status, one = film_of(ROOT / "reduce/sum/bugs/sum_missing_loop_barrier.cu")
+        self.assertEqual((status, one["order"], one["right"], one["size"]), (1, "executed", False, "n=4"))
+        events = list(events_of(one))
+        numbers = [number for event in events for number in event["executed"]]
+        self.assertEqual(numbers, sorted(numbers))
+        race, wrong = one["moments"]
+        self.assertTrue(0 < race["event"] - one["start"] <= film.BEFORE)
+        first, second = events[race["first"]], events[race["event"]]
+        self.assertEqual(first["at"], second["at"])
+        self.assertNotEqual(first["lanes"], second["lanes"])
+        last = events[wrong["event"]]
+        self.assertEqual(one["arrays"][last["array"]]["name"], "out")
+        self.assertIn(f"got {float_of(last['words'][0]):.6g}"[:10], one["wrong"])
+
+    def test_bad_usage(self):
+        for arguments in (["bank_conflict"], ["bank_conflict_02_column_row", "--html"], ["no_such_step"]):
+            done = play(*arguments)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
+
+
+# Steps through the page, plays it, and leaves what was seen in an element: a test reads that.
+PROBE = """
+<script>
+const view = player.views[0], seen = {errors: [], says: [], start: player.tick, total: player.total};
+addEventListener("error", event => seen.errors.push(event.message));
+addEventListener("load", () => {
+  const look = () => view.says.textContent;
+  seen.width = document.documentElement.scrollWidth - document.documentElement.clientWidth;
+  player.key("Home");
+  for (let tick = 0; tick < player.total; ++tick) { seen.says.push(look()); player.key("ArrowRight"); }
+  seen.end = look();
+  const out = view.grids.find(grid => grid.array.name === "out");
+  seen.out = [...out.cells].map(([word, cell]) => [out.sentence(view.state, word), cell.textContent]);
+  const cells = () => [...document.querySelectorAll(".cell")].map(cell => cell.className + cell.textContent).join("|");
+  const end = cells();
+  player.seek(3);
+  const forward = cells();
+  player.seek(9);
+  player.key("ArrowLeft");
+  player.seek(3);
+  seen.same = forward === cells();
+  player.key("b");
+  seen.barrier = player.views[1].says.textContent;  // it is there first
+  player.key("Home");
+  player.key("c");
+  seen.conflict = look();
+  player.speed.value = 200;
+  player.seek(player.total - 20);
+  player.key(" ");
+  setTimeout(() => {
+    seen.played = [player.tick, look(), end === cells()];
+    document.body.innerHTML = "<pre id=seen></pre>";
+    document.getElementById("seen").textContent = JSON.stringify(seen);
+  }, 2000);
+});
+</script>
+"""
+
+
+@unittest.skipUnless(CHROMIUM, "needs chromium")
+class Pages(Case):
+    def seen(self, page, width):
+        """What the page showed, in a window of this width."""
+        path = self.folder() / "film.html"
+        path.write_text(page.replace("</body>", PROBE + "</body>"))
+        done = subprocess.run([CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--dump-dom",
+                               "--enable-logging=stderr", "--virtual-time-budget=4000", f"--window-size={width},900",
+                               path.as_uri()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=100)
+        self.assertNotIn("CONSOLE", done.stderr)
+        found = re.search('<pre id="seen">(.*?)</pre>', done.stdout, re.DOTALL)
+        self.assertTrue(found, done.stdout[-1000:])
+        return json.loads(html.unescape(found[1]))
+
+    def test_a_film_at_three_widths(self):
+        done = play("bank_conflict_02_column_row", "--beside", "bank_conflict_03_padded", "--", "--rows=1")
+        _, one = film_of("bank_conflict_02_column_row", "--", "--rows=1")
+        stores = [event for event in events_of(one) if event["line"].get("op") == "store"
+                  and event["line"]["space"] == "global"]
+        out = {f"out[{at // 4}]": float_of(word) for event in stores for at, word in zip(event["at"], event["words"])}
+        self.assertEqual(len(out), 32)
+        self.assertLess(len(done.stdout), 3_000_000)
+        self.assertNotRegex(done.stdout, r"https?://(?!www\.w3\.org)")
+        for width in WIDTHS:
+            with self.subTest(width=width):
+                seen = self.seen(done.stdout, width)
+                self.assertEqual((seen["errors"], seen["width"], seen["start"]), ([], 0, 0))
+                self.assertEqual(len(seen["says"]), seen["total"])
+                self.assertEqual(seen["end"], f"The end, after {seen['total']} ticks.")
+                self.assertTrue(seen["same"], "forward and back")
+                for sentence, shown in seen["out"]:
+                    name, value = re.match(r"(\S+) = (\S+), written by thread", sentence).groups()
+                    self.assertAlmostEqual(float(value), out[name], delta=1e-6)
+                    self.assertAlmostEqual(float(shown), out[name], delta=0.06)
+                self.assertIn("1024 of 1024 threads wait", seen["barrier"])
+                self.assertIn("wavefront 1 of 32", seen["conflict"])
+                self.assertEqual(seen["played"], [seen["total"], seen["end"], True])
+
+
+if __name__ == "__main__":
+    unittest.main()
