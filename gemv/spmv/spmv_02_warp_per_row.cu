@@ -12,7 +12,7 @@ __global__ void spmv_warp_per_row(const int* __restrict__ offsets, const int* __
   const std::size_t row = (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;  // 32 * rows exceeds 2^32
   const int lane = threadIdx.x % 32;
   if (row >= rows) return;  // the whole warp returns, so no shuffle misses a lane
-  const int end = offsets[row + 1];
+  const std::size_t end = offsets[row + 1];
   float sum = 0.0f;
   for (std::size_t e = static_cast<std::size_t>(offsets[row]) + lane; e < end; e += 32)
     sum += values[e] * x[columns[e]];
