@@ -35,7 +35,7 @@ __global__ void spmv_add_carries(const Carry* __restrict__ carries, float* __res
   std::size_t walk = std::size_t{blockIdx.x} * kBlock + threadIdx.x;
   if (walk >= walks) return;
   const int row = carries[walk].row;
-  if (row >= rows || (walk > 0 && carries[walk - 1].row == row)) return;
+  if (static_cast<std::size_t>(row) >= rows || (walk > 0 && carries[walk - 1].row == row)) return;
   float sum = 0.0f;
   for (; walk < walks && carries[walk].row == row; ++walk) sum += carries[walk].sum;
   y[row] += sum;

@@ -100,7 +100,7 @@ __global__ void spmv_add_tile_carries(const Carry* __restrict__ carries, float* 
   const int lane = threadIdx.x % 32;
   if (tile >= tiles) return;  // the whole warp, here and below
   const int row = carries[tile].row;
-  if (row >= rows || (tile > 0 && carries[tile - 1].row == row)) return;
+  if (static_cast<std::size_t>(row) >= rows || (tile > 0 && carries[tile - 1].row == row)) return;
   float sum = 0.0f;
   for (std::size_t other = tile + lane; other < tiles && carries[other].row == row; other += 32) {
     sum += carries[other].sum;

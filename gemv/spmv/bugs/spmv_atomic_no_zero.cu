@@ -13,7 +13,7 @@ __global__ void spmv_atomic_no_zero(const int* __restrict__ ends, const int* __r
   int low = 0, high = static_cast<int>(rows) - 1;  // the first row that ends behind e
   while (low < high) {
     const int middle = low + (high - low) / 2;
-    if (ends[middle] <= e) {
+    if (static_cast<std::size_t>(ends[middle]) <= e) {
       low = middle + 1;
     } else {
       high = middle;
