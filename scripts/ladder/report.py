@@ -266,9 +266,13 @@ def title_of(step, access):
     return f"{step['step']}, line {access['line']}: {what(access)}"
 
 
+def drawn_by(command, picture_text):
+    """The picture with the command that draws it, for a test that draws it again."""
+    return picture_text.replace("<style>", f"<desc>{command}</desc><style>", 1)
+
+
 def step_picture(step, line=None, kind=None, all_rounds=False):
-    """A file with one picture: of the access chosen, or of the costliest; of its worst request, or of its rounds. It
-    holds the command that draws it."""
+    """A file with one picture: of the access chosen, or of the costliest; of its worst request, or of its rounds."""
     access = chosen_access(step, line, kind)
     command = "scripts/explain --svg" + " --rounds" * all_rounds
     command += f" --line {line}" * (line is not None) + f" --access {kind}" * (kind is not None) + f" {step['step']}"
@@ -276,7 +280,7 @@ def step_picture(step, line=None, kind=None, all_rounds=False):
         drawn = rounds(access, title_of(step, access))
     else:
         drawn = picture(access, access["worst_sample"], title_of(step, access))
-    return drawn.replace("<style>", f"<desc>{command}</desc><style>", 1)
+    return drawn_by(command, drawn)
 
 
 # ---- the page
