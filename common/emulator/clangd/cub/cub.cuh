@@ -22,6 +22,9 @@ struct DeviceScan {
   FUNCTION(ExclusiveSum);
   FUNCTION(InclusiveSum);
 };
+struct DeviceRadixSort {
+  FUNCTION(SortPairs);
+};
 struct DeviceSelect {
   FUNCTION(If);
 };
