@@ -223,7 +223,7 @@ function show(cell, name, text) {
 /** Whether a lane of a request is served at this step of it: each wavefront that a conflict adds is a step. */
 function turnOf(event, i, step) {
   const turn = Math.max(0, (event.passes[i] || 0) - event.ideal + 1);
-  if (turn === step) return turn ? "bad" : "now";
+  if (turn === step) return event.units > event.ideal && event.line.space === "shared" ? "bad" : "now";
   return turn < step ? "done" : "later";
 }
 
@@ -336,7 +336,7 @@ class View {
     element(root, "p", "soft", `${film.size}. A tick is one request of a warp, or one wavefront more for a bank conflict; `
       + "it is not a time.");
     for (const text of [film.why, film.cut]) if (text) element(root, "p", "warning", text);
-    if (!film.right) element(root, "p", "warning", `The result is wrong: ${film.wrong || "see below"}`);
+    if (film.wrong) element(root, "p", "warning", film.wrong);
     this.choice = element(root, "select");
     const wrong = film.moments.length ? element(root, "details") : null; // closed on a phone: the film comes first
     if (wrong) {
@@ -456,14 +456,16 @@ class View {
     const where = line.line ? ` in line ${line.line}` : "";
     const lanes = this.film.order === "executed" ? "" : `, ${event.lanes.length} of 32 lanes`;
     if (line.kind === "wait") return `${who} waits at ${line.what}${where}${this.waiting(event)}`;
+    if (line.kind === "failure") return `${who} fails${where}: ${line.what}`;
     if (line.kind === "collective") return `${who}: ${line.what}${where}${lanes}`;
+    if (this.film.order === "executed") return `${who}${where} ${this.deed(event, 0).trim().replace(/^\d+ +/, "")}`;
     const verb = line.async ? `asynchronous ${line.space} ${line.op}` : `${line.space} ${line.op}`;
     const name = line.space === "global" ? `${verb} of ${this.film.arrays[event.array].name}` : verb;
     let cost = "";
     if (line.space === "global") cost = `, ${some(event.units, "sector")}, ${event.ideal} would do`;
     if (line.space === "shared" && event.units > event.ideal)
       cost = `, bank conflict: wavefront ${event.ideal + step} of ${event.units}, ${event.ideal} would do`;
-    return `${who}: ${name}${where}${lanes}${this.film.order === "executed" ? "" : cost}`;
+    return `${who}: ${name}${where}${lanes}${cost}`;
   }
 
   /** How many lanes of the block wait. */
@@ -538,6 +540,7 @@ class View {
     const at = line.line ? `${String(line.line).padStart(4)}  ` : "      ";
     if (line.kind === "returned") return `${at}returns`;
     if (line.kind === "wait") return `${at}waits at ${line.what}`;
+    if (line.kind === "failure") return `${at}fails: ${line.what}`;
     if (line.kind === "collective") {
       const [given, got] = words.map(word => exact(word, null));
       return `${at}${line.what}` + (words.some(word => word) ? `: gives ${given}, gets ${got}` : "");
@@ -618,7 +621,7 @@ class Player {
       ArrowRight: () => this.seek(this.tick + 1),
       Home: () => this.seek(0),
       End: () => this.seek(this.total),
-      b: () => this.next(event => event.line.kind === "barrier"),
+      b: () => this.next(event => event.line.kind === "barrier" || event.line.what === "__syncwarp"),
       c: () => this.next(event => event.line.space === "shared" && event.units > event.ideal),
     };
     if (!(key in keys)) return false;

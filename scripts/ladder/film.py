@@ -7,7 +7,7 @@ import os
 import ladder
 from ladder import candidates, checked_run, diagnosis, figures, report, traces
 
-SMALL = {1: 1000, 2: 64, 3: 32}  # each length, where the command line gives none, by the number of dimensions
+SMALL = {1: [500], 2: [64, 64], 3: [32, 32, 64]}  # lengths where the command line gives none, by their number
 SMALLEST = 8  # where there are more dimensions
 MOST_BYTES = 2_400_000  # of a page's events
 POLLS = 4  # of a thread that spins
@@ -46,7 +46,8 @@ def run(step, options):
         options = failing_run(program)
     if not options:
         names = ladder.dims(program)
-        options = [f"--{name}={SMALL.get(len(names), SMALLEST)}" for name in names]
+        lengths = SMALL.get(len(names), [SMALLEST] * len(names))
+        options = [f"--{name}={length}" for name, length in zip(names, lengths)]
     reported = [f"--record={os.devnull}"]  # or the backend's reports are not kept
     return traces.complete(traces.run(program, ["--events", *reported, *options])[0], [step])
 
@@ -76,7 +77,7 @@ def why_executed(entry, order):
                 f"CPU backend executed the lanes, one after another ({order} order); a GPU may have another.")
     if any(report_["kind"] == "error" for report_ in entry.get("reports", ())):
         return ("The launch failed. The film plays the order in which the CPU backend executed the lanes, one after "
-                "another, up to there. What a thread that spins does over and over is left out.")
+                "another, up to there.")
     return ""
 
 
@@ -93,14 +94,32 @@ def without_polls(events):
             yield event
 
 
+def failures(entry, events):
+    """An event for each error that the backend reports, where it stopped: the thread that it names, and its line."""
+    for report_ in entry.get("reports", ()):
+        if report_["kind"] != "error" or not events or "thread" not in report_:
+            continue
+        launch = events[-1]["launch"]
+        (x, y, _), (width, height, _) = entry["launches"][launch]["grid"], entry["launches"][launch]["block"]
+        one, block = report_["thread"], report_["block"]
+        number = one[0] + width * (one[1] + height * one[2])
+        file, _, line = report_.get("at", "").rpartition(":")
+        place = {"file": file, "line": int(line)} if file else {"line": 0}
+        yield {"launch": launch, "block": block[0] + x * (block[1] + y * block[2]), "warp": number // 32,
+               "lanes": 1 << number % 32, "kind": "failure", "what": report_["problem"].partition(": ")[0],
+               "executed": [max(events[-1]["executed"]) + 1], **place}
+
+
 def in_order(entry, executed):
-    """The events of all launches as they are played."""
+    """The events of all launches as they are played; and whether a thread that spins is left out."""
     events = [{**event, "launch": number} for number, launch in enumerate(entry["launches"])
               for event in launch.get("events", ())]
     if executed:
         events = [one for event in events for one in (parts(event) if event["lanes"] else [event])]
-        events = without_polls(sorted(events, key=lambda event: event["executed"][0]))
-    return list(events)
+        events.sort(key=lambda event: event["executed"][0])
+        shown = list(without_polls(events))
+        return [*shown, *failures(entry, shown)], len(shown) < len(events)
+    return events, False
 
 
 # ---- where memory is
@@ -188,8 +207,10 @@ def moments_of(entry, events):
     """What is wrong, in order; of races the first ones."""
     races = [race for launch in entry["launches"] for race in launch["races"]]
     found = sorted(filter(None, (moment_of_race(entry, events, race) for race in races)), key=moment_key)[:MOST_RACES]
-    found += [{"event": len(events) - 1, "first": None, "text": diagnosis.told(one).replace("\n", "; ")}
-              for one in entry.get("reports", ()) if one["kind"] == "error"]
+    ends = [number for number, event in enumerate(events) if event["kind"] == "failure"]
+    told = [diagnosis.told(one).replace("\n", "; ").replace(f"{ladder.ROOT}/", "") for one in entry.get("reports", ())
+            if one["kind"] == "error" and "thread" in one]
+    found += [{"event": end, "first": None, "text": text} for end, text in zip(ends, told)]
     return sorted(filter(None, [*found, moment_of_value(entry, events)]), key=moment_key)
 
 
@@ -240,10 +261,20 @@ def chosen(events, sizes, focus, budget):
     return sorted(kept)
 
 
+def wrong(entry):
+    """What is wrong, in a sentence; empty if nothing is."""
+    if entry["right"]:
+        return ""
+    seen = entry.get("failure", {}).get("seen", "see below").replace(f"{ladder.ROOT}/", "")
+    failed = any(one["kind"] == "error" for one in entry.get("reports", ()))
+    return f"{'The launch failed' if failed else 'The result is wrong'}: {seen}"
+
+
 def of(entry, budget=MOST_BYTES):
     """The film of a run."""
     why = why_executed(entry, os.environ.get("CUDA_EMU_ORDER", "forward"))
-    events = in_order(entry, why != "")
+    events, spins = in_order(entry, why != "")
+    why += " What a thread that spins does over and over is left out." * spins
     if not events:
         ladder.fail(f"{entry['step']}: no kernel ran at {figures.size_text(entry['size'])}, so there is nothing to see")
     moments = moments_of(entry, events)
@@ -255,17 +286,19 @@ def of(entry, budget=MOST_BYTES):
     moments = [{**moment, "event": place[moment["event"]], "first": place.get(moment["first"])}
                for moment in moments if moment["event"] in place]
     is_whole = all(launch.get("all_events", True) for launch in entry["launches"])
-    cut = "" if len(kept) == len(events) and is_whole else (
-        f"The film is cut: it has {len(kept):,} of the run's {'first ' * (not is_whole)}{len(events):,} events.")
+    some = "" if len(kept) == len(events) else f"{len(kept):,} of "
+    cut = "" if is_whole and not some else (
+        f"The film is cut: it has {some}the run's {'first ' * (not is_whole)}{len(events):,} events.")
+    first = [number for moment in moments[:1] for number in (moment["event"], moment["first"]) if number is not None]
     files = dict.fromkeys([entry["file"], *(json.loads(line)["file"] for line in lines)])
     return {"version": 1, "step": entry["step"], "file": entry["file"], "size": figures.size_text(entry["size"]),
-            "right": entry["right"], "wrong": entry.get("failure", {}).get("seen", ""),
+            "right": entry["right"], "wrong": wrong(entry),
             "order": "executed" if why else "lockstep", "why": why, "cut": cut,
             "sources": {file: text for file in files if (text := report.source_lines(file)) is not None},
             "launches": [{key: launch[key] for key in ("kernel", "grid", "block", "shared_bytes")}
                          for launch in entry["launches"]],
             "arrays": memory.arrays, "lines": [json.loads(line) for line in lines], "moments": moments,
-            "start": max(0, moments[0]["event"] - BEFORE) if moments else 0,
+            "start": max(0, min(first, default=0) - BEFORE),
             "fields": FIELDS, "events": [all_encoded[number] for number in kept]}
 
 
@@ -276,7 +309,7 @@ def svg_of(entry):
     """A picture that moves: the requests of one warp, the first ones, drawn as scripts/explain --svg does."""
     draw = {"global": report.draw_global, "shared": report.draw_banks, "constant": report.draw_constants}
     memory, frames, height = Memory(entry), [], 0
-    accesses = [event for event in in_order(entry, False) if event["kind"] == "access"]
+    accesses = [event for event in in_order(entry, False)[0] if event["kind"] == "access"]
     where = ("launch", "block", "warp")
     own = [event for event in accesses if all(event[key] == accesses[0][key] for key in where)]
     for event in own[:FRAMES]:
@@ -301,8 +334,7 @@ def svg_of(entry):
 
 
 def to_json(films):
-    text = json.dumps({"version": 1, "films": films}, separators=(",", ":"))
-    return text.replace(f"{ladder.ROOT}/", "")  # in what the backend says
+    return json.dumps({"version": 1, "films": films}, separators=(",", ":"))
 
 
 def html_of(films):
