@@ -267,7 +267,7 @@ def wrong(entry):
         return ""
     seen = entry.get("failure", {}).get("seen", "see below").replace(f"{ladder.ROOT}/", "")
     failed = any(one["kind"] == "error" for one in entry.get("reports", ()))
-    return f"{'The launch failed' if failed else 'The result is wrong'}: {seen}"
+    return seen if failed else f"The result is wrong: {seen}"
 
 
 def of(entry, budget=MOST_BYTES):

@@ -117,7 +117,7 @@ class Data(Case):
         numbers = [number for event in events for number in event["executed"]]
         self.assertEqual(numbers, sorted(numbers))
         race, wrong = one["moments"]
-        self.assertTrue(0 < race["event"] - one["start"] <= film.BEFORE)
+        self.assertTrue(0 <= race["first"] - one["start"] <= film.BEFORE)
         first, second = events[race["first"]], events[race["event"]]
         self.assertEqual(first["at"], second["at"])
         self.assertNotEqual(first["lanes"], second["lanes"])
