@@ -59,13 +59,17 @@ static void launch(const float* keys, const int* values, float* keys_out, int* v
   Word* words = scratch<Word>(n);
   const auto blocks = static_cast<unsigned>(ceil_div(n, kBlock)), tiles = static_cast<unsigned>(ceil_div(n, kTile));
   sort_bitonic_words<<<blocks, kBlock>>>(keys, words, n);
+  CUDA_CHECK(cudaGetLastError());
   sort_bitonic_tile<<<tiles, kBlock>>>(words, /*merge=*/false, n);
+  CUDA_CHECK(cudaGetLastError());
   for (std::size_t size = 2 * kTile; size / 2 < n; size *= 2) {
     for (std::size_t stride = size / 2; stride >= kTile; stride /= 2) {
       const std::size_t pairs = ceil_div(n, 2 * stride) * stride;
       sort_bitonic_round<<<static_cast<unsigned>(pairs / kBlock), kBlock>>>(words, stride, stride == size / 2, n);
+      CUDA_CHECK(cudaGetLastError());
     }
     sort_bitonic_tile<<<tiles, kBlock>>>(words, /*merge=*/true, n);
+    CUDA_CHECK(cudaGetLastError());
   }
   sort_bitonic_gather<<<blocks, kBlock>>>(keys, values, words, keys_out, values_out, n);
   CUDA_CHECK(cudaGetLastError());

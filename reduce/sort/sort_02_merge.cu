@@ -99,11 +99,12 @@ static void launch(const float* keys, const int* values, float* keys_out, int* v
   for (std::size_t width = kTile; width < n; width *= 2) ++passes;
   if (passes % 2 == 1) std::swap(keys_out, other_keys), std::swap(values_out, other_values);
   sort_merge_tile<<<tiles, kBlock>>>(keys, values, keys_out, values_out, n);
+  CUDA_CHECK(cudaGetLastError());
   for (std::size_t width = kTile; width < n; width *= 2) {
     sort_merge<<<tiles, kBlock>>>(keys_out, values_out, other_keys, other_values, n, width);
+    CUDA_CHECK(cudaGetLastError());
     std::swap(keys_out, other_keys), std::swap(values_out, other_values);
   }
-  CUDA_CHECK(cudaGetLastError());
 }
 
 LADDER_STEP(Sort, launch);

@@ -108,13 +108,14 @@ static void launch(const float* keys, const int* values, float* keys_out, int* v
   const auto tiles = static_cast<unsigned>(ceil_div(n, kTile));
   const std::size_t blocks = std::min(resident_blocks(sort_look_back_count, kBlock), std::size_t{tiles});
   sort_look_back_count<<<static_cast<unsigned>(blocks), kBlock>>>(keys, counts, n);
+  CUDA_CHECK(cudaGetLastError());
   for (int pass = 0; pass < kPasses; ++pass) {
     std::swap(keys_out, other_keys), std::swap(values_out, other_values);  // so that the last pass writes the outputs
     sort_look_back<<<tiles, kBlock>>>(keys, values, keys_out, values_out, n, 8 * pass, counts + pass * kDigits,
                                       look_back_words(std::size_t{tiles} * kDigits));
+    CUDA_CHECK(cudaGetLastError());
     keys = keys_out, values = values_out;
   }
-  CUDA_CHECK(cudaGetLastError());
 }
 
 LADDER_STEP(Sort, launch);

@@ -61,10 +61,11 @@ static void launch(const float* keys, const int* values, float* keys_out, int* v
     std::swap(keys_out, other_keys), std::swap(values_out, other_values);
     CUDA_CHECK(cudaMemsetAsync(counts, 0, (kDigits + 1 + tiles) * sizeof(unsigned)));
     sort_counts_after_flag_count<<<tiles, kDigits>>>(keys, counts, n, shift);
+    CUDA_CHECK(cudaGetLastError());
     sort_counts_after_flag<<<tiles, kDigits>>>(keys, values, keys_out, values_out, n, shift, counts, before);
+    CUDA_CHECK(cudaGetLastError());
     keys = keys_out, values = values_out;
   }
-  CUDA_CHECK(cudaGetLastError());
 }
 
 LADDER_STEP(Sort, launch);

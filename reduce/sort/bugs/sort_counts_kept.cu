@@ -33,10 +33,11 @@ static void launch(const float* keys, const int* values, float* keys_out, int* v
   for (int shift = 0; shift < 32; shift += 8) {
     std::swap(keys_out, other_keys), std::swap(values_out, other_values);
     sort_counts_kept_count<<<static_cast<unsigned>(ceil_div(n, kBlock)), kBlock>>>(keys, counts, n, shift);
+    CUDA_CHECK(cudaGetLastError());
     sort_counts_kept<<<1, 1>>>(keys, values, keys_out, values_out, n, shift, counts);
+    CUDA_CHECK(cudaGetLastError());
     keys = keys_out, values = values_out;
   }
-  CUDA_CHECK(cudaGetLastError());
 }
 
 LADDER_STEP(Sort, launch);

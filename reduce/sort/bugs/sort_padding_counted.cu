@@ -33,10 +33,11 @@ static void launch(const float* keys, const int* values, float* keys_out, int* v
     std::swap(keys_out, other_keys), std::swap(values_out, other_values);
     CUDA_CHECK(cudaMemsetAsync(counts, 0, kDigits * sizeof(unsigned)));
     sort_padding_counted_count<<<static_cast<unsigned>(ceil_div(n, kBlock)), kBlock>>>(keys, counts, n, shift);
+    CUDA_CHECK(cudaGetLastError());
     sort_padding_counted<<<1, 1>>>(keys, values, keys_out, values_out, n, shift, counts);
+    CUDA_CHECK(cudaGetLastError());
     keys = keys_out, values = values_out;
   }
-  CUDA_CHECK(cudaGetLastError());
 }
 
 LADDER_STEP(Sort, launch);

@@ -33,11 +33,13 @@ static void launch(const float* keys, const int* values, float* keys_out, int* v
   for (int shift = 0; shift < 32; shift += 8) {
     std::swap(keys_out, other_keys), std::swap(values_out, other_values);
     count_digits<<<tiles, kBlock>>>(keys, counts, n, shift);
+    CUDA_CHECK(cudaGetLastError());
     scan_counts<<<kDigits, 32>>>(counts, totals, tiles);
+    CUDA_CHECK(cudaGetLastError());
     sort_unstable_rank<<<tiles, kBlock>>>(keys, values, keys_out, values_out, n, shift, counts, totals);
+    CUDA_CHECK(cudaGetLastError());
     keys = keys_out, values = values_out;
   }
-  CUDA_CHECK(cudaGetLastError());
 }
 
 LADDER_STEP(Sort, launch);
