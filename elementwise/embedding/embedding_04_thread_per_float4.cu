@@ -2,6 +2,7 @@
 // Idea:     one thread per float4 of the output, as in a copy. A division finds its token; lanes of one token read one id.
 // Expect:   1.0x step 03 at 32768x262144x1024, 2 to 4x at 256x131072x4096 and for rows of 32 floats. The 64-bit
 //           division is some 100 instructions (not counted) per float4; a copy leaves 250 to 350 issue slots.
+// Measured: 0.92x step 03, 0.87 of a copy at 32768x262144x1024 (H200).
 // Next:     the gradient of this gather is a scatter that adds. What if two tokens have the same id?
 #include "embedding.cuh"
 

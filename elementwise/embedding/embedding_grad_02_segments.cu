@@ -3,6 +3,7 @@
 //           registers and stores the row. All other blocks return at once. No atomics, the same bits every run.
 // Expect:   1.2 to 2x step 01 at 65536x50304x1024: no sector of the table is read. Below step 01 where one id has
 //           thousands of tokens, since one block adds them all.
+// Measured: 0.97x step 01, 0.38 of a copy at 65536x50304x1024 (H200).
 // Next:     which rows does the memset write in vain?
 #include "embedding_grad.cuh"
 

@@ -3,6 +3,7 @@
 //           greater, or a lambda. Every thread of the group gets the result.
 // Expect:   1.0 to 1.2x step 02 at 2^24. From sm_80 on the sum over 32 is one REDUX; smaller tiles and a lambda still
 //           take shuffles: 10 and one REDUX for 13 shuffles.
+// Measured: 0.51x step 02, 0.26 of a copy at 2^24 (H200).
 // Next:     and a group of 256?
 #include "group_sums.cuh"
 

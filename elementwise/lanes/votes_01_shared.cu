@@ -3,6 +3,7 @@
 //           group stores how many are negative, and all add those up.
 // Expect:   0.2 to 0.4 of a copy at 2^28: 57 loads per thread. Most are broadcasts, none has bank conflicts, so each
 //           load is one wavefront.
+// Measured: 0.11 of a copy at 2^28 (H200).
 // Next:     what could the warp tell each lane in one instruction?
 #include "votes.cuh"
 

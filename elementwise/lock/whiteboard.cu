@@ -39,7 +39,7 @@ cudaError_t launch(const int* x, int* records, unsigned* locks, size_t n, size_t
 // The answer ends here; the rest is for the checks.
 #include "lock.cuh"
 #include "whiteboard.cuh"
-static cudaError_t launch(const int* x, int* records, std::size_t n, std::size_t m) {
+static cudaError_t launch_unlocked(const int* x, int* records, std::size_t n, std::size_t m) {
   return launch(x, records, open_locks(m), n, m);
 }
-LADDER_STEP(Lock, checked<static_cast<cudaError_t (*)(const int*, int*, std::size_t, std::size_t)>(launch)>);
+LADDER_STEP(Lock, checked<launch_unlocked>);

@@ -55,13 +55,11 @@ class Rope : public ladder::Problem {
   // Empty; one pair; heads of no whole float4; more pairs in a token than a block has threads; the widest head.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes;
-    for (const std::size_t halves : {0, 1}) {
-      for (const ladder::Size& size : std::initializer_list<ladder::Size>{
-               {0, 3, 4},  {3, 0, 4},   {1, 1, 1},   {5, 3, 1},   {4, 3, 2},   {7, 1, 3},  {3, 5, 4},
-               {2, 3, 5},  {3, 2, 6},   {3, 3, 8},   {2, 7, 10},  {5, 2, 17},  {2, 5, 32}, {3, 4, 48},
-               {9, 5, 64}, {2, 33, 65}, {70, 1, 32}, {1, 3, 512}, {2, 2, 511}, {3, 9, 128}}) {
-        sizes.push_back({size[0], size[1], size[2], halves});
-      }
+    for (const ladder::Size& size : std::initializer_list<ladder::Size>{
+             {0, 3, 4},  {3, 0, 4},   {1, 1, 1},   {5, 3, 1},   {4, 3, 2},   {7, 1, 3},  {3, 5, 4},
+             {2, 3, 5},  {3, 2, 6},   {3, 3, 8},   {2, 7, 10},  {5, 2, 17},  {2, 5, 32}, {3, 4, 48},
+             {9, 5, 64}, {2, 33, 65}, {70, 1, 32}, {1, 3, 512}, {2, 2, 511}, {3, 9, 128}}) {
+      for (const std::size_t halves : {0, 1}) sizes.push_back({size[0], size[1], size[2], halves});
     }
     return sizes;
   }

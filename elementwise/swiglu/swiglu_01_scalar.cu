@@ -2,6 +2,7 @@
 // Idea:     fused, one thread per element. silu(a) stays in a register, in FP32, and only the product is rounded.
 // Expect:   0.4 to 0.6 of a copy at 2^28: a thread has 4 bytes of loads in flight, as in add_half2_01, which has 0.50
 //           (H200) and 0.65 (H100).
+// Measured: 0.46 of a copy at 2^28 (H200).
 // Next:     how many elements fit in one access of 16 bytes?
 #include "swiglu.cuh"
 

@@ -48,4 +48,22 @@ static void launch(const int* offsets, const int* columns, const float* values, 
   CUSPARSE_CHECK(cusparseDestroyDnVec(out));
 }
 
-LADDER_STEP(Spmv, launch);
+// Without matrices of more nonzeros than places, which cuSPARSE refuses.
+class OfCusparse : public Spmv {
+ public:
+  using Spmv::Spmv;
+  std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override {
+    if (size[2] > size[1])
+      throw ladder::UsageError("--mean: cuSPARSE takes at most one nonzero per place, mean <= cols");
+    return Spmv::buffers(size);
+  }
+  std::vector<ladder::Size> test_sizes() const override {
+    std::vector<ladder::Size> sizes;
+    for (const ladder::Size& size : Spmv::test_sizes()) {
+      if (size[2] <= size[1]) sizes.push_back(size);
+    }
+    return sizes;
+  }
+};
+
+LADDER_STEP(OfCusparse, launch);

@@ -2,6 +2,7 @@
 // Idea:     one thread per row, straight from the definition.
 // Expect:   0.2 to 0.5x cuSPARSE at 32 per row: the lanes of a warp read 32 rows, 32 sectors per request instead of 4.
 //           A skewed matrix waits for its longest row.
+// Measured: 0.66x cuSPARSE at 2^20x2^20x32 (H200).
 // Next:     which threads should read neighbouring nonzeros?
 #include "spmv.cuh"
 

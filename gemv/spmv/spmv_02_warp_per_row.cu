@@ -2,6 +2,7 @@
 // Idea:     one warp per row. Its lanes read neighbouring columns and values; five shuffles add their partial sums.
 // Expect:   2 to 4x step 01 at 32 per row: 4 sectors per request of columns and values. x is still gathered, 32 sectors
 //           per request. Rows of 4 leave 28 lanes idle.
+// Measured: 1.50x step 01, 0.99x cuSPARSE at 2^20x2^20x32 (H200).
 // Next:     at 4 nonzeros per row, how many lanes should share a row?
 #include "block_reduce.cuh"
 #include "spmv.cuh"

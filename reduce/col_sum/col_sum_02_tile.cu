@@ -2,6 +2,7 @@
 // Idea:     a block of 32 x 16 threads has 32 columns. Each of its 16 warps adds every 16th row; the first warp adds
 //           their sums, which pass through shared memory.
 // Expect:   5 to 8x step 01 at 16384x4096: 128 blocks of 16 warps, one block per SM, a quarter of the warps that fit.
+// Measured: 7.30x step 01, 0.54x cuBLAS at 16384x4096 (H200).
 // Next:     128 columns make four blocks. Who else can work?
 #include "col_sum.cuh"
 

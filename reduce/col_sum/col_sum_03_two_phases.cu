@@ -3,6 +3,7 @@
 //           matrix again, so the same kernel adds them. A fixed order: the same bits every run.
 // Expect:   1.5 to 2.5x step 02 at 16384x4096, 20 to 40x at 2^20x128: all SMs are full. 0.7 to 0.9 of a read: 4 bytes
 //           per access.
+// Measured: 1.79x step 02, 0.97x cuBLAS at 16384x4096 (H200).
 // Next:     atomicAdd to out needs no second kernel. What does it cost? (A memset, and the same bits every run.)
 #include "col_sum.cuh"
 #include "slices.cuh"

@@ -23,9 +23,8 @@ class Nms : public ladder::Problem {
   // boxes holds 4 n floats, keep n flags; no overlap. boxes need be aligned to a float only and must not change.
   using Launch = void (*)(const float* boxes, std::int8_t* keep, std::size_t n, float threshold);
 
-  // scratch: bytes for each pair of boxes that a step keeps. timed: the largest n that is timed.
-  explicit Nms(Launch launch, double scratch = 0, std::size_t timed = kMost)
-      : launch_(launch), scratch_(scratch), timed_(timed) {}
+  // scratch: bytes for each pair of boxes that a step keeps.
+  explicit Nms(Launch launch, double scratch = 0) : launch_(launch), scratch_(scratch) {}
 
   const char* family() const override { return "reduce"; }
   const char* kernel() const override { return "nms"; }
@@ -85,17 +84,8 @@ class Nms : public ladder::Problem {
     return sizes;
   }
   // Masks of more than 2^31 bytes.
-  std::vector<ladder::Size> huge_sizes() const override {
-    if (timed_ < kMost) return {};
-    return {of(200003)};
-  }
-  std::vector<ladder::Size> bench_sizes() const override {
-    std::vector<ladder::Size> sizes;
-    for (const std::size_t n : {1024, 4096, 16384, 65536}) {
-      if (n <= timed_) sizes.push_back(of(n));
-    }
-    return sizes;
-  }
+  std::vector<ladder::Size> huge_sizes() const override { return {of(131203)}; }
+  std::vector<ladder::Size> bench_sizes() const override { return {of(1024), of(4096), of(16384), of(65536)}; }
   // 12 for each pair: two minima, two maxima, three subtractions, two products, one addition, two comparisons.
   double flops(const ladder::Size& size) const override {
     const auto n = static_cast<double>(size[0]);
@@ -189,5 +179,4 @@ class Nms : public ladder::Problem {
 
   Launch launch_;
   double scratch_;
-  std::size_t timed_;
 };

@@ -3,6 +3,7 @@
 //           all threads OR its row of the mask into them, neighbouring threads neighbouring words.
 // Expect:   2 to 10x step 02: nothing leaves the device. Each kept box costs two barriers and a load that waits for
 //           memory, about a microsecond.
+// Measured: 0.96x step 02, 0.121 TFLOP/s at 4096 (H200).
 // Next:     64 boxes share a word. Which words of the mask decide about these 64, once all before them are decided?
 #include "nms.cuh"
 #include "overlap_mask.cuh"

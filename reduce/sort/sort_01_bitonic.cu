@@ -2,6 +2,7 @@
 // Idea:     bitonic sort: log2(n) (log2(n) + 1) / 2 rounds that compare fixed pairs of places, n / 2 at once. Rounds
 //           whose pairs lie within 2048 elements run in shared memory. Ties are decided by the index, so it is stable.
 // Expect:   0.02 to 0.06x CUB at 2^24: 91 rounds in global memory, of 16 bytes per pair each, against CUB's 68 in all.
+// Measured: 0.06x CUB at 2^24 (H200).
 // Next:     how many passes over memory would merges of sorted tiles take? (log2 of their number: step 02.)
 #include "sort_order.cuh"
 

@@ -2,6 +2,7 @@
 // Idea:     sort tiles in shared memory, then merge neighbours, log2(tiles) passes. A block finds where its tile of the
 //           output begins in both inputs by binary search (merge path), and each thread where its 8 elements begin.
 // Expect:   2 to 5x step 01 at 2^24: 13 passes of 16 bytes per pair instead of 91 rounds.
+// Measured: 3.79x step 01, 0.23x CUB at 2^24 (H200).
 // Next:     a merge pass doubles the sorted length. How much does a pass gain that looks at 8 bits of the key?
 #include "sort_order.cuh"
 

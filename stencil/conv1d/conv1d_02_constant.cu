@@ -3,6 +3,7 @@
 //           ordered by the stream.
 // Expect:   0.95 to 1.1x step 01 at 2^26x5, whose weights hit L1; 1.1 to 1.4x at 2^24x127, with one load per tap less in
 //           the L1 queue.
+// Measured: 1.01x step 01, 0.45 of a copy at 2^26x5 (H200).
 // Next:     the test and the 64-bit address of every tap are left. Who could do them once?
 #include "conv1d.cuh"
 

@@ -44,6 +44,13 @@ class OfCudnn : public Pool2d {
     if (size[1] == 0 || size[2] == 0) throw ladder::UsageError("--rows, --cols: cuDNN takes no empty image");
     return Pool2d::buffers(size);
   }
+  std::vector<ladder::Size> test_sizes() const override {
+    std::vector<ladder::Size> sizes;
+    for (const ladder::Size& size : Pool2d::test_sizes()) {
+      if (size[5] < window(size) && size[1] > 0 && size[2] > 0) sizes.push_back(size);
+    }
+    return sizes;
+  }
 };
 
 LADDER_STEP(OfCudnn, launch);

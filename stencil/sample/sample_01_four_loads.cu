@@ -2,6 +2,7 @@
 // Idea:     one thread per pixel of the result: its place in the image, floor, four clamped loads, three means.
 // Expect:   0.3 to 0.6 of a copy. Two divisions in double per pixel, some 50 FP64 instructions; float loses bits of
 //           the fraction: 11 of 24 are left behind the point at x = 8000.
+// Measured: 0.86 of a copy at 8192x8192x4096x4096 (H200).
 // Next:     8192 x 8192 pixels have only 8192 different x and 8192 different y. Who computes each of them once?
 #include "sample.cuh"
 

@@ -2,6 +2,7 @@
 // Idea:     normalised coordinates: 0 to 1 across the image, whatever its size. Pixel (r, c) of the result asks for
 //           ((c + 0.5) / cols_out, (r + 0.5) / rows_out). Wrap and mirror addressing need this mode, too.
 // Expect:   0.98 to 1.02x step 03: the texture unit multiplies by the size, and the kernel multiplies once as before.
+// Measured: 1.00x step 03, 0.11 of a copy at 8192x8192x4096x4096 (H200).
 // Next:     the copy into the array moves as many bytes as the image twice. How could a kernel write the array itself?
 // needs: gpu
 #include "filtering_texture.cuh"

@@ -3,6 +3,7 @@
 //           the second reads it as a texture, filtered down the columns.
 // Expect:   1.0 to 1.3x step 04 at 8192x8192x4096x4096: the array has half as many pixels. 0.7 to 0.9x where the image
 //           is enlarged, and the array has twice as many.
+// Measured: 3.73x step 04, 0.43 of a copy at 8192x8192x4096x4096 (H200).
 // Next:     a mipmap halves an image again and again. Which of its levels is a texture, and which a surface, and when?
 // needs: gpu
 #include "filtering_texture.cuh"
