@@ -31,7 +31,7 @@ constexpr double kUnitRoundoff = 1.0 / (1 << 24);
 // above 0 either will do.
 constexpr double kEitherZero = std::numeric_limits<float>::denorm_min();
 
-enum class Type { float32, int32, float16, bfloat16, int64, int8 };
+enum class Type { float32, int32, float16, bfloat16, int64, int8, uint8 };
 // Where the buffers live. Kernels work on device memory; the other places are for steps that move the data themselves.
 enum class Place { device, pageable, pinned, managed };
 // inout is read and written: it starts out as the pattern says, and is checked as an output.
@@ -63,10 +63,15 @@ template <>
 constexpr Type type_of<std::int8_t>() {
   return Type::int8;
 }
+template <>
+constexpr Type type_of<std::uint8_t>() {
+  return Type::uint8;
+}
 
 constexpr std::size_t bytes_of(Type type) {
   const bool is_half = type == Type::float16 || type == Type::bfloat16;
-  return type == Type::int8 ? 1 : is_half ? 2 : type == Type::int64 ? 8 : 4;
+  const bool is_byte = type == Type::int8 || type == Type::uint8;
+  return is_byte ? 1 : is_half ? 2 : type == Type::int64 ? 8 : 4;
 }
 
 // One array of the problem, contiguous, `count` elements.
@@ -212,7 +217,7 @@ class Problem {
 
   // The right values of a range of an output, computed in double, and the scale of their error: a result is accepted if
   // !(|got - want| > tolerance(size) * scale) and NaN appears exactly where `want` has it. A bound of 0 means
-  // bit-equal, and int32 and int64 must always be. An infinite scale: where `want` is finite, any finite number will
+  // bit-equal, and int32, int64 and uint8 must always be. An infinite scale: where `want` is finite, any finite number will
   // do, on exact patterns too.
   virtual void expect(const Arrays& host, const Size& size, const Range& range, double* want, double* scale) const = 0;
   virtual double tolerance(const Size& size) const = 0;

@@ -204,6 +204,55 @@ TEST_CASE("rope: which elements make a pair, and by how much it turns") {
   }
 }
 
+TEST_CASE("rgb_to_gray: gray pixels stay as they are, primaries, the nearest of two") {
+  std::vector<std::uint8_t> rgb, want;
+  for (unsigned v = 0; v < 256; ++v) {
+    rgb.insert(rgb.end(), 3, static_cast<std::uint8_t>(v));
+    want.push_back(static_cast<std::uint8_t>(v));
+  }
+  const auto add = [&](std::uint8_t r, std::uint8_t g, std::uint8_t b, std::uint8_t gray) {
+    rgb.insert(rgb.end(), {r, g, b});
+    want.push_back(gray);
+  };
+  add(255, 0, 0, 76), add(0, 255, 0, 150), add(0, 0, 255, 29);     // 76.245, 149.685, 29.07
+  add(0, 0, 4, 0), add(0, 0, 5, 1), add(1, 1, 0, 1);               // 0.456, 0.57, 0.886
+  add(0, 250, 250, 175), add(10, 0, 180, 24), add(20, 10, 1, 12);  // 175.25, 23.51, 11.964
+  std::vector<std::uint8_t> got(want.size());
+  DeviceBuffer<std::uint8_t> in(rgb.size()), out(want.size());
+  CUDA_CHECK(cudaMemcpy(in.get(), rgb.data(), rgb.size(), cudaMemcpyHostToDevice));
+  for (const Step& step : steps()) {
+    if (step.problem->kernel() != std::string("rgb_to_gray")) continue;
+    step.problem->run(Arrays({in.get(), out.get()}), {5, want.size() / 5});
+    CUDA_CHECK(cudaMemcpy(got.data(), out.get(), got.size(), cudaMemcpyDeviceToHost));
+    INFO(step.name);
+    CHECK(got == want);
+  }
+}
+
+// Both pointers may be off a 16-byte boundary by any number of bytes.
+TEST_CASE("rgb_to_gray: every offset from a 16-byte boundary") {
+  constexpr std::size_t n = 4200;  // more than a tile
+  std::vector<std::uint8_t> rgb(3 * n + 16);
+  for (std::size_t i = 0; i < rgb.size(); ++i) rgb[i] = static_cast<std::uint8_t>(hash(1, 0, i));
+  DeviceBuffer<std::uint8_t> in(rgb.size()), out(n + 16);
+  CUDA_CHECK(cudaMemcpy(in.get(), rgb.data(), rgb.size(), cudaMemcpyHostToDevice));
+  for (const Step& step : steps()) {
+    if (step.problem->kernel() != std::string("rgb_to_gray")) continue;
+    for (std::size_t offset = 1; offset < 32; ++offset) {
+      const std::size_t from = offset < 16 ? offset : 0, to = offset < 16 ? 0 : offset - 15;  // one of them
+      std::vector<std::uint8_t> got(n), want(n);
+      for (std::size_t i = 0; i < n; ++i) {
+        const std::uint8_t* p = &rgb[from + 3 * i];
+        want[i] = static_cast<std::uint8_t>((19595u * p[0] + 38470u * p[1] + 7471u * p[2] + 32768u) >> 16);
+      }
+      step.problem->run(Arrays({in.get() + from, out.get() + to}), {1, n});
+      CUDA_CHECK(cudaMemcpy(got.data(), out.get() + to, n, cudaMemcpyDeviceToHost));
+      INFO(step.name << ", rgb + " << from << ", gray + " << to);
+      CHECK(got == want);
+    }
+  }
+}
+
 TEST_CASE("block_shape refuses blocks that no GPU has") {
   for (const Step& step : steps()) {
     if (step.problem->kernel() != std::string("block_shape")) continue;

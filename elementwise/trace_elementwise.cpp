@@ -39,6 +39,23 @@ TEST_CASE("swiglu: 2 sectors per request, then 16") {
   CHECK(eight.store() == 16);
 }
 
+TEST_CASE("rgb_to_gray: bytes, then words and uint4 apart, then neighbouring uint4") {
+  struct Seen {
+    const char* step;
+    double load, store;
+    unsigned width;
+  };
+  for (const Seen& want : {Seen{"rgb_to_gray_01_scalar", 3, 1, 1}, Seen{"rgb_to_gray_02_words", 12, 4, 4},
+                           Seen{"rgb_to_gray_03_sixteen", 32, 16, 16}, Seen{"rgb_to_gray_04_shared", 16, 16, 16}}) {
+    const Claims seen(want.step, {8, 4096});
+    CAPTURE(want.step);
+    CHECK(seen.load() == want.load);
+    CHECK(seen.store() == want.store);
+    CHECK(seen.width(Space::global, Op::load) == want.width);
+    CHECK(seen.conflicts() == 0);
+  }
+}
+
 TEST_CASE("rope: neighbouring pairs take twice the sectors, then whole float4; no bank conflicts") {
   const Size pairs{4, 32, 64, 0}, halves{4, 32, 64, 1};
   for (const char* step : {"rope_01_scalar", "rope_02_pair", "rope_03_heads", "rope_04_float4"}) {

@@ -16,10 +16,11 @@ namespace ladder {
 constexpr std::size_t kCheckGrain = 1 << 16;  // elements per piece of a parallel check
 
 // Outputs are filled with these bits, repeated, before a run. As a float of any size that is a signalling NaN, which any
-// arithmetic turns into a quiet one; as int8 it is -128. Whoever still finds it there knows that nothing was written: no
-// input and no right answer has these bits, but for whole numbers of 32 and 64 bits, which may be any.
+// arithmetic turns into a quiet one; as int8 it is -128, as uint8 1. Whoever still finds it there knows that nothing was
+// written: no input and no right answer has these bits, but for int32, int64 and uint8, which may be any.
 constexpr std::uint64_t poison_of(Type type) {
   if (type == Type::int8) return 0x8080808080808080;
+  if (type == Type::uint8) return 0x0101010101010101;
   if (type == Type::bfloat16) return 0x7f9d7f9d7f9d7f9d;
   return type == Type::float16 ? 0x7dad7dad7dad7dad : 0x7fa0dead7fa0dead;
 }
@@ -52,6 +53,8 @@ inline Element load_element(Type type, const void* array, std::size_t i) {
       return {static_cast<double>(load<std::int64_t>(data, i)), load<std::uint64_t>(data, i)};
     case Type::int8:
       return {static_cast<double>(load<std::int8_t>(data, i)), load<std::uint8_t>(data, i)};
+    case Type::uint8:
+      return {static_cast<double>(load<std::uint8_t>(data, i)), load<std::uint8_t>(data, i)};
   }
   return {};
 }
@@ -76,6 +79,9 @@ inline void store_element(Type type, void* array, std::size_t i, double value) {
       break;
     case Type::int8:
       static_cast<std::int8_t*>(array)[i] = static_cast<std::int8_t>(value);
+      break;
+    case Type::uint8:
+      static_cast<std::uint8_t*>(array)[i] = static_cast<std::uint8_t>(value);
       break;
   }
 }

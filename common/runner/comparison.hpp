@@ -148,7 +148,7 @@ class Comparison {
     if (piece.wrong++ < kShown) piece.shown.push_back({index, element.value, want, bound, unwritten});
   }
 
-  static bool is_whole(Type type) { return type == Type::int32 || type == Type::int64; }
+  static bool is_whole(Type type) { return type == Type::int32 || type == Type::int64 || type == Type::uint8; }
 
   // An element without an answer: it must have been written, and on data without NaN and infinities be finite, unless
   // the problem says otherwise. A whole number with the poison's bits may be right, so its answer is computed.

@@ -17,7 +17,7 @@
 namespace ladder {
 
 // What fills a buffer's guard bands: NaN, or for whole numbers a huge one, so that a value which is read past the end
-// and added to a sum shows; as int8 it is four numbers in turn. Each buffer has its own, or a copy that overruns would
+// and added to a sum shows; as bytes it is four numbers in turn. Each buffer has its own, or a copy that overruns would
 // copy one band onto another unseen; and the NaN is a signalling one, or arithmetic on a band could give back its bits.
 constexpr std::uint64_t guard_of(Type type, std::size_t buffer) {
   if (type == Type::float16) return 0x7d407d407d407d40 + 0x0001000100010001 * buffer;

@@ -11,7 +11,8 @@ namespace ladder {
 
 namespace json {
 
-constexpr const char* kTypeNames[] = {"float32", "int32", "float16", "bfloat16", "int64", "int8"};  // as in Type
+constexpr const char* kTypeNames[] = {"float32", "int32", "float16", "bfloat16",
+                                      "int64",   "int8",  "uint8"};  // as in Type
 
 inline std::string arrays(const std::vector<Buffer>& buffers, const Arrays& device) {
   std::size_t number = 0;

@@ -1,6 +1,6 @@
 // The lengths of n vectors, in three layouts.
 // out[i] = sqrt(x^2 + y^2 + z^2) for n vectors of three floats, given in three layouts. A step reads one of them.
-// practice: easy, next copy_offset
+// practice: easy, next rgb_to_gray
 #pragma once
 #include "../elementwise.cuh"
 

@@ -36,6 +36,7 @@ function numbers(word, type) {
   if (type === "float16" || type === "bfloat16")
     return [word & 0xffff, word >>> 16].map(half => float16(half, type === "float16" ? 5 : 8));
   if (type === "int8") return [0, 8, 16, 24].map(shift => word << 24 - shift >> 24);
+  if (type === "uint8") return [0, 8, 16, 24].map(shift => word >>> shift & 255);
   const exponent = word >>> 23 & 255;
   const isFloat = word === 0x80000000 || (exponent > 80 && exponent < 180) || (word & 0x7fbfffff) === 0x7f800000;
   return [type === null && isFloat ? float32(word) : word | 0];
@@ -43,7 +44,7 @@ function numbers(word, type) {
 
 /** The bytes of an element; of memory whose type isn't known those of a word. */
 function bytesOf(type) {
-  return {float16: 2, bfloat16: 2, int64: 8, int8: 1}[type] || WORD;
+  return {float16: 2, bfloat16: 2, int64: 8, int8: 1, uint8: 1}[type] || WORD;
 }
 
 function exact(word, type) {

@@ -17,7 +17,7 @@ CHECK_S, HANGS_S = 5, 10  # CPU seconds: of sizes tried on what is not right, an
 FIELDS = ["launch", "block", "warp", "line", "lanes", "units", "ideal", "array", "at", "words", "executed", "passes"]
 DOES = {"load": "loads", "store": "stores", "atomic": "makes an atomic operation"}
 LINE = ["file", "line", "kind", "what", "space", "op", "width", "async"]
-BYTES_OF = {"float16": 2, "bfloat16": 2, "int64": 8, "int8": 1}
+BYTES_OF = {"float16": 2, "bfloat16": 2, "int64": 8, "int8": 1, "uint8": 1}
 
 
 # ---- running
