@@ -64,6 +64,10 @@ TEST_CASE("large and small arrays in turn: no state is left behind") {
     for (Size size : sizes) {
       size.dims.resize(dims.size());  // optional ones are 0
       if (step.problem->kernel() == std::string("top_k")) size.dims[2] = std::min<std::size_t>(8, size[1]);
+      if (step.problem->kernel() == std::string("moe_route")) {
+        size.dims[1] = std::clamp<std::size_t>(size[1], 1, 256);
+        size.dims[2] = std::min<std::size_t>(8, size[1]);
+      }
       if (step.problem->kernel() == std::string("nms"))
         size.dims[0] = std::min<std::size_t>(2000, size[0]);  // n^2 pairs
       for (const Scalar& scalar : step.problem->scalars()) size.scalars.push_back(scalar.default_value);
@@ -169,6 +173,69 @@ TEST_CASE("nms: by hand") {
       CUDA_CHECK(cudaMemcpy(keep.data(), device_keep.get(), keep.size(), cudaMemcpyDeviceToHost));
       CHECK(keep == row.keep);
     }
+  }
+}
+
+namespace {
+
+struct Routed {
+  std::vector<int> chosen, offsets, places;
+  std::vector<float> weights;
+};
+
+Routed routed(const Step& step, const std::vector<float>& logits, std::size_t experts, std::size_t k) {
+  const std::size_t tokens = logits.size() / experts, entries = tokens * k;
+  Routed out{std::vector<int>(entries), std::vector<int>(experts + 1), std::vector<int>(entries),
+             std::vector<float>(entries)};
+  DeviceBuffer<float> in(logits.size()), weights(entries);
+  DeviceBuffer<int> chosen(entries), offsets(experts + 1), places(entries);
+  CUDA_CHECK(cudaMemcpy(in.get(), logits.data(), logits.size() * sizeof(float), cudaMemcpyHostToDevice));
+  step.problem->run(Arrays({in.get(), chosen.get(), weights.get(), offsets.get(), places.get()}), {tokens, experts, k});
+  CUDA_CHECK(cudaMemcpy(out.chosen.data(), chosen.get(), entries * sizeof(int), cudaMemcpyDeviceToHost));
+  CUDA_CHECK(cudaMemcpy(out.weights.data(), weights.get(), entries * sizeof(float), cudaMemcpyDeviceToHost));
+  CUDA_CHECK(cudaMemcpy(out.offsets.data(), offsets.get(), (experts + 1) * sizeof(int), cudaMemcpyDeviceToHost));
+  CUDA_CHECK(cudaMemcpy(out.places.data(), places.get(), entries * sizeof(int), cudaMemcpyDeviceToHost));
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("moe_route: by hand") {
+  constexpr float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> logits = {0,    3,    1,    3,                        // a tie: expert 1 before 3
+                                     5,    0,    0,    0,                        // a tie for the second place: expert 1
+                                     0,    nan,  inf,  9,                        // NaN is the greatest
+                                     -inf, -inf, -inf, -inf, -0.0f, -1, -1, 0};  // zeros are equal
+  const float e5 = std::exp(-5.0f);
+  const std::vector<float> weights = {0.5f, 0.5f, 1 / (1 + e5), e5 / (1 + e5), nan, nan, nan, nan, 0.5f, 0.5f};
+  for (const Step& step : steps_of("moe_route")) {
+    INFO(step.name);
+    const Routed got = routed(step, logits, 4, 2);
+    CHECK(got.chosen == std::vector<int>{1, 3, 0, 1, 1, 2, 0, 1, 0, 3});
+    CHECK(got.offsets == std::vector<int>{0, 3, 7, 8, 10});
+    CHECK(got.places == std::vector<int>{3, 8, 0, 4, 5, 7, 1, 6, 2, 9});
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      INFO("weight " << i << ": " << got.weights[i]);
+      CHECK((std::isnan(weights[i]) ? std::isnan(got.weights[i]) : std::fabs(got.weights[i] - weights[i]) < 1e-6f));
+    }
+    const Routed one = routed(step, {7}, 1, 1), none = routed(step, {}, 3, 2);
+    CHECK((one.chosen[0] == 0 && one.weights[0] == 1 && one.places[0] == 0));
+    CHECK(one.offsets == std::vector<int>{0, 1});
+    CHECK(none.offsets == std::vector<int>{0, 0, 0, 0});
+  }
+}
+
+// What the launch before has left behind would show: words of tiles, counts.
+TEST_CASE("moe_route: many tiles, several launches") {
+  for (const Step& step : steps_of("moe_route")) {
+    INFO(step.name);
+    const Size size{9001, 33, 2};
+    const Pattern random = step.problem->patterns().front();
+    const Case first(*step.problem, size, random, 1), next(*step.problem, size, random, 2);
+    DeviceCase device(first, 0, !kAddressSanitizer);
+    CHECK(check(step, device).problem() == "");
+    device.load(next);
+    CHECK(check(step, device).problem() == "");
   }
 }
 

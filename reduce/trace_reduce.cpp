@@ -204,6 +204,23 @@ TEST_CASE("top_k: k reads of the row, one, two, and one with the groups that are
   CHECK(near(reads("top_k_06_groups", 8, 16), 1 + 8 * 256 / 16384.0));
 }
 
+TEST_CASE("moe_route: rows apart, then along a row; three kernels, then two") {
+  const Size size{512, 64, 4};
+  for (const auto& [step, sectors, launches] :
+       {std::tuple<const char*, std::size_t, std::size_t>{"moe_route_01_thread_per_expert", 32, 2},
+        {"moe_route_02_bits", 32, 3},
+        {"moe_route_03_stage", 4, 3}}) {
+    const Claims seen(step, size);
+    CAPTURE(step);
+    CHECK(seen.launches.size() == launches);
+    CHECK(seen.launches.front().total(Space::global, Op::load).units == 512 * 64 / 32 * sectors);
+  }
+  const auto staged = Claims("moe_route_03_stage", size).launches.front().total(Space::shared, Op::load);
+  CHECK(staged.units == staged.requests);  // no bank conflicts
+  const Claims last("moe_route_04_look_back", size);
+  CHECK(last.launches.size() == 2);
+}
+
 TEST_CASE("nms: a byte for each pair, then a bit, then flags alone") {
   constexpr std::size_t n = 512;
   const Size size({n}, {0.5f});

@@ -2,7 +2,7 @@
 // keys_out has the keys in ascending order, values_out the value of each. Equal keys keep their order, so the answer is
 // unique. -0 equals +0, and both keep their signs. NaN follows +infinity or, with the sign bit set, precedes -infinity;
 // among NaN the bits decide, the larger number outside. cub::DeviceRadixSort has the same order.
-// practice: hard, next sgemm_tf32
+// practice: hard, next moe_route
 #pragma once
 #include "ladder.cuh"
 #include "runner/parallel.hpp"

@@ -8,6 +8,7 @@ from helpers import Case, ladder
 
 LINES = range(10, 26)
 MORE_LINES = {"gemm_bf16_whiteboard": 36,  # tiles in shared memory on both sides of the fragments
+              "moe_route_whiteboard": 38,  # two kernels: the choice, and the places
               "nms_whiteboard": 37,  # two kernels, and what an overlap is
               "sort_whiteboard": 48}  # three kernels, eight passes
 END = "// The answer ends here"

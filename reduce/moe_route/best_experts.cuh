@@ -1,0 +1,44 @@
+// The experts that one thread chooses for one token: a sorted list in registers, as top_k 02 has it, for all steps.
+#pragma once
+#include "../key_index.cuh"
+#include "moe_route.cuh"
+
+template <int kMost>
+struct BestExperts {
+  int key[kMost], expert[kMost];  // greatest key first, of equal keys the lower expert
+
+  __device__ BestExperts() {
+#pragma unroll
+    for (int i = 0; i < kMost; ++i) key[i] = no_element().key, expert[i] = 0;
+  }
+
+  // To be called with experts in rising order, so that an equal logit stays behind those that came before.
+  __device__ void offer(float logit, int e) {
+    const int k = argmax_key(logit);
+    if (k <= key[kMost - 1]) return;
+#pragma unroll
+    for (int i = kMost - 1; i >= 0; --i) {
+      if (i > 0 && k > key[i - 1]) {
+        key[i] = key[i - 1], expert[i] = expert[i - 1];
+      } else if (k > key[i]) {
+        key[i] = k, expert[i] = e;
+      }
+    }
+  }
+
+  // The logit itself, but for the sign of a zero.
+  __device__ float logit(int i) const { return __int_as_float(key[i] ^ (key[i] >> 31 & 0x7fffffff)); }
+
+  // The k experts of a token, and the softmax of their logits.
+  __device__ void store(int* chosen, float* weights, int k) const {
+    float exps[kMost], sum = 0.0f;
+#pragma unroll
+    for (int i = 0; i < kMost; ++i) {
+      if (i < k) sum += exps[i] = expf(logit(i) - logit(0));
+    }
+#pragma unroll
+    for (int i = 0; i < kMost; ++i) {
+      if (i < k) chosen[i] = expert[i], weights[i] = exps[i] / sum;
+    }
+  }
+};

@@ -1,0 +1,55 @@
+// bug: a chosen logit is overwritten with the least float, not marked: at -infinity the same expert is chosen again
+// caught by: cpu forward | is wrong
+// caught by: gpu | is wrong
+// stage: right
+#include "../../block_scan.cuh"
+#include "../best_experts.cuh"
+
+constexpr int kBlock = 256;
+
+__global__ void moe_route_same_expert_twice(const float* __restrict__ logits, int* __restrict__ chosen,
+                                            float* __restrict__ weights, std::size_t tokens, int experts, int k) {
+  const std::size_t token = std::size_t{blockIdx.x} * kBlock + threadIdx.x;
+  if (token >= tokens) return;
+  float row[kMostExperts], sum = 0.0f;
+  for (int e = 0; e < experts; ++e) row[e] = logits[token * experts + e];
+  chosen += token * k, weights += token * k;
+  for (int i = 0; i < k; ++i) {
+    int best = 0;
+    for (int e = 1; e < experts; ++e) {
+      if (argmax_key(row[e]) > argmax_key(row[best])) best = e;
+    }
+    chosen[i] = best;
+    sum += weights[i] = expf(row[best] - logits[token * experts + chosen[0]]);
+    row[best] = -INFINITY;
+  }
+  for (int i = 0; i < k; ++i) weights[i] /= sum;
+}
+
+// One block, a thread per expert.
+__global__ void moe_route_same_expert_twice_number(const int* __restrict__ chosen, int* __restrict__ offsets,
+                                                   int* __restrict__ places, int entries, int experts) {
+  const int e = threadIdx.x;
+  int count = 0;
+  for (int i = 0; i < entries; ++i) count += chosen[i] == e;
+  int next = block_scan<kMostExperts>(count).before;
+  if (e < experts) offsets[e] = next;
+  if (e == 0) offsets[experts] = entries;
+  for (int i = 0; i < entries; ++i) {
+    if (chosen[i] == e) places[i] = next++;
+  }
+}
+
+static void launch(const float* logits, int* chosen, float* weights, int* offsets, int* places, std::size_t tokens,
+                   int experts, int k) {
+  if (tokens > 0) {
+    moe_route_same_expert_twice<<<static_cast<unsigned>(ceil_div(tokens, kBlock)), kBlock>>>(logits, chosen, weights,
+                                                                                             tokens, experts, k);
+    CUDA_CHECK(cudaGetLastError());
+  }
+  moe_route_same_expert_twice_number<<<1, kMostExperts>>>(chosen, offsets, places, static_cast<int>(tokens) * k,
+                                                          experts);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+LADDER_STEP(MoeRoute, launch);
