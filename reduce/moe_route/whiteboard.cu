@@ -48,7 +48,7 @@ __global__ void number(const int* chosen, int* offsets, int* places, int entries
 cudaError_t launch(const float* logits, int* chosen, float* weights, int* offsets, int* places, size_t tokens,
                    int experts, int k) {
   if (tokens > 0) choose<<<(tokens + 127) / 128, 128>>>(logits, chosen, weights, tokens, experts, k);
-  number<<<1, experts>>>(chosen, offsets, places, tokens * k, experts);
+  number<<<1, experts>>>(chosen, offsets, places, int(tokens * k), experts);
   return cudaGetLastError();
 }
 
