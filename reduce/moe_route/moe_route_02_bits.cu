@@ -1,7 +1,7 @@
 // Problem:  one block of step 01 numbers all entries, one after the other.
 // Idea:     count per tile, scan, place. A token chooses an expert or not, so 32 tokens are a word of bits per expert.
 //           Set in any order by atomicOr, bits still say who comes first: popc of the lower ones is the rank.
-// Expect:   10 to 40x step 01 at 262144x256x8, 0.15 to 0.3 of a read: now the logits count. Lanes read rows 1 KB apart,
+// Expect:   15 to 60x step 01 at 262144x256x8, 0.15 to 0.3 of a read: now the logits count. Lanes read rows 1 KB apart,
 //           32 sectors per request.
 // Next:     how would the lanes of a warp read neighbouring logits and still have a token each?
 #include "../block_scan.cuh"
