@@ -5,6 +5,8 @@ import ladder
 from ladder import cuda_source
 
 HARNESS = {"problem.hpp"}  # headers of which an export needs nothing
+HEADERS = ("<cuda_runtime.h>", "<algorithm>", "<cmath>", "<cstdint>", "<cstdio>", "<cstdlib>", "<limits>",
+           "<stdexcept>", "<vector>")
 
 PRELUDE = """\
 #define CUDA_CHECK(call)                                                                             \\
@@ -191,7 +193,8 @@ def has_main(path):
 
 def main_of(step):
     """The main for a step, from export*.inc in its kernel's folder or, of several kernels, in the family's: the file
-    with a line '// kernel: KERNEL [| NAME = text]...', or with '// step: STEP' and the like. None if there is none."""
+    with a line '// kernel: KERNEL [| NAME = text]...', or with '// step: STEP' and the like, and first its lines
+    '// torch: ...' (torch_export.py). None if there is none."""
     folder = step.folder
     for path in sorted([*folder.glob("export*.inc"), *folder.parent.glob("export*.inc")]):
         text = path.read_text()
@@ -217,12 +220,12 @@ def with_timing(main):
     return TIME_LINE.sub(block, main)
 
 
-def nvcc_command(step):
+def build_options(step):
+    """(the architecture, or "" for any; the libraries) as options of nvcc."""
     text = step.path.read_text()
     needs = re.search(r"^// needs: sm_(\d+a)", text, re.MULTILINE)  # what is for one GPU alone
-    arch = f"-gencode=arch=compute_{needs[1]},code=sm_{needs[1]}" if needs else "-arch=native"
-    libraries = "".join(f" -l{name}" for name in re.findall(r"^// links: (\w+)", text, re.MULTILINE))
-    return f"// nvcc -O3 -std=c++17 {arch} {step.name}.cu -o {step.name}{libraries} && ./{step.name}\n"
+    arch = f"-gencode=arch=compute_{needs[1]},code=sm_{needs[1]}" if needs else ""
+    return arch, [f"-l{name}" for name in re.findall(r"^// links: (\w+)", text, re.MULTILINE)]
 
 
 def joined(texts):
@@ -233,24 +236,28 @@ def joined(texts):
     return text
 
 
-def flat(step):
-    """The whole file."""
+def code_for(step, main, prelude):
+    """The step's head without what the build reads, its includes, CUDA_CHECK, and what a main reaches."""
     export = Export(step)
-    main = main_of(step)
-    if main is None:
-        ladder.fail(f"no export*.inc has a main for {step.kernel}")
     chosen = export.needed_by(main)
     unmet = export.unmet(chosen)
     if unmet:
         ladder.fail(f"{step.name}: cannot stand alone, uses {', '.join(sorted(unmet))}")
     head = re.sub(r"^// (needs|links): .*\n", "", cuda_source.head(step.path), flags=re.MULTILINE)
-    body = joined([declaration.text.strip() for declaration in chosen])
-    for header in ("<cuda_runtime.h>", "<algorithm>", "<cmath>", "<cstdint>", "<cstdio>", "<cstdlib>", "<limits>",
-                   "<vector>"):
+    for header in HEADERS:
         export.add_system(header)
-    if "std::runtime_error" in body:
-        export.add_system("<stdexcept>")
     includes = "".join(f"#include {header}\n" for header in sorted(export.system))
-    parts = [nvcc_command(step) + "//\n" + head, includes, PRELUDE, body + "\n"]
+    return "\n".join([head, includes, prelude, joined([declaration.text.strip() for declaration in chosen]) + "\n"])
+
+
+def flat(step):
+    """The whole file."""
+    main = main_of(step)
+    if main is None:
+        ladder.fail(f"no export*.inc has a main for {step.kernel}")
+    arch, libraries = build_options(step)
+    command = " ".join(["// nvcc -O3 -std=c++17", arch or "-arch=native", f"{step.name}.cu -o {step.name}", *libraries])
+    main = re.sub(r"^// torch: .*\n", "", main, flags=re.MULTILINE)
+    parts = [f"{command} && ./{step.name}\n//\n" + code_for(step, main, PRELUDE)]
     parts += [CHECK] if "check(" in main else []
     return "\n".join(parts + [with_timing(main)])

@@ -1,0 +1,225 @@
+"""A step as one Python file that compiles it, compares it with PyTorch's operator and times both."""
+import keyword
+import re
+import string
+from pathlib import Path
+
+import ladder
+from ladder import cuda_source, exporting, problems
+
+# PyTorch's names of C++ types.
+TYPES = {"float": "Float32", "__half": "Float16", "__nv_bfloat16": "BFloat16", "int": "Int32", "std::int64_t": "Int64",
+         "std::uint8_t": "UInt8"}
+
+# What PyTorch defines for its own code, and a step that includes the header does not expect.
+NOT_WITH_PYTORCH = [("cuda_fp16.h", "HALF_OPERATORS"), ("cuda_fp16.h", "HALF_CONVERSIONS"),
+                    ("cuda_fp16.h", "HALF2_OPERATORS"), ("cuda_bf16.h", "BFLOAT16_CONVERSIONS")]
+
+PRELUDE = """\
+#define CUDA_CHECK(call)                                                           \\
+  do {                                                                             \\
+    const cudaError_t error = (call);                                              \\
+    if (error != cudaSuccess) throw std::runtime_error(cudaGetErrorString(error)); \\
+  } while (0)
+"""
+CURRENT = "\nthread_local cudaStream_t current_stream;  // PyTorch's, set before each launch\n"
+
+# What queues work, and how many arguments it takes, the last one a stream.
+QUEUES = re.compile(rf"<<<(?:[^<>]|<[^<>]*>)*>>>|\b(cudaMemsetAsync|cudaMemcpyAsync){exporting.PARENTHESES}")
+ARGUMENTS = {None: 4, "cudaMemsetAsync": 4, "cudaMemcpyAsync": 5}
+# What queues nothing. A step that uses more of CUDA, a library, or memory kept for the next call is left as it is.
+QUIET = re.compile(r"cuda(?:GetLastError|GetErrorString|Error_t|Success|GetDevice|Dev\w*Attr\w*|FuncSetAttribute|"
+                   r"FuncAttribute\w+|MemcpyDeviceToDevice|Occupancy\w+|\w*DriverEntryPoint\w*|Enable\w+)")
+
+BINDING = """\
+#include <c10/cuda/CUDAGuard.h>
+
+// The elements of a tensor, which must be of this type, without gaps, and on the current GPU.
+template <typename T>
+T* elements(const torch::Tensor& tensor, torch::ScalarType type) {
+  TORCH_CHECK(tensor.get_device() == c10::cuda::current_device(), "a tensor is not on the GPU of the first one");
+  TORCH_CHECK(tensor.is_contiguous(), "a tensor is not contiguous");
+  TORCH_CHECK(tensor.scalar_type() == type, "a tensor holds ", tensor.scalar_type(), ", not ", type);
+  return static_cast<T*>(tensor.data_ptr());
+}
+
+$prototype {
+  const c10::cuda::CUDAGuard guard($first.device());
+$call}
+"""
+
+ON_CURRENT = "  current_stream = c10::cuda::getCurrentCUDAStream();\n"
+WAIT = """\
+  // Because of $reason the step uses the default stream,
+  // which waits for PyTorch's current one, as that does for it.
+  const auto wait = [](cudaStream_t later, cudaStream_t earlier) {
+    if (later == earlier) return;
+    cudaEvent_t event;
+    CUDA_CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    CUDA_CHECK(cudaEventRecord(event, earlier));
+    CUDA_CHECK(cudaStreamWaitEvent(later, event, 0));
+    CUDA_CHECK(cudaEventDestroy(event));
+  };
+  const cudaStream_t current = c10::cuda::getCurrentCUDAStream();
+  wait(nullptr, current);
+"""
+
+FILE = string.Template('''\
+"""Compiles $name with PyTorch, compares it with PyTorch's own operator, and times both.
+
+    python $name.py $usage
+
+Needs PyTorch with CUDA, nvcc and ninja. $stream
+Each time is the median of calls between two CUDA events, the L2 cache overwritten before each.
+"""
+$timing
+
+KERNEL = r"""
+$kernel"""
+
+BINDING = r"""
+$binding"""
+
+TOLERANCE = {torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 1e-2}  # of the largest; integers are exact
+
+
+def data(*shape):
+    """Multiples of 1/8 from -1 to 1: FP32 adds millions of them, or of their products, without rounding."""
+    return torch.randint(-8, 9, shape) / 8
+
+
+[$sizes] = [*map(int, sys.argv[1:]), *[$defaults][len(sys.argv) - 1:]]
+flush = start()
+extension = load_inline("$name", functions=["run"], cuda_sources=[KERNEL, BINDING],
+$options                        cpp_sources="""
+$prototype;""")
+with torch.device("cuda"):
+$inputs
+
+
+def operator():
+    return $operator
+
+
+def step():
+    extension.run($arguments)
+
+
+wants = $wants
+${outputs}step()
+for got, want in zip([$got], wants):
+    got, want = got.flatten()[:want.numel()], want.flatten().to(got.dtype)
+    share = TOLERANCE.get(got.dtype, 0)
+    torch.testing.assert_close(got, want, rtol=share, atol=share * float(want.abs().max()))
+times = [median_us(flush, function) for function in (step, operator)]
+print("PASS; {:.1f} us, PyTorch's {:.1f} us".format(*times))
+''')
+
+
+def operator_lines(step):
+    """The lines '// torch: ...' of its kernel's main: Python that makes the inputs, and in the last one the operator.
+    Nothing where PyTorch has none."""
+    lines = re.findall(r"^// torch: (.*)", exporting.main_of(step) or "", re.MULTILINE)
+    return [] if "OPERATOR" in "".join(lines) else lines
+
+
+def with_operator():
+    """The kernels that have one."""
+    return [kernel for kernel, steps in ladder.kernels().items() if operator_lines(steps[-1])]
+
+
+def split(text):
+    """At the commas that no brackets enclose."""
+    return [part.strip() for part in re.findall(rf"(?:[^,(){{}}]|{exporting.PARENTHESES}|\{{[^}}]*\}})+", text)]
+
+
+def constants(main):
+    """The values that a main names before its launch: {name: (type, value)}."""
+    return {name: (kind, value) for kind, values in
+            re.findall(r"^  (?:const|constexpr) ([\w:]+) ([^;]*=[^;]*);", main, re.MULTILINE)
+            for name, value in (part.split(" = ", 1) for part in split(values) if " = " in part)}
+
+
+def on_current_stream(code):
+    """(the code with a stream in all that it queues, None), or (the code, what does not allow that)."""
+    plain = cuda_source.blanked(code)
+    words = re.findall(r"\b(?:scratch(?=<)|cuda[A-Z]\w*|cub::\w+|thrust::\w+|cu(?:blas|dnn|sparse)[A-Z]\w*)", plain)
+    other = sorted((word for word in words if word not in ARGUMENTS and not QUIET.fullmatch(word)),
+                   key="scratch".__ne__)
+    other += re.findall(r"^(?:static )?__device__ (?!constexpr)[^(){};]*?(\w+)(?:\[\w+\])*(?: = [^;]*)?;", plain, re.M)
+    if other:
+        return code, other[0]
+    for found in reversed(list(QUEUES.finditer(plain))):
+        begin, end = (found.end(1) + 1, found.end() - 1) if found[1] else (found.start() + 3, found.end() - 3)
+        given = len(split(plain[begin:end]))
+        if given == ARGUMENTS[found[1]]:
+            return code, found[1] or "a launch with a stream of its own"
+        code = code[:end] + ", 0" * (found[1] is None and given == 2) + ", current_stream" + code[end:]
+    return code.replace(PRELUDE, PRELUDE + CURRENT), None
+
+
+def pointers(main):
+    """The arrays of a main and the types of their elements: {name: type}."""
+    return {name: kind for kind, names in re.findall(r"^  ([\w:]+) ?(\*[^;()]*);", main, re.MULTILINE)
+            for name in re.findall(r"\* ?(\w+)", names)}
+
+
+def extension(step, main):
+    """The fields of FILE that compile the step and call it."""
+    call = exporting.TIME_LINE.search(main)[1]
+    values, types = constants(main), pointers(main)
+    sizes = {name: (kind, value.rsplit(" : ", 1)[1]) for name, (kind, value) in values.items() if "argc" in value}
+    needed, words = {}, exporting.words_of(call)  # of the constants
+    for name in reversed(values):
+        if name in words and name not in sizes:
+            needed[name] = re.sub(r"\bh_(\w+)\.size\(\)", r"\1.numel()", values[name][1])
+            words |= exporting.words_of(needed[name])
+    tensors, passed = [name for name in types if name in words], [name for name in sizes if name in words]
+    parameters = [f"torch::Tensor {name}" for name in tensors] + [f"{sizes[name][0]} {name}" for name in passed]
+    prototype = problems.wrapped_call("void run(", ", ".join(parameters), ") {")[:-2]
+
+    def with_elements(code):
+        return re.sub(rf"\b({'|'.join(tensors)})\b(?!\.)",
+                      lambda found: f"elements<{types[found[1]]}>({found[1]},\0torch::k{TYPES[types[found[1]]]})", code)
+
+    reached = main[:main.index("int main(")] + f"void run() {{ {call} {list(needed.values())} }}"
+    kernel, reason = on_current_stream(exporting.code_for(step, reached, PRELUDE))
+    body = WAIT.replace("$reason", reason) if reason else ON_CURRENT
+    for name, value in reversed(needed.items()):
+        body += problems.wrapped_call(f"  const {values[name][0]} {name} = ", with_elements(value), ";") + "\n"
+    function, arguments = re.fullmatch(r"(\w+\()(.*)\);", call).groups()
+    body += problems.wrapped_call(f"  {function}", with_elements(arguments), ");") + "\n"
+    body += "  wait(current, nullptr);\n" if reason else ""
+    arch, libraries = exporting.build_options(step)
+    flags = [arch] * bool(arch) + [f"-U__CUDA_NO_{words}__" for header, words in NOT_WITH_PYTORCH
+                                   if f"#include <{header}>" in kernel]
+    return {
+        "kernel": kernel, "prototype": prototype,
+        "binding": string.Template(BINDING).substitute(prototype=prototype, first=tensors[0], call=body),
+        "options": "".join(problems.wrapped_call(f"{' ' * 24}{name}=[", ", ".join(f'"{one}"' for one in ones), "],\n")
+                           for name, ones in (("extra_cuda_cflags", flags), ("extra_ldflags", libraries)) if ones),
+        "arguments": ", ".join(name + "_" * keyword.iskeyword(name) for name in [*tensors, *passed]),
+        "sizes": ", ".join(sizes), "defaults": ", ".join(value.capitalize() for _, value in sizes.values()),
+        "usage": " ".join(f"[{name.upper()}" for name in sizes) + "]" * len(sizes),
+        "stream": "The step uses the default stream,\nwhich waits for PyTorch's current one, as that does for it."
+                  if reason else "The step uses PyTorch's current stream."}
+
+
+def text(step):
+    """The whole file."""
+    lines, main = operator_lines(step), exporting.main_of(step)
+    if not lines:
+        ladder.usage_error(f"PyTorch has no operator like {step.kernel}; it has one like " + ", ".join(with_operator()))
+    timing = Path(__file__).with_name("torch_timing.py").read_text().split('"""\n', 1)[1].strip()
+    imports = "from torch.nn import functional as F\n" * ("F." in "".join(lines))
+    imports += "from torch.utils.cpp_extension import load_inline\n"
+    names, operator = re.fullmatch(r"([\w, ]+) = (.*)", lines[-1]).groups()
+    outputs, types = names.split(", "), pointers(main)
+    made = re.findall(r"\w+", " ".join(line.split(" = ")[0] for line in lines[:-1]))
+    return FILE.substitute(
+        extension(step, main), name=step.name, operator=operator,
+        timing=timing.replace("import torch\n", "import torch\n" + imports, 1),
+        inputs="\n".join(f"    {line}" for line in lines[:-1]),
+        wants="[operator()]" if len(outputs) == 1 else "operator()", got=", ".join(outputs),
+        outputs="".join(f"{name} = torch.full(wants[{i}].shape, 77, dtype=torch.{TYPES[types[name]].lower()}, "
+                        'device="cuda")\n' for i, name in enumerate(outputs) if name not in made))

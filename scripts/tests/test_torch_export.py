@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Tests of scripts/export --torch without PyTorch: what the files name is defined, and nvcc, where it is installed,
+compiles the CUDA in some of them with declarations of what that uses of PyTorch."""
+import ast
+import builtins
+import shutil
+import subprocess
+import sys
+import unittest
+
+from helpers import Case, ladder
+from ladder import torch_export
+
+PYTORCH = """\
+#include <cstdint>
+namespace torch {
+enum ScalarType { kFloat32, kFloat16, kBFloat16, kInt32, kInt64, kUInt8 };
+struct Tensor {
+  int device() const, get_device() const;
+  bool is_contiguous() const;
+  ScalarType scalar_type() const;
+  void* data_ptr() const;
+  std::int64_t numel() const;
+};
+}  // namespace torch
+#define TORCH_CHECK(condition, ...) if (!(condition)) throw 0
+namespace c10::cuda {
+int current_device();
+cudaStream_t getCurrentCUDAStream();
+struct CUDAGuard { explicit CUDAGuard(int); };
+}  // namespace c10::cuda
+"""
+COMPILED = ["sum_08_warp_shuffle", "row_softmax_05_online", "transpose_05_padded", "gemv_02_warp_per_row",
+            "sgemm_01_naive", "swiglu_02_eight", "blur_01_wrong_axis", "spmv_02_warp_per_row", "vec3_norm_02_padded"]
+
+
+def step(name):
+    return ladder.resolve_one(name, only_steps=True)
+
+
+def literals(text):
+    """The strings that a file assigns to names at its top."""
+    return {node.targets[0].id: node.value.value for node in ast.parse(text).body
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)}
+
+
+class Files(Case):
+    def test_every_name_is_defined(self):
+        kernels = torch_export.with_operator()
+        self.assertGreater(len(kernels), 50)
+        for kernel in kernels:
+            for one in [step for step in ladder.kernels()[kernel] if not step.is_any_shape]:
+                tree = list(ast.walk(ast.parse(torch_export.text(one))))
+                names = [node for node in tree if isinstance(node, ast.Name)]
+                known = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+                known |= {node.arg for node in tree if isinstance(node, ast.arg)}
+                known |= {node.name for node in tree if isinstance(node, ast.FunctionDef)}
+                known |= {node.asname or node.name for node in tree if isinstance(node, ast.alias)}
+                self.assertFalse({node.id for node in names} - known - set(dir(builtins)), one.name)
+
+    def test_a_kernel_without_an_operator(self):
+        self.assertIn("row_softmax", self.assert_ends(2, torch_export.text, step("lock_01_spin")))
+
+    def test_launches_get_the_current_stream(self):
+        code, reason = torch_export.on_current_stream(
+            "k<<<g(n, 2), b>>>(x); k<T><<<g, b, s>>>(x); CUDA_CHECK(cudaMemsetAsync(x, 0, f(n))); cudaGetLastError();")
+        self.assertIsNone(reason)
+        self.assertEqual(code, "k<<<g(n, 2), b, 0, current_stream>>>(x); k<T><<<g, b, s, current_stream>>>(x); "
+                               "CUDA_CHECK(cudaMemsetAsync(x, 0, f(n), current_stream)); cudaGetLastError();")
+
+    def test_a_step_that_needs_the_default_stream_says_why(self):
+        for code, why in (("k<<<g, b>>>(scratch<T>(n));", "scratch"), ("cub::DeviceScan::Run(x);", "cub::DeviceScan"),
+                          ("__device__ unsigned done;\nk<<<g, b>>>(x);", "done"),
+                          ("cudaStreamCreate(&s);", "cudaStreamCreate")):
+            self.assertEqual(torch_export.on_current_stream(code), (code, why))
+        text = literals(torch_export.text(step("sum_08_warp_shuffle")))["BINDING"]
+        self.assertLess(text.index("wait(nullptr, current)"), text.index("launch("))
+        self.assertLess(text.index("launch("), text.index("wait(current, nullptr)"))
+
+
+class Compiled(Case):
+    def test_nvcc_compiles_them(self):
+        folder = self.folder()
+        (folder / "c10/cuda").mkdir(parents=True)
+        (folder / "c10/cuda/CUDAGuard.h").write_text(PYTORCH)
+        for name in COMPILED:
+            source = folder / f"{name}.cu"
+            found = literals(torch_export.text(step(name)))
+            source.write_text(found["KERNEL"] + found["BINDING"])
+            done = subprocess.run(["nvcc", "-std=c++17", "-arch=compute_75", "-ptx", f"-I{folder}", source, "-o",
+                                   folder / "out.ptx"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            self.assertEqual(done.returncode, 0, done.stdout)
+
+
+if __name__ == "__main__":
+    if "Compiled" in sys.argv and not shutil.which("nvcc"):
+        print("skipped: no nvcc")
+        sys.exit(ladder.NO_DEVICE)
+    unittest.main()
