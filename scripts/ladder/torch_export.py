@@ -44,6 +44,7 @@ T* elements(const torch::Tensor& tensor, torch::ScalarType type) {
 }
 
 $prototype {
+  TORCH_CHECK($first.is_cuda(), "the tensors are not on a GPU");
   const c10::cuda::CUDAGuard guard($first.device());
 $call}
 """

@@ -17,7 +17,7 @@ namespace torch {
 enum ScalarType { kFloat32, kFloat16, kBFloat16, kInt32, kInt64, kUInt8 };
 struct Tensor {
   int device() const, get_device() const;
-  bool is_contiguous() const;
+  bool is_contiguous() const, is_cuda() const;
   ScalarType scalar_type() const;
   void* data_ptr() const;
   std::int64_t numel() const;
