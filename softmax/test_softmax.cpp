@@ -478,3 +478,55 @@ TEST_CASE("cross_entropy 04: threads of long rows, and parts") {
   }
   CHECK((53000000 - 1) / length_of_part(5, 53000000, kResident) + 1 == 79);  // 395 blocks
 }
+
+// Three sequences, the second without keys; the third is the first again, and shares its pages.
+TEST_CASE("attention_decode: pages change no bit of the output, and may be shared; no keys give +0") {
+  constexpr std::size_t kv_heads = 2, groups = 3, width = 3, page = 16, keys = width * page, d = 128;
+  constexpr std::size_t token = kv_heads * d, query = groups * token;
+  const std::vector<int> lengths = {41, 0, 41}, table = {3, 0, 2, -1, -1, -1, 3, 0, 2};
+  std::vector<__nv_bfloat16> q(3 * query), k(3 * keys * token), v(k.size()), k_pages(4 * page * token),
+      v_pages(k_pages.size());
+  for (std::size_t i = 0; i < query; ++i) {
+    q[i] = q[query + i] = q[2 * query + i] = __float2bfloat16(static_cast<float>(4 * patterns::random(1, 0, i, 0)));
+  }
+  for (std::size_t i = 0; i < 41 * token; ++i) {
+    const std::size_t at = table[i / token / page] * page * token + i % (page * token);
+    k[i] = k[2 * keys * token + i] = k_pages[at] = __float2bfloat16(static_cast<float>(patterns::random(1, 1, i, 0)));
+    v[i] = v[2 * keys * token + i] = v_pages[at] = __float2bfloat16(static_cast<float>(patterns::random(1, 2, i, 0)));
+  }
+  std::vector<DeviceBuffer<unsigned char>> memory;
+  const auto on_device = [&](const auto& values) -> void* {
+    const std::size_t bytes = values.size() * sizeof(values[0]);
+    memory.emplace_back(bytes);
+    CUDA_CHECK(cudaMemcpy(memory.back().get(), values.data(), bytes, cudaMemcpyHostToDevice));
+    return memory.back().get();
+  };
+  std::vector<float> first;  // of the steps that load 16 bytes
+  std::size_t steps_seen = 0;
+  for (const Step& step : steps()) {
+    const bool paged = is(step, "attention_decode_paged");
+    if (!paged && !is(step, "attention_decode")) continue;
+    INFO(step.name);
+    std::vector<float> out(3 * query, kNaN);
+    std::vector<void*> pointers = {on_device(q), on_device(paged ? k_pages : k), on_device(paged ? v_pages : v),
+                                   on_device(lengths)};
+    if (paged) pointers.push_back(on_device(table));
+    pointers.push_back(on_device(out));
+    const Size size = paged ? Size{3, kv_heads, groups, keys, 1, page} : Size{3, kv_heads, groups, keys, 1};
+    step.problem->run(Arrays(pointers), size);
+    CUDA_CHECK(cudaMemcpy(out.data(), pointers.back(), out.size() * sizeof(float), cudaMemcpyDeviceToHost));
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < query; ++i) {
+      wrong += !(out[i] != 0) || out[2 * query + i] != out[i];
+      wrong += out[query + i] != 0 || std::signbit(out[query + i]);
+    }
+    CHECK(wrong == 0);
+    if (step.id == "01_warp_per_head" || step.id == "02_grouped" || step.name.find("whiteboard") != std::string::npos) {
+      continue;
+    }
+    ++steps_seen;
+    if (first.empty()) first = out;
+    CHECK(out == first);
+  }
+  CHECK(steps_seen >= 4);
+}

@@ -148,6 +148,43 @@ TEST_CASE("attention_bf16 02: the swizzle leaves no bank conflicts, and a fragme
   }
 }
 
+TEST_CASE("attention_decode: a group of query heads reads K and V once, then 16 bytes per lane") {
+  const Size size({2, 2, 4, 64, 0});
+  const double kv = 64 * 2 * 2.0 * 128, q = 2.0 * 128, length = 32;  // a warp's, in sectors
+  const auto moved = [&](const char* step) {
+    return static_cast<double>(Claims(step, size).total(Space::global, Op::load).bytes_moved);
+  };
+  CHECK(moved("attention_decode_01_warp_per_head") == 16 * (kv + q + length));
+  for (const char* step :
+       {"attention_decode_02_grouped", "attention_decode_03_wide_loads", "attention_decode_04_split_keys"}) {
+    CAPTURE(step);
+    CHECK(moved(step) == 4 * (kv + 4 * q + length));
+    CHECK(Claims(step, size).width(Space::global, Op::load) ==
+          (step == std::string("attention_decode_02_grouped") ? 4 : 16));
+  }
+  // two tiles of at most eight query heads
+  const Claims twelve("attention_decode_03_wide_loads", {1, 1, 12, 64, 0});
+  CHECK(twelve.total(Space::global, Op::load).bytes_moved == 2 * (kv + length) + 12 * q);
+}
+
+TEST_CASE("attention_decode 04: outputs, maxima and sums of splits are written, only if there are several") {
+  const auto stored = [](std::size_t keys) {
+    return Claims("attention_decode_04_split_keys", {1, 1, 4, keys, 0}).total(Space::global, Op::store).bytes_requested;
+  };
+  CHECK(stored(64) == 4 * 512);
+  CHECK(stored(96) == 3 * 4 * (512 + 8) + 4 * 512);
+}
+
+TEST_CASE("attention_decode_paged: a look into the table for each load of keys, then one for a round of eight") {
+  const Size size({2, 2, 4, 64, 0, 16});
+  const double kv = 64 * 2 * 2.0 * 128, q = 2.0 * 128, length = 32, rounds = 64 / 8;
+  const auto moved = [&](const char* step) {
+    return static_cast<double>(Claims(step, size).total(Space::global, Op::load).bytes_moved);
+  };
+  CHECK(moved("attention_decode_paged_01_key_by_key") == 4 * (kv + 4 * q + length + 4 * rounds * 32));
+  CHECK(moved("attention_decode_paged_02_page_ahead") == 4 * (kv + 4 * q + length + rounds * 32));
+}
+
 TEST_CASE("cross_entropy: the logits are read twice and written once, then read once") {
   const Size size({64, 1001});
   const auto moved = [&](const char* step, Op op) {

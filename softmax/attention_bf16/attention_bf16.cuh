@@ -1,6 +1,6 @@
 // Attention in BF16: O = softmax(Q K^T / sqrt(d)) V.
 // For each head: shapes, mask and data are those of attention_problem.cuh.
-// practice: hard, next add
+// practice: hard, next attention_decode
 #pragma once
 #include "../attention_problem.cuh"
 #include "tensor_core_error.hpp"

@@ -1,0 +1,122 @@
+// Problem:  step 03 has one warp per sequence and KV head: a single sequence with 8 KV heads is 8 warps of a whole GPU.
+// Idea:     flash decoding: cut the keys into splits until all SMs are full, one warp each. A split leaves its maximum,
+//           sum and output; a second kernel merges them by the online rule, each rescaled by exp(its maximum - all's).
+// Expect:   0.8 to 0.9 of read bandwidth at 64x8x4x4096, about 2x step 03; at 1x8x4x131072 30x or more. At groups=8 the
+//           FMA units are close behind memory.
+// Next:     a serving system keeps the cache in pages of 16 tokens. What changes in the loads?
+#include "attention_decode.cuh"
+#include "eight_columns.cuh"
+#include "../attention_float4.cuh"  // kScoreScale
+#include "../split_keys.cuh"
+
+constexpr int kD = 128;
+constexpr int kLanes = kD / 8, kKeys = 32 / kLanes;  // lanes of a key, keys of a load
+constexpr int kLoads = 4;
+constexpr std::size_t kShortestSplit = 32;  // keys
+
+// kGroup: query heads of a warp, at most.
+template <int kGroup, bool kAligned>
+__global__ void __launch_bounds__(kSplitThreads)
+    decode_split(const __nv_bfloat16* __restrict__ q, const __nv_bfloat16* __restrict__ K,
+                 const __nv_bfloat16* __restrict__ V, const int* __restrict__ lengths, float* __restrict__ out,
+                 Splits splits, std::size_t sequences, std::size_t kv_heads, std::size_t groups, std::size_t keys) {
+  const std::size_t warp = std::size_t{blockIdx.x} * kSplitWarps + threadIdx.x / 32, tiles = ceil_div(groups, kGroup);
+  const std::size_t unit = warp / splits.count, sequence = unit / tiles / kv_heads, kv_head = unit / tiles % kv_heads;
+  if (sequence >= sequences) return;  // the whole warp
+  const std::size_t first = unit % tiles * kGroup, row = (sequence * kv_heads + kv_head) * groups + first;
+  const int half = threadIdx.x % 32 / kLanes, column = threadIdx.x % kLanes * 8;
+  const std::size_t first_key = (sequence * keys * kv_heads + kv_head) * kD + column;
+  float query[kGroup][8], o[kGroup][8] = {}, max[kGroup], sum[kGroup] = {};
+#pragma unroll
+  for (int g = 0; g < kGroup; ++g) {
+    scaled(query[g], kScoreScale<kD>, first + g < groups ? load8<kAligned>(q + (row + g) * kD + column) : uint4{});
+    max[g] = -INFINITY;
+  }
+
+  const long long begin = warp % splits.count * splits.keys;
+  const int end = static_cast<int>(min(begin + splits.keys, static_cast<long long>(lengths[sequence])));
+  for (long long key0 = begin; key0 < end; key0 += kLoads * kKeys) {
+    uint4 k[kLoads], v[kLoads];
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) {
+      const long long key = key0 + i * kKeys + half;
+      const std::size_t at = first_key + key * kv_heads * kD;
+      k[i] = key < end ? load8<kAligned>(K + at) : uint4{};
+      v[i] = key < end ? load8<kAligned>(V + at) : uint4{};
+    }
+#pragma unroll
+    for (int g = 0; g < kGroup; ++g) {
+      float s[kLoads], new_max = max[g];
+#pragma unroll
+      for (int i = 0; i < kLoads; ++i) {
+        s[i] = group_sum<kLanes>(dot(query[g], k[i]));
+        if (key0 + i * kKeys + half >= end) s[i] = -INFINITY;
+        new_max = fmaxf(new_max, s[i]);
+      }
+      const float shift = shift_for(new_max), rescale = exp2f(max[g] - shift);
+      max[g] = new_max;
+      sum[g] *= rescale;
+#pragma unroll
+      for (float& x : o[g]) x *= rescale;
+#pragma unroll
+      for (int i = 0; i < kLoads; ++i) {
+        const float p = exp2f(s[i] - shift);
+        sum[g] += p;
+        add(o[g], p, v[i]);
+      }
+    }
+  }
+
+#pragma unroll
+  for (int g = 0; g < kGroup; ++g) {  // merge the keys of both halves of the warp; each stores half of the columns
+    const float most = fmaxf(max[g], __shfl_xor_sync(0xffffffff, max[g], kLanes));
+    const float rescale = exp2f(max[g] - shift_for(most));
+    const auto both = [&](float x) { return rescale * x + __shfl_xor_sync(0xffffffff, rescale * x, kLanes); };
+    const float all = both(sum[g]), factor = splits.count == 1 ? inverse(all) : 1.0f;
+#pragma unroll
+    for (float& x : o[g]) x = factor * both(x);
+    if (first + g >= groups) continue;
+    const float4 mine = half == 0 ? float4{o[g][0], o[g][1], o[g][2], o[g][3]}  //
+                                  : float4{o[g][4], o[g][5], o[g][6], o[g][7]};
+    if (splits.count == 1) {
+      store4<kAligned>(out + (row + g) * kD + column + 4 * half, mine);
+      continue;
+    }
+    const std::size_t at = (row + g) * splits.count + warp % splits.count;
+    as4(splits.outputs[at * kD + column + 4 * half]) = mine;
+    if (threadIdx.x % 32 == 0) splits.pairs[at] = {most, all};
+  }
+}
+
+template <int kGroup, bool kAligned>
+static void launch_group(const __nv_bfloat16* q, const __nv_bfloat16* K, const __nv_bfloat16* V, const int* lengths,
+                         float* out, std::size_t sequences, std::size_t kv_heads, std::size_t groups,
+                         std::size_t keys) {
+  const auto kernel = decode_split<kGroup, kAligned>;
+  const std::size_t units = sequences * kv_heads * ceil_div(groups, kGroup), rows = sequences * kv_heads * groups;
+  const Splits splits = split_keys<kD>(kernel, units, rows, keys, kShortestSplit);
+  kernel<<<static_cast<unsigned>(ceil_div(units * splits.count, kSplitWarps)), kSplitThreads>>>(
+      q, K, V, lengths, out, splits, sequences, kv_heads, groups, keys);
+  CUDA_CHECK(cudaGetLastError());
+  merge_splits<kD, kAligned>(splits, out, rows);
+}
+
+template <bool kAligned>
+static void launch_aligned(const __nv_bfloat16* q, const __nv_bfloat16* K, const __nv_bfloat16* V, const int* lengths,
+                           float* out, std::size_t sequences, std::size_t kv_heads, std::size_t groups,
+                           std::size_t keys) {
+  const auto launch_it = groups > 4   ? launch_group<8, kAligned>
+                         : groups > 2 ? launch_group<4, kAligned>
+                         : groups > 1 ? launch_group<2, kAligned>
+                                      : launch_group<1, kAligned>;
+  launch_it(q, K, V, lengths, out, sequences, kv_heads, groups, keys);
+}
+
+static void launch(const __nv_bfloat16* q, const __nv_bfloat16* K, const __nv_bfloat16* V, const int* lengths,
+                   float* out, std::size_t sequences, std::size_t kv_heads, std::size_t groups, std::size_t keys) {
+  if (sequences * kv_heads * groups == 0) return;
+  const auto launch_it = aligned_for<uint4>(q, K, V, out) ? launch_aligned<true> : launch_aligned<false>;
+  launch_it(q, K, V, lengths, out, sequences, kv_heads, groups, keys);
+}
+
+LADDER_STEP(AttentionDecode, launch);

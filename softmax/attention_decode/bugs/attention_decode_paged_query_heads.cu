@@ -1,0 +1,46 @@
+// bug: strides over the pages by query heads, of which a group shares one KV head
+// caught by: cpu-asan forward | heap-buffer-overflow
+// caught by: gpu memcheck | Invalid __global__ read
+// stage: right
+#include "../attention_decode_paged.cuh"
+#include "../../attention_float4.cuh"  // kScoreScale
+#include "../../online_softmax.cuh"    // group_sum
+
+constexpr int kD = 128, kWarps = 4, kColumns = kD / 32;  // of a lane: every 32nd
+
+__global__ void decode_paged_query_heads(const __nv_bfloat16* __restrict__ q, const __nv_bfloat16* __restrict__ K,
+                                         const __nv_bfloat16* __restrict__ V, const int* __restrict__ lengths,
+                                         const int* __restrict__ table, float* __restrict__ out, std::size_t sequences,
+                                         std::size_t kv_heads, std::size_t groups, std::size_t width,
+                                         std::size_t page_size) {
+  const std::size_t row = std::size_t{blockIdx.x} * kWarps + threadIdx.x / 32, heads = kv_heads * groups;
+  const std::size_t sequence = row / heads, kv_head = row % heads / groups, lane = threadIdx.x % 32;
+  if (sequence >= sequences) return;  // the whole warp
+  float query[kColumns], o[kColumns] = {}, max = -INFINITY, sum = 0.0f;
+  for (int c = 0; c < kColumns; ++c) query[c] = kScoreScale<kD> * __bfloat162float(q[row * kD + 32 * c + lane]);
+  const int length = lengths[sequence];
+  for (int j = 0; j < length; ++j) {
+    const std::size_t token = table[sequence * width + j / page_size] * page_size + j % page_size;
+    const std::size_t at = (token * heads + kv_head) * kD + lane;
+    float s = 0.0f;
+    for (int c = 0; c < kColumns; ++c) s += query[c] * __bfloat162float(K[at + 32 * c]);
+    s = group_sum<32>(s);
+    const float new_max = fmaxf(max, s), rescale = exp2f(max - new_max), p = exp2f(s - new_max);
+    max = new_max;
+    sum = rescale * sum + p;
+    for (int c = 0; c < kColumns; ++c) o[c] = rescale * o[c] + p * __bfloat162float(V[at + 32 * c]);
+  }
+  for (int c = 0; c < kColumns; ++c) out[row * kD + 32 * c + lane] = length == 0 ? 0.0f : o[c] / sum;
+}
+
+static void launch(const __nv_bfloat16* q, const __nv_bfloat16* K, const __nv_bfloat16* V, const int* lengths,
+                   const int* table, float* out, std::size_t sequences, std::size_t kv_heads, std::size_t groups,
+                   std::size_t width, std::size_t page_size) {
+  const std::size_t rows = sequences * kv_heads * groups;
+  if (rows == 0) return;
+  decode_paged_query_heads<<<static_cast<unsigned>(ceil_div(rows, kWarps)), 32 * kWarps>>>(
+      q, K, V, lengths, table, out, sequences, kv_heads, groups, width, page_size);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+LADDER_STEP(AttentionDecodePaged, launch);
