@@ -5,6 +5,7 @@
 //           L2 served most of the repeated reads, so DRAM's bytes hardly change.
 // Next:     a warp waits for each key before it asks for the next. How many bytes must be in flight?
 #include "attention_decode.cuh"
+#include "query_groups.cuh"
 #include "../attention_float4.cuh"  // kScoreScale
 #include "../online_softmax.cuh"    // group_sum
 
@@ -57,24 +58,16 @@ __global__ void decode_grouped(const __nv_bfloat16* __restrict__ q, const __nv_b
   }
 }
 
-template <int kGroup>
-static void launch_group(const __nv_bfloat16* q, const __nv_bfloat16* K, const __nv_bfloat16* V, const int* lengths,
-                         float* out, std::size_t sequences, std::size_t kv_heads, std::size_t groups,
-                         std::size_t keys) {
-  const std::size_t warps = sequences * kv_heads * ceil_div(groups, kGroup);
-  decode_grouped<kGroup><<<static_cast<unsigned>(ceil_div(warps, kWarps)), 32 * kWarps>>>(
-      q, K, V, lengths, out, sequences, kv_heads, groups, keys);
-  CUDA_CHECK(cudaGetLastError());
-}
-
 static void launch(const __nv_bfloat16* q, const __nv_bfloat16* K, const __nv_bfloat16* V, const int* lengths,
                    float* out, std::size_t sequences, std::size_t kv_heads, std::size_t groups, std::size_t keys) {
   if (sequences * kv_heads * groups == 0) return;
-  const auto launch_it = groups > 4   ? launch_group<8>
-                         : groups > 2 ? launch_group<4>
-                         : groups > 1 ? launch_group<2>
-                                      : launch_group<1>;
-  launch_it(q, K, V, lengths, out, sequences, kv_heads, groups, keys);
+  with_group(groups, [&](auto group) {
+    const std::size_t warps = sequences * kv_heads * ceil_div(groups, group());
+    const auto kernel = decode_grouped<group()>;
+    kernel<<<static_cast<unsigned>(ceil_div(warps, kWarps)), 32 * kWarps>>>(q, K, V, lengths, out, sequences, kv_heads,
+                                                                            groups, keys);
+    CUDA_CHECK(cudaGetLastError());
+  });
 }
 
 LADDER_STEP(AttentionDecode, launch);

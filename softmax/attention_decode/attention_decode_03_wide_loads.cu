@@ -5,6 +5,7 @@
 //           asks for some 33 (900 ns at 4.8 TB/s), so about half of read bandwidth.
 // Next:     a single sequence with 8 KV heads is 8 warps. How does it fill 132 SMs?
 #include "attention_decode.cuh"
+#include "query_groups.cuh"
 #include "eight_columns.cuh"
 #include "../attention_float4.cuh"  // kScoreScale
 #include "../split_keys.cuh"        // inverse, store4
@@ -79,25 +80,17 @@ __global__ void __launch_bounds__(32 * kWarps)
   }
 }
 
-template <int kGroup>
-static void launch_group(const __nv_bfloat16* q, const __nv_bfloat16* K, const __nv_bfloat16* V, const int* lengths,
-                         float* out, std::size_t sequences, std::size_t kv_heads, std::size_t groups,
-                         std::size_t keys) {
-  const auto kernel = aligned_for<uint4>(q, K, V, out) ? decode_wide<kGroup, true> : decode_wide<kGroup, false>;
-  const std::size_t warps = sequences * kv_heads * ceil_div(groups, kGroup);
-  kernel<<<static_cast<unsigned>(ceil_div(warps, kWarps)), 32 * kWarps>>>(q, K, V, lengths, out, sequences, kv_heads,
-                                                                          groups, keys);
-  CUDA_CHECK(cudaGetLastError());
-}
-
 static void launch(const __nv_bfloat16* q, const __nv_bfloat16* K, const __nv_bfloat16* V, const int* lengths,
                    float* out, std::size_t sequences, std::size_t kv_heads, std::size_t groups, std::size_t keys) {
   if (sequences * kv_heads * groups == 0) return;
-  const auto launch_it = groups > 4   ? launch_group<8>
-                         : groups > 2 ? launch_group<4>
-                         : groups > 1 ? launch_group<2>
-                                      : launch_group<1>;
-  launch_it(q, K, V, lengths, out, sequences, kv_heads, groups, keys);
+  const bool aligned = aligned_for<uint4>(q, K, V, out);
+  with_group(groups, [&](auto group) {
+    const std::size_t warps = sequences * kv_heads * ceil_div(groups, group());
+    const auto kernel = aligned ? decode_wide<group(), true> : decode_wide<group(), false>;
+    kernel<<<static_cast<unsigned>(ceil_div(warps, kWarps)), 32 * kWarps>>>(q, K, V, lengths, out, sequences, kv_heads,
+                                                                            groups, keys);
+    CUDA_CHECK(cudaGetLastError());
+  });
 }
 
 LADDER_STEP(AttentionDecode, launch);

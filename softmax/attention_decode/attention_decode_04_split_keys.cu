@@ -5,6 +5,7 @@
 //           FMA units are close behind memory.
 // Next:     a serving system keeps the cache in pages of 16 tokens. What changes in the loads?
 #include "attention_decode.cuh"
+#include "query_groups.cuh"
 #include "eight_columns.cuh"
 #include "../attention_float4.cuh"  // kScoreScale
 #include "../split_keys.cuh"
@@ -88,35 +89,19 @@ __global__ void __launch_bounds__(kSplitThreads)
   }
 }
 
-template <int kGroup, bool kAligned>
-static void launch_group(const __nv_bfloat16* q, const __nv_bfloat16* K, const __nv_bfloat16* V, const int* lengths,
-                         float* out, std::size_t sequences, std::size_t kv_heads, std::size_t groups,
-                         std::size_t keys) {
-  const auto kernel = decode_split<kGroup, kAligned>;
-  const std::size_t units = sequences * kv_heads * ceil_div(groups, kGroup), rows = sequences * kv_heads * groups;
-  const Splits splits = split_keys<kD>(kernel, units, rows, keys, kShortestSplit);
-  kernel<<<static_cast<unsigned>(ceil_div(units * splits.count, kSplitWarps)), kSplitThreads>>>(
-      q, K, V, lengths, out, splits, sequences, kv_heads, groups, keys);
-  CUDA_CHECK(cudaGetLastError());
-  merge_splits<kD, kAligned>(splits, out, rows);
-}
-
-template <bool kAligned>
-static void launch_aligned(const __nv_bfloat16* q, const __nv_bfloat16* K, const __nv_bfloat16* V, const int* lengths,
-                           float* out, std::size_t sequences, std::size_t kv_heads, std::size_t groups,
-                           std::size_t keys) {
-  const auto launch_it = groups > 4   ? launch_group<8, kAligned>
-                         : groups > 2 ? launch_group<4, kAligned>
-                         : groups > 1 ? launch_group<2, kAligned>
-                                      : launch_group<1, kAligned>;
-  launch_it(q, K, V, lengths, out, sequences, kv_heads, groups, keys);
-}
-
 static void launch(const __nv_bfloat16* q, const __nv_bfloat16* K, const __nv_bfloat16* V, const int* lengths,
                    float* out, std::size_t sequences, std::size_t kv_heads, std::size_t groups, std::size_t keys) {
   if (sequences * kv_heads * groups == 0) return;
-  const auto launch_it = aligned_for<uint4>(q, K, V, out) ? launch_aligned<true> : launch_aligned<false>;
-  launch_it(q, K, V, lengths, out, sequences, kv_heads, groups, keys);
+  const bool aligned = aligned_for<uint4>(q, K, V, out);
+  with_group(groups, [&](auto group) {
+    const std::size_t units = sequences * kv_heads * ceil_div(groups, group()), rows = sequences * kv_heads * groups;
+    const auto kernel = aligned ? decode_split<group(), true> : decode_split<group(), false>;
+    const Splits splits = split_keys<kD>(kernel, units, rows, keys, kShortestSplit);
+    kernel<<<static_cast<unsigned>(ceil_div(units * splits.count, kSplitWarps)), kSplitThreads>>>(
+        q, K, V, lengths, out, splits, sequences, kv_heads, groups, keys);
+    CUDA_CHECK(cudaGetLastError());
+    (aligned ? merge_splits<kD, true, float> : merge_splits<kD, false, float>)(splits, out, rows);
+  });
 }
 
 LADDER_STEP(AttentionDecode, launch);

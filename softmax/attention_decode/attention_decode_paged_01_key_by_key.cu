@@ -5,6 +5,7 @@
 //           key's load waits for a load of the table, and divides by a number that the compiler doesn't know.
 // Next:     a warp's eight keys lie in one page. How often must it look?
 #include "attention_decode_paged.cuh"
+#include "query_groups.cuh"
 #include "eight_columns.cuh"
 #include "../attention_float4.cuh"  // kScoreScale
 #include "../split_keys.cuh"
@@ -89,36 +90,20 @@ __global__ void __launch_bounds__(kSplitThreads)
   }
 }
 
-template <int kGroup, bool kAligned>
-static void launch_group(const __nv_bfloat16* q, const __nv_bfloat16* K, const __nv_bfloat16* V, const int* lengths,
-                         const int* table, float* out, std::size_t sequences, std::size_t kv_heads, std::size_t groups,
-                         std::size_t width, std::size_t page_size) {
-  const auto kernel = decode_pages<kGroup, kAligned>;
-  const std::size_t units = sequences * kv_heads * ceil_div(groups, kGroup), rows = sequences * kv_heads * groups;
-  const Splits splits = split_keys<kD>(kernel, units, rows, width * page_size, kShortestSplit);
-  kernel<<<static_cast<unsigned>(ceil_div(units * splits.count, kSplitWarps)), kSplitThreads>>>(
-      q, K, V, lengths, table, out, splits, sequences, kv_heads, groups, width, page_size);
-  CUDA_CHECK(cudaGetLastError());
-  merge_splits<kD, kAligned>(splits, out, rows);
-}
-
-template <bool kAligned>
-static void launch_aligned(const __nv_bfloat16* q, const __nv_bfloat16* K, const __nv_bfloat16* V, const int* lengths,
-                           const int* table, float* out, std::size_t sequences, std::size_t kv_heads,
-                           std::size_t groups, std::size_t width, std::size_t page_size) {
-  const auto launch_it = groups > 4   ? launch_group<8, kAligned>
-                         : groups > 2 ? launch_group<4, kAligned>
-                         : groups > 1 ? launch_group<2, kAligned>
-                                      : launch_group<1, kAligned>;
-  launch_it(q, K, V, lengths, table, out, sequences, kv_heads, groups, width, page_size);
-}
-
 static void launch(const __nv_bfloat16* q, const __nv_bfloat16* K, const __nv_bfloat16* V, const int* lengths,
                    const int* table, float* out, std::size_t sequences, std::size_t kv_heads, std::size_t groups,
                    std::size_t width, std::size_t page_size) {
   if (sequences * kv_heads * groups == 0) return;
-  const auto launch_it = aligned_for<uint4>(q, K, V, out) ? launch_aligned<true> : launch_aligned<false>;
-  launch_it(q, K, V, lengths, table, out, sequences, kv_heads, groups, width, page_size);
+  const bool aligned = aligned_for<uint4>(q, K, V, out);
+  with_group(groups, [&](auto group) {
+    const std::size_t units = sequences * kv_heads * ceil_div(groups, group()), rows = sequences * kv_heads * groups;
+    const auto kernel = aligned ? decode_pages<group(), true> : decode_pages<group(), false>;
+    const Splits splits = split_keys<kD>(kernel, units, rows, width * page_size, kShortestSplit);
+    kernel<<<static_cast<unsigned>(ceil_div(units * splits.count, kSplitWarps)), kSplitThreads>>>(
+        q, K, V, lengths, table, out, splits, sequences, kv_heads, groups, width, page_size);
+    CUDA_CHECK(cudaGetLastError());
+    (aligned ? merge_splits<kD, true, float> : merge_splits<kD, false, float>)(splits, out, rows);
+  });
 }
 
 LADDER_STEP(AttentionDecodePaged, launch);

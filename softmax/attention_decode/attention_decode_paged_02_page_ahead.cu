@@ -4,6 +4,7 @@
 // Expect:   0.95 to 1.0 of attention_decode 04: 4 bytes of the table for 4096 of K and V, and nothing waits for them.
 // Next:     two sequences share a prompt's pages. Who reads them once?
 #include "attention_decode_paged.cuh"
+#include "query_groups.cuh"
 #include "eight_columns.cuh"
 #include "../attention_float4.cuh"  // kScoreScale
 #include "../split_keys.cuh"
@@ -94,37 +95,21 @@ __global__ void __launch_bounds__(kSplitThreads)
   }
 }
 
-template <int kGroup, bool kAligned>
-static void launch_group(const __nv_bfloat16* q, const __nv_bfloat16* K, const __nv_bfloat16* V, const int* lengths,
-                         const int* table, float* out, std::size_t sequences, std::size_t kv_heads, std::size_t groups,
-                         std::size_t width, std::size_t page_size) {
-  const auto kernel = decode_pages_ahead<kGroup, kAligned>;
-  const std::size_t units = sequences * kv_heads * ceil_div(groups, kGroup), rows = sequences * kv_heads * groups;
-  Splits splits = split_keys<kD>(kernel, units, rows, width * page_size, kShortestSplit);
-  splits.keys = ceil_div(splits.keys, kSmallestPage) * kSmallestPage;  // so that no round spans two pages
-  kernel<<<static_cast<unsigned>(ceil_div(units * splits.count, kSplitWarps)), kSplitThreads>>>(
-      q, K, V, lengths, table, out, splits, sequences, kv_heads, groups, width, page_size);
-  CUDA_CHECK(cudaGetLastError());
-  merge_splits<kD, kAligned>(splits, out, rows);
-}
-
-template <bool kAligned>
-static void launch_aligned(const __nv_bfloat16* q, const __nv_bfloat16* K, const __nv_bfloat16* V, const int* lengths,
-                           const int* table, float* out, std::size_t sequences, std::size_t kv_heads,
-                           std::size_t groups, std::size_t width, std::size_t page_size) {
-  const auto launch_it = groups > 4   ? launch_group<8, kAligned>
-                         : groups > 2 ? launch_group<4, kAligned>
-                         : groups > 1 ? launch_group<2, kAligned>
-                                      : launch_group<1, kAligned>;
-  launch_it(q, K, V, lengths, table, out, sequences, kv_heads, groups, width, page_size);
-}
-
 static void launch(const __nv_bfloat16* q, const __nv_bfloat16* K, const __nv_bfloat16* V, const int* lengths,
                    const int* table, float* out, std::size_t sequences, std::size_t kv_heads, std::size_t groups,
                    std::size_t width, std::size_t page_size) {
   if (sequences * kv_heads * groups == 0) return;
-  const auto launch_it = aligned_for<uint4>(q, K, V, out) ? launch_aligned<true> : launch_aligned<false>;
-  launch_it(q, K, V, lengths, table, out, sequences, kv_heads, groups, width, page_size);
+  const bool aligned = aligned_for<uint4>(q, K, V, out);
+  with_group(groups, [&](auto group) {
+    const std::size_t units = sequences * kv_heads * ceil_div(groups, group()), rows = sequences * kv_heads * groups;
+    const auto kernel = aligned ? decode_pages_ahead<group(), true> : decode_pages_ahead<group(), false>;
+    Splits splits = split_keys<kD>(kernel, units, rows, width * page_size, kShortestSplit);
+    splits.keys = ceil_div(splits.keys, kSmallestPage) * kSmallestPage;  // so that no round spans two pages
+    kernel<<<static_cast<unsigned>(ceil_div(units * splits.count, kSplitWarps)), kSplitThreads>>>(
+        q, K, V, lengths, table, out, splits, sequences, kv_heads, groups, width, page_size);
+    CUDA_CHECK(cudaGetLastError());
+    (aligned ? merge_splits<kD, true, float> : merge_splits<kD, false, float>)(splits, out, rows);
+  });
 }
 
 LADDER_STEP(AttentionDecodePaged, launch);

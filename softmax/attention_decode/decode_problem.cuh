@@ -27,8 +27,6 @@ class DecodeProblem : public ladder::Problem {
   // and what errors of the scores do. r follows from the sequence's own length.
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
-    const double gu = static_cast<double>(kWidth + 4) * ladder::kUnitRoundoff;
-    const Reference::Rounding rounding = {gu / (1 - gu), std::numeric_limits<float>::denorm_min()};
     std::vector<__nv_bfloat16> keys, values;  // of the KV head of the row before
     std::size_t held = std::numeric_limits<std::size_t>::max();
     for (std::size_t begin = range.begin; begin < range.end;) {
@@ -40,15 +38,9 @@ class DecodeProblem : public ladder::Problem {
       if (has_answer(size, begin)) {
         if (kv_head != held) gather(host, size, kv_head, length, keys, values);
         held = kv_head;
-        const double ru = static_cast<double>(AttentionProblem::any_roundings(length)) * ladder::kUnitRoundoff;
-        const double gamma = ru < 0.01 ? ru / (1 - ru) : ru;
         auto* q = const_cast<__nv_bfloat16*>(host.at<const __nv_bfloat16>(0)) + row * kWidth;
-        Reference::reference<__nv_bfloat16>(ladder::Arrays({q, keys.data(), values.data(), nullptr}),
-                                            {1, 1, length, kWidth, 0}, {3, begin - row * kWidth, end - row * kWidth}, w,
-                                            s, rounding, [&](const Reference::Row& exact, std::size_t c, double& x) {
-                                              x = exact.want[c];
-                                              return gamma * (exact.magnitude[c] + std::fabs(x)) + exact.score_error[c];
-                                            });
+        Reference::row(ladder::Arrays({q, keys.data(), values.data(), nullptr}), length,
+                       {3, begin - row * kWidth, end - row * kWidth}, w, s);
       }
       begin = end;
     }
@@ -119,9 +111,19 @@ class DecodeProblem : public ladder::Problem {
 
  private:
   struct Reference : AttentionProblem {
-    using AttentionProblem::reference;
-    using AttentionProblem::Rounding;
-    using AttentionProblem::Row;
+    // A range of one query's output, from q, K and V of its head alone.
+    static void row(const ladder::Arrays& one, std::size_t length, const ladder::Range& range, double* want,
+                    double* scale) {
+      const double gu = static_cast<double>(kWidth + 4) * ladder::kUnitRoundoff;
+      const double ru = static_cast<double>(any_roundings(length)) * ladder::kUnitRoundoff;
+      const double gamma = ru < 0.01 ? ru / (1 - ru) : ru;
+      const Rounding rounding = {gu / (1 - gu), std::numeric_limits<float>::denorm_min()};
+      reference<__nv_bfloat16>(one, {1, 1, length, kWidth, 0}, range, want, scale, rounding,
+                               [=](const Row& exact, std::size_t c, double& x) {
+                                 x = exact.want[c];
+                                 return gamma * (exact.magnitude[c] + std::fabs(x)) + exact.score_error[c];
+                               });
+    }
   };
 
   static double all_keys(const ladder::Size& size) {

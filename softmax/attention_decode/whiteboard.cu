@@ -20,8 +20,7 @@ __global__ void decode(const __nv_bfloat16* q, const __nv_bfloat16* K, const __n
     for (int c = 0; c < 4; ++c) s += x[c] * __bfloat162float(K[at + 32 * c]);
     for (int d = 16; d > 0; d /= 2) s += __shfl_xor_sync(0xffffffff, s, d);
     const float new_max = fmaxf(max, s), rescale = expf(max - new_max), p = expf(s - new_max);
-    max = new_max;
-    sum = sum * rescale + p;
+    max = new_max, sum = sum * rescale + p;
     for (int c = 0; c < 4; ++c) o[c] = o[c] * rescale + p * __bfloat162float(V[at + 32 * c]);
   }
   for (int c = 0; c < 4; ++c) out[row * 128 + 32 * c + lane] = lengths[sequence] == 0 ? 0 : o[c] / sum;

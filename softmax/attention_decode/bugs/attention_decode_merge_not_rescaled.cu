@@ -4,8 +4,8 @@
 // caught by: gpu | is wrong
 // stage: right
 #include "../attention_decode.cuh"
-#include "../../attention_float4.cuh"  // kScoreScale
-#include "../../online_softmax.cuh"    // group_sum
+#include "../../attention_float4.cuh"
+#include "../../online_softmax.cuh"
 
 constexpr int kD = 128, kBlock = 128, kSplit = 32;  // keys of a split
 constexpr int kColumns = kD / 32;                   // of a lane: every 32nd

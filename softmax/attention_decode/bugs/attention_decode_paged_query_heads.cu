@@ -3,8 +3,8 @@
 // caught by: gpu memcheck | Invalid __global__ read
 // stage: right
 #include "../attention_decode_paged.cuh"
-#include "../../attention_float4.cuh"  // kScoreScale
-#include "../../online_softmax.cuh"    // group_sum
+#include "../../attention_float4.cuh"
+#include "../../online_softmax.cuh"
 
 constexpr int kD = 128, kWarps = 4, kColumns = kD / 32;  // of a lane: every 32nd
 
