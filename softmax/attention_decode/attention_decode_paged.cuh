@@ -55,9 +55,9 @@ class AttentionDecodePaged : public DecodeProblem {
             {1, 2, 7, 63, 0, 64},  {2, 1, 5, 65, 0, 64},   {1, 1, 12, 129, 0, 0}, {1, 1, 17, 100, 0, 128},
             {4, 2, 3, 131, 1, 64}, {1, 3, 4, 300, 0, 256}, {3, 1, 2, 1100, 1, 0}, {1, 1, 1, 2105, 0, 128}};
   }
-  // K alone has more than 2^31 elements, in a long sequence and in many.
+  // K alone has more than 2^31 elements, in a long sequence and in many; then q and out have, too.
   std::vector<ladder::Size> huge_sizes() const override {
-    return {{1, 8, 4, (1 << 21) + 35, 0, 0}, {(1 << 17) + 3, 8, 2, 5, 1, 0}};
+    return {{1, 8, 4, (1 << 21) + 35, 0, 0}, {(1 << 17) + 3, 8, 16, 5, 1, 0}};
   }
   std::vector<ladder::Size> bench_sizes() const override {
     return {{64, 8, 4, 4096, 0, 0}, {64, 8, 4, 4096, 0, 256}, {256, 8, 4, 2048, 1, 0}, {1, 8, 4, 131072, 0, 0}};
