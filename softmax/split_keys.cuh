@@ -1,4 +1,4 @@
-// Flash decoding, for attention 10 and attention_bf16 04: how many splits, which keys a split has, and the kernel that
+// Flash decoding, for attention 10, attention_bf16 04 and attention_decode 04: how many splits, which keys a split has, and the kernel that
 // merges their results. The kernel that computes a split is the step's own.
 #pragma once
 #include "attention_float4.cuh"
