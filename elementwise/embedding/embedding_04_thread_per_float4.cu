@@ -1,7 +1,7 @@
 // Problem:  a warp of step 03 has idle lanes where a row is no multiple of 128 floats, and a few tokens are few warps.
 // Idea:     one thread per float4 of the output, as in a copy. A division finds its token; lanes of one token read one id.
-// Expect:   1.0x step 03 at 32768x262144x1024, 2 to 4x at 256x131072x4096 and for rows of 32 floats. The 64-bit
-//           division is some 100 instructions (not counted) per float4; a copy leaves 250 to 350 issue slots.
+// Expect:   0.9 to 1.0x step 03 at 32768x262144x1024: an id for one float4, not for eight, and a 64-bit division, while
+//           a copy leaves 250 to 350 issue slots. 1.2 to 2x at 256x131072x4096, where step 03 has 256 warps.
 // Measured: 0.92x step 03, 0.87 of a copy at 32768x262144x1024 (H200).
 // Next:     the gradient of this gather is a scatter that adds. What if two tokens have the same id?
 #include "embedding.cuh"

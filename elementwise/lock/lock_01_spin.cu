@@ -1,8 +1,8 @@
 // Problem:  four numbers of a record must change together, and an atomic changes one.
 // Idea:     a lock per record. Who swaps 0 for 1 by compare-and-swap owns it. Fences around the critical section: the
 //           record is read as its last owner left it, and is written before the lock opens.
-// Expect:   1 to 5 us per update of one record: a swap, a load, a store, a fence and an exchange, each a trip to L2.
-//           At m = 4 the 65,536 updates are 16,384 in a row.
+// Expect:   1 to 5 us per update of one record: a swap, a load, a store, a fence and an exchange, each a trip to L2. At
+//           m = 4 the 4,096 updates are 1,024 in a row, and the owner waits behind attempts of all who spin.
 // Next:     what do the threads do that wait?
 #include "lock.cuh"
 

