@@ -94,6 +94,43 @@ TEST_CASE("col_sum: every load is coalesced, then by float4; a matrix of 8 colum
   CHECK(sectors("col_sum_05_narrow", {4096, 8}) == 16);
 }
 
+TEST_CASE("layer_norm_grad: x and dy are loaded three times, twice, then once; at last by float4") {
+  const auto claim = [](const char* step, double arrays, unsigned width) {
+    CAPTURE(step);
+    const Size size({64, 1024});
+    const Claims seen(step, size);
+    const auto moved = [&](Op op) { return seen.total(Space::global, op).bytes_moved / (4.0 * size[0] * size[1]); };
+    // gamma is loaded twice for each row; the rest is mean and rstd
+    CHECK(moved(Op::load) >= arrays + 2);
+    CHECK(moved(Op::load) < arrays + 2 + 0.7);
+    CHECK(seen.width(Space::global, Op::store) == width);
+    CHECK(seen.conflicts() == 0);
+  };
+  claim("layer_norm_grad_01_two_kernels", 6, 4);
+  claim("layer_norm_grad_02_two_phases", 6, 4);
+  const double partials = 1;  // 32 blocks, two rows each
+  claim("layer_norm_grad_03_fused", 4 + partials, 4);
+  claim("layer_norm_grad_04_registers", 2 + partials, 4);
+  claim("layer_norm_grad_05_float4", 2 + partials, 16);
+}
+
+TEST_CASE("batch_norm: x is read three times, twice, then once") {
+  const auto reads = [](const char* step, const Size& size) {
+    const Claims seen(step, size);
+    return seen.total(Space::global, Op::load).bytes_moved / (4.0 * size[0] * size[1] * size[2]);
+  };
+  const auto claim = [&](const char* step, int times) {
+    CAPTURE(step);
+    const double found = reads(step, {{4, 3, 1024}, {1e-5f}});
+    CHECK(found >= times);
+    CHECK(found < times + 0.2);
+  };
+  claim("batch_norm_01_two_passes", 3);
+  claim("batch_norm_02_welford", 2);
+  claim("batch_norm_03_slices", 2);
+  claim("batch_norm_04_shared", 1);
+}
+
 TEST_CASE("layer_norm: lanes in 32 rows, then along one, then by float4") {
   const Size size({64, 1024}, {1e-5f});
   CHECK(Claims("layer_norm_01_thread_per_row", size).store() == 32);

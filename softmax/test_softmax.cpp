@@ -429,6 +429,37 @@ TEST_CASE("cross_entropy: a certain target costs 0, an impossible one +inf, a Na
   });
 }
 
+TEST_CASE("cross_entropy_grad: a row adds up to 0; a target outside of the row makes it NaN, and no other row") {
+  bool any = false;
+  for (const Step& step : steps()) {
+    if (!is(step, "cross_entropy_grad")) continue;
+    any = true;
+    for (const std::size_t cols : {1, 2, 33, 1000, 5003}) {
+      const std::vector<float> x = random_numbers(3 * cols);
+      const int n = static_cast<int>(cols);
+      DeviceBuffer<float> device_x(x.size()), device_dx(x.size());
+      DeviceBuffer<int> device_target(3);
+      CUDA_CHECK(cudaMemcpy(device_x.get(), x.data(), x.size() * sizeof(float), cudaMemcpyHostToDevice));
+      for (const int bad : {-1, n, n + 1, std::numeric_limits<int>::max(), std::numeric_limits<int>::min()}) {
+        INFO(step.name << ", " << cols << " columns, target " << bad);
+        const int target[] = {0, bad, n - 1};
+        CUDA_CHECK(cudaMemcpy(device_target.get(), target, sizeof target, cudaMemcpyHostToDevice));
+        step.problem->run(Arrays({device_x.get(), device_target.get(), device_dx.get()}), {{3, cols}, {0.5f}});
+        std::vector<float> dx(x.size());
+        CUDA_CHECK(cudaMemcpy(dx.data(), device_dx.get(), dx.size() * sizeof(float), cudaMemcpyDeviceToHost));
+        for (const std::size_t row : {0, 2}) {
+          double sum = 0;
+          for (std::size_t j = 0; j < cols; ++j) sum += dx[row * cols + j];
+          CHECK(std::fabs(sum) <= 1e-5);
+          CHECK(dx[row * cols + target[row]] <= 0);
+        }
+        CHECK(std::all_of(&dx[cols], &dx[cols] + cols, [](float v) { return std::isnan(v); }));
+      }
+    }
+  }
+  REQUIRE(any);
+}
+
 TEST_CASE("cross_entropy 04: lanes and tiles of short rows") {
   const auto lanes = [](std::size_t cols) { return kShortRows[short_rows(cols)].lanes; };
   CHECK(lanes(0) == 1);

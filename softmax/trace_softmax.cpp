@@ -232,3 +232,23 @@ TEST_CASE("cross_entropy 04: parts store a pair each, which the merge reads") {
   CHECK(bytes({1, 50257}, Op::store) == 3 * 8 + 4);
   CHECK(bytes({1, 50257}, Op::load) - bytes({1, 50000}, Op::load) == 4 * 257);
 }
+
+TEST_CASE("cross_entropy_grad: the logits are read three times, twice, then once; by float4 in the end, at any row") {
+  const auto claims = [](const char* step, std::size_t cols, int reads, unsigned width) {
+    CAPTURE(step, cols);
+    const Claims seen(step, {{16, cols}, {0.5f}});
+    const double row_bytes = 4.0 * 16 * static_cast<double>(cols);
+    const auto moved = [&](Op op) { return seen.total(Space::global, op).bytes_moved / row_bytes; };
+    CHECK(moved(Op::load) >= reads);  // and the targets
+    CHECK(moved(Op::load) < reads + 0.2);
+    CHECK(moved(Op::store) < 1.2);
+    CHECK(seen.conflicts() == 0);
+    CHECK(seen.width(Space::global, Op::load) == width);
+    CHECK(seen.width(Space::global, Op::store) == width);
+  };
+  claims("cross_entropy_grad_01_three_passes", 2048, 3, 4);
+  claims("cross_entropy_grad_02_online", 2048, 2, 4);
+  claims("cross_entropy_grad_03_shared", 2048, 1, 4);
+  claims("cross_entropy_grad_04_float4", 2048, 1, 16);
+  claims("cross_entropy_grad_04_float4", 4099, 1, 16);
+}

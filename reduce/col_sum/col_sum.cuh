@@ -1,7 +1,7 @@
 // The sum of each column of a matrix.
 // out[c] = the sum of column c of a row-major matrix of rows x cols floats, and 0 for rows = 0: the gradient of a bias
 // that was added to every row. Any order of additions is right; NaN and infinities go through, in their own column.
-// practice: medium, next rms_norm
+// practice: medium, next batch_norm
 #pragma once
 #include "../reduction.cuh"
 

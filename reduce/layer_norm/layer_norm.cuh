@@ -3,7 +3,7 @@
 //   y_c = (x_c - mean) / sqrt(variance + epsilon) * gamma_c + beta_c,
 // with the mean of (x_c - mean)^2 as variance, not divided by cols - 1: a row of one element gives beta. A row with NaN
 // or an infinity is NaN; no other row is.
-// practice: medium, next cross_entropy
+// practice: medium, next layer_norm_grad
 #pragma once
 #include "../norm_problem.cuh"
 

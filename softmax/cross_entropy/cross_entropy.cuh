@@ -3,7 +3,7 @@
 //
 // Decided: a target outside of [0, cols) gives NaN. (PyTorch stops the program, except for one value that it ignores.)
 // NaN, +inf or only -inf in a row gives NaN; a target of -inf beside other values gives +inf, as does an overflow.
-// practice: medium, next softmax
+// practice: medium, next cross_entropy_grad
 #pragma once
 #include "../softmax_problem.cuh"
 

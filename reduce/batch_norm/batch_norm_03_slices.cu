@@ -1,0 +1,72 @@
+// Problem:  step 02 has one block per channel, and its threads past the last pixel of a small plane idle.
+// Idea:     number a channel's elements through, over all images, and cut them into slices, a block each. One kernel
+//           stores the moments of each slice; the next merges a channel's, in each of its blocks, and writes y.
+// Expect:   2 to 3x step 02 at 64x64x12544, 3 to 5x at 256x2048x49: all SMs and threads work. x is read twice.
+// Next:     a channel of 25,000 floats is 100 KB. Why read it twice?
+#include "batch_norm.cuh"
+#include "channel_elements.cuh"
+#include "../moments.cuh"
+#include "slices.cuh"
+
+constexpr int kBlock = 256, kWarps = kBlock / 32;
+
+// Merged over the block, returned to all threads. All threads must call it, once.
+__device__ static Moments block_merge(Moments m) {
+  __shared__ Moments warps[kWarps];
+  m = warp_merge(m);
+  if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = m;
+  __syncthreads();
+  const unsigned lane = threadIdx.x % 32;
+  return warp_merge(lane < kWarps ? warps[lane] : Moments{0.0f, 0.0f, 0.0f});
+}
+
+// Block (channel, slice).
+__global__ void batch_norm_slices_moments(const float* __restrict__ x, Moments* __restrict__ moments, std::size_t count,
+                                          std::size_t hw, std::size_t length) {
+  const std::size_t channel = blockIdx.x, begin = blockIdx.y * length, end = min(begin + length, count);
+  Moments m = {0.0f, 0.0f, 0.0f};
+  x += channel * hw;
+  for_elements<kBlock>(begin, end, hw, gridDim.x * hw, [&](std::size_t, std::size_t at) { m = update(m, x[at]); });
+  m = block_merge(m);
+  if (threadIdx.x == 0) moments[channel * gridDim.y + blockIdx.y] = m;
+}
+
+__global__ void batch_norm_slices_store(const float* __restrict__ x, const float* __restrict__ gamma,
+                                        const float* __restrict__ beta, const Moments* __restrict__ moments,
+                                        float* __restrict__ y, float* __restrict__ mean, float* __restrict__ rstd,
+                                        std::size_t count, std::size_t hw, std::size_t length, float epsilon) {
+  const std::size_t channel = blockIdx.x, begin = blockIdx.y * length, end = min(begin + length, count);
+  const float g = gamma[channel], b = beta[channel];
+  x += channel * hw;
+  y += channel * hw;
+  Moments m = {0.0f, 0.0f, 0.0f};
+  for (unsigned i = threadIdx.x % 32; i < gridDim.y; i += 32) m = merge(m, moments[channel * gridDim.y + i]);
+  m = warp_merge(m);  // the same in each warp: no barrier
+  const float factor = rsqrtf(m.squares / static_cast<float>(count) + epsilon);
+  for_elements<kBlock>(begin, end, hw, gridDim.x * hw,
+                       [&](std::size_t, std::size_t at) { y[at] = (x[at] - m.mean) * factor * g + b; });
+  if (threadIdx.x == 0 && blockIdx.y == 0) mean[channel] = count > 0 ? m.mean : NAN, rstd[channel] = factor;
+}
+
+static void launch(const float* x, const float* gamma, const float* beta, float* y, float* mean, float* rstd,
+                   std::size_t n, std::size_t c, std::size_t hw, float epsilon) {
+  if (c == 0) return;  // a grid of 0 blocks is an error
+  const std::size_t count = n * hw, most = count / (16 * kBlock);
+  hw = std::max<std::size_t>(hw, 1);  // for_elements divides by it
+  const std::size_t slices = slices_for(c, resident_blocks(batch_norm_slices_moments, kBlock), most);
+  const std::size_t length = ceil_div(count, slices);
+  Moments* moments = scratch<Moments>(c * slices);
+  const dim3 grid(static_cast<unsigned>(c), static_cast<unsigned>(slices));
+  batch_norm_slices_moments<<<grid, kBlock>>>(x, moments, count, hw, length);
+  CUDA_CHECK(cudaGetLastError());
+  batch_norm_slices_store<<<grid, kBlock>>>(x, gamma, beta, moments, y, mean, rstd, count, hw, length, epsilon);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+// A thread's updates and 8 levels; up to 64 slices per lane, and 5 levels.
+static std::size_t roundings(std::size_t n, std::size_t hw) {
+  const std::size_t of_slices = std::min<std::size_t>(n * hw / (16 * kBlock * 32) + 1, 64);
+  return BatchNorm::welford(ceil_div(n * hw, kBlock), 8 + of_slices + 5);
+}
+
+LADDER_STEP(BatchNorm, launch, roundings);

@@ -1,0 +1,63 @@
+// Problem:  step 03 reads x twice.
+// Idea:     a block keeps its whole channel in dynamic shared memory, up to 57,000 floats: one read, one kernel. What
+//           does not fit is read twice.
+// Expect:   1.2 to 1.5x step 03 at 128x1024x196: channels of 100 KB, two blocks per SM. Below it at 32x256x3136 and
+//           64x64x12544: longer channels, few blocks.
+// Next:     a cluster of blocks shares a channel. What do they exchange? (Moments, by distributed shared memory.)
+#include "batch_norm.cuh"
+#include "channel_elements.cuh"
+#include "../moments.cuh"
+
+constexpr int kBlock = 512, kWarps = kBlock / 32;
+
+// Merged over the block, returned to all threads. All threads must call it, once.
+__device__ static Moments block_merge(Moments m) {
+  __shared__ Moments warps[kWarps];
+  m = warp_merge(m);
+  if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = m;
+  __syncthreads();
+  const unsigned lane = threadIdx.x % 32;
+  return warp_merge(lane < kWarps ? warps[lane] : Moments{0.0f, 0.0f, 0.0f});
+}
+
+// The first `held` elements of the channel stay in shared memory. A thread reads back only what it stored.
+__global__ void batch_norm_shared(const float* __restrict__ x, const float* __restrict__ gamma,
+                                  const float* __restrict__ beta, float* __restrict__ y, float* __restrict__ mean,
+                                  float* __restrict__ rstd, std::size_t count, std::size_t hw, std::size_t held,
+                                  float epsilon) {
+  extern __shared__ float kept[];
+  const std::size_t channel = blockIdx.x, image = gridDim.x * hw;
+  const float g = gamma[channel], b = beta[channel];
+  x += channel * hw;
+  y += channel * hw;
+  Moments m = {0.0f, 0.0f, 0.0f};
+  for_elements<kBlock>(0, count, hw, image, [&](std::size_t e, std::size_t at) {
+    const float v = x[at];
+    if (e < held) kept[e] = v;
+    m = update(m, v);
+  });
+  m = block_merge(m);
+  const float factor = rsqrtf(m.squares / static_cast<float>(count) + epsilon);
+  for_elements<kBlock>(0, count, hw, image, [&](std::size_t e, std::size_t at) {
+    y[at] = ((e < held ? kept[e] : x[at]) - m.mean) * factor * g + b;
+  });
+  if (threadIdx.x == 0) mean[channel] = count > 0 ? m.mean : NAN, rstd[channel] = factor;
+}
+
+static void launch(const float* x, const float* gamma, const float* beta, float* y, float* mean, float* rstd,
+                   std::size_t n, std::size_t c, std::size_t hw, float epsilon) {
+  if (c == 0) return;  // a grid of 0 blocks is an error
+  const std::size_t most =
+      device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - (1 << 10);  // 1 KB for block_merge
+  const std::size_t held = std::min(n * hw, most / sizeof(float));
+  const auto bytes = static_cast<int>(held * sizeof(float));
+  CUDA_CHECK(cudaFuncSetAttribute(batch_norm_shared, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  batch_norm_shared<<<static_cast<unsigned>(c), kBlock, bytes>>>(x, gamma, beta, y, mean, rstd, n * hw,
+                                                                 std::max<std::size_t>(hw, 1), held, epsilon);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+// A thread's updates, 5 levels of a warp's tree and 4 of the warps.
+static std::size_t roundings(std::size_t n, std::size_t hw) { return BatchNorm::welford(ceil_div(n * hw, kBlock), 9); }
+
+LADDER_STEP(BatchNorm, launch, roundings);
