@@ -10,6 +10,17 @@ __host__ __device__ inline std::size_t slot(std::size_t i, std::size_t m) {
   return std::size_t{static_cast<std::uint32_t>(i) * 2654435761u} * m >> 32;
 }
 
+#ifndef CUDA_EMU
+// Sets aside `bytes` of L2 for lines that persist, at most what the device allows; returns how many. 0: before sm_80, or
+// under MIG. A part set aside is taken from all others, until it is given back.
+inline std::size_t set_aside(std::size_t bytes) {
+  const std::size_t most = device_attribute(cudaDevAttrMaxPersistingL2CacheSize), part = std::min(bytes, most);
+  static std::size_t now = 0;
+  if (part != now) CUDA_CHECK(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, part));
+  return now = part;
+}
+#endif
+
 class L2Window : public Elementwise {
  public:
   // x and y hold n floats, table m, at least 1 and below 2^32; they do not overlap. n = 0 does nothing.
@@ -30,12 +41,17 @@ class L2Window : public Elementwise {
   void run(const ladder::Arrays& device, const ladder::Size& size) const override {
     launch_(device.at<const float>(0), device.at<const float>(1), device.at<float>(2), size[0], size[1]);
   }
-  // Lines that an earlier run made persistent must not help this one.
-  void prepare(const ladder::Arrays&, const ladder::Size&) const override {
+  // Neither lines that an earlier run made persistent nor the part of L2 that it set aside may reach this one.
+  void prepare(const ladder::Arrays&, const ladder::Size& size) const override {
 #ifndef CUDA_EMU
     CUDA_CHECK(cudaCtxResetPersistingL2Cache());
+    set_aside(persisting_bytes(size));
+#else
+    static_cast<void>(size);
 #endif
   }
+  // What of L2 a step sets aside for its table.
+  virtual std::size_t persisting_bytes(const ladder::Size&) const { return 0; }
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
     const float *x = host.at<const float>(0), *table = host.at<const float>(1);

@@ -16,11 +16,7 @@ __global__ void l2_persisting(const float* __restrict__ x, const float* __restri
 
 static void launch(const float* x, const float* table, float* y, std::size_t n, std::size_t m) {
   if (n == 0) return;
-  static const std::size_t set_aside = [] {
-    const std::size_t most = device_attribute(cudaDevAttrMaxPersistingL2CacheSize);
-    if (most > 0) CUDA_CHECK(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, most));
-    return most;
-  }();
+  const std::size_t aside = set_aside(m * sizeof(float));
   const std::size_t bytes =
       std::min<std::size_t>(m * sizeof(float), device_attribute(cudaDevAttrMaxAccessPolicyWindowSize));
 
@@ -28,15 +24,21 @@ static void launch(const float* x, const float* table, float* y, std::size_t n, 
   window.id = cudaLaunchAttributeAccessPolicyWindow;
   window.val.accessPolicyWindow.base_ptr = const_cast<float*>(table);
   window.val.accessPolicyWindow.num_bytes = bytes;
-  window.val.accessPolicyWindow.hitRatio = std::min(1.0f, static_cast<float>(set_aside) / static_cast<float>(bytes));
+  window.val.accessPolicyWindow.hitRatio = std::min(1.0f, static_cast<float>(aside) / static_cast<float>(bytes));
   window.val.accessPolicyWindow.hitProp = cudaAccessPropertyPersisting;
   window.val.accessPolicyWindow.missProp = cudaAccessPropertyStreaming;
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(ceil_div(n, 256));
   config.blockDim = dim3(256);
   config.attrs = &window;
-  config.numAttrs = bytes > 0 && set_aside > 0 ? 1 : 0;  // from sm_80 on
+  config.numAttrs = bytes > 0 && aside > 0 ? 1 : 0;  // from sm_80 on
   CUDA_CHECK(cudaLaunchKernelEx(&config, l2_persisting, x, table, y, n, m));
 }
 
-LADDER_STEP(L2Window, launch);
+class Persisting : public L2Window {
+ public:
+  using L2Window::L2Window;
+  std::size_t persisting_bytes(const ladder::Size& size) const override { return size[1] * sizeof(float); }
+};
+
+LADDER_STEP(Persisting, launch);

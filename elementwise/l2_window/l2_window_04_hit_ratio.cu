@@ -15,13 +15,6 @@ __global__ void l2_hit_ratio(const float* __restrict__ x, const float* __restric
   if (i < n) y[i] = x[i] + table[slot(i, m)];
 }
 
-// Sets aside `bytes` of L2, at most what the device allows; returns how many. 0: before sm_80, or under MIG.
-static std::size_t set_aside(std::size_t bytes) {
-  const std::size_t most = device_attribute(cudaDevAttrMaxPersistingL2CacheSize);
-  if (most > 0) CUDA_CHECK(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, std::min(bytes, most)));
-  return std::min(bytes, most);
-}
-
 static void look_up(const float* x, const float* table, float* y, std::size_t n, std::size_t m, float hit_ratio) {
   const std::size_t bytes =
       std::min<std::size_t>(m * sizeof(float), device_attribute(cudaDevAttrMaxAccessPolicyWindowSize));
@@ -43,14 +36,14 @@ static void look_up(const float* x, const float* table, float* y, std::size_t n,
 
 static void launch(const float* x, const float* table, float* y, std::size_t n, std::size_t m) {
   if (n == 0) return;
-  static const std::size_t aside = set_aside(SIZE_MAX);
-  static_cast<void>(aside);
+  set_aside(m * sizeof(float));
   look_up(x, table, y, n, m, 1.0f);
 }
 
 class HitRatio : public L2Window {
  public:
   HitRatio() : L2Window(launch) {}
+  std::size_t persisting_bytes(const ladder::Size& size) const override { return size[1] * sizeof(float); }
   std::vector<ladder::Figure> figures(const ladder::Arrays& device, const ladder::Size& size) const override {
     const std::size_t half = size[1] * sizeof(float) / 2;
     if (size[0] == 0 || half == 0 || set_aside(half) < half) return {};
@@ -64,7 +57,6 @@ class HitRatio : public L2Window {
                                   });
       all.push_back({name, us});
     }
-    set_aside(SIZE_MAX);
     return all;
   }
 };

@@ -40,7 +40,7 @@ class Lock : public Elementwise {
 
   const char* kernel() const override { return "lock"; }
   std::vector<ladder::Dim> dims() const override {
-    return {{"n", 1 << 16, 3001, std::size_t{1} << 32}, {"m", 64, 64, kMostRecords}};
+    return {{"n", 1 << 12, 3001, std::size_t{1} << 32}, {"m", 64, 64, kMostRecords}};
   }
   std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override {
     if (size[1] == 0) throw ladder::UsageError("--m: there is at least 1 record");

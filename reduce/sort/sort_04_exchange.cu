@@ -31,14 +31,11 @@ __global__ void __launch_bounds__(kBlock, 2)
   rank_tile(rank, next, key, rows, shift, start);
   __syncthreads();
 
-  // exchange and store the keys, then the values, which are on their way meanwhile
+  // exchange and store the keys, then the values
 #pragma unroll
   for (int k = 0; k < kItems; ++k) {
     if (k < rows) shared[rank[k]] = __float_as_uint(key[k]);
   }
-  int value[kItems];
-#pragma unroll
-  for (int k = 0; k < kItems; ++k) value[k] = first + 32 * k < n ? values[first + 32 * k] : 0;
   __syncthreads();
 #pragma unroll
   for (int k = 0; k < kItems; ++k) {
@@ -51,7 +48,7 @@ __global__ void __launch_bounds__(kBlock, 2)
   __syncthreads();
 #pragma unroll
   for (int k = 0; k < kItems; ++k) {
-    if (first + 32 * k < n) shared[rank[k]] = static_cast<unsigned>(value[k]);
+    if (first + 32 * k < n) shared[rank[k]] = values[first + 32 * k];
   }
   __syncthreads();
 #pragma unroll
