@@ -1,7 +1,7 @@
 // Problem:  y = A x takes 8 bytes and one gather from x for 2 FLOP. Where a row's nonzeros begin is known at run time.
 // Idea:     one thread per row, straight from the definition.
-// Expect:   0.2 to 0.5x cuSPARSE at 32 per row: the lanes of a warp read 32 rows, 32 sectors per request instead of 4.
-//           A skewed matrix waits for its longest row.
+// Expect:   0.3 to 0.7x cuSPARSE at 32 per row: the lanes of a warp read 32 rows, 32 sectors per request instead of 4,
+//           but L1 serves half of them, and the gathers are the same. A skewed matrix waits for its longest row.
 // Measured: 0.66x cuSPARSE at 2^20x2^20x32 (H200).
 // Next:     which threads should read neighbouring nonzeros?
 #include "spmv.cuh"

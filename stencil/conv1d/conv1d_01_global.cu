@@ -1,6 +1,6 @@
 // Problem:  k taps are 2 k FLOP for 8 bytes to and from DRAM: at k = 5 memory bandwidth is the limit, at 127 the FMAs.
 // Idea:     one thread per output, signal and weights from global memory, a bounds test per tap.
-// Expect:   0.4 to 0.6 of a copy at 2^26x5, as stencil1d_01 (0.55 on the H200). At 2^24x127 2 to 4 TFLOP/s: two loads,
+// Expect:   0.4 to 0.6 of a copy at 2^26x5, as stencil1d_01 (0.55 on the H200). At 2^24x127 4 to 7 TFLOP/s: two loads,
 //           a test and an address for each FMA.
 // Measured: 0.45 of a copy at 2^26x5 (H200).
 // Next:     all lanes need the same weight at the same time. Which memory is built for that?

@@ -1,8 +1,8 @@
 // Problem:  step 03 has one shared load per FMA.
 // Idea:     4 outputs per thread and a window of 8 elements in registers. Four taps need one more float4 from the tile:
 //           one load for 16 FMAs. The window then moves on by four.
-// Expect:   0.85 to 0.98 of a copy at 2^26x5: four times the loads in flight while the tile is filled. 20 to 40 TFLOP/s
-//           at 2^24x127, where 16 FMAs take a float4 and four constants.
+// Expect:   0.6 to 0.8 of a copy at 2^26x5: four times the loads in flight while the tile is filled, but of 4 bytes,
+//           with a test each, before a barrier. 20 to 40 TFLOP/s at 2^24x127: 16 FMAs take a float4 and four constants.
 // Measured: 1.90x step 03, 0.68 of a copy at 2^26x5 (H200).
 // Next:     127 taps: when would an FFT be faster? And when would you put this on tensor cores?
 #include "conv1d.cuh"

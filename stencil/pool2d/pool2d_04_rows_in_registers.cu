@@ -1,8 +1,8 @@
 // Problem:  step 03 passes each row's results through shared memory, behind a second barrier.
 // Idea:     a thread owns a column of four outputs. It goes down the input rows once; each row's result is computed once,
 //           and joins every output in registers whose window has that row. No shared memory: L1 has the neighbours.
-// Expect:   1.0 to 1.5x step 03 at 2048x112x112x3x2/padding=1: 6.75 global loads per output, no barrier. The loops still have
-//           one load in flight at a time.
+// Expect:   1.3 to 1.8x step 03 at 2048x112x112x3x2/padding=1: 6.75 global loads per output, no tile, no barrier. About
+//           step 01's speed, which has 9 loads: the loops still have one in flight at a time.
 // Measured: 1.62x step 03, 0.49 of a copy at 2048x112x112x3x2/padding=1 (H200).
 // Next:     the compiler knows neither k nor stride. What would it do if it did?
 #include "../plane_grid.cuh"
