@@ -7,7 +7,7 @@
 // maximum, not 0, or windows of negative pixels at the border give 0. For the mean: divide by k * k, or by the pixels
 // inside? Here by those inside, and by nothing if there are none.
 // Say: the window is clipped once, so the loops need no test. Overlaps hit L1.
-// Next: rows in registers, several outputs per thread; k and stride known at compile time: all loads in flight.
+// Next: rows in registers, several outputs per thread; k and stride known at compile time: more loads in flight.
 __global__ void pool2d(const float* __restrict__ in, float* __restrict__ out, size_t planes, int rows, int cols,
                        int out_rows, int out_cols, int k, int stride, int padding, bool mean) {
   const int col = blockIdx.x * blockDim.x + threadIdx.x;
