@@ -7,32 +7,25 @@ constexpr int kItems = 16, kTile = kItems * kBlock;
 
 __device__ inline unsigned digit_of(float key, int shift) { return sort_order(key) >> shift & (kDigits - 1); }
 
-// A thread's part of a tile: `rows` keys, 32 apart, so that a warp has neighbours. All lanes have as many; past the end
-// of the array stands the greatest key there is, whose digits are the last, so that it comes after all others.
-struct TilePart {
-  std::size_t first;
-  int rows;  // at most kItems
-};
-
-__device__ inline TilePart load_part(float (&key)[kItems], const float* __restrict__ keys, unsigned tile,
-                                     std::size_t n) {
-  const std::size_t of_warp = std::size_t{tile} * kTile + threadIdx.x / 32 * 32 * kItems;
-  const std::size_t rows = of_warp < n ? (n - of_warp + 31) / 32 : 0;
-  const std::size_t first = of_warp + threadIdx.x % 32;
+// A thread's part of a tile: keys 32 apart, so that a warp has neighbours. Returns where the first one is. Past the end
+// of the array stands the greatest key there is: its digits are the last, so it comes after all others.
+__device__ inline std::size_t load_part(float (&key)[kItems], const float* __restrict__ keys, unsigned tile,
+                                        std::size_t n) {
+  const std::size_t first = std::size_t{tile} * kTile + threadIdx.x / 32 * 32 * kItems + threadIdx.x % 32;
 #pragma unroll
   for (int k = 0; k < kItems; ++k) key[k] = first + 32 * k < n ? keys[first + 32 * k] : __uint_as_float(0x7fffffff);
-  return {first, rows < kItems ? static_cast<int>(rows) : kItems};
+  return first;
 }
 
 // next[w][d] = how many keys with digit d the warps before w have; returns how many the tile has of digit threadIdx.x.
 // All threads must call it. Contains a __syncthreads().
-__device__ inline unsigned count_tile(unsigned (*next)[kDigits], const float (&key)[kItems], int rows, int shift) {
+__device__ inline unsigned count_tile(unsigned (*next)[kDigits], const float (&key)[kItems], int shift) {
   unsigned* const mine = next[threadIdx.x / 32];
   for (unsigned d = threadIdx.x % 32; d < kDigits; d += 32) mine[d] = 0;
   __syncwarp();
 #pragma unroll
   for (int k = 0; k < kItems; ++k) {
-    if (k < rows) atomicAdd(&mine[digit_of(key[k], shift)], 1);
+    atomicAdd(&mine[digit_of(key[k], shift)], 1);
   }
   __syncthreads();
   unsigned total = 0;
@@ -47,10 +40,10 @@ __device__ inline unsigned count_tile(unsigned (*next)[kDigits], const float (&k
   return total;
 }
 
-// rank[k] = the place of key[k], k < rows, in the tile, sorted by digit. start: how many keys of the tile have a digit
+// rank[k] = the place of key[k] in the tile, sorted by digit. start: how many keys of the tile have a digit
 // below threadIdx.x. To be called after count_tile by all threads. Contains a __syncthreads().
 __device__ inline void rank_tile(unsigned (&rank)[kItems], unsigned (*next)[kDigits], const float (&key)[kItems],
-                                 int rows, int shift, unsigned start) {
+                                 int shift, unsigned start) {
   if (threadIdx.x < kDigits) {
 #pragma unroll
     for (int w = 0; w < kWarps; ++w) next[w][threadIdx.x] += start;
@@ -59,7 +52,6 @@ __device__ inline void rank_tile(unsigned (&rank)[kItems], unsigned (*next)[kDig
   unsigned* const mine = next[threadIdx.x / 32];
 #pragma unroll
   for (int k = 0; k < kItems; ++k) {
-    if (k >= rows) break;  // the whole warp
     const unsigned digit = digit_of(key[k], shift);
     unsigned peers = 0xffffffff;  // the lanes with the same digit
 #pragma unroll

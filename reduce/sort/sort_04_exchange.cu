@@ -18,24 +18,22 @@ __global__ void __launch_bounds__(kBlock, 2)
   const auto count = static_cast<unsigned>(min(n - std::size_t{blockIdx.x} * kTile, std::size_t{kTile}));
   float key[kItems];
   unsigned rank[kItems], to[kItems];
-  const auto [first, rows] = load_part(key, keys, blockIdx.x, n);
+  const std::size_t first = load_part(key, keys, blockIdx.x, n);
 
   // scan: how many pairs of the tile, in the lower half of a word, and of all, in the upper, have lower digits
-  const unsigned in_tile = count_tile(next, key, rows, shift);
+  const unsigned in_tile = count_tile(next, key, shift);
   const unsigned long long in_all = d < kDigits ? totals[d] : 0u;
   const unsigned long long lower = block_scan<kBlock>(in_all << 32 | in_tile).before;
   const auto start = static_cast<unsigned>(lower);
   if (d < kDigits) {
     offsets[d] = static_cast<unsigned>(lower >> 32) + counts[std::size_t{d} * gridDim.x + blockIdx.x] - start;
   }
-  rank_tile(rank, next, key, rows, shift, start);
+  rank_tile(rank, next, key, shift, start);
   __syncthreads();
 
   // exchange and store the keys, then the values
 #pragma unroll
-  for (int k = 0; k < kItems; ++k) {
-    if (k < rows) shared[rank[k]] = __float_as_uint(key[k]);
-  }
+  for (int k = 0; k < kItems; ++k) shared[rank[k]] = __float_as_uint(key[k]);
   __syncthreads();
 #pragma unroll
   for (int k = 0; k < kItems; ++k) {

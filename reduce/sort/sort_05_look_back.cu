@@ -52,10 +52,10 @@ __global__ void __launch_bounds__(kBlock, 2)
   const auto count = static_cast<unsigned>(min(n - std::size_t{tile} * kTile, std::size_t{kTile}));
   float key[kItems];
   unsigned rank[kItems], to[kItems];
-  const auto [first, rows] = load_part(key, keys, tile, n);
+  const std::size_t first = load_part(key, keys, tile, n);
 
   // publish how many pairs have digit d, and go on; the last tile's padding counts too, but nobody reads its words
-  const unsigned in_tile = count_tile(next, key, rows, shift);
+  const unsigned in_tile = count_tile(next, key, shift);
   LookBackWord* const word = words + 1 + std::size_t{tile} * kDigits + d;
   if (d < kDigits) publish(word, tile == 0 ? kPrefix : kSum, LookBackWord{in_tile});
 
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(kBlock, 2)
   const unsigned long long in_all = d < kDigits ? counts[d] : 0u;
   const unsigned long long lower = block_scan<kBlock>(in_all << 32 | in_tile).before;
   const auto start = static_cast<unsigned>(lower);
-  rank_tile(rank, next, key, rows, shift, start);
+  rank_tile(rank, next, key, shift, start);
 
   // look back: a thread per digit, whose warp reads neighbouring words
   if (d < kDigits) {
@@ -73,14 +73,9 @@ __global__ void __launch_bounds__(kBlock, 2)
   }
   __syncthreads();
 
-  // exchange and store the keys, then the values, which are on their way meanwhile
+  // exchange and store the keys, then the values
 #pragma unroll
-  for (int k = 0; k < kItems; ++k) {
-    if (k < rows) shared[rank[k]] = __float_as_uint(key[k]);
-  }
-  int value[kItems];
-#pragma unroll
-  for (int k = 0; k < kItems; ++k) value[k] = first + 32 * k < n ? values[first + 32 * k] : 0;
+  for (int k = 0; k < kItems; ++k) shared[rank[k]] = __float_as_uint(key[k]);
   __syncthreads();
 #pragma unroll
   for (int k = 0; k < kItems; ++k) {
@@ -93,7 +88,7 @@ __global__ void __launch_bounds__(kBlock, 2)
   __syncthreads();
 #pragma unroll
   for (int k = 0; k < kItems; ++k) {
-    if (first + 32 * k < n) shared[rank[k]] = static_cast<unsigned>(value[k]);
+    if (first + 32 * k < n) shared[rank[k]] = values[first + 32 * k];
   }
   __syncthreads();
 #pragma unroll

@@ -47,7 +47,8 @@ __global__ void conv1d_causal_window(const float* __restrict__ x, const float* _
 
   // store
   if (aligned && t >= 0 && t + 4 <= length) {
-    *reinterpret_cast<float4*>(out + t) = make_float4(sum[0], sum[1], sum[2], sum[3]);
+    // not a plain store: nvcc merges it with those below, into four of one float
+    __stcs(reinterpret_cast<float4*>(out + t), make_float4(sum[0], sum[1], sum[2], sum[3]));
   } else {
 #pragma unroll
     for (int o = 0; o < 4; ++o) {
