@@ -6,6 +6,8 @@
 #include "slices.cuh"
 #include "runner/options.hpp"
 
+#include <cuda_bf16.h>
+
 #include <functional>
 #include <limits>
 #include <set>
@@ -20,7 +22,8 @@ constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 std::vector<std::reference_wrapper<const Step>> dense_steps() {
   std::vector<std::reference_wrapper<const Step>> all;
   for (const Step& step : steps()) {
-    if (step.problem->kernel() != std::string("spmv")) all.push_back(step);
+    const std::string kernel = step.problem->kernel();
+    if (kernel == "gemv" || kernel == "gemv_t") all.push_back(step);
   }
   return all;
 }
@@ -322,5 +325,32 @@ TEST_CASE("spmv: by hand") {
     CHECK(product(step, one, {1}) == Vector{many, 0});
     one.offsets = {0, 0, many};
     CHECK(product(step, one, {1}) == Vector{0, many});
+  }
+}
+
+TEST_CASE("gemv_w8: a one-hot x picks a column of the dequantized matrix, bit for bit") {
+  for (const Step& step : steps()) {
+    if (step.problem->kernel() != std::string("gemv_w8")) continue;
+    for (const std::size_t k : {1, 127, 128, 129, 272, 300}) {
+      INFO(step.name << ", k = " << k);
+      const std::size_t n = 9, groups = (k + 127) / 128;
+      std::vector<std::int8_t> weights(n * k);
+      for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<std::int8_t>(hash(1, 0, i));
+      const std::vector<float> scales = random_numbers(n * groups, 2);
+      const DeviceBuffer<std::int8_t> device_w(weights.size());
+      CUDA_CHECK(cudaMemcpy(device_w.get(), weights.data(), weights.size(), cudaMemcpyHostToDevice));
+      const DeviceBuffer<float> device_scales = upload(scales), device_y(n);
+      const DeviceBuffer<__nv_bfloat16> device_x(k);
+      for (std::size_t j = 0; j < k; j += j < 120 ? 17 : 1) {
+        std::vector<__nv_bfloat16> x(k, __float2bfloat16(0));
+        x[j] = __float2bfloat16(1);
+        CUDA_CHECK(cudaMemcpy(device_x.get(), x.data(), k * sizeof x[0], cudaMemcpyHostToDevice));
+        step.problem->run(Arrays({device_w.get(), device_scales.get(), device_x.get(), device_y.get()}), {n, k});
+        std::vector<float> y(n), want(n);
+        CUDA_CHECK(cudaMemcpy(y.data(), device_y.get(), n * sizeof(float), cudaMemcpyDeviceToHost));
+        for (std::size_t r = 0; r < n; ++r) want[r] = scales[r * groups + j / 128] * weights[r * k + j];
+        CHECK(y == want);
+      }
+    }
   }
 }

@@ -52,3 +52,21 @@ TEST_CASE("spmv: lanes along a row or a tile leave the gather from x as the only
 TEST_CASE("spmv 05: walks of 7 steps seldom meet in a bank") {
   CHECK(Claims("spmv_05_merge_tile", {512, 4096, 64, 0}).shared_load() < 1.5);
 }
+
+// A warp's 512 weights are 16 sectors. The rest is x, 32 sectors if each is loaded once and whole, and scales.
+TEST_CASE("gemv_w8: sectors of all loads for 512 weights") {
+  const auto sectors = [](const char* step) {
+    constexpr double n = 256, k = 512;
+    const Claims seen(step, {256, 512});
+    double all = 0;
+    for (const auto& access : seen.launches.back().accesses) {
+      if (access.space == Space::global && access.op == Op::load) all += static_cast<double>(access.units);
+    }
+    return all / (n * k / 512);
+  };
+  CHECK(sectors("gemv_w8_01_dequantize") == 64 + 32);
+  CHECK(sectors("gemv_w8_02_registers") == 16 + 32 + 16);
+  CHECK(sectors("gemv_w8_03_sixteen") == 16 + 64 + 1);    // both loads of x touch all of its sectors
+  CHECK(sectors("gemv_w8_04_four_rows") == 16 + 16 + 1);  // x once for four rows
+  CHECK(sectors("gemv_w8_05_no_conversion") == 16 + 16 + 1);
+}

@@ -1,6 +1,6 @@
 // Transposed matrix-vector: y = alpha A^T x + beta y.
 // A is a row-major m x k matrix: x has m elements, y has k.
-// practice: medium, next spmv
+// practice: medium, next gemv_w8
 #pragma once
 #include "../matrix_vector.cuh"
 
