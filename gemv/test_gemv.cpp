@@ -354,3 +354,25 @@ TEST_CASE("gemv_w8: a one-hot x picks a column of the dequantized matrix, bit fo
     }
   }
 }
+
+TEST_CASE("gemv_w4: by hand") {
+  for (const Step& step : steps()) {
+    if (step.problem->kernel() != std::string("gemv_w4")) continue;
+    INFO(step.name);
+    const auto upload_bytes = [](const std::vector<std::uint8_t>& host) {
+      DeviceBuffer<std::uint8_t> buffer(host.size());
+      CUDA_CHECK(cudaMemcpy(buffer.get(), host.data(), host.size(), cudaMemcpyHostToDevice));
+      return buffer;
+    };
+    // rows 1, 2, 3 and 15, 0, 8; the high half of a row's last byte is no weight
+    const DeviceBuffer<std::uint8_t> W = upload_bytes({0x21, 0xf3, 0x0f, 0x58}), zeros = upload_bytes({8, 0});
+    const DeviceBuffer<float> scales = upload({0.5f, 2.0f}), y = upload({kNaN, kNaN});
+    const std::vector<__nv_bfloat16> x = {__float2bfloat16(1), __float2bfloat16(10), __float2bfloat16(100)};
+    const DeviceBuffer<__nv_bfloat16> device_x(x.size());
+    CUDA_CHECK(cudaMemcpy(device_x.get(), x.data(), x.size() * sizeof x[0], cudaMemcpyHostToDevice));
+    step.problem->run(Arrays({W.get(), scales.get(), zeros.get(), device_x.get(), y.get()}), {2, 3});
+    std::vector<float> got(2);
+    CUDA_CHECK(cudaMemcpy(got.data(), y.get(), 2 * sizeof(float), cudaMemcpyDeviceToHost));
+    CHECK(got == std::vector<float>{0.5f * (-7 - 60 - 500), 2.0f * (15 + 800)});
+  }
+}

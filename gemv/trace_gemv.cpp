@@ -19,6 +19,16 @@ double sectors_of_matrix(const char* step, const Size& size) {
   return static_cast<double>(most->units) / static_cast<double>(most->requests);
 }
 
+// The sectors of all loads of the last launch, for `weights` of the 256 x 1024 weights.
+double sectors_of_loads(const char* step, double weights) {
+  const Claims seen(step, {256, 1024});
+  double all = 0;
+  for (const auto& access : seen.launches.back().accesses) {
+    if (access.space == Space::global && access.op == Op::load) all += static_cast<double>(access.units);
+  }
+  return all / (256 * 1024 / weights);
+}
+
 }  // namespace
 
 TEST_CASE("gemv: a thread per row takes 32 sectors per request of A, lanes along a row 4, or 16 by float4") {
@@ -55,18 +65,18 @@ TEST_CASE("spmv 05: walks of 7 steps seldom meet in a bank") {
 
 // A warp's 512 weights are 16 sectors. The rest is x, 32 sectors if each is loaded once and whole, and scales.
 TEST_CASE("gemv_w8: sectors of all loads for 512 weights") {
-  const auto sectors = [](const char* step) {
-    constexpr double n = 256, k = 512;
-    const Claims seen(step, {256, 512});
-    double all = 0;
-    for (const auto& access : seen.launches.back().accesses) {
-      if (access.space == Space::global && access.op == Op::load) all += static_cast<double>(access.units);
-    }
-    return all / (n * k / 512);
-  };
+  const auto sectors = [](const char* step) { return sectors_of_loads(step, 512); };
   CHECK(sectors("gemv_w8_01_dequantize") == 64 + 32);
   CHECK(sectors("gemv_w8_02_registers") == 16 + 32 + 16);
   CHECK(sectors("gemv_w8_03_sixteen") == 16 + 64 + 1);    // both loads of x touch all of its sectors
   CHECK(sectors("gemv_w8_04_four_rows") == 16 + 16 + 1);  // x once for four rows
   CHECK(sectors("gemv_w8_05_no_conversion") == 16 + 16 + 1);
+}
+
+// A warp's 1024 weights are 16 sectors.
+TEST_CASE("gemv_w4: sectors of all loads for 1024 weights") {
+  const auto sectors = [](const char* step) { return sectors_of_loads(step, 1024); };
+  CHECK(sectors("gemv_w4_01_shifts") == 16 + 2 * 64 + 32);  // both halves of a pair of x, then scales and zero points
+  CHECK(sectors("gemv_w4_02_vectors") == 16 + 128 + 2);     // each of four loads of x touches half of its sectors
+  CHECK(sectors("gemv_w4_03_magic") == 16 + 128 + 2);
 }

@@ -3,7 +3,7 @@
 // a multiple of 128, the last group is shorter. With groups = ceil(k / 128):
 //   y[r] = sum over j of scales[r * groups + j / 128] * W[r * k + j] * x[j], added up in FP32.
 // Weights are symmetric: no zero point, and -128 is a value like any other. Scales may have any sign. k = 0 gives 0.
-// practice: medium, next spmv
+// practice: medium, next gemv_w4
 #pragma once
 #include "ladder.cuh"
 

@@ -1,0 +1,36 @@
+// bug: subtracts the zero point in unsigned integers, where 3 - 8 is 4294967291
+// caught by: cpu forward | is wrong
+// caught by: gpu | is wrong
+// stage: right
+#include "block_reduce.cuh"
+#include "../gemv_w4.cuh"
+
+constexpr int kBlock = 256, kGroup = 128;
+
+__global__ void gemv_w4_unsigned_difference(const std::uint8_t* __restrict__ W, const float* __restrict__ scales,
+                                            const std::uint8_t* __restrict__ zeros, const __nv_bfloat16* __restrict__ x,
+                                            float* __restrict__ y, std::size_t n, std::size_t k) {
+  const unsigned lane = threadIdx.x % 32;
+  const std::size_t row = (std::size_t{blockIdx.x} * kBlock + threadIdx.x) / 32, groups = ceil_div(k, kGroup);
+  if (row >= n) return;
+  float sum = 0.0f;
+  for (std::size_t j = 2 * lane; j < k; j += 64) {
+    const std::size_t group = row * groups + j / kGroup;
+    const unsigned byte = W[row * ceil_div(k, 2) + j / 2], zero = zeros[group];
+    float part = static_cast<float>((byte & 15) - zero) * __bfloat162float(x[j]);
+    if (j + 1 < k) part += static_cast<float>((byte >> 4) - zero) * __bfloat162float(x[j + 1]);
+    sum += scales[group] * part;
+  }
+  sum = warp_sum_to_lane_0(sum);
+  if (lane == 0) y[row] = sum;
+}
+
+static void launch(const std::uint8_t* W, const float* scales, const std::uint8_t* zeros, const __nv_bfloat16* x,
+                   float* y, std::size_t n, std::size_t k) {
+  if (n == 0) return;
+  gemv_w4_unsigned_difference<<<static_cast<unsigned>(ceil_div(n, kBlock / 32)), kBlock>>>(W, scales, zeros, x, y, n,
+                                                                                           k);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+LADDER_STEP(GemvW4, launch);
