@@ -1,7 +1,8 @@
 // 4-bit weights with zero points times a BF16 vector (W4A16).
 // W is n x k in 4 bits: byte r * ceil(k / 2) + j / 2 has weight j of row r, in its low half if j is even, in its high
 // half if j is odd. With odd k the high half of a row's last byte may be anything. Along a row each 128 weights are a
-// group with an FP32 scale and a zero point from 0 to 15, a byte; the last group may be shorter. groups = ceil(k / 128):
+// group with an FP32 scale and a zero point from 0 to 15, a byte; the last group may be shorter. With groups =
+// ceil(k / 128):
 //   y[r] = sum over j of scales[r * groups + j / 128] * (q[r][j] - zeros[r * groups + j / 128]) * x[j], added in FP32.
 // Scales may have any sign. k = 0 gives 0.
 // practice: hard, next spmv
@@ -12,8 +13,8 @@
 
 class GemvW4 : public ladder::Problem {
  public:
-  // W has n * ceil(k / 2) bytes, scales and zeros n * groups, x k, y n. Nothing overlaps; pointers need be aligned to an
-  // element only, and k is any number. n is below 2^31; n and k may be 0.
+  // W has n * ceil(k / 2) bytes, scales and zeros n * groups, x k, y n. Nothing overlaps; pointers need be aligned to
+  // an element only, and k is any number. n is below 2^31; n and k may be 0.
   using Launch = void (*)(const std::uint8_t* W, const float* scales, const std::uint8_t* zeros, const __nv_bfloat16* x,
                           float* y, std::size_t n, std::size_t k);
 
@@ -38,8 +39,8 @@ class GemvW4 : public ladder::Problem {
             device.at<const __nv_bfloat16>(3), device.at<float>(4), size[0], size[1]);
   }
 
-  // q * x, z * x and (q - z) * x are exact in FP32. Where z times the sum of x is subtracted from the sum of q * x, a term
-  // passes through at most k - 1 additions within and between groups, z's product, the subtraction and the scale's
+  // q * x, z * x and (q - z) * x are exact in FP32. Where z times the sum of x is subtracted from the sum of q * x, a
+  // term passes through at most k - 1 additions within and between groups, z's product, the subtraction and the scale's
   // product, so the error is at most gamma_(k + 3) sum |scale| (q + z) |x|, gamma_n = n u / (1 - n u), in any order
   // (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., lemma 3.1); where n u isn't small, n u holds
   // (Jeannerod and Rump, SIAM J. Matrix Anal. Appl. 34, 2013). Subtracting z from each weight errs less. Where all
@@ -79,8 +80,8 @@ class GemvW4 : public ladder::Problem {
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = {{0, 0},   {0, 7},     {7, 0},     {1, 1},     {300, 1},
                                        {301, 2}, {1, 70001}, {2, 16416}, {33, 2048}, {65, 544}};
-    for (const std::size_t k : {3,   7,   8,   9,   15,  16,  17,  31,  32,  33,  63,   64,   65,   96,   127,
-                                128, 129, 160, 255, 256, 257, 288, 511, 512, 513, 1023, 1024, 1025, 1056, 1152}) {
+    for (const std::size_t k : {48,  272, 3,   7,   8,   9,   15,  16,  17,  31,  32,  33,   63,   64,   65,   96,
+                                127, 128, 129, 160, 255, 256, 257, 288, 511, 512, 513, 1023, 1024, 1025, 1056, 1152}) {
       sizes.push_back({19, k});
     }
     return sizes;

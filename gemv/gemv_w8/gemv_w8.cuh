@@ -11,8 +11,8 @@
 
 class GemvW8 : public ladder::Problem {
  public:
-  // W has n * k elements, scales n * groups, x k, y n. Nothing overlaps; pointers need be aligned to an element only, and
-  // k is any number. n is below 2^31; n and k may be 0.
+  // W has n * k elements, scales n * groups, x k, y n. Nothing overlaps; pointers need be aligned to an element only,
+  // and k is any number. n is below 2^31; n and k may be 0.
   using Launch = void (*)(const std::int8_t* W, const float* scales, const __nv_bfloat16* x, float* y, std::size_t n,
                           std::size_t k);
 
@@ -38,9 +38,9 @@ class GemvW8 : public ladder::Problem {
 
   // An int8 times a BF16 number has 16 bits and is exact in FP32; scale * weight rounds. Whichever comes first, a term
   // passes through at most two roundings of products and k - 1 of additions, in any order, so the error is at most
-  // gamma_(k + 1) sum |scale| |w| |x|, gamma_n = n u / (1 - n u) (Higham, Accuracy and Stability of Numerical Algorithms,
-  // 2nd ed., lemma 3.1); where n u isn't small, n u holds (Jeannerod and Rump, SIAM J. Matrix Anal. Appl. 34, 2013).
-  // Where all terms are 0, either zero is right.
+  // gamma_(k + 1) sum |scale| |w| |x|, gamma_n = n u / (1 - n u) (Higham, Accuracy and Stability of Numerical
+  // Algorithms, 2nd ed., lemma 3.1); where n u isn't small, n u holds (Jeannerod and Rump, SIAM J. Matrix Anal. Appl.
+  // 34, 2013). Where all terms are 0, either zero is right.
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
     const std::size_t k = size[1], groups = ceil_div(k, kGroup);
@@ -79,8 +79,8 @@ class GemvW8 : public ladder::Problem {
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = {{0, 0},    {0, 7},     {7, 0},     {1, 1},    {300, 1},  {1, 70001},
                                        {1, 8192}, {2, 16400}, {33, 2048}, {65, 528}, {130, 272}};
-    for (const std::size_t k : {2,   3,   15,  16,  17,  31,  32,  33,  48,  112,  127,  128,  129,
-                                144, 240, 255, 256, 257, 511, 512, 513, 640, 1024, 1039, 1040, 1152}) {
+    for (const std::size_t k : {8,   24,  136, 1032, 2,   3,   15,  16,  17,  31,  32,  33,   48,   112,  127,
+                                128, 129, 144, 240,  255, 256, 257, 511, 512, 513, 640, 1024, 1039, 1040, 1152}) {
       sizes.push_back({19, k});
     }
     for (const std::size_t n : {2, 3, 4, 5, 8, 31, 32, 34}) sizes.push_back({n, 400});

@@ -7,7 +7,8 @@
 // The dequantized matrix must never be in memory.
 // Say: a warp per row, 16 weights per lane and load: the lanes read 512 neighbouring bytes.
 // Say: 16 weights never straddle a group of 128, so one scale multiplies their sum, not each of them.
-// Next: each warp loads and converts all of x for one row: four rows per warp, gemv_w8_04. Two weights per byte: gemv_w4.
+// Next: each warp loads and converts all of x for one row: four rows per warp, gemv_w8_04. Two weights per byte:
+// gemv_w4.
 __global__ void gemv_w8(const int8_t* __restrict__ W, const float* __restrict__ scales,
                         const __nv_bfloat16* __restrict__ x, float* __restrict__ y, size_t n, size_t k, bool aligned) {
   const int lane = threadIdx.x % 32;
@@ -17,11 +18,11 @@ __global__ void gemv_w8(const int8_t* __restrict__ W, const float* __restrict__ 
   const float* scale = scales + row * ((k + 127) / 128);  // Say: rounded up, the last group may be short
   float sum = 0;
   for (size_t j = 16 * lane; aligned && j < k; j += 512) {
-    const int4 v = *(const int4*)(w + j);
-    const int words[4] = {v.x, v.y, v.z, v.w};
+    const int4 w16 = *(const int4*)(w + j), x16[2] = {*(const int4*)(x + j), *(const int4*)(x + j + 8)};
+    const __nv_bfloat16* xs = (const __nv_bfloat16*)x16;
     float part = 0;
     // Say: int8_t has a sign; an unsigned byte makes 255 of -1
-    for (int i = 0; i < 16; ++i) part += float(int8_t(words[i / 4] >> (i % 4 * 8))) * __bfloat162float(x[j + i]);
+    for (int i = 0; i < 16; ++i) part += float(((const int8_t*)&w16)[i]) * __bfloat162float(xs[i]);
     sum += scale[j / 128] * part;
   }
   for (size_t j = lane; !aligned && j < k; j += 32) sum += scale[j / 128] * w[j] * __bfloat162float(x[j]);
@@ -31,7 +32,8 @@ __global__ void gemv_w8(const int8_t* __restrict__ W, const float* __restrict__ 
 
 cudaError_t launch(const int8_t* W, const float* scales, const __nv_bfloat16* x, float* y, size_t n, size_t k) {
   if (n == 0) return cudaSuccess;  // a grid of 0 blocks is an error
-  gemv_w8<<<unsigned((n + 7) / 8), 256>>>(W, scales, x, y, n, k, k % 16 == 0 && uintptr_t(W) % 16 == 0);
+  gemv_w8<<<unsigned((n + 7) / 8), 256>>>(W, scales, x, y, n, k,
+                                          k % 16 == 0 && (uintptr_t(W) | uintptr_t(x)) % 16 == 0);
   return cudaGetLastError();
 }
 
