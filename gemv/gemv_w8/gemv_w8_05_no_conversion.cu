@@ -1,6 +1,5 @@
-// Problem:  step 04 converts each weight with an I2F (SASS), which ncu counts on the XU pipe. At the rate of sine and
-//           square root, 16 per clock and SM, that would limit int8 weights to 3.7 TB/s (132 SMs, 1.755 GHz). Not
-//           measured.
+// Problem:  step 04 has an I2F per weight (SASS), which ncu counts on the XU pipe. 16 per clock and SM, as for sine and
+//           square root, would limit int8 weights to 3.7 TB/s (132 SMs, 1.755 GHz). Hypothesis, not tested.
 // Idea:     make the float from the byte. A float of 2^23 counts its mantissa in ones, so the byte w + 128 under the
 //           exponent of 2^23 is 2^23 + 128 + w. One __byte_perm puts it there; subtracting 2^23 + 128 is exact.
 // Expect:   1.0 to 1.3x step 04 at 8192x8192, where conversions are its limit; 1.0x where DRAM is.
