@@ -486,9 +486,10 @@ def require_gpu(hint=""):
 # ---- running
 
 def dims(executable):
-    """The names of a program's dimensions, from its --help, but for the optional ones (default 0)."""
+    """A program's dimensions, from its --help, but for the optional ones (default 0): {name: the most it takes}."""
     text = subprocess.run([executable, "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
-    return re.findall(r"^  --(\w+)=N +default [1-9]\d*, at most", text, re.MULTILINE)
+    found = re.findall(r"^  --(\w+)=N +default [1-9]\d*, at most (\d+)", text, re.MULTILINE)
+    return {name: int(most) for name, most in found}
 
 
 def describe_exit(status):

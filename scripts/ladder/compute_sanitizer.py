@@ -19,10 +19,10 @@ def command(tool, executable, options):
 
 def small_sizes(executable):
     """Two sets of options: an odd size of a few blocks, and the CPU backend's size, of many."""
-    names = ladder.dims(executable)
+    dims = ladder.dims(executable)
     # falling, as k of top_k is at most the columns, and width times height of block_shape at most 1024
-    odd = [1025] if len(names) == 1 else [37 - 2 * place for place in range(len(names))]
-    return [[f"--{name}={size}" for name, size in zip(names, odd)], ["--small"]]
+    odd = [1025] if len(dims) == 1 else [37 - 2 * place for place in range(len(dims))]
+    return [[f"--{name}={min(size, most)}" for (name, most), size in zip(dims.items(), odd)], ["--small"]]
 
 
 def has_findings(status, output):

@@ -45,9 +45,9 @@ def run(step, options):
     if not options and step.kind in ("bug", "submission"):
         options = failing_run(program)
     if not options:
-        names = ladder.dims(program)
-        lengths = SMALL.get(len(names), [SMALLEST] * len(names))
-        options = [f"--{name}={length}" for name, length in zip(names, lengths)]
+        dims = ladder.dims(program)
+        lengths = SMALL.get(len(dims), [SMALLEST] * len(dims))
+        options = [f"--{name}={min(length, most)}" for (name, most), length in zip(dims.items(), lengths)]
     reported = [f"--record={os.devnull}"]  # or the backend's reports are not kept
     return traces.complete(traces.run(program, ["--events", *reported, *options])[0], [step])
 

@@ -35,7 +35,7 @@ static void launch(const float* in, float* out, std::size_t planes, std::size_t 
   }
 }
 
-// Without the sizes that cuDNN refuses.
+// Without the sizes that cuDNN refuses, and without windows of which all pixels are -infinity: it gives -FLT_MAX there.
 class OfCudnn : public Pool2d {
  public:
   using Pool2d::Pool2d;
@@ -43,6 +43,11 @@ class OfCudnn : public Pool2d {
     if (size[5] >= window(size)) throw ladder::UsageError("--padding: cuDNN takes less than the window's width");
     if (size[1] == 0 || size[2] == 0) throw ladder::UsageError("--rows, --cols: cuDNN takes no empty image");
     return Pool2d::buffers(size);
+  }
+  std::vector<ladder::Pattern> patterns() const override {
+    std::vector<ladder::Pattern> all = Pool2d::patterns();
+    all.pop_back();  // special
+    return all;
   }
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes;

@@ -1,6 +1,5 @@
 // bug: the last thread loads whole words, and only its stores look at n: it reads up to 9 bytes past the end
 // caught by: cpu-asan forward | heap-buffer-overflow
-// caught by: gpu memcheck | Invalid __global__ read
 // stage: memory
 #include "../rgb_to_gray.cuh"
 

@@ -1,7 +1,7 @@
 // bug: variance = mean of x^2 - mean^2 in float: with a large mean no digit of the difference is right
 // caught by: cpu forward | 1e4 + noise data
 // caught by: cpu-asan forward | 1e4 + noise data
-// caught by: gpu | 1e4 + noise data
+// caught by: gpu | rstd
 // stage: right
 #include "../batch_norm.cuh"
 
