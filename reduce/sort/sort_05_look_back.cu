@@ -2,7 +2,7 @@
 // Idea:     onesweep (Adinets and Merrill, 2022). One kernel counts the digits of all four passes. Then a pass is one
 //           kernel: a tile publishes its counts, thread d looks back over those of digit d, as scan 08 does over sums.
 // Expect:   1.1 to 1.5x step 04 at 2^24: 68 bytes per pair instead of 80, and 5 large kernels instead of 12.
-// Measured: 1.19x step 04, 0.66x CUB at 2^24 (H200).
+// Measured: 1.15x step 04, 0.75x CUB at 2^24 (H200).
 // Next:     why are the counts published before the keys are ranked? (All later tiles wait for them.)
 #include "../block_scan.cuh"
 #include "../look_back.cuh"

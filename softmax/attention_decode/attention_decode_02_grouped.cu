@@ -3,6 +3,7 @@
 //           of more than eight are cut into tiles of eight, so that queries and sums stay in registers.
 // Expect:   a quarter of step 01's loads at groups=4, but also a quarter of its warps: faster only where warps are many.
 //           L2 served most of the repeated reads, so DRAM's bytes hardly change.
+// Measured: 2.03x step 01, 0.09 of a read at 64x8x4x4096 (H200).
 // Next:     a warp waits for each key before it asks for the next. How many bytes must be in flight?
 #include "attention_decode.cuh"
 #include "query_groups.cuh"

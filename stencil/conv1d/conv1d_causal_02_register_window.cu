@@ -1,9 +1,9 @@
 // Problem:  step 01 loads 4 bytes per instruction, four times each element.
 // Idea:     4 outputs per thread from two aligned float4, its own and the one before: k <= 4 fits. Rows start anywhere,
 //           so a row's threads are shifted to its 16-byte boundaries; at its two ends elements come one by one.
-// Expect:   0.75 to 0.9 of a copy at 8x4096: one float4 from DRAM, one from L1, as stencil1d_04 (1.00). But nvcc makes
-//           four 4-byte stores of the float4 (see its PTX). Rows of 4095 floats lose a few percent.
-// Measured: 2.12x step 01, 0.82 of a copy at 8x4096 (H200).
+// Expect:   0.85 to 1.0 of a copy at 8x4096: one float4 from DRAM, one from L1, as stencil1d_04 (1.00). Rows of 4095
+//           floats lose a few percent.
+// Measured: 2.24x step 01, 0.87 of a copy at 8x4096 (H200).
 // Next:     decoding makes one token at a time. What must be kept from step to step?
 #include "../plane_grid.cuh"
 #include "conv1d_causal.cuh"
