@@ -1,7 +1,7 @@
 // RGB bytes to gray bytes, bit for bit.
 // gray = (19595 R + 38470 G + 7471 B + 32768) >> 16 for each pixel. These are BT.601's luma weights 0.299, 0.587 and
 // 0.114 in units of 2^-16; they add up to 65536, so gray pixels, and white, stay as they are. 32768 is a half: the sum
-// is rounded to the nearest, ties up. In whole numbers, because a float result next to a tie depends on the order of
+// is rounded to the nearest, ties up. Integers, because a float result next to a tie depends on the order of
 // additions and on FMAs. It differs from the decimal weights' result only where that is within 0.0015 of a tie.
 // practice: easy, next copy_offset
 #pragma once

@@ -1,8 +1,8 @@
 // Problem:  each load of step 03 touches 32 sectors, where 16 would hold its bytes. L1 serves each sector twice.
 // Idea:     stage through shared memory. A block loads its 12288 bytes as neighbouring uint4; then each thread takes
-//           its own 48 bytes from there. What is not a whole, aligned tile goes by bytes, lanes on neighbouring pixels.
-// Expect:   0.97 to 1.03 of a copy at 8192 x 8192, as vec3_norm_04. 16 sectors per load request, all used. Lanes 12 words
-//           apart cause no bank conflict: eight lanes touch every bank once.
+//           its own 48 bytes from there. A tile that is not whole and aligned is loaded as bytes.
+// Expect:   0.97 to 1.03 of a copy at 8192 x 8192, as vec3_norm_04. 16 sectors per load request, all used. Lanes 12
+//           words apart cause no bank conflict: eight lanes touch every bank once.
 // Measured: 1.00x step 03, 0.97 of a copy at 8192x8192 (H200).
 // Next:     what if rows have gaps behind them, or the image is a part of a larger one?
 #include "rgb_to_gray.cuh"

@@ -3,14 +3,14 @@
 #include <cstdint>
 
 // Say: 3 bytes in, 1 byte out per pixel: memory is the limit. Ask: which weights, how is it rounded, are rows padded?
-// Say: BT.601's 0.299, 0.587, 0.114 in 16-bit fixed point. They add up to 65536, so white stays 255; plus a half, so
-// that it rounds. With floats and a cast white may become 254, and most pixels are up to one too dark.
+// Say: BT.601's 0.299, 0.587, 0.114 in 16-bit fixed point. They add up to 65536, so white stays 255. Adding a half
+// rounds to the nearest. With floats and a cast white may become 254, and half of the pixels are one too dark.
 __device__ unsigned luma(unsigned r, unsigned g, unsigned b) {
   return (19595 * r + 38470 * g + 7471 * b + 32768) >> 16;
 }
 
 // Say: a thread per pixel moves single bytes. Four pixels are 12 bytes: three words in, one word out.
-// Next: 16 pixels are three uint4; staged through shared memory all loads are coalesced, rgb_to_gray_04.
+// Next: 16 pixels are three uint4, rgb_to_gray_03. Through shared memory all loads are coalesced, rgb_to_gray_04.
 __global__ void rgb_to_gray(const uint8_t* rgb, uint8_t* gray, size_t n, bool aligned) {
   const size_t i = 4 * (size_t(blockIdx.x) * blockDim.x + threadIdx.x);
   if (aligned && i + 4 <= n) {
@@ -25,7 +25,7 @@ __global__ void rgb_to_gray(const uint8_t* rgb, uint8_t* gray, size_t n, bool al
 }
 
 cudaError_t launch(const uint8_t* rgb, uint8_t* gray, size_t height, size_t width) {
-  const size_t n = height * width;  // Say: no gaps, so the image is one row
+  const size_t n = height * width;  // Say: no gaps, so the image is one long row
   if (n == 0) return cudaSuccess;   // a grid of 0 blocks is an error
   const bool aligned = (uintptr_t(rgb) | uintptr_t(gray)) % 4 == 0;
   rgb_to_gray<<<(n + 1023) / 1024, 256>>>(rgb, gray, n, aligned);

@@ -1,6 +1,6 @@
 // Problem:  step 02 has 6.3 instructions per weight, more than a read leaves: two to cut it out, one for the zero
 //           point, one to convert it, one for its x, an FMA.
-// Idea:     no conversion. A float of 2^23 counts its mantissa in ones. One mask takes four weights out of a word; one
+// Idea:     no conversion. From 2^23 to 2^24 floats are the integers. One mask takes four weights out of a word; one
 //           __byte_perm puts each under the exponent of 2^23, which makes 2^23 + q; subtracting 2^23 + zero is exact.
 // Expect:   1.1 to 1.3x step 02 at 8192x8192: 5.1 instructions per weight (SASS). Instructions still are the limit.
 // Next:     x is 128 of 146 sectors that a warp loads for 1024 weights, and one of 5 instructions. Which step of

@@ -1,10 +1,10 @@
 // Problem:  each warp of step 03 loads and converts all of x for one row: two loads and 16 conversions for 16 weights.
 // Idea:     a warp takes four rows. x is loaded and converted once for them. The launch bounds allow 128 registers, so
 //           that the loads of all four rows precede the first product (SASS).
-// Expect:   1.0 to 1.3x step 03 at 8192x8192, 0.8 to 0.95 of a read of W. A loss at 4096 rows, which are only 1024
-//           warps now.
-// Next:     4096 rows: what fills the GPU again? (The warps of a block share
-//           four rows and split k, as in gemv_05.) And can a byte become a float without a conversion?
+// Expect:   1.0 to 1.3x step 03 at 8192x8192, 0.8 to 0.95 of a read of W. Slower at 4096 rows, which are only
+//           1024 warps now.
+// Next:     4096 rows: what fills the GPU again? (The warps of a block share four rows and split k, as in gemv_05.) And
+//           can a byte become a float without a conversion?
 #include "block_reduce.cuh"
 #include "gemv_w8.cuh"
 

@@ -4,11 +4,11 @@
 #include <cstdint>
 
 // Say: batch 1, so each weight is used once: 2 FLOP for a byte. Memory is the limit, and int8 is half of BF16's bytes.
-// The dequantized matrix must never be in memory.
+// So dequantize in registers; the dequantized matrix is never stored.
 // Say: a warp per row, 16 weights per lane and load: the lanes read 512 neighbouring bytes.
-// Say: 16 weights never straddle a group of 128, so one scale multiplies their sum, not each of them.
-// Next: each warp loads and converts all of x for one row: four rows per warp, gemv_w8_04. Two weights per byte:
-// gemv_w4.
+// Say: 16 weights never straddle a group of 128, so the scale multiplies their sum once.
+// Next: each warp loads and converts all of x for one row. Four rows per warp share x (gemv_w8_04). Two weights per
+// byte: gemv_w4.
 __global__ void gemv_w8(const int8_t* __restrict__ W, const float* __restrict__ scales,
                         const __nv_bfloat16* __restrict__ x, float* __restrict__ y, size_t n, size_t k, bool aligned) {
   const int lane = threadIdx.x % 32;

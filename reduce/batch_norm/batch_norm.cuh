@@ -2,8 +2,8 @@
 // x is n x c x hw, row-major: n images of c channels of hw pixels. For each channel, over its n * hw elements:
 //   mean, variance = the mean of (x - mean)^2 (biased), rstd = 1 / sqrt(variance + epsilon),
 //   y = (x - mean) * rstd * gamma + beta, with a gamma and a beta per channel.
-// mean and rstd are results too, which the gradient needs. Running averages of them are left out: c values, no kernel's
-// problem. A channel with NaN is NaN, no other is; without elements its mean and rstd are NaN. Infinities: not defined.
+// mean and rstd are results too, which the gradient needs. Running averages of them, c values each, are left out. A
+// channel with NaN is NaN, no other is; without elements its mean and rstd are NaN. Infinities: not defined.
 // practice: medium, next rms_norm
 #pragma once
 #include "../norm_problem.cuh"

@@ -1,6 +1,6 @@
 // Problem:  step 02 has one block per channel, and its threads past the last pixel of a small plane idle.
-// Idea:     number a channel's elements through, over all images, and cut them into slices, a block each. One kernel
-//           stores the moments of each slice; the next merges a channel's, in each of its blocks, and writes y.
+// Idea:     number a channel's elements consecutively across images, and cut them into slices, a block each. One
+//           kernel stores each slice's moments; in the next, each block merges its channel's and writes y.
 // Expect:   2 to 3x step 02 at 64x64x12544, 3 to 5x at 256x2048x49: all SMs and threads work. x is read twice.
 // Next:     a channel of 25,000 floats is 100 KB. Why read it twice?
 #include "batch_norm.cuh"

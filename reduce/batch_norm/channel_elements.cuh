@@ -1,8 +1,8 @@
-// The elements of a channel of an NCHW array, numbered through over all images.
+// The elements of a channel of an NCHW array, numbered consecutively across all images.
 #pragma once
 #include "cuda_helpers.cuh"
 
-// Calls body(number, place from the channel's first) for numbers [begin, end), every kBlock-th by a thread. image:
+// Calls body(number, place from the channel's first) for numbers [begin, end); a thread takes every kBlock-th. image:
 // floats from one image to the next. Only the first number is divided by hw, at least 1; then image and pixel advance.
 template <unsigned kBlock, typename Body>
 __device__ inline void for_elements(std::size_t begin, std::size_t end, std::size_t hw, std::size_t image, Body body) {

@@ -1,6 +1,7 @@
 #include <cuda_runtime.h>
 
-// Say: a channel is n pieces of hw floats, c * hw apart: a block per channel, image by image, lanes along the pixels.
+// Say: memory is the limit. A channel is n pieces of hw floats, c * hw apart. A block per channel goes image by image,
+// lanes along the pixels, so loads coalesce.
 // Say: the mean first, then squared distances from it. E[x^2] - mean^2 in one pass loses all digits where the mean is
 // large; Welford's update doesn't, and reads x twice instead of three times (02). The variance is biased: / count.
 // Next: slices of a channel for several blocks, batch_norm_03; a channel in shared memory is read once, 04.

@@ -3,7 +3,7 @@
 // rstd = 1 / sqrt(variance + epsilon), which the forward pass has saved, and the gradient dy of y:
 //   dx_c = rstd (g_c - mean of g - x^_c * mean of (g x^)), with g = dy gamma and means over the row;
 //   dgamma_c = the sum of dy x^ over the rows, dbeta_c = the sum of dy; both are 0 for rows = 0.
-// Any order of additions is right. NaN in x or dy makes its row of dx NaN, and its column of dgamma; in dy dbeta too.
+// Any order of additions is right. NaN in x or dy makes its row of dx and its column's dgamma NaN; in dy, dbeta too.
 // practice: hard, next cross_entropy
 #pragma once
 #include "../reduction.cuh"

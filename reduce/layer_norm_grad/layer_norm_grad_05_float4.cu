@@ -1,6 +1,6 @@
 // Problem:  a thread of step 04 moves 4 bytes per access.
 // Idea:     float4, in registers, shared and global memory. Where rows are not aligned, the same kernel loads four
-//           floats that are 256 apart, which coalesces, too (norm_float4.cuh).
+//           floats that are 256 apart, which is coalesced too (norm_float4.cuh).
 // Expect:   1.1 to 1.3x step 04, 0.8 to 0.95 of a copy at 16384x4096.
 // Next:     rows of 128 floats fill one warp. Who takes a row then, and who adds the warps' column sums?
 #include "../norm_float4.cuh"

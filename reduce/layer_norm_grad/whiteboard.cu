@@ -1,9 +1,11 @@
 #include <cuda_runtime.h>
 
 // Say: with g = dy gamma and x^ = (x - mean) rstd, dx = rstd (g - mean(g) - x^ mean(g x^)): two sums over the row,
-// as mean and variance depend on every x. dgamma and dbeta are sums over the rows, so another kernel.
-// Say: a warp per row, xor shuffles, no barrier. A block of 32 x 16 threads per 32 columns: coalesced, a sum per warp.
-// Say: x and dy are read three times. Fused: a block keeps whole rows and column sums, then partial sums (03 to 05).
+// as mean and variance depend on every x. dgamma and dbeta are sums over the rows, so they get another kernel.
+// Say: dx: a warp per row, xor shuffles, no barrier. dgamma, dbeta: a block of 32 x 16 threads for 32 columns. A warp
+// reads 32 neighbouring floats of a row, 16 warps share the rows.
+// Next: x and dy are read three times. Fused: a block takes whole rows and keeps column sums; another kernel adds the
+// blocks' sums (03 to 05).
 __global__ void grad_x(const float* x, const float* dy, const float* gamma, const float* mean, const float* rstd,
                        float* dx, size_t rows, size_t cols) {
   const size_t row = (size_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32, first = row * cols + threadIdx.x % 32;

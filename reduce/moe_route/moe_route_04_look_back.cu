@@ -1,8 +1,8 @@
 // Problem:  step 03 scans the tiles' counts by a warp per expert, 32 tiles per round trip, and builds the bits twice.
 // Idea:     look-back over each expert's counts, as in sort 05, ranks an entry within its expert where it was chosen.
 //           Where an expert starts depends on all tokens: the last tile knows it, a second kernel adds it.
-// Expect:   0.8 to 1.5x step 03 at 262144x256x8: one launch and one reading of the entries less, but all 1024 tiles may
-//           run at once and look back a long way.
+// Expect:   0.8 to 1.5x step 03 at 262144x256x8: one kernel less, and the bits are built once. But places are written
+//           twice, and all 1024 tiles may run at once and look back a long way.
 // Measured: 0.80x step 03, 0.25 of a read at 262144x256x8 (H200).
 // Next:     could one kernel do it all? (Only if all its blocks run at the same time: a cooperative launch.)
 #include "../look_back.cuh"

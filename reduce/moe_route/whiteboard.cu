@@ -2,14 +2,15 @@
 
 #include <cmath>
 
+// Ask: ties, NaN, and is it the softmax over all experts or over the chosen ones?
 // Say: each token chooses on its own; then entries are sorted by expert, in the tokens' order. Places from an atomic
-// counter per expert would follow the order of arrival, which changes from run to run. Ask: ties, NaN, and is it the
-// softmax over all experts or over the chosen ones?
+// counter per expert would follow the order of arrival, which changes from run to run.
 // Say: greatest first, ties to the lower expert because only a strictly greater one takes over; NaN is the greatest.
 __device__ bool above(float a, float b) { return a > b || (isnan(a) && !isnan(b)); }
 
 // Say: a thread per token, k rounds over its row.
-// Next: lanes read rows apart: stage 32 logits per token in shared memory, and keep a sorted list, one pass, moe_route_03.
+// Next: lanes read different rows. Stage 32 logits per token in shared memory, and keep a sorted list: one pass
+// (moe_route_03).
 __global__ void choose(const float* logits, int* chosen, float* weights, size_t tokens, int experts, int k) {
   const size_t t = size_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (t >= tokens) return;
@@ -28,8 +29,8 @@ __global__ void choose(const float* logits, int* chosen, float* weights, size_t 
   for (int i = 0; i < k; ++i) weights[i] /= sum;
 }
 
-// Say: one block, a thread per expert: it counts its entries, and starts behind those of lower experts.
-// Next: one block reads everything. Tiles: count, scan over the tiles, place by bits and popc, moe_route_02.
+// Say: one block, a thread per expert: it counts its entries; they start after those of lower experts.
+// Next: one block reads everything. With tiles: count, scan over the tiles, place by bits and popc (moe_route_02).
 __global__ void number(const int* chosen, int* offsets, int* places, int entries, int experts) {
   __shared__ int counts[256];
   const int e = threadIdx.x;

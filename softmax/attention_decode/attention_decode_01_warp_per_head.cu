@@ -1,5 +1,5 @@
-// Problem:  decoding attends with one query token to thousands of keys: 4 FLOP per element of K and V, which memory
-//           delivers slower than the FMA units take it. A tile of queries, as in attention, would be one row.
+// Problem:  in decoding one query attends to thousands of keys: one FMA per element of K and V, so memory bandwidth is
+//           the limit. A tile of queries, as in attention, would have one row.
 // Idea:     one warp per sequence and query head. A lane has four columns; the online softmax goes key by key.
 // Expect:   4 to 20 % of read bandwidth at 64x8x4x4096. A warp has one key in flight, in 2-byte loads, and every query
 //           head reads K and V itself.

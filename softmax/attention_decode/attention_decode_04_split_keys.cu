@@ -1,8 +1,8 @@
 // Problem:  step 03 has one warp per sequence and KV head: a single sequence with 8 KV heads is 8 warps of a whole GPU.
 // Idea:     flash decoding: cut the keys into splits until all SMs are full, one warp each. A split leaves its maximum,
 //           sum and output; a second kernel merges them by the online rule, each rescaled by exp(its maximum - all's).
-// Expect:   0.6 to 0.9 of read bandwidth at 64x8x4x4096, 1.5 to 2x step 03; at 1x8x4x131072 30x or more. At groups=8
-//           instructions take longer than memory.
+// Expect:   0.8 to 0.9 of read bandwidth at 64x8x4x4096, about 2x step 03; at 1x8x4x131072 30x or more. At groups=8 the
+//           FMA units are close behind memory.
 // Measured: 1.57x step 03, 0.67 of a read at 64x8x4x4096 (H200).
 // Next:     a serving system keeps the cache in pages of 16 tokens. What changes in the loads?
 #include "attention_decode.cuh"

@@ -1,6 +1,6 @@
 // Problem:  step 01 looks into the table for every key, and only then can it load the key: two round trips per round.
-// Idea:     one look per round of eight keys, which lie in one page since splits begin at multiples of 16. It is made a
-//           round ahead, so that the page's number is there when its keys are asked for. A shift replaces the division.
+// Idea:     one look per round of eight keys, which lie in one page since splits begin at multiples of 16. It is
+//           made a round ahead, so the page's number is there when its keys are loaded. A shift replaces the division.
 // Expect:   0.95 to 1.0 of attention_decode 04: 4 bytes of the table for 4096 of K and V, and nothing waits for them.
 // Next:     two sequences share a prompt's pages. Who reads them once?
 #include "attention_decode_paged.cuh"

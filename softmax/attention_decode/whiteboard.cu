@@ -3,10 +3,11 @@
 
 #include <cmath>
 
-// Say: one query per sequence, so 4 FLOP per element of K and V: only their bytes count. A warp per sequence and query
-// head, four columns per lane, online softmax key by key; 64-bit indices; no keys give 0. Warps of a group read the same
-// K and V at the same time, so L1 or L2 has them. Next: a warp for the whole group, 16-byte loads, several in flight,
-// keys split over warps and merged.
+// Say: one query per head, so one FMA per element of K and V: their bytes are the limit.
+// Say: a warp per sequence and query head, four columns per lane, online softmax key by key. 64-bit indices. A sequence
+// without keys gives 0.
+// Next: query heads of a group read the same K and V, which L1 and L2 serve: one warp for the whole group (02). 16-byte
+// loads, several in flight (03). Keys split over warps, then merged (04).
 __global__ void decode(const __nv_bfloat16* q, const __nv_bfloat16* K, const __nv_bfloat16* V, const int* lengths,
                        float* out, size_t rows, size_t kv_heads, size_t groups, size_t keys) {
   const size_t row = (size_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;

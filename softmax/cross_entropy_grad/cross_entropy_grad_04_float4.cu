@@ -2,7 +2,7 @@
 // Idea:     split each row at its own 16-byte boundaries: up to 3 elements before and 3 after are edges, one for each
 //           of six threads, kept in registers. Between them are aligned float4, in shared memory.
 // Expect:   1.1 to 1.4x step 03, 0.8 to 0.95 of a copy at 4096x50257. Less where dx starts at another distance from a
-//           boundary than x: its float4 become four stores.
+//           boundary than x: then a float4 is stored as four floats.
 // Next:     128256 logits are 513 KB. Which cluster holds them? (One of four blocks, as in row_softmax 08.)
 #include "cross_entropy_grad.cuh"
 #include "../float4_row.cuh"

@@ -2,11 +2,12 @@
 
 #include <cmath>
 
-// Say: dx = (softmax - one hot) * scale: 8 bytes per element, so bytes are the limit. The one hot vector is not stored:
+// Ask: what does a target outside of the row mean? Here the row becomes NaN.
+// Say: dx = (softmax - one hot) * scale: 8 bytes per element, so memory is the limit. The one hot vector is not stored:
 // the lane that has the target's element subtracts 1 before it stores. A later subtraction would need a barrier.
-// Say: a warp per row, so no barrier. x is read three times; the online rule finds maximum and sum in one pass (02).
-// Say: a target outside of the row must not pick an element of another: one unsigned test. Here the row becomes NaN.
-// Next: a row in shared memory is read once (03); float4 from its own boundary (04).
+// Say: a warp per row, so no barrier. Three passes: maximum, sum, result. One unsigned test covers both ends of t.
+// Next: the online rule finds maximum and sum in one pass (02). A row in shared memory is read once (03). float4 from
+// its own boundary (04).
 __global__ void cross_entropy_grad(const float* x, const int* target, float* dx, size_t rows, size_t cols,
                                    float scale) {
   const int lane = threadIdx.x % 32;

@@ -1,4 +1,4 @@
-// bug: n / 4 threads of four pixels each, rounded down: the last n % 4 pixels belong to none
+// bug: n / 4 threads of four pixels each, rounded down: no thread has the last n % 4 pixels
 // caught by: cpu forward | was never written
 // caught by: gpu | was never written
 // stage: right

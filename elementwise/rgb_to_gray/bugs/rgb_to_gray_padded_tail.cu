@@ -1,4 +1,4 @@
-// bug: the last thread loads whole words, and only its stores look at n: it reads up to 9 bytes past the end
+// bug: the last thread loads four whole pixels, and only its stores check n: it reads up to 9 bytes past the end
 // caught by: cpu-asan forward | heap-buffer-overflow
 // stage: memory
 #include "../rgb_to_gray.cuh"

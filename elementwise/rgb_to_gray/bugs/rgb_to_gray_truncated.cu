@@ -1,4 +1,4 @@
-// bug: a float sum is cast to a byte, which cuts off the fraction: most pixels are one too dark
+// bug: a float sum is cast to a byte, which truncates: half of the pixels are one too dark
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right

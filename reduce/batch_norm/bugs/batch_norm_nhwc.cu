@@ -1,4 +1,4 @@
-// bug: takes the channels for the innermost axis, NHWC, so a channel's elements are every c-th float
+// bug: treats the channels as the innermost axis, NHWC, so a channel's elements are every c-th float
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

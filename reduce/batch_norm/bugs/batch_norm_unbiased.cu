@@ -1,4 +1,4 @@
-// bug: the squares are divided by count - 1, as the running variance wants them, not the normalisation
+// bug: the squares are divided by count - 1, as for the running variance; the normalisation divides by count
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

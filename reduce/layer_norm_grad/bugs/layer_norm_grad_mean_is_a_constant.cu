@@ -1,4 +1,4 @@
-// bug: the mean is taken for a constant, so the gradient through it, the mean of g, is missing
+// bug: the mean is treated as a constant, so the gradient through it, the mean of g, is missing
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

@@ -1,4 +1,4 @@
-// bug: a chosen logit is overwritten with the least float, not marked: at -infinity the same expert is chosen again
+// bug: a chosen logit is overwritten with -infinity, not marked: if the others are -infinity, it is chosen again
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right

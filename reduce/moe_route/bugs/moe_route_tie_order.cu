@@ -1,4 +1,4 @@
-// bug: an element that is pushed down does not push down an equal one behind it, so of equals the lower expert comes last
+// bug: an element that is pushed down does not push down an equal one: of equals the lower expert comes last
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right
