@@ -4,22 +4,14 @@
 // practice: medium, next streams
 #pragma once
 #include "../elementwise.cuh"
+#ifndef CUDA_EMU
+#include "set_aside.cuh"
+#endif
 
 // Spreads neighbouring i over the whole table; m is below 2^32.
 __host__ __device__ inline std::size_t slot(std::size_t i, std::size_t m) {
   return std::size_t{static_cast<std::uint32_t>(i) * 2654435761u} * m >> 32;
 }
-
-#ifndef CUDA_EMU
-// Sets aside `bytes` of L2 for lines that persist, at most what the device allows; returns how many. 0: before sm_80, or
-// under MIG. A part set aside is taken from all others, until it is given back.
-inline std::size_t set_aside(std::size_t bytes) {
-  const std::size_t most = device_attribute(cudaDevAttrMaxPersistingL2CacheSize), part = std::min(bytes, most);
-  static std::size_t now = 0;
-  if (part != now) CUDA_CHECK(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, part));
-  return now = part;
-}
-#endif
 
 class L2Window : public Elementwise {
  public:

@@ -7,6 +7,7 @@
 // Next:     how do you get rid of persisting lines?
 // needs: gpu
 #include "l2_window.cuh"
+#include "set_aside.cuh"
 
 __global__ void l2_persisting(const float* __restrict__ x, const float* __restrict__ table, float* __restrict__ y,
                               std::size_t n, std::size_t m) {

@@ -8,6 +8,7 @@
 // needs: gpu
 #include "../host_timing.cuh"
 #include "l2_window.cuh"
+#include "set_aside.cuh"
 
 __global__ void l2_hit_ratio(const float* __restrict__ x, const float* __restrict__ table, float* __restrict__ y,
                              std::size_t n, std::size_t m) {

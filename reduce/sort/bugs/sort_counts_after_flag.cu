@@ -1,7 +1,7 @@
 // bug: a tile sets its flag before its threads have stored the counts that the flag announces
-// caught by: cpu forward | keys_out[
+// caught by: cpu forward | s_out[
 // caught by: cpu-trace | global memory with no fence and atomic between
-// caught by: gpu | keys_out[
+// caught by: gpu | s_out[
 // stage: right
 #include "../sort_order.cuh"
 
