@@ -242,6 +242,9 @@ class Problem {
   virtual std::vector<Size> huge_sizes() const = 0;   // indices beyond 32 bits; GPU only. Empty: not for this step
   virtual std::vector<Size> bench_sizes() const = 0;  // the sizes of the ladder table
 
+  // Those of the sizes for which buffers() does not throw UsageError: for the test_sizes() of a library that refuses some.
+  std::vector<Size> accepted(const std::vector<Size>& sizes) const;
+
   // A size from the whole domain, of at most `bytes` of traffic and as near to that as its lengths allow. Here lengths
   // are log-uniform, odd as often as not, and optional dimensions and scalars have their defaults.
   virtual Size random_size(Draw& draw, double bytes) const;

@@ -104,6 +104,18 @@ double Problem::bytes(const Size& size) const {
   return sum;
 }
 
+std::vector<Size> Problem::accepted(const std::vector<Size>& sizes) const {
+  std::vector<Size> some;
+  for (const Size& size : sizes) {
+    try {
+      buffers(size);
+      some.push_back(size);
+    } catch (const UsageError&) {
+    }
+  }
+  return some;
+}
+
 Size Problem::random_size(Draw& draw, double bytes) const {
   Size size;
   size.dims.resize(dims().size());

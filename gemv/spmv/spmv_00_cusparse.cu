@@ -57,13 +57,7 @@ class OfCusparse : public Spmv {
       throw ladder::UsageError("--mean: cuSPARSE takes at most one nonzero per place, mean <= cols");
     return Spmv::buffers(size);
   }
-  std::vector<ladder::Size> test_sizes() const override {
-    std::vector<ladder::Size> sizes;
-    for (const ladder::Size& size : Spmv::test_sizes()) {
-      if (size[2] <= size[1]) sizes.push_back(size);
-    }
-    return sizes;
-  }
+  std::vector<ladder::Size> test_sizes() const override { return accepted(Spmv::test_sizes()); }
 };
 
 LADDER_STEP(OfCusparse, launch);

@@ -32,13 +32,7 @@ class OfCudnn : public BatchNorm {
     if (size[0] * size[1] * size[2] >> 31 > 0) throw ladder::UsageError("--n: cuDNN takes fewer than 2^31 elements");
     return BatchNorm::buffers(size);
   }
-  std::vector<ladder::Size> test_sizes() const override {
-    std::vector<ladder::Size> sizes;
-    for (const ladder::Size& size : BatchNorm::test_sizes()) {
-      if (size[0] > 0 && size[2] > 0) sizes.push_back(size);
-    }
-    return sizes;
-  }
+  std::vector<ladder::Size> test_sizes() const override { return accepted(BatchNorm::test_sizes()); }
   std::vector<ladder::Size> huge_sizes() const override { return {}; }
 };
 
