@@ -2,6 +2,7 @@
 // Idea:     a block keeps records of its own in shared memory, with locks of block scope, and merges them at its end
 //           under the device's locks. Records that don't fit are updated as in step 03.
 // Expect:   3 to 10x step 05 at m = 4: a lock in shared memory takes tens of ns, and 4 locks per block remain in L2.
+// Measured: 1.44x step 05, 0.03 of a copy at m=4 (H200).
 // Next:     does this problem need a lock at all?
 #include "lock.cuh"
 

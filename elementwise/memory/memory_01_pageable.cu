@@ -2,7 +2,7 @@
 // Idea:     cudaMalloc, and cudaMemcpy in both directions. The copy engine needs physical addresses that don't change,
 //           so the driver copies through a pinned buffer of its own.
 // Expect:   0.1 to 0.2 of the link: the CPU copies everything once more.
-// Measured: 0.07 of the link at 2^26 (H200); 0.12 (H100).
+// Measured: 0.08 of the link at 2^26 (H200); 0.12 (H100).
 // Why:      the host's CPU copies, and hosts differ: 7, 10 and 13 GB/s on three.
 // Next:     when does cudaMemcpy from pageable memory return?
 #include "memory.cuh"

@@ -1,7 +1,7 @@
 // Problem:  step 03 moves data each time they are used.
 // Idea:     managed memory. One pointer; on a fault, pages of 64 KB or more move to the side that touches them.
 // Expect:   below step 01, 0.07 of the link (H200), 0.12 (H100): thousands of faults, tens of microseconds each.
-// Measured: 0.12x step 03, 0.11 of the link at 2^26 (H200); 0.16x, 0.15 (H100).
+// Measured: 0.15x step 03, 0.13 of the link at 2^26 (H200); 0.16x, 0.15 (H100).
 // Why:      above step 01. x is read at 9 GB/s, but y written at 47 (H100), too fast for pages that move both ways.
 // Next:     when is it the right choice?
 #include "memory.cuh"

@@ -1,7 +1,7 @@
 // Problem:  step 04 moves x page by page, on faults.
 // Idea:     cudaMemPrefetchAsync moves x in one go. Advice keeps y on the host, to be written across the link.
 // Expect:   0.5 to 0.6 of the link: 50 GB/s each way, x as from pinned memory, y as in zero copy.
-// Measured: 1.79x step 04, 0.20 of the link at 2^26 (H200); 1.94x, 0.29 (H100).
+// Measured: 1.95x step 04, 0.25 of the link at 2^26 (H200); 1.94x, 0.29 (H100).
 // Why:      x has 48 GB/s, y 17 (H100). Each run gives and withdraws the advice; what that costs was not measured.
 // Next:     is a prefetch advice or a command?
 // needs: gpu

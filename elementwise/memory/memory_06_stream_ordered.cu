@@ -2,7 +2,7 @@
 // Idea:     cudaMallocAsync takes memory from a pool, in stream order. The release threshold lets the pool keep it; by
 //           default all goes back at each synchronisation.
 // Expect:   0.55 to 0.58 of the link (H200), 0.60 to 0.63 (H100): step 02's time, though every call allocates.
-// Measured: 2.90x step 05, 0.58 of the link at 2^26 (H200); 2.15x, 0.63 (H100).
+// Measured: 2.30x step 05, 0.57 of the link at 2^26 (H200); 2.15x, 0.63 (H100).
 // Next:     may another stream use z?
 // needs: gpu
 #include "memory.cuh"

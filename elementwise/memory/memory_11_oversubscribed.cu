@@ -3,7 +3,7 @@
 //           passes, resident_us with room for all and oversubscribed_us with room for 3/4 of x and y.
 // Expect:   0.9 to 1.1x step 04 at 2^26, where all fits. Oversubscribed, the second pass is as slow as the first: what it
 //           needs next is what was evicted last.
-// Measured: 0.14x step 10, 0.06 of the link at 2^26 (H200).
+// Measured: 0.32x step 10, 0.12 of the link at 2^26 (H200).
 // Next:     in which order should the second pass go over the data?
 #include "memory.cuh"
 

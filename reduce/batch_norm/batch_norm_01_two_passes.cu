@@ -2,6 +2,7 @@
 // Idea:     one block per channel, from the definition: a pass for the mean, one for the variance, one that writes y.
 // Expect:   0.3 to 0.5 of a copy at 32x256x3136: three reads for one write. Less at 256x2048x49, where 49 of a block's
 //           256 threads have a pixel.
+// Measured: 0.35x cuDNN at 32x256x3136 (H200).
 // Next:     three reads. Which of them can go without losing digits?
 #include "batch_norm.cuh"
 

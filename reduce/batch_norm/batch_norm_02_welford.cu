@@ -2,6 +2,7 @@
 // Idea:     Welford: each element corrects (n, mean, sum of squared distances), and Chan's rule merges two such sets
 //           (moments.cuh): one pass, as accurate as two, also where the mean is far larger than the deviation.
 // Expect:   1.1 to 1.4x step 01 at 32x256x3136: two reads; a division per element.
+// Measured: 1.15x step 01, 0.40x cuDNN at 32x256x3136 (H200).
 // Next:     64 channels are 64 blocks for 132 SMs. And at 7 x 7 pixels 207 of 256 threads idle. What gives all work?
 #include "batch_norm.cuh"
 #include "../moments.cuh"

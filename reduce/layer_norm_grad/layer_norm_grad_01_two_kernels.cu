@@ -2,6 +2,7 @@
 // Idea:     a kernel for each direction. A block per row sums g and g x^, then writes dx; a thread per column adds all
 //           rows.
 // Expect:   0.05 to 0.15 of a copy at 16384x4096: the second kernel has 4096 threads, of the 270,000 that 132 SMs hold.
+// Measured: 0.02 of a copy at 16384x4096 (H200).
 // Next:     the column sums read perfectly coalesced rows. Where do more threads come from?
 #include "layer_norm_grad.cuh"
 

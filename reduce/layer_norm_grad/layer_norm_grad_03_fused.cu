@@ -3,6 +3,7 @@
 //           adds dy x^ and dy to sums per column in shared memory, which become its rows of partials.
 // Expect:   1.2 to 1.6x step 02 at 16384x4096: the second read of a row comes from L1 or L2. Slower than step
 //           02 at 262144x128, where half of a block's threads have no column.
+// Measured: 1.00x step 02, 0.47 of a copy at 16384x4096 (H200).
 // Next:     a row of 4096 floats of x and dy is 32 KB, and the block reads it twice. Where would it stay?
 #include "add_partials.cuh"
 #include "layer_norm_grad.cuh"

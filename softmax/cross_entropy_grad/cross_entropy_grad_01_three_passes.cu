@@ -2,6 +2,7 @@
 // Idea:     one block per row, straight from the formula: a pass for the maximum, one for the sum, one that writes.
 // Expect:   0.4 to 0.6 of a copy at 4096x50257: x is read three times. Up to 1056 rows in flight are 212 MB, four
 //           times L2, so it serves little of the second and third read.
+// Measured: 0.33 of a copy at 4096x50257 (H200).
 // Next:     the one hot vector is never stored. Who subtracts the 1, and when?
 #include "cross_entropy_grad.cuh"
 #include "../online_softmax.cuh"  // group_max, group_sum

@@ -3,6 +3,7 @@
 //           of six threads, kept in registers. Between them are aligned float4, in shared memory.
 // Expect:   1.1 to 1.4x step 03, 0.8 to 0.95 of a copy at 4096x50257. Less where dx starts at another distance from a
 //           boundary than x: then a float4 is stored as four floats.
+// Measured: 1.14x step 03, 0.69 of a copy at 4096x50257 (H200).
 // Next:     128256 logits are 513 KB. Which cluster holds them? (One of four blocks, as in row_softmax 08.)
 #include "cross_entropy_grad.cuh"
 #include "../float4_row.cuh"
