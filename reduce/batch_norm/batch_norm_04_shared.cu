@@ -3,7 +3,7 @@
 //           does not fit is read twice.
 // Expect:   1.2 to 1.5x step 03 at 128x1024x196: channels of 100 KB, two blocks per SM. Slower than step 03 at
 //           32x256x3136 and 64x64x12544: longer channels, few blocks.
-// Measured: 0.62x step 03, 0.40x cuDNN at 32x256x3136 (H200 at 9a41615).
+// Measured: 0.62x step 03, 0.40x cuDNN at 32x256x3136 (H200).
 // Next:     a cluster of blocks shares a channel. What do they exchange? (Moments, by distributed shared memory.)
 #include "batch_norm.cuh"
 #include "channel_elements.cuh"
