@@ -6,11 +6,11 @@ Only what a C++ compiler cannot parse is rewritten:
     k<T, 32><<<grid, block, smem, stream>>>(a, b)
         ::cuda_emu::launch("k<T, 32>", [=](auto... cuda_emu_a) { k<T, 32>(cuda_emu_a...); },
                            ::cuda_emu::config(grid, block, smem, stream), a, b)
-    __shared__ float As[BM][BK + 1];     auto& As = ::cuda_emu::shared<float[BM][BK + 1]>([] {});
-    __shared__ alignas(16) float q[8];   auto& q = ::cuda_emu::shared<float[8], 16>([] {});
-    extern __shared__ T x[][33];         auto x = ::cuda_emu::dynamic_shared<T[33]>();
-    extern __shared__ T x[]; outside a function    static ::cuda_emu::DynamicShared<T> x;
-    __shared__ struct {...} s;           struct s_type {...}; auto& s = ::cuda_emu::shared<s_type>([] {});
+    __shared__ float As[BM][BK + 1];     auto& As = ::cuda_emu::shared<float[BM][BK + 1]>("As", [] {});
+    __shared__ alignas(16) float q[8];   auto& q = ::cuda_emu::shared<float[8], 16>("q", [] {});
+    extern __shared__ T x[][33];         auto x = ::cuda_emu::dynamic_shared<T[33]>("x");
+    extern __shared__ T x[]; outside a function    static ::cuda_emu::DynamicShared<T> x{"x"};
+    __shared__ struct {...} s;           struct s_type {...}; auto& s = ::cuda_emu::shared<s_type>("s", [] {});
     __launch_bounds__(N) void k() {      ... { ::cuda_emu::launch_bounds(N);
     __global__ void k(const int& n) {    ... { ::cuda_emu::reference_parameter("n");
     __constant__ float w[9];             __constant__ float w[9]; static const ::cuda_emu::DeviceImage ...;
@@ -335,9 +335,9 @@ class SharedDeclaration:
         if self.extern:
             return dynamic.format(name=match[2], type=whole + suffix[unsized.end():].strip())
         alignment = f', {self.alignment}' if self.alignment else ''
-        return f'auto& {match[2]} = ::cuda_emu::shared<{whole}{suffix}{alignment}>([] {{}})'
+        return f'auto& {match[2]} = ::cuda_emu::shared<{whole}{suffix}{alignment}>("{match[2]}", [] {{}})'
 
-    def edits(self, dynamic='auto {name} = ::cuda_emu::dynamic_shared<{type}>()'):
+    def edits(self, dynamic='auto {name} = ::cuda_emu::dynamic_shared<{type}>("{name}")'):
         split = specifier_end(self.rest, self.start, self.end)
         type_ = ' '.join(self.rest[self.start:split].split())
         if re.search(r'''(?<!\w)['"]''', type_):  # its value is blanked
@@ -390,7 +390,7 @@ def new_type_edits(code, keyword):
     name = begin[4] or f'{variable[1]}_type'
     alignment = f', {begin[1] or begin[3]}' if begin[1] or begin[3] else ''
     breaks = ''.join(c for c in code[keyword:begin.end()] + code[end:variable.end()] if c == '\n')
-    shared = f'::cuda_emu::shared<{name}{variable[2] or ""}{alignment}>([] {{}});'
+    shared = f'::cuda_emu::shared<{name}{variable[2] or ""}{alignment}>("{variable[1]}", [] {{}});'
     return [(keyword, begin.end(), f'{begin[2]} {name} {{'),
             (end, variable.end(), f'; auto& {variable[1]} = {shared}{breaks}')]
 
@@ -402,7 +402,7 @@ def shared_edits(source, keyword):
     declaration = None if new_type else SharedDeclaration(source, keyword)
     if not declaration or not declaration.extern:
         raise Untranslatable('__shared__ declaration outside a function: move it into the kernel')
-    return declaration.edits('static ::cuda_emu::DynamicShared<{type}> {name}')
+    return declaration.edits('static ::cuda_emu::DynamicShared<{type}> {name}{{"{name}"}}')
 
 
 # ---------------------------------------------------------------- variables of the device

@@ -3,7 +3,10 @@
 #include "cuda_emu/trace.hpp"
 #include "record.hpp"
 
+#include <cxxabi.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -137,7 +140,10 @@ inline std::string race(const cuda_emu::trace::Race& r) {
   Object o;
   o.add_text("kind", name(r.kind)).add_text("scope", r.between_blocks ? "grid" : "block");
   o.add_text("space", name(r.space)).add_raw("first", side(r.first)).add_raw("second", side(r.second));
-  return o.add("count", r.count).add("executed", r.executed).str();
+  o.add_raw("executed", list(r.executed, [](const std::array<std::uint32_t, 2>& both) {
+              return "[" + std::to_string(both[0]) + "," + std::to_string(both[1]) + "]";
+            }));
+  return o.add("count", r.count).str();
 }
 
 // A word of a part that was not read is left out; so is what an event of its kind does not have.
@@ -158,11 +164,27 @@ inline std::string event(const cuda_emu::trace::WarpEvent& e) {
                             [](std::uint32_t word) { return std::to_string(word); });
               }));
   }
+  if (e.kind == WarpEvent::Kind::collective && e.parts.front().words[2] != 0) {
+    o.add_raw("from", of_parts([](const WarpEvent::Part& p) { return std::to_string(p.words[2] - 1); }));
+  }
   if (!moves) return o.str();
+  o.add("site", reinterpret_cast<std::uintptr_t>(e.return_address)).add("array", e.array);
   o.add_text("space", name(e.space)).add_text("op", name(e.op)).add("width", e.width).add("async", e.async);
   o.add("units", e.units).add("ideal", e.ideal);
   o.add_raw("addresses", of_parts([](const WarpEvent::Part& p) { return std::to_string(p.address); }));
   return o.add_raw("passes", of_parts([](const WarpEvent::Part& p) { return std::to_string(p.pass); })).str();
+}
+
+inline std::string shared_array(const cuda_emu::trace::SharedArray& array) {
+  int status = 0;
+  char* type = abi::__cxa_demangle(array.type->element->name(), nullptr, nullptr, &status);
+  Object o;
+  o.add_text("name", array.name).add_text("type", status == 0 ? type : "").add("begin", array.begin);
+  free(type);
+  std::vector<std::size_t> extents(array.type->extents.begin(), array.type->extents.end());
+  extents.erase(std::find(extents.begin(), extents.end(), 0u), extents.end());
+  o.add("bytes", array.bytes).add("element", array.type->element_size);
+  return o.add_raw("extents", list(extents, [](std::size_t extent) { return std::to_string(extent); })).str();
 }
 
 inline std::string launch(const cuda_emu::trace::Launch& l) {
@@ -194,6 +216,7 @@ inline std::string launch(const cuda_emu::trace::Launch& l) {
             }));
   if (!l.events.empty()) {
     o.add("all_events", l.all_events).add_raw("events", list(l.events, event));
+    o.add_raw("shared_arrays", list(l.shared_arrays, shared_array));
     o.add_raw("allocations", list(l.allocations, [](const cuda_emu::trace::Allocation& a) {
                 return Object().add("begin", a.begin).add("bytes", a.bytes).str();
               }));

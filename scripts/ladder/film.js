@@ -42,11 +42,6 @@ function numbers(word, type) {
   return [type === null && isFloat ? float32(word) : word | 0];
 }
 
-/** The bytes of an element; of memory whose type isn't known those of a word. */
-function bytesOf(type) {
-  return {float16: 2, bfloat16: 2, int64: 8, int8: 1, uint8: 1}[type] || WORD;
-}
-
 function exact(word, type) {
   return numbers(word, type).map(number => String(Number(number.toPrecision(9)))).join(" ");
 }
@@ -150,7 +145,7 @@ class State {
 
   /** The words of an array that are known, by number. Each block has its own shared memory. */
   memory(event, number) {
-    const key = this.film.arrays[number].name === "shared" ? `${event.launch}/${event.block}` : number;
+    const key = this.film.arrays[number].space === "shared" ? `${event.launch}/${event.block}` : number;
     if (!this.memories.has(key)) this.memories.set(key, new Map());
     return this.memories.get(key);
   }
@@ -234,11 +229,7 @@ function reveal(box, part) {
     box.scrollTop = part.offsetTop - box.clientHeight / 3;
 }
 
-function bankOrByte(array, column) {
-  return array.name === "shared" ? String(column) : column % 8 ? "" : `+${column * WORD}`;
-}
-
-/** A part of memory in rows of 128 bytes: 32 banks of shared memory, or 4 sectors of an array. */
+/** An array in rows of 128 bytes: 32 banks of shared memory, or 4 sectors. */
 class Grid {
   constructor(parent, film, clip, number) {
     this.array = film.arrays[number];
@@ -253,13 +244,15 @@ class Grid {
     }
     const sorted = [...rows].sort((a, b) => a - b);
     this.rows = sorted.slice(0, MOST_ROWS);
-    const shared = this.array.name === "shared";
-    element(parent, "h3", "", (shared ? "shared memory: a column is a bank" : `${this.array.name}: 4 sectors of 32 bytes in a row`)
+    const {name, space, extents} = this.array, shared = space === "shared";
+    element(parent, "h3", "", name + extents.map(extent => `[${extent}]`).join("")
+      + (shared ? ", in shared memory: a column is a bank" : ": 4 sectors of 32 bytes in a row")
       + (sorted.length > MOST_ROWS ? `; the first ${MOST_ROWS} of ${sorted.length} rows that are touched` : ""));
     this.box = element(parent, "div", "scroll");
     const grid = element(this.box, "div", "grid memory");
     element(grid, "div", "at", shared ? "bank" : "byte");
-    for (let column = 0; column < LANES; ++column) element(grid, "div", "soft", bankOrByte(this.array, column));
+    for (let column = 0; column < LANES; ++column)
+      element(grid, "div", "soft", shared ? String(column) : column % 8 ? "" : `+${column * WORD}`);
     this.cells = new Map();
     for (const row of this.rows) {
       element(grid, "div", "at", this.label(row));
@@ -267,10 +260,11 @@ class Grid {
     }
   }
 
-  /** The element, or the byte of shared memory, with which a row begins. */
+  /** The first element that begins in a row, or the row's first byte. */
   label(row) {
-    const first = Math.ceil((row * ROW - this.array.phase) / bytesOf(this.array.type));
-    return this.array.type ? `[${Math.max(0, first)}]` : String(row * ROW);
+    const {phase, element: bytes} = this.array;
+    if (!bytes) return String(row * ROW);
+    return placeName({...this.array, name: ""}, Math.max(0, Math.ceil((row * ROW - phase) / bytes) * bytes));
   }
 
   /** The words of a request: which of them this tick's pass serves. */
@@ -316,8 +310,17 @@ class Grid {
   }
 }
 
-function placeName(array, byte) {
-  return array.type ? `${array.name}[${byte / bytesOf(array.type)}]` : `${array.name} byte ${byte}`;
+/** The element at a byte, tile[3][5]; of a float4 with a letter, and of memory without elements the byte. */
+function placeName({name, type, element: bytes, extents}, byte) {
+  if (!bytes) return `${name} byte ${byte}`;
+  let index = Math.floor(byte / bytes), places = "";
+  const part = byte - index * bytes;
+  for (const extent of extents.slice(1).reverse()) {
+    places = `[${index % extent}]${places}`;
+    index = Math.floor(index / extent);
+  }
+  if (extents.length) places = `[${index}]${places}`;
+  return name + places + (!part ? "" : /^(float|int)32$/.test(type) ? `.${"xyzw"[part / WORD]}` : ` byte ${part}`);
 }
 
 function threadName(event, lane) {
@@ -399,7 +402,7 @@ class View {
     this.lanes = element(box, "div", "grid lanes");
     this.block = null;
     const arrays = [...new Set(clip.events.map(event => event.array))].filter(number => number !== null);
-    const isShared = number => this.film.arrays[number].name === "shared";
+    const isShared = number => this.film.arrays[number].space === "shared";
     arrays.sort((a, b) => isShared(b) - isShared(a) || a - b);
     this.grids = arrays.map(number => new Grid(this.right, this.film, clip, number));
     for (const grid of this.grids)
@@ -407,6 +410,19 @@ class View {
         cell.onclick = () => { this.chosen = {grid, word, number: grid.number}; this.draw(this.player.tick); };
         cell.onmouseenter = () => { cell.title = grid.sentence(this.state, word); };
       }
+  }
+
+  /** When the chosen warp, or the thread where threads run one by one, is again at the line where it is now or was last;
+   * if never, when it comes to another line that it executes more than once. */
+  nextRound() {
+    const {launch, block, number} = this.state.event;
+    const isMine = event => event.launch === launch && event.block === block && event.warp === this.warp
+      && (this.film.order === "lockstep" || event.lanes.includes(this.lane)) && ticksOf(event) > 0;
+    const mine = this.clip.events.filter(isMine), later = mine.filter(event => event.number > number);
+    const done = mine.filter(event => event.number <= number).map(event => event.line), here = done[done.length - 1];
+    const next = later.find(event => event.line === here) || later.find((event, i) => !done.includes(event.line)
+      && later.some((other, j) => j > i && other.line === event.line));
+    return next ? this.clip.tickOf(next) : this.clip.total;
   }
 
   /** The rows of lanes of an event's block. */
@@ -458,15 +474,24 @@ class View {
     const lanes = this.film.order === "executed" ? "" : `, ${event.lanes.length} of 32 lanes`;
     if (line.kind === "wait") return `${who} waits at ${line.what}${where}${this.waiting(event)}`;
     if (line.kind === "failure") return `${who} fails${where}: ${line.what}`;
-    if (line.kind === "collective") return `${who}: ${line.what}${where}${lanes}`;
+    if (line.kind === "collective") {
+      const i = this.follows(event);
+      return `${who}: ${line.what}${where}${lanes}${i < 0 ? "" : `; lane ${event.lanes[i]} ${this.exchange(event, i)}`}`;
+    }
     if (this.film.order === "executed") return `${who}${where} ${this.deed(event, 0).trim().replace(/^\d+ +/, "")}`;
     const verb = line.async ? `asynchronous ${line.space} ${line.op}` : `${line.space} ${line.op}`;
-    const name = line.space === "global" ? `${verb} of ${this.film.arrays[event.array].name}` : verb;
+    const {name} = this.film.arrays[event.array];
     let cost = "";
     if (line.space === "global") cost = `, ${some(event.units, "sector")}, ${event.ideal} would do`;
     if (line.space === "shared" && event.units > event.ideal)
       cost = `, bank conflict: wavefront ${event.ideal + step} of ${event.units}, ${event.ideal} would do`;
-    return `${who}: ${name}${where}${lanes}${cost}`;
+    return `${who}: ${verb} of ${name}${where}${lanes}${cost}`;
+  }
+
+  /** Of a shuffle: the place among its lanes of the chosen one, or where threads run one by one of the only one. */
+  follows(event) {
+    if (event.line.kind !== "collective" || !event.at.length) return -1;
+    return this.film.order === "executed" ? 0 : event.lanes.indexOf(this.lane);
   }
 
   /** How many lanes of the block wait. */
@@ -498,6 +523,7 @@ class View {
 
   /** Of a race `first` is what the lane did that came to the word first. */
   drawLanes(event, now, first) {
+    const follows = now ? this.follows(event) : -1;
     this.rows.forEach(({cells, note, threads}, warp) => {
       const stops = new Map();
       for (let lane = 0; lane < threads; ++lane) {
@@ -507,6 +533,7 @@ class View {
         const mine = now && event.warp === warp ? event.lanes.indexOf(lane) : -1;
         let active = mine >= 0 && event.line.kind !== "wait" ? turnOf(event, mine, now.step) : "";
         if (first && first.warp === warp && first.lanes[0] === lane) active += " bad";
+        if (follows >= 0 && event.warp === warp && event.at[follows] === lane) active += " source";
         const chosen = this.warp === warp && this.lane === lane ? "chosen" : "";
         show(cells[lane], `cell ${stop} ${active} ${chosen}`, mine >= 0 && event.each ? this.moved(event, mine) : "");
       }
@@ -536,6 +563,13 @@ class View {
     if (this.history.textContent !== text) this.history.textContent = text;
   }
 
+  /** What a lane gets in a collective, from which lane of a shuffle, and what it gives; values of 64 bits are not known. */
+  exchange(event, i) {
+    const words = event.words.slice(i * event.each, (i + 1) * event.each), [given, got] = words.map(word => exact(word, null));
+    const from = event.at.length ? ` from lane ${event.at[i]}` : "";
+    return words.some(word => word) ? `gets ${got}${from}, gives ${given}` : from && `gets a value${from}`;
+  }
+
   deed(event, i) {
     const {line} = event, words = event.words.slice(i * event.each, (i + 1) * event.each);
     const at = line.line ? `${String(line.line).padStart(4)}  ` : "      ";
@@ -543,8 +577,8 @@ class View {
     if (line.kind === "wait") return `${at}waits at ${line.what}`;
     if (line.kind === "failure") return `${at}fails: ${line.what}`;
     if (line.kind === "collective") {
-      const [given, got] = words.map(word => exact(word, null));
-      return `${at}${line.what}` + (words.some(word => word) ? `: gives ${given}, gets ${got}` : "");
+      const exchange = this.exchange(event, i);
+      return `${at}${line.what}${exchange ? `: ${exchange}` : ""}`;
     }
     const array = this.film.arrays[event.array], name = placeName(array, event.at[i]);
     const says = words.map(word => exact(line.width < WORD && array.type ? word << 0 : word, array.type));
@@ -624,6 +658,7 @@ class Player {
       End: () => this.seek(this.total),
       b: () => this.next(event => event.line.kind === "barrier" || event.line.what === "__syncwarp"),
       c: () => this.next(event => event.line.space === "shared" && event.units > event.ideal),
+      r: () => this.seek((this.views.find(view => view.clip.at(this.tick)) || this.views[0]).nextRound()),
     };
     if (!(key in keys)) return false;
     if (key !== " ") this.pause();

@@ -1,7 +1,9 @@
 """Films: what scripts/explain --play shows of a small run, event by event. The traced build keeps the events
 (--trace --json --events); here they are put in order, cut to size and written into a page, which film.js plays. The
 format is in scripts/README.md."""
+import collections
 import json
+import math
 import os
 
 import ladder
@@ -18,6 +20,11 @@ FIELDS = ["launch", "block", "warp", "line", "lanes", "units", "ideal", "array",
 DOES = {"load": "loads", "store": "stores", "atomic": "makes an atomic operation"}
 LINE = ["file", "line", "kind", "what", "space", "op", "width", "async"]
 BYTES_OF = {"float16": 2, "bfloat16": 2, "int64": 8, "int8": 1, "uint8": 1}
+TYPES = {"float": "float32", "int": "int32", "unsigned int": "int32", "__half": "float16", "__half2": "float16",
+         "__nv_bfloat16": "bfloat16", "__nv_bfloat162": "bfloat16", "long": "int64", "unsigned long": "int64",
+         "long long": "int64", "unsigned long long": "int64", "signed char": "int8", "unsigned char": "uint8",
+         "bool": "uint8", **{f"{kind}{n}": f"{kind}32" for kind in ("float", "int") for n in (2, 3, 4)},
+         **{f"uint{n}": "int32" for n in (2, 3, 4)}}
 
 
 # ---- running
@@ -59,15 +66,15 @@ def parts(event):
     lanes = [lane for lane in range(32) if event["lanes"] >> lane & 1]
     for number, lane in enumerate(lanes):
         one = {**event, "lanes": 1 << lane, "units": 1, "ideal": 1}
-        one.update({key: [event[key][number]] for key in ("executed", "words", "addresses") if key in event})
+        keys = ("executed", "words", "addresses", "from")
+        one.update({key: [event[key][number]] for key in keys if key in event})
         one.pop("passes", None)
         yield one
 
 
-def thread(event, block_shape, index):
-    """Is this event, of one lane, of the thread with this index?"""
-    number = index[0] + block_shape[0] * (index[1] + block_shape[1] * index[2])
-    return event["warp"] * 32 + event["lanes"].bit_length() - 1 == number
+def thread(event, lane=None):
+    """The thread of an event of one lane, or that of another lane of its warp."""
+    return event["launch"], event["block"], event["warp"], event["lanes"].bit_length() - 1 if lane is None else lane
 
 
 def why_executed(entry, order):
@@ -111,9 +118,17 @@ def failures(entry, events):
 
 
 def in_order(entry, executed):
-    """The events of all launches as they are played; and whether a thread that spins is left out."""
+    """The events of all launches as they are played; and whether a thread that spins is left out. An event's `turn`
+    says how far its warp is in the program: the barriers that the block has passed, and the warp's events since."""
     events = [{**event, "launch": number} for number, launch in enumerate(entry["launches"])
               for event in launch.get("events", ())]
+    barriers, turns = collections.Counter(), collections.Counter()
+    for event in events:
+        block = event["launch"], event["block"]
+        warp = *block, barriers[block], event["warp"]
+        turns[warp] += 1
+        event["turn"] = barriers[block], turns[warp]
+        barriers[block] += event["kind"] == "barrier"
     if executed:
         events = [one for event in events for one in (parts(event) if event["lanes"] else [event])]
         events.sort(key=lambda event: event["executed"][0])
@@ -130,29 +145,45 @@ class Memory:
     def __init__(self, entry):
         self.entry = entry
         self.arrays, self.numbers = [], {}
-        shared = [address for launch in entry["launches"] for event in launch.get("events", ())
-                  if event.get("space") == "shared" for address in event["addresses"]]
-        self.shared = min(shared, default=0) // 128 * 128  # where the first row begins
 
-    def find(self, launch, space, address):
-        """(number of the array, offset in bytes); the offset of what lies outside may be negative, or too large."""
-        if space != "global":
-            return self.known(space, {"name": space, "type": None}, self.shared if space == "shared" else 0, address)
-        begin, end = next((one["begin"], one["begin"] + one["bytes"])
-                          for one in self.entry["launches"][launch]["allocations"]
+    def find(self, event):
+        """(number of the array, each lane's offset in bytes): the array that the first lane accesses. The offset of
+        what lies outside may be negative, or too large."""
+        array = self.array_of(event, self.entry["launches"][event["launch"]])
+        key = event["space"], array["name"], array["begin"], *array["extents"]
+        if key not in self.numbers:
+            self.numbers[key] = len(self.arrays)
+            self.arrays.append({**{key: array[key] for key in ("name", "type", "element", "extents")},
+                                "space": event["space"], "phase": array["begin"] % 128})
+        return self.numbers[key], [address - array["begin"] for address in event["addresses"]]
+
+    def array_of(self, event, launch):
+        if event["space"] == "constant":
+            return {"name": "constants", "begin": 0, "type": None, "element": None, "extents": []}
+        if event["space"] == "shared":
+            return shared_array(launch["shared_arrays"][event["array"]])
+        address = event["addresses"][0]
+        begin, end = next((one["begin"], one["begin"] + one["bytes"]) for one in launch["allocations"]
                           if one["begin"] <= address < one["begin"] + one["bytes"])
         for array in self.entry["arrays"]:  # each has an allocation of its own, perhaps with guard bands
             if begin <= array["begin"] < end:
-                return self.known(array["begin"], array, array["begin"], address)
-        others = sum(array["name"].startswith("scratch") for array in self.arrays)
-        return self.known(begin, {"name": f"scratch {others + 1}", "type": None}, begin, address)
+                element = BYTES_OF.get(array["type"], 4)
+                return {**array, "element": element, "extents": [array["bytes"] // element]}
+        return {"name": self.scratch(begin), "begin": begin, "type": None, "element": None, "extents": []}
 
-    def known(self, key, array, begin, address):
-        if key not in self.numbers:
-            self.numbers[key] = len(self.arrays)
-            self.arrays.append({"name": array["name"], "type": array["type"], "phase": begin % 128,
-                                "count": array.get("bytes", 0) // BYTES_OF.get(array["type"], 4)})
-        return self.numbers[key], address - begin
+    def scratch(self, begin):
+        """Memory that is none of the problem's arrays has a number."""
+        names = {key[2]: key[1] for key in self.numbers if key[1].startswith("scratch ")}
+        return names.get(begin, f"scratch {len(names) + 1}")
+
+
+def shared_array(array):
+    """A __shared__ variable for a film. How many elements an extern one has follows from its bytes."""
+    size = array["element"] * math.prod(array["extents"])
+    if size == array["bytes"]:
+        return {**array, "type": TYPES.get(array["type"])}
+    kind = array["type"] if array["element"] > 1 else None  # bytes are cast to something else
+    return {**array, "type": TYPES.get(kind), "extents": [array["bytes"] // size, *array["extents"][1:]]}
 
 
 # ---- what is wrong, and when
@@ -162,33 +193,114 @@ def overlaps(event, address, width):
                                         for begin in event["addresses"])
 
 
-def moment_of_race(entry, events, race):
-    """When the second of two lanes comes to the word, and what happens there."""
-    at = next((number for number, event in enumerate(events) if event["executed"][0] == race["executed"]), None)
-    if at is None:
+def places_of(event):
+    """What an event of one lane accesses, by words, or a part of one; each block has its own shared memory."""
+    own = (event["launch"], event["block"]) if event["space"] == "shared" else None
+    return [(own, event["addresses"][0] + at) for at in range(0, event["width"], 4)]
+
+
+class Values:
+    """What is known of the values in the accesses of a run that was executed lane by lane."""
+
+    def __init__(self, events, last):
+        self.events = events
+        self.numbers = {event["executed"][0]: number for number, event in enumerate(events)}
+        self.writes = collections.defaultdict(list)  # of a thread to a word, by their places in events
+        self.changing = set()  # the writes that change what is there
+        memory = {}
+        for number, event in enumerate(events):
+            if "addresses" not in event:
+                continue
+            has_value = event["kind"] == "landing" or not event["async"] or event["op"] == "load"
+            for place, word in zip(places_of(event), event["words"][0]):
+                if event["op"] != "load":
+                    self.writes[thread(event), place].append(number)
+                    if not has_value or memory.get(place) != word:
+                        self.changing.add(number)
+                if has_value:
+                    memory[place] = word
+        self.flowing = flowing(events, last)
+
+    def harm(self, kind, first, second):
+        """How much harm a race does: does the lane that is further in the program come first, while the word changes,
+        and can the word be in the wrong value? Then the places in events of the accesses that meet."""
+        if kind != "write after read":
+            early = self.events[first]["turn"] > self.events[second]["turn"] and first in self.changing
+            return early, second in self.flowing, first, second
+        read, word = self.events[first], places_of(self.events[second])[0]
+        # what the lane that is behind has still to store before
+        due = [number for number in self.writes[thread(self.events[second]), word]
+               if number > first and self.events[number]["turn"] < read["turn"]]
+        second = max(due, default=second)
+        early = due != [] and self.value(second, word) != self.value(first, word)
+        return early, first in self.flowing, first, second
+
+    def value(self, number, place):
+        event = self.events[number]
+        return dict(zip(places_of(event), event["words"][0])).get(place)
+
+
+def flowing(events, last):
+    """The events whose values can be in what the last of these wrote: all that its thread had loaded or got, what was
+    stored there last, all that the thread that stored it had loaded, and so on."""
+    if last is None:
+        return set()
+    threads, places, found = {thread(events[last])}, set(), {last}
+    for number in range(last, -1, -1):
+        event = events[number]
+        own = thread(event)
+        if "addresses" in event:
+            touched = places_of(event)
+            if event["op"] != "load" and not places.isdisjoint(touched):
+                threads.add(own)
+                found.add(number)
+                places.difference_update(touched if event["op"] == "store" else ())
+            if event["op"] != "store" and own in threads:
+                places.update(touched)
+                found.add(number)
+        elif event["kind"] == "collective" and own in threads and event["what"] != "__syncwarp":
+            threads.update(thread(event, lane) for lane in event.get("from", range(32)))
+    return found
+
+
+def side_text(event, launch, with_block):
+    """What a side of a race does: "thread (1,0,0) stores in line 16". """
+    number = event["warp"] * 32 + event["lanes"].bit_length() - 1
+    named = [traces.coordinates((at % x, at // x % y, at // x // y)) for at, (x, y, _) in
+             ((number, launch["block"]), (event["block"], launch["grid"]))]
+    block = f" of block {named[1]}" * with_block
+    return f"thread {named[0]}{block} {DOES[event['op']]} in line {event['line']}"
+
+
+def moment_of_race(entry, race, values):
+    """A moment when the second of two lanes comes to a word: of those that do most `harm` the first; None if the events
+    have none."""
+    found = [values.harm(race["kind"], *(values.numbers[number] for number in both)) for both in race["executed"]
+             if values.numbers.keys() >= set(both)]
+    if not found:
         return None
-    second, first = events[at], race["first"]
-    shape = entry["launches"][second["launch"]]["block"]
-    before = next((number for number in range(at - 1, -1, -1)
-                   if overlaps(events[number], second["addresses"][0], second["width"])
-                   and events[number]["line"] == first["line"] and events[number]["op"] == first["op"]
-                   and thread(events[number], shape, first["thread"])), None)
-    same_warp = before is not None and events[before]["warp"] == second["warp"]
-    missing = "fence and atomic" if race["scope"] != "block" else "__syncwarp or barrier" if same_warp else "barrier"
-    if first["thread"] == race["second"]["thread"] and race["scope"] == "block":
-        missing = "wait for the copy"
-    said = [f"thread {traces.coordinates(side['thread'])}"
-            + f" of block {traces.coordinates(side['block'])}" * (first["block"] != race["second"]["block"])
-            + f" {DOES[side['op']]} in line {side['line']}" for side in (first, race["second"])]
-    return {"event": at, "first": before, "text": f"Race at one word of {race['space']} memory, {race['kind']}: "
-            f"{said[0]}, then {said[1]}, with no {missing} between."}
+    *harm, before, at = max(found, key=lambda one: (*one[:2], -one[3]))
+    first, second = values.events[before], values.events[at]
+    within = race["scope"] == "block"
+    missing = ("fence and atomic" if not within else "wait for the copy" if thread(first) == thread(second)
+               else "__syncwarp or barrier" if first["warp"] == second["warp"] else "barrier")
+    launch = entry["launches"][second["launch"]]
+    said = [side_text(event, launch, first["block"] != second["block"]) for event in (first, second)]
+    name = Memory(entry).array_of(second, launch)["name"]
+    return {"event": at, "first": before, "harm": harm, "text": f"Race at one word of {name}, in {race['space']} "
+            f"memory, {race['kind']}: {said[0]}, then {said[1]}, with no {missing} between."
+            + f" The {first['op']} comes too early." * harm[0]}
+
+
+def is_whole(entry):
+    return all(launch.get("all_events", True) for launch in entry["launches"])
 
 
 def moment_of_value(entry, events):
     """When the element that is wrong was written last."""
     failure = entry.get("failure", {})
     array = next((one for one in entry["arrays"] if one["name"] == failure.get("buffer")), None)
-    if array is None or "seen" not in failure:
+    if array is None or "seen" not in failure or not is_whole(entry):
         return None
     width = BYTES_OF.get(array["type"], 4)
     address = array["begin"] + failure["index"] * width
@@ -199,19 +311,18 @@ def moment_of_value(entry, events):
     return {"event": last, "first": None, "text": f"{failure['seen']}. {who}"}
 
 
-def moment_key(moment):
-    return moment["event"]
-
-
 def moments_of(entry, events):
-    """What is wrong, in order; of races the first ones."""
+    """What is wrong: races first, those that do most harm; then the rest, in order."""
+    value = moment_of_value(entry, events)
     races = [race for launch in entry["launches"] for race in launch["races"]]
-    found = sorted(filter(None, (moment_of_race(entry, events, race) for race in races)), key=moment_key)[:MOST_RACES]
+    values = Values(events, value and value["event"]) if races else None
+    found = [moment for race in races if (moment := moment_of_race(entry, race, values))]
+    found.sort(key=lambda moment: ([not one for one in moment.pop("harm")], moment["event"]))
     ends = [number for number, event in enumerate(events) if event["kind"] == "failure"]
     told = [diagnosis.told(one).replace("\n", "; ").replace(f"{ladder.ROOT}/", "") for one in entry.get("reports", ())
             if one["kind"] == "error" and "thread" in one]
-    found += [{"event": end, "first": None, "text": text} for end, text in zip(ends, told)]
-    return sorted(filter(None, [*found, moment_of_value(entry, events)]), key=moment_key)
+    others = [{"event": end, "first": None, "text": text} for end, text in zip(ends, told)]
+    return found[:MOST_RACES] + sorted([*others, *[value] * bool(value)], key=lambda moment: moment["event"])
 
 
 # ---- the film
@@ -235,12 +346,12 @@ def words_of(event):
 def encoded(event, lines, memory):
     """An event as the film has it."""
     line = {key: event[key] for key in LINE if key in event}
-    number = lines.setdefault(json.dumps(line), len(lines))
-    places = [memory.find(event["launch"], event["space"], address) for address in event.get("addresses", ())]
+    number = lines.setdefault((json.dumps(line), event.get("site")), len(lines))
+    array, at = memory.find(event) if "addresses" in event else (None, event.get("from", []))
     passes = event.get("passes", []) if event.get("units", 1) > event.get("ideal", 1) else []
     return [event["launch"], event["block"], event["warp"], number, event["lanes"], event.get("units", 1),
-            event.get("ideal", 1), places[0][0] if places else None, packed([offset for _, offset in places]),
-            packed(words_of(event)), packed(event["executed"]), packed(passes)]
+            event.get("ideal", 1), array, packed(at), packed(words_of(event)), packed(event["executed"]),
+            packed(passes)]
 
 
 def chosen(events, sizes, focus, budget):
@@ -285,19 +396,18 @@ def of(entry, budget=MOST_BYTES):
     place = {number: at for at, number in enumerate(kept)}
     moments = [{**moment, "event": place[moment["event"]], "first": place.get(moment["first"])}
                for moment in moments if moment["event"] in place]
-    is_whole = all(launch.get("all_events", True) for launch in entry["launches"])
     some = "" if len(kept) == len(events) else f"{len(kept):,} of "
-    cut = "" if is_whole and not some else (
-        f"The film is cut: it has {some}the run's {'first ' * (not is_whole)}{len(events):,} events.")
+    cut = "" if is_whole(entry) and not some else (
+        f"The film is cut: it has {some}the run's {'first ' * (not is_whole(entry))}{len(events):,} events.")
     first = [number for moment in moments[:1] for number in (moment["event"], moment["first"]) if number is not None]
-    files = dict.fromkeys([entry["file"], *(json.loads(line)["file"] for line in lines)])
+    files = dict.fromkeys([entry["file"], *(json.loads(line)["file"] for line, _ in lines)])
     return {"version": 1, "step": entry["step"], "file": entry["file"], "size": figures.size_text(entry["size"]),
             "right": entry["right"], "wrong": wrong(entry),
             "order": "executed" if why else "lockstep", "why": why, "cut": cut,
             "sources": {file: text for file in files if (text := report.source_lines(file)) is not None},
             "launches": [{key: launch[key] for key in ("kernel", "grid", "block", "shared_bytes")}
                          for launch in entry["launches"]],
-            "arrays": memory.arrays, "lines": [json.loads(line) for line in lines], "moments": moments,
+            "arrays": memory.arrays, "lines": [json.loads(line) for line, _ in lines], "moments": moments,
             "start": max(0, min(first, default=0) - BEFORE),
             "fields": FIELDS, "events": [all_encoded[number] for number in kept]}
 
@@ -315,12 +425,13 @@ def svg_of(entry):
     for event in own[:FRAMES]:
         lanes = [lane for lane in range(32) if event["lanes"] >> lane & 1]
         sample = {"offsets": [None] * 32, "passes": [None] * 32, "units": event["units"], "ideal": event["ideal"]}
-        for lane, address, turn in zip(lanes, event["addresses"], event["passes"]):
-            array, sample["offsets"][lane] = memory.find(event["launch"], event["space"], address)
-            sample["passes"][lane] = turn
+        array, offsets = memory.find(event)
+        phase = memory.arrays[array]["phase"] * (event["space"] == "shared")  # its word 0 may lie in another bank
+        for lane, offset, turn in zip(lanes, offsets, event["passes"]):
+            sample["offsets"][lane], sample["passes"][lane] = offset + phase, turn
         parts, bottom, note = draw[event["space"]](event, sample)
         source = report.source_lines(event["file"])[event["line"] - 1].strip()
-        name = f" of {memory.arrays[array]['name']}" * (event["space"] == "global")
+        name = f" of {memory.arrays[array]['name']}" * (event["space"] != "constant")
         title = f"line {event['line']}, {event['space']} {event['op']}{name}: {source}"
         frames.append([report.text(8, 16, title, "title"), *parts, report.text(8, bottom + 13, note, "note")])
         height = max(height, bottom + 22)

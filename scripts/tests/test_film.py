@@ -108,7 +108,7 @@ class Data(Case):
         frames = [group for group in drawn.getElementsByTagName("g") if group.getAttribute("class") == "frame"]
         said = [group.getElementsByTagName("text")[0].firstChild.data.split(":")[0] for group in frames]
         self.assertEqual([re.sub(r"line \d+, ", "", one) for one in said],
-                         ["global load of in", "shared store", "shared load", "global store of out"])
+                         ["global load of in", "shared store of tile", "shared load of tile", "global store of out"])
 
     def test_a_race(self):
         status, one = film_of(ROOT / "reduce/sum/bugs/sum_missing_loop_barrier.cu")
@@ -121,9 +121,37 @@ class Data(Case):
         first, second = events[race["first"]], events[race["event"]]
         self.assertEqual(first["at"], second["at"])
         self.assertNotEqual(first["lanes"], second["lanes"])
+        self.assertEqual((first["line"]["op"], second["line"]["op"]), ("load", "store"))
+        self.assertNotEqual(first["words"], second["words"], "the load misses what is stored")
+        self.assertIn("The load comes too early.", race["text"])
         last = events[wrong["event"]]
         self.assertEqual(one["arrays"][last["array"]]["name"], "out")
         self.assertIn(f"got {float_of(last['words'][0]):.6g}"[:10], one["wrong"])
+
+    def test_the_race_that_does_harm_is_marked(self):
+        _, one = film_of(ROOT / "reduce/sum/bugs/sum_missing_syncwarp.cu")
+        events = list(events_of(one))
+        races = [moment for moment in one["moments"] if moment["text"].startswith("Race")]
+        self.assertGreater(races[0]["event"], min(race["event"] for race in races), "not the first one")
+        store, load = events[races[0]["first"]], events[races[0]["event"]]
+        before = next(event for event in reversed(events[:races[0]["first"]]) if place(event, event["at"]) ==
+                      place(store, store["at"]) and event["line"]["kind"] == "access")
+        self.assertNotEqual(before["words"], load["words"], "the load would have given something else")
+        self.assertEqual(load["words"], store["words"])
+        out = next(event for event in events if event["line"].get("space") == "global"
+                   and event["line"]["op"] == "store")
+        self.assertEqual((load["warp"], load["lanes"]), (out["warp"], out["lanes"]), "who writes the wrong value")
+
+    def test_names(self):
+        """Of __shared__ arrays, also of an extern one, and of the lanes that a shuffle reads."""
+        _, one = film_of("transpose_08_dynamic_shared", "--", "--rows=5", "--cols=5")
+        [tile] = [array for array in one["arrays"] if array["space"] == "shared"]
+        self.assertEqual((tile["name"], tile["type"], tile["extents"]), ("tile", "float32", [32 * 65]))
+        _, one = film_of("sum_08_warp_shuffle", "--", "--n=40")
+        shuffles = [event for event in events_of(one) if event["line"].get("what") == "__shfl_down_sync"]
+        self.assertEqual(shuffles[0]["at"], [lane + 16 if lane < 16 else lane for lane in range(32)])
+        given, got = shuffles[0]["words"][::2], shuffles[0]["words"][1::2]
+        self.assertEqual(got, [given[lane] for lane in shuffles[0]["at"]])
 
     def test_bad_usage(self):
         for arguments in (["bank_conflict"], ["bank_conflict_02_column_row", "--html"], ["no_such_step"]):
@@ -144,6 +172,9 @@ addEventListener("load", () => {
   seen.end = look();
   const out = view.grids.find(grid => grid.array.name === "out");
   seen.out = [...out.cells].map(([word, cell]) => [out.sentence(view.state, word), cell.textContent]);
+  const padded = player.views[1].grids[0];
+  seen.heads = [...document.querySelectorAll("h3")].map(head => head.textContent).join("; ");
+  seen.shared = padded.sentence(player.views[1].state, 33);
   const cells = () => [...document.querySelectorAll(".cell")].map(cell => cell.className + cell.textContent).join("|");
   const end = cells();
   player.seek(3);
@@ -170,12 +201,28 @@ addEventListener("load", () => {
 """
 
 
+# Goes from round to round of the loops of a warp.
+ROUNDS = """
+<script>
+addEventListener("load", () => {
+  const [view] = player.views, seen = [];
+  view.warp = 1;
+  view.lane = 2;
+  for (player.key("Home"), player.key("r"); player.tick < player.total; player.key("r"))
+    seen.push([view.says.textContent, view.lanes.querySelectorAll(".source").length]);
+  document.body.innerHTML = "<pre id=seen></pre>";
+  document.getElementById("seen").textContent = JSON.stringify(seen);
+});
+</script>
+"""
+
+
 @unittest.skipUnless(CHROMIUM, "needs chromium")
 class Pages(Case):
-    def seen(self, page, width):
+    def seen(self, page, width, probe=PROBE):
         """What the page showed, in a window of this width."""
         path = self.folder() / "film.html"
-        path.write_text(page.replace("</body>", PROBE + "</body>"))
+        path.write_text(page.replace("</body>", probe + "</body>"))
         done = subprocess.run([CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--dump-dom",
                                "--enable-logging=stderr", "--virtual-time-budget=4000", f"--window-size={width},900",
                                path.as_uri()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=100)
@@ -204,9 +251,21 @@ class Pages(Case):
                     name, value = re.match(r"(\S+) = (\S+), written by thread", sentence).groups()
                     self.assertAlmostEqual(float(value), out[name], delta=1e-6)
                     self.assertAlmostEqual(float(shown), out[name], delta=0.06)
+                self.assertIn("tile[32][33], in shared memory", seen["heads"])
+                self.assertRegex(seen["shared"], r"^tile\[1\]\[0\] = ")
                 self.assertIn("1024 of 1024 threads wait", seen["barrier"])
                 self.assertIn("wavefront 1 of 32", seen["conflict"])
                 self.assertEqual(seen["played"], [seen["total"], seen["end"], True])
+
+    def test_rounds(self):
+        tree = self.seen(play("sum_03_interleaved_divergent", "--", "--n=64").stdout, 1500, ROUNDS)
+        self.assertEqual([int(re.search(r": shared load of tile in line \d+, (\d+) of 32 lanes", said)[1])
+                          for said, _ in tree], [16, 8, 4, 2, 1])
+        self.assertTrue(all(said.startswith("warp 1") for said, _ in tree))
+        shuffles = self.seen(play("sum_08_warp_shuffle", "--", "--n=64").stdout, 1500, ROUNDS)
+        self.assertEqual([re.search(r"; lane 2 gets \S+ from lane (\d+)", said)[1] for said, _ in shuffles],
+                         ["18", "10", "6", "4", "3"])
+        self.assertTrue(all(marked == 1 for _, marked in shuffles))
 
 
 if __name__ == "__main__":

@@ -22,7 +22,8 @@ constexpr std::size_t kArenaSize = 1 << 20;  // the most a block may have, and r
 constexpr std::size_t kBehind = 8 << 10;     // that hold NaN behind the last variable, where nothing has red zones
 
 struct Variable {
-  std::size_t size;
+  const char* name;
+  const SharedType* type;
   std::size_t alignment;
 };
 
@@ -78,32 +79,35 @@ void SharedMemory::begin_launch(std::size_t dynamic_size) {
   fill_behind(dynamic_ + dynamic_size);
   fill_behind(free_);
   guards_.clear();
+  used_.clear();
   if (!kAsan) guards_.push_back({dynamic_ + dynamic_size, kBehind, dynamic_size, true});
   poison(arena_, kArenaSize);
 }
 
 void* SharedMemory::begin_use(unsigned number) {
   const Variable variable = find_variable(number);
+  const std::size_t size = variable.type->size;
   if (slots_.size() <= number) slots_.resize(number + 1);
   Slot& slot = slots_[number];
   if (slot.launch != launch_) {
     const std::size_t alignment = variable.alignment < 16 && kAsan ? 16 : variable.alignment;
     char* address = align_up(free_, alignment);
-    char* end = address + variable.size + kRedZone;
-    static_size_ += variable.size;
+    char* end = address + size + kRedZone;
+    static_size_ += size;
     if (static_size_ > kSharedPerBlock || static_size_ + dynamic_size_ > kSharedPerBlockOptin ||
         end + kBehind > arena_ + kArenaSize) {
       return nullptr;
     }
     free_ = end;
-    fill_behind(address + variable.size);
-    if (!kAsan) guards_.push_back({address + variable.size, kRedZone, variable.size, false});
+    fill_behind(address + size);
+    if (!kAsan) guards_.push_back({address + size, kRedZone, size, false});
+    used_.push_back({variable.name, variable.type, address, size});
     slot.launch = launch_;
     slot.address = address;
-    unpoison(address, variable.size);
+    unpoison(address, size);
   }
   slot.block = block_;
-  memset(slot.address, settings().fill, variable.size);
+  memset(slot.address, settings().fill, size);
   return slot.address;
 }
 
@@ -124,15 +128,24 @@ std::string SharedMemory::overrun() {
   return "";
 }
 
-void SharedMemory::begin_dynamic_use() {
+const SharedMemory::Used* SharedMemory::find(const char* address) const {
+  const Used* found = nullptr;
+  for (const Used& one : used_) {
+    if (one.begin <= address && (found == nullptr || one.begin > found->begin)) found = &one;
+  }
+  return found;
+}
+
+void SharedMemory::begin_dynamic_use(const char* name, const SharedType& type) {
+  if (find(dynamic_) == nullptr) used_.push_back({name, &type, dynamic_, dynamic_size_});
   dynamic_block_ = block_;
   unpoison(dynamic_, dynamic_size_);
   memset(dynamic_, settings().fill, dynamic_size_);
 }
 
-unsigned register_shared(std::size_t size, std::size_t alignment) {
+unsigned register_shared(const char* name, const SharedType& type, std::size_t alignment) {
   std::lock_guard<std::mutex> lock(registry().mutex);
-  registry().variables.push_back({size, alignment});
+  registry().variables.push_back({name, &type, alignment});
   return static_cast<unsigned>(registry().variables.size() - 1);
 }
 
@@ -150,6 +163,8 @@ void* shared_memory(unsigned variable) {
   return memory;
 }
 
-void* dynamic_shared_memory() { return active_worker("extern __shared__ memory").shared.dynamic(); }
+void* dynamic_shared_memory(const char* name, const SharedType& type) {
+  return active_worker("extern __shared__ memory").shared.dynamic(name, type);
+}
 
 }  // namespace cuda_emu

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "cuda_emu/device.hpp"
+
 namespace cuda_emu {
 
 // Variables get their place at their first use in a launch, and are filled with 0xff (NaN) at their first use in a
@@ -30,10 +32,20 @@ class SharedMemory {
     return begin_use(number);
   }
 
-  void* dynamic() {
-    if (dynamic_block_ != block_) begin_dynamic_use();
+  void* dynamic(const char* name, const SharedType& type) {
+    if (dynamic_block_ != block_) begin_dynamic_use(name, type);
     return dynamic_;
   }
+
+  // A variable that this launch has used.
+  struct Used {
+    const char* name;
+    const SharedType* type;
+    const char* begin;
+    std::size_t size;
+  };
+  // The one at an address, or before it; of several names of dynamic memory the first that was used. Null if none is.
+  const Used* find(const char* address) const;
 
   // Whether the bytes lie where the block's shared memory is. (That they belong to a variable, AddressSanitizer
   // checks.)
@@ -66,7 +78,7 @@ class SharedMemory {
   };
 
   void* begin_use(unsigned number);
-  void begin_dynamic_use();
+  void begin_dynamic_use(const char* name, const SharedType& type);
 
   char* arena_;
   char* dynamic_;
@@ -77,6 +89,7 @@ class SharedMemory {
   std::uint64_t block_ = 0;
   std::uint64_t dynamic_block_ = 0;
   std::vector<Slot> slots_;
+  std::vector<Used> used_;
 
   // What stands behind a variable; nothing writes there.
   struct Guard {

@@ -57,6 +57,7 @@ void shuffle(Parts& parts, Source source) {
     const unsigned begin = lane & ~(width - 1);
     const unsigned argument = static_cast<unsigned>(part.argument) % kWarpSize;  // the hardware takes five bits
     const unsigned from = source(argument, lane, begin, begin + width);
+    part.source = static_cast<int>(from);
     part.result = parts.lanes >> from & 1 ? parts.value[from] : kPoison;
     if (parts.reads_returned || !(parts.returned >> from & 1)) return;
     parts.reads_returned = true;

@@ -162,10 +162,10 @@ class SharedVariables(Folder):
         self.assertEqual(self.body(in_kernel(declaration)), in_kernel(expected), declaration)
 
     def static(self, name, type_):
-        return f'auto& {name} = ::cuda_emu::shared<{type_}>([] {{}})'
+        return f'auto& {name} = ::cuda_emu::shared<{type_}>("{name}", [] {{}})'
 
     def dynamic(self, name, type_):
-        return f'auto {name} = ::cuda_emu::dynamic_shared<{type_}>()'
+        return f'auto {name} = ::cuda_emu::dynamic_shared<{type_}>("{name}")'
 
     def test_one_variable(self):
         for declaration, type_ in (
@@ -222,9 +222,9 @@ class SharedVariables(Folder):
 
     def test_new_types(self):
         for declaration, expected in (
-                ('__shared__ struct { int a; } x;', 'struct x_type { int a; }; auto& x = ::cuda_emu::shared<x_type>([] {});'),
-                ('__shared__ union U { int a; float b; } x[2];', 'union U { int a; float b; }; auto& x = ::cuda_emu::shared<U[2]>([] {});'),
-                ('__shared__ struct alignas(16) { int a[4]; } x;', 'struct x_type { int a[4]; }; auto& x = ::cuda_emu::shared<x_type, 16>([] {});')):
+                ('__shared__ struct { int a; } x;', 'struct x_type { int a; }; auto& x = ::cuda_emu::shared<x_type>("x", [] {});'),
+                ('__shared__ union U { int a; float b; } x[2];', 'union U { int a; float b; }; auto& x = ::cuda_emu::shared<U[2]>("x", [] {});'),
+                ('__shared__ struct alignas(16) { int a[4]; } x;', 'struct x_type { int a[4]; }; auto& x = ::cuda_emu::shared<x_type, 16>("x", [] {});')):
             with self.subTest(declaration=declaration):
                 self.assertEqual(self.body(in_kernel(declaration)), in_kernel(expected))
         self.assertEqual(self.body('void f() { __shared__ struct\n{ int a;\n} x;\n}\n').count('shared<x_type>'), 1)
@@ -232,7 +232,7 @@ class SharedVariables(Folder):
     def test_dynamic_outside_a_function(self):
         for before, after in (('', ''), ('namespace n { ', ' }'), ('extern "C" { ', ' }')):
             self.assertEqual(self.body(f'{before}extern __shared__ float x[];{after}\n'),
-                             f'{before}static ::cuda_emu::DynamicShared<float> x;{after}\n')
+                             f'{before}static ::cuda_emu::DynamicShared<float> x{{"x"}};{after}\n')
 
     def test_after_other_lines(self):
         for before in ('x;\n', '#pragma unroll\n', '#define A 1\n', '// c\n', '{ }\n', '#if A\n'):

@@ -629,11 +629,73 @@ TEST_CASE("events: what each lane loads, stores and gets, in the order of the re
     CHECK(words(3)[0] == of_lane(31 - lane));
     CHECK(words(4)[0] == of_lane(31 - lane));
     CHECK(words(4)[1] == of_lane(31 - (lane ^ 1)));
+    CHECK(words(4)[2] == 1 + (lane ^ 1));
     CHECK(words(5)[0] == words(5)[2] + 1);
     CHECK(words(6)[0] == words(4)[1]);
     CHECK(events[0].parts[lane].executed < events[1].parts[lane].executed);
   }
   CHECK(launches[0].all_events);
+}
+
+__global__ void three_arrays(float* out) {
+  extern __shared__ float4 dynamic[];
+  __shared__ float rows[2][33];
+  __shared__ unsigned char one;
+  rows[1][threadIdx.x] = 1;
+  dynamic[threadIdx.x].x = 2;
+  if (threadIdx.x == 0) one = 3;
+  out[threadIdx.x] = dynamic[threadIdx.x].x + rows[1][threadIdx.x];
+}
+
+TEST_CASE("events: the __shared__ array of an access") {
+  const Memory memory;
+  trace::start(true);
+  three_arrays<<<1, 32, 32 * sizeof(float4)>>>(memory.out.get());
+  CUDA_CHECK(cudaDeviceSynchronize());
+  const std::vector<trace::Launch> launches = trace::stop();
+  const trace::Launch& launch = launches.at(0);
+  const auto array_of = [&](std::size_t event) { return launch.shared_arrays.at(launch.events.at(event).array); };
+  const auto offset_of = [&](std::size_t event) {
+    return launch.events.at(event).parts[0].address - array_of(event).begin;
+  };
+  REQUIRE(launch.shared_arrays.size() == 3);
+  CHECK(array_of(0).name == std::string("rows"));
+  CHECK(array_of(0).type->extents == std::array<std::size_t, 5>{2, 33, 0, 0, 0});
+  CHECK(*array_of(0).type->element == typeid(float));
+  CHECK(array_of(0).bytes == sizeof(float[2][33]));
+  CHECK(offset_of(0) == sizeof(float[33]));
+  CHECK(array_of(1).name == std::string("dynamic"));
+  CHECK(*array_of(1).type->element == typeid(float4));
+  CHECK(array_of(1).bytes == 32 * sizeof(float4));
+  CHECK(offset_of(1) == 0);
+  CHECK(array_of(2).name == std::string("one"));
+  CHECK(array_of(2).type->extents[0] == 0);
+}
+
+TEST_CASE("events: the two accesses of a race, each time") {
+  const Memory memory;
+  trace::start(true);
+  neighbour_in_warp<Between::nothing><<<1, 32>>>(memory.out.get());
+  CUDA_CHECK(cudaDeviceSynchronize());
+  const std::vector<trace::Launch> launches = trace::stop();
+  const auto address_of = [&](std::uint32_t executed) {
+    for (const trace::WarpEvent& event : launches.at(0).events) {
+      for (const auto& part : event.parts) {
+        if (part.executed == executed) return part.address;
+      }
+    }
+    return std::uint64_t{0};
+  };
+  std::size_t times = 0;
+  for (const trace::Race& race : launches.at(0).races) {
+    times += race.executed.size();
+    for (const auto& both : race.executed) {
+      CHECK(both[0] < both[1]);
+      CHECK(address_of(both[0]) != 0);
+      CHECK(address_of(both[0]) == address_of(both[1]));
+    }
+  }
+  CHECK(times == 32);
 }
 
 __global__ void copies_and_waits(const float* in, float* out) {

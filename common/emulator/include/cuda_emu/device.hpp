@@ -1,6 +1,7 @@
 // What every kernel uses: CUDA's keywords, the thread's indices, block barriers and shared memory.
 #pragma once
 
+#include <array>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <cstring>
 #include <ctime>
 #include <type_traits>
+#include <typeinfo>
 
 #include "vector_types.hpp"
 
@@ -82,37 +84,53 @@ void yield(const void* polled = nullptr);
 unsigned lane_id();
 unsigned thread_rank_in_block();
 
-// A program's __shared__ variables are numbered; a block's copy of one is made, filled with NaN, at its first use.
-unsigned register_shared(std::size_t size, std::size_t alignment);
-void* shared_memory(unsigned variable);
-void* dynamic_shared_memory();
+// The type of a __shared__ variable: its elements, and the extents of an array, 0 behind the last.
+struct SharedType {
+  std::size_t size;
+  std::size_t element_size;
+  const std::type_info* element;
+  std::array<std::size_t, 5> extents;
+};
+template <class T>
+inline constexpr SharedType kSharedType{sizeof(T),
+                                        sizeof(std::remove_all_extents_t<T>),
+                                        &typeid(std::remove_all_extents_t<T>),
+                                        {std::extent<T, 0>::value, std::extent<T, 1>::value, std::extent<T, 2>::value,
+                                         std::extent<T, 3>::value, std::extent<T, 4>::value}};
 
-// `__shared__ T x` becomes `auto& x = shared<T>([] {})`: the lambda's type tells one declaration from another, also
+// A program's __shared__ variables are numbered; a block's copy of one is made, filled with NaN, at its first use.
+unsigned register_shared(const char* name, const SharedType& type, std::size_t alignment);
+void* shared_memory(unsigned variable);
+void* dynamic_shared_memory(const char* name, const SharedType& type);  // the first extent is not known
+
+// `__shared__ T x` becomes `auto& x = shared<T>("x", [] {})`: the lambda's type tells one declaration from another, also
 // between instances of a template.
 template <class T, std::size_t Alignment = alignof(T), class Tag>
-CUDA_EMU_TRACED T& shared(Tag) {
-  static const unsigned variable = register_shared(sizeof(T), Alignment);
+CUDA_EMU_TRACED T& shared(const char* name, Tag) {
+  static const unsigned variable = register_shared(name, kSharedType<T>, Alignment);
   return *static_cast<T*>(shared_memory(variable));
 }
 
-// `extern __shared__ T x[]` becomes `auto x = dynamic_shared<T>()`.
+// `extern __shared__ T x[]` becomes `auto x = dynamic_shared<T>("x")`.
 template <class T, std::size_t Alignment = alignof(T)>
-CUDA_EMU_TRACED T* dynamic_shared() {
+CUDA_EMU_TRACED T* dynamic_shared(const char* name) {
   static_assert(Alignment <= 1024, "dynamic shared memory is aligned to 1024 bytes");
-  return static_cast<T*>(const_cast<void*>(static_cast<const volatile void*>(dynamic_shared_memory())));
+  void* memory = dynamic_shared_memory(name, kSharedType<T[1]>);
+  return static_cast<T*>(const_cast<void*>(static_cast<const volatile void*>(memory)));
 }
 
-// `extern __shared__ T x[]` outside a function becomes `DynamicShared<T> x`, which stands for the memory wherever it is
-// used.
+// `extern __shared__ T x[]` outside a function becomes `DynamicShared<T> x{"x"}`, which stands for the memory wherever
+// it is used.
 template <class T>
 struct DynamicShared {
+  const char* name;
   template <class Pointer, class = std::enable_if_t<std::is_pointer<Pointer>::value>>
   operator Pointer() const {
-    return (Pointer)dynamic_shared<T>();  // with a cast in the program perhaps to another type
+    return (Pointer)dynamic_shared<T>(name);  // with a cast in the program perhaps to another type
   }
-  T& operator[](std::size_t i) const { return dynamic_shared<T>()[i]; }
-  T& operator*() const { return *dynamic_shared<T>(); }
-  T* operator+(std::ptrdiff_t i) const { return dynamic_shared<T>() + i; }
+  T& operator[](std::size_t i) const { return dynamic_shared<T>(name)[i]; }
+  T& operator*() const { return *dynamic_shared<T>(name); }
+  T* operator+(std::ptrdiff_t i) const { return dynamic_shared<T>(name) + i; }
 };
 
 // What a kernel with __launch_bounds__(max, min_blocks_per_sm, max_blocks_per_cluster) calls first.

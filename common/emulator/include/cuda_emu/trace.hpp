@@ -90,7 +90,9 @@ struct Race {
   bool between_blocks = false;
   Side first, second;
   std::uint64_t count = 0;
-  std::uint32_t executed = 0;  // with events: the number of the second access of the first time
+  // With events: each time, at most kMost, the numbers of both accesses in the order of execution.
+  static constexpr std::size_t kMost = 4096;
+  std::vector<std::array<std::uint32_t, 2>> executed;
 };
 
 const char* name(Race::Kind kind);
@@ -104,7 +106,8 @@ struct WarpEvent {
     std::uint32_t executed = 0;
     std::uint64_t address = 0;  // in shared memory: from its start
     // What was loaded or stored; of an atomic operation of up to 8 bytes first what is there after it, then, from the
-    // third word on, what was before. Of a collective: the value that the lane gave, and the one that it got.
+    // third word on, what was before. Of a collective: the value that the lane gave, the one that it got, and of a
+    // shuffle 1 + the lane whose value it got.
     std::array<std::uint32_t, 4> words{};
     int pass = -1;  // shared memory: the wavefront that serves the lane
   };
@@ -119,10 +122,19 @@ struct WarpEvent {
   unsigned width = 0;
   bool async = false;
   unsigned units = 0, ideal = 0;
+  std::size_t array = 0;                 // in shared memory: its place in Launch::shared_arrays
   const void* return_address = nullptr;  // becomes `line` when the launch ends
   std::vector<Part> parts;               // of the active lanes
 };
 const char* name(WarpEvent::Kind kind);
+
+// A __shared__ variable that a launch used.
+struct SharedArray {
+  const char* name = "";
+  const SharedType* type = nullptr;
+  std::uint64_t begin = 0;  // from the start of the block's shared memory
+  std::size_t bytes = 0;
+};
 
 // Device memory that a launch touched.
 struct Allocation {
@@ -143,6 +155,7 @@ struct Launch {
   Counts merged_shared_loads;     // the sum of Access::merged
   std::vector<WarpEvent> events;  // if they were asked for
   bool all_events = true;         // false if there were too many: the first ones
+  std::vector<SharedArray> shared_arrays;
   std::vector<Allocation> allocations;
 
   Counts total(Space space, Op op) const;

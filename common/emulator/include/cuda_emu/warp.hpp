@@ -40,6 +40,7 @@ struct Collective {
   std::uint64_t value;
   std::uint64_t result;
   const Where* where;
+  int source = -1;  // of a shuffle: the lane whose value is the result
 };
 
 std::uint64_t warp_collective(Collective& part);

@@ -256,8 +256,8 @@ void BlockTrace::single_access(std::uintptr_t address, unsigned width, Op op, co
   events_[current_].push_back({place, site, What::access, depth_[current_], executed});
   if (shadow == nullptr) return;
   const bool atomic = op == Op::atomic;
-  const Stamp stamp{epoch_, recorder().now(),        site, static_cast<std::uint16_t>(current_),
-                    atomic, async && op == Op::store};
+  const Stamp stamp{epoch_, recorder().now(),         site,    static_cast<std::uint16_t>(current_),
+                    atomic, async && op == Op::store, executed};
   check_races(*shadow, address, width, space, stamp);
   if (!atomic) return;
   last_atomic_ = atomic_of_[current_] = recorder().tick();

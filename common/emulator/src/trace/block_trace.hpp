@@ -94,6 +94,7 @@ class BlockTrace {
   trace::SiteId note_meeting(unsigned warp, unsigned lanes, std::array<std::uint32_t, 32>& executed);
   void keep_request(trace::WarpEvent::Kind kind, unsigned warp, const Replay& state, const trace::Site& site,
                     const trace::Request& request, trace::Cost cost);
+  std::size_t shared_array(std::uint64_t address) const;
   void keep_meeting(unsigned warp, unsigned lanes, trace::SiteId meeting,
                     const std::array<std::uint32_t, 32>& executed);
   void note_stop(unsigned thread);

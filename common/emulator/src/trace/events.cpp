@@ -73,8 +73,10 @@ trace::SiteId BlockTrace::note_meeting(unsigned warp, unsigned lanes, std::array
     const Collective& part = *current_worker->thread(warp * 32 + lane).collective;
     numbers[lane] = executed.next();
     const bool is_word = part.value >> 32 == 0 && part.result >> 32 == 0;
-    if (numbers[lane] == 0 || part.op == WarpOp::sync || part.op == WarpOp::converge || !is_word) return;
-    executed.words[numbers[lane]] = {static_cast<std::uint32_t>(part.value), static_cast<std::uint32_t>(part.result)};
+    if (numbers[lane] == 0 || part.op == WarpOp::sync || part.op == WarpOp::converge) return;
+    auto& words = executed.words[numbers[lane]];
+    if (is_word) words = {static_cast<std::uint32_t>(part.value), static_cast<std::uint32_t>(part.result)};
+    words[2] = static_cast<std::uint32_t>(part.source + 1);
   });
   return static_cast<trace::SiteId>(executed.meetings.size() - 1);
 }
@@ -100,6 +102,8 @@ void BlockTrace::keep_request(WarpEvent::Kind kind, unsigned warp, const Replay&
   event.units = cost.units;
   event.ideal = cost.ideal;
   event.return_address = site.return_address;
+  if (site.space == trace::Space::shared)
+    event.array = shared_array(request.address[static_cast<unsigned>(__builtin_ctz(request.lanes))]);
   std::array<int, 32> passes;
   passes.fill(-1);
   if (site.space == trace::Space::shared) trace::wavefronts(request, site.op == Op::atomic, &passes);
@@ -114,6 +118,20 @@ void BlockTrace::keep_request(WarpEvent::Kind kind, unsigned warp, const Replay&
   } else {
     Recorder::get().launch.all_events = false;
   }
+}
+
+// The place in Launch::shared_arrays of the variable at this address; of what lies in none, of the one before.
+std::size_t BlockTrace::shared_array(std::uint64_t address) const {
+  const SharedMemory::Used* used = memory_->find(memory_->begin() + address);
+  std::vector<trace::SharedArray>& arrays = Recorder::get().launch.shared_arrays;
+  if (used == nullptr) return arrays.size();
+  const auto begin = static_cast<std::uint64_t>(used->begin - memory_->begin());
+  const auto same = std::find_if(arrays.begin(), arrays.end(), [&](const trace::SharedArray& one) {
+    return one.begin == begin && one.type == used->type && one.name == used->name;
+  });
+  const auto place = static_cast<std::size_t>(same - arrays.begin());
+  if (same == arrays.end()) arrays.push_back({used->name, used->type, begin, used->size});
+  return place;
 }
 
 void BlockTrace::replay_landing(const Replay& state, unsigned lanes, unsigned warp) {

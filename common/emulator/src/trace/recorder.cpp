@@ -206,6 +206,7 @@ void Recorder::collect() {
       launch.races.push_back(race);
     } else {
       same->count += race.count;
+      same->executed.insert(same->executed.end(), race.executed.begin(), race.executed.end());
     }
   }
 }
@@ -390,10 +391,12 @@ void Recorder::report_race(const Stamp& first, const Stamp& second, Race::Kind k
   const auto [place, is_new] = races_.try_emplace({first.site, second.site, kind, between_blocks});
   Race& race = place->second;
   if (is_new) {
-    const auto last = static_cast<std::uint32_t>(executed.words.size() - 1);
-    race = {kind, space, between_blocks, side(first), side(second), 0, last};
+    race = {kind, space, between_blocks, side(first), side(second), 0, {}};
   }
   ++race.count;
+  const std::array<std::uint32_t, 2> both{first.executed, second.executed};
+  const bool is_new_pair = race.executed.empty() || race.executed.back() != both;  // not another word of the same
+  if (both[0] != 0 && both[1] != 0 && is_new_pair && race.executed.size() < Race::kMost) race.executed.push_back(both);
 }
 
 // ---- For tests and programs ----

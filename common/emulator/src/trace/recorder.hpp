@@ -64,7 +64,8 @@ struct Stamp {
   SiteId site = 0;
   std::uint16_t thread = 0;
   bool atomic = false;
-  bool under_way = false;  // an asynchronous copy that its thread has not waited for
+  bool under_way = false;      // an asynchronous copy that its thread has not waited for
+  std::uint32_t executed = 0;  // see WarpEvent; 0: not kept
 };
 
 struct Cell {
