@@ -149,7 +149,10 @@ inline std::string race(const cuda_emu::trace::Race& r) {
 // A word of a part that was not read is left out; so is what an event of its kind does not have.
 inline std::string event(const cuda_emu::trace::WarpEvent& e) {
   using cuda_emu::trace::WarpEvent;
-  const std::size_t words = e.kind == WarpEvent::Kind::collective                 ? 2
+  const bool is_collective = e.kind == WarpEvent::Kind::collective;
+  const bool has_words =
+      std::all_of(e.parts.begin(), e.parts.end(), [](const WarpEvent::Part& p) { return p.words[3] != 0; });
+  const std::size_t words = is_collective                                         ? 2 * has_words
                             : e.op == cuda_emu::trace::Op::atomic && e.width <= 8 ? 4
                                                                                   : (e.width + 3) / 4;
   const auto of_parts = [&](auto value) { return list(e.parts, value); };
@@ -158,13 +161,14 @@ inline std::string event(const cuda_emu::trace::WarpEvent& e) {
   o.add_raw("executed", of_parts([](const WarpEvent::Part& p) { return std::to_string(p.executed); }));
   if (*e.what != 0) o.add_text("what", e.what);
   const bool moves = e.kind == WarpEvent::Kind::access || e.kind == WarpEvent::Kind::landing;
-  if (moves || e.kind == WarpEvent::Kind::collective) {
+  if (moves || is_collective) {
     o.add_raw("words", of_parts([&](const WarpEvent::Part& p) {
                 return list(std::vector<std::uint32_t>(p.words.begin(), p.words.begin() + words),
                             [](std::uint32_t word) { return std::to_string(word); });
               }));
   }
-  if (e.kind == WarpEvent::Kind::collective && e.parts.front().words[2] != 0) {
+  if (is_collective && e.parts.front().words[2] != 0) {
+    o.add_text("type", e.parts.front().words[3] == 2 ? "float32" : "int32");
     o.add_raw("from", of_parts([](const WarpEvent::Part& p) { return std::to_string(p.words[2] - 1); }));
   }
   if (!moves) return o.str();

@@ -145,7 +145,7 @@ class State {
 
   /** The words of an array that are known, by number. Each block has its own shared memory. */
   memory(event, number) {
-    const key = this.film.arrays[number].space === "shared" ? `${event.launch}/${event.block}` : number;
+    const key = this.film.arrays[number].space === "shared" ? `${number}/${event.launch}/${event.block}` : number;
     if (!this.memories.has(key)) this.memories.set(key, new Map());
     return this.memories.get(key);
   }
@@ -546,7 +546,7 @@ class View {
   /** The first word that a lane loads, stores or gets. */
   moved(event, i) {
     const {kind} = event.line, word = event.words[i * event.each + (kind === "collective")];
-    return short(word, kind === "collective" ? null : this.film.arrays[event.array].type);
+    return short(word, kind === "collective" ? event.line.type || null : this.film.arrays[event.array].type);
   }
 
   /** What the chosen lane loaded, stored, gave and got, the last first. */
@@ -564,10 +564,10 @@ class View {
   }
 
   /** What a lane gets in a collective, from which lane of a shuffle, and what it gives; values of 64 bits are not known. */
-  exchange(event, i) {
-    const words = event.words.slice(i * event.each, (i + 1) * event.each), [given, got] = words.map(word => exact(word, null));
-    const from = event.at.length ? ` from lane ${event.at[i]}` : "";
-    return words.some(word => word) ? `gets ${got}${from}, gives ${given}` : from && `gets a value${from}`;
+  exchange({words, each, at, line}, i) {
+    const [given, got] = words.slice(i * each, (i + 1) * each).map(word => exact(word, line.type || null));
+    const from = at.length ? ` from lane ${at[i]}` : "";
+    return each ? `gets ${got}${from}, gives ${given}` : from && `gets a value${from}`;
   }
 
   deed(event, i) {

@@ -18,7 +18,7 @@ BEFORE = 12  # events that are played before what is wrong
 CHECK_S, HANGS_S = 5, 10  # CPU seconds: of sizes tried on what is not right, and of a thread that does not end
 FIELDS = ["launch", "block", "warp", "line", "lanes", "units", "ideal", "array", "at", "words", "executed", "passes"]
 DOES = {"load": "loads", "store": "stores", "atomic": "makes an atomic operation"}
-LINE = ["file", "line", "kind", "what", "space", "op", "width", "async"]
+LINE = ["file", "line", "kind", "what", "type", "space", "op", "width", "async"]
 BYTES_OF = {"float16": 2, "bfloat16": 2, "int64": 8, "int8": 1, "uint8": 1}
 TYPES = {"float": "float32", "int": "int32", "unsigned int": "int32", "__half": "float16", "__half2": "float16",
          "__nv_bfloat16": "bfloat16", "__nv_bfloat162": "bfloat16", "long": "int64", "unsigned long": "int64",
@@ -93,6 +93,8 @@ def without_polls(events):
     seen = {}
     for event in events:
         mine = seen.setdefault((event["launch"], event["block"], event["warp"], event["lanes"]), {})
+        if event["kind"] in ("wait", "barrier"):
+            mine.clear()
         deed = repr([event.get(key) for key in ("kind", "line", "op", "addresses", "words")])
         if deed not in mine:
             mine.clear()

@@ -61,6 +61,12 @@ class Packing(Case):
             self.assertEqual(series(film.packed(numbers), len(numbers)), numbers)
         self.assertEqual(film.packed([8, 12, 16]), "8+4")
 
+    def test_what_a_thread_does_over_and_over(self):
+        def event(kind, words):
+            return {"launch": 0, "block": 0, "warp": 0, "lanes": 1, "kind": kind, "line": 5, "words": words}
+        for kind, words, kept in (("access", [[0]], film.POLLS), ("wait", [], 10), ("barrier", [], 10)):
+            self.assertEqual(len(list(film.without_polls([event(kind, words)] * 10))), kept, kind)
+
     def test_what_fits(self):
         events = [{"launch": 0, "block": number // 10} for number in range(40)]
         for focus, budget, kept in ((0, 400, range(40)), (0, 150, range(15)), (25, 100, range(20, 30)),
@@ -201,6 +207,19 @@ addEventListener("load", () => {
 """
 
 
+# What is said of the first words of shared arrays at the end.
+WORDS = """
+<script>
+addEventListener("load", () => {
+  const [view] = player.views;
+  player.key("End");
+  const shared = view.grids.filter(grid => grid.array.space === "shared");
+  document.body.innerHTML = "<pre id=seen></pre>";
+  document.getElementById("seen").textContent = JSON.stringify(shared.map(grid => grid.sentence(view.state, 0)));
+});
+</script>
+"""
+
 # Goes from round to round of the loops of a warp.
 ROUNDS = """
 <script>
@@ -266,6 +285,18 @@ class Pages(Case):
         self.assertEqual([re.search(r"; lane 2 gets \S+ from lane (\d+)", said)[1] for said, _ in shuffles],
                          ["18", "10", "6", "4", "3"])
         self.assertTrue(all(marked == 1 for _, marked in shuffles))
+
+    def test_two_shared_arrays(self):
+        file = "sgemm_04_square_tile"
+        _, one = film_of(file, "--", "--m=1", "--n=1", "--k=2")
+        said = self.seen(play(file, "--", "--m=1", "--n=1", "--k=2").stdout, 1500, WORDS)
+        for name in ("As", "Bs"):
+            [number] = [number for number, array in enumerate(one["arrays"]) if array["name"] == name]
+            store = next(event for event in events_of(one) if event["array"] == number
+                         and event["line"]["op"] == "store" and event["at"][0] == 0)
+            [sentence] = [text for text in said if text.startswith(f"{name}[0][0] = ")]
+            self.assertAlmostEqual(float(sentence.split()[2].strip(",")), float_of(store["words"][0]), delta=1e-6)
+            self.assertTrue(sentence.endswith(f"in line {store['line']['line']}"), sentence)
 
 
 if __name__ == "__main__":

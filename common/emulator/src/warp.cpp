@@ -231,7 +231,7 @@ void Worker::make_lanes_ready(unsigned warp, unsigned lanes) {
 }
 
 unsigned Worker::converged_lanes(const Where& where) {
-  Collective part{WarpOp::converge, 0, 0, 0, 0, 0, &where};
+  Collective part{WarpOp::converge, 0, 0, 0, 0, 0, &where, false};
   block_current(ThreadState::at_warp_collective, where);
   threads_[current_].collective = &part;
   warps_[current_ / kWarpSize].converging |= 1u << current_ % kWarpSize;

@@ -107,7 +107,7 @@ struct WarpEvent {
     std::uint64_t address = 0;  // in shared memory: from its start
     // What was loaded or stored; of an atomic operation of up to 8 bytes first what is there after it, then, from the
     // third word on, what was before. Of a collective: the value that the lane gave, the one that it got, and of a
-    // shuffle 1 + the lane whose value it got.
+    // shuffle 1 + the lane whose value it got, and 0 if the values are wider than a word, 1 for integers, 2 for floats.
     std::array<std::uint32_t, 4> words{};
     int pass = -1;  // shared memory: the wavefront that serves the lane
   };

@@ -40,6 +40,7 @@ struct Collective {
   std::uint64_t value;
   std::uint64_t result;
   const Where* where;
+  bool is_float;    // a shuffle of float or double
   int source = -1;  // of a shuffle: the lane whose value is the result
 };
 
@@ -57,14 +58,15 @@ inline std::uint64_t to_bits(T value) {
 }
 
 inline std::uint64_t collective(WarpOp op, unsigned mask, std::uint64_t value, int argument, int width,
-                                const Where& where) {
-  Collective part{op, mask, argument, width, value, 0, &where};
+                                const Where& where, bool is_float = false) {
+  Collective part{op, mask, argument, width, value, 0, &where, is_float};
   return warp_collective(part);
 }
 
 template <class T>
 inline T shuffle(WarpOp op, unsigned mask, T value, int argument, int width, const Where& where) {
-  const std::uint64_t bits = collective(op, mask, to_bits(value), argument, width, where);
+  const std::uint64_t bits =
+      collective(op, mask, to_bits(value), argument, width, where, std::is_floating_point<T>::value);
   T result;
   std::memcpy(&result, &bits, sizeof result);
   return result;

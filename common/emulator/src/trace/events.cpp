@@ -74,9 +74,8 @@ trace::SiteId BlockTrace::note_meeting(unsigned warp, unsigned lanes, std::array
     numbers[lane] = executed.next();
     const bool is_word = part.value >> 32 == 0 && part.result >> 32 == 0;
     if (numbers[lane] == 0 || part.op == WarpOp::sync || part.op == WarpOp::converge) return;
-    auto& words = executed.words[numbers[lane]];
-    if (is_word) words = {static_cast<std::uint32_t>(part.value), static_cast<std::uint32_t>(part.result)};
-    words[2] = static_cast<std::uint32_t>(part.source + 1);
+    executed.words[numbers[lane]] = {static_cast<std::uint32_t>(part.value), static_cast<std::uint32_t>(part.result),
+                                     static_cast<std::uint32_t>(part.source + 1), is_word ? 1u + part.is_float : 0u};
   });
   return static_cast<trace::SiteId>(executed.meetings.size() - 1);
 }
