@@ -148,12 +148,23 @@ class Data(Case):
                    and event["line"]["op"] == "store")
         self.assertEqual((load["warp"], load["lanes"]), (out["warp"], out["lanes"]), "who writes the wrong value")
 
+    def test_a_race_that_reaches_the_result_by_shuffles(self):
+        _, one = film_of(ROOT / "softmax/row_softmax/bugs/row_softmax_missing_syncwarp.cu")
+        self.assertIn("Race at one word of row_max", one["moments"][0]["text"])
+        self.assertIn("The load comes too early.", one["moments"][0]["text"])
+        shuffles = [event for event in events_of(one) if event["line"].get("what") == "__shfl_down_sync"]
+        for event in shuffles[:32]:
+            lane = event["lanes"].bit_length() - 1
+            self.assertEqual(event["at"], [lane + 16 if lane < 16 else lane])
+
     def test_names(self):
         """Of __shared__ arrays, also of an extern one, and of the lanes that a shuffle reads."""
         _, one = film_of("transpose_08_dynamic_shared", "--", "--rows=5", "--cols=5")
         [tile] = [array for array in one["arrays"] if array["space"] == "shared"]
         self.assertEqual((tile["name"], tile["type"], tile["extents"]), ("tile", "float32", [32 * 65]))
         _, one = film_of("sum_08_warp_shuffle", "--", "--n=40")
+        [sums] = [array for array in one["arrays"] if array["space"] == "shared"]
+        self.assertEqual((sums["name"], sums["type"], sums["extents"]), ("warp_sums", "float32", [8]))
         shuffles = [event for event in events_of(one) if event["line"].get("what") == "__shfl_down_sync"]
         self.assertEqual(shuffles[0]["at"], [lane + 16 if lane < 16 else lane for lane in range(32)])
         given, got = shuffles[0]["words"][::2], shuffles[0]["words"][1::2]
