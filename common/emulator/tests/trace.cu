@@ -638,13 +638,13 @@ TEST_CASE("events: what each lane loads, stores and gets, in the order of the re
 }
 
 __global__ void three_arrays(float* out) {
-  extern __shared__ float4 dynamic[];
+  extern __shared__ float4 vectors[];
   __shared__ float rows[2][33];
   __shared__ unsigned char one;
   rows[1][threadIdx.x] = 1;
-  dynamic[threadIdx.x].x = 2;
+  vectors[threadIdx.x].x = 2;
   if (threadIdx.x == 0) one = 3;
-  out[threadIdx.x] = dynamic[threadIdx.x].x + rows[1][threadIdx.x];
+  out[threadIdx.x] = vectors[threadIdx.x].x + rows[1][threadIdx.x];
 }
 
 TEST_CASE("events: the __shared__ array of an access") {
@@ -664,7 +664,7 @@ TEST_CASE("events: the __shared__ array of an access") {
   CHECK(*array_of(0).type->element == typeid(float));
   CHECK(array_of(0).bytes == sizeof(float[2][33]));
   CHECK(offset_of(0) == sizeof(float[33]));
-  CHECK(array_of(1).name == std::string("dynamic"));
+  CHECK(array_of(1).name == std::string("vectors"));
   CHECK(*array_of(1).type->element == typeid(float4));
   CHECK(array_of(1).bytes == 32 * sizeof(float4));
   CHECK(offset_of(1) == 0);
