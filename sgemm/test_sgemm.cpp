@@ -229,6 +229,58 @@ TEST_CASE("gemm_bf16: the bound is one number, or its neighbour near a tie") {
   CHECK(scale(0.99609375f) == 0);  // 2^-8 from the tie; the error is below 2^-13
 }
 
+// A is 2 x 3, W is 3 x 3, so that a W read as k x n shows.
+TEST_CASE("linear, linear_residual: by hand") {
+  for (const std::string kernel : {"linear", "linear_residual"}) {
+    for (const Step* step : steps_of(kernel)) {
+      INFO(step->name);
+      const std::vector<float> got = result_bf16(
+          *step, {2, 3, 3}, {{1, 0, 0, 0, 1, 2}, {1, 2, 3, 40, 50, 60, -7, -8, -9}, {0.5f, 0, 0}, {1, 2, 3, 4, 5, 6}});
+      if (kernel == "linear") {
+        CHECK(got[0] == 1.3984375f);  // gelu(1.5) = 1.399572
+        CHECK(got[1] == 40);
+        CHECK(std::fabs(got[2]) < 1e-9f);  // gelu(-7)
+        CHECK(got[3] == 8.5f);
+        CHECK(got[4] == 170);
+        CHECK(std::fabs(got[5]) < 1e-9f);
+      } else {
+        CHECK(got == std::vector<float>{2.5f, 42, -4, 12.5f, 175, -20});
+      }
+    }
+  }
+}
+
+TEST_CASE("linear: sums, bias and GELU are FP32, and C is rounded once") {
+  for (const Step* step : steps_of("linear")) {
+    if (step->is_vendor()) continue;
+    INFO(step->name);
+    const auto layer = [&](const std::vector<float>& a, float bias) {
+      return result_bf16(*step, {1, 1, a.size()}, {a, std::vector<float>(a.size(), 1.0f), {bias}, {kNaN}})[0];
+    };
+    CHECK(layer({256, 1}, 1) == 258);  // rounded before the bias, 257 would be 256, and so would 256 + 1
+    CHECK(layer({256, 1}, 0) == 256);  // a tie: to the even one
+    CHECK(layer({256, 2}, 1) == 260);
+    CHECK(layer({}, 2) == 1.953125f);              // no products: gelu(2) = 1.954597
+    CHECK(layer({-3}, 0) == -0.003631591796875f);  // gelu(-3) = -0.003637; by erf -0.004050
+  }
+}
+
+TEST_CASE("linear: the bound is one number, or its neighbour near a tie") {
+  const Problem& problem = *first_own_step("linear").problem;
+  const auto scale = [&](const std::vector<float>& numbers) {
+    const std::vector<__nv_bfloat16> a = to_bf16(numbers), w = to_bf16(std::vector<float>(a.size(), 1)),
+                                     b = to_bf16({0});
+    double want = 0, bound = 0;
+    const Arrays host({const_cast<__nv_bfloat16*>(a.data()), const_cast<__nv_bfloat16*>(w.data()),
+                       const_cast<__nv_bfloat16*>(b.data()), nullptr});
+    problem.expect(host, {1, 1, a.size()}, {3, 0, 1}, &want, &bound);
+    return bound * problem.tolerance({1, 1, a.size()});
+  };
+  CHECK(scale({256, 0.5f}) == 0);
+  CHECK(scale({256, 1}) == 2);
+  CHECK(scale({-3}) == 0);  // gelu(-3) = -0.003637 is 1.8e-6 from a tie; FP32's error is below 1.7e-6
+}
+
 // The same inputs to each; errors as shares of |A| |B|.
 TEST_CASE("FP32, TF32 and BF16: the rounding of the inputs decides the error") {
   const std::size_t m = 48, n = 40, k = 512;

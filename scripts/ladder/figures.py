@@ -15,8 +15,9 @@ from ladder import cuda_source
 MEASURED = re.compile(r"__global__|(?<!__host__ )__device__|< < <|cudaLaunch")
 PROBLEM = re.compile(r"\bkernel \( \) const override")  # the class of a problem names its kernel
 # Kernels where arithmetic decides, and what libraries are called in words.
-IN_TFLOPS = ("sgemm", "sgemm_accuracy", "sgemm_tf32", "gemm_bf16", "aat", "attention", "attention_bf16", "nms")
-LIBRARIES = {"cub": "CUB", "cublas": "cuBLAS", "cudnn": "cuDNN", "cusparse": "cuSPARSE",
+IN_TFLOPS = ("sgemm", "sgemm_accuracy", "sgemm_tf32", "gemm_bf16", "linear", "linear_residual", "aat",
+             "attention", "attention_bf16", "nms")
+LIBRARIES = {"cub": "CUB", "cublas": "cuBLAS", "cublaslt": "cuBLASLt", "cudnn": "cuDNN", "cusparse": "cuSPARSE",
              "thrust": "Thrust", "memcpy": "cudaMemcpy"}
 REFERENCE = ("h200", "h100-80gb-hbm3")  # the cards of the heads and the charts; other cards come after them
 # What scripts/tables writes into a document, <!-- KIND OPTIONS -->; it describes them.

@@ -1,6 +1,6 @@
 // Matrix product in BF16: C = alpha A B + beta C.
 // All are row-major: A is m x k, B is k x n, C is m x n. Sums are FP32.
-// practice: hard, next attention
+// practice: hard, next linear
 #pragma once
 #include "../tensor_core_sizes.cuh"
 #include "tensor_core_error.hpp"

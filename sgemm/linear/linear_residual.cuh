@@ -1,4 +1,4 @@
-// A linear layer added to a residual stream, in BF16: C += A W^T + bias.
+// A linear layer plus a residual, BF16: C += A W^T + bias.
 // Before the call C holds the residual, afterwards the sum, as in x = x + layer(...). Sum, bias and residual are added
 // in FP32.
 // practice: hard, next attention

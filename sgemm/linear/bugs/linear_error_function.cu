@@ -6,9 +6,9 @@
 
 constexpr unsigned kTile = 16;
 
-__global__ void linear_erf(const __nv_bfloat16* __restrict__ A, const __nv_bfloat16* __restrict__ W,
-                           const __nv_bfloat16* __restrict__ bias, __nv_bfloat16* __restrict__ C, std::size_t M,
-                           std::size_t N, std::size_t K, unsigned tiles_n) {
+__global__ void linear_error_function(const __nv_bfloat16* __restrict__ A, const __nv_bfloat16* __restrict__ W,
+                                      const __nv_bfloat16* __restrict__ bias, __nv_bfloat16* __restrict__ C,
+                                      std::size_t M, std::size_t N, std::size_t K, unsigned tiles_n) {
   __shared__ float As[kTile][kTile], Ws[kTile][kTile + 1];
   const unsigned tx = threadIdx.x, ty = threadIdx.y;
   const std::size_t row = std::size_t{blockIdx.x / tiles_n} * kTile + ty,
@@ -31,7 +31,7 @@ static void launch(const __nv_bfloat16* A, const __nv_bfloat16* W, const __nv_bf
                    std::size_t M, std::size_t N, std::size_t K) {
   if (M == 0 || N == 0) return;
   const auto tiles_m = static_cast<unsigned>(ceil_div(M, kTile)), tiles_n = static_cast<unsigned>(ceil_div(N, kTile));
-  linear_erf<<<tiles_m * tiles_n, dim3(kTile, kTile)>>>(A, W, bias, C, M, N, K, tiles_n);
+  linear_error_function<<<tiles_m * tiles_n, dim3(kTile, kTile)>>>(A, W, bias, C, M, N, K, tiles_n);
   CUDA_CHECK(cudaGetLastError());
 }
 

@@ -1,0 +1,37 @@
+#pragma once
+
+#include_next <cublasLt.h>
+
+enum cublasLtEpilogue_t { CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_GELU_BIAS };
+enum cublasLtReductionScheme_t { CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE };
+enum cublasLtMatmulDescAttributes_t {
+  CUBLASLT_MATMUL_DESC_TRANSA,
+  CUBLASLT_MATMUL_DESC_EPILOGUE,
+  CUBLASLT_MATMUL_DESC_BIAS_POINTER
+};
+enum cublasLtMatmulPreferenceAttributes_t {
+  CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+  CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+  CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
+  CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+  CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
+  CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES
+};
+typedef struct cublasLtMatmulDescStruct* cublasLtMatmulDesc_t;
+typedef struct cublasLtMatrixLayoutStruct* cublasLtMatrixLayout_t;
+typedef struct cublasLtMatmulPreferenceStruct* cublasLtMatmulPreference_t;
+struct cublasLtMatmulAlgo_t {};
+struct cublasLtMatmulHeuristicResult_t {
+  cublasLtMatmulAlgo_t algo;
+};
+
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t*, ...);
+cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t);
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t, cublasLtMatmulDescAttributes_t, ...);
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t*, ...);
+cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t);
+cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t*);
+cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t);
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t, ...);
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, ...);
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t, ...);
