@@ -125,7 +125,8 @@ static void launch(const __nv_bfloat16* A, const __nv_bfloat16* W, const __nv_bf
                    std::size_t M, std::size_t N, std::size_t K) {
   if (M == 0 || N == 0) return;
   const auto tiles_m = static_cast<unsigned>(ceil_div(M, BM)), tiles_n = static_cast<unsigned>(ceil_div(N, BN));
-  const auto kernel = aligned_for<uint4>(A, W) && K % 8 == 0 ? linear_cp_async<true> : linear_cp_async<false>;
+  const bool aligned = aligned_for<uint4>(A, W) && K % 8 == 0 && K > 0;  // with K = 0 nothing may be copied
+  const auto kernel = aligned ? linear_cp_async<true> : linear_cp_async<false>;
   constexpr int bytes = kStages * sizeof(Stage);
   CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
   kernel<<<tiles_m * tiles_n, kThreads, bytes>>>(A, W, bias, C, M, N, K, tiles_m, tiles_n, has_pairs(C, N));
