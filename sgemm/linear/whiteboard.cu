@@ -11,17 +11,16 @@ using bf16 = __nv_bfloat16;
 
 __global__ void linear(const bf16* __restrict__ A, const bf16* __restrict__ W, const bf16* __restrict__ bias,
                        bf16* __restrict__ C, size_t m, size_t n, size_t k) {
-  __shared__ float As[16][16],
-      Ws[16][17];  // Say: the lanes read a column of Ws; a pitch of 17 spreads it over the banks
-  const unsigned tx = threadIdx.x, ty = threadIdx.y, tiles_n = unsigned((n + 15) / 16);
-  const size_t row0 = size_t{blockIdx.x / tiles_n} * 16, col0 = size_t{blockIdx.x % tiles_n} * 16;
+  __shared__ float As[32][32], Ws[32][33];  // Say: lanes read a column of Ws, and 33 spreads it over the banks
+  const unsigned tx = threadIdx.x, ty = threadIdx.y, tiles_n = unsigned((n + 31) / 32);
+  const size_t row0 = size_t{blockIdx.x / tiles_n} * 32, col0 = size_t{blockIdx.x % tiles_n} * 32;
   const size_t row = row0 + ty, col = col0 + tx;
   float sum = 0;
-  for (size_t k0 = 0; k0 < k; k0 += 16) {
+  for (size_t k0 = 0; k0 < k; k0 += 32) {
     As[ty][tx] = row < m && k0 + tx < k ? float(A[row * k + k0 + tx]) : 0.0f;  // Say: zeros past the edges
     Ws[ty][tx] = col0 + ty < n && k0 + tx < k ? float(W[(col0 + ty) * k + k0 + tx]) : 0.0f;
     __syncthreads();
-    for (int l = 0; l < 16; ++l) sum += As[ty][l] * Ws[tx][l];
+    for (int l = 0; l < 32; ++l) sum += As[ty][l] * Ws[tx][l];
     __syncthreads();
   }
   if (row >= m || col >= n) return;
@@ -31,7 +30,7 @@ __global__ void linear(const bf16* __restrict__ A, const bf16* __restrict__ W, c
 
 cudaError_t launch(const bf16* A, const bf16* W, const bf16* bias, bf16* C, size_t m, size_t n, size_t k) {
   if (m == 0 || n == 0) return cudaSuccess;  // a grid of 0 blocks is an error
-  linear<<<unsigned((m + 15) / 16 * ((n + 15) / 16)), dim3(16, 16)>>>(A, W, bias, C, m, n, k);
+  linear<<<unsigned((m + 31) / 32 * ((n + 31) / 32)), dim3(32, 32)>>>(A, W, bias, C, m, n, k);
   return cudaGetLastError();
 }
 
