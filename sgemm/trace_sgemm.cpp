@@ -95,13 +95,16 @@ TEST_CASE("aat: a transposed tile, without and with padding") {
 TEST_CASE("linear: the unfused epilogue writes and reads each sum as a float") {
   constexpr std::uint64_t m = 256, n = 256;
   const Size size({m, n, 64});
-  const Claims unfused("linear_01_unfused", size), fused("linear_02_fused", size);
+  const Claims unfused("linear_01_unfused", size), fused("linear_02_fused", size),
+      residual("linear_residual_01_fused", size);
   const auto bytes = [](const Claims& seen, Op op) { return seen.total(Space::global, op).bytes_requested; };
   CHECK(bytes(unfused, Op::store) == (4 + 2) * m * n);
   CHECK(bytes(fused, Op::store) == 2 * m * n);
   const std::uint64_t tiles = 4 * 2 * (128 * 64 * 2);           // of A and of W
   CHECK(bytes(unfused, Op::load) == tiles + (4 + 2) * m * n);   // sums and bias, element by element
   CHECK(bytes(fused, Op::load) == tiles + 4 * 128 * (16 * 2));  // of the bias 16 elements per lane
+  CHECK(bytes(residual, Op::load) == bytes(fused, Op::load) + 2 * m * n);
+  CHECK(bytes(residual, Op::store) == 2 * m * n);
 }
 
 TEST_CASE("linear: rows of A and of W are loaded by 16 bytes, and fragments of both without bank conflicts") {
