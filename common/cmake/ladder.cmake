@@ -387,7 +387,7 @@ function(ladder_needed_programs test)
 endfunction()
 
 # Runs the program `target` as a test, on the CPU backend once for each order of threads. `any` leaves it to the program,
-# which is forward, or forward and reverse where steps are checked (check_all).
+# which is forward, or several where steps are checked (check_all).
 function(ladder_test name orders target)
   if(LADDER_BACKEND STREQUAL cuda)
     set(orders any)
@@ -416,13 +416,7 @@ function(ladder_step_tests test folder name steps)
     return()
   endif()
   ladder_program(${target} ${folder} ${name} ladder_step_tests ${steps} ladder_catch)
-  # With sanitizers forward and reverse only: which accesses leave a buffer does not depend on the order of threads in
-  # a right step, and the plain build runs the third order.
-  set(orders any random:1)
-  if(CMAKE_CXX_FLAGS MATCHES "fsanitize")
-    set(orders any)
-  endif()
-  ladder_test(${test} "${orders}" ${target})
+  ladder_test(${test} any ${target})
   list(LENGTH steps count)
   set_tests_properties(${test} PROPERTIES COST ${count})  # the longest tests start first
   set(long full huge)

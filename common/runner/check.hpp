@@ -189,7 +189,7 @@ struct CheckPlan {
   std::uint64_t seed = 1;
   bool guarded = !kAddressSanitizer;
   bool every_pattern = true;  // else random data only, aligned and with one misalignment
-  bool in_turns = false;      // at each size random data, one other kind and two misalignments: all come up in turn
+  bool in_turns = false;      // of kinds, misalignments and a third order of threads a few at each size: all come up
   std::string data;           // only this kind of data; empty: all
   bool aligned = false;       // no misaligned buffers
   bool zeroed = false;        // outputs hold zeros, not poison
@@ -197,13 +197,15 @@ struct CheckPlan {
   std::vector<Remark>* remarks = nullptr;  // given: what an interviewer would let pass is noted there
 };
 
-// The orders of threads to check in: on the CPU backend forward and reverse, or the one that CUDA_EMU_ORDER asks for; a
-// GPU has its own.
-inline std::vector<std::string> thread_orders() {
+// The orders of threads to check in: on the CPU backend forward and reverse, in turns a random one too, or the one that
+// CUDA_EMU_ORDER asks for; a GPU has its own.
+inline std::vector<std::string> thread_orders(bool in_turns = false) {
 #ifdef CUDA_EMU
-  if (std::getenv("CUDA_EMU_ORDER") == nullptr) return {"forward", "reverse"};
-  return {cuda_emu::order_name()};
+  if (std::getenv("CUDA_EMU_ORDER") != nullptr) return {cuda_emu::order_name()};
+  if (in_turns) return {"forward", "reverse", "random:1"};
+  return {"forward", "reverse"};
 #else
+  (void)in_turns;
   return {""};
 #endif
 }
@@ -244,28 +246,30 @@ struct Variation {
 // Does CUDA_EMU_ORDER ask for a random order? Such a run follows one in the plain orders.
 inline bool in_random_order() { return thread_orders().front().rfind("random", 0) == 0; }
 
-// The ways to run a step on pattern number `pattern` of `patterns` at a size. The first pattern is run aligned, in both
-// orders, and at a small size again with new data; the second so too, and at a small size with each misalignment.
-// Otherwise one way must do, a different one for each size, of which this is number `turn`. At a large size each order
-// has a pattern of its own. In a random order only the order is new: of the misalignments one must do, and of the
-// patterns two. With sanitizers the sizes take turns with the orders, on which it does not depend which accesses leave a
-// buffer. On the CPU backend half of the ways are without guard bands, so that reading past an end is an error there;
-// on a GPU that is the sanitizer's work.
+// The ways to run a step on pattern number `pattern` of `patterns` at a size. The first pattern is run aligned, in all
+// orders, and at a small size again with new data; the second so too (in turns in one order, another one at each size),
+// and at a small size with each misalignment. Otherwise one way must do, a different one for each size, of which this is
+// number `turn`. At a large size each pattern is run in one order. In a random order alone only the order is new: of the
+// misalignments one must do, and of the patterns two. With sanitizers the sizes take turns with the orders, on which it
+// does not depend which accesses leave a buffer. On the CPU backend half of the ways are without guard bands, so that
+// reading past an end is an error there; on a GPU that is the sanitizer's work.
 inline std::vector<Variation> variations(const Problem& problem, const Size& size, std::size_t pattern,
                                          std::size_t patterns, std::size_t turn, bool in_turns = false) {
   constexpr double small_bytes = 1 << 17;
   const bool small = problem.bytes(size) <= small_bytes, large = problem.bytes(size) > kLargeBytes;
   const bool random = in_random_order();
   if (in_turns && pattern > 1 && pattern - 2 != turn % (patterns - 2)) return {};
-  std::vector<std::string> orders = thread_orders();
+  std::vector<std::string> orders = thread_orders(in_turns);
   if (kAddressSanitizer) orders = {orders[turn % orders.size()]};
   const std::vector<Offsets> off = misalignments(problem.buffers(size));
   const auto order = [&](std::size_t i) { return orders[i % orders.size()]; };
   const auto guarded = [](std::size_t i) { return !kEndsShow || i % 2 == 0; };
+  const std::size_t first = in_turns ? turn : 0;
+  const bool in_one_order = patterns > 1 && (large || (in_turns && pattern > 0));
   std::vector<Variation> all;
   if (pattern < 2) {
     for (std::size_t i = 0; i < orders.size(); ++i) {
-      if (large && patterns > 1 && i != pattern % orders.size()) continue;
+      if (in_one_order && i != (first + pattern) % orders.size()) continue;
       all.push_back({0, orders[i], guarded(pattern + i), pattern == 0 && small && i == 0});
     }
   } else if (!random) {
@@ -274,7 +278,7 @@ inline std::vector<Variation> variations(const Problem& problem, const Size& siz
   }
   if (pattern == std::min<std::size_t>(1, patterns - 1)) {
     for (std::size_t i = 0; i < (random || large ? 1 : small && !in_turns ? off.size() : 2); ++i) {
-      all.push_back({off[(turn + i) % off.size()], order(i), guarded(turn + i / 2)});
+      all.push_back({off[(turn + i) % off.size()], order(first / off.size() + i), guarded(turn + i / 2)});
     }
   }
   return all;

@@ -133,7 +133,7 @@ inline Verdict check_random(const Step& step, const Problem& domain, std::uint64
     }
     Draw draw(hash(seed, 1, number));
     const std::vector<Pattern> patterns = step.problem->patterns();
-    const std::vector<std::string> orders = thread_orders();
+    const std::vector<std::string> orders = thread_orders(true);
     CheckPlan plan;
     plan.seed = seed + number;
     plan.guarded = plan.guarded && guarded;
