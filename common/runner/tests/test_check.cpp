@@ -5,6 +5,7 @@
 #include "runner/check.hpp"
 
 #include <functional>
+#include <set>
 
 using namespace ladder;
 
@@ -371,6 +372,14 @@ TEST_CASE("every step is checked in both orders of threads, and the order is as 
   CHECK(cuda_emu::order_name() == before);
   if (std::getenv("CUDA_EMU_ORDER") == nullptr) {
     CHECK(thread_orders().size() == 2);
+    const FakeCopy problem([](float* x, float* y) { copy(x, y); }, 0);
+    for (const std::size_t pattern : {0, 1}) {
+      std::set<std::string> in_turns;
+      for (std::size_t turn = 0; turn < 6; ++turn) {
+        for (const Variation& way : variations(problem, {kCount}, pattern, 4, turn, true)) in_turns.insert(way.order);
+      }
+      CHECK(in_turns.size() == 3);
+    }
     mentions(check_all_of([&](float* x, float* y) { copy(x, y, cuda_emu::order_name()[0] == 'f' ? kCount : 7); }),
              "integer data, threads in reverse order: y[7] of 1000 was never written");
   }
