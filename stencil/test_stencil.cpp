@@ -6,6 +6,8 @@
 #include "heat3d/heat3d.cuh"
 #include "thin_domain.hpp"
 
+#include <cuda_bf16.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -41,6 +43,24 @@ std::vector<float> result(const Step& step, const Size& size, std::vector<std::v
   return out;
 }
 
+// The same for arrays of BF16.
+std::vector<float> result_in_bf16(const Step& step, const Size& size, const std::vector<std::vector<float>>& arrays) {
+  std::vector<DeviceBuffer<__nv_bfloat16>> memory;
+  std::vector<void*> pointers;
+  for (const Buffer& buffer : step.problem->buffers(size)) {
+    std::vector<__nv_bfloat16> host(buffer.count, __float2bfloat16(-77.0f));
+    if (memory.size() < arrays.size())
+      std::copy(arrays[memory.size()].begin(), arrays[memory.size()].end(), host.begin());
+    memory.emplace_back(host.size());
+    pointers.push_back(memory.back().get());
+    CUDA_CHECK(cudaMemcpy(pointers.back(), host.data(), buffer.bytes(), cudaMemcpyHostToDevice));
+  }
+  step.problem->run(Arrays(pointers), size);
+  std::vector<__nv_bfloat16> out(memory.back().count());
+  CUDA_CHECK(cudaMemcpy(out.data(), pointers.back(), out.size() * sizeof out[0], cudaMemcpyDeviceToHost));
+  return std::vector<float>(out.begin(), out.end());
+}
+
 std::vector<const Step*> steps_of(const std::string& kernel) {
   std::vector<const Step*> found;
   for (const Step& step : steps()) {
@@ -53,6 +73,13 @@ std::vector<const Step*> steps_of(const std::string& kernel) {
 std::vector<float> numbers(std::size_t n) {
   std::vector<float> values(n);
   for (std::size_t i = 0; i < n; ++i) values[i] = static_cast<float>(patterns::random(1, 0, i, n));
+  return values;
+}
+
+// Exact in BF16.
+std::vector<float> whole_numbers(std::size_t n) {
+  std::vector<float> values(n);
+  for (std::size_t i = 0; i < n; ++i) values[i] = static_cast<float>(patterns::integers(1, 0, i, n));
   return values;
 }
 
@@ -299,6 +326,27 @@ TEST_CASE("conv1d_causal: a spike shows the filter forwards in time, and only in
       for (std::size_t i = 0; i < want.size(); ++i) want[i] = static_cast<float>(10 * (i / length));
       want[2 * length - 1] += 4;
       CHECK(result(*step, {1, 3, length, 4}, {x, {1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4}, {0, 10, 20}}) == want);
+    }
+  }
+}
+
+TEST_CASE("conv2d_channels: a filter with a single 1 shifts a channel of each image, and lets zeros in") {
+  constexpr std::size_t K = 3;
+  for (const auto& [N, H, W, C] : std::initializer_list<std::array<std::size_t, 4>>{
+           {3, 5, 7, 16}, {2, 1, 9, 10}, {40, 3, 3, 8}, {2, 4, 1, 9}, {3, 5, 7, 12}}) {
+    const std::size_t pixels = N * H * W;
+    const std::vector<float> in = whole_numbers(pixels * C);
+    for (std::size_t tap = 0; tap < 9; ++tap) {
+      std::vector<float> filters(K * 9 * C, 0.0f), want(pixels * K, 0.0f);
+      for (std::size_t k = 0; k < K; ++k) filters[(k * 9 + tap) * C + C - 1 - k] = 1;
+      for (std::size_t o = 0; o < want.size(); ++o) {
+        const std::size_t pixel = o / K, row = pixel / W % H + tap / 3 - 1, col = pixel % W + tap % 3 - 1;
+        if (row < H && col < W) want[o] = in[((pixel / W / H * H + row) * W + col) * C + C - 1 - o % K];
+      }
+      for (const Step* step : steps_of("conv2d_channels")) {
+        INFO(step->name << ", " << N << " x " << H << " x " << W << " x " << C << ", tap " << tap);
+        CHECK(result_in_bf16(*step, {N, H, W, C, K}, {in, filters}) == want);
+      }
     }
   }
 }

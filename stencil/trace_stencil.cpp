@@ -74,6 +74,23 @@ TEST_CASE("pool2d: a stride of 2 takes 8 sectors per request, and two wavefronts
   CHECK(shared_loads("pool2d_05_unrolled") == 0);
 }
 
+TEST_CASE("conv2d_channels: the im2col matrix costs 9 times the bytes; three taps share a copy of the pixels") {
+  const Size size{2, 16, 16, 64, 64};                                                      // 4 tiles
+  CHECK(Claims("conv2d_channels_01_direct", {1, 4, 8, 32, 64}).load() == (1 + 32) / 2.0);  // a pixel, 32 filters
+  const Claims matrix("conv2d_channels_02_im2col", size), implicit("conv2d_channels_03_implicit_gemm", size),
+      pipeline("conv2d_channels_04_pipeline", size), shared("conv2d_channels_05_tap_rows", size);
+  const auto sectors = [](const Claims& seen, Op op) { return seen.total(Space::global, op).units; };
+  CHECK(sectors(matrix, Op::store) == sectors(implicit, Op::store) + 9 * 2 * 16 * 16 * 64 / 16);
+  CHECK(sectors(matrix, Op::load) > 1.6 * sectors(implicit, Op::load));
+  CHECK(sectors(pipeline, Op::load) == sectors(implicit, Op::load));
+  CHECK(sectors(shared, Op::load) < 0.6 * sectors(pipeline, Op::load));
+  for (const Claims* seen : {&matrix, &implicit, &pipeline, &shared}) {
+    CHECK(seen->width(Space::global, Op::load) == 16);
+    CHECK(seen->conflicts() == 0);
+  }
+  CHECK(implicit.store() == 8);  // of pairs
+}
+
 TEST_CASE("heat3d 03: a warp reads and writes whole float4, or neighbouring floats") {
   const Claims aligned("heat3d_03_march", {{260, 20, 26, 1}, {0.25f, 0.125f}});
   CHECK(aligned.width(Space::global, Op::load) == 16);

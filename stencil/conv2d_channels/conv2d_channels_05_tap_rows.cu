@@ -16,9 +16,8 @@ __global__ void __launch_bounds__(kThreads)
     conv2d_channels_tap_rows(const __nv_bfloat16* __restrict__ in, const __nv_bfloat16* __restrict__ filters,
                              __nv_bfloat16* __restrict__ out, std::int64_t pixels, int H, int W, int C, int K,
                              unsigned tiles_k, bool pairs) {
-  __shared__ __align__(16) __nv_bfloat16 tile[2][kTile * BK], weights[2][3][BN * BK];
-  __shared__ uint4 zeros;
-  if (threadIdx.x == 0) zeros = make_uint4(0, 0, 0, 0);
+  __shared__ __align__(128) __nv_bfloat16 tile[2][kTile * BK], weights[2][3][BN * BK], zeros[64];
+  if (threadIdx.x < 64) zeros[threadIdx.x] = __float2bfloat16(0.0f);
   const std::int64_t pixel0 = std::int64_t{blockIdx.x / tiles_k} * BM;
   const int filter0 = blockIdx.x % tiles_k * BN;
   // Stage t: 32 channels and row t % 3 of the filters. This thread copies the same chunk of every 32nd row.
@@ -58,9 +57,9 @@ __global__ void __launch_bounds__(kThreads)
     if (t + 1 < tiles) copy(t + 1);
 #pragma unroll
     for (int j = 0; j < 3; ++j) {
-      const auto chunk_of = [&](int i, int chunk) -> const void* {
-        const auto* there = &tile[t % 2][swizzled<BK>(lane_row() + j, chunk) + i * 16 * BK];
-        return inside[i] >> (t % 3 * 3 + j) & 1 ? static_cast<const void*>(there) : &zeros;
+      const auto chunk_of = [&](int i, int chunk) {
+        const int place = swizzled<BK>(lane_row() + j, chunk);  // zeros of the same banks: no conflicts
+        return inside[i] >> (t % 3 * 3 + j) & 1 ? &tile[t % 2][place + i * 16 * BK] : &zeros[place % 64];
       };
       multiply(sums, chunk_of, weights[t % 2][j], C - t / 3 * BK);
     }

@@ -62,7 +62,8 @@ __device__ inline void store(const Sums& sums, __nv_bfloat16* out, std::int64_t 
       const float v0 = sums[i / 2][j][i % 2 * 2], v1 = sums[i / 2][j][i % 2 * 2 + 1];
       __nv_bfloat16* to = &out[pixel * K + filter];
       if (pairs) {
-        *reinterpret_cast<__nv_bfloat162*>(to) = __floats2bfloat162_rn(v0, v1);
+        const __nv_bfloat162 both = __floats2bfloat162_rn(v0, v1);
+        *reinterpret_cast<unsigned*>(to) = reinterpret_cast<const unsigned&>(both);
       } else {
         to[0] = __float2bfloat16(v0);
         if (filter + 1 < K) to[1] = __float2bfloat16(v1);
