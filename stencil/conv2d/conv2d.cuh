@@ -1,7 +1,7 @@
 // Convolution of an image with a k x k filter.
 // out[r][c] = sum over i, j = 0..k-1 of w[i][j] * in[r + i - k/2][c + j - k/2], k = 3, 5 or 7, on one channel; the
 // filter isn't mirrored, as in deep learning. Outside the image `in` counts as 0.
-// practice: medium, next jacobi2d
+// practice: medium, next conv2d_channels
 #pragma once
 #include "ladder.cuh"
 

@@ -1,8 +1,9 @@
-// Convolution of NHWC images with K filters of 3 x 3 x C, in BF16.
-// Stride 1 and a padding of 1, so results have the images' height and width:
+// Convolution of NHWC images with many channels, in BF16.
+// K filters of 3 x 3 x C, stride 1, and a padding of 1, so results have the images' height and width:
 //   out[n][h][w][k] = sum over i, j = 0..2 and c of filters[k][i][j][c] * in[n][h + i - 1][w + j - 1][c],
-// added up in FP32 and rounded once, to the nearest, ties to even. Channels are innermost in all arrays: `in` is N x H x
-// W x C, `filters` K x 3 x 3 x C (KRSC), `out` N x H x W x K, without gaps. Filters aren't mirrored, as in deep learning.
+// added up in FP32 and rounded once, to the nearest, ties to even. Channels are innermost in all arrays: `in` is
+// N x H x W x C, `filters` K x 3 x 3 x C (KRSC), `out` N x H x W x K, without gaps. Filters aren't mirrored, as in deep
+// learning.
 // Outside its image, `in` counts as 0; the row above image n isn't the last one of image n - 1.
 //
 // NaN and infinity among the pixels show in the 3 x 3 results around them. Weights are finite: 0 times an infinite one
@@ -43,9 +44,9 @@ class Conv2dChannels : public ladder::Problem {
             size[1], size[2], size[3], size[4]);
   }
 
-  // A result is a sum of 9 C products, so FP32 is within E = tensor_core_gamma(9 C) sum |w| |in| of the exact x, on tensor
-  // cores or with FMA. Rounding is monotonic, so the result is between BF16(x - E) and BF16(x + E): the scale is the
-  // larger distance of these two from BF16(x).
+  // A result is a sum of 9 C products, so FP32 is within E = tensor_core_gamma(9 C) sum |w| |in| of the exact x, on
+  // tensor cores or with FMA. Rounding is monotonic, so the result is between BF16(x - E) and BF16(x + E): the scale is
+  // the larger distance of these two from BF16(x).
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
     const auto *in = host.at<const __nv_bfloat16>(0), *filters = host.at<const __nv_bfloat16>(1);
@@ -83,8 +84,8 @@ class Conv2dChannels : public ladder::Problem {
   }
 
   // N, H, W, C, K: empty; one pixel; images lower or narrower than a filter, several, whose borders meet within a tile;
-  // one filter; around tiles of 128 pixels and 64 filters; channels around 8, 16 and 32, also 9 C with a remainder; long
-  // sums.
+  // one filter; around tiles of 128 pixels and 64 filters; channels around 8, 16 and 32, also 9 C with a remainder;
+  // long sums.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = {
         {0, 5, 5, 8, 8},    {2, 0, 5, 8, 8},    {2, 5, 0, 8, 8},     {2, 5, 3, 0, 8},    {2, 5, 3, 8, 0},

@@ -1,6 +1,6 @@
-// Problem:  step 01 multiplies one by one; tensor cores multiply matrices, 16 x 8 x 16 products per instruction of a warp.
-// Idea:     im2col: copy the 9 C elements that a result needs into a row of a matrix, 0 for the padding. Then the
-//           convolution is a product: columns, N H W x 9 C, times the transpose of the filters, which are K x 9 C already.
+// Problem:  step 01 multiplies one by one; a warp's tensor core instruction is 16 x 8 x 16 products of two matrices.
+// Idea:     im2col: copy the 9 C elements that a pixel's results need into a row of a matrix, 0 for the padding. What
+//           remains is a product of that matrix, N H W x 9 C, and the transpose of the filters, K x 9 C as they stand.
 // Expect:   0.1 to 0.25x cuDNN at C = K = 64: the matrix has 9 times the bytes of `in`, and is written and read again.
 // Next:     every element of the matrix is a copy of one of `in`. Why store it?
 // needs: sm_80

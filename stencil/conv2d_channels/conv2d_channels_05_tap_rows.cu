@@ -1,6 +1,6 @@
 // Problem:  in step 04 each pixel of a tile is copied for each of the nine taps.
-// Idea:     a row's three taps share a tile of 128 pixels and one on either side: tap j's fragments begin j rows further
-//           down. Where a tap is outside the image, a lane gives ldmatrix the address of zeros.
+// Idea:     a row's three taps share a tile of 128 pixels and one on either side: tap j's fragments begin j rows
+//           further down. Where a tap is outside the image, a lane gives ldmatrix the address of zeros.
 // Expect:   1.1 to 1.5x step 04 at C = K = 64, where blocks copy 97 MB in place of 173 MB; less with more channels.
 // Next:     a warp multiplies from registers. What multiplies from shared memory? (wgmma, gemm_bf16_04)
 // needs: sm_80

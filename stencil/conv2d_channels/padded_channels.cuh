@@ -14,8 +14,8 @@ __global__ void pad_channels(const __nv_bfloat16* __restrict__ from, uint4* __re
   to[i] = load_chunk_guarded(from + i / per_row * C + c, C - c);
 }
 
-// `rows` rows of C channels as rows of padded(C): the array itself if its chunks are aligned, else a copy. Two copies at a
-// time have tags. None of them may be 0.
+// `rows` rows of C channels as rows of padded(C): the array itself if its chunks are aligned, else a copy. Two copies
+// at a time have tags. None of them may be 0.
 template <typename Tag>
 const __nv_bfloat16* padded_channels(const __nv_bfloat16* from, std::size_t rows, std::size_t C) {
   if (C % 8 == 0 && aligned_for<uint4>(from)) return from;

@@ -3,10 +3,10 @@
 
 // Say: each result is a sum of 9 C products. Outside the image counts as 0, and filters aren't mirrored: what deep
 // learning calls convolution is correlation.
-// Say: a thread per result, neighbouring lanes take neighbouring filters. NHWC: they share a pixel's channels, and their
-// results are neighbours in memory.
+// Say: a thread per result, neighbouring lanes take neighbouring filters. NHWC: they share a pixel's channels, and
+// their results are neighbours in memory.
 // Next: it's a matrix product: rows are pixels, columns filters, k runs over tap and channel (im2col). Storing that
-// matrix costs 9 times the input. Implicit GEMM computes the addresses while it loads tiles; then tensor cores (step 03).
+// matrix costs 9 times the input. Implicit GEMM computes the addresses while it loads tiles (step 03).
 __global__ void conv(const __nv_bfloat16* __restrict__ in, const __nv_bfloat16* __restrict__ filters,
                      __nv_bfloat16* __restrict__ out, size_t results, int H, int W, int C, int K) {
   const size_t o = size_t{blockIdx.x} * blockDim.x + threadIdx.x;

@@ -5,9 +5,9 @@
 // stage: right
 #include "../conv2d_channels.cuh"
 
-__global__ void conv2d_channels_mirrored(const __nv_bfloat16* __restrict__ in,
-                                         const __nv_bfloat16* __restrict__ filters, __nv_bfloat16* __restrict__ out,
-                                         std::size_t results, int H, int W, int C, std::size_t K) {
+__global__ void conv2d_channels_flipped(const __nv_bfloat16* __restrict__ in, const __nv_bfloat16* __restrict__ filters,
+                                        __nv_bfloat16* __restrict__ out, std::size_t results, int H, int W, int C,
+                                        std::size_t K) {
   const std::size_t o = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (o >= results) return;
   const auto pixel = static_cast<unsigned>(o / K);
@@ -29,7 +29,7 @@ static void launch(const __nv_bfloat16* in, const __nv_bfloat16* filters, __nv_b
                    std::size_t H, std::size_t W, std::size_t C, std::size_t K) {
   const std::size_t results = N * H * W * K;
   if (results == 0) return;
-  conv2d_channels_mirrored<<<static_cast<unsigned>(ceil_div(results, 256)), 256>>>(
+  conv2d_channels_flipped<<<static_cast<unsigned>(ceil_div(results, 256)), 256>>>(
       in, filters, out, results, static_cast<int>(H), static_cast<int>(W), static_cast<int>(C), K);
   CUDA_CHECK(cudaGetLastError());
 }
