@@ -137,16 +137,34 @@ class AttentionProblem : public ladder::Problem {
     return {ladder::input<T>("Q", q), ladder::input<T>("K", k), ladder::input<T>("V", k), ladder::output<T>("O", q)};
   }
 
+  // Keys `first` to `end` - 1, and one more whose score is `sink` and whose V is 0.
+  struct Attended {
+    std::size_t first, end;
+    double sink = -std::numeric_limits<double>::infinity();
+  };
+  // What query i of a head attends to.
+  static Attended attended(const ladder::Size& size, std::size_t i) {
+    if (size[4] == 0) return {0, size[2]};
+    return {0, i + 1 + size[2] > size[1] ? std::min(size[2], i + 1 + size[2] - size[1]) : 0};
+  }
+
   // For each element of the range of O: scale = scale_of(row, column, want), which sets want.
   template <typename T, typename ScaleOf>
   static void reference(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
                         double* scale, const Rounding& rounding, const ScaleOf& scale_of) {
+    const auto visible = [&](std::size_t row) { return attended(size, row % size[1]); };
+    reference<T>(host, size, range, want, scale, rounding, scale_of, visible);
+  }
+  // visible(row): what a row of O, counted over all heads, attends to.
+  template <typename T, typename ScaleOf, typename Visible>
+  static void reference(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
+                        double* scale, const Rounding& rounding, const ScaleOf& scale_of, const Visible& visible) {
     const std::size_t d = width(size);
     Row row(d);
     for (std::size_t begin = range.begin; begin < range.end;) {
       const std::size_t i = begin / d, end = std::min(range.end, (i + 1) * d);
       const bool known = is_known(size, i);
-      if (known) compute<T>(host, size, i, rounding, row);
+      if (known) compute<T>(host, size, i, visible(i), rounding, row);
       for (; begin < end; ++begin) {
         double& x = want[begin - range.begin];
         x = 0;
@@ -158,26 +176,20 @@ class AttentionProblem : public ladder::Problem {
  private:
   static constexpr std::size_t kLeastRoundings = 8, kLastKeys = 1 << 12;
 
-  // How many keys query i of a head attends to.
-  static std::size_t attended(const ladder::Size& size, std::size_t i) {
-    if (size[4] == 0) return size[2];
-    return i + 1 + size[2] > size[1] ? std::min(size[2], i + 1 + size[2] - size[1]) : 0;
-  }
-
   // Row i of O, counted over all heads.
   template <typename T>
-  static void compute(const ladder::Arrays& host, const ladder::Size& size, std::size_t i, const Rounding& rounding,
-                      Row& row) {
-    const std::size_t d = width(size), head = i / size[1], n = attended(size, i % size[1]);
-    const T *q = host.at<const T>(0) + i * d, *k = host.at<const T>(1) + head * size[2] * d,
-            *v = host.at<const T>(2) + head * size[2] * d;
+  static void compute(const ladder::Arrays& host, const ladder::Size& size, std::size_t i, const Attended& visible,
+                      const Rounding& rounding, Row& row) {
+    const std::size_t d = width(size), first = i / size[1] * size[2] + visible.first, n = visible.end - visible.first;
+    const T *q = host.at<const T>(0) + i * d, *k = host.at<const T>(1) + first * d,
+            *v = host.at<const T>(2) + first * d;
     const auto number = [](const T& x) { return static_cast<double>(static_cast<float>(x)); };
     constexpr double u = ladder::kUnitRoundoff;
     row = Row(d);
     if (n == 0) return;  // exactly 0
     row.score.assign(n, 0.0);
     row.size.assign(n, 0.0);
-    double max = -std::numeric_limits<double>::infinity(), max_size = 0;
+    double max = visible.sink, max_size = 0;
     for (std::size_t j = 0; j < n; ++j) {
       double sum = 0, magnitude = 0;
       for (std::size_t c = 0; c < d; ++c) {
@@ -207,13 +219,22 @@ class AttentionProblem : public ladder::Problem {
         most = std::max(most, std::fabs(value));
       }
     }
-    for (std::size_t c = 0; c < d; ++c) row.want[c] /= sum;
+    // The sink's score has no sum, but its product with a rounded log2(e).
+    const double t = visible.sink - max, p = std::exp(t);
+    const double sink_error =
+        p > 0 ? p * std::expm1(u * (2 * std::fabs(visible.sink) + std::fabs(t) + 2 * g * max_size)) : 0;
+    sum += p;
+    least_sum += p - sink_error;
+    for (std::size_t c = 0; c < d; ++c) {
+      row.want[c] /= sum;
+      row.score_error[c] = sink_error * std::fabs(row.want[c]);
+    }
     for (std::size_t j = 0; j < n; ++j) {
       for (std::size_t c = 0; c < d; ++c) {
         row.score_error[c] += row.size[j] * std::fabs(number(v[j * d + c]) - row.want[c]);
       }
     }
-    const double underflow = 4 * rounding.smallest * (static_cast<double>(n) * most + 1);
+    const double underflow = 4 * rounding.smallest * (static_cast<double>(n + 1) * most + 1);
     for (std::size_t c = 0; c < d; ++c) {
       row.magnitude[c] /= sum;
       row.most_magnitude[c] /= least_sum;

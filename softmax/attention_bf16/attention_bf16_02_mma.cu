@@ -6,6 +6,7 @@
 // Why:      below the range at 1024 and 2048: a scheduler has two warps, and a warp's exps wait for its MMAs.
 // Next:     which instruction reads its operands from shared memory, without fragments? (wgmma, sm_90a)
 // needs: sm_80
+#include "attention_bf16.cuh"
 #include "bf16_chunks.cuh"  // swizzled, load_chunk_guarded
 #include "attention_bf16_tile.cuh"
 

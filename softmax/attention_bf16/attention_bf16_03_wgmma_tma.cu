@@ -5,6 +5,7 @@
 // Measured: 1.48x step 02, 434 TFLOP/s at 64x2048x2048 (H200).
 // Next:     a decoder has one query per head. How full are these tiles then?
 // needs: sm_90a
+#include "attention_bf16.cuh"
 #include "head_tiles.cuh"
 
 // A block's shared memory. kConsumers warpgroups handle 64 query rows each; one more warpgroup is the producer.

@@ -5,6 +5,7 @@
 // Measured: 15.9x step 03, 45.3 TFLOP/s at 8x16x100003/causal=1 (H200).
 // Next:     grouped-query attention, where heads share K and V: what would a tile of 16 hold?
 // needs: sm_80
+#include "attention_bf16.cuh"
 #include "bf16_chunks.cuh"  // load_chunk_guarded
 #include "attention_bf16_tile.cuh"
 #include "../split_keys.cuh"
@@ -47,7 +48,6 @@ __global__ void __launch_bounds__(kSplitThreads, D == 64 ? 4 : 2)
   Q += (head * queries + row) * D + 8 * t;
   K += (head * keys + to_see.begin) * D + 8 * t;
   V += (head * keys + to_see.begin) * D + 8 * g;
-
   // Past the split's end its last key is loaded again: those scores are masked, and 0 times finite values is 0.
   uint4 k[kTileKeys / 8][D / 32], v[4][D / 64];
   const auto load_k = [&](int key0) {

@@ -1,7 +1,7 @@
 // The online softmax of attention_bf16 02 to 04, on the accumulators of mma.sync and wgmma. A lane holds rows lane / 4
 // and lane / 4 + 8 of a warp's 16, and of each 8 columns 2 (lane % 4) and 2 (lane % 4) + 1.
 #pragma once
-#include "attention_bf16.cuh"
+#include "bf16_attention_problem.cuh"
 #include "../attention_float4.cuh"  // kScoreScale
 #include "tensor_core.cuh"
 #include "../online_softmax.cuh"  // group_max, group_sum, shift_for

@@ -5,6 +5,7 @@
 // stage: right
 // needs: sm_80
 #include "bf16_chunks.cuh"
+#include "../attention_bf16.cuh"
 #include "../attention_bf16_tile.cuh"
 
 constexpr int BM = 16, BN = 16;

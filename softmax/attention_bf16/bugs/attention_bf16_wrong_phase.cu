@@ -2,6 +2,7 @@
 // caught by: gpu | FAIL
 // stage: races and barriers
 // needs: sm_90a
+#include "../attention_bf16.cuh"
 #include "../head_tiles.cuh"
 
 constexpr int BM = 64, BN = 128, kStages = 2;

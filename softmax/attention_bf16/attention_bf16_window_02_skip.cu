@@ -1,0 +1,140 @@
+// Problem:  step 01 multiplies every tile of keys up to the diagonal, and masks all but the last few.
+// Idea:     the loop over keys starts at the first key of the block's first query. A tile is masked only where one of
+//           its keys is outside of one query's window: at both ends.
+// Expect:   10 to 18x step 01 at 64x8192x8192/window=128: three tiles of 64 keys per block instead of 65 on average.
+//           DRAM is the next limit: 64 FLOP per byte, 56 us there on an H200.
+// Next:     decoding sees one window per step: which part of the cache need a server keep?
+// needs: sm_80
+#include "attention_bf16_window.cuh"
+#include "attention_bf16_tile.cuh"
+#include "bf16_chunks.cuh"  // swizzled, load_chunk_guarded
+
+constexpr int kThreads = 128, BM = kThreads / 2, BN = 64;  // a warp owns 16 queries
+
+template <int D>
+struct Stage {
+  __nv_bfloat16 K[BN * D], V[BN * D];
+};
+
+// Scores of keys before `first` and after `last` become -inf, in the thread's second row 8 further on.
+__device__ static void mask_outside(float (&s)[BN / 8][4], long long first, long long last) {
+#pragma unroll
+  for (int i = 0; i < BN / 2; ++i) {
+    const int j = i / 4, x = i % 4, key = 8 * j + threadIdx.x % 4 * 2 + x % 2 - x / 2 * 8;
+    if (key < first || key > last) s[j][x] = -INFINITY;
+  }
+}
+
+// kAligned: Q, K, V and O are 16-byte aligned. Otherwise their elements are loaded and stored one by one.
+template <int D, bool kAligned>
+__global__ void __launch_bounds__(kThreads)
+    attention_window_skip(const __nv_bfloat16* __restrict__ Q, const __nv_bfloat16* __restrict__ K,
+                          const __nv_bfloat16* __restrict__ V, const float* __restrict__ sinks,
+                          __nv_bfloat16* __restrict__ O, unsigned tiles_m, long long queries, long long keys,
+                          long long window) {
+  extern __shared__ uint4 smem[];
+  Stage<D>* const stages = reinterpret_cast<Stage<D>*>(smem);
+  const int tid = threadIdx.x, lane = tid % 32, row = tid / 32 * 16 + lane / 4;  // and row + 8
+  const std::size_t head = blockIdx.x / tiles_m;
+  const long long row0 = static_cast<long long>(blockIdx.x % tiles_m) * BM, ahead = keys - queries;
+  // The keys of the block's queries: from those of the first to those of the last.
+  const int begin = static_cast<int>(max(0LL, row0 + ahead - window + 1)),
+            end = last_key(row0 + BM - 1, keys, ahead) + 1;
+  Q += (head * queries + row0) * D;
+  O += (head * queries + row0) * D;
+  K += head * keys * D;
+  V += head * keys * D;
+
+  // Starts copying the next tile of K and of V, from key0 on, in chunks of 8 elements; 0 past the end.
+  const auto copy = [&](int key0) {
+    Stage<D>& to = stages[(key0 - begin) / BN % 2];
+#pragma unroll
+    for (int i = tid; i < BN * D / 8; i += kThreads) {
+      const int at = swizzled<D>(i / (D / 8), i % (D / 8)), left = i / (D / 8) < end - key0 ? 8 : 0;
+      const long long from = static_cast<long long>(key0) * D + i * 8;
+      if constexpr (kAligned) {
+        cp_async_16(&to.K[at], K + from, 2 * left);
+        cp_async_16(&to.V[at], V + from, 2 * left);
+      } else {
+        reinterpret_cast<uint4&>(to.K[at]) = load_chunk_guarded(K + from, left);
+        reinterpret_cast<uint4&>(to.V[at]) = load_chunk_guarded(V + from, left);
+      }
+    }
+    cp_async_commit();
+  };
+  if (end > begin) copy(begin);
+
+  unsigned q[D / 16][4];  // the fragments of A, straight from memory
+#pragma unroll
+  for (int i = 0; i < D / 4; ++i) {
+    const int r = row + i % 2 * 8;
+    const __nv_bfloat16* from = Q + r * D + i / 2 * 8 + lane % 4 * 2;
+    const bool inside = row0 + r < queries;
+    q[i / 4][i % 4] = inside ? bf16_pair(__bfloat162float(from[0]), __bfloat162float(from[1])) : 0;
+  }
+
+  const int k_at = swizzled<D>(lane / 16 * 8 + lane % 8, lane / 8 % 2), v_at = swizzled<D>(lane % 16, lane / 16);
+  Rows<D> rows;
+  rows.max[0] = rows.max[1] = sinks[head] * 1.44269504f;    // log2(e)
+  rows.sum[0] = rows.sum[1] = lane % 4 == 0 ? 1.0f : 0.0f;  // its exp(0), once per row
+  for (int key0 = begin; key0 < end; key0 += BN) {
+    cp_async_wait<0>();
+    __syncthreads();  // this tile has arrived, and all threads have read the previous one
+    if (end - key0 > BN) copy(key0 + BN);
+    const Stage<D>& from = stages[(key0 - begin) / BN % 2];
+    float s[BN / 8][4] = {};
+#pragma unroll
+    for (int c = 0; c < D / 16; ++c) {
+#pragma unroll
+      for (int j = 0; j < BN / 16; ++j) {
+        unsigned k[4];
+        ldmatrix_x4(k, &from.K[(k_at ^ c * 16) + j * 16 * D]);
+        mma_m16n8k16_bf16(s[2 * j], q[c], k[0], k[1]);
+        mma_m16n8k16_bf16(s[2 * j + 1], q[c], k[2], k[3]);
+      }
+    }
+    const long long last = row0 + row + ahead - key0;  // of this thread's first row, in the tile
+    const bool all_see = key0 + BN - 1 <= row0 + ahead && key0 > row0 + BM - 1 + ahead - window;
+    if (!all_see) mask_outside(s, last - window + 1, last);
+    float rescale[2];
+    scores_to_weights(rows, s, rescale);
+    rescale_rows(rows, rescale);
+#pragma unroll
+    for (int j = 0; j < BN / 16; ++j) {
+      unsigned p[4];
+      pack_weights(p, s[2 * j], s[2 * j + 1]);
+#pragma unroll
+      for (int c = 0; c < D / 16; ++c) {
+        unsigned v[4];
+        ldmatrix_x4_trans(v, &from.V[(v_at ^ c * 16) + j * 16 * D]);
+        mma_m16n8k16_bf16(rows.o[2 * c], p, v[0], v[1]);
+        mma_m16n8k16_bf16(rows.o[2 * c + 1], p, v[2], v[3]);
+      }
+    }
+  }
+  store_rows<D, kAligned>(rows, O + row * D, queries - row0 - row);
+}
+
+template <int D>
+static void launch_d(const __nv_bfloat16* Q, const __nv_bfloat16* K, const __nv_bfloat16* V, const float* sinks,
+                     __nv_bfloat16* O, std::size_t heads, std::size_t queries, std::size_t keys, std::size_t window) {
+  const auto kernel = aligned_for<uint4>(Q, K, V, O) ? attention_window_skip<D, true> : attention_window_skip<D, false>;
+  const auto tiles_m = static_cast<unsigned>(ceil_div(queries, BM));
+  constexpr int bytes = 2 * sizeof(Stage<D>);
+  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  kernel<<<static_cast<unsigned>(heads * tiles_m), kThreads, bytes>>>(Q, K, V, sinks, O, tiles_m, queries, keys,
+                                                                      window);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+static void launch(const __nv_bfloat16* Q, const __nv_bfloat16* K, const __nv_bfloat16* V, const float* sinks,
+                   __nv_bfloat16* O, std::size_t heads, std::size_t queries, std::size_t keys, int d,
+                   std::size_t window) {
+  if (heads == 0 || queries == 0) return;
+  (d == 64 ? launch_d<64> : launch_d<128>)(Q, K, V, sinks, O, heads, queries, keys, window);
+}
+
+// The sink is a term of the sum, and one merge more: exp, product, two additions.
+static std::size_t roundings(std::size_t keys) { return tile_roundings(keys) + 7; }
+
+LADDER_STEP(AttentionBf16Window, launch, roundings);
