@@ -1,5 +1,5 @@
-// Flash decoding, for attention 10, attention_bf16 04 and attention_decode 04: how many splits, which keys a split has, and the kernel that
-// merges their results. The kernel that computes a split is the step's own.
+// Flash decoding: how many splits, which keys a split has, and the kernel that merges their results.
+// The kernel that computes a split is the step's own, as in attention 10, attention_bf16 04 and attention_decode 04.
 #pragma once
 #include "attention_float4.cuh"
 #include "cuda_helpers.cuh"

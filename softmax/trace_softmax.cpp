@@ -148,6 +148,15 @@ TEST_CASE("attention_bf16 02: the swizzle leaves no bank conflicts, and a fragme
   }
 }
 
+TEST_CASE("attention_bf16_window: the keys up to the diagonal are read, then from the window's first on") {
+  const auto read = [](const char* step) {
+    return Claims(step, {1, 256, 256, 64, 64}).total(Space::global, Op::load).bytes_requested;
+  };
+  const double row = 2.0 * 64, rest = 256 * row + 4 * 128 * 4;  // Q, and the sink for each thread
+  CHECK(read("attention_bf16_window_01_mask") == rest + 2 * row * (64 + 128 + 192 + 256));
+  CHECK(read("attention_bf16_window_02_skip") == rest + 2 * row * (64 + 3 * 127));
+}
+
 TEST_CASE("attention_decode: a group of query heads reads K and V once, then 16 bytes per lane") {
   const Size size({2, 2, 4, 64, 0});
   const double kv = 64 * 2 * 2.0 * 128, q = 2.0 * 128, length = 32;  // a warp's, in sectors
@@ -183,6 +192,16 @@ TEST_CASE("attention_decode_paged: a look into the table for each load of keys, 
   };
   CHECK(moved("attention_decode_paged_01_key_by_key") == 4 * (kv + 4 * q + length + 4 * rounds * 32));
   CHECK(moved("attention_decode_paged_02_page_ahead") == 4 * (kv + 4 * q + length + rounds * 32));
+}
+
+TEST_CASE("attention_decode_int8: half the sectors of K and V, eight bytes per lane, and a sector of scales per load") {
+  const Size size({2, 2, 4, 64, 0});
+  const double kv = 64 * 2 * 128, q = 2.0 * 128, length = 32, rounds = 64 / 8;
+  for (const char* step : {"attention_decode_int8_01_dequantize", "attention_decode_int8_02_scale_outside"}) {
+    CAPTURE(step);
+    const Claims claims(step, size);
+    CHECK(claims.total(Space::global, Op::load).bytes_moved == 4 * (kv + 4 * q + length + rounds * 4 * 2 * 32));
+  }
 }
 
 TEST_CASE("cross_entropy: the logits are read twice and written once, then read once") {

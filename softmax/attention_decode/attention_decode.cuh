@@ -15,7 +15,9 @@ class AttentionDecode : public DecodeProblem {
                           float* out, std::size_t sequences, std::size_t kv_heads, std::size_t groups,
                           std::size_t keys);
 
-  explicit AttentionDecode(Launch launch) : launch_(launch) {}
+  // on_tensor_cores: the step's sums of products are those of tensor cores.
+  explicit AttentionDecode(Launch launch, bool on_tensor_cores = false)
+      : launch_(launch), on_tensor_cores_(on_tensor_cores) {}
 
   const char* kernel() const override { return "attention_decode"; }
   std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override {
@@ -28,33 +30,16 @@ class AttentionDecode : public DecodeProblem {
             device.at<const int>(3), device.at<float>(4), size[0], size[1], size[2], size[3]);
   }
 
-  // Empty; one key, one head; around the keys that a warp has in flight; groups that are no power of 2 and more than 8;
-  // keys for several splits.
-  std::vector<ladder::Size> test_sizes() const override {
-    return {{0, 2, 4, 5, 0},    {3, 0, 4, 5, 0},   {3, 2, 0, 5, 0},    {3, 2, 4, 0, 0},   {1, 1, 1, 1, 0},
-            {2, 1, 1, 2, 1},    {3, 2, 4, 3, 0},   {2, 3, 2, 7, 0},    {3, 1, 8, 8, 1},   {2, 2, 3, 9, 0},
-            {5, 1, 4, 15, 1},   {4, 2, 1, 16, 1},  {1, 2, 7, 17, 0},   {2, 1, 5, 31, 0},  {2, 2, 4, 33, 0},
-            {1, 1, 12, 64, 0},  {6, 1, 2, 65, 1},  {1, 1, 17, 100, 0}, {4, 2, 3, 131, 1}, {1, 3, 4, 300, 0},
-            {3, 1, 2, 1100, 1}, {1, 1, 1, 2105, 0}};
-  }
-  // K alone has more than 2^31 elements, in a long sequence and in many; then q and out have, too.
-  std::vector<ladder::Size> huge_sizes() const override {
-    return {{1, 8, 4, (1 << 21) + 35, 0}, {(1 << 19) + 3, 8, 4, 5, 1}};
-  }
-  std::vector<ladder::Size> bench_sizes() const override {
-    return {{64, 8, 4, 4096, 0},  {64, 8, 8, 4096, 0},  {64, 32, 1, 1024, 0},
-            {256, 8, 4, 2048, 1}, {1, 8, 4, 131072, 0}, {4, 8, 4, 4096, 0}};
-  }
-  ladder::Size random_size(ladder::Draw& draw, double bytes) const override {
-    const std::size_t groups = 1 + draw.below(16);
-    return draw_lengths(draw, bytes, {0, 0, groups, 0, draw.below(2)});
-  }
-
  private:
-  Token token_of(const ladder::Size& size, std::size_t slot) const override { return {slot / size[3], slot % size[3]}; }
-  std::size_t slot_of(const ladder::Arrays&, const ladder::Size& size, Token token) const override {
-    return token.sequence * size[3] + token.key;
+  // A score is off by tensor_core_gamma(128), its scale and product, and a sum of two parts. p is a sum of three BF16
+  // numbers, which loses what is below 2^-133; each of their products with V costs 2.5 u, 2.5 u where a group is not
+  // full.
+  Errors errors(std::size_t keys) const override {
+    if (!on_tensor_cores_) return DecodeProblem::errors(keys);
+    return {2.5 * kWidth + 9, AttentionProblem::any_roundings(keys) + 8 * (keys + 1),
+            std::numeric_limits<float>::min()};
   }
 
   Launch launch_;
+  bool on_tensor_cores_;
 };

@@ -1,7 +1,7 @@
 // Decode attention over a paged KV cache.
 // As attention_decode, but K and V lie in pages of page_size tokens, which belong to any sequence. Key j of sequence s
 // is token j % page_size of page table[s][j / page_size].
-// practice: medium, next add
+// practice: medium, next attention_decode_int8
 #pragma once
 #include "decode_problem.cuh"
 

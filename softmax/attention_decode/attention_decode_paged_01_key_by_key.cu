@@ -1,6 +1,6 @@
 // Problem:  a cache of `keys` tokens per sequence is mostly empty: an answer's length is not known in advance.
 // Idea:     pages. A sequence owns pages of 16 to 256 tokens anywhere in memory, and a table says which. The kernel is
-//           attention_decode's last; only the address of a key changes: page = table[j / page_size].
+//           attention_decode 04's; only the address of a key changes: page = table[j / page_size].
 // Expect:   0.6 to 0.9 of attention_decode 04. A page is longer than a sector, so DRAM moves the same bytes; but every
 //           key's load waits for a load of the table, and divides by a number that the compiler doesn't know.
 // Measured: 0.42 of a read at 64x4096 (H200).

@@ -1,4 +1,4 @@
-// What attention_decode and attention_decode_paged share: sizes, data, the right answer and its error bound.
+// What the kernels attention_decode* share: sizes, data, the right answer and its error bound.
 // One query token per sequence. Its query head h attends to all keys of KV head h / groups of its own sequence:
 //   s_j = sum_c q_c K_jc / sqrt(128),   out_c = sum_j exp(s_j - m) V_jc / sum_j exp(s_j - m),   m = max_j s_j.
 // A sequence without keys gives 0. What lies in the cache beyond a sequence's length may be anything, NaN too.
@@ -27,7 +27,7 @@ class DecodeProblem : public ladder::Problem {
   // and what errors of the scores do. r follows from the sequence's own length.
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
-    std::vector<__nv_bfloat16> keys, values;  // of the KV head of the row before
+    std::vector<float> keys, values, query(kWidth);  // keys and values of the KV head of the row before
     std::size_t held = std::numeric_limits<std::size_t>::max();
     for (std::size_t begin = range.begin; begin < range.end;) {
       const std::size_t row = begin / kWidth, kv_head = row / size[2], end = std::min(range.end, (row + 1) * kWidth);
@@ -38,8 +38,8 @@ class DecodeProblem : public ladder::Problem {
       if (has_answer(size, begin)) {
         if (kv_head != held) gather(host, size, kv_head, length, keys, values);
         held = kv_head;
-        auto* q = const_cast<__nv_bfloat16*>(host.at<const __nv_bfloat16>(0)) + row * kWidth;
-        Reference::row(ladder::Arrays({q, keys.data(), values.data(), nullptr}), length,
+        std::copy_n(host.at<const __nv_bfloat16>(0) + row * kWidth, kWidth, query.begin());
+        Reference::row(ladder::Arrays({query.data(), keys.data(), values.data(), nullptr}), length, errors(length),
                        {3, begin - row * kWidth, end - row * kWidth}, w, s);
       }
       begin = end;
@@ -73,20 +73,61 @@ class DecodeProblem : public ladder::Problem {
   // K and V once, whatever the number of query heads; q in, out as FP32, a length per sequence.
   double bytes(const ladder::Size& size) const override {
     const double kv = static_cast<double>(size[1]), sequences = static_cast<double>(size[0]);
-    return 4.0 * kWidth * kv * all_keys(size) + sequences * (6.0 * kWidth * kv * static_cast<double>(size[2]) + 4);
+    return bytes_of_key() * kv * all_keys(size) + sequences * (6.0 * kWidth * kv * static_cast<double>(size[2]) + 4);
   }
   ladder::Ceiling ceiling() const override { return ladder::Ceiling::read; }
+
+  // Without pages. Empty; one key, one head; around the keys that a warp has in flight; groups that are no power of 2
+  // and more than 8; keys for several splits.
+  std::vector<ladder::Size> test_sizes() const override {
+    return {{0, 2, 4, 5, 0},    {3, 0, 4, 5, 0},   {3, 2, 0, 5, 0},    {3, 2, 4, 0, 0},   {1, 1, 1, 1, 0},
+            {2, 1, 1, 2, 1},    {3, 2, 4, 3, 0},   {2, 3, 2, 7, 0},    {3, 1, 8, 8, 1},   {2, 2, 3, 9, 0},
+            {5, 1, 4, 15, 1},   {4, 2, 1, 16, 1},  {1, 2, 7, 17, 0},   {2, 1, 5, 31, 0},  {2, 2, 4, 33, 0},
+            {1, 1, 12, 64, 0},  {6, 1, 2, 65, 1},  {1, 1, 17, 100, 0}, {4, 2, 3, 131, 1}, {1, 3, 4, 300, 0},
+            {3, 1, 2, 1100, 1}, {1, 1, 1, 2105, 0}};
+  }
+  // K alone has more than 2^31 elements, in a long sequence and in many; then q and out have, too.
+  std::vector<ladder::Size> huge_sizes() const override {
+    return {{1, 8, 4, (1 << 21) + 35, 0}, {(1 << 19) + 3, 8, 4, 5, 1}};
+  }
+  std::vector<ladder::Size> bench_sizes() const override {
+    return {{64, 8, 4, 4096, 0},  {64, 8, 8, 4096, 0},  {64, 32, 1, 1024, 0},
+            {256, 8, 4, 2048, 1}, {1, 8, 4, 131072, 0}, {4, 8, 4, 4096, 0}};
+  }
+  ladder::Size random_size(ladder::Draw& draw, double bytes) const override {
+    const std::size_t groups = 1 + draw.below(16);
+    return draw_lengths(draw, bytes, {0, 0, groups, 0, draw.below(2)});
+  }
 
  protected:
   static constexpr std::size_t kWidth = 128, kLengths = 3;
   struct Token {
     std::size_t sequence, key;
   };
+  // In unit roundoffs: a score's, relative to sum |q K| / sqrt(128), and those that a term of sum p V or sum p meets.
+  // And what may be lost of a p by underflow.
+  struct Errors {
+    double score;
+    std::size_t term;
+    double underflow;
+  };
+  virtual Errors errors(std::size_t keys) const {
+    return {kWidth + 4, AttentionProblem::any_roundings(keys), std::numeric_limits<float>::denorm_min()};
+  }
+  virtual double bytes_of_key() const { return 4.0 * kWidth; }  // in K and V, of one KV head
 
   // Which token's K and V a slot of the cache, kv_heads rows of 128, is for. The data's view.
-  virtual Token token_of(const ladder::Size& size, std::size_t slot) const = 0;
+  virtual Token token_of(const ladder::Size& size, std::size_t slot) const { return {slot / size[3], slot % size[3]}; }
   // Where a token's K and V are, as the inputs say.
-  virtual std::size_t slot_of(const ladder::Arrays& host, const ladder::Size& size, Token token) const = 0;
+  virtual std::size_t slot_of(const ladder::Arrays&, const ladder::Size& size, Token token) const {
+    return token.sequence * size[3] + token.key;
+  }
+  // A row of K (buffer 1) or V (2), exactly the numbers that it stands for.
+  virtual void read_row(const ladder::Arrays& host, const ladder::Size& size, std::size_t buffer, Token token,
+                        std::size_t kv_head, float* to) const {
+    const std::size_t row = slot_of(host, size, token) * size[1] + kv_head;
+    std::copy_n(host.at<const __nv_bfloat16>(buffer) + row * kWidth, kWidth, to);
+  }
 
   // The first sequence has all keys; if lengths are mixed, the second has none.
   static std::size_t length_of(const ladder::Size& size, std::size_t sequence) {
@@ -94,7 +135,8 @@ class DecodeProblem : public ladder::Problem {
     return sequence == 1 ? 0 : ladder::hash(1, kLengths, sequence) % (size[3] + 1);
   }
 
-  // q, K, V and lengths, with as many slots.
+  // q, K, V and lengths, with as many slots; K and V of elements T.
+  template <typename T = __nv_bfloat16>
   static std::vector<ladder::Buffer> inputs(const ladder::Size& size, double slots) {
     const double heads = static_cast<double>(size[0]) * static_cast<double>(size[1]) * static_cast<double>(size[2]);
     if (heads * kWidth > 1e12 || slots * static_cast<double>(size[1]) * kWidth > 1e12) {
@@ -102,8 +144,8 @@ class DecodeProblem : public ladder::Problem {
     }
     const std::size_t q = size[0] * size[1] * size[2] * kWidth;
     const std::size_t cache = static_cast<std::size_t>(slots) * size[1] * kWidth;
-    return {ladder::input<__nv_bfloat16>("q", q), ladder::input<__nv_bfloat16>("K", cache),
-            ladder::input<__nv_bfloat16>("V", cache), ladder::input<int>("lengths", size[0])};
+    return {ladder::input<__nv_bfloat16>("q", q), ladder::input<T>("K", cache), ladder::input<T>("V", cache),
+            ladder::input<int>("lengths", size[0])};
   }
   static ladder::Buffer result(const ladder::Size& size) {
     return ladder::output<float>("out", size[0] * size[1] * size[2] * kWidth);
@@ -112,17 +154,17 @@ class DecodeProblem : public ladder::Problem {
  private:
   struct Reference : AttentionProblem {
     // A range of one query's output, from q, K and V of its head alone.
-    static void row(const ladder::Arrays& one, std::size_t length, const ladder::Range& range, double* want,
-                    double* scale) {
-      const double gu = static_cast<double>(kWidth + 4) * ladder::kUnitRoundoff;
-      const double ru = static_cast<double>(any_roundings(length)) * ladder::kUnitRoundoff;
+    static void row(const ladder::Arrays& one, std::size_t length, const Errors& errors, const ladder::Range& range,
+                    double* want, double* scale) {
+      const double gu = errors.score * ladder::kUnitRoundoff;
+      const double ru = static_cast<double>(errors.term) * ladder::kUnitRoundoff;
       const double gamma = ru < 0.01 ? ru / (1 - ru) : ru;
-      const Rounding rounding = {gu / (1 - gu), std::numeric_limits<float>::denorm_min()};
-      reference<__nv_bfloat16>(one, {1, 1, length, kWidth, 0}, range, want, scale, rounding,
-                               [=](const Row& exact, std::size_t c, double& x) {
-                                 x = exact.want[c];
-                                 return gamma * (exact.magnitude[c] + std::fabs(x)) + exact.score_error[c];
-                               });
+      const Rounding rounding = {gu / (1 - gu), errors.underflow};
+      reference<float>(one, {1, 1, length, kWidth, 0}, range, want, scale, rounding,
+                       [=](const Row& exact, std::size_t c, double& x) {
+                         x = exact.want[c];
+                         return gamma * (exact.magnitude[c] + std::fabs(x)) + exact.score_error[c];
+                       });
     }
   };
 
@@ -135,13 +177,13 @@ class DecodeProblem : public ladder::Problem {
 
   // K and V of a KV head of a sequence, kv_head counted over all sequences, one key after the other.
   void gather(const ladder::Arrays& host, const ladder::Size& size, std::size_t kv_head, std::size_t length,
-              std::vector<__nv_bfloat16>& keys, std::vector<__nv_bfloat16>& values) const {
+              std::vector<float>& keys, std::vector<float>& values) const {
     keys.resize(length * kWidth);
     values.resize(length * kWidth);
     for (std::size_t j = 0; j < length; ++j) {
-      const std::size_t row = slot_of(host, size, {kv_head / size[1], j}) * size[1] + kv_head % size[1];
-      std::copy_n(host.at<const __nv_bfloat16>(1) + row * kWidth, kWidth, keys.begin() + j * kWidth);
-      std::copy_n(host.at<const __nv_bfloat16>(2) + row * kWidth, kWidth, values.begin() + j * kWidth);
+      const Token token = {kv_head / size[1], j};
+      read_row(host, size, 1, token, kv_head % size[1], &keys[j * kWidth]);
+      read_row(host, size, 2, token, kv_head % size[1], &values[j * kWidth]);
     }
   }
 
