@@ -86,6 +86,35 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("gemm_int8: 16 bytes per access along k, no bank conflicts, whole sectors of C") {
+  const Size size({128, 128, 128});
+  for (const char* step : {"gemm_int8_01_dp4a", "gemm_int8_02_mma"}) {
+    CAPTURE(step);
+    const Claims seen(step, size);
+    CHECK(seen.width(Space::global, Op::load) == 16);
+    CHECK(seen.width(Space::shared, Op::load) == 16);
+    CHECK(seen.conflicts() == 0);
+  }
+  CHECK(Claims("gemm_int8_01_dp4a", size).store() == 4);  // two rows of 16 floats
+  CHECK(Claims("gemm_int8_02_mma", size).store() == 8);   // eight rows of 4 pairs
+  CHECK(Claims("gemm_int8_01_dp4a", {128, 128, 127}).width(Space::global, Op::load) == 4);
+}
+
+TEST_CASE("gemm_fp8: bytes along k, 16 per access from step 02 on; no bank conflicts") {
+  const Size size({128, 128, 256});
+  for (const char* step : {"gemm_fp8_01_cuda_cores", "gemm_fp8_blocks_01_cuda_cores"}) {
+    CAPTURE(step);
+    CHECK(Claims(step, size).conflicts() == 0);
+  }
+  for (const char* step : {"gemm_fp8_02_mma", "gemm_fp8_blocks_02_mma"}) {
+    CAPTURE(step);
+    const Claims seen(step, size);
+    CHECK(seen.width(Space::global, Op::load) == 16);
+    CHECK(seen.conflicts() == 0);
+    CHECK(seen.store() == 8);
+  }
+}
+
 TEST_CASE("aat: a transposed tile, without and with padding") {
   const Size size({256, 32});
   CHECK(Claims("aat_02_shared_tile", size).shared_store() == (32 + 1) / 2.0);  // one of two tiles is transposed

@@ -1,7 +1,7 @@
 // A linear layer plus a residual, BF16: C += A W^T + bias.
 // Before the call C holds the residual, afterwards the sum, as in x = x + layer(...). Sum, bias and residual are added
 // in FP32.
-// practice: hard, next attention
+// practice: hard, next gemm_int8
 #pragma once
 #include "layer.cuh"
 

@@ -2,12 +2,22 @@
 
 #include_next <cublasLt.h>
 
+typedef struct cublasLtMatmulDesc* cublasLtMatmulDesc_t;
+typedef struct cublasLtMatrixLayout* cublasLtMatrixLayout_t;
+typedef struct cublasLtMatmulPreference* cublasLtMatmulPreference_t;
+struct cublasLtMatmulAlgo_t {};
+struct cublasLtMatmulHeuristicResult_t {
+  cublasLtMatmulAlgo_t algo;
+};
 enum cublasLtEpilogue_t { CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_GELU_BIAS };
 enum cublasLtReductionScheme_t { CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE };
 enum cublasLtMatmulDescAttributes_t {
   CUBLASLT_MATMUL_DESC_TRANSA,
   CUBLASLT_MATMUL_DESC_EPILOGUE,
-  CUBLASLT_MATMUL_DESC_BIAS_POINTER
+  CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+  CUBLASLT_MATMUL_DESC_A_SCALE_POINTER,
+  CUBLASLT_MATMUL_DESC_B_SCALE_POINTER,
+  CUBLASLT_MATMUL_DESC_FAST_ACCUM
 };
 enum cublasLtMatmulPreferenceAttributes_t {
   CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
@@ -17,21 +27,17 @@ enum cublasLtMatmulPreferenceAttributes_t {
   CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
   CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES
 };
-typedef struct cublasLtMatmulDescStruct* cublasLtMatmulDesc_t;
-typedef struct cublasLtMatrixLayoutStruct* cublasLtMatrixLayout_t;
-typedef struct cublasLtMatmulPreferenceStruct* cublasLtMatmulPreference_t;
-struct cublasLtMatmulAlgo_t {};
-struct cublasLtMatmulHeuristicResult_t {
-  cublasLtMatmulAlgo_t algo;
-};
+extern const cublasComputeType_t CUBLAS_COMPUTE_32I;
+extern const cudaDataType_t CUDA_R_8F_E4M3;
 
-cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t*, ...);
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* product, cublasComputeType_t, cudaDataType_t);
 cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t);
-cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t, cublasLtMatmulDescAttributes_t, ...);
-cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t*, ...);
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t, cublasLtMatmulDescAttributes_t, const void*, ...);
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* matrix, cudaDataType_t, ...);
 cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t);
-cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t*);
+cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* preference);
 cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t);
-cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t, ...);
-cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, ...);
-cublasStatus_t cublasLtMatmul(cublasLtHandle_t, ...);
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t, cublasLtMatmulPreferenceAttributes_t,
+                                                    const void*, ...);
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t, ...);
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t, ...);

@@ -9,7 +9,7 @@
 namespace cuda_emu {
 
 void AsyncCopies::copy(void* to, const void* from, std::size_t size, std::size_t zeros) {
-  memcpy(to, from, size - zeros);
+  if (zeros < size) memcpy(to, from, size - zeros);  // of no bytes, the address may be null
   memset(static_cast<char*>(to) + (size - zeros), 0, zeros);
 }
 

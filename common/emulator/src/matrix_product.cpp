@@ -9,8 +9,6 @@
 namespace cuda_emu {
 namespace {
 
-constexpr int kFloatBits = 24;
-
 int exponent_of(double value) {
   std::uint64_t bits;
   std::memcpy(&bits, &value, sizeof bits);
@@ -25,7 +23,7 @@ double power_of_two(int exponent) {
 }
 
 // The sum of `count` terms, which are exact in double.
-float sum_at_once(const double* terms, int count) {
+float sum_at_once(const double* terms, int count, KeptBits kept) {
   constexpr int zero = -1023;
   int largest = zero;
   for (int i = 0; i < count; ++i) largest = std::max(largest, exponent_of(terms[i]));
@@ -35,19 +33,19 @@ float sum_at_once(const double* terms, int count) {
     for (int i = 0; i < count; ++i) sum += terms[i];
     return static_cast<float>(sum);
   }
-  const int last_bit = largest - (kFloatBits - 1) - kExtraBits;
+  const int last_bit = largest - (kept.term - 1);
   const double scale = power_of_two(-last_bit);
   std::int64_t sum = 0;
   for (int i = 0; i < count; ++i) sum += static_cast<std::int64_t>(terms[i] * scale);  // cuts off
   std::int64_t unit = 1;
-  while (std::abs(sum) / unit >> kFloatBits != 0) unit *= 2;
+  while (std::abs(sum) / unit >> kept.sum != 0) unit *= 2;
   return static_cast<float>(static_cast<double>(sum / unit * unit) * power_of_two(last_bit));
 }
 
 }  // namespace
 
-void multiply_on_tensor_core(int m, int n, int k, int group, const float* A, const float* B, float* D) {
-  constexpr int kMostTerms = 17;
+void multiply_on_tensor_core(int m, int n, int k, int group, const float* A, const float* B, float* D, KeptBits kept) {
+  constexpr int kMostTerms = 33;
   double terms[kMostTerms];
   const auto any = [&](const float* first, int step) {
     for (int l = 0; l < k; ++l) {
@@ -61,14 +59,14 @@ void multiply_on_tensor_core(int m, int n, int k, int group, const float* A, con
       const float* a = A + i * k;
       float& d = D[i * n + j];
       for (int l = 0; l < k; l += group) {
-        bool finite = true, none = !any_b;
-        if (none) {  // only infinity and NaN times 0 would count
+        bool finite = true, none = !any_b && kept.sum >= 24;  // else D is cut off, too
+        if (none) {                                           // only infinity and NaN times 0 would count
           for (int x = 0; x < group; ++x) finite &= std::isfinite(a[l + x]);
           if (finite) continue;
         }
         for (int x = 0; x < group; ++x) terms[x] = static_cast<double>(a[l + x]) * B[(l + x) * n + j];
         terms[group] = d;
-        d = sum_at_once(terms, group + 1);
+        d = sum_at_once(terms, group + 1, kept);
       }
     }
   }

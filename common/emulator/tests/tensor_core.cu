@@ -1,12 +1,13 @@
 // Tensor cores: the fragments of mma.sync and ldmatrix, the functions of mma.h, and how a tensor core adds.
 #include "support.cuh"
-#include "tensor_core.cuh"
+#include "tensor_core_8bit.cuh"
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <mma.h>
 
 #include <cmath>
+#include <limits>
 
 namespace {
 
@@ -55,6 +56,22 @@ __global__ void multiply_tf32(const float* A, const float* B, float* D) {
   float d[4];
   for (unsigned i = 0; i < 4; ++i) d[i] = D[(group + i / 2 * 8) * 8 + t * 2 + i % 2];
   mma_m16n8k8_tf32(d, a, __float_as_uint(B[t * 8 + group]), __float_as_uint(B[(t + 4) * 8 + group]));
+  for (unsigned i = 0; i < 4; ++i) D[(group + i / 2 * 8) * 8 + t * 2 + i % 2] = d[i];
+}
+
+// D = A B^T + D in int32, A 16 x 32, B 8 x 32, both row-major, through ldmatrix: rows of 16 bytes, in halves of a row.
+__global__ void multiply_s8(const signed char* A, const signed char* B, int* D) {
+  __shared__ uint4 chunks[24 * 2];
+  const unsigned lane = threadIdx.x, group = lane / 4, t = lane % 4;
+  chunks[lane] = reinterpret_cast<const uint4*>(A)[lane];
+  if (lane < 16) chunks[32 + lane] = reinterpret_cast<const uint4*>(B)[lane];
+  __syncthreads();
+  unsigned a[4], b[4];
+  ldmatrix_x4(a, &chunks[lane % 16 * 2 + lane / 16]);
+  ldmatrix_x4(b, &chunks[32 + lane % 8 * 2 + lane / 8 % 2]);  // twice the same two matrices
+  int d[4];
+  for (unsigned i = 0; i < 4; ++i) d[i] = D[(group + i / 2 * 8) * 8 + t * 2 + i % 2];
+  mma_m16n8k32_s8(d, a, b[0], b[1]);
   for (unsigned i = 0; i < 4; ++i) D[(group + i / 2 * 8) * 8 + t * 2 + i % 2] = d[i];
 }
 
@@ -158,6 +175,31 @@ TEST_CASE("mma.sync m16n8k16 on BF16 and m16n8k8 on TF32: the fragments of the m
     }
     CHECK(D.get() == want);
   }
+}
+
+TEST_CASE("mma.sync m16n8k32 on int8: ldmatrix gives it its fragments, and sums wrap") {
+  Random random(5);
+  std::vector<signed char> a(16 * 32), b(8 * 32);
+  std::vector<int> d(16 * 8), want(16 * 8);
+  for (auto* matrix : {&a, &b}) {
+    for (signed char& x : *matrix) x = static_cast<signed char>(random(-128, 127));
+  }
+  for (int& x : d) x = random(-1000, 1000);
+  std::fill_n(a.begin(), 32, static_cast<signed char>(-128));
+  std::fill_n(b.begin(), 32, static_cast<signed char>(-128));
+  d[0] = std::numeric_limits<int>::max();
+  for (int i = 0; i < 16; ++i) {
+    for (int j = 0; j < 8; ++j) {
+      long long sum = d[i * 8 + j];
+      for (int l = 0; l < 32; ++l) sum += a[i * 32 + l] * b[j * 32 + l];
+      want[i * 8 + j] = static_cast<int>(static_cast<unsigned>(sum));
+    }
+  }
+  CHECK(want[0] < 0);
+  DeviceVector<signed char> A(a), B(b);
+  DeviceVector<int> D(d);
+  multiply_s8<<<1, 32>>>(A.data(), B.data(), D.data());
+  CHECK(D.get() == want);
 }
 
 TEST_CASE("mma.sync on TF32 ignores the low 13 bits") {

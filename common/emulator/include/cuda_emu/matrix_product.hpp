@@ -19,11 +19,18 @@ inline void meet_all_lanes(Fragments& part, const Where& where) {
   collective(WarpOp::fragments, 0xffffffffu, address, 0, warpSize, where);
 }
 
+// How a tensor core adds: all terms are cut off at the same place, so that the largest keeps `term` bits, and the sum is
+// cut off to `sum` bits. An H200 does so with 26 and 24 bits (tests/tensor_core.cu); in FP8, Ada's mma.sync and Hopper's
+// wgmma have 14 and 14 according to reports (tests/fp8.cu).
+struct KeptBits {
+  int term, sum;
+};
+constexpr KeptBits kBitsOfFloat = {26, 24}, kBitsInFp8 = {14, 14};
+
 // D += A B, row-major, A is m x k, B is k x n, as a tensor core computes it: `group` exact products and the element of D
-// are added at once. All of them are cut off at the same place, kExtraBits behind the last bit that a float as large as
-// the largest of them has, and the sum is cut off to a float. An H200 does so (tests/tensor_core.cu).
-constexpr int kExtraBits = 2;
-void multiply_on_tensor_core(int m, int n, int k, int group, const float* A, const float* B, float* D);
+// are added at once.
+void multiply_on_tensor_core(int m, int n, int k, int group, const float* A, const float* B, float* D,
+                             KeptBits kept = kBitsOfFloat);
 
 // Fails unless `memory` is a multiple of `alignment` bytes, for reasons of the operation at `where`.
 void require_alignment(const void* memory, std::size_t alignment, const Where& where);

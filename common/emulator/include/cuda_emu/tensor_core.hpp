@@ -1,4 +1,4 @@
-// The functions of common/tensor_core.cuh, with the fragments of the PTX ISA manual: which lane holds which elements.
+// The functions of common/tensor_core.cuh and tensor_core_8bit.cuh, with the fragments of the PTX ISA manual: which lane holds which elements.
 #pragma once
 
 #include "cuda_pipeline.h"
@@ -27,8 +27,9 @@ void exchange_rows(Fragments* const* lanes) {
   }
 }
 
+template <class T>
 struct MmaPart : Fragments {
-  float* d;
+  T* d;
   const unsigned* a;
   unsigned b[2];
 };
@@ -44,22 +45,22 @@ inline float cut_off_to_tf32(unsigned bits) { return float_of_bits(bits & ~0x1ff
 
 // D is 16 x 8: fill(part, lane's group, lane in group) has put the lane's elements into A and B.
 template <int k, class Fill>
-void multiply_fragments(Fragments* const* lanes, const Fill& fill) {
+void multiply_fragments(Fragments* const* lanes, const Fill& fill, KeptBits kept = kBitsOfFloat) {
   float A[16 * k], B[k * 8], D[16 * 8];
   const auto each_d = [&](const auto& action) {
     for (int lane = 0; lane < 32; ++lane) {
-      float* d = static_cast<MmaPart*>(lanes[lane])->d;
+      float* d = static_cast<MmaPart<float>*>(lanes[lane])->d;
       for (int i = 0; i < 4; ++i) action(D[(lane / 4 + i / 2 * 8) * 8 + lane % 4 * 2 + i % 2], d[i]);
     }
   };
   each_d([](float& in_matrix, float& in_lane) { in_matrix = in_lane; });
-  for (int lane = 0; lane < 32; ++lane) fill(*static_cast<MmaPart*>(lanes[lane]), lane / 4, lane % 4, A, B);
-  multiply_on_tensor_core(16, 8, k, k, A, B, D);
+  for (int lane = 0; lane < 32; ++lane) fill(*static_cast<MmaPart<float>*>(lanes[lane]), lane / 4, lane % 4, A, B);
+  multiply_on_tensor_core(16, 8, k, k, A, B, D, kept);
   each_d([](float& in_matrix, float& in_lane) { in_lane = in_matrix; });
 }
 
 inline void multiply_bf16(Fragments* const* lanes) {
-  multiply_fragments<16>(lanes, [](const MmaPart& part, int g, int t, float* A, float* B) {
+  multiply_fragments<16>(lanes, [](const MmaPart<float>& part, int g, int t, float* A, float* B) {
     for (int i = 0; i < 4; ++i) {
       float* pair = A + (g + i % 2 * 8) * 16 + i / 2 * 8 + t * 2;
       pair[0] = low_bfloat16(part.a[i]);
@@ -74,10 +75,51 @@ inline void multiply_bf16(Fragments* const* lanes) {
 }
 
 inline void multiply_tf32(Fragments* const* lanes) {
-  multiply_fragments<8>(lanes, [](const MmaPart& part, int g, int t, float* A, float* B) {
+  multiply_fragments<8>(lanes, [](const MmaPart<float>& part, int g, int t, float* A, float* B) {
     for (int i = 0; i < 4; ++i) A[(g + i % 2 * 8) * 8 + t + i / 2 * 4] = cut_off_to_tf32(part.a[i]);
     for (int i = 0; i < 2; ++i) B[(t + i * 4) * 8 + g] = cut_off_to_tf32(part.b[i]);
   });
+}
+
+// Sums that overflow wrap.
+inline void multiply_s8(Fragments* const* lanes) {
+  constexpr int k = 32;
+  signed char A[16 * k], B[8 * k];  // B by columns
+  for (int lane = 0; lane < 32; ++lane) {
+    const auto& part = *static_cast<MmaPart<int>*>(lanes[lane]);
+    const int g = lane / 4, t = lane % 4;
+    for (int i = 0; i < 4; ++i) std::memcpy(A + (g + i % 2 * 8) * k + i / 2 * 16 + t * 4, &part.a[i], 4);
+    for (int i = 0; i < 2; ++i) std::memcpy(B + g * k + i * 16 + t * 4, &part.b[i], 4);
+  }
+  for (int lane = 0; lane < 32; ++lane) {
+    for (int i = 0; i < 4; ++i) {
+      int& d = static_cast<MmaPart<int>*>(lanes[lane])->d[i];
+      const signed char *a = A + (lane / 4 + i / 2 * 8) * k, *b = B + (lane % 4 * 2 + i % 2) * k;
+      int sum = 0;
+      for (int l = 0; l < k; ++l) sum += a[l] * b[l];
+      d = static_cast<int>(static_cast<unsigned>(d) + static_cast<unsigned>(sum));
+    }
+  }
+}
+
+// An e4m3 number: exponents have bias 7, the largest is NaN only with all bits of the mantissa.
+inline float from_e4m3_bits(unsigned bits) {
+  const unsigned magnitude = bits & 0x7f, sign = (bits & 0x80) << 24;
+  return float_of_bits(sign | (magnitude == 0x7f ? 0x7fc00000 : magnitude << 20)) * 0x1p120f;
+}
+
+inline void multiply_e4m3(Fragments* const* lanes) {
+  multiply_fragments<32>(
+      lanes,
+      [](const MmaPart<float>& part, int g, int t, float* A, float* B) {
+        for (int x = 0; x < 4; ++x) {
+          for (int i = 0; i < 4; ++i) {
+            A[(g + i % 2 * 8) * 32 + i / 2 * 16 + t * 4 + x] = from_e4m3_bits(part.a[i] >> 8 * x);
+          }
+          for (int i = 0; i < 2; ++i) B[(i * 16 + t * 4 + x) * 8 + g] = from_e4m3_bits(part.b[i] >> 8 * x);
+        }
+      },
+      kBitsInFp8);
 }
 
 template <bool transposed>
@@ -91,9 +133,10 @@ CUDA_EMU_TRACED void load_matrices(unsigned* matrices, const void* row, const Wh
   meet_all_lanes(part, where);
 }
 
-inline void multiply(void (*evaluate)(Fragments* const*), float* d, const unsigned* a, unsigned b0, unsigned b1,
-                     const Where& where) {
-  MmaPart part;
+template <class T>
+void multiply(void (*evaluate)(Fragments* const*), T* d, const unsigned* a, unsigned b0, unsigned b1,
+              const Where& where) {
+  MmaPart<T> part;
   part.evaluate = evaluate;
   part.d = d;
   part.a = a;
@@ -124,6 +167,14 @@ CUDA_EMU_TRACED void mma_m16n8k16_bf16(float (&d)[4], const unsigned (&a)[4], un
 
 CUDA_EMU_TRACED void mma_m16n8k8_tf32(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1, CUDA_EMU_HERE) {
   cuda_emu::multiply(cuda_emu::multiply_tf32, d, a, b0, b1, {"mma_m16n8k8_tf32", file, line});
+}
+
+CUDA_EMU_TRACED void mma_m16n8k32_s8(int (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1, CUDA_EMU_HERE) {
+  cuda_emu::multiply(cuda_emu::multiply_s8, d, a, b0, b1, {"mma_m16n8k32_s8", file, line});
+}
+
+CUDA_EMU_TRACED void mma_m16n8k32_e4m3(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1, CUDA_EMU_HERE) {
+  cuda_emu::multiply(cuda_emu::multiply_e4m3, d, a, b0, b1, {"mma_m16n8k32_e4m3", file, line});
 }
 
 CUDA_EMU_TRACED void cp_async_16(void* to, const void* from, int bytes, CUDA_EMU_HERE) {

@@ -1,0 +1,81 @@
+// A product by cuBLASLt: D = alpha A B^T + beta D, A m x k, B n x k, D m x n, row-major.
+#pragma once
+#include "cublas_helpers.cuh"
+#include "tensor_map.cuh"
+
+#include <cublasLt.h>
+
+#include <map>
+#include <vector>
+
+// What a product is made of: the type of A and B and of D, what it is computed in, and the type of alpha and beta.
+struct LtTypes {
+  cudaDataType_t in, out;
+  cublasComputeType_t compute;
+  cudaDataType_t factor;
+};
+
+// The library takes row-major matrices as columns, D^T = B A^T, so B goes first, transposed: the only form (TN) in which
+// its kernels on 8 bits come. It is asked once per size and alignment which of them to run; slices of k must meet in
+// what is computed in. Rows of A and B that aren't 16-byte aligned are copied to rows that are, with zeros at their
+// ends. `describe` sets attributes of the operation, each time. k must not be 0.
+template <typename Element, typename Factor, typename Describe>
+void multiply_by_cublaslt(const LtTypes& types, const Element* A, const Element* B, void* D, std::size_t m,
+                          std::size_t n, std::size_t k, Factor alpha, Factor beta, const Describe& describe) {
+  struct Plan {
+    cublasLtMatmulDesc_t operation = nullptr;
+    cublasLtMatrixLayout_t A = nullptr, B = nullptr, D = nullptr;
+    cublasLtMatmulAlgo_t algorithm = {};
+  };
+  constexpr std::uint64_t workspace = 32 << 20;
+  const auto lt = reinterpret_cast<cublasLtHandle_t>(cublas());  // one handle is both
+  std::size_t padded_a = k, padded_b = k;  // k, or k and the zeros: rows of whole 16 bytes in both cases
+  A = rows_for_tma<struct AlignedA>(A, m, k, padded_a);
+  B = rows_for_tma<struct AlignedB>(B, n, k, padded_b);
+  k = padded_a;
+  const auto alignment = [](const void* p) {  // the largest power of two, up to 256, that divides the address
+    const std::uintptr_t bits = reinterpret_cast<std::uintptr_t>(p) | 256;
+    return static_cast<std::uint32_t>(bits & (~bits + 1));
+  };
+
+  static std::map<std::vector<std::size_t>, Plan> plans;
+  const auto [at, is_new] = plans.try_emplace({m, n, k, alignment(A), alignment(B), alignment(D)});
+  Plan& plan = at->second;
+  if (is_new) {
+    const cublasOperation_t transposed = CUBLAS_OP_T;
+    const auto ld = static_cast<std::int64_t>(k);
+    CUBLAS_CHECK(cublasLtMatmulDescCreate(&plan.operation, types.compute, types.factor));
+    CUBLAS_CHECK(
+        cublasLtMatmulDescSetAttribute(plan.operation, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed));
+    CUBLAS_CHECK(cublasLtMatrixLayoutCreate(&plan.B, types.in, k, n, ld));
+    CUBLAS_CHECK(cublasLtMatrixLayoutCreate(&plan.A, types.in, k, m, ld));
+    CUBLAS_CHECK(cublasLtMatrixLayoutCreate(&plan.D, types.out, n, m, static_cast<std::int64_t>(n)));
+  }
+  describe(plan.operation);
+  if (is_new) {
+    cublasLtMatmulPreference_t preference = nullptr;
+    CUBLAS_CHECK(cublasLtMatmulPreferenceCreate(&preference));
+    const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, auto value) {
+      CUBLAS_CHECK(cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof value));
+    };
+    prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace);
+    prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
+    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment(B));  // its A is our B
+    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment(A));
+    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment(D));
+    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment(D));
+    cublasLtMatmulHeuristicResult_t best = {};
+    int found = 0;
+    CUBLAS_CHECK(cublasLtMatmulAlgoGetHeuristic(lt, plan.operation, plan.B, plan.A, plan.D, plan.D, preference, 1,
+                                                &best, &found));
+    CUBLAS_CHECK(cublasLtMatmulPreferenceDestroy(preference));
+    if (found == 0) {
+      plans.erase(at);
+      throw std::runtime_error("cublasLtMatmulAlgoGetHeuristic: no kernel for this product");
+    }
+    plan.algorithm = best.algo;
+  }
+  CUBLAS_CHECK(cublasLtMatmul(lt, plan.operation, &alpha, B, plan.B, A, plan.A, &beta, D, plan.D, D, plan.D,
+                              &plan.algorithm, scratch<unsigned char, struct Workspace>(workspace), workspace,
+                              nullptr));
+}
