@@ -1,7 +1,7 @@
 // Problem:  step 08 pins every page for one copy. Step 01 leaves the staging to the driver.
 // Idea:     stage by hand: the host copies a chunk into pinned memory while the copy engine moves the one before. On the
 //           way in the staging memory is write-combined: the host's stores bypass its caches, and it is never read.
-// Expect:   0.7 to 1.5x step 01: one CPU thread copies, as the driver's does, and that is the limit.
+// Expect:   0.6 to 1.5x step 01: one CPU thread copies, as the driver's does. Nothing here makes that copy faster.
 // Measured: 0.73x step 08, 0.06 of the link at 2^26 (H200).
 // Next:     and on the way out: why is that staging memory not write-combined?
 #include "../stream_handles.cuh"

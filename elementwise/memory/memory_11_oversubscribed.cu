@@ -1,8 +1,8 @@
 // Problem:  data may be larger than the device's memory, and steps 01 to 10 stop there.
 // Idea:     managed memory may be: on a fault the driver evicts pages to the host. The figures time the second of two
 //           passes, resident_us with room for all and oversubscribed_us with room for 3/4 of x and y.
-// Expect:   0.9 to 1.1x step 04 at 2^26, where all fits. Oversubscribed, the second pass is as slow as the first: what it
-//           needs next is what was evicted last.
+// Expect:   0.9 to 1.1x step 04 at 2^26, where all fits. Oversubscribed, a second pass as slow as the first: what it
+//           needs next is what was evicted last. No run has shown that yet: both figures were equal.
 // Measured: 0.32x step 10, 0.12 of the link at 2^26 (H200).
 // Next:     in which order should the second pass go over the data?
 #include "memory.cuh"

@@ -1,8 +1,8 @@
 // Problem:  step 03 reads x twice.
 // Idea:     a block keeps its whole channel in dynamic shared memory, up to 57,000 floats: one read, one kernel. What
 //           does not fit is read twice.
-// Expect:   1.2 to 1.5x step 03 at 128x1024x196: channels of 100 KB, two blocks per SM. Slower than step 03 at
-//           32x256x3136 and 64x64x12544: longer channels, few blocks.
+// Expect:   1.0 to 1.3x step 03 at 128x1024x196: channels of 100 KB, two blocks per SM; more at 256x2048x49, where four
+//           fit. Slower than step 03 at 32x256x3136 and 64x64x12544: long channels, one block of 16 warps per SM.
 // Measured: 0.62x step 03, 0.40x cuDNN at 32x256x3136 (H200).
 // Next:     a cluster of blocks shares a channel. What do they exchange? (Moments, by distributed shared memory.)
 #include "batch_norm.cuh"

@@ -1,8 +1,8 @@
 // Problem:  step 02 reads x and dy three times: twice for dx, once for the column sums.
 // Idea:     one kernel. A block takes a slice of whole rows. Where it writes dx it has dy and x^ in registers, so it
 //           adds dy x^ and dy to sums per column in shared memory, which become its rows of partials.
-// Expect:   1.2 to 1.6x step 02 at 16384x4096: the second read of a row comes from L1 or L2. Slower than step
-//           02 at 262144x128, where half of a block's threads have no column.
+// Expect:   0.9 to 1.4x step 02 at 16384x4096: a read of DRAM less, since a row's second read comes from L2, but the
+//           loop that stores has one column per turn, so each of its 16 turns waits for loads. More at 262144x128.
 // Measured: 1.00x step 02, 0.47 of a copy at 16384x4096 (H200).
 // Next:     a row of 4096 floats of x and dy is 32 KB, and the block reads it twice. Where would it stay?
 #include "add_partials.cuh"

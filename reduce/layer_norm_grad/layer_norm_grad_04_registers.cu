@@ -1,7 +1,8 @@
 // Problem:  step 03 loads x and dy twice, and the second load of a row waits for its two barriers.
 // Idea:     keep x^ and dy of the row in registers: one read. 4 or 16 elements of each per thread hold rows of 1024 or
 //           4096, in arrays with compile-time indices. Longer rows read the rest twice.
-// Expect:   1.1 to 1.4x step 03, 0.6 to 0.8 of a copy at 16384x4096.
+// Expect:   1.4 to 2x step 03, 0.7 to 0.9 of a copy at 16384x4096: all loads of a row can be in flight together, and
+//           none waits for the barriers. Slower than step 03 at 128 columns, which run the code for 1024.
 // Measured: 1.78x step 03, 0.84 of a copy at 16384x4096 (H200).
 // Next:     a thread moves 4 bytes per access. What changes with float4?
 #include "add_partials.cuh"

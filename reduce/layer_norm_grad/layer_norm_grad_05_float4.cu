@@ -1,7 +1,8 @@
 // Problem:  a thread of step 04 moves 4 bytes per access.
 // Idea:     float4, in registers, shared and global memory. Where rows are not aligned, the same kernel loads four
 //           floats that are 256 apart, which is coalesced too (norm_float4.cuh).
-// Expect:   1.1 to 1.3x step 04, 0.8 to 0.95 of a copy at 16384x4096.
+// Expect:   1.0 to 1.2x step 04, 0.8 to 0.95 of a copy at 16384x4096, where step 04 is close to DRAM's rate. More at
+//           8192 columns: a thread reads half of the row twice, in 4 turns instead of 16.
 // Measured: 1.04x step 04, 0.87 of a copy at 16384x4096 (H200).
 // Next:     rows of 128 floats fill one warp. Who takes a row then, and who adds the warps' column sums?
 #include "../norm_float4.cuh"

@@ -1,8 +1,8 @@
 // Problem:  step 02 reads the row twice.
 // Idea:     keep it in dynamic shared memory, 57,000 floats: read once, written once. A thread reads back only what it
 //           stored, so only the merge needs a barrier. The maximum comes first again: one exp per element.
-// Expect:   1.2 to 1.5x step 02, 0.6 to 0.8 of a copy at 4096x50257: one block per SM, 4 bytes per access. 0.4 to 0.6
-//           at 1024x128256, where the rest of the row is read twice.
+// Expect:   1.2 to 1.7x step 02, 0.6 to 0.8 of a copy at 4096x50257: one block per SM. Slower than step 02 at
+//           1024x128256, where 16 warps per SM read the rest, and at 32768x1024, where 512 threads share 1024 elements.
 // Measured: 1.60x step 02, 0.61 of a copy at 4096x50257 (H200).
 // Next:     rows of 50257 start anywhere between two multiples of 16 bytes. How do they get float4?
 #include "cross_entropy_grad.cuh"

@@ -1,8 +1,8 @@
 // Problem:  a thread of step 03 moves 4 bytes per access.
 // Idea:     split each row at its own 16-byte boundaries: up to 3 elements before and 3 after are edges, one for each
 //           of six threads, kept in registers. Between them are aligned float4, in shared memory.
-// Expect:   1.1 to 1.4x step 03, 0.8 to 0.95 of a copy at 4096x50257. Less where dx starts at another distance from a
-//           boundary than x: then a float4 is stored as four floats.
+// Expect:   1.1 to 1.3x step 03, 0.65 to 0.85 of a copy at 4096x50257: one block per SM, so loads and stores alternate.
+//           Slower at 16384x4096. Less where x and dx differ in their distance from a boundary: then it stores floats.
 // Measured: 1.14x step 03, 0.69 of a copy at 4096x50257 (H200).
 // Next:     128256 logits are 513 KB. Which cluster holds them? (One of four blocks, as in row_softmax 08.)
 #include "cross_entropy_grad.cuh"
