@@ -159,8 +159,8 @@ def size_text(size):
 
 def labels(entries):
     """What to call the sizes of these entries, in their order: {(("n", 16777216),): "2^24"}. Dimensions that are the
-    same in all of them are left out, and three equal ones are said once. One that some of them lack is named:
-    2048x2048/causal=1."""
+    same in all of them are left out, and three equal ones are said once. One that some of them lack is named,
+    2048x2048/causal=1, and so are up to three if only the first is left out."""
     sizes = sorted(set(map(size_of, entries)), key=lambda size: [value for _, value in size])
     if not sizes:
         return {}
@@ -168,7 +168,7 @@ def labels(entries):
     optional = [name for name in names if any(name not in dict(size) for size in sizes)]
     varying = [name for name in names if len({dict(size).get(name) for size in sizes}) > 1]
     shown = varying or names
-    if shown == names[1:] and not optional:
+    if shown == names[1:] and len(shown) < 4 and not optional:
         return {size: " ".join(f"{name}={number(dict(size)[name])}" for name in shown) for size in sizes}
     texts = {}
     for size in sizes:

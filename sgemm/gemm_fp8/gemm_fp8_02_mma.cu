@@ -3,6 +3,7 @@
 //           For sm_90 ptxas converts to FP16 and emits two HMMA (SASS), which add in FP32.
 // Expect:   15 to 25x step 01, 0.2 to 0.3x cuBLASLt at 4096 on Hopper: HMMA has half the rate of FP8, and the operands'
 //           conversions come on top.
+// Measured: 10.1x step 01, 0.16x cuBLASLt at 4096 (H200).
 // Next:     what multiplies FP8 itself on Hopper? (wgmma, sm_90a)
 // needs: sm_89
 #include "gemm_fp8.cuh"

@@ -3,6 +3,7 @@
 //           result's. That also limits what a tensor core loses to 128 products.
 // Expect:   15 to 25x step 01, 0.75 to 0.95x gemm_fp8 02: one FMA per sum and 128 k, and 254 registers, which leave one
 //           block per SM.
+// Measured: 11.0x step 01, 200 TFLOP/s at 8192 (H200).
 // Next:     the tensor cores wait while a warp promotes. Who could use them meanwhile? (another warpgroup)
 // needs: sm_89
 #include "gemm_fp8_blocks.cuh"

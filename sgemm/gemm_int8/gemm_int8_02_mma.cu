@@ -3,6 +3,7 @@
 //           four consecutive k of int8; B, n x k, needs no .trans. cp.async keeps 3 tiles in flight.
 // Expect:   6 to 10x step 01, 0.7 to 1.1x step 00 at 4096: gemm_bf16 03 has 0.58x cuBLAS, and step 00 loses about a
 //           quarter of its time to the scales, a second pass over C.
+// Measured: 5.24x step 01, 0.56x cuBLASLt at 4096 (H200).
 // Next:     what multiplies from shared memory? (wgmma, sm_90a)
 // needs: sm_80
 #include "gemm_int8.cuh"

@@ -3,6 +3,7 @@
 //           k is contiguous, which A and B are: no transpose bit, no box per 64 columns.
 // Expect:   1.2 to 1.6x step 02, 1.1 to 1.3x step 00 at 4096. Against its product alone (product_us) 0.85 to 1.0x: a tile
 //           takes half as long as in BF16, but the tensor cores still idle while C is stored.
+// Measured: 2.14x step 02, 1.20x cuBLASLt at 4096 (H200).
 // Next:     weights in FP8 instead: what does the tensor core lose when it adds? In int8 it loses nothing.
 // needs: sm_90a
 #include "gemm_int8.cuh"

@@ -2,6 +2,7 @@
 // Idea:     mma.sync in FP32 as in gemm_bf16 02; a fragment of W is what ldmatrix loads, without .trans. Then a second
 //           kernel adds the bias, applies GELU and rounds.
 // Expect:   0.25 to 0.32x cuBLASLt at 4096^3: gemm_bf16 02's loop, and 8 bytes more per element of C.
+// Measured: 0.25x cuBLASLt at 4096 (H200).
 // Next:     the sums were in registers. Why store them to add a bias?
 // needs: sm_80
 #include "bf16_chunks.cuh"

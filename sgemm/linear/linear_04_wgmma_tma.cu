@@ -2,6 +2,7 @@
 // Idea:     wgmma and TMA with a producer, as in gemm_bf16 05. Both operands are K-major: W needs one box per stage, no
 //           transpose bit, and its descriptor is A's.
 // Expect:   0.85 to 0.95x cuBLASLt at 4096^3: gemm_bf16 05's 0.91x, and an epilogue during which tensor cores idle.
+// Measured: 1.68x step 03, 0.83x cuBLASLt at 4096 (H200).
 // Next:     GELU takes some 10 instructions per element. What could the tensor cores do meanwhile? (The next tile.)
 // needs: sm_90a
 #include "gelu_tanh.cuh"

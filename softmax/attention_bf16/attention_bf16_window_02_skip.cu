@@ -3,6 +3,7 @@
 //           its keys is outside of one query's window: at both ends.
 // Expect:   10 to 18x step 01 at 64x8192x8192/window=128: three tiles of 64 keys per block instead of 65 on average.
 //           DRAM is the next limit: 64 FLOP per byte, 56 us there on an H200.
+// Measured: 14.5x step 01, 0.41 of a copy at 8192x8192x128 (H200).
 // Next:     decoding sees one window per step: which part of the cache need a server keep?
 // needs: sm_80
 #include "attention_bf16_window.cuh"

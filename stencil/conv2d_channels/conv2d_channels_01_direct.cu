@@ -2,6 +2,7 @@
 // Idea:     one thread per result, the loops as the formula reads. Neighbouring lanes have neighbouring filters, so
 //           they share the pixels, and their stores are coalesced.
 // Expect:   below 0.01x cuDNN: FP32 FMA, two loads of 2 bytes for each, and of a filter element 32 sectors per request.
+// Measured: 0.002x cuDNN at 56x56x64x64 (H200).
 // Next:     tensor cores multiply matrices: which matrices are these?
 #include "conv2d_channels.cuh"
 

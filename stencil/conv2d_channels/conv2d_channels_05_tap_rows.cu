@@ -2,6 +2,7 @@
 // Idea:     a row's three taps share a tile of 128 pixels and one on either side: tap j's fragments begin j rows
 //           further down. Where a tap is outside the image, a lane gives ldmatrix the address of zeros.
 // Expect:   1.1 to 1.5x step 04 at C = K = 64, where blocks copy 97 MB in place of 173 MB; less with more channels.
+// Measured: 1.11x step 04, 0.80x cuDNN at 56x56x64x64 (H200).
 // Next:     a warp multiplies from registers. What multiplies from shared memory? (wgmma, gemm_bf16_04)
 // needs: sm_80
 #include "conv2d_channels.cuh"
