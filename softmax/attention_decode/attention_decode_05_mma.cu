@@ -2,8 +2,8 @@
 //           890 issue slots. FMAs, conversions and shuffles are done head by head.
 // Idea:     the group is a tile of the tensor cores: Q K^T has heads as rows, and its result is the B operand of V^T
 //           P^T. P is split into three BF16 parts, which hold its 24 bits: the result stays FP32's.
-// Expect:   0.85 to 0.95 of a read at 64x8x4x4096 and 64x8x8x4096: 1.3 and 2.7x step 04. 16 keys take 275 instructions
-//           (SASS) for up to eight heads, 15 % of the slots; a warp asks for the next K and V while it computes.
+// Expect:   0.85 to 0.95 of a read at groups=4 and 8: 1.3 and 2.7x step 04; 0.9 to 1.0x at groups=1. 16 keys are 275
+//           instructions (SASS) for up to eight heads, 15 % of the slots; the next K and V load meanwhile.
 // Measured: 1.38x step 04, 0.94 of a read at 64x8x4x4096 (H200).
 // Next:     a serving system keeps the cache in pages of 16 tokens. What changes in the loads?
 // needs: sm_80

@@ -1,8 +1,8 @@
 // Problem:  attention_decode reads 512 bytes per key and KV head, and a long context's cache fills the GPU's memory.
 // Idea:     K and V in int8, an FP16 scale per row: 260 bytes. The kernel is attention_decode's split_keys; each lane
 //           dequantizes its eight elements in registers, once for all query heads of the group.
-// Expect:   1.3 to 1.8x the speed of attention_decode 04 at 64x32x1x1024, 1.0x or less at four heads per group: eight
-//           keys take 928 instructions there (SASS; 04: 840), where their bytes leave an H200 450 issue slots.
+// Expect:   1.3 to 1.8x attention_decode 04 at 64x32x1x1024, 0.95 to 1.1x at four heads and more: eight keys are 928
+//           instructions at four (SASS; 04: 840), where their bytes leave an H200 450 issue slots.
 // Measured: 0.65 of a read at 64x32x1x1024 (H200).
 // Next:     eight elements share a scale. How often must it be multiplied?
 #include "attention_decode_int8.cuh"

@@ -1,7 +1,7 @@
 // Problem:  step 01 multiplies one by one; a warp's tensor core instruction is 16 x 8 x 16 products of two matrices.
 // Idea:     im2col: copy the 9 C elements that a pixel's results need into a row of a matrix, 0 for the padding. What
 //           remains is a product of that matrix, N H W x 9 C, and the transpose of the filters, K x 9 C as they stand.
-// Expect:   0.1 to 0.25x cuDNN at C = K = 64: the matrix has 9 times the bytes of `in`, and is written and read again.
+// Expect:   0.15 to 0.3x cuDNN at C = K = 64: the matrix has 9 times the bytes of `in`, and is written and read again.
 // Measured: 129x step 01, 0.26x cuDNN at 56x56x64x64 (H200).
 // Next:     every element of the matrix is a copy of one of `in`. Why store it?
 // needs: sm_80

@@ -1,7 +1,7 @@
 // Problem:  step 02 writes a matrix of 9 times the bytes of `in`, and reads it again.
 // Idea:     implicit GEMM: the same product, but a chunk's place in `in` is computed when it is loaded. A tile's rows
 //           are pixels; k gives a tap and a channel. Where the tap is outside the image, cp.async writes zeros.
-// Expect:   1.5 to 3x step 02, 0.3 to 0.5x cuDNN at C = K = 64: the nine reads of an element hit L2.
+// Expect:   1.5 to 3x step 02, 0.35 to 0.6x cuDNN at C = K = 64: the nine reads of an element hit L2.
 // Measured: 2.14x step 02, 0.55x cuDNN at 56x56x64x64 (H200).
 // Next:     loads and products take turns. How do they overlap?
 // needs: sm_80
