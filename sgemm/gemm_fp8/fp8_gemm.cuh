@@ -34,7 +34,7 @@ class Fp8Gemm : public ladder::Problem {
 
   // The model of FP8 tensor cores, Ada's mma.sync and Hopper's wgmma: the exact products of a group of at least 16 k and
   // the accumulator are aligned to the largest, cut off 13 bits behind its first bit, and added; the sum is cut off
-  // there, too (DeepSeek-V3 Technical Report, section 3.5.2: 14 bits are kept; a hypothesis until measured here). Each of
+  // there, too (DeepSeek-V3 Technical Report, section 3.5.2: 14 bits are kept, which an H200's errors fit). Each of
   // a group's n + 2 cuts loses less than d = 2^-13 of the largest number. That is at most R plus the error so far: R is
   // the range of the running sum over k, which bounds the sum of any run of k, plus the largest product, where a
   // subnormal counts as 2^-6, as its exponent says. So k products lose less than ((1 + (n + 2) d)^(k / n) - 1) R, at

@@ -1,8 +1,8 @@
 // Problem:  step 01 converts each byte and multiplies one pair per lane and instruction.
 // Idea:     mma.sync.m16n8k32 on e4m3, with the pipeline and the fragments of gemm_int8 02. Ada has it in hardware (QMMA).
 //           For sm_90 ptxas converts to FP16 and emits two HMMA (SASS), which add in FP32.
-// Expect:   15 to 25x step 01, 0.2 to 0.3x cuBLASLt at 4096 on Hopper: HMMA has half the rate of FP8, and the operands'
-//           conversions come on top.
+// Expect:   8 to 15x step 01, 0.1 to 0.2x cuBLASLt at 4096 on Hopper: HMMA has half the rate of FP8, and mma.sync 0.65 of
+//           that; F2FP and FADD come on top, with one block per SM.
 // Measured: 10.1x step 01, 0.16x cuBLASLt at 4096 (H200).
 // Next:     what multiplies FP8 itself on Hopper? (wgmma, sm_90a)
 // needs: sm_89

@@ -1,7 +1,7 @@
 // Problem:  FMAs on FP32 lanes, as in gemm_fp8 01. A tensor core can add a block of 128 k, but not scale it.
 // Idea:     two sets of sums in registers: mma.sync adds 128 k, then FP32 FMAs scale its sums and add them to the
 //           result's. That also limits what a tensor core loses to 128 products.
-// Expect:   15 to 25x step 01, 0.75 to 0.95x gemm_fp8 02: one FMA per sum and 128 k, and 254 registers, which leave one
+// Expect:   8 to 15x step 01, 0.85 to 1.0x gemm_fp8 02: one FMA per sum and 128 k, and 254 registers, which leave one
 //           block per SM.
 // Measured: 11.0x step 01, 200 TFLOP/s at 8192 (H200).
 // Next:     the tensor cores wait while a warp promotes. Who could use them meanwhile? (another warpgroup)

@@ -1,8 +1,8 @@
 // Problem:  dp4a makes 4 products per lane and instruction, on operands that each lane has loaded for itself.
 // Idea:     mma.sync.m16n8k32: 4096 multiply-adds per warp. ldmatrix moves 4 bytes of a row to each lane, two BF16 or
 //           four consecutive k of int8; B, n x k, needs no .trans. cp.async keeps 3 tiles in flight.
-// Expect:   6 to 10x step 01, 0.7 to 1.1x step 00 at 4096: gemm_bf16 03 has 0.58x cuBLAS, and step 00 loses about a
-//           quarter of its time to the scales, a second pass over C.
+// Expect:   4 to 6x step 01, 0.5 to 0.7x step 00 at 4096: gemm_bf16 03 has 0.58x cuBLAS. Half as many MMAs are left, but
+//           as many addresses to compute; and step 00 loses a third of its time to the scales, a second pass over C.
 // Measured: 5.24x step 01, 0.56x cuBLASLt at 4096 (H200).
 // Next:     what multiplies from shared memory? (wgmma, sm_90a)
 // needs: sm_80
