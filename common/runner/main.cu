@@ -22,6 +22,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -178,16 +179,21 @@ void merge(Row& row, const Verdict& verdict) {
 
 // Checks every row on one kind of data; the inputs are made once.
 void check_rows(std::vector<Row>& rows, const Pattern& pattern, std::uint64_t seed, bool guarded, Progress& progress) {
-  const Problem& problem = *rows.front().step->problem;
-  const std::string what = describe(problem, rows.front().size) + ", " + pattern.name + " data";
-  progress.begin(problem.kernel(), "making inputs and answers, " + what, 0);
-  const Case host(problem, rows.front().size, pattern, seed);
-  Places places(host, guarded);
+  std::optional<Case> host;
+  std::optional<Places> places;
   for (Row& row : rows) {
     if (!row.verdict.ok()) continue;
+    const Problem& problem = *row.step->problem;
+    const std::string what = describe(problem, row.size) + ", " + pattern.name + " data";
+    if (!host || !host->holds_for(problem)) {
+      progress.begin(problem.kernel(), "making inputs and answers, " + what, 0);
+      places.reset();
+      host.emplace(problem, row.size, pattern, seed);
+      places.emplace(*host, guarded);
+    }
     progress.begin(row.step->name, "checking " + what);
     candidate_run() = {};
-    Verdict verdict = check(*row.step, places[row.step->problem->place()]);
+    Verdict verdict = check(*row.step, (*places)[problem.place()]);
     if (!verdict.ok()) verdict.failure->data = pattern.name;
     merge(row, verdict);
     if (candidate_run().taken) row.candidate = candidate_run().taken;

@@ -360,6 +360,24 @@ TEST_CASE("an input that is written and put back") {
   }
 }
 
+// A library's step may have wider bounds than those after it, which one set of answers would pass on.
+TEST_CASE("the answers for a step hold for another one only if the scales of their errors agree") {
+  class Wider : public FakeCopy {
+   public:
+    using FakeCopy::FakeCopy;
+    void expect(const Arrays& host, const Size& size, const Range& range, double* want, double* scale) const override {
+      FakeCopy::expect(host, size, range, want, scale);
+      for (std::size_t i = range.begin; i < range.end; ++i) scale[i - range.begin] *= i < kCount / 2 ? 1 : 2;
+    }
+  };
+  const auto right = [](float* x, float* y) { copy(x, y); };
+  const FakeCopy problem(right, 0), same(right, 1);
+  const Wider wider(right, 0);
+  const Case host(problem, {kCount}, problem.patterns().front(), 1);
+  CHECK(host.holds_for(same));
+  CHECK(!host.holds_for(wider));
+}
+
 TEST_CASE("every step is checked in both orders of threads, and the order is as before afterwards") {
   if (kAddressSanitizer) return;  // there, a size is run in one of them
   const std::string before = cuda_emu::order_name();
