@@ -1,7 +1,7 @@
 // Problem:  step 01 multiplies every tile of keys up to the diagonal, and masks all but the last few.
 // Idea:     the loop over keys starts at the first key of the block's first query. A tile is masked only where one of
 //           its keys is outside of one query's window: at both ends.
-// Expect:   10 to 18x step 01 at 64x8192x8192/window=128: three tiles of 64 keys per block, not 65 on average. A third
+// Expect:   10 to 18x step 01 at 8192x8192x128: three tiles of 64 keys per block, not 65 on average. A third
 //           to a half of a copy: DRAM's floor is 56 us there on an H200.
 // Measured: 14.5x step 01, 0.41 of a copy at 8192x8192x128 (H200).
 // Next:     decoding sees one window per step: which part of the cache need a server keep?
