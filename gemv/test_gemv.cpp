@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <set>
 
 using namespace ladder;
@@ -321,10 +322,11 @@ TEST_CASE("spmv: by hand") {
     CHECK(product(step, {3, {0, 0, 0}, {}, {}}, {1, 2, 3}) == Vector{0, 0});
     // all in the first row, or in the last, over many tiles
     const int many = 40000;
-    Csr one{1, {0, many, many}, std::vector<int>(many, 0), Vector(many, 1.0f)};
-    CHECK(product(step, one, {1}) == Vector{many, 0});
+    Csr one{many, {0, many, many}, std::vector<int>(many), Vector(many, 1.0f)};
+    std::iota(one.columns.begin(), one.columns.end(), 0);
+    CHECK(product(step, one, Vector(many, 1.0f)) == Vector{many, 0});
     one.offsets = {0, 0, many};
-    CHECK(product(step, one, {1}) == Vector{0, many});
+    CHECK(product(step, one, Vector(many, 1.0f)) == Vector{0, many});
   }
 }
 
