@@ -5,7 +5,7 @@ import re
 # Our names, as results/<gpu>.json holds them, of ncu's metrics. The smsp__sass_* counts are exact and the same in every
 # run; l1tex__data_pipe_lsu_wavefronts_mem_shared_* would hold up to 10 % of arbitration on an H200, and
 # smsp__inst_executed_op_shared_* instructions that are predicated off.
-EXACT = {
+ALL = {
     "global_load_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
     "global_load_sectors": "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum",
     "global_store_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
@@ -38,8 +38,7 @@ STALLS = {  # why warps do not issue
     "tex_throttle": "wait: too many texture accesses are queued",
     "wait": "wait a fixed number of cycles for their last instruction",
 }
-ALL = {
-    **EXACT,
+ALL.update({
     "time_ns": "gpu__time_duration.sum",
     "dram_pct": "dram__throughput.avg.pct_of_peak_sustained_elapsed",
     "dram_read_bytes": "dram__bytes_read.sum",
@@ -75,7 +74,7 @@ ALL = {
     "registers": "launch__registers_per_thread",
     "waves": "launch__waves_per_multiprocessor",
     **{f"stall_{name}": f"smsp__average_warps_issue_stalled_{name}_per_issue_active.ratio" for name in STALLS},
-}
+})
 ATOMICS = {"global_reductions": "global atomics without a result", "global_atomics": "global atomics with a result",
            "shared_atomics": "shared atomics"}
 LIMITS = {"limit_registers": "registers", "limit_shared": "shared memory", "limit_blocks": "the number of blocks",

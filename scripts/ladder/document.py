@@ -6,7 +6,7 @@ from typing import NamedTuple
 import ladder
 
 # <!-- table ... --> up to <!-- end -->: written by scripts/tables, which checks it too
-GENERATED = re.compile(r"(?:table|counters|compared|random)\b")
+GENERATED = re.compile(r"(?:table|counters|random)\b")
 
 FENCE = re.compile(r"^( *)(`{3,}|~{3,})\s*([^`]*)$")
 HEADING = re.compile(r"^(#{1,6}) +(.*?)(?: +#+)?$")

@@ -22,7 +22,7 @@ LIBRARIES = {"cub": "CUB", "cublas": "cuBLAS", "cublaslt": "cuBLASLt", "cudnn": 
              "thrust": "Thrust", "memcpy": "cudaMemcpy"}
 REFERENCE = ("h200", "h100-80gb-hbm3")  # the cards of the heads and the charts; other cards come after them
 # What scripts/tables writes into a document, <!-- KIND OPTIONS -->; it describes them.
-BLOCK = re.compile(r"^(<!-- (table|counters|compared|random)\b([^\n]*?) -->\n).*?^(<!-- end -->)$",
+BLOCK = re.compile(r"^(<!-- (table|counters|random)\b([^\n]*?) -->\n).*?^(<!-- end -->)$",
                    re.MULTILINE | re.DOTALL)
 
 
@@ -191,9 +191,6 @@ def telling(sizes):
 
 # ---- the current figures of all kernels
 
-TRACE = "cpu-trace"  # the results file of what the CPU backend counted, see scripts/profile --against-trace
-
-
 def by_number(count):
     """The cards, that with most entries first, a newer one before an older one."""
     return sorted(sorted(count, reverse=True), key=lambda card: -count[card])
@@ -208,7 +205,7 @@ class Counters:
             for entry in filter(current, one.counters):
                 self.of_card.setdefault((one.card, entry["kernel"]), []).append(entry)
         cards = collections.Counter(card for (card, _), entries in self.of_card.items() for _ in entries)
-        self.cards = [card for card in by_number(cards) if card != TRACE]
+        self.cards = by_number(cards)
 
     def of(self, card, kernel):
         return self.of_card.get((card, kernel), [])

@@ -10,7 +10,7 @@ FAMILY_LINES = 110  # one or two pages
 GUIDE_LINES, GUIDE_WORDS = 750, 7500
 WORDS = {"sgemm": 3000, "gemm_bf16": 3000, "attention": 3000, "attention_bf16": 3000}  # read in ten minutes: 1500
 COUNTER = re.compile(r"(?i)\bcount(s|ed|ers?)?\b")  # what was counted, or what would show the point
-GENERATED = re.compile(r"^<!-- (?:table|counters|compared|random)\b.*?^<!-- end -->$", re.MULTILINE | re.DOTALL)
+GENERATED = re.compile(r"^<!-- (?:table|counters|random)\b.*?^<!-- end -->$", re.MULTILINE | re.DOTALL)
 
 
 def words(text):

@@ -78,8 +78,7 @@ class Results(Case):
         self.assertTrue(results)
         for one in results:
             self.assertEqual(figures.to_text(one), one.path.read_text(), one.path)
-            if one.card != figures.TRACE:  # counts of the CPU backend
-                self.assertEqual(figures.card_name(one.head["gpu"]), one.card)
+            self.assertEqual(figures.card_name(one.head["gpu"]), one.card)
 
 
 if __name__ == "__main__":
