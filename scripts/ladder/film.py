@@ -442,7 +442,7 @@ def svg_of(entry):
              f"@keyframes frame {{ 0% {{ opacity: 1; }} {shown:.3f}% {{ opacity: 0; }} }}</style>")
     parts = [style] + [f'<g class="frame" style="animation-delay: {number * FRAME_S}s">{"".join(frame)}</g>'
                        for number, frame in enumerate(frames)]
-    drawn = report.svg(parts, report.width_of_all(), height, f"{entry['step']}, request by request", True)
+    drawn = report.svg(parts, report.width_of_all(), height, f"{entry['step']}, request by request")
     return report.drawn_by(f"scripts/explain --play --svg {entry['step']}", drawn)
 
 

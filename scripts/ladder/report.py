@@ -1,5 +1,4 @@
-"""Draws what scripts/explain counted: pictures of a warp's accesses (SVG), and a report on a step (HTML). Everything
-comes from the JSON of scripts/explain and the sources that it names."""
+"""Draws what scripts/explain counted: pictures of a warp's accesses (SVG)."""
 import html
 from pathlib import Path
 
@@ -11,7 +10,7 @@ SECTOR, WORD, LINE = 32, 4, 128  # bytes
 WORDS = LINE // WORD  # of a line, and as many banks
 CELL, ROW, GAP, LEFT, TOP = 19, 17, 3, 66, 46  # pixels
 
-# One set of colours for pages and pictures, light and dark. Blue is what was asked for, grey what came along, orange
+# One set of colours for films and pictures, light and dark. Blue is what was asked for, grey what came along, orange
 # what takes extra time; numbers say the same.
 COLOURS = """\
 :root { --paper: #ffffff; --ink: #1b1f24; --soft: #5b6570; --edge: #c9d1d9; --used: #cfe3fb; --used-ink: #0b3d75;
@@ -172,20 +171,20 @@ def what(access):
     return f"{access['space']} {access['op']} of {access['width']} bytes{how}"
 
 
-def svg(parts, width, height, title, alone):
-    style = f"<style>{COLOURS}{DRAWING}</style>" if alone else ""
-    paper = f'<rect width="{width:g}" height="{height:g}" style="fill: var(--paper); stroke: none"/>' if alone else ""
+def svg(parts, width, height, title):
+    style = f"<style>{COLOURS}{DRAWING}</style>"
+    paper = f'<rect width="{width:g}" height="{height:g}" style="fill: var(--paper); stroke: none"/>'
     return (f'<svg xmlns="http://www.w3.org/2000/svg" class="picture" viewBox="0 0 {width:g} {height:g}" '
             f'width="{width:g}" height="{height:g}" role="img" aria-label="{html.escape(title, quote=True)}">'
             f"{style}{paper}" + "\n".join(parts) + "</svg>\n")
 
 
-def picture(access, sample, title, alone=True):
-    """One request of a warp. With `alone` it is a file of its own, else a part of a page."""
+def picture(access, sample, title):
+    """One request of a warp."""
     draw = {"global": draw_global, "shared": draw_banks, "constant": draw_constants}[access["space"]]
     parts, bottom, note = draw(access, sample)
     parts = [text(8, 16, title, "title"), *parts, text(8, bottom + 13, note, "note")]
-    return svg(parts, width_of_all(), bottom + 22, title, alone)
+    return svg(parts, width_of_all(), bottom + 22, title)
 
 
 def changing(samples):
@@ -198,7 +197,7 @@ def changing(samples):
             if number == 0 or shape(sample) != shape(samples[number - 1])]
 
 
-def rounds(access, title, alone=True):
+def rounds(access, title):
     """The first requests of a warp at this line, as the rounds of a loop: a row for each, a box for each lane, in the
     colour of its wavefront or sector."""
     samples = changing(access["samples"])
@@ -221,7 +220,7 @@ def rounds(access, title, alone=True):
         y += ROW
     note = f"a row is one request of the first warp; a box says in which {unit} its lane is served"
     parts = [text(8, 16, title, "title"), *parts, text(8, y + 13, note, "note")]
-    return svg(parts, width_of_all() + 230, y + 22, title, alone)
+    return svg(parts, width_of_all() + 230, y + 22, title)
 
 
 def order_of_service(access, sample):
@@ -283,136 +282,7 @@ def step_picture(step, line=None, kind=None, all_rounds=False):
     return drawn_by(command, drawn)
 
 
-# ---- the page
-
-PAGE = COLOURS + DRAWING + """\
-body { margin: 0 auto; padding: 1.2rem; max-width: 1320px; background: var(--paper); color: var(--ink);
-  font: 15px/1.45 system-ui, sans-serif; }
-h1 { font-size: 1.4rem; margin: 0 0 .2rem; } h2 { font-size: 1.1rem; margin: 1.6rem 0 .4rem; }
-a { color: inherit; } .soft { color: var(--soft); }
-.source { border: 1px solid var(--edge); border-radius: 6px; overflow-x: auto; }
-.line { display: flex; font: 12.5px/1.6 ui-monospace, Menlo, Consolas, monospace; white-space: pre; }
-.line .count { flex: 0 0 17rem; padding: 0 .6rem; text-align: right; white-space: normal;
-  background: var(--band); color: var(--soft);
-  border-right: 1px solid var(--edge); }
-.line .at { flex: 0 0 2.6rem; text-align: right; padding-right: .8rem; color: var(--soft); }
-.skip { color: var(--soft); background: var(--band); padding: 0 .6rem; font-size: 12px; }
-.chip { display: inline-block; border-radius: 4px; padding: 0 .35rem; background: var(--good); color: var(--good-ink); }
-.chip.bad { background: var(--bad); color: var(--bad-ink); }
-details.access { background: var(--band); border-bottom: 1px solid var(--edge); padding: .2rem .6rem; }
-summary { cursor: pointer; } details.access summary { font-size: 13px; }
-.pictures { overflow-x: auto; padding: .4rem 0; } .pictures svg { display: block; margin-bottom: .8rem; }
-.findings li { margin: .25rem 0; }
-"""
-
-
 def source_lines(file):
     """None where the file is not there."""
     path = Path(file) if Path(file).is_absolute() else ladder.ROOT / file
     return path.read_text().splitlines() if path.is_file() else None
-
-
-def chip(access):
-    kind = "chip bad" if excess(access) > 0.05 * access["ideal"] else "chip"
-    ideal = access["ideal"] / access["requests"]
-    seen = f"{traces.per_request(access):.3g} {access['unit']}"
-    return f'<span class="{kind}">{access["op"]}: {seen}, ideal {ideal:.3g}</span>'
-
-
-def drawn(step, access):
-    """The pictures of an access: its first request, the worst if that is another, and its rounds if they differ."""
-    title = what(access)
-    first, worst = access["samples"][:1], access["worst_sample"]
-    pictures = [picture(access, sample, f"{title}: the first request", alone=False) for sample in first]
-    if first and first[0]["units"] < worst["units"]:
-        pictures.append(picture(access, worst, f"{title}: the worst request", alone=False))
-    if len(changing(access["samples"])) > 1:
-        pictures.append(rounds(access, f"{title}: the first requests of warp 0", alone=False))
-    return "".join(pictures)
-
-
-def access_block(step, access, is_open):
-    lanes = access["lanes"] / access["requests"]
-    says = (f"{what(access)}: {some(access['requests'], 'request')} of {lanes:.1f} lanes, "
-            f"{some(access['units'], access['unit'][:-1])} where {access['ideal']:,} would do, "
-            f"at worst {access['worst']} in one request")
-    if access["same_address"] > 1:
-        says += f"; up to {access['same_address']} lanes on one address"
-    return (f'<details class="access"{" open" if is_open else ""}><summary>{html.escape(says)}</summary>'
-            f'<div class="pictures">{drawn(step, access)}</div></details>')
-
-
-def shown_lines(lines, accessed, whole):
-    """The numbers of the lines to show: all, or those near an access."""
-    if whole:
-        return list(range(1, len(lines) + 1))
-    near = 4
-    return [at for at in range(1, len(lines) + 1) if any(abs(at - line) <= near for line in accessed)]
-
-
-def source(step, file, accesses, opened):
-    lines = source_lines(file)
-    if lines is None:
-        return f'<p class="soft">{html.escape(file)} is not here any more.</p>'
-    by_line = {}
-    for access in accesses:
-        by_line.setdefault(access["line"], []).append(access)
-    parts, before = [], 0
-    for at in shown_lines(lines, by_line, whole=file == step["file"]):
-        if at != before + 1:
-            parts.append('<div class="skip">...</div>')
-        before = at
-        here = by_line.get(at, [])
-        chips = " ".join(chip(access) for access in here)
-        parts.append(f'<div class="line"><span class="count">{chips}</span><span class="at">{at}</span>'
-                     f"<span>{html.escape(lines[at - 1])}</span></div>")
-        parts += [access_block(step, access, access is opened) for access in here]
-    return f'<div class="source">{"".join(parts)}</div>'
-
-
-def findings(step):
-    if not step["findings"]:
-        return '<p>Nothing found: every access takes as few sectors or wavefronts as its lanes allow.</p>'
-    items = []
-    for finding in step["findings"]:
-        at = f"line {finding['line']}: " if finding["line"] else ""
-        fixed = f" <span class=\"soft\">(fixed by {html.escape(finding['fixed_by'])})</span>" \
-            if finding["fixed_by"] else ""
-        items.append(f"<li>{at}{html.escape(finding['text'])}{fixed}</li>")
-    return f'<ul class="findings">{"".join(items)}</ul>'
-
-
-def section(step):
-    accesses = [access for access in accesses_of(step) if access["requests"]]
-    opened = max(accesses, key=excess, default=None)
-    files = sorted({access["file"] for access in accesses} | {step["file"]}, key=lambda file: file != step["file"])
-    parts = [findings(step)]
-    for file in files:
-        parts.append(f"<h2>{html.escape(file)}</h2>")
-        parts.append(source(step, file, [access for access in accesses if access["file"] == file], opened))
-    return "".join(parts)
-
-
-def html_of(step):
-    """The report on a step."""
-    size = " ".join(f"{dim}={value}" for dim, value in step["size"].items())
-    name = html.escape(step["step"])
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{name}: its memory accesses</title>
-<style>
-{PAGE}</style>
-</head>
-<body>
-<h1>{name}</h1>
-<p class="soft">{html.escape(size)}. Counted on the CPU, from the source: sectors of 32 bytes and wavefronts per request
-of a warp, as the hardware defines them. Nothing here is a time.</p>
-<h2>What was found</h2>
-{section(step)}
-</body>
-</html>
-"""

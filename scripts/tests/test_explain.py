@@ -8,7 +8,7 @@ import sys
 import unittest
 
 from helpers import ROOT, Case
-from ladder import traces
+from ladder import report, traces
 
 
 def explain(*arguments):
@@ -33,6 +33,19 @@ class Pictures(Case):
         # A picture that does not name its command is not compared.
         self.assertIn("transpose_05_padded.svg", seen)
         self.assertGreaterEqual(len(seen), 4)
+
+    def test_the_access_is_the_costliest_or_the_one_asked_for(self):
+        sample = {"offsets": [4 * lane for lane in range(32)], "passes": list(range(32)), "units": 32, "ideal": 1}
+        accesses = [{"file": "k.cu", "line": line, "space": space, "op": op, "width": 4, "async": False, "units": units,
+                     "requests": 1, "ideal": 1, "worst": units, "worst_sample": sample, "same_address": 0}
+                    for line, space, op, units in ((20, "global", "load", 1), (27, "shared", "load", 32),
+                                                   (27, "global", "store", 1))]
+        step = {"step": "k_01", "file": "k.cu", "launches": [{"accesses": accesses}]}
+        for how, words in (({}, "27: shared load"), ({"line": 20}, "20: global load"),
+                           ({"kind": "global-store"}, "27: global store")):
+            self.assertIn(f">k_01, line {words}", report.step_picture(step, **how))
+        for wrong in ({"line": 1}, {"line": 20, "kind": "shared-load"}, {"kind": "global-atomic"}):
+            self.assert_ends(2, report.step_picture, step, **wrong)
 
 
 class Programs(Case):
