@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """Judges every planted bug, and prints which stage rejects it, and what a checker says of the kind that many
 collections have: one round shape, one epsilon, blind to NaN (common/runner/tests/peer_check.cu). Each bug must be
-rejected at the stage that its line '// stage: ...' names. With --steps it judges the steps, which must pass; with
---pages the template of every kernel, which must fail with a friendly word.
-Takes about 10 minutes of CPU time, with --pages 5, with --steps an hour.
+rejected at the stage that its line '// stage: ...' names. With --steps it judges the steps, which must pass.
+Takes about 10 minutes of CPU time, with --steps an hour.
 
 example: scripts/tests/judge_known.py --jobs 2 reduce
 """
@@ -12,14 +11,13 @@ import concurrent.futures
 import re
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 SECONDS = 120  # of CPU time, for each
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 import ladder
-from ladder import candidates, diagnosis, judging, problems
+from ladder import candidates, judging, problems
 
 
 class StageJudge(judging.Judge):
@@ -70,37 +68,23 @@ def judged_step(step):
             verdict.passed)
 
 
-def judged_template(problem):
-    """The same; a template must compile, fail and get a friendly word."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / problem.submission.name
-        path.write_text(problems.template(problem))
-        verdict = StageJudge(candidates.Submission(path, problem), SECONDS).verdict()
-    failure = verdict.failure
-    return (f"{problem.kernel:27} {verdict.reached:20} " + (failure.what[:90] if failure else "passes"),
-            bool(failure and failure.what == diagnosis.EMPTY))
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--steps", action="store_true", help="the steps that the CPU backend builds, not the bugs")
-    parser.add_argument("--pages", action="store_true", help="the empty pages, not the bugs")
     parser.add_argument("names", nargs="*", help="bugs, kernels or families; default: all")
     options = parser.parse_args()
     known = problems.problems()
     ladder.configure("cpu")
     skipped = ladder.skipped("cpu")
     judge, chosen = judged_bug, [bug for bug in ladder.bugs() if ladder.runs_on_cpu(bug)]
-    if options.pages:
-        judge, chosen = judged_template, list(known.values())
-    elif options.steps:
+    if options.steps:
         judge = judged_step
         chosen = [step for step in ladder.steps() if step.kernel in known and step.name not in skipped]
     else:
         ladder.build("cpu", ["outside_peers"])
     chosen = [one for one in chosen if not options.names
-              or {getattr(one, "name", ""), one.kernel, one.family} & set(options.names)]
+              or {one.name, one.kernel, one.family} & set(options.names)]
     if not chosen:
         ladder.usage_error(f"nothing to judge has one of these names: {' '.join(options.names)}")
     wrong = let_through = 0

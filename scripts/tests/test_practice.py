@@ -70,6 +70,8 @@ class Submissions(InFolder):
                     self.assertIn("__global__ void", text)
                     self.assertEqual(text.partition("int main")[0].count("<<<"), 1)
                     self.assertIn(problem.statement.splitlines()[0], text)
+                    path = self.page(f"{problem.kernel}.cu", text)
+                    self.assertTrue(candidates.Submission(path, problem).is_untouched)
             self.assertLessEqual(max(map(len, page.splitlines())), 120)
             self.assertTrue(flat is None or "int main(" in flat and '#include "' not in flat)
             [name] = re.findall(r'^#include "(.*)"', page, re.MULTILINE)
