@@ -1,7 +1,6 @@
 """Commands and names on a page: do the scripts, options, programs, steps and files in them exist? Nothing is run but
 the scripts' --help."""
 import functools
-import json
 import re
 import shlex
 import subprocess
@@ -11,13 +10,8 @@ from ladder import document
 
 STEP_NAME = re.compile(r"[a-z][a-z0-9_]*_\d\d_[a-z0-9_]+")
 METAVARIABLE = re.compile(r"<|\b[A-Z][A-Z_]*\b|\.\.\.")  # STEP, <kernel>, ...
-OTHERS = {"apt-get", "bash", "cat", "cd", "cmake", "code", "compute-sanitizer", "ctest", "cuda-gdb", "cuobjdump",
-          "cut", "docker", "echo", "export", "gdb", "git", "grep", "head", "less", "ls", "ncu", "ncu-ui", "ninja",
-          "nsys", "nvcc", "nvdisasm", "nvidia-smi", "pip", "python3", "sed", "sort", "tail", "watch"}
 SUFFIXES = (".cu", ".cuh", ".cpp", ".hpp", ".py", ".md", ".json", ".txt", ".cmake", ".gdb", ".svg", ".sh")
 
-
-# ---- what there is
 
 @functools.lru_cache(None)
 def help_of(script):
@@ -25,24 +19,8 @@ def help_of(script):
 
 
 @functools.lru_cache(None)
-def options_of(script):
-    """The options that a --help names, each with whether a value follows it: {"--backend": True}."""
-    found = {}
-    for option in re.finditer(r"(?<![\w-])(--?[a-zA-Z][\w-]*)(?:[ =]([A-Z{X][\w{},\[\]|.]*|[a-z]+\|[a-z|]+))?",
-                              help_of(script)):
-        found[option[1]] = found.get(option[1], False) or option[2] is not None
-    return found
-
-
-@functools.lru_cache(None)
 def known_names():
     return ladder.known_names()
-
-
-@functools.lru_cache(None)
-def presets():
-    contents = json.loads((ladder.ROOT / "CMakePresets.json").read_text())
-    return {preset["name"] for preset in contents["configurePresets"]}
 
 
 @functools.lru_cache(None)
@@ -76,54 +54,37 @@ def errors_of(command):
         return [f"'{command}' cannot be read: {error}"]
     found, start = [], 0
     for at in [*(place for place, word in enumerate(words) if set(word) <= set("|&;")), len(words)]:
-        found += errors_of_words(words[start:at])
+        own = [re.sub(r"^\./", "", word) for word in words[start:at]]
+        is_script = own and own[0].startswith("scripts/")
+        found += errors_of_script(*own) if is_script else [error for word in own for error in errors_of_path(word)]
         start = at + 1
     return found
 
 
-def errors_of_words(words):
-    while words and (re.match(r"[A-Z_][A-Z0-9_]*=", words[0]) or words[0] == "sudo"):
-        words = words[1:]
-    if not words:
-        return []
-    if re.match(r"(\./)?scripts/", words[0]):
-        return errors_of_script(re.sub(r"^\./", "", words[0]), words[1:])
-    if words[0] not in OTHERS and "/" not in words[0]:
-        return [f"'{words[0]}' is no script or program of ours, nor a known one of others"]
-    return [error for word in words for error in errors_of_path(re.sub(r"^\./", "", word))]
-
-
 def errors_of_path(word):
     """Of a path that starts in a folder of ours; a word that is none has no errors."""
-    top, _, rest = word.partition("/")
-    if not rest or word.startswith("-") or METAVARIABLE.search(word):
+    if word.startswith("-") or METAVARIABLE.search(word):
         return []
-    if top == "build":
-        preset, _, program = rest.partition("/")
-        if preset not in presets():
-            return [f"CMakePresets.json has no '{preset}'"]
-        made = program in ("", "compile_commands.json") or is_path(program) or is_path(f"{program}.cpp")
-        return [] if made else [f"no build makes '{word}'"]
-    return no_such(word) if top in files()[1] and not is_path(word) else []
+    built = re.fullmatch(r"build/[\w-]+/(.+)", word)
+    if built:
+        made = [name for name in (built[1], f"{built[1]}.cpp") if is_path(name)]
+        return [] if made or built[1] == "compile_commands.json" else [f"no build makes '{word}'"]
+    return no_such(word) if "/" in word and word.split("/")[0] in files()[1] and not is_path(word) else []
 
 
-def errors_of_script(script, arguments):
+def errors_of_script(script, *arguments):
     path = ladder.ROOT / script
     if not path.is_file() or path.suffix or path.parent.name != "scripts":  # a file, and no script
         return [] if is_path(script) else no_such(script)
     arguments = arguments[:arguments.index("--")] if "--" in arguments else arguments  # the rest is the program's
-    known, found, skip = options_of(script), [], False
+    found = []
     for place, word in enumerate(arguments):
-        name, equals, _ = word.partition("=")
-        if skip:
-            skip = False
-        elif re.match(r"-\D", word):
-            if name not in known:
-                found.append(f"{script} --help has no '{name}'")
-            skip = known.get(name, False) and not equals
-        elif not (is_path(word) or word.startswith("practice/") or METAVARIABLE.search(word) or word.isdigit()
-                  or (script == "scripts/new" and place == 1) or re.search(
-                      rf"(?<![\w-]){re.escape(word)}(?![\w-])", help_of(script))):
+        name = word.partition("=")[0]
+        named = re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", help_of(script))
+        if re.match(r"-\D", word):
+            found += [] if named else [f"{script} --help has no '{name}'"]
+        elif not (named or is_path(word) or word.startswith("practice/") or METAVARIABLE.search(word)
+                  or word.isdigit() or (script == "scripts/new" and place == 1)):
             found += no_such(word)
     return found
 
