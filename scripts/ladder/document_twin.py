@@ -1,11 +1,10 @@
-"""A page in another language: does it hold what the original holds, section by section?
+"""A page in another language: does it hold what the original holds?
 
 README.zh-CN.md translates README.md, docs/zh-CN/X.md docs/X.md. Its words cannot be compared. Headings' levels, code
 blocks, links' targets and numbers with their units must be the same; so a session that holds for one holds for both."""
 import re
 import urllib.parse
 from collections import Counter
-from itertools import zip_longest
 
 from ladder import document
 
@@ -22,27 +21,6 @@ def original_of(path):
     if LANGUAGE.fullmatch(language):
         return path.with_name(f"{stem}{path.suffix}")
     return path.parent.parent / path.name if LANGUAGE.fullmatch(path.parent.name) else None
-
-
-def sections(page):
-    """[[heading, piece, ...]]; the first has no heading."""
-    found = [[None]]
-    for piece in page.pieces:
-        if piece.kind == "heading":
-            found.append([piece])
-        else:
-            found[-1].append(piece)
-    return found
-
-
-def level(section):
-    return section[0].text.split(" ")[0] if section[0] else ""
-
-
-def text_of(section):
-    """Its words, without code and comments."""
-    text = "\n\n".join(piece.text for piece in section if piece and piece.kind != "code")
-    return document.blanked(document.COMMENT.sub("", text), document.CODE_SPAN)
 
 
 def numbers(text):
@@ -64,25 +42,18 @@ def targets(page, text):
     return found
 
 
-def blocks(section):
-    return [(piece.language, piece.marks, piece.lines) for piece in section if piece and piece.kind == "code"]
+def held(page):
+    """What a page and its translation must both have: {what: [text]}."""
+    words = "\n\n".join(piece.text for piece in page.pieces if piece.kind != "code")
+    words = document.blanked(document.COMMENT.sub("", words), document.CODE_SPAN)
+    return {"headings": [piece.text.split(" ")[0] for piece in page.of_kind("heading")],
+            "code blocks": [f"{piece.language} {piece.marks} {piece.text}" for piece in page.of_kind("code")],
+            "numbers": numbers(words), "links": targets(page, words)}
 
 
 def check(page, original):
-    """Reports on the page where it differs from the one that it translates."""
-    own, other = sections(page), sections(original)
-    same = list(map(level, own)) == list(map(level, other))
-    for mine, its in zip_longest(own, other, fillvalue=[None]):
-        line = mine[0].line if mine[0] else 1 if mine is own[0] else len(page.lines)
-        where = f"{original.name}:{its[0].line if its[0] else 1}"
-        if not same and (level(mine), blocks(mine)) != (level(its), blocks(its)):
-            page.error(line, f"a section is missing, or is of another level: at or before this place and {where}")
-            return
-        if blocks(mine) != blocks(its):
-            page.error(line, f"the code blocks of this section are not those of {where}")
-        texts = text_of(mine), text_of(its)
-        for what, found, expected in (("numbers", *map(numbers, texts)),
-                                      ("links", targets(page, texts[0]), targets(original, texts[1]))):
-            lacks, more = Counter(expected) - Counter(found), Counter(found) - Counter(expected)
-            if same and (lacks or more):
-                page.error(line, f"{what}: this section lacks {sorted(lacks)} of {where}, has also {sorted(more)}")
+    """Reports on the page what it lacks of the one that it translates, and what it has beside."""
+    for (what, found), expected in zip(held(page).items(), held(original).values()):
+        lacks, more = Counter(expected) - Counter(found), Counter(found) - Counter(expected)
+        if lacks or more:
+            page.error(1, f"{what}: the page lacks {sorted(lacks)} of {original.name}, has also {sorted(more)}")
