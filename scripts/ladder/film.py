@@ -419,9 +419,9 @@ FRAMES, FRAME_S = 12, 1.5  # of the picture, and seconds of each
 
 def svg_of(entry):
     """A picture that moves: the requests of one warp, the first ones, drawn as scripts/explain --svg does."""
-    draw = {"global": report.draw_global, "shared": report.draw_banks, "constant": report.draw_constants}
     memory, frames, height = Memory(entry), [], 0
-    accesses = [event for event in in_order(entry, False)[0] if event["kind"] == "access"]
+    accesses = [event for event in in_order(entry, False)[0] if event["kind"] == "access"
+                and event["space"] in report.DRAW]
     where = ("launch", "block", "warp")
     own = [event for event in accesses if all(event[key] == accesses[0][key] for key in where)]
     for event in own[:FRAMES]:
@@ -431,10 +431,9 @@ def svg_of(entry):
         phase = memory.arrays[array]["phase"] * (event["space"] == "shared")  # its word 0 may lie in another bank
         for lane, offset, turn in zip(lanes, offsets, event["passes"]):
             sample["offsets"][lane], sample["passes"][lane] = offset + phase, turn
-        parts, bottom, note = draw[event["space"]](event, sample)
+        parts, bottom, note = report.DRAW[event["space"]](event, sample)
         source = report.source_lines(event["file"])[event["line"] - 1].strip()
-        name = f" of {memory.arrays[array]['name']}" * (event["space"] != "constant")
-        title = f"line {event['line']}, {event['space']} {event['op']}{name}: {source}"
+        title = f"line {event['line']}, {event['space']} {event['op']} of {memory.arrays[array]['name']}: {source}"
         frames.append([report.text(8, 16, title, "title"), *parts, report.text(8, bottom + 13, note, "note")])
         height = max(height, bottom + 22)
     shown = 100 / len(frames)

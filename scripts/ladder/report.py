@@ -150,19 +150,7 @@ def draw_banks(access, sample):
     return parts, y, note
 
 
-def draw_constants(access, sample):
-    """A row for each word."""
-    words = {}
-    for lane, offset in lanes_of(sample):
-        words.setdefault(offset // WORD, []).append(lane)
-    parts, y = [], TOP
-    for number, word in enumerate(sorted(words)):
-        kind = "bad" if number >= sample["ideal"] else "used"
-        parts.append(text(LEFT - 6, y + ROW - 5, f"{word * WORD}", "head end"))
-        parts.append(box(LEFT, y, 8 * CELL, ROW - 2, kind, f"lanes {ranges(words[word])}"))
-        parts.append(label(LEFT, y, 8 * CELL, words[word], f"{kind}-text"))
-        y += ROW
-    return parts, y, f"a row is a word; {sample['units']} words are served one after another, 1 would do"
+DRAW = {"global": draw_global, "shared": draw_banks}
 
 
 def what(access):
@@ -181,8 +169,7 @@ def svg(parts, width, height, title):
 
 def picture(access, sample, title):
     """One request of a warp."""
-    draw = {"global": draw_global, "shared": draw_banks, "constant": draw_constants}[access["space"]]
-    parts, bottom, note = draw(access, sample)
+    parts, bottom, note = DRAW[access["space"]](access, sample)
     parts = [text(8, 16, title, "title"), *parts, text(8, bottom + 13, note, "note")]
     return svg(parts, width_of_all(), bottom + 22, title)
 
@@ -206,7 +193,7 @@ def rounds(access, title):
     parts += [text(column(lane) + CELL / 2, TOP - 6, lane, "head centre") for lane in LANES]
     y = TOP
     for number, sample in enumerate(samples, 1):
-        order = order_of_service(access, sample)
+        order = order_of_service(sample)
         parts.append(text(LEFT - 6, y + ROW - 5, f"{number}", "head end"))
         for lane in LANES:
             if order[lane] is None:
@@ -223,46 +210,29 @@ def rounds(access, title):
     return svg(parts, width_of_all() + 230, y + 22, title)
 
 
-def order_of_service(access, sample):
-    """For each lane the number, from 0, of the wavefront, sector or word that serves it, or None."""
+def order_of_service(sample):
+    """For each lane the number, from 0, of the wavefront or sector that serves it, or None."""
     if sample.get("passes"):
         numbers = sorted({number for number in sample["passes"] if number is not None})
         return [None if number is None else numbers.index(number) for number in sample["passes"]]
-    size = SECTOR if access["space"] == "global" else WORD
-    numbers = sorted({offset // size for _, offset in lanes_of(sample)})
-    return [None if offset is None else numbers.index(offset // size) for offset in sample["offsets"]]
+    numbers = sorted({offset // SECTOR for _, offset in lanes_of(sample)})
+    return [None if offset is None else numbers.index(offset // SECTOR) for offset in sample["offsets"]]
 
 
 # ---- a step's accesses
 
-def accesses_of(step):
-    return sorted(traces.merged_accesses(step), key=lambda access: (access["file"], access["line"]))
-
-
-def excess(access):
-    return access["units"] - access["ideal"]
-
-
-def kind_of(access):
-    """shared-load, as --access has it"""
-    return f"{access['space']}-{access['op']}"
-
-
-def chosen_access(step, line, kind):
-    """The worst access at that line of the step's file, of that kind; None: whichever. Ends the script if there is
+def chosen_access(step, kind):
+    """The costliest access of a step, if `kind` is given of that kind in its own file. Ends the script if there is
     none."""
-    found = [access for access in accesses_of(step) if access["requests"] and line in (None, access["line"])
-             and kind in (None, kind_of(access)) and (access["file"] == step["file"] or line is kind is None)]
-    if not found:
-        there = sorted({(access["line"], kind_of(access)) for access in accesses_of(step)
-                        if access["file"] == step["file"]})
-        ladder.usage_error(f"{step['file']} has no such access; it has: "
-                           + (", ".join(f"line {line} {kind}" for line, kind in there) or "none"))
-    return max(found, key=lambda access: (excess(access), access["units"]))
-
-
-def title_of(step, access):
-    return f"{step['step']}, line {access['line']}: {what(access)}"
+    found = {}
+    for access in sorted(traces.merged_accesses(step), key=lambda access: (access["file"], access["line"])):
+        if access["requests"] and access["space"] in DRAW:
+            found.setdefault(f"{access['space']}-{access['op']}", []).append(access)
+    fitting = [access for name, accesses in found.items() for access in accesses
+               if not kind or (name == kind and access["file"] == step["file"])]
+    if not fitting:
+        ladder.usage_error(f"{step['file']} has no such access; it has: {', '.join(sorted(found)) or 'none'}")
+    return max(fitting, key=lambda access: (access["units"] - access["ideal"], access["units"]))
 
 
 def drawn_by(command, picture_text):
@@ -270,16 +240,13 @@ def drawn_by(command, picture_text):
     return picture_text.replace("<style>", f"<desc>{command}</desc><style>", 1)
 
 
-def step_picture(step, line=None, kind=None, all_rounds=False):
+def step_picture(step, kind=None, all_rounds=False):
     """A file with one picture: of the access chosen, or of the costliest; of its worst request, or of its rounds."""
-    access = chosen_access(step, line, kind)
-    command = "scripts/explain --svg" + " --rounds" * all_rounds
-    command += f" --line {line}" * (line is not None) + f" --access {kind}" * (kind is not None) + f" {step['step']}"
-    if all_rounds:
-        drawn = rounds(access, title_of(step, access))
-    else:
-        drawn = picture(access, access["worst_sample"], title_of(step, access))
-    return drawn_by(command, drawn)
+    access = chosen_access(step, kind)
+    title = f"{step['step']}, line {access['line']}: {what(access)}"
+    drawn = rounds(access, title) if all_rounds else picture(access, access["worst_sample"], title)
+    return drawn_by("scripts/explain --svg" + " --rounds" * all_rounds + f" --access {kind}" * (kind is not None)
+                    + f" {step['step']}", drawn)
 
 
 def source_lines(file):

@@ -41,11 +41,10 @@ class Pictures(Case):
                     for line, space, op, units in ((20, "global", "load", 1), (27, "shared", "load", 32),
                                                    (27, "global", "store", 1))]
         step = {"step": "k_01", "file": "k.cu", "launches": [{"accesses": accesses}]}
-        for how, words in (({}, "27: shared load"), ({"line": 20}, "20: global load"),
-                           ({"kind": "global-store"}, "27: global store")):
-            self.assertIn(f">k_01, line {words}", report.step_picture(step, **how))
-        for wrong in ({"line": 1}, {"line": 20, "kind": "shared-load"}, {"kind": "global-atomic"}):
-            self.assert_ends(2, report.step_picture, step, **wrong)
+        for kind, words in ((None, "27: shared load"), ("global-load", "20: global load"),
+                            ("global-store", "27: global store")):
+            self.assertIn(f">k_01, line {words}", report.step_picture(step, kind))
+        self.assert_ends(2, report.step_picture, step, "global-atomic")
 
 
 class Programs(Case):
