@@ -175,30 +175,21 @@ def check_links(page, pages):
 
 # ---- code blocks
 
-LANGUAGES = {  # what a block is, and the comments before it that say how it is checked
-    "cpp": ("text of a source that <!-- source: path --> names", {"source"}),
-    "console": ("a session: $ command, and what it prints", {"seen on", "interactive"}),
-    "sh": ("commands", set()),
-    "text": ("what no command prints, with <!-- not a session: why -->", {"not a session"}),
-}
+LANGUAGES = {"cpp": "text of a source that <!-- source: path --> names",
+             "console": "a session: $ command, and what it prints", "sh": "commands",
+             "text": "what no command prints, with <!-- not a session: why -->"}
 
 
 def check_blocks(page):
-    """Languages and marks, and that cpp blocks are what the sources hold."""
+    """Languages, and that cpp blocks are what the sources hold."""
     for block in page.of_kind("code"):
         if block.language not in LANGUAGES:
-            known = "; ".join(f"{name}: {what}" for name, (what, _) in LANGUAGES.items())
+            known = "; ".join(f"{name}: {what}" for name, what in LANGUAGES.items())
             page.error(block.line - 1, f"a code block of language '{block.language}'; there are {known}")
-            continue
-        for name in (text.split(":")[0].strip() for text in block.marks):
-            if name not in LANGUAGES[block.language][1]:
-                page.error(block.line - 1, f"<!-- {name} --> means nothing before a {block.language} block")
-        if block.mark("seen on") == "":
-            page.error(block.line - 1, "<!-- seen on: CARD --> names the card")
-        if block.language == "text" and not block.mark("not a session"):
+        elif block.language == "text" and not block.mark("not a session"):
             page.error(block.line - 1, "a text block without <!-- not a session: why --> before it; what a command "
                                        "prints is a console block")
-        if block.language == "cpp":
+        elif block.language == "cpp":
             check_source(page, block)
 
 

@@ -1,59 +1,35 @@
 #!/usr/bin/env python3
-"""Checks that clangd, with .clangd as it is, finds no error in our files and in submissions to practise on.
-
-It reads as few files as have all names of CUDA's that our files use and are of every kind; with --all, all of them.
-Exit status 77 where clangd is missing.
+"""Checks that clangd, with .clangd as it is, finds no error in our files and in submissions to practise on. It reads as
+few files as have all names of CUDA's that our files use and are of every kind. Exit status 77 where clangd is missing.
 """
 import concurrent.futures
-import os
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
+import unittest
 
-from helpers import ROOT, ladder
+from helpers import ROOT, Case, ladder
 from ladder import bug_lab, problems
 
-SKIPPED = 77
 NAME = re.compile(r"#include <[^>]*>|\b(?:cuda|cublas|cudnn|CU|__)\w+|\b(?:cg|cub|thrust|wmma)::\w+|\basm\b|<<<")
+TOPS = sorted({path.relative_to(ROOT).parts[0] for path in ROOT.glob("*/*.cuh")} - {"practice"})
 
 
-def tops():
-    """The folders with sources."""
-    return sorted({path.relative_to(ROOT).parts[0] for path in ROOT.glob("*/*.cuh")} - {"practice"})
-
-
-def ours():
-    return [path for top in tops() for path in sorted((ROOT / top).rglob("*"))
-            if path.suffix in (".cu", ".cuh", ".hpp")]
-
-
-def covered(path):
-    """What a file shows to be understood: CUDA's names in it, its ending and its place."""
-    place = path.relative_to(ROOT).parts
-    return {*NAME.findall(path.read_text()), (path.suffix, len(place), "bugs" in place, path.stem == "whiteboard")}
-
-
-def sample(paths):
+def sample():
+    """Our files, those with most names first, as far as each shows something that those before it do not: a name, or an
+    ending at a place."""
+    shown = {}
+    for path in [path for top in TOPS for path in sorted((ROOT / top).rglob("*"))]:
+        if path.suffix in (".cu", ".cuh", ".hpp"):
+            kind = path.suffix, path.parent.name == "bugs", path.stem == "whiteboard"
+            shown[path] = {*NAME.findall(path.read_text()), kind}
     chosen, seen = [], set()
-    for path, names in sorted(((path, covered(path)) for path in paths), key=lambda pair: -len(pair[1])):
-        if names - seen:
+    for path in sorted(shown, key=lambda path: -len(shown[path])):
+        if shown[path] - seen:
             chosen.append(path)
-            seen |= names
+            seen |= shown[path]
     return chosen
-
-
-def write_submissions(folder):
-    """Submissions as scripts/practice writes them, in a folder that looks like ours."""
-    for name in [".clangd", *tops()]:
-        (folder / name).symlink_to(ROOT / name)
-    (folder / "practice").mkdir()
-    submissions = {"fresh.cu": problems.template(problems.named("sum")), "bug.cu": bug_lab.disguised(ladder.bugs()[0])}
-    for name, text in submissions.items():
-        (folder / "practice" / name).write_text(text)
-    return [folder / "practice" / name for name in submissions]
 
 
 def errors(path):
@@ -64,21 +40,26 @@ def errors(path):
     return lines or ([done.stdout[-500:]] if done.returncode else [])
 
 
-def main():
-    if not shutil.which("clangd"):
-        print("skipped: needs clangd")
-        return SKIPPED
-    paths = ours() if "--all" in sys.argv else sample(ours())
-    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
-        paths += write_submissions(Path(folder).resolve())
-        found = dict(zip(paths, pool.map(errors, paths)))
-    for path, lines in found.items():
-        if lines:
-            print("\n  ".join([os.path.relpath(path, ROOT), *lines]))
-    wrong = sum(map(bool, found.values()))
-    print(f"{len(found)} files, {wrong} with errors")
-    return 1 if wrong or len(found) < 10 else 0
+class Clangd(Case):
+    def test_no_errors(self):
+        folder = self.folder()  # looks like ours, with submissions as scripts/practice writes them
+        for name in [".clangd", *TOPS]:
+            (folder / name).symlink_to(ROOT / name)
+        (folder / "practice").mkdir()
+        texts = {"fresh.cu": problems.template(problems.named("sum")), "bug.cu": bug_lab.disguised(ladder.bugs()[0])}
+        paths = sample()
+        self.assertGreater(len(paths), 10)
+        for name, text in texts.items():
+            paths.append(folder / "practice" / name)
+            paths[-1].write_text(text)
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            for path, found in zip(paths, pool.map(errors, paths)):
+                with self.subTest(path):
+                    self.assertEqual(found, [])
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    if not shutil.which("clangd"):
+        print("skipped: needs clangd")
+        sys.exit(ladder.NO_DEVICE)
+    unittest.main()

@@ -55,12 +55,7 @@ def float_of(word):
     return struct.unpack("f", struct.pack("I", word))[0]
 
 
-class Packing(Case):
-    def test_numbers_in_a_row(self):
-        for numbers in ([], [5], [5, 9], [8, 12, 16], [3, 3, 3, 3], [9, 8, 7], [0, 1, 3]):
-            self.assertEqual(series(film.packed(numbers), len(numbers)), numbers)
-        self.assertEqual(film.packed([8, 12, 16]), "8+4")
-
+class Events(Case):
     def test_what_a_thread_does_over_and_over(self):
         def event(kind, words):
             return {"launch": 0, "block": 0, "warp": 0, "lanes": 1, "kind": kind, "line": 5, "words": words}
@@ -218,19 +213,6 @@ addEventListener("load", () => {
 """
 
 
-# What is said of the first words of shared arrays at the end.
-WORDS = """
-<script>
-addEventListener("load", () => {
-  const [view] = player.views;
-  player.key("End");
-  const shared = view.grids.filter(grid => grid.array.space === "shared");
-  document.body.innerHTML = "<pre id=seen></pre>";
-  document.getElementById("seen").textContent = JSON.stringify(shared.map(grid => grid.sentence(view.state, 0)));
-});
-</script>
-"""
-
 # Goes from round to round of the loops of a warp.
 ROUNDS = """
 <script>
@@ -296,18 +278,6 @@ class Pages(Case):
         self.assertEqual([re.search(r"; lane 2 gets \S+ from lane (\d+)", said)[1] for said, _ in shuffles],
                          ["18", "10", "6", "4", "3"])
         self.assertTrue(all(marked == 1 for _, marked in shuffles))
-
-    def test_two_shared_arrays(self):
-        file = "sgemm_04_square_tile"
-        _, one = film_of(file, "--", "--m=1", "--n=1", "--k=2")
-        said = self.seen(play(file, "--", "--m=1", "--n=1", "--k=2").stdout, 1500, WORDS)
-        for name in ("As", "Bs"):
-            [number] = [number for number, array in enumerate(one["arrays"]) if array["name"] == name]
-            store = next(event for event in events_of(one) if event["array"] == number
-                         and event["line"]["op"] == "store" and event["at"][0] == 0)
-            [sentence] = [text for text in said if text.startswith(f"{name}[0][0] = ")]
-            self.assertAlmostEqual(float(sentence.split()[2].strip(",")), float_of(store["words"][0]), delta=1e-6)
-            self.assertTrue(sentence.endswith(f"in line {store['line']['line']}"), sentence)
 
 
 if __name__ == "__main__":

@@ -38,8 +38,7 @@ class Markdown(Found):
                 (None, "One line\n<!-- computed --> and one more.\n", "^2: .*comment", "^2: .*comment"),
                 (document.check_blocks, "```bash\nx\n```\n", "^1: .*'bash'"),
                 (document.check_blocks, "```text\nx\n```\n", "^1: .*text block"),
-                (document.check_blocks, "<!-- not a session: a drawing -->\n```text\nx\n```\n"),
-                (document.check_blocks, "<!-- seen at: H200 -->\n```console\n$ ls\n```\n", "^2: .*seen at")):
+                (document.check_blocks, "<!-- not a session: a drawing -->\n```text\nx\n```\n")):
             self.assert_found(self.after(check or (lambda one: None), text), *patterns)
 
     def test_pieces(self):
