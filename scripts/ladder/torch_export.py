@@ -43,6 +43,10 @@ T* elements(const torch::Tensor& tensor, torch::ScalarType type) {
   return static_cast<T*>(tensor.data_ptr());
 }
 
+void check_bytes(const char* name, const torch::Tensor& tensor, std::size_t bytes) {
+  TORCH_CHECK(tensor.nbytes() == bytes, name, " has ", tensor.nbytes(), " bytes; sizes like these need ", bytes);
+}
+
 $prototype {
   TORCH_CHECK($first.is_cuda(), "the tensors are not on a GPU");
   const c10::cuda::CUDAGuard guard($first.device());
@@ -165,16 +169,29 @@ def pointers(main):
             for name in re.findall(r"\* ?(\w+)", names)}
 
 
+def bytes_of(main):
+    """What a main allocates for each array: {name: expression of sizes and constants}."""
+    counts = {}  # of vectors on the host
+    for declared in re.findall(r"^  std::vector<[\w:]+> (h_[^;]*);", main, re.MULTILINE):
+        counts |= dict(found.groups() for found in (re.fullmatch(r"(h_\w+)\((.*)\)", one) for one in split(declared))
+                       if found)
+    return {name: re.sub(r"\b(h_\w+)\.size\(\)", lambda found: f"({counts.get(found[1], found[0])})", value)
+            for name, value in re.findall(r"cudaMalloc\(&(\w+), (.*)\)\);", main)}
+
+
 def extension(step, main):
     """The fields of FILE that compile the step and call it."""
     call = exporting.TIME_LINE.search(main)[1]
     values, types = constants(main), pointers(main)
     sizes = {name: (kind, value.rsplit(" : ", 1)[1]) for name, (kind, value) in values.items() if "argc" in value}
-    needed, words = {}, exporting.words_of(call)  # of the constants
-    for name in reversed(values):
-        if name in words and name not in sizes:
-            needed[name] = re.sub(r"\bh_(\w+)\.size\(\)", r"\1.numel()", values[name][1])
-            words |= exporting.words_of(needed[name])
+    allocated = bytes_of(main)
+    words = exporting.words_of(call)
+    for _ in range(2):  # a constant may hold arrays, whose sizes may be constants
+        for name, code in reversed([*allocated.items(), *((name, value) for name, (_, value) in values.items())]):
+            if name in words and name not in sizes:
+                words |= exporting.words_of(code)
+    needed = {name: re.sub(r"\bh_(\w+)\.size\(\)", r"\1.numel()", value)
+              for name, (_, value) in values.items() if name in words and name not in sizes}
     tensors, passed = [name for name in types if name in words], [name for name in sizes if name in words]
     parameters = [f"torch::Tensor {name}" for name in tensors] + [f"{sizes[name][0]} {name}" for name in passed]
     prototype = problems.wrapped_call("void run(", ", ".join(parameters), ") {")[:-2]
@@ -183,11 +200,15 @@ def extension(step, main):
         return re.sub(rf"\b({'|'.join(tensors)})\b(?!\.)",
                       lambda found: f"elements<{types[found[1]]}>({found[1]},\0torch::k{TYPES[types[found[1]]]})", code)
 
-    reached = main[:main.index("int main(")] + f"void run() {{ {call} {list(needed.values())} }}"
+    parts = "; ".join([call, *needed.values(), *allocated.values()])
+    reached = main[:main.index("int main(")] + f"void run() {{ {parts}; }}"
     kernel, reason = on_current_stream(exporting.code_for(step, reached, PRELUDE))
     body = WAIT.replace("$reason", reason) if reason else ON_CURRENT
-    for name, value in reversed(needed.items()):
+    for name, value in needed.items():
         body += problems.wrapped_call(f"  const {values[name][0]} {name} = ", with_elements(value), ";") + "\n"
+    for name in tensors:
+        if "h_" not in allocated[name]:
+            body += problems.wrapped_call("  check_bytes(", f'"{name}", {name}, {allocated[name]}', ");") + "\n"
     function, arguments = re.fullmatch(r"(\w+\()(.*)\);", call).groups()
     body += problems.wrapped_call(f"  {function}", with_elements(arguments), ");") + "\n"
     body += "  wait(current, nullptr);\n" if reason else ""

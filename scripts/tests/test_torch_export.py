@@ -3,6 +3,7 @@
 compiles the CUDA in some of them with declarations of what that uses of PyTorch."""
 import ast
 import builtins
+import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,7 @@ struct Tensor {
   ScalarType scalar_type() const;
   void* data_ptr() const;
   std::int64_t numel() const;
+  std::size_t nbytes() const;
 };
 }  // namespace torch
 #define TORCH_CHECK(condition, ...) if (!(condition)) throw 0
@@ -76,6 +78,14 @@ class Files(Case):
         text = literals(torch_export.text(step("sum_08_warp_shuffle")))["BINDING"]
         self.assertLess(text.index("wait(nullptr, current)"), text.index("launch("))
         self.assertLess(text.index("launch("), text.index("wait(current, nullptr)"))
+
+
+    def test_each_array_has_its_size(self):
+        text = literals(torch_export.text(step("spmv_02_warp_per_row")))["BINDING"]
+        self.assertEqual(re.findall(r"check_bytes\((.*)\);", text),
+                         ['"offsets", offsets, (rows + 1) * sizeof(int)', '"columns", columns, nnz * sizeof(int)',
+                          '"values", values, nnz * sizeof(float)', '"x", x, cols * sizeof(float)',
+                          '"y", y, rows * sizeof(float)'])
 
 
 class Compiled(Case):
