@@ -2,7 +2,8 @@
 #pragma once
 #include "ladder.cuh"
 
-// n elements, their mean, and the sum of their squared distances from it. The empty set is {0, 0, 0}.
+// n elements, their mean, and the sum of their squared distances from it. The empty set is {0, 0, 0}. n is exact up to
+// 2^24: beyond that, n + 1 is n. A chain of so many updates has an error bound as large as its elements anyway.
 struct Moments {
   float n, mean, squares;
 };

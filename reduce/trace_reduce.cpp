@@ -128,7 +128,8 @@ TEST_CASE("batch_norm: x is read three times, twice, then once") {
   claim("batch_norm_01_two_passes", 3);
   claim("batch_norm_02_welford", 2);
   claim("batch_norm_03_slices", 2);
-  claim("batch_norm_04_shared", 1);
+  claim("batch_norm_04_batches", 2);
+  claim("batch_norm_05_shared", 1);
 }
 
 TEST_CASE("layer_norm: lanes in 32 rows, then along one, then by float4") {

@@ -3,8 +3,8 @@
 //           kernel stores each slice's moments; in the next, each block merges its channel's and writes y.
 // Expect:   4 to 6x step 02 at 64x64x12544, where 64 blocks left half of the SMs idle and the rest with 8 warps; 3 to
 //           5x at 256x2048x49; 1.5 to 2x at 32x256x3136. Far from a copy: two reads, one load per thread in flight.
-// Measured: 1.62x step 02, 0.65x cuDNN at 32x256x3136 (H200).
-// Next:     a channel of 25,000 floats is 100 KB. Why read it twice?
+// Measured: 1.62x step 02, 0.65x cuDNN at 32x256x3136 (H200 at 9a41615).
+// Next:     an update divides, and a thread has one load in flight. What changes if it takes eight elements at a time?
 #include "batch_norm.cuh"
 #include "channel_elements.cuh"
 #include "../moments.cuh"
@@ -27,8 +27,8 @@ __global__ void batch_norm_slices_moments(const float* __restrict__ x, Moments* 
                                           std::size_t hw, std::size_t length) {
   const std::size_t channel = blockIdx.x, begin = blockIdx.y * length, end = min(begin + length, count);
   Moments m = {0.0f, 0.0f, 0.0f};
-  x += channel * hw;
-  for_elements<kBlock>(begin, end, hw, gridDim.x * hw, [&](std::size_t, std::size_t at) { m = update(m, x[at]); });
+  ChannelElement<kBlock> e(begin + threadIdx.x, channel, gridDim.x, hw);
+  for (; e.number < end; e.advance()) m = update(m, x[e.at]);
   m = block_merge(m);
   if (threadIdx.x == 0) moments[channel * gridDim.y + blockIdx.y] = m;
 }
@@ -39,14 +39,12 @@ __global__ void batch_norm_slices_store(const float* __restrict__ x, const float
                                         std::size_t count, std::size_t hw, std::size_t length, float epsilon) {
   const std::size_t channel = blockIdx.x, begin = blockIdx.y * length, end = min(begin + length, count);
   const float g = gamma[channel], b = beta[channel];
-  x += channel * hw;
-  y += channel * hw;
   Moments m = {0.0f, 0.0f, 0.0f};
   for (unsigned i = threadIdx.x % 32; i < gridDim.y; i += 32) m = merge(m, moments[channel * gridDim.y + i]);
   m = warp_merge(m);  // the same in each warp: no barrier
   const float factor = rsqrtf(m.squares / static_cast<float>(count) + epsilon);
-  for_elements<kBlock>(begin, end, hw, gridDim.x * hw,
-                       [&](std::size_t, std::size_t at) { y[at] = (x[at] - m.mean) * factor * g + b; });
+  ChannelElement<kBlock> e(begin + threadIdx.x, channel, gridDim.x, hw);
+  for (; e.number < end; e.advance()) y[e.at] = (x[e.at] - m.mean) * factor * g + b;
   if (threadIdx.x == 0 && blockIdx.y == 0) mean[channel] = count > 0 ? m.mean : NAN, rstd[channel] = factor;
 }
 
@@ -54,9 +52,9 @@ static void launch(const float* x, const float* gamma, const float* beta, float*
                    std::size_t n, std::size_t c, std::size_t hw, float epsilon) {
   if (c == 0) return;  // a grid of 0 blocks is an error
   const std::size_t count = n * hw, most = count / (16 * kBlock);
-  hw = std::max<std::size_t>(hw, 1);  // for_elements divides by it
+  hw = std::max<std::size_t>(hw, 1);  // ChannelElement divides by it
   const std::size_t slices = slices_for(c, resident_blocks(batch_norm_slices_moments, kBlock), most);
-  const std::size_t length = ceil_div(count, slices);
+  const std::size_t length = ceil_div(count, slices * kBlock) * kBlock;  // whole turns of a block, so whole sectors
   Moments* moments = scratch<Moments>(c * slices);
   const dim3 grid(static_cast<unsigned>(c), static_cast<unsigned>(slices));
   batch_norm_slices_moments<<<grid, kBlock>>>(x, moments, count, hw, length);

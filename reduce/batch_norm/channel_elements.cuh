@@ -2,16 +2,30 @@
 #pragma once
 #include "cuda_helpers.cuh"
 
-// Calls body(number, place from the channel's first) for numbers [begin, end); a thread takes every kBlock-th. image:
-// floats from one image to the next. Only the first number is divided by hw, at least 1; then image and pixel advance.
-template <unsigned kBlock, typename Body>
-__device__ inline void for_elements(std::size_t begin, std::size_t end, std::size_t hw, std::size_t image, Body body) {
-  const std::size_t images = kBlock / hw, pixels = kBlock % hw;
-  std::size_t e = begin + threadIdx.x, i = e / hw, p = e % hw;
-  for (; e < end; e += kBlock) {
-    body(e, i * image + p);
-    const bool wraps = p + pixels >= hw;
-    i += images + wraps;
-    p += pixels - (wraps ? hw : 0);
+// An element of a channel. A thread advances by kBlock elements at a time: only its first is divided by hw.
+template <unsigned kBlock>
+class ChannelElement {
+ public:
+  std::size_t number, at;  // in the channel, in the array
+
+  // hw: pixels of a plane, 1 to 2^31 - 1.
+  __device__ ChannelElement(std::size_t number, std::size_t channel, std::size_t channels, std::size_t hw)
+      : number(number),
+        at((number / hw * channels + channel) * hw + number % hw),
+        pixel_(static_cast<unsigned>(number % hw)),
+        hw_(static_cast<unsigned>(hw)),
+        pixels_(kBlock % hw_),
+        step_(kBlock / hw_ * channels * hw + pixels_),
+        gap_((channels - 1) * hw) {}
+
+  __device__ void advance() {
+    number += kBlock;
+    at += step_;
+    pixel_ += pixels_;
+    if (pixel_ >= hw_) pixel_ -= hw_, at += gap_;
   }
-}
+
+ private:
+  unsigned pixel_, hw_, pixels_;
+  std::size_t step_, gap_;  // in the array: kBlock elements within a plane, and from its end to the channel's next
+};

@@ -1,15 +1,27 @@
-// Problem:  step 03 reads x twice.
+// Problem:  step 04 reads x twice.
 // Idea:     a block keeps its whole channel in dynamic shared memory, up to 57,000 floats: one read, one kernel. What
 //           does not fit is read twice.
-// Expect:   1.0 to 1.3x step 03 at 128x1024x196: channels of 100 KB, two blocks per SM; more at 256x2048x49, where four
-//           fit. Slower than step 03 at 32x256x3136 and 64x64x12544: long channels, one block of 16 warps per SM.
-// Measured: 0.62x step 03, 0.40x cuDNN at 32x256x3136 (H200).
+// Expect:   1.1 to 1.5x step 04 at 128x1024x196: channels of 100 KB, two blocks per SM, of which one may load while the
+//           other stores; the same or more at 256x2048x49, where four fit. Slower than step 04 at 32x256x3136 and
+//           64x64x12544: long channels, one block of 16 warps per SM.
 // Next:     a cluster of blocks shares a channel. What do they exchange? (Moments, by distributed shared memory.)
 #include "batch_norm.cuh"
 #include "channel_elements.cuh"
 #include "../moments.cuh"
 
-constexpr int kBlock = 512, kWarps = kBlock / 32;
+constexpr int kBlock = 512, kWarps = kBlock / 32, kBatch = 8;
+constexpr int kTurn = kBatch * kBlock;  // elements that the block loads at once
+
+// The moments of a batch. Its size is a power of two, so the compiler turns the division into an exact product.
+__device__ static Moments moments_of(const float (&v)[kBatch]) {
+  float sum = 0.0f, squares = 0.0f;
+#pragma unroll
+  for (int k = 0; k < kBatch; ++k) sum += v[k];
+  const float mean = sum / kBatch;
+#pragma unroll
+  for (int k = 0; k < kBatch; ++k) squares += (v[k] - mean) * (v[k] - mean);
+  return {kBatch, mean, squares};
+}
 
 // Merged over the block, returned to all threads. All threads must call it, once.
 __device__ static Moments block_merge(Moments m) {
@@ -27,21 +39,35 @@ __global__ void batch_norm_shared(const float* __restrict__ x, const float* __re
                                   float* __restrict__ rstd, std::size_t count, std::size_t hw, std::size_t held,
                                   float epsilon) {
   extern __shared__ float kept[];
-  const std::size_t channel = blockIdx.x, image = gridDim.x * hw;
+  const std::size_t channel = blockIdx.x;
   const float g = gamma[channel], b = beta[channel];
-  x += channel * hw;
-  y += channel * hw;
+
+  // mean and variance
   Moments m = {0.0f, 0.0f, 0.0f};
-  for_elements<kBlock>(0, count, hw, image, [&](std::size_t e, std::size_t at) {
-    const float v = x[at];
-    if (e < held) kept[e] = v;
-    m = update(m, v);
-  });
+  const auto keep = [=](std::size_t number, float v) {
+    if (number < held) kept[number] = v;
+  };
+  ChannelElement<kBlock> e(threadIdx.x, channel, gridDim.x, hw);
+  while (e.number + (kTurn - kBlock) < count) {
+    const std::size_t first = e.number;
+    float v[kBatch];
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k, e.advance()) v[k] = x[e.at];
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) keep(first + k * kBlock, v[k]);
+    m = merge(m, moments_of(v));
+  }
+  for (; e.number < count; e.advance()) {  // fewer than a batch
+    keep(e.number, x[e.at]);
+    m = update(m, x[e.at]);
+  }
   m = block_merge(m);
   const float factor = rsqrtf(m.squares / static_cast<float>(count) + epsilon);
-  for_elements<kBlock>(0, count, hw, image, [&](std::size_t e, std::size_t at) {
-    y[at] = ((e < held ? kept[e] : x[at]) - m.mean) * factor * g + b;
-  });
+
+  // scale, shift, store
+  for (ChannelElement<kBlock> o(threadIdx.x, channel, gridDim.x, hw); o.number < count; o.advance()) {
+    y[o.at] = ((o.number < held ? kept[o.number] : x[o.at]) - m.mean) * factor * g + b;
+  }
   if (threadIdx.x == 0) mean[channel] = count > 0 ? m.mean : NAN, rstd[channel] = factor;
 }
 
@@ -58,7 +84,10 @@ static void launch(const float* x, const float* gamma, const float* beta, float*
   CUDA_CHECK(cudaGetLastError());
 }
 
-// A thread's updates, 5 levels of a warp's tree and 4 of the warps.
-static std::size_t roundings(std::size_t n, std::size_t hw) { return BatchNorm::welford(ceil_div(n * hw, kBlock), 9); }
+// A thread's batches and up to 7 updates, 7 additions in a batch; a batch's squares, 5 levels of a warp's tree and 4 of
+// the warps.
+static std::size_t roundings(std::size_t n, std::size_t hw) {
+  return BatchNorm::welford(ceil_div(n * hw, kTurn) + 7 + 7, 1 + 9);
+}
 
 LADDER_STEP(BatchNorm, launch, roundings);
