@@ -2,15 +2,18 @@
 // Idea:     keep it in dynamic shared memory, 57,000 floats: read once, written once. A thread reads back only what it
 //           stored, so only the merge needs a barrier. The maximum comes first again: one exp per element.
 // Expect:   1.2 to 1.7x step 02, 0.6 to 0.8 of a copy at 4096x50257: one block per SM. Slower than step 02 at
-//           1024x128256, where 16 warps per SM read the rest, and at 32768x1024, where 512 threads share 1024 elements.
-// Measured: 1.60x step 02, 0.61 of a copy at 4096x50257 (H200).
+//           1024x128256, where 16 warps per SM read the rest. 1.2 to 1.8x at 32768x1024, in blocks of 128 threads: a
+//           thread's eight loads are in flight together, and 4 warps instead of 8 merge a row.
+// Measured: 1.60x step 02, 0.61 of a copy at 4096x50257 (H200 at 9a41615).
 // Next:     rows of 50257 start anywhere between two multiples of 16 bytes. How do they get float4?
 #include "cross_entropy_grad.cuh"
 #include "../online_softmax.cuh"
 
-constexpr int kBlock = 512;
+// Threads of a block: in short rows too, each has about eight elements.
+static int block_for(std::size_t cols) { return cols <= 1024 ? 128 : 512; }
 
 // The first `held` elements of the row stay in shared memory.
+template <int kBlock>
 __global__ void cross_entropy_grad_shared(const float* __restrict__ x, const int* __restrict__ target,
                                           float* __restrict__ dx, std::size_t cols, int held, float scale) {
   extern __shared__ float row[];
@@ -50,17 +53,18 @@ static int held_of(std::size_t cols) {
 
 static void launch(const float* x, const int* target, float* dx, std::size_t rows, std::size_t cols, float scale) {
   if (rows == 0 || cols == 0) return;
-  const int held = held_of(cols), bytes = held * static_cast<int>(sizeof(float));
+  const int held = held_of(cols), bytes = held * static_cast<int>(sizeof(float)), block = block_for(cols);
+  const auto kernel = block == 128 ? cross_entropy_grad_shared<128> : cross_entropy_grad_shared<512>;
   // more than 48 KB of dynamic shared memory needs an explicit opt-in
-  CUDA_CHECK(cudaFuncSetAttribute(cross_entropy_grad_shared, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  cross_entropy_grad_shared<<<static_cast<unsigned>(rows), kBlock, bytes>>>(x, target, dx, cols, held, scale);
+  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  kernel<<<static_cast<unsigned>(rows), block, bytes>>>(x, target, dx, cols, held, scale);
   CUDA_CHECK(cudaGetLastError());
 }
 
 // Numerator: exp, inverse, product. Denominator: exp and additions of what is held; 6 per merge; 20 over the block.
 static std::size_t roundings(std::size_t cols) {
-  const std::size_t held = held_of(cols);
-  return 6 + 4 + ceil_div(held, kBlock) + 6 * (ceil_div(cols - held, kBlock) + 1) + 20;
+  const std::size_t held = held_of(cols), block = block_for(cols);
+  return 6 + 4 + ceil_div(held, block) + 6 * (ceil_div(cols - held, block) + 1) + 20;
 }
 
 LADDER_STEP(CrossEntropyGrad, launch, roundings);

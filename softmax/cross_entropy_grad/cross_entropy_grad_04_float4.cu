@@ -2,16 +2,19 @@
 // Idea:     split each row at its own 16-byte boundaries: up to 3 elements before and 3 after are edges, one for each
 //           of six threads, kept in registers. Between them are aligned float4, in shared memory.
 // Expect:   1.1 to 1.3x step 03, 0.65 to 0.85 of a copy at 4096x50257: one block per SM, so loads and stores alternate.
-//           Slower at 16384x4096. Less where x and dx differ in their distance from a boundary: then it stores floats.
-// Measured: 1.14x step 03, 0.69 of a copy at 4096x50257 (H200).
+//           0.9 to 1.2x at 16384x4096, where a thread has four float4, which one turn of its loop loads. Less where x
+//           and dx differ in their distance from a boundary: then it stores floats.
+// Measured: 1.14x step 03, 0.69 of a copy at 4096x50257 (H200 at 9a41615).
 // Next:     128256 logits are 513 KB. Which cluster holds them? (One of four blocks, as in row_softmax 08.)
 #include "cross_entropy_grad.cuh"
 #include "../float4_row.cuh"
 #include "peeled.cuh"
 
-constexpr int kBlock = 512;
+// Threads of a block: in short rows too, each has about four float4.
+static int block_for(std::size_t cols) { return cols <= 1024 ? 64 : cols <= 4096 ? 256 : 512; }
 
 // The first `most` float4 of the row, or all, stay in shared memory.
+template <int kBlock>
 __global__ void cross_entropy_grad_float4(const float* __restrict__ x, const int* __restrict__ target,
                                           float* __restrict__ dx, std::size_t cols, int most, float scale) {
   extern __shared__ float4 row[];
@@ -62,17 +65,20 @@ static int most_held() {
 static void launch(const float* x, const int* target, float* dx, std::size_t rows, std::size_t cols, float scale) {
   if (rows == 0 || cols == 0) return;
   const int most = static_cast<int>(std::min<std::size_t>(cols / 4, most_held()));
-  const int bytes = most * static_cast<int>(sizeof(float4));
-  CUDA_CHECK(cudaFuncSetAttribute(cross_entropy_grad_float4, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  cross_entropy_grad_float4<<<static_cast<unsigned>(rows), kBlock, bytes>>>(x, target, dx, cols, most, scale);
+  const int bytes = most * static_cast<int>(sizeof(float4)), block = block_for(cols);
+  const auto kernel = block == 64    ? cross_entropy_grad_float4<64>
+                      : block == 256 ? cross_entropy_grad_float4<256>
+                                     : cross_entropy_grad_float4<512>;
+  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  kernel<<<static_cast<unsigned>(rows), block, bytes>>>(x, target, dx, cols, most, scale);
   CUDA_CHECK(cudaGetLastError());
 }
 
 // Numerator: exp, inverse, product. Denominator: exp, the edge, 2 levels and an addition for each float4 held; 8 per
 // merge of a float4; 20 over the block.
 static std::size_t roundings(std::size_t cols) {
-  const std::size_t held = std::min<std::size_t>(cols / 4, most_held());
-  return 6 + 4 + 1 + 2 + ceil_div(held, kBlock) + 8 * (ceil_div(cols / 4 - held, kBlock) + 1) + 20;
+  const std::size_t held = std::min<std::size_t>(cols / 4, most_held()), block = block_for(cols);
+  return 6 + 4 + 1 + 2 + ceil_div(held, block) + 8 * (ceil_div(cols / 4 - held, block) + 1) + 20;
 }
 
 LADDER_STEP(CrossEntropyGrad, launch, roundings);
