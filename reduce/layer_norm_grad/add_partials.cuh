@@ -4,24 +4,25 @@
 #include "cuda_helpers.cuh"
 
 // Slice b of the rows has two rows of partials, 2 b for dgamma and 2 b + 1 for dbeta. Blocks with blockIdx.y = 0 add
-// the former, the others the latter: 32 columns each, every 16th row by a warp, as col_sum 02 does.
+// the former, the others the latter: 32 columns each, every 32nd row by a warp, as col_sum 02 does.
 static __global__ void layer_norm_grad_add(const float* __restrict__ partials, float* __restrict__ dgamma,
                                            float* __restrict__ dbeta, unsigned slices, std::size_t cols) {
-  __shared__ float warps[16][32];
+  __shared__ float warps[32][32];
   const std::size_t c = std::size_t{blockIdx.x} * 32 + threadIdx.x;
   float sum = 0.0f;
   if (c < cols) {
-    for (unsigned b = threadIdx.y; b < slices; b += 16) sum += partials[(std::size_t{2} * b + blockIdx.y) * cols + c];
+#pragma unroll 8
+    for (unsigned b = threadIdx.y; b < slices; b += 32) sum += partials[(std::size_t{2} * b + blockIdx.y) * cols + c];
   }
   warps[threadIdx.y][threadIdx.x] = sum;
   __syncthreads();
   if (threadIdx.y > 0 || c >= cols) return;
-  for (int y = 1; y < 16; ++y) sum += warps[y][threadIdx.x];
+  for (int y = 1; y < 32; ++y) sum += warps[y][threadIdx.x];
   (blockIdx.y == 0 ? dgamma : dbeta)[c] = sum;
 }
 
 inline void add_partials(const float* partials, float* dgamma, float* dbeta, std::size_t slices, std::size_t cols) {
-  const dim3 grid(static_cast<unsigned>(ceil_div(cols, 32)), 2), block(32, 16);
+  const dim3 grid(static_cast<unsigned>(ceil_div(cols, 32)), 2), block(32, 32);
   layer_norm_grad_add<<<grid, block>>>(partials, dgamma, dbeta, static_cast<unsigned>(slices), cols);
   CUDA_CHECK(cudaGetLastError());
 }

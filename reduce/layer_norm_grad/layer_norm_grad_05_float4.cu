@@ -1,19 +1,20 @@
 // Problem:  a thread of step 04 moves 4 bytes per access.
 // Idea:     float4, in registers, shared and global memory. Where rows are not aligned, the same kernel loads four
-//           floats that are 256 apart, which is coalesced too (norm_float4.cuh).
+//           floats that are a block apart, which is coalesced too (norm_float4.cuh). A row of up to 128 elements is one
+//           float4 per lane, so its block is one warp.
 // Expect:   1.0 to 1.2x step 04, 0.8 to 0.95 of a copy at 16384x4096, where step 04 is close to DRAM's rate. More at
-//           8192 columns: a thread reads half of the row twice, in 4 turns instead of 16.
-// Measured: 1.04x step 04, 0.87 of a copy at 16384x4096 (H200).
-// Next:     rows of 128 floats fill one warp. Who takes a row then, and who adds the warps' column sums?
+//           8192 columns: a thread reads half of the row twice, in 4 turns instead of 16. 3 to 5x at 262144x128: 32
+//           rows per SM are in flight, not 8, no thread is without a column, and no warp waits for another.
+// Measured: 1.04x step 04, 0.87 of a copy at 16384x4096 (H200 at 9a41615).
+// Next:     at 128 columns each warp writes two rows of partial sums. How would the 8 warps of a block share two?
 #include "../norm_float4.cuh"
 #include "add_partials.cuh"
 #include "layer_norm_grad.cuh"
 
-constexpr int kBlock = 256, kWarps = kBlock / 32;
-constexpr unsigned kChunk = 4 * kBlock;  // elements that the block loads at once
-
 // Both sums over the block, returned to all threads. All threads must call it.
+template <int kBlock>
 __device__ static float2 block_sums(float2 v) {
+  constexpr int kWarps = kBlock / 32;
   __shared__ float2 warps[kWarps];
   const int lane = threadIdx.x % 32;
 #pragma unroll
@@ -33,12 +34,13 @@ __device__ static float2 block_sums(float2 v) {
 
 // A block has `height` rows, from row blockIdx.x * height on, and two rows of partials. Its columns' sums are in shared
 // memory if they fit, else in those rows. A thread has the same columns throughout, so no barrier guards them.
-template <bool kAligned, int kKept>
+template <int kBlock, bool kAligned, int kKept>
 __global__ void layer_norm_grad_float4(const float* __restrict__ x, const float* __restrict__ dy,
                                        const float* __restrict__ gamma, const float* __restrict__ mean,
                                        const float* __restrict__ rstd, float* __restrict__ dx, float* partials,
                                        std::size_t rows, unsigned cols, std::size_t height, bool fits) {
   extern __shared__ float4 columns[];
+  constexpr unsigned kChunk = 4 * kBlock;                           // elements that the block loads at once
   const unsigned first = kAligned ? 4 * threadIdx.x : threadIdx.x;  // of this thread's elements of a chunk
   const std::size_t begin = blockIdx.x * height, end = min(begin + height, rows);
   partials += 2 * blockIdx.x * std::size_t{cols};
@@ -71,7 +73,7 @@ __global__ void layer_norm_grad_float4(const float* __restrict__ x, const float*
       add(k * kChunk + first, kept_x[k], kept_dy[k]);
     }
     for (unsigned c = kKept * kChunk + first; c < cols; c += kChunk) add(c, load_x(c), load_dy(c));
-    sums = block_sums(sums);
+    sums = block_sums<kBlock>(sums);
     const float mean_g = sums.x / cols, mean_gv = sums.y / cols;
 
     // store dx; add to the columns' sums
@@ -97,26 +99,35 @@ __global__ void layer_norm_grad_float4(const float* __restrict__ x, const float*
   }
 }
 
+static int block_for(std::size_t cols) { return cols <= 128 ? 32 : 256; }
+
+template <bool kAligned>
+static auto kernel_for(std::size_t cols) {
+  return cols <= 128    ? layer_norm_grad_float4<32, kAligned, 1>
+         : cols <= 1024 ? layer_norm_grad_float4<256, kAligned, 1>
+                        : layer_norm_grad_float4<256, kAligned, 4>;
+}
+
 static void launch(const float* x, const float* dy, const float* gamma, const float* mean, const float* rstd, float* dx,
                    float* dgamma, float* dbeta, std::size_t rows, std::size_t cols) {
   if (cols == 0) return;  // a grid of 0 blocks is an error
-  const bool aligned = aligned_for<float4>(x, dy, gamma, dx) && cols % 4 == 0, is_short = cols <= kChunk;
-  const auto kernel = aligned ? (is_short ? layer_norm_grad_float4<true, 1> : layer_norm_grad_float4<true, 4>)
-                              : (is_short ? layer_norm_grad_float4<false, 1> : layer_norm_grad_float4<false, 4>);
+  const bool aligned = aligned_for<float4>(x, dy, gamma, dx) && cols % 4 == 0;
+  const auto kernel = aligned ? kernel_for<true>(cols) : kernel_for<false>(cols);
+  const int block = block_for(cols);
   const std::size_t bytes = column_bytes(cols);
   CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
-  const std::size_t height = ceil_div(std::max<std::size_t>(rows, 1), resident_blocks(kernel, kBlock, bytes));
+  const std::size_t height = ceil_div(std::max<std::size_t>(rows, 1), resident_blocks(kernel, block, bytes));
   const std::size_t slices = ceil_div(rows, height);  // none of them is empty
   float* partials = scratch<float>(2 * slices * cols);
   if (rows > 0) {
-    kernel<<<static_cast<unsigned>(slices), kBlock, bytes>>>(x, dy, gamma, mean, rstd, dx, partials, rows,
-                                                             static_cast<unsigned>(cols), height, bytes > 0);
+    kernel<<<static_cast<unsigned>(slices), block, bytes>>>(x, dy, gamma, mean, rstd, dx, partials, rows,
+                                                            static_cast<unsigned>(cols), height, bytes > 0);
     CUDA_CHECK(cudaGetLastError());
   }
   add_partials(partials, dgamma, dbeta, slices, cols);
 }
 
 // A thread's additions, 5 levels of a warp's tree and 3 of the warps.
-static std::size_t height(std::size_t cols) { return std::max<std::size_t>(ceil_div(cols, kBlock), 16) + 8; }
+static std::size_t height(std::size_t cols) { return std::max<std::size_t>(ceil_div(cols, block_for(cols)), 16) + 8; }
 
 LADDER_STEP(LayerNormGrad, launch, height);
