@@ -1,14 +1,15 @@
 // Problem:  step 03 waits for memory once for each kept box, because the next flag may depend on that row.
 // Idea:     64 boxes at a time. Their flags depend on each other by the 64 words of the diagonal, loaded ahead of time;
 //           one thread settles them. Then a warp takes each kept row and ORs it in, by atomics, as rows share words.
-// Expect:   3 to 15x step 03 up to 4096 boxes: two barriers and a wait for 64 boxes, not for each kept one. 1.0x at
-//           65536, where a warp reads a kept row of 8 KB by one load of 256 bytes after the other (SASS).
-// Measured: 2.79x step 03, 1.41 TFLOP/s at 16384 (H200).
+// Expect:   3 to 15x step 03 up to 4096 boxes: two barriers and a wait for 64 boxes, not for each kept one. 1.5 to
+//           2x at 65536, where rows are 8 KB and a warp has 1 KB of its row in flight; filling the mask takes as long.
+// Measured: 2.79x step 03, 1.41 TFLOP/s at 16384 (H200 at b16e5a4).
 // Next:     the mask is written and read once. Could the comparisons happen where their result is needed?
 #include "nms.cuh"
 #include "overlap_mask.cuh"
 
 constexpr int kBlock = 1024, kWarps = kBlock / 32;
+constexpr unsigned kAhead = 4;  // words of a row that a lane loads before it uses the first
 
 __global__ void nms_word_by_word(const Mask* __restrict__ mask, std::int8_t* __restrict__ keep, std::size_t n,
                                  std::size_t words) {
@@ -47,9 +48,14 @@ __global__ void nms_word_by_word(const Mask* __restrict__ mask, std::int8_t* __r
     for (unsigned b = warp; b < kTile; b += kWarps) {
       if ((kept >> b & 1) == 0) continue;  // the whole warp
       const Mask* row = mask + (c * kTile + b) * words;
-      for (std::size_t other = c + 1 + lane; other < words; other += 32) {
-        const Mask word = row[other];
-        if (word != 0) atomicOr(removed + other, word);
+      for (std::size_t first = c + 1 + lane; first < words; first += 32 * kAhead) {
+        Mask word[kAhead];
+#pragma unroll
+        for (unsigned k = 0; k < kAhead; ++k) word[k] = first + 32 * k < words ? row[first + 32 * k] : 0;
+#pragma unroll
+        for (unsigned k = 0; k < kAhead; ++k) {
+          if (word[k] != 0) atomicOr(removed + first + 32 * k, word[k]);
+        }
       }
     }
   }
