@@ -3,7 +3,7 @@
 //           Where an expert starts depends on all tokens: the last tile knows it, a second kernel adds it.
 // Expect:   0.8 to 1.5x step 03 at 262144x256x8: one kernel less, and the bits are built once. But places are written
 //           twice, and all 1024 tiles may run at once and look back a long way.
-// Measured: 0.80x step 03, 0.25 of a read at 262144x256x8 (H200).
+// Measured: 0.80x step 03, 0.25 of a read at 262144x256x8 (H200 at 917c13f).
 // Next:     could one kernel do it all? (Only if all its blocks run at the same time: a cooperative launch.)
 #include "../look_back.cuh"
 #include "moe_route_03_stage.cu"
@@ -46,10 +46,13 @@ __global__ void __launch_bounds__(kTile)
     earlier[w][e] = static_cast<std::uint8_t>(count);
     count += __popc(chose[w][e]);
   }
-  LookBackWord* const word = words + 1 + std::size_t{tile} * kMostExperts + e;
-  publish(word, tile == 0 ? kPrefix : kSum, LookBackWord{count});
-  before[e] = look_back_expert(word, tile);
-  if (tile > 0) publish(word, kPrefix, LookBackWord{before[e]} + count);
+  before[e] = 0;
+  if (e < experts) {
+    LookBackWord* const word = words + 1 + std::size_t{tile} * kMostExperts + e;
+    publish(word, tile == 0 ? kPrefix : kSum, LookBackWord{count});
+    before[e] = look_back_expert(word, tile);
+    if (tile > 0) publish(word, kPrefix, LookBackWord{before[e]} + count);
+  }
   __syncthreads();
 
 #pragma unroll
