@@ -179,6 +179,17 @@ TEST_CASE("nms: by hand") {
   }
 }
 
+TEST_CASE("nms_04_word_by_word: rows of more words than a warp loads at once") {
+  const auto all = steps_of("nms");
+  const auto found =
+      std::find_if(all.begin(), all.end(), [](const Step& step) { return step.name == "nms_04_word_by_word"; });
+  REQUIRE(found != all.end());
+  const Step& step = *found;
+  const Case host(*step.problem, Size({10000}, {0.5f}), step.problem->patterns().front(), 1);
+  DeviceCase device(host, 0, !kAddressSanitizer);
+  CHECK(check(step, device).problem() == "");
+}
+
 namespace {
 
 struct Routed {
