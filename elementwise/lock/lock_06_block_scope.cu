@@ -1,7 +1,6 @@
 // Problem:  in step 05 each warp still takes locks in L2, one for each record that it updates.
 // Idea:     a block keeps records of its own in shared memory, with locks of block scope, and merges them at its end
-//           under the device's locks. Records that don't fit are updated as in step 03. A wait for the block's lock
-//           sleeps 32 ns, no longer: a trip to shared memory takes about as long.
+//           under the device's locks. Records that don't fit are updated as in step 03.
 // Expect:   2 to 8x step 05 at m = 4: 4 locks per block remain in L2, but before that a block's 256 updates are four
 //           chains of 64 in shared memory. 4 to 10x at m = 64, where those chains have 4.
 // Measured: 1.44x step 05, 0.03 of a copy at m=4 (H200 at 9a41615).
@@ -16,7 +15,7 @@ constexpr int kLeast = -2147483647 - 1;
 
 template <cuda::thread_scope Scope>
 __device__ void locked_apply(unsigned& word, int* record, const Update& update) {
-  constexpr unsigned longest = Scope == cuda::thread_scope_block ? kShortest : 1024;  // an attempt costs little there
+  constexpr unsigned longest = Scope == cuda::thread_scope_block ? kShortest : 1024;  // an attempt disturbs one SM only
   const cuda::atomic_ref<unsigned, Scope> lock(word);
   for (unsigned ns = kShortest, open = 0; !lock.compare_exchange_weak(open, 1u, cuda::memory_order_acquire); open = 0) {
     __nanosleep(ns);

@@ -15,10 +15,8 @@ constexpr int kTurn = kBatch * kBlock;  // elements that the block loads at once
 // The moments of a batch. Its size is a power of two, so the compiler turns the division into an exact product.
 __device__ static Moments moments_of(const float (&v)[kBatch]) {
   float sum = 0.0f, squares = 0.0f;
-#pragma unroll
   for (int k = 0; k < kBatch; ++k) sum += v[k];
   const float mean = sum / kBatch;
-#pragma unroll
   for (int k = 0; k < kBatch; ++k) squares += (v[k] - mean) * (v[k] - mean);
   return {kBatch, mean, squares};
 }
@@ -90,8 +88,7 @@ static void launch(const float* x, const float* gamma, const float* beta, float*
   CUDA_CHECK(cudaGetLastError());
 }
 
-// A thread's batches and up to 7 updates, 7 additions in a batch; a batch's squares and 8 levels; up to 64 slices per
-// lane, and 5 levels.
+// A thread's batches, up to 7 updates and 7 additions of a batch; then as in step 03, with a level for a batch's squares.
 static std::size_t roundings(std::size_t n, std::size_t hw) {
   const std::size_t of_slices = std::min<std::size_t>(n * hw / (16 * kBlock * 32) + 1, 64);
   return BatchNorm::welford(ceil_div(n * hw, kTurn) + 7 + 7, 1 + 8 + of_slices + 5);

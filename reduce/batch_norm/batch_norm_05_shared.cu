@@ -1,9 +1,8 @@
 // Problem:  step 04 reads x twice.
 // Idea:     a block keeps its whole channel in dynamic shared memory, up to 57,000 floats: one read, one kernel. What
 //           does not fit is read twice.
-// Expect:   1.1 to 1.5x step 04 at 128x1024x196: channels of 100 KB, two blocks per SM, of which one may load while the
-//           other stores; the same or more at 256x2048x49, where four fit. Slower than step 04 at 32x256x3136 and
-//           64x64x12544: long channels, one block of 16 warps per SM.
+// Expect:   1.1 to 1.5x step 04 at 128x1024x196, channels of 100 KB, two blocks per SM, and at 256x2048x49, where four
+//           fit. Slower than step 04 at 32x256x3136 and 64x64x12544: long channels, one block of 16 warps per SM.
 // Next:     a cluster of blocks shares a channel. What do they exchange? (Moments, by distributed shared memory.)
 #include "batch_norm.cuh"
 #include "channel_elements.cuh"
@@ -15,10 +14,8 @@ constexpr int kTurn = kBatch * kBlock;  // elements that the block loads at once
 // The moments of a batch. Its size is a power of two, so the compiler turns the division into an exact product.
 __device__ static Moments moments_of(const float (&v)[kBatch]) {
   float sum = 0.0f, squares = 0.0f;
-#pragma unroll
   for (int k = 0; k < kBatch; ++k) sum += v[k];
   const float mean = sum / kBatch;
-#pragma unroll
   for (int k = 0; k < kBatch; ++k) squares += (v[k] - mean) * (v[k] - mean);
   return {kBatch, mean, squares};
 }

@@ -8,15 +8,14 @@
 #include "nms.cuh"
 #include "overlap_mask.cuh"
 
-constexpr int kBlock = 1024, kWarps = kBlock / 32;
-constexpr unsigned kAhead = 4;  // words of a row that a lane loads before it uses the first
+constexpr int kBlock = 1024, kWarps = kBlock / 32, kAhead = 4;  // kAhead: words that a lane loads before it uses them
 
 __global__ void nms_word_by_word(const Mask* __restrict__ mask, std::int8_t* __restrict__ keep, std::size_t n,
                                  std::size_t words) {
   extern __shared__ Mask removed[];
   __shared__ Mask diagonal[kTile], shared_kept;
   const unsigned t = threadIdx.x, lane = t % 32, warp = t / 32;
-  for (std::size_t c = t; c < words; c += kBlock) removed[c] = 0;
+  for (std::size_t c = threadIdx.x; c < words; c += kBlock) removed[c] = 0;
   const auto diagonal_word = [=](std::size_t c) {
     const std::size_t i = c * kTile + t;
     return t < kTile && i < n ? mask[i * words + c] : 0;
@@ -44,18 +43,14 @@ __global__ void nms_word_by_word(const Mask* __restrict__ mask, std::int8_t* __r
     const Mask kept = shared_kept;
     if (t < count) keep[c * kTile + t] = kept >> t & 1;
     if (c + 1 < words) next = diagonal_word(c + 1);
-#pragma unroll
     for (unsigned b = warp; b < kTile; b += kWarps) {
       if ((kept >> b & 1) == 0) continue;  // the whole warp
       const Mask* row = mask + (c * kTile + b) * words;
       for (std::size_t first = c + 1 + lane; first < words; first += 32 * kAhead) {
         Mask word[kAhead];
-#pragma unroll
-        for (unsigned k = 0; k < kAhead; ++k) word[k] = first + 32 * k < words ? row[first + 32 * k] : 0;
-#pragma unroll
-        for (unsigned k = 0; k < kAhead; ++k) {
+        for (int k = 0; k < kAhead; ++k) word[k] = first + 32 * k < words ? row[first + 32 * k] : 0;
+        for (int k = 0; k < kAhead; ++k)
           if (word[k] != 0) atomicOr(removed + first + 32 * k, word[k]);
-        }
       }
     }
   }

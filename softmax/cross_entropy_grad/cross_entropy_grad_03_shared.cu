@@ -1,15 +1,14 @@
 // Problem:  step 02 reads the row twice.
 // Idea:     keep it in dynamic shared memory, 57,000 floats: read once, written once. A thread reads back only what it
 //           stored, so only the merge needs a barrier. The maximum comes first again: one exp per element.
-// Expect:   1.2 to 1.7x step 02, 0.6 to 0.8 of a copy at 4096x50257: one block per SM. Slower than step 02 at
-//           1024x128256, where 16 warps per SM read the rest. 1.2 to 1.8x at 32768x1024, in blocks of 128 threads: a
-//           thread's eight loads are in flight together, and 4 warps instead of 8 merge a row.
+// Expect:   1.2 to 1.7x step 02, 0.6 to 0.8 of a copy at 4096x50257: one block per SM. Slower at 1024x128256, where 16
+//           warps per SM read the rest. 1.2 to 1.8x at 32768x1024: blocks of 128 threads with eight loads each.
 // Measured: 1.60x step 02, 0.61 of a copy at 4096x50257 (H200 at 9a41615).
 // Next:     rows of 50257 start anywhere between two multiples of 16 bytes. How do they get float4?
 #include "cross_entropy_grad.cuh"
 #include "../online_softmax.cuh"
 
-// Threads of a block: in short rows too, each has about eight elements.
+// Threads of a block. In short rows, too, each has several loads in flight.
 static int block_for(std::size_t cols) { return cols <= 1024 ? 128 : 512; }
 
 // The first `held` elements of the row stay in shared memory.
