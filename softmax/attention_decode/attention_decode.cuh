@@ -15,9 +15,8 @@ class AttentionDecode : public DecodeProblem {
                           float* out, std::size_t sequences, std::size_t kv_heads, std::size_t groups,
                           std::size_t keys);
 
-  // on_tensor_cores: the step's sums of products are those of tensor cores.
   explicit AttentionDecode(Launch launch, bool on_tensor_cores = false)
-      : launch_(launch), on_tensor_cores_(on_tensor_cores) {}
+      : DecodeProblem(on_tensor_cores), launch_(launch) {}
 
   const char* kernel() const override { return "attention_decode"; }
   std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override {
@@ -31,15 +30,5 @@ class AttentionDecode : public DecodeProblem {
   }
 
  private:
-  // A score is off by tensor_core_gamma(128), its scale and product, and a sum of two parts. p is a sum of three BF16
-  // numbers, which loses what is below 2^-133; each of their products with V costs 2.5 u, 2.5 u where a group is not
-  // full.
-  Errors errors(std::size_t keys) const override {
-    if (!on_tensor_cores_) return DecodeProblem::errors(keys);
-    return {2.5 * kWidth + 9, AttentionProblem::any_roundings(keys) + 8 * (keys + 1),
-            std::numeric_limits<float>::min()};
-  }
-
   Launch launch_;
-  bool on_tensor_cores_;
 };

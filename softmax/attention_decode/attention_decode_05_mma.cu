@@ -8,30 +8,13 @@
 // Next:     a serving system keeps the cache in pages of 16 tokens. What changes in the loads?
 // needs: sm_80
 #include "attention_decode.cuh"
-#include "eight_columns.cuh"
+#include "mma_operands.cuh"
 #include "tensor_core.cuh"
 #include "../attention_float4.cuh"  // kScoreScale
 #include "../split_keys.cuh"
 
 constexpr int kD = 128, kHeads = 8, kTileKeys = 16;  // of a warp
 constexpr std::size_t kShortestSplit = 32;           // keys
-
-// Element x of both chunks, a's in the lower half.
-__device__ static unsigned pair_of(const uint4& a, const uint4& b, int x) {
-  const unsigned as[] = {a.x, a.y, a.z, a.w}, bs[] = {b.x, b.y, b.z, b.w};
-  return __byte_perm(as[x / 2], bs[x / 2], x % 2 == 0 ? 0x5410 : 0x7632);
-}
-
-// first and second as sums of three BF16 numbers, exactly: each takes the next 8 bits of 24.
-__device__ static void split(unsigned (&parts)[3], float first, float second) {
-#pragma unroll
-  for (unsigned& part : parts) {
-    const __nv_bfloat162 both = __floats2bfloat162_rn(first, second);
-    part = reinterpret_cast<const unsigned&>(both);
-    first -= low(part);
-    second -= high(part);
-  }
-}
 
 // One warp per sequence, KV head, tile of up to eight query heads and split. g = lane / 4, t = lane % 4, in tiles of 16
 // keys. A lane loads 16 contiguous bytes at a time; permuted indices make them fragments, as in attention_bf16 04:

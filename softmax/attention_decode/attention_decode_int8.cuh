@@ -18,7 +18,8 @@ class AttentionDecodeInt8 : public DecodeProblem {
                           const __half* k_scales, const __half* v_scales, float* out, std::size_t sequences,
                           std::size_t kv_heads, std::size_t groups, std::size_t keys);
 
-  explicit AttentionDecodeInt8(Launch launch) : launch_(launch) {}
+  explicit AttentionDecodeInt8(Launch launch, bool on_tensor_cores = false)
+      : DecodeProblem(on_tensor_cores), launch_(launch) {}
 
   const char* kernel() const override { return "attention_decode_int8"; }
   std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override {
@@ -58,11 +59,13 @@ class AttentionDecodeInt8 : public DecodeProblem {
   static constexpr std::size_t kScales = 4;  // those of K; those of V follow
 
   // int8 times FP16 has 19 bits: the reference is of exactly these numbers, and no error of quantization is in the
-  // bound. A kernel may multiply the scale in where it likes, to the number (exact), to a sum of q K (within the d + 4
-  // of attention_problem.cuh) or to p: one rounding more.
+  // bound. A kernel may multiply the scale in where it likes, to the number (exact), to a sum of q K or to p: one
+  // rounding more. What p times a scale loses by underflow meets a byte of V, up to 128, at each key.
   Errors errors(std::size_t keys) const override {
     Errors all = DecodeProblem::errors(keys);
+    all.score += 1;
     all.term += 1;
+    all.underflow *= 128 * (static_cast<double>(keys) + 1);
     return all;
   }
   double bytes_of_key() const override { return 2.0 * kWidth + 2 * sizeof(__half); }

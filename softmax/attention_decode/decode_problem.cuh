@@ -9,6 +9,9 @@
 
 class DecodeProblem : public ladder::Problem {
  public:
+  // on_tensor_cores: the step's sums of products are those of tensor cores.
+  explicit DecodeProblem(bool on_tensor_cores = false) : on_tensor_cores_(on_tensor_cores) {}
+
   const char* family() const override { return "softmax"; }
   // keys: of the longest sequence. mixed = 1: lengths differ, from 0 up, where else all are equal.
   std::vector<ladder::Dim> dims() const override {
@@ -111,8 +114,13 @@ class DecodeProblem : public ladder::Problem {
     std::size_t term;
     double underflow;
   };
+  // On tensor cores a score is off by tensor_core_gamma(128), its scale and product, and a sum of two parts. p is a sum
+  // of three BF16 numbers, which loses what is below 2^-133; each of their products with V costs 2.5 u, 2.5 u where a
+  // group is not full.
   virtual Errors errors(std::size_t keys) const {
-    return {kWidth + 4, AttentionProblem::any_roundings(keys), std::numeric_limits<float>::denorm_min()};
+    const std::size_t roundings = AttentionProblem::any_roundings(keys);
+    if (!on_tensor_cores_) return {kWidth + 4, roundings, std::numeric_limits<float>::denorm_min()};
+    return {2.5 * kWidth + 9, roundings + 8 * (keys + 1), std::numeric_limits<float>::min()};
   }
   virtual double bytes_of_key() const { return 4.0 * kWidth; }  // in K and V, of one KV head
 
@@ -219,4 +227,6 @@ class DecodeProblem : public ladder::Problem {
     const bool here = buffer == kBuffer && left == 0 && i % (kBuffer == 1 ? 2 * kWidth : kWidth) == 5;
     return here ? std::numeric_limits<double>::quiet_NaN() : spread(seed, buffer, i, left);
   }
+
+  bool on_tensor_cores_;
 };
