@@ -15,67 +15,73 @@ struct LtTypes {
   cudaDataType_t factor;
 };
 
+// The operation and the matrices of a product, and the kernel that the library takes, if it has one.
+struct LtPlan {
+  cublasLtMatmulDesc_t operation = nullptr;
+  cublasLtMatrixLayout_t A = nullptr, B = nullptr, D = nullptr;
+  cublasLtMatmulAlgo_t algorithm = {};
+  bool has_kernel = false;
+};
+constexpr std::uint64_t kLtWorkspace = 32 << 20;
+inline cublasLtHandle_t cublas_lt() { return reinterpret_cast<cublasLtHandle_t>(cublas()); }  // one handle is both
+
 // The library takes row-major matrices as columns, D^T = B A^T, so B goes first, transposed: the only form (TN) in which
-// its kernels on 8 bits come. It is asked once per size and alignment which of them to run; slices of k must meet in
-// what is computed in. Rows of A and B that aren't 16-byte aligned are copied to rows that are, with zeros at their
-// ends. `describe` sets attributes of the operation, each time. k must not be 0.
+// its kernels on 8 bits come. It is asked once per size and alignment (that of A, B and D in bytes) which of them to
+// run; slices of k must meet in what is computed in. `describe` sets attributes of the operation. k must not be 0.
+template <typename Describe>
+LtPlan& lt_plan(const LtTypes& types, std::size_t m, std::size_t n, std::size_t k, const std::uint32_t (&alignments)[3],
+                const Describe& describe) {
+  static std::map<std::vector<std::size_t>, LtPlan> plans;
+  const auto [at, is_new] = plans.try_emplace({m, n, k, alignments[0], alignments[1], alignments[2]});
+  LtPlan& plan = at->second;
+  if (!is_new) return plan;
+  const cublasOperation_t transposed = CUBLAS_OP_T;
+  const auto ld = static_cast<std::int64_t>(k);
+  CUBLAS_CHECK(cublasLtMatmulDescCreate(&plan.operation, types.compute, types.factor));
+  CUBLAS_CHECK(
+      cublasLtMatmulDescSetAttribute(plan.operation, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed));
+  CUBLAS_CHECK(cublasLtMatrixLayoutCreate(&plan.B, types.in, k, n, ld));
+  CUBLAS_CHECK(cublasLtMatrixLayoutCreate(&plan.A, types.in, k, m, ld));
+  CUBLAS_CHECK(cublasLtMatrixLayoutCreate(&plan.D, types.out, n, m, static_cast<std::int64_t>(n)));
+  describe(plan.operation);
+  cublasLtMatmulPreference_t preference = nullptr;
+  CUBLAS_CHECK(cublasLtMatmulPreferenceCreate(&preference));
+  const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, auto value) {
+    CUBLAS_CHECK(cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof value));
+  };
+  prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kLtWorkspace);
+  prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignments[1]);  // its A is our B
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignments[0]);
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignments[2]);
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignments[2]);
+  cublasLtMatmulHeuristicResult_t best = {};
+  int found = 0;
+  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(cublas_lt(), plan.operation, plan.B, plan.A, plan.D,
+                                                               plan.D, preference, 1, &best, &found);
+  if (status != CUBLAS_STATUS_NOT_SUPPORTED) CUBLAS_CHECK(status);
+  CUBLAS_CHECK(cublasLtMatmulPreferenceDestroy(preference));
+  plan.has_kernel = found > 0;
+  plan.algorithm = best.algo;
+  return plan;
+}
+
+// Rows of A and B that aren't 16-byte aligned are copied to rows that are, with zeros at their ends. `describe` is called
+// each time. k must not be 0.
 template <typename Element, typename Factor, typename Describe>
 void multiply_by_cublaslt(const LtTypes& types, const Element* A, const Element* B, void* D, std::size_t m,
                           std::size_t n, std::size_t k, Factor alpha, Factor beta, const Describe& describe) {
-  struct Plan {
-    cublasLtMatmulDesc_t operation = nullptr;
-    cublasLtMatrixLayout_t A = nullptr, B = nullptr, D = nullptr;
-    cublasLtMatmulAlgo_t algorithm = {};
-  };
-  constexpr std::uint64_t workspace = 32 << 20;
-  const auto lt = reinterpret_cast<cublasLtHandle_t>(cublas());  // one handle is both
   std::size_t padded_a = k, padded_b = k;  // k, or k and the zeros: rows of whole 16 bytes in both cases
   A = rows_for_tma<struct AlignedA>(A, m, k, padded_a);
   B = rows_for_tma<struct AlignedB>(B, n, k, padded_b);
-  k = padded_a;
   const auto alignment = [](const void* p) {  // the largest power of two, up to 256, that divides the address
     const std::uintptr_t bits = reinterpret_cast<std::uintptr_t>(p) | 256;
     return static_cast<std::uint32_t>(bits & (~bits + 1));
   };
-
-  static std::map<std::vector<std::size_t>, Plan> plans;
-  const auto [at, is_new] = plans.try_emplace({m, n, k, alignment(A), alignment(B), alignment(D)});
-  Plan& plan = at->second;
-  if (is_new) {
-    const cublasOperation_t transposed = CUBLAS_OP_T;
-    const auto ld = static_cast<std::int64_t>(k);
-    CUBLAS_CHECK(cublasLtMatmulDescCreate(&plan.operation, types.compute, types.factor));
-    CUBLAS_CHECK(
-        cublasLtMatmulDescSetAttribute(plan.operation, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed));
-    CUBLAS_CHECK(cublasLtMatrixLayoutCreate(&plan.B, types.in, k, n, ld));
-    CUBLAS_CHECK(cublasLtMatrixLayoutCreate(&plan.A, types.in, k, m, ld));
-    CUBLAS_CHECK(cublasLtMatrixLayoutCreate(&plan.D, types.out, n, m, static_cast<std::int64_t>(n)));
-  }
+  LtPlan& plan = lt_plan(types, m, n, padded_a, {alignment(A), alignment(B), alignment(D)}, describe);
+  if (!plan.has_kernel) throw std::runtime_error("cublasLtMatmulAlgoGetHeuristic: no kernel for this product");
   describe(plan.operation);
-  if (is_new) {
-    cublasLtMatmulPreference_t preference = nullptr;
-    CUBLAS_CHECK(cublasLtMatmulPreferenceCreate(&preference));
-    const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, auto value) {
-      CUBLAS_CHECK(cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof value));
-    };
-    prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace);
-    prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
-    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment(B));  // its A is our B
-    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment(A));
-    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment(D));
-    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment(D));
-    cublasLtMatmulHeuristicResult_t best = {};
-    int found = 0;
-    CUBLAS_CHECK(cublasLtMatmulAlgoGetHeuristic(lt, plan.operation, plan.B, plan.A, plan.D, plan.D, preference, 1,
-                                                &best, &found));
-    CUBLAS_CHECK(cublasLtMatmulPreferenceDestroy(preference));
-    if (found == 0) {
-      plans.erase(at);
-      throw std::runtime_error("cublasLtMatmulAlgoGetHeuristic: no kernel for this product");
-    }
-    plan.algorithm = best.algo;
-  }
-  CUBLAS_CHECK(cublasLtMatmul(lt, plan.operation, &alpha, B, plan.B, A, plan.A, &beta, D, plan.D, D, plan.D,
-                              &plan.algorithm, scratch<unsigned char, struct Workspace>(workspace), workspace,
+  CUBLAS_CHECK(cublasLtMatmul(cublas_lt(), plan.operation, &alpha, B, plan.B, A, plan.A, &beta, D, plan.D, D, plan.D,
+                              &plan.algorithm, scratch<unsigned char, struct Workspace>(kLtWorkspace), kLtWorkspace,
                               nullptr));
 }

@@ -10,9 +10,9 @@
 #   test_<family>                   of the family's own tests, test_<family>.cpp
 # In builds that count accesses (CUDA_EMU_TRACE) the tests are of what steps do to memory, and a family's own are in
 # trace_<family>.cpp. Where two kernels share a folder, <kernel> is the folder's name or theirs.
-# A line "// needs: gpu" or "// needs: sm_<NN>[a]" in a step or a bug says what it cannot do without, a step's "// links:
-# <library>" which library of NVIDIA's (cublas, cudnn, cusparse) it calls. What is left out for lack of them is listed in
-# <build>/skipped.txt, a line each, and in ctest as a skipped test.
+# A line "// needs: gpu", "// needs: sm_<NN>[a]" or "// needs: cuda_<version>" in a step or a bug says what it cannot do
+# without, a step's "// links: <library>" which library of NVIDIA's (cublas, cudnn, cusparse) it calls. What is left out
+# for lack of them is listed in <build>/skipped.txt, a line each, and in ctest as a skipped test.
 
 include(CheckCXXCompilerFlag)
 
@@ -143,9 +143,12 @@ function(ladder_missing out_var source)
   set(${out_var} "" PARENT_SCOPE)
   ladder_comment_lines(needs ${source} needs)
   foreach(need IN LISTS needs)
-    if(NOT need MATCHES "^(gpu|sm_[0-9]+a?)$")
-      message(FATAL_ERROR "${source}: '// needs: ${need}' is neither gpu nor sm_<NN> nor sm_<NN>a")
-    elseif(LADDER_BACKEND STREQUAL cpu AND NOT need MATCHES "^sm_8[0-9]$")  # it runs mma.sync, ldmatrix and cp.async
+    if(NOT need MATCHES "^(gpu|sm_[0-9]+a?|cuda_[0-9]+\\.[0-9]+)$")
+      message(FATAL_ERROR "${source}: '// needs: ${need}' is none of gpu, sm_<NN>, sm_<NN>a, cuda_<version>")
+    elseif(LADDER_BACKEND STREQUAL cpu AND NOT need MATCHES "^(sm_8[0-9]|cuda_.*)$")  # it runs mma.sync and cp.async
+      set(${out_var} ${need} PARENT_SCOPE)
+    elseif(LADDER_BACKEND STREQUAL cuda AND need MATCHES "^cuda_(.*)$" AND
+           CMAKE_CUDA_COMPILER_VERSION VERSION_LESS CMAKE_MATCH_1)
       set(${out_var} ${need} PARENT_SCOPE)
     endif()
   endforeach()
