@@ -202,10 +202,10 @@ TEST_CASE("attention_decode_int8: half the sectors of K and V, eight bytes per l
     const Claims claims(step, size);
     CHECK(claims.total(Space::global, Op::load).bytes_moved == 4 * (kv + 4 * q + length + rounds * 4 * 2 * 32));
   }
-  // 16 bytes per lane, and one sector of each scales for 16 keys
+  // 16 bytes per lane, and a sector of K's scales and one of V's for 16 keys; q's sectors are asked for twice
   const Claims claims("attention_decode_int8_03_mma", size);
   CHECK(claims.width(Space::global, Op::load) == 16);
-  CHECK(claims.total(Space::global, Op::load).bytes_moved == 4 * (kv + 4 * q + length + rounds / 2 * 2 * 32));
+  CHECK(claims.total(Space::global, Op::load).bytes_moved == 4 * (kv + 8 * q + length + rounds / 2 * 2 * 32));
 }
 
 TEST_CASE("cross_entropy: the logits are read twice and written once, then read once") {

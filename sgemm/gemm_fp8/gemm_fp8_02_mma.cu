@@ -1,9 +1,9 @@
 // Problem:  step 01 converts each byte and multiplies one pair per lane and instruction.
 // Idea:     mma.sync.m16n8k32 on e4m3, with the pipeline and the fragments of gemm_int8 02. Ada has it in hardware (QMMA).
 //           For sm_90 ptxas converts to FP16 and emits two HMMA (SASS), which add in FP32.
-// Expect:   8 to 15x step 01, 0.1 to 0.2x cuBLASLt at 4096 on Hopper: HMMA has half the rate of FP8, and mma.sync 0.65 of
-//           that; F2FP and FADD come on top, with one block per SM.
-// Measured: 10.1x step 01, 0.16x cuBLASLt at 4096 (H200).
+// Expect:   11 to 16x step 01, 0.17 to 0.26x cuBLASLt at 4096 on Hopper: HMMA has half the rate of FP8, and mma.sync 0.65
+//           of that; 96 F2FP and 128 FADD come on top of 64 HMMA (SASS), with one block per SM.
+// Measured: 10.1x step 01, 0.16x cuBLASLt at 4096 (H200 at b16e5a4).
 // Next:     what multiplies FP8 itself on Hopper? (wgmma, sm_90a)
 // needs: sm_89
 #include "gemm_fp8.cuh"
@@ -33,36 +33,41 @@ __global__ void __launch_bounds__(kThreads)
   const Tile tile = tile_place(blockIdx.x, tiles_m, tiles_n);
   const long long row0 = static_cast<long long>(tile.row) * BM, col0 = static_cast<long long>(tile.col) * BN;
 
-  // This thread copies chunk tid % 4 of some rows of A and of B, the last row again past the end, zeros past k.
-  constexpr int kRows = kThreads / (BK / 16);
-  const int first = tid / (BK / 16), chunk = tid % (BK / 16);
-  const auto copy_chunk = [](uint4& to, const std::uint8_t* from, long long left) {
+  // This thread copies chunk `chunk` of some rows of A and of B; past their last row, that one again.
+  constexpr int kRows = kThreads / (BK / 16), kCopies = BM / kRows;
+  static_assert(BM == BN && BM % kRows == 0, "as many copies of A as of B");
+  const int copy_row = tid / (BK / 16), chunk = tid % (BK / 16);
+  const std::uint8_t *from_a[kCopies], *from_b[kCopies];
+#pragma unroll
+  for (int i = 0; i < kCopies; ++i) {
+    from_a[i] = A + min(row0 + copy_row + i * kRows, M - 1) * K + chunk * 16;
+    from_b[i] = B + min(col0 + copy_row + i * kRows, N - 1) * K + chunk * 16;
+  }
+  int left = static_cast<int>(K) - chunk * 16;  // of k, from this thread's next chunk on
+  const auto copy_chunk = [&](uint4& to, const std::uint8_t*& from) {
     if (kAligned) {
-      cp_async_16(&to, from, left > 0 ? 16 : 0);
+      cp_async_16(&to, from, left > 0 ? 16 : 0);  // past k: zeros
     } else {
       to = load_bytes_guarded(from, left);
     }
+    from += BK;
   };
-  const auto copy = [&](int step) {
-    Stage& to = stages[step % kStages];
-    const long long k = static_cast<long long>(step) * BK + chunk * 16;
+  const auto copy = [&](Stage& to) {
 #pragma unroll
-    for (int row = first; row < BM; row += kRows) {
-      copy_chunk(chunk_of<BK>(to.A, row, chunk), &A[min(row0 + row, M - 1) * K + k], K - k);
+    for (int i = 0; i < kCopies; ++i) {
+      copy_chunk(chunk_of<BK>(to.A, copy_row + i * kRows, chunk), from_a[i]);
+      copy_chunk(chunk_of<BK>(to.B, copy_row + i * kRows, chunk), from_b[i]);
     }
-#pragma unroll
-    for (int row = first; row < BN; row += kRows) {
-      copy_chunk(chunk_of<BK>(to.B, row, chunk), &B[min(col0 + row, N - 1) * K + k], K - k);
-    }
+    left -= BK;
     cp_async_commit();
   };
 
   float acc[WM / 16][WN / 8][4] = {};
-  for (int step = 0; step < kStages - 1; ++step) copy(step);
+  for (int s = 0; s < kStages - 1; ++s) copy(stages[s]);
   for (int step = 0; step * BK < K; ++step) {
     cp_async_wait<kStages - 2>();  // this tile has arrived, and all threads have read the one before
     __syncthreads();
-    copy(step + kStages - 1);
+    copy(stages[(step + kStages - 1) % kStages]);
     Stage& from = stages[step % kStages];
 #pragma unroll
     for (int k = 0; k < BK; k += 32) {

@@ -1,9 +1,9 @@
 // Problem:  FMAs on FP32 lanes, as in gemm_fp8 01. A tensor core can add a block of 128 k, but not scale it.
 // Idea:     two sets of sums in registers: mma.sync adds 128 k, then FP32 FMAs scale its sums and add them to the
 //           result's. That also limits what a tensor core loses to 128 products.
-// Expect:   8 to 15x step 01, 0.85 to 1.0x gemm_fp8 02: one FMA per sum and 128 k, and 254 registers, which leave one
+// Expect:   10 to 15x step 01, 0.8 to 1.0x gemm_fp8 02: one FMA per sum and 128 k, and 254 registers, which leave one
 //           block per SM.
-// Measured: 11.0x step 01, 200 TFLOP/s at 8192 (H200).
+// Measured: 11.0x step 01 at 8192 (H200 at b16e5a4).
 // Next:     the tensor cores wait while a warp promotes. Who could use them meanwhile? (another warpgroup)
 // needs: sm_89
 #include "gemm_fp8_blocks.cuh"
@@ -33,27 +33,32 @@ __global__ void __launch_bounds__(kThreads)
   const Tile tile = tile_place(blockIdx.x, tiles_m, tiles_n);
   const long long row0 = static_cast<long long>(tile.row) * BM, col0 = static_cast<long long>(tile.col) * BN;
 
-  // This thread copies chunk tid % 4 of some rows of A and of B, the last row again past the end, zeros past k.
-  constexpr int kRows = kThreads / (BK / 16);
-  const int first = tid / (BK / 16), chunk = tid % (BK / 16);
-  const auto copy_chunk = [](uint4& to, const std::uint8_t* from, long long left) {
+  // This thread copies chunk `chunk` of some rows of A and of B; past their last row, that one again.
+  constexpr int kRows = kThreads / (BK / 16), kCopies = BM / kRows;
+  static_assert(BM == BN && BM % kRows == 0, "as many copies of A as of B");
+  const int copy_row = tid / (BK / 16), chunk = tid % (BK / 16);
+  const std::uint8_t *from_a[kCopies], *from_b[kCopies];
+#pragma unroll
+  for (int i = 0; i < kCopies; ++i) {
+    from_a[i] = A + min(row0 + copy_row + i * kRows, M - 1) * K + chunk * 16;
+    from_b[i] = B + min(col0 + copy_row + i * kRows, N - 1) * K + chunk * 16;
+  }
+  int left = static_cast<int>(K) - chunk * 16;  // of k, from this thread's next chunk on
+  const auto copy_chunk = [&](uint4& to, const std::uint8_t*& from) {
     if (kAligned) {
-      cp_async_16(&to, from, left > 0 ? 16 : 0);
+      cp_async_16(&to, from, left > 0 ? 16 : 0);  // past k: zeros
     } else {
       to = load_bytes_guarded(from, left);
     }
+    from += BK;
   };
-  const auto copy = [&](int step) {
-    Stage& to = stages[step % kStages];
-    const long long k = static_cast<long long>(step) * BK + chunk * 16;
+  const auto copy = [&](Stage& to) {
 #pragma unroll
-    for (int row = first; row < BM; row += kRows) {
-      copy_chunk(chunk_of<BK>(to.A, row, chunk), &A[min(row0 + row, M - 1) * K + k], K - k);
+    for (int i = 0; i < kCopies; ++i) {
+      copy_chunk(chunk_of<BK>(to.A, copy_row + i * kRows, chunk), from_a[i]);
+      copy_chunk(chunk_of<BK>(to.B, copy_row + i * kRows, chunk), from_b[i]);
     }
-#pragma unroll
-    for (int row = first; row < BN; row += kRows) {
-      copy_chunk(chunk_of<BK>(to.B, row, chunk), &B[min(col0 + row, N - 1) * K + k], K - k);
-    }
+    left -= BK;
     cp_async_commit();
   };
 
@@ -77,12 +82,12 @@ __global__ void __launch_bounds__(kThreads)
     }
   };
 
-  for (int step = 0; step < kStages - 1; ++step) copy(step);
+  for (int s = 0; s < kStages - 1; ++s) copy(stages[s]);
 #pragma unroll 1
   for (int step = 0; step * BK < K; ++step) {
     cp_async_wait<kStages - 2>();  // this tile has arrived, and all threads have read the one before
     __syncthreads();
-    copy(step + kStages - 1);
+    copy(stages[(step + kStages - 1) % kStages]);
     Stage& from = stages[step % kStages];
 #pragma unroll
     for (int k = 0; k < BK; k += 32) {

@@ -1,9 +1,9 @@
 // Problem:  step 02 has FP16's rate on Hopper, and a warp's tensor core waits while the warp promotes its sums.
 // Idea:     wgmma with 64 x 128 sums per warpgroup, twice: a block's, which wgmma starts anew, and the result's. One
 //           warpgroup promotes while the other's wgmmas run.
-// Expect:   3.5 to 5x step 02, 0.65 to 0.8x gemm_fp8 03 at 4096: a tile half as wide needs 4/3 of the bytes per FLOP,
+// Expect:   2.5 to 4x step 02, 0.65 to 0.8x gemm_fp8 03 at 4096: a tile half as wide needs 4/3 of the bytes per FLOP,
 //           and each warpgroup waits for its own wgmmas.
-// Measured: 4.19x step 02, 814 TFLOP/s at 4096 (H200).
+// Measured: 4.19x step 02 at 4096 (H200).
 // Next:     64 x 256 sums twice are 256 registers, more than a thread has: who could hold the other half?
 // needs: sm_90a
 #include "gemm_fp8_blocks.cuh"

@@ -17,12 +17,26 @@ static void multiply(const std::int8_t* A, const std::int8_t* B, float* C, std::
   multiply_by_cublaslt(types, A, B, C, m, n, k, std::int32_t{1}, std::int32_t{0}, [](cublasLtMatmulDesc_t) {});
 }
 
-// C has int32 sums before, FP32 results after.
+// C has int32 sums before, FP32 results after. A block scales rows, a thread four columns at a time: n is a multiple of 4.
+template <bool kAligned>
 __global__ static void gemm_int8_scale(float* __restrict__ C, const float* __restrict__ row_scales,
                                        const float* __restrict__ column_scales, std::size_t m, std::size_t n) {
-  const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
-  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < m * n; i += step) {
-    C[i] = static_cast<float>(__float_as_int(C[i])) * row_scales[i / n] * column_scales[i % n];
+  for (std::size_t row = blockIdx.x; row < m; row += gridDim.x) {
+    const float scale = row_scales[row];
+    for (std::size_t col = 4 * threadIdx.x; col < n; col += 4 * blockDim.x) {
+      const auto scaled = [=](float sum, float of_column) {
+        return static_cast<float>(__float_as_int(sum)) * scale * of_column;
+      };
+      float* c = &C[row * n + col];
+      const float* s = &column_scales[col];
+      if constexpr (kAligned) {
+        auto& sums = *reinterpret_cast<float4*>(c);
+        const float4 v = sums, scales = *reinterpret_cast<const float4*>(s);
+        sums = {scaled(v.x, scales.x), scaled(v.y, scales.y), scaled(v.z, scales.z), scaled(v.w, scales.w)};
+      } else {
+        for (int x = 0; x < 4; ++x) c[x] = scaled(c[x], s[x]);
+      }
+    }
   }
 }
 
@@ -30,9 +44,15 @@ static void launch(const std::int8_t* A, const std::int8_t* B, const float* row_
                    float* C, std::size_t m, std::size_t n, std::size_t k) {
   if (m == 0 || n == 0) return;
   multiply(A, B, C, m, n, k);
-  const std::size_t blocks = std::min<std::size_t>(ceil_div(m * n, std::size_t{256}), 1 << 16);
-  gemm_int8_scale<<<static_cast<unsigned>(blocks), 256>>>(C, row_scales, column_scales, m, n);
+  const auto kernel = aligned_for<float4>(C, column_scales) ? gemm_int8_scale<true> : gemm_int8_scale<false>;
+  kernel<<<static_cast<unsigned>(std::min<std::size_t>(m, 1 << 16)), 256>>>(C, row_scales, column_scales, m, n);
   CUDA_CHECK(cudaGetLastError());
+}
+
+// Keeps the stream busy while the host queues what is timed.
+__global__ static void hold(long long clocks) {
+  for (const long long begin = clock64(); clock64() - begin < clocks;) {
+  }
 }
 
 class OfCublasLt : public GemmInt8 {
@@ -44,24 +64,26 @@ class OfCublasLt : public GemmInt8 {
   }
   std::vector<ladder::Size> test_sizes() const override { return accepted(GemmInt8::test_sizes()); }
 
-  // Medians of 21 runs back to back, with L2 as the run before left it.
+  // The mean of 20 products that stand in the queue before the first begins: no call of the host is in it.
   std::vector<ladder::Figure> figures(const ladder::Arrays& device, const ladder::Size& size) const override {
+    constexpr int kProducts = 20;
     cudaEvent_t begin = nullptr, end = nullptr;
     CUDA_CHECK(cudaEventCreate(&begin));
     CUDA_CHECK(cudaEventCreate(&end));
-    std::vector<float> ms(21);
-    for (float& of_run : ms) {
-      CUDA_CHECK(cudaEventRecord(begin));
+    hold<<<1, 1>>>(2'000'000);  // a millisecond
+    CUDA_CHECK(cudaGetLastError());
+    CUDA_CHECK(cudaEventRecord(begin));
+    for (int i = 0; i < kProducts; ++i) {
       multiply(device.at<const std::int8_t>(0), device.at<const std::int8_t>(1), device.at<float>(4), size[0], size[1],
                size[2]);
-      CUDA_CHECK(cudaEventRecord(end));
-      CUDA_CHECK(cudaEventSynchronize(end));
-      CUDA_CHECK(cudaEventElapsedTime(&of_run, begin, end));
     }
+    CUDA_CHECK(cudaEventRecord(end));
+    CUDA_CHECK(cudaEventSynchronize(end));
+    float ms = 0;
+    CUDA_CHECK(cudaEventElapsedTime(&ms, begin, end));
     CUDA_CHECK(cudaEventDestroy(begin));
     CUDA_CHECK(cudaEventDestroy(end));
-    std::sort(ms.begin(), ms.end());
-    return {{"product_us", 1e3 * static_cast<double>(ms[ms.size() / 2])}};
+    return {{"product_us", 1e3 * static_cast<double>(ms) / kProducts}};
   }
 };
 

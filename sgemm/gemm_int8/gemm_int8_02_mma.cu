@@ -1,9 +1,9 @@
 // Problem:  dp4a makes 4 products per lane and instruction, on operands that each lane has loaded for itself.
 // Idea:     mma.sync.m16n8k32: 4096 multiply-adds per warp. ldmatrix moves 4 bytes of a row to each lane, two BF16 or
 //           four consecutive k of int8; B, n x k, needs no .trans. cp.async keeps 3 tiles in flight.
-// Expect:   4 to 6x step 01, 0.5 to 0.7x step 00 at 4096: gemm_bf16 03 has 0.58x cuBLAS. Half as many MMAs are left, but
-//           as many addresses to compute; and step 00 loses a third of its time to the scales, a second pass over C.
-// Measured: 5.24x step 01, 0.56x cuBLASLt at 4096 (H200).
+// Expect:   6 to 8.5x step 01, 0.5 to 0.75x step 00 at 4096: gemm_bf16 03 has 0.58x cuBLAS. A tile has half as many MMAs
+//           (64 of 146 instructions, SASS), but waits for shared memory as long; step 00 passes over C a second time.
+// Measured: 5.24x step 01, 0.56x cuBLASLt at 4096 (H200 at b16e5a4).
 // Next:     what multiplies from shared memory? (wgmma, sm_90a)
 // needs: sm_80
 #include "gemm_int8.cuh"
@@ -33,36 +33,41 @@ __global__ void __launch_bounds__(kThreads)
   const Tile tile = tile_place(blockIdx.x, tiles_m, tiles_n);
   const long long row0 = static_cast<long long>(tile.row) * BM, col0 = static_cast<long long>(tile.col) * BN;
 
-  // This thread copies chunk tid % 4 of some rows of A and of B, the last row again past the end, zeros past k.
-  constexpr int kRows = kThreads / (BK / 16);
-  const int first = tid / (BK / 16), chunk = tid % (BK / 16);
-  const auto copy_chunk = [](uint4& to, const std::int8_t* from, long long left) {
+  // This thread copies chunk `chunk` of some rows of A and of B; past their last row, that one again.
+  constexpr int kRows = kThreads / (BK / 16), kCopies = BM / kRows;
+  static_assert(BM == BN && BM % kRows == 0, "as many copies of A as of B");
+  const int copy_row = tid / (BK / 16), chunk = tid % (BK / 16);
+  const std::int8_t *from_a[kCopies], *from_b[kCopies];
+#pragma unroll
+  for (int i = 0; i < kCopies; ++i) {
+    from_a[i] = A + min(row0 + copy_row + i * kRows, M - 1) * K + chunk * 16;
+    from_b[i] = B + min(col0 + copy_row + i * kRows, N - 1) * K + chunk * 16;
+  }
+  int left = static_cast<int>(K) - chunk * 16;  // of k, from this thread's next chunk on
+  const auto copy_chunk = [&](uint4& to, const std::int8_t*& from) {
     if (kAligned) {
-      cp_async_16(&to, from, left > 0 ? 16 : 0);
+      cp_async_16(&to, from, left > 0 ? 16 : 0);  // past k: zeros
     } else {
       to = load_bytes_guarded(from, left);
     }
+    from += BK;
   };
-  const auto copy = [&](int step) {
-    Stage& to = stages[step % kStages];
-    const long long k = static_cast<long long>(step) * BK + chunk * 16;
+  const auto copy = [&](Stage& to) {
 #pragma unroll
-    for (int row = first; row < BM; row += kRows) {
-      copy_chunk(chunk_of<BK>(to.A, row, chunk), &A[min(row0 + row, M - 1) * K + k], K - k);
+    for (int i = 0; i < kCopies; ++i) {
+      copy_chunk(chunk_of<BK>(to.A, copy_row + i * kRows, chunk), from_a[i]);
+      copy_chunk(chunk_of<BK>(to.B, copy_row + i * kRows, chunk), from_b[i]);
     }
-#pragma unroll
-    for (int row = first; row < BN; row += kRows) {
-      copy_chunk(chunk_of<BK>(to.B, row, chunk), &B[min(col0 + row, N - 1) * K + k], K - k);
-    }
+    left -= BK;
     cp_async_commit();
   };
 
   int acc[WM / 16][WN / 8][4] = {};
-  for (int step = 0; step < kStages - 1; ++step) copy(step);
+  for (int s = 0; s < kStages - 1; ++s) copy(stages[s]);
   for (int step = 0; step * BK < K; ++step) {
     cp_async_wait<kStages - 2>();  // this tile has arrived, and all threads have read the one before
     __syncthreads();
-    copy(step + kStages - 1);
+    copy(stages[(step + kStages - 1) % kStages]);
     Stage& from = stages[step % kStages];
 #pragma unroll
     for (int k = 0; k < BK; k += 32) {

@@ -1,9 +1,9 @@
 // Problem:  mma.sync reaches some 0.65 of a Hopper card's rate (gemm_bf16), and its warps spend instructions on copies.
 // Idea:     wgmma on int8: the tiles, roles and barriers of gemm_bf16 05 with bytes. wgmma takes int8 operands only if
 //           k is contiguous, which A and B are: no transpose bit, no box per 64 columns.
-// Expect:   2 to 2.5x step 02, 1.1 to 1.3x step 00 at 4096, but 0.7 to 0.8x its product alone: a tile takes half as long
-//           as in BF16, and the tensor cores still idle while scales are loaded and C is stored.
-// Measured: 2.14x step 02, 1.20x cuBLASLt at 4096 (H200).
+// Expect:   1.4 to 2x step 02, 0.95 to 1.1x step 00 at 4096, but 0.7 to 0.85x its product alone: a tile takes half as long
+//           as in BF16, and the tensor cores still idle while C is stored.
+// Measured: 2.14x step 02, 1.20x cuBLASLt at 4096 (H200 at b16e5a4).
 // Next:     weights in FP8 instead: what does the tensor core lose when it adds? In int8 it loses nothing.
 // needs: sm_90a
 #include "gemm_int8.cuh"
@@ -67,24 +67,28 @@ __global__ void __launch_bounds__(kThreads, 1)
       wgmma_wait<1>(acc);  // the step before is done, this one may still run
       if (step > 0 && lane == 0) mbarrier_arrive(&empty[(step - 1) % kStages]);
     }
+    // scales: loaded while the tensor cores finish, each column's by one lane
+    const unsigned row = row0 + warpgroup * 64 + tid % 128 / 32 * 16 + lane / 4, col = col0 + lane % 4 * 2;
+    const float of_row[2] = {row_scales[min(row, M - 1)], row_scales[min(row + 8, M - 1)]};
+    float of_column[BN / 32];
+#pragma unroll
+    for (unsigned x = 0; x < BN / 32; ++x)
+      of_column[x] = column_scales[min(col0 + x / 2 * 64 + lane * 2 + x % 2, N - 1)];
     wgmma_wait<0>(acc);
 
     // store: for each 8 columns two neighbours in row lane / 4 of the warp's 16, and two 8 rows below
-    const unsigned row = row0 + warpgroup * 64 + tid % 128 / 32 * 16 + lane / 4, col = col0 + lane % 4 * 2;
-    const float scales[2] = {row < M ? row_scales[row] : 0, row + 8 < M ? row_scales[row + 8] : 0};
 #pragma unroll
     for (unsigned x = 0; x < 128; x += 4) {
-      const unsigned j = col + x / 4 * 8;
-      if (j >= N) continue;
-      const bool both = j + 1 < N;
-      const float c0 = column_scales[j], c1 = both ? column_scales[j + 1] : 0;
+      const unsigned j = col + x / 4 * 8, owner = x / 4 % 8 * 4 + lane % 4;
+      const float c0 = __shfl_sync(0xffffffff, of_column[x / 32 * 2], owner);
+      const float c1 = __shfl_sync(0xffffffff, of_column[x / 32 * 2 + 1], owner);
 #pragma unroll
       for (unsigned half = 0; half < 2; ++half) {
         const unsigned i = row + half * 8;
         const int s0 = steps == 0 ? 0 : acc[x + 2 * half], s1 = steps == 0 ? 0 : acc[x + 2 * half + 1];  // k may be 0
-        if (i < M) {
-          store_pair(&C[std::size_t{i} * N + j], static_cast<float>(s0) * scales[half] * c0,
-                     static_cast<float>(s1) * scales[half] * c1, 0, both, pairs);
+        if (i < M && j < N) {
+          store_pair(&C[std::size_t{i} * N + j], static_cast<float>(s0) * of_row[half] * c0,
+                     static_cast<float>(s1) * of_row[half] * c1, 0, j + 1 < N, pairs);
         }
       }
     }

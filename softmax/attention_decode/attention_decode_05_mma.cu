@@ -4,14 +4,13 @@
 //           P^T. P is split into three BF16 parts, which hold its 24 bits: the result stays FP32's.
 // Expect:   0.85 to 0.95 of a read at groups=4 and 8: 1.3 and 2.7x step 04; 0.9 to 1.0x at groups=1. 16 keys are 275
 //           instructions (SASS) for up to eight heads, 15 % of the slots; the next K and V load meanwhile.
-// Measured: 1.38x step 04, 0.94 of a read at 64x8x4x4096 (H200).
+// Measured: 1.38x step 04, 0.94 of a read at 64x8x4x4096 (H200 at b16e5a4).
 // Next:     a serving system keeps the cache in pages of 16 tokens. What changes in the loads?
 // needs: sm_80
 #include "attention_decode.cuh"
-#include "mma_operands.cuh"
+#include "head_tile.cuh"
 #include "tensor_core.cuh"
 #include "../attention_float4.cuh"  // kScoreScale
-#include "../split_keys.cuh"
 
 constexpr int kD = 128, kHeads = 8, kTileKeys = 16;  // of a warp
 constexpr std::size_t kShortestSplit = 32;           // keys
@@ -113,26 +112,8 @@ __global__ void __launch_bounds__(kSplitThreads, 3)
     if (more) load_v(key0 + kTileKeys);
   }
 
-  sum = group_sum<4>(sum);
-#pragma unroll
-  for (int h = 0; h < 2; ++h) {  // heads 2 t and 2 t + 1
-    const float all = __shfl_sync(0xffffffff, sum, 8 * t + 4 * h), most = __shfl_sync(0xffffffff, max, 8 * t + 4 * h);
-    const std::size_t head = 2 * t + h, at = (row + head) * splits.count + warp % splits.count;
-    if (first + head >= groups) continue;
-    const float factor = splits.count == 1 ? inverse(all) : 1.0f;
-#pragma unroll
-    for (int i = 0; i < kD / 32; ++i) {  // four columns
-      const float4 mine = {factor * o[2 * i][h], factor * o[2 * i][h + 2], factor * o[2 * i + 1][h],
-                           factor * o[2 * i + 1][h + 2]};
-      const int column = i / 2 * 64 + 8 * g + i % 2 * 4;
-      if (splits.count == 1) {
-        store4<kAligned>(out + (row + head) * kD + column, mine);
-      } else {
-        as4(splits.outputs[at * kD + column]) = mine;
-      }
-    }
-    if (splits.count > 1 && g == 0) splits.pairs[at] = {most, all};
-  }
+  store_heads<kD, kAligned>(o, sum, max, splits, static_cast<unsigned>(warp % splits.count), out, row, groups - first,
+                            [g](int i) { return i / 2 * 64 + 8 * g + i % 2 * 4; });
 }
 
 static void launch(const __nv_bfloat16* q, const __nv_bfloat16* K, const __nv_bfloat16* V, const int* lengths,

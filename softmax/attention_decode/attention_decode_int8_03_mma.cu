@@ -3,16 +3,14 @@
 // Idea:     the tiles of attention_decode 05. The bytes become BF16, in which int8 is exact, in registers. K's scale
 //           multiplies a score, V's the weight p before it is split into BF16 parts: neither is in the products.
 // Expect:   0.8 to 0.95 of a read at groups=4 and 8: 2.1 to 2.4 and 4.9 to 5.8x step 02; 1.1 to 1.35x at groups=1. 16
-//           keys are 550 instructions (SASS) for up to eight heads, 61 % of the slots that their bytes leave an H200; 256
-//           of them convert.
+//           keys are 550 instructions (SASS), 256 of which convert, for up to eight heads: 61 % of the issue slots.
 // Next:     the bytes are FP8 instead. Which lines change? (the conversion; the tensor cores of sm_89 take it as it is)
 // needs: sm_80
 #include "attention_decode_int8.cuh"
 #include "eight_bytes.cuh"
-#include "mma_operands.cuh"
+#include "head_tile.cuh"
 #include "tensor_core.cuh"
 #include "../attention_float4.cuh"  // kScoreScale
-#include "../split_keys.cuh"
 
 constexpr int kD = 128, kHeads = 8, kTileKeys = 16;  // of a warp
 constexpr std::size_t kShortestSplit = 32;           // keys
@@ -60,7 +58,7 @@ __global__ void __launch_bounds__(kSplitThreads, 4)
 
   // Past the split's end its last key is loaded again: those scores are masked, and 0 times finite values is 0.
   uint4 k[2][kD / 64], v[4];
-  __half loaded_scale;  // of K's key lane in lanes 0 to 15, of V's key lane - 16 in the others
+  __half loaded_scale{};  // of K's key lane in lanes 0 to 15, of V's key lane - 16 in the others
   const auto load_k = [&](int key0) {
     loaded_scale = scales[min(key0 + lane % 16, count - 1)];
 #pragma unroll
@@ -144,26 +142,8 @@ __global__ void __launch_bounds__(kSplitThreads, 4)
     if (more) load_v(key0 + kTileKeys);
   }
 
-  sum = group_sum<4>(sum);
-#pragma unroll
-  for (int h = 0; h < 2; ++h) {  // heads 2 t and 2 t + 1
-    const float all = __shfl_sync(0xffffffff, sum, 8 * t + 4 * h), most = __shfl_sync(0xffffffff, max, 8 * t + 4 * h);
-    const std::size_t head = 2 * t + h, at = (row + head) * splits.count + warp % splits.count;
-    if (first + head >= groups) continue;
-    const float quotient = splits.count == 1 ? inverse(all) : 1.0f;
-#pragma unroll
-    for (int i = 0; i < kD / 32; ++i) {  // four columns
-      const float4 mine = {quotient * o[2 * i][h], quotient * o[2 * i][h + 2], quotient * o[2 * i + 1][h],
-                           quotient * o[2 * i + 1][h + 2]};
-      const int column = 16 * g + 4 * i;
-      if (splits.count == 1) {
-        store4<kAligned>(out + (row + head) * kD + column, mine);
-      } else {
-        as4(splits.outputs[at * kD + column]) = mine;
-      }
-    }
-    if (splits.count > 1 && g == 0) splits.pairs[at] = {most, all};
-  }
+  store_heads<kD, kAligned>(o, sum, max, splits, static_cast<unsigned>(warp % splits.count), out, row, groups - first,
+                            [g](int i) { return 16 * g + 4 * i; });
 }
 
 static void launch(const __nv_bfloat16* q, const std::int8_t* K, const std::int8_t* V, const int* lengths,
