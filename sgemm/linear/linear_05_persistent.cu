@@ -49,17 +49,18 @@ __device__ static void bias_gelu(float (&acc)[128], const __nv_bfloat16* bias, i
   }
 }
 
-// Stores acc as BF16 by TMA: 64 rows in 4 boxes of 64 columns, two at a time. The whole warpgroup must call it.
-__device__ static void store_by_tma(const float (&acc)[128], __nv_bfloat16 (&boxes)[2][64][64], const CUtensorMap* C,
-                                    unsigned row, unsigned col) {
-  const unsigned tid = threadIdx.x % 128, box_row = tid / 32 * 16 + tid % 16;
+// acc as BF16 in 4 boxes of 64 x 64, two at a time; a thread of the warpgroup stores each: store(box, column, row).
+template <typename Store>
+__device__ static void store_by_tma(const float (&acc)[128], Shared& shared, unsigned row, unsigned col,
+                                    const Store& store) {
+  const unsigned tid = threadIdx.x % 128, warpgroup = threadIdx.x / 128 - 1, box_row = tid / 32 * 16 + tid % 16;
   const auto pair = [&](int x) {
     const __nv_bfloat162 both = __floats2bfloat162_rn(acc[x], acc[x + 1]);
     return *reinterpret_cast<const unsigned*>(&both);
   };
 #pragma unroll
   for (int b = 0; b < 4; ++b) {
-    __nv_bfloat16(&box)[64][64] = boxes[b % 2];
+    __nv_bfloat16(&box)[64][64] = shared.C[warpgroup][b % 2];
     if (tid == 0) tma_store_wait_read<1>();  // TMA has read this box, which was used two boxes ago
     named_barrier<128>(threadIdx.x / 128);
 #pragma unroll
@@ -70,27 +71,33 @@ __device__ static void store_by_tma(const float (&acc)[128], __nv_bfloat16 (&box
     fence_async_proxy();
     named_barrier<128>(threadIdx.x / 128);
     if (tid == 0) {
-      tma_store(box, C, col + 64 * b, row);
+      store(box, col + 64 * b, row + warpgroup * 64);
       tma_store_commit();
     }
   }
 }
 
-// kByTma: TMA can store C. Otherwise its rows are unaligned, and threads store them.
-template <bool kByTma>
-__global__ void __launch_bounds__(kThreads, 1)
-    linear_persistent(const __grid_constant__ CUtensorMap A, const __grid_constant__ CUtensorMap W,
-                      const __grid_constant__ CUtensorMap C_map, const __nv_bfloat16* __restrict__ bias,
-                      __nv_bfloat16* __restrict__ C, unsigned M, unsigned N, unsigned steps, unsigned tiles_m,
-                      unsigned tiles_n) {
+// The same by threads, as float or BF16. `aligned`: C's rows are 16-byte aligned.
+template <typename T>
+__device__ static void store_by_threads(const float (&acc)[128], Shared& shared, T* C, unsigned M, unsigned N,
+                                        unsigned row, unsigned col, bool aligned) {
+  const unsigned warp = threadIdx.x / 32 - 4, i = row + warp * 16;
+  store_rows<BN, 32>(acc, shared.sums[warp], &C[std::size_t{i} * N + col], N, static_cast<int>(min(M - min(i, M), 16u)),
+                     static_cast<int>(min(N - col, unsigned{BN})), 1, 0, aligned);
+}
+
+// A tile's first row of A and of W, and its steps along k: `steps` from step `first` on.
+struct Place {
+  unsigned row, col, first, steps;
+};
+
+// Block b has tiles b, b + gridDim.x, ...; finish(acc, shared, place(tile), tile) stores one. All threads must call it.
+template <typename PlaceOf, typename Finish>
+__device__ static void run_tiles(const CUtensorMap* A, const CUtensorMap* W, unsigned tiles, const PlaceOf& place,
+                                 const Finish& finish) {
   extern __shared__ unsigned char memory[];
   Shared& shared = swizzle_aligned<Shared>(memory);
   const unsigned tid = threadIdx.x, lane = tid % 32;
-  const auto place = [&](unsigned tile) {  // its row and column
-    const Tile at = tile_place(tile, tiles_m, tiles_n);
-    return make_uint2(at.row * BM, at.col * BN);
-  };
-
   if (tid == 0) {
     for (Barrier& barrier : shared.full) mbarrier_init(&barrier, 1);
     for (Barrier& barrier : shared.empty) mbarrier_init(&barrier, 8);  // the warps that multiply
@@ -101,25 +108,26 @@ __global__ void __launch_bounds__(kThreads, 1)
   unsigned turn = 0;  // steps of all tiles so far
   if (tid < 128) {
     registers_decrease<40>();
-    for (unsigned tile = blockIdx.x; tile < tiles_m * tiles_n && tid == 0; tile += gridDim.x) {
-      const auto [row, col] = place(tile);
-      for (unsigned step = 0; step < steps; ++step, ++turn) {
+    for (unsigned tile = blockIdx.x; tile < tiles && tid == 0; tile += gridDim.x) {
+      const Place at = place(tile);
+      for (unsigned step = 0; step < at.steps; ++step, ++turn) {
         Stage& to = shared.stages[turn % kStages];
         Barrier* barrier = &shared.full[turn % kStages];
         mbarrier_wait(&shared.empty[turn % kStages], turn / kStages % 2 ^ 1);  // does not wait in the first round
         mbarrier_arrive_expect(barrier, sizeof(Stage));
-        tma_load(to.A, &A, step * BK, row, barrier);
-        tma_load(to.W, &W, step * BK, col, barrier);
+        tma_load(to.A, A, (at.first + step) * BK, at.row, barrier);
+        tma_load(to.W, W, (at.first + step) * BK, at.col, barrier);
       }
     }
   } else {
     registers_increase<232>();
-    const unsigned warpgroup = tid / 128 - 1, warp = tid / 32 - 4;
+    const unsigned warpgroup = tid / 128 - 1;
     const auto release = [&](unsigned turn) {
       if (lane == 0) mbarrier_arrive(&shared.empty[turn % kStages]);
     };
-    for (unsigned tile = blockIdx.x; tile < tiles_m * tiles_n; tile += gridDim.x) {
+    for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
       float acc[128];
+      const unsigned steps = place(tile).steps;
       for (unsigned step = 0; step < steps; ++step, ++turn) {
         mbarrier_wait(&shared.full[turn % kStages], turn / kStages % 2);
         const Stage& from = shared.stages[turn % kStages];
@@ -136,39 +144,55 @@ __global__ void __launch_bounds__(kThreads, 1)
       }
       wgmma_wait<0>(acc);
       release(turn - 1);
-
-      const auto [row, col] = place(tile);
-      const int left = static_cast<int>(min(N - col, unsigned{BN}));  // columns
-      bias_gelu(acc, bias + col, left);
-      if constexpr (kByTma) {
-        store_by_tma(acc, shared.C[warpgroup], &C_map, row + warpgroup * 64, col);
-      } else {
-        const unsigned i = row + warp * 16;
-        store_rows<BN, 32>(acc, shared.sums[warp], &C[std::size_t{i} * N + col], N,
-                           static_cast<int>(min(M - min(i, M), 16u)), left, 1, 0, false);
-      }
+      finish(acc, shared, place(tile), tile);
     }
-    if (kByTma && tid % 128 == 0) tma_store_wait_read<0>();  // TMA has read the boxes before the block exits
+    if (tid % 128 == 0) tma_store_wait_read<0>();  // TMA has read the boxes before the block exits
   }
 }
+
+// kByTma: TMA can store C. Otherwise its rows are unaligned, and threads store them.
+template <bool kByTma>
+__global__ void __launch_bounds__(kThreads, 1)
+    linear_persistent(const __grid_constant__ CUtensorMap A, const __grid_constant__ CUtensorMap W,
+                      const __grid_constant__ CUtensorMap C_map, const __nv_bfloat16* __restrict__ bias,
+                      __nv_bfloat16* __restrict__ C, unsigned M, unsigned N, unsigned steps, unsigned tiles_m,
+                      unsigned tiles_n) {
+  const auto place = [&](unsigned tile) {
+    const Tile at = tile_place(tile, tiles_m, tiles_n);
+    return Place{at.row * BM, at.col * BN, 0, steps};
+  };
+  run_tiles(&A, &W, tiles_m * tiles_n, place, [&](float(&acc)[128], Shared& shared, const Place& at, unsigned) {
+    bias_gelu(acc, bias + at.col, static_cast<int>(min(N - at.col, unsigned{BN})));
+    if constexpr (kByTma) {
+      store_by_tma(acc, shared, at.row, at.col,
+                   [&](const void* box, unsigned col, unsigned row) { tma_store(box, &C_map, col, row); });
+    } else {
+      store_by_threads(acc, shared, C, M, N, at.row, at.col, false);
+    }
+  });
+}
+
+// The maps of A and W, which are copied to aligned rows where TMA needs it.
+static auto maps_of(const __nv_bfloat16* A, const __nv_bfloat16* W, std::size_t M, std::size_t N, std::size_t K) {
+  std::size_t lda = K, ldw = K;
+  A = rows_for_tma<struct AlignedA>(A, M, K, lda);
+  W = rows_for_tma<struct AlignedW>(W, N, K, ldw);
+  return std::make_pair(tensor_map(A, M, K, lda, BM), tensor_map(W, N, K, ldw, BN));
+}
+constexpr int kBytes = sizeof(Shared) + kSwizzleAlignment;
 
 static void launch(const __nv_bfloat16* A, const __nv_bfloat16* W, const __nv_bfloat16* bias, __nv_bfloat16* C,
                    std::size_t M, std::size_t N, std::size_t K) {
   if (M == 0 || N == 0) return;
   if (K == 0) return without_product<false>(bias, C, M, N);
-  std::size_t lda = K, ldw = K;
-  A = rows_for_tma<struct AlignedA>(A, M, K, lda);
-  W = rows_for_tma<struct AlignedW>(W, N, K, ldw);
   const auto tiles_m = static_cast<unsigned>(ceil_div(M, BM)), tiles_n = static_cast<unsigned>(ceil_div(N, BN));
-  const auto steps = static_cast<unsigned>(ceil_div(K, BK));
   const unsigned grid = std::min(tiles_m * tiles_n, static_cast<unsigned>(sm_count()));
   const bool by_tma = tma_stores(C, N, N);
   const auto kernel = by_tma ? linear_persistent<true> : linear_persistent<false>;
-  constexpr int bytes = sizeof(Shared) + kSwizzleAlignment;
-  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  kernel<<<grid, kThreads, bytes>>>(tensor_map(A, M, K, lda, BM), tensor_map(W, N, K, ldw, BN),
-                                    by_tma ? tensor_map(C, M, N, N, 64) : CUtensorMap{}, bias, C, M, N, steps, tiles_m,
-                                    tiles_n);
+  const auto [map_a, map_w] = maps_of(A, W, M, N, K);
+  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
+  kernel<<<grid, kThreads, kBytes>>>(map_a, map_w, by_tma ? tensor_map(C, M, N, N, 64) : CUtensorMap{}, bias, C, M, N,
+                                     static_cast<unsigned>(ceil_div(K, BK)), tiles_m, tiles_n);
   CUDA_CHECK(cudaGetLastError());
 }
 
