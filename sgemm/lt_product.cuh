@@ -1,4 +1,4 @@
-// A product by cuBLASLt: D = alpha A B^T + beta D, A m x k, B n x k, D m x n, row-major.
+// Products by cuBLASLt: D = alpha A B^T + beta D, A m x k, B n x k, D m x n, row-major.
 #pragma once
 #include "cublas_helpers.cuh"
 #include "tensor_map.cuh"
@@ -27,22 +27,33 @@ inline cublasLtHandle_t cublas_lt() { return reinterpret_cast<cublasLtHandle_t>(
 
 // The library takes row-major matrices as columns, D^T = B A^T, so B goes first, transposed: the only form (TN) in which
 // its kernels on 8 bits come. It is asked once per size and alignment (that of A, B and D in bytes) which of them to
-// run; slices of k must meet in what is computed in. `describe` sets attributes of the operation. k must not be 0.
+// run; slices of k must meet in what is computed in. `describe` sets attributes of the operation. `batch` products lie one
+// behind the other. k must not be 0.
 template <typename Describe>
 LtPlan& lt_plan(const LtTypes& types, std::size_t m, std::size_t n, std::size_t k, const std::uint32_t (&alignments)[3],
-                const Describe& describe) {
+                const Describe& describe, std::size_t batch = 1) {
   static std::map<std::vector<std::size_t>, LtPlan> plans;
-  const auto [at, is_new] = plans.try_emplace({m, n, k, alignments[0], alignments[1], alignments[2]});
+  const auto [at, is_new] = plans.try_emplace({m, n, k, batch, alignments[0], alignments[1], alignments[2]});
   LtPlan& plan = at->second;
   if (!is_new) return plan;
   const cublasOperation_t transposed = CUBLAS_OP_T;
-  const auto ld = static_cast<std::int64_t>(k);
+  // by columns, as the library sees it
+  const auto layout = [&](cudaDataType_t type, std::size_t rows, std::size_t columns) {
+    const auto count = static_cast<std::int32_t>(batch);
+    const auto apart = static_cast<std::int64_t>(rows * columns);
+    cublasLtMatrixLayout_t made = nullptr;
+    CUBLAS_CHECK(cublasLtMatrixLayoutCreate(&made, type, rows, columns, static_cast<std::int64_t>(rows)));
+    CUBLAS_CHECK(cublasLtMatrixLayoutSetAttribute(made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count));
+    CUBLAS_CHECK(
+        cublasLtMatrixLayoutSetAttribute(made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &apart, sizeof apart));
+    return made;
+  };
   CUBLAS_CHECK(cublasLtMatmulDescCreate(&plan.operation, types.compute, types.factor));
   CUBLAS_CHECK(
       cublasLtMatmulDescSetAttribute(plan.operation, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed));
-  CUBLAS_CHECK(cublasLtMatrixLayoutCreate(&plan.B, types.in, k, n, ld));
-  CUBLAS_CHECK(cublasLtMatrixLayoutCreate(&plan.A, types.in, k, m, ld));
-  CUBLAS_CHECK(cublasLtMatrixLayoutCreate(&plan.D, types.out, n, m, static_cast<std::int64_t>(n)));
+  plan.A = layout(types.in, k, m);
+  plan.B = layout(types.in, k, n);
+  plan.D = layout(types.out, n, m);
   describe(plan.operation);
   cublasLtMatmulPreference_t preference = nullptr;
   CUBLAS_CHECK(cublasLtMatmulPreferenceCreate(&preference));
@@ -70,15 +81,16 @@ LtPlan& lt_plan(const LtTypes& types, std::size_t m, std::size_t n, std::size_t 
 // each time. k must not be 0.
 template <typename Element, typename Factor, typename Describe>
 void multiply_by_cublaslt(const LtTypes& types, const Element* A, const Element* B, void* D, std::size_t m,
-                          std::size_t n, std::size_t k, Factor alpha, Factor beta, const Describe& describe) {
+                          std::size_t n, std::size_t k, Factor alpha, Factor beta, const Describe& describe,
+                          std::size_t batch = 1) {
   std::size_t padded_a = k, padded_b = k;  // k, or k and the zeros: rows of whole 16 bytes in both cases
-  A = rows_for_tma<struct AlignedA>(A, m, k, padded_a);
-  B = rows_for_tma<struct AlignedB>(B, n, k, padded_b);
+  A = rows_for_tma<struct AlignedA>(A, batch * m, k, padded_a);
+  B = rows_for_tma<struct AlignedB>(B, batch * n, k, padded_b);
   const auto alignment = [](const void* p) {  // the largest power of two, up to 256, that divides the address
     const std::uintptr_t bits = reinterpret_cast<std::uintptr_t>(p) | 256;
     return static_cast<std::uint32_t>(bits & (~bits + 1));
   };
-  LtPlan& plan = lt_plan(types, m, n, padded_a, {alignment(A), alignment(B), alignment(D)}, describe);
+  LtPlan& plan = lt_plan(types, m, n, padded_a, {alignment(A), alignment(B), alignment(D)}, describe, batch);
   if (!plan.has_kernel) throw std::runtime_error("cublasLtMatmulAlgoGetHeuristic: no kernel for this product");
   describe(plan.operation);
   CUBLAS_CHECK(cublasLtMatmul(cublas_lt(), plan.operation, &alpha, B, plan.B, A, plan.A, &beta, D, plan.D, D, plan.D,

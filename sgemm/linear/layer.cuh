@@ -1,4 +1,4 @@
-// A linear layer: C = f(A W^T + bias), in BF16 with FP32 sums. Its problems have their own f.
+// A linear layer: C = f(A W^T + bias), in BF16 with FP32 sums. Its problems have their own f, and one has many layers.
 #pragma once
 #include "sampled_rows.cuh"
 #include "tensor_core_error.hpp"
@@ -21,14 +21,15 @@ class Layer : public ladder::Problem {
     return {{"m", 4096, 131, most}, {"n", 4096, 137, most}, {"k", 4096, 67, most}};
   }
   std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override {
-    const std::size_t m = size[0], n = size[1], k = size[2];
-    for (const double elements : {area(m, k), area(n, k), area(m, n)}) {
+    const auto [m, n, k, layers] = shape(size);
+    const std::size_t rows = layers * m, outputs = layers * n;
+    for (const double elements : {area(rows, k), area(outputs, k), area(rows, n)}) {
       if (elements > 1e15) throw ladder::UsageError("--m, --n, --k: a matrix is too large");
     }
     const ladder::Buffer C =
-        reads_c() ? ladder::inout<__nv_bfloat16>("C", m * n) : ladder::output<__nv_bfloat16>("C", m * n);
-    return {ladder::input<__nv_bfloat16>("A", m * k), ladder::input<__nv_bfloat16>("W", n * k),
-            ladder::input<__nv_bfloat16>("bias", n), C};
+        reads_c() ? ladder::inout<__nv_bfloat16>("C", rows * n) : ladder::output<__nv_bfloat16>("C", rows * n);
+    return {ladder::input<__nv_bfloat16>("A", rows * k), ladder::input<__nv_bfloat16>("W", outputs * k),
+            ladder::input<__nv_bfloat16>("bias", outputs), C};
   }
   void run(const ladder::Arrays& device, const ladder::Size& size) const override {
     launch_(device.at<const __nv_bfloat16>(0), device.at<const __nv_bfloat16>(1), device.at<const __nv_bfloat16>(2),
@@ -41,20 +42,20 @@ class Layer : public ladder::Problem {
   // BF16(f(z) + e), e the error of f(z) in all, and the scale is the larger distance of these two from BF16(f(z)).
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
-    const std::size_t n = size[1], k = size[2];
+    const auto [m, n, k, layers] = shape(size);
     const auto at = [&](std::size_t buffer) { return host.at<const __nv_bfloat16>(buffer); };
     const double gamma = tensor_core_gamma(k) + rounded_before();
     for (std::size_t i = range.begin; i < range.end; ++i) {
-      const std::size_t row = i / n, column = i % n;
+      const std::size_t row = i / n, output = row / m * n + i % n;  // of all layers
       double &w = want[i - range.begin], &s = scale[i - range.begin];
       w = 0, s = std::numeric_limits<double>::infinity();
-      if (!is_sampled_row(size[0], n, k, row)) continue;
-      double sum = number(at(2)[column]), magnitude = std::fabs(sum);
+      if (!is_sampled_row(layers * m, n, k, row)) continue;
+      double sum = number(at(2)[output]), magnitude = std::fabs(sum);
       if (reads_c()) {
         sum += number(at(3)[i]);
         magnitude += std::fabs(number(at(3)[i]));
       }
-      const __nv_bfloat16 *a = at(0) + row * k, *b = at(1) + column * k;
+      const __nv_bfloat16 *a = at(0) + row * k, *b = at(1) + output * k;
       for (std::size_t l = 0; l < k; ++l) {
         const double product = number(a[l]) * number(b[l]);
         sum += product;
@@ -110,16 +111,26 @@ class Layer : public ladder::Problem {
             {64, 11008, 4096},  {1, 11008, 4096},   {4095, 4095, 4095}};
   }
   bool has_answer(const ladder::Size& size, std::size_t element) const override {
-    return is_sampled_row(size[0], size[1], size[2], element / size[1]);
+    const auto [m, n, k, layers] = shape(size);
+    return is_sampled_row(layers * m, n, k, element / n);
   }
 
-  double flops(const ladder::Size& size) const override { return 2.0 * area(size[0], size[1]) * size[2]; }
+  double flops(const ladder::Size& size) const override {
+    const auto [m, n, k, layers] = shape(size);
+    return 2.0 * area(layers * m, n) * static_cast<double>(k);
+  }
   // The sums in FP32, or A and W in aligned rows.
   double scratch_bytes(const ladder::Size& size) const override {
-    return std::max(4 * area(size[0], size[1]), 2 * (area(size[0], size[2] + 7) + area(size[1], size[2] + 7)));
+    const auto [m, n, k, layers] = shape(size);
+    return std::max(4 * area(layers * m, n), 2 * (area(layers * m, k + 7) + area(layers * n, k + 7)));
   }
 
  protected:
+  // So many layers of the same size, one behind the other in each array.
+  struct Shape {
+    std::size_t m, n, k, layers;
+  };
+  virtual Shape shape(const ladder::Size& size) const { return {size[0], size[1], size[2], 1}; }
   static double to_bf16(double value) { return static_cast<float>(__double2bfloat16(value)); }
 
  private:

@@ -21,4 +21,5 @@ static void launch(const __nv_bfloat16* A, const __nv_bfloat16* W, const __nv_bf
   });
 }
 
+using LinearByLibrary = ByLibrary<Linear>;
 LADDER_STEP(LinearByLibrary, launch);

@@ -20,17 +20,15 @@ struct Stage {
   __nv_bfloat16 As[BM * BK], Ws[BN * BK];
 };
 
-// kAligned: the rows of A and W are whole 16-byte chunks. Otherwise their elements are loaded one by one.
+// One tile of C. kAligned: the rows of A and W are whole 16-byte chunks. Otherwise their elements are loaded one by one.
 template <bool kAligned>
-__global__ void __launch_bounds__(kThreads)
-    linear_cp_async(const __nv_bfloat16* __restrict__ A, const __nv_bfloat16* __restrict__ W,
-                    const __nv_bfloat16* __restrict__ bias, __nv_bfloat16* __restrict__ C, long long M, long long N,
-                    long long K, unsigned tiles_m, unsigned tiles_n, bool pairs) {
+__device__ static void multiply_tile(const __nv_bfloat16* __restrict__ A, const __nv_bfloat16* __restrict__ W,
+                                     const __nv_bfloat16* __restrict__ bias, __nv_bfloat16* __restrict__ C, long long M,
+                                     long long N, long long K, Tile tile, bool pairs) {
   extern __shared__ uint4 smem[];
   Stage* const stages = reinterpret_cast<Stage*>(smem);
   const int tid = threadIdx.x, lane = tid % 32, warp = tid / 32;
   const int warp_row = warp / kWarpsN * WM, warp_col = warp % kWarpsN * WN;
-  const Tile tile = tile_place(blockIdx.x, tiles_m, tiles_n);
   const long long row0 = static_cast<long long>(tile.row) * BM, col0 = static_cast<long long>(tile.col) * BN;
 
   // This thread copies chunk `chunk` of 4 rows of A and of W; past their last row, that one again.
@@ -123,8 +121,16 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-static void launch(const __nv_bfloat16* A, const __nv_bfloat16* W, const __nv_bfloat16* bias, __nv_bfloat16* C,
-                   std::size_t M, std::size_t N, std::size_t K) {
+template <bool kAligned>
+__global__ void __launch_bounds__(kThreads)
+    linear_cp_async(const __nv_bfloat16* __restrict__ A, const __nv_bfloat16* __restrict__ W,
+                    const __nv_bfloat16* __restrict__ bias, __nv_bfloat16* __restrict__ C, long long M, long long N,
+                    long long K, unsigned tiles_m, unsigned tiles_n, bool pairs) {
+  multiply_tile<kAligned>(A, W, bias, C, M, N, K, tile_place(blockIdx.x, tiles_m, tiles_n), pairs);
+}
+
+[[maybe_unused]] static void launch_cp_async(const __nv_bfloat16* A, const __nv_bfloat16* W, const __nv_bfloat16* bias,
+                                             __nv_bfloat16* C, std::size_t M, std::size_t N, std::size_t K) {
   if (M == 0 || N == 0) return;
   const auto tiles_m = static_cast<unsigned>(ceil_div(M, BM)), tiles_n = static_cast<unsigned>(ceil_div(N, BN));
   const bool aligned = aligned_for<uint4>(A, W) && K % 8 == 0 && K > 0;  // with K = 0 nothing may be copied
@@ -135,4 +141,4 @@ static void launch(const __nv_bfloat16* A, const __nv_bfloat16* W, const __nv_bf
   CUDA_CHECK(cudaGetLastError());
 }
 
-LADDER_STEP(Linear, launch);
+LADDER_STEP(Linear, launch_cp_async);

@@ -42,7 +42,7 @@ static void launch_split_k(const __nv_bfloat16* A, const __nv_bfloat16* W, const
   // as many slices as the SMs take at once, of at least 4 steps
   const std::size_t tiles_m = ceil_div(M, BM), tiles_n = ceil_div(N, BN), tiles = tiles_m * tiles_n;
   const std::size_t steps = ceil_div(K, BK), wanted = std::min(sm_count() / tiles, steps / 4);
-  if (wanted < 2) return launch(A, W, bias, C, M, N, K);
+  if (wanted < 2) return launch_persistent(A, W, bias, C, M, N, K);
   const std::size_t each = ceil_div(steps, wanted), slices = ceil_div(steps, each);
   float* partials = scratch<float, struct Slices>(slices * M * N);
   const auto [map_a, map_w] = maps_of(A, W, M, N, K);
