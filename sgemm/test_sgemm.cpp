@@ -253,6 +253,15 @@ TEST_CASE("linear, linear_residual: by hand") {
   }
 }
 
+TEST_CASE("linear_batched: two layers by hand, each with its own A, W and bias") {
+  for (const Step* step : steps_of("linear_batched")) {
+    INFO(step->name);
+    const std::vector<float> got =
+        result_bf16(*step, {2, 1, 2, 2}, {{1, 0, 0, 1}, {1, 2, 40, 3, 5, 60, -7, 8}, {0.5f, 0, 10, -1}, {1, 2, 3, 4}});
+    CHECK(got == std::vector<float>{1.3984375f, 40, 70, 7});  // gelu(1.5) = 1.399572
+  }
+}
+
 TEST_CASE("linear: sums, bias and GELU are FP32, and C is rounded once") {
   for (const Step* step : steps_of("linear")) {
     if (step->is_vendor()) continue;

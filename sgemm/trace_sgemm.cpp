@@ -136,6 +136,20 @@ TEST_CASE("linear: the unfused epilogue writes and reads each sum as a float") {
   CHECK(bytes(residual, Op::store) == 2 * m * n);
 }
 
+TEST_CASE("linear_batched: one launch of all layers moves what a launch per layer moves") {
+  const Size size({3, 128, 136, 64});
+  const Claims loop("linear_batched_01_loop", size), once("linear_batched_02_one_launch", size);
+  CHECK(loop.launches.size() == 3);
+  CHECK(once.launches.size() == 1);
+  for (const Op op : {Op::load, Op::store}) {
+    for (const Space space : {Space::global, Space::shared}) {
+      CHECK(once.total(space, op).bytes_requested == loop.total(space, op).bytes_requested);
+      CHECK(once.total(space, op).units == loop.total(space, op).units);
+    }
+  }
+  CHECK(once.conflicts() == 0);
+}
+
 TEST_CASE("linear: rows of A and of W are loaded by 16 bytes, and fragments of both without bank conflicts") {
   const Size size({256, 256, 64});
   for (const char* step : {"linear_01_unfused", "linear_02_fused", "linear_03_cp_async", "linear_residual_01_fused"}) {

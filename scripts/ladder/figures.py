@@ -15,8 +15,8 @@ from ladder import cuda_source
 MEASURED = re.compile(r"__global__|(?<!__host__ )__device__|< < <|cudaLaunch")
 PROBLEM = re.compile(r"\bkernel \( \) const override")  # the class of a problem names its kernel
 # Kernels where arithmetic decides, and what libraries are called in words.
-IN_TFLOPS = ("sgemm", "sgemm_accuracy", "sgemm_tf32", "gemm_bf16", "linear", "linear_residual", "gemm_int8",
-             "gemm_fp8", "gemm_fp8_blocks", "aat", "conv2d_channels",
+IN_TFLOPS = ("sgemm", "sgemm_accuracy", "sgemm_tf32", "gemm_bf16", "linear", "linear_batched", "linear_residual",
+             "gemm_int8", "gemm_fp8", "gemm_fp8_blocks", "aat", "conv2d_channels",
              "attention", "attention_bf16", "nms")
 LIBRARIES = {"cub": "CUB", "cublas": "cuBLAS", "cublaslt": "cuBLASLt", "cudnn": "cuDNN", "cusparse": "cuSPARSE",
              "thrust": "Thrust", "memcpy": "cudaMemcpy"}
