@@ -1,4 +1,4 @@
-// A batch of linear layers with GELU, in BF16: C_i = gelu(A_i W_i^T + bias_i).
+// A batch of linear layers with GELU, BF16: C = gelu(A W^T + bias).
 // Each layer has weights of its own, and all have the same size: one per head or per group of channels, adapters of
 // several users, experts with a fixed number of tokens each.
 // practice: hard, next linear_residual
