@@ -1,6 +1,5 @@
-// A linear layer with GELU: what its problems share.
-// gelu(z) = z / 2 (1 + tanh(sqrt(2 / pi) (z + 0.044715 z^3))), the tanh formula, not the one by erf. Sums, bias and
-// GELU are FP32. NaN and +infinity stay; -infinity gives NaN (-infinity times 0), as in PyTorch.
+// A layer's GELU is the tanh formula, not the one by erf: gelu(z) = z / 2 (1 + tanh(sqrt(2 / pi) (z + 0.044715 z^3))).
+// Sums, bias and GELU are FP32. NaN and +infinity stay; -infinity gives NaN (-infinity times 0), as in PyTorch.
 #pragma once
 #include "layer.cuh"
 

@@ -1,4 +1,4 @@
-// A linear layer: C = f(A W^T + bias), in BF16 with FP32 sums. Its problems have their own f, and one has many layers.
+// A linear layer: C = f(A W^T + bias), in BF16 with FP32 sums. Its problems have their own f; a batch has many layers.
 #pragma once
 #include "sampled_rows.cuh"
 #include "tensor_core_error.hpp"

@@ -1,6 +1,6 @@
 // A batch of linear layers with GELU, BF16: C = gelu(A W^T + bias).
-// Each layer has weights of its own, and all have the same size: one per head or per group of channels, adapters of
-// several users, experts with a fixed number of tokens each.
+// Layer i of b has its own A, W, bias and C, and all have the same size: one per head or per group of channels, adapters
+// of several users, experts with a fixed number of tokens each.
 // practice: hard, next linear_residual
 #pragma once
 #include "gelu_layer.cuh"
@@ -39,8 +39,8 @@ class LinearBatched : public GeluLayer {
                                        {2, 127, 129, 8}, {3, 128, 128, 64},  {2, 129, 136, 72}, {2, 20, 70, 521},
                                        {3, 3, 300, 200}, {1, 130, 264, 136}, {40, 1, 8, 16}};
 #ifndef CUDA_EMU  // for the kernels that the CPU backend cannot run: several large tiles; more layers than gridDim.z counts
-    for (const ladder::Size& size : {ladder::Size{150, 100, 264, 600},
-                                     {3, 515, 520, 300},
+    for (const ladder::Size& size : {ladder::Size{150, 100, 72, 88},
+                                     {2, 515, 520, 300},
                                      {5, 192, 512, 256},
                                      {2, 72, 201, 2688},
                                      {65537, 3, 8, 16}}) {
@@ -51,7 +51,7 @@ class LinearBatched : public GeluLayer {
   }
   // A, W and C in turn have more than 2^31 elements.
   std::vector<ladder::Size> huge_sizes() const override {
-    return {{3, (1 << 21) + 5, 3, 345}, {3, 3, (1 << 21) + 5, 345}, {3, (1 << 20) + 5, 690, 2}};
+    return {{3, (1 << 21) + 5, 3, 345}, {3, 3, (1 << 21) + 5, 345}, {3, (1 << 20) + 5, 688, 2}};
   }
   // Few tiles per layer; a tile of rows per layer, where weights are most bytes; a wave of tiles per layer.
   std::vector<ladder::Size> bench_sizes() const override {
