@@ -5,7 +5,7 @@
 // ceil(k / 128):
 //   y[r] = sum over j of scales[r * groups + j / 128] * (q[r][j] - zeros[r * groups + j / 128]) * x[j], added in FP32.
 // Scales may have any sign. k = 0 gives 0.
-// practice: hard, next spmv
+// practice: hard, next gemv_w4_rows
 #pragma once
 #include "ladder.cuh"
 

@@ -1,0 +1,111 @@
+// Problem:  step 03 makes eight weights of a word in 15 instructions: 3 shifts, 4 masks, 4 ORs, 4 subtractions.
+// Idea:     a nibble is a BF16 number as it stands, a subnormal one: the bits of N < 256 are N * 2^-133. One fma
+//           multiplies it by 2^127 and subtracts zero / 64, exactly; Y is multiplied by 64. Bits 4 to 7 are
+//           16 times as much, so the factor is 2^123 and nothing is shifted. Nine instructions.
+// Expect:   1.0 to 1.2x step 03 at 8x8192x64: 2.9 instructions per weight (SASS) instead of 3.6; the loads are the
+//           same. More at 16 rows only if instructions are the limit there.
+// Next:     X is loaded for each 16 rows of W, 64 of 90 sectors. What halves that? (Two A fragments for each B.)
+// needs: sm_80
+#include "gemv_w4_rows.cuh"
+#include "sixteen_bytes.cuh"
+#include "tensor_core.cuh"
+
+constexpr int kWarps = 8, kBlock = 32 * kWarps, kGroup = 128;
+
+// A row's weights that a lane has of a group, and what the group has.
+struct Weights {
+  uint4 q;
+  float scale, less;  // less: -zero / 64
+};
+
+// Weights `pair` and pair + 4 of eight, less their zero point, over 64. BF16 numbers below 2^-125 are 2^-133 apart, so an
+// integer below 256 stands for that many of those: for q in bits 0 to 3, for 16 q in bits 4 to 7.
+__device__ static unsigned dequantize(unsigned word, int pair, __nv_bfloat162 less) {
+  const unsigned bits = (pair < 2 ? word : word >> 8) & (pair % 2 == 0 ? 0x000f000fu : 0x00f000f0u);
+  const unsigned factor = pair % 2 == 0 ? 0x7f007f00u : 0x7d007d00u;  // 2^127, 2^123
+  const __nv_bfloat162 w =
+      __hfma2(reinterpret_cast<const __nv_bfloat162&>(bits), reinterpret_cast<const __nv_bfloat162&>(factor), less);
+  return reinterpret_cast<const unsigned&>(w);
+}
+
+// Elements `pair` and pair + 4 of eight.
+__device__ static unsigned pair_of(const uint4& x, int pair) {
+  return __byte_perm(pair < 2 ? x.x : x.y, pair < 2 ? x.z : x.w, pair % 2 == 0 ? 0x5410 : 0x7632);
+}
+
+// kTiles: of eight rows of X. With g = lane / 4 and t = lane % 4 a lane has rows g and g + 8 of a block's 16 of W, row g
+// of each tile of X, and of a group's 128 k those from 32 t on. Past n and m the last rows are loaded again and their
+// sums are not stored.
+template <int kTiles, bool kAligned>
+__global__ void __launch_bounds__(kBlock)
+    gemv_w4_rows_subnormals(const std::uint8_t* __restrict__ W, const float* __restrict__ scales,
+                            const std::uint8_t* __restrict__ zeros, const __nv_bfloat16* __restrict__ X,
+                            float* __restrict__ Y, std::size_t m, std::size_t n, std::size_t groups) {
+  __shared__ float parts[kWarps][8 * kTiles][16];  // of 8 * kTiles rows of Y
+  const unsigned g = threadIdx.x % 32 / 4, t = threadIdx.x % 4, warp = threadIdx.x / 32;
+  const std::size_t row0 = std::size_t{blockIdx.x} * 16, k = groups * kGroup;
+  const std::size_t first[2] = {min(row0 + g, n - 1) * groups, min(row0 + g + 8, n - 1) * groups};
+  const __nv_bfloat16* x_rows[kTiles];
+#pragma unroll
+  for (int tile = 0; tile < kTiles; ++tile) x_rows[tile] = X + min(std::size_t{8 * tile + g}, m - 1) * k + 32 * t;
+  Weights next[2];
+  const auto load = [&](unsigned group) {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const std::size_t at = first[h] + group;
+      next[h] = {load_16_bytes<kAligned>(W + at * (kGroup / 2) + 16 * t), scales[at],
+                 -static_cast<float>(zeros[at]) / 64};
+    }
+  };
+  if (warp < groups) load(warp);
+  float sums[kTiles][4] = {};  // [0], [1]: row g of W, rows 2 t and 2 t + 1 of the tile; [2], [3]: row g + 8
+  for (unsigned group = warp; group < groups; group += kWarps) {
+    const Weights now[2] = {next[0], next[1]};
+    if (group + kWarps < groups) load(group + kWarps);
+    const unsigned words[4][2] = {
+        {now[0].q.x, now[1].q.x}, {now[0].q.y, now[1].q.y}, {now[0].q.z, now[1].q.z}, {now[0].q.w, now[1].q.w}};
+    const __nv_bfloat162 less[2] = {__float2bfloat162_rn(now[0].less), __float2bfloat162_rn(now[1].less)};
+    float part[kTiles][4] = {};
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {  // eight weights of each row
+      uint4 x[kTiles];
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile) {
+        x[tile] = load_16_bytes<kAligned>(x_rows[tile] + std::size_t{group} * kGroup + 8 * j);
+      }
+#pragma unroll
+      for (int pair = 0; pair < 4; pair += 2) {
+        unsigned a[4];
+#pragma unroll
+        for (int i = 0; i < 4; ++i) a[i] = dequantize(words[j][i % 2], pair + i / 2, less[i % 2]);
+#pragma unroll
+        for (int tile = 0; tile < kTiles; ++tile) {
+          mma_m16n8k16_bf16(part[tile], a, pair_of(x[tile], pair), pair_of(x[tile], pair + 1));
+        }
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < 4 * kTiles; ++i) sums[i / 4][i % 4] += now[i % 4 / 2].scale * part[i / 4][i % 4];
+  }
+  // add the warps' sums
+#pragma unroll
+  for (int i = 0; i < 4 * kTiles; ++i) parts[warp][i / 4 * 8 + 2 * t + i % 2][g + i % 4 / 2 * 8] = sums[i / 4][i % 4];
+  __syncthreads();
+  const unsigned x_row = threadIdx.x / 16, row = threadIdx.x % 16;
+  if (x_row >= m || x_row >= 8 * kTiles || row0 + row >= n) return;
+  float sum = 0.0f;
+  for (int w = 0; w < kWarps; ++w) sum += parts[w][x_row][row];
+  Y[x_row * n + row0 + row] = 64 * sum;
+}
+
+static void launch(const std::uint8_t* W, const float* scales, const std::uint8_t* zeros, const __nv_bfloat16* X,
+                   float* Y, std::size_t m, std::size_t n, std::size_t groups) {
+  if (m == 0 || n == 0) return;
+  const bool aligned = aligned_for<uint4>(W) && aligned_for<uint4>(X);
+  const auto kernel = m <= 8 ? (aligned ? gemv_w4_rows_subnormals<1, true> : gemv_w4_rows_subnormals<1, false>)
+                             : (aligned ? gemv_w4_rows_subnormals<2, true> : gemv_w4_rows_subnormals<2, false>);
+  kernel<<<static_cast<unsigned>(ceil_div(n, 16)), kBlock>>>(W, scales, zeros, X, Y, m, n, groups);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+LADDER_STEP(GemvW4Rows, launch);
