@@ -378,3 +378,39 @@ TEST_CASE("gemv_w4: by hand") {
     CHECK(got == std::vector<float>{0.5f * (-7 - 60 - 500), 2.0f * (15 + 800)});
   }
 }
+
+// Each row of Y is that of its own row of X, and weights that equal their zero point count for nothing.
+TEST_CASE("gemv_w4_rows: a one-hot row of X picks a column of the dequantized matrix, bit for bit") {
+  constexpr std::size_t m = 11, n = 18, groups = 3, k = 128 * groups;
+  std::vector<std::uint8_t> weights(n * k / 2), zeros(n * groups);
+  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<std::uint8_t>(hash(1, 0, i));
+  for (std::size_t i = 0; i < zeros.size(); ++i) zeros[i] = hash(2, 0, i) % 16;
+  const std::vector<float> scales = random_numbers(n * groups, 3);
+  const DeviceBuffer<std::uint8_t> device_w(weights.size()), device_zeros(zeros.size());
+  CUDA_CHECK(cudaMemcpy(device_w.get(), weights.data(), weights.size(), cudaMemcpyHostToDevice));
+  CUDA_CHECK(cudaMemcpy(device_zeros.get(), zeros.data(), zeros.size(), cudaMemcpyHostToDevice));
+  const DeviceBuffer<float> device_scales = upload(scales), device_y(m * n);
+  const DeviceBuffer<__nv_bfloat16> device_x(m * k);
+  for (const Step& step : steps()) {
+    if (step.problem->kernel() != std::string("gemv_w4_rows")) continue;
+    for (std::size_t first = 0; first < k; first += m) {
+      INFO(step.name << ", from column " << first);
+      std::vector<__nv_bfloat16> X(m * k, __float2bfloat16(0));
+      std::vector<float> got(m * n), want(m * n);
+      for (std::size_t i = 0; i < m; ++i) {
+        const std::size_t j = (first + i) % k;
+        X[i * k + j] = __float2bfloat16(1);
+        for (std::size_t r = 0; r < n; ++r) {
+          const int q = weights[(r * k + j) / 2] >> j % 2 * 4 & 15, zero = zeros[r * groups + j / 128];
+          want[i * n + r] = scales[r * groups + j / 128] * static_cast<float>(q - zero);
+        }
+      }
+      CUDA_CHECK(cudaMemcpy(device_x.get(), X.data(), X.size() * sizeof X[0], cudaMemcpyHostToDevice));
+      step.problem->run(
+          Arrays({device_w.get(), device_scales.get(), device_zeros.get(), device_x.get(), device_y.get()}),
+          {m, n, groups});
+      CUDA_CHECK(cudaMemcpy(got.data(), device_y.get(), got.size() * sizeof(float), cudaMemcpyDeviceToHost));
+      CHECK(got == want);
+    }
+  }
+}

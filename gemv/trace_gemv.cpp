@@ -20,8 +20,8 @@ double sectors_of_matrix(const char* step, const Size& size) {
 }
 
 // The sectors of all loads of the last launch, for `weights` of the 256 x 1024 weights.
-double sectors_of_loads(const char* step, double weights) {
-  const Claims seen(step, {256, 1024});
+double sectors_of_loads(const char* step, double weights, const Size& size = {256, 1024}) {
+  const Claims seen(step, size);
   double all = 0;
   for (const auto& access : seen.launches.back().accesses) {
     if (access.space == Space::global && access.op == Op::load) all += static_cast<double>(access.units);
@@ -79,4 +79,14 @@ TEST_CASE("gemv_w4: sectors of all loads for 1024 weights") {
   CHECK(sectors("gemv_w4_01_shifts") == 16 + 2 * 64 + 32);  // both halves of a pair of x, then scales and zero points
   CHECK(sectors("gemv_w4_02_vectors") == 16 + 128 + 2);     // each of four loads of x touches half of its sectors
   CHECK(sectors("gemv_w4_03_magic") == 16 + 128 + 2);
+  CHECK(sectors("gemv_w4_04_four_rows") == 16 + 32 + 2);  // x once for four rows
+}
+
+// With eight rows of X. The mma steps load them for 16 rows of W, and a scale and a zero point for a lane's two rows.
+TEST_CASE("gemv_w4_rows: sectors of all loads for 1024 weights") {
+  const auto sectors = [](const char* step) { return sectors_of_loads(step, 1024, {8, 256, 8}); };
+  CHECK(sectors("gemv_w4_rows_01_registers") == 16 + 8 * 128 + 2);
+  CHECK(sectors("gemv_w4_rows_02_mma") == 128 + 64 + 10);  // a byte of each of 8 rows per request
+  CHECK(sectors("gemv_w4_rows_03_order_of_k") == 16 + 64 + 10);
+  CHECK(sectors("gemv_w4_rows_04_subnormals") == 16 + 64 + 10);
 }
