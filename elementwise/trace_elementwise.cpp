@@ -196,7 +196,7 @@ TEST_CASE("stage: 4, 8 and 16 sectors per request for copies of 4, 8 and 16 byte
   CHECK(Claims("stage_02_cp_async_4", {n}).load() == 4);
   CHECK(Claims("stage_03_cp_async_8", {n}).load() == 8);
   for (const char* step : {"stage_04_cp_async_16", "stage_05_two_stages", "stage_06_pipeline", "stage_07_barrier",
-                           "stage_08_group", "stage_09_producer_warp"}) {
+                           "stage_08_group", "stage_09_producer_warp", "stage_11_pipeline_roles"}) {
     const Claims seen(step, {n});
     CAPTURE(step);
     CHECK(seen.load() == 16);

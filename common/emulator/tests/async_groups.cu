@@ -110,6 +110,48 @@ __global__ void copy_with_block_pipeline(const int* in, int* out, int tiles) {
   }
 }
 
+// The first warp copies, the others read what it copied.
+__global__ void copy_with_roles(const int* in, int* out, int tiles) {
+  constexpr int stages = 3, width = kThreads - 32;
+  __shared__ int tile[stages][width];
+  __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, stages> state;
+  const auto block = cg::this_thread_block();
+  const auto warp = cg::tiled_partition<32>(block);
+  const int i = static_cast<int>(threadIdx.x) - 32;
+  auto pipeline =
+      cuda::make_pipeline(block, &state, i < 0 ? cuda::pipeline_role::producer : cuda::pipeline_role::consumer);
+  for (int t = 0; t < tiles; ++t) {
+    if (i < 0) {
+      pipeline.producer_acquire();
+      cuda::memcpy_async(warp, tile[t % stages], in + t * width, sizeof(int) * width, pipeline);
+      pipeline.producer_commit();
+    } else {
+      pipeline.consumer_wait();
+      out[t * width + i] = tile[t % stages][width - 1 - i];
+      pipeline.consumer_release();
+    }
+  }
+}
+
+// In each round the upper half of the threads that are left leave, and the others meet without them.
+__global__ void halve_by_dropping(int* out) {
+  __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
+  __shared__ int values[kThreads];
+  const int i = threadIdx.x;
+  if (i == 0) init(&barrier, kThreads);
+  __syncthreads();
+  values[i] = i;
+  for (int left = kThreads / 2; left > 2; left /= 2) {
+    if (i >= left) {
+      barrier.arrive_and_drop();
+      return;
+    }
+    barrier.arrive_and_wait();
+    values[i] += values[i + left];
+  }
+  out[i] = values[i];
+}
+
 #ifdef CUDA_EMU
 // 16-byte alignment is promised.
 __global__ void copy_as_promised(const int* in, int* out) {
@@ -184,6 +226,20 @@ TEST_CASE("copies that a barrier, a group or a pipeline waits for") {
   for (int i = 0; i < tiles * kThreads; ++i) {
     REQUIRE(got[i] == values[i / kThreads * kThreads + kThreads - 1 - i % kThreads]);
   }
+  for (const int count : {0, 1, 2, 3, 4, 7}) {
+    constexpr int width = kThreads - 32;
+    DeviceVector<int> turned(tiles * kThreads, -1);
+    copy_with_roles<<<1, kThreads>>>(in.data(), turned.data(), count);
+    got = turned.get();
+    for (int i = 0; i < count * width; ++i) REQUIRE(got[i] == values[i / width * width + width - 1 - i % width]);
+    CHECK(got[count * width] == -1);
+  }
+}
+
+TEST_CASE("threads that leave a barrier are not waited for") {
+  DeviceVector<int> out(3);
+  halve_by_dropping<<<1, kThreads>>>(out.data());
+  CHECK(out.get() == std::vector<int>{1488, 1520, 1552});
 }
 
 #ifdef CUDA_EMU
