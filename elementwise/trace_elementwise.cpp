@@ -137,6 +137,9 @@ TEST_CASE("vec3_norm: 12 sectors per request, then 16 for 4 times the bytes, the
   const Claims shared("vec3_norm_04_shared", {n});
   CHECK(shared.load() == 16);
   CHECK(shared.conflicts() == 0);
+  const Claims shuffled("vec3_norm_05_shuffle", {n});
+  CHECK(shuffled.load() == 16);
+  CHECK(shuffled.total(Space::shared, Op::load).requests == 0);
 }
 
 TEST_CASE("quantize: each element is loaded twice by 4 bytes, then once by 16") {

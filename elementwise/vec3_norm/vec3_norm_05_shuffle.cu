@@ -1,0 +1,51 @@
+// Problem:  step 04 stores every vector to shared memory, waits at a barrier, and loads it again.
+// Idea:     exchange arrays within the warp. Each lane has three float4 in registers and needs three that others hold;
+//           in each of three rounds every lane offers one of its own and takes one: 12 shuffles of a word.
+// Expect:   0.97 to 1.03x step 04: DRAM limits both. 12 shuffles for 24 wavefronts of shared memory (computed), and no
+//           barrier.
+// Next:     when does shared memory serve such an exchange better?
+#include "vec3_norm.cuh"
+
+constexpr int kBlock = 256;
+constexpr int kVectors = 4 * kBlock;  // per block
+constexpr unsigned kAll = 0xffffffff;
+
+__device__ static float norm(float x, float y, float z) { return sqrtf(x * x + y * y + z * z); }
+
+// Element 3 lane + c of the 96 that the lanes of a warp hold in a[0], then a[1], then a[2]. It is in a[k] of lane
+// (3 lane + c) % 32. As 32 k + lane is c mod 3 for one k only, a holder knows which of its three is asked for.
+__device__ static float4 take(const float4 (&a)[3], int c, int lane) {
+  const int k = 2 * (c + 96 - lane) % 3, from = (3 * lane + c) % 32;
+  const float4 mine = k == 0 ? a[0] : k == 1 ? a[1] : a[2];  // a[k] would put the array into local memory
+  return make_float4(__shfl_sync(kAll, mine.x, from), __shfl_sync(kAll, mine.y, from), __shfl_sync(kAll, mine.z, from),
+                     __shfl_sync(kAll, mine.w, from));
+}
+
+__global__ void __launch_bounds__(kBlock)
+    vec3_norm_shuffle(const float* __restrict__ packed, float* __restrict__ out, std::size_t n, bool aligned) {
+  const std::size_t first = std::size_t{blockIdx.x} * kVectors;
+  const int tid = threadIdx.x;
+  if (!aligned || first + kVectors > n) {  // for the whole block
+    for (std::size_t i = first + tid; i < n && i < first + kVectors; i += kBlock) {
+      out[i] = norm(packed[3 * i], packed[3 * i + 1], packed[3 * i + 2]);
+    }
+    return;
+  }
+  // load: the warp's 128 vectors as they lie in memory, 96 consecutive float4
+  const int lane = tid % 32;
+  const float4* from = reinterpret_cast<const float4*>(packed + 3 * first) + 3 * (tid - lane);
+  const float4 loaded[3] = {from[lane], from[32 + lane], from[64 + lane]};
+  // compute and store: four vectors per thread
+  const float4 a = take(loaded, 0, lane), b = take(loaded, 1, lane), c = take(loaded, 2, lane);
+  reinterpret_cast<float4*>(out + first)[tid] =
+      make_float4(norm(a.x, a.y, a.z), norm(a.w, b.x, b.y), norm(b.z, b.w, c.x), norm(c.y, c.z, c.w));
+}
+
+static void launch(const Vectors& in, float* out, std::size_t n) {
+  if (n == 0) return;
+  const bool aligned = aligned_for<float4>(in.packed, out);
+  vec3_norm_shuffle<<<ceil_div(n, kVectors), kBlock>>>(in.packed, out, n, aligned);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+LADDER_STEP(Vec3Norm, launch);
