@@ -1,61 +1,55 @@
 // Problem:  data may be larger than the device's memory, and steps 01 to 10 stop there.
-// Idea:     managed memory may be: on a fault the driver evicts pages to the host. The figures time the second of two
-//           passes, resident_us with room for all and oversubscribed_us with room for 3/4 of x and y.
-// Expect:   0.9 to 1.1x step 04 at 2^26, where all fits. Oversubscribed, a second pass as slow as the first: what it
-//           needs next is what was evicted last. No run has shown that yet: both figures were equal.
-// Measured: 0.32x step 10, 0.12 of the link at 2^26 (H200).
-// Next:     in which order should the second pass go over the data?
+// Idea:     managed memory may be: on a fault the driver evicts pages to the host. The figures time passes over 2 GB with
+//           room for all (resident_us) and for half of it: always from the front (oversubscribed_us), and to and fro.
+// Expect:   0.9 to 1.1x step 04 at 2^26, where all fits. With room for half, 100x resident_us or more: what a pass needs
+//           next was evicted last. To and fro a half of that, as each pass begins with what is still there.
+// Measured: 0.32x step 10, 0.12 of the link at 2^26 (H200 at 9a41615).
+// Next:     how would you order the work so that it doesn't matter?
 #include "memory.cuh"
 
-__global__ void memory_pass(const float* __restrict__ from, float* __restrict__ to, float factor, std::size_t n) {
+__global__ void memory_pass(const float* from, float* to, float factor, std::size_t n, bool backwards) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i < n) to[i] = factor * from[i];
+  const std::size_t at = backwards ? n - 1 - i : i;
+  if (i < n) to[at] = factor * from[at];
 }
 
-static void pass(const float* from, float* to, float factor, std::size_t n) {
-  memory_pass<<<ceil_div(n, 256), 256>>>(from, to, factor, n);
+static void pass(const float* from, float* to, float factor, std::size_t n, bool backwards = false) {
+  memory_pass<<<ceil_div(n, 256), 256>>>(from, to, factor, n, backwards);
   CUDA_CHECK(cudaGetLastError());
-}
-
-static void copy_in(const float* x, float* z, std::size_t n) { pass(x, z, 1.0f, n); }
-
-static void read_on_host(const float* y, std::size_t n) {
-  CUDA_CHECK(cudaDeviceSynchronize());  // the kernel must be done
-  touch_pages(y, n);
-}
-
-static void copy_out(const float* z, float* y, std::size_t n) {
-  pass(z, y, 1.0f, n);
-  read_on_host(y, n);
 }
 
 static void whole(const float* x, float* y, std::size_t n) {
   pass(x, y, 1.0f, n);
-  pass(x, y, 2.0f, n);  // the second pass over x and y
-  read_on_host(y, n);
+  pass(x, y, 2.0f, n);                  // the second pass over x and y
+  CUDA_CHECK(cudaDeviceSynchronize());  // the kernel must be done
+  touch_pages(y, n);
 }
 
 class Oversubscribed : public Transfer {
  public:
-  Oversubscribed() : Transfer(ladder::Place::managed, copy_in, copy_out, whole) {}
-  std::vector<ladder::Figure> figures(const ladder::Arrays& host, const ladder::Size& size) const override {
-    std::vector<ladder::Figure> all = Transfer::figures(host, size);
-    const std::size_t n = size[0], data = 2 * n * sizeof(float);
-    if (data < 1 << 28) return all;  // the driver needs some memory itself
-    const auto one_pass = [&](float factor) { pass(host.at<const float>(0), host.at<float>(1), factor, n); };
-    const auto second_pass = [&] { return median_us([&] { one_pass(1.0f); }, [&] { one_pass(2.0f); }); };
-    all.push_back({"resident_us", second_pass()});
-
-    // take away all memory but 3/4 of what the data need
-    prepare(host, size);
+  Oversubscribed() : Transfer(ladder::Place::managed, nullptr, nullptr, whole) {}
+  // Of data of its own: pages that go to and fro between host and device as often as x and y may stay on the host.
+  std::vector<ladder::Figure> figures(const ladder::Arrays&, const ladder::Size& size) const override {
+    constexpr std::size_t n = std::size_t{1} << 29, bytes = n * sizeof(float);
     std::size_t free = 0, total = 0;
-    void* taken = nullptr;
     CUDA_CHECK(cudaMemGetInfo(&free, &total));
-    if (free > data && cudaMalloc(&taken, free - data / 4 * 3) == cudaSuccess) {
-      all.push_back({"oversubscribed_us", second_pass()});
+    if (size[0] < 1 << 26 || free < 2 * bytes) return {};
+    float *data = nullptr, *taken = nullptr;
+    CUDA_CHECK(cudaMallocManaged(&data, bytes));
+    const auto passes_us = [&](bool to_and_fro) {
+      bool backwards = true;
+      return median_us([] {}, [&] { pass(data, data, 1.0f, n, backwards = to_and_fro && !backwards); });
+    };
+    std::vector<ladder::Figure> all = {{"resident_us", passes_us(false)}};
+    touch_pages(data, n);  // back to the host: all of the device's memory is free
+    CUDA_CHECK(cudaMemGetInfo(&free, &total));
+    if (cudaMalloc(&taken, free - bytes / 2) == cudaSuccess) {
+      all.push_back({"oversubscribed_us", passes_us(false)});
+      all.push_back({"to_and_fro_us", passes_us(true)});
     }
     cudaFree(taken);
-    cudaGetLastError();  // of a cudaMalloc that failed: no figure then
+    cudaFree(data);
+    cudaGetLastError();
     return all;
   }
 };

@@ -475,6 +475,12 @@ cudaError_t cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t widt
   return cudaMalloc(pointer, *pitch * height);
 }
 
+cudaError_t cudaMalloc3D(cudaPitchedPtr* volume, cudaExtent extent) {
+  if (volume == nullptr) return record(cudaErrorInvalidValue);
+  *volume = {nullptr, 0, extent.width, extent.height};
+  return cudaMallocPitch(&volume->ptr, &volume->pitch, extent.width, extent.height * extent.depth);
+}
+
 cudaError_t cudaMallocAsync(void** pointer, std::size_t size, cudaStream_t) { return cudaMalloc(pointer, size); }
 cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) { return cudaFree(pointer); }
 
@@ -582,6 +588,27 @@ cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, 
                               std::size_t width, std::size_t height, cudaMemcpyKind kind, cudaStream_t) {
   return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
 }
+
+cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* copy) {
+  if (copy == nullptr) return record(cudaErrorInvalidValue);
+  const auto rows = [&](const cudaPitchedPtr& volume, const cudaPos& at, std::size_t slice) {
+    return static_cast<char*>(volume.ptr) + ((at.z + slice) * volume.ysize + at.y) * volume.pitch + at.x;
+  };
+  const cudaExtent& box = copy->extent;
+  const auto fits = [&](const cudaPitchedPtr& volume, const cudaPos& at) {
+    return at.x + box.width <= volume.pitch && at.y + box.height <= volume.ysize;
+  };
+  if (!fits(copy->srcPtr, copy->srcPos) || !fits(copy->dstPtr, copy->dstPos)) return record(cudaErrorInvalidValue);
+  for (std::size_t slice = 0; slice < box.depth; ++slice) {
+    const cudaError_t error =
+        cudaMemcpy2D(rows(copy->dstPtr, copy->dstPos, slice), copy->dstPtr.pitch,
+                     rows(copy->srcPtr, copy->srcPos, slice), copy->srcPtr.pitch, box.width, box.height, copy->kind);
+    if (error != cudaSuccess) return error;
+  }
+  return record(cudaSuccess);
+}
+
+cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* copy, cudaStream_t) { return cudaMemcpy3D(copy); }
 
 cudaError_t cudaMemset2D(void* pointer, std::size_t pitch, int value, std::size_t width, std::size_t height) {
   if (width > pitch) return record(cudaErrorInvalidPitchValue);

@@ -293,6 +293,56 @@ TEST_CASE("rows with a pitch") {
   REQUIRE_CUDA(cudaFree(data));
 }
 
+TEST_CASE("a box of a volume") {
+  const int width = 9, height = 5, depth = 4;
+  std::vector<float> values(width * height * depth), box(2 * 3 * 2, -1.0f);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
+  cudaPitchedPtr volume = {};
+  REQUIRE_CUDA(cudaMalloc3D(&volume, make_cudaExtent(width * sizeof(float), height, depth)));
+  CHECK((volume.pitch % 256 == 0 && volume.pitch >= width * sizeof(float)));
+  cudaMemcpy3DParms in = {};
+  in.srcPtr = make_cudaPitchedPtr(values.data(), width * sizeof(float), width, height);
+  in.dstPtr = volume;
+  in.extent = make_cudaExtent(width * sizeof(float), height, depth);
+  in.kind = cudaMemcpyHostToDevice;
+  REQUIRE_CUDA(cudaMemcpy3D(&in));
+  // 2 x 3 x 2 from x = 4, y = 1, z = 2
+  cudaMemcpy3DParms out = {};
+  out.srcPtr = volume;
+  out.srcPos = make_cudaPos(4 * sizeof(float), 1, 2);
+  out.dstPtr = make_cudaPitchedPtr(box.data(), 2 * sizeof(float), 2, 3);
+  out.extent = make_cudaExtent(2 * sizeof(float), 3, 2);
+  out.kind = cudaMemcpyDeviceToHost;
+  REQUIRE_CUDA(cudaMemcpy3DAsync(&out));
+  REQUIRE_CUDA(cudaDeviceSynchronize());
+  for (int z = 0; z < 2; ++z) {
+    for (int y = 0; y < 3; ++y) {
+      for (int x = 0; x < 2; ++x) {
+        REQUIRE(box[(z * 3 + y) * 2 + x] == values[((z + 2) * height + y + 1) * width + x + 4]);
+      }
+    }
+  }
+  REQUIRE_CUDA(cudaFree(volume.ptr));
+}
+
+#ifdef CUDA_EMU
+TEST_CASE("a box that is not within the rows or slices is an error") {
+  std::vector<float> values(64);
+  cudaPitchedPtr volume = {};
+  REQUIRE_CUDA(cudaMalloc3D(&volume, make_cudaExtent(16, 2, 2)));
+  cudaMemcpy3DParms copy = {};
+  copy.srcPtr = make_cudaPitchedPtr(values.data(), 16, 4, 2);
+  copy.dstPtr = volume;
+  copy.kind = cudaMemcpyHostToDevice;
+  for (const cudaExtent& box : {make_cudaExtent(17, 2, 2), make_cudaExtent(16, 3, 1)}) {
+    copy.extent = box;
+    CHECK(cudaMemcpy3D(&copy) == cudaErrorInvalidValue);
+  }
+  cudaGetLastError();
+  REQUIRE_CUDA(cudaFree(volume.ptr));
+}
+#endif
+
 TEST_CASE("host memory that kernels use") {
   std::vector<float> values(64, 1.5f);
   REQUIRE_CUDA(cudaHostRegister(values.data(), 64 * sizeof(float), cudaHostRegisterMapped));
