@@ -283,6 +283,13 @@ def wrapped(text, hang=""):
                      for line in text.split("\n"))
 
 
+def columns(rows, left=1):
+    """The lines of a table: cells side by side, the first `left` of a row at the left of their columns."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return ["  ".join(cell.ljust(width) if place < left else cell.rjust(width)
+                      for place, (cell, width) in enumerate(zip(row, widths))).rstrip() for row in rows]
+
+
 def script_name():
     return Path(sys.argv[0]).name
 

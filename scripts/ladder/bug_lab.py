@@ -2,7 +2,6 @@
 import itertools
 import random
 import re
-import subprocess
 
 import ladder
 from ladder import candidates, cuda_source, judging, problems, progress_file
@@ -62,9 +61,4 @@ def reveal():
                          + re.search(r"^// bug: *(.*)", text, re.M)[1]))
     for where, seen in re.findall(r"^// caught by: *([^|\n]*?) *\| *([^|\n]*)", text, re.MULTILINE):
         print(ladder.wrapped(f"  found by {where}: it prints '{seen.strip()}'", "    "))
-    verdict = judging.Judge(candidates.Submission(bug.path, problems.named(bug.kernel))).verdict()
-    print(f"\nThe judge's verdict on it:\n{judging.text(verdict)}")
-    if ladder.choose_backend("") == "cuda" and re.search(r"^// caught by: *gpu \w", text, re.MULTILINE):
-        print("\nscripts/sanitize on it:", flush=True)
-        subprocess.run([ladder.ROOT / "scripts/sanitize", "--quick", bug.path])
     return 0

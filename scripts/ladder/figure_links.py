@@ -79,16 +79,10 @@ def updated(path, text, errors):
 
 
 def check(page):
-    """Reports links that lead nowhere, measured numbers that are no links, and comments within a sentence."""
+    """Reports measured numbers that are no links, and comments within a sentence. The links themselves are checked by
+    scripts/tables --check, which readme calls."""
     for piece in page.of_kind("heading", "text", "table"):
         text = document.blanked(piece.text, document.CODE_SPAN)
-        for found in LINK.finditer(text):
-            try:
-                wanted = value((page.path.parent / found[2]).resolve(), found[3])
-                if found[1] != wanted:
-                    page.error(piece.line_at(found.start()), f"'{found[1]}' is {wanted}; scripts/tables writes it")
-            except Wrong as error:
-                page.error(piece.line_at(found.start()), f"{found[2]}#{found[3]}: {error}")
         for found in document.COMMENT.finditer(text):
             page.error(piece.line_at(found.start()), "a comment within a sentence; give it a line before the block")
         if piece.kind == "text" and piece.mark("computed") is None and piece.mark("cited") is None:

@@ -256,8 +256,8 @@ class WithoutJudge(InFolder):
                                                "Find it, fix it, then: scripts/judge practice/dot_bug_1.cu\n"))
         [(name, known)] = progress_file.read().items()
         bug = next(bug for bug in ladder.bugs() if bug.name == known["bug"])
-        self.assertRegex(self.practice("--reveal")[0], rf"(?s)practice/dot_bug_1.cu is {bug.path.relative_to(ROOT)}: "
-                                                       ".*The judge's verdict on it:")
+        self.assertRegex(self.practice("--reveal")[0], rf"practice/dot_bug_1.cu is {bug.path.relative_to(ROOT)}: .+\n"
+                                                       "  found by .+: it prints")
         for _ in bug_lab.open_to(problems.named("dot")):
             latest = next(name for name, one in progress_file.read().items() if one["latest"])
             submission = candidates.find(str(ladder.PRACTICE / latest))

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 """Tests of scripts/readme: on a page made up, each kind of drift is found, and what holds is not reported."""
-import re
 import textwrap
 import unittest
 
@@ -178,7 +177,6 @@ class Figures(Found):
         for target, text in values.items():
             right, wrong = (f"It is [{one}](results/h200.json#{target}) there.\n" for one in (text, "7x"))
             self.assertEqual(self.found(right), [])
-            self.assert_found(self.found(wrong), f"^1: '7x' is {re.escape(text)}; scripts/tables")
             self.assertEqual(figure_links.updated(self.path, wrong, []), right)
 
     def test_links_that_lead_nowhere(self):
@@ -186,11 +184,9 @@ class Figures(Found):
                                 ("max_03,2^20,share", "no size"), ("sum_03,2^20,speed", "not STEP"),
                                 ("sum_03,2^20,vs_07", "sum_07 has no"), ("aat_01,1,share", "no ceiling")):
             text = f"It is [0.94](results/h200.json#{target}).\n"
-            self.assert_found(self.found(text), f"^1: .*{pattern}")
             errors = []
             self.assertEqual(figure_links.updated(self.path, text, errors), text)
             self.assert_found(errors, f"README.md:1: .*{pattern}")
-        self.assert_found(self.found("[1x](results/h300.json#sum_03,2^20,share)\n"), "no results file")
 
     def test_code_is_left_alone(self):
         text = "`[1x](results/h200.json#sum_03,2^20,share)`\n```sh\n[1x](results/h200.json#sum_03,2^20,share)\n```\n"
