@@ -56,12 +56,6 @@ def of_ladder(problem, preset, options, say):
     return steps
 
 
-def total(step, name):
-    """(requests, units, ideal) of all launches of a traced step."""
-    totals = traces.Sums(step).totals[name]
-    return tuple(totals.get(key, 0) for key in ("requests", "units", "ideal"))
-
-
 def number(step):
     """ "01" of a step's entry."""
     return step["step"][len(step["kernel"]) + 1:][:2]
@@ -70,19 +64,21 @@ def number(step):
 def compared(own, references):
     """One line for each kind of access: units per request, and the steps that have as many or fewer."""
     lines = []
+    mine, others = traces.Sums(own), [(number(step), traces.Sums(step)) for step in references]
     for name, (words, unit) in SPACES.items():
-        requests, units, ideal = total(own, name)
-        if requests == 0:
+        if not mine.total("requests", name):
             continue
-        line = f"{words}: {units / requests:.1f} {unit} per request, {ideal / requests:.1f} at best; {units} in all"
-        others = [(number(step), *total(step, name)) for step in references]
-        same = [other for other in others if other[1] and abs(other[2] - units) <= (NEARLY - 1) * units]
-        better = [other for other in others if other[1] and other[2] * NEARLY < units]
+        units = mine.total("units", name)
+        seen, best = mine.per_request(name), mine.per_request(name, "ideal")
+        line = f"{words}: {seen:.1f} {unit} per request, {best:.1f} at best; {units} in all"
+        counted = [(step, sums.per_request(name), sums.total("units", name)) for step, sums in others
+                   if sums.total("requests", name)]
+        same = [step for step, _, count in counted if abs(count - units) <= (NEARLY - 1) * units]
+        better = [one for one in counted if one[2] * NEARLY < units]
         if same:
-            line += f", as step {same[0][0]}"
+            line += f", as step {same[0]}"
         if better:
-            step, others_requests, others_units, _ = better[0]
-            line += f"; step {step} has {others_units / others_requests:.1f} per request, {others_units} in all"
+            line += "; step {} has {:.1f} per request, {} in all".format(*better[0])
         lines.append(line)
     return "\n".join(lines + ["(the ladder's steps do not build or end here)"] * (not references))
 

@@ -120,7 +120,6 @@ class Judge:
         self.is_strict = submission.is_strict
         self.stages = []
         self.remarks = []
-        self.narrowed = []  # lines where 64 bits become 32
         self.builders = {}
         self.printed = ""  # by the submission, in the last run that printed
         self.printed_by_failure = None  # and in the run that fails
@@ -142,9 +141,8 @@ class Judge:
         program = builder.program()
         if kind in ("cpu", "gpu"):
             self.program = self.program or program
-            self.narrowed = candidates.narrowed_lines(builder.warnings, self.submission.path)
             if not self.is_strict:
-                self.add(*map(of_narrowing, self.narrowed[:1]))
+                self.add(*map(of_narrowing, candidates.narrowed_lines(builder.warnings, self.submission.path)[:1]))
         return program
 
     def run(self, program, *options, order=None, fill=None, seconds=None):
