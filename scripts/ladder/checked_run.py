@@ -1,6 +1,5 @@
 """Runs one of the runner's programs within limits, and reads what it recorded (common/runner/record.hpp)."""
 import itertools
-import json
 import os
 import re
 from typing import NamedTuple
@@ -80,13 +79,8 @@ def lines_of(path):
 
 
 def records_in(path):
-    records = []
-    for line in lines_of(path):
-        try:
-            records.append(json.loads(line))
-        except ValueError:
-            pass  # the program ended within the line
-    return records
+    """Those that are whole: the program may have ended within a line."""
+    return [record for record in map(ladder.parse_entry, lines_of(path)) if record]
 
 
 def first_lines(path):

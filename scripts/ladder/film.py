@@ -321,7 +321,7 @@ def moments_of(entry, events):
     found = [moment for race in races if (moment := moment_of_race(entry, race, values))]
     found.sort(key=lambda moment: ([not one for one in moment.pop("harm")], moment["event"]))
     ends = [number for number, event in enumerate(events) if event["kind"] == "failure"]
-    told = [diagnosis.told(one).replace("\n", "; ").replace(f"{ladder.ROOT}/", "") for one in entry.get("reports", ())
+    told = [diagnosis.told(one).replace("\n", "; ") for one in entry.get("reports", ())
             if one["kind"] == "error" and "thread" in one]
     others = [{"event": end, "first": None, "text": text} for end, text in zip(ends, told)]
     return found[:MOST_RACES] + sorted([*others, *[value] * bool(value)], key=lambda moment: moment["event"])
@@ -378,7 +378,7 @@ def wrong(entry):
     """What is wrong, in a sentence; empty if nothing is."""
     if entry["right"]:
         return ""
-    seen = entry.get("failure", {}).get("seen", "see below").replace(f"{ladder.ROOT}/", "")
+    seen = entry.get("failure", {}).get("seen", "see below")
     failed = any(one["kind"] == "error" for one in entry.get("reports", ()))
     return seen if failed else f"The result is wrong: {seen}"
 

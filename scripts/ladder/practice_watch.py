@@ -1,6 +1,5 @@
 """scripts/practice --watch: judges the submission that was saved last, and shows the first stage that fails."""
 import os
-import re
 import select
 import shlex
 import subprocess
@@ -29,18 +28,14 @@ def list_text(chosen, solved):
 def section_text(section):
     """The Markdown under a heading that a failure names, "README.md#where-data-live"; without a heading, all."""
     name, _, anchor = section.partition("#")
-    path, lines, found, level, is_code = ladder.ROOT / name, [], not anchor, 0, False
-    for line in path.read_text().splitlines() if path.is_file() else []:
-        is_code ^= line.startswith("```")
-        heading = None if is_code else re.match(r"(#+) (.*)", line)
-        if heading:
-            if found and len(heading[1]) <= level:
-                break
-            if not found and document.anchor(heading[2]) == anchor:
-                found, level = True, len(heading[1])
-        if found:
-            lines.append(line)
-    return "\n".join(lines)
+    page = document.Document(ladder.ROOT / name)
+    found = [(len(depth), title, piece.line) for piece in page.of_kind("heading")
+             for depth, title in [document.HEADING.match(piece.text).groups()]]
+    for place, (level, title, first) in enumerate(found):
+        if document.anchor(title) == anchor:
+            last = next((line for depth, _, line in found[place + 1:] if depth <= level), len(page.lines) + 1)
+            return "\n".join(page.lines[first - 1:last - 1])
+    return "" if anchor else "\n".join(page.lines)
 
 
 class Watch:

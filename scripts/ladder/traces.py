@@ -2,7 +2,6 @@
 import json
 import re
 import subprocess
-from pathlib import Path
 
 import ladder
 from ladder import candidates
@@ -22,7 +21,7 @@ def run(program, options):
     """The traced runs, one for each step of the program; ends the script if there is none."""
     done = subprocess.run([program, "--trace", "--json", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=True)
-    runs = ladder.entries(done.stdout)
+    runs = ladder.entries(done.stdout.replace(f"{ladder.ROOT}/", ""))  # files by their names from the top
     refused = re.findall(r"(?m)^(\w+: skipped, .*)", done.stderr)
     for line in refused:
         ladder.say(line)
@@ -34,20 +33,11 @@ def run(program, options):
     return runs
 
 
-def short_paths(value):
-    """Files in the top folder by their names from there."""
-    if isinstance(value, dict):
-        return {key: ladder.shown(Path(item)) if key == "file" else short_paths(item) for key, item in value.items()}
-    if isinstance(value, list) and value and isinstance(value[0], (dict, list)):
-        return [short_paths(item) for item in value]
-    return value
-
-
 def complete(entry, steps):
     """An entry of a program, with its step's file."""
     step = next(step for step in steps if step.name == entry["step"])
     head = {"step": step.name, "family": step.family, "kernel": step.kernel, "file": ladder.shown(step.path)}
-    return {**head, **short_paths({key: value for key, value in entry.items() if key not in head})}
+    return {**entry, **head}
 
 
 def later_steps(step):
