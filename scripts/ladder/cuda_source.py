@@ -58,6 +58,17 @@ def idea(path):
     return " ".join(re.sub(r"(?m)^//", "", text).split())
 
 
+def chain(class_name, texts):
+    """(header, body) of a class and its bases, as far as these headers, {path: text}, define them."""
+    while class_name:
+        definition = rf"^class {class_name}(?: final)?(?: : public (?:ladder::)?([\w:]+))? \{{\n(.*?)^\}};"
+        found = [(path, match) for path, text in texts.items() for match in [re.search(definition, text, re.M | re.S)]
+                 if match]
+        class_name = found[0][1][1] if found else None
+        if found:
+            yield found[0][0], found[0][1][2]
+
+
 def kernel_names(path):
     """The names of the __global__ functions in a file."""
     text = without_comments(path.read_text(), " ")

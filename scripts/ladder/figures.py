@@ -312,12 +312,8 @@ def library(steps):
 
 def ceiling_name(step):
     """What bounds the step's kernel, as the class of its problem says, or else the nearest of its bases that does."""
-    text = "".join(file.read_text() for file in cuda_source.included(step.path))
-    parts = re.split(r"(?m)^class (\w+) : public (?:ladder::)?(\w+) \{$", text)
-    classes = {name: (base, body) for name, base, body in zip(parts[1::3], parts[2::3], parts[3::3])}
     name = re.search(r"LADDER_STEP\(\s*(\w+)", step.path.read_text())[1]
-    while name in classes:
-        name, body = classes[name]
+    for _, body in cuda_source.chain(name, {file: file.read_text() for file in cuda_source.included(step.path)}):
         own = re.search(r'ceiling_name\(\) const override { return "(\w+)"|Ceiling::(read)', body)
         if own:
             return own[1] or own[2]

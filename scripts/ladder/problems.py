@@ -12,7 +12,6 @@ from ladder import cuda_source, exporting
 FIRST = "add"  # where a newcomer begins
 FIELDS = re.compile(r"// (?P<description>.+)\.\n(?://.*\n)*?"
                     r"// practice: (?P<difficulty>easy|medium|hard), next (?P<next>\w+)\n")
-HINT = re.compile(r"^// Idea: +(.*(?:\n// {6,}.*)*)", re.MULTILINE)
 
 
 class Parameter(NamedTuple):
@@ -70,12 +69,8 @@ class Problem(NamedTuple):
 
     def hints(self):
         """The ideas of the steps, in their order: (step, text)."""
-        found = []
-        for step in self.steps:
-            idea = HINT.search(step.path.read_text())
-            if idea and not step.is_any_shape:
-                found.append((step, " ".join(re.sub(r"\n// +", " ", idea[1]).split())))
-        return found
+        return [(step, cuda_source.idea(step.path)) for step in self.steps
+                if not step.is_any_shape and "\n// Idea:" in cuda_source.head(step.path)]
 
 
 def comment_text(lines):
@@ -99,17 +94,6 @@ def fields(header):
     return found.groupdict()
 
 
-def chain(class_name, texts):
-    """The (header, body) of a class and its bases, as far as these headers define them."""
-    while class_name:
-        definition = rf"^class {class_name}(?: final)?(?: : public ([\w:]+))? \{{\n(.*?)^\}};"
-        found = [(path, match) for path, text in texts.items() for match in [re.search(definition, text, re.M | re.S)]
-                 if match]
-        class_name = found[0][1][1] if found else None
-        if found:
-            yield found[0][0], found[0][1][2]
-
-
 def parse(kernel, steps):
     """The problem of a kernel, or None if it is none that one launch function solves."""
     header = steps[0].path.with_name(f"{kernel}.cuh")
@@ -119,7 +103,7 @@ def parse(kernel, steps):
     if not registered or not header.is_file():
         return None
     texts = {path: path.read_text() for path in cuda_source.included(header) if path.suffix == ".cuh"}
-    classes = list(chain(registered[0], texts))
+    classes = list(cuda_source.chain(registered[0], texts))
     launch = re.search(r"((?:^  //.*\n)*)  using Launch = void \(\*\)\(([^;]*)\);",
                        "".join(body for _, body in classes), re.M)
     if not launch:
