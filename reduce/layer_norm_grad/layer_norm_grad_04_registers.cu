@@ -1,18 +1,17 @@
 // Problem:  step 03 loads x and dy twice, and the second load of a row waits for its two barriers.
-// Idea:     keep x^ and dy of the row in registers: one read. 4 or 16 elements of each per thread hold rows of 1024 or
-//           4096, in arrays with compile-time indices. Longer rows read the rest twice.
+// Idea:     keep x^ and dy of the row in registers: one read. 4 or 16 elements of each per thread hold rows of 128 (a
+//           block of one warp), 1024 or 4096, in arrays with compile-time indices. Longer rows read the rest twice.
 // Expect:   1.4 to 2x step 03, 0.7 to 0.9 of a copy at 16384x4096: all loads of a row can be in flight together, and
-//           none waits for the barriers. Slower than step 03 at 128 columns, which run the code for 1024.
+//           none waits for the barriers. 2 to 3x at 262144x128, where a block is one warp: 32 rows per SM, not 8.
 // Measured: 1.78x step 03, 0.84 of a copy at 16384x4096 (H200 at 9a41615).
 // Next:     a thread moves 4 bytes per access. What changes with float4?
 #include "add_partials.cuh"
 #include "layer_norm_grad.cuh"
 
-constexpr int kBlock = 256, kWarps = kBlock / 32;
-constexpr unsigned kChunk = kBlock;  // elements that the block loads at once
-
 // Both sums over the block, returned to all threads. All threads must call it.
+template <int kBlock>
 __device__ static float2 block_sums(float2 v) {
+  constexpr int kWarps = kBlock / 32;
   __shared__ float2 warps[kWarps];
   const int lane = threadIdx.x % 32;
 #pragma unroll
@@ -32,13 +31,13 @@ __device__ static float2 block_sums(float2 v) {
 
 // A block has `height` rows, from row blockIdx.x * height on, and two rows of partials. Its columns' sums are in shared
 // memory if they fit, else in those rows. A thread has the same columns throughout, so no barrier guards them.
-template <int kKept>
+template <int kBlock, int kKept>
 __global__ void layer_norm_grad_registers(const float* __restrict__ x, const float* __restrict__ dy,
                                           const float* __restrict__ gamma, const float* __restrict__ mean,
                                           const float* __restrict__ rstd, float* __restrict__ dx, float* partials,
                                           std::size_t rows, unsigned cols, std::size_t height, bool fits) {
   extern __shared__ float columns[];
-  const unsigned first = threadIdx.x;  // of this thread's elements of a chunk
+  const unsigned kChunk = kBlock, first = threadIdx.x;  // elements at once, and this thread's first
   const std::size_t begin = blockIdx.x * height, end = min(begin + height, rows);
   partials += 2 * blockIdx.x * std::size_t{cols};
   float *const of_gamma = fits ? columns : partials, *const of_beta = of_gamma + cols;
@@ -65,7 +64,7 @@ __global__ void layer_norm_grad_registers(const float* __restrict__ x, const flo
       add(k * kChunk + first, kept_x[k], kept_dy[k]);
     }
     for (unsigned c = kKept * kChunk + first; c < cols; c += kChunk) add(c, load_x(c), load_dy(c));
-    sums = block_sums(sums);
+    sums = block_sums<kBlock>(sums);
     const float mean_g = sums.x / cols, mean_gv = sums.y / cols;
 
     // store dx; add to the columns' sums
@@ -85,24 +84,31 @@ __global__ void layer_norm_grad_registers(const float* __restrict__ x, const flo
   for (unsigned c = threadIdx.x; c < cols; c += kBlock) partials[c] = of_gamma[c], partials[cols + c] = of_beta[c];
 }
 
+static auto kernel_for(std::size_t cols) {
+  return cols <= 128    ? layer_norm_grad_registers<32, 4>
+         : cols <= 1024 ? layer_norm_grad_registers<256, 4>
+                        : layer_norm_grad_registers<256, 16>;
+}
+
 static void launch(const float* x, const float* dy, const float* gamma, const float* mean, const float* rstd, float* dx,
                    float* dgamma, float* dbeta, std::size_t rows, std::size_t cols) {
   if (cols == 0) return;  // a grid of 0 blocks is an error
-  const auto kernel = cols <= 4 * kChunk ? layer_norm_grad_registers<4> : layer_norm_grad_registers<16>;
+  const auto kernel = kernel_for(cols);
+  const int block = cols <= 128 ? 32 : 256;
   const std::size_t bytes = column_bytes(cols);
   CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
-  const std::size_t height = ceil_div(std::max<std::size_t>(rows, 1), resident_blocks(kernel, kBlock, bytes));
+  const std::size_t height = ceil_div(std::max<std::size_t>(rows, 1), resident_blocks(kernel, block, bytes));
   const std::size_t slices = ceil_div(rows, height);  // none of them is empty
   float* partials = scratch<float>(2 * slices * cols);
   if (rows > 0) {
-    kernel<<<static_cast<unsigned>(slices), kBlock, bytes>>>(x, dy, gamma, mean, rstd, dx, partials, rows,
-                                                             static_cast<unsigned>(cols), height, bytes > 0);
+    kernel<<<static_cast<unsigned>(slices), block, bytes>>>(x, dy, gamma, mean, rstd, dx, partials, rows,
+                                                            static_cast<unsigned>(cols), height, bytes > 0);
     CUDA_CHECK(cudaGetLastError());
   }
   add_partials(partials, dgamma, dbeta, slices, cols);
 }
 
 // A thread's additions, 5 levels of a warp's tree and 3 of the warps.
-static std::size_t height(std::size_t cols) { return std::max<std::size_t>(ceil_div(cols, kBlock), 16) + 8; }
+static std::size_t height(std::size_t cols) { return std::max<std::size_t>(ceil_div(cols, 256), 16) + 8; }
 
 LADDER_STEP(LayerNormGrad, launch, height);

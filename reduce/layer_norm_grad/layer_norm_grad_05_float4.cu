@@ -1,10 +1,8 @@
 // Problem:  a thread of step 04 moves 4 bytes per access.
 // Idea:     float4, in registers, shared and global memory. Where rows are not aligned, the same kernel loads four
-//           floats that are a block apart, which is coalesced too (norm_float4.cuh). A row of up to 128 elements is one
-//           float4 per lane, so its block is one warp.
+//           floats that are a block apart, which is coalesced too (norm_float4.cuh).
 // Expect:   1.0 to 1.2x step 04, 0.8 to 0.95 of a copy at 16384x4096, where step 04 is close to DRAM's rate. More at
-//           8192 columns: a thread reads half of the row twice, in 4 turns instead of 16. 3 to 5x at 262144x128: 32
-//           rows per SM are in flight, not 8, no thread is without a column, and no warp waits for another.
+//           8192 columns: a thread reads half of the row twice, in 4 turns instead of 16. 1.0 to 1.4x at 262144x128.
 // Measured: 1.04x step 04, 0.87 of a copy at 16384x4096 (H200 at 9a41615).
 // Next:     at 128 columns each warp writes two rows of partial sums. How would the 8 warps of a block share two?
 #include "../norm_float4.cuh"
@@ -40,8 +38,7 @@ __global__ void layer_norm_grad_float4(const float* __restrict__ x, const float*
                                        const float* __restrict__ rstd, float* __restrict__ dx, float* partials,
                                        std::size_t rows, unsigned cols, std::size_t height, bool fits) {
   extern __shared__ float4 columns[];
-  constexpr unsigned kChunk = 4 * kBlock;                           // elements that the block loads at once
-  const unsigned first = kAligned ? 4 * threadIdx.x : threadIdx.x;  // of this thread's elements of a chunk
+  const unsigned kChunk = 4 * kBlock, first = kAligned ? 4 * threadIdx.x : threadIdx.x;  // as in step 04
   const std::size_t begin = blockIdx.x * height, end = min(begin + height, rows);
   partials += 2 * blockIdx.x * std::size_t{cols};
   float *const of_gamma = fits ? reinterpret_cast<float*>(columns) : partials, *const of_beta = of_gamma + cols;
@@ -99,8 +96,6 @@ __global__ void layer_norm_grad_float4(const float* __restrict__ x, const float*
   }
 }
 
-static int block_for(std::size_t cols) { return cols <= 128 ? 32 : 256; }
-
 template <bool kAligned>
 static auto kernel_for(std::size_t cols) {
   return cols <= 128    ? layer_norm_grad_float4<32, kAligned, 1>
@@ -113,7 +108,7 @@ static void launch(const float* x, const float* dy, const float* gamma, const fl
   if (cols == 0) return;  // a grid of 0 blocks is an error
   const bool aligned = aligned_for<float4>(x, dy, gamma, dx) && cols % 4 == 0;
   const auto kernel = aligned ? kernel_for<true>(cols) : kernel_for<false>(cols);
-  const int block = block_for(cols);
+  const int block = cols <= 128 ? 32 : 256;
   const std::size_t bytes = column_bytes(cols);
   CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
   const std::size_t height = ceil_div(std::max<std::size_t>(rows, 1), resident_blocks(kernel, block, bytes));
@@ -128,6 +123,6 @@ static void launch(const float* x, const float* dy, const float* gamma, const fl
 }
 
 // A thread's additions, 5 levels of a warp's tree and 3 of the warps.
-static std::size_t height(std::size_t cols) { return std::max<std::size_t>(ceil_div(cols, block_for(cols)), 16) + 8; }
+static std::size_t height(std::size_t cols) { return std::max<std::size_t>(ceil_div(cols, 256), 16) + 8; }
 
 LADDER_STEP(LayerNormGrad, launch, height);
