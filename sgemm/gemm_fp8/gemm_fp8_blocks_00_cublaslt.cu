@@ -1,6 +1,6 @@
 // The library: cublasLtMatmul on e4m3 with scales per 128 of k, which it has since CUDA 12.9 and for Hopper only. It wants
-// A's scales column by column, B's in rows of whole four, m a multiple of 4 and n one of 16. So a kernel of ours copies
-// the scales, within the time. Rows of A are added in a copy; n must be a multiple of 16.
+// A's scales with neighbouring rows side by side, and B's in rows of whole four: a kernel of ours copies both, within the
+// time. Where m isn't a multiple of 4, rows are added in copies of A and C. n must be a multiple of 16.
 // needs: gpu
 // needs: sm_90a
 // needs: cuda_12.9
