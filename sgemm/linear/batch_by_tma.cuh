@@ -3,8 +3,8 @@
 #include "hopper.cuh"
 #include "tensor_map.cuh"
 
-// The map of `layers` matrices of rows x columns, one behind the other without gaps, that tma_stores: boxes of box_rows x
-// 128 bytes of one matrix, swizzled as tensor_map's.
+// The map of `layers` matrices of rows x columns, one behind the other without gaps, that tma_stores: boxes of box_rows
+// x 128 bytes of one matrix, swizzled as tensor_map's.
 inline CUtensorMap tensor_map_of_batch(const __nv_bfloat16* data, std::size_t layers, std::size_t rows,
                                        std::size_t columns, unsigned box_rows) {
   const cuuint64_t lengths[] = {columns, rows, layers}, strides[] = {2 * columns, 2 * columns * rows};

@@ -20,7 +20,7 @@ struct Stage {
   __nv_bfloat16 As[BM * BK], Ws[BN * BK];
 };
 
-// One tile of C. kAligned: the rows of A and W are whole 16-byte chunks. Otherwise their elements are loaded one by one.
+// A tile of C. kAligned: the rows of A and W are whole 16-byte chunks. Otherwise elements are loaded one by one.
 template <bool kAligned>
 __device__ static void multiply_tile(const __nv_bfloat16* __restrict__ A, const __nv_bfloat16* __restrict__ W,
                                      const __nv_bfloat16* __restrict__ bias, __nv_bfloat16* __restrict__ C, long long M,

@@ -1,8 +1,8 @@
-// Problem:  64 rows are one row of tiles: with n = 11008 step 05 has 43 blocks for 132 SMs, too few for DRAM's bandwidth.
+// Problem:  64 rows are one row of tiles: with n = 11008 step 05 has 43 blocks for 132 SMs, too few to use DRAM's rate.
 // Idea:     split k: as many slices as fill the SMs. Blocks store their sums as floats; a second kernel adds a tile's
 //           slices and the bias, and applies GELU. It isn't linear: GELU of a slice's sum means nothing.
-// Expect:   1.7 to 2.2x step 05, 1.1 to 1.5x cuBLASLt at 64 x 11008 x 4096: W's 90 MB take 19 us at 4.8 TB/s (H200), the
-//           slices, 8 MB that stay in L2, and the second launch some 5 us. With tiles for half the SMs it is step 05.
+// Expect:   1.7 to 2.2x step 05, 1.1 to 1.5x cuBLASLt at 64 x 11008 x 4096. W's 90 MB take 19 us at 4.8 TB/s (H200);
+//           8 MB of slices, which stay in L2, and the second launch some 5 us. With tiles for half the SMs: step 05.
 // Next:     who could add the slices without a second kernel? (The last block of a tile, or a cluster's blocks.)
 // needs: sm_90a
 #include "linear_05_persistent.cu"

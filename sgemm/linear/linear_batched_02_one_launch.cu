@@ -1,6 +1,6 @@
 // Problem:  in step 01 a layer's few blocks have the GPU to themselves, and the next layer waits for the last of them.
-// Idea:     one launch for all tiles of all layers. The block's index gives the layer, then the tile in it; the kernel is
-//           linear 03's, from its pointers on. One tail for the whole batch.
+// Idea:     one launch for all tiles of all layers. The block's index gives the layer, then the tile in it; the rest is
+//           linear 03's kernel. One tail for the whole batch.
 // Expect:   5 to 8x step 01, 0.45 to 0.6x cuBLASLt at 16 x 512 x 1024 x 1024: 512 tiles, two per SM at a time, are 1.9
 //           waves. At 8 x 2048 cubed 1.05 to 1.3x: there a layer nearly fills the GPU, and only 7 tails go.
 // Next:     and by wgmma and TMA, whose map is of one matrix? (All layers are one matrix of b m rows, but for C.)
