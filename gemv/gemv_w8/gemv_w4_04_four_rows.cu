@@ -1,33 +1,24 @@
-// Problem:  in step 03 each warp loads and converts all of x for one row: 128 of 146 sectors for 1024 weights, and one of
-//           5 instructions.
-// Idea:     a warp takes four rows, as in gemv_w8 04. x is loaded and converted once for them, and 64 bytes of W per lane
-//           are in flight.
-// Expect:   1.1 to 1.5x step 03 at 8192x8192, 0.7 to 0.9 of a read of W: 50 sectors for 1024 weights instead of 146, 4.2
-//           instructions per weight (SASS) instead of 5.1. No faster at 4096 rows, which are 1024 warps now.
+// Problem:  in step 03 each warp loads and converts all of x for one row: 128 of 146 sectors for 1024 weights, and one
+//           of 5 instructions.
+// Idea:     a warp takes four rows, as in gemv_w8 04. x is loaded and converted once for them.
+// Expect:   1.1 to 1.5x step 03 at 8192x8192, 0.7 to 0.9 of a read of W: 50 sectors for 1024 weights instead of 146,
+//           4.1 instructions per weight (SASS) instead of 5.1. No faster at 4096 rows, which are 1024 warps now.
 // Next:     a batch: several vectors x at once (gemv_w4_rows).
 #include "block_reduce.cuh"
 #include "gemv_w4.cuh"
 
 constexpr int kBlock = 256, kGroup = 128, kRows = 4;
 
-// Eight elements of x. BF16 is the upper half of a float, and the first of a word's two is the low one.
-__device__ static void to_floats(uint4 v, float* x) {
-  const unsigned words[4] = {v.x, v.y, v.z, v.w};
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    x[2 * i] = __uint_as_float(words[i] << 16);
-    x[2 * i + 1] = __uint_as_float(words[i] & 0xffff0000u);
-  }
-}
-
-// offset: 2^23 + zero. Eight weights, the first in the lowest bits, times eight x.
-__device__ static float dot8(unsigned w, float offset, const float* x, float sum) {
+// offset: 2^23 + zero. Eight weights, the first in the lowest bits, times eight x. BF16 is the upper half of a float.
+__device__ static float dot8(unsigned w, float offset, uint4 x, float sum) {
+  const unsigned pairs[4] = {x.x, x.y, x.z, x.w};
   const unsigned even = w & 0x0f0f0f0fu, odd = w >> 4 & 0x0f0f0f0fu;
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
+    const float xi = __uint_as_float(i % 2 == 0 ? pairs[i / 2] << 16 : pairs[i / 2] & 0xffff0000u);
     // byte i / 2 under the upper bytes of the offset, 0x4b, 0 and 0
     const unsigned bits = __byte_perm(i % 2 == 0 ? even : odd, __float_as_uint(offset), 0x7650 + i / 2);
-    sum += (__uint_as_float(bits) - offset) * x[i];
+    sum += (__uint_as_float(bits) - offset) * xi;
   }
   return sum;
 }
@@ -44,23 +35,21 @@ __global__ void __launch_bounds__(kBlock)
   const std::size_t groups = ceil_div(k, kGroup), row_bytes = ceil_div(k, 2);
   float sums[kRows] = {};
   for (std::size_t c = lane; c < (aligned ? k / 32 : 0); c += 32) {
-    unsigned w[kRows][4];
-    float offsets[kRows], parts[kRows] = {};
+    uint4 v[kRows], x8[4];
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) v[r] = *reinterpret_cast<const uint4*>(W + rows[r] * row_bytes + 16 * c);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) x8[i] = reinterpret_cast<const uint4*>(x)[4 * c + i];
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
-      const uint4 v = *reinterpret_cast<const uint4*>(W + rows[r] * row_bytes + 16 * c);
-      w[r][0] = v.x, w[r][1] = v.y, w[r][2] = v.z, w[r][3] = v.w;
-      offsets[r] = 8388608.0f + static_cast<float>(zeros[rows[r] * groups + c / (kGroup / 32)]);
+      const std::size_t group = rows[r] * groups + c / (kGroup / 32);
+      const float offset = 8388608.0f + static_cast<float>(zeros[group]);
+      float part = dot8(v[r].x, offset, x8[0], 0.0f);
+      part = dot8(v[r].y, offset, x8[1], part);
+      part = dot8(v[r].z, offset, x8[2], part);
+      part = dot8(v[r].w, offset, x8[3], part);
+      sums[r] += scales[group] * part;
     }
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      float x8[8];
-      to_floats(reinterpret_cast<const uint4*>(x)[4 * c + i], x8);
-#pragma unroll
-      for (int r = 0; r < kRows; ++r) parts[r] = dot8(w[r][i], offsets[r], x8, parts[r]);
-    }
-#pragma unroll
-    for (int r = 0; r < kRows; ++r) sums[r] += scales[rows[r] * groups + c / (kGroup / 32)] * parts[r];
   }
   // rows off their alignment, byte by byte
   for (std::size_t j = aligned ? k : 2 * lane; j < k; j += 64) {

@@ -1,7 +1,7 @@
 // 4-bit weights with zero points times 1 to 16 BF16 vectors (W4A16, decode with a small batch).
-// W is n x k in 4 bits as in gemv_w4, k = 128 * groups: byte r * k / 2 + j / 2 has weight j of row r, in its low half if
-// j is even, in its high half if j is odd. Along a row each 128 weights are a group with an FP32 scale and a zero point
-// from 0 to 15, a byte. X is m x k, Y m x n, both row-major:
+// W is n x k in 4 bits as in gemv_w4, k = 128 * groups: byte r * k / 2 + j / 2 has weight j of row r, in its low half
+// if j is even, in its high half if j is odd. Along a row each 128 weights are a group with an FP32 scale and a zero
+// point from 0 to 15, a byte. X is m x k, Y m x n, both row-major:
 //   Y[i][r] = sum over j of scales[r * groups + j / 128] * (q[r][j] - zeros[r * groups + j / 128]) * X[i][j]
 // FP32 adds; within a group a tensor core may. Scales may have any sign. groups = 0 gives 0.
 // practice: hard, next spmv
@@ -78,8 +78,8 @@ class GemvW4Rows : public ladder::Problem {
             {"NaN in a scale", false, nan_at_end<1>},
             {"infinity in X", false, infinity_in_x}};
   }
-  // Empty; one row, one column of Y; rows of X around the 8 columns of a fragment; rows of W around its 16, and around a
-  // block's; groups around the 8 warps of a block.
+  // Empty; one row, one column of Y; all m, around the 8 columns of a fragment; rows of W around its 16; groups around
+  // the 8 warps of a block.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = {{0, 0, 0},   {0, 7, 1},   {3, 0, 1},   {5, 7, 0},   {1, 1, 1},
                                        {16, 1, 8},  {1, 300, 1}, {16, 33, 2}, {2, 65, 3},  {9, 130, 5},

@@ -1,9 +1,8 @@
 // Problem:  m calls of gemv_w4 read W m times, and dequantize each weight m times.
-// Idea:     a warp per row of W, as in gemv_w4 03. A lane dequantizes 32 weights into registers and multiplies them with
-//           one row of X after another. It has m sums.
-// Expect:   0.08 to 0.15 of a read of W at 8x8192x64. DRAM sends each weight once, but X comes from L1 for each row of
-//           W: 1024 of the 1042 sectors that a warp loads for 1024 weights, seven times those of gemv_w4 03. And 22
-//           instructions per weight (SASS), an FMA and a conversion of x for each row of X among them.
+// Idea:     a warp per row of W, as in gemv_w4 03. A lane dequantizes 32 weights into registers and multiplies them
+//           with one row of X after another. It has m sums.
+// Expect:   0.08 to 0.15 of a read of W at 8x8192x64: 1024 of the 1042 sectors that a warp loads for 1024 weights are
+//           X, eight times as many as in gemv_w4 03, and a weight takes 22 instructions (SASS).
 // Next:     what multiplies tiles, and shares X among 16 rows of W?
 #include "block_reduce.cuh"
 #include "gemv_w4_rows.cuh"

@@ -1,9 +1,8 @@
 // Problem:  each warp of step 01 loads all of X for one row of W, and converts and multiplies element by element.
-// Idea:     tensor cores. W has the many rows: 16 of them are the A operand of an mma, eight rows of X its B operand.
-//           Each lane makes BF16 of the nibbles that its fragment has. q - zero is exact in BF16; the scale multiplies
-//           a group's sums. The 8 warps of a block share 16 rows of W and take turns at their groups.
-// Expect:   2.5 to 5x step 01 at 8x8192x64: 202 sectors for 1024 weights instead of 1042, 7.0 instructions per weight
-//           (SASS) instead of 22. But W takes 32 requests of a byte per lane for a group.
+// Idea:     tensor cores. 16 rows of W are the A operand of an mma, eight rows of X its B operand. q - zero is exact in
+//           BF16; the scale multiplies a group's sums. A block's 8 warps share 16 rows of W and take turns at groups.
+// Expect:   2.5 to 5x step 01 at 8x8192x64: 202 sectors for 1024 weights instead of 1042, 4.8 instructions per weight
+//           (SASS) instead of 22. But W takes 32 requests of single bytes for a group.
 // Next:     a fragment has four weights of a row, in two bytes. Which weights would a lane rather have?
 // needs: sm_80
 #include "gemv_w4_rows.cuh"
@@ -15,9 +14,9 @@ constexpr int kWarps = 8, kBlock = 32 * kWarps, kGroup = 128;
 // offset: 0x4300 + zero, twice.
 __device__ static unsigned dequantize(unsigned byte, unsigned offset) {
   const unsigned bits = (byte & 15) | byte >> 4 << 16 | 0x43004300u;
-  const __nv_bfloat162 pair =
+  const __nv_bfloat162 w =
       __hsub2(reinterpret_cast<const __nv_bfloat162&>(bits), reinterpret_cast<const __nv_bfloat162&>(offset));
-  return reinterpret_cast<const unsigned&>(pair);
+  return reinterpret_cast<const unsigned&>(w);
 }
 
 template <bool kAligned>
@@ -36,25 +35,29 @@ __global__ void __launch_bounds__(kBlock)
   __shared__ float parts[kWarps][8 * kTiles][16];  // of 8 * kTiles rows of Y
   const unsigned g = threadIdx.x % 32 / 4, t = threadIdx.x % 4, warp = threadIdx.x / 32;
   const std::size_t row0 = std::size_t{blockIdx.x} * 16, k = groups * kGroup;
-  const std::size_t rows[2] = {min(row0 + g, n - 1), min(row0 + g + 8, n - 1)};
+  const std::size_t first[2] = {min(row0 + g, n - 1) * groups, min(row0 + g + 8, n - 1) * groups};
+  const __nv_bfloat16* x_rows[kTiles];
+#pragma unroll
+  for (int tile = 0; tile < kTiles; ++tile) x_rows[tile] = X + min(std::size_t{8 * tile + g}, m - 1) * k + 2 * t;
   float sums[kTiles][4] = {};  // [0], [1]: row g of W, rows 2 t and 2 t + 1 of the tile; [2], [3]: row g + 8
   for (std::size_t group = warp; group < groups; group += kWarps) {
+    const std::size_t at[2] = {first[0] + group, first[1] + group};
+    const unsigned offsets[2] = {0x43004300u + zeros[at[0]] * 0x00010001u, 0x43004300u + zeros[at[1]] * 0x00010001u};
     float part[kTiles][4] = {};
-    unsigned offsets[2];
-    for (int h = 0; h < 2; ++h) offsets[h] = 0x43004300u + zeros[rows[h] * groups + group] * 0x00010001u;
 #pragma unroll
     for (int j = 0; j < kGroup; j += 16) {
-      const std::size_t first = group * kGroup + j + 2 * t;
       unsigned a[4];
 #pragma unroll
-      for (int i = 0; i < 4; ++i) a[i] = dequantize(W[(rows[i % 2] * k + first) / 2 + i / 2 * 4], offsets[i % 2]);
+      for (int i = 0; i < 4; ++i) {
+        a[i] = dequantize(W[at[i % 2] * (kGroup / 2) + j / 2 + t + i / 2 * 4], offsets[i % 2]);
+      }
 #pragma unroll
       for (int tile = 0; tile < kTiles; ++tile) {
-        const __nv_bfloat16* x = X + min(std::size_t{8 * tile + g}, m - 1) * k + first;
+        const __nv_bfloat16* x = x_rows[tile] + group * kGroup + j;
         mma_m16n8k16_bf16(part[tile], a, load_pair<kAligned>(x), load_pair<kAligned>(x + 8));
       }
     }
-    const float scale[2] = {scales[rows[0] * groups + group], scales[rows[1] * groups + group]};
+    const float scale[2] = {scales[at[0]], scales[at[1]]};
 #pragma unroll
     for (int i = 0; i < 4 * kTiles; ++i) sums[i / 4][i % 4] += scale[i % 4 / 2] * part[i / 4][i % 4];
   }

@@ -1,9 +1,8 @@
 // Problem:  step 03 makes eight weights of a word in 15 instructions: 3 shifts, 4 masks, 4 ORs, 4 subtractions.
-// Idea:     a nibble is a BF16 number as it stands, a subnormal one: the bits of N < 256 are N * 2^-133. One fma
-//           multiplies it by 2^127 and subtracts zero / 64, exactly; Y is multiplied by 64. Bits 4 to 7 are
-//           16 times as much, so the factor is 2^123 and nothing is shifted. Nine instructions.
-// Expect:   1.0 to 1.2x step 03 at 8x8192x64: 2.9 instructions per weight (SASS) instead of 3.6; the loads are the
-//           same. More at 16 rows only if instructions are the limit there.
+// Idea:     a nibble is a subnormal BF16 number as it stands: bits N < 256 are N * 2^-133. One fma multiplies by 2^127
+//           and subtracts zero / 64, exactly; Y is multiplied by 64. Bits 4 to 7 take 2^123 instead of a shift.
+// Expect:   1.0 to 1.2x step 03 at 8x8192x64: 2.7 instructions per weight (SASS) instead of 3.4. The loads are the
+//           same, so there is no gain where L1 is the limit.
 // Next:     X is loaded for each 16 rows of W, 64 of 90 sectors. What halves that? (Two A fragments for each B.)
 // needs: sm_80
 #include "gemv_w4_rows.cuh"
@@ -12,14 +11,8 @@
 
 constexpr int kWarps = 8, kBlock = 32 * kWarps, kGroup = 128;
 
-// A row's weights that a lane has of a group, and what the group has.
-struct Weights {
-  uint4 q;
-  float scale, less;  // less: -zero / 64
-};
-
-// Weights `pair` and pair + 4 of eight, less their zero point, over 64. BF16 numbers below 2^-125 are 2^-133 apart, so an
-// integer below 256 stands for that many of those: for q in bits 0 to 3, for 16 q in bits 4 to 7.
+// Weights `pair` and pair + 4 of eight, less their zero point, over 64. BF16 numbers below 2^-125 are 2^-133 apart, so
+// an integer below 256 stands for that many of those: for q in bits 0 to 3, for 16 q in bits 4 to 7. less: -zero / 64.
 __device__ static unsigned dequantize(unsigned word, int pair, __nv_bfloat162 less) {
   const unsigned bits = (pair < 2 ? word : word >> 8) & (pair % 2 == 0 ? 0x000f000fu : 0x00f000f0u);
   const unsigned factor = pair % 2 == 0 ? 0x7f007f00u : 0x7d007d00u;  // 2^127, 2^123
@@ -48,44 +41,36 @@ __global__ void __launch_bounds__(kBlock)
   const __nv_bfloat16* x_rows[kTiles];
 #pragma unroll
   for (int tile = 0; tile < kTiles; ++tile) x_rows[tile] = X + min(std::size_t{8 * tile + g}, m - 1) * k + 32 * t;
-  Weights next[2];
-  const auto load = [&](unsigned group) {
+  uint4 next[2];
+  const auto load = [&](std::size_t group) {
 #pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      const std::size_t at = first[h] + group;
-      next[h] = {load_16_bytes<kAligned>(W + at * (kGroup / 2) + 16 * t), scales[at],
-                 -static_cast<float>(zeros[at]) / 64};
-    }
+    for (int h = 0; h < 2; ++h) next[h] = load_16_bytes<kAligned>(W + (first[h] + group) * (kGroup / 2) + 16 * t);
   };
   if (warp < groups) load(warp);
   float sums[kTiles][4] = {};  // [0], [1]: row g of W, rows 2 t and 2 t + 1 of the tile; [2], [3]: row g + 8
-  for (unsigned group = warp; group < groups; group += kWarps) {
-    const Weights now[2] = {next[0], next[1]};
-    if (group + kWarps < groups) load(group + kWarps);
+  for (std::size_t group = warp; group < groups; group += kWarps) {
+    const std::size_t at[2] = {first[0] + group, first[1] + group};
+    const __nv_bfloat162 less[2] = {__float2bfloat162_rn(-static_cast<float>(zeros[at[0]]) / 64),
+                                    __float2bfloat162_rn(-static_cast<float>(zeros[at[1]]) / 64)};
     const unsigned words[4][2] = {
-        {now[0].q.x, now[1].q.x}, {now[0].q.y, now[1].q.y}, {now[0].q.z, now[1].q.z}, {now[0].q.w, now[1].q.w}};
-    const __nv_bfloat162 less[2] = {__float2bfloat162_rn(now[0].less), __float2bfloat162_rn(now[1].less)};
+        {next[0].x, next[1].x}, {next[0].y, next[1].y}, {next[0].z, next[1].z}, {next[0].w, next[1].w}};
+    if (group + kWarps < groups) load(group + kWarps);
     float part[kTiles][4] = {};
 #pragma unroll
-    for (int j = 0; j < 4; ++j) {  // eight weights of each row
-      uint4 x[kTiles];
+    for (int j = 0; j < 8; ++j) {  // half a word of each row, which is four weights
+      const int pair = j % 2 * 2;
+      unsigned a[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) a[i] = dequantize(words[j / 2][i % 2], pair + i / 2, less[i % 2]);
 #pragma unroll
       for (int tile = 0; tile < kTiles; ++tile) {
-        x[tile] = load_16_bytes<kAligned>(x_rows[tile] + std::size_t{group} * kGroup + 8 * j);
-      }
-#pragma unroll
-      for (int pair = 0; pair < 4; pair += 2) {
-        unsigned a[4];
-#pragma unroll
-        for (int i = 0; i < 4; ++i) a[i] = dequantize(words[j][i % 2], pair + i / 2, less[i % 2]);
-#pragma unroll
-        for (int tile = 0; tile < kTiles; ++tile) {
-          mma_m16n8k16_bf16(part[tile], a, pair_of(x[tile], pair), pair_of(x[tile], pair + 1));
-        }
+        const uint4 x = load_16_bytes<kAligned>(x_rows[tile] + group * kGroup + j / 2 * 8);
+        mma_m16n8k16_bf16(part[tile], a, pair_of(x, pair), pair_of(x, pair + 1));
       }
     }
+    const float scale[2] = {scales[at[0]], scales[at[1]]};
 #pragma unroll
-    for (int i = 0; i < 4 * kTiles; ++i) sums[i / 4][i % 4] += now[i % 4 / 2].scale * part[i / 4][i % 4];
+    for (int i = 0; i < 4 * kTiles; ++i) sums[i / 4][i % 4] += scale[i % 4 / 2] * part[i / 4][i % 4];
   }
   // add the warps' sums
 #pragma unroll
