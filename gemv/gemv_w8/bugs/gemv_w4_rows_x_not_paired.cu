@@ -24,9 +24,9 @@ __device__ static unsigned pair_of(const uint4& x, int pair) {
   return pairs[pair];
 }
 
-// kTiles: of eight rows of X. With g = lane / 4 and t = lane % 4 a lane has rows g and g + 8 of a block's 16 of W, row g
-// of each tile of X, and of a group's 128 k those from 32 t on. Past n and m the last rows are loaded again and their
-// sums are not stored.
+// kTiles: of eight rows of X. With g = lane / 4 and t = lane % 4 a lane has rows g and g + 8 of a block's 16 of W, and
+// row g of each tile of X, and of a group's 128 k those from 32 t on. Past n and m the last rows are loaded again and
+// their sums are not stored.
 template <int kTiles, bool kAligned>
 __global__ void __launch_bounds__(kBlock)
     gemv_w4_rows_x_not_paired(const std::uint8_t* __restrict__ W, const float* __restrict__ scales,
@@ -53,6 +53,7 @@ __global__ void __launch_bounds__(kBlock)
         {next[0].x, next[1].x}, {next[0].y, next[1].y}, {next[0].z, next[1].z}, {next[0].w, next[1].w}};
     if (group + kWarps < groups) load(group + kWarps);
     float part[kTiles][4] = {};
+    uint4 x[kTiles] = {};
 #pragma unroll
     for (int j = 0; j < 8; ++j) {  // half a word of each row, which is four weights
       const int pair = j % 2 * 2;
@@ -61,8 +62,8 @@ __global__ void __launch_bounds__(kBlock)
       for (int i = 0; i < 4; ++i) a[i] = dequantize(words[j / 2][i % 2], pair + i / 2, offsets[i % 2]);
 #pragma unroll
       for (int tile = 0; tile < kTiles; ++tile) {
-        const uint4 x = load_16_bytes<kAligned>(x_rows[tile] + group * kGroup + j / 2 * 8);
-        mma_m16n8k16_bf16(part[tile], a, pair_of(x, pair), pair_of(x, pair + 1));
+        if (pair == 0) x[tile] = load_16_bytes<kAligned>(x_rows[tile] + group * kGroup + j / 2 * 8);
+        mma_m16n8k16_bf16(part[tile], a, pair_of(x[tile], pair), pair_of(x[tile], pair + 1));
       }
     }
     const float scale[2] = {scales[at[0]], scales[at[1]]};
