@@ -1,7 +1,7 @@
-// 4-bit weights with zero points times 1 to 16 BF16 vectors (W4A16, decode with a small batch).
-// W is n x k in 4 bits as in gemv_w4, k = 128 * groups: byte r * k / 2 + j / 2 has weight j of row r, in its low half
-// if j is even, in its high half if j is odd. Along a row each 128 weights are a group with an FP32 scale and a zero
-// point from 0 to 15, a byte. X is m x k, Y m x n, both row-major:
+// 4-bit weights times 1 to 16 BF16 vectors (W4A16).
+// Decode with a small batch. W is n x k in 4 bits as in gemv_w4, k = 128 * groups: byte r * k / 2 + j / 2 has weight
+// j of row r, in its low half if j is even, in its high half if j is odd. Along a row each 128 weights are a group
+// with an FP32 scale and a zero point from 0 to 15, a byte. X is m x k, Y m x n, both row-major:
 //   Y[i][r] = sum over j of scales[r * groups + j / 128] * (q[r][j] - zeros[r * groups + j / 128]) * X[i][j]
 // FP32 adds; within a group a tensor core may. Scales may have any sign. groups = 0 gives 0.
 // practice: hard, next spmv
