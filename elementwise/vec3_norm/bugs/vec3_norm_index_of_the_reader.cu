@@ -11,10 +11,10 @@ constexpr unsigned kAll = 0xffffffff;
 __device__ static float norm(float x, float y, float z) { return sqrtf(x * x + y * y + z * z); }
 
 __device__ static float4 take(const float4 (&a)[3], int c, int lane) {
-  const int k = (3 * lane + c) / 32, from = (3 * lane + c) % 32;
-  const float4 mine = k == 0 ? a[0] : k == 1 ? a[1] : a[2];  // 2 * (c + 96 - lane) % 3
-  return make_float4(__shfl_sync(kAll, mine.x, from), __shfl_sync(kAll, mine.y, from), __shfl_sync(kAll, mine.z, from),
-                     __shfl_sync(kAll, mine.w, from));
+  const int k = (3 * lane + c) / 32, from = (3 * lane + c) % 32;  // k = 2 * (c + 96 - lane) % 3
+  const auto offer = [&](float p, float q, float r) { return __shfl_sync(kAll, k == 0 ? p : k == 1 ? q : r, from); };
+  return make_float4(offer(a[0].x, a[1].x, a[2].x), offer(a[0].y, a[1].y, a[2].y), offer(a[0].z, a[1].z, a[2].z),
+                     offer(a[0].w, a[1].w, a[2].w));
 }
 
 __global__ void __launch_bounds__(kBlock)
