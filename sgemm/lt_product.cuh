@@ -27,8 +27,8 @@ inline cublasLtHandle_t cublas_lt() { return reinterpret_cast<cublasLtHandle_t>(
 
 // The library takes row-major matrices as columns, D^T = B A^T, so B goes first, transposed: the only form (TN) in which
 // its kernels on 8 bits come. It is asked once per size and alignment (that of A, B and D in bytes) which of them to
-// run; slices of k must meet in what is computed in. `describe` sets attributes of the operation. `batch` products lie one
-// behind the other. k must not be 0.
+// run; slices of k must meet in what is computed in. `describe` sets attributes of the operation. `batch` products lie
+// one behind the other. k must not be 0.
 template <typename Describe>
 LtPlan& lt_plan(const LtTypes& types, std::size_t m, std::size_t n, std::size_t k, const std::uint32_t (&alignments)[3],
                 const Describe& describe, std::size_t batch = 1) {
@@ -77,8 +77,8 @@ LtPlan& lt_plan(const LtTypes& types, std::size_t m, std::size_t n, std::size_t 
   return plan;
 }
 
-// Rows of A and B that aren't 16-byte aligned are copied to rows that are, with zeros at their ends. `describe` is called
-// each time. k must not be 0.
+// Rows of A and B that aren't 16-byte aligned are copied to rows that are, with zeros at their ends. `describe` is
+// called each time. k must not be 0.
 template <typename Element, typename Factor, typename Describe>
 void multiply_by_cublaslt(const LtTypes& types, const Element* A, const Element* B, void* D, std::size_t m,
                           std::size_t n, std::size_t k, Factor alpha, Factor beta, const Describe& describe,
