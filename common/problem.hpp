@@ -123,8 +123,14 @@ struct Scalar {
 
 // The value of each dimension and of each scalar, in the order of Problem::dims() and Problem::scalars().
 struct Size {
-  Size() = default;
+  Size();
   Size(std::initializer_list<std::size_t> dims_, std::initializer_list<float> scalars_ = {});
+  // As the compiler would write them, but not inline: in each step's lists of sizes they took long to compile.
+  Size(const Size&);
+  Size(Size&&) noexcept;
+  Size& operator=(const Size&);
+  Size& operator=(Size&&) noexcept;
+  ~Size();
   std::size_t operator[](std::size_t dim) const { return dims[dim]; }
   bool operator==(const Size& other) const { return dims == other.dims && scalars == other.scalars; }
 

@@ -23,8 +23,14 @@ CudaError::CudaError(cudaError_t error, const char* call, const char* file, int 
                          cudaGetErrorString(error) + " (" + cudaGetErrorName(error) + ")"),
       code(error) {}
 
+Size::Size() = default;
 Size::Size(std::initializer_list<std::size_t> dims_, std::initializer_list<float> scalars_)
     : dims(dims_), scalars(scalars_) {}
+Size::Size(const Size&) = default;
+Size::Size(Size&&) noexcept = default;
+Size& Size::operator=(const Size&) = default;
+Size& Size::operator=(Size&&) noexcept = default;
+Size::~Size() = default;
 
 void require_grid_y(const char* dim, std::size_t length, std::size_t tile) {
   if (length <= kMaxGridY * tile) return;
