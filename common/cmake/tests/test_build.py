@@ -47,7 +47,7 @@ class Build(unittest.TestCase):
         for name in ("CMakeLists.txt", "CMakePresets.json"):
             shutil.copy(ROOT / name, cls.checkout)
         presets = cls.checkout / "CMakePresets.json"
-        presets.write_text(presets.read_text().replace("-O1", "-O0"))  # to be done sooner
+        presets.write_text(presets.read_text().replace('"RelWithDebInfo"', '"None"'))  # not optimised: done sooner
         with open(cls.checkout / "scripts" / "lib.sh", "a") as lib:  # no tests: they name steps that are not here
             lib.write("catch2_found() { false; }\n")
         (cls.checkout / "practice").mkdir()
