@@ -3,6 +3,7 @@
 //           in each of three rounds every lane offers one of its own and takes one: 12 shuffles of a word.
 // Expect:   0.97 to 1.03x step 04: DRAM limits both. 12 shuffles for 24 wavefronts of shared memory (computed), and no
 //           barrier.
+// Measured: 1.00x step 04, 1.02 of a copy at 2^26 (H200).
 // Next:     when does shared memory serve such an exchange better?
 #include "vec3_norm.cuh"
 

@@ -3,6 +3,7 @@
 //           and subtracts zero / 64, exactly; Y is multiplied by 64. Bits 4 to 7 take 2^123 instead of a shift.
 // Expect:   1.0 to 1.2x step 03 at 8x8192x64: 2.7 instructions per weight (SASS) instead of 3.4. The loads are the
 //           same, so there is no gain where L1 is the limit.
+// Measured: 0.94x step 03, 0.64 of a read at 8x8192x64 (H200).
 // Next:     X is loaded for each 16 rows of W, 64 of 90 sectors. What halves that? (Two A fragments for each B.)
 // needs: sm_80
 #include "gemv_w4_rows.cuh"

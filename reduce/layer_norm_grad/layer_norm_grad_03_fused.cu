@@ -3,7 +3,7 @@
 //           adds dy x^ and dy to sums per column in shared memory, which become its rows of partials.
 // Expect:   0.9 to 1.4x step 02 at 16384x4096: a read of DRAM less, since a row's second read comes from L2, but the
 //           loop that stores has one column per turn, so each of its 16 turns waits for loads. More at 262144x128.
-// Measured: 1.00x step 02, 0.47 of a copy at 16384x4096 (H200 at 9a41615).
+// Measured: 0.99x step 02, 0.47 of a copy at 16384x4096 (H200).
 // Next:     a row of 4096 floats of x and dy is 32 KB, and the block reads it twice. Where would it stay?
 #include "add_partials.cuh"
 #include "layer_norm_grad.cuh"

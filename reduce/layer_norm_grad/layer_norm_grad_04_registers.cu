@@ -3,7 +3,7 @@
 //           block of one warp), 1024 or 4096, in arrays with compile-time indices. Longer rows read the rest twice.
 // Expect:   1.4 to 2x step 03, 0.7 to 0.9 of a copy at 16384x4096: all loads of a row can be in flight together, and
 //           none waits for the barriers. 2 to 3x at 262144x128, where a block is one warp: 32 rows per SM, not 8.
-// Measured: 1.78x step 03, 0.84 of a copy at 16384x4096 (H200 at 9a41615).
+// Measured: 1.78x step 03, 0.84 of a copy at 16384x4096 (H200).
 // Next:     a thread moves 4 bytes per access. What changes with float4?
 #include "add_partials.cuh"
 #include "layer_norm_grad.cuh"

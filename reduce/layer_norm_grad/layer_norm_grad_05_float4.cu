@@ -3,7 +3,7 @@
 //           floats that are a block apart, which is coalesced too (norm_float4.cuh).
 // Expect:   1.0 to 1.2x step 04, 0.8 to 0.95 of a copy at 16384x4096, where step 04 is close to DRAM's rate. More at
 //           8192 columns: a thread reads half of the row twice, in 4 turns instead of 16. 1.0 to 1.4x at 262144x128.
-// Measured: 1.04x step 04, 0.87 of a copy at 16384x4096 (H200 at 9a41615).
+// Measured: 1.03x step 04, 0.86 of a copy at 16384x4096 (H200).
 // Next:     at 128 columns each warp writes two rows of partial sums. How would the 8 warps of a block share two?
 #include "../norm_float4.cuh"
 #include "add_partials.cuh"

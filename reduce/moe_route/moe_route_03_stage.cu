@@ -4,7 +4,7 @@
 //           each lane reads its token's. Rows are 33 floats apart: no bank conflicts. __syncwarp suffices.
 // Expect:   1.5 to 4x step 02 at 262144x256x8, 0.3 to 0.7 of a read: 4 sectors per load. The list's instructions become
 //           the limit, since a warp runs them if one of 32 tokens needs them.
-// Measured: 1.70x step 02, 0.31 of a read at 262144x256x8 (H200).
+// Measured: 1.70x step 02, 0.32 of a read at 262144x256x8 (H200).
 // Next:     the entries are written, read, and numbered by another kernel. What does that one wait for?
 #include "moe_route_02_bits.cu"
 

@@ -3,7 +3,7 @@
 //           Where an expert starts depends on all tokens: the last tile knows it, a second kernel adds it.
 // Expect:   0.8 to 1.5x step 03 at 262144x256x8: one kernel less, and the bits are built once. But places are written
 //           twice, and all 1024 tiles may run at once and look back a long way.
-// Measured: 0.80x step 03, 0.25 of a read at 262144x256x8 (H200 at 917c13f).
+// Measured: 0.80x step 03, 0.25 of a read at 262144x256x8 (H200).
 // Next:     could one kernel do it all? (Only if all its blocks run at the same time: a cooperative launch.)
 #include "../look_back.cuh"
 #include "moe_route_03_stage.cu"

@@ -3,7 +3,7 @@
 //           shared memory, and stores one 64-bit word. The host gets the words and goes through them in order.
 // Expect:   10 to 100x step 01 at 4096: an eighth of the bytes, and the host ORs 64 flags at a time. The copy of n^2 /
 //           8 bytes to pageable memory takes most of the time.
-// Measured: 47x step 01, 0.153 TFLOP/s at 4096 (H200).
+// Measured: 43x step 01, 0.138 TFLOP/s at 4096 (H200).
 // Next:     the copy is for n bits of result. What would the scan need to stay on the device?
 #include "box.cuh"
 #include "nms.cuh"

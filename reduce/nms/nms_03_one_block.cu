@@ -3,7 +3,7 @@
 //           all threads OR its row of the mask into them, neighbouring threads neighbouring words.
 // Expect:   0.3 to 1.2x step 02 at 1024 and 4096 boxes, more only beyond: each kept box costs two barriers and a load
 //           that waits for memory, about a microsecond. The copy grows with n^2, the chain with n at most.
-// Measured: 8.43x step 02, 0.504 TFLOP/s at 16384 (H200).
+// Measured: 11.6x step 02, 0.503 TFLOP/s at 16384 (H200).
 // Next:     64 boxes share a word. Which words of the mask decide about these 64, once all before them are decided?
 #include "nms.cuh"
 #include "overlap_mask.cuh"

@@ -3,7 +3,7 @@
 //           waits for that tile's flags, which its block publishes, and at last settles and publishes its own 64.
 // Expect:   0.7 to 2x step 04, more at 65536: comparisons run while others wait, but a link of the chain is a round
 //           trip to L2. Memory is 16 bytes per 64 boxes instead of n / 8 per box, so n = 2^18 needs no 8 GB.
-// Measured: 3.04x step 04, 5.14 TFLOP/s at 65536 (H200).
+// Measured: 1.62x step 04, 5.16 TFLOP/s at 65536 (H200).
 // Next:     only a kept box can suppress. When would you wait first, and compare with the kept ones alone?
 #include "../look_back.cuh"
 #include "box.cuh"

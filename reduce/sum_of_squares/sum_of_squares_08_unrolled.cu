@@ -1,7 +1,7 @@
 // Problem:  step 07 stops all 256 threads after each of 8 rounds.
 // Idea:     two rounds for the block, then warp 0 alone, unrolled, with __syncwarp() between reads and writes.
 // Expect:   100 to 300 clocks fewer: five barriers and the loop.
-// Measured: 1.01x step 07, 0.21 of a read at 2^20 (H200); 1.00x, 0.23 (H100).
+// Measured: 1.00x step 07, 0.23 of a read at 2^20 (H200); 1.00x, 0.23 (H100).
 // Next:     and today? (Shuffles for the last 32, sum 08; the last block adds the blocks' sums, sum 11.)
 #include "sum_of_squares.cuh"
 

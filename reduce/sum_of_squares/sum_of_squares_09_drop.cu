@@ -3,6 +3,7 @@
 //           A thread that is done drops out and returns; each round waits for half as many as the one before.
 // Expect:   200 to 800 clocks more than step 07: a barrier in shared memory takes an atomic per thread, then polling;
 //           __syncthreads() is one instruction per warp. Worth it where those that stay have long to go.
+// Measured: 0.98x step 08, 0.22 of a read at 2^20 (H200).
 // Next:     what happens if a thread returns and does not drop out? (The others wait forever.)
 #include "sum_of_squares.cuh"
 

@@ -2,6 +2,7 @@
 //           when they add thousands of products.
 // Idea:     a scale per 128 of k. The sum of a block is scaled and added to the result's: two levels of sums.
 // Expect:   0.9 to 1.0x gemm_fp8 01: 16 multiply-adds and 8 loads of scales more per 128 k and thread.
+// Measured: 0.014x cuBLASLt at 8192 (H200).
 // Next:     which part of it can tensor cores do?
 #include "gemm_fp8_blocks.cuh"
 

@@ -3,7 +3,7 @@
 //           read ahead. A and W have rows along k, so one rule copies both.
 // Expect:   1.7 to 2.0x step 02, 0.45 to 0.6x cuBLASLt at 4096^3, as gemm_bf16 03, whose rate it doesn't reach. Slower
 //           than step 02 where k % 8 isn't 0: cp.async needs aligned rows, and plain loads overlap nothing.
-// Measured: 1.88x step 02, 0.50x cuBLASLt at 4096 (H200 at b16e5a4).
+// Measured: 1.88x step 02, 0.50x cuBLASLt at 4096 (H200).
 // Next:     a warp multiplies from its registers. What multiplies from shared memory? (wgmma, sm_90a)
 // needs: sm_80
 #include "bf16_chunks.cuh"

@@ -3,7 +3,7 @@
 //           transpose bit, and its descriptor is A's.
 // Expect:   0.8 to 0.9x cuBLASLt at 4096^3: gemm_bf16 05's 0.91x, less an epilogue in which the tensor cores idle, with
 //           GELU and loads of the bias.
-// Measured: 1.68x step 03, 0.83x cuBLASLt at 4096 (H200 at b16e5a4).
+// Measured: 1.68x step 03, 0.83x cuBLASLt at 4096 (H200).
 // Next:     GELU takes some 10 instructions per element. What could the tensor cores do meanwhile? (The next tile.)
 // needs: sm_90a
 #include "gelu_tanh.cuh"

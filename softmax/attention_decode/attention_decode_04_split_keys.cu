@@ -3,7 +3,7 @@
 //           sum and output; a second kernel merges them by the online rule, each rescaled by exp(its maximum - all's).
 // Expect:   0.8 to 0.9 of read bandwidth at 64x8x4x4096, about 2x step 03; at 1x8x4x131072 30x or more. At groups=8 the
 //           FMA units are close behind memory.
-// Measured: 1.57x step 03, 0.67 of a read at 64x8x4x4096 (H200).
+// Measured: 1.57x step 03, 0.68 of a read at 64x8x4x4096 (H200).
 // Why:      0.33 at groups=8: eight keys are 840 and 1486 instructions (SASS); an H200 has 890 issue slots for their
 //           bytes, and 12 or 8 warps per SM. Step 05 has a sixth of them, and loads ahead: 0.94 at both.
 // Next:     the products of eight query heads with a key: which unit would do them at once?

@@ -3,7 +3,7 @@
 //           of six threads, kept in registers. Between them are aligned float4, in shared memory.
 // Expect:   1.1 to 1.3x step 03, 0.65 to 0.85 of a copy at 4096x50257: one block per SM, so loads and stores alternate.
 //           0.9 to 1.2x at 16384x4096. Less where x and dx differ in their distance from a boundary: it stores floats.
-// Measured: 1.14x step 03, 0.69 of a copy at 4096x50257 (H200 at 9a41615).
+// Measured: 1.14x step 03, 0.69 of a copy at 4096x50257 (H200).
 // Next:     128256 logits are 513 KB. Which cluster holds them? (One of four blocks, as in row_softmax 08.)
 #include "cross_entropy_grad.cuh"
 #include "../float4_row.cuh"
