@@ -43,7 +43,7 @@ struct Traced {
 inline Traced trace_step(const Step& step, const Case& host, const Offsets& offsets = 0, bool each_candidate = false,
                          bool events = false) {
   DeviceCase device(host, offsets, false, step.problem->place());
-  running = {&step, at_size(*step.problem, host.size())};
+  running = {&step, at_size(*step.problem, host.size()), &device};
   cuda_emu::trace::start(events);
   Traced traced;
   candidate_run() = {};
@@ -53,6 +53,7 @@ inline Traced trace_step(const Step& step, const Case& host, const Offsets& offs
   if (!traced.verdict.ok()) traced.verdict.failure->run_as(running.how);
   traced.reports = Record::take_reports();
   traced.arrays = json::arrays(host.buffers(), device.arrays());
+  running.device = nullptr;
   return traced;
 }
 
@@ -237,6 +238,9 @@ inline std::string to_json(const Step& step, const Size& size, const Traced& tra
   const std::vector<Dim> dims = problem.dims();
   for (std::size_t d = 0; d < dims.size(); ++d) {
     if (is_shown(dims[d], size[d])) shown.add(dims[d].name, size[d]);
+  }
+  for (std::size_t s = 0; s < problem.scalars().size(); ++s) {
+    shown.add_raw(problem.scalars()[s].name, format("%g", size.scalars[s]));
   }
   o.add_text("step", step.name).add_text("family", problem.family()).add_text("kernel", problem.kernel());
   o.add_raw("size", shown.str()).add("right", traced.verdict.ok());

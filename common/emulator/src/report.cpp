@@ -95,9 +95,10 @@ Activity activity_of(const Thread& thread, bool started) {
       }
       case ThreadState::returned:
         return {"returned from the kernel", "returned from the kernel"};
+      case ThreadState::yielding:
+        return {"spins, polling memory", "spin, polling memory"};
       case ThreadState::running:
       case ThreadState::ready:
-      case ThreadState::yielding:
         break;
     }
   }

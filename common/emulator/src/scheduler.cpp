@@ -485,6 +485,7 @@ void Worker::report_standstill() {
   if (all_started ? !launch_->standstill.lasts(kSpinning) : launch_->helpers < most_helpers(*launch_)) return;
   char line[1024] = "";
   find_source_line(nullptr, line, sizeof line);
+  threads_[current_].state = ThreadState::yielding;
   if (all_started) {
     fail({"deadlock",
           "deadlock: all threads that have not returned wait, and those that spin wait for memory that no thread "

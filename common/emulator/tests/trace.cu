@@ -585,6 +585,10 @@ TEST_CASE("a load outside of an allocation or of a shared array, even if its val
           const DeviceBuffer<float> in(32 * 4 - 1);
           loads<<<1, 32>>>(reinterpret_cast<const float4*>(in.get()), 0, Memory().out.get());
         }) == "address");
+  CHECK(from(1 << 20) == "address");
+  CHECK(cause_of_failure([] {  // an allocation smaller than the access
+          loads<<<1, 1>>>(reinterpret_cast<const float4*>(DeviceBuffer<float>(1).get()), 0, Memory().out.get());
+        }) == "address");
   const auto shared = [](int beyond, std::size_t bytes) {
     return cause_of_failure([=] { loads_shared<<<1, 32, bytes>>>(beyond, Memory().out.get()); });
   };
@@ -635,6 +639,31 @@ TEST_CASE("events: what each lane loads, stores and gets, in the order of the re
     CHECK(events[0].parts[lane].executed < events[1].parts[lane].executed);
   }
   CHECK(launches[0].all_events);
+}
+
+__global__ void outlives_its_warp(float* sum) {
+  if (threadIdx.x > 0) return;
+  __syncthreads();
+  atomicAdd(sum, 1.5f);
+}
+
+TEST_CASE("events: what a thread does after a barrier that others have returned from, and what is after an atomic") {
+  const Memory memory;
+  CUDA_CHECK(cudaMemset(memory.out.get(), 0, sizeof(float)));
+  trace::start(true);
+  outlives_its_warp<<<1, 32>>>(memory.out.get());
+  CUDA_CHECK(cudaDeviceSynchronize());
+  const std::vector<trace::Launch> launches = trace::stop();
+  using Kind = trace::WarpEvent::Kind;
+  const std::vector<trace::WarpEvent>& events = launches.at(0).events;
+  std::vector<Kind> kinds;
+  for (const trace::WarpEvent& event : events) kinds.push_back(event.kind);
+  REQUIRE(kinds == std::vector<Kind>{Kind::wait, Kind::returned, Kind::barrier, Kind::access, Kind::returned});
+  float after = 0;
+  std::memcpy(&after, &events[3].parts[0].words[0], sizeof after);
+  CHECK(after == 1.5f);
+  CHECK(events[3].parts[0].words[2] == 0);
+  CHECK(launches[0].total(Space::global, Op::atomic).requests == 1);
 }
 
 __global__ void three_arrays(float* out) {

@@ -129,6 +129,7 @@ void BlockTrace::meet(unsigned warp, unsigned lanes, bool orders) {
   if (!on_) return;
   std::array<std::uint32_t, 32> executed{};
   const SiteId meeting = recorder().executed.on ? note_meeting(warp, lanes, executed) : 0;
+  for_each_lane(lanes, [&](unsigned lane) { stopped_[warp * 32 + lane] = 0; });
   // Where the whole warp has come to a halt, it has been replayed.
   if (running_[warp] != 0) {
     for_each_lane(lanes, [&](unsigned lane) {
@@ -158,8 +159,8 @@ void BlockTrace::block_barrier() {
     recorder().launch.events.push_back(new_event(trace::WarpEvent::Kind::barrier, 0, 0));
     recorder().launch.events.back().parts = {{number}};
   }
-  for (unsigned warp = 0; warp * 32 < threads_; ++warp) {
-    go_on(warp, threads_ - warp * 32 >= 32 ? ~0u : (1u << (threads_ - warp * 32)) - 1);
+  for (unsigned thread = 0; thread < threads_; ++thread) {
+    if (current_worker->thread(thread).state != ThreadState::returned) go_on(thread / 32, lane_bit(thread));
   }
 }
 
@@ -200,8 +201,9 @@ void BlockTrace::basic_block(const void* return_address) {
 }
 
 void BlockTrace::access(const void* memory, std::size_t size, Op op, const void* return_address, bool async) {
-  settle();
   auto address = reinterpret_cast<std::uintptr_t>(memory);
+  // An atomic operation uses variables of its thread before it stores.
+  if (!stores_.empty() && (shared_->contains(address, 1) || recorder().find_global(address) != nullptr)) settle();
   // A structure is copied in pieces.
   while (size > 0) {
     unsigned width = kWidest;
@@ -219,7 +221,7 @@ void BlockTrace::aligned_access(const void* memory, std::size_t size, Op op, con
     char what[64], why[64];
     snprintf(what, sizeof what, "misaligned address 0x%llx", static_cast<unsigned long long>(address));
     snprintf(why, sizeof why, "needs a multiple of %zu bytes", alignment);
-    fail("misaligned", what, why, op, return_address, cudaErrorMisalignedAddress);
+    fail("misaligned", what, why, op, return_address, address, cudaErrorMisalignedAddress);
   }
   access(memory, size, op, return_address);
 }
@@ -233,7 +235,7 @@ void BlockTrace::single_access(std::uintptr_t address, unsigned width, Op op, co
     shadow = shared_.get();
     place = address - shared_begin_;
     if (memory_->behind_variable(reinterpret_cast<const void*>(address), width)) {
-      fail("shared array", "invalid address", "is behind the shared variable", op, return_address);
+      fail("shared array", "invalid address", "is behind the shared variable", op, return_address, address);
     }
   } else if (address >= reinterpret_cast<std::uintptr_t>(&__start_cuda_emu_constant) &&
              address < reinterpret_cast<std::uintptr_t>(&__stop_cuda_emu_constant)) {
@@ -242,11 +244,16 @@ void BlockTrace::single_access(std::uintptr_t address, unsigned width, Op op, co
   } else {
     shadow = recorder().find_global(address);
     if (shadow != nullptr && !shadow->contains(address, width)) {
-      fail("address", "invalid address", "reaches outside the allocation", op, return_address);
+      const std::uintptr_t outside = shadow->contains(address, 1) ? shadow->begin() + shadow->size() : address;
+      fail("address", "invalid address", "reaches outside the allocation", op, return_address, outside);
     }
     if (shadow == nullptr) {  // the thread's own variables, the launch's arguments
       if (recorder().is_on_host_stack(address)) {
-        fail("host memory", "host memory", "is of a variable of the host", op, return_address);
+        fail("host memory", "host memory", "is of a variable of the host", op, return_address, address);
+      }
+      const auto* place = reinterpret_cast<const void*>(address);
+      if (!recorder().is_mapped(address) && !Fiber::current->is_overflow(place, __builtin_frame_address(0))) {
+        fail("address", "invalid address", "is in no allocation", op, return_address, address);
       }
       return;
     }
@@ -266,13 +273,14 @@ void BlockTrace::single_access(std::uintptr_t address, unsigned width, Op op, co
 }
 
 void BlockTrace::fail(const char* cause, const char* what, const char* why, Op op, const void* return_address,
-                      cudaError_t error) const {
+                      std::uintptr_t address, cudaError_t error) const {
   const trace::Line line = trace::find_lines({return_address}).front();
   char problem[4096];
   snprintf(problem, sizeof problem, "%s: %s at %s:%d %s, in thread (%u,%u,%u)", what,
            op == Op::load ? "the load" : "the store", line.file.c_str(), line.number, why, threadIdx.x, threadIdx.y,
            threadIdx.z);
-  current_worker->fail({cause, problem, line.file + ":" + std::to_string(line.number)}, error);
+  current_worker->fail(
+      {cause, problem, line.file + ":" + std::to_string(line.number), reinterpret_cast<const void*>(address)}, error);
 }
 
 void BlockTrace::copied(const void* memory, std::size_t size) {

@@ -73,7 +73,7 @@ class BlockTrace {
 
   void single_access(std::uintptr_t address, unsigned width, trace::Op op, const void* return_address, bool async);
   [[noreturn]] void fail(const char* cause, const char* what, const char* why, trace::Op op, const void* return_address,
-                         cudaError_t error = cudaErrorIllegalAddress) const;
+                         std::uintptr_t address, cudaError_t error = cudaErrorIllegalAddress) const;
   void check_races(trace::Shadow& shadow, std::uintptr_t address, unsigned width, trace::Space space,
                    const trace::Stamp& stamp);
   bool ordered(const trace::Stamp& before, const trace::Stamp& now, trace::Space space) const;
@@ -98,7 +98,7 @@ class BlockTrace {
   void keep_meeting(unsigned warp, unsigned lanes, trace::SiteId meeting,
                     const std::array<std::uint32_t, 32>& executed);
   void note_stop(unsigned thread);
-  void keep_stops(unsigned warp);
+  void keep_stops(unsigned warp, bool failed = false);
   void keep_failed_launch();
   trace::WarpEvent new_event(trace::WarpEvent::Kind kind, unsigned warp, unsigned lanes) const;
 

@@ -59,9 +59,7 @@ void BlockTrace::note_landing(const void* memory) {
 // The running thread stops; what it waits in is known by now.
 void BlockTrace::note_stop(unsigned thread) {
   settle();
-  trace::Executed& executed = Recorder::get().executed;
-  const ThreadState state = current_worker->thread(thread).state;
-  if (state != ThreadState::at_warp_collective) stopped_[thread] = executed.next();
+  stopped_[thread] = Recorder::get().executed.next();
 }
 
 // The number of the meeting, and of each lane's part in it.
@@ -160,11 +158,12 @@ void BlockTrace::keep_meeting(unsigned warp, unsigned lanes, trace::SiteId meeti
   Recorder::get().launch.events.push_back(std::move(event));
 }
 
-// Lanes that have come to the same end together.
-void BlockTrace::keep_stops(unsigned warp) {
+// Lanes that have come to the same end together. A warp collective is kept when its lanes meet, or if they never do.
+void BlockTrace::keep_stops(unsigned warp, bool failed) {
   for (unsigned first = warp * 32; first < warp * 32 + 32 && first < threads_; ++first) {
     if (stopped_[first] == 0) continue;
     const Thread& thread = current_worker->thread(first);
+    if (thread.state == ThreadState::at_warp_collective && !failed) continue;
     const bool is_back = thread.state == ThreadState::returned;
     WarpEvent event = new_event(is_back ? WarpEvent::Kind::returned : WarpEvent::Kind::wait, warp, 0);
     if (!is_back) {
@@ -186,11 +185,10 @@ void BlockTrace::keep_stops(unsigned warp) {
 // The launch has failed: what its lanes did until then, and which wait for lanes that never come.
 void BlockTrace::keep_failed_launch() {
   settle();
-  for (unsigned thread = 0; thread < threads_; ++thread) {
-    const ThreadState state = current_worker->thread(thread).state;
-    if (state == ThreadState::at_warp_collective) stopped_[thread] = Recorder::get().executed.next();
+  for (unsigned warp = 0; warp * 32 < threads_; ++warp) {
+    replay(warp);
+    keep_stops(warp, true);
   }
-  for (unsigned warp = 0; warp * 32 < threads_; ++warp) replay(warp);
 }
 
 }  // namespace cuda_emu

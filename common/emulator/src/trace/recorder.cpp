@@ -1,8 +1,11 @@
 #include "recorder.hpp"
 
 #include <pthread.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <new>
 
@@ -20,14 +23,19 @@ extern char __stop_cuda_emu_constant __attribute__((weak));
 namespace cuda_emu::trace {
 namespace {
 
-constexpr std::uintptr_t kPageBytes = 4096;
-
 uint3 index_in(std::uint64_t number, const dim3& extent) {
   return {static_cast<unsigned>(number % extent.x), static_cast<unsigned>(number / extent.x % extent.y),
           static_cast<unsigned>(number / extent.x / extent.y)};
 }
 
 std::uintptr_t value_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
+
+// Whether a load from there would not end the program.
+bool can_be_read(std::uintptr_t address) {
+  char byte = 0;
+  const iovec to{&byte, 1}, from{reinterpret_cast<void*>(address), 1};
+  return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == 1 || errno != EFAULT;
+}
 
 unsigned log2_of(unsigned width) { return static_cast<unsigned>(__builtin_ctz(width)); }
 
@@ -340,7 +348,7 @@ void Recorder::order_blocks() {
 Shadow* Recorder::find_global(std::uintptr_t address) {
   Page& page = pages_[address / kPageBytes % pages_.size()];
   if (page.number != address / kPageBytes || page.launch != launch_number_) {
-    page = {address / kPageBytes, nullptr, true, launch_number_};
+    page = {address / kPageBytes, nullptr, true, launch_number_, true};
     auto [begin, size] = allocation_beside(reinterpret_cast<const void*>(address));
     if (begin == nullptr && address >= value_of(&__data_start) && address < value_of(&_end)) {
       begin = &__data_start;
@@ -350,6 +358,8 @@ Shadow* Recorder::find_global(std::uintptr_t address) {
     if (begin != nullptr) {
       const int number = static_cast<int>(allocations_.size());
       page.shadow = &allocations_.try_emplace(value_of(begin), value_of(begin), size, number).first->second;
+    } else {
+      page.can_be_read = can_be_read(address);
     }
   }
   return page.shadow != nullptr && (page.own || page.shadow->contains(address, 1)) ? page.shadow : nullptr;

@@ -31,6 +31,8 @@ class Baton {
   std::uint64_t serving_ = 0;
 };
 
+constexpr std::uintptr_t kPageBytes = 4096;
+
 using SiteId = std::uint32_t;
 
 // A place in the program where a basic block begins or an access is made, with what was counted there in this launch.
@@ -82,7 +84,9 @@ class Shadow {
   Shadow(const Shadow&) = delete;
   Shadow& operator=(const Shadow&) = delete;
 
-  bool contains(std::uintptr_t address, std::size_t size) const { return address - begin_ <= size_ - size; }
+  bool contains(std::uintptr_t address, std::size_t size) const {
+    return size <= size_ && address - begin_ <= size_ - size;
+  }
   std::uintptr_t begin() const { return begin_; }
   std::size_t size() const { return size_; }
   int number() const { return number_; }
@@ -180,6 +184,8 @@ class Recorder {
   // The allocation of device memory that has the address in itself or in a guard, or the program's __device__ variables;
   // null if there is none.
   Shadow* find_global(std::uintptr_t address);
+  // Of an address that find_global() did not find last: does the process have memory there?
+  bool is_mapped(std::uintptr_t address) const { return pages_[address / kPageBytes % pages_.size()].can_be_read; }
 
   // Whether a variable of the host's functions lies there.
   bool is_on_host_stack(std::uintptr_t address) const {
@@ -222,6 +228,7 @@ class Recorder {
     Shadow* shadow = nullptr;
     bool own = false;  // an allocation has the whole page
     std::uint64_t launch = 0;
+    bool can_be_read = true;
   };
   std::array<Page, 1024> pages_{};
   std::uint64_t launch_number_ = 0;
