@@ -43,7 +43,8 @@ function numbers(word, type) {
 }
 
 function exact(word, type) {
-  return numbers(word, type).map(number => String(Number(number.toPrecision(9)))).join(" ");
+  return numbers(word, type).map(number =>
+    String(Number.isSafeInteger(number) ? number : Number(number.toPrecision(9)))).join(" ");
 }
 
 /** In about four characters, for a cell. */
@@ -65,8 +66,10 @@ function ticksOf(event) {
   return event.line.space === "shared" ? 1 + event.units - event.ideal : 1;
 }
 
-/** The film's events as objects: `lanes` is a list, and of each lane there are `at`, `words`, `executed`, `passes`. */
+/** The film's events as objects: `lanes` is a list, and of each lane there are `at`, `words`, `executed`, `passes`;
+ * `unstored` has the lanes that load shared memory where nothing has been stored. */
 function decode(film) {
+  const stored = new Set();
   film.events = film.events.map((values, number) => {
     const event = {number};
     film.fields.forEach((field, i) => { event[field] = values[i]; });
@@ -77,6 +80,15 @@ function decode(film) {
     for (const field of ["at", "executed", "passes"]) event[field] = series(event[field], count);
     event.each = event.words.length && count ? wordsOfEach(event) : 0;
     event.words = series(event.words, event.each * count);
+    event.unstored = event.line.space !== "shared" || film.cut ? [] : event.lanes.filter((lane, i) => {
+      let isStored = true;
+      for (let byte = 0; byte < event.line.width; byte += WORD) {
+        const word = [event.launch, event.block, event.array, Math.floor((event.at[i] + byte) / WORD)].join();
+        if (event.line.op === "load") isStored = isStored && stored.has(word);
+        else stored.add(word);
+      }
+      return !isStored;
+    });
     return event;
   });
 }
@@ -87,10 +99,10 @@ function wordsOfEach(event) {
   return Math.ceil(event.line.width / WORD);
 }
 
-/** A block's blockIdx, "(1,0)", or its number where the grid has one dimension. */
-function blockName([x, y, z], block) {
-  const index = [block % x, Math.floor(block / x) % y, Math.floor(block / x / y)];
-  return y * z === 1 ? String(block) : `(${index.slice(0, z > 1 ? 3 : 2)})`;
+/** A block's or a thread's index, "(1,0)", or its number where the grid or the block has one dimension. */
+function indexName([x, y, z], number) {
+  const index = [number % x, Math.floor(number / x) % y, Math.floor(number / x / y)];
+  return y * z === 1 ? String(number) : `(${index.slice(0, z > 1 ? 3 : 2)})`;
 }
 
 /** The events of one block, or of all (block null), with the tick at which each begins. */
@@ -100,7 +112,7 @@ class Clip {
       : film.events.filter(event => event.launch === launch && event.block === block);
     this.hasAll = block === null;
     this.name = this.hasAll ? "all blocks"
-      : `${film.launches[launch].kernel}, launch ${launch + 1}, block ${blockName(film.launches[launch].grid, block)}`;
+      : `${film.launches[launch].kernel}, launch ${launch + 1}, block ${indexName(film.launches[launch].grid, block)}`;
     this.total = 0;
     this.begins = this.events.map(event => (this.total += ticksOf(event)) - ticksOf(event));
   }
@@ -128,11 +140,11 @@ class Clip {
     return this.begins[this.events.indexOf(event)];
   }
 
-  /** The first tick after this one with an event that fits: of a barrier the last at which all wait. */
+  /** The first tick after this one with an event that fits, of a barrier the last at which all wait; Infinity: none. */
   next(tick, fits) {
     const tickOf = i => this.begins[i] - (ticksOf(this.events[i]) === 0);
     const found = this.events.findIndex((event, i) => tickOf(i) > tick && fits(event));
-    return found < 0 ? this.total : tickOf(found);
+    return found < 0 ? Infinity : tickOf(found);
   }
 }
 
@@ -304,7 +316,7 @@ class Grid {
     const known = state.memory(state.event, this.number).get(word);
     const name = placeName(this.array, word * WORD - this.array.phase);
     if (!known) return `${name}: not touched yet`;
-    const by = known.writer ? `written by ${threadName(known.writer, known.lane)} in line ${known.writer.line.line}`
+    const by = known.writer ? `written by ${threadName(this.film, known.writer, known.lane)}${inLine(this.film, known.writer.line)}`
       : "loaded, and not written in this film";
     return `${name} = ${exact(known.value, this.array.type)}, ${by}`;
   }
@@ -323,8 +335,13 @@ function placeName({name, type, element: bytes, extents}, byte) {
   return name + places + (!part ? "" : /^(float|int)32$/.test(type) ? `.${"xyzw"[part / WORD]}` : ` byte ${part}`);
 }
 
-function threadName(event, lane) {
-  return `thread ${event.warp * LANES + lane} (warp ${event.warp}, lane ${lane})`;
+function threadName(film, {launch, warp}, lane) {
+  return `thread ${indexName(film.launches[launch].block, warp * LANES + lane)} (warp ${warp}, lane ${lane})`;
+}
+
+/** " in line 5", with the file where it is not the step's. */
+function inLine(film, {file, line}) {
+  return line ? ` in line ${line}${file === film.file ? "" : ` of ${file.split("/").pop()}`}` : "";
 }
 
 function some(count, word) {
@@ -339,8 +356,7 @@ class View {
     element(root, "h2", "", film.step);
     element(root, "p", "soft", `${film.size}. A tick is one request of a warp, or one wavefront more for a bank conflict; `
       + "it is not a time.");
-    for (const text of [film.why, film.cut]) if (text) element(root, "p", "warning", text);
-    if (film.wrong) element(root, "p", "warning", film.wrong);
+    for (const text of [film.why, film.cut, film.wrong, ...film.warnings]) if (text) element(root, "p", "warning", text);
     this.choice = element(root, "select");
     const wrong = film.moments.length ? element(root, "details") : null; // closed on a phone: the film comes first
     if (wrong) {
@@ -350,7 +366,7 @@ class View {
     this.moments = film.moments.map(moment => {
       const button = element(wrong, "button", "moment", moment.text);
       button.onclick = () => this.visit(film.events[moment.event]);
-      return {button, event: film.events[moment.event], first: film.events[moment.first]};
+      return {...moment, button, event: film.events[moment.event], first: film.events[moment.first]};
     });
     this.says = element(root, "p", "says");
     const columns = element(root, "div", "columns");
@@ -377,7 +393,8 @@ class View {
     const start = film.events[film.start];
     const shown = film.moments.length ? film.events[film.moments[0].event] : start;
     const first = this.moments.length ? this.moments[0].first : undefined; // of a race, perhaps in another block
-    const clip = this.clips.find(one => one.events.includes(shown) && (!first || one.events.includes(first)));
+    const last = film.launches.length > 1 && !film.moments.length ? film.events[film.events.length - 1] : undefined;
+    const clip = this.clips.find(one => [shown, first, last].every(event => !event || one.events.includes(event)));
     this.use(clip);
     Object.assign(this, {warp: shown.warp, lane: shown.lanes[0] || 0});
     this.start = film.start ? clip.tickOf(clip.events.includes(start) ? start : clip.events[0]) : 0;
@@ -453,13 +470,15 @@ class View {
     this.state = State.after(this.film, clip, clip.count(Math.min(tick, clip.total)), this.state);
     const event = now ? now.event : clip.events[clip.events.length - 1];
     this.useBlock(event);
-    const moment = this.moments.find(one => now && one.event === event);
-    for (const one of this.moments) show(one.button, one === moment ? "moment warning" : "moment");
-    this.says.textContent = now ? this.sentence(now) : `The end, after ${some(clip.total, "tick")}.`;
+    const moments = this.moments.filter(one => now && (one.event === event || one.first === event));
+    for (const one of this.moments) show(one.button, moments.includes(one) ? "moment warning" : "moment");
+    const ends = clip.hasAll || this.clips.length === 1 ? "" : `, of ${clip.name}: the list above has the others`;
+    this.says.textContent = !now ? `The end, after ${some(clip.total, "tick")}${ends}.`
+      : [this.sentence(now), ...moments.map(one => one.event === event ? one.says : one.first_says)].filter(Boolean).join(". ");
     this.drawHistory(event);
     if (this.chosen && this.grids.includes(this.chosen.grid))
       this.word.textContent = this.chosen.grid.sentence(this.state, this.chosen.word);
-    const later = [this.drawSource(event), this.drawLanes(event, now, moment && moment.first),
+    const later = [this.drawSource(event), this.drawLanes(event, now, moments.map(one => one.first)),
       ...this.grids.map(grid => grid.draw(this.state, now, this.chosen))];
     for (const action of later) action();
   }
@@ -467,11 +486,12 @@ class View {
   /** What happens at a tick. */
   sentence({event, step}) {
     const {line} = event;
-    const warp = this.film.order === "executed" ? threadName(event, event.lanes[0]) : `warp ${event.warp}`;
-    const block = blockName(this.film.launches[event.launch].grid, event.block);
-    const who = this.clip.hasAll ? `block ${block}, ${warp}` : warp;
-    const where = line.line ? ` in line ${line.line}` : "";
-    const lanes = this.film.order === "executed" ? "" : `, ${event.lanes.length} of 32 lanes`;
+    const warp = this.film.order === "executed" ? threadName(this.film, event, event.lanes[0]) : `warp ${event.warp}`;
+    const block = indexName(this.film.launches[event.launch].grid, event.block);
+    const launch = this.film.launches.length > 1 ? `launch ${event.launch + 1}, ` : "";
+    const who = this.clip.hasAll ? `${launch}block ${block}, ${warp}` : warp;
+    const where = inLine(this.film, line), count = event.lanes.length;
+    const lanes = this.film.order === "executed" ? "" : `, ${count} of 32 lanes${count < 32 ? ", the others idle" : ""}`;
     if (line.kind === "wait") return `${who} waits at ${line.what}${where}${this.waiting(event)}`;
     if (line.kind === "failure") return `${who} fails${where}: ${line.what}`;
     if (line.kind === "collective") {
@@ -481,10 +501,10 @@ class View {
     if (this.film.order === "executed") return `${who}${where} ${this.deed(event, 0).trim().replace(/^\d+ +/, "")}`;
     const verb = line.async ? `asynchronous ${line.space} ${line.op}` : `${line.space} ${line.op}`;
     const {name} = this.film.arrays[event.array];
-    let cost = "";
-    if (line.space === "global") cost = `, ${some(event.units, "sector")}, ${event.ideal} would do`;
+    let cost = event.unstored.length ? `, ${event.unstored.length} of them where no thread has stored` : "";
+    if (line.space === "global") cost += `, ${some(event.units, "sector")}, ${event.ideal} would do`;
     if (line.space === "shared" && event.units > event.ideal)
-      cost = `, bank conflict: wavefront ${event.ideal + step} of ${event.units}, ${event.ideal} would do`;
+      cost += `, bank conflict: wavefront ${event.ideal + step} of ${event.units}, ${event.ideal} would do`;
     return `${who}: ${verb} of ${name}${where}${lanes}${cost}`;
   }
 
@@ -521,8 +541,8 @@ class View {
     return () => now && reveal(this.source, now);
   }
 
-  /** Of a race `first` is what the lane did that came to the word first. */
-  drawLanes(event, now, first) {
+  /** `firsts`: of races what the lane did that came to the word first. */
+  drawLanes(event, now, firsts) {
     const follows = now ? this.follows(event) : -1;
     this.rows.forEach(({cells, note, threads}, warp) => {
       const stops = new Map();
@@ -532,13 +552,13 @@ class View {
         if (last) stops.set(last.line, (stops.get(last.line) || 0) + 1);
         const mine = now && event.warp === warp ? event.lanes.indexOf(lane) : -1;
         let active = mine >= 0 && event.line.kind !== "wait" ? turnOf(event, mine, now.step) : "";
-        if (first && first.warp === warp && first.lanes[0] === lane) active += " bad";
+        if (firsts.some(first => first && first.warp === warp && first.lanes[0] === lane)) active += " bad";
         if (follows >= 0 && event.warp === warp && event.at[follows] === lane) active += " source";
         const chosen = this.warp === warp && this.lane === lane ? "chosen" : "";
         show(cells[lane], `cell ${stop} ${active} ${chosen}`, mine >= 0 && event.each ? this.moved(event, mine) : "");
       }
       show(note, "note", [...stops].map(([line, count]) =>
-        `${count < threads ? `${count} ` : ""}${line.kind === "wait" ? `wait, line ${line.line}` : "returned"}`).join("; "));
+        `${count < threads ? `${count} ` : ""}${line.kind === "wait" ? `wait (${line.line})` : "returned"}`).join("; "));
     });
     return () => now && reveal(this.lanes.parentElement, this.rows[event.warp].cells[0]);
   }
@@ -558,7 +578,7 @@ class View {
         ? one.lanes.indexOf(this.lane) : -1;
       if (mine >= 0) done.push(this.deed(one, mine));
     }
-    this.title.textContent = `warp ${this.warp}, lane ${this.lane} (thread ${this.warp * LANES + this.lane}), the last first`;
+    this.title.textContent = `${threadName(this.film, {...event, warp: this.warp}, this.lane)}, the last first`;
     const text = done.join("\n");
     if (this.history.textContent !== text) this.history.textContent = text;
   }
@@ -566,8 +586,9 @@ class View {
   /** What a lane gets in a collective, from which lane of a shuffle, and what it gives; values of 64 bits are not known. */
   exchange({words, each, at, line}, i) {
     const [given, got] = words.slice(i * each, (i + 1) * each).map(word => exact(word, line.type || null));
-    const from = at.length ? ` from lane ${at[i]}` : "";
-    return each ? `gets ${got}${from}, gives ${given}` : from && `gets a value${from}`;
+    const isGone = at[i] >= LANES ? ", which takes no part: the value is undefined" : "";
+    const from = at.length ? ` from lane ${at[i] % LANES}${isGone}` : "";
+    return each ? `gets ${got}${from}; gives ${given}` : from && `gets a value${from}`;
   }
 
   deed(event, i) {
@@ -586,7 +607,8 @@ class View {
     if (line.width < WORD) says[0] = says[0].split(" ")[0];
     if (line.kind === "access" && line.async && line.op === "store") return `${at}copies  to ${name}, asynchronously`;
     if (line.kind === "landing") return `${at}landed  ${name} := ${says.join(", ")}`;
-    return `${at}${line.op === "load" ? "loads " : "stores"}  ${name}${line.op === "load" ? " = " : " := "}${says.join(", ")}`;
+    const unstored = event.unstored.includes(event.lanes[i]) ? ", where no thread has stored" : "";
+    return `${at}${line.op === "load" ? `loads   ${name} =` : `stores  ${name} :=`} ${says.join(", ")}${unstored}`;
   }
 }
 
@@ -644,8 +666,10 @@ class Player {
   }
 
   /** To the next tick, in either film, at which an event that fits begins. */
-  next(fits) {
-    this.seek(Math.min(...this.views.map(view => view.clip.next(this.tick, fits))));
+  next(fits, what) {
+    const tick = Math.min(...this.views.map(view => view.clip.next(this.tick, fits)));
+    if (tick < Infinity) this.seek(tick);
+    else this.output.textContent = `tick ${this.tick} of ${this.total}: no ${what} follows`;
   }
 
   /** What a key does; false: nothing. */
@@ -656,8 +680,8 @@ class Player {
       ArrowRight: () => this.seek(this.tick + 1),
       Home: () => this.seek(0),
       End: () => this.seek(this.total),
-      b: () => this.next(event => event.line.kind === "barrier" || event.line.what === "__syncwarp"),
-      c: () => this.next(event => event.line.space === "shared" && event.units > event.ideal),
+      b: () => this.next(event => event.line.kind === "barrier" || event.line.what === "__syncwarp", "barrier"),
+      c: () => this.next(event => event.line.space === "shared" && event.units > event.ideal, "bank conflict"),
       r: () => this.seek((this.views.find(view => view.clip.at(this.tick)) || this.views[0]).nextRound()),
     };
     if (!(key in keys)) return false;

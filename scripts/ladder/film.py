@@ -5,19 +5,22 @@ import collections
 import json
 import math
 import os
+import re
+from pathlib import Path
 
 import ladder
 from ladder import candidates, checked_run, diagnosis, figures, report, traces
 
 SMALL = {1: [500], 2: [64, 64], 3: [32, 32, 64]}  # lengths where the command line gives none, by their number
 SMALLEST = 8  # where there are more dimensions
+LENGTHS = 1, 2, 5, 17, 33, 65, 129, 257  # that are tried in place of those that fail
 MOST_BYTES = 2_400_000  # of a page's events
 POLLS = 4  # of a thread that spins
 MOST_RACES = 3  # that are named
 BEFORE = 12  # events that are played before what is wrong
 CHECK_S, HANGS_S = 5, 10  # CPU seconds: of sizes tried on what is not right, and of a thread that does not end
 FIELDS = ["launch", "block", "warp", "line", "lanes", "units", "ideal", "array", "at", "words", "executed", "passes"]
-DOES = {"load": "loads", "store": "stores", "atomic": "makes an atomic operation"}
+DOES = {"load": "loads {}", "store": "stores {}", "atomic": "changes {} by an atomic operation"}
 LINE = ["file", "line", "kind", "what", "type", "space", "op", "width", "async"]
 BYTES_OF = {"float16": 2, "bfloat16": 2, "int64": 8, "int8": 1, "uint8": 1}
 TYPES = {"float": "float32", "int": "int32", "unsigned int": "int32", "__half": "float16", "__half2": "float16",
@@ -31,10 +34,19 @@ TYPES = {"float": "float32", "int": "int32", "unsigned int": "int32", "__half": 
 
 def failing_run(program):
     """The options of the smallest run that fails, in the order of threads that it fails in; [] if none does."""
-    outcome = checked_run.run(program, ["--check", "--smallest-first", f"--seconds={CHECK_S}"], 8 * CHECK_S)
-    facts = outcome.facts
-    if outcome.passed or "options" not in facts:
+    def check(options):
+        limited = ["--check", "--smallest-first", f"--seconds={CHECK_S}", *options]
+        outcome = checked_run.run(program, limited, 8 * CHECK_S)
+        return outcome.facts if not outcome.passed and "options" in outcome.facts else {}
+
+    facts = check([])
+    if not facts:
         return []
+    for name in ladder.dims(program):  # the tests have few sizes, and of a length of 0 there is little to see
+        given = next(one for one in facts["options"] if one.startswith(f"--{name}="))
+        lengths = (one for one in LENGTHS if given.endswith("=0") or one < int(given.partition("=")[2]))
+        sizes = ([f"--{name}={one}" if old == given else old for old in facts["options"]] for one in lengths)
+        facts = next(filter(None, map(check, sizes)), facts)
     ladder.say(f"{program.name} fails at {diagnosis.how(facts)}: this is the run to see")
     os.environ.setdefault("CUDA_EMU_ORDER", facts.get("order") or "forward")
     return [*facts["options"], f"--data={facts['data']}", *["--misaligned"] * bool(facts["offsets"])]
@@ -89,34 +101,40 @@ def why_executed(entry, order):
 
 
 def without_polls(events):
-    """Leaves out what a thread that spins does over and over: the same accesses, that give the same values."""
-    seen = {}
+    """Leaves out what a thread that spins does over and over: the same load or atomic operation, of the same value."""
+    last = {}
     for event in events:
-        mine = seen.setdefault((event["launch"], event["block"], event["warp"], event["lanes"]), {})
-        if event["kind"] in ("wait", "barrier"):
-            mine.clear()
-        deed = repr([event.get(key) for key in ("kind", "line", "op", "addresses", "words")])
-        if deed not in mine:
-            mine.clear()
-        mine[deed] = mine.get(deed, 0) + 1
-        if mine[deed] <= POLLS:
+        own, can_poll = thread(event), event["kind"] == "access" and event["op"] != "store"
+        deed = can_poll and [event[key] for key in ("line", "addresses", "words")]
+        before, times = last.get(own, (False, 0))
+        last[own] = deed, times + 1 if deed and deed == before else 1
+        if last[own][1] <= POLLS:
             yield event
+
+
+def problem(report_):
+    """What stopped a launch: the element that is outside of its array, if that is known."""
+    op = re.search(r"the (load|store) at", report_["problem"])
+    element, _, count = report_.get("element", "").partition(" of ")
+    if op and element:
+        return f"it {DOES[op[1]].format(element)}, but {element.partition('[')[0]} has length {count}"
+    return re.sub(", in thread .*", "", report_["problem"])
 
 
 def failures(entry, events):
     """An event for each error that the backend reports, where it stopped: the thread that it names, and its line."""
     for report_ in entry.get("reports", ()):
-        if report_["kind"] != "error" or not events or "thread" not in report_:
+        if report_["kind"] != "error" or not entry["launches"] or "thread" not in report_:
             continue
-        launch = events[-1]["launch"]
+        launch = len(entry["launches"]) - 1
         (x, y, _), (width, height, _) = entry["launches"][launch]["grid"], entry["launches"][launch]["block"]
         one, block = report_["thread"], report_["block"]
         number = one[0] + width * (one[1] + height * one[2])
         file, _, line = report_.get("at", "").rpartition(":")
         place = {"file": file, "line": int(line)} if file else {"line": 0}
         yield {"launch": launch, "block": block[0] + x * (block[1] + y * block[2]), "warp": number // 32,
-               "lanes": 1 << number % 32, "kind": "failure", "what": report_["problem"].partition(": ")[0],
-               "executed": [max(events[-1]["executed"]) + 1], **place}
+               "lanes": 1 << number % 32, "kind": "failure", "what": problem(report_),
+               "executed": [max(events[-1]["executed"]) + 1 if events else 1], **place}
 
 
 def in_order(entry, executed):
@@ -124,6 +142,9 @@ def in_order(entry, executed):
     says how far its warp is in the program: the barriers that the block has passed, and the warp's events since."""
     events = [{**event, "launch": number} for number, launch in enumerate(entry["launches"])
               for event in launch.get("events", ())]
+    for event in events:
+        if "from" in event:
+            event["from"] = [lane + 32 * (not event["lanes"] >> lane & 1) for lane in event["from"]]
     barriers, turns = collections.Counter(), collections.Counter()
     for event in events:
         block = event["launch"], event["block"]
@@ -146,7 +167,7 @@ class Memory:
 
     def __init__(self, entry):
         self.entry = entry
-        self.arrays, self.numbers = [], {}
+        self.arrays, self.numbers, self.scratches = [], {}, {}
 
     def find(self, event):
         """(number of the array, each lane's offset in bytes): the array that the first lane accesses. The offset of
@@ -171,12 +192,33 @@ class Memory:
             if begin <= array["begin"] < end:
                 element = BYTES_OF.get(array["type"], 4)
                 return {**array, "element": element, "extents": [array["bytes"] // element]}
-        return {"name": self.scratch(begin), "begin": begin, "type": None, "element": None, "extents": []}
+        if begin not in self.scratches:
+            self.scratches[begin] = self.scratch(begin, end, event, launch)
+        return self.scratches[begin]
 
-    def scratch(self, begin):
-        """Memory that is none of the problem's arrays has a number."""
-        names = {key[2]: key[1] for key in self.numbers if key[1].startswith("scratch ")}
-        return names.get(begin, f"scratch {len(names) + 1}")
+    def scratch(self, begin, end, event, launch):
+        """Memory that is none of the problem's arrays: named as in the line that uses it first, or by a number."""
+        widths = {one["width"] for every in self.entry["launches"] for one in every.get("events", ())
+                  if one.get("space") == "global" and begin <= one["addresses"][0] < end}
+        element = widths.pop() if len(widths) == 1 else None
+        source = (report.source_lines(event["file"]) or [""] * event["line"])[event["line"] - 1]
+        arrays = *self.entry["arrays"], *launch["shared_arrays"], *self.scratches.values()
+        names = {name for both in re.findall(r"(\w+)\[|\batomic\w+\(&?(\w+)", source) for name in both if name}
+        names -= {array["name"] for array in arrays}
+        name = names.pop() if len(names) == 1 else f"scratch {len(self.scratches) + 1}"
+        return {"name": name, "begin": begin, "type": None, "element": element,
+                "extents": [(end - begin) // element] if element else []}
+
+
+def place_name(array, byte):
+    """The element of an array at a byte: tile[3][5]."""
+    if not array["element"]:
+        return f"{array['name']} byte {byte}"
+    index, places = byte // array["element"], ""
+    for extent in reversed(array["extents"][1:]):
+        index, place = divmod(index, extent)
+        places = f"[{place}]{places}"
+    return array["name"] + (f"[{index}]" if array["extents"] else "") + places
 
 
 def shared_array(array):
@@ -204,12 +246,13 @@ def places_of(event):
 class Values:
     """What is known of the values in the accesses of a run that was executed lane by lane."""
 
-    def __init__(self, events, last):
+    def __init__(self, events, last, arrays):
         self.events = events
+        self.unstored = set()  # the loads of what no thread has stored, nor the host
         self.numbers = {event["executed"][0]: number for number, event in enumerate(events)}
         self.writes = collections.defaultdict(list)  # of a thread to a word, by their places in events
         self.changing = set()  # the writes that change what is there
-        memory = {}
+        memory, stored = {}, set()
         for number, event in enumerate(events):
             if "addresses" not in event:
                 continue
@@ -217,25 +260,31 @@ class Values:
             for place, word in zip(places_of(event), event["words"][0]):
                 if event["op"] != "load":
                     self.writes[thread(event), place].append(number)
+                    stored.add(place)
                     if not has_value or memory.get(place) != word:
                         self.changing.add(number)
+                elif place not in stored and (place[0] or not any(
+                        array["begin"] <= place[1] < array["begin"] + array["bytes"] for array in arrays)):
+                    self.unstored.add(number)
                 if has_value:
                     memory[place] = word
         self.flowing = flowing(events, last)
+        self.writer = None if last is None else thread(events[last])
 
     def harm(self, kind, first, second):
         """How much harm a race does: does the lane that is further in the program come first, while the word changes,
-        and can the word be in the wrong value? Then the places in events of the accesses that meet."""
+        can the word be in the wrong value, and does the lane write that which gets the word? Then the places in events
+        of the accesses that meet."""
         if kind != "write after read":
             early = self.events[first]["turn"] > self.events[second]["turn"] and first in self.changing
-            return early, second in self.flowing, first, second
+            return early, second in self.flowing, thread(self.events[second]) == self.writer, first, second
         read, word = self.events[first], places_of(self.events[second])[0]
         # what the lane that is behind has still to store before
         due = [number for number in self.writes[thread(self.events[second]), word]
                if number > first and self.events[number]["turn"] < read["turn"]]
         second = max(due, default=second)
-        early = due != [] and self.value(second, word) != self.value(first, word)
-        return early, first in self.flowing, first, second
+        early = first in self.unstored or due != [] and self.value(second, word) != self.value(first, word)
+        return early, first in self.flowing, thread(read) == self.writer, first, second
 
     def value(self, number, place):
         event = self.events[number]
@@ -265,33 +314,44 @@ def flowing(events, last):
     return found
 
 
-def side_text(event, launch, with_block):
-    """What a side of a race does: "thread (1,0,0) stores in line 16". """
+def index_text(number, extent):
+    """An index in as many dimensions as there are: 5, (5,0)."""
+    x, y, z = extent
+    index = number % x, number // x % y, number // x // y
+    return str(number) if y * z == 1 else "({})".format(",".join(map(str, index[:2 + (z > 1)])))
+
+
+def thread_text(event, launch, with_block):
     number = event["warp"] * 32 + event["lanes"].bit_length() - 1
-    named = [traces.coordinates((at % x, at // x % y, at // x // y)) for at, (x, y, _) in
-             ((number, launch["block"]), (event["block"], launch["grid"]))]
-    block = f" of block {named[1]}" * with_block
-    return f"thread {named[0]}{block} {DOES[event['op']]} in line {event['line']}"
+    block = f" of block {index_text(event['block'], launch['grid'])}" * with_block
+    return f"thread {index_text(number, launch['block'])}{block}"
 
 
-def moment_of_race(entry, race, values):
+def moment_of_race(entry, race, values, memory):
     """A moment when the second of two lanes comes to a word: of those that do most `harm` the first; None if the events
     have none."""
     found = [values.harm(race["kind"], *(values.numbers[number] for number in both)) for both in race["executed"]
              if values.numbers.keys() >= set(both)]
     if not found:
         return None
-    *harm, before, at = max(found, key=lambda one: (*one[:2], -one[3]))
+    *harm, before, at = max(found, key=lambda one: (*one[:3], -one[4]))
     first, second = values.events[before], values.events[at]
     within = race["scope"] == "block"
     missing = ("fence and atomic" if not within else "wait for the copy" if thread(first) == thread(second)
                else "__syncwarp or barrier" if first["warp"] == second["warp"] else "barrier")
     launch = entry["launches"][second["launch"]]
-    said = [side_text(event, launch, first["block"] != second["block"]) for event in (first, second)]
-    name = Memory(entry).array_of(second, launch)["name"]
-    return {"event": at, "first": before, "harm": harm, "text": f"Race at one word of {name}, in {race['space']} "
-            f"memory, {race['kind']}: {said[0]}, then {said[1]}, with no {missing} between."
-            + f" The {first['op']} comes too early." * harm[0]}
+    said = []
+    for event in (first, second):
+        file = f" of {Path(event['file']).name}" * (event["file"] != entry["file"])
+        said.append(f"{thread_text(event, launch, first['block'] != second['block'])} {DOES[event['op']]} "
+                    f"in line {event['line']}{file}".format("it"))
+    array = memory.array_of(second, launch)
+    word = place_name(array, max(event["addresses"][0] for event in (first, second)) - array["begin"])
+    return {"event": at, "first": before, "harm": harm, "text": f"Race at {word}, in {race['space']} memory, "
+            f"{race['kind']}: {said[0]}, then {said[1]}, with no {missing} between."
+            + f" The {first['op']} comes too early." * harm[0],
+            "says": f"A race: {said[0]}" + ", too early." * harm[0],
+            "first_says": f"{'Too early' if harm[0] else 'A race'}: {said[1]} only later, with no {missing} between."}
 
 
 def is_whole(entry):
@@ -308,23 +368,31 @@ def moment_of_value(entry, events):
     address = array["begin"] + failure["index"] * width
     writes = [number for number, event in enumerate(events)
               if event.get("space") == "global" and event["op"] != "load" and overlaps(event, address, width)]
-    last = max(writes, key=lambda number: max(events[number]["executed"]), default=len(events) - 1)
+    last = max(writes, key=lambda number: max(events[number]["executed"]), default=0)
     who = "It is written last here." if writes else "No thread wrote it."
-    return {"event": last, "first": None, "text": f"{failure['seen']}. {who}"}
+    return {"event": last, "first": None, "text": f"{failure['seen']}. {who}", "says": f"{failure['seen']}. {who}"}
 
 
-def moments_of(entry, events):
+def moment_of_failure(entry, event, at, told):
+    """Where a launch stopped: what the backend reports."""
+    launch = entry["launches"][event["launch"]]
+    groups = diagnosis.told(told).splitlines()[1:]
+    text = f"{thread_text(event, launch, math.prod(launch['grid']) > 1)} fails in line {event['line']}: {event['what']}"
+    return {"event": at, "first": None, "text": "; ".join([text, *groups]), "says": ""}
+
+
+def moments_of(entry, events, memory):
     """What is wrong: races first, those that do most harm; then the rest, in order."""
     value = moment_of_value(entry, events)
     races = [race for launch in entry["launches"] for race in launch["races"]]
-    values = Values(events, value and value["event"]) if races else None
-    found = [moment for race in races if (moment := moment_of_race(entry, race, values))]
+    values = Values(events, value and value["event"], entry["arrays"]) if races else None
+    found = [moment for race in races if (moment := moment_of_race(entry, race, values, memory))]
     found.sort(key=lambda moment: ([not one for one in moment.pop("harm")], moment["event"]))
-    ends = [number for number, event in enumerate(events) if event["kind"] == "failure"]
-    told = [diagnosis.told(one).replace("\n", "; ") for one in entry.get("reports", ())
-            if one["kind"] == "error" and "thread" in one]
-    others = [{"event": end, "first": None, "text": text} for end, text in zip(ends, told)]
-    return found[:MOST_RACES] + sorted([*others, *[value] * bool(value)], key=lambda moment: moment["event"])
+    ends = [(event, number) for number, event in enumerate(events) if event["kind"] == "failure"]
+    told = [one for one in entry.get("reports", ()) if one["kind"] == "error" and "thread" in one]
+    others = [moment_of_failure(entry, *end, one) for end, one in zip(ends, told)]
+    others = sorted([*others, *[value] * bool(value)], key=lambda moment: moment["event"])
+    return found[:MOST_RACES] + others
 
 
 # ---- the film
@@ -356,12 +424,14 @@ def encoded(event, lines, memory):
             packed(passes)]
 
 
-def chosen(events, sizes, focus, budget):
-    """The numbers of the events that fit: those of the block of event `focus`, of which the first are left out if that
-    one would not fit, then the other blocks', in order."""
-    blocks = {}
+def chosen(events, sizes, focus, shown, budget):
+    """The numbers of the events that fit. Left out first is what threads load that are not `shown`, if any are. Then
+    come those of the block of event `focus`, of which the first are left out if that one would not fit, then the other
+    blocks', in order."""
+    blocks, fits = {}, not shown or sum(sizes) <= budget
     for number, event in enumerate(events):
-        blocks.setdefault((event["launch"], event["block"]), []).append(number)
+        if fits or thread(event) in shown or event["kind"] != "collective" and event.get("op") != "load":
+            blocks.setdefault((event["launch"], event["block"]), []).append(number)
     own = blocks.pop((events[focus]["launch"], events[focus]["block"]))
     while len(own) > 1 and sum(sizes[number] for number in own if number <= focus) > budget:
         own = own[len(own) // 16 + 1:]
@@ -372,6 +442,15 @@ def chosen(events, sizes, focus, budget):
             break
         kept.append(number)
     return sorted(kept)
+
+
+def warnings(entry):
+    """What the backend warns of, each with its lines."""
+    places = {}
+    for one in entry.get("reports", ()):
+        if one["kind"] == "warning":
+            places.setdefault(one["problem"], []).append(one["at"].rpartition(":")[2])
+    return [f"Line {', '.join(lines)}: {text}." for text, lines in places.items()]
 
 
 def wrong(entry):
@@ -390,22 +469,25 @@ def of(entry, budget=MOST_BYTES):
     why += " What a thread that spins does over and over is left out." * spins
     if not events:
         ladder.fail(f"{entry['step']}: no kernel ran at {figures.size_text(entry['size'])}, so there is nothing to see")
-    moments = moments_of(entry, events)
     lines, memory = {}, Memory(entry)
     all_encoded = [encoded(event, lines, memory) for event in events]
     sizes = [len(json.dumps(one, separators=(",", ":"))) + 1 for one in all_encoded]
-    kept = chosen(events, sizes, moments[0]["event"] if moments else 0, budget)
+    moments = moments_of(entry, events, memory)
+    shown = {thread(events[moment[key]]) for moment in moments for key in ("event", "first")
+             if why and moment[key] is not None}
+    kept = chosen(events, sizes, moments[0]["event"] if moments else 0, shown, budget)
     place = {number: at for at, number in enumerate(kept)}
     moments = [{**moment, "event": place[moment["event"]], "first": place.get(moment["first"])}
                for moment in moments if moment["event"] in place]
+    first = [number for moment in moments[:1] for number in (moment["event"], moment["first"]) if number is not None]
     some = "" if len(kept) == len(events) else f"{len(kept):,} of "
     cut = "" if is_whole(entry) and not some else (
-        f"The film is cut: it has {some}the run's {'first ' * (not is_whole(entry))}{len(events):,} events.")
-    first = [number for moment in moments[:1] for number in (moment["event"], moment["first"]) if number is not None]
+        f"The film is cut: it has {some}the run's {'first ' * (not is_whole(entry))}{len(events):,} events."
+        + " Loads of threads that have no part in what is wrong are left out first." * bool(some and shown))
     files = dict.fromkeys([entry["file"], *(json.loads(line)["file"] for line, _ in lines)])
     return {"version": 1, "step": entry["step"], "file": entry["file"], "size": figures.size_text(entry["size"]),
             "right": entry["right"], "wrong": wrong(entry),
-            "order": "executed" if why else "lockstep", "why": why, "cut": cut,
+            "order": "executed" if why else "lockstep", "why": why, "cut": cut, "warnings": warnings(entry),
             "sources": {file: text for file in files if (text := report.source_lines(file)) is not None},
             "launches": [{key: launch[key] for key in ("kernel", "grid", "block", "shared_bytes")}
                          for launch in entry["launches"]],

@@ -57,16 +57,22 @@ def float_of(word):
 
 class Events(Case):
     def test_what_a_thread_does_over_and_over(self):
-        def event(kind, words):
-            return {"launch": 0, "block": 0, "warp": 0, "lanes": 1, "kind": kind, "line": 5, "words": words}
-        for kind, words, kept in (("access", [[0]], film.POLLS), ("wait", [], 10), ("barrier", [], 10)):
-            self.assertEqual(len(list(film.without_polls([event(kind, words)] * 10))), kept, kind)
+        def event(kind, op):
+            return {"launch": 0, "block": 0, "warp": 0, "lanes": 1, "kind": kind, "line": 5, "op": op, "words": [[0]],
+                    "addresses": [8]}
+        polls = [("access", "load", film.POLLS), ("access", "atomic", film.POLLS)]
+        for kind, op, kept in (*polls, ("access", "store", 10), ("collective", None, 10), ("barrier", None, 10)):
+            self.assertEqual(len(list(film.without_polls([event(kind, op)] * 10))), kept, (kind, op))
 
     def test_what_fits(self):
         events = [{"launch": 0, "block": number // 10} for number in range(40)]
         for focus, budget, kept in ((0, 400, range(40)), (0, 150, range(15)), (25, 100, range(20, 30)),
                                     (25, 50, range(21, 26))):
-            self.assertEqual(film.chosen(events, [10] * 40, focus, budget), list(kept), (focus, budget))
+            self.assertEqual(film.chosen(events, [10] * 40, focus, set(), budget), list(kept), (focus, budget))
+        loads = [{**event, "warp": number % 10, "lanes": 1, "kind": "access", "op": "store" if number == 7 else "load"}
+                 for number, event in enumerate(events)]
+        for budget, kept in ((400, range(40)), (150, [3, 7])):
+            self.assertEqual(film.chosen(loads, [10] * 40, 0, {(0, 0, 3, 0)}, budget), list(kept), budget)
 
 
 class Data(Case):
@@ -145,12 +151,38 @@ class Data(Case):
 
     def test_a_race_that_reaches_the_result_by_shuffles(self):
         _, one = film_of(ROOT / "softmax/row_softmax/bugs/row_softmax_missing_syncwarp.cu")
-        self.assertIn("Race at one word of row_max", one["moments"][0]["text"])
+        self.assertIn("Race at row_max[0]", one["moments"][0]["text"])
+        self.assertEqual(one["why"].count("spins"), 0)
         self.assertIn("The load comes too early.", one["moments"][0]["text"])
         shuffles = [event for event in events_of(one) if event["line"].get("what") == "__shfl_down_sync"]
         for event in shuffles[:32]:
             lane = event["lanes"].bit_length() - 1
             self.assertEqual(event["at"], [lane + 16 if lane < 16 else lane])
+
+    def test_a_thread_that_outlives_the_others(self):
+        _, one = film_of(ROOT / "reduce/sum/bugs/sum_early_return.cu")
+        self.assertIn("ome threads returned while others wait at a barrier", one["warnings"][0])
+        [wrong] = one["moments"]
+        last = list(events_of(one))[wrong["event"]]
+        self.assertEqual((one["arrays"][last["array"]]["name"], last["line"]["op"]), ("out", "store"))
+
+    def test_a_spin(self):
+        """The owner of the lock waits before the other thread spins; and the time is short before what fails."""
+        status, one = film_of(ROOT / "elementwise/lock/bugs/lock_warp_waits_inside.cu")
+        events = list(events_of(one))
+        [waits] = [number for number, event in enumerate(events) if event["line"].get("what") == "__syncwarp"]
+        polls = [number for number, event in enumerate(events) if event["line"].get("op") == "atomic"
+                 and event["words"][0] == event["words"][1]]
+        self.assertEqual((status, len(polls), waits < polls[0]), (1, film.POLLS, True))
+        self.assertIn("1 thread spins", one["moments"][0]["text"])
+        self.assertEqual(events[-1]["line"]["file"], one["file"])
+
+    def test_out_of_bounds(self):
+        _, one = film_of(ROOT / "sgemm/sgemm/bugs/sgemm_no_bounds_guard.cu")
+        self.assertIn("thread (1,0) fails in line 19: it loads A[1], but A has length 1", one["moments"][0]["text"])
+        self.assertIn("alpha=", one["size"])
+        done = play(ROOT / "elementwise/copy/bugs/copy_float4_tail_overrun.cu")
+        self.assertRegex(done.stdout, r"thread 0 loads x\[1\], but x has length 1")
 
     def test_names(self):
         """Of __shared__ arrays, also of an extern one, and of the lanes that a shuffle reads."""
@@ -220,7 +252,10 @@ addEventListener("load", () => {
   const [view] = player.views, seen = [];
   view.warp = 1;
   view.lane = 2;
-  for (player.key("Home"), player.key("r"); player.tick < player.total; player.key("r"))
+  player.key("Home");
+  player.key("c"); // there is none
+  seen.push([player.output.textContent, exact(2021620637, "int32")]);
+  for (player.key("r"); player.tick < player.total; player.key("r"))
     seen.push([view.says.textContent, view.lanes.querySelectorAll(".source").length]);
   document.body.innerHTML = "<pre id=seen></pre>";
   document.getElementById("seen").textContent = JSON.stringify(seen);
@@ -270,11 +305,12 @@ class Pages(Case):
                 self.assertEqual(seen["played"], [seen["total"], seen["end"], True])
 
     def test_rounds(self):
-        tree = self.seen(play("sum_03_interleaved_divergent", "--", "--n=64").stdout, 1500, ROUNDS)
+        [no_conflict, *tree] = self.seen(play("sum_03_interleaved_divergent", "--", "--n=64").stdout, 1500, ROUNDS)
+        self.assertEqual(no_conflict, ["tick 0 of 115: no bank conflict follows", "2021620637"])
         self.assertEqual([int(re.search(r": shared load of tile in line \d+, (\d+) of 32 lanes", said)[1])
                           for said, _ in tree], [16, 8, 4, 2, 1])
         self.assertTrue(all(said.startswith("warp 1") for said, _ in tree))
-        shuffles = self.seen(play("sum_08_warp_shuffle", "--", "--n=64").stdout, 1500, ROUNDS)
+        [_, *shuffles] = self.seen(play("sum_08_warp_shuffle", "--", "--n=64").stdout, 1500, ROUNDS)
         self.assertEqual([re.search(r"; lane 2 gets \S+ from lane (\d+)", said)[1] for said, _ in shuffles],
                          ["18", "10", "6", "4", "3"])
         self.assertTrue(all(marked == 1 for _, marked in shuffles))

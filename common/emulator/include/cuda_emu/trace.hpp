@@ -91,7 +91,7 @@ struct Race {
   Side first, second;
   std::uint64_t count = 0;
   // With events: each time, at most kMost, the numbers of both accesses in the order of execution.
-  static constexpr std::size_t kMost = 4096;
+  static constexpr std::size_t kMost = 1 << 16;
   std::vector<std::array<std::uint32_t, 2>> executed;
 };
 
