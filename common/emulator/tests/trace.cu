@@ -666,6 +666,38 @@ TEST_CASE("events: what a thread does after a barrier that others have returned 
   CHECK(launches[0].total(Space::global, Op::atomic).requests == 1);
 }
 
+__global__ void spins(int* flag, int* out) {
+  if (threadIdx.x == 0) {
+    for (int round = 0; round < 100; ++round) atomicAdd(flag, 0);
+    atomicExch(flag, 1);
+  } else {
+    while (atomicCAS(flag, 1, 2) != 1) {
+    }
+    *out = *flag;
+  }
+}
+
+TEST_CASE("events: a thread that finds the same over and over") {
+  const Memory memory;
+  auto* flag = reinterpret_cast<int*>(memory.out.get());
+  CUDA_CHECK(cudaMemset(flag, 0, sizeof(int)));
+  trace::start(true);
+  spins<<<1, 2>>>(flag, flag + 1);
+  CUDA_CHECK(cudaDeviceSynchronize());
+  const std::vector<trace::Launch> launches = trace::stop();
+  std::array<unsigned, 2> polls{}, others{};
+  for (const trace::WarpEvent& event : launches.at(0).events) {
+    if (event.op != Op::atomic || event.parts.empty() || event.kind != trace::WarpEvent::Kind::access) continue;
+    for (std::size_t i = 0; i < event.parts.size(); ++i) {
+      const unsigned lane = event.lanes == 3 ? static_cast<unsigned>(i) : event.lanes - 1;
+      ++(event.parts[i].words[0] == event.parts[i].words[2] ? polls : others)[lane];
+    }
+  }
+  CHECK(polls[0] == 9);  // after the last it does not poll again
+  CHECK(polls[1] <= 8);
+  CHECK(others == std::array<unsigned, 2>{1, 1});
+}
+
 __global__ void three_arrays(float* out) {
   extern __shared__ float4 vectors[];
   __shared__ float rows[2][33];

@@ -172,6 +172,7 @@ void BlockTrace::grid_barrier() {
 void BlockTrace::pass_on() {
   if (!on_) return;
   settle();
+  if (recorder().executed.on) forget_poll();
   recorder().baton.pass_on();
 }
 

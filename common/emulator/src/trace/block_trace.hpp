@@ -90,6 +90,7 @@ class BlockTrace {
   // What is kept for a film: see events.cpp.
   std::uint32_t note_access(const void* memory, unsigned width, trace::SiteId site);
   void settle();
+  void forget_poll();
   void note_landing(const void* memory);
   trace::SiteId note_meeting(unsigned warp, unsigned lanes, std::array<std::uint32_t, 32>& executed);
   void keep_request(trace::WarpEvent::Kind kind, unsigned warp, const Replay& state, const trace::Site& site,

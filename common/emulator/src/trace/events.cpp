@@ -42,6 +42,26 @@ void BlockTrace::settle() {
   stores_.clear();
 }
 
+// The running thread polls memory: if it has found the same there many times, the last time is forgotten.
+void BlockTrace::forget_poll() {
+  constexpr unsigned kKept = 8;
+  std::vector<Event>& events = events_[current_];
+  const auto& words = Recorder::get().executed.words;
+  std::size_t before = 0;  // how many events there were when it had polled before
+  unsigned polls = 0;
+  const Event* last = nullptr;
+  for (std::size_t i = events.size(); i > 0 && polls <= kKept; --i) {
+    const Event& event = events[i - 1];
+    if (event.what == What::basic_block) continue;
+    if (last == nullptr) last = &event;
+    const bool is_load = event.what == What::access && Recorder::get().site(event.site).op != Op::store;
+    if (!is_load || event.site != last->site || event.address != last->address) return;
+    if (words[event.executed] != words[last->executed]) return;
+    if (++polls == 2) before = i;
+  }
+  if (polls > kKept) events.resize(before);
+}
+
 // The running thread has waited for its asynchronous copy to this place.
 void BlockTrace::note_landing(const void* memory) {
   const auto copy = std::find_if(copies_.begin(), copies_.end(), [&](const Store& store) {
