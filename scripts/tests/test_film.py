@@ -149,6 +149,16 @@ class Data(Case):
                    and event["line"]["op"] == "store")
         self.assertEqual((load["warp"], load["lanes"]), (out["warp"], out["lanes"]), "who writes the wrong value")
 
+    def test_a_cut_film(self):
+        """It keeps the wrong store, and the race that is shown is one of the thread that makes it."""
+        _, one = film_of(ROOT / "sgemm/sgemm/bugs/sgemm_missing_second_barrier.cu")
+        self.assertIn("The film is cut", one["cut"])
+        self.assertEqual(one["size"].split()[:3], ["m=1", "n=1", "k=33"])
+        events = list(events_of(one))
+        race, store = (events[one["moments"][place]["event"]] for place in (0, -1))
+        self.assertEqual((one["arrays"][store["array"]]["name"], store["line"]["op"]), ("C", "store"))
+        self.assertEqual((race["line"]["op"], race["warp"], race["lanes"]), ("load", store["warp"], store["lanes"]))
+
     def test_a_race_that_reaches_the_result_by_shuffles(self):
         _, one = film_of(ROOT / "softmax/row_softmax/bugs/row_softmax_missing_syncwarp.cu")
         self.assertIn("Race at row_max[0]", one["moments"][0]["text"])
