@@ -385,7 +385,7 @@ def moments_of(entry, events, memory):
     """What is wrong: races first, those that do most harm; then the rest, in order."""
     value = moment_of_value(entry, events)
     races = [race for launch in entry["launches"] for race in launch["races"]]
-    values = Values(events, value and value["event"], entry["arrays"]) if races else None
+    values = Values(events, value and value["event"] or None, entry["arrays"]) if races else None
     found = [moment for race in races if (moment := moment_of_race(entry, race, values, memory))]
     found.sort(key=lambda moment: ([not one for one in moment.pop("harm")], moment["event"]))
     ends = [(event, number) for number, event in enumerate(events) if event["kind"] == "failure"]
