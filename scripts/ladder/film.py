@@ -6,7 +6,6 @@ import json
 import math
 import os
 import re
-from pathlib import Path
 
 import ladder
 from ladder import candidates, checked_run, diagnosis, figures, report, traces
@@ -342,7 +341,7 @@ def moment_of_race(entry, race, values, memory):
     launch = entry["launches"][second["launch"]]
     said = []
     for event in (first, second):
-        file = f" of {Path(event['file']).name}" * (event["file"] != entry["file"])
+        file = f" of {event['file'].rpartition('/')[2]}" * (event["file"] != entry["file"])
         said.append(f"{thread_text(event, launch, first['block'] != second['block'])} {DOES[event['op']]} "
                     f"in line {event['line']}{file}".format("it"))
     array = memory.array_of(second, launch)
