@@ -1,6 +1,6 @@
 // The greatest of n floats.
 // out[0] = the greatest of x[0..n), and -infinity for n = 0. Bit-equal. A NaN makes the result NaN, as in PyTorch and
-// NumPy, and +0 is greater than -0: maximum of IEEE 754-2019. (fmaxf ignores NaN.)
+// NumPy, and +0 is greater than -0: the operation maximum of IEEE 754-2019. (fmaxf ignores NaN.)
 // practice: medium, next argmax
 #pragma once
 #include "../reduction.cuh"

@@ -2,7 +2,8 @@
 // Idea:     floats as ordered ints (max_key.cuh): shuffles find a warp's and a block's greatest, then one atomic.
 // Expect:   50 to 256x step 02 at 2^28: 256 times fewer atomics.
 // Measured: 10.8x step 02, 0.21x CUB at 2^28 (H200); 10.4x, 0.29x (H100).
-// Why:      step 02's lanes were combined by the compiler (REDUX, one REDG: SASS), so the atomics fell by 8, not 256.
+// Why:      the compiler had reduced step 02 to two atomics per warp, one per sign (REDUX, REDG: SASS). One per block
+//           of eight warps is 16 times fewer, not 256.
 // Next:     one instruction for five shuffles? (__reduce_max_sync, integers, sm_80; redux.sync on f32, sm_100a.)
 #include "max_atomic.cuh"
 #include "max_key.cuh"
