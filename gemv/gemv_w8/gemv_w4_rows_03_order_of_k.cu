@@ -1,7 +1,7 @@
 // Problem:  a lane of step 02 loads single bytes, since a fragment has four weights of a row, in two places.
 // Idea:     a sum has no order: permute k alike in A and B. A lane takes 32 neighbouring weights of a row by one load,
 //           and a mask takes nibbles i and i + 4 of a word as a pair, as X is paired. The next group is in flight.
-// Expect:   2 to 4x step 02 at 8x8192x64, 0.7 to 0.95 of a read of W: 90 sectors for 1024 weights instead of 202, 10
+// Expect:   2 to 4x step 02 at 8x8192x64, 0.6 to 0.9 of a read of W: 90 sectors for 1024 weights instead of 202, 10
 //           requests for a group instead of 52, 3.4 instructions per weight (SASS) instead of 4.8.
 // Measured: 2.76x step 02, 0.69 of a read at 8x8192x64 (H200).
 // Next:     15 instructions make eight weights of a word, 3 of them shifts and 4 ORs of 0x43004300. Which can go?

@@ -1,8 +1,8 @@
 // Problem:  step 03 makes eight weights of a word in 15 instructions: 3 shifts, 4 masks, 4 ORs, 4 subtractions.
 // Idea:     a nibble is a subnormal BF16 number as it stands: bits N < 256 are N * 2^-133. One fma multiplies by 2^127
 //           and subtracts zero / 64, exactly; Y is multiplied by 64. Bits 4 to 7 take 2^123 instead of a shift.
-// Expect:   1.0 to 1.2x step 03 at 8x8192x64: 2.7 instructions per weight (SASS) instead of 3.4. The loads are the
-//           same, so there is no gain where L1 is the limit.
+// Expect:   0.9 to 1.2x step 03 at 8x8192x64: 2.7 instructions per weight (SASS) instead of 3.4, and the same loads.
+//           But two of four loads of X come behind the third mma (SASS), so a group's loads are waited for twice.
 // Measured: 0.94x step 03, 0.64 of a read at 8x8192x64 (H200).
 // Next:     X is loaded for each 16 rows of W, 64 of 90 sectors. What halves that? (Two A fragments for each B.)
 // needs: sm_80

@@ -1,7 +1,7 @@
 // Problem:  step 01 reads x three times, since the variance needs the mean first.
 // Idea:     Welford: each element corrects (n, mean, sum of squared distances), and Chan's rule merges two such sets
 //           (moments.cuh): one pass, as accurate as two, also where the mean is far larger than the deviation.
-// Expect:   1.1 to 1.5x step 01: two reads instead of three. Less where step 01 has four loads in flight, at planes of
+// Expect:   1.1 to 1.6x step 01: two reads instead of three. Less where step 01 has four loads in flight, at planes of
 //           1024 pixels and more, since the division leaves one: its slow path is a call in the loop.
 // Measured: 1.14x step 01, 0.40x cuDNN at 32x256x3136 (H200).
 // Next:     64 channels are 64 blocks for 132 SMs. And at 7 x 7 pixels 207 of 256 threads idle. What gives all work?

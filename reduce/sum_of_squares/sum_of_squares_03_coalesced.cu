@@ -1,6 +1,6 @@
 // Problem:  a request of step 02 touches 32 sectors.
 // Idea:     interleave: thread t takes elements t, t + 256, t + 512, ... A warp reads 128 contiguous bytes.
-// Expect:   3 to 8x fewer clocks than step 02, with x in L2: 4 sectors per request instead of 32. Still one SM of 132.
+// Expect:   2 to 8x fewer clocks than step 02, with x in L2: 4 sectors per request instead of 32. Still one SM of 132.
 // Measured: 1.28x step 02, 0.02 of a read at 2^20 (H200); 1.27x, 0.01 (H100).
 // Next:     how far is one block from an SM's limit? (256 of 2048 threads, each with few loads in flight.)
 #include "sum_of_squares.cuh"
