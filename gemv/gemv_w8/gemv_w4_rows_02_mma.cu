@@ -1,9 +1,8 @@
 // Problem:  each warp of step 01 loads all of X for one row of W, and converts and multiplies element by element.
 // Idea:     tensor cores. 16 rows of W are the A operand of an mma, eight rows of X its B operand. q - zero is exact in
 //           BF16; the scale multiplies a group's sums. A block's 8 warps share 16 rows of W and take turns at groups.
-// Expect:   2 to 4x step 01 at 8x8192x64: 202 sectors for 1024 weights instead of 1042, 4.8 instructions per weight
-//           (SASS) instead of 22. But W takes 32 requests of single bytes for a group, most of them right before their
-//           mma, so a warp waits several times per group. Slower than step 01 at one row: an mma has eight columns.
+// Expect:   2 to 4x step 01 at 8x8192x64: 202 sectors for 1024 weights, not 1042, 4.8 instructions per weight (SASS),
+//           not 22. But most loads come right before their mma. Slower at one row: an mma has eight columns.
 // Measured: 2.09x step 01, 0.25 of a read at 8x8192x64 (H200).
 // Next:     a fragment has four weights of a row, in two bytes. Which weights would a lane rather have?
 // needs: sm_80
