@@ -9,6 +9,7 @@
 constexpr int kTileX = 32, kTileY = 8;
 
 __global__ void jacobi2d_naive(const float* __restrict__ in, float* __restrict__ out, long long rows, long long cols) {
+  // The products have 32 bits and are widened afterwards. They don't overflow, as rows and cols are at most 2^31.
   const long long row = blockIdx.y * kTileY + threadIdx.y;
   const long long col = blockIdx.x * kTileX + threadIdx.x;
   if (row >= rows || col >= cols) return;

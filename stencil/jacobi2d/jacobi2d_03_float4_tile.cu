@@ -1,8 +1,10 @@
 // Problem:  steps 01 and 02 move 4 bytes per instruction, and a third of what step 02 loads is halo.
-// Idea:     float4 accesses to global and shared memory, and a tile of 512 x 8 cells, 4 columns x 2 rows per thread.
+// Idea:     float4 loads and stores of global memory, float4 stores to a tile of 512 x 8 cells. A thread has 4 x 2 of
+//           them, and reads their neighbours from the tile as single floats.
 // Expect:   2 to 4x step 02: a quarter of the memory instructions per cell.
 // Measured: 1.69x step 02, 0.58 of a copy at 8192x8192 (H200); 1.60x, 0.73 (H100).
 // Why:      nvcc split each float4 store into four: twice the write sectors, and L2 at 93 % of its peak (ncu, H200).
+//           And lanes read the tile 16 bytes apart: 4 wavefronts per load. 31 % of the waiting is for shared memory.
 // Next:     which of the loads from the tile does a thread need shared memory for?
 #include "jacobi2d.cuh"
 

@@ -1,21 +1,22 @@
 #include <cuda_runtime.h>
 
 // Say: without a tile, either the loads or the stores of a warp touch 32 rows. With one, both run along rows of global
-// memory, and the columns are read from shared memory. Next: float4 (step 09), and a grid for more rows (step 08).
+// memory, and the columns are read from shared memory. Next: 16-byte stores (step 10), and a grid for more rows (step
+// 08).
 constexpr int kTile = 32, kRows = 8;  // a block of 32 x 8 threads moves a tile of 32 x 32
 
 __global__ void transpose(const float* __restrict__ in, float* __restrict__ out, size_t rows, size_t cols) {
   __shared__ float tile[kTile][kTile + 1];  // + 1: the elements of a column lie in 32 banks
   const int tx = threadIdx.x, ty = threadIdx.y;
-  // Say: four rows per thread; unrolled, four loads are in flight before the barrier.
+  // Say: four trips, a constant, so nvcc unrolls: four loads in flight before the barrier.
   const size_t col0 = size_t{blockIdx.x} * kTile, row0 = size_t{blockIdx.y} * kTile;
-  for (int r = ty; r < kTile; r += kRows) {
-    if (row0 + r < rows && col0 + tx < cols) tile[r][tx] = in[(row0 + r) * cols + col0 + tx];
+  for (int j = 0; j < kTile; j += kRows) {
+    if (row0 + ty + j < rows && col0 + tx < cols) tile[ty + j][tx] = in[(row0 + ty + j) * cols + col0 + tx];
   }
   __syncthreads();
-  // Say: the bounds are those of the output. r counts columns of the input here.
-  for (int r = ty; r < kTile; r += kRows) {
-    if (col0 + r < cols && row0 + tx < rows) out[(col0 + r) * rows + row0 + tx] = tile[tx][r];
+  // Say: the bounds are the output's; ty + j counts its rows.
+  for (int j = 0; j < kTile; j += kRows) {
+    if (col0 + ty + j < cols && row0 + tx < rows) out[(col0 + ty + j) * rows + row0 + tx] = tile[tx][ty + j];
   }
 }
 
