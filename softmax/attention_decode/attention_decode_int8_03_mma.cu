@@ -2,8 +2,9 @@
 //           query heads a group it takes longer than attention_decode 05, which reads twice the bytes.
 // Idea:     the tiles of attention_decode 05. The bytes become BF16, in which int8 is exact, in registers. K's scale
 //           multiplies a score, V's the weight p before it is split into BF16 parts: neither is in the products.
-// Expect:   0.8 to 0.95 of a read at groups=4 and 8: 2.1 to 2.4 and 4.9 to 5.8x step 02; 1.1 to 1.35x at groups=1. 16
+// Expect:   0.65 to 0.85 of a read at groups=4 and 8: 1.7 to 2.2 and 4 to 5.2x step 02; 1.05 to 1.35x at groups=1. 16
 //           keys are 550 instructions (SASS), 256 of which convert, for up to eight heads: 61 % of the issue slots.
+//           That would allow 0.9; what its warps wait for wasn't counted.
 // Measured: 1.10x step 02, 0.76 of a read at 64x32x1x1024 (H200).
 // Next:     the bytes are FP8 instead. Which lines change? (the conversion; the tensor cores of sm_89 take it as it is)
 // needs: sm_80
