@@ -2,9 +2,8 @@
 //           each block multiplies for 64 steps of 1024 clocks, longer than DRAM needs for W.
 // Idea:     split k: as many slices as fill the SMs. Blocks store their sums as floats; a second kernel adds a tile's
 //           slices and the bias, and applies GELU. It isn't linear: GELU of a slice's sum means nothing.
-// Expect:   1.05 to 1.3x step 05, 0.7 to 0.9x cuBLASLt at 64 x 11008 x 4096. Products take 12 us, not 35 (1.86 GHz),
-//           and W's 90 MB 19 us at 4.8 TB/s (H200). But what isn't products in step 05, launch, first loads and
-//           epilogue, isn't split, and a second launch comes on top. With tiles for half the SMs: step 05.
+// Expect:   1.05 to 1.3x step 05, 0.7 to 0.9x cuBLASLt at 64 x 11008 x 4096. Products take 12 us, not 35, but launch,
+//           first loads and epilogue aren't split, and a launch is added. With tiles for half the SMs: step 05.
 // Measured: 1.00x step 05, 0.96x cuBLASLt at 4096 (H200).
 // Next:     who could add the slices without a second kernel? (The last block of a tile, or a cluster's blocks.)
 // needs: sm_90a

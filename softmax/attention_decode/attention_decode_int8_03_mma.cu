@@ -3,8 +3,7 @@
 // Idea:     the tiles of attention_decode 05. The bytes become BF16, in which int8 is exact, in registers. K's scale
 //           multiplies a score, V's the weight p before it is split into BF16 parts: neither is in the products.
 // Expect:   0.65 to 0.85 of a read at groups=4 and 8: 1.7 to 2.2 and 4 to 5.2x step 02; 1.05 to 1.35x at groups=1. 16
-//           keys are 550 instructions (SASS), 256 of which convert, for up to eight heads: 61 % of the issue slots.
-//           That would allow 0.9; what its warps wait for wasn't counted.
+//           keys are 550 instructions (SASS): 61 % of the issue slots; what else costs time wasn't counted.
 // Measured: 1.10x step 02, 0.76 of a read at 64x32x1x1024 (H200).
 // Next:     the bytes are FP8 instead. Which lines change? (the conversion; the tensor cores of sm_89 take it as it is)
 // needs: sm_80
