@@ -205,7 +205,8 @@ class State {
           const shift = 8 * (place & 3), mask = (2 ** (8 * width) - 1) << shift;
           value = ((old ? old.value : 0) & ~mask | value << shift & mask) >>> 0;
         }
-        if (op === "load") words.set(number, {...old, value});
+        const isFailedSwap = op === "atomic" && event.each > 1 && value === event.words[i * event.each + 1];
+        if (op === "load" || isFailedSwap) words.set(number, {...old, value});
         else words.set(number, {value, writer: event, lane, executed: event.executed[i]});
       }
     });
@@ -247,6 +248,7 @@ class Grid {
     this.array = film.arrays[number];
     this.number = number;
     this.film = film;
+    this.size = this.array.element ? this.array.extents.reduce((bytes, extent) => bytes * extent, this.array.element) : Infinity;
     const rows = new Set();
     for (const event of clip.events) {
       if (event.array !== number) continue;
@@ -270,6 +272,12 @@ class Grid {
       element(grid, "div", "at", this.label(row));
       for (let column = 0; column < LANES; ++column) this.cells.set(row * LANES + column, element(grid, "div", "cell"));
     }
+  }
+
+  /** A row has words before an array's first element, and after its last. */
+  isOutside(word) {
+    const at = word * WORD - this.array.phase;
+    return at + WORD <= 0 || at >= this.size;
   }
 
   /** The first element that begins in a row, or the row's first byte. */
@@ -304,7 +312,7 @@ class Grid {
     for (const [word, cell] of this.cells) {
       const known = words.get(word);
       const isChosen = chosen && chosen.number === this.number && chosen.word === word;
-      show(cell, `cell ${known ? "known" : ""} ${touched.get(word) || ""} ${isChosen ? "chosen" : ""}`,
+      show(cell, `cell ${known ? "known" : this.isOutside(word) ? "outside" : ""} ${touched.get(word) || ""} ${isChosen ? "chosen" : ""}`,
         known ? short(known.value, this.array.type) : "");
     }
     const first = [...touched].find(([word, name]) => this.cells.has(word) && /now|bad/.test(name));
@@ -315,7 +323,7 @@ class Grid {
   sentence(state, word) {
     const known = state.memory(state.event, this.number).get(word);
     const name = placeName(this.array, word * WORD - this.array.phase);
-    if (!known) return `${name}: not touched yet`;
+    if (!known) return this.isOutside(word) ? `not a part of ${this.array.name}` : `${name}: not touched yet in this film`;
     const by = known.writer ? `written by ${threadName(this.film, known.writer, known.lane)}${inLine(this.film, known.writer.line)}`
       : "loaded, and not written in this film";
     return `${name} = ${exact(known.value, this.array.type)}, ${by}`;

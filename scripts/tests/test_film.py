@@ -274,6 +274,20 @@ addEventListener("load", () => {
 """
 
 
+# What the words of all arrays hold at the end.
+WORDS = """
+<script>
+addEventListener("load", () => {
+  const [view] = player.views;
+  player.seek(player.total);
+  const seen = view.grids.flatMap(grid => [...grid.cells.keys()].map(word => grid.sentence(view.state, word)));
+  document.body.innerHTML = "<pre id=seen></pre>";
+  document.getElementById("seen").textContent = JSON.stringify(seen);
+});
+</script>
+"""
+
+
 @unittest.skipUnless(CHROMIUM, "needs chromium")
 class Pages(Case):
     def seen(self, page, width, probe=PROBE):
@@ -313,6 +327,13 @@ class Pages(Case):
                 self.assertIn("1024 of 1024 threads wait", seen["barrier"])
                 self.assertIn("wavefront 1 of 32", seen["conflict"])
                 self.assertEqual(seen["played"], [seen["total"], seen["end"], True])
+
+    def test_who_wrote_a_word(self):
+        """A swap that fails writes nothing. A row has words beyond its array's end."""
+        bug = ROOT / "elementwise/lock/bugs/lock_warp_waits_inside.cu"
+        words = self.seen(play(bug).stdout, 1500, WORDS)
+        self.assertTrue(any(re.match(r"locks\[0\] = 1, written by thread 0\b", word) for word in words), words)
+        self.assertIn("not a part of locks", words)
 
     def test_rounds(self):
         [no_conflict, *tree] = self.seen(play("sum_03_interleaved_divergent", "--", "--n=64").stdout, 1500, ROUNDS)
