@@ -38,8 +38,8 @@ enum cublasLtMatmulPreferenceAttributes_t {
   CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
   CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES
 };
-extern const cublasComputeType_t CUBLAS_COMPUTE_32I;
-extern const cudaDataType_t CUDA_R_8F_E4M3;
+constexpr auto CUBLAS_COMPUTE_32I = static_cast<cublasComputeType_t>(72);
+constexpr auto CUDA_R_8F_E4M3 = static_cast<cudaDataType_t>(28);
 
 cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* product, cublasComputeType_t, cudaDataType_t);
 cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t);
