@@ -6,6 +6,7 @@
 #include "random.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 namespace ladder {
@@ -40,7 +41,7 @@ class RandomRun {
       rows.push_back({step, size, {}});
       rows.back().compared = share_compared(host);
     }
-    check_rows(rows, places);
+    check_rows(rows, host, seed_, places);
     std::vector<Row*> right;
     std::vector<const Step*> timed;
     for (Row& row : rows) {
@@ -63,7 +64,7 @@ class RandomRun {
     progress_.begin(problem.kernel(), "checking again, " + what, 0);
     const Case other(problem, size, problem.patterns().front(), seed_ + 1, true, kSampling);
     places.load(other);
-    check_rows(rows, places);
+    check_rows(rows, other, seed_ + 1, places);
     for (Row& row : rows) {
       if (!row.candidate.empty()) choose_again(row, places.arrays_of(*row.step));
     }
@@ -92,11 +93,19 @@ class RandomRun {
     return clock.cold(prepare, run, waits).us;
   }
 
-  static void check_rows(std::vector<Row>& rows, Places& places) {
+  // The case is the top step's. A step that has other answers, such as a library with a wider bound, gets its own.
+  static void check_rows(std::vector<Row>& rows, const Case& host, std::uint64_t seed, Places& places) {
     for (Row& row : rows) {
       if (!row.verdict.ok()) continue;
+      const Problem& problem = *row.step->problem;
+      std::optional<Case> own;
+      if (!host.holds_for(problem)) {
+        own.emplace(problem, row.size, problem.patterns().front(), seed, true, kSampling);
+        places.load(*own);
+      }
       candidate_run() = {};
-      const Verdict verdict = check(*row.step, places[row.step->problem->place()]);
+      const Verdict verdict = check(*row.step, places[problem.place()]);
+      if (own) places.load(host);
       if (candidate_run().taken) row.candidate = candidate_run().taken;
       row.verdict.worst = std::max(row.verdict.worst, verdict.worst);
       row.verdict.failure = verdict.failure;
