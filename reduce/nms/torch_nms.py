@@ -35,7 +35,7 @@ def main():
         entry = {"kernel": "nms", "shape": [n]}
         entry["nms_us"] = round(torch_timing.median_us(flush, torchvision.ops.nms, boxes, scores, THRESHOLD), 2)
         entry["sort_us"] = round(torch_timing.median_us(
-            flush, lambda s, b: b.index_select(0, s.sort(0, descending=True, stable=True)[1]), scores, boxes), 2)
+            flush, lambda s, b: b.index_select(0, s.sort(dim=0, descending=True, stable=True)[1]), scores, boxes), 2)
         print(json.dumps(entry), flush=True)
 
 
