@@ -10,3 +10,11 @@ string(REGEX MATCH "^[0-9]+" major ${Catch2_VERSION})
 add_library(ladder_catch2 INTERFACE)
 target_link_libraries(ladder_catch2 INTERFACE Catch2::Catch2)
 target_compile_definitions(ladder_catch2 INTERFACE CATCH2_MAJOR=${major})
+
+# What every test includes is compiled once.
+file(CONFIGURE OUTPUT test_headers.cpp CONTENT "" @ONLY)
+add_library(ladder_test_headers OBJECT ${CMAKE_BINARY_DIR}/test_headers.cpp)
+target_include_directories(ladder_test_headers PRIVATE ${LADDER_COMMON}/runner/tests)
+target_link_libraries(ladder_test_headers PRIVATE ladder_catch2 ladder_options)
+target_precompile_headers(ladder_test_headers PRIVATE
+  ${LADDER_COMMON}/runner/tests/catch.hpp ${LADDER_COMMON}/runner/check.hpp)

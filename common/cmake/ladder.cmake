@@ -3,7 +3,7 @@
 #   <kernel>/<kernel>_<NN>_<idea>   of a step <kernel>_<NN>_<idea>.cu, with step 00 where that is built
 #   <kernel>/any_shape/<kernel>_any_shape   of the program for any shape, any_shape/<kernel>_any_shape.cu
 #   <kernel>/<kernel>               all steps of the kernel: the ladder
-#   <kernel>/bugs/<name>            of a planted bug, bugs/<name>.cu
+#   <kernel>/bugs/<name>            of a planted bug, bugs/<name>.cu; bugs/bugs_of_<kernel> of all of a kernel
 #   <kernel>/whiteboard             of a whiteboard answer, whiteboard.cu; whiteboard_cpu of an answer for the host, .cpp
 #   <kernel>/<name>_cpu             of a host program to compare with, <name>_cpu.cpp
 #   <kernel>/test_<kernel>          the general tests of the kernel's steps; test_whiteboard, those of its answers
@@ -77,8 +77,13 @@ endif()
 if(LADDER_TESTS)
   add_custom_target(ladder_tests)
 endif()
+# For the tests, a kernel's steps are one object, and so are its planted bugs: g++ takes a fifth of the time.
+include(CMakeDependentOption)
+cmake_dependent_option(LADDER_TOGETHER "Compile a kernel's steps together for the tests" ON
+  "LADDER_BACKEND STREQUAL cpu" OFF)
 
-# What .ci/run compiles in full with nvcc: steps that the CPU backend does not run, and the host code that differs there.
+# What .ci/run compiles in full with nvcc: steps that the CPU backend does not run, but for those of sm_90a, which
+# scripts/tests/test_ptxas.py compiles; and the host code that differs there.
 add_custom_target(ladder_for_nvcc)
 
 # Compiles one file, .cu or .cpp, given from the top folder, to the object library <target>, whose symbols no other
@@ -104,6 +109,14 @@ function(ladder_object target source)
     set_target_properties(${target} PROPERTIES ${language}_COMPILER_LAUNCHER "${launcher}")
   endforeach()
   ladder_hide_symbols(${target})
+endfunction()
+
+# Compiles .cu files, given from the top folder, as one: the object library <target> of <source>, which is written.
+function(ladder_object_together target source)
+  list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  set(command ${LADDER_COMMON}/cmake/together.sh)
+  add_custom_command(OUTPUT ${source} COMMAND ${command} ${source} ${ARGN} DEPENDS ${command} ${ARGN} VERBATIM)
+  ladder_object(${target} ${source})
 endfunction()
 
 # The runner, linked into every program.
@@ -169,7 +182,7 @@ function(ladder_needed_gpu target source)
     target_compile_definitions(${target} PRIVATE LADDER_NEEDS="sm_${CMAKE_MATCH_1}")
     set_property(GLOBAL APPEND PROPERTY LADDER_NEEDED sm_${CMAKE_MATCH_1})
   endif()
-  if(needs AND NOT needs MATCHES "^sm_8")
+  if(needs AND NOT needs MATCHES "^sm_(8|90a)")
     add_dependencies(ladder_for_nvcc ${target})
   endif()
 endfunction()
@@ -228,6 +241,9 @@ function(ladder_family family)
     list(APPEND kernels ${kernel})
     list(APPEND built_${kernel} step_${step})
     set(folder_of_${step} ${own_folder})
+    if(NOT number STREQUAL any)
+      list(APPEND sources_in_${own_folder} ${source})
+    endif()
     if(number STREQUAL 00)
       set(vendor_${kernel} step_${step})
     endif()
@@ -247,7 +263,6 @@ function(ladder_family family)
     if(vendor_${kernel})
       ladder_outside_program(${kernel} ladder_main ${vendor_${kernel}})
     endif()
-    list(APPEND all_steps ${built_${kernel}})
     list(APPEND folders ${folder_${kernel}})
     list(APPEND in_${folder_${kernel}} ${built_${kernel}})
   endforeach()
@@ -291,9 +306,18 @@ function(ladder_family family)
     return()
   endif()
   list(REMOVE_DUPLICATES folders)
+  set(all_steps)
   foreach(folder IN LISTS folders)
     cmake_path(GET folder FILENAME name)
+    if(LADDER_TOGETHER)
+      ladder_object_together(steps_of_${name} ${CMAKE_BINARY_DIR}/${folder}/steps.cu ${sources_in_${folder}})
+      list(FILTER in_${folder} INCLUDE REGEX "_any_shape$")
+      list(APPEND in_${folder} steps_of_${name})
+    endif()
+    list(APPEND all_steps ${in_${folder}})
     ladder_step_tests(${folder} ${folder} test_${name} "${in_${folder}}")
+    list(LENGTH sources_in_${folder} count)
+    set_tests_properties(${folder} PROPERTIES COST ${count})  # the longest tests start first
     if(answers_${folder} AND NOT CUDA_EMU_TRACE)
       ladder_step_tests(${folder}/whiteboard ${folder} test_whiteboard "${answers_${folder}}")
     endif()
@@ -305,11 +329,12 @@ function(ladder_family family)
   if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${family}/${own_tests})
     add_library(tests_of_${family} OBJECT ${family}/${own_tests})
     target_link_libraries(tests_of_${family} PRIVATE ladder_catch ladder_options)
+    target_precompile_headers(tests_of_${family} REUSE_FROM ladder_test_headers)
     ladder_program(test_of_${family} ${family} test_${family} tests_of_${family} ${all_steps} ladder_catch)
     ladder_test(${family} any test_of_${family})
     add_dependencies(ladder_for_nvcc tests_of_${family})
   endif()
-  ladder_bug_tests("${bugs}")
+  ladder_bug_tests("${bugs}" "${kernels}")
 endfunction()
 
 # For files that are not of the tree, a page or a mutant: one that stands for each kind of them, and programs with it.
@@ -420,8 +445,6 @@ function(ladder_step_tests test folder name steps)
   endif()
   ladder_program(${target} ${folder} ${name} ladder_step_tests ${steps} ladder_catch)
   ladder_test(${test} any ${target})
-  list(LENGTH steps count)
-  set_tests_properties(${test} PROPERTIES COST ${count})  # the longest tests start first
   set(long full huge)
   if(LADDER_BACKEND STREQUAL cpu)
     set(long full)
@@ -435,25 +458,42 @@ function(ladder_step_tests test folder name steps)
 endfunction()
 
 # Demands of each planted bug that this kind of build catches it, in the ways that its source names. The plain build has
-# them all: what others catch is skipped there by name.
-function(ladder_bug_tests bugs)
+# them all: what others catch is skipped there by name. A bug's name begins with its kernel's.
+function(ladder_bug_tests bugs kernels)
   set(kind ${LADDER_BACKEND})
   if(CUDA_EMU_TRACE)
     set(kind cpu-trace)
   elseif(CMAKE_CXX_FLAGS MATCHES "fsanitize=address")
     set(kind cpu-asan)
   endif()
+  list(SORT kernels ORDER DESCENDING)  # attention_bf16 before attention
+  list(JOIN kernels "|" any_kernel)
+  set(together)
   foreach(source IN LISTS bugs)
     file(STRINGS ${source} caught REGEX "^// caught by: ${kind}( |$)")
     if(NOT caught AND NOT kind STREQUAL LADDER_BACKEND)
       continue()
     endif()
     cmake_path(GET source STEM bug)
-    cmake_path(REMOVE_EXTENSION source OUTPUT_VARIABLE test)
-    add_test(NAME ${test}
-      COMMAND Python3::Interpreter ${LADDER_COMMON}/runner/tests/check_bug.py --build ${kind}
-        ${CMAKE_CURRENT_SOURCE_DIR}/${source} $<TARGET_FILE:bug_${bug}>)
-    ladder_needed_programs(${test} bug_${bug})
-    set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600)
+    cmake_path(GET source PARENT_PATH folder)
+    set(program bug_${bug})
+    if(LADDER_TOGETHER AND bug MATCHES "^(${any_kernel})_")
+      set(kernel ${CMAKE_MATCH_1})
+      set(program bugs_of_${kernel})
+      list(APPEND together ${kernel})
+      list(APPEND bugs_of_${kernel} ${source})
+      set(folder_${kernel} ${folder})
+    endif()
+    add_test(NAME ${folder}/${bug}
+      COMMAND Python3::Interpreter -S ${LADDER_COMMON}/runner/tests/check_bug.py --build ${kind}
+        ${CMAKE_CURRENT_SOURCE_DIR}/${source} $<TARGET_FILE:${program}>)
+    ladder_needed_programs(${folder}/${bug} ${program})
+    set_tests_properties(${folder}/${bug} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600)
+  endforeach()
+  list(REMOVE_DUPLICATES together)
+  foreach(kernel IN LISTS together)
+    set(folder ${folder_${kernel}})
+    ladder_object_together(bug_objects_of_${kernel} ${CMAKE_BINARY_DIR}/${folder}/${kernel}.cu ${bugs_of_${kernel}})
+    ladder_program(bugs_of_${kernel} ${folder} bugs_of_${kernel} ladder_main bug_objects_of_${kernel})
   endforeach()
 endfunction()

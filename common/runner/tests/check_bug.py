@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the program of a planted bug and demands that it is caught, in each way that its source names:
+"""Runs a planted bug, in a program that may have others, and demands that it is caught in each way its source names:
 
     // bug: <one line: what is wrong>
     // caught by: <where> [<mode>] | <text that must appear in the output> [| <more options for the program>]
@@ -77,12 +77,13 @@ def read_source(path):
     return bug[1], catches
 
 
-def command_of(catch, executable):
+def command_of(catch, bug, executable):
+    options = ["--only", bug, *catch.options]
     if catch.where == "cpu-trace":
-        return [str(executable), "--trace", *catch.options]
+        return [str(executable), "--trace", *options]
     if catch.where == "gpu" and catch.mode:
-        return compute_sanitizer.command(catch.mode, str(executable), catch.options)
-    return [str(executable), "--check", *catch.options]
+        return compute_sanitizer.command(catch.mode, str(executable), options)
+    return [str(executable), "--check", *options]
 
 
 def environment_of(catch):
@@ -104,9 +105,9 @@ def run(command, environment):
         return None, process.communicate()[0]
 
 
-def try_catch(catch, executable):
+def try_catch(catch, bug, executable):
     """Is the bug caught? None if that cannot be tried here."""
-    command = command_of(catch, executable)
+    command = command_of(catch, bug, executable)
     if not shutil.which(command[0]):
         print(f"{catch}: skipped, there is no {command[0]}")
         return None
@@ -146,7 +147,7 @@ def main():
     if not fitting:
         print(f"skipped: it is caught by {', '.join(map(str, catches))}, not by {where}")
         sys.exit(SKIPPED)
-    results = [try_catch(catch, arguments.executable.resolve()) for catch in fitting]
+    results = [try_catch(catch, arguments.source.stem, arguments.executable.resolve()) for catch in fitting]
     if False in results:
         sys.exit(1)
     sys.exit(SKIPPED if None in results else 0)
