@@ -3,7 +3,7 @@
 //           room for all (resident_us) and for half of it: always from the front (oversubscribed_us), and to and fro.
 // Expect:   0.9 to 1.1x step 04 at 2^26, where all fits. With room for half, 100x resident_us or more: what a pass needs
 //           next was evicted last. To and fro a half of that, as each pass begins with what is still there.
-// Measured: 0.32x step 10, 0.12 of the link at 2^26 (H200 at 9a41615).
+// Measured: 0.11x step 10, 0.04 of the link at 2^26 (H200).
 // Next:     how would you order the work so that it doesn't matter?
 #include "memory.cuh"
 

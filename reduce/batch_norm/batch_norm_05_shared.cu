@@ -3,7 +3,7 @@
 //           does not fit is read twice.
 // Expect:   1.1 to 1.5x step 04 at 128x1024x196, channels of 100 KB, two blocks per SM, and at 256x2048x49, where four
 //           fit. Slower than step 04 at 32x256x3136 and 64x64x12544: long channels, one block of 16 warps per SM.
-// Measured: 0.84x step 04, 0.94x cuDNN at 32x256x3136 (H200).
+// Measured: 0.85x step 04, 0.95x cuDNN at 32x256x3136 (H200).
 // Next:     a cluster of blocks shares a channel. What do they exchange? (Moments, by distributed shared memory.)
 #include "batch_norm.cuh"
 #include "channel_elements.cuh"
