@@ -1,8 +1,8 @@
 // Problem:  step 04 has an I2F per weight (SASS), which ncu counts on the XU pipe. 16 per clock and SM, as for sine and
-//           square root, would limit int8 weights to 3.7 TB/s (132 SMs, 1.755 GHz). ncu finds warps in `mio_throttle`.
+//           square root, would limit int8 weights to 4.3 TB/s (132 SMs, 1.98 GHz). ncu finds warps in `mio_throttle`.
 // Idea:     make the float from the byte. From 2^23 to 2^24 floats are the integers, so the byte w + 128 under
 //           the exponent of 2^23 is 2^23 + 128 + w. One __byte_perm puts it there; subtracting 2^23 + 128 is exact.
-// Expect:   1.0 to 1.3x step 04 at 8192x8192, where conversions are its limit; 1.0x where DRAM is.
+// Expect:   1.0 to 1.3x step 04 at 8192x8192, if warps wait for conversions there; 1.0x where DRAM is the limit.
 // Measured: 1.08x step 04, 0.86 of a read at 8192x8192 (H200).
 // Next:     half the bytes again: four bits per weight (gemv_w4).
 #include "block_reduce.cuh"
