@@ -1,6 +1,6 @@
 // Int8 matrix product with scales per row and column (W8A8).
 // A is m x k and B is n x k, both int8 and row-major without gaps, so k is contiguous in both: the form that int8
-// tensor cores want (NT). C is m x n in FP32:
+// tensor cores want (TN). C is m x n in FP32:
 //   C[i][j] = (sum over l of A[i][l] * B[j][l]) * row_scales[i] * column_scales[j]
 // The sum is exact, in int32. No product exceeds 2^14 (-128 * -128), so it can't overflow while k < 2^17, which is
 // required. Int8 is symmetric here: no zero points, and -128 is a value like any other. Scales are positive. k = 0

@@ -1,4 +1,4 @@
-// Problem:  a layer of a network stores W as n x k: both operands of A W^T have their k in a row (NT).
+// Problem:  a layer of a network stores W as n x k: both operands of A W^T have their k in a row (TN).
 // Idea:     mma.sync in FP32 as in gemm_bf16 02; a fragment of W is what ldmatrix loads, without .trans. Then a second
 //           kernel adds the bias, applies GELU and rounds.
 // Expect:   0.25 to 0.32x cuBLASLt at 4096^3: gemm_bf16 02's loop, and 8 bytes more per element of C.
