@@ -9,8 +9,8 @@ constexpr unsigned kElements = 8192;              // of a tile, at most
 constexpr std::size_t kMostFew = kElements / 32;  // of the shorter side
 constexpr unsigned kAtOnce = 16;                  // floats of a thread in flight
 
-// Words of padding after each 32. One removes the conflicts, except of strides that are a multiple of 31: it makes 31 a
-// 32.
+// Words of padding after each 32. One removes the 32-way conflict of a stride of 32 and costs odd strides a second
+// wavefront or more. It makes 31 a 32, so multiples of 31 get three.
 constexpr unsigned kMostPadding = 3;
 __device__ inline unsigned padding_for(unsigned few) { return few % 31 == 0 ? kMostPadding : 1; }
 
