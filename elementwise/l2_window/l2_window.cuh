@@ -1,6 +1,6 @@
 // Looks up a table that should stay in L2.
-// y[i] = x[i] + table[slot(i)]: n floats stream past once, each looks up one of m floats, in random order. Does the
-// table stay in L2 meanwhile? One rounding: bit-equal.
+// y[i] = x[i] + table[slot(i)]: n floats stream past once, each looks up one of m floats, far from its neighbour's.
+// Does the table stay in L2 meanwhile? One rounding: bit-equal.
 // practice: medium, next streams
 #pragma once
 #include "../elementwise.cuh"

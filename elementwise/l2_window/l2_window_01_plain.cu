@@ -1,4 +1,4 @@
-// Problem:  a table is read in random order while other data stream through the same L2.
+// Problem:  a table is read in scattered order while other data stream through the same L2.
 // Idea:     the formula, trusting L2 to keep what is used often.
 // Expect:   8 MB stay in L2. 32 and 48 MB compete with the stream (60 MB, H200).
 // Measured: 0.26 of a copy at m=12582912 (H200).

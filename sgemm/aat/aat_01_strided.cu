@@ -1,6 +1,6 @@
 // Problem:  C = A A^T: the second operand's column is a row of A.
 // Idea:     one thread per element of C, both operands straight from global memory.
-// Expect:   about 1 % of a copy: A's row is a broadcast, A^T's column 32 sectors per request, as in sgemm_01.
+// Expect:   about 1 % of a copy: a row of A is a broadcast, a column of A takes 32 sectors per request, as in sgemm_01.
 // Measured: 0.497 TFLOP/s at 16384 (H200); 0.497 TFLOP/s (H100).
 // Next:     which elements would the lanes have to read instead to be coalesced?
 #include "aat.cuh"
