@@ -1,9 +1,9 @@
-// Problem:  nvcc splits each float4 store of step 09 into four, and starts some loads only after others are stored.
-// Idea:     __stcs stays one 16-byte store. __launch_bounds__(256, 1) lets nvcc spend registers on all loads in flight.
-//           16 lanes per row: pieces of 256 bytes, 2-way bank conflicts. Tiles are numbered down the columns.
+// Problem:  nvcc splits each float4 store of step 09 into four.
+// Idea:     __stcs stays one 16-byte store. 16 lanes per row: a warp moves two pieces of 256 bytes, at the price of 2-way
+//           bank conflicts. Tiles are numbered down the columns.
 // Expect:   1.2 to 1.4x step 09 where aligned: a quarter of the stores, half the write sectors. 1.0x elsewhere.
 // Measured: 1.36x step 09, 1.07x cuBLAS at 8192x8192 (H200).
-// Next:     fewer threads fit on an SM than in step 09, and it's faster. Why? (All their loads are in flight.)
+// Next:     at 8191x8193 it moves single floats. And who writes the sector in which two tiles meet?
 #include "transpose.cuh"
 
 constexpr int kTile = 64;
