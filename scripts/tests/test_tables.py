@@ -38,6 +38,7 @@ class Tables(Case):
         data = known(h100_80gb_hbm3=ladder_of(stale=(0, 1, 2), commit="abc1234"), h200=ladder_of(commit="abc1234"))
         h200, _, h100 = page(data).partition("H100")
         self.assertIn("| [02_tree](sum_02_tree.cu) at abc1234 | ", h100)
+        self.assertIn("\n*at* and a commit: ", h100)
         self.assertNotIn("abc1234", h200)
         self.assertIn("sum_02_tree", data.stale["h100-80gb-hbm3"])
         self.assertIn("0.25x CUB at 2^28 (H200); 12.5x, 0.25x (H100 at abc1234).",
