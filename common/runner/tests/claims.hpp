@@ -4,7 +4,9 @@
 #include "runner/trace_report.hpp"
 
 #include <algorithm>
+#include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace ladder {
@@ -16,16 +18,14 @@ class Claims {
   using Op = cuda_emu::trace::Op;
   using Counts = cuda_emu::trace::Counts;
 
-  // Runs the step, e.g. "sum_04_interleaved_strided", which must be right.
+  // Runs the step, e.g. "sum_04_interleaved_strided", which must be right, unless it was run at this size before.
   Claims(const std::string& name, const Size& size) {
-    const auto step = std::find_if(steps().begin(), steps().end(), [&](const Step& s) { return s.name == name; });
-    INFO(name);
-    REQUIRE(step != steps().end());
-    const Case host(*step->problem, size, step->problem->patterns().front(), 1);
-    Traced traced = trace_step(*step, host);
-    REQUIRE(traced.verdict.problem() == "");
-    launches = std::move(traced.launches);
-    REQUIRE(!launches.empty());
+    static std::map<std::tuple<std::string, std::vector<std::size_t>, std::vector<float>>,
+                    std::vector<cuda_emu::trace::Launch>>
+        known;
+    auto& traced = known[{name, size.dims, size.scalars}];
+    if (traced.empty()) traced = run(name, size);
+    launches = traced;
   }
 
   Counts total(Space space, Op op) const {
@@ -93,6 +93,17 @@ class Claims {
   std::vector<cuda_emu::trace::Launch> launches;
 
  private:
+  static std::vector<cuda_emu::trace::Launch> run(const std::string& name, const Size& size) {
+    const auto step = std::find_if(steps().begin(), steps().end(), [&](const Step& s) { return s.name == name; });
+    INFO(name);
+    REQUIRE(step != steps().end());
+    const Case host(*step->problem, size, step->problem->patterns().front(), 1);
+    Traced traced = trace_step(*step, host);
+    REQUIRE(traced.verdict.problem() == "");
+    REQUIRE(!traced.launches.empty());
+    return std::move(traced.launches);
+  }
+
   static double quotient(std::uint64_t a, std::uint64_t b) {
     return b == 0 ? 0 : static_cast<double>(a) / static_cast<double>(b);
   }
