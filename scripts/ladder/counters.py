@@ -2,23 +2,6 @@
 import csv
 import re
 
-# Our names, as results/<gpu>.json holds them, of ncu's metrics. The smsp__sass_* counts are exact and the same in every
-# run; l1tex__data_pipe_lsu_wavefronts_mem_shared_* would hold up to 10 % of arbitration on an H200, and
-# smsp__inst_executed_op_shared_* instructions that are predicated off.
-ALL = {
-    "global_load_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
-    "global_load_sectors": "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum",
-    "global_store_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
-    "global_store_sectors": "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_st.sum",
-    "shared_load_instructions": "smsp__sass_inst_executed_op_shared_ld.sum",
-    "shared_load_wavefronts": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
-    "shared_store_instructions": "smsp__sass_inst_executed_op_shared_st.sum",
-    "shared_store_wavefronts": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
-    "async_copy_instructions": "smsp__sass_inst_executed_op_ldgsts.sum",  # cp.async
-    "async_copy_sectors": "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum",
-    "global_reduction_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",  # atomics without a result
-    "global_atomic_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum",
-}
 STALLS = {  # why warps do not issue
     "barrier": "wait for other warps at __syncthreads()",
     "branch_resolving": "wait for a branch's target",
@@ -38,7 +21,19 @@ STALLS = {  # why warps do not issue
     "tex_throttle": "wait: too many texture accesses are queued",
     "wait": "wait a fixed number of cycles for their last instruction",
 }
-ALL.update({
+# Our names, as results/<gpu>.json holds them, of ncu's metrics. The smsp__sass_* counts are exact and the same in every
+# run; l1tex__data_pipe_lsu_wavefronts_mem_shared_* would hold up to 10 % of arbitration on an H200, and
+# smsp__inst_executed_op_shared_* instructions that are predicated off.
+ALL = {
+    "global_load_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+    "global_load_sectors": "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "global_store_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
+    "global_store_sectors": "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_st.sum",
+    "shared_load_instructions": "smsp__sass_inst_executed_op_shared_ld.sum",
+    "shared_load_wavefronts": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+    "shared_store_instructions": "smsp__sass_inst_executed_op_shared_st.sum",
+    "shared_store_wavefronts": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+    "async_copy_instructions": "smsp__sass_inst_executed_op_ldgsts.sum",  # cp.async
     "time_ns": "gpu__time_duration.sum",
     "dram_pct": "dram__throughput.avg.pct_of_peak_sustained_elapsed",
     "dram_read_bytes": "dram__bytes_read.sum",
@@ -74,7 +69,7 @@ ALL.update({
     "registers": "launch__registers_per_thread",
     "waves": "launch__waves_per_multiprocessor",
     **{f"stall_{name}": f"smsp__average_warps_issue_stalled_{name}_per_issue_active.ratio" for name in STALLS},
-})
+}
 ATOMICS = {"global_reductions": "global atomics without a result", "global_atomics": "global atomics with a result",
            "shared_atomics": "shared atomics"}
 LIMITS = {"limit_registers": "registers", "limit_shared": "shared memory", "limit_blocks": "the number of blocks",
@@ -87,10 +82,6 @@ MARKER = "profile_next_step"  # the kernel that a program launches between two s
 def missing_metrics(output):
     """The metrics, without what follows their first dot, that ncu says this GPU does not have."""
     return set(re.findall(r"Failed to find metric (?:regex:\^)?([A-Za-z0-9_]+)", output))
-
-
-def forbidden(output):
-    return "ERR_NVGPUCTRPERM" in output
 
 
 def first_error(output):
@@ -112,38 +103,19 @@ def dims(text):
     return [int(value) for value in re.findall(r"\d+", text)]
 
 
-def launches(output):
-    """The launches in the output of `ncu --csv --page raw`: [{"function", "grid", "block", counter: value, ...}]."""
-    rows = csv.reader(line for line in output.splitlines() if line.startswith('"'))
-    head = next(rows, None)
-    if head is None:
-        return []
-    names = {metric: name for name, metric in ALL.items()}
-    found = []
-    for row in rows:
-        fields = dict(zip(head, row))
-        if not fields["ID"]:
-            continue  # the line of units
-        values = {names[key]: number(text) for key, text in fields.items() if key in names}
-        found.append({"function": fields["Kernel Name"], "grid": dims(fields["Grid Size"]),
-                      "block": dims(fields["Block Size"]),
-                      **{name: value for name, value in values.items() if value is not None}})
-    return found
-
-
-def by_step(found):
-    """The launches of each step, in order: what lies between the markers."""
+def by_step(output):
+    """The launches in the output of `ncu --csv --page raw`, a list for each step, which the marker ends:
+    [[{"function", "grid", "block", counter: value, ...}]]."""
     groups = [[]]
-    for launch in found:
-        if MARKER in launch["function"]:
+    for row in csv.DictReader(line for line in output.splitlines() if line.startswith('"')):
+        if MARKER in row["Kernel Name"]:
             groups.append([])
-        else:
-            groups[-1].append(launch)
+        elif row["ID"]:  # else it is the line of units
+            values = {name: number(row.get(metric) or "") for name, metric in ALL.items()}
+            groups[-1].append({"function": row["Kernel Name"], "grid": dims(row["Grid Size"]),
+                               "block": dims(row["Block Size"]),
+                               **{name: value for name, value in values.items() if value is not None}})
     return groups
-
-
-def is_count(name):
-    return name == "time_ns" or ALL[name].endswith(".sum")
 
 
 def merged(group):
@@ -155,14 +127,12 @@ def merged(group):
     for (function, block), same in functions.items():
         entry = {"function": function, "launches": len(same), "grid": same[0]["grid"], "block": list(block)}
         for name in ALL:
-            values = [launch[name] for launch in same if name in launch]
-            if not values:
-                continue
-            if is_count(name):
-                entry[name] = sum(values)
-            else:
-                weights = [launch.get("time_ns", 1) for launch in same if name in launch]
-                entry[name] = round(sum(v * w for v, w in zip(values, weights)) / sum(weights), 3)
+            values = [(launch[name], launch.get("time_ns", 1)) for launch in same if name in launch]
+            if values and (name == "time_ns" or ALL[name].endswith(".sum")):
+                entry[name] = sum(value for value, _ in values)
+            elif values:
+                weight = sum(time for _, time in values)
+                entry[name] = round(sum(value * time for value, time in values) / weight, 3)
         entries.append(entry)
     return entries
 
@@ -215,9 +185,12 @@ def readings(entry):
     """What the counters of one kernel say: [(what, value, what it means)]; only of what the kernel does."""
     lines = []
 
-    def add(what, value, style, meaning="", even_if_0=False):
-        if value or (even_if_0 and value is not None):
+    def add(what, value, style, meaning=""):
+        if value is not None:
             lines.append((what, style.format(value, kilo=kilo(value)), meaning))
+
+    def count(what, name, style, meaning):
+        add(what, entry.get(name) or None, style, meaning)
 
     def some(name):
         return kilo(entry.get(name, 0))
@@ -230,36 +203,33 @@ def readings(entry):
     for op in ("load", "store"):
         add(f"global {op}s", ratio(entry, f"global_{op}_sectors", f"global_{op}_requests"),
             "{:.2f} sectors per request", coalesced(get(f"{op}_bytes_used_pct")))
-    add("16-byte accesses", get("wide_accesses"), "{kilo}instructions",
-        "vectorised: 16 sectors per request are ideal")
+    count("16-byte accesses", "wide_accesses", "{kilo}instructions", "vectorised: 16 sectors per request are ideal")
     for op in ("load", "store"):
         passes = ratio(entry, f"shared_{op}_wavefronts", f"shared_{op}_instructions")
         add(f"shared {op}s", passes, "{:.2f} wavefronts per instruction",
             "no bank conflicts" if passes and passes < 1.05 else
             "4 are ideal for 16-byte accesses, 2 for 8-byte ones, 1 for others: more is bank conflicts")
-    add("cp.async", get("async_copy_instructions"), "{kilo}instructions", "copies to shared memory past the registers")
-    add("TMA", get("tma_load_bytes"), "{kilo}bytes", "loaded by bulk tensor copies")
+    count("cp.async", "async_copy_instructions", "{kilo}instructions", "copies to shared memory past the registers")
+    count("TMA", "tma_load_bytes", "{kilo}bytes", "loaded by bulk tensor copies")
     for name, words in ATOMICS.items():
-        add(words, get(name), "{kilo}requests", "atomics on one address run one after another")
+        count(words, name, "{kilo}requests", "atomics on one address run one after another")
     add("DRAM", get("dram_pct"), "{:.0f} % of its peak",
-        f"{some('dram_read_bytes')}bytes read, {some('dram_write_bytes')}bytes written", even_if_0=True)
-    add("L2", get("l2_pct"), "{:.0f} % of its peak", share_of_hits("l2_hit_pct", "sectors"), even_if_0=True)
-    add("L1 and shared memory", get("l1_pct"), "{:.0f} % of its peak", share_of_hits("l1_hit_pct", "global sectors"),
-        even_if_0=True)
+        f"{some('dram_read_bytes')}bytes read, {some('dram_write_bytes')}bytes written")
+    add("L2", get("l2_pct"), "{:.0f} % of its peak", share_of_hits("l2_hit_pct", "sectors"))
+    add("L1 and shared memory", get("l1_pct"), "{:.0f} % of its peak", share_of_hits("l1_hit_pct", "global sectors"))
     add("issue slots", get("issue_pct"), "{:.0f} % used",
-        f"{get('eligible_warps', 0):.2f} warps per scheduler are ready on average", even_if_0=True)
+        f"{get('eligible_warps', 0):.2f} warps per scheduler are ready on average")
     add("lanes per instruction", get("lanes_on_per_instruction"), "{:.1f} of 32",
         f"{get('lanes_per_instruction', 0):.1f} without counting predicates as off; "
         f"{some('divergent_branches')}divergent branches")
-    add("FMA pipe", get("fma_pct"), "{:.0f} % busy", f"{some('ffma_lanes')}FP32 multiply-adds")
+    count("FMA pipe", "fma_pct", "{:.0f} % busy", f"{some('ffma_lanes')}FP32 multiply-adds")
     if get("tensor_instructions"):
-        add("tensor cores", get("tensor_pct", 0), "{:.0f} % busy", f"{some('tensor_instructions')}instructions", True)
+        add("tensor cores", get("tensor_pct", 0), "{:.0f} % busy", f"{some('tensor_instructions')}instructions")
     add("occupancy", get("warps_pct"), "{:.0f} % of the warps", occupancy(entry))
     spills = get("local_load_instructions", 0) + get("local_store_instructions", 0)
     add("registers", get("registers"), "{:.0f} per thread", "no spills" if not spills else
         f"{kilo(spills)}accesses to local memory: spills, or arrays indexed at run time")
-    add("waves", get("waves"), "{:.2f}", "full loads of blocks for all SMs; the last, partial one leaves SMs idle",
-        even_if_0=True)
+    add("waves", get("waves"), "{:.2f}", "full loads of blocks for all SMs; the last, partial one leaves SMs idle")
     for name, share in stalls(entry)[:3]:
         add("stall" if name != "not_selected" else "no stall", share, "{:.0%} of waiting", f"warps {STALLS[name]}")
     return lines

@@ -8,7 +8,15 @@ import ladder
 # <!-- table ... --> up to <!-- end -->: written by scripts/tables, which checks it too
 GENERATED = re.compile(r"(?:table|counters|random)\b")
 
-FENCE = re.compile(r"^( *)(`{3,}|~{3,})\s*([^`]*)$")
+# A comment on lines of its own, or a piece; a paragraph ends where something else begins.
+PIECE = re.compile(r"""
+    ^(?:\ *<!--(?P<comment>.*?)-->(?P<rest>[^\n]*)
+    |(?P<indent>\ *)(?P<fence>`{3,}|~{3,})(?P<language>[^`\n]*)\n(?P<code>.*?)^\ *(?P=fence)[`~]*[ \t]*$
+    |(?P<heading>\#{1,6}\ [^\n]*)
+    |(?P<table>(?:\ *\|[^\n]*\n)+)
+    |(?P<text>[ \t]*[^\s][^\n]*\n(?:(?![ \t]*\n|\ *(?:<!--|```|~~~|\|)|\#{1,6}\ )[^\n]+\n)*))
+    """, re.DOTALL | re.MULTILINE | re.VERBOSE)
+COMMENT_LINE = re.compile(" *<!--")
 HEADING = re.compile(r"^(#{1,6}) +(.*?)(?: +#+)?$")
 CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.*?[^`])\1(?!`)", re.DOTALL)
 COMMENT = re.compile(r"<!--(.*?)-->", re.DOTALL)
@@ -68,60 +76,32 @@ class Document:
     # ---- reading
 
     def read(self):
-        marks, generated, number = [], False, 0
-        while number < len(self.lines):
-            start, line = number, self.lines[number]
-            number += 1
-            fence = FENCE.match(line)
-            if not line.strip():
-                continue
-            if line.lstrip().startswith("<!--"):
-                number = self.end_of(start, lambda one: "-->" in one, "comment") + 1
-                text, _, rest = "\n".join(self.lines[start:number]).partition("-->")
-                text = text.strip()[len("<!--"):].strip()
-                if rest.strip():
-                    self.error(number, "text after a comment that starts a line is no Markdown: give it its own line")
+        marks, generated, whole = [], False, "".join(f"{line}\n" for line in self.lines)
+        for found in PIECE.finditer(whole):
+            kind, line = found.lastgroup, 1 + whole.count("\n", 0, found.start())
+            if kind == "rest":
+                text = found["comment"].strip()
+                if found["rest"].strip():
+                    self.error(line, "text after a comment that starts a line is no Markdown: give it its own line")
                 if text == "end" or GENERATED.match(text):
                     if generated != (text == "end"):
-                        self.error(start + 1, "<!-- table --> and <!-- end --> come in pairs")
+                        self.error(line, "<!-- table --> and <!-- end --> come in pairs")
                     generated = text != "end"
                 else:
                     marks.append(text)
                 continue
-            if fence:
-                indent, signs, language = fence.groups()
-                closing = re.compile(rf" *{re.escape(signs[0])}{{{len(signs)},}}\s*$")
-                number = self.end_of(start + 1, closing.match, "code block")
-                lines = [re.sub(rf"^ {{0,{len(indent)}}}", "", one) for one in self.lines[start + 1:number]]
-                piece = "code", start + 2, lines, language.strip()
-                number += 1
-            elif HEADING.match(line):
-                piece = "heading", start + 1, [line], ""
-            else:
-                is_table = line.lstrip().startswith("|")
-                while number < len(self.lines) and not self.ends_block(self.lines[number], is_table):
-                    number += 1
-                if number < len(self.lines) and not is_table and self.lines[number].lstrip().startswith("<!--"):
-                    self.error(number + 1, "a comment within a paragraph; give it a line before the paragraph")
-                piece = "table" if is_table else "text", start + 1, self.lines[start:number], ""
-            self.pieces.append(Piece(*piece, tuple(marks)))
+            lines = found[kind].splitlines()
+            if kind == "code":
+                line += 1
+                lines = [re.sub(rf"^ {{0,{len(found['indent'])}}}", "", one) for one in lines]
+            elif re.match(" *(<!--|```|~~~)", lines[0]):
+                self.error(line, "this comment or code block has no end")
+            elif kind == "text" and COMMENT_LINE.match(whole, found.end()):
+                self.error(line + len(lines), "a comment within a paragraph; give it a line before the paragraph")
+            self.pieces.append(Piece(kind, line, lines, (found["language"] or "").strip(), tuple(marks)))
             marks = []
         if generated:
             self.error(len(self.lines), "no <!-- end --> after the last <!-- table -->")
-
-    @staticmethod
-    def ends_block(line, is_table):
-        """Does this line end the paragraph, list or table before it?"""
-        return not line.strip() or HEADING.match(line) or FENCE.match(line) or line.lstrip().startswith("<!--") or \
-            line.lstrip().startswith("|") != is_table
-
-    def end_of(self, start, is_end, what):
-        """The place of the first line from `start` on that ends something; that of the last one if none does."""
-        for place in range(start, len(self.lines)):
-            if is_end(self.lines[place]):
-                return place
-        self.error(start + 1, f"this {what} has no end")
-        return len(self.lines) - 1
 
     # ---- links
 
@@ -175,17 +155,14 @@ def check_links(page, pages):
 
 # ---- code blocks
 
-LANGUAGES = {"cpp": "text of a source that <!-- source: path --> names",
-             "console": "a session: $ command, and what it prints", "sh": "commands",
-             "text": "what no command prints, with <!-- not a session: why -->"}
+LANGUAGES = ("cpp", "console", "sh", "text")  # scripts/readme --help says how each is checked
 
 
 def check_blocks(page):
     """Languages, and that cpp blocks are what the sources hold."""
     for block in page.of_kind("code"):
         if block.language not in LANGUAGES:
-            known = "; ".join(f"{name}: {what}" for name, what in LANGUAGES.items())
-            page.error(block.line - 1, f"a code block of language '{block.language}'; there are {known}")
+            page.error(block.line - 1, f"a code block of language '{block.language}', not {', '.join(LANGUAGES)}")
         elif block.language == "text" and not block.mark("not a session"):
             page.error(block.line - 1, "a text block without <!-- not a session: why --> before it; what a command "
                                        "prints is a console block")

@@ -113,27 +113,20 @@ def error_of_span(text, folder):
 # ---- a page
 
 def commands_of(block):
-    """The command lines of an sh or console block, lines that end in \\ joined: [(line, command)]."""
-    found, number = [], 0
-    while number < len(block.lines):
-        line, first = block.lines[number], number
-        number += 1
-        if block.language == "console":
-            if not line.startswith("$ "):
-                continue
-            line = line[2:]
-        while line.endswith("\\") and number < len(block.lines):
-            line = line[:-1] + " " + block.lines[number].strip()
-            number += 1
-        if line.strip() and not line.lstrip().startswith("#"):
-            found.append((block.line + first, line))
+    """The commands of an sh or console block, lines that end in \\ joined: [(line, command, line after it)]."""
+    prompt = r"\$ " if block.language == "console" else ""
+    found = []
+    for one in re.finditer(rf"^{prompt}((?:.*\\\n)*.*)$", block.text, re.MULTILINE):
+        if one[1].strip() and not one[1].lstrip().startswith("#"):
+            command = re.sub(r"\\\n\s*", " ", one[1])
+            found.append((block.line_at(one.start()), command, block.line_at(one.end()) + 1))
     return found
 
 
 def check(page):
     ideas = "|".join(re.findall(r"\bscripts/new \S+ ([a-z0-9_]+)", "\n".join(page.lines))) or "-"
     for block in page.of_kind("code"):
-        for line, command in commands_of(block) if block.language in ("sh", "console") else []:
+        for line, command, _ in commands_of(block) if block.language in ("sh", "console") else []:
             for error in errors_of(re.sub(rf"\b\w+_\d\d_(?:{ideas})\b", "STEP", command)):  # a step made on the page
                 page.error(line, error)
     for piece in page.of_kind("heading", "text", "table"):

@@ -32,7 +32,7 @@ def first_difference(wanted, got):
     return None if len(got) in places else (len(wanted), max(places))
 
 
-def compare(page, line, shown, printed, what):
+def compare(page, line, shown, printed):
     """Is `printed` what is shown from a line of the page on? Empty lines at the start and end do not count."""
     line += next((number for number, text in enumerate(shown) if text.strip()), 0)
     wanted, got = ([one.expandtabs().rstrip() for one in text.strip("\n").splitlines()]
@@ -42,8 +42,7 @@ def compare(page, line, shown, printed, what):
         place, at = wrong
         printed = f"prints '{got[at]}'" if at < len(got) else "prints no more"
         shown = f"'{wanted[place]}'" if place < len(wanted) else "no more"
-        page.error(line + min(place, max(0, len(wanted) - 1)), f"shown is {shown}; {what} {printed}")
-    return wrong is None
+        page.error(line + min(place, max(0, len(wanted) - 1)), f"shown is {shown}; the command {printed}")
 
 
 # ---- running
@@ -57,27 +56,19 @@ def environment(folder):
             "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def run(command, env, given=None):
-    """(exit status, standard output, standard error) of a command; None as status if it did not end."""
-    try:
-        done = subprocess.run(["bash", "-c", command], cwd=ladder.ROOT, env=env, text=True, errors="replace",
-                              timeout=SECONDS, input=given or "", capture_output=True)
-    except subprocess.TimeoutExpired:
-        return None, "", ""
-    return done.returncode, done.stdout, done.stderr
+def run(command, env, given=""):
+    """Runs a command; its exit status is ladder.TIMED_OUT if it did not end."""
+    return subprocess.run(["timeout", str(SECONDS), "bash", "-c", command], cwd=ladder.ROOT, env=env, text=True,
+                          errors="replace", input=given, capture_output=True)
 
 
 def parts(block):
     """The commands of a console block with the output shown: [(line of the command, command, line of the output's
     first line, its lines)]."""
     commands = document_commands.commands_of(block)
-    found = []
-    for (line, command), (end, _) in zip(commands, [*commands[1:], (block.line + len(block.lines), "")]):
-        first = line + 1
-        while block.lines[first - block.line - 1].endswith("\\"):
-            first += 1
-        found.append((line, command, first, block.lines[first - block.line:end - block.line]))
-    return found
+    ends = [line for line, *_ in commands[1:]] + [block.line + len(block.lines)]
+    return [(line, command, after, block.lines[after - block.line:end - block.line])
+            for (line, command, after), end in zip(commands, ends)]
 
 
 def targets(command):
@@ -103,63 +94,50 @@ def check(pages):
                     continue
                 if block.mark("interactive") is not None and not shutil.which("gdb"):
                     skipped.append(f"{page.name}:{block.line} needs gdb")
-                elif runnable(page, block):
+                    continue
+                errors = list(why_not(block))
+                if errors:
+                    page.errors += errors
+                else:
                     check_session(page, block, env)
                     count += 1
     return count, skipped
 
 
-def runnable(page, block):
-    """Reports what cannot be run; True if there is nothing."""
+def why_not(block):
+    """What keeps a session from being run: [(line, text)]."""
     found = parts(block)
     if not found or found[0][0] != block.line:
-        page.error(block.line, "a console block starts with a line '$ command'")
-        return False
-    before = len(page.errors)
+        yield block.line, "a console block starts with a line '$ command'"
     for line, command, _, _ in found:
         if re.search(r"\bbuild/gpu|--backend[ =]cuda|\b(ncu|cuda-gdb|compute-sanitizer|nvcc)\b", command):
-            page.error(line, "this needs a GPU: say <!-- seen on: CARD --> before the block")
+            yield line, "this needs a GPU: say <!-- seen on: CARD --> before the block"
         elif re.search(r"scripts/(new|practice|tables|plot|bench)(?!.*--check)", command):
-            page.error(line, "this writes into the tree: make it an sh block")
-    return len(page.errors) == before
+            yield line, "this writes into the tree: make it an sh block"
 
 
 def check_session(page, block, env):
+    """In a session of gdb, which echoes nothing, what follows each prompt is given to it, and addresses may differ."""
     for line, command, start, lines in parts(block):
         ladder.say(f"{page.name}:{line}: {command}")
         for preset, names in targets(command).items():
             ladder.configure(preset)
             ladder.build(preset, sorted(names))
+        given = []
         if block.mark("interactive") is not None:
-            check_interactive(page, command, start, lines, env)
+            given = [one[len(PROMPT):] + "\n" for one in lines if one.startswith(PROMPT)]
+            env = {**env, "COLUMNS": "9999"}  # gdb breaks lines where it likes
+        done = run(command, env, "".join(given))
+        printed = done.stdout
+        if done.returncode in (2, ladder.TIMED_OUT, 126, 127):
+            why = ladder.describe_exit(done.returncode)
+            page.error(line, f"'{command}' {why}: {done.stderr.strip().splitlines()[-1:]}")
             continue
-        status, output, errors = run(command, env)
-        if status is None or status in (2, 126, 127):
-            why = f"did not end in {SECONDS} s" if status is None else f"ended with exit status {status}"
-            page.error(line, f"'{command}' {why}: {errors.strip().splitlines()[-1:]}")
-        else:
-            compare(page, start, lines, output, "the command")
-
-
-def check_interactive(page, command, start, lines, env):
-    """Gives gdb what follows each prompt, and compares what it prints before the next."""
-    given = [line[len(PROMPT):] for line in lines if line.startswith(PROMPT)]
-    env = {**env, "COLUMNS": "9999"}  # gdb breaks lines where it likes
-    status, output, errors = run(command, env, "".join(f"{one}\n" for one in given))
-    if status is None or output.count(PROMPT.strip()) < len(given):
-        last = errors.strip().splitlines()[-1:]
-        page.error(start, f"gdb did not come to its prompt {len(given)} times: {last}")
-        return
-    shown = [(start, [])]
-    for number, line in enumerate(lines, start):
-        if line.startswith(PROMPT):
-            shown.append((number + 1, []))
-        else:
-            shown[-1][1].append(masked(line))
-    outputs = re.split(r"\(gdb\) ?", masked(output))
-    for (line, text), got, what in zip(shown, outputs, ["gdb, before its first prompt,", *map(repr, given)]):
-        if not compare(page, line, text, got, what):
-            return  # what follows depends on it
+        if given:
+            first, *others = printed.split(PROMPT)
+            printed = masked(first + "".join(PROMPT + one + text for one, text in zip(given, others)))
+            lines = [masked(one) for one in lines]
+        compare(page, start, lines, printed)
 
 
 def masked(text):

@@ -92,18 +92,19 @@ class Declaration:
             return set(re.findall(r"^#\s*define\s+(\w+)", code, re.MULTILINE))
         code = re.sub(TEMPLATE_HEADS, "", code, count=1)
         code = re.sub(rf"\b(?:__launch_bounds__|__cluster_dims__|alignas)\s*{PARENTHESES}", "", code)
-        kind = re.match(r"(?:struct|class|union|enum(?:\s+class)?)\s+(\w+)", code)
+        kind = re.match(r"(?:struct|class|union|enum(?:\s+class)?)\s+(\w+)|using\s+(\w+)\s*=", code)
         if kind:
             values = re.match(r"enum(?!\s+class)[^{]*(\{[^}]*\})", code)  # their names are the enclosing scope's
-            return {kind[1], *re.findall(r"(\w+)\s*(?:=[^,}]*)?(?=[,}])", values[1] if values else "")}
-        alias = re.match(r"using\s+(\w+)\s*=", code)
-        if alias:
-            return {alias[1]}
+            return {kind[1] or kind[2], *re.findall(r"(\w+)\s*(?:=[^,}]*)?(?=[,}])", values[1] if values else "")}
         head = re.split(r"[({=;]", code, maxsplit=1)[0]
         if "(" in code and code.find("(") < min(code.find(c) % (len(code) + 1) for c in "{=;"):
             return set(re.findall(r"(\w+)\s*$", head))  # a function
         statement = re.sub(r"<[^<>;]*>|\{[^{}]*\}|\[[^\]]*\]|\([^()]*\)", "", code)
         return set(re.findall(r"(\w+)\s*(?:=[^,;]*)?(?=[,;])", statement))
+
+    @property
+    def is_assertion(self):
+        return self.code.strip().startswith("static_assert")
 
     @property
     def is_harness(self):
@@ -135,7 +136,7 @@ def declarations(text):
 class Export:
     def __init__(self, step):
         self.step = step
-        self.system = []  # #include <...>, in order
+        self.system = set(HEADERS)  # what it includes as <...>
         self.declarations = []
         self.seen = set()
         self.read(step.path, own=True)
@@ -156,29 +157,22 @@ class Export:
             if quoted:
                 self.read(cuda_source.header(quoted[1], path) or ladder.folder_of(self.step.kernel) / quoted[1])
             elif system:
-                self.add_system(system[1])
+                self.system.add(system[1])
             elif not re.search(r"^#pragma once", declaration.text, re.MULTILINE):
                 self.declarations.append(declaration)
 
-    def add_system(self, header):
-        if header not in self.system:
-            self.system.append(header)
-
     def needed_by(self, main):
         """The declarations that main reaches, in their order."""
-        own = set().union(*(declaration.names for declaration in declarations(main)))
+        own = {"CUDA_CHECK"}.union(*(declaration.names for declaration in declarations(main)))
         words = words_of(cuda_source.blanked(main))
         chosen = set()
         while True:
-            more = [d for d in self.declarations if d not in chosen and not d.is_harness and d.names & words
-                    and not d.names & (own | {"CUDA_CHECK"})]
-            more += [d for d in self.declarations if d not in chosen and d.code.strip().startswith("static_assert")
-                     and d.words & words and not d.is_harness]
+            more = [d for d in self.declarations if d not in chosen and not d.is_harness and (
+                d.names & words and not d.names & own or d.is_assertion and d.words & words)]
             if not more:
                 return [d for d in self.declarations if d in chosen]
             chosen.update(more)
-            for declaration in more:
-                words |= declaration.words
+            words.update(*(declaration.words for declaration in more))
 
     def unmet(self, chosen):
         """Names of harness declarations that what was chosen uses: the step cannot stand alone."""
@@ -215,8 +209,7 @@ def main_of(step):
 def with_timing(main):
     def block(found):
         call = found[1] if found[1].count(";") == 1 else "{ " + found[1] + " }"
-        return (TIME.replace("{call}", call).replace("{unit}", found[2]).replace("{work}", f"({found[3]})")
-                .replace("{factor}", FACTORS[found[2]]))
+        return TIME.format(call=call, unit=found[2], work=f"({found[3]})", factor=FACTORS[found[2]])
     return TIME_LINE.sub(block, main)
 
 
@@ -244,8 +237,6 @@ def code_for(step, main, prelude):
     if unmet:
         ladder.fail(f"{step.name}: cannot stand alone, uses {', '.join(sorted(unmet))}")
     head = re.sub(r"^// (needs|links): .*\n", "", cuda_source.head(step.path), flags=re.MULTILINE)
-    for header in HEADERS:
-        export.add_system(header)
     includes = "".join(f"#include {header}\n" for header in sorted(export.system))
     return "\n".join([head, includes, prelude, joined([declaration.text.strip() for declaration in chosen]) + "\n"])
 

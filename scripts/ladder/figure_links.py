@@ -1,7 +1,6 @@
 """Measured numbers in sentences: each is a link to what it is in results/, such as
 [1.19x](results/h200.json#sum_07,2^20,vs_00), and no other stands there; see scripts/tables --help. sum_any is the
 program for any shape. What a link leads to may be of code that has changed since."""
-import functools
 import re
 
 import ladder
@@ -17,35 +16,22 @@ class Wrong(Exception):
     """What is wrong with a link."""
 
 
-@functools.lru_cache(None)
-def labels(folder, kernel):
-    """The sizes of a kernel by what its table calls them, of all cards."""
-    files = [figures.read(path) for path in sorted(folder.glob("*.json"))]
-    named = figures.labels([one for file in files for one in file.entries if one["kernel"] == kernel])
-    return {label: size for size, label in named.items()}
-
-
-@functools.lru_cache(None)
-def entries(path):
-    """{(kernel, step's number, size): entry}"""
-    return {(one["kernel"], figures.number_of(one), figures.size_of(one)): one for one in figures.read(path).entries}
-
-
-def value(path, target):
-    """The text of a link to a results file."""
+def value(known, path, target):
+    """The text of a link to a results file, of the figures known."""
     found = TARGET.fullmatch(target)
     if not path.is_file() or not found:
         raise Wrong("no results file" if found else "not STEP,SIZE,VALUE, such as sum_07,2^20,vs_00")
     kernel, number, label, name = found.groups()
-    sizes = labels(path.parent, kernel)
+    sizes = {text: size for size, text in known.labels.get(kernel, {}).items()}
     if label not in sizes:
         raise Wrong(f"no size {label} of {kernel}; there are {', '.join(sizes) or 'none'}")
+    own_file = path.parent == known.kernels[kernel][0].folder / "results"
 
     def measured(number):
-        entry = entries(path).get((kernel, number, sizes[label]))
-        if not entry:
-            raise Wrong(f"{kernel}_{number} has no figures there")
-        return entry
+        for (step_id, size), entry in known.of(kernel, path.stem).items():
+            if own_file and size == sizes[label] and step_id.partition("_")[0] == number:
+                return entry
+        raise Wrong(f"{kernel}_{number} has no figures there")
 
     entry = measured(number)
     if name == "rate":
@@ -61,7 +47,7 @@ def value(path, target):
     return figures.ratio(measured(name[len("vs_"):])["cold_us"] / entry["cold_us"])
 
 
-def updated(path, text, errors):
+def updated(known, path, text, errors):
     """The text of a page with the links' texts up to date. Those that lead nowhere stay; what is wrong with them is
     added to `errors`."""
     hidden = document.blanked(text, CODE)
@@ -70,7 +56,7 @@ def updated(path, text, errors):
         if hidden[found.start()] != "[":
             return found[0]
         try:
-            return f"[{value((path.parent / found[2]).resolve(), found[3])}]({found[2]}#{found[3]})"
+            return f"[{value(known, (path.parent / found[2]).resolve(), found[3])}]({found[2]}#{found[3]})"
         except Wrong as error:
             errors.append(f"{ladder.shown(path)}:{text.count(chr(10), 0, found.start()) + 1}: {found[0]}: {error}")
             return found[0]

@@ -1,11 +1,12 @@
 """The figures of <kernel>/results/<gpu>.json: reading and writing them, and the digest of the code they belong to."""
 import collections
 import datetime
+import functools
 import hashlib
 import json
 import re
 import subprocess
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import ladder
 from ladder import cuda_source
@@ -51,7 +52,33 @@ def digest(path, root=ladder.ROOT):
     return hashlib.sha256("\n".join([step, *sorted(headers)]).encode()).hexdigest()[:12]
 
 
+@functools.lru_cache(None)
+def digest_of(kernel, step_id=None):
+    """That of a step, or of all steps of a kernel together, as they are now; None for a step that there is no more."""
+    steps = ladder.kernels().get(kernel, [])
+    if step_id is not None:
+        return next((digest(step.path) for step in steps if step.id == step_id), None)
+    return hashlib.sha256(" ".join(digest_of(kernel, step.id) for step in steps).encode()).hexdigest()[:12]
+
+
+def is_current(entry):
+    """Was this entry, or summary of random shapes, measured with the code as it is now?"""
+    return entry["code"] == digest_of(entry["kernel"], entry.get("step"))
+
+
 # ---- results files
+
+def wrong(entries):
+    """The names of the steps whose check failed, of a program's entries."""
+    return sorted({step_name(entry) for entry in entries if not entry.get("verified", True)})
+
+
+def error_of(entries, status):
+    """What is wrong with a program's run that printed these entries, or None."""
+    if wrong(entries):
+        return "a check failed: " + ", ".join(wrong(entries))
+    return ladder.describe_exit(status) if status != 0 else None
+
 
 class Results(NamedTuple):
     """One file, what the kernels of a folder took on one GPU."""
@@ -67,6 +94,9 @@ class Results(NamedTuple):
         return ladder.ROOT / self.folder / "results" / f"{self.card}.json"
 
 
+LISTS = ("entries", "counters", "random")
+
+
 def card_name(gpu):
     """NVIDIA H100 80GB HBM3 -> h100-80gb-hbm3"""
     return re.sub(r"[^a-z0-9]+", "-", re.sub(r"^nvidia[ -]+", "", gpu.lower())).strip("-")
@@ -80,8 +110,8 @@ def short_name(card):
 
 def read(path):
     contents = json.loads(path.read_text())
-    entries, counters, random = contents.pop("entries"), contents.pop("counters", []), contents.pop("random", [])
-    return Results("/".join(path.parts[-4:-2]), path.stem, contents, entries, counters, random)
+    lists = {name: contents.pop(name, []) for name in LISTS}
+    return Results("/".join(path.parts[-4:-2]), path.stem, contents, **lists)
 
 
 def read_all():
@@ -91,18 +121,40 @@ def read_all():
 
 def to_text(results):
     """JSON with one entry a line, so that diffs read well."""
-    head = [f"  {json.dumps(key)}: {json.dumps(value)}," for key, value in results.head.items()]
-    more = {"counters": results.counters, "random": results.random}
-    lists = {"entries": results.entries, **{name: one for name, one in more.items() if one}}
-    texts = [f'  "{name}": [\n' + ",\n".join(f"    {json.dumps(entry)}" for entry in entries) + "\n  ]"
-             for name, entries in lists.items()]
-    return "{\n" + "\n".join(head) + "\n" + ",\n".join(texts) + "\n}\n"
+    parts = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in results.head.items()]
+    for name in LISTS:
+        lines = ",\n".join(f"    {json.dumps(entry)}" for entry in getattr(results, name))
+        parts += [f'  "{name}": [\n{lines}\n  ]'] * (name == "entries" or lines != "")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def write(results):
     results.path.parent.mkdir(exist_ok=True)
     results.path.write_text(to_text(results))
     ladder.say(f"wrote {ladder.shown(results.path)}")
+
+
+def replaces(new, old):
+    """Does a new entry take the place of an old one? A step's figures do so at all sizes, its counters for one run."""
+    same_run = new.get("size"), new.get("misaligned")
+    return step_name(new) == step_name(old) and (
+        "misaligned" not in new or same_run == (old["size"], old["misaligned"]))
+
+
+def merged(old, new):
+    """The entries of a file with new ones in their places, without those of steps and kernels that are no more."""
+    existing = {step.name for step in ladder.steps()} | ladder.kernels().keys()
+    kept = [entry for entry in old if step_name(entry) in existing and not any(replaces(one, entry) for one in new)]
+    return sorted(kept + new, key=sort_key)
+
+
+def update(folder, head, **new):
+    """Puts lists of entries into the file of a kernel's folder for the card that `head` names; what else it holds
+    stays, the head too where nothing but counters and random shapes is new."""
+    results = Results(ladder.shown(folder), card_name(head["gpu"]), head, [])
+    old = read(results.path) if results.path.exists() else results
+    lists = {name: merged(getattr(old, name), new.get(name, [])) for name in LISTS}
+    write(old._replace(head=head if "entries" in new else old.head, **lists))
 
 
 def head(executable):
@@ -117,29 +169,13 @@ def head(executable):
 
 
 def sort_key(entry):
-    return entry["kernel"], entry["step"], list(entry["size"].values())
+    return (entry["kernel"], entry.get("step", ""), list(entry.get("size", {}).values()),
+            entry.get("misaligned", False))
 
 
 def step_name(entry):
-    return f"{entry['kernel']}_{entry['step']}"
-
-
-class Digests:
-    """The digests of the steps as they are now, by name; computed when first asked for."""
-
-    def __init__(self):
-        self.paths = {step.name: step.path for step in ladder.steps()}
-        self.known = {}
-
-    def of(self, name):
-        """None for a step that there is no more."""
-        if name not in self.known:
-            self.known[name] = digest(self.paths[name]) if name in self.paths else None
-        return self.known[name]
-
-    def current(self, entry):
-        """Was this entry measured with the code as it is now?"""
-        return entry.get("code") is not None and entry["code"] == self.of(step_name(entry))
+    """The kernel's of a summary of its random shapes."""
+    return f"{entry['kernel']}_{entry['step']}" if "step" in entry else entry["kernel"]
 
 
 # ---- sizes
@@ -178,73 +214,42 @@ def labels(entries):
     return texts
 
 
-def plain_label(size):
-    """What to call one size: 8192x8192."""
-    return labels([{"size": dict(size)}])[size]
-
-
-def telling(sizes):
-    """The size for the heads, where no table names one."""
-    even = [size for size in sizes if all(value % 2 == 0 for _, value in size)] or list(sizes)
-    return even[min(2, len(even) - 1)]
-
-
 # ---- the current figures of all kernels
-
-def by_number(count):
-    """The cards, that with most entries first, a newer one before an older one."""
-    return sorted(sorted(count, reverse=True), key=lambda card: -count[card])
-
-
-class Counters:
-    """All current counters, of scripts/profile: {(card, kernel): [entry]}."""
-
-    def __init__(self, results, current):
-        self.of_card = {}
-        for one in results:
-            for entry in filter(current, one.counters):
-                self.of_card.setdefault((one.card, entry["kernel"]), []).append(entry)
-        cards = collections.Counter(card for (card, _), entries in self.of_card.items() for _ in entries)
-        self.cards = by_number(cards)
-
-    def of(self, card, kernel):
-        return self.of_card.get((card, kernel), [])
-
 
 class Figures:
     """All figures: which cards there are, and what is shown of each kernel: the current figures, and older ones whose
     commit is known."""
 
-    def __init__(self, results, current, kernels, ladder_code=None):
-        self.kernels = kernels  # {kernel: [Step]}
-        self.random = {}  # summaries of random shapes: {(kernel, card): summary}
-        self.stale_random = {}  # the kernels of those that are stale: {card: [kernel]}
+    def __init__(self, results, current=is_current, kernels=None):
+        self.kernels = ladder.kernels() if kernels is None else kernels  # {kernel: [Step]}
         self.entries = {}  # all: {kernel: [entry]}
         self.shown = {}  # {(kernel, card): {(step id, size): entry}}
-        self.commits = {}  # of the stale ones: {(kernel, card, step id): commit}
-        self.stale = {}  # {card: {step name: None}}, in the order of the files
-        count = collections.Counter()
+        self.random = {}  # summaries of random shapes: {(kernel, card): summary}
+        self.counters = {}  # current ones, of scripts/profile: {(kernel, card): [entry]}
+        self.commits = {}  # of what is stale: {(kernel, card, step id; None for random shapes): commit}
+        self.stale = {}  # {card: {step name, or kernel for its random shapes: None}}, in the order of the files
+        count = collections.Counter()  # of current figures
         for one in results:
             for entry in one.entries:
                 self.entries.setdefault(entry["kernel"], []).append(entry)
-                is_current = current(entry)
-                if is_current or "commit" in entry:
-                    count[one.card] += is_current
-                    self.shown.setdefault((entry["kernel"], one.card), {})[entry["step"], size_of(entry)] = entry
-                if not is_current:
-                    self.commits[entry["kernel"], one.card, entry["step"]] = entry.get("commit")
-            for found in one.random if ladder_code else []:
-                is_current = found["code"] == ladder_code(found["kernel"], kernels.get(found["kernel"], []))
-                if is_current or "commit" in found:
-                    self.random[found["kernel"], one.card] = found
-                if not is_current:
-                    self.stale_random.setdefault(one.card, []).append(found["kernel"])
-            for entry in [*one.entries, *one.counters]:
+            for entry in [*one.entries, *one.counters, *one.random]:
                 if not current(entry):
                     self.stale.setdefault(one.card, {})[step_name(entry)] = None
-        self.cards = sorted(by_number(count), key=lambda card: card not in REFERENCE)
+            for entry in filter(current, one.counters):
+                self.counters.setdefault((entry["kernel"], one.card), []).append(entry)
+            for entry in [*one.entries, *one.random]:
+                place = entry["kernel"], one.card
+                count[one.card] += current(entry)
+                if not current(entry):
+                    self.commits[(*place, entry.get("step"))] = entry.get("commit")
+                    if "commit" not in entry:
+                        continue
+                if "step" in entry:
+                    self.shown.setdefault(place, {})[entry["step"], size_of(entry)] = entry
+                else:
+                    self.random[place] = entry
+        self.cards = sorted(sorted(count, reverse=True), key=lambda card: (card not in REFERENCE, -count[card]))
         self.labels = {kernel: labels(entries) for kernel, entries in self.entries.items()}
-        self.counters = Counters(results, current)
 
     def measured(self, kernel):
         """The steps with figures of any card, stale ones too: a reader's own step has none."""
@@ -254,32 +259,27 @@ class Figures:
     def of(self, kernel, card):
         return self.shown.get((kernel, card), {})
 
-    def card_text(self, kernel, card, step_id):
-        """The card that a step's figures are of, and the commit if they are stale: H100, or H100 at 5d3f697."""
+    def at_commit(self, kernel, card, step_id=None):
+        """What follows the card's or the step's name where the figures are stale: at 5d3f697."""
         commit = self.commits.get((kernel, card, step_id))
-        return short_name(card) + (f" at {commit}" if commit else "")
+        return f" at {commit}" if commit else ""
 
     def cards_of(self, kernel, only_reference=False):
         return [card for card in self.cards
                 if self.of(kernel, card) and (card in REFERENCE or not only_reference)]
 
-    def sizes(self, kernel, wanted):
-        """The sizes that are called so; all of them if none is wanted."""
-        named = {label: size for size, label in self.labels[kernel].items()}
-        for label in wanted:
-            if label not in named:
-                ladder.fail(f"{kernel}: no figures at size {label}; there are {', '.join(named)}")
-        return [named[label] for label in wanted or named]
+    def sizes(self, kernel, named):
+        """The sizes that are called so."""
+        known = {label: size for size, label in self.labels[kernel].items()}
+        for label in named:
+            if label not in known:
+                ladder.fail(f"{kernel}: no figures at size {label}; there are {', '.join(known)}")
+        return [known[label] for label in named]
 
 
 def rate(entry):
     """What a step is measured by: TFLOP/s where arithmetic decides, else useful GB/s."""
     return entry["tflops" if entry["kernel"] in IN_TFLOPS else "gbps"]
-
-
-def number_of(entry):
-    """That of an entry's step: "07"; "any" of a program for any shape."""
-    return entry["step"].partition("_")[0]
 
 
 def unit(kernel):
@@ -322,24 +322,11 @@ def ceiling_name(step):
 
 # ---- what the chapters show of them
 
-class Wanted(NamedTuple):
-    """What the line of a table asks for, by labels of sizes."""
-    sizes: list  # of the table; empty: all
-    head: Optional[str]  # the size for the heads
-    chart: list  # the sizes for the chart; empty: that of the heads
-
-
-def wanted(text):
-    options = dict(word.split("=", 1) for word in text.split() if re.match("(head|chart)=", word))
-    named = [word for word in text.split() if not re.match("(head|chart)=", word)]
-    return Wanted(named, options.get("head"), options["chart"].split(",") if "chart" in options else [])
-
-
 def chapters():
     """The families' and the kernels'."""
-    families = {step.family: None for step in ladder.steps()}
-    return [path for family in families for path in (ladder.ROOT / family / "README.md", *sorted(
-        ladder.ROOT.glob(f"{family}/*/README.md"))) if path.is_file()]
+    families = sorted({step.family for step in ladder.steps()})
+    return [path for family in families for depth in ("", "*/")
+            for path in sorted(ladder.ROOT.glob(f"{family}/{depth}README.md"))]
 
 
 def documents():
@@ -350,23 +337,32 @@ def documents():
     return [path for paths in found for path in sorted(paths)] + chapters()
 
 
-def wanted_by_kernel():
-    """The same of every kernel with a table: {kernel: Wanted}; the last one that names a head counts."""
-    found = {}
-    for path in documents():
-        for match in BLOCK.finditer(path.read_text()):
-            if match[2] == "table":
-                kernel, _, options = match[3].strip().partition(" ")
-                new, old = wanted(options), found.get(kernel)
-                if not old or new.head or not old.head:
-                    found[kernel] = new
+def options_of(words):
+    """The sizes that the line of a table names, by their labels."""
+    found = {"shown": [], "head": [], "chart": []}
+    for word in words:
+        option = re.match("(head|chart)=", word)
+        found[option[1] if option else "shown"] += word[option.end() if option else 0:].split(",")
     return found
 
 
-def head_size(known, kernel, asked):
+def options_of_tables():
+    """The same of each kernel's table: {kernel: {"head": ["2^28"], ...}}; nothing named for one that has none."""
+    found = collections.defaultdict(lambda: options_of([]))
+    for path in documents():
+        for kind, line in (block.groups()[1:3] for block in BLOCK.finditer(path.read_text())):
+            kernel, *words = line.split()
+            if kind == "table":
+                found[kernel] = options_of(words)
+    return found
+
+
+def head_size(known, kernel, options):
     """The one size at which a kernel's steps are compared; None where nothing is measured."""
     if not known.labels.get(kernel):
         return None
-    if asked and asked.head:
-        return known.sizes(kernel, [asked.head])[0]
-    return telling(list(known.labels[kernel]))
+    if options["head"]:
+        return known.sizes(kernel, options["head"])[0]
+    sizes = list(known.labels[kernel])
+    even = [size for size in sizes if all(value % 2 == 0 for _, value in size)] or sizes
+    return even[min(2, len(even) - 1)]

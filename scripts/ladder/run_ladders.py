@@ -242,9 +242,8 @@ def build(preset, groups, left_out):
     if others:
         ladder.fail(f"{others[0]} does not build: {broken[others[0]]}")
     if broken:
-        hit = [group for group in groups if group.is_hit(broken)]
-        groups = [group._replace(is_whole=False) if group in hit else group for group in groups]
-        targets = [target for group in hit for target in group._replace(is_whole=False).targets({*left_out, *broken})]
+        groups = [group._replace(is_whole=group.is_whole and not group.is_hit(broken)) for group in groups]
+        targets = [target for group in groups if not group.is_whole for target in group.targets({*left_out, *broken})]
         broken.update(ladder.build_what_compiles(preset, targets))
     return groups, {name: reason for name, reason in {**broken, **submissions}.items() if reason and name in steps}
 

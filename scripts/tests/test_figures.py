@@ -2,7 +2,7 @@
 """Tests of scripts/ladder/figures.py: what changes the digest of a step's code, and what does not."""
 import unittest
 
-from helpers import Case, figures
+from helpers import Case, entry, figures
 
 PROBLEM = """\
 #pragma once
@@ -72,6 +72,23 @@ class Results(Case):
         short = {"h100-80gb-hbm3": "H100", "h100-pcie": "H100 PCIE", "h200": "H200", "geforce-rtx-4090": "RTX 4090",
                  "tesla-t4": "T4", "a100-sxm4-40gb": "A100", "rtx-a6000": "RTX A6000"}
         self.assertEqual({card: figures.short_name(card) for card in short}, short)
+
+    def test_new_entries_take_the_place_of_old_ones(self):
+        """A step's figures at all sizes; counters of the same run alone. What is of a step that is no more goes."""
+        def merged(old, *new):
+            return figures.merged([entry(*one) for one in old], [entry(*one) for one in new])
+
+        def counted(step, n=8, misaligned=False, registers=1):
+            return {"kernel": "sum", "step": step, "size": {"n": n}, "misaligned": misaligned, "registers": registers}
+
+        kept = ("00_cub", 8, 1), ("01_atomic", 64, 1)
+        new = "02_global_tree", 8, 7
+        old = [*kept, ("02_global_tree", 8, 1), ("02_global_tree", 64, 1), ("02_gone", 8, 1)]
+        self.assertEqual(merged(old, new), merged([*kept, new]))
+        others = [counted("00_cub", 9), counted("00_cub", misaligned=True), counted("01_atomic")]
+        new = counted("00_cub", registers=2)
+        self.assertEqual(figures.merged([counted("00_cub"), counted("00_cub"), *others], [new]),
+                         figures.merged(others, [new]))
 
     def test_files_are_as_they_would_be_written(self):
         results = figures.read_all()

@@ -34,7 +34,7 @@ class Csv(Case):
     def test_launches_by_step_and_function(self):
         """Steps are what lies between the markers; counts are added, rates are averages by time, what was not counted
         is absent."""
-        first, second = map(counters.merged, counters.by_step(counters.launches(LOG)))
+        first, second = map(counters.merged, counters.by_step(LOG))
         self.assertEqual(first, [{"function": "transpose_naive", "launches": 1, "grid": [49, 33, 1],
                                   "block": [32, 8, 1], "dram_pct": 12.5, "time_ns": 3000,
                                   "global_store_requests": 50721, "global_store_sectors": 1578499}])
@@ -44,7 +44,7 @@ class Csv(Case):
              "global_store_sectors": 4, "stall_barrier": 0.25},
             {"function": "add", "launches": 2, **common, "dram_pct": 40, "time_ns": 4000, "global_store_requests": 4,
              "global_store_sectors": 16, "stall_barrier": 1.75}])
-        self.assertEqual(counters.launches("==ERROR== nothing\n"), [])
+        self.assertEqual(counters.by_step("==ERROR== nothing\n"), [[]])
 
 
 FAKE_NCU = """\
@@ -77,8 +77,7 @@ class Run(Case):
         folder = self.folder()
         executable(folder / "ncu", textwrap.dedent(FAKE_NCU.format(log=log, lacking=lacking)))
         with mock.patch.dict(os.environ, PATH=f"{folder}{os.pathsep}{os.environ['PATH']}"):
-            return script.profile(STEPS, list(counters.ALL.values()), executable(folder / "program", program),
-                                  list(options))
+            return script.profile(STEPS, executable(folder / "program", program), list(options))
 
     def test_entries(self):
         found = self.profile(options=["--misaligned"])
@@ -99,18 +98,6 @@ class Run(Case):
                 (2, "unknown option",
                  {"program": "#!/bin/sh\necho 'program: unknown option' >&2\nexit 2\n", "log": ""})):
             self.assertRegex(self.assert_ends(status, self.profile, **how), words)
-
-
-def counted(step, n=8, misaligned=False, **values):
-    return {"family": "reduce", "kernel": "sum", "step": step, "size": {"n": n}, "misaligned": misaligned,
-            "code": "now", "function": "f", "launches": 1, **values}
-
-
-class Record(Case):
-    def test_only_the_same_runs_are_recorded_anew(self):
-        others = [counted("01", misaligned=True), counted("01", 9), counted("02")]
-        old = [counted("01", registers=1), counted("01", function="gone"), *others]
-        self.assertEqual(script.recorded(old, [counted("01", registers=2)]), [counted("01", registers=2), *others])
 
 
 if __name__ == "__main__":

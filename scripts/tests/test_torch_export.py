@@ -79,7 +79,6 @@ class Files(Case):
         self.assertLess(text.index("wait(nullptr, current)"), text.index("launch("))
         self.assertLess(text.index("launch("), text.index("wait(current, nullptr)"))
 
-
     def test_each_array_has_its_size(self):
         text = literals(torch_export.text(step("spmv_02_warp_per_row")))["BINDING"]
         self.assertEqual(re.findall(r"check_bytes\((.*)\);", text),
