@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 COMPILES, ENDS, RIGHT, MEMORY, RACES, PATTERN, SPEED = STAGES = [
     "compiles", "launches and ends", "right", "memory", "races and barriers", "access pattern", "speed"]
-EMPTY = "the page is empty"  # what is seen of a template
 
 
 class Failure(NamedTuple):
@@ -33,8 +32,9 @@ NUMBERS = "docs/questions.md#numbers"
 DEBUGGER = "scripts/README.md#debug-gdb-and-cuda-gdb"
 SANITIZER = "scripts/README.md#sanitize-four-tools-four-bugs"
 RETURNS = "README.md#launches-return-at-once"
-SECTIONS = [BARRIERS, GRID, FIRST, MEMORIES, NUMBERS, DEBUGGER, SANITIZER, RETURNS, "chapter#traps",
-            "family#how-results-are-judged", "README.md#no-gpu"]
+NO_GPU = "README.md#no-gpu"
+TRAPS = "chapter#traps"
+SECTIONS = [BARRIERS, GRID, FIRST, MEMORIES, NUMBERS, DEBUGGER, SANITIZER, RETURNS, NO_GPU, TRAPS]
 
 # (stage, sentence, section)
 OUT_OF_BOUNDS = (MEMORY, "A thread uses an index outside the array: guard each access with the bound of its own "
@@ -67,7 +67,7 @@ CAUSES = {
     "shared array": (MEMORY, "A shared array is too small for the index, and a GPU would write into what lies behind "
                      "it.", MEMORIES),
     "misaligned": (MEMORY, "An access of 8 or 16 bytes needs an address that is a multiple of its size: test the "
-                   "pointer, and take a scalar path where it is not.", "chapter#traps"),
+                   "pointer, and take a scalar path where it is not.", TRAPS),
     "address": OUT_OF_BOUNDS,
     "host memory": (ENDS, "A kernel cannot use the host's memory: copy it to the device, or pass it by value.",
                     MEMORIES),
@@ -82,7 +82,7 @@ CAUSES = {
                    "nothing. An x86 CPU stops there; an arm64 CPU goes on, a division by zero gives 0.", NUMBERS),
     "trap": (RIGHT, "The kernel ended itself: an assertion failed, or it called __trap().", DEBUGGER),
     "unsupported": (COMPILES, "The CPU backend cannot run this; the message says what to write instead.",
-                    "README.md#no-gpu"),
+                    NO_GPU),
 }
 STOPPED = {
     "time": "The program was not done in time: a loop that never ends, or far more threads than elements.",
@@ -130,12 +130,6 @@ def error_report(outcome):
     return (fatal or (failed if outcome.facts.get("what") == "error" else []) or [None])[-1]
 
 
-def of_report(report):
-    """(stage, sentence, section) of a report, and its place."""
-    place = report["at"] or report["launched"]
-    return CAUSES.get(report["cause"], OUT_OF_BOUNDS), f"{place}:1" if place else ""
-
-
 def told(report):
     """A report in a line or more: what, where, who."""
     element = report.get("element", "")
@@ -167,8 +161,10 @@ def seen(facts, more=""):
 
 def of_error(report, facts):
     """The Failure that an error's report shows."""
-    (stage, sentence, section), place = of_report(report)
-    return Failure(stage, seen(facts, told(report)), sentence, section, place, facts, report["cause"] == "address")
+    stage, sentence, section = CAUSES.get(report["cause"], OUT_OF_BOUNDS)
+    place = report["at"] or report["launched"]
+    return Failure(stage, seen(facts, told(report)), sentence, section, f"{place}:1" if place else "", facts,
+                   report["cause"] == "address")
 
 
 def of_outcome(outcome):
@@ -205,16 +201,9 @@ def of_outcome(outcome):
 
 def of_facts(facts):
     """The Failure of a check that ran to its end."""
-    what = facts["what"]
-    if what in ("past end", "before start"):
-        return Failure(MEMORY, seen(facts), *OUT_OF_BOUNDS[1:], "", facts)
-    if what in ("input changed", "input written"):
-        return Failure(MEMORY, seen(facts), "The inputs belong to the caller: write only to the output, and keep what "
-                       "lies between in memory of your own.", SANITIZER, "", facts)
-    if what == "error":
-        return of_cuda_error(facts)
-    return Failure(RIGHT, seen(facts), "Follow the thread that owns this index at this size: which element does it "
-                   "read, which does it write, and what do the threads past the end do?", FIRST, "", facts)
+    stage, sentence, section = CUDA_ERRORS.get(facts["error"], ANY_CUDA_ERROR) if facts["what"] == "error" else \
+        FOUND.get(facts["what"], WRONG_VALUE)
+    return Failure(stage, seen(facts), sentence, section, first_place(facts.get("message", "")), facts)
 
 
 CUDA_ERRORS = {
@@ -226,12 +215,14 @@ CUDA_ERRORS = {
                                   "problem needs little beside its arrays.", MEMORIES),
     "cudaErrorLaunchFailure": DEADLOCK,
 }
+ANY_CUDA_ERROR = (ENDS, "A CUDA call failed: the message names it.", RETURNS)
 
-
-def of_cuda_error(facts):
-    stage, sentence, section = CUDA_ERRORS.get(facts["error"], (ENDS, "A CUDA call failed: the message names it.",
-                                                                RETURNS))
-    return Failure(stage, seen(facts), sentence, section, first_place(facts["message"]), facts)
+# What the runner finds in the arrays.
+INPUT = (MEMORY, "The inputs belong to the caller: write only to the output, and keep what lies between in memory of "
+         "your own.", SANITIZER)
+FOUND = {"past end": OUT_OF_BOUNDS, "before start": OUT_OF_BOUNDS, "input changed": INPUT, "input written": INPUT}
+WRONG_VALUE = (RIGHT, "Follow the thread that owns this index at this size: which element does it read, which does it "
+               "write, and what do the threads past the end do?", FIRST)
 
 
 def of_tool(tool, finding):
@@ -255,7 +246,7 @@ def of_compiler(error, submission):
     elif CANNOT_RUN in what:
         sentence = ("Without a GPU the judge runs pages on the CPU backend, which leaves this out; the message says "
                     "what to write instead.")
-        section = "README.md#no-gpu"
+        section = NO_GPU
     elif "conver" in what or "cannot bind" in what:
         sentence = f"The types do not fit: the judge calls {call}."
     else:
@@ -324,10 +315,10 @@ class Causes:
                   "order.")),
                 (self.facts["offsets"], ["--aligned"], {},
                  (RIGHT, "The arrays start off their alignment here: a vector access needs a test of each pointer, and "
-                  "the rest a scalar path.", "chapter#traps", "It passes where all arrays are aligned.")),
+                  "the rest a scalar path.", TRAPS, "It passes where all arrays are aligned.")),
                 (self.facts["second_run"], no_change, {},
                  (RIGHT, "The second run finds what the first left: what is kept between launches, such as a counter "
-                  "or a sum that is added to, must be set again in each.", "chapter#traps", "The first run passes.")),
+                  "or a sum that is added to, must be set again in each.", TRAPS, "The first run passes.")),
                 (self.facts["what"] == "unwritten" or no_thread, no_change, {},
                  (RIGHT, "Each element of the output must be written by a thread: does the grid cover all, also the "
                   "last partial block and a size of 0?", FIRST, "")),
@@ -335,7 +326,7 @@ class Causes:
                  (RIGHT, *NEVER_WRITTEN[1:], "It passes where fresh memory holds zeros.")),
                 (True, ["--zeroed"], {},
                  (RIGHT, "The output is added to, and nothing has set it to 0 before: cudaMemsetAsync it, or let the "
-                  "first writer store.", "chapter#traps", "It passes where the output holds zeros beforehand."))):
+                  "first writer store.", TRAPS, "It passes where the output holds zeros beforehand."))):
             if applies and (options is no_change or self.again(*options, **how)):
                 return cause
         return None

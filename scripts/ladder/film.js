@@ -119,13 +119,8 @@ class Clip {
 
   /** How many events have begun at a tick. */
   count(tick) {
-    let low = 0, high = this.begins.length;
-    while (low < high) {
-      const middle = low + high >> 1;
-      if (this.begins[middle] <= tick) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    const later = this.begins.findIndex(begin => begin > tick);
+    return later < 0 ? this.begins.length : later;
   }
 
   /** The event that a tick shows; none at the end. */

@@ -92,16 +92,6 @@ def remark_of(entry):
     return Remark(kind, text, entry.get("lesson", ""), facts)
 
 
-def of_limit(name):
-    return Remark("grid", f"{name} = {LONG:,} is refused: gridDim.y and gridDim.z end at 65535. Number the tiles in x, "
-                          "which goes to 2^31 - 1, or let each block take several.", name)
-
-
-def of_narrowing(line):
-    return Remark("narrow", f"Line {line}: a 64-bit value becomes an int, which wraps from 2^31 on. Is that enough for "
-                            "every size that the problem allows?")
-
-
 LEAK = Remark("leak", "Device memory is not freed: each cudaMalloc needs its cudaFree, also before an early return.")
 RETURNED = Remark("return", "Threads return before a barrier that others reach: fine since Volta, older GPUs may hang.")
 
@@ -141,8 +131,10 @@ class Judge:
         program = builder.program()
         if kind in ("cpu", "gpu"):
             self.program = self.program or program
-            if not self.is_strict:
-                self.add(*map(of_narrowing, candidates.narrowed_lines(builder.warnings, self.submission.path)[:1]))
+            lines = candidates.narrowed_lines(builder.warnings, self.submission.path)
+            if lines and not self.is_strict:
+                self.add(Remark("narrow", f"Line {lines[0]}: a 64-bit value becomes an int, which wraps from 2^31 on. "
+                                          "Is that enough for every size that the problem allows?"))
         return program
 
     def run(self, program, *options, order=None, fill=None, seconds=None):
@@ -195,8 +187,6 @@ class Judge:
     # -- the verdict
 
     def verdict(self):
-        if self.submission.is_untouched:
-            return self.untouched()
         try:
             failure = self.first_failure()
             if not failure and self.program:  # for what it prints
@@ -214,7 +204,7 @@ class Judge:
             failure = failure._replace(section=self.submission.problem.section(failure.section))
             names = diagnosis.STAGES
             kept = [stage for stage in self.stages if names.index(stage.name) < names.index(failure.stage)]
-            if failure.stage == diagnosis.RIGHT and not any(stage.name == diagnosis.ENDS for stage in kept):
+            if failure.stage == diagnosis.RIGHT and self.program:
                 kept.append(Stage(diagnosis.ENDS, PASSED))  # it was run to its end
             self.stages = kept + [Stage(failure.stage, FAILED, failure.what)]
         judged = {stage.name: stage for stage in self.stages}
@@ -224,16 +214,6 @@ class Judge:
                           self.remarks)
         return verdict if failure else self.with_level(verdict)
 
-    def untouched(self):
-        """The answer to a template: nothing is built."""
-        problem = self.submission.problem
-        failure = diagnosis.Failure(
-            diagnosis.RIGHT, diagnosis.EMPTY, f"This is still the empty page. Write the kernel in "
-            f"{self.submission.path.name}, then judge it again; scripts/practice {problem.kernel} --hint 1 gives a "
-            "first idea.", problem.section(diagnosis.FIRST))
-        stages = [Stage(name, FAILED if name == failure.stage else NOT_JUDGED) for name in diagnosis.STAGES]
-        return Verdict(ladder.shown(self.submission.path), problem.kernel, stages, failure)
-
     def with_level(self, verdict):
         ideas = {step.name[len(step.kernel) + 1:]: text for step, text in self.submission.problem.hints()}
         is_robust = not {remark.kind for remark in self.remarks} & {"alignment", "empty", "NaN", "corner", "grid"}
@@ -241,6 +221,11 @@ class Judge:
         return verdict._replace(level=level, following=f"{following}: {text}" if following else "")
 
     def first_failure(self):
+        if self.submission.is_untouched:
+            return diagnosis.Failure(
+                diagnosis.RIGHT, "the page is empty", "This is still the empty page. Write the kernel in "
+                f"{self.submission.path.name}, then judge it again; scripts/practice {self.submission.kernel} --hint 1 "
+                "gives a first idea.", diagnosis.FIRST)
         self.say("compiling for the CPU backend")
         with concurrent.futures.ThreadPoolExecutor(3) as pool:
             by_nvcc = pool.submit(candidates.nvcc_errors, self.submission)
@@ -298,7 +283,9 @@ class Judge:
             sizes = [f"--{name}={LONG if name == long else 1}" for name in names]
             outcome = self.check(program, *sizes, "--random-data", "--aligned", seconds=LONG_S)
             if outcome.facts.get("error") == "cudaErrorInvalidConfiguration" and not self.is_strict:
-                self.add(of_limit(long))
+                self.add(Remark("grid", f"{long} = {LONG:,} is refused: gridDim.y and gridDim.z end at 65535. "
+                                        "Number the tiles in x, which goes to 2^31 - 1, or let each block take "
+                                        "several.", long))
             elif not outcome.result.stopped and outcome.result.status not in (ladder.TIMED_OUT, 2):
                 failure = self.failure_of(outcome)
                 if failure:
@@ -466,18 +453,13 @@ def stages_text(verdict, color=False):
     return "\n".join(lines)
 
 
-PLAYED = (diagnosis.RIGHT, diagnosis.MEMORY, diagnosis.RACES)
-
-
 def film_command(verdict):
     """What plays the run that fails; empty where none ran to its end on the CPU backend."""
     failure = verdict.failure
+    played = (diagnosis.MEMORY, diagnosis.RACES, *[diagnosis.RIGHT] * bool(failure and failure.facts))  # no empty page
     on_gpu_alone = any("CPU backend cannot run it" in stage.text for stage in verdict.stages)
-    if not failure or failure.stage not in PLAYED or on_gpu_alone:
-        return ""
-    if failure.stage == diagnosis.RIGHT and not failure.facts:  # an empty page
-        return ""
-    return f"scripts/explain --play {shlex.quote(verdict.submission)}"
+    can_play = failure and failure.stage in played and not on_gpu_alone
+    return f"scripts/explain --play {shlex.quote(verdict.submission)}" if can_play else ""
 
 
 def outcome(verdict):
@@ -495,11 +477,6 @@ def outcome(verdict):
     return ladder.wrapped(said)
 
 
-def remarks_text(verdict):
-    """What is wrong with a submission that passes, or beside what fails."""
-    return ladder.wrapped("\n".join(f"Remark: {remark.text}" for remark in verdict.remarks))
-
-
 def printed_text(verdict):
     """What the submission printed, marked as its own; empty if it printed nothing."""
     if not verdict.printed:
@@ -510,8 +487,8 @@ def printed_text(verdict):
 
 def text(verdict, color=False):
     """A verdict as a person reads it."""
-    return "\n\n".join(filter(None, [stages_text(verdict, color), printed_text(verdict), remarks_text(verdict),
-                                     outcome(verdict)]))
+    remarks = ladder.wrapped("\n".join(f"Remark: {remark.text}" for remark in verdict.remarks))
+    return "\n\n".join(filter(None, [stages_text(verdict, color), printed_text(verdict), remarks, outcome(verdict)]))
 
 
 def to_json(verdicts):

@@ -59,8 +59,7 @@ def of_ladder(references):
 
 def lanes(sums):
     """Active, of an access to global memory."""
-    requests = sums.requests
-    return sums.total("lanes", "global_load", "global_store") / requests if requests else 32
+    return sums.total("lanes", "global_load", "global_store") / sums.requests if sums.requests else 32
 
 
 def blocks(entry):

@@ -59,12 +59,8 @@ def function_bodies(code):
 def mutable_ranges(code, is_step):
     for head, start, end, in_class in function_bodies(code):
         name = head[:head.find("(", re.search(r"__launch_bounds__\(.*?\)|", head).end()) + 1]
-        if "__global__" in head or "__device__" in head:
-            yield start, end
-        elif is_step and not HOST_ONLY.search(name):
-            yield start, end
-        elif (not (is_step or in_class or "::" in name) and LAUNCHES.search(code, start, end)
-              and not HOST_ONLY.search(name)):
+        launches = is_step or not in_class and "::" not in name and LAUNCHES.search(code, start, end)
+        if "__global__" in head or "__device__" in head or launches and not HOST_ONLY.search(name):
             yield start, end
 
 

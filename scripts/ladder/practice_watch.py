@@ -5,7 +5,6 @@ import shlex
 import subprocess
 import sys
 import termios
-import time
 import tty
 
 import ladder
@@ -165,7 +164,6 @@ def watch():
                 print(CLEAR + state.screen(), flush=True)
             elif state.step():
                 print(CLEAR + state.screen(), flush=True)
-            time.sleep(0.01)
     finally:
         termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
     return 0

@@ -61,11 +61,11 @@ class Problem(NamedTuple):
         return row[1].strip() if row else ""
 
     def section(self, name):
-        """Where a heading of the guide, or of one of this problem's two chapters, is."""
+        """Where a heading of the guide, or of this problem's chapter, is."""
         chapter = self.header.with_name("README.md")
         if name == "chapter#traps" and "\n## Traps\n" not in chapter.read_text():
             return ladder.shown(chapter)
-        return name.replace("chapter#", f"{ladder.shown(chapter)}#").replace("family#", f"{self.family}/README.md#")
+        return name.replace("chapter#", f"{ladder.shown(chapter)}#")
 
     def hints(self):
         """The ideas of the steps, in their order: (step, text)."""

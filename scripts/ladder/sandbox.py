@@ -3,7 +3,6 @@ machine changes nothing; but a program that only waits is ended too."""
 import contextlib
 import os
 import resource
-import select
 import signal
 import subprocess
 import tempfile
@@ -14,7 +13,7 @@ from typing import NamedTuple
 MEMORY = 2 << 30  # bytes resident
 OUTPUT = 1 << 20  # bytes printed
 FILE_SIZE = 16 << 20  # of what it writes
-POLL_S = 0.05
+POLL_S = 0.01
 WAITING = 6  # times the limit on CPU time, and as many seconds more, may pass on the clock
 WAITING_S = 30
 LAST_WORDS_S = 2  # of CPU time: after SIGXCPU the CPU backend says where it is
@@ -81,40 +80,32 @@ def run(command, seconds, environment=None, memory=MEMORY, folder=None, file_siz
     if folder is None:
         with tempfile.TemporaryDirectory(prefix="judge-") as empty:
             return run(command, seconds, environment, memory, empty, file_size)
-    start, longest = time.monotonic(), WAITING * seconds + WAITING_S
-    pieces, size, stopped, ended = [], 0, "", False
-    process = subprocess.Popen(limited(command, seconds, file_size), cwd=folder, stdin=subprocess.DEVNULL,
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
-                               env={**os.environ, **(environment or {})})
-    process.cpu_seconds = 0.0
-    running.add(process)
-    output = process.stdout.fileno()
-    try:
-        while not stopped:
-            if output is None:
-                time.sleep(POLL_S / 10)
-            elif select.select([output], [], [], 0 if ended else POLL_S)[0]:
-                piece = os.read(output, 1 << 16)
-                pieces.append(piece)
-                size += len(piece)
-                output = output if piece else None  # closed
-            elif ended:
-                break  # a child of it may hold the pipe
-            ended = poll(process)
-            if ended and output is None:
-                break
-            if size > OUTPUT:
-                stopped = "output"
-            elif resident(process.pid) > memory:
-                stopped = "memory"
-            elif time.monotonic() - start > longest:
-                stopped = "time"
-    finally:
-        kill(process)
-        while not poll(process):
-            time.sleep(POLL_S / 10)
-        running.discard(process)
-        process.stdout.close()
+    end, stopped = time.monotonic() + WAITING * seconds + WAITING_S, ""
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(limited(command, seconds, file_size), cwd=folder, stdin=subprocess.DEVNULL,
+                                   stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+                                   env={**os.environ, **(environment or {})})
+        process.cpu_seconds = 0.0
+        running.add(process)
+        try:
+            while not stopped:
+                ended = poll(process)
+                if os.fstat(output.fileno()).st_size > OUTPUT:
+                    stopped = "output"
+                elif ended:
+                    break
+                elif resident(process.pid) > memory:
+                    stopped = "memory"
+                elif time.monotonic() > end:
+                    stopped = "time"
+                else:
+                    time.sleep(POLL_S)
+        finally:
+            kill(process)
+            while not poll(process):
+                time.sleep(POLL_S)
+            running.discard(process)
+        output.seek(0)
+        said = output.read(OUTPUT).decode(errors="replace")
     stopped = {-signal.SIGXCPU: "time", -signal.SIGXFSZ: "output"}.get(process.returncode, stopped)
-    return Result(process.returncode, b"".join(pieces)[:OUTPUT].decode(errors="replace"), stopped,
-                  process.cpu_seconds)
+    return Result(process.returncode, said, stopped, process.cpu_seconds)

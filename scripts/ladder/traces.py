@@ -48,34 +48,26 @@ def later_steps(step):
 
 def trace(steps, options, with_later=True):
     """The traced runs of the steps, and of those later in their ladders: two lists."""
-    wanted, others = [], []
     ladder.configure(PRESET)
     left_out = ladder.skipped(PRESET)
     for name in [step.name for step in steps if step.name in left_out]:
         ladder.say(f"{name}: skipped, needs {left_out[name]}")
     steps = [step for step in steps if step.name not in left_out]
+    wanted, others = [], []
     for step in [step for step in steps if not step.number]:
         wanted += [complete(entry, [step]) for entry in run(candidates.program_of(PRESET, step), options)]
-    numbered = [step for step in steps if step.number]
-    for kernel in dict.fromkeys(step.kernel for step in (steps if with_later else numbered)):
-        named = [step for step in numbered if step.kernel == kernel]
-        later = [other for step in steps if step.kernel == kernel
-                 for other in later_steps(step)] if with_later else []
-        needed = sorted({step for step in [*named, *later] if step.name not in left_out})
-        if not needed:
-            continue
-        if len(needed) == 1:
-            target, program = needed[0].target, needed[0].program(PRESET)
-        else:
-            target, program = f"ladder_{kernel}", needed[0].ladder_program(PRESET)
-        ladder.build(PRESET, [target])
-        only = "--only=" + ",".join(step.name for step in needed)
-        for entry in run(program, [only, *options]):
-            entry = complete(entry, needed)
-            others.append(entry)
-            if entry["step"] in {step.name for step in named}:
-                wanted.append(entry)
-    return wanted, others
+    numbered = {step.name for step in steps if step.number}
+    for kernel in dict.fromkeys(step.kernel for step in steps):
+        named = [step for step in steps if step.kernel == kernel]
+        later = [other for step in named for other in later_steps(step)] if with_later else []
+        needed = sorted({step for step in [*named, *later] if step.number and step.name not in left_out})
+        if needed:
+            alone = len(needed) == 1
+            ladder.build(PRESET, [needed[0].target if alone else f"ladder_{kernel}"])
+            program = needed[0].program(PRESET) if alone else needed[0].ladder_program(PRESET)
+            only = "--only=" + ",".join(step.name for step in needed)
+            others += [complete(entry, needed) for entry in run(program, [only, *options])]
+    return wanted + [entry for entry in others if entry["step"] in numbered], others
 
 
 # ---- what the figures mean
@@ -136,8 +128,7 @@ FIXES = {
     "narrow": lambda a, b: b.requests <= 0.5 * a.requests,
     "race": lambda a, b: b.races == 0,
 }
-SUMMED = ["requests", "lanes", "units", "ideal", "bytes_requested", "bytes_moved", "merged_requests", "merged_units",
-          "merged_ideal"]
+SUMMED = ["requests", "lanes", "units", "ideal", "bytes_requested", "bytes_moved", "merged_units", "merged_ideal"]
 FEW = 0.05  # of the whole: less is not worth a sentence
 
 

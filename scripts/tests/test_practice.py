@@ -101,6 +101,15 @@ class Submissions(InFolder):
             self.assertRegex(said, rf"(?m)^    {problem.kernel} +{problem.difficulty} .{{1,60}}$")
             self.assertRegex(problem.asked, r"^(none|\d+ of 25), \d+ of 8")
 
+    def test_next_leads_through_all(self):
+        known = problems.problems()  # ends the script where a header's field is missing or ill-formed
+        for begin in known:
+            solved, problem = set(), known[begin]
+            while problem:
+                solved.add(problem.kernel)
+                problem = problems.suggestion(solved, problem.next)
+            self.assertEqual(solved, set(known))
+
     def test_usage(self):
         for arguments in (["--hint", "1"], ["--minutes", "0", "sum"], ["nosuch"], ["--watch"], ["sum", "--hint", "0"],
                           ["sum", "--hint", "99"]):
@@ -134,19 +143,6 @@ class PageNames(InFolder):
             said = self.assert_ends(2, ladder.resolve, [name], submissions=taken)
             self.assertIn(words, said)
             self.assertEqual(said.count("\n"), 1)
-
-
-class Fields(Case):
-    """What a header says for the list."""
-
-    def test_every_header_says_it_and_next_leads_through_all(self):
-        known = problems.problems()  # ends the script where a field is missing or ill-formed
-        for begin in known:
-            solved, problem = set(), known[begin]
-            while problem:
-                solved.add(problem.kernel)
-                problem = problems.suggestion(solved, problem.next)
-            self.assertEqual(solved, set(known))
 
 
 class Remembering(InFolder):
