@@ -179,9 +179,8 @@ def near_names(name, known):
     wanted = re.sub(r"\.\w*$", "", Path(name).name.lower())
     wanted = re.sub(r"_(\d)(?=_|$)", r"_0\1", wanted)  # sum_7 is meant to be sum_07
     plain = sorted(other for other in known if "/" not in other)
-    same = [other for other in plain if other == wanted]
     parts = sorted((other for other in plain if len(wanted) > 2 and wanted in other), key=len)
-    return (same or parts or difflib.get_close_matches(wanted, plain, 5, 0.6))[:5]
+    return (parts or difflib.get_close_matches(wanted, plain, 5, 0.6))[:5]
 
 
 def submission_file(name):
@@ -318,11 +317,6 @@ def run_main(main):
         fail(f"{error.filename}: {error.strerror}")
 
 
-EXIT_STATUS = """\
-Exit status: 0 if all went well, 1 if not, 2 for bad usage, or where something needed is missing.
-"""
-
-
 def at_least(least):
     """The type of an option whose value is a whole number, this one or more."""
     def parse(text):
@@ -347,7 +341,8 @@ class ArgumentParser(argparse.ArgumentParser):
 
     def __init__(self, description, epilog="", **options):
         if "Exit status:" not in description + epilog:
-            epilog += "\n" + EXIT_STATUS
+            epilog += ("\nExit status: 0 if all went well, 1 if not, 2 for bad usage, or where something needed is "
+                       "missing.\n")
         super().__init__(prog=f"scripts/{script_name()}", description=description, epilog=epilog, allow_abbrev=False,
                          formatter_class=argparse.RawDescriptionHelpFormatter, **options)
         self._optionals.title = "options"  # of every Python; up to 3.9 it was "optional arguments"

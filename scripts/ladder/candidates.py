@@ -87,13 +87,9 @@ class Submission(NamedTuple):
 def find(name):
     """The submission to judge that a name stands for: the reader's own first, then a step, a bug or an answer."""
     path = ladder.submission_file(name)
-    known = ladder.known_names()
-    found = ladder.find(name, known) or []
-    if path is None and len(found) > 1:
-        ladder.usage_error(f"there is no page '{name}'; 'scripts/practice {found[0].kernel}' writes an empty one")
-    if path is None and not found:
-        ladder.no_such(name, known, submissions=True)
-    step = found[0] if path is None else ladder.submission(path)
+    step, *others = [ladder.submission(path)] if path else ladder.resolve([name], submissions=True)
+    if others:
+        ladder.usage_error(f"there is no page '{name}'; 'scripts/practice {step.kernel}' writes an empty one")
     problem = problems.problems().get(step.kernel)
     if problem is None:
         ladder.usage_error(f"{ladder.shown(step.path)}: {step.kernel} is nothing to judge; "

@@ -55,10 +55,7 @@ def run(step, options):
     """The traced run of a step with its events, as scripts/explain --json has it. Without options it is small; of a
     planted bug, or of a page that is wrong, the smallest that fails."""
     os.environ.setdefault("CUDA_EMU_TIMEOUT", str(HANGS_S))
-    ladder.configure(traces.PRESET)
-    left_out = ladder.skipped(traces.PRESET)
-    if step.name in left_out:
-        ladder.fail(f"{step.name}: needs {left_out[step.name]}", 2)
+    ladder.buildable(traces.PRESET, {step.kernel: [step]})
     program = candidates.program_of(traces.PRESET, step)
     if not options and step.kind in ("bug", "submission"):
         options = failing_run(program)
@@ -512,18 +509,17 @@ def svg_of(entry):
         phase = memory.arrays[array]["phase"] * (event["space"] == "shared")  # its word 0 may lie in another bank
         for lane, offset, turn in zip(lanes, offsets, event["passes"]):
             sample["offsets"][lane], sample["passes"][lane] = offset + phase, turn
-        parts, bottom, note = report.DRAW[event["space"]](event, sample)
         source = report.source_lines(event["file"])[event["line"] - 1].strip()
         title = f"line {event['line']}, {event['space']} {event['op']} of {memory.arrays[array]['name']}: {source}"
-        frames.append([report.text(8, 16, title, "title"), *parts, report.text(8, bottom + 13, note, "note")])
-        height = max(height, bottom + 22)
+        parts, bottom = report.request(event, sample, title)
+        frames.append(parts)
+        height = max(height, bottom)
     shown = 100 / len(frames)
     style = (f"<style>.frame {{ opacity: 0; animation: frame {len(frames) * FRAME_S}s step-end infinite; }} "
              f"@keyframes frame {{ 0% {{ opacity: 1; }} {shown:.3f}% {{ opacity: 0; }} }}</style>")
     parts = [style] + [f'<g class="frame" style="animation-delay: {number * FRAME_S}s">{"".join(frame)}</g>'
                        for number, frame in enumerate(frames)]
-    drawn = report.svg(parts, report.width_of_all(), height, f"{entry['step']}, request by request")
-    return report.drawn_by(f"scripts/explain --play --svg {entry['step']}", drawn)
+    return report.svg(parts, height, f"{entry['step']}, request by request", f"--play --svg {entry['step']}")
 
 
 def to_json(films):

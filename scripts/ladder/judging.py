@@ -150,11 +150,11 @@ class Judge:
         self.printed = outcome.printed or self.printed
         return outcome
 
-    def check(self, program, *options, order=None, fill=None, seconds=None):
-        how = [] if self.is_strict else ["--lenient"]
+    def check(self, program, *options, **how):
+        options = ["--smallest-first", *["--lenient"] * (not self.is_strict), *options]
         if any(remark.kind == "alignment" for remark in self.remarks):
-            how.append("--aligned")
-        return self.run(program, "--check", "--smallest-first", *how, *options, order=order, fill=fill, seconds=seconds)
+            options.append("--aligned")
+        return self.run(program, "--check", *options, **how)
 
     def check_within(self, seconds, program, *options, **how):
         """Leaves out the largest sizes that the time is not enough for."""

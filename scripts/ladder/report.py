@@ -5,7 +5,6 @@ from pathlib import Path
 import ladder
 from ladder import traces
 
-LANES = range(32)
 SECTOR, WORD, LINE = 32, 4, 128  # bytes
 WORDS = LINE // WORD  # of a line, and as many banks
 CELL, ROW, GAP, LEFT, TOP = 19, 17, 3, 66, 46  # pixels
@@ -70,12 +69,6 @@ def box(x, y, width, height, kind, tip=""):
     return f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" class="{kind}">{tip}</rect>'
 
 
-def label(x, y, width, lanes, kind):
-    """The lanes of a box, as far as they fit."""
-    words = ranges(lanes)
-    return text(x + width / 2, y + ROW - 5, words if 6.1 * len(words) <= width + 2 else f"{len(lanes)}x", kind)
-
-
 def column(word):
     """Where a word of its 128 bytes begins: a gap stands between sectors."""
     return LEFT + word * CELL + word // (SECTOR // WORD) * GAP
@@ -95,13 +88,10 @@ def groups(cells):
 def filled(y, cells, kind):
     """The boxes of a row's cells, with their lanes."""
     for begin, end, lanes in groups(cells):
-        width = (end - begin + 1) * CELL
-        yield box(column(begin), y, width, ROW - 2, kind, f"lanes {ranges(lanes)}")
-        yield label(column(begin), y, width, lanes, f"{kind}-text")
-
-
-def width_of_all():
-    return column(WORDS - 1) + CELL + 8
+        width, words = (end - begin + 1) * CELL, ranges(lanes)
+        yield box(column(begin), y, width, ROW - 2, kind, f"lanes {words}")
+        label = words if 6.1 * len(words) <= width + 2 else f"{len(lanes)}x"  # as far as they fit
+        yield text(column(begin) + width / 2, y + ROW - 5, label, f"{kind}-text")
 
 
 def draw_global(access, sample):
@@ -153,70 +143,20 @@ def draw_banks(access, sample):
 DRAW = {"global": draw_global, "shared": draw_banks}
 
 
-def what(access):
-    """shared load of 4 bytes"""
-    how = ", asynchronous" if access["async"] else ""
-    return f"{access['space']} {access['op']} of {access['width']} bytes{how}"
+def request(access, sample, title):
+    """One request of a warp: (the parts of its picture, the height)."""
+    parts, bottom, note = DRAW[access["space"]](access, sample)
+    return [text(8, 16, title, "title"), *parts, text(8, bottom + 13, note, "note")], bottom + 22
 
 
-def svg(parts, width, height, title):
-    style = f"<style>{COLOURS}{DRAWING}</style>"
+def svg(parts, height, title, command):
+    """A file with a picture. It names the command that draws it, for a test that draws it again."""
+    width = column(WORDS - 1) + CELL + 8
+    style = f"<desc>scripts/explain {command}</desc><style>{COLOURS}{DRAWING}</style>"
     paper = f'<rect width="{width:g}" height="{height:g}" style="fill: var(--paper); stroke: none"/>'
     return (f'<svg xmlns="http://www.w3.org/2000/svg" class="picture" viewBox="0 0 {width:g} {height:g}" '
             f'width="{width:g}" height="{height:g}" role="img" aria-label="{html.escape(title, quote=True)}">'
             f"{style}{paper}" + "\n".join(parts) + "</svg>\n")
-
-
-def picture(access, sample, title):
-    """One request of a warp."""
-    parts, bottom, note = DRAW[access["space"]](access, sample)
-    parts = [text(8, 16, title, "title"), *parts, text(8, bottom + 13, note, "note")]
-    return svg(parts, width_of_all(), bottom + 22, title)
-
-
-def changing(samples):
-    """The samples without those that look like the one before."""
-    def shape(sample):
-        first = next((offset for offset in sample["offsets"] if offset is not None), 0)
-        return sample["units"], [offset if offset is None else offset - first for offset in sample["offsets"]]
-
-    return [sample for number, sample in enumerate(samples)
-            if number == 0 or shape(sample) != shape(samples[number - 1])]
-
-
-def rounds(access, title):
-    """The first requests of a warp at this line, as the rounds of a loop: a row for each, a box for each lane, in the
-    colour of its wavefront or sector."""
-    samples = changing(access["samples"])
-    unit = "wavefront" if access["unit"] == "wavefronts" else access["unit"][:-1]
-    parts = [text(LEFT - 6, TOP - 6, "lane", "head end")]
-    parts += [text(column(lane) + CELL / 2, TOP - 6, lane, "head centre") for lane in LANES]
-    y = TOP
-    for number, sample in enumerate(samples, 1):
-        order = order_of_service(sample)
-        parts.append(text(LEFT - 6, y + ROW - 5, f"{number}", "head end"))
-        for lane in LANES:
-            if order[lane] is None:
-                parts.append(box(column(lane), y, CELL, ROW - 2, "empty", f"lane {lane} does nothing"))
-                continue
-            kind = "bad" if order[lane] >= sample["ideal"] else "used"
-            parts.append(box(column(lane), y, CELL, ROW - 2, kind, f"lane {lane}: {unit} {order[lane] + 1}"))
-            parts.append(label(column(lane), y, CELL, [order[lane] + 1], f"{kind}-text"))
-        says = f"{some(len(lanes_of(sample)), 'lane')}, {some(sample['units'], unit)}, {sample['ideal']} would do"
-        parts.append(text(width_of_all() + 2, y + ROW - 5, says))
-        y += ROW
-    note = f"a row is one request of the first warp; a box says in which {unit} its lane is served"
-    parts = [text(8, 16, title, "title"), *parts, text(8, y + 13, note, "note")]
-    return svg(parts, width_of_all() + 230, y + 22, title)
-
-
-def order_of_service(sample):
-    """For each lane the number, from 0, of the wavefront or sector that serves it, or None."""
-    if sample.get("passes"):
-        numbers = sorted({number for number in sample["passes"] if number is not None})
-        return [None if number is None else numbers.index(number) for number in sample["passes"]]
-    numbers = sorted({offset // SECTOR for _, offset in lanes_of(sample)})
-    return [None if offset is None else numbers.index(offset // SECTOR) for offset in sample["offsets"]]
 
 
 # ---- a step's accesses
@@ -235,18 +175,13 @@ def chosen_access(step, kind):
     return max(fitting, key=lambda access: (access["units"] - access["ideal"], access["units"]))
 
 
-def drawn_by(command, picture_text):
-    """The picture with the command that draws it, for a test that draws it again."""
-    return picture_text.replace("<style>", f"<desc>{command}</desc><style>", 1)
-
-
-def step_picture(step, kind=None, all_rounds=False):
-    """A file with one picture: of the access chosen, or of the costliest; of its worst request, or of its rounds."""
+def step_picture(step, kind=None):
+    """A file with one picture: the worst request of the access chosen, or of the costliest."""
     access = chosen_access(step, kind)
-    title = f"{step['step']}, line {access['line']}: {what(access)}"
-    drawn = rounds(access, title) if all_rounds else picture(access, access["worst_sample"], title)
-    return drawn_by("scripts/explain --svg" + " --rounds" * all_rounds + f" --access {kind}" * (kind is not None)
-                    + f" {step['step']}", drawn)
+    how = ", asynchronous" if access["async"] else ""
+    title = f"{step['step']}, line {access['line']}: {access['space']} {access['op']} of {access['width']} bytes{how}"
+    parts, height = request(access, access["worst_sample"], title)
+    return svg(parts, height, title, "--svg" + f" --access {kind}" * (kind is not None) + f" {step['step']}")
 
 
 def source_lines(file):

@@ -208,7 +208,7 @@ class Data(Case):
         self.assertEqual(got, [given[lane] for lane in shuffles[0]["at"]])
 
     def test_bad_usage(self):
-        for arguments in (["bank_conflict"], ["bank_conflict_02_column_row", "--rounds"], ["no_such_step"]):
+        for arguments in (["bank_conflict"], ["add_01_scalar", "--access", "shared-load"], ["no_such_step"]):
             done = play(*arguments)
             self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
 

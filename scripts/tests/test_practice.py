@@ -78,15 +78,14 @@ class Submissions(InFolder):
             for folder in ("practice", "common"):  # there, and with -I common from any place
                 self.assertEqual((ROOT / folder / name).resolve(), problem.header)
 
-    def test_a_page_is_never_overwritten_without_force(self):
-        path = self.page("sum.cu", "mine")
-        said, status = self.practice("sum")
-        self.assertEqual((status, path.read_text()), (1, "mine"))
-        self.assertIn("--force", said)
-        self.assertEqual(self.practice("sum", "--force")[1], 0)
-        self.assertEqual(path.read_text(), problems.template(SUM))
-        self.practice("sum", "--force", "--flat")
-        self.assertEqual(path.read_text(), problems.flat_template(SUM))
+    def test_a_page_is_never_overwritten(self):
+        for arguments, text in ((["sum"], problems.template(SUM)), (["sum", "--flat"], problems.flat_template(SUM))):
+            self.assertEqual(self.practice(*arguments)[1], 0)
+            self.assertEqual(SUM.submission.read_text(), text)
+            self.page("sum.cu", "mine")
+            self.assertEqual(self.practice(*arguments)[1], 1)
+            self.assertEqual(SUM.submission.read_text(), "mine")
+            SUM.submission.unlink()
 
     def test_hints_are_the_ideas_in_their_order(self):
         hints = SUM.hints()
