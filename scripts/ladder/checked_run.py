@@ -23,10 +23,6 @@ class Outcome(NamedTuple):
         return next((record for record in reversed(self.records) if "verified" in record), {})
 
     @property
-    def is_judged(self):
-        return bool(self.entry)
-
-    @property
     def passed(self):
         return self.result.status == 0 and not self.result.stopped and self.entry.get("verified", False)
 

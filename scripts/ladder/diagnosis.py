@@ -187,7 +187,7 @@ def of_outcome(outcome):
             lines = (outcome.printed or outcome.result.output).strip().splitlines()
             stopped += f", it prints '{lines[0][:80]}'" if lines else ""
         return Failure(ENDS, seen(facts, stopped), STOPPED[outcome.result.stopped], DEBUGGER, "", facts)
-    if outcome.is_judged:
+    if outcome.entry:
         return of_facts(facts)
     status = outcome.result.status
     if status == 0:

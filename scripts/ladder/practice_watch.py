@@ -121,11 +121,8 @@ class Watch:
         parts = []
         if self.verdict and self.verdict.failure:
             failure = self.verdict.failure
-            place = failure.at
-            if not place and self.submission:
-                place = f"practice/{self.submission.path.name}:1:1"
-            parts.append(ladder.wrapped(f"{place}: {failure.stage}: {failure.what}\n"
-                                        f"{failure.sentence}"))
+            place = failure.at or f"practice/{self.submission.path.name}:1:1"
+            parts.append(ladder.wrapped(f"{place}: {failure.stage}: {failure.what}\n{failure.sentence}"))
         if self.verdict:
             stages = [stage._replace(text="") if stage.state == judging.FAILED else stage
                       for stage in self.verdict.stages]  # its text stands above
@@ -158,11 +155,11 @@ def watch():
         going = True
         print(CLEAR + state.screen(), flush=True)
         while going:
-            if select.select([sys.stdin], [], [], POLL_S)[0]:
+            typed = select.select([sys.stdin], [], [], POLL_S)[0]
+            if typed:
                 keys = os.read(sys.stdin.fileno(), 64).decode(errors="ignore")  # all that were typed meanwhile
                 going = keys != "" and all(list(map(state.key, keys)))
-                print(CLEAR + state.screen(), flush=True)
-            elif state.step():
+            if typed or state.step():
                 print(CLEAR + state.screen(), flush=True)
     finally:
         termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)

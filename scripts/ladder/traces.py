@@ -1,4 +1,5 @@
 """What the CPU backend counts of a step's accesses: running the traced build, and what its figures mean."""
+import collections
 import json
 import re
 import subprocess
@@ -77,22 +78,21 @@ class Sums:
 
     def __init__(self, entry):
         self.entry = entry
-        self.totals = {kind: {} for kind in KINDS}
+        self.totals = {kind: collections.Counter() for kind in KINDS}
         for launch in entry["launches"]:
             for kind in KINDS:
-                for key, value in launch["totals"].get(kind, {}).items():
-                    self.totals[kind][key] = self.totals[kind].get(key, 0) + value
+                self.totals[kind].update(launch["totals"].get(kind, {}))  # adds
         self.warp_steps, self.lane_steps, self.branches, self.divergent = (
             sum(launch.get(key, 0) for launch in entry["launches"])
             for key in ("warp_steps", "lane_steps", "branches", "divergent_branches"))
         self.races = sum(len(launch.get("races", ())) for launch in entry["launches"])
 
     def total(self, key, *kinds):
-        return sum(self.totals[kind].get(key, 0) for kind in kinds)
+        return sum(self.totals[kind][key] for kind in kinds)
 
     def per_request(self, kind, key="units"):
-        requests = self.totals[kind].get("requests", 0)
-        return self.totals[kind][key] / requests if requests else None
+        totals = self.totals[kind]
+        return totals[key] / totals["requests"] if totals["requests"] else None
 
     @property
     def sectors(self):
@@ -210,18 +210,16 @@ def access_findings(entry, sums):
 
 def branch_findings(entry, sums):
     """Of lines where a warp's lanes go different ways."""
-    lines = {}
-    for launch in entry["launches"]:
-        for at in launch["branches_at"]:
-            line = lines.setdefault((at["file"], at["line"]), {"file": at["file"], "line": at["line"], "branches": 0,
-                                                                "divergent": 0})
-            line["branches"] += at["branches"]
-            line["divergent"] += at["divergent"]
-    for line in lines.values():
-        if line["divergent"] > 0.2 * line["branches"] and line["divergent"] > 0.01 * sums.warp_steps:
-            yield "divergence", line, line["divergent"], (
-                f"lanes of one warp go different ways in {line['divergent'] / line['branches']:.0%} of the branches "
-                "here, and both ways take their turn")
+    branches, divergent = collections.Counter(), collections.Counter()
+    for at in (at for launch in entry["launches"] for at in launch["branches_at"]):
+        branches[at["file"], at["line"]] += at["branches"]
+        divergent[at["file"], at["line"]] += at["divergent"]
+    for (file, line), number in divergent.items():
+        executed = branches[file, line]
+        if number > 0.2 * executed and number > 0.01 * sums.warp_steps:
+            yield "divergence", {"file": file, "line": line}, number, (
+                f"lanes of one warp go different ways in {number / executed:.0%} of the branches here, and both ways "
+                "take their turn")
 
 
 def coordinates(index):
