@@ -6,6 +6,8 @@ import re
 import signal
 from typing import NamedTuple
 
+import ladder
+
 COMPILES, ENDS, RIGHT, MEMORY, RACES, PATTERN, SPEED = STAGES = [
     "compiles", "launches and ends", "right", "memory", "races and barriers", "access pattern", "speed"]
 
@@ -236,9 +238,7 @@ CANNOT_RUN = "the CPU backend cannot run this"
 
 def of_compiler(error, submission):
     """The Failure of a submission that does not compile."""
-    lines = [line for line in str(error).splitlines() if re.search(r"\berror\b|undefined reference|refuse", line)]
-    what = lines[0].strip() if lines else (str(error).strip().splitlines() or ["no message"])[0]
-    what = re.sub(r"^([^:\s]+:\d+):\d+:", r"\1:", what)  # columns are those of the translated line
+    what = re.sub(r"^([^:\s]+:\d+):\d+:", r"\1:", ladder.first_error(str(error)))  # the column is of the translation
     call = f"launch({submission.problem.signature})"
     section = FIRST
     if "what the judge adds" in what or "ladder_page" in what:
