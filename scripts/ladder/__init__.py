@@ -179,6 +179,8 @@ def near_names(name, known):
     wanted = re.sub(r"\.\w*$", "", Path(name).name.lower())
     wanted = re.sub(r"_(\d)(?=_|$)", r"_0\1", wanted)  # sum_7 is meant to be sum_07
     plain = sorted(other for other in known if "/" not in other)
+    if wanted in plain:
+        return [wanted]
     parts = sorted((other for other in plain if len(wanted) > 2 and wanted in other), key=len)
     return (parts or difflib.get_close_matches(wanted, plain, 5, 0.6))[:5]
 

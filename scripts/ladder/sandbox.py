@@ -40,14 +40,13 @@ def limited(command, seconds, file_size):
     """The command, started by prlimit, so that its limits stand before it runs. AddressSanitizer's start reads a limit
     and sets it, and fails if the limit was lowered in between. Nor can a forked child set them before it runs the
     command: this process has threads."""
-    limits = {"core": (resource.RLIMIT_CORE, 0), "fsize": (resource.RLIMIT_FSIZE, file_size),
-              "cpu": (resource.RLIMIT_CPU, max(1, round(seconds)))}
+    cpu = max(1, round(seconds))
     options = []
-    for name, (what, value) in limits.items():
-        _, most = resource.getrlimit(what)
-        hard = value + LAST_WORDS_S * (name == "cpu")
-        value, hard = (limit if most == resource.RLIM_INFINITY else min(limit, most) for limit in (value, hard))
-        options.append(f"--{name}={value}:{hard}")
+    for name, soft, hard in (("core", 0, 0), ("fsize", file_size, file_size), ("cpu", cpu, cpu + LAST_WORDS_S)):
+        _, most = resource.getrlimit(getattr(resource, f"RLIMIT_{name.upper()}"))
+        if most != resource.RLIM_INFINITY:
+            soft, hard = min(soft, most), min(hard, most)
+        options.append(f"--{name}={soft}:{hard}")
     return ["prlimit", *options, "--", *map(str, command)]
 
 
