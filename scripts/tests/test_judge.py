@@ -176,8 +176,8 @@ class JudgeTest(Judging):
                 self.assert_fails(verdict, stage, what)
 
     def test_planted_bugs(self):
-        """An update that is lost, with the race that explains it, and a fence without which every result is right."""
-        for name, stage in (("embedding_grad_plain_add", "right"), ("scan_missing_fence", diagnosis.RACES)):
+        """A wrong sum, with the race that explains it, and a missing fence, without which every result is right."""
+        for name, stage in (("sum_missing_loop_barrier", "right"), ("scan_missing_fence", diagnosis.RACES)):
             self.assert_fails(judging.Judge(candidates.find(name), 300).verdict(), stage, "race")
 
     def test_good_pages(self):
