@@ -1,7 +1,7 @@
 // bug: += instead of atomicAdd: of two tokens with the same id that add at the same time, one is lost
 // caught by: cpu-trace | global memory with no fence and atomic between
 // caught by: gpu | is wrong
-// stage: right
+// stage: right | races and barriers
 #include "../embedding_grad.cuh"
 
 constexpr int kBlock = 256;
