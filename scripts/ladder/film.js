@@ -22,9 +22,8 @@ function float32(word) {
   return bits.getFloat32(0);
 }
 
-/** 16 bits: sign, `exponents` bits of exponent, the rest of fraction. */
-function float16(half, exponents) {
-  if (exponents === 8) return float32(half * 65536);
+/** 16 bits: sign, 5 bits of exponent, 10 of fraction. */
+function float16(half) {
   const exponent = half >> 10 & 31, fraction = half & 1023, sign = half >> 15 ? -1 : 1;
   if (exponent === 31) return fraction ? NaN : sign * Infinity;
   return sign * (exponent ? (1 + fraction / 1024) * 2 ** (exponent - 15) : fraction / 1024 * 2 ** -14);
@@ -33,8 +32,8 @@ function float16(half, exponents) {
 /** The numbers in a word. Where the type isn't known, a word is a float if its exponent is an ordinary one. */
 function numbers(word, type) {
   if (type === "float32") return [float32(word)];
-  if (type === "float16" || type === "bfloat16")
-    return [word & 0xffff, word >>> 16].map(half => float16(half, type === "float16" ? 5 : 8));
+  if (type === "float16") return [word & 0xffff, word >>> 16].map(float16);
+  if (type === "bfloat16") return [word << 16, word & 0xffff0000].map(float32);
   if (type === "int8") return [0, 8, 16, 24].map(shift => word << 24 - shift >> 24);
   if (type === "uint8") return [0, 8, 16, 24].map(shift => word >>> shift & 255);
   const exponent = word >>> 23 & 255;

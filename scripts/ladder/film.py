@@ -129,7 +129,7 @@ def failures(entry, events):
         file, _, line = report_.get("at", "").rpartition(":")
         place = {"file": file, "line": int(line)} if file else {"line": 0}
         yield {"launch": launch, "block": block[0] + x * (block[1] + y * block[2]), "warp": number // 32,
-               "lanes": 1 << number % 32, "kind": "failure", "what": problem(report_),
+               "lanes": 1 << number % 32, "kind": "failure", "what": problem(report_), "report": report_,
                "executed": [max(events[-1]["executed"]) + 1 if events else 1], **place}
 
 
@@ -369,10 +369,10 @@ def moment_of_value(entry, events):
     return {"event": last, "first": None, "text": f"{failure['seen']}. {who}", "says": f"{failure['seen']}. {who}"}
 
 
-def moment_of_failure(entry, event, at, told):
+def moment_of_failure(entry, event, at):
     """Where a launch stopped: what the backend reports."""
     launch = entry["launches"][event["launch"]]
-    groups = diagnosis.told(told).splitlines()[1:]
+    groups = diagnosis.told(event["report"]).splitlines()[1:]
     text = f"{thread_text(event, launch, math.prod(launch['grid']) > 1)} fails in line {event['line']}: {event['what']}"
     return {"event": at, "first": None, "text": "; ".join([text, *groups]), "says": ""}
 
@@ -384,11 +384,9 @@ def moments_of(entry, events, memory):
     values = Values(events, value and value["event"] or None, entry["arrays"]) if races else None
     found = [moment for race in races if (moment := moment_of_race(entry, race, values, memory))]
     found.sort(key=lambda moment: ([not one for one in moment.pop("harm")], moment["event"]))
-    ends = [(event, number) for number, event in enumerate(events) if event["kind"] == "failure"]
-    told = [one for one in entry.get("reports", ()) if one["kind"] == "error" and "thread" in one]
-    others = [moment_of_failure(entry, *end, one) for end, one in zip(ends, told)]
-    others = sorted([*others, *[value] * bool(value)], key=lambda moment: moment["event"])
-    return found[:MOST_RACES] + others
+    others = [moment_of_failure(entry, event, at) for at, event in enumerate(events) if event["kind"] == "failure"]
+    others += [value] * bool(value)
+    return found[:MOST_RACES] + sorted(others, key=lambda moment: moment["event"])
 
 
 # ---- the film

@@ -13,10 +13,10 @@ CELL, ROW, GAP, LEFT, TOP = 19, 17, 3, 66, 46  # pixels
 # what takes extra time; numbers say the same.
 COLOURS = """\
 :root { --paper: #ffffff; --ink: #1b1f24; --soft: #5b6570; --edge: #c9d1d9; --used: #cfe3fb; --used-ink: #0b3d75;
-  --waste: #e8eaed; --bad: #ffd7b0; --bad-ink: #7a3100; --band: #f4f6f8; --good: #d8f0dc; --good-ink: #14532d; }
+  --waste: #e8eaed; --bad: #ffd7b0; --bad-ink: #7a3100; --band: #f4f6f8; }
 @media (prefers-color-scheme: dark) {
   :root { --paper: #15181c; --ink: #e4e8ec; --soft: #9aa5b1; --edge: #3d454e; --used: #16406f; --used-ink: #d6e8ff;
-    --waste: #2d333a; --bad: #7a3d0c; --bad-ink: #ffe2c7; --band: #1d2126; --good: #1c4728; --good-ink: #cdf0d5; }
+    --waste: #2d333a; --bad: #7a3d0c; --bad-ink: #ffe2c7; --band: #1d2126; }
 }
 """
 DRAWING = """\
