@@ -1,4 +1,4 @@
-// Problem:  C = A A^T: the second operand's column is a row of A.
+// Problem:  C = A A^T: element (i, j) is the product of rows i and j of A. Lanes differ in j, so they read 32 rows.
 // Idea:     one thread per element of C, both operands straight from global memory.
 // Expect:   about 1 % of a copy: a row of A is a broadcast, a column of A takes 32 sectors per request, as in sgemm_01.
 // Measured: 0.497 TFLOP/s at 16384 (H200); 0.497 TFLOP/s (H100).

@@ -2,7 +2,7 @@
 // Idea:     mma.sync.m16n8k32 on e4m3, with the pipeline and the fragments of gemm_int8 02. Ada has it in hardware (QMMA).
 //           For sm_90 ptxas converts to FP16 and emits two HMMA (SASS), which add in FP32.
 // Expect:   11 to 16x step 01, 0.17 to 0.26x cuBLASLt at 4096 on Hopper: HMMA has half the rate of FP8, and mma.sync 0.65
-//           of that; 96 F2FP and 128 FADD come on top of 64 HMMA (SASS), with one block per SM.
+//           of that; 96 F2FP and 128 FADD are added to 64 HMMA (SASS), and one block fits on an SM.
 // Measured: 13.0x step 01, 0.21x cuBLASLt at 4096 (H200).
 // Next:     what multiplies FP8 itself on Hopper? (wgmma, sm_90a)
 // needs: sm_89

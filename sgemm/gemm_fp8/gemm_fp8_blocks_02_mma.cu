@@ -1,4 +1,4 @@
-// Problem:  FMAs on FP32 lanes, as in gemm_fp8 01. A tensor core can add a block of 128 k, but not scale it.
+// Problem:  step 01 multiplies with FP32 FMAs. A tensor core can add a k-block of 128, but not scale its sum.
 // Idea:     two sets of sums in registers: mma.sync adds 128 k, then FP32 FMAs scale its sums and add them to the
 //           result's. That also limits what a tensor core loses to 128 products.
 // Expect:   10 to 15x step 01, 0.8 to 1.0x gemm_fp8 02: one FMA per sum and 128 k, and 254 registers, which leave one

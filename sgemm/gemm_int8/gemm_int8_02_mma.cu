@@ -1,4 +1,4 @@
-// Problem:  dp4a makes 4 products per lane and instruction, on operands that each lane has loaded for itself.
+// Problem:  dp4a computes 4 products per lane and instruction, on operands that each lane has loaded for itself.
 // Idea:     mma.sync.m16n8k32: 4096 multiply-adds per warp. ldmatrix moves 4 bytes of a row to each lane, two BF16 or
 //           four consecutive k of int8; B, n x k, needs no .trans. cp.async keeps 3 tiles in flight.
 // Expect:   6 to 8.5x step 01, 0.5 to 0.75x step 00 at 4096: gemm_bf16 03 has 0.58x cuBLAS. A tile has half as many MMAs

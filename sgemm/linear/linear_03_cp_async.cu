@@ -1,4 +1,4 @@
-// Problem:  in step 02 the tensor cores wait for each tile, and the products for each fragment.
+// Problem:  in step 02 the tensor cores wait for each tile to be loaded, and within a tile for each fragment.
 // Idea:     the pipeline of gemm_bf16 03: cp.async keeps 3 tiles in flight in 4 stages, and the next 16 k's fragments are
 //           read ahead. A and W have rows along k, so one rule copies both.
 // Expect:   1.7 to 2.0x step 02, 0.45 to 0.6x cuBLASLt at 4096^3, as gemm_bf16 03, whose rate it doesn't reach. Slower

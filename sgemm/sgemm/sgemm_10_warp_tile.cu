@@ -1,5 +1,5 @@
 // Problem:  in step 09 a warp reads 16 + 128 = 144 different words per k for 2048 products.
-// Idea:     warp tiling: 32 x 64 per warp, lanes in 4 rows of 8, so 96 different words. Lane bits alternate.
+// Idea:     warp tiling: 32 x 64 per warp, lanes in 4 rows of 8, so 96 different words.
 // Expect:   1.0 to 1.1x step 09: fewer different words, but the same number of float4 loads.
 // Measured: 0.98x step 09, 0.90x cuBLAS at 4096 (H200); 0.98x, 0.89x (H100).
 // Why:      2 wavefronts per read instead of 3 (counted), but step 09 did not wait for them. The 2 % are unexplained.

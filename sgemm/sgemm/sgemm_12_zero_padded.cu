@@ -2,7 +2,7 @@
 // Idea:     zero padding: a kernel first copies A and B, rows to a multiple of 16 bytes, K to a whole tile.
 // Expect:   1.1 to 1.2x step 11 at 4097: a quarter of the load instructions, no checks; the copies take 3 %.
 // Measured: 1.15x step 11, 0.90x cuBLAS at 4097 (H200).
-// Next:     the next tile passes through 8 registers and two instructions. What copies without them? (cp.async, sm_80)
+// Next:     the next tile passes through 8 registers, by load and store. What copies without them? (cp.async, sm_80)
 #include "float4_access.cuh"
 
 constexpr int BM = 128, BN = 128, BK = 8;

@@ -5,7 +5,7 @@
 // Expect:   0.95 to 1.0 of a copy at K = 3, 0.85 to 0.95 at K = 5, 0.70 to 0.80 at K = 7.
 // Measured: 1.07x step 04, 0.93 of a copy at 8192x8192x5 (H200); 0.99x, 0.95 (H100).
 // Why:      at K = 5 the tile's offset matters most: 16 bytes further in shared memory it takes 140 us, not 152 (H200).
-// Next:     64 channels?
+// Next:     what changes with 64 channels?
 #include "conv2d.cuh"
 #include "conv2d_shared_weights.cuh"
 

@@ -1,4 +1,4 @@
-// Problem:  step 01 multiplies one by one; a warp's tensor core instruction is 16 x 8 x 16 products of two matrices.
+// Problem:  step 01 multiplies one by one; a warp's tensor core instruction multiplies matrices: 16 x 8 x 16 products.
 // Idea:     im2col: copy the 9 C elements that a pixel's results need into a row of a matrix, 0 for the padding. What
 //           remains is a product of that matrix, N H W x 9 C, and the transpose of the filters, K x 9 C as they stand.
 // Expect:   0.15 to 0.3x cuDNN at C = K = 64: the matrix has 9 times the bytes of `in`, and is written and read again.

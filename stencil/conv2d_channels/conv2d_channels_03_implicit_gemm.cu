@@ -3,7 +3,7 @@
 //           are pixels; k gives a tap and a channel. Where the tap is outside the image, cp.async writes zeros.
 // Expect:   1.5 to 3x step 02, 0.35 to 0.6x cuDNN at C = K = 64: the nine reads of an element hit L2.
 // Measured: 2.14x step 02, 0.55x cuDNN at 56x56x64x64 (H200).
-// Next:     loads and products take turns. How do they overlap?
+// Next:     loads and products alternate. How could they overlap?
 // needs: sm_80
 #include "conv2d_channels.cuh"
 #include "padded_channels.cuh"

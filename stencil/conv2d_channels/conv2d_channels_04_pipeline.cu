@@ -1,5 +1,5 @@
 // Problem:  in step 03 a block waits for each of its tiles, and only then multiplies.
-// Idea:     a pipeline of 4 stages: while one is multiplied, the next 3 are on their way. One barrier per tile.
+// Idea:     a pipeline of 4 stages: while one is multiplied, the next 3 are in flight. One barrier per tile.
 // Expect:   1.3 to 1.9x step 03, 0.5 to 0.8x cuDNN at C = K = 64. At 56 x 56 pixels, C = K = 64, all blocks copy 173 MB
 //           from L2 for 7.4 GFLOP.
 // Measured: 1.31x step 03, 0.72x cuDNN at 56x56x64x64 (H200).

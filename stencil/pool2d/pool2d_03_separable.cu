@@ -4,7 +4,7 @@
 // Expect:   0.8 to 1.1x step 02 at 2048x112x112x3x2/padding=1: 9.4 loads in place of 9, and one barrier more: at stride 2
 //           separable saves nothing. 1.2 to 1.6x at 2048x112x112x5x1x2x1: 12.5 loads in place of 25.
 // Measured: 0.94x step 02, 0.30 of a copy at 2048x112x112x3x2/padding=1 (H200).
-// Next:     the sums of a row wait for a barrier in shared memory. Who else could hold them?
+// Next:     the results of a row wait in shared memory for a barrier. Where else could they be held?
 #include "../plane_grid.cuh"
 #include "pool2d.cuh"
 
