@@ -4,7 +4,7 @@
 // lanes along the pixels, so loads coalesce.
 // Say: the mean first, then squared distances from it. E[x^2] - mean^2 in one pass loses all digits where the mean is
 // large; Welford's update doesn't, and reads x twice instead of three times (02). The variance is biased: / count.
-// Next: slices of a channel for several blocks, batch_norm_03; a channel in shared memory is read once, 04.
+// Next: slices of a channel for several blocks, batch_norm_03; a channel in shared memory is read once, 05.
 __device__ float block_sum(float v) {
   __shared__ float warps[32];
   for (int mask = 16; mask > 0; mask /= 2) v += __shfl_xor_sync(0xffffffff, v, mask);

@@ -1,10 +1,10 @@
 // Problem:  step 02 has one block per 32 columns: four blocks for 128 columns, whatever the height.
-// Idea:     cut the rows into slices, each with blocks of its own. A slice gives one row of partial sums. These rows are a
-//           matrix again, so the same kernel adds them. A fixed order: the same bits every run.
+// Idea:     cut the rows into slices, each with blocks of its own. A slice gives one row of partial sums. These rows
+//           are a matrix again, so the same kernel adds them. A fixed order: the same bits every run.
 // Expect:   1.5 to 2.5x step 02 at 16384x4096, 40 to 60x at 2^20x128: all SMs are full. 0.85 to 0.95 of a read: 4 bytes
 //           per access, but four loads in flight for each of 2048 threads, 32 KB per SM.
 // Measured: 1.79x step 02, 0.97x cuBLAS at 16384x4096 (H200).
-// Next:     atomicAdd to out needs no second kernel. What does it cost? (A memset, and the same bits every run.)
+// Next:     atomicAdd to out needs no second kernel. What does it cost? (A memset, and bits that vary.)
 #include "col_sum.cuh"
 #include "slices.cuh"
 

@@ -1,6 +1,6 @@
 // Problem:  step 04 gives a row 32 lanes. A matrix of 8 columns has two float4 per row, so 30 lanes idle.
-// Idea:     a tile as narrow as the matrix. Thread t has unit t % width of row t / width, so a warp reads neighbouring
-//           rows, and still coalesces. A tree over the block adds what is in the same columns.
+// Idea:     a tile as narrow as the matrix. Thread t has float4 t % width of row t / width, so a warp reads
+//           neighbouring rows and still coalesces. A tree over the block adds the threads of the same columns.
 // Expect:   2 to 4x step 04 at 2^24x8, until memory is the limit; 1.0x at 16384x4096. The second kernel has narrow
 //           tiles, too, for more blocks: at 2^20x128 four blocks add the slices, not one.
 // Measured: 0.99x step 04, 0.97x cuBLAS at 16384x4096 (H200).

@@ -1,6 +1,6 @@
 // Problem:  steps 02 and 03 each win on some shapes and lose on others.
-// Idea:     one kernel for eight row lengths: up to 1024 columns 1 to 32 threads per row, then a block. Few long rows
-//           are split over several blocks, whose partial sums are a matrix again. Each row's head is peeled.
+// Idea:     eight settings of one kernel, by row length: up to 1024 columns 1 to 32 threads per row, then a block. Few
+//           long rows are split over several blocks, whose sums are a matrix again. Each row's head is peeled.
 // Expect:   at least 1.0x the best of steps 01 to 03 on every shape; most on few long rows, where half the SMs idled.
 // Measured: 1.00x step 03, 1.00x CUB at 16384x4096 (H200); 1.00x, 0.99x (H100).
 // Next:     what of the rule changes on another GPU? (Its bounds: they follow the number of SMs.)

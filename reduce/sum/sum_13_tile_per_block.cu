@@ -1,7 +1,7 @@
 // Problem:  step 12 gives each block a fixed share of the tiles. SMs are not equally fast, and the slowest ends last.
 // Idea:     no loop: one block per tile of 128 KB, so the SM that is free gets the next tile. The head up to the first
 //           16-byte boundary is peeled. Loads are evict-first (__ldcs) for inputs up to 8 times L2.
-// Expect:   0.99 to 1.02x step 12 from 2^28 on: balance, less a partial sum, fence and ticket per tile, some 0.5 ns.
+// Expect:   0.99 to 1.02x step 12 from 2^28 on: SMs end together, but a tile's sum, fence and ticket cost some 0.5 ns.
 //           1.1x at 2^24, cold: evict-first loads leave the earlier kernel's dirty lines in L2.
 // Measured: 1.00x step 12, 1.00x CUB at 2^28 (H200); 1.01x, 1.02x (H100 at bcda27c).
 // Next:     32768 blocks share one ticket word at 2^30. What would cost less? (A word per group, then a second ticket.)

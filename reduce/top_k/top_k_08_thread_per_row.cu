@@ -1,7 +1,8 @@
 // Problem:  a layer that chooses 2 of 64 experts per token has a million rows of 64. Step 07 gives each a warp.
 // Idea:     a row per thread, whose list stays in registers, as in step 02, with no lists to merge. Blocks stage 32
 //           columns of 128 rows in shared memory, because neighbouring threads would load addresses a row apart.
-// Expect:   2 to 3x step 07, 0.6 to 0.8 of a read at 2^20x64x2: 35 instructions per element of each lane, 27 are free.
+// Expect:   2 to 3x step 07, 0.6 to 0.8 of a read at 2^20x64x2: 35 instructions per element of each lane; the loads
+//           leave time for 27.
 // Measured: 2.72x step 07, 0.57 of a read at 2^20x64x2 (H200).
 // Why:      the SASS has 38 instructions, 15 of them the list's, which caps it at 0.7.
 // Next:     which rows are too long for this? (A warp runs the list's code if one of its 32 rows needs it.)
