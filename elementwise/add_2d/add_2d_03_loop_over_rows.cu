@@ -3,7 +3,7 @@
 // Expect:   1.0x step 02: up to 524,280 rows the loop makes one trip.
 // Measured: 0.96x step 02, 0.73 of a copy at 8192x8192 (H200); 0.98x, 0.87 (H100).
 // Why:      unknown. The loop makes one trip here; it adds one test and one addition per thread.
-// Next:     what does the second dimension of a grid buy?
+// Next:     what is the second dimension of a grid good for?
 #include "add_2d.cuh"
 
 __global__ void add_2d_loop_over_rows(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,

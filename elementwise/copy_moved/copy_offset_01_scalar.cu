@@ -4,7 +4,7 @@
 // Measured: 0.62 of a copy at offset=1 (H200); 0.78 (H100).
 // Why:      0.97x offset 0 on both cards, at offsets 8 and 16 too. L2 sees only 2 % more requests (ncu, H200). A
 //           request that spans two 128-byte lines may be what costs (hypothesis, not tested).
-// Next:     what would a misaligned float4 cost?
+// Next:     what does a misaligned float4 do?
 #include "copy_offset.cuh"
 
 __global__ void copy_with_offset(const float* __restrict__ x, float* __restrict__ y, std::size_t n,

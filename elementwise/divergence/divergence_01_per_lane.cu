@@ -2,7 +2,7 @@
 // Idea:     straight from the definition: thread i computes element i.
 // Expect:   half of step 03's rate: every warp runs both branches, one after the other, with half of its lanes.
 // Measured: 0.07 of a copy at 2^24 (H200).
-// Next:     and if the first half of each warp took one branch, the second half the other?
+// Next:     what if the first half of each warp took one branch, the second half the other?
 #include "divergence.cuh"
 
 __global__ void divergence_per_lane(const int* __restrict__ x, int* __restrict__ y, std::size_t n) {

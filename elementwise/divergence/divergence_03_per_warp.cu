@@ -2,7 +2,7 @@
 // Idea:     a unit of 64 threads: one warp takes the even elements of 64, the next one the odd ones.
 // Expect:   2x step 02: each warp runs one branch. Stride 2 costs 8 sectors per request, which the arithmetic hides.
 // Measured: 1.91x step 02, 0.13 of a copy at 2^24 (H200).
-// Next:     can the kinds stay where they are?
+// Next:     what if the elements of a kind must stay where they are?
 #include "divergence.cuh"
 
 constexpr int kUnit = 64;  // threads that share as many elements: half take the even ones, half the odd ones

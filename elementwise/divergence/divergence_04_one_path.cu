@@ -3,7 +3,7 @@
 // Expect:   0.7 to 1.0x step 03, whose left shifts by constants are multiplications, in a pipe of their own.
 // Measured: 0.67x step 03, 0.09 of a copy at 2^24 (H200).
 // Why:      384 instructions in the integer pipe instead of 256 (SASS): 256 / 384 = 0.67.
-// Next:     and if the kinds have nothing in common?
+// Next:     what if the kinds have no code in common?
 #include "divergence.cuh"
 
 __global__ void divergence_one_path(const int* __restrict__ x, int* __restrict__ y, std::size_t n) {

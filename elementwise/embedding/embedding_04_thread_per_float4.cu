@@ -1,5 +1,5 @@
-// Problem:  a warp of step 03 has idle lanes where a row is no multiple of 128 floats, and a few tokens are few warps.
-// Idea:     one thread per float4 of the output, as in a copy. A division finds its token; lanes of one token read one id.
+// Problem:  a warp of step 03 has idle lanes where a row is no multiple of 128 floats, and few tokens make few warps.
+// Idea:     one thread per float4 of the output, as in a copy. A division finds its token.
 // Expect:   0.9 to 1.0x step 03 at 32768x262144x1024: an id for one float4, not for eight, and a 64-bit division, while
 //           a copy leaves 250 to 350 issue slots. 1.2 to 2x at 256x131072x4096, where step 03 has 256 warps.
 // Measured: 0.92x step 03, 0.87 of a copy at 32768x262144x1024 (H200).

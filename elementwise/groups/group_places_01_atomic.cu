@@ -1,7 +1,7 @@
 // Problem:  each thread needs 0 to 3 places of a buffer, and no two threads may get the same one.
 // Idea:     a counter per buffer. atomicAdd returns where the thread's places begin, and moves the counter past them.
-// Expect:   below 0.02 of a copy at 2^24: 12.6 million atomics, of two addresses, and L2 takes those of one address one
-//           after the other. The places differ from lane to lane, so the compiler can't add them up first.
+// Expect:   below 0.02 of a copy at 2^24: 12.6 million atomics on two addresses, and L2 executes those of one address
+//           one after another. The places differ from lane to lane, so the compiler can't add them up first.
 // Measured: 0.01 of a copy at 2^24 (H200).
 // Next:     which threads of a warp could share one atomic?
 #include "group_places.cuh"

@@ -1,4 +1,4 @@
-// Problem:  step 03 spells out a protocol that every allocator has: scan, one atomic, shuffle, add.
+// Problem:  step 03 writes out what every allocator does: scan, one atomic, shuffle, add.
 // Idea:     exclusive_scan_update does it in one call: a scan of the group that begins at an atomic's value, and adds
 //           the group's sum to it. The atomic is a cuda::atomic_ref of the counter.
 // Expect:   0.9 to 1.0x step 03 at 2^24: the same atomics; the values scanned have 64 bits now, two shuffles each.

@@ -1,4 +1,4 @@
-// Problem:  threads of groups of 4, 8, 32 and 256 need each other's values, and a barrier knows only the whole block.
+// Problem:  threads of groups of 4, 8, 32 and 256 need each other's values, and a barrier always stops the whole block.
 // Idea:     a cooperative group is an object with a rank, a size and sync(); thread_block is the largest one in a
 //           block. A butterfly through shared memory: in each round a thread takes its partner's value.
 // Expect:   0.2 to 0.5 of a copy at 2^24: 16 exchanges, each one store, one load and two barriers of eight warps.

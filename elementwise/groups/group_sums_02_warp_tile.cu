@@ -3,7 +3,7 @@
 //           barrier. The sums of the warps go through shared memory, behind one barrier of the block.
 // Expect:   2 to 3x step 01 at 2^24: 13 shuffles and one barrier for 16 stores, 16 loads and 32 barriers.
 // Measured: 1.98x step 01, 0.51 of a copy at 2^24 (H200).
-// Next:     the loop says how to combine. Where does it say what?
+// Next:     the loop says how values are combined. How could the code say what is computed?
 #include "group_sums.cuh"
 
 #include <cooperative_groups.h>

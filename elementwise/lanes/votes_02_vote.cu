@@ -3,7 +3,7 @@
 //           __syncthreads_or are barriers that count and answer. A shuffle of width 8 stays within eight lanes.
 // Expect:   3 to 5x step 01 at 2^28: 6 votes, 8 shuffles and two barriers for 57 loads and some 400 instructions.
 // Measured: 4.03x step 01, 0.46 of a copy at 2^28 (H200).
-// Next:     three ballots compare three bits. And 32 bits?
+// Next:     three ballots compare three bits. What compares 32?
 #include "votes.cuh"
 
 constexpr unsigned kAll = 0xffffffff;

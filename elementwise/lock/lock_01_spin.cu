@@ -1,10 +1,10 @@
-// Problem:  four numbers of a record must change together, and an atomic changes one.
-// Idea:     a lock per record. Who swaps 0 for 1 by compare-and-swap owns it. Fences around the critical section: the
-//           record is read as its last owner left it, and is written before the lock opens.
+// Problem:  four numbers of a record must change together, but an atomic changes only one.
+// Idea:     a lock per record. The thread whose compare-and-swap changes it from 0 to 1 owns it. Fences around the
+//           critical section: the record is read as its last owner left it, and is written before the lock opens.
 // Expect:   1 to 5 us per update of one record: a swap, a load, a store, a fence and an exchange, each a trip to L2. At
-//           m = 4 the 4,096 updates are 1,024 in a row, and the owner waits behind attempts of all who spin.
+//           m = 4 each lock has 1,024 updates in a row, and the owner queues behind the attempts of all that spin.
 // Measured: 0.00 of a copy at m=4 (H200).
-// Next:     what do the threads do that wait?
+// Next:     what do the waiting threads do to the owner?
 #include "lock.cuh"
 
 constexpr int kBlock = 256;

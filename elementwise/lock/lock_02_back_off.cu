@@ -2,7 +2,7 @@
 // Idea:     back off: after a failed attempt sleep, each time twice as long, up to a limit.
 // Expect:   1.0 to 5x step 01 at m = 4, where thousands of threads wait for a lock; 1.0x at m = 16384, where few do.
 // Measured: 1.48x step 01, 0.00 of a copy at m=4 (H200).
-// Next:     how much do the fences order?
+// Next:     what do the fences order, and how much of it is needed?
 #include "lock.cuh"
 
 constexpr int kBlock = 256;

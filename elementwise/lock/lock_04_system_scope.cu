@@ -1,9 +1,9 @@
-// Problem:  the lock of step 03 holds for threads of one GPU. The host, or another GPU, may not rely on it.
-// Idea:     the scope says among whom the order holds: block, device or system. Here all of them, with the same code.
+// Problem:  the lock of step 03 holds for threads of one GPU. The host, or another GPU, can't use it.
+// Idea:     the scope says for which threads the order holds: block, device or system. Here it is the system.
 // Expect:   0.7 to 1.0x step 03 at m = 4: the release must reach further than this GPU's L2. A lock that only this GPU
 //           takes should have device scope.
 // Measured: 0.75x step 03, 0.00 of a copy at m=4 (H200).
-// Next:     and if all users are in one block?
+// Next:     what if all users are in one block?
 #include "lock.cuh"
 
 #include <cuda/atomic>

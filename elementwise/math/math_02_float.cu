@@ -1,4 +1,4 @@
-// Problem:  step 01 computes in double, by one literal and one overload, and rounds to float in the end.
+// Problem:  step 01 computes in double, because of one literal and one overload, and rounds to float at the end.
 // Idea:     the suffix f on every literal and every function: 0.125f, sinf, cosf, powf.
 // Expect:   2 to 5x step 01 at 2^26 on an H100 or H200: twice the rate, and shorter polynomials. 20 to 60x where FP64
 //           has 1/64 of the rate.

@@ -2,7 +2,7 @@
 // Idea:     a small whole exponent is a product: v * v * v.
 // Expect:   1.05 to 1.3x step 03 at 2^26: two products for some 60 instructions, beside eight pairs of sine and cosine.
 // Measured: 1.19x step 03, 0.20 of a copy at 2^26 (H200).
-// Next:     how right must the sines be?
+// Next:     how exact must the sines be?
 #include "math.cuh"
 
 __global__ void math_no_pow(const float* __restrict__ x, float* __restrict__ y, std::size_t n) {

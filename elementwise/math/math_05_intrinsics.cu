@@ -1,4 +1,4 @@
-// Problem:  in step 04 sincosf takes some 40 instructions to be within 2 ulp.
+// Problem:  in step 04 sincosf takes some 40 instructions, to be within 2 ulp.
 // Idea:     __sincosf: one instruction each in the special function unit. From -pi to pi the absolute error is at most
 //           2^-21.19, which is many ulp where the result is near 0; beyond, it grows with the angle.
 // Expect:   2 to 4x step 04 at 2^26, 0.4 to 0.6 of a copy: 16 results per element, and the special function units of an

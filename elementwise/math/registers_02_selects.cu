@@ -4,7 +4,7 @@
 // Expect:   0.8 to 1.3x step 01 at 2^26: 160 selects per thread for 64 accesses to local memory, but 139 registers
 //           leave one block of 256 per SM, and the 123 of step 01 two.
 // Measured: 0.92x step 01, 0.64 of a copy at 2^26 (H200).
-// Next:     how many registers does that take, and who decides?
+// Next:     how many registers does that take, and what decides it?
 #include "registers.cuh"
 
 constexpr int kBlock = 256;

@@ -1,10 +1,10 @@
 // Problem:  step 03 still has a quarter of the warps that an SM could hold.
 // Idea:     ask for more: __launch_bounds__(256, 4), 64 registers for each thread. What doesn't fit is spilled to local
-//           memory. -maxrregcount=64 says the same of a whole file.
+//           memory. -maxrregcount=64 sets such a limit for a whole file.
 // Expect:   0.4 to 0.9x step 03 at 2^26: twice the warps, but 196 bytes of spills each way (ptxas, sm_90), more than
-//           step 01's 128, and 1024 threads' 200 bytes nearly fill L1.
+//           step 01's 128, and with 1024 threads they nearly fill L1.
 // Measured: 0.55x step 03, 0.48 of a copy at 2^26 (H200).
-// Next:     what would __launch_bounds__(256) alone have said?
+// Next:     what does __launch_bounds__(256) alone promise?
 #include "registers.cuh"
 
 constexpr int kBlock = 256, kBlocksPerSm = 4;

@@ -1,8 +1,8 @@
-// Problem:  step 02 uses one direction of the link at a time, and computes only when all of the input is there.
+// Problem:  step 02 uses one direction of the link at a time, and computes only when all of x has arrived.
 // Idea:     zero copy. The kernel reads x and writes y across the link, in both directions at once.
 // Expect:   0.8 to 1.0 of the link: a warp's 128 bytes are a small packet, so each direction is somewhat slower.
 // Measured: 1.54x step 02, 0.87 of the link at 2^26 (H200); 1.54x, 0.97 (H100).
-// Next:     and a kernel that reads x three times?
+// Next:     what if the kernel reads x three times?
 #include "memory.cuh"
 
 __global__ void memory_zero_copy(const float* __restrict__ from, float* __restrict__ to, float factor, std::size_t n) {

@@ -1,8 +1,8 @@
-// Problem:  step 03 moves data each time they are used.
+// Problem:  in step 03 data crosses the link each time it is used.
 // Idea:     managed memory. One pointer; on a fault, pages of 64 KB or more move to the side that touches them.
 // Expect:   below step 01, 0.07 of the link (H200), 0.12 (H100): thousands of faults, tens of microseconds each.
 // Measured: 0.15x step 03, 0.13 of the link at 2^26 (H200); 0.16x, 0.15 (H100).
-// Why:      above step 01. x is read at 9 GB/s, but y written at 47 (H100), too fast for pages that move both ways.
+// Why:      faults slow down the reads of x, 9 GB/s. y has 47 (H100): its pages don't seem to move in and out again.
 // Next:     when is it the right choice?
 #include "memory.cuh"
 

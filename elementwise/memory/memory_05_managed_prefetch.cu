@@ -3,7 +3,7 @@
 // Expect:   0.5 to 0.6 of the link: 50 GB/s each way, x as from pinned memory, y as in zero copy.
 // Measured: 1.95x step 04, 0.25 of the link at 2^26 (H200); 1.94x, 0.29 (H100).
 // Why:      x has 48 GB/s, y 17 (H100). Each run gives and withdraws the advice; what that costs was not measured.
-// Next:     is a prefetch advice or a command?
+// Next:     how do prefetch and advice differ?
 // needs: gpu
 #include "memory.cuh"
 

@@ -1,6 +1,6 @@
-// Problem:  a library can't keep device memory as steps 01 to 05 do. cudaMalloc and cudaFree cost more than a kernel.
-// Idea:     cudaMallocAsync takes memory from a pool, in stream order. The release threshold lets the pool keep it; by
-//           default all goes back at each synchronisation.
+// Problem:  a library can't keep device memory between calls, and cudaMalloc and cudaFree take longer than a kernel.
+// Idea:     cudaMallocAsync takes memory from a pool, as a command of the stream. By default the pool returns unused
+//           memory to the system at each synchronisation; the release threshold lets it keep some.
 // Expect:   0.55 to 0.58 of the link (H200), 0.60 to 0.63 (H100): step 02's time, though every call allocates.
 // Measured: 2.30x step 05, 0.57 of the link at 2^26 (H200); 2.15x, 0.63 (H100).
 // Next:     may another stream use z?

@@ -3,7 +3,7 @@
 //           box: a place in each volume and an extent, whose width is in bytes where no cudaArray takes part.
 // Expect:   0.5 to 0.95x step 07: rows of 400 bytes, not 4000, so ten times as many pieces for the copy engine.
 // Measured: 1.27x step 10, 0.48 of the link at 2^26 (H200).
-// Next:     and 100 bytes wide?
+// Next:     what if rows have 100 bytes?
 #include "memory.cuh"
 
 constexpr std::size_t kWidth = 100, kHeight = 128, kSlice = kWidth * kHeight, kRow = kWidth * sizeof(float);

@@ -1,6 +1,6 @@
-// Problem:  step 06 says nothing of how much memory its pool keeps, and until when.
-// Idea:     the data pass in pieces of 16 MB, each allocated, used and freed in stream order, so that a piece gets the
-//           memory of the one before. cudaMemPoolTrimTo gives back what the pool keeps.
+// Problem:  step 06 doesn't show how much memory its pool keeps, and how long.
+// Idea:     the data pass through in pieces of 16 MB, each allocated, used and freed in stream order, so that a piece
+//           gets the memory of the one before. cudaMemPoolTrimTo gives back what the pool keeps.
 // Expect:   0.95 to 1.0x step 06 at 2^26: 16 pieces, five commands each. reserved_mb is that of one or two pieces, not
 //           of 16, and trimmed_mb 0. reuse_us is a few us, after_trim_us some 100: the pool asks the system again.
 // Measured: 1.16x step 11, 0.54 of the link at 2^26 (H200).

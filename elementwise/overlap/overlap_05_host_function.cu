@@ -5,7 +5,7 @@
 // Measured: 0.83x step 04, 0.78 of the link at 2^26 (H200); 0.87x, 0.86 (H100).
 // Why:      33 to 55 us per call (H100), 48 to 300 us (two machines with an H200): the stream waits for a CPU thread.
 //           The first chunk arrives after a seventh of the time (H100).
-// Next:     and if the host's work on a chunk is long?
+// Next:     what if the host's work on a chunk takes long?
 #include "overlap.cuh"
 
 #include <array>

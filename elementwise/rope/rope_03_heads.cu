@@ -3,7 +3,7 @@
 // Expect:   1.1 to 1.6x step 02 at 16384x32x64x0: 64 sincosf per token in place of 2048. What is left is a kernel with
 //           4-byte accesses, but eight pairs per thread: more than the 0.64 of a copy (H200) of one float per thread.
 // Measured: 1.23x step 02, 0.88 of a copy at 16384x32x64 (H200).
-// Next:     the arithmetic is gone. Why is it still slower than a copy?
+// Next:     little arithmetic is left. Why is it still slower than a copy?
 #include "rope.cuh"
 
 __global__ void rope_heads(const float* __restrict__ x, const int* __restrict__ position, float* __restrict__ y,

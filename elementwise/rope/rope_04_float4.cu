@@ -1,5 +1,5 @@
 // Problem:  a thread of step 03 moves 4 bytes per access: too few bytes in flight to cover the latency.
-// Idea:     float4. One holds two neighbouring pairs; of halves, two float4 hold four pairs, and so do sine and cosine.
+// Idea:     float4. One holds two pairs of neighbours. For halves, a float4 from each half makes four pairs.
 // Expect:   0.93 to 1.0 of a copy at 16384x32x64x0: four times the bytes in flight, few instructions per element. Each
 //           block's angles and barrier come before its first load; other blocks of the SM fill that gap.
 // Measured: 1.10x step 03, 0.97 of a copy at 16384x32x64 (H200).

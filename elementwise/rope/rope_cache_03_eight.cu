@@ -1,5 +1,6 @@
 // Problem:  step 02 moves 2 bytes per access.
-// Idea:     16 bytes. Eight elements are four neighbouring pairs; of halves, two accesses half a head apart hold eight.
+// Idea:     16 bytes. Eight elements are four pairs of neighbours. For halves, two accesses, half a head apart, make
+//           eight pairs.
 // Expect:   0.85 to 1.0 of a copy at 65536x64/halves=1: 32 or 64 bytes of loads in flight per thread. A token has 128
 //           accesses of k and v each, so a block has 128 threads; angles and barrier come before its first load.
 // Measured: 1.37x step 02, 0.86 of a copy at 65536x64/halves=1 (H200).

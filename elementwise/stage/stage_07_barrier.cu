@@ -1,9 +1,9 @@
-// Problem:  a pipeline knows its stages in one order only, and every thread has the same part in it.
+// Problem:  the stages of a pipeline have a fixed order, and in step 06 every thread has the same role.
 // Idea:     a cuda::barrier per stage. A copy given to it counts as a pending arrival: the phase ends when all threads
 //           have arrived and all copies have landed.
 // Expect:   1.0x step 06, whose pipeline is made of such barriers. On sm_90 one thread's bulk copy may serve all.
 // Measured: 1.02x step 06, 0.74 of a copy at 2^28 (H200).
-// Next:     a barrier tells arriving from waiting. What is that good for?
+// Next:     a thread can arrive at a barrier without waiting. What is that good for?
 #include "stage.cuh"
 
 #include <cooperative_groups.h>

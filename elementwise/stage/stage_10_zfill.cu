@@ -1,10 +1,10 @@
 // Problem:  steps 03 to 09 copy the last floats of a short tile in a loop of its own, 4 bytes at a time.
 // Idea:     step 05 with zero fill: the last copy of a tile has 16 bytes, too, and its last argument says how many of
 //           them are not read and become 0. No address past the end of x is touched.
-// Expect:   0.9 to 1.0x step 05 at 2^28: one tile of many is short, and the primitive turns a count that is known at run
-//           time into a branch over five copies, each with a constant (PTX).
+// Expect:   0.9 to 1.0x step 05 at 2^28: one tile of many is short, and the primitive turns a count that is known at
+//           run time into a branch over five copies, each with a constant (PTX).
 // Measured: 0.79x step 09, 0.73 of a copy at 2^28 (H200).
-// Next:     what would zeros in place of missing elements spare a tile of a matrix product?
+// Next:     why does a matrix product need no bounds checks if missing elements are 0?
 #include "stage.cuh"
 
 #include <cuda_pipeline.h>

@@ -4,7 +4,7 @@
 // Expect:   0.97 to 1.03 of a copy. 48 bytes of loads per thread are in flight. Lanes 12 words apart cause no bank
 //           conflict: eight lanes touch every bank once.
 // Measured: 1.14x step 03, 1.02 of a copy at 2^26 (H200); 1.04x, 1.02 (H100).
-// Next:     and if a thread took one vector, three words?
+// Next:     what if a thread took one vector, three words?
 #include "vec3_norm.cuh"
 
 constexpr int kBlock = 256;
