@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(128 * (WgmmaShared<D>::kConsumers + 1), 1)
     }
     store_rows<D, kPairs>(rows, O + (head * queries + row0 + row) * D, queries - row0 - row);
   });
-  // The last arrival is for warpgroup 0. With `group == 0` ptxas assumes divergence: slower (see README.md).
+  // The last arrival is for warpgroup 0. With `group == 0` ptxas assumes divergence: slower (see NOTES.md).
   if (tid < 256) named_barrier<256>(1);
 }
 
