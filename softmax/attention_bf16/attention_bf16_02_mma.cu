@@ -3,7 +3,7 @@
 //           stays in registers. cp.async loads the next tile; masked tiles are skipped.
 // Expect:   300 to 400 TFLOP/s on an H200, 1.0 to 1.2x PyTorch's flash kernel; at d = 128 loading fragments limits.
 // Measured: 33x step 01, 294 TFLOP/s at 64x2048x2048 (H200).
-// Why:      below the range at 1024 and 2048: a scheduler has two warps, and a warp's exps wait for its MMAs.
+// Why:      less than expected at 1024 and 2048: a scheduler has two warps, and a warp's exps wait for its MMAs.
 // Next:     which instruction reads its operands from shared memory, without fragments? (wgmma, sm_90a)
 // needs: sm_80
 #include "attention_bf16.cuh"

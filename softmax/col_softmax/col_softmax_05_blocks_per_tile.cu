@@ -4,7 +4,7 @@
 // Expect:   1.3 to 1.5x step 04 at 16384 x 4096, 0.6 to 0.7 of a copy; 3x or more at 65536 x 128. 0.8 to 0.9x at 4096 x
 //           4096: pairs take longer through global memory, and no tile is fetched ahead.
 // Measured: 0.84x step 04, 0.68 of a copy at 4096x4096 (H200).
-// Next:     which of the two would you take for 8192 rows, and how would you find out?
+// Next:     would you take step 04 or 05 for 8192 rows, and how would you find out?
 #include "col_softmax.cuh"
 #include "../online_softmax.cuh"
 

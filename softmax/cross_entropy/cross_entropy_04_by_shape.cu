@@ -3,7 +3,7 @@
 //           through shared memory in tiles, a thread or a few for each. The rule: cross_entropy_shapes.hpp.
 // Expect:   0.85 to 0.95 of a read from 129 elements on. 0.6 to 0.9 for shorter rows, which fill the issue slots.
 // Measured: 0.99x step 03, 0.95 of a read at 4096x50257 (H200).
-// Why:      such rows fit step 03. At 8x8000009 and 2^22x10 it is 10 and 39x step 03, and issue slots do not limit it.
+// Why:      these rows suit step 03. At 8x8000009 and 2^22x10 it is 10 and 39x step 03; issue slots do not limit it.
 // Next:     the gradient is softmax - one hot. What would storing it in the same kernel cost? (A write of all of x.)
 #include "cross_entropy.cuh"
 #include "cross_entropy_short.cuh"

@@ -1,9 +1,10 @@
-// Problem:  a row of 100 elements leaves 156 of step 02's 256 threads idle, and all of them meet at 19 barriers.
+// Problem:  a row of 100 elements leaves 156 of step 02's 256 threads idle, and all 256 wait at 19 barriers.
 // Idea:     one warp per row, shuffles instead of barriers. Lane 0 passes results on through shared memory;
 //           __syncwarp() orders its write before the others' reads, since lanes need not run in lockstep.
-// Expect:   2 to 5x step 02 at 128; 0.3 to 1.0x from 1024 on: 64 rows in flight per SM, not 8, leave the caches early.
+// Expect:   2 to 5x step 02 at 128. 0.3 to 1.0x from 1024 on: an SM works on 64 rows at a time instead of 8, and they
+//           leave the caches before they are read again.
 // Measured: 1.32x step 02, 1.15x cuDNN at 32768x1024 (H200); 0.84x, 0.73x (H100).
-// Why:      the 8448 rows in flight are 35 MB, and L2 has 60 MB on the H200, 50 MB on the H100. ncu on the H200: DRAM
+// Why:      probably L2, 60 MB on the H200 and 50 MB on the H100: the 8448 rows in work are 35 MB. ncu (H200): DRAM
 //           reads 157 MB for a matrix of 134 MB, so L2 serves most of the later reads.
 // Next:     does lane 0 have to pass anything on?
 #include "row_softmax.cuh"
