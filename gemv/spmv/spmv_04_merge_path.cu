@@ -1,4 +1,4 @@
-// Problem:  work by rows is as uneven as the rows are: with one dense row, one warp does all.
+// Problem:  work by rows is as uneven as the rows are: with one dense row, one warp does nearly everything.
 // Idea:     the merge path. Consuming a nonzero and ending a row are a step each; every thread takes 16 of the rows +
 //           nnz steps, from a place found by binary search. A second kernel adds the sums left open, the carries.
 // Expect:   0.3 to 0.8x step 03 on equal rows: a thread's nonzeros are neighbours, so a request touches 32 sectors

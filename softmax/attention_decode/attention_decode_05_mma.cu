@@ -1,4 +1,4 @@
-// Problem:  with eight query heads a group, eight keys cost step 04 1486 instructions (SASS); their bytes leave an H200
+// Problem:  at eight query heads per group step 04 takes 1486 instructions for 8 keys (SASS), whose bytes leave an H200
 //           890 issue slots. FMAs, conversions and shuffles are done head by head.
 // Idea:     the group is a tile of the tensor cores: Q K^T has heads as rows, and its result is the B operand of V^T
 //           P^T. P is split into three BF16 parts, which hold its 24 bits: the result stays FP32's.

@@ -1,5 +1,5 @@
-// Problem:  step 02 converts a byte once for all heads, but its FMAs and shuffles are each head's: at four and at eight
-//           query heads a group it takes longer than attention_decode 05, which reads twice the bytes.
+// Problem:  step 02 converts a byte once for all heads, but repeats FMAs and shuffles for each: at four and at eight
+//           query heads per group it takes longer than attention_decode 05, which reads twice the bytes.
 // Idea:     the tiles of attention_decode 05. The bytes become BF16, in which int8 is exact, in registers. K's scale
 //           multiplies a score, V's the weight p before it is split into BF16 parts: neither is in the products.
 // Expect:   0.65 to 0.85 of a read at groups=4 and 8: 1.7 to 2.2 and 4 to 5.2x step 02; 1.05 to 1.35x at groups=1. 16
