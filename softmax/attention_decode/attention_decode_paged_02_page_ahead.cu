@@ -1,4 +1,4 @@
-// Problem:  step 01 looks into the table for every key, and only then can it load the key: two trips to memory in a row.
+// Problem:  step 01 looks into the table for every key, and only then can it load the key: two round trips in a row.
 // Idea:     one look per round of eight keys, which lie in one page since splits begin at multiples of 16. It is
 //           made a round ahead, so the page's number is there when its keys are loaded. A shift replaces the division.
 // Expect:   0.95 to 1.0 of attention_decode 04: 4 bytes of the table for 4096 of K and V, and nothing waits for them.
