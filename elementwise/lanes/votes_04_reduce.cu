@@ -2,8 +2,8 @@
 // Problem:  steps 02 and 03 spend five shuffles and five additions on the sum of a warp.
 // Idea:     __reduce_add_sync: the sum over the lanes of a mask in one instruction, for 32-bit integers, from sm_80 on.
 //           There are min, max, and, or, xor, too. The maximum over eight lanes takes a mask of eight.
-// Expect:   1.0 to 1.2x step 02 at 2^28: 3 shuffles and one REDUX for 8. For masks of eight lanes the warp would run
-//           the instruction four times, so the maximum keeps its shuffles.
+// Expect:   1.0 to 1.2x step 02 at 2^28: 3 shuffles and one REDUX instead of 8 shuffles. For masks of eight lanes the
+//           warp would run the instruction four times, so the maximum keeps its shuffles.
 // Measured: 1.35x step 03, 0.48 of a copy at 2^28 (H200).
 // Next:     how do you reduce floats? (By shuffles. On sm_100a PTX has min and max of f32.)
 #include "votes.cuh"

@@ -1,8 +1,8 @@
-// Problem:  step 01 pays 256 bytes of local traffic per thread for a rotation.
+// Problem:  step 01 moves 256 bytes to and from local memory per thread.
 // Idea:     indices that the compiler knows. Rotate by 1, 2, 4, 8 and 16, each only if that bit of the amount is set:
 //           five rounds of 32 selects, fully unrolled, and every value stays in a register.
-// Expect:   0.8 to 1.3x step 01 at 2^26: 160 selects per thread for 64 accesses to local memory, but 139 registers
-//           leave one block of 256 per SM, and the 123 of step 01 two.
+// Expect:   0.8 to 1.3x step 01 at 2^26: 160 selects per thread instead of 64 accesses to local memory, but 139
+//           registers leave one block of 256 per SM, and the 123 of step 01 two.
 // Measured: 0.92x step 01, 0.64 of a copy at 2^26 (H200).
 // Next:     how many registers does that take, and what decides it?
 #include "registers.cuh"

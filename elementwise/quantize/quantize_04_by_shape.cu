@@ -1,7 +1,7 @@
 // Problem:  step 03 spends a block on a 128-element row, re-reads half of a 32768-element row, and leaves SMs idle with
 //           64 rows.
-// Idea:     8 to 1024 threads per row; each holds up to 8 float4. Rows that are too long or too few are divided among
-//           blocks, in two kernels; the second starts with what L2 still holds.
+// Idea:     8 to 1024 threads per row; each holds up to 8 float4. Rows that are too long, or too few to fill the GPU,
+//           are divided among blocks, in two kernels; the second starts with what L2 still holds.
 // Expect:   0.9 to 1.0 of a copy at 32768x1024 and for rows of 32768. 0.8 to 0.9 for rows of 128, 0.55 to 0.65 for 64
 //           rows of a million, where 9 bytes move for 5.
 // Measured: 1.19x step 03, 0.93 of a copy at 32768x1024 (H200).

@@ -4,7 +4,7 @@
 // Expect:   0.97 to 1.03 of a copy at 8192 x 8192, as vec3_norm_04. 16 sectors per load request, all used. Lanes 12
 //           words apart cause no bank conflict: eight lanes touch every bank once.
 // Measured: 1.00x step 03, 0.97 of a copy at 8192x8192 (H200).
-// Next:     what if rows have gaps behind them, or the image is a part of a larger one?
+// Next:     what if rows have gaps after them, or the image is a part of a larger one?
 #include "rgb_to_gray.cuh"
 
 constexpr int kBlock = 256;

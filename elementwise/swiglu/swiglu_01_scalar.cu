@@ -1,4 +1,4 @@
-// Problem:  two kernels, silu and a product, write silu(a) to memory and read it back: 10 bytes per element for 6.
+// Problem:  two kernels, silu and a product, write silu(a) to memory and read it back: 10 bytes per element, not 6.
 // Idea:     fused, one thread per element. silu(a) stays in a register, in FP32, and only the product is rounded.
 // Expect:   0.4 to 0.6 of a copy at 2^28: a thread has 4 bytes of loads in flight, as in add_half2_01, which has 0.50
 //           (H200) and 0.65 (H100).

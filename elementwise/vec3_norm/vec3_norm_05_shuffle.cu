@@ -1,8 +1,8 @@
 // Problem:  step 04 stores every vector to shared memory, waits at a barrier, and loads it again.
 // Idea:     exchange arrays within the warp. Each lane has three float4 in registers and needs three that others hold;
 //           in each of three rounds every lane offers one of its own and takes one: 12 shuffles of a word.
-// Expect:   0.97 to 1.03x step 04: DRAM limits both. 12 shuffles for 24 wavefronts of shared memory (computed), and no
-//           barrier.
+// Expect:   0.97 to 1.03x step 04: DRAM limits both. 12 shuffles instead of 24 wavefronts of shared memory (computed),
+//           and no barrier.
 // Measured: 1.00x step 04, 1.02 of a copy at 2^26 (H200).
 // Next:     when does shared memory serve such an exchange better?
 #include "vec3_norm.cuh"
