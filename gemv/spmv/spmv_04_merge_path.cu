@@ -1,6 +1,6 @@
 // Problem:  work by rows is as uneven as the rows are: with one dense row, one warp does nearly everything.
-// Idea:     the merge path. Consuming a nonzero and ending a row are a step each; every thread takes 16 of the rows +
-//           nnz steps, from a place found by binary search. A second kernel adds the sums left open, the carries.
+// Idea:     the merge path. Consuming a nonzero and ending a row are a move each; every thread takes 16 of the rows +
+//           nnz moves, from a place found by binary search. A second kernel adds the sums left open, the carries.
 // Expect:   0.3 to 0.8x step 03 on equal rows: a thread's nonzeros are neighbours, so a request touches 32 sectors
 //           again. 1 to 3x step 03 on skewed ones, where all threads still do the same work.
 // Measured: 0.76x step 03, 0.68x cuSPARSE at 2^20x2^20x32 (H200).

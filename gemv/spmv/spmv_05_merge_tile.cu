@@ -1,6 +1,6 @@
-// Problem:  neighbouring lanes of step 04 are 16 steps apart, so loads aren't coalesced, and each leaves a carry.
-// Idea:     a block takes 1792 steps. It loads their nonzeros coalesced and keeps the products in shared memory, where
-//           each thread walks 7 steps. A segmented scan adds the threads' carries: one per block is left.
+// Problem:  neighbouring lanes of step 04 are 16 moves apart, so loads aren't coalesced, and each leaves a carry.
+// Idea:     a block takes 1792 moves. It loads their nonzeros coalesced and keeps the products in shared memory, where
+//           each thread makes 7 moves. A segmented scan adds the threads' carries: one per block is left.
 // Expect:   1.2 to 1.6x step 04 and 0.75 to 1.0x cuSPARSE where the gathers go to L2, alike for equal and skewed rows.
 //           Where L1 holds x, 0.8 to 1.1x step 04, whose threads wait for no barrier.
 // Measured: 1.30x step 04, 0.88x cuSPARSE at 2^20x2^20x32 (H200).
