@@ -1,7 +1,7 @@
 // Problem:  a decoder has one query per head: 63 of 64 rows of step 09's tiles are empty, and 32 heads are 32 blocks.
 // Idea:     flash decoding: cut the keys into splits, one warp each, until the GPU is full. A second kernel merges the
 //           splits by the online rule. FFMA is enough, since the step is memory-bound.
-// Expect:   for few queries 0.8 to 0.9 of read bandwidth: 2.5 to 3.5x step 09 at 256x1x4096/d=128 (heads, queries,
+// Expect:   for few queries 0.8 to 0.9 of a read's rate: 2.5 to 3.5x step 09 at 256x1x4096/d=128 (heads, queries,
 //           keys), more than 100x for a single head of 100,000 keys.
 // Measured: 2.29x step 09, 1.93 TFLOP/s at 256x1x4096/d=128 (H200).
 // Next:     grouped-query attention, where heads share K and V: which loads does it save?

@@ -1,7 +1,7 @@
 // Problem:  in decoding one query attends to thousands of keys: one FMA per element of K and V, so memory bandwidth is
 //           the limit. A tile of queries, as in attention, would have one row.
 // Idea:     one warp per sequence and query head. A lane has four columns; the online softmax goes key by key.
-// Expect:   4 to 20 % of read bandwidth at 64x8x4x4096. A warp has one key in flight, in 2-byte loads, and every query
+// Expect:   0.04 to 0.2 of a read at 64x8x4x4096. A warp has one key in flight, in 2-byte loads, and every query
 //           head reads K and V itself.
 // Measured: 0.05 of a read at 64x8x4x4096 (H200).
 // Next:     four query heads share a KV head. Who should read it?

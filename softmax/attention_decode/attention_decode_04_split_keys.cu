@@ -1,7 +1,7 @@
 // Problem:  step 03 has one warp per sequence and KV head: a single sequence with 8 KV heads is 8 warps of a whole GPU.
 // Idea:     flash decoding: cut the keys into splits until all SMs are full, one warp each. A split leaves its maximum,
 //           sum and output; a second kernel merges them by the online rule, each rescaled by exp(its maximum - all's).
-// Expect:   0.6 to 0.8 of read bandwidth at 64x8x4x4096, 1.4 to 1.9x step 03; at 1x8x4x131072 30x or more. Bytes alone
+// Expect:   0.6 to 0.8 of a read at 64x8x4x4096, 1.4 to 1.9x step 03; at 1x8x4x131072 30x or more. Bytes alone
 //           would allow 0.9, but instructions take nearly all issue slots, and at groups=8 more than there are.
 // Measured: 1.57x step 03, 0.68 of a read at 64x8x4x4096 (H200).
 // Why:      0.33 at groups=8: there eight keys take 1486 instructions, at 4 840 (SASS); their bytes leave an H200 890
