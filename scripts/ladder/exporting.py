@@ -4,7 +4,6 @@ import re
 import ladder
 from ladder import cuda_source
 
-HARNESS = {"problem.hpp"}  # headers of which an export needs nothing
 HEADERS = ("<cuda_runtime.h>", "<algorithm>", "<cmath>", "<cstdint>", "<cstdio>", "<cstdlib>", "<limits>",
            "<stdexcept>", "<vector>")
 
@@ -81,24 +80,21 @@ class Declaration:
     """A piece of a file at namespace scope: text with the comment above it, the names it declares, those it uses."""
 
     def __init__(self, text):
-        self.text = text.strip("\n")
+        self.text = text.strip()
         self.code = cuda_source.blanked(text)
         self.words = words_of(self.code)
         self.names = self.declared_names()
 
     def declared_names(self):
-        code = self.code.strip()
-        if code.startswith("#"):
-            return set(re.findall(r"^#\s*define\s+(\w+)", code, re.MULTILINE))
-        code = re.sub(TEMPLATE_HEADS, "", code, count=1)
+        code = re.sub(TEMPLATE_HEADS, "", self.code.strip(), count=1)
         code = re.sub(rf"\b(?:__launch_bounds__|__cluster_dims__|alignas)\s*{PARENTHESES}", "", code)
-        kind = re.match(r"(?:struct|class|union|enum(?:\s+class)?)\s+(\w+)|using\s+(\w+)\s*=", code)
-        if kind:
-            values = re.match(r"enum(?!\s+class)[^{]*(\{[^}]*\})", code)  # their names are the enclosing scope's
-            return {kind[1] or kind[2], *re.findall(r"(\w+)\s*(?:=[^,}]*)?(?=[,}])", values[1] if values else "")}
+        kind = re.match(r"(?:#\s*define|struct|class|union|enum(?:\s+class)?|using)\s+(\w+)", code)
+        if kind:  # the values of a plain enum are names of the enclosing scope
+            values = re.match(r"enum(?!\s+class)[^{]*(\{[^}]*\})", code)
+            return {kind[1], *re.findall(r"(\w+)\s*(?:=[^,}]*)?(?=[,}])", values[1] if values else "")}
         head = re.split(r"[({=;]", code, maxsplit=1)[0]
-        if "(" in code and code.find("(") < min(code.find(c) % (len(code) + 1) for c in "{=;"):
-            return set(re.findall(r"(\w+)\s*$", head))  # a function
+        if code[len(head):].startswith("("):  # a function
+            return set(re.findall(r"(\w+)\s*$", head))
         statement = re.sub(r"<[^<>;]*>|\{[^{}]*\}|\[[^\]]*\]|\([^()]*\)", "", code)
         return set(re.findall(r"(\w+)\s*(?:=[^,;]*)?(?=[,;])", statement))
 
@@ -133,51 +129,38 @@ def declarations(text):
     return [declaration for declaration in found if declaration.code.strip()]
 
 
-class Export:
-    def __init__(self, step):
-        self.step = step
-        self.system = set(HEADERS)  # what it includes as <...>
-        self.declarations = []
-        self.seen = set()
-        self.read(step.path, own=True)
-        self.declarations = [Declaration(SCRATCH) if "scratch" in d.names else d for d in self.declarations]
+def declarations_of(step):
+    """(the declarations of a step's file and of the headers that it includes; what they include as <...>)"""
+    found, system, seen = [], set(HEADERS), set()
 
-    def read(self, path, own=False):
-        """Collects the declarations of a file, after those of the headers that it includes."""
-        if path in self.seen or path.name in HARNESS or path.parent.name == "runner":
-            return
-        self.seen.add(path)
-        text = path.read_text()
-        if own:
-            text = text[len(cuda_source.head(path)):]  # which comes first in the export
-        text = FOR_CPU.sub(r"\1", FOR_OLDER_GPUS.sub(r"\1", text))
-        for declaration in declarations(text):
-            quoted = re.search(r'^#include "(.*)"', declaration.text, re.MULTILINE)
-            system = re.search(r"^#include (<.*>)", declaration.text, re.MULTILINE)
-            if quoted:
-                self.read(cuda_source.header(quoted[1], path) or ladder.folder_of(self.step.kernel) / quoted[1])
-            elif system:
-                self.system.add(system[1])
-            elif not re.search(r"^#pragma once", declaration.text, re.MULTILINE):
-                self.declarations.append(declaration)
+    def read(path, text):
+        seen.add(path)
+        for declaration in declarations(FOR_CPU.sub(r"\1", FOR_OLDER_GPUS.sub(r"\1", text))):
+            include = re.search(r'^#include ([<"])(.*)[>"]', declaration.text, re.MULTILINE)
+            if not include:
+                found.append(declaration)
+            elif include[1] == "<":
+                system.add(f"<{include[2]}>")
+            else:
+                header = cuda_source.header(include[2], path) or ladder.folder_of(step.kernel) / include[2]
+                if header not in seen and header.name != "problem.hpp" and header.parent.name != "runner":
+                    read(header, header.read_text())
 
-    def needed_by(self, main):
-        """The declarations that main reaches, in their order."""
-        own = {"CUDA_CHECK"}.union(*(declaration.names for declaration in declarations(main)))
-        words = words_of(cuda_source.blanked(main))
-        chosen = set()
-        while True:
-            more = [d for d in self.declarations if d not in chosen and not d.is_harness and (
-                d.names & words and not d.names & own or d.is_assertion and d.words & words)]
-            if not more:
-                return [d for d in self.declarations if d in chosen]
-            chosen.update(more)
-            words.update(*(declaration.words for declaration in more))
+    read(step.path, step.path.read_text()[len(cuda_source.head(step.path)):])  # its head begins the export
+    found = [declaration for declaration in found if not declaration.text.endswith("#pragma once")]
+    return [Declaration(SCRATCH) if "scratch" in one.names else one for one in found], system
 
-    def unmet(self, chosen):
-        """Names of harness declarations that what was chosen uses: the step cannot stand alone."""
-        words = set().union(*(declaration.words for declaration in chosen))
-        return ({name for d in self.declarations if d.is_harness for name in d.names} & words) - {"CUDA_CHECK"}
+
+def needed_by(main, found):
+    """Those of the declarations that main reaches."""
+    own = {"CUDA_CHECK"}.union(*(declaration.names for declaration in declarations(main)))
+    words, chosen, size = words_of(cuda_source.blanked(main)), set(), -1
+    while len(chosen) > size:
+        size = len(chosen)
+        chosen |= {one for one in found if not one.is_harness
+                   and (one.names & words and not one.names & own or one.is_assertion and one.words & words)}
+        words.update(*(declaration.words for declaration in chosen))
+    return [declaration for declaration in found if declaration in chosen]
 
 
 def has_main(path):
@@ -231,14 +214,15 @@ def joined(texts):
 
 def code_for(step, main, prelude):
     """The step's head without what the build reads, its includes, CUDA_CHECK, and what a main reaches."""
-    export = Export(step)
-    chosen = export.needed_by(main)
-    unmet = export.unmet(chosen)
+    found, system = declarations_of(step)
+    chosen = needed_by(main, found)
+    harness = {name for one in found if one.is_harness for name in one.names} - {"CUDA_CHECK"}
+    unmet = harness & set().union(*(declaration.words for declaration in chosen))
     if unmet:
         ladder.fail(f"{step.name}: cannot stand alone, uses {', '.join(sorted(unmet))}")
     head = re.sub(r"^// (needs|links): .*\n", "", cuda_source.head(step.path), flags=re.MULTILINE)
-    includes = "".join(f"#include {header}\n" for header in sorted(export.system))
-    return "\n".join([head, includes, prelude, joined([declaration.text.strip() for declaration in chosen]) + "\n"])
+    includes = "".join(f"#include {header}\n" for header in sorted(system))
+    return "\n".join([head, includes, prelude, joined([declaration.text for declaration in chosen]) + "\n"])
 
 
 def flat(step):

@@ -1,19 +1,20 @@
 """A step as one Python file that compiles it, compares it with PyTorch's operator and times both."""
+import json
 import keyword
 import re
 import string
 from pathlib import Path
 
 import ladder
-from ladder import cuda_source, exporting, problems
+from ladder import exporting, problems
 
 # PyTorch's names of C++ types.
 TYPES = {"float": "Float32", "__half": "Float16", "__nv_bfloat16": "BFloat16", "int": "Int32", "std::int64_t": "Int64",
          "std::uint8_t": "UInt8"}
 
-# What PyTorch defines for its own code, and a step that includes the header does not expect.
-NOT_WITH_PYTORCH = [("cuda_fp16.h", "HALF_OPERATORS"), ("cuda_fp16.h", "HALF_CONVERSIONS"),
-                    ("cuda_fp16.h", "HALF2_OPERATORS"), ("cuda_bf16.h", "BFLOAT16_CONVERSIONS")]
+# What PyTorch defines for its own code, and no step expects.
+UNDEFINED = [f"-U__CUDA_NO_{words}__" for words in ("HALF_OPERATORS", "HALF_CONVERSIONS", "HALF2_OPERATORS",
+                                                    "BFLOAT16_CONVERSIONS")]
 
 PRELUDE = """\
 #define CUDA_CHECK(call)                                                           \\
@@ -22,15 +23,6 @@ PRELUDE = """\
     if (error != cudaSuccess) throw std::runtime_error(cudaGetErrorString(error)); \\
   } while (0)
 """
-CURRENT = "\nthread_local cudaStream_t current_stream;  // PyTorch's, set before each launch\n"
-
-# What queues work, and how many arguments it takes, the last one a stream.
-QUEUES = re.compile(rf"<<<(?:[^<>]|<[^<>]*>)*>>>|\b(cudaMemsetAsync|cudaMemcpyAsync){exporting.PARENTHESES}")
-ARGUMENTS = {None: 4, "cudaMemsetAsync": 4, "cudaMemcpyAsync": 5}
-# What queues nothing. A step that uses more of CUDA, a library, or memory kept for the next call is left as it is.
-QUIET = re.compile(r"cuda(?:GetLastError|GetErrorString|Error_t|Success|GetDevice|Dev\w*Attr\w*|FuncSetAttribute|"
-                   r"FuncAttribute\w+|MemcpyDeviceToDevice|Occupancy\w+|\w*DriverEntryPoint\w*|Enable\w+)")
-
 BINDING = """\
 #include <c10/cuda/CUDAGuard.h>
 
@@ -50,13 +42,6 @@ void check_bytes(const char* name, const torch::Tensor& tensor, std::size_t byte
 $prototype {
   TORCH_CHECK($first.is_cuda(), "the tensors are not on a GPU");
   const c10::cuda::CUDAGuard guard($first.device());
-$call}
-"""
-
-ON_CURRENT = "  current_stream = c10::cuda::getCurrentCUDAStream();\n"
-WAIT = """\
-  // Because of $reason the step uses the default stream,
-  // which waits for PyTorch's current one, as that does for it.
   const auto wait = [](cudaStream_t later, cudaStream_t earlier) {
     if (later == earlier) return;
     cudaEvent_t event;
@@ -66,7 +51,9 @@ WAIT = """\
     CUDA_CHECK(cudaEventDestroy(event));
   };
   const cudaStream_t current = c10::cuda::getCurrentCUDAStream();
-  wait(nullptr, current);
+  wait(nullptr, current);  // the step uses the default stream
+$call  wait(current, nullptr);
+}
 """
 
 FILE = string.Template('''\
@@ -74,7 +61,8 @@ FILE = string.Template('''\
 
     python $name.py $usage
 
-Needs PyTorch with CUDA, nvcc and ninja. $stream
+Needs PyTorch with CUDA, nvcc and ninja. The step uses the default stream: it waits for PyTorch's current one, and that
+one for the step.
 Each time is the median of calls between two CUDA events, the L2 cache overwritten before each.
 """
 $timing
@@ -145,24 +133,6 @@ def constants(main):
             for name, value in (part.split(" = ", 1) for part in split(values) if " = " in part)}
 
 
-def on_current_stream(code):
-    """(the code with a stream in all that it queues, None), or (the code, what does not allow that)."""
-    plain = cuda_source.blanked(code)
-    words = re.findall(r"\b(?:scratch(?=<)|cuda[A-Z]\w*|cub::\w+|thrust::\w+|cu(?:blas|dnn|sparse)[A-Z]\w*)", plain)
-    other = sorted((word for word in words if word not in ARGUMENTS and not QUIET.fullmatch(word)),
-                   key="scratch".__ne__)
-    other += re.findall(r"^(?:static )?__device__ (?!constexpr)[^(){};]*?(\w+)(?:\[\w+\])*(?: = [^;]*)?;", plain, re.M)
-    if other:
-        return code, other[0]
-    for found in reversed(list(QUEUES.finditer(plain))):
-        begin, end = (found.end(1) + 1, found.end() - 1) if found[1] else (found.start() + 3, found.end() - 3)
-        given = len(split(plain[begin:end]))
-        if given == ARGUMENTS[found[1]]:
-            return code, found[1] or "a launch with a stream of its own"
-        code = code[:end] + ", 0" * (found[1] is None and given == 2) + ", current_stream" + code[end:]
-    return code.replace(PRELUDE, PRELUDE + CURRENT), None
-
-
 def pointers(main):
     """The arrays of a main and the types of their elements: {name: type}."""
     return {name: kind for kind, names in re.findall(r"^  ([\w:]+) ?(\*[^;()]*);", main, re.MULTILINE)
@@ -202,8 +172,7 @@ def extension(step, main):
 
     parts = "; ".join([call, *needed.values(), *allocated.values()])
     reached = main[:main.index("int main(")] + f"void run() {{ {parts}; }}"
-    kernel, reason = on_current_stream(exporting.code_for(step, reached, PRELUDE))
-    body = WAIT.replace("$reason", reason) if reason else ON_CURRENT
+    body = ""
     for name, value in needed.items():
         body += problems.wrapped_call(f"  const {values[name][0]} {name} = ", with_elements(value), ";") + "\n"
     for name in tensors:
@@ -211,20 +180,16 @@ def extension(step, main):
             body += problems.wrapped_call("  check_bytes(", f'"{name}", {name}, {allocated[name]}', ");") + "\n"
     function, arguments = re.fullmatch(r"(\w+\()(.*)\);", call).groups()
     body += problems.wrapped_call(f"  {function}", with_elements(arguments), ");") + "\n"
-    body += "  wait(current, nullptr);\n" if reason else ""
     arch, libraries = exporting.build_options(step)
-    flags = [arch] * bool(arch) + [f"-U__CUDA_NO_{words}__" for header, words in NOT_WITH_PYTORCH
-                                   if f"#include <{header}>" in kernel]
+    flags = ", ".join(f'"{flag}"' for flag in [*[arch] * bool(arch), *UNDEFINED])
+    options = problems.wrapped_call(f"{' ' * 24}extra_cuda_cflags=[", flags, "],") + "\n"
+    options += f"{' ' * 24}extra_ldflags={json.dumps(libraries)},\n" * bool(libraries)
     return {
-        "kernel": kernel, "prototype": prototype,
+        "kernel": exporting.code_for(step, reached, PRELUDE), "prototype": prototype, "options": options,
         "binding": string.Template(BINDING).substitute(prototype=prototype, first=tensors[0], call=body),
-        "options": "".join(problems.wrapped_call(f"{' ' * 24}{name}=[", ", ".join(f'"{one}"' for one in ones), "],\n")
-                           for name, ones in (("extra_cuda_cflags", flags), ("extra_ldflags", libraries)) if ones),
         "arguments": ", ".join(name + "_" * keyword.iskeyword(name) for name in [*tensors, *passed]),
         "sizes": ", ".join(sizes), "defaults": ", ".join(value.capitalize() for _, value in sizes.values()),
-        "usage": " ".join(f"[{name.upper()}" for name in sizes) + "]" * len(sizes),
-        "stream": "The step uses the default stream,\nwhich waits for PyTorch's current one, as that does for it."
-                  if reason else "The step uses PyTorch's current stream."}
+        "usage": " ".join(f"[{name.upper()}" for name in sizes) + "]" * len(sizes)}
 
 
 def text(step):

@@ -22,41 +22,29 @@ SIZES = ["117", "65", "40"]  # as many as a main takes
 TIME_LIMIT = 300  # seconds, for compiling and for running
 
 
-def run(command):
-    return subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          timeout=TIME_LIMIT)
-
-
-def needs(step):
-    return re.findall(r"^// (?:needs|links): (\S+)", step.path.read_text(), re.MULTILINE)
-
-
-def compile_for_cpu(flat, program, arguments):
-    """g++ on the translated file; the alignment checks are those of the cpu preset."""
-    translated = flat.with_suffix(".cpp")
-    done = run([sys.executable, arguments.emulator / "cu2cpp.py", flat, translated])
-    if done.returncode != 0:
-        return done
-    return run([os.environ.get("CXX", "c++"), "-std=c++17", "-O0", "-w", "-fno-strict-aliasing", "-isystem",
-                arguments.emulator / "include", translated, arguments.library, "-pthread", "-o", program])
-
-
-def compile_for_gpu(flat, program, arguments):
-    command = re.match(r"// nvcc (.*?) \S+\.cu -o \S+(.*) && ", flat.read_text())
-    return run([arguments.nvcc, *command[1].split(), flat, "-o", program, *command[2].split()])
+def commands(step, flat, arguments):
+    """Those that export a step, compile it for the backend and run it. On the CPU backend g++ compiles the translated
+    file; the alignment checks are those of the cpu preset."""
+    yield [sys.executable, ROOT / "scripts/export", step.path, "-o", flat]
+    program = flat.with_suffix("")
+    if arguments.nvcc:
+        options = re.match(r"// nvcc (.*?) \S+\.cu -o \S+(.*) && ", flat.read_text())
+        yield [arguments.nvcc, *options[1].split(), flat, "-o", program, *options[2].split()]
+    else:
+        translated = flat.with_suffix(".cpp")
+        yield [sys.executable, arguments.emulator / "cu2cpp.py", flat, translated]
+        yield [os.environ.get("CXX", "c++"), "-std=c++17", "-O0", "-w", "-fno-strict-aliasing", "-isystem",
+               arguments.emulator / "include", translated, arguments.library, "-pthread", "-o", program]
+    yield [program, *SIZES]
 
 
 def try_step(step, arguments, folder):
     """None if it compiles and passes, else what went wrong."""
-    flat, program = folder / f"{step.name}.cu", folder / step.name
-    done = run([sys.executable, ROOT / "scripts/export", step.path, "-o", flat])
-    if done.returncode != 0:
-        return done.stdout
-    done = (compile_for_gpu if arguments.nvcc else compile_for_cpu)(flat, program, arguments)
-    if done.returncode != 0:
-        return done.stdout
-    done = run([program, *SIZES])
-    return None if done.returncode == 0 and "PASS" in done.stdout else done.stdout
+    for command in commands(step, folder / f"{step.name}.cu", arguments):
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=TIME_LIMIT)
+        if done.returncode != 0:
+            return done.stdout
+    return None if "PASS" in done.stdout else done.stdout
 
 
 def submission_in(folder):
@@ -77,24 +65,18 @@ def main():
     parser.add_argument("--nvcc")
     arguments = parser.parse_args()
 
-    chosen = []
+    chosen = {}
     for steps in ladder.kernels().values():
-        able = [step for step in steps
-                if not step.is_any_shape and (arguments.nvcc or not needs(step))]
-        if arguments.all:
-            chosen += able
-        elif able and able[0].family not in {step.family for step in chosen}:
-            chosen.append(able[-1])
-    failed = 0
+        able = [step for step in steps if not step.is_any_shape
+                and (arguments.nvcc or not re.search(r"^// (needs|links): ", step.path.read_text(), re.MULTILINE))]
+        for step in able if arguments.all else able[-1:]:
+            chosen.setdefault(step.name if arguments.all else step.family, step)
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
-        chosen.append(submission_in(folder))
-        for step, error in zip(chosen, pool.map(lambda step: try_step(step, arguments, Path(folder)), chosen)):
-            print(f"{step.name}: {'PASS' if error is None else 'FAIL'}", flush=True)
-            if error is not None:
-                failed += 1
-                print(error)
-    print(f"{len(chosen) - failed} passed, {failed} failed")
-    sys.exit(1 if failed or not chosen else 0)
+        chosen = [*chosen.values(), submission_in(folder)]
+        errors = list(pool.map(lambda step: try_step(step, arguments, Path(folder)), chosen))
+    for step, error in zip(chosen, errors):
+        print(f"{step.name}: " + ("PASS" if error is None else f"FAIL\n{error}"))
+    sys.exit(any(error is not None for error in errors))
 
 
 if __name__ == "__main__":
