@@ -25,40 +25,35 @@ def open_to(problem):
             and bug.kernel in problems.problems() and ladder.runs_on_cpu(bug)]
 
 
-def hand_out(problem, choose=random.choice):
+def hand_out(problem):
     """Writes one to practice/ and says its symptom."""
     known = progress_file.read()
-    fixed = {entry.get("bug") for entry in known.values() if entry.get("state") == judging.PASSED}
+    fixed = {entry.get("bug") for entry in known.values() if entry["state"] == judging.PASSED}
     open_ones = [bug for bug in open_to(problem) if bug.name not in fixed]
     if not open_ones:
         ladder.fail("there is no bug left to fix" + f" in {problem.kernel}" * (problem is not None))
-    bug = choose(open_ones)
+    bug = random.choice(open_ones)
     ladder.PRACTICE.mkdir(exist_ok=True)
     path = next(path for path in (ladder.PRACTICE / f"{bug.kernel}_bug_{number}.cu" for number in itertools.count(1))
                 if not path.exists())
     path.write_text(disguised(bug))
-    submission = candidates.find(str(path))
-    verdict = judging.Judge(submission).verdict()
-    known = {name: {**entry, "latest": False} for name, entry in progress_file.read().items()}
-    known[path.name] = {"kernel": bug.kernel, "bug": bug.name, "state": verdict.state, "solved": False, "latest": True,
-                        "digest": progress_file.digest(submission), "reached": verdict.reached}
-    progress_file.write(known)
-    seen = verdict.failure.what.split("\n")[0] if verdict.failure else "nothing here"
+    known.pop(path.name, None)
+    progress_file.write({**known, path.name: {"bug": bug.name, "state": "", "solved": False}})
+    failure = progress_file.judge(candidates.find(str(path))).failure
+    seen = failure.what.split("\n")[0] if failure else "nothing here"
     print(ladder.wrapped(f"practice/{path.name} has a bug. What is seen: {seen}"))
     print(f"Find it, fix it, then: scripts/judge practice/{path.name}")
-    return 0
 
 
 def reveal():
     """What is wrong with the bug handed out last, and what finds it."""
-    latest = [(name, entry) for name, entry in progress_file.read().items() if entry.get("latest") and entry.get("bug")]
-    if not latest:
+    handed = [(name, entry["bug"]) for name, entry in progress_file.read().items() if "bug" in entry]
+    if not handed:
         ladder.fail("no bug has been handed out; scripts/practice --bug does")
-    name, entry = latest[0]
-    bug = next(bug for bug in ladder.bugs() if bug.name == entry["bug"])
+    name, bug_name = handed[-1]
+    bug = next(bug for bug in ladder.bugs() if bug.name == bug_name)
     text = bug.path.read_text()
     print(ladder.wrapped(f"practice/{name} is {ladder.shown(bug.path)}: "
                          + re.search(r"^// bug: *(.*)", text, re.M)[1]))
     for where, seen in re.findall(r"^// caught by: *([^|\n]*?) *\| *([^|\n]*)", text, re.MULTILINE):
         print(ladder.wrapped(f"  found by {where}: it prints '{seen.strip()}'", "    "))
-    return 0

@@ -1,11 +1,11 @@
 """Builds a submission, a candidate's .cu file, into a program with the runner's checks: only the submission is
 compiled, and linked to what the build folder holds."""
 import functools
-import itertools
 import os
 import re
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ import ladder
 from ladder import cuda_source, outside, problems
 from ladder.outside import COMPILE_S, CompileError, run_compiler
 
+OWN_MAIN = "-Dmain=ladder_main_of_the_page"  # a submission's own main is not called
 PRESETS = {"cpu": "cpu", "memory": "cpu-asan", "trace": "cpu-trace", "gpu": "gpu"}
 
 # Behind the submission: a function around its launch, which may return nothing or a cudaError_t. A constant with a
@@ -117,26 +118,20 @@ def registers_itself(path):
     return bool(re.search(r"^LADDER_STEP\(", path.read_text(errors="replace"), re.MULTILINE))
 
 
-numbers = itertools.count()
-CONVERSIONS = ["-Wno-all", "-Wno-extra", "-Wno-error", "-Wconversion"]  # warnings for narrowed_lines(), and no others
+CONVERSIONS = ["-Wno-all", "-Wno-extra", "-Wno-error", "-Wconversion"]  # warnings for NARROWED, and no others
 NARROWED = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):\d+: warning: (?:conversion from|implicit conversion loses "
-                      r"integer precision:) (?P<from>.+) to ['\u2018]int['\u2019]", re.MULTILINE)
-
-
-def narrowed_lines(warnings, source):
-    """The lines of a source where a 64-bit value becomes one of 32 bits with no cast."""
-    return sorted({int(found["line"]) for found in NARROWED.finditer(warnings)
-                   if os.path.basename(found["file"]) == source.name and "long" in found["from"]})
+                      r"integer precision:) [^\n]*long[^\n]* to ['\u2018]int['\u2019]", re.MULTILINE)
 
 
 class Builder(outside.Builder):
-    """`kind`: one of PRESETS, or a preset; `submission`: a Submission, or a step of any kind."""
+    """`kind`: one of PRESETS, or a preset; `submission`: a Submission, or a step of any kind; `folder`: where the
+    program and what it is made of go."""
 
-    def __init__(self, kind, submission):
+    def __init__(self, kind, submission, folder):
         super().__init__(ladder.ROOT / "build" / PRESETS.get(kind, kind))
         self.submission = submission
-        self.warnings = ""
-        self.folder = self.build / "practice" / f"{submission.path.stem}.{os.getpid()}.{next(numbers)}"  # nobody else's
+        self.folder = folder
+        self.narrowed = 0  # the first line where a 64-bit value becomes one of 32 bits with no cast; 0: none does
 
     def registration(self, problem):
         """The object that registers its submissions; compiled again only after a change of what it includes."""
@@ -146,6 +141,7 @@ class Builder(outside.Builder):
                                    class_name=problem.class_name)
         newest = max(path.stat().st_mtime for path in [*cuda_source.included(problem.header), Path(__file__)])
         if not output.is_file() or output.stat().st_mtime < newest or source.read_text() != text:
+            source.parent.mkdir(exist_ok=True)
             source.write_text(text)
             compiled = self.folder / output.name
             self.compile(source, compiled, includes=[problem.header.parent])
@@ -154,29 +150,26 @@ class Builder(outside.Builder):
 
     def program(self):
         """Compiles and links the submission; CompileError if that fails."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-        self.folder.mkdir(parents=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
         source, problem = self.submission.path, problems.problems().get(self.submission.kernel)
         output, includes = self.folder / "page.o", [ladder.folder_of(self.submission.kernel)]
         options = CONVERSIONS if self.known["translate"] else []
         if registers_itself(source):
-            self.warnings = self.compile(source, output, includes=includes, options=options)
+            warnings = self.compile(source, output, includes=includes, options=options)
             objects = [output]
         elif problem is None:
-            kernel = self.submission.kernel
-            raise CompileError(f"{ladder.shown(source)}: error: a file for {kernel} needs its LADDER_STEP")
+            raise CompileError(f"{ladder.shown(source)}: error: a file for {self.submission.kernel} needs its "
+                               "LADDER_STEP")
         else:
             more = ADAPTER.format(signature=problem.signature, arguments=problem.arguments,
                                   name=ladder.plain_name(source.stem))
-            self.warnings = self.compile(source, output, "own", includes, more,
-                                         ["-Dmain=ladder_main_of_the_page", *options])
+            warnings = self.compile(source, output, "own", includes, more, [OWN_MAIN, *options])
             objects = [output, self.registration(problem)]
+        self.narrowed = min((int(found["line"]) for found in NARROWED.finditer(warnings)
+                             if os.path.basename(found["file"]) == source.name), default=0)
         program = self.folder / source.stem
         self.link(self.submission.kernel, objects, program)
         return program
-
-    def clean(self):
-        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 HOST_VARIABLE = "20094"  # nvcc's warning that a kernel reads one
@@ -190,7 +183,7 @@ def nvcc_errors(submission):
     errors = ""
     for arch in ("75", "80", "90a"):  # the oldest GPU that has what the submission needs
         words = [nvcc, "-std=c++17", f"-arch=compute_{arch}", "-I", ladder.ROOT / "common", "-I",
-                 submission.problem.header.parent, "-diag-error", HOST_VARIABLE, "-Dmain=ladder_main_of_the_page",
+                 submission.problem.header.parent, "-diag-error", HOST_VARIABLE, OWN_MAIN,
                  "-fdevice-syntax-only", "-cuda", "-o", os.devnull, submission.path]
         try:
             run_compiler(words, submission.path.parent, COMPILE_S)
@@ -203,11 +196,10 @@ def nvcc_errors(submission):
 def build_submission(preset, step):
     """Builds a submission's own program and returns it; CompileError if it does not compile."""
     prepare(preset, step.kernel)
-    builder = Builder(preset, step)
-    try:
-        return builder.program().replace(step.program(preset))
-    finally:
-        builder.clean()
+    with tempfile.TemporaryDirectory(dir=ladder.ROOT / "build" / preset) as folder:
+        program = step.program(preset)
+        program.parent.mkdir(exist_ok=True)
+        return Builder(preset, step, Path(folder)).program().replace(program)
 
 
 def program_of(preset, step):

@@ -1,7 +1,8 @@
 """Runs one of the runner's programs within limits, and reads what it recorded (common/runner/record.hpp)."""
-import itertools
 import os
 import re
+import tempfile
+from pathlib import Path
 from typing import NamedTuple
 
 import ladder
@@ -9,7 +10,6 @@ from ladder import sandbox
 
 PRINTED_LINES, PRINTED_COLUMNS = 20, 100  # of what a submission prints, as many are kept
 CORES = max(1, len(os.sched_getaffinity(0)) / 2)  # pairs of cores, which the CPU backend keeps busy
-numbers = itertools.count()  # of the runs, for the names of their files
 
 
 class Outcome(NamedTuple):
@@ -44,14 +44,10 @@ class Outcome(NamedTuple):
     @property
     def sanitizer(self):
         """What a sanitizer says is wrong: its line, with how far an address lies outside which memory."""
-        output = self.result.output
-        said = re.search(r"(?:ERROR: (?=\w+Sanitizer: )|(?=runtime error: )).*", output)
-        if not said:
-            return ""
-        more = re.search(r"^(READ|WRITE) of size \d+", output, re.MULTILINE)
-        where = re.search(r"is located (\d+ bytes .*?\d+-byte region)", output)
-        said = re.sub(r" on (unknown )?address .*", "", said[0].replace("ERROR: ", "").strip())
-        return ", ".join([said, *([more[0]] if more else []), *([where[1]] if where else [])])
+        said, *more = (re.search(pattern, self.result.output, re.MULTILINE) for pattern in (
+            r"(?:ERROR: (?=\w+Sanitizer: )|(?=runtime error: ))(.*?)(?: on (?:unknown )?address |$)",
+            r"^((?:READ|WRITE) of size \d+)", r"is located (\d+ bytes .*?\d+-byte region)"))
+        return ", ".join(found[1].strip() for found in [said, *more] if found) if said else ""
 
     @property
     def sanitizer_at(self):
@@ -86,12 +82,9 @@ def first_lines(path):
 
 def run(program, options, seconds, environment=None):
     """The Outcome of a program, which may take so many seconds of CPU time on two cores; more cores take more."""
-    number = next(numbers)
-    printed, record = (program.with_suffix(f".{number}.{kind}") for kind in ("printed", "record"))
-    result = sandbox.run([program, *options, "--quiet", f"--printed={printed}", f"--record={record}"],
-                         seconds * CORES, environment)
-    result = result._replace(output=result.output.replace(f"{ladder.ROOT}/", ""), seconds=result.seconds / CORES)
-    outcome = Outcome(result, records_in(record), first_lines(printed))
-    for path in (printed, record):
-        path.unlink(missing_ok=True)
-    return outcome
+    with tempfile.TemporaryDirectory() as folder:
+        printed, record = Path(folder) / "printed", Path(folder) / "record"
+        result = sandbox.run([program, *options, "--quiet", f"--printed={printed}", f"--record={record}"],
+                             seconds * CORES, environment)
+        result = result._replace(output=result.output.replace(f"{ladder.ROOT}/", ""), seconds=result.seconds / CORES)
+        return Outcome(result, records_in(record), first_lines(printed))

@@ -3,7 +3,7 @@
 A measure is a level where it tells the ladder's steps apart: some are worse than the best by more than a third.
 Coalesced is one in every ladder, and bank conflicts are wherever a step uses shared memory. The first step that comes
 near the best is the one whose idea reaches the level."""
-from typing import NamedTuple
+import math
 
 from ladder import figures, traces
 
@@ -27,33 +27,21 @@ MEASURES = {
 NAMES = [RIGHT, ROBUST, *MEASURES, FAST]
 
 
-class Level(NamedTuple):
-    """A measure's level for one kernel."""
-    name: str
-    limit: float
-    step: str  # the first within the limit
-    value: float  # which has this
-
-    def shortfall(self, sums):
-        """What is missing for the level; empty if nothing is."""
-        measure, words = MEASURES[self.name]
-        if measure(sums) <= self.limit:
-            return ""
-        return f"{words(measure(sums))}; {figures.name_in_text(self.step)} has {words(self.value)}"
+def first_near_best(values):
+    """(the limit of what comes near the best, the first step within it), of {step: value}."""
+    limit = NEAR_BEST * min(values.values())
+    return limit, next(step for step, value in values.items() if value <= limit)
 
 
 def of_ladder(references):
-    """The levels of a kernel, from its traced steps."""
-    sums = [(entry["step"][len(entry["kernel"]) + 1:], traces.Sums(entry)) for entry in references]
-    uses_shared = any(one.total("requests", "shared_load", "shared_store") for _, one in sums)
+    """The levels of a kernel, from the sums of its traced steps, {step: Sums}: [(name, limit, its first step)]."""
     found = []
-    for name, (measure, _) in MEASURES.items() if sums else []:
-        values = [(step, measure(one)) for step, one in sums]
-        limit = NEAR_BEST * min(value for _, value in values)
-        step, value = next((step, value) for step, value in values if value <= limit)
-        if (name == COALESCED or (name == NO_CONFLICTS and uses_shared)
-                or max(value for _, value in values) > limit):
-            found.append(Level(name, limit, step, value))
+    uses_shared = any(sums.total("requests", "shared_load", "shared_store") for sums in references.values())
+    for name, (measure, _) in MEASURES.items() if references else []:
+        values = {step: measure(sums) for step, sums in references.items()}
+        limit, step = first_near_best(values)
+        if name == COALESCED or (name == NO_CONFLICTS and uses_shared) or max(values.values()) > limit:
+            found.append((name, limit, step))
     return found
 
 
@@ -62,27 +50,23 @@ def lanes(sums):
     return sums.total("lanes", "global_load", "global_store") / sums.requests if sums.requests else 32
 
 
-def blocks(entry):
+def blocks(sums):
     """Of the largest launch."""
-    return max((x * y * z for x, y, z in (launch["grid"] for launch in entry["launches"])), default=1)
+    return max((math.prod(launch["grid"]) for launch in sums.entry["launches"]), default=1)
 
 
 def why_serial(own, references):
     """Why a submission is too serial for the levels above robust; empty if it is not."""
-    seen, least = lanes(traces.Sums(own)), min(lanes(traces.Sums(entry)) for entry in references)
-    reasons = [f"{seen:.0f} lane{'s' * (round(seen) != 1)} of 32"] if seen < least / 2 else []
-    if blocks(own) < 2 <= min(map(blocks, references)):
-        reasons.append("1 block")
-    return ", ".join(reasons)
+    reasons = [f"{lanes(own):.0f} lane{'s' * (round(lanes(own)) != 1)} of 32"]
+    reasons *= lanes(own) < min(map(lanes, references)) / 2
+    return ", ".join(reasons + ["1 block"] * (blocks(own) < 2 <= min(map(blocks, references))))
 
 
 def shortfall_in_time(cold_us, timed):
     """What is missing for the level fast; empty if nothing is. `timed`: the ladder's steps, in the submission's run."""
     times = {step["step"]: step["cold_us"] for step in timed if not step["step"].startswith("00")}
-    if not times or cold_us <= NEAR_BEST * min(times.values()):
-        return ""
-    first = next(step for step in sorted(times) if times[step] <= NEAR_BEST * min(times.values()))
-    return f"{cold_us:.2f} us; {figures.name_in_text(first)} takes {times[first]:.2f}"
+    limit, first = first_near_best(times) if times else (cold_us, None)
+    return f"{cold_us:.2f} us; {figures.name_in_text(first)} takes {times[first]:.2f}" if cold_us > limit else ""
 
 
 def standing(own, references, is_robust, ideas, speed):
@@ -90,14 +74,17 @@ def standing(own, references, is_robust, ideas, speed):
     None; `ideas`: {step's id: text}; `speed`: what is missing for the level fast, empty if nothing is."""
     if not is_robust:
         return RIGHT, ROBUST, "see the remarks"
-    levels = of_ladder(references) if own else []
-    serial = why_serial(own, references) if levels else ""
+    own = own and traces.Sums(own)
+    references = {entry["step"][len(entry["kernel"]) + 1:]: traces.Sums(entry) for entry in references if own}
+    levels = of_ladder(references)
+    serial = why_serial(own, references.values()) if levels else ""
     if serial:
-        return ROBUST, levels[0].name, f"the work is done by {serial}: give each thread an element"
+        return ROBUST, levels[0][0], f"the work is done by {serial}: give each thread an element"
     reached = ROBUST
-    for level in levels:
-        missing, idea = level.shortfall(traces.Sums(own)), ideas.get(level.step, "")
-        if missing:
-            return reached, level.name, missing + f": {idea}" * bool(idea)
-        reached = level.name
+    for name, limit, step in levels:
+        measure, words = MEASURES[name]
+        if measure(own) > limit:
+            missing = f"{words(measure(own))}; {figures.name_in_text(step)} has {words(measure(references[step]))}"
+            return reached, name, missing + f": {ideas[step]}" * (step in ideas)
+        reached = name
     return (reached, FAST, speed) if speed else (FAST, "", "")

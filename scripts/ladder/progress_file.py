@@ -6,59 +6,55 @@ import ladder
 from ladder import judging, levels
 
 
-def path():
-    return ladder.PRACTICE / "progress.json"
-
-
 def read():
-    """{submission's file name: {"kernel", "digest", "state", "reached", "solved", "level"}}"""
+    """{submission's file name: {"kernel", "digest", "state", "solved", "level", of one with a planted bug "bug"}}, in
+    the order in which they came."""
     try:
-        known = json.loads(path().read_text())
+        return json.loads((ladder.PRACTICE / "progress.json").read_text())
     except (OSError, ValueError):
         return {}
-    return known if isinstance(known, dict) else {}
+
+
+def write(known):
+    ladder.PRACTICE.mkdir(exist_ok=True)
+    fresh = ladder.PRACTICE / "progress.tmp"
+    fresh.write_text(json.dumps(known, indent=1) + "\n")
+    fresh.replace(ladder.PRACTICE / "progress.json")
 
 
 def digest(submission):
     return hashlib.sha256(submission.text.encode()).hexdigest()
 
 
-def write(known):
-    ladder.PRACTICE.mkdir(exist_ok=True)
-    fresh = path().with_suffix(".tmp")
-    fresh.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
-    fresh.replace(path())
+def judge(submission, **how):
+    """The Verdict on a submission, which is remembered if it is in practice/."""
+    verdict = judging.Judge(submission, **how).verdict()
+    if submission.path.parent == ladder.PRACTICE.resolve():
+        known = read()
+        entry = known.setdefault(submission.path.name, {})
+        solved = verdict.state == judging.PASSED or entry.get("solved", False)
+        entry.update(kernel=verdict.kernel, digest=digest(submission), state=verdict.state,
+                     solved=solved and "bug" not in entry, level=higher(verdict.level, entry.get("level", "")))
+        write(known)
+    return verdict
 
 
-def remember(submission, verdict):
-    """Keeps a verdict on a submission in practice/."""
-    if submission.path.parent != ladder.PRACTICE.resolve():
-        return
-    known = read()
-    solved = verdict.passed or known.get(submission.path.name, {}).get("solved", False)
-    entry = known.setdefault(submission.path.name, {})
-    entry.update(kernel=verdict.kernel, digest=digest(submission), state=verdict.state, reached=verdict.reached,
-                 solved=solved and "bug" not in entry, level=higher(verdict.level, entry.get("level", "")))
-    write(known)
-
-
-def unchanged(submission):
-    """Has the submission been judged as it is, to an end?"""
+def state(submission):
+    """PASSED or FAILED if the submission has been judged as it is, to an end; else empty."""
     entry = read().get(submission.path.name, {})
-    return entry.get("digest") == digest(submission) and entry.get("state") in (judging.PASSED, judging.FAILED)
+    is_judged = entry.get("digest") == digest(submission) and entry["state"] in (judging.PASSED, judging.FAILED)
+    return entry["state"] if is_judged else ""
 
 
 def higher(one, other):
     """The higher one of two levels, which may be empty."""
-    order = ["", *levels.NAMES]
-    return max(one, other, key=lambda level: order.index(level) if level in order else 0)
+    return max(one, other, key=["", *levels.NAMES].index)
 
 
 def solved_kernels():
     """{kernel: the highest level of its submissions}"""
     solved = {}
     for entry in read().values():
-        if isinstance(entry, dict) and entry.get("solved"):
-            kernel = entry.get("kernel")
-            solved[kernel] = higher(entry.get("level", ""), solved.get(kernel, ""))
+        if entry["solved"]:
+            solved[entry["kernel"]] = higher(entry["level"], solved.get(entry["kernel"], ""))
     return solved

@@ -2,7 +2,6 @@
 machine changes nothing; but a program that only waits is ended too."""
 import contextlib
 import os
-import resource
 import signal
 import subprocess
 import tempfile
@@ -11,8 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 MEMORY = 2 << 30  # bytes resident
-OUTPUT = 1 << 20  # bytes printed
-FILE_SIZE = 16 << 20  # of what it writes
+OUTPUT = 1 << 20  # bytes kept of what it prints
+FILE_SIZE = 16 << 20  # bytes of what it prints, and of a file that it writes
 POLL_S = 0.01
 WAITING = 6  # times the limit on CPU time, and as many seconds more, may pass on the clock
 WAITING_S = 30
@@ -41,70 +40,46 @@ def limited(command, seconds, file_size):
     and sets it, and fails if the limit was lowered in between. Nor can a forked child set them before it runs the
     command: this process has threads."""
     cpu = max(1, round(seconds))
-    options = []
-    for name, soft, hard in (("core", 0, 0), ("fsize", file_size, file_size), ("cpu", cpu, cpu + LAST_WORDS_S)):
-        _, most = resource.getrlimit(getattr(resource, f"RLIMIT_{name.upper()}"))
-        if most != resource.RLIM_INFINITY:
-            soft, hard = min(soft, most), min(hard, most)
-        options.append(f"--{name}={soft}:{hard}")
-    return ["prlimit", *options, "--", *map(str, command)]
+    return ["prlimit", "--core=0", f"--fsize={file_size}", f"--cpu={cpu}:{cpu + LAST_WORDS_S}", "--", *command]
 
 
-running = set()  # processes that lead their groups
+running = set()  # ids of processes that lead their groups
 
 
-def kill(process):
+def kill(group):
     with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+        os.killpg(group, signal.SIGKILL)
 
 
 def end_all():
     """What other threads run here ends."""
-    for process in list(running):
-        kill(process)
-
-
-def poll(process):
-    """Has it ended? Notes its exit status and, as Popen does not, its CPU time."""
-    if process.returncode is None:
-        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
-        if pid:
-            process.returncode = os.waitstatus_to_exitcode(status)
-            process.cpu_seconds = usage.ru_utime + usage.ru_stime
-    return process.returncode is not None
+    for group in list(running):
+        kill(group)
 
 
 def run(command, seconds, environment=None, memory=MEMORY, folder=None, file_size=FILE_SIZE):
     """Runs a command in a folder; without one in an empty one, which is deleted afterwards."""
-    if folder is None:
-        with tempfile.TemporaryDirectory(prefix="judge-") as empty:
-            return run(command, seconds, environment, memory, empty, file_size)
-    end, stopped = time.monotonic() + WAITING * seconds + WAITING_S, ""
-    with tempfile.TemporaryFile() as output:
-        process = subprocess.Popen(limited(command, seconds, file_size), cwd=folder, stdin=subprocess.DEVNULL,
+    end, ended, stopped = time.monotonic() + WAITING * seconds + WAITING_S, 0, ""
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryDirectory(prefix="judge-") as empty:
+        process = subprocess.Popen(limited(command, seconds, file_size), cwd=folder or empty, stdin=subprocess.DEVNULL,
                                    stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
                                    env={**os.environ, **(environment or {})})
-        process.cpu_seconds = 0.0
-        running.add(process)
+        running.add(process.pid)
         try:
-            while not stopped:
-                ended = poll(process)
-                if os.fstat(output.fileno()).st_size > OUTPUT:
-                    stopped = "output"
-                elif ended:
-                    break
-                elif resident(process.pid) > memory:
-                    stopped = "memory"
-                elif time.monotonic() > end:
-                    stopped = "time"
-                else:
-                    time.sleep(POLL_S)
-        finally:
-            kill(process)
-            while not poll(process):
+            while not ended and not stopped:
                 time.sleep(POLL_S)
-            running.discard(process)
+                ended, status, usage = os.wait4(process.pid, os.WNOHANG)  # Popen.poll() does not tell the CPU time
+                if resident(process.pid) > memory:
+                    stopped = "memory"
+                elif time.monotonic() > end and not ended:
+                    stopped = "time"
+        finally:
+            kill(process.pid)
+            if not ended:
+                _, status, usage = os.wait4(process.pid, 0)
+            running.discard(process.pid)
+            process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
         said = output.read(OUTPUT).decode(errors="replace")
     stopped = {-signal.SIGXCPU: "time", -signal.SIGXFSZ: "output"}.get(process.returncode, stopped)
-    return Result(process.returncode, said, stopped, process.cpu_seconds)
+    return Result(process.returncode, said, stopped, usage.ru_utime + usage.ru_stime)

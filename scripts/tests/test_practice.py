@@ -21,27 +21,36 @@ from ladder import (
     progress_file,
     sandbox,
 )
+from ladder.diagnosis import COMPILES, ENDS, MEMORY, RACES, RIGHT, STAGES
 
 SCRIPTS = {name: ladder.load_script(name) for name in ("practice", "judge")}
 SUM = problems.named("sum")
-WRONG = diagnosis.Failure("right", "n=1: x", "Learn this.", "README.md#where-data-live", "sum.cu:3:5",
+WRONG = diagnosis.Failure(RIGHT, "n=1: x", "Learn this.", "README.md#where-data-live", "sum.cu:3:5",
                           {"size": "n=1", "index": "0"})
 
 
-def verdict(submission, failure=None, stages=()):
-    return judging.Verdict(submission.path.name, submission.kernel, list(stages), failure)
-
-
 class InFolder(Case):
-    """With an empty practice/."""
+    """With an empty practice/, and with the judge's place taken by what returns a verdict at once: a submission that
+    says so is wrong, or not judged to the end."""
 
     def setUp(self):
         self.patch(ladder, "PRACTICE", self.folder())
+        self.patch(judging, "Judge").side_effect = lambda submission, *_, **__: mock.Mock(
+            verdict=lambda: self.verdict(submission))
+        self.judged = []  # texts of submissions
+
+    def verdict(self, submission):
+        self.judged.append(submission.text)
+        state = judging.NOT_JUDGED if "too slow" in submission.text else judging.PASSED
+        return judging.Verdict(submission.path.name, submission.kernel, [judging.Stage(MEMORY, state)],
+                               WRONG if "wrong" in submission.text or "bug" in submission.path.name else None,
+                               level="right", film="scripts/explain --play sum.cu")
 
     def script(self, name, *arguments):
         """(output, exit status); what it says on standard error comes with it."""
         with mock.patch.object(sys, "argv", [name, *map(str, arguments)]):
-            return outcome(SCRIPTS[name].main)
+            said, status = outcome(SCRIPTS[name].main)
+        return said, status or 0
 
     def practice(self, *arguments):
         return self.script("practice", *arguments)
@@ -50,9 +59,6 @@ class InFolder(Case):
         path = ladder.PRACTICE / name
         path.write_text(text)
         return path
-
-    def submission(self, text, name="sum.cu"):
-        return candidates.find(str(self.page(name, text)))
 
 
 class Submissions(InFolder):
@@ -114,6 +120,16 @@ class Submissions(InFolder):
                           ["sum", "--hint", "99"]):
             self.assertEqual(self.practice(*arguments)[1], 2, arguments)
 
+    def test_minutes_writes_a_page_shows_the_time_and_judges(self):
+        self.patch(SCRIPTS["practice"], "time", mock.Mock(monotonic=mock.Mock(side_effect=[0, 1, 1e9, 0, 1e9])))
+        said, status = self.practice("sum", "--minutes", "20")
+        self.assertEqual(status, 0)
+        self.assertRegex(said, r"(?s)19:59 left.*the time is over\njudging\n.*Solved")
+        path = self.page("sum.cu", "wrong, and mine")
+        said, status = self.practice("sum", "--minutes", "20")
+        self.assertEqual((status, path.read_text()), (1, "wrong, and mine"), "it is not written anew")
+        self.assertIn("Learn this.", said)
+
 
 class PageNames(InFolder):
     """What the scripts take for a submission, and of which kernel it is."""
@@ -147,122 +163,77 @@ class PageNames(InFolder):
 class Remembering(InFolder):
     def test_states(self):
         """A submission whose judging did not end is neither solved nor failed; what is solved stays solved."""
-        passed, unknown, left_out = (judging.Stage(*one) for one in (("right", "passed"), ("memory", "not judged"),
-                                                                     ("speed", "skipped")))
-        found = []
-        for stages, failure, state, status in (([passed, left_out], None, "passed", 0),
-                                               ([passed, unknown], None, "not judged", 3),
-                                               ([passed, unknown], WRONG, "failed", 1)):
-            submission = self.submission(state)
-            self.assertFalse(progress_file.unchanged(submission))
-            one = verdict(submission, failure, stages)
-            found.append(one)
-            self.assertEqual((one.state, judging.exit_status([one])), (state, status))
-            self.assertEqual(judging.exit_status(found), status, "the worst state counts")
-            self.assertEqual(json.loads(judging.to_json([one]))["verdicts"][0]["state"], state)
-            progress_file.write({})
-            progress_file.remember(submission, one)
-            self.assertEqual(set(progress_file.solved_kernels()), {"sum"} if state == "passed" else set())
-            self.assertEqual(progress_file.unchanged(submission), state != "not judged")
-        for failure in (None, WRONG):
-            progress_file.remember(submission, verdict(submission, failure))
-            self.assertEqual(set(progress_file.solved_kernels()), {"sum"})
-        self.assertEqual(progress_file.read()["sum.cu"]["reached"], "right")
+        for text, state, status, solved in (("too slow", judging.NOT_JUDGED, 3, False),
+                                            ("wrong", judging.FAILED, 1, False), ("right", judging.PASSED, 0, True),
+                                            ("wrong again", judging.FAILED, 1, True)):
+            submission = candidates.find(str(self.page("sum.cu", text)))
+            self.assertEqual(progress_file.state(submission), "")
+            verdict = progress_file.judge(submission)
+            self.assertEqual((verdict.as_json()["state"], judging.exit_status([verdict])), (state, status))
+            self.assertEqual(progress_file.state(submission), "" if text == "too slow" else state)
+            self.assertEqual(progress_file.solved_kernels(), {"sum": "right"} if solved else {})
+
+    def test_all_pages_and_json(self):
+        self.page("sum.cu", "too slow")
+        self.page("dot.cu", "wrong")
+        said, status = self.script("judge", "--json")
+        self.assertEqual(status, 1, "the worst state counts")
+        dot, of_sum = json.loads(said)["verdicts"]
+        self.assertEqual([(one["submission"], one["state"]) for one in (dot, of_sum)],
+                         [("dot.cu", "failed"), ("sum.cu", "not judged")])
+        self.assertEqual(dot["failure"]["index"], "0")
+        self.page("sum.cu", "right")
+        said, status = self.script("judge", ladder.PRACTICE / "sum.cu")
+        self.assertEqual(status, 0)
+        self.assertTrue(said.endswith("Solved, level: right.\n\n"), said)
 
     def test_watch_judges_what_is_saved_once(self):
-        judged = []
-
-        def judge(submission):
-            judged.append(submission.text)
-            return verdict(submission, WRONG if submission.text == "wrong" else None)
-        watch = practice_watch.Watch(judge)
+        watch = practice_watch.Watch()
         self.assertFalse(watch.step())
         self.assertIn("n writes the one to begin with", watch.screen())
         path = self.page("sum.cu", "wrong")
         self.assertTrue(watch.step())
         self.assertFalse(watch.step())
-        self.assertTrue(watch.screen().startswith("sum.cu:3:5: right: n=1: x\nLearn this."), watch.screen())
-        for key, words in (("h", "Hint 1 of"), ("e", "Where data live"),
+        self.assertIn("sum.cu:3:5:\nLearn this.", watch.screen())
+        run = self.patch(practice_watch.subprocess, "run", return_value=mock.Mock(stdout="<html>"))
+        for key, words in (("h", "Hint 1 of"), ("e", "Where data live"), ("p", "Open practice/sum.html"),
                            ("l", problems.named("row_softmax").description)):
             watch.key(key)
             self.assertIn(words, watch.screen())
-        run = self.patch(practice_watch.subprocess, "run")
-        for printed, said in (("", "no step"), ("<html>", "Open practice/sum.html")):
-            run.return_value = mock.Mock(stdout=printed, stderr="building\nno step\n")
-            watch.key("p")
-            self.assertIn(said, watch.screen())
         self.assertEqual(run.call_args.args[0][1:], ["scripts/explain", "--play", "sum.cu"])
-        for stage, facts, has_film in (("right", {}, False), ("compiles", WRONG.facts, False),
-                                       ("races and barriers", {}, True)):
-            one = verdict(watch.submission, WRONG._replace(stage=stage, facts=facts))
-            self.assertEqual(bool(judging.film_command(one)), has_film, stage)
         self.assertEqual(path.with_suffix(".html").read_text(), "<html>")
         time.sleep(0.02)
         path.write_text("right")
         self.assertTrue(watch.step())
-        self.assertIn("Solved.", watch.screen())
+        self.assertIn("Solved, level", watch.screen())
         time.sleep(0.02)
         path.touch()  # saved again as it is
         watch.step()
-        self.assertTrue(practice_watch.Watch(judge).step())
-        self.assertEqual(judged, ["wrong", "right"], "nor does another run judge it again")
+        again = practice_watch.Watch()
+        self.assertTrue(again.step())
+        self.assertIn("sum.cu has passed before", again.screen())
+        self.assertEqual(self.judged, ["wrong", "right"], "nor does another run judge it again")
         self.assertTrue(watch.key("n"))
         self.assertTrue((ladder.PRACTICE / f"{SUM.next}.cu").is_file())
         self.assertFalse(watch.key("q"))
 
 
-class WithoutJudge(InFolder):
-    """With the judge's place taken by what returns a verdict at once."""
-
-    def setUp(self):
-        super().setUp()
-        self.failing = ["wrong"]  # words of texts that fail
-        self.patch(judging, "Judge").side_effect = lambda submission, *_, **__: mock.Mock(verdict=lambda: verdict(
-            submission, WRONG if any(word in submission.text for word in self.failing) else None))
-
-    def test_all_pages_and_json(self):
-        self.page("sum.cu", "right")
-        self.page("dot.cu", "wrong")
-        said, status = self.script("judge", "--json")
-        self.assertEqual(status, 1)
-        dot, of_sum = json.loads(said)["verdicts"]
-        self.assertEqual([(one["submission"], one["state"]) for one in (dot, of_sum)],
-                         [("dot.cu", "failed"), ("sum.cu", "passed")])
-        self.assertEqual(dot["failure"]["index"], "0")
-        said, status = self.script("judge", ladder.PRACTICE / "sum.cu")
-        self.assertEqual(status, 0)
-        self.assertTrue(said.endswith("Solved.\n\n"), said)
-        self.assertEqual(set(progress_file.solved_kernels()), {"sum"})
-
-    def test_minutes_writes_a_page_shows_the_time_and_judges(self):
-        said, status = self.practice("sum", "--minutes", "0.001")
-        self.assertEqual(status, 0)
-        self.assertRegex(said, r"(?s)0:00 left.*the time is over; judging")
-        self.assertTrue((ladder.PRACTICE / "sum.cu").is_file())
-        path = self.page("sum.cu", "wrong, and mine")
-        said, status = self.practice("sum", "--minutes", "0.001")
-        self.assertEqual((status, path.read_text()), (1, "wrong, and mine"), "it is not written anew")
-        self.assertIn("Learn this.", said)
-
+class Bugs(InFolder):
     def test_a_bug_is_handed_out_fixed_and_revealed(self):
-        self.failing = [""]
         handed, status = self.practice("--bug", "dot")
         self.assertEqual((status, handed), (0, "practice/dot_bug_1.cu has a bug. What is seen: n=1: x\n"
                                                "Find it, fix it, then: scripts/judge practice/dot_bug_1.cu\n"))
-        [(name, known)] = progress_file.read().items()
-        bug = next(bug for bug in ladder.bugs() if bug.name == known["bug"])
-        self.assertRegex(self.practice("--reveal")[0], rf"practice/dot_bug_1.cu is {bug.path.relative_to(ROOT)}: .+\n"
-                                                       "  found by .+: it prints")
+        self.patch(self, "verdict", lambda submission: judging.Verdict(submission.path.name, "dot", [], None))
         for _ in bug_lab.open_to(problems.named("dot")):
-            latest = next(name for name, one in progress_file.read().items() if one["latest"])
-            submission = candidates.find(str(ladder.PRACTICE / latest))
-            progress_file.remember(submission, verdict(submission))
+            [*_, (latest, entry)] = progress_file.read().items()
+            bug = next(bug for bug in ladder.bugs() if bug.name == entry["bug"])
+            self.assertRegex(self.practice("--reveal")[0], rf"practice/{latest} is {bug.path.relative_to(ROOT)}: .+\n"
+                                                           "  found by .+: it prints")
+            progress_file.judge(candidates.find(str(ladder.PRACTICE / latest)))
             said, status = self.practice("--bug", "dot")
         self.assertEqual((status, said.count("no bug left to fix in dot")), (1, 1))
         self.assertEqual(progress_file.solved_kernels(), {}, "a bug fixed is no kernel solved")
 
-
-class Bugs(Case):
     def test_a_disguised_bug_does_not_tell(self):
         for bug in bug_lab.open_to(None):
             text = bug_lab.disguised(bug)
@@ -279,7 +250,7 @@ class Bugs(Case):
     def test_every_bug_names_its_stage(self):
         for bug in ladder.bugs():
             stage = re.search(r"^// stage: (.*)$", bug.path.read_text(), re.MULTILINE)
-            self.assertTrue(stage and set(stage[1].split(" | ")) <= set(diagnosis.STAGES), bug.path)
+            self.assertTrue(stage and set(stage[1].split(" | ")) <= set(STAGES), bug.path)
 
 
 FACTS = {"what": "value", "seen": "y[7] of 9 is wrong: got 1, want 2", "size": "n=9 ld=12 alpha=2",
@@ -304,21 +275,21 @@ class Diagnoses(Case):
         error = {"what": "error", "error": "cudaErrorLaunchFailure", "message": "a.cu:9"}
         of_memory = ("past end", "before start", "input changed", "input written")
         for found, stage, at, words in (
-                (self.of(status=0, ended=False), diagnosis.ENDS, "", "."),  # a pass needs its record
-                (self.of({"offsets": "x + 1, y + 0", "order": "reverse"}), diagnosis.RIGHT, "",
+                (self.of(status=0, ended=False), ENDS, "", "."),  # a pass needs its record
+                (self.of({"offsets": "x + 1, y + 0", "order": "reverse"}), RIGHT, "",
                  r"n=9 ld=12 alpha=2.*x \+ 1, y \+ 0.*reverse.*y\[7\] of 9 is wrong: got 1, want 2"),
-                *((self.of({"what": what}), diagnosis.MEMORY, "", ".") for what in of_memory),
-                (self.of(error, [REPORT]), diagnosis.RACES, "a.cu:4:1",
+                *((self.of({"what": what}), MEMORY, "", ".") for what in of_memory),
+                (self.of(error, [REPORT]), RACES, "a.cu:4:1",
                  r"2 threads wait in __syncthreads\(\) at a.cu:4: \(0,0,0\)"),
-                (self.of({}, [REPORT, CRASH], ended=False), diagnosis.MEMORY, "b.cu:1:1", "n=9.*SIGSEGV"),
-                *((self.of(status=-9, stopped=limit, ended=False), diagnosis.ENDS, "", limit)
+                (self.of({}, [REPORT, CRASH], ended=False), MEMORY, "b.cu:1:1", "n=9.*SIGSEGV"),
+                *((self.of(status=-9, stopped=limit, ended=False), ENDS, "", limit)
                   for limit in ("time", "memory", "output"))):
             self.assertEqual((found.stage, found.at), (stage, at))
             self.assertRegex(found.what.replace("\n", " "), words)
 
     def test_every_cause_has_a_stage_and_a_section_that_is_there(self):
         for stage, sentence, section in [*diagnosis.CAUSES.values(), *diagnosis.CUDA_ERRORS.values()]:
-            self.assertIn(stage, diagnosis.STAGES)
+            self.assertIn(stage, STAGES)
             self.assertTrue(sentence.endswith("."))
             self.assertIn(section, diagnosis.SECTIONS)
         for problem in problems.problems().values():
@@ -354,14 +325,14 @@ class Diagnoses(Case):
         gone = {**REPORT, "kind": "warning", "cause": "lane is gone",
                 "problem": "lane 3 reads lane 17, which has returned"}
         found = self.cause({}, lambda options, order, fill: False, [gone])
-        self.assertEqual(found.stage, diagnosis.RACES)
+        self.assertEqual(found.stage, RACES)
         self.assertIn("lane 3 reads lane 17", found.what)
         found = diagnosis.with_writer(diagnosis.of_facts(FACTS), "practice/max.cu:7, thread (0,0,0), in kernel k")
         self.assertEqual(found.at, "practice/max.cu:7:1")
         self.assertIn("want 2\nwritten last at practice/max.cu:7", found.what)
         found = diagnosis.of_compiler("a.cu:1: error: <thrust/x.h>: the CPU backend cannot run this; write the loop",
                                       mock.Mock(problem=SUM))
-        self.assertEqual((found.stage, found.section, found.at), ("compiles", "README.md#no-gpu", "a.cu:1:1"))
+        self.assertEqual((found.stage, found.section, found.at), (COMPILES, "README.md#no-gpu", "a.cu:1:1"))
 
 
 class Patterns(Case):
@@ -385,24 +356,21 @@ class Patterns(Case):
 
 
 class Sandbox(Case):
-    def run_python(self, code, seconds=10, **limits):
-        return sandbox.run([sys.executable, "-c", code], seconds, **limits)
-
-    def test_ends(self):
-        done = self.run_python("print('hello'); raise SystemExit(3)")
-        self.assertEqual((done.status, done.output, done.stopped), (3, "hello\n", ""))
-        self.assertEqual(self.run_python("while True: pass", 1).stopped, "time")
-        done = self.run_python("while True: print('x' * 1000)")
-        self.assertEqual(done.stopped, "output")
-        self.assertLessEqual(len(done.output), sandbox.OUTPUT)
-        code = "import time; x = bytearray(1 << 28); x[::4096] = b'1' * len(x[::4096]); time.sleep(20)"
-        self.assertEqual(self.run_python(code, 20, memory=1 << 27).stopped, "memory")
-
-    def test_children_end_with_it_and_files_stay_small(self):
-        done = self.run_python("import subprocess, sys; subprocess.Popen(['sleep', '60']); print('x', flush=True)\n"
-                               "open('f', 'wb').write(b'1' * (1 << 26))")
-        self.assertLess(done.seconds, 9)
-        self.assertNotEqual(done.status, 0)
+    def test_limits(self):
+        fill = "import time; x = bytearray(1 << 28); x[::4096] = b'1' * len(x[::4096]); time.sleep(20)"
+        for command, seconds, status, stopped, output in (
+                (["sh", "-c", "echo hello; exit 3"], 10, 3, "", "hello\n"),
+                (["sh", "-c", "while :; do :; done"], 1, None, "time", ""),
+                (["yes"], 10, None, "output", "y\n" * (sandbox.OUTPUT // 2)),
+                (["sh", "-c", "exec yes >file"], 10, None, "output", ""),
+                (["sh", "-c", "sleep 60 & echo x"], 10, 0, "", "x\n"),  # its child ends with it
+                ([sys.executable, "-c", fill], 20, None, "memory", "")):
+            with self.subTest(command):
+                begin = time.monotonic()
+                done = sandbox.run(command, seconds, memory=1 << 27)
+                self.assertEqual((done.stopped, done.output), (stopped, output))
+                self.assertTrue(done.status == status if status is not None else done.status != 0, done.status)
+                self.assertLess(time.monotonic() - begin, 30)
 
 
 if __name__ == "__main__":
