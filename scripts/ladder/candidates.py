@@ -16,8 +16,8 @@ from ladder.outside import COMPILE_S, CompileError, run_compiler
 OWN_MAIN = "-Dmain=ladder_main_of_the_page"  # a submission's own main is not called
 PRESETS = {"cpu": "cpu", "memory": "cpu-asan", "trace": "cpu-trace", "gpu": "gpu"}
 
-# Behind the submission: a function around its launch, which may return nothing or a cudaError_t. A constant with a
-# known name holds it, and what the runner is to call the submission.
+# Behind the submission: a function around its launch, which may return nothing or a cudaError_t, and what the runner is
+# to call the submission.
 ADAPTER = """
 #line 1 "what the judge adds"
 #include <cstddef>
@@ -33,30 +33,27 @@ struct Done {{
 }};
 inline int operator,(cudaError_t error, Done) {{ return static_cast<int>(error); }}
 static int call({signature}) {{ return (launch({arguments}), Done{{}}); }}
-struct Page {{
-  int (*call)({signature});
-  const char *file, *needs;
-}};
 }}  // namespace ladder_adapter
-extern "C" __attribute__((visibility("default"))) const ladder_adapter::Page ladder_page = {{
-    ladder_adapter::call, "{name}.cu", LADDER_NEEDS}};
+#pragma GCC visibility push(default)  // other symbols stay in this object
+extern "C" {{
+int ladder_page({signature}) {{ return ladder_adapter::call({arguments}); }}
+const char* ladder_page_names[2] = {{"{name}.cu", LADDER_NEEDS}};
+}}
+#pragma GCC visibility pop
 """
 # In an object of its own, with the problem's header: hands that function to the checks. An error that the submission
 # did not ask for is the launch's.
 REGISTRATION = """\
 #include "{header}"
 #line 1 "launch"
-struct Page {{
-  int (*call)({signature});
-  const char *file, *needs;
-}};
-extern "C" __attribute__((visibility("default"))) const Page ladder_page;
+extern "C" int ladder_page({signature});
+extern "C" const char* ladder_page_names[2];
 static void run_page({signature}) {{
-  CUDA_CHECK(static_cast<cudaError_t>(ladder_page.call({arguments})));
+  CUDA_CHECK(static_cast<cudaError_t>(ladder_page({arguments})));
   CUDA_CHECK(cudaGetLastError());
 }}
 static const ladder::Registration registration(std::unique_ptr<ladder::Problem>(new {class_name}(run_page)),
-                                               ladder_page.file, ladder_page.needs);
+                                               ladder_page_names[0], ladder_page_names[1]);
 """
 
 
@@ -172,25 +169,18 @@ class Builder(outside.Builder):
         return program
 
 
-HOST_VARIABLE = "20094"  # nvcc's warning that a kernel reads one
-
-
 def nvcc_errors(submission):
     """What nvcc refuses of a submission that the CPU backend takes; empty if nothing, or if there is no nvcc."""
-    nvcc = shutil.which("nvcc")
-    if not nvcc:
-        return ""
-    errors = ""
-    for arch in ("75", "80", "90a"):  # the oldest GPU that has what the submission needs
-        words = [nvcc, "-std=c++17", f"-arch=compute_{arch}", "-I", ladder.ROOT / "common", "-I",
-                 submission.problem.header.parent, "-diag-error", HOST_VARIABLE, OWN_MAIN,
-                 "-fdevice-syntax-only", "-cuda", "-o", os.devnull, submission.path]
-        try:
-            run_compiler(words, submission.path.parent, COMPILE_S)
-            return ""
-        except CompileError as error:
-            errors = errors or str(error)
-    return errors
+    host_variable = "20094"  # the warning that a kernel reads one
+    try:
+        if shutil.which("nvcc"):
+            run_compiler(["nvcc", "-std=c++17", "-arch=compute_90a", "-I", ladder.ROOT / "common", "-I",
+                          submission.problem.header.parent, "-diag-error", host_variable, OWN_MAIN,
+                          "-fdevice-syntax-only", "-cuda", "-o", os.devnull, submission.path],
+                         submission.path.parent, COMPILE_S)
+    except CompileError as error:
+        return str(error)
+    return ""
 
 
 def build_submission(preset, step):

@@ -111,7 +111,7 @@ class Judge:
         self.with_gpu = with_gpu
         self.is_strict = submission.is_strict
         self.stages = {}  # those judged: {name: Stage}
-        self.remarks = []
+        self.remarks = {}  # {(kind, about): Remark}
         self.pool = self.folder = None
         self.builds = {}  # {kind: Future of a program}
         self.printed = ""  # by the submission, in the last run that printed
@@ -138,11 +138,8 @@ class Judge:
                 self.add(Remark("narrow", NARROW.format(builder.narrowed)))
         return program
 
-    def built(self, kind):
-        """The program of this kind, built once."""
-        return self.start(kind).result()
-
-    def start(self, kind):
+    def building(self, kind):
+        """The Future of the program of this kind, which is built once."""
         if kind not in self.builds:
             self.builds[kind] = self.pool.submit(self.build, kind)
         return self.builds[kind]
@@ -156,21 +153,20 @@ class Judge:
         self.printed = outcome.printed or self.printed
         return outcome
 
-    def check(self, program, *options, **how):
+    def check(self, program, *options, within=None, **how):
+        """Checks; `within` so many seconds: leaves out the largest sizes that these are not enough for."""
         options = ["--smallest-first", *["--lenient"] * (not self.is_strict), *options]
-        if any(remark.kind == "alignment" for remark in self.remarks):
-            options.append("--aligned")
+        options += ["--aligned"] * any(kind == "alignment" for kind, _ in self.remarks)
+        if within:
+            options.append(f"--seconds={max(1, round(within * checked_run.CORES))}")
+            how["seconds"] = 1.5 * within
         return self.run(program, "--check", *options, **how)
-
-    def check_within(self, seconds, program, *options, **how):
-        """Leaves out the largest sizes that the time is not enough for."""
-        limit = max(1, round(seconds * checked_run.CORES))
-        return self.check(program, f"--seconds={limit}", *options, seconds=1.5 * seconds, **how)
 
     def failure_of(self, outcome):
         """The Failure that an Outcome shows, or None; it keeps the remarks."""
         if not self.is_strict:
-            self.add(*map(remark_of, outcome.remarks))
+            for entry in outcome.remarks:
+                self.add(remark_of(entry))
             if outcome.leaks:
                 self.add(LEAK)
                 return None
@@ -186,11 +182,8 @@ class Judge:
             raise Failed(self.explained(program, outcome, failure, **how) if program else failure)
         return failure is None
 
-    def add(self, *remarks):
-        """One remark of each kind, and one on each corner and dimension."""
-        for remark in remarks:
-            if not any(known.kind == remark.kind and known.about == remark.about for known in self.remarks):
-                self.remarks.append(remark)
+    def add(self, remark):
+        self.remarks.setdefault((remark.kind, remark.about), remark)
 
     def mark(self, stage, state=PASSED, text=""):
         self.stages[stage] = Stage(stage, state, text)
@@ -226,12 +219,13 @@ class Judge:
                 film = f"scripts/explain --play {shlex.quote(ladder.shown(self.submission.path))}"
         else:
             ideas = {step.name[len(step.kernel) + 1:]: text for step, text in self.submission.problem.hints()}
-            is_robust = not NOT_ROBUST & {remark.kind for remark in self.remarks}
+            is_robust = not NOT_ROBUST & {kind for kind, _ in self.remarks}
             level, *following = levels.standing(self.traced_run, self.references, is_robust, ideas, self.slow)
             following = ": ".join(filter(None, following))
         return Verdict(ladder.shown(self.submission.path), self.submission.kernel,
                        [self.stages.get(name, Stage(name, NOT_JUDGED)) for name in STAGES], failure,
-                       self.printed_by_failure if failure else self.printed, self.remarks, level, following, film)
+                       self.printed_by_failure if failure else self.printed, [*self.remarks.values()], level,
+                       following, film)
 
     def judge(self):
         if self.submission.is_untouched:
@@ -242,7 +236,7 @@ class Judge:
         self.say("compiling for the CPU backend")
         by_nvcc = self.pool.submit(candidates.nvcc_errors, self.submission)
         try:
-            program = self.built("cpu")
+            program = self.building("cpu").result()
         except candidates.CompileError as error:
             if self.with_gpu and diagnosis.CANNOT_RUN in str(error):
                 return self.on_gpu_alone()
@@ -263,17 +257,17 @@ class Judge:
         if few.result.stopped:
             raise Failed(self.failure_of(few))
         self.say("checking every awkward size, aligned and not")
-        outcome = self.check_within(self.for_checks, program)
+        outcome = self.check(program, within=self.for_checks)
         too_long = outcome.result.stopped == "time"  # one check
         outcome = few if too_long else outcome
         self.holds(outcome, program)
         left_out, checks = outcome.entry.get("sizes_left", 0), outcome.entry["checks"]
-        self.start("memory")
-        self.start("trace")
+        self.building("memory")
+        self.building("trace")
         self.say("the same in another order of threads, and with other values in fresh memory")
         another = {"order": "random:1", "fill": "large"}
-        self.holds(self.check_within(self.for_few_checks, program, *["--brief"] * too_long, **another), program,
-                   **another)
+        outcome = self.check(program, *["--brief"] * too_long, within=self.for_few_checks, **another)
+        self.holds(outcome, program, **another)
         self.many_rows(program)
         self.mark(ENDS)
         if left_out or too_long:
@@ -321,13 +315,13 @@ class Judge:
         """What AddressSanitizer says of a crash: whose memory it was, and which line left it."""
         self.say("where does that address lie?")
         options = [*failure.facts["options"], f"--data={failure.facts['data']}"] if failure.facts else ["--random-data"]
-        outcome = self.check(self.built("memory"), *options, seconds=2 * EXPERIMENT_S)
+        outcome = self.check(self.building("memory").result(), *options, seconds=2 * EXPERIMENT_S)
         return diagnosis.of_outcome(outcome) if outcome.sanitizer else failure
 
     def with_writer(self, failure, order, fill):
         """With the thread that wrote the wrong value last, and a race at that size."""
         self.say("who wrote it?")
-        program, facts = self.built("trace"), failure.facts
+        program, facts = self.building("trace").result(), failure.facts
         again = self.run(program, "--check", *facts["options"], f"--data={facts['data']}", order=order, fill=fill,
                          seconds=2 * EXPERIMENT_S).facts
         if all(again.get(key) == facts[key] for key in ("size", "data", "index")) and again.get("writer"):
@@ -341,14 +335,14 @@ class Judge:
     def memory(self):
         """Under AddressSanitizer, on fewer sizes. What only another timing shows, a lost update, may show here
         first."""
-        program = self.built("memory")
+        program = self.building("memory").result()
         self.say("under AddressSanitizer")
         if self.holds(self.check(program, "--brief"), program):
             self.mark(MEMORY, text="nothing out of bounds, nothing misaligned")
 
     def traced(self):
         """Races, and the access pattern beside those of the ladder."""
-        program = self.built("trace")
+        program = self.building("trace").result()
         self.say("counting accesses")
         step, outcome = self.trace(program)
         if step is None:
@@ -393,7 +387,7 @@ class Judge:
     def on_gpu_alone(self):
         """The stages of a submission that the CPU backend cannot run; compute-sanitizer takes its place."""
         self.say("the CPU backend cannot run this: compiling for the GPU")
-        program = self.built("gpu")
+        program = self.building("gpu").result()
         self.mark(COMPILES, text="for the GPU; the CPU backend cannot run it")
         self.say("checking every awkward size, aligned and not")
         outcome = self.check(program)

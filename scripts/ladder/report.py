@@ -1,6 +1,5 @@
 """Draws what scripts/explain counted: pictures of a warp's accesses (SVG)."""
 import html
-from pathlib import Path
 
 import ladder
 from ladder import traces
@@ -32,32 +31,28 @@ DRAWING = """\
 """
 
 
+# Memory that a picture shows: (what its rows and boxes are, what a request takes)
+DRAW = {"global": ("a row is 128 bytes, a box a sector of 32", "sector"),
+        "shared": ("a row is a wavefront, a box a bank of 4 bytes", "wavefront")}
+
+
 # ---- an access as a picture
+
+def runs(items, follows):
+    """The items in lists, each of neighbours of which each follows the one before it: follows(before, item)."""
+    found = []
+    for item in items:
+        if found and follows(found[-1][-1], item):
+            found[-1].append(item)
+        else:
+            found.append([item])
+    return found
+
 
 def ranges(numbers):
     """[0, 1, 2, 5] -> 0-2,5"""
-    parts = []
-    for number in sorted(numbers):
-        if parts and number == parts[-1][1] + 1:
-            parts[-1][1] = number
-        else:
-            parts.append([number, number])
-    return ",".join(f"{first}" if first == last else f"{first}-{last}" for first, last in parts)
-
-
-def lanes_of(sample):
-    """[(lane, byte offset)] of the active lanes."""
-    return [(lane, offset) for lane, offset in enumerate(sample["offsets"]) if offset is not None]
-
-
-def words_of(offset, width):
-    """The words that a lane's access touches: 0 is the first of the memory."""
-    return range(offset // WORD, (offset + width - 1) // WORD + 1)
-
-
-def some(number, word):
-    """1 lane, 2 lanes"""
-    return f"{number:,} {word}{'s' * (number != 1)}"
+    parts = runs(sorted(numbers), lambda before, number: number == before + 1)
+    return ",".join(f"{part[0]}-{part[-1]}" if len(part) > 1 else f"{part[0]}" for part in parts)
 
 
 def text(x, y, words, kind=""):
@@ -74,79 +69,58 @@ def column(word):
     return LEFT + word * CELL + word // (SECTOR // WORD) * GAP
 
 
-def groups(cells):
-    """Neighbouring cells of the same lanes, as of a 16-byte access, are one box: [(first, last, lanes)]."""
-    found = []
-    for place in sorted(cells):
-        if found and place == found[-1][1] + 1 and cells[place] == found[-1][2] and place % 8:
-            found[-1][1] = place
-        else:
-            found.append([place, place, cells[place]])
-    return found
+def rows_of(access, sample):
+    """What the active lanes touch: {row: {word: [lanes]}}. A row is 128 bytes of global memory, or a wavefront."""
+    rows = {}
+    for lane, offset in enumerate(sample["offsets"]):
+        for word in range(offset // WORD, (offset + access["width"] - 1) // WORD + 1) if offset is not None else []:
+            row = word // WORDS if access["space"] == "global" else sample["passes"][lane]
+            rows.setdefault(row, {}).setdefault(word % WORDS, []).append(lane)
+    return dict(sorted(rows.items()))
 
 
-def filled(y, cells, kind):
-    """The boxes of a row's cells, with their lanes."""
-    for begin, end, lanes in groups(cells):
-        width, words = (end - begin + 1) * CELL, ranges(lanes)
-        yield box(column(begin), y, width, ROW - 2, kind, f"lanes {words}")
-        label = words if 6.1 * len(words) <= width + 2 else f"{len(lanes)}x"  # as far as they fit
-        yield text(column(begin) + width / 2, y + ROW - 5, label, f"{kind}-text")
+def frames(y, words, space):
+    """The boxes behind a row: of global memory its sectors, moved or not, of shared memory all banks."""
+    whole = WORDS if space == "shared" else SECTOR // WORD
+    for first in range(0, WORDS, whole):
+        moved = space == "global" and any(first <= word < first + whole for word in words)
+        yield box(column(first), y, column(first + whole - 1) + CELL - column(first), ROW - 2,
+                  "waste" if moved else "empty")
 
 
-def draw_global(access, sample):
-    """A row for each 128 bytes of which a sector was moved."""
-    words = {}
-    for lane, offset in lanes_of(sample):
-        for word in words_of(offset, access["width"]):
-            words.setdefault(word, []).append(lane)
-    lines = sorted({word // WORDS for word in words})
-    parts = [text(column(word), TOP - 6, f"+{word * WORD} B", "head") for word in range(0, WORDS, SECTOR // WORD)]
-    y = TOP
-    for line in lines:
-        parts.append(text(LEFT - 6, y + ROW - 5, f"{line * LINE}", "head end"))
-        used = {word - line * WORDS: lanes for word, lanes in words.items() if word // WORDS == line}
-        for sector in range(LINE // SECTOR):
-            first = sector * SECTOR // WORD
-            inside = {word: lanes for word, lanes in used.items() if first <= word < first + SECTOR // WORD}
-            whole = SECTOR // WORD * CELL
-            parts.append(box(column(first), y, whole, ROW - 2, "waste" if inside else "empty",
-                             "moved" if inside else "not touched"))
-            parts += filled(y, inside, "used")
-        y += ROW
-    asked = len(words) * WORD
-    note = (f"a row is 128 bytes, a box a sector of 32: {some(sample['units'], 'sector')}, {sample['ideal']} would do; "
-            f"{asked} of {sample['units'] * SECTOR} bytes asked for")
-    return parts, y, note
+def filled(y, words, kind):
+    """The boxes of a row's words, with their lanes. Neighbouring words of the same lanes are one box, as of a 16-byte
+    access; none crosses a sector."""
+    def one_box(before, word):
+        return word == before + 1 and words[word] == words[before] and word % (SECTOR // WORD)
 
-
-def draw_banks(access, sample):
-    """A row for each wavefront, a column for each bank."""
-    passes = {}
-    for lane, offset in lanes_of(sample):
-        cells = passes.setdefault(sample["passes"][lane], {})
-        for word in words_of(offset, access["width"]):
-            cells.setdefault(word % WORDS, []).append(lane)
-    parts = [text(LEFT - 6, TOP - 6, "bank", "head end")]
-    parts += [text(column(bank) + CELL / 2, TOP - 6, bank, "head centre") for bank in range(0, WORDS)]
-    y = TOP
-    for number, wavefront in enumerate(sorted(passes)):
-        parts.append(text(LEFT - 6, y + ROW - 5, f"pass {number + 1}", "head end"))
-        parts.append(box(LEFT, y, column(WORDS - 1) + CELL - LEFT, ROW - 2, "empty"))
-        parts += filled(y, passes[wavefront], "used" if number < sample["ideal"] else "bad")
-        y += ROW
-    note = (f"a row is a wavefront, a box a bank of 4 bytes: {some(sample['units'], 'wavefront')}, "
-            f"{sample['ideal']} would do")
-    return parts, y, note
-
-
-DRAW = {"global": draw_global, "shared": draw_banks}
+    for first, *others in runs(sorted(words), one_box):
+        width, lanes = (len(others) + 1) * CELL, ranges(words[first])
+        yield box(column(first), y, width, ROW - 2, kind, f"lanes {lanes}")
+        label = lanes if 6.1 * len(lanes) <= width + 2 else f"{len(words[first])}x"  # as far as they fit
+        yield text(column(first) + width / 2, y + ROW - 5, label, f"{kind}-text")
 
 
 def request(access, sample, title):
     """One request of a warp: (the parts of its picture, the height)."""
-    parts, bottom, note = DRAW[access["space"]](access, sample)
-    return [text(8, 16, title, "title"), *parts, text(8, bottom + 13, note, "note")], bottom + 22
+    space, rows = access["space"], rows_of(access, sample)
+    legend, unit = DRAW[space]
+    parts = [text(8, 16, title, "title")]
+    if space == "global":
+        parts += [text(column(word), TOP - 6, f"+{word * WORD} B", "head") for word in range(0, WORDS, SECTOR // WORD)]
+    else:
+        parts.append(text(LEFT - 6, TOP - 6, "bank", "head end"))
+        parts += [text(column(bank) + CELL / 2, TOP - 6, bank, "head centre") for bank in range(WORDS)]
+    for number, (row, words) in enumerate(rows.items()):
+        y = TOP + number * ROW
+        parts.append(text(LEFT - 6, y + ROW - 5, row * LINE if space == "global" else f"pass {number + 1}", "head end"))
+        parts += frames(y, words, space)
+        parts += filled(y, words, "bad" if space == "shared" and number >= sample["ideal"] else "used")
+    bottom = TOP + len(rows) * ROW
+    note = f"{legend}: {sample['units']:,} {unit}{'s' * (sample['units'] != 1)}, {sample['ideal']} would do"
+    if space == "global":
+        note += f"; {sum(map(len, rows.values())) * WORD} of {sample['units'] * SECTOR} bytes asked for"
+    return [*parts, text(8, bottom + 13, note, "note")], bottom + 22
 
 
 def svg(parts, height, title, command):
@@ -159,25 +133,17 @@ def svg(parts, height, title, command):
             f"{style}{paper}" + "\n".join(parts) + "</svg>\n")
 
 
-# ---- a step's accesses
-
-def chosen_access(step, kind):
-    """The costliest access of a step, if `kind` is given of that kind in its own file. Ends the script if there is
-    none."""
-    found = {}
-    for access in sorted(traces.merged_accesses(step), key=lambda access: (access["file"], access["line"])):
-        if access["requests"] and access["space"] in DRAW:
-            found.setdefault(f"{access['space']}-{access['op']}", []).append(access)
-    fitting = [access for name, accesses in found.items() for access in accesses
-               if not kind or (name == kind and access["file"] == step["file"])]
-    if not fitting:
-        ladder.usage_error(f"{step['file']} has no such access; it has: {', '.join(sorted(found)) or 'none'}")
-    return max(fitting, key=lambda access: (access["units"] - access["ideal"], access["units"]))
-
-
 def step_picture(step, kind=None):
-    """A file with one picture: the worst request of the access chosen, or of the costliest."""
-    access = chosen_access(step, kind)
+    """A file with one picture: the worst request of a step's costliest access, if `kind` is given of that kind in its
+    own file. Ends the script if there is none."""
+    def kind_of(access):
+        return f"{access['space']}-{access['op']}"
+
+    found = [access for access in traces.merged_accesses(step) if access["requests"] and access["space"] in DRAW]
+    fitting = [access for access in found if not kind or (kind_of(access) == kind and access["file"] == step["file"])]
+    if not fitting:
+        ladder.usage_error(f"{step['file']} has no such access; it has: {', '.join({*map(kind_of, found)}) or 'none'}")
+    access = max(fitting, key=lambda access: (access["units"] - access["ideal"], access["units"], -access["line"]))
     how = ", asynchronous" if access["async"] else ""
     title = f"{step['step']}, line {access['line']}: {access['space']} {access['op']} of {access['width']} bytes{how}"
     parts, height = request(access, access["worst_sample"], title)
@@ -186,5 +152,5 @@ def step_picture(step, kind=None):
 
 def source_lines(file):
     """None where the file is not there."""
-    path = Path(file) if Path(file).is_absolute() else ladder.ROOT / file
+    path = ladder.ROOT / file
     return path.read_text().splitlines() if path.is_file() else None

@@ -11,6 +11,7 @@ import concurrent.futures
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 SECONDS = 120  # of CPU time, for each
@@ -23,7 +24,7 @@ from ladder import candidates, judging, problems
 class StageJudge(judging.Judge):
     """Names the stage at which a submission fails; it does not look for who wrote a wrong value."""
 
-    def with_writer(self, failure, building, order, fill):
+    def with_writer(self, failure, order, fill):
         return failure
 
 
@@ -36,36 +37,26 @@ class PeerBuilder(candidates.Builder):
 
 def peer_verdict(submission):
     """What the peers' checker says."""
-    builder = PeerBuilder("cpu", submission)
-    try:
-        done = subprocess.run([builder.program()], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
-        return "passes" if done.returncode == 0 else "rejects"
-    except subprocess.TimeoutExpired:
-        return "hangs"
-    finally:
-        builder.clean()
+    with tempfile.TemporaryDirectory(dir=ROOT / "build") as folder:
+        program = PeerBuilder("cpu", submission, Path(folder)).program()
+        try:
+            done = subprocess.run([program], timeout=SECONDS, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
+        except subprocess.TimeoutExpired:
+            return "hangs"
+    return "rejects" if done.returncode else "passes"
 
 
-def named_stages(bug):
-    """One, or two where it is left to chance which of them sees the bug first."""
-    found = re.search(r"^// stage: *(.*)", bug.path.read_text(), re.MULTILINE)
-    return found[1].split(" | ") if found else []
-
-
-def judged_bug(bug):
-    """(line to print, is it rejected as its file says?)"""
-    submission = candidates.Submission(bug.path, problems.named(bug.kernel))
-    failure = StageJudge(submission, SECONDS).verdict().failure
-    stage = failure.stage if failure else "NONE"
-    return (f"{bug.name:42} {stage:20} peers: {peer_verdict(submission):8} {failure.what[:90] if failure else ''}",
-            stage in named_stages(bug))
-
-
-def judged_step(step):
-    """The same; a step must pass."""
-    verdict = judging.Judge(candidates.Submission(step.path, problems.named(step.kernel)), SECONDS).verdict()
-    return (f"{step.name:42} " + ("passes" if verdict.passed else f"{verdict.reached}: {verdict.failure}"),
-            verdict.passed)
+def judged(known):
+    """(line to print, is it judged as it must be?) of a bug or a step."""
+    submission = candidates.Submission(known.path, problems.named(known.kernel))
+    verdict = (StageJudge if known.is_bug else judging.Judge)(submission, SECONDS).verdict()
+    failure = verdict.failure
+    if not known.is_bug:
+        return f"{known.name:42} {verdict.state} {failure or verdict.not_judged}", verdict.state == judging.PASSED
+    # one stage, or two where it is left to chance which of them sees the bug first
+    named = re.search(r"^// stage: *(.*)", known.path.read_text(), re.MULTILINE)
+    return (f"{known.name:42} {failure.stage if failure else 'NONE':20} peers: {peer_verdict(submission):8} "
+            f"{failure.what[:90] if failure else ''}", bool(failure) and failure.stage in named[1].split(" | "))
 
 
 def main():
@@ -74,27 +65,21 @@ def main():
     parser.add_argument("--steps", action="store_true", help="the steps that the CPU backend builds, not the bugs")
     parser.add_argument("names", nargs="*", help="bugs, kernels or families; default: all")
     options = parser.parse_args()
-    known = problems.problems()
     ladder.configure("cpu")
+    ladder.build("cpu", ["outside_peers"])
     skipped = ladder.skipped("cpu")
-    judge, chosen = judged_bug, [bug for bug in ladder.bugs() if ladder.runs_on_cpu(bug)]
-    if options.steps:
-        judge = judged_step
-        chosen = [step for step in ladder.steps() if step.kernel in known and step.name not in skipped]
-    else:
-        ladder.build("cpu", ["outside_peers"])
-    chosen = [one for one in chosen if not options.names
-              or {one.name, one.kernel, one.family} & set(options.names)]
+    chosen = [step for step in ladder.steps() if step.kernel in problems.problems() and step.name not in skipped] \
+        if options.steps else [bug for bug in ladder.bugs() if ladder.runs_on_cpu(bug)]
+    chosen = [one for one in chosen if not options.names or {one.name, one.kernel, one.family} & set(options.names)]
     if not chosen:
         ladder.usage_error(f"nothing to judge has one of these names: {' '.join(options.names)}")
     wrong = let_through = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for line, is_right in pool.map(judge, chosen):
+        for line, is_right in pool.map(judged, chosen):
             print(("ok    " if is_right else "WRONG ") + line, flush=True)
             wrong += not is_right
             let_through += "peers: passes" in line
-    print(f"\n{len(chosen)} judged, {wrong} wrong" + (f"; the peers' checker lets {let_through} through"
-                                                     if judge is judged_bug else ""))
+    print(f"\n{len(chosen)} judged, {wrong} wrong; the peers' checker lets {let_through} bugs through")
     sys.exit(bool(wrong))
 
 
