@@ -26,17 +26,14 @@ PRELUDE = """\
 BINDING = """\
 #include <c10/cuda/CUDAGuard.h>
 
-// The elements of a tensor, which must be of this type, without gaps, and on the current GPU.
+// The elements of a tensor, which must be of this type and size, without gaps, and on the current GPU.
 template <typename T>
-T* elements(const torch::Tensor& tensor, torch::ScalarType type) {
-  TORCH_CHECK(tensor.get_device() == c10::cuda::current_device(), "a tensor is not on the GPU of the first one");
-  TORCH_CHECK(tensor.is_contiguous(), "a tensor is not contiguous");
-  TORCH_CHECK(tensor.scalar_type() == type, "a tensor holds ", tensor.scalar_type(), ", not ", type);
-  return static_cast<T*>(tensor.data_ptr());
-}
-
-void check_bytes(const char* name, const torch::Tensor& tensor, std::size_t bytes) {
+T* elements(const char* name, const torch::Tensor& tensor, torch::ScalarType type, std::size_t bytes) {
+  TORCH_CHECK(tensor.get_device() == c10::cuda::current_device(), name, " is not on the GPU of the first tensor");
+  TORCH_CHECK(tensor.is_contiguous(), name, " is not contiguous");
+  TORCH_CHECK(tensor.scalar_type() == type, name, " holds ", tensor.scalar_type(), ", not ", type);
   TORCH_CHECK(tensor.nbytes() == bytes, name, " has ", tensor.nbytes(), " bytes; sizes like these need ", bytes);
+  return static_cast<T*>(tensor.data_ptr());
 }
 
 $prototype {
@@ -160,33 +157,30 @@ def extension(step, main):
         for name, code in reversed([*allocated.items(), *((name, value) for name, (_, value) in values.items())]):
             if name in words and name not in sizes:
                 words |= exporting.words_of(code)
-    needed = {name: re.sub(r"\bh_(\w+)\.size\(\)", r"\1.numel()", value)
+    needed = {name: re.sub(r"\bh_(\w+)\.size\(\)", r"\1_.numel()", value)
               for name, (_, value) in values.items() if name in words and name not in sizes}
     tensors, passed = [name for name in types if name in words], [name for name in sizes if name in words]
-    parameters = [f"torch::Tensor {name}" for name in tensors] + [f"{sizes[name][0]} {name}" for name in passed]
+    parameters = [f"torch::Tensor {name}_" for name in tensors] + [f"{sizes[name][0]} {name}" for name in passed]
     prototype = problems.wrapped_call("void run(", ", ".join(parameters), ") {")[:-2]
-
-    def with_elements(code):
-        return re.sub(rf"\b({'|'.join(tensors)})\b(?!\.)",
-                      lambda found: f"elements<{types[found[1]]}>({found[1]},\0torch::k{TYPES[types[found[1]]]})", code)
 
     parts = "; ".join([call, *needed.values(), *allocated.values()])
     reached = main[:main.index("int main(")] + f"void run() {{ {parts}; }}"
-    body = ""
-    for name, value in needed.items():
-        body += problems.wrapped_call(f"  const {values[name][0]} {name} = ", with_elements(value), ";") + "\n"
+    lines = []
     for name in tensors:
-        if "h_" not in allocated[name]:
-            body += problems.wrapped_call("  check_bytes(", f'"{name}", {name}, {allocated[name]}', ");") + "\n"
-    function, arguments = re.fullmatch(r"(\w+\()(.*)\);", call).groups()
-    body += problems.wrapped_call(f"  {function}", with_elements(arguments), ");") + "\n"
+        size = f"{name}_.nbytes()" if "h_" in allocated[name] else allocated[name]
+        arguments = f'"{name}", {name}_, torch::k{TYPES[types[name]]}, {size}'
+        lines.append(problems.wrapped_call(f"  {types[name]}* {name} = elements<{types[name]}>(", arguments, ");"))
+    for name, value in reversed(needed.items()):  # sizes of arrays come before these, what holds arrays after them
+        line = problems.wrapped_call(f"  const {values[name][0]} {name} = ", value, ";")
+        lines.insert(len(lines) if exporting.words_of(value) & {*tensors} else 0, line)
+    body = "".join(f"{line}\n" for line in [*lines, f"  {call}"])
     arch, libraries = exporting.build_options(step)
     flags = ", ".join(f'"{flag}"' for flag in [*[arch] * bool(arch), *UNDEFINED])
     options = problems.wrapped_call(f"{' ' * 24}extra_cuda_cflags=[", flags, "],") + "\n"
     options += f"{' ' * 24}extra_ldflags={json.dumps(libraries)},\n" * bool(libraries)
     return {
         "kernel": exporting.code_for(step, reached, PRELUDE), "prototype": prototype, "options": options,
-        "binding": string.Template(BINDING).substitute(prototype=prototype, first=tensors[0], call=body),
+        "binding": string.Template(BINDING).substitute(prototype=prototype, first=f"{tensors[0]}_", call=body),
         "arguments": ", ".join(name + "_" * keyword.iskeyword(name) for name in [*tensors, *passed]),
         "sizes": ", ".join(sizes), "defaults": ", ".join(value.capitalize() for _, value in sizes.values()),
         "usage": " ".join(f"[{name.upper()}" for name in sizes) + "]" * len(sizes)}

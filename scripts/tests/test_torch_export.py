@@ -62,10 +62,10 @@ class Files(Case):
 
     def test_what_is_checked_and_waited_for(self):
         text = literals(torch_export.text(step("spmv_02_warp_per_row")))["BINDING"]
-        self.assertEqual(re.findall(r"check_bytes\((.*)\);", text),
-                         ['"offsets", offsets, (rows + 1) * sizeof(int)', '"columns", columns, nnz * sizeof(int)',
-                          '"values", values, nnz * sizeof(float)', '"x", x, cols * sizeof(float)',
-                          '"y", y, rows * sizeof(float)'])
+        self.assertEqual(re.findall(r"(\w+)_, torch::k(.*)\);", text),
+                         [("offsets", "Int32, (rows + 1) * sizeof(int)"), ("columns", "Int32, nnz * sizeof(int)"),
+                          ("values", "Float32, nnz * sizeof(float)"), ("x", "Float32, cols * sizeof(float)"),
+                          ("y", "Float32, rows * sizeof(float)")])
         self.assertRegex(text, r"(?s)wait\(nullptr, current\);.*launch\(.*wait\(current, nullptr\);")
 
 
