@@ -39,6 +39,7 @@ BAD = {
     "endless_loop": ({"kernel": "while (n + 1) if (i > n + 5000) c[0] = i++;"}, ENDS, "timed out"),
     "divergent_barrier": ({"kernel": "if (threadIdx.x % 2) return; __syncthreads(); " + SUM}, RIGHT,
                           "c[1] of 2 was never written"),
+    "lanes_apart": ({"kernel": "i += 0 * __shfl_sync(1, (int)i, 0); " + SUM}, RACES, "mask"),
     "null_pointer": ({"kernel": "float* p = nullptr; p[i] = 1; " + SUM}, MEMORY, ""),
     "stack_overflow": ({"kernel": "volatile float big[200000]; for (int j = 0; j < 200000; ++j) big[j] = j; c[0] = "
                                   "big[n];"}, ENDS, ""),
@@ -160,7 +161,7 @@ class JudgeTest(Judging):
             with self.subTest(name):
                 verdict = self.judge(f"add_{name}", page_of(**words), 15 if what.endswith("time") else 120)
                 self.assert_fails(verdict, stage, what)
-                self.assertEqual(f"--play {verdict.submission} >" in judging.text(verdict), stage in (RIGHT, MEMORY))
+                self.assertEqual("scripts/explain --play" in judging.text(verdict), stage in (RIGHT, MEMORY, RACES))
 
     def test_what_only_a_later_stage_sees(self):
         for name, (kernel, text, stage, what) in LATER.items():
@@ -319,13 +320,13 @@ class OnGpuAlone(Case):
                 mock.patch.object(judging.compute_sanitizer, "small_sizes", lambda program: [["--n=5"], ["--small"]]):
             return judging.Judge(candidates.find(str(path)), with_gpu=with_gpu).verdict()
 
-    def test_passes(self):
+    def test_stages(self):
         verdict = self.judge()
         self.assertEqual([stage.state for stage in verdict.stages][:6], [judging.PASSED] * 5 + [judging.SKIPPED])
         self.assertEqual(verdict.not_judged, ["speed"])
         self.assertIn("700 checks", judging.text(verdict))
-
-    def test_fails(self):
+        verdict = self.judge({"initcheck": "========= Error: no device\n"})
+        self.assertIn(MEMORY, verdict.not_judged, "a tool that does not run judges nothing")
         self.assertEqual(self.judge(with_gpu=False).failure.stage, COMPILES)
         failure = self.judge(check=WRONG).failure
         self.assertEqual((failure.stage, failure.facts["index"]), (RIGHT, 2))
@@ -333,9 +334,6 @@ class OnGpuAlone(Case):
             failure = self.judge({tool: OUTSIDE}).failure
             self.assertEqual((failure.stage, failure.at), (stage, "add_clusters.cu:7:1"))
             self.assertIn("Invalid __global__ write", failure.what)
-
-    def test_a_tool_that_does_not_run_judges_nothing(self):
-        self.assertIn(MEMORY, self.judge({"initcheck": "========= Error: no device\n"}).not_judged)
 
 
 if __name__ == "__main__":
