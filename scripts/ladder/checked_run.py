@@ -75,11 +75,6 @@ def records_in(path):
     return [record for record in map(ladder.parse_entry, lines_of(path)) if record]
 
 
-def first_lines(path):
-    lines = [line[:PRINTED_COLUMNS] for line in lines_of(path)]
-    return "\n".join(lines[:PRINTED_LINES] + ["..."] * (len(lines) > PRINTED_LINES))
-
-
 def run(program, options, seconds, environment=None):
     """The Outcome of a program, which may take so many seconds of CPU time on two cores; more cores take more."""
     with tempfile.TemporaryDirectory() as folder:
@@ -87,4 +82,6 @@ def run(program, options, seconds, environment=None):
         result = sandbox.run([program, *options, "--quiet", f"--printed={printed}", f"--record={record}"],
                              seconds * CORES, environment)
         result = result._replace(output=result.output.replace(f"{ladder.ROOT}/", ""), seconds=result.seconds / CORES)
-        return Outcome(result, records_in(record), first_lines(printed))
+        lines = [line[:PRINTED_COLUMNS] for line in lines_of(printed)]
+        lines[PRINTED_LINES:] = ["..."] * (len(lines) > PRINTED_LINES)
+        return Outcome(result, records_in(record), "\n".join(lines))

@@ -31,18 +31,14 @@ def hint_text(problem, number):
 
 
 def section_text(section):
-    """The Markdown under a heading that a failure names, "README.md#where-data-live"; without a heading, all."""
+    """The Markdown from a heading that a failure names, "README.md#where-data-live", to the next heading."""
     name, _, anchor = section.partition("#")
     page = document.Document(ladder.ROOT / name)
-    found = [(document.HEADING.match(piece.text).groups(), piece.line) for piece in page.of_kind("heading")]
-    first, last, within = 1, len(page.lines) + 1, ""
-    for (depth, title), line in found if anchor else []:
-        if within and len(depth) <= len(within):
-            last = line
-            break
-        if document.anchor(title) == anchor:
-            first, within = line, depth
-    return "\n".join(page.lines[first - 1:last - 1])
+    headings = page.of_kind("heading")
+    place = next(place for place, piece in enumerate(headings)
+                 if anchor in ("", document.anchor(document.HEADING.match(piece.text)[2])))
+    end = headings[place + 1].line if place + 1 < len(headings) else len(page.lines) + 1
+    return "\n".join(page.lines[headings[place].line - 1:end - 1])
 
 
 class Watch:
