@@ -78,8 +78,8 @@ class Submission(NamedTuple):
     @property
     def is_untouched(self):
         """Its code is the template's."""
-        empty = filter(None, (problems.template(self.problem), problems.flat_template(self.problem)))
-        return cuda_source.words(self.text) in map(cuda_source.words, empty)
+        return cuda_source.words(self.text) in [
+            cuda_source.words(empty(self.problem)) for empty in (problems.template, problems.flat_template)]
 
 
 def find(name):

@@ -76,57 +76,44 @@ def words_of(code):
     return set(re.findall(r"(?<!::)(?<!\.)(?<!->)\b[A-Za-z_]\w*", code))
 
 
+def declared_names(code):
+    """Those that a piece of code at namespace scope declares."""
+    code = re.sub(TEMPLATE_HEADS, "", code, count=1)
+    code = re.sub(rf"\b(?:__launch_bounds__|__cluster_dims__|alignas)\s*{PARENTHESES}", "", code)
+    kind = re.match(r"(?:#\s*define|struct|class|union|enum(?:\s+class)?|using)\s+(\w+)", code)
+    if kind:  # the values of a plain enum are names of the enclosing scope
+        values = re.match(r"enum(?!\s+class)[^{]*(\{[^}]*\})", code)
+        return {kind[1], *re.findall(r"(\w+)\s*(?:=[^,}]*)?(?=[,}])", values[1] if values else "")}
+    head = re.split(r"[({=;]", code, maxsplit=1)[0]
+    if code[len(head):].startswith("("):  # a function
+        return set(re.findall(r"(\w+)\s*$", head))
+    statement = re.sub(r"<[^<>;]*>|\{[^{}]*\}|\[[^\]]*\]|\([^()]*\)", "", code)
+    return set(re.findall(r"(\w+)\s*(?:=[^,;]*)?(?=[,;])", statement))
+
+
 class Declaration:
     """A piece of a file at namespace scope: text with the comment above it, the names it declares, those it uses."""
 
     def __init__(self, text):
         self.text = text.strip()
-        self.code = cuda_source.blanked(text)
-        self.words = words_of(self.code)
-        self.names = self.declared_names()
-
-    def declared_names(self):
-        code = re.sub(TEMPLATE_HEADS, "", self.code.strip(), count=1)
-        code = re.sub(rf"\b(?:__launch_bounds__|__cluster_dims__|alignas)\s*{PARENTHESES}", "", code)
-        kind = re.match(r"(?:#\s*define|struct|class|union|enum(?:\s+class)?|using)\s+(\w+)", code)
-        if kind:  # the values of a plain enum are names of the enclosing scope
-            values = re.match(r"enum(?!\s+class)[^{]*(\{[^}]*\})", code)
-            return {kind[1], *re.findall(r"(\w+)\s*(?:=[^,}]*)?(?=[,}])", values[1] if values else "")}
-        head = re.split(r"[({=;]", code, maxsplit=1)[0]
-        if code[len(head):].startswith("("):  # a function
-            return set(re.findall(r"(\w+)\s*$", head))
-        statement = re.sub(r"<[^<>;]*>|\{[^{}]*\}|\[[^\]]*\]|\([^()]*\)", "", code)
-        return set(re.findall(r"(\w+)\s*(?:=[^,;]*)?(?=[,;])", statement))
-
-    @property
-    def is_assertion(self):
-        return self.code.strip().startswith("static_assert")
-
-    @property
-    def is_harness(self):
-        return "ladder" in self.words or "LADDER_STEP" in self.words
-
-
-def is_definition(code, rest):
-    """Does the } that ends `code` end a function? After a class or an initial value a ; or , follows."""
-    head = re.sub(rf"{PARENTHESES}|template\s*<[^{{;]*?>\s", "", code[:code.index("{")])
-    return "=" not in head and not rest.lstrip().startswith((";", ","))
+        code = cuda_source.blanked(text).strip()
+        self.words, self.names = words_of(code), declared_names(code)
+        self.is_assertion = code.startswith("static_assert")
+        self.is_harness = bool(self.words & {"ladder", "LADDER_STEP"})
 
 
 def declarations(text):
-    """Splits a file's text: preprocessor lines by themselves, else up to the ; or } that ends it."""
-    code = cuda_source.blanked(text)
-    found, start, depth = [], 0, 0
-    for sign in re.finditer(r"(?m)^[ \t]*#(?:[^\n]*\\\n)*[^\n]*|[][(){};]", code):
-        end = sign.end()
-        depth += (sign[0] in "([{") - (sign[0] in ")]}")
-        is_line = sign[0].lstrip().startswith("#")
-        if depth == 0 and (is_line or sign[0] == ";"
-                           or (sign[0] == "}" and is_definition(code[start:end], code[end:]))):
-            end += len(re.match(r"[^\S\n]*", code[end:])[0])  # a comment behind it on the line
-            found.append(Declaration(text[start:end]))
-            start = end
-    return [declaration for declaration in found if declaration.code.strip()]
+    """A text's Declarations: preprocessor lines, else all up to a line that ends in ; or } outside of brackets."""
+    found, lines, code, depth = [], [], "", 0
+    for line, blanked in zip(text.splitlines(), cuda_source.blanked(text).splitlines()):
+        lines.append(line)
+        code = f"{code}{blanked}\n".lstrip()
+        depth += sum(map(blanked.count, "([{")) - sum(map(blanked.count, ")]}"))
+        ends = code.startswith("#") or code.rstrip().endswith((";", "}"))
+        if depth == 0 and ends and not line.endswith("\\"):
+            found.append(Declaration("\n".join(lines)))
+            lines, code = [], ""
+    return found
 
 
 def declarations_of(step):

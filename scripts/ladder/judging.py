@@ -31,8 +31,6 @@ class Remark(NamedTuple):
     """What is wrong with a submission that passes all the same."""
     kind: str
     text: str
-    about: str = ""  # a corner's lesson, a dimension's name
-    facts: dict = {}
 
 
 class Verdict(NamedTuple):
@@ -95,7 +93,7 @@ def remark_of(entry):
     facts, lesson = entry["failure"], entry.get("lesson", "")
     seen = facts["error"] if entry["kind"] == "empty" and facts["what"] == "error" else facts["seen"]
     text = REMARKS[entry["kind"]].format(**{**facts, "where": diagnosis.how(facts), "seen": seen, "lesson": lesson})
-    return Remark(entry["kind"], text, lesson, facts)
+    return Remark(entry["kind"], text)
 
 
 class Judge:
@@ -163,7 +161,7 @@ class Judge:
         """The Failure that an Outcome shows, or None; it keeps the remarks."""
         if not self.is_strict:
             for entry in outcome.remarks:
-                self.add(remark_of(entry))
+                self.add(remark_of(entry), entry.get("lesson"))
             if outcome.leaks:
                 self.add(LEAK)
                 return None
@@ -179,8 +177,9 @@ class Judge:
             raise Failed(self.explained(program, outcome, failure, **how) if program else failure)
         return failure is None
 
-    def add(self, remark):
-        self.remarks.setdefault((remark.kind, remark.about), remark)
+    def add(self, remark, about=None):
+        """Keeps one remark of a kind on a corner's lesson or a dimension."""
+        self.remarks.setdefault((remark.kind, about), remark)
 
     def mark(self, stage, state=PASSED, text=""):
         self.stages[stage] = Stage(stage, state, text)
@@ -280,7 +279,7 @@ class Judge:
             sizes = [f"--{name}={LONG if name == long else 1}" for name in names]
             outcome = self.check(program, *sizes, "--random-data", "--aligned", seconds=LONG_S)
             if outcome.facts.get("error") == "cudaErrorInvalidConfiguration" and not self.is_strict:
-                self.add(Remark("grid", GRID.format(long, LONG), long))
+                self.add(Remark("grid", GRID.format(long, LONG)), long)
             elif not outcome.result.stopped and outcome.result.status not in (ladder.TIMED_OUT, 2):
                 self.holds(outcome)
 

@@ -16,11 +16,11 @@ POLL_S = 0.3
 
 
 def list_text(chosen):
-    """A line for each of these problems: whether it is solved, how hard it is, what it is, the level reached."""
+    """A line for each of these problems: whether it is solved, how hard it is, what it is."""
     solved = progress_file.solved_kernels()
-    return "\n".join(ladder.wrapped(
-        f"  {'x' if problem.kernel in solved else ' '} {problem.kernel:17} {problem.difficulty:6} {problem.description}"
-        + f"; level: {solved.get(problem.kernel)}" * bool(solved.get(problem.kernel)), " " * 29) for problem in chosen)
+    lines = [f"  {'x' if one.kernel in solved else ' '} {one.kernel:17} {one.difficulty:6} {one.description}"
+             for one in chosen]
+    return "\n".join(ladder.wrapped(line, " " * 29) for line in lines)
 
 
 def hint_text(problem, number):
@@ -60,13 +60,10 @@ class Watch:
             return False
         submission = candidates.find(str(max(fresh, key=self.saved.get)))
         if self.submission is None or submission.path != self.submission.path:
-            self.hints, self.verdict = 0, None
-        self.submission, self.note, state = submission, "", progress_file.state(submission)
-        if not state:
-            self.verdict = progress_file.judge(submission, say=lambda line: print(
-                f"{CLEAR}{submission.path.name}: {line} ...", flush=True))
-        elif self.verdict is None:
-            self.note = f"{submission.path.name} has {state} before; it is judged again when you save a change"
+            self.hints = 0
+        self.submission, self.note = submission, ""
+        self.verdict = progress_file.judge(submission, say=lambda line: print(
+            f"{CLEAR}{submission.path.name}: {line} ...", flush=True))
         return True
 
     def key(self, key):

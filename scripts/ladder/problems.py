@@ -182,9 +182,8 @@ def template(problem, include=None):
 
 
 def flat_template(problem):
-    """The same without our headers and with a main of its own, that of scripts/export; None if it has none."""
+    """The same without our headers and with a main of its own, that of scripts/export."""
     with tempfile.TemporaryDirectory() as folder:
         draft = Path(folder) / "draft.cu"
         draft.write_text(template(problem, problem.header))
-        step = ladder.Step(problem.family, problem.kernel, "", problem.kernel, draft, "submission")
-        return exporting.flat(step) if exporting.main_of(step) else None
+        return exporting.flat(ladder.Step(problem.family, problem.kernel, "", problem.kernel, draft, "submission"))

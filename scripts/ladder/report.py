@@ -59,9 +59,8 @@ def text(x, y, words, kind=""):
     return f'<text x="{x:g}" y="{y:g}"' + (f' class="{kind}"' if kind else "") + f">{html.escape(str(words))}</text>"
 
 
-def box(x, y, width, height, kind, tip=""):
-    tip = f"<title>{html.escape(tip)}</title>" if tip else ""
-    return f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" class="{kind}">{tip}</rect>'
+def box(x, y, width, height, kind):
+    return f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" class="{kind}"/>'
 
 
 def column(word):
@@ -96,7 +95,7 @@ def filled(y, words, kind):
 
     for first, *others in runs(sorted(words), one_box):
         width, lanes = (len(others) + 1) * CELL, ranges(words[first])
-        yield box(column(first), y, width, ROW - 2, kind, f"lanes {lanes}")
+        yield box(column(first), y, width, ROW - 2, kind)
         label = lanes if 6.1 * len(lanes) <= width + 2 else f"{len(words[first])}x"  # as far as they fit
         yield text(column(first) + width / 2, y + ROW - 5, label, f"{kind}-text")
 

@@ -56,7 +56,7 @@ $call  wait(current, nullptr);
 FILE = string.Template('''\
 """Compiles $name with PyTorch, compares it with PyTorch's own operator, and times both.
 
-    python $name.py $usage
+    python $name.py [$sizes]
 
 Needs PyTorch with CUDA, nvcc and ninja. The step uses the default stream: it waits for PyTorch's current one, and that
 one for the step.
@@ -182,8 +182,7 @@ def extension(step, main):
         "kernel": exporting.code_for(step, reached, PRELUDE), "prototype": prototype, "options": options,
         "binding": string.Template(BINDING).substitute(prototype=prototype, first=f"{tensors[0]}_", call=body),
         "arguments": ", ".join(name + "_" * keyword.iskeyword(name) for name in [*tensors, *passed]),
-        "sizes": ", ".join(sizes), "defaults": ", ".join(value.capitalize() for _, value in sizes.values()),
-        "usage": " ".join(f"[{name.upper()}" for name in sizes) + "]" * len(sizes)}
+        "sizes": ", ".join(sizes), "defaults": ", ".join(value.capitalize() for _, value in sizes.values())}
 
 
 def text(step):

@@ -1,15 +1,13 @@
 #!/usr/bin/env python3
 """Judges submissions as candidates write them, and submissions that misbehave. Compiles each for the CPU backend."""
-import json
 import shutil
 import subprocess
 import textwrap
 import unittest
-from pathlib import Path
 from unittest import mock
 
 from helpers import ROOT, Case, ladder
-from ladder import candidates, diagnosis, judging, levels, problems, sandbox
+from ladder import candidates, checked_run, diagnosis, judging, levels, problems, sandbox
 from ladder.diagnosis import COMPILES, ENDS, MEMORY, RACES, RIGHT
 
 ADD = """
@@ -70,6 +68,21 @@ REMARKS = {
     "right": ({}, [], levels.ROBUST),
 }
 
+# What only a later stage sees.
+LATER = {
+    "host_memory_in_a_structure": ({"before": """
+        struct Sizes { const size_t* n; };
+        __global__ void s(const float* a, const float* b, float* c, Sizes sizes) {
+          size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+          if (i < *sizes.n) c[i] = a[i] + b[i];
+        }""", "call": "if (n) s<<<(n + 255) / 256, 256>>>(a, b, c, Sizes{&n});"}, ENDS, "a variable of the host"),
+    "read_past_the_end_and_not_used": ({"kernel": """
+        if (i < n) {
+          float next = a[i + 1];
+          c[i] = (i + 1 < n && next > 1e30f ? next : a[i]) + b[i];
+        }"""}, MEMORY, ""),
+}
+
 # What passes all stages: (text, what the verdict says)
 GOOD = {
     "early_return_before_a_barrier": (page_of(kernel="if (i >= n) return; __syncthreads(); " + SUM),
@@ -78,52 +91,22 @@ GOOD = {
                    "level: robust.", "Next level, coalesced: the work is done by 1 lane of 32, 1 block"),
     "other_names_and_own_main": ("""
         #include <cstdio>
-        #include <vector>
         #define CHECK(x) do { if ((x) != cudaSuccess) { printf("bad\\n"); exit(1); } } while (0)
         template <typename T> __device__ T plus(T a, T b) { return a + b; }
-        template <typename T, int N> __global__ void zero(T* c, size_t n) {
-          for (size_t i = threadIdx.x; i < n; i += N) c[i] = 0;
-        }
         namespace mine {
-        __global__ void run(const float* a, const float* b, float* c, int n) {
-          const int first = blockIdx.x * blockDim.x + threadIdx.x;
-          for (int i = first; i < n; i += gridDim.x * blockDim.x) c[i] = plus(a[i], b[i]);
+        template <int N> __global__ void run(const float* a, const float* b, float* c, int n) {
+          const int first = blockIdx.x * N + threadIdx.x;
+          for (int i = first; i < n; i += gridDim.x * N) c[i] = plus(a[i], b[i]);
         }
         }
         static int ceil_div(int a, int b) { return (a + b - 1) / b; }
         cudaError_t launch(const float* a, const float* b, float* c, int n) {
           if (n == 0) return cudaSuccess;
-          zero<float, 64><<<1, 64>>>(c, n);
-          mine::run<<<ceil_div(n, 128), 128>>>(a, b, c, n);
+          mine::run<128><<<ceil_div(n, 128), 128>>>(a, b, c, n);
           return cudaGetLastError();
         }
-        int main() { std::vector<float> x(10); launch(nullptr, nullptr, nullptr, 0); printf("own main\\n"); }
+        int main() { CHECK(launch(nullptr, nullptr, nullptr, 0)); }
         """, "Solved, level: "),
-}
-
-# What only a later stage sees: (kernel, submission, stage, what the verdict says).
-LATER = {
-    "host_memory_in_a_structure": ("add", """
-        struct Sizes { const size_t* n; };
-        __global__ void k(const float* a, const float* b, float* c, Sizes sizes) {
-          size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
-          if (i < *sizes.n) c[i] = a[i] + b[i];
-        }
-        void launch(const float* a, const float* b, float* c, size_t n) {
-          if (n) k<<<(n + 255) / 256, 256>>>(a, b, c, Sizes{&n});
-        }
-        """, ENDS, "a variable of the host"),
-    "read_past_the_end_and_not_used": ("sum", """
-        __global__ void k(const float* x, float* out, size_t n) {
-          float v = 0;
-          for (size_t i = 0; i < n; i += 2) {
-            float next = x[i + 1];
-            v += x[i] + (i + 1 < n ? next : 0);
-          }
-          *out = v;
-        }
-        void launch(const float* x, float* out, size_t n) { k<<<1, 1>>>(x, out, n); }
-        """, MEMORY, ""),
 }
 
 
@@ -157,16 +140,13 @@ class Judging(Case):
 
 class JudgeTest(Judging):
     def test_bad_pages(self):
-        for name, (words, stage, what) in BAD.items():
+        cases = [(name, *case, OnPlainBuild) for name, case in BAD.items()]
+        cases += [(name, *case, judging.Judge) for name, case in LATER.items()]
+        for name, words, stage, what, how in cases:
             with self.subTest(name):
-                verdict = self.judge(f"add_{name}", page_of(**words), 15 if what.endswith("time") else 120)
+                verdict = self.judge(f"add_{name}", page_of(**words), 15 if what.endswith("time") else 120, how)
                 self.assert_fails(verdict, stage, what)
                 self.assertEqual("scripts/explain --play" in judging.text(verdict), stage in (RIGHT, MEMORY, RACES))
-
-    def test_what_only_a_later_stage_sees(self):
-        for name, (kernel, text, stage, what) in LATER.items():
-            with self.subTest(name):
-                self.assert_fails(self.judge(f"{kernel}_{name}", text, how=judging.Judge), stage, what)
 
     def test_planted_bugs(self):
         """A wrong sum, with the race that explains it, and a missing fence, without which every result is right."""
@@ -305,17 +285,16 @@ class OnGpuAlone(Case):
                 raise candidates.CompileError(CLUSTERS)
             return judge.folder / "program"
 
-        def run(command, seconds, environment=None, memory=0):
-            if command[0] != "compute-sanitizer":
-                record = next(word for word in command if str(word).startswith("--record="))
-                Path(record.split("=")[1]).write_text(json.dumps(check))
-                return sandbox.Result(0 if check["verified"] else 1, "", "", 1)
+        def run(judge, program, *options, **how):
+            return checked_run.Outcome(sandbox.Result(1 - check["verified"], "", "", 1), [check], "")
+
+        def run_tool(command, seconds, memory):
             output = dict(tools).get(command[2], CLEAN)
             return sandbox.Result(9 if "1 error" in output else 0, output, "", 1)
 
         path = self.folder() / "add_clusters.cu"
         path.write_text("// a page")
-        with mock.patch.multiple(judging.Judge, build=build), mock.patch.object(sandbox, "run", run), \
+        with mock.patch.multiple(judging.Judge, build=build, run=run), mock.patch.object(sandbox, "run", run_tool), \
                 mock.patch.object(judging.shutil, "which", lambda name: name), \
                 mock.patch.object(judging.compute_sanitizer, "small_sizes", lambda program: [["--n=5"], ["--small"]]):
             return judging.Judge(candidates.find(str(path)), with_gpu=with_gpu).verdict()
