@@ -14,7 +14,6 @@ from ladder import cuda_source, outside, problems
 from ladder.outside import COMPILE_S, CompileError, run_compiler
 
 OWN_MAIN = "-Dmain=ladder_main_of_the_page"  # a submission's own main is not called
-PRESETS = {"cpu": "cpu", "memory": "cpu-asan", "trace": "cpu-trace", "gpu": "gpu"}
 
 # Behind the submission: a function around its launch, which may return nothing or a cudaError_t, and what the runner is
 # to call the submission.
@@ -96,10 +95,9 @@ def find(name):
 
 
 @functools.lru_cache(maxsize=None)
-def prepare(kind, kernel):
+def prepare(preset, kernel):
     """Builds what a kernel's submissions are linked with: the runner of a preset, and on a GPU the library's step; once
     in a process."""
-    preset = PRESETS.get(kind, kind)
     if not (ladder.ROOT / "build" / preset / "build.ninja").is_file():
         ladder.say(f"building what pages are linked with, the runner and the backend, in build/{preset}: once, about a "
                    "minute on two cores")
@@ -121,11 +119,10 @@ NARROWED = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):\d+: warning: (?:conver
 
 
 class Builder(outside.Builder):
-    """`kind`: one of PRESETS, or a preset; `submission`: a Submission, or a step of any kind; `folder`: where the
-    program and what it is made of go."""
+    """`submission`: a Submission, or a step of any kind; `folder`: where the program and what it is made of go."""
 
-    def __init__(self, kind, submission, folder):
-        super().__init__(ladder.ROOT / "build" / PRESETS.get(kind, kind))
+    def __init__(self, preset, submission, folder):
+        super().__init__(ladder.ROOT / "build" / preset)
         self.submission = submission
         self.folder = folder
         self.narrowed = 0  # the first line where a 64-bit value becomes one of 32 bits with no cast; 0: none does

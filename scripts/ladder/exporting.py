@@ -55,12 +55,11 @@ TIME = """\
   CUDA_CHECK(cudaEventSynchronize(stop));
   float ms = 0;
   CUDA_CHECK(cudaEventElapsedTime(&ms, start, stop));
-  std::printf("%.4f ms, %.1f {unit}\\n", ms / 20, {work} / (ms / 20) * {factor});
+  std::printf("%.4f ms, %.1f {unit}\\n", ms / 20, ({work}) / (ms / 20) * {factor});
   CUDA_CHECK(cudaEventDestroy(start));
   CUDA_CHECK(cudaEventDestroy(stop));
 """
 TIME_LINE = re.compile(r"^ *// TIME: (.*;) (GB/s|TFLOP/s) of (.*)\n", re.MULTILINE)
-FACTORS = {"GB/s": "1e-6", "TFLOP/s": "1e-9"}
 
 FOR_CPU = re.compile(r"^#ifdef CUDA_EMU\n.*?^#else\n(.*?)^#endif\n", re.MULTILINE | re.DOTALL)
 # What programs for any shape compile in its place for GPUs that lack an instruction; a step names the GPU it needs.
@@ -150,11 +149,6 @@ def needed_by(main, found):
     return [declaration for declaration in found if declaration in chosen]
 
 
-def has_main(path):
-    """As a submission may."""
-    return re.search(r"^int\s+main\s*\(", cuda_source.blanked(path.read_text()), re.MULTILINE) is not None
-
-
 def main_of(step):
     """The main for a step, from export*.inc in its kernel's folder or, of several kernels, in the family's: the file
     with a line '// kernel: KERNEL [| NAME = text]...', or with '// step: STEP' and the like, and first its lines
@@ -178,8 +172,9 @@ def main_of(step):
 
 def with_timing(main):
     def block(found):
-        call = found[1] if found[1].count(";") == 1 else "{ " + found[1] + " }"
-        return TIME.format(call=call, unit=found[2], work=f"({found[3]})", factor=FACTORS[found[2]])
+        call, unit, work = found.groups()
+        factor = {"GB/s": "1e-6", "TFLOP/s": "1e-9"}[unit]
+        return TIME.format(call=call if call.count(";") == 1 else f"{{ {call} }}", unit=unit, work=work, factor=factor)
     return TIME_LINE.sub(block, main)
 
 

@@ -111,7 +111,7 @@ class Judge:
         self.stages = {}  # those judged: {name: Stage}
         self.remarks = {}  # {(kind, about): Remark}
         self.pool = self.folder = None
-        self.builds = {}  # {kind: Future of a program}
+        self.builds = {}  # {preset: Future of a program}
         self.printed = ""  # by the submission, in the last run that printed
         self.printed_by_failure = ""  # and in the run that fails
         self.program = None  # that runs as the submission should, without sanitizers and counters
@@ -121,21 +121,21 @@ class Judge:
 
     # -- building and running
 
-    def build(self, kind):
-        candidates.prepare(kind, self.submission.problem.kernel)
-        builder = candidates.Builder(kind, self.submission, self.folder / kind)
+    def build(self, preset):
+        candidates.prepare(preset, self.submission.kernel)
+        builder = candidates.Builder(preset, self.submission, self.folder / preset)
         program = builder.program()
-        if kind in ("cpu", "gpu"):
+        if preset in ("cpu", "gpu"):
             self.program = self.program or program
             if builder.narrowed and not self.is_strict:
                 self.add(Remark("narrow", NARROW.format(builder.narrowed)))
         return program
 
-    def building(self, kind):
-        """The Future of the program of this kind, which is built once."""
-        if kind not in self.builds:
-            self.builds[kind] = self.pool.submit(self.build, kind)
-        return self.builds[kind]
+    def building(self, preset):
+        """The Future of the program for a preset, which is built once."""
+        if preset not in self.builds:
+            self.builds[preset] = self.pool.submit(self.build, preset)
+        return self.builds[preset]
 
     def run(self, program, *options, order=None, fill=None, seconds=None):
         """The program's Outcome; it may take so many seconds of CPU time, or what is left."""
@@ -258,8 +258,8 @@ class Judge:
         outcome = few if too_long else outcome
         self.holds(outcome, program)
         left_out, checks = outcome.entry.get("sizes_left") or too_long, outcome.entry["checks"]
-        self.building("memory")
-        self.building("trace")
+        self.building("cpu-asan")
+        self.building("cpu-trace")
         self.say("the same in another order of threads, and with other values in fresh memory")
         another = {"order": "random:1", "fill": "large"}
         outcome = self.check(program, *["--brief"] * too_long, within=self.for_few_checks, **another)
@@ -308,13 +308,13 @@ class Judge:
         """What AddressSanitizer says of a crash: whose memory it was, and which line left it."""
         self.say("where does that address lie?")
         options = [*failure.facts["options"], f"--data={failure.facts['data']}"] if failure.facts else ["--random-data"]
-        outcome = self.check(self.building("memory").result(), *options, seconds=2 * EXPERIMENT_S)
+        outcome = self.check(self.building("cpu-asan").result(), *options, seconds=2 * EXPERIMENT_S)
         return diagnosis.of_outcome(outcome) if outcome.sanitizer else failure
 
     def with_writer(self, failure, order, fill):
         """With the thread that wrote the wrong value last, and a race at that size."""
         self.say("who wrote it?")
-        program, facts = self.building("trace").result(), failure.facts
+        program, facts = self.building("cpu-trace").result(), failure.facts
         again = self.run(program, "--check", *facts["options"], f"--data={facts['data']}", order=order, fill=fill,
                          seconds=2 * EXPERIMENT_S).facts
         if all(again.get(key) == facts[key] for key in ("size", "data", "index")) and again.get("writer"):
@@ -328,14 +328,14 @@ class Judge:
     def memory(self):
         """Under AddressSanitizer, on fewer sizes. What only another timing shows, a lost update, may show here
         first."""
-        program = self.building("memory").result()
+        program = self.building("cpu-asan").result()
         self.say("under AddressSanitizer")
         if self.holds(self.check(program, "--brief"), program):
             self.mark(MEMORY, text="nothing out of bounds, nothing misaligned")
 
     def traced(self):
         """Races, and the access pattern beside those of the ladder."""
-        program = self.building("trace").result()
+        program = self.building("cpu-trace").result()
         self.say("counting accesses")
         step, outcome = self.trace(program)
         if step is None:

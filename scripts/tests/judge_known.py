@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Judges every planted bug, and prints which stage rejects it, and what a checker says of the kind that many
 collections have: one round shape, one epsilon, blind to NaN (common/runner/tests/peer_check.cu). Each bug must be
-rejected at the stage that its line '// stage: ...' names. With --steps it judges the steps, which must pass.
-Takes about 10 minutes of CPU time, with --steps an hour.
+rejected at the stage that its line '// stage: ...' names. With --steps it judges the steps and the whiteboard answers,
+which must pass. Takes about 10 minutes of CPU time, with --steps an hour.
 
 example: scripts/tests/judge_known.py --jobs 2 reduce
 """
@@ -62,14 +62,17 @@ def judged(known):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--steps", action="store_true", help="the steps that the CPU backend builds, not the bugs")
+    parser.add_argument("--steps", action="store_true", help="not the bugs: steps and whiteboard answers")
     parser.add_argument("names", nargs="*", help="bugs, kernels or families; default: all")
     options = parser.parse_args()
     ladder.configure("cpu")
     ladder.build("cpu", ["outside_peers"])
     skipped = ladder.skipped("cpu")
-    chosen = [step for step in ladder.steps() if step.kernel in problems.problems() and step.name not in skipped] \
-        if options.steps else [bug for bug in ladder.bugs() if ladder.runs_on_cpu(bug)]
+    if options.steps:
+        chosen = [step for step in ladder.steps() + ladder.answers() if step.kernel in problems.problems()
+                  and step.name not in skipped and step.path.suffix == ".cu"]
+    else:
+        chosen = [bug for bug in ladder.bugs() if ladder.runs_on_cpu(bug)]
     chosen = [one for one in chosen if not options.names or {one.name, one.kernel, one.family} & set(options.names)]
     if not chosen:
         ladder.usage_error(f"nothing to judge has one of these names: {' '.join(options.names)}")
