@@ -38,10 +38,6 @@ class Outcome(NamedTuple):
         return [report for record in self.records for report in record.get("reports", [])]
 
     @property
-    def remarks(self):
-        return self.entry.get("remarks", [])
-
-    @property
     def sanitizer(self):
         """What a sanitizer says is wrong: its line, with how far an address lies outside which memory."""
         said, *more = (re.search(pattern, self.result.output, re.MULTILINE) for pattern in (
@@ -55,11 +51,6 @@ class Outcome(NamedTuple):
         found = re.search(r"^ +#\d+ .* (\S+\.cuh?):(\d+)", self.result.output, re.MULTILINE)
         found = found or re.search(r"(\S+\.cuh?):(\d+):\d+: runtime error", self.result.output)
         return f"{found[1]}:{found[2]}:1" if found else ""
-
-    @property
-    def leaks(self):
-        """Is all that is wrong memory that was not freed?"""
-        return self.entry.get("verified", False) and "LeakSanitizer" in self.sanitizer
 
 
 def lines_of(path):

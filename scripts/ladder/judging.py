@@ -40,7 +40,7 @@ class Verdict(NamedTuple):
     failure: diagnosis.Failure  # the first, or None
     printed: str = ""  # by the submission: in the run that fails, else in a small one
     remarks: list = []
-    level: str = ""  # one of levels.NAMES, of a submission that passes
+    level: str = ""  # of a submission that passes (levels.py)
     following: str = ""  # the next one, and what is missing for it
     film: str = ""  # the command that plays the run that fails, if the CPU backend can run it
 
@@ -160,9 +160,9 @@ class Judge:
     def failure_of(self, outcome):
         """The Failure that an Outcome shows, or None; it keeps the remarks."""
         if not self.is_strict:
-            for entry in outcome.remarks:
+            for entry in outcome.entry.get("remarks", []):
                 self.add(remark_of(entry), entry.get("lesson"))
-            if outcome.leaks:
+            if outcome.entry.get("verified") and "LeakSanitizer" in outcome.sanitizer:
                 self.add(LEAK)
                 return None
         if any(report["cause"] == "returned" for report in outcome.reports):

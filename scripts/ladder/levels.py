@@ -24,7 +24,6 @@ MEASURES = {
     "few atomics": (lambda sums: sums.atomics, lambda value: f"{value:,} atomic operations"),
     "least traffic": (lambda sums: sums.sectors, lambda value: f"{value:,} sectors in all"),
 }
-NAMES = [RIGHT, ROBUST, *MEASURES, FAST]
 
 
 def first_near_best(values):

@@ -24,8 +24,10 @@ def list_text(chosen):
 
 
 def hint_text(problem, number):
-    """The idea of the ladder's step with this number, counted from 1."""
+    """The idea of the ladder's step with this number, counted from 1; the script ends if there is none."""
     hints = problem.hints()
+    if not 1 <= number <= len(hints):
+        ladder.usage_error(f"--hint: {problem.kernel} has {len(hints)} hints, 1 to {len(hints)}")
     step, text = hints[number - 1]
     return ladder.wrapped(f"Hint {number} of {len(hints)}, the idea of step {step.number}: {text}")
 

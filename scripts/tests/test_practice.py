@@ -10,7 +10,7 @@ from unittest import mock
 
 from helpers import ROOT, Case, ladder, outcome
 from ladder import access_pattern, bug_lab, candidates, diagnosis, judging, practice_watch, problems, progress_file
-from ladder.diagnosis import MEMORY, RACES, RIGHT, STAGES
+from ladder.diagnosis import MEMORY, RIGHT, STAGES
 
 SCRIPTS = {name: ladder.load_script(name) for name in ("practice", "judge")}
 SUM = problems.named("sum")
@@ -229,7 +229,7 @@ FACTS = {"what": "value", "seen": "y[7] of 9 is wrong: got 1, want 2", "size": "
          "second_run": False, "buffer": "y", "index": 7, "count": 9, "got": "1", "want": "2"}
 
 
-class Diagnoses(Case):
+class Explanations(Case):
     def test_every_cause_has_a_stage_and_a_section_that_is_there(self):
         for stage, sentence, section in [*diagnosis.CAUSES.values(), *diagnosis.CUDA_ERRORS.values()]:
             self.assertIn(stage, STAGES)
@@ -239,46 +239,25 @@ class Diagnoses(Case):
             for section in map(problem.section, diagnosis.SECTIONS):
                 self.assertRegex(practice_watch.section_text(section), "^#+ ", section)
 
-    def cause(self, facts, passing, reports=()):
-        """The cause where exactly those runs pass of which `passing` is true: a function of the options, the order and
-        what fresh memory holds."""
-        failure = diagnosis.of_facts({**FACTS, **facts})
-        return diagnosis.Causes(failure, lambda *options, order=None, fill=None: passing(options, order, fill),
-                                reports, ["n"]).found()
-
     def test_a_cause_is_named_only_if_its_absence_mends_the_run(self):
-        misaligned, reverse = {"offsets": "x + 1, y + 0"}, {"order": "reverse"}
-        words = {"off their alignment": (misaligned, lambda options, order, fill: "--aligned" in options),
-                 "order in which threads run": (reverse, lambda options, order, fill: order == "forward"),
-                 "nothing has written": ({}, lambda options, order, fill: fill == "zeros"),
-                 "nothing has set it to 0": ({}, lambda options, order, fill: "--zeroed" in options),
-                 "few right digits": ({"data": "1e4 + noise"}, lambda options, order, fill: "--data=random" in options),
-                 "row * ldx": ({}, lambda options, order, fill: "--ldx=12" not in options),
-                 "alpha scales": ({}, lambda options, order, fill: "--alpha=1" in options)}
-        for word, (facts, passing) in words.items():
+        def cause(facts, passes):
+            """Where exactly those runs pass of which `passes` is true."""
+            return diagnosis.Causes(diagnosis.of_facts({**FACTS, **facts}), passes, [], ["n"]).found()
+
+        for word, facts, passes in (
+                ("off their alignment", {"offsets": "x + 1, y + 0"}, lambda *options, **how: "--aligned" in options),
+                ("order in which threads run", {"order": "reverse"},
+                 lambda *options, order=None, **how: order == "forward"),
+                ("nothing has written", {}, lambda *options, fill=None, **how: fill == "zeros"),
+                ("nothing has set it to 0", {}, lambda *options, **how: "--zeroed" in options),
+                ("few right digits", {"data": "1e4 + noise"}, lambda *options, **how: "--data=random" in options),
+                ("row * ldx", {}, lambda *options, **how: "--ldx=12" not in options),
+                ("alpha scales", {}, lambda *options, **how: "--alpha=1" in options)):
             with self.subTest(word):
-                self.assertIn(word, self.cause(facts, passing).sentence)
-                nothing = self.cause(facts, lambda options, order, fill: False)
+                self.assertIn(word, cause(facts, passes).sentence)
+                nothing = cause(facts, lambda *options, **how: False)
                 self.assertIn("Follow the thread", nothing.sentence)
                 self.assertNotRegex(nothing.what, r"x \+ 1|reverse")
-
-    def test_other_causes(self):
-        sizes = self.cause({}, lambda options, order, fill: "--n=256" in options)
-        self.assertIn("It passes at n=256; it fails at n=8, n=10, n=32", sizes.what)
-        gone = {"cause": "lane is gone", "problem": "lane 3 reads lane 17, which has returned", "at": "", "groups": []}
-        found = self.cause({}, lambda options, order, fill: False, [gone])
-        self.assertEqual(found.stage, RACES)
-        self.assertIn("lane 3 reads lane 17", found.what)
-
-
-class Patterns(Case):
-    def test_as_which_step_and_which_is_better(self):
-        mine, one, two = ({"step": name, "kernel": "sum", "launches": [
-            {"totals": {"global_load": {"requests": 10, "units": units, "ideal": 40}}}]}
-            for name, units in (("mine", 320), ("sum_01_a", 320), ("sum_02_b", 40)))
-        self.assertEqual(access_pattern.compared(mine, [one, two]),
-                         "global loads: 32.0 sectors per request, 4.0 at best; 320 in all, as step 01; step 02 has 4.0 "
-                         "per request, 40 in all")
 
     def test_speed(self):
         steps = [{"step": "00_cub", "cold_us": 5}, {"step": "01_a", "cold_us": 100}, {"step": "02_b", "cold_us": 10}]
