@@ -96,9 +96,8 @@ class Declaration:
     def __init__(self, text):
         self.text = text.strip()
         code = cuda_source.blanked(text).strip()
-        self.words, self.names = words_of(code), declared_names(code)
-        self.is_assertion = code.startswith("static_assert")
-        self.is_harness = bool(self.words & {"ladder", "LADDER_STEP"})
+        self.words = words_of(code)
+        self.names = self.words if code.startswith("static_assert") else declared_names(code)
 
 
 def declarations(text):
@@ -133,8 +132,9 @@ def declarations_of(step):
                     read(header, header.read_text())
 
     read(step.path, step.path.read_text()[len(cuda_source.head(step.path)):])  # its head begins the export
-    found = [declaration for declaration in found if not declaration.text.endswith("#pragma once")]
-    return [Declaration(SCRATCH) if "scratch" in one.names else one for one in found], system
+    found = [Declaration(SCRATCH) if "scratch" in one.names else one for one in found]
+    harness = {"ladder", "LADDER_STEP"}
+    return [one for one in found if not one.words & harness and not one.text.endswith("#pragma once")], system
 
 
 def needed_by(main, found):
@@ -143,8 +143,7 @@ def needed_by(main, found):
     words, chosen, size = words_of(cuda_source.blanked(main)), set(), -1
     while len(chosen) > size:
         size = len(chosen)
-        chosen |= {one for one in found if not one.is_harness
-                   and (one.names & words and not one.names & own or one.is_assertion and one.words & words)}
+        chosen |= {one for one in found if one.names & words and not one.names & own}
         words.update(*(declaration.words for declaration in chosen))
     return [declaration for declaration in found if declaration in chosen]
 
@@ -197,14 +196,9 @@ def joined(texts):
 def code_for(step, main, prelude):
     """The step's head without what the build reads, its includes, CUDA_CHECK, and what a main reaches."""
     found, system = declarations_of(step)
-    chosen = needed_by(main, found)
-    harness = {name for one in found if one.is_harness for name in one.names} - {"CUDA_CHECK"}
-    unmet = harness & set().union(*(declaration.words for declaration in chosen))
-    if unmet:
-        ladder.fail(f"{step.name}: cannot stand alone, uses {', '.join(sorted(unmet))}")
     head = re.sub(r"^// (needs|links): .*\n", "", cuda_source.head(step.path), flags=re.MULTILINE)
     includes = "".join(f"#include {header}\n" for header in sorted(system))
-    return "\n".join([head, includes, prelude, joined([declaration.text for declaration in chosen]) + "\n"])
+    return "\n".join([head, includes, prelude, joined([one.text for one in needed_by(main, found)]) + "\n"])
 
 
 def flat(step):
