@@ -71,8 +71,7 @@ class Submission(NamedTuple):
     @property
     def is_strict(self):
         """A step, a planted bug or a submission made from one, which keeps the problem's contract to the letter."""
-        is_answer = self.path.stem.startswith("whiteboard")
-        return registers_itself(self.path) and not is_answer or re.search(r"_bug_\d+$", self.path.stem) is not None
+        return registers_itself(self.path) and not self.path.stem.startswith("whiteboard")
 
     @property
     def is_untouched(self):

@@ -211,7 +211,7 @@ class Judge:
             self.stages = {name: self.stages[name] for name in STAGES[:STAGES.index(failure.stage)]
                            if name in self.stages}
             self.mark(failure.stage, FAILED, failure.what)
-            if failure.stage in (RIGHT, MEMORY, RACES) and "gpu" not in self.builds and self.program:
+            if failure.stage in (RIGHT, MEMORY, RACES) and self.program and self.program.parent.name == "cpu":
                 film = f"scripts/explain --play {shlex.quote(ladder.shown(self.submission.path))}"
         else:
             ideas = {step.name[len(step.kernel) + 1:]: text for step, text in self.submission.problem.hints()}
@@ -235,7 +235,7 @@ class Judge:
             program = self.building("cpu").result()
         except candidates.CompileError as error:
             if self.with_gpu and diagnosis.CANNOT_RUN in str(error):
-                return self.on_gpu_alone()
+                return self.on_gpu(alone=True)
             raise
         self.mark(COMPILES)
         try:
@@ -244,7 +244,10 @@ class Judge:
             refused = by_nvcc.result()  # it takes longer than most checks
             if refused:
                 raise candidates.CompileError(refused)
-        self.speed()
+        if self.with_gpu:
+            self.on_gpu()
+        else:
+            self.mark(SPEED, SKIPPED, "needs a GPU")
 
     def checked(self, program):
         """The stages on the CPU backend."""
@@ -359,39 +362,29 @@ class Judge:
         outcome = self.run(program, "--trace", "--json", *sizes)
         return next(iter(ladder.entries(outcome.result.output)), None), outcome
 
-    def speed(self):
-        """On a GPU: is it right there, and which step of the ladder does it equal?"""
-        if not self.with_gpu:
-            self.mark(SPEED, SKIPPED, "needs a GPU")
-            return
+    def on_gpu(self, alone=False):
+        """Is it right on a GPU, and which step of the ladder does it equal? Of a submission that only a GPU runs, all
+        stages; compute-sanitizer takes the CPU backend's place."""
         self.say("on the GPU")
-        program = self.build("gpu")
-        if self.holds(self.check(program)):
-            self.timed(program)
-
-    def timed(self, program):
+        program = self.building("gpu").result()
+        if alone:
+            self.mark(COMPILES, text="for the GPU; the CPU backend cannot run it")
+        outcome = self.check(program)
+        if not self.holds(outcome):
+            if alone:
+                raise Failed(self.failure_of(outcome))
+            return
+        if alone:
+            self.mark(ENDS)
+            self.mark(RIGHT, text=f"{outcome.entry['checks']} checks")
+            self.mark(PATTERN, SKIPPED, "needs the CPU backend")
+            self.sanitized(program)
         own = [entry for entry in ladder.entries(self.run(program, "--json").result.output) if "cold_us" in entry]
         if own:
             steps = [step for step in access_pattern.of_ladder(self.submission.problem, "gpu", ("--json",), self.say)
                      if "cold_us" in step]
             self.mark(SPEED, text=access_pattern.speed_text(own[-1], steps))
             self.slow = levels.shortfall_in_time(own[-1]["cold_us"], steps)
-
-    def on_gpu_alone(self):
-        """The stages of a submission that the CPU backend cannot run; compute-sanitizer takes its place."""
-        self.say("the CPU backend cannot run this: compiling for the GPU")
-        program = self.building("gpu").result()
-        self.mark(COMPILES, text="for the GPU; the CPU backend cannot run it")
-        self.say("checking every awkward size, aligned and not")
-        outcome = self.check(program)
-        failure = self.failure_of(outcome)
-        if failure:
-            raise Failed(failure)
-        self.mark(ENDS)
-        self.mark(RIGHT, text=f"{outcome.entry['checks']} checks")
-        self.mark(PATTERN, SKIPPED, "needs the CPU backend")
-        self.sanitized(program)
-        self.timed(program)
 
     def sanitized(self, program):
         """What compute-sanitizer's tools find at two small sizes. The stages memory and races have two tools each."""

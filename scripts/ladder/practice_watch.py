@@ -81,18 +81,13 @@ class Watch:
         elif key == "e" and failure:
             self.note = section_text(failure.section)
         elif key == "p" and failure and self.verdict.film:
-            self.play()
-        return key != "q"
-
-    def play(self):
-        """Writes the film of the run that fails."""
-        page = self.submission.path.with_suffix(".html")
-        done = subprocess.run([sys.executable, *shlex.split(self.verdict.film)], cwd=ladder.ROOT, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        if done.stdout:
+            done = subprocess.run([sys.executable, *shlex.split(self.verdict.film)], cwd=ladder.ROOT, text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            page = self.submission.path.with_suffix(".html")
             page.write_text(done.stdout)
-        self.note = f"Open practice/{page.name} in a browser: it plays the run that fails." if done.stdout else \
-            done.stderr
+            self.note = f"Open practice/{page.name} in a browser: it plays the run that fails." if done.stdout else \
+                done.stderr
+        return key != "q"
 
     def next(self):
         """Writes the submission of the next kernel that is not solved, after this one, if it is not there."""

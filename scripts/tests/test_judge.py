@@ -47,7 +47,6 @@ BAD = {
     "leaves_early": ({"host": "exit(0);"}, ENDS, "before its checks"),
     "huge_block": ({"call": "k<<<1, 2048>>>(a, b, c, n);"}, ENDS, "blockDim.x is 2048"),
     "no_guard": ({"kernel": "c[i] = a[i] + b[i];"}, MEMORY, ""),
-    "bug_7": ({"call": UNGUARDED_CALL}, ENDS, "n=0"),  # a planted bug must keep the contract
     "smallest": ({"kernel": "if (i < n) c[i] = a[i] + (i == 40 ? 0 : b[i]);"}, RIGHT, "n=127, random data: c[40] of "),
     "does_not_compile": ({"kernel": "c[i] = a[i] + undeclared;"}, COMPILES, "undeclared"),
     "no_launch": ({"before": "#define launch another_name"}, COMPILES, "launch"),
@@ -56,12 +55,8 @@ BAD = {
 
 # What passes with remarks of these kinds: (words, kinds, level).
 REMARKS = {
-    "vectors": ({"kernel": """
-        if (4 * i + 3 < n) {
-          float4 v = ((float4*)a)[i], w = ((float4*)b)[i];
-          ((float4*)c)[i] = make_float4(v.x + w.x, v.y + w.y, v.z + w.z, v.w + w.w);
-        }
-        if (i >= n / 4 * 4 && i < n) c[i] = a[i] + b[i];"""}, ["alignment"], levels.RIGHT),
+    "vectors": ({"kernel": "if (i == 0 && n > 3) *(float4*)c = *(float4*)a; __syncthreads(); " + SUM}, ["alignment"],
+                levels.RIGHT),
     "no_blocks": ({"call": UNGUARDED_CALL}, ["empty"], levels.RIGHT),
     "narrow": ({"host": "const int blocks = (n + 255) / 256;", "call": "if (n) k<<<blocks, 256>>>(a, b, c, n);"},
                ["narrow"], levels.ROBUST),
