@@ -68,8 +68,6 @@ class Failed(Exception):
     """args[0] is the diagnosis.Failure."""
 
 
-# ---- remarks, by the kind of what the runner let pass
-
 REMARKS = {
     "alignment": "Right on aligned arrays, wrong at {where}: test each pointer before a vector access, (size_t)p % 16 "
                  "== 0, and take a scalar path otherwise.",
@@ -78,22 +76,14 @@ REMARKS = {
     "NaN": "At {where} a NaN is lost: {buffer}[{index}] is {got}. NaN > 0 is false, and fmaxf returns the other "
            "operand.",
     "corner": "At {where}: {seen}. {lesson}",
+    "grid": "{name} = {size:,} is refused: gridDim.y and gridDim.z end at 65535. Number the tiles in x, which goes to "
+            "2^31 - 1, or let each block take several.",
+    "narrow": "Line {line}: a 64-bit value becomes an int, which wraps from 2^31 on. Is that enough for every size "
+              "that the problem allows?",
+    "leak": "Device memory is not freed: each cudaMalloc needs its cudaFree, also before an early return.",
+    "return": "Threads return before a barrier that others reach: fine since Volta, older GPUs may hang.",
 }
-LEAK = Remark("leak", "Device memory is not freed: each cudaMalloc needs its cudaFree, also before an early return.")
-RETURNED = Remark("return", "Threads return before a barrier that others reach: fine since Volta, older GPUs may hang.")
-NARROW = ("Line {}: a 64-bit value becomes an int, which wraps from 2^31 on. Is that enough for every size that the "
-          "problem allows?")
-GRID = ("{} = {:,} is refused: gridDim.y and gridDim.z end at 65535. Number the tiles in x, which goes to 2^31 - 1, or "
-        "let each block take several.")
-NOT_ROBUST = {*REMARKS, "grid"}
-
-
-def remark_of(entry):
-    """A Remark for what the runner let pass."""
-    facts, lesson = entry["failure"], entry.get("lesson", "")
-    seen = facts["error"] if entry["kind"] == "empty" and facts["what"] == "error" else facts["seen"]
-    text = REMARKS[entry["kind"]].format(**{**facts, "where": diagnosis.how(facts), "seen": seen, "lesson": lesson})
-    return Remark(entry["kind"], text)
+NOT_ROBUST = {"alignment", "empty", "NaN", "corner", "grid"}
 
 
 class Judge:
@@ -128,7 +118,7 @@ class Judge:
         if preset in ("cpu", "gpu"):
             self.program = self.program or program
             if builder.narrowed and not self.is_strict:
-                self.add(Remark("narrow", NARROW.format(builder.narrowed)))
+                self.remark("narrow", {"line": builder.narrowed})
         return program
 
     def building(self, preset):
@@ -161,12 +151,15 @@ class Judge:
         """The Failure that an Outcome shows, or None; it keeps the remarks."""
         if not self.is_strict:
             for entry in outcome.entry.get("remarks", []):
-                self.add(remark_of(entry), entry.get("lesson"))
+                facts, lesson = entry["failure"], entry.get("lesson", "")
+                seen = facts["error"] if facts["what"] == "error" else facts["seen"]
+                facts = {**facts, "where": diagnosis.how(facts), "seen": seen, "lesson": lesson}
+                self.remark(entry["kind"], facts, lesson)
             if outcome.entry.get("verified") and "LeakSanitizer" in outcome.sanitizer:
-                self.add(LEAK)
+                self.remark("leak")
                 return None
         if any(report["cause"] == "returned" for report in outcome.reports):
-            self.add(RETURNED)
+            self.remark("return")
         self.printed_by_failure = outcome.printed
         return diagnosis.of_outcome(outcome)
 
@@ -177,9 +170,9 @@ class Judge:
             raise Failed(self.explained(program, outcome, failure, **how) if program else failure)
         return failure is None
 
-    def add(self, remark, about=None):
-        """Keeps one remark of a kind on a corner's lesson or a dimension."""
-        self.remarks.setdefault((remark.kind, about), remark)
+    def remark(self, kind, facts=(), about=None):
+        """Keeps one remark of a kind, and of one on a corner or a dimension one about each."""
+        self.remarks.setdefault((kind, about), Remark(kind, REMARKS[kind].format(**dict(facts))))
 
     def mark(self, stage, state=PASSED, text=""):
         self.stages[stage] = Stage(stage, state, text)
@@ -282,7 +275,7 @@ class Judge:
             sizes = [f"--{name}={LONG if name == long else 1}" for name in names]
             outcome = self.check(program, *sizes, "--random-data", "--aligned", seconds=LONG_S)
             if outcome.facts.get("error") == "cudaErrorInvalidConfiguration" and not self.is_strict:
-                self.add(Remark("grid", GRID.format(long, LONG)), long)
+                self.remark("grid", {"name": long, "size": LONG}, long)
             elif not outcome.result.stopped and outcome.result.status not in (ladder.TIMED_OUT, 2):
                 self.holds(outcome)
 
