@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import NamedTuple
 
 import ladder
 from ladder import cuda_source, outside, problems
@@ -56,41 +55,14 @@ static const ladder::Registration registration(std::unique_ptr<ladder::Problem>(
 """
 
 
-class Submission(NamedTuple):
-    path: Path
-    problem: problems.Problem
-
-    @property
-    def text(self):
-        return self.path.read_text(errors="replace")
-
-    @property
-    def kernel(self):
-        return self.problem.kernel
-
-    @property
-    def is_strict(self):
-        """A step, a planted bug or a submission made from one, which keeps the problem's contract to the letter."""
-        return registers_itself(self.path) and not self.path.stem.startswith("whiteboard")
-
-    @property
-    def is_untouched(self):
-        """Its code is the template's."""
-        return cuda_source.words(self.text) in [
-            cuda_source.words(empty(self.problem)) for empty in (problems.template, problems.flat_template)]
-
-
 def find(name):
-    """The submission to judge that a name stands for: the reader's own first, then a step, a bug or an answer."""
+    """The step of any kind to judge that a name stands for: the reader's own first, then a step, a bug or an answer."""
     path = ladder.submission_file(name)
     step, *others = [ladder.submission(path)] if path else ladder.resolve([name], submissions=True)
     if others:
         ladder.usage_error(f"there is no page '{name}'; 'scripts/practice {step.kernel}' writes an empty one")
-    problem = problems.problems().get(step.kernel)
-    if problem is None:
-        ladder.usage_error(f"{ladder.shown(step.path)}: {step.kernel} is nothing to judge; "
-                           "'scripts/practice' lists what is")
-    return Submission(step.path, problem)
+    problems.named(step.kernel)  # the script ends if it is none
+    return step
 
 
 @functools.lru_cache(maxsize=None)
@@ -107,6 +79,14 @@ def prepare(preset, kernel):
         ladder.fail(f"the runner does not build:\n{done.stderr[-2000:]}")
 
 
+def is_untouched(submission):
+    """Is its code the template's?"""
+    problem = problems.named(submission.kernel)
+    code, *empty = map(cuda_source.words, (submission.path.read_text(errors="replace"), problems.template(problem),
+                                           problems.flat_template(problem)))
+    return code in empty
+
+
 def registers_itself(path):
     """As a step, a planted bug and a whiteboard answer do."""
     return bool(re.search(r"^LADDER_STEP\(", path.read_text(errors="replace"), re.MULTILINE))
@@ -118,7 +98,7 @@ NARROWED = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):\d+: warning: (?:conver
 
 
 class Builder(outside.Builder):
-    """`submission`: a Submission, or a step of any kind; `folder`: where the program and what it is made of go."""
+    """`submission`: a step of any kind; `folder`: where the program and what it is made of go."""
 
     def __init__(self, preset, submission, folder):
         super().__init__(ladder.ROOT / "build" / preset)
@@ -171,7 +151,7 @@ def nvcc_errors(submission):
     try:
         if shutil.which("nvcc"):
             run_compiler(["nvcc", "-std=c++17", "-arch=compute_90a", "-I", ladder.ROOT / "common", "-I",
-                          submission.problem.header.parent, "-diag-error", host_variable, OWN_MAIN,
+                          ladder.folder_of(submission.kernel), "-diag-error", host_variable, OWN_MAIN,
                           "-fdevice-syntax-only", "-cuda", "-o", os.devnull, submission.path],
                          submission.path.parent, COMPILE_S)
     except CompileError as error:

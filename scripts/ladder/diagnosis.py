@@ -236,10 +236,10 @@ def of_tool(tool, finding):
 CANNOT_RUN = "the CPU backend cannot run this"
 
 
-def of_compiler(error, submission):
-    """The Failure of a submission that does not compile."""
+def of_compiler(error, problem):
+    """The Failure of a submission to a problem that does not compile."""
     what = re.sub(r"^([^:\s]+:\d+):\d+:", r"\1:", ladder.first_error(str(error)))  # the column is of the translation
-    call = f"launch({submission.problem.signature})"
+    call = f"launch({problem.signature})"
     section = FIRST
     if "what the judge adds" in what or "ladder_page" in what:
         sentence = f"The judge calls {call}: name the function that starts your kernel so, with these parameters."

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import ladder
-from ladder import access_pattern, candidates, checked_run, compute_sanitizer, diagnosis, levels, sandbox
+from ladder import access_pattern, candidates, checked_run, compute_sanitizer, diagnosis, levels, problems, sandbox
 from ladder.diagnosis import COMPILES, ENDS, MEMORY, PATTERN, RACES, RIGHT, SPEED, STAGES
 
 LIMIT_S = 120  # of CPU time, for a submission's full verdict
@@ -93,11 +93,12 @@ class Judge:
 
     def __init__(self, submission, seconds=LIMIT_S, say=lambda line: None, with_gpu=False):
         self.submission = submission
+        self.problem = problems.named(submission.kernel)
         self.seconds = seconds  # of CPU time, that are left
         self.for_checks, self.for_few_checks = seconds * CHECKS, seconds * FEW
         self.say = say
         self.with_gpu = with_gpu
-        self.is_strict = submission.is_strict
+        self.is_strict = candidates.registers_itself(submission.path) and submission.kind != "answer"
         self.stages = {}  # those judged: {name: Stage}
         self.remarks = {}  # {(kind, about): Remark}
         self.pool = self.folder = None
@@ -193,12 +194,12 @@ class Judge:
             except Failed as found:
                 [failure] = found.args
             except candidates.CompileError as error:
-                failure = diagnosis.of_compiler(error, self.submission)
+                failure = diagnosis.of_compiler(error, self.problem)
             except OutOfTime:
                 self.say("the time is over: the stages that follow are not judged")
         film = level = following = ""
         if failure:
-            failure = failure._replace(section=self.submission.problem.section(failure.section))
+            failure = failure._replace(section=self.problem.section(failure.section))
             if failure.stage == RIGHT and self.program:
                 self.mark(ENDS)  # it was run to its end
             self.stages = {name: self.stages[name] for name in STAGES[:STAGES.index(failure.stage)]
@@ -207,7 +208,7 @@ class Judge:
             if failure.stage in (RIGHT, MEMORY, RACES) and self.program and self.program.parent.name == "cpu":
                 film = f"scripts/explain --play {shlex.quote(ladder.shown(self.submission.path))}"
         else:
-            ideas = {step.name[len(step.kernel) + 1:]: text for step, text in self.submission.problem.hints()}
+            ideas = {step.name[len(step.kernel) + 1:]: text for step, text in self.problem.hints()}
             is_robust = not NOT_ROBUST & {kind for kind, _ in self.remarks}
             level, *following = levels.standing(self.traced_run, self.references, is_robust, ideas, self.slow)
             following = ": ".join(filter(None, following))
@@ -217,7 +218,7 @@ class Judge:
                        following, film)
 
     def judge(self):
-        if self.submission.is_untouched:
+        if candidates.is_untouched(self.submission):
             raise Failed(diagnosis.Failure(
                 RIGHT, "the page is empty", "This is still the empty page. Write the kernel in "
                 f"{self.submission.path.name}, then judge it again; scripts/practice {self.submission.kernel} --hint 1 "
@@ -346,7 +347,7 @@ class Judge:
             raise Failed(race)
         self.traced_run = step
         self.mark(RACES)
-        self.references = access_pattern.of_ladder(self.submission.problem, "cpu-trace", ("--trace", "--json"),
+        self.references = access_pattern.of_ladder(self.problem, "cpu-trace", ("--trace", "--json"),
                                                    self.say)
         self.mark(PATTERN, text=access_pattern.compared(step, self.references))
 
@@ -374,7 +375,7 @@ class Judge:
             self.sanitized(program)
         own = [entry for entry in ladder.entries(self.run(program, "--json").result.output) if "cold_us" in entry]
         if own:
-            steps = [step for step in access_pattern.of_ladder(self.submission.problem, "gpu", ("--json",), self.say)
+            steps = [step for step in access_pattern.of_ladder(self.problem, "gpu", ("--json",), self.say)
                      if "cold_us" in step]
             self.mark(SPEED, text=access_pattern.speed_text(own[-1], steps))
             self.slow = levels.shortfall_in_time(own[-1]["cold_us"], steps)

@@ -76,8 +76,9 @@ class Watch:
         elif key == "n":
             self.next()
         elif key == "h" and self.submission:
-            self.hints = min(self.hints + 1, len(self.submission.problem.hints()))
-            self.note = hint_text(self.submission.problem, self.hints)
+            problem = problems.named(self.submission.kernel)
+            self.hints = min(self.hints + 1, len(problem.hints()))
+            self.note = hint_text(problem, self.hints)
         elif key == "e" and failure:
             self.note = section_text(failure.section)
         elif key == "p" and failure and self.verdict.film:
@@ -91,7 +92,7 @@ class Watch:
 
     def next(self):
         """Writes the submission of the next kernel that is not solved, after this one, if it is not there."""
-        begin = self.submission.problem.next if self.submission else problems.FIRST
+        begin = problems.named(self.submission.kernel).next if self.submission else problems.FIRST
         problem = problems.suggestion(progress_file.solved_kernels(), begin)
         if problem and not problem.submission.exists():
             ladder.PRACTICE.mkdir(exist_ok=True)

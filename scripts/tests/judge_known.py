@@ -48,14 +48,13 @@ def peer_verdict(submission):
 
 def judged(known):
     """(line to print, is it judged as it must be?) of a bug or a step."""
-    submission = candidates.Submission(known.path, problems.named(known.kernel))
-    verdict = (StageJudge if known.is_bug else judging.Judge)(submission, SECONDS).verdict()
+    verdict = (StageJudge if known.is_bug else judging.Judge)(known, SECONDS).verdict()
     failure = verdict.failure
     if not known.is_bug:
         return f"{known.name:42} {verdict.state} {failure or verdict.not_judged}", verdict.state == judging.PASSED
     # one stage, or two where it is left to chance which of them sees the bug first
     named = re.search(r"^// stage: *(.*)", known.path.read_text(), re.MULTILINE)
-    return (f"{known.name:42} {failure.stage if failure else 'NONE':20} peers: {peer_verdict(submission):8} "
+    return (f"{known.name:42} {failure.stage if failure else 'NONE':20} peers: {peer_verdict(known):8} "
             f"{failure.what[:90] if failure else ''}", bool(failure) and failure.stage in named[1].split(" | "))
 
 

@@ -29,10 +29,11 @@ class InFolder(Case):
         self.judged = []  # texts of submissions
 
     def verdict(self, submission):
-        self.judged.append(submission.text)
-        state = judging.NOT_JUDGED if "too slow" in submission.text else judging.PASSED
+        text = submission.path.read_text()
+        self.judged.append(text)
+        state = judging.NOT_JUDGED if "too slow" in text else judging.PASSED
         return judging.Verdict(submission.path.name, submission.kernel, [judging.Stage(MEMORY, state)],
-                               WRONG if "wrong" in submission.text or "bug" in submission.path.name else None,
+                               WRONG if "wrong" in text or "bug" in submission.path.name else None,
                                level="right", film="scripts/explain --play sum.cu")
 
     def script(self, name, *arguments):
@@ -65,8 +66,8 @@ class Submissions(InFolder):
                     self.assertIn("__global__ void", text)
                     self.assertEqual(text.partition("int main")[0].count("<<<"), 1)
                     self.assertIn(problem.statement.splitlines()[0], text)
-                    path = self.page(f"{problem.kernel}.cu", text)
-                    self.assertTrue(candidates.Submission(path, problem).is_untouched)
+                    page_file = self.page(f"{problem.kernel}.cu", text)
+                    self.assertTrue(candidates.is_untouched(candidates.find(str(page_file))))
             self.assertLessEqual(max(map(len, page.splitlines())), 120)
             self.assertTrue("int main(" in flat and '#include "' not in flat)
             [name] = re.findall(r'^#include "(.*)"', page, re.MULTILINE)
