@@ -17,11 +17,8 @@ UNDEFINED = [f"-U__CUDA_NO_{words}__" for words in ("HALF_OPERATORS", "HALF_CONV
                                                     "BFLOAT16_CONVERSIONS")]
 
 PRELUDE = """\
-#define CUDA_CHECK(call)                                                           \\
-  do {                                                                             \\
-    const cudaError_t error = (call);                                              \\
-    if (error != cudaSuccess) throw std::runtime_error(cudaGetErrorString(error)); \\
-  } while (0)
+#include <c10/cuda/CUDAException.h>
+#define CUDA_CHECK C10_CUDA_CHECK
 """
 BINDING = """\
 #include <c10/cuda/CUDAGuard.h>
