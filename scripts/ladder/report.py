@@ -1,5 +1,6 @@
 """Draws what scripts/explain counted: pictures of a warp's accesses (SVG)."""
 import html
+import itertools
 
 import ladder
 from ladder import traces
@@ -38,21 +39,15 @@ DRAW = {"global": ("a row is 128 bytes, a box a sector of 32", "sector"),
 
 # ---- an access as a picture
 
-def runs(items, follows):
-    """The items in lists, each of neighbours of which each follows the one before it: follows(before, item)."""
-    found = []
-    for item in items:
-        if found and follows(found[-1][-1], item):
-            found[-1].append(item)
-        else:
-            found.append([item])
-    return found
+def runs(numbers, trait=lambda number: None):
+    """Lists of consecutive numbers with the same trait."""
+    grouped = itertools.groupby(enumerate(sorted(numbers)), lambda pair: (pair[1] - pair[0], trait(pair[1])))
+    return [[number for _, number in group] for _, group in grouped]
 
 
 def ranges(numbers):
     """[0, 1, 2, 5] -> 0-2,5"""
-    parts = runs(sorted(numbers), lambda before, number: number == before + 1)
-    return ",".join(f"{part[0]}-{part[-1]}" if len(part) > 1 else f"{part[0]}" for part in parts)
+    return ",".join(f"{part[0]}-{part[-1]}" if len(part) > 1 else f"{part[0]}" for part in runs(numbers))
 
 
 def text(x, y, words, kind=""):
@@ -90,11 +85,9 @@ def frames(y, words, space):
 def filled(y, words, kind):
     """The boxes of a row's words, with their lanes. Neighbouring words of the same lanes are one box, as of a 16-byte
     access; none crosses a sector."""
-    def one_box(before, word):
-        return word == before + 1 and words[word] == words[before] and word % (SECTOR // WORD)
-
-    for first, *others in runs(sorted(words), one_box):
-        width, lanes = (len(others) + 1) * CELL, ranges(words[first])
+    for cells in runs(words, lambda word: (words[word], word // (SECTOR // WORD))):
+        first, width = cells[0], len(cells) * CELL
+        lanes = ranges(words[first])
         yield box(column(first), y, width, ROW - 2, kind)
         label = lanes if 6.1 * len(lanes) <= width + 2 else f"{len(words[first])}x"  # as far as they fit
         yield text(column(first) + width / 2, y + ROW - 5, label, f"{kind}-text")
