@@ -86,6 +86,10 @@ REMARKS = {
 NOT_ROBUST = {"alignment", "empty", "NaN", "corner", "grid"}
 
 
+def remark_of(kind, facts):
+    return Remark(kind, REMARKS[kind].format(**facts))
+
+
 class Judge:
     """One submission's. `say` gets a line on what takes long. A step of the ladder, a planted bug and a submission made
     from one must keep the problem's contract to the letter; of other submissions remarks are made where an interviewer
@@ -119,7 +123,7 @@ class Judge:
         if preset in ("cpu", "gpu"):
             self.program = self.program or program
             if builder.narrowed and not self.is_strict:
-                self.remark("narrow", {"line": builder.narrowed})
+                self.remark("narrow", line=builder.narrowed)
         return program
 
     def building(self, preset):
@@ -155,7 +159,7 @@ class Judge:
                 facts, lesson = entry["failure"], entry.get("lesson", "")
                 seen = facts["error"] if facts["what"] == "error" else facts["seen"]
                 facts = {**facts, "where": diagnosis.how(facts), "seen": seen, "lesson": lesson}
-                self.remark(entry["kind"], facts, lesson)
+                self.remarks.setdefault((entry["kind"], lesson), remark_of(entry["kind"], facts))
             if outcome.entry.get("verified") and "LeakSanitizer" in outcome.sanitizer:
                 self.remark("leak")
                 return None
@@ -171,9 +175,9 @@ class Judge:
             raise Failed(self.explained(program, outcome, failure, **how) if program else failure)
         return failure is None
 
-    def remark(self, kind, facts=(), about=None):
+    def remark(self, kind, about=None, **facts):
         """Keeps one remark of a kind, and of one on a corner or a dimension one about each."""
-        self.remarks.setdefault((kind, about), Remark(kind, REMARKS[kind].format(**dict(facts))))
+        self.remarks.setdefault((kind, about), remark_of(kind, facts))
 
     def mark(self, stage, state=PASSED, text=""):
         self.stages[stage] = Stage(stage, state, text)
@@ -276,7 +280,7 @@ class Judge:
             sizes = [f"--{name}={LONG if name == long else 1}" for name in names]
             outcome = self.check(program, *sizes, "--random-data", "--aligned", seconds=LONG_S)
             if outcome.facts.get("error") == "cudaErrorInvalidConfiguration" and not self.is_strict:
-                self.remark("grid", {"name": long, "size": LONG}, long)
+                self.remark("grid", long, name=long, size=LONG)
             elif not outcome.result.stopped and outcome.result.status not in (ladder.TIMED_OUT, 2):
                 self.holds(outcome)
 
