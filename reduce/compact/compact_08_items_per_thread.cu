@@ -1,6 +1,6 @@
 // Problem:  in step 07 each tile of 4 KB pays for a ticket, a look-back and three barriers.
-// Idea:     tiles of 16 KB, as scan 10: a warp owns four rows of 128 elements. A row keeps at most 128, so four counts
-//           fit into the bytes of one word, and one scan does all four.
+// Idea:     tiles of 16 KB, as scan 10: a warp owns four rows of 128 elements. A row keeps at most 128, so the four
+//           rows' counts fit into the bytes of one word, and one scan does all four.
 // Expect:   1.3 to 2x step 07 at 2^28, 1.0 to 1.3x CUB: a quarter of the tiles, 64 bytes in flight per thread.
 // Measured: 2.19x step 07, 1.31x CUB at 2^28 (H200).
 // Next:     what if hardly any element is kept? (Then only x is read, 4 bytes per element; look-back remains.)

@@ -1,6 +1,7 @@
 // Problem:  a byte's counter is known only once the byte is read, and many threads may increment the same one.
 // Idea:     one atomic per byte, on the counters in global memory.
-// Expect:   below 1 % of bandwidth: 256 counters are 32 sectors of L2, which performs a sector's atomics one by one.
+// Expect:   below 1 % of bandwidth: all threads share 256 counters, and L2 performs the atomics on one of them one by
+//           one.
 // Measured: 0.0019x CUB at 2^28 (H200).
 // Next:     where could a block count, so that fewer threads share a counter?
 #include "histogram.cuh"
