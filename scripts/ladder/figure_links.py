@@ -19,32 +19,27 @@ class Wrong(Exception):
 def value(known, path, target):
     """The text of a link to a results file, of the figures known."""
     found = TARGET.fullmatch(target)
-    if not path.is_file() or not found:
-        raise Wrong("no results file" if found else "not STEP,SIZE,VALUE, such as sum_07,2^20,vs_00")
+    if not found:
+        raise Wrong("not STEP,SIZE,VALUE, such as sum_07,2^20,vs_00")
     kernel, number, label, name = found.groups()
-    sizes = {text: size for size, text in known.labels.get(kernel, {}).items()}
-    if label not in sizes:
-        raise Wrong(f"no size {label} of {kernel}; there are {', '.join(sizes) or 'none'}")
-    own_file = path.parent == known.kernels[kernel][0].folder / "results"
-
-    def measured(number):
-        for (step_id, size), entry in known.of(kernel, path.stem).items():
-            if own_file and size == sizes[label] and step_id.partition("_")[0] == number:
-                return entry
-        raise Wrong(f"{kernel}_{number} has no figures there")
-
-    entry = measured(number)
+    if kernel not in known.kernels or path.parent != known.kernels[kernel][0].folder / "results":
+        raise Wrong(f"no results of {kernel}")
+    entries = {step.partition("_")[0]: entry for (step, size), entry in known.of(kernel, path.stem).items()
+               if known.labels[kernel][size] == label}
+    entry, other = entries.get(number), entries.get(name[len("vs_"):])
+    if not entry or (name.startswith("vs_") and not other and name != "vs_00"):
+        raise Wrong(f"no such figures at {label}; there are sizes {', '.join(known.labels[kernel].values())}")
     if name == "rate":
         return f"{figures.rate_text(entry)} {figures.unit(kernel)}"
     if name == "time":
         return figures.time_text(entry["cold_us"])
+    if name == "share" and "of_ceiling" in entry:
+        return f"{entry['of_ceiling']:.2f}"
     if name == "vs_00" and "vs_vendor" in entry:
         return figures.ratio(entry["vs_vendor"])
-    if name == "share":
-        if "of_ceiling" not in entry:
-            raise Wrong(f"{kernel}_{number} has no ceiling")
-        return f"{entry['of_ceiling']:.2f}"
-    return figures.ratio(measured(name[len("vs_"):])["cold_us"] / entry["cold_us"])
+    if not other:
+        raise Wrong(f"{kernel}_{number} has no {name}")
+    return figures.ratio(other["cold_us"] / entry["cold_us"])
 
 
 def updated(known, path, text, errors):

@@ -3,10 +3,10 @@ import collections
 import datetime
 import functools
 import hashlib
+import itertools
 import json
 import re
 import subprocess
-from typing import NamedTuple
 
 import ladder
 from ladder import cuda_source
@@ -22,6 +22,7 @@ IN_TFLOPS = ("sgemm", "sgemm_accuracy", "sgemm_tf32", "gemm_bf16", "linear", "li
 LIBRARIES = {"cub": "CUB", "cublas": "cuBLAS", "cublaslt": "cuBLASLt", "cudnn": "cuDNN", "cusparse": "cuSPARSE",
              "thrust": "Thrust", "memcpy": "cudaMemcpy"}
 REFERENCE = ("h200", "h100-80gb-hbm3")  # the cards of the heads and the charts; other cards come after them
+LISTS = ("entries", "counters", "random")  # of scripts/bench, scripts/profile --record, scripts/bench --random
 # What scripts/tables writes into a document, <!-- KIND OPTIONS -->; it describes them.
 BLOCK = re.compile(r"^(<!-- (table|counters|random)\b([^\n]*?) -->\n).*?^(<!-- end -->)$",
                    re.MULTILINE | re.DOTALL)
@@ -80,25 +81,8 @@ def error_of(entries, status):
     return ladder.describe_exit(status) if status != 0 else None
 
 
-class Results(NamedTuple):
-    """One file, what the kernels of a folder took on one GPU."""
-    folder: str  # reduce/sum
-    card: str  # the file's name, e.g. h100-80gb-hbm3
-    head: dict  # gpu, driver, cuda, date
-    entries: list  # what scripts/bench measured
-    counters: list = []  # what scripts/profile --record counted
-    random: list = []  # a summary of scripts/bench --random for each kernel
-
-    @property
-    def path(self):
-        return ladder.ROOT / self.folder / "results" / f"{self.card}.json"
-
-
-LISTS = ("entries", "counters", "random")
-
-
 def card_name(gpu):
-    """NVIDIA H100 80GB HBM3 -> h100-80gb-hbm3"""
+    """Of its files: NVIDIA H100 80GB HBM3 -> h100-80gb-hbm3"""
     return re.sub(r"[^a-z0-9]+", "-", re.sub(r"^nvidia[ -]+", "", gpu.lower())).strip("-")
 
 
@@ -108,30 +92,24 @@ def short_name(card):
     return " ".join(words or [card]).upper()
 
 
-def read(path):
-    contents = json.loads(path.read_text())
-    lists = {name: contents.pop(name, []) for name in LISTS}
-    return Results("/".join(path.parts[-4:-2]), path.stem, contents, **lists)
-
-
 def read_all():
-    """All results files, by folder and card."""
-    return [read(path) for path in sorted(ladder.ROOT.glob("*/*/results/*.json"))]
+    """The contents of all results files: {<kernel>/results/<card>.json: its head, and the lists of LISTS}."""
+    return {path: json.loads(path.read_text()) for path in sorted(ladder.ROOT.glob("*/*/results/*.json"))}
 
 
-def to_text(results):
+def to_text(contents):
     """JSON with one entry a line, so that diffs read well."""
-    parts = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in results.head.items()]
-    for name in LISTS:
-        lines = ",\n".join(f"    {json.dumps(entry)}" for entry in getattr(results, name))
-        parts += [f'  "{name}": [\n{lines}\n  ]'] * (name == "entries" or lines != "")
+    parts = []
+    for name, value in contents.items():
+        lines = ",\n".join(f"    {json.dumps(entry)}" for entry in value) if name in LISTS else ""
+        parts.append(f'  "{name}": ' + (f"[\n{lines}\n  ]" if name in LISTS else json.dumps(value)))
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def write(results):
-    results.path.parent.mkdir(exist_ok=True)
-    results.path.write_text(to_text(results))
-    ladder.say(f"wrote {ladder.shown(results.path)}")
+def write(path, contents):
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(to_text(contents))
+    ladder.say(f"wrote {ladder.shown(path)}")
 
 
 def replaces(new, old):
@@ -145,16 +123,18 @@ def merged(old, new):
     """The entries of a file with new ones in their places, without those of steps and kernels that are no more."""
     existing = {step.name for step in ladder.steps()} | ladder.kernels().keys()
     kept = [entry for entry in old if step_name(entry) in existing and not any(replaces(one, entry) for one in new)]
-    return sorted(kept + new, key=sort_key)
+    return sorted(kept + new, key=lambda entry: (entry["kernel"], entry.get("step", ""),
+                                                 [*entry.get("size", {}).values()], entry.get("misaligned", False)))
 
 
 def update(folder, head, **new):
     """Puts lists of entries into the file of a kernel's folder for the card that `head` names; what else it holds
     stays, the head too where nothing but counters and random shapes is new."""
-    results = Results(ladder.shown(folder), card_name(head["gpu"]), head, [])
-    old = read(results.path) if results.path.exists() else results
-    lists = {name: merged(getattr(old, name), new.get(name, [])) for name in LISTS}
-    write(old._replace(head=head if "entries" in new else old.head, **lists))
+    path = folder / "results" / f"{card_name(head['gpu'])}.json"
+    old = json.loads(path.read_text()) if path.exists() else head
+    lists = {name: merged(old.get(name, []), new.get(name, [])) for name in LISTS}
+    kept = head if "entries" in new else {name: value for name, value in old.items() if name not in LISTS}
+    write(path, {**kept, **{name: entries for name, entries in lists.items() if entries}})
 
 
 def head(executable):
@@ -166,11 +146,6 @@ def head(executable):
     driver = subprocess.run(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"], text=True,
                             stdout=subprocess.PIPE, check=True).stdout.split()[0]
     return {"gpu": seen["gpu"], "driver": driver, "cuda": seen["cuda"], "date": datetime.date.today().isoformat()}
-
-
-def sort_key(entry):
-    return (entry["kernel"], entry.get("step", ""), list(entry.get("size", {}).values()),
-            entry.get("misaligned", False))
 
 
 def step_name(entry):
@@ -218,37 +193,30 @@ def labels(entries):
 
 class Figures:
     """All figures: which cards there are, and what is shown of each kernel: the current figures, and older ones whose
-    commit is known."""
+    commit is known; those have "at", such as " at 5d3f697", which follows the card's or the step's name."""
 
     def __init__(self, results, current=is_current, kernels=None):
         self.kernels = ladder.kernels() if kernels is None else kernels  # {kernel: [Step]}
-        self.entries = {}  # all: {kernel: [entry]}
-        self.shown = {}  # {(kernel, card): {(step id, size): entry}}
-        self.random = {}  # summaries of random shapes: {(kernel, card): summary}
-        self.counters = {}  # current ones, of scripts/profile: {(kernel, card): [entry]}
-        self.commits = {}  # of what is stale: {(kernel, card, step id; None for random shapes): commit}
+        self.entries = {}  # of all steps, not shown ones too: {kernel: [entry]}
+        self.counters, self.random = {}, {}  # what is shown of the lists so called: {(kernel, card): [entry]}
+        self.shown = {}  # of the list entries: {(kernel, card): {(step id, size): entry}}
         self.stale = {}  # {card: {step name, or kernel for its random shapes: None}}, in the order of the files
-        count = collections.Counter()  # of current figures
-        for one in results:
-            for entry in one.entries:
-                self.entries.setdefault(entry["kernel"], []).append(entry)
-            for entry in [*one.entries, *one.counters, *one.random]:
+        for (path, contents), kind in itertools.product(results.items(), LISTS):
+            for entry in contents.get(kind, []):
+                place = entry["kernel"], path.stem
+                if kind == "entries":
+                    self.entries.setdefault(entry["kernel"], []).append(entry)
                 if not current(entry):
-                    self.stale.setdefault(one.card, {})[step_name(entry)] = None
-            for entry in filter(current, one.counters):
-                self.counters.setdefault((entry["kernel"], one.card), []).append(entry)
-            for entry in [*one.entries, *one.random]:
-                place = entry["kernel"], one.card
-                count[one.card] += current(entry)
-                if not current(entry):
-                    self.commits[(*place, entry.get("step"))] = entry.get("commit")
-                    if "commit" not in entry:
+                    self.stale.setdefault(path.stem, {})[step_name(entry)] = None
+                    if kind == "counters" or "commit" not in entry:
                         continue
-                if "step" in entry:
+                    entry = {**entry, "at": f" at {entry['commit']}"}
+                if kind == "entries":
                     self.shown.setdefault(place, {})[entry["step"], size_of(entry)] = entry
                 else:
-                    self.random[place] = entry
-        self.cards = sorted(sorted(count, reverse=True), key=lambda card: (card not in REFERENCE, -count[card]))
+                    getattr(self, kind).setdefault(place, []).append(entry)
+        others = {path.stem for path in results} - set(REFERENCE)
+        self.cards = [card for card in (*REFERENCE, *sorted(others)) if any(path.stem == card for path in results)]
         self.labels = {kernel: labels(entries) for kernel, entries in self.entries.items()}
 
     def measured(self, kernel):
@@ -258,11 +226,6 @@ class Figures:
 
     def of(self, kernel, card):
         return self.shown.get((kernel, card), {})
-
-    def at_commit(self, kernel, card, step_id=None):
-        """What follows the card's or the step's name where the figures are stale: at 5d3f697."""
-        commit = self.commits.get((kernel, card, step_id))
-        return f" at {commit}" if commit else ""
 
     def cards_of(self, kernel, only_reference=False):
         return [card for card in self.cards
@@ -275,6 +238,16 @@ class Figures:
             if label not in known:
                 ladder.fail(f"{kernel}: no figures at size {label}; there are {', '.join(known)}")
         return [known[label] for label in named]
+
+    def head_size(self, kernel, options):
+        """The one size at which a kernel's steps are compared; None where nothing is measured."""
+        if not self.labels.get(kernel):
+            return None
+        if options["head"]:
+            return self.sizes(kernel, options["head"])[0]
+        sizes = list(self.labels[kernel])
+        even = [size for size in sizes if all(value % 2 == 0 for _, value in size)] or sizes
+        return even[min(2, len(even) - 1)]
 
 
 def rate(entry):
@@ -324,17 +297,15 @@ def ceiling_name(step):
 
 def chapters():
     """The families' and the kernels'."""
-    families = sorted({step.family for step in ladder.steps()})
-    return [path for family in families for depth in ("", "*/")
-            for path in sorted(ladder.ROOT.glob(f"{family}/{depth}README.md"))]
+    families = sorted({ladder.ROOT / step.family for step in ladder.steps()})
+    return [path for family in families for path in (family / "README.md", *sorted(family.glob("*/README.md")))]
 
 
 def documents():
     """All that are checked: README.md and what it leads to, in both languages, and the chapters; not the notes beside
     them."""
-    found = [ladder.ROOT.glob(pattern) for pattern in ("README.md", "README.*.md", "docs/*.md", "docs/*/*.md",
-                                                       "scripts/README.md", "common/README.md")]
-    return [path for paths in found for path in sorted(paths)] + chapters()
+    patterns = "README.md", "README.*.md", "docs/*.md", "docs/*/*.md", "scripts/README.md", "common/README.md"
+    return [path for pattern in patterns for path in sorted(ladder.ROOT.glob(pattern))] + chapters()
 
 
 def options_of(words):
@@ -355,14 +326,3 @@ def options_of_tables():
             if kind == "table":
                 found[kernel] = options_of(words)
     return found
-
-
-def head_size(known, kernel, options):
-    """The one size at which a kernel's steps are compared; None where nothing is measured."""
-    if not known.labels.get(kernel):
-        return None
-    if options["head"]:
-        return known.sizes(kernel, options["head"])[0]
-    sizes = list(known.labels[kernel])
-    even = [size for size in sizes if all(value % 2 == 0 for _, value in size)] or sizes
-    return even[min(2, len(even) - 1)]

@@ -63,6 +63,6 @@ def entry(step, n, cold_us, **more):
 
 def known(ids=("00_cub", "01_atomic", "02_tree"), members=None, **entries_of_card):
     """The figures of these steps; what is of other code than "now" is stale."""
-    results = [figures.Results("reduce/sum", card.replace("_", "-"), {}, list(entries))
-               for card, entries in entries_of_card.items()]
+    results = {ROOT / f"reduce/sum/results/{card.replace('_', '-')}.json": {"entries": entries}
+               for card, entries in entries_of_card.items()}
     return figures.Figures(results, lambda one: one["code"] == "now", {"sum": members or steps(*ids)})

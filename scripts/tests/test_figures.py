@@ -91,11 +91,9 @@ class Results(Case):
                          figures.merged(others, [new]))
 
     def test_files_are_as_they_would_be_written(self):
-        results = figures.read_all()
-        self.assertTrue(results)
-        for one in results:
-            self.assertEqual(figures.to_text(one), one.path.read_text(), one.path)
-            self.assertEqual(figures.card_name(one.head["gpu"]), one.card)
+        for path, contents in figures.read_all().items():
+            self.assertEqual(figures.to_text(contents), path.read_text(), path)
+            self.assertEqual(figures.card_name(contents["gpu"]), path.stem)
 
 
 if __name__ == "__main__":

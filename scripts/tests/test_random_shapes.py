@@ -79,7 +79,8 @@ class Table(Case):
     TEXT = "before\n<!-- random gemv gemv_t -->\nold\n<!-- end -->\nafter\n"
 
     def known(self, *found, code="code"):
-        results = [figures.Results("gemv/gemv", "h200", {}, [entry("07_by_shape", 1, code=code)], [], list(found))]
+        results = {ROOT / "gemv/gemv/results/h200.json": {"entries": [entry("07_by_shape", 1, code=code)],
+                                                          "random": found}}
         return figures.Figures(results, lambda one: one["code"] == code)
 
     def page(self, known, text=TEXT):

@@ -70,9 +70,9 @@ class Heads(Case):
 
 class Bench(Case):
     def test_stale_steps(self):
-        results = [figures.Results("reduce/sum", "h200", {}, [entry("00_cub", 1, 1), entry("01_atomic", 1, 1),
-                                                          entry("01_atomic", 2, 1, code="before")]),
-                   figures.Results("reduce/sum", "h100", {}, [entry("02_tree", 1, 1)])]
+        results = {ROOT / "h200.json": {"entries": [entry("00_cub", 1, 1), entry("01_atomic", 1, 1),
+                                                    entry("01_atomic", 2, 1, code="before")]},
+                   ROOT / "h100.json": {"entries": [entry("02_tree", 1, 1)]}}
         found = bench.stale_steps(steps("00_cub", "01_atomic", "02_tree"), results, "h200",
                                   lambda one: one["code"] == "now")
         self.assertEqual([step.id for step in found], ["01_atomic", "02_tree"])
