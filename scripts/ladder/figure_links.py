@@ -8,8 +8,6 @@ from ladder import document, figures
 
 LINK = re.compile(r"\[([^\[\]]*)\]\((\S*?results/[\w-]+\.json)#([^\s()]*)\)")
 TARGET = re.compile(r"(\w+)_(\d\d|any),(\S+),(vs_\d\d|share|rate|time)")
-CODE = re.compile(r"^( *```).*?^\1|(`+)[^`].*?\2(?!`)", re.MULTILINE | re.DOTALL)
-MEASURED = re.compile(r"(?<![\w.^])(?:\d[\d,.]*\s?(?:[GT]B/s|[GT]FLOP/s|[mun]s)(?![A-Za-z])|\d+(?:\.\d+)?x(?![\w^]))")
 
 
 class Wrong(Exception):
@@ -45,7 +43,7 @@ def value(known, path, target):
 def updated(known, path, text, errors):
     """The text of a page with the links' texts up to date. Those that lead nowhere stay; what is wrong with them is
     added to `errors`."""
-    hidden = document.blanked(text, CODE)
+    hidden = document.blanked(text, document.CODE)
 
     def written(found):
         if hidden[found.start()] != "[":
@@ -57,19 +55,3 @@ def updated(known, path, text, errors):
             return found[0]
 
     return LINK.sub(written, text)
-
-
-def check(page):
-    """Reports measured numbers that are no links, and comments within a sentence. The links themselves are checked by
-    scripts/tables --check, which readme calls."""
-    for piece in page.of_kind("heading", "text", "table"):
-        text = document.blanked(piece.text, document.CODE_SPAN)
-        for found in document.COMMENT.finditer(text):
-            page.error(piece.line_at(found.start()), "a comment within a sentence; give it a line before the block")
-        if piece.kind == "text" and piece.mark("computed") is None and piece.mark("cited") is None:
-            words = document.blanked(document.blanked(text, document.LINK), document.COMMENT)
-            for found in MEASURED.finditer(words):
-                shown = " ".join(found[0].split())
-                page.error(piece.line_at(found.start()), f"'{shown}' in a sentence: link it to results/ as "
-                           "[1.19x](results/h200.json#sum_07,2^20,vs_00), or write <!-- computed --> or "
-                           "<!-- cited --> on the line before this paragraph or list")

@@ -1,0 +1,227 @@
+"""What must hold on a page, but for its sessions; scripts/readme --help says it. Nothing is run but the scripts'
+--help. Each check reports on the page what does not hold."""
+import functools
+import re
+import shlex
+import subprocess
+import urllib.parse
+from collections import Counter
+
+import ladder
+from ladder import document
+
+PROSE = "heading", "text", "table"
+LANGUAGES = "cpp", "console", "sh", "text"
+GENERATED = re.compile(r"<!-- (?:table|counters|random)\b")
+OWN_FOLDER = re.compile(r"(?<![\w./~-])/(?:home|root|Users)/")
+STEP_NAME = re.compile(r"[a-z][a-z0-9_]*_\d\d_[a-z0-9_]+(\.cu)?")
+METAVARIABLE = re.compile(r"<|\b(?!README|LICENSE|NOTES|CONTRIBUTING)[A-Z][A-Z_]*\b|\.\.\.")  # STEP, <kernel>, ...
+FILE_NAME = re.compile(r"[\w.-]+\.(cuh?|[ch]pp|py|md|json|txt|cmake|gdb|svg|sh)")
+MEASURED = re.compile(r"(?<![\w.^])(?:\d[\d,.]*\s?(?:[GT]B/s|[GT]FLOP/s|[mun]s)(?![A-Za-z])|\d+(?:\.\d+)?x(?![\w^]))")
+LANGUAGE = re.compile(r"[a-z]{2}-[A-Z]{2}")
+NUMBER = re.compile(r"(?<![A-Za-z0-9_.])\d+(?:[,.^]\d+)*")
+
+
+@functools.lru_cache(None)
+def page_at(path):
+    return document.Document(path)
+
+
+# ---- Markdown, links and code blocks
+
+def check_markdown(page):
+    text = "\n".join(page.lines)
+    for found in document.COMMENT.finditer(document.blanked(text, document.CODE)):
+        if not re.fullmatch(r" *", text[:found.start()].rpartition("\n")[2] + text[found.end():].partition("\n")[0]):
+            page.error(text.count("\n", 0, found.start()) + 1, "give a comment a line of its own, before the block")
+    for piece in page.of_kind("text"):
+        if re.match(" *(<!--|```|~~~)", piece.text):
+            page.error(piece.line, "this comment or code block has no end")
+    if len(GENERATED.findall(text)) != text.count("<!-- end -->"):
+        page.error(1, "<!-- table --> and <!-- end --> come in pairs")
+    for number, line in enumerate(page.lines, 1):
+        if OWN_FOLDER.search(line):
+            page.error(number, "an absolute path of somebody's machine")
+
+
+def check_links(page):
+    for line, target in page.links():
+        name, _, part = urllib.parse.unquote(target).partition("#")
+        path = (page.path.parent / name).resolve() if name else page.path
+        is_there = path.exists() and not name.startswith("/")
+        if is_there and part and path.suffix == ".md":  # scripts/tables --check looks after .json
+            is_there = part in (page if path == page.path else page_at(path)).anchors()
+        if not is_there and not re.match(r"https?://[^/?#]*\.", target):
+            page.error(line, f"the link leads to '{target}', which is not there")
+
+
+def check_blocks(page):
+    """Languages, and that the lines of cpp blocks stand in the source; indentation does not count."""
+    for block in page.of_kind("code"):
+        name = block.marks.get("source", "")
+        source = ladder.ROOT / name
+        if block.language not in LANGUAGES:
+            page.error(block.line - 1, f"a code block of language '{block.language}', not {', '.join(LANGUAGES)}")
+        elif block.language == "text" and not block.marks.get("not a session"):
+            page.error(block.line - 1, "a text block without <!-- not a session: why --> before it; what a command "
+                                       "prints is a console block")
+        elif block.language == "cpp" and not source.is_file():
+            page.error(block.line - 1, f"a cpp block needs <!-- source: FILE --> before it; '{name}' is no file")
+        elif block.language == "cpp":
+            shown = [line.strip() for line in block.text.replace("// ...", "...").splitlines()]
+            lines = [line.strip() for line in source.read_text().splitlines()]
+            wrong = document.first_difference(["...", *shown, "..."], lines)
+            if wrong:
+                page.error(block.line + wrong[0] - 1, f"not in {name}, or not at this place: '{shown[wrong[0] - 1]}'")
+
+
+# ---- commands and names
+
+@functools.lru_cache(None)
+def help_of(script):
+    return subprocess.run([ladder.ROOT / script, "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+@functools.lru_cache(None)
+def known_names():
+    return ladder.known_names()
+
+
+@functools.lru_cache(None)
+def files():
+    """The names of all files, and those of the folders at the top."""
+    tops = {path.name for path in ladder.ROOT.iterdir()} - {"build", "practice", ".git"}
+    return {path.name for top in tops for path in [ladder.ROOT / top, *(ladder.ROOT / top).rglob("*")]}, tops
+
+
+def is_there(word, folder):
+    word = re.sub(r":\d+$|\.random$", "", word).rstrip("/")  # a line; a test's name
+    return ladder.find(word, known_names()) is not None or any(
+        True for root in (folder, ladder.ROOT) for _ in root.glob(word.lstrip("/") or "-"))
+
+
+def missing_name(word, folder=ladder.ROOT):
+    """[word] if it is the name of a step, or of a file or folder of ours or a program's, that is not there; else []."""
+    top, slash, rest = word.partition("/")
+    if METAVARIABLE.search(word) or re.search(r"^-|[(){}=;,&]|::|->", word):
+        return []
+    if top == "build":
+        rest = rest.partition("/")[2]
+        is_missing = rest not in ("", "compile_commands.json") and not any(
+            is_there(name, folder) for name in (rest, f"{rest}.cpp"))
+    elif slash:
+        ours = top in files()[1] or (top not in ("", "practice") and (folder / top).exists())
+        is_missing = ours and not is_there(word, folder)
+    elif STEP_NAME.fullmatch(word):
+        is_missing = not is_there(word, folder)
+    else:
+        is_missing = FILE_NAME.fullmatch(word) is not None and word not in files()[0] and not word.startswith(".")
+    return [f"there is no '{word}'"] * is_missing
+
+
+def missing_in_script(script, *arguments):
+    """What a script's --help and the tree do not have."""
+    path, found = ladder.ROOT / script, []
+    if not path.is_file() or path.suffix or path.parent.name != "scripts":  # a file, and no script
+        return missing_name(script)
+    arguments = arguments[:arguments.index("--")] if "--" in arguments else arguments  # the rest is the program's
+    for place, word in enumerate(arguments):
+        name = word.partition("=")[0]
+        if not (re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", help_of(script)) or word.startswith("practice/")
+                or word.isdigit() or METAVARIABLE.search(word) or (script == "scripts/new" and place == 1)
+                or (word[0] != "-" and is_there(word, ladder.ROOT))):
+            found.append(f"{script} knows no '{word}'")
+    return found
+
+
+def missing(command):
+    """What is wrong with a line of shell, as texts."""
+    command = re.sub(r"(?<=\s)\d?(?:>{1,2}|<)\s*(?:&\d|[^\s;|&]+)", " ", command)  # redirections
+    lexer = shlex.shlex(command, posix=True, punctuation_chars="|&;")
+    lexer.whitespace_split = True
+    found, own = [], []
+    for word in [*lexer, ";"]:
+        if not set(word) <= set("|&;"):
+            own.append(re.sub(r"^\./", "", word))
+            continue
+        is_script = own and own[0].startswith("scripts/")
+        found += missing_in_script(*own) if is_script else [one for name in own for one in missing_name(name)]
+        own = []
+    return found
+
+
+def commands_of(block):
+    """The commands of an sh or console block, lines that end in \\ joined: [(line, command, line after it)]."""
+    prompt = r"\$ " if block.language == "console" else ""
+    found = []
+    for one in re.finditer(rf"^{prompt}((?:.*\\\n)*.*)$", block.text, re.MULTILINE):
+        if one[1].strip() and not one[1].lstrip().startswith("#"):
+            command = re.sub(r"\\\n\s*", " ", one[1])
+            found.append((block.line_at(one.start()), command, block.line_at(one.end()) + 1))
+    return found
+
+
+def missing_in_span(text, folder):
+    """What a span of code names that is not there."""
+    if re.match(r"scripts/\w|build/\w", text):
+        return missing(" ".join(text.split()))
+    return missing_name(text, folder) if len(text.split()) == 1 else []
+
+
+def check_names(page):
+    made = "|".join(re.findall(r"\bscripts/new \S+ ([a-z0-9_]+)", "\n".join(page.lines))) or "-"  # steps made on it
+    for block in page.of_kind("code"):
+        for line, command, _ in commands_of(block) if block.language in ("sh", "console") else []:
+            for error in missing(re.sub(rf"\b\w+_\d\d_(?:{made})\b", "STEP", command)):
+                page.error(line, error)
+    for piece in page.of_kind(*PROSE):
+        for found in document.CODE_SPAN.finditer(document.blanked(piece.text, document.COMMENT)):
+            for error in missing_in_span(found[2], page.path.parent):
+                page.error(piece.line_at(found.start()), error)
+
+
+# ---- numbers and translations
+
+def check_numbers(page):
+    """Measured numbers in sentences are links; scripts/tables --check looks after those."""
+    for piece in page.of_kind("text"):
+        words = piece.text
+        for pattern in (document.CODE_SPAN, document.LINK, document.COMMENT):
+            words = document.blanked(words, pattern)
+        for found in MEASURED.finditer(words) if not piece.marks.keys() & {"computed", "cited"} else ():
+            page.error(piece.line_at(found.start()), f"'{' '.join(found[0].split())}' in a sentence: link it to "
+                       "results/ as [1.19x](results/h200.json#sum_07,2^20,vs_00), or write <!-- computed --> or "
+                       "<!-- cited --> on the line before this paragraph or list")
+
+
+def original_of(path):
+    """README.md for README.zh-CN.md, docs/X.md for docs/zh-CN/X.md; None for a page that translates none."""
+    stem, _, language = path.stem.partition(".")
+    if LANGUAGE.fullmatch(language):
+        return path.with_name(f"{stem}{path.suffix}")
+    return path.parent.parent / path.name if LANGUAGE.fullmatch(path.parent.name) else None
+
+
+def held(page):
+    """What a page and its translation must both have: {what: [text]}. A link to a heading has a name in the page's
+    language, so only its page counts."""
+    links = []
+    for _, target in page.links():
+        name, _, part = urllib.parse.unquote(target).partition("#")
+        path = (page.path.parent / name).resolve() if name else page.path
+        links.append(target if re.match("https?:", target) else
+                     f"{original_of(path) or path}{f'#{part}' * name.endswith('.json')}")
+    words = "\n\n".join(piece.text for piece in page.of_kind(*PROSE))
+    for pattern in (document.COMMENT, document.CODE_SPAN, re.compile(r"\]\([^)]*\)|<[^>]*>")):
+        words = document.blanked(words, pattern)
+    return {"headings": [piece.text.split(" ")[0] for piece in page.of_kind("heading")],
+            "code blocks": [f"{piece.language} {piece.marks} {piece.text}" for piece in page.of_kind("code")],
+            "numbers": NUMBER.findall(words), "links": links}
+
+
+def check_translation(page, original):
+    """Reports what the page lacks of the one that it translates, and what it has beside."""
+    for (what, found), expected in zip(held(page).items(), held(original).values()):
+        lacks, more = Counter(expected) - Counter(found), Counter(found) - Counter(expected)
+        if lacks or more:
+            page.error(1, f"{what}: the page lacks {sorted(lacks)} of {original.name}, has also {sorted(more)}")
