@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""Tests of scripts/tables and of scripts/bench --stale, on figures made up: stale ones, other cards, heads. The
+"""Tests of scripts/tables and scripts/bench, on figures made up: stale ones, other cards, heads, random shapes. The
 tables' form is that of the pages, which scripts/tables --check compares."""
+import sys
 import unittest
 
-from helpers import ROOT, Case, entry, figures, known, ladder, steps
+from helpers import ROOT, Case, entry, executable, figures, known, ladder, steps
+from ladder import random_shapes
 
 tables, bench = ladder.load_script("tables"), ladder.load_script("bench")
 SIZE = (("n", 1 << 28),)
+MISSING = "Not measured yet."
 
 
 def ladder_of(scale=1.0, stale=(), **more):
@@ -48,16 +51,13 @@ class Tables(Case):
         for wrong in ("sum 2^99", "nothing"):
             self.assert_ends(1, page, known(h200=ladder_of()), f"<!-- table {wrong} -->\n<!-- end -->\n")
 
-
-class Heads(Case):
-    def test_figures_that_are_missing_are_left_out(self):
+    def test_heads(self):
+        """What figures are missing is left out; the line stands after // Expect:, and nowhere else."""
         for stale, line in (((), "12.5x step 01, 0.25x CUB at 2^28 (H200)."), ((1,), "0.25x CUB at 2^28 (H200)."),
                             ((0, 1), ""), ((0, 1, 2), "")):
             data = known(h200=ladder_of(stale=stale))
             self.assertEqual(tables.measured(data, data.kernels["sum"][2], SIZE),
                              f"// Measured: {line}\n" if line else "")
-
-    def test_place_in_the_head(self):
         data, code = known(h200=ladder_of()), '#include "sum.cuh"\n// Measured: not in the head\n'
         text = "// Problem:  p.\n// Expect:   1 to 2x step 01,\n//           with a reason.\n// Next:     n?\n" + code
         step = data.kernels["sum"][2]
@@ -68,6 +68,61 @@ class Heads(Case):
             self.assertEqual(tables.head(one, step, size, before), after)
 
 
+def shape(top, library=None, earlier=(), number=0):
+    """A shape where the last step takes `top` us, the library and earlier steps so much."""
+    times = {"13_top": top, "00_cub": library, **{f"0{k}_old": us for k, us in enumerate(earlier, 1)}}
+    return [{**entry(step, 1000 + number, us), "shape": number} for step, us in times.items() if us]
+
+
+PROGRAM = """\
+#!{python}
+import json, sys
+assert sys.argv[1:] == ["--json", "--random=6", "--seed=5"]
+for number in range({count}):
+    for step, us in (("13_top", 100 + number), ("00_cub", 120)):
+        print(json.dumps({{"kernel": "sum", "step": step, "size": {{"n": number}}, "shape": number,
+                          "bytes": 1e9, "cold_us": us, "of_ceiling": 0.9, "gbps": 5, "verified": number != {wrong}}}))
+print("a line that is no entry")
+sys.exit({status})
+"""
+
+
+class RandomShapes(Case):
+    def summary(self, *shapes):
+        return random_shapes.summary("sum", 5, list(shapes), "now")
+
+    def test_the_mean_is_geometric_and_short_shapes_do_not_count(self):
+        refused = [{"kernel": "sum", "step": "13_top", "size": {"n": 1}, "shape": 4, "left_out": "no"}]
+        found = self.summary(shape(100, 400, [98]), shape(100, 90, number=1), shape(100, 90, [97, 400], number=2),
+                             shape(19, 5, [1], 3), refused)
+        self.assertAlmostEqual(found["vs_vendor"]["mean"], (4 * 0.9 * 0.9) ** (1 / 3), 4)
+        self.assertEqual(found["vs_vendor"]["worst"], {"ratio": 0.9, "size": {"n": 1001}})
+        self.assertEqual(found["vs_earlier"]["worst"], {"ratio": 0.97, "size": {"n": 1002}, "step": "01_old"})
+        self.assertEqual([found[name] for name in ("shapes", "counted", "left_out")], [5, 3, 1])
+
+    def test_running(self):
+        for count, wrong, status, error in ((6, -1, 0, None), (6, -1, 1, "ended with exit status 1"),
+                                            (3, -1, 0, "printed 3 of 6 shapes"),
+                                            (6, 2, 1, "a check failed: sum_00_cub, sum_13_top")):
+            program = executable(self.folder() / "sum", PROGRAM.format(python=sys.executable, count=count, wrong=wrong,
+                                                                       status=status))
+            lines = []
+            shapes, said = random_shapes.measure(program, 6, 5, lambda one: lines.append(
+                random_shapes.line(one, "read")))
+            self.assertEqual((said, list(map(len, shapes))), (error, [2] * count))
+            self.assertRegex(lines[1], r"^   1 n=1 +1000 MB +101.0 us +5.0 GB/s +0.90 of read +1.188x 00_cub$")
+
+    def test_the_table(self):
+        text = "<!-- random sum -->\nold\n<!-- end -->\n"
+        path = ROOT / "reduce/sum/results/h200.json"
+        for code, more, shown in (("now", {}, "| `sum` | H200 | 1 of 1 (seed 5) | 1.210x | 100% | 1.21 at n=1000 |"),
+                                  ("before", {}, MISSING), ("before", {"commit": "abc1234"}, "| H200 at abc1234 |")):
+            results = {path: {"random": [{**self.summary(shape(100, 121)), "code": code, **more}]}}
+            data = figures.Figures(results, lambda one: one["code"] == "now", known().kernels)
+            self.assertIn(shown, page(data, text))
+        self.assertIn(MISSING, page(known(), text))
+
+
 class Bench(Case):
     def test_stale_steps(self):
         results = {ROOT / "h200.json": {"entries": [entry("00_cub", 1, 1), entry("01_atomic", 1, 1),
@@ -76,6 +131,12 @@ class Bench(Case):
         found = bench.stale_steps(steps("00_cub", "01_atomic", "02_tree"), results, "h200",
                                   lambda one: one["code"] == "now")
         self.assertEqual([step.id for step in found], ["01_atomic", "02_tree"])
+
+    def test_random_takes_whole_ladders(self):
+        self.patch(ladder, "require_gpu")
+        for names in ([], ["gemv_03_float4"]):
+            self.patch(sys, "argv", ["bench", "--random", "5", *names])
+            self.assertIn("whole ladders", self.assert_ends(2, bench.main))
 
 
 if __name__ == "__main__":
