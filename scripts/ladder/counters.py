@@ -181,58 +181,56 @@ def coalesced(share):
         ": coalesced" if share >= 95 else ": a request touches more sectors than its bytes need")
 
 
+def conflicts(passes):
+    return "no bank conflicts" if passes and passes < 1.05 else \
+        "4 are ideal for 16-byte accesses, 2 for 8-byte ones, 1 for others: more is bank conflicts"
+
+
 def readings(entry):
     """What the counters of one kernel say: [(what, value, what it means)]; only of what the kernel does."""
-    lines = []
-
-    def add(what, value, style, meaning=""):
-        if value is not None:
-            lines.append((what, style.format(value, kilo=kilo(value)), meaning))
-
-    def count(what, name, style, meaning):
-        add(what, entry.get(name) or None, style, meaning)
+    get, ops = entry.get, ("load", "store")
+    sectors = {op: ratio(entry, f"global_{op}_sectors", f"global_{op}_requests") for op in ops}
+    passes = {op: ratio(entry, f"shared_{op}_wavefronts", f"shared_{op}_instructions") for op in ops}
+    spills = get("local_load_instructions", 0) + get("local_store_instructions", 0)
 
     def some(name):
-        return kilo(entry.get(name, 0))
+        return kilo(get(name, 0))
 
     def share_of_hits(name, of):
         return "" if hits(entry, name) is None else f"{entry[name]:.0f} % of its {of} were hits"
 
-    get = entry.get
-    add("time", get("time_ns", 0) / 1e3, "{:.2f} us", "under the profiler, caches flushed; scripts/run times it")
-    for op in ("load", "store"):
-        add(f"global {op}s", ratio(entry, f"global_{op}_sectors", f"global_{op}_requests"),
-            "{:.2f} sectors per request", coalesced(get(f"{op}_bytes_used_pct")))
-    count("16-byte accesses", "wide_accesses", "{kilo}instructions", "vectorised: 16 sectors per request are ideal")
-    for op in ("load", "store"):
-        passes = ratio(entry, f"shared_{op}_wavefronts", f"shared_{op}_instructions")
-        add(f"shared {op}s", passes, "{:.2f} wavefronts per instruction",
-            "no bank conflicts" if passes and passes < 1.05 else
-            "4 are ideal for 16-byte accesses, 2 for 8-byte ones, 1 for others: more is bank conflicts")
-    count("cp.async", "async_copy_instructions", "{kilo}instructions", "copies to shared memory past the registers")
-    count("TMA", "tma_load_bytes", "{kilo}bytes", "loaded by bulk tensor copies")
-    for name, words in ATOMICS.items():
-        count(words, name, "{kilo}requests", "atomics on one address run one after another")
-    add("DRAM", get("dram_pct"), "{:.0f} % of its peak",
-        f"{some('dram_read_bytes')}bytes read, {some('dram_write_bytes')}bytes written")
-    add("L2", get("l2_pct"), "{:.0f} % of its peak", share_of_hits("l2_hit_pct", "sectors"))
-    add("L1 and shared memory", get("l1_pct"), "{:.0f} % of its peak", share_of_hits("l1_hit_pct", "global sectors"))
-    add("issue slots", get("issue_pct"), "{:.0f} % used",
-        f"{get('eligible_warps', 0):.2f} warps per scheduler are ready on average")
-    add("lanes per instruction", get("lanes_on_per_instruction"), "{:.1f} of 32",
-        f"{get('lanes_per_instruction', 0):.1f} without counting predicates as off; "
-        f"{some('divergent_branches')}divergent branches")
-    count("FMA pipe", "fma_pct", "{:.0f} % busy", f"{some('ffma_lanes')}FP32 multiply-adds")
-    if get("tensor_instructions"):
-        add("tensor cores", get("tensor_pct", 0), "{:.0f} % busy", f"{some('tensor_instructions')}instructions")
-    add("occupancy", get("warps_pct"), "{:.0f} % of the warps", occupancy(entry))
-    spills = get("local_load_instructions", 0) + get("local_store_instructions", 0)
-    add("registers", get("registers"), "{:.0f} per thread", "no spills" if not spills else
-        f"{kilo(spills)}accesses to local memory: spills, or arrays indexed at run time")
-    add("waves", get("waves"), "{:.2f}", "full loads of blocks for all SMs; the last, partial one leaves SMs idle")
-    for name, share in stalls(entry)[:3]:
-        add("stall" if name != "not_selected" else "no stall", share, "{:.0%} of waiting", f"warps {STALLS[name]}")
-    return lines
+    rows = [
+        ("time", get("time_ns", 0) / 1e3, "{:.2f} us", "under the profiler, caches flushed; scripts/run times it"),
+        *((f"global {op}s", sectors[op], "{:.2f} sectors per request", coalesced(get(f"{op}_bytes_used_pct")))
+          for op in ops),
+        ("16-byte accesses", get("wide_accesses") or None, "{kilo}instructions",
+         "vectorised: 16 sectors per request are ideal"),
+        *((f"shared {op}s", passes[op], "{:.2f} wavefronts per instruction", conflicts(passes[op])) for op in ops),
+        ("cp.async", get("async_copy_instructions") or None, "{kilo}instructions",
+         "copies to shared memory past the registers"),
+        ("TMA", get("tma_load_bytes") or None, "{kilo}bytes", "loaded by bulk tensor copies"),
+        *((words, get(name) or None, "{kilo}requests", "atomics on one address run one after another")
+          for name, words in ATOMICS.items()),
+        ("DRAM", get("dram_pct"), "{:.0f} % of its peak",
+         f"{some('dram_read_bytes')}bytes read, {some('dram_write_bytes')}bytes written"),
+        ("L2", get("l2_pct"), "{:.0f} % of its peak", share_of_hits("l2_hit_pct", "sectors")),
+        ("L1 and shared memory", get("l1_pct"), "{:.0f} % of its peak", share_of_hits("l1_hit_pct", "global sectors")),
+        ("issue slots", get("issue_pct"), "{:.0f} % used",
+         f"{get('eligible_warps', 0):.2f} warps per scheduler are ready on average"),
+        ("lanes per instruction", get("lanes_on_per_instruction"), "{:.1f} of 32",
+         f"{get('lanes_per_instruction', 0):.1f} without counting predicates as off; "
+         f"{some('divergent_branches')}divergent branches"),
+        ("FMA pipe", get("fma_pct") or None, "{:.0f} % busy", f"{some('ffma_lanes')}FP32 multiply-adds"),
+        ("tensor cores", get("tensor_pct", 0) if get("tensor_instructions") else None, "{:.0f} % busy",
+         f"{some('tensor_instructions')}instructions"),
+        ("occupancy", get("warps_pct"), "{:.0f} % of the warps", occupancy(entry)),
+        ("registers", get("registers"), "{:.0f} per thread", "no spills" if not spills else
+         f"{kilo(spills)}accesses to local memory: spills, or arrays indexed at run time"),
+        ("waves", get("waves"), "{:.2f}", "full loads of blocks for all SMs; the last, partial one leaves SMs idle"),
+        *(("stall" if name != "not_selected" else "no stall", share, "{:.0%} of waiting", f"warps {STALLS[name]}")
+          for name, share in stalls(entry)[:3])]
+    return [(what, style.format(value, kilo=kilo(value)), meaning) for what, value, style, meaning in rows
+            if value is not None]
 
 
 # ---- a ladder's table
