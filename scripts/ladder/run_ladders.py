@@ -2,7 +2,6 @@
 import subprocess
 import sys
 import tempfile
-import threading
 from pathlib import Path
 from typing import NamedTuple
 
@@ -95,66 +94,18 @@ class Tally:
         return "\n".join([text] + ["failed:"] * bool(failed) + failed)
 
 
-class Printer:
-    """Shows the output of programs that print a table each as if they were one."""
-
-    def __init__(self, steps):
-        self.width = max(len(step.name) for step in steps)
-        self.names = {step.name for step in steps}
-        self.heading = None
-        self.usage = ""  # what a program says of bad options; the others say it, too
-
-    def show(self, line):
-        name, gap, rest = line.partition("  ")
-        if gap and name in self.names:
-            line = f"{name:{self.width}}  {rest.lstrip(' ')}"
-        elif line.startswith(("CPU backend", "step  ")):
-            if line == self.heading:
-                return
-            self.heading = line
-        print(line, end="", flush=True)
-
-    def show_error(self, line, program):
-        if line.startswith(f"{program}: "):
-            reason = line.partition(": ")[2].strip()
-            if reason == self.usage:
-                return
-            self.usage = reason
-        print(line, end="", file=sys.stderr, flush=True)
-
-
-def run_program(command, steps, tally, printer):
-    """Runs a program, showing its output as it comes; returns its exit status and the CPU backend's complaint."""
+def run_program(command, steps, tally):
+    """Runs a program, whose output is shown; returns its exit status and the CPU backend's complaint."""
     with tempfile.TemporaryDirectory(prefix="run-") as folder:
         record = Path(folder, "record")
-        process = subprocess.Popen([*command, f"--record={record}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   text=True, errors="replace")
-
-        def show_errors():
-            for line in process.stderr:
-                printer.show_error(line, command[0])
-
-        errors = threading.Thread(target=show_errors)
-        errors.start()
-        try:
-            for line in process.stdout:
-                printer.show(line)
-            status = process.wait()
-        except KeyboardInterrupt:  # the program got it, too, and says where it was
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-            raise
-        finally:
-            errors.join()
+        status = subprocess.run([*command, f"--record={record}"]).returncode
         records = checked_run.records_in(record)
     tally.note(records, steps)
     return status, complaint_in(records)
 
 
 def settle(steps, status, complaint, tally):
-    """What a program's output left open is decided by how it ended."""
+    """What a program's records left open is decided by how it ended."""
     for step in steps:
         verdict = tally.verdicts.get(step.name)
         if verdict is None and status == ladder.NO_DEVICE:
@@ -169,24 +120,23 @@ def settle(steps, status, complaint, tally):
 def run_steps(program_of, steps, options, tally):
     """Runs steps one by one, each in a process of its own. Bad options end the script; some sizes only some steps
     refuse."""
-    printer = Printer(steps)
     refused = []
     for step in steps:
-        status, complaint = run_program([*program_of(step), *options], [step], tally, printer)
+        status, complaint = run_program([*program_of(step), *options], [step], tally)
         if status == BAD_USAGE:
-            refused.append((step, printer.usage or "refuses these options"))
+            refused.append(step)
         else:
             settle([step], status, complaint, tally)
     if len(refused) == len(steps):
         sys.exit(BAD_USAGE)
-    for step, reason in refused:
-        tally.say(step.name, Verdict("skipped", reason))
+    for step in refused:
+        tally.say(step.name, Verdict("skipped", "refuses these options"))
 
 
 def run_together(executable, steps, options, tally):
-    """Runs a whole ladder in one process, so that its steps are timed side by side. On a GPU a step that crashes takes
-    the following ones with it, and after an error of CUDA's all later calls fail: those steps are run again, alone."""
-    status, complaint = run_program([executable, *options], steps, tally, Printer(steps))
+    """Runs a whole ladder in one process, so that its steps are timed side by side. A step that crashes takes the
+    following ones with it, and after an error of CUDA's all later calls fail: those steps are run again, alone."""
+    status, complaint = run_program([executable, *options], steps, tally)
     if status == BAD_USAGE:
         sys.exit(BAD_USAGE)
     verdicts = {step: tally.verdicts.get(step.name) for step in steps}
@@ -199,7 +149,7 @@ def run_together(executable, steps, options, tally):
     run_steps(lambda step: [executable, f"--only={step.name}"], unclear, options, tally)
     if not any(tally.verdicts[step.name].word == "FAIL" for step in steps):
         for step in unclear:
-            reason = verdicts[step].reason if verdicts[step] else ladder.describe_exit(status)
+            reason = verdicts[step].reason if verdicts[step] else complaint or ladder.describe_exit(status)
             tally.say(step.name, Verdict("FAIL", f"passes alone, but in the ladder: {reason}"))
 
 
@@ -212,15 +162,6 @@ class Group(NamedTuple):
     def targets(self, left_out):
         built = [step.target for step in self.steps if step.name not in left_out and step.kind != "submission"]
         return [f"ladder_{self.kernel}"] if built and self.is_whole else built
-
-    def is_hit(self, broken):
-        return bool(broken.keys() & {self.kernel, *(step.name for step in self.steps)})
-
-    def command(self, preset, step):
-        """What runs a step alone."""
-        if not self.is_whole:
-            return [step.program(preset)]
-        return [step.ladder_program(preset), f"--only={step.name}", "--skip-slow"]
 
 
 def groups_of(steps):
@@ -242,9 +183,10 @@ def build(preset, groups, left_out):
     if others:
         ladder.fail(f"{others[0]} does not build: {broken[others[0]]}")
     if broken:
-        groups = [group._replace(is_whole=group.is_whole and not group.is_hit(broken)) for group in groups]
-        targets = [target for group in groups if not group.is_whole for target in group.targets({*left_out, *broken})]
-        broken.update(ladder.build_what_compiles(preset, targets))
+        groups = [group._replace(is_whole=False) if broken.keys() & {group.kernel, *(step.name for step in group.steps)}
+                  else group for group in groups]
+        broken.update(ladder.build_what_compiles(preset, [
+            target for group in groups if not group.is_whole for target in group.targets({*left_out, *broken})]))
     return groups, {name: reason for name, reason in {**broken, **submissions}.items() if reason and name in steps}
 
 
@@ -260,27 +202,19 @@ def build_submission(preset, submission):
 
 
 def run_group(preset, group, left_out, broken, options, tally):
+    steps = []
     for step in group.steps:
         if step.name in broken:
             tally.say(step.name, Verdict("FAIL", f"does not build: {broken[step.name]}"))
-    steps = [step for step in group.steps if step.name not in left_out and step.name not in broken]
-    if steps and group.is_whole and preset == "gpu":
+        elif step.name not in left_out:
+            steps.append(step)
+    if steps and group.is_whole:
         run_together(steps[0].ladder_program(preset), steps, options, tally)
     elif steps:
-        run_steps(lambda step: group.command(preset, step), steps, options, tally)
+        run_steps(lambda step: [step.program(preset)], steps, options, tally)
     for step in group.steps:
         if step.name in left_out:
             tally.say(step.name, Verdict("skipped", "needs " + left_out[step.name]))
-
-
-def describe(groups):
-    """What is to be run, in a line."""
-    steps = [step for group in groups for step in group.steps]
-    if len(steps) == 1:
-        return steps[0].label
-    names = list(dict.fromkeys(group.kernel for group in groups))
-    of = f"of {len(names)} kernels: " if len(names) > 1 else "of "
-    return f"{len(steps)} steps {of}{', '.join(names)}"
 
 
 def print_list():
@@ -311,12 +245,14 @@ def main():
     groups = groups_of(ladder.resolve(arguments.names, submissions=True) if arguments.names else ladder.steps())
     backend = ladder.choose_backend(arguments.backend)
     preset = {"cuda": "gpu", "cpu": "cpu"}[backend]
-    ladder.say(f"scripts/run: {describe(groups)}, on {'a GPU' if backend == 'cuda' else 'the CPU backend'}")
+    steps, names = [step for group in groups for step in group.steps], dict.fromkeys(group.kernel for group in groups)
+    what = steps[0].label if len(steps) == 1 else f"{len(steps)} steps of {', '.join(names)}"
+    ladder.say(f"scripts/run: {what}, on {'a GPU' if backend == 'cuda' else 'the CPU backend'}")
 
     ladder.configure(preset)
     left_out = ladder.skipped(preset)
     if PRINT_ONLY & set(options):
-        step = next((step for group in groups for step in group.steps if step.name not in left_out), None)
+        step = next((step for step in steps if step.name not in left_out), None)
         if step is None:
             ladder.fail("none of these can be built here")
         sys.exit(subprocess.run([candidates.program_of(preset, step), *options]).returncode)
