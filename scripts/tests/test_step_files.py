@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks what every step file must have: a header that teaches, a page's length, and a small step from the one
-before."""
+before; where files lie; and what a whiteboard answer may be."""
 import re
 import unittest
 
@@ -66,36 +66,53 @@ class StepFiles(Case):
 class Layout(Case):
     """A kernel's folder has what it alone uses, a family's what several of its kernels share, common/ the rest."""
 
-    def setUp(self):
-        self.folders = {step.folder for step in ladder.steps()}
-        self.users = {}  # {header: the kernels' folders whose sources include it, directly or not}
+    def test_layout(self):
+        folders = {step.folder for step in ladder.steps()}
+        users = {}  # {header: the kernels' folders whose sources include it, directly or not}
         for step in ladder.steps() + ladder.bugs() + ladder.answers():
             for header in cuda_source.included(step.path)[1:]:
-                self.users.setdefault(header.resolve(), set()).add(step.folder)
-
-    def test_a_header_is_where_its_users_are(self):
-        for header, users in self.users.items():
+                users.setdefault(header.resolve(), set()).add(step.folder)
+        for header, found in users.items():
             with self.subTest(str(header.relative_to(ROOT))):
                 home = header.parent.parent if header.parent.name == "any_shape" else header.parent
-                if home in self.folders:
-                    self.assertEqual(users, {home})
+                if home in folders:
+                    self.assertEqual(found, {home})
                 elif header.parent.parent == ROOT and header.parent.name != "common":
-                    self.assertGreater(len(users), 1)
-                    self.assertEqual({folder.parent for folder in users}, {header.parent})
-
-    def test_a_family_has_kernels_tests_and_shared_headers(self):
-        for family in {folder.parent for folder in self.folders}:
-            for path in family.iterdir():
-                if path.name == "__pycache__" or (path.is_dir() and not any(path.iterdir())):
-                    continue  # not git's
-                with self.subTest(str(path.relative_to(ROOT))):
-                    self.assertTrue(path in self.folders or path.resolve() in self.users or path.name in (
-                        "README.md", f"test_{family.name}.cpp", f"trace_{family.name}.cpp")
-                        or re.fullmatch(r"export_\w+\.inc", path.name))
-
-    def test_every_kernel_has_a_chapter(self):
-        for folder in self.folders:
+                    self.assertGreater(len(found), 1)
+                    self.assertEqual({folder.parent for folder in found}, {header.parent})
+        for family in {folder.parent for folder in folders}:
+            allowed = {"README.md", f"test_{family.name}.cpp", f"trace_{family.name}.cpp", "__pycache__"}
+            for path in set(family.iterdir()) - folders - users.keys():
+                if path.name not in allowed and not re.fullmatch(r"export_\w+\.inc", path.name):
+                    self.assertTrue(path.is_dir() and not any(path.iterdir()), path)  # an empty folder is not git's
+        for folder in folders:
             self.assertTrue((folder / "README.md").is_file(), folder)
+
+
+LONG_ANSWERS = {"batch_norm_whiteboard": 31,  # a sum over the block, used twice
+                "gemm_bf16_whiteboard": 36,  # tiles in shared memory on both sides of the fragments
+                "layer_norm_grad_whiteboard": 38,  # two kernels
+                "moe_route_whiteboard": 38,  # two kernels: the choice, and the places
+                "nms_whiteboard": 37,  # two kernels, and what an overlap is
+                "sort_whiteboard": 48}  # three kernels, eight passes
+
+
+class Answers(Case):
+    def test_whiteboard_answers(self):
+        """Short, nothing of ours in them, and a launch returns its error. What is included after the answer cannot be
+        used in it, except on the CPU backend: from the precompiled header. 'scripts/mutate reduce/sum/whiteboard.cu'
+        says whether the checks notice mistakes in one."""
+        self.assertTrue(ladder.answers())
+        for step in ladder.answers():
+            with self.subTest(step.name):
+                answer, = step.path.read_text().split("// The answer ends here")[:-1]
+                code = re.sub(r"\A(#include .*\n|\n)*", "", answer).splitlines()
+                lines = sum(bool(line.strip()) and not line.strip().startswith("//") for line in code)
+                self.assertTrue(10 <= lines <= 25 or lines == LONG_ANSWERS.get(step.name), lines)
+                self.assertNotRegex(
+                    answer, r'#include "|CUDA_CHECK|ceil_div|aligned_for|DeviceBuffer|scratch|(?i:ladder)')
+                if "<<<" in answer:
+                    self.assertRegex(answer, r"<<<[^;]*;\s*return cudaGetLastError\(\)")
 
 
 if __name__ == "__main__":
