@@ -43,26 +43,21 @@ class Digest(Case):
             (root / name).write_text(text.replace(old, new) if name == changed else text)
         return figures.digest(root / "family/k_01_naive.cu", root)
 
-    def test_what_does_not_count(self):
-        """Comments, layout, includes, and of the problem and the runner what is no device code and no launch."""
-        step = "family/k_01_naive.cu"
-        for change in ((step, "// A head.", "// Another.\n/* And\n more. */"), (step, "  // a comment", ""),
-                       (step, "(float* x, int n) {", "(float* x,\n        int n)\n{"), (step, "\n", "\n\n"),
-                       (step, "k<<<1, 32>>>", "k <<< 1,32 >>>"), (step, "// A head.", "#pragma once\n// A head."),
-                       (step, '#include "problem.cuh"', '#include "problem.cuh"\n#include <algorithm>'),
-                       ("family/problem.cuh", "};", "int changed; };"), ("family/values.cuh", "()", "(int changed)"),
-                       ("common/ladder.cuh", "()", "(int changed)"), ("family/tile.cuh", "#", "// A comment.\n#")):
-            self.assertEqual(self.digest(*change), self.digest(), change)
-        moved = {"common/block.cuh": self.FILES["family/tile.cuh"]}
-        self.assertEqual(self.digest("family/problem.cuh", "tile.cuh", "block.cuh", moved), self.digest(), "names")
-
     def test_what_counts(self):
-        step = "family/k_01_naive.cu"
-        for change in ((step, "1.0f", "2.0f"), (step, "int n", "unsigned n"), (step, "<<<1, 32", "<<<2, 32"),
-                       (step, "no // comment", "none"), (step, "  if", "#pragma unroll\n  if"),
-                       ("family/tile.cuh", "return 1", "return 2"), ("family/shapes.hpp", "= 4", "= 8"),
-                       ("family/run.cuh", "32", "64")):
-            self.assertNotEqual(self.digest(*change), self.digest(), change)
+        """No comments, layout, includes, and of the problem and the runner what is no device code and no launch."""
+        step, tile = "family/k_01_naive.cu", "family/tile.cuh"
+        same = ((step, "// A head.", "// Another.\n/* And\n more. */"), (step, "  // a comment", ""),
+                (step, "(float* x, int n) {", "(float* x,\n        int n)\n{"), (step, "\n", "\n\n"),
+                (step, "k<<<1, 32>>>", "k <<< 1,32 >>>"), (step, "// A head.", "#pragma once\n// A head."),
+                (step, '#include "problem.cuh"', '#include "problem.cuh"\n#include <algorithm>'),
+                ("family/problem.cuh", "};", "int changed; };"), ("family/values.cuh", "()", "(int changed)"),
+                ("common/ladder.cuh", "()", "(int changed)"), (tile, "#", "// A comment.\n#"),
+                ("family/problem.cuh", "tile.cuh", "block.cuh", {"common/block.cuh": self.FILES[tile]}))
+        other = ((step, "1.0f", "2.0f"), (step, "int n", "unsigned n"), (step, "<<<1, 32", "<<<2, 32"),
+                 (step, "no // comment", "none"), (step, "  if", "#pragma unroll\n  if"),
+                 (tile, "return 1", "return 2"), ("family/shapes.hpp", "= 4", "= 8"), ("family/run.cuh", "32", "64"))
+        for change in (*same, *other):
+            self.assertEqual(self.digest(*change) == self.digest(), change in same, change)
 
 
 class Results(Case):
@@ -75,20 +70,17 @@ class Results(Case):
 
     def test_new_entries_take_the_place_of_old_ones(self):
         """A step's figures at all sizes; counters of the same run alone. What is of a step that is no more goes."""
-        def merged(old, *new):
-            return figures.merged([entry(*one) for one in old], [entry(*one) for one in new])
-
-        def counted(step, n=8, misaligned=False, registers=1):
-            return {"kernel": "sum", "step": step, "size": {"n": n}, "misaligned": misaligned, "registers": registers}
-
-        kept = ("00_cub", 8, 1), ("01_atomic", 64, 1)
-        new = "02_global_tree", 8, 7
-        old = [*kept, ("02_global_tree", 8, 1), ("02_global_tree", 64, 1), ("02_gone", 8, 1)]
-        self.assertEqual(merged(old, new), merged([*kept, new]))
-        others = [counted("00_cub", 9), counted("00_cub", misaligned=True), counted("01_atomic")]
-        new = counted("00_cub", registers=2)
-        self.assertEqual(figures.merged([counted("00_cub"), counted("00_cub"), *others], [new]),
-                         figures.merged(others, [new]))
+        kept = [entry("00_cub", 8, 1), entry("01_atomic", 64, 1)]
+        old = [entry("02_global_tree", 8, 1), entry("02_global_tree", 64, 1), entry("02_gone", 8, 1)]
+        new = entry("02_global_tree", 8, 7)
+        self.assertEqual(figures.merged([*kept, *old], [new]), [*kept, new])
+        first, other_size, misaligned, other_step = (
+            {"kernel": "sum", "step": step, "size": {"n": n}, "misaligned": is_misaligned, "registers": 1}
+            for step, n, is_misaligned in (("00_cub", 8, False), ("00_cub", 9, False), ("00_cub", 8, True),
+                                           ("01_atomic", 8, False)))
+        new = {**first, "registers": 2}
+        self.assertEqual(figures.merged([first, other_size, misaligned, other_step], [new]),
+                         [new, misaligned, other_size, other_step])
 
     def test_files_are_as_they_would_be_written(self):
         for path, contents in figures.read_all().items():
