@@ -1,5 +1,9 @@
 """A Markdown page of ours: its headings, paragraphs, tables and code blocks with their lines, and its links."""
+import itertools
+import os
 import re
+import urllib.parse
+from pathlib import Path
 from typing import NamedTuple
 
 import ladder
@@ -79,12 +83,14 @@ class Document:
         return found
 
     def links(self):
-        """Where links lead: [(line, target)]."""
+        """Where links lead: [(line, target, the file's path, what follows #)]."""
         found = []
         for piece in self.of_kind("heading", "text", "table"):
             text = blanked(blanked(piece.text, COMMENT), CODE_SPAN)
-            for pattern in (LINK, LINK_DEFINITION, HTML_TARGET):
-                found += [(piece.line_at(one.start()), one[1]) for one in pattern.finditer(text)]
+            for link in itertools.chain(*(pattern.finditer(text) for pattern in (LINK, LINK_DEFINITION, HTML_TARGET))):
+                name, _, part = urllib.parse.unquote(link[1]).partition("#")
+                path = Path(os.path.normpath(self.path.parent / name)) if name else self.path
+                found.append((piece.line_at(link.start()), link[1], path, part))
         return found
 
 

@@ -4,21 +4,19 @@ import functools
 import re
 import shlex
 import subprocess
-import urllib.parse
 from collections import Counter
+from pathlib import Path
 
 import ladder
 from ladder import document
 
 PROSE = "heading", "text", "table"
 LANGUAGES = "cpp", "console", "sh", "text"
-GENERATED = re.compile(r"<!-- (?:table|counters|random)\b")
 OWN_FOLDER = re.compile(r"(?<![\w./~-])/(?:home|root|Users)/")
 STEP_NAME = re.compile(r"[a-z][a-z0-9_]*_\d\d_[a-z0-9_]+(\.cu)?")
 METAVARIABLE = re.compile(r"<|\b(?!README|LICENSE|NOTES|CONTRIBUTING)[A-Z][A-Z_]*\b|\.\.\.")  # STEP, <kernel>, ...
 FILE_NAME = re.compile(r"[\w.-]+\.(cuh?|[ch]pp|py|md|json|txt|cmake|gdb|svg|sh)")
 MEASURED = re.compile(r"(?<![\w.^])(?:\d[\d,.]*\s?(?:[GT]B/s|[GT]FLOP/s|[mun]s)(?![A-Za-z])|\d+(?:\.\d+)?x(?![\w^]))")
-LANGUAGE = re.compile(r"[a-z]{2}-[A-Z]{2}")
 NUMBER = re.compile(r"(?<![A-Za-z0-9_.])\d+(?:[,.^]\d+)*")
 
 
@@ -27,32 +25,27 @@ def page_at(path):
     return document.Document(path)
 
 
-# ---- Markdown, links and code blocks
+def check(page):
+    check_links(page)
+    if page.path.name != "NOTES.md":
+        check_blocks(page)
+        check_names(page)
+        check_numbers(page)
+        check_translation(page)
 
-def check_markdown(page):
-    text = "\n".join(page.lines)
-    for found in document.COMMENT.finditer(document.blanked(text, document.CODE)):
-        if not re.fullmatch(r" *", text[:found.start()].rpartition("\n")[2] + text[found.end():].partition("\n")[0]):
-            page.error(text.count("\n", 0, found.start()) + 1, "give a comment a line of its own, before the block")
-    for piece in page.of_kind("text"):
-        if re.match(" *(<!--|```|~~~)", piece.text):
-            page.error(piece.line, "this comment or code block has no end")
-    if len(GENERATED.findall(text)) != text.count("<!-- end -->"):
-        page.error(1, "<!-- table --> and <!-- end --> come in pairs")
-    for number, line in enumerate(page.lines, 1):
-        if OWN_FOLDER.search(line):
-            page.error(number, "an absolute path of somebody's machine")
 
+# ---- links and code blocks
 
 def check_links(page):
-    for line, target in page.links():
-        name, _, part = urllib.parse.unquote(target).partition("#")
-        path = (page.path.parent / name).resolve() if name else page.path
-        is_there = path.exists() and not name.startswith("/")
+    for line, target, path, part in page.links():
+        is_there = path.exists() and not target.startswith("/")
         if is_there and part and path.suffix == ".md":  # scripts/tables --check looks after .json
             is_there = part in (page if path == page.path else page_at(path)).anchors()
         if not is_there and not re.match(r"https?://[^/?#]*\.", target):
             page.error(line, f"the link leads to '{target}', which is not there")
+    for number, text in enumerate(page.lines, 1):
+        if OWN_FOLDER.search(text):
+            page.error(number, "an absolute path of somebody's machine")
 
 
 def check_blocks(page):
@@ -195,33 +188,27 @@ def check_numbers(page):
 
 
 def original_of(path):
-    """README.md for README.zh-CN.md, docs/X.md for docs/zh-CN/X.md; None for a page that translates none."""
-    stem, _, language = path.stem.partition(".")
-    if LANGUAGE.fullmatch(language):
-        return path.with_name(f"{stem}{path.suffix}")
-    return path.parent.parent / path.name if LANGUAGE.fullmatch(path.parent.name) else None
+    """README.md for README.zh-CN.md, docs/X.md for docs/zh-CN/X.md; the path itself of a page that translates none."""
+    return Path(re.sub(r"\.[a-z]{2}-[A-Z]{2}(?=\.md$)|/[a-z]{2}-[A-Z]{2}(?=/[^/]+$)", "", str(path)))
 
 
 def held(page):
     """What a page and its translation must both have: {what: [text]}. A link to a heading has a name in the page's
     language, so only its page counts."""
-    links = []
-    for _, target in page.links():
-        name, _, part = urllib.parse.unquote(target).partition("#")
-        path = (page.path.parent / name).resolve() if name else page.path
-        links.append(target if re.match("https?:", target) else
-                     f"{original_of(path) or path}{f'#{part}' * name.endswith('.json')}")
     words = "\n\n".join(piece.text for piece in page.of_kind(*PROSE))
     for pattern in (document.COMMENT, document.CODE_SPAN, re.compile(r"\]\([^)]*\)|<[^>]*>")):
         words = document.blanked(words, pattern)
     return {"headings": [piece.text.split(" ")[0] for piece in page.of_kind("heading")],
             "code blocks": [f"{piece.language} {piece.marks} {piece.text}" for piece in page.of_kind("code")],
-            "numbers": NUMBER.findall(words), "links": links}
+            "numbers": NUMBER.findall(words),
+            "links": [target if ":" in target else f"{original_of(path)}#{part if path.suffix == '.json' else ''}"
+                      for _, target, path, part in page.links()]}
 
 
-def check_translation(page, original):
+def check_translation(page):
     """Reports what the page lacks of the one that it translates, and what it has beside."""
-    for (what, found), expected in zip(held(page).items(), held(original).values()):
-        lacks, more = Counter(expected) - Counter(found), Counter(found) - Counter(expected)
+    original = held(page_at(original_of(page.path)))
+    for what, found in held(page).items() if original_of(page.path) != page.path else ():
+        lacks, more = Counter(original[what]) - Counter(found), Counter(found) - Counter(original[what])
         if lacks or more:
-            page.error(1, f"{what}: the page lacks {sorted(lacks)} of {original.name}, has also {sorted(more)}")
+            page.error(1, f"{what}: the page lacks {sorted(lacks)} of its original, has also {sorted(more)}")

@@ -48,12 +48,13 @@ def targets(command):
 
 
 def check(pages):
-    """Runs all sessions. Returns how many, and the names of those skipped."""
+    """Runs all sessions, of a translation the original's. Returns how many, and the names of those skipped."""
     count, skipped = 0, []
     with tempfile.TemporaryDirectory() as folder:
         env = environment(folder)
         blocks = [(page, block) for page in pages for block in page.of_kind("code")
-                  if block.language == "console" and "seen on" not in block.marks]
+                  if block.language == "console" and "seen on" not in block.marks
+                  and page.path == document_checks.original_of(page.path) and page.path.name != "NOTES.md"]
         for page, block in blocks:
             errors = list(why_not(block))
             page.errors += errors

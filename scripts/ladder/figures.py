@@ -24,7 +24,7 @@ LIBRARIES = {"cub": "CUB", "cublas": "cuBLAS", "cublaslt": "cuBLASLt", "cudnn": 
 REFERENCE = ("h200", "h100-80gb-hbm3")  # the cards of the heads and the charts; other cards come after them
 LISTS = ("entries", "counters", "random")  # of scripts/bench, scripts/profile --record, scripts/bench --random
 # What scripts/tables writes into a document, <!-- KIND OPTIONS -->; it describes them.
-BLOCK = re.compile(r"^(<!-- (table|counters|random)\b([^\n]*?) -->\n).*?^(<!-- end -->)$",
+BLOCK = re.compile(r"^(<!-- (table|counters|random)\b([^\n]*?) -->\n)(?:(?!<!--).)*^(<!-- end -->)$",
                    re.MULTILINE | re.DOTALL)
 
 
