@@ -252,10 +252,10 @@ COLUMNS = [  # what the table of a ladder shows: title, value, format
 ]
 
 
-def cells(entry, columns=None):
-    """The texts of the columns, - for what was not counted."""
-    values = ((value_of(entry), style) for _, value_of, style in columns or COLUMNS)
-    return ["-" if value is None else style.format(value) for value, style in values]
+def cells(entry, columns=COLUMNS, nothing="-"):
+    """The texts of the columns, `nothing` for what was not counted."""
+    values = ((value_of(entry), style) for _, value_of, style in columns)
+    return [nothing if value is None else style.format(value) for value, style in values]
 
 
 def main_stall(entry):
