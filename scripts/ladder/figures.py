@@ -112,17 +112,15 @@ def write(path, contents):
     ladder.say(f"wrote {ladder.shown(path)}")
 
 
-def replaces(new, old):
-    """Does a new entry take the place of an old one? A step's figures do so at all sizes, its counters for one run."""
-    same_run = new.get("size"), new.get("misaligned")
-    return step_name(new) == step_name(old) and (
-        "misaligned" not in new or same_run == (old["size"], old["misaligned"]))
-
-
 def merged(old, new):
-    """The entries of a file with new ones in their places, without those of steps and kernels that are no more."""
+    """The entries of a file with new ones in their places: a step's figures at all sizes, its counters of the same run.
+    Those of steps and kernels that are no more are left out."""
+    def place(entry):
+        return step_name(entry), *((str(entry["size"]), entry["misaligned"]) if "misaligned" in entry else ())
+
     existing = {step.name for step in ladder.steps()} | ladder.kernels().keys()
-    kept = [entry for entry in old if step_name(entry) in existing and not any(replaces(one, entry) for one in new)]
+    replaced = set(map(place, new))
+    kept = [entry for entry in old if step_name(entry) in existing and place(entry) not in replaced]
     return sorted(kept + new, key=lambda entry: (entry["kernel"], entry.get("step", ""),
                                                  [*entry.get("size", {}).values()], entry.get("misaligned", False)))
 
@@ -173,19 +171,18 @@ def labels(entries):
     same in all of them are left out, and three equal ones are said once. One that some of them lack is named,
     2048x2048/causal=1, and so are up to three if only the first is left out."""
     sizes = sorted(set(map(size_of, entries)), key=lambda size: [value for _, value in size])
-    if not sizes:
-        return {}
     names = list(dict.fromkeys(name for size in sizes for name, _ in size))
     optional = [name for name in names if any(name not in dict(size) for size in sizes)]
-    varying = [name for name in names if len({dict(size).get(name) for size in sizes}) > 1]
-    shown = varying or names
-    if shown == names[1:] and len(shown) < 4 and not optional:
-        return {size: " ".join(f"{name}={number(dict(size)[name])}" for name in shown) for size in sizes}
+    shown = [name for name in names if len({dict(size).get(name) for size in sizes}) > 1] or names
+    are_named = shown == names[1:] and len(shown) < 4 and not optional
     texts = {}
     for size in sizes:
-        values = [number(dict(size)[name]) for name in shown if name not in optional]
-        text = values[0] if len(set(values)) == 1 and len(values) == 3 else "x".join(values)
-        texts[size] = "/".join([text] + [f"{name}={value}" for name, value in size if name in optional])
+        values = [number(value) for name, value in size if name in shown and name not in optional]
+        if are_named:
+            texts[size] = " ".join(f"{name}={value}" for name, value in zip(shown, values))
+            continue
+        text = values[0] if len(values) == 3 and len(set(values)) == 1 else "x".join(values)
+        texts[size] = "/".join([text, *(f"{name}={value}" for name, value in size if name in optional)])
     return texts
 
 
@@ -312,17 +309,14 @@ def options_of(words):
     """The sizes that the line of a table names, by their labels."""
     found = {"shown": [], "head": [], "chart": []}
     for word in words:
-        option = re.match("(head|chart)=", word)
-        found[option[1] if option else "shown"] += word[option.end() if option else 0:].split(",")
+        option, _, listed = word.partition("=")
+        is_option = option in ("head", "chart")
+        found[option if is_option else "shown"] += listed.split(",") if is_option else [word]
     return found
 
 
 def options_of_tables():
     """The same of each kernel's table: {kernel: {"head": ["2^28"], ...}}; nothing named for one that has none."""
-    found = collections.defaultdict(lambda: options_of([]))
-    for path in documents():
-        for kind, line in (block.groups()[1:3] for block in BLOCK.finditer(path.read_text())):
-            kernel, *words = line.split()
-            if kind == "table":
-                found[kernel] = options_of(words)
-    return found
+    blocks = [block for path in documents() for block in BLOCK.finditer(path.read_text()) if block[2] == "table"]
+    found = {kernel: options_of(words) for kernel, *words in (block[3].split() for block in blocks)}
+    return collections.defaultdict(lambda: options_of([]), found)
