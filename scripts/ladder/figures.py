@@ -69,18 +69,6 @@ def is_current(entry):
 
 # ---- results files
 
-def wrong(entries):
-    """The names of the steps whose check failed, of a program's entries."""
-    return sorted({step_name(entry) for entry in entries if not entry.get("verified", True)})
-
-
-def error_of(entries, status):
-    """What is wrong with a program's run that printed these entries, or None."""
-    if wrong(entries):
-        return "a check failed: " + ", ".join(wrong(entries))
-    return ladder.describe_exit(status) if status != 0 else None
-
-
 def card_name(gpu):
     """Of its files: NVIDIA H100 80GB HBM3 -> h100-80gb-hbm3"""
     return re.sub(r"[^a-z0-9]+", "-", re.sub(r"^nvidia[ -]+", "", gpu.lower())).strip("-")

@@ -4,8 +4,7 @@ tables' form is that of the pages, which scripts/tables --check compares."""
 import sys
 import unittest
 
-from helpers import ROOT, Case, entry, executable, figures, known, ladder, steps
-from ladder import random_shapes
+from helpers import ROOT, Case, entry, executable, figures, known, ladder, outcome, steps
 
 tables, bench = ladder.load_script("tables"), ladder.load_script("bench")
 SIZE = (("n", 1 << 28),)
@@ -77,19 +76,20 @@ def shape(top, library=None, earlier=(), number=0):
 PROGRAM = """\
 #!{python}
 import json, sys
-assert sys.argv[1:] == ["--json", "--random=6", "--seed=5"]
-for number in range({count}):
-    for step, us in (("13_top", 100 + number), ("00_cub", 120)):
-        print(json.dumps({{"kernel": "sum", "step": step, "size": {{"n": number}}, "shape": number,
-                          "bytes": 1e9, "cold_us": us, "of_ceiling": 0.9, "gbps": 5, "verified": number != {wrong}}}))
-print("a line that is no entry")
+assert sys.argv[1:3] == ["--random=6", "--seed=5"]
+with open(sys.argv[3].partition("=")[2], "w") as record:
+    for number in range({count}):
+        for step, us in (("13_top", 100 + number), ("00_cub", 120)):
+            print(json.dumps({{"kernel": "sum", "step": step, "size": {{"n": number}}, "shape": number, "cold_us": us,
+                              "of_ceiling": 0.9, "gbps": 5, "verified": number != {wrong}}}), file=record)
+    print(json.dumps({{"kernel": "sum", "step": "02_old", "skipped": "no size"}}), file=record)
 sys.exit({status})
 """
 
 
 class RandomShapes(Case):
     def summary(self, *shapes):
-        return random_shapes.summary("sum", 5, list(shapes), "now")
+        return bench.summary("sum", 5, list(shapes), "now")
 
     def test_the_mean_is_geometric_and_short_shapes_do_not_count(self):
         refused = [{"kernel": "sum", "step": "13_top", "size": {"n": 1}, "shape": 4, "left_out": "no"}]
@@ -101,16 +101,16 @@ class RandomShapes(Case):
         self.assertEqual([found[name] for name in ("shapes", "counted", "left_out")], [5, 3, 1])
 
     def test_running(self):
+        update = self.patch(figures, "update")
         for count, wrong, status, error in ((6, -1, 0, None), (6, -1, 1, "ended with exit status 1"),
-                                            (3, -1, 0, "printed 3 of 6 shapes"),
+                                            (3, -1, 0, "timed 3 of 6 shapes"), (0, -1, 0, "timed nothing"),
                                             (6, 2, 1, "a check failed: sum_00_cub, sum_13_top")):
             program = executable(self.folder() / "sum", PROGRAM.format(python=sys.executable, count=count, wrong=wrong,
                                                                        status=status))
-            lines = []
-            shapes, said = random_shapes.measure(program, 6, 5, lambda one: lines.append(
-                random_shapes.line(one, "read")))
-            self.assertEqual((said, list(map(len, shapes))), (error, [2] * count))
-            self.assertRegex(lines[1], r"^   1 n=1 +1000 MB +101.0 us +5.0 GB/s +0.90 of read +1.188x 00_cub$")
+            self.patch(ladder.Step, "ladder_program", return_value=program)
+            said, found = outcome(bench.measure_random, "sum", steps("13_top"), {"date": "today"}, 6, 5)
+            self.assertEqual((found, '"shapes": 6' in said), (error, error is None))
+        update.assert_called_once()
 
     def test_the_table(self):
         text = "<!-- random sum -->\nold\n<!-- end -->\n"
