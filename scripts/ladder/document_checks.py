@@ -1,6 +1,7 @@
 """What must hold on a page, but for its sessions; scripts/readme --help says it. Nothing is run but the scripts'
 --help. Each check reports on the page what does not hold."""
 import functools
+import itertools
 import re
 import shlex
 import subprocess
@@ -15,7 +16,7 @@ LANGUAGES = "cpp", "console", "sh", "text"
 OWN_FOLDER = re.compile(r"(?<![\w./~-])/(?:home|root|Users)/")
 STEP_NAME = re.compile(r"[a-z][a-z0-9_]*_\d\d_[a-z0-9_]+(\.cu)?")
 METAVARIABLE = re.compile(r"<|\b(?!README|LICENSE|NOTES|CONTRIBUTING)[A-Z][A-Z_]*\b|\.\.\.")  # STEP, <kernel>, ...
-FILE_NAME = re.compile(r"[\w.-]+\.(cuh?|[ch]pp|py|md|json|txt|cmake|gdb|svg|sh)")
+FILE_NAME = re.compile(r"[\w-][\w.-]*\.(cuh?|[ch]pp|py|md|json|txt|cmake|gdb|svg|sh)")
 MEASURED = re.compile(r"(?<![\w.^])(?:\d[\d,.]*\s?(?:[GT]B/s|[GT]FLOP/s|[mun]s)(?![A-Za-z])|\d+(?:\.\d+)?x(?![\w^]))")
 NUMBER = re.compile(r"(?<![A-Za-z0-9_.])\d+(?:[,.^]\d+)*")
 
@@ -87,44 +88,37 @@ def files():
     return {path.name for top in tops for path in [ladder.ROOT / top, *(ladder.ROOT / top).rglob("*")]}, tops
 
 
-def is_there(word, folder):
+def is_there(word, folder=ladder.ROOT):
     word = re.sub(r":\d+$|\.random$", "", word).rstrip("/")  # a line; a test's name
-    return ladder.find(word, known_names()) is not None or any(
+    return word in files()[0] or ladder.find(word, known_names()) is not None or any(
         True for root in (folder, ladder.ROOT) for _ in root.glob(word.lstrip("/") or "-"))
 
 
 def missing_name(word, folder=ladder.ROOT):
-    """[word] if it is the name of a step, or of a file or folder of ours or a program's, that is not there; else []."""
+    """[error] if it names a step, a file or folder of ours, or a program, that is not there; else []."""
     top, slash, rest = word.partition("/")
+    names, is_ours = [word], STEP_NAME.fullmatch(word) or FILE_NAME.fullmatch(word)
     if METAVARIABLE.search(word) or re.search(r"^-|[(){}=;,&]|::|->", word):
         return []
     if top == "build":
-        rest = rest.partition("/")[2]
-        is_missing = rest not in ("", "compile_commands.json") and not any(
-            is_there(name, folder) for name in (rest, f"{rest}.cpp"))
+        built = rest.partition("/")[2]
+        names, is_ours = [built, f"{built}.cpp"], built not in ("", "compile_commands.json")
     elif slash:
-        ours = top in files()[1] or (top not in ("", "practice") and (folder / top).exists())
-        is_missing = ours and not is_there(word, folder)
-    elif STEP_NAME.fullmatch(word):
-        is_missing = not is_there(word, folder)
-    else:
-        is_missing = FILE_NAME.fullmatch(word) is not None and word not in files()[0] and not word.startswith(".")
-    return [f"there is no '{word}'"] * is_missing
+        is_ours = top in files()[1] or (top not in ("", "practice") and (folder / top).exists())
+    return [f"there is no '{word}'"] if is_ours and not any(is_there(name, folder) for name in names) else []
 
 
 def missing_in_script(script, *arguments):
     """What a script's --help and the tree do not have."""
-    path, found = ladder.ROOT / script, []
+    path = ladder.ROOT / script
     if not path.is_file() or path.suffix or path.parent.name != "scripts":  # a file, and no script
         return missing_name(script)
     arguments = arguments[:arguments.index("--")] if "--" in arguments else arguments  # the rest is the program's
-    for place, word in enumerate(arguments):
-        name = word.partition("=")[0]
-        if not (re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", help_of(script)) or word.startswith("practice/")
-                or word.isdigit() or METAVARIABLE.search(word) or (script == "scripts/new" and place == 1)
-                or (word[0] != "-" and is_there(word, ladder.ROOT))):
-            found.append(f"{script} knows no '{word}'")
-    return found
+    unknown = [word for place, word in enumerate(arguments) if not (
+        re.search(rf"(?<![\w-]){re.escape(word.partition('=')[0])}(?![\w-])", help_of(script)) or word.isdigit()
+        or word.startswith("practice/") or METAVARIABLE.search(word) or (script == "scripts/new" and place == 1)
+        or (word[0] != "-" and is_there(word)))]
+    return [f"{script} knows no '{word}'" for word in unknown]
 
 
 def missing(command):
@@ -132,14 +126,13 @@ def missing(command):
     command = re.sub(r"(?<=\s)\d?(?:>{1,2}|<)\s*(?:&\d|[^\s;|&]+)", " ", command)  # redirections
     lexer = shlex.shlex(command, posix=True, punctuation_chars="|&;")
     lexer.whitespace_split = True
-    found, own = [], []
-    for word in [*lexer, ";"]:
-        if not set(word) <= set("|&;"):
-            own.append(re.sub(r"^\./", "", word))
-            continue
-        is_script = own and own[0].startswith("scripts/")
-        found += missing_in_script(*own) if is_script else [one for name in own for one in missing_name(name)]
-        own = []
+    found = []
+    for is_sign, group in itertools.groupby(lexer, key=lambda word: set(word) <= set("|&;")):
+        words = [re.sub(r"^\./", "", word) for word in group]
+        if words[0].startswith("scripts/"):
+            found += missing_in_script(*words)
+        elif not is_sign:
+            found += [error for word in words for error in missing_name(word)]
     return found
 
 
@@ -154,13 +147,6 @@ def commands_of(block):
     return found
 
 
-def missing_in_span(text, folder):
-    """What a span of code names that is not there."""
-    if re.match(r"scripts/\w|build/\w", text):
-        return missing(" ".join(text.split()))
-    return missing_name(text, folder) if len(text.split()) == 1 else []
-
-
 def check_names(page):
     made = "|".join(re.findall(r"\bscripts/new \S+ ([a-z0-9_]+)", "\n".join(page.lines))) or "-"  # steps made on it
     for block in page.of_kind("code"):
@@ -169,7 +155,10 @@ def check_names(page):
                 page.error(line, error)
     for piece in page.of_kind(*PROSE):
         for found in document.CODE_SPAN.finditer(document.blanked(piece.text, document.COMMENT)):
-            for error in missing_in_span(found[2], page.path.parent):
+            words = found[2].split()
+            errors = missing(" ".join(words)) if re.match(r"scripts/\w|build/\w", found[2]) else \
+                missing_name(words[0], page.path.parent) if len(words) == 1 else []
+            for error in errors:
                 page.error(piece.line_at(found.start()), error)
 
 

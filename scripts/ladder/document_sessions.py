@@ -15,8 +15,6 @@ ADDRESS = re.compile(r"0x[0-9a-f]+")
 PROMPT = "(gdb) "
 
 
-# ---- running
-
 def environment(folder):
     """Of a machine without a GPU: scripts find a nvidia-smi that shows none."""
     path = Path(folder) / "nvidia-smi"
@@ -35,16 +33,14 @@ def parts(block):
             for (line, command, after), end in zip(commands, ends)]
 
 
-def targets(command):
-    """What must be built before: {preset: {target}}."""
-    found = {}
+def build(command):
+    """What a command names in build/."""
     for preset, name in re.findall(r"\bbuild/([\w-]+)/([\w/]+)", command):
-        steps = ladder.find(name, document_checks.known_names())
-        target = name.split("/")[-1]
+        steps, target = ladder.find(name, document_checks.known_names()), name.split("/")[-1]
         if steps:
             target = f"ladder_{target}" if target == steps[0].kernel else steps[0].target
-        found.setdefault(preset, set()).add(target)
-    return found
+        ladder.configure(preset)
+        ladder.build(preset, [target])
 
 
 def check(pages):
@@ -82,9 +78,7 @@ def check_session(page, block, env):
     """In a session of gdb, which echoes nothing, what follows each prompt is given to it, and addresses may differ."""
     for line, command, start, shown in parts(block):
         ladder.say(f"{page.name}:{line}: {command}")
-        for preset, names in targets(command).items():
-            ladder.configure(preset)
-            ladder.build(preset, sorted(names))
+        build(command)
         given = []
         if "interactive" in block.marks:
             given = [one[len(PROMPT):] + "\n" for one in shown if one.startswith(PROMPT)]
@@ -98,13 +92,10 @@ def check_session(page, block, env):
             continue
         if given:
             first, *others = printed.split(PROMPT)
-            printed = masked(first + "".join(PROMPT + one + text for one, text in zip(given, others)))
-            shown = [masked(one) for one in shown]
+            printed = first + "".join(PROMPT + one + text for one, text in zip(given, others))
+            printed = ADDRESS.sub("0x...", printed).replace(f"{ladder.ROOT}/", "")
+            shown = [ADDRESS.sub("0x...", one) for one in shown]
         compare(page, start, shown, printed)
-
-
-def masked(text):
-    return ADDRESS.sub("0x...", text).replace(f"{ladder.ROOT}/", "")
 
 
 def compare(page, line, shown, printed):
