@@ -19,7 +19,7 @@ class Plot(Case):
             known_now = known(h200=[{**one, "code": "before" if at == stale else "now"}
                                     for at, one in enumerate(entries)])
             chart = plot.chart(known_now, "sum", figures.options_of([]))
-            self.assertEqual((chart.count('class="bar"'), chart.count('class="faster"')), bars, "with the legend's")
+            self.assertEqual((chart.count('class="step"'), chart.count('class="faster"')), bars, "with the legend's")
             for word in words:
                 self.assertIn(f">{word}<", chart)
         self.assertEqual(plot.cards_of(known(h200=entries[:1]), "sum"), [])
