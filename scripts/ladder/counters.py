@@ -84,11 +84,6 @@ def missing_metrics(output):
     return set(re.findall(r"Failed to find metric (?:regex:\^)?([A-Za-z0-9_]+)", output))
 
 
-def first_error(output):
-    errors = re.findall(r"^==ERROR== (.*)", output, re.MULTILINE)
-    return errors[0].strip() if errors else None
-
-
 def number(text):
     """1,578,499 -> 1578499; None for what ncu could not count."""
     text = text.replace(",", "").strip()
