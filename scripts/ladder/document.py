@@ -1,5 +1,5 @@
-"""A Markdown page of ours: its headings, paragraphs, tables and code blocks with their lines, and its links."""
-import itertools
+"""A Markdown page of ours: its headings, paragraphs, tables and code blocks with their lines, and its links. Only the
+Markdown that the pages use is read: fences of three backticks at the line's beginning, links [text](target)."""
 import os
 import re
 import urllib.parse
@@ -9,21 +9,18 @@ from typing import NamedTuple
 import ladder
 
 PIECE = re.compile(r"""
-    ^(?:\ *<!--(?P<comment>.*?)-->[^\n]*
-    |(?P<indent>\ *)(?P<fence>`{3,}|~{3,})(?P<language>[^`\n]*)\n(?P<code>.*?)^\ *(?P=fence)[`~]*[ \t]*$
+    ^(?:<!--(?P<comment>.*?)-->[^\n]*
+    |```(?P<language>[^`\n]*)\n(?P<code>.*?)^```$
     |(?P<heading>\#{1,6}\ [^\n]*)
     |(?P<table>(?:\ *\|[^\n]*\n)+)
-    |(?P<text>[ \t]*[^\s][^\n]*\n(?:(?![ \t]*\n|\ *(?:<!--|```|~~~|\|)|\#{1,6}\ )[^\n]+\n)*))
+    |(?P<text>[^\n]*[^\s][^\n]*\n(?:(?![ \t]*\n|<!--|```|\ *\||\#{1,6}\ )[^\n]+\n)*))
     """, re.DOTALL | re.MULTILINE | re.VERBOSE)
-HEADING = re.compile(r"^(#{1,6}) +(.*?)(?: +#+)?$")
-CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.*?[^`])\1(?!`)", re.DOTALL)
-CODE = re.compile(r"^( *```).*?^\1|(`+)[^`].*?\2(?!`)", re.MULTILINE | re.DOTALL)  # in a whole page, blocks too
+HEADING = re.compile(r"^(#{1,6}) +(.*)$")
+CODE = re.compile(r"^```.*?^```|`[^`]+`", re.MULTILINE | re.DOTALL)  # in a whole page, blocks too
+CODE_SPAN = re.compile(r"`([^`]+)`")
 COMMENT = re.compile(r"<!--(.*?)-->", re.DOTALL)
-LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]"
-                  r"\(\s*<?([^\s()<>]*(?:\([^\s()]*\)[^\s()<>]*)*)>?(?:\s+\"[^\"]*\")?\s*\)")
-LINK_DEFINITION = re.compile(r"^ {0,3}\[[^\]^]+\]: +(\S+)", re.MULTILINE)
-HTML_TARGET = re.compile(r"<(?:a|img|source)\b[^>]*?\b(?:href|src|srcset)=\"([^\"]*)\"")
-HTML_ANCHOR = re.compile(r"<\w+\b[^>]*?\b(?:id|name)=\"([^\"]+)\"")
+LINK = re.compile(r"\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^\s()]*)\)")
+ANCHOR = re.compile(r"<a id=\"([^\"]+)\"")
 
 
 class Piece(NamedTuple):
@@ -39,9 +36,11 @@ class Piece(NamedTuple):
         return self.line + self.text.count("\n", 0, offset)
 
 
-def blanked(text, pattern):
+def blanked(text, *patterns):
     """The text with what matches replaced by blanks, so that places stay."""
-    return pattern.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+    for pattern in patterns:
+        text = pattern.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+    return text
 
 
 class Document:
@@ -58,11 +57,7 @@ class Document:
                 name, _, value = found["comment"].partition(":")
                 marks[name.strip()] = value.strip()
                 continue
-            text = found[kind].rstrip("\n")
-            if kind == "code":
-                line += 1
-                text = re.sub(rf"(?m)^ {{0,{len(found['indent'])}}}", "", text)
-            self.pieces.append(Piece(kind, line, text, (found["language"] or "").strip(), marks))
+            self.pieces.append(Piece(kind, line + (kind == "code"), found[kind].rstrip("\n"), found["language"], marks))
             marks = {}
 
     def error(self, line, text):
@@ -72,22 +67,15 @@ class Document:
         return [piece for piece in self.pieces if piece.kind in kinds]
 
     def anchors(self):
-        """What #... may name on this page, by GitHub's rules."""
-        found, count = set(), {}
-        for piece in self.of_kind("heading", "text", "table"):
-            found.update(HTML_ANCHOR.findall(piece.text))
-            if piece.kind == "heading":
-                name = anchor(HEADING.match(piece.text)[2])
-                found.add(f"{name}-{count[name]}" if name in count else name)
-                count[name] = count.get(name, 0) + 1
-        return found
+        """What #... may name on this page."""
+        return {*ANCHOR.findall("\n".join(self.lines)),
+                *(anchor(HEADING.match(piece.text)[2]) for piece in self.of_kind("heading"))}
 
     def links(self):
         """Where links lead: [(line, target, the file's path, what follows #)]."""
         found = []
         for piece in self.of_kind("heading", "text", "table"):
-            text = blanked(blanked(piece.text, COMMENT), CODE_SPAN)
-            for link in itertools.chain(*(pattern.finditer(text) for pattern in (LINK, LINK_DEFINITION, HTML_TARGET))):
+            for link in LINK.finditer(blanked(piece.text, COMMENT, CODE_SPAN)):
                 name, _, part = urllib.parse.unquote(link[1]).partition("#")
                 path = Path(os.path.normpath(self.path.parent / name)) if name else self.path
                 found.append((piece.line_at(link.start()), link[1], path, part))
@@ -96,9 +84,6 @@ class Document:
 
 def anchor(title):
     """GitHub's name for a heading: its text in lower case, without punctuation, with hyphens for blanks."""
-    title = re.sub(r"!?\[((?:[^\[\]])*)\]\([^)]*\)", r"\1", title)
-    title = re.sub(r"<[^>]+>", "", title) if "`" not in title else title
-    title = re.sub(r"(?<!\w)[*_]{1,2}(\S.*?)[*_]{1,2}(?!\w)", r"\1", title)
     return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 

@@ -155,8 +155,8 @@ def check_names(page):
                 page.error(line, error)
     for piece in page.of_kind(*PROSE):
         for found in document.CODE_SPAN.finditer(document.blanked(piece.text, document.COMMENT)):
-            words = found[2].split()
-            errors = missing(" ".join(words)) if re.match(r"scripts/\w|build/\w", found[2]) else \
+            words = found[1].split()
+            errors = missing(" ".join(words)) if re.match(r"scripts/\w|build/\w", found[1]) else \
                 missing_name(words[0], page.path.parent) if len(words) == 1 else []
             for error in errors:
                 page.error(piece.line_at(found.start()), error)
@@ -167,9 +167,7 @@ def check_names(page):
 def check_numbers(page):
     """Measured numbers in sentences are links; scripts/tables --check looks after those."""
     for piece in page.of_kind("text"):
-        words = piece.text
-        for pattern in (document.CODE_SPAN, document.LINK, document.COMMENT):
-            words = document.blanked(words, pattern)
+        words = document.blanked(piece.text, document.CODE_SPAN, document.LINK, document.COMMENT)
         for found in MEASURED.finditer(words) if not piece.marks.keys() & {"computed", "cited"} else ():
             page.error(piece.line_at(found.start()), f"'{' '.join(found[0].split())}' in a sentence: link it to "
                        "results/ as [1.19x](results/h200.json#sum_07,2^20,vs_00), or write <!-- computed --> or "
@@ -184,9 +182,8 @@ def original_of(path):
 def held(page):
     """What a page and its translation must both have: {what: [text]}. A link to a heading has a name in the page's
     language, so only its page counts."""
-    words = "\n\n".join(piece.text for piece in page.of_kind(*PROSE))
-    for pattern in (document.COMMENT, document.CODE_SPAN, re.compile(r"\]\([^)]*\)|<[^>]*>")):
-        words = document.blanked(words, pattern)
+    words = document.blanked("\n\n".join(piece.text for piece in page.of_kind(*PROSE)), document.COMMENT,
+                             document.CODE_SPAN, re.compile(r"\]\([^)]*\)|<[^>]*>"))
     return {"headings": [piece.text.split(" ")[0] for piece in page.of_kind("heading")],
             "code blocks": [f"{piece.language} {piece.marks} {piece.text}" for piece in page.of_kind("code")],
             "numbers": NUMBER.findall(words),
