@@ -280,17 +280,10 @@ def ceiling_name(step):
 
 # ---- what the chapters show of them
 
-def chapters():
-    """The families' and the kernels'."""
-    families = sorted({ladder.ROOT / step.family for step in ladder.steps()})
-    return [path for family in families for path in (family / "README.md", *sorted(family.glob("*/README.md")))]
-
-
 def documents():
-    """All that are checked: README.md and what it leads to, in both languages, and the chapters; not the notes beside
-    them."""
-    patterns = "README.md", "README.*.md", "docs/*.md", "docs/*/*.md", "scripts/README.md", "common/README.md"
-    return [path for pattern in patterns for path in sorted(ladder.ROOT.glob(pattern))] + chapters()
+    """All pages that are checked; not the notes beside them."""
+    patterns = "*.md", "docs/**/*.md", "*/README.md", "*/*/README.md"
+    return [path for pattern in patterns for path in sorted(ladder.ROOT.glob(pattern))]
 
 
 def options_of(words):

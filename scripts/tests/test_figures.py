@@ -1,9 +1,14 @@
 #!/usr/bin/env python3
-"""Tests of scripts/ladder/figures.py: what changes the digest of a step's code, and what does not."""
+"""Tests of the figures on their way from scripts/bench into results/, tables, heads and charts, on figures made up:
+which code they belong to, stale ones, other cards, random shapes. The tables' form is that of the pages, which
+scripts/tables --check compares."""
+import subprocess
+import sys
 import unittest
 
-from helpers import Case, entry, figures
+from helpers import ROOT, Case, entry, executable, figures, known, ladder, outcome, steps
 
+bench, tables, plot = (ladder.load_script(name) for name in ("bench", "tables", "plot"))
 PROBLEM = """\
 #pragma once
 #include "ladder.cuh"
@@ -86,6 +91,159 @@ class Results(Case):
         for path, contents in figures.read_all().items():
             self.assertEqual(figures.to_text(contents), path.read_text(), path)
             self.assertEqual(figures.card_name(contents["gpu"]), path.stem)
+
+
+SIZE = (("n", 1 << 28),)
+MISSING = "Not measured yet."
+
+
+def ladder_of(scale=1.0, stale=(), **more):
+    """`stale`: the places of entries that are of other code."""
+    entries = [entry("00_cub", 1 << 28, 100 * scale, vs_vendor=1.0, **more),
+               entry("01_atomic", 1 << 28, 5000 * scale, vs_vendor=0.02, **more),
+               entry("02_tree", 1 << 28, 400 * scale, vs_vendor=0.25, **more)]
+    return [{**one, "code": "before"} if place in stale else one for place, one in enumerate(entries)]
+
+
+def page(data, text="a\n<!-- table sum 2^28 -->\nold\n<!-- end -->\nb\n"):
+    return tables.document(data, ROOT / "reduce" / "sum" / "README.md", text)
+
+
+class Tables(Case):
+    def test_reference_cards_first_and_then_ones_own(self):
+        data = known(geforce_rtx_4090=[*ladder_of(3), entry("02_tree", 64, 1)],
+                     **{card.replace("-", "_"): ladder_of()[:2] for card in figures.REFERENCE})
+        text = page(data)
+        heads = [text.index(f"| {name}, GB/s (vs CUB) | 2^28 |") for name in ("H200", "H100", "RTX 4090")]
+        self.assertEqual(heads, sorted(heads))
+        self.assertEqual(page(data, text), text)
+        self.assertRegex(tables.measured(data, data.kernels["sum"][1], SIZE), r"H200(?!.*RTX).*H100")
+
+    def test_stale_figures_are_listed_and_shown_only_as_of_a_known_commit(self):
+        data = known(h100_80gb_hbm3=ladder_of(stale=(0, 1, 2)), h200=ladder_of()[:1])
+        self.assertNotRegex(page(data), "H100|02_tree")
+        self.assertEqual(list(data.stale["h100-80gb-hbm3"]), ["sum_00_cub", "sum_01_atomic", "sum_02_tree"])
+        data = known(h100_80gb_hbm3=ladder_of(stale=(0, 1, 2), commit="abc1234"), h200=ladder_of(commit="abc1234"))
+        h200, _, h100 = page(data).partition("H100")
+        self.assertIn("| [02_tree](sum_02_tree.cu) at abc1234 | ", h100)
+        self.assertIn("\n*at* and a commit: ", h100)
+        self.assertNotIn("abc1234", h200)
+        self.assertIn("sum_02_tree", data.stale["h100-80gb-hbm3"])
+        self.assertIn("0.25x CUB at 2^28 (H200); 12.5x, 0.25x (H100 at abc1234).",
+                      tables.measured(data, data.kernels["sum"][2], SIZE))
+
+    def test_a_size_or_kernel_that_is_not_there(self):
+        for wrong in ("sum 2^99", "nothing"):
+            self.assert_ends(1, page, known(h200=ladder_of()), f"<!-- table {wrong} -->\n<!-- end -->\n")
+
+    def test_heads(self):
+        """What figures are missing is left out; the line stands after // Expect:, and nowhere else."""
+        for stale, line in (((), "12.5x step 01, 0.25x CUB at 2^28 (H200)."), ((1,), "0.25x CUB at 2^28 (H200)."),
+                            ((0, 1), ""), ((0, 1, 2), "")):
+            data = known(h200=ladder_of(stale=stale))
+            self.assertEqual(tables.measured(data, data.kernels["sum"][2], SIZE),
+                             f"// Measured: {line}\n" if line else "")
+        data, code = known(h200=ladder_of()), '#include "sum.cuh"\n// Measured: not in the head\n'
+        text = "// Problem:  p.\n// Expect:   1 to 2x step 01,\n//           with a reason.\n// Next:     n?\n" + code
+        step = data.kernels["sum"][2]
+        once = text.replace("// Next:", tables.measured(data, step, SIZE) + "// Next:")
+        old = text.replace("// Next:", "// Measured: 1x step 00 at 7 (A);\n//           2x.\n// Next:")
+        for one, size, before, after in ((data, SIZE, text, once), (data, SIZE, once, once), (data, SIZE, old, once),
+                                         (known(), None, old, text), (data, SIZE, code, code)):
+            self.assertEqual(tables.head(one, step, size, before), after)
+
+
+def shape(top, library=None, earlier=(), number=0):
+    """A shape where the last step takes `top` us, the library and earlier steps so much."""
+    times = {"13_top": top, "00_cub": library, **{f"0{k}_old": us for k, us in enumerate(earlier, 1)}}
+    return [{**entry(step, 1000 + number, us), "shape": number} for step, us in times.items() if us]
+
+
+PROGRAM = """\
+#!{python}
+import json, sys
+assert sys.argv[1:3] == ["--random=6", "--seed=5"]
+with open(sys.argv[3].partition("=")[2], "w") as record:
+    for number in range({count}):
+        for step, us in (("13_top", 100 + number), ("00_cub", 120)):
+            print(json.dumps({{"kernel": "sum", "step": step, "size": {{"n": number}}, "shape": number, "cold_us": us,
+                              "of_ceiling": 0.9, "gbps": 5, "verified": number != {wrong}}}), file=record)
+    print(json.dumps({{"kernel": "sum", "step": "02_old", "skipped": "no size"}}), file=record)
+sys.exit({status})
+"""
+
+
+class RandomShapes(Case):
+    def summary(self, *shapes):
+        return bench.summary("sum", 5, list(shapes), "now")
+
+    def test_the_mean_is_geometric_and_short_shapes_do_not_count(self):
+        refused = [{"kernel": "sum", "step": "13_top", "size": {"n": 1}, "shape": 4, "left_out": "no"}]
+        found = self.summary(shape(100, 400, [98]), shape(100, 90, number=1), shape(100, 90, [97, 400], number=2),
+                             shape(19, 5, [1], 3), refused)
+        self.assertAlmostEqual(found["vs_vendor"]["mean"], (4 * 0.9 * 0.9) ** (1 / 3), 4)
+        self.assertEqual(found["vs_vendor"]["worst"], {"ratio": 0.9, "size": {"n": 1001}})
+        self.assertEqual(found["vs_earlier"]["worst"], {"ratio": 0.97, "size": {"n": 1002}, "step": "01_old"})
+        self.assertEqual([found[name] for name in ("shapes", "counted", "left_out")], [5, 3, 1])
+
+    def test_running(self):
+        update = self.patch(figures, "update")
+        for count, wrong, status, error in ((6, -1, 0, None), (6, -1, 1, "ended with exit status 1"),
+                                            (3, -1, 0, "timed 3 of 6 shapes"), (0, -1, 0, "timed nothing"),
+                                            (6, 2, 1, "a check failed: sum_00_cub, sum_13_top")):
+            program = executable(self.folder() / "sum", PROGRAM.format(python=sys.executable, count=count, wrong=wrong,
+                                                                       status=status))
+            self.patch(ladder.Step, "ladder_program", return_value=program)
+            said, found = outcome(bench.measure_random, "sum", steps("13_top"), {"date": "today"}, 6, 5)
+            self.assertEqual((found, '"shapes": 6' in said), (error, error is None))
+        update.assert_called_once()
+
+    def test_the_table(self):
+        text = "<!-- random sum -->\nold\n<!-- end -->\n"
+        path = ROOT / "reduce/sum/results/h200.json"
+        for code, more, shown in (("now", {}, "| `sum` | H200 | 1 of 1 (seed 5) | 1.210x | 100% | 1.21 at n=1000 |"),
+                                  ("before", {}, MISSING), ("before", {"commit": "abc1234"}, "| H200 at abc1234 |")):
+            results = {path: {"random": [{**self.summary(shape(100, 121)), "code": code, **more}]}}
+            data = figures.Figures(results, lambda one: one["code"] == "now", known().kernels)
+            self.assertIn(shown, page(data, text))
+        self.assertIn(MISSING, page(known(), text))
+
+
+class Bench(Case):
+    def test_stale_steps(self):
+        results = {ROOT / "h200.json": {"entries": [entry("00_cub", 1, 1), entry("01_atomic", 1, 1),
+                                                    entry("01_atomic", 2, 1, code="before")]},
+                   ROOT / "h100.json": {"entries": [entry("02_tree", 1, 1)]}}
+        found = bench.stale_steps(steps("00_cub", "01_atomic", "02_tree"), results, "h200",
+                                  lambda one: one["code"] == "now")
+        self.assertEqual([step.id for step in found], ["01_atomic", "02_tree"])
+
+    def test_random_takes_whole_ladders(self):
+        self.patch(ladder, "require_gpu")
+        for names in ([], ["gemv_03_float4"]):
+            self.patch(sys, "argv", ["bench", "--random", "5", *names])
+            self.assertIn("whole ladders", self.assert_ends(2, bench.main))
+
+
+class Plot(Case):
+    def test_a_chart(self):
+        """Step 02 is faster than the library; stale, it has no bar. A library alone is no ladder."""
+        self.patch(figures, "ceiling_name", return_value="read")
+        entries = [entry("00_cub", 1100, 0.0011, vs_vendor=1.0), entry("01_atomic", 1100, 2, vs_vendor=0.001),
+                   entry("02_tree", 1100, 0.001, vs_vendor=1.1)]
+        for stale, bars, words in ((None, (2, 2), ("01_atomic", "4400", "H200, 1100, GB/s", "read")),
+                                   (2, (2, 0), ("stale",)), (1, (0, 2), ())):
+            known_now = known(h200=[{**one, "code": "before" if at == stale else "now"}
+                                    for at, one in enumerate(entries)])
+            chart = plot.chart(known_now, "sum", figures.options_of([]))
+            self.assertEqual((chart.count('class="step"'), chart.count('class="faster"')), bars, "with the legend's")
+            for word in words:
+                self.assertIn(f">{word}<", chart)
+        self.assertEqual(plot.cards_of(known(h200=entries[:1]), "sum"), [])
+
+    def test_each_chart_is_of_todays_figures_and_in_its_chapter(self):
+        done = subprocess.run([ROOT / "scripts/plot", "--check"], stderr=subprocess.PIPE, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 
 if __name__ == "__main__":
