@@ -106,7 +106,7 @@ def ladder_of(scale=1.0, stale=(), **more):
 
 
 def page(data, text="a\n<!-- table sum 2^28 -->\nold\n<!-- end -->\nb\n"):
-    return tables.document(data, ROOT / "reduce" / "sum" / "README.md", text)
+    return tables.filled(data, ROOT / "reduce" / "sum" / "README.md", text)
 
 
 class Tables(Case):

@@ -4,8 +4,10 @@ themselves show: scripts/readme --check."""
 import textwrap
 import unittest
 
-from helpers import ROOT, Case, entry, executable, known
-from ladder import document, document_checks, document_sessions, figure_links
+from helpers import ROOT, Case, entry, executable, known, ladder
+from ladder import document, document_checks
+
+tables = ladder.load_script("tables")
 
 CHAPTER = ROOT / "reduce" / "sum" / "README.md"
 STEP = "reduce/sum/sum_08_warp_shuffle.cu"
@@ -105,7 +107,7 @@ class Sessions(Found):
                 ("a\nb\nc", "a\nB\nc", "^11: .*'b'.*'B'"), ("a", "a\nb", "^10: .*'b'"), ("a\nb", "a", "^11: .*'b'"),
                 ("a\n...\nd", "a\nb\nc", "^12: .*'d'")):
             one = page("")
-            document_sessions.compare(one, 10, wanted.split("\n"), printed)
+            document_checks.compare(one, 10, wanted.split("\n"), printed)
             self.assert_found(one.errors, *patterns)
 
     def test_a_session_is_run_without_a_gpu_and_compared(self):
@@ -113,9 +115,10 @@ class Sessions(Found):
         for text, *patterns in ((good,), (good.replace("\n1", "\n2"), "^7: .*'2'.*'1'"),
                                 ("$ no_such_program\nx", "^3: .*127"), ("CPU backend", "^3: .*console")):
             one = page(block(text, language="console"))
-            self.assertEqual(document_sessions.check([one]), (1, []))
+            self.assertEqual(document_checks.run_sessions([one]), (1, []))
             self.assert_found(one.errors, *patterns)
-        self.assertEqual(document_sessions.check([page(block("$ no", "<!-- seen on: H200 -->", "console"))]), (0, []))
+        seen = page(block("$ no", "<!-- seen on: H200 -->", "console"))
+        self.assertEqual(document_checks.run_sessions([seen]), (0, []))
 
     def test_gdb(self):
         fake = executable(self.folder() / "gdb", "#!/bin/sh\necho start 0x12\nprintf '(gdb) '\nwhile read -r x; do "
@@ -123,7 +126,7 @@ class Sessions(Found):
         for last, *patterns in (("<print a> 0x0",), ("<print b> 0x0", "^8: .*'<print b> 0x.*'<print a> 0x")):
             one = page(block(f"$ {fake}\nstart 0x34\n(gdb) next\n<next> 0xaa\n(gdb) print a\n{last}",
                              "<!-- interactive -->", "console"))
-            document_sessions.check_session(one, one.pieces[0], document_sessions.environment(self.folder()))
+            document_checks.run_session(one, one.pieces[0], document_checks.environment(self.folder()))
             self.assert_found(one.errors, *patterns)
 
 
@@ -142,16 +145,16 @@ class Figures(Case):
                 "sum_03,2^20,share": "0.94", "sum_03,2^20,rate": "419 GB/s", "aat_01,2,rate": "51.2 TFLOP/s",
                 "sum_02,1000,time": "20.0 us", "aat_01,1,time": "71 ms"}.items():
             line = TO_FIGURE.format(target)
-            self.assertEqual(figure_links.updated(figures, CHAPTER, line, []), line.replace("0.94", text))
+            self.assertEqual(tables.linked(figures, CHAPTER, line, []), line.replace("0.94", text))
         for target, pattern in {
                 "sum_09,2^20,share": "no such figures", "sum_03,2^28,share": "at 2.28; .* 2.20",
                 "max_03,2^20,share": "no results of max", "sum_03,2^20,speed": "not STEP",
                 "sum_03,2^20,vs_07": "no such figures", "aat_01,1,share": "has no share"}.items():
             line, errors = TO_FIGURE.format(target), []
-            self.assertEqual(figure_links.updated(figures, CHAPTER, line, errors), line)
+            self.assertEqual(tables.linked(figures, CHAPTER, line, errors), line)
             self.assertRegex(" ".join(errors), f"^reduce/sum/README.md:1: .*{pattern}")
         code = "`[1x](results/h200.json#sum_03,2^20,share)`\n```sh\n[1x](results/h200.json#sum_03,2^20,share)\n```\n"
-        self.assertEqual(figure_links.updated(figures, CHAPTER, code, []), code)
+        self.assertEqual(tables.linked(figures, CHAPTER, code, []), code)
 
 
 if __name__ == "__main__":
