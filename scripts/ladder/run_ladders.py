@@ -94,63 +94,53 @@ class Tally:
         return "\n".join([text] + ["failed:"] * bool(failed) + failed)
 
 
-def run_program(command, steps, tally):
-    """Runs a program, whose output is shown; returns its exit status and the CPU backend's complaint."""
+def recorded(command):
+    """Runs a program, whose output is shown; returns its exit status and its records."""
     with tempfile.TemporaryDirectory(prefix="run-") as folder:
         record = Path(folder, "record")
         status = subprocess.run([*command, f"--record={record}"]).returncode
-        records = checked_run.records_in(record)
-    tally.note(records, steps)
-    return status, complaint_in(records)
+        return status, checked_run.records_in(record)
 
 
-def settle(steps, status, complaint, tally):
-    """What a program's records left open is decided by how it ended."""
-    for step in steps:
-        verdict = tally.verdicts.get(step.name)
-        if verdict is None and status == ladder.NO_DEVICE:
-            tally.say(step.name, Verdict("skipped", "no CUDA device"))
-        elif verdict is None:
-            ended = ladder.describe_exit(status) if status else "printed no verdict"
-            tally.say(step.name, Verdict("FAIL", complaint or ended))
-        elif verdict.word == "FAIL" and complaint and len(steps) == 1:
-            tally.verdicts[step.name] = Verdict("FAIL", complaint)
-
-
-def run_steps(program_of, steps, options, tally):
-    """Runs steps one by one, each in a process of its own. Bad options end the script; some sizes only some steps
-    refuse."""
-    refused = []
-    for step in steps:
-        status, complaint = run_program([*program_of(step), *options], [step], tally)
-        if status == BAD_USAGE:
-            refused.append(step)
-        else:
-            settle([step], status, complaint, tally)
-    if len(refused) == len(steps):
+def run(programs, options, tally):
+    """Runs programs, [(command, its steps)]. Bad options end the script; some sizes only some steps refuse."""
+    refused = [step for command, steps in programs if run_program(command, steps, options, tally) == BAD_USAGE
+               for step in steps]
+    if len(refused) == sum(len(steps) for _, steps in programs):
         sys.exit(BAD_USAGE)
     for step in refused:
         tally.say(step.name, Verdict("skipped", "refuses these options"))
 
 
-def run_together(executable, steps, options, tally):
-    """Runs a whole ladder in one process, so that its steps are timed side by side. A step that crashes takes the
-    following ones with it, and after an error of CUDA's all later calls fail: those steps are run again, alone."""
-    status, complaint = run_program([executable, *options], steps, tally)
+def run_program(command, steps, options, tally):
+    """Runs a program and gives its steps their verdicts; returns its exit status. A ladder's program has all steps, so
+    that they are timed side by side. There a step that crashes takes the following ones with it, and after an error of
+    CUDA's all later calls fail: those steps are run again, alone."""
+    status, records = recorded([*command, *options])
     if status == BAD_USAGE:
-        sys.exit(BAD_USAGE)
+        return status
+    tally.note(records, steps)
+    ended = complaint_in(records) or (ladder.describe_exit(status) if status else "printed no verdict")
     verdicts = {step: tally.verdicts.get(step.name) for step in steps}
     unclear = [step for step, verdict in verdicts.items() if verdict is None or verdict.is_cuda_error]
     if status in (0, ladder.NO_DEVICE) or len(steps) == 1 or not unclear:
-        return settle(steps, status, complaint, tally)
+        for step, verdict in verdicts.items():
+            if verdict is None and status == ladder.NO_DEVICE:
+                tally.say(step.name, Verdict("skipped", "no CUDA device"))
+            elif verdict is None:
+                tally.say(step.name, Verdict("FAIL", ended))
+            elif verdict.word == "FAIL" and len(steps) == 1 and complaint_in(records):
+                tally.verdicts[step.name] = Verdict("FAIL", ended)
+        return status
     print("Again, one by one, the steps without a verdict of their own:", flush=True)
     for step in unclear:
         tally.verdicts.pop(step.name, None)
-    run_steps(lambda step: [executable, f"--only={step.name}"], unclear, options, tally)
+    run([([*command, f"--only={step.name}"], [step]) for step in unclear], options, tally)
     if not any(tally.verdicts[step.name].word == "FAIL" for step in steps):
         for step in unclear:
-            reason = verdicts[step].reason if verdicts[step] else complaint or ladder.describe_exit(status)
+            reason = verdicts[step].reason if verdicts[step] else ended
             tally.say(step.name, Verdict("FAIL", f"passes alone, but in the ladder: {reason}"))
+    return status
 
 
 class Group(NamedTuple):
@@ -208,10 +198,9 @@ def run_group(preset, group, left_out, broken, options, tally):
             tally.say(step.name, Verdict("FAIL", f"does not build: {broken[step.name]}"))
         elif step.name not in left_out:
             steps.append(step)
-    if steps and group.is_whole:
-        run_together(steps[0].ladder_program(preset), steps, options, tally)
-    elif steps:
-        run_steps(lambda step: [step.program(preset)], steps, options, tally)
+    if steps:
+        run([([steps[0].ladder_program(preset)], steps)] if group.is_whole else
+            [([step.program(preset)], [step]) for step in steps], options, tally)
     for step in group.steps:
         if step.name in left_out:
             tally.say(step.name, Verdict("skipped", "needs " + left_out[step.name]))

@@ -47,10 +47,8 @@ CRASH = {"reports": [{"fatal": True, "cause": "address", "problem": "SIGSEGV", "
 def run(program, together=False):
     """The verdicts of a ladder's steps."""
     tally = Tally()
-    if together:
-        run_ladders.run_together(program, STEPS, [], tally)
-    else:
-        run_ladders.run_steps(lambda step: [program, f"--only={step.name}"], STEPS, [], tally)
+    run_ladders.run([([program], STEPS)] if together else
+                    [([program, f"--only={step.name}"], [step]) for step in STEPS], [], tally)
     return [tally.verdicts.get(name) for name in NAMES]
 
 
