@@ -79,11 +79,6 @@ MARKER = "profile_next_step"  # the kernel that a program launches between two s
 
 # ---- what ncu prints
 
-def missing_metrics(output):
-    """The metrics, without what follows their first dot, that ncu says this GPU does not have."""
-    return set(re.findall(r"Failed to find metric (?:regex:\^)?([A-Za-z0-9_]+)", output))
-
-
 def number(text):
     """1,578,499 -> 1578499; None for what ncu could not count."""
     text = text.replace(",", "").strip()
@@ -91,11 +86,6 @@ def number(text):
         return None
     value = float(text)
     return int(value) if value.is_integer() else value
-
-
-def dims(text):
-    """(32, 8, 1) -> [32, 8, 1]"""
-    return [int(value) for value in re.findall(r"\d+", text)]
 
 
 def by_step(output):
@@ -107,8 +97,8 @@ def by_step(output):
             groups.append([])
         elif row["ID"]:  # else it is the line of units
             values = {name: number(row.get(metric) or "") for name, metric in ALL.items()}
-            groups[-1].append({"function": row["Kernel Name"], "grid": dims(row["Grid Size"]),
-                               "block": dims(row["Block Size"]),
+            grid, block = (list(map(int, re.findall(r"\d+", row[what]))) for what in ("Grid Size", "Block Size"))
+            groups[-1].append({"function": row["Kernel Name"], "grid": grid, "block": block,
                                **{name: value for name, value in values.items() if value is not None}})
     return groups
 

@@ -132,8 +132,11 @@ def missing(command):
     command = re.sub(r"(?<=\s)\d?(?:>{1,2}|<)\s*(?:&\d|[^\s;|&]+)", " ", command)  # redirections
     lexer = shlex.shlex(command, posix=True, punctuation_chars="|&;")
     lexer.whitespace_split = True
-    found = []
-    for is_sign, group in itertools.groupby(lexer, key=lambda word: set(word) <= set("|&;")):
+    try:
+        all_words, found = list(lexer), []
+    except ValueError as error:  # such as a quotation that does not end
+        return [f"'{command}': {error}"]
+    for is_sign, group in itertools.groupby(all_words, key=lambda word: set(word) <= set("|&;")):
         words = [re.sub(r"^\./", "", word) for word in group]
         if words[0].startswith("scripts/"):
             found += missing_in_script(*words)
@@ -143,20 +146,20 @@ def missing(command):
 
 
 def commands_of(block):
-    """The commands of an sh or console block, lines that end in \\ joined: [(line, command, line after it)]."""
+    """The commands of an sh or console block, lines that end in \\ joined, with what is shown under them: [(line,
+    command, line after it, lines up to the next command)]."""
     prompt = r"\$ " if block.language == "console" else ""
-    found = []
-    for one in re.finditer(rf"^{prompt}((?:.*\\\n)*.*)$", block.text, re.MULTILINE):
-        if one[1].strip() and not one[1].lstrip().startswith("#"):
-            command = re.sub(r"\\\n\s*", " ", one[1])
-            found.append((block.line_at(one.start()), command, block.line_at(one.end()) + 1))
-    return found
+    found = [one for one in re.finditer(rf"^{prompt}((?:.*\\\n)*.*)$", block.text, re.MULTILINE)
+             if one[1].strip() and not one[1].lstrip().startswith("#")]
+    ends = [one.start() for one in found[1:]] + [len(block.text)]
+    return [(block.line_at(one.start()), re.sub(r"\\\n\s*", " ", one[1]), block.line_at(one.end()) + 1,
+             block.text[one.end() + 1:end].splitlines()) for one, end in zip(found, ends)]
 
 
 def check_names(page):
     made = "|".join(re.findall(r"\bscripts/new \S+ ([a-z0-9_]+)", "\n".join(page.lines))) or "-"  # steps made on it
     for block in page.of_kind("code"):
-        for line, command, _ in commands_of(block) if block.language in ("sh", "console") else []:
+        for line, command, *_ in commands_of(block) if block.language in ("sh", "console") else []:
             for error in missing(re.sub(rf"\b\w+_\d\d_(?:{made})\b", "STEP", command)):
                 page.error(line, error)
     for piece in page.of_kind(*PROSE):
@@ -199,9 +202,10 @@ def held(page):
 
 def check_translation(page):
     """Reports what the page lacks of the one that it translates, and what it has beside."""
-    original = held(page_at(original_of(page.path)))
-    for what, found in held(page).items() if original_of(page.path) != page.path else ():
-        lacks, more = Counter(original[what]) - Counter(found), Counter(found) - Counter(original[what])
+    original = held(page_at(original_of(page.path))) if original_of(page.path) != page.path else {}
+    for what, expected in original.items():
+        found = held(page)[what]
+        lacks, more = Counter(expected) - Counter(found), Counter(found) - Counter(expected)
         if lacks or more:
             page.error(1, f"{what}: the page lacks {sorted(lacks)} of its original, has also {sorted(more)}")
 
@@ -215,15 +219,6 @@ def environment(folder):
     path.chmod(0o755)
     return {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "120", "LC_ALL": "C.UTF-8",
             "PYTHONDONTWRITEBYTECODE": "1"}
-
-
-def parts_of(block):
-    """The commands of a console block with the output shown: [(line of the command, command, line of the output's
-    first line, its lines)]."""
-    commands, lines = commands_of(block), block.text.splitlines()
-    ends = [line for line, *_ in commands[1:]] + [block.line + len(lines)]
-    return [(line, command, after, lines[after - block.line:end - block.line])
-            for (line, command, after), end in zip(commands, ends)]
 
 
 def build_programs(command):
@@ -257,7 +252,7 @@ def run_session(page, block, env):
     """In a session of gdb, which echoes nothing, what follows each prompt is given to it, and addresses may differ."""
     if not block.text.startswith("$ "):
         page.error(block.line, "a console block starts with a line '$ command'")
-    for line, command, start, shown in parts_of(block):
+    for line, command, start, shown in commands_of(block):
         ladder.say(f"{page.name}:{line}: {command}")
         build_programs(command)
         given = []

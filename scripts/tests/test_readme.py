@@ -55,7 +55,7 @@ CASES = {
             "sum_77_x.cu", "sum_08_warp", "common/walker/", "build/cpu/reduce/sum/sums")),
         *((block(bad, language="sh"), "^3: ") for bad in (
             "scripts/run sum_8", "scripts/debug --backend cpu sum_05", "build/cpu/reduce/sum_08_shuffle",
-            "nvcc reduce/sum_7.cu", "ls && scripts/rum"))),
+            "nvcc reduce/sum_7.cu", "ls && scripts/rum", "echo 'x"))),
     document_checks.check_numbers: (
         *((f"A line\nthat has {text}.\n", "^2: .* in a sentence") for text in (
             "407 us", "1.26x step 02", "17x", "3.3 TB/s", "2,638 GB/s", "8.7us", "51.2 TFLOP/s", "耗时 8 ns内")),

@@ -39,21 +39,17 @@ class StepFiles(Case):
             self.assertEqual(numbers, list(range(numbers[0], numbers[0] + len(numbers))), kernel)
             self.assertIn(numbers[0], (0, 1), kernel)
 
-    def assert_small(self, sizes, usual, exceptions, most):
-        """`sizes`: {step's name: lines}"""
-        large = {name: size for name, size in sizes.items() if size > usual}
-        self.assertLessEqual(len(large), exceptions, f"{large}: split a step, or make one of these smaller")
-        self.assertLessEqual(max(sizes.values()), most, large)
-
-    def test_length(self):
-        lines = {step.name: len(step.path.read_text().splitlines()) for step in self.steps}
-        any_shape = {step.name for step in self.steps if step.is_any_shape}
-        self.assert_small({name: lines[name] for name in lines.keys() - any_shape}, LINES, LONG_STEPS, MOST_LINES)
-        self.assertLessEqual(max(lines[name] for name in any_shape), MOST_LINES_ANY_SHAPE)
-
-    def test_a_step_is_small(self):
-        self.assert_small({after.name: diff.changes(before, after)[0] for before, after in diff.neighbours(self.steps)},
-                          NEW_LINES, LARGE_STEPS, MOST_NEW_LINES)
+    def test_length_and_what_a_step_adds(self):
+        lines = {step: len(step.path.read_text().splitlines()) for step in self.steps}
+        any_shape = {step for step in self.steps if step.is_any_shape}
+        self.assertLessEqual(max(lines[step] for step in any_shape), MOST_LINES_ANY_SHAPE)
+        added = {after: diff.changes(before, after)[0] for before, after in diff.neighbours(self.steps)}
+        for sizes, usual, exceptions, most in (
+                ({step: lines[step] for step in lines.keys() - any_shape}, LINES, LONG_STEPS, MOST_LINES),
+                (added, NEW_LINES, LARGE_STEPS, MOST_NEW_LINES)):
+            large = {step.name: size for step, size in sizes.items() if size > usual}
+            self.assertLessEqual(len(large), exceptions, f"{large}: split a step, or make one of these smaller")
+            self.assertLessEqual(max(sizes.values()), most, large)
 
     def test_kernel_names_are_unique(self):
         places = {}
