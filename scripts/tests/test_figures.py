@@ -2,7 +2,6 @@
 """Tests of the figures on their way from scripts/bench into results/, tables, heads and charts, on figures made up:
 which code they belong to, stale ones, other cards, random shapes. The tables' form is that of the pages, which
 scripts/tables --check compares."""
-import subprocess
 import sys
 import unittest
 
@@ -237,13 +236,8 @@ class Plot(Case):
                                     for at, one in enumerate(entries)])
             chart = plot.chart(known_now, "sum", figures.options_of([]))
             self.assertEqual((chart.count('class="step"'), chart.count('class="faster"')), bars, "with the legend's")
-            for word in words:
-                self.assertIn(f">{word}<", chart)
+            self.assertEqual([word for word in words if f">{word}<" not in chart], [])
         self.assertEqual(plot.cards_of(known(h200=entries[:1]), "sum"), [])
-
-    def test_each_chart_is_of_todays_figures(self):
-        done = subprocess.run([ROOT / "scripts/plot", "--check"], stderr=subprocess.PIPE, text=True)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 
 if __name__ == "__main__":
