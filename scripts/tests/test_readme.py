@@ -33,7 +33,7 @@ CASES = {
     document_checks.check_links: (
         ("See /" + "home/me/sum.\n", "^1: .*absolute"),
         ("# `sum`, *the* ladder\n## 没有 GPU？\n[a](sum.cuh) [b](#sum-the-ladder)\n"
-         "[x](#没有-gpu) [d](../../README.md#the-third-kernel-sum) ![e](results/h200.json) [f](https://example.org/x#y)\n"
+         "[x](#没有-gpu) [d](../../docs/glossary.md#race) ![e](results/h200.json) [f](https://example.org/x#y)\n"
          "`[g](nothing)`\n",),
         ("[a](sums.cuh)\n\n[b](#b)\n\n[c](../../README.md#gpu)\n[d](/etc/x)\n[e](https://nowhere)\n[f](file:x)\n"
          "![g](no.svg)\n", "^1: .*'sums.cuh'", "^3: .*'#b'", "^5: .*#gpu", "^6: .*/etc/x", "^7: .*//nowhere",
