@@ -1,5 +1,6 @@
-// The library: cublasLtMatmul on e4m3 with its scales per matrix and fast accumulation: the tensor core alone adds, as in
-// steps 02 and 03. n must be a multiple of 16. Where C isn't 16-byte aligned, the result is copied there.
+// The library: cublasLtMatmul on e4m3 with its scales per matrix and fast accumulation: the tensor core alone adds, as
+// in step 03, and before Hopper in step 02. n must be a multiple of 16. Where C isn't 16-byte aligned, the result is
+// copied there.
 // needs: gpu
 // needs: sm_89
 // links: cublas

@@ -3,7 +3,7 @@
 //           come from there. Indices are clamped at the image's edge, not at the tile's.
 // Expect:   0.8 to 1.4x step 03, 0.6 to 1.0x step 02: loads hit the same SRAM; the tile adds a store and a barrier.
 // Measured: 1.29x step 03, 0.35 of a copy at 8192x8192 (H200); 1.35x, 0.48 (H100).
-// Why:      0.94x step 02: 223 instructions in the code instead of 122 (SASS), and a barrier.
+// Why:      0.94x step 02: as many instructions per pixel (ncu), and a barrier, which takes 22 % of the waiting.
 // Next:     which threads may return before the barrier?
 #include "blur.cuh"
 
