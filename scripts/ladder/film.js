@@ -31,11 +31,12 @@ function float16(half) {
 
 /** The numbers in a word. Where the type isn't known, a word is a float if its exponent is an ordinary one. */
 function numbers(word, type) {
+  const bytes = [0, 8, 16, 24];
   if (type === "float32") return [float32(word)];
   if (type === "float16") return [word & 0xffff, word >>> 16].map(float16);
   if (type === "bfloat16") return [word << 16, word & 0xffff0000].map(float32);
-  if (type === "int8") return [0, 8, 16, 24].map(shift => word << 24 - shift >> 24);
-  if (type === "uint8") return [0, 8, 16, 24].map(shift => word >>> shift & 255);
+  if (type === "int8") return bytes.map(shift => word << 24 - shift >> 24);
+  if (type === "uint8") return bytes.map(shift => word >>> shift & 255);
   const exponent = word >>> 23 & 255;
   const isFloat = word === 0x80000000 || (exponent > 80 && exponent < 180) || (word & 0x7fbfffff) === 0x7f800000;
   return [type === null && isFloat ? float32(word) : word | 0];
@@ -48,13 +49,46 @@ function exact(word, type) {
 
 /** In about four characters, for a cell. */
 function short(word, type) {
-  const number = numbers(word, type)[0];
-  if (Number.isInteger(number) && Math.abs(number) < 1e4) return String(number);
-  if (!Number.isFinite(number)) return Number.isNaN(number) ? "NaN" : number < 0 ? "-inf" : "inf";
-  const size = Math.abs(number);
+  const [number] = numbers(word, type), size = Math.abs(number);
+  if (Number.isInteger(number) && size < 1e4) return String(number);
+  if (!Number.isFinite(number)) return String(number).replace("Infinity", "inf");
   if (size < 0.005 || size >= 1e4) return number.toExponential(0).replace("e+", "e");
-  const digits = size < 0.995 ? 2 : size < 9.95 ? (number < 0 ? 1 : 2) : size < 99.5 && number > 0 ? 1 : 0;
-  return number.toFixed(digits).replace(/^(-?)0\./, "$1.");
+  const texts = [2, 1, 0].map(digits => number.toFixed(digits).replace(/^(-?)0\./, "$1."));
+  return texts.find(text => text.length <= 4) || texts[2];
+}
+
+function some(count, word) {
+  return `${count} ${word}${count === 1 ? "" : "s"}`;
+}
+
+// ---- names
+
+/** A block's or a thread's index, "(1,0)", or its number where the grid or the block has one dimension. */
+function indexName([x, y, z], number) {
+  const index = [number % x, Math.floor(number / x) % y, Math.floor(number / x / y)];
+  return y * z === 1 ? String(number) : `(${index.slice(0, z > 1 ? 3 : 2)})`;
+}
+
+function threadName(film, {launch, warp}, lane) {
+  return `thread ${indexName(film.launches[launch].block, warp * LANES + lane)} (warp ${warp}, lane ${lane})`;
+}
+
+/** " in line 5", with the file where it is not the step's. */
+function inLine(film, {file, line}) {
+  return line ? ` in line ${line}${file === film.file ? "" : ` of ${file.split("/").pop()}`}` : "";
+}
+
+/** The element at a byte, tile[3][5]; of a float4 with a letter, and of memory without elements the byte. */
+function placeName({name, type, element: bytes, extents}, byte) {
+  if (!bytes) return `${name} byte ${byte}`;
+  let index = Math.floor(byte / bytes), places = "";
+  const part = byte - index * bytes;
+  for (const extent of extents.slice(1).reverse()) {
+    places = `[${index % extent}]${places}`;
+    index = Math.floor(index / extent);
+  }
+  if (extents.length) places = `[${index}]${places}`;
+  return name + places + (!part ? "" : /^(float|int)32$/.test(type) ? `.${"xyzw"[part / WORD]}` : ` byte ${part}`);
 }
 
 // ---- the clock
@@ -65,80 +99,56 @@ function ticksOf(event) {
   return event.line.space === "shared" ? 1 + event.units - event.ideal : 1;
 }
 
-/** The film's events as objects: `lanes` is a list, and of each lane there are `at`, `words`, `executed`, `passes`;
- * `unstored` has the lanes that load shared memory where nothing has been stored. */
-function decode(film) {
-  const stored = new Set();
-  film.events = film.events.map((values, number) => {
-    const event = {number};
-    film.fields.forEach((field, i) => { event[field] = values[i]; });
-    event.line = film.lines[event.line];
-    const mask = event.lanes;
-    event.lanes = Array.from({length: LANES}, (_, lane) => lane).filter(lane => mask >>> lane & 1);
-    const count = event.lanes.length;
-    for (const field of ["at", "executed", "passes"]) event[field] = series(event[field], count);
-    event.each = event.words.length && count ? wordsOfEach(event) : 0;
-    event.words = series(event.words, event.each * count);
-    event.unstored = event.line.space !== "shared" || film.cut ? [] : event.lanes.filter((lane, i) => {
-      let isStored = true;
-      for (let byte = 0; byte < event.line.width; byte += WORD) {
-        const word = [event.launch, event.block, event.array, Math.floor((event.at[i] + byte) / WORD)].join();
-        if (event.line.op === "load") isStored = isStored && stored.has(word);
-        else stored.add(word);
-      }
-      return !isStored;
-    });
-    return event;
-  });
+/** An event as an object: `lanes` is a list; of each lane there are `at`, `executed`, `passes`, and `each` words.
+ * `unstored` gets the lanes that load shared memory where nothing has been stored. */
+function decode(film, values, number) {
+  const event = {number, unstored: new Set()};
+  film.fields.forEach((field, i) => { event[field] = values[i]; });
+  const line = film.lines[event.line], mask = event.lanes, isPair = line.kind === "collective" || line.op === "atomic";
+  const lanes = Array.from({length: LANES}, (_, lane) => lane).filter(lane => mask >>> lane & 1);
+  for (const field of ["at", "executed", "passes"]) event[field] = series(event[field], lanes.length);
+  const each = !event.words.length ? 0 : !isPair ? Math.ceil(line.width / WORD) : line.width > WORD ? 4 : 2;
+  return {...event, line, lanes, each, words: series(event.words, each * lanes.length)};
 }
 
-/** How many words there are of each lane. */
-function wordsOfEach(event) {
-  if (event.line.kind === "collective" || event.line.op === "atomic") return event.line.width > 4 ? 4 : 2;
-  return Math.ceil(event.line.width / WORD);
+/** The offsets of the words that a lane of an event accesses; of what is narrower than a word its own. */
+function offsets(event, i) {
+  return Array.from({length: Math.ceil(event.line.width / WORD)}, (_, word) => event.at[i] + word * WORD);
 }
 
-/** A block's or a thread's index, "(1,0)", or its number where the grid or the block has one dimension. */
-function indexName([x, y, z], number) {
-  const index = [number % x, Math.floor(number / x) % y, Math.floor(number / x / y)];
-  return y * z === 1 ? String(number) : `(${index.slice(0, z > 1 ? 3 : 2)})`;
+function isOf(event, launch, block) {
+  return event.launch === launch && event.block === block;
 }
 
-/** The events of one block, or of all (block null), with the tick at which each begins. */
+/** The events of one block, or of all (block null), and what each tick shows of them. */
 class Clip {
   constructor(film, launch, block) {
-    this.events = block === null ? film.events
-      : film.events.filter(event => event.launch === launch && event.block === block);
     this.hasAll = block === null;
+    this.events = this.hasAll ? film.events : film.events.filter(event => isOf(event, launch, block));
     this.name = this.hasAll ? "all blocks"
       : `${film.launches[launch].kernel}, launch ${launch + 1}, block ${indexName(film.launches[launch].grid, block)}`;
-    this.total = 0;
-    this.begins = this.events.map(event => (this.total += ticksOf(event)) - ticksOf(event));
+    this.begins = new Map();
+    this.ticks = [];
+    this.events.forEach((event, i) => {
+      this.begins.set(event, this.ticks.length);
+      for (let step = 0; step < ticksOf(event); ++step) this.ticks.push({event, step, count: i + 1});
+    });
+  }
+
+  get total() {
+    return this.ticks.length;
   }
 
   /** How many events have begun at a tick. */
   count(tick) {
-    const later = this.begins.findIndex(begin => begin > tick);
-    return later < 0 ? this.begins.length : later;
-  }
-
-  /** The event that a tick shows; none at the end. */
-  at(tick) {
-    if (tick >= this.total) return null;
-    let number = this.count(tick) - 1;
-    while (ticksOf(this.events[number]) === 0) --number;
-    return {event: this.events[number], step: tick - this.begins[number]};
-  }
-
-  tickOf(event) {
-    return this.begins[this.events.indexOf(event)];
+    return tick < this.total ? this.ticks[tick].count : this.events.length;
   }
 
   /** The first tick after this one with an event that fits, of a barrier the last at which all wait; Infinity: none. */
   next(tick, fits) {
-    const tickOf = i => this.begins[i] - (ticksOf(this.events[i]) === 0);
-    const found = this.events.findIndex((event, i) => tickOf(i) > tick && fits(event));
-    return found < 0 ? Infinity : tickOf(found);
+    const shown = event => this.begins.get(event) - (ticksOf(event) === 0);
+    const found = this.events.find(event => shown(event) > tick && fits(event));
+    return found ? shown(found) : Infinity;
   }
 }
 
@@ -172,39 +182,43 @@ class State {
     return this.clip.events[Math.max(0, this.applied - 1)];
   }
 
+  /** What the threads of an event's block do that wait or have returned, by thread. */
+  stopped(event) {
+    return [...this.lanes].filter(([, last]) => isOf(last, event.launch, event.block));
+  }
+
   apply(event) {
     const {kind} = event.line;
-    const isCopy = kind === "access" && event.line.async && event.line.op === "store"; // it lands later
-    if (kind === "landing" || (kind === "access" && !isCopy)) this.access(event);
+    if (kind === "landing" || (kind === "access" && !isCopy(event))) this.access(event);
     if (kind === "wait" || kind === "returned")
       for (const lane of event.lanes) this.lanes.set(State.lane(event, lane), event);
-    if (kind !== "barrier") return;
-    for (const [lane, last] of this.lanes) {
-      const here = last.launch === event.launch && last.block === event.block;
-      if (here && last.line.kind === "wait") this.lanes.delete(lane);
-    }
+    if (kind === "barrier")
+      for (const [lane, last] of this.stopped(event)) if (last.line.kind === "wait") this.lanes.delete(lane);
   }
 
   /** A word holds what was stored last, as the program executed the lanes: that counts for atomic operations. */
   access(event) {
-    const {op, width} = event.line, words = this.memory(event, event.array);
+    const {op, width, space} = event.line, words = this.memory(event, event.array);
     const {phase} = this.film.arrays[event.array];
-    event.lanes.forEach((lane, i) => {
-      for (let byte = 0; byte < width; byte += WORD) {
-        const place = event.at[i] + phase + byte, number = Math.floor(place / WORD);
-        const old = words.get(number);
-        if (op !== "load" && old && old.writer && old.executed > event.executed[i]) continue;
-        let value = event.words[i * event.each + byte / WORD];
-        if (width < WORD) { // a part of a word
-          const shift = 8 * (place & 3), mask = (2 ** (8 * width) - 1) << shift;
-          value = ((old ? old.value : 0) & ~mask | value << shift & mask) >>> 0;
-        }
-        const isFailedSwap = op === "atomic" && event.each > 1 && value === event.words[i * event.each + 1];
-        if (op === "load" || isFailedSwap) words.set(number, {...old, value});
-        else words.set(number, {value, writer: event, lane, executed: event.executed[i]});
+    event.lanes.forEach((lane, i) => offsets(event, i).forEach((at, part) => {
+      const place = at + phase, number = Math.floor(place / WORD), old = words.get(number), isStored = old && old.writer;
+      if (op === "load" && space === "shared" && !isStored && !this.film.cut) event.unstored.add(lane);
+      if (op !== "load" && isStored && old.executed > event.executed[i]) return;
+      let value = event.words[i * event.each + part];
+      if (width < WORD) { // a part of a word
+        const shift = 8 * (place & 3), mask = (2 ** (8 * width) - 1) << shift;
+        value = ((old ? old.value : 0) & ~mask | value << shift & mask) >>> 0;
       }
-    });
+      const isFailedSwap = op === "atomic" && event.each > 1 && value === event.words[i * event.each + 1];
+      if (op === "load" || isFailedSwap) words.set(number, {...old, value});
+      else words.set(number, {value, writer: event, lane, executed: event.executed[i]});
+    }));
   }
+}
+
+/** Does a request start an asynchronous copy, which lands later? */
+function isCopy({line}) {
+  return line.kind === "access" && line.async && line.op === "store";
 }
 
 // ---- drawing
@@ -230,8 +244,9 @@ function turnOf(event, i, step) {
   return turn < step ? "done" : "later";
 }
 
-/** Scrolls a box, and nothing else, so that this part of it is seen. */
-function reveal(box, part) {
+/** Scrolls the box around this part, and nothing else, so that it is seen. */
+function reveal(part) {
+  const box = part.closest(".scroll, .source");
   if (part.offsetTop < box.scrollTop || part.offsetTop + part.offsetHeight > box.scrollTop + box.clientHeight)
     box.scrollTop = part.offsetTop - box.clientHeight / 3;
 }
@@ -239,30 +254,19 @@ function reveal(box, part) {
 /** An array in rows of 128 bytes: 32 banks of shared memory, or 4 sectors. */
 class Grid {
   constructor(parent, film, clip, number) {
-    this.array = film.arrays[number];
-    this.number = number;
-    this.film = film;
-    this.size = this.array.element ? this.array.extents.reduce((bytes, extent) => bytes * extent, this.array.element) : Infinity;
-    const rows = new Set();
-    for (const event of clip.events) {
-      if (event.array !== number) continue;
-      for (const at of event.at)
-        for (let byte = 0; byte < event.line.width; byte += WORD)
-          rows.add(Math.floor((at + byte + this.array.phase) / ROW));
-    }
-    const sorted = [...rows].sort((a, b) => a - b);
-    this.rows = sorted.slice(0, MOST_ROWS);
-    const {name, space, extents} = this.array, shared = space === "shared";
+    const array = film.arrays[number], {name, space, extents, phase} = array, isShared = space === "shared";
+    Object.assign(this, {film, number, array, cells: new Map()});
+    const touched = clip.events.filter(event => event.array === number).flatMap(event => event.lanes.flatMap(
+      (_, i) => offsets(event, i).map(at => Math.floor((at + phase) / ROW))));
+    const rows = [...new Set(touched)].sort((a, b) => a - b);
     element(parent, "h3", "", name + extents.map(extent => `[${extent}]`).join("")
-      + (shared ? ", in shared memory: a column is a bank" : ": 4 sectors of 32 bytes in a row")
-      + (sorted.length > MOST_ROWS ? `; the first ${MOST_ROWS} of ${sorted.length} rows that are touched` : ""));
-    this.box = element(parent, "div", "scroll");
-    const grid = element(this.box, "div", "grid memory");
-    element(grid, "div", "at", shared ? "bank" : "byte");
+      + (isShared ? ", in shared memory: a column is a bank" : ": 4 sectors of 32 bytes in a row")
+      + (rows.length > MOST_ROWS ? `; the first ${MOST_ROWS} of ${rows.length} rows that are touched` : ""));
+    const grid = element(element(parent, "div", "scroll"), "div", "grid memory");
+    element(grid, "div", "at", isShared ? "bank" : "byte");
     for (let column = 0; column < LANES; ++column)
-      element(grid, "div", "soft", shared ? String(column) : column % 8 ? "" : `+${column * WORD}`);
-    this.cells = new Map();
-    for (const row of this.rows) {
+      element(grid, "div", "soft", isShared ? String(column) : column % 8 ? "" : `+${column * WORD}`);
+    for (const row of rows.slice(0, MOST_ROWS)) {
       element(grid, "div", "at", this.label(row));
       for (let column = 0; column < LANES; ++column) this.cells.set(row * LANES + column, element(grid, "div", "cell"));
     }
@@ -270,8 +274,8 @@ class Grid {
 
   /** A row has words before an array's first element, and after its last. */
   isOutside(word) {
-    const at = word * WORD - this.array.phase;
-    return at + WORD <= 0 || at >= this.size;
+    const {phase, element: bytes, extents} = this.array, at = word * WORD - phase;
+    return at + WORD <= 0 || (bytes && at >= extents.reduce((size, extent) => size * extent, bytes));
   }
 
   /** The first element that begins in a row, or the row's first byte. */
@@ -281,36 +285,32 @@ class Grid {
     return placeName({...this.array, name: ""}, Math.max(0, Math.ceil((row * ROW - phase) / bytes) * bytes));
   }
 
+  wordAt(offset) {
+    return Math.floor((offset + this.array.phase) / WORD);
+  }
+
   /** The words of a request: which of them this tick's pass serves. */
-  touched(now) {
+  touched({event, step}) {
     const found = new Map();
-    if (!now || now.event.array !== this.number) return found;
-    const {event, step} = now, sectors = new Set();
-    event.lanes.forEach((lane, i) => {
-      const name = turnOf(event, i, step);
-      for (let byte = 0; byte < event.line.width; byte += WORD) {
-        const word = Math.floor((event.at[i] + this.array.phase + byte) / WORD);
-        found.set(word, name);
-        if (event.line.space === "global") sectors.add(Math.floor(word * WORD / SECTOR));
-      }
-    });
-    for (const sector of sectors)
-      for (let word = sector * 8; word < sector * 8 + 8; ++word)
-        found.set(word, `sector ${found.get(word) || ""}`);
+    if (event.array !== this.number) return found;
+    event.lanes.forEach((_, i) => offsets(event, i).forEach(at => found.set(this.wordAt(at), turnOf(event, i, step))));
+    const sectors = event.line.space === "global" ? [...found.keys()].map(word => Math.floor(word * WORD / SECTOR)) : [];
+    for (const sector of new Set(sectors))
+      for (let word = sector * 8; word < sector * 8 + 8; ++word) found.set(word, `sector ${found.get(word) || ""}`);
     return found;
   }
 
-  /** Returns what is left to do after all has been drawn, as it asks where things are. */
+  /** Returns the cell to reveal. */
   draw(state, now, chosen) {
-    const touched = this.touched(now), words = state.memory(state.event, this.number);
+    const touched = now ? this.touched(now) : new Map(), words = state.memory(state.event, this.number);
     for (const [word, cell] of this.cells) {
-      const known = words.get(word);
-      const isChosen = chosen && chosen.number === this.number && chosen.word === word;
-      show(cell, `cell ${known ? "known" : this.isOutside(word) ? "outside" : ""} ${touched.get(word) || ""} ${isChosen ? "chosen" : ""}`,
+      const known = words.get(word), isChosen = chosen && chosen.number === this.number && chosen.word === word;
+      const kind = known ? "known" : this.isOutside(word) ? "outside" : "";
+      show(cell, `cell ${kind} ${touched.get(word) || ""} ${isChosen ? "chosen" : ""}`,
         known ? short(known.value, this.array.type) : "");
     }
     const first = [...touched].find(([word, name]) => this.cells.has(word) && /now|bad/.test(name));
-    return () => first && reveal(this.box, this.cells.get(first[0]));
+    return first && this.cells.get(first[0]);
   }
 
   /** What a word holds, in a sentence. */
@@ -324,36 +324,10 @@ class Grid {
   }
 }
 
-/** The element at a byte, tile[3][5]; of a float4 with a letter, and of memory without elements the byte. */
-function placeName({name, type, element: bytes, extents}, byte) {
-  if (!bytes) return `${name} byte ${byte}`;
-  let index = Math.floor(byte / bytes), places = "";
-  const part = byte - index * bytes;
-  for (const extent of extents.slice(1).reverse()) {
-    places = `[${index % extent}]${places}`;
-    index = Math.floor(index / extent);
-  }
-  if (extents.length) places = `[${index}]${places}`;
-  return name + places + (!part ? "" : /^(float|int)32$/.test(type) ? `.${"xyzw"[part / WORD]}` : ` byte ${part}`);
-}
-
-function threadName(film, {launch, warp}, lane) {
-  return `thread ${indexName(film.launches[launch].block, warp * LANES + lane)} (warp ${warp}, lane ${lane})`;
-}
-
-/** " in line 5", with the file where it is not the step's. */
-function inLine(film, {file, line}) {
-  return line ? ` in line ${line}${file === film.file ? "" : ` of ${file.split("/").pop()}`}` : "";
-}
-
-function some(count, word) {
-  return `${count} ${word}${count === 1 ? "" : "s"}`;
-}
-
 class View {
   constructor(parent, film, player) {
     Object.assign(this, {film, player, chosen: null, warp: 0, lane: 0});
-    decode(film);
+    film.events = film.events.map((values, number) => decode(film, values, number));
     const root = element(parent, "section", "film");
     element(root, "h2", "", film.step);
     element(root, "p", "soft", `${film.size}. A tick is one request of a warp, or one wavefront more for a bank conflict; `
@@ -371,77 +345,77 @@ class View {
       return {...moment, button, event: film.events[moment.event], first: film.events[moment.first]};
     });
     this.says = element(root, "p", "says");
-    const columns = element(root, "div", "columns");
-    this.left = element(columns, "div", "left");
+    const columns = element(root, "div", "columns"), left = element(columns, "div", "left");
     this.right = element(columns, "div", "right");
-    element(this.left, "h3", "", film.file);
-    this.source = element(this.left, "div", "source");
-    this.title = element(this.left, "h3", "late");
-    this.history = element(this.left, "div", "lane late");
-    this.word = element(this.left, "p", "soft late", "Click a lane or a word to follow it.");
+    this.file = element(left, "h3");
+    this.source = element(left, "div", "source");
+    this.title = element(left, "h3", "late");
+    this.history = element(left, "div", "lane late");
+    this.word = element(left, "p", "soft late", "Click a lane or a word to follow it.");
     this.cut(film);
   }
 
   /** The clips to choose from: each block, and all where there are several. */
-  cut(film) {
-    const blocks = new Map(film.events.map(event => [`${event.launch}/${event.block}`, event]));
-    this.clips = [...blocks.values()].map(event => new Clip(film, event.launch, event.block));
-    if (this.clips.length > 1) this.clips.push(new Clip(film, 0, null));
+  cut({events, launches, moments, start}) {
+    const blocks = new Map(events.map(event => [`${event.launch}/${event.block}`, event]));
+    this.clips = [...blocks.values()].map(event => new Clip(this.film, event.launch, event.block));
+    if (this.clips.length > 1) this.clips.push(new Clip(this.film, 0, null));
     this.clips.forEach((clip, i) => element(this.choice, "option", "", `${clip.name}: ${some(clip.total, "tick")}`).value = i);
     this.choice.onchange = () => {
       this.use(this.clips[this.choice.value]);
       this.player.seek(0);
     };
-    const start = film.events[film.start];
-    const shown = film.moments.length ? film.events[film.moments[0].event] : start;
-    const first = this.moments.length ? this.moments[0].first : undefined; // of a race, perhaps in another block
-    const last = film.launches.length > 1 && !film.moments.length ? film.events[film.events.length - 1] : undefined;
-    const clip = this.clips.find(one => [shown, first, last].every(event => !event || one.events.includes(event)));
-    this.use(clip);
+    const [worst] = this.moments, shown = worst ? worst.event : events[start];
+    // all of a race, perhaps of two blocks, and all launches
+    const needed = worst ? [worst.event, worst.first || shown] : [shown, launches.length > 1 ? events[events.length - 1] : shown];
+    this.use(this.clips.find(clip => needed.every(event => clip.begins.has(event))));
     Object.assign(this, {warp: shown.warp, lane: shown.lanes[0] || 0});
-    this.start = film.start ? clip.tickOf(clip.events.includes(start) ? start : clip.events[0]) : 0;
+    this.start = start && this.clip.begins.get(events[start]) || 0;
   }
 
   /** Shows an event, in the clip at hand if it is there. */
   visit(event) {
-    if (!this.clip.events.includes(event)) this.use(this.clips.find(clip => clip.events.includes(event)));
+    if (!this.clip.begins.has(event)) this.use(this.clips.find(clip => clip.begins.has(event)));
     Object.assign(this, {warp: event.warp, lane: event.lanes[0] || 0});
     const grid = this.grids.find(one => one.number === event.array);
-    if (grid) this.chosen = {grid, number: grid.number, word: Math.floor((event.at[0] + grid.array.phase) / WORD)};
-    this.player.seek(this.clip.tickOf(event));
+    if (grid) this.chosen = {number: grid.number, word: grid.wordAt(event.at[0])};
+    this.player.seek(this.clip.begins.get(event));
   }
 
   use(clip) {
-    this.clip = clip;
-    this.state = null;
+    Object.assign(this, {clip, state: null, block: null});
     this.choice.value = this.clips.indexOf(clip);
     this.right.replaceChildren();
     element(this.right, "h3", "", "warps: a column is a lane");
-    const box = element(this.right, "div", "scroll");
-    this.lanes = element(box, "div", "grid lanes");
-    this.block = null;
+    this.lanes = element(element(this.right, "div", "scroll"), "div", "grid lanes");
     const arrays = [...new Set(clip.events.map(event => event.array))].filter(number => number !== null);
     const isShared = number => this.film.arrays[number].space === "shared";
     arrays.sort((a, b) => isShared(b) - isShared(a) || a - b);
     this.grids = arrays.map(number => new Grid(this.right, this.film, clip, number));
     for (const grid of this.grids)
       for (const [word, cell] of grid.cells) {
-        cell.onclick = () => { this.chosen = {grid, word, number: grid.number}; this.draw(this.player.tick); };
+        cell.onclick = () => this.follow({chosen: {number: grid.number, word}});
         cell.onmouseenter = () => { cell.title = grid.sentence(this.state, word); };
       }
+  }
+
+  /** Follows another lane or word. */
+  follow(what) {
+    Object.assign(this, what);
+    this.draw(this.player.tick);
   }
 
   /** When the chosen warp, or the thread where threads run one by one, is again at the line where it is now or was last;
    * if never, when it comes to another line that it executes more than once. */
   nextRound() {
     const {launch, block, number} = this.state.event;
-    const isMine = event => event.launch === launch && event.block === block && event.warp === this.warp
+    const isMine = event => isOf(event, launch, block) && event.warp === this.warp
       && (this.film.order === "lockstep" || event.lanes.includes(this.lane)) && ticksOf(event) > 0;
     const mine = this.clip.events.filter(isMine), later = mine.filter(event => event.number > number);
     const done = mine.filter(event => event.number <= number).map(event => event.line), here = done[done.length - 1];
     const next = later.find(event => event.line === here) || later.find((event, i) => !done.includes(event.line)
       && later.some((other, j) => j > i && other.line === event.line));
-    return next ? this.clip.tickOf(next) : this.clip.total;
+    return next ? this.clip.begins.get(next) : this.clip.total;
   }
 
   /** The rows of lanes of an event's block. */
@@ -449,7 +423,7 @@ class View {
     const block = `${event.launch}/${event.block}`;
     if (this.block === block) return;
     this.block = block;
-    const threads = this.film.launches[event.launch].block.reduce((a, b) => a * b);
+    const threads = this.threads(event);
     this.lanes.replaceChildren();
     element(this.lanes, "div", "at", "lane");
     for (let lane = 0; lane < LANES; ++lane) element(this.lanes, "div", lane % 4 ? "soft between" : "soft", String(lane));
@@ -457,19 +431,23 @@ class View {
     this.rows = [];
     for (let warp = 0; warp * LANES < threads; ++warp) {
       element(this.lanes, "div", "at", `warp ${warp}`);
-      const cells = [];
-      for (let lane = 0; lane < LANES; ++lane) {
-        const exists = warp * LANES + lane < threads;
-        cells.push(element(this.lanes, "div", exists ? "cell" : ""));
-        if (exists) cells[lane].onclick = () => { Object.assign(this, {warp, lane}); this.draw(this.player.tick); };
-      }
+      const cells = Array.from({length: LANES}, (_, lane) => {
+        const exists = warp * LANES + lane < threads, cell = element(this.lanes, "div", exists ? "cell" : "");
+        if (exists) cell.onclick = () => this.follow({warp, lane});
+        return cell;
+      });
       this.rows.push({cells, note: element(this.lanes, "div", "note"), threads: Math.min(LANES, threads - warp * LANES)});
     }
   }
 
+  /** How many a block of an event's launch has. */
+  threads(event) {
+    return this.film.launches[event.launch].block.reduce((a, b) => a * b);
+  }
+
   draw(tick) {
-    const clip = this.clip, now = clip.at(tick);
-    this.state = State.after(this.film, clip, clip.count(Math.min(tick, clip.total)), this.state);
+    const {clip, chosen} = this, now = clip.ticks[tick]; // none at the end
+    this.state = State.after(this.film, clip, clip.count(tick), this.state);
     const event = now ? now.event : clip.events[clip.events.length - 1];
     this.useBlock(event);
     const moments = this.moments.filter(one => now && (one.event === event || one.first === event));
@@ -478,111 +456,102 @@ class View {
     this.says.textContent = !now ? `The end, after ${some(clip.total, "tick")}${ends}.`
       : [this.sentence(now), ...moments.map(one => one.event === event ? one.says : one.first_says)].filter(Boolean).join(". ");
     this.drawHistory(event);
-    if (this.chosen && this.grids.includes(this.chosen.grid))
-      this.word.textContent = this.chosen.grid.sentence(this.state, this.chosen.word);
-    const later = [this.drawSource(event), this.drawLanes(event, now, moments.map(one => one.first)),
-      ...this.grids.map(grid => grid.draw(this.state, now, this.chosen))];
-    for (const action of later) action();
+    const grid = chosen && this.grids.find(one => one.number === chosen.number);
+    if (grid) this.word.textContent = grid.sentence(this.state, chosen.word);
+    const parts = [this.drawSource(event), this.drawLanes(event, now, moments.map(one => one.first)),
+      ...this.grids.map(one => one.draw(this.state, now, chosen))];
+    for (const part of parts) if (part) reveal(part); // after all has been drawn, as it asks where things are
   }
 
   /** What happens at a tick. */
   sentence({event, step}) {
-    const {line} = event;
-    const warp = this.film.order === "executed" ? threadName(this.film, event, event.lanes[0]) : `warp ${event.warp}`;
-    const block = indexName(this.film.launches[event.launch].grid, event.block);
-    const launch = this.film.launches.length > 1 ? `launch ${event.launch + 1}, ` : "";
-    const who = this.clip.hasAll ? `${launch}block ${block}, ${warp}` : warp;
-    const where = inLine(this.film, line), count = event.lanes.length;
-    const lanes = this.film.order === "executed" ? "" : `, ${count} of 32 lanes${count < 32 ? ", the others idle" : ""}`;
-    if (line.kind === "wait") return `${who} waits at ${line.what}${where}${this.waiting(event)}`;
-    if (line.kind === "failure") return `${who} fails${where}: ${line.what}`;
+    const {line} = event, {launches, order} = this.film, isLockstep = order === "lockstep", count = event.lanes.length;
+    const warp = isLockstep ? `warp ${event.warp}` : threadName(this.film, event, event.lanes[0]);
+    const launch = launches.length > 1 ? `launch ${event.launch + 1}, ` : "";
+    const block = `block ${indexName(launches[event.launch].grid, event.block)}, `;
+    const who = (this.clip.hasAll ? launch + block : "") + warp, where = inLine(this.film, line);
+    if (line.kind === "wait") return `${who}${where} ${this.deed(event, 0)}${this.waiting(event)}`;
+    if (line.kind === "failure" || !isLockstep) return `${who}${where} ${this.deed(event, 0)}`;
+    const lanes = `${where}, ${count} of 32 lanes${count < LANES ? ", the others idle" : ""}`;
     if (line.kind === "collective") {
-      const i = this.follows(event);
-      return `${who}: ${line.what}${where}${lanes}${i < 0 ? "" : `; lane ${event.lanes[i]} ${this.exchange(event, i)}`}`;
+      const i = this.reader(event);
+      return `${who}: ${line.what}${lanes}${i < 0 ? "" : `; lane ${this.lane} ${this.exchange(event, i)}`}`;
     }
-    if (this.film.order === "executed") return `${who}${where} ${this.deed(event, 0).trim().replace(/^\d+ +/, "")}`;
-    const verb = line.async ? `asynchronous ${line.space} ${line.op}` : `${line.space} ${line.op}`;
-    const {name} = this.film.arrays[event.array];
-    let cost = event.unstored.length ? `, ${event.unstored.length} of them where no thread has stored` : "";
+    let cost = event.unstored.size ? `, ${event.unstored.size} of them where no thread has stored` : "";
     if (line.space === "global") cost += `, ${some(event.units, "sector")}, ${event.ideal} would do`;
     if (line.space === "shared" && event.units > event.ideal)
       cost += `, bank conflict: wavefront ${event.ideal + step} of ${event.units}, ${event.ideal} would do`;
-    return `${who}: ${verb} of ${name}${where}${lanes}${cost}`;
+    const verb = `${line.async ? "asynchronous " : ""}${line.space} ${line.op}`;
+    return `${who}: ${verb} of ${this.film.arrays[event.array].name}${lanes}${cost}`;
   }
 
   /** Of a shuffle: the place among its lanes of the chosen one, or where threads run one by one of the only one. */
-  follows(event) {
+  reader(event) {
     if (event.line.kind !== "collective" || !event.at.length) return -1;
     return this.film.order === "executed" ? 0 : event.lanes.indexOf(this.lane);
   }
 
-  /** How many lanes of the block wait. */
+  /** How many threads of the block wait. */
   waiting(event) {
-    const here = [...this.state.lanes.values()].filter(last => last.launch === event.launch && last.block === event.block);
-    const threads = this.film.launches[event.launch].block.reduce((a, b) => a * b);
-    const returned = here.filter(last => last.line.kind === "returned").length;
-    return `: ${here.length - returned} of ${threads} threads wait${returned ? `, ${returned} have returned` : ""}`;
+    const stopped = this.state.stopped(event);
+    const returned = stopped.filter(([, last]) => last.line.kind === "returned").length;
+    return `: ${stopped.length - returned} of ${this.threads(event)} threads wait${returned ? `, ${returned} have returned` : ""}`;
   }
 
-  /** The lines of the event's file, the one that is executed marked. */
-  drawSource(event) {
-    const file = event.line.file in this.film.sources ? event.line.file : this.shown || this.film.file;
-    if (this.shown !== file) {
-      this.shown = file;
-      this.source.previousSibling.textContent = file;
+  /** The lines of the event's file, the one that is executed marked, which is to be revealed. */
+  drawSource({line}) {
+    const {sources, file: own} = this.film, file = line.file in sources ? line.file : this.file.textContent || own;
+    if (this.file.textContent !== file) {
+      this.file.textContent = file;
       this.source.replaceChildren();
-      this.lines = (this.film.sources[file] || []).map((text, i) => {
-        const line = element(this.source, "div");
-        element(line, "span", "at", String(i + 1));
-        line.append(text);
-        return line;
+      (sources[file] || []).forEach((text, i) => {
+        const row = element(this.source, "div");
+        element(row, "span", "at", String(i + 1));
+        row.append(text);
       });
     }
-    this.lines.forEach((line, i) => show(line, i + 1 === event.line.line ? "now" : ""));
-    const now = this.lines[event.line.line - 1];
-    return () => now && reveal(this.source, now);
+    const rows = [...this.source.children];
+    rows.forEach((row, i) => show(row, i + 1 === line.line ? "now" : ""));
+    return rows[line.line - 1];
   }
 
-  /** `firsts`: of races what the lane did that came to the word first. */
+  /** `firsts`: of races what the lane did that came to the word first. Returns the cell to reveal. */
   drawLanes(event, now, firsts) {
-    const follows = now ? this.follows(event) : -1;
+    const source = now && event.at[this.reader(event)];
     this.rows.forEach(({cells, note, threads}, warp) => {
-      const stops = new Map();
-      for (let lane = 0; lane < threads; ++lane) {
+      const stops = new Map(), isHere = now && event.warp === warp;
+      cells.slice(0, threads).forEach((cell, lane) => {
         const last = this.state.lanes.get(State.lane({...event, warp}, lane));
         const stop = last ? (last.line.kind === "wait" ? "waits" : "returned") : "";
         if (last) stops.set(last.line, (stops.get(last.line) || 0) + 1);
-        const mine = now && event.warp === warp ? event.lanes.indexOf(lane) : -1;
-        let active = mine >= 0 && event.line.kind !== "wait" ? turnOf(event, mine, now.step) : "";
-        if (firsts.some(first => first && first.warp === warp && first.lanes[0] === lane)) active += " bad";
-        if (follows >= 0 && event.warp === warp && event.at[follows] === lane) active += " source";
-        const chosen = this.warp === warp && this.lane === lane ? "chosen" : "";
-        show(cells[lane], `cell ${stop} ${active} ${chosen}`, mine >= 0 && event.each ? this.moved(event, mine) : "");
-      }
+        const mine = isHere ? event.lanes.indexOf(lane) : -1;
+        const kinds = [stop, mine >= 0 && event.line.kind !== "wait" ? turnOf(event, mine, now.step) : "",
+          firsts.some(first => first && first.warp === warp && first.lanes[0] === lane) ? "bad" : "",
+          isHere && source === lane ? "source" : "", this.warp === warp && this.lane === lane ? "chosen" : ""];
+        show(cell, `cell ${kinds.join(" ")}`, mine >= 0 && event.each ? this.moved(event, mine) : "");
+      });
       show(note, "note", [...stops].map(([line, count]) =>
         `${count < threads ? `${count} ` : ""}${line.kind === "wait" ? `wait (${line.line})` : "returned"}`).join("; "));
     });
-    return () => now && reveal(this.lanes.parentElement, this.rows[event.warp].cells[0]);
+    return now && this.rows[event.warp].cells[0];
   }
 
   /** The first word that a lane loads, stores or gets. */
-  moved(event, i) {
-    const {kind} = event.line, word = event.words[i * event.each + (kind === "collective")];
-    return short(word, kind === "collective" ? event.line.type || null : this.film.arrays[event.array].type);
+  moved({line, words, each, array}, i) {
+    const isExchange = line.kind === "collective";
+    return short(words[i * each + isExchange], isExchange ? line.type || null : this.film.arrays[array].type);
   }
 
   /** What the chosen lane loaded, stored, gave and got, the last first. */
   drawHistory(event) {
     const done = [];
     for (let i = this.state.applied - 1; i >= 0 && done.length < 9; --i) {
-      const one = this.clip.events[i];
-      const mine = one.launch === event.launch && one.block === event.block && one.warp === this.warp
-        ? one.lanes.indexOf(this.lane) : -1;
-      if (mine >= 0) done.push(this.deed(one, mine));
+      const one = this.clip.events[i], isMine = isOf(one, event.launch, event.block) && one.warp === this.warp;
+      const mine = isMine ? one.lanes.indexOf(this.lane) : -1;
+      if (mine >= 0) done.push(`${String(one.line.line || "").padStart(4)}  ${this.deed(one, mine)}`);
     }
     this.title.textContent = `${threadName(this.film, {...event, warp: this.warp}, this.lane)}, the last first`;
-    const text = done.join("\n");
-    if (this.history.textContent !== text) this.history.textContent = text;
+    show(this.history, this.history.className, done.join("\n"));
   }
 
   /** What a lane gets in a collective, from which lane of a shuffle, and what it gives; values of 64 bits are not known. */
@@ -593,24 +562,21 @@ class View {
     return each ? `gets ${got}${from}; gives ${given}` : from && `gets a value${from}`;
   }
 
+  /** What one lane does in an event. */
   deed(event, i) {
-    const {line} = event, words = event.words.slice(i * event.each, (i + 1) * event.each);
-    const at = line.line ? `${String(line.line).padStart(4)}  ` : "      ";
-    if (line.kind === "returned") return `${at}returns`;
-    if (line.kind === "wait") return `${at}waits at ${line.what}`;
-    if (line.kind === "failure") return `${at}fails: ${line.what}`;
-    if (line.kind === "collective") {
-      const exchange = this.exchange(event, i);
-      return `${at}${line.what}${exchange ? `: ${exchange}` : ""}`;
-    }
+    const {line} = event;
+    if (line.kind === "returned") return "returns";
+    if (line.kind === "wait") return `waits at ${line.what}`;
+    if (line.kind === "failure") return `fails: ${line.what}`;
+    if (line.kind === "collective") return [`calls ${line.what}`, this.exchange(event, i)].filter(Boolean).join(": ");
     const array = this.film.arrays[event.array], name = placeName(array, event.at[i]);
+    if (isCopy(event)) return `copies  to ${name}, asynchronously`;
+    const words = event.words.slice(i * event.each, (i + 1) * event.each);
     const says = words.map(word => exact(line.width < WORD && array.type ? word << 0 : word, array.type));
-    if (line.op === "atomic") return `${at}atomic  ${name}: ${says[says.length / 2]} becomes ${says[0]}`;
+    if (line.op === "atomic") return `atomic  ${name}: ${says[says.length / 2]} becomes ${says[0]}`;
     if (line.width < WORD) says[0] = says[0].split(" ")[0];
-    if (line.kind === "access" && line.async && line.op === "store") return `${at}copies  to ${name}, asynchronously`;
-    if (line.kind === "landing") return `${at}landed  ${name} := ${says.join(", ")}`;
-    const unstored = event.unstored.includes(event.lanes[i]) ? ", where no thread has stored" : "";
-    return `${at}${line.op === "load" ? `loads   ${name} =` : `stores  ${name} :=`} ${says.join(", ")}${unstored}`;
+    const verb = line.kind === "landing" ? `landed  ${name} :=` : line.op === "load" ? `loads   ${name} =` : `stores  ${name} :=`;
+    return `${verb} ${says.join(", ")}${event.unstored.has(event.lanes[i]) ? ", where no thread has stored" : ""}`;
   }
 }
 
@@ -684,7 +650,7 @@ class Player {
       End: () => this.seek(this.total),
       b: () => this.next(event => event.line.kind === "barrier" || event.line.what === "__syncwarp", "barrier"),
       c: () => this.next(event => event.line.space === "shared" && event.units > event.ideal, "bank conflict"),
-      r: () => this.seek((this.views.find(view => view.clip.at(this.tick)) || this.views[0]).nextRound()),
+      r: () => this.seek((this.views.find(view => this.tick < view.clip.total) || this.views[0]).nextRound()),
     };
     if (!(key in keys)) return false;
     if (key !== " ") this.pause();
