@@ -2,6 +2,7 @@
 (--trace --json --events); here they are put in order, cut to size and written into a page, which film.js plays. The
 format is in scripts/README.md."""
 import collections
+import itertools
 import json
 import math
 import os
@@ -21,12 +22,10 @@ CHECK_S, HANGS_S = 5, 10  # CPU seconds: of sizes tried on what is not right, an
 FIELDS = ["launch", "block", "warp", "line", "lanes", "units", "ideal", "array", "at", "words", "executed", "passes"]
 DOES = {"load": "loads {}", "store": "stores {}", "atomic": "changes {} by an atomic operation"}
 LINE = ["file", "line", "kind", "what", "type", "space", "op", "width", "async"]
-BYTES_OF = {"float16": 2, "bfloat16": 2, "int64": 8, "int8": 1, "uint8": 1}
-TYPES = {"float": "float32", "int": "int32", "unsigned int": "int32", "__half": "float16", "__half2": "float16",
-         "__nv_bfloat16": "bfloat16", "__nv_bfloat162": "bfloat16", "long": "int64", "unsigned long": "int64",
-         "long long": "int64", "unsigned long long": "int64", "signed char": "int8", "unsigned char": "uint8",
-         "bool": "uint8", **{f"{kind}{n}": f"{kind}32" for kind in ("float", "int") for n in (2, 3, 4)},
-         **{f"uint{n}": "int32" for n in (2, 3, 4)}}
+BYTES_OF = {"float16": 2, "bfloat16": 2, "int64": 8, "int8": 1, "uint8": 1}  # others: 4
+TYPES = {r"float[234]?": "float32", r"u?int[234]?|unsigned int": "int32", r"__half2?": "float16",
+         r"__nv_bfloat162?": "bfloat16", r"(unsigned )?long( long)?": "int64", r"signed char": "int8",
+         r"unsigned char|bool": "uint8"}
 
 
 # ---- running
@@ -63,21 +62,21 @@ def run(step, options):
         dims = ladder.dims(program)
         lengths = SMALL.get(len(dims), [SMALLEST] * len(dims))
         options = [f"--{name}={min(length, most)}" for (name, most), length in zip(dims.items(), lengths)]
-    reported = [f"--record={os.devnull}"]  # or the backend's reports are not kept
-    return traces.complete(traces.run(program, ["--events", *reported, *options])[0], [step])
+    reported = f"--record={os.devnull}"  # or the backend's reports are not kept
+    return traces.complete(traces.run(program, ["--events", reported, *options])[0], [step])
 
 
 # ---- the order
 
-def parts(event):
+def lanes_of(mask):
+    return [lane for lane in range(32) if mask >> lane & 1]
+
+
+def lane_by_lane(event):
     """An event of several lanes as events of one each."""
-    lanes = [lane for lane in range(32) if event["lanes"] >> lane & 1]
-    for number, lane in enumerate(lanes):
-        one = {**event, "lanes": 1 << lane, "units": 1, "ideal": 1}
-        keys = ("executed", "words", "addresses", "from")
-        one.update({key: [event[key][number]] for key in keys if key in event})
-        one.pop("passes", None)
-        yield one
+    for number, lane in enumerate(lanes_of(event["lanes"])):
+        own = {key: [event[key][number]] for key in ("executed", "words", "addresses", "from") if key in event}
+        yield {**event, **own, "lanes": 1 << lane, "units": 1, "ideal": 1}
 
 
 def thread(event, lane=None):
@@ -85,26 +84,29 @@ def thread(event, lane=None):
     return event["launch"], event["block"], event["warp"], event["lanes"].bit_length() - 1 if lane is None else lane
 
 
-def why_executed(entry, order):
+def errors(entry):
+    return [one for one in entry.get("reports", ()) if one["kind"] == "error"]
+
+
+def why_executed(entry):
     """Why the warps of this run cannot be played in lockstep; empty if they can."""
     if any(launch["races"] for launch in entry["launches"]):
+        order = os.environ.get("CUDA_EMU_ORDER", "forward")
         return ("Accesses race, so what a lane reads depends on who came first. The film plays the order in which the "
                 f"CPU backend executed the lanes, one after another ({order} order); a GPU may have another.")
-    if any(report_["kind"] == "error" for report_ in entry.get("reports", ())):
-        return ("The launch failed. The film plays the order in which the CPU backend executed the lanes, one after "
-                "another, up to there.")
-    return ""
+    return ("The launch failed. The film plays the order in which the CPU backend executed the lanes, one after "
+            "another, up to there.") * bool(errors(entry))
 
 
 def without_polls(events):
     """Leaves out what a thread that spins does over and over: the same load or atomic operation, of the same value."""
-    last = {}
+    last, times = {}, collections.Counter()
     for event in events:
         own, can_poll = thread(event), event["kind"] == "access" and event["op"] != "store"
         deed = can_poll and [event[key] for key in ("line", "addresses", "words")]
-        before, times = last.get(own, (False, 0))
-        last[own] = deed, times + 1 if deed and deed == before else 1
-        if last[own][1] <= POLLS:
+        times[own] = times[own] + 1 if deed and deed == last.get(own) else 1
+        last[own] = deed
+        if times[own] <= POLLS:
             yield event
 
 
@@ -117,20 +119,22 @@ def problem(report_):
     return re.sub(", in thread .*", "", report_["problem"])
 
 
+def flat(index, extent):
+    """The number that an index has where those of x follow one another: that of a block, or of a thread."""
+    return index[0] + extent[0] * (index[1] + extent[1] * index[2])
+
+
 def failures(entry, events):
     """An event for each error that the backend reports, where it stopped: the thread that it names, and its line."""
-    for report_ in entry.get("reports", ()):
-        if report_["kind"] != "error" or not entry["launches"] or "thread" not in report_:
-            continue
-        launch = len(entry["launches"]) - 1
-        (x, y, _), (width, height, _) = entry["launches"][launch]["grid"], entry["launches"][launch]["block"]
-        one, block = report_["thread"], report_["block"]
-        number = one[0] + width * (one[1] + height * one[2])
-        file, _, line = report_.get("at", "").rpartition(":")
-        place = {"file": file, "line": int(line)} if file else {"line": 0}
-        yield {"launch": launch, "block": block[0] + x * (block[1] + y * block[2]), "warp": number // 32,
-               "lanes": 1 << number % 32, "kind": "failure", "what": problem(report_), "report": report_,
-               "executed": [max(events[-1]["executed"]) + 1 if events else 1], **place}
+    for report_ in errors(entry) if entry["launches"] else ():
+        if "thread" in report_:
+            launch = entry["launches"][-1]
+            number = flat(report_["thread"], launch["block"])
+            file, _, line = report_.get("at", "").rpartition(":")
+            yield {"launch": len(entry["launches"]) - 1, "block": flat(report_["block"], launch["grid"]),
+                   "warp": number // 32, "lanes": 1 << number % 32, "kind": "failure", "what": problem(report_),
+                   "report": report_, "executed": [max(events[-1]["executed"]) + 1 if events else 1],
+                   "line": int(line or 0), **({"file": file} if file else {})}
 
 
 def in_order(entry, executed):
@@ -138,22 +142,20 @@ def in_order(entry, executed):
     says how far its warp is in the program: the barriers that the block has passed, and the warp's events since."""
     events = [{**event, "launch": number} for number, launch in enumerate(entry["launches"])
               for event in launch.get("events", ())]
+    barriers, turns = collections.Counter(), collections.Counter()
     for event in events:
         if "from" in event:
             event["from"] = [lane + 32 * (not event["lanes"] >> lane & 1) for lane in event["from"]]
-    barriers, turns = collections.Counter(), collections.Counter()
-    for event in events:
         block = event["launch"], event["block"]
         warp = *block, barriers[block], event["warp"]
         turns[warp] += 1
         event["turn"] = barriers[block], turns[warp]
         barriers[block] += event["kind"] == "barrier"
-    if executed:
-        events = [one for event in events for one in (parts(event) if event["lanes"] else [event])]
-        events.sort(key=lambda event: event["executed"][0])
-        shown = list(without_polls(events))
-        return [*shown, *failures(entry, shown)], len(shown) < len(events)
-    return events, False
+    if not executed:
+        return events, False
+    events = [one for event in events for one in (lane_by_lane(event) if event["lanes"] else [event])]
+    shown = list(without_polls(sorted(events, key=lambda event: event["executed"][0])))
+    return [*shown, *failures(entry, shown)], len(shown) < len(events)
 
 
 # ---- where memory is
@@ -168,7 +170,7 @@ class Memory:
     def find(self, event):
         """(number of the array, each lane's offset in bytes): the array that the first lane accesses. The offset of
         what lies outside may be negative, or too large."""
-        array = self.array_of(event, self.entry["launches"][event["launch"]])
+        array = self.array_of(event)
         key = event["space"], array["name"], array["begin"], *array["extents"]
         if key not in self.numbers:
             self.numbers[key] = len(self.arrays)
@@ -176,12 +178,12 @@ class Memory:
                                 "space": event["space"], "phase": array["begin"] % 128})
         return self.numbers[key], [address - array["begin"] for address in event["addresses"]]
 
-    def array_of(self, event, launch):
+    def array_of(self, event):
+        launch, address = self.entry["launches"][event["launch"]], event["addresses"][0]
         if event["space"] == "constant":
             return {"name": "constants", "begin": 0, "type": None, "element": None, "extents": []}
         if event["space"] == "shared":
             return shared_array(launch["shared_arrays"][event["array"]])
-        address = event["addresses"][0]
         begin, end = next((one["begin"], one["begin"] + one["bytes"]) for one in launch["allocations"]
                           if one["begin"] <= address < one["begin"] + one["bytes"])
         for array in self.entry["arrays"]:  # each has an allocation of its own, perhaps with guard bands
@@ -198,12 +200,11 @@ class Memory:
                   if one.get("space") == "global" and begin <= one["addresses"][0] < end}
         element = widths.pop() if len(widths) == 1 else None
         source = (report.source_lines(event["file"]) or [""] * event["line"])[event["line"] - 1]
-        arrays = *self.entry["arrays"], *launch["shared_arrays"], *self.scratches.values()
         names = {name for both in re.findall(r"(\w+)\[|\batomic\w+\(&?(\w+)", source) for name in both if name}
-        names -= {array["name"] for array in arrays}
-        name = names.pop() if len(names) == 1 else f"scratch {len(self.scratches) + 1}"
-        return {"name": name, "begin": begin, "type": None, "element": element,
-                "extents": [(end - begin) // element] if element else []}
+        others = *self.entry["arrays"], *launch["shared_arrays"], *self.scratches.values()
+        names -= {array["name"] for array in others}
+        return {"name": names.pop() if len(names) == 1 else f"scratch {len(self.scratches) + 1}", "begin": begin,
+                "type": None, "element": element, "extents": [(end - begin) // element] if element else []}
 
 
 def place_name(array, byte):
@@ -219,28 +220,25 @@ def place_name(array, byte):
 
 def shared_array(array):
     """A __shared__ variable for a film. How many elements an extern one has follows from its bytes."""
+    first, *others = array["extents"] or [1]
     size = array["element"] * math.prod(array["extents"])
-    if size == array["bytes"]:
-        return {**array, "type": TYPES.get(array["type"])}
-    kind = array["type"] if array["element"] > 1 else None  # bytes are cast to something else
-    return {**array, "type": TYPES.get(kind), "extents": [array["bytes"] // size, *array["extents"][1:]]}
+    is_bytes = size != array["bytes"] and array["element"] == 1  # they are cast to something else
+    kind = next((kind for names, kind in TYPES.items() if re.fullmatch(names, array["type"])), None)
+    extents = array["extents"] if size == array["bytes"] else [array["bytes"] // size, *others]
+    return {**array, "type": None if is_bytes else kind, "extents": extents}
 
 
 # ---- what is wrong, and when
 
-def overlaps(event, address, width):
-    return "addresses" in event and any(begin < address + width and address < begin + event["width"]
-                                        for begin in event["addresses"])
-
-
 def places_of(event):
     """What an event of one lane accesses, by words, or a part of one; each block has its own shared memory."""
-    own = (event["launch"], event["block"]) if event["space"] == "shared" else None
-    return [(own, event["addresses"][0] + at) for at in range(0, event["width"], 4)]
+    own = (event["launch"], event["block"]) if event.get("space") == "shared" else None
+    return [(own, event["addresses"][0] + at) for at in range(0, event["width"], 4)] if "addresses" in event else []
 
 
 class Values:
-    """What is known of the values in the accesses of a run that was executed lane by lane."""
+    """What is known of the values in the accesses of a run that was executed lane by lane. `last`: the place in events
+    of the write of the wrong value, or None."""
 
     def __init__(self, events, last, arrays):
         self.events = events
@@ -248,12 +246,12 @@ class Values:
         self.numbers = {event["executed"][0]: number for number, event in enumerate(events)}
         self.writes = collections.defaultdict(list)  # of a thread to a word, by their places in events
         self.changing = set()  # the writes that change what is there
+        self.flowing = flowing(events, last)
+        self.writer = None if last is None else thread(events[last])
         memory, stored = {}, set()
         for number, event in enumerate(events):
-            if "addresses" not in event:
-                continue
-            has_value = event["kind"] == "landing" or not event["async"] or event["op"] == "load"
-            for place, word in zip(places_of(event), event["words"][0]):
+            for place, word in zip(places_of(event), event.get("words", [[]])[0]):
+                has_value = event["kind"] == "landing" or not event["async"] or event["op"] == "load"
                 if event["op"] != "load":
                     self.writes[thread(event), place].append(number)
                     stored.add(place)
@@ -264,8 +262,6 @@ class Values:
                     self.unstored.add(number)
                 if has_value:
                     memory[place] = word
-        self.flowing = flowing(events, last)
-        self.writer = None if last is None else thread(events[last])
 
     def harm(self, kind, first, second):
         """How much harm a race does: does the lane that is further in the program come first, while the word changes,
@@ -294,18 +290,16 @@ def flowing(events, last):
         return set()
     threads, places, found = {thread(events[last])}, set(), {last}
     for number in range(last, -1, -1):
-        event = events[number]
+        event, touched = events[number], places_of(events[number])
         own = thread(event)
-        if "addresses" in event:
-            touched = places_of(event)
-            if event["op"] != "load" and not places.isdisjoint(touched):
-                threads.add(own)
-                found.add(number)
-                places.difference_update(touched if event["op"] == "store" else ())
-            if event["op"] != "store" and own in threads:
-                places.update(touched)
-                found.add(number)
-        elif event["kind"] == "collective" and own in threads and event["what"] != "__syncwarp":
+        if touched and event["op"] != "load" and not places.isdisjoint(touched):
+            threads.add(own)
+            found.add(number)
+            places.difference_update(touched if event["op"] == "store" else ())
+        if touched and event["op"] != "store" and own in threads:
+            places.update(touched)
+            found.add(number)
+        if event["kind"] == "collective" and own in threads and event["what"] != "__syncwarp":
             threads.update(thread(event, lane) for lane in event.get("from", range(32)))
     return found
 
@@ -323,31 +317,35 @@ def thread_text(event, launch, with_block):
     return f"thread {index_text(number, launch['block'])}{block}"
 
 
+def moment(event, text, says="", first=None, first_says=""):
+    """What is wrong at an event; of a race, `first` is the event of the other lane."""
+    return {"event": event, "first": first, "text": text, "says": says, "first_says": first_says}
+
+
 def moment_of_race(entry, race, values, memory):
-    """A moment when the second of two lanes comes to a word: of those that do most `harm` the first; None if the events
-    have none."""
+    """(how much harm it does, the moment when the second of two lanes comes to a word): of those that do most the
+    first; None if the events have none."""
     found = [values.harm(race["kind"], *(values.numbers[number] for number in both)) for both in race["executed"]
              if values.numbers.keys() >= set(both)]
     if not found:
         return None
     *harm, before, at = max(found, key=lambda one: (*one[:3], -one[4]))
-    first, second = values.events[before], values.events[at]
-    within = race["scope"] == "block"
-    missing = ("fence and atomic" if not within else "wait for the copy" if thread(first) == thread(second)
-               else "__syncwarp or barrier" if first["warp"] == second["warp"] else "barrier")
-    launch = entry["launches"][second["launch"]]
+    first, second = both = values.events[before], values.events[at]
+    missing = ("fence and atomic" if race["scope"] != "block" else
+               "wait for the copy" if thread(first) == thread(second) else
+               "__syncwarp or barrier" if first["warp"] == second["warp"] else "barrier")
     said = []
-    for event in (first, second):
+    for event in both:
         file = f" of {event['file'].rpartition('/')[2]}" * (event["file"] != entry["file"])
-        said.append(f"{thread_text(event, launch, first['block'] != second['block'])} {DOES[event['op']]} "
-                    f"in line {event['line']}{file}".format("it"))
-    array = memory.array_of(second, launch)
-    word = place_name(array, max(event["addresses"][0] for event in (first, second)) - array["begin"])
-    return {"event": at, "first": before, "harm": harm, "text": f"Race at {word}, in {race['space']} memory, "
-            f"{race['kind']}: {said[0]}, then {said[1]}, with no {missing} between."
-            + f" The {first['op']} comes too early." * harm[0],
-            "says": f"A race: {said[0]}" + ", too early." * harm[0],
-            "first_says": f"{'Too early' if harm[0] else 'A race'}: {said[1]} only later, with no {missing} between."}
+        who = thread_text(event, entry["launches"][second["launch"]], first["block"] != second["block"])
+        said.append(f"{who} {DOES[event['op']].format('it')} in line {event['line']}{file}")
+    array = memory.array_of(second)
+    word = place_name(array, max(event["addresses"][0] for event in both) - array["begin"])
+    return harm, moment(
+        at, f"Race at {word}, in {race['space']} memory, {race['kind']}: {said[0]}, then {said[1]}, with no {missing} "
+        "between." + f" The {first['op']} comes too early." * harm[0],
+        f"A race: {said[0]}" + ", too early." * harm[0], before,
+        f"{'Too early' if harm[0] else 'A race'}: {said[1]} only later, with no {missing} between.")
 
 
 def is_whole(entry):
@@ -355,26 +353,26 @@ def is_whole(entry):
 
 
 def moment_of_value(entry, events):
-    """When the element that is wrong was written last."""
+    """When the element that is wrong was written last; None where that is not known."""
     failure = entry.get("failure", {})
     array = next((one for one in entry["arrays"] if one["name"] == failure.get("buffer")), None)
     if array is None or "seen" not in failure or not is_whole(entry):
         return None
     width = BYTES_OF.get(array["type"], 4)
-    address = array["begin"] + failure["index"] * width
+    element = array["begin"] + failure["index"] * width
     writes = [number for number, event in enumerate(events)
-              if event.get("space") == "global" and event["op"] != "load" and overlaps(event, address, width)]
-    last = max(writes, key=lambda number: max(events[number]["executed"]), default=0)
-    who = "It is written last here." if writes else "No thread wrote it."
-    return {"event": last, "first": None, "text": f"{failure['seen']}. {who}", "says": f"{failure['seen']}. {who}"}
+              if event.get("space") == "global" and event["op"] != "load"
+              and any(begin < element + width and element < begin + event["width"] for begin in event["addresses"])]
+    text = f"{failure['seen']}. {'It is written last here.' if writes else 'No thread wrote it.'}"
+    return moment(max(writes, key=lambda number: max(events[number]["executed"]), default=0), text, text)
 
 
 def moment_of_failure(entry, event, at):
     """Where a launch stopped: what the backend reports."""
     launch = entry["launches"][event["launch"]]
+    who = thread_text(event, launch, math.prod(launch["grid"]) > 1)
     groups = diagnosis.told(event["report"]).splitlines()[1:]
-    text = f"{thread_text(event, launch, math.prod(launch['grid']) > 1)} fails in line {event['line']}: {event['what']}"
-    return {"event": at, "first": None, "text": "; ".join([text, *groups]), "says": ""}
+    return moment(at, "; ".join([f"{who} fails in line {event['line']}: {event['what']}", *groups]))
 
 
 def moments_of(entry, events, memory):
@@ -382,11 +380,11 @@ def moments_of(entry, events, memory):
     value = moment_of_value(entry, events)
     races = [race for launch in entry["launches"] for race in launch["races"]]
     values = Values(events, value and value["event"] or None, entry["arrays"]) if races else None
-    found = [moment for race in races if (moment := moment_of_race(entry, race, values, memory))]
-    found.sort(key=lambda moment: ([not one for one in moment.pop("harm")], moment["event"]))
+    found = list(filter(None, (moment_of_race(entry, race, values, memory) for race in races)))
+    found.sort(key=lambda one: ([not harm for harm in one[0]], one[1]["event"]))
     others = [moment_of_failure(entry, event, at) for at, event in enumerate(events) if event["kind"] == "failure"]
     others += [value] * bool(value)
-    return found[:MOST_RACES] + sorted(others, key=lambda moment: moment["event"])
+    return [race for _, race in found[:MOST_RACES]] + sorted(others, key=lambda one: one["event"])
 
 
 # ---- the film
@@ -412,10 +410,10 @@ def encoded(event, lines, memory):
     line = {key: event[key] for key in LINE if key in event}
     number = lines.setdefault((json.dumps(line), event.get("site")), len(lines))
     array, at = memory.find(event) if "addresses" in event else (None, event.get("from", []))
-    passes = event.get("passes", []) if event.get("units", 1) > event.get("ideal", 1) else []
-    return [event["launch"], event["block"], event["warp"], number, event["lanes"], event.get("units", 1),
-            event.get("ideal", 1), array, packed(at), packed(words_of(event)), packed(event["executed"]),
-            packed(passes)]
+    units, ideal = event.get("units", 1), event.get("ideal", 1)
+    passes = event.get("passes", []) if units > ideal else []
+    return [event["launch"], event["block"], event["warp"], number, event["lanes"], units, ideal, array,
+            *map(packed, (at, words_of(event), event["executed"], passes))]
 
 
 def chosen(events, sizes, focus, shown, budget):
@@ -429,13 +427,9 @@ def chosen(events, sizes, focus, shown, budget):
     own = blocks.pop((events[focus]["launch"], events[focus]["block"]))
     while len(own) > 1 and sum(sizes[number] for number in own if number <= focus) > budget:
         own = own[len(own) // 16 + 1:]
-    kept, used = [], 0
-    for number in [*own, *(number for block in blocks.values() for number in block)]:
-        used += sizes[number]
-        if used > budget:
-            break
-        kept.append(number)
-    return sorted(kept)
+    numbers = [*own, *itertools.chain(*blocks.values())]
+    used = itertools.accumulate(sizes[number] for number in numbers)
+    return sorted(number for number, bytes_ in zip(numbers, used) if bytes_ <= budget)
 
 
 def warnings(entry):
@@ -449,43 +443,40 @@ def warnings(entry):
 
 def wrong(entry):
     """What is wrong, in a sentence; empty if nothing is."""
-    if entry["right"]:
-        return ""
     seen = entry.get("failure", {}).get("seen", "see below")
-    failed = any(one["kind"] == "error" for one in entry.get("reports", ()))
-    return seen if failed else f"The result is wrong: {seen}"
+    return "" if entry["right"] else seen if errors(entry) else f"The result is wrong: {seen}"
 
 
 def of(entry, budget=MOST_BYTES):
     """The film of a run."""
-    why = why_executed(entry, os.environ.get("CUDA_EMU_ORDER", "forward"))
+    why = why_executed(entry)
     events, spins = in_order(entry, why != "")
-    why += " What a thread that spins does over and over is left out." * spins
     if not events:
         ladder.fail(f"{entry['step']}: no kernel ran at {figures.size_text(entry['size'])}, so there is nothing to see")
     lines, memory = {}, Memory(entry)
     all_encoded = [encoded(event, lines, memory) for event in events]
     sizes = [len(json.dumps(one, separators=(",", ":"))) + 1 for one in all_encoded]
     moments = moments_of(entry, events, memory)
-    shown = {thread(events[moment[key]]) for moment in moments for key in ("event", "first")
-             if why and moment[key] is not None}
+    shown = {thread(events[number]) for one in moments for number in (one["event"], one["first"])
+             if why and number is not None}
     kept = chosen(events, sizes, moments[0]["event"] if moments else 0, shown, budget)
     place = {number: at for at, number in enumerate(kept)}
-    moments = [{**moment, "event": place[moment["event"]], "first": place.get(moment["first"])}
-               for moment in moments if moment["event"] in place]
-    first = [number for moment in moments[:1] for number in (moment["event"], moment["first"]) if number is not None]
-    some = "" if len(kept) == len(events) else f"{len(kept):,} of "
-    cut = "" if is_whole(entry) and not some else (
-        f"The film is cut: it has {some}the run's {'first ' * (not is_whole(entry))}{len(events):,} events."
-        + " Loads of threads that have no part in what is wrong are left out first." * bool(some and shown))
-    files = dict.fromkeys([entry["file"], *(json.loads(line)["file"] for line, _ in lines)])
+    moments = [{**one, "event": place[one["event"]], "first": place.get(one["first"])}
+               for one in moments if one["event"] in place]
+    first = [number for one in moments[:1] for number in (one["event"], one["first"]) if number is not None]
+    some, begin = f"{len(kept):,} of " * (len(kept) < len(events)), "first " * (not is_whole(entry))
+    cut = f"The film is cut: it has {some}the run's {begin}{len(events):,} events." * bool(some or begin)
+    cut += " Loads of threads that have no part in what is wrong are left out first." * bool(some and shown)
+    lines = [json.loads(line) for line, _ in lines]
+    files = dict.fromkeys([entry["file"], *(line["file"] for line in lines if "file" in line)])
     return {"version": 1, "step": entry["step"], "file": entry["file"], "size": figures.size_text(entry["size"]),
-            "right": entry["right"], "wrong": wrong(entry),
-            "order": "executed" if why else "lockstep", "why": why, "cut": cut, "warnings": warnings(entry),
+            "right": entry["right"], "wrong": wrong(entry), "order": "executed" if why else "lockstep",
+            "why": why + " What a thread that spins does over and over is left out." * spins, "cut": cut,
+            "warnings": warnings(entry),
             "sources": {file: text for file in files if (text := report.source_lines(file)) is not None},
             "launches": [{key: launch[key] for key in ("kernel", "grid", "block", "shared_bytes")}
                          for launch in entry["launches"]],
-            "arrays": memory.arrays, "lines": [json.loads(line) for line, _ in lines], "moments": moments,
+            "arrays": memory.arrays, "lines": lines, "moments": moments,
             "start": max(0, min(first, default=0) - BEFORE),
             "fields": FIELDS, "events": [all_encoded[number] for number in kept]}
 
@@ -495,29 +486,27 @@ FRAMES, FRAME_S = 12, 1.5  # of the picture, and seconds of each
 
 def svg_of(entry):
     """A picture that moves: the requests of one warp, the first ones, drawn as scripts/explain --svg does."""
-    memory, frames, height = Memory(entry), [], 0
-    accesses = [event for event in in_order(entry, False)[0] if event["kind"] == "access"
-                and event["space"] in report.DRAW]
-    where = ("launch", "block", "warp")
-    own = [event for event in accesses if all(event[key] == accesses[0][key] for key in where)]
+    memory = Memory(entry)
+    accesses = [event for event in in_order(entry, False)[0]
+                if event["kind"] == "access" and event["space"] in report.DRAW]
+    own = [event for event in accesses if thread(event, 0) == thread(accesses[0], 0)]
+    frames, heights = [], []
     for event in own[:FRAMES]:
-        lanes = [lane for lane in range(32) if event["lanes"] >> lane & 1]
+        number, offsets = memory.find(event)
+        array = memory.arrays[number]
+        phase = array["phase"] * (event["space"] == "shared")  # its word 0 may lie in another bank
         sample = {"offsets": [None] * 32, "passes": [None] * 32, "units": event["units"], "ideal": event["ideal"]}
-        array, offsets = memory.find(event)
-        phase = memory.arrays[array]["phase"] * (event["space"] == "shared")  # its word 0 may lie in another bank
-        for lane, offset, turn in zip(lanes, offsets, event["passes"]):
+        for lane, offset, turn in zip(lanes_of(event["lanes"]), offsets, event["passes"]):
             sample["offsets"][lane], sample["passes"][lane] = offset + phase, turn
         source = report.source_lines(event["file"])[event["line"] - 1].strip()
-        title = f"line {event['line']}, {event['space']} {event['op']} of {memory.arrays[array]['name']}: {source}"
+        title = f"line {event['line']}, {event['space']} {event['op']} of {array['name']}: {source}"
         parts, bottom = report.request(event, sample, title)
-        frames.append(parts)
-        height = max(height, bottom)
-    shown = 100 / len(frames)
+        frames.append(f'<g class="frame" style="animation-delay: {len(frames) * FRAME_S}s">{"".join(parts)}</g>')
+        heights.append(bottom)
     style = (f"<style>.frame {{ opacity: 0; animation: frame {len(frames) * FRAME_S}s step-end infinite; }} "
-             f"@keyframes frame {{ 0% {{ opacity: 1; }} {shown:.3f}% {{ opacity: 0; }} }}</style>")
-    parts = [style] + [f'<g class="frame" style="animation-delay: {number * FRAME_S}s">{"".join(frame)}</g>'
-                       for number, frame in enumerate(frames)]
-    return report.svg(parts, height, f"{entry['step']}, request by request", f"--play --svg {entry['step']}")
+             f"@keyframes frame {{ 0% {{ opacity: 1; }} {100 / len(frames):.3f}% {{ opacity: 0; }} }}</style>")
+    title, command = f"{entry['step']}, request by request", f"--play --svg {entry['step']}"
+    return report.svg([style, *frames], max(heights), title, command)
 
 
 def to_json(films):
