@@ -11,28 +11,17 @@ NEARLY = 1.05  # times as many is still the same
 LADDER_S = 300  # for a run of the ladder's steps
 
 
-def place(side):
-    return f"{side['file']}:{side['line']}"
-
-
-def thread(side):
-    return "thread ({},{},{}) of block ({},{},{})".format(*side["thread"], *side["block"])
-
-
 def first_race(step):
     """The diagnosis of the first race of a traced step, or None if it has none."""
-    race = next((race for launch in step["launches"] for race in launch["races"]), None)
+    found = ((launch["block"], race) for launch in step["launches"] for race in launch["races"])
+    (width, height, _), race = next(found, ((0, 0, 0), None))
     if race is None:
         return None
-    order = "barrier" if race["scope"] == "block" else "fence and atomic"
-    what = (f"race, {race['kind']} in {race['space']} memory with no {order} between: {place(race['first'])}, "
-            f"{thread(race['first'])}, and {place(race['second'])}, {thread(race['second'])}")
-    warp = [side["thread"] for side in (race["first"], race["second"])]
-    block = next(launch["block"] for launch in step["launches"] if race in launch["races"])
-    numbers = [x + block[0] * (y + block[1] * z) for x, y, z in warp]
-    same_warp = race["scope"] == "block" and numbers[0] // 32 == numbers[1] // 32
+    warps = {(x + width * (y + height * z)) // 32 for x, y, z in (race[side]["thread"] for side in ("first", "second"))}
+    same_warp = race["scope"] == "block" and len(warps) == 1
     stage, sentence, section = diagnosis.WARP_RACE if same_warp else diagnosis.RACE
-    return diagnosis.Failure(stage, what, sentence, section, f"{place(race['second'])}:1")
+    second = race["second"]
+    return diagnosis.Failure(stage, traces.race_text(race), sentence, section, f"{second['file']}:{second['line']}:1")
 
 
 def of_ladder(problem, preset, options, say):
@@ -56,15 +45,11 @@ def of_ladder(problem, preset, options, say):
     return steps
 
 
-def number(step):
-    """ "01" of a step's entry."""
-    return step["step"][len(step["kernel"]) + 1:][:2]
-
-
 def compared(own, references):
     """One line for each kind of access: units per request, and the steps that have as many or fewer."""
     lines = []
-    mine, others = traces.Sums(own), [(number(step), traces.Sums(step)) for step in references]
+    mine = traces.Sums(own)
+    others = [(step["step"][len(step["kernel"]) + 1:][:2], traces.Sums(step)) for step in references]
     for name, (words, unit) in SPACES.items():
         if not mine.total("requests", name):
             continue
@@ -75,24 +60,16 @@ def compared(own, references):
                    if sums.total("requests", name)]
         same = [step for step, _, count in counted if abs(count - units) <= (NEARLY - 1) * units]
         better = [one for one in counted if one[2] * NEARLY < units]
-        if same:
-            line += f", as step {same[0]}"
-        if better:
-            line += "; step {} has {:.1f} per request, {} in all".format(*better[0])
+        line += f", as step {same[0]}" if same else ""
+        line += "; step {} has {:.1f} per request, {} in all".format(*better[0]) if better else ""
         lines.append(line)
     return "\n".join(lines + ["(the ladder's steps do not build or end here)"] * (not references))
 
 
 def speed_text(own, steps):
     """Which step of the ladder a submission equals, by its cold time, and the ratio to the library."""
-    text = f"{own['cold_us']:.2f} us"
-    slower = [step for step in steps
-              if not step["step"].startswith("00") and step["cold_us"] >= own["cold_us"] / NEARLY]
-    if slower:
-        fastest = min(slower, key=lambda step: step["cold_us"])
-        text += f", as fast as step {fastest['step']} ({fastest['cold_us']:.2f} us)"
-    elif steps:
-        text += ", slower than every step of the ladder"
-    if own.get("vs_vendor"):
-        text += f"; {own['vs_vendor']:.3f}x the library"
-    return text
+    times = {step["cold_us"]: step["step"] for step in steps if not step["step"].startswith("00")}
+    slower = min((time for time in times if time >= own["cold_us"] / NEARLY), default=None)
+    text = f"{own['cold_us']:.2f} us" + ", slower than every step of the ladder" * bool(steps and not slower)
+    text += f", as fast as step {times[slower]} ({slower:.2f} us)" if slower else ""
+    return text + (f"; {own['vs_vendor']:.3f}x the library" if own.get("vs_vendor") else "")

@@ -3,6 +3,7 @@ import collections
 import json
 import re
 import subprocess
+import sys
 
 import ladder
 from ladder import candidates
@@ -23,8 +24,7 @@ def run(program, options):
     done = subprocess.run([program, "--trace", "--json", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=True)
     runs = ladder.entries(done.stdout.replace(f"{ladder.ROOT}/", ""))  # files by their names from the top
-    refused = re.findall(r"(?m)^(\w+: skipped, .*)", done.stderr)
-    for line in refused:
+    for line in re.findall(r"(?m)^\w+: skipped, .*", done.stderr):
         ladder.say(line)
     if not runs:
         ladder.fail(done.stderr.strip() or f"{program.name} {ladder.describe_exit(done.returncode)}",
@@ -47,34 +47,49 @@ def later_steps(step):
             if not other.is_vendor and not other.is_any_shape and other.number > step.number]
 
 
-def trace(steps, options, with_later=True):
-    """The traced runs of the steps, and of those later in their ladders: two lists."""
+def trace(steps, options, with_later):
+    """The traced runs of the steps, and of those later in their ladders, by their paths."""
     ladder.configure(PRESET)
     left_out = ladder.skipped(PRESET)
-    for name in [step.name for step in steps if step.name in left_out]:
+    for name in left_out.keys() & {step.name for step in steps}:
         ladder.say(f"{name}: skipped, needs {left_out[name]}")
     steps = [step for step in steps if step.name not in left_out]
-    wanted, others = [], []
-    for step in [step for step in steps if not step.number]:
-        wanted += [complete(entry, [step]) for entry in run(candidates.program_of(PRESET, step), options)]
-    numbered = {step.name for step in steps if step.number}
+    programs = [(candidates.program_of(PRESET, step), [], [step]) for step in steps if not step.number]
     for kernel in dict.fromkeys(step.kernel for step in steps):
         named = [step for step in steps if step.kernel == kernel]
         later = [other for step in named for other in later_steps(step)] if with_later else []
         needed = sorted({step for step in [*named, *later] if step.number and step.name not in left_out})
-        if needed:
-            alone = len(needed) == 1
-            ladder.build(PRESET, [needed[0].target if alone else f"ladder_{kernel}"])
-            program = needed[0].program(PRESET) if alone else needed[0].ladder_program(PRESET)
+        if len(needed) == 1:
+            programs.append((candidates.program_of(PRESET, needed[0]), [], needed))
+        elif needed:
+            ladder.build(PRESET, [f"ladder_{kernel}"])
             only = "--only=" + ",".join(step.name for step in needed)
-            others += [complete(entry, needed) for entry in run(program, [only, *options])]
-    return wanted + [entry for entry in others if entry["step"] in numbered], others
+            programs.append((needed[0].ladder_program(PRESET), [only], needed))
+    entries = [complete(entry, members) for program, only, members in programs
+               for entry in run(program, [*only, *options])]
+    return {ladder.ROOT / entry["file"]: entry for entry in entries}
+
+
+def explained(steps, options, alone=False):
+    """The runs of the steps, with what there is to say of each; ends the script if there is none. The later steps of
+    their ladders run too, unless `alone`."""
+    runs = trace(steps, options, with_later=not alone)
+    steps = [step for step in steps if step.path in runs]
+    for step in steps:
+        later = [runs[other.path] for other in later_steps(step) if other.path in runs]
+        runs[step.path]["findings"] = findings(runs[step.path], [Sums(one) for one in later if one["right"]])
+    return [runs[step.path] for step in steps] or sys.exit(2)
+
+
+def to_json(entries):
+    return json.dumps({"version": 1, "steps": entries})
 
 
 # ---- what the figures mean
 
 class Sums:
-    """A step's figures as a whole."""
+    """A step's figures as a whole. `conflicts`: wavefronts that bank conflicts cost, with neighbouring loads joined as
+    nvcc does; `lanes`: active, of 32; `atomics`: by lanes."""
 
     def __init__(self, entry):
         self.entry = entry
@@ -82,10 +97,16 @@ class Sums:
         for launch in entry["launches"]:
             for kind in KINDS:
                 self.totals[kind].update(launch["totals"].get(kind, {}))  # adds
-        self.warp_steps, self.lane_steps, self.branches, self.divergent = (
+        self.warp_steps, lane_steps, self.branches, self.divergent = (
             sum(launch.get(key, 0) for launch in entry["launches"])
             for key in ("warp_steps", "lane_steps", "branches", "divergent_branches"))
         self.races = sum(len(launch.get("races", ())) for launch in entry["launches"])
+        self.sectors, self.requests = (self.total(key, "global_load", "global_store") for key in ("units", "requests"))
+        loads, others = ("shared_load",), ("shared_store", "shared_atomic")
+        self.conflicts = (self.total("merged_units", *loads) - self.total("merged_ideal", *loads)
+                          + self.total("units", *others) - self.total("ideal", *others))
+        self.lanes = lane_steps / self.warp_steps if self.warp_steps else 32
+        self.atomics = self.total("lanes", "global_atomic", "shared_atomic")
 
     def total(self, key, *kinds):
         return sum(self.totals[kind][key] for kind in kinds)
@@ -93,29 +114,6 @@ class Sums:
     def per_request(self, kind, key="units"):
         totals = self.totals[kind]
         return totals[key] / totals["requests"] if totals["requests"] else None
-
-    @property
-    def sectors(self):
-        return self.total("units", "global_load", "global_store")
-
-    @property
-    def requests(self):
-        return self.total("requests", "global_load", "global_store")
-
-    @property
-    def conflicts(self):
-        """Wavefronts that bank conflicts cost, with neighbouring loads joined as nvcc does."""
-        others = ("shared_store", "shared_atomic")
-        loads = self.total("merged_units", "shared_load") - self.total("merged_ideal", "shared_load")
-        return loads + self.total("units", *others) - self.total("ideal", *others)
-
-    @property
-    def lanes(self):
-        return self.lane_steps / self.warp_steps if self.warp_steps else 32
-
-    @property
-    def atomics(self):
-        return self.total("lanes", "global_atomic", "shared_atomic")
 
 
 # Is the measure of the second step so much better than the first's that it fixes what was found?
@@ -134,17 +132,13 @@ FEW = 0.05  # of the whole: less is not worth a sentence
 
 def merged_accesses(entry):
     """The accesses of all launches: one for each line, space, operation and width."""
-    merged = {}
+    groups = {}
     for access in (access for launch in entry["launches"] for access in launch["accesses"]):
-        same = merged.setdefault(tuple(access[name] for name in ("file", "line", "space", "op", "width", "async")), {})
-        if not same:
-            same.update(access)
-            continue
-        if access["worst"] > same["worst"]:
-            same.update(worst=access["worst"], worst_sample=access.get("worst_sample"))
-        same["same_address"] = max(same["same_address"], access["same_address"])
-        same.update({name: same[name] + access[name] for name in SUMMED if name in access})
-    return list(merged.values())
+        key = tuple(access[name] for name in ("file", "line", "space", "op", "width", "async"))
+        groups.setdefault(key, []).append(access)
+    return [{**same[0], **{name: sum(one[name] for one in same) for name in SUMMED if name in same[0]},
+             "worst_sample": max(same, key=lambda one: one["worst"]).get("worst_sample"),
+             "same_address": max(one["same_address"] for one in same)} for same in groups.values()]
 
 
 def conflicts(access):
@@ -164,14 +158,8 @@ def per_request(access, key="units"):
 
 def in_turn(access):
     """What a loop's rounds took, where they differ: the first requests of the first warp that came by."""
-    units = [sample["units"] for sample in access["samples"]]
-    if len(set(units)) < 2:
-        return ""
-    return f", in turn {', '.join(map(str, units[:8]))}" + (" ..." if len(units) > 8 else "")
-
-
-def what(access):
-    return ("an asynchronous " if access["async"] else "a ") + f"{access['space']} {access['op']}"
+    units = [str(sample["units"]) for sample in access["samples"]]
+    return f", in turn {', '.join(units[:8])}{' ...' * (len(units) > 8)}" * (len(set(units)) > 1)
 
 
 def access_findings(entry, sums):
@@ -179,33 +167,29 @@ def access_findings(entry, sums):
     accesses = merged_accesses(entry)
     requests = sum(access["requests"] for access in accesses)
     for access in accesses:
-        seen, best = per_request(access), per_request(access, "ideal")
-        lanes = per_request(access, "lanes")
-        excess = access["units"] - access["ideal"]
-        if access["op"] == "atomic" and access["requests"] > FEW * requests:
+        space, number, excess = access["space"], access["requests"], access["units"] - access["ideal"]
+        seen, best, lanes = (per_request(access, key) for key in ("units", "ideal", "lanes"))
+        what = ("an asynchronous " if access["async"] else "a ") + f"{space} {access['op']}"
+        if access["op"] == "atomic" and number > FEW * requests:
             together = access["same_address"]
             meeting = f", up to {together} lanes of a request on one address, one after another" if together > 1 else ""
-            yield "atomics", access, access["lanes"], (
-                f"{access['lanes']:,} atomic operations in {access['space']} memory{meeting}")
-        elif access["space"] == "global" and ratio(access) > 1.3 and excess > FEW * sums.sectors:
+            yield "atomics", access, access["lanes"], f"{access['lanes']:,} atomic operations in {space} memory{meeting}"
+        elif space == "global" and ratio(access) > 1.3 and excess > FEW * sums.sectors:
             useful = access["bytes_requested"] / access["bytes_moved"]
             used = f"; {32 * useful:.0f} of each sector's 32 bytes are used" if useful < 1 else ""
             yield "sectors", access, excess, (
-                f"{what(access)} touches {seen:.1f} sectors per request{in_turn(access)}; {best:.1f} would hold its "
-                f"bytes{used}")
-        elif access["space"] == "shared" and ratio(access) > 1.1 and conflicts(access) > 0.1 * access["ideal"]:
+                f"{what} touches {seen:.1f} sectors per request{in_turn(access)}; {best:.1f} would hold its bytes{used}")
+        elif space == "shared" and ratio(access) > 1.1 and conflicts(access) > 0.1 * access["ideal"]:
             yield "bank conflicts", access, conflicts(access), (
-                f"{what(access)} takes {seen:.1f} wavefronts per request{in_turn(access)}; {best:.1f} would do: lanes "
-                "want different words of one bank")
-        elif access["space"] == "constant" and seen > 1.5:
-            yield "constants", access, excess, (
-                f"a load of constants takes {seen:.1f} words per request, one after another")
-        elif access["space"] == "global" and access["width"] <= 4 and access["requests"] > 0.2 * requests:
-            yield "narrow", access, 0, (
-                f"{what(access)} moves {access['width']} bytes per lane, a request can move 16")
-        if lanes <= 20 and access["requests"] > 2 * FEW * requests:
-            yield "idle lanes", access, access["requests"] * (32 - lanes) / 32, (
-                f"{what(access)} is made with {lanes:.1f} of 32 lanes active")
+                f"{what} takes {seen:.1f} wavefronts per request{in_turn(access)}; {best:.1f} would do: lanes want "
+                "different words of one bank")
+        elif space == "constant" and seen > 1.5:
+            yield "constants", access, excess, f"{what} takes {seen:.1f} words per request, one after another"
+        elif space == "global" and access["width"] <= 4 and number > 0.2 * requests:
+            yield "narrow", access, 0, f"{what} moves {access['width']} bytes per lane, a request can move 16"
+        if lanes <= 20 and number > 2 * FEW * requests:
+            cost = number * (32 - lanes) / 32
+            yield "idle lanes", access, cost, f"{what} is made with {lanes:.1f} of 32 lanes active"
 
 
 def branch_findings(entry, sums):
@@ -226,21 +210,24 @@ def coordinates(index):
     return "({},{},{})".format(*index)
 
 
+def race_text(race):
+    """What meets, and where."""
+    missing = "barrier" if race["scope"] == "block" else "fence and atomic"
+    first, second = (f"{side['file']}:{side['line']}, thread {coordinates(side['thread'])} of block "
+                     f"{coordinates(side['block'])}" for side in (race["first"], race["second"]))
+    return f"race, {race['kind']} in {race['space']} memory with no {missing} between: {first}, and {second}"
+
+
 def race_findings(entry):
     """Of pairs of lines; the threads are those of the first time."""
-    pairs = {}
-    for launch in entry["launches"]:
-        for race in launch["races"]:
-            key = (race["kind"], race["scope"], race["space"],
-                   *(race[side][name] for side in ("first", "second") for name in ("file", "line")))
-            pair = pairs.setdefault(key, {**race, "count": 0})
-            pair["count"] += race["count"]
-    for race in pairs.values():
-        missing = "no barrier" if race["scope"] == "block" else "no fence and atomic"
-        first, second = (f"thread {coordinates(side['thread'])} of block {coordinates(side['block'])} in line "
-                         f"{side['line']} ({side['op']})" for side in (race["first"], race["second"]))
-        yield "race", race["second"], 0, (f"{race['kind']} in {race['space']} memory with {missing} between: {first}, "
-                                          f"then {second}, {race['count']:,} times")
+    pairs, counts = {}, collections.Counter()
+    for race in (race for launch in entry["launches"] for race in launch["races"]):
+        key = (race["kind"], race["scope"], race["space"],
+               *(race[side][name] for side in ("first", "second") for name in ("file", "line")))
+        pairs.setdefault(key, race)
+        counts[key] += race["count"]
+    for key, race in pairs.items():
+        yield "race", race["second"], 0, f"{race_text(race)}, {counts[key]:,} times"
 
 
 def findings(entry, later):
@@ -255,18 +242,3 @@ def findings(entry, later):
                       "fixed_by": fixed.entry["step"] if fixed else None})
     order = {"race": 0, "narrow": 2}
     return sorted(found, key=lambda finding: (order.get(finding["kind"], 1), -finding["cost"]))
-
-
-def explained(steps, options, alone=False):
-    """The runs of the steps, with what there is to say of each."""
-    wanted, everything = trace(steps, options, with_later=not alone)
-    for entry in wanted:
-        step = next(step for step in steps if step.name == entry["step"])
-        names = {other.name for other in later_steps(step)}
-        later = [Sums(other) for other in everything if other["step"] in names and other["right"]]
-        entry["findings"] = findings(entry, later)
-    return wanted
-
-
-def to_json(entries):
-    return json.dumps({"version": 1, "steps": entries})
