@@ -3,7 +3,6 @@
 The facts come from the runner's record (common/runner/record.hpp) and from the CPU backend's reports in it. A cause is
 named only where an experiment has isolated it: Judge runs the failing check again without it (see Causes)."""
 import re
-import signal
 from typing import NamedTuple
 
 import ladder
@@ -26,17 +25,11 @@ class Failure(NamedTuple):
         return {**self.facts, **own}
 
 
-BARRIERS = "README.md#barriers-fences-scopes"
-GRID = "README.md#grid-block-warp-lane-sm"
-FIRST = "README.md#the-first-program"
-MEMORIES = "README.md#where-data-live"
-NUMBERS = "docs/questions.md#numbers"
-DEBUGGER = "scripts/README.md#debug-gdb-and-cuda-gdb"
-SANITIZER = "scripts/README.md#sanitize-four-tools-four-bugs"
-RETURNS = "README.md#launches-return-at-once"
-NO_GPU = "README.md#no-gpu"
-TRAPS = "chapter#traps"
-SECTIONS = [BARRIERS, GRID, FIRST, MEMORIES, NUMBERS, DEBUGGER, SANITIZER, RETURNS, NO_GPU, TRAPS]
+SECTIONS = BARRIERS, GRID, FIRST, MEMORIES, NUMBERS, DEBUGGER, SANITIZER, RETURNS, NO_GPU, TRAPS = [
+    "README.md#barriers-fences-scopes", "README.md#grid-block-warp-lane-sm", "README.md#the-first-program",
+    "README.md#where-data-live", "docs/questions.md#numbers", "scripts/README.md#debug-gdb-and-cuda-gdb",
+    "scripts/README.md#sanitize-four-tools-four-bugs", "README.md#launches-return-at-once", "README.md#no-gpu",
+    "chapter#traps"]
 
 # (stage, sentence, section)
 OUT_OF_BOUNDS = (MEMORY, "A thread uses an index outside the array: guard each access with the bound of its own "
@@ -52,6 +45,10 @@ DEADLOCK = (RACES, "Threads wait for something that never comes: all threads of 
             "and all lanes of a mask the same warp function.", BARRIERS)
 NEVER_WRITTEN = (MEMORY, "A thread reads memory that nothing has written: does a kernel before it write all of it, and "
                  "is a sum that is added to set to 0?", SANITIZER)
+INPUT = (MEMORY, "The inputs belong to the caller: write only to the output, and to memory of your own.", SANITIZER)
+WRONG_VALUE = (RIGHT, "Follow the thread that owns this index at this size: which element does it read, which does it "
+               "write, and what do the threads past the end do?", FIRST)
+ANY_CUDA_ERROR = (ENDS, "A CUDA call failed: the message names it.", RETURNS)
 OF_TOOL = {"memcheck": OUT_OF_BOUNDS, "initcheck": NEVER_WRITTEN, "racecheck": RACE, "synccheck": DEADLOCK}
 
 # What the CPU backend reports, by the cause that it gives.
@@ -59,33 +56,37 @@ CAUSES = {
     "deadlock": DEADLOCK,
     "barriers differ": DEADLOCK,
     "collectives differ": DEADLOCK,
-    "grid barrier": (RACES, "All blocks must reach a grid barrier the same number of times: a block that leaves its "
-                     "loop early, or returns, leaves the others waiting.", BARRIERS),
-    "mask": (RACES, "Every lane that calls a warp function must be named in its mask, and every lane that the mask "
-             "names must call it.", BARRIERS),
+    "grid barrier": (RACES, "All blocks must reach a grid barrier the same number of times: one that leaves its loop "
+                     "early leaves the others waiting.", BARRIERS),
+    "mask": (RACES, "A warp function's mask must name exactly the lanes that call it.", BARRIERS),
     "width": (RACES, "The width of a shuffle must be a power of two, from 1 to 32.", BARRIERS),
-    "lane is gone": (RACES, "A shuffle reads the register of a lane that does not take part: its value is undefined. "
-                     "Let all lanes of the warp reach the shuffle, and guard only loads and stores.", BARRIERS),
-    "shared array": (MEMORY, "A shared array is too small for the index, and a GPU would write into what lies behind "
-                     "it.", MEMORIES),
+    "lane is gone": (RACES, "A shuffle reads from a lane that takes no part, so the value is undefined. Let all lanes "
+                     "reach the shuffle, and guard only loads and stores.", BARRIERS),
+    "shared array": (MEMORY, "An index is outside its shared array: a GPU would access what lies behind it.", MEMORIES),
     "misaligned": (MEMORY, "An access of 8 or 16 bytes needs an address that is a multiple of its size: test the "
                    "pointer, and take a scalar path where it is not.", TRAPS),
     "address": OUT_OF_BOUNDS,
-    "host memory": (ENDS, "A kernel cannot use the host's memory: copy it to the device, or pass it by value.",
-                    MEMORIES),
+    "host memory": (ENDS, "A kernel cannot use the host's memory: copy it, or pass it by value.", MEMORIES),
     "device memory": (ENDS, "The host cannot use the device's memory: copy it with cudaMemcpy.", MEMORIES),
     "launch": (ENDS, "CUDA refused the call: the line above says which argument, and its limit.", GRID),
     "block waits": (ENDS, "A block waits for another one that has not started: blocks need not run at the same time. "
                     "Use a cooperative launch, or no more blocks than the device holds at once.", BARRIERS),
     "time": (ENDS, "A loop never ends: see that each path through it changes what its condition tests.", DEBUGGER),
-    "stack": (ENDS, "A thread's stack is small: no deep recursion and no large local arrays; they go to local memory, "
-              "which is DRAM.", MEMORIES),
-    "arithmetic": (RIGHT, "An integer division by zero, or one that overflows: a GPU goes on with a value that means "
-                   "nothing. An x86 CPU stops there; an arm64 CPU goes on, a division by zero gives 0.", NUMBERS),
+    "stack": (ENDS, "A thread's stack is small: avoid deep recursion and large local arrays.", MEMORIES),
+    "arithmetic": (RIGHT, "An integer division by zero, or one that overflows: its result means nothing. A GPU and an "
+                   "arm64 CPU go on with it, an x86 CPU stops.", NUMBERS),
     "trap": (RIGHT, "The kernel ended itself: an assertion failed, or it called __trap().", DEBUGGER),
-    "unsupported": (COMPILES, "The CPU backend cannot run this; the message says what to write instead.",
-                    NO_GPU),
+    "unsupported": (COMPILES, "The CPU backend cannot run this; the message says what to write instead.", NO_GPU),
 }
+CUDA_ERRORS = {
+    "cudaErrorInvalidConfiguration": (ENDS, "The launch was refused: a block has at most 1024 threads, gridDim.y and z "
+                                      "end at 65535, and no dimension may be 0.", GRID),
+    "cudaErrorMisalignedAddress": CAUSES["misaligned"],
+    "cudaErrorIllegalAddress": OUT_OF_BOUNDS,
+    "cudaErrorMemoryAllocation": (ENDS, "The program asks for more memory than the device has.", MEMORIES),
+    "cudaErrorLaunchFailure": DEADLOCK,
+}
+FOUND = {"past end": OUT_OF_BOUNDS, "before start": OUT_OF_BOUNDS, "input changed": INPUT, "input written": INPUT}
 STOPPED = {
     "time": "The program was not done in time: a loop that never ends, or far more threads than elements.",
     "memory": "The program filled the memory: allocate once, as much as the arrays need, and free it.",
@@ -93,29 +94,26 @@ STOPPED = {
 }
 
 # What kinds of data teach, by words in their names.
-LESSONS = [
-    (r"noise|thousands|cancel", "Large numbers that nearly cancel: the difference of two rounded sums has few right "
-     "digits left. Subtract first (two passes, or Welford's update), then square or add."),
-    (r"0\.1|tenths", "Rounding errors that go the same way add up: add in a tree, or in several accumulators."),
-    (r"zeros", "+0 and -0 are equal, but not their bits: compare as numbers, and let ties go as the problem says."),
-    (r"NaN", "NaN is neither greater nor less than anything: x > m is false, and fmaxf drops it. See what the problem "
-     "says of NaN."),
-    (r"inf", "Infinity minus infinity is NaN, and so is 0 times infinity: treat a maximum of -infinity, or a sum of 0, "
-     "by itself."),
-    (r"huge|extreme|magnitudes|far below", "exp overflows from 89 on, and products overflow: subtract the maximum, or "
-     "scale, before."),
-    (r"special|subnormal", "IEEE arithmetic decides: NaN and infinity go through, -0 is a number, and what overflows "
-     "must be computed in another way."),
-    (r"negative", "All elements are negative: 0 is not the identity of a maximum. Start from -INFINITY or from the "
-     "first element."),
-    (r"border", "A quotient close to 1 rounds up to 1, and the bin is then one past the last: clamp it to bins - 1."),
-    (r"tail|last", "The last elements count: a grid or a loop that rounds down leaves them out."),
-    (r"ties|equal|few|integer", "Several elements are equal here: the problem says which of them wins."),
-]
+LESSONS = {
+    r"noise|thousands|cancel": "The difference of two large, nearly equal sums has few right digits left. Subtract "
+                               "first (two passes, or Welford's update), then square or add.",
+    r"0\.1|tenths": "Rounding errors that go the same way add up: add in a tree, or in several accumulators.",
+    r"zeros": "+0 and -0 are equal, but not their bits: compare as numbers, and let ties go as the problem says.",
+    r"NaN": "NaN is neither greater nor less than anything: x > m is false, and fmaxf drops it.",
+    r"inf": "Infinity minus infinity is NaN, and so is 0 times infinity: treat these cases by themselves.",
+    r"huge|extreme|magnitudes|far below": "exp overflows from 89 on, and products overflow: subtract the maximum, or "
+                                          "scale, before.",
+    r"special|subnormal": "NaN and infinity go through, -0 is a number, and what overflows must be computed in another "
+                          "way.",
+    r"negative": "All elements are negative: a maximum starts from -INFINITY or the first element, not from 0.",
+    r"border": "A quotient close to 1 rounds up to 1, and the bin is then one past the last: clamp it to bins - 1.",
+    r"tail|last": "The last elements count: a grid or a loop that rounds down leaves them out.",
+    r"ties|equal|few|integer": "Several elements are equal here: the problem says which of them wins.",
+}
 
 
 def lesson(data):
-    return next((text for words, text in LESSONS if re.search(words, data)), "")
+    return next((text for words, text in LESSONS.items() if re.search(words, data)), "")
 
 
 def first_place(text):
@@ -134,16 +132,16 @@ def error_report(outcome):
 
 def told(report):
     """A report in a line or more: what, where, who."""
-    element = report.get("element", "")
-    parts = [report["problem"] + f", which would be {element}" * bool(element)]
+    line = report["problem"] + with_element(report)
     if "thread" in report:
-        parts[0] += ", in thread ({},{},{}) of block ({},{},{})".format(*report["thread"], *report["block"])
-    if report["at"]:
-        parts[0] += f", at {report['at']}"
-    for group in report["groups"]:
-        noun = "thread" if group["count"] == 1 else "threads"
-        parts.append(f"{group['count']} {noun} {group['doing']}: {group['threads']}")
-    return "\n".join(parts)
+        line += ", in thread ({},{},{}) of block ({},{},{})".format(*report["thread"], *report["block"])
+    groups = [f"{group['count']} thread{'s' * (group['count'] != 1)} {group['doing']}: {group['threads']}"
+              for group in report["groups"]]
+    return "\n".join([line + f", at {report['at']}" * bool(report["at"]), *groups])
+
+
+def with_element(report):
+    return f", which would be {report['element']}" if report.get("element") else ""
 
 
 def how(facts):
@@ -173,32 +171,26 @@ def of_outcome(outcome):
     """The Failure that a checked run shows, without a search for its cause; None if it passed."""
     if outcome.passed:
         return None
-    facts, report = outcome.facts, error_report(outcome)
+    facts, report, (status, output, stopped, *_) = outcome.facts, error_report(outcome), outcome.result
     if report:
         return of_error(report, facts)
     if outcome.sanitizer:
         causes = {"misaligned address": "misaligned", "division by zero": "arithmetic"}
         cause = next((cause for words, cause in causes.items() if words in outcome.sanitizer), "address")
-        _, sentence, section = CAUSES[cause]
-        element = next((report["element"] for report in outcome.reports if report.get("element")), "")
-        told_by_it = outcome.sanitizer + f", which would be {element}" * bool(element)
-        return Failure(MEMORY, seen(facts, told_by_it), sentence, section, outcome.sanitizer_at, facts)
-    if outcome.result.stopped:
-        stopped = f"stopped: over the limit on {outcome.result.stopped}"
-        if outcome.result.stopped == "output":
-            lines = (outcome.printed or outcome.result.output).strip().splitlines()
-            stopped += f", it prints '{lines[0][:80]}'" if lines else ""
-        return Failure(ENDS, seen(facts, stopped), STOPPED[outcome.result.stopped], DEBUGGER, "", facts)
+        element = next(filter(None, map(with_element, outcome.reports)), "")
+        said = seen(facts, outcome.sanitizer + element)
+        return Failure(MEMORY, said, *CAUSES[cause][1:], outcome.sanitizer_at, facts)
+    if stopped:
+        printed = (outcome.printed or output).strip().partition("\n")[0][:80]
+        prints = f", it prints '{printed}'" * (stopped == "output" and printed != "")
+        return Failure(ENDS, seen(facts, f"stopped: over the limit on {stopped}{prints}"), STOPPED[stopped], DEBUGGER,
+                       "", facts)
     if outcome.entry:
         return of_facts(facts)
-    status = outcome.result.status
-    if status == 0:
-        return Failure(ENDS, "the program ended before its checks did, with exit status 0",
-                       "launch must return: what it starts is checked after it.", RETURNS, "", facts)
-    name = f"crashed: {signal.Signals(-status).name}" if status < 0 else f"ended with exit status {status}"
-    last = (outcome.result.output.strip().splitlines() or [""])[-1]
-    return Failure(ENDS, seen(facts, name + f": {last}" * bool(last)), "The program ended before its checks did: "
-                   "launch must return, and report a CUDA error rather than exit.", RETURNS, "", facts, status < 0)
+    last = output.strip().rpartition("\n")[2]
+    name = "the program ended before its checks did: " + ladder.describe_exit(status) + f": {last}" * bool(last)
+    return Failure(ENDS, seen(facts, name), "launch must return: what it starts is checked after it. It reports a CUDA "
+                   "error rather than exit.", RETURNS, "", facts, status < 0)
 
 
 def of_facts(facts):
@@ -206,25 +198,6 @@ def of_facts(facts):
     stage, sentence, section = CUDA_ERRORS.get(facts["error"], ANY_CUDA_ERROR) if facts["what"] == "error" else \
         FOUND.get(facts["what"], WRONG_VALUE)
     return Failure(stage, seen(facts), sentence, section, first_place(facts.get("message", "")), facts)
-
-
-CUDA_ERRORS = {
-    "cudaErrorInvalidConfiguration": (ENDS, "The launch was refused: a block has at most 1024 threads, gridDim.y and z "
-                                      "end at 65535, and no dimension may be 0.", GRID),
-    "cudaErrorMisalignedAddress": CAUSES["misaligned"],
-    "cudaErrorIllegalAddress": OUT_OF_BOUNDS,
-    "cudaErrorMemoryAllocation": (ENDS, "The program asks for more memory than the device has: a kernel of this "
-                                  "problem needs little beside its arrays.", MEMORIES),
-    "cudaErrorLaunchFailure": DEADLOCK,
-}
-ANY_CUDA_ERROR = (ENDS, "A CUDA call failed: the message names it.", RETURNS)
-
-# What the runner finds in the arrays.
-INPUT = (MEMORY, "The inputs belong to the caller: write only to the output, and keep what lies between in memory of "
-         "your own.", SANITIZER)
-FOUND = {"past end": OUT_OF_BOUNDS, "before start": OUT_OF_BOUNDS, "input changed": INPUT, "input written": INPUT}
-WRONG_VALUE = (RIGHT, "Follow the thread that owns this index at this size: which element does it read, which does it "
-               "write, and what do the threads past the end do?", FIRST)
 
 
 def of_tool(tool, finding):
@@ -256,25 +229,32 @@ def of_compiler(error, problem):
 
 # ---- causes, by experiment
 
+# Of leading dimensions and scalars: (the option, what to give instead of it, the sentence, what is seen without it).
+OPTIONS = [
+    (r"--(ld\w*)=[1-9].*", [], "Rows lie {0} elements apart, which may be more than a row is long: the index of an "
+     "element is row * {0} + column.", "It passes without {0}, that is where the rows follow one another directly."),
+    (r"--(beta)=.*", ["--beta=0"], "{0} times the old value is added: see that it is read before it is overwritten, "
+     "and by the thread that owns it.", "It passes with {0} = 0."),
+    (r"--(alpha)=.*", ["--alpha=1"], "{0} scales the product, not the old value.", "It passes with {0} = 1."),
+]
+
+
 class Causes:
     """Finds what makes a check fail. `passes(*options, order=..., fill=...)` runs the check at the failing size again
-    and says whether it passes; None where that cannot be said, as the time is over."""
+    and says whether it passes; None where that cannot be said, as the time is over. `dims`: the names of the problem's
+    dimensions that must be given."""
 
     def __init__(self, failure, passes, reports, dims):
-        self.failure = failure
-        self.facts = failure.facts
-        self.passes = passes
-        self.reports = reports
-        self.dims = dims  # names of the problem's dimensions that must be given
+        self.failure, self.facts, self.passes, self.reports, self.dims = failure, failure.facts, passes, reports, dims
 
     def found(self):
         """The Failure, with its cause if one was isolated."""
         if "options" not in self.facts:
             return self.failure
         if self.facts.get("what") not in ("value", "unwritten", "values"):
-            cause = self.failure.stage == MEMORY and self.data()
-            return self.with_proof(cause[3], sentence=f"{self.failure.sentence} {lesson(self.facts['data'])}".strip()) \
-                if cause else self.failure
+            cause = self.data() if self.failure.stage == MEMORY else None
+            words = f"{self.failure.sentence} {lesson(self.facts['data'])}".strip()
+            return self.with_proof(cause[3], sentence=words) if cause else self.failure
         self.simplify()
         for search in (self.lane, self.change, self.data, self.option):
             cause = search()
@@ -306,29 +286,25 @@ class Causes:
 
     def change(self):
         """The first change of how the check is run with which it passes, or what the failure itself says."""
-        order, no_thread = self.facts["order"], self.facts.get("writer") == "no thread"
-        no_change = None
-        for applies, options, how, cause in (
-                (order not in ("", "forward"), [], {"order": "forward"},
-                 (RACES, "The result depends on the order in which threads run, which nothing fixes: a barrier or an "
-                  "atomic is missing.", BARRIERS, f"It passes when threads run in forward order, and fails in {order} "
-                  "order.")),
-                (self.facts["offsets"], ["--aligned"], {},
-                 (RIGHT, "The arrays start off their alignment here: a vector access needs a test of each pointer, and "
-                  "the rest a scalar path.", TRAPS, "It passes where all arrays are aligned.")),
-                (self.facts["second_run"], no_change, {},
-                 (RIGHT, "The second run finds what the first left: what is kept between launches, such as a counter "
-                  "or a sum that is added to, must be set again in each.", TRAPS, "The first run passes.")),
-                (self.facts["what"] == "unwritten" or no_thread, no_change, {},
-                 (RIGHT, "Each element of the output must be written by a thread: does the grid cover all, also the "
-                  "last partial block and a size of 0?", FIRST, "")),
-                (True, [], {"fill": "zeros"},
-                 (RIGHT, *NEVER_WRITTEN[1:], "It passes where fresh memory holds zeros.")),
-                (True, ["--zeroed"], {},
-                 (RIGHT, "The output is added to, and nothing has set it to 0 before: cudaMemsetAsync it, or let the "
-                  "first writer store.", TRAPS, "It passes where the output holds zeros beforehand."))):
-            if applies and (options is no_change or self.again(*options, **how)):
-                return cause
+        order = self.facts["order"]
+        if order not in ("", "forward") and self.again(order="forward"):
+            return (RACES, "The result depends on the order in which threads run, which nothing fixes: a barrier or an "
+                    "atomic is missing.", BARRIERS, f"It passes when threads run in forward order, and fails in {order} "
+                    "order.")
+        if self.facts["offsets"] and self.again("--aligned"):
+            return (RIGHT, "The arrays start off their alignment here: a vector access needs a test of each pointer, "
+                    "and the rest a scalar path.", TRAPS, "It passes where all arrays are aligned.")
+        if self.facts["second_run"]:
+            return (RIGHT, "The second run finds what the first left: what is kept between launches, such as a counter "
+                    "or a sum that is added to, must be set again in each.", TRAPS, "The first run passes.")
+        if self.facts["what"] == "unwritten" or self.facts.get("writer") == "no thread":
+            return (RIGHT, "Each element of the output must be written by a thread: does the grid cover all, also the "
+                    "last partial block and a size of 0?", FIRST, "")
+        if self.again(fill="zeros"):
+            return RIGHT, *NEVER_WRITTEN[1:], "It passes where fresh memory holds zeros."
+        if self.again("--zeroed"):
+            return (RIGHT, "The output is added to, and nothing has set it to 0 before: cudaMemsetAsync it, or let the "
+                    "first writer store.", TRAPS, "It passes where the output holds zeros beforehand.")
         return None
 
     def data(self):
@@ -340,32 +316,24 @@ class Causes:
 
     def option(self):
         """A leading dimension that is longer than its rows, or a scalar."""
-        for pattern, plain, sentence, proof in (
-                (r"--(ld\w*)=[1-9].*", "", "Rows lie {} elements apart, which may be more than a row is long: the "
-                 "index of an element is row * {} + column.", "It passes without {}, that is where the rows follow "
-                 "one another directly."),
-                (r"--(beta)=.*", "--beta=0", "{} times the old value is added: see that it is read before it is "
-                 "overwritten, and by the thread that owns it.", "It passes with {} = 0."),
-                (r"--(alpha)=.*", "--alpha=1", "{} scales the product, not the old value.", "It passes with {} = 1.")):
+        for pattern, plain, sentence, proof in OPTIONS:
             given = [option for option in self.facts["options"] if re.fullmatch(pattern, option)]
-            if given and given != [plain] and self.again(*filter(None, [plain]), without=given):
+            if given and given != plain and self.again(*plain, without=given):
                 name = re.fullmatch(pattern, given[0])[1]
-                return RIGHT, sentence.format(name, name), FIRST, proof.format(name)
+                return RIGHT, sentence.format(name), FIRST, proof.format(name)
         return None
 
     def neighbours(self):
         """Which sizes near the failing one pass, and which fail."""
-        results = {True: [], False: []}
+        results = {True: [], False: [], None: []}
         for option in self.facts["options"]:
             name, value = option[2:].split("=")
             n = int(value) if name in self.dims else 0
-            for other in dict.fromkeys([n - 1, n + 1, n // 32 * 32, -(-n // 32) * 32, -(-n // 256) * 256]):
-                passed = None
-                if n and other not in (0, n):
-                    passed = self.again(f"--{name}={other}", without=[option])
-                if passed is not None and len(results[passed]) < 4:
-                    results[passed].append(f"{name}={other}")
-        return "; ".join(f"{word} at {', '.join(sizes)}" for word, sizes in
+            sizes = (n - 1, n + 1, n // 32 * 32, -(-n // 32) * 32, -(-n // 256) * 256) if n else ()
+            for other in dict.fromkeys(sizes):
+                if other not in (0, n):
+                    results[self.again(f"--{name}={other}", without=[option])].append(f"{name}={other}")
+        return "; ".join(f"{word} at {', '.join(sizes[:4])}" for word, sizes in
                          (("It passes", results[True]), ("it fails", results[False])) if sizes)
 
 
