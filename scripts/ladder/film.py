@@ -110,15 +110,6 @@ def without_polls(events):
             yield event
 
 
-def problem(report_):
-    """What stopped a launch: the element that is outside of its array, if that is known."""
-    op = re.search(r"the (load|store) at", report_["problem"])
-    element, _, count = report_.get("element", "").partition(" of ")
-    if op and element:
-        return f"it {DOES[op[1]].format(element)}, but {element.partition('[')[0]} has length {count}"
-    return re.sub(", in thread .*", "", report_["problem"])
-
-
 def flat(index, extent):
     """The number that an index has where those of x follow one another: that of a block, or of a thread."""
     return index[0] + extent[0] * (index[1] + extent[1] * index[2])
@@ -132,8 +123,9 @@ def failures(entry, events):
             number = flat(report_["thread"], launch["block"])
             file, _, line = report_.get("at", "").rpartition(":")
             yield {"launch": len(entry["launches"]) - 1, "block": flat(report_["block"], launch["grid"]),
-                   "warp": number // 32, "lanes": 1 << number % 32, "kind": "failure", "what": problem(report_),
-                   "report": report_, "executed": [max(events[-1]["executed"]) + 1 if events else 1],
+                   "warp": number // 32, "lanes": 1 << number % 32, "kind": "failure", "report": report_,
+                   "what": re.sub(r" at \S+|, in thread .*", "", report_["problem"]) + diagnosis.with_element(report_),
+                   "executed": [max(events[-1]["executed"]) + 1 if events else 1],
                    "line": int(line or 0), **({"file": file} if file else {})}
 
 
@@ -230,6 +222,11 @@ def shared_array(array):
 
 # ---- what is wrong, and when
 
+def is_copy(event):
+    """Does the event start an asynchronous copy, which lands later?"""
+    return event["kind"] == "access" and event["async"] and event["op"] == "store"
+
+
 def places_of(event):
     """What an event of one lane accesses, by words, or a part of one; each block has its own shared memory."""
     own = (event["launch"], event["block"]) if event.get("space") == "shared" else None
@@ -242,45 +239,39 @@ class Values:
 
     def __init__(self, events, last, arrays):
         self.events = events
-        self.unstored = set()  # the loads of what no thread has stored, nor the host
         self.numbers = {event["executed"][0]: number for number, event in enumerate(events)}
-        self.writes = collections.defaultdict(list)  # of a thread to a word, by their places in events
-        self.changing = set()  # the writes that change what is there
         self.flowing = flowing(events, last)
         self.writer = None if last is None else thread(events[last])
+        self.words = [dict(zip(places_of(event), event.get("words", [[]])[0])) for event in events]
+        self.unstored = set()  # the loads of shared memory, or of scratch memory, that no thread has stored
+        self.changing = set()  # the writes that change what is there
+        self.writes = collections.defaultdict(list)  # of a thread to a word
         memory, stored = {}, set()
-        for number, event in enumerate(events):
-            for place, word in zip(places_of(event), event.get("words", [[]])[0]):
-                has_value = event["kind"] == "landing" or not event["async"] or event["op"] == "load"
+        for number, (event, words) in enumerate(zip(events, self.words)):
+            lands = not is_copy(event)
+            for place, word in words.items():
                 if event["op"] != "load":
                     self.writes[thread(event), place].append(number)
                     stored.add(place)
-                    if not has_value or memory.get(place) != word:
-                        self.changing.add(number)
+                    self.changing.update([number] * (not lands or memory.get(place) != word))
                 elif place not in stored and (place[0] or not any(
                         array["begin"] <= place[1] < array["begin"] + array["bytes"] for array in arrays)):
                     self.unstored.add(number)
-                if has_value:
-                    memory[place] = word
+            memory.update(words if lands else {})
 
-    def harm(self, kind, first, second):
-        """How much harm a race does: does the lane that is further in the program come first, while the word changes,
-        can the word be in the wrong value, and does the lane write that which gets the word? Then the places in events
-        of the accesses that meet."""
-        if kind != "write after read":
-            early = self.events[first]["turn"] > self.events[second]["turn"] and first in self.changing
-            return early, second in self.flowing, thread(self.events[second]) == self.writer, first, second
-        read, word = self.events[first], places_of(self.events[second])[0]
-        # what the lane that is behind has still to store before
-        due = [number for number in self.writes[thread(self.events[second]), word]
-               if number > first and self.events[number]["turn"] < read["turn"]]
-        second = max(due, default=second)
-        early = first in self.unstored or due != [] and self.value(second, word) != self.value(first, word)
-        return early, first in self.flowing, thread(read) == self.writer, first, second
-
-    def value(self, number, place):
-        event = self.events[number]
-        return dict(zip(places_of(event), event["words"][0])).get(place)
+    def harm(self, first, second):
+        """How much harm a race does: does the lane that is further in the program come first, and the other's value
+        change by that, can the value be in the wrong one, and does its lane write that? Then the places in events of the
+        accesses that meet: of a load that comes too early, the last store that it should have waited for."""
+        ahead, behind = self.events[first], self.events[second]
+        changes, user = first in self.changing, second
+        if ahead["op"] == "load":
+            place, user = places_of(behind)[0], first
+            second = max((number for number in self.writes[thread(behind), place]
+                          if number > first and self.events[number]["turn"] < ahead["turn"]), default=second)
+            changes = self.words[first].get(place) != self.words[second].get(place)
+        early = first in self.unstored or ahead["turn"] > self.events[second]["turn"] and changes
+        return early, user in self.flowing, thread(self.events[user]) == self.writer, first, second
 
 
 def flowing(events, last):
@@ -325,7 +316,7 @@ def moment(event, text, says="", first=None, first_says=""):
 def moment_of_race(entry, race, values, memory):
     """(how much harm it does, the moment when the second of two lanes comes to a word): of those that do most the
     first; None if the events have none."""
-    found = [values.harm(race["kind"], *(values.numbers[number] for number in both)) for both in race["executed"]
+    found = [values.harm(*(values.numbers[number] for number in both)) for both in race["executed"]
              if values.numbers.keys() >= set(both)]
     if not found:
         return None
@@ -397,9 +388,7 @@ def packed(numbers):
 
 def words_of(event):
     """What each lane loaded or stored, all lanes' in a row; of atomic operations what was there after, and before."""
-    words = event.get("words", [])
-    if event["kind"] == "access" and event["async"] and event["op"] == "store":
-        return []  # it has not landed
+    words = event.get("words", []) if not is_copy(event) else []
     if event.get("op") == "atomic" and event["width"] <= 4:
         words = [[after, before] for after, _, before, _ in words]
     return [word for one in words for word in one]
