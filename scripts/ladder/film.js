@@ -1,6 +1,6 @@
 "use strict";
-// Plays the films that the page holds; scripts/README.md describes their format. A film is a list of events. Clip gives
-// each its place on the clock, State is memory and lanes after some of them, View draws that, and Player is the clock.
+// Plays the films that the page holds; scripts/README.md describes their format. A film is a list of events. State is
+// memory and lanes after some of them, View gives each its place on the clock and draws it, and Player is the clock.
 
 const LANES = 32, WORD = 4, ROW = 128, SECTOR = 32; // bytes of a word, of a row of 32 banks, of a sector
 const MOST_ROWS = 160; // of a grid
@@ -15,13 +15,6 @@ function series(packed, count) {
   return Array.from({length: count}, (_, i) => first + i * step);
 }
 
-const bits = new DataView(new ArrayBuffer(4));
-
-function float32(word) {
-  bits.setUint32(0, word);
-  return bits.getFloat32(0);
-}
-
 /** 16 bits: sign, 5 bits of exponent, 10 of fraction. */
 function float16(half) {
   const exponent = half >> 10 & 31, fraction = half & 1023, sign = half >> 15 ? -1 : 1;
@@ -29,17 +22,16 @@ function float16(half) {
   return sign * (exponent ? (1 + fraction / 1024) * 2 ** (exponent - 15) : fraction / 1024 * 2 ** -14);
 }
 
+const ARRAYS = {float32: Float32Array, int8: Int8Array, uint8: Uint8Array};
+
 /** The numbers in a word. Where the type isn't known, a word is a float if its exponent is an ordinary one. */
 function numbers(word, type) {
-  const bytes = [0, 8, 16, 24];
-  if (type === "float32") return [float32(word)];
   if (type === "float16") return [word & 0xffff, word >>> 16].map(float16);
-  if (type === "bfloat16") return [word << 16, word & 0xffff0000].map(float32);
-  if (type === "int8") return bytes.map(shift => word << 24 - shift >> 24);
-  if (type === "uint8") return bytes.map(shift => word >>> shift & 255);
+  if (type === "bfloat16") return [word << 16, word & 0xffff0000].flatMap(half => numbers(half, "float32"));
   const exponent = word >>> 23 & 255;
   const isFloat = word === 0x80000000 || (exponent > 80 && exponent < 180) || (word & 0x7fbfffff) === 0x7f800000;
-  return [type === null && isFloat ? float32(word) : word | 0];
+  const kind = ARRAYS[type] || (type === null && isFloat ? Float32Array : Int32Array);
+  return [...new kind(Uint32Array.of(word).buffer)];
 }
 
 function exact(word, type) {
@@ -120,43 +112,12 @@ function isOf(event, launch, block) {
   return event.launch === launch && event.block === block;
 }
 
-/** The events of one block, or of all (block null), and what each tick shows of them. */
-class Clip {
-  constructor(film, launch, block) {
-    this.hasAll = block === null;
-    this.events = this.hasAll ? film.events : film.events.filter(event => isOf(event, launch, block));
-    this.name = this.hasAll ? "all blocks"
-      : `${film.launches[launch].kernel}, launch ${launch + 1}, block ${indexName(film.launches[launch].grid, block)}`;
-    this.begins = new Map();
-    this.ticks = [];
-    this.events.forEach((event, i) => {
-      this.begins.set(event, this.ticks.length);
-      for (let step = 0; step < ticksOf(event); ++step) this.ticks.push({event, step, count: i + 1});
-    });
-  }
-
-  get total() {
-    return this.ticks.length;
-  }
-
-  /** How many events have begun at a tick. */
-  count(tick) {
-    return tick < this.total ? this.ticks[tick].count : this.events.length;
-  }
-
-  /** The first tick after this one with an event that fits, of a barrier the last at which all wait; Infinity: none. */
-  next(tick, fits) {
-    const shown = event => this.begins.get(event) - (ticksOf(event) === 0);
-    const found = this.events.find(event => shown(event) > tick && fits(event));
-    return found ? shown(found) : Infinity;
-  }
-}
-
 // ---- memory and lanes
 
+/** The memory and the lanes after the first `applied` events of a film. */
 class State {
-  constructor(film, clip) {
-    Object.assign(this, {film, clip, applied: 0, memories: new Map(), lanes: new Map()});
+  constructor(film) {
+    Object.assign(this, {film, applied: 0, memories: new Map(), lanes: new Map()});
   }
 
   /** The words of an array that are known, by number. Each block has its own shared memory. */
@@ -170,16 +131,16 @@ class State {
     return `${event.launch}/${event.block}/${event.warp * LANES + lane}`;
   }
 
-  /** After the first `count` events of the clip. */
-  static after(film, clip, count, before) {
-    const state = before && before.clip === clip && before.applied <= count ? before : new State(film, clip);
-    while (state.applied < count) state.apply(clip.events[state.applied++]);
-    return state;
-  }
-
   /** The event that was applied last: its block is the one shown. */
   get event() {
-    return this.clip.events[Math.max(0, this.applied - 1)];
+    return this.film.events[Math.max(0, this.applied - 1)];
+  }
+
+  /** The state after so many events, from this one if it is not later. */
+  after(count) {
+    const state = this.applied <= count ? this : new State(this.film);
+    while (state.applied < count) state.apply(this.film.events[state.applied++]);
+    return state;
   }
 
   /** What the threads of an event's block do that wait or have returned, by thread. */
@@ -253,10 +214,10 @@ function reveal(part) {
 
 /** An array in rows of 128 bytes: 32 banks of shared memory, or 4 sectors. */
 class Grid {
-  constructor(parent, film, clip, number) {
+  constructor(parent, film, number) {
     const array = film.arrays[number], {name, space, extents, phase} = array, isShared = space === "shared";
     Object.assign(this, {film, number, array, cells: new Map()});
-    const touched = clip.events.filter(event => event.array === number).flatMap(event => event.lanes.flatMap(
+    const touched = film.events.filter(event => event.array === number).flatMap(event => event.lanes.flatMap(
       (_, i) => offsets(event, i).map(at => Math.floor((at + phase) / ROW))));
     const rows = [...new Set(touched)].sort((a, b) => a - b);
     element(parent, "h3", "", name + extents.map(extent => `[${extent}]`).join("")
@@ -304,7 +265,7 @@ class Grid {
   draw(state, now, chosen) {
     const touched = now ? this.touched(now) : new Map(), words = state.memory(state.event, this.number);
     for (const [word, cell] of this.cells) {
-      const known = words.get(word), isChosen = chosen && chosen.number === this.number && chosen.word === word;
+      const known = words.get(word), isChosen = chosen && chosen.grid === this && chosen.word === word;
       const kind = known ? "known" : this.isOutside(word) ? "outside" : "";
       show(cell, `cell ${kind} ${touched.get(word) || ""} ${isChosen ? "chosen" : ""}`,
         known ? short(known.value, this.array.type) : "");
@@ -333,7 +294,8 @@ class View {
     element(root, "p", "soft", `${film.size}. A tick is one request of a warp, or one wavefront more for a bank conflict; `
       + "it is not a time.");
     for (const text of [film.why, film.cut, film.wrong, ...film.warnings]) if (text) element(root, "p", "warning", text);
-    this.choice = element(root, "select");
+    this.choice = element(root, "select"); // of blocks
+    this.choice.onchange = () => player.seek(Number(this.choice.value));
     const wrong = film.moments.length ? element(root, "details") : null; // closed on a phone: the film comes first
     if (wrong) {
       wrong.open = innerWidth > 600;
@@ -346,57 +308,54 @@ class View {
     });
     this.says = element(root, "p", "says");
     const columns = element(root, "div", "columns"), left = element(columns, "div", "left");
-    this.right = element(columns, "div", "right");
+    const right = element(columns, "div", "right");
     this.file = element(left, "h3");
     this.source = element(left, "div", "source");
     this.title = element(left, "h3", "late");
     this.history = element(left, "div", "lane late");
     this.word = element(left, "p", "soft late", "Click a lane or a word to follow it.");
     this.cut(film);
-  }
-
-  /** The clips to choose from: each block, and all where there are several. */
-  cut({events, launches, moments, start}) {
-    const blocks = new Map(events.map(event => [`${event.launch}/${event.block}`, event]));
-    this.clips = [...blocks.values()].map(event => new Clip(this.film, event.launch, event.block));
-    if (this.clips.length > 1) this.clips.push(new Clip(this.film, 0, null));
-    this.clips.forEach((clip, i) => element(this.choice, "option", "", `${clip.name}: ${some(clip.total, "tick")}`).value = i);
-    this.choice.onchange = () => {
-      this.use(this.clips[this.choice.value]);
-      this.player.seek(0);
-    };
-    const [worst] = this.moments, shown = worst ? worst.event : events[start];
-    // all of a race, perhaps of two blocks, and all launches
-    const needed = worst ? [worst.event, worst.first || shown] : [shown, launches.length > 1 ? events[events.length - 1] : shown];
-    this.use(this.clips.find(clip => needed.every(event => clip.begins.has(event))));
-    Object.assign(this, {warp: shown.warp, lane: shown.lanes[0] || 0});
-    this.start = start && this.clip.begins.get(events[start]) || 0;
-  }
-
-  /** Shows an event, in the clip at hand if it is there. */
-  visit(event) {
-    if (!this.clip.begins.has(event)) this.use(this.clips.find(clip => clip.begins.has(event)));
-    Object.assign(this, {warp: event.warp, lane: event.lanes[0] || 0});
-    const grid = this.grids.find(one => one.number === event.array);
-    if (grid) this.chosen = {number: grid.number, word: grid.wordAt(event.at[0])};
-    this.player.seek(this.clip.begins.get(event));
-  }
-
-  use(clip) {
-    Object.assign(this, {clip, state: null, block: null});
-    this.choice.value = this.clips.indexOf(clip);
-    this.right.replaceChildren();
-    element(this.right, "h3", "", "warps: a column is a lane");
-    this.lanes = element(element(this.right, "div", "scroll"), "div", "grid lanes");
-    const arrays = [...new Set(clip.events.map(event => event.array))].filter(number => number !== null);
-    const isShared = number => this.film.arrays[number].space === "shared";
-    arrays.sort((a, b) => isShared(b) - isShared(a) || a - b);
-    this.grids = arrays.map(number => new Grid(this.right, this.film, clip, number));
+    this.state = new State(film);
+    element(right, "h3", "", "warps: a column is a lane");
+    this.lanes = element(element(right, "div", "scroll"), "div", "grid lanes");
+    const arrays = film.arrays.map((_, number) => number), isShared = number => film.arrays[number].space === "shared";
+    this.grids = arrays.sort((a, b) => isShared(b) - isShared(a) || a - b).map(number => new Grid(right, film, number));
     for (const grid of this.grids)
       for (const [word, cell] of grid.cells) {
-        cell.onclick = () => this.follow({chosen: {number: grid.number, word}});
+        cell.onclick = () => this.follow({chosen: {grid, word}});
         cell.onmouseenter = () => { cell.title = grid.sentence(this.state, word); };
       }
+    const shown = film.events[film.moments.length ? film.moments[0].event : film.start];
+    Object.assign(this, {warp: shown.warp, lane: shown.lanes[0] || 0, start: this.begins.get(film.events[film.start])});
+  }
+
+  /** What each tick shows, the tick at which each event begins, and the blocks. */
+  cut({events, launches}) {
+    Object.assign(this, {ticks: [], begins: new Map(), blocks: new Map()});
+    events.forEach((event, i) => {
+      const {launch, block} = event, name = `${launch}/${block}`, tick = this.ticks.length;
+      this.begins.set(event, tick);
+      if (!this.blocks.has(name)) {
+        const text = `${launches[launch].kernel}, launch ${launch + 1}, block ${indexName(launches[launch].grid, block)}`;
+        this.blocks.set(name, element(this.choice, "option", "", text)).get(name).value = tick;
+      }
+      for (let step = 0; step < ticksOf(event); ++step) this.ticks.push({event, step, count: i + 1});
+    });
+  }
+
+  /** The first tick after this one with an event that fits, of a barrier the last at which all wait; Infinity: none. */
+  next(tick, fits) {
+    const shown = event => this.begins.get(event) - (ticksOf(event) === 0);
+    const found = this.film.events.find(event => shown(event) > tick && fits(event));
+    return found ? shown(found) : Infinity;
+  }
+
+  /** Shows an event. */
+  visit(event) {
+    Object.assign(this, {warp: event.warp, lane: event.lanes[0] || 0});
+    const grid = this.grids.find(one => one.number === event.array);
+    if (grid) this.chosen = {grid, word: grid.wordAt(event.at[0])};
+    this.player.seek(this.begins.get(event));
   }
 
   /** Follows another lane or word. */
@@ -411,18 +370,17 @@ class View {
     const {launch, block, number} = this.state.event;
     const isMine = event => isOf(event, launch, block) && event.warp === this.warp
       && (this.film.order === "lockstep" || event.lanes.includes(this.lane)) && ticksOf(event) > 0;
-    const mine = this.clip.events.filter(isMine), later = mine.filter(event => event.number > number);
+    const mine = this.film.events.filter(isMine), later = mine.filter(event => event.number > number);
     const done = mine.filter(event => event.number <= number).map(event => event.line), here = done[done.length - 1];
     const next = later.find(event => event.line === here) || later.find((event, i) => !done.includes(event.line)
       && later.some((other, j) => j > i && other.line === event.line));
-    return next ? this.clip.begins.get(next) : this.clip.total;
+    return next ? this.begins.get(next) : this.ticks.length;
   }
 
-  /** The rows of lanes of an event's block. */
-  useBlock(event) {
-    const block = `${event.launch}/${event.block}`;
-    if (this.block === block) return;
-    this.block = block;
+  /** The rows of lanes of a block. */
+  useLaunch(event) {
+    if (this.launch === event.launch) return;
+    this.launch = event.launch;
     const threads = this.threads(event);
     this.lanes.replaceChildren();
     element(this.lanes, "div", "at", "lane");
@@ -446,20 +404,19 @@ class View {
   }
 
   draw(tick) {
-    const {clip, chosen} = this, now = clip.ticks[tick]; // none at the end
-    this.state = State.after(this.film, clip, clip.count(tick), this.state);
-    const event = now ? now.event : clip.events[clip.events.length - 1];
-    this.useBlock(event);
+    const {film, chosen} = this, now = this.ticks[tick]; // none at the end
+    this.state = this.state.after(now ? now.count : film.events.length);
+    const event = now ? now.event : film.events[film.events.length - 1];
+    this.useLaunch(event);
+    this.blocks.get(`${event.launch}/${event.block}`).selected = true;
     const moments = this.moments.filter(one => now && (one.event === event || one.first === event));
     for (const one of this.moments) show(one.button, moments.includes(one) ? "moment warning" : "moment");
-    const ends = clip.hasAll || this.clips.length === 1 ? "" : `, of ${clip.name}: the list above has the others`;
-    this.says.textContent = !now ? `The end, after ${some(clip.total, "tick")}${ends}.`
+    this.says.textContent = !now ? `The end, after ${some(this.ticks.length, "tick")}.`
       : [this.sentence(now), ...moments.map(one => one.event === event ? one.says : one.first_says)].filter(Boolean).join(". ");
     this.drawHistory(event);
-    const grid = chosen && this.grids.find(one => one.number === chosen.number);
-    if (grid) this.word.textContent = grid.sentence(this.state, chosen.word);
+    if (chosen) this.word.textContent = chosen.grid.sentence(this.state, chosen.word);
     const parts = [this.drawSource(event), this.drawLanes(event, now, moments.map(one => one.first)),
-      ...this.grids.map(one => one.draw(this.state, now, chosen))];
+      ...this.grids.map(grid => grid.draw(this.state, now, chosen))];
     for (const part of parts) if (part) reveal(part); // after all has been drawn, as it asks where things are
   }
 
@@ -469,7 +426,7 @@ class View {
     const warp = isLockstep ? `warp ${event.warp}` : threadName(this.film, event, event.lanes[0]);
     const launch = launches.length > 1 ? `launch ${event.launch + 1}, ` : "";
     const block = `block ${indexName(launches[event.launch].grid, event.block)}, `;
-    const who = (this.clip.hasAll ? launch + block : "") + warp, where = inLine(this.film, line);
+    const who = (this.blocks.size > 1 ? launch + block : "") + warp, where = inLine(this.film, line);
     if (line.kind === "wait") return `${who}${where} ${this.deed(event, 0)}${this.waiting(event)}`;
     if (line.kind === "failure" || !isLockstep) return `${who}${where} ${this.deed(event, 0)}`;
     const lanes = `${where}, ${count} of 32 lanes${count < LANES ? ", the others idle" : ""}`;
@@ -546,7 +503,7 @@ class View {
   drawHistory(event) {
     const done = [];
     for (let i = this.state.applied - 1; i >= 0 && done.length < 9; --i) {
-      const one = this.clip.events[i], isMine = isOf(one, event.launch, event.block) && one.warp === this.warp;
+      const one = this.film.events[i], isMine = isOf(one, event.launch, event.block) && one.warp === this.warp;
       const mine = isMine ? one.lanes.indexOf(this.lane) : -1;
       if (mine >= 0) done.push(`${String(one.line.line || "").padStart(4)}  ${this.deed(one, mine)}`);
     }
@@ -601,7 +558,7 @@ class Player {
   }
 
   get total() {
-    return Math.max(...this.views.map(view => view.clip.total));
+    return Math.max(...this.views.map(view => view.ticks.length));
   }
 
   /** The tick that the link names, else where the films start. */
@@ -635,7 +592,7 @@ class Player {
 
   /** To the next tick, in either film, at which an event that fits begins. */
   next(fits, what) {
-    const tick = Math.min(...this.views.map(view => view.clip.next(this.tick, fits)));
+    const tick = Math.min(...this.views.map(view => view.next(this.tick, fits)));
     if (tick < Infinity) this.seek(tick);
     else this.output.textContent = `tick ${this.tick} of ${this.total}: no ${what} follows`;
   }
@@ -650,7 +607,7 @@ class Player {
       End: () => this.seek(this.total),
       b: () => this.next(event => event.line.kind === "barrier" || event.line.what === "__syncwarp", "barrier"),
       c: () => this.next(event => event.line.space === "shared" && event.units > event.ideal, "bank conflict"),
-      r: () => this.seek((this.views.find(view => this.tick < view.clip.total) || this.views[0]).nextRound()),
+      r: () => this.seek((this.views.find(view => this.tick < view.ticks.length) || this.views[0]).nextRound()),
     };
     if (!(key in keys)) return false;
     if (key !== " ") this.pause();

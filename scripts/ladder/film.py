@@ -406,19 +406,16 @@ def encoded(event, lines, memory):
 
 
 def chosen(events, sizes, focus, shown, budget):
-    """The numbers of the events that fit. Left out first is what threads load that are not `shown`, if any are. Then
-    come those of the block of event `focus`, of which the first are left out if that one would not fit, then the other
-    blocks', in order."""
-    blocks, fits = {}, not shown or sum(sizes) <= budget
-    for number, event in enumerate(events):
-        if fits or thread(event) in shown or event["kind"] != "collective" and event.get("op") != "load":
-            blocks.setdefault((event["launch"], event["block"]), []).append(number)
-    own = blocks.pop((events[focus]["launch"], events[focus]["block"]))
-    while len(own) > 1 and sum(sizes[number] for number in own if number <= focus) > budget:
-        own = own[len(own) // 16 + 1:]
-    numbers = [*own, *itertools.chain(*blocks.values())]
+    """The numbers of the events that fit. Left out first is what threads load that are not `shown`, if any are, then the
+    first events for as long as event `focus` would not fit, then the last ones."""
+    numbers = range(len(events))
+    if shown and sum(sizes) > budget:
+        numbers = [number for number in numbers if thread(events[number]) in shown
+                   or events[number]["kind"] != "collective" and events[number].get("op") != "load"]
+    while sum(sizes[number] for number in numbers if number <= focus) > budget:
+        numbers = numbers[len(numbers) // 16 + 1:]
     used = itertools.accumulate(sizes[number] for number in numbers)
-    return sorted(number for number, bytes_ in zip(numbers, used) if bytes_ <= budget)
+    return [number for number, total in zip(numbers, used) if total <= budget]
 
 
 def warnings(entry):
