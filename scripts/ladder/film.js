@@ -91,10 +91,9 @@ function ticksOf(event) {
   return event.line.space === "shared" ? 1 + event.units - event.ideal : 1;
 }
 
-/** An event as an object: `lanes` is a list; of each lane there are `at`, `executed`, `passes`, and `each` words.
- * `unstored` gets the lanes that load shared memory where nothing has been stored. */
+/** An event as an object: `lanes` is a list; of each lane there are `at`, `executed`, `passes`, and `each` words. */
 function decode(film, values, number) {
-  const event = {number, unstored: new Set()};
+  const event = {number};
   film.fields.forEach((field, i) => { event[field] = values[i]; });
   const line = film.lines[event.line], mask = event.lanes, isPair = line.kind === "collective" || line.op === "atomic";
   const lanes = Array.from({length: LANES}, (_, lane) => lane).filter(lane => mask >>> lane & 1);
@@ -159,12 +158,11 @@ class State {
 
   /** A word holds what was stored last, as the program executed the lanes: that counts for atomic operations. */
   access(event) {
-    const {op, width, space} = event.line, words = this.memory(event, event.array);
+    const {op, width} = event.line, words = this.memory(event, event.array);
     const {phase} = this.film.arrays[event.array];
     event.lanes.forEach((lane, i) => offsets(event, i).forEach((at, part) => {
-      const place = at + phase, number = Math.floor(place / WORD), old = words.get(number), isStored = old && old.writer;
-      if (op === "load" && space === "shared" && !isStored && !this.film.cut) event.unstored.add(lane);
-      if (op !== "load" && isStored && old.executed > event.executed[i]) return;
+      const place = at + phase, number = Math.floor(place / WORD), old = words.get(number);
+      if (op !== "load" && old && old.writer && old.executed > event.executed[i]) return;
       let value = event.words[i * event.each + part];
       if (width < WORD) { // a part of a word
         const shift = 8 * (place & 3), mask = (2 ** (8 * width) - 1) << shift;
@@ -228,7 +226,7 @@ class Grid {
     for (let column = 0; column < LANES; ++column)
       element(grid, "div", "soft", isShared ? String(column) : column % 8 ? "" : `+${column * WORD}`);
     for (const row of rows.slice(0, MOST_ROWS)) {
-      element(grid, "div", "at", this.label(row));
+      element(grid, "div", "at", placeName({...array, name: ""}, Math.max(0, row * ROW - phase)));
       for (let column = 0; column < LANES; ++column) this.cells.set(row * LANES + column, element(grid, "div", "cell"));
     }
   }
@@ -237,13 +235,6 @@ class Grid {
   isOutside(word) {
     const {phase, element: bytes, extents} = this.array, at = word * WORD - phase;
     return at + WORD <= 0 || (bytes && at >= extents.reduce((size, extent) => size * extent, bytes));
-  }
-
-  /** The first element that begins in a row, or the row's first byte. */
-  label(row) {
-    const {phase, element: bytes} = this.array;
-    if (!bytes) return String(row * ROW);
-    return placeName({...this.array, name: ""}, Math.max(0, Math.ceil((row * ROW - phase) / bytes) * bytes));
   }
 
   wordAt(offset) {
@@ -318,8 +309,10 @@ class View {
     this.state = new State(film);
     element(right, "h3", "", "warps: a column is a lane");
     this.lanes = element(element(right, "div", "scroll"), "div", "grid lanes");
-    const arrays = film.arrays.map((_, number) => number), isShared = number => film.arrays[number].space === "shared";
-    this.grids = arrays.sort((a, b) => isShared(b) - isShared(a) || a - b).map(number => new Grid(right, film, number));
+    const used = new Set(film.events.map(event => event.array)), numbers = film.arrays.map((_, number) => number);
+    const isShared = number => film.arrays[number].space === "shared";
+    this.grids = numbers.filter(number => used.has(number)).sort((a, b) => isShared(b) - isShared(a) || a - b)
+      .map(number => new Grid(right, film, number));
     for (const grid of this.grids)
       for (const [word, cell] of grid.cells) {
         cell.onclick = () => this.follow({chosen: {grid, word}});
@@ -350,11 +343,11 @@ class View {
     return found ? shown(found) : Infinity;
   }
 
-  /** Shows an event. */
+  /** Shows an event, its lane and its word. */
   visit(event) {
-    Object.assign(this, {warp: event.warp, lane: event.lanes[0] || 0});
     const grid = this.grids.find(one => one.number === event.array);
-    if (grid) this.chosen = {grid, word: grid.wordAt(event.at[0])};
+    const chosen = grid ? {grid, word: grid.wordAt(event.at[0])} : this.chosen;
+    Object.assign(this, {warp: event.warp, lane: event.lanes[0] || 0, chosen});
     this.player.seek(this.begins.get(event));
   }
 
@@ -427,17 +420,17 @@ class View {
     const launch = launches.length > 1 ? `launch ${event.launch + 1}, ` : "";
     const block = `block ${indexName(launches[event.launch].grid, event.block)}, `;
     const who = (this.blocks.size > 1 ? launch + block : "") + warp, where = inLine(this.film, line);
-    if (line.kind === "wait") return `${who}${where} ${this.deed(event, 0)}${this.waiting(event)}`;
-    if (line.kind === "failure" || !isLockstep) return `${who}${where} ${this.deed(event, 0)}`;
+    if (["wait", "failure"].includes(line.kind) || !isLockstep)
+      return `${who}${where} ${this.deed(event, 0)}${line.kind === "wait" ? this.waiting(event) : ""}`;
     const lanes = `${where}, ${count} of 32 lanes${count < LANES ? ", the others idle" : ""}`;
     if (line.kind === "collective") {
       const i = this.reader(event);
       return `${who}: ${line.what}${lanes}${i < 0 ? "" : `; lane ${this.lane} ${this.exchange(event, i)}`}`;
     }
-    let cost = event.unstored.size ? `, ${event.unstored.size} of them where no thread has stored` : "";
-    if (line.space === "global") cost += `, ${some(event.units, "sector")}, ${event.ideal} would do`;
+    let cost = "";
+    if (line.space === "global") cost = `, ${some(event.units, "sector")}, ${event.ideal} would do`;
     if (line.space === "shared" && event.units > event.ideal)
-      cost += `, bank conflict: wavefront ${event.ideal + step} of ${event.units}, ${event.ideal} would do`;
+      cost = `, bank conflict: wavefront ${event.ideal + step} of ${event.units}, ${event.ideal} would do`;
     const verb = `${line.async ? "asynchronous " : ""}${line.space} ${line.op}`;
     return `${who}: ${verb} of ${this.film.arrays[event.array].name}${lanes}${cost}`;
   }
@@ -450,9 +443,9 @@ class View {
 
   /** How many threads of the block wait. */
   waiting(event) {
-    const stopped = this.state.stopped(event);
-    const returned = stopped.filter(([, last]) => last.line.kind === "returned").length;
-    return `: ${stopped.length - returned} of ${this.threads(event)} threads wait${returned ? `, ${returned} have returned` : ""}`;
+    const stopped = this.state.stopped(event), waits = stopped.filter(([, last]) => last.line.kind === "wait").length;
+    const returned = stopped.length - waits;
+    return `: ${waits} of ${this.threads(event)} threads wait${returned ? `, ${returned} have returned` : ""}`;
   }
 
   /** The lines of the event's file, the one that is executed marked, which is to be revealed. */
@@ -533,7 +526,7 @@ class View {
     if (line.op === "atomic") return `atomic  ${name}: ${says[says.length / 2]} becomes ${says[0]}`;
     if (line.width < WORD) says[0] = says[0].split(" ")[0];
     const verb = line.kind === "landing" ? `landed  ${name} :=` : line.op === "load" ? `loads   ${name} =` : `stores  ${name} :=`;
-    return `${verb} ${says.join(", ")}${event.unstored.has(event.lanes[i]) ? ", where no thread has stored" : ""}`;
+    return `${verb} ${says.join(", ")}`;
   }
 }
 

@@ -194,12 +194,11 @@ def access_findings(entry, sums):
 
 def branch_findings(entry, sums):
     """Of lines where a warp's lanes go different ways."""
-    branches, divergent = collections.Counter(), collections.Counter()
+    counts = collections.Counter()
     for at in (at for launch in entry["launches"] for at in launch["branches_at"]):
-        branches[at["file"], at["line"]] += at["branches"]
-        divergent[at["file"], at["line"]] += at["divergent"]
-    for (file, line), number in divergent.items():
-        executed = branches[file, line]
+        counts.update({(at["file"], at["line"], key): at[key] for key in ("branches", "divergent")})
+    for file, line in {(file, line): 0 for file, line, _ in counts}:
+        executed, number = (counts[file, line, key] for key in ("branches", "divergent"))
         if number > 0.2 * executed and number > 0.01 * sums.warp_steps:
             yield "divergence", {"file": file, "line": line}, number, (
                 f"lanes of one warp go different ways in {number / executed:.0%} of the branches here, and both ways "

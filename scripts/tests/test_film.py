@@ -8,7 +8,6 @@ import struct
 import subprocess
 import sys
 import unittest
-from xml.dom import minidom
 
 from helpers import ROOT, Case
 from ladder import film
@@ -100,13 +99,6 @@ class Data(Case):
         self.assertEqual(loads, 64 * 32)
         stores = [event for event in events if event["line"].get("space") == "shared" and event["units"] > 1]
         self.assertEqual([(event["units"], event["passes"]) for event in stores], [(32, list(range(32)))] * 64)
-
-    def test_a_picture_that_moves(self):
-        drawn = minidom.parseString(play("--svg", "bank_conflict_02_column_row", "--", "--rows=1").stdout)
-        frames = [group for group in drawn.getElementsByTagName("g") if group.getAttribute("class") == "frame"]
-        said = [group.getElementsByTagName("text")[0].firstChild.data.split(":")[0] for group in frames]
-        self.assertEqual([re.sub(r"line \d+, ", "", one) for one in said],
-                         ["global load of in", "shared store of tile", "shared load of tile", "global store of out"])
 
     def test_races(self):
         """The first one that is named is one that does harm: the load misses what is stored, or sees it too early."""
