@@ -210,14 +210,16 @@ function reveal(part) {
     box.scrollTop = part.offsetTop - box.clientHeight / 3;
 }
 
-/** An array in rows of 128 bytes: 32 banks of shared memory, or 4 sectors. */
+/** An array in rows of 128 bytes: 32 banks of shared memory, or 4 sectors. It has cells for its own words, and for those
+ * beyond that are touched all the same. */
 class Grid {
   constructor(parent, film, number) {
     const array = film.arrays[number], {name, space, extents, phase} = array, isShared = space === "shared";
     Object.assign(this, {film, number, array, cells: new Map()});
-    const touched = film.events.filter(event => event.array === number).flatMap(event => event.lanes.flatMap(
-      (_, i) => offsets(event, i).map(at => Math.floor((at + phase) / ROW))));
-    const rows = [...new Set(touched)].sort((a, b) => a - b);
+    const touched = new Set(film.events.filter(event => event.array === number).flatMap(event => event.lanes.flatMap(
+      (_, i) => offsets(event, i).map(at => this.wordAt(at)))));
+    const rows = [...new Set([...touched].map(word => Math.floor(word / LANES)))].sort((a, b) => a - b);
+    const end = array.element ? extents.reduce((size, extent) => size * extent, array.element) : Infinity;
     element(parent, "h3", "", name + extents.map(extent => `[${extent}]`).join("")
       + (isShared ? ", in shared memory: a column is a bank" : ": 4 sectors of 32 bytes in a row")
       + (rows.length > MOST_ROWS ? `; the first ${MOST_ROWS} of ${rows.length} rows that are touched` : ""));
@@ -227,14 +229,11 @@ class Grid {
       element(grid, "div", "soft", isShared ? String(column) : column % 8 ? "" : `+${column * WORD}`);
     for (const row of rows.slice(0, MOST_ROWS)) {
       element(grid, "div", "at", placeName({...array, name: ""}, Math.max(0, row * ROW - phase)));
-      for (let column = 0; column < LANES; ++column) this.cells.set(row * LANES + column, element(grid, "div", "cell"));
+      for (let word = row * LANES; word < (row + 1) * LANES; ++word) {
+        const cell = element(grid, "div"), at = word * WORD - phase;
+        if (touched.has(word) || (at + WORD > 0 && at < end)) this.cells.set(word, cell);
+      }
     }
-  }
-
-  /** A row has words before an array's first element, and after its last. */
-  isOutside(word) {
-    const {phase, element: bytes, extents} = this.array, at = word * WORD - phase;
-    return at + WORD <= 0 || (bytes && at >= extents.reduce((size, extent) => size * extent, bytes));
   }
 
   wordAt(offset) {
@@ -257,8 +256,7 @@ class Grid {
     const touched = now ? this.touched(now) : new Map(), words = state.memory(state.event, this.number);
     for (const [word, cell] of this.cells) {
       const known = words.get(word), isChosen = chosen && chosen.grid === this && chosen.word === word;
-      const kind = known ? "known" : this.isOutside(word) ? "outside" : "";
-      show(cell, `cell ${kind} ${touched.get(word) || ""} ${isChosen ? "chosen" : ""}`,
+      show(cell, `cell ${known ? "known" : ""} ${touched.get(word) || ""} ${isChosen ? "chosen" : ""}`,
         known ? short(known.value, this.array.type) : "");
     }
     const first = [...touched].find(([word, name]) => this.cells.has(word) && /now|bad/.test(name));
@@ -269,10 +267,9 @@ class Grid {
   sentence(state, word) {
     const known = state.memory(state.event, this.number).get(word);
     const name = placeName(this.array, word * WORD - this.array.phase);
-    if (!known) return this.isOutside(word) ? `not a part of ${this.array.name}` : `${name}: not touched yet in this film`;
-    const by = known.writer ? `written by ${threadName(this.film, known.writer, known.lane)}${inLine(this.film, known.writer.line)}`
-      : "loaded, and not written in this film";
-    return `${name} = ${exact(known.value, this.array.type)}, ${by}`;
+    if (!known) return `${name}: not touched yet in this film`;
+    const {value, writer, lane} = known, by = writer ? `written by ${threadName(this.film, writer, lane)}` : "not written";
+    return `${name} = ${exact(value, this.array.type)}, ${by}${writer ? inLine(this.film, writer.line) : " in this film"}`;
   }
 }
 
