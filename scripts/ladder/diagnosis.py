@@ -289,8 +289,8 @@ class Causes:
         order = self.facts["order"]
         if order not in ("", "forward") and self.again(order="forward"):
             return (RACES, "The result depends on the order in which threads run, which nothing fixes: a barrier or an "
-                    "atomic is missing.", BARRIERS, f"It passes when threads run in forward order, and fails in {order} "
-                    "order.")
+                    "atomic is missing.", BARRIERS,
+                    f"It passes when threads run in forward order, and fails in {order} order.")
         if self.facts["offsets"] and self.again("--aligned"):
             return (RIGHT, "The arrays start off their alignment here: a vector access needs a test of each pointer, "
                     "and the rest a scalar path.", TRAPS, "It passes where all arrays are aligned.")

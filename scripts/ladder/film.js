@@ -401,8 +401,8 @@ class View {
     this.blocks.get(`${event.launch}/${event.block}`).selected = true;
     const moments = this.moments.filter(one => now && (one.event === event || one.first === event));
     for (const one of this.moments) show(one.button, moments.includes(one) ? "moment warning" : "moment");
-    this.says.textContent = !now ? `The end, after ${some(this.ticks.length, "tick")}.`
-      : [this.sentence(now), ...moments.map(one => one.event === event ? one.says : one.first_says)].filter(Boolean).join(". ");
+    const wrong = event.line.kind === "failure" ? [] : moments.map(one => one.text);
+    this.says.textContent = now ? [this.sentence(now), ...wrong].join(". ") : `The end, after ${some(this.ticks.length, "tick")}.`;
     this.drawHistory(event);
     if (chosen) this.word.textContent = chosen.grid.sentence(this.state, chosen.word);
     const parts = [this.drawSource(event), this.drawLanes(event, now, moments.map(one => one.first)),

@@ -261,8 +261,8 @@ class Values:
 
     def harm(self, first, second):
         """How much harm a race does: does the lane that is further in the program come first, and the other's value
-        change by that, can the value be in the wrong one, and does its lane write that? Then the places in events of the
-        accesses that meet: of a load that comes too early, the last store that it should have waited for."""
+        change by that, can the value be in the wrong one, and does its lane write that? Then the places in events of
+        the accesses that meet: of a load that comes too early, the last store that it should have waited for."""
         ahead, behind = self.events[first], self.events[second]
         changes, user = first in self.changing, second
         if ahead["op"] == "load":
@@ -308,11 +308,6 @@ def thread_text(event, launch, with_block):
     return f"thread {index_text(number, launch['block'])}{block}"
 
 
-def moment(event, text, says="", first=None, first_says=""):
-    """What is wrong at an event; of a race, `first` is the event of the other lane."""
-    return {"event": event, "first": first, "text": text, "says": says, "first_says": first_says}
-
-
 def moment_of_race(entry, race, values, memory):
     """(how much harm it does, the moment when the second of two lanes comes to a word): of those that do most the
     first; None if the events have none."""
@@ -332,11 +327,9 @@ def moment_of_race(entry, race, values, memory):
         said.append(f"{who} {DOES[event['op']].format('it')} in line {event['line']}{file}")
     array = memory.array_of(second)
     word = place_name(array, max(event["addresses"][0] for event in both) - array["begin"])
-    return harm, moment(
-        at, f"Race at {word}, in {race['space']} memory, {race['kind']}: {said[0]}, then {said[1]}, with no {missing} "
-        "between." + f" The {first['op']} comes too early." * harm[0],
-        f"A race: {said[0]}" + ", too early." * harm[0], before,
-        f"{'Too early' if harm[0] else 'A race'}: {said[1]} only later, with no {missing} between.")
+    early = f" The {first['op']} comes too early." * harm[0]
+    return harm, {"event": at, "first": before, "text": f"Race at {word}, in {race['space']} memory, {race['kind']}: "
+                  f"{said[0]}, then {said[1]}, with no {missing} between.{early}"}
 
 
 def is_whole(entry):
@@ -354,8 +347,8 @@ def moment_of_value(entry, events):
     writes = [number for number, event in enumerate(events)
               if event.get("space") == "global" and event["op"] != "load"
               and any(begin < element + width and element < begin + event["width"] for begin in event["addresses"])]
-    text = f"{failure['seen']}. {'It is written last here.' if writes else 'No thread wrote it.'}"
-    return moment(max(writes, key=lambda number: max(events[number]["executed"]), default=0), text, text)
+    return {"event": max(writes, key=lambda number: max(events[number]["executed"]), default=0), "first": None,
+            "text": f"{failure['seen']}. {'It is written last here.' if writes else 'No thread wrote it.'}"}
 
 
 def moment_of_failure(entry, event, at):
@@ -363,7 +356,8 @@ def moment_of_failure(entry, event, at):
     launch = entry["launches"][event["launch"]]
     who = thread_text(event, launch, math.prod(launch["grid"]) > 1)
     groups = diagnosis.told(event["report"]).splitlines()[1:]
-    return moment(at, "; ".join([f"{who} fails in line {event['line']}: {event['what']}", *groups]))
+    text = "; ".join([f"{who} fails in line {event['line']}: {event['what']}", *groups])
+    return {"event": at, "first": None, "text": text}
 
 
 def moments_of(entry, events, memory):
@@ -406,8 +400,8 @@ def encoded(event, lines, memory):
 
 
 def chosen(events, sizes, focus, shown, budget):
-    """The numbers of the events that fit. Left out first is what threads load that are not `shown`, if any are, then the
-    first events for as long as event `focus` would not fit, then the last ones."""
+    """The numbers of the events that fit. Left out first is what threads load that are not `shown`, if any are, then
+    the first events for as long as event `focus` would not fit, then the last ones."""
     numbers = range(len(events))
     if shown and sum(sizes) > budget:
         numbers = [number for number in numbers if thread(events[number]) in shown

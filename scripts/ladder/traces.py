@@ -172,13 +172,13 @@ def access_findings(entry, sums):
         what = ("an asynchronous " if access["async"] else "a ") + f"{space} {access['op']}"
         if access["op"] == "atomic" and number > FEW * requests:
             together = access["same_address"]
-            meeting = f", up to {together} lanes of a request on one address, one after another" if together > 1 else ""
-            yield "atomics", access, access["lanes"], f"{access['lanes']:,} atomic operations in {space} memory{meeting}"
+            meet = f", up to {together} lanes of a request on one address, one after another" * (together > 1)
+            yield "atomics", access, access["lanes"], f"{access['lanes']:,} atomic operations in {space} memory{meet}"
         elif space == "global" and ratio(access) > 1.3 and excess > FEW * sums.sectors:
             useful = access["bytes_requested"] / access["bytes_moved"]
-            used = f"; {32 * useful:.0f} of each sector's 32 bytes are used" if useful < 1 else ""
-            yield "sectors", access, excess, (
-                f"{what} touches {seen:.1f} sectors per request{in_turn(access)}; {best:.1f} would hold its bytes{used}")
+            used = f"; {32 * useful:.0f} of each sector's 32 bytes are used" * (useful < 1)
+            yield "sectors", access, excess, (f"{what} touches {seen:.1f} sectors per request{in_turn(access)}; "
+                                              f"{best:.1f} would hold its bytes{used}")
         elif space == "shared" and ratio(access) > 1.1 and conflicts(access) > 0.1 * access["ideal"]:
             yield "bank conflicts", access, conflicts(access), (
                 f"{what} takes {seen:.1f} wavefronts per request{in_turn(access)}; {best:.1f} would do: lanes want "
