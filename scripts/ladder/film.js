@@ -518,10 +518,9 @@ class View {
     if (line.kind === "collective") return [`calls ${line.what}`, this.exchange(event, i)].filter(Boolean).join(": ");
     const array = this.film.arrays[event.array], name = placeName(array, event.at[i]);
     if (isCopy(event)) return `copies  to ${name}, asynchronously`;
-    const words = event.words.slice(i * event.each, (i + 1) * event.each);
-    const says = words.map(word => exact(line.width < WORD && array.type ? word << 0 : word, array.type));
+    const says = event.words.slice(i * event.each, (i + 1) * event.each).map(word =>
+      line.width < WORD ? exact(word, array.type).split(" ")[0] : exact(word, array.type));
     if (line.op === "atomic") return `atomic  ${name}: ${says[says.length / 2]} becomes ${says[0]}`;
-    if (line.width < WORD) says[0] = says[0].split(" ")[0];
     const verb = line.kind === "landing" ? `landed  ${name} :=` : line.op === "load" ? `loads   ${name} =` : `stores  ${name} :=`;
     return `${verb} ${says.join(", ")}`;
   }

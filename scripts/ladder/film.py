@@ -90,12 +90,10 @@ def errors(entry):
 
 def why_executed(entry):
     """Why the warps of this run cannot be played in lockstep; empty if they can."""
-    if any(launch["races"] for launch in entry["launches"]):
-        order = os.environ.get("CUDA_EMU_ORDER", "forward")
-        return ("Accesses race, so what a lane reads depends on who came first. The film plays the order in which the "
-                f"CPU backend executed the lanes, one after another ({order} order); a GPU may have another.")
-    return ("The launch failed. The film plays the order in which the CPU backend executed the lanes, one after "
-            "another, up to there.") * bool(errors(entry))
+    races, order = any(launch["races"] for launch in entry["launches"]), os.environ.get("CUDA_EMU_ORDER", "forward")
+    why = "Accesses race, so what a lane reads depends on who came first." if races else "The launch failed."
+    return (f"{why} The film plays the order in which the CPU backend executed the lanes, one after another ({order} "
+            "order); a GPU may have another.") * bool(races or errors(entry))
 
 
 def without_polls(events):
@@ -122,11 +120,14 @@ def failures(entry, events):
             launch = entry["launches"][-1]
             number = flat(report_["thread"], launch["block"])
             file, _, line = report_.get("at", "").rpartition(":")
-            yield {"launch": len(entry["launches"]) - 1, "block": flat(report_["block"], launch["grid"]),
-                   "warp": number // 32, "lanes": 1 << number % 32, "kind": "failure", "report": report_,
-                   "what": re.sub(r" at \S+|, in thread .*", "", report_["problem"]) + diagnosis.with_element(report_),
-                   "executed": [max(events[-1]["executed"]) + 1 if events else 1],
-                   "line": int(line or 0), **({"file": file} if file else {})}
+            what = re.sub(r" at \S+|, in thread .*", "", report_["problem"]) + diagnosis.with_element(report_)
+            event = {"launch": len(entry["launches"]) - 1, "block": flat(report_["block"], launch["grid"]),
+                     "warp": number // 32, "lanes": 1 << number % 32, "kind": "failure", "what": what,
+                     "line": int(line or 0), "executed": [max(events[-1]["executed"]) + 1 if events else 1]}
+            who = thread_text(event, launch, math.prod(launch["grid"]) > 1)
+            groups = diagnosis.told(report_).splitlines()[1:]
+            yield {**event, **({"file": file} if file else {}),
+                   "text": "; ".join([f"{who} fails in line {event['line']}: {what}", *groups])}
 
 
 def in_order(entry, executed):
@@ -351,15 +352,6 @@ def moment_of_value(entry, events):
             "text": f"{failure['seen']}. {'It is written last here.' if writes else 'No thread wrote it.'}"}
 
 
-def moment_of_failure(entry, event, at):
-    """Where a launch stopped: what the backend reports."""
-    launch = entry["launches"][event["launch"]]
-    who = thread_text(event, launch, math.prod(launch["grid"]) > 1)
-    groups = diagnosis.told(event["report"]).splitlines()[1:]
-    text = "; ".join([f"{who} fails in line {event['line']}: {event['what']}", *groups])
-    return {"event": at, "first": None, "text": text}
-
-
 def moments_of(entry, events, memory):
     """What is wrong: races first, those that do most harm; then the rest, in order."""
     value = moment_of_value(entry, events)
@@ -367,7 +359,7 @@ def moments_of(entry, events, memory):
     values = Values(events, value and value["event"] or None, entry["arrays"]) if races else None
     found = list(filter(None, (moment_of_race(entry, race, values, memory) for race in races)))
     found.sort(key=lambda one: ([not harm for harm in one[0]], one[1]["event"]))
-    others = [moment_of_failure(entry, event, at) for at, event in enumerate(events) if event["kind"] == "failure"]
+    others = [{"event": at, "first": None, "text": event["text"]} for at, event in enumerate(events) if "text" in event]
     others += [value] * bool(value)
     return [race for _, race in found[:MOST_RACES]] + sorted(others, key=lambda one: one["event"])
 
