@@ -20,7 +20,7 @@ MOST_RACES = 3  # that are named
 BEFORE = 12  # events that are played before what is wrong
 CHECK_S, HANGS_S = 5, 10  # CPU seconds: of sizes tried on what is not right, and of a thread that does not end
 FIELDS = ["launch", "block", "warp", "line", "lanes", "units", "ideal", "array", "at", "words", "executed", "passes"]
-DOES = {"load": "loads {}", "store": "stores {}", "atomic": "changes {} by an atomic operation"}
+DOES = {"load": "loads it", "store": "stores it", "atomic": "changes it by an atomic operation"}
 LINE = ["file", "line", "kind", "what", "type", "space", "op", "width", "async"]
 BYTES_OF = {"float16": 2, "bfloat16": 2, "int64": 8, "int8": 1, "uint8": 1}  # others: 4
 TYPES = {r"float[234]?": "float32", r"u?int[234]?|unsigned int": "int32", r"__half2?": "float16",
@@ -325,7 +325,7 @@ def moment_of_race(entry, race, values, memory):
     for event in both:
         file = f" of {event['file'].rpartition('/')[2]}" * (event["file"] != entry["file"])
         who = thread_text(event, entry["launches"][second["launch"]], first["block"] != second["block"])
-        said.append(f"{who} {DOES[event['op']].format('it')} in line {event['line']}{file}")
+        said.append(f"{who} {DOES[event['op']]} in line {event['line']}{file}")
     array = memory.array_of(second)
     word = place_name(array, max(event["addresses"][0] for event in both) - array["begin"])
     early = f" The {first['op']} comes too early." * harm[0]
