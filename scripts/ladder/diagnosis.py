@@ -53,9 +53,7 @@ OF_TOOL = {"memcheck": OUT_OF_BOUNDS, "initcheck": NEVER_WRITTEN, "racecheck": R
 
 # What the CPU backend reports, by the cause that it gives.
 CAUSES = {
-    "deadlock": DEADLOCK,
-    "barriers differ": DEADLOCK,
-    "collectives differ": DEADLOCK,
+    **dict.fromkeys(["deadlock", "barriers differ", "collectives differ"], DEADLOCK),
     "grid barrier": (RACES, "All blocks must reach a grid barrier the same number of times: one that leaves its loop "
                      "early leaves the others waiting.", BARRIERS),
     "mask": (RACES, "A warp function's mask must name exactly the lanes that call it.", BARRIERS),

@@ -367,7 +367,7 @@ class View {
     return next ? this.begins.get(next) : this.ticks.length;
   }
 
-  /** The rows of lanes of a block. */
+  /** The rows of lanes: a launch's blocks have the same. */
   useLaunch(event) {
     if (this.launch === event.launch) return;
     this.launch = event.launch;

@@ -413,12 +413,6 @@ def warnings(entry):
     return [f"Line {', '.join(lines)}: {text}." for text, lines in places.items()]
 
 
-def wrong(entry):
-    """What is wrong, in a sentence; empty if nothing is."""
-    seen = entry.get("failure", {}).get("seen", "see below")
-    return "" if entry["right"] else seen if errors(entry) else f"The result is wrong: {seen}"
-
-
 def of(entry, budget=MOST_BYTES):
     """The film of a run."""
     why = why_executed(entry)
@@ -439,10 +433,12 @@ def of(entry, budget=MOST_BYTES):
     some, begin = f"{len(kept):,} of " * (len(kept) < len(events)), "first " * (not is_whole(entry))
     cut = f"The film is cut: it has {some}the run's {begin}{len(events):,} events." * bool(some or begin)
     cut += " Loads of threads that have no part in what is wrong are left out first." * bool(some and shown)
+    seen = entry.get("failure", {}).get("seen", "see below")
+    wrong = "" if entry["right"] else seen if errors(entry) else f"The result is wrong: {seen}"
     lines = [json.loads(line) for line, _ in lines]
     files = dict.fromkeys([entry["file"], *(line["file"] for line in lines if "file" in line)])
     return {"version": 1, "step": entry["step"], "file": entry["file"], "size": figures.size_text(entry["size"]),
-            "right": entry["right"], "wrong": wrong(entry), "order": "executed" if why else "lockstep",
+            "right": entry["right"], "wrong": wrong, "order": "executed" if why else "lockstep",
             "why": why + " What a thread that spins does over and over is left out." * spins, "cut": cut,
             "warnings": warnings(entry),
             "sources": {file: text for file in files if (text := report.source_lines(file)) is not None},

@@ -148,8 +148,8 @@ def conflicts(access):
     return access[f"{joined}units"] - access[f"{joined}ideal"]
 
 
-def ratio(access):
-    return access["units"] / access["ideal"]
+def is_costly(access):
+    return access["units"] > (1.3 if access["space"] == "global" else 1.1) * access["ideal"]
 
 
 def per_request(access, key="units"):
@@ -174,12 +174,12 @@ def access_findings(entry, sums):
             together = access["same_address"]
             meet = f", up to {together} lanes of a request on one address, one after another" * (together > 1)
             yield "atomics", access, access["lanes"], f"{access['lanes']:,} atomic operations in {space} memory{meet}"
-        elif space == "global" and ratio(access) > 1.3 and excess > FEW * sums.sectors:
+        elif space == "global" and is_costly(access) and excess > FEW * sums.sectors:
             useful = access["bytes_requested"] / access["bytes_moved"]
             used = f"; {32 * useful:.0f} of each sector's 32 bytes are used" * (useful < 1)
             yield "sectors", access, excess, (f"{what} touches {seen:.1f} sectors per request{in_turn(access)}; "
                                               f"{best:.1f} would hold its bytes{used}")
-        elif space == "shared" and ratio(access) > 1.1 and conflicts(access) > 0.1 * access["ideal"]:
+        elif space == "shared" and is_costly(access) and conflicts(access) > 0.1 * access["ideal"]:
             yield "bank conflicts", access, conflicts(access), (
                 f"{what} takes {seen:.1f} wavefronts per request{in_turn(access)}; {best:.1f} would do: lanes want "
                 "different words of one bank")
