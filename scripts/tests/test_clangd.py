@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that clangd, with .clangd as it is, finds no error in our files and in submissions to practise on. With --all
-it reads as few files as have all names of CUDA's that our files use and are of every kind, else the first MOST of them.
-Exit status 77 where clangd is missing."""
+"""Checks that clangd, with .clangd as it is, finds no error in submissions to practise on, in a file of each kind, and in
+those that use most names of CUDA's. Exit status 77 where clangd is missing."""
 import concurrent.futures
 import re
 import shutil
@@ -13,30 +12,17 @@ from helpers import ROOT, Case, ladder
 from ladder import bug_lab, problems
 
 NAME = re.compile(r"#include <[^>]*>|\b(?:cuda|cublas|cudnn|CU|__)\w+|\b(?:cg|cub|thrust|wmma)::\w+|\basm\b|<<<")
-ALL = "--all" in sys.argv
-MOST = 16
+MOST = 16  # of our files
 TOPS = sorted({path.relative_to(ROOT).parts[0] for path in ROOT.glob("*/*.cuh")} - {"practice"})
 
 
-def kind_of(path):
-    return path.suffix, path.parent.name == "bugs", path.stem == "whiteboard"
-
-
 def sample():
-    """Our files, one of each kind and then those with most names, as far as each shows something that those before do
-    not: a name, or an ending at a place."""
-    shown = {}
-    for path in [path for top in TOPS for path in sorted((ROOT / top).rglob("*"))]:
-        if path.suffix in (".cu", ".cuh", ".hpp"):
-            shown[path] = {*NAME.findall(path.read_text()), kind_of(path)}
-    by_names = sorted(shown, key=lambda path: -len(shown[path]))
-    one_of_each_kind = {kind_of(path): path for path in reversed(by_names)}.values()
-    chosen, seen = [], set()
-    for path in [*one_of_each_kind, *by_names]:
-        if shown[path] - seen:
-            chosen.append(path)
-            seen |= shown[path]
-    return chosen
+    """Files of kernels: one for each ending in each kind of folder, then those with most names."""
+    names = {path: len(set(NAME.findall(path.read_text()))) for path in sorted(ROOT.glob("*/*/**/*.*"))
+             if path.suffix in (".cu", ".cuh", ".hpp") and path.relative_to(ROOT).parts[0] in set(TOPS) - {"common"}}
+    by_names = sorted(names, key=names.get, reverse=True)
+    one_of_each = {(path.suffix, path.parent.name == "bugs"): path for path in by_names}
+    return list(dict.fromkeys([*one_of_each.values(), *by_names]))[:MOST]
 
 
 def errors(path):
@@ -54,8 +40,8 @@ class Clangd(Case):
             (folder / name).symlink_to(ROOT / name)
         (folder / "practice").mkdir()
         texts = {"fresh.cu": problems.template(problems.named("sum")), "bug.cu": bug_lab.disguised(ladder.bugs()[0])}
-        paths = sample() if ALL else sample()[:MOST]
-        self.assertGreater(len(paths), 10)
+        paths = sample()
+        self.assertEqual(len(paths), MOST)
         for name, text in texts.items():
             paths.append(folder / "practice" / name)
             paths[-1].write_text(text)
@@ -69,4 +55,4 @@ if __name__ == "__main__":
     if not shutil.which("clangd"):
         print("skipped: needs clangd")
         sys.exit(ladder.NO_DEVICE)
-    unittest.main(argv=[word for word in sys.argv if word != "--all"])
+    unittest.main()
