@@ -1,6 +1,8 @@
 """What the Python scripts share: the steps that the folders hold, building them, running them."""
 import argparse
+import contextlib
 import difflib
+import fcntl
 import functools
 import importlib.machinery
 import importlib.util
@@ -367,20 +369,6 @@ class ArgumentParser(argparse.ArgumentParser):
 
 # ---- building
 
-def try_shell(command, *arguments, **options):
-    """Runs a function of lib.sh under this script's name."""
-    script = 'source "$LADDER_LIB"; ' + command + ' "$@"'
-    return subprocess.run(["bash", "-c", script, script_name(), *arguments], text=True,
-                          env={**os.environ, "LADDER_LIB": str(ROOT / "scripts/lib.sh")}, **options)
-
-
-def shell(command, *arguments, **options):
-    """The same; exits as it does if it fails."""
-    status = try_shell(command, *arguments, **options).returncode
-    if status != 0:
-        sys.exit(status if status > 0 else 128 - status)
-
-
 def gpu_name():
     """The first GPU's; empty if there is none."""
     if not shutil.which("nvidia-smi"):
@@ -400,18 +388,71 @@ def choose_backend(asked):
 
 
 def set_up(*needs):
-    shell('"$LADDER_ROOT/scripts/setup" --quiet', *needs)
+    done = subprocess.run([ROOT / "scripts/setup", "--quiet", *needs])
+    if done.returncode != 0:
+        sys.exit(done.returncode)
+
+
+@contextlib.contextmanager
+def locked(preset):
+    """build/<preset>, which others that want to change it wait for."""
+    folder = ROOT / "build" / preset
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / ".lock", "a+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            say(f"{script_name()}: waiting for {lock.read().strip() or 'another process'}, which is at work in "
+                f"build/{preset}")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        lock.truncate(0)
+        print(f"scripts/{script_name()} (process {os.getpid()})", file=lock, flush=True)
+        yield folder
 
 
 def configure(preset, *needs):
-    """Installs what `needs` (see scripts/setup) names besides the build tools, and makes build/<preset>."""
+    """Installs what `needs` (see scripts/setup) names besides the build tools, and makes build/<preset>. Without the
+    need "test", a missing Catch2 only leaves the tests out."""
     set_up("build", *needs)
-    shell("configure", preset)
+    with locked(preset) as folder:
+        cache = folder / "CMakeCache.txt"
+        cached = dict(re.findall(r"^(\w+):\w+=(.*)$", cache.read_text(), re.M)) if cache.is_file() else {}
+        home = cached.get("CMAKE_HOME_DIRECTORY", "")
+        if cached and Path(home).resolve() != ROOT:  # a copied or moved folder names the old place's sources
+            say(f"build/{preset} is of another folder, {home or 'unknown'}: starting it anew")
+            for path in folder.iterdir():
+                if path.is_dir():
+                    shutil.rmtree(path)
+                elif path.name != ".lock":
+                    path.unlink()
+        tests = ["-DLADDER_TESTS=ON"] * ("test" in needs)
+        made = folder / "build.ninja"
+        if (made.is_file() and made.stat().st_mtime > (ROOT / "CMakePresets.json").stat().st_mtime
+                and (not tests or cached.get("LADDER_TESTS") == "ON")):
+            # What has changed that CMake reads is read now, and not by the build: the scripts ask what is left out.
+            command = ["cmake", "--build", folder, "--target", "build.ninja"]
+            if subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0:
+                return
+        say(f"Configuring build/{preset}")
+        done = subprocess.run(["cmake", "--preset", preset, *tests], cwd=ROOT, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True)
+        if done.returncode != 0:
+            say(done.stdout)
+            fail(f"cmake --preset {preset} failed")
+
+
+def try_build(preset, targets, *options, **streams):
+    """Builds the targets; what is said goes to standard error, as a script's own output can be piped."""
+    with locked(preset) as folder:
+        say(f"Building build/{preset}")
+        return subprocess.run(["cmake", "--build", folder, "--target", *targets, *options], text=True,
+                              **{"stdout": sys.__stderr__, **streams})
 
 
 def build(preset, targets):
-    if targets:  # without any, everything would be built
-        shell("build", preset, *targets)
+    if targets and try_build(preset, targets).returncode != 0:  # without any, everything would be built
+        fail(f"the build of preset {preset} failed")
 
 
 def build_what_compiles(preset, targets):
@@ -419,13 +460,10 @@ def build_what_compiles(preset, targets):
     {"sum_05_sequential": "reduce/sum/sum_05_sequential.cu:12:3: error: ..."}. The names are those of files without
     their endings: a step's for an error in it, a program's where it does not link."""
     keep_going = ["--", "-k", "0"]
-    if not targets or try_shell("build", preset, *targets, *keep_going).returncode == 0:
+    if not targets or try_build(preset, targets, *keep_going).returncode == 0:
         return {}
     say("Again, for what failed only")
-    done = try_shell("build", preset, *targets, *keep_going, stderr=subprocess.PIPE)
-    if done.returncode == 0:
-        return {}
-    return failures(done.stderr)
+    return failures(try_build(preset, targets, *keep_going, stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout)
 
 
 def failures(output):

@@ -28,7 +28,7 @@ def of_ladder(problem, preset, options, say):
     """What the ladder's program prints with these options, kept in a file for as long as the program does not change;
     [] if it does not build or end."""
     say(f"the ladder's steps, to compare with; the first time they are built in build/{preset}, a minute or two")
-    if ladder.try_shell("build", preset, f"ladder_{problem.kernel}", stdout=subprocess.DEVNULL,
+    if ladder.try_build(preset, [f"ladder_{problem.kernel}"], stdout=subprocess.DEVNULL,
                         stderr=subprocess.DEVNULL).returncode != 0:
         return []
     program = problem.steps[0].ladder_program(preset)

@@ -74,9 +74,9 @@ def prepare(preset, kernel):
                    "minute on two cores")
     ladder.configure(preset)
     name = outside.Builder(ladder.ROOT / "build" / preset).name(kernel)
-    done = ladder.try_shell("build", preset, f"outside_{name}", stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    done = ladder.try_build(preset, [f"outside_{name}"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode != 0:
-        ladder.fail(f"the runner does not build:\n{done.stderr[-2000:]}")
+        ladder.fail(f"the runner does not build:\n{done.stdout[-2000:]}")
 
 
 def is_untouched(submission):
