@@ -103,30 +103,18 @@ def steps():
 
 
 def bugs():
-    """The planted bugs, each of the kernel of its folder that its name begins with."""
-    found = []
-    for folder, members in by_folder().items():
-        names = {step.kernel for step in members}
-        for path in folder.glob("bugs/*.cu"):
-            matching = [kernel for kernel in names if path.stem.startswith(kernel + "_")]
-            if matching:
-                found.append(Step(members[0].family, max(matching, key=len), "", path.stem, path, "bug"))
-    return sorted(found)
+    """The planted bugs, each of the kernel of its folder with the longest name that its own begins with."""
+    found = {path: Step(step.family, kernel, "", path.stem, path, "bug")
+             for kernel, (step, *_) in sorted(kernels().items(), key=lambda entry: len(entry[0]))
+             for path in step.folder.glob(f"bugs/{kernel}_*.cu")}
+    return sorted(found.values())
 
 
 def answers():
     """The whiteboard answers: reduce/sum/whiteboard.cu is sum_whiteboard."""
-    return sorted(Step(members[0].family, folder.name, "", f"{folder.name}_{path.stem}", path, "answer")
-                  for folder, members in by_folder().items()
-                  for path in [*folder.glob("whiteboard.cu"), *folder.glob("whiteboard_cpu.cpp")])
-
-
-def by_folder():
-    """The steps by the folder that they are in; two kernels may share one."""
-    found = {}
-    for step in steps():
-        found.setdefault(step.folder, []).append(step)
-    return found
+    return sorted(Step(step.family, kernel, "", f"{kernel}_{path.stem}", path, "answer")
+                  for kernel, (step, *_) in kernels().items() if step.folder.name == kernel
+                  for path in step.folder.glob("whiteboard*.c*"))
 
 
 def folder_of(kernel):
@@ -145,21 +133,21 @@ def runs_on_cpu(step):
     return re.fullmatch(r"|sm_8\d", needs(step)) is not None
 
 
-def known_names(only_steps=False):
+@functools.lru_cache(None)
+def known_names():
     """What may stand for steps, planted bugs and whiteboard answers on a command line: {"reduce/sum": [Step, ...]}.
     A file has no ending, and "reduce/" is the family: a name that is a kernel's and a family's is the kernel's."""
-    known, families = {}, {}
+    known = {}
+    for one in steps() + bugs() + answers():
+        names, folder = {one.name, one.label}, shown(one.folder)
+        if one.kind == "step":
+            names |= {one.kernel, one.folder.name, folder, f"{folder}/{one.kernel}", f"{one.family}/"}
+        elif one.is_bug:
+            names.add(f"{folder}/bugs")
+        for name in names:
+            known.setdefault(name, []).append(one)
     for step in steps():
-        folder = shown(step.folder)
-        for name in {step.kernel, step.folder.name, folder, f"{folder}/{step.kernel}", step.name, step.label}:
-            known.setdefault(name, []).append(step)
-        families.setdefault(step.family, []).append(step)
-    for family, members in families.items():
-        known[f"{family}/"] = members
-        known.setdefault(family, members)
-    for other in [] if only_steps else bugs() + answers():
-        for name in (other.name, other.label, *[os.path.dirname(other.label)] * other.is_bug):
-            known.setdefault(name, []).append(other)
+        known.setdefault(step.family, known[f"{step.family}/"])
     return known
 
 
@@ -177,14 +165,13 @@ def find(name, known):
 
 
 def near_names(name, known):
-    """The known names, without folders, that are spelt nearly like this one."""
+    """The known names, without folders, that are spelt nearly like this one; a page's, {name: path}, by its path."""
     wanted = re.sub(r"\.\w*$", "", Path(name).name.lower())
     wanted = re.sub(r"_(\d)(?=_|$)", r"_0\1", wanted)  # sum_7 is meant to be sum_07
     plain = sorted(other for other in known if "/" not in other)
-    if wanted in plain:
-        return [wanted]
     parts = sorted((other for other in plain if len(wanted) > 2 and wanted in other), key=len)
-    return (parts or difflib.get_close_matches(wanted, plain, 5, 0.6))[:5]
+    near = [wanted] if wanted in plain else parts or difflib.get_close_matches(wanted, plain, 5, 0.6)
+    return [known[other] if isinstance(known[other], str) else other for other in near[:5]]
 
 
 def submission_file(name):
@@ -200,12 +187,14 @@ def submission_file(name):
 def kernel_of(path):
     """The kernel whose header a file includes, or with whose name the file's begins; None if neither tells. Two kernels
     may share a folder and its header."""
-    known = kernels()
-    headers = [Path(header).stem for header in cuda_source.INCLUDE.findall(path.read_text(errors="replace"))]
-    included = [kernel for header in headers for kernel in known if header == kernel]
-    included += [kernel for header in headers for kernel, members in known.items() if header == members[0].folder.name]
-    fitting = sorted((kernel for kernel in known if re.match(rf"{kernel}(_|$)", path.stem)), key=len, reverse=True)
-    return next(iter([kernel for kernel in fitting if kernel in included] or included or fitting), None)
+    headers = {Path(header).stem for header in cuda_source.INCLUDE.findall(path.read_text(errors="replace"))}
+
+    def fit(kernel):
+        named = re.match(rf"{kernel}(_|$)", path.stem)
+        return bool(headers & {kernel, folder_of(kernel).name}), len(kernel) if named else 0, kernel in headers
+
+    best = max(kernels(), key=fit)
+    return best if any(fit(best)) else None
 
 
 def plain_name(stem):
@@ -225,30 +214,29 @@ def submission(path):
     return Step(kernels()[kernel][0].family, kernel, "", name, path, "submission")
 
 
-def no_such(name, known, submissions=False):
-    """Ends the script: the name stands for nothing. `submissions`: it may have meant one in practice/."""
-    own = {path.stem for path in PRACTICE.glob("*.cu")} if submissions else set()
-    near = [other if other in known else f"practice/{other}.cu" for other in near_names(name, {*known, *own})]
-    usage_error(f"there is no '{name}'; " + (f"did you mean {', '.join(near)}?" if near else
-                                             "'scripts/run --list' lists what there is"))
+def no_such(name, known, otherwise):
+    """Ends the script: the name is none of the known ones."""
+    near = near_names(name, known)
+    usage_error(f"there is no '{name}'; " + (f"did you mean {', '.join(near)}?" if near else otherwise))
 
 
 def resolve(names, only_steps=False, submissions=False):
     """The steps that the names stand for, in their order, each once: kernels, families, steps, and unless only_steps is
     set planted bugs and whiteboard answers, and their files or folders; with `submissions` the reader's own files too.
     A name that stands for nothing ends the script."""
-    known = known_names(only_steps)
     chosen = {}
     for name in names:
-        found = find(name, known)
-        path = None if found or find(name, known_names()) else submission_file(name)
-        if path and not submissions:
-            usage_error(f"'{name}' is a page, and scripts/{script_name()} takes none; "
-                        "scripts/judge says what it is worth")
-        if path:
+        found, path = find(name, known_names()), submission_file(name)
+        if not found and path:
+            if not submissions:
+                usage_error(f"'{name}' is a page, and scripts/{script_name()} takes none; "
+                            "scripts/judge says what it is worth")
             found = [submission(path)]
-        if found is None:
-            no_such(name, known, submissions)
+        if not found:
+            own = {path.stem: f"practice/{path.name}" for path in PRACTICE.glob("*.cu")} if submissions else {}
+            no_such(name, {**own, **known_names()}, "'scripts/run --list' lists what there is")
+        if only_steps and {"bug", "answer"} & {step.kind for step in found}:
+            usage_error(f"'{name}' is no step of a ladder")
         chosen.update(dict.fromkeys(found))
     return list(chosen)
 
@@ -350,7 +338,6 @@ class ArgumentParser(argparse.ArgumentParser):
         super().__init__(prog=f"scripts/{script_name()}", description=description, epilog=epilog, allow_abbrev=False,
                          formatter_class=argparse.RawDescriptionHelpFormatter, **options)
         self._optionals.title = "options"  # of every Python; up to 3.9 it was "optional arguments"
-        self._positionals.title = "arguments"
 
     def add_backend(self):
         self.add_argument("--backend", metavar="cuda|cpu", help="instead of the one found to be possible")
@@ -358,13 +345,11 @@ class ArgumentParser(argparse.ArgumentParser):
     def error(self, message):
         usage_error(f"{message}; see --help")
 
-    def parse_with_rest(self, arguments=None):
+    def parse_with_rest(self):
         """Also returns what follows a --, or None if there is none."""
-        arguments = sys.argv[1:] if arguments is None else arguments
-        if "--" not in arguments:
-            return self.parse_args(arguments), None
-        at = arguments.index("--")
-        return self.parse_args(arguments[:at]), arguments[at + 1:]
+        words = sys.argv[1:]
+        at = words.index("--") if "--" in words else len(words)
+        return self.parse_args(words[:at]), words[at + 1:] if at < len(words) else None
 
 
 # ---- building
@@ -398,7 +383,7 @@ def locked(preset):
     """build/<preset>, which others that want to change it wait for."""
     folder = ROOT / "build" / preset
     folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / ".lock", "a+") as lock:
+    with open(f"{folder}.lock", "a+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -418,14 +403,11 @@ def configure(preset, *needs):
     with locked(preset) as folder:
         cache = folder / "CMakeCache.txt"
         cached = dict(re.findall(r"^(\w+):\w+=(.*)$", cache.read_text(), re.M)) if cache.is_file() else {}
-        home = cached.get("CMAKE_HOME_DIRECTORY", "")
-        if cached and Path(home).resolve() != ROOT:  # a copied or moved folder names the old place's sources
-            say(f"build/{preset} is of another folder, {home or 'unknown'}: starting it anew")
-            for path in folder.iterdir():
-                if path.is_dir():
-                    shutil.rmtree(path)
-                elif path.name != ".lock":
-                    path.unlink()
+        home = cached.get("CMAKE_HOME_DIRECTORY", ROOT)
+        if Path(home).resolve() != ROOT:  # a copied or moved folder names the old place's sources
+            say(f"build/{preset} is of another folder, {home}: starting it anew")
+            shutil.rmtree(folder)
+            folder.mkdir()
         tests = ["-DLADDER_TESTS=ON"] * ("test" in needs)
         made = folder / "build.ninja"
         if (made.is_file() and made.stat().st_mtime > (ROOT / "CMakePresets.json").stat().st_mtime
@@ -469,16 +451,12 @@ def build_what_compiles(preset, targets):
 def failures(output):
     """The same, from the output of ninja."""
     found = {}
-    blocks = re.split(r"^FAILED: ", output, flags=re.MULTILINE)[1:]
-    for block in blocks:
-        target, *lines = block.splitlines()
-        target = re.sub(r"^\[code=\d+\] ", "", target).split()[0]
-        reason = first_error("\n".join(lines[1:]))
-        path = Path(target)
-        name = re.sub(r"\.(cuh?|cpp)\b.*", "", path.name)
-        if name in ("whiteboard", "whiteboard_cpu"):
-            name = f"{path.parent.name}_{name}"
-        found.setdefault(name, reason)
+    for block in re.split(r"^FAILED: (?:\[code=\d+\] )?", output, flags=re.MULTILINE)[1:]:
+        target, _, said = block.split("\n", 2)  # between them the command
+        path = Path(target.split()[0])
+        name = path.name.partition(".")[0]
+        name = f"{path.parent.name}_{name}" if name.startswith("whiteboard") else name
+        found.setdefault(name, first_error(said))
     return found
 
 
@@ -492,12 +470,8 @@ def first_error(output):
 def skipped(preset):
     """The steps that the build leaves out, each with what it needs: {"sum_00_cub": "gpu"}."""
     names = {step.name for step in steps()}
-    left_out = {}
-    for line in (ROOT / "build" / preset / "skipped.txt").read_text().splitlines():
-        match = re.fullmatch(r"\S+/(\w+): needs (.*)", line)
-        if match and match[1] in names:
-            left_out[match[1]] = match[2]
-    return left_out
+    needed = re.findall(r"^\S+/(\w+): needs (.*)", (ROOT / "build" / preset / "skipped.txt").read_text(), re.MULTILINE)
+    return {name: need for name, need in needed if name in names}
 
 
 def buildable(preset, kernels):
@@ -545,10 +519,8 @@ def describe_exit(status):
 
 def parse_entry(line):
     """The object of a --json line, or None."""
-    if not line.startswith("{"):
-        return None
     try:
-        return json.loads(line)
+        return json.loads(line) if line.startswith("{") else None
     except ValueError:
         return None
 
