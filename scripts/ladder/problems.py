@@ -14,19 +14,6 @@ FIELDS = re.compile(r"// (?P<description>.+)\.\n(?://.*\n)*?"
                     r"// practice: (?P<difficulty>easy|medium|hard), next (?P<next>\w+)\n")
 
 
-class Parameter(NamedTuple):
-    type: str
-    name: str
-
-    @property
-    def by_value(self):
-        """As a kernel takes it."""
-        return Parameter(re.sub(r"^const (\w+)&$", r"\1", self.type), self.name)
-
-    def __str__(self):
-        return f"{self.type} {self.name}"
-
-
 class Problem(NamedTuple):
     kernel: str
     family: str
@@ -35,18 +22,18 @@ class Problem(NamedTuple):
     difficulty: str  # easy, medium or hard
     next: str  # the kernel to practise after it; these lead through all and back
     class_name: str
-    parameters: tuple  # of launch
+    parameters: tuple  # of launch: ("const float* x", ...)
     statement: str  # the header's words: what to compute
     contract: str  # and what launch gets
     steps: tuple  # but for step 00
 
     @property
     def signature(self):
-        return ", ".join(map(str, self.parameters))
+        return ", ".join(self.parameters)
 
     @property
     def arguments(self):
-        return ", ".join(parameter.name for parameter in self.parameters)
+        return ", ".join(parameter.rsplit(" ", 1)[1] for parameter in self.parameters)
 
     @property
     def submission(self):
@@ -73,48 +60,34 @@ class Problem(NamedTuple):
                 if not step.is_any_shape and "\n// Idea:" in cuda_source.head(step.path)]
 
 
-def comment_text(lines):
-    """The text of lines that begin with //."""
-    return "\n".join(re.sub(r"^\s*// ?", "", line) for line in lines)
-
-
-def head_comment(text):
-    """The text of the comment that a file begins with, but for the field that says how to practise it."""
-    lines = re.match(r"(?://.*\n)*", text)[0].splitlines()
-    return comment_text(line for line in lines if not line.startswith("// practice:"))
-
-
-def fields(header):
-    """What a problem's header says for the list: {"description", "difficulty", "next"}; the script ends if it does not.
-    Its first line is a sentence, what the kernel is; another one is "// practice: easy, next transpose"."""
-    found = FIELDS.match(header.read_text())
-    if not found:
-        ladder.fail(f"{ladder.shown(header)}: its first line must be a sentence, and another line of the first comment "
-                    "'// practice: easy, next transpose', or medium or hard")
-    return found.groupdict()
+def comment_text(text):
+    """Of lines that begin with //, but for the field that says how to practise the problem."""
+    return "\n".join(re.sub(r"^\s*// ?", "", line) for line in text.splitlines() if not line.startswith("// practice:"))
 
 
 def parse(kernel, steps):
-    """The problem of a kernel, or None if it is none that one launch function solves."""
+    """The problem of a kernel, or None if it is none that one launch function solves. The script ends if the header
+    lacks what the list shows."""
     header = steps[0].path.with_name(f"{kernel}.cuh")
     steps = tuple(step for step in steps if not step.is_vendor)
-    registered = [match[1] for step in steps
-                  for match in [re.search(r"^LADDER_STEP\((\w+), launch", step.path.read_text(), re.M)] if match]
+    registered = re.search(r"^LADDER_STEP\((\w+), launch", "\n".join(step.path.read_text() for step in steps), re.M)
     if not registered or not header.is_file():
         return None
     texts = {path: path.read_text() for path in cuda_source.included(header) if path.suffix == ".cuh"}
-    classes = list(cuda_source.chain(registered[0], texts))
+    fields = FIELDS.match(texts[header])
+    if not fields:
+        ladder.fail(f"{ladder.shown(header)}: its first line must be a sentence, and another line of the first comment "
+                    "'// practice: easy, next transpose', or medium or hard")
+    classes = list(cuda_source.chain(registered[1], texts))
     launch = re.search(r"((?:^  //.*\n)*)  using Launch = void \(\*\)\(([^;]*)\);",
                        "".join(body for _, body in classes), re.M)
     if not launch:
         return None
-    parameters = tuple(Parameter(*" ".join(text.split()).rsplit(" ", 1)) for text in launch[2].split(","))
-    statement = [head_comment(texts[header])]
-    statement += [text for path in dict.fromkeys(path for path, _ in classes) if path != header
-                  for text in [head_comment(texts[path])] if " = " in text]  # a formula that the header refers to
-    return Problem(kernel, steps[0].family, header, class_name=registered[0], parameters=parameters,
-                   statement="\n\n".join(statement), contract=comment_text(launch[1].splitlines()), steps=steps,
-                   **fields(header))
+    heads = {path: comment_text(cuda_source.head(path)) for path in [header, *(path for path, _ in classes)]}
+    statement = [text for path, text in heads.items() if path == header or " = " in text]  # a formula it refers to
+    return Problem(kernel, steps[0].family, header, class_name=registered[1], statement="\n\n".join(statement),
+                   parameters=tuple(" ".join(text.split()) for text in launch[2].split(",")),
+                   contract=comment_text(launch[1]), steps=steps, **fields.groupdict())
 
 
 @functools.lru_cache(maxsize=None)
@@ -130,9 +103,7 @@ def named(name):
     wanted = name.rstrip("/").split("/")[-1]
     if wanted in known:
         return known[wanted]
-    near = ladder.near_names(wanted, {kernel: None for kernel in known})
-    ladder.usage_error(f"there is no '{name}' to practise; " + (f"did you mean {', '.join(near)}?" if near else
-                                                               "'scripts/practice' lists what there is"))
+    ladder.no_such(wanted, known, "'scripts/practice' lists what there is")
 
 
 def suggestion(solved, begin=FIRST):
@@ -169,11 +140,11 @@ def include_name(header):
 def template(problem, include=None):
     """The template."""
     name = f"{problem.kernel}_kernel"
-    kernel_parameters = ", ".join(str(parameter.by_value) for parameter in problem.parameters)
+    by_value = ", ".join(re.sub(r"^const (\w+)& ", r"\1 ", parameter) for parameter in problem.parameters)
     return (stated(problem) + f"//\n// scripts/judge practice/{problem.kernel}.cu says whether it is right.\n"
               f"// scripts/practice {problem.kernel} --hint 1 gives a first idea.\n"
             + f'#include "{include or include_name(problem.header)}"\n\n'
-            + wrapped_call(f"__global__ void {name}(", kernel_parameters, ") {")
+            + wrapped_call(f"__global__ void {name}(", by_value, ") {")
             + "\n  // one thread's work\n}\n\n"
             + wrapped_call("void launch(", problem.signature, ") {") + "\n"
             + "  // which grid, which block? Nothing is to be done for a size of 0 unless the problem says so.\n"
