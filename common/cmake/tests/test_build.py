@@ -129,7 +129,7 @@ class Build(unittest.TestCase):
         plain.write_text(text)
 
     def test_5_builds_wait_for_each_other(self):
-        with open(self.build / ".lock", "w") as lock:
+        with open(f"{self.build}.lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             print("scripts/other (process 123)", file=lock, flush=True)
             command = [self.checkout / "scripts" / "run", "--backend", BACKEND, "twice"]
