@@ -1,10 +1,7 @@
 # What the shell scripts share; sourced, not run.
 # shellcheck shell=bash
 set -euo pipefail
-unset CDPATH  # with it, cd could go elsewhere, and would print where
 trap 'exit 130' INT  # Ctrl-C says nothing
-
-LADDER_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 
 if ! command -v nvcc >/dev/null && [[ -x /usr/local/cuda/bin/nvcc ]]; then
   export PATH=$PATH:/usr/local/cuda/bin

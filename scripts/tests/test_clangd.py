@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that clangd, with .clangd as it is, finds no error in submissions to practise on, in a file of each kind, and in
-those that use most names of CUDA's. Exit status 77 where clangd is missing."""
+"""Checks that clangd, with .clangd as it is, finds no error in submissions to practise on, in a file of each kind, and
+in those that use most names of CUDA's. Exit status 77 where clangd is missing."""
 import concurrent.futures
 import re
 import shutil
