@@ -1,4 +1,5 @@
 """The mutants of a .cu or .cuh file: each is one small change, made by a rule, in a kernel or in what launches one."""
+import itertools
 import re
 import sys
 from typing import NamedTuple
@@ -21,15 +22,13 @@ class Mutant(NamedTuple):
         missing = removed.count("\n") - self.text.count("\n")  # later lines keep their numbers
         return source[:self.start] + self.text + "\n" * missing + source[self.end:]
 
-    def describe(self, source):
+    def describe(self, source=None):
         """The line's number, the code line above it, the line and what it becomes."""
+        source = source or (ladder.ROOT / self.file).read_text()
         number = source.count("\n", 0, self.start)
         lines = source.splitlines()
         above = next((line.strip() for line in reversed(lines[:number]) if line.strip()), "")
         return number + 1, above, lines[number].strip(), self.apply(source).splitlines()[number].strip()
-
-    def described(self):
-        return self.describe((ladder.ROOT / self.file).read_text())
 
 
 # ---------------------------------------------------------------- where
@@ -91,7 +90,7 @@ def weaker_vector(match):
 
 
 INTEGER = r"(?:long long|std::size_t|std::u?int64_t|ptrdiff_t)"
-PATTERNS = [(rule, re.compile(pattern), replacements) for rule, pattern, replacements in (
+PATTERNS = (
     ("barrier removed", r"__syncthreads\(\)(?=;)|\b\w+(?:\.|->)sync\(\)(?=;)", [""]),
     ("warp barrier removed", r"__syncwarp\(\w*\)(?=;)", [""]),
     ("fence removed", r"__threadfence(?:_block|_system)?\(\)(?=;)", [""]),
@@ -125,31 +124,33 @@ PATTERNS = [(rule, re.compile(pattern), replacements) for rule, pattern, replace
     ("32 bits", rf"(?<=[\s(]){INTEGER}(?= \w+ =)", ["int"]),
     ("special case removed", r"\b(?:alpha|beta) == 0(?:\.0f)?", ["false"]),
     ("truth", r"\b(true|false)\b", swap(("true", "false"))),
-)]
+)
 
 
 def by_pattern(code, start, end):
     for rule, pattern, replacements in PATTERNS:
-        for match in pattern.finditer(code, start, end):
-            texts = replacements(match) if callable(replacements) else replacements
-            for text in texts:
+        for match in re.compile(pattern).finditer(code, start, end):
+            for text in replacements(match) if callable(replacements) else replacements:
                 yield match.start(), match.end(), text, rule
 
 
 # ---------------------------------------------------------------- rules that need brackets
 
 def conditions(code, start, end):
-    """(start, end) of the conditions of if, while and for, and of those before a question mark."""
-    for match in re.compile(r"\b(?:if|while) \(").finditer(code, start, end):
-        yield match.end(), cu2cpp.group_end(code, match.end() - 1, end) - 1, match[0]
-    for match in re.compile(r"\bfor \(").finditer(code, start, end):
-        parts = code[match.end():cu2cpp.group_end(code, match.end() - 1, end) - 1].split(";")
-        if len(parts) == 3 and parts[1].strip():
-            begin = match.end() + len(parts[0]) + 1
-            yield begin + len(parts[1]) - len(parts[1].lstrip()), begin + len(parts[1]), "for"
-    for match in re.compile(r" \? ").finditer(code, start, end):
-        begin = ternary_start(code, match.start())
-        yield begin, match.start(), "?"
+    """(start, end, kind) of the conditions of if, while and for, and of those before a question mark."""
+    for match in re.compile(r"\b(if|while|for) \(| (\?) ").finditer(code, start, end):
+        begin, stop = match.end(), match.start()
+        if match[2]:
+            begin = ternary_start(code, stop)
+        else:
+            stop = cu2cpp.group_end(code, begin - 1, end) - 1
+        if match[1] == "for":
+            parts = code[begin:stop].split(";")
+            if len(parts) != 3 or not parts[1].strip():
+                continue
+            stop = begin + len(f"{parts[0]};{parts[1]}")
+            begin = stop - len(parts[1].lstrip())
+        yield begin, stop, match[1] or match[2]
 
 
 def ternary_start(code, end):
@@ -165,15 +166,16 @@ def ternary_start(code, end):
     raise ValueError("no start of a condition")
 
 
-def operands(code, start, end):
-    """The (start, end) ranges between && that no bracket encloses."""
-    ranges, depth, begin = [], 0, start
-    for i in range(start, end):
-        depth += (code[i] in "([{") - (code[i] in ")]}")
-        if depth == 0 and code.startswith(" && ", i):
-            ranges.append((begin, i))
-            begin = i + 4
-    return ranges + [(begin, end)]
+def operands(condition):
+    """The texts between && that no bracket encloses."""
+    found = [""]
+    for part in condition.split(" && "):
+        found[-1] += part
+        if len(re.findall(r"[(\[{]", found[-1])) == len(re.findall(r"[)\]}]", found[-1])):
+            found.append("")
+        else:
+            found[-1] += " && "
+    return found[:-1]
 
 
 def guards(code, start, end):
@@ -181,16 +183,10 @@ def guards(code, start, end):
         if kind != "for":
             yield begin, stop, "true", "guard removed"
         yield begin, stop, "false", "loop dropped" if kind == "for" else "guard removed"
-        parts = operands(code, begin, stop)
-        for i in range(len(parts) if len(parts) > 1 else 0):
-            rest = [code[a:b].strip() for a, b in parts[:i] + parts[i + 1:]]
-            yield begin, stop, " && ".join(rest), "guard removed"
-
-
-def arguments(code, opening, end):
-    """The texts of a call's arguments, and the offset after its closing bracket."""
-    after = cu2cpp.group_end(code, opening, end)
-    return [code[a:b].strip() for a, b in cu2cpp.split_at_commas(code, opening + 1, after - 1)], after
+        parts = operands(code[begin:stop])
+        if len(parts) > 1:
+            for rest in itertools.combinations(parts, len(parts) - 1):
+                yield begin, stop, " && ".join(map(str.strip, rest)), "guard removed"
 
 
 CALLS = re.compile(r"\b(aligned_for<\w+>|ceil_div|dim3 \w+|dim3|atomic(?:Add|Max|Min))\(")
@@ -198,8 +194,9 @@ CALLS = re.compile(r"\b(aligned_for<\w+>|ceil_div|dim3 \w+|dim3|atomic(?:Add|Max
 
 def calls(code, start, end):
     for match in CALLS.finditer(code, start, end):
-        texts, after = arguments(code, match.end() - 1, end)
-        head = code[match.start():match.end()]
+        after = cu2cpp.group_end(code, match.end() - 1, end)
+        texts = [code[a:b].strip() for a, b in cu2cpp.split_at_commas(code, match.end(), after - 1)]
+        head = match[0]
         if head.startswith("aligned_for") and len(texts) > 1:
             for i in range(len(texts)):
                 yield match.start(), after, f"{head}{', '.join(texts[:i] + texts[i + 1:])})", "alignment weakened"
@@ -210,8 +207,8 @@ def calls(code, start, end):
         elif head == "atomicAdd(":
             yield match.start(), after, f"((*({texts[0]}) += {texts[1]}) - {texts[1]})", "atomic weakened"
         elif head.startswith("atomic"):
-            function = head[6:9].lower()
-            yield match.start(), after, f"(*({texts[0]}) = {function}(*({texts[0]}), {texts[1]}))", "atomic weakened"
+            yield match.start(), after, f"(*({texts[0]}) = {head[6:9].lower()}(*({texts[0]}), {texts[1]}))", \
+                "atomic weakened"
 
 
 def subscripts(code, start, end):
