@@ -189,12 +189,13 @@ def kernel_of(path):
     may share a folder and its header."""
     headers = {Path(header).stem for header in cuda_source.INCLUDE.findall(path.read_text(errors="replace"))}
 
-    def fit(kernel):
+    def fit(entry):
+        kernel, (step, *_) = entry
         named = re.match(rf"{kernel}(_|$)", path.stem)
-        return bool(headers & {kernel, folder_of(kernel).name}), len(kernel) if named else 0, kernel in headers
+        return bool(headers & {kernel, step.folder.name}), len(kernel) if named else 0, kernel in headers
 
-    best = max(kernels(), key=fit)
-    return best if any(fit(best)) else None
+    best = max(kernels().items(), key=fit)
+    return best[0] if any(fit(best)) else None
 
 
 def plain_name(stem):

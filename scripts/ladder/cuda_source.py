@@ -32,16 +32,11 @@ def header(name, includer, root=ROOT):
 
 def included(path, root=ROOT):
     """The file at `path` and all headers of ours that it includes, directly or not."""
-    seen = []
-
-    def visit(file):
-        if file and file not in seen:
-            seen.append(file)
-            for name in INCLUDE.findall(without_comments(file.read_text(), " ")):
-                visit(header(name, file, root))
-
-    visit(path)
-    return seen
+    found = [path]
+    for file in found:
+        headers = [header(name, file, root) for name in INCLUDE.findall(without_comments(file.read_text(), " "))]
+        found += [one for one in dict.fromkeys(headers) if one and one not in found]
+    return found
 
 
 def head(path):
