@@ -177,11 +177,9 @@ def near_names(name, known):
 def submission_file(name):
     """The .cu file of a submission that a name stands for, or None: a path of the current folder or of the top one, or
     the name of a submission in practice/. It may lack the ending."""
-    for base in (Path(name), ROOT / name, PRACTICE / name):
-        for path in (base, Path(f"{base}.cu")):
-            if path.suffix == ".cu" and path.is_file():
-                return path.resolve()
-    return None
+    bases = (Path(name), ROOT / name, PRACTICE / name)
+    return next((path.resolve() for base in bases for path in (base, Path(f"{base}.cu"))
+                 if path.suffix == ".cu" and path.is_file()), None)
 
 
 def kernel_of(path):

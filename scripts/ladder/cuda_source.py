@@ -57,11 +57,11 @@ def chain(class_name, texts):
     """(header, body) of a class and its bases, as far as these headers, {path: text}, define them."""
     while class_name:
         definition = rf"^class {class_name}(?: final)?(?: : public (?:ladder::)?([\w:]+))? \{{\n(.*?)^\}};"
-        found = [(path, match) for path, text in texts.items() for match in [re.search(definition, text, re.M | re.S)]
-                 if match]
-        class_name = found[0][1][1] if found else None
-        if found:
-            yield found[0][0], found[0][1][2]
+        matches = ((path, re.search(definition, text, re.M | re.S)) for path, text in texts.items())
+        path, match = next((pair for pair in matches if pair[1]), (None, None))
+        class_name = match and match[1]
+        if match:
+            yield path, match[2]
 
 
 def kernel_names(path):

@@ -10,7 +10,7 @@ import subprocess
 import ladder
 from ladder import sandbox
 
-COMPILE_S = 50
+COMPILE_S = 50  # of CPU time
 OBJECT_SIZE = 1 << 28  # bytes of a file that the compiler writes
 
 
@@ -37,11 +37,10 @@ def command(build, output):
 
 
 class Builder:
-    """For a build folder that is configured; `seconds`: of CPU time, for each command."""
+    """For a build folder that is configured."""
 
-    def __init__(self, build, seconds=COMPILE_S):
+    def __init__(self, build):
         self.build = build
-        self.seconds = seconds
         lines = (build / "outside.txt").read_text().splitlines()
         self.known = {name: words for name, *words in (line.split(";") for line in lines)}
 
@@ -53,7 +52,7 @@ class Builder:
         return os.path.relpath(self.known[kind][1], self.build)
 
     def run(self, words):
-        return run_compiler(words, self.build, self.seconds)
+        return run_compiler(words, self.build, COMPILE_S)
 
     def compile(self, source, output, kind="step", includes=(), more="", options=()):
         """Compiles a .cu file, with `more` behind it, or a .cpp file, to an object; returns the warnings. `kind`: step,
