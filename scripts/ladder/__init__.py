@@ -58,7 +58,6 @@ class Step(NamedTuple):
 
     @property
     def folder(self):
-        """The kernel's folder."""
         if self.kind == "submission":
             return folder_of(self.kernel)
         return self.path.parent.parent if self.is_bug or self.is_any_shape else self.path.parent
@@ -94,11 +93,10 @@ def steps():
     """All steps, by family, kernel and number."""
     found = []
     for path in [*ROOT.glob("*/*/*.cu"), *ROOT.glob("*/*/any_shape/*.cu")]:
-        match = re.fullmatch(r"([a-z0-9_]+)_(any)_shape" if path.parent.name == "any_shape" else
-                             r"([a-z0-9_]+)_(\d\d)_[a-z0-9_]+", path.stem)
-        family = path.relative_to(ROOT).parts[0]
-        if match and family not in ("build", "practice"):  # practice/ is the reader's own
-            found.append(Step(family, match[1], match[2], path.stem, path))
+        match = re.fullmatch(r"(?!build/|practice/)(\w+)/\w+/(?:any_shape/)?([a-z0-9_]+?)_(any|\d\d)_[a-z0-9_]+\.cu",
+                             shown(path))
+        if match:
+            found.append(Step(*match.groups(), path.stem, path))
     return sorted(found)
 
 
@@ -118,7 +116,6 @@ def answers():
 
 
 def folder_of(kernel):
-    """The folder of a kernel."""
     return next(step.folder for step in steps() if step.kernel == kernel)
 
 
@@ -319,7 +316,6 @@ def at_least(least):
 
 def load_script(name):
     """A Python script of scripts/ as a module, for its tests."""
-    sys.dont_write_bytecode = True
     loader = importlib.machinery.SourceFileLoader(f"{name}_script", str(ROOT / "scripts" / name))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
     loader.exec_module(module)
