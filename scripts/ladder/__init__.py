@@ -162,13 +162,12 @@ def find(name, known):
 
 
 def near_names(name, known):
-    """The known names, without folders, that are spelt nearly like this one; a page's, {name: path}, by its path."""
+    """The known names, without folders, that are spelt nearly like this one."""
     wanted = re.sub(r"\.\w*$", "", Path(name).name.lower())
     wanted = re.sub(r"_(\d)(?=_|$)", r"_0\1", wanted)  # sum_7 is meant to be sum_07
     plain = sorted(other for other in known if "/" not in other)
     parts = sorted((other for other in plain if len(wanted) > 2 and wanted in other), key=len)
-    near = [wanted] if wanted in plain else parts or difflib.get_close_matches(wanted, plain, 5, 0.6)
-    return [known[other] if isinstance(known[other], str) else other for other in near[:5]]
+    return [wanted] if wanted in plain else parts[:5] or difflib.get_close_matches(wanted, plain, 5, 0.6)
 
 
 def submission_file(name):
@@ -210,9 +209,9 @@ def submission(path):
     return Step(kernels()[kernel][0].family, kernel, "", name, path, "submission")
 
 
-def no_such(name, known, otherwise):
-    """Ends the script: the name is none of the known ones."""
-    near = near_names(name, known)
+def no_such(name, known, otherwise, pages=()):
+    """Ends the script: the name is none of the known ones, nor of the pages in practice/."""
+    near = [other if other in known else f"practice/{other}.cu" for other in near_names(name, {*known, *pages})]
     usage_error(f"there is no '{name}'; " + (f"did you mean {', '.join(near)}?" if near else otherwise))
 
 
@@ -229,8 +228,8 @@ def resolve(names, only_steps=False, submissions=False):
                             "scripts/judge says what it is worth")
             found = [submission(path)]
         if not found:
-            own = {path.stem: f"practice/{path.name}" for path in PRACTICE.glob("*.cu")} if submissions else {}
-            no_such(name, {**own, **known_names()}, "'scripts/run --list' lists what there is")
+            no_such(name, known_names(), "'scripts/run --list' lists what there is",
+                    [path.stem for path in PRACTICE.glob("*.cu") if submissions])
         if only_steps and {"bug", "answer"} & {step.kind for step in found}:
             usage_error(f"'{name}' is no step of a ladder")
         chosen.update(dict.fromkeys(found))

@@ -85,10 +85,6 @@ def off_by_one(match):
     return [f"{changed}{suffix}" for changed in (value - 1, value + 1) if changed >= 0]
 
 
-def weaker_vector(match):
-    return [match[0].replace(match[1], weaker) for weaker in ("float2", "float") if weaker != match[1]]
-
-
 INTEGER = r"(?:long long|std::size_t|std::u?int64_t|ptrdiff_t)"
 PATTERNS = (
     ("barrier removed", r"__syncthreads\(\)(?=;)|\b\w+(?:\.|->)sync\(\)(?=;)", [""]),
@@ -118,7 +114,8 @@ PATTERNS = (
     ("shuffle", r"\b__shfl_(up|down)_sync\b", swap(("up", "down"))),
     ("shuffle", r"\b__shfl_xor_sync\b", ["__shfl_down_sync"]),
     ("shuffle", r"\b0xffffffffu?\b", ["0x0000ffff", "0x7fffffff"]),
-    ("alignment weakened", r"\baligned_for<(float4|float2)>", weaker_vector),
+    ("alignment weakened", r"\baligned_for<float4>", ["aligned_for<float2>", "aligned_for<float>"]),
+    ("alignment weakened", r"\baligned_for<float2>", ["aligned_for<float>"]),
     ("alignment weakened", r"% (?:4|8|16) == 0", lambda match: [f"% {int(match[0][2:-5]) // 2} == 0"]),
     ("32 bits", rf"\bstatic_cast<{INTEGER}>", ["static_cast<int>"]),
     ("32 bits", rf"(?<=[\s(]){INTEGER}(?= \w+ =)", ["int"]),
