@@ -89,7 +89,7 @@ static void launch(const float* x, const float* gamma, const float* beta, float*
   CUDA_CHECK(cudaGetLastError());
 }
 
-// A thread's batches, up to 7 updates and 7 additions of a batch; then as in step 03, with a level for a batch's squares.
+// A thread's batches, up to 7 updates and 7 additions of a batch; then as in 03, and a level for a batch's squares.
 static std::size_t roundings(std::size_t n, std::size_t hw) {
   const std::size_t of_slices = std::min<std::size_t>(n * hw / (16 * kBlock * 32) + 1, 64);
   return BatchNorm::welford(ceil_div(n * hw, kTurn) + 7 + 7, 1 + 8 + of_slices + 5);

@@ -1,5 +1,5 @@
-// The library: cublasSgemv with a vector of ones, as frameworks without a kernel of their own do it. The ones are written
-// once, not in each launch. BLAS is column-major, so row-major x is its x^T with leading dimension cols; hence OP_N.
+// The library: cublasSgemv with a vector of ones, as frameworks without a kernel of their own do it. The ones are
+// written once, not in each launch. BLAS is column-major, so row-major x is its x^T with leading dimension cols: OP_N.
 // needs: gpu
 // links: cublas
 #include "col_sum.cuh"

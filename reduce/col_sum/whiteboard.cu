@@ -2,9 +2,9 @@
 
 // Say: out[c] = the sum of column c. Each element is read once, so bytes are the limit. Lanes on neighbouring columns
 // coalesce; one thread per column would do, but a few thousand threads don't fill a GPU.
-// Say: a block is 32 columns x 16 warps. Each warp adds every 16th row, then the warps' sums pass through shared memory.
-// Say: blockIdx.y cuts the rows into slices, and atomicAdd joins them: out must be cleared, and bits change between runs.
-// Next: the same bits every run: slices store partial sums, and the same kernel adds those, col_sum_03; then float4, 04.
+// Say: a block is 32 columns x 16 warps. Each warp adds every 16th row, then their sums pass through shared memory.
+// Say: blockIdx.y cuts the rows into slices, and atomicAdd joins them: out must be cleared, and bits vary between runs.
+// Next: the same bits every run: slices store partial sums, and the same kernel adds them, col_sum_03; then float4, 04.
 __global__ void col_sum(const float* x, float* out, size_t rows, size_t cols, size_t height) {
   __shared__ float sums[16][32];
   const size_t column = blockIdx.x * size_t(32) + threadIdx.x;

@@ -4,7 +4,7 @@
 // Measured: 1.04x step 05, 0.60x CUB at 2^28 (H200).
 // Why:      a tile of 4 KB takes 3.8 ns of the GPU's time (H200, computed), as in scan 09: look-back is the limit, not
 //           bytes.
-// Next:     a thread stores up to four neighbours. How many sectors is that? (8 or more, where 16 elements fill 2.)
+// Next:     how many sectors does a store of a warp touch? (8 or more; the 16 elements that it keeps fill 2.)
 #include "../block_scan.cuh"
 #include "compact_tile.cuh"
 #include "../look_back.cuh"

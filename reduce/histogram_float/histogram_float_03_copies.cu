@@ -2,7 +2,7 @@
 // Idea:     as many copies as 32 KB hold, up to one per lane: counter b of copy c is word copies * b + c. float4 loads.
 // Expect:   2 to 4x step 02 at 256 bins (32 copies, no two lanes in one bank), 1.2 to 2x at 4096 (2 copies).
 // Measured: 1.75x step 02, 0.86 of a read at 2^28 (H200).
-// Why:      step 02 already reaches 0.49 of read bandwidth, so at most 2x was left.
+// Why:      step 02 already reaches 0.49 of a read, so at most 2x was left.
 // Next:     and 10^6 bins? (They do not fit: sort the elements, or let each block count a part of the bins.)
 #include "histogram_float.cuh"
 

@@ -4,7 +4,7 @@
 // Expect:   10 to 100x step 01 at 4096: an eighth of the bytes, and the host ORs 64 flags at a time. The copy of n^2 /
 //           8 bytes to pageable memory takes most of the time.
 // Measured: 43x step 01, 0.138 TFLOP/s at 4096 (H200).
-// Next:     the copy is for n bits of result. What would the scan need to stay on the device?
+// Next:     the copy is for n bits of result. What would it take to decide on the device?
 #include "box.cuh"
 #include "nms.cuh"
 

@@ -1,4 +1,4 @@
-// Problem:  steps 02 to 04 write a mask of n^2 / 8 bytes and read it once; the scan starts when the last word is there.
+// Problem:  steps 02 to 04 write a mask of n^2 / 8 bytes and read it once; the decisions wait for the last word.
 // Idea:     one kernel, a block per 64 boxes, no mask. A block compares its boxes with those of each tile before it,
 //           waits for that tile's flags, which its block publishes, and at last settles and publishes its own 64.
 // Expect:   0.7 to 2x step 04, more at 65536: comparisons run while others wait, but a link of the chain is a round

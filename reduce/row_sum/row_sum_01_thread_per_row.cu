@@ -2,7 +2,7 @@
 // Idea:     one thread per row.
 // Expect:   0.05 to 0.2 of bandwidth for rows of 128: lanes read `cols` floats apart, 32 sectors per request, not 4.
 // Measured: 0.13x CUB at 16384x4096 (H200); 0.18x (H100).
-// Why:      0.41 of read bandwidth for rows of 128 (H200): their lines fit in L1, where 87 % of the sectors hit (ncu).
+// Why:      0.41 of a read for rows of 128 (H200): their lines fit in L1, where 87 % of the sectors hit (ncu).
 // Next:     which is more accurate, this sum or a warp's? (The warp's: its chains are 32 times shorter.)
 #include "row_sum.cuh"
 

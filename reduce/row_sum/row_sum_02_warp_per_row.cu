@@ -2,8 +2,7 @@
 // Idea:     one warp per row. Its lanes read neighbouring floats; five shuffles add the lanes' partial sums.
 // Expect:   8 to 15x step 01 for rows of some thousand (8 times fewer sectors); 0.7 to 0.9 of bandwidth for 128.
 // Measured: 7.07x step 01, 0.95x CUB at 16384x4096 (H200); 5.25x, 0.95x (H100).
-// Why:      L1 helps step 01. Rows of 128 reach 0.96 (H100) and 0.90 (H200) of read bandwidth: five shuffles cost
-//           little.
+// Why:      L1 helps step 01. Rows of 128 reach 0.96 (H100) and 0.90 (H200) of a read: five shuffles cost little.
 // Next:     may a warp past the last row return before the shuffles? (As a whole, yes. Not if it held several rows.)
 #include "block_reduce.cuh"
 #include "row_sum.cuh"

@@ -2,7 +2,7 @@
 // Idea:     Hillis-Steele by shuffles: __shfl_up_sync needs no barrier. Shared memory carries only the 8 warp sums.
 // Expect:   1.3 to 2x step 02: 3 barriers instead of 9; the latency of one load per tile stays.
 // Measured: 0.90x step 04, 0.001x CUB at 2^28 (H200).
-// Why:      1.01x step 02 at 2^20 (H200). Ten dependent shuffles take as long as eight rounds of a small block.
+// Why:      1.01x step 02 at 2^20 (H200). Ten dependent shuffles may take as long as eight rounds (hypothesis).
 // Next:     5 rounds over 32 lanes are 129 additions, a tree needs 57. Why is that no loss? (The lanes would idle
 //           otherwise.)
 #include "scan.cuh"

@@ -1,8 +1,8 @@
 // Problem:  each pass of step 02 only doubles the length of the sorted runs, so there are log2(n) - 11 of them.
 // Idea:     LSD radix sort: four stable passes, each by 8 bits of the key, the lowest first. Three kernels per pass
 //           count the digits of each tile, scan the counts, and store each pair at its place.
-// Expect:   0.7 to 1.2x step 02 at 2^24: 4 passes of 20 bytes per pair for 13 of 16, but each store of 4 bytes touches
-//           a sector of 32 of its own, so that the stores take more sectors than those of 13 merges.
+// Expect:   0.7 to 1.2x step 02 at 2^24: 4 passes of 20 bytes per pair, not 13 of 16, but each store of 4 bytes touches
+//           a sector of its own, 32 bytes, so that the stores take more sectors than those of 13 merges.
 // Measured: 0.87x step 02, 0.20x CUB at 2^24 (H200).
 // Next:     why must a pass be stable, and the lowest digit first? (Equal digits keep the order of the passes before.)
 #include "../block_scan.cuh"

@@ -3,7 +3,7 @@
 //           the GPU busy; the next one takes the k groups with the greatest maxima and rereads only those.
 // Expect:   0.7 to 0.9 of a read at 4096x50257x8: 1.05 reads, no list. 0.5 to 0.65 at one row of 2^24 and k = 32.
 // Measured: 2.59x step 05, 0.82 of a read at 4096x50257x8 (H200).
-// Next:     why can no other group have one of the k? (k groups each hold an element that beats all of its elements.)
+// Next:     why can no other group have one of the k? (Each of the k has an element that beats all of that one's.)
 #include "warp_list.cuh"
 
 constexpr unsigned kMaximaBlock = 256;  // threads of the first kernel: 8 groups at a time
