@@ -1,7 +1,7 @@
 // Problem:  step 03 has one FFMA per shared-memory load.
 // Idea:     4 columns x 4 rows of sums in registers. The float4 of the thread's columns, one per row, are all in
 //           flight before the first is used; those to the left and right hit L1. No barrier.
-// Expect:   0.9 to 1.0 of a copy at K = 3 and 5; 0.6 to 0.85 at K = 7, where the FFMA alone take 101 us at 65 TFLOP/s.
+// Expect:   0.9 to 1.0 of a copy at K = 3 and 5; 0.6 to 0.85 at K = 7, where the FFMA alone take 98 us at 66.9 TFLOP/s.
 // Measured: 3.11x step 03, 0.86 of a copy at 8192x8192x5 (H200); 2.52x, 0.96 (H100).
 // Why:      0.94, 0.86 and 0.64 of a copy at K = 3, 5 and 7 (H200). 8 rows per thread are faster at K = 5, slower at 7.
 // Next:     at K = 7 there are 70 instructions per output (SASS), 49 of them FFMA. Which of the others can go?
