@@ -1,4 +1,5 @@
 """scripts/run: builds steps, runs them, and says what passed."""
+import collections
 import subprocess
 import sys
 import tempfile
@@ -58,20 +59,17 @@ def complaint_in(records):
     return diagnosis.told(fatal[0]).replace("\n", ", ") if fatal else ""
 
 
-class Tally:
-    """What became of each step."""
-
-    def __init__(self):
-        self.verdicts = {}
+class Tally(dict):
+    """What became of each step: {name: Verdict}."""
 
     def set(self, name, verdict):
         """A step fails if it fails at any size."""
-        if name not in self.verdicts or self.verdicts[name].word != "FAIL":
-            self.verdicts[name] = verdict
+        if name not in self or self[name].word != "FAIL":
+            self[name] = verdict
 
     def say(self, name, verdict):
         self.set(name, verdict)
-        print(f"{name}: {self.verdicts[name]}", flush=True)
+        print(f"{name}: {self[name]}", flush=True)
 
     def note(self, records, steps):
         """Notes the verdicts on these steps in a program's records. That of the submission sum.cu is sum."""
@@ -82,15 +80,14 @@ class Tally:
             if verdict and name in names:
                 self.set(name, verdict)
 
-    def count(self, word):
-        return sum(verdict.word == word for verdict in self.verdicts.values())
+    def failed(self):
+        return {name: verdict for name, verdict in self.items() if verdict.word == "FAIL"}
 
     def summary(self):
-        passed, left_out = self.count("PASS"), self.count("left out")
-        text = (f"{passed} step{'s' * (passed != 1)} passed, {self.count('FAIL')} failed, "
-                f"{self.count('skipped')} skipped" + f", {left_out} left out" * (left_out > 0))
-        failed = [f"  {name}: {verdict.reason or 'see above'}" for name, verdict in self.verdicts.items()
-                  if verdict.word == "FAIL"]
+        count = collections.Counter(verdict.word for verdict in self.values())
+        text = (f"{count['PASS']} step{'s' * (count['PASS'] != 1)} passed, {count['FAIL']} failed, "
+                f"{count['skipped']} skipped" + f", {count['left out']} left out" * (count["left out"] > 0))
+        failed = [f"  {name}: {verdict.reason or 'see above'}" for name, verdict in self.failed().items()]
         return "\n".join([text] + ["failed:"] * bool(failed) + failed)
 
 
@@ -120,26 +117,22 @@ def run_program(command, steps, options, tally):
     if status == BAD_USAGE:
         return status
     tally.note(records, steps)
-    ended = complaint_in(records) or (ladder.describe_exit(status) if status else "printed no verdict")
-    verdicts = {step: tally.verdicts.get(step.name) for step in steps}
-    unclear = [step for step, verdict in verdicts.items() if verdict is None or verdict.is_cuda_error]
+    complaint = complaint_in(records)
+    ended = Verdict("FAIL", complaint or (ladder.describe_exit(status) if status else "printed no verdict"))
+    unclear = [step for step in steps if step.name not in tally or tally[step.name].is_cuda_error]
     if status in (0, ladder.NO_DEVICE) or len(steps) == 1 or not unclear:
-        for step, verdict in verdicts.items():
-            if verdict is None and status == ladder.NO_DEVICE:
-                tally.say(step.name, Verdict("skipped", "no CUDA device"))
-            elif verdict is None:
-                tally.say(step.name, Verdict("FAIL", ended))
-            elif verdict.word == "FAIL" and len(steps) == 1 and complaint_in(records):
-                tally.verdicts[step.name] = Verdict("FAIL", ended)
+        for step in steps:
+            if step.name not in tally:
+                tally.say(step.name, Verdict("skipped", "no CUDA device") if status == ladder.NO_DEVICE else ended)
+            elif step.name in tally.failed() and len(steps) == 1 and complaint:
+                tally[step.name] = ended
         return status
     print("Again, one by one, the steps without a verdict of their own:", flush=True)
-    for step in unclear:
-        tally.verdicts.pop(step.name, None)
+    before = {step: tally.pop(step.name, ended) for step in unclear}
     run([([*command, f"--only={step.name}"], [step]) for step in unclear], options, tally)
-    if not any(tally.verdicts[step.name].word == "FAIL" for step in steps):
-        for step in unclear:
-            reason = verdicts[step].reason if verdicts[step] else ended
-            tally.say(step.name, Verdict("FAIL", f"passes alone, but in the ladder: {reason}"))
+    if not tally.failed().keys() & {step.name for step in steps}:
+        for step, verdict in before.items():
+            tally.say(step.name, Verdict("FAIL", f"passes alone, but in the ladder: {verdict.reason}"))
     return status
 
 
@@ -149,35 +142,45 @@ class Group(NamedTuple):
     steps: list
     is_whole: bool  # all steps of the kernel: the ladder's program has them
 
-    def targets(self, left_out):
-        built = [step.target for step in self.steps if step.name not in left_out and step.kind != "submission"]
+    def targets(self, unbuilt):
+        built = [step.target for step in self.steps if step.name not in unbuilt and step.kind != "submission"]
         return [f"ladder_{self.kernel}"] if built and self.is_whole else built
+
+    def run(self, preset, unbuilt, options, tally):
+        steps = [step for step in self.steps if step.name not in unbuilt]
+        if steps:
+            run([([steps[0].ladder_program(preset)], steps)] if self.is_whole else
+                [([step.program(preset)], [step]) for step in steps], options, tally)
+        for step in self.steps:
+            if step.name in unbuilt:
+                tally.say(step.name, unbuilt[step.name])
 
 
 def groups_of(steps):
-    whole = ladder.kernels()
     grouped = {}
     for step in steps:
         grouped.setdefault((step.kernel, step.kind), []).append(step)
-    return [Group(kernel, members, set(members) == set(whole.get(kernel, ())))
+    return [Group(kernel, members, set(members) == set(ladder.kernels()[kernel]))
             for (kernel, _), members in grouped.items()]
 
 
-def build(preset, groups, left_out):
-    """Builds the groups' programs; returns the groups, of single steps where the ladder cannot be built, and why which
-    step cannot: {name: reason}."""
+def build(preset, groups, unbuilt):
+    """Builds the groups' programs but for the steps in `unbuilt`, {name: Verdict}, where it puts those that do not
+    compile. Returns the groups; one whose ladder cannot be built is of single steps."""
     steps = {step.name: step for group in groups for step in group.steps}
-    submissions = {name: build_submission(preset, step) for name, step in steps.items() if step.kind == "submission"}
-    broken = ladder.build_what_compiles(preset, [target for group in groups for target in group.targets(left_out)])
-    others = sorted(broken.keys() - steps.keys() - {group.kernel for group in groups})
+    broken = {name: build_submission(preset, step) for name, step in steps.items() if step.kind == "submission"}
+    failed = ladder.build_what_compiles(preset, [target for group in groups for target in group.targets(unbuilt)])
+    others = sorted(failed.keys() - steps.keys() - {group.kernel for group in groups})
     if others:
-        ladder.fail(f"{others[0]} does not build: {broken[others[0]]}")
-    if broken:
-        groups = [group._replace(is_whole=False) if broken.keys() & {group.kernel, *(step.name for step in group.steps)}
-                  else group for group in groups]
-        broken.update(ladder.build_what_compiles(preset, [
-            target for group in groups if not group.is_whole for target in group.targets({*left_out, *broken})]))
-    return groups, {name: reason for name, reason in {**broken, **submissions}.items() if reason and name in steps}
+        ladder.fail(f"{others[0]} does not build: {failed[others[0]]}")
+    if failed:
+        groups = [group._replace(is_whole=group.is_whole and not failed.keys() & {
+            group.kernel, *(step.name for step in group.steps)}) for group in groups]
+        failed.update(ladder.build_what_compiles(preset, [target for group in groups if not group.is_whole
+                                                          for target in group.targets({*unbuilt, *failed})]))
+    unbuilt.update((name, Verdict("FAIL", f"does not build: {reason}"))
+                   for name, reason in {**failed, **broken}.items() if reason and name in steps)
+    return groups
 
 
 def build_submission(preset, submission):
@@ -189,21 +192,6 @@ def build_submission(preset, submission):
         ladder.say(str(error).rstrip())
         return ladder.first_error(str(error))
     return ""
-
-
-def run_group(preset, group, left_out, broken, options, tally):
-    steps = []
-    for step in group.steps:
-        if step.name in broken:
-            tally.say(step.name, Verdict("FAIL", f"does not build: {broken[step.name]}"))
-        elif step.name not in left_out:
-            steps.append(step)
-    if steps:
-        run([([steps[0].ladder_program(preset)], steps)] if group.is_whole else
-            [([step.program(preset)], [step]) for step in steps], options, tally)
-    for step in group.steps:
-        if step.name in left_out:
-            tally.say(step.name, Verdict("skipped", "needs " + left_out[step.name]))
 
 
 def print_list():
@@ -239,16 +227,15 @@ def main():
     ladder.say(f"scripts/run: {what}, on {'a GPU' if backend == 'cuda' else 'the CPU backend'}")
 
     ladder.configure(preset)
-    left_out = ladder.skipped(preset)
+    unbuilt = {name: Verdict("skipped", f"needs {what}") for name, what in ladder.skipped(preset).items()}
     if PRINT_ONLY & set(options):
-        step = next((step for step in steps if step.name not in left_out), None)
+        step = next((step for step in steps if step.name not in unbuilt), None)
         if step is None:
             ladder.fail("none of these can be built here")
         sys.exit(subprocess.run([candidates.program_of(preset, step), *options]).returncode)
-    groups, broken = build(preset, groups, left_out)
-    tally = Tally()
+    groups, tally = build(preset, groups, unbuilt), Tally()
     for number, group in enumerate(groups, 1):
         print(f"\n[{number}/{len(groups)}] {group.kernel}", flush=True)
-        run_group(preset, group, left_out, broken, [f"--timeout={arguments.timeout}", *options], tally)
+        group.run(preset, unbuilt, [f"--timeout={arguments.timeout}", *options], tally)
     print("\n" + tally.summary())
-    sys.exit(1 if tally.count("FAIL") else 0)
+    sys.exit(1 if tally.failed() else 0)

@@ -6,8 +6,9 @@ import subprocess
 import sys
 import time
 import unittest
+from pathlib import Path
 
-from helpers import ROOT, Case, executable, ladder, outcome, steps
+from helpers import Case, executable, ladder, outcome, steps
 from ladder import run_ladders
 from ladder.run_ladders import Tally, Verdict
 
@@ -49,11 +50,7 @@ def run(program, together=False):
     tally = Tally()
     run_ladders.run([([program], STEPS)] if together else
                     [([program, f"--only={step.name}"], [step]) for step in STEPS], [], tally)
-    return [tally.verdicts.get(name) for name in NAMES]
-
-
-RIGHT, WRONG = Verdict("PASS"), Verdict("FAIL", "out[0] is wrong")
-CRASHED = Verdict("FAIL", "SIGSEGV, in thread (3,0,0) of block (0,0,0), at k.cu:5")
+    return [tally.get(name) for name in NAMES]
 
 
 class Verdicts(Case):
@@ -62,7 +59,8 @@ class Verdicts(Case):
 
     def test_one_by_one(self):
         _, verdicts = outcome(run, self.fake(PASS, "crash", FAIL, (PASS, "crash")))
-        self.assertEqual(verdicts, [RIGHT, CRASHED, WRONG, CRASHED])
+        crashed = Verdict("FAIL", "SIGSEGV, in thread (3,0,0) of block (0,0,0), at k.cu:5")
+        self.assertEqual(verdicts, [Verdict("PASS"), crashed, Verdict("FAIL", "out[0] is wrong"), crashed])
 
     def test_no_verdict_is_a_failure(self):
         _, verdicts = outcome(run, self.fake("", 1, 124, 77))
@@ -88,11 +86,10 @@ class Verdicts(Case):
         self.assertEqual([verdict.word for verdict in verdicts], ["PASS", "skipped", "PASS", "PASS"])
 
     def test_ctrl_c_ends_it_quietly(self):
-        fake = self.fake(PASS, "wait", PASS, PASS)
-        script = (f"import sys; sys.path.insert(0, {str(ROOT / 'scripts/tests')!r}); import test_run\n"
-                  f"test_run.ladder.run_main(lambda: test_run.run({str(fake)!r}, together=True))")
+        fake = str(self.fake(PASS, "wait", PASS, PASS))
+        script = f"import test_run\ntest_run.ladder.run_main(lambda: test_run.run({fake!r}, together=True))"
         process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   text=True, start_new_session=True,
+                                   text=True, start_new_session=True, cwd=Path(__file__).parent,
                                    # a shell's background jobs have it ignored
                                    preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         next(line for line in process.stdout if NAMES[0] in line)
@@ -111,36 +108,29 @@ class Records(Case):
         return tally
 
     def test_verdicts(self):
-        for record, verdict in ((PASS, Verdict("PASS")), (FAIL, Verdict("FAIL", "out[0] is wrong")),
-                                ({"skipped": "needs sm_90a"}, Verdict("skipped", "needs sm_90a")),
-                                ({"left_out": "takes 9.1 s"}, Verdict("left out", "takes 9.1 s")),
-                                ({"failed": "not done after 9 s"}, Verdict("FAIL", "not done after 9 s"))):
-            self.assertEqual(self.note({"step": "01_atomic", **record}).verdicts, {"sum_01_atomic": verdict})
-        self.assertEqual(self.note({"step": "01_atomic", **CRASH}, {"step": "07_other", **PASS}).verdicts, {})
-
-    def test_a_failure_stays(self):
-        tally = self.note({"step": "01_atomic", **FAIL}, {"step": "01_atomic", **PASS})
-        self.assertEqual(tally.verdicts, {"sum_01_atomic": Verdict("FAIL", "out[0] is wrong")})
+        """A failure stays; an error that ended the program is no verdict, nor is one on another step."""
+        wrong = Verdict("FAIL", "out[0] is wrong")
+        for records, verdict in (([PASS], Verdict("PASS")), ([FAIL], wrong), ([FAIL, PASS], wrong), ([CRASH], None),
+                                 ([{"skipped": "needs sm_90a"}], Verdict("skipped", "needs sm_90a")),
+                                 ([{"left_out": "takes 9.1 s"}], Verdict("left out", "takes 9.1 s")),
+                                 ([{"failed": "not done after 9 s"}], Verdict("FAIL", "not done after 9 s"))):
+            tally = self.note(*({"step": "01_atomic", **record} for record in records), {"step": "07_other", **PASS})
+            self.assertEqual(tally, {"sum_01_atomic": verdict} if verdict else {})
 
     def test_summary(self):
         tally = self.note({"step": "00_cub", "skipped": "needs gpu"}, {"step": "01_atomic", **PASS},
                           {"step": "02_tree", **FAIL}, {"step": "03_shuffle", "left_out": "one run takes 9.1 s"})
         self.assertRegex(tally.summary(), r"(?s)^1 step passed, 1 failed, 1 skipped, 1 left out\n"
                                           r".*sum_02_tree: out\[0\] is wrong$")
-        self.assertNotIn("left out", Tally().summary())
 
-
-class Groups(Case):
-    def groups(self, *names):
-        return [(group.kernel, len(group.steps), group.is_whole)
-                for group in run_ladders.groups_of(ladder.resolve(names))]
 
     def test_groups(self):
         count = len(ladder.resolve(["sum"]))
-        self.assertEqual(self.groups("sum"), [("sum", count, True)])
-        self.assertEqual(self.groups("sum_03_interleaved_divergent", "sum_01_atomic"), [("sum", 2, False)])
-        self.assertEqual(self.groups("sum_01_atomic", "sum"), [("sum", count, True)])
-        self.assertEqual(self.groups("sum", "sum_early_return"), [("sum", count, True), ("sum", 1, False)])
+        for names, groups in ((["sum"], [(count, True)]), (["sum_05_sequential", "sum_01_atomic"], [(2, False)]),
+                              (["sum_01_atomic", "sum"], [(count, True)]),
+                              (["sum", "sum_early_return"], [(count, True), (1, False)])):
+            found = run_ladders.groups_of(ladder.resolve(names))
+            self.assertEqual([(len(group.steps), group.is_whole) for group in found], groups)
 
 
 if __name__ == "__main__":
