@@ -193,7 +193,7 @@ class RandomShapes(Case):
             program = executable(self.folder() / "sum", PROGRAM.format(python=sys.executable, count=count, wrong=wrong,
                                                                        status=status))
             self.patch(ladder.Step, "ladder_program", return_value=program)
-            said, found = outcome(bench.measure_random, "sum", steps("13_top"), {"date": "today"}, 6, 5)
+            said, found = outcome(bench.measure, "sum", steps("13_top"), {"date": "today"}, 6, 5)
             self.assertEqual((found, '"shapes": 6' in said), (error, error is None))
         update.assert_called_once()
 
