@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Tests of the figures on their way from scripts/bench into results/, tables, heads and charts, on figures made up:
-which code they belong to, stale ones, other cards, random shapes. The tables' form is that of the pages, which
-scripts/tables --check compares."""
+"""Tests of the figures on their way from scripts/bench into results/, tables and heads, on figures made up: which code
+they belong to, stale ones, other cards, random shapes. The form of tables and charts is that of the pages, which
+scripts/tables --check and scripts/plot --check compare."""
 import sys
 import unittest
 
 from helpers import ROOT, Case, entry, executable, figures, known, ladder, outcome, steps
 
-bench, tables, plot = (ladder.load_script(name) for name in ("bench", "tables", "plot"))
+bench, tables = (ladder.load_script(name) for name in ("bench", "tables"))
 PROBLEM = """\
 #pragma once
 #include "ladder.cuh"
@@ -66,11 +66,11 @@ class Digest(Case):
 
 class Results(Case):
     def test_names_of_cards(self):
-        self.assertEqual(figures.card_name("NVIDIA H100 80GB HBM3"), "h100-80gb-hbm3")
-        self.assertEqual(figures.card_name("NVIDIA H200"), "h200")
-        short = {"h100-80gb-hbm3": "H100", "h100-pcie": "H100 PCIE", "h200": "H200", "geforce-rtx-4090": "RTX 4090",
-                 "tesla-t4": "T4", "a100-sxm4-40gb": "A100", "rtx-a6000": "RTX A6000"}
-        self.assertEqual({card: figures.short_name(card) for card in short}, short)
+        for gpu, card, short in (("NVIDIA H100 80GB HBM3", "h100-80gb-hbm3", "H100"), ("NVIDIA H200", "h200", "H200"),
+                                 ("NVIDIA GeForce RTX 4090", "geforce-rtx-4090", "RTX 4090"),
+                                 ("NVIDIA A100-SXM4-40GB", "a100-sxm4-40gb", "A100"),
+                                 ("Tesla T4", "tesla-t4", "T4"), ("NVIDIA H100 PCIe", "h100-pcie", "H100 PCIE")):
+            self.assertEqual((figures.card_name(gpu), figures.short_name(figures.card_name(gpu))), (card, short))
 
     def test_new_entries_take_the_place_of_old_ones(self):
         """A step's figures at all sizes; counters of the same run alone. What is of a step that is no more goes."""
@@ -93,7 +93,6 @@ class Results(Case):
 
 
 SIZE = (("n", 1 << 28),)
-MISSING = "Not measured yet."
 
 
 def ladder_of(scale=1.0, stale=(), **more):
@@ -197,16 +196,6 @@ class RandomShapes(Case):
             self.assertEqual((found, '"shapes": 6' in said), (error, error is None))
         update.assert_called_once()
 
-    def test_the_table(self):
-        text = "<!-- random sum -->\nold\n<!-- end -->\n"
-        path = ROOT / "reduce/sum/results/h200.json"
-        for code, more, shown in (("now", {}, "| `sum` | H200 | 1 of 1 (seed 5) | 1.210x | 100% | 1.21 at n=1000 |"),
-                                  ("before", {}, MISSING), ("before", {"commit": "abc1234"}, "| H200 at abc1234 |")):
-            results = {path: {"random": [{**self.summary(shape(100, 121)), "code": code, **more}]}}
-            data = figures.Figures(results, lambda one: one["code"] == "now", known().kernels)
-            self.assertIn(shown, page(data, text))
-        self.assertIn(MISSING, page(known(), text))
-
 
 class Bench(Case):
     def test_stale_steps(self):
@@ -222,22 +211,6 @@ class Bench(Case):
         for names in ([], ["gemv_03_float4"]):
             self.patch(sys, "argv", ["bench", "--random", "5", *names])
             self.assertIn("whole ladders", self.assert_ends(2, bench.main))
-
-
-class Plot(Case):
-    def test_a_chart(self):
-        """Step 02 is faster than the library; stale, it has no bar. A library alone is no ladder."""
-        self.patch(figures, "ceiling_name", return_value="read")
-        entries = [entry("00_cub", 1100, 0.0011, vs_vendor=1.0), entry("01_atomic", 1100, 2, vs_vendor=0.001),
-                   entry("02_tree", 1100, 0.001, vs_vendor=1.1)]
-        for stale, bars, words in ((None, (2, 2), ("01_atomic", "4400", "H200, 1100, GB/s", "read")),
-                                   (2, (2, 0), ("stale",)), (1, (0, 2), ())):
-            known_now = known(h200=[{**one, "code": "before" if at == stale else "now"}
-                                    for at, one in enumerate(entries)])
-            chart = plot.chart(known_now, "sum", figures.options_of([]))
-            self.assertEqual((chart.count('class="step"'), chart.count('class="faster"')), bars, "with the legend's")
-            self.assertEqual([word for word in words if f">{word}<" not in chart], [])
-        self.assertEqual(plot.cards_of(known(h200=entries[:1]), "sum"), [])
 
 
 if __name__ == "__main__":
