@@ -181,40 +181,34 @@ class Figures:
     commit is known; those have "at", such as " at 5d3f697", which follows the card's or the step's name."""
 
     def __init__(self, results, current=is_current, kernels=None):
-        self.kernels = ladder.kernels() if kernels is None else kernels  # {kernel: [Step]}
-        self.entries = {}  # of all steps, not shown ones too: {kernel: [entry]}
-        self.counters, self.random = {}, {}  # what is shown of the lists so called: {(kernel, card): [entry]}
-        self.shown = {}  # of the list entries: {(kernel, card): {(step id, size): entry}}
+        self.kernels = kernels or ladder.kernels()  # {kernel: [Step]}
+        self.entries = collections.defaultdict(list)  # of all steps, not shown ones too: {kernel: [entry]}
+        self.shown = {kind: collections.defaultdict(list) for kind in LISTS}  # {kind: {(kernel, card): [entry]}}
         self.stale = {}  # {card: {step name, or kernel for its random shapes: None}}, in the order of the files
         for (path, contents), kind in itertools.product(results.items(), LISTS):
             for entry in contents.get(kind, []):
-                place = entry["kernel"], path.stem
-                if kind == "entries":
-                    self.entries.setdefault(entry["kernel"], []).append(entry)
+                self.entries[entry["kernel"]] += [entry] * (kind == "entries")
                 if not current(entry):
                     self.stale.setdefault(path.stem, {})[step_name(entry)] = None
                     if kind == "counters" or "commit" not in entry:
                         continue
                     entry = {**entry, "at": f" at {entry['commit']}"}
-                if kind == "entries":
-                    self.shown.setdefault(place, {})[entry["step"], size_of(entry)] = entry
-                else:
-                    getattr(self, kind).setdefault(place, []).append(entry)
-        others = {path.stem for path in results} - set(REFERENCE)
-        self.cards = [card for card in (*REFERENCE, *sorted(others)) if any(path.stem == card for path in results)]
+                self.shown[kind][entry["kernel"], path.stem].append(entry)
+        self.cards = sorted({path.stem for path in results}, key=lambda card: (
+            REFERENCE.index(card) if card in REFERENCE else len(REFERENCE), card))
         self.labels = {kernel: labels(entries) for kernel, entries in self.entries.items()}
 
     def measured(self, kernel):
         """The steps with figures of any card, stale ones too: a reader's own step has none."""
-        known = {entry["step"] for entry in self.entries.get(kernel, ())}
+        known = {entry["step"] for entry in self.entries[kernel]}
         return [step for step in self.kernels[kernel] if step.id in known]
 
     def of(self, kernel, card):
-        return self.shown.get((kernel, card), {})
+        """{(step id, size): entry}"""
+        return {(entry["step"], size_of(entry)): entry for entry in self.shown["entries"][kernel, card]}
 
-    def cards_of(self, kernel, only_reference=False):
-        return [card for card in self.cards
-                if self.of(kernel, card) and (card in REFERENCE or not only_reference)]
+    def cards_of(self, kernel):
+        return [card for card in self.cards if self.shown["entries"][kernel, card]]
 
     def sizes(self, kernel, named):
         """The sizes that are called so."""
@@ -226,13 +220,9 @@ class Figures:
 
     def head_size(self, kernel, options):
         """The one size at which a kernel's steps are compared; None where nothing is measured."""
-        if not self.labels.get(kernel):
-            return None
-        if options["head"]:
-            return self.sizes(kernel, options["head"])[0]
-        sizes = list(self.labels[kernel])
+        sizes = self.sizes(kernel, options["head"]) or list(self.labels.get(kernel, []))
         even = [size for size in sizes if all(value % 2 == 0 for _, value in size)] or sizes
-        return even[min(2, len(even) - 1)]
+        return even[:3][-1] if sizes else None
 
 
 def rate(entry):
@@ -290,9 +280,8 @@ def options_of(words):
     """The sizes that the line of a table names, by their labels."""
     found = {"shown": [], "head": [], "chart": []}
     for word in words:
-        option, _, listed = word.partition("=")
-        is_option = option in ("head", "chart")
-        found[option if is_option else "shown"] += listed.split(",") if is_option else [word]
+        option, listed = re.fullmatch(r"(?:(head|chart)=)?(.*)", word).groups()
+        found[option or "shown"] += listed.split(",")
     return found
 
 
