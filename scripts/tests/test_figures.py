@@ -5,7 +5,8 @@ scripts/tables --check and scripts/plot --check compare."""
 import sys
 import unittest
 
-from helpers import ROOT, Case, entry, executable, figures, known, ladder, outcome, steps
+from helpers import ROOT, Case, entry, figures, known, ladder, outcome, steps
+from ladder import run_ladders
 
 bench, tables = (ladder.load_script(name) for name in ("bench", "tables"))
 PROBLEM = """\
@@ -39,10 +40,10 @@ class Digest(Case):
              "family/run.cuh": "inline void run(float* x) { kernel<<<1, 32>>>(x); }\n",
              "common/ladder.cuh": "__host__ __device__ inline int ceil_div();\n"}
 
-    def digest(self, changed=None, old="", new="", more=()):
-        root = self.folder()
-        for name, text in {**self.FILES, **dict(more)}.items():
-            self.assertIn(old if name == changed else "", text)
+    def digest(self, changed="", old="", new="", more=()):
+        files, root = {**self.FILES, **dict(more)}, self.folder()
+        self.assertIn(old, files.get(changed, ""))
+        for name, text in files.items():
             (root / name).parent.mkdir(exist_ok=True)
             (root / name).write_text(text.replace(old, new) if name == changed else text)
         return figures.digest(root / "family/k_01_naive.cu", root)
@@ -78,13 +79,10 @@ class Results(Case):
         old = [entry("02_global_tree", 8, 1), entry("02_global_tree", 64, 1), entry("02_gone", 8, 1)]
         new = entry("02_global_tree", 8, 7)
         self.assertEqual(figures.merged([*kept, *old], [new]), [*kept, new])
-        first, other_size, misaligned, other_step = (
-            {"kernel": "sum", "step": step, "size": {"n": n}, "misaligned": is_misaligned, "registers": 1}
-            for step, n, is_misaligned in (("00_cub", 8, False), ("00_cub", 9, False), ("00_cub", 8, True),
-                                           ("01_atomic", 8, False)))
+        first, *others = (entry(step, n, 1, misaligned=misaligned) for step, n, misaligned in (
+            ("00_cub", 8, False), ("00_cub", 8, True), ("00_cub", 9, False), ("01_atomic", 8, False)))
         new = {**first, "registers": 2}
-        self.assertEqual(figures.merged([first, other_size, misaligned, other_step], [new]),
-                         [new, misaligned, other_size, other_step])
+        self.assertEqual(figures.merged([first, *others], [new]), [new, *others])
 
     def test_files_are_as_they_would_be_written(self):
         for path, contents in figures.read_all().items():
@@ -157,19 +155,6 @@ def shape(top, library=None, earlier=(), number=0):
     return [{**entry(step, 1000 + number, us), "shape": number} for step, us in times.items() if us]
 
 
-PROGRAM = """\
-#!{python}
-import json, sys
-assert sys.argv[1:3] == ["--random=6", "--seed=5"]
-with open(sys.argv[3].partition("=")[2], "w") as record:
-    for number in range({count}):
-        for step, us in (("13_top", 100 + number), ("00_cub", 120)):
-            print(json.dumps({{"kernel": "sum", "step": step, "size": {{"n": number}}, "shape": number, "cold_us": us,
-                              "of_ceiling": 0.9, "gbps": 5, "verified": number != {wrong}}}), file=record)
-    print(json.dumps({{"kernel": "sum", "step": "02_old", "skipped": "no size"}}), file=record)
-sys.exit({status})
-"""
-
 
 class RandomShapes(Case):
     def summary(self, *shapes):
@@ -185,15 +170,17 @@ class RandomShapes(Case):
         self.assertEqual([found[name] for name in ("shapes", "counted", "left_out")], [5, 3, 1])
 
     def test_running(self):
+        """Figures are kept only if everything ran, and was right."""
         update = self.patch(figures, "update")
         for count, wrong, status, error in ((6, -1, 0, None), (6, -1, 1, "ended with exit status 1"),
                                             (3, -1, 0, "timed 3 of 6 shapes"), (0, -1, 0, "timed nothing"),
                                             (6, 2, 1, "a check failed: sum_00_cub, sum_13_top")):
-            program = executable(self.folder() / "sum", PROGRAM.format(python=sys.executable, count=count, wrong=wrong,
-                                                                       status=status))
-            self.patch(ladder.Step, "ladder_program", return_value=program)
+            records = [{**one, "verified": number != wrong} for number in range(count)
+                       for one in shape(100 + number, 120, number=number)]
+            recorded = self.patch(run_ladders, "recorded", return_value=(status, [*records, {"skipped": "no size"}]))
             said, found = outcome(bench.measure, "sum", steps("13_top"), {"date": "today"}, 6, 5)
             self.assertEqual((found, '"shapes": 6' in said), (error, error is None))
+            self.assertEqual(recorded.call_args[0][0][1:], ["--random=6", "--seed=5"])
         update.assert_called_once()
 
 

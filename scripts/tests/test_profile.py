@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Tests of scripts/profile on what ncu prints, made up: a machine with a GPU and ncu is not needed."""
-import os
+import json
+import subprocess
 import unittest
-from unittest import mock
 
-from helpers import Case, executable, ladder, outcome, steps
+from helpers import Case, ladder, outcome, steps
 from ladder import counters
 
 script = ladder.load_script("profile")
@@ -28,38 +28,20 @@ LOG = f"""\
 "4","4711","program","127.0.0.1","add","1","7","(32, 1, 1)","(1, 1, 1)","0","9.0","50","3000","3","12","2"
 """
 
-
-FAKE_NCU = """\
-#!/usr/bin/env python3
-import subprocess, sys
-arguments = sys.argv[1:]
-metrics = arguments[arguments.index("--metrics") + 1].split(",")
-log = arguments[arguments.index("--log-file") + 1]
-assert arguments[arguments.index("--clock-control") + 1] == "none"
-lacking = [metric for metric in metrics if metric.startswith({lacking!r})] if {lacking!r} else []
-with open(log, "w") as file:
-    if lacking:
-        print("==ERROR== Failed to find metric", lacking[0], file=file)
-        sys.exit(1)
-    file.write({log!r})
-sys.exit(subprocess.run(arguments[arguments.index(log) + 1:]).returncode)
-"""
-PROGRAM = """\
-#!/bin/sh
-[ "$1" = --once ] || exit 2
-for step in 01_atomic 02_tree; do
-  echo '{"family": "reduce", "kernel": "sum", "step": "'$step'", "size": {"n": 8}}'
-done
-"""
+RAN = "".join(json.dumps({"family": "reduce", "kernel": "sum", "step": step, "size": {"n": 8}}) + "\n"
+              for step in ("01_atomic", "02_tree"))
 STEPS = steps("01_atomic", "02_tree")
 
 
 class Run(Case):
-    def profile(self, log=LOG, lacking="", program=PROGRAM, options=()):
-        folder = self.folder()
-        executable(folder / "ncu", FAKE_NCU.format(log=log, lacking=lacking))
-        with mock.patch.dict(os.environ, PATH=f"{folder}{os.pathsep}{os.environ['PATH']}"):
-            return script.profile(STEPS, executable(folder / "program", program), list(options))
+    def profile(self, log=LOG, lacking=None, done=(0, RAN, ""), options=()):
+        def ncu(command, **_):
+            metrics, path = (command[command.index(option) + 1] for option in ("--metrics", "--log-file"))
+            path.write_text(f"==ERROR== Failed to find metric {lacking}\n" if lacking and lacking in metrics else log)
+            return subprocess.CompletedProcess(command, *done)
+
+        self.patch(subprocess, "run", ncu)
+        return script.profile(STEPS, "sum", list(options))
 
     def test_entries(self):
         """Steps are what lies between the markers; counts are added, rates are averages by time, what was not counted
@@ -81,15 +63,14 @@ class Run(Case):
         self.assertEqual(len(self.profile(lacking="sm__inst_executed_pipe_tensor")), 3)
 
     def test_failures(self):
-        usage = "#!/bin/sh\necho 'program: unknown option' >&2\nexit 2\n"
-        for status, words, log, program in (
+        for status, words, log, *done in (
                 (1, r"(?s)ERR_NVGPUCTRPERM.*sudo.*--cap-add=SYS_ADMIN.*scripts/explain sum_01_atomic",
-                 "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission\n", PROGRAM),
-                (1, r"(?s)LibraryNotLoaded.*scripts/explain", "==ERROR== LibraryNotLoaded\n", PROGRAM),
-                (1, "of 0 steps, 2 ran", "==PROF== Connected\n", PROGRAM),
-                (1, "of 1 steps, 2 ran", LOG[:LOG.index('"1","4711"')], PROGRAM),
-                (2, "unknown option", "", usage)):
-            self.assertRegex(self.assert_ends(status, self.profile, log, program=program), words)
+                 "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission\n"),
+                (1, r"(?s)LibraryNotLoaded.*scripts/explain", "==ERROR== LibraryNotLoaded\n"),
+                (1, "of 0 steps, 2 ran", "==PROF== Connected\n"),
+                (1, "of 1 steps, 2 ran", LOG[:LOG.index('"1","4711"')]),
+                (2, "unknown option", "", (2, "", "program: unknown option"))):
+            self.assertRegex(self.assert_ends(status, self.profile, log, None, *done), words)
 
 
 if __name__ == "__main__":
