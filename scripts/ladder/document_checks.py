@@ -81,9 +81,7 @@ def help_of(script):
     return subprocess.run([ladder.ROOT / script, "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
-@functools.lru_cache(None)
-def known_names():
-    return ladder.known_names()
+known_names = functools.lru_cache(None)(ladder.known_names)
 
 
 @functools.lru_cache(None)
@@ -232,19 +230,18 @@ def build_programs(command):
 
 def run_sessions(pages):
     """Runs all sessions, of a translation the original's. Returns how many, and the names of those skipped."""
-    count, skipped = 0, []
+    skipped = []
+    blocks = [(page, block) for page in pages for block in page.of_kind("code")
+              if block.language == "console" and "seen on" not in block.marks
+              and page.path == original_of(page.path) and page.path.name != "NOTES.md"]
     with tempfile.TemporaryDirectory() as folder:
         env = environment(folder)
-        blocks = [(page, block) for page in pages for block in page.of_kind("code")
-                  if block.language == "console" and "seen on" not in block.marks
-                  and page.path == original_of(page.path) and page.path.name != "NOTES.md"]
         for page, block in blocks:
             if "interactive" in block.marks and not shutil.which("gdb"):
                 skipped.append(f"{page.name}:{block.line} needs gdb")
             else:
                 run_session(page, block, env)
-                count += 1
-    return count, skipped
+    return len(blocks) - len(skipped), skipped
 
 
 def run_session(page, block, env):
@@ -257,23 +254,18 @@ def run_session(page, block, env):
         given = [one[len(PROMPT):] + "\n" for one in shown if one.startswith(PROMPT) and "interactive" in block.marks]
         done = subprocess.run(["timeout", str(SESSION_S), "bash", "-c", command], cwd=ladder.ROOT, env=env, text=True,
                               errors="replace", input="".join(given), capture_output=True)
-        printed = done.stdout
         if done.returncode in (2, ladder.TIMED_OUT, 126, 127):
             why = ladder.describe_exit(done.returncode)
             page.error(line, f"'{command}' {why}: {done.stderr.strip().splitlines()[-1:]}")
             continue
-        if given:
-            first, *others = printed.split(PROMPT)
-            printed = first + "".join(PROMPT + one + text for one, text in zip(given, others))
-        compare(page, start, shown, printed)
+        first, *others = done.stdout.split(PROMPT) if given else [done.stdout]
+        compare(page, start, shown, first + "".join(PROMPT + one + text for one, text in zip(given, others)))
 
 
 def compare(page, line, shown, printed):
-    """Is `printed` what is shown from a line of the page on? Empty lines at the end do not count."""
-    wanted, got = ([one.expandtabs().rstrip() for one in lines] for lines in (shown, printed.splitlines()))
-    for lines in (wanted, got):
-        while lines and not lines[-1]:
-            lines.pop()
+    """Is `printed` what is shown from a line of the page on? Blanks at the end of a line or of all do not count."""
+    wanted, got = ("\n".join(one.expandtabs().rstrip() for one in lines).rstrip("\n").split("\n")
+                   for lines in (shown, printed.splitlines()))
     wrong = document.first_difference(wanted, got)
     if wrong:
         place, at = wrong
