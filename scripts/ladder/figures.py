@@ -87,17 +87,22 @@ def read_all():
 
 def to_text(contents):
     """JSON with one entry a line, so that diffs read well."""
-    parts = []
-    for name, value in contents.items():
-        lines = ",\n".join(f"    {json.dumps(entry)}" for entry in value) if name in LISTS else ""
-        parts.append(f'  "{name}": ' + (f"[\n{lines}\n  ]" if name in LISTS else json.dumps(value)))
-    return "{\n" + ",\n".join(parts) + "\n}\n"
+    values = {name: json.dumps(value) if name not in LISTS else
+              "[\n" + ",\n".join(f"    {json.dumps(entry)}" for entry in value) + "\n  ]"
+              for name, value in contents.items()}
+    return "{\n" + ",\n".join(f'  "{name}": {value}' for name, value in values.items()) + "\n}\n"
 
 
-def write(path, contents):
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(to_text(contents))
-    ladder.say(f"wrote {ladder.shown(path)}")
+def write(texts, check=False):
+    """Writes those of {path: text} that have other text; with `check` nothing: the script fails instead."""
+    changed = {path: text for path, text in texts.items() if not path.exists() or path.read_text() != text}
+    if check and changed:
+        ladder.fail(f"{len(changed)} files are not of today's results; scripts/{ladder.script_name()} writes them: "
+                    + " ".join([*map(ladder.shown, changed)][:5]))
+    for path, text in changed.items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        ladder.say(f"wrote {ladder.shown(path)}")
 
 
 def merged(old, new):
@@ -120,7 +125,7 @@ def update(folder, head, **new):
     old = json.loads(path.read_text()) if path.exists() else head
     lists = {name: merged(old.get(name, []), new.get(name, [])) for name in LISTS}
     kept = head if "entries" in new else {name: value for name, value in old.items() if name not in LISTS}
-    write(path, {**kept, **{name: entries for name, entries in lists.items() if entries}})
+    write({path: to_text({**kept, **{name: entries for name, entries in lists.items() if entries}})})
 
 
 def head(executable):
