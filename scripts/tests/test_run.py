@@ -1,104 +1,76 @@
 #!/usr/bin/env python3
 """Checks that scripts/run gives every step its verdict, whatever its program does."""
-import os
 import signal
-import subprocess
-import sys
-import time
 import unittest
-from pathlib import Path
 
-from helpers import Case, executable, ladder, outcome, steps
+from helpers import Case, ladder, outcome, steps
 from ladder import run_ladders
 from ladder.run_ladders import Tally, Verdict
 
 STEPS = steps("00_cub", "01_atomic", "02_tree", "03_shuffle")
 NAMES = [step.name for step in STEPS]
-
-# What a ladder does at each step: it records a verdict, or ends. With --only, that step alone.
-FAKE = """\
-#!/usr/bin/env python3
-import json, os, signal, sys, time
-steps = {steps!r}
-only = [a[7:] for a in sys.argv if a.startswith("--only=")]
-record = open(next(a[9:] for a in sys.argv if a.startswith("--record=")), "a")
-print("CPU backend, n=8", flush=True)
-for name, act in steps.items():
-    if only and name not in only:
-        continue
-    act = act[bool(only)] if isinstance(act, tuple) else act
-    if act == "crash":
-        print(json.dumps({crash!r}), file=record, flush=True)
-        os.kill(os.getpid(), signal.SIGSEGV)
-    elif act == "wait":
-        time.sleep(60)
-    elif isinstance(act, int):
-        sys.exit(act)
-    elif act:
-        print(f"{{name}}  {{act['verified']}}", flush=True)
-        print(json.dumps({{"kernel": "sum", "step": name[4:], **act}}), file=record, flush=True)
-sys.exit(any(isinstance(act, dict) and not act["verified"] for act in steps.values()))
-"""
 PASS = {"verified": True}
 FAIL = {"verified": False, "failure": {"what": "value", "text": "out[0] is wrong"}}
 CRASH = {"reports": [{"fatal": True, "cause": "address", "problem": "SIGSEGV", "at": "k.cu:5", "block": [0, 0, 0],
                       "thread": [3, 0, 0], "groups": []}]}
 
 
-def run(program, together=False):
-    """The verdicts of a ladder's steps."""
-    tally = Tally()
-    run_ladders.run([([program], STEPS)] if together else
-                    [([program, f"--only={step.name}"], [step]) for step in STEPS], [], tally)
-    return [tally.get(name) for name in NAMES]
-
-
 class Verdicts(Case):
-    def fake(self, *acts):
-        return executable(self.folder() / "ladder", FAKE.format(steps=dict(zip(NAMES, acts)), crash=CRASH))
+    def run_steps(self, *acts, together=False):
+        """The verdicts where a ladder does this at each step: it records a verdict, or ends with a report or a status.
+        Of a pair the second is done if the step is run alone."""
+        def recorded(command):
+            records = []
+            for name, act in zip(NAMES, acts):
+                is_alone = f"--only={name}" in command
+                act = act[is_alone] if isinstance(act, tuple) else act
+                if is_alone or len(command) == 1:
+                    if isinstance(act, int):
+                        return act, records
+                    records.append({"kernel": "sum", "step": name[4:], **act})
+                    if act == CRASH:
+                        return -signal.SIGSEGV, records
+            return int(any(not record.get("verified", True) for record in records)), records
+
+        self.patch(run_ladders, "recorded", recorded)
+        tally = Tally()
+        programs = [(["sum"], STEPS)] if together else [(["sum", f"--only={step.name}"], [step]) for step in STEPS]
+        outcome(run_ladders.run, programs, [], tally)
+        return [tally.get(name) for name in NAMES]
 
     def test_one_by_one(self):
-        _, verdicts = outcome(run, self.fake(PASS, "crash", FAIL, (PASS, "crash")))
         crashed = Verdict("FAIL", "SIGSEGV, in thread (3,0,0) of block (0,0,0), at k.cu:5")
-        self.assertEqual(verdicts, [Verdict("PASS"), crashed, Verdict("FAIL", "out[0] is wrong"), crashed])
+        self.assertEqual(self.run_steps(PASS, CRASH, FAIL, (PASS, CRASH)),
+                         [Verdict("PASS"), crashed, Verdict("FAIL", "out[0] is wrong"), crashed])
 
     def test_no_verdict_is_a_failure(self):
-        _, verdicts = outcome(run, self.fake("", 1, 124, 77))
-        self.assertEqual([verdict.word for verdict in verdicts], ["FAIL", "FAIL", "FAIL", "skipped"])
-        for verdict, reason in zip(verdicts, ("no verdict", "status 1", "time limit", "CUDA device")):
-            self.assertIn(reason, verdict.reason)
+        for verdict, expected in zip(self.run_steps({}, 1, ladder.TIMED_OUT, ladder.NO_DEVICE), (
+                "FAIL, printed no verdict", "FAIL, ended with exit status 1", "FAIL, reached its time limit",
+                "skipped, no CUDA device")):
+            self.assertEqual(str(verdict), expected)
 
     def test_together(self):
         error = {"verified": False, "failure": {"what": "error", "text": "an illegal memory access"}}
-        not_twice = [(act, "crash") for act in (PASS, FAIL, PASS)]
+        not_twice = [(act, CRASH) for act in (PASS, FAIL, PASS)]
         for acts, words in (([*not_twice, PASS], "PASS FAIL PASS PASS"),
-                            ([PASS, "crash", PASS, FAIL], "PASS FAIL PASS FAIL"),
+                            ([PASS, CRASH, PASS, FAIL], "PASS FAIL PASS FAIL"),
                             # after an error of CUDA's all later calls fail
                             ([PASS, error, (error, PASS), (error, PASS)], "PASS FAIL PASS PASS"),
-                            ([PASS, PASS, ("crash", PASS), PASS], "PASS PASS FAIL FAIL")):
-            _, verdicts = outcome(run, self.fake(*acts), together=True)
+                            ([PASS, PASS, (CRASH, PASS), PASS], "PASS PASS FAIL FAIL")):
+            verdicts = self.run_steps(*acts, together=True)
             self.assertEqual([verdict.word for verdict in verdicts], words.split())
         self.assertIn("alone", verdicts[2].reason, "only in the ladder")
 
     def test_bad_usage_and_a_size_that_one_step_refuses(self):
-        self.assert_ends(2, run, self.fake(2, 2, 2, 2))
-        _, verdicts = outcome(run, self.fake(PASS, 2, PASS, PASS))
-        self.assertEqual([verdict.word for verdict in verdicts], ["PASS", "skipped", "PASS", "PASS"])
+        self.patch(run_ladders, "recorded", return_value=(2, []))
+        self.assert_ends(2, run_ladders.run, [(["sum"], STEPS)], [], Tally())
+        words = [verdict.word for verdict in self.run_steps(PASS, 2, PASS, PASS)]
+        self.assertEqual(words, ["PASS", "skipped", "PASS", "PASS"])
 
     def test_ctrl_c_ends_it_quietly(self):
-        fake = str(self.fake(PASS, "wait", PASS, PASS))
-        script = f"import test_run\ntest_run.ladder.run_main(lambda: test_run.run({fake!r}, together=True))"
-        process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   text=True, start_new_session=True, cwd=Path(__file__).parent,
-                                   # a shell's background jobs have it ignored
-                                   preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-        next(line for line in process.stdout if NAMES[0] in line)
-        os.killpg(process.pid, signal.SIGINT)
-        start = time.monotonic()
-        errors = process.communicate(timeout=30)[1]
-        self.assertEqual(process.returncode, ladder.INTERRUPTED)
-        self.assertLess(time.monotonic() - start, 10)
-        self.assertNotIn("run_ladders.py", errors)  # no traceback of ours; the fake's own does not count
+        self.patch(run_ladders.subprocess, "run", side_effect=KeyboardInterrupt)
+        said = outcome(ladder.run_main, lambda: run_ladders.run([(["sum"], STEPS)], [], Tally()))
+        self.assertEqual(said, ("", ladder.INTERRUPTED))
 
 
 class Records(Case):
