@@ -105,10 +105,10 @@ class Sessions(Found):
         for text, *patterns in ((good,), (good.replace("\n1", "\n2"), "^7: .*'2'.*'1'"),
                                 ("$ no_such_program\nx", "^3: .*127"), ("CPU backend", "^3: .*console")):
             one = page(block(text, language="console"))
-            self.assertEqual(document_checks.run_sessions([one]), (1, []))
+            self.assertEqual(document_checks.run_sessions([one]), 1)
             self.assert_found(one.errors, *patterns)
         seen = page(block("$ no", "<!-- seen on: H200 -->", "console"))
-        self.assertEqual(document_checks.run_sessions([seen]), (0, []))
+        self.assertEqual(document_checks.run_sessions([seen]), 0)
 
     def test_gdb(self):
         fake = executable(self.folder() / "gdb", "#!/bin/sh\necho start\nprintf '(gdb) '\nwhile read -r x; do "

@@ -41,14 +41,11 @@ class StepFiles(Case):
 
     def test_length_and_what_a_step_adds(self):
         lines = {step: len(step.path.read_text().splitlines()) for step in self.steps}
-        any_shape = {step for step in self.steps if step.is_any_shape}
-        self.assertLessEqual(max(lines[step] for step in any_shape), MOST_LINES_ANY_SHAPE)
-        added = {after: sum(line[0] == "+" and line[1:].strip() != "" for line in list(diff.diff(before, after))[2:])
-                 for before, after in zip(self.steps, self.steps[1:])
-                 if before.kernel == after.kernel and not before.is_vendor and not after.is_any_shape}
-        for sizes, usual, exceptions, most in (
-                ({step: lines[step] for step in lines.keys() - any_shape}, LINES, LONG_STEPS, MOST_LINES),
-                (added, NEW_LINES, LARGE_STEPS, MOST_NEW_LINES)):
+        added = {after: diff.changes(before, after)[0] for before, after in diff.neighbours(self.steps)}
+        any_shape = [lines.pop(step) for step in self.steps if step.is_any_shape]
+        self.assertLessEqual(max(any_shape), MOST_LINES_ANY_SHAPE)
+        for sizes, usual, exceptions, most in ((lines, LINES, LONG_STEPS, MOST_LINES),
+                                               (added, NEW_LINES, LARGE_STEPS, MOST_NEW_LINES)):
             large = {step.name: size for step, size in sizes.items() if size > usual}
             self.assertLessEqual(len(large), exceptions, f"{large}: split a step, or make one of these smaller")
             self.assertLessEqual(max(sizes.values()), most, large)
