@@ -105,19 +105,20 @@ def by_step(output):
 
 def merged(group):
     """One entry for each function among the launches of a step: counts are added, rates are averages, by time."""
-    functions = {}
+    functions, entries = {}, []
     for launch in group:
-        functions.setdefault((launch["function"], tuple(launch["block"])), []).append(launch)
-    entries = []
-    for (function, block), same in functions.items():
-        entry = {"function": function, "launches": len(same), "grid": same[0]["grid"], "block": list(block)}
-        for name in ALL:
-            values = [(launch[name], launch.get("time_ns", 1)) for launch in same if name in launch]
-            if values and (name == "time_ns" or ALL[name].endswith(".sum")):
-                entry[name] = sum(value for value, _ in values)
-            elif values:
-                weight = sum(time for _, time in values)
-                entry[name] = round(sum(value * time for value, time in values) / weight, 3)
+        functions.setdefault((launch["function"], *launch["block"]), []).append(launch)
+    for same in functions.values():
+        first = same[0]
+        entry = {"function": first["function"], "launches": len(same), "grid": first["grid"], "block": first["block"]}
+        for name, metric in ALL.items():
+            found = [launch for launch in same if name in launch]
+            if found and (name == "time_ns" or metric.endswith(".sum")):
+                entry[name] = sum(launch[name] for launch in found)
+            elif found:
+                times = [launch.get("time_ns", 1) for launch in found]
+                total = sum(launch[name] * time for launch, time in zip(found, times))
+                entry[name] = round(total / sum(times), 3)
         entries.append(entry)
     return entries
 
@@ -135,10 +136,8 @@ def hits(entry, name):
 
 
 def kilo(value):
-    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if abs(value) >= size:
-            return f"{value / size:.3g} {unit}"
-    return f"{value:.3g} "
+    unit, size = next((one for one in (("G", 1e9), ("M", 1e6), ("k", 1e3)) if value >= one[1]), ("", 1))
+    return f"{value / size:.3g} {unit}"
 
 
 def stalls(entry):
@@ -151,10 +150,9 @@ def stalls(entry):
 def occupancy(entry):
     """How many warps are possible, and what allows the fewest blocks on an SM."""
     parts = [f"{entry['warps_possible_pct']:.0f} % are possible"] if "warps_possible_pct" in entry else []
-    found = {words: entry[name] for name, words in LIMITS.items() if name in entry}
-    if found:
-        least = min(found.values())
-        names = " and ".join(words for words, value in found.items() if value == least)
+    least = min((entry[name] for name in LIMITS if name in entry), default=None)
+    if least is not None:
+        names = " and ".join(words for name, words in LIMITS.items() if entry.get(name) == least)
         parts.append(f"{least:.0f} blocks per SM, limited by {names}")
     return "; ".join(parts)
 

@@ -13,9 +13,8 @@ DESCRIPTION = """\
 Builds and runs the ladder of each kernel: all its steps, each checked, on a GPU each timed too.
 On a GPU if nvcc and a GPU are there, else on the CPU backend, which prints no times.
 
-Steps are named as you like: kernels, families of kernels, steps, planted bugs, whiteboard answers, and their files; and
-a page of practice/, by its file, is checked as a step is. What a kernel prints is shown.
-A step that does not compile, crashes or never ends fails; the others get their verdicts all the same.
+Names are kernels, families, steps, planted bugs, whiteboard answers, and their files; a page of practice/ too. What a
+kernel prints is shown. A step that does not compile, crashes or never ends fails; the others get their verdicts.
 """
 EPILOG = """\
 examples:
