@@ -4,65 +4,45 @@ they belong to, stale ones, other cards, random shapes. The form of tables and c
 scripts/tables --check and scripts/plot --check compare."""
 import itertools
 import unittest
+from pathlib import Path
+from unittest import mock
 
 from helpers import ROOT, Case, entry, figures, known, ladder, outcome, steps
 from ladder import run_ladders
 
 bench, tables = (ladder.load_script(name) for name in ("bench", "tables"))
-PROBLEM = """\
-#pragma once
-#include "ladder.cuh"
-#include "tile.cuh"
-#include "run.cuh"
-#include "values.cuh"
-
-
-class Problem { const char* kernel() const override; };
-"""
-STEP = """\
-// A head.
-#include "problem.cuh"
-#include "shapes.hpp"
-
-__global__ void k(float* x, int n) {  // a comment
-  const char* s = "no // comment";
-  if (threadIdx.x < n) x[threadIdx.x] = 1.0f;
-}
-
-static void launch(float* x, int n) { k<<<1, 32>>>(x, n); }
-"""
+STEP, SHAPES, SUMS = "gemv/gemv/gemv_07_by_shape.cu", "gemv/gemv/gemv_shapes.hpp", "common/block_reduce.cuh"
+PROBLEM, BASE, RUNNER = "gemv/gemv/gemv.cuh", "gemv/matrix_vector.cuh", "common/problem.hpp"
 
 
 class Digest(Case):
-    FILES = {"family/problem.cuh": PROBLEM, "family/k_01_naive.cu": STEP, "family/values.cuh": "int checks_only();\n",
-             "family/shapes.hpp": "#pragma once\nconstexpr int kLongest = 4;\n",
-             "family/tile.cuh": "#pragma once\n__device__ inline int tile() { return 1; }\n",
-             "family/run.cuh": "inline void run(float* x) { kernel<<<1, 32>>>(x); }\n",
-             "common/ladder.cuh": "__host__ __device__ inline int ceil_div();\n"}
+    def digest(self, file="", old="", new=""):
+        """That of a step, where a file has other text."""
+        def read_text(path, **options):
+            text = read(path, **options)
+            if path != ROOT / file:
+                return text
+            self.assertIn(old, text)
+            return text.replace(old, new, 1)
 
-    def digest(self, changed="", old="", new="", more=()):
-        files, root = {**self.FILES, **dict(more)}, self.folder()
-        self.assertIn(old, files.get(changed, ""))
-        for name, text in files.items():
-            (root / name).parent.mkdir(exist_ok=True)
-            (root / name).write_text(text.replace(old, new) if name == changed else text)
-        return figures.digest(root / "family/k_01_naive.cu", root)
+        read = Path.read_text
+        with mock.patch.object(Path, "read_text", read_text):
+            return figures.digest(ROOT / STEP)
 
     def test_what_counts(self):
         """No comments, layout, includes, and of the problem and the runner what is no device code and no launch."""
-        step, tile = "family/k_01_naive.cu", "family/tile.cuh"
-        same = ((step, "// A head.", "// Another.\n/* And\n more. */"), (step, "  // a comment", ""),
-                (step, "(float* x, int n) {", "(float* x,\n        int n)\n{"), (step, "\n", "\n\n"),
-                (step, "k<<<1, 32>>>", "k <<< 1,32 >>>"), (step, "// A head.", "#pragma once\n// A head."),
-                (step, '#include "problem.cuh"', '#include "problem.cuh"\n#include <algorithm>'),
-                ("family/problem.cuh", "};", "int changed; };"), ("family/values.cuh", "()", "(int changed)"),
-                ("common/ladder.cuh", "()", "(int changed)"), (tile, "#", "// A comment.\n#"),
-                ("family/problem.cuh", "tile.cuh", "block.cuh", {"common/block.cuh": self.FILES[tile]}))
-        other = ((step, "1.0f", "2.0f"), (step, "int n", "unsigned n"), (step, "<<<1, 32", "<<<2, 32"),
-                 (step, "no // comment", "none"), (step, "  if", "#pragma unroll\n  if"),
-                 (tile, "return 1", "return 2"), ("family/shapes.hpp", "= 4", "= 8"), ("family/run.cuh", "32", "64"))
+        same = ((STEP, "// Problem:", "/* Another\n head. */ // Problem:"), (STEP, "int left) {", "int  left)\n{"),
+                (STEP, "<<<", " < << "), (STEP, "#include", "#pragma once\n#include"), (STEP, "<utility>", "<array>"),
+                (STEP, '"block_', '"../../common/block_'), (SUMS, "// Of a block", "// Another"),
+                *((file, "#pragma once\n", "int changed;\n") for file in (PROBLEM, BASE, RUNNER)))
+        other = ((STEP, "kMinBlock = 256", "kMinBlock = 9"), (STEP, "int left", "long left"), (STEP, "<<<", "<<<1+"),
+                 (STEP, "#pragma unroll\n", ""), (SHAPES, "{4, 1, 4, 1}", "{4, 1, 4, 2}"), (SUMS, "= 16", "= 8"),
+                 *((file, "#pragma once\n", code) for file in (PROBLEM, BASE, RUNNER)
+                   for code in ("__device__ int changed;\n", "void run() { changed<<<1, 32>>>(); }\n")))
         for change in (*same, *other):
             self.assertEqual(self.digest(*change) == self.digest(), change in same, change)
+        texts = {self.digest(STEP, "constexpr", f'char text[] = "// {word}"; constexpr') for word in ("one", "two")}
+        self.assertEqual(len(texts), 2, "a comment's sign in a text begins none")
 
 
 class Results(Case):
