@@ -119,8 +119,10 @@ def merged(old, new):
 
 
 def update(folder, head, **new):
-    """Puts lists of entries into the file of a kernel's folder for the card that `head` names; what else it holds
-    stays, the head too where nothing but counters and random shapes is new."""
+    """Puts lists of entries, which get the digests of today's code, into the file of a kernel's folder for the card
+    that `head` names; what else it holds stays, the head too where nothing but counters and random shapes is new."""
+    for entry in itertools.chain(*new.values()):
+        entry["code"] = digest_of(entry["kernel"], entry.get("step"))
     path = folder / "results" / f"{card_name(head['gpu'])}.json"
     old = json.loads(path.read_text()) if path.exists() else head
     lists = {name: merged(old.get(name, []), new.get(name, [])) for name in LISTS}

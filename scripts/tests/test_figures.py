@@ -133,7 +133,7 @@ def shape(top, library=None, earlier=(), number=0):
 
 class RandomShapes(Case):
     def summary(self, *shapes):
-        return bench.summary("sum", 5, list(shapes), "now")
+        return bench.summary("sum", 5, list(shapes))
 
     def test_the_mean_is_geometric_and_short_shapes_do_not_count(self):
         refused = [{"kernel": "sum", "step": "13_top", "size": {"n": 1}, "shape": 4, "left_out": "no"}]
