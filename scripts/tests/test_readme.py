@@ -56,15 +56,13 @@ CASES = {
         ("<!-- cited -->\nOne.\n\n17x\n", "^4: "))}
 
 
-class Found(Case):
+class Pages(Case):
     def assert_found(self, errors, *patterns):
         found = [f"{line}: {text}" for line, text in sorted(errors)]
         self.assertEqual(len(found), len(patterns), found)
         for one, pattern in zip(found, patterns):
             self.assertRegex(one, pattern)
 
-
-class Checks(Found):
     def test_each_kind_of_drift_is_found(self):
         for check, cases in CASES.items():
             for text, *patterns in cases:
@@ -89,8 +87,6 @@ class Checks(Found):
             document_checks.check_translation(translation)
             self.assert_found(translation.errors, *patterns)
 
-
-class Sessions(Found):
     def test_output(self):
         for wanted, printed, *patterns in (
                 ("a\nb", "a  \nb\n\n"), ("...\nb\n...\nd", "a\nb\nc\nc\nd"), ("a\n...\nb", "a\nb\nb"),
@@ -119,8 +115,6 @@ class Sessions(Found):
             document_checks.run_session(one, one.pieces[0], document_checks.environment(self.folder()))
             self.assert_found(one.errors, *patterns)
 
-
-class Figures(Case):
     def test_links_that_lead_nowhere(self):
         """They stay as they are. The others' texts are those of the pages, which scripts/tables --check compares."""
         data = known(h200=[entry(step, n, 10) for step in ("00_cub", "02_tree", "03_shuffle") for n in (1 << 20, 1000)])
