@@ -36,17 +36,9 @@ T* elements(const char* name, const torch::Tensor& tensor, torch::ScalarType typ
 $prototype {
   TORCH_CHECK($first.is_cuda(), "the tensors are not on a GPU");
   const c10::cuda::CUDAGuard guard($first.device());
-  const auto wait = [](cudaStream_t later, cudaStream_t earlier) {
-    if (later == earlier) return;
-    cudaEvent_t event;
-    CUDA_CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-    CUDA_CHECK(cudaEventRecord(event, earlier));
-    CUDA_CHECK(cudaStreamWaitEvent(later, event, 0));
-    CUDA_CHECK(cudaEventDestroy(event));
-  };
   const cudaStream_t current = c10::cuda::getCurrentCUDAStream();
-  wait(nullptr, current);  // the step uses the default stream
-$call  wait(current, nullptr);
+  if (current) CUDA_CHECK(cudaStreamSynchronize(current));  // the step uses the default stream
+$call  if (current) CUDA_CHECK(cudaStreamSynchronize(nullptr));
 }
 """
 
@@ -55,8 +47,8 @@ FILE = string.Template('''\
 
     python $name.py [$sizes]
 
-Needs PyTorch with CUDA, nvcc and ninja. The step uses the default stream: it waits for PyTorch's current one, and that
-one for the step.
+Needs PyTorch with CUDA, nvcc and ninja. The step uses the default stream: where PyTorch's current stream is another
+one, the call waits for the GPU before and after the step.
 Each time is the median of calls between two CUDA events, the L2 cache overwritten before each.
 """
 $timing
@@ -146,18 +138,16 @@ def bytes_of(main):
 def extension(step, main):
     """The fields of FILE that compile the step and call it."""
     call = exporting.TIME_LINE.search(main)[1]
-    values, types = constants(main), pointers(main)
-    sizes = {name: (kind, value.rsplit(" : ", 1)[1]) for name, (kind, value) in values.items() if "argc" in value}
-    allocated = bytes_of(main)
+    types, values, allocated = pointers(main), constants(main), bytes_of(main)
+    sizes = {name: value.rsplit(" : ", 1)[1] for name, (_, value) in values.items() if "argc" in value}
+    code = {**allocated, **{name: value for name, (_, value) in values.items() if name not in sizes}}
     words = exporting.words_of(call)
-    for _ in range(2):  # a constant may hold arrays, whose sizes may be constants
-        for name, code in reversed([*allocated.items(), *((name, value) for name, (_, value) in values.items())]):
-            if name in words and name not in sizes:
-                words |= exporting.words_of(code)
-    needed = {name: re.sub(r"\bh_(\w+)\.size\(\)", r"\1_.numel()", value)
-              for name, (_, value) in values.items() if name in words and name not in sizes}
+    for name in [*reversed(code)] * 2:  # a constant may hold arrays, whose sizes may be constants
+        words |= exporting.words_of(code[name]) if name in words else set()
+    needed = {name: re.sub(r"\bh_(\w+)\.size\(\)", r"\1_.numel()", code[name])
+              for name in values if name in words and name in code}
     tensors, passed = [name for name in types if name in words], [name for name in sizes if name in words]
-    parameters = [f"torch::Tensor {name}_" for name in tensors] + [f"{sizes[name][0]} {name}" for name in passed]
+    parameters = [f"torch::Tensor {name}_" for name in tensors] + [f"{values[name][0]} {name}" for name in passed]
     prototype = problems.wrapped_call("void run(", ", ".join(parameters), ") {")[:-2]
 
     parts = "; ".join([call, *needed.values(), *allocated.values()])
@@ -170,7 +160,7 @@ def extension(step, main):
     for name, value in reversed(needed.items()):  # sizes of arrays come before these, what holds arrays after them
         line = problems.wrapped_call(f"  const {values[name][0]} {name} = ", value, ";")
         lines.insert(len(lines) if exporting.words_of(value) & {*tensors} else 0, line)
-    body = "".join(f"{line}\n" for line in [*lines, f"  {call}"])
+    body = "\n".join([*lines, f"  {call}\n"])
     arch, libraries = exporting.build_options(step)
     flags = ", ".join(f'"{flag}"' for flag in [*[arch] * bool(arch), *UNDEFINED])
     options = problems.wrapped_call(f"{' ' * 24}extra_cuda_cflags=[", flags, "],") + "\n"
@@ -179,7 +169,7 @@ def extension(step, main):
         "kernel": exporting.code_for(step, reached, PRELUDE), "prototype": prototype, "options": options,
         "binding": string.Template(BINDING).substitute(prototype=prototype, first=f"{tensors[0]}_", call=body),
         "arguments": ", ".join(name + "_" * keyword.iskeyword(name) for name in [*tensors, *passed]),
-        "sizes": ", ".join(sizes), "defaults": ", ".join(value.capitalize() for _, value in sizes.values())}
+        "sizes": ", ".join(sizes), "defaults": ", ".join(map(str.capitalize, sizes.values()))}
 
 
 def text(step):

@@ -67,7 +67,7 @@ class Files(Case):
                          [("offsets", "Int32, (rows + 1) * sizeof(int)"), ("columns", "Int32, nnz * sizeof(int)"),
                           ("values", "Float32, nnz * sizeof(float)"), ("x", "Float32, cols * sizeof(float)"),
                           ("y", "Float32, rows * sizeof(float)")])
-        self.assertRegex(text, r"(?s)wait\(nullptr, current\);.*launch\(.*wait\(current, nullptr\);")
+        self.assertRegex(text, r"(?s)Synchronize\(current\)\);.*launch\(.*Synchronize\(nullptr\)\);")
 
 
 class Compiled(Case):
