@@ -18,10 +18,8 @@ def first_race(step):
     if race is None:
         return None
     warps = {(x + width * (y + height * z)) // 32 for x, y, z in (race[side]["thread"] for side in ("first", "second"))}
-    same_warp = race["scope"] == "block" and len(warps) == 1
-    stage, sentence, section = diagnosis.WARP_RACE if same_warp else diagnosis.RACE
-    second = race["second"]
-    return diagnosis.Failure(stage, traces.race_text(race), sentence, section, f"{second['file']}:{second['line']}:1")
+    failure = diagnosis.WARP_RACE if race["scope"] == "block" and len(warps) == 1 else diagnosis.RACE
+    return failure._replace(what=traces.race_text(race), at="{file}:{line}:1".format(**race["second"]))
 
 
 def of_ladder(problem, preset, options, say):

@@ -25,16 +25,11 @@ ADAPTER = """
 #ifndef LADDER_NEEDS
 #define LADDER_NEEDS ""
 #endif
-namespace ladder_adapter {{
-struct Done {{
-  operator int() const {{ return 0; }}
-}};
-inline int operator,(cudaError_t error, Done) {{ return static_cast<int>(error); }}
-static int call({signature}) {{ return (launch({arguments}), Done{{}}); }}
-}}  // namespace ladder_adapter
+struct LadderDone {{ operator int() const {{ return 0; }} }};
+inline int operator,(cudaError_t error, LadderDone) {{ return static_cast<int>(error); }}
 #pragma GCC visibility push(default)  // other symbols stay in this object
 extern "C" {{
-int ladder_page({signature}) {{ return ladder_adapter::call({arguments}); }}
+int ladder_page({signature}) {{ return (launch({arguments}), LadderDone{{}}); }}
 const char* ladder_page_names[2] = {{"{name}.cu", LADDER_NEEDS}};
 }}
 #pragma GCC visibility pop
@@ -79,14 +74,6 @@ def prepare(preset, kernel):
         ladder.fail(f"the runner does not build:\n{done.stdout[-2000:]}")
 
 
-def is_untouched(submission):
-    """Is its code the template's?"""
-    problem = problems.named(submission.kernel)
-    code, *empty = map(cuda_source.words, (submission.path.read_text(errors="replace"), problems.template(problem),
-                                           problems.flat_template(problem)))
-    return code in empty
-
-
 def registers_itself(path):
     """As a step, a planted bug and a whiteboard answer do."""
     return bool(re.search(r"^LADDER_STEP\(", path.read_text(errors="replace"), re.MULTILINE))
@@ -102,8 +89,7 @@ class Builder(outside.Builder):
 
     def __init__(self, preset, submission, folder):
         super().__init__(ladder.ROOT / "build" / preset)
-        self.submission = submission
-        self.folder = folder
+        self.submission, self.folder = submission, folder
         self.narrowed = 0  # the first line where a 64-bit value becomes one of 32 bits with no cast; 0: none does
 
     def registration(self, problem):
@@ -113,7 +99,7 @@ class Builder(outside.Builder):
         text = REGISTRATION.format(header=problem.header, signature=problem.signature, arguments=problem.arguments,
                                    class_name=problem.class_name)
         newest = max(path.stat().st_mtime for path in [*cuda_source.included(problem.header), Path(__file__)])
-        if not output.is_file() or output.stat().st_mtime < newest or source.read_text() != text:
+        if not output.is_file() or output.stat().st_mtime < newest:
             source.parent.mkdir(exist_ok=True)
             source.write_text(text)
             compiled = self.folder / output.name
@@ -124,16 +110,14 @@ class Builder(outside.Builder):
     def program(self):
         """Compiles and links the submission; CompileError if that fails."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        source, problem = self.submission.path, problems.problems().get(self.submission.kernel)
+        source = self.submission.path
         output, includes = self.folder / "page.o", [ladder.folder_of(self.submission.kernel)]
         options = CONVERSIONS if self.known["translate"] else []
         if registers_itself(source):
             warnings = self.compile(source, output, includes=includes, options=options)
             objects = [output]
-        elif problem is None:
-            raise CompileError(f"{ladder.shown(source)}: error: a file for {self.submission.kernel} needs its "
-                               "LADDER_STEP")
         else:
+            problem = problems.named(self.submission.kernel)
             more = ADAPTER.format(signature=problem.signature, arguments=problem.arguments,
                                   name=ladder.plain_name(source.stem))
             warnings = self.compile(source, output, "own", includes, more, [OWN_MAIN, *options])
@@ -145,18 +129,14 @@ class Builder(outside.Builder):
         return program
 
 
-def nvcc_errors(submission):
-    """What nvcc refuses of a submission that the CPU backend takes; empty if nothing, or if there is no nvcc."""
+def check_with_nvcc(submission):
+    """CompileError if nvcc, where there is one, refuses a submission that the CPU backend takes."""
     host_variable = "20094"  # the warning that a kernel reads one
-    try:
-        if shutil.which("nvcc"):
-            run_compiler(["nvcc", "-std=c++17", "-arch=compute_90a", "-I", ladder.ROOT / "common", "-I",
-                          ladder.folder_of(submission.kernel), "-diag-error", host_variable, OWN_MAIN,
-                          "-fdevice-syntax-only", "-cuda", "-o", os.devnull, submission.path],
-                         submission.path.parent, COMPILE_S)
-    except CompileError as error:
-        return str(error)
-    return ""
+    if shutil.which("nvcc"):
+        run_compiler(["nvcc", "-std=c++17", "-arch=compute_90a", "-I", ladder.ROOT / "common", "-I",
+                      ladder.folder_of(submission.kernel), "-diag-error", host_variable, OWN_MAIN,
+                      "-fdevice-syntax-only", "-cuda", "-o", os.devnull, submission.path],
+                     submission.path.parent, COMPILE_S)
 
 
 def build_submission(preset, step):

@@ -13,9 +13,9 @@ COMPILES, ENDS, RIGHT, MEMORY, RACES, PATTERN, SPEED = STAGES = [
 
 class Failure(NamedTuple):
     stage: str
-    what: str  # what was seen, in a line or more
     sentence: str  # what to learn from it
     section: str  # where that is explained: a heading's anchor, in the README or, with "chapter", in the chapter
+    what: str = ""  # what was seen, in a line or more
     at: str = ""  # "file:line:column"
     facts: dict = {}  # the runner's: size, data, buffer, index, got, want and so on
     crashed: bool = False  # at an address that the plain build cannot tell more of
@@ -31,57 +31,61 @@ SECTIONS = BARRIERS, GRID, FIRST, MEMORIES, NUMBERS, DEBUGGER, SANITIZER, RETURN
     "scripts/README.md#sanitize-four-tools-four-bugs", "README.md#launches-return-at-once", "README.md#no-gpu",
     "chapter#traps"]
 
-# (stage, sentence, section)
-OUT_OF_BOUNDS = (MEMORY, "A thread uses an index outside the array: guard each access with the bound of its own "
-                 "dimension, i < n.", FIRST)
-RACE = (RACES, "Two threads use the same memory, one of them writes, and nothing orders them: put a barrier or an "
-        "atomic there.", BARRIERS)
-WARP_RACE = (RACES, "Two lanes of one warp use the same shared memory, one of them writes, and nothing orders them: "
-             "since Volta lanes do not run in step. Put __syncthreads() there; __syncwarp() if it is one warp's own.",
-             BARRIERS)
+OUT_OF_BOUNDS = Failure(MEMORY, "A thread uses an index outside the array: guard each access with the bound of its own "
+                        "dimension, i < n.", FIRST)
+RACE = Failure(RACES, "Two threads use the same memory, one of them writes, and nothing orders them: put a barrier or "
+               "an atomic there.", BARRIERS)
+WARP_RACE = Failure(RACES, "Two lanes of one warp use the same shared memory, one of them writes, and nothing orders "
+                    "them: since Volta lanes do not run in step. Put __syncthreads() there; __syncwarp() if it is one "
+                    "warp's own.", BARRIERS)
 SAME_ELEMENT = ("Two threads write the same element: is its index right, such as row * columns + column, and does "
                 "each thread own its elements? Where all add to one, use atomicAdd or a reduction.")
-DEADLOCK = (RACES, "Threads wait for something that never comes: all threads of a block must reach the same barrier, "
-            "and all lanes of a mask the same warp function.", BARRIERS)
-NEVER_WRITTEN = (MEMORY, "A thread reads memory that nothing has written: does a kernel before it write all of it, and "
-                 "is a sum that is added to set to 0?", SANITIZER)
-INPUT = (MEMORY, "The inputs belong to the caller: write only to the output, and to memory of your own.", SANITIZER)
-WRONG_VALUE = (RIGHT, "Follow the thread that owns this index at this size: which element does it read, which does it "
-               "write, and what do the threads past the end do?", FIRST)
-ANY_CUDA_ERROR = (ENDS, "A CUDA call failed: the message names it.", RETURNS)
+DEADLOCK = Failure(RACES, "Threads wait for something that never comes: all threads of a block must reach the same "
+                   "barrier, and all lanes of a mask the same warp function.", BARRIERS)
+NEVER_WRITTEN = Failure(MEMORY, "A thread reads memory that nothing has written: does a kernel before it write all of "
+                        "it, and is a sum that is added to set to 0?", SANITIZER)
+INPUT = Failure(MEMORY, "The inputs belong to the caller: write only to the output, and to memory of your own.",
+                SANITIZER)
+WRONG_VALUE = Failure(RIGHT, "Follow the thread that owns this index at this size: which element does it read, which "
+                      "does it write, and what do the threads past the end do?", FIRST)
+ANY_CUDA_ERROR = Failure(ENDS, "A CUDA call failed: the message names it.", RETURNS)
 OF_TOOL = {"memcheck": OUT_OF_BOUNDS, "initcheck": NEVER_WRITTEN, "racecheck": RACE, "synccheck": DEADLOCK}
 
 # What the CPU backend reports, by the cause that it gives.
 CAUSES = {
     **dict.fromkeys(["deadlock", "barriers differ", "collectives differ"], DEADLOCK),
-    "grid barrier": (RACES, "All blocks must reach a grid barrier the same number of times: one that leaves its loop "
-                     "early leaves the others waiting.", BARRIERS),
-    "mask": (RACES, "A warp function's mask must name exactly the lanes that call it.", BARRIERS),
-    "width": (RACES, "The width of a shuffle must be a power of two, from 1 to 32.", BARRIERS),
-    "lane is gone": (RACES, "A shuffle reads from a lane that takes no part, so the value is undefined. Let all lanes "
-                     "reach the shuffle, and guard only loads and stores.", BARRIERS),
-    "shared array": (MEMORY, "An index is outside its shared array: a GPU would access what lies behind it.", MEMORIES),
-    "misaligned": (MEMORY, "An access of 8 or 16 bytes needs an address that is a multiple of its size: test the "
-                   "pointer, and take a scalar path where it is not.", TRAPS),
+    "grid barrier": Failure(RACES, "All blocks must reach a grid barrier the same number of times: one that leaves its "
+                            "loop early leaves the others waiting.", BARRIERS),
+    "mask": Failure(RACES, "A warp function's mask must name exactly the lanes that call it.", BARRIERS),
+    "width": Failure(RACES, "The width of a shuffle must be a power of two, from 1 to 32.", BARRIERS),
+    "lane is gone": Failure(RACES, "A shuffle reads from a lane that takes no part, so the value is undefined. Let all "
+                            "lanes reach the shuffle, and guard only loads and stores.", BARRIERS),
+    "shared array": Failure(MEMORY, "An index is outside its shared array: a GPU would access what lies behind it.",
+                            MEMORIES),
+    "misaligned": Failure(MEMORY, "An access of 8 or 16 bytes needs an address that is a multiple of its size: test "
+                          "the pointer, and take a scalar path where it is not.", TRAPS),
     "address": OUT_OF_BOUNDS,
-    "host memory": (ENDS, "A kernel cannot use the host's memory: copy it, or pass it by value.", MEMORIES),
-    "device memory": (ENDS, "The host cannot use the device's memory: copy it with cudaMemcpy.", MEMORIES),
-    "launch": (ENDS, "CUDA refused the call: the line above says which argument, and its limit.", GRID),
-    "block waits": (ENDS, "A block waits for another one that has not started: blocks need not run at the same time. "
-                    "Use a cooperative launch, or no more blocks than the device holds at once.", BARRIERS),
-    "time": (ENDS, "A loop never ends: see that each path through it changes what its condition tests.", DEBUGGER),
-    "stack": (ENDS, "A thread's stack is small: avoid deep recursion and large local arrays.", MEMORIES),
-    "arithmetic": (RIGHT, "An integer division by zero, or one that overflows: its result means nothing. A GPU and an "
-                   "arm64 CPU go on with it, an x86 CPU stops.", NUMBERS),
-    "trap": (RIGHT, "The kernel ended itself: an assertion failed, or it called __trap().", DEBUGGER),
-    "unsupported": (COMPILES, "The CPU backend cannot run this; the message says what to write instead.", NO_GPU),
+    "host memory": Failure(ENDS, "A kernel cannot use the host's memory: copy it, or pass it by value.", MEMORIES),
+    "device memory": Failure(ENDS, "The host cannot use the device's memory: copy it with cudaMemcpy.", MEMORIES),
+    "launch": Failure(ENDS, "CUDA refused the call: the line above says which argument, and its limit.", GRID),
+    "block waits": Failure(ENDS, "A block waits for another one that has not started: blocks need not run at the same "
+                           "time. Use a cooperative launch, or no more blocks than the device holds at once.",
+                           BARRIERS),
+    "time": Failure(ENDS, "A loop never ends: see that each path through it changes what its condition tests.",
+                    DEBUGGER),
+    "stack": Failure(ENDS, "A thread's stack is small: avoid deep recursion and large local arrays.", MEMORIES),
+    "arithmetic": Failure(RIGHT, "An integer division by zero, or one that overflows: its result means nothing. A GPU "
+                          "and an arm64 CPU go on with it, an x86 CPU stops.", NUMBERS),
+    "trap": Failure(RIGHT, "The kernel ended itself: an assertion failed, or it called __trap().", DEBUGGER),
+    "unsupported": Failure(COMPILES, "The CPU backend cannot run this; the message says what to write instead.",
+                           NO_GPU),
 }
 CUDA_ERRORS = {
-    "cudaErrorInvalidConfiguration": (ENDS, "The launch was refused: a block has at most 1024 threads, gridDim.y and z "
-                                      "end at 65535, and no dimension may be 0.", GRID),
+    "cudaErrorInvalidConfiguration": Failure(ENDS, "The launch was refused: a block has at most 1024 threads, "
+                                             "gridDim.y and z end at 65535, and no dimension may be 0.", GRID),
     "cudaErrorMisalignedAddress": CAUSES["misaligned"],
     "cudaErrorIllegalAddress": OUT_OF_BOUNDS,
-    "cudaErrorMemoryAllocation": (ENDS, "The program asks for more memory than the device has.", MEMORIES),
+    "cudaErrorMemoryAllocation": Failure(ENDS, "The program asks for more memory than the device has.", MEMORIES),
     "cudaErrorLaunchFailure": DEADLOCK,
 }
 FOUND = {"past end": OUT_OF_BOUNDS, "before start": OUT_OF_BOUNDS, "input changed": INPUT, "input written": INPUT}
@@ -159,10 +163,10 @@ def seen(facts, more=""):
 
 def of_error(report, facts):
     """The Failure that an error's report shows."""
-    stage, sentence, section = CAUSES.get(report["cause"], OUT_OF_BOUNDS)
     place = report["at"] or report["launched"]
-    return Failure(stage, seen(facts, told(report)), sentence, section, f"{place}:1" if place else "", facts,
-                   report["cause"] == "address")
+    return CAUSES.get(report["cause"], OUT_OF_BOUNDS)._replace(
+        what=seen(facts, told(report)), at=f"{place}:1" if place else "", facts=facts,
+        crashed=report["cause"] == "address")
 
 
 def of_outcome(outcome):
@@ -176,32 +180,31 @@ def of_outcome(outcome):
         causes = {"misaligned address": "misaligned", "division by zero": "arithmetic"}
         cause = next((cause for words, cause in causes.items() if words in outcome.sanitizer), "address")
         element = next(filter(None, map(with_element, outcome.reports)), "")
-        said = seen(facts, outcome.sanitizer + element)
-        return Failure(MEMORY, said, *CAUSES[cause][1:], outcome.sanitizer_at, facts)
+        return CAUSES[cause]._replace(stage=MEMORY, what=seen(facts, outcome.sanitizer + element),
+                                      at=outcome.sanitizer_at, facts=facts)
     if stopped:
         printed = (outcome.printed or output).strip().partition("\n")[0][:80]
         prints = f", it prints '{printed}'" * (stopped == "output" and printed != "")
-        return Failure(ENDS, seen(facts, f"stopped: over the limit on {stopped}{prints}"), STOPPED[stopped], DEBUGGER,
-                       "", facts)
+        return Failure(ENDS, STOPPED[stopped], DEBUGGER, seen(facts, f"stopped: over the limit on {stopped}{prints}"),
+                       facts=facts)
     if outcome.entry:
         return of_facts(facts)
     last = output.strip().rpartition("\n")[2]
     name = "the program ended before its checks did: " + ladder.describe_exit(status) + f": {last}" * bool(last)
-    return Failure(ENDS, seen(facts, name), "launch must return: what it starts is checked after it. It reports a CUDA "
-                   "error rather than exit.", RETURNS, "", facts, status < 0)
+    return Failure(ENDS, "launch must return: what it starts is checked after it. It reports a CUDA error rather than "
+                   "exit.", RETURNS, seen(facts, name), facts=facts, crashed=status < 0)
 
 
 def of_facts(facts):
     """The Failure of a check that ran to its end."""
-    stage, sentence, section = CUDA_ERRORS.get(facts["error"], ANY_CUDA_ERROR) if facts["what"] == "error" else \
+    failure = CUDA_ERRORS.get(facts["error"], ANY_CUDA_ERROR) if facts["what"] == "error" else \
         FOUND.get(facts["what"], WRONG_VALUE)
-    return Failure(stage, seen(facts), sentence, section, first_place(facts.get("message", "")), facts)
+    return failure._replace(what=seen(facts), at=first_place(facts.get("message", "")), facts=facts)
 
 
 def of_tool(tool, finding):
     """The Failure that a tool of compute-sanitizer shows."""
-    stage, sentence, section = OF_TOOL[tool]
-    return Failure(stage, f"{tool}: {finding}", sentence, section, first_place(finding))
+    return OF_TOOL[tool]._replace(what=f"{tool}: {finding}", at=first_place(finding))
 
 
 CANNOT_RUN = "the CPU backend cannot run this"
@@ -211,18 +214,15 @@ def of_compiler(error, problem):
     """The Failure of a submission to a problem that does not compile."""
     what = re.sub(r"^([^:\s]+:\d+):\d+:", r"\1:", ladder.first_error(str(error)))  # the column is of the translation
     call = f"launch({problem.signature})"
-    section = FIRST
+    if CANNOT_RUN in what:
+        return CAUSES["unsupported"]._replace(what=what, at=first_place(what))
     if "what the judge adds" in what or "ladder_page" in what:
         sentence = f"The judge calls {call}: name the function that starts your kernel so, with these parameters."
-    elif CANNOT_RUN in what:
-        sentence = ("Without a GPU the judge runs pages on the CPU backend, which leaves this out; the message says "
-                    "what to write instead.")
-        section = NO_GPU
     elif "conver" in what or "cannot bind" in what:
         sentence = f"The types do not fit: the judge calls {call}."
     else:
         sentence = "The compiler stops at its first error: fix that one and look again."
-    return Failure(COMPILES, what, sentence, section, first_place(what))
+    return Failure(COMPILES, sentence, FIRST, what, first_place(what))
 
 
 # ---- causes, by experiment
@@ -252,13 +252,12 @@ class Causes:
         if self.facts.get("what") not in ("value", "unwritten", "values"):
             cause = self.data() if self.failure.stage == MEMORY else None
             words = f"{self.failure.sentence} {lesson(self.facts['data'])}".strip()
-            return self.with_proof(cause[3], sentence=words) if cause else self.failure
+            return self.with_proof(cause.what, sentence=words) if cause else self.failure
         self.simplify()
         for search in (self.lane, self.change, self.data, self.option):
             cause = search()
             if cause:
-                stage, sentence, section, proof = cause
-                return self.with_proof(proof, stage=stage, sentence=sentence, section=section)
+                return self.with_proof(cause.what, stage=cause.stage, sentence=cause.sentence, section=cause.section)
         return self.with_proof(self.neighbours())
 
     def with_proof(self, proof, **changed):
@@ -280,29 +279,30 @@ class Causes:
 
     def lane(self):
         gone = next((report for report in self.reports if report["cause"] == "lane is gone"), None)
-        return (*CAUSES["lane is gone"], told(gone)) if gone else None
+        return CAUSES["lane is gone"]._replace(what=told(gone)) if gone else None
 
     def change(self):
         """The first change of how the check is run with which it passes, or what the failure itself says."""
         order = self.facts["order"]
         if order not in ("", "forward") and self.again(order="forward"):
-            return (RACES, "The result depends on the order in which threads run, which nothing fixes: a barrier or an "
-                    "atomic is missing.", BARRIERS,
-                    f"It passes when threads run in forward order, and fails in {order} order.")
+            return Failure(RACES, "The result depends on the order in which threads run, which nothing fixes: a "
+                           "barrier or an atomic is missing.", BARRIERS,
+                           f"It passes when threads run in forward order, and fails in {order} order.")
         if self.facts["offsets"] and self.again("--aligned"):
-            return (RIGHT, "The arrays start off their alignment here: a vector access needs a test of each pointer, "
-                    "and the rest a scalar path.", TRAPS, "It passes where all arrays are aligned.")
+            return Failure(RIGHT, "The arrays start off their alignment here: a vector access needs a test of each "
+                           "pointer, and the rest a scalar path.", TRAPS, "It passes where all arrays are aligned.")
         if self.facts["second_run"]:
-            return (RIGHT, "The second run finds what the first left: what is kept between launches, such as a counter "
-                    "or a sum that is added to, must be set again in each.", TRAPS, "The first run passes.")
+            return Failure(RIGHT, "The second run finds what the first left: what is kept between launches, such as a "
+                           "counter or a sum that is added to, must be set again in each.", TRAPS,
+                           "The first run passes.")
         if self.facts["what"] == "unwritten" or self.facts.get("writer") == "no thread":
-            return (RIGHT, "Each element of the output must be written by a thread: does the grid cover all, also the "
-                    "last partial block and a size of 0?", FIRST, "")
+            return Failure(RIGHT, "Each element of the output must be written by a thread: does the grid cover all, "
+                           "also the last partial block and a size of 0?", FIRST)
         if self.again(fill="zeros"):
-            return RIGHT, *NEVER_WRITTEN[1:], "It passes where fresh memory holds zeros."
+            return NEVER_WRITTEN._replace(stage=RIGHT, what="It passes where fresh memory holds zeros.")
         if self.again("--zeroed"):
-            return (RIGHT, "The output is added to, and nothing has set it to 0 before: cudaMemsetAsync it, or let the "
-                    "first writer store.", TRAPS, "It passes where the output holds zeros beforehand.")
+            return Failure(RIGHT, "The output is added to, and nothing has set it to 0 before: cudaMemsetAsync it, or "
+                           "let the first writer store.", TRAPS, "It passes where the output holds zeros beforehand.")
         return None
 
     def data(self):
@@ -310,7 +310,7 @@ class Causes:
         if data == "random" or not self.again(data="random"):
             return None
         sentence = lesson(data) or f"The data decide: see what the problem says of {data} data."
-        return RIGHT, sentence, NUMBERS, "It passes on random data of this size."
+        return Failure(RIGHT, sentence, NUMBERS, "It passes on random data of this size.")
 
     def option(self):
         """A leading dimension that is longer than its rows, or a scalar."""
@@ -318,7 +318,7 @@ class Causes:
             given = [option for option in self.facts["options"] if re.fullmatch(pattern, option)]
             if given and given != plain and self.again(*plain, without=given):
                 name = re.fullmatch(pattern, given[0])[1]
-                return RIGHT, sentence.format(name), FIRST, proof.format(name)
+                return Failure(RIGHT, sentence.format(name), FIRST, proof.format(name))
         return None
 
     def neighbours(self):

@@ -86,10 +86,6 @@ REMARKS = {
 NOT_ROBUST = {"alignment", "empty", "NaN", "corner", "grid"}
 
 
-def remark_of(kind, facts):
-    return Remark(kind, REMARKS[kind].format(**facts))
-
-
 class Judge:
     """One submission's. `say` gets a line on what takes long. A step of the ladder, a planted bug and a submission made
     from one must keep the problem's contract to the letter; of other submissions remarks are made where an interviewer
@@ -100,18 +96,15 @@ class Judge:
         self.problem = problems.named(submission.kernel)
         self.seconds = seconds  # of CPU time, that are left
         self.for_checks, self.for_few_checks = seconds * CHECKS, seconds * FEW
-        self.say = say
-        self.with_gpu = with_gpu
+        self.say, self.with_gpu = say, with_gpu
         self.is_strict = candidates.registers_itself(submission.path) and submission.kind != "answer"
         self.stages = {}  # those judged: {name: Stage}
         self.remarks = {}  # {(kind, about): Remark}
         self.pool = self.folder = None
         self.builds = {}  # {preset: Future of a program}
-        self.printed = ""  # by the submission, in the last run that printed
-        self.printed_by_failure = ""  # and in the run that fails
+        self.printed = ""  # by the submission: in the run that fails, else in a small one
         self.program = None  # that runs as the submission should, without sanitizers and counters
-        self.traced_run = None  # what was counted
-        self.references = []  # the same of the ladder's steps
+        self.traced_run, self.references = None, []  # what was counted, of it and of the ladder's steps
         self.slow = "as fast as the ladder's best steps, on a GPU"  # what is missing for the level fast
 
     # -- building and running
@@ -120,10 +113,8 @@ class Judge:
         candidates.prepare(preset, self.submission.kernel)
         builder = candidates.Builder(preset, self.submission, self.folder / preset)
         program = builder.program()
-        if preset in ("cpu", "gpu"):
-            self.program = self.program or program
-            if builder.narrowed and not self.is_strict:
-                self.remark("narrow", line=builder.narrowed)
+        if builder.narrowed and not self.is_strict:
+            self.remark("narrow", line=builder.narrowed)
         return program
 
     def building(self, preset):
@@ -140,7 +131,6 @@ class Judge:
             raise OutOfTime
         outcome = checked_run.run(program, options, min(seconds or self.seconds, self.seconds), environment)
         self.seconds -= outcome.result.seconds
-        self.printed = outcome.printed or self.printed
         return outcome
 
     def check(self, program, *options, within=None, **how):
@@ -158,14 +148,14 @@ class Judge:
             for entry in outcome.entry.get("remarks", []):
                 facts, lesson = entry["failure"], entry.get("lesson", "")
                 seen = facts["error"] if facts["what"] == "error" else facts["seen"]
-                facts = {**facts, "where": diagnosis.how(facts), "seen": seen, "lesson": lesson}
-                self.remarks.setdefault((entry["kind"], lesson), remark_of(entry["kind"], facts))
+                self.remark(entry["kind"], lesson,
+                            **{**facts, "where": diagnosis.how(facts), "seen": seen, "lesson": lesson})
             if outcome.entry.get("verified") and "LeakSanitizer" in outcome.sanitizer:
                 self.remark("leak")
                 return None
         if any(report["cause"] == "returned" for report in outcome.reports):
             self.remark("return")
-        self.printed_by_failure = outcome.printed
+        self.printed = outcome.printed
         return diagnosis.of_outcome(outcome)
 
     def holds(self, outcome, program=None, **how):
@@ -177,7 +167,7 @@ class Judge:
 
     def remark(self, kind, about=None, **facts):
         """Keeps one remark of a kind, and of one on a corner or a dimension one about each."""
-        self.remarks.setdefault((kind, about), remark_of(kind, facts))
+        self.remarks.setdefault((kind, about), Remark(kind, REMARKS[kind].format(**facts)))
 
     def mark(self, stage, state=PASSED, text=""):
         self.stages[stage] = Stage(stage, state, text)
@@ -192,9 +182,10 @@ class Judge:
             self.folder = Path(folder)
             try:
                 self.judge()
-                if self.program:  # for what it prints
-                    self.run(self.program, "--check", "--random-data", "--aligned",
-                             *compute_sanitizer.small_sizes(self.program)[0], seconds=LONG_S)
+                if self.program:
+                    small, _ = compute_sanitizer.small_sizes(self.program)
+                    self.printed = self.run(self.program, "--check", "--random-data", "--aligned", *small,
+                                            seconds=LONG_S).printed
             except Failed as found:
                 [failure] = found.args
             except candidates.CompileError as error:
@@ -206,42 +197,33 @@ class Judge:
             failure = failure._replace(section=self.problem.section(failure.section))
             if failure.stage == RIGHT and self.program:
                 self.mark(ENDS)  # it was run to its end
-            self.stages = {name: self.stages[name] for name in STAGES[:STAGES.index(failure.stage)]
-                           if name in self.stages}
             self.mark(failure.stage, FAILED, failure.what)
+            for later in STAGES[STAGES.index(failure.stage) + 1:]:
+                self.stages.pop(later, None)
             if failure.stage in (RIGHT, MEMORY, RACES) and self.program and self.program.parent.name == "cpu":
                 film = f"scripts/explain --play {shlex.quote(ladder.shown(self.submission.path))}"
         else:
-            ideas = {step.name[len(step.kernel) + 1:]: text for step, text in self.problem.hints()}
+            ideas = {step.id: text for step, text in self.problem.hints()}
             is_robust = not NOT_ROBUST & {kind for kind, _ in self.remarks}
-            level, *following = levels.standing(self.traced_run, self.references, is_robust, ideas, self.slow)
-            following = ": ".join(filter(None, following))
+            level, following = levels.standing(self.traced_run, self.references, is_robust, ideas, self.slow)
         return Verdict(ladder.shown(self.submission.path), self.submission.kernel,
                        [self.stages.get(name, Stage(name, NOT_JUDGED)) for name in STAGES], failure,
-                       self.printed_by_failure if failure else self.printed, [*self.remarks.values()], level,
-                       following, film)
+                       self.printed, [*self.remarks.values()], level, following, film)
 
     def judge(self):
-        if candidates.is_untouched(self.submission):
-            raise Failed(diagnosis.Failure(
-                RIGHT, "the page is empty", "This is still the empty page. Write the kernel in "
-                f"{self.submission.path.name}, then judge it again; scripts/practice {self.submission.kernel} --hint 1 "
-                "gives a first idea.", diagnosis.FIRST))
         self.say("compiling for the CPU backend")
-        by_nvcc = self.pool.submit(candidates.nvcc_errors, self.submission)
+        by_nvcc = self.pool.submit(candidates.check_with_nvcc, self.submission)
         try:
-            program = self.building("cpu").result()
+            self.program = self.building("cpu").result()
         except candidates.CompileError as error:
             if self.with_gpu and diagnosis.CANNOT_RUN in str(error):
                 return self.on_gpu(alone=True)
             raise
         self.mark(COMPILES)
         try:
-            self.checked(program)
+            self.checked(self.program)
         finally:
-            refused = by_nvcc.result()  # it takes longer than most checks
-            if refused:
-                raise candidates.CompileError(refused)
+            by_nvcc.result()  # it takes longer than most checks; its error replaces what they find
         if self.with_gpu:
             self.on_gpu()
         else:
@@ -342,7 +324,7 @@ class Judge:
         if step is None:
             self.holds(outcome)
             return
-        self.printed_by_failure = outcome.printed
+        self.printed = outcome.printed
         error = next((report for report in step.get("reports", []) if report["kind"] == "error"), None)
         if error:  # what only this build sees: the host's memory behind a structure's pointer
             raise Failed(diagnosis.of_error(error, step["failure"]))
@@ -365,29 +347,30 @@ class Judge:
         stages; compute-sanitizer takes the CPU backend's place."""
         self.say("on the GPU")
         program = self.building("gpu").result()
+        self.program = self.program or program
         if alone:
             self.mark(COMPILES, text="for the GPU; the CPU backend cannot run it")
         outcome = self.check(program)
+        if alone and outcome.result.stopped:
+            raise Failed(self.failure_of(outcome))
         if not self.holds(outcome):
-            if alone:
-                raise Failed(self.failure_of(outcome))
             return
         if alone:
             self.mark(ENDS)
             self.mark(RIGHT, text=f"{outcome.entry['checks']} checks")
             self.mark(PATTERN, SKIPPED, "needs the CPU backend")
             self.sanitized(program)
-        own = [entry for entry in ladder.entries(self.run(program, "--json").result.output) if "cold_us" in entry]
-        if own:
-            steps = [step for step in access_pattern.of_ladder(self.problem, "gpu", ("--json",), self.say)
-                     if "cold_us" in step]
-            self.mark(SPEED, text=access_pattern.speed_text(own[-1], steps))
-            self.slow = levels.shortfall_in_time(own[-1]["cold_us"], steps)
+        for own in ladder.entries(self.run(program, "--json").result.output):
+            if "cold_us" in own:
+                steps = [step for step in access_pattern.of_ladder(self.problem, "gpu", ("--json",), self.say)
+                         if "cold_us" in step]
+                self.mark(SPEED, text=access_pattern.speed_text(own, steps))
+                self.slow = levels.shortfall_in_time(own["cold_us"], steps)
 
     def sanitized(self, program):
         """What compute-sanitizer's tools find at two small sizes. The stages memory and races have two tools each."""
-        found = bool(shutil.which("compute-sanitizer"))
-        for stage, *_ in diagnosis.OF_TOOL.values():
+        found = shutil.which("compute-sanitizer")
+        for stage in (MEMORY, RACES):
             self.mark(stage, *(PASSED, "by compute-sanitizer") if found else (SKIPPED, "needs compute-sanitizer"))
         if not found:
             return

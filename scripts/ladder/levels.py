@@ -4,6 +4,7 @@ A measure is a level where it tells the ladder's steps apart: some are worse tha
 Coalesced is one in every ladder, and bank conflicts are wherever a step uses shared memory. The first step that comes
 near the best is the one whose idea reaches the level."""
 import math
+from operator import attrgetter
 
 from ladder import figures, traces
 
@@ -19,10 +20,10 @@ def sector_ratio(sums):
 
 # name: (measure of a step's sums, as text)
 MEASURES = {
-    COALESCED: (sector_ratio, lambda value: f"{value:.2f} times the fewest sectors per request"),
-    NO_CONFLICTS: (lambda sums: sums.conflicts, lambda value: f"{value:,} wavefronts lost to bank conflicts"),
-    "few atomics": (lambda sums: sums.atomics, lambda value: f"{value:,} atomic operations"),
-    "least traffic": (lambda sums: sums.sectors, lambda value: f"{value:,} sectors in all"),
+    COALESCED: (sector_ratio, "{:.2f} times the fewest sectors per request"),
+    NO_CONFLICTS: (attrgetter("conflicts"), "{:,} wavefronts lost to bank conflicts"),
+    "few atomics": (attrgetter("atomics"), "{:,} atomic operations"),
+    "least traffic": (attrgetter("sectors"), "{:,} sectors in all"),
 }
 
 
@@ -44,21 +45,18 @@ def of_ladder(references):
     return found
 
 
-def lanes(sums):
-    """Active, of an access to global memory."""
-    return sums.total("lanes", "global_load", "global_store") / sums.requests if sums.requests else 32
-
-
-def blocks(sums):
-    """Of the largest launch."""
-    return max((math.prod(launch["grid"]) for launch in sums.entry["launches"]), default=1)
+def lanes_and_blocks(sums):
+    """(active lanes of an access to global memory, blocks of the largest launch)"""
+    return (sums.total("lanes", "global_load", "global_store") / sums.requests if sums.requests else 32,
+            max((math.prod(launch["grid"]) for launch in sums.entry["launches"]), default=1))
 
 
 def why_serial(own, references):
     """Why a submission is too serial for the levels above robust; empty if it is not."""
-    reasons = [f"{lanes(own):.0f} lane{'s' * (round(lanes(own)) != 1)} of 32"]
-    reasons *= lanes(own) < min(map(lanes, references)) / 2
-    return ", ".join(reasons + ["1 block"] * (blocks(own) < 2 <= min(map(blocks, references))))
+    lanes, blocks = lanes_and_blocks(own)
+    least_lanes, least_blocks = map(min, zip(*map(lanes_and_blocks, references)))
+    reasons = [f"{lanes:.0f} lane{'s' * (round(lanes) != 1)} of 32"] * (lanes < least_lanes / 2)
+    return ", ".join(reasons + ["1 block"] * (blocks < 2 <= least_blocks))
 
 
 def shortfall_in_time(cold_us, timed):
@@ -69,21 +67,22 @@ def shortfall_in_time(cold_us, timed):
 
 
 def standing(own, references, is_robust, ideas, speed):
-    """(a submission's level, the next one, what is missing for it and whose idea reaches it). `own`: its traced run, or
+    """(a submission's level; the next one, what is missing for it and whose idea reaches it). `own`: its traced run, or
     None; `ideas`: {step's id: text}; `speed`: what is missing for the level fast, empty if nothing is."""
     if not is_robust:
-        return RIGHT, ROBUST, "see the remarks"
+        return RIGHT, f"{ROBUST}: see the remarks"
     own = own and traces.Sums(own)
     references = {entry["step"][len(entry["kernel"]) + 1:]: traces.Sums(entry) for entry in references if own}
     levels = of_ladder(references)
     serial = why_serial(own, references.values()) if levels else ""
     if serial:
-        return ROBUST, levels[0][0], f"the work is done by {serial}: give each thread an element"
+        return ROBUST, f"{levels[0][0]}: the work is done by {serial}: give each thread an element"
     reached = ROBUST
     for name, limit, step in levels:
         measure, words = MEASURES[name]
         if measure(own) > limit:
-            missing = f"{words(measure(own))}; {figures.name_in_text(step)} has {words(measure(references[step]))}"
-            return reached, name, missing + f": {ideas[step]}" * (step in ideas)
+            best = words.format(measure(references[step]))
+            following = f"{name}: {words.format(measure(own))}; {figures.name_in_text(step)} has {best}"
+            return reached, ": ".join(filter(None, [following, ideas.get(step)]))
         reached = name
-    return (reached, FAST, speed) if speed else (FAST, "", "")
+    return (reached, f"{FAST}: {speed}") if speed else (FAST, "")

@@ -16,9 +16,7 @@ def read():
 
 def write(known):
     ladder.PRACTICE.mkdir(exist_ok=True)
-    fresh = ladder.PRACTICE / "progress.tmp"
-    fresh.write_text(json.dumps(known, indent=1) + "\n")
-    fresh.replace(ladder.PRACTICE / "progress.json")
+    (ladder.PRACTICE / "progress.json").write_text(json.dumps(known, indent=1) + "\n")
 
 
 def judge(submission, **how):

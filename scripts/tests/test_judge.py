@@ -182,10 +182,10 @@ class JudgeTest(Case):
         self.assertEqual(verdict.state, judging.NOT_JUDGED, judging.text(verdict))
         self.assertIn("the larger sizes take too long", judging.text(verdict))
 
-    def test_untouched_page_gets_a_friendly_word(self):
+    def test_templates_compile_and_write_nothing(self):
         problem = problems.named("add")
         for text in (problems.template(problem), problems.flat_template(problem)):
-            self.assert_fails(self.judge("add", text), RIGHT, "the page is empty")
+            self.assert_fails(self.judge("add", text), RIGHT, "c[0] of 1 was never written")
 
 
 PRINTS = """\
