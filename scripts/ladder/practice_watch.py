@@ -47,10 +47,8 @@ class Watch:
     """What is shown; without a terminal, so that tests can use it."""
 
     def __init__(self):
-        self.submission = None
-        self.verdict = None
-        self.hints = 0
-        self.note = ""
+        self.submission = self.verdict = None
+        self.hints, self.note = 0, ""
         self.saved = {}  # submission's path: time of its last change
 
     def step(self):
@@ -58,15 +56,13 @@ class Watch:
         again."""
         before, self.saved = self.saved, {path: path.stat().st_mtime_ns for path in ladder.PRACTICE.glob("*.cu")}
         fresh = [path for path in self.saved if before.get(path) != self.saved[path]]
-        if not fresh:
-            return False
-        submission = candidates.find(str(max(fresh, key=self.saved.get)))
-        if self.submission is None or submission.path != self.submission.path:
-            self.hints = 0
-        self.submission, self.note = submission, ""
-        self.verdict = progress_file.judge(submission, say=lambda line: print(
-            f"{CLEAR}{submission.path.name}: {line} ...", flush=True))
-        return True
+        if fresh:
+            submission = candidates.find(str(max(fresh, key=self.saved.get)))
+            self.hints *= submission == self.submission
+            self.submission, self.note = submission, ""
+            self.verdict = progress_file.judge(submission, say=lambda line: print(
+                f"{CLEAR}{submission.path.name}: {line} ...", flush=True))
+        return bool(fresh)
 
     def key(self, key):
         """What a key does; False: quit."""
