@@ -9,9 +9,9 @@ from ladder import candidates, cuda_source, judging, problems, progress_file
 
 def disguised(bug):
     """The source of a bug without its comments, its kernels under other names, below what it should compute."""
-    text = cuda_source.without_comments(bug.path.read_text())
     text = re.sub(r'(?m)^#include "(\.\./[^"]*)"',
-                  lambda found: f'#include "{problems.include_name((bug.path.parent / found[1]).resolve())}"', text)
+                  lambda found: f'#include "{problems.include_name((bug.path.parent / found[1]).resolve())}"',
+                  cuda_source.without_comments(bug.path.read_text()))
     for i, name in enumerate(dict.fromkeys(cuda_source.kernel_names(bug.path))):
         text = re.sub(rf"\b{name}\b", f"{bug.kernel}_kernel{i or ''}", text)
     text = re.sub(r"\bstruct \w+>", "struct Scratch>", text)  # the tag by which scratch<> knows its memory
@@ -51,9 +51,8 @@ def reveal():
     if not handed:
         ladder.fail("no bug has been handed out; scripts/practice --bug does")
     name, bug_name = handed[-1]
-    bug = next(bug for bug in ladder.bugs() if bug.name == bug_name)
-    text = bug.path.read_text()
-    print(ladder.wrapped(f"practice/{name} is {ladder.shown(bug.path)}: "
-                         + re.search(r"^// bug: *(.*)", text, re.M)[1]))
+    [path] = [bug.path for bug in ladder.bugs() if bug.name == bug_name]
+    text = path.read_text()
+    print(ladder.wrapped(f"practice/{name} is {ladder.shown(path)}: " + re.search(r"(?m)^// bug: *(.*)", text)[1]))
     for where, seen in re.findall(r"^// caught by: *([^|\n]*?) *\| *([^|\n]*)", text, re.MULTILINE):
         print(ladder.wrapped(f"  found by {where}: it prints '{seen.strip()}'", "    "))

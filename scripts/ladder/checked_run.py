@@ -55,10 +55,8 @@ class Outcome(NamedTuple):
 
 def lines_of(path):
     """Of a file that the program wrote, if it did; names of files in it from the top folder on."""
-    try:
-        return path.read_text(errors="replace").replace(f"{ladder.ROOT}/", "").splitlines()
-    except OSError:
-        return []
+    text = path.read_text(errors="replace") if path.is_file() else ""
+    return text.replace(f"{ladder.ROOT}/", "").splitlines()
 
 
 def records_in(path):

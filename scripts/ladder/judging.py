@@ -27,19 +27,13 @@ class Stage(NamedTuple):
     text: str = ""
 
 
-class Remark(NamedTuple):
-    """What is wrong with a submission that passes all the same."""
-    kind: str
-    text: str
-
-
 class Verdict(NamedTuple):
     submission: str
     kernel: str
     stages: list
     failure: diagnosis.Failure  # the first, or None
-    printed: str = ""  # by the submission: in the run that fails, else in a small one
-    remarks: list = []
+    printed: str = ""  # by the submission: in the run that fails, else in one of small sizes
+    remarks: list = []  # {"kind", "text"}: what is wrong with a submission that passes all the same
     level: str = ""  # of a submission that passes (levels.py)
     following: str = ""  # the next one, and what is missing for it
     film: str = ""  # the command that plays the run that fails, if the CPU backend can run it
@@ -55,9 +49,8 @@ class Verdict(NamedTuple):
         return FAILED if self.failure else NOT_JUDGED if self.not_judged else PASSED
 
     def as_json(self):
-        listed = {name: [one._asdict() for one in getattr(self, name)] for name in ("stages", "remarks")}
-        return {**self._asdict(), **listed, "state": self.state,
-                "failure": self.failure.as_json() if self.failure else None}
+        return {**self._asdict(), "stages": [stage._asdict() for stage in self.stages], "state": self.state,
+                "failure": self.failure and self.failure.as_json()}
 
 
 class OutOfTime(Exception):
@@ -99,10 +92,10 @@ class Judge:
         self.say, self.with_gpu = say, with_gpu
         self.is_strict = candidates.registers_itself(submission.path) and submission.kind != "answer"
         self.stages = {}  # those judged: {name: Stage}
-        self.remarks = {}  # {(kind, about): Remark}
+        self.remarks = {}  # {(kind, about): {"kind", "text"}}
         self.pool = self.folder = None
         self.builds = {}  # {preset: Future of a program}
-        self.printed = ""  # by the submission: in the run that fails, else in a small one
+        self.printed = ""  # by the submission: in the run that fails, else in one of small sizes
         self.program = None  # that runs as the submission should, without sanitizers and counters
         self.traced_run, self.references = None, []  # what was counted, of it and of the ladder's steps
         self.slow = "as fast as the ladder's best steps, on a GPU"  # what is missing for the level fast
@@ -125,8 +118,8 @@ class Judge:
 
     def run(self, program, *options, order=None, fill=None, seconds=None):
         """The program's Outcome; it may take so many seconds of CPU time, or what is left."""
-        environment = {"CUDA_EMU_TIMEOUT": str(BLOCK_S if program == self.program else SLOW_BLOCK_S)}
-        environment |= {f"CUDA_EMU_{name}": value for name, value in (("ORDER", order), ("FILL", fill)) if value}
+        how = {"TIMEOUT": BLOCK_S if program == self.program else SLOW_BLOCK_S, "ORDER": order, "FILL": fill}
+        environment = {f"CUDA_EMU_{name}": str(value) for name, value in how.items() if value}
         if self.seconds < 1:
             raise OutOfTime
         outcome = checked_run.run(program, options, min(seconds or self.seconds, self.seconds), environment)
@@ -155,8 +148,9 @@ class Judge:
                 return None
         if any(report["cause"] == "returned" for report in outcome.reports):
             self.remark("return")
-        self.printed = outcome.printed
-        return diagnosis.of_outcome(outcome)
+        failure = diagnosis.of_outcome(outcome)
+        self.printed = outcome.printed if failure else self.printed
+        return failure
 
     def holds(self, outcome, program=None, **how):
         """Is it right? False: its time was over. A program's Failure is explained, which ran so."""
@@ -167,7 +161,7 @@ class Judge:
 
     def remark(self, kind, about=None, **facts):
         """Keeps one remark of a kind, and of one on a corner or a dimension one about each."""
-        self.remarks.setdefault((kind, about), Remark(kind, REMARKS[kind].format(**facts)))
+        self.remarks.setdefault((kind, about), {"kind": kind, "text": REMARKS[kind].format(**facts)})
 
     def mark(self, stage, state=PASSED, text=""):
         self.stages[stage] = Stage(stage, state, text)
@@ -182,10 +176,6 @@ class Judge:
             self.folder = Path(folder)
             try:
                 self.judge()
-                if self.program:
-                    small, _ = compute_sanitizer.small_sizes(self.program)
-                    self.printed = self.run(self.program, "--check", "--random-data", "--aligned", *small,
-                                            seconds=LONG_S).printed
             except Failed as found:
                 [failure] = found.args
             except candidates.CompileError as error:
@@ -235,6 +225,7 @@ class Judge:
         few = self.check(program, "--brief", seconds=self.for_few_checks)
         if few.result.stopped:
             raise Failed(self.failure_of(few))
+        self.printed = few.printed
         self.say("checking every awkward size, aligned and not")
         outcome = self.check(program, within=self.for_checks)
         too_long = outcome.result.stopped == "time"  # one check
@@ -324,17 +315,15 @@ class Judge:
         if step is None:
             self.holds(outcome)
             return
-        self.printed = outcome.printed
-        error = next((report for report in step.get("reports", []) if report["kind"] == "error"), None)
-        if error:  # what only this build sees: the host's memory behind a structure's pointer
-            raise Failed(diagnosis.of_error(error, step["failure"]))
-        race = access_pattern.first_race(step)
-        if race:
-            raise Failed(race)
+        # an error that only this build sees: the host's memory behind a structure's pointer
+        errors = [report for report in step.get("reports", []) if report["kind"] == "error"]
+        failure = diagnosis.of_error(errors[0], step["failure"]) if errors else access_pattern.first_race(step)
+        if failure:
+            self.printed = outcome.printed
+            raise Failed(failure)
         self.traced_run = step
         self.mark(RACES)
-        self.references = access_pattern.of_ladder(self.problem, "cpu-trace", ("--trace", "--json"),
-                                                   self.say)
+        self.references = access_pattern.of_ladder(self.problem, "cpu-trace", ("--trace", "--json"), self.say)
         self.mark(PATTERN, text=access_pattern.compared(step, self.references))
 
     def trace(self, program, *sizes):
@@ -397,7 +386,7 @@ def text(verdict, color=False):
         said = stage.text.replace("\n", f"\n{indent}")
         shown = ladder.wrapped(f"  {mark:4} {stage.name:18} {said}".rstrip(), indent)
         stages.append(shown.replace(f"{mark:4}", f"\033[{code}m{mark:4}\033[0m", 1) if color else shown)
-    printed = [f"The page printed, in {'the run that fails' if failure else 'one run'}:",
+    printed = [f"The page printed, in {'the run that fails' if failure else 'small runs'}:",
                *(f"  | {line}" for line in verdict.printed.splitlines())]
     if failure:
         result = f"{failure.at}:\n" * bool(failure.at) + f"{failure.sentence}\nSee {failure.section}"
@@ -407,7 +396,7 @@ def text(verdict, color=False):
                   "scripts/judge --seconds gives more.")
     else:
         result = f"Solved, level: {verdict.level}." + f"\nNext level, {verdict.following}" * bool(verdict.following)
-    remarks = [f"Remark: {remark.text}" for remark in verdict.remarks]
+    remarks = [f"Remark: {remark['text']}" for remark in verdict.remarks]
     parts = ["\n".join(stages), "\n".join(printed) if verdict.printed else "",
              *(ladder.wrapped("\n".join(lines)) for lines in (remarks, [result]))]
     return "\n\n".join(filter(None, parts))

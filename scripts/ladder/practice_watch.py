@@ -37,10 +37,9 @@ def section_text(section):
     name, _, anchor = section.partition("#")
     page = document.Document(ladder.ROOT / name)
     headings = page.of_kind("heading")
-    place = next(place for place, piece in enumerate(headings)
-                 if anchor in ("", document.anchor(document.HEADING.match(piece.text)[2])))
-    end = headings[place + 1].line if place + 1 < len(headings) else len(page.lines) + 1
-    return "\n".join(page.lines[headings[place].line - 1:end - 1])
+    ends = [heading.line - 1 for heading in headings[1:]] + [len(page.lines)]
+    return next("\n".join(page.lines[heading.line - 1:end]) for heading, end in zip(headings, ends)
+                if anchor in ("", document.anchor(document.HEADING.match(heading.text)[2])))
 
 
 class Watch:
@@ -96,9 +95,7 @@ class Watch:
         self.note = f"next: practice/{problem.submission.name}" if problem else "All are solved."
 
     def screen(self):
-        shown = judging.text(self.verdict) if self.verdict else ""
-        if not self.submission:
-            shown = "There is no page yet; n writes the one to begin with."
+        shown = judging.text(self.verdict) if self.verdict else "There is no page yet; n writes the one to begin with."
         return "\n\n".join(filter(None, [shown, self.note, KEYS]))
 
 
@@ -116,8 +113,8 @@ def watch():
         while going:
             typed = select.select([sys.stdin], [], [], POLL_S)[0]
             if typed:
-                keys = os.read(sys.stdin.fileno(), 64).decode(errors="ignore")  # all that were typed meanwhile
-                going = keys != "" and all(list(map(state.key, keys)))
+                key = os.read(sys.stdin.fileno(), 1)
+                going = key != b"" and state.key(key.decode(errors="replace"))
             if typed or state.step():
                 print(CLEAR + state.screen(), flush=True)
     finally:

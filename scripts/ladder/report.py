@@ -73,11 +73,10 @@ def rows_of(access, sample):
     return dict(sorted(rows.items()))
 
 
-def frames(y, words, space):
+def frames(y, words, whole):
     """The boxes behind a row: of global memory its sectors, moved or not, of shared memory all banks."""
-    whole = WORDS if space == "shared" else SECTOR // WORD
     for first in range(0, WORDS, whole):
-        moved = space == "global" and any(first <= word < first + whole for word in words)
+        moved = whole < WORDS and any(word // whole == first // whole for word in words)
         yield box(column(first), y, column(first + whole - 1) + CELL - column(first), ROW - 2,
                   "waste" if moved else "empty")
 
@@ -95,23 +94,22 @@ def filled(y, words, kind):
 
 def request(access, sample, title):
     """One request of a warp: (the parts of its picture, the height)."""
-    space, rows = access["space"], rows_of(access, sample)
-    legend, unit = DRAW[space]
+    rows, is_global = rows_of(access, sample), access["space"] == "global"
+    legend, unit = DRAW[access["space"]]
+    note = f"{legend}: {sample['units']:,} {unit}{'s' * (sample['units'] != 1)}, {sample['ideal']} would do"
     parts = [text(8, 16, title, "title")]
-    if space == "global":
+    if is_global:
         parts += [text(column(word), TOP - 6, f"+{word * WORD} B", "head") for word in range(0, WORDS, SECTOR // WORD)]
+        note += f"; {sum(map(len, rows.values())) * WORD} of {sample['units'] * SECTOR} bytes asked for"
     else:
         parts.append(text(LEFT - 6, TOP - 6, "bank", "head end"))
         parts += [text(column(bank) + CELL / 2, TOP - 6, bank, "head centre") for bank in range(WORDS)]
     for number, (row, words) in enumerate(rows.items()):
         y = TOP + number * ROW
-        parts.append(text(LEFT - 6, y + ROW - 5, row * LINE if space == "global" else f"pass {number + 1}", "head end"))
-        parts += frames(y, words, space)
-        parts += filled(y, words, "bad" if space == "shared" and number >= sample["ideal"] else "used")
+        parts.append(text(LEFT - 6, y + ROW - 5, row * LINE if is_global else f"pass {number + 1}", "head end"))
+        parts += frames(y, words, SECTOR // WORD if is_global else WORDS)
+        parts += filled(y, words, "used" if is_global or number < sample["ideal"] else "bad")
     bottom = TOP + len(rows) * ROW
-    note = f"{legend}: {sample['units']:,} {unit}{'s' * (sample['units'] != 1)}, {sample['ideal']} would do"
-    if space == "global":
-        note += f"; {sum(map(len, rows.values())) * WORD} of {sample['units'] * SECTOR} bytes asked for"
     return [*parts, text(8, bottom + 13, note, "note")], bottom + 22
 
 
@@ -128,13 +126,11 @@ def svg(parts, height, title, command):
 def step_picture(step, kind=None):
     """A file with one picture: the worst request of a step's costliest access, if `kind` is given of that kind in its
     own file. Ends the script if there is none."""
-    def kind_of(access):
-        return f"{access['space']}-{access['op']}"
-
-    found = [access for access in traces.merged_accesses(step) if access["requests"] and access["space"] in DRAW]
-    fitting = [access for access in found if not kind or (kind_of(access) == kind and access["file"] == step["file"])]
+    found = [(f"{access['space']}-{access['op']}", access) for access in traces.merged_accesses(step)
+             if access["requests"] and access["space"] in DRAW]
+    fitting = [access for name, access in found if not kind or (name == kind and access["file"] == step["file"])]
     if not fitting:
-        ladder.usage_error(f"{step['file']} has no such access; it has: {', '.join({*map(kind_of, found)}) or 'none'}")
+        ladder.usage_error(f"{step['file']} has no such access; it has: {', '.join(sorted({*dict(found)})) or 'none'}")
     access = max(fitting, key=lambda access: (access["units"] - access["ideal"], access["units"], -access["line"]))
     how = ", asynchronous" if access["async"] else ""
     title = f"{step['step']}, line {access['line']}: {access['space']} {access['op']} of {access['width']} bytes{how}"

@@ -35,14 +35,6 @@ def resident(pid):
     return own * os.sysconf("SC_PAGE_SIZE") + sum(map(resident, children))
 
 
-def limited(command, seconds, file_size):
-    """The command, started by prlimit, so that its limits stand before it runs. AddressSanitizer's start reads a limit
-    and sets it, and fails if the limit was lowered in between. Nor can a forked child set them before it runs the
-    command: this process has threads."""
-    cpu = max(1, round(seconds))
-    return ["prlimit", "--core=0", f"--fsize={file_size}", f"--cpu={cpu}:{cpu + LAST_WORDS_S}", "--", *command]
-
-
 running = set()  # ids of processes that lead their groups
 
 
@@ -60,10 +52,14 @@ def end_all():
 def run(command, seconds, environment=None, memory=MEMORY, folder=None, file_size=FILE_SIZE):
     """Runs a command in a folder; without one in an empty one, which is deleted afterwards."""
     end, ended, stopped = time.monotonic() + WAITING * seconds + WAITING_S, 0, ""
+    cpu = max(1, round(seconds))
+    # prlimit sets the limits before the command runs: AddressSanitizer's start fails if one is lowered meanwhile, and a
+    # forked child of this process, which has threads, may not set them
+    limited = ["prlimit", "--core=0", f"--fsize={file_size}", f"--cpu={cpu}:{cpu + LAST_WORDS_S}", "--", *command]
     with tempfile.TemporaryFile() as output, tempfile.TemporaryDirectory(prefix="judge-") as empty:
-        process = subprocess.Popen(limited(command, seconds, file_size), cwd=folder or empty, stdin=subprocess.DEVNULL,
-                                   stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
-                                   env={**os.environ, **(environment or {})})
+        process = subprocess.Popen(limited, cwd=folder or empty, env={**os.environ, **(environment or {})},
+                                   stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                                   start_new_session=True)
         running.add(process.pid)
         try:
             while not ended and not stopped:
@@ -80,6 +76,6 @@ def run(command, seconds, environment=None, memory=MEMORY, folder=None, file_siz
             running.discard(process.pid)
             process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
-        said = output.read(OUTPUT).decode(errors="replace")
-    stopped = {-signal.SIGXCPU: "time", -signal.SIGXFSZ: "output"}.get(process.returncode, stopped)
-    return Result(process.returncode, said, stopped, usage.ru_utime + usage.ru_stime)
+        stopped = {-signal.SIGXCPU: "time", -signal.SIGXFSZ: "output"}.get(process.returncode, stopped)
+        return Result(process.returncode, output.read(OUTPUT).decode(errors="replace"), stopped,
+                      usage.ru_utime + usage.ru_stime)

@@ -155,7 +155,7 @@ class JudgeTest(Case):
             with self.subTest(name):
                 verdict = self.judge(f"add_{name}", page_of(**words))
                 self.assertIsNone(verdict.failure, judging.text(verdict))
-                self.assertEqual(([remark.kind for remark in verdict.remarks], verdict.level), (kinds, level))
+                self.assertEqual(([remark["kind"] for remark in verdict.remarks], verdict.level), (kinds, level))
                 self.assertEqual(verdict.not_judged, [MEMORY, RACES, "access pattern"])
                 self.assertEqual((verdict.state, judging.exit_status([verdict])), (judging.NOT_JUDGED, 3))
                 self.assertIn("Not solved yet", judging.text(verdict))
@@ -205,7 +205,7 @@ class PagesElsewhere(Case):
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def test_run(self):
-        for what, status, said in (("v", 0, r"(?s)\nn=100\n.*sum_mine +PASS\n"), ("v + 1", 1, "sum_mine: FAIL, n=100"),
+        for what, status, said in (("v", 0, r"(?s)\nn=100\n.*sum_mine +PASS\n"), ("v + 1", 1, r"sum_mine +FAIL .*out\[0\]"),
                                    ("undeclared", 1, r"FAIL, does not build: .*sum_mine\.cu:6:\d+: error: .*undecl")):
             self.submission.write_text(PRINTS.replace("WHAT", what))
             done = self.script("run", self.submission, "--", "--n=100")
@@ -221,7 +221,7 @@ class PagesElsewhere(Case):
         def judged(what):
             self.submission.write_text(PRINTS.replace("WHAT", what))
             return OnPlainBuild(candidates.find(str(self.submission)), 60).verdict()
-        self.assertEqual(judged("v").printed, "n=1025\nsum_mine: PASS, 3 checks")
+        self.assertTrue(judged("v").printed.startswith("n=0\nsum_mine: PASS, 3 checks"))
         verdict = judged("n == 5 ? 0 : v")
         self.assertEqual(verdict.failure.facts["size"], "n=5")
         self.assertEqual(verdict.printed, "n=5\nsum_mine: PASS, 3 checks")
