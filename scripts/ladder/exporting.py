@@ -50,7 +50,7 @@ TIME = """\
   CUDA_CHECK(cudaEventCreate(&start));
   CUDA_CHECK(cudaEventCreate(&stop));
   CUDA_CHECK(cudaEventRecord(start));
-  for (int i = 0; i < 20; ++i) {call}
+  for (int i = 0; i < 20; ++i) {{ {call} }}
   CUDA_CHECK(cudaEventRecord(stop));
   CUDA_CHECK(cudaEventSynchronize(stop));
   float ms = 0;
@@ -59,7 +59,8 @@ TIME = """\
   CUDA_CHECK(cudaEventDestroy(start));
   CUDA_CHECK(cudaEventDestroy(stop));
 """
-TIME_LINE = re.compile(r"^ *// TIME: (.*;) (GB/s|TFLOP/s) of (.*)\n", re.MULTILINE)
+TIME_LINE = re.compile(r"^ *// TIME: (?P<call>.*;) (?P<unit>GB/s|TFLOP/s) of (?P<work>.*)\n", re.MULTILINE)
+FACTOR = {"GB/s": "1e-6", "TFLOP/s": "1e-9"}  # of work per ms
 
 FOR_CPU = re.compile(r"^#ifdef CUDA_EMU\n.*?^#else\n(.*?)^#endif\n", re.MULTILINE | re.DOTALL)
 # What programs for any shape compile in its place for GPUs that lack an instruction; a step names the GPU it needs.
@@ -152,8 +153,7 @@ def main_of(step):
     """The main for a step, from export*.inc in its kernel's folder or, of several kernels, in the family's: the file
     with a line '// kernel: KERNEL [| NAME = text]...', or with '// step: STEP' and the like, and first its lines
     '// torch: ...' (torch_export.py). None if there is none."""
-    folder = step.folder
-    for path in sorted([*folder.glob("export*.inc"), *folder.parent.glob("export*.inc")]):
+    for path in sorted(path for folder in (step.folder, step.folder.parent) for path in folder.glob("export*.inc")):
         text = path.read_text()
         found = re.search(rf"^// (?:kernel: {step.kernel}|step: {step.name})(?: \| (.*))?$", text, re.MULTILINE)
         if not found:
@@ -167,14 +167,6 @@ def main_of(step):
             text = re.sub(rf"\b{name}\b", lambda _: value, text)
         return text.strip("\n") + "\n"
     return None
-
-
-def with_timing(main):
-    def block(found):
-        call, unit, work = found.groups()
-        factor = {"GB/s": "1e-6", "TFLOP/s": "1e-9"}[unit]
-        return TIME.format(call=call if call.count(";") == 1 else f"{{ {call} }}", unit=unit, work=work, factor=factor)
-    return TIME_LINE.sub(block, main)
 
 
 def build_options(step):
@@ -209,6 +201,6 @@ def flat(step):
     arch, libraries = build_options(step)
     command = " ".join(["// nvcc -O3 -std=c++17", arch or "-arch=native", f"{step.name}.cu -o {step.name}", *libraries])
     main = re.sub(r"^// torch: .*\n", "", main, flags=re.MULTILINE)
-    parts = [f"{command} && ./{step.name}\n//\n" + code_for(step, main, PRELUDE)]
-    parts += [CHECK] if "check(" in main else []
-    return "\n".join(parts + [with_timing(main)])
+    timed = TIME_LINE.sub(lambda found: TIME.format(**found.groupdict(), factor=FACTOR[found["unit"]]), main)
+    return "\n".join([f"{command} && ./{step.name}\n//\n" + code_for(step, main, PRELUDE),
+                      *[CHECK] * ("check(" in main), timed])

@@ -32,7 +32,7 @@ class Verdict(NamedTuple):
     kernel: str
     stages: list
     failure: diagnosis.Failure  # the first, or None
-    printed: str = ""  # by the submission: in the run that fails, else in one of small sizes
+    printed: str = ""  # by the submission: in the run that fails, else in a small one
     remarks: list = []  # {"kind", "text"}: what is wrong with a submission that passes all the same
     level: str = ""  # of a submission that passes (levels.py)
     following: str = ""  # the next one, and what is missing for it
@@ -95,7 +95,7 @@ class Judge:
         self.remarks = {}  # {(kind, about): {"kind", "text"}}
         self.pool = self.folder = None
         self.builds = {}  # {preset: Future of a program}
-        self.printed = ""  # by the submission: in the run that fails, else in one of small sizes
+        self.printed = ""  # by the submission: in the run that fails, else in a small one
         self.program = None  # that runs as the submission should, without sanitizers and counters
         self.traced_run, self.references = None, []  # what was counted, of it and of the ladder's steps
         self.slow = "as fast as the ladder's best steps, on a GPU"  # what is missing for the level fast
@@ -386,7 +386,7 @@ def text(verdict, color=False):
         said = stage.text.replace("\n", f"\n{indent}")
         shown = ladder.wrapped(f"  {mark:4} {stage.name:18} {said}".rstrip(), indent)
         stages.append(shown.replace(f"{mark:4}", f"\033[{code}m{mark:4}\033[0m", 1) if color else shown)
-    printed = [f"The page printed, in {'the run that fails' if failure else 'small runs'}:",
+    printed = [f"The page printed, in {'the run that fails' if failure else 'one run'}:",
                *(f"  | {line}" for line in verdict.printed.splitlines())]
     if failure:
         result = f"{failure.at}:\n" * bool(failure.at) + f"{failure.sentence}\nSee {failure.section}"

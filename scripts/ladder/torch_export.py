@@ -137,7 +137,7 @@ def bytes_of(main):
 
 def extension(step, main):
     """The fields of FILE that compile the step and call it."""
-    call = exporting.TIME_LINE.search(main)[1]
+    call = exporting.TIME_LINE.search(main)["call"]
     types, values, allocated = pointers(main), constants(main), bytes_of(main)
     sizes = {name: value.rsplit(" : ", 1)[1] for name, (_, value) in values.items() if "argc" in value}
     code = {**allocated, **{name: value for name, (_, value) in values.items() if name not in sizes}}

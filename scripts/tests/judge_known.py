@@ -9,7 +9,6 @@ example: scripts/tests/judge_known.py --jobs 2 reduce
 import argparse
 import concurrent.futures
 import re
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -18,14 +17,7 @@ SECONDS = 120  # of CPU time, for each
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 import ladder
-from ladder import candidates, judging, problems
-
-
-class StageJudge(judging.Judge):
-    """Names the stage at which a submission fails; it does not look for who wrote a wrong value."""
-
-    def with_writer(self, failure, order, fill):
-        return failure
+from ladder import candidates, judging, problems, sandbox
 
 
 class PeerBuilder(candidates.Builder):
@@ -38,17 +30,15 @@ class PeerBuilder(candidates.Builder):
 def peer_verdict(submission):
     """What the peers' checker says."""
     with tempfile.TemporaryDirectory(dir=ROOT / "build") as folder:
-        program = PeerBuilder("cpu", submission, Path(folder)).program()
-        try:
-            done = subprocess.run([program], timeout=SECONDS, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
-        except subprocess.TimeoutExpired:
-            return "hangs"
-    return "rejects" if done.returncode else "passes"
+        result = sandbox.run([PeerBuilder("cpu", submission, Path(folder)).program()], SECONDS)
+    return "hangs" if result.stopped else "rejects" if result.status else "passes"
 
 
 def judged(known):
     """(line to print, is it judged as it must be?) of a bug or a step."""
-    verdict = (StageJudge if known.is_bug else judging.Judge)(known, SECONDS).verdict()
+    judge = judging.Judge(known, SECONDS)
+    judge.with_writer = lambda failure, order, fill: failure  # the stage is enough
+    verdict = judge.verdict()
     failure = verdict.failure
     if not known.is_bug:
         return f"{known.name:42} {verdict.state} {failure or verdict.not_judged}", verdict.state == judging.PASSED

@@ -39,21 +39,19 @@ def commands(step, flat, arguments):
 
 
 def try_step(step, arguments, folder):
-    """None if it compiles and passes, else what went wrong."""
+    """PASS if it compiles and passes, else what went wrong."""
     for command in commands(step, folder / f"{step.name}.cu", arguments):
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=TIME_LIMIT)
         if done.returncode != 0:
-            return done.stdout
-    return None if "PASS" in done.stdout else done.stdout
+            break
+    return "PASS" if done.returncode == 0 and "PASS" in done.stdout else f"FAIL\n{done.stdout}"
 
 
 def submission_in(folder):
-    """A submission: a step's code, which includes its header as scripts/practice has it and does not register
-    itself."""
-    step = ladder.resolve_one("sum_09_float4_grid_stride")
+    """A submission: a step's code that does not register itself, with the include of a page in practice/."""
+    text = ladder.resolve_one("sum_09_float4_grid_stride").path.read_text()
     path = Path(folder) / "my_page.cu"
-    text = step.path.read_text().replace('"sum.cuh"', '"../reduce/sum/sum.cuh"')
-    path.write_text(re.sub(r"^LADDER_STEP.*\n", "", text, flags=re.MULTILINE))
+    path.write_text(text.replace('"sum.cuh"', '"../reduce/sum/sum.cuh"').replace("\nLADDER_STEP", "\n//"))
     return ladder.submission(path)
 
 
@@ -73,10 +71,9 @@ def main():
             chosen.setdefault(step.name if arguments.all else step.family, step)
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
         chosen = [*chosen.values(), submission_in(folder)]
-        errors = list(pool.map(lambda step: try_step(step, arguments, Path(folder)), chosen))
-    for step, error in zip(chosen, errors):
-        print(f"{step.name}: " + ("PASS" if error is None else f"FAIL\n{error}"))
-    sys.exit(any(error is not None for error in errors))
+        said = list(pool.map(lambda step: try_step(step, arguments, Path(folder)), chosen))
+    print("\n".join(f"{step.name}: {one}" for step, one in zip(chosen, said)))
+    sys.exit(said != ["PASS"] * len(said))
 
 
 if __name__ == "__main__":
