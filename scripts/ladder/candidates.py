@@ -53,9 +53,7 @@ static const ladder::Registration registration(std::unique_ptr<ladder::Problem>(
 def find(name):
     """The step of any kind to judge that a name stands for: the reader's own first, then a step, a bug or an answer."""
     path = ladder.submission_file(name)
-    step, *others = [ladder.submission(path)] if path else ladder.resolve([name], submissions=True)
-    if others:
-        ladder.usage_error(f"there is no page '{name}'; 'scripts/practice {step.kernel}' writes an empty one")
+    step = ladder.submission(path) if path else ladder.resolve_one(name, submissions=True)
     problems.named(step.kernel)  # the script ends if it is none
     return step
 
