@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import ladder
-from ladder import access_pattern, candidates, checked_run, compute_sanitizer, diagnosis, levels, problems, sandbox
+from ladder import candidates, checked_run, compute_sanitizer, diagnosis, levels, problems, sandbox
 from ladder.diagnosis import COMPILES, ENDS, MEMORY, PATTERN, RACES, RIGHT, SPEED, STAGES
 
 LIMIT_S = 120  # of CPU time, for a submission's full verdict
@@ -294,7 +294,7 @@ class Judge:
         if all(again.get(key) == facts[key] for key in ("size", "data", "index")) and again.get("writer"):
             failure = diagnosis.with_writer(failure, again["writer"])
         step = self.trace(program, *facts["options"])[0]
-        race = access_pattern.first_race(step) if step else None
+        race = levels.first_race(step) if step else None
         return diagnosis.with_race(failure, race) if race else failure
 
     # -- memory, races, access pattern, speed
@@ -317,14 +317,14 @@ class Judge:
             return
         # an error that only this build sees: the host's memory behind a structure's pointer
         errors = [report for report in step.get("reports", []) if report["kind"] == "error"]
-        failure = diagnosis.of_error(errors[0], step["failure"]) if errors else access_pattern.first_race(step)
+        failure = diagnosis.of_error(errors[0], step["failure"]) if errors else levels.first_race(step)
         if failure:
             self.printed = outcome.printed
             raise Failed(failure)
         self.traced_run = step
         self.mark(RACES)
-        self.references = access_pattern.of_ladder(self.problem, "cpu-trace", ("--trace", "--json"), self.say)
-        self.mark(PATTERN, text=access_pattern.compared(step, self.references))
+        self.references = levels.ladder_entries(self.problem, "cpu-trace", ("--trace", "--json"), self.say)
+        self.mark(PATTERN, text=levels.compared(step, self.references))
 
     def trace(self, program, *sizes):
         """(what a traced program counts, None if it did not end; its Outcome)"""
@@ -351,10 +351,10 @@ class Judge:
             self.sanitized(program)
         for own in ladder.entries(self.run(program, "--json").result.output):
             if "cold_us" in own:
-                steps = [step for step in access_pattern.of_ladder(self.problem, "gpu", ("--json",), self.say)
+                steps = [step for step in levels.ladder_entries(self.problem, "gpu", ("--json",), self.say)
                          if "cold_us" in step]
-                self.mark(SPEED, text=access_pattern.speed_text(own, steps))
-                self.slow = levels.shortfall_in_time(own["cold_us"], steps)
+                text, self.slow = levels.speed(own, steps)
+                self.mark(SPEED, text=text)
 
     def sanitized(self, program):
         """What compute-sanitizer's tools find at two small sizes. The stages memory and races have two tools each."""

@@ -9,7 +9,7 @@ import unittest
 from unittest import mock
 
 from helpers import ROOT, Case, ladder, outcome
-from ladder import access_pattern, bug_lab, candidates, diagnosis, judging, practice_watch, problems, progress_file
+from ladder import bug_lab, candidates, diagnosis, judging, levels, practice_watch, problems, progress_file
 from ladder.diagnosis import MEMORY, RIGHT, STAGES
 
 SCRIPTS = {name: ladder.load_script(name) for name in ("practice", "judge")}
@@ -251,8 +251,11 @@ class Explanations(Case):
 
     def test_speed(self):
         steps = [{"step": "00_cub", "cold_us": 5}, {"step": "01_a", "cold_us": 100}, {"step": "02_b", "cold_us": 10}]
-        self.assertIn("as fast as step 02_b", access_pattern.speed_text({"cold_us": 9.0, "vs_vendor": 0.5}, steps))
-        self.assertIn("slower than every step", access_pattern.speed_text({"cold_us": 200.0}, steps))
+        for own, words, slow in (({"cold_us": 9.0, "vs_vendor": 0.5}, "as fast as step 02_b", ""),
+                                 ({"cold_us": 200.0}, "slower than every step", "200.00 us; step 02 takes 10.00")):
+            text, missing = levels.speed(own, steps)
+            self.assertIn(words, text)
+            self.assertEqual(missing, slow)
 
 
 class Sandbox(Case):

@@ -55,7 +55,8 @@ class Files(Case):
             tree = list(ast.walk(ast.parse(torch_export.text(one))))
             names = [node for node in tree if isinstance(node, ast.Name)]
             known = {node.id for node in names if isinstance(node.ctx, ast.Store)}
-            known |= {getattr(node, field, None) for node in tree for field in ("arg", "name", "asname")}
+            bound = [node for node in tree if isinstance(node, (ast.arg, ast.FunctionDef, ast.alias))]
+            known |= {getattr(node, field, None) for node in bound for field in ("arg", "name", "asname")}
             self.assertFalse({node.id for node in names} - known - set(dir(builtins)), one.name)
         self.assertIn("row_softmax", self.assert_ends(2, torch_export.text, step("lock_01_spin")))
 
