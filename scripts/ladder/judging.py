@@ -400,9 +400,3 @@ def text(verdict, color=False):
     parts = ["\n".join(stages), "\n".join(printed) if verdict.printed else "",
              *(ladder.wrapped("\n".join(lines)) for lines in (remarks, [result]))]
     return "\n\n".join(filter(None, parts))
-
-
-def exit_status(verdicts):
-    """That of scripts/judge."""
-    states = {verdict.state for verdict in verdicts}
-    return 1 if FAILED in states else 3 if NOT_JUDGED in states else 0

@@ -57,7 +57,7 @@ class Watch:
         fresh = [path for path in self.saved if before.get(path) != self.saved[path]]
         if fresh:
             submission = candidates.find(str(max(fresh, key=self.saved.get)))
-            self.hints *= submission == self.submission
+            self.hints = self.hints if submission == self.submission else 0
             self.submission, self.note = submission, ""
             self.verdict = progress_file.judge(submission, say=lambda line: print(
                 f"{CLEAR}{submission.path.name}: {line} ...", flush=True))
