@@ -1,7 +1,7 @@
 // bug: the last launch's words are still there, so a tile takes an old sum for the new one
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
-// stage: races and barriers
+// stage: right | races and barriers
 #include "../../block_scan.cuh"
 #include "../scan.cuh"
 #include "../../scan_tile.cuh"
