@@ -4,7 +4,6 @@
 
 const LANES = 32, WORD = 4, ROW = 128, SECTOR = 32; // bytes of a word, of a row of 32 banks, of a sector
 const MOST_ROWS = 160; // of a grid
-const SPEEDS = [1, 2, 5, 10, 20, 50, 200]; // ticks per second
 
 // ---- numbers
 
@@ -49,10 +48,6 @@ function short(word, type) {
   return texts.find(text => text.length <= 4) || texts[2];
 }
 
-function some(count, word) {
-  return `${count} ${word}${count === 1 ? "" : "s"}`;
-}
-
 // ---- names
 
 /** A block's or a thread's index, "(1,0)", or its number where the grid or the block has one dimension. */
@@ -61,8 +56,9 @@ function indexName([x, y, z], number) {
   return y * z === 1 ? String(number) : `(${index.slice(0, z > 1 ? 3 : 2)})`;
 }
 
-function threadName(film, {launch, warp}, lane) {
-  return `thread ${indexName(film.launches[launch].block, warp * LANES + lane)} (warp ${warp}, lane ${lane})`;
+function threadName(film, launch, thread) {
+  const name = indexName(film.launches[launch].block, thread);
+  return `thread ${name} (warp ${Math.floor(thread / LANES)}, lane ${thread % LANES})`;
 }
 
 /** " in line 5", with the file where it is not the step's. */
@@ -85,13 +81,17 @@ function placeName({name, type, element: bytes, extents}, byte) {
 
 // ---- the clock
 
+function isConflict(event) {
+  return event.line.space === "shared" && event.units > event.ideal;
+}
+
 /** How many ticks an event takes: one, and one for each wavefront that a bank conflict adds. */
 function ticksOf(event) {
   if (["returned", "barrier", "landing"].includes(event.line.kind)) return 0;
-  return event.line.space === "shared" ? 1 + event.units - event.ideal : 1;
+  return isConflict(event) ? 1 + event.units - event.ideal : 1;
 }
 
-/** An event as an object: `lanes` is a list; of each lane there are `at`, `executed`, `passes`, and `each` words. */
+/** An event as an object: `threads` is a list; of each there are `at`, `executed`, `passes`, and `each` words. */
 function decode(film, values, number) {
   const event = {number};
   film.fields.forEach((field, i) => { event[field] = values[i]; });
@@ -99,7 +99,8 @@ function decode(film, values, number) {
   const lanes = Array.from({length: LANES}, (_, lane) => lane).filter(lane => mask >>> lane & 1);
   for (const field of ["at", "executed", "passes"]) event[field] = series(event[field], lanes.length);
   const each = !event.words.length ? 0 : !isPair ? Math.ceil(line.width / WORD) : line.width > WORD ? 4 : 2;
-  return {...event, line, lanes, each, words: series(event.words, each * lanes.length)};
+  return {...event, line, each, words: series(event.words, each * lanes.length),
+    threads: lanes.map(lane => event.warp * LANES + lane), home: `${event.launch}/${event.block}`};
 }
 
 /** The offsets of the words that a lane of an event accesses; of what is narrower than a word its own. */
@@ -107,27 +108,27 @@ function offsets(event, i) {
   return Array.from({length: Math.ceil(event.line.width / WORD)}, (_, word) => event.at[i] + word * WORD);
 }
 
-function isOf(event, launch, block) {
-  return event.launch === launch && event.block === block;
-}
-
 // ---- memory and lanes
 
 /** The memory and the lanes after the first `applied` events of a film. */
 class State {
   constructor(film) {
-    Object.assign(this, {film, applied: 0, memories: new Map(), lanes: new Map()});
+    Object.assign(this, {film, applied: 0, parts: new Map()});
+  }
+
+  part(key) {
+    if (!this.parts.has(key)) this.parts.set(key, new Map());
+    return this.parts.get(key);
   }
 
   /** The words of an array that are known, by number. Each block has its own shared memory. */
   memory(event, number) {
-    const key = this.film.arrays[number].space === "shared" ? `${number}/${event.launch}/${event.block}` : number;
-    if (!this.memories.has(key)) this.memories.set(key, new Map());
-    return this.memories.get(key);
+    return this.part(this.film.arrays[number].space === "shared" ? `${event.home}/${number}` : number);
   }
 
-  static lane(event, lane) {
-    return `${event.launch}/${event.block}/${event.warp * LANES + lane}`;
+  /** The threads of an event's block that wait or have returned: {thread: the event}. */
+  stopped(event) {
+    return this.part(event.home);
   }
 
   /** The event that was applied last: its block is the one shown. */
@@ -142,25 +143,18 @@ class State {
     return state;
   }
 
-  /** What the threads of an event's block do that wait or have returned, by thread. */
-  stopped(event) {
-    return [...this.lanes].filter(([, last]) => isOf(last, event.launch, event.block));
-  }
-
   apply(event) {
-    const {kind} = event.line;
+    const {kind} = event.line, stopped = this.stopped(event);
     if (kind === "landing" || (kind === "access" && !isCopy(event))) this.access(event);
-    if (kind === "wait" || kind === "returned")
-      for (const lane of event.lanes) this.lanes.set(State.lane(event, lane), event);
-    if (kind === "barrier")
-      for (const [lane, last] of this.stopped(event)) if (last.line.kind === "wait") this.lanes.delete(lane);
+    if (kind === "wait" || kind === "returned") for (const thread of event.threads) stopped.set(thread, event);
+    if (kind === "barrier") for (const [thread, {line}] of stopped) if (line.kind === "wait") stopped.delete(thread);
   }
 
   /** A word holds what was stored last, as the program executed the lanes: that counts for atomic operations. */
   access(event) {
     const {op, width} = event.line, words = this.memory(event, event.array);
     const {phase} = this.film.arrays[event.array];
-    event.lanes.forEach((lane, i) => offsets(event, i).forEach((at, part) => {
+    event.threads.forEach((thread, i) => offsets(event, i).forEach((at, part) => {
       const place = at + phase, number = Math.floor(place / WORD), old = words.get(number);
       if (op !== "load" && old && old.writer && old.executed > event.executed[i]) return;
       let value = event.words[i * event.each + part];
@@ -170,7 +164,7 @@ class State {
       }
       const isFailedSwap = op === "atomic" && event.each > 1 && value === event.words[i * event.each + 1];
       if (op === "load" || isFailedSwap) words.set(number, {...old, value});
-      else words.set(number, {value, writer: event, lane, executed: event.executed[i]});
+      else words.set(number, {value, writer: event, thread, executed: event.executed[i]});
     }));
   }
 }
@@ -199,7 +193,7 @@ function show(cell, name, text) {
 /** Whether a lane of a request is served at this step of it: each wavefront that a conflict adds is a step. */
 function turnOf(event, i, step) {
   const turn = Math.max(0, (event.passes[i] || 0) - event.ideal + 1);
-  if (turn === step) return event.units > event.ideal && event.line.space === "shared" ? "bad" : "now";
+  if (turn === step) return isConflict(event) ? "bad" : "now";
   return turn < step ? "done" : "later";
 }
 
@@ -216,7 +210,7 @@ class Grid {
   constructor(parent, film, number) {
     const array = film.arrays[number], {name, space, extents, phase} = array, isShared = space === "shared";
     Object.assign(this, {film, number, array, cells: new Map()});
-    const touched = new Set(film.events.filter(event => event.array === number).flatMap(event => event.lanes.flatMap(
+    const touched = new Set(film.events.filter(event => event.array === number).flatMap(event => event.threads.flatMap(
       (_, i) => offsets(event, i).map(at => this.wordAt(at)))));
     const rows = [...new Set([...touched].map(word => Math.floor(word / LANES)))].sort((a, b) => a - b);
     const end = array.element ? extents.reduce((size, extent) => size * extent, array.element) : Infinity;
@@ -244,7 +238,7 @@ class Grid {
   touched({event, step}) {
     const found = new Map();
     if (event.array !== this.number) return found;
-    event.lanes.forEach((_, i) => offsets(event, i).forEach(at => found.set(this.wordAt(at), turnOf(event, i, step))));
+    event.threads.forEach((_, i) => offsets(event, i).forEach(at => found.set(this.wordAt(at), turnOf(event, i, step))));
     const sectors = event.line.space === "global" ? [...found.keys()].map(word => Math.floor(word * WORD / SECTOR)) : [];
     for (const sector of new Set(sectors))
       for (let word = sector * 8; word < sector * 8 + 8; ++word) found.set(word, `sector ${found.get(word) || ""}`);
@@ -268,219 +262,184 @@ class Grid {
     const known = state.memory(state.event, this.number).get(word);
     const name = placeName(this.array, word * WORD - this.array.phase);
     if (!known) return `${name}: not touched yet in this film`;
-    const {value, writer, lane} = known, by = writer ? `written by ${threadName(this.film, writer, lane)}` : "not written";
-    return `${name} = ${exact(value, this.array.type)}, ${by}${writer ? inLine(this.film, writer.line) : " in this film"}`;
+    const {value, writer, thread} = known, {film} = this;
+    const by = writer ? `written by ${threadName(film, writer.launch, thread)}${inLine(film, writer.line)}` : "not written in this film";
+    return `${name} = ${exact(value, this.array.type)}, ${by}`;
   }
 }
 
 class View {
   constructor(parent, film, player) {
-    Object.assign(this, {film, player, chosen: null, warp: 0, lane: 0});
+    Object.assign(this, {film, player, chosen: null, ticks: []});
     film.events = film.events.map((values, number) => decode(film, values, number));
+    for (const event of film.events) {
+      event.begin = this.ticks.length;
+      for (let step = 0; step < ticksOf(event); ++step) this.ticks.push({event, step});
+    }
     const root = element(parent, "section", "film");
     element(root, "h2", "", film.step);
     element(root, "p", "soft", `${film.size}. A tick is one request of a warp, or one wavefront more for a bank conflict; `
       + "it is not a time.");
     for (const text of [film.why, film.cut, film.wrong, ...film.warnings]) if (text) element(root, "p", "warning", text);
-    this.choice = element(root, "select"); // of blocks
-    this.choice.onchange = () => player.seek(Number(this.choice.value));
-    const wrong = film.moments.length ? element(root, "details") : null; // closed on a phone: the film comes first
-    if (wrong) {
-      wrong.open = innerWidth > 600;
-      element(wrong, "summary", "", "What is wrong, and when");
-    }
     this.moments = film.moments.map(moment => {
-      const button = element(wrong, "button", "moment", moment.text);
-      button.onclick = () => this.visit(film.events[moment.event]);
-      return {...moment, button, event: film.events[moment.event], first: film.events[moment.first]};
+      const button = element(root, "button", "moment", moment.text), event = film.events[moment.event];
+      button.onclick = () => this.visit(event);
+      return {...moment, button, event, first: film.events[moment.first]};
     });
     this.says = element(root, "p", "says");
-    const columns = element(root, "div", "columns"), left = element(columns, "div", "left");
-    const right = element(columns, "div", "right");
-    this.file = element(left, "h3");
-    this.source = element(left, "div", "source");
-    this.title = element(left, "h3", "late");
-    this.history = element(left, "div", "lane late");
-    this.word = element(left, "p", "soft late", "Click a lane or a word to follow it.");
-    this.cut(film);
+    const columns = element(root, "div", "columns"), left = element(columns, "div"), right = element(columns, "div");
+    const source = element(left, "div", "source");
+    this.rows = new Map(); // of the source, by file and line
+    for (const [file, lines] of Object.entries(film.sources)) {
+      element(source, "h3", "", file);
+      lines.forEach((text, i) => {
+        const row = element(source, "div");
+        element(row, "span", "at", String(i + 1));
+        row.append(text);
+        this.rows.set(`${file}:${i + 1}`, row);
+      });
+    }
+    this.title = element(left, "h3");
+    this.history = element(left, "div", "lane");
+    this.word = element(left, "p", "soft", "Click a lane or a word to follow it.");
     this.state = new State(film);
-    element(right, "h3", "", "warps: a column is a lane");
-    this.lanes = element(element(right, "div", "scroll"), "div", "grid lanes");
-    const used = new Set(film.events.map(event => event.array)), numbers = film.arrays.map((_, number) => number);
-    const isShared = number => film.arrays[number].space === "shared";
-    this.grids = numbers.filter(number => used.has(number)).sort((a, b) => isShared(b) - isShared(a) || a - b)
-      .map(number => new Grid(right, film, number));
+    this.makeLanes(right);
+    const used = new Set(film.events.map(event => event.array));
+    const numbers = [...film.arrays.keys()].filter(number => used.has(number));
+    this.grids = ["shared", "global", "constant"].flatMap(space =>
+      numbers.filter(number => film.arrays[number].space === space).map(number => new Grid(right, film, number)));
     for (const grid of this.grids)
       for (const [word, cell] of grid.cells) {
         cell.onclick = () => this.follow({chosen: {grid, word}});
         cell.onmouseenter = () => { cell.title = grid.sentence(this.state, word); };
       }
-    const shown = film.events[film.moments.length ? film.moments[0].event : film.start];
-    Object.assign(this, {warp: shown.warp, lane: shown.lanes[0] || 0, start: this.begins.get(film.events[film.start])});
+    const start = film.events[film.start], shown = film.moments.length ? this.moments[0].event : start;
+    Object.assign(this, {thread: shown.threads[0] || 0, start: start.begin});
   }
 
-  /** What each tick shows, the tick at which each event begins, and the blocks. */
-  cut({events, launches}) {
-    Object.assign(this, {ticks: [], begins: new Map(), blocks: new Map()});
-    events.forEach((event, i) => {
-      const {launch, block} = event, name = `${launch}/${block}`, tick = this.ticks.length;
-      this.begins.set(event, tick);
-      if (!this.blocks.has(name)) {
-        const text = `${launches[launch].kernel}, launch ${launch + 1}, block ${indexName(launches[launch].grid, block)}`;
-        this.blocks.set(name, element(this.choice, "option", "", text)).get(name).value = tick;
+  /** A row of lanes for each warp of the largest block. */
+  makeLanes(parent) {
+    element(parent, "h3", "", "warps: a column is a lane");
+    const lanes = this.lanes = element(element(parent, "div", "scroll"), "div", "grid lanes");
+    element(lanes, "div", "at", "lane");
+    for (let lane = 0; lane < LANES; ++lane) element(lanes, "div", "soft", String(lane));
+    element(lanes, "div");
+    Object.assign(this, {cells: [], notes: []});
+    const threads = Math.max(...this.film.launches.map((_, launch) => this.threads({launch})));
+    while (this.cells.length < threads) {
+      element(lanes, "div", "at", `warp ${this.notes.length}`);
+      for (let lane = 0; lane < LANES; ++lane) {
+        const thread = this.cells.length, cell = element(lanes, "div");
+        cell.onclick = () => this.follow({thread});
+        this.cells.push(cell);
       }
-      for (let step = 0; step < ticksOf(event); ++step) this.ticks.push({event, step, count: i + 1});
-    });
+      this.notes.push(element(lanes, "div", "note"));
+    }
   }
 
-  /** The first tick after this one with an event that fits, of a barrier the last at which all wait; Infinity: none. */
-  next(tick, fits) {
-    const shown = event => this.begins.get(event) - (ticksOf(event) === 0);
-    const found = this.film.events.find(event => shown(event) > tick && fits(event));
-    return found ? shown(found) : Infinity;
+  /** How many a block of an event's launch has. */
+  threads({launch}) {
+    return this.film.launches[launch].block.reduce((a, b) => a * b);
   }
 
-  /** Shows an event, its lane and its word. */
-  visit(event) {
-    const grid = this.grids.find(one => one.number === event.array);
-    const chosen = grid ? {grid, word: grid.wordAt(event.at[0])} : this.chosen;
-    Object.assign(this, {warp: event.warp, lane: event.lanes[0] || 0, chosen});
-    this.player.seek(this.begins.get(event));
-  }
-
-  /** Follows another lane or word. */
+  /** Follows another thread or word. */
   follow(what) {
     Object.assign(this, what);
     this.draw(this.player.tick);
   }
 
+  /** Shows an event, its thread and its word. */
+  visit(event) {
+    const grid = this.grids.find(one => one.number === event.array);
+    this.follow({thread: event.threads[0] || 0, chosen: grid ? {grid, word: grid.wordAt(event.at[0])} : this.chosen});
+    this.player.seek(event.begin);
+  }
+
+  /** The first tick after this one with an event that fits, of a barrier the last at which all wait; Infinity: none. */
+  next(tick, fits) {
+    const shown = event => event.begin - (ticksOf(event) === 0);
+    const found = this.film.events.find(event => shown(event) > tick && fits(event));
+    return found ? shown(found) : Infinity;
+  }
+
   /** When the chosen warp, or the thread where threads run one by one, is again at the line where it is now or was last;
    * if never, when it comes to another line that it executes more than once. */
   nextRound() {
-    const {launch, block, number} = this.state.event;
-    const isMine = event => isOf(event, launch, block) && event.warp === this.warp
-      && (this.film.order === "lockstep" || event.lanes.includes(this.lane)) && ticksOf(event) > 0;
-    const mine = this.film.events.filter(isMine), later = mine.filter(event => event.number > number);
+    const {home, number} = this.state.event, warp = Math.floor(this.thread / LANES);
+    const mine = this.film.events.filter(event => event.home === home && event.warp === warp
+      && (this.film.order === "lockstep" || event.threads.includes(this.thread)) && ticksOf(event) > 0);
     const done = mine.filter(event => event.number <= number).map(event => event.line), here = done[done.length - 1];
+    const later = mine.slice(done.length);
     const next = later.find(event => event.line === here) || later.find((event, i) => !done.includes(event.line)
       && later.some((other, j) => j > i && other.line === event.line));
-    return next ? this.begins.get(next) : this.ticks.length;
-  }
-
-  /** The rows of lanes: a launch's blocks have the same. */
-  useLaunch(event) {
-    if (this.launch === event.launch) return;
-    this.launch = event.launch;
-    const threads = this.threads(event);
-    this.lanes.replaceChildren();
-    element(this.lanes, "div", "at", "lane");
-    for (let lane = 0; lane < LANES; ++lane) element(this.lanes, "div", lane % 4 ? "soft between" : "soft", String(lane));
-    element(this.lanes, "div");
-    this.rows = [];
-    for (let warp = 0; warp * LANES < threads; ++warp) {
-      element(this.lanes, "div", "at", `warp ${warp}`);
-      const cells = Array.from({length: LANES}, (_, lane) => {
-        const exists = warp * LANES + lane < threads, cell = element(this.lanes, "div", exists ? "cell" : "");
-        if (exists) cell.onclick = () => this.follow({warp, lane});
-        return cell;
-      });
-      this.rows.push({cells, note: element(this.lanes, "div", "note"), threads: Math.min(LANES, threads - warp * LANES)});
-    }
-  }
-
-  /** How many a block of an event's launch has. */
-  threads(event) {
-    return this.film.launches[event.launch].block.reduce((a, b) => a * b);
+    return next ? next.begin : Infinity;
   }
 
   draw(tick) {
     const {film, chosen} = this, now = this.ticks[tick]; // none at the end
-    this.state = this.state.after(now ? now.count : film.events.length);
     const event = now ? now.event : film.events[film.events.length - 1];
-    this.useLaunch(event);
-    this.blocks.get(`${event.launch}/${event.block}`).selected = true;
+    this.state = this.state.after(event.number + 1);
     const moments = this.moments.filter(one => now && (one.event === event || one.first === event));
     for (const one of this.moments) show(one.button, moments.includes(one) ? "moment warning" : "moment");
     const wrong = event.line.kind === "failure" ? [] : moments.map(one => one.text);
-    this.says.textContent = now ? [this.sentence(now), ...wrong].join(". ") : `The end, after ${some(this.ticks.length, "tick")}.`;
+    this.says.textContent = now ? [this.sentence(now), ...wrong].join(". ") : `The end, after ${this.ticks.length} ticks.`;
     this.drawHistory(event);
     if (chosen) this.word.textContent = chosen.grid.sentence(this.state, chosen.word);
-    const parts = [this.drawSource(event), this.drawLanes(event, now, moments.map(one => one.first)),
+    const place = `${event.line.file}:${event.line.line}`;
+    for (const [at, row] of this.rows) show(row, at === place ? "now" : "");
+    const parts = [this.rows.get(place), this.drawLanes(event, now, moments.map(one => one.first)),
       ...this.grids.map(grid => grid.draw(this.state, now, chosen))];
     for (const part of parts) if (part) reveal(part); // after all has been drawn, as it asks where things are
   }
 
   /** What happens at a tick. */
   sentence({event, step}) {
-    const {line} = event, {launches, order} = this.film, isLockstep = order === "lockstep", count = event.lanes.length;
-    const warp = isLockstep ? `warp ${event.warp}` : threadName(this.film, event, event.lanes[0]);
-    const launch = launches.length > 1 ? `launch ${event.launch + 1}, ` : "";
-    const block = `block ${indexName(launches[event.launch].grid, event.block)}, `;
-    const who = (this.blocks.size > 1 ? launch + block : "") + warp, where = inLine(this.film, line);
+    const {line, launch, units, ideal} = event, {launches, order, arrays} = this.film, {grid} = launches[launch];
+    const isLockstep = order === "lockstep", where = inLine(this.film, line), count = event.threads.length;
+    const who = [launches.length > 1 ? `launch ${launch + 1}` : "",
+      Math.max(...grid) > 1 ? `block ${indexName(grid, event.block)}` : "",
+      isLockstep ? `warp ${event.warp}` : threadName(this.film, launch, event.threads[0])].filter(Boolean).join(", ");
     if (["wait", "failure"].includes(line.kind) || !isLockstep)
       return `${who}${where} ${this.deed(event, 0)}${line.kind === "wait" ? this.waiting(event) : ""}`;
     const lanes = `${where}, ${count} of 32 lanes${count < LANES ? ", the others idle" : ""}`;
     if (line.kind === "collective") {
       const i = this.reader(event);
-      return `${who}: ${line.what}${lanes}${i < 0 ? "" : `; lane ${this.lane} ${this.exchange(event, i)}`}`;
+      return `${who}: ${line.what}${lanes}${i < 0 ? "" : `; lane ${this.thread % LANES} ${this.exchange(event, i)}`}`;
     }
-    let cost = "";
-    if (line.space === "global") cost = `, ${some(event.units, "sector")}, ${event.ideal} would do`;
-    if (line.space === "shared" && event.units > event.ideal)
-      cost = `, bank conflict: wavefront ${event.ideal + step} of ${event.units}, ${event.ideal} would do`;
-    const verb = `${line.async ? "asynchronous " : ""}${line.space} ${line.op}`;
-    return `${who}: ${verb} of ${this.film.arrays[event.array].name}${lanes}${cost}`;
+    const cost = line.space === "global" ? `, ${units} sector${units === 1 ? "" : "s"}, ${ideal} would do`
+      : isConflict(event) ? `, bank conflict: wavefront ${ideal + step} of ${units}, ${ideal} would do` : "";
+    return `${who}: ${line.async ? "asynchronous " : ""}${line.space} ${line.op} of ${arrays[event.array].name}${lanes}${cost}`;
   }
 
-  /** Of a shuffle: the place among its lanes of the chosen one, or where threads run one by one of the only one. */
-  reader(event) {
-    if (event.line.kind !== "collective" || !event.at.length) return -1;
-    return this.film.order === "executed" ? 0 : event.lanes.indexOf(this.lane);
+  /** Of a shuffle: the place among its threads of the chosen lane, or where threads run one by one of the only one. */
+  reader({line, at, threads}) {
+    if (line.kind !== "collective" || !at.length) return -1;
+    return this.film.order === "executed" ? 0 : threads.findIndex(thread => thread % LANES === this.thread % LANES);
   }
 
   /** How many threads of the block wait. */
   waiting(event) {
-    const stopped = this.state.stopped(event), waits = stopped.filter(([, last]) => last.line.kind === "wait").length;
+    const stopped = [...this.state.stopped(event).values()], waits = stopped.filter(({line}) => line.kind === "wait").length;
     const returned = stopped.length - waits;
     return `: ${waits} of ${this.threads(event)} threads wait${returned ? `, ${returned} have returned` : ""}`;
   }
 
-  /** The lines of the event's file, the one that is executed marked, which is to be revealed. */
-  drawSource({line}) {
-    const {sources, file: own} = this.film, file = line.file in sources ? line.file : this.file.textContent || own;
-    if (this.file.textContent !== file) {
-      this.file.textContent = file;
-      this.source.replaceChildren();
-      (sources[file] || []).forEach((text, i) => {
-        const row = element(this.source, "div");
-        element(row, "span", "at", String(i + 1));
-        row.append(text);
-      });
-    }
-    const rows = [...this.source.children];
-    rows.forEach((row, i) => show(row, i + 1 === line.line ? "now" : ""));
-    return rows[line.line - 1];
-  }
-
-  /** `firsts`: of races what the lane did that came to the word first. Returns the cell to reveal. */
+  /** `firsts`: of races what the thread did that came to the word first. Returns the cell to reveal. */
   drawLanes(event, now, firsts) {
-    const source = now && event.at[this.reader(event)];
-    this.rows.forEach(({cells, note, threads}, warp) => {
-      const stops = new Map(), isHere = now && event.warp === warp;
-      cells.slice(0, threads).forEach((cell, lane) => {
-        const last = this.state.lanes.get(State.lane({...event, warp}, lane));
-        const stop = last ? (last.line.kind === "wait" ? "waits" : "returned") : "";
-        if (last) stops.set(last.line, (stops.get(last.line) || 0) + 1);
-        const mine = isHere ? event.lanes.indexOf(lane) : -1;
-        const kinds = [stop, mine >= 0 && event.line.kind !== "wait" ? turnOf(event, mine, now.step) : "",
-          firsts.some(first => first && first.warp === warp && first.lanes[0] === lane) ? "bad" : "",
-          isHere && source === lane ? "source" : "", this.warp === warp && this.lane === lane ? "chosen" : ""];
-        show(cell, `cell ${kinds.join(" ")}`, mine >= 0 && event.each ? this.moved(event, mine) : "");
-      });
-      show(note, "note", [...stops].map(([line, count]) =>
-        `${count < threads ? `${count} ` : ""}${line.kind === "wait" ? `wait (${line.line})` : "returned"}`).join("; "));
+    const from = now ? event.at[this.reader(event)] + event.warp * LANES : -1, threads = this.threads(event);
+    const stopped = this.state.stopped(event), stops = this.notes.map(() => []);
+    this.cells.forEach((cell, thread) => {
+      const last = stopped.get(thread), mine = now ? event.threads.indexOf(thread) : -1;
+      if (last) stops[Math.floor(thread / LANES)].push(last.line.kind === "wait" ? `wait (${last.line.line})` : "returned");
+      const kinds = [thread < threads ? "cell" : "", last ? (last.line.kind === "wait" ? "waits" : "returned") : "",
+        mine >= 0 && event.line.kind !== "wait" ? turnOf(event, mine, now.step) : "",
+        firsts.some(first => first && first.threads[0] === thread) ? "bad" : "",
+        from === thread ? "source" : "", this.thread === thread ? "chosen" : ""];
+      show(cell, kinds.join(" "), mine >= 0 && event.each ? this.moved(event, mine) : "");
     });
-    return now && this.rows[event.warp].cells[0];
+    this.notes.forEach((note, warp) => show(note, "note", [...new Set(stops[warp])].map(text =>
+      `${stops[warp].filter(one => one === text).length} ${text}`).join("; ")));
+    return now && this.cells[event.warp * LANES];
   }
 
   /** The first word that a lane loads, stores or gets. */
@@ -489,16 +448,12 @@ class View {
     return short(words[i * each + isExchange], isExchange ? line.type || null : this.film.arrays[array].type);
   }
 
-  /** What the chosen lane loaded, stored, gave and got, the last first. */
-  drawHistory(event) {
-    const done = [];
-    for (let i = this.state.applied - 1; i >= 0 && done.length < 9; --i) {
-      const one = this.film.events[i], isMine = isOf(one, event.launch, event.block) && one.warp === this.warp;
-      const mine = isMine ? one.lanes.indexOf(this.lane) : -1;
-      if (mine >= 0) done.push(`${String(one.line.line || "").padStart(4)}  ${this.deed(one, mine)}`);
-    }
-    this.title.textContent = `${threadName(this.film, {...event, warp: this.warp}, this.lane)}, the last first`;
-    show(this.history, this.history.className, done.join("\n"));
+  /** What the chosen thread loaded, stored, gave and got, the last first. */
+  drawHistory({launch, home, number}) {
+    const mine = this.film.events.slice(0, number + 1).filter(one => one.home === home && one.threads.includes(this.thread));
+    this.title.textContent = `${threadName(this.film, launch, this.thread)}, the last first`;
+    this.history.textContent = mine.slice(-9).reverse().map(one =>
+      `${String(one.line.line || "").padStart(4)}  ${this.deed(one, one.threads.indexOf(this.thread))}`).join("\n");
   }
 
   /** What a lane gets in a collective, from which lane of a shuffle, and what it gives; values of 64 bits are not known. */
@@ -530,24 +485,18 @@ class View {
 
 class Player {
   constructor(data) {
-    const get = name => document.getElementById(name);
-    Object.assign(this, {tick: 0, timer: null, slider: get("slider"), output: get("tick"), button: get("play"), speed: get("speed")});
-    this.views = data.films.map(film => new View(get("films"), film, this));
-    for (const speed of SPEEDS) element(this.speed, "option", "", `${speed} ticks/s`).value = speed;
-    this.speed.value = 5;
-    this.speed.onchange = () => { if (this.timer) { this.pause(); this.play(); } };
+    for (const name of ["slider", "output", "play", "speed"]) this[name] = document.getElementById(name);
+    Object.assign(this, {tick: 0, timer: null});
+    this.views = data.films.map(film => new View(document.getElementById("films"), film, this));
+    this.total = this.slider.max = Math.max(...this.views.map(view => view.ticks.length));
     this.slider.oninput = () => this.seek(Number(this.slider.value));
     for (const button of document.querySelectorAll("[data-key]")) button.onclick = () => this.key(button.dataset.key);
     addEventListener("keydown", event => {
-      if (event.target.tagName === "SELECT" || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.target === this.speed || event.ctrlKey || event.metaKey || event.altKey) return;
       if (this.key(event.key)) event.preventDefault();
     });
     addEventListener("hashchange", () => this.follow());
     this.follow();
-  }
-
-  get total() {
-    return Math.max(...this.views.map(view => view.ticks.length));
   }
 
   /** The tick that the link names, else where the films start. */
@@ -559,47 +508,50 @@ class Player {
   seek(tick) {
     this.tick = Math.max(0, Math.min(tick, this.total));
     for (const view of this.views) view.draw(this.tick);
-    this.slider.max = this.total;
     this.slider.value = this.tick;
     this.output.textContent = `tick ${this.tick} of ${this.total}`;
     clearTimeout(this.link); // browsers allow few such changes in a second
     this.link = setTimeout(() => history.replaceState(null, "", `#t=${this.tick}`), 300);
-    if (this.tick === this.total) this.pause();
+    if (this.tick === this.total) this.stop();
   }
 
-  play() {
+  start() {
     if (this.tick === this.total) this.seek(0);
-    this.timer = setInterval(() => this.seek(this.tick + 1), 1000 / Number(this.speed.value));
-    this.button.textContent = "pause";
+    this.play.textContent = "pause";
+    this.timer = setTimeout(() => {
+      this.start(); // the last tick stops it
+      this.seek(this.tick + 1);
+    }, 1000 / this.speed.value);
   }
 
-  pause() {
-    clearInterval(this.timer);
+  stop() {
+    clearTimeout(this.timer);
     this.timer = null;
-    this.button.textContent = "play";
+    this.play.textContent = "play";
   }
 
-  /** To the next tick, in either film, at which an event that fits begins. */
-  next(fits, what) {
-    const tick = Math.min(...this.views.map(view => view.next(this.tick, fits)));
+  /** To the first of the ticks that the films name. */
+  next(what, tickOf) {
+    const tick = Math.min(...this.views.map(tickOf));
     if (tick < Infinity) this.seek(tick);
     else this.output.textContent = `tick ${this.tick} of ${this.total}: no ${what} follows`;
   }
 
   /** What a key does; false: nothing. */
   key(key) {
+    const isPlaying = this.timer !== null, isBarrier = ({line}) => line.kind === "barrier" || line.what === "__syncwarp";
     const keys = {
-      " ": () => this.timer ? this.pause() : this.play(),
+      " ": () => isPlaying || this.start(),
       ArrowLeft: () => this.seek(this.tick - 1),
       ArrowRight: () => this.seek(this.tick + 1),
       Home: () => this.seek(0),
       End: () => this.seek(this.total),
-      b: () => this.next(event => event.line.kind === "barrier" || event.line.what === "__syncwarp", "barrier"),
-      c: () => this.next(event => event.line.space === "shared" && event.units > event.ideal, "bank conflict"),
-      r: () => this.seek((this.views.find(view => this.tick < view.ticks.length) || this.views[0]).nextRound()),
+      b: () => this.next("barrier", view => view.next(this.tick, isBarrier)),
+      c: () => this.next("bank conflict", view => view.next(this.tick, isConflict)),
+      r: () => this.next("round", view => view.nextRound()),
     };
     if (!(key in keys)) return false;
-    if (key !== " ") this.pause();
+    this.stop();
     keys[key]();
     return true;
   }

@@ -200,12 +200,11 @@ STEPS = """
 # Goes from round to round of the loops of a warp.
 ROUNDS = """
   const seen = [];
-  view.warp = 1;
-  view.lane = 2;
+  view.thread = 34; // lane 2 of warp 1
   player.key("Home");
   player.key("c"); // there is none
   seen.push([player.output.textContent, exact(2021620637, "int32")]);
-  for (player.key("r"); player.tick < player.total; player.key("r"))
+  for (let last = 0; player.key("r") && player.tick > last; last = player.tick)
     seen.push([view.says.textContent, view.lanes.querySelectorAll(".source").length]);
   leave(seen);
 """
