@@ -7,6 +7,7 @@ import json
 import math
 import os
 import re
+import sys
 
 import ladder
 from ladder import candidates, checked_run, diagnosis, figures, report, traces
@@ -63,7 +64,7 @@ def run(step, options):
         lengths = SMALL.get(len(dims), [SMALLEST] * len(dims))
         options = [f"--{name}={min(length, most)}" for (name, most), length in zip(dims.items(), lengths)]
     reported = f"--record={os.devnull}"  # or the backend's reports are not kept
-    return traces.complete(traces.run(program, ["--events", reported, *options])[0], [step])
+    return (traces.run(step, program, ["--events", reported, *options]) or sys.exit(2))[0]
 
 
 # ---- the order

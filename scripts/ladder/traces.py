@@ -1,6 +1,5 @@
 """What the CPU backend counts of a step's accesses: running the traced build, and what its figures mean."""
 import collections
-import json
 import re
 import subprocess
 import sys
@@ -19,26 +18,19 @@ def chosen_steps(names):
     return [step for step in ladder.resolve(names, submissions=True) if not step.is_vendor]
 
 
-def run(program, options):
-    """The traced runs, one for each step of the program; ends the script if there is none."""
+def run(step, program, options):
+    """The traced run of a step: [] where it does not take the size; ends the script if it fails."""
     done = subprocess.run([program, "--trace", "--json", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=True)
     runs = ladder.entries(done.stdout.replace(f"{ladder.ROOT}/", ""))  # files by their names from the top
-    for line in re.findall(r"(?m)^\w+: skipped, .*", done.stderr):
-        ladder.say(line)
-    if not runs:
+    skipped = re.findall(r"(?m)^\w+: skipped, .*", done.stderr)
+    if not runs and not skipped:
         ladder.fail(done.stderr.strip() or f"{program.name} {ladder.describe_exit(done.returncode)}",
                     2 if done.returncode == 2 else 1)
-    if done.returncode < 0 or done.returncode == ladder.TIMED_OUT:
-        ladder.say(done.stderr.strip())
-    return runs
-
-
-def complete(entry, steps):
-    """An entry of a program, with its step's file."""
-    step = next(step for step in steps if step.name == entry["step"])
+    for text in skipped + [done.stderr.strip()] * (done.returncode < 0 or done.returncode == ladder.TIMED_OUT):
+        ladder.say(text)
     head = {"step": step.name, "family": step.family, "kernel": step.kernel, "file": ladder.shown(step.path)}
-    return {**entry, **head}
+    return [{**entry, **head} for entry in runs]
 
 
 def later_steps(step):
@@ -47,42 +39,24 @@ def later_steps(step):
             if not other.is_vendor and not other.is_any_shape and other.number > step.number]
 
 
-def trace(steps, options, with_later):
-    """The traced runs of the steps, and of those later in their ladders, by their paths."""
-    ladder.configure(PRESET)
-    left_out = ladder.skipped(PRESET)
-    for name in left_out.keys() & {step.name for step in steps}:
-        ladder.say(f"{name}: skipped, needs {left_out[name]}")
-    steps = [step for step in steps if step.name not in left_out]
-    programs = [(candidates.program_of(PRESET, step), [], [step]) for step in steps if not step.number]
-    for kernel in dict.fromkeys(step.kernel for step in steps):
-        named = [step for step in steps if step.kernel == kernel]
-        later = [other for step in named for other in later_steps(step)] if with_later else []
-        needed = sorted({step for step in [*named, *later] if step.number and step.name not in left_out})
-        if len(needed) == 1:
-            programs.append((candidates.program_of(PRESET, needed[0]), [], needed))
-        elif needed:
-            ladder.build(PRESET, [f"ladder_{kernel}"])
-            only = "--only=" + ",".join(step.name for step in needed)
-            programs.append((needed[0].ladder_program(PRESET), [only], needed))
-    entries = [complete(entry, members) for program, only, members in programs
-               for entry in run(program, [*only, *options])]
-    return {ladder.ROOT / entry["file"]: entry for entry in entries}
-
-
 def explained(steps, options, alone=False):
     """The runs of the steps, with what there is to say of each; ends the script if there is none. The later steps of
     their ladders run too, unless `alone`."""
-    runs = trace(steps, options, with_later=not alone)
-    steps = [step for step in steps if step.path in runs]
-    for step in steps:
-        later = [runs[other.path] for other in later_steps(step) if other.path in runs]
-        runs[step.path]["findings"] = findings(runs[step.path], [Sums(one) for one in later if one["right"]])
-    return [runs[step.path] for step in steps] or sys.exit(2)
-
-
-def to_json(entries):
-    return json.dumps({"version": 1, "steps": entries})
+    ladder.configure(PRESET)
+    left_out = ladder.skipped(PRESET)
+    later = {step: [] if alone else later_steps(step) for step in steps}
+    for name in left_out.keys() & {step.name for step in steps}:
+        ladder.say(f"{name}: skipped, needs {left_out[name]}")
+    needed = [step for step in {*steps}.union(*later.values()) if step.name not in left_out]
+    ladder.build(PRESET, [step.target for step in needed if step.kind != "submission"])
+    runs = {}
+    for step in sorted(needed):
+        program = candidates.program_of(PRESET, step) if step.kind == "submission" else step.program(PRESET)
+        runs.update((step, entry) for entry in run(step, program, options))
+    for step in later.keys() & runs.keys():
+        better = [Sums(runs[other]) for other in later[step] if other in runs and runs[other]["right"]]
+        runs[step]["findings"] = findings(runs[step], better)
+    return [runs[step] for step in steps if step in runs] or sys.exit(2)
 
 
 # ---- what the figures mean
