@@ -62,9 +62,9 @@ class Diff(Case):
             old, new = (one.path.read_text().splitlines() for one in (before, after))
             for hunk in "\n".join(diff.diff(before, after)).split("\n@@ ")[1:]:
                 head, *lines = hunk.split("\n")
-                i, old_count, j, new_count = map(int, re.findall(r"\d+", head))
-                self.assertEqual([line[1:] for line in lines if line[0] in " -"], old[i - 1:][:old_count])
-                self.assertEqual([line[1:] for line in lines if line[0] in " +"], new[j - 1:][:new_count])
+                for signs, file, begin in zip((" -", " +"), (old, new), re.findall(r"[-+](\d+)", head)):
+                    own = [line[1:] for line in lines if line[0] in signs]
+                    self.assertEqual(own, file[int(begin) - 1:][:len(own)])
 
     def test_a_table_for_each_card(self):
         old, new = "07_unrolled_last_warp", "08_warp_shuffle"
