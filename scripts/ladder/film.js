@@ -91,21 +91,25 @@ function ticksOf(event) {
   return isConflict(event) ? 1 + event.units - event.ideal : 1;
 }
 
-/** An event as an object: `threads` is a list; of each there are `at`, `executed`, `passes`, and `each` words. */
+/** An event as an object: `lanes` is a list of its active ones, each with `offsets`, those of the words that it accesses
+ * (of what is narrower than a word its own); `type` is that of its values. */
 function decode(film, values, number) {
   const event = {number};
   film.fields.forEach((field, i) => { event[field] = values[i]; });
-  const line = film.lines[event.line], mask = event.lanes, isPair = line.kind === "collective" || line.op === "atomic";
-  const lanes = Array.from({length: LANES}, (_, lane) => lane).filter(lane => mask >>> lane & 1);
-  for (const field of ["at", "executed", "passes"]) event[field] = series(event[field], lanes.length);
-  const each = !event.words.length ? 0 : !isPair ? Math.ceil(line.width / WORD) : line.width > WORD ? 4 : 2;
-  return {...event, line, each, words: series(event.words, each * lanes.length),
-    threads: lanes.map(lane => event.warp * LANES + lane), home: `${event.launch}/${event.block}`};
+  const line = film.lines[event.line], array = film.arrays[event.array], {warp, lanes: mask, launch, block} = event;
+  const isExchange = line.kind === "collective", isPair = isExchange || line.op === "atomic";
+  const active = Array.from({length: LANES}, (_, lane) => lane).filter(lane => mask >>> lane & 1), count = active.length;
+  const length = Math.ceil((line.width || 0) / WORD), each = isPair ? (line.width > WORD ? 4 : 2) : length;
+  const [at, executed, passes] = ["at", "executed", "passes"].map(field => series(event[field], count));
+  const words = series(event.words, each * count);
+  const lanes = active.map((lane, i) => ({thread: warp * LANES + lane, at: at[i], executed: executed[i], pass: passes[i] || 0,
+    words: words.slice(i * each, (i + 1) * each), offsets: Array.from({length}, (_, word) => at[i] + word * WORD)}));
+  return {...event, line, array, lanes, home: `${launch}/${block}`, type: isExchange ? line.type || null : array && array.type};
 }
 
-/** The offsets of the words that a lane of an event accesses; of what is narrower than a word its own. */
-function offsets(event, i) {
-  return Array.from({length: Math.ceil(event.line.width / WORD)}, (_, word) => event.at[i] + word * WORD);
+/** What a thread does in an event; undefined: nothing. */
+function laneOf(event, thread) {
+  return event.lanes.find(lane => lane.thread === thread);
 }
 
 // ---- memory and lanes
@@ -122,8 +126,8 @@ class State {
   }
 
   /** The words of an array that are known, by number. Each block has its own shared memory. */
-  memory(event, number) {
-    return this.part(this.film.arrays[number].space === "shared" ? `${event.home}/${number}` : number);
+  memory(event, array) {
+    return this.part(array.space === "shared" ? `${event.home}/${this.film.arrays.indexOf(array)}` : array);
   }
 
   /** The threads of an event's block that wait or have returned: {thread: the event}. */
@@ -131,40 +135,33 @@ class State {
     return this.part(event.home);
   }
 
-  /** The event that was applied last: its block is the one shown. */
-  get event() {
-    return this.film.events[Math.max(0, this.applied - 1)];
-  }
-
-  /** The state after so many events, from this one if it is not later. */
-  after(count) {
-    const state = this.applied <= count ? this : new State(this.film);
-    while (state.applied < count) state.apply(this.film.events[state.applied++]);
-    return state;
+  /** To the state after an event, whose block is shown. */
+  seek(event) {
+    if (event.number < this.applied) Object.assign(this, {applied: 0, parts: new Map()});
+    while (this.applied <= event.number) this.apply(this.film.events[this.applied++]);
+    this.event = event;
   }
 
   apply(event) {
     const {kind} = event.line, stopped = this.stopped(event);
     if (kind === "landing" || (kind === "access" && !isCopy(event))) this.access(event);
-    if (kind === "wait" || kind === "returned") for (const thread of event.threads) stopped.set(thread, event);
+    if (kind === "wait" || kind === "returned") for (const {thread} of event.lanes) stopped.set(thread, event);
     if (kind === "barrier") for (const [thread, {line}] of stopped) if (line.kind === "wait") stopped.delete(thread);
   }
 
   /** A word holds what was stored last, as the program executed the lanes: that counts for atomic operations. */
   access(event) {
-    const {op, width} = event.line, words = this.memory(event, event.array);
-    const {phase} = this.film.arrays[event.array];
-    event.threads.forEach((thread, i) => offsets(event, i).forEach((at, part) => {
-      const place = at + phase, number = Math.floor(place / WORD), old = words.get(number);
-      if (op !== "load" && old && old.writer && old.executed > event.executed[i]) return;
-      let value = event.words[i * event.each + part];
+    const {array, line: {op, width}} = event, memory = this.memory(event, array);
+    event.lanes.forEach(({thread, offsets, words, executed}) => offsets.forEach((at, part) => {
+      const place = at + array.phase, number = Math.floor(place / WORD), old = memory.get(number);
+      if (op !== "load" && old && old.writer && old.executed > executed) return;
+      let value = words[part];
       if (width < WORD) { // a part of a word
         const shift = 8 * (place & 3), mask = (2 ** (8 * width) - 1) << shift;
         value = ((old ? old.value : 0) & ~mask | value << shift & mask) >>> 0;
       }
-      const isFailedSwap = op === "atomic" && event.each > 1 && value === event.words[i * event.each + 1];
-      if (op === "load" || isFailedSwap) words.set(number, {...old, value});
-      else words.set(number, {value, writer: event, thread, executed: event.executed[i]});
+      const isFailedSwap = op === "atomic" && words.length > 1 && value === words[1];
+      memory.set(number, op === "load" || isFailedSwap ? {...old, value} : {value, writer: event, thread, executed});
     }));
   }
 }
@@ -191,8 +188,8 @@ function show(cell, name, text) {
 }
 
 /** Whether a lane of a request is served at this step of it: each wavefront that a conflict adds is a step. */
-function turnOf(event, i, step) {
-  const turn = Math.max(0, (event.passes[i] || 0) - event.ideal + 1);
+function turnOf(event, lane, step) {
+  const turn = Math.max(0, lane.pass - event.ideal + 1);
   if (turn === step) return isConflict(event) ? "bad" : "now";
   return turn < step ? "done" : "later";
 }
@@ -207,17 +204,17 @@ function reveal(part) {
 /** An array in rows of 128 bytes: 32 banks of shared memory, or 4 sectors. It has cells for its own words, and for those
  * beyond that are touched all the same. */
 class Grid {
-  constructor(parent, film, number) {
-    const array = film.arrays[number], {name, space, extents, phase} = array, isShared = space === "shared";
-    Object.assign(this, {film, number, array, cells: new Map()});
-    const touched = new Set(film.events.filter(event => event.array === number).flatMap(event => event.threads.flatMap(
-      (_, i) => offsets(event, i).map(at => this.wordAt(at)))));
+  constructor(parent, state, array) {
+    const {name, space, extents, phase} = array, isShared = space === "shared";
+    Object.assign(this, {state, array, cells: new Map()});
+    const touched = new Set(state.film.events.filter(event => event.array === array).flatMap(event =>
+      event.lanes.flatMap(lane => lane.offsets.map(at => this.wordAt(at)))));
     const rows = [...new Set([...touched].map(word => Math.floor(word / LANES)))].sort((a, b) => a - b);
     const end = array.element ? extents.reduce((size, extent) => size * extent, array.element) : Infinity;
     element(parent, "h3", "", name + extents.map(extent => `[${extent}]`).join("")
       + (isShared ? ", in shared memory: a column is a bank" : ": 4 sectors of 32 bytes in a row")
       + (rows.length > MOST_ROWS ? `; the first ${MOST_ROWS} of ${rows.length} rows that are touched` : ""));
-    const grid = element(element(parent, "div", "scroll"), "div", "grid memory");
+    const grid = element(element(parent, "div", "scroll"), "div", "grid");
     element(grid, "div", "at", isShared ? "bank" : "byte");
     for (let column = 0; column < LANES; ++column)
       element(grid, "div", "soft", isShared ? String(column) : column % 8 ? "" : `+${column * WORD}`);
@@ -237,8 +234,8 @@ class Grid {
   /** The words of a request: which of them this tick's pass serves. */
   touched({event, step}) {
     const found = new Map();
-    if (event.array !== this.number) return found;
-    event.threads.forEach((_, i) => offsets(event, i).forEach(at => found.set(this.wordAt(at), turnOf(event, i, step))));
+    if (event.array !== this.array) return found;
+    for (const lane of event.lanes) for (const at of lane.offsets) found.set(this.wordAt(at), turnOf(event, lane, step));
     const sectors = event.line.space === "global" ? [...found.keys()].map(word => Math.floor(word * WORD / SECTOR)) : [];
     for (const sector of new Set(sectors))
       for (let word = sector * 8; word < sector * 8 + 8; ++word) found.set(word, `sector ${found.get(word) || ""}`);
@@ -246,31 +243,30 @@ class Grid {
   }
 
   /** Returns the cell to reveal. */
-  draw(state, now, chosen) {
-    const touched = now ? this.touched(now) : new Map(), words = state.memory(state.event, this.number);
+  draw(now) {
+    const touched = now ? this.touched(now) : new Map(), words = this.state.memory(this.state.event, this.array);
     for (const [word, cell] of this.cells) {
-      const known = words.get(word), isChosen = chosen && chosen.grid === this && chosen.word === word;
-      show(cell, `cell ${known ? "known" : ""} ${touched.get(word) || ""} ${isChosen ? "chosen" : ""}`,
-        known ? short(known.value, this.array.type) : "");
+      const known = words.get(word);
+      show(cell, `cell ${known ? "known" : ""} ${touched.get(word) || ""}`, known ? short(known.value, this.array.type) : "");
     }
     const first = [...touched].find(([word, name]) => this.cells.has(word) && /now|bad/.test(name));
     return first && this.cells.get(first[0]);
   }
 
   /** What a word holds, in a sentence. */
-  sentence(state, word) {
-    const known = state.memory(state.event, this.number).get(word);
-    const name = placeName(this.array, word * WORD - this.array.phase);
+  sentence(word) {
+    const {array, state, state: {film}} = this, known = state.memory(state.event, array).get(word);
+    const name = placeName(array, word * WORD - array.phase);
     if (!known) return `${name}: not touched yet in this film`;
-    const {value, writer, thread} = known, {film} = this;
+    const {value, writer, thread} = known;
     const by = writer ? `written by ${threadName(film, writer.launch, thread)}${inLine(film, writer.line)}` : "not written in this film";
-    return `${name} = ${exact(value, this.array.type)}, ${by}`;
+    return `${name} = ${exact(value, array.type)}, ${by}`;
   }
 }
 
 class View {
   constructor(parent, film, player) {
-    Object.assign(this, {film, player, chosen: null, ticks: []});
+    Object.assign(this, {film, player, ticks: []});
     film.events = film.events.map((values, number) => decode(film, values, number));
     for (const event of film.events) {
       event.begin = this.ticks.length;
@@ -283,7 +279,7 @@ class View {
     for (const text of [film.why, film.cut, film.wrong, ...film.warnings]) if (text) element(root, "p", "warning", text);
     this.moments = film.moments.map(moment => {
       const button = element(root, "button", "moment", moment.text), event = film.events[moment.event];
-      button.onclick = () => this.visit(event);
+      button.onclick = () => this.follow(event.lanes[0].thread, event.begin);
       return {...moment, button, event, first: film.events[moment.first]};
     });
     this.says = element(root, "p", "says");
@@ -301,20 +297,16 @@ class View {
     }
     this.title = element(left, "h3");
     this.history = element(left, "div", "lane");
-    this.word = element(left, "p", "soft", "Click a lane or a word to follow it.");
+    element(left, "p", "soft", "Click a lane to follow it; point at a word to see who wrote it.");
     this.state = new State(film);
     this.makeLanes(right);
     const used = new Set(film.events.map(event => event.array));
-    const numbers = [...film.arrays.keys()].filter(number => used.has(number));
-    this.grids = ["shared", "global", "constant"].flatMap(space =>
-      numbers.filter(number => film.arrays[number].space === space).map(number => new Grid(right, film, number)));
+    this.grids = ["shared", "global", "constant"].flatMap(space => film.arrays.filter(array =>
+      array.space === space && used.has(array)).map(array => new Grid(right, this.state, array)));
     for (const grid of this.grids)
-      for (const [word, cell] of grid.cells) {
-        cell.onclick = () => this.follow({chosen: {grid, word}});
-        cell.onmouseenter = () => { cell.title = grid.sentence(this.state, word); };
-      }
-    const start = film.events[film.start], shown = film.moments.length ? this.moments[0].event : start;
-    Object.assign(this, {thread: shown.threads[0] || 0, start: start.begin});
+      for (const [word, cell] of grid.cells) cell.onmouseenter = () => { cell.title = grid.sentence(word); };
+    const start = film.events[film.start], [lane] = (film.moments.length ? this.moments[0].event : start).lanes;
+    Object.assign(this, {thread: lane ? lane.thread : 0, start: start.begin});
   }
 
   /** A row of lanes for each warp of the largest block. */
@@ -330,7 +322,7 @@ class View {
       element(lanes, "div", "at", `warp ${this.notes.length}`);
       for (let lane = 0; lane < LANES; ++lane) {
         const thread = this.cells.length, cell = element(lanes, "div");
-        cell.onclick = () => this.follow({thread});
+        cell.onclick = () => this.follow(thread);
         this.cells.push(cell);
       }
       this.notes.push(element(lanes, "div", "note"));
@@ -342,17 +334,10 @@ class View {
     return this.film.launches[launch].block.reduce((a, b) => a * b);
   }
 
-  /** Follows another thread or word. */
-  follow(what) {
-    Object.assign(this, what);
-    this.draw(this.player.tick);
-  }
-
-  /** Shows an event, its thread and its word. */
-  visit(event) {
-    const grid = this.grids.find(one => one.number === event.array);
-    this.follow({thread: event.threads[0] || 0, chosen: grid ? {grid, word: grid.wordAt(event.at[0])} : this.chosen});
-    this.player.seek(event.begin);
+  /** Follows another thread, from a tick on. */
+  follow(thread, tick = this.player.tick) {
+    this.thread = thread;
+    this.player.seek(tick);
   }
 
   /** The first tick after this one with an event that fits, of a barrier the last at which all wait; Infinity: none. */
@@ -367,7 +352,7 @@ class View {
   nextRound() {
     const {home, number} = this.state.event, warp = Math.floor(this.thread / LANES);
     const mine = this.film.events.filter(event => event.home === home && event.warp === warp
-      && (this.film.order === "lockstep" || event.threads.includes(this.thread)) && ticksOf(event) > 0);
+      && (this.film.order === "lockstep" || laneOf(event, this.thread)) && ticksOf(event) > 0);
     const done = mine.filter(event => event.number <= number).map(event => event.line), here = done[done.length - 1];
     const later = mine.slice(done.length);
     const next = later.find(event => event.line === here) || later.find((event, i) => !done.includes(event.line)
@@ -376,45 +361,44 @@ class View {
   }
 
   draw(tick) {
-    const {film, chosen} = this, now = this.ticks[tick]; // none at the end
+    const {film} = this, now = this.ticks[tick]; // none at the end
     const event = now ? now.event : film.events[film.events.length - 1];
-    this.state = this.state.after(event.number + 1);
+    this.state.seek(event);
     const moments = this.moments.filter(one => now && (one.event === event || one.first === event));
     for (const one of this.moments) show(one.button, moments.includes(one) ? "moment warning" : "moment");
     const wrong = event.line.kind === "failure" ? [] : moments.map(one => one.text);
     this.says.textContent = now ? [this.sentence(now), ...wrong].join(". ") : `The end, after ${this.ticks.length} ticks.`;
     this.drawHistory(event);
-    if (chosen) this.word.textContent = chosen.grid.sentence(this.state, chosen.word);
     const place = `${event.line.file}:${event.line.line}`;
     for (const [at, row] of this.rows) show(row, at === place ? "now" : "");
-    const parts = [this.rows.get(place), this.drawLanes(event, now, moments.map(one => one.first)),
-      ...this.grids.map(grid => grid.draw(this.state, now, chosen))];
+    const firsts = moments.map(one => one.first && one.first.lanes[0].thread);
+    const parts = [this.rows.get(place), this.drawLanes(event, now, firsts), ...this.grids.map(grid => grid.draw(now))];
     for (const part of parts) if (part) reveal(part); // after all has been drawn, as it asks where things are
   }
 
   /** What happens at a tick. */
   sentence({event, step}) {
-    const {line, launch, units, ideal} = event, {launches, order, arrays} = this.film, {grid} = launches[launch];
-    const isLockstep = order === "lockstep", where = inLine(this.film, line), count = event.threads.length;
+    const {line, launch, units, ideal, lanes} = event, {launches, order} = this.film, {grid} = launches[launch];
+    const isLockstep = order === "lockstep", where = inLine(this.film, line);
     const who = [launches.length > 1 ? `launch ${launch + 1}` : "",
       Math.max(...grid) > 1 ? `block ${indexName(grid, event.block)}` : "",
-      isLockstep ? `warp ${event.warp}` : threadName(this.film, launch, event.threads[0])].filter(Boolean).join(", ");
+      isLockstep ? `warp ${event.warp}` : threadName(this.film, launch, lanes[0].thread)].filter(Boolean).join(", ");
     if (["wait", "failure"].includes(line.kind) || !isLockstep)
-      return `${who}${where} ${this.deed(event, 0)}${line.kind === "wait" ? this.waiting(event) : ""}`;
-    const lanes = `${where}, ${count} of 32 lanes${count < LANES ? ", the others idle" : ""}`;
+      return `${who}${where} ${this.deed(event, lanes[0])}${line.kind === "wait" ? this.waiting(event) : ""}`;
+    const does = `${where}, ${lanes.length} of 32 lanes${lanes.length < LANES ? ", the others idle" : ""}`;
     if (line.kind === "collective") {
-      const i = this.reader(event);
-      return `${who}: ${line.what}${lanes}${i < 0 ? "" : `; lane ${this.thread % LANES} ${this.exchange(event, i)}`}`;
+      const reader = this.reader(event);
+      return `${who}: ${line.what}${does}${reader ? `; lane ${this.thread % LANES} ${this.exchange(event, reader)}` : ""}`;
     }
     const cost = line.space === "global" ? `, ${units} sector${units === 1 ? "" : "s"}, ${ideal} would do`
       : isConflict(event) ? `, bank conflict: wavefront ${ideal + step} of ${units}, ${ideal} would do` : "";
-    return `${who}: ${line.async ? "asynchronous " : ""}${line.space} ${line.op} of ${arrays[event.array].name}${lanes}${cost}`;
+    return `${who}: ${line.async ? "asynchronous " : ""}${line.space} ${line.op} of ${event.array.name}${does}${cost}`;
   }
 
-  /** Of a shuffle: the place among its threads of the chosen lane, or where threads run one by one of the only one. */
-  reader({line, at, threads}) {
-    if (line.kind !== "collective" || !at.length) return -1;
-    return this.film.order === "executed" ? 0 : threads.findIndex(thread => thread % LANES === this.thread % LANES);
+  /** Of a shuffle what the chosen lane does, or where threads run one by one the only one; undefined: nothing. */
+  reader({line, lanes}) {
+    if (line.kind !== "collective" || !lanes.length || lanes[0].at === undefined) return undefined;
+    return this.film.order === "executed" ? lanes[0] : lanes.find(({thread}) => thread % LANES === this.thread % LANES);
   }
 
   /** How many threads of the block wait. */
@@ -424,57 +408,50 @@ class View {
     return `: ${waits} of ${this.threads(event)} threads wait${returned ? `, ${returned} have returned` : ""}`;
   }
 
-  /** `firsts`: of races what the thread did that came to the word first. Returns the cell to reveal. */
+  /** `firsts`: of races the threads that came to the word first. Returns the cell to reveal. */
   drawLanes(event, now, firsts) {
-    const from = now ? event.at[this.reader(event)] + event.warp * LANES : -1, threads = this.threads(event);
+    const reader = now && this.reader(event), threads = this.threads(event);
     const stopped = this.state.stopped(event), stops = this.notes.map(() => []);
     this.cells.forEach((cell, thread) => {
-      const last = stopped.get(thread), mine = now ? event.threads.indexOf(thread) : -1;
+      const last = stopped.get(thread), lane = now && laneOf(event, thread);
       if (last) stops[Math.floor(thread / LANES)].push(last.line.kind === "wait" ? `wait (${last.line.line})` : "returned");
       const kinds = [thread < threads ? "cell" : "", last ? (last.line.kind === "wait" ? "waits" : "returned") : "",
-        mine >= 0 && event.line.kind !== "wait" ? turnOf(event, mine, now.step) : "",
-        firsts.some(first => first && first.threads[0] === thread) ? "bad" : "",
-        from === thread ? "source" : "", this.thread === thread ? "chosen" : ""];
-      show(cell, kinds.join(" "), mine >= 0 && event.each ? this.moved(event, mine) : "");
+        lane && event.line.kind !== "wait" ? turnOf(event, lane, now.step) : "", firsts.includes(thread) ? "bad" : "",
+        reader && reader.at + event.warp * LANES === thread ? "source" : "", this.thread === thread ? "chosen" : ""];
+      // The first word that a lane loads, stores or gets.
+      const word = lane && lane.words[Number(event.line.kind === "collective")];
+      show(cell, kinds.join(" "), word === undefined ? "" : short(word, event.type));
     });
     this.notes.forEach((note, warp) => show(note, "note", [...new Set(stops[warp])].map(text =>
       `${stops[warp].filter(one => one === text).length} ${text}`).join("; ")));
     return now && this.cells[event.warp * LANES];
   }
 
-  /** The first word that a lane loads, stores or gets. */
-  moved({line, words, each, array}, i) {
-    const isExchange = line.kind === "collective";
-    return short(words[i * each + isExchange], isExchange ? line.type || null : this.film.arrays[array].type);
-  }
-
   /** What the chosen thread loaded, stored, gave and got, the last first. */
   drawHistory({launch, home, number}) {
-    const mine = this.film.events.slice(0, number + 1).filter(one => one.home === home && one.threads.includes(this.thread));
+    const mine = this.film.events.slice(0, number + 1).filter(one => one.home === home && laneOf(one, this.thread));
     this.title.textContent = `${threadName(this.film, launch, this.thread)}, the last first`;
     this.history.textContent = mine.slice(-9).reverse().map(one =>
-      `${String(one.line.line || "").padStart(4)}  ${this.deed(one, one.threads.indexOf(this.thread))}`).join("\n");
+      `${String(one.line.line || "").padStart(4)}  ${this.deed(one, laneOf(one, this.thread))}`).join("\n");
   }
 
   /** What a lane gets in a collective, from which lane of a shuffle, and what it gives; values of 64 bits are not known. */
-  exchange({words, each, at, line}, i) {
-    const [given, got] = words.slice(i * each, (i + 1) * each).map(word => exact(word, line.type || null));
-    const isGone = at[i] >= LANES ? ", which takes no part: the value is undefined" : "";
-    const from = at.length ? ` from lane ${at[i] % LANES}${isGone}` : "";
-    return each ? `gets ${got}${from}; gives ${given}` : from && `gets a value${from}`;
+  exchange({type}, {at, words}) {
+    const [given, got] = words.map(word => exact(word, type)), isGone = at >= LANES;
+    const from = at === undefined ? "" : ` from lane ${at % LANES}${isGone ? ", which takes no part: the value is undefined" : ""}`;
+    return words.length ? `gets ${got}${from}; gives ${given}` : from && `gets a value${from}`;
   }
 
   /** What one lane does in an event. */
-  deed(event, i) {
-    const {line} = event;
+  deed(event, lane) {
+    const {line, array, type} = event;
     if (line.kind === "returned") return "returns";
     if (line.kind === "wait") return `waits at ${line.what}`;
     if (line.kind === "failure") return `fails: ${line.what}`;
-    if (line.kind === "collective") return [`calls ${line.what}`, this.exchange(event, i)].filter(Boolean).join(": ");
-    const array = this.film.arrays[event.array], name = placeName(array, event.at[i]);
+    if (line.kind === "collective") return [`calls ${line.what}`, this.exchange(event, lane)].filter(Boolean).join(": ");
+    const name = placeName(array, lane.at);
     if (isCopy(event)) return `copies  to ${name}, asynchronously`;
-    const says = event.words.slice(i * event.each, (i + 1) * event.each).map(word =>
-      line.width < WORD ? exact(word, array.type).split(" ")[0] : exact(word, array.type));
+    const says = lane.words.map(word => line.width < WORD ? exact(word, type).split(" ")[0] : exact(word, type));
     if (line.op === "atomic") return `atomic  ${name}: ${says[says.length / 2]} becomes ${says[0]}`;
     const verb = line.kind === "landing" ? `landed  ${name} :=` : line.op === "load" ? `loads   ${name} =` : `stores  ${name} :=`;
     return `${verb} ${says.join(", ")}`;

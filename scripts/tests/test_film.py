@@ -174,9 +174,9 @@ STEPS = """
   for (let tick = 0; tick < player.total; ++tick) { seen.says.push(look()); player.key("ArrowRight"); }
   seen.end = look();
   const out = view.grids.find(grid => grid.array.name === "out"), end = cells();
-  seen.out = [...out.cells].map(([word, cell]) => [out.sentence(view.state, word), cell.textContent]);
+  seen.out = [...out.cells].map(([word, cell]) => [out.sentence(word), cell.textContent]);
   seen.heads = [...document.querySelectorAll("h3")].map(head => head.textContent).join("; ");
-  seen.shared = player.views[1].grids[0].sentence(player.views[1].state, 33);
+  seen.shared = player.views[1].grids[0].sentence(33);
   player.seek(3);
   const forward = cells();
   player.seek(9);
@@ -212,7 +212,7 @@ ROUNDS = """
 # What the words of all arrays hold at the end.
 WORDS = """
   player.seek(player.total);
-  leave(view.grids.flatMap(grid => [...grid.cells.keys()].map(word => grid.sentence(view.state, word))));
+  leave(view.grids.flatMap(grid => [...grid.cells.keys()].map(word => grid.sentence(word))));
 """
 
 
