@@ -91,20 +91,22 @@ function ticksOf(event) {
   return isConflict(event) ? 1 + event.units - event.ideal : 1;
 }
 
-/** An event as an object: `lanes` is a list of its active ones, each with `offsets`, those of the words that it accesses
- * (of what is narrower than a word its own); `type` is that of its values. */
+/** An event as an object: `lanes` has its active ones, each with `offsets`, those of the words that it accesses (of
+ * what is narrower than a word its own); `type` is that of its values. */
 function decode(film, values, number) {
   const event = {number};
   film.fields.forEach((field, i) => { event[field] = values[i]; });
   const line = film.lines[event.line], array = film.arrays[event.array], {warp, lanes: mask, launch, block} = event;
   const isExchange = line.kind === "collective", isPair = isExchange || line.op === "atomic";
-  const active = Array.from({length: LANES}, (_, lane) => lane).filter(lane => mask >>> lane & 1), count = active.length;
+  const active = [...Array(LANES).keys()].filter(lane => mask >>> lane & 1), count = active.length;
   const length = Math.ceil((line.width || 0) / WORD), each = isPair ? (line.width > WORD ? 4 : 2) : length;
   const [at, executed, passes] = ["at", "executed", "passes"].map(field => series(event[field], count));
   const words = series(event.words, each * count);
-  const lanes = active.map((lane, i) => ({thread: warp * LANES + lane, at: at[i], executed: executed[i], pass: passes[i] || 0,
+  const lanes = active.map((lane, i) => ({
+    thread: warp * LANES + lane, at: at[i], executed: executed[i], pass: passes[i] || 0,
     words: words.slice(i * each, (i + 1) * each), offsets: Array.from({length}, (_, word) => at[i] + word * WORD)}));
-  return {...event, line, array, lanes, home: `${launch}/${block}`, type: isExchange ? line.type || null : array && array.type};
+  const type = isExchange ? line.type || null : array && array.type;
+  return {...event, line, array, lanes, type, home: `${launch}/${block}`};
 }
 
 /** What a thread does in an event; undefined: nothing. */
@@ -201,8 +203,8 @@ function reveal(part) {
     box.scrollTop = part.offsetTop - box.clientHeight / 3;
 }
 
-/** An array in rows of 128 bytes: 32 banks of shared memory, or 4 sectors. It has cells for its own words, and for those
- * beyond that are touched all the same. */
+/** An array in rows of 128 bytes: 32 banks of shared memory, or 4 sectors. It has cells for its own words, and for
+ * those beyond that are touched all the same. */
 class Grid {
   constructor(parent, state, array) {
     const {name, space, extents, phase} = array, isShared = space === "shared";
@@ -235,9 +237,10 @@ class Grid {
   touched({event, step}) {
     const found = new Map();
     if (event.array !== this.array) return found;
-    for (const lane of event.lanes) for (const at of lane.offsets) found.set(this.wordAt(at), turnOf(event, lane, step));
-    const sectors = event.line.space === "global" ? [...found.keys()].map(word => Math.floor(word * WORD / SECTOR)) : [];
-    for (const sector of new Set(sectors))
+    for (const lane of event.lanes)
+      for (const at of lane.offsets) found.set(this.wordAt(at), turnOf(event, lane, step));
+    const words = event.line.space === "global" ? [...found.keys()] : [];
+    for (const sector of new Set(words.map(word => Math.floor(word * WORD / SECTOR))))
       for (let word = sector * 8; word < sector * 8 + 8; ++word) found.set(word, `sector ${found.get(word) || ""}`);
     return found;
   }
@@ -246,8 +249,8 @@ class Grid {
   draw(now) {
     const touched = now ? this.touched(now) : new Map(), words = this.state.memory(this.state.event, this.array);
     for (const [word, cell] of this.cells) {
-      const known = words.get(word);
-      show(cell, `cell ${known ? "known" : ""} ${touched.get(word) || ""}`, known ? short(known.value, this.array.type) : "");
+      const known = words.get(word), text = known ? short(known.value, this.array.type) : "";
+      show(cell, `cell ${known ? "known" : ""} ${touched.get(word) || ""}`, text);
     }
     const first = [...touched].find(([word, name]) => this.cells.has(word) && /now|bad/.test(name));
     return first && this.cells.get(first[0]);
@@ -258,9 +261,9 @@ class Grid {
     const {array, state, state: {film}} = this, known = state.memory(state.event, array).get(word);
     const name = placeName(array, word * WORD - array.phase);
     if (!known) return `${name}: not touched yet in this film`;
-    const {value, writer, thread} = known;
-    const by = writer ? `written by ${threadName(film, writer.launch, thread)}${inLine(film, writer.line)}` : "not written in this film";
-    return `${name} = ${exact(value, array.type)}, ${by}`;
+    const {value, writer, thread} = known, is = `${name} = ${exact(value, array.type)}`;
+    if (!writer) return `${is}, not written in this film`;
+    return `${is}, written by ${threadName(film, writer.launch, thread)}${inLine(film, writer.line)}`;
   }
 }
 
@@ -274,9 +277,9 @@ class View {
     }
     const root = element(parent, "section", "film");
     element(root, "h2", "", film.step);
-    element(root, "p", "soft", `${film.size}. A tick is one request of a warp, or one wavefront more for a bank conflict; `
-      + "it is not a time.");
-    for (const text of [film.why, film.cut, film.wrong, ...film.warnings]) if (text) element(root, "p", "warning", text);
+    element(root, "p", "soft", `${film.size}. A tick is one request of a warp, or one more wavefront. It is not a time.`);
+    for (const text of [film.why, film.cut, film.wrong, ...film.warnings].filter(Boolean))
+      element(root, "p", "warning", text);
     this.moments = film.moments.map(moment => {
       const button = element(root, "button", "moment", moment.text), event = film.events[moment.event];
       button.onclick = () => this.follow(event.lanes[0].thread, event.begin);
@@ -347,8 +350,8 @@ class View {
     return found ? shown(found) : Infinity;
   }
 
-  /** When the chosen warp, or the thread where threads run one by one, is again at the line where it is now or was last;
-   * if never, when it comes to another line that it executes more than once. */
+  /** When the chosen warp, or the thread where threads run one by one, is again at its line; if never, when it comes to
+   * another line that it executes more than once. */
   nextRound() {
     const {home, number} = this.state.event, warp = Math.floor(this.thread / LANES);
     const mine = this.film.events.filter(event => event.home === home && event.warp === warp
@@ -367,7 +370,8 @@ class View {
     const moments = this.moments.filter(one => now && (one.event === event || one.first === event));
     for (const one of this.moments) show(one.button, moments.includes(one) ? "moment warning" : "moment");
     const wrong = event.line.kind === "failure" ? [] : moments.map(one => one.text);
-    this.says.textContent = now ? [this.sentence(now), ...wrong].join(". ") : `The end, after ${this.ticks.length} ticks.`;
+    const end = `The end, after ${this.ticks.length} ticks.`;
+    this.says.textContent = now ? [this.sentence(now), ...wrong].join(". ") : end;
     this.drawHistory(event);
     const place = `${event.line.file}:${event.line.line}`;
     for (const [at, row] of this.rows) show(row, at === place ? "now" : "");
@@ -387,8 +391,8 @@ class View {
       return `${who}${where} ${this.deed(event, lanes[0])}${line.kind === "wait" ? this.waiting(event) : ""}`;
     const does = `${where}, ${lanes.length} of 32 lanes${lanes.length < LANES ? ", the others idle" : ""}`;
     if (line.kind === "collective") {
-      const reader = this.reader(event);
-      return `${who}: ${line.what}${does}${reader ? `; lane ${this.thread % LANES} ${this.exchange(event, reader)}` : ""}`;
+      const reader = this.reader(event), lane = `; lane ${this.thread % LANES} `;
+      return `${who}: ${line.what}${does}${reader ? lane + this.exchange(event, reader) : ""}`;
     }
     const cost = line.space === "global" ? `, ${units} sector${units === 1 ? "" : "s"}, ${ideal} would do`
       : isConflict(event) ? `, bank conflict: wavefront ${ideal + step} of ${units}, ${ideal} would do` : "";
@@ -403,8 +407,8 @@ class View {
 
   /** How many threads of the block wait. */
   waiting(event) {
-    const stopped = [...this.state.stopped(event).values()], waits = stopped.filter(({line}) => line.kind === "wait").length;
-    const returned = stopped.length - waits;
+    const kinds = [...this.state.stopped(event).values()].map(({line}) => line.kind);
+    const waits = kinds.filter(kind => kind === "wait").length, returned = kinds.length - waits;
     return `: ${waits} of ${this.threads(event)} threads wait${returned ? `, ${returned} have returned` : ""}`;
   }
 
@@ -413,9 +417,10 @@ class View {
     const reader = now && this.reader(event), threads = this.threads(event);
     const stopped = this.state.stopped(event), stops = this.notes.map(() => []);
     this.cells.forEach((cell, thread) => {
-      const last = stopped.get(thread), lane = now && laneOf(event, thread);
-      if (last) stops[Math.floor(thread / LANES)].push(last.line.kind === "wait" ? `wait (${last.line.line})` : "returned");
-      const kinds = [thread < threads ? "cell" : "", last ? (last.line.kind === "wait" ? "waits" : "returned") : "",
+      const {line: stop} = stopped.get(thread) || {}, lane = now && laneOf(event, thread);
+      const text = stop && (stop.kind === "wait" ? `wait (${stop.line})` : "returned");
+      if (stop) stops[Math.floor(thread / LANES)].push(text);
+      const kinds = [thread < threads ? "cell" : "", stop ? stop.kind : "",
         lane && event.line.kind !== "wait" ? turnOf(event, lane, now.step) : "", firsts.includes(thread) ? "bad" : "",
         reader && reader.at + event.warp * LANES === thread ? "source" : "", this.thread === thread ? "chosen" : ""];
       // The first word that a lane loads, stores or gets.
@@ -435,10 +440,11 @@ class View {
       `${String(one.line.line || "").padStart(4)}  ${this.deed(one, laneOf(one, this.thread))}`).join("\n");
   }
 
-  /** What a lane gets in a collective, from which lane of a shuffle, and what it gives; values of 64 bits are not known. */
+  /** What a lane gets in a collective, from which lane, and what it gives; values of 64 bits are not known. */
   exchange({type}, {at, words}) {
-    const [given, got] = words.map(word => exact(word, type)), isGone = at >= LANES;
-    const from = at === undefined ? "" : ` from lane ${at % LANES}${isGone ? ", which takes no part: the value is undefined" : ""}`;
+    const [given, got] = words.map(word => exact(word, type));
+    const isGone = at >= LANES ? ", which takes no part: the value is undefined" : "";
+    const from = at === undefined ? "" : ` from lane ${at % LANES}${isGone}`;
     return words.length ? `gets ${got}${from}; gives ${given}` : from && `gets a value${from}`;
   }
 
@@ -448,13 +454,14 @@ class View {
     if (line.kind === "returned") return "returns";
     if (line.kind === "wait") return `waits at ${line.what}`;
     if (line.kind === "failure") return `fails: ${line.what}`;
-    if (line.kind === "collective") return [`calls ${line.what}`, this.exchange(event, lane)].filter(Boolean).join(": ");
+    const exchange = line.kind === "collective" && this.exchange(event, lane);
+    if (line.kind === "collective") return `calls ${line.what}${exchange && `: ${exchange}`}`;
     const name = placeName(array, lane.at);
     if (isCopy(event)) return `copies  to ${name}, asynchronously`;
     const says = lane.words.map(word => line.width < WORD ? exact(word, type).split(" ")[0] : exact(word, type));
     if (line.op === "atomic") return `atomic  ${name}: ${says[says.length / 2]} becomes ${says[0]}`;
-    const verb = line.kind === "landing" ? `landed  ${name} :=` : line.op === "load" ? `loads   ${name} =` : `stores  ${name} :=`;
-    return `${verb} ${says.join(", ")}`;
+    if (line.kind === "landing") return `landed  ${name} := ${says.join(", ")}`;
+    return line.op === "load" ? `loads   ${name} = ${says.join(", ")}` : `stores  ${name} := ${says.join(", ")}`;
   }
 }
 
@@ -516,7 +523,8 @@ class Player {
 
   /** What a key does; false: nothing. */
   key(key) {
-    const isPlaying = this.timer !== null, isBarrier = ({line}) => line.kind === "barrier" || line.what === "__syncwarp";
+    const isPlaying = this.timer !== null;
+    const isBarrier = ({line}) => line.kind === "barrier" || line.what === "__syncwarp";
     const keys = {
       " ": () => isPlaying || this.start(),
       ArrowLeft: () => this.seek(this.tick - 1),
