@@ -315,20 +315,15 @@ class View {
   /** A row of lanes for each warp of the largest block. */
   makeLanes(parent) {
     element(parent, "h3", "", "warps: a column is a lane");
-    const lanes = this.lanes = element(element(parent, "div", "scroll"), "div", "grid lanes");
+    const lanes = this.lanes = element(element(parent, "div", "scroll"), "div", "grid");
     element(lanes, "div", "at", "lane");
     for (let lane = 0; lane < LANES; ++lane) element(lanes, "div", "soft", String(lane));
-    element(lanes, "div");
-    Object.assign(this, {cells: [], notes: []});
     const threads = Math.max(...this.film.launches.map((_, launch) => this.threads({launch})));
-    while (this.cells.length < threads) {
-      element(lanes, "div", "at", `warp ${this.notes.length}`);
-      for (let lane = 0; lane < LANES; ++lane) {
-        const thread = this.cells.length, cell = element(lanes, "div");
-        cell.onclick = () => this.follow(thread);
-        this.cells.push(cell);
-      }
-      this.notes.push(element(lanes, "div", "note"));
+    for (this.cells = []; this.cells.length < threads || this.cells.length % LANES;) {
+      const thread = this.cells.length;
+      if (thread % LANES === 0) element(lanes, "div", "at", `warp ${thread / LANES}`);
+      this.cells.push(element(lanes, "div"));
+      this.cells[thread].onclick = () => this.follow(thread);
     }
   }
 
@@ -414,21 +409,16 @@ class View {
 
   /** `firsts`: of races the threads that came to the word first. Returns the cell to reveal. */
   drawLanes(event, now, firsts) {
-    const reader = now && this.reader(event), threads = this.threads(event);
-    const stopped = this.state.stopped(event), stops = this.notes.map(() => []);
+    const reader = now && this.reader(event), threads = this.threads(event), stopped = this.state.stopped(event);
     this.cells.forEach((cell, thread) => {
-      const {line: stop} = stopped.get(thread) || {}, lane = now && laneOf(event, thread);
-      const text = stop && (stop.kind === "wait" ? `wait (${stop.line})` : "returned");
-      if (stop) stops[Math.floor(thread / LANES)].push(text);
-      const kinds = [thread < threads ? "cell" : "", stop ? stop.kind : "",
+      const stop = stopped.get(thread), lane = now && laneOf(event, thread);
+      const kinds = [thread < threads ? "cell" : "", stop ? stop.line.kind : "",
         lane && event.line.kind !== "wait" ? turnOf(event, lane, now.step) : "", firsts.includes(thread) ? "bad" : "",
         reader && reader.at + event.warp * LANES === thread ? "source" : "", this.thread === thread ? "chosen" : ""];
       // The first word that a lane loads, stores or gets.
       const word = lane && lane.words[Number(event.line.kind === "collective")];
       show(cell, kinds.join(" "), word === undefined ? "" : short(word, event.type));
     });
-    this.notes.forEach((note, warp) => show(note, "note", [...new Set(stops[warp])].map(text =>
-      `${stops[warp].filter(one => one === text).length} ${text}`).join("; ")));
     return now && this.cells[event.warp * LANES];
   }
 

@@ -130,12 +130,6 @@ def per_request(access, key="units"):
     return access[key] / access["requests"]
 
 
-def in_turn(access):
-    """What a loop's rounds took, where they differ: the first requests of the first warp that came by."""
-    units = [str(sample["units"]) for sample in access["samples"]]
-    return f", in turn {', '.join(units[:8])}{' ...' * (len(units) > 8)}" * (len(set(units)) > 1)
-
-
 def access_findings(entry, sums):
     """Of single lines."""
     accesses = merged_accesses(entry)
@@ -151,11 +145,11 @@ def access_findings(entry, sums):
         elif space == "global" and is_costly(access) and excess > FEW * sums.sectors:
             useful = access["bytes_requested"] / access["bytes_moved"]
             used = f"; {32 * useful:.0f} of each sector's 32 bytes are used" * (useful < 1)
-            yield "sectors", access, excess, (f"{what} touches {seen:.1f} sectors per request{in_turn(access)}; "
+            yield "sectors", access, excess, (f"{what} touches {seen:.1f} sectors per request; "
                                               f"{best:.1f} would hold its bytes{used}")
         elif space == "shared" and is_costly(access) and conflicts(access) > 0.1 * access["ideal"]:
             yield "bank conflicts", access, conflicts(access), (
-                f"{what} takes {seen:.1f} wavefronts per request{in_turn(access)}; {best:.1f} would do: lanes want "
+                f"{what} takes {seen:.1f} wavefronts per request; {best:.1f} would do: lanes want "
                 "different words of one bank")
         elif space == "constant" and seen > 1.5:
             yield "constants", access, excess, f"{what} takes {seen:.1f} words per request, one after another"

@@ -49,17 +49,6 @@ def float_of(word):
     return struct.unpack("f", struct.pack("I", word))[0]
 
 
-class Events(Case):
-    def test_what_fits(self):
-        """The first events, or those before `focus`; of threads that are not shown the loads are left out."""
-        events = [{"launch": 0, "block": 0, "warp": number % 10, "lanes": 1, "kind": "access",
-                   "op": "store" if number == 7 else "load"} for number in range(40)]
-        for focus, shown, budget, kept in (
-                (0, (), 400, range(40)), (0, (), 150, range(15)), (25, (), 100, range(17, 27)),
-                (0, [(0, 0, 3, 0)], 400, range(40)), (0, [(0, 0, 3, 0)], 150, [3, 7, 13, 23, 33])):
-            self.assertEqual(film.chosen(events, [10] * 40, focus, shown, budget), list(kept), (focus, shown, budget))
-
-
 # Planted bugs that race: the size, what the first moment says, and the array that gets the wrong value.
 RACES = {
     "reduce/sum/bugs/sum_missing_loop_barrier": ("n=4", r"tile\[1\].*: thread 0 loads .*, then thread 1 stores", "out"),
