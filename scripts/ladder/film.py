@@ -118,17 +118,15 @@ def failures(entry, events):
     """An event for each error that the backend reports, where it stopped: the thread that it names, and its line."""
     for report_ in errors(entry) if entry["launches"] else ():
         if "thread" in report_:
-            launch = entry["launches"][-1]
-            number = flat(report_["thread"], launch["block"])
+            launch, number = entry["launches"][-1], flat(report_["thread"], entry["launches"][-1]["block"])
             file, _, line = report_.get("at", "").rpartition(":")
             what = re.sub(r" at \S+|, in thread .*", "", report_["problem"]) + diagnosis.with_element(report_)
             event = {"launch": len(entry["launches"]) - 1, "block": flat(report_["block"], launch["grid"]),
                      "warp": number // 32, "lanes": 1 << number % 32, "kind": "failure", "what": what,
                      "line": int(line or 0), "executed": [max(events[-1]["executed"]) + 1 if events else 1]}
             who = thread_text(event, launch, math.prod(launch["grid"]) > 1)
-            groups = diagnosis.told(report_).splitlines()[1:]
-            yield {**event, **({"file": file} if file else {}),
-                   "text": "; ".join([f"{who} fails in line {event['line']}: {what}", *groups])}
+            said = [f"{who} fails in line {event['line']}: {what}", *diagnosis.told(report_).splitlines()[1:]]
+            yield {**event, **({"file": file} if file else {}), "text": "; ".join(said)}
 
 
 def in_order(entry, executed):
@@ -322,16 +320,15 @@ def moment_of_race(entry, race, values, memory):
     missing = ("fence and atomic" if race["scope"] != "block" else
                "wait for the copy" if thread(first) == thread(second) else
                "__syncwarp or barrier" if first["warp"] == second["warp"] else "barrier")
-    said = []
-    for event in both:
-        file = f" of {event['file'].rpartition('/')[2]}" * (event["file"] != entry["file"])
-        who = thread_text(event, entry["launches"][second["launch"]], first["block"] != second["block"])
-        said.append(f"{who} {DOES[event['op']]} in line {event['line']}{file}")
+    said = ", then ".join(
+        thread_text(event, entry["launches"][second["launch"]], first["block"] != second["block"])
+        + f" {DOES[event['op']]} in line {event['line']}"
+        + f" of {event['file'].rpartition('/')[2]}" * (event["file"] != entry["file"]) for event in both)
     array = memory.array_of(second)
     word = place_name(array, max(event["addresses"][0] for event in both) - array["begin"])
     early = f" The {first['op']} comes too early." * harm[0]
     return harm, {"event": at, "first": before, "text": f"Race at {word}, in {race['space']} memory, {race['kind']}: "
-                  f"{said[0]}, then {said[1]}, with no {missing} between.{early}"}
+                  f"{said}, with no {missing} between.{early}"}
 
 
 def is_whole(entry):
@@ -373,23 +370,18 @@ def packed(numbers):
     return f"{numbers[0]}+{steps.pop()}" if len(numbers) > 2 and len(steps) == 1 else numbers
 
 
-def words_of(event):
-    """What each lane loaded or stored, all lanes' in a row; of atomic operations what was there after, and before."""
-    words = event.get("words", []) if not is_copy(event) else []
-    if event.get("op") == "atomic" and event["width"] <= 4:
-        words = [[after, before] for after, _, before, _ in words]
-    return [word for one in words for word in one]
-
-
 def encoded(event, lines, memory):
     """An event as the film has it."""
     line = {key: event[key] for key in LINE if key in event}
     number = lines.setdefault((json.dumps(line), event.get("site")), len(lines))
+    words = event.get("words", []) if not is_copy(event) else []
+    if event.get("op") == "atomic" and event["width"] <= 4:
+        words = [[after, before] for after, _, before, _ in words]
     array, at = memory.find(event) if "addresses" in event else (None, event.get("from", []))
     units, ideal = event.get("units", 1), event.get("ideal", 1)
     passes = event.get("passes", []) if units > ideal else []
     return [event["launch"], event["block"], event["warp"], number, event["lanes"], units, ideal, array,
-            *map(packed, (at, words_of(event), event["executed"], passes))]
+            *map(packed, (at, list(itertools.chain(*words)), event["executed"], passes))]
 
 
 def chosen(events, sizes, focus, shown, budget):
@@ -431,7 +423,8 @@ def of(entry, budget=MOST_BYTES):
     moments = [{**one, "event": place[one["event"]], "first": place.get(one["first"])}
                for one in moments if one["event"] in place]
     first = [number for one in moments[:1] for number in (one["event"], one["first"]) if number is not None]
-    some, begin = f"{len(kept):,} of " * (len(kept) < len(events)), "first " * (not is_whole(entry))
+    begin = "first " * (not is_whole(entry))
+    some = f"{len(kept):,} of " * (len(kept) < len(events))
     cut = f"The film is cut: it has {some}the run's {begin}{len(events):,} events." * bool(some or begin)
     cut += " Loads of threads that have no part in what is wrong are left out first." * bool(some and shown)
     seen = entry.get("failure", {}).get("seen", "see below")
@@ -464,9 +457,9 @@ def svg_of(entry):
         number, offsets = memory.find(event)
         array = memory.arrays[number]
         phase = array["phase"] * (event["space"] == "shared")  # its word 0 may lie in another bank
-        sample = {"offsets": [None] * 32, "passes": [None] * 32, "units": event["units"], "ideal": event["ideal"]}
-        for lane, offset, turn in zip(lanes_of(event["lanes"]), offsets, event["passes"]):
-            sample["offsets"][lane], sample["passes"][lane] = offset + phase, turn
+        served = dict(zip(lanes_of(event["lanes"]), zip([offset + phase for offset in offsets], event["passes"])))
+        offsets, passes = zip(*(served.get(lane, (None, None)) for lane in range(32)))
+        sample = {"offsets": offsets, "passes": passes, "units": event["units"], "ideal": event["ideal"]}
         source = report.source_lines(event["file"])[event["line"] - 1].strip()
         title = f"line {event['line']}, {event['space']} {event['op']} of {array['name']}: {source}"
         parts, bottom = report.request(event, sample, title)
