@@ -48,6 +48,7 @@ def ladder_entries(problem, preset, options, say):
     except subprocess.TimeoutExpired:
         return []
     steps = [step for step in ladder.entries(done.stdout) if step["step"] != f"{step['kernel']}_any_shape"]
+    kept.parent.mkdir(exist_ok=True)
     kept.write_text(json.dumps(steps))
     return steps
 
