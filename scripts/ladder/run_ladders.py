@@ -27,7 +27,6 @@ examples:
   scripts/run practice/sum.cu        a page of your own; scripts/judge says more of it
   scripts/run sum -- --n=2^20        with options for the programs; 'scripts/run sum -- --help' lists them
 """
-SECONDS = 300
 BAD_USAGE = 2  # a program's exit status
 PRINT_ONLY = {"--help", "-h", "--device"}  # options of a program that checks nothing
 
@@ -52,32 +51,22 @@ def verdict_in(record):
     return None
 
 
-def complaint_in(records):
-    """What the CPU backend says of the error that ended the program, in a line; empty if there was none."""
-    fatal = [report for record in records for report in record.get("reports", []) if report["fatal"]]
-    return diagnosis.told(fatal[0]).replace("\n", ", ") if fatal else ""
-
-
 class Tally(dict):
     """What became of each step: {name: Verdict}."""
 
-    def set(self, name, verdict):
-        """A step fails if it fails at any size."""
-        if name not in self or self[name].word != "FAIL":
-            self[name] = verdict
-
     def say(self, name, verdict):
-        self.set(name, verdict)
-        print(f"{name}: {self[name]}", flush=True)
+        self[name] = verdict
+        print(f"{name}: {verdict}", flush=True)
 
     def note(self, records, steps):
-        """Notes the verdicts on these steps in a program's records. That of the submission sum.cu is sum."""
+        """Notes the verdicts on these steps in a program's records: a step fails if it fails at any size. The name of
+        the submission sum.cu is sum."""
         names = {step.name for step in steps}
         for record in records:
             name = record.get("name") or "_".join(filter(None, (record.get("kernel"), record.get("step"))))
             verdict = verdict_in(record)
-            if verdict and name in names:
-                self.set(name, verdict)
+            if verdict and name in names - self.failed().keys():
+                self[name] = verdict
 
     def failed(self):
         return {name: verdict for name, verdict in self.items() if verdict.word == "FAIL"}
@@ -116,14 +105,15 @@ def run_program(command, steps, options, tally):
     if status == BAD_USAGE:
         return status
     tally.note(records, steps)
-    complaint = complaint_in(records)
-    ended = Verdict("FAIL", complaint or (ladder.describe_exit(status) if status else "printed no verdict"))
+    fatal = [report for record in records for report in record.get("reports", []) if report["fatal"]]
+    ended = Verdict("FAIL", diagnosis.told(fatal[0]).replace("\n", ", ") if fatal else
+                    ladder.describe_exit(status) if status else "printed no verdict")
     unclear = [step for step in steps if step.name not in tally or tally[step.name].is_cuda_error]
     if status in (0, ladder.NO_DEVICE) or len(steps) == 1 or not unclear:
         for step in steps:
             if step.name not in tally:
                 tally.say(step.name, Verdict("skipped", "no CUDA device") if status == ladder.NO_DEVICE else ended)
-            elif step.name in tally.failed() and len(steps) == 1 and complaint:
+            elif step.name in tally.failed() and len(steps) == 1 and fatal:
                 tally[step.name] = ended
         return status
     print("Again, one by one, the steps without a verdict of their own:", flush=True)
@@ -193,20 +183,11 @@ def build_submission(preset, submission):
     return ""
 
 
-def print_list():
-    for kernel, steps in ladder.kernels().items():
-        print(ladder.shown(steps[0].folder / kernel))
-        for step in steps:
-            print(f"  {step.name}")
-    for other in ladder.bugs() + ladder.answers():
-        print(other.label)
-
-
 def main():
     parser = ladder.ArgumentParser(DESCRIPTION, EPILOG, usage="%(prog)s [options] [NAME...] [-- OPTIONS]")
     parser.add_backend()
     parser.add_argument("--list", action="store_true", help="list what there is to run, and stop")
-    parser.add_argument("--timeout", type=ladder.at_least(0), default=SECONDS, metavar="S",
+    parser.add_argument("--timeout", type=ladder.at_least(0), default=300, metavar="S",
                         help="a step whose check takes more seconds fails; default %(default)s, 0 is none. "
                              "The CPU backend also ends endless loops, after CUDA_EMU_TIMEOUT seconds, default 60")
     parser.add_argument("names", metavar="NAME", nargs="*",
@@ -215,7 +196,9 @@ def main():
     arguments, options = parser.parse_with_rest()
     options = options or []
     if arguments.list:
-        return print_list()
+        for kernel, steps in ladder.kernels().items():
+            print(ladder.shown(steps[0].folder / kernel), *(f"  {step.name}" for step in steps), sep="\n")
+        return print(*(other.label for other in ladder.bugs() + ladder.answers()), sep="\n")
     if any(option.startswith("--only") for option in options):
         ladder.usage_error("--only is for programs; here name the steps: scripts/run STEP...")
     groups = groups_of(ladder.resolve(arguments.names, submissions=True) if arguments.names else ladder.steps())
