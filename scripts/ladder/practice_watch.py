@@ -12,7 +12,6 @@ from ladder import candidates, document, judging, problems, progress_file
 
 KEYS = "h hint   n next   l list   e explain   p play   q quit"
 CLEAR = "\033[2J\033[3J\033[H"
-POLL_S = 0.3
 
 
 def list_text(chosen):
@@ -68,8 +67,13 @@ class Watch:
         failure = self.verdict and self.verdict.failure
         if key == "l":
             self.note = list_text(problems.problems().values())
-        elif key == "n":
-            self.next()
+        elif key == "n":  # of the kernels that are not solved, after this one
+            begin = problems.named(self.submission.kernel).next if self.submission else problems.FIRST
+            problem = problems.suggestion(progress_file.solved_kernels(), begin)
+            if problem and not problem.submission.exists():
+                ladder.PRACTICE.mkdir(exist_ok=True)
+                problem.submission.write_text(problems.template(problem))
+            self.note = f"next: practice/{problem.submission.name}" if problem else "All are solved."
         elif key == "h" and self.submission:
             problem = problems.named(self.submission.kernel)
             self.hints = min(self.hints + 1, len(problem.hints()))
@@ -78,21 +82,12 @@ class Watch:
             self.note = section_text(failure.section)
         elif key == "p" and failure and self.verdict.film:
             done = subprocess.run([sys.executable, *shlex.split(self.verdict.film)], cwd=ladder.ROOT, text=True,
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                                  capture_output=True)
             page = self.submission.path.with_suffix(".html")
             page.write_text(done.stdout)
             self.note = f"Open practice/{page.name} in a browser: it plays the run that fails." if done.stdout else \
                 done.stderr
         return key != "q"
-
-    def next(self):
-        """Writes the submission of the next kernel that is not solved, after this one, if it is not there."""
-        begin = problems.named(self.submission.kernel).next if self.submission else problems.FIRST
-        problem = problems.suggestion(progress_file.solved_kernels(), begin)
-        if problem and not problem.submission.exists():
-            ladder.PRACTICE.mkdir(exist_ok=True)
-            problem.submission.write_text(problems.template(problem))
-        self.note = f"next: practice/{problem.submission.name}" if problem else "All are solved."
 
     def screen(self):
         shown = judging.text(self.verdict) if self.verdict else "There is no page yet; n writes the one to begin with."
@@ -108,10 +103,10 @@ def watch():
     try:
         tty.setcbreak(sys.stdin)
         state.step()
-        going = True
         print(CLEAR + state.screen(), flush=True)
+        going = True
         while going:
-            typed = select.select([sys.stdin], [], [], POLL_S)[0]
+            typed = select.select([sys.stdin], [], [], 0.3)[0]
             if typed:
                 key = os.read(sys.stdin.fileno(), 1)
                 going = key != b"" and state.key(key.decode(errors="replace"))
