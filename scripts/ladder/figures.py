@@ -36,21 +36,16 @@ def code(text):
     return cuda_source.words(re.sub(r"(?m)^[ \t]*#[ \t]*(include\b|pragma[ \t]+once\b).*$", "", text))
 
 
-def sources(path, root=ladder.ROOT):
-    """The files whose code is measured with the step: itself, and its headers, such as those that say which kernel
-    takes which shape. Of the problem's headers and the runner's only those that hold device code or a launch."""
-    step, *headers = cuda_source.included(path, root)
-    texts = {file: code(file.read_text()) for file in headers}
-    of_checks = [root / "common" / "ladder.cuh"] + [file for file in headers if PROBLEM.search(texts[file])]
-    checked = {file for header in of_checks for file in cuda_source.included(header, root)}
-    return [step] + [file for file in headers if file not in checked or MEASURED.search(texts[file])]
-
-
-def digest(path, root=ladder.ROOT):
-    """Names the code of the step at `path`, in the project at `root`: the same for as long as no more than comments,
-    white space, the names of files and what is not measured (see sources) change."""
-    step, *headers = [code(file.read_text()) for file in sources(path, root)]
-    return hashlib.sha256("\n".join([step, *sorted(headers)]).encode()).hexdigest()[:12]
+def digest(path):
+    """Names the code of the step at `path`: the same for as long as no more than comments, white space, the names of
+    files and what is not measured change. Measured is the step, and its headers, such as those that say which kernel
+    takes which shape; of the problem's headers and the runner's only those that hold device code or a launch."""
+    texts = {file: code(file.read_text()) for file in cuda_source.included(path)}
+    step, *headers = texts
+    of_checks = [ladder.ROOT / "common/ladder.cuh"] + [file for file in headers if PROBLEM.search(texts[file])]
+    checked = {file for header in of_checks for file in cuda_source.included(header)}
+    measured = [texts[file] for file in headers if file not in checked or MEASURED.search(texts[file])]
+    return hashlib.sha256("\n".join([texts[step], *sorted(measured)]).encode()).hexdigest()[:12]
 
 
 @functools.lru_cache(None)
