@@ -21,7 +21,6 @@ STEP_NAME = re.compile(r"[a-z][a-z0-9_]*_\d\d_[a-z0-9_]+(\.cu)?")
 METAVARIABLE = re.compile(r"<|\b(?!README|LICENSE|NOTES|CONTRIBUTING)[A-Z][A-Z_]*\b|\.\.\.")  # STEP, <kernel>, ...
 FILE_NAME = re.compile(r"[\w-][\w.-]*\.(cuh?|[ch]pp|py|md|json|txt|cmake|gdb|svg|sh)")
 MEASURED = re.compile(r"(?<![\w.^])(?:\d[\d,.]*\s?(?:[GT]B/s|[GT]FLOP/s|[mun]s)(?![A-Za-z])|\d+(?:\.\d+)?x(?![\w^]))")
-SESSION_S = 300  # for one command
 PROMPT = "(gdb) "
 NUMBER = re.compile(r"(?<![A-Za-z0-9_.])\d+(?:[,.^]\d+)*")
 
@@ -81,9 +80,6 @@ def help_of(script):
     return subprocess.run([ladder.ROOT / script, "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
-known_names = functools.lru_cache(None)(ladder.known_names)
-
-
 @functools.lru_cache(None)
 def files():
     """The names of all files, and those of the folders at the top."""
@@ -93,7 +89,7 @@ def files():
 
 def is_there(word, folder=ladder.ROOT):
     word = re.sub(r":\d+$|\.random$", "", word).rstrip("/")  # a line; a test's name
-    return word in files()[0] or ladder.find(word, known_names()) is not None or any(
+    return word in files()[0] or ladder.find(word, ladder.known_names()) is not None or any(
         True for root in (folder, ladder.ROOT) for _ in root.glob(word.lstrip("/") or "-"))
 
 
@@ -201,10 +197,10 @@ def check_translation(page):
     """Reports what the page lacks of the one that it translates, and what it has beside."""
     original = held(page_at(original_of(page.path))) if original_of(page.path) != page.path else {}
     for what, expected in original.items():
-        found = held(page)[what]
-        lacks, more = Counter(expected) - Counter(found), Counter(found) - Counter(expected)
-        if lacks or more:
-            page.error(1, f"{what}: the page lacks {sorted(lacks)} of its original, has also {sorted(more)}")
+        expected, found = Counter(expected), Counter(held(page)[what])
+        if expected != found:
+            page.error(1, f"{what}: the page lacks {sorted(expected - found)} of its original, "
+                          f"has also {sorted(found - expected)}")
 
 
 # ---- sessions: what their commands print on standard output, on a machine without a GPU
@@ -218,41 +214,37 @@ def environment(folder):
             "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def build_programs(command):
-    """What a command names in build/."""
-    for preset, name in re.findall(r"\bbuild/([\w-]+)/([\w/]+)", command):
-        steps, target = ladder.find(name, known_names()), name.split("/")[-1]
-        if steps:
-            target = f"ladder_{target}" if target == steps[0].kernel else steps[0].target
-        ladder.configure(preset)
-        ladder.build(preset, [target])
-
-
 def run_sessions(pages):
     """Runs all sessions, of a translation the original's, and says which it skips. Returns how many it ran."""
     blocks = [(page, block) for page in pages for block in page.of_kind("code")
               if block.language == "console" and "seen on" not in block.marks
               and page.path == original_of(page.path) and page.path.name != "NOTES.md"]
-    if not shutil.which("gdb"):
-        for page, block in (one for one in blocks if "interactive" in one[1].marks):
-            print(f"skipped: {page.name}:{block.line} needs gdb")
-        blocks = [one for one in blocks if "interactive" not in one[1].marks]
+    skipped = [one for one in blocks if "interactive" in one[1].marks and not shutil.which("gdb")]
     with tempfile.TemporaryDirectory() as folder:
         env = environment(folder)
         for page, block in blocks:
-            run_session(page, block, env)
-    return len(blocks)
+            if (page, block) in skipped:
+                print(f"skipped: {page.name}:{block.line} needs gdb")
+            else:
+                run_session(page, block, env)
+    return len(blocks) - len(skipped)
 
 
 def run_session(page, block, env):
-    """In a session of gdb, which echoes nothing, what follows each prompt is given to it."""
+    """Builds what it names in build/. In a session of gdb, which echoes nothing, what follows each prompt is given to
+    it."""
     if not block.text.startswith("$ "):
         page.error(block.line, "a console block starts with a line '$ command'")
     for line, command, start, shown in commands_of(block):
         ladder.say(f"{page.name}:{line}: {command}")
-        build_programs(command)
+        for preset, name in re.findall(r"\bbuild/([\w-]+)/([\w/]+)", command):
+            steps, target = ladder.find(name, ladder.known_names()), name.split("/")[-1]
+            if steps:
+                target = f"ladder_{target}" if target == steps[0].kernel else steps[0].target
+            ladder.configure(preset)
+            ladder.build(preset, [target])
         given = [one[len(PROMPT):] + "\n" for one in shown if one.startswith(PROMPT) and "interactive" in block.marks]
-        done = subprocess.run(["timeout", str(SESSION_S), "bash", "-c", command], cwd=ladder.ROOT, env=env, text=True,
+        done = subprocess.run(["timeout", "300", "bash", "-c", command], cwd=ladder.ROOT, env=env, text=True,
                               errors="replace", input="".join(given), capture_output=True)
         if done.returncode in (2, ladder.TIMED_OUT, 126, 127):
             why = ladder.describe_exit(done.returncode)
@@ -268,7 +260,5 @@ def compare(page, line, shown, printed):
                    for lines in (shown, printed.splitlines()))
     wrong = document.first_difference(wanted, got)
     if wrong:
-        place, at = wrong
-        printed = f"prints '{got[at]}'" if at < len(got) else "prints no more"
-        shown = f"'{wanted[place]}'" if place < len(wanted) else "no more"
-        page.error(line + min(place, max(0, len(wanted) - 1)), f"shown is {shown}; the command {printed}")
+        shown, printed = (f"'{lines[at]}'" if at < len(lines) else "no more" for at, lines in zip(wrong, (wanted, got)))
+        page.error(line + min(wrong[0], len(wanted) - 1), f"shown is {shown}; the command prints {printed}")
