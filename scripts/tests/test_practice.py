@@ -2,6 +2,7 @@
 """Tests scripts/practice: submissions, hints, the list, what is remembered, watching, disguised bugs, and the limits of
 the sandbox. Compiles nothing."""
 import json
+import os
 import re
 import sys
 import time
@@ -12,7 +13,6 @@ from helpers import ROOT, Case, ladder, outcome
 from ladder import bug_lab, candidates, diagnosis, judging, levels, practice_watch, problems, progress_file
 from ladder.diagnosis import MEMORY, RIGHT, STAGES
 
-SCRIPTS = {name: ladder.load_script(name) for name in ("practice", "judge")}
 SUM = problems.named("sum")
 WRONG = diagnosis.Failure(RIGHT, "Learn this.", "README.md#where-data-live", "n=1: x", "sum.cu:3:5",
                           {"size": "n=1", "index": "0"})
@@ -39,7 +39,7 @@ class InFolder(Case):
     def script(self, name, *arguments):
         """(output, exit status); what it says on standard error comes with it."""
         with mock.patch.object(sys, "argv", [name, *map(str, arguments)]):
-            said, status = outcome(SCRIPTS[name].main)
+            said, status = outcome(ladder.load_script(name).main)
         return said, status or 0
 
     def practice(self, *arguments):
@@ -52,12 +52,11 @@ class InFolder(Case):
 
 
 class Submissions(InFolder):
-    def test_every_kernel_with_one_launch_has_a_page(self):
+    def test_pages_state_the_problem_and_nothing_of_a_solution(self):
+        """There is one for every kernel with one launch."""
         with_launch = {step.kernel for step in ladder.steps()
                        if re.search(r"^LADDER_STEP\(\w+, launch", step.path.read_text(), re.M)}
         self.assertEqual(set(problems.problems()), with_launch)
-
-    def test_pages_state_the_problem_and_nothing_of_a_solution(self):
         for problem in problems.problems().values():
             page, flat = problems.template(problem), problems.flat_template(problem)
             for text in (page, flat):
@@ -81,18 +80,12 @@ class Submissions(InFolder):
             self.assertEqual(SUM.submission.read_text(), "mine")
             SUM.submission.unlink()
 
-    def test_list_and_hints(self):
-        said, status = self.practice()
-        self.assertEqual(status, 0)
-        for problem in problems.problems().values():
+    def test_list_hints_and_next(self):
+        known, circle, said = problems.problems(), [problems.FIRST], self.practice()[0]
+        for problem in known.values():
             self.assertRegex(said, rf"(?m)^    {problem.kernel} +{problem.difficulty} .{{1,60}}$")
             self.assertRegex(problem.asked, r"^(none|\d+ of 25), \d+ of 8")
-        hints = SUM.hints()
-        self.assertEqual([step.number for step, _ in hints], sorted(step.number for step in SUM.steps))
-        self.assertIn(hints[2][1], self.practice("sum", "--hint", "3")[0])
-
-    def test_next_leads_through_all(self):
-        known, circle = problems.problems(), [problems.FIRST]
+        self.assertIn(SUM.hints()[2][1], self.practice("sum", "--hint", "3")[0])
         while circle[-1] not in circle[:-1]:
             circle.append(known[circle[-1]].next)
         self.assertEqual(sorted(circle), sorted([*known, problems.FIRST]))
@@ -103,8 +96,8 @@ class Submissions(InFolder):
             self.assertEqual(self.practice(*arguments)[1], 2, arguments)
 
     def test_minutes_writes_a_page_shows_the_time_and_judges(self):
-        self.patch(SCRIPTS["practice"].time, "sleep")
-        judge = self.patch(SCRIPTS["practice"].os, "execv")
+        self.patch(time, "sleep")
+        judge = self.patch(os, "execv")
         said, _ = self.practice("sum", "--minutes", "20")
         self.assertRegex(said, r"(?s)19:59 left.*\r0:01 left.*the time is over\njudging\n")
         path = self.page("sum.cu", "mine")
@@ -114,8 +107,6 @@ class Submissions(InFolder):
 
 
 class PageNames(InFolder):
-    """What the scripts take for a submission, and of which kernel it is."""
-
     def test_the_kernel_is_that_of_the_header_or_of_the_name(self):
         for name, text, kernel in (("sum", "", "sum"), ("sum_of_squares_2", "", "sum_of_squares"),
                                    ("try", '#include "../reduce/sum/sum.cuh"', "sum"),
@@ -143,12 +134,12 @@ class PageNames(InFolder):
 class Remembering(InFolder):
     def test_states(self):
         """A submission whose judging did not end is neither solved nor failed; what is solved stays solved."""
-        for text, status, words in (("too slow", 3, "Not solved yet"), ("wrong", 1, "Learn this."),
-                                    ("right", 0, "Solved, level: right.\n\n"), ("wrong again", 1, "Learn this.")):
+        for text, status, words, solved in (("too slow", 3, "Not solved yet", []), ("wrong", 1, "Learn this.", []),
+                                            ("right", 0, "Solved, level: right.\n\n", ["sum"]),
+                                            ("wrong again", 1, "Learn this.", ["sum"])):
             said, found = self.script("judge", self.page("sum.cu", text))
             self.assertEqual((found, words in said), (status, True), said)
-            self.assertEqual(progress_file.solved_kernels(), {"sum"} if text.startswith(("right", "wrong again"))
-                             else set())
+            self.assertEqual([*progress_file.solved_kernels()], solved)
 
     def test_all_pages_and_json(self):
         self.page("sum.cu", "too slow")
