@@ -14,10 +14,6 @@ STEP = "reduce/sum/sum_08_warp_shuffle.cu"
 KERNEL = (ROOT / STEP).read_text().partition("__global__")[2].splitlines()[1:5]
 
 
-def page(text, path=CHAPTER):
-    return document.Document(path, text)
-
-
 def block(code, before="", language="cpp"):
     return f"{before}\n```{language}\n{code}\n```\n"
 
@@ -57,8 +53,11 @@ CASES = {
 
 
 class Pages(Case):
-    def assert_found(self, errors, *patterns):
-        found = [f"{line}: {text}" for line, text in sorted(errors)]
+    def assert_found(self, check, text, *patterns, path=CHAPTER):
+        """What a check reports on a page with this text."""
+        page = document.Document(path, text)
+        check(page)
+        found = [f"{line}: {text}" for line, text in sorted(page.errors)]
         self.assertEqual(len(found), len(patterns), found)
         for one, pattern in zip(found, patterns):
             self.assertRegex(one, pattern)
@@ -67,15 +66,12 @@ class Pages(Case):
         for check, cases in CASES.items():
             for text, *patterns in cases:
                 with self.subTest(check.__name__, text=text):
-                    one = page(text)
-                    check(one)
-                    self.assert_found(one.errors, *patterns)
+                    self.assert_found(check, text, *patterns)
 
     def test_translations(self):
-        original = page("# Title\n[中文](README.zh-CN.md), [one](#one-thing).\n## One thing\nRun `x 5`: 1.26x at 2^24, "
-                        "the 33rd, 1,024 B.\n```sh\nscripts/run sum\n```\nSee [sum](reduce/README.md#sum), sm_90.\n",
-                        ROOT / "README.md")
-        self.patch(document_checks, "page_at", return_value=original)
+        self.patch(document_checks, "page_at", return_value=document.Document(ROOT / "README.md", (
+            "# Title\n[中文](README.zh-CN.md), [one](#one-thing).\n## One thing\nRun `x 5`: 1.26x at 2^24, the 33rd, "
+            "1,024 B.\n```sh\nscripts/run sum\n```\nSee [sum](reduce/README.md#sum), sm_90.\n")))
         text = ("# 标题\n[English](README.md)，[一](#一件事)。\n## 一件事\n运行 `y`：2^24 时 1.26x，第33个，1,024 B。\n"
                 "```sh\nscripts/run sum\n```\n见 [sum](reduce/README.md#求和)。\n")
         for before, after, *patterns in (
@@ -83,37 +79,35 @@ class Pages(Case):
                 ("run sum", "run max", "code blocks.*run sum.*original.*run max"), ("```sh", "```console", "code bl"),
                 ("reduce/README", "stencil/README", "links.*/reduce/README.md.*/stencil/README.md"),
                 ("## 一件事\n", "", "headings"), ("## 一", "### 一", "headings")):
-            translation = page(text.replace(before, after, 1), ROOT / "README.zh-CN.md")
-            document_checks.check_translation(translation)
-            self.assert_found(translation.errors, *patterns)
+            self.assert_found(document_checks.check_translation, text.replace(before, after, 1), *patterns,
+                              path=ROOT / "README.zh-CN.md")
 
     def test_output(self):
         for wanted, printed, *patterns in (
                 ("a\nb", "a  \nb\n\n"), ("...\nb\n...\nd", "a\nb\nc\nc\nd"), ("a\n...\nb", "a\nb\nb"),
                 ("a\nb\nc", "a\nB\nc", "^11: .*'b'.*'B'"), ("a", "a\nb", "^10: .*'b'"), ("a\nb", "a", "^11: .*'b'"),
                 ("a\n...\nd", "a\nb\nc", "^12: .*'d'")):
-            one = page("")
-            document_checks.compare(one, 10, wanted.split("\n"), printed)
-            self.assert_found(one.errors, *patterns)
+            what = 10, wanted.split("\n"), printed
+            self.assert_found(lambda page, what=what: document_checks.compare(page, *what), "", *patterns)
 
     def test_a_session_is_run_without_a_gpu_and_compared(self):
         good = "$ nvidia-smi; echo $?\n9\n$ pwd | \\\n  wc -l\n1"
         for text, *patterns in ((good,), (good.replace("\n1", "\n2"), "^7: .*'2'.*'1'"),
                                 ("$ no_such_program\nx", "^3: .*127"), ("CPU backend", "^3: .*console")):
-            one = page(block(text, language="console"))
-            self.assertEqual(document_checks.run_sessions([one]), 1)
-            self.assert_found(one.errors, *patterns)
-        seen = page(block("$ no", "<!-- seen on: H200 -->", "console"))
-        self.assertEqual(document_checks.run_sessions([seen]), 0)
+            text = block(text, language="console")
+            self.assert_found(lambda page: document_checks.run_sessions([page]), text, *patterns)
+            seen = text.replace("\n", "<!-- seen on: H200 -->\n", 1)
+            self.assert_found(lambda page: document_checks.run_sessions([page]), seen)
 
     def test_gdb(self):
-        fake = executable(self.folder() / "gdb", "#!/bin/sh\necho start\nprintf '(gdb) '\nwhile read -r x; do "
+        folder = self.folder()
+        fake = executable(folder / "gdb", "#!/bin/sh\necho start\nprintf '(gdb) '\nwhile read -r x; do "
                           "echo \"<$x>\"; printf '(gdb) '; done\n")
         for last, *patterns in (("<print a>",), ("<print b>", "^8: .*'<print b>.*'<print a>")):
-            one = page(block(f"$ {fake}\nstart\n(gdb) next\n<next>\n(gdb) print a\n{last}",
-                             "<!-- interactive -->", "console"))
-            document_checks.run_session(one, one.pieces[0], document_checks.environment(self.folder()))
-            self.assert_found(one.errors, *patterns)
+            self.assert_found(
+                lambda page: document_checks.run_session(page, page.pieces[0], document_checks.environment(folder)),
+                block(f"$ {fake}\nstart\n(gdb) next\n<next>\n(gdb) print a\n{last}", "<!-- interactive -->", "console"),
+                *patterns)
 
     def test_links_that_lead_nowhere(self):
         """They stay as they are. The others' texts are those of the pages, which scripts/tables --check compares."""
