@@ -177,20 +177,16 @@ def build_options(step):
     return arch, [f"-l{name}" for name in re.findall(r"^// links: (\w+)", text, re.MULTILINE)]
 
 
-def joined(texts):
-    """The declarations with a blank line between, but for neighbouring lines of constants and the like."""
-    text = texts[0]
-    for before, after in zip(texts, texts[1:]):
-        text += ("\n\n" if "\n" in before or "\n" in after else "\n") + after
-    return text
-
-
 def code_for(step, main, prelude):
-    """The step's head without what the build reads, its includes, CUDA_CHECK, and what a main reaches."""
+    """The step's head without what the build reads, its includes, CUDA_CHECK, and what a main reaches, with a blank
+    line between declarations of more than one line."""
     found, system = declarations_of(step)
     head = re.sub(r"^// (needs|links): .*\n", "", cuda_source.head(step.path), flags=re.MULTILINE)
     includes = "".join(f"#include {header}\n" for header in sorted(system))
-    return "\n".join([head, includes, prelude, joined([one.text for one in needed_by(main, found)]) + "\n"])
+    texts = [one.text for one in needed_by(main, found)]
+    code = texts[0] + "".join(("\n\n" if "\n" in before + after else "\n") + after
+                              for before, after in zip(texts, texts[1:]))
+    return "\n".join([head, includes, prelude, code + "\n"])
 
 
 def flat(step):

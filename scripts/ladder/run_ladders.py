@@ -19,7 +19,6 @@ kernel prints is shown. A step that does not compile, crashes or never ends fail
 EPILOG = """\
 examples:
   scripts/run                        every kernel
-  scripts/run sum transpose          two kernels
   scripts/run transpose/             a family: all its kernels
   scripts/run sum_08_warp_shuffle    a step, of its own program: build/<preset>/reduce/sum/sum_08_warp_shuffle
   scripts/run reduce/sum/bugs/sum_early_return.cu
@@ -28,7 +27,6 @@ examples:
   scripts/run sum -- --n=2^20        with options for the programs; 'scripts/run sum -- --help' lists them
 """
 BAD_USAGE = 2  # a program's exit status
-PRINT_ONLY = {"--help", "-h", "--device"}  # options of a program that checks nothing
 
 
 class Verdict(NamedTuple):
@@ -210,7 +208,7 @@ def main():
 
     ladder.configure(preset)
     unbuilt = {name: Verdict("skipped", f"needs {what}") for name, what in ladder.skipped(preset).items()}
-    if PRINT_ONLY & set(options):
+    if {"--help", "-h", "--device"} & set(options):  # no verdicts
         step = next((step for step in steps if step.name not in unbuilt), None)
         if step is None:
             ladder.fail("none of these can be built here")
