@@ -45,11 +45,6 @@ def runs(numbers, trait=lambda number: None):
     return [[number for _, number in group] for _, group in grouped]
 
 
-def ranges(numbers):
-    """[0, 1, 2, 5] -> 0-2,5"""
-    return ",".join(f"{part[0]}-{part[-1]}" if len(part) > 1 else f"{part[0]}" for part in runs(numbers))
-
-
 def text(x, y, words, kind=""):
     return f'<text x="{x:g}" y="{y:g}"' + (f' class="{kind}"' if kind else "") + f">{html.escape(str(words))}</text>"
 
@@ -86,7 +81,7 @@ def filled(y, words, kind):
     access; none crosses a sector."""
     for cells in runs(words, lambda word: (words[word], word // (SECTOR // WORD))):
         first, width = cells[0], len(cells) * CELL
-        lanes = ranges(words[first])
+        lanes = ",".join(f"{part[0]}-{part[-1]}" if len(part) > 1 else f"{part[0]}" for part in runs(words[first]))
         yield box(column(first), y, width, ROW - 2, kind)
         label = lanes if 6.1 * len(lanes) <= width + 2 else f"{len(words[first])}x"  # as far as they fit
         yield text(column(first) + width / 2, y + ROW - 5, label, f"{kind}-text")

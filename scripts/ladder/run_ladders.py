@@ -43,10 +43,8 @@ def verdict_in(record):
     if "verified" in record:
         failure, word = record.get("failure", {}), "PASS" if record["verified"] else "FAIL"
         return Verdict(word, failure.get("text", ""), failure.get("what") == "error")
-    for key, word in (("skipped", "skipped"), ("left_out", "left out"), ("failed", "FAIL")):
-        if key in record:
-            return Verdict(word, record[key])
-    return None
+    words = {"skipped": "skipped", "left_out": "left out", "failed": "FAIL"}
+    return next((Verdict(word, record[key]) for key, word in words.items() if key in record), None)
 
 
 class Tally(dict):

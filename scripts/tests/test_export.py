@@ -18,9 +18,6 @@ from pathlib import Path
 
 from helpers import ROOT, ladder
 
-SIZES = ["117", "65", "40"]  # as many as a main takes
-TIME_LIMIT = 300  # seconds, for compiling and for running
-
 
 def commands(step, flat, arguments):
     """Those that export a step, compile it for the backend and run it. On the CPU backend g++ compiles the translated
@@ -35,13 +32,13 @@ def commands(step, flat, arguments):
         yield [sys.executable, arguments.emulator / "cu2cpp.py", flat, translated]
         yield [os.environ.get("CXX", "c++"), "-std=c++17", "-O0", "-w", "-fno-strict-aliasing", "-isystem",
                arguments.emulator / "include", translated, arguments.library, "-pthread", "-o", program]
-    yield [program, *SIZES]
+    yield [program, "117", "65", "40"]  # sizes: as many as a main takes
 
 
 def try_step(step, arguments, folder):
     """PASS if it compiles and passes, else what went wrong."""
     for command in commands(step, folder / f"{step.name}.cu", arguments):
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=TIME_LIMIT)
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
         if done.returncode != 0:
             break
     return "PASS" if done.returncode == 0 and "PASS" in done.stdout else f"FAIL\n{done.stdout}"
