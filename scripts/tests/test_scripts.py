@@ -75,8 +75,8 @@ class Scripts(unittest.TestCase):
             if "--backend cuda|cpu" in text:
                 self.assert_usage("--backend", name, "--backend")
                 self.assert_usage("'tpu'", name, "--backend", "tpu", *needed)
-        for name, *arguments in (("run", "--timeout", "-1"), ("mutate", "--jobs", "0"), ("mutate", "--number", "x"),
-                                 ("sanitize", "--jobs", "0"), ("debug", "--block", "1,x", "sum_08_warp_shuffle")):
+        for name, *arguments in (("run", "--timeout", "-1"), ("mutate", "--number", "x"),
+                                 ("debug", "--block", "1,x", "sum_08_warp_shuffle")):
             self.assert_usage(f"{arguments[0]}.*'{arguments[1]}'", name, *arguments)
         for name in ("run", "debug", "export", "mutate", "sanitize", "bench", "new"):
             self.assert_usage("'sum_8'.*sum_08_", name, "sum_8", *["idea"] * (name == "new"))
