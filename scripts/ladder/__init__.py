@@ -161,15 +161,6 @@ def find(name, known):
     return None
 
 
-def near_names(name, known):
-    """The known names, without folders, that are spelt nearly like this one."""
-    wanted = re.sub(r"\.\w*$", "", Path(name).name.lower())
-    wanted = re.sub(r"_(\d)(?=_|$)", r"_0\1", wanted)  # sum_7 is meant to be sum_07
-    plain = sorted(other for other in known if "/" not in other)
-    parts = sorted((other for other in plain if len(wanted) > 2 and wanted in other), key=len)
-    return [wanted] if wanted in plain else parts[:5] or difflib.get_close_matches(wanted, plain, 5, 0.6)
-
-
 def submission_file(name):
     """The .cu file of a submission that a name stands for, or None: a path of the current folder or of the top one, or
     the name of a submission in practice/. It may lack the ending."""
@@ -210,8 +201,14 @@ def submission(path):
 
 
 def no_such(name, known, otherwise, pages=()):
-    """Ends the script: the name is none of the known ones, nor of the pages in practice/."""
-    near = [other if other in known else f"practice/{other}.cu" for other in near_names(name, {*known, *pages})]
+    """Ends the script: the name is none of the known ones, nor of the pages in practice/. Says which are spelt nearly
+    like it."""
+    wanted = re.sub(r"\.\w*$", "", Path(name).name.lower())
+    wanted = re.sub(r"_(\d)(?=_|$)", r"_0\1", wanted)  # sum_7 is meant to be sum_07
+    plain = sorted(other for other in {*known, *pages} if "/" not in other)
+    parts = sorted((other for other in plain if len(wanted) > 2 and wanted in other), key=len)
+    near = [wanted] if wanted in plain else parts[:5] or difflib.get_close_matches(wanted, plain, 5, 0.6)
+    near = [other if other in known else f"practice/{other}.cu" for other in near]
     usage_error(f"there is no '{name}'; " + (f"did you mean {', '.join(near)}?" if near else otherwise))
 
 
@@ -334,7 +331,8 @@ class ArgumentParser(argparse.ArgumentParser):
         self._optionals.title = "options"  # of every Python; up to 3.9 it was "optional arguments"
 
     def add_backend(self):
-        self.add_argument("--backend", metavar="cuda|cpu", help="instead of the one found to be possible")
+        self.add_argument("--backend", choices=("cuda", "cpu"), metavar="cuda|cpu",
+                          help="instead of the one found to be possible")
 
     def error(self, message):
         usage_error(f"{message}; see --help")
@@ -361,15 +359,7 @@ def choose_backend(asked):
     """The backend to use: the one asked for, else cuda where a compiler and a GPU are found, else cpu."""
     if asked == "cuda":
         require_gpu("; --backend cpu does not")
-    elif asked not in (None, "", "cpu"):
-        usage_error(f"--backend: '{asked}' is neither cuda nor cpu; see --help")
     return asked or ("cuda" if shutil.which("nvcc") and gpu_name() else "cpu")
-
-
-def set_up(*needs):
-    done = subprocess.run([ROOT / "scripts/setup", "--quiet", *needs])
-    if done.returncode != 0:
-        sys.exit(done.returncode)
 
 
 @contextlib.contextmanager
@@ -393,7 +383,9 @@ def locked(preset):
 def configure(preset, *needs):
     """Installs what `needs` (see scripts/setup) names besides the build tools, and makes build/<preset>. Without the
     need "test", a missing Catch2 only leaves the tests out."""
-    set_up("build", *needs)
+    status = subprocess.run([ROOT / "scripts/setup", "--quiet", "build", *needs]).returncode
+    if status != 0:
+        sys.exit(status)
     with locked(preset) as folder:
         cache = folder / "CMakeCache.txt"
         cached = dict(re.findall(r"^(\w+):\w+=(.*)$", cache.read_text(), re.M)) if cache.is_file() else {}
@@ -468,9 +460,9 @@ def skipped(preset):
     return {name: need for name, need in needed if name in names}
 
 
-def buildable(preset, kernels):
+def buildable(preset, kernels, *needs):
     """Configures the preset; the steps of {kernel: [Step]} that it builds. The script ends if there are none."""
-    configure(preset)
+    configure(preset, *needs)
     left_out = skipped(preset)
     found = {kernel: [step for step in steps if step.name not in left_out] for kernel, steps in kernels.items()}
     found = {kernel: steps for kernel, steps in found.items() if steps}
