@@ -31,8 +31,6 @@ class Mutant(NamedTuple):
         return number + 1, above, lines[number].strip(), self.apply(source).splitlines()[number].strip()
 
 
-# ---------------------------------------------------------------- where
-
 # Host functions of a step that are no part of its launch: error bounds and what is printed.
 HOST_ONLY = re.compile(r"\b(?:\w*height|\w*roundings|arrivals|figures|touch_pages)\s*\($")
 NO_FUNCTION = re.compile(r"(?:template\s*<.*>\s*)?(?:namespace|class|struct|union|enum)\b|LADDER_STEP|.*\)\s*,")
@@ -40,30 +38,23 @@ NO_FUNCTION = re.compile(r"(?:template\s*<.*>\s*)?(?:namespace|class|struct|unio
 LAUNCHES = re.compile(r"<<<|\bcuda\w+Async\(|\bscratch<|\b(?:launch_)?pass\(")
 
 
-def function_bodies(code):
-    """(head, start, end, whether in a class) of the functions that no other function encloses."""
+def mutable_ranges(code, is_step):
+    """(start, end) of the bodies of kernels and of what launches them."""
     open_blocks, head_start = [], 0
     for match in re.finditer(r"[;{}]", code):
         if match[0] == "{":
             head = " ".join(code[head_start:match.start()].split())
-            is_function = "(" in head and not NO_FUNCTION.match(head)
-            open_blocks.append((head, match.end(), is_function))
+            open_blocks.append((head, match.end(), "(" in head and not NO_FUNCTION.match(head)))
         elif match[0] == "}" and open_blocks:
             head, start, is_function = open_blocks.pop()
             if is_function and not any(outer for _, _, outer in open_blocks):
-                yield head, start, match.start(), any("class " in outer for outer, _, _ in open_blocks)
+                name = head[:head.find("(", re.search(r"__launch_bounds__\(.*?\)|", head).end()) + 1]
+                in_class = "::" in name or any("class " in outer for outer, _, _ in open_blocks)
+                launches = is_step or not in_class and LAUNCHES.search(code, start, match.start())
+                if "__global__" in head or "__device__" in head or launches and not HOST_ONLY.search(name):
+                    yield start, match.start()
         head_start = match.end()
 
-
-def mutable_ranges(code, is_step):
-    for head, start, end, in_class in function_bodies(code):
-        name = head[:head.find("(", re.search(r"__launch_bounds__\(.*?\)|", head).end()) + 1]
-        launches = is_step or not in_class and "::" not in name and LAUNCHES.search(code, start, end)
-        if "__global__" in head or "__device__" in head or launches and not HOST_ONLY.search(name):
-            yield start, end
-
-
-# ---------------------------------------------------------------- rules by pattern
 
 def swap(*pairs):
     """A replacement that exchanges the words of each pair wherever the pattern finds one."""
@@ -131,10 +122,8 @@ def by_pattern(code, start, end):
                 yield match.start(), match.end(), text, rule
 
 
-# ---------------------------------------------------------------- rules that need brackets
-
-def conditions(code, start, end):
-    """(start, end, kind) of the conditions of if, while and for, and of those before a question mark."""
+def guards(code, start, end):
+    """Conditions of if, while and for, and those before a question mark, replaced or without one operand of theirs."""
     for match in re.compile(r"\b(if|while|for) \(| (\?) ").finditer(code, start, end):
         begin, stop = match.end(), match.start()
         if match[2]:
@@ -147,7 +136,14 @@ def conditions(code, start, end):
                 continue
             stop = begin + len(f"{parts[0]};{parts[1]}")
             begin = stop - len(parts[1].lstrip())
-        yield begin, stop, match[1] or match[2]
+            yield begin, stop, "false", "loop dropped"
+        else:
+            yield begin, stop, "true", "guard removed"
+            yield begin, stop, "false", "guard removed"
+        parts = operands(code[begin:stop])
+        if len(parts) > 1:
+            for rest in itertools.combinations(parts, len(parts) - 1):
+                yield begin, stop, " && ".join(map(str.strip, rest)), "guard removed"
 
 
 def ternary_start(code, end):
@@ -173,17 +169,6 @@ def operands(condition):
         else:
             found[-1] += " && "
     return found[:-1]
-
-
-def guards(code, start, end):
-    for begin, stop, kind in conditions(code, start, end):
-        if kind != "for":
-            yield begin, stop, "true", "guard removed"
-        yield begin, stop, "false", "loop dropped" if kind == "for" else "guard removed"
-        parts = operands(code[begin:stop])
-        if len(parts) > 1:
-            for rest in itertools.combinations(parts, len(parts) - 1):
-                yield begin, stop, " && ".join(map(str.strip, rest)), "guard removed"
 
 
 CALLS = re.compile(r"\b(aligned_for<\w+>|ceil_div|dim3 \w+|dim3|atomic(?:Add|Max|Min))\(")
@@ -217,8 +202,6 @@ def subscripts(code, start, end):
             if code[first:second] != code[second:after] and "__shared__" not in code[code.rfind(";", 0, first):first]:
                 yield first, after, code[second:after] + code[first:second], "subscripts swapped"
 
-
-# ---------------------------------------------------------------- all
 
 def mutants(path, root=ladder.ROOT):
     """All mutants of a file below `root`, in its order."""
