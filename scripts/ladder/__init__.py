@@ -431,11 +431,7 @@ def build_what_compiles(preset, targets):
     if not targets or try_build(preset, targets, *keep_going).returncode == 0:
         return {}
     say("Again, for what failed only")
-    return failures(try_build(preset, targets, *keep_going, stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout)
-
-
-def failures(output):
-    """The same, from the output of ninja."""
+    output = try_build(preset, targets, *keep_going, stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
     found = {}
     for block in re.split(r"^FAILED: (?:\[code=\d+\] )?", output, flags=re.MULTILINE)[1:]:
         target, _, said = block.split("\n", 2)  # between them the command

@@ -115,10 +115,6 @@ def suggestion(solved, begin=FIRST):
     return None
 
 
-def commented(text):
-    return "".join(f"// {line}".rstrip() + "\n" for line in text.split("\n"))
-
-
 def wrapped_call(start, arguments, end):
     """`start(arguments)end` in lines of at most 120 characters, as clang-format breaks them."""
     unbroken = ", ".join(argument.replace(" ", "\0") for argument in arguments.split(", "))
@@ -128,7 +124,8 @@ def wrapped_call(start, arguments, end):
 
 def stated(problem):
     """What to compute, as comments."""
-    return commented(f"{problem.kernel} ({problem.family})\n\n{problem.statement}\n\n{problem.contract}")
+    text = f"{problem.kernel} ({problem.family})\n\n{problem.statement}\n\n{problem.contract}"
+    return "".join(f"// {line}".rstrip() + "\n" for line in text.split("\n"))
 
 
 def include_name(header):
