@@ -16,15 +16,6 @@ MOST = 16  # of our files
 TOPS = sorted({path.relative_to(ROOT).parts[0] for path in ROOT.glob("*/*.cuh")} - {"practice"})
 
 
-def sample():
-    """Files of kernels: one for each ending in each kind of folder, then those with most names."""
-    names = {path: len(set(NAME.findall(path.read_text()))) for path in sorted(ROOT.glob("*/*/**/*.*"))
-             if path.suffix in (".cu", ".cuh", ".hpp") and path.relative_to(ROOT).parts[0] in set(TOPS) - {"common"}}
-    by_names = sorted(names, key=names.get, reverse=True)
-    one_of_each = {(path.suffix, path.parent.name == "bugs"): path for path in by_names}
-    return list(dict.fromkeys([*one_of_each.values(), *by_names]))[:MOST]
-
-
 def errors(path):
     """What clangd says of a file; nothing if it finds no error."""
     done = subprocess.run(["clangd", f"--check={path}", "--check-lines=1-2"], cwd=ROOT, text=True,
@@ -40,7 +31,12 @@ class Clangd(Case):
             (folder / name).symlink_to(ROOT / name)
         (folder / "practice").mkdir()
         texts = {"fresh.cu": problems.template(problems.named("sum")), "bug.cu": bug_lab.disguised(ladder.bugs()[0])}
-        paths = sample()
+        # of ours: one for each ending in each kind of folder, then those with most names
+        files = (path for top in TOPS if top != "common" for path in sorted(ROOT.glob(f"{top}/*/**/*.*"))
+                 if path.suffix in (".cu", ".cuh", ".hpp"))
+        by_names = sorted(files, key=lambda path: len(set(NAME.findall(path.read_text()))), reverse=True)
+        one_of_each = {(path.suffix, path.parent.name == "bugs"): path for path in by_names}
+        paths = list(dict.fromkeys([*one_of_each.values(), *by_names]))[:MOST]
         self.assertEqual(len(paths), MOST)
         for name, text in texts.items():
             paths.append(folder / "practice" / name)
