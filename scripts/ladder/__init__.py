@@ -34,7 +34,7 @@ class Step(NamedTuple):
     """A step, or what is run like one: a planted bug, a whiteboard answer, a submission of the reader's own."""
     family: str
     kernel: str
-    number: str  # "07"; "any" of a program for any shape; none but a step has one
+    number: str  # "07"; "any" of a program for any shape, no step of the ladder; none but a step has one
     name: str  # the file's, e.g. sum_08_warp_shuffle; sum_whiteboard for sum's answer
     path: Path
     kind: str = "step"  # or bug, answer, submission
@@ -49,7 +49,6 @@ class Step(NamedTuple):
 
     @property
     def is_any_shape(self):
-        """Is it the program for any shape, which is no step of the ladder but is run like one?"""
         return self.number == "any"
 
     @property

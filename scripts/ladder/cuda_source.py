@@ -55,13 +55,12 @@ def idea(path):
 
 def chain(class_name, texts):
     """(header, body) of a class and its bases, as far as these headers, {path: text}, define them."""
-    while class_name:
-        definition = rf"^class {class_name}(?: final)?(?: : public (?:ladder::)?([\w:]+))? \{{\n(.*?)^\}};"
-        matches = ((path, re.search(definition, text, re.M | re.S)) for path, text in texts.items())
-        path, match = next((pair for pair in matches if pair[1]), (None, None))
-        class_name = match and match[1]
+    definition = rf"^class {class_name}(?: final)?(?: : public (?:ladder::)?([\w:]+))? \{{\n(.*?)^\}};"
+    for path, text in texts.items():
+        match = re.search(definition, text, re.M | re.S)
         if match:
             yield path, match[2]
+            yield from chain(match[1], texts)
 
 
 def kernel_names(path):

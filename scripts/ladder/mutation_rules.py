@@ -171,11 +171,9 @@ def operands(condition):
     return found[:-1]
 
 
-CALLS = re.compile(r"\b(aligned_for<\w+>|ceil_div|dim3 \w+|dim3|atomic(?:Add|Max|Min))\(")
-
-
 def calls(code, start, end):
-    for match in CALLS.finditer(code, start, end):
+    called = re.compile(r"\b(aligned_for<\w+>|ceil_div|dim3 \w+|dim3|atomic(?:Add|Max|Min))\(")
+    for match in called.finditer(code, start, end):
         after = cu2cpp.group_end(code, match.end() - 1, end)
         texts = [code[a:b].strip() for a, b in cu2cpp.split_at_commas(code, match.end(), after - 1)]
         head = match[0]

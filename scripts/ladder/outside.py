@@ -11,7 +11,6 @@ import ladder
 from ladder import sandbox
 
 COMPILE_S = 50  # of CPU time
-OBJECT_SIZE = 1 << 28  # bytes of a file that the compiler writes
 
 
 class CompileError(Exception):
@@ -20,7 +19,7 @@ class CompileError(Exception):
 
 def run_compiler(words, cwd, seconds):
     """Returns what the compiler says; CompileError if it fails."""
-    done = sandbox.run(words, seconds, folder=cwd, file_size=OBJECT_SIZE)
+    done = sandbox.run(words, seconds, folder=cwd, file_size=1 << 28)
     if done.stopped:
         raise CompileError(f"the compiler was stopped: over the limit on {done.stopped}")
     if done.status != 0:

@@ -112,7 +112,6 @@ def suggestion(solved, begin=FIRST):
         if name not in solved:
             return known[name]
         name = known[name].next
-    return None
 
 
 def wrapped_call(start, arguments, end):

@@ -97,9 +97,7 @@ class Rules(Case):
                 found = self.described(text, "x.cuh" if "header" in name else "x.cu")
                 self.assertEqual({number for _, number, *_ in found}, expected)
 
-
-class TheSteps(Case):
-    def test_mutants(self):
+    def test_mutants_of_the_steps(self):
         """Each is made by a rule that has an example, and begins and ends outside of comments and literals. All judged
         survivors are among them."""
         rules = {rule for rule, _, *expected in EXAMPLES if expected}
@@ -114,7 +112,7 @@ class TheSteps(Case):
             described = {mutant.describe(text)[1:] for mutant in mutants}
             for row in judged:
                 if ROOT / row["file"] == path:
-                    self.assertEqual(set(row), {"file", "above", "line", "mutant", "verdict", "reason"})
+                    self.assertTrue(row["reason"])
                     self.assertIn(row["verdict"], ("equivalent", "hardware only"))
                     self.assertIn((row["above"], row["line"], row["mutant"]), described)
 
