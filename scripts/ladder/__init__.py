@@ -405,8 +405,7 @@ def configure(preset, *needs):
         done = subprocess.run(["cmake", "--preset", preset, *tests], cwd=ROOT, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True)
         if done.returncode != 0:
-            say(done.stdout)
-            fail(f"cmake --preset {preset} failed")
+            fail(f"cmake --preset {preset} failed:\n{done.stdout}")
 
 
 def try_build(preset, targets, *options, **streams):
@@ -485,8 +484,7 @@ def require_gpu(hint=""):
 def dims(executable):
     """A program's dimensions, from its --help, but for the optional ones (default 0): {name: the most it takes}."""
     text = subprocess.run([executable, "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
-    found = re.findall(r"^  --(\w+)=N +default [1-9]\d*, at most (\d+)", text, re.MULTILINE)
-    return {name: int(most) for name, most in found}
+    return {name: int(most) for name, most in re.findall(r"(?m)^  --(\w+)=N +default [1-9]\d*, at most (\d+)", text)}
 
 
 def describe_exit(status):

@@ -106,11 +106,8 @@ ninja: build stopped: cannot make progress due to previous errors.
             "sum_whiteboard": "reduce/sum/whiteboard.cu:3:1: error: no",
             "max": "/usr/bin/ld: a.o: in function `f': multiple definition of `f'"})
 
-
-class Machine(Case):
-    """A script that is asked for a GPU where there is none says so before it builds anything."""
-
-    def test_gpu(self):
+    def test_without_a_gpu(self):
+        """A script that is asked for one says so before it builds anything."""
         self.patch(ladder.shutil, "which", return_value=None)
         self.patch(ladder.subprocess, "run", side_effect=AssertionError("something is run"))
         for words in ("run --backend cuda sum", "debug --backend cuda sum_01_atomic", "test --backend cuda",
