@@ -2,7 +2,7 @@
 // Idea:     instruction-level parallelism. A thread loads two float4, a block apart, before it stores the first. Blocks
 //           have half as many threads, for the same 4 KB.
 // Expect:   1.0x step 02, which already has at least twice the bytes in flight that are needed.
-// Measured: 0.99x step 02, 1.00x cudaMemcpy at 2^28 (H200); 1.00x, 1.00x (H100 at bcda27c).
+// Measured: 0.99x step 02, 1.00x cudaMemcpy at 2^28 (H200); 1.00x, 1.00x (H100).
 // Next:     why do blocks have 128 threads, and not 64 or 1024?
 #include "copy.cuh"
 

@@ -1,7 +1,7 @@
 // Problem:  even and odd elements take different code of equal cost, so neighbouring lanes take different branches.
 // Idea:     the simplest form: thread i computes element i.
 // Expect:   half of step 03's rate: every warp runs both branches, one after the other, with half of its lanes.
-// Measured: 0.07 of a copy at 2^24 (H200).
+// Measured: 0.07 of a copy at 2^24 (H200); 0.09 (H100).
 // Next:     what if the first half of each warp took one branch, the second half the other?
 #include "divergence.cuh"
 

@@ -1,7 +1,7 @@
 // Problem:  in step 02 every warp still has both kinds.
 // Idea:     a unit of 64 threads: one warp takes the even elements of 64, the next one the odd ones.
 // Expect:   2x step 02: each warp runs one branch. Stride 2 costs 8 sectors per request, which the arithmetic hides.
-// Measured: 1.91x step 02, 0.13 of a copy at 2^24 (H200).
+// Measured: 1.91x step 02, 0.13 of a copy at 2^24 (H200); 1.92x, 0.17 (H100).
 // Next:     what if the elements of a kind must stay where they are?
 #include "divergence.cuh"
 

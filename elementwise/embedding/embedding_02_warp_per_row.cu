@@ -2,7 +2,7 @@
 // Idea:     one warp per token, eight tokens per block.
 // Expect:   1.5 to 3x step 01 at 262144x1048576x128; 0.9 to 1.1x at 32768x262144x1024, where the bytes in flight stay
 //           the same.
-// Measured: 1.06x step 01, 0.92 of a copy at 32768x262144x1024 (H200).
+// Measured: 1.06x step 01, 0.92 of a copy at 32768x262144x1024 (H200); 0.99x, 0.93 (H100).
 // Next:     how many bytes does a warp's request move?
 #include "embedding.cuh"
 

@@ -3,7 +3,7 @@
 //           the segment in registers and stores the row; all other blocks return at once. The same bits in every run.
 // Expect:   0.8 to 1.2x step 01 at 65536x50304x1024: no sector of the table is read, but each token costs three loads
 //           that wait for each other, for every 256 columns. Far below step 01 where one block adds hundreds of tokens.
-// Measured: 0.97x step 01, 0.38 of a copy at 65536x50304x1024 (H200).
+// Measured: 0.97x step 01, 0.38 of a copy at 65536x50304x1024 (H200); 1.16x, 0.48 (H100).
 // Next:     which rows does the memset write for nothing?
 #include "embedding_grad.cuh"
 

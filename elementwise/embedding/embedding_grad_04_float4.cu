@@ -2,7 +2,7 @@
 // Idea:     one thread per float4 of the table, as in embedding 04. It adds its segment, unrolled by four.
 // Expect:   1.2 to 1.8x step 03, 0.7 to 0.9 of a copy at 65536x50304x1024: a chain of three loads (bounds, order, grad)
 //           for one float4 or two. At 65536x256x1024 only 65536 threads, a quarter of what fits, have work.
-// Measured: 1.43x step 03, 0.78 of a copy at 65536x50304x1024 (H200).
+// Measured: 1.43x step 03, 0.78 of a copy at 65536x50304x1024 (H200); 1.29x, 0.86 (H100).
 // Next:     one id has half of the tokens. Who shares its segment? (Blocks with a part each, then one atomic per part.)
 #include "embedding_grad.cuh"
 

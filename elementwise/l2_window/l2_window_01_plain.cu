@@ -1,7 +1,7 @@
 // Problem:  a table is read in scattered order while other data stream through the same L2.
 // Idea:     no hints. L2 decides what it keeps.
 // Expect:   8 MB stay in L2. 32 and 48 MB compete with the stream (60 MB, H200).
-// Measured: 0.26 of a copy at m=12582912 (H200).
+// Measured: 0.26 of a copy at m=12582912 (H200); 0.21 (H100).
 // Next:     which of the three arrays should not stay in L2?
 #include "l2_window.cuh"
 

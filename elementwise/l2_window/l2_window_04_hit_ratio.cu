@@ -3,7 +3,7 @@
 //           hit_100_us sweep the ratio, with room for half of the table.
 // Expect:   0.8 to 1.0x step 03 at m=12582912, 1.0x with 8 MB. In the sweep 50 is fastest there: 25 leaves room unused,
 //           75 and 100 ask for more than there is. A table that fits L2 anyway is fastest with 100.
-// Measured: 0.88x step 03, 0.34 of a copy at m=12582912 (H200).
+// Measured: 0.88x step 03, 0.34 of a copy at m=12582912 (H200); 0.84x, 0.27 (H100).
 // Next:     which lines persist, if hitRatio is 0.5?
 // needs: gpu
 #include "../host_timing.cuh"

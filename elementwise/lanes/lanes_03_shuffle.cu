@@ -2,7 +2,7 @@
 // Idea:     shuffles read another lane's register: __shfl_sync from lane 0 broadcasts, from the next lane rotates;
 //           __shfl_xor_sync swaps partners. The mask names the lanes that take part.
 // Expect:   1.3 to 2x step 02: three shuffles instead of four equally wide accesses to shared memory, no barrier.
-// Measured: 1.28x step 02, 0.33 of a copy at 2^24 (H200).
+// Measured: 1.28x step 02, 0.33 of a copy at 2^24 (H200); 1.28x, 0.43 (H100).
 // Why:      shuffles and shared memory both deliver 32 words per clock: 48 passes per warp here, 64 in step 02.
 // Next:     would __shfl_down_sync rotate too?
 #include "lanes.cuh"

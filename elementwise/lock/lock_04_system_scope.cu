@@ -2,7 +2,7 @@
 // Idea:     the scope says for which threads the order holds: block, device or system. Here it is the system.
 // Expect:   0.7 to 1.0x step 03 at m = 4: the release must reach further than this GPU's L2. A lock that only this GPU
 //           takes should have device scope.
-// Measured: 0.75x step 03, 0.00 of a copy at m=4 (H200).
+// Measured: 0.75x step 03, 0.00 of a copy at m=4 (H200); 0.87x, 0.00 (H100).
 // Next:     what if all users are in one block?
 #include "lock.cuh"
 

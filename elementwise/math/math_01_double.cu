@@ -3,7 +3,7 @@
 //           float and an int is computed in double, too.
 // Expect:   0.02 to 0.06 of a copy at 2^26 on cards with half as many FP64 lanes as FP32 lanes (H100, H200), and below
 //           0.002 where FP64 has 1/64 of the rate, on most others.
-// Measured: 0.05 of a copy at 2^26 (H200).
+// Measured: 0.05 of a copy at 2^26 (H200); 0.07 (H100).
 // Next:     which of these operations have to be double?
 #include "math.cuh"
 

@@ -2,7 +2,7 @@
 // Idea:     the suffix f on every literal and every function: 0.125f, sinf, cosf, powf.
 // Expect:   2 to 5x step 01 at 2^26 on an H100 or H200: twice the rate, and shorter polynomials. 20 to 60x where FP64
 //           has 1/64 of the rate.
-// Measured: 2.54x step 01, 0.13 of a copy at 2^26 (H200).
+// Measured: 2.54x step 01, 0.13 of a copy at 2^26 (H200); 2.54x, 0.18 (H100).
 // Next:     what do sinf and cosf of one angle both do first?
 #include "math.cuh"
 

@@ -3,7 +3,7 @@
 //           2^-21.19, which is many ulp where the result is near 0; beyond, it grows with the angle.
 // Expect:   2 to 4x step 04 at 2^26, 0.4 to 0.6 of a copy: 16 results per element, and the special function units of an
 //           SM give 16 per clock: 257 us on an H200 (computed).
-// Measured: 2.42x step 04, 0.48 of a copy at 2^26 (H200).
+// Measured: 2.42x step 04, 0.48 of a copy at 2^26 (H200); 2.43x, 0.66 (H100).
 // Next:     what else does -use_fast_math change? (Division, square roots, powf, subnormals, in the whole file.)
 #include "math.cuh"
 

@@ -3,7 +3,7 @@
 //           is in local memory: DRAM by address, cached in L1.
 // Expect:   0.4 to 0.8 of a copy at 2^26: 32 more stores and 32 more loads per thread, which hit L1 while its 128 bytes
 //           per thread fit there, and displace other lines when they don't.
-// Measured: 0.70 of a copy at 2^26 (H200).
+// Measured: 0.70 of a copy at 2^26 (H200); 0.75 (H100).
 // Next:     how do you choose among registers?
 #include "registers.cuh"
 

@@ -3,7 +3,7 @@
 //           memory. -maxrregcount=64 sets such a limit for a whole file.
 // Expect:   0.4 to 0.9x step 03 at 2^26: twice the warps, but 196 bytes of spills each way (ptxas, sm_90), more than
 //           step 01's 128, and with 1024 threads they nearly fill L1.
-// Measured: 0.55x step 03, 0.48 of a copy at 2^26 (H200).
+// Measured: 0.55x step 03, 0.48 of a copy at 2^26 (H200); 0.54x, 0.49 (H100).
 // Next:     what does __launch_bounds__(256) alone promise?
 #include "registers.cuh"
 

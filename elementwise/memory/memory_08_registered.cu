@@ -2,7 +2,7 @@
 // Idea:     cudaHostRegister pins pages that exist already, and cudaHostUnregister lets them go.
 // Expect:   0.3 to 1.1x step 01 at 2^26: 65536 pages of 4 KB are locked for x and again for y, some 0.5 us each, about
 //           what the driver's copies cost. It pays for a buffer that is pinned once and used often.
-// Measured: 0.14x step 07, 0.08 of the link at 2^26 (H200).
+// Measured: 0.14x step 07, 0.08 of the link at 2^26 (H200); 0.16x, 0.10 (H100).
 // Next:     how do you copy from pageable memory without pinning it?
 #include "memory.cuh"
 

@@ -3,7 +3,7 @@
 //           one is read by the host itself. Here a __device__ array carries all of x and y, a part at a time.
 // Expect:   0.6 to 0.95x step 02 at 2^26: a copy to a symbol is a copy to its address, but 256 parts of 1 MB follow
 //           each other, and each is two copies and a launch.
-// Measured: 1.79x step 09, 0.37 of the link at 2^26 (H200).
+// Measured: 1.79x step 09, 0.37 of the link at 2^26 (H200); 1.73x, 0.39 (H100).
 // Next:     which pointer does a kernel get if you pass it `&part` from the host?
 #include "memory.cuh"
 

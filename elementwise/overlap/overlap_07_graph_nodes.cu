@@ -2,7 +2,7 @@
 // Idea:     nodes by hand, whose handles are kept: a copy node takes a new pointer by an update, before each launch. z
 //           needs no pointer from outside: a memory node allocates it when the graph runs, another one frees it.
 // Expect:   0.95 to 1.05x step 06's share at 2^26: 16 updates of a few microseconds, and an allocation from its pool.
-// Measured: 0.88x step 06, 0.91 of the link at 2^26 (H200).
+// Measured: 0.88x step 06, 0.91 of the link at 2^26 (H200); 1.02x, 0.93 (H100).
 // Next:     what may an update change, and what needs a new graph?
 // needs: gpu
 #include "overlap.cuh"

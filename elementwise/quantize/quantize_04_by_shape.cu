@@ -4,7 +4,7 @@
 //           are divided among blocks, in two kernels; the second starts with what L2 still holds.
 // Expect:   0.9 to 1.0 of a copy at 32768x1024 and for rows of 32768. 0.8 to 0.9 for rows of 128, 0.55 to 0.65 for 64
 //           rows of a million, where 9 bytes move for 5.
-// Measured: 1.19x step 03, 0.93 of a copy at 32768x1024 (H200).
+// Measured: 1.19x step 03, 0.93 of a copy at 32768x1024 (H200); 1.04x, 0.95 (H100).
 // Next:     a row of 2^20 floats is 4 MB. What could hold it?
 #include "int8_row.cuh"
 #include "peeled.cuh"

@@ -2,7 +2,7 @@
 // Idea:     one thread per pixel, three loads of a byte. Rows have no gaps, so the image is one long row.
 // Expect:   0.3 to 0.5 of a copy at 8192 x 8192. A warp's three loads share 96 bytes, 3 sectors, so a thread has 3
 //           bytes in flight; add_half2_01, with 4 bytes, has 0.50 of a copy (H200) and 0.65 (H100).
-// Measured: 0.36 of a copy at 8192x8192 (H200).
+// Measured: 0.36 of a copy at 8192x8192 (H200); 0.47 (H100).
 // Next:     what is the smallest number of pixels that is a whole number of words?
 #include "rgb_to_gray.cuh"
 

@@ -3,7 +3,7 @@
 //           as one word. If a pointer is not a multiple of 4, or fewer than four pixels are left, it uses bytes.
 // Expect:   0.85 to 0.97 of a copy at 8192 x 8192: the accesses of vec3_norm_01, 12 sectors per load request, with 12
 //           bytes in flight per thread.
-// Measured: 2.37x step 01, 0.86 of a copy at 8192x8192 (H200).
+// Measured: 2.37x step 01, 0.86 of a copy at 8192x8192 (H200); 1.98x, 0.94 (H100).
 // Next:     what is the smallest number of pixels that is a whole number of 16-byte units?
 #include "rgb_to_gray.cuh"
 

@@ -2,7 +2,7 @@
 // Idea:     16 pixels are 48 bytes, three uint4, and one uint4 of gray. The three loads are issued before one is used.
 // Expect:   0.95 to 1.02 of a copy at 8192 x 8192: 48 bytes in flight per thread. Lanes are 48 bytes apart, so each
 //           load request touches 32 sectors, one per lane, and uses half of each; L1 has the other halves.
-// Measured: 1.14x step 02, 0.98 of a copy at 8192x8192 (H200).
+// Measured: 1.14x step 02, 0.98 of a copy at 8192x8192 (H200); 1.06x, 0.99 (H100).
 // Next:     who could load the 48 bytes so that neighbouring lanes have neighbouring units?
 #include "rgb_to_gray.cuh"
 

@@ -3,7 +3,7 @@
 //           its own 48 bytes from there. A tile that is not whole and aligned is loaded as bytes.
 // Expect:   0.97 to 1.03 of a copy at 8192 x 8192, as vec3_norm_04. 16 sectors per load request, all used. Lanes 12
 //           words apart cause no bank conflict: eight lanes touch every bank once.
-// Measured: 1.00x step 03, 0.97 of a copy at 8192x8192 (H200).
+// Measured: 1.00x step 03, 0.97 of a copy at 8192x8192 (H200); 1.00x, 1.00 (H100).
 // Next:     what if rows have gaps after them, or the image is a part of a larger one?
 #include "rgb_to_gray.cuh"
 

@@ -1,7 +1,7 @@
 // Problem:  step 01 computes each sine twice and loads each element twice.
 // Idea:     one thread per pair: one sincosf, two loads, two stores.
 // Expect:   1.3 to 1.9x step 01 at 16384x32x64x0: half the instructions per element, and twice the bytes per thread.
-// Measured: 1.57x step 01, 0.71 of a copy at 16384x32x64 (H200).
+// Measured: 1.57x step 01, 0.71 of a copy at 16384x32x64 (H200); 1.40x, 0.87 (H100).
 // Next:     neighbouring pairs lie 8 bytes apart, pairs of halves 4. What does a warp's request touch in each case?
 #include "rope.cuh"
 

@@ -2,7 +2,7 @@
 // Idea:     a block computes the token's d / 2 sines and cosines once, into shared memory; its heads read them there.
 // Expect:   1.1 to 1.6x step 02 at 16384x32x64x0: 64 sincosf per token in place of 2048. What is left is a kernel with
 //           4-byte accesses, but eight pairs per thread: more than the 0.64 of a copy (H200) of one float per thread.
-// Measured: 1.23x step 02, 0.88 of a copy at 16384x32x64 (H200).
+// Measured: 1.23x step 02, 0.88 of a copy at 16384x32x64 (H200); 1.09x, 0.95 (H100).
 // Next:     little arithmetic is left. Why is it still slower than a copy?
 #include "rope.cuh"
 

@@ -2,7 +2,7 @@
 // Idea:     float4. One holds two pairs of neighbours. For halves, a float4 from each half makes four pairs.
 // Expect:   0.93 to 1.0 of a copy at 16384x32x64x0: four times the bytes in flight, few instructions per element. Each
 //           block's angles and barrier come before its first load; other blocks of the SM fill that gap.
-// Measured: 1.10x step 03, 0.97 of a copy at 16384x32x64 (H200).
+// Measured: 1.10x step 03, 0.97 of a copy at 16384x32x64 (H200); 1.03x, 0.97 (H100).
 // Next:     the rotated keys go into a cache next. How many bytes does that second kernel move?
 #include "rope.cuh"
 

@@ -1,7 +1,7 @@
 // Problem:  step 01 writes the rotated keys to memory, and its second kernel reads them back.
 // Idea:     one kernel. A rotated pair goes from registers to its slot; the same thread copies the pair's two values.
 // Expect:   1.3 to 1.8x step 01 at 65536x64/halves=1: two thirds of the bytes, and one launch instead of two.
-// Measured: 1.73x step 01, 0.63 of a copy at 65536x64/halves=1 (H200).
+// Measured: 1.73x step 01, 0.63 of a copy at 65536x64/halves=1 (H200); 1.68x, 0.76 (H100).
 // Next:     slots are scattered. Why are the stores coalesced all the same?
 #include "rope_cache.cuh"
 

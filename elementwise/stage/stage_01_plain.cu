@@ -1,7 +1,7 @@
 // Problem:  threads need what other threads of the block have loaded, so a tile goes through shared memory.
 // Idea:     a plain copy: load into a register, store to shared memory, barrier. Each block takes tile after tile.
 // Expect:   0.5 of a copy: 8 KB of loads in flight per SM, of 15 KB needed (H200), and none while a block stores.
-// Measured: 0.50 of a copy at 2^28 (H200).
+// Measured: 0.50 of a copy at 2^28 (H200); 0.63 (H100).
 // Next:     what is the register for?
 #include "stage.cuh"
 

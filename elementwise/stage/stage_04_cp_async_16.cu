@@ -1,7 +1,7 @@
 // Problem:  step 03 issues two copies per thread and tile.
 // Idea:     16 bytes each, if x is 16-byte aligned. Otherwise, and for the last 1 to 3 floats, 4 bytes.
 // Expect:   1.0 to 1.1x step 03: one copy per thread and tile.
-// Measured: 1.01x step 03, 0.52 of a copy at 2^28 (H200).
+// Measured: 1.01x step 03, 0.52 of a copy at 2^28 (H200); 1.01x, 0.65 (H100).
 // Next:     what does the block do while its tile is on the way?
 #include "stage.cuh"
 

@@ -3,7 +3,7 @@
 //           streams_32_us are of 32 jobs in 1, 2, 4, 8, 16 and 32 streams.
 // Expect:   0.95 to 1.05x step 02 at 2^20, where four jobs fill the GPU; 0.5 to 0.8x at 2^16, where four jobs of 17 us
 //           follow each other in each stream.
-// Measured: 1.01x step 06, 0.02 of a copy at 2^20 (H200).
+// Measured: 1.01x step 06, 0.02 of a copy at 2^20 (H200); 1.01x, 0.02 (H100).
 // Next:     what happens beyond CUDA_DEVICE_MAX_CONNECTIONS streams?
 #include "../host_timing.cuh"
 #include "streams.cuh"
