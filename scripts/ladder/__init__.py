@@ -251,7 +251,7 @@ def kernels(names=()):
 # ---- the command line
 
 def say(*words):
-    print(*words, file=sys.stderr, flush=True)
+    sys.stderr.write(" ".join(map(str, words)) + "\n")  # at once: threads say things, too
 
 
 def wrapped(text, hang=""):
