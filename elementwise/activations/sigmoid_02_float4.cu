@@ -1,6 +1,6 @@
 // Problem:  a thread of step 01 has 4 bytes in flight, too few to cover the latency.
 // Idea:     float4, with scalar code for the last 1 to 3 elements and for pointers that are not 16-byte aligned.
-// Expect:   0.97 to 1.0 of a copy: 27 instructions per element (SASS); a copy leaves 63 issue slots (H200), 88 (H100).
+// Expect:   0.97 to 1.0 of a copy: 27 instructions per element (SASS); a copy leaves 63 issue slots (H200), 89 (H100).
 // Measured: 1.68x step 01, 0.99 of a copy at 2^28 (H200); 1.33x, 1.00 (H100).
 // Next:     what would half precision change?
 #include "sigmoid.cuh"
