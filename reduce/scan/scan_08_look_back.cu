@@ -3,7 +3,7 @@
 //           back over the tiles before it, adding what they published, until one has its prefix.
 // Expect:   0.9 to 1.5x step 07 at 2^28: two thirds of its traffic, but thread 0 walks one tile per round trip to L2.
 // Measured: 0.37x step 07, 0.31x CUB at 2^28 (H200).
-// Why:      some 1000 tiles run at once, so thread 0 walks back over 29 predecessors (computed), one L2 round trip
+// Why:      some 1000 tiles run at once, so thread 0 reads 29 status words on average (computed), one L2 round trip
 //           each, while its block waits.
 // Next:     why not tile = blockIdx.x? (CUDA guarantees no launch order: all might wait for a block that can't start.)
 #include "../block_scan.cuh"
