@@ -200,7 +200,7 @@ def submission(path):
 
 
 def no_such(name, known, otherwise, pages=()):
-    """Ends the script: the name is none of the known ones, nor of the pages in practice/. Says which are spelt nearly
+    """Ends the script: the name is none of the known ones, nor of the files in practice/. Says which are spelt nearly
     like it."""
     wanted = re.sub(r"\.\w*$", "", Path(name).name.lower())
     wanted = re.sub(r"_(\d)(?=_|$)", r"_0\1", wanted)  # sum_7 is meant to be sum_07
@@ -220,7 +220,7 @@ def resolve(names, only_steps=False, submissions=False):
         found, path = find(name, known_names()), submission_file(name)
         if not found and path:
             if not submissions:
-                usage_error(f"'{name}' is a page, and scripts/{script_name()} takes none; "
+                usage_error(f"'{name}' is no step, and scripts/{script_name()} takes only steps; "
                             "scripts/judge says what it is worth")
             found = [submission(path)]
         if not found:

@@ -63,8 +63,8 @@ def prepare(preset, kernel):
     """Builds what a kernel's submissions are linked with: the runner of a preset, and on a GPU the library's step; once
     in a process."""
     if not (ladder.ROOT / "build" / preset / "build.ninja").is_file():
-        ladder.say(f"building what pages are linked with, the runner and the backend, in build/{preset}: once, about a "
-                   "minute on two cores")
+        ladder.say(f"building what kernels are linked with, the runner and the backend, in build/{preset}: once, about "
+                   "a minute on two cores")
     ladder.configure(preset)
     name = outside.Builder(ladder.ROOT / "build" / preset).name(kernel)
     done = ladder.try_build(preset, [f"outside_{name}"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

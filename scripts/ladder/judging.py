@@ -386,7 +386,7 @@ def text(verdict, color=False):
         said = stage.text.replace("\n", f"\n{indent}")
         shown = ladder.wrapped(f"  {mark:4} {stage.name:18} {said}".rstrip(), indent)
         stages.append(shown.replace(f"{mark:4}", f"\033[{code}m{mark:4}\033[0m", 1) if color else shown)
-    printed = [f"The page printed, in {'the run that fails' if failure else 'one run'}:",
+    printed = [f"The kernel printed, in {'the run that fails' if failure else 'one run'}:",
                *(f"  | {line}" for line in verdict.printed.splitlines())]
     if failure:
         result = f"{failure.at}:\n" * bool(failure.at) + f"{failure.sentence}\nSee {failure.section}"

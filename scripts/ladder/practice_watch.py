@@ -90,7 +90,7 @@ class Watch:
         return key != "q"
 
     def screen(self):
-        shown = judging.text(self.verdict) if self.verdict else "There is no page yet; n writes the one to begin with."
+        shown = judging.text(self.verdict) if self.verdict else "There is no file yet; n writes the one to begin with."
         return "\n\n".join(filter(None, [shown, self.note, KEYS]))
 
 

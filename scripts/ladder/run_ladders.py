@@ -13,7 +13,7 @@ DESCRIPTION = """\
 Builds and runs the ladder of each kernel: all its steps, each checked, on a GPU each timed too.
 On a GPU if nvcc and a GPU are there, else on the CPU backend, which prints no times.
 
-Names are kernels, families, steps, planted bugs, whiteboard answers, and their files; a page of practice/ too. What a
+Names are kernels, families, steps, planted bugs, whiteboard answers, and their files; a file of practice/ too. What a
 kernel prints is shown. A step that does not compile, crashes or never ends fails; the others get their verdicts.
 """
 EPILOG = """\
@@ -23,7 +23,7 @@ examples:
   scripts/run sum_08_warp_shuffle    a step, of its own program: build/<preset>/reduce/sum/sum_08_warp_shuffle
   scripts/run reduce/sum/bugs/sum_early_return.cu
   scripts/run reduce/sum/whiteboard.cu
-  scripts/run practice/sum.cu        a page of your own; scripts/judge says more of it
+  scripts/run practice/sum.cu        a file of your own; scripts/judge says more of it
   scripts/run sum -- --n=2^20        with options for the programs; 'scripts/run sum -- --help' lists them
 """
 BAD_USAGE = 2  # a program's exit status
@@ -187,7 +187,7 @@ def main():
                         help="a step whose check takes more seconds fails; default %(default)s, 0 is none. "
                              "The CPU backend also ends endless loops, after CUDA_EMU_TIMEOUT seconds, default 60")
     parser.add_argument("names", metavar="NAME", nargs="*",
-                        help="a kernel, family, step, planted bug, whiteboard answer, page or file; default all "
+                        help="a kernel, family, step, planted bug, whiteboard answer or file; default all "
                              "kernels; softmax is the kernel, softmax/ the family")
     arguments, options = parser.parse_with_rest()
     options = options or []
