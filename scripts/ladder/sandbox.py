@@ -2,6 +2,7 @@
 machine changes nothing; but a program that only waits is ended too."""
 import contextlib
 import os
+import resource
 import signal
 import subprocess
 import tempfile
@@ -49,13 +50,21 @@ def end_all():
         kill(group)
 
 
+def at_most(value, kind):
+    """A limit, or the system's own hard one where that is lower: only root may raise it."""
+    most = resource.getrlimit(kind)[1]
+    return value if most == resource.RLIM_INFINITY else min(value, most)
+
+
 def run(command, seconds, environment=None, memory=MEMORY, folder=None, file_size=FILE_SIZE):
     """Runs a command in a folder; without one in an empty one, which is deleted afterwards."""
     end, ended, stopped = time.monotonic() + WAITING * seconds + WAITING_S, 0, ""
     cpu = max(1, round(seconds))
     # prlimit sets the limits before the command runs: AddressSanitizer's start fails if one is lowered meanwhile, and a
     # forked child of this process, which has threads, may not set them
-    limited = ["prlimit", "--core=0", f"--fsize={file_size}", f"--cpu={cpu}:{cpu + LAST_WORDS_S}", "--", *command]
+    soft, hard = (at_most(limit, resource.RLIMIT_CPU) for limit in (cpu, cpu + LAST_WORDS_S))
+    limited = ["prlimit", "--core=0", f"--fsize={at_most(file_size, resource.RLIMIT_FSIZE)}", f"--cpu={soft}:{hard}",
+               "--", *command]
     with tempfile.TemporaryFile() as output, tempfile.TemporaryDirectory(prefix="judge-") as empty:
         process = subprocess.Popen(limited, cwd=folder or empty, env={**os.environ, **(environment or {})},
                                    stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,

@@ -265,6 +265,10 @@ class Sandbox(Case):
                 self.assertTrue(done.status == status if status is not None else done.status != 0, done.status)
                 self.assertLess(time.monotonic() - begin, 30)
 
+    def test_lower_limits_of_the_system_stay(self):
+        self.patch(judging.sandbox.resource, "getrlimit", return_value=(1 << 20, 1 << 20))
+        self.assertEqual(judging.sandbox.run(["sh", "-c", "ulimit -Hf"], 10).output, "2048\n")  # blocks of 512 bytes
+
 
 if __name__ == "__main__":
     unittest.main()
