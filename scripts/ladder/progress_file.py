@@ -16,7 +16,9 @@ def read():
 
 def write(known):
     ladder.PRACTICE.mkdir(exist_ok=True)
-    (ladder.PRACTICE / "progress.json").write_text(json.dumps(known, indent=1) + "\n")
+    new = ladder.PRACTICE / "progress.json.new"  # Ctrl-C must not leave half a file
+    new.write_text(json.dumps(known, indent=1) + "\n")
+    new.replace(ladder.PRACTICE / "progress.json")
 
 
 def judge(submission, **how):
@@ -33,4 +35,4 @@ def judge(submission, **how):
 
 
 def solved_kernels():
-    return {entry["kernel"] for entry in read().values() if entry["solved"]}
+    return {entry["kernel"] for entry in read().values() if entry.get("solved")}
