@@ -5,60 +5,10 @@
 // Measured: 0.98x step 06, 1.00x cuBLAS at 4096 (H200).
 // Next:     512 tiles on 132 SMs leave the last of 4 waves unfilled. What would you do? (Smaller tiles, or split k.)
 // needs: sm_90a
-#include "gemm_bf16.cuh"
-#include "hopper.cuh"
+#include "gemm_bf16_06_persistent.cu"  // the tile, its stages, and store_by_tma
 #include "launch_cluster.cuh"
-#include "../scaled_matrix.cuh"
-#include "../tile_of_c.cuh"
-#include "../with_tma.cuh"
 
-constexpr int BM = 128, BN = 256, BK = 64;
-constexpr int kThreads = 3 * 128;  // one warpgroup loads, two multiply 64 rows each
-constexpr unsigned kCluster = 2;   // blocks one below the other
-constexpr int kStages = 4;
-
-// One step along k, as TMA copies it: rows of 128 bytes, swizzled. B comes in boxes of 64 columns.
-struct Stage {
-  __nv_bfloat16 A[BM][BK];
-  __nv_bfloat16 B[BN / 64][BK][64];
-};
-constexpr unsigned kGroupOfRows = 8 * 128;  // bytes; the swizzle repeats after 8 rows
-
-struct Shared {
-  Stage stages[kStages];
-  union {
-    __nv_bfloat16 C[2][2][64][64];       // two boxes per warpgroup, which TMA stores
-    float sums[8][16 * kSumsPitch<32>];  // where TMA cannot store: 32 columns of sums per warp
-  };
-  Barrier full[kStages], empty[kStages];
-};
-
-// Stores alpha acc as BF16 by TMA: 64 rows in 4 boxes of 64 columns, two at a time. The whole warpgroup must call it.
-__device__ static void store_by_tma(const float (&acc)[128], float alpha, __nv_bfloat16 (&boxes)[2][64][64],
-                                    const CUtensorMap* C, unsigned row, unsigned col) {
-  const unsigned tid = threadIdx.x % 128, box_row = tid / 32 * 16 + tid % 16;
-  const auto pair = [&](int x) {
-    const __nv_bfloat162 both = __floats2bfloat162_rn(alpha * acc[x], alpha * acc[x + 1]);
-    return *reinterpret_cast<const unsigned*>(&both);
-  };
-#pragma unroll
-  for (int b = 0; b < 4; ++b) {
-    __nv_bfloat16(&box)[64][64] = boxes[b % 2];
-    if (tid == 0) tma_store_wait_read<1>();  // TMA has read this box, which was used two boxes ago
-    named_barrier<128>(threadIdx.x / 128);
-#pragma unroll
-    for (int x = 32 * b; x < 32 * (b + 1); x += 8) {
-      const unsigned chunk = x % 32 / 4 + tid % 32 / 16;
-      stmatrix_x4(&box[box_row][(chunk ^ box_row % 8) * 8], pair(x), pair(x + 2), pair(x + 4), pair(x + 6));
-    }
-    fence_async_proxy();
-    named_barrier<128>(threadIdx.x / 128);
-    if (tid == 0) {
-      tma_store(box, C, col + 64 * b, row);
-      tma_store_commit();
-    }
-  }
-}
+constexpr unsigned kCluster = 2;  // blocks one below the other
 
 // kByTma: beta is 0, and TMA can store C. Otherwise threads store it, row by row.
 template <bool kByTma>
@@ -159,5 +109,4 @@ static void launch_multicast(std::size_t M, std::size_t N, std::size_t K, float 
              tma_takes(C, ldc));
 }
 
-using GemmBf16Tma = WithTma<GemmBf16, __nv_bfloat16, true>;
 LADDER_STEP(GemmBf16Tma, launch_multicast);
