@@ -3,7 +3,7 @@
 //           positions.
 // Expect:   0.5 to 0.8x step 04 at 2^28: x is read twice (10 bytes per element, not 6); one block scans 2^18 counts.
 // Measured: 1.17x step 04, 0.57x CUB at 2^28 (H200).
-// Why:      x is read twice (counted), but barriers cost once per 1024 elements, not once per 256.
+// Why:      x is read twice (counted), but there are barriers once per 1024 elements, not once per 256 (hypothesis).
 // Next:     what does a tile need from the others, and how early is it available? (Step 06.)
 #include "../block_scan.cuh"
 #include "compact_tile.cuh"
