@@ -4,8 +4,8 @@
 // Expect:   0.6 to 0.8 of a read at 64x8x4x4096, 1.4 to 1.9x step 03; at 1x8x4x131072 30x or more. Bytes alone
 //           would allow 0.9, but instructions take nearly all issue slots, and at groups=8 more than there are.
 // Measured: 1.57x step 03, 0.68 of a read at 64x8x4x4096 (H200).
-// Why:      0.33 at groups=8: there eight keys take 1486 instructions, at 4 840 (SASS); their bytes leave an H200 890
-//           issue slots. Step 05 takes 138 for either and loads ahead: 0.94 at both.
+// Why:      0.33 at groups=8: eight keys take 1486 instructions (SASS) where their bytes leave an H200 890 issue slots,
+//           and 8 warps per SM can't hide the waits for loads. Step 05 takes 138 and loads ahead: 0.94.
 // Next:     the products of eight query heads with a key: which unit would do them at once?
 #include "attention_decode.cuh"
 #include "query_groups.cuh"
