@@ -218,26 +218,30 @@ def readings(entry):
 
 # ---- a ladder's table
 
-COLUMNS = [  # what the table of a ladder shows: title, value, format
-    ("ld sect", lambda e: ratio(e, "global_load_sectors", "global_load_requests"), "{:.1f}"),
-    ("st sect", lambda e: ratio(e, "global_store_sectors", "global_store_requests"), "{:.1f}"),
-    ("sh ld", lambda e: ratio(e, "shared_load_wavefronts", "shared_load_instructions"), "{:.1f}"),
-    ("sh st", lambda e: ratio(e, "shared_store_wavefronts", "shared_store_instructions"), "{:.1f}"),
-    ("atomics", lambda e: sum(e.get(kind, 0) for kind in ATOMICS) or None, "{:,}"),
-    ("DRAM %", lambda e: e.get("dram_pct"), "{:.0f}"),
-    ("L2 hit %", lambda e: hits(e, "l2_hit_pct"), "{:.0f}"),
-    ("L1 hit %", lambda e: hits(e, "l1_hit_pct"), "{:.0f}"),
-    ("issue %", lambda e: e.get("issue_pct"), "{:.0f}"),
-    ("FMA %", lambda e: e.get("fma_pct"), "{:.0f}"),
-    ("tensor %", lambda e: e["tensor_pct"] if e.get("tensor_instructions") else None, "{:.0f}"),
-    ("warps %", lambda e: e.get("warps_pct"), "{:.0f}"),
-    ("regs", lambda e: e.get("registers"), "{:.0f}"),
+COLUMNS = [  # what the table of a ladder shows: title, value, format, meaning
+    ("ld sect", lambda e: ratio(e, "global_load_sectors", "global_load_requests"), "{:.1f}",
+     "sectors per load request to global memory"),
+    ("st sect", lambda e: ratio(e, "global_store_sectors", "global_store_requests"), "{:.1f}", "sectors per store request"),
+    ("sh ld", lambda e: ratio(e, "shared_load_wavefronts", "shared_load_instructions"), "{:.1f}",
+     "wavefronts per load from shared memory"),
+    ("sh st", lambda e: ratio(e, "shared_store_wavefronts", "shared_store_instructions"), "{:.1f}",
+     "wavefronts per store to it"),
+    ("atomics", lambda e: sum(e.get(kind, 0) for kind in ATOMICS) or None, "{:,}", "atomic instructions of all warps"),
+    ("DRAM %", lambda e: e.get("dram_pct"), "{:.0f}", "DRAM traffic, of its peak"),
+    ("L2 hit %", lambda e: hits(e, "l2_hit_pct"), "{:.0f}", "sectors that L2 already held"),
+    ("L1 hit %", lambda e: hits(e, "l1_hit_pct"), "{:.0f}", "the same for L1"),
+    ("issue %", lambda e: e.get("issue_pct"), "{:.0f}", "issue slots used"),
+    ("FMA %", lambda e: e.get("fma_pct"), "{:.0f}", "time that this pipe was busy"),
+    ("tensor %", lambda e: e["tensor_pct"] if e.get("tensor_instructions") else None, "{:.0f}",
+     "time that the tensor cores were busy"),
+    ("warps %", lambda e: e.get("warps_pct"), "{:.0f}", "warps resident, of 64 per SM"),
+    ("regs", lambda e: e.get("registers"), "{:.0f}", "registers per thread"),
 ]
 
 
 def cells(entry, columns=COLUMNS, nothing="-"):
     """The texts of the columns, `nothing` for what was not counted."""
-    values = ((value_of(entry), style) for _, value_of, style in columns)
+    values = ((value_of(entry), style) for _, value_of, style, _ in columns)
     return [nothing if value is None else style.format(value) for value, style in values]
 
 
