@@ -1,7 +1,7 @@
 // Problem:  step 02 carries an index through the whole array, but only one index is wanted.
 // Idea:     find only the maximum, by tiles, as max 05. The last block then searches the first tile that has it again.
 // Expect:   the speed of max 05, and 2 to 3 us for the search.
-// Measured: 0.95x step 02, 0.93x CUB at 2^28 (H200); 1.04x, 1.04x (H100 at bcda27c).
+// Measured: 0.95x step 02, 0.93x CUB at 2^28 (H200); 1.05x, 1.04x (H100).
 // Next:     is the search right if another kernel changes x meanwhile? (No; nothing may write x while this runs.)
 #include "argmax.cuh"
 #include "../last_block.cuh"

@@ -2,7 +2,7 @@
 // Idea:     each thread keeps the float4 with its greatest key and looks at its four floats at the end. Four in flight.
 // Expect:   1.3x step 03 at 2^20, where the search takes long; 1.0 to 1.05x from 2^28 on: holding on to a float4 takes
 //           six selects.
-// Measured: 1.10x step 03, 1.02x CUB at 2^28 (H200).
+// Measured: 1.10x step 03, 1.02x CUB at 2^28 (H200); 0.99x, 1.03x (H100).
 // Next:     which of two equal maxima does a thread keep? (The first: its numbers rise, and only a greater key wins.)
 #include "argmax.cuh"
 #include "../key_index.cuh"

@@ -2,7 +2,7 @@
 // Idea:     as sum 11 to 13: two float4 of each vector in flight, evict-first, last block; equal misalignment is
 //           peeled.
 // Expect:   1.01 to 1.05x step 02 from 2^24 on, as the sum gained; at 2^20 a launch's one or two microseconds.
-// Measured: 1.01x step 02, 1.03x cuBLAS at 2^28 (H200); 1.03x, 1.04x (H100 at bcda27c).
+// Measured: 1.01x step 02, 1.03x cuBLAS at 2^28 (H200); 1.01x, 1.01x (H100).
 // Next:     x and y differ in alignment. What then? (Single floats; or float4 of both,
 //           with one array's elements shifted into place in registers.)
 #include "block_reduce.cuh"

@@ -1,7 +1,7 @@
 // Problem:  step 04 pays for double, step 05 for a division per element, and both read the row twice.
 // Idea:     read the row once, by float4, into registers: 8 per lane hold 1024 elements. Both passes use registers.
 // Expect:   0.9 to 1.0 of a copy at 1024. Less than step 03 at 128 (7 of 8 float4 are past the end) and beyond 1024.
-// Measured: 1.87x step 05, 0.96 of a copy at 32768x1024 (H200); 1.68x, 0.99 (H100 at bcda27c).
+// Measured: 1.87x step 05, 0.96 of a copy at 32768x1024 (H200); 1.69x, 0.98 (H100).
 // Next:     why not 32 float4, for rows of 4096?
 #include "../norm_float4.cuh"
 #include "layer_norm.cuh"

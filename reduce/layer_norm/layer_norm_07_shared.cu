@@ -1,7 +1,7 @@
 // Problem:  a warp's registers hold a row of 1024 elements at most.
 // Idea:     one block per row, the row in dynamic shared memory: 57,000 floats. Only the two sums need barriers.
 // Expect:   0.9 to 1.0 of a copy at 8192x8192, as up to 28,000 columns, where two blocks fit on an SM.
-// Measured: 3.98x step 06, 0.92 of a copy at 8192x8192 (H200); 3.33x, 0.99 (H100 at bcda27c).
+// Measured: 3.98x step 06, 0.92 of a copy at 8192x8192 (H200); 3.30x, 0.98 (H100).
 // Why:      shorter rows suffer: at 4096 columns 512 threads and four barriers serve two float4 each (hypothesis).
 // Next:     what else could a second row on the same block share? (gamma and beta.)
 #include "../norm_float4.cuh"

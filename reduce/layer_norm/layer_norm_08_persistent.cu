@@ -2,7 +2,7 @@
 // Idea:     persistent clusters: up to 16 blocks share a row. Each keeps its slice of gamma and beta, loads the next
 //           row (cp.async) while it normalises this one, and merges through distributed shared memory.
 // Expect:   2.5 to 3.5x step 07, 0.8 to 0.95 of a copy at 1024x131072. Slower below 16384: some threads load nothing.
-// Measured: 3.23x step 07, 0.82 of a copy at 1024x131072 (H200); 2.92x, 0.94 (H100 at bcda27c).
+// Measured: 3.23x step 07, 0.82 of a copy at 1024x131072 (H200); 2.91x, 0.94 (H100).
 // Next:     why is the mean of the blocks' means weighted? Could blocks exchange it without clusters?
 // needs: sm_90
 #include "../norm_float4.cuh"

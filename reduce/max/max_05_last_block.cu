@@ -1,7 +1,7 @@
 // Problem:  step 04 has one float4 in flight per thread, and needs another launch that stores -infinity first.
 // Idea:     sum 13: a tile of 128 KB per block, evict-first loads. The last block reduces the tiles' keys: one launch.
 // Expect:   1.01 to 1.05x step 04 at 2^28, as the sum gained; 1.05 to 1.2x at 2^20, where a launch is a large share.
-// Measured: 1.04x step 04, 1.01x CUB at 2^28 (H200); 1.02x, 1.02x (H100 at bcda27c).
+// Measured: 1.04x step 04, 1.01x CUB at 2^28 (H200); 1.03x, 1.02x (H100).
 // Next:     step 04 had the same bits every run too. Why the last block then? (Only for the launch that it saves.)
 #include "../last_block.cuh"
 #include "max_key.cuh"

@@ -1,7 +1,7 @@
 // Problem:  in step 02 each round of the tree stores to global memory and loads from L2.
 // Idea:     the same tree in shared memory, which belongs to one block.
 // Expect:   1.5 to 3x step 02, as a load takes some 30 cycles, not 300; well below CUB: nine barriers for 256 elements.
-// Measured: 1.41x step 02, 0.21x CUB at 2^28 (H200); 0.30x CUB (H100).
+// Measured: 1.41x step 02, 0.21x CUB at 2^28 (H200); 1.59x, 0.30x (H100).
 // Next:     what does a warp do in round 3? (4 of its 32 lanes add. Is that a branch, or are 28 lanes predicated off?)
 #include "sum.cuh"
 

@@ -3,7 +3,7 @@
 //           16-byte boundary is peeled. Loads are evict-first (__ldcs) for inputs up to 8 times L2.
 // Expect:   0.99 to 1.02x step 12 from 2^28 on: SMs end together, but a tile's sum, fence and ticket cost some 0.5 ns.
 //           1.1x at 2^24, cold: evict-first loads leave the earlier kernel's dirty lines in L2.
-// Measured: 1.00x step 12, 1.00x CUB at 2^28 (H200); 1.01x, 1.02x (H100 at bcda27c).
+// Measured: 1.00x step 12, 1.00x CUB at 2^28 (H200); 1.01x, 1.02x (H100).
 // Next:     32768 blocks share one ticket word at 2^30. What would cost less? (A word per group, then a second ticket.)
 #include "block_reduce.cuh"
 #include "sum.cuh"

@@ -1,7 +1,7 @@
 // Problem:  in step 02 the tensor cores wait for each tile to be loaded, and within a tile for each fragment.
 // Idea:     a pipeline: cp.async keeps 3 tiles in flight in 4 stages, and the next 16 k's fragments are read ahead.
 // Expect:   1.3 to 1.8x step 02, 0.65 to 0.75x cuBLAS: on Hopper mma.sync reaches some 0.65 of wgmma's rate.
-// Measured: 1.93x step 02, 0.58x cuBLAS at 4096 (H200); 1.86x, 0.59x (H100 at bcda27c).
+// Measured: 1.93x step 02, 0.58x cuBLAS at 4096 (H200); 1.90x, 0.57x (H100).
 // Next:     a warp multiplies from its registers. What multiplies from shared memory? (wgmma, sm_90a)
 // needs: sm_80
 #include "bf16_chunks.cuh"

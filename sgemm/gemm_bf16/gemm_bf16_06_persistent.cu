@@ -1,7 +1,7 @@
 // Problem:  in step 05 the tensor cores idle between tiles, and four lanes store only 16 contiguous bytes of a row.
 // Idea:     persistent blocks, one per SM: the next tile's stages load while this one is stored, by stmatrix and TMA.
 // Expect:   0.97 to 1.0x cuBLAS at 4096: 512 tiles on 132 SMs are 3.9 waves, which take 4; cuBLAS has that limit too.
-// Measured: 1.11x step 05, 1.00x cuBLAS at 4096 (H200).
+// Measured: 1.11x step 05, 1.00x cuBLAS at 4096 (H200); 1.14x, 1.00x (H100).
 // Next:     blocks on neighbouring SMs read the same columns of B. Could one copy from L2 serve both? (Multicast.)
 // needs: sm_90a
 #include "gemm_bf16.cuh"

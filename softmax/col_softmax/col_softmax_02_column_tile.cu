@@ -2,7 +2,7 @@
 // Idea:     a block of 32 warps takes a tile of 32 columns: each warp every 32nd row, each lane one column, by the
 //           online rule. The 32 pairs of a column merge through shared memory.
 // Expect:   10 to 32x step 01 at 4096 columns: 32 times the threads, and two reads instead of three.
-// Measured: 27x step 01, 0.32 of a copy at 4096x4096 (H200); 24x, 0.40 (H100 at bcda27c).
+// Measured: 27x step 01, 0.32 of a copy at 4096x4096 (H200); 25x, 0.40 (H100).
 // Next:     how do you get rid of the second read?
 #include "col_softmax.cuh"
 #include "../online_softmax.cuh"

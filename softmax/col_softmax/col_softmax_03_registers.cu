@@ -2,7 +2,7 @@
 // Idea:     a tile that one block's registers hold: 8 columns, one sector of each row, and 1024 threads x 32 elements
 //           for 4096 rows. The maximum is known before the first exp, so there is one exp per element.
 // Expect:   1.3 to 2x step 02 up to 4096 rows: one read less. Less beyond: no registers are left for loads in flight.
-// Measured: 1.84x step 02, 0.60 of a copy at 4096x4096 (H200); 1.75x, 0.70 (H100 at bcda27c).
+// Measured: 1.84x step 02, 0.60 of a copy at 4096x4096 (H200); 1.74x, 0.70 (H100).
 // Next:     how can a tile be 32 columns wide and still stay on the chip?
 #include "col_softmax.cuh"
 #include "../online_softmax.cuh"

@@ -2,7 +2,7 @@
 // Idea:     a cluster of 8 blocks shares a tile of 32 columns, a 128-byte line of each row; registers hold it. cp.async
 //           fetches the next tile meanwhile, and a second block on the SM runs while the first waits.
 // Expect:   0.9 of a copy at 4096 x 4096: on an H100 a kernel that only copies in such tiles takes 54 us, a copy 49.
-// Measured: 1.35x step 03, 0.81 of a copy at 4096x4096 (H200); 1.28x, 0.89 (H100 at bcda27c).
+// Measured: 1.35x step 03, 0.81 of a copy at 4096x4096 (H200); 1.26x, 0.88 (H100).
 // Why:      the H200 loads faster, but its merges and barriers are no faster. ncu (H200): 26 % of the stalls are at the
 //           fence that begins cluster.sync(), 15 % at barriers, 12 % at loads.
 // Next:     a tile is 4096 lines of 128 bytes, 16 KB apart; a copy reads from end to end. Does DRAM care?

@@ -3,7 +3,7 @@
 //           their numbers from a counter as they start, so that the blocks of a tile run at the same time.
 // Expect:   1.3 to 1.5x step 04 at 16384 x 4096, 0.6 to 0.7 of a copy; 3x or more at 65536 x 128. 0.8 to 0.9x at 4096 x
 //           4096: pairs take longer through global memory, and no tile is fetched ahead.
-// Measured: 0.84x step 04, 0.68 of a copy at 4096x4096 (H200).
+// Measured: 0.84x step 04, 0.68 of a copy at 4096x4096 (H200); 0.86x, 0.76 (H100).
 // Next:     would you take step 04 or 05 for 8192 rows, and how would you find out?
 #include "col_softmax.cuh"
 #include "../online_softmax.cuh"

@@ -3,7 +3,7 @@
 //           maximum rescales. Pairs merge in any order (online_softmax.cuh), so one pass finds both.
 // Expect:   1.1 to 1.33x step 04 beyond 1024: two reads, not three. 0.7 to 1.1x up to 1024, where the saved read comes
 //           from a cache and each merge costs two exps.
-// Measured: 0.79x step 04, 0.89x cuDNN at 32768x1024 (H200); 1.07x, 0.79x (H100 at bcda27c).
+// Measured: 0.79x step 04, 0.89x cuDNN at 32768x1024 (H200); 0.99x, 0.72x (H100).
 // Next:     what else uses this rule?
 #include "row_softmax.cuh"
 #include "../online_softmax.cuh"

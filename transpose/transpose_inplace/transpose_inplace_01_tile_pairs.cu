@@ -2,7 +2,7 @@
 // Idea:     tiles swap places in pairs: a block loads tiles (i, j) and (j, i), and after a barrier stores both
 //           transposed.
 // Expect:   0.65 to 0.72 of a copy, 0.85 to 0.95x transpose_07: blocks below the diagonal cost only their launch.
-// Measured: 0.70 of a copy at 8192 (H200); 0.84 (H100 at bcda27c).
+// Measured: 0.70 of a copy at 8192 (H200); 0.84 (H100).
 // Next:     a 5 x 7 matrix in place? (Elements move in cycles of unequal length; there are no pairs.)
 #include "transpose_inplace.cuh"
 

