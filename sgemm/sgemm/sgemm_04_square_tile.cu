@@ -2,7 +2,7 @@
 // Idea:     tiles of both matrices in shared memory, 32 x 32 of C per block. Each element is used 32 times.
 // Expect:   at most 1.7x step 03 (H200), 1.9x (H100): two words per multiply-add at 32 per clock: 8.4 TFLOP/s.
 // Measured: 1.58x step 03, 0.16x cuBLAS at 4096 (H200); 1.83x, 0.16x (H100).
-// Why:      8.4 isn't the bound: a float4 from one address brings four words in two wavefronts, so it is 11.1 (ncu).
+// Why:      8.4 isn't the bound: a float4 from one address brings four words in two wavefronts, so it is 11.2 (ncu).
 // Next:     how can one word from shared memory serve several multiply-adds?
 #include "sgemm.cuh"
 
