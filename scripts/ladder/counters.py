@@ -218,8 +218,8 @@ def readings(entry):
 
 # ---- a ladder's table
 
-# Columns that a page lacks unless a step reaches so much. Without tensor-core code a few per cent of tensor remain: nvcc
-# sets constants by HFMA2.MMA.
+# A page has these columns only if a step reaches so much. Without tensor-core code a few per cent of tensor remain:
+# nvcc sets constants by HFMA2.MMA.
 SHOWN_FROM = {"FMA %": 20, "tensor %": 5}
 COLUMNS = [  # what the table of a ladder shows: title, value, format, meaning
     ("ld sect", lambda e: ratio(e, "global_load_sectors", "global_load_requests"), "{:.1f}",
