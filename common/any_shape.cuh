@@ -1,12 +1,12 @@
-// What a program for any shape does that a library does too: it has several kernels for the same work, and the first
-// call at a shape times those that accept it and remembers the fastest.
+// Chooses among several kernels for the same work, as a library does: the first call at a shape times those that accept
+// it, and later calls launch the fastest.
 //
 //   static bool fits_registers(const MatrixCall& call) { return call.cols <= 1024; }
 //   static const Candidate<MatrixCall> kCandidates[] = {{"registers", fits_registers, run<launch_registers>},
 //                                                       {"relay", any, run<launch_relay>}};
 //   static void launch(...) { launch_fastest(kCandidates, MatrixCall{...}); }
 //
-// Other calls are structs of their own, with the same shape() and outputs().
+// For other arguments write a struct like MatrixCall, with shape() and outputs().
 #pragma once
 #include "cuda_helpers.cuh"
 #include "problem.hpp"
@@ -25,17 +25,17 @@ struct Candidate {
   void (*launch)(const Call&);
 };
 
-// A pointer's distance from a 16-byte boundary, as a part of a Shape.
+// Returns a pointer's distance from a 16-byte boundary in bytes, for a Shape.
 inline std::size_t alignment(const void* p) { return reinterpret_cast<std::uintptr_t>(p) % 16; }
 
-// The arguments of a kernel that makes a rows x cols matrix of another one: x to y.
+// The arguments of a kernel that computes a rows x cols matrix y from a matrix x of the same size.
 struct MatrixCall {
   const float* x;
   float* y;
   std::size_t rows, cols;
-  // All that the time depends on.
+  // Everything that the time depends on.
   Shape shape() const { return {rows, cols, alignment(x), alignment(y)}; }
-  // Calls visit(pointer, elements, is it read too?) for each output.
+  // Calls visit(pointer, elements, is_read) for each output; is_read: the kernel also reads it.
   template <typename Visit>
   void outputs(const Visit& visit) {
     visit(y, rows * cols, false);
@@ -43,7 +43,7 @@ struct MatrixCall {
   bool is_aligned() const { return aligned_for<float4>(x, y) && cols % 4 == 0; }
 };
 
-// Launches a step's kernel, as a candidate does.
+// Adapts a step's launch function to a candidate's.
 template <void (*kLaunch)(const float*, float*, std::size_t, std::size_t)>
 void run(const MatrixCall& call) {
   kLaunch(call.x, call.y, call.rows, call.cols);
@@ -55,8 +55,8 @@ bool any(const Call&) {
 
 namespace ladder {
 
-// A call like another one, whose outputs are memory of its own: at the same distance from a 256-byte boundary, and with
-// the same contents where they are read.
+// A copy of a call that writes to memory of its own, at the same distance from a 256-byte boundary as the original's
+// outputs. Outputs that are also read have the same contents.
 template <typename Call>
 class CallOnScratch {
  public:
@@ -75,7 +75,7 @@ class CallOnScratch {
   std::vector<DeviceBuffer<unsigned char>> memory_;
 };
 
-// The time of one launch in us, with a cold L2: before it, memory of twice its size is written.
+// Returns the time of one launch in us. L2 is cold: twice its size is written before.
 template <typename Call>
 float time_once(const Candidate<Call>& candidate, const Call& call, DeviceBuffer<unsigned char>& flush,
                 const std::array<cudaEvent_t, 2>& events) {
@@ -89,8 +89,9 @@ float time_once(const Candidate<Call>& candidate, const Call& call, DeviceBuffer
   return 1000 * ms;
 }
 
-// The fastest of the candidates numbered `able`: by the median of five launches each. One that takes three times as long
-// as another in its first launch gets no further one. Within 2 % the first one wins, so that equal ones do not alternate.
+// Returns the index of the fastest candidate among `able`, by the median of five launches. A candidate whose first
+// launch takes three times as long as another's is dropped. Within 2 % the earlier one wins, so that the choice is
+// stable.
 template <typename Call>
 std::size_t fastest(const Candidate<Call>* candidates, const std::vector<std::size_t>& able, const Call& original) {
   constexpr int kLaunches = 5;
@@ -126,8 +127,8 @@ std::size_t fastest(const Candidate<Call>* candidates, const std::vector<std::si
 
 }  // namespace ladder
 
-// The candidate for a call: the fastest of those that accept it, by measurement; where launches must not be repeated, times
-// mean nothing (ladder::may_time()) or memory is short, the first that accepts it.
+// Returns the index of the fastest candidate that accepts the call. It returns the first one that accepts it if
+// launches can't be timed (ladder::may_time()) or device memory is short.
 template <typename Call, std::size_t kCount>
 std::size_t choose_candidate(const Candidate<Call> (&candidates)[kCount], const Call& call) {
   std::vector<std::size_t> able;
@@ -147,8 +148,8 @@ std::size_t choose_candidate(const Candidate<Call> (&candidates)[kCount], const 
   }
 }
 
-// Launches the candidate for a call, which is chosen at the first call of its shape on this device; or the one that the
-// variable LADDER_CHOICE names. A check has every candidate in turn run (ladder::CandidateRun).
+// Launches the candidate chosen at the first call of this shape on this device, or the one that the environment
+// variable LADDER_CHOICE names. Checks run every candidate in turn (ladder::CandidateRun).
 template <typename Call, std::size_t kCount>
 void launch_fastest(const Candidate<Call> (&candidates)[kCount], const Call& call) {
   ladder::CandidateRun& run = ladder::candidate_run();

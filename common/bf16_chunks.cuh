@@ -1,17 +1,17 @@
-// Chunks of eight BF16 elements, 16 bytes: where they stand in a tile in shared memory, and loads at an edge.
+// Chunks of eight BF16 elements (16 bytes): a swizzled layout in shared memory, and guarded loads.
 #pragma once
 #include <cuda_bf16.h>
 
-// Where a chunk of 8 elements (16 bytes) of a row stands in a tile of kColumns columns, in elements. ldmatrix reads the
-// same chunk of 8 rows at a time. In row-major order these would share their banks, since 128 bytes are all banks. XOR
-// with the number of the 128-byte line puts the 8 chunks on different banks.
+// Returns the offset, in elements, of a chunk of a row in a swizzled tile of kColumns columns. ldmatrix reads the same
+// chunk of 8 rows at once. In row-major order these chunks would lie in the same four banks, because 128 bytes span all
+// banks. XOR with the index of the 128-byte line puts them in different banks.
 template <int kColumns>
 __device__ inline int swizzled(int row, int chunk) {
   constexpr int chunks = kColumns / 8, rows_per_line = chunks < 8 ? 8 / chunks : 1;
   return row * kColumns + (chunk ^ row / rows_per_line % (chunks < 8 ? chunks : 8)) * 8;
 }
 
-// The first `left` of the 8 elements at p, then zeros; p[left] and what follows is not read.
+// Loads the first `left` of the 8 elements at p and zeros after them. p[left] and later elements are not read.
 __device__ inline uint4 load_chunk_guarded(const __nv_bfloat16* p, long long left) {
   unsigned pairs[4];
 #pragma unroll

@@ -1,8 +1,8 @@
-// Sums over a warp and over a block by shuffles, as step 08 of `sum` introduces them, for steps whose idea is another.
+// Sums over a warp and over a block by shuffles. Step 08 of `sum` introduces them.
 //
-// Here and in all headers a reduction's name says who gets the result: ..._to_lane_0 of a warp, ..._to_thread_0 of a
-// block, ..._to_all. The others' results mean nothing. All threads of the warp or block must call it. The block's use
-// shared memory: ..._to_thread_0 needs a __syncthreads() between two calls; ..._to_all contains it.
+// In all headers a reduction's name says which threads get the result: ..._to_lane_0, ..._to_thread_0, ..._to_all.
+// Other threads' return values are undefined. All threads of the warp or block must call it. Block reductions use
+// shared memory: ..._to_thread_0 needs a __syncthreads() between two calls; ..._to_all contains one.
 #pragma once
 #include "cuda_helpers.cuh"
 
@@ -12,7 +12,7 @@ __device__ inline float warp_sum_to_lane_0(float v) {
   return v;
 }
 
-// Of a block of kBlock threads, a multiple of 32.
+// kBlock: threads per block, a multiple of 32.
 template <int kBlock>
 __device__ inline float block_sum_to_thread_0(float v) {
   __shared__ float warp_sums[kBlock / 32];

@@ -1,4 +1,4 @@
-// What the steps 00 that call cuBLAS share.
+// Error checking and the handle for steps that call cuBLAS.
 #pragma once
 #include "cuda_helpers.cuh"
 
@@ -12,7 +12,7 @@
       throw std::runtime_error(std::string(#call ": ") + cublasGetStatusString(cublas_check_status)); \
   } while (0)
 
-// The handle: created once, for that takes milliseconds.
+// Returns the handle. It is created once, which takes milliseconds.
 inline cublasHandle_t cublas() {
   static const cublasHandle_t handle = [] {
     cublasHandle_t h = nullptr;

@@ -1,4 +1,4 @@
-// CUDA basics that every step uses: error checking, ceil_div, device memory with an owner.
+// CUDA helpers for every step: error checking, ceil_div, device properties, device memory.
 #pragma once
 #include <cuda_runtime.h>
 
@@ -12,7 +12,7 @@
 namespace ladder {
 #pragma GCC visibility push(default)  // shared: cmake/private_symbols.sh
 
-// A CUDA call that failed. what() names the file, the line, the call and the runtime's message.
+// Thrown when a CUDA call fails. what() names the file, the line, the call and the runtime's message.
 struct CudaError : std::runtime_error {
   CudaError(cudaError_t error, const char* call, const char* file, int line);
   cudaError_t code;
@@ -21,31 +21,32 @@ struct CudaError : std::runtime_error {
 #pragma GCC visibility pop
 }  // namespace ladder
 
-// Throws ladder::CudaError unless `call` returns cudaSuccess. After a launch: CUDA_CHECK(cudaGetLastError());
+// Throws ladder::CudaError unless `call` returns cudaSuccess. Use CUDA_CHECK(cudaGetLastError()) after a launch.
 #define CUDA_CHECK(call)                                                                                       \
   do {                                                                                                         \
     const cudaError_t cuda_check_error = (call);                                                               \
     if (cuda_check_error != cudaSuccess) throw ladder::CudaError(cuda_check_error, #call, __FILE__, __LINE__); \
   } while (0)
 
-// ceil(a / b) for whole numbers; a + b must not overflow.
+// Returns a / b rounded up. a + b must not overflow.
 template <typename A, typename B>
 __host__ __device__ constexpr auto ceil_div(A a, B b) {
   return (a + b - 1) / b;
 }
 
-// Are all pointers aligned for accesses of type V (float4: multiples of 16 bytes)?
+// Returns true if all pointers are aligned for accesses of type V (16 bytes for float4).
 template <typename V, typename... T>
 bool aligned_for(const T*... pointers) {
   return ((reinterpret_cast<std::uintptr_t>(pointers) % alignof(V) == 0) && ...);
 }
 
-// Floats before the first 16-byte boundary at or after p: 0 to 3. What a kernel peels off before it reads float4.
+// Returns how many floats, 0 to 3, lie between p and the next 16-byte boundary. A kernel handles these before its
+// float4.
 __host__ __device__ inline unsigned floats_to_boundary(const float* p) {
   return static_cast<unsigned>((0 - reinterpret_cast<std::uintptr_t>(p) / sizeof(float)) % 4);
 }
 
-// A property of the current device.
+// Returns an attribute of the current device.
 inline int device_attribute(cudaDeviceAttr attribute) {
   int device = 0, value = 0;
   CUDA_CHECK(cudaGetDevice(&device));
@@ -57,14 +58,14 @@ inline int sm_count() { return device_attribute(cudaDevAttrMultiProcessorCount);
 
 inline std::size_t l2_bytes() { return device_attribute(cudaDevAttrL2CacheSize); }
 
-// Bytes per second between DRAM and the chip, by the memory's clock (in kHz, two transfers a clock) and its width in
-// bits. Kernels reach some 0.9 of it.
+// Returns the peak DRAM bandwidth in bytes per second: memory clock (kHz) x 2 transfers per clock x bus width (bits) /
+// 8. Kernels reach about 0.9 of it.
 inline double dram_bandwidth() {
   return 2e3 * device_attribute(cudaDevAttrMemoryClockRate) * device_attribute(cudaDevAttrGlobalMemoryBusWidth) / 8;
 }
 
-// How many blocks of `kernel` the current device holds at once: those of one SM, which its registers, shared memory and
-// threads limit (2048 on sm_90, 1536 on sm_86, 1024 on sm_75), times the SMs.
+// Returns how many blocks of `kernel` can be resident on the current device at once: blocks per SM times SMs. An SM's
+// registers, shared memory and threads (2048 on sm_90, 1536 on sm_86, 1024 on sm_75) limit the blocks.
 template <typename... Arguments>
 std::size_t resident_blocks(void (*kernel)(Arguments...), int block_size, std::size_t dynamic_shared = 0) {
   int per_sm = 0;
@@ -72,11 +73,11 @@ std::size_t resident_blocks(void (*kernel)(Arguments...), int block_size, std::s
   return static_cast<std::size_t>(per_sm) * sm_count();
 }
 
-// Should a kernel read `bytes` of input with evict-first loads (__ldcs)? They do not displace what other kernels left
-// in L2. An input of many times the size of L2 displaces all of it in any case.
+// Returns true if a kernel should read `bytes` of input with evict-first loads (__ldcs), which leave other kernels'
+// data in L2. An input many times the size of L2 displaces them anyway.
 inline bool evict_first_pays(std::size_t bytes) { return bytes <= 8 * l2_bytes(); }
 
-// Uninitialised device memory for `count` elements, freed with its owner.
+// Owns uninitialised device memory for `count` elements.
 template <typename T>
 class DeviceBuffer {
  public:
@@ -86,7 +87,7 @@ class DeviceBuffer {
   DeviceBuffer& operator=(DeviceBuffer&&) = delete;
   ~DeviceBuffer() { cudaFree(data_); }
 
-  // Makes room for at least `count` elements. If it has to grow, the contents are lost.
+  // Makes room for at least `count` elements. The contents are lost if the buffer grows.
   void reserve(std::size_t count) {
     if (count <= count_) return;
     CUDA_CHECK(cudaFree(std::exchange(data_, nullptr)));
@@ -106,15 +107,16 @@ class DeviceBuffer {
 namespace ladder {
 #pragma GCC visibility push(default)  // shared: cmake/private_symbols.sh
 
-// One of each name for all steps of a program, or each step would hold its own on the device.
+// One buffer per name, shared by all steps of a program.
 DeviceBuffer<unsigned char>& scratch_buffer(const char* name);
 
 #pragma GCC visibility pop
 }  // namespace ladder
 
-// Device memory for `count` elements that stays allocated for the next call, from anywhere, with the same T and Tag. Its
-// contents are undefined. A step that needs two at a time gives them tags: scratch<float, struct Partials>(n). The memory
-// is that of the device that was current first, for one stream: kernels in two streams would overwrite each other's.
+// Returns device memory for `count` elements, with undefined contents. It stays allocated, and the next call with the
+// same T and Tag returns it again. A step that needs two buffers gives them tags: scratch<float, struct Partials>(n).
+// The memory is on the device that was current first. Use it in one stream only: kernels in two streams would overwrite
+// each other.
 template <typename T, typename Tag = T>
 T* scratch(std::size_t count) {
   static DeviceBuffer<unsigned char>& buffer = ladder::scratch_buffer(__PRETTY_FUNCTION__);

@@ -1,4 +1,4 @@
-// What the steps 00 that call cuDNN share.
+// Error checking and the handle for steps that call cuDNN.
 #pragma once
 #include "cuda_helpers.cuh"
 
@@ -12,7 +12,7 @@
       throw std::runtime_error(std::string(#call ": ") + cudnnGetErrorString(cudnn_check_status)); \
   } while (0)
 
-// The handle: created once, for that takes milliseconds.
+// Returns the handle. It is created once, which takes milliseconds.
 inline cudnnHandle_t cudnn() {
   static const cudnnHandle_t handle = [] {
     cudnnHandle_t h = nullptr;

@@ -1,5 +1,5 @@
-// The instructions of sm_90a that CUDA C++ has no function for, a function each. The section is the PTX manual's
-// (PTX ISA 9.0). Shared memory is given by pointers, and by its 32-bit address only inside.
+// Wrappers for sm_90a instructions that CUDA C++ has no function for. Numbers in brackets are sections of the PTX ISA
+// manual, version 9.0. Shared memory is passed as generic pointers.
 #pragma once
 #include "ladder.cuh"
 
@@ -7,9 +7,8 @@
 
 #include <cstdint>
 
-// In a program for any GPU, what is compiled for one that lacks an instruction has a trap in its place: it must not be
-// launched there. Clusters, mbarriers and TMA are there from sm_90 on; wgmma and setmaxnreg on sm_90a alone, and multicast
-// should not be used elsewhere.
+// When compiled for a GPU that lacks the instruction, a wrapper contains a trap: such a kernel must not be launched
+// there. Clusters, mbarriers and TMA need sm_90; wgmma, setmaxnreg and (for speed) multicast need sm_90a.
 __host__ __device__ constexpr bool compiles_for_sm90() {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
   return true;
@@ -35,27 +34,27 @@ __host__ __device__ constexpr bool compiles_for_sm90a() {
   else                                \
     __trap()
 
-// The address of `p` in the shared window, as the instructions want it.
+// Returns the 32-bit address of `p` in the shared state space.
 __device__ inline unsigned shared_address(const void* p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
 
-// ---- mbarrier: arrivals and bytes are counted, phase by phase (9.7.13.15) ----
+// ---- mbarrier (9.7.13.15) ----
 
 using Barrier = std::uint64_t;
 
-// A phase ends when `arrivals` have arrived and all bytes expected have come (9.7.13.15.9).
+// Each phase completes after `arrivals` arrivals and all expected bytes (9.7.13.15.9).
 __device__ inline void mbarrier_init(Barrier* barrier, unsigned arrivals) {
   SM90_ASM("mbarrier.init.shared::cta.b64 [%0], %1;\n" ::"r"(shared_address(barrier)), "r"(arrivals) : "memory");
 }
-// What was initialised is seen by the other blocks of the cluster and by the copy engine (9.7.13.4).
+// Makes initialised barriers visible to the other blocks of the cluster and to TMA (9.7.13.4).
 __device__ inline void mbarrier_init_fence() {
   SM90_ASM("fence.mbarrier_init.release.cluster;\n" ::: "memory");
   SM90_ASM("fence.proxy.async.shared::cta;\n" ::: "memory");
 }
-// One arrival (9.7.13.15.13).
+// Arrives once (9.7.13.15.13).
 __device__ inline void mbarrier_arrive(Barrier* barrier) {
   SM90_ASM("mbarrier.arrive.shared::cta.b64 _, [%0];\n" ::"r"(shared_address(barrier)) : "memory");
 }
-// One arrival at the same barrier of block `rank` of the cluster (9.7.9.23 for mapa).
+// Arrives once at the same barrier in block `rank` of the cluster (mapa: 9.7.9.23).
 __device__ inline void mbarrier_arrive_at(Barrier* barrier, unsigned rank) {
   SM90_ASM(
       "{\n.reg .b32 remote;\nmapa.shared::cluster.u32 remote, %0, %1;\n"
@@ -63,12 +62,12 @@ __device__ inline void mbarrier_arrive_at(Barrier* barrier, unsigned rank) {
       "r"(rank)
       : "memory");
 }
-// One arrival, and `bytes` more that copies will bring in this phase.
+// Arrives once, and adds `bytes` to those that copies must deliver in this phase.
 __device__ inline void mbarrier_arrive_expect(Barrier* barrier, unsigned bytes) {
   SM90_ASM("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;\n" ::"r"(shared_address(barrier)), "r"(bytes)
            : "memory");
 }
-// Has the phase of this parity, 0 or 1, ended? Waits for it a while (9.7.13.15.16).
+// Waits a limited time for the phase of this parity, 0 or 1. Returns true if it has completed (9.7.13.15.16).
 __device__ inline bool mbarrier_try_wait(Barrier* barrier, unsigned parity) {
   unsigned done = 0;
   SM90_ASM(
@@ -79,9 +78,9 @@ __device__ inline bool mbarrier_try_wait(Barrier* barrier, unsigned parity) {
       : "memory");
   return done;
 }
-// Waits until the phase of this parity has ended. A phase that never ends is a mistake in the program: after some seconds
-// the kernel ends with an error (a store to address 0). A __trap() would do, but where a kernel has one, ptxas (CUDA
-// 13.0) keeps to the registers that all threads begin with, whatever registers_increase says, and may spill.
+// Waits for the phase of this parity. If it does not complete within seconds, the kernel stops with an error (a store
+// to address 0) instead of hanging. It is no __trap(), because then ptxas (CUDA 13.0) ignores registers_increase and
+// may spill.
 __device__ inline void mbarrier_wait(Barrier* barrier, unsigned parity) {
   for (unsigned tries = 0; !mbarrier_try_wait(barrier, parity); ++tries) {
     if (tries == 1u << 20) asm volatile("st.global.u32 [%0], 0;\n" ::"l"(std::uint64_t{0}) : "memory");  // 4 us a try
@@ -95,12 +94,12 @@ __device__ inline unsigned cluster_rank() {
   SM90_ASM("mov.u32 %0, %%cluster_ctarank;\n" : "=r"(rank));
   return rank;
 }
-// Waits for all threads of the cluster; they see each other's shared memory then (9.7.13.3).
+// Waits for all threads of the cluster, and makes their writes to shared memory visible to each other (9.7.13.3).
 __device__ inline void cluster_sync() {
-  __syncwarp();  // "aligned": a warp comes here as one
+  __syncwarp();  // .aligned: all lanes must execute it together
   SM90_ASM("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;\n" ::: "memory");
 }
-// Its two halves, once each in turn: between them a thread may do what the others need not wait for.
+// The two halves of cluster_sync(), called alternately. Between them a thread can do independent work.
 __device__ inline void cluster_arrive() {
   __syncwarp();
   SM90_ASM("barrier.cluster.arrive.release.aligned;\n" ::: "memory");
@@ -109,7 +108,8 @@ __device__ inline void cluster_wait() {
   __syncwarp();
   SM90_ASM("barrier.cluster.wait.acquire.aligned;\n" ::: "memory");
 }
-// Where block `rank` of the cluster has what `p` is here, in shared memory (9.7.9.23).
+// Returns the address, in block `rank` of the cluster, of the shared variable that `p` points to in this block
+// (9.7.9.23).
 template <typename T>
 __device__ inline T* in_block(T* p, unsigned rank) {
   T* there = p;
@@ -117,10 +117,10 @@ __device__ inline T* in_block(T* p, unsigned rank) {
   return there;
 }
 
-// ---- TMA: a box of a matrix is copied by the copy engine (9.7.9.27) ----
+// ---- TMA: copies of boxes of a matrix (9.7.9.27) ----
 
-// The box at (column, row) comes to `to`, which is 128-byte aligned (1024 where it is swizzled); its bytes count at
-// `barrier`. What lies outside the matrix comes as zeros.
+// Starts to load the box at (column, row) into `to`, which must be 128-byte aligned (1024 if swizzled). Its bytes count
+// at `barrier`. Elements outside the matrix are loaded as zeros.
 __device__ inline void tma_load(void* to, const CUtensorMap* map, unsigned column, unsigned row, Barrier* barrier) {
   SM90_ASM(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];\n" ::"r"(
@@ -128,7 +128,7 @@ __device__ inline void tma_load(void* to, const CUtensorMap* map, unsigned colum
       "l"(map), "r"(column), "r"(row), "r"(shared_address(barrier))
       : "memory");
 }
-// The same box for each block of the cluster whose bit is set in `blocks`, at the same place and barrier of each.
+// The same for every block of the cluster whose bit in `blocks` is set, into the same variable and barrier of each.
 __device__ inline void tma_load_multicast(void* to, const CUtensorMap* map, unsigned column, unsigned row,
                                           Barrier* barrier, std::uint16_t blocks) {
   SM90A_ASM(
@@ -137,22 +137,23 @@ __device__ inline void tma_load_multicast(void* to, const CUtensorMap* map, unsi
       "l"(map), "r"(column), "r"(row), "r"(shared_address(barrier)), "h"(blocks)
       : "memory");
 }
-// The box at `from` goes to (column, row) of the matrix; what lies outside is not written.
+// Starts to store the box at `from` to (column, row). Elements outside the matrix are not written.
 __device__ inline void tma_store(const void* from, const CUtensorMap* map, unsigned column, unsigned row) {
   SM90_ASM("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];\n" ::"l"(map), "r"(column),
            "r"(row), "r"(shared_address(from))
            : "memory");
 }
-// The stores of this thread so far are a group; waits until all but the last kPending groups have read their boxes.
+// commit: makes a group of this thread's stores so far. wait_read: waits until all but the last kPending groups have
+// read their boxes, so that these can be overwritten.
 __device__ inline void tma_store_commit() { SM90_ASM("cp.async.bulk.commit_group;\n" ::: "memory"); }
 template <int kPending>
 __device__ inline void tma_store_wait_read() {
   SM90_ASM("cp.async.bulk.wait_group.read %0;\n" ::"n"(kPending) : "memory");
 }
-// What this thread wrote to shared memory is seen by the copy engine and the tensor cores (9.7.13.4).
+// Makes this thread's writes to shared memory visible to TMA and wgmma (9.7.13.4).
 __device__ inline void fence_async_proxy() { SM90_ASM("fence.proxy.async.shared::cta;\n" ::: "memory"); }
 
-// Dynamic shared memory from the next address on to which TMA's swizzle may be applied.
+// Returns dynamic shared memory from the next multiple of 1024 on, the alignment of TMA's 128-byte swizzle.
 constexpr int kSwizzleAlignment = 1024;
 template <typename T>
 __device__ inline T& swizzle_aligned(unsigned char* memory) {
@@ -161,32 +162,33 @@ __device__ inline T& swizzle_aligned(unsigned char* memory) {
 
 // ---- wgmma: four warps multiply a tile, asynchronously (9.7.15) ----
 
-// A matrix in shared memory, swizzled as TMA's 128-byte mode does (9.7.15.5.1.2): rows of 128 bytes, in groups of 8
-// that are `group` bytes apart. `row_block` counts only where a row is not along k: the next 64 columns of BF16 are as
-// many bytes away.
+// Returns the descriptor of a matrix in shared memory with TMA's 128-byte swizzle (9.7.15.5.1.2): rows of 128 bytes, in
+// groups of 8 that are `group` bytes apart. `row_block` is used only if rows do not run along k: the distance in bytes
+// to the next 64 columns (BF16).
 __device__ inline std::uint64_t wgmma_descriptor(const void* tile, unsigned row_block, unsigned group) {
   return (static_cast<std::uint64_t>(1) << 62) | (static_cast<std::uint64_t>(group >> 4) << 32) |
          (static_cast<std::uint64_t>(row_block >> 4) << 16) | ((shared_address(tile) & 0x3ffff) >> 4);
 }
-// Before the first wgmma, and wherever other instructions touched its registers since (9.7.15.7.1).
+// Needed before the first wgmma, and after other instructions have accessed its registers (9.7.15.7.1).
 __device__ inline void wgmma_fence() { SM90A_ASM("wgmma.fence.sync.aligned;\n" ::: "memory"); }
-// The wgmmas so far are a group (9.7.15.7.2).
+// Makes a group of the wgmmas so far (9.7.15.7.2).
 __device__ inline void wgmma_commit() { SM90A_ASM("wgmma.commit_group.sync.aligned;\n" ::: "memory"); }
-// Waits until all but the last kPending groups are done (9.7.15.7.3). `d` are the accumulators that are read next, or that
-// the pending wgmmas go on with: for the compiler they change here, so it moves no use of them before the wait.
+// Waits until all but the last kPending groups are done (9.7.15.7.3). `d`: the accumulators that are read next or that
+// pending wgmmas use. The empty asm tells the compiler that they change here, so it moves no use of them before the
+// wait.
 template <int kPending, int kCount>
 __device__ inline void wgmma_wait(float (&d)[kCount]) {
   SM90A_ASM("wgmma.wait_group.sync.aligned %0;\n" ::"n"(kPending) : "memory");
 #pragma unroll
   for (int i = 0; i < kCount; ++i) asm volatile("" : "+f"(d[i])::"memory");
 }
-// Accumulators in tiles of 8 columns, d[j] as mma.sync's, as the list that wgmma wants.
+// Reinterprets accumulators in tiles of 8 columns, each laid out as mma.sync's, as wgmma's flat list.
 template <int kTiles>
 __device__ inline float (&wgmma_list(float (&d)[kTiles][4]))[4 * kTiles] {
   return reinterpret_cast<float(&)[4 * kTiles]>(d);
 }
 
-// The accumulators of a thread, 32, 64 or 128, in the text of an instruction and as its operands.
+// 32, 64 or 128 accumulators per thread: the text in an instruction (TEXT), and its operands (D).
 #define WGMMA_TEXT_32                                                    \
   "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15" \
   ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
@@ -206,12 +208,12 @@ __device__ inline float (&wgmma_list(float (&d)[kTiles][4]))[4 * kTiles] {
 #define WGMMA_D64(d) WGMMA_D32(d), WGMMA_D16(d, 32), WGMMA_D16(d, 48)
 #define WGMMA_D128(d) WGMMA_D64(d), WGMMA_D16(d, 64), WGMMA_D16(d, 80), WGMMA_D16(d, 96), WGMMA_D16(d, 112)
 
-// d = a b, or d += a b where `accumulate` (9.7.15.5.2). d is FP32, 64 rows: a warp has 16 of them, laid out as mma.sync's
-// accumulators, for each 8 columns d[0], d[1] in row lane / 4 and d[2], d[3] eight rows below. Operands in shared memory
-// are given by their descriptors; the rows of a hold consecutive k. The end of a name says how b lies there:
-//   _kn  b is row-major, k x n: its rows hold consecutive columns
-//   _nk  b is column-major: its "rows" are columns, and hold consecutive k, as those of a
-// _ra: a is in registers, a warp's 16 rows as the fragment A of mma.sync.
+// d = a b, or d += a b if `accumulate` (9.7.15.5.2). d is FP32 with 64 rows, 16 per warp, laid out as mma.sync's
+// accumulators: for each 8 columns d[0], d[1] are in row lane / 4, and d[2], d[3] eight rows below. Operands in shared
+// memory are given by descriptors; rows of a run along k. Suffixes:
+//   _kn  b is row-major k x n: its rows run along n
+//   _nk  b is stored as n x k: its rows run along k, as those of a
+//   _ra  a is in registers: each warp's 16 rows are a fragment A of mma.sync
 __device__ inline void wgmma_m64n256k16_bf16_kn(float (&d)[128], std::uint64_t a, std::uint64_t b, bool accumulate) {
   SM90A_ASM(
       "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\n"
@@ -252,8 +254,8 @@ __device__ inline void wgmma_m64n128k16_bf16_ra_kn(float (&d)[64], const unsigne
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(accumulate)));
 }
 
-// TF32 knows no _kn. Of a, 64 x 8, a thread holds rows lane / 4 and lane / 4 + 8 of column lane % 4, then of column
-// lane % 4 + 4. Bits below TF32's are cut off.
+// TF32 has no _kn. Of its warp's 16 rows of a, a lane holds rows lane / 4 and lane / 4 + 8 of column lane % 4, then of
+// column lane % 4 + 4. The hardware ignores the low 13 bits.
 __device__ inline void wgmma_m64n256k8_tf32_ra_nk(float (&d)[128], const float (&a)[4], std::uint64_t b,
                                                   bool accumulate) {
   SM90A_ASM(
@@ -277,7 +279,7 @@ __device__ inline void wgmma_m64n128k8_tf32_ra_nk(float (&d)[64], const float (&
 
 // ---- Warp specialisation ----
 
-// This warpgroup gives registers back, or waits for as many as it wants (9.7.19.5).
+// Sets the registers per thread of this warpgroup. increase waits until enough have been released (9.7.19.5).
 template <int kRegisters>
 __device__ inline void registers_decrease() {
   SM90A_ASM("setmaxnreg.dec.sync.aligned.u32 %0;\n" ::"n"(kRegisters));
@@ -286,21 +288,21 @@ template <int kRegisters>
 __device__ inline void registers_increase() {
   SM90A_ASM("setmaxnreg.inc.sync.aligned.u32 %0;\n" ::"n"(kRegisters));
 }
-// A barrier of kThreads threads; `id` 0 is __syncthreads()'s (9.7.13.1).
+// A barrier for kThreads threads. `id` 0 is the barrier of __syncthreads() (9.7.13.1).
 template <int kThreads>
 __device__ inline void named_barrier(int id) {
   __syncwarp();  // as for cluster_sync()
   SM90_ASM("bar.sync %0, %1;\n" ::"r"(id), "n"(kThreads) : "memory");
 }
-// This warp arrives there, and does not wait.
+// Arrives at the barrier without waiting.
 template <int kThreads>
 __device__ inline void named_barrier_arrive(int id) {
   __syncwarp();
   SM90_ASM("bar.arrive %0, %1;\n" ::"r"(id), "n"(kThreads) : "memory");
 }
 
-// Four 8 x 8 matrices of 16-bit elements from the fragments of a warp: lane l gives the address of row l % 8 of matrix
-// l / 8 (9.7.14.5.16).
+// Stores four 8 x 8 matrices of 16-bit elements from a warp's fragments. Lane l passes the address of row l % 8 of
+// matrix l / 8 (9.7.14.5.16).
 __device__ inline void stmatrix_x4(void* row, unsigned a, unsigned b, unsigned c, unsigned d) {
   SM90_ASM("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};\n" ::"r"(shared_address(row)), "r"(a),
            "r"(b), "r"(c), "r"(d)

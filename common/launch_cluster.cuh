@@ -1,8 +1,8 @@
-// Launches of kernels whose blocks work in clusters (sm_90).
+// Launches kernels in thread block clusters (sm_90).
 #pragma once
 #include "cuda_helpers.cuh"
 
-// A kernel to be launched in clusters of `cluster` blocks of `block` threads, with `shared` bytes for each block.
+// A launch in clusters of `cluster` blocks, with `block` threads and `shared` bytes of dynamic shared memory per block.
 template <typename... Parameters>
 class ClusterLaunch {
  public:
@@ -10,13 +10,13 @@ class ClusterLaunch {
     attribute_.id = cudaLaunchAttributeClusterDimension;
     attribute_.val.clusterDim = {cluster, 1, 1};
     config_ = {cluster, block, shared, nullptr, &attribute_, 1};
-    // more than 48 KB of dynamic shared memory and clusters of more than 8 blocks must be asked for
+    // required above 48 KB of dynamic shared memory, and above 8 blocks per cluster
     CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)));
     if (cluster > 8) CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
   }
   ClusterLaunch(const ClusterLaunch&) = delete;  // config_ points to attribute_
 
-  // How many clusters the GPU has room for at once.
+  // Returns how many clusters can be resident on the GPU at once.
   unsigned resident() const {
     int clusters = 0;
     CUDA_CHECK(cudaOccupancyMaxActiveClusters(&clusters, kernel_, &config_));

@@ -1,12 +1,12 @@
-// How many slices a kernel cuts its sums into, each for a block of its own.
+// Chooses the number of slices for kernels that split a sum (split-K) so that a few blocks fill the GPU.
 #pragma once
 #include "cuda_helpers.cuh"
 
 #include <algorithm>
 
-// A kernel takes `blocks` blocks per slice; `resident` blocks fit on the GPU at once. The slices, at least 1 and at most
-// `most`, that fill whole waves to 95 %, in as few waves as possible, but enough for about `least` slices; if none do,
-// the best of 8 waves. More blocks than that need no slices: the last wave is one of many.
+// `blocks`: blocks per slice; `resident`: blocks that fit on the GPU at once. Returns 1 to `most` slices. It tries
+// numbers of waves, from the fewest that hold `least` slices up to 8, and takes the first that is 95 % full, else the
+// fullest. With more than 8 waves the partly empty last wave hardly matters, so the result is `least`.
 inline std::size_t slices_for(std::size_t blocks, std::size_t resident, std::size_t most, std::size_t least = 1) {
   constexpr std::size_t most_waves = 8;
   std::size_t best = std::clamp<std::size_t>(least, 1, std::max<std::size_t>(most, 1));

@@ -1,4 +1,4 @@
-// Maps of matrices for TMA, the copy engine of sm_90, and copies of the matrices that it cannot read.
+// Tensor maps for TMA (sm_90), and aligned copies of matrices that TMA cannot read.
 #pragma once
 #include "ladder.cuh"
 
@@ -6,7 +6,7 @@
 
 #include <type_traits>
 
-// The driver's function that makes a map, found through the runtime.
+// Returns the driver's cuTensorMapEncodeTiled, looked up through the runtime.
 inline auto tensor_map_encoder() {
   static const auto encoder = [] {
     void* entry = nullptr;
@@ -22,21 +22,21 @@ inline auto tensor_map_encoder() {
   return encoder;
 }
 
-// Can TMA read or write a matrix with rows of `ld` elements from `data` on?
+// Returns true if TMA can read a matrix at `data` with leading dimension `ld`.
 template <typename T>
 bool tma_takes(const T* data, std::size_t ld) {
   return aligned_for<uint4>(data) && ld * sizeof(T) % sizeof(uint4) == 0;
 }
 
-// Can TMA write rows of `columns` elements, and nothing else? Where a row ended within a 16-byte chunk, an H200 was
-// seen to write the element behind it.
+// Returns true if TMA can store rows of `columns` elements without touching what follows them. If a row ends within a
+// 16-byte chunk, an H200 writes the element after it, too.
 template <typename T>
 bool tma_stores(const T* data, std::size_t columns, std::size_t ld) {
   return tma_takes(data, ld) && columns * sizeof(T) % sizeof(uint4) == 0;
 }
 
-// The map of a rows x columns matrix, not empty, that tma_takes: TMA will copy boxes of box_rows x 128 bytes. In shared
-// memory the 16-byte chunks of a box's row r are in the order chunk ^ r % 8.
+// Returns the tensor map of a non-empty rows x columns matrix for which tma_takes() is true, with boxes of box_rows
+// rows of 128 bytes. In shared memory row r of a box holds its 16-byte chunks in the order chunk ^ r % 8.
 template <typename T>
 CUtensorMap tensor_map(const T* data, std::size_t rows, std::size_t columns, std::size_t ld, unsigned box_rows) {
   static_assert(std::is_same<T, float>::value || sizeof(T) == 2, "float or BF16");
@@ -53,7 +53,7 @@ CUtensorMap tensor_map(const T* data, std::size_t rows, std::size_t columns, std
   return map;
 }
 
-// `to` = the matrix in rows of `chunks` 16-byte chunks; the end of each row is 0. A thread per chunk.
+// Copies the matrix into rows of `chunks` 16-byte chunks, padded with zeros. One thread per chunk.
 template <typename T>
 __global__ static void copy_to_chunks(long long rows, long long columns, const T* __restrict__ from, long long ld,
                                       uint4* __restrict__ to, long long chunks) {
@@ -69,7 +69,8 @@ __global__ static void copy_to_chunks(long long rows, long long columns, const T
   to[i] = *reinterpret_cast<const uint4*>(elements);
 }
 
-// The matrix itself if TMA takes it, else a copy in scratch memory; then ld becomes the copy's. Tag: as for scratch().
+// Returns the matrix itself if TMA can read it. Else returns a copy in scratch memory and sets ld to the copy's. Tag:
+// see scratch().
 template <typename Tag, typename T>
 const T* rows_for_tma(const T* data, std::size_t rows, std::size_t columns, std::size_t& ld) {
   if (tma_takes(data, ld)) return data;

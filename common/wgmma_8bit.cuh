@@ -1,8 +1,8 @@
-// wgmma on 8-bit operands: what hopper.cuh has for BF16 and TF32.
+// wgmma on 8-bit operands. hopper.cuh has it for BF16 and TF32.
 #pragma once
 #include "hopper.cuh"
 
-// As wgmma_wait() there, of sums in int32.
+// wgmma_wait() for int32 accumulators.
 template <int kPending, int kCount>
 __device__ inline void wgmma_wait(int (&d)[kCount]) {
   SM90A_ASM("wgmma.wait_group.sync.aligned %0;\n" ::"n"(kPending) : "memory");
@@ -14,9 +14,9 @@ __device__ inline void wgmma_wait(int (&d)[kCount]) {
 #define WGMMA_INT16(d, i) WGMMA_INT4(d, i), WGMMA_INT4(d, i + 4), WGMMA_INT4(d, i + 8), WGMMA_INT4(d, i + 12)
 #define WGMMA_INT64(d, i) WGMMA_INT16(d, i), WGMMA_INT16(d, i + 16), WGMMA_INT16(d, i + 32), WGMMA_INT16(d, i + 48)
 
-// d = a b, or d += a b where `accumulate` (9.7.15.5.2), in int32; a sum that overflows wraps. Places of d and the end of
-// the name are as in hopper.cuh. In 8 bits wgmma knows no _kn: k is contiguous in the rows of a and of b, 32 per
-// instruction, which are 32 bytes as BF16's 16 are.
+// d = a b, or d += a b if `accumulate` (9.7.15.5.2), in int32; overflow wraps. The layout of d and the suffixes are
+// those of hopper.cuh. 8-bit operands have no _kn: rows of a and b run along k. An instruction takes 32 values of k, 32
+// bytes.
 __device__ inline void wgmma_m64n256k32_s8_nk(int (&d)[128], std::uint64_t a, std::uint64_t b, bool accumulate) {
   SM90A_ASM(
       "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\n"
@@ -25,7 +25,8 @@ __device__ inline void wgmma_m64n256k32_s8_nk(int (&d)[128], std::uint64_t a, st
       : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)));
 }
 
-// The same on e4m3, in FP32; of these sums Hopper keeps 14 bits of a float's 24 (DeepSeek-V3 Technical Report, 3.5.2).
+// The same on e4m3, with FP32 accumulators. Hopper keeps only 14 bits of each sum (DeepSeek-V3 Technical Report,
+// 3.5.2).
 __device__ inline void wgmma_m64n256k32_e4m3_nk(float (&d)[128], std::uint64_t a, std::uint64_t b, bool accumulate) {
   SM90A_ASM(
       "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\n"
