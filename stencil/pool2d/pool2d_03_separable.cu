@@ -2,7 +2,7 @@
 // Idea:     separable: first along the rows of the tile, for each output column, into a second shared array; a barrier;
 //           then down the columns. k (load_y / 8) + k loads per output in place of k^2.
 // Expect:   0.8 to 1.1x step 02 at 2048x112x112x3x2/padding=1: 9.4 loads in place of 9, and one barrier more: at stride 2
-//           separable saves nothing. 1.2 to 1.6x at 2048x112x112x5x1x2x1: 12.5 loads in place of 25.
+//           separable saves nothing. 1.2 to 1.6x at 2048x112x112x5x1/padding=2/mean=1: 12.5 loads in place of 25.
 // Measured: 0.94x step 02, 0.30 of a copy at 2048x112x112x3x2/padding=1 (H200).
 // Next:     the results of a row wait in shared memory for a barrier. Where else could they be held?
 #include "../plane_grid.cuh"
