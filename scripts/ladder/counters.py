@@ -232,7 +232,7 @@ COLUMNS = [  # what the table of a ladder shows: title, value, format, meaning
      "wavefronts per store to it"),
     ("atomics", lambda e: sum(e.get(kind, 0) for kind in ATOMICS) or None, "{:,}", "atomic instructions of all warps"),
     ("DRAM %", lambda e: e.get("dram_pct"), "{:.0f}", "DRAM traffic, of its peak"),
-    ("L2 hit %", lambda e: hits(e, "l2_hit_pct"), "{:.0f}", "sectors that L2 already held"),
+    ("L2 hit %", lambda e: hits(e, "l2_hit_pct"), "{:.0f}", "sectors that L2 already held, all stores included"),
     ("L1 hit %", lambda e: hits(e, "l1_hit_pct"), "{:.0f}", "the same for L1"),
     ("issue %", lambda e: e.get("issue_pct"), "{:.0f}", "issue slots used"),
     ("FMA %", lambda e: e.get("fma_pct"), "{:.0f}", "time that the multiply-add units were busy"),
