@@ -1,4 +1,4 @@
-// What a step is checked against: the inputs of one problem, size, pattern and seed, and the right answers.
+// The inputs of a problem at one size, pattern and seed, and the expected results.
 #pragma once
 #include "parallel.hpp"
 #include "problem.hpp"
@@ -15,9 +15,9 @@ namespace ladder {
 
 constexpr std::size_t kCheckGrain = 1 << 16;  // elements per piece of a parallel check
 
-// Outputs are filled with these bits, repeated, before a run. As a float of any size that is a signalling NaN, which any
-// arithmetic turns into a quiet one; as int8 it is -128, as uint8 1. Whoever still finds it there knows that nothing was
-// written: no input and no right answer has these bits, but for int32, int64 and uint8, which may be any.
+// Outputs are filled with these bits before a run. As a float of any width they are a signalling NaN, which arithmetic
+// turns into a quiet one; as int8 -128, as uint8 1. An output that still has them was not written: no input and no
+// expected result has these bits, except those of int32, int64 and uint8, which may have any.
 constexpr std::uint64_t poison_of(Type type) {
   if (type == Type::int8) return 0x8080808080808080;
   if (type == Type::uint8) return 0x0101010101010101;
@@ -25,7 +25,7 @@ constexpr std::uint64_t poison_of(Type type) {
   return type == Type::float16 ? 0x7dad7dad7dad7dad : 0x7fa0dead7fa0dead;
 }
 
-// The value of an element, in double, and its bits. 64-bit whole numbers are exact up to 2^53.
+// An element's value in double, and its bits. 64-bit integers are exact up to 2^53.
 struct Element {
   double value;
   std::uint64_t bits;
@@ -59,7 +59,7 @@ inline Element load_element(Type type, const void* array, std::size_t i) {
   return {};
 }
 
-// Stores `value`, rounded to the type.
+// Stores `value`, rounded to `type`.
 inline void store_element(Type type, void* array, std::size_t i, double value) {
   switch (type) {
     case Type::float32:
@@ -90,22 +90,22 @@ inline bool is_poison(Type type, const Element& element) {
   return element.bits == (poison_of(type) & (~std::uint64_t{0} >> (64 - 8 * bytes_of(type))));
 }
 
-// How much of the outputs is compared with right answers. Where that is not all of it, the rest need only have been
-// written, and with finite numbers if the problem has no others on random data.
+// Limits how much of the outputs is compared with expected values. The rest must only have been written, and be finite
+// if all results on random data are.
 struct Sampling {
-  double most_flops;          // for the answers, spread over the outputs
+  double most_flops;          // for the expected values, spread over the outputs
   std::size_t most_elements;  // of each output
 };
 constexpr Sampling kAllElements{std::numeric_limits<double>::infinity(), std::numeric_limits<std::size_t>::max()};
 
 class Case {
  public:
-  // `problem` must outlive the case. Without `answers` nothing is computed that only expect() needs.
+  // `problem` must outlive the case. Without `answers` the host computes no digest and no expected values.
   Case(const Problem& problem, Size size, Pattern pattern, std::uint64_t seed, bool answers = true,
        const Sampling& sampling = kAllElements)
       : problem_(&problem), size_(std::move(size)), pattern_(pattern), buffers_(problem.buffers(size_)) {
     for (std::size_t b = 0; b < buffers_.size(); ++b) {
-      // Left uninitialised on purpose: fill() touches the pages first, from several threads.
+      // Left uninitialised on purpose: fill() touches the pages first, on several threads.
       const bool filled = buffers_[b].role != Role::output;
       host_.emplace_back(filled ? new unsigned char[buffers_[b].bytes()] : nullptr);
       if (filled) fill(b, seed);
@@ -131,9 +131,9 @@ class Case {
     }
   }
 
-  // +0 and -0 are equal, and a number where NaN is wanted is noted, not wrong.
+  // If set, +0 equals -0, and a number where NaN is expected is noted but not wrong.
   bool lenient = false;
-  bool zeroed = false;  // outputs hold zeros before a run, not poison
+  bool zeroed = false;  // outputs hold zeros before a run, instead of poison
 
   const Problem& problem() const { return *problem_; }
   const Size& size() const { return size_; }
@@ -141,7 +141,7 @@ class Case {
   const std::vector<Buffer>& buffers() const { return buffers_; }
   const unsigned char* host(std::size_t buffer) const { return host_[buffer].get(); }
 
-  // The parts of a range of an output for which there are answers, in order.
+  // Returns the parts of an output's range that have answers, in order.
   std::vector<Range> answered(const Range& range) const {
     const std::vector<Sampled>& all = sampled_[range.buffer];
     if (all.empty()) return {range};
@@ -151,7 +151,7 @@ class Case {
     }
     return parts;
   }
-  // Of how many elements of all outputs is there an answer, and of how many are there in all?
+  // Returns how many elements of all outputs have an answer, and how many elements there are.
   std::pair<std::size_t, std::size_t> answered_and_all() const {
     std::size_t answered = 0, all = 0;
     for (std::size_t b = 0; b < buffers_.size(); ++b) {
@@ -163,18 +163,18 @@ class Case {
     return {answered, all};
   }
 
-  // As Problem::in_any_order, of a step's own instance of the problem.
+  // Calls Problem::in_any_order() of a step's own instance.
   std::size_t in_any_order(const Problem& problem, std::size_t buffer) const {
     return problem.in_any_order(*arrays_, size_, buffer);
   }
 
-  // As Problem::expect, for any range.
+  // Calls Problem::expect() for any range.
   void compute(const Range& range, double* want, double* scale) const {
     problem_->expect(*arrays_, size_, range, want, scale);
   }
 
-  // Has another instance of the problem, such as another step's, the same answers and scales? By four elements of each
-  // output.
+  // Returns true if another instance of the problem, such as another step's, has the same answers and scales. Tests
+  // four elements of each output.
   bool holds_for(const Problem& other) const {
     for (std::size_t b = 0; b < buffers_.size(); ++b) {
       const std::size_t count = buffers_[b].count;
@@ -190,7 +190,7 @@ class Case {
     return true;
   }
 
-  // As Problem::expect, for a range that answered() gave; the answers for small outputs and samples are computed once.
+  // Like Problem::expect(), for a range from answered(). Answers of small outputs and of samples are computed once.
   void expect(const Range& range, double* want, double* scale) const {
     const Cached& c = cached_[range.buffer];
     if (c.want.empty()) return compute(range, want, scale);
@@ -206,22 +206,22 @@ class Case {
 
  private:
   static constexpr std::size_t kCachedElements = 1 << 22;
-  static constexpr std::size_t kPiece = 1 << 10;  // sampled elements side by side
+  static constexpr std::size_t kPiece = 1 << 10;  // consecutive elements per sample
   struct Cached {
     std::vector<double> want, scale;
   };
   struct Sampled {
     Range range;
-    std::size_t at;  // of its answers in the cache
+    std::size_t at;  // index of its answers in the cache
   };
 
-  // The first sampled piece of which something is at or behind `element`.
+  // Returns the first sampled piece that ends after `element`.
   std::vector<Sampled>::const_iterator first_behind(std::size_t b, std::size_t element) const {
     return std::upper_bound(sampled_[b].begin(), sampled_[b].end(), element,
                             [](std::size_t at, const Sampled& s) { return at < s.range.end; });
   }
 
-  // How many answers of output b may be asked for: at least a few pieces.
+  // Returns how many answers of output b may be computed: at least those of 8 pieces.
   std::size_t affordable_elements(std::size_t b, const Sampling& sampling) const {
     const double flops = problem_->flops(size_), count = static_cast<double>(buffers_[b].count);
     double most = std::min(count, static_cast<double>(sampling.most_elements));
@@ -229,8 +229,8 @@ class Case {
     return std::min(buffers_[b].count, std::max(static_cast<std::size_t>(most), 8 * kPiece));
   }
 
-  // Picks the elements of output b that count, `most` of them: pieces spread evenly, each at a random place of its
-  // share of the output, but for the first and the last one, which are at the ends.
+  // Picks about `most` elements of output b to compare: one piece at a random position in each equal share of the
+  // output, except that the first piece is at the start and the last one at the end.
   void sample(std::size_t b, std::size_t most, std::uint64_t seed) {
     constexpr std::size_t tries = 1000;  // to find an element with an answer
     const std::size_t n = buffers_[b].count, pieces = most / kPiece, share = n / pieces;
@@ -262,7 +262,7 @@ class Case {
     });
   }
 
-  // Computes the answers for these ranges of output b.
+  // Computes and stores the answers for these ranges of output b.
   void cache(std::size_t b, const std::vector<Range>& ranges) {
     std::vector<std::size_t> at{0};
     for (const Range& range : ranges) at.push_back(at.back() + (range.end - range.begin));
@@ -282,7 +282,7 @@ class Case {
   std::vector<std::unique_ptr<unsigned char[]>> host_;
   std::unique_ptr<Arrays> arrays_;
   std::vector<Cached> cached_;
-  std::vector<std::vector<Sampled>> sampled_;  // of each buffer; none: all elements
+  std::vector<std::vector<Sampled>> sampled_;  // per buffer; empty: all elements have answers
 };
 
 }  // namespace ladder

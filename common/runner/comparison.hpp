@@ -1,4 +1,4 @@
-// Compares what a step wrote with a case's answers.
+// Compares a step's outputs with a case's answers.
 #pragma once
 #include "case.hpp"
 #include "failure.hpp"
@@ -13,8 +13,8 @@
 
 namespace ladder {
 
-// Compares `got`, elements [begin, begin + count) of output buffer `b`, with the case's answers. `tolerance` is the
-// problem's, or 0 to ask for bit-equal results. The first `in_any_order` elements may be in any order.
+// Compares output buffer `b` piece by piece: compare() takes elements [begin, begin + count). `tolerance` is the
+// problem's, or 0 for bit-equal results. The first `in_any_order` elements may be in any order.
 class Comparison {
  public:
   Comparison(const Case& c, std::size_t b, double tolerance, std::size_t in_any_order = 0)
@@ -72,13 +72,13 @@ class Comparison {
     std::size_t index = 0;
   };
   static constexpr std::size_t kShown = 4;
-  static constexpr std::size_t kKept = 1 << 22;  // of elements in any order, to say which are wrong
+  static constexpr std::size_t kKept = 1 << 22;  // most elements in any order that are kept, to report which are wrong
 
   void compare_in_order(const void* got, std::size_t begin, std::size_t count) {
     parallel_for(count, kCheckGrain, [&](std::size_t from, std::size_t to) {
       std::vector<double> want, scale;
       Piece piece;
-      std::size_t done = begin + from;  // element of the buffer
+      std::size_t done = begin + from;  // index of the next element of the buffer
       for (const Range& part : case_.answered({buffer_, begin + from, begin + to})) {
         want.resize(part.end - part.begin);
         scale.resize(part.end - part.begin);
@@ -95,7 +95,7 @@ class Comparison {
     });
   }
 
-  // Sums hashes: those of different multisets are equal with probability 2^-64.
+  // Compares sums of hashes. They are equal for different multisets with probability 2^-64.
   void compare_in_any_order(const void* got, std::size_t begin, std::size_t count) {
     const Type type = case_.buffers()[buffer_].type;
     parallel_for(count, kCheckGrain, [&](std::size_t from, std::size_t to) {
@@ -115,7 +115,7 @@ class Comparison {
     });
   }
 
-  // Sets each value that is too many against one that is missing. False if they were not kept.
+  // Pairs each surplus value with a missing one, to report them. Returns false if the values were not kept.
   bool pair_up() {
     const auto less = [](const Value& x, const Value& y) { return x.element.bits < y.element.bits; };
     std::stable_sort(found_.begin(), found_.end(), less);
@@ -150,8 +150,8 @@ class Comparison {
 
   static bool is_whole(Type type) { return type == Type::int32 || type == Type::int64 || type == Type::uint8; }
 
-  // An element without an answer: it must have been written, and on data without NaN and infinities be finite, unless
-  // the problem says otherwise. A whole number with the poison's bits may be right, so its answer is computed.
+  // Checks an element without an answer. It must have been written, and be finite unless the problem's results may be
+  // NaN or infinite on random data. An integer with the poison's bits may be right, so its answer is computed.
   void require_number(const void* got, std::size_t i, std::size_t index, Piece& piece) const {
     const Type type = case_.buffers()[buffer_].type;
     const Element element = load_element(type, got, i);
@@ -171,7 +171,7 @@ class Comparison {
 
   bool acceptable(double got, double want, double bound, double& worst) const {
     if (std::isnan(want)) return std::isnan(got);
-    if (case_.lenient && got == want) return true;  // +0 and -0
+    if (case_.lenient && got == want) return true;  // +0 equals -0
     if (bound == 0 || std::isinf(want)) return got == want && std::signbit(got) == std::signbit(want);
     if (std::isinf(bound)) return std::isfinite(got);
     const double error = std::fabs(got - want);
@@ -193,13 +193,13 @@ class Comparison {
   std::size_t buffer_;
   double tolerance_;
   std::size_t in_any_order_;
-  std::atomic<std::uint64_t> hashes_{0};  // of what was found in any order, less those of what was wanted
-  std::vector<Value> found_, wanted_;     // in any order, if there are not too many
+  std::atomic<std::uint64_t> hashes_{0};  // hashes of the values found in any order, minus those of the values wanted
+  std::vector<Value> found_, wanted_;     // in any order, if not too many
   std::mutex mutex_;
   std::size_t wrong_ = 0;
   std::vector<Wrong> shown_;  // the first few, by index
   double worst_ = 0;
-  Wrong no_nan_{kNone};  // in a lenient case: the first number where NaN is wanted
+  Wrong no_nan_{kNone};  // in a lenient case: the first number where NaN is expected
 };
 
 }  // namespace ladder

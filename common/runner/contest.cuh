@@ -1,4 +1,4 @@
-// Times steps against each other, and against step 00 and their ceiling, in turns. GPU only.
+// Times steps, step 00 and the ceiling in turns. GPU only.
 #pragma once
 #include "bench.cuh"
 #include "places.hpp"
@@ -19,7 +19,7 @@ inline const Step* vendor_step() {
   return nullptr;
 }
 
-// The timings of the steps, in their order, and behind them that of the ceiling.
+// Returns the timings of the steps, in their order, followed by the ceiling's.
 inline std::vector<Contestant> time_in_turns(const std::vector<const Step*>& timed, const Size& size, Places& places,
                                              Clock& clock, const Device& device, const StopRule& rule = {},
                                              bool warm = true) {
@@ -39,7 +39,7 @@ inline std::vector<Contestant> time_in_turns(const std::vector<const Step*>& tim
     Contestant contestant;
     bool& waits_inside = waits[contestants.size()];
     contestant.cold = [&clock, prepare, run, &waits_inside] { return clock.cold(prepare, run, waits_inside); };
-    // Back to back, steps that move data to the device would find it there.
+    // No warm time for steps that move data to the device: back to back they would find it there.
     if (on_device && warm) {
       contestant.warm = [&clock, run, &waits_inside](int launches) {
         return waits_inside ? Sample{-1, 0} : clock.warm(run, launches);
@@ -56,11 +56,11 @@ inline std::vector<Contestant> time_in_turns(const std::vector<const Step*>& tim
   add(
       false, [] {}, [&] { ceiling->run(); });
   Interleaving(low_clock * device.boost_mhz, rule).time(contestants);
-  for (Contestant& contestant : contestants) contestant.cold = nullptr, contestant.warm = nullptr;  // they refer here
+  for (Contestant& contestant : contestants) contestant.cold = nullptr, contestant.warm = nullptr;  // capture locals
   return contestants;
 }
 
-// Puts what time_in_turns measured of `timed` into the rows; they are of its first steps.
+// Stores the results of time_in_turns. rows[r] belongs to timed[r]; `timed` may have more steps than there are rows.
 inline void put_timings(const std::vector<Row*>& rows, const std::vector<const Step*>& timed,
                         const std::vector<Contestant>& contestants) {
   const Contestant* vendor_times = nullptr;

@@ -1,5 +1,5 @@
-// The functions that cuda_helpers.cuh and problem.hpp only declare. Every step includes those headers; compiled here,
-// once for each program, these functions do not cost compile time in every step. The file with main includes this one.
+// Definitions of the functions that cuda_helpers.cuh, problem.hpp and parallel.hpp declare. To save compile time they
+// are compiled once per program, not in every step. The file with main() includes this one.
 #pragma once
 #include "cuda_helpers.cuh"
 #include "problem.hpp"
@@ -74,7 +74,7 @@ bool may_time() {
   return false;
 #else
   static const bool is_watched = [] {
-    // Set for the programs that they start: by Nsight's tools, by compute-sanitizer.
+    // Nsight's tools and compute-sanitizer set these for the programs they start.
     for (const char* name :
          {"CUDA_INJECTION64_PATH", "NV_NSIGHT_INJECTION_TRANSPORT_TYPE", "NV_SANITIZER_INJECTION_PORT_BASE"}) {
       if (std::getenv(name) != nullptr) return true;
@@ -152,7 +152,7 @@ Size Problem::draw_lengths(Draw& draw, double most_bytes, Size size) const {
       const std::size_t middle = most + (above - most) / 2;
       (fits(d, middle) ? most : above) = middle;
     }
-    // The last one takes up what the others leave of the traffic.
+    // The last dimension uses the traffic that the others leave.
     size.dims[d] = d == missing.back() ? draw.near(most) : draw.length(most);
   }
   return size;

@@ -1,5 +1,5 @@
-// A case's buffers on the device: between guard bands, each off its alignment if so wanted, outputs poisoned, inputs
-// watched for writes.
+// Holds a case's buffers on the device: with guard bands, offsets from alignment, poisoned outputs, and inputs watched
+// for writes.
 #pragma once
 #include "comparison.hpp"
 #include "cuda_helpers.cuh"
@@ -16,9 +16,10 @@
 
 namespace ladder {
 
-// What fills a buffer's guard bands: NaN, or for whole numbers a huge one, so that a value which is read past the end
-// and added to a sum shows; as bytes it is four numbers in turn. Each buffer has its own, or a copy that overruns would
-// copy one band onto another unseen; and the NaN is a signalling one, or arithmetic on a band could give back its bits.
+// Returns the 8 bytes that fill the guard bands of a buffer: NaN, or a huge integer, so that a value read past the end
+// shows in a sum. As bytes they are four different numbers. Each buffer has its own value, as otherwise a copy that
+// overruns could write one band onto an equal one unseen. The NaN is a signalling one, so arithmetic on a band cannot
+// return its bits.
 constexpr std::uint64_t guard_of(Type type, std::size_t buffer) {
   if (type == Type::float16) return 0x7d407d407d407d40 + 0x0001000100010001 * buffer;
   if (type == Type::bfloat16) return 0x7fa17fa17fa17fa1 + 0x0001000100010001 * buffer;
@@ -26,7 +27,7 @@ constexpr std::uint64_t guard_of(Type type, std::size_t buffer) {
 }
 constexpr std::size_t kGuardBytes = 4096;
 
-// How many elements past an aligned address the buffers start: all of them the same number, or each its own.
+// How many elements past an aligned address each buffer starts: the same number for all, or one for each.
 class Offsets {
  public:
   Offsets(std::size_t all = 0) : all_(all) {}
@@ -49,9 +50,9 @@ inline std::string describe(const Offsets& offsets, const std::vector<Buffer>& b
   return any ? text : "";
 }
 
-// Ways to take buffers off their alignment: all by 1, 2 or 3 elements; each alone by 1 and by 2, which shows who tests
-// the others' pointers only, or lets 8 bytes pass for 16; neighbours by different amounts. Buffers of a single element
-// stay where they are.
+// Returns the misalignments to try: all buffers by 1, 2 or 3 elements; each buffer alone by 1 and by 2, which finds
+// kernels that test only the other pointers, or test for 8 bytes where they need 16; neighbours by different amounts.
+// Buffers of one element are never misaligned.
 inline std::vector<Offsets> misalignments(const std::vector<Buffer>& buffers) {
   std::vector<std::size_t> arrays;
   for (std::size_t b = 0; b < buffers.size(); ++b) {
@@ -72,8 +73,8 @@ inline std::vector<Offsets> misalignments(const std::vector<Buffer>& buffers) {
   return all;
 }
 
-// Uninitialised memory for one buffer, in the place that a step wants, freed with its owner. The host may use all but
-// device memory directly.
+// Uninitialised memory for one buffer in the given place, freed by the destructor. The host can access it directly,
+// except device memory.
 class Memory {
  public:
   Memory(Place place, std::size_t bytes) : place_(place), bytes_(bytes) {
@@ -110,7 +111,7 @@ class Memory {
   unsigned char* get() const { return static_cast<unsigned char*>(data_); }
   std::size_t count() const { return bytes_; }
 
-  // As memcpy, where one side is (or both are) of this memory.
+  // Works like memcpy. At least one side must be in this memory.
   void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) const {
     if (place_ == Place::device) {
       CUDA_CHECK(cudaMemcpy(to, from, bytes, kind));
@@ -127,18 +128,17 @@ class Memory {
 
 class DeviceCase {
  public:
-  // Puts the case's buffers into device memory or another place, each as many elements past a 256-byte boundary (in
-  // pageable memory, a 16-byte one) as `offsets` says. With `guarded` there are guard bands before and after; without,
-  // an allocation ends where its buffer ends, so that memory checkers (AddressSanitizer, compute-sanitizer) see an
-  // access past the end. So does the CPU backend: there it is a 16-byte boundary then, but for traces, and if the buffer
-  // ends at one too, an inaccessible page begins there.
+  // Allocates the case's buffers, each `offsets` elements past a 256-byte boundary (in pageable memory a 16-byte one).
+  // With `guarded` there are guard bands before and after. Without, an allocation ends where its buffer ends, so that
+  // AddressSanitizer and compute-sanitizer see an access past the end. The CPU backend, except in traces, sees it too:
+  // the boundary is then a 16-byte one, and if the buffer also ends at one, an inaccessible page follows.
   DeviceCase(const Case& c, const Offsets& offsets, bool guarded, Place place = Place::device)
       : case_(&c), place_(place), guard_(guarded ? kGuardBytes : 0) {
     std::vector<void*> pointers;
     for (std::size_t i = 0; i < c.buffers().size(); ++i) {
       const Buffer& b = c.buffers()[i];
       std::size_t before = guard_ + offsets[i] * bytes_of(b.type);
-#if defined(CUDA_EMU) && !defined(CUDA_EMU_TRACE)  // a trace sees the end wherever it is
+#if defined(CUDA_EMU) && !defined(CUDA_EMU_TRACE)  // a trace sees the buffer's end anywhere
       if (!guarded && place == Place::device) before += room_for_end_at_page(before + b.bytes());
 #endif
       memory_.emplace_back(place, before + b.bytes() + guard_);
@@ -154,7 +154,7 @@ class DeviceCase {
   Place place() const { return place_; }
   const Arrays& arrays() const { return *arrays_; }
 
-  // Puts inputs, poison and guard bands (back) in place.
+  // Restores inputs, poison and guard bands.
   void reset() {
     for (std::size_t b = 0; b < memory_.size(); ++b) {
       const Buffer& buffer = case_->buffers()[b];
@@ -165,14 +165,14 @@ class DeviceCase {
     prepare();
   }
 
-  // The same buffers with the data of another case of the same problem and size, which must live as long.
+  // Loads the data of another case, of the same problem and size, into the same buffers. It must outlive this object.
   void load(const Case& c) {
     case_ = &c;
     reset();
   }
 
-  // Poisons the outputs and gives those that are inputs too their initial values. Where that is possible, writes to
-  // inputs are noticed from now on.
+  // Poisons the outputs, restores inout buffers, and from now on watches the inputs for writes (CPU backend, device
+  // memory).
   void prepare() {
     for (std::size_t b = 0; b < memory_.size(); ++b) {
       const Buffer& buffer = case_->buffers()[b];
@@ -184,7 +184,7 @@ class DeviceCase {
     }
   }
 
-  // Is everything right now? `problem` gives the tolerance (the step's own instance).
+  // Checks all buffers. `problem` is the step's own instance, which provides the tolerance.
   Verdict verdict(const Problem& problem) {
     const bool exact = case_->pattern().exact && problem.exact(case_->size());
     const double tolerance = exact ? 0 : problem.tolerance(case_->size());
@@ -193,7 +193,7 @@ class DeviceCase {
       const Buffer& buffer = case_->buffers()[b];
       const bool watched = watched_[b] != 0;
       const Write write = first_write(b);
-      if (watched && write.address == nullptr) continue;  // guard bands and all are as they were
+      if (watched && write.address == nullptr) continue;  // nothing was written, guard bands included
       all.failure = guard_failure(b);
       if (!all.ok()) break;
       if (buffer.role == Role::input) {
@@ -210,7 +210,8 @@ class DeviceCase {
   }
 
  private:
-  // How much longer an allocation of so many bytes must be, in multiples of 16 bytes, to end at a page's end.
+  // Returns the multiple of 16 that lengthens an allocation of `bytes` to a page's end, or to less than 16 bytes before
+  // it.
   static std::size_t room_for_end_at_page(std::size_t bytes) { return (256 - bytes % 256) % 256 / 16 * 16; }
 
   void upload(std::size_t b) {
@@ -218,7 +219,7 @@ class DeviceCase {
     if (bytes > 0) memory_[b].copy(data_[b], case_->host(b), bytes, cudaMemcpyHostToDevice);
   }
 
-  // Fills a buffer with its type's poison: the first by the host, then each copy doubles what is there.
+  // Fills a buffer with its type's poison: the host copies the first word, then each copy on the device doubles it.
   void poison(std::size_t b) {
     const std::size_t bytes = case_->buffers()[b].bytes();
     const std::uint64_t word = case_->zeroed ? 0 : poison_of(case_->buffers()[b].type);
@@ -237,7 +238,7 @@ class DeviceCase {
     memory_[b].copy(begin + memory_[b].count() - guard_, guard.data(), guard_, cudaMemcpyHostToDevice);
   }
 
-  // What is before buffer b; the guard band behind it is as long or shorter.
+  // Returns the contents expected before buffer b. The guard band after it has the same contents, or fewer bytes of it.
   std::vector<unsigned char> guard_bytes(std::size_t b) const {
     const std::uint64_t word = guard_of(case_->buffers()[b].type, b);
     std::vector<unsigned char> bytes(data_[b] - memory_[b].get() + sizeof word);
@@ -247,7 +248,7 @@ class DeviceCase {
     return bytes;
   }
 
-  // The first write to a watched input, which is not watched any longer: address 0 if there was none.
+  // Ends the watch of an input. Returns its first write, or a null address.
   struct Write {
     const unsigned char* address = nullptr;
     std::string thread;
@@ -276,11 +277,11 @@ class DeviceCase {
 
   static constexpr std::size_t kChunk = 64 << 20;  // bytes copied back at a time
 
-  // Page-locked host memory, to which the device copies several times faster than to pageable memory. It stays
-  // allocated.
+  // Returns page-locked host memory: copies from the device to it are several times faster than to pageable memory. It
+  // stays allocated.
   static unsigned char* staging(std::size_t bytes) {
     static std::unique_ptr<Memory> memory;
-    bytes = std::max<std::size_t>(bytes, 1 << 20);  // page-locking is slow: not again for every small size
+    bytes = std::max<std::size_t>(bytes, 1 << 20);  // page-locking is slow: avoid it for each small size
     if (!memory || memory->count() < bytes) {
       memory.reset();
       memory = std::make_unique<Memory>(Place::pinned, bytes);
@@ -288,7 +289,7 @@ class DeviceCase {
     return memory->get();
   }
 
-  // Calls body(bytes, offset, count) for consecutive chunks of buffer b's memory.
+  // Calls body(bytes, offset, count) for consecutive chunks of `bytes` of buffer b's memory from `device` on.
   template <typename Body>
   void for_chunks(std::size_t b, const unsigned char* device, std::size_t bytes, const Body& body) const {
     unsigned char* chunk = staging(std::min(bytes, kChunk));
@@ -310,7 +311,7 @@ class DeviceCase {
 
   std::optional<Failure> input_failure(std::size_t b) const {
     const Buffer& buffer = case_->buffers()[b];
-    std::atomic<std::size_t> first{buffer.bytes()};  // byte that differs
+    std::atomic<std::size_t> first{buffer.bytes()};  // first byte that differs
     for_chunks(b, data_[b], buffer.bytes(), [&](const unsigned char* now, std::size_t at, std::size_t count) {
       const unsigned char* before = case_->host(b) + at;
       parallel_for(count, kCheckGrain, [&](std::size_t begin, std::size_t end) {

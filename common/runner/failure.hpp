@@ -1,4 +1,4 @@
-// What a check found wrong: facts. text() makes the sentence of them, to_json() what scripts read.
+// The facts of a failed check. text() makes a sentence of them, to_json() an object for scripts.
 #pragma once
 #include "json.hpp"
 #include "problem.hpp"
@@ -13,37 +13,37 @@ namespace ladder {
 
 struct Failure {
   enum class What {
-    value,          // an element of an output
-    unwritten,      // one that still has the poison
-    values,         // an output in any order, of which only the sum of hashes was kept
-    past_end,       // a write behind a buffer: index
-    before_start,   // a write before it: index bytes
-    input_changed,  // an input has another value
-    input_written,  // or the same as before, but was written
+    value,          // an element of an output is wrong
+    unwritten,      // an element of an output still holds poison
+    values,         // values of an output in any order are wrong; only a sum of hashes was kept
+    past_end,       // a write after the end of a buffer, at `index`
+    before_start,   // a write `index` bytes before the start of a buffer
+    input_changed,  // an element of an input has changed
+    input_written,  // an element of an input was written, with the value it had
     error           // a CUDA call failed
   };
   What what = What::error;
-  std::string buffer;                // its name
-  std::size_t number = 0;            // and its place in Problem::buffers()
-  std::size_t index = 0, count = 0;  // the first element that is wrong, of so many
+  std::string buffer;                // name of the buffer
+  std::size_t number = 0;            // its index in Problem::buffers()
+  std::size_t index = 0, count = 0;  // first wrong element, and number of elements in the buffer
   double got = 0, want = 0;
-  double bound = 0;  // of the error: 0 asks for equal bits, infinity for any finite number
+  double bound = 0;  // of the error. 0: results must be bit-equal; infinity: any finite number is accepted
   bool in_any_order = false;
-  std::size_t wrong = 0;            // elements in all
-  std::vector<std::size_t> others;  // the next few of them
-  std::string message;              // of the CUDA error; which thread wrote to the input
+  std::size_t wrong = 0;            // number of wrong elements
+  std::vector<std::size_t> others;  // indices of the next few
+  std::string message;              // of the CUDA error; or the thread that wrote to the input
   std::string error;                // "cudaErrorInvalidConfiguration"
 
   // How the step was run.
-  long random_shape = -1;            // the number of one
+  long random_shape = -1;            // number of the random shape
   std::string size;                  // "n=3 k=4"
   std::vector<std::string> options;  // "--n=3", "--k=4"
   std::string data;                  // the pattern's name
-  std::string offsets;               // "x + 1, y + 0"; empty: all aligned
-  std::string order;                 // of threads, on the CPU backend
+  std::string offsets;               // "x + 1, y + 0"; empty: all buffers are aligned
+  std::string order;                 // order of threads, on the CPU backend
   bool second_run = false;           // on the same buffers
-  std::string candidate;             // of a program for any shape
-  std::string writer;                // "sum.cu:12, thread ...", or "no thread"; empty: not known
+  std::string candidate;             // name, if the program is one for any shape
+  std::string writer;                // "sum.cu:12, thread ...", or "no thread"; empty: unknown
 
   void run_as(const Failure& other) {
     size = other.size;
@@ -114,7 +114,7 @@ inline std::string text_of_what(const Failure& f) {
   return "";
 }
 
-// One line: how the step was run, as far as that was noted, and what is wrong.
+// Returns one line: how the step was run, as far as known, and what is wrong.
 inline std::string text(const Failure& f) {
   std::string how;
   const auto add = [&](const std::string& part) {
@@ -159,8 +159,8 @@ inline std::string to_json(const Failure& f) {
 // The result of a check.
 struct Verdict {
   double worst = 0;                // largest error over its bound; 0 where results must be bit-equal
-  std::optional<Failure> failure;  // the first; none if all held
-  std::optional<Failure> excused;  // in a lenient case: the first NaN that is wanted and missing
+  std::optional<Failure> failure;  // the first failure, if any
+  std::optional<Failure> excused;  // in a lenient case: the first number where NaN is expected
   bool ok() const { return !failure; }
   std::string problem() const { return failure ? text(*failure) : ""; }
 };

@@ -1,4 +1,4 @@
-// How much device memory a run takes, and how large the arrays of a ceiling kernel are.
+// Computes the device memory that a run needs, and the array sizes of a ceiling kernel.
 #pragma once
 #include "check.hpp"
 
@@ -9,11 +9,11 @@
 
 namespace ladder {
 
-// Bytes that the problem reads and writes when it touches each element of its buffers once.
+// Returns the bytes moved if each element of the buffers is read or written once.
 inline double footprint(const Problem& problem, const Size& size) { return problem.Problem::bytes(size); }
 
-// What a ceiling kernel does so that it moves bytes(size) in all, on arrays no larger than the problem's footprint: a
-// problem that moves more, such as many time steps over one domain, is matched by several launches.
+// A ceiling kernel moves bytes(size) in total, on arrays no larger than the problem's footprint. If a problem moves
+// more bytes, as many time steps over one domain do, the ceiling kernel is launched several times.
 struct CeilingPlan {
   std::size_t launches, bytes_each;
 };
@@ -24,8 +24,8 @@ inline CeilingPlan plan_ceiling(const Problem& problem, const Size& size) {
   return {static_cast<std::size_t>(launches), static_cast<std::size_t>(bytes / launches)};
 }
 
-// Device memory for the buffers, for what a step allocates itself, and for what lies beside the buffers: the ceiling's
-// arrays on a GPU, the host's copies on the CPU backend. `slack` covers what steps need however small the problem is.
+// Returns the bytes needed for the buffers, the step's scratch memory, and the ceiling's arrays (on a GPU) or the
+// host's copies (on the CPU backend). `slack` is what a step may need at any size.
 inline double memory_needed(const Problem& problem, const Size& size, bool gpu) {
   constexpr double slack = 1 << 20;
   double buffers = 0;
@@ -34,7 +34,7 @@ inline double memory_needed(const Problem& problem, const Size& size, bool gpu) 
   return buffers + (gpu ? ceiling : buffers) + problem.scratch_bytes(size) + slack;
 }
 
-// Bytes in "8G", "512M", "1.5G" or "4096"; K, M, G are powers of 1024. Throws for anything else.
+// Parses "8G", "512M", "1.5G" or "4096" to bytes; K, M, G are powers of 1024. Throws UsageError for anything else.
 inline double parse_memory(const std::string& text) {
   constexpr double factors[] = {1, 1024, 1024 * 1024, 1024 * 1024 * 1024};
   char* end = nullptr;
@@ -47,13 +47,13 @@ inline double parse_memory(const std::string& text) {
   return value * factors[power];
 }
 
-// What LADDER_MEMORY lets a run use; without it, no limit.
+// Returns the limit set by LADDER_MEMORY, or infinity.
 inline double memory_limit() {
   const char* limit = std::getenv("LADDER_MEMORY");
   return limit ? parse_memory(limit) : INFINITY;
 }
 
-// Throws unless `bytes` more fit into the device's memory, of which LADDER_MEMORY may let less be used.
+// Throws UsageError unless `bytes` more fit into free device memory and the limit of LADDER_MEMORY.
 inline void require_free(const Problem& problem, const Size& size, double bytes) {
   std::size_t free = 0, total = 0;
   CUDA_CHECK(cudaMemGetInfo(&free, &total));

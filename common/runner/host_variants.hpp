@@ -1,5 +1,5 @@
-// What the programs <name>_cpu.cpp have in common: one problem computed on the host in several ways, each checked
-// against the reference of the kernels' problem, and timed.
+// Shared code of the host programs <name>_cpu.cpp: they compute a problem in several ways on the CPU, check each
+// against the kernels' reference, and time it.
 #pragma once
 #include "check.hpp"
 
@@ -11,7 +11,7 @@
 
 namespace ladder {
 
-// What is wrong with output `buffer` of a case, if anything, after run(out), which must write all of it.
+// Calls run(out), which must write all of output `buffer`. Returns what is wrong with the result; empty if nothing is.
 template <typename Run>
 std::string problem_of(const Case& c, std::size_t buffer, const Run& run) {
   std::vector<float> out(c.buffers()[buffer].count, std::numeric_limits<float>::quiet_NaN());
@@ -28,8 +28,8 @@ inline std::vector<float> random_floats(std::size_t count, std::size_t buffer = 
   return all;
 }
 
-// The best of several runs, for about a second: whatever else the machine does only makes them slower. The first, which
-// touches the pages, counts only if it takes so long that there is no other.
+// Returns the minimum time of up to 10 runs, in about a second; other load on the machine only makes runs slower. The
+// first run touches the pages. It counts only if no other run follows.
 template <typename Run>
 double best_ms(const Run& run) {
   constexpr int most_runs = 10;
@@ -45,7 +45,7 @@ double best_ms(const Run& run) {
   return best;
 }
 
-// With how many threads `#pragma omp parallel` runs, in words.
+// Returns the number of threads that `#pragma omp parallel` uses, as text.
 inline std::string threads_in_words() {
 #ifdef _OPENMP
   return std::to_string(omp_get_max_threads()) + " threads";

@@ -1,4 +1,4 @@
-// JSON in one line, as the runner prints it.
+// Writes JSON on one line.
 #pragma once
 #include <cmath>
 #include <cstdio>
@@ -24,7 +24,7 @@ inline std::string text(const std::string& content) {
   return json + "\"";
 }
 
-// JSON knows neither infinity nor NaN: those are null.
+// JSON has no infinity or NaN; they become null.
 inline std::string number(const char* pattern, double value) {
   return std::isfinite(value) ? format(pattern, value) : "null";
 }

@@ -1,4 +1,4 @@
-// A case's buffers wherever the steps want them.
+// A case's buffers in every place that steps ask for.
 #pragma once
 #include "device_case.hpp"
 
@@ -6,7 +6,7 @@
 
 namespace ladder {
 
-// The case in each place that a step asks for, made when it is first asked for.
+// Holds one DeviceCase per place, created on first use.
 class Places {
  public:
   Places(const Case& host, bool guarded, const Offsets& offsets = std::size_t{0})
@@ -16,7 +16,7 @@ class Places {
   }
 
   const Arrays& arrays_of(const Step& step) { return (*this)[step.problem->place()].arrays(); }
-  // The same buffers with the data of another case, which must live as long.
+  // Loads the data of another case, which must outlive this, into the same buffers.
   void load(const Case& host) {
     host_ = &host;
     for (auto& [place, device] : cases_) device.load(host);

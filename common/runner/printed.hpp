@@ -1,4 +1,4 @@
-// What a step prints, which is no line of the runner's.
+// Separates what a step prints from the program's own output.
 #pragma once
 #include "problem.hpp"
 
@@ -11,7 +11,7 @@
 
 namespace ladder {
 
-// As long as this lives, standard output is the open file `target`; below 0 it stays what it is.
+// Redirects standard output to the open file `target` during its lifetime; not if `target` is below 0.
 class Redirected {
  public:
   explicit Redirected(int target) {
@@ -33,8 +33,8 @@ class Redirected {
   int before_ = -1;
 };
 
-// As long as this lives, a step runs. What it prints goes to the file of --printed, which then holds no earlier run's;
-// without that option to standard output, where the line that follows begins anew.
+// Its lifetime spans one run of a step. With --printed, the run's output replaces the contents of that file. Otherwise
+// it goes to standard output, and a line that the step left unfinished is ended.
 class Printed {
  public:
   static void to(const std::string& path) {
@@ -57,7 +57,7 @@ class Printed {
   Redirected redirected_;
 };
 
-// As long as this lives, steps are timed: run after run would print the same.
+// Discards standard output during its lifetime: while steps are timed, each run would print the same.
 class Unprinted {
  public:
   Unprinted() : file_(open("/dev/null", O_WRONLY | O_CLOEXEC)), redirected_(file_) {}

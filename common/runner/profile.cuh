@@ -1,4 +1,4 @@
-// What a profiler is told of a program's run.
+// Marks the launches that a profiler should record.
 #pragma once
 #include "cuda_helpers.cuh"
 
@@ -9,10 +9,10 @@
 namespace ladder {
 
 #ifndef CUDA_EMU
-// In a profiler's list of launches, what stands between those of one step and those of the next.
+// Launched between two steps, so that a profiler's list of launches can be split by step.
 static __global__ void profile_next_step() {}
 
-// As long as this lives, a profiler that was told to wait for it (ncu --profile-from-start off) sees the launches.
+// During its lifetime a profiler started with ncu --profile-from-start off records launches.
 class ProfiledRange {
  public:
   ProfiledRange() { CUDA_CHECK(cudaProfilerStart()); }

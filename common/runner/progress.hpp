@@ -1,4 +1,4 @@
-// Says on standard error what a program is doing when that takes long, and ends the program when it takes too long.
+// Prints to standard error what a program is doing if that takes long, and ends the program at a time limit.
 #pragma once
 #include "record.hpp"
 
@@ -15,14 +15,14 @@
 
 namespace ladder {
 
-constexpr int kTimedOut = 124;  // the exit status, as timeout(1) has it
+constexpr int kTimedOut = 124;  // exit status, the same as that of timeout(1)
 
 class Progress {
  public:
-  // No task may take more than `limit` seconds; 0 is no limit. `quiet`: no lines.
+  // No task may take more than `limit` seconds; 0: no limit. `quiet`: prints no lines.
   explicit Progress(unsigned limit, bool quiet = false) : limit_(limit), quiet_(quiet) {
     if (quiet && limit == 0) return;
-    // Ctrl-C and its like are for the threads that can say where they are.
+    // The new thread blocks all signals: a handler on another thread can report where that thread is.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
@@ -40,8 +40,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // From now on `who` (a step, or the program) is `doing` (such as "checking n=1024"). `share` tasks at once may take
-  // as many times the limit; 0: no limit.
+  // Starts a task: `who` (a step or kernel) is `doing` something, such as "checking n=1024". The time limit is
+  // multiplied by `share`, which is above 1 for a task of several steps; 0: no limit.
   void begin(const std::string& who, const std::string& doing, std::size_t share = 1) {
     std::lock_guard<std::mutex> lock(mutex_);
     who_ = who;
@@ -51,7 +51,7 @@ class Progress {
     give_up_ = {};
   }
 
-  // If what began last takes more than `seconds`, the program calls `say` and ends: nothing was wrong, but slow.
+  // If the current task takes more than `seconds`, calls `say` and ends the program with status 0: slow is not wrong.
   void give_up_after(double seconds, std::function<void()> say) {
     std::lock_guard<std::mutex> lock(mutex_);
     give_up_ = {seconds, std::move(say)};
@@ -63,12 +63,12 @@ class Progress {
     double seconds = 0;  // 0: never
     std::function<void()> say;
   };
-  static constexpr double kFirst = 5, kEvery = 10;  // seconds of silence before a line
+  static constexpr double kFirst = 5, kEvery = 10;  // seconds before the first line, and between lines
 
   void watch() {
     std::unique_lock<std::mutex> lock(mutex_);
     const Clock::time_point start = Clock::now();
-    double next = kFirst;  // after the start
+    double next = kFirst;  // since the start
     while (!changed_.wait_for(lock, std::chrono::milliseconds(250), [&] { return done_; })) {
       const Clock::time_point now = Clock::now();
       const double age = seconds(now - begin_);
@@ -101,7 +101,7 @@ class Progress {
   double share_ = 0;
   GiveUp give_up_;
   Clock::time_point begin_ = Clock::now();
-  std::thread thread_;  // the last, for it uses the others
+  std::thread thread_;  // last: uses the members above
 };
 
 }  // namespace ladder

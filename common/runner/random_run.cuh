@@ -1,4 +1,4 @@
-// Times a kernel at one random shape: its top step, step 00, the ceiling, and the earlier steps that come near. GPU
+// Times a kernel at a random shape: its top step, step 00, the ceiling, and the earlier steps of similar speed. GPU
 // only.
 #pragma once
 #include "contest.cuh"
@@ -23,8 +23,8 @@ class RandomRun {
   RandomRun(const Device& device, std::uint64_t seed, bool guarded, Progress& progress)
       : device_(device), seed_(seed), guarded_(guarded), progress_(progress) {}
 
-  // The rows of the steps that were timed, or failed, the top step first; and those of the steps left out, which say
-  // why. Throws UsageError where the shape does not fit into memory.
+  // Returns rows for the steps that were timed or failed, the top step first, then for the steps left out, with the
+  // reason. Throws UsageError if the shape does not fit into memory.
   std::vector<Row> run(const Step& top, const Size& size) {
     const Problem& problem = *top.problem;
     const std::string what = describe(problem, size);
@@ -60,7 +60,7 @@ class RandomRun {
       constexpr bool warm = false;
       put_timings(right, timed, time_in_turns(timed, size, places, clock, device_, rule, warm));
     }
-    // Still right, on data not seen before?
+    // check again, on new data
     progress_.begin(problem.kernel(), "checking again, " + what, 0);
     const Case other(problem, size, problem.patterns().front(), seed_ + 1, true, kSampling);
     places.load(other);
@@ -73,7 +73,7 @@ class RandomRun {
   }
 
  private:
-  // Answers for about a quarter of a second of the host's time: with the timings a shape takes a second.
+  // Limits the reference to about 0.25 s of host time, so that a shape takes 1 s with its timings.
   static constexpr Sampling kSampling{1e9, std::size_t{1} << 20};
 
   static double share_compared(const Case& host) {
@@ -81,7 +81,7 @@ class RandomRun {
     return all == 0 ? 1 : static_cast<double>(answered) / static_cast<double>(all);
   }
 
-  // One run's time, with nothing of its data in L2. On a part of the buffers, if `size` is smaller than theirs.
+  // Returns the time of one run with a cold L2. If `size` is smaller than the buffers, the run uses a part of them.
   static double first_us(const Step& step, const Size& size, Places& places, Clock& clock) {
     const Arrays& arrays = places.arrays_of(step);
     const auto prepare = [&] { step.problem->prepare(arrays, size); };
@@ -93,7 +93,7 @@ class RandomRun {
     return clock.cold(prepare, run, waits).us;
   }
 
-  // The case is the top step's. A step that has other answers, such as a library with a wider bound, gets its own.
+  // The case is made for the top step. A step with other answers or bounds, such as a library's, gets its own case.
   static void check_rows(std::vector<Row>& rows, const Case& host, std::uint64_t seed, Places& places) {
     for (Row& row : rows) {
       if (!row.verdict.ok()) continue;
@@ -112,7 +112,7 @@ class RandomRun {
     }
   }
 
-  // The choice of a program for any shape, and that of two more measurements.
+  // Records which candidate was chosen, and which two more measurements choose.
   static void choose_again(Row& row, const Arrays& arrays) {
     row.choices = {row.candidate};
     for (int i = 0; i < 2; ++i) {

@@ -1,5 +1,5 @@
-// --record=FILE: one JSON object in a line for each verdict, each step that is left out, and a program that ends in the
-// middle of a check: for scripts, whatever the steps print.
+// --record=FILE: writes one line of JSON for each verdict, each step left out, and a program that ends during a check.
+// Scripts read this file, as steps may print anything.
 #pragma once
 #include "check.hpp"
 #ifdef CUDA_EMU
@@ -37,7 +37,7 @@ class Record {
     write(of_step(step).add_text(how, why).str());
   }
 
-  // What the CPU backend has reported since the last call, as JSON.
+  // Returns the CPU backend's reports since the last call, as JSON.
   static std::vector<std::string> take_reports() { return std::exchange(reports(), {}); }
 
   static json::Object of_step(const Step& step) {
@@ -59,8 +59,8 @@ class Record {
 #ifdef CUDA_EMU
   static constexpr std::size_t kMostReports = 16;
 
-  // "x[61] of 33": an address as an element of the array that lies nearest; empty if that is far. Under AddressSanitizer
-  // what is not near may belong to another array.
+  // Returns the address as an element of the nearest array, such as "x[61] of 33"; empty if no array is near. Under
+  // AddressSanitizer another array may begin a little further away, so the limit is small.
   static std::string nearest_element(const void* address) {
     constexpr std::uintptr_t kFar = kAddressSanitizer ? 64 : std::uintptr_t{1} << 36;
     const DeviceCase& device = *running.device;
@@ -103,7 +103,7 @@ class Record {
     return o;
   }
 
-  // Of reports of one kind at one place the last is kept: a launch may be refused at many sizes.
+  // Keeps one report, the last, per kind and source line: a launch may fail at many sizes.
   static void note(const cuda_emu::Report& report) {
     static std::vector<std::string> places;
     const std::string place = report.kind + report.cause + report.launched + report.at;

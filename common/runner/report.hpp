@@ -1,4 +1,4 @@
-// What a run prints: a table for people, or one JSON object per step and size.
+// Prints results: a table, or one JSON object per step and size.
 #pragma once
 #include "check.hpp"
 #include "statistics.hpp"
@@ -11,7 +11,7 @@
 
 namespace ladder {
 
-// One step at one size. Timings without samples, and ratios below 0, were not measured.
+// Results of one step at one size. A timing without samples, or a ratio below 0, was not measured.
 struct Row {
   const Step* step;
   Size size;
@@ -19,16 +19,16 @@ struct Row {
   Timing cold = {}, warm = {};
   double of_ceiling = -1;      // useful bytes per second over the ceiling's
   double vs_vendor = -1;       // step 00's time over this step's
-  double warm_vs_vendor = -1;  // the same of the warm times
+  double warm_vs_vendor = -1;  // the same for warm times
   std::vector<Figure> figures = {};
-  std::string remark = {};                // on what the step did
-  std::string candidate = {};             // of a program for any shape: which one it chose
-  std::vector<std::string> choices = {};  // at a random shape, where it measured three times
-  bool checked = true;                    // else the verdict says nothing
-  long shape = -1;                        // the number of a random shape
-  double compared = 1;                    // share of the results that were compared with right answers
-  std::string left_out = {};              // why a step was not run
-  std::size_t checks = 0;                 // of --check
+  std::string remark = {};                // what the step did differently from its description
+  std::string candidate = {};             // of a program for any shape: the candidate that ran
+  std::vector<std::string> choices = {};  // at a random shape: the candidates chosen in three measurements
+  bool checked = true;                    // if false, the verdict means nothing
+  long shape = -1;                        // number of the random shape
+  double compared = 1;                    // share of the results that were compared with expected values
+  std::string left_out = {};              // why the step was not run
+  std::size_t checks = 0;                 // number of checks, with --check
   std::size_t sizes_left = 0;
   std::vector<Remark> remarks = {};
   std::vector<std::string> reports = {};  // the CPU backend's, as JSON
@@ -37,7 +37,7 @@ struct Row {
 inline double gbps(const Row& row, double us) { return row.step->problem->bytes(row.size) / us * 1e-3; }
 inline double tflops(const Row& row, double us) { return row.step->problem->flops(row.size) / us * 1e-6; }
 
-// The object of a row, in one line.
+// Returns a row as one line of JSON.
 inline std::string to_json(const Row& row, const char* backend) {
   const Problem& problem = *row.step->problem;
   const std::vector<Dim> dims = problem.dims();
@@ -98,18 +98,18 @@ inline int name_width(const std::vector<Row>& rows) {
   return static_cast<int>(width);
 }
 
-// What the device could do at best, by its attributes; 0 where the driver does not tell.
+// Peak rates of the device, from its attributes; 0 if the driver does not report them.
 struct Peaks {
   double dram_gbps = 0, fp32_tflops = 0;
 };
 
-// Rates above what the memory can deliver come from the cache, and say so.
+// Formats a rate. One above the DRAM bandwidth comes from the cache and is marked (L2).
 inline std::string rate(const Row& row, double us, double dram_gbps) {
   const double value = gbps(row, us);
   return format("%.0f", value) + (dram_gbps > 0 && value > dram_gbps ? " (L2)" : "");
 }
 
-// What no step of a timed row's problem can beat on this device, and what the ceiling measured beside it reached.
+// Returns a line with the lower bound of the time on this device, and what the ceiling timed with the row reached.
 inline std::string floor_line(const Row& row, const Peaks& peaks) {
   const Problem& problem = *row.step->problem;
   const double bytes = problem.bytes(row.size), flops = problem.flops(row.size);
@@ -131,10 +131,10 @@ inline std::string floor_line(const Row& row, const Peaks& peaks) {
   return line;
 }
 
-// "1.234x", or "-" below 0, which was not measured.
+// Returns "1.234x", or "-" for a value below 0, which was not measured.
 inline std::string ratio(double value) { return value >= 0 ? format("%.3f", value) + "x" : "-"; }
 
-// The rows of one size.
+// Prints the rows of one size.
 inline void print_table(const std::vector<Row>& rows, const std::string& device, const Peaks& peaks) {
   const Problem& problem = *rows.front().step->problem;
   const int width = name_width(rows);

@@ -1,4 +1,4 @@
-// One traced run of a step (CPU backend, preset cpu-trace) and its JSON, which scripts/explain reads.
+// Runs a step once with tracing (CPU backend, preset cpu-trace) and prints it as JSON for scripts/explain.
 #pragma once
 #include "cuda_emu/trace.hpp"
 #include "record.hpp"
@@ -39,7 +39,7 @@ struct Traced {
   }
 };
 
-// Runs the step once, or each candidate of a program for any shape, and checks the result. With `events` each is kept.
+// Runs the step once, or each candidate of a program for any shape, and checks it. `events`: keeps every event.
 inline Traced trace_step(const Step& step, const Case& host, const Offsets& offsets = 0, bool each_candidate = false,
                          bool events = false) {
   DeviceCase device(host, offsets, false, step.problem->place());
@@ -61,8 +61,8 @@ inline std::string to_text(const uint3& index) {
   return "(" + std::to_string(index.x) + "," + std::to_string(index.y) + "," + std::to_string(index.z) + ")";
 }
 
-// "race, read after write in shared memory with no barrier between: sum.cu:20, thread (0,0,0) of block (0,0,0), and
-// ...": the first two accesses that met there.
+// Returns "race, read after write in shared memory with no barrier between: sum.cu:20, thread (0,0,0) of block (0,0,0),
+// and ...", with the first two accesses that race at these lines.
 inline std::string to_text(const cuda_emu::trace::Race& race) {
   const auto side = [](const cuda_emu::trace::Race::Side& s) {
     const std::string file = s.line.file.substr(s.line.file.rfind('/') + 1);
@@ -74,7 +74,7 @@ inline std::string to_text(const cuda_emu::trace::Race& race) {
          side(race.second) + ", " + std::to_string(race.count) + " times";
 }
 
-// The verdict on a traced run, and its races, a line each.
+// Returns the verdict on a traced run and its races, one per line.
 inline std::string to_text(const Step& step, const Traced& traced) {
   std::string text = step.name + ": " + (traced.verdict.ok() ? "PASS" : "FAIL, " + traced.verdict.problem());
   for (const cuda_emu::trace::Launch& launch : traced.launches) {
@@ -147,7 +147,7 @@ inline std::string race(const cuda_emu::trace::Race& r) {
   return o.add("count", r.count).str();
 }
 
-// A word of a part that was not read is left out; so is what an event of its kind does not have.
+// Omits words that the event does not use, and fields that this kind of event does not have.
 inline std::string event(const cuda_emu::trace::WarpEvent& e) {
   using cuda_emu::trace::WarpEvent;
   const bool is_collective = e.kind == WarpEvent::Kind::collective;
@@ -231,7 +231,7 @@ inline std::string launch(const cuda_emu::trace::Launch& l) {
 
 }  // namespace json
 
-// The traced run, in one line.
+// Returns the traced run as one line of JSON.
 inline std::string to_json(const Step& step, const Size& size, const Traced& traced) {
   const Problem& problem = *step.problem;
   json::Object shown, o;
