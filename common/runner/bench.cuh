@@ -1,5 +1,5 @@
-// Timing on a GPU, after the method of NVIDIA's nvbench: CUDA events around one launch, L2 flushed before each (cold),
-// and around several back to back (warm). statistics.hpp says who is timed when, and what is made of the samples.
+// GPU timing after the method of NVIDIA's nvbench: CUDA events around one launch after an L2 flush (cold), and around
+// several launches back to back (warm). statistics.hpp decides the order and evaluates the samples.
 #pragma once
 #include "cuda_helpers.cuh"
 #include "footprint.hpp"
@@ -31,19 +31,20 @@ inline Device device() {
   d.l2_bytes = properties.l2CacheSize;
   d.boost_mhz = device_attribute(cudaDevAttrClockRate) / 1e3;
   const bool narrow = properties.major == 7 || (properties.major == 8 && properties.minor == 0);
-  const double fp32_per_clock = 2.0 * (narrow ? 64 : 128) * sm_count();  // an FMA is two
+  const double fp32_per_clock = 2.0 * (narrow ? 64 : 128) * sm_count();  // an FMA is 2 FLOP
   d.peaks = {dram_bandwidth() / 1e9, fp32_per_clock * d.boost_mhz / 1e6};
   return d;
 }
 
-// ---- Ceilings: what this device reaches when a kernel does nothing but move the bytes.
+// ---- Ceilings: the bandwidth that this device reaches when a kernel only moves bytes.
 
 static __global__ void ceiling_copy(const float4* __restrict__ from, float4* __restrict__ to, std::size_t n) {
   const std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i < n) to[i] = from[i];
 }
 
-// Each thread adds up four independent loads; the store never happens, but the compiler cannot know.
+// Each thread sums four independent loads. The store never happens, but the compiler cannot know, so it keeps the
+// loads.
 static __global__ void ceiling_read(const float4* __restrict__ from, float* __restrict__ never, std::size_t n) {
   const std::size_t first = static_cast<std::size_t>(blockIdx.x) * blockDim.x * 4 + threadIdx.x;
   float sum = 0;
@@ -58,7 +59,7 @@ static __global__ void ceiling_read(const float4* __restrict__ from, float* __re
   if (sum == 1e30f) *never = sum;
 }
 
-// Moves bytes(size) in all: reads them, or reads one half and writes the other.
+// Moves bytes(size) in total: reads them, or reads one half and writes the other half.
 class CeilingKernel : public OwnCeiling {
  public:
   CeilingKernel(const Problem& problem, const Size& size)
@@ -67,7 +68,7 @@ class CeilingKernel : public OwnCeiling {
         n_(plan_.bytes_each / (copies_ ? 32 : 16)),
         from_(std::max<std::size_t>(n_, 1)),
         to_(copies_ ? std::max<std::size_t>(n_, 1) : 1) {
-    // Numbers, not zeros: those draw less power, and the clock rises.
+    // not zeros: moving those draws less power, and the clock rises
     CUDA_CHECK(cudaMemset(from_.get(), 0x3e, from_.count() * sizeof(float4)));
   }
 
@@ -99,10 +100,10 @@ inline std::unique_ptr<OwnCeiling> make_ceiling(const Problem& problem, const Si
 
 // ---- Clock
 
-// Host memory that the device reads and writes too.
+// Pinned host memory that the device reads and writes.
 struct Mailbox {
   volatile int released, gave_up;
-  volatile long long ns[2], cycles[2];  // the two time stamps
+  volatile long long ns[2], cycles[2];  // of the two stamps
 };
 
 __device__ inline long long global_ns() {
@@ -111,9 +112,8 @@ __device__ inline long long global_ns() {
   return ns;
 }
 
-// Keeps the stream busy until the host releases it, so that all that follows is queued by the time it may start and
-// no launch waits for the host. If the host does not come within `patience_ns`, it waits for the device itself, inside
-// the run: then the stream goes on.
+// Holds the stream until the host releases it. By then all launches that follow are queued, so that none waits for the
+// host. After `patience_ns` it gives up: the host is then itself waiting for the device, inside the run.
 static __global__ void hold_stream(Mailbox* mail, long long patience_ns) {
   const long long start = global_ns();
   while (!mail->released) {
@@ -123,13 +123,14 @@ static __global__ void hold_stream(Mailbox* mail, long long patience_ns) {
   }
 }
 
-// Time in ns and in clocks of SM 0: two of them give its mean clock in between. SMs count their clocks each for itself,
-// hence always the same one. A block runs on it if there are as many as there are SMs, and nothing else is running.
+// Stores the time in ns and the clock count of SM 0: two stamps give the mean clock in between. Each SM has its own
+// count, hence always SM 0. A block runs there if the grid has at least as many blocks as SMs, and nothing else is
+// running.
 static __device__ int last_stamp;
 static __global__ void stamp(Mailbox* mail, int slot, int number) {
   int sm;
   asm("mov.u32 %0, %%smid;" : "=r"(sm));
-  if (sm != 0 || atomicExch(&last_stamp, number) == number) return;  // not there, or not the first block there
+  if (sm != 0 || atomicExch(&last_stamp, number) == number) return;  // not SM 0, or not the first block on it
   mail->ns[slot] = global_ns();
   mail->cycles[slot] = clock64();
 }
@@ -160,26 +161,26 @@ class Clock {
   Clock& operator=(const Clock&) = delete;
   ~Clock() { cudaFreeHost(mail_); }
 
-  // One run, after an L2 flush by writing, as nvbench's. It leaves L2 full of dirty lines, as the kernel before does in
-  // a program, and the run has to write them back; what the run itself leaves dirty is not in its time. A flush by
-  // reading would leave L2 clean, and kernels that write less than L2 holds would end before DRAM had seen any of it.
-  // The price: evict-first loads leave the dirty lines where they are, and a read-only kernel with them gains the time
-  // of those write-backs; its warm time shows what they gain without.
+  // Times one run after an L2 flush by writing, as nvbench does. The flush fills L2 with dirty lines, as the preceding
+  // kernel of a program would. Their write-back is part of the run's time, that of the run's own dirty lines is not.
+  // After a flush by reading, L2 would be clean, and a kernel that writes less than L2 holds could end before its
+  // writes reach DRAM. Drawback: evict-first loads do not evict the dirty lines, so a read-only kernel that uses them
+  // saves the time of those write-backs. Its warm time is free of this effect.
   //
-  // prepare() goes before, outside the time. `waits`: does the host wait for the device inside the run? It is found out
-  // and remembered. Such a run is held only while its first launch is queued, and launches are part of its time.
+  // Calls prepare() first, outside the time. Sets `waits` if the host waits for the device inside the run. Such a run
+  // is held only while its first launch is queued, and its time includes launches.
   Sample cold(const std::function<void()>& prepare, const std::function<void()>& run, bool& waits) {
     for (int tries = 0;; ++tries) {
       prepare();
       CUDA_CHECK(cudaMemsetAsync(flush_.get(), 0, flush_.count()));
       const Sample sample = measure(run, 1, waits ? kShortHoldNs : kPatienceNs);
       if (waits || !mail_->gave_up) return sample;
-      waits = tries > 0;  // once may be an accident: the host was busy
+      waits = tries > 0;  // once may be chance: the host was busy
     }
   }
 
-  // Per run, of several back to back: fewer than asked for if there is no room for that many in the launch queue. The
-  // sample has us < 0 if the host waits inside the run; then nothing is back to back.
+  // Returns the time per run of `launches` back to back, or of fewer if the launch queue is too short. Returns us < 0
+  // if the host waits inside the run, since runs are then not back to back.
   Sample warm(const std::function<void()>& run, int launches) {
     for (; launches > 0; launches /= 2) {
       Sample sample = measure(run, launches, kPatienceNs);

@@ -1,5 +1,5 @@
-// Verification: does a step compute the right thing, write all of it, and write nothing else? check() runs a step on
-// one case, check_all() on all that it must be right on.
+// Checks that a step's results are right and complete, and that it writes nothing else. check() runs a step on one
+// case, check_all() on all cases that it must be right on.
 #pragma once
 #include "device_case.hpp"
 #include "printed.hpp"
@@ -28,8 +28,8 @@ inline Failure of_error(const CudaError& error) {
   return failure;
 }
 
-// Runs a step on fresh poison and says whether all is right. A CUDA error is a verdict too, and is cleared where that
-// is possible. If the step damaged what later steps need, it is put back.
+// Runs a step on poisoned outputs and returns the verdict. A CUDA error is a verdict, too, and is cleared if possible.
+// After a wrong result the buffers are restored for later steps.
 inline Verdict check(const Step& step, DeviceCase& device) {
   Verdict verdict;
   try {
@@ -45,15 +45,15 @@ inline Verdict check(const Step& step, DeviceCase& device) {
     verdict.failure = of_error(error);
     cudaGetLastError();
 #ifdef CUDA_EMU
-    cudaDeviceReset();  // there, memory survives a reset
+    cudaDeviceReset();  // on the CPU backend memory survives a reset
     device.reset();
 #endif
   }
   return verdict;
 }
 
-// check() of a step, and of a program for any shape with each of its candidates that accepts the case. If something is
-// wrong, candidate_run() still asks for the candidate that did it.
+// check() for a step; for a program for any shape, check() with each candidate that accepts the case. After a failure
+// candidate_run() still selects the failing candidate.
 inline Verdict check_candidates(const Step& step, DeviceCase& device) {
   candidate_run() = {};
   Verdict all;
@@ -104,7 +104,7 @@ inline std::string describe(const Problem& problem, const Size& size) {
   return text;
 }
 
-// A failure at this size, of which nothing else is known yet.
+// Returns a Failure with the size filled in.
 inline Failure at_size(const Problem& problem, const Size& size) {
   Failure failure;
   failure.size = describe(problem, size);
@@ -112,9 +112,9 @@ inline Failure at_size(const Problem& problem, const Size& size) {
   return failure;
 }
 
-constexpr double kLargeBytes = 1 << 20;  // of a size that is run in fewer ways
+constexpr double kLargeBytes = 1 << 20;  // larger sizes are run in fewer ways
 
-// The patterns to try at a size: all of the problem's, but at a large size only the first two.
+// Returns the patterns to try at a size: all of the problem's, or the first two at a large size.
 inline std::vector<Pattern> patterns_for(const Problem& problem, const Size& size) {
   constexpr std::size_t when_large = 2;
   std::vector<Pattern> patterns = problem.patterns();
@@ -122,15 +122,15 @@ inline std::vector<Pattern> patterns_for(const Problem& problem, const Size& siz
   return patterns;
 }
 
-// Does a device of compute capability `capability` (90 for 9.0) run what is compiled for `needs`? "sm_90" runs there
-// and on all newer devices, "sm_90a" there alone.
+// Returns true if a device of compute capability `capability` (90 for 9.0) runs code compiled for `needs`: "sm_90" on
+// 9.0 and newer devices, "sm_90a" on 9.0 only.
 inline bool meets(int capability, const std::string& needs) {
   if (needs.empty()) return true;
   const int wanted = std::stoi(needs.substr(std::strlen("sm_")));
   return needs.back() == 'a' ? capability == wanted : capability >= wanted;
 }
 
-// Takes the steps that the current device cannot run out of steps().
+// Removes the steps that the current device cannot run from steps(), and returns them.
 inline std::vector<Step> take_out_unsupported_steps() {
   int major = 0, minor = 0;
   CUDA_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
@@ -142,13 +142,13 @@ inline std::vector<Step> take_out_unsupported_steps() {
   return unsupported;
 }
 
-// A plan's sizes with the smallest first, so that a failure names the smallest size that fails.
+// Sorts a plan's sizes by bytes, so that a failure names the smallest size that fails.
 inline void sort_by_bytes(const Problem& problem, std::vector<Size>& sizes) {
   std::stable_sort(sizes.begin(), sizes.end(),
                    [&](const Size& a, const Size& b) { return problem.bytes(a) < problem.bytes(b); });
 }
 
-// At most `count` of the sizes whose data take at most `bytes`, spread evenly over them.
+// Returns at most `count` sizes with at most `bytes` of traffic, evenly spread.
 inline std::vector<Size> some_sizes(const Problem& problem, std::vector<Size> sizes, std::size_t count, double bytes) {
   sizes.erase(std::remove_if(sizes.begin(), sizes.end(), [&](const Size& size) { return problem.bytes(size) > bytes; }),
               sizes.end());
@@ -159,7 +159,7 @@ inline std::vector<Size> some_sizes(const Problem& problem, std::vector<Size> si
   return some;
 }
 
-// In a traced build: runs the step again, and says who wrote the wrong value last, as Failure::writer. Else nothing.
+// In a traced build runs the step again and returns the last writer of the wrong value (Failure::writer), else "".
 inline std::string last_writer(const Step& step, DeviceCase& device, const Failure& failure) {
 #ifdef CUDA_EMU_TRACE
   const bool is_value = failure.what == Failure::What::value || failure.what == Failure::What::unwritten;
@@ -176,29 +176,29 @@ inline std::string last_writer(const Step& step, DeviceCase& device, const Failu
 #endif
 }
 
-// What a candidate's kernel may get wrong and still pass an interview, once for each kind.
+// A failure that an interviewer would accept. Recorded once per kind.
 struct Remark {
   std::string kind;    // "alignment", "empty", "NaN" or "corner"
-  std::string lesson;  // of a corner: what the problem says of it
+  std::string lesson;  // for a corner: Problem::corner()
   Failure failure;
 };
 
-// How check_all goes about it.
+// What check_all() runs.
 struct CheckPlan {
   std::vector<Size> sizes;
   std::uint64_t seed = 1;
   bool guarded = !kAddressSanitizer;
-  bool every_pattern = true;  // else random data only, aligned and with one misalignment
-  bool in_turns = false;      // of kinds, misalignments and a third order of threads a few at each size: all come up
+  bool every_pattern = true;  // if false: random data only, aligned and with one misalignment
+  bool in_turns = false;      // each size gets a part of the kinds, misalignments and orders (then 3), in turn
   std::string data;           // only this kind of data; empty: all
   bool aligned = false;       // no misaligned buffers
   bool zeroed = false;        // outputs hold zeros, not poison
-  unsigned seconds = 0;       // of CPU time, after which no other size is begun; 0: no limit
-  std::vector<Remark>* remarks = nullptr;  // given: what an interviewer would let pass is noted there
+  unsigned seconds = 0;       // CPU time after which no other size is begun; 0: no limit
+  std::vector<Remark>* remarks = nullptr;  // if given: collects what an interviewer would accept
 };
 
-// The orders of threads to check in: on the CPU backend forward and reverse, in turns a random one too, or the one that
-// CUDA_EMU_ORDER asks for; a GPU has its own.
+// Returns the orders of threads to check in: on the CPU backend forward and reverse, with `in_turns` a random one too,
+// or only the one that CUDA_EMU_ORDER sets. A GPU has its own order.
 inline std::vector<std::string> thread_orders(bool in_turns = false) {
 #ifdef CUDA_EMU
   if (std::getenv("CUDA_EMU_ORDER") != nullptr) return {cuda_emu::order_name()};
@@ -210,7 +210,7 @@ inline std::vector<std::string> thread_orders(bool in_turns = false) {
 #endif
 }
 
-// Sets the order of threads as long as this lives.
+// Sets the order of threads during its lifetime.
 class ThreadOrder {
  public:
 #ifdef CUDA_EMU
@@ -228,7 +228,7 @@ class ThreadOrder {
   std::string before_;
 };
 
-// Is reading past the end of a buffer without guard bands an error? On the CPU backend it is.
+// True if a read past the end of a buffer without guard bands is an error, as on the CPU backend.
 #ifdef CUDA_EMU
 constexpr bool kEndsShow = true;
 #else
@@ -239,20 +239,21 @@ constexpr bool kEndsShow = false;
 struct Variation {
   Offsets offsets;
   std::string order;
-  bool guarded;        // guard bands round the buffers, where the plan has them
-  bool again = false;  // once more on the same buffers, with new data
+  bool guarded;        // with guard bands, if the plan has them
+  bool again = false;  // a second run on the same buffers, with new data
 };
 
-// Does CUDA_EMU_ORDER ask for a random order? Such a run follows one in the plain orders.
+// Returns true if CUDA_EMU_ORDER sets a random order. Such a run follows one in the default orders.
 inline bool in_random_order() { return thread_orders().front().rfind("random", 0) == 0; }
 
-// The ways to run a step on pattern number `pattern` of `patterns` at a size. The first pattern is run aligned, in all
-// orders, and at a small size again with new data; the second so too (in turns in one order, another one at each size),
-// and at a small size with each misalignment. Otherwise one way must do, a different one for each size, of which this is
-// number `turn`. At a large size each pattern is run in one order. In a random order alone only the order is new: of the
-// misalignments one must do, and of the patterns two. With sanitizers the sizes take turns with the orders, on which it
-// does not depend which accesses leave a buffer. On the CPU backend half of the ways are without guard bands, so that
-// reading past an end is an error there; on a GPU that is the sanitizer's work.
+// Returns the ways to run a step on pattern number `pattern` of `patterns`, at the plan's size number `turn`. The first
+// two patterns run aligned, in every order of threads; the first one at a small size a second time, with new data. The
+// second (or only) pattern also runs misaligned: in all ways of misalignments() at a small size, else in two. The
+// others run in one way, which changes with the size. With in_turns the second pattern gets one order and two
+// misalignments, and one of the others runs; all of these change with the size. A large size gets one order per pattern
+// and one misalignment, a random order the first two patterns and one misalignment. Under AddressSanitizer a size gets
+// one order: which accesses leave a buffer does not depend on it. On the CPU backend half of the ways have no guard
+// bands, so that a read past an end is an error; on a GPU compute-sanitizer finds these.
 inline std::vector<Variation> variations(const Problem& problem, const Size& size, std::size_t pattern,
                                          std::size_t patterns, std::size_t turn, bool in_turns = false) {
   constexpr double small_bytes = 1 << 17;
@@ -284,14 +285,14 @@ inline std::vector<Variation> variations(const Problem& problem, const Size& siz
   return all;
 }
 
-// The ways to run a step at a size, of which this is number `turn`, where only its paths count, not the data.
+// Returns two ways to run a step at the plan's size number `turn`, aligned and misaligned, for random data only.
 inline std::vector<Variation> two_variations(const Problem& problem, const Size& size, std::size_t turn) {
   const std::vector<std::string> orders = thread_orders();
   const std::vector<Offsets> off = misalignments(problem.buffers(size));
   return {{0, orders[0], true}, {off[turn % off.size()], orders[turn % orders.size()], !kEndsShow}};
 }
 
-// How a step is being run, for those who report what ends the program.
+// The check in progress, for reports that end the program.
 struct Running {
   const Step* step = nullptr;
   Failure how;
@@ -299,7 +300,7 @@ struct Running {
 };
 inline Running running;
 
-// Runs `step` on the case in this way. If something is wrong, the verdict says where.
+// Runs `step` on the case in one way. A failure in the verdict says which.
 inline Verdict check_way(const Step& step, const Case& host, const Variation& way, const CheckPlan& plan,
                          std::size_t* checks) {
   const Problem& problem = *step.problem;
@@ -336,7 +337,7 @@ inline Verdict check_way(const Step& step, const Case& host, const Variation& wa
   return all;
 }
 
-// Is a dimension 0 that must be given?
+// Returns true if a dimension that must be given is 0.
 inline bool is_empty(const Problem& problem, const Size& size) {
   const std::vector<Dim> dims = problem.dims();
   for (std::size_t d = 0; d < dims.size(); ++d) {
@@ -345,7 +346,7 @@ inline bool is_empty(const Problem& problem, const Size& size) {
   return false;
 }
 
-// Why an interviewer would let this failure pass; nothing where it stands. Memory outside the arrays is never excused.
+// Returns a remark if an interviewer would accept this failure. Accesses outside the arrays are never accepted.
 inline std::optional<Remark> excuse(const Step& step, const Case& host, const Variation& way, const CheckPlan& plan,
                                     const Failure& failure) {
   const Problem& problem = *step.problem;
@@ -362,8 +363,8 @@ inline std::optional<Remark> excuse(const Step& step, const Case& host, const Va
   return Remark{"alignment", "", failure};
 }
 
-// Checks `step` on every size of the plan, with all patterns for that size, in the ways of variations(), or with the
-// first in those of two_variations(); stops at the first failure, which names them.
+// Checks `step` on every size and pattern of the plan, in the ways of variations(), or with every_pattern false on the
+// first pattern in the ways of two_variations(). Stops at the first failure.
 inline Verdict check_all(const Step& step, const CheckPlan& plan, std::size_t* checks = nullptr,
                          std::size_t* sizes_left = nullptr) {
   const Problem& problem = *step.problem;

@@ -1,5 +1,5 @@
-// The runner. Linked with one step it makes that step's executable; with all steps of a kernel, the kernel's ladder.
-// Step 00, where it is linked in too, is the yardstick of the others.
+// The runner. Linked with one step it makes that step's program; with all steps of a kernel, the kernel's ladder. Step
+// 00, if linked in, is the reference for the other steps' times.
 #include "check.hpp"
 #include "definitions.hpp"
 #include "footprint.hpp"
@@ -43,7 +43,7 @@ constexpr bool kGpu = true;
 constexpr const char* kBackend = "cuda";
 #endif
 
-enum Exit { kPass = 0, kFail = 1, kUsage = 2, kNoDevice = 77 };  // 77 also: none that can run the step
+enum Exit { kPass = 0, kFail = 1, kUsage = 2, kNoDevice = 77 };  // 77 also: no device that can run the step
 
 void print_help(const char* program, const Problem& problem) {
   const std::string ceiling = problem.ceiling_name();
@@ -101,7 +101,7 @@ void print_help(const char* program, const Problem& problem) {
              : "  --launch-only    only launch, with no thread: does the size fit the limits of a grid?\n");
 }
 
-// Throws unless a run at `size` fits into the free memory.
+// Throws UsageError if a run at `size` does not fit into free memory.
 void require_fit(const Problem& problem, const Size& size) {
   require_free(problem, size, memory_needed(problem, size, kGpu));
 }
@@ -110,7 +110,7 @@ bool is_named(const std::vector<std::string>& names, const Step& step) {
   return std::find(names.begin(), names.end(), step.name) != names.end();
 }
 
-// Takes the steps that --only does not name out of steps(); step 00 stays, for comparison.
+// Removes the steps that --only does not name from steps() and returns them. Step 00 stays, for comparison.
 std::vector<Step> take_out_others(const std::vector<std::string>& only) {
   if (only.empty()) return {};
   for (const std::string& name : only) {
@@ -124,8 +124,8 @@ std::vector<Step> take_out_others(const std::vector<std::string>& only) {
   return others;
 }
 
-// The steps to report on: those that --only names; else all, or all but step 00 where that is only linked in for
-// comparison.
+// Returns the steps to report on: those named by --only, else all. In the program of a single step, step 00 is linked
+// for comparison only and not reported.
 std::vector<Step*> measured_steps(const std::vector<std::string>& only) {
   std::vector<Step*> named, all, others;
   for (Step& step : steps()) {
@@ -136,7 +136,7 @@ std::vector<Step*> measured_steps(const std::vector<std::string>& only) {
   return !only.empty() ? named : others.size() == 1 ? others : all;
 }
 
-// The measured steps that can run at this size. Throws what the first one says if none can.
+// Returns the measured steps that can run at this size. Throws the first step's reason if none can.
 std::vector<Step*> steps_for(const Size& size, const Options& options, std::vector<std::string>* refusals = nullptr) {
   std::vector<Step*> able;
   std::string first_refusal;
@@ -156,7 +156,7 @@ std::vector<Step*> steps_for(const Size& size, const Options& options, std::vect
   return able;
 }
 
-// steps_for(size), after a line for each step that is left out.
+// Like steps_for(size), and prints a line for each step that is left out.
 std::vector<Step*> announced_steps_for(const Size& size, const Options& options) {
   std::vector<std::string> refusals;
   const std::vector<Step*> able = steps_for(size, options, &refusals);
@@ -164,7 +164,7 @@ std::vector<Step*> announced_steps_for(const Size& size, const Options& options)
   return able;
 }
 
-// A row's object, as --json and --record ask for it.
+// Writes a row as JSON, to standard output with --json and to the file of --record.
 void write_json(Row& row, const Options& options) {
   row.reports = Record::take_reports();
   const std::string json = to_json(row, kBackend);
@@ -177,7 +177,7 @@ void merge(Row& row, const Verdict& verdict) {
   if (row.verdict.ok()) row.verdict.failure = verdict.failure;
 }
 
-// Checks every row on one kind of data; the inputs are made once.
+// Checks every row on one kind of data. Steps with the same answers share one set of inputs.
 void check_rows(std::vector<Row>& rows, const Pattern& pattern, std::uint64_t seed, bool guarded, Progress& progress) {
   std::optional<Case> host;
   std::optional<Places> places;
@@ -200,10 +200,10 @@ void check_rows(std::vector<Row>& rows, const Pattern& pattern, std::uint64_t se
   }
 }
 
-// Where one run of a step takes longer than this, timing it takes minutes; on the CPU backend, checking it does.
+// A step is slow if one run takes longer: timing it (on a GPU), or checking it (on the CPU backend), takes minutes.
 constexpr double kSlowRun = kGpu ? 1 : 20;  // seconds
 
-// Is `size` so far beyond the sizes of a plain run that some steps may be too slow for it?
+// Returns true if `size` is so much larger than the default size that some steps may be too slow for it.
 bool is_large(const Problem& problem, const Size& size) {
   constexpr double kFactor = 4;
   Size plain;
@@ -212,7 +212,7 @@ bool is_large(const Problem& problem, const Size& size) {
   return problem.bytes(size) > kFactor * problem.bytes(plain);
 }
 
-// How long one run takes; 0 if it fails, which a check will say in more words.
+// Returns the time of one run, or 0 if it fails; a check then reports why.
 double run_seconds(const Step& step, DeviceCase& device) {
   using Clock = std::chrono::steady_clock;
   try {
@@ -232,7 +232,7 @@ double run_seconds(const Step& step, DeviceCase& device) {
   }
 }
 
-// Says that a row's step is left out, and why.
+// Prints that a row's step is left out, and why.
 void leave_out(const Row& row, const std::string& time, bool to_stderr) {
   const std::string why = "one run takes " + time + " at " + describe(*row.step->problem, row.size) +
                           "; --only=" + row.step->name + " checks it all the same";
@@ -240,8 +240,8 @@ void leave_out(const Row& row, const std::string& time, bool to_stderr) {
   Record::skipped(*row.step, "left_out", why);
 }
 
-// Leaves out, by name, the steps that are slow at this size, unless all are: then it is the size. With --skip-slow it
-// leaves them out in any case, and the last one without waiting for its end.
+// Removes the steps that are slow at this size, and prints their names. If all are slow, it is due to the size, and all
+// stay. With --skip-slow slow steps are always removed, and a single step is stopped at the limit (not with --json).
 void leave_out_slow_steps(std::vector<Row>& rows, const Options& options, bool guarded, Progress& progress) {
   const Problem& problem = *rows.front().step->problem;
   const Size size = rows.front().size;
@@ -274,14 +274,14 @@ void leave_out_slow_steps(std::vector<Row>& rows, const Options& options, bool g
 }
 
 #ifndef CUDA_EMU
-// Times the rows whose checks held.
+// Times the rows that passed their checks.
 void time_rows(std::vector<Row>& all_rows, std::uint64_t seed, const Device& device) {
   const Problem& problem = *all_rows.front().step->problem;
   const Size& size = all_rows.front().size;
   const Case host(problem, size, problem.patterns().front(), seed);
 
   std::vector<Row*> rows;
-  std::vector<const Step*> timed;  // the rows' steps, and step 00 if it is none of all rows'
+  std::vector<const Step*> timed;  // the rows' steps, then step 00 if it has no row
   const Step* vendor = vendor_step();
   bool vendor_has_row = false;
   for (Row& row : all_rows) {
@@ -303,8 +303,8 @@ void time_rows(std::vector<Row>& all_rows, std::uint64_t seed, const Device& dev
 }
 #endif
 
-// Leaves out, by name, the steps that would take minutes to check and time at this size: by the bytes of it and of the
-// size before, whose rows these are.
+// Removes the steps that would take minutes to check and time at this size, and prints their names. The estimate scales
+// the times at a smaller size, whose rows are `before`, with the bytes.
 void leave_out_slower_steps(std::vector<Row>& rows, const std::vector<Row>& before, bool to_stderr) {
   constexpr double kSlowTiming = 5;  // seconds for one run
   const auto slow = [&](const Row& row) {
@@ -318,7 +318,7 @@ void leave_out_slower_steps(std::vector<Row>& rows, const std::vector<Row>& befo
   rows.erase(std::remove_if(rows.begin(), rows.end(), slow), rows.end());
 }
 
-// `before`: the rows of a smaller size, if there was one.
+// Checks the steps at `size`, and on a GPU times them. `before`: the rows of a smaller size, if any.
 std::vector<Row> run_size(const Size& size, const std::vector<Row>& before, const Options& options,
                           Progress& progress) {
   std::vector<Row> rows;
@@ -337,7 +337,7 @@ std::vector<Row> run_size(const Size& size, const std::vector<Row>& before, cons
   static const Device gpu = device();
   progress.begin(problem.kernel(), "timing " + describe(problem, size), rows.size() + 1);
   time_rows(rows, options.seed, gpu);
-  check_rows(rows, patterns.front(), options.seed + 1, guarded, progress);  // still right, on data not seen before?
+  check_rows(rows, patterns.front(), options.seed + 1, guarded, progress);  // again, on new data
   const std::string name = gpu.name;
   const Peaks peaks = gpu.peaks;
 #else
@@ -349,11 +349,11 @@ std::vector<Row> run_size(const Size& size, const std::vector<Row>& before, cons
   return rows;
 }
 
-// --brief: what a build with a sanitizer checks in seconds.
+// Limits of --brief, so that a build with sanitizers takes seconds.
 constexpr std::size_t kBriefSizes = 12;
 constexpr double kBriefBytes = 1 << 17;
 
-// --check: the battery of the tests.
+// --check: runs the checks of the tests.
 std::vector<Row> run_checks(const Options& options, Progress& progress) {
   std::vector<Row> rows;
   for (const Step* step : options.sized ? announced_steps_for(options.size, options) : measured_steps(options.only)) {
@@ -393,14 +393,14 @@ std::vector<Row> run_checks(const Options& options, Progress& progress) {
   return rows;
 }
 
-// Names of the ladder's steps order them: the last one is the best.
+// Returns the last step by name, which is the best one.
 const Step& top_step() {
   const auto own = [](const Step& step) { return !step.is_vendor(); };
   const auto last = std::find_if(steps().rbegin(), steps().rend(), own);
   return last == steps().rend() ? steps().front() : *last;
 }
 
-// --random --check: every step at the same small shapes.
+// --random --check: checks every step at the same small random shapes.
 std::vector<Row> run_random_checks(const Options& options, Progress& progress) {
   const Problem& domain = *top_step().problem;
   std::vector<Row> rows;
@@ -428,7 +428,7 @@ std::vector<Row> run_random_checks(const Options& options, Progress& progress) {
 }
 
 #ifndef CUDA_EMU
-// --random: times the top step at shapes from its whole domain; is all right?
+// --random: times the top step at random shapes from its domain. Returns false if any check failed.
 bool run_random(const Options& options, Progress& progress) {
   const Device gpu = device();
   const Step& top = top_step();
@@ -461,7 +461,7 @@ bool run_random(const Options& options, Progress& progress) {
 }
 #endif
 
-// --once: one run of each step on random data, of which alone a profiler is told.
+// --once: runs each step once on random data. A profiler records only this run.
 void run_once(const Options& options) {
   const std::vector<Step*> able = announced_steps_for(options.size, options);
   const Problem& problem = *able.front()->problem;
@@ -494,7 +494,7 @@ void run_once(const Options& options) {
 }
 
 #ifdef CUDA_EMU
-// --launch-only: do the grids and blocks fit the limits at this size? No thread runs, and no array is touched.
+// --launch-only: checks grids and blocks against the device's limits. No thread runs, and no array is touched.
 bool run_launches(const Options& options) {
   bool ok = true;
   for (const Step* step : announced_steps_for(options.size, options)) {
@@ -529,7 +529,7 @@ bool run_launches(const Options& options) {
 #endif
 
 #ifdef CUDA_EMU_TRACE
-// --trace: one run of each step on random data; false if one is wrong or races.
+// --trace: runs each step once with tracing. Returns false if a result is wrong or accesses race.
 bool run_traces(const Options& options) {
   bool ok = true;
   for (const Step* step : announced_steps_for(options.size, options)) {
@@ -576,9 +576,9 @@ int run(int argc, char** argv) {
     return kPass;
   }
 
-  memory_limit();  // a bad one is said here
+  memory_limit();  // throws here if LADDER_MEMORY is invalid
   const std::vector<Step> others = take_out_others(options.only);
-  const std::vector<Step> unsupported = take_out_unsupported_steps();  // `problem` may be one of theirs
+  const std::vector<Step> unsupported = take_out_unsupported_steps();  // kept alive: one may own `problem`
   for (const Step& step : unsupported) {
     std::fprintf(options.json ? stderr : stdout, "%s: skipped, needs %s\n", step.name.c_str(), step.needs.c_str());
     Record::skipped(step, "skipped", "needs " + step.needs);
@@ -617,7 +617,7 @@ int run(int argc, char** argv) {
       require_fit(first, options.size);
     } catch (const UsageError& error) {
       if (options.sized) throw;
-      for (const Step* step : measured_steps(options.only)) {  // a smaller device than the default size is for
+      for (const Step* step : measured_steps(options.only)) {  // the default size is too large for the device
         std::fprintf(options.json ? stderr : stdout, "%s: skipped, %s\n", step->name.c_str(), error.what());
         Record::skipped(*step, "skipped", error.what());
       }
@@ -652,7 +652,7 @@ int run(int argc, char** argv) {
 }  // namespace ladder
 
 __attribute__((visibility("default"))) int main(int argc, char** argv) {
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // into a pipe too: a crash must not take finished lines with it
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // also in a pipe: finished lines survive a crash
   try {
     return ladder::run(argc, argv);
   } catch (const ladder::UsageError& error) {

@@ -1,4 +1,4 @@
-// The command line of a step: sizes by dimension, seed, what to do. Everything wrong with it is one UsageError.
+// Parses the command line. Every error in it is a UsageError.
 #pragma once
 #include "problem.hpp"
 
@@ -12,22 +12,22 @@
 namespace ladder {
 
 struct Options {
-  bool sized = false;  // was a dimension or scalar given, or --small?
-  Size size;           // defaults filled in
+  bool sized = false;  // a dimension or scalar, or --small, was given
+  Size size;           // with defaults filled in
   std::uint64_t seed = 1;
   std::vector<std::string> only;      // names of steps; empty: all
-  std::string printed;                // the file for what steps print; empty: standard output
-  std::string record;                 // the file for verdicts as JSON; empty: none
-  std::string data;                   // with --check or --trace: only this kind; empty: all, or the first
-  std::size_t random = 0, first = 0;  // number of random shapes, and of the first of them
-  unsigned seconds = 0;               // with --check: of CPU time, after which no other size is begun; 0: no limit
+  std::string printed;                // file for what steps print; empty: standard output
+  std::string record;                 // file for verdicts as JSON; empty: none
+  std::string data;                   // with --check or --trace: only this kind; empty: all, or the first for --trace
+  std::size_t random = 0, first = 0;  // number of random shapes, and number of the first one
+  unsigned seconds = 0;               // with --check: CPU time after which no other size is begun; 0: no limit
   unsigned timeout = 0;               // seconds for one step's check at one size; 0: no limit
   bool check = false, bench = false, json = false, help = false, device = false, exact_buffers = false, quiet = false,
        skip_slow = false, once = false, misaligned = false, trace = false, smallest_first = false, brief = false,
        random_data = false, lenient = false, aligned = false, zeroed = false, launch_only = false, events = false;
 };
 
-// A whole number, plain or as a power such as 2^28, between 0 and `max`.
+// Parses a whole number from 0 to `max`, plain or as a power such as 2^28.
 inline std::size_t parse_number(const std::string& option, const std::string& text, std::size_t max) {
   const auto fail = [&]() -> std::size_t {
     throw UsageError(option + ": '" + text + "' is not a whole number from 0 to " + std::to_string(max) +
@@ -57,7 +57,7 @@ inline std::size_t parse_number(const std::string& option, const std::string& te
   return value;
 }
 
-// A finite number such as 1, -0.5 or 1e-3.
+// Parses a finite number such as 1, -0.5 or 1e-3.
 inline float parse_scalar(const std::string& option, const std::string& text) {
   char* end = nullptr;
   const float value = std::strtof(text.c_str(), &end);
@@ -77,7 +77,7 @@ inline std::vector<std::string> parse_names(const std::string& text) {
   return names;
 }
 
-// The place of the dimension or scalar that `option` sets; the number of them if there is none.
+// Returns the index of the dimension or scalar that `option` sets, or all.size() if there is none.
 template <typename Named>
 std::size_t index_of(const std::vector<Named>& all, const std::string& option) {
   std::size_t i = 0;

@@ -1,5 +1,5 @@
-// Random shapes: which ones, which steps are worth timing at one, and a check of a step at small ones. Nothing here
-// needs a GPU.
+// Draws random shapes, chooses the steps to time at a shape, and checks a step at small shapes. Runs without a GPU,
+// too.
 #pragma once
 #include "check.hpp"
 
@@ -10,14 +10,14 @@
 
 namespace ladder {
 
-// Bytes that a random shape moves, from ... to.
+// Limits of the bytes that a random shape moves.
 struct Traffic {
   double least, most;
 };
 constexpr Traffic kTimedTraffic{1e6, 4e9}, kCheckedTraffic{16, 1 << 15};
 
-// Shape number `number` of a seed: its traffic is log-uniform, its lengths are as the problem has them. It depends on
-// the kernel and these numbers alone, so a run can begin with any of them.
+// Returns shape number `number` of a seed. Its traffic is log-uniform; the problem draws the lengths. It depends only
+// on the kernel and the arguments, so a run can start at any number.
 inline Size random_shape(const Problem& problem, std::uint64_t seed, std::size_t number, const Traffic& traffic) {
   std::uint64_t key = seed;
   for (const char* c = problem.kernel(); *c != '\0'; ++c) key = hash(key, static_cast<unsigned char>(*c), 0);
@@ -28,7 +28,8 @@ inline Size random_shape(const Problem& problem, std::uint64_t seed, std::size_t
     const Size size = problem.random_size(draw, wanted);
     const double bytes = problem.bytes(size);
     if (bytes < traffic.least || bytes > traffic.most) continue;
-    // Far below what was wanted: the lengths end there, and would be drawn too often. Arithmetic may be what ends them.
+    // Far below the wanted traffic all lengths are at their maximum; such a size would be drawn too often. If the
+    // arithmetic limits it, it is accepted.
     if (bytes < wanted / 2 && problem.flops(size) < kMostRandomFlops / 4) continue;
     return size;
   }
@@ -36,8 +37,8 @@ inline Size random_shape(const Problem& problem, std::uint64_t seed, std::size_t
                    format("%.3g", traffic.least) + " to " + format("%.3g", traffic.most) + " bytes");
 }
 
-// Smaller and smaller versions of a size, the smallest first, `size` last: each moves about 1/16 of the next one, with
-// its greatest length the shorter. A step that takes 16 times as long as its fellows shows at the first.
+// Returns smaller versions of a size, the smallest first, then `size`. Each moves about 1/16 of the bytes of the next
+// one; the greatest length is halved until it does. A step 16 times slower than the others is found at the first.
 inline std::vector<Size> growing_sizes(const Problem& problem, const Size& size, double least_bytes = 1e6) {
   const std::vector<Dim> dims = problem.dims();
   std::vector<Size> sizes{size};
@@ -59,26 +60,27 @@ inline std::vector<Size> growing_sizes(const Problem& problem, const Size& size,
   return sizes;
 }
 
-// How much longer a run at `to` may take than one at `from`.
+// Returns the factor by which a run at `to` may take longer than one at `from`.
 inline double growth(const Problem& problem, const Size& from, const Size& to) {
   const double bytes = problem.bytes(to) / std::max(problem.bytes(from), 1.0);
   return std::max(bytes, problem.flops(from) > 0 ? problem.flops(to) / problem.flops(from) : 0);
 }
 
-// An earlier step is not run at a shape where it would take longer than this, given the top step's time.
+// Returns the time limit for an earlier step, from the top step's time. A step that would take longer is not run.
 inline double slow_us(double top_us) { return std::max(4 * top_us, 2e4); }
 
-// Is an earlier step near enough to the top step, after a first timing of both, to be timed beside it?
+// Returns true if an earlier step's first timing is close enough to the top step's to time both in turns.
 inline bool is_near(double first_us, double top_us) { return first_us <= 1.3 * top_us; }
 
-// The steps to time at a shape, the top step first, and those that cannot be or would take too long, with the reason.
+// The steps to time at a shape, the top step first, and the steps left out because they are slow or can't run, with the
+// reason.
 struct Choice {
   std::vector<const Step*> timed;
   std::vector<std::pair<const Step*, std::string>> left_out;
 };
 
-// first_us(step, size): the time of one run at `size`, the shape or a smaller one. A CUDA error of a step puts it among
-// those timed: the check before the timing will say what is wrong.
+// first_us(step, size) returns the time of one run at `size`, the shape or a smaller one. A step with a CUDA error is
+// among those timed: the check before the timing reports the error.
 template <typename FirstUs>
 Choice choose_steps(const Step& top, const Size& size, const FirstUs& first_us) {
   Choice choice{{&top}, {}};
@@ -111,15 +113,15 @@ Choice choose_steps(const Step& top, const Size& size, const FirstUs& first_us) 
       choice.timed.push_back(&step);
       cudaGetLastError();
     } catch (const std::exception& error) {
-      choice.left_out.emplace_back(&step, error.what());  // the step refuses the size, or its library does
+      choice.left_out.emplace_back(&step, error.what());  // the step or its library refuses the size
     }
   }
   return choice;
 }
 
-// A check of `step` at `count` small random shapes of `domain`, which is the same problem of whichever step. Of each
-// the kind of data, where the buffers start, the order of threads and whether there are guard bands are random too. A
-// shape that the step refuses counts in `refused`.
+// Checks `step` at `count` small random shapes of `domain`, the instance of the problem that draws shapes for all
+// steps. The kind of data, the offsets, the order of threads and the use of guard bands are random as well. `refused`
+// counts the shapes that the step refuses.
 inline Verdict check_random(const Step& step, const Problem& domain, std::uint64_t seed, std::size_t first,
                             std::size_t count, bool guarded, std::size_t* checks, std::size_t* refused = nullptr) {
   Verdict all;

@@ -1,5 +1,5 @@
-// From repeated timings to figures: the order in which contestants take turns, when each has been timed often enough,
-// and what is reported of its samples. Nothing here knows a GPU; tests/test_statistics.cpp drives it with a fake clock.
+// Decides the order in which contestants are timed and when each has enough samples, and evaluates the samples. Needs
+// no GPU; tests/test_statistics.cpp uses a fake clock.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -10,22 +10,22 @@
 
 namespace ladder {
 
-// One timing, and the mean clock of an SM meanwhile; 0 where that is not known.
+// One timing, and the mean SM clock during it; 0 if unknown.
 struct Sample {
   double us = 0;
   double sm_mhz = 0;
 };
 
-// What is reported of some samples.
+// A summary of samples.
 struct Timing {
   std::size_t samples = 0;
   double median_us = 0, min_us = 0;
-  double spread = -1;         // interquartile range over the median; below 0: too few samples to tell
-  double sm_mhz = 0;          // median clock; 0: not known
-  std::size_t throttled = 0;  // samples whose clock was below the floor, kept because it did not recover
+  double spread = -1;         // interquartile range over the median; below 0: too few samples
+  double sm_mhz = 0;          // median clock; 0: unknown
+  std::size_t throttled = 0;  // samples kept although their clock was below the floor
 };
 
-// Element q (n - 1) of n sorted values, q from 0 to 1, interpolated.
+// Returns element q (n - 1) of n sorted values, interpolated, for q from 0 to 1.
 inline double quantile(const std::vector<double>& sorted, double q) {
   const double at = q * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(at);
@@ -33,7 +33,7 @@ inline double quantile(const std::vector<double>& sorted, double q) {
   return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
-// The times of the samples, sorted.
+// Returns the times of the samples, sorted.
 inline std::vector<double> sorted_us(const std::vector<Sample>& samples) {
   std::vector<double> us;
   for (const Sample& sample : samples) us.push_back(sample.us);
@@ -41,7 +41,7 @@ inline std::vector<double> sorted_us(const std::vector<Sample>& samples) {
   return us;
 }
 
-// Clocks below `floor_mhz` count as throttled.
+// Summarizes the samples. Those with a clock below `floor_mhz` count as throttled.
 inline Timing summarize(const std::vector<Sample>& samples, double floor_mhz = 0) {
   constexpr std::size_t enough_for_quartiles = 8;
   Timing timing;
@@ -63,19 +63,20 @@ inline Timing summarize(const std::vector<Sample>& samples, double floor_mhz = 0
   return timing;
 }
 
-// The standard error of the median over the median. Of n samples, the number below the true median is binomial with
-// standard deviation sqrt(n) / 2; the samples that far on either side of the middle enclose two standard errors.
+// Returns the standard error of the median, relative to the median. Of n samples, the number below the true median is
+// binomial with standard deviation sqrt(n) / 2, so the samples that far on either side of the middle enclose two
+// standard errors.
 inline double median_error(const std::vector<Sample>& samples) {
   const std::vector<double> us = sorted_us(samples);
   const double n = static_cast<double>(us.size()), step = std::sqrt(n) / 2 / std::max(n - 1, 1.0);
   return (quantile(us, std::min(0.5 + step, 1.0)) - quantile(us, std::max(0.5 - step, 0.0))) / 2 / quantile(us, 0.5);
 }
 
-// How long to go on.
+// Decides when a contestant has enough samples.
 struct StopRule {
   std::size_t least = 25, most = 400;
   double error = 1e-3;     // of the median, relative
-  double budget_us = 6e5;  // time on the device for one contestant; three samples are taken whatever they cost
+  double budget_us = 6e5;  // device time per contestant; `least_ever` samples are always taken
   std::size_t least_ever = 3;
 
   bool enough(const std::vector<Sample>& samples, double spent_us) const {
@@ -85,16 +86,16 @@ struct StopRule {
   }
 };
 
-// Something to time. warm() may return a sample with us < 0: there is none to be had, and it is not called again.
+// Something to time. warm() may return a sample with us < 0 if it can't be measured; it is then not called again.
 struct Contestant {
-  std::function<Sample()> cold;                   // one run, with nothing of its data in L2
-  std::function<Sample(int launches)> warm = {};  // per launch, of several back to back; may be empty
+  std::function<Sample()> cold;                   // one run with a cold L2
+  std::function<Sample(int launches)> warm = {};  // per launch, of several back to back; optional
   Timing cold_timing = {}, warm_timing = {};
 };
 
-// Times all contestants in turns, in another order each round, so that no one always follows the same neighbour and
-// finds its heat or its cache. A sample with the SM clock below `floor_mhz` is dropped and taken again; after three
-// tries it is kept, and counts as throttled.
+// Times all contestants in turns, in a new random order each round, so that none always follows the same neighbour and
+// its heat or cache contents. A sample with the SM clock below `floor_mhz` is dropped and repeated. After three tries
+// it is kept and counts as throttled.
 class Interleaving {
  public:
   explicit Interleaving(double floor_mhz, StopRule rule = {}, unsigned seed = 1)
@@ -142,7 +143,7 @@ class Interleaving {
 
  private:
   static constexpr int kTries = 3, kWarmRounds = 7;
-  static constexpr double kWarmUs = 5e3;           // of launches back to back, at most 50 of them
+  static constexpr double kWarmUs = 5e3;           // duration of launches back to back, at most 50 of them
   static constexpr double kOneRoundAboveUs = 2e5;  // runs that take longer get one round
 
   static std::vector<std::size_t> all(const std::vector<Contestant>& contestants) {
