@@ -1,4 +1,4 @@
-# Chooses LADDER_BACKEND: cuda where a CUDA compiler and a GPU are found, else cpu. -DLADDER_BACKEND=... overrides.
+# Sets LADDER_BACKEND: cuda if a CUDA compiler and a GPU are found, else cpu. -DLADDER_BACKEND=... overrides it.
 include(CheckLanguage)
 
 execute_process(COMMAND nvidia-smi -L OUTPUT_VARIABLE gpus ERROR_QUIET RESULT_VARIABLE failed)
@@ -27,7 +27,7 @@ if(LADDER_BACKEND STREQUAL cuda)
     if(gpu_present)
       set(CMAKE_CUDA_ARCHITECTURES native)
     else()
-      set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 90)  # 90 brings PTX for whatever is newer
+      set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 90)  # 90 includes PTX for newer GPUs
     endif()
   endif()
   enable_language(CUDA)

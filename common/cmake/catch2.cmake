@@ -1,4 +1,4 @@
-# ladder_catch2: Catch2 as installed (2.13 or 3.x), else 3.x fetched. CATCH2_MAJOR tells common/runner/tests/catch.hpp which it is.
+# ladder_catch2: the installed Catch2 (2.13 or 3.x), else 3.x, fetched. CATCH2_MAJOR is for runner/tests/catch.hpp.
 find_package(Catch2 QUIET)
 if(NOT Catch2_FOUND)
   include(FetchContent)
@@ -11,7 +11,7 @@ add_library(ladder_catch2 INTERFACE)
 target_link_libraries(ladder_catch2 INTERFACE Catch2::Catch2)
 target_compile_definitions(ladder_catch2 INTERFACE CATCH2_MAJOR=${major})
 
-# What every test includes is compiled once.
+# Precompiles what every test includes.
 file(CONFIGURE OUTPUT test_headers.cpp CONTENT "" @ONLY)
 add_library(ladder_test_headers OBJECT ${CMAKE_BINARY_DIR}/test_headers.cpp)
 target_include_directories(ladder_test_headers PRIVATE ${LADDER_COMMON}/runner/tests)

@@ -1,18 +1,18 @@
-# ladder_family(<family>): the folders of kernels in a family's folder become programs. Each program stands in the build
-# folder where its source, or its kernel's folder, stands in the project:
-#   <kernel>/<kernel>_<NN>_<idea>   of a step <kernel>_<NN>_<idea>.cu, with step 00 where that is built
+# ladder_family(<family>): builds programs from the kernel folders in a family's folder. In the build folder, programs
+# have the path of their source, or of their kernel's folder, in the project:
+#   <kernel>/<kernel>_<NN>_<idea>   of a step <kernel>_<NN>_<idea>.cu, with step 00 if that is built
 #   <kernel>/any_shape/<kernel>_any_shape   of the program for any shape, any_shape/<kernel>_any_shape.cu
 #   <kernel>/<kernel>               all steps of the kernel: the ladder
-#   <kernel>/bugs/<name>            of a planted bug, bugs/<name>.cu; bugs/bugs_of_<kernel> of all of a kernel
-#   <kernel>/whiteboard             of a whiteboard answer, whiteboard.cu; whiteboard_cpu of an answer for the host, .cpp
-#   <kernel>/<name>_cpu             of a host program to compare with, <name>_cpu.cpp
-#   <kernel>/test_<kernel>          the general tests of the kernel's steps; test_whiteboard, those of its answers
-#   test_<family>                   of the family's own tests, test_<family>.cpp
-# In builds that count accesses (CUDA_EMU_TRACE) the tests are of what steps do to memory, and a family's own are in
-# trace_<family>.cpp. Where two kernels share a folder, <kernel> is the folder's name or theirs.
-# A line "// needs: gpu", "// needs: sm_<NN>[a]" or "// needs: cuda_<version>" in a step or a bug says what it cannot do
-# without, a step's "// links: <library>" which library of NVIDIA's (cublas, cudnn, cusparse) it calls. What is left out
-# for lack of them is listed in <build>/skipped.txt, a line each, and in ctest as a skipped test.
+#   <kernel>/bugs/<name>            of a planted bug, bugs/<name>.cu; bugs/bugs_of_<kernel>: all bugs of a kernel
+#   <kernel>/whiteboard             of a whiteboard answer, whiteboard.cu; whiteboard_cpu: of a host answer, .cpp
+#   <kernel>/<name>_cpu             of a host program for comparison, <name>_cpu.cpp
+#   <kernel>/test_<kernel>          the general tests of the kernel's steps; test_whiteboard: of its whiteboard answers
+#   test_<family>                   the family's own tests, test_<family>.cpp
+# In builds that count accesses (CUDA_EMU_TRACE) the general tests check memory accesses, and a family's own tests are
+# in trace_<family>.cpp. If two kernels share a folder, <kernel> is the folder's name or a kernel's.
+# A line "// needs: gpu", "// needs: sm_<NN>[a]" or "// needs: cuda_<version>" in a step or a bug says what it requires.
+# A line "// links: <library>" in a step names an NVIDIA library that it calls (cublas, cudnn, cusparse). What this
+# build cannot build for this reason is listed in <build>/skipped.txt, one per line, and in ctest as a skipped test.
 
 include(CheckCXXCompilerFlag)
 
@@ -23,7 +23,7 @@ if(NOT CMAKE_OBJCOPY)
   message(FATAL_ERROR "No objcopy found: binutils are needed, which a Linux system with g++ has")
 endif()
 
-# Warnings and include folders, for every target of ours.
+# Warnings and include folders for all targets of the project.
 add_library(ladder_options INTERFACE)
 target_include_directories(ladder_options INTERFACE ${LADDER_COMMON})
 target_compile_options(ladder_options INTERFACE
@@ -42,7 +42,7 @@ else()
     $<$<COMPILE_LANGUAGE:CUDA>:$<IF:$<CONFIG:Debug>,-G,-lineinfo>>)
 endif()
 
-# cuDNN is no part of the CUDA toolkit, and CMake does not look for it.
+# cuDNN is not part of the CUDA toolkit, and FindCUDAToolkit does not look for it.
 if(LADDER_BACKEND STREQUAL cuda AND NOT TARGET CUDA::cudnn)
   find_path(CUDNN_INCLUDE_DIR cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
   find_library(CUDNN_LIBRARY cudnn HINTS ${CUDAToolkit_LIBRARY_DIR})
@@ -53,17 +53,17 @@ if(LADDER_BACKEND STREQUAL cuda AND NOT TARGET CUDA::cudnn)
   endif()
 endif()
 
-# private_symbols.sh makes what is hidden local.
+# Hides symbols by default; private_symbols.sh then makes the hidden ones local.
 function(ladder_hide_symbols target)
   set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden)
-  # g++ gives static variables of inline functions the binding "unique", which objcopy does not make local.
+  # g++ gives static variables of inline functions "unique" binding, which objcopy does not make local.
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     target_compile_options(${target} PRIVATE
       $<$<COMPILE_LANGUAGE:CXX>:-fno-gnu-unique> $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-fno-gnu-unique>)
   endif()
 endfunction()
 
-# What every step includes is compiled once, not for each of them; that halves a step's time.
+# Precompiles what every step includes, which halves a step's compile time.
 if(LADDER_BACKEND STREQUAL cpu)
   file(CONFIGURE OUTPUT step_headers.cpp CONTENT "" @ONLY)
   add_library(ladder_step_headers OBJECT ${CMAKE_BINARY_DIR}/step_headers.cpp)
@@ -73,21 +73,21 @@ if(LADDER_BACKEND STREQUAL cpu)
   target_precompile_headers(ladder_step_headers PRIVATE <cuda_runtime.h> ${LADDER_COMMON}/ladder.cuh)
 endif()
 
-# What the tests need: all but the steps' own programs and the ladders.
+# Everything that the tests need: all targets except the steps' own programs and the ladders.
 if(LADDER_TESTS)
   add_custom_target(ladder_tests)
 endif()
-# For the tests, a kernel's steps are one object, and so are its planted bugs: g++ takes a fifth of the time.
+# For the tests a kernel's steps are compiled as one object, and so are its planted bugs: g++ takes a fifth of the time.
 include(CMakeDependentOption)
 cmake_dependent_option(LADDER_TOGETHER "Compile a kernel's steps together for the tests" ON
   "LADDER_BACKEND STREQUAL cpu" OFF)
 
-# What .ci/run compiles in full with nvcc: steps that the CPU backend does not run, but for those of sm_90a, which
-# scripts/tests/test_ptxas.py compiles; and the host code that differs there.
+# What .ci/run compiles fully with nvcc: steps that the CPU backend cannot run, and host code that differs on a GPU.
+# Steps for sm_90a are compiled by scripts/tests/test_ptxas.py instead.
 add_custom_target(ladder_for_nvcc)
 
-# Compiles one file, .cu or .cpp, given from the top folder, to the object library <target>, whose symbols no other
-# object sees.
+# Compiles one .cu or .cpp file, given relative to the top folder, to the object library <target>. No other object sees
+# its symbols.
 function(ladder_object target source)
   set(compiled ${source})
   set(translate OFF)
@@ -111,7 +111,7 @@ function(ladder_object target source)
   ladder_hide_symbols(${target})
 endfunction()
 
-# Compiles .cu files, given from the top folder, as one: the object library <target> of <source>, which is written.
+# Compiles .cu files, given relative to the top folder, as one: writes <source> and builds the object library <target>.
 function(ladder_object_together target source)
   list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
   set(command ${LADDER_COMMON}/cmake/together.sh)
@@ -119,13 +119,13 @@ function(ladder_object_together target source)
   ladder_object(${target} ${source})
 endfunction()
 
-# The runner, linked into every program.
+# The runner, which is linked into every program except the tests.
 function(ladder_runner)
   ladder_object(ladder_main common/runner/main.cu)
   add_dependencies(ladder_for_nvcc ladder_main)
 endfunction()
 
-# The program <folder>/<output_name> of the object library `main`, which is ladder_main or tests, and of those given.
+# Links the program <folder>/<output_name> from the object library `main` (ladder_main or tests) and those in ARGN.
 function(ladder_program target folder output_name main)
   add_executable(${target} $<TARGET_OBJECTS:${main}>)
   target_link_libraries(${target} PRIVATE ${ARGN} ladder_options)
@@ -133,7 +133,7 @@ function(ladder_program target folder output_name main)
     OUTPUT_NAME ${output_name} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${folder} LINKER_LANGUAGE CXX)
 endfunction()
 
-# Makes CMake run again when a line changes that it reads of a .cu file, and not when another one does.
+# Makes CMake run again if a line that it reads in a .cu file changes, but not if another line does.
 function(ladder_marks)
   set(marks ${CMAKE_BINARY_DIR}/marks.txt)
   file(GLOB sources CONFIGURE_DEPENDS */*/*_[0-9][0-9]_*.cu */*/any_shape/*.cu */*/bugs/*.cu)
@@ -151,14 +151,14 @@ function(ladder_comment_lines out_var source key)
   set(${out_var} "${lines}" PARENT_SCOPE)
 endfunction()
 
-# Sets <out-var> to what `source` needs and this build lacks, or to nothing.
+# Sets <out-var> to what `source` needs and this build lacks, or to an empty string.
 function(ladder_missing out_var source)
   set(${out_var} "" PARENT_SCOPE)
   ladder_comment_lines(needs ${source} needs)
   foreach(need IN LISTS needs)
     if(NOT need MATCHES "^(gpu|sm_[0-9]+a?|cuda_[0-9]+\\.[0-9]+)$")
       message(FATAL_ERROR "${source}: '// needs: ${need}' is none of gpu, sm_<NN>, sm_<NN>a, cuda_<version>")
-    elseif(LADDER_BACKEND STREQUAL cpu AND NOT need MATCHES "^(sm_8[0-9]|cuda_.*)$")  # it runs mma.sync and cp.async
+    elseif(LADDER_BACKEND STREQUAL cpu AND NOT need MATCHES "^(sm_8[0-9]|cuda_.*)$")  # emulated: mma.sync, cp.async
       set(${out_var} ${need} PARENT_SCOPE)
     elseif(LADDER_BACKEND STREQUAL cuda AND need MATCHES "^cuda_(.*)$" AND
            CMAKE_CUDA_COMPILER_VERSION VERSION_LESS CMAKE_MATCH_1)
@@ -173,8 +173,8 @@ function(ladder_missing out_var source)
   endforeach()
 endfunction()
 
-# For a source with a line "// needs: sm_<NN>[a]": compiles the object library `target` for that GPU (and brings PTX for
-# newer ones), and lets the program know. The CPU backend builds only what it can run.
+# For a source with a line "// needs: sm_<NN>[a]": compiles the object library `target` for that GPU, without the "a"
+# also to PTX for newer ones, and defines LADDER_NEEDS. The CPU backend builds only what it can run.
 function(ladder_needed_gpu target source)
   ladder_comment_lines(needs ${source} needs)
   if(LADDER_BACKEND STREQUAL cuda AND needs MATCHES "sm_([0-9]+a?)")
@@ -187,8 +187,8 @@ function(ladder_needed_gpu target source)
   endif()
 endfunction()
 
-# wgmma is there for sm_90a alone. A program for any shape is compiled for that where others are for sm_90, and brings
-# the PTX for newer GPUs that they have.
+# wgmma exists on sm_90a only. Where other targets are compiled for sm_90, a program for any shape is compiled for
+# sm_90a, with PTX for newer GPUs if the others have it.
 function(ladder_any_shape_gpus target)
   get_target_property(gpus ${target} CUDA_ARCHITECTURES)
   if(gpus STREQUAL native)
@@ -337,11 +337,12 @@ function(ladder_family family)
   ladder_bug_tests("${bugs}" "${kernels}")
 endfunction()
 
-# For files that are not of the tree, a page or a mutant: one that stands for each kind of them, and programs with it.
-# scripts/ladder/outside.py has what would build these do it with another file; outside.txt says what they are.
+# For files outside the tree, a judged page or a mutant: builds a stand-in for each kind of file, and programs that
+# contain one. scripts/ladder/outside.py runs the stand-in's build commands on the other file; outside.txt lists the
+# stand-ins.
 function(ladder_outside)
   ladder_outside_file(step .cu)
-  ladder_outside_file(own .cu)  # with no headers but its own
+  ladder_outside_file(own .cu)  # includes only its own headers
   set_target_properties(outside_file_own PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
   ladder_outside_file(host .cpp)
   get_property(needed GLOBAL PROPERTY LADDER_NEEDED)
@@ -368,7 +369,7 @@ function(ladder_outside_file kind ending)
   if(kind MATCHES "^sm_")
     ladder_needed_gpu(${target} ${source})
   endif()
-  # Errors are for a person who has just typed the file. Of DWARF 5, addr2line takes it for what the translator wrote.
+  # Few errors: a person has just typed the file. With DWARF 5, addr2line would take it for the translator's output.
   target_compile_options(${target} PRIVATE -w
     $<$<COMPILE_LANGUAGE:CXX>:-fdiagnostics-color=never;-gdwarf-4>
     $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fmax-errors=5> $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-ferror-limit=5>)
@@ -377,21 +378,21 @@ function(ladder_outside_file kind ending)
   set_property(GLOBAL APPEND_STRING PROPERTY LADDER_OUTSIDE_FILES "${kind};${compiled};$<TARGET_OBJECTS:${target}>\n")
 endfunction()
 
-# The program outside/<name>, of an outside file and what is given.
+# The program outside/<name>, of an outside file and the objects in ARGN.
 function(ladder_outside_program name main)
   ladder_program(outside_${name} outside ${name} ${main} outside_file_step ${ARGN})
   set_target_properties(outside_${name} PROPERTIES EXCLUDE_FROM_ALL ON)
   set_property(GLOBAL APPEND PROPERTY LADDER_OUTSIDE_PROGRAMS ${name})
 endfunction()
 
-# Built for this machine's processor at full optimisation, whatever the preset, and with OpenMP where there is one.
+# A host program, optimized for this machine's processor in every preset, with OpenMP if available.
 function(ladder_host_program source)
   cmake_path(GET source STEM name)
   cmake_path(GET source PARENT_PATH folder)
   add_executable(${name} ${source})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${folder})
-  target_link_libraries(${name} PRIVATE ladder_options ${CMAKE_DL_LIBS})  # sgemm_cpu opens a BLAS where there is one
-  target_compile_options(${name} PRIVATE -O3 -Wno-unknown-pragmas)  # those of OpenMP, where there is none
+  target_link_libraries(${name} PRIVATE ladder_options ${CMAKE_DL_LIBS})  # sgemm_cpu loads a BLAS if there is one
+  target_compile_options(${name} PRIVATE -O3 -Wno-unknown-pragmas)  # pragmas of OpenMP, if that is missing
   check_cxx_compiler_flag(-march=native LADDER_MARCH_NATIVE)
   if(LADDER_MARCH_NATIVE)
     target_compile_options(${name} PRIVATE -march=native)
@@ -407,15 +408,16 @@ function(ladder_host_program source)
   endif()
 endfunction()
 
-# The programs that a test needs: scripts/test builds them for all tests, or, from REQUIRED_FILES, for those chosen.
+# Declares the programs that a test needs: scripts/test builds them for all tests, or, by REQUIRED_FILES, for chosen
+# ones.
 function(ladder_needed_programs test)
   add_dependencies(ladder_tests ${ARGN})
   list(TRANSFORM ARGN REPLACE "(.+)" "$<TARGET_FILE:\\1>" OUTPUT_VARIABLE programs)
   set_property(TEST ${test} PROPERTY REQUIRED_FILES ${programs})
 endfunction()
 
-# Runs the program `target` as a test, on the CPU backend once for each order of threads. `any` leaves it to the program,
-# which is forward, or several where steps are checked (check_all).
+# Adds the program `target` as a test, on the CPU backend once for each order of threads. `any` sets no order: the
+# program runs in forward order, or checks steps in several (check_all).
 function(ladder_test name orders target)
   if(LADDER_BACKEND STREQUAL cuda)
     set(orders any)
@@ -435,7 +437,7 @@ function(ladder_test name orders target)
   endforeach()
 endfunction()
 
-# The general tests, called `test`, of steps, which may be whiteboard answers: the program <folder>/<name>.
+# Adds the general tests, named `test`, of steps or whiteboard answers: the program <folder>/<name>.
 function(ladder_step_tests test folder name steps)
   string(MAKE_C_IDENTIFIER ${folder}/${name} target)
   if(CUDA_EMU_TRACE)
@@ -457,8 +459,9 @@ function(ladder_step_tests test folder name steps)
   endforeach()
 endfunction()
 
-# Demands of each planted bug that this kind of build catches it, in the ways that its source names. The plain build has
-# them all: what others catch is skipped there by name. A bug's name begins with its kernel's.
+# Adds a test for each planted bug: this kind of build must catch it in the ways that its source names. The plain build
+# has a test for every bug, and skips, by name, those that only other builds catch. A bug's name begins with its
+# kernel's.
 function(ladder_bug_tests bugs kernels)
   set(kind ${LADDER_BACKEND})
   if(CUDA_EMU_TRACE)
@@ -466,7 +469,7 @@ function(ladder_bug_tests bugs kernels)
   elseif(CMAKE_CXX_FLAGS MATCHES "fsanitize=address")
     set(kind cpu-asan)
   endif()
-  list(SORT kernels ORDER DESCENDING)  # attention_bf16 before attention
+  list(SORT kernels ORDER DESCENDING)  # attention_bf16 must match before attention
   list(JOIN kernels "|" any_kernel)
   set(together)
   foreach(source IN LISTS bugs)

@@ -1,6 +1,7 @@
 #!/bin/sh
-# marks.sh OUTPUT FILE...: writes to OUTPUT the lines that CMake reads of these files, unless it holds them already; and
-# OUTPUT.d, which lists the files for Ninja: unlike a dependency in build.ninja, one of them may have been deleted.
+# marks.sh OUTPUT FILE...: writes the lines of these files that CMake reads to OUTPUT, unless they are there already.
+# Also writes OUTPUT.d, which lists the files for Ninja: a file listed there may be deleted, unlike a dependency in
+# build.ninja.
 output=$1
 shift
 grep -sE '^// (needs|links|caught by): ' "$@" >"$output.new"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# together.sh OUTPUT FILE...: writes a source that compiles .cu files as one, each in a namespace of its own. Their
-# headers, which take most of the time, are read once, and before: none is read inside a namespace.
+# together.sh OUTPUT FILE...: writes a source that compiles .cu files as one, each in its own namespace. Their headers,
+# which take most of the compile time, are included once, before the namespaces.
 output=$1
 shift
 
@@ -16,7 +16,7 @@ headers() {
 
 {
   headers "$@" | awk '!seen[$0]++'
-  # The steps register themselves, though they are included.
+  # The steps register themselves although they are included.
   printf '#undef LADDER_STEP_1\n#define LADDER_STEP_1 LADDER_STEP_0\n'
   for file; do
     name=${file##*/}

@@ -1,4 +1,4 @@
-// A header that the CPU backend translates, with a device function that macros of the includer can change.
+// A header that the CPU backend translates. The includer's macros change its device function.
 #pragma once
 
 #ifndef FACTOR

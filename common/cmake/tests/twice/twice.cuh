@@ -1,4 +1,4 @@
-// y = 2 x for n floats, bit-equal: a problem as small as can be, for the tests of the build.
+// y = 2 x for n floats, bit-equal: a minimal problem for the tests of the build.
 #pragma once
 #include "ladder.cuh"
 

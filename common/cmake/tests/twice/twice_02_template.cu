@@ -1,4 +1,4 @@
-// The kernel is a template, and its work is done by a function of a header.
+// The kernel is a template and calls a function of a header.
 #include "twice.cuh"
 #include "scale.cuh"
 
