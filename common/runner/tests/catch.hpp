@@ -1,4 +1,4 @@
-// Catch2's header, for version 2 and version 3; see catch2.cmake.
+// Includes Catch2's header, version 2 or 3; see catch2.cmake.
 #pragma once
 #if CATCH2_MAJOR >= 3
 #include <catch2/catch_all.hpp>

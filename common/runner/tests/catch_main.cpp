@@ -1,4 +1,5 @@
-// Runs the Catch2 tests of one program; exits with 77, which ctest reports as skipped, where none of them could run.
+// Runs the Catch2 tests of one program. Exits with 77, which ctest reports as skipped, if a test was skipped and none
+// failed.
 #define CATCH_CONFIG_RUNNER
 #include "catch.hpp"
 #include "runner/check.hpp"
@@ -25,7 +26,7 @@ int main(int argc, char** argv) {
   }
   const std::vector<ladder::Step> unsupported = ladder::take_out_unsupported_steps();
   for (const ladder::Step& step : unsupported) skip_test(step.name + " needs " + step.needs);
-  const bool failed = Catch::Session().run(argc, argv) != 0;  // the number of failures could be kSkipped
+  const bool failed = Catch::Session().run(argc, argv) != 0;  // a number of failures could equal kSkipped
   if (failed) return 1;
   return skipped_tests > 0 ? kSkipped : 0;
 }

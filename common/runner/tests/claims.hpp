@@ -1,4 +1,4 @@
-// For the families' tests of what their steps claim to do to memory.
+// For the families' tests of what their steps claim about memory accesses.
 #pragma once
 #include "catch.hpp"
 #include "runner/trace_report.hpp"
@@ -11,14 +11,15 @@
 
 namespace ladder {
 
-// What all launches of a step's traced run took.
+// Counts over all launches of a step's traced run.
 class Claims {
  public:
   using Space = cuda_emu::trace::Space;
   using Op = cuda_emu::trace::Op;
   using Counts = cuda_emu::trace::Counts;
 
-  // Runs the step, e.g. "sum_04_interleaved_strided", which must be right, unless it was run at this size before.
+  // Runs the step, such as "sum_04_interleaved_strided", unless it has run at this size before. Its result must be
+  // right.
   Claims(const std::string& name, const Size& size) {
     static std::map<std::tuple<std::string, std::vector<std::size_t>, std::vector<float>>,
                     std::vector<cuda_emu::trace::Launch>>
@@ -34,14 +35,14 @@ class Claims {
     return sum;
   }
 
-  // Sectors or wavefronts per request; 0 if there is none.
+  // Sectors or wavefronts per request; 0 if there are no requests.
   double per_request(Space space, Op op) const { return quotient(total(space, op).units, total(space, op).requests); }
   double load() const { return per_request(Space::global, Op::load); }
   double store() const { return per_request(Space::global, Op::store); }
   double shared_load() const { return per_request(Space::shared, Op::load); }
   double shared_store() const { return per_request(Space::shared, Op::store); }
 
-  // Wavefronts that bank conflicts cost, with neighbouring loads joined as nvcc does.
+  // Extra wavefronts due to bank conflicts, with neighbouring loads merged as nvcc does.
   std::uint64_t conflicts() const {
     std::uint64_t sum = 0;
     for (const Op op : {Op::store, Op::atomic}) {
@@ -51,7 +52,7 @@ class Claims {
     return sum;
   }
 
-  // Bytes that one lane moves by the widest access of its kind.
+  // Bytes per lane of the widest access of this kind.
   unsigned width(Space space, Op op) const {
     unsigned widest = 0;
     for (const auto& launch : launches) {
@@ -62,7 +63,7 @@ class Claims {
     return widest;
   }
 
-  // What each round of a loop took: the requests of the first warp that made the access, of that access with most.
+  // Sectors or wavefronts per iteration of a loop, from the access with the most samples in the first launch.
   std::vector<unsigned> rounds(Space space, Op op) const {
     const cuda_emu::trace::Access* longest = nullptr;
     for (const auto& access : launches.front().accesses) {

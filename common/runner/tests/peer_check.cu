@@ -1,5 +1,5 @@
-// A checker of the kind that many collections have: one round shape, random data, aligned, one absolute epsilon, and a
-// comparison that NaN passes. It is here to be compared with ours: linked with a planted bug, how often does it say PASS?
+// A checker like those of many kernel collections: one round size, random aligned data, one absolute epsilon, and a
+// comparison that NaN passes. Linked with our planted bugs, it shows how often such a checker says PASS.
 #include "../case.hpp"
 #include "../definitions.hpp"
 #include "cuda_helpers.cuh"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kEpsilon = 1e-3;
 
-// The sizes of a plain run, rounded to whole tiles.
+// The default size, rounded up to whole tiles.
 ladder::Size round_size(const ladder::Problem& problem) {
   constexpr std::size_t tile = 128;
   ladder::Size size;

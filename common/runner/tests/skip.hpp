@@ -1,4 +1,4 @@
-// A test that cannot run here says so; the program then exits with 77 unless something failed.
+// Records that a test cannot run here; the program then exits with 77 unless a test fails.
 #pragma once
 #include <string>
 

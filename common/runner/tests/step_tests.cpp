@@ -1,4 +1,4 @@
-// What every kernel's test program checks of every step that is linked into it.
+// The tests that each kernel's test program runs on every step linked into it.
 #include "catch.hpp"
 #include "runner/places.hpp"
 #include "runner/random.hpp"
@@ -36,14 +36,14 @@ void check_steps(bool in_turns) {
 
 }  // namespace
 
-// Which lines and accesses a step reaches depends on sizes and misalignments, seldom on the kind of data: the kinds take
-// turns. A step's --check and the planted bugs' tests combine all of them, as does the long test below.
+// The lines and accesses that a step executes depend on sizes and misalignments, seldom on the kind of data, so the
+// kinds take turns. A step's --check, the planted bugs' tests and the long test below combine all of them.
 TEST_CASE("every step is right at every size, on kinds of data and misalignments in turn") { check_steps(true); }
 TEST_CASE("every step is right at every size, on every kind of data", "[.][full]") { check_steps(false); }
 
 namespace {
 
-// The kernels linked in, each with its last step, whose domain is the kernel's.
+// Returns the kernels linked in, each with its last step, whose domain is used for the kernel.
 std::map<std::string, const Step*> last_steps() {
   std::map<std::string, const Step*> last;
   for (const Step& step : steps()) {
@@ -98,7 +98,7 @@ TEST_CASE("random shapes are from the problem's domain, and are of all kinds") {
         REQUIRE(memory < 40 * traffic.most);
         if (traffic.most < kTimedTraffic.least) continue;
         large += problem.bytes(size) > std::sqrt(traffic.least * traffic.most);
-        // A step is first timed on parts of the buffers.
+        // A step is first timed at smaller sizes, on parts of the buffers.
         const std::vector<Size> growing = growing_sizes(problem, size);
         REQUIRE(growing.back() == size);
         for (std::size_t i = 0; i < growing.size(); ++i) {
@@ -112,19 +112,19 @@ TEST_CASE("random shapes are from the problem's domain, and are of all kinds") {
     CHECK(large < draws * 4 / 5);
     for (std::size_t d = 0; d < dims.size(); ++d) {
       INFO(dims[d].name);
-      // One of a few values, such as conv2d's k, which is odd.
+      // Skip a dimension with few values, such as conv2d's k, which is odd.
       if (given[d] == 0 || (dims[d].gpu_default == 0 && dims[d].max <= 256)) continue;
       CHECK(odd[d] > given[d] * 2 / 5);
       CHECK(odd[d] < given[d] * 7 / 10);
       if (dims[d].gpu_default > 0) continue;
-      CHECK(given[d] > draws * 2 / 5);  // of the leading dimensions half are the rows' lengths
+      CHECK(given[d] > draws * 2 / 5);  // half of the leading dimensions equal the rows' length
       CHECK(given[d] < draws * 3 / 5);
     }
   }
 }
 
-// Hidden: needs a GPU with some 40 GB free and as much in the host. Inputs are made once for all steps of a kernel. One
-// kernel: its test_<kernel> "[huge]"
+// Hidden: needs a GPU with about 40 GB free, and as much host memory. Inputs are made once for all steps of a kernel.
+// To run it for one kernel: test_<kernel> "[huge]".
 TEST_CASE("indices beyond 32 bits", "[.][huge]") {
   std::map<std::string, std::vector<const Step*>> kernels;
   for (const Step& step : steps()) {
@@ -133,11 +133,11 @@ TEST_CASE("indices beyond 32 bits", "[.][huge]") {
   for (const auto& [kernel, rungs] : kernels) {
     DYNAMIC_SECTION(kernel) {
       const Problem& problem = *rungs.front()->problem;
-      // On exact data, if there is any, one missing element in 2^31 shows; rounding would hide it.
+      // Exact data, if the problem has any: one missing element in 2^31 shows, while a rounding bound would hide it.
       const std::vector<Pattern> patterns = problem.patterns();
       const auto exact = std::find_if(patterns.begin(), patterns.end(), [](const Pattern& p) { return p.exact; });
       const Pattern pattern = exact != patterns.end() ? *exact : patterns.front();
-      // The same for all steps, unless the grid of one cannot be as large.
+      // All steps have the same sizes, unless a step's grid cannot be as large.
       std::vector<Size> sizes;
       for (const Step* step : rungs) {
         for (const Size& size : step->problem->huge_sizes()) {

@@ -1,4 +1,4 @@
-// What every kernel's test program demands, in a traced build, of every step that is linked into it.
+// The tests that each kernel's test program runs, in a traced build, on every step linked into it.
 #include "catch.hpp"
 #include "runner/trace_report.hpp"
 
@@ -11,8 +11,8 @@ struct Sized {
   std::size_t offset;
 };
 
-// The size of a plain run, aligned, and misaligned the largest of the tests' sizes that is a good deal smaller, with
-// edges of its own. Those smaller still take no time: an edge that a kernel forgets shows at many sizes.
+// Returns the default size, aligned; all test sizes up to 1/64 of its bytes, which take no time, every other one
+// misaligned; and the largest test size up to 1/8 of its bytes, misaligned.
 std::vector<Sized> traced_sizes(const Problem& problem) {
   Size plain;
   for (const Dim& d : problem.dims()) plain.dims.push_back(d.cpu_default);

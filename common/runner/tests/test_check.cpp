@@ -1,5 +1,5 @@
-// Does the checker reject what is wrong and accept what is right? The "kernels" here are copies made by the host, with
-// one thing wrong each.
+// Tests that the checker rejects wrong results and accepts right ones. The "kernels" are copies made by the host, each
+// with one error.
 #include "any_shape.cuh"
 #include "catch.hpp"
 #include "runner/check.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kCount = 1000;
 
-// y[i] = x[i] within `tolerance` * u; x is read by `kernel`, which gets device pointers.
+// y[i] = x[i] within `tolerance`. `kernel` gets device pointers.
 class FakeCopy : public Problem {
  public:
   using Kernel = std::function<void(float* x, float* y)>;
@@ -156,7 +156,7 @@ TEST_CASE("what is wrong is rejected, and said") {
     mentions(verdict_on(
                  [](float* x, float* y) {
                    copy(x, y);
-                   poke(y + 1, 0.0f);  // patterns::special has -0 there
+                   poke(y + 1, 0.0f);  // patterns::special has -0 here
                  },
                  0, {"special", false, patterns::special}),
              "y[1] of 1000 is wrong: got 0, want -0");
@@ -206,7 +206,7 @@ Verdict check_all_of(FakeCopy::Kernel kernel, double tolerance = 0) {
 
 bool multiple_of(std::size_t bytes, const float* p) { return reinterpret_cast<std::uintptr_t>(p) % bytes == 0; }
 
-// What a GPU makes of 16-byte accesses to both.
+// 16-byte accesses to x and y: like a GPU, fails if one is misaligned.
 void copy_by_float4(const float* x, float* y) {
   if (!multiple_of(16, x) || !multiple_of(16, y)) throw CudaError(cudaErrorMisalignedAddress, "kernel", "step.cu", 12);
   copy(x, y);
@@ -216,7 +216,7 @@ void copy_by_float4(const float* x, float* y) {
 
 namespace {
 
-// The same, with special values too; what comes of integers is a corner, if `corner` is not empty.
+// FakeCopy with special values as a second pattern. If `corner` is not empty, integers are a corner.
 class FakePage : public FakeCopy {
  public:
   FakePage(Kernel kernel, std::string corner) : FakeCopy(std::move(kernel), 0), corner_(std::move(corner)) {}
@@ -231,7 +231,7 @@ class FakePage : public FakeCopy {
   std::string corner_;
 };
 
-// The kinds of remarks on a page; "FAIL" if it fails.
+// Returns the kinds of remarks on a candidate, or "FAIL".
 std::string remarks_on(FakeCopy::Kernel kernel, const std::string& corner = "") {
   const Step step{"fake_01", "01", std::make_unique<FakePage>(std::move(kernel), corner)};
   std::vector<Remark> remarks;
@@ -265,7 +265,7 @@ TEST_CASE("what an interviewer would accept passes, with a remark") {
   CHECK(remarks_on([&](float* x, float* y) {
           change(
               x, y, [](float v) { return v == 0; }, 0);
-        }) == "");  // -0
+        }) == "");  // 0 for -0 is accepted
   const auto wrong_integer = [&](float* x, float* y) {
     change(
         x, y, [](float v) { return v == 3; }, 4);
@@ -348,7 +348,7 @@ TEST_CASE("what is read past the ends shows in a sum") {
 
 #if defined(CUDA_EMU)
 TEST_CASE("an input that is written and put back") {
-  if (kAddressSanitizer) return;  // there, memory is not handed out in pages
+  if (kAddressSanitizer) return;  // there, device memory is not allocated in pages
   for (const std::size_t at : {0, 42, 999}) {
     mentions(verdict_on([=](float* x, float* y) {
                copy(x, y);
@@ -360,7 +360,7 @@ TEST_CASE("an input that is written and put back") {
   }
 }
 
-// A library's step may have wider bounds than those after it, which one set of answers would pass on.
+// A library's step may have wider bounds than the steps after it. If they shared its answers, wrong results would pass.
 TEST_CASE("the answers for a step hold for another one only if the scales of their errors agree") {
   class Wider : public FakeCopy {
    public:
@@ -379,7 +379,7 @@ TEST_CASE("the answers for a step hold for another one only if the scales of the
 }
 
 TEST_CASE("every step is checked in both orders of threads, and the order is as before afterwards") {
-  if (kAddressSanitizer) return;  // there, a size is run in one of them
+  if (kAddressSanitizer) return;  // there, a size is run in one order only
   const std::string before = cuda_emu::order_name();
   std::vector<std::string> seen;
   CHECK(check_all_of([&](float* x, float* y) {
@@ -411,7 +411,7 @@ TEST_CASE("elements in any order, up to a place") {
     using FakeCopy::FakeCopy;
     std::size_t in_any_order(const Arrays&, const Size&, std::size_t) const override { return free; }
   };
-  // reversed, and then `change` on the first elements
+  // copies, reverses the first `reversed` elements, then applies `change`
   const auto verdict = [](
                            std::size_t reversed, const std::function<void(float* y)>& change = [](float*) {}) {
     const auto kernel = [&](float* x, float* y) {
@@ -419,7 +419,7 @@ TEST_CASE("elements in any order, up to a place") {
       for (std::size_t i = 0; i < reversed; ++i) poke(y + i, peek(x + reversed - 1 - i));
       change(y);
     };
-    // distinct numbers, so that an order is one
+    // distinct numbers, so that the order shows
     const Pattern rising{"rising", false, [](auto, auto, std::size_t i, auto) { return static_cast<double>(i + 1); }};
     const Step step{"fake_01", "01", std::make_unique<Shuffle>(kernel, 0)};
     const Case host(*step.problem, {kCount}, rising, 1);
@@ -459,15 +459,15 @@ TEST_CASE("a buffer that is input and output") {
   const Step idle{"fake_02", "02", std::make_unique<AddTo>([](float*, float*) {}, 0)};
   const Case host(*right.problem, {kCount}, {"integer", false, patterns::integers}, 1);
   DeviceCase device(host, 0, true);
-  for (int run = 0; run < 2; ++run) CHECK(check(right, device).problem() == "");  // y starts anew each time
+  for (int run = 0; run < 2; ++run) CHECK(check(right, device).problem() == "");  // y is restored before each run
   mentions(check(idle, device), "y[0] of 1000 is wrong");
   CHECK(right.problem->bytes({kCount}) == 12.0 * kCount);
 }
 
 namespace {
 
-// h[i] = x[i] for halves and k[i] = 2^40 x[i] for whole numbers, in any place. `kernel` gets pointers that it may use
-// where the place is the host's.
+// h[i] = x[i] in half precision and k[i] = 2^40 x[i] in int64, with buffers in any place. `kernel` may access its
+// pointers if the host can.
 class Widths : public Problem {
  public:
   using Kernel = std::function<void(const __half* x, __half* h, std::int64_t* k, std::size_t n)>;
@@ -501,7 +501,7 @@ class Widths : public Problem {
   Place place_;
 };
 
-// The right answer for elements [0, n).
+// Computes the right results for elements [0, n).
 void widen(const __half* x, __half* h, std::int64_t* k, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) {
     h[i] = x[i];
@@ -577,7 +577,7 @@ TEST_CASE("random data alone: each size aligned, and with a misalignment that ch
 }
 
 TEST_CASE("the bound is inclusive, and no more") {
-  // integers are 1 to 4 in size: 1/8 more is exact in float
+  // integers have magnitudes 1 to 4, so adding 1/8 is exact in float
   const auto off_by = [](float error) {
     return [error](float* x, float* y) {
       copy(x, y);
@@ -589,12 +589,12 @@ TEST_CASE("the bound is inclusive, and no more") {
   CHECK(verdict_on(off_by(-0.125f), 0.125).ok());
   mentions(verdict_on(off_by(0.125f), 0.1249), "error 0.125 above bound 0.125");
   CHECK(!verdict_on(off_by(-0.125f), 0.1249).ok());
-  // data on which no rounding happens leaves no room, whatever the tolerance
+  // on exact data results must be bit-equal, whatever the tolerance
   CHECK(!verdict_on(off_by(0.125f), 0.125, {"integer", true, patterns::integers}).ok());
 }
 
 TEST_CASE("an infinite scale: any finite number will do") {
-  class OddUnknown : public FakeCopy {  // what the odd elements should be is not computed
+  class OddUnknown : public FakeCopy {  // the expected values of odd elements are unknown
    public:
     using FakeCopy::FakeCopy;
     void expect(const Arrays& host, const Size& size, const Range& range, double* want, double* scale) const override {
@@ -715,8 +715,8 @@ TEST_CASE("steps that the device cannot run are taken out") {
 
 namespace {
 
-// Candidates that copy: `whole` accepts every call, `aligned` only aligned ones. `damage` is added to what `aligned`
-// writes.
+// Two candidates that copy: `whole` accepts every call, `aligned` only aligned ones. If not 0, `damage` is a wrong
+// value that `aligned` writes.
 struct CopyCall {
   const float* x;
   float* y;
@@ -772,7 +772,7 @@ TEST_CASE("of a program for any shape every candidate is checked where it accept
   CHECK(check(step, device).ok());
   CHECK(std::string(candidate_run().taken) == "whole");
   setenv("LADDER_CHOICE", "aligned", 1);
-  candidate_run().again = true;  // the shapes are known
+  candidate_run().again = true;  // the shapes are known already
   CHECK_THROWS_AS(check(step, device), UsageError);
   DeviceCase aligned(host, 0, true);
   CHECK_FALSE(check(step, aligned).ok());
@@ -780,7 +780,7 @@ TEST_CASE("of a program for any shape every candidate is checked where it accept
   unsetenv("LADDER_CHOICE");
   damage = 0;
   if (!may_time()) return;
-  // On a GPU the candidates are timed on outputs of their own, once for each shape.
+  // On a GPU the candidates are timed on outputs of their own, once per shape.
   whole_runs = aligned_runs = 0;
   CHECK(check(step, aligned).ok());
   const std::size_t timed = whole_runs + aligned_runs;

@@ -1,4 +1,4 @@
-// The command line of a step's program: what it accepts, and the one line it prints for what it does not.
+// Tests the command line: what it accepts, and the one-line messages for everything else.
 #include "catch.hpp"
 #include "runner/options.hpp"
 #include "runner/progress.hpp"
@@ -207,7 +207,7 @@ TEST_CASE("names") {
   CHECK(parse_names("") == std::vector<std::string>{""});
 }
 
-// Runs `body` in a process of its own, which should end before `body` does.
+// Runs `body` in a child process, which should end before `body` returns.
 template <typename Body>
 Outcome run_alone(const Body& body) {
   int ends[2];

@@ -1,4 +1,4 @@
-// Random shapes: what is drawn, what of a large output is compared, and which steps are timed.
+// Tests random shapes: which ones are drawn, what is compared of a large output, and which steps are timed.
 #include "catch.hpp"
 #include "runner/random.hpp"
 
@@ -9,8 +9,7 @@ using namespace ladder;
 
 namespace {
 
-// y = 1 for a matrix of rows x cols, where `spoil` has not changed it. Only some rows have answers, as for a large
-// product.
+// y = 1 for a rows x cols matrix, then changed by `spoil`. Only some rows have answers, as those of a large product.
 class Ones : public Problem {
  public:
   using Spoil = std::function<void(std::vector<float>& y)>;
@@ -47,16 +46,16 @@ class Ones : public Problem {
 };
 
 const Size kSize{1000, 1001};
-constexpr Sampling kTenth{1e7, 1 << 20};  // a tenth of 100 flops for each element
+constexpr Sampling kTenth{1e7, 1 << 20};  // 1e7 of 1e8 FLOP: answers for a tenth of the elements
 
-// Some results may be NaN, whatever the data are.
+// Results may be NaN on any data.
 class OnesOrNaN : public Ones {
  public:
   using Ones::Ones;
   bool finite_on_random() const override { return false; }
 };
 
-// Ones as well, but each thousandth result is the number with the poison's bits.
+// Ones in int32, except that each thousandth result has the poison's bits.
 class WholeNumbers : public Ones {
  public:
   using Spoil = std::function<void(std::vector<std::int32_t>& y)>;
@@ -167,7 +166,7 @@ TEST_CASE("a shape depends on kernel, seed and number, not on those drawn before
     CHECK(!(random_shape(problem, 2, number, kTimedTraffic) == random_shape(problem, 1, number, kTimedTraffic)));
   }
   CHECK(seen.size() == 50);
-  CHECK_THROWS_AS(random_shape(problem, 1, 0, Traffic{1e15, 2e15}), UsageError);  // more than its dimensions allow
+  CHECK_THROWS_AS(random_shape(problem, 1, 0, Traffic{1e15, 2e15}), UsageError);  // more than the dimensions allow
 }
 
 TEST_CASE("without sampling all elements have answers") {
@@ -240,7 +239,7 @@ TEST_CASE("what is not in the sample must be a finite number all the same") {
 TEST_CASE("where NaN may be right, what is not compared need only be written") {
   const Ones problem;
   const Case host = case_of(problem, kTenth);
-  const std::size_t other = host.answered({0, 0, 1001000}).front().end;  // behind the first part that is compared
+  const std::size_t other = host.answered({0, 0, 1001000}).front().end;  // just after the first compared part
   REQUIRE(other < 1001000);
   const auto with = [other](float value) { return [=](std::vector<float>& y) { y[other] = value; }; };
   CHECK(verdict<OnesOrNaN>(with(std::numeric_limits<float>::quiet_NaN())).problem() == "");
@@ -277,7 +276,7 @@ TEST_CASE("a whole number with the poison's bits may be right") {
           }).find("y[" + std::to_string(i) + "] of 1001000 was never written (want " + want) == 0);
   }
   CHECK(verdict_of([&](auto& y) { std::fill(y.begin(), y.end(), poison); }).find("never written") != std::string::npos);
-  const std::size_t first = 1;  // at the beginning, where all is compared
+  const std::size_t first = 1;  // at the beginning, where everything is compared
   REQUIRE(!host.answered({0, first, first + 1}).empty());
   CHECK(verdict_of([=](auto& y) { y[first] = 1; }).find("y[1] of 1001000 is wrong: got 1") != std::string::npos);
 }
@@ -291,7 +290,7 @@ TEST_CASE("a sample is taken where there are answers") {
     ++parts;
   }
   CHECK(parts > 50);
-  CHECK(known > 12);  // of the 16 rows with answers
+  CHECK(known > 12);  // of 16 rows with answers
   const std::size_t row = 64 * 1001;
   for (const Range& part : host.answered({0, row - 2000, row + 2000})) {
     if (!problem.has_answer(kSize, part.begin)) continue;
@@ -316,12 +315,12 @@ TEST_CASE("which steps are timed") {
   CHECK(is_near(13, 10));
   CHECK(!is_near(13.1, 10));
   CHECK(is_near(5, 10));
-  CHECK(slow_us(100) == 2e4);  // a wait of 20 ms is worth the certainty
+  CHECK(slow_us(100) == 2e4);  // 20 ms at least: short enough to run the step
   CHECK(slow_us(1e5) == 4e5);
 }
 
 TEST_CASE("a choice of steps, by first timings made up") {
-  // Each step's time at a matrix, of which only the rows grow.
+  // The time of each step on a matrix whose number of rows varies.
   const auto us_of = [](const std::string& id, const Size& size) {
     const double rows = static_cast<double>(size[0]);
     if (id == "00_library") return 9 * rows;
@@ -353,13 +352,13 @@ TEST_CASE("a choice of steps, by first timings made up") {
   for (const auto& [step, why] : choice.left_out) left_out.push_back(step->id + ": " + why);
   CHECK(timed == std::vector<std::string>{"06_top", "00_library", "01_near", "05_error"});
   CHECK(left_out == std::vector<std::string>{"03_slow: slow, would take some 819 ms", "04_refuses: too many rows"});
-  // The library runs at the shape alone; an earlier step begins small, and does not go on where it would take long.
+  // The library runs at the shape only. Earlier steps start at a small size, and stop when they would take too long.
   CHECK(std::count(asked.begin(), asked.end(), "00_library 65536") == 1);
   CHECK(std::count(asked.begin(), asked.end(), "01_near 65536") == 1);
   CHECK(std::count(asked.begin(), asked.end(), "03_slow 512") == 1);
   CHECK(std::count(asked.begin(), asked.end(), "03_slow 4096") == 0);
 
-  // A library that does not take the size, and a top step that fails.
+  // A library that refuses the size, and a top step that fails.
   const auto refuses = [&](const Step& step, const Size& at) {
     if (step.is_vendor()) throw std::runtime_error("too large for an int");
     return us_of(step.id, at);
@@ -386,7 +385,7 @@ TEST_CASE("random checks") {
   });
   const Verdict found = check_random(wrong, domain, 1, 0, 20, true, nullptr);
   CHECK(found.problem().find("random shape ") == 0);
-  // The number in the line leads to the same shape, and the same verdict.
+  // The shape's number in the message reproduces the shape and the verdict.
   const std::size_t number = std::stoul(found.problem().substr(std::strlen("random shape ")));
   CHECK(check_random(wrong, domain, 1, number, 1, true, nullptr).problem() == found.problem());
 }

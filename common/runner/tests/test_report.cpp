@@ -1,4 +1,4 @@
-// What a run prints about a step is valid and complete, and what it says of memory is so, whatever the figures.
+// Tests that reports are valid and complete whatever the figures, and that memory requirements are right.
 #include "catch.hpp"
 #include "runner/footprint.hpp"
 #include "runner/report.hpp"
@@ -9,7 +9,7 @@ using namespace ladder;
 
 namespace {
 
-// `steps` time steps over a domain of n cells, and a result that `answer` gives.
+// `steps` time steps over a domain of n cells. Every result is `answer`.
 class Fake : public Problem {
  public:
   explicit Fake(float answer = 0, double bound = 1) : answer_(answer), bound_(bound) {}
@@ -112,7 +112,7 @@ TEST_CASE("the ceiling's arrays do not grow with the number of time steps") {
     const CeilingPlan plan = plan_ceiling(problem, {n, steps, 0});
     CHECK(plan.launches == steps);
     CHECK(plan.bytes_each == 8 * n);
-    // two buffers and a scratch array of 4 n bytes each, the ceiling's 8 n
+    // two buffers and a scratch array of 4 n bytes each, and 8 n bytes for the ceiling
     CHECK(memory_needed(problem, {n, steps, 0}, true) == Approx(20.0 * n + (1 << 20)));
   }
   CHECK(plan_ceiling(problem, {n, 0, 0}).launches == 1);

@@ -1,4 +1,4 @@
-// From samples to figures: order statistics, when to stop, and turns, with a fake clock.
+// Tests the statistics with a fake clock: order statistics, the stop rule, and turns.
 #include "catch.hpp"
 #include "runner/statistics.hpp"
 
@@ -15,7 +15,7 @@ std::vector<Sample> samples(const std::vector<double>& us, double mhz = 0) {
   return all;
 }
 
-// 1, 2, ... n, in an order that is not sorted.
+// Samples of 1, 2, ... n us, unsorted.
 std::vector<Sample> one_to(std::size_t n) {
   std::vector<double> us;
   for (std::size_t i = 0; i < n; ++i) us.push_back(static_cast<double>((i * 7 + 3) % n + 1));
@@ -38,7 +38,7 @@ TEST_CASE("median, minimum and spread") {
   CHECK(summarize(samples({4})).median_us == 4);
   CHECK(summarize(samples({4, 2})).median_us == Approx(3));
 
-  // One slow sample moves neither the median nor the spread much.
+  // A single slow sample hardly moves the median and the spread.
   std::vector<double> us(99, 10.0);
   us.push_back(1e6);
   CHECK(summarize(samples(us)).median_us == 10);
@@ -49,7 +49,7 @@ TEST_CASE("a few samples have no spread") {
   CHECK(summarize(samples({5, 5, 5})).spread < 0);
   CHECK(summarize(samples({1, 2, 3, 4, 5, 6, 7})).spread < 0);
   CHECK(summarize(samples({1, 2, 3, 4, 5, 6, 7, 8})).spread > 0);
-  CHECK(summarize(samples(std::vector<double>(8, 0.0))).spread < 0);  // nothing over nothing
+  CHECK(summarize(samples(std::vector<double>(8, 0.0))).spread < 0);  // 0 / 0
 }
 
 TEST_CASE("clocks") {
@@ -62,10 +62,10 @@ TEST_CASE("clocks") {
 }
 
 TEST_CASE("the error of the median") {
-  // Of 1 to 100 the middle is 50.5, and sqrt(100) / 2 = 5 ranks beside it are 45.5 and 55.5.
+  // For 1 to 100 the median is 50.5; sqrt(100) / 2 = 5 ranks from it are 45.5 and 55.5.
   CHECK(median_error(one_to(100)) == Approx(5 / 50.5));
   CHECK(median_error(samples(std::vector<double>(25, 3.0))) == 0);
-  // What half of the samples do far away does not count, where the mean would not settle for long.
+  // Outliers, a quarter of the samples, do not change it. The mean would need many more samples.
   std::vector<double> us(60, 10.0);
   us.insert(us.end(), 20, 1000.0);
   CHECK(median_error(samples(us)) == 0);
@@ -82,7 +82,7 @@ TEST_CASE("the stop rule looks at the median, the number and the time spent") {
   CHECK(rule.enough(samples({3e5, 3e5, 3e5}), 9e5));
   CHECK_FALSE(rule.enough(samples({9e5, 9e5}), 18e5));
 
-  // Two speeds, 60 and 40 of 100: the median stands at the first, though the mean's error is 2 %.
+  // Two speeds, 60 and 40 of 100 samples: the median is the first one, though the mean's error is 2 %.
   std::vector<double> two(60, 10.0);
   two.insert(two.end(), 40, 15.0);
   CHECK(rule.enough(samples(two), 1200));
@@ -97,7 +97,7 @@ TEST_CASE("turns: everybody once a round, in another order each time, nobody aft
     contestants[c].cold = [&, c] {
       order.push_back(c);
       const std::size_t call = calls[c]++;
-      // The last one never settles: it gets slower and slower.
+      // The last one never settles: it becomes slower and slower.
       return Sample{c + 1 < count ? 10.0 * static_cast<double>(c + 1) : 100.0 + static_cast<double>(call), 0};
     };
   }
@@ -117,7 +117,7 @@ TEST_CASE("turns: everybody once a round, in another order each time, nobody aft
     for (std::size_t i = 1; i < count; ++i) neighbours.insert({turn[i - 1], turn[i]});
   }
   CHECK(rounds.size() > 12);
-  CHECK(neighbours.size() == count * (count - 1));  // each after each other one, at least once
+  CHECK(neighbours.size() == count * (count - 1));  // each one follows each other one at least once
   for (const Contestant& contestant : contestants) CHECK(contestant.warm_timing.samples == 0);
 }
 
@@ -159,10 +159,10 @@ TEST_CASE("warm times") {
     };
   }
   Interleaving(0).time(contestants);
-  CHECK(launches[0] == std::vector<int>(7, 50));  // 5 ms, at most 50 launches
+  CHECK(launches[0] == std::vector<int>(7, 50));  // 5 ms, but at most 50 launches
   CHECK(launches[1] == std::vector<int>(7, 5));
   CHECK(launches[2] == std::vector<int>(1, 1));  // too long for more than one round
-  CHECK(launches[3].size() == 1);                // has none
+  CHECK(launches[3].size() == 1);                // cannot be measured
   CHECK(contestants[0].warm_timing.median_us == 5);
   CHECK(contestants[0].warm_timing.samples == 7);
   CHECK(contestants[3].warm_timing.samples == 0);
