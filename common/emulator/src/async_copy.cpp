@@ -9,7 +9,7 @@
 namespace cuda_emu {
 
 void AsyncCopies::copy(void* to, const void* from, std::size_t size, std::size_t zeros) {
-  if (zeros < size) memcpy(to, from, size - zeros);  // of no bytes, the address may be null
+  if (zeros < size) memcpy(to, from, size - zeros);  // `from` may be null if no bytes are read
   memset(static_cast<char*>(to) + (size - zeros), 0, zeros);
 }
 

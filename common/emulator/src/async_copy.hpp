@@ -1,4 +1,4 @@
-// The asynchronous copies that the threads of a block have under way.
+// The asynchronous copies of a block's threads that have not been carried out.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@ namespace cuda_emu {
 
 class AsyncCopies {
  public:
-  // What earlier threads left under way is forgotten: nobody waited for it.
+  // Drops the copies of the previous block that no thread waited for.
   void begin_block() {
     if (used_) threads_.assign(threads_.size(), {});
     used_ = false;
@@ -23,7 +23,7 @@ class AsyncCopies {
 
   void commit(unsigned thread) { ++of(thread).batch; }
 
-  // Carries out the thread's batches, all but the last `batches_left`.
+  // Carries out all batches of the thread but the last `batches_left`.
   void finish(unsigned thread, std::size_t batches_left);
 
   static void copy(void* to, const void* from, std::size_t size, std::size_t zeros);
@@ -37,7 +37,7 @@ class AsyncCopies {
   };
   struct Queue {
     std::vector<Copy> copies;  // in the order of the calls
-    std::uint64_t batch = 0;   // that is being filled
+    std::uint64_t batch = 0;   // the one that is being filled
   };
 
   Queue& of(unsigned thread) {

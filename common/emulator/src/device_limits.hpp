@@ -1,5 +1,5 @@
-// The emulated device: the limits of compute capability 9.0, but few multiprocessors unless settings() says otherwise, so
-// that the largest cooperative grids stay small.
+// The limits of the emulated device. They are those of compute capability 9.0; only the default number of
+// multiprocessors is small, which keeps the largest cooperative grids small.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ constexpr std::size_t kConstantMemory = 64 << 10;
 constexpr int kRegisters = 65536;
 constexpr int kL2CacheSize = 4 << 20;
 
-// How many blocks a multiprocessor holds at once.
+// Returns how many blocks a multiprocessor holds at once.
 inline unsigned blocks_per_multiprocessor(unsigned threads_per_block, std::size_t dynamic_shared) {
   const unsigned warps = (threads_per_block + kWarpSize - 1) / kWarpSize;
   const unsigned by_threads = kMaxThreadsPerMultiprocessor / kWarpSize / warps;

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
-// Both stacks have the same layout here, so that one description (.cfi) serves debuggers and backtraces on either.
+// Both stacks have the same layout here, so one .cfi description serves debuggers and backtraces on both.
 #ifndef CUDA_EMU_UCONTEXT
 #if defined(__x86_64__)
 asm(R"(
@@ -108,7 +108,7 @@ cuda_emu_switch_stack:
 #endif
 
 #ifdef CUDA_EMU_ASAN
-// Since g++ 13 it is on: each fiber gets a fake stack, gigabytes in all.
+// g++ 13 and later turn this on by default; then each fiber gets a fake stack, gigabytes in all.
 extern "C" __attribute__((visibility("default"))) const char* __asan_default_options() {
   return "detect_stack_use_after_return=0";
 }
@@ -117,8 +117,8 @@ extern "C" __attribute__((visibility("default"))) const char* __asan_default_opt
 namespace cuda_emu {
 namespace {
 
-// Wide enough that a frame with a large array does not step over it. With one more page, so that a stack and its guard
-// are an odd number of pages: neighbouring stacks' hot pages then fall into different sets of the TLB.
+// Wide enough that a frame with a large array does not skip the guard. The extra page makes a stack and its guard an
+// odd number of pages, so the hot pages of neighbouring stacks map to different TLB sets.
 constexpr std::size_t kGuardSize = (64 << 10) + (4 << 10);
 
 std::atomic<std::size_t> live_stacks{0};
@@ -163,8 +163,8 @@ bool Fiber::guard_contains(const void* address) const {
   return byte >= stack_ - kGuardSize && byte < stack_;
 }
 
-// Device memory may lie beside a guard, so that a wild access hits it, too. A stack that overflows has its pointer
-// there already (a large frame), or touches the memory right under the pointer (a call, a probe).
+// Device memory may be next to a guard, so a wild access can hit the guard, too. In a stack overflow the stack pointer
+// is in the guard already (a large frame), or the access is right below the pointer (a call, a probe).
 bool Fiber::is_overflow(const void* address, const void* stack_pointer) const {
   constexpr std::ptrdiff_t kReach = 4096;
   if (!owns_stack()) return false;
@@ -187,7 +187,7 @@ void Fiber::arrive(Fiber& from) {
   const void* stack = nullptr;
   std::size_t size = 0;
   __sanitizer_finish_switch_fiber(current->fake_stack_, &stack, &size);
-  if (from.stack_size_ == 0) {  // an OS thread's stack: ASan alone knows its bounds
+  if (from.stack_size_ == 0) {  // an OS thread's stack: only ASan knows its bounds
     from.stack_ = const_cast<char*>(static_cast<const char*>(stack));
     from.stack_size_ = size;
   }
@@ -206,7 +206,7 @@ void Fiber::prepare_context() {
 
 #else
 
-// Lays out what cuda_emu_switch_stack expects to find, with zeros for all registers but the return address.
+// Writes the stack frame that cuda_emu_switch_stack expects: zeros for all registers except the return address.
 void Fiber::prepare_context() {
   std::uintptr_t top = reinterpret_cast<std::uintptr_t>(stack_ + stack_size_ - colour_) & ~std::uintptr_t(15);
 #if defined(__x86_64__)

@@ -1,4 +1,4 @@
-// Fibers: stacks that one OS thread switches between. A fiber never moves to another OS thread, since compilers may
+// Fibers: stacks that one OS thread switches between. A fiber never moves to another OS thread, because compilers may
 // keep addresses of thread-local variables across a switch.
 #pragma once
 
@@ -14,7 +14,7 @@
 #include <ucontext.h>
 #else
 // Saves the callee-saved registers on the stack and the stack pointer in *save, then continues at `to`. It ends in a
-// plain return: that keeps the processor's return prediction right when fibers stop and go on at the same place.
+// plain return, so the CPU's return prediction is right when fibers stop and resume at the same place.
 extern "C" void cuda_emu_switch_stack(void** save, void* to);
 #endif
 
@@ -24,22 +24,23 @@ class Fiber {
  public:
   using Entry = void (*)();
 
-  // Stands for the stack that the OS thread runs on already.
+  // Represents the stack that the OS thread already runs on.
   Fiber() = default;
 
-  // Has its own stack, between guard pages, and calls `entry`, which must not return.
+  // Creates a fiber with its own stack, between guard pages. It calls `entry`, which must not return.
   Fiber(std::size_t stack_size, std::size_t colour, Entry entry);
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // Forgets whatever the fiber was doing; it begins again at its entry.
+  // Abandons what the fiber was doing; it starts again at `entry`.
   void restart();
 
-  // Did the access to `address` that failed run out of this fiber's stack? The stack pointer then, null if unknown.
+  // Returns true if a failed access to `address` was an overflow of this fiber's stack. `stack_pointer` is the stack
+  // pointer at the access, null if unknown.
   bool is_overflow(const void* address, const void* stack_pointer) const;
 
-  // How many stacks there are, on all OS threads.
+  // Returns the number of stacks, over all OS threads.
   static std::size_t stack_count();
 
   static inline thread_local Fiber* current = nullptr;
@@ -54,7 +55,7 @@ class Fiber {
   bool guard_contains(const void* address) const;
   bool owns_stack() const { return entry_ != nullptr; }
 
-  char* stack_ = nullptr;  // lowest address; of an OS thread's stack it is known to ASan alone, after the first switch
+  char* stack_ = nullptr;  // lowest address; for an OS thread's stack set only with ASan, after the first switch
   std::size_t stack_size_ = 0;
   std::size_t colour_ = 0;
   Entry entry_ = nullptr;

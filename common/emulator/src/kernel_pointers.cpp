@@ -1,4 +1,4 @@
-// Kernels that the program launches by their address: cudaLaunchKernel((void*)kernel, ...).
+// Launches by a kernel's address: cudaLaunchKernel((void*)kernel, ...).
 #include <mutex>
 #include <unordered_map>
 

@@ -1,4 +1,4 @@
-// Checks a launch as CUDA does and spreads its blocks over OS threads.
+// Checks a launch as CUDA does, and distributes its blocks over OS threads.
 #include "cuda_emu/launch.hpp"
 
 #include <algorithm>
@@ -14,12 +14,12 @@
 namespace cuda_emu {
 namespace {
 
-constexpr unsigned kMinHelpers = 15;  // that a launch may get, however few blocks a device holds at once
+constexpr unsigned kMinHelpers = 15;  // a launch may get this many, even if the device holds fewer blocks at once
 
-// OS threads besides the one that launches; started when first needed, never joined.
+// The OS threads that help the launching one. They are started when first needed, and never joined.
 class Pool {
  public:
-  // Runs the launch on the calling thread and on launch.helpers others.
+  // Runs the launch on the calling thread and on launch.helpers helpers.
   void run(Launch& launch, Worker& own) {
     const Interrupts waiting(Interrupts::wait);
     {
@@ -54,8 +54,8 @@ class Pool {
     ++pending_;
   }
 
-  // A small launch is often done before all helpers are awake: those are called off. But the blocks of a cooperative
-  // launch wait for each other, so that every helper must take its own.
+  // A small launch is often done before all helpers are awake; the others are then cancelled. Not in a cooperative
+  // launch: its blocks wait for each other, so every helper must run one.
   void wait(bool cooperative) {
     std::unique_lock<std::mutex> lock(mutex_);
     if (!cooperative) {
@@ -100,7 +100,7 @@ Worker& own_worker() {
   return *worker;
 }
 
-// Why CUDA refuses a launch: the argument and its limit.
+// The reason why CUDA refuses a launch: the argument and its limit.
 struct Refusal {
   cudaError_t error = cudaSuccess;
   std::string why;

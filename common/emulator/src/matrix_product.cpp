@@ -22,7 +22,7 @@ double power_of_two(int exponent) {
   return value;
 }
 
-// The sum of `count` terms, which are exact in double.
+// Returns the sum of `count` terms, each exact in double, with the bits that a tensor core keeps.
 float sum_at_once(const double* terms, int count, KeptBits kept) {
   constexpr int zero = -1023;
   int largest = zero;
@@ -36,7 +36,7 @@ float sum_at_once(const double* terms, int count, KeptBits kept) {
   const int last_bit = largest - (kept.term - 1);
   const double scale = power_of_two(-last_bit);
   std::int64_t sum = 0;
-  for (int i = 0; i < count; ++i) sum += static_cast<std::int64_t>(terms[i] * scale);  // cuts off
+  for (int i = 0; i < count; ++i) sum += static_cast<std::int64_t>(terms[i] * scale);  // truncates
   std::int64_t unit = 1;
   while (std::abs(sum) / unit >> kept.sum != 0) unit *= 2;
   return static_cast<float>(static_cast<double>(sum / unit * unit) * power_of_two(last_bit));
@@ -59,8 +59,8 @@ void multiply_on_tensor_core(int m, int n, int k, int group, const float* A, con
       const float* a = A + i * k;
       float& d = D[i * n + j];
       for (int l = 0; l < k; l += group) {
-        bool finite = true, none = !any_b && kept.sum >= 24;  // else D is cut off, too
-        if (none) {                                           // only infinity and NaN times 0 would count
+        bool finite = true, none = !any_b && kept.sum >= 24;  // with fewer bits D is truncated, too
+        if (none) {                                           // only infinity * 0 and NaN * 0 are not 0
           for (int x = 0; x < group; ++x) finite &= std::isfinite(a[l + x]);
           if (finite) continue;
         }

@@ -25,17 +25,17 @@ namespace cuda_emu {
 namespace {
 
 constexpr std::size_t kAlignment = 256;
-// What stands round an allocation, in the plain builds: a signalling NaN, so that it shows in a sum, and arithmetic on
-// it does not give back its bits.
+// The word that fills the guards round an allocation in builds without ASan. It is a signalling NaN: it shows in a sum,
+// and arithmetic on it changes its bits.
 constexpr std::uint32_t kGuard = 0x7fa9c00f;
-constexpr std::size_t kSmall = 16 << 20;  // no look at the machine's free memory for less than this
+constexpr std::size_t kSmall = 16 << 20;  // smaller allocations do not check the machine's free memory
 
 struct MemoryInfo {
   std::size_t free;
   std::size_t total;
 };
 
-// A number in a file of /proc or /sys, after `key` if there is one; `fallback` if it cannot be read.
+// Returns a number from a file of /proc or /sys, after `key` if not null; `fallback` if it cannot be read.
 std::size_t read_number(const char* path, const char* key, std::size_t fallback) {
   FILE* file = fopen(path, "r");
   if (file == nullptr) return fallback;
@@ -51,8 +51,8 @@ std::size_t read_number(const char* path, const char* key, std::size_t fallback)
   return result;
 }
 
-// What the machine, and the control group that the process is in, have left. An eighth of it stays with the host,
-// whose own data lie in the same memory.
+// Returns the free memory of the machine, or of the process's control group if less. An eighth is reserved for the
+// host's own data.
 MemoryInfo memory_info() {
   const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   std::size_t total = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * page;
@@ -77,15 +77,15 @@ struct Allocation {
   enum State { unwatched, read_only, written };
 
   std::size_t size = 0;
-  bool managed = false;  // for host code as well
+  bool managed = false;  // accessible to host code, too
   std::atomic<State> state{unwatched};
   FirstWrite first_write{nullptr, ""};
 };
 
 constexpr std::size_t multiple_of(std::size_t unit, std::size_t size) { return (size + unit - 1) / unit * unit; }
 
-// In the plain builds an allocation has pages of its own. It ends at the last one's end, but for its alignment; an
-// inaccessible page follows. Guards stand before it, one page at least, and behind it, up to the page's end.
+// Without ASan an allocation has pages of its own, followed by an inaccessible page. It ends as close to the end of its
+// last page as its alignment allows. One guard is before it, at least a page; the other fills its last page.
 struct Span {
   char *begin, *end;
   std::size_t size() const { return static_cast<std::size_t>(end - begin); }
@@ -99,7 +99,7 @@ std::array<Span, 2> guards(char* allocation, std::size_t size) {
   return {{{pages.begin - page_size(), allocation}, {allocation + size, pages.end}}};
 }
 
-// What the guard holds, as long as nobody writes there.
+// Returns the bytes that an unwritten guard holds.
 const char* intact(const Span& guard) {
   static const std::vector<std::uint32_t> words(2 * page_size() / sizeof kGuard + 1, kGuard);
   return reinterpret_cast<const char*>(words.data()) + reinterpret_cast<std::uintptr_t>(guard.begin) % sizeof kGuard;
@@ -107,7 +107,7 @@ const char* intact(const Span& guard) {
 
 void fill(const Span& guard) { memcpy(guard.begin, intact(guard), guard.size()); }
 
-// Memory for an allocation with its guards; null if there is none.
+// Allocates memory with guards round it; returns null if there is none.
 char* map_with_guards(std::size_t size) {
   const std::size_t accessible = page_size() + multiple_of(page_size(), size), whole = accessible + page_size();
   void* mapping = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -129,7 +129,8 @@ int protect(char* allocation, std::size_t size, int protection) {
   return mprotect(pages.begin, pages.size(), protection);
 }
 
-// Makes the allocation writable again and records who wrote. In a signal handler, perhaps in several threads at once.
+// Makes the allocation writable again and records the writing thread. Called in a signal handler, perhaps on several OS
+// threads at once.
 void record_write(char* begin, Allocation& allocation, const void* address) {
   Allocation::State state = Allocation::read_only;
   if (!allocation.state.compare_exchange_strong(state, Allocation::written)) return;
@@ -138,8 +139,8 @@ void record_write(char* begin, Allocation& allocation, const void* address) {
   protect(begin, allocation.size, PROT_READ | PROT_WRITE);
 }
 
-// The allocations, by their complemented addresses: a leak checker that searches memory for pointers must not find
-// these, or it would take every allocation for one still in use.
+// The allocations, keyed by complemented address. A leak checker searches memory for pointers; with plain addresses as
+// keys it would consider every allocation in use.
 class Allocations {
  public:
   void add(void* pointer, std::size_t size, bool managed) {
@@ -162,7 +163,7 @@ class Allocations {
     return true;
   }
 
-  // The allocation that holds the address, and where it begins; null if there is none.
+  // Returns the allocation that contains the address, and its start; null if there is none.
   std::pair<char*, Allocation*> find(const void* address) {
     const auto found = all_.lower_bound(key(address));
     if (found == all_.end()) return {};
@@ -171,14 +172,14 @@ class Allocations {
     return {begin, &found->second};
   }
 
-  // Whether the address lies in an allocation or at most a page away from one.
+  // Returns true if the address is in an allocation or at most a page away from one.
   bool beside(const void* address) {
     const char* p = static_cast<const char*>(address);
     const auto found = all_.lower_bound(key(p + page_size()));
     return found != all_.end() && p <= pointer(found->first) + found->second.size + page_size();
   }
 
-  // The allocation that has the address's page, its guards' pages included, and its size.
+  // Returns the allocation (start, size) that owns the page of the address; pages of its guards count.
   std::pair<char*, std::size_t> of_page(const void* address) const {
     const char* p = static_cast<const char*>(address);
     const char* page = p - reinterpret_cast<std::uintptr_t>(p) % page_size();
@@ -194,7 +195,7 @@ class Allocations {
     for (const auto& [complement, allocation] : all_) action(pointer(complement), allocation.size);
   }
 
-  // Those that host code must not touch.
+  // Visits the allocations that host code must not touch.
   template <class Action>
   void for_each_on_device(Action action) const {
     for (const auto& [complement, allocation] : all_) {
@@ -216,7 +217,7 @@ Allocations& allocations() {
 
 enum class Access { read, write };
 
-// One side of a copy, accessible as long as this lives.
+// Makes one side of a copy accessible while the object lives.
 class Range {
  public:
   Range(const void* address, std::size_t size, Access access) {
@@ -250,7 +251,7 @@ class Range {
 bool names_host_source(cudaMemcpyKind kind) { return kind == cudaMemcpyHostToHost || kind == cudaMemcpyHostToDevice; }
 bool names_host_target(cudaMemcpyKind kind) { return kind == cudaMemcpyHostToHost || kind == cudaMemcpyDeviceToHost; }
 
-// Host memory that kernels may use, by its first address.
+// Pinned host memory, which kernels may use: start address -> size.
 std::map<const char*, std::size_t>& pinned() {
   static auto& instance = *new std::map<const char*, std::size_t>;
   return instance;
@@ -264,8 +265,8 @@ std::map<const char*, std::size_t>::iterator find_pinned(const void* address) {
   return p <= found->first + found->second ? found : pinned().end();
 }
 
-// Whether a variable of the program, perhaps one of the device, can lie at the address. Host variables with static
-// storage look the same.
+// Returns true if the address is in the program's static storage, where __device__ variables are. Host variables with
+// static storage cannot be told apart from them.
 bool is_static_storage(const void* address) {
 #if __has_include(<link.h>)
   struct Search {
@@ -290,12 +291,12 @@ bool is_static_storage(const void* address) {
 #endif
 }
 
-// Whether kernels may use the address: as part of an allocation or just beside one.
+// Returns true if the address is in or next to an allocation, in pinned memory, or in static storage.
 bool is_device_address(const void* address) {
   return allocations().beside(address) || find_pinned(address) != pinned().end() || is_static_storage(address);
 }
 
-// A variable of the device, and what was in it after the last launch or copy.
+// A __device__ variable, and its content after the last launch or copy.
 struct Image {
   const char* variable;
   std::size_t size;
@@ -340,7 +341,7 @@ cudaError_t copy(void* to, const void* from, std::size_t size, cudaMemcpyKind ki
 }  // namespace
 
 DeviceImage::DeviceImage(const volatile void* variable, std::size_t size, const char* name) {
-  constexpr std::size_t kLargest = 64 << 10;  // all are looked at with each launch
+  constexpr std::size_t kLargest = 64 << 10;  // every launch compares all of them
   const char* bytes = static_cast<const char*>(const_cast<const void*>(variable));
   if (!kAsan && size <= kLargest) images().push_back({bytes, size, name, std::vector<char>(bytes, bytes + size)});
 }
@@ -373,7 +374,7 @@ std::string guard_problem() {
 }
 
 bool is_host_pointer(const void* address) {
-  if (kAsan || reinterpret_cast<std::uintptr_t>(address) < (1 << 20)) return false;  // null, perhaps with an offset
+  if (kAsan || reinterpret_cast<std::uintptr_t>(address) < (1 << 20)) return false;  // null, or null plus an offset
   std::lock_guard<std::mutex> lock(device_mutex());
   return !is_device_address(address);
 }
@@ -406,7 +407,7 @@ FirstWrite stop_watching_writes(void* memory) {
   return allocation->first_write;
 }
 
-// Both the launch and a copy leave device memory inaccessible.
+// Launches and copies leave device memory inaccessible.
 DeviceMemoryAccess::DeviceMemoryAccess() {
   if (kAsan) allocations().for_each_on_device([](char* pointer, std::size_t size) { unpoison(pointer, size); });
 }
@@ -572,7 +573,7 @@ cudaError_t cudaMemsetAsync(void* pointer, int value, std::size_t size, cudaStre
   return cudaMemset(pointer, value, size);
 }
 
-// Row by row, so that rows outside an allocation are noticed as any copy would be.
+// Copies row by row, so each row is checked like a copy of its own.
 cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
                          std::size_t height, cudaMemcpyKind kind) {
   if (width > to_pitch || width > from_pitch) return record(cudaErrorInvalidValue);

@@ -33,7 +33,7 @@ void hand_on(const Report& report) {
   if (handler != nullptr) handler(report);
 }
 
-// A report of a launch, if there is one; of its current thread, if this is the OS thread that runs one.
+// Returns a report with the launch, if `config` is not null, and the current CUDA thread, if this OS thread runs one.
 Report start_report(const Config* config, const Problem& problem, const char* kind) {
   Report report;
   report.kind = kind;
@@ -56,7 +56,7 @@ Report start_report(const Config* config, const Problem& problem, const char* ki
   return report;
 }
 
-// Where a thread waits, or trapped; empty while it runs.
+// Returns the position where a thread waits or trapped; empty if it runs.
 std::string place_of(const Thread& thread) {
   switch (thread.state) {
     case ThreadState::at_block_barrier:
@@ -70,7 +70,7 @@ std::string place_of(const Thread& thread) {
   }
 }
 
-// What a thread is doing, as "waits in ..." (one thread) and "wait in ..." (several).
+// What threads are doing, as "waits in ..." (one thread) and "wait in ..." (several).
 struct Activity {
   std::string one;
   std::string several;
@@ -128,7 +128,7 @@ std::vector<Group> group_by_activity(const Worker& worker) {
   return groups;
 }
 
-// "(0,0,0)-(71,0,0) (80,0,0)": runs of neighbouring threads.
+// Formats runs of consecutive threads as "(0,0,0)-(71,0,0) (80,0,0)".
 std::string format_threads(const Worker& worker, const std::vector<unsigned>& threads) {
   std::string text;
   int shown = 0;
@@ -214,7 +214,7 @@ void called_outside_kernel(const char* operation) {
 }  // namespace cuda_emu
 
 extern "C" __attribute__((noinline)) void cuda_emu_error() {
-  asm volatile("");  // keeps calls of an empty function
+  asm volatile("");  // keeps the compiler from removing calls of an empty function
 }
 
 // The sanitizers call these before they print a report.
@@ -232,10 +232,10 @@ extern "C" void __ubsan_on_report() {
 #ifndef CUDA_EMU_ASAN
 namespace {
 
-// What compilers hand to the handler below, as libubsan defines it (ubsan_handlers.h, ubsan_value.h).
+// The argument that compilers pass to the handlers below, as in libubsan (ubsan_handlers.h, ubsan_value.h).
 struct TypeDescriptor {
   unsigned short kind, info;
-  char name[1];  // as many as it takes, and 0
+  char name[1];  // null-terminated, of any length
 };
 struct TypeMismatch {
   const char* file;

@@ -1,4 +1,4 @@
-// What the user reads when something goes wrong.
+// Error reports: printed for the user, and passed to the handler of on_report().
 #pragma once
 
 #include <signal.h>
@@ -14,7 +14,7 @@ namespace cuda_emu {
 class Worker;
 struct Config;
 
-// Where and why a report is made; for the rest see Report.
+// The cause and position of an error. The fields have the meaning of those in Report; `text` is Report::problem.
 struct Problem {
   const char* cause;
   std::string text;
@@ -27,32 +27,32 @@ inline std::string place(const Where& where) { return std::string(where.file) + 
 // Prints the problem, the launch, and what each thread of the worker's block is doing. `kind` is error or warning.
 void report(const Worker& worker, const Problem& problem, const char* kind = "error");
 
-// Prints what was wrong with memory after a launch.
+// Reports an error that was found before or after a launch, while no kernel ran.
 void report_memory(const Config& config, const Problem& problem);
 
-// Hands to on_report() why a call of CUDA's fails, which its caller will say too.
+// Passes to the handler the reason why a CUDA call fails. Prints nothing: the program prints the returned error.
 void report_refusal(const Problem& problem);
 void report_refusal(const Config& config, const std::string& text);
 
-// Hands a report that ends the program to on_report().
+// Passes a report of a fatal error to the handler.
 void report_fatal(const Problem& problem);
 
-// "in kernel k, block (0,0,0), thread (5,0,0); launched at ...": the current thread, empty in host code.
+// Writes "in kernel k, block (0,0,0), thread (5,0,0); launched at ...", for the current thread; "" in host code.
 void describe_current_thread(char* text, unsigned size);
 
-// Fatal signals in a kernel print the current thread and go on to the handlers that were there before. Called for
-// each launch, since test frameworks put their own handlers in place for each test.
+// Installs handlers that print the current thread on a fatal signal in a kernel, and then call the previous handlers.
+// Called for each launch, because test frameworks install their own handlers for each test.
 void watch_signals();
 
-// Ends the program when the kernels on this OS thread have made no progress for the time in settings(). Where the
-// system has no timers for single threads, nothing watches.
+// Starts a timer that ends the program if no CUDA thread on this OS thread finishes within settings().timeout. Does
+// nothing where the system has no timers for single threads.
 void watch_time();
 
-// Counts the time that this OS thread slept as the CPU time that it would have taken to poll instead.
+// Adds the time that this OS thread slept to the CPU time that watch_time() measures.
 void count_nap(std::chrono::microseconds asleep);
 
-// While it lives, signals that end the program, such as Ctrl-C, do so to this OS thread, or go to another or wait.
-// Only a thread inside a kernel can say where it is.
+// While the object lives, this OS thread receives (come) or blocks (wait) the signals that interrupt the program, such
+// as Ctrl-C. They should reach a thread inside a kernel, because only that one can report its position.
 class Interrupts {
  public:
   enum Kind { come, wait };
@@ -65,14 +65,14 @@ class Interrupts {
   sigset_t before_;
 };
 
-// From a signal handler: prints the problem, the current thread, and the line of the .cu file that was interrupted.
-// `context` is what the handler got; `address` what could not be accessed, if that is it.
+// Prints the problem, the current thread, and the interrupted line of the .cu file. Called in a signal handler.
+// `context` is the handler's argument; `address` is the address of a failed access, null for other signals.
 void report_signal(const char* cause, const char* problem, const void* context, const void* address = nullptr);
 
-// For an OS thread that runs kernels: lets the handler run when a kernel's stack has overflowed.
+// Gives this OS thread a signal stack, so the handler can run when a kernel's stack has overflowed.
 void use_signal_stack();
 
 }  // namespace cuda_emu
 
-// Called right after an error is printed: a place for a breakpoint.
+// Called right after an error is printed: set a breakpoint here.
 extern "C" void cuda_emu_error();

@@ -27,7 +27,7 @@ std::atomic<cudaError_t> sticky_error{cudaSuccess};
 std::atomic<bool> failure_seen{true};
 std::atomic<std::size_t> dynamic_shared_allowed{kSharedPerBlock};
 
-constexpr int kClockRate = 1'000'000;  // kHz, for programs that divide by it
+constexpr int kClockRate = 1'000'000;  // kHz; not 0, because programs divide by it
 
 struct ErrorText {
   cudaError_t error;

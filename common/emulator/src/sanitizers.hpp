@@ -1,4 +1,5 @@
-// Whether AddressSanitizer is on, and the parts of its interface that the emulator uses. Without it they do nothing.
+// Detects AddressSanitizer and wraps the part of its interface that the emulator uses. Without it the functions do
+// nothing.
 #pragma once
 
 #include <cstddef>

@@ -13,20 +13,20 @@
 namespace cuda_emu {
 namespace {
 
-// Hot data of all threads lies at the same depth of their stacks; spreading the stacks' tops over the cache sets
-// nearly halves the time of kernels with large blocks.
+// Hot data is at the same depth of every thread's stack. Spreading the tops of the stacks over the cache sets nearly
+// halves the time of kernels with large blocks.
 constexpr std::size_t kColourStep = 192;
 constexpr std::size_t kColours = 61;
 
 // Each stack takes two of the process's memory mappings, of which Linux allows 65,530.
 constexpr std::size_t kMaxIdleStacks = 16384;
 
-// A block whose threads yield more often probably waits for another block; and so more quickly where one has before.
+// A block whose threads yield kPatience times probably waits for another block; kLessPatience once a block has waited.
 constexpr unsigned kPatience = 10000;
 constexpr unsigned kLessPatience = 1000;
 constexpr unsigned kOften = 500;                      // in a round of Standstill
-constexpr std::chrono::milliseconds kSpinning{2000};  // of all threads: for ever
-constexpr std::chrono::microseconds kNap{20};         // of a block that waits, for each one that may do so
+constexpr std::chrono::milliseconds kSpinning{2000};  // if all threads spin that long, they spin for ever
+constexpr std::chrono::microseconds kNap{20};         // of a waiting block, times the number of helpers
 constexpr std::chrono::microseconds kWaking{50};      // what Linux adds to a nap
 
 bool same_text(const char* a, const char* b) { return a == b || strcmp(a, b) == 0; }
@@ -130,7 +130,7 @@ void Worker::prepare(Launch& launch) {
   order_threads();
 }
 
-// False when there is none left.
+// Returns false when no block is left.
 bool Worker::begin_block() {
   if (launch_->failed.load(std::memory_order_relaxed)) return false;
   if (launch_->config.cooperative && has_run_block_) return false;
@@ -161,15 +161,15 @@ bool Worker::begin_block() {
   return true;
 }
 
-// In reverse order the last one that is left, or what a block leaves behind for the next one would never be missed. Once
-// a block seems to wait for an earlier one (yield()), the first one that is left: so it gets what it waits for.
+// Returns the next block. In reverse order that is the last one left, which shows kernels that rely on an earlier block
+// having run. Once a block seems to wait for an earlier one (note_poll()), it is the first one left.
 std::uint64_t Worker::pick_block(std::uint64_t taken_before) {
   if (order_ != Order::reverse) return taken_before;
   if (launch_->only_in_order.load(std::memory_order_relaxed)) return launch_->in_order.fetch_add(1);
   return launch_->blocks - 1 - launch_->in_reverse.fetch_add(1);
 }
 
-// The order in which threads start, and go on after a barrier.
+// Sets the order in which threads start, and continue after a barrier.
 void Worker::order_threads() {
   for (unsigned i = 0; i < thread_count_; ++i) {
     start_order_[i] = static_cast<std::uint16_t>(order_ == Order::reverse ? thread_count_ - 1 - i : i);
@@ -187,7 +187,7 @@ std::uint64_t Worker::random() {
 }
 
 bool Worker::copies_now() {
-  if (trace.on()) return false;  // it follows each copy to the wait for it
+  if (trace.on()) return false;  // the trace follows each copy to the wait for it
   return order_ == Order::reverse || (order_ == Order::random && random() % 2 == 0);
 }
 
@@ -195,8 +195,8 @@ bool Worker::copies_now() {
 
 void Worker::fiber_entry() { current_worker->run_threads(); }
 
-// What a fiber does: start threads one after another. Only when a thread waits does another fiber take over, so that
-// a kernel without barriers runs on one fiber.
+// The loop of a fiber: starts threads one after another. Another fiber takes over only when a thread waits, so a kernel
+// without barriers runs on one fiber.
 void Worker::run_threads() {
   for (;;) {
     if (should_start_thread()) {
@@ -215,7 +215,7 @@ void Worker::run_next_thread() {
   finish_thread();
 }
 
-// The current fiber has no thread; it is laid aside to start others later.
+// Switches away from a fiber that has no thread, and keeps it as a spare one.
 void Worker::park_and_switch_to(Fiber& next) {
   spare_fibers_.push_back(Fiber::current);
   Fiber::switch_to(next);
@@ -232,8 +232,8 @@ Fiber& Worker::spare_fiber() {
   return *fiber;
 }
 
-// Where this OS thread goes when the current CUDA thread cannot go on. Ready threads come before new ones: their
-// stacks are in the cache, and it takes fewer fibers.
+// Returns the fiber to run when the current CUDA thread cannot continue. Ready threads come before new ones: their
+// stacks are in the cache, and fewer fibers are needed.
 Fiber& Worker::pick_next() {
   if (should_start_thread()) return spare_fiber();
   return has_ready() ? resume_ready() : main_fiber_;
@@ -260,7 +260,7 @@ bool Worker::should_start_thread() {
   return !has_ready() || (order_ == Order::random && random() % 2 == 0);
 }
 
-// After a failure the suspended threads are abandoned.
+// Abandons the suspended threads of a failed launch.
 void Worker::restart_fibers() {
   spare_fibers_.clear();
   for (const auto& fiber : fibers_) {
@@ -321,7 +321,7 @@ void Worker::finish_thread() {
   }
 }
 
-// A GPU counts the threads that have returned as arrived, and any barrier of the block as the same one.
+// As on a GPU, threads that have returned count as arrived, and all barriers of the block count as the same one.
 bool Worker::barrier_is_complete() {
   if (arrived_ + returned_ < thread_count_ || (at_grid_barrier_ && returned_ != 0)) return false;
   if (divergent_) {
@@ -340,7 +340,7 @@ bool Worker::barrier_is_complete() {
   return true;
 }
 
-// Whether lanes of one warp wait in different places.
+// Returns true if lanes of one warp wait at different places.
 bool Worker::warps_differ_at_barrier() const {
   for (unsigned warp = 0; warp * kWarpSize < thread_count_; ++warp) {
     const Where* first = nullptr;
@@ -353,7 +353,7 @@ bool Worker::warps_differ_at_barrier() const {
   return false;
 }
 
-// Once for each place in the program; as if `thread` ran.
+// Prints a warning once for each place in the program, as if `thread` were running.
 void Worker::warn_once(const Problem& what, const Where& where, unsigned thread) {
   static std::mutex mutex;
   static auto& warned = *new std::vector<Where>;
@@ -368,7 +368,7 @@ void Worker::warn_once(const Problem& what, const Where& where, unsigned thread)
   threadIdx = own;
 }
 
-// True for the last thread.
+// Returns true for the last thread to arrive.
 bool Worker::arrive_at_barrier(ThreadState state, const Where& where) {
   block_current(state, where);
   if (state == ThreadState::at_grid_barrier) at_grid_barrier_ = true;
@@ -443,14 +443,14 @@ void Worker::yield(const void* polled) {
   push_back(current_);
   thread.state = ThreadState::yielding;
   if (converging_ != 0) resolve_convergence(current_ / kWarpSize);
-  start_one_ = started_ < thread_count_;  // or two spinning threads would keep the others from starting
+  start_one_ = started_ < thread_count_;  // else two spinning threads would keep the others from starting
   Fiber& next = start_one_ ? spare_fiber() : pick_next();
   const bool others_wait = &next == Fiber::current;
   if (others_wait || yields_ % thread_count_ == 0) rest();
   if (!others_wait) Fiber::switch_to(next);
 }
 
-// Each thread of the block that can run has polled: perhaps the block waits for another one.
+// Called when every thread of the block that can run has polled: perhaps the block waits for another one.
 void Worker::rest() {
   if (!launch_->config.cooperative && ++rests_ == kOften) {
     const std::uint64_t running = std::min<std::uint64_t>(launch_->taken, launch_->blocks) - launch_->finished;
@@ -458,12 +458,11 @@ void Worker::rest() {
   }
   if (!has_helper_ || trace.on()) return std::this_thread::yield();
   const auto nap = kNap * launch_->helpers.load();
-  std::this_thread::sleep_for(nap);  // or those that wait would take all the time of those that work
+  std::this_thread::sleep_for(nap);  // else waiting blocks would take the CPU time of working ones
   count_nap(nap + kWaking);
 }
 
-// Perhaps all blocks that run wait for one that does not: then it gets an OS thread, up to as many blocks as a device
-// would hold at once.
+// Counts a poll. Perhaps all running blocks wait for one that has not started; a helper is added to start it.
 void Worker::note_poll(const void* polled) {
   const bool one_has_waited = launch_->only_in_order.load(std::memory_order_relaxed);
   if (++yields_ >= (one_has_waited ? kLessPatience : kPatience) && !has_helper_) {
@@ -471,7 +470,7 @@ void Worker::note_poll(const void* polled) {
     add_helper(*launch_);
   }
   const void*& before = threads_[current_].polled;
-  const bool goes_on = polled != nullptr && polled != before;  // as through the flags of all blocks before
+  const bool goes_on = polled != nullptr && polled != before;  // such as a loop over the flags of earlier blocks
   if (polled != nullptr) before = polled;
   if (goes_on && rests_ >= kOften) launch_->standstill.progress();
   const unsigned round = launch_->standstill.round.load(std::memory_order_relaxed);
@@ -512,7 +511,7 @@ void Worker::fail(Problem problem, cudaError_t error) {
     launch_->error = error;
     report(*this, problem);
   }
-  for (std::string* text : {&problem.text, &problem.at}) std::string().swap(*text);  // nothing here is destroyed
+  for (std::string* text : {&problem.text, &problem.at}) std::string().swap(*text);  // destructors will not run here
   leave_launch();
 }
 

@@ -1,5 +1,5 @@
-// Runs the blocks of a launch: every CUDA thread of a block on a fiber, one at a time, switching only where threads
-// wait.
+// Runs the blocks of a launch. Each CUDA thread of a block runs on a fiber, one at a time; fibers are switched only
+// where threads wait.
 #pragma once
 
 #include <atomic>
@@ -23,12 +23,12 @@
 
 namespace cuda_emu {
 
-// Where the blocks of a cooperative launch meet; each runs on an OS thread of its own.
+// The barrier for the blocks of a cooperative launch, each of which runs on an OS thread of its own.
 class GridBarrier {
  public:
   enum class Outcome { passed, stuck, launch_failed };
 
-  // Called by the last thread of a block. Stuck: the blocks that are missing have returned.
+  // Called by the last thread of a block to arrive. Returns `stuck` if all missing blocks have returned.
   Outcome wait(std::uint64_t blocks, const std::atomic<bool>& launch_failed);
   void block_finished();
 
@@ -40,16 +40,18 @@ class GridBarrier {
   std::uint64_t round_ = 0;
 };
 
-// Whether the blocks of an ordinary launch that run all wait for others. It takes two rounds, in each of which every one
-// of them has polled the same memory often and no thread has finished: a block that found what it waited for in the
-// first one does not wait in the second.
+// Detects that all running blocks of an ordinary launch wait for other blocks. In a complete round every running block
+// has polled the same memory often, and no thread has finished. Two rounds are needed: a block that found its value in
+// the first does not wait in the second.
 class Standstill {
  public:
   std::atomic<unsigned> round{0};
 
-  // Called for each of the `running` blocks once in a round. True for the last one of the second round and of later ones.
+  // Called once a round for each of the `running` blocks. Returns true for the last block of the second or a later
+  // round.
   bool polls(std::uint64_t running);
-  // Since the second round ended; called by the block for which polls() was true.
+  // Returns true if that much time has passed since the second round ended. Called by the block for which polls()
+  // returned true.
   bool lasts(std::chrono::milliseconds time) const { return std::chrono::steady_clock::now() - since_ >= time; }
   void progress() {
     if (some_polled_.load(std::memory_order_relaxed)) begin_again();
@@ -74,11 +76,11 @@ struct Launch {
   std::atomic<unsigned> helpers{0};          // OS threads besides the one that launches
   std::atomic<std::uint64_t> taken{0};       // blocks
   std::atomic<std::uint64_t> finished{0};    // blocks
-  std::atomic<std::uint64_t> in_order{0};    // in reverse order: of these, from the first one on,
-  std::atomic<std::uint64_t> in_reverse{0};  // and from the last one back
+  std::atomic<std::uint64_t> in_order{0};    // reverse order: blocks taken from the first one on,
+  std::atomic<std::uint64_t> in_reverse{0};  // and blocks taken from the last one back
   std::atomic<bool> only_in_order{false};
   std::atomic<bool> failed{false};
-  cudaError_t error = cudaErrorLaunchFailure;  // what the launch becomes if it failed
+  cudaError_t error = cudaErrorLaunchFailure;  // the result if the launch has failed
   GridBarrier grid_barrier{};
   Standstill standstill{};
 };
@@ -97,25 +99,25 @@ enum class ThreadState : unsigned char {
 struct Thread {
   uint3 index;
   ThreadState state;       // stays `returned` until the next block's thread starts
-  Fiber* fiber;            // where it goes on
-  const Where* where;      // what it waits in, as long as it waits
-  Collective* collective;  // its part, while it waits in a warp collective
-  const void* polled;      // last
+  Fiber* fiber;            // on which it continues
+  const Where* where;      // the operation in which it waits
+  Collective* collective;  // its part of the warp collective in which it waits
+  const void* polled;      // the address polled last
 };
 
 struct Warp {
   unsigned waiting;     // lanes that wait in a collective
-  unsigned converging;  // lanes that wait to see who comes to the same place
+  unsigned converging;  // lanes that wait in converged_lanes()
   unsigned returned;
 };
 
 bool same_place(const Where& a, const Where& b);
 
-// Calls one more OS thread to the launch, as long as a device could hold one more block.
+// Adds an OS thread to the launch, up to most_helpers().
 void add_helper(Launch& launch);
 unsigned most_helpers(const Launch& launch);
 
-// One OS thread's part of the machine: it takes blocks of a launch, one after another, until none is left.
+// Runs blocks of a launch on one OS thread, one after another, until none is left.
 class Worker {
  public:
   Worker() = default;
@@ -124,7 +126,7 @@ class Worker {
 
   void run(Launch& launch);
 
-  // What kernels call, by the functions of the same names.
+  // Called by kernels through the functions of the same names.
   int block_barrier(BarrierVote vote, bool predicate, const Where& where);
   void grid_barrier(const Where& where);
   std::uint64_t warp_collective(Collective& part);
@@ -132,7 +134,7 @@ class Worker {
   void yield(const void* polled);
   [[noreturn]] void trap(const Where& where);
 
-  // Reports the problem and ends the launch, with this error.
+  // Reports the problem and ends the launch with this error.
   [[noreturn]] void fail(Problem problem, cudaError_t error = cudaErrorLaunchFailure);
 
   const Launch& launch() const { return *launch_; }
@@ -151,7 +153,7 @@ class Worker {
   };
   Progress progress() const { return {launches_, block_, returned_}; }
 
-  // Whether an asynchronous copy that is asked for now is to happen at once.
+  // Returns true if an asynchronous copy that starts now is to be carried out at once.
   bool copies_now();
 
   SharedMemory shared;
@@ -211,32 +213,32 @@ class Worker {
   std::uint64_t block_ = 0;
   bool has_run_block_ = false;
   unsigned yields_ = 0;      // of all threads of the block
-  bool has_helper_ = false;  // as it seems to wait for another block
-  unsigned round_ = 0;       // of the launch's standstill,
-  unsigned rests_ = 0;       // and how often, since it began, all threads had polled
+  bool has_helper_ = false;  // added because the block seems to wait for another one
+  unsigned round_ = 0;       // the Standstill round last seen,
+  unsigned rests_ = 0;       // and how often all threads have polled since it began
   Order order_ = Order::forward;
   std::uint64_t random_state_ = 0;
 
   unsigned thread_count_ = 0;
   unsigned started_ = 0;
-  bool start_one_ = false;  // a thread is to start, whoever else is ready
+  bool start_one_ = false;  // start a thread next, even if others are ready
   unsigned returned_ = 0;
   unsigned current_ = 0;
   unsigned converging_ = 0;  // threads, in all warps
 
   unsigned arrived_ = 0;  // at the block or grid barrier
   bool divergent_ = false;
-  bool at_grid_barrier_ = false;  // some of those that arrived
+  bool at_grid_barrier_ = false;  // at least one of the threads that arrived
   const Where* first_arrival_ = nullptr;
   int votes_ = 0;
   int barrier_votes_ = 0;   // of the barrier that was last released
-  bool unanimous_ = false;  // all voted for it there
+  bool unanimous_ = false;  // whether all voted true there
 
   unsigned ring_begin_ = 0;
   unsigned ring_end_ = 0;
   std::uint16_t ring_[kRingSize];  // threads that are ready
 
-  dim3 indexed_block_{0, 0, 0};  // the block shape that threads_[].index is for
+  dim3 indexed_block_{0, 0, 0};  // the block shape for which threads_[].index is set
   Thread threads_[kMaxThreadsPerBlock];
   Warp warps_[kWarps];
   std::uint16_t start_order_[kMaxThreadsPerBlock];

@@ -11,7 +11,7 @@
 namespace cuda_emu {
 namespace {
 
-constexpr unsigned kMaxWorkers = 16;  // stacks of 1024 threads each must stay below the kernel's limit of mappings
+constexpr unsigned kMaxWorkers = 16;  // stacks of 1024 threads each must stay below Linux's limit of mappings
 constexpr unsigned kMaxDefaultWorkers = 8;
 constexpr std::uint64_t kMinStackKiB = 16;
 constexpr std::uint64_t kMaxStackKiB = 65536;
@@ -57,7 +57,7 @@ bool parse_fill(const char* text, Settings* settings) {
   return true;
 }
 
-// _Exit, since destructors could wait for a launch that never ends.
+// Calls _Exit, because destructors could wait for a launch that never ends.
 [[noreturn]] void reject(const char* name, const char* value, const char* expected) {
   fprintf(stderr, "cuda_emu: error: %s='%s': expected %s\n", name, value, expected);
   _Exit(2);
@@ -96,7 +96,7 @@ Settings read_environment() {
   return result;
 }
 
-// Bad values end the program at its start, not in the middle of its first launch.
+// Read at start, so a bad value ends the program before its first launch.
 [[maybe_unused]] const bool read_at_start = (settings(), true);
 
 }  // namespace

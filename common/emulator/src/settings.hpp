@@ -18,11 +18,12 @@ struct Settings {
   std::size_t stack_size = 0;
   unsigned timeout = 0;  // seconds; 0: none
   unsigned multiprocessors = kDefaultMultiprocessors;
-  unsigned char fill = 0xff;  // each byte of fresh memory
+  unsigned char fill = 0xff;  // value of each byte of fresh memory
   bool launches_only = false;
 };
 
-// Reads the environment when the program starts; a bad value there ends it with exit status 2.
+// Returns the settings. They are read from the environment when the program starts; a bad value ends the program with
+// exit status 2.
 Settings& settings();
 
 }  // namespace cuda_emu

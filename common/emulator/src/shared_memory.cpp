@@ -17,9 +17,9 @@
 namespace cuda_emu {
 namespace {
 
-constexpr std::size_t kRedZone = 128;        // as many banks as without it
-constexpr std::size_t kArenaSize = 1 << 20;  // the most a block may have, and red zones around thousands of variables
-constexpr std::size_t kBehind = 8 << 10;     // that hold NaN behind the last variable, where nothing has red zones
+constexpr std::size_t kRedZone = 128;        // a multiple of 32 banks: variables keep their banks
+constexpr std::size_t kArenaSize = 1 << 20;  // a block's maximum, and red zones around thousands of variables
+constexpr std::size_t kBehind = 8 << 10;     // bytes of NaN behind the last variable, without ASan
 
 struct Variable {
   const char* name;
@@ -47,7 +47,7 @@ char* align_up(char* address, std::size_t alignment) {
   return address + (alignment - value % alignment) % alignment;
 }
 
-// What is read past the end of the last variable is not 0, which would not show in a sum.
+// Fills the memory behind the last variable with NaN: a 0 read there would not show in a sum.
 void fill_behind(char* end) {
   if (!kAsan) memset(end, 0xff, kBehind);
 }
@@ -61,7 +61,7 @@ SharedMemory::SharedMemory() {
     _Exit(2);
   }
   arena_ = static_cast<char*>(mapping);
-  dynamic_ = arena_ + 1024;  // aligned, and with a red zone below
+  dynamic_ = arena_ + 1024;  // aligned, with a red zone before it
 }
 
 SharedMemory::~SharedMemory() {

@@ -10,8 +10,8 @@
 
 namespace cuda_emu {
 
-// Variables get their place at their first use in a launch, and are filled with 0xff (NaN) at their first use in a
-// block: a program may hold many more than one kernel touches.
+// A variable is allocated at its first use in a launch, because a program may have many more variables than a kernel
+// uses. It is filled with settings().fill (by default 0xff, NaN) at its first use in a block.
 class SharedMemory {
  public:
   SharedMemory();
@@ -22,11 +22,11 @@ class SharedMemory {
   void begin_launch(std::size_t dynamic_size);
   void begin_block() { ++block_; }
 
-  // After a launch: what was written outside the variables, empty if nothing; always so in the ASan build, which
-  // reports such a write itself.
+  // Describes a write outside the variables, after a launch; empty if there was none, and always in the ASan build,
+  // which reports such a write itself.
   std::string overrun();
 
-  // Null if the kernel's variables take more memory than a block may have.
+  // Returns the variable's address, or null if the kernel's variables need more memory than a block may have.
   void* variable(unsigned number) {
     if (number < slots_.size() && slots_[number].block == block_) return slots_[number].address;
     return begin_use(number);
@@ -44,17 +44,17 @@ class SharedMemory {
     const char* begin;
     std::size_t size;
   };
-  // The one at an address, or before it; of several names of dynamic memory the first that was used. Null if none is.
+  // Returns the variable at the address, else the last one before it; null if there is none. If dynamic memory has
+  // several names, it is listed under the first one used.
   const Used* find(const char* address) const;
 
-  // Whether the bytes lie where the block's shared memory is. (That they belong to a variable, AddressSanitizer
-  // checks.)
+  // Returns true if the bytes are in the block's shared memory. ASan checks that they belong to a variable.
   bool contains(const void* begin, std::size_t size) const {
     const char* from = static_cast<const char*>(begin);
     return from >= dynamic_ && from + size <= free_;
   }
 
-  // Whether the bytes, or some of them, lie where guards stand.
+  // Returns true if at least one of the bytes is in a guard.
   bool behind_variable(const void* begin, std::size_t size) const {
     const char* from = static_cast<const char*>(begin);
     for (const Guard& guard : guards_) {
@@ -63,7 +63,7 @@ class SharedMemory {
     return false;
   }
 
-  // Where variables may lie.
+  // The memory for variables.
   const char* begin() const { return dynamic_; }
   std::size_t capacity() const;
 
@@ -82,7 +82,7 @@ class SharedMemory {
 
   char* arena_;
   char* dynamic_;
-  char* free_ = nullptr;  // where the next variable goes
+  char* free_ = nullptr;  // address of the next variable
   std::size_t dynamic_size_ = 0;
   std::size_t static_size_ = 0;
   std::uint64_t launch_ = 0;  // counts launches, and block_ blocks, of this worker
@@ -91,7 +91,7 @@ class SharedMemory {
   std::vector<Slot> slots_;
   std::vector<Used> used_;
 
-  // What stands behind a variable; nothing writes there.
+  // The bytes behind a variable, which no correct kernel writes.
   struct Guard {
     const char* begin;
     std::size_t size;

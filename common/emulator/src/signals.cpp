@@ -1,4 +1,4 @@
-// A signal handler that says which CUDA thread was running, and leaves the rest to the handlers before it.
+// A signal handler that prints which CUDA thread was running, and then calls the previous handler.
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -28,7 +28,7 @@ struct sigaction previous_actions[NSIG];
 std::atomic<pthread_t> first_reporter{};  // the thread whose signal is reported
 std::atomic<bool> reported{false};
 
-// Where the interrupted code had its stack pointer; null where that is not known.
+// Returns the stack pointer of the interrupted code; null if it is not known.
 const void* stack_pointer_of(const ucontext_t& context) {
 #if defined(__linux__) && defined(__x86_64__)
   return reinterpret_cast<const void*>(context.uc_mcontext.gregs[REG_RSP]);
@@ -70,12 +70,12 @@ Cause cause_of(int signal, const siginfo_t& info, const ucontext_t& context) {
 
 void handle(int signal, siginfo_t* info, void* context) {
   const bool access = signal == SIGSEGV || signal == SIGBUS;
-  if (access && current_worker != nullptr && is_watched_write(info->si_addr)) return;  // and the write happens
+  if (access && current_worker != nullptr && is_watched_write(info->si_addr)) return;  // and the write is repeated
   struct sigaction next;
   memset(&next, 0, sizeof next);
   next.sa_handler = SIG_DFL;
-  // A second time means that the handler before this one came back to it, or that another thread fails: that one waits
-  // until the first has said where it was.
+  // On a second call either the previous handler has called this one, or another thread fails too. That thread waits
+  // until the first one is reported.
   pthread_t reporter{};
   const bool is_first = first_reporter.compare_exchange_strong(reporter, pthread_self());
   while (!is_first && reporter != pthread_self() && !reported) usleep(1000);
@@ -127,7 +127,7 @@ void use_signal_stack() {
   stack_t existing;
   if (sigaltstack(nullptr, &existing) != 0 || (existing.ss_flags & SS_DISABLE) == 0) return;
   void* memory = mmap(nullptr, kSignalStackSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return;  // only the message about a stack overflow would be lost
+  if (memory == MAP_FAILED) return;  // then only the message about a stack overflow is lost
   stack_t stack;
   memset(&stack, 0, sizeof stack);
   stack.ss_sp = memory;
@@ -140,7 +140,7 @@ void watch_signals() {
   struct sigaction current;
   sigaction(kSignals[0], nullptr, &current);
   const bool installed = (current.sa_flags & SA_SIGINFO) != 0 && current.sa_sigaction == &handle;
-  if (!has_stack || !installed) {  // whoever took the handler away may have taken the stack, too
+  if (!has_stack || !installed) {  // code that replaced the handler may have replaced the stack, too
     use_signal_stack();
     has_stack = true;
   }

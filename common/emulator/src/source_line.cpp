@@ -17,9 +17,9 @@ namespace cuda_emu {
 namespace {
 
 constexpr int kFrames = 32;
-constexpr int kHandlerFrames = 8;  // at most, of the handler itself
+constexpr int kHandlerFrames = 8;  // at most, for the handler itself
 
-std::uintptr_t load_address = 0;  // of the program; 0 if it is not position independent
+std::uintptr_t load_address = 0;  // of the program; 0 if it is not position-independent
 char program[4096];
 
 std::uintptr_t program_counter(const void* context) {
@@ -31,7 +31,7 @@ std::uintptr_t program_counter(const void* context) {
 #endif
 }
 
-// The addresses to look up, innermost first: the interrupted instruction, if any, and the calls that led there.
+// Returns the addresses to look up, innermost first: the interrupted instruction, if any, and the calls that led to it.
 int frames_at(const void* context, std::uintptr_t* addresses) {
   void* frames[kFrames + kHandlerFrames];
   const int count = backtrace(frames, kFrames + kHandlerFrames);
@@ -63,8 +63,8 @@ int frames_at(const void* context, std::uintptr_t* addresses) {
   _exit(1);
 }
 
-// Is this line of addr2line's, "file:12" or "file:12 (discriminator 3)", of a .cu or .cuh file? Cuts it after the
-// number.
+// Returns true if addr2line's answer, "file:12" or "file:12 (discriminator 3)", names a .cu or .cuh file. Truncates it
+// after the number.
 bool is_cuda_source(char* line) {
   char* colon = strrchr(line, ':');
   if (colon == nullptr || colon[1] < '1' || colon[1] > '9') return false;
@@ -80,7 +80,7 @@ bool is_cuda_source(char* line) {
 
 void prepare_source_lines() {
   void* frame = nullptr;
-  backtrace(&frame, 1);  // the first call loads a library
+  backtrace(&frame, 1);  // the first call loads a library, which a signal handler must not do
   const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
   program[length < 0 ? 0 : length] = '\0';
   dl_iterate_phdr(
@@ -102,7 +102,7 @@ bool find_source_line(const void* context, char* text, std::size_t size) {
   bool found = false;
   std::size_t used = 0;
   for (char byte; child > 0 && read(ends[0], &byte, 1) == 1;) {
-    if (found) continue;  // addr2line must not wait for a reader
+    if (found) continue;  // read to the end, or addr2line would block
     text[used] = byte == '\n' ? '\0' : byte;
     if (byte == '\n') found = is_cuda_source(text);
     used = byte == '\n' ? 0 : used + (used + 1 < size);

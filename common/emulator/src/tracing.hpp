@@ -1,4 +1,4 @@
-// What the scheduler and the launch tell the trace of a traced build; nothing in other builds.
+// The calls by which the scheduler and the launch inform the trace. They do nothing unless CUDA_EMU_TRACE is defined.
 #pragma once
 
 #include <cstdint>

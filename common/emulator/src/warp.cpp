@@ -1,4 +1,4 @@
-// Warp collectives: every lane publishes its part and waits; the last one to arrive computes all results.
+// Warp collectives. Every lane publishes its part and waits; the last lane to arrive computes all results.
 #include "cuda_emu/warp.hpp"
 
 #include <algorithm>
@@ -14,10 +14,10 @@ constexpr std::uint64_t kPoison = ~std::uint64_t{0};  // NaN, or -1
 // The parts of one collective, by lane. Lanes outside `lanes` take no part.
 struct Parts {
   unsigned lanes = 0;
-  unsigned returned = 0;  // of those that the mask names
+  unsigned returned = 0;  // lanes of the mask that have returned
   Collective* part[kWarpSize];
   std::uint64_t value[kWarpSize];
-  // The first lane that reads one that has returned.
+  // The first lane that reads from a lane that has returned.
   bool reads_returned = false;
   unsigned reader = 0, source = 0;
 };
@@ -48,14 +48,14 @@ std::uint64_t reduce(const Parts& parts, Combine combine) {
   return static_cast<std::uint64_t>(static_cast<unsigned>(total));
 }
 
-// source(argument, lane, begin, end) is the lane that `lane`, in a segment from `begin` to `end`, reads from.
+// source(argument, lane, begin, end) returns the lane that `lane`, in the segment [begin, end), reads from.
 template <class Source>
 void shuffle(Parts& parts, Source source) {
   for_each_lane(parts.lanes, [&](unsigned lane) {
     Collective& part = *parts.part[lane];
     const unsigned width = static_cast<unsigned>(part.width);
     const unsigned begin = lane & ~(width - 1);
-    const unsigned argument = static_cast<unsigned>(part.argument) % kWarpSize;  // the hardware takes five bits
+    const unsigned argument = static_cast<unsigned>(part.argument) % kWarpSize;  // the hardware uses five bits
     const unsigned from = source(argument, lane, begin, begin + width);
     part.source = static_cast<int>(from);
     part.result = parts.lanes >> from & 1 ? parts.value[from] : kPoison;
@@ -68,7 +68,7 @@ void shuffle(Parts& parts, Source source) {
 
 unsigned source_at(unsigned rank, unsigned, unsigned begin, unsigned end) { return begin + (rank & (end - begin - 1)); }
 
-// A source outside the segment means the lane's own value.
+// If the source is outside the segment, the lane gets its own value.
 unsigned source_below(unsigned distance, unsigned lane, unsigned begin, unsigned) {
   return distance > lane - begin ? lane : lane - distance;
 }
@@ -86,7 +86,7 @@ void give_all(Parts& parts, std::uint64_t result) {
   for_each_lane(parts.lanes, [&](unsigned lane) { parts.part[lane]->result = result; });
 }
 
-// All lanes are there, and of the same function.
+// All 32 lanes must take part, in the same function.
 void evaluate_fragments(Parts& parts) {
   Fragments* lanes[kWarpSize];
   for (unsigned lane = 0; lane < kWarpSize; ++lane) {
@@ -151,7 +151,7 @@ bool is_blocked(ThreadState state) {
 
 }  // namespace
 
-// The last warp of a block may be a part of one.
+// The last warp of a block may have fewer than 32 lanes.
 unsigned Worker::existing_lanes(unsigned warp) const {
   const unsigned threads = thread_count_ - warp * kWarpSize;
   return threads >= kWarpSize ? ~0u : (1u << threads) - 1;
@@ -170,8 +170,8 @@ std::uint64_t Worker::warp_collective(Collective& part) {
   return part.result;
 }
 
-// Evaluates the collective once every lane of the mask that has not returned waits in it. A lane that waits with
-// another mask may belong to another group, so that is no error as yet.
+// Evaluates the collective when every lane of the mask that has not returned waits in it. A lane that waits with
+// another mask is no error yet: it may belong to another group.
 void Worker::complete_collective(unsigned warp, unsigned mask) {
   const unsigned needed = mask & existing_lanes(warp) & ~warps_[warp].returned;
   if (needed == 0 || (needed & ~warps_[warp].waiting) != 0) return;
@@ -198,7 +198,7 @@ void Worker::complete_collective(unsigned warp, unsigned mask) {
 
   evaluate(first.op, parts);
   if (parts.reads_returned) {
-    // The reader may need no value from there, as the upper half of a sum that goes down.
+    // A warning only: the reader may not need the value, like the upper half of a warp in a shuffle-down sum.
     warn_once({"lane is gone", "lane " + std::to_string(parts.reader) + " reads lane " + std::to_string(parts.source) +
                                    ", which has returned: the value is undefined"},
               *parts.part[parts.reader]->where, warp * kWarpSize + parts.reader);
@@ -209,7 +209,7 @@ void Worker::complete_collective(unsigned warp, unsigned mask) {
   make_lanes_ready(warp, needed);
 }
 
-// A lane has returned: the others need no longer wait for it.
+// Called when a lane has returned, so the others need not wait for it.
 void Worker::recheck_collectives(unsigned warp) {
   for_each_lane(warps_[warp].waiting, [&](unsigned lane) {
     const bool still_waits = warps_[warp].waiting >> lane & 1;
@@ -217,7 +217,7 @@ void Worker::recheck_collectives(unsigned warp) {
   });
 }
 
-// The warp runs on at once, while its stacks are in the cache.
+// Puts the lanes first in the queue, because their stacks are in the cache.
 void Worker::make_lanes_ready(unsigned warp, unsigned lanes) {
   if (order_ == Order::reverse) {
     for_each_lane(lanes, [&](unsigned lane) { push_front(warp * kWarpSize + lane); });
@@ -240,8 +240,8 @@ unsigned Worker::converged_lanes(const Where& where) {
   return static_cast<unsigned>(part.result);
 }
 
-// Once no lane of the warp can run, those that wait at the same place are together, as on a GPU that keeps lanes on
-// different ways through the program apart until each has come as far as it can.
+// When no lane of the warp can run, the lanes that wait in converged_lanes() at the same place converge. This models a
+// GPU that runs each divergent path as far as possible before lanes reconverge.
 void Worker::resolve_convergence(unsigned warp) {
   const Thread* lanes = threads_ + warp * kWarpSize;
   unsigned rest = warps_[warp].converging;

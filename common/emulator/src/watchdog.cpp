@@ -1,5 +1,5 @@
-// A timer for each OS thread that runs kernels. It counts CPU time, so that neither a loaded machine nor a stopped
-// program looks like an endless loop.
+// A timer for each OS thread that runs kernels. It counts CPU time, so a loaded machine or a stopped program does not
+// look like an endless loop.
 #include "report.hpp"
 
 #ifdef __linux__
@@ -23,8 +23,8 @@
 namespace cuda_emu {
 namespace {
 
-constexpr int kTimedOut = 124;  // as timeout(1) ends
-constexpr int kTicks = 4;       // in the time allowed
+constexpr int kTimedOut = 124;  // the exit status of timeout(1)
+constexpr int kTicks = 4;       // per timeout
 
 std::atomic_flag reported = ATOMIC_FLAG_INIT;
 thread_local bool is_watched = false;
