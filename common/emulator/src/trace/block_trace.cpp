@@ -50,7 +50,7 @@ trace::Counts counts_of(const Request& request, Cost cost, unsigned bytes_of_uni
   return {1, lanes, cost.units, cost.ideal, lanes * request.width, std::uint64_t{cost.units} * bytes_of_unit};
 }
 
-// Makes `a` one access of twice the width with `b`, if they are neighbours for every lane, and aligned.
+// Merges `b` into `a`, an access of twice the width, if they are adjacent and aligned for every lane.
 bool join(Request& a, const Request& b) {
   if (a.lanes != b.lanes || a.width != b.width || a.width < 4 || a.width >= kWidest) return false;
   const unsigned first = first_lane(a.lanes);
@@ -130,7 +130,7 @@ void BlockTrace::meet(unsigned warp, unsigned lanes, bool orders) {
   std::array<std::uint32_t, 32> executed{};
   const SiteId meeting = recorder().executed.on ? note_meeting(warp, lanes, executed) : 0;
   for_each_lane(lanes, [&](unsigned lane) { stopped_[warp * 32 + lane] = 0; });
-  // Where the whole warp has come to a halt, it has been replayed.
+  // If no lane of the warp is running, its events have been replayed already.
   if (running_[warp] != 0) {
     for_each_lane(lanes, [&](unsigned lane) {
       events_[warp * 32 + lane].push_back({lanes, meeting, What::meeting, 0, executed[lane]});
@@ -217,7 +217,7 @@ void BlockTrace::access(const void* memory, std::size_t size, Op op, const void*
 
 void BlockTrace::aligned_access(const void* memory, std::size_t size, Op op, const void* return_address) {
   const auto address = reinterpret_cast<std::uintptr_t>(memory);
-  const std::size_t alignment = std::min<std::size_t>(size, 8);  // more is not known: 16 bytes may be two pointers
+  const std::size_t alignment = std::min<std::size_t>(size, 8);  // no more: 16 bytes may be a struct of two pointers
   if (address % alignment != 0) {
     char what[64], why[64];
     snprintf(what, sizeof what, "misaligned address 0x%llx", static_cast<unsigned long long>(address));
@@ -248,7 +248,7 @@ void BlockTrace::single_access(std::uintptr_t address, unsigned width, Op op, co
       const std::uintptr_t outside = shadow->contains(address, 1) ? shadow->begin() + shadow->size() : address;
       fail("address", "invalid address", "reaches outside the allocation", op, return_address, outside);
     }
-    if (shadow == nullptr) {  // the thread's own variables, the launch's arguments
+    if (shadow == nullptr) {  // the thread's own variables or the launch's arguments
       if (recorder().is_on_host_stack(address)) {
         fail("host memory", "host memory", "is of a variable of the host", op, return_address, address);
       }
@@ -313,7 +313,7 @@ void BlockTrace::check_races(Shadow& shadow, std::uintptr_t address, unsigned wi
     if (writes) {
       compare(cell.reader, Race::Kind::write_after_read);
       compare(cell.other_reader, Race::Kind::write_after_read);
-      // A thread's own atomic operation does not hide what it wrote before: that others may still race with.
+      // An atomic operation does not hide an earlier plain write of the same thread: others may still race with that.
       const bool hides =
           stamp.atomic && !cell.writer.atomic && cell.writer.epoch == stamp.epoch && cell.writer.thread == stamp.thread;
       cell = {hides ? cell.writer : stamp, {}, {}};
@@ -342,8 +342,9 @@ bool BlockTrace::ordered(const Stamp& before, const Stamp& now, Space space) con
   return fenced(before, block_);
 }
 
-// Was there a fence after `before`, by its thread or by one that a barrier put behind it, then an atomic operation of its
-// block, and then one of this block, or within a block of this thread? An atomic operation itself needs no fence.
+// Returns true if these followed `before`, in this order: a fence of its thread, or of any thread behind a barrier; an
+// atomic operation of its block; and one of this block (within one block: of this thread). If `before` is itself an
+// atomic operation, only the last is needed.
 bool BlockTrace::fenced(const Stamp& before, std::uint64_t block) const {
   const std::uint32_t last_atomic = block == block_ ? atomic_of_[current_] : last_atomic_;
   if (before.atomic) return last_atomic > before.time;
@@ -355,8 +356,8 @@ bool BlockTrace::fenced(const Stamp& before, std::uint64_t block) const {
 
 // ---- Replay ----
 
-// Always goes on where the program is least far, in the innermost function call, and lets all lanes that are there go
-// together. So lanes wait for each other where their ways meet again.
+// Replays the lanes with the deepest function call first, and of these the ones at the earliest place in the program,
+// together. So lanes wait for each other where their paths reconverge.
 void BlockTrace::replay(unsigned warp) {
   Replay state;
   for (unsigned lane = 0; lane < 32 && warp * 32 + lane < threads_; ++lane) {
@@ -390,7 +391,7 @@ void BlockTrace::replay(unsigned warp) {
   keep_stops(warp);
 }
 
-// The lanes that go next; none if all wait for a meeting.
+// Returns the lanes to replay next; 0 if all wait for a meeting.
 unsigned BlockTrace::next_group(const Replay& state, unsigned warp) const {
   unsigned group = 0;
   const Event* best = nullptr;
@@ -420,7 +421,7 @@ unsigned BlockTrace::next_group(const Replay& state, unsigned warp) const {
   return group;
 }
 
-// All that is left waits for meetings: those of one that is complete.
+// Called when all lanes that are left wait for meetings. Returns those of complete meetings.
 unsigned BlockTrace::lanes_that_met(const Replay& state) {
   unsigned complete = 0;
   for_each_lane(state.left, [&](unsigned lane) {
@@ -440,7 +441,7 @@ void BlockTrace::replay_basic_block(const Replay& state, unsigned lanes, unsigne
   site.used = true;
   ++site.warp_steps;
   site.lane_steps += static_cast<unsigned>(__builtin_popcount(lanes));
-  // Where each lane goes from here
+  // where each lane goes from here
   SiteId way_on = 0;
   bool divergent = false;
   for_each_lane(lanes, [&](unsigned lane) {
@@ -530,7 +531,7 @@ void BlockTrace::sample(Site& site, const Request& request, Cost cost, unsigned 
   }
 }
 
-// nvcc makes one load of neighbouring ones in shared memory where it can.
+// Merges adjacent loads from shared memory, as nvcc does where it can.
 void BlockTrace::join_shared_load(Request request, SiteId site) {
   for (std::size_t i = 0; i < joining_.size();) {
     const unsigned lane = first_lane(request.lanes);

@@ -1,5 +1,5 @@
-// What the block that a worker runs does: every lane's accesses and basic blocks are kept until its warp has come to a
-// halt, and are then replayed in lockstep, as a GPU would issue them.
+// The trace of the block that a worker runs. Accesses and basic blocks of every lane are recorded until no lane of its
+// warp can run, and are then replayed in lockstep, as a GPU would issue them.
 #pragma once
 
 #include <array>
@@ -19,14 +19,15 @@ class BlockTrace {
  public:
   bool on() const { return on_; }
 
-  // Around all blocks of a launch that the worker runs.
+  // Called before the first and after the last block of a launch that the worker runs.
   void begin_run();
   void end_run(bool failed);
 
   void begin_block(std::uint64_t block, unsigned threads, const SharedMemory& shared);
   void enter(unsigned thread) { current_ = thread; }
 
-  // A thread waits, lanes go on, lanes have met in a warp collective, which perhaps orders their accesses.
+  // stop: a thread waits. go_on: lanes continue. meet: lanes have met in a warp collective; `orders` if it also orders
+  // their accesses, as __syncwarp does.
   void stop(unsigned thread);
   void go_on(unsigned warp, unsigned lanes);
   void meet(unsigned warp, unsigned lanes, bool orders);
@@ -35,20 +36,20 @@ class BlockTrace {
   void block_barrier();
   void grid_barrier();
 
-  // The thread perhaps waits for another block.
+  // Called when the thread perhaps waits for another block.
   void pass_on();
   void before_grid_wait();
   void after_grid_wait();
 
-  // Called by the kernel, see hooks.cpp.
+  // Called by kernels, see hooks.cpp.
   void access(const void* memory, std::size_t size, trace::Op op, const void* return_address, bool async = false);
-  // The launch fails unless the address is a multiple of `size`.
+  // As access(). The launch fails unless the address is a multiple of min(size, 8).
   void aligned_access(const void* memory, std::size_t size, trace::Op op, const void* return_address);
   void basic_block(const void* return_address);
   void enter_function();
   void leave_function() { --depth_[current_]; }
   void fence();
-  // The thread has waited for its asynchronous copy to this place.
+  // Called when the thread has waited for its asynchronous copy to `memory`.
   void copied(const void* memory, std::size_t size);
 
   static inline thread_local BlockTrace* active = nullptr;
@@ -59,13 +60,13 @@ class BlockTrace {
 
   enum class What : std::uint8_t { basic_block, access, landing, meeting };
   struct Event {
-    std::uint64_t address;  // in shared memory: from its start; of a meeting: the lanes
-    trace::SiteId site;     // of a meeting: its place in Executed::meetings
+    std::uint64_t address;  // shared memory: offset from its start; meeting: mask of the lanes
+    trace::SiteId site;     // meeting: index in Executed::meetings
     What what;
     std::uint8_t depth;      // of function calls
     std::uint32_t executed;  // see trace::WarpEvent; 0: not kept
   };
-  // What the lanes of a warp still have to replay.
+  // The events of a warp's lanes that are not replayed yet.
   struct Replay {
     std::array<const Event*, 32> next{}, end{};
     unsigned left = 0;  // lanes
@@ -87,7 +88,7 @@ class BlockTrace {
   void replay_landing(const Replay& state, unsigned lanes, unsigned warp);
   void sample(trace::Site& site, const trace::Request& request, trace::Cost cost, unsigned warp);
 
-  // What is kept for a film: see events.cpp.
+  // Records events for films: see events.cpp.
   std::uint32_t note_access(const void* memory, unsigned width, trace::SiteId site);
   void settle();
   void forget_poll();
@@ -112,32 +113,31 @@ class BlockTrace {
   unsigned current_ = 0;
   std::uint32_t epoch_ = 0;
   unsigned grid_barriers_ = 0;
-  std::uint32_t last_atomic_ = 0;  // when a thread of the block made one
-  // And when each thread last did, itself or a lane that it has met since; barriers begin a new epoch.
+  std::uint32_t last_atomic_ = 0;  // time of the block's last atomic operation
+  // Time of each thread's last atomic operation, or of that of a lane that it has met since.
   std::array<std::uint32_t, kThreads> atomic_of_{};
   const SharedMemory* memory_ = nullptr;
   std::uintptr_t shared_begin_ = 0;
   std::unique_ptr<trace::Shadow> shared_;
 
   std::array<std::vector<Event>, kThreads> events_;
-  // Of each thread: how deep in function calls it is, and at each depth the basic block that it recorded last, and the
-  // one that it replayed last.
+  // For each thread: the depth of its function calls, and for each depth the basic blocks recorded and replayed last.
   static constexpr unsigned kDepths = 16;
   std::array<std::uint8_t, kThreads> depth_{};
   using Blocks = std::array<trace::SiteId, kDepths>;
   std::array<Blocks, kThreads> recorded_block_{};
   std::array<Blocks, 32 * kWarps> replayed_block_{};
-  std::array<unsigned, kWarps> running_{};  // lanes, also those that have not started
-  // Up to when a lane knows of another's accesses, [warp][lane][other].
+  std::array<unsigned, kWarps> running_{};  // lanes, including those that have not started
+  // [warp][lane][other]: accesses of `other` before this time are ordered before those of `lane`.
   std::array<std::array<std::array<std::uint32_t, 32>, 32>, kWarps> known_{};
 
   struct Joining {
     trace::Request request;
     trace::SiteId site;  // of its lowest address
   };
-  std::vector<Joining> joining_;  // shared loads, of the warp that is replayed
+  std::vector<Joining> joining_;  // shared loads of the warp that is replayed
 
-  // Stores that the running thread is about to make, and asynchronous copies that threads have not waited for.
+  // Stores that the running thread is about to make, and asynchronous copies that no thread has waited for.
   struct Store {
     std::uint32_t executed;
     unsigned thread;
@@ -146,7 +146,7 @@ class BlockTrace {
     unsigned width;
   };
   std::vector<Store> stores_, copies_;
-  std::array<std::uint32_t, kThreads> stopped_{};  // the number of each thread's stop that is not kept yet
+  std::array<std::uint32_t, kThreads> stopped_{};  // number of each thread's stop that is not recorded yet; 0: none
 };
 
 namespace trace {
@@ -157,7 +157,7 @@ inline void begin_launch(const Config& config, const void* arguments, std::size_
 }
 inline void end_launch() { Recorder::get().end_launch(); }
 
-// While it lives, what this OS thread does is not the kernel's.
+// While the object lives, nothing that this OS thread does is traced.
 class Pause {
  public:
   Pause() : active_(std::exchange(BlockTrace::active, nullptr)) {}

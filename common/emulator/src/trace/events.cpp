@@ -1,6 +1,6 @@
-// What is kept of a traced launch for a film: each request of a warp with its lanes' values, each collective, and where
-// lanes stop. The hooks run before an access, so a load's value is read at once, and a store's when its thread does
-// something else or stops; an asynchronous copy's once its thread has waited for it.
+// Records a traced launch for a film: the requests of each warp with the lanes' values, the collectives, and where
+// lanes stop. The hooks run before an access. So the value of a load is read at once, that of a store when its thread
+// makes another access or stops, and that of an asynchronous copy when its thread has waited for it.
 #include <algorithm>
 
 #include "block_trace.hpp"
@@ -35,19 +35,19 @@ std::uint32_t BlockTrace::note_access(const void* memory, unsigned width, trace:
   return number;
 }
 
-// Reads what has been stored.
+// Reads the values of pending stores.
 void BlockTrace::settle() {
   trace::Executed& executed = Recorder::get().executed;
   for (const Store& store : stores_) executed.read(store.executed, store.memory, store.width);
   stores_.clear();
 }
 
-// The running thread polls memory: if it has found the same there many times, the last time is forgotten.
+// Called when the running thread polls memory. Drops its last poll if it has read the same value many times.
 void BlockTrace::forget_poll() {
   constexpr unsigned kKept = 8;
   std::vector<Event>& events = events_[current_];
   const auto& words = Recorder::get().executed.words;
-  std::size_t before = 0;  // how many events there were when it had polled before
+  std::size_t before = 0;  // number of events before the last poll
   unsigned polls = 0;
   const Event* last = nullptr;
   for (std::size_t i = events.size(); i > 0 && polls <= kKept; --i) {
@@ -62,7 +62,7 @@ void BlockTrace::forget_poll() {
   if (polls > kKept) events.resize(before);
 }
 
-// The running thread has waited for its asynchronous copy to this place.
+// Called when the running thread has waited for its asynchronous copy to `memory`.
 void BlockTrace::note_landing(const void* memory) {
   const auto copy = std::find_if(copies_.begin(), copies_.end(), [&](const Store& store) {
     return store.thread == current_ && store.memory == memory;
@@ -76,13 +76,13 @@ void BlockTrace::note_landing(const void* memory) {
   copies_.erase(copy);
 }
 
-// The running thread stops; what it waits in is known by now.
+// Called when the running thread stops. The operation in which it waits is known by then.
 void BlockTrace::note_stop(unsigned thread) {
   settle();
   stopped_[thread] = Recorder::get().executed.next();
 }
 
-// The number of the meeting, and of each lane's part in it.
+// Returns the number of the meeting, and sets the number of each lane's part in it.
 trace::SiteId BlockTrace::note_meeting(unsigned warp, unsigned lanes, std::array<std::uint32_t, 32>& numbers) {
   trace::Executed& executed = Recorder::get().executed;
   const auto first = static_cast<unsigned>(__builtin_ctz(lanes));
@@ -137,7 +137,7 @@ void BlockTrace::keep_request(WarpEvent::Kind kind, unsigned warp, const Replay&
   }
 }
 
-// The place in Launch::shared_arrays of the variable at this address; of what lies in none, of the one before.
+// Returns the index in Launch::shared_arrays of the variable at this address, else of the last one before it.
 std::size_t BlockTrace::shared_array(std::uint64_t address) const {
   const SharedMemory::Used* used = memory_->find(memory_->begin() + address);
   std::vector<trace::SharedArray>& arrays = Recorder::get().launch.shared_arrays;
@@ -178,7 +178,8 @@ void BlockTrace::keep_meeting(unsigned warp, unsigned lanes, trace::SiteId meeti
   Recorder::get().launch.events.push_back(std::move(event));
 }
 
-// Lanes that have come to the same end together. A warp collective is kept when its lanes meet, or if they never do.
+// Records lanes that stopped at the same place as one event. A warp collective is recorded when its lanes meet; here
+// only if the launch failed before.
 void BlockTrace::keep_stops(unsigned warp, bool failed) {
   for (unsigned first = warp * 32; first < warp * 32 + 32 && first < threads_; ++first) {
     if (stopped_[first] == 0) continue;
@@ -202,7 +203,7 @@ void BlockTrace::keep_stops(unsigned warp, bool failed) {
   }
 }
 
-// The launch has failed: what its lanes did until then, and which wait for lanes that never come.
+// Records what the lanes of a failed launch did until then, and where they wait for lanes that never arrive.
 void BlockTrace::keep_failed_launch() {
   settle();
   for (unsigned warp = 0; warp * 32 < threads_; ++warp) {

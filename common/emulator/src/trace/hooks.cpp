@@ -1,5 +1,5 @@
-// What compilers call in code built with -fsanitize=thread -fsanitize-coverage=trace-pc: here it goes to the trace
-// instead of ThreadSanitizer. Outside traced kernels nothing is recorded.
+// The functions called by code that is built with -fsanitize=thread -fsanitize-coverage=trace-pc. They inform the trace
+// instead of ThreadSanitizer. Outside traced kernels they record nothing.
 #include <cstddef>
 #include <cstdint>
 
@@ -51,7 +51,7 @@ void __sanitizer_cov_trace_pc() {
   if (BlockTrace::active != nullptr) BlockTrace::active->basic_block(CALLER);
 }
 
-// Atomic operations of the host, and of kernels through the functions in atomics.hpp, which say so themselves.
+// Atomic operations of host code, and of kernels through atomics.hpp. The functions there inform the trace themselves.
 void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 void __tsan_atomic_signal_fence(int) { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
 
@@ -65,7 +65,7 @@ void __tsan_atomic_signal_fence(int) { __atomic_signal_fence(__ATOMIC_SEQ_CST); 
       volatile std::uint##BITS##_t* memory, std::uint##BITS##_t* expected, std::uint##BITS##_t value, int, int) { \
     return __atomic_compare_exchange_n(memory, expected, value, WEAK, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);        \
   }
-// What clang calls: it returns what was there.
+// The variant that clang calls; it returns the old value.
 #define COMPARE_EXCHANGE_VAL(BITS)                                                                               \
   std::uint##BITS##_t __tsan_atomic##BITS##_compare_exchange_val(                                                \
       volatile std::uint##BITS##_t* memory, std::uint##BITS##_t expected, std::uint##BITS##_t value, int, int) { \

@@ -11,7 +11,7 @@
 namespace cuda_emu::trace {
 namespace {
 
-std::mutex mutex;  // blocks may run side by side
+std::mutex mutex;  // blocks may run in parallel
 const void* place = nullptr;
 std::string thread;
 

@@ -1,4 +1,4 @@
-// Sees the writes of kernels to the bytes that trace::watch_last_write names, traced or not.
+// Records the last write of a kernel, traced or not, to the bytes given to trace::watch_last_write.
 #pragma once
 
 #include <cstddef>

@@ -23,7 +23,7 @@ std::uintptr_t find_load_address() {
   return result;
 }
 
-// addr2line, started once: it takes long to read a large program's lines.
+// An addr2line process, started once, because it takes long to read the lines of a large program.
 class Addr2line {
  public:
   Addr2line() {
@@ -49,7 +49,7 @@ class Addr2line {
   }
 
   Line ask(std::uintptr_t address) {
-    // The answer to a second question, whose end needs no looking for, ends the answer to the first.
+    // The end of an answer is not marked. So a second question follows, whose answer is known, to mark it.
     fprintf(questions_, "0x%llx\n0x0\n", static_cast<unsigned long long>(address));
     fflush(questions_);
     Line found;
@@ -73,7 +73,7 @@ class Addr2line {
     exit(2);
   }
 
-  // "file:12" or "file:12 (discriminator 3)" of a .cu or .cuh file, else line 0
+  // Parses "file:12" or "file:12 (discriminator 3)". Returns line 0 if it is not a .cu or .cuh file.
   static Line cuda_line(char* text) {
     char* colon = strrchr(text, ':');
     if (colon == nullptr) return {};

@@ -1,4 +1,4 @@
-// From places in the program to lines of the source.
+// Maps addresses in the program to source lines.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace cuda_emu::trace {
 
-// For each return address: the innermost line of a .cu or .cuh file that it belongs to; line 0 where there is none.
-// Asks addr2line, of binutils; ends the program if there is none.
+// Returns for each return address the innermost line of a .cu or .cuh file; line 0 if there is none. Runs addr2line
+// (binutils), and ends the program if it is missing.
 std::vector<Line> find_lines(const std::vector<const void*>& return_addresses);
 
 }  // namespace cuda_emu::trace

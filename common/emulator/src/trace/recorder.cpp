@@ -30,7 +30,7 @@ uint3 index_in(std::uint64_t number, const dim3& extent) {
 
 std::uintptr_t value_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 
-// Whether a load from there would not end the program.
+// Returns true if the process can load from the address.
 bool can_be_read(std::uintptr_t address) {
   char byte = 0;
   const iovec to{&byte, 1}, from{reinterpret_cast<void*>(address), 1};
@@ -92,7 +92,7 @@ Recorder& Recorder::get() {
   return instance;
 }
 
-// Just above the stack of this OS thread.
+// Returns the upper end of this OS thread's stack.
 std::uintptr_t Recorder::end_of_stack() {
   void* begin = nullptr;
   std::size_t size = 0;
@@ -260,13 +260,13 @@ void Recorder::note_way(SiteId from, SiteId to) {
 
 namespace {
 
-// Bourdoncle's weak topological order: strongly connected components, by Tarjan's algorithm, one after another; within
-// one the block that it is entered by, and then the others, again by components of what is left without that block.
+// Bourdoncle's weak topological order. The strongly connected components, by Tarjan's algorithm, follow one another.
+// Within a component the entry block comes first; the others are ordered in the same way, without that block.
 class WeakTopologicalOrder {
  public:
   explicit WeakTopologicalOrder(const std::vector<std::vector<SiteId>>& ways) : ways_(ways), number_(ways.size(), 0) {}
 
-  // In reverse.
+  // Returns the order in reverse.
   std::vector<SiteId> of_all(const std::vector<SiteId>& entries) {
     std::vector<SiteId> reversed;
     for (const SiteId entry : entries) {
@@ -287,7 +287,7 @@ class WeakTopologicalOrder {
     reversed.push_back(head);
   }
 
-  // The smallest number that can be reached from the block.
+  // Returns the smallest number that can be reached from the block.
   unsigned visit(SiteId block, std::vector<SiteId>& reversed) {
     stack_.push_back(block);
     unsigned lowest = number_[block] = ++visited_;
@@ -331,7 +331,7 @@ void Recorder::order_blocks() {
     ways[id] = sites_[id].ways_on;
     for (const SiteId next : ways[id]) follows[next] = 1;
   }
-  // Where functions begin, and then whatever was not reached from there: a function that begins with a loop.
+  // First the blocks where functions begin; then blocks not reached from these: of functions that begin with a loop.
   std::vector<SiteId> entries;
   for (const char inside : {0, 1}) {
     for (SiteId id = 1; id < sites_.size(); ++id) {
@@ -405,7 +405,7 @@ void Recorder::report_race(const Stamp& first, const Stamp& second, Race::Kind k
   }
   ++race.count;
   const std::array<std::uint32_t, 2> both{first.executed, second.executed};
-  const bool is_new_pair = race.executed.empty() || race.executed.back() != both;  // not another word of the same
+  const bool is_new_pair = race.executed.empty() || race.executed.back() != both;  // else another word of the same
   if (both[0] != 0 && both[1] != 0 && is_new_pair && race.executed.size() < Race::kMost) race.executed.push_back(both);
 }
 

@@ -10,7 +10,7 @@ void for_each_lane(unsigned lanes, Action action) {
   for (; lanes != 0; lanes &= lanes - 1) action(static_cast<unsigned>(__builtin_ctz(lanes)));
 }
 
-// The values, each once, in order.
+// A sorted set of values.
 struct Values {
   std::array<std::uint64_t, 64> value;
   unsigned count = 0;
@@ -29,7 +29,7 @@ struct Values {
   }
 };
 
-// Is each active lane's neighbour, lane ^ distance, inactive or at the same address?
+// Returns true if for each active lane the lane ^ distance is inactive or at the same address.
 bool in_pairs(const Request& request, unsigned lanes, unsigned distance) {
   bool all = true;
   for_each_lane(lanes, [&](unsigned lane) {
@@ -43,10 +43,10 @@ bool served_together(const Request& request, unsigned lanes) {
   return in_pairs(request, lanes, 1) || in_pairs(request, lanes, 2);
 }
 
-// One access of some lanes: the most words in one bank.
+// Returns the wavefronts of one access of the given lanes: the maximum number of words in one bank.
 unsigned passes_of(const Request& request, unsigned lanes, bool atomic, unsigned first_pass,
                    std::array<int, 32>* pass) {
-  // 32 lanes of 4 bytes, 16 of 8 or 8 of 16, or twice as many that share addresses: at most 64 words
+  // 32 lanes of 4 bytes, 16 of 8, 8 of 16, or twice as many that share addresses: at most 64 words
   std::array<std::uint64_t, 64> word_at;
   std::array<unsigned char, 64> rank;
   std::array<unsigned char, kBanks> in_bank{};
