@@ -1,4 +1,4 @@
-// Cooperative groups on the CPU: the thread block, the grid, tiles and coalesced groups.
+// Cooperative groups for the CPU backend: the thread block, the grid, tiles and coalesced groups.
 #pragma once
 
 #include "cuda_runtime.h"
@@ -7,8 +7,7 @@ namespace cooperative_groups {
 
 namespace details {
 
-// What a warp has in shared memory for the tiles of several warps: a value, and where it is a tile's first warp, the
-// tile's barrier.
+// The shared memory of a warp for tiles of several warps: its value, and for a tile's first warp the tile's barrier.
 struct WarpSlot {
   unsigned arrived, phase;
   std::uint64_t value;
@@ -45,7 +44,7 @@ class thread_block {
 
 inline thread_block this_thread_block() { return thread_block(); }
 
-// All threads of the block call it.
+// All threads of the block must call it.
 template <unsigned MaxBlockSize>
 inline thread_block this_thread_block(block_tile_memory<MaxBlockSize>& memory, CUDA_EMU_HERE) {
   if (thread_block::thread_rank() == 0) {
@@ -77,7 +76,7 @@ inline grid_group this_grid() { return {}; }
 
 namespace details {
 
-// A shuffle of a value of any size, in pieces of 8 bytes.
+// Shuffles a value of any size, in pieces of 8 bytes.
 template <class T>
 inline T shuffle(cuda_emu::WarpOp op, unsigned mask, const T& value, int argument, int width,
                  const cuda_emu::Where& where) {
@@ -94,14 +93,14 @@ inline T shuffle(cuda_emu::WarpOp op, unsigned mask, const T& value, int argumen
   return result;
 }
 
-// The lane that holds the n-th set bit of the mask.
+// Returns the lane of the mask's n-th set bit, counted from 0.
 inline int nth_lane(unsigned mask, unsigned n) {
   while (n-- > 0) mask &= mask - 1;
   return __ffs(static_cast<int>(mask)) - 1;
 }
 
-// Votes and matches, which all groups within a warp share. The derived class supplies mask() and, to turn lanes of
-// the warp into ranks of the group, ranks(lanes).
+// Votes and matches, common to all groups within a warp. The derived class supplies mask(), and ranks(lanes), which
+// converts a mask of the warp's lanes to one of the group's ranks.
 template <class Group>
 class WarpGroup {
  public:
@@ -116,7 +115,7 @@ class WarpGroup {
     return self().ranks(vote(cuda_emu::WarpOp::ballot, predicate, {"ballot of a group", file, line}));
   }
 
-  // The lanes of the warp that have the same value, or that vote for it.
+  // Returns the mask of the warp's lanes that have the same value, or for bool the same vote.
   template <class T>
   unsigned lanes_with(T value, const cuda_emu::Where& where) const {
     return match(cuda_emu::WarpOp::match_any, value, where);
@@ -152,7 +151,7 @@ class WarpGroup {
 
 }  // namespace details
 
-// The lanes of a warp that took the same way to coalesced_threads().
+// The lanes of a warp that reached coalesced_threads() together.
 class coalesced_group : public details::WarpGroup<coalesced_group> {
  public:
   explicit coalesced_group(unsigned mask) : mask_(mask) {}
@@ -181,7 +180,7 @@ class coalesced_group : public details::WarpGroup<coalesced_group> {
 
   unsigned mask() const { return mask_; }
 
-  // The bits of `lanes` that belong to the group, packed in order of rank.
+  // Returns the bits of `lanes` that belong to the group, packed in order of rank.
   unsigned ranks(unsigned lanes) const {
     unsigned packed = 0;
     unsigned rank = 0;
@@ -207,7 +206,7 @@ inline coalesced_group coalesced_threads(CUDA_EMU_HERE) {
   return coalesced_group(cuda_emu::converged_lanes({"coalesced_threads", file, line}));
 }
 
-// `Size` neighbouring threads of the parent group. The parent is part of the type alone.
+// `Size` consecutive threads of the parent group. The parent is part of the type only.
 template <unsigned Size, class Parent = void, bool SeveralWarps = (Size > 32)>
 class thread_block_tile : public details::WarpGroup<thread_block_tile<Size, Parent>> {
   static_assert(Size >= 1 && (Size & (Size - 1)) == 0, "a tile has 1, 2, 4, 8, 16, 32, ... threads");
@@ -258,7 +257,7 @@ class thread_block_tile : public details::WarpGroup<thread_block_tile<Size, Pare
   unsigned meta_group_size_;
 };
 
-// A tile of several warps, which all have 32 threads.
+// A tile of several full warps.
 template <unsigned Size, class Parent>
 class thread_block_tile<Size, Parent, true> {
   static_assert(Size <= 1024 && (Size & (Size - 1)) == 0, "a tile has 1, 2, 4, 8, 16, 32, ... threads");
@@ -311,7 +310,7 @@ class thread_block_tile<Size, Parent, true> {
         Warp(0, 1).all(predicate, file, line), [](int a, int b) { return a & b; }, file, line);
   }
 
-  // Of the values of the tile's warps, which all lanes of a warp have.
+  // Reduces the values of the tile's warps. All lanes of a warp must pass the same value.
   template <class T, class Operator>
   T reduce(T of_warp, Operator op, CUDA_EMU_HERE) const {
     constexpr unsigned warps = Size / 32;
@@ -334,7 +333,7 @@ class thread_block_tile<Size, Parent, true> {
     return like;
   }
 
-  details::WarpSlot* slots_;  // of its warps
+  details::WarpSlot* slots_;  // of the tile's warps
 };
 
 template <unsigned Size>
@@ -346,7 +345,7 @@ inline thread_block_tile<Size, thread_block> tiled_partition(const thread_block&
   }
 }
 
-// Tiles of a tile are numbered within that tile, not within the block.
+// The tiles of a tile are numbered within that tile, not within the block.
 template <unsigned Size, unsigned ParentSize, class Grandparent>
 inline thread_block_tile<Size, thread_block_tile<ParentSize, Grandparent>> tiled_partition(
     const thread_block_tile<ParentSize, Grandparent>& parent) {
@@ -355,7 +354,7 @@ inline thread_block_tile<Size, thread_block_tile<ParentSize, Grandparent>> tiled
   return {parent.thread_rank() / Size, ParentSize / Size};
 }
 
-// Any of the groups above, as a value: the block, or lanes of one warp.
+// Any of the groups above: the block, or lanes of a warp.
 class thread_group {
  public:
   thread_group(const thread_block&) {}
@@ -377,10 +376,10 @@ class thread_group {
   static bool is_valid() { return true; }
 
  private:
-  unsigned lanes_ = 0;  // of the warp; 0 for the block
+  unsigned lanes_ = 0;  // mask of the warp's lanes; 0 for the block
 };
 
-// Tiles of a size that is known at run time: 1, 2, 4, 8, 16 or 32.
+// Partitions the group into tiles of a size known at run time: 1, 2, 4, 8, 16 or 32.
 inline coalesced_group tiled_partition(const thread_block&, unsigned size) {
   const unsigned first = cuda_emu::lane_id() & ~(size - 1);
   const unsigned left = thread_block::num_threads() - (thread_block::thread_rank() - cuda_emu::lane_id());
@@ -396,7 +395,7 @@ inline coalesced_group tiled_partition(const coalesced_group& parent, unsigned s
   return coalesced_group(lanes);
 }
 
-// The threads of the group with the same label, or with the same answer.
+// Returns the group of threads with the same label, or the same predicate.
 template <class Group, class Label>
 inline coalesced_group labeled_partition(const Group& group, Label label, CUDA_EMU_HERE) {
   return coalesced_group(group.lanes_with(label, {"labeled_partition", file, line}));

@@ -1,4 +1,4 @@
-// The names that programs set cuBLASLt up with; its products are not here.
+// The names needed to set up cuBLASLt. Its products are not implemented.
 #pragma once
 
 #include "cublas_v2.h"

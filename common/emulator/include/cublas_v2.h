@@ -1,5 +1,5 @@
-// The part of cuBLAS that exercises compare themselves with, as plain loops on the CPU: column-major, products and sums
-// in double, rounded once. Scalars are the host's.
+// The part of cuBLAS that exercises use as a reference, as plain loops on the CPU. Matrices are column-major; products
+// and sums are in double, rounded once. Scalars are in host memory.
 #pragma once
 
 #include "cuda_bf16.h"
@@ -58,7 +58,7 @@ inline const char* cublasGetStatusString(cublasStatus_t status) {
 
 namespace cuda_emu {
 
-// Device memory is accessible to kernels alone: each function here is one launch of one thread.
+// Runs `body` as a kernel of one thread, because only kernels can access device memory.
 template <class Body>
 inline cublasStatus_t as_kernel(const char* name, const Body& body) {
   launch(name, body, config(1, 1));
@@ -97,7 +97,7 @@ inline double element(const void* memory, cudaDataType type, std::size_t i) {
   }
 }
 
-// An element of a type that is known at run time.
+// An element whose type is known at run time.
 struct Element {
   void* memory;
   cudaDataType type;
@@ -188,7 +188,7 @@ CUDA_EMU_CUBLAS(S, float)
 CUDA_EMU_CUBLAS(D, double)
 #undef CUDA_EMU_CUBLAS
 
-// Types float, double, __half and __nv_bfloat16; the scalars are float, or double where C is.
+// Supports float, double, __half and __nv_bfloat16. The scalars are double if C is, else float.
 inline cublasStatus_t cublasGemmEx(cublasHandle_t, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,
                                    const void* alpha, const void* a, cudaDataType a_type, int lda, const void* b,
                                    cudaDataType b_type, int ldb, const void* beta, void* c, cudaDataType c_type,

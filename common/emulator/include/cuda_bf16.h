@@ -1,4 +1,4 @@
-// bfloat16 on the CPU: the upper half of a float.
+// __nv_bfloat16 for the CPU backend: the upper half of a float.
 #pragma once
 
 #include "cuda_emu/small_floats.hpp"

@@ -1,4 +1,4 @@
-// Half precision on the CPU.
+// __half for the CPU backend.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ inline unsigned short half_from_float(float value) {
   const unsigned sign = bits >> 16 & 0x8000;
   bits &= 0x7fffffff;
   if (bits > 0x7f800000) return 0x7fff;                                       // NaN
-  if (bits >= 0x477ff000) return static_cast<unsigned short>(sign | 0x7c00);  // from 65520 on: infinity
+  if (bits >= 0x477ff000) return static_cast<unsigned short>(sign | 0x7c00);  // 65520 and above: infinity
   if (bits < 0x33000000) return static_cast<unsigned short>(sign);            // below 2^-25: zero
   const int exponent = static_cast<int>(bits >> 23) - 127;                    // -25 to 15
   const std::uint32_t significand = (bits & 0x7fffff) | 0x800000;             // 24 bits
-  const int drop = exponent < -14 ? 13 + (-14 - exponent) : 13;               // bits that a half has no room for
+  const int drop = exponent < -14 ? 13 + (-14 - exponent) : 13;               // bits that a half cannot hold
   const std::uint32_t kept = significand >> drop, rest = significand & ((1u << drop) - 1), tie = 1u << (drop - 1);
   const std::uint32_t rounded = kept + (rest > tie || (rest == tie && kept % 2 == 1));
-  // Added, not or-ed: the significand's leading one raises the exponent, and so does a carry.
+  // Added, not or-ed: the significand's leading one increments the exponent, as a carry does.
   const std::uint32_t below = exponent < -14 ? 0 : static_cast<std::uint32_t>(exponent + 14) << 10;
   return static_cast<unsigned short>(sign | (below + rounded));
 }

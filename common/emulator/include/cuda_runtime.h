@@ -1,13 +1,13 @@
-// The part of the CUDA runtime API that kernels and their tests need, on the CPU. Everything runs at once, in the
-// calling thread's time: streams order nothing and events give wall-clock time.
+// The part of the CUDA runtime API that kernels and their tests need, for the CPU backend. All calls are synchronous:
+// streams order nothing, and events measure wall-clock time.
 #pragma once
 
 #define CUDART_VERSION 12040
 #define CUDA_VERSION CUDART_VERSION
 #define CUDART_CB
 
-// By these, code asks which compiler and which headers it has. One pass compiles host and device code: as the second
-// pass of nvcc, for the device that cudaGetDeviceProperties describes.
+// The macros by which code detects the compiler and its headers. One pass compiles host and device code. The macros are
+// those of nvcc's device pass, for the device that cudaGetDeviceProperties describes.
 #ifndef __CUDACC__
 #define __CUDACC__
 #endif
@@ -22,7 +22,7 @@
 #define __VECTOR_TYPES_H__
 #define __VECTOR_FUNCTIONS_H__
 
-// As nvcc's: abs, isnan and others of the global scope have all their overloads.
+// As with nvcc, abs, isnan and other functions have all their overloads in the global namespace.
 #include <math.h>
 #include <stdlib.h>
 
@@ -80,7 +80,7 @@ enum cudaError {
 };
 typedef cudaError cudaError_t;
 
-// Errors. A launch that fails leaves cudaErrorLaunchFailure behind, and every call returns it until cudaDeviceReset.
+// Errors. After a kernel has failed, every call returns its error until cudaDeviceReset.
 const char* cudaGetErrorName(cudaError_t error);
 const char* cudaGetErrorString(cudaError_t error);
 cudaError_t cudaGetLastError();
@@ -243,7 +243,7 @@ inline cudaError_t cudaFuncSetCacheConfig(Function*, cudaFuncCache) {
   return cudaSuccess;
 }
 
-// Memory. What cudaMalloc returns is filled as CUDA_EMU_FILL says: with 0xff bytes, NaN or -1, if nothing.
+// Memory. cudaMalloc fills memory as CUDA_EMU_FILL says; by default with 0xff bytes (NaN, or -1).
 enum cudaMemcpyKind {
   cudaMemcpyHostToHost = 0,
   cudaMemcpyHostToDevice = 1,
@@ -288,7 +288,7 @@ struct cudaPointerAttributes {
   void* hostPointer;
 };
 
-// A volume in pitched memory: ysize rows of it are a slice.
+// A volume in pitched memory. A slice has ysize rows.
 struct cudaPitchedPtr {
   void* ptr;
   std::size_t pitch, xsize, ysize;
@@ -299,7 +299,7 @@ struct cudaExtent {
 struct cudaPos {
   std::size_t x, y, z;
 };
-// CUDA's has places for arrays, too; there are none here.
+// CUDA's struct has fields for arrays, too, which are not supported here.
 struct cudaMemcpy3DParms {
   cudaPos srcPos;
   cudaPitchedPtr srcPtr;
@@ -318,9 +318,9 @@ inline cudaPos make_cudaPos(std::size_t x, std::size_t y, std::size_t z) { retur
 
 cudaError_t cudaMalloc(void** pointer, std::size_t size);
 cudaError_t cudaFree(void* pointer);
-// Host code may use managed memory, but not while a kernel runs; here each kernel has ended before its launch returns.
+// Host code may use managed memory while no kernel runs. Here a launch returns after its kernel has ended.
 cudaError_t cudaMallocManaged(void** pointer, std::size_t size, unsigned flags = cudaMemAttachGlobal);
-// Rows of `width` bytes begin every *pitch bytes, a multiple of 512.
+// Allocates rows of `width` bytes, *pitch bytes apart. *pitch is a multiple of 512.
 cudaError_t cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t width, std::size_t height);
 cudaError_t cudaMalloc3D(cudaPitchedPtr* volume, cudaExtent extent);
 cudaError_t cudaMallocAsync(void** pointer, std::size_t size, cudaStream_t stream);
@@ -329,7 +329,7 @@ cudaError_t cudaMallocHost(void** pointer, std::size_t size, unsigned flags = cu
 cudaError_t cudaHostAlloc(void** pointer, std::size_t size, unsigned flags);
 cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned flags);
 cudaError_t cudaFreeHost(void* pointer);
-// Kernels may use the host memory; its device pointer is the same.
+// Makes host memory accessible to kernels. Its device pointer is the same.
 cudaError_t cudaHostRegister(void* pointer, std::size_t size, unsigned flags);
 cudaError_t cudaHostUnregister(void* pointer);
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer);
@@ -412,7 +412,7 @@ cudaError_t copy_from_symbol(void* to, const void* symbol, std::size_t symbol_si
 
 }  // namespace cuda_emu
 
-// A symbol is an ordinary variable here: `__device__ int counter` or `__constant__ float weights[9]`.
+// Symbols are ordinary variables here: `__device__ int counter` or `__constant__ float weights[9]`.
 template <class T>
 inline cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* from, std::size_t size, std::size_t offset = 0,
                                       cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
@@ -460,7 +460,7 @@ typedef CUevent_st* cudaEvent_t;
 
 constexpr unsigned cudaStreamDefault = 0;
 constexpr unsigned cudaStreamNonBlocking = 1;
-// The streams by these names; like any other, they order nothing here.
+// Predefined streams. Like all streams, they order nothing here.
 #define cudaStreamLegacy (reinterpret_cast<cudaStream_t>(0x1))
 #define cudaStreamPerThread (reinterpret_cast<cudaStream_t>(0x2))
 constexpr unsigned cudaEventDefault = 0;
@@ -522,7 +522,7 @@ cudaError_t max_potential_block_size(int* grid_size, int* block_size, std::size_
 
 }  // namespace cuda_emu
 
-// A launch does not tell the emulator which function it calls, so that the limit set here holds for all kernels.
+// The limit set here applies to all kernels, because the emulator does not know which function a launch calls.
 template <class Function>
 inline cudaError_t cudaFuncSetAttribute(Function*, cudaFuncAttribute attribute, int value) {
   return cuda_emu::set_function_attribute(attribute, value);
@@ -533,7 +533,7 @@ inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, Functio
   return cuda_emu::get_function_attributes(attributes);
 }
 
-// From threads and dynamic shared memory alone: registers and static shared memory are not known here.
+// Computes the occupancy from threads and dynamic shared memory only; registers and static shared memory are not known.
 template <class Function>
 inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function*, int block_size,
                                                                  std::size_t dynamic_shared) {
@@ -575,7 +575,7 @@ namespace cuda_emu {
 
 Config to_config(const cudaLaunchConfig_t& config, const Where& where);
 
-// A launch configuration and the position of the call that passes it.
+// A launch configuration, and the position of the call.
 struct ConfigHere {
   const cudaLaunchConfig_t* config;
   Where where;
@@ -590,8 +590,8 @@ inline cudaError_t launch_with_pointers(void (*kernel)(Parameters...), const Con
   return cudaPeekAtLastError();
 }
 
-// A kernel's address says nothing of its parameters, which `arguments` cannot be read without: they are kept when the
-// address is taken. `(void*)kernel` becomes kernel_address(kernel).
+// Reading `arguments` requires the types of the kernel's parameters, which its address does not give. They are recorded
+// when the address is taken: `(void*)kernel` becomes kernel_address(kernel).
 using LaunchByAddress = cudaError_t (*)(const void* kernel, const Config& config, void** arguments);
 void remember_kernel(const void* kernel, LaunchByAddress launch);
 cudaError_t launch_by_address(const void* kernel, const Config& config, void** arguments);
@@ -606,7 +606,7 @@ inline void* kernel_address(void (*kernel)(Parameters...)) {
   return address;
 }
 
-// Perhaps an address that was taken before.
+// The argument may be an address that was taken before.
 inline void* kernel_address(const void* address) { return const_cast<void*>(address); }
 
 }  // namespace cuda_emu

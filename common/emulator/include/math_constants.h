@@ -1,4 +1,4 @@
-// Constants by the names of the toolkit's header.
+// The constants of the toolkit's header of this name.
 #pragma once
 
 #include "cuda_runtime.h"

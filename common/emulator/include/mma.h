@@ -1,7 +1,7 @@
 // Warp matrix functions: nvcuda::wmma for half, bfloat16 and TF32, with accumulators in float or half.
 //
-// Which lane holds which element of a fragment is not specified, and here it is not as on any GPU: the elements are
-// dealt out in turn, backwards. So a program that relies on a GPU's order gets wrong results.
+// CUDA does not specify which lane holds which element of a fragment. Here the order is different from that of any GPU:
+// elements are distributed round-robin, backwards. A program that relies on a GPU's order gets wrong results.
 #pragma once
 
 #include "cuda_bf16.h"
@@ -39,7 +39,7 @@ template <class T>
 inline float as_multiplied(const T& value) {
   return static_cast<float>(value);
 }
-// Of a float the tensor core takes the upper 19 bits.
+// The tensor core uses the upper 19 bits of a float.
 template <>
 inline float as_multiplied<float>(const float& value) {
   return bit_cast<float>(bit_cast<std::uint32_t>(value) & ~0x1fffu);
@@ -75,7 +75,7 @@ class fragment {
   storage_element_type x[num_elements];
 };
 
-// To the nearest TF32 number, of a tie the one farther from 0.
+// Rounds to the nearest TF32 number, ties away from 0.
 inline float __float_to_tf32(float value) {
   if (!std::isfinite(value)) return value;
   return cuda_emu::bit_cast<float>((cuda_emu::bit_cast<std::uint32_t>(value) + 0x1000u) & ~0x1fffu);
@@ -86,8 +86,8 @@ inline float __float_to_tf32(float value) {
 
 namespace cuda_emu {
 
-// Where element i of the lane's part of a fragment stands in the matrix, in elements. Backwards, or lanes would often
-// load what they stored themselves, and a missing barrier between would not show.
+// Returns the offset in the matrix, in elements, of element i of the lane's part of a fragment. The order is backwards;
+// else lanes would often load what they stored themselves, and a missing barrier would not show.
 template <class Fragment>
 constexpr std::size_t wmma_offset(unsigned i, unsigned lane, std::size_t ldm, bool row_major) {
   const unsigned at = i * 32 + 31 - lane, row = at / Fragment::kColumns, column = at % Fragment::kColumns;
@@ -96,8 +96,8 @@ constexpr std::size_t wmma_offset(unsigned i, unsigned lane, std::size_t ldm, bo
 
 inline unsigned wmma_lane() { return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32; }
 
-// The rules of the CUDA C++ Programming Guide: the matrix begins at a multiple of 32 bytes, and its rows are a multiple
-// of 16 bytes apart.
+// Checks the rules of the CUDA C++ Programming Guide: the matrix is aligned to 32 bytes, and its rows are a multiple of
+// 16 bytes apart.
 template <class T>
 inline void require_wmma_matrix(const T* matrix, unsigned ldm, const Where& where) {
   require_alignment(matrix, 32, where);

@@ -1,4 +1,4 @@
-// Part of cuda_runtime.h here; so a toolkit's header of this name is not found.
+// Part of cuda_runtime.h here. This file keeps a toolkit's header of the same name from being found.
 #pragma once
 
 #include "cuda_runtime.h"

@@ -6,7 +6,7 @@
 
 namespace cooperative_groups {
 
-// The group copies `size` bytes together; wait() ends it.
+// Copies `size` bytes. All threads of the group must call it, and wait() before the data is used.
 template <class Group, class Size>
 inline void memcpy_async(const Group& group, void* to, const void* from, Size size, CUDA_EMU_HERE) {
   cuda_emu::copy_elements(to, from, size, group.thread_rank(), group.size(), {"memcpy_async", file, line});
@@ -19,7 +19,7 @@ inline void wait(const Group& group, CUDA_EMU_HERE) {
   group.sync(file, line);
 }
 
-// Waits for all but the last `Prior` copies.
+// Waits for all copies but the last `Prior`.
 template <unsigned Prior, class Group>
 inline void wait_prior(const Group& group, CUDA_EMU_HERE) {
   __pipeline_wait_prior(Prior, file, line);

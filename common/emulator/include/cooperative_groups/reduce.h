@@ -1,4 +1,4 @@
-// cooperative_groups::reduce over a tile or a coalesced group; every thread gets the result.
+// cooperative_groups::reduce over a tile or a coalesced group. All threads get the result.
 #pragma once
 
 #include "scan.h"

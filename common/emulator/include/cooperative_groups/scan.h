@@ -1,5 +1,5 @@
-// cooperative_groups::inclusive_scan and exclusive_scan over a tile or a coalesced group, with the operators that
-// they share with reduce. The steps are those of CUDA's own headers, so that float results agree bit for bit.
+// cooperative_groups::inclusive_scan and exclusive_scan over a tile or a coalesced group, and the operators, which
+// reduce uses, too. The steps are those of CUDA's own headers, so float results agree bit for bit.
 #pragma once
 
 #include "../cooperative_groups.h"
@@ -46,7 +46,7 @@ inline T inclusive_scan(const Group& group, T value, CUDA_EMU_HERE) {
   return inclusive_scan(group, value, plus<T>(), file, line);
 }
 
-// The first thread gets T{}, whatever the operator.
+// The first thread gets T{} with every operator.
 template <class Group, class T, class Operator>
 inline T exclusive_scan(const Group& group, T value, Operator op, CUDA_EMU_HERE) {
   const T inclusive = inclusive_scan(group, value, op, file, line);
@@ -61,7 +61,7 @@ inline T exclusive_scan(const Group& group, T value, CUDA_EMU_HERE) {
 
 namespace details {
 
-// The group's sum is added to `destination`, a cuda::atomic or cuda::atomic_ref; its value before goes to all threads.
+// Adds the group's sum to `destination`, a cuda::atomic or cuda::atomic_ref. Returns the old value to all threads.
 template <class Group, class Atomic, class T>
 inline T add_once(const Group& group, Atomic& destination, T inclusive, const char* file, int line) {
   const unsigned last = group.size() - 1;
@@ -72,7 +72,7 @@ inline T add_once(const Group& group, Atomic& destination, T inclusive, const ch
 
 }  // namespace details
 
-// With a sum of groups in memory: scans of `value` that begin at what the sum was, to which the group's is added.
+// Adds the group's sum to `destination`, and returns the scan of `value` plus the old value of `destination`.
 template <class Group, class Atomic, class T>
 inline T inclusive_scan_update(const Group& group, Atomic& destination, T value, plus<T> op, CUDA_EMU_HERE) {
   const T inclusive = inclusive_scan(group, value, op, file, line);

@@ -1,4 +1,4 @@
-// Asynchronous copies of any size and alignment, spread over the threads of a group.
+// Asynchronous copies of any size and alignment, distributed over the threads of a group.
 #pragma once
 
 #include <type_traits>
@@ -7,14 +7,14 @@
 
 namespace cuda_emu {
 
-// What a size says of the pointers: cuda::aligned_size_t promises an alignment.
+// The alignment of the pointers that a size type promises, as cuda::aligned_size_t does.
 template <class Size, class = void>
 constexpr std::size_t promised_alignment = 1;
 template <class Size>
 constexpr std::size_t promised_alignment<Size, std::void_t<decltype(Size::align)>> = Size::align;
 
-// The thread's part, as copies of 16, 8 or 4 bytes, whatever size and alignment allow or promise; the rest is copied at
-// once. A promise that is not kept is an error.
+// Copies the thread's part asynchronously, in units of 16, 8 or 4 bytes: the largest that the alignment, actual or
+// promised, allows. The rest is copied at once. A broken promise is an error.
 template <class Size>
 inline void copy_elements(void* to, const void* from, Size bytes, std::size_t rank, std::size_t threads,
                           const Where& where) {
@@ -35,7 +35,7 @@ inline void copy_elements(void* to, const void* from, Size bytes, std::size_t ra
   for (std::size_t at = whole + rank; at < size; at += threads) target[at] = source[at];
 }
 
-// All copies of the thread that are under way.
+// Waits for all asynchronous copies of the thread.
 inline void finish_copies() {
   __pipeline_commit();
   __pipeline_wait_prior(0);

@@ -21,18 +21,18 @@ void trace_fence();
 #define CUDA_EMU_TRACE_FENCE() static_cast<void>(0)
 #endif
 
-// The type of a value argument: taken from the pointer alone, so that atomicAdd(&unsigned_counter, 1) compiles.
+// The type of a value argument. It is not deduced from the value, so atomicAdd(&unsigned_counter, 1) compiles.
 template <class T>
 using ValueOf = std::common_type_t<T>;
 
 template <class T, class... Allowed>
 constexpr bool is_one_of = (std::is_same<T, Allowed>::value || ...);
 
-// As CUDA's overloads: without this, a size_t counter would compile here and nowhere else.
+// The types of CUDA's overloads. Without this check a size_t counter would compile here, but not with nvcc.
 #define CUDA_EMU_ATOMIC_TYPES(...) \
   static_assert(cuda_emu::is_one_of<T, __VA_ARGS__>, "CUDA has no such atomic operation for this type")
 
-// The bytes of a T, as the integer that the CPU's atomic operations take.
+// Returns the address of a T as a pointer to an integer of the same size, for the CPU's atomic operations.
 template <class T>
 inline auto* atomic_bits(T* address) {
   using Bits = std::conditional_t<sizeof(T) == 1, std::uint8_t,
@@ -53,7 +53,7 @@ inline T atomic_load(T* address) {
   return value;
 }
 
-// Replaces *address by update(*address) and returns what was there.
+// Atomically replaces *address by update(*address). Returns the old value.
 template <class T, class Update>
 inline T atomic_update(T* address, Update update) {
   auto* bits = atomic_bits(address);
@@ -76,9 +76,9 @@ template <class T>
 CUDA_EMU_TRACED T atomicAdd(T* address, cuda_emu::ValueOf<T> value) {
   CUDA_EMU_ATOMIC_TYPES(int, unsigned, unsigned long long, float, double);
   if constexpr (std::is_integral<T>::value) {
-    if (value == 0) cuda_emu::yield(address);  // an atomic read: perhaps of a flag in a loop
+    if (value == 0) cuda_emu::yield(address);  // an atomic read, perhaps of a flag in a loop
   }
-  CUDA_EMU_TRACE_ATOMIC(address);  // after the yield, which lets others write what is read here
+  CUDA_EMU_TRACE_ATOMIC(address);  // after the yield, in which others may write the value read here
   if constexpr (std::is_integral<T>::value) {
     return __atomic_fetch_add(address, value, __ATOMIC_ACQ_REL);
   } else {
@@ -138,7 +138,7 @@ CUDA_EMU_TRACED T atomicXor(T* address, cuda_emu::ValueOf<T> value) {
   return __atomic_fetch_xor(address, value, __ATOMIC_ACQ_REL);
 }
 
-// Counts up to `limit`, then starts again at 0.
+// Increments up to `limit`, then wraps to 0. Returns the old value.
 template <class T>
 CUDA_EMU_TRACED T atomicInc(T* address, cuda_emu::ValueOf<T> limit) {
   CUDA_EMU_ATOMIC_TYPES(unsigned);
@@ -146,7 +146,7 @@ CUDA_EMU_TRACED T atomicInc(T* address, cuda_emu::ValueOf<T> limit) {
   return cuda_emu::atomic_update(address, [=](T old) { return old >= limit ? 0 : old + 1; });
 }
 
-// Counts down to 0, then starts again at `limit`.
+// Decrements down to 0, then wraps to `limit`. Returns the old value.
 template <class T>
 CUDA_EMU_TRACED T atomicDec(T* address, cuda_emu::ValueOf<T> limit) {
   CUDA_EMU_ATOMIC_TYPES(unsigned);
@@ -203,7 +203,7 @@ inline void __threadfence() {
 }
 inline void __threadfence_system() { __threadfence(); }
 
-// A block runs on one OS thread; only the compiler must keep the order.
+// A block runs on one OS thread, so only the compiler must keep the order.
 inline void __threadfence_block() {
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   CUDA_EMU_TRACE_FENCE();

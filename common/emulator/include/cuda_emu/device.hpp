@@ -1,4 +1,4 @@
-// What every kernel uses: CUDA's keywords, the thread's indices, block barriers and shared memory.
+// CUDA's keywords, built-in variables, block barriers and shared memory.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 #define CUDA_EMU 1
 #endif
 
-// Not inlined into the launch: that keeps the kernel in backtraces, and g++ does better with loops on their own.
+// Kernels are not inlined into the launch: so they appear in backtraces, and g++ optimizes their loops better.
 #define __global__ __attribute__((noinline))
 #define __device__
 #define __host__
@@ -38,8 +38,8 @@
 #define __builtin_assume(condition) ((condition) ? (void)0 : __builtin_unreachable())
 #endif
 
-// A traced build compiles kernels so that each access calls the trace. These functions say themselves what they do, as
-// the line that calls them.
+// Marks functions that inform the trace themselves, with the line of their caller. In a traced build the compiler makes
+// each access of other kernel code call the trace.
 #ifndef CUDA_EMU_TRACE
 #define CUDA_EMU_TRACED inline
 #elif defined(__clang__)
@@ -48,34 +48,34 @@
 #define CUDA_EMU_TRACED __attribute__((noinline, no_sanitize("thread"), no_sanitize_coverage)) inline
 #endif
 
-// Set each time a CUDA thread is resumed. Plain variables, so that a debugger can print them; not const, since the
-// compiler would then keep one thread's value for the next.
+// Set each time a CUDA thread is resumed. They are plain variables, which a debugger can print. They are not const,
+// because then the compiler would reuse one thread's value for the next.
 inline thread_local uint3 threadIdx __attribute__((visibility("default"))){};
 inline thread_local uint3 blockIdx __attribute__((visibility("default"))){};
 inline thread_local dim3 blockDim __attribute__((visibility("default"))){};
 inline thread_local dim3 gridDim __attribute__((visibility("default"))){};
 constexpr int warpSize = 32;
 
-// Default arguments that name the caller's position, for error reports.
+// Default arguments with the position of the caller, for error reports.
 #define CUDA_EMU_HERE const char *file = __builtin_FILE(), int line = __builtin_LINE()
 
 namespace cuda_emu {
 
-// A synchronising operation in the program: its name and position.
+// The name and position of a synchronizing operation in the program.
 struct Where {
   const char* what;
   const char* file;
   int line;
 };
 
-// What a block barrier computes from the threads' predicates.
+// The value that a block barrier computes from the threads' predicates.
 enum class BarrierVote : unsigned char { none, count, all, any };
 
 int block_barrier(BarrierVote vote, bool predicate, const Where& where);
 void grid_barrier(const Where& where);
 bool is_cooperative_launch();
 
-// Lets the other threads of the block run; called where a thread may be spinning, perhaps on this memory.
+// Lets the other threads of the block run. Called where a thread may be spinning, perhaps on the memory at `polled`.
 void yield(const void* polled = nullptr);
 
 // Ends the launch with cudaErrorLaunchFailure.
@@ -84,7 +84,7 @@ void yield(const void* polled = nullptr);
 unsigned lane_id();
 unsigned thread_rank_in_block();
 
-// The type of a __shared__ variable: its elements, and the extents of an array, 0 behind the last.
+// The type of a __shared__ variable: its elements, and an array's extents, with zeros after the last one.
 struct SharedType {
   std::size_t size;
   std::size_t element_size;
@@ -98,13 +98,14 @@ inline constexpr SharedType kSharedType{sizeof(T),
                                         {std::extent<T, 0>::value, std::extent<T, 1>::value, std::extent<T, 2>::value,
                                          std::extent<T, 3>::value, std::extent<T, 4>::value}};
 
-// A program's __shared__ variables are numbered; a block's copy of one is made, filled with NaN, at its first use.
+// register_shared() numbers the program's __shared__ variables. shared_memory() returns the block's copy of one, which
+// is created and filled (CUDA_EMU_FILL) at its first use.
 unsigned register_shared(const char* name, const SharedType& type, std::size_t alignment);
 void* shared_memory(unsigned variable);
-void* dynamic_shared_memory(const char* name, const SharedType& type);  // the first extent is not known
+void* dynamic_shared_memory(const char* name, const SharedType& type);  // the first extent is unknown
 
-// `__shared__ T x` becomes `auto& x = shared<T>("x", [] {})`: the lambda's type tells one declaration from another, also
-// between instances of a template.
+// `__shared__ T x` becomes `auto& x = shared<T>("x", [] {})`. The lambda's type is different for each declaration, and
+// for each instance of a template.
 template <class T, std::size_t Alignment = alignof(T), class Tag>
 CUDA_EMU_TRACED T& shared(const char* name, Tag) {
   static const unsigned variable = register_shared(name, kSharedType<T>, Alignment);
@@ -119,25 +120,26 @@ CUDA_EMU_TRACED T* dynamic_shared(const char* name) {
   return static_cast<T*>(const_cast<void*>(static_cast<const volatile void*>(memory)));
 }
 
-// `extern __shared__ T x[]` outside a function becomes `DynamicShared<T> x{"x"}`, which stands for the memory wherever
-// it is used.
+// `extern __shared__ T x[]` outside a function becomes `DynamicShared<T> x{"x"}`, which converts to a pointer to the
+// block's memory wherever it is used.
 template <class T>
 struct DynamicShared {
   const char* name;
   template <class Pointer, class = std::enable_if_t<std::is_pointer<Pointer>::value>>
   operator Pointer() const {
-    return (Pointer)dynamic_shared<T>(name);  // with a cast in the program perhaps to another type
+    return (Pointer)dynamic_shared<T>(name);  // another type than T* if the program casts x
   }
   T& operator[](std::size_t i) const { return dynamic_shared<T>(name)[i]; }
   T& operator*() const { return *dynamic_shared<T>(name); }
   T* operator+(std::ptrdiff_t i) const { return dynamic_shared<T>(name) + i; }
 };
 
-// What a kernel with __launch_bounds__(max, min_blocks_per_sm, max_blocks_per_cluster) calls first.
+// First call of a kernel with __launch_bounds__(max, min_blocks_per_sm, max_blocks_per_cluster). Fails the launch if
+// the block has more than `max` threads.
 void launch_bounds(unsigned max, unsigned = 0, unsigned = 0);
 
-// What a kernel calls first whose parameter is a reference: the argument is a variable of the host, and so would be what
-// a GPU reads. The launch fails.
+// First call of a kernel that has a reference parameter. Fails the launch, because the argument is a variable in host
+// memory, which a GPU cannot read.
 void reference_parameter(const char* name, CUDA_EMU_HERE);
 
 }  // namespace cuda_emu
@@ -162,7 +164,7 @@ inline void __nanosleep(unsigned) { cuda_emu::yield(); }
 
 [[noreturn]] inline void __trap(CUDA_EMU_HERE) { cuda_emu::trap({"__trap", file, line}); }
 
-// Rises, and means nothing else: the emulator has no clock that would tell a kernel's cost. clock() is the C library's.
+// Increases, but does not measure a kernel's cost: the emulator has no clock for that. clock() is the C library's.
 inline long long clock64() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);

@@ -1,4 +1,4 @@
-// Where a translated `kernel<<<grid, block, shared, stream>>>(arguments)` lands.
+// The target of a translated `kernel<<<grid, block, shared, stream>>>(arguments)`.
 #pragma once
 
 #include <type_traits>
@@ -17,7 +17,7 @@ struct Config {
   std::size_t dynamic_shared;
   cudaStream_t stream;
   bool cooperative;
-  const char* kernel;  // its text in the program, for reports
+  const char* kernel;  // the source text of the kernel expression, for reports
   Where where;
 };
 
@@ -26,21 +26,21 @@ inline Config config(dim3 grid, dim3 block, std::size_t dynamic_shared = 0, cuda
   return {grid, block, dynamic_shared, stream, false, "?", {"launch", file, line}};
 }
 
-// Calls body(context) once for each thread of the grid and returns when all have returned. The context, of so many
-// bytes, holds the kernel's arguments: all of the host's memory that the threads may read.
+// Calls body(context) once for each thread of the grid and returns when all have returned. The context, `size` bytes,
+// holds the kernel's arguments. It is the only host memory that the threads may read.
 void run(const Config& config, void (*body)(const void* context), const void* context, std::size_t size);
 
-// A variable of the device, by its name. A GPU has its own copy of it, which host code cannot write: the launch after
-// such a write fails.
+// Registers a __device__ variable. On a GPU host code cannot write to it directly; here the launch after such a write
+// fails.
 struct DeviceImage {
   DeviceImage(const volatile void* variable, std::size_t size, const char* name);
 };
 
-// Whether kernels cannot use the address: neither device memory nor pinned host memory nor a variable of the program.
-// Always false in builds with AddressSanitizer.
+// Returns true if kernels cannot use the address: it is not in device memory, pinned host memory or static storage.
+// Always false for addresses below 1 MiB (null plus an offset), and in builds with AddressSanitizer.
 bool is_host_pointer(const void* address);
 
-// Says that argument `number` is a host pointer; the launch fails.
+// Reports that argument `number` is a host pointer, and fails the launch.
 void refuse_host_pointer(const Config& config, unsigned number);
 
 template <class T>

@@ -41,7 +41,7 @@ inline To bit_cast(From from) {
   return to;
 }
 
-// From a float or double without a fraction; out of range it saturates, and NaN gives 0.
+// Converts a float or double without a fraction. Values out of range saturate; NaN gives 0.
 template <class T, class Float>
 inline T to_integer(Float x) {
   constexpr T kMax = std::numeric_limits<T>::max(), kMin = std::numeric_limits<T>::min();
@@ -50,10 +50,10 @@ inline T to_integer(Float x) {
   return x >= static_cast<Float>(kMax) ? kMax : static_cast<T>(x);
 }
 
-// The low 24 bits as a signed number.
+// Returns the low 24 bits as a signed number.
 inline int low_24_bits(int x) { return static_cast<int>(static_cast<unsigned>(x) << 8) >> 8; }
 
-// The nearest float to `exact`, or the one next to it towards `limit` if it lies on the other side.
+// Rounds `exact` to a float towards `limit`.
 inline float directed(double exact, float limit) {
   const float nearest = static_cast<float>(exact);
   const double value = nearest;
@@ -61,7 +61,7 @@ inline float directed(double exact, float limit) {
   return past ? std::nextafterf(nearest, limit) : nearest;
 }
 
-// a + b in double; where that is not exact, with the last bit set.
+// Returns a + b in double, rounded to odd: the last bit is set if the sum is inexact.
 inline double sum_to_odd(double a, double b) {
   const double sum = a + b;
   if (!std::isfinite(sum)) return sum;
@@ -70,7 +70,7 @@ inline double sum_to_odd(double a, double b) {
   return std::nextafter(sum, lost > 0 ? HUGE_VAL : -HUGE_VAL);
 }
 
-// A value that the compiler must round before it uses it: __fmul_rn(a, b) + c must not become a fused multiply-add.
+// Forces the compiler to round the value before it is used: __fmul_rn(a, b) + c must not become a fused multiply-add.
 template <class T>
 inline T rounded(T value) {
 #if defined(__x86_64__)
@@ -107,7 +107,7 @@ inline unsigned long long __brevll(unsigned long long x) {
          __brev(static_cast<unsigned>(x >> 32));
 }
 
-// Bytes of {y, x} (y the high word), chosen by the four low nibbles of `selector`.
+// Selects bytes of {y, x} (y is the high word) by the four low nibbles of `selector`.
 inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
   const unsigned long long bytes = static_cast<unsigned long long>(y) << 32 | x;
   unsigned result = 0;
@@ -180,7 +180,7 @@ inline unsigned __sad(int a, int b, unsigned c) {
          c;
 }
 
-// Sum of the products of four signed bytes.
+// Returns c plus the products of four signed bytes.
 inline int __dp4a(int a, int b, int c) {
   unsigned sum = static_cast<unsigned>(c);
   for (int i = 0; i < 4; ++i) {
@@ -212,13 +212,13 @@ inline double __fma_rn(double a, double b, double c) { return fma(a, b, c); }
 inline double __drcp_rn(double x) { return 1.0 / x; }
 inline double __dsqrt_rn(double x) { return sqrt(x); }
 
-// Functions, approximate on a GPU
+// Functions that are approximate on a GPU
 inline float __expf(float x) { return expf(x); }
 inline float __exp10f(float x) { return powf(10.0f, x); }
 inline float __logf(float x) { return logf(x); }
 inline float __log2f(float x) { return log2f(x); }
 inline float __log10f(float x) { return log10f(x); }
-// 2 to the power of y * log2(x), as a GPU computes it: NaN for a negative x, whatever y.
+// Returns 2 to the power of y * log2(x), as a GPU does: NaN for negative x, whatever y is.
 inline float __powf(float x, float y) { return exp2f(y * log2f(x)); }
 inline float __sinf(float x) { return sinf(x); }
 inline float __cosf(float x) { return cosf(x); }
@@ -232,7 +232,7 @@ inline float __fdividef(float a, float b) { return a / b; }
 inline float fdividef(float a, float b) { return a / b; }
 inline float __saturatef(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }
 
-// Rounded up, down or towards 0, from the nearest result and what it lost.
+// Arithmetic rounded down, up or towards 0, from a result in double.
 #define CUDA_EMU_DIRECTED(NAME, DOUBLE_RESULT)                                                       \
   inline float NAME##_rd(float a, float b) { return cuda_emu::directed(DOUBLE_RESULT, -HUGE_VALF); } \
   inline float NAME##_ru(float a, float b) { return cuda_emu::directed(DOUBLE_RESULT, HUGE_VALF); }  \
@@ -242,7 +242,7 @@ CUDA_EMU_DIRECTED(__fsub, cuda_emu::sum_to_odd(a, -b))
 CUDA_EMU_DIRECTED(__fmul, static_cast<double>(a) * static_cast<double>(b))
 #undef CUDA_EMU_DIRECTED
 
-// Integers by names of their own
+// Integer minimum and maximum by type
 inline unsigned umin(unsigned a, unsigned b) { return a < b ? a : b; }
 inline unsigned umax(unsigned a, unsigned b) { return a < b ? b : a; }
 inline long long llmin(long long a, long long b) { return a < b ? a : b; }
@@ -265,7 +265,7 @@ inline double cospi(double x) { return cos(M_PI * x); }
 inline float normcdff(float x) { return 0.5f * erfcf(-x * static_cast<float>(M_SQRT1_2)); }
 inline double normcdf(double x) { return 0.5 * erfc(-x * M_SQRT1_2); }
 
-// CUDA's overloads of min and max: mixed signs count as unsigned, and of a number and NaN they return the number.
+// CUDA's overloads of min and max. Mixed signs compare as unsigned; of a number and NaN the number is returned.
 #define CUDA_EMU_MIN_MAX(A, B, RESULT)                                                                        \
   inline RESULT min(A a, B b) {                                                                               \
     return static_cast<RESULT>(b) < static_cast<RESULT>(a) ? static_cast<RESULT>(b) : static_cast<RESULT>(a); \

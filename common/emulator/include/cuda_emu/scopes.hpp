@@ -1,4 +1,4 @@
-// Which threads a cuda::atomic, cuda::barrier or cuda::pipeline is for.
+// The scopes of cuda::atomic, cuda::barrier and cuda::pipeline: the threads that use the object.
 #pragma once
 
 namespace cuda {

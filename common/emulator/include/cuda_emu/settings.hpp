@@ -1,35 +1,35 @@
-// How the emulator runs kernels. The environment sets the start values; tests may change some of them between launches.
+// Settings of the emulator. Environment variables set the initial values; tests may change some between launches.
 //
-// - CUDA_EMU_ORDER, forward | reverse | random[:SEED]: the order in which the threads of a block run, from barrier to
-//   barrier. In reverse order blocks too start with the last one, as long as none waits for an earlier one. SEED is 1
-//   if not given.
-// - CUDA_EMU_WORKERS, 1 to 16: OS threads that run blocks; 1 is reproducible bit for bit.
-// - CUDA_EMU_STACK, 16 to 65536: KiB of stack for each CUDA thread.
-// - CUDA_EMU_TIMEOUT, 0 to 86400, default 60: seconds of CPU time of an OS thread in which none of its CUDA threads
-//   finishes. Then the program says where it is and ends with exit status 124. 0 waits without limit.
-// - CUDA_EMU_MULTIPROCESSORS, 1 to 1024, default 4: what the device says that it has. Grids that a program fits to them
-//   are then as on a GPU with as many.
-// - CUDA_EMU_FILL, nan | large | zeros: what fresh device and shared memory holds: NaN (as an integer -1); large finite
-//   numbers, which a check that NaN slips through does notice; or zeros, as it often does on a GPU.
+// - CUDA_EMU_ORDER, forward | reverse | random[:SEED]: the order in which the threads of a block run between two
+//   barriers. In reverse order the last block starts first, too, as long as no block waits for an earlier one. The
+//   default SEED is 1.
+// - CUDA_EMU_WORKERS, 1 to 16: OS threads that run blocks. Runs with 1 are reproducible bit for bit.
+// - CUDA_EMU_STACK, 16 to 65536: KiB of stack per CUDA thread.
+// - CUDA_EMU_TIMEOUT, 0 to 86400, default 60: seconds of CPU time of an OS thread. If none of its CUDA threads finishes
+//   in that time, the program prints its position and ends with exit status 124. 0: no limit.
+// - CUDA_EMU_MULTIPROCESSORS, 1 to 1024, default 4: the number that the device reports. A program that derives its grid
+//   from it gets the grid of a GPU with as many multiprocessors.
+// - CUDA_EMU_FILL, nan | large | zeros: the content of fresh device and shared memory. nan: NaN, -1 as an integer.
+//   large: large finite numbers, for checks that miss NaN. zeros: often the content on a GPU.
 //
-// A value that is none of these ends the program at its start, with one line and exit status 2.
+// Any other value ends the program at its start, with one line and exit status 2.
 #pragma once
 
 namespace cuda_emu {
 
-// Takes what CUDA_EMU_ORDER takes; false, and nothing changes, for anything else.
+// Sets the order; `order` is a value of CUDA_EMU_ORDER. Returns false and changes nothing for any other string.
 bool set_order(const char* order);
-// The order in use, in the same notation. The string is valid until the next call of set_order.
+// Returns the order in use, in the same notation. The string is valid until the next call of set_order.
 const char* order_name();
 
-// Takes what CUDA_EMU_FILL takes; false, and nothing changes, for anything else.
+// Sets the fill; `fill` is a value of CUDA_EMU_FILL. Returns false and changes nothing for any other string.
 bool set_fill(const char* fill);
 
-// While it is on, launches are checked but no thread runs, and cudaMalloc leaves memory as it comes: so that a size costs
-// nothing.
+// While this is on, launches are checked, but no thread runs, and cudaMalloc does not fill memory. So large sizes take
+// no time.
 void set_launches_only(bool on);
 
-// Takes 1 to 16; false, and nothing changes, for anything else.
+// Sets the number of workers, 1 to 16. Returns false and changes nothing for any other number.
 bool set_workers(unsigned workers);
 unsigned worker_count();
 

@@ -1,5 +1,5 @@
-// What the floats of 16 bits, __half and __nv_bfloat16, share: every operation rounds its result to the type, to the
-// nearest, ties to even, as a GPU does.
+// The common part of __half and __nv_bfloat16. Every operation rounds its result to the type, to nearest even, as on a
+// GPU.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@
 
 namespace cuda_emu {
 
-// The nearest number with `significand` bits whose exponent is at least `min_exponent`; exact in a float.
+// Rounds to the nearest number with `significand` bits and an exponent of at least `min_exponent`. The result is exact
+// in float.
 inline float round_to(double value, int significand, int min_exponent) {
   if (value == 0 || !std::isfinite(value)) return static_cast<float>(value);
   int exponent;
@@ -21,7 +22,8 @@ inline float round_to(double value, int significand, int min_exponent) {
   return static_cast<float>(std::ldexp(std::nearbyint(std::ldexp(value, -unit)), unit));
 }
 
-// a * b + c for numbers whose product is exact in double; right after one more rounding to a shorter type.
+// Returns a * b + c, rounded to odd in double, so one more rounding to a shorter type is correct. The product must be
+// exact in double.
 inline double multiply_add(double a, double b, double c) { return sum_to_odd(a * b, c); }
 
 template <class T>
@@ -29,9 +31,9 @@ struct SmallFloat;  // FromDouble: a double rounded once
 
 }  // namespace cuda_emu
 
-// All that has the same name for both types. A float has 24 bits, at least 2 * 11 + 2: to round a sum, a product, a
-// quotient or a root first to float and then to the type gives the same as to round once (Figueroa, SIGNUM Newsletter
-// 30, 1995).
+// Functions with the same name for both types. Rounding a sum, product, quotient or root to float first, then to the
+// type, gives the same as rounding once, because a float has 24 >= 2 * 11 + 2 bits (Figueroa, SIGNUM Newsletter 30,
+// 1995).
 #define CUDA_EMU_SMALL_FLOAT(T, PAIR)                                                                     \
   inline T operator+(const T& a, const T& b) { return T(static_cast<float>(a) + static_cast<float>(b)); } \
   inline T operator-(const T& a, const T& b) { return T(static_cast<float>(a) - static_cast<float>(b)); } \

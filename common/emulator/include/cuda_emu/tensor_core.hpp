@@ -1,4 +1,5 @@
-// The functions of common/tensor_core.cuh and tensor_core_8bit.cuh, with the fragments of the PTX ISA manual: which lane holds which elements.
+// The functions of common/tensor_core.cuh and tensor_core_8bit.cuh. Lanes hold the elements that the PTX ISA manual
+// specifies.
 #pragma once
 
 #include "cuda_pipeline.h"
@@ -11,7 +12,7 @@ struct LdmatrixPart : Fragments {
   unsigned* matrices;
 };
 
-// Matrix i comes from the rows of lanes 8 i to 8 i + 7; its elements have 16 bits.
+// Matrix i consists of the rows of lanes 8 i to 8 i + 7. Elements have 16 bits.
 template <bool transposed>
 void exchange_rows(Fragments* const* lanes) {
   for (unsigned lane = 0; lane < 32; ++lane) {
@@ -43,7 +44,7 @@ inline float low_bfloat16(unsigned pair) { return float_of_bits(pair << 16); }
 inline float high_bfloat16(unsigned pair) { return float_of_bits(pair & 0xffff0000u); }
 inline float cut_off_to_tf32(unsigned bits) { return float_of_bits(bits & ~0x1fffu); }
 
-// D is 16 x 8: fill(part, lane's group, lane in group) has put the lane's elements into A and B.
+// Computes a 16 x 8 D. fill(part, group, lane in group, ...) writes the lane's elements to A and B.
 template <int k, class Fill>
 void multiply_fragments(Fragments* const* lanes, const Fill& fill, KeptBits kept = kBitsOfFloat) {
   float A[16 * k], B[k * 8], D[16 * 8];
@@ -81,7 +82,7 @@ inline void multiply_tf32(Fragments* const* lanes) {
   });
 }
 
-// Sums that overflow wrap.
+// Computes an int8 product. Sums that overflow wrap.
 inline void multiply_s8(Fragments* const* lanes) {
   constexpr int k = 32;
   signed char A[16 * k], B[8 * k];  // B by columns
@@ -102,7 +103,7 @@ inline void multiply_s8(Fragments* const* lanes) {
   }
 }
 
-// An e4m3 number: exponents have bias 7, the largest is NaN only with all bits of the mantissa.
+// Converts an e4m3 number. The exponent's bias is 7; only all ones in exponent and mantissa is NaN.
 inline float from_e4m3_bits(unsigned bits) {
   const unsigned magnitude = bits & 0x7f, sign = (bits & 0x80) << 24;
   return float_of_bits(sign | (magnitude == 0x7f ? 0x7fc00000 : magnitude << 20)) * 0x1p120f;

@@ -1,10 +1,10 @@
-// What the kernels of a traced build (CMake: CUDA_EMU_TRACE) do to memory, counted by warps as the hardware would: how
-// many 32-byte sectors and shared-memory wavefronts each source line takes, how many lanes are active, and which
-// accesses race. Only launches between start() and stop() are traced.
+// Traces the memory accesses of kernels, in a build with the CMake option CUDA_EMU_TRACE. Counts per warp, as on a GPU,
+// the 32-byte sectors and shared-memory wavefronts of each source line and the active lanes, and finds races. Only
+// launches between start() and stop() are traced.
 //
-// Accesses are those of the source as the host compiler sees it: it may leave out or merge others than nvcc does. What
-// one request takes follows from its lanes' addresses alone. Registers and local memory are not told apart, so neither
-// is counted. Nothing here says how long anything takes.
+// The accesses are those that the host compiler generates; nvcc may remove or merge others. The cost of a request
+// follows from the addresses of its lanes alone. Registers and local memory cannot be told apart, so neither is
+// counted. No times are estimated.
 #pragma once
 
 #include <array>
@@ -30,24 +30,24 @@ struct Line {
   bool operator<(const Line& other) const { return number != other.number ? number < other.number : file < other.file; }
 };
 
-// One request: an access of the lanes of a warp that are together.
+// One request: an access that lanes of a warp make together.
 struct Sample {
   static constexpr std::int64_t kInactive = -1;
   uint3 block{};
   unsigned warp = 0;
   unsigned units = 0;
   unsigned ideal = 0;
-  int allocation = -1;                     // global memory: which, numbered by first use in the launch
+  int allocation = -1;                     // global memory: its number, by first use in the launch
   std::array<std::int64_t, 32> offsets{};  // bytes from the start of the allocation, or of the block's shared memory
   std::array<int, 32> passes{};            // shared memory: the wavefront that serves the lane
 };
 
 struct Counts {
   std::uint64_t requests = 0;
-  std::uint64_t lanes = 0;            // active, of all requests
-  std::uint64_t units = 0;            // sectors of 32 bytes; shared memory: wavefronts; constants: different words
-  std::uint64_t ideal = 0;            // the fewest for so many bytes; shared memory: without bank conflicts
-  std::uint64_t bytes_requested = 0;  // of all lanes
+  std::uint64_t lanes = 0;            // active lanes, over all requests
+  std::uint64_t units = 0;            // sectors of 32 bytes; shared memory: wavefronts; constants: distinct words
+  std::uint64_t ideal = 0;            // the fewest for as many bytes; shared memory: without bank conflicts
+  std::uint64_t bytes_requested = 0;  // by all lanes
   std::uint64_t bytes_moved = 0;
   Counts& operator+=(const Counts& other);
 };
@@ -59,11 +59,11 @@ struct Access : Counts {
   Op op{};
   unsigned width = 0;         // bytes per lane
   bool async = false;         // the load or the store of an asynchronous copy
-  Counts merged;              // shared loads: with neighbouring ones made one of 8 or 16 bytes, as nvcc does
-  unsigned worst = 0;         // units of one request
+  Counts merged;              // shared loads: with adjacent ones merged to 8 or 16 bytes, as nvcc does
+  unsigned worst = 0;         // the most units of one request
   unsigned same_address = 0;  // atomics: the most lanes of one request at one address
-  std::map<unsigned, std::uint64_t> histogram;  // units of a request -> requests
-  std::vector<Sample> samples;                  // the first requests of the first warp that came here
+  std::map<unsigned, std::uint64_t> histogram;  // units of a request -> number of requests
+  std::vector<Sample> samples;                  // the first requests of the first warp
   Sample worst_sample;
 };
 
@@ -71,12 +71,12 @@ struct Access : Counts {
 struct Branches {
   Line line;
   std::uint64_t warp_steps = 0;  // how often a warp executed one
-  std::uint64_t lane_steps = 0;  // the sum of its active lanes
-  std::uint64_t branches = 0;    // those of the steps from which there are several ways on
-  std::uint64_t divergent = 0;   // and from which lanes of one warp went different ways
+  std::uint64_t lane_steps = 0;  // the sum of the active lanes
+  std::uint64_t branches = 0;    // warp_steps of blocks with several successors
+  std::uint64_t divergent = 0;   // branches at which lanes of a warp took different paths
 };
 
-// Two accesses to the same bytes, one of them a write, that nothing orders.
+// Two unordered accesses to the same bytes, at least one of them a write.
 struct Race {
   enum class Kind : std::uint8_t { write_after_read, read_after_write, write_after_write };
   struct Side {
@@ -90,24 +90,24 @@ struct Race {
   bool between_blocks = false;
   Side first, second;
   std::uint64_t count = 0;
-  // With events: each time, at most kMost, the numbers of both accesses in the order of execution.
+  // With events: the numbers of both accesses (WarpEvent::Part::executed), each time, at most kMost times.
   static constexpr std::size_t kMost = 1 << 16;
   std::vector<std::array<std::uint32_t, 2>> executed;
 };
 
 const char* name(Race::Kind kind);
 
-// What lanes of a warp did together: an access; that an asynchronous copy was waited for, and has landed; a warp
-// collective; that they wait, or have returned. Or that a block barrier let all warps go on. Events stand in the order of the
-// replay; each lane's part has its number in the order that the program executed, from 1.
+// An action that lanes of a warp took together: an access, the landing of an asynchronous copy that was waited for, a
+// warp collective, a wait, or a return; or a block barrier that released all warps. Events are in the order of the
+// replay. Each lane's part has a number that counts from 1 in the order of execution.
 struct WarpEvent {
   enum class Kind : std::uint8_t { access, landing, collective, wait, returned, barrier };
   struct Part {  // of a lane
     std::uint32_t executed = 0;
-    std::uint64_t address = 0;  // in shared memory: from its start
-    // What was loaded or stored; of an atomic operation of up to 8 bytes first what is there after it, then, from the
-    // third word on, what was before. Of a collective: the value that the lane gave, the one that it got, and of a
-    // shuffle 1 + the lane whose value it got, and 0 if the values are wider than a word, 1 for integers, 2 for floats.
+    std::uint64_t address = 0;  // shared memory: offset from its start
+    // The value loaded or stored. Atomic operation of up to 8 bytes: the new value, and from the third word on the old
+    // one. Collective: the lane's value; its result; in a shuffle 1 + the source lane; and 0 if the values are wider
+    // than a word, else 1 for integers, 2 for floats.
     std::array<std::uint32_t, 4> words{};
     int pass = -1;  // shared memory: the wavefront that serves the lane
   };
@@ -115,15 +115,15 @@ struct WarpEvent {
   std::uint64_t block = 0;
   unsigned warp = 0;
   unsigned lanes = 0;     // mask
-  const char* what = "";  // of a collective or a wait: the function's name
-  Line line;              // 0: none
-  Space space{};          // of an access, as are the following
+  const char* what = "";  // collective or wait: the function's name
+  Line line;              // number 0: none
+  Space space{};          // this and the following: only for accesses
   Op op{};
   unsigned width = 0;
   bool async = false;
   unsigned units = 0, ideal = 0;
-  std::size_t array = 0;                 // in shared memory: its place in Launch::shared_arrays
-  const void* return_address = nullptr;  // becomes `line` when the launch ends
+  std::size_t array = 0;                 // shared memory: index in Launch::shared_arrays
+  const void* return_address = nullptr;  // converted to `line` when the launch ends
   std::vector<Part> parts;               // of the active lanes
 };
 const char* name(WarpEvent::Kind kind);
@@ -153,22 +153,22 @@ struct Launch {
   std::vector<Branches> branches_at;
   std::vector<Race> races;
   Counts merged_shared_loads;     // the sum of Access::merged
-  std::vector<WarpEvent> events;  // if they were asked for
-  bool all_events = true;         // false if there were too many: the first ones
+  std::vector<WarpEvent> events;  // if requested
+  bool all_events = true;         // false if there were too many; then `events` are the first ones
   std::vector<SharedArray> shared_arrays;
   std::vector<Allocation> allocations;
 
   Counts total(Space space, Op op) const;
 };
 
-// From now on launches are traced; one OS thread at a time runs. With `events` each event is kept.
+// Starts tracing launches, in which one OS thread at a time runs. With `events` all events are kept.
 void start(bool events = false);
-// Ends it and returns what was traced.
+// Ends tracing and returns the traced launches.
 std::vector<Launch> stop();
 
-// From now on the last write of a kernel to these bytes is kept, of traced launches and of others.
+// Starts recording the last write of a kernel, traced or not, to these bytes.
 void watch_last_write(const void* memory, std::size_t size);
-// Ends it: "sum.cu:12, thread (3,0,0) of block (0,0,0), in kernel sum"; empty if no kernel wrote there.
+// Ends it and returns "sum.cu:12, thread (3,0,0) of block (0,0,0), in kernel sum"; empty if no kernel wrote there.
 std::string last_write();
 
 }  // namespace cuda_emu::trace

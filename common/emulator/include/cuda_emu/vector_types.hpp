@@ -6,8 +6,8 @@
 #define CUDA_EMU_VECTOR_VALUES(...)
 #define CUDA_EMU_TRIPLE_COPIES(SELF, ELEMENT)
 #else
-// A compiler may copy a vector member by member, a GPU copies it as a whole, at most 16 bytes at a time. In a traced build
-// the copy is one access each.
+// Copies for a traced build. The compiler may copy a vector member by member; a GPU copies it as a whole, at most 16
+// bytes at a time. Here each such copy is one access.
 #define CUDA_EMU_VECTOR_COPIES(SELF, ELEMENT, COUNT, ALIGN)                                       \
   static constexpr unsigned kBytes = COUNT * sizeof(ELEMENT) < 16 ? COUNT * sizeof(ELEMENT) : 16; \
   typedef ELEMENT Bits __attribute__((vector_size(kBytes), may_alias, aligned(ALIGN)));           \

@@ -1,4 +1,4 @@
-// Warp collectives: shuffles, votes, reductions and matches over the lanes that a mask names.
+// Warp collectives: shuffles, votes, reductions and matches over the lanes of a mask.
 #pragma once
 
 #include <type_traits>
@@ -30,8 +30,8 @@ enum class WarpOp : unsigned char {
   fragments,  // the value is the address of a Fragments (matrix_product.hpp)
 };
 
-// One lane's part in a collective. It lives in the lane's own frame while the lane waits; the last lane to arrive
-// fills in every lane's result.
+// One lane's part of a collective. It is in the lane's own stack frame while the lane waits. The last lane to arrive
+// writes the results of all lanes.
 struct Collective {
   WarpOp op;
   unsigned mask;
@@ -40,13 +40,14 @@ struct Collective {
   std::uint64_t value;
   std::uint64_t result;
   const Where* where;
-  bool is_float;    // a shuffle of float or double
-  int source = -1;  // of a shuffle: the lane whose value is the result
+  bool is_float;    // shuffle of float or double
+  int source = -1;  // shuffle: the lane whose value is the result
 };
 
 std::uint64_t warp_collective(Collective& part);
 
-// The lanes of the warp that have come to this same place, once all others wait elsewhere or have returned.
+// Waits until all other lanes of the warp wait or have returned. Returns the mask of the lanes that wait here, at the
+// same place.
 unsigned converged_lanes(const Where& where);
 
 template <class T>
