@@ -1,40 +1,40 @@
 # cuda_emu_translate(<out-var> <source.cu> [INCLUDES <dir>...])
 #
-# Translates source.cu, relative to the current source folder, for the CPU backend at build time and sets <out-var> to
-# the C++ file, ${CMAKE_CURRENT_BINARY_DIR}/<source.cu>.cpp: add it to a target that links cuda_emu. INCLUDES are the
-# folders where quoted includes are searched after the source's own; the target needs the same ones as include folders.
-# The generated file includes translated headers by their paths and so finds them whatever the search order. -iquote,
-# set here for the source's own folder, serves the includes that only the preprocessor can resolve, such as #include
-# NAME. Translated code is compiled with CUDA_EMU_OPTIONS; a header precompiled for it needs them, too.
+# Translates source.cu, relative to the current source folder, for the CPU backend at build time. Sets <out-var> to the
+# C++ file, ${CMAKE_CURRENT_BINARY_DIR}/<source.cu>.cpp, which must be added to a target that links cuda_emu. INCLUDES
+# are the folders searched for quoted includes after the source's own; the target needs them as include folders, too.
+# The generated file includes translated headers by path, independent of the search order. -iquote, set here for the
+# source's own folder, is for includes that only the preprocessor can resolve, such as #include NAME. Translated code is
+# compiled with CUDA_EMU_OPTIONS; a header precompiled for it needs the same options.
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
-# The interpreter itself: what is found may be a wrapper that takes longer to start than a translation takes.
+# Use the interpreter itself: Python3_EXECUTABLE may be a wrapper that takes longer to start than a translation.
 execute_process(COMMAND ${Python3_EXECUTABLE} -c "import sys; print(sys.executable)"
                 OUTPUT_VARIABLE python OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 
-# in the cache, since the function is called from other folders than the one that includes this file
+# In the cache, because the function is also called from other folders than the one that includes this file.
 set(CUDA_EMU_TRANSLATOR ${CMAKE_CURRENT_LIST_DIR}/cu2cpp.py CACHE INTERNAL "")
 set(CUDA_EMU_PYTHON ${python} CACHE INTERNAL "")
 set(CUDA_EMU_TRANSLATE ${python} -IS ${CUDA_EMU_TRANSLATOR} CACHE INTERNAL "")
 
-# A misaligned access is an error, as on a GPU: the emulator has the handler that the checks call (report.cpp), and a
-# build with sanitizers has its own.
+# A misaligned access is an error, as on a GPU. The handler for these checks is in the emulator (report.cpp); a build
+# with sanitizers has its own.
 set(options)
 if(CUDA_EMU_TRACE)
-  # Every access and every basic block calls the emulator, which takes ThreadSanitizer's place and checks the alignment
-  # too. At -O2 compilers would move accesses from one line to another.
+  # Every access and every basic block calls the emulator in place of ThreadSanitizer; it checks the alignment, too. At
+  # -O2 compilers would move accesses from one line to another.
   set(options -O1 -fsanitize=thread -fsanitize-coverage=trace-pc -Wno-tsan)
 elseif(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
-  # A float that an integer has no room for: C++ leaves open what comes out, and a GPU gives the nearest integer.
+  # Conversion of a float that is out of an integer's range is undefined in C++; a GPU gives the nearest integer.
   set(options -fsanitize=alignment,float-cast-overflow -fno-sanitize-recover=alignment)
 endif()
-# A local variable that nothing was written to holds no 0, which would often be right; g++ 12 and clang 14 can do that.
-# nvcc rejects arrays of variable length.
+# Uninitialized local variables are filled with a pattern, because 0 would often be right. Supported by g++ 12 and
+# clang 14. -Werror=vla: nvcc rejects arrays of variable length.
 include(CheckCXXCompilerFlag)
 check_cxx_compiler_flag(-ftrivial-auto-var-init=pattern CUDA_EMU_HAS_PATTERN)
 if(CUDA_EMU_HAS_PATTERN)
   list(APPEND options -ftrivial-auto-var-init=pattern)
 endif()
-# A third of g++'s time for a step, for next to nothing: its analysis of what pointers point to. Not known to clang.
+# g++'s points-to analysis takes a third of a step's compile time and gains almost nothing. Unknown to clang.
 check_cxx_compiler_flag("-Werror -fno-tree-pta" CUDA_EMU_HAS_NO_TREE_PTA)
 if(CUDA_EMU_HAS_NO_TREE_PTA)
   list(APPEND options -fno-tree-pta)
@@ -55,7 +55,7 @@ function(cuda_emu_translate out_var source)
     list(APPEND include_options -I ${directory})
   endforeach()
 
-  # The translator leaves a file alone that would not change. Ninja notices; make goes by the time.
+  # The translator does not rewrite an unchanged file. Ninja detects that; make needs a new modification time.
   set(touch)
   if(NOT CMAKE_GENERATOR MATCHES Ninja)
     set(touch COMMAND ${CMAKE_COMMAND} -E touch ${output})

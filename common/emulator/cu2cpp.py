@@ -21,17 +21,17 @@ Only what a C++ compiler cannot parse is rewritten:
 Every edit keeps the newlines it covers, so one #line at the top makes compiler messages, sanitizers,
 __FILE__, __LINE__ and gdb name the original file.
 
-Quoted includes are followed, first beside the including file, then in each -I DIR; includes in < > in each -I DIR.
-A header that needs a change, or includes one that does, is copied to OUTPUT.headers/, a folder no other
-output shares, and the include names the copy; every other include that was found names the original. OUTPUT ends
-with a digest of the copies, so that it changes where only a copy does.
+Quoted includes are searched first in the folder of the including file, then in each -I DIR; includes in < > in each
+-I DIR. A header that needs a change, or includes one that does, is copied to OUTPUT.headers/, which belongs to this
+output only, and the include names the copy. Every other include that was found names the original. OUTPUT ends with a
+digest of the copies, so it changes even if only a copy has changed.
 OUTPUT.d lists the files read, for make or Ninja.
 
-What cannot be translated or does not run on a CPU (inline PTX, TMA, clusters, ...) is an error, except in
-code that #ifdef CUDA_EMU, #ifndef CUDA_EMU (or a NAME given with -D) or #if 0 removes. A header that the CPU backend
-does not have, such as <cub/cub.cuh>, is left out, and each name of it that the code uses is an error. So is code that
-nvcc rejects and a C++ compiler would take: a kernel called like a function, device code that calls host functions or
-uses variables of the host, host code that calls device functions. Where it is not sure, the code is accepted.
+Code that cannot be translated or does not run on a CPU (inline PTX, TMA, clusters, ...) is an error, unless it is
+removed by #ifdef CUDA_EMU, #ifndef CUDA_EMU (or a NAME given with -D) or #if 0. A header that the CPU backend does not
+have, such as <cub/cub.cuh>, is left out, and each use of one of its names is an error. So is code that nvcc rejects
+but a C++ compiler accepts: a kernel called like a function, device code that calls host functions or uses host
+variables, host code that calls device functions. In doubt the code is accepted.
 """
 import argparse
 import hashlib
@@ -45,7 +45,7 @@ LEXEME = re.compile(
     r'''(?P<comment>//(?:\\\n|[^\n])*|/\*.*?(?:\*/|\Z))'''
     r'''|(?P<raw>(?<!\w)(?:u8|[uUL])?R"(?P<delimiter>[^()\\\s]{0,16})\(.*?\)(?P=delimiter)")'''
     r'''|(?P<literal>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+')'''
-    r'''|(?P<number>\b\d[\w.]*(?:'[\w.]+)+)''', re.S)  # 1'000, whose quote starts no literal
+    r'''|(?P<number>\b\d[\w.]*(?:'[\w.]+)+)''', re.S)  # 1'000: its quote does not start a literal
 
 
 def spaces(text):
@@ -61,7 +61,7 @@ def blank_lexeme(match):
 
 
 def without_comments(text):
-    """The text on one line, literals kept."""
+    """Returns the text on one line, without comments, with literals."""
     text = LEXEME.sub(lambda m: ' ' if m['comment'] else m[0], text)
     return ' '.join(text.replace('\\\n', ' ').split())
 
@@ -75,7 +75,7 @@ DEFINED = re.compile(r'\s*(!?)\s*defined\s*\(?\s*(\w+)\s*\)?\s*$')
 
 
 def condition(kind, rest, defined):
-    """True or False where #if/#ifdef/#ifndef can be told from `defined` alone, else None: keep both branches."""
+    """Returns the value of #if/#ifdef/#ifndef if `defined` determines it, else None: both branches are kept."""
     rest = rest.strip()
     if kind in ('ifdef', 'ifndef'):
         return (kind == 'ifdef') if rest in defined else None
@@ -90,7 +90,7 @@ class Conditionals:
 
     def __init__(self, defined):
         self.defined = defined
-        self.stack = []  # per open #if: True, False, None where unknown, 'done' after the branch that is taken
+        self.stack = []  # per open #if: True, False, None if unknown, 'done' after the branch that is taken
 
     @property
     def active(self):
@@ -116,7 +116,7 @@ CLOSES = {')': '(', ']': '[', '}': '{', '>': '<'}
 
 
 def find_outside_brackets(code, start, token):
-    """Offset of the first `token` from `start` on that no bracket encloses."""
+    """Returns the offset of the first `token` at or after `start` that is not inside brackets."""
     depth = 0
     for i in range(start, len(code)):
         if depth == 0 and code.startswith(token, i):
@@ -131,7 +131,7 @@ def find_outside_brackets(code, start, token):
 
 
 def split_at_commas(code, start, end):
-    """The (start, end) ranges between commas that no bracket encloses."""
+    """Returns the (start, end) ranges between the commas that are not inside brackets."""
     ranges, depth, begin = [], 0, start
     for i in range(start, end):
         depth += (code[i] in '([{') - (code[i] in ')]}')
@@ -142,7 +142,7 @@ def split_at_commas(code, start, end):
 
 
 def group_start(code, last):
-    """Offset of the bracket that the one at `last` closes. < and > are brackets only directly inside < >."""
+    """Returns the offset of the bracket closed by the one at `last`. < and > are brackets only directly inside < >."""
     expected = [CLOSES[code[last]]]
     i = last
     while expected and i > 0:
@@ -157,7 +157,7 @@ def group_start(code, last):
 
 
 def group_end(code, first, end):
-    """Offset just after the bracket that closes the one at `first`."""
+    """Returns the offset just after the bracket that closes the one at `first`."""
     closing = {opening: closing for closing, opening in CLOSES.items()}
     expected = [closing[code[first]]]
     for i in range(first + 1, end):
@@ -171,7 +171,7 @@ def group_end(code, first, end):
 
 
 def trim(code, end):
-    """`end` moved back over white space."""
+    """Returns `end`, moved back over white space."""
     while end > 0 and code[end - 1].isspace():
         end -= 1
     return end
@@ -182,7 +182,7 @@ def trim(code, end):
 STATEMENT_WORD = re.compile(r'\b(?:return|else|do|if|while|for|switch|case)\s*$')
 NAME_BEFORE = re.compile(r'(?:\btemplate\s+)?\b[A-Za-z_]\w*(?:\s*##\s*\w+)*$')
 QUALIFIER_BEFORE = re.compile(r'(?:::|\.|->)$')
-LONGEST_NAME = 400  # how far back the regular expressions above look
+LONGEST_NAME = 400  # how far back the regular expressions above search
 
 
 def matches_before(pattern, code, end):
@@ -192,14 +192,14 @@ def matches_before(pattern, code, end):
 
 
 def continues_to_the_left(code, i):
-    """Whether the text before i can be part of the same name or call."""
+    """Returns whether the text before i can be part of the same name or call."""
     i = trim(code, i)
     return (i > 0 and (code[i - 1].isalnum() or code[i - 1] in '_>])')
             and matches_before(STATEMENT_WORD, code, i) is None)
 
 
 def kernel_start(code, end):
-    """Start of the expression that ends at `end` and names the kernel: ns::k<...>, p->f, table[i], (*f), get(x)."""
+    """Returns the start of the kernel expression that ends at `end`: ns::k<...>, p->f, table[i], (*f), get(x)."""
     i = trim(code, end)
     while True:
         while i > 0 and code[i - 1] in '>])':
@@ -221,7 +221,7 @@ def kernel_start(code, end):
 
 
 def launch_edits(source, opening):
-    """Edits for the launch whose <<< is at `opening`."""
+    """Returns the edits for the launch whose <<< is at `opening`."""
     code = source.across_directives()
     closing = find_outside_brackets(code, opening + 3, '>>>')
     if not code[opening + 3:closing].strip():
@@ -236,7 +236,7 @@ def launch_edits(source, opening):
         raise Untranslatable('a braced list cannot be a kernel argument here: name its type, as in float2{1, 2}')
     start = kernel_start(source.code, opening)
     label = ' '.join(code[start:opening].replace('"', ' ').split())
-    # NULL is a number, which could not become a pointer any more
+    # passed through the lambda's `auto`, NULL would be a number, which does not convert to a pointer
     pointers = [(a + code[a:b].index('NULL'), a + code[a:b].index('NULL') + 4, 'nullptr')
                 for a, b in split_at_commas(code, first, last) if code[a:b].strip() == 'NULL']
     return pointers + [(start, start, f'::cuda_emu::launch("{label}", [=](auto... cuda_emu_a) {{ '),
@@ -260,7 +260,7 @@ ONE_TYPE_AND_NAMES = '__shared__ declaration: write one named type and plain nam
 
 
 def specifier_end(code, start, end):
-    """Offset after the type that a declaration starts with: qualifiers and one name or arithmetic type."""
+    """Returns the offset after the type that starts a declaration: qualifiers and one name or arithmetic type."""
     i, named, arithmetic = start, False, False
     while True:
         match = QUALIFIERS.match(code, i, end)
@@ -277,7 +277,7 @@ def specifier_end(code, start, end):
 
 
 def name_end(code, start, end):
-    """Offset after a::b<...>::c or decltype(...)."""
+    """Returns the offset after a::b<...>::c or decltype(...)."""
     match = NAME_PART.match(code, start, end)
     if not match:
         raise Untranslatable(ONE_TYPE_AND_NAMES)
@@ -289,7 +289,7 @@ def name_end(code, start, end):
 
 
 class SharedDeclaration:
-    """One declaration around the word __shared__ at `keyword`, in `code` with comments blanked."""
+    """The declaration that contains the word __shared__ at `keyword`. Comments in `code` are blanked."""
 
     def __init__(self, source, keyword):
         code = source.code
@@ -297,7 +297,7 @@ class SharedDeclaration:
         self.end = find_outside_brackets(code, keyword, ';')
         before = 1 + max(code.rfind(c, 0, keyword) for c in ';{}')
         self.start = before + len(code[before:keyword]) - len(code[before:keyword].lstrip())
-        # what has been understood is blanked, so that type and names remain
+        # parsed parts are blanked, so the type and the names remain
         self.rest = code[:self.end]
         self.extern = 'extern' in code[self.start:self.end].split()
         self.alignment = self.take_alignment()
@@ -319,7 +319,7 @@ class SharedDeclaration:
         return f'({argument})' if re.search('[<>,]', argument) else argument
 
     def variable(self, type_, start, end, dynamic):
-        """The C++ for one declarator."""
+        """Returns the C++ for one declarator."""
         match = DECLARATOR.match(self.rest[start:end])
         if not match or match[1].count('(') != len(match[4]):
             raise Untranslatable(ONE_TYPE_AND_NAMES)
@@ -344,7 +344,7 @@ class SharedDeclaration:
             raise Untranslatable('__shared__ declaration: give the type with a literal in it a name')
         declarators = split_at_commas(self.rest, split, self.end)
         variables = '; '.join(self.variable(type_, a, b, dynamic) for a, b in declarators)
-        # in a macro the line breaks need their backslashes
+        # line breaks in a macro keep their backslashes
         breaks = ''.join(re.findall(r'\\?\n', self.source.text[self.start:self.end]))
         return [(self.start, self.end, variables + breaks)]
 
@@ -353,7 +353,7 @@ SCOPE_WITHOUT_SHARED = re.compile(r'\b(?:namespace\b[\w:\s]*|(?:struct|class|uni
 
 
 def open_braces(code, offset):
-    """The offsets of the { around `offset`, the outermost first."""
+    """Returns the offsets of the { that enclose `offset`, outermost first."""
     opened = []
     for match in re.finditer('[{}]', code[:offset]):
         if match[0] == '{':
@@ -364,7 +364,7 @@ def open_braces(code, offset):
 
 
 def in_function(code, offset):
-    """Whether the innermost { } around `offset` can be the body of a function."""
+    """Returns whether the innermost { } around `offset` can be the body of a function."""
     opened = open_braces(code, offset)
     if not opened:
         return False
@@ -379,7 +379,7 @@ ONE_NAME = re.compile(r'\s*([A-Za-z_]\w*)\s*(\[[^;]*\])?\s*;')
 
 
 def new_type_edits(code, keyword):
-    """Edits for `__shared__ struct {...} s[2];`, which defines its type; None for other declarations."""
+    """Returns the edits for `__shared__ struct {...} s[2];`, which defines its type; None for other declarations."""
     begin = NEW_TYPE.match(code, keyword + len('__shared__'))
     if not begin:
         return None
@@ -413,7 +413,7 @@ NO_IMAGE = {'extern', 'const', 'constexpr', 'struct', 'class', 'union', 'typedef
 
 
 def image_edits(code, functions_of_file):
-    """Edits that make a device variable known by its name: host code must write it by cudaMemcpyToSymbol alone."""
+    """Returns the edits that register device variables, which host code may write only with cudaMemcpyToSymbol."""
     edits = []
     for match in DEVICE_VARIABLE.finditer(';' + code):
         end = match.end() - 1
@@ -440,9 +440,10 @@ NO_VARIABLE = set('typedef using namespace struct class union enum template frie
 
 
 def host_variables(code, functions_of_file, macros):
-    """Variables of namespaces that the device does not have: {name: whether it is an array of constants}.
+    """Returns host variables at namespace scope: {name: whether it is an array of constants}.
 
-    Device code may use a constant number, and in constant expressions an element of an array of constants.
+    Constant numbers are left out: device code may use them. In constant expressions it may use an element of an array
+    of constants, too.
     """
     found, begin = {}, 0
     bodies = {function.body[0]: function.body[1] for function in functions_of_file}
@@ -474,7 +475,7 @@ def variables_of(declaration, macros):
 
 
 def host_variable_use(code, begin, end, name, of_constants):
-    """Where the device code (begin, end) uses the host's variable, or None."""
+    """Returns the offset at which the device code (begin, end) uses the host variable, or None."""
     pattern = rf'(?<![\w.:])(?<!->){name}\b(?!\s*::)' + r'(?=\s*\[)' * of_constants
     for match in re.compile(pattern).finditer(code, begin, end):
         statement = code[1 + max(code.rfind(c, begin, match.start()) for c in ';{}'):match.start()]
@@ -487,7 +488,7 @@ NAMESPACE_BEFORE = re.compile(r'\b(?:namespace\b[\w:\s]*|extern\s*"\s*")\s*\Z')
 
 
 def in_namespace(code, offset):
-    """Whether no { } but those of namespaces encloses the offset."""
+    """Returns whether only the { } of namespaces enclose the offset."""
     return all(NAMESPACE_BEFORE.search(code[:start])
                for start in open_braces(code, offset))
 
@@ -510,7 +511,7 @@ UNSUPPORTED = [(re.compile(pattern), what, instead) for pattern, what, instead i
     (r'\bcublasLtMatmul\b', 'cublasLtMatmul', 'call cublasSgemm or cublasGemmEx'),
     (r'\bcudaIpc\w+\b|\bcudaMemPool\w+\b|\bcuMem\w+\(|\bcudaExternal\w+\b',
      'sharing memory between processes and memory pools', 'use one process and cudaMalloc'))]
-# Headers that are left out, and the names that they would give.
+# Headers that are left out, and the names that they declare.
 UNSUPPORTED_HEADER = [(re.compile(header + '$'), re.compile(names), instead) for header, names, instead in (
     (r'cuda/ptx', r'\bcuda\s*::\s*ptx\b', 'use cuda::barrier, or __pipeline_memcpy_async of <cuda_pipeline.h>'),
     (r'cub/[\w/.]+', r'\bcub\s*::\s*\w+|\bnamespace\s+cub\b', 'write the loop or the kernel yourself'),
@@ -556,7 +557,7 @@ LAUNCH_FUNCTION = re.compile(r'\bcudaLaunch(?:Cooperative)?Kernel\s*\(\s*$')
 
 
 def kernel_address_edits(code, kernels):
-    """Edits for `(void*)kernel`: the kernel's type is needed, which a cast takes away."""
+    """Returns the edits for `(void*)kernel`. A launch needs the kernel's type, which the cast removes."""
     edits = []
     for match in VOID_CAST.finditer(code):
         operand = end = re.compile(r'[\s&]*').match(code, match.end()).end()
@@ -578,7 +579,7 @@ def kernel_address_edits(code, kernels):
 
 
 class Source:
-    """One file: its text, the same text made searchable, and what must change in it."""
+    """One file: its text, the same text made searchable, and the edits."""
 
     def __init__(self, path, defined):
         self.path = path
@@ -586,17 +587,17 @@ class Source:
             self.text = file.read()
         self.errors = []
         self.edits = []
-        self.directives = []  # offsets of the ';' that `code` has for each
+        self.directives = []  # offsets of the ';' that `code` has in place of each
         self.defines = []   # ranges of #define lines
         self.includes = []  # (start, end, name, whether in quotes)
-        self.found = []     # (start, end, path) of those that name a file
+        self.found = []     # (start, end, path) of the includes that were found
         self.code = self.searchable(defined)
         self.translate()
 
     def searchable(self, defined):
-        """The text, offsets unchanged: comments, literals, directives and removed code are spaces.
+        """Returns the text with the same offsets, and spaces for comments, literals, directives and removed code.
 
-        A directive and the end of a macro's body read as ';', since no declaration reaches across them.
+        A directive and the end of a macro's body become ';', because no declaration extends across them.
         """
         code = LEXEME.sub(blank_lexeme, self.text)
         conditionals = Conditionals(defined)
@@ -608,13 +609,13 @@ class Source:
             pieces.append(self.directive(match) if conditionals.active else spaces(match[0]))
             done = match.end()
             if match[1] == 'define' and done < len(code):
-                pieces.append(';')  # for the line break
+                pieces.append(';')  # replaces the line break
                 done += 1
         pieces.append(code[done:] if conditionals.active else spaces(code[done:]))
         return ''.join(pieces).replace('\\\n', ' \n')
 
     def directive(self, match):
-        """What `searchable` puts in place of an active directive."""
+        """Returns the text that `searchable` puts in place of an active directive."""
         if match[1] == 'include':
             self.include(match.start(2), match.end(2))
         self.directives.append(match.start())
@@ -631,7 +632,7 @@ class Source:
             self.includes.append((match.start(1), match.end(2) + 1, match[2], match[1] == '"'))
 
     def leave_out(self, start, end):
-        """Drops the #include whose header is named at (start, end)."""
+        """Removes the #include whose header is named at (start, end)."""
         start = self.text.rindex('#', 0, start)
         self.edits.append((start, end, spaces(self.text[start:end])))
 
@@ -639,7 +640,7 @@ class Source:
         return any(start <= offset < end for start, end in self.defines)
 
     def across_directives(self):
-        """`code` without the ';' of directives other than #define: an argument list may hold some."""
+        """Returns `code` without the ';' of directives other than #define: argument lists may contain directives."""
         code = list(self.code)
         for start in set(self.directives) - {start for start, _ in self.defines}:
             code[start] = ' '
@@ -662,12 +663,12 @@ class Source:
     def translate(self):
         for match in re.finditer('<<<', self.code):
             self.attempt(match.start(), launch_edits, self, match.start())
-        handled = 0  # end of the last declaration: `__shared__` may be written twice in one
+        handled = 0  # end of the last declaration, which may contain `__shared__` twice
         for match in re.finditer(r'\b__shared__\b', self.code):
             if match.start() >= handled:
                 self.attempt(match.start(), shared_edits, self, match.start())
                 handled = match.end()
-        # already right inside an attribute
+        # inside an attribute __noinline__ needs no change
         for match in re.finditer(r'__attribute__\s*\(\(.*?\)\)|\b__noinline__\b', self.code):
             if match[0] == '__noinline__':
                 self.edits.append((match.start(), match.end(), '__attribute__((noinline))'))
@@ -688,8 +689,8 @@ PARENTHESES = re.compile(r'\([^()]*\)')
 SKIPPED_GROUP = re.compile(r'\b(?:__launch_bounds__|__attribute__|__declspec|alignas|__align__|__maxnreg__|decltype|'
                            r'noexcept)\s*\(')
 LAUNCH_BOUNDS = re.compile(r'\b__launch_bounds__\s*(?=\()')
-# What nvcc 13.0 refuses in device code, of what kernels are seen to use: constexpr functions, too, as nothing here is
-# compiled with --expt-relaxed-constexpr. It takes std::move, std::forward, type traits and <cmath>.
+# Functions that kernels often use although nvcc 13.0 rejects them in device code. constexpr functions are included,
+# because we do not compile with --expt-relaxed-constexpr. std::move, std::forward, type traits and <cmath> are allowed.
 HOST_ONLY = [(re.compile(pattern), instead) for pattern, instead in (
     (r'(?<!:)\bstd\s*::\s*(?:max|min)\b(?=\s*[<(])', 'write max, min, fmaxf or fminf without std::'),
     (r'(?<!:)\bstd\s*::\s*clamp\b', 'write min(max(x, low), high)'),
@@ -709,7 +710,7 @@ HOST_ONLY = [(re.compile(pattern), instead) for pattern, instead in (
 # Functions of C, without std::.
 HOST_ONLY_C = {'fprintf': 'use printf', 'puts': 'use printf', 'exit': 'call __trap()', 'abort': 'call __trap()',
                'strlen': 'use arrays and plain code', 'rand': 'hash the index, or make random numbers on the host'}
-# Names that the libraries have for both sides: an overload of the program's own may not be the one that is called.
+# Names of library functions for host and device. A call may be to these even if the program defines an overload.
 LIBRARY = set('max min swap abs clamp exchange move sort fill copy reduce accumulate sqrt rsqrt cbrt exp exp2 log log2 '
               'pow sin cos tan tanh erf floor ceil round fabs fma fmod hypot isnan isinf'.split())
 OTHER_NAMES = re.compile(r'\busing\s+namespace\s+(?!std\b|cooperative_groups\b|cg\b|nvcuda\b)')
@@ -717,7 +718,7 @@ UNEVALUATED = re.compile(r'\b(?:sizeof|decltype|noexcept|alignof)\s*(?=\()')
 
 
 def without_unevaluated(code, begin, end):
-    """`code` with spaces in place of sizeof(...) and its like from `begin` to `end`: nvcc takes any name there."""
+    """Returns `code` with sizeof(...) and the like blanked from `begin` to `end`: nvcc accepts any name in them."""
     for match in UNEVALUATED.finditer(code, begin, end):
         try:
             after = group_end(code, match.end(), end)
@@ -731,14 +732,14 @@ REFERENCE = re.compile(r'[^(=]*?(?:&\s*(?:__restrict__\s*)?([A-Za-z_]\w*)|\(\s*&
 
 
 def without_template(head):
-    """A function's or a class's head without what stands from `template` to its >."""
+    """Returns the head of a function or class without `template <...>`."""
     while match := re.match(r'\s*template\s*(?=<)', head):
         head = head[group_end(head, match.end(), len(head)):]
     return head
 
 
 class Function:
-    """A function's definition: head and body are ranges of its source's code."""
+    """A function definition. `head` and `body` are ranges of the source's code."""
 
     def __init__(self, code, head, body, macros):
         self.head, self.body = head, body
@@ -762,7 +763,7 @@ class Function:
 
 
 def reference_parameters(head, name):
-    """The names of the parameters of function `name`, with this head, that are references."""
+    """Returns the names of the reference parameters of function `name`."""
     opening = re.search(rf'\b{name}\s*\(', head).end() - 1
     parameters = head[opening + 1:group_end(head, opening, len(head)) - 1]
     while re.search(r'<[^<>]*>', parameters):
@@ -775,7 +776,7 @@ def reference_parameters(head, name):
 
 
 def functions(code, macros):
-    """The functions that `code`, without its macros' bodies, defines outside of others, but for those of classes."""
+    """Returns the functions that `code`, without the bodies of macros, defines; not those in classes or functions."""
     found, scopes, begin, body = [], [], 0, None
     for match in re.finditer(r'[{};]|^[ \t]*(?:public|private|protected)\s*:', code, re.M):
         if match[0] == '{':
@@ -803,11 +804,11 @@ def functions(code, macros):
 
 TYPE_BEFORE = re.compile(r'\s*(?:(?:::\s*)?[A-Za-z_][\w:]*(?:\s*<[^;(){}]*>)?(?:\s*\([\w\s]*\))?[\s*&]+)+\Z')
 NO_TYPE = re.compile(r'\s*(?:return|else|do|case|goto|throw)\b')
-BINDS = re.compile(r'\b(?:for|if|while|switch|catch)\s*\Z|\]\s*\Z')  # what stands before the ( of a declaration
+BINDS = re.compile(r'\b(?:for|if|while|switch|catch)\s*\Z|\]\s*\Z')  # before the ( or [ of a declaration
 
 
 def declares(name, head, body):
-    """Whether a function may declare the name itself: a parameter, a variable, an enumerator."""
+    """Returns whether a function may declare the name itself, as a parameter, a variable or an enumerator."""
     if re.search(rf'\b{name}\b', head) or re.search(rf'\benum\b[^;{{}}]*\{{[^{{}}]*\b{name}\b|'
                                                     rf'\bauto\b[\s&]*\[[^\]]*\b{name}\b[^\]]*\]', body):
         return True
@@ -831,7 +832,7 @@ EMPTY_BODY = re.compile(r'\s*(?:;|\{(?:\s*(?:__threadfence\w*\s*\(\s*\)|continue
 
 
 def spin_edits(code, begin, end):
-    """Edits for the loops that only wait, `while (*flag == 0);`: other threads must run meanwhile."""
+    """Returns the edits for loops that only wait, `while (*flag == 0);`. They must let other threads run."""
     edits = []
     for match in WHILE.finditer(code, begin, end):
         after = group_end(code, match.end(), end)
@@ -863,8 +864,8 @@ class Program:
         self.output = output
         self.defined = defined
         self.include_dirs = include_dirs
-        self.sources = {}  # by real path, in the order found; the program's own source first
-        self.cuda_headers = {}  # by real path of a header not called .cuh: whether it must be read
+        self.sources = {}  # by real path, in the order found; the main source first
+        self.cuda_headers = {}  # real path of a header not named .cuh -> whether it must be read
         self.left_out = []  # names of headers that the CPU backend does not have
         self.main = self.load(source)
         self.check_unsupported()
@@ -887,7 +888,7 @@ class Program:
                     source.error(at, advice(f'{name} of <{header}>', instead))
 
     def is_used(self, source, offset):
-        """Whether the code at the offset is no part of a macro that nothing mentions."""
+        """Returns whether the code at the offset is outside of macros, or in a macro that is used."""
         for start, end in source.defines:
             if start <= offset < end:
                 name = re.compile(rf'\b{DEFINED_NAME.match(source.text, start)[1]}\b')
@@ -895,7 +896,7 @@ class Program:
         return True
 
     def check_functions(self):
-        """What only nvcc would reject, and the bounds that a kernel sets for its launches."""
+        """Reports code that only nvcc would reject, and adds the first statements of kernels (launch bounds etc.)."""
         macros, defined, declared, of_device = {}, {}, set(), set()
         for source in self.sources.values():
             for start, end in source.defines:
@@ -939,7 +940,7 @@ class Program:
         bounds, first_statements = LAUNCH_BOUNDS.search(head), ''
         if bounds and function.kernel:
             first = function.head[0] + bounds.end()
-            # All arguments, as a comma may be that of a template's: Shape<D, 4>::kThreads.
+            # All arguments together, because a comma may belong to a template: Shape<D, 4>::kThreads.
             arguments = ' '.join(code[first + 1:group_end(code, first, function.head[1]) - 1].split())
             first_statements = f' ::cuda_emu::launch_bounds({arguments});'
         if function.kernel:
@@ -990,7 +991,7 @@ class Program:
                              ('write __constant__ before it' if of_constants else 'pass its value to the kernel'))
 
     def load(self, path):
-        """Read `path` and the .cu and .cuh files it includes; returns its real path."""
+        """Reads `path` and the .cu and .cuh files that it includes. Returns its real path."""
         key = os.path.realpath(path)
         if key in self.sources:
             return key
@@ -1008,7 +1009,7 @@ class Program:
         return key
 
     def has_cuda(self, header):
-        """Whether a header by another name than .cuh has something to translate, itself or in one that it includes."""
+        """Returns whether a header not named .cuh needs translation, or includes one that does."""
         key = os.path.realpath(header)
         if key not in self.cuda_headers:
             self.cuda_headers[key] = False  # if it includes itself
@@ -1028,7 +1029,7 @@ class Program:
         return None
 
     def copied(self):
-        """Real paths of the headers that need a translated copy: a change in one reaches all that include it."""
+        """Returns the real paths of the headers that need a translated copy: those with edits, and their includers."""
         copies = {key for key, source in self.sources.items() if source.edits} - {self.main}
         while True:
             more = {key for key, source in self.sources.items()
@@ -1053,8 +1054,8 @@ class Program:
             header = translated(self.sources[key])
             digest.update(header.encode('utf-8', 'surrogateescape'))
             write_if_changed(place[key], header)
-        # nvcc includes this header by itself. The last line changes with the copied headers: Ninja has looked at their
-        # times before this translation runs, and would compile only if the output changes too.
+        # nvcc includes this header implicitly. The last line changes with the copied headers: Ninja has read their
+        # times before this translation runs, so it would compile only if the output changes, too.
         write_if_changed(self.output, '#include <cuda_runtime.h>\n' + translated(self.sources[self.main]) +
                          (f'\n// headers: {digest.hexdigest()}\n' if place else ''))
         write_if_changed(self.output + '.d', self.depfile())
@@ -1070,7 +1071,7 @@ class Program:
 
 
 def write_if_changed(path, text):
-    """Write in one step, so that nobody reads half a file."""
+    """Writes the file in one step, so no process reads half of it."""
     data = text.encode('utf-8', 'surrogateescape')
     try:
         with open(path, 'rb') as file:

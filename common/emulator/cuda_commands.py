@@ -1,4 +1,4 @@
-"""gdb commands for the CPU backend, named as cuda-gdb's: `cuda block 1 thread 37`, `info cuda threads`."""
+"""gdb commands for the CPU backend, with cuda-gdb's names: `cuda block 1 thread 37`, `info cuda threads`."""
 import itertools
 import re
 
@@ -31,7 +31,7 @@ def require_kernel():
 
 
 def parse(words):
-    """block and thread that the words name, None for one that they do not."""
+    """Returns the block and the thread that the words name; None for one that is not named."""
     text = words.strip()
     named = {"block": None, "thread": None}
     while text:
@@ -50,11 +50,11 @@ def condition(block, thread, of):
                        for axis, value in zip("xyz", values))
 
 
-tables = {}  # of lines, of the .cu files that were seen on the stack
+tables = {}  # line tables of the .cu files that were seen on the stack
 
 
 def kernel_lines():
-    """Where lines of these files begin, but for prologues, and for the lambda that a launch is translated to."""
+    """Returns the addresses where lines of these files begin, without prologues and the lambdas of launches."""
     frame = gdb.newest_frame()
     while frame:
         symtab = frame.find_sal().symtab
@@ -73,7 +73,7 @@ def kernel_lines():
 
 
 class Quietly:
-    """Breakpoints of ours alone; the user's do not stop the program on its way."""
+    """Sets internal breakpoints and disables the user's while it is entered."""
 
     def __enter__(self):
         self.disabled = [one for one in gdb.breakpoints() if one.enabled and one.is_valid()]
@@ -89,7 +89,7 @@ class Quietly:
         self.own.append(one)
 
     def go(self):
-        """Runs to one of the places; false if the program ended or something else stopped it."""
+        """Runs to one of the breakpoints. Returns False if the program ended or stopped for another reason."""
         hits = [one.hit_count for one in self.own]
         gdb.execute("continue", to_string=True)
         alive = gdb.selected_inferior().pid != 0
@@ -104,12 +104,12 @@ class Quietly:
 
 
 class Cuda(gdb.Command):
-    """Go to another CUDA thread: cuda block 1 thread 37, cuda thread 37, cuda block (1,0,0) thread (5,2,0).
+    """Switch to another CUDA thread: cuda block 1 thread 37, cuda thread 37, cuda block (1,0,0) thread (5,2,0).
 
-Runs the program until that thread starts or goes on, and stops at its next line in a .cu file. Threads run one at a
+Runs the program until that thread starts or continues, and stops at its next line in a .cu file. Threads run one at a
 time here, each until it waits at a barrier or in a warp collective. A thread that has ended, or one of an earlier
-block, comes by again only in a later launch. Other breakpoints do not stop the program on the way.
-Without a block, a thread of this block; without a thread, thread 0; with neither, says where the program is."""
+block, runs again only in a later launch. Other breakpoints do not stop the program on the way.
+The default block is the current one, the default thread is thread 0. Without arguments, prints the current thread."""
 
     def __init__(self):
         super().__init__("cuda", gdb.COMMAND_RUNNING)

@@ -3,21 +3,21 @@
 #   (gdb) break reduce.cu:13 if blockIdx.x == 3 && threadIdx.x == 5
 #   (gdb) run
 #   (gdb) print threadIdx
-#   (gdb) print tile              shows a __shared__ array, print buffer[0]@8 eight elements behind a pointer
-#   (gdb) cuda block 1 thread 37  goes to another CUDA thread, with -x common/emulator/cuda_commands.py
-#   (gdb) info cuda threads       which threads of the block are where; needs the same file
-#   (gdb) next                    stays on the same CUDA thread, over barriers too
+#   (gdb) print tile              shows a __shared__ array; print buffer[0]@8 shows eight elements at a pointer
+#   (gdb) cuda block 1 thread 37  switches to another CUDA thread; needs -x common/emulator/cuda_commands.py
+#   (gdb) info cuda threads       shows where the threads of the block are; needs the same file
+#   (gdb) next                    stays on the same CUDA thread, also across barriers
 
-# One OS thread runs all blocks in order, so that runs repeat exactly.
+# One OS thread runs all blocks in order, so runs are reproducible.
 set env CUDA_EMU_WORKERS=1
 
-# step enters functions of the program, not those of the emulator or the C++ library.
+# step enters functions of the program, but not those of the emulator or the C++ library.
 skip -gfi */emulator/include/*
 skip -gfi */emulator/include/*/*
 skip -gfi */emulator/src/*
 skip -gfi /usr/include/c++/*/*
 
-# Stop where the emulator has just reported an error: a deadlock, a divergent barrier, a crash.
+# Stop after the emulator has reported an error: a deadlock, a divergent barrier, a crash.
 set breakpoint pending on
 break cuda_emu_error
 set breakpoint pending auto

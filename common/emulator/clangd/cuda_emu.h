@@ -1,10 +1,10 @@
-// Lets clangd read .cu files as CUDA with the emulator's headers in place of the toolkit's: .clangd puts this file
-// before each of them, and this folder before the emulator's. Whatever our files use of the toolkit and the CPU backend
-// lacks is declared in this folder, by the toolkit's names of headers. No compiler ever sees it.
+// Lets clangd parse .cu files as CUDA, with the emulator's headers in place of the toolkit's. .clangd includes this
+// file before each of them, and searches this folder before the emulator's. The headers here have the toolkit's names;
+// they declare the parts of the toolkit that our files use and the CPU backend lacks. They are never compiled.
 #pragma once
 
-// A function without a keyword, the C++ library's and the emulator's too, may be called from kernels; but for clang's own
-// <new>, which declares operator new for the device besides, and needs the keyword for it.
+// Allows kernels to call functions without a keyword, such as those of the C++ library and the emulator. clang's own
+// <new> is excluded: it also declares operator new for the device, and needs the keyword for that.
 #pragma clang force_cuda_host_device begin
 #include <stdlib.h>
 
@@ -26,7 +26,7 @@
 #define __noinline__ __attribute__((noinline))
 #endif
 
-// What clang turns kernel<<<...>>>(...) into, with and without a toolkit to be found on the machine.
+// The functions to which clang translates kernel<<<...>>>(...), with and without a toolkit on the machine.
 extern "C" int __cudaPushCallConfiguration(dim3 grid, dim3 block, std::size_t shared = 0,
                                            cudaStream_t stream = nullptr);
 extern "C" int cudaConfigureCall(dim3 grid, dim3 block, std::size_t shared = 0, cudaStream_t stream = nullptr);

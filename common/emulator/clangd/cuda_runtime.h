@@ -10,7 +10,7 @@ struct cudaAccessPolicyWindow {
   cudaAccessProperty hitProp, missProp;
 };
 
-// Members of cudaLaunchAttributeValue besides those that it has.
+// Adds members to cudaLaunchAttributeValue.
 #define pad                                  \
   size[64];                                  \
   cudaAccessPolicyWindow accessPolicyWindow; \
