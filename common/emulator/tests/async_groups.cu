@@ -1,4 +1,4 @@
-// Groups that are cut by labels, and what waits without a barrier of the block: cuda::barrier and cuda::pipeline.
+// Groups partitioned by labels, and waits without a block barrier: cuda::barrier and cuda::pipeline.
 #include "support.cuh"
 
 #include <cooperative_groups.h>
@@ -36,7 +36,7 @@ __global__ void cut_groups(const int* labels, int* by_label, int* by_answer, int
   of_block[i] = ranks_and_sum(block);
 }
 
-// Every thread arrives, does something else, and waits: what was written before is there.
+// Every thread arrives, does other work, and waits. Then the writes before the arrivals are visible.
 __global__ void arrive_then_wait(int* out, int rounds) {
   using Barrier = cuda::barrier<cuda::thread_scope_block>;
   __shared__ Barrier barrier;
@@ -74,7 +74,7 @@ __global__ void copy_with_group(const int* in, int* out) {
   out[threadIdx.x] = tile[kThreads - 1 - threadIdx.x];
 }
 
-// Two stages; each thread reads what it copied itself.
+// Two stages; each thread reads its own copies.
 __global__ void copy_with_pipeline(const int* in, int* out, int tiles) {
   __shared__ int tile[2][kThreads];
   const int i = threadIdx.x;
@@ -91,7 +91,7 @@ __global__ void copy_with_pipeline(const int* in, int* out, int tiles) {
   }
 }
 
-// Two stages; the threads of the block read what others copied.
+// Two stages; each thread reads copies of other threads.
 __global__ void copy_with_block_pipeline(const int* in, int* out, int tiles) {
   __shared__ int tile[2][kThreads];
   __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> state;
@@ -110,7 +110,7 @@ __global__ void copy_with_block_pipeline(const int* in, int* out, int tiles) {
   }
 }
 
-// The first warp copies, the others read what it copied.
+// The first warp copies, the others read the copies.
 __global__ void copy_with_roles(const int* in, int* out, int tiles) {
   constexpr int stages = 3, width = kThreads - 32;
   __shared__ int tile[stages][width];
@@ -133,7 +133,7 @@ __global__ void copy_with_roles(const int* in, int* out, int tiles) {
   }
 }
 
-// In each round the upper half of the threads that are left leave, and the others meet without them.
+// In each round the upper half of the remaining threads drop out, and the others synchronize without them.
 __global__ void halve_by_dropping(int* out) {
   __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
   __shared__ int values[kThreads];
@@ -153,7 +153,7 @@ __global__ void halve_by_dropping(int* out) {
 }
 
 #ifdef CUDA_EMU
-// 16-byte alignment is promised.
+// Promises an alignment of 16 bytes.
 __global__ void copy_as_promised(const int* in, int* out) {
   __shared__ alignas(16) int tile[kThreads];
   __shared__ cuda::barrier<cuda::thread_scope_block> filled;

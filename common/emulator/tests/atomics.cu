@@ -1,4 +1,4 @@
-// cuda::atomic and cuda::atomic_ref: their operations, and threads that wait for each other by them.
+// cuda::atomic and cuda::atomic_ref: their operations, and threads that use them to wait for each other.
 #include "support.cuh"
 
 #include <cuda/atomic>
@@ -34,7 +34,7 @@ __global__ void count(Results* results, unsigned char* drawn) {
   drawn[tickets++] = 1;
 }
 
-// Each thread multiplies by 3, in any order.
+// Each thread multiplies the value by 3, in any order.
 __global__ void compare_and_exchange(unsigned* value, cuda::atomic<unsigned long long>* wide) {
   cuda::atomic_ref<unsigned, cuda::thread_scope_device> v(*value);
   unsigned seen = v.load(cuda::memory_order_relaxed);
@@ -45,7 +45,7 @@ __global__ void compare_and_exchange(unsigned* value, cuda::atomic<unsigned long
   }
 }
 
-// A lock and what it guards.
+// A lock, and the values that it protects.
 __global__ void guarded(int* lock, int* values) {
   cuda::atomic_ref<int, cuda::thread_scope_device> taken(*lock);
   if (threadIdx.x % 32 != 0) return;
@@ -56,7 +56,7 @@ __global__ void guarded(int* lock, int* values) {
   taken.store(0, cuda::memory_order_release);
 }
 
-// Each block waits for the one before it.
+// Each block waits for the previous one.
 __global__ void chain(int* data, Counter* flags) {
   const int b = blockIdx.x;
   if (threadIdx.x == 0) {
@@ -71,7 +71,7 @@ __global__ void chain(int* data, Counter* flags) {
   }
 }
 
-// Threads of a block wait by a flag in shared memory for the last one.
+// The threads of a block wait for the last one, on a flag in shared memory.
 __global__ void in_a_block(int* out) {
   __shared__ cuda::atomic<int, cuda::thread_scope_block> arrived;
   __shared__ int from_last;

@@ -1,4 +1,4 @@
-// How fast the emulator itself is: eight kernels, best of three runs each. The times say nothing about a GPU.
+// Measures the speed of the emulator: eight kernels, best of three runs each. The times say nothing about a GPU.
 #include <cuda_runtime.h>
 
 #include <algorithm>

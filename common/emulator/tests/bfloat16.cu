@@ -45,7 +45,7 @@ TEST_CASE("bfloat16") {
       std::memcpy(&b, &value, sizeof b);
       return b;
     }();
-    // the nearest of the two neighbours, of a tie the even one
+    // the nearer of the two neighbours; the even one in a tie
     const std::uint32_t low = bits & 0xffff0000u, rest = bits & 0xffff;
     const bool up = rest > 0x8000 || (rest == 0x8000 && (low >> 16) % 2 == 1);
     CHECK(__bfloat16_as_ushort(__float2bfloat16(value)) == static_cast<unsigned short>((low >> 16) + up));

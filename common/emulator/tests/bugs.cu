@@ -1,5 +1,5 @@
-// Kernels with one planted bug each: emulator_bugs <bug>. Exits with 0 if nothing showed, 3 if the result is wrong.
-// test_bugs.cpp says which mode must catch which.
+// Kernels with one planted bug each: emulator_bugs <bug>. Exits with 0 if the result is right, 3 if it is wrong.
+// test_bugs.cpp states which mode must catch which bug.
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 
@@ -39,7 +39,7 @@ __global__ void tree_without_loop_barrier(const float* in, float* out) {
   if (t == 0) *out = s[0];
 }
 
-// Reads what the thread before it writes, without a barrier.
+// Reads the element that the previous thread writes, without a barrier.
 __global__ void left_neighbour_without_barrier(const float* in, float* out) {
   __shared__ float s[kThreads];
   const int t = threadIdx.x;
@@ -61,7 +61,7 @@ __global__ void gemm_without_second_barrier(const float* a, const float* b, floa
   c[row * n + column] = sum;
 }
 
-// The last steps of a tree in one warp, as written before Volta.
+// The last steps of a tree in one warp, without __syncwarp between them, as was usual before Volta.
 __global__ void warp_tail_without_syncwarp(const float* in, float* out) {
   __shared__ volatile float s[64];
   const int t = threadIdx.x;
@@ -82,7 +82,7 @@ __global__ void half_written(float* out) {
   out[t] = s[t];
 }
 
-// Reads what it asked to be copied without waiting for the copy.
+// Reads the destination of an asynchronous copy without waiting for the copy.
 __global__ void copy_without_wait(const float* in, float* out) {
   __shared__ float s[kThreads];
   const int t = threadIdx.x;
@@ -92,7 +92,7 @@ __global__ void copy_without_wait(const float* in, float* out) {
   out[t] = s[t];
 }
 
-// Each thread waits for its own copy, but no barrier makes the others' visible.
+// Each thread waits for its own copy, but no barrier makes the copies of other threads visible.
 __global__ void copy_without_barrier(const float* in, float* out) {
   __shared__ float s[kThreads];
   const int t = threadIdx.x;
@@ -102,7 +102,7 @@ __global__ void copy_without_barrier(const float* in, float* out) {
   out[t] = s[(t + 1) % kThreads];
 }
 
-// Asks for the next tile while other threads still read this one.
+// Starts the copy of the next tile while other threads still read this one.
 __global__ void copy_into_tile_in_use(const float* in, float* out) {
   __shared__ float s[kThreads];
   const int t = threadIdx.x;
@@ -117,7 +117,7 @@ __global__ void copy_into_tile_in_use(const float* in, float* out) {
   out[t] = sum;
 }
 
-// Adds to the sum of the block before without waiting for it.
+// Adds to the sum of the previous block without waiting for it.
 __global__ void previous_block_without_wait(const float* in, float* out) {
   if (threadIdx.x == 0) out[blockIdx.x] = in[blockIdx.x] + (blockIdx.x > 0 ? out[blockIdx.x - 1] : 0);
 }
@@ -146,7 +146,7 @@ __global__ void global_read_past_end(const float* in, float* out, int n) {
 
 __global__ void missing_guard(float* out) { out[blockIdx.x * blockDim.x + threadIdx.x] = 1; }
 
-// The last float4 reaches past an n that is no multiple of 4.
+// The last float4 extends past n, which is not a multiple of 4.
 __global__ void float4_tail(const float* in, float* out, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (4 * i < n) reinterpret_cast<float4*>(out)[i] = reinterpret_cast<const float4*>(in)[i];
@@ -189,7 +189,7 @@ __global__ void dynamic_shared_write_past_end(float* out) {
   out[t] = s[t];
 }
 
-// Column 32 of a tile with 32 columns: the next row's first element.
+// Writes column 32 of a tile with 32 columns, which is the first element of the next row.
 __global__ void shared_row_overflow(float* out) {
   __shared__ float tile[32][32];
   const int t = threadIdx.x;
@@ -237,7 +237,7 @@ class Device {
   std::size_t size_;
 };
 
-// Whether the result is right; an unknown name counts as wrong.
+// Returns true if the result is right. An unknown name counts as wrong.
 bool run(const char* name) {
   const auto is = [&](const char* other) { return std::strcmp(name, other) == 0; };
   const auto h = inputs(4096);

@@ -1,4 +1,4 @@
-// Warp collectives: the table measured on an H100, then random masks, widths, values and types against plain loops.
+// Warp collectives: a table measured on an H100; random masks, widths, values and types, compared with plain loops.
 #include "support.cuh"
 
 #include <cooperative_groups.h>
@@ -48,7 +48,7 @@ __global__ void every_collective(int* out, float* tile_sum, int threads) {
   put(__reduce_max_sync(kAll, -lane));
   put(__match_any_sync(kAll, lane % 4));
 
-  // the halves of a warp, apart
+  // the two halves of a warp separately
   if (lane < 16)
     put(__shfl_xor_sync(0x0000ffffu, lane, 1));
   else
@@ -109,7 +109,7 @@ const std::vector<Row> kMeasured = {
     {"reduce_add after divergence", {32, 32, 32, 32, 32, 32, 32, 32, 32}},
     {"cg::reduce of a warp", {496, 496, 496, 496, 496, 496, 496, 496, 496}},
     {"cg::reduce of four, greater", {3, 3, 3, 7, 11, 19, 31, 31, 31}},
-    {"meta_group_rank of four in a warp", {0, 0, 0, 1, 2, 4, 7, 7, 7}},  // counted in the warp, not in the block
+    {"meta_group_rank of four in a warp", {0, 0, 0, 1, 2, 4, 7, 7, 7}},  // numbered within the warp, not the block
     {"tile.shfl_down", {1, 2, 3, 6, 10, 17, 31, 31, 31}},
     {"tile.ballot of four", {4, 4, 4, 4, 4, 4, 4, 4, 4}},
     {"cg::inclusive_scan of ones", {1, 2, 3, 6, 10, 17, 31, 32, 32}},
@@ -188,7 +188,7 @@ __global__ void shuffle_kernel(Shuffle kind, const Part* parts, const T* in, T* 
   out[i] = result;
 }
 
-// The lane that lane `lane` reads, by the PTX definition of shfl.
+// Returns the lane that lane `lane` reads, by the PTX definition of shfl.
 int source_lane(Shuffle kind, int lane, int argument, int width) {
   const int first = lane / width * width, last = first + width - 1;
   switch (kind) {
@@ -204,7 +204,7 @@ int source_lane(Shuffle kind, int lane, int argument, int width) {
   return lane;
 }
 
-// Masks of a warp whose lanes fall into `groups` random groups, some lanes into none.
+// Returns masks that divide a warp's lanes into `groups` random groups; with_absent: some lanes are in none.
 std::array<unsigned, 32> random_masks(Random& random, int groups, bool with_absent) {
   std::array<int, 32> group{};
   std::array<unsigned, 32> mask{};
@@ -215,8 +215,8 @@ std::array<unsigned, 32> random_masks(Random& random, int groups, bool with_abse
   return mask;
 }
 
-// Warps whose lanes have equal masks and widths within each group; up, down and xor arguments are 0..31 as in the
-// Guide.
+// Returns parts for whole warps. The lanes of a group have the same mask and width. Arguments of up, down and xor are
+// 0..31, as in the Guide.
 std::vector<Part> random_parts(Random& random, int warps, bool any_argument) {
   std::vector<Part> parts(warps * 32);
   for (int w = 0; w < warps; ++w) {
@@ -235,7 +235,7 @@ std::vector<T> random_values(Random& random, std::size_t n) {
   return values;
 }
 
-// What a read from a lane that takes no part gives here: all bits set.
+// The result of a read from a lane that takes no part, in the emulator: all bits set.
 template <class T>
 bool is_poison(T value) {
   if constexpr (std::is_floating_point<T>::value)

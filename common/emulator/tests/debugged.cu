@@ -1,5 +1,5 @@
-// What test_debugger.py debugs: three launches of 4 blocks of 64 threads; with an argument, a launch that never ends.
-// A comment "at: <name>" marks a line that the test expects the debugger to stop at.
+// The program that test_debugger.py debugs: three launches of 4 blocks of 64 threads; with an argument, one that never
+// ends. A comment "at: <name>" marks a line at which the test expects the debugger to stop.
 #include <cuda_runtime.h>
 
 #include <pthread.h>
@@ -30,7 +30,7 @@ int main(int count, char**) {
   if (count > 1) {
     std::thread([debugged = pthread_self()] {
       std::this_thread::sleep_for(std::chrono::milliseconds(300));
-      pthread_kill(debugged, SIGINT);  // as Ctrl-C
+      pthread_kill(debugged, SIGINT);  // like Ctrl-C
     }).detach();
     spin<<<1, 1>>>(out);
   }

@@ -1,4 +1,4 @@
-// Tensor cores on FP8 (e4m3): the fragments of mma.sync, and how it adds.
+// Tensor cores with FP8 (e4m3): the fragments of mma.sync, and how it adds.
 #include "support.cuh"
 #include "tensor_core_8bit.cuh"
 
@@ -6,7 +6,7 @@
 
 namespace {
 
-// The bits of a number that e4m3 has, not subnormal.
+// Returns the bits of a number that is 0 or normal in e4m3.
 unsigned bits_of(float value) {
   if (value == 0) return 0;
   int exponent = 0;
@@ -36,7 +36,7 @@ std::vector<float> product(const std::vector<unsigned char>& a, const std::vecto
   return D.get();
 }
 
-// What is c + the sum of these up to 32 products, in this order along k?
+// Returns c plus the sum of up to 32 products, in this order along k.
 float sum(float c, const std::vector<std::pair<float, float>>& factors) {
   std::vector<unsigned char> a(16 * 32), b(8 * 32);
   for (std::size_t i = 0; i < factors.size(); ++i) {
@@ -79,8 +79,8 @@ TEST_CASE("e4m3: subnormals, the largest number, NaN") {
   CHECK(std::isnan(first(0xff)));
 }
 
-// As SageAttention2's authors saw on Ada, and those of DeepSeek-V3 on Hopper's wgmma; not measured here yet. For sm_90
-// ptxas makes FP16 products of mma.sync, with FP32 sums.
+// Reported by the authors of SageAttention2 for Ada, and of DeepSeek-V3 for Hopper's wgmma; not measured here yet. For
+// sm_90 ptxas compiles mma.sync to FP16 products with FP32 sums.
 TEST_CASE("how mma.sync adds in e4m3: terms and sum are cut off to 14 bits") {
   bool cut = true;
 #ifndef CUDA_EMU
@@ -90,7 +90,7 @@ TEST_CASE("how mma.sync adds in e4m3: terms and sum are cut off to 14 bits") {
   cut = major == 8;
 #endif
   const auto power = [](int exponent) { return std::ldexp(1.0f, exponent); };
-  const float one = cut ? 0.0f : 1.0f;  // what is left of it beside 2^14
+  const float one = cut ? 0.0f : 1.0f;  // what remains of 1 when added to 2^14
   CHECK(sum(1 + power(-13), {}) == 1 + power(-13));
   CHECK(sum(1 + power(-14), {}) == (cut ? 1 : 1 + power(-14)));  // 13 bits behind the first
   CHECK(sum(8192, {{1, 1}}) == 8193);

@@ -1,12 +1,12 @@
-// Cooperative groups against plain loops: the block, tiles of every size, tiles of tiles, coalesced groups, scans that
-// update an atomic, the grid.
+// Cooperative groups compared with plain loops: the block, tiles of every size, tiles of tiles, coalesced groups, scans
+// that update an atomic, the grid.
 #include "support.cuh"
 
 #include <cooperative_groups.h>
 #include <cuda/atomic>
 
 #include <cooperative_groups/reduce.h>
-#include <cooperative_groups/scan.h>  // behind <cuda/atomic>, for the scans that update one
+#include <cooperative_groups/scan.h>  // after <cuda/atomic>, for the scans that update an atomic
 
 #include <algorithm>
 
@@ -78,7 +78,7 @@ enum Column {
   kColumns
 };
 
-// What all kinds of groups can do. The arguments of the shuffles differ between threads only where CUDA allows it.
+// Functions of all kinds of groups. The shuffles' arguments differ between threads only where CUDA allows it.
 template <class Group>
 __device__ void use_group(const Group& group, int value, int* row) {
   row[kRank] = group.thread_rank();
@@ -127,7 +127,7 @@ __global__ void use_coalesced(const unsigned* masks, const int* in, int* out) {
   if (masks[i / 32] >> i % 32 & 1) use_group(cg::coalesced_threads(), in[i], out + i * kColumns);
 }
 
-// The members' values in order of rank, and this thread's rank among them, give what use_group must write.
+// Returns the row that use_group must write, from the members' values in order of rank and this thread's rank.
 std::vector<int> expected_row(const std::vector<int>& v, int rank) {
   const int size = static_cast<int>(v.size());
   std::vector<int> row(kColumns);
@@ -215,7 +215,7 @@ TEST_CASE("coalesced groups of every size") {
   for (int size = 1; size <= 32; ++size) {
     unsigned mask = size == 32 ? ~0u : (1u << size) - 1;
     masks.push_back(mask);
-    for (int moves = 0; moves < 100 && size < 32; ++moves) {  // the same number of lanes, anywhere
+    for (int moves = 0; moves < 100 && size < 32; ++moves) {  // a random mask with as many lanes
       const int from = random(0, 31), to = random(0, 31);
       if ((mask >> from & 1) && !(mask >> to & 1)) mask ^= 1u << from | 1u << to;
     }
@@ -287,7 +287,7 @@ void check_wide_tiles() {
   }
 }
 
-// What each thread of those with odd values gets, and what all of them add.
+// The results of each thread with an odd value, and the sums that these threads add.
 __global__ void update_by_scan(const int* in, unsigned* exclusive, unsigned* inclusive, unsigned* sums) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x, value = in[i];
   if (value % 2 == 0) return;
@@ -318,7 +318,7 @@ TEST_CASE("scans that begin at an atomic's value and add to it") {
     ranges[0].emplace_back(before[i], before[i] + value);
     ranges[1].emplace_back(after[i] - value, after[i]);
   }
-  for (int kind = 0; kind < 2; ++kind) {  // in the order of places: no gaps, no overlap
+  for (int kind = 0; kind < 2; ++kind) {  // sorted by position: no gaps, no overlap
     std::sort(ranges[kind].begin(), ranges[kind].end());
     unsigned end = kind == 0 ? 100 : 7;
     for (const auto& [first, last] : ranges[kind]) {
@@ -333,7 +333,7 @@ TEST_CASE("scans that begin at an atomic's value and add to it") {
 
 namespace {
 
-// In each round every block adds what the block after it had; only a barrier for the whole grid makes that right.
+// In each round every block adds the value of the next block, which is right only with a barrier of the whole grid.
 __global__ void add_from_next_block(int* values, int* next, int rounds) {
   const auto grid = cg::this_grid();
   const unsigned rank = grid.thread_rank(), size = grid.size();

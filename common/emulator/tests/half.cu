@@ -1,4 +1,4 @@
-// Half precision: conversions of every half and every kind of float, and arithmetic, against a search in double.
+// __half: conversions of every half and every kind of float, and arithmetic, compared with a search in double.
 #include "support.cuh"
 
 #include <cuda_fp16.h>
@@ -23,7 +23,7 @@ __global__ void narrow(const float* values, unsigned short* bits, int n) {
   if (i < n) bits[i] = __half_as_ushort(__float2half(values[i]));
 }
 
-// sums[i] and sums[i + 1] of even i from both lanes of __hadd2; differences and products from the scalar functions.
+// sums[i] and sums[i + 1], i even, are the results of one __hadd2; differences and products are from scalar functions.
 __global__ void arithmetic(const unsigned short* a, const unsigned short* b, unsigned short* sums,
                            unsigned short* differences, unsigned short* products, int n) {
   const int i = 2 * (blockIdx.x * blockDim.x + threadIdx.x);
@@ -40,7 +40,7 @@ __global__ void arithmetic(const unsigned short* a, const unsigned short* b, uns
   }
 }
 
-// What the bits of a half mean, by the definition of the format.
+// Returns the value of a half with these bits, by the definition of the format.
 double value_of(unsigned bits) {
   const int exponent = bits >> 10 & 31, fraction = bits & 1023;
   double magnitude = std::ldexp(1024 + fraction, exponent - 25);
@@ -51,8 +51,8 @@ double value_of(unsigned bits) {
 
 bool is_nan(unsigned bits) { return (bits & 0x7fff) > 0x7c00; }
 
-// The half nearest to `value`, of two the even one: found among all of them. From 65520, halfway to the number that
-// would come next, it is infinity.
+// Searches all halves for the one nearest to `value`; in a tie the even one. From 65520, halfway to the number that the
+// format would have next, it is infinity.
 unsigned nearest(double value) {
   static const std::vector<double> positive = [] {
     std::vector<double> all;
@@ -99,7 +99,7 @@ TEST_CASE("every half becomes the float that it means") {
 
 TEST_CASE("a float becomes the nearest half, ties to even") {
   std::vector<float> values = {0.0f, -0.0f, 65504.0f, 65519.0f, 65519.996f, 65520.0f, -65520.0f, 1e30f};
-  // Around each half, and around the middle between it and the next.
+  // values around each half, and around the midpoint between it and the next
   for (unsigned bits = 0; bits < 0x7c00; bits += bits < 0x0500 || bits > 0x7b00 ? 1 : 7) {
     const float exact = static_cast<float>(value_of(bits));
     const float middle = static_cast<float>((value_of(bits) + (bits == 0x7bff ? 65536 : value_of(bits + 1))) / 2);

@@ -1,4 +1,4 @@
-// Atomics, shared and constant memory, vector types and the runtime's limits and errors.
+// Atomics, shared and constant memory, vector types, and the runtime's limits and errors.
 #include "support.cuh"
 
 #include <cuda_fp16.h>
@@ -116,7 +116,7 @@ void check_exchange() {
   auto values = got.get();
   values.push_back(cell.get()[0]);
   std::sort(values.begin(), values.end());
-  for (int i = 0; i <= n; ++i) REQUIRE(values[i] == static_cast<T>(i));  // nobody's value is lost
+  for (int i = 0; i <= n; ++i) REQUIRE(values[i] == static_cast<T>(i));  // no value is lost
 }
 
 __global__ void lock_in_turn(int* lock, int* plain_sum) {
@@ -474,7 +474,7 @@ TEST_CASE("too much shared memory is refused") {
   count_threads<<<1, 32, 1 << 20>>>(count.data());
   CHECK(cudaGetLastError() == cudaErrorInvalidValue);
   CHECK(count.get()[0] == 0);
-  // more than 48 KiB only after asking for it
+  // more than 48 KiB must be requested first
   count_threads<<<1, 32, 64000>>>(count.data());
   CHECK(cudaGetLastError() == cudaErrorInvalidValue);
   REQUIRE_CUDA(cudaFuncSetAttribute(count_threads, cudaFuncAttributeMaxDynamicSharedMemorySize, 64000));
@@ -568,7 +568,7 @@ TEST_CASE("a launch over several lines keeps its line numbers") {
 
 namespace {
 
-// Each block adds its number to the sum of the block before, which it waits for.
+// Each block waits for the sum of the previous block, and adds its number.
 __global__ void chained_sum(int* sums, unsigned* flags) {
   if (threadIdx.x != 0) return;
   int sum = blockIdx.x;
@@ -666,7 +666,7 @@ TEST_CASE("the first write to memory that is watched is on record, even if it ch
   CHECK(write.address == memory.data() + 1);
   CHECK(std::string(write.thread) == "");
   CHECK(memory.get()[1] == 0);
-  put_back<<<20, 256>>>(memory.data(), n, 777);  // not watched any longer
+  put_back<<<20, 256>>>(memory.data(), n, 777);  // no longer watched
   CHECK(cuda_emu::stop_watching_writes(memory.data()).address == nullptr);
 }
 #endif

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kThreads = 64;
 
-// Each thread copies one T, whose last `zeros` bytes become 0, and another thread reads it.
+// Each thread copies a T, of which the last `zeros` bytes become 0; another thread reads it.
 template <class T>
 __global__ void copy_one(const T* in, T* out, int zeros) {
   __shared__ T tile[kThreads];
@@ -46,7 +46,7 @@ void check_copy_one() {
   }
 }
 
-// A ring of three stages: while one is summed up, two are on their way.
+// A ring of three stages: while one is summed, two are in flight.
 __global__ void sum_of_tiles(const float* in, float* out, int tiles) {
   constexpr int stages = 3;
   __shared__ float ring[stages][kThreads];
@@ -68,8 +68,8 @@ __global__ void sum_of_tiles(const float* in, float* out, int tiles) {
 }
 
 #ifdef CUDA_EMU
-// What a thread finds in shared memory, where zeros were before: right after the copy was asked for, after a wait that
-// leaves it out, and after the wait for it.
+// Records what a thread reads from shared memory that held zeros: right after the copy is started, after a wait that
+// does not include it, and after the wait for it.
 __global__ void watch(const float* in, float* seen) {
   __shared__ float place;
   place = 0;
@@ -85,7 +85,7 @@ __global__ void watch(const float* in, float* seen) {
   seen[3] = place;
 }
 
-// The first block leaves a copy under way; the next one must not get it.
+// The first block ends with a copy in flight, which must not reach the next block.
 __global__ void leave_under_way(const float* in, float* seen) {
   __shared__ float place;
   place = 0;

@@ -1,4 +1,4 @@
-// What programs by other people use: headers, macros, overloads of the global scope, and ways to write a kernel.
+// Constructs that other programs use: headers, macros, overloads in the global namespace, and forms of kernels.
 #include "support.cuh"
 
 #include <cooperative_groups.h>
@@ -107,7 +107,7 @@ __global__ void scaled(int* out, int value) {
 __global__ void set_v2(int* out, int value) { out[0] = 2 * value; }
 #define RUN_VERSION(v, out, value) set_v##v<<<1, 1>>>(out, value)
 
-// Warp 1 waits for warp 0, and warp 0 for warp 1, without a barrier.
+// Warps 0 and 1 wait for each other without a barrier.
 __global__ void ping_pong(volatile int* flags, int rounds) {
   const int warp = threadIdx.x / 32;
   if (threadIdx.x % 32 != 0) return;
@@ -242,7 +242,7 @@ TEST_CASE("kernels launched by their addresses") {
   void (*of_type)(int*, int) = scaled<5>;
   REQUIRE_CUDA(cudaLaunchKernel((void*)of_type, dim3(1), dim3(1), arguments, 0, nullptr));
   CHECK(out.get()[0] == 5);
-#ifdef CUDA_EMU  // CUDA's own library takes it for a handle, and crashes
+#ifdef CUDA_EMU  // CUDA's own library takes this pointer for a handle and crashes
   CHECK(cudaLaunchKernel((const void*)&value, dim3(1), dim3(1), arguments, 0, nullptr) ==
         cudaErrorInvalidDeviceFunction);
   CHECK(cudaGetLastError() == cudaErrorInvalidDeviceFunction);
@@ -434,7 +434,7 @@ TEST_CASE("a reference of cuBLAS") {
   REQUIRE(cublasDestroy(handle) == CUBLAS_STATUS_SUCCESS);
 }
 
-// a GPU that reads pageable host memory copies
+// A GPU that can read pageable host memory copies without an error.
 TEST_CASE("a copy from the device needs device memory") {
   if (kSanitized)
     return skip_test("copies of host memory: AddressSanitizer's build does not tell it from device memory");

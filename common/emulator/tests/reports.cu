@@ -1,6 +1,6 @@
 // Kernels that break the rules of barriers and warp collectives, never end, or crash, one per case:
-// emulator_reports <case>.
-// A comment "at: <name>" marks a line that the test expects to find in the report. Exits with the launch's error code.
+// emulator_reports <case>. Exits with the launch's error code.
+// A comment "at: <name>" marks a line that the test expects in the report.
 #include <cuda_runtime.h>
 
 #include "cuda_emu/report.hpp"
@@ -49,7 +49,7 @@ __global__ void writes(int* out) {
   if (threadIdx.x == 0) out[0] = 1;
 }
 
-// An unused part of the stack, which holds what the call before left there.
+// Returns an uninitialized variable, from a part of the stack that an earlier call has written.
 __device__ __noinline__ int uninitialised(int n) {
   int values[64];
   for (int i = 1; i < n; ++i) values[i] = i;
@@ -137,7 +137,7 @@ __global__ void grid_barrier_without_cooperation() {
   cooperative_groups::this_grid().sync();  // at: not_cooperative
 }
 
-// A hand-made barrier of all blocks
+// A hand-written barrier of all blocks.
 __global__ void wait_for_all_blocks(int* arrived) {
   if (threadIdx.x == 0) {
     atomicAdd(arrived, 1);
@@ -174,7 +174,7 @@ constexpr std::size_t kStackSize = 1 << 20;
 constexpr std::size_t kStackSize = 256 << 10;
 #endif
 
-// Thread 1 reads what lies under thread 0's stack: protected memory, as may lie beside any buffer.
+// Thread 1 reads below thread 0's stack: protected memory, as may be next to any buffer.
 __global__ void wild_read(int* out) {
   __shared__ char* stack;
   if (threadIdx.x == 0) stack = static_cast<char*>(__builtin_frame_address(0));
@@ -191,15 +191,15 @@ __device__ int deep(volatile int* out, int n) {
 
 __global__ void stack_overflow(int* out) { out[0] = deep(out, 0); }
 
-// Does as Ctrl-C, once the endless loop runs.
+// Sends SIGINT, like Ctrl-C, once the endless loop runs.
 void interrupt_when_set(volatile int* flag) {
   std::thread([flag] {
     sigset_t interrupt;
     sigemptyset(&interrupt);
     sigaddset(&interrupt, SIGINT);
-    pthread_sigmask(SIG_BLOCK, &interrupt, nullptr);  // it is for the others
+    pthread_sigmask(SIG_BLOCK, &interrupt, nullptr);  // another thread must receive it
     while (*flag == 0) std::this_thread::yield();
-    usleep(500000);  // until other blocks that have begun have ended
+    usleep(500000);  // until other blocks that have started are done
     kill(getpid(), SIGINT);
   }).detach();
 }
@@ -275,7 +275,7 @@ int main(int argc, char** argv) {
   if (is("wild_read")) wild_read<<<1, 2>>>(out);
   if (is("stack_overflow")) stack_overflow<<<1, 1>>>(out);
   if (is("interrupt")) {
-    signal(SIGINT, SIG_DFL);  // a shell's background jobs have it ignored
+    signal(SIGINT, SIG_DFL);  // background jobs of a shell ignore it
     static int running = 0;
     interrupt_when_set(&running);
     endless_loop<<<3, 64>>>(&running);

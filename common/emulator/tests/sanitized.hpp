@@ -1,4 +1,4 @@
-// Whether this build has AddressSanitizer.
+// kSanitized: whether this build uses AddressSanitizer.
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__)

@@ -1,4 +1,4 @@
-// What the emulator's own tests share. Everything here also compiles with nvcc.
+// Helpers of the emulator's own tests. Everything here also compiles with nvcc.
 #pragma once
 #include "catch.hpp"
 
@@ -25,7 +25,7 @@ class DeviceVector {
   DeviceVector& operator=(const DeviceVector&) = delete;
 
   T* data() { return data_; }
-  // Waits for the kernels before, and requires that they succeeded.
+  // Waits for the earlier kernels, and requires that they succeeded.
   std::vector<T> get() const {
     REQUIRE_CUDA(cudaGetLastError());
     REQUIRE_CUDA(cudaDeviceSynchronize());
@@ -39,7 +39,7 @@ class DeviceVector {
   std::size_t size_;
 };
 
-// Uniform in [low, high], the same on every run.
+// Uniform random numbers in [low, high], the same in every run.
 class Random {
  public:
   explicit Random(unsigned seed) : engine_(seed) {}

@@ -33,7 +33,7 @@ __device__ unsigned pair(const __nv_bfloat16* low, const __nv_bfloat16* high) {
   return __bfloat16_as_ushort(*low) | static_cast<unsigned>(__bfloat16_as_ushort(*high)) << 16;
 }
 
-// D = A B + D, A 16 x 16, B 16 x 8, row-major. Each lane finds its elements by the manual's formulas.
+// D = A B + D, A 16 x 16, B 16 x 8, row-major. Each lane computes its elements' positions by the manual's formulas.
 __global__ void multiply_bf16(const __nv_bfloat16* A, const __nv_bfloat16* B, float* D) {
   const unsigned group = threadIdx.x / 4, t = threadIdx.x % 4;
   unsigned a[4];
@@ -48,7 +48,7 @@ __global__ void multiply_bf16(const __nv_bfloat16* A, const __nv_bfloat16* B, fl
   for (unsigned i = 0; i < 4; ++i) D[(group + i / 2 * 8) * 8 + t * 2 + i % 2] = d[i];
 }
 
-// The same of A 16 x 8 and B 8 x 8.
+// The same for A 16 x 8 and B 8 x 8.
 __global__ void multiply_tf32(const float* A, const float* B, float* D) {
   const unsigned group = threadIdx.x / 4, t = threadIdx.x % 4;
   unsigned a[4];
@@ -68,7 +68,7 @@ __global__ void multiply_s8(const signed char* A, const signed char* B, int* D) 
   __syncthreads();
   unsigned a[4], b[4];
   ldmatrix_x4(a, &chunks[lane % 16 * 2 + lane / 16]);
-  ldmatrix_x4(b, &chunks[32 + lane % 8 * 2 + lane / 8 % 2]);  // twice the same two matrices
+  ldmatrix_x4(b, &chunks[32 + lane % 8 * 2 + lane / 8 % 2]);  // the same two matrices twice
   int d[4];
   for (unsigned i = 0; i < 4; ++i) d[i] = D[(group + i / 2 * 8) * 8 + t * 2 + i % 2];
   mma_m16n8k32_s8(d, a, b[0], b[1]);
@@ -89,7 +89,7 @@ __global__ void wmma_product(const Element* A, const Element* B, const float* C,
   wmma::store_matrix_sync(D, d, n, wmma::mem_row_major);
 }
 
-// Of small integers, A and B stored as the layouts say: is D = 2 (A B + C)?
+// Checks D = 2 (A B + C) with small integers. A and B are stored in the given layouts.
 template <int m, int n, int k, class T, class LayoutA, class LayoutB, class Element>
 void check_wmma(Element (*make)(float)) {
   Random random(m * 100 + n);
@@ -119,7 +119,7 @@ void check_wmma(Element (*make)(float)) {
   CHECK(D.get() == want);
 }
 
-// What is c + the sum of these up to 16 numbers?
+// Returns c plus the sum of up to 16 numbers.
 float sum_bf16(float c, std::vector<float> products) {
   std::vector<__nv_bfloat16> a(16 * 16, __float2bfloat16(0.0f)), b(16 * 8, __float2bfloat16(1.0f));
   for (std::size_t i = 0; i < products.size(); ++i) a[i] = __float2bfloat16(products[i]);
@@ -235,17 +235,17 @@ TEST_CASE("__float_to_tf32 rounds to the nearest, of a tie away from 0") {
   CHECK(x.get() == std::vector<float>{1 + unit, 1, -1 - unit, 1 + unit, 0});
 }
 
-// Seen on an H200. Fasi et al. (PeerJ Computer Science 7:e330, 2021) found the same on an A100, with groups of 8.
+// Measured on an H200. Fasi et al. (PeerJ Computer Science 7:e330, 2021) found the same on an A100, with groups of 8.
 TEST_CASE("how mma.sync adds: cut off 2 bits behind a float, and the sum cut off to a float") {
   const auto power = [](int exponent) { return std::ldexp(1.0f, exponent); };
   const float next = 1 + power(-23);
   CHECK(sum_bf16(1, {power(-24)}) == 1);
-  CHECK(sum_bf16(1, {power(-23), power(-24)}) == next);  // cut off: the nearest would be 1 + 2^-22
+  CHECK(sum_bf16(1, {power(-23), power(-24)}) == next);  // truncated: the nearest would be 1 + 2^-22
   CHECK(sum_bf16(-1, {power(-25)}) == -(1 - power(-24)));
   CHECK(sum_bf16(1, std::vector<float>(2, power(-24))) == next);
   CHECK(sum_bf16(1, std::vector<float>(4, power(-25))) == next);
   CHECK(sum_bf16(1, std::vector<float>(8, power(-26))) == 1);  // each is lost
-  CHECK(sum_bf16(0, {power(30), -power(30), 1}) == 0);         // aligned to 2^30, 1 is lost, whatever the order
+  CHECK(sum_bf16(0, {power(30), -power(30), 1}) == 0);         // aligned to 2^30, 1 is lost, in any order
   CHECK(sum_bf16(power(30), {-power(30), 1}) == 0);
   CHECK(sum_bf16(1, {std::ldexp(1.0f, 127), -std::ldexp(1.0f, 127)}) == 0);
   CHECK(std::isinf(sum_bf16(std::ldexp(1.0f, 127), {std::ldexp(1.0f, 127)})));

@@ -1,5 +1,5 @@
-// Each planted bug of bugs.cu is caught in the modes that must catch it: by a wrong result or a crash in the plain
-// build, in one order of the threads or another, or by a sanitizer's report that names kernel, block and thread.
+// Checks that each planted bug of bugs.cu is caught in the modes that must catch it: by a wrong result or a crash in
+// the plain build, in certain thread orders, or by a sanitizer's report that names kernel, block and thread.
 #include "catch.hpp"
 #include "program.hpp"
 #include "sanitized.hpp"
@@ -16,7 +16,7 @@ const std::vector<std::string> kReverseAndRandom = {"reverse", "random:1", "rand
 const std::vector<std::string> kLateCopies = {"forward", "random:1", "random:2"};
 const std::vector<std::string> kEveryOrder = {"forward", "reverse", "random:1", "random:2", "random:3"};
 
-// The result is wrong when threads run in these orders.
+// Requires a wrong result when threads run in these orders.
 void wrong_result(const std::string& bug, const std::vector<std::string>& orders) {
   for (const auto& order : orders) {
     const Outcome outcome = run_program(BUGS_PROGRAM, bug, "CUDA_EMU_ORDER=" + order);
@@ -25,7 +25,7 @@ void wrong_result(const std::string& bug, const std::vector<std::string>& orders
   }
 }
 
-// A sanitizer stops the program and says `what`, in a kernel unless `kernel` is empty.
+// Requires that a sanitizer stops the program and reports `what`, in a kernel unless `kernel` is empty.
 void sanitizer_report(const std::string& bug, const std::string& what, const std::string& kernel,
                       const std::string& block_and_thread = "") {
   if (!kSanitized) {

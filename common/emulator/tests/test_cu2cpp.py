@@ -35,7 +35,7 @@ class Folder(unittest.TestCase):
         return (self.folder / name).read_text()
 
     def run_translator(self, *arguments):
-        """In this process, since starting Python takes longer than most of the tests."""
+        """Runs the translator in this process, because starting Python takes longer than most tests."""
         stderr, before = io.StringIO(), os.getcwd()
         os.chdir(self.folder)
         try:
@@ -46,7 +46,7 @@ class Folder(unittest.TestCase):
         return subprocess.CompletedProcess(arguments, code, stderr=stderr.getvalue())
 
     def body(self, text, *options):
-        """The translation of `text` without the two lines on top."""
+        """Returns the translation of `text` without its first two lines."""
         self.write_file('a.cu', text)
         done = self.run_translator(*options, 'a.cu', 'out.cpp')
         self.assertEqual((done.returncode, done.stderr), (0, ''))
@@ -306,7 +306,7 @@ class OtherEdits(Folder):
 
 
 class Unsupported(Folder):
-    """All that is refused; each refusal is one sentence that says what to do instead."""
+    """Everything that is rejected. Each message is one sentence that says what to do instead."""
     ASM, TMA, TEXTURES = 'inline PTX (asm)', 'TMA (bulk tensor copy)', 'textures and surfaces'
     SNIPPETS = (('asm("mov.u32 %0, %laneid;" : "=r"(x));', ASM), ('asm volatile (\n"x");', ASM),
                 ('__asm__ __volatile__("x");', ASM), ('wgmma_fence();', 'wgmma'), ('cuda::ptx::mbarrier_init(a);', 'cuda::ptx'),
@@ -383,7 +383,7 @@ class Unsupported(Folder):
 
 
 class NvccRejects(Folder):
-    """What a C++ compiler would take and nvcc does not, and what looks alike."""
+    """Code that a C++ compiler accepts and nvcc does not, and similar code that both accept."""
 
     def test_rejected(self):
         call = 'is called like a function: launch it, k<<<grid, block>>>(...)'
@@ -410,7 +410,7 @@ class NvccRejects(Folder):
                 self.assertEqual(self.errors(text), [f'a.cu:2: error: {message}'])
 
     def test_host_functions_of_the_library(self):
-        """As nvcc 13.0 without --expt-relaxed-constexpr."""
+        """The same rules as nvcc 13.0 without --expt-relaxed-constexpr."""
         for code, name in (('std::max(p[0], 1.f)', 'std::max'), ('std::min<int>(n, 1)', 'std::min'), ('std::clamp(n, 0, 1)', 'std::clamp'),
                            ('std::swap(p[0], p[1])', 'std::swap'), ('std::exchange(n, 1)', 'std::exchange'), ('std::array<float, 4> a', 'std::array'),
                            ('-std::numeric_limits<float>::infinity()', 'std::numeric_limits<float>::infinity'),
@@ -613,7 +613,7 @@ class Files(Folder):
             os.utime(self.folder / name, (1, 1))
         self.run_translator('a.cu', 'a.cpp')
         self.assertEqual([os.stat(self.folder / name).st_mtime for name in outputs], [1, 1, 1])
-        # A changed copy changes the output too, by which alone Ninja knows that there is something to compile.
+        # A changed copy changes the output, too: only by that does Ninja know that it must compile.
         self.write_file('x.cuh', LAUNCHES + '\n')
         self.run_translator('a.cu', 'a.cpp')
         self.assertEqual([os.stat(self.folder / name).st_mtime == 1 for name in outputs], [False, True, False])

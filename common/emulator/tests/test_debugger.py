@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks what gdb shows of kernels on the CPU backend, with the commands that scripts/debug loads.
+"""Checks what gdb shows for kernels on the CPU backend, with the commands that scripts/debug loads.
 
-usage: test_debugger.py PROGRAM, of debugged.cu without optimisation. Exit status 77 where there is no gdb with Python.
+usage: test_debugger.py PROGRAM, which is debugged.cu without optimization. Exits with 77 without a gdb that has Python.
 """
 import re
 import subprocess
@@ -16,7 +16,7 @@ PROGRAM = None
 
 
 def at(name):
-    """What gdb prints before the text of a marked line: its number."""
+    """Returns the number of a marked line, which gdb prints before the text."""
     lines = SOURCE.read_text().splitlines()
     return next(number for number, line in enumerate(lines, 1) if line.endswith(f"// at: {name}"))
 
@@ -32,7 +32,7 @@ def gdb(*commands, arguments=()):
 
 class Debugger(unittest.TestCase):
     def session(self, *commands):
-        """The output after thread 0 of the first block has stopped at its first line."""
+        """Returns the output after thread 0 of the first block has stopped at its first line."""
         output = gdb("tbreak twice", "run", "echo --\\n", *commands)
         self.assertIn("Temporary breakpoint", output)
         return output.partition("\n--\n")[2]

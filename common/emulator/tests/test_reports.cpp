@@ -1,5 +1,5 @@
-// Every mistake with barriers and warp collectives gets a report that says who waits, where, and for whom; endless loops
-// and crashes one that names the thread and the line; a bad setting one line.
+// Checks the reports: for errors with barriers and warp collectives, which threads wait, where, and for which; for
+// endless loops and crashes, the thread and the line; for a bad setting, one line.
 #include "catch.hpp"
 #include "program.hpp"
 #include "sanitized.hpp"
@@ -12,7 +12,7 @@
 
 namespace {
 
-// "reports.cu:<line>" of the line with the comment "at: <name>".
+// Returns "reports.cu:<line>" for the line with the comment "at: <name>".
 std::string at(const std::string& name) {
   std::ifstream source(REPORTS_SOURCE);
   std::string line;
@@ -25,7 +25,7 @@ std::string at(const std::string& name) {
   return "";
 }
 
-// Some line of the output holds all of these.
+// Returns true if a line of the output contains all of these.
 bool has_line(const Outcome& outcome, const std::vector<std::string>& parts) {
   std::size_t begin = 0;
   while (begin < outcome.output.size()) {
@@ -40,7 +40,7 @@ bool has_line(const Outcome& outcome, const std::vector<std::string>& parts) {
   return false;
 }
 
-// Runs a case that must fail, with a report about `kernel` that has lines with these parts.
+// Runs a case that must fail with a report about the kernel that has lines with these parts.
 void check_report(const std::string& name, const std::vector<std::vector<std::string>>& lines) {
   const Outcome outcome = run_program(REPORTS_PROGRAM, name);
   INFO(outcome.output);
@@ -59,7 +59,7 @@ void check_report(const std::string& name, const std::vector<std::vector<std::st
 
 }  // namespace
 
-// The launch goes on, as on a GPU, with one warning that has lines with these parts.
+// Runs a case whose launch continues, as on a GPU, with one warning that has lines with these parts.
 void check_warning(const std::string& name, const std::vector<std::vector<std::string>>& lines,
                    const std::string& result) {
   const Outcome outcome = run_program(REPORTS_PROGRAM, name);
@@ -100,7 +100,7 @@ TEST_CASE("barriers on different lines, each warp at one") {
 
 namespace {
 
-// The launch fails with this error, and the message holds the text.
+// Runs a case whose launch must fail with this error and a message that contains the text.
 void check_failure(const std::string& name, const std::string& error, const std::string& text) {
   const Outcome outcome = run_program(REPORTS_PROGRAM, name);
   INFO(outcome.output);
@@ -177,7 +177,7 @@ TEST_CASE("barriers on different lines") {
 }
 
 TEST_CASE("lanes of one warp with different masks") {
-  // the upper half completes its own collective and goes on; the lower half waits for it for ever
+  // the upper half completes its own collective and continues; the lower half waits for it for ever
   check_report("different_masks", {{"never arrive"},
                                    {"32 threads", "__shfl_xor_sync", "0xffffffff", at("masks_all")},
                                    {"32 threads", "__syncthreads", at("masks_barrier")}});
@@ -229,7 +229,7 @@ TEST_CASE("a grid barrier in an ordinary launch") {
 
 namespace {
 
-// Runs a case that ends the program in the middle of a kernel.
+// Runs a case that must end the program inside a kernel.
 Outcome check_end(const std::string& name, const std::string& cause, const std::string& where,
                   const std::string& environment) {
   const Outcome outcome = run_program(REPORTS_PROGRAM, name, environment);

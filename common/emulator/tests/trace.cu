@@ -1,5 +1,5 @@
-// Access patterns whose cost is known (those of `patterns` were seen on an H100 with Nsight Compute, too), and accesses
-// that race or look as if they did.
+// Access patterns with known costs (those of `patterns` were also measured on an H100 with Nsight Compute), and
+// accesses that race or only seem to.
 #include "catch.hpp"
 #include "cooperative_groups.h"
 #include "cuda_emu/report.hpp"
@@ -20,7 +20,7 @@ using trace::Space;
 
 namespace {
 
-// Runs launch() under the trace; there must be one launch.
+// Traces launch(), which must make exactly one launch.
 template <class Body>
 trace::Launch traced(const Body& body) {
   trace::start();
@@ -51,7 +51,7 @@ struct Memory {
   DeviceBuffer<float> in{1 << 16}, out{1 << 16};
 };
 
-// in[index(thread)] to out[thread]
+// Copies in[index(thread)] to out[thread].
 template <class Index>
 __global__ void gather(const float* in, float* out, Index index) {
   const int t = static_cast<int>(threadIdx.x);
@@ -163,7 +163,7 @@ __global__ void copy_async(const float* in, float* out) {
   out[threadIdx.x] = tile[threadIdx.x];
 }
 
-// Neighbouring loads, as in a dot product with a tile's row: nvcc makes one of four.
+// Adjacent loads, as in a dot product with a tile's row. nvcc merges four of them into one.
 __global__ void neighbours(float* out) {
   __shared__ float tile[4 * kThreads];
   for (int i = 0; i < 4; ++i) tile[i * kThreads + threadIdx.x] = 1;
@@ -279,7 +279,7 @@ __global__ void neighbour_in_warp(float* out) {
   out[lane] = tile[lane ^ 1];
 }
 
-// Lane 0's store reaches lane 2 by way of lane 1.
+// Lane 0's store is ordered before lane 2's load through lane 1.
 __global__ void by_way_of_another_lane(float* out) {
   __shared__ float box;
   const unsigned lane = threadIdx.x;
@@ -317,7 +317,7 @@ __global__ void last_block_sums(float* partials, float* out) {
   finished = 0;
 }
 
-// A block writes and sets the next one's flag; that one reads what was written.
+// Each block writes data and sets the flag of the next block, which reads the data.
 template <cuda::memory_order order, bool fence = false>
 __global__ void chain(float* data, cuda::atomic<int, cuda::thread_scope_device>* flags) {
   const unsigned b = blockIdx.x;
@@ -332,7 +332,7 @@ __global__ void chain(float* data, cuda::atomic<int, cuda::thread_scope_device>*
   flags[b].store(1, order);
 }
 
-// The same with a counter that the last block reads.
+// The same with a counter: the last block reads the data.
 template <cuda::memory_order order>
 __global__ void last_block_reads(float* data, unsigned* count, float* out) {
   data[blockIdx.x] = 1;
@@ -343,7 +343,7 @@ __global__ void last_block_reads(float* data, unsigned* count, float* out) {
   *out = sum;
 }
 
-// Blocks wait for all others at a counter; thread 0 fences before and after. Some pass it while others still poll.
+// Each block waits for all others on a counter; thread 0 fences before and after. Some blocks pass while others poll.
 template <bool fence>
 __global__ void spin_barrier(float* data, unsigned* arrived, float* out) {
   if (threadIdx.x == 0) {
@@ -358,7 +358,7 @@ __global__ void spin_barrier(float* data, unsigned* arrived, float* out) {
   if (threadIdx.x == 0) out[blockIdx.x] = data[(blockIdx.x + 1) % gridDim.x];
 }
 
-// Each block publishes its own value, and later its sum with all before. The next one takes whichever it sees first.
+// Each block publishes its value, and later the sum up to it. The next block uses the one that it sees first.
 enum class First { value, flag };
 template <First first>
 __global__ void publishes_twice(float* values, float* sums, int* flags) {
@@ -398,7 +398,7 @@ __global__ void scales(float* out, Scale scale) {
   out[threadIdx.x] = on_host ? *scale.by : scale.own;
 }
 
-// Thread 0 writes the counter, all count, each behind a fence: with no barrier the counter may be written too late.
+// Thread 0 writes the counter; all threads count, each after a fence. Without a barrier the write may come too late.
 template <bool barrier>
 __global__ void set_and_count(int* out) {
   __shared__ int counter;
@@ -537,7 +537,7 @@ TEST_CASE("what a program does with a report is not the kernel's") {
   CHECK(races(launch) == "");
 }
 
-// Runs launch() under the trace and says how it failed: the report's cause, empty if it did not.
+// Traces launch() and returns the cause of its failure, as in the report; empty if it did not fail.
 template <class Body>
 std::string cause_of_failure(const Body& body) {
   static std::string causes;
@@ -559,7 +559,7 @@ TEST_CASE("a pointer to a variable of the host, in a structure") {
   CHECK(cause_of_failure([&] { launch(scales<true>); }) == "host memory");
 }
 
-// Loads; what stands outside of an allocation is no 7, so no result shows it.
+// Compares loads with 7. Memory outside of an allocation never holds 7, so the result cannot reveal such a load.
 template <class T>
 __global__ void loads(const T* in, int first, float* out) {
   const T value = in[first + static_cast<int>(threadIdx.x)];
@@ -581,7 +581,7 @@ TEST_CASE("a load outside of an allocation or of a shared array, even if its val
   CHECK(from(99 - 32) == "");
   CHECK(from(99 - 31) == "address");
   CHECK(from(-1) == "address");
-  CHECK(cause_of_failure([] {  // 16 bytes, the first 12 of them the allocation's
+  CHECK(cause_of_failure([] {  // 16 bytes, of which the first 12 are in the allocation
           const DeviceBuffer<float> in(32 * 4 - 1);
           loads<<<1, 32>>>(reinterpret_cast<const float4*>(in.get()), 0, Memory().out.get());
         }) == "address");
@@ -693,7 +693,7 @@ TEST_CASE("events: a thread that finds the same over and over") {
       ++(event.parts[i].words[0] == event.parts[i].words[2] ? polls : others)[lane];
     }
   }
-  CHECK(polls[0] == 9);  // after the last it does not poll again
+  CHECK(polls[0] == 9);  // no poll follows the last one
   CHECK(polls[1] <= 8);
   CHECK(others == std::array<unsigned, 2>{1, 1});
 }
