@@ -1,10 +1,10 @@
-// The last part of a product whose k was cut into slices: a second kernel adds them.
+// The second kernel of a product whose k is split into slices: it adds the slices' sums.
 #pragma once
 #include "gemm.cuh"
 
 constexpr int kAddThreads = 512;
 
-// C = alpha (the sum of the slices) + beta C. blockDim.x elements per block; its rows of threads share slices.
+// Computes C = alpha (sum of the slices) + beta C, blockDim.x elements per block. Rows of threads divide the slices.
 template <typename T>
 __global__ void __launch_bounds__(kAddThreads)
     gemm_add_slices(long long M, long long N, float alpha, float beta, T* __restrict__ C, long long ldc,
@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(kAddThreads)
   c = T(beta == 0.0f ? alpha * sum : alpha * sum + beta * static_cast<float>(c));
 }
 
-// Few elements leave threads for several slices at a time; otherwise a thread has one element.
+// With few elements, 16 rows of threads divide the slices; otherwise each thread has one element.
 inline dim3 add_slices_block(std::size_t elements) {
   return elements < (std::size_t{1} << 16) ? dim3(32, kAddThreads / 32) : dim3(kAddThreads);
 }

@@ -1,17 +1,17 @@
-// Tiles of bytes in shared memory, rows of 16-byte chunks along k.
+// Tiles of bytes in shared memory. A row consists of 16-byte chunks along k.
 #pragma once
 #include "bf16_chunks.cuh"
 
 #include <cstdint>
 
-// Chunk `chunk` of row `row` in a tile of kBytes per row. The order of the chunks is that of BF16 tiles with rows as
-// long: 8 lanes that read the same chunk of 8 rows, or 8 neighbouring chunks, read from all banks.
+// Returns chunk `chunk` of row `row` in a tile of kBytes per row. Chunks are swizzled as in BF16 tiles with rows of the
+// same length: 8 lanes that read the same chunk of 8 rows, or 8 neighbouring chunks, read from all banks.
 template <int kBytes>
 __device__ inline uint4& chunk_of(uint4* tile, int row, int chunk) {
   return tile[swizzled<kBytes / 2>(row, chunk) / 8];
 }
 
-// The first `left` of the 16 bytes at p, then zeros; p[left] and what follows is not read.
+// Loads the first `left` of the 16 bytes at p and zeros after them. p[left] and later bytes are not read.
 template <typename Byte>
 __device__ inline uint4 load_bytes_guarded(const Byte* p, long long left) {
   static_assert(sizeof(Byte) == 1, "bytes");

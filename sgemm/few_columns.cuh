@@ -1,10 +1,10 @@
-// C = alpha A B + beta C for n up to 4 and many rows: reading A once is the work. All sums are FP32.
+// C = alpha A B + beta C for n up to 4 and many rows, where reading A once takes most of the time. All sums are FP32.
 #pragma once
 #include "products_without_tiles.cuh"
 
 constexpr int kFewColumnsThreads = 256;
 
-// Rows of A per thread, and how many k it reads at once: as many as 80 registers allow, for 3 blocks per SM.
+// Rows of A per thread, and elements of each read at once: as many as 80 registers allow, for 3 blocks per SM.
 template <int kColumns>
 constexpr int kFewColumnsRows = kColumns == 4 ? 4 : 8;
 template <typename T, int kColumns>
@@ -14,7 +14,7 @@ constexpr int kFewColumnsDepth = kColumns == 4                     ? 4
 
 constexpr int kLeastLogLanes = 2, kMostLogLanes = 5;
 
-// log2 of the fewest lanes, 4 to 32, with at most 4 products of a row each. Fewer would touch more rows per load.
+// Returns log2 of the lanes per row: the fewest, 4 to 32, with at most 4 products each. Fewer touch more rows per load.
 inline int few_columns_log_lanes(std::size_t K) {
   constexpr std::size_t most = 4;
   int log = kLeastLogLanes;
@@ -22,7 +22,7 @@ inline int few_columns_log_lanes(std::size_t K) {
   return log;
 }
 
-// 1 << log_lanes lanes share a row, a warp has kRows * (32 >> log_lanes) rows. N is kColumns, or 3 if that is 4.
+// 1 << log_lanes lanes share a row, so a warp has kRows * (32 >> log_lanes) rows. N is kColumns, or 3 if kColumns is 4.
 template <typename T, int kColumns>
 __global__ void __launch_bounds__(kFewColumnsThreads, 3)
     gemm_few_columns(unsigned M, int N, unsigned K, float alpha, const T* __restrict__ A, long long lda,
@@ -30,10 +30,10 @@ __global__ void __launch_bounds__(kFewColumnsThreads, 3)
                      int log_lanes) {
   constexpr int kRows = kFewColumnsRows<kColumns>, kDepth = kFewColumnsDepth<T, kColumns>, kSums = kRows * kColumns;
   const unsigned lanes = 1U << log_lanes, lane = threadIdx.x & (lanes - 1);
-  const unsigned apart = 32U >> log_lanes;  // between a thread's rows; other lanes have the rows between
+  const unsigned apart = 32U >> log_lanes;  // distance between a thread's rows; other lanes have the rows between
   const unsigned warp = blockIdx.x * (kFewColumnsThreads / 32) + threadIdx.x / 32;
   const unsigned row0 = warp * (kRows * apart) + (threadIdx.x % 32 >> log_lanes);
-  const T* rows[kRows];  // past the end the last row, whose sums are not stored
+  const T* rows[kRows];  // past the end: the last row, whose sums are not stored
 #pragma unroll
   for (int r = 0; r < kRows; ++r) rows[r] = A + min(row0 + r * apart, M - 1) * lda;
 
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(kFewColumnsThreads, 3)
     T a[kDepth][kRows], b[kDepth][kColumns];
 #pragma unroll
     for (int u = 0; u < kDepth; ++u) {
-      // Past the end a lane reads the row's last element and drops it below: a guard per load would be a branch.
+      // Past the end a lane reads the row's last element and drops it below. A guard per load would be a branch.
       const unsigned l = guarded ? min(k + u * lanes + lane, K - 1) : k + u * lanes + lane;
       if (guarded && k + u * lanes >= K) break;
 #pragma unroll
@@ -70,8 +70,8 @@ __global__ void __launch_bounds__(kFewColumnsThreads, 3)
   while (k + kDepth * lanes <= K) add(false);
   if (k < K) add(true);
 
-  // reduce over the row's lanes: of two lanes one keeps the first half of the sums, one the second, as long as possible
-  constexpr int kMost = kSums >> kLeastLogLanes;  // in a lane, at the end
+  // reduce over the row's lanes: of each pair, one lane keeps the first half of the sums, the other the second half
+  constexpr int kMost = kSums >> kLeastLogLanes;  // per lane, at the end
   int count = kSums, first = 0, offset = static_cast<int>(lanes / 2);
 #pragma unroll
   for (int half = kSums / 2; half > 0; half /= 2) {
@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(kFewColumnsThreads, 3)
       offset /= 2;
     }
   }
-  const bool stores = (lane & (offset > 0 ? 2 * offset - 1 : 0)) == 0;  // others have the same sum
+  const bool stores = (lane & (offset > 0 ? 2 * offset - 1 : 0)) == 0;  // the other lanes have the same sum
   for (; offset > 0; offset /= 2) sum[0] += __shfl_xor_sync(0xffffffff, sum[0], offset);
   if (!stores) return;
 #pragma unroll

@@ -1,12 +1,12 @@
-// C = alpha A B + beta C for m up to 4: reading B once is the work. All sums are FP32.
+// C = alpha A B + beta C for m up to 4, where reading B once takes most of the time. All sums are FP32.
 #pragma once
 #include "products_without_tiles.cuh"
 
 constexpr int kFewRowsThreads = 256;
 
 // M rows of C, at most kRows, in tiles of width * kColumns columns. A thread has kColumns columns, 16 bytes of B:
-// neighbours if rows of B are 16-byte aligned (kVector), else `width` apart. A block's rows of threads share the k of
-// slice blockIdx.y. One slice: results go to C; more: sums go to partials[(slice * M + row) * N + column].
+// neighbours if rows of B are 16-byte aligned (kVector), otherwise `width` apart. A block's rows of threads divide the
+// k of slice blockIdx.y. One slice: results go to C; more: sums go to partials[(slice * M + row) * N + column].
 template <typename T, int kRows, bool kVector>
 __global__ void __launch_bounds__(kFewRowsThreads, kRows == 4 ? 2 : 3)
     gemm_few_rows(int M, long long N, long long K, float alpha, const T* __restrict__ A, long long lda,
@@ -17,7 +17,7 @@ __global__ void __launch_bounds__(kFewRowsThreads, kRows == 4 ? 2 : 3)
   const int apart = kVector ? 1 : width;
   const long long col = static_cast<long long>(blockIdx.x) * width * kColumns + (kVector ? kColumns * lane : lane);
   const long long end = min((blockIdx.y + 1) * slice, K);
-  // a chunk that N cuts is read whole where a row follows: the gap or the next row's start is within B's memory
+  // a chunk that extends past N is read whole, except in the last row: the gap or the next row follows
   const bool whole = kVector && col + kColumns <= N;
   const long long readable = !kVector || whole ? end : min(end, K - 1);
 
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(kFewRowsThreads, kRows == 4 ? 2 : 3)
     while (k < end) add(true);
   }
 
-  // reduce over the block's rows of threads: the second half is added to the first, until one row is left
+  // reduce over the block's rows of threads: add the second half to the first until one row is left
   __shared__ float sums[kColumns][kFewRowsThreads];
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(kFewRowsThreads, kRows == 4 ? 2 : 3)
 #pragma unroll
         for (int c = 0; c < kColumns; ++c) sum[i][c] += sums[c][threadIdx.x + half * width];
       }
-      __syncthreads();  // all have been read
+      __syncthreads();  // all threads have read `sums`
     }
     if (i >= M || first > 0) continue;
 #pragma unroll
@@ -87,13 +87,13 @@ __global__ void __launch_bounds__(kFewRowsThreads, kRows == 4 ? 2 : 3)
 }
 
 struct FewRowsTiles {
-  std::size_t tiles, width, slices;  // width in threads; slices: the most that k may be cut into
+  std::size_t tiles, width, slices;  // width in threads; slices: the most that k may be split into
 };
 
-// For rows of `chunks` threads. Tiles as wide as a block if they, or their slices, fill the GPU; else narrower, down to
-// a warp: then a block's rows of threads share k, and more blocks run without a second kernel.
+// Divides a row of `chunks` threads into tiles: as wide as a block if the tiles, or their slices, fill the GPU, else
+// narrower, down to a warp. Then a block's rows of threads divide k, and more blocks run without a second kernel.
 inline FewRowsTiles few_rows_tiles(std::size_t chunks, std::size_t K, std::size_t sms, std::size_t resident) {
-  constexpr std::size_t least_k = 32;  // of a slice, for each row of threads
+  constexpr std::size_t least_k = 32;  // per slice and row of threads
   for (std::size_t widest = kFewRowsThreads;; widest /= 2) {
     const std::size_t tiles = (chunks + widest - 1) / widest, width = (chunks + tiles - 1) / tiles;
     const std::size_t slices = K / (least_k * (kFewRowsThreads / width));

@@ -1,13 +1,13 @@
-// What products of FP32 matrices share, on FFMA units and tensor cores: signature, buffers, and the right answer.
+// The base class of products of FP32 matrices, on FFMA units or tensor cores: signature, buffers and reference.
 #pragma once
 #include "gemm.cuh"
 
 class Fp32Gemm : public Gemm {
  public:
   // Row i of A starts at A + i * lda, lda >= k; B and C likewise, ldb >= n and ldc >= n. Gaps between rows are not part
-  // of a matrix, and nothing follows the last row. Pointers need not be 16-byte aligned, nor leading dimensions
-  // multiples of 4. Nothing overlaps. m, n and k are below 2^31, and any may be 0. As in BLAS, what is multiplied by 0
-  // is not read, so a NaN in it does not show: C if beta = 0, A and B if alpha = 0.
+  // of a matrix, and there is none after the last row. Pointers need not be 16-byte aligned, nor leading dimensions
+  // multiples of 4. Nothing overlaps. m, n and k are below 2^31, and any may be 0. As in BLAS, C is not read if beta =
+  // 0, and A and B are not read if alpha = 0, so a NaN in them does not show.
   using Launch = void (*)(std::size_t m, std::size_t n, std::size_t k, float alpha, const float* A, std::size_t lda,
                           const float* B, std::size_t ldb, float beta, float* C, std::size_t ldc);
 
@@ -24,7 +24,7 @@ class Fp32Gemm : public Gemm {
     reference<float>(host, size, range, want, scale, [](double&, double product, double c) { return product + c; });
   }
   double bytes(const ladder::Size& size) const override { return matrix_bytes<float>(size); }
-  // A and B in aligned rows, with k padded to a whole tile
+  // Copies of A and B with aligned rows, k padded to a whole tile.
   double scratch_bytes(const ladder::Size& size) const override {
     return 4 * (area(size[0], size[2] + 7) + area(size[2] + 7, size[1] + 3));
   }

@@ -1,4 +1,4 @@
-// What all products share, for any element type: C = alpha A B + beta C; A is m x k, B k x n, C m x n, row-major.
+// The base of all products, for any element type: C = alpha A B + beta C; A is m x k, B k x n, C m x n, row-major.
 #pragma once
 #include "sampled_rows.cuh"
 
@@ -7,7 +7,7 @@
 
 class Gemm : public ladder::Problem {
  public:
-  // dim_in_y, tile: for a step with one block in gridDim.y for each `tile` rows ("m") or columns ("n") of C.
+  // dim_in_y, tile: for a step whose grid has one block in y for each `tile` rows ("m") or columns ("n") of C.
   explicit Gemm(const char* dim_in_y, std::size_t tile) : dim_in_y_(dim_in_y), tile_(tile) {}
 
   const char* family() const override { return "sgemm"; }
@@ -18,7 +18,7 @@ class Gemm : public ladder::Problem {
   }
   std::vector<ladder::Scalar> scalars() const override { return {{"alpha", 1}, {"beta", 0}}; }
 
-  // Multiples of 1/4 keep exact sums exact. A negative alpha makes -0 of a sum of 0, unless 0 is added.
+  // Factors that are multiples of 1/4 keep sums exact. A negative alpha turns a sum of 0 into -0, unless 0 is added.
   bool exact(const ladder::Size& size) const override {
     const double alpha = size.scalars[0], beta = size.scalars[1];
     const auto harmless = [](double v) { return std::fabs(v) <= 16 && 4 * v == std::floor(4 * v); };
@@ -33,7 +33,8 @@ class Gemm : public ladder::Problem {
             {"infinity at the end of B", false, nan_at_end<1>}};
   }
 
-  // A, B and C in turn have more than 2^31 elements; the first and last more rows or columns than 65535 * 32.
+  // A, B and C in turn have over 2^31 elements. `many` is more than 65535 * 32 rows or columns, or all that gridDim.y
+  // allows.
   std::vector<ladder::Size> huge_sizes() const override {
     const std::size_t many = dim_in_y_ ? ladder::kMaxGridY * tile_ : (1 << 21) + 5;
     return {{{many, 3, 1025, 1028, 0, 0}, {1, 0}},
@@ -68,7 +69,7 @@ class Gemm : public ladder::Problem {
     return static_cast<double>(rows) * static_cast<double>(columns);
   }
 
-  // Elements from a matrix's first to its last.
+  // Returns the number of elements from a matrix's first to its last.
   static std::size_t extent(const char* option, std::size_t rows, std::size_t columns, std::size_t ld) {
     if (ld < columns) {
       throw ladder::UsageError("--" + std::string(option) + ": must be 0 or at least the row's length, " +
@@ -87,15 +88,15 @@ class Gemm : public ladder::Problem {
             ladder::inout<T>("C", extent("ldc", m, n, ldc(size)))};
   }
 
-  // Bytes that must move: no gaps between rows, and C twice only if beta is not 0.
+  // Returns the bytes that must move: no gaps between rows, and C twice only if beta is not 0.
   template <typename T>
   double matrix_bytes(const ladder::Size& size) const {
     const double c = area(size[0], size[1]);
     return sizeof(T) * (area(size[0], size[2]) + area(size[2], size[1]) + (size.scalars[1] == 0 ? c : 2 * c));
   }
 
-  // want = alpha (A B) + beta C; gaps between rows of C must stay as they are. In rows that are not sampled any finite
-  // number will do. scale_of(want, product, c) makes the scale of |alpha| (|A| |B|) and |beta C|, and may round `want`.
+  // Computes want = alpha (A B) + beta C. Gaps between rows of C must keep their values; in rows that are not sampled,
+  // any finite number passes. scale_of(want, |alpha| (|A| |B|), |beta C|) returns the scale and may round `want`.
   template <typename T, typename ScaleOf>
   static void reference(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
                         double* scale, const ScaleOf& scale_of) {
@@ -136,7 +137,7 @@ class Gemm : public ladder::Problem {
     }
   }
 
-  // terms u / (1 - terms u), or terms u if that is not small (Jeannerod and Rump, SIAM J. Matrix Anal. Appl. 34).
+  // Returns terms u / (1 - terms u), or terms u if not small (Jeannerod and Rump, SIAM J. Matrix Anal. Appl. 34).
   static double gamma(double terms) {
     const double tu = terms * ladder::kUnitRoundoff;
     return tu < 0.01 ? tu / (1 - tu) : tu;
@@ -146,7 +147,7 @@ class Gemm : public ladder::Problem {
   static double nan_in_c(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return buffer == 2 ? std::numeric_limits<double>::quiet_NaN() : ladder::patterns::random(seed, buffer, i, n);
   }
-  // A NaN at A's end or an infinity at B's: a row or a column of C must show it, and nothing else.
+  // A NaN at the end of A must show in one row of C, an infinity at the end of B in one column, and nowhere else.
   template <std::size_t matrix>
   static double nan_at_end(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     if (buffer != matrix || i != n - 1) return ladder::patterns::random(seed, buffer, i, n);

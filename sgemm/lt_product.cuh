@@ -8,14 +8,14 @@
 #include <map>
 #include <vector>
 
-// What a product is made of: the type of A and B and of D, what it is computed in, and the type of alpha and beta.
+// The types of a product: of A and B, of D, of the computation, and of alpha and beta.
 struct LtTypes {
   cudaDataType_t in, out;
   cublasComputeType_t compute;
   cudaDataType_t factor;
 };
 
-// The operation and the matrices of a product, and the kernel that the library takes, if it has one.
+// The operation and the matrices of a product, and the library's kernel for it, if it has one.
 struct LtPlan {
   cublasLtMatmulDesc_t operation = nullptr;
   cublasLtMatrixLayout_t A = nullptr, B = nullptr, D = nullptr;
@@ -23,12 +23,12 @@ struct LtPlan {
   bool has_kernel = false;
 };
 constexpr std::uint64_t kLtWorkspace = 32 << 20;
-inline cublasLtHandle_t cublas_lt() { return reinterpret_cast<cublasLtHandle_t>(cublas()); }  // one handle is both
+inline cublasLtHandle_t cublas_lt() { return reinterpret_cast<cublasLtHandle_t>(cublas()); }  // also a cuBLASLt handle
 
-// The library takes row-major matrices as columns, D^T = B A^T, so B goes first, transposed: the only form (TN) in which
-// its kernels on 8 bits come. It is asked once per size and alignment (that of A, B and D in bytes) which of them to
-// run; slices of k must meet in what is computed in. `describe` sets attributes of the operation. `batch` products lie
-// one behind the other. k must not be 0.
+// Returns the plan for a size and the alignments of A, B and D in bytes; the library is asked once for each. It sees
+// row-major matrices as column-major ones, D^T = B A^T, so B goes first, transposed. Its 8-bit kernels exist only in
+// this form (TN). Slices of k must be added in the compute type. `describe` sets attributes of the operation. The
+// matrices of `batch` products are contiguous. k must not be 0.
 template <typename Describe>
 LtPlan& lt_plan(const LtTypes& types, std::size_t m, std::size_t n, std::size_t k, const std::uint32_t (&alignments)[3],
                 const Describe& describe, std::size_t batch = 1) {
@@ -37,7 +37,7 @@ LtPlan& lt_plan(const LtTypes& types, std::size_t m, std::size_t n, std::size_t 
   LtPlan& plan = at->second;
   if (!is_new) return plan;
   const cublasOperation_t transposed = CUBLAS_OP_T;
-  // by columns, as the library sees it
+  // column-major, as the library sees it
   const auto layout = [&](cudaDataType_t type, std::size_t rows, std::size_t columns) {
     const auto count = static_cast<std::int32_t>(batch);
     const auto apart = static_cast<std::int64_t>(rows * columns);
@@ -77,13 +77,13 @@ LtPlan& lt_plan(const LtTypes& types, std::size_t m, std::size_t n, std::size_t 
   return plan;
 }
 
-// Rows of A and B that aren't 16-byte aligned are copied to rows that are, with zeros at their ends. `describe` is
-// called each time. k must not be 0.
+// Rows of A and B that are not 16-byte aligned are first copied to rows that are, with zeros at their ends. `describe`
+// is called each time. k must not be 0.
 template <typename Element, typename Factor, typename Describe>
 void multiply_by_cublaslt(const LtTypes& types, const Element* A, const Element* B, void* D, std::size_t m,
                           std::size_t n, std::size_t k, Factor alpha, Factor beta, const Describe& describe,
                           std::size_t batch = 1) {
-  std::size_t padded_a = k, padded_b = k;  // k, or k and the zeros: rows of whole 16 bytes in both cases
+  std::size_t padded_a = k, padded_b = k;  // rounded up where rows are copied: always whole 16-byte chunks
   A = rows_for_tma<struct AlignedA>(A, batch * m, k, padded_a);
   B = rows_for_tma<struct AlignedB>(B, batch * n, k, padded_b);
   const auto alignment = [](const void* p) {  // the largest power of two, up to 256, that divides the address

@@ -1,4 +1,4 @@
-// A tile of C of any shape by mma.sync, in BF16 or TF32, for any alignment of A and B. Only how B is read differs.
+// Tiles of C by mma.sync, in BF16 or TF32, for any shape and any alignment of A and B.
 #pragma once
 #include "products_without_tiles.cuh"
 #include "tensor_core.cuh"
@@ -6,7 +6,7 @@
 
 #include <cuda_bf16.h>
 
-constexpr int kRowBytes = 128;  // of a tile of A: BK elements
+constexpr int kRowBytes = 128;  // of a row of A's tile: BK elements
 
 __device__ inline void mma(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1, __nv_bfloat16) {
   mma_m16n8k16_bf16(d, a, b0, b1);
@@ -15,9 +15,9 @@ __device__ inline void mma(float (&d)[4], const unsigned (&a)[4], unsigned b0, u
   mma_m16n8k8_tf32(d, a, b0, b1);
 }
 
-// Tiles consist of chunks of 16 bytes. One chunk of padding per row puts the 8 rows that ldmatrix reads at once in
+// Tiles consist of 16-byte chunks. One chunk of padding per row puts the 8 rows that ldmatrix reads at once in
 // different banks; in FP32 B has two, which put 4 rows 8 banks apart. Rows that may start anywhere (kSkewed) keep their
-// distance from the last multiple of 16 bytes, their skew, so that cp.async copies 16 bytes. It repeats every 8 rows.
+// skew, the distance from the last multiple of 16 bytes, so that cp.async copies 16 bytes. It repeats every 8 rows.
 template <typename T, int BN, bool kSkewed>
 class Operands {
   static constexpr int kSize = sizeof(T), kRows = 4 / kSize;  // of B in a register
@@ -31,7 +31,7 @@ class Operands {
     for (int i = 0; i < kRows; ++i) skew_b_[i] = skew(B + (kRows * (lane % 4) + i) * ldb);
   }
 
-  // The fragment of rows `row` to row + 15 at k. A lane's elements are one word, or with an odd skew halves of two.
+  // Loads the fragment of rows `row` to row + 15 at k. With an odd skew, a register is halves of two words of the tile.
   __device__ void read_a(unsigned (&a)[4], const uint4* tile, int row, int k) const {
     if constexpr (!kSkewed) {
       ldmatrix_x4(a, &tile[(row + lane_ % 16) * kPitchA + k * kSize / 16 + lane_ / 16]);
@@ -44,7 +44,7 @@ class Operands {
       }
     }
   }
-  // The fragments of columns `col` to col + 15 at k. A lane has one column: one row of it in FP32, two in BF16.
+  // Loads the fragments of columns `col` to col + 15 at k. A register has one column: one row in FP32, two in BF16.
   __device__ void read_b(unsigned (&b)[4], const uint4* tile, int k, int col) const {
     if constexpr (!kSkewed && kSize == 2) {
       ldmatrix_x4_trans(b, &tile[(k + lane_ % 16) * kPitchB + col / 8 + lane_ / 16]);
@@ -72,9 +72,9 @@ class Operands {
   int lane_, skew_a_, skew_b_[kRows];
 };
 
-// Copies the kRows x kCols elements at (row0, col0) of `matrix` by cp.async; zeros from `rows` and `cols` on. The first
-// 16 bytes of a row may contain others before it, of the same allocation. The chunk that passes `end` is loaded element
-// by element: cp.async would stop there, but memcheck counts all 16 bytes.
+// Copies the kRows x kCols elements at (row0, col0) of `matrix` by cp.async, with zeros from `rows` and `cols` on. A
+// row's first chunk may begin with elements before the row, of the same allocation. The chunk that crosses `end` is
+// loaded element by element: cp.async would stop there, but memcheck counts all 16 bytes.
 template <bool kSkewed, int kPitch, int kRows, int kCols, int kThreads, typename T>
 __device__ inline void copy_tile(uint4* to, const T* matrix, long long ld, long long row0, long long rows,
                                  long long col0, long long cols, const T* end) {
@@ -83,7 +83,7 @@ __device__ inline void copy_tile(uint4* to, const T* matrix, long long ld, long 
   const int down = static_cast<int>(min(rows - row0, static_cast<long long>(kRows)));
   const int width = static_cast<int>(min(cols - col0, static_cast<long long>(kCols))) * kSize;  // in bytes
   const auto address = [](const T* p) { return reinterpret_cast<std::uintptr_t>(p); };
-  // `from`: where the row's chunk starts without its skew, which moves it to the left
+  // `from`: where the chunk would start with a skew of 0; the skew moves it to the left
   const auto copy = [&](int row, int chunk, const T* from) {
     const int skew = kSkewed ? static_cast<int>(address(from) % 16) : 0;
     const int bytes = row < down ? min(max(skew + width - 16 * chunk, 0), 16) : 0;
@@ -109,8 +109,8 @@ __device__ inline void copy_tile(uint4* to, const T* matrix, long long ld, long 
   if (kSkewed && tid < kRows) copy(tid, kAcross, corner + tid * ld + kCols);
 }
 
-// C = alpha A B + beta C, a tile of BM x BN per block of kWarpsM x kWarpsN warps, k in gridDim.y slices of `slice`. One
-// slice: results go to C, `aligned` to 16 bytes or not; more: sums to partials[(slice * M + row) * N + col].
+// Computes C = alpha A B + beta C: a tile of BM x BN per block of kWarpsM x kWarpsN warps, k in gridDim.y slices of
+// `slice`. One slice: results go to C, `aligned` to 16 bytes or not; more: to partials[(slice * M + row) * N + col].
 template <typename T, bool kSkewed, int BM, int BN, int kWarpsM, int kWarpsN, int kStages>
 __global__ void __launch_bounds__(kWarpsM* kWarpsN * 32, BM* BN > 64 * 64 ? 2 : 3)
     gemm_mma_tile(long long M, long long N, long long K, float alpha, const T* __restrict__ A, long long lda,
@@ -152,7 +152,7 @@ __global__ void __launch_bounds__(kWarpsM* kWarpsN * 32, BM* BN > 64 * 64 ? 2 : 
     const auto depth = static_cast<int>(min(end - begin - static_cast<long long>(t) * BK, static_cast<long long>(BK)));
 #pragma unroll
     for (int k = 0; k < BK; k += kDepth) {
-      if (k >= depth) break;  // zeros from here on
+      if (k >= depth) break;  // only zeros from here on
       unsigned a[WM / 16][4], b[WN / 16][4];
 #pragma unroll
       for (int i = 0; i < WM / 16; ++i) operands.read_a(a[i], As, warp_row + i * 16, k);
@@ -166,7 +166,7 @@ __global__ void __launch_bounds__(kWarpsM* kWarpsN * 32, BM* BN > 64 * 64 ? 2 : 
     }
   }
   cp_async_wait<0>();
-  __syncthreads();  // the stages are free
+  __syncthreads();  // all threads have read the stages
 
   static_assert(kThreads / 32 * 16 * kSumsPitch<WN> * 4 <= kStage * 16, "sums fit where the first stage was");
   float* sums = reinterpret_cast<float*>(smem) + warp * 16 * kSumsPitch<WN>;

@@ -1,10 +1,10 @@
-// Products for which no tile of C pays: sums of up to 8 products, and few elements with long sums. All sums are FP32.
+// Products for which tiles of C don't pay: K up to 8, and few elements with long sums. All sums are FP32.
 #pragma once
 #include "add_slices.cuh"
 #include "block_reduce.cuh"
 #include "slices.cuh"
 
-// C = alpha A B + beta C, as BLAS takes it.
+// The arguments of C = alpha A B + beta C, as in BLAS.
 template <typename T>
 struct Product {
   std::size_t M, N, K;
@@ -25,9 +25,9 @@ void add_slices(const Product<T>& p, unsigned slices, const float* partials) {
   launch_add_slices(p.M, p.N, p.alpha, p.beta, p.C, p.ldc, slices, partials);
 }
 
-// For K up to kMaxK, 8 at most, where writing C is the work. Thread t of a block has columns t % width, t % width +
-// width, ... of a tile of kColumns * width, with their K elements of B in registers, and every (blockDim.x / width)-th
-// of the block's `rows` rows, kRows at a time.
+// For K up to kMaxK, 8 at most, where writing C takes most of the time. A block has `rows` rows of a tile of kColumns *
+// width columns. Thread t has columns t % width, t % width + width, ..., keeps their K elements of B in registers, and
+// takes every (blockDim.x / width)-th row, kRows at a time.
 template <typename T, int kMaxK, int kColumns>
 __global__ void __launch_bounds__(256)
     gemm_small_k(long long M, long long N, int K, float alpha, const T* __restrict__ A, long long lda,
@@ -87,7 +87,7 @@ void launch_small_k(const Product<T>& p) {
   CUDA_CHECK(cudaGetLastError());
 }
 
-// Four columns per thread share the loads of A, if lanes still have neighbouring columns then.
+// Four columns per thread share the loads of A. With a small N, too few lanes would have neighbouring columns.
 template <typename T>
 void launch_small_k(const Product<T>& p) {
   p.N >= 64 ? launch_small_k<4>(p) : launch_small_k<1>(p);
@@ -96,8 +96,8 @@ void launch_small_k(const Product<T>& p) {
 // For few elements of C and a long K: the threads of a block share each sum.
 constexpr int kDotThreads = 256;
 
-// A tile of up to TM x TN elements per block, and slice blockIdx.y of k; lanes have neighbouring k, so loads of A are
-// coalesced. Sums go to partials[(slice * M + row) * N + column].
+// A block computes a tile of up to TM x TN elements over slice blockIdx.y of k. Lanes have neighbouring k, so loads of
+// A are coalesced. Sums go to partials[(slice * M + row) * N + column].
 template <typename T, int TM, int TN>
 __global__ void __launch_bounds__(kDotThreads)
     gemm_dot_tile(long long M, long long N, long long K, const T* __restrict__ A, long long lda,
@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(kDotThreads)
   const int rows = static_cast<int>(M * (tile + 1) / tiles_m - row0);
   const int columns = static_cast<int>(min(N - col0, static_cast<long long>(TN)));
   const long long begin = blockIdx.y * slice, end = min(begin + slice, K);
-  // Past the last row, or the end of k, the last is read again and dropped: a guard per load would delay the next.
+  // Past the last row or the end of k, the last element is read again and dropped: a guard would delay the next load.
   const T* row[TM];
 #pragma unroll
   for (int i = 0; i < TM; ++i) row[i] = A + (row0 + min(i, rows - 1)) * lda;
@@ -141,7 +141,7 @@ __global__ void __launch_bounds__(kDotThreads)
   while (k + (kUnroll - 1) * kDotThreads < end) add(false);
   if (k < end) add(true);
 
-  // reduce within the warps, then over them
+  // reduce within each warp, then over the warps
   __shared__ float warp_sums[kDotThreads / 32][TM * TN];
 #pragma unroll
   for (int i = 0; i < TM; ++i) {

@@ -1,8 +1,8 @@
-// C = beta C: what is left of a product if alpha or k is 0.
+// C = beta C, to which a product reduces if alpha or k is 0.
 #pragma once
 #include "cuda_helpers.cuh"
 
-// C is m x n with rows ldc apart. With beta = 0 it is not read.
+// C is m x n, with rows ldc apart. It is not read if beta = 0.
 template <typename T>
 __global__ static void scale_rows(unsigned long long m, unsigned long long n, float beta, T* __restrict__ C,
                                   unsigned long long ldc) {

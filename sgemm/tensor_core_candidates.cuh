@@ -8,7 +8,7 @@
 #include "wgmma_128.cuh"
 #include "with_tma.cuh"
 
-static __device__ bool is_sm90a = compiles_for_sm90a();  // of the code that this GPU runs
+static __device__ bool is_sm90a = compiles_for_sm90a();  // true if this GPU runs code for sm_90a
 #endif
 
 #include "any_shape.cuh"
@@ -46,7 +46,7 @@ inline bool has_wgmma() {
 }
 #endif
 
-// Tiles as low or as narrow as C, or 64 x 64.
+// Tiles are as low or as narrow as C, otherwise 64 x 64.
 template <typename T>
 void launch_small_tiles(const Product<T>& p) {
   if (p.M <= 16 && p.N <= 32) return launch_mma<16, 32, 1, 2>(p);
@@ -57,7 +57,8 @@ void launch_small_tiles(const Product<T>& p) {
   launch_mma<64, 64, 2, 2>(p);
 }
 
-// W::launch_large_tiles(call) runs the last step's kernel; the rest of W is wgmma_128.cuh's. M, N, K, alpha are not 0.
+// W::launch_large_tiles(call) runs the last step's kernel. wgmma_128.cuh describes the rest of W. M, N, K, alpha: not
+// 0.
 template <typename W>
 void launch_any_shape(const GemmCall<typename W::T>& call) {
   using Call = GemmCall<typename W::T>;

@@ -1,10 +1,10 @@
-// Sizes at which products on tensor cores go wrong.
+// Sizes at which errors in tensor-core products show.
 #pragma once
 #include "gemm.cuh"
 
-// m, n, k, lda, ldb, ldc and the scalars: empty, one row, column, product; around fragments of 8 and 16 and tiles of 32
-// to 256; k of several stages, with a remainder, long enough for slices; unaligned rows, and one unaligned leading
-// dimension at a time; gaps after rows; up to 8 products; over 8 rows of tiles; more tiles than SMs.
+// m, n, k, lda, ldb, ldc and the scalars: empty; one row, column or product; around fragments of 8 and 16 and tiles of
+// 32 to 256; k of several stages, with a remainder, or long enough for slices; unaligned rows, and one unaligned
+// leading dimension at a time; gaps after rows; k up to 8; more than 8 rows of tiles; more tiles than SMs.
 inline std::vector<ladder::Size> tensor_core_sizes() {
   std::vector<ladder::Size> sizes = {{{0, 0, 0, 0, 0, 0}, {1, 0}},           {{0, 5, 3, 0, 0, 0}, {1, 0}},
                                      {{5, 0, 3, 0, 0, 0}, {1, 1}},           {{5, 7, 0, 0, 0, 0}, {1, 0}},
@@ -26,7 +26,7 @@ inline std::vector<ladder::Size> tensor_core_sizes() {
                                      {{21, 300, 3, 5, 0, 0}, {2, -1}},       {{857, 1, 13, 15, 3, 2}, {0.5f, 2}},
                                      {{301, 2, 100, 0, 3, 5}, {1, 0}},       {{300, 3, 300, 301, 0, 4}, {1, 1}},
                                      {{10, 16, 1301, 0, 20, 0}, {1, 0.5f}},  {{16, 40, 1304, 0, 0, 0}, {1, 0}}};
-#ifndef CUDA_EMU  // for the kernels that the CPU backend cannot run: several large tiles, a long k
+#ifndef CUDA_EMU  // for kernels that the CPU backend can't run: several large tiles, a long k
   sizes.push_back({{72, 200, 21688, 0, 0, 0}, {1, 0}});
   sizes.push_back({{72, 200, 21687, 0, 204, 203}, {0.5f, 1}});
   sizes.push_back({{515, 520, 300, 0, 0, 0}, {2, 1}});

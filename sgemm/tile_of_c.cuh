@@ -7,8 +7,8 @@ struct Tile {
   unsigned row, col;
 };
 
-// The place of tile `index`: down through kGroup rows of tiles, then the next column. Blocks that run together form a
-// rectangle, which needs fewer rows of A and columns of B than a row of tiles, so more of them are in L2.
+// Returns the position of tile `index`: down kGroup rows of tiles, then the next column. Blocks that run together form
+// a rectangle, which needs fewer rows of A and columns of B than a row of tiles, so more of them are in L2.
 template <unsigned kGroup = 8>
 __device__ inline Tile tile_place(unsigned index, unsigned tiles_m, unsigned tiles_n) {
   const unsigned first = index / (kGroup * tiles_n) * kGroup, in_group = index - first * tiles_n;
@@ -16,7 +16,7 @@ __device__ inline Tile tile_place(unsigned index, unsigned tiles_m, unsigned til
   return {first + in_group % height, in_group / height};
 }
 
-// c[0] = v0 + beta c[0], and if `both` c[1] likewise; beta = 0 reads neither. `pairs`: c is aligned to a pair.
+// Stores c[0] = v0 + beta c[0], and if `both`, c[1] likewise; beta = 0 reads neither. `pairs`: c is aligned to a pair.
 template <typename T>
 __device__ inline void store_pair(T* c, float v0, float v1, float beta, bool both, bool pairs) {
   struct alignas(2 * sizeof(T)) Pair {
@@ -34,14 +34,14 @@ __device__ inline void store_pair(T* c, float v0, float v1, float beta, bool bot
   }
 }
 
-// Are C's even columns aligned to two elements?
+// Returns true if the even columns of C are aligned to two elements.
 template <typename T>
 bool has_pairs(const T* C, std::size_t ldc) {
   return reinterpret_cast<std::uintptr_t>(C) % (2 * sizeof(T)) == 0 && ldc % 2 == 0;
 }
 
-// c = alpha sums + beta c for 16 rows of kColumns sums in shared memory, up to `rows` and `cols`. All lanes of the warp
-// must call it; each has kElements neighbours, stored at once where all are inside.
+// Stores c = alpha sums + beta c for up to 16 rows of kColumns sums in shared memory, up to `rows` and `cols`. All
+// lanes of the warp must call it. Each has kElements neighbours and stores them at once if all are inside.
 template <int kColumns>
 constexpr int kSumsPitch = kColumns + 8;
 template <int kColumns, int kElements, typename T>
@@ -73,16 +73,16 @@ __device__ inline void store_sums(const float* sums, T* c, long long ld, int row
   }
 }
 
-// The same for a warp's accumulators of mma.sync or wgmma: per 8 columns two neighbours in row lane / 4 and two in row
-// lane / 4 + 8. Stored so, lanes would write parts of sectors; they pass through `sums`, the warp's own 16 *
-// kSumsPitch<kSide> floats, kSide columns at a time. `aligned`: c's rows are 16-byte aligned.
+// Stores a warp's accumulators of mma.sync or wgmma likewise: per 8 columns a lane has two neighbours in row lane / 4
+// and two in row lane / 4 + 8. Stored directly, they would fill only parts of sectors. So they pass through `sums`, the
+// warp's own 16 * kSumsPitch<kSide> floats, kSide columns at a time. `aligned`: the rows of c are 16-byte aligned.
 template <int kColumns, int kSide, typename T>
 __device__ __forceinline__ void store_rows(const float* acc, float* sums, T* c, long long ld, int rows, int cols,
                                            float alpha, float beta, bool aligned) {
   const int lane = threadIdx.x % 32;
 #pragma unroll
   for (int col = 0; col < kColumns; col += kSide) {
-    __syncwarp();  // the columns before have been stored
+    __syncwarp();  // the previous columns have been stored
 #pragma unroll
     for (int j = 0; j < kSide; j += 8) {
       const float* from = &acc[(col + j) / 2];

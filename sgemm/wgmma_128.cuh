@@ -1,5 +1,5 @@
-// A 128 x 128 tile by wgmma, for products with too few tiles of 256 x 256. Blocks share its k: those of a cluster,
-// whose sums meet in distributed shared memory, or slices of k, whose sums meet in global memory.
+// Tiles of 128 x 128 by wgmma, for products with too few tiles of 256 x 256. Blocks divide the k of a tile: those of a
+// cluster add their sums in distributed shared memory, slices of k in global memory.
 #pragma once
 #include "hopper.cuh"
 #include "launch_cluster.cuh"
@@ -11,18 +11,19 @@ constexpr unsigned kSide = 128, kMultiply = 256;    // threads that multiply: tw
 constexpr unsigned kWgmmaThreads = kMultiply + 32;  // and a warp that loads
 constexpr int kWgmmaStages = 6;
 
-// W has T, an element; Stage, one step along k, with 128 bytes per row of A and of each box of B; multiply(), all steps
-// of a block; keep(), its sums to shared memory; place(), the column where one is kept, without bank conflicts.
+// W provides T, the element type; Stage, one step along k with 128 bytes per row of A and of each box of B; multiply(),
+// all steps of a block; keep(), which stores the sums in shared memory; place(), a sum's column there, conflict-free.
 template <typename W>
 struct WgmmaShared {
   union {
     typename W::Stage stages[kWgmmaStages];
-    float sums[kSide][kSide];  // when all stages have been read
+    float sums[kSide][kSide];  // once all stages have been read
   };
   Barrier full[kWgmmaStages], empty[kWgmmaStages];
 };
 
-// c[i] = v + beta c[i] for i = 0, apart, 2 apart, 3 apart below `left`; beta = 0 reads none. apart = 1: c aligned to 4.
+// Stores c[i] = v + beta c[i] for i = 0, apart, 2 apart, 3 apart below `left`. If beta = 0, c is not read. If apart =
+// 1, c must be aligned to 4 elements.
 template <typename Out>
 __device__ inline void store_four(Out* c, const float (&v)[4], float beta, unsigned left, unsigned apart) {
   struct alignas(4 * sizeof(Out)) Four {
@@ -39,8 +40,8 @@ __device__ inline void store_four(Out* c, const float (&v)[4], float beta, unsig
   }
 }
 
-// A cluster of kParts blocks has a tile and one slice of k. Each block multiplies its part of the steps, then adds and
-// stores its part of the rows. Slice s goes to C + s M N.
+// A cluster of kParts blocks computes one tile over one slice of k. Each block multiplies its part of the steps, then
+// adds and stores its part of the rows. Slice s goes to C + s M N.
 template <typename W, unsigned kParts, typename Out>
 __global__ void __launch_bounds__(kWgmmaThreads, 1)
     gemm_wgmma_128(const __grid_constant__ CUtensorMap A, const __grid_constant__ CUtensorMap B, unsigned M, unsigned N,
@@ -67,14 +68,14 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1)
       constexpr unsigned elements = 128 / sizeof(typename W::T);  // of a row of a box
       typename W::Stage& to = shared.stages[step % kWgmmaStages];
       Barrier* full = &shared.full[step % kWgmmaStages];
-      mbarrier_wait(&shared.empty[step % kWgmmaStages], step / kWgmmaStages % 2 ^ 1);  // not in the first round
+      mbarrier_wait(&shared.empty[step % kWgmmaStages], step / kWgmmaStages % 2 ^ 1);  // no wait in the first round
       mbarrier_arrive_expect(full, sizeof(to));
       const unsigned k = (begin + step) * elements;
       tma_load(to.A, &A, k, row, full);
       for (unsigned b = 0; b < kSide / elements; ++b) tma_load(to.B[b], &B, col + elements * b, k, full);
     }
   } else {
-    named_barrier<kWgmmaThreads>(1);  // the mbarriers are there
+    named_barrier<kWgmmaThreads>(1);  // the mbarriers are initialised
     float acc[64];
     W::multiply(
         acc, shared.stages, count,
@@ -87,7 +88,7 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1)
   }
   kParts > 1 ? cluster_sync() : __syncthreads();
 
-  // add the blocks' sums in their order, a row per warp; lanes have 4 neighbours, or every 32nd column if unaligned
+  // add the blocks' sums in block order, a row per warp; a lane has 4 neighbours, or every 32nd column if unaligned
   constexpr unsigned kWarps = kMultiply / 32, kRows = kSide / kParts / kWarps;
   const unsigned first = part * (kSide / kParts) + tid / 32;
   const unsigned c = aligned ? lane * 4 : lane, apart = aligned ? 1 : 32;
@@ -118,10 +119,10 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1)
       if (m < M && n < N) store_four(&C[m * ldc + n], sum[r], beta, N - n, apart);
     }
   }
-  if (kParts > 1) cluster_wait();  // the others may still read this block's sums
+  if (kParts > 1) cluster_wait();  // the other blocks may still read this block's sums
 }
 
-// Without adding slices. kParts is halved until the GPU has room for a cluster per tile at once.
+// Does not add the slices. kParts is halved until each block has a step and one cluster per tile can be resident.
 template <typename W, unsigned kParts, typename Out>
 void launch_wgmma_128(const Product<typename W::T>& p, unsigned slices, float alpha, float beta, Out* C,
                       std::size_t ldc) {
@@ -149,7 +150,7 @@ void launch_wgmma_cluster(const Product<typename W::T>& p) {
   launch_wgmma_128<W, 8>(p, 1, p.alpha, p.beta, p.C, p.ldc);
 }
 
-// As many slices of at least 4 steps as the GPU runs at once; 0 or 1: nothing to cut.
+// Returns the number of slices of at least 4 steps that the GPU runs at once. Below 2, there is nothing to split.
 template <typename T>
 std::size_t wgmma_slices(const Product<T>& p) {
   return std::min(sm_count() / (ceil_div(p.M, kSide) * ceil_div(p.N, kSide)), p.K * sizeof(T) / (4 * 128));

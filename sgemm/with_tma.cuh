@@ -2,7 +2,7 @@
 #pragma once
 #include "tensor_map.cuh"
 
-// Adds a remark where a step must copy A or B, or store C by threads, because TMA does not take their rows.
+// Adds a remark where a step must copy A or B, or store C by threads, because TMA does not support their rows.
 template <typename Problem, typename T, bool kStoresC = false>
 class WithTma : public Problem {
  public:
