@@ -8,7 +8,7 @@
 
 class Aat : public ladder::Problem {
  public:
-  // A and C (m x m) are row-major without gaps, of any alignment, and do not overlap. m, k are below 2^31, maybe 0.
+  // A and C (m x m) are row-major without gaps, at any alignment, and don't overlap. m and k are below 2^31, maybe 0.
   using Launch = void (*)(std::size_t m, std::size_t k, const float* A, float* C);
 
   explicit Aat(Launch launch) : launch_(launch) {}
@@ -34,7 +34,7 @@ class Aat : public ladder::Problem {
     const float* A = host.at<const float>(0);
     for (std::size_t i = range.begin; i < range.end; ++i) {
       const float *row = A + i / m * k, *column = A + i % m * k;
-      const bool known = is_sampled_row(m, m, k, i / m);  // else any finite number will do
+      const bool known = is_sampled_row(m, m, k, i / m);  // otherwise any finite number passes
       double sum = 0, magnitude = known ? 0 : std::numeric_limits<double>::infinity();
       for (std::size_t l = 0; l < k && known; ++l) {
         const double product = static_cast<double>(row[l]) * column[l];
@@ -45,13 +45,13 @@ class Aat : public ladder::Problem {
       scale[i - range.begin] = magnitude == 0 && k > 0 ? ladder::kEitherZero : magnitude;
     }
   }
-  // gamma_k |A| |A^T|, as sgemm.cuh derives it.
+  // The bound gamma_k |A| |A^T|; sgemm.cuh derives it.
   double tolerance(const ladder::Size& size) const override {
     const double ku = static_cast<double>(size[1]) * ladder::kUnitRoundoff;
     return ku < 0.01 ? ku / (1 - ku) : ku;
   }
 
-  // On the diagonal nothing cancels: squares of 1 to 4, 7.5 on average.
+  // Nothing cancels on the diagonal: its terms are squares of 1 to 4, 7.5 on average.
   bool exact(const ladder::Size& size) const override { return 8 * size[1] <= std::size_t{1} << 24; }
 
   std::vector<ladder::Pattern> patterns() const override {
@@ -59,7 +59,7 @@ class Aat : public ladder::Problem {
             {"integer", true, ladder::patterns::integers},
             {"NaN at the end", false, nan_at_end}};
   }
-  // Around a tile of 32 in both directions, primes, one row, and k beyond one tile.
+  // Around a tile of 32 in both dimensions, primes, one row, and k beyond one tile.
   std::vector<ladder::Size> test_sizes() const override {
     return {{0, 3},   {3, 0},   {1, 1},   {1, 100}, {100, 1},  {2, 5},   {31, 33}, {32, 32},
             {33, 31}, {64, 32}, {65, 32}, {63, 64}, {101, 37}, {130, 3}, {200, 65}};

@@ -7,7 +7,7 @@
 
 constexpr unsigned kTile = 32;
 
-// A grid of tiles of C, numbered row by row, `tiles` in each row.
+// Blocks are tiles of C, numbered row by row, `tiles` in each row.
 __global__ void aat_strided(std::size_t M, std::size_t K, const float* __restrict__ A, float* __restrict__ C,
                             unsigned tiles) {
   const unsigned tx = threadIdx.x, ty = threadIdx.y;

@@ -1,6 +1,6 @@
 // Problem:  step 01's lanes read a column of A, which takes 32 sectors per request.
 // Idea:     read both tiles along the rows of A, coalesced, and store the second one transposed in shared memory.
-// Expect:   8 to 12x step 01, as sgemm_02 gained. But the transposed store puts 32 lanes in one bank: 32 wavefronts.
+// Expect:   8 to 12x step 01, like sgemm_02. But the transposed store puts 32 lanes in one bank: 32 wavefronts.
 // Measured: 10.7x step 01, 5.34 TFLOP/s at 16384 (H200); 10.7x, 5.34 TFLOP/s (H100).
 // Next:     what is the cheapest way out of a 32-way bank conflict?
 #include "aat.cuh"

@@ -1,6 +1,6 @@
 // Problem:  step 02's transposed store takes 32 wavefronts.
-// Idea:     one column of padding: rows of 33 floats start in successive banks, so a column lies in 32 of them.
-// Expect:   1.2 to 1.7x step 02: of some 73 wavefronts per warp and tile (32 + 8 loads, 1 + 32 stores) 31 go.
+// Idea:     one column of padding: rows of 33 floats start in successive banks, so a column is spread over 32 banks.
+// Expect:   1.2 to 1.7x step 02: 31 of 81 wavefronts per warp and tile (32 + 16 loads, 1 + 32 stores) disappear.
 // Measured: 1.30x step 02, 6.93 TFLOP/s at 16384 (H200); 1.30x, 6.94 TFLOP/s (H100).
 // Next:     C is symmetric. What would computing half of it save? (Half of the products and reads, none of the writes.)
 #include "aat.cuh"

@@ -9,15 +9,16 @@
 
 class GemmBf16 : public Gemm {
  public:
-  // A, B and C are BF16, and C is rounded once, to the nearest, ties to even. Row i of A starts at A + i * lda, lda >=
-  // k; B and C likewise, ldb >= n and ldc >= n. Gaps between rows are not part of a matrix; nothing follows its last
-  // row. Pointers and leading dimensions may be odd. Nothing overlaps. m, n and k are below 2^31, and any may be 0. As
-  // in BLAS, what is multiplied by 0 is not read, nor does a NaN there show: C if beta = 0, A and B if alpha = 0.
+  // A, B and C are BF16. C is rounded once, to nearest, ties to even. Row i of A starts at A + i * lda, lda >= k; B and
+  // C likewise, ldb >= n and ldc >= n. Gaps between rows are not part of a matrix, and there is none after the last
+  // row. Pointers and leading dimensions may be odd in elements. Nothing overlaps. m, n and k are below 2^31, and any
+  // may be 0. As in BLAS, C is not read if beta = 0, and A and B are not read if alpha = 0, so a NaN in them does not
+  // show.
   using Launch = void (*)(std::size_t m, std::size_t n, std::size_t k, float alpha, const __nv_bfloat16* A,
                           std::size_t lda, const __nv_bfloat16* B, std::size_t ldb, float beta, __nv_bfloat16* C,
                           std::size_t ldc);
 
-  // dim_in_y, tile: for a step with one block in gridDim.y for each `tile` rows ("m") or columns ("n") of C.
+  // dim_in_y, tile: for a step whose grid has one block in y for each `tile` rows ("m") or columns ("n") of C.
   explicit GemmBf16(Launch launch, const char* dim_in_y = nullptr, std::size_t tile = 0)
       : Gemm(dim_in_y, tile), launch_(launch) {}
 
@@ -44,21 +45,21 @@ class GemmBf16 : public Gemm {
   std::vector<ladder::Size> test_sizes() const override { return tensor_core_sizes(); }
 
   double bytes(const ladder::Size& size) const override { return matrix_bytes<__nv_bfloat16>(size); }
-  // A and B in aligned rows
+  // Copies of A and B with aligned rows.
   double scratch_bytes(const ladder::Size& size) const override {
     return 2 * (area(size[0], size[2] + 7) + area(size[2], size[1] + 7));
   }
 
  private:
-  // The share of |alpha| |A| |B| + |beta C| that is lost before the last rounding, besides the sum's.
+  // Returns the error before the last rounding, besides the sum's, as a share of |alpha| |A| |B| + |beta C|.
   virtual double rounded_before() const { return 0; }
   static double to_bf16(double value) { return static_cast<float>(__double2bfloat16(value)); }
 
   Launch launch_;
 };
 
-// For cuBLAS, some of whose kernels round alpha A B, or parts of it, to BF16 before the last addition, an error of
-// 2^-8: at 129 x 136 x 264, beta = 1, an eighth of the results was off by one BF16 number (one run, cuBLAS 13.0).
+// For cuBLAS: some of its kernels round alpha A B, or parts of it, to BF16 before the last addition, an error of 2^-8.
+// At 129 x 136 x 264 with beta = 1, an eighth of the results were off by one BF16 number (one run, cuBLAS 13.0).
 class GemmBf16RoundedTwice : public GemmBf16 {
  public:
   using GemmBf16::GemmBf16;

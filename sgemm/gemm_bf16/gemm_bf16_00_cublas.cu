@@ -1,5 +1,5 @@
-// The library: cublasGemmEx on BF16, with FP32 sums, also of a split k (the math mode below). Row-major matrices read
-// by columns are transposed: C^T = B^T A^T, so B goes first; leading dimensions stay.
+// The library: cublasGemmEx on BF16. Sums are FP32, also across slices of k (the math mode below). Row-major matrices
+// read by columns are transposed: C^T = B^T A^T, so B goes first; leading dimensions stay.
 // needs: gpu
 // links: cublas
 #include "cublas_helpers.cuh"

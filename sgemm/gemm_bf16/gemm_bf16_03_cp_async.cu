@@ -1,6 +1,6 @@
 // Problem:  in step 02 the tensor cores wait for each tile to be loaded, and within a tile for each fragment.
 // Idea:     a pipeline: cp.async keeps 3 tiles in flight in 4 stages, and the next 16 k's fragments are read ahead.
-// Expect:   1.3 to 1.8x step 02, 0.65 to 0.75x cuBLAS: on Hopper mma.sync reaches some 0.65 of wgmma's rate.
+// Expect:   1.3 to 1.8x step 02, 0.65 to 0.75x cuBLAS: on Hopper mma.sync reaches about 0.65 of wgmma's rate.
 // Measured: 1.93x step 02, 0.58x cuBLAS at 4096 (H200); 1.90x, 0.57x (H100).
 // Next:     a warp multiplies from its registers. What multiplies from shared memory? (wgmma, sm_90a)
 // needs: sm_80
@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(kThreads)
   const Tile tile = tile_place(blockIdx.x, tiles_m, tiles_n);
   const long long row0 = static_cast<long long>(tile.row) * BM, col0 = static_cast<long long>(tile.col) * BN;
 
-  // This thread copies chunk a_chunk of some rows of A, the last one again past the end, and b_chunk of some of B.
+  // This thread copies chunk a_chunk of some rows of A, past the end the last row again, and b_chunk of some rows of B.
   constexpr int kRowsA = kThreads / (BK / 8), kRowsB = kThreads / (BN / 8);
   constexpr int kCopiesA = BM / kRowsA, kCopiesB = BK / kRowsB;
   const int a_row = tid / (BK / 8), a_chunk = tid % (BK / 8), b_row = tid / (BN / 8), b_chunk = tid % (BN / 8);
@@ -41,8 +41,8 @@ __global__ void __launch_bounds__(kThreads)
   for (int i = 0; i < kCopiesB; ++i) from_b[i] = B + (b_row + i * kRowsB) * ldb + col0 + b_chunk * 8;
   const long long step_b = BK * ldb;
   const int left_n = static_cast<int>(min(8LL, N - col0 - b_chunk * 8));
-  int left_k = static_cast<int>(K);  // of k, from the next tile to copy
-  // past the edges: zeros
+  int left_k = static_cast<int>(K);  // k left, from the next tile to copy
+  // zeros past the edges
   const auto copy_chunk = [](__nv_bfloat16& to, const __nv_bfloat16* from, int left) {
     if (kAligned) {
       cp_async_16(&to, from, left > 0 ? 16 : 0);

@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(kThreads, 1)
         wgmma_m64n256k16_bf16_kn(acc, a, b, step > 0 || k > 0);
       }
       wgmma_commit();
-      wgmma_wait<1>(acc);  // the step before is done, this one may still run
+      wgmma_wait<1>(acc);  // the previous step is done, this one may still run
       if (step > 0 && lane == 0) mbarrier_arrive(&empty[(step - 1) % kStages]);
     }
     wgmma_wait<0>(acc);

@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   extern __shared__ unsigned char memory[];
   Shared& shared = swizzle_aligned<Shared>(memory);
   const unsigned tid = threadIdx.x, lane = tid % 32;
-  const auto place = [&](unsigned tile) {  // its row and column
+  const auto place = [&](unsigned tile) {  // row and column of a tile
     const Tile at = tile_place(tile, tiles_m, tiles_n);
     return make_uint2(at.row * BM, at.col * BN);
   };

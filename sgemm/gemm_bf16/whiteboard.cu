@@ -2,10 +2,10 @@
 #include <mma.h>
 
 // Say: a tensor core multiplies 16 x 16 by 16 x 16 for a whole warp. A fragment is such a matrix spread over the warp's
-// registers, and which lane holds which element is not specified. So tiles go through shared memory, which also puts
-// zeros past the edges, and the sums come back that way. Inputs are BF16, sums FP32, and C is rounded once. All 32
-// lanes must call each function (step 01). Next come fragments that you load yourself (02), copies in flight (03), and
-// wgmma, which reads its operands from shared memory (04).
+// registers, and which lane holds which element is not specified. So tiles pass through shared memory, which also adds
+// zeros past the edges, and so do the sums. Inputs are BF16, sums FP32, and C is rounded once. All 32 lanes must call
+// each function (step 01). Next come fragments that you load yourself (02), copies in flight (03), and wgmma, which
+// reads its operands from shared memory (04).
 namespace wmma = nvcuda::wmma;
 using bf16 = __nv_bfloat16;
 
@@ -27,7 +27,7 @@ __global__ void gemm(size_t m, size_t n, size_t k, float alpha, const bf16* __re
     wmma::load_matrix_sync(a, &As[0][0], 16);
     wmma::load_matrix_sync(b, &Bs[0][0], 16);
     wmma::mma_sync(sum, a, b, sum);
-    __syncwarp();  // and all have read them
+    __syncwarp();  // all lanes have read them
   }
   wmma::store_matrix_sync(&Cs[0][0], sum, 16, wmma::mem_row_major);
   __syncwarp();

@@ -2,16 +2,16 @@
 #pragma once
 #include "sgemm.cuh"
 
-// The float4 that starts at p, whose address must be a multiple of 16.
+// Returns the float4 at p, whose address must be a multiple of 16.
 __device__ inline const float4& as4(const float& p) { return reinterpret_cast<const float4&>(p); }
 __device__ inline float4& as4(float& p) { return reinterpret_cast<float4&>(p); }
 
-// p[0] to p[3]; from p[left] on nothing is read, and 0 returned.
+// Loads p[0] to p[3]. From p[left] on nothing is read, and 0 is returned.
 __device__ inline float4 load4_guarded(const float* p, long long left) {
   return make_float4(left > 0 ? p[0] : 0.0f, left > 1 ? p[1] : 0.0f, left > 2 ? p[2] : 0.0f, left > 3 ? p[3] : 0.0f);
 }
 
-// c = v + beta c for c[0] to c[3], or for the first `left` of them. beta = 0 does not read c.
+// Stores c = v + beta c for c[0] to c[3], or for the first `left` of them. If beta = 0, c is not read.
 __device__ inline void store4_guarded(float* c, float4 v, float beta, long long left) {
   const float values[] = {v.x, v.y, v.z, v.w};
 #pragma unroll
@@ -20,7 +20,7 @@ __device__ inline void store4_guarded(float* c, float4 v, float beta, long long 
   }
 }
 
-// c = v + beta c for four floats at a 16-byte aligned address. beta = 0 does not read c.
+// Stores c = v + beta c for four floats at a 16-byte aligned address. If beta = 0, c is not read.
 __device__ inline void store4(float& c, float4 v, float beta) {
   if (beta != 0.0f) {
     const float4 old = as4(c);
@@ -29,8 +29,8 @@ __device__ inline void store4(float& c, float4 v, float beta) {
   as4(c) = v;
 }
 
-// C = alpha s + beta C for those of four neighbours in a row that lie inside C. `aligned`: rows of C are 16-byte
-// aligned. Only for steps 13 and 14, whose main loop's registers depend on it (README.md).
+// Stores C = alpha s + beta C for those of four neighbours in a row that are inside C. `aligned`: rows of C are 16-byte
+// aligned. Only for steps 13 and 14: the registers of their main loop depend on it (README.md).
 __device__ inline void store4_scaled(long long M, long long N, float alpha, float4 s, float beta, float* __restrict__ C,
                                      long long ldc, long long row, long long col, bool aligned) {
   float* c = &C[row * ldc + col];

@@ -9,15 +9,15 @@ class Sgemm : public Fp32Gemm {
   using Fp32Gemm::Fp32Gemm;
 
   const char* kernel() const override { return "sgemm"; }
-  // A sum of k products, in any order and with fma or without, is off by at most gamma_k (|A| |B|), gamma_k = k u / (1
-  // - k u): a product is rounded once and passes through k - 1 additions (Higham, Accuracy and Stability of Numerical
-  // Algorithms, 2nd ed., (3.13)). Two roundings more for alpha times the sum and the addition of beta C, two for beta C
-  // itself: by lemma 3.1 at most gamma_(k + 2) (|alpha| |A| |B| + |beta C|).
+  // A sum of k products, in any order, with or without fma, has an error of at most gamma_k (|A| |B|), gamma_k = k u /
+  // (1 - k u): a product is rounded once and passes through k - 1 additions (Higham, Accuracy and Stability of
+  // Numerical Algorithms, 2nd ed., (3.13)). Multiplying by alpha and adding beta C round twice more, and beta C itself
+  // has two roundings: by lemma 3.1 at most gamma_(k + 2) (|alpha| |A| |B| + |beta C|).
   double tolerance(const ladder::Size& size) const override { return gamma(static_cast<double>(size[2] + 2)); }
 
-  // m, n, k, lda, ldb, ldc and the scalars: empty, one row, column, product; around warps, tiles of 32, 64, 128 and
-  // their depth; unaligned rows; gaps after rows; long and thin three ways; whole tiles with one unaligned leading
-  // dimension. All small: 0.1 s here is minutes for all steps, orders and kinds of data.
+  // m, n, k, lda, ldb, ldc and the scalars: empty; one row, column or product; around warps, tiles of 32, 64, 128 and
+  // their depth; unaligned rows; gaps after rows; long and thin in each dimension; whole tiles with one unaligned
+  // leading dimension. All are small: 0.1 s here is minutes for all steps, orders and kinds of data.
   std::vector<ladder::Size> test_sizes() const override {
     return {{{0, 0, 0, 0, 0, 0}, {1, 0}},           {{0, 5, 3, 0, 0, 0}, {1, 0}},
             {{5, 0, 3, 0, 0, 0}, {1, 1}},           {{5, 7, 0, 0, 0, 0}, {1, 0}},
@@ -27,7 +27,7 @@ class Sgemm : public Fp32Gemm {
             {{71, 1, 6, 0, 0, 0}, {1, 0}},          {{2, 3, 4, 5, 6, 7}, {2, 1}},
             {{31, 33, 32, 0, 0, 0}, {1, 0}},        {{32, 32, 31, 32, 32, 32}, {1, -1}},
             {{63, 65, 15, 16, 68, 68}, {1, 1}},     {{65, 63, 17, 17, 63, 64}, {3, 0.5f}},
-            {{128, 128, 16, 18, 0, 0}, {1, 0}},  // whole tiles, one matrix without aligned rows
+            {{128, 128, 16, 18, 0, 0}, {1, 0}},  // whole tiles, one matrix with unaligned rows
             {{128, 128, 16, 0, 130, 0}, {1, 0}},    {{128, 128, 16, 0, 0, 129}, {1, 1}},
             {{129, 127, 9, 12, 128, 128}, {1, 1}},  {{128, 256, 24, 24, 256, 260}, {2, 0}},
             {{130, 264, 20, 20, 264, 264}, {1, 1}}, {{257, 130, 7, 8, 132, 130}, {1, 0}},

@@ -7,7 +7,7 @@
 
 constexpr unsigned kBlock = 256;
 
-// Blocks are numbered row by row, tiles_n to a row, in gridDim.x: rows in gridDim.y would end at 65535.
+// Blocks are numbered row by row in gridDim.x, tiles_n per row. gridDim.y would limit the rows to 65535.
 __global__ void sgemm_row_in_shared(std::size_t N, std::size_t K, float alpha, const float* __restrict__ A,
                                     std::size_t lda, const float* __restrict__ B, std::size_t ldb, float beta,
                                     float* __restrict__ C, std::size_t ldc, unsigned tiles_n) {
@@ -16,7 +16,7 @@ __global__ void sgemm_row_in_shared(std::size_t N, std::size_t K, float alpha, c
   const std::size_t col = std::size_t{blockIdx.x % tiles_n} * kBlock + threadIdx.x;
   float acc = 0.0f;
   for (std::size_t k0 = 0; k0 < K; k0 += kBlock) {
-    // load; threads past the last column too, and the barriers count them
+    // load: threads past the last column load too, and reach the barriers
     if (k0 + threadIdx.x < K) As[threadIdx.x] = A[row * lda + k0 + threadIdx.x];
     __syncthreads();
     // compute

@@ -9,7 +9,7 @@ constexpr int BM = 128, BN = 128, BK = 8;
 constexpr int TM = 8, TN = 8;
 constexpr int kThreads = (BM / TM) * (BN / TN);
 constexpr int kPad = 4;            // floats
-constexpr int kSubtileN = BN / 2;  // from a thread's first four columns to its second
+constexpr int kSubtileN = BN / 2;  // between a thread's groups of four
 static_assert(BM * BK == 4 * kThreads && BK * BN == 4 * kThreads, "each thread loads a float4 of A and one of B");
 
 __global__ void __launch_bounds__(kThreads, 2)

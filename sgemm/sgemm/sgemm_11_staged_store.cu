@@ -11,7 +11,7 @@ constexpr int TM = 8, TN = 8;
 constexpr int kThreads = (BM / TM) * (BN / TN);
 constexpr int kPad = 4;                                // floats
 constexpr int WM = 32, WN = 64;                        // a warp's tile of C
-constexpr int kSubtileM = WM / 2, kSubtileN = WN / 2;  // from a thread's first four rows or columns to its second
+constexpr int kSubtileM = WM / 2, kSubtileN = WN / 2;  // between a thread's groups of four
 static_assert(WM / TM == 4 && WN / TN == 8, "the lanes form 4 rows of 8");
 constexpr int kPadC = 16;  // floats: the rows of C that eight lanes write at a time lie in different banks
 static_assert(BM * BK == 4 * kThreads && BK * BN == 4 * kThreads, "each thread loads a float4 of A and one of B");
@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(kThreads, 2)
       float& to = C[row * ldc + col];
       to = beta == 0.0f ? Cs[warp][r][c] : Cs[warp][r][c] + beta * to;
     }
-    __syncwarp();  // all have read them
+    __syncwarp();  // all lanes have read Cs
   }
 }
 

@@ -1,5 +1,6 @@
 // Problem:  step 12 has one tile in flight, in registers that a larger thread tile could use.
-// Idea:     cp.async copies without registers, 3 tiles in flight in 4 stages. That leaves room for 8 x 16 per thread.
+// Idea:     cp.async copies without registers, 3 tiles in flight in 4 stages. That leaves room for 8 x 16 sums per
+//           thread.
 // Expect:   1.1 to 1.3x step 12 at 4096: a quarter fewer words per multiply-add, and no registers or stores for the copy.
 // Measured: 1.13x step 12, 1.01x cuBLAS at 4096 (H200); 1.14x, 1.01x (H100).
 // Next:     512 tiles on 132 SMs are 3.9 waves. What do the SMs without a tile do in the last one? And with 32 tiles?
@@ -21,13 +22,13 @@ struct Stage {
   float As[BK][BM + kPad], Bs[BK][BN];
 };
 
-// The first row and column of this thread's accumulators in the block's tile.
+// Return the first row and column of this thread's accumulators in the block's tile.
 __device__ static int first_row(int tid) { return tid / 32 / (BN / WN) * WM + ((tid >> 1 & 1) | (tid >> 1 & 6)) * 4; }
 __device__ static int first_col(int tid) { return tid / 32 % (BN / WN) * WN + ((tid & 1) | (tid >> 3 & 2)) * 4; }
 
-// acc += A B over the k tiles t0 to t0 + tiles - 1 (here all of them; step 14 takes parts), for the tile of C at (row0,
-// col0). k tile 0 is the remainder of K, 1 to BK deep. kCopyFloats: 4 if rows of B are 16-byte aligned, else 1. All
-// threads of the block must call it, and a barrier must come before the next call reuses the kStages `stages`.
+// Computes acc += A B over the k tiles t0 to t0 + tiles - 1 (here all of them; step 14 passes parts) for the tile of C
+// at (row0, col0). k tile 0 is the remainder of K, 1 to BK deep. kCopyFloats: 4 if rows of B are 16-byte aligned, else
+// 1. All threads of the block must call it. A barrier must come before the next call reuses the kStages `stages`.
 template <int kCopyFloats>
 __device__ __forceinline__ void add_k_tiles(Stage* stages, long long M, long long N, long long K,
                                             const float* __restrict__ A, long long lda, const float* __restrict__ B,
@@ -47,7 +48,7 @@ __device__ __forceinline__ void add_k_tiles(Stage* stages, long long M, long lon
 #pragma unroll
   for (int i = 0; i < BM / kRowsA; ++i) from_a[i] = A + min(row0 + a_row + i * kRowsA, M - 1) * lda + k0 + a_k;
   long long step_b = kRowsB * ldb;
-  int copied = 0;  // k tiles
+  int copied = 0;  // k tiles so far
   // Past the last tile it copies that tile again, into a stage that is not read: a branch would bunch the copies.
   const auto copy = [&](Stage& to) {
 #pragma unroll
@@ -62,7 +63,7 @@ __device__ __forceinline__ void add_k_tiles(Stage* stages, long long M, long lon
     for (const float*& p : from_a) p += advance;
     from_b += advance * ldb;
   };
-  // The first tile: the remainder of K, then zeros.
+  // Copies the first tile: the remainder of K, then zeros.
   const auto copy_remainder = [&](Stage& to) {
 #pragma unroll
     for (int i = 0; i < BM; i += kRowsA) {

@@ -1,5 +1,6 @@
 // Problem:  wave quantization: 512 tiles on 132 SMs leave 16 SMs idle in the fourth wave, 32 tiles leave 100 idle.
-// Idea:     stream-K: full waves stay; the other tiles' k is cut into a unit per SM. A second kernel adds partial sums.
+// Idea:     stream-K: whole waves stay; the k of the other tiles is cut into one unit per SM. A second kernel adds the
+//           sums.
 // Expect:   1.03x step 13 at 4096 and 8192, 1.15x at 4097 (the fifth wave disappears), 2.5 to 3x at 1024.
 // Measured: 1.02x step 13, 1.03x cuBLAS at 4096 (H200); 1.02x, 1.03x (H100).
 // Next:     a partial tile is 128 KB, written and read again. How could the blocks of a cluster avoid that?
@@ -9,12 +10,12 @@
 
 constexpr int kQuads = TM * TN / 4;  // groups of four neighbouring accumulators per thread
 struct PartialTile {
-  float4 quad[kQuads][kThreads];  // a block's accumulators for some of a tile's k tiles, as each thread holds them
+  float4 quad[kQuads][kThreads];  // a block's accumulators for part of a tile's k tiles, as each thread holds them
 };
 
-// Tiles of C are numbered row by row, tiles_n to a row. Block b < whole_tiles computes tile b. The split_k_tiles k
-// tiles of the others are cut into units of unit_size, which may end inside a tile of C; block whole_tiles + u computes
-// unit u. A part's sums go to partials[2 * u + 1] if it has a tile's first k tile, else to [2 * u].
+// Tiles of C are numbered row by row, tiles_n per row. Block b < whole_tiles computes tile b. The k tiles of the other
+// tiles, split_k_tiles in all, are cut into units of unit_size, which may span two tiles of C. Block whole_tiles + u
+// computes unit u. Its part of a tile goes to partials[2 * u + 1] if it has the tile's first k tile, else to [2 * u].
 template <int kCopyFloats>
 __global__ void __launch_bounds__(kThreads)
     sgemm_stream_k(long long M, long long N, long long K, float alpha, const float* __restrict__ A, long long lda,
@@ -40,8 +41,8 @@ __global__ void __launch_bounds__(kThreads)
     float acc[TM][TN] = {};
     add_k_tiles<kCopyFloats>(reinterpret_cast<Stage*>(smem), M, N, K, A, lda, B, ldb, row0, col0, t0, tiles, acc);
 
-    // Partial sums are scaled before the store: else the main loop keeps them in aligned groups of 4 registers, whose
-    // banks conflict (SASS).
+    // Partial sums are scaled before the store. Otherwise the main loop keeps them in aligned groups of 4 registers,
+    // whose banks conflict (SASS).
 #pragma unroll
     for (int q = 0; q < kQuads; ++q) {
       const int i = q / (TN / 4), j = q % (TN / 4) * 4;
@@ -55,11 +56,11 @@ __global__ void __launch_bounds__(kThreads)
       }
     }
     at += tiles;
-    if (at < end) __syncthreads();  // the stages are free again
+    if (at < end) __syncthreads();  // all threads have read the stages
   } while (at < end);
 }
 
-// Adds the partial sums, already scaled, of tile whole_tiles + blockIdx.x. A thread adds one quad, blockIdx.y.
+// Adds the partial sums, already scaled, of tile whole_tiles + blockIdx.x. Each thread adds quad blockIdx.y.
 __global__ void __launch_bounds__(kThreads)
     sgemm_add_partials(long long M, long long N, int tiles_k, float beta, float* __restrict__ C, long long ldc,
                        unsigned tiles_n, bool aligned_c, unsigned whole_tiles, int unit_size,
@@ -79,7 +80,7 @@ __global__ void __launch_bounds__(kThreads)
                 static_cast<long long>(tile % tiles_n) * BN + first_col(tid) + j / 4 * kSubtileN, aligned_c);
 }
 
-// Copies B, K x N, to rows of ldb_to floats, a multiple of 4, with zeros at their ends. A thread per float4.
+// Copies B, K x N, to rows of ldb_to floats, a multiple of 4, with zeros at their ends. One thread per float4.
 __global__ static void sgemm_align_rows(long long K, long long N, const float* __restrict__ B, long long ldb,
                                         long long ldb_to, float4* __restrict__ to) {
   const long long i = blockIdx.x * 256LL + threadIdx.x, row = i / (ldb_to / 4), col = i % (ldb_to / 4) * 4;
@@ -100,7 +101,7 @@ static void launch_stream_k(std::size_t M, std::size_t N, std::size_t K, float a
     B = &to->x, ldb = ldb_to, aligned_b = true;
   }
 
-  // Whole waves have one block per SM. The remaining tiles are split where that saves enough k tiles.
+  // Whole waves have one block per SM. The remaining tiles are split if that saves enough k tiles.
   constexpr std::size_t least_unit = 4, least_saved = 16;
   const auto tiles_m = static_cast<unsigned>(ceil_div(M, BM)), tiles_n = static_cast<unsigned>(ceil_div(N, BN));
   const std::size_t sms = sm_count(), tiles = tiles_m * tiles_n, tiles_k = ceil_div(K, BK), remaining = tiles % sms;

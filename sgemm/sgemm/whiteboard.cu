@@ -1,10 +1,10 @@
 #include <cuda_runtime.h>
 
 // Say: a block computes a 32 x 32 tile of C, and each element that it loads is used 32 times. Zeros fill the tiles past
-// the edges, so the inner loop has no condition. Threads without an element of C load all the same and meet both
-// barriers. The second one keeps the next tile from overwriting what a slower warp still reads. Each multiply-add takes
-// two words from shared memory, and that is the limit (step 04). Next come several elements of C per thread (steps 05
-// and 06). gridDim.y ends at 65535, so the rows end at 2,097,120.
+// the edges, so the inner loop has no condition. Threads without an element of C still load and reach both barriers.
+// The second barrier keeps the next tile from overwriting what a slower warp still reads. Each multiply-add takes two
+// words from shared memory, and that is the limit (step 04). Next come several elements of C per thread (steps 05 and
+// 06). gridDim.y is at most 65535, so C has at most 2,097,120 rows.
 constexpr int kTile = 32;
 
 __global__ void sgemm(size_t m, size_t n, size_t k, float alpha, const float* __restrict__ A, size_t lda,
@@ -18,7 +18,7 @@ __global__ void sgemm(size_t m, size_t n, size_t k, float alpha, const float* __
     Bs[ty][tx] = k0 + ty < k && col < n ? B[(k0 + ty) * ldb + col] : 0.0f;
     __syncthreads();  // the tiles are complete
     for (int l = 0; l < kTile; ++l) acc += As[ty][l] * Bs[l][tx];
-    __syncthreads();  // and all have read them
+    __syncthreads();  // all threads have read them
   }
   if (row < m && col < n) C[row * ldc + col] = alpha * acc + (beta == 0.0f ? 0.0f : beta * C[row * ldc + col]);
 }

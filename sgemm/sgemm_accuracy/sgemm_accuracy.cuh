@@ -11,12 +11,12 @@ class SgemmAccuracy : public Fp32Gemm {
   const char* kernel() const override { return "sgemm_accuracy"; }
   // A compensated sum is the exact sum of x_l (1 + d_l), |d_l| <= 2u + O(k u^2) with a constant below 8 (Goldberg, What
   // Every Computer Scientist Should Know About Floating-Point Arithmetic, theorem 8; Higham, (4.8)). Three more
-  // roundings, of a product, alpha times the sum and the addition of beta C, make 5u. Double errs less.
+  // roundings, of a product, alpha times the sum and the addition of beta C, make 5u. In double the error is smaller.
   double tolerance(const ladder::Size& size) const override {
     constexpr double u = ladder::kUnitRoundoff;
     return (5 + 8 * static_cast<double>(size[2] + 2) * u) * u;
   }
-  // The last one shows a plain sum.
+  // The last pattern exposes a plain sum.
   std::vector<ladder::Pattern> patterns() const override {
     std::vector<ladder::Pattern> all = Fp32Gemm::patterns();
     all.push_back({"0.1 everywhere", false, ladder::patterns::tenths});

@@ -12,8 +12,8 @@ class SgemmTf32 : public Fp32Gemm {
 
   const char* kernel() const override { return "sgemm_tf32"; }
 
-  // Elements become TF32, 11 significant bits: rounded by __float_to_tf32, or cut off by the tensor core. Either way
-  // the error is below 2^-10, so a product's is below 2^-9 + 2^-20. tensor_core_gamma(k) is the sum's, and beta C's.
+  // Elements become TF32, 11 significant bits: __float_to_tf32 rounds, the tensor core cuts off. Either way the error
+  // is below 2^-10, so a product's is below 2^-9 + 2^-20. tensor_core_gamma(k) bounds that of the sum and of beta C.
   double tolerance(const ladder::Size& size) const override {
     constexpr double rounded_inputs = 1.0 / (1 << 9) + 1.0 / (1 << 20);
     return (1 + rounded_inputs) * (1 + tensor_core_gamma(size[2])) - 1;

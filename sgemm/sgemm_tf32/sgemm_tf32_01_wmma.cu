@@ -1,4 +1,4 @@
-// Problem:  FP32 FMAs end at 67 TFLOP/s on an H100; its tensor cores multiply TF32, 10 bits of fraction, at 494.
+// Problem:  FP32 FMAs reach 67 TFLOP/s on an H100; its tensor cores multiply TF32, 10 bits of fraction, at 494.
 // Idea:     WMMA with 16 x 16 x 8 fragments. Elements are rounded to TF32 first: a tensor core would cut 13 bits off.
 // Expect:   5 to 15 % of cuBLAS: a thread loads one element at a time, and nothing overlaps these loads.
 // Measured: 0.049x cuBLAS at 4096 (H200); 0.05x (H100).
@@ -39,7 +39,7 @@ __global__ void sgemm_tf32_wmma(long long M, long long N, long long K, float alp
       Bs[i / BN][i % BN] = wmma::__float_to_tf32(k < K && col < N ? B[k * ldb + col] : 0.0f);
     }
     __syncthreads();
-    // multiply: each warp 2 x 2 fragments of C
+    // multiply: 2 x 2 fragments of C per warp
     for (int k = 0; k < BK; k += 8) {
       wmma::fragment<wmma::matrix_a, 16, 16, 8, wmma::precision::tf32, wmma::row_major> a[2];
       wmma::fragment<wmma::matrix_b, 16, 16, 8, wmma::precision::tf32, wmma::row_major> b[2];

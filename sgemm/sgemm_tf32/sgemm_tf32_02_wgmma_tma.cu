@@ -1,6 +1,6 @@
 // Problem:  wgmma reads TF32 from shared memory only where k is contiguous: in rows of A, not in columns of B.
-// Idea:     C^T = B^T A^T: wgmma's A operand may be in registers, so threads read B's elements from the tile as
-//           they like. Copies, roles and clusters are those of gemm_bf16 07.
+// Idea:     C^T = B^T A^T: wgmma's A operand may be in registers, so threads can read B's elements from the tile in any
+//           order. Copies, roles and clusters are those of gemm_bf16 07.
 // Expect:   0.95 to 1.0x cuBLAS: shared memory moves 128 bytes per clock, and wgmma, B's reads and TMA need them all.
 // Measured: 20x step 01, 1.00x cuBLAS at 4096 (H200); 21x, 0.99x (H100).
 // Next:     how do you get FP32's accuracy from TF32 products? (A = big + small, and three products of the parts.)
@@ -27,14 +27,14 @@ struct Shared {
   Barrier full[kStages], empty[kStages];
 };
 
-// wgmma's A operand has 64 rows, here columns of B; a warp has 16, a thread two. Which two is free: here
-// neighbours, read as a float2. A warp reads chunks 0, 1, 4 and 5, or 2, 3, 6 and 7, of 4 rows of B's tile: the swizzle
-// puts what each half of the warp reads in different banks.
+// wgmma's A operand has 64 rows, here columns of B: 16 per warp, two per thread. The two may be chosen freely; here
+// they are neighbours, read as a float2. A warp reads chunks 0, 1, 4 and 5, or 2, 3, 6 and 7, of 4 rows of B's tile.
+// The swizzle puts what each half of the warp reads in different banks.
 struct Columns {
   unsigned box, chunk, pair;
   __device__ Columns(unsigned warpgroup, unsigned warp, unsigned lane)
       : box(warpgroup * 2 + warp / 2), chunk(warp % 2 * 2 + lane / 16 + lane / 8 % 2 * 4), pair(lane / 4 % 2) {}
-  __device__ unsigned first() const { return box * 32 + chunk * 4 + pair * 2; }  // the first column's place in the tile
+  __device__ unsigned first() const { return box * 32 + chunk * 4 + pair * 2; }  // the first column within the tile
   // Reads the thread's parts of a stage's 4 operands from B, whose chunks TMA has swizzled.
   template <typename Boxes>
   __device__ void read(float (&operands)[BK / 8][4], const Boxes& B, unsigned lane) const {
@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(kThreads, 1)
         if (!is_first) release(turn - 1);
         ++turn;
       };
-      // two steps at a time, so that arrays are indexed by constants: one is read while the other's wgmmas run
+      // two steps per round, so that array indices are constants: one is read while the other's wgmmas run
       read(operands[0]);
       for (unsigned step = 0; step < steps; step += 2) {
         multiply(operands[0], step == 0);

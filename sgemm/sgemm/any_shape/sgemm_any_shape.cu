@@ -11,17 +11,17 @@
 
 #include <type_traits>
 
-// Row or column i of a tile that starts at `begin`, or past the end, n, one of the first tile; its products are not
-// stored. Not the last one for all: with it, blocks at the edge took twice as long (one experiment, H200).
+// Returns row or column i of a tile that starts at `begin`; past the end n, one of the first tile, whose products are
+// not stored. When all repeated the last one, blocks at the edge took twice as long (one experiment, H200).
 template <int kTile>
 __device__ __forceinline__ long long existing(long long begin, int i, long long n) {
   const auto some = static_cast<unsigned>(min(n, static_cast<long long>(kTile)));
   return begin + i < n ? begin + i : static_cast<unsigned>(i) % some;
 }
 
-// C = alpha A B + beta C in tiles of BM x BN per block and TM x TN per thread; k in gridDim.y slices, each `slice`
-// long. One slice: results go to C; more: sums go to partials[(slice * M + row) * N + column]. kStages - 1 tiles are in
-// flight. kCopyFloats: floats of B per copy, 4 if its rows are 16-byte aligned, else 1.
+// Computes C = alpha A B + beta C in tiles of BM x BN per block and TM x TN per thread; k in gridDim.y slices, each
+// `slice` long. One slice: results go to C; more: sums go to partials[(slice * M + row) * N + column]. kStages - 1
+// tiles are in flight. kCopyFloats: floats of B per copy, 4 if its rows are 16-byte aligned, else 1.
 template <int BM, int BN, int BK, int TM, int TN, int kStages, int kCopyFloats>
 __global__ void __launch_bounds__(BM / TM * (BN / TN), TM* TN == 64 ? 384 / (BM / TM * (BN / TN)) : 1)
     sgemm_tile(long long M, long long N, long long K, float alpha, const float* __restrict__ A, long long lda,
@@ -82,7 +82,7 @@ __global__ void __launch_bounds__(BM / TM * (BN / TN), TM* TN == 64 ? 384 / (BM 
   };
 
   const int thread_col = tid % (BN / TN) * 4, thread_row = tid / (BN / TN) * 4;
-  constexpr int kSubtileM = BM / (TM / 4), kSubtileN = BN / (TN / 4);  // from a thread's four rows to its next four
+  constexpr int kSubtileM = BM / (TM / 4), kSubtileN = BN / (TN / 4);  // between a thread's groups of four
   float acc[TM][TN] = {};
   copy(0, std::true_type{});
 #pragma unroll
@@ -127,7 +127,7 @@ __global__ void __launch_bounds__(BM / TM * (BN / TN), TM* TN == 64 ? 384 / (BM 
   }
 }
 
-// As many slices of k as let all blocks run at once, of at least 128 products each.
+// Splits k into as many slices as let all blocks run at once, of at least 128 products each.
 template <int BM, int BN, int BK, int TM, int TN, int kStages>
 static void launch_tiles(const Product<float>& p) {
   constexpr int threads = BM / TM * (BN / TN);
@@ -177,7 +177,7 @@ static void run_narrow_tiles(const SgemmCall& c) {
   c.N <= 16 ? launch_tiles<64, 16, 32, 4, 4, 3>(c) : launch_tiles<128, 32, 8, 8, 4, 4>(c);
 }
 
-// Those for special shapes first: where nothing is timed, the first that accepts the call runs.
+// Candidates for special shapes come first: if nothing is timed, the first one that accepts the call runs.
 static const Candidate<SgemmCall> kCandidates[] = {
     {"small_k", small_k, run_small_k},     {"dot", few_elements, run_dot},
     {"few_rows", few_rows, run_few_rows},  {"few_columns", few_columns, run_few_columns},
