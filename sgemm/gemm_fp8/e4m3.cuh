@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-// Exact. A float has the same fields with bias 127: moved there, the number is 2^-120 of itself, subnormal or not.
+// Returns the number, exactly. A float has the same fields with bias 127: shifted there, they are 2^-120 of the number.
 __host__ __device__ inline float from_e4m3(std::uint8_t bits) {
   const unsigned magnitude = bits & 0x7fu, sign = bits & 0x80u;
   const unsigned moved = sign << 24 | (magnitude == 0x7f ? 0x7fc00000 : magnitude << 20);

@@ -1,13 +1,13 @@
-// What the products in FP8 share: sizes, data, and how a tensor core adds.
+// The base of the products in FP8: sizes, data, and a model of how a tensor core adds.
 #pragma once
 #include "../../common/sampled_rows.cuh"
 #include "e4m3.cuh"
 #include "tensor_core_error.hpp"
 
-// A is m x k, B is n x k, both e4m3, a byte an element, and row-major without gaps; C is m x n in FP32.
+// A is m x k, B is n x k, both e4m3, one byte per element, and row-major without gaps; C is m x n in FP32.
 class Fp8Gemm : public ladder::Problem {
  public:
-  // Nothing overlaps; pointers need be aligned to an element only. m, n and k are below 2^31, and any may be 0.
+  // Nothing overlaps. Pointers need only the alignment of an element. m, n and k are below 2^31, and any may be 0.
   using Launch = void (*)(const std::uint8_t* A, const std::uint8_t* B, const float* a_scales, const float* b_scales,
                           float* C, std::size_t m, std::size_t n, std::size_t k);
 
@@ -32,15 +32,15 @@ class Fp8Gemm : public ladder::Problem {
             device.at<const float>(3), device.at<float>(4), size[0], size[1], size[2]);
   }
 
-  // The model of FP8 tensor cores, Ada's mma.sync and Hopper's wgmma: the exact products of a group of at least 16 k and
+  // A model of FP8 tensor cores, Ada's mma.sync and Hopper's wgmma: the exact products of a group of at least 16 k and
   // the accumulator are aligned to the largest, cut off 13 bits behind its first bit, and added; the sum is cut off
-  // there, too (DeepSeek-V3 Technical Report, section 3.5.2: 14 bits are kept, which an H200's errors fit). Each of
-  // a group's n + 2 cuts loses less than d = 2^-13 of the largest number. That is at most R plus the error so far: R is
-  // the range of the running sum over k, which bounds the sum of any run of k, plus the largest product, where a
-  // subnormal counts as 2^-6, as its exponent says. So k products lose less than ((1 + (n + 2) d)^(k / n) - 1) R, at
-  // most (exp(1.125 k d) - 1) R. Sums in FP32, rounded or cut off, lose up to tensor_core_gamma(k) |A| |B| (see there),
-  // which is added. Where sums are promoted, each block has its own k, R and scale. GPUs that keep more bits are inside
-  // the bound, too. It's wide: sums that no cut touches must be exact, and find mistakes that it would admit.
+  // there too (DeepSeek-V3 Technical Report, section 3.5.2: 14 bits are kept, which fits an H200's errors). Each of the
+  // n + 2 cuts of a group of n loses less than d = 2^-13 of the largest number. That is at most R plus the error so
+  // far. R is the range of the running sum over k, which bounds the sum of any run of k, plus the largest product,
+  // where a subnormal counts as 2^-6, as its exponent says. So k products lose less than ((1 + (n + 2) d)^(k / n) - 1)
+  // R, at most (exp(1.125 k d) - 1) R. Sums in FP32, rounded or cut off, lose up to tensor_core_gamma(k) |A| |B| (see
+  // there), which is added. If sums are promoted, each block has its own k, R and scale. GPUs that keep more bits are
+  // within the bound too. It is wide: sums that no cut touches must be exact, and find mistakes that it would admit.
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
     const std::size_t m = size[0], n = size[1], k = size[2], block = block_of(size);
@@ -66,7 +66,7 @@ class Fp8Gemm : public ladder::Problem {
     }
   }
   double tolerance(const ladder::Size&) const override { return 1; }
-  // Sums of the whole numbers below are a random walk with steps of 7.5: below 2^14, so no cut loses a bit.
+  // Sums of the whole numbers below are a random walk with steps of 7.5. They stay below 2^14, so no cut loses a bit.
   bool exact(const ladder::Size& size) const override { return size[2] <= 1 << 16; }
   bool has_answer(const ladder::Size& size, std::size_t element) const override {
     return is_sampled_row(size[0], size[1], size[2], element / size[1]);
@@ -83,7 +83,7 @@ class Fp8Gemm : public ladder::Problem {
             {"NaN in a scale of B", false, nan_at_end<3>}};
   }
   // Empty; one row, one column, one product; around a chunk of 16 bytes, fragments of 8, 16 and 32, blocks of 128,
-  // tiles of 64 to 256; k off its alignment; k of more stages than are in flight.
+  // tiles of 64 to 256; unaligned k; k of more stages than are in flight.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = {{0, 0, 0},     {0, 16, 3},     {5, 0, 3},      {5, 16, 0},     {1, 1, 1},
                                        {1, 67, 5},    {71, 1, 6},     {2, 3, 4},      {8, 16, 32},    {16, 16, 128},
@@ -111,7 +111,7 @@ class Fp8Gemm : public ladder::Problem {
   double flops(const ladder::Size& size) const override {
     return 2.0 * static_cast<double>(size[0]) * static_cast<double>(size[1]) * static_cast<double>(size[2]);
   }
-  // A and B in aligned rows, and for the library C
+  // Copies of A and B with aligned rows, and for the library a copy of C.
   double scratch_bytes(const ladder::Size& size) const override {
     const auto m = static_cast<double>(size[0]), n = static_cast<double>(size[1]);
     return (m + n) * static_cast<double>(size[2] + 15) + 4 * m * n;
@@ -120,9 +120,9 @@ class Fp8Gemm : public ladder::Problem {
  protected:
   virtual std::size_t a_scales(const ladder::Size& size) const = 0;
   virtual std::size_t b_scales(const ladder::Size& size) const = 0;
-  // After how many k the sums are promoted; k if only at the end.
+  // Returns the number of k after which sums are promoted; k if only at the end.
   virtual std::size_t block_of(const ladder::Size& size) const = 0;
-  // The product of the two scales for row i of A and row j of B, from k = `first` on.
+  // Returns the product of the two scales for row i of A and row j of B, from k = `first` on.
   virtual double scale_of(const ladder::Arrays& host, const ladder::Size& size, std::size_t i, std::size_t j,
                           std::size_t first) const = 0;
 
@@ -143,7 +143,7 @@ class Fp8Gemm : public ladder::Problem {
     }
     return {sum, most - least + largest, magnitude};
   }
-  // The numbers by their bits, and their sizes, at least that of the smallest normal number.
+  // Values by their bits, and their magnitudes, at least that of the smallest normal number.
   struct Numbers {
     double value[256], size[256];
     Numbers() {
@@ -154,14 +154,14 @@ class Fp8Gemm : public ladder::Problem {
     }
   };
 
-  // The bits of a number that e4m3 has, not subnormal.
+  // Returns the bits of a number that e4m3 represents exactly, and not as a subnormal.
   static double bits_of(double value) {
     if (value == 0) return 0;
     int exponent = 0;
     const double fraction = std::frexp(std::fabs(value), &exponent);  // in [1/2, 1)
     return (value < 0 ? 128 : 0) + 8 * (exponent - 1 + 7) + 8 * (2 * fraction - 1);
   }
-  // About uniform in (-4, 4): half of the numbers are 2 or more, a quarter 1 or more, down to 2^-6.
+  // About uniform in (-4, 4): half of the magnitudes are 2 or more, a quarter 1 to 2, and so on down to 2^-6.
   static double random(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     if (buffer > 1) return (ladder::patterns::random(seed, buffer, i, n) + 2) / 128;
     const std::uint64_t h = ladder::hash(seed, buffer, i);
@@ -180,7 +180,7 @@ class Fp8Gemm : public ladder::Problem {
   static double tail(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return buffer == 0 ? bits_of(ladder::patterns::tail(seed, buffer, i, n)) : integers(seed, buffer, i, n);
   }
-  // Zeros, subnormals and 448 as often as others; no NaN.
+  // Any bits except NaN: zeros, subnormals and 448 are as likely as others.
   static double any(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     if (buffer > 1) return random(seed, buffer, i, n);
     const std::uint64_t h = ladder::hash(seed, buffer, i);

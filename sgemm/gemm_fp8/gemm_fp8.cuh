@@ -1,6 +1,6 @@
 // FP8 matrix product (e4m3) with a scale per matrix.
-// A is m x k and B is n x k, a byte an element, both row-major without gaps, so k is contiguous in both: the form that
-// FP8 tensor cores want (TN). C is m x n in FP32:
+// A is m x k and B is n x k, one byte per element, both row-major without gaps, so k is contiguous in both, as FP8
+// tensor cores require (TN). C is m x n in FP32:
 //   C[i][j] = (sum over l of A[i][l] * B[j][l]) * a_scales[0] * b_scales[0]
 // Scales are positive. A NaN shows in its row or column. k = 0 gives 0. A layer would round C to BF16; in FP32 the
 // check sees what the tensor core's sum has lost.

@@ -1,6 +1,6 @@
 // The library: cublasLtMatmul on e4m3 with its scales per matrix and fast accumulation: the tensor core alone adds, as
-// in step 03, and before Hopper in step 02. n must be a multiple of 16. Where C isn't 16-byte aligned, the result is
-// copied there.
+// in step 03, and before Hopper in step 02. n must be a multiple of 16. If C isn't 16-byte aligned, the result is
+// copied to it.
 // needs: gpu
 // needs: sm_89
 // links: cublas
@@ -12,7 +12,7 @@ static void launch(const std::uint8_t* A, const std::uint8_t* B, const float* a_
                    std::size_t m, std::size_t n, std::size_t k) {
   if (m == 0 || n == 0) return;
   const std::size_t bytes = m * n * sizeof(float);
-  if (k == 0) {  // nothing to scale: a NaN among the scales shows nonetheless
+  if (k == 0) {  // a product of zeros, so that a NaN in a scale shows
     k = 16;
     auto* zeros = scratch<std::uint8_t, struct Zeros>((m + n) * k);
     CUDA_CHECK(cudaMemsetAsync(zeros, 0, (m + n) * k));

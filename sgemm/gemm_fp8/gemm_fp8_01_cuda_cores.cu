@@ -1,14 +1,14 @@
 // Problem:  GPUs before sm_89 have no instruction for FP8, and their FP32 units can't compute on bytes.
 // Idea:     store bytes, compute in FP32: a tile is converted when it is stored in shared memory, once for 64 results.
 //           Exponent and mantissa of e4m3, shifted left, are those of a float 2^120 times too small.
-// Expect:   0.01 to 0.03x cuBLASLt at 4096: FP32 FMAs end at 67 TFLOP/s on an H100, and this is a plain tile of 4 x 4
+// Expect:   0.01 to 0.03x cuBLASLt at 4096: FP32 FMAs reach 67 TFLOP/s on an H100, and this is a plain tile of 4 x 4
 //           results per thread.
 // Measured: 0.016x cuBLASLt at 4096 (H200).
 // Next:     what multiplies bytes in this format? (mma.sync on e4m3, sm_89) What does its sum lose?
 #include "gemm_fp8.cuh"
 
 constexpr int BM = 64, BN = 64, BK = 32;
-constexpr int kThreads = 256;  // 16 x 16, each every 16th row and column of the tile
+constexpr int kThreads = 256;  // 16 x 16; each has every 16th row and column of the tile
 
 __global__ void __launch_bounds__(kThreads)
     gemm_fp8_cuda_cores(long long M, long long N, long long K, const std::uint8_t* __restrict__ A,

@@ -63,12 +63,12 @@ __global__ void __launch_bounds__(kThreads, 1)
         wgmma_m64n256k32_e4m3_nk(acc, a, b, step > 0 || k > 0);
       }
       wgmma_commit();
-      wgmma_wait<1>(acc);  // the step before is done, this one may still run
+      wgmma_wait<1>(acc);  // the previous step is done, this one may still run
       if (step > 0 && lane == 0) mbarrier_arrive(&empty[(step - 1) % kStages]);
     }
     wgmma_wait<0>(acc);
 
-    // store: for each 8 columns two neighbours in row lane / 4 of the warp's 16, and two 8 rows below
+    // store: per 8 columns, two neighbours in row lane / 4 of the warp's 16, and two more 8 rows below
     const unsigned row = row0 + warpgroup * 64 + tid % 128 / 32 * 16 + lane / 4, col = col0 + lane % 4 * 2;
     const float scale = a_scales[0] * b_scales[0];
 #pragma unroll

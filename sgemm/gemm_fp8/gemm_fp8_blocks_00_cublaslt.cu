@@ -1,6 +1,6 @@
-// The library: cublasLtMatmul on e4m3 with scales per 128 of k, which it has since CUDA 12.9 and for Hopper only. It wants
-// A's scales with neighbouring rows side by side, and B's in rows of whole four: a kernel of ours copies both, within the
-// time. Where m isn't a multiple of 4, rows are added in copies of A and C. n must be a multiple of 16.
+// The library: cublasLtMatmul on e4m3 with scales per 128 of k, since CUDA 12.9 and for Hopper only. In its layout A's
+// scales of neighbouring rows are adjacent, and B's are in rows padded to a multiple of four. A kernel copies both, and
+// its time counts. If m isn't a multiple of 4, rows are added in copies of A and C. n must be a multiple of 16.
 // needs: gpu
 // needs: sm_90a
 // needs: cuda_12.9
@@ -25,7 +25,7 @@ struct BlockScales {
   }
 };
 
-// Scale (row, block) goes to row * row_stride + block * block_stride.
+// Copies scale (row, block) to row * row_stride + block * block_stride.
 __global__ static void copy_scales(const float* __restrict__ from, std::size_t count, std::size_t blocks,
                                    float* __restrict__ to, std::size_t row_stride, std::size_t block_stride) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -73,7 +73,7 @@ class OfCublasLt : public GemmFp8Blocks {
   std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override {
     const std::size_t m = in_whole(4, size[0]), n = size[1], k = in_whole(16, size[2]);
     if (n % 16 != 0) throw ladder::UsageError("--n: cuBLASLt's FP8 kernels take multiples of 16");
-    const float* any = scratch<float, struct ScalesOfA>(4);  // it only looks whether there are scales
+    const float* any = scratch<float, struct ScalesOfA>(4);  // the library only checks that there are scales
     if (m * n * k > 0 && !lt_plan(kTypes, m, n, k, {16, 16, 16}, BlockScales{any, any}).has_kernel) {
       throw ladder::UsageError("--m, --n, --k: cuBLASLt has no kernel with scales per block for this product");
     }

@@ -1,14 +1,14 @@
 // Problem:  with one scale per matrix, one large activation makes all others small, and small e4m3 numbers have fewer
 //           bits. And tensor cores lose bits when they add thousands of products.
 // Idea:     a scale per k-block of 128. A k-block's sum is scaled and added to the result: two levels of sums.
-// Expect:   0.85 to 1.0x gemm_fp8 01: 16 multiply-adds and 8 loads of scales more per 128 k and thread are little, but
-//           two sets of sums take 103 registers, not 64, so two blocks share an SM, not four.
+// Expect:   0.85 to 1.0x gemm_fp8 01: 16 more multiply-adds and 8 more loads of scales per 128 k and thread cost
+//           little, but two sets of sums take 103 registers, not 64, so two blocks share an SM, not four.
 // Measured: 0.014x cuBLASLt at 8192 (H200).
 // Next:     which part of it can tensor cores do?
 #include "gemm_fp8_blocks.cuh"
 
 constexpr int BM = 64, BN = 64, BK = 32, kBlock = 128;
-constexpr int kThreads = 256;  // 16 x 16, each every 16th row and column of the tile
+constexpr int kThreads = 256;  // 16 x 16; each has every 16th row and column of the tile
 
 __global__ void __launch_bounds__(kThreads)
     gemm_fp8_blocks_cuda_cores(long long M, long long N, long long K, const std::uint8_t* __restrict__ A,

@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(kThreads)
   const Tile tile = tile_place(blockIdx.x, tiles_m, tiles_n);
   const long long row0 = static_cast<long long>(tile.row) * BM, col0 = static_cast<long long>(tile.col) * BN;
 
-  // This thread copies chunk `chunk` of some rows of A and of B; past their last row, that one again.
+  // This thread copies chunk `chunk` of some rows of A and of B; past the last row, the last row again.
   constexpr int kRows = kThreads / (BK / 16), kCopies = BM / kRows;
   static_assert(BM == BN && BM % kRows == 0, "as many copies of A as of B");
   const int copy_row = tid / (BK / 16), chunk = tid % (BK / 16);
@@ -43,10 +43,10 @@ __global__ void __launch_bounds__(kThreads)
     from_a[i] = A + min(row0 + copy_row + i * kRows, M - 1) * K + chunk * 16;
     from_b[i] = B + min(col0 + copy_row + i * kRows, N - 1) * K + chunk * 16;
   }
-  int left = static_cast<int>(K) - chunk * 16;  // of k, from this thread's next chunk on
+  int left = static_cast<int>(K) - chunk * 16;  // k left, from this thread's next chunk on
   const auto copy_chunk = [&](uint4& to, const std::uint8_t*& from) {
     if (kAligned) {
-      cp_async_16(&to, from, left > 0 ? 16 : 0);  // past k: zeros
+      cp_async_16(&to, from, left > 0 ? 16 : 0);  // zeros past k
     } else {
       to = load_bytes_guarded(from, left);
     }
@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(kThreads)
     cp_async_commit();
   };
 
-  // Adds the sums of the block that ends with this step, scaled, and clears them.
+  // Scales the sums of the block that ends with this step, adds them to `total` and clears them.
   const long long blocks = (K + kBlock - 1) / kBlock;
   float acc[WM / 16][WN / 8][4] = {}, total[WM / 16][WN / 8][4] = {};
   const auto promote = [&](long long block) {
@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(kThreads)
   for (int s = 0; s < kStages - 1; ++s) copy(stages[s]);
 #pragma unroll 1
   for (int step = 0; step * BK < K; ++step) {
-    cp_async_wait<kStages - 2>();  // this tile has arrived, and all threads have read the one before
+    cp_async_wait<kStages - 2>();  // this tile has arrived, and all threads have read the previous one
     __syncthreads();
     copy(stages[(step + kStages - 1) % kStages]);
     Stage& from = stages[step % kStages];

@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       for (int x = 0; x < 64; ++x) total[x] += acc[x] * scale[x / 2 % 2];
     }
 
-    // store: for each 8 columns two neighbours in row lane / 4 of the warp's 16, and two 8 rows below
+    // store: per 8 columns, two neighbours in row lane / 4 of the warp's 16, and two more 8 rows below
 #pragma unroll
     for (unsigned x = 0; x < 64; x += 2) {
       const unsigned i = row + x / 2 % 2 * 8, j = col + x / 4 * 8;

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <cstring>
 
-// Say: e4m3 is a sign, 4 bits of exponent, 3 of mantissa. Its fields moved up by 20 bits are a float's, too small by
-// 2^120, subnormals included. There is no infinity; all 7 bits set are NaN.
+// Say: e4m3 is a sign, 4 bits of exponent, 3 of mantissa. Its fields, shifted up by 20 bits, are a float's, too small
+// by 2^120, subnormals included. There is no infinity, and NaN has all 7 bits set.
 // Say: convert once per tile, when it goes to shared memory, not once per product.
 // Say: products of two e4m3 numbers have 8 bits, so FP32 multiplies them exactly and only additions round. An FP8 tensor
 // core keeps 14 bits of its sum on Hopper.
@@ -24,7 +24,7 @@ __global__ void gemm_fp8(const uint8_t* A, const uint8_t* B, const float* a_scal
     Bs[ty][tx] = col0 + ty < n && k0 + tx < k ? from_e4m3_bits(B[(col0 + ty) * k + k0 + tx]) : 0;
     __syncthreads();  // the tiles are complete
     for (int l = 0; l < 16; ++l) sum += As[ty][l] * Bs[tx][l];
-    __syncthreads();  // and all have read them
+    __syncthreads();  // all threads have read them
   }
   if (row < m && col < n) C[row * n + col] = sum * (*a_scale * *b_scale);
 }

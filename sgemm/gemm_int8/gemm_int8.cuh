@@ -1,6 +1,6 @@
 // Int8 matrix product with scales per row and column (W8A8).
-// A is m x k and B is n x k, both int8 and row-major without gaps, so k is contiguous in both: the form that int8
-// tensor cores want (TN). C is m x n in FP32:
+// A is m x k and B is n x k, both int8 and row-major without gaps, so k is contiguous in both, as int8 tensor cores
+// require (TN). C is m x n in FP32:
 //   C[i][j] = (sum over l of A[i][l] * B[j][l]) * row_scales[i] * column_scales[j]
 // The sum is exact, in int32. No product exceeds 2^14 (-128 * -128), so it can't overflow while k < 2^17, which is
 // required. Int8 is symmetric here: no zero points, and -128 is a value like any other. Scales are positive. k = 0
@@ -11,7 +11,7 @@
 
 class GemmInt8 : public ladder::Problem {
  public:
-  // Nothing overlaps; pointers need be aligned to an element only. m and n are below 2^31; any of m, n, k may be 0.
+  // Nothing overlaps. Pointers need only the alignment of an element. m and n are below 2^31; any of m, n, k may be 0.
   using Launch = void (*)(const std::int8_t* A, const std::int8_t* B, const float* row_scales,
                           const float* column_scales, float* C, std::size_t m, std::size_t n, std::size_t k);
 
@@ -75,7 +75,7 @@ class GemmInt8 : public ladder::Problem {
             {"NaN in a row's scale", false, nan_in_scale<2>},
             {"NaN in a column's scale", false, nan_in_scale<3>}};
   }
-  // Cancellation: sums that pass 2^24, and are small in the end. In FP32 the bits lost on the way show.
+  // Cancellation: sums that exceed 2^24 and end small. Bits that FP32 loses on the way show.
   double element(const ladder::Size& size, const ladder::Pattern& pattern, std::uint64_t seed, std::size_t buffer,
                  std::size_t i, std::size_t n) const override {
     const double value = pattern.value(seed, buffer, i, n);
@@ -84,7 +84,7 @@ class GemmInt8 : public ladder::Problem {
     return buffer == 1 && i % size[2] >= size[2] / 2 ? -large : large;
   }
   // Empty; one row, one column, one product; around a chunk of 16 bytes, fragments of 8, 16 and 32, tiles of 64 to 256;
-  // k off its alignment; sums beyond 2^24.
+  // unaligned k; sums beyond 2^24.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = {
         {0, 0, 0},     {0, 5, 3},       {5, 0, 3},      {5, 8, 0},     {1, 1, 1},    {1, 67, 5},     {71, 1, 6},
@@ -113,7 +113,7 @@ class GemmInt8 : public ladder::Problem {
   double flops(const ladder::Size& size) const override {
     return 2.0 * static_cast<double>(size[0]) * static_cast<double>(size[1]) * static_cast<double>(size[2]);
   }
-  // A and B in aligned rows
+  // Copies of A and B with aligned rows.
   double scratch_bytes(const ladder::Size& size) const override {
     return (static_cast<double>(size[0]) + static_cast<double>(size[1])) * static_cast<double>(size[2] + 15);
   }

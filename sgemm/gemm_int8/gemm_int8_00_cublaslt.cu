@@ -1,12 +1,12 @@
-// The library: cublasLtMatmul on int8, for n that are multiples of 4. It has one factor for a whole product, so it stores
-// int32 sums in C's memory, and a kernel of ours scales them there. product_us is the time of the product alone.
+// The library: cublasLtMatmul on int8, for n that are multiples of 4. It has one factor per product, so it stores int32
+// sums in C's memory, and a second kernel scales them there. product_us is the time of the product alone.
 // needs: gpu
 // links: cublas
 // links: cublasLt
 #include "gemm_int8.cuh"
 #include "../lt_product.cuh"
 
-// The sums, in int32, go to C's memory.
+// Stores the sums, in int32, in C's memory.
 static void multiply(const std::int8_t* A, const std::int8_t* B, float* C, std::size_t m, std::size_t n,
                      std::size_t k) {
   if (k == 0) {
@@ -17,7 +17,7 @@ static void multiply(const std::int8_t* A, const std::int8_t* B, float* C, std::
   multiply_by_cublaslt(types, A, B, C, m, n, k, std::int32_t{1}, std::int32_t{0}, [](cublasLtMatmulDesc_t) {});
 }
 
-// C has int32 sums before, FP32 results after. A block scales rows, a thread four columns at a time: n is a multiple of 4.
+// Turns C's int32 sums into FP32 results. A block scales rows, a thread four columns at a time: n is a multiple of 4.
 template <bool kAligned>
 __global__ static void gemm_int8_scale(float* __restrict__ C, const float* __restrict__ row_scales,
                                        const float* __restrict__ column_scales, std::size_t m, std::size_t n) {
@@ -64,7 +64,7 @@ class OfCublasLt : public GemmInt8 {
   }
   std::vector<ladder::Size> test_sizes() const override { return accepted(GemmInt8::test_sizes()); }
 
-  // The mean of 20 products that stand in the queue before the first begins: no call of the host is in it.
+  // Returns the mean time of 20 products, which are queued before the first begins: it includes no call on the host.
   std::vector<ladder::Figure> figures(const ladder::Arrays& device, const ladder::Size& size) const override {
     constexpr int kProducts = 20;
     cudaEvent_t begin = nullptr, end = nullptr;

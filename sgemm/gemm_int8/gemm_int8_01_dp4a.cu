@@ -9,7 +9,7 @@
 #include "../byte_tiles.cuh"
 
 constexpr int BM = 64, BN = 64, BK = 64;
-constexpr int kThreads = 256;  // 16 x 16, each every 16th row and column of the tile
+constexpr int kThreads = 256;  // 16 x 16; each has every 16th row and column of the tile
 
 __device__ static int dot16(uint4 a, uint4 b, int sum) {
   const auto dp4a = [](unsigned x, unsigned y, int z) { return __dp4a(static_cast<int>(x), static_cast<int>(y), z); };

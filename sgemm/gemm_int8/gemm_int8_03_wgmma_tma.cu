@@ -1,4 +1,4 @@
-// Problem:  mma.sync reaches some 0.65 of a Hopper card's rate (gemm_bf16), and its warps spend instructions on copies.
+// Problem:  mma.sync reaches about 0.65 of Hopper's rate (gemm_bf16), and its warps spend instructions on copies.
 // Idea:     wgmma on int8: the tiles, roles and barriers of gemm_bf16 05 with bytes. wgmma takes int8 operands only if
 //           k is contiguous, which A and B are: no transpose bit, no box per 64 columns.
 // Expect:   1.4 to 2x step 02, 1.05 to 1.3x step 00 at 4096, which passes over C twice, but 0.7 to 0.85x its product
@@ -64,10 +64,10 @@ __global__ void __launch_bounds__(kThreads, 1)
         wgmma_m64n256k32_s8_nk(acc, a, b, step > 0 || k > 0);
       }
       wgmma_commit();
-      wgmma_wait<1>(acc);  // the step before is done, this one may still run
+      wgmma_wait<1>(acc);  // the previous step is done, this one may still run
       if (step > 0 && lane == 0) mbarrier_arrive(&empty[(step - 1) % kStages]);
     }
-    // scales: loaded while the tensor cores finish, each column's by one lane
+    // load the scales while the tensor cores finish: one lane loads a column's
     const unsigned row = row0 + warpgroup * 64 + tid % 128 / 32 * 16 + lane / 4, col = col0 + lane % 4 * 2;
     const float of_row[2] = {row_scales[min(row, M - 1)], row_scales[min(row + 8, M - 1)]};
     float of_column[BN / 32];
@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       of_column[x] = column_scales[min(col0 + x / 2 * 64 + lane * 2 + x % 2, N - 1)];
     wgmma_wait<0>(acc);
 
-    // store: for each 8 columns two neighbours in row lane / 4 of the warp's 16, and two 8 rows below
+    // store: per 8 columns, two neighbours in row lane / 4 of the warp's 16, and two more 8 rows below
 #pragma unroll
     for (unsigned x = 0; x < 128; x += 4) {
       const unsigned j = col + x / 4 * 8, owner = x / 4 % 8 * 4 + lane % 4;

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-// Say: __dp4a multiplies the four signed bytes of two words and adds the products to an int32. It wants four
+// Say: __dp4a multiplies the four signed bytes of two words and adds the products to an int32. It needs four
 // consecutive k in a word, and both matrices have k contiguous.
 // Say: int32 is exact. A product is at most 2^14, so sums fit while k < 2^17. FP32 would round from 2^24 on.
 // Say: a row of 16 words per tile; the pitch of 17 puts 16 rows' words in different banks.
@@ -22,7 +22,7 @@ __global__ void gemm_int8(const int8_t* A, const int8_t* B, const float* rows, c
     As[ty][tx] = *(int*)&a, Bs[ty][tx] = *(int*)&b;
     __syncthreads();  // the tiles are complete
     for (int w = 0; w < 16; ++w) sum = __dp4a(As[ty][w], Bs[tx][w], sum);
-    __syncthreads();  // and all have read them
+    __syncthreads();  // all threads have read them
   }
   if (row < m && col < n) C[row * n + col] = float(sum) * rows[row] * columns[col];
 }

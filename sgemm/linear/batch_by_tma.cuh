@@ -3,8 +3,8 @@
 #include "hopper.cuh"
 #include "tensor_map.cuh"
 
-// The map of `layers` matrices of rows x columns, one behind the other without gaps, that tma_stores: boxes of box_rows
-// x 128 bytes of one matrix, swizzled as tensor_map's.
+// Returns the map of `layers` contiguous matrices of rows x columns; tma_stores() must be true for one of them. A box
+// is box_rows x 128 bytes of one matrix, swizzled as in tensor_map().
 inline CUtensorMap tensor_map_of_batch(const __nv_bfloat16* data, std::size_t layers, std::size_t rows,
                                        std::size_t columns, unsigned box_rows) {
   const cuuint64_t lengths[] = {columns, rows, layers}, strides[] = {2 * columns, 2 * columns * rows};
@@ -20,7 +20,7 @@ inline CUtensorMap tensor_map_of_batch(const __nv_bfloat16* data, std::size_t la
   return map;
 }
 
-// tma_store to a matrix of such a batch.
+// tma_store() to one matrix of such a batch.
 __device__ inline void tma_store(const void* from, const CUtensorMap* map, unsigned column, unsigned row,
                                  unsigned layer) {
   SM90_ASM("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%1, %2, %3}], [%4];\n" ::"l"(map), "r"(column),

@@ -9,8 +9,8 @@ class GeluLayer : public Layer {
   bool exact(const ladder::Size&) const override { return false; }  // tanh isn't
 
  private:
-  // gelu'(z) is between -0.13 and 1.13, so an error of z comes through at most 1.13 times. FP32 adds at most 9 |z| u,
-  // u = 2^-24, in either form; t = sqrt(2 / pi) (z + 0.044715 z^3), and no sum in it cancels.
+  // gelu'(z) is between -0.13 and 1.13, so it multiplies an error of z by at most 1.13. FP32 adds at most 9 |z| u, u =
+  // 2^-24, in either form, with t = sqrt(2 / pi) (z + 0.044715 z^3), in which no sum cancels.
   // - z s, s = 1 / (1 + exp(-2 t)), by exp2f or __expf: at most 8 roundings reach 2 t, and __expf is within
   //   2 + 1.173 |2 t| ulp (CUDA C++ Programming Guide), 4 u + 2.35 |2 t| u. As s (1 - s) <= 1/4 and |2 t| s (1 - s) <
   //   0.23, they make 3.4 u of s. The sum adds 1 u, a quotient of 2 ulp 4 u.
@@ -25,8 +25,8 @@ class GeluLayer : public Layer {
   virtual double formula_error(double /*z*/) const { return 0; }
 };
 
-// For cuBLASLt, which promises nothing: its product may be rounded to BF16 before the bias is added, as gemm_bf16 found
-// of cuBLAS, and its tanh may be tanh.approx.f32, with an error of 2^-11.
+// For cuBLASLt, whose rounding isn't documented: its product may be rounded to BF16 before the bias is added, as seen
+// with cuBLAS in gemm_bf16, and its tanh may be tanh.approx.f32, with an error of 2^-11.
 template <typename Problem>
 class ByLibrary : public Problem {
  public:

@@ -1,4 +1,5 @@
-// A linear layer: C = f(A W^T + bias), in BF16 with FP32 sums. Its problems have their own f; a batch has many layers.
+// The base of linear layers: C = f(A W^T + bias), BF16 with FP32 sums. Problems have their own f; a batch has many
+// layers.
 #pragma once
 #include "sampled_rows.cuh"
 #include "tensor_core_error.hpp"
@@ -8,8 +9,8 @@
 class Layer : public ladder::Problem {
  public:
   // A is m x k, W n x k and C m x n, row-major without gaps; bias has n elements, one for each column of C. All are
-  // BF16, and C is rounded once, to the nearest, ties to even. Pointers need be aligned to an element only, and m, n
-  // and k are any numbers below 2^31, also 0; with k = 0 the sums are 0. Nothing overlaps.
+  // BF16. C is rounded once, to nearest, ties to even. Pointers need only the alignment of an element. m, n and k are
+  // below 2^31 and may be 0; with k = 0 the sums are 0. Nothing overlaps.
   using Launch = void (*)(const __nv_bfloat16* A, const __nv_bfloat16* W, const __nv_bfloat16* bias, __nv_bfloat16* C,
                           std::size_t m, std::size_t n, std::size_t k);
 
@@ -36,10 +37,10 @@ class Layer : public ladder::Problem {
             device.at<__nv_bfloat16>(3), size[0], size[1], size[2]);
   }
 
-  // What is added up in FP32, products, bias and perhaps C, is within E = tensor_core_gamma(k) (|A| |W|^T + |bias| +
-  // |C|) of the exact sum z: the two additions after the product are the two roundings that gamma has to spare. f
-  // adds its own error, and then C is rounded. Rounding is monotonic, so C is between BF16(f(z) - e) and
-  // BF16(f(z) + e), e the error of f(z) in all, and the scale is the larger distance of these two from BF16(f(z)).
+  // The FP32 sum of products, bias and perhaps C is within E = tensor_core_gamma(k) (|A| |W|^T + |bias| + |C|) of the
+  // exact sum z: the two additions after the product are the two roundings that gamma has to spare. f adds its own
+  // error, and then C is rounded. Rounding is monotonic, so C is between BF16(f(z) - e) and BF16(f(z) + e), where e is
+  // the total error of f(z). The scale is the larger distance of these two from BF16(f(z)).
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
     const auto [m, n, k, layers] = shape(size);
@@ -79,8 +80,8 @@ class Layer : public ladder::Problem {
             {"infinity at the end of W", false, at_end<1>},
             {"NaN at the end of the bias", false, at_end<2>}};
   }
-  // Empty; one row, column, product; around fragments of 8 and 16 and tiles of 32 to 256; k of several stages, with a
-  // remainder, odd, 2 more than a multiple of 8; several tiles each way.
+  // Empty; one row, column or product; around fragments of 8 and 16 and tiles of 32 to 256; k of several stages, with a
+  // remainder, odd, 2 more than a multiple of 8; several tiles in each dimension.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = {
         {0, 0, 0},      {0, 5, 3},     {5, 0, 3},      {5, 7, 0},     {1, 1, 1},      {1, 67, 5},     {71, 1, 6},
@@ -105,7 +106,7 @@ class Layer : public ladder::Problem {
   std::vector<ladder::Size> huge_sizes() const override {
     return {{(1 << 21) + 5, 3, 1025}, {3, (1 << 21) + 5, 1025}, {(1 << 21) + 5, 1025, 2}};
   }
-  // Cubes; the two layers of a block of a language model with a batch of 8192 tokens, of 64 and of one.
+  // Cubes; the two layers of a language model's block with a batch of 8192 tokens, of 64 and of one.
   std::vector<ladder::Size> bench_sizes() const override {
     return {{4096, 4096, 4096}, {8192, 8192, 8192}, {8192, 11008, 4096}, {8192, 4096, 11008},
             {64, 11008, 4096},  {1, 11008, 4096},   {4095, 4095, 4095}};
@@ -119,14 +120,14 @@ class Layer : public ladder::Problem {
     const auto [m, n, k, layers] = shape(size);
     return 2.0 * area(layers * m, n) * static_cast<double>(k);
   }
-  // The sums in FP32, or A and W in aligned rows.
+  // The sums in FP32, or copies of A and W with aligned rows.
   double scratch_bytes(const ladder::Size& size) const override {
     const auto [m, n, k, layers] = shape(size);
     return std::max(4 * area(layers * m, n), 2 * (area(layers * m, k + 7) + area(layers * n, k + 7)));
   }
 
  protected:
-  // So many layers of the same size, one behind the other in each array.
+  // `layers` layers of the same size, contiguous in each array.
   struct Shape {
     std::size_t m, n, k, layers;
   };
@@ -134,17 +135,17 @@ class Layer : public ladder::Problem {
   static double to_bf16(double value) { return static_cast<float>(__double2bfloat16(value)); }
 
  private:
-  // f(z), and the error of f(z) in FP32 for one of z.
+  // Returns f(z), and turns the error of z into that of f(z) in FP32.
   virtual double activation(double z, double& error) const = 0;
   virtual bool reads_c() const { return false; }
-  // The share of |A| |W|^T + |bias| + |C| that is lost before the last rounding, besides the sum's.
+  // Returns the error before the last rounding, besides the sum's, as a share of |A| |W|^T + |bias| + |C|.
   virtual double rounded_before() const { return 0; }
 
   static double area(std::size_t rows, std::size_t columns) {
     return static_cast<double>(rows) * static_cast<double>(columns);
   }
   static double number(__nv_bfloat16 value) { return static_cast<double>(static_cast<float>(value)); }
-  // Where GELU does not make 0 of half of the sums.
+  // Data for which GELU does not turn half of the sums into 0.
   static double positive(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return std::fabs(ladder::patterns::random(seed, buffer, i, n));
   }

@@ -4,7 +4,7 @@
 
 #include <cuda_bf16.h>
 
-// Adds a remark where a step must copy A or W, or store C by threads, because TMA does not take their rows.
+// Adds a remark where a step must copy A or W, or store C by threads, because TMA does not support their rows.
 template <typename Problem, bool kStoresC>
 class LayerByTma : public Problem {
  public:

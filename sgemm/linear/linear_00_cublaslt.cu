@@ -12,7 +12,7 @@ static void launch(const __nv_bfloat16* A, const __nv_bfloat16* W, const __nv_bf
   if (m == 0 || n == 0) return;
   if (k == 0) return without_product<false>(bias, C, m, n);  // cuBLAS refuses a leading dimension of 0
   std::size_t padded = n;
-  bias = rows_for_tma<struct AlignedBias>(bias, 1, n, padded);  // like A's and W's rows
+  bias = rows_for_tma<struct AlignedBias>(bias, 1, n, padded);  // 16-byte aligned, like the rows of A and W
   const LtTypes types = {CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F};
   multiply_by_cublaslt(types, A, W, C, m, n, k, 1.0f, 0.0f, [&](cublasLtMatmulDesc_t layer) {
     const cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_GELU_BIAS;

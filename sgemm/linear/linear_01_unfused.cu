@@ -1,4 +1,4 @@
-// Problem:  a layer of a network stores W as n x k: both operands of A W^T have their k in a row (TN).
+// Problem:  a layer of a network stores W as n x k: both operands of A W^T have k along their rows (TN).
 // Idea:     mma.sync in FP32 as in gemm_bf16 02; a fragment of W is what ldmatrix loads, without .trans. Then a second
 //           kernel adds the bias, applies GELU and rounds.
 // Expect:   0.25 to 0.32x cuBLASLt at 4096^3: gemm_bf16 02's loop, and 8 bytes more per element of C.
@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(kThreads)
       load([](const __nv_bfloat16* p, long long left) { return load_chunk_guarded(p, left); });
     }
     __syncthreads();
-    // multiply: each warp 4 x 8 fragments of C
+    // multiply: 4 x 8 fragments of C per warp
 #pragma unroll
     for (int k = 0; k < BK; k += 16) {
       unsigned a[WM / 16][4], b[WN / 16][4];

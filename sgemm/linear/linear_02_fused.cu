@@ -1,6 +1,6 @@
 // Problem:  step 01 writes and reads each sum as a float: 8 bytes of traffic per element of C, which itself has 2.
 // Idea:     the epilogue in registers: each lane adds the bias of its columns, applies GELU, rounds and stores.
-// Expect:   1.05 to 1.15x step 01 at 4096^3: 134 MB less, 40 us of some 700; more where k is small. As gemm_bf16 02.
+// Expect:   1.05 to 1.15x step 01 at 4096^3: 134 MB less, 40 us of about 700; more if k is small. As gemm_bf16 02.
 // Measured: 1.06x step 01, 0.26x cuBLASLt at 4096 (H200).
 // Next:     the tensor cores wait for each tile. How are copies and products overlapped?
 // needs: sm_80
@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(kThreads)
       load([](const __nv_bfloat16* p, long long left) { return load_chunk_guarded(p, left); });
     }
     __syncthreads();
-    // multiply: each warp 4 x 8 fragments of C
+    // multiply: 4 x 8 fragments of C per warp
 #pragma unroll
     for (int k = 0; k < BK; k += 16) {
       unsigned a[WM / 16][4], b[WN / 16][4];

@@ -20,7 +20,7 @@ struct Stage {
   __nv_bfloat16 As[BM * BK], Ws[BN * BK];
 };
 
-// A tile of C. kAligned: the rows of A and W are whole 16-byte chunks. Otherwise elements are loaded one by one.
+// Computes a tile of C. kAligned: the rows of A and W are whole 16-byte chunks. Otherwise they are loaded by element.
 template <bool kAligned>
 __device__ static void multiply_tile(const __nv_bfloat16* __restrict__ A, const __nv_bfloat16* __restrict__ W,
                                      const __nv_bfloat16* __restrict__ bias, __nv_bfloat16* __restrict__ C, long long M,
@@ -31,7 +31,7 @@ __device__ static void multiply_tile(const __nv_bfloat16* __restrict__ A, const 
   const int warp_row = warp / kWarpsN * WM, warp_col = warp % kWarpsN * WN;
   const long long row0 = static_cast<long long>(tile.row) * BM, col0 = static_cast<long long>(tile.col) * BN;
 
-  // This thread copies chunk `chunk` of 4 rows of A and of W; past their last row, that one again.
+  // This thread copies chunk `chunk` of 4 rows of A and of W; past the last row, the last row again.
   constexpr int kRows = kThreads / (BK / 8);
   static_assert(BM == 4 * kRows && BN == 4 * kRows, "four copies of each");
   const int copy_row = tid / (BK / 8), chunk = tid % (BK / 8);
@@ -41,10 +41,10 @@ __device__ static void multiply_tile(const __nv_bfloat16* __restrict__ A, const 
     from_a[i] = A + min(row0 + copy_row + i * kRows, M - 1) * K + chunk * 8;
     from_w[i] = W + min(col0 + copy_row + i * kRows, N - 1) * K + chunk * 8;
   }
-  int left = static_cast<int>(K) - chunk * 8;  // of k, from this thread's next chunk on
+  int left = static_cast<int>(K) - chunk * 8;  // k left, from this thread's next chunk on
   const auto copy_chunk = [&](__nv_bfloat16& to, const __nv_bfloat16*& from) {
     if (kAligned) {
-      cp_async_16(&to, from, left > 0 ? 16 : 0);  // past k: zeros
+      cp_async_16(&to, from, left > 0 ? 16 : 0);  // zeros past k
     } else {
       reinterpret_cast<uint4&>(to) = load_chunk_guarded(from, left);
     }
@@ -84,7 +84,7 @@ __device__ static void multiply_tile(const __nv_bfloat16* __restrict__ A, const 
   int current = 0, next = kStages - 1;  // the stage in use, and the one to be filled
 #pragma unroll 1
   for (unsigned k0 = 0; k0 < K; k0 += BK) {  // K is below 2^31
-    cp_async_wait<kStages - 2>();            // this tile has arrived, and all threads have read the one before
+    cp_async_wait<kStages - 2>();            // this tile has arrived, and all threads have read the previous one
     __syncthreads();
 #pragma unroll
     for (int k = 0; k < BK; k += 16) {

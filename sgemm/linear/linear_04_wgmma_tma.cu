@@ -1,10 +1,10 @@
-// Problem:  mma.sync reaches some 0.65 of a Hopper card's rate, and step 03's warps spend instructions on copies.
+// Problem:  mma.sync reaches about 0.65 of a Hopper card's rate, and step 03's warps spend instructions on copies.
 // Idea:     wgmma and TMA with a producer, as in gemm_bf16 05. Both operands are K-major: W needs one box per stage, no
 //           transpose bit, and its descriptor is A's.
 // Expect:   0.8 to 0.9x cuBLASLt at 4096^3: gemm_bf16 05's 0.91x, less an epilogue in which the tensor cores idle, with
 //           GELU and loads of the bias.
 // Measured: 1.68x step 03, 0.83x cuBLASLt at 4096 (H200).
-// Next:     GELU takes some 10 instructions per element. What could the tensor cores do meanwhile? (The next tile.)
+// Next:     GELU takes about 10 instructions per element. What could the tensor cores do meanwhile? (The next tile.)
 // needs: sm_90a
 #include "gelu_tanh.cuh"
 #include "layer_by_tma.cuh"
@@ -66,12 +66,12 @@ __global__ void __launch_bounds__(kThreads, 1)
         wgmma_m64n256k16_bf16_nk(acc, a, w, step > 0 || k > 0);
       }
       wgmma_commit();
-      wgmma_wait<1>(acc);  // the step before is done, this one may still run
+      wgmma_wait<1>(acc);  // the previous step is done, this one may still run
       if (step > 0 && lane == 0) mbarrier_arrive(&empty[(step - 1) % kStages]);
     }
     wgmma_wait<0>(acc);
 
-    // epilogue: for each 8 columns two neighbours in row lane / 4 of the warp's 16, and two 8 rows below
+    // epilogue: per 8 columns, two neighbours in row lane / 4 of the warp's 16, and two more 8 rows below
     const unsigned row = row0 + warpgroup * 64 + tid % 128 / 32 * 16 + lane / 4, col = col0 + lane % 4 * 2;
 #pragma unroll
     for (unsigned x = 0; x < 128; x += 4) {

@@ -33,7 +33,7 @@ struct Shared {
   Barrier full[kStages], empty[kStages];
 };
 
-// acc = gelu(acc + bias): for each 8 columns a lane has two neighbours, in two rows. `left` columns are in C.
+// Computes acc = gelu(acc + bias). Per 8 columns a lane has two neighbours, in two rows. `left` columns are in C.
 __device__ static void bias_gelu(float (&acc)[128], const __nv_bfloat16* bias, int left) {
   bias += threadIdx.x % 4 * 2;
   left -= threadIdx.x % 4 * 2;
@@ -49,7 +49,7 @@ __device__ static void bias_gelu(float (&acc)[128], const __nv_bfloat16* bias, i
   }
 }
 
-// acc as BF16 in 4 boxes of 64 x 64, two at a time; a thread of the warpgroup stores each: store(box, column, row).
+// Writes acc as BF16 to 4 boxes of 64 x 64, two at a time; one thread of the warpgroup calls store(box, column, row).
 template <typename Store>
 __device__ static void store_by_tma(const float (&acc)[128], Shared& shared, unsigned row, unsigned col,
                                     const Store& store) {
@@ -77,7 +77,7 @@ __device__ static void store_by_tma(const float (&acc)[128], Shared& shared, uns
   }
 }
 
-// The same by threads, as float or BF16. `aligned`: C's rows are 16-byte aligned.
+// Stores acc by threads, as float or BF16. `aligned`: the rows of C are 16-byte aligned.
 template <typename T>
 __device__ static void store_by_threads(const float (&acc)[128], Shared& shared, T* C, unsigned M, unsigned N,
                                         unsigned row, unsigned col, bool aligned) {

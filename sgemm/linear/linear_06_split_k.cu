@@ -1,15 +1,15 @@
 // Problem:  64 rows are one row of tiles: with n = 11008 step 05 has 43 blocks for 132 SMs. Tiles have 128 rows, so
 //           each block multiplies for 64 steps of 1024 clocks, longer than DRAM needs for W.
 // Idea:     split k: as many slices as fill the SMs. Blocks store their sums as floats; a second kernel adds a tile's
-//           slices and the bias, and applies GELU. It isn't linear: GELU of a slice's sum means nothing.
+//           slices and the bias, and applies GELU, which isn't linear: GELU of a slice's sum has no meaning.
 // Expect:   1.05 to 1.3x step 05, 0.7 to 0.9x cuBLASLt at 64 x 11008 x 4096. Products take 12 us, not 35, but launch,
-//           first loads and epilogue aren't split, and a launch is added. With tiles for half the SMs: step 05.
+//           first loads and epilogue aren't split, and a launch is added. If tiles fill half the SMs, step 05 runs.
 // Measured: 1.00x step 05, 0.96x cuBLASLt at 4096 (H200).
 // Next:     who could add the slices without a second kernel? (The last block of a tile, or a cluster's blocks.)
 // needs: sm_90a
 #include "linear_05_persistent.cu"
 
-// A tile's k is in `slices` slices of `each` steps, the last of what is left. Sums of slice s go to partials + s M N.
+// k is split into `slices` slices of `each` steps; the last has the rest. Sums of slice s go to partials + s M N.
 __global__ void __launch_bounds__(kThreads, 1)
     linear_slices(const __grid_constant__ CUtensorMap A, const __grid_constant__ CUtensorMap W,
                   float* __restrict__ partials, unsigned M, unsigned N, unsigned steps, unsigned each, unsigned slices,
@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   run_tiles(&A, &W, tiles_m * tiles_n * slices, place, finish);
 }
 
-// C = gelu(the sum of the slices + bias). A block has 256 columns of one row.
+// Computes C = gelu(sum of the slices + bias). A block has 256 columns of one row.
 __global__ void linear_add_slices(const float* __restrict__ partials, unsigned slices,
                                   const __nv_bfloat16* __restrict__ bias, __nv_bfloat16* __restrict__ C, std::size_t M,
                                   std::size_t N, unsigned blocks_n) {
@@ -41,7 +41,7 @@ __global__ void linear_add_slices(const float* __restrict__ partials, unsigned s
 static void launch_split_k(const __nv_bfloat16* A, const __nv_bfloat16* W, const __nv_bfloat16* bias, __nv_bfloat16* C,
                            std::size_t M, std::size_t N, std::size_t K) {
   if (M == 0 || N == 0) return;
-  // as many slices as the SMs take at once, of at least 4 steps
+  // as many slices as the SMs run at once, of at least 4 steps
   const std::size_t tiles_m = ceil_div(M, BM), tiles_n = ceil_div(N, BN), tiles = tiles_m * tiles_n;
   const std::size_t steps = ceil_div(K, BK), wanted = std::min(sm_count() / tiles, steps / 4);
   if (wanted < 2) return launch_persistent(A, W, bias, C, M, N, K);

@@ -7,9 +7,9 @@
 
 class LinearBatched : public GeluLayer {
  public:
-  // A is b x m x k, W b x n x k, bias b x n and C b x m x n, row-major without gaps. All are BF16, and C is rounded
-  // once, to the nearest, ties to even. Pointers need be aligned to an element only. Any size may be 0; with k = 0 the
-  // sums are 0. b m and b n are below 2^31. Nothing overlaps.
+  // A is b x m x k, W b x n x k, bias b x n and C b x m x n, row-major without gaps. All are BF16. C is rounded once,
+  // to nearest, ties to even. Pointers need only the alignment of an element. Any size may be 0; with k = 0 the sums
+  // are 0. b m and b n are below 2^31. Nothing overlaps.
   using Launch = void (*)(const __nv_bfloat16* A, const __nv_bfloat16* W, const __nv_bfloat16* bias, __nv_bfloat16* C,
                           std::size_t b, std::size_t m, std::size_t n, std::size_t k);
 
@@ -38,7 +38,7 @@ class LinearBatched : public GeluLayer {
                                        {2, 17, 15, 33},  {3, 63, 65, 15},    {2, 67, 5, 8},     {3, 64, 64, 32},
                                        {2, 127, 129, 8}, {3, 128, 128, 64},  {2, 129, 136, 72}, {2, 20, 70, 521},
                                        {3, 3, 300, 200}, {1, 130, 264, 136}, {40, 1, 8, 16}};
-#ifndef CUDA_EMU  // what is long on the CPU backend: several large tiles; more layers than gridDim.z counts
+#ifndef CUDA_EMU  // sizes that take long on the CPU backend: several large tiles; more layers than gridDim.z counts
     for (const ladder::Size& size : {ladder::Size{150, 100, 72, 88},
                                      {2, 515, 520, 300},
                                      {5, 192, 512, 256},

@@ -1,5 +1,5 @@
-// The library: cublasLtMatmul as linear 00, on a strided batch. The layouts have the number of layers and how far apart
-// they are, the operation the distance of their biases.
+// The library: cublasLtMatmul as in linear 00, on a strided batch. The layouts hold the number of layers and their
+// stride, the operation the stride of the biases.
 // needs: gpu
 // links: cublas
 // links: cublasLt
@@ -16,8 +16,8 @@ static void launch(const __nv_bfloat16* A, const __nv_bfloat16* W, const __nv_bf
   }
   const LtTypes types = {CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F};
   std::size_t padded = n;
-  bias = rows_for_tma<struct AlignedBias>(bias, b, n, padded);  // like A's and W's rows
-  constexpr std::size_t most = 65535;                           // gridDim.y and .z end there; the manual names no limit
+  bias = rows_for_tma<struct AlignedBias>(bias, b, n, padded);  // 16-byte aligned, like the rows of A and W
+  constexpr std::size_t most = 65535;                           // the limit of gridDim.y and .z; the manual names none
   for (std::size_t i = 0; i < b; i += most) {
     const __nv_bfloat16* biases = bias + i * padded;
     const auto describe = [&](cublasLtMatmulDesc_t layer) {

@@ -9,7 +9,7 @@
 #include "linear_batched.cuh"
 #include "linear_03_cp_async.cu"
 
-// Block i has tile i % (tiles_m tiles_n) of layer i / (tiles_m tiles_n).
+// Block i computes tile i % (tiles_m tiles_n) of layer i / (tiles_m tiles_n).
 template <bool kAligned>
 __global__ void __launch_bounds__(kThreads)
     linear_batched_one_launch(const __nv_bfloat16* __restrict__ A, const __nv_bfloat16* __restrict__ W,
@@ -25,7 +25,7 @@ static void launch_batch(const __nv_bfloat16* A, const __nv_bfloat16* W, const _
                          std::size_t b, std::size_t m, std::size_t n, std::size_t k) {
   if (b == 0 || m == 0 || n == 0) return;
   const auto tiles_m = static_cast<unsigned>(ceil_div(m, BM)), tiles_n = static_cast<unsigned>(ceil_div(n, BN));
-  const bool aligned = aligned_for<uint4>(A, W) && k % 8 == 0 && k > 0;  // then every layer is
+  const bool aligned = aligned_for<uint4>(A, W) && k % 8 == 0 && k > 0;  // and so is every layer
   const auto kernel = aligned ? linear_batched_one_launch<true> : linear_batched_one_launch<false>;
   constexpr int bytes = kStages * sizeof(Stage);
   CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));

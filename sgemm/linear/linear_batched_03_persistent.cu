@@ -1,4 +1,4 @@
-// Problem:  step 02's mma.sync has half of wgmma's rate. linear 05 has TMA, whose maps are of one matrix each.
+// Problem:  step 02's mma.sync has half of wgmma's rate. linear 05 uses TMA, whose maps describe one matrix each.
 // Idea:     linear 05 on all layers' tiles. A is one matrix of b m rows and W one of b n: a box that ends in the next
 //           layer brings rows whose sums aren't stored. C's map has a third dimension, so no store ends there.
 // Expect:   1.5 to 2x step 02, 0.75 to 0.9x cuBLASLt at 16 x 512 x 1024 x 1024: GELU adds 4096 clocks to a tile's
@@ -18,7 +18,7 @@ __global__ void __launch_bounds__(kThreads, 1)
                               __nv_bfloat16* __restrict__ C, unsigned layers, unsigned M, unsigned N, unsigned steps,
                               unsigned tiles_m, unsigned tiles_n) {
   const unsigned tiles = tiles_m * tiles_n;
-  const auto place = [&](unsigned index) {  // rows of all layers
+  const auto place = [&](unsigned index) {  // rows are counted over all layers
     const Tile at = tile_place(index % tiles, tiles_m, tiles_n);
     const unsigned layer = index / tiles;
     return Place{layer * M + at.row * BM, layer * N + at.col * BN, 0, steps};

@@ -15,7 +15,7 @@ class LinearResidual : public Layer {
   bool reads_c() const override { return true; }
 };
 
-// For cuBLASLt, whose product may be rounded to BF16 before the residual is added, as gemm_bf16 found of cuBLAS.
+// For cuBLASLt, whose product may be rounded to BF16 before the residual is added, as seen with cuBLAS in gemm_bf16.
 class LinearResidualByLibrary : public LinearResidual {
  public:
   using LinearResidual::LinearResidual;

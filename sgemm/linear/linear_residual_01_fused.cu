@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(kThreads)
       load([](const __nv_bfloat16* p, long long left) { return load_chunk_guarded(p, left); });
     }
     __syncthreads();
-    // multiply: each warp 4 x 8 fragments of C
+    // multiply: 4 x 8 fragments of C per warp
 #pragma unroll
     for (int k = 0; k < BK; k += 16) {
       unsigned a[WM / 16][4], b[WN / 16][4];

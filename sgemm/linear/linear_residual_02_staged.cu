@@ -1,8 +1,8 @@
 // Problem:  in step 01 each block reads the residual only when its products are done, and waits for it.
-// Idea:     linear 05, and TMA brings the residual's boxes during the main loop to where C is staged. The epilogue reads
-//           them by ldmatrix, adds, and puts the sums back by stmatrix. The boxes take a stage: 3 are left of 4.
+// Idea:     linear 05, but during the main loop TMA loads the residual's boxes to where C is staged. The epilogue reads
+//           them by ldmatrix, adds, and writes the sums back by stmatrix. The boxes take a stage: 3 are left of 4.
 // Expect:   0.9 to 1.0x cuBLASLt at 4096^3, and within 5 % of linear 05 from there on: without GELU the epilogue has
-//           some 5 instructions per element, but a stage is missing, and the bias is loaded as there.
+//           about 5 instructions per element, but a stage is missing, and the bias is loaded as there.
 // Measured: 3.73x step 01, 0.92x cuBLASLt at 4096 (H200).
 // Next:     two GPUs have half of k each. Who adds bias and residual? (One of them, before the sum over GPUs.)
 // needs: sm_90a
@@ -33,7 +33,7 @@ struct Shared {
   Barrier full[kStages], empty[kStages], residual[2];
 };
 
-// acc += bias: for each 8 columns a lane has two neighbours, in two rows. `left` columns are in C.
+// Computes acc += bias. Per 8 columns a lane has two neighbours, in two rows. `left` columns are in C.
 __device__ static void add_bias(float (&acc)[128], const __nv_bfloat16* bias, int left) {
   bias += threadIdx.x % 4 * 2;
   left -= threadIdx.x % 4 * 2;
@@ -46,7 +46,7 @@ __device__ static void add_bias(float (&acc)[128], const __nv_bfloat16* bias, in
   }
 }
 
-// C = acc + residual, box by box: 64 rows in 4 boxes of 64 columns, which TMA stores. The whole warpgroup must call it.
+// Stores C = acc + residual: 64 rows in 4 boxes of 64 columns, by TMA. The whole warpgroup must call it.
 __device__ static void add_and_store(const float (&acc)[128], __nv_bfloat16 (&boxes)[4][64][64], const CUtensorMap* C,
                                      unsigned row, unsigned col) {
   const unsigned tid = threadIdx.x % 128, box_row = tid / 32 * 16 + tid % 16;
@@ -74,7 +74,7 @@ __device__ static void add_and_store(const float (&acc)[128], __nv_bfloat16 (&bo
   }
 }
 
-// kByTma: TMA can load and store C. Otherwise its rows are unaligned, and threads do.
+// kByTma: TMA can load and store C. Otherwise its rows are unaligned, and threads load and store them.
 template <bool kByTma>
 __global__ void __launch_bounds__(kThreads, 1)
     linear_residual_staged(const __grid_constant__ CUtensorMap A, const __grid_constant__ CUtensorMap W,
@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   extern __shared__ unsigned char memory[];
   Shared& shared = swizzle_aligned<Shared>(memory);
   const unsigned tid = threadIdx.x, lane = tid % 32;
-  const auto place = [&](unsigned tile) {  // its row and column
+  const auto place = [&](unsigned tile) {  // row and column of a tile
     const Tile at = tile_place(tile, tiles_m, tiles_n);
     return make_uint2(at.row * BM, at.col * BN);
   };
@@ -120,13 +120,13 @@ __global__ void __launch_bounds__(kThreads, 1)
     const auto load_residual = [&](unsigned row, unsigned col) {
       if (tid % 128 == 0) {
         Barrier* barrier = &shared.residual[warpgroup];
-        tma_store_wait_read<0>();  // TMA has read the boxes of the tile before
+        tma_store_wait_read<0>();  // TMA has read the boxes of the previous tile
         mbarrier_arrive_expect(barrier, sizeof(shared.C[0]));
         for (unsigned b = 0; b < BN / 64; ++b) {
           tma_load(shared.C[warpgroup][b], &C_map, col + 64 * b, row + warpgroup * 64, barrier);
         }
       }
-      __syncwarp();  // wgmma wants a warp's lanes together
+      __syncwarp();  // wgmma needs the lanes of a warp converged
     };
     unsigned parity = 0;  // of the residual's barrier
     for (unsigned tile = blockIdx.x; tile < tiles_m * tiles_n; tile += gridDim.x) {

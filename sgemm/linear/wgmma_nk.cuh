@@ -2,7 +2,7 @@
 #pragma once
 #include "hopper.cuh"
 
-// d = a b, or d += a b where `accumulate`, as wgmma_m64n128k16_bf16_nk: 64 x 16 by 16 x 256.
+// Computes d = a b, or d += a b if `accumulate`, as wgmma_m64n128k16_bf16_nk does: 64 x 16 by 16 x 256.
 __device__ inline void wgmma_m64n256k16_bf16_nk(float (&d)[128], std::uint64_t a, std::uint64_t b, bool accumulate) {
   SM90A_ASM(
       "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\n"

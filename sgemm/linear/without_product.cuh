@@ -1,11 +1,11 @@
-// What is left of a layer if k is 0, where TMA has nothing to copy.
+// A layer with k = 0, for which TMA has nothing to copy.
 #pragma once
 #include "cuda_helpers.cuh"
 #include "gelu_tanh.cuh"
 
 #include <cuda_bf16.h>
 
-// C = gelu(bias), or C += bias, in each of m rows of n.
+// Computes C = gelu(bias), or C += bias, in each of m rows of n elements.
 template <bool kResidual>
 __global__ static void rows_without_product(unsigned long long m, unsigned long long n,
                                             const __nv_bfloat16* __restrict__ bias, __nv_bfloat16* __restrict__ C) {
