@@ -1,4 +1,4 @@
-// What the ladder claims about its accesses.
+// Checks what the ladder claims about its memory accesses.
 #include "claims.hpp"
 
 #include <map>
@@ -75,14 +75,14 @@ TEST_CASE(
   constexpr std::size_t n = 2048, k = 48;
   for (const std::string step : {"sgemm_tf32_any_shape", "gemm_bf16_any_shape"}) {
     CAPTURE(step);
-    const std::size_t columns = step == "sgemm_tf32_any_shape" ? 4 : 8;  // of a lane: 16 bytes
+    const std::size_t columns = step == "sgemm_tf32_any_shape" ? 4 : 8;  // per lane: 16 bytes
     const Claims aligned(step, Size({2, n, k, 0, 0, 0}, {1, 0}));
     CHECK(aligned.width(Space::global, Op::load) == 16);
     const std::size_t of_b = n * k * 16 / columns / 32, of_a = n / columns / 32 * k * 2;  // A: a sector per warp
     CHECK(aligned.total(Space::global, Op::load).units == of_b + of_a);
     const Claims unaligned(step, Size({2, n, k, 0, n + 1, 0}, {1, 0}));
     CHECK(unaligned.width(Space::global, Op::load) == 16 / columns);
-    CHECK(unaligned.load() <= 5);  // 32 neighbours, from any element on
+    CHECK(unaligned.load() <= 5);  // 32 neighbours, starting at any element
   }
 }
 
@@ -131,7 +131,7 @@ TEST_CASE("linear: the unfused epilogue writes and reads each sum as a float") {
   CHECK(bytes(fused, Op::store) == 2 * m * n);
   const std::uint64_t tiles = 4 * 2 * (128 * 64 * 2);           // of A and of W
   CHECK(bytes(unfused, Op::load) == tiles + (4 + 2) * m * n);   // sums and bias, element by element
-  CHECK(bytes(fused, Op::load) == tiles + 4 * 128 * (16 * 2));  // of the bias 16 elements per lane
+  CHECK(bytes(fused, Op::load) == tiles + 4 * 128 * (16 * 2));  // bias: 16 elements per lane
   CHECK(bytes(residual, Op::load) == bytes(fused, Op::load) + 2 * m * n);
   CHECK(bytes(residual, Op::store) == 2 * m * n);
 }

@@ -1,5 +1,4 @@
-// The base of linear layers: C = f(A W^T + bias), BF16 with FP32 sums. Problems have their own f; a batch has many
-// layers.
+// The base of linear layers: C = f(A W^T + bias), BF16 with FP32 sums. Problems have their own f, a batch many layers.
 #pragma once
 #include "sampled_rows.cuh"
 #include "tensor_core_error.hpp"

@@ -1,11 +1,11 @@
-// C = A B on the CPU, a ladder of its own, so that the GPU is compared with fair CPU code instead of three loops:
+// C = A B on the CPU, a ladder of its own, so that the GPU is compared with good CPU code instead of three loops:
 //
 //   sgemm_cpu                checks every variant, then times it at m = n = k = 1024
 //   sgemm_cpu N              the same at another size; beyond 1024 without the three slowest
 //   sgemm_cpu --check        only checks, on awkward sizes
 //
 // Every variant is checked against the reference of the GPU's steps, in double. An installed BLAS is one of them. The
-// last variant copies whole panels only and forgets the columns after them: it must fail. Exit status: 0 if so.
+// last variant copies only whole panels and omits the columns after them, so it must fail. Exit status: 0 if so.
 #include "sgemm.cuh"
 #include "runner/definitions.hpp"
 #include "runner/host_variants.hpp"
@@ -19,14 +19,14 @@ namespace {
 
 using Matrix = const float* __restrict__;
 
-// One variant leaves the compiler's SIMD out, to show what it is worth.
+// One variant is compiled without SIMD, to show what SIMD is worth.
 #if defined(__GNUC__) && !defined(__clang__)
 #define SCALAR __attribute__((optimize("no-tree-vectorize")))
 #else
 #define SCALAR
 #endif
 
-// j outside, i inside: each access of the innermost loop to A and C is a row away from the one before.
+// j outside, i inside: consecutive accesses of the innermost loop to A and C are a row apart.
 void column_order(long m, long n, long k, Matrix A, Matrix B, float* __restrict__ C) {
   std::fill(C, C + m * n, 0.0f);
   for (long j = 0; j < n; ++j) {
@@ -47,7 +47,7 @@ void dot_order(long m, long n, long k, Matrix A, Matrix B, float* __restrict__ C
   }
 }
 
-// The two inner loops interchanged: rows of B are added to a row of C, and each access is next to the one before.
+// The two inner loops interchanged: rows of B are added to a row of C, and consecutive accesses are adjacent.
 SCALAR void row_order_scalar(long m, long n, long k, Matrix A, Matrix B, float* __restrict__ C) {
   std::fill(C, C + m * n, 0.0f);
   for (long i = 0; i < m; ++i) {
@@ -57,7 +57,7 @@ SCALAR void row_order_scalar(long m, long n, long k, Matrix A, Matrix B, float* 
   }
 }
 
-// The same; the compiler computes 4, 8 or 16 columns at a time.
+// The same, but the compiler computes 4, 8 or 16 columns at a time.
 void row_order(long m, long n, long k, Matrix A, Matrix B, float* __restrict__ C) {
   std::fill(C, C + m * n, 0.0f);
   for (long i = 0; i < m; ++i) {
@@ -67,7 +67,7 @@ void row_order(long m, long n, long k, Matrix A, Matrix B, float* __restrict__ C
   }
 }
 
-// Blocks of B of 128 x 512 floats, 256 KB, stay in L2 while all rows of A pass.
+// Blocks of B of 128 x 512 floats, 256 KB, stay in L2 while all rows of A are processed.
 constexpr long kDepth = 128, kColumns = 512;
 
 void blocked(long m, long n, long k, Matrix A, Matrix B, float* __restrict__ C) {
@@ -95,10 +95,10 @@ constexpr long kLanes = 4, kTileRows = 6;
 #endif
 using Vector = float __attribute__((vector_size(4 * kLanes)));
 constexpr long kTileColumns = 2 * kLanes;
-constexpr long kPackedDepth = 256;  // a panel of B of 32 or 64 columns then has 16 to 32 KB, what L1 holds
+constexpr long kPackedDepth = 256;  // a panel of B, 8 to 32 columns, then has 8 to 32 KB, which fits in L1
 
-// C's tile at C += the product of a packed panel of A, `depth` times kTileRows floats, and one of B, `depth` times
-// kTileColumns. Of the tile rows x columns are inside C.
+// Adds to C's tile at C the product of a packed panel of A, `depth` times kTileRows floats, and one of B, `depth` times
+// kTileColumns. rows x columns of the tile are inside C.
 void add_tile(long depth, const float* a, const float* b, float* C, long n, long rows, long columns) {
   Vector sum[kTileRows][2] = {};
   for (long l = 0; l < depth; ++l) {
@@ -119,7 +119,7 @@ void add_tile(long depth, const float* a, const float* b, float* C, long n, long
 }
 
 // Packed: the panels of B and of A are copied into the order in which the tiles read them, with zeros past the edges.
-// Everything else is in registers. Threads share the panels of B, and each has tile rows of its own.
+// Everything else is in registers. Threads share the panels of B, and each has its own tile rows.
 template <bool kThreads, bool kWholePanelsOnly = false>
 void packed(long m, long n, long k, Matrix A, Matrix B, float* __restrict__ C) {
   std::fill(C, C + m * n, 0.0f);
@@ -157,7 +157,7 @@ void packed(long m, long n, long k, Matrix A, Matrix B, float* __restrict__ C) {
   }
 }
 
-// sgemm of the BLAS that is installed, if any: OpenBLAS, MKL, or what libblas.so.3 stands for.
+// sgemm of the installed BLAS, if any: OpenBLAS, MKL, or the one that libblas.so.3 links to.
 struct Blas {
   const char* name = nullptr;
   void (*sgemm)(const char* transa, const char* transb, const int* m, const int* n, const int* k, const float* alpha,
@@ -176,7 +176,7 @@ const Blas& blas() {
   return found;
 }
 
-// BLAS is column-major, as cuBLAS is. Read that way our matrices are transposed, and C^T = B^T A^T.
+// BLAS is column-major, as cuBLAS is. Read that way, our matrices are transposed: C^T = B^T A^T.
 void of_blas(long m, long n, long k, Matrix A, Matrix B, float* __restrict__ C) {
   if (m == 0 || n == 0) return;
   const int rows = static_cast<int>(m), columns = static_cast<int>(n), depth = static_cast<int>(k);
@@ -209,7 +209,7 @@ std::string problem_of(const Variant& variant, const ladder::Case& c) {
   return ladder::problem_of(c, 2, [&](float* C) { variant.run(dim(0), dim(1), dim(2), host(0), host(1), C); });
 }
 
-// Prints what fails; returns whether all variants are right and the wrong one failed.
+// Prints failures; returns true if all variants are right and the wrong one failed.
 bool check(const ladder::Size& size) {
   const Sgemm problem(nullptr);
   bool ok = true;
@@ -233,7 +233,7 @@ bool check(const ladder::Size& size) {
 
 ladder::Size product(std::size_t m, std::size_t n, std::size_t k) { return {{m, n, k, 0, 0, 0}, {1, 0}}; }
 
-// Those of the kernels' sizes that have no gaps between rows and no factors, and some around blocks and panels.
+// Checks the kernels' sizes that have no gaps between rows and no factors, and some around blocks and panels.
 bool check_all() {
   bool ok = check(product(130, 513, 129)) & check(product(25, 65, 257)) & check(product(12, 32, 256)) &
             check(product(13, 31, 512));

@@ -1,4 +1,4 @@
-// bug: sums are promoted after each 128 k: what a shorter last block has added is dropped
+// bug: sums are promoted only after each 128 k, so the sum of a shorter last block is dropped
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right
@@ -6,7 +6,7 @@
 
 constexpr int kThreads = 256;
 
-// A thread per result.
+// One thread per result.
 __global__ void gemm_fp8_blocks_whole_only(long long M, long long N, long long K, const std::uint8_t* __restrict__ A,
                                            const std::uint8_t* __restrict__ B, const float* __restrict__ a_scales,
                                            const float* __restrict__ b_scales, float* __restrict__ C) {

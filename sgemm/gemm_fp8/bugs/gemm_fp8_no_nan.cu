@@ -4,7 +4,7 @@
 // stage: right
 #include "../gemm_fp8.cuh"
 
-// Without NaN.
+// Lacks the case of NaN.
 __device__ static float decode(unsigned bits) {
   const unsigned magnitude = bits & 0x7f, sign = (bits & 0x80) << 24;
   return __uint_as_float(sign | magnitude << 20) * 0x1p120f;
@@ -12,7 +12,7 @@ __device__ static float decode(unsigned bits) {
 
 constexpr int kThreads = 256;
 
-// A thread per result.
+// One thread per result.
 __global__ void gemm_fp8_no_nan(long long M, long long N, long long K, const std::uint8_t* __restrict__ A,
                                 const std::uint8_t* __restrict__ B, const float* __restrict__ a_scales,
                                 const float* __restrict__ b_scales, float* __restrict__ C) {

@@ -1,4 +1,4 @@
-// bug: the leading 1 is put before subnormals, too: 0 is 2^-7
+// bug: subnormals get a leading 1, too, so 0 becomes 2^-7
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right
@@ -13,7 +13,7 @@ __device__ static float decode(unsigned bits) {
 
 constexpr int kThreads = 256;
 
-// A thread per result.
+// One thread per result.
 __global__ void gemm_fp8_subnormals(long long M, long long N, long long K, const std::uint8_t* __restrict__ A,
                                     const std::uint8_t* __restrict__ B, const float* __restrict__ a_scales,
                                     const float* __restrict__ b_scales, float* __restrict__ C) {

@@ -8,7 +8,7 @@
 
 constexpr int kThreads = 256;
 
-// A thread per result.
+// One thread per result.
 __global__ void gemm_fp8_sum_in_half(long long M, long long N, long long K, const std::uint8_t* __restrict__ A,
                                      const std::uint8_t* __restrict__ B, const float* __restrict__ a_scales,
                                      const float* __restrict__ b_scales, float* __restrict__ C) {

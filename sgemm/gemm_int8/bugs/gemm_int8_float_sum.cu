@@ -6,7 +6,7 @@
 
 constexpr int kBlock = 256;
 
-// A thread per result.
+// One thread per result.
 __global__ void gemm_int8_float_sum(long long M, long long N, long long K, const std::int8_t* __restrict__ A,
                                     const std::int8_t* __restrict__ B, const float* __restrict__ row_scales,
                                     const float* __restrict__ column_scales, float* __restrict__ C) {

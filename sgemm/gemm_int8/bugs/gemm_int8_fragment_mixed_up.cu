@@ -1,5 +1,5 @@
-// bug: B's fragments are loaded with A's addresses: lanes 8 to 15 give the rows below instead of the next 16 bytes of k,
-// so registers 1 and 2 change places
+// bug: B's fragments are loaded with A's addresses: lanes 8 to 15 give the rows below instead of the next 16 bytes of
+// k, so registers 1 and 2 are swapped
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right

@@ -1,4 +1,4 @@
-// bug: a row takes a column's scale, and a column a row's
+// bug: the row's scale is read by column, and the column's scale by row
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right
@@ -6,7 +6,7 @@
 
 constexpr int kBlock = 256;
 
-// A thread per result.
+// One thread per result.
 __global__ void gemm_int8_scales_swapped(long long M, long long N, long long K, const std::int8_t* __restrict__ A,
                                          const std::int8_t* __restrict__ B, const float* __restrict__ row_scales,
                                          const float* __restrict__ column_scales, float* __restrict__ C) {
@@ -15,7 +15,7 @@ __global__ void gemm_int8_scales_swapped(long long M, long long N, long long K, 
   const std::int8_t *a = A + row * K, *b = B + col * K;
   int sum = 0;
   for (long long k = 0; k < K; ++k) sum += a[k] * b[k];
-  // past the shorter array's end: its last scale
+  // past the end of the shorter array, its last scale
   C[i] = static_cast<float>(sum) * row_scales[min(col, M - 1)] * column_scales[min(row, N - 1)];
 }
 

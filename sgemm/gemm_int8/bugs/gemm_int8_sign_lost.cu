@@ -1,4 +1,4 @@
-// bug: the words are unsigned, so __dp4a takes the bytes for 0 to 255: -1 is 255
+// bug: the words are unsigned, so __dp4a takes the bytes as 0 to 255: -1 is 255
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right
@@ -6,7 +6,7 @@
 
 constexpr int kBlock = 256;
 
-// Four bytes along k as a word, zeros past the end.
+// Returns four bytes along k as a word, with zeros past the end.
 __device__ static unsigned word(const std::int8_t* row, long long k, long long K) {
   unsigned bytes = 0;
   for (int i = 0; i < 4 && k + i < K; ++i)
@@ -14,7 +14,7 @@ __device__ static unsigned word(const std::int8_t* row, long long k, long long K
   return bytes;
 }
 
-// A thread per result.
+// One thread per result.
 __global__ void gemm_int8_sign_lost(long long M, long long N, long long K, const std::int8_t* __restrict__ A,
                                     const std::int8_t* __restrict__ B, const float* __restrict__ row_scales,
                                     const float* __restrict__ column_scales, float* __restrict__ C) {

@@ -1,4 +1,4 @@
-// bug: a tile ends at the last row of all layers, so what is past its own layer overwrites the next one's first rows
+// bug: rows end with all layers instead of their own, so a layer's last tile overwrites the first rows of the next
 // caught by: cpu reverse | is wrong
 // caught by: gpu | is wrong
 // stage: right
@@ -7,7 +7,7 @@
 
 constexpr unsigned kTile = 16;
 
-// Block (tile, layer).
+// blockIdx is (tile, layer).
 __global__ void linear_batched_into_next_layer(const __nv_bfloat16* __restrict__ A, const __nv_bfloat16* __restrict__ W,
                                                const __nv_bfloat16* __restrict__ bias, __nv_bfloat16* __restrict__ C,
                                                std::size_t M, std::size_t N, std::size_t K, unsigned tiles_n) {

@@ -7,7 +7,7 @@
 
 constexpr unsigned kTile = 16;
 
-// Block (tile, layer).
+// blockIdx is (tile, layer).
 __global__ void linear_batched_stride_of_a(const __nv_bfloat16* __restrict__ A, const __nv_bfloat16* __restrict__ W,
                                            const __nv_bfloat16* __restrict__ bias, __nv_bfloat16* __restrict__ C,
                                            std::size_t M, std::size_t N, std::size_t K, unsigned tiles_n) {

@@ -21,7 +21,7 @@ __global__ void linear_gelu_per_tile(const __nv_bfloat16* __restrict__ A, const 
     Ws[ty][tx] = col0 + ty < N && k0 + tx < K ? __bfloat162float(W[(col0 + ty) * K + k0 + tx]) : 0.0f;
     __syncthreads();
     for (unsigned l = 0; l < kTile; ++l) sum += As[ty][l] * Ws[tx][l];
-    sum = gelu_tanh(sum);  // belongs behind the loop
+    sum = gelu_tanh(sum);  // belongs after the loop
     __syncthreads();
   }
   if (row < M && col < N) C[row * N + col] = __float2bfloat16(gelu_tanh(sum + __bfloat162float(bias[col])));

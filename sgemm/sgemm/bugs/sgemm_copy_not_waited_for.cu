@@ -1,4 +1,4 @@
-// bug: a barrier, but no wait for the copies: it makes stores visible, not copies that have not arrived
+// bug: a barrier, but no wait for the copies: a barrier makes stores visible, not copies that have not arrived
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: cpu-trace | shared memory with no barrier between

@@ -1,4 +1,4 @@
-// bug: float4 wherever four elements are inside, even if rows of A do not start at multiples of 16 bytes
+// bug: float4 wherever four elements are inside, even if rows of A are not 16-byte aligned
 // caught by: cpu forward | misaligned address
 // caught by: cpu-asan forward | misaligned address
 // caught by: gpu | misaligned address

@@ -1,4 +1,4 @@
-// bug: no barrier after the products: fast threads load the next tiles over the ones that others still read
+// bug: no barrier after the products: fast threads load the next tiles over those that others still read
 // caught by: cpu forward | is wrong
 // caught by: cpu reverse | is wrong
 // caught by: cpu-asan forward | is wrong
@@ -23,7 +23,7 @@ __global__ void sgemm_one_barrier(std::size_t M, std::size_t N, std::size_t K, f
     __syncthreads();
 #pragma unroll
     for (unsigned k = 0; k < kTile; ++k) acc += As[ty][k] * Bs[k][tx];
-    // and __syncthreads() before the next round
+    // __syncthreads() is needed here
   }
   if (row >= M || col >= N) return;
   float* c = &C[row * ldc + col];

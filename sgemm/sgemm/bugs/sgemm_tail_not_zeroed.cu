@@ -1,4 +1,4 @@
-// bug: if k is no multiple of the tile, the last tiles keep elements of the tiles before instead of zeros
+// bug: if k is not a multiple of the tile, the last tiles keep elements of the previous tiles instead of zeros
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong
@@ -16,7 +16,7 @@ __global__ void sgemm_stale_tail(std::size_t M, std::size_t N, std::size_t K, fl
   const std::size_t col = std::size_t{blockIdx.x % tiles_n} * kTile + tx;
   float acc = 0.0f;
   for (std::size_t k0 = 0; k0 < K; k0 += kTile) {
-    if (row < M && k0 + tx < K) As[ty][tx] = A[row * lda + k0 + tx];  // and 0 if not
+    if (row < M && k0 + tx < K) As[ty][tx] = A[row * lda + k0 + tx];  // else 0
     if (k0 + ty < K && col < N) Bs[ty][tx] = B[(k0 + ty) * ldb + col];
     __syncthreads();
 #pragma unroll
