@@ -2,8 +2,8 @@
 #pragma once
 #include "tensor_map.cuh"
 
-// A tensor map for boxes of box_rows x 128 bytes. Its elements are pairs of bytes, so columns count pairs. TMA takes
-// rows of whole 16-byte chunks; other rows are copied first and end with zeros. Tag: as for scratch(). k must not be 0.
+// Returns a tensor map with boxes of box_rows x 128 bytes. Its elements are pairs of bytes, so columns count pairs. TMA
+// takes rows of whole 16-byte chunks; others are copied and end with zeros. Tag: as for scratch(). k must not be 0.
 template <typename Tag, typename Byte>
 CUtensorMap map_of_bytes(const Byte* data, std::size_t rows, std::size_t k, unsigned box_rows) {
   static_assert(sizeof(Byte) == 1, "bytes");

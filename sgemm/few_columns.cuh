@@ -22,7 +22,7 @@ inline int few_columns_log_lanes(std::size_t K) {
   return log;
 }
 
-// 1 << log_lanes lanes share a row, so a warp has kRows * (32 >> log_lanes) rows. N is kColumns, or 3 if kColumns is 4.
+// 1 << log_lanes lanes share a row, so a warp has kRows * (32 >> log_lanes) rows. N is kColumns; if that is 4, maybe 3.
 template <typename T, int kColumns>
 __global__ void __launch_bounds__(kFewColumnsThreads, 3)
     gemm_few_columns(unsigned M, int N, unsigned K, float alpha, const T* __restrict__ A, long long lda,

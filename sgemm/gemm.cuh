@@ -33,8 +33,7 @@ class Gemm : public ladder::Problem {
             {"infinity at the end of B", false, nan_at_end<1>}};
   }
 
-  // A, B and C in turn have over 2^31 elements. `many` is more than 65535 * 32 rows or columns, or all that gridDim.y
-  // allows.
+  // A, B and C in turn have over 2^31 elements. `many` rows or columns are over 65535 * 32, or gridDim.y's limit.
   std::vector<ladder::Size> huge_sizes() const override {
     const std::size_t many = dim_in_y_ ? ladder::kMaxGridY * tile_ : (1 << 21) + 5;
     return {{{many, 3, 1025, 1028, 0, 0}, {1, 0}},

@@ -57,8 +57,7 @@ void launch_small_tiles(const Product<T>& p) {
   launch_mma<64, 64, 2, 2>(p);
 }
 
-// W::launch_large_tiles(call) runs the last step's kernel. wgmma_128.cuh describes the rest of W. M, N, K, alpha: not
-// 0.
+// W is that of wgmma_128.cuh, and W::launch_large_tiles(call) runs the last step's kernel. M, N, K, alpha are not 0.
 template <typename W>
 void launch_any_shape(const GemmCall<typename W::T>& call) {
   using Call = GemmCall<typename W::T>;

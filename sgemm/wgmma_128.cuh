@@ -22,7 +22,7 @@ struct WgmmaShared {
   Barrier full[kWgmmaStages], empty[kWgmmaStages];
 };
 
-// Stores c[i] = v + beta c[i] for i = 0, apart, 2 apart, 3 apart below `left`. If beta = 0, c is not read. If apart =
+// Stores c[i] = v + beta c[i] for i = 0, apart, 2 apart, 3 apart below `left`. If beta = 0, c is not read. With apart =
 // 1, c must be aligned to 4 elements.
 template <typename Out>
 __device__ inline void store_four(Out* c, const float (&v)[4], float beta, unsigned left, unsigned apart) {

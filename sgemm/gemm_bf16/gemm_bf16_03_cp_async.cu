@@ -17,7 +17,7 @@ struct Stage {
   __nv_bfloat16 As[BM * BK], Bs[BK * BN];
 };
 
-// kAligned: chunks of 8 elements are 16-byte aligned, and no edge cuts one. Else threads load single elements.
+// kAligned: chunks of 8 elements are 16-byte aligned, and no edge cuts one. Otherwise threads load single elements.
 template <bool kAligned>
 __global__ void __launch_bounds__(kThreads)
     gemm_bf16_cp_async(long long M, long long N, long long K, float alpha, const __nv_bfloat16* __restrict__ A,

@@ -1,8 +1,8 @@
 // Problem:  step 01 converts each byte and multiplies one pair per lane and instruction.
-// Idea:     mma.sync.m16n8k32 on e4m3, with the pipeline and the fragments of gemm_int8 02. Ada has it in hardware (QMMA).
+// Idea:     mma.sync.m16n8k32 on e4m3, with the pipeline and fragments of gemm_int8 02. Ada has it in hardware (QMMA).
 //           For sm_90 ptxas converts to FP16 and emits two HMMA (SASS), which add in FP32.
-// Expect:   11 to 16x step 01, 0.17 to 0.26x cuBLASLt at 4096 on Hopper: HMMA has half the rate of FP8, and mma.sync 0.65
-//           of that; 96 F2FP and 128 FADD are added to 64 HMMA (SASS), and one block fits on an SM.
+// Expect:   11 to 16x step 01, 0.17 to 0.26x cuBLASLt at 4096 on Hopper: HMMA has half the rate of FP8, and mma.sync
+//           0.65 of that; 96 F2FP and 128 FADD are added to 64 HMMA (SASS), and one block fits on an SM.
 // Measured: 13.0x step 01, 0.21x cuBLASLt at 4096 (H200).
 // Next:     what multiplies FP8 itself on Hopper? (wgmma, sm_90a)
 // needs: sm_89
@@ -19,7 +19,7 @@ struct Stage {
   uint4 A[BM * BK / 16], B[BN * BK / 16];
 };
 
-// kAligned: the rows of A and B are 16-byte aligned, and k is a multiple of 16. Else threads load single bytes.
+// kAligned: the rows of A and B are 16-byte aligned, and k is a multiple of 16. Otherwise threads load single bytes.
 template <bool kAligned>
 __global__ void __launch_bounds__(kThreads)
     gemm_fp8_mma(long long M, long long N, long long K, const std::uint8_t* __restrict__ A,

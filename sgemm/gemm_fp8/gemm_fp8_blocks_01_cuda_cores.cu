@@ -4,7 +4,7 @@
 // Expect:   0.85 to 1.0x gemm_fp8 01: 16 more multiply-adds and 8 more loads of scales per 128 k and thread cost
 //           little, but two sets of sums take 103 registers, not 64, so two blocks share an SM, not four.
 // Measured: 0.014x cuBLASLt at 8192 (H200).
-// Next:     which part of it can tensor cores do?
+// Next:     which part of this can tensor cores do?
 #include "gemm_fp8_blocks.cuh"
 
 constexpr int BM = 64, BN = 64, BK = 32, kBlock = 128;

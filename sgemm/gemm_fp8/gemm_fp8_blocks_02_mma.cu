@@ -19,7 +19,7 @@ struct Stage {
   uint4 A[BM * BK / 16], B[BN * BK / 16];
 };
 
-// kAligned: the rows of A and B are 16-byte aligned, and k is a multiple of 16. Else threads load single bytes.
+// kAligned: the rows of A and B are 16-byte aligned, and k is a multiple of 16. Otherwise threads load single bytes.
 template <bool kAligned>
 __global__ void __launch_bounds__(kThreads)
     gemm_fp8_blocks_mma(long long M, long long N, long long K, const std::uint8_t* __restrict__ A,

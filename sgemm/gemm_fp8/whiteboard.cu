@@ -6,9 +6,9 @@
 // Say: e4m3 is a sign, 4 bits of exponent, 3 of mantissa. Its fields, shifted up by 20 bits, are a float's, too small
 // by 2^120, subnormals included. There is no infinity, and NaN has all 7 bits set.
 // Say: convert once per tile, when it goes to shared memory, not once per product.
-// Say: products of two e4m3 numbers have 8 bits, so FP32 multiplies them exactly and only additions round. An FP8 tensor
-// core keeps 14 bits of its sum on Hopper.
-// Next: a sum per 128 of k, scaled and added in FP32 (gemm_fp8_blocks_01); mma.sync and wgmma for the inner sum (02, 03).
+// Say: products of two e4m3 numbers have 8 bits, so FP32 multiplies them exactly and only additions round. An FP8
+// tensor core keeps 14 bits of its sum on Hopper.
+// Next: a sum per 128 of k, scaled and added in FP32 (gemm_fp8_blocks_01); mma.sync, wgmma for the inner sum (02, 03).
 __device__ float from_e4m3_bits(unsigned bits) {
   return __uint_as_float((bits & 128) << 24 | ((bits & 127) == 127 ? 0x7fc00000 : (bits & 127) << 20)) * 0x1p120f;
 }

@@ -1,8 +1,8 @@
 // Problem:  dp4a computes 4 products per lane and instruction, on operands that each lane has loaded for itself.
 // Idea:     mma.sync.m16n8k32: 4096 multiply-adds per warp. ldmatrix moves 4 bytes of a row to each lane, two BF16 or
 //           four consecutive k of int8; B, n x k, needs no .trans. cp.async keeps 3 tiles in flight.
-// Expect:   6 to 8.5x step 01, 0.5 to 0.75x step 00 at 4096: gemm_bf16 03 has 0.58x cuBLAS. A tile has half as many MMAs
-//           (64 of 146 instructions, SASS), but waits for shared memory as long; step 00 passes over C a second time.
+// Expect:   6 to 8.5x step 01, 0.5 to 0.75x step 00 at 4096: gemm_bf16 03 has 0.58x cuBLAS. A tile has half as many
+//           MMAs (64 of 146 instructions, SASS), but waits for shared memory as long; step 00 passes over C twice.
 // Measured: 8.04x step 01, 0.71x cuBLASLt at 4096 (H200).
 // Next:     what multiplies from shared memory? (wgmma, sm_90a)
 // needs: sm_80
@@ -19,7 +19,7 @@ struct Stage {
   uint4 A[BM * BK / 16], B[BN * BK / 16];
 };
 
-// kAligned: the rows of A and B are 16-byte aligned, and k is a multiple of 16. Else threads load single bytes.
+// kAligned: the rows of A and B are 16-byte aligned, and k is a multiple of 16. Otherwise threads load single bytes.
 template <bool kAligned>
 __global__ void __launch_bounds__(kThreads)
     gemm_int8_mma(long long M, long long N, long long K, const std::int8_t* __restrict__ A,

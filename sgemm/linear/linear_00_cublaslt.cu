@@ -1,5 +1,5 @@
-// The library: cublasLtMatmul on BF16 with FP32 sums and the epilogue GELU_BIAS. The manual does not say which GELU that
-// is; PyTorch uses it for the tanh formula alone, and its 2 FFMA per element (ncu, H200) are too few for erf.
+// The library: cublasLtMatmul on BF16 with FP32 sums and the epilogue GELU_BIAS. The manual does not say which GELU
+// that is; PyTorch uses it for the tanh formula alone, and its 2 FFMA per element (ncu, H200) are too few for erf.
 // needs: gpu
 // links: cublas
 // links: cublasLt

@@ -1,7 +1,7 @@
 // Problem:  in step 04 the tensor cores idle between tiles, while bias and GELU are computed and C is stored.
 // Idea:     persistent blocks, as in gemm_bf16 06: the next tile's stages load during the epilogue, which stages C in
 //           shared memory by stmatrix, and TMA stores it.
-// Expect:   1.05 to 1.2x step 04, most where k is short, 0.95 to 1.0x cuBLASLt at 4096^3. The loads overlap the epilogue,
+// Expect:   1.05 to 1.2x step 04, most if k is short, 0.95 to 1.0x cuBLASLt at 4096^3. The loads overlap the epilogue,
 //           but both consumers compute GELU at the same time, and then no wgmma runs.
 // Measured: 1.15x step 04, 0.96x cuBLASLt at 4096 (H200).
 // Next:     64 rows are one row of tiles, fewer than SMs. What could the idle SMs do? (A slice of k each.)

@@ -5,8 +5,8 @@
 // loads of both tiles are coalesced.
 // Say: inputs are BF16, sums FP32; bias and GELU too, and C is rounded once.
 // Say: GELU comes after the last tile, once per sum. The bias belongs to a column.
-// Next:     a thread with 8 x 8 sums, then tensor cores: mma.sync takes W's rows as they are (linear_02), wgmma from
-//           shared memory (linear_04).
+// Next: a thread with 8 x 8 sums, then tensor cores: mma.sync takes W's rows as they are (linear_02), wgmma from shared
+// memory (linear_04).
 using bf16 = __nv_bfloat16;
 
 __global__ void linear(const bf16* __restrict__ A, const bf16* __restrict__ W, const bf16* __restrict__ bias,

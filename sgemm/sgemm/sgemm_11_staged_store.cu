@@ -1,4 +1,4 @@
-// Problem:  where rows of C are not aligned, step 10's lanes store one float, 16 bytes apart: 16 to 20 sectors per request.
+// Problem:  if rows of C are unaligned, step 10's lanes store one float, 16 bytes apart: 16 to 20 sectors per request.
 // Idea:     each warp passes four rows at a time through shared memory; its lanes store 32 neighbouring columns.
 // Expect:   1.00x step 10 at 4096: C is 67 MB, 2 % of the time, and is written once.
 // Measured: 0.92x step 10, 0.83x cuBLAS at 4096 (H200); 0.92x, 0.83x (H100).

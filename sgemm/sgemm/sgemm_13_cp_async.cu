@@ -1,6 +1,6 @@
 // Problem:  step 12 has one tile in flight, in registers that a larger thread tile could use.
 // Idea:     cp.async copies without registers, 3 tiles in flight in 4 stages. That leaves room for 8 x 16 per thread.
-// Expect:   1.1 to 1.3x step 12 at 4096: a quarter fewer words per multiply-add, and no registers or stores for the copy.
+// Expect:   1.1 to 1.3x step 12 at 4096: a quarter fewer words per multiply-add; the copy takes no registers or stores.
 // Measured: 1.13x step 12, 1.01x cuBLAS at 4096 (H200); 1.14x, 1.01x (H100).
 // Next:     512 tiles on 132 SMs are 3.9 waves. What do the SMs without a tile do in the last one? And with 32 tiles?
 #include "float4_access.cuh"

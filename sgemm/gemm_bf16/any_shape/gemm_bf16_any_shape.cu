@@ -1,6 +1,5 @@
 // C = alpha A B + beta C at any shape: step 07, a smaller wgmma tile with k split over a cluster or into slices, tiles
-// of mma.sync for any alignment and older GPUs, and kernels without tiles. The first call at a shape times those that
-// accept it.
+// of mma.sync for any alignment and older GPUs, and kernels without tiles. The first call at a shape times them.
 #include "../gemm_bf16.cuh"
 #include "../../tensor_core_candidates.cuh"
 #ifndef CUDA_EMU

@@ -1,4 +1,4 @@
-// bug: W's layers are taken to be m x k apart, as those of A; right where m = n
+// bug: W's layers are taken to be m x k apart, like A's; right only if m = n
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right

@@ -1,4 +1,4 @@
-// bug: W is read as k x n, as gemm_bf16 has its B; a layer stores it n x k
+// bug: W is read as k x n, like gemm_bf16's B; a layer stores it as n x k
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right
