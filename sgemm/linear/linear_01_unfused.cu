@@ -1,6 +1,6 @@
 // Problem:  a layer of a network stores W as n x k: both operands of A W^T have k along their rows (TN).
-// Idea:     mma.sync in FP32 as in gemm_bf16 02; a fragment of W is what ldmatrix loads, without .trans. Then a second
-//           kernel adds the bias, applies GELU and rounds.
+// Idea:     mma.sync with FP32 sums as in gemm_bf16 02; a fragment of W is what ldmatrix loads without .trans. Then a
+//           second kernel adds the bias, applies GELU and rounds.
 // Expect:   0.25 to 0.32x cuBLASLt at 4096^3: gemm_bf16 02's loop, and 8 bytes more per element of C.
 // Measured: 0.25x cuBLASLt at 4096 (H200).
 // Next:     the sums were in registers. Why store them to add a bias?

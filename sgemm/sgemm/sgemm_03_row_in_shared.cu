@@ -2,7 +2,7 @@
 // Idea:     a block computes 256 columns of one row of C and keeps that row of A in shared memory, in pieces of 256.
 // Expect:   0.4 to 1.2x step 02: A's element was a broadcast already, and 32 rows no longer share one load of B.
 // Measured: 1.07x step 02, 0.10x cuBLAS at 4096 (H200); 0.86x, 0.086x (H100).
-// Next:     which data are worth a place in shared memory?
+// Next:     which data is worth keeping in shared memory?
 #include "sgemm.cuh"
 
 constexpr unsigned kBlock = 256;
