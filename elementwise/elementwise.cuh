@@ -1,4 +1,4 @@
-// Base of the problems with n elements and a result for each: the sizes and inputs to try.
+// Base class of problems with one result for each of n elements: sizes and input patterns for tests and benchmarks.
 #pragma once
 #include "ladder.cuh"
 

@@ -1,4 +1,4 @@
-// The ceiling of steps that move data to the device and back: the link to the host, in both directions at once.
+// Ceiling of steps that copy data to the device and back: the host link, used in both directions at once.
 #pragma once
 #include "ladder.cuh"
 
@@ -12,7 +12,7 @@ class HostLink : public ladder::OwnCeiling {
   explicit HostLink(double bytes) : half_(static_cast<std::size_t>(bytes) / 2), device_(2 * half_) {
     CUDA_CHECK(cudaMallocHost(&host_, std::max<std::size_t>(2 * half_, 1)));
     std::memset(host_, 0x3e, 2 * half_);
-    // Blocking streams: they and the default stream, which has the clock's events, wait for each other.
+    // Blocking streams: they and the default stream, where the timing events are recorded, wait for each other.
     for (cudaStream_t& stream : streams_) CUDA_CHECK(cudaStreamCreate(&stream));
   }
   HostLink(const HostLink&) = delete;

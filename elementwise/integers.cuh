@@ -1,4 +1,4 @@
-// Base of the demonstrations on integers: n in, n out, in device memory. Exact: bit-equal.
+// Base class of demonstrations on n integers in device memory, with one result each. Exact: bit-equal.
 #pragma once
 #include "elementwise.cuh"
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-// Streams or events, created on first use and kept to the program's end, because creating one is slow.
+// Streams or events, created on first use and kept until the program ends, because creating one is slow.
 template <typename Handle, cudaError_t (*create)(Handle*), cudaError_t (*destroy)(Handle)>
 class Handles {
  public:
@@ -27,14 +27,14 @@ class Handles {
   std::vector<Handle> handles_;
 };
 
-// A blocking stream: it and the default stream wait for each other.
+// Creates a blocking stream: it and the default stream wait for each other.
 inline cudaError_t create_stream(cudaStream_t* stream) { return cudaStreamCreate(stream); }
 inline cudaError_t destroy_stream(cudaStream_t stream) { return cudaStreamDestroy(stream); }
-// An event without timing: cheaper, and enough for ordering.
+// Creates an event without timing, which is cheaper and enough for ordering.
 inline cudaError_t create_event(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, cudaEventDisableTiming); }
 inline cudaError_t destroy_event(cudaEvent_t event) { return cudaEventDestroy(event); }
 
-// Each step has its own.
+// Return stream or event i. Each step has its own.
 static inline cudaStream_t stream_number(std::size_t i) {
   static Handles<cudaStream_t, create_stream, destroy_stream> streams;
   return streams[i];

@@ -1,4 +1,4 @@
-// Beyond the general tests of every step: values that a reader would ask about.
+// Checks particular values, in addition to the general tests of every step.
 #include "catch.hpp"
 #include "runner/check.hpp"
 
@@ -8,7 +8,7 @@ using namespace ladder;
 
 namespace {
 
-// f(x) as each step of `kernel` (a function of one variable) computes it.
+// Returns f(x) as each step of `kernel`, a function of one variable, computes it.
 std::vector<std::pair<std::string, float>> values(const std::string& kernel, float x) {
   std::vector<std::pair<std::string, float>> all;
   DeviceBuffer<float> in(1), out(1);
@@ -87,7 +87,7 @@ TEST_CASE("quantize: ties to even, and what a row of zeros, NaN, an infinity and
       {{1, nan, inf}, nan, {0, 0, 0}},
       {{1, -inf, 0}, inf, {0, 0, 0}},
       {{63 * least, 0}, 0, {0, 0}},                       // the division underflows
-      {{190 * least, -100 * least}, least, {127, -100}},  // 190 / 127 is rounded to 1, and 190 cut to 127
+      {{190 * least, -100 * least}, least, {127, -100}},  // 190 / 127 is rounded to 1, and 190 clamped to 127
       {{most, -most, most / 4}, most / 127.0f, {127, -127, 32}},
       {{5}, 5 / 127.0f, {127}},
       {{}, 0, {}},
@@ -112,7 +112,8 @@ TEST_CASE("quantize: ties to even, and what a row of zeros, NaN, an infinity and
 
 namespace {
 
-// The last buffer after a step of `kernel` ran on the inputs, with `last` elements that held 7.
+// Runs each step of `kernel` on the inputs and returns the last buffer, which has `last` elements, all 7 before the
+// run.
 template <typename... Inputs>
 std::vector<std::pair<std::string, std::vector<float>>> rows_of(const std::string& kernel, const Size& size,
                                                                 std::size_t last, const Inputs&... inputs) {
@@ -263,7 +264,7 @@ TEST_CASE("block_shape refuses blocks that no GPU has") {
 }
 
 TEST_CASE("lanes: rounds of a group of one, and of two that swap") {
-  // alone: (5 + 3 + 1) v per round; two of the same value: as if alone
+  // an element alone becomes (5 + 3 + 1) v per round; equal elements give the same
   const auto last = [](const std::vector<int>& in) {
     std::vector<std::pair<std::string, int>> all;
     DeviceBuffer<int> x(in.size()), y(in.size());

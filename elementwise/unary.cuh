@@ -1,4 +1,4 @@
-// Base of copy and the activation functions: y[i] = f(x[i]) for n floats.
+// Base class of copy and the activation functions: y[i] = f(x[i]) for n floats.
 #pragma once
 #include "elementwise.cuh"
 
@@ -6,7 +6,7 @@
 
 class Unary : public Elementwise {
  public:
-  // x and y hold n floats and do not overlap. Neither need be 16-byte aligned. n = 0 does nothing.
+  // x and y hold n floats and do not overlap. They need not be 16-byte aligned. n = 0 does nothing.
   using Launch = void (*)(const float* x, float* y, std::size_t n);
 
   explicit Unary(Launch launch) : launch_(launch) {}
@@ -28,14 +28,14 @@ class Unary : public Elementwise {
 
  protected:
   virtual double value(double x) const = 0;  // f in double
-  // See Problem::expect; `want` is f(x).
+  // Returns the scale of Problem::expect; `want` is f(x).
   virtual double error_scale(double /*x*/, double want) const { return std::abs(want); }
 
  private:
   Launch launch_;
 };
 
-// A smooth function, also tried from -16 to 16, where it bends and where its tails begin.
+// Base class of smooth functions, also tested from -16 to 16, where they bend and their tails begin.
 class Activation : public Unary {
  public:
   using Unary::Unary;

@@ -1,12 +1,12 @@
 // Adds two arrays of n floats: c[i] = a[i] + b[i].
-// One rounding, so bit-equal to the host's float addition.
+// Each sum is rounded once, so it is bit-equal to the host's float addition.
 // practice: easy, next transpose
 #pragma once
 #include "../elementwise.cuh"
 
 class Add : public Elementwise {
  public:
-  // a, b and c hold n floats and do not overlap. None need be 16-byte aligned. n = 0 does nothing.
+  // a, b and c hold n floats and do not overlap. They need not be 16-byte aligned. n = 0 does nothing.
   using Launch = void (*)(const float* a, const float* b, float* c, std::size_t n);
 
   explicit Add(Launch launch) : launch_(launch) {}

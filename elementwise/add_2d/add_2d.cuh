@@ -1,5 +1,5 @@
 // Adds two matrices: c = a + b.
-// The matrices have rows x cols floats, row-major. One rounding, so bit-equal to the host's float addition.
+// The matrices have rows x cols floats, row-major. Each sum is rounded once, so it is bit-equal to the host's.
 // practice: easy, next add_half2
 #pragma once
 #include "../elementwise.cuh"
@@ -9,7 +9,7 @@ class Add2d : public ladder::Problem {
   // Element (row, col) is at row * cols + col. a, b and c do not overlap. rows and cols are below 2^31, and may be 0.
   using Launch = void (*)(const float* a, const float* b, float* c, std::size_t rows, std::size_t cols);
 
-  // dim_in_y, tile: for a step whose gridDim.y has a block per `tile` rows, or columns.
+  // dim_in_y, tile: for a step whose gridDim.y has one block per `tile` "rows" or "cols" (dim_in_y).
   explicit Add2d(Launch launch, const char* dim_in_y = nullptr, std::size_t tile = 0)
       : launch_(launch), dim_in_y_(dim_in_y), tile_(tile) {}
 
@@ -39,7 +39,7 @@ class Add2d : public ladder::Problem {
   std::vector<ladder::Pattern> patterns() const override {
     return {{"random", false, ladder::patterns::random}, {"special", false, ladder::patterns::special}};
   }
-  // Empty, single rows and columns, around a block of 32 x 8; more than 65535 * 8 rows where a step takes them.
+  // Empty, single rows and columns, around a block of 32 x 8; more than 65535 * 8 rows if the step supports them.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = {{0, 0},  {0, 5},     {5, 0},    {1, 1},     {1, 1025}, {1025, 1},
                                        {2, 3},  {7, 31},    {8, 32},   {9, 33},    {31, 7},   {33, 9},

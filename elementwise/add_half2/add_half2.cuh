@@ -1,5 +1,5 @@
 // Adds two arrays of n halves: c[i] = a[i] + b[i].
-// One rounding, so bit-equal to the exact sum rounded to the nearest half, ties to even.
+// Each sum is rounded once, to the nearest half, ties to even: bit-equal to the exact sum rounded.
 // practice: easy, next rope
 #pragma once
 #include "../elementwise.cuh"
@@ -8,7 +8,7 @@
 
 class AddHalf2 : public Elementwise {
  public:
-  // a, b and c hold n halves and do not overlap. None need be aligned to more than a half. n = 0 does nothing.
+  // a, b and c hold n halves and do not overlap. 2-byte alignment is enough. n = 0 does nothing.
   using Launch = void (*)(const __half* a, const __half* b, __half* c, std::size_t n);
 
   explicit AddHalf2(Launch launch) : launch_(launch) {}
@@ -21,8 +21,8 @@ class AddHalf2 : public Elementwise {
   void run(const ladder::Arrays& device, const ladder::Size& size) const override {
     launch_(device.at<const __half>(0), device.at<const __half>(1), device.at<__half>(2), size[0]);
   }
-  // A float has 2 * 11 + 2 bits, enough that a sum rounded to float and then to half is the sum rounded to half
-  // (Figueroa, When is double rounding innocuous?, SIGNUM Newsletter 30, 1995).
+  // A float has 24 = 2 * 11 + 2 significant bits. With that many, a sum rounded to float and then to half equals the
+  // sum rounded to half directly (Figueroa, When is double rounding innocuous?, SIGNUM Newsletter 30, 1995).
   void expect(const ladder::Arrays& host, const ladder::Size&, const ladder::Range& range, double* want,
               double* scale) const override {
     const __half *a = host.at<const __half>(0), *b = host.at<const __half>(1);
@@ -37,7 +37,7 @@ class AddHalf2 : public Elementwise {
   double flops(const ladder::Size& size) const override { return static_cast<double>(size[0]); }
 
  private:
-  // Every pair of awkward halves across the two inputs: zeros, subnormals, the extremes, sums that tie or overflow.
+  // Every pair of special halves across the two inputs: zeros, subnormals, the extremes, sums that tie or overflow.
   static double special(std::uint64_t, std::size_t buffer, std::size_t i, std::size_t) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     constexpr double least = 1.0 / (1 << 24), normal = 1.0 / (1 << 14), epsilon = 1.0 / (1 << 10);

@@ -1,5 +1,5 @@
 // Doubles a matrix with blocks of a given shape.
-// A demonstration: y = 2 x for a row-major matrix, by blocks of width x height threads. Exact: bit-equal.
+// A demonstration: y = 2 x for a row-major matrix, by blocks of width x height threads. Exact, so bit-equal.
 // practice: easy, next divergence
 #pragma once
 #include "../elementwise.cuh"
@@ -10,7 +10,7 @@ class BlockShape : public ladder::Problem {
   // width and height are at least 1, their product at most 1024.
   using Launch = void (*)(const float* x, float* y, std::size_t rows, std::size_t cols, std::size_t width,
                           std::size_t height);
-  // The occupancy with blocks of so many threads, 0 to 1.
+  // Returns the occupancy with blocks of `threads` threads, 0 to 1.
   using Occupancy = double (*)(std::size_t threads);
 
   explicit BlockShape(Launch launch, Occupancy occupancy = nullptr) : launch_(launch), occupancy_(occupancy) {}

@@ -1,5 +1,5 @@
 // Copies an array: y[i] = x[i].
-// Bit-equal, NaN payloads apart.
+// The copy is bit-equal, except for NaN payloads.
 // practice: easy, next relu
 #pragma once
 #include "../unary.cuh"

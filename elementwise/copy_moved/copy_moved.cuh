@@ -1,10 +1,10 @@
-// Base of copy_offset and copy_stride: y[i] = x[at(i)] for n floats. Bit-equal.
+// Base class of copy_offset and copy_stride: y[i] = x[at(i)] for n floats. Bit-equal.
 #pragma once
 #include "../elementwise.cuh"
 
 class CopyMoved : public Elementwise {
  public:
-  // y holds n floats, x at(n - 1) + 1; they do not overlap. n = 0 does nothing. `moved` is the second dimension.
+  // y holds n floats and x at(n - 1) + 1; they do not overlap. n = 0 does nothing. `moved`: the offset or the stride.
   using Launch = void (*)(const float* x, float* y, std::size_t n, std::size_t moved);
 
   explicit CopyMoved(Launch launch) : launch_(launch) {}
@@ -27,11 +27,11 @@ class CopyMoved : public Elementwise {
       scale[i - range.begin] = 0;
     }
   }
-  // Moved by 1 to 33.
+  // Offsets and strides up to 33.
   ladder::Size random_size(ladder::Draw& draw, double bytes) const override {
     return draw_lengths(draw, bytes, {0, draw.length(33)});
   }
-  // Useful bytes: what is skipped need not move.
+  // Useful bytes: skipped elements are not counted.
   double bytes(const ladder::Size& size) const override { return 8.0 * static_cast<double>(size[0]); }
 
  protected:

@@ -1,5 +1,5 @@
 // Misaligned reads: y[i] = x[i + offset].
-// A demonstration of what misalignment costs: a copy whose reads start anywhere.
+// Demonstrates the cost of misalignment: a copy whose reads start at any float.
 // practice: easy, next copy_stride
 #pragma once
 #include "copy_moved.cuh"

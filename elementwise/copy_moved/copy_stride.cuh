@@ -1,5 +1,5 @@
 // Strided reads: y[i] = x[i * stride].
-// A demonstration of what a stride costs: a copy that reads one float of every `stride`.
+// Demonstrates the cost of a stride: a copy that reads one of every `stride` floats.
 // practice: easy, next block_shape
 #pragma once
 #include "copy_moved.cuh"

@@ -7,7 +7,7 @@
 
 constexpr int kRounds = 64;
 
-// One-to-one, so that a misplaced element shows.
+// Bijective, so that a misplaced element is detected.
 template <int a, int b, int c>
 __host__ __device__ inline unsigned shift_rounds(unsigned v) {
   for (int round = 0; round < kRounds; ++round) {

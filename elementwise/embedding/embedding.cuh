@@ -1,14 +1,14 @@
 // Embedding lookup: gather rows of a table by id.
-// out[t] = table[ids[t]], rows of dim floats. Ids may repeat. Decided: an id outside of [0, vocab), such as -1 for
-// padding, gives a row of zeros and reads nothing. (PyTorch stops the program.)
+// out[t] = table[ids[t]], rows of dim floats. Ids may repeat. An id outside [0, vocab), such as -1 for padding, gives a
+// row of zeros, and no table row is read. (PyTorch stops the program.)
 // practice: easy, next embedding_grad
 #pragma once
 #include "embedding_ids.hpp"
 
 class Embedding : public ladder::Problem {
  public:
-  // table is vocab x dim, out is tokens x dim, both row-major without gaps; they do not overlap and need be aligned to a
-  // float only. ids has an int64 per token, as PyTorch's have. Each length may be 0; tokens and vocab are below 2^31.
+  // table is vocab x dim and out is tokens x dim, both row-major without gaps. They do not overlap; 4-byte alignment is
+  // enough. ids has one int64 per token, as in PyTorch. Each length may be 0; tokens and vocab are below 2^31.
   using Launch = void (*)(const float* table, const std::int64_t* ids, float* out, std::size_t tokens,
                           std::size_t vocab, std::size_t dim);
 
@@ -29,7 +29,7 @@ class Embedding : public ladder::Problem {
     launch_(device.at<const float>(0), device.at<const std::int64_t>(1), device.at<float>(2), size[0], size[1],
             size[2]);
   }
-  // Nothing is computed: bit for bit.
+  // Nothing is computed, so results must be bit-equal.
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
     for (std::size_t e = range.begin; e < range.end; ++e) {
@@ -54,7 +54,7 @@ class Embedding : public ladder::Problem {
     const double value = pattern.value(seed, buffer, i, n);
     return buffer == 1 ? id_of(value, size[1]) : value;
   }
-  // Empty; one row; around a float4, a warp, a warp of float4 and a block; more tokens than rows.
+  // Empty; one row; around a float4, a warp, a warp's float4 and a block; more tokens than rows.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = {{0, 5, 8},    {5, 7, 0},   {1, 1, 1},     {1, 1, 4},    {300, 3, 1},
                                        {1001, 9, 4}, {7, 100, 2}, {3, 70001, 8}, {2, 4, 4100}, {5, 0, 8}};
@@ -73,7 +73,7 @@ class Embedding : public ladder::Problem {
   ladder::Size random_size(ladder::Draw& draw, double most) const override {
     return with_vocab(draw, most, draw_lengths(draw, most, {0, 1, 0}));
   }
-  // A row in and a row out for each token, and its id. A row that several tokens ask for counts for each of them.
+  // Per token: one row read, one row written, and the id. A row that several tokens read counts once for each of them.
   double bytes(const ladder::Size& size) const override {
     return static_cast<double>(size[0]) * (8.0 * static_cast<double>(size[2]) + 8);
   }
@@ -86,13 +86,13 @@ class Embedding : public ladder::Problem {
   static double random(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return common(seed, buffer, i, n, uniform_share);
   }
-  // Every third id is -1 or the first past the end.
+  // A third of the ids are -1 or vocab.
   static double padding(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return common(seed, buffer, i, n, [](std::uint64_t h) {
       return h % 6 == 0 ? -1 : h % 6 == 1 ? 1 : uniform_share(h);
     });
   }
-  // Every third id is 2^32 above the last row's, which in 32 bits is the last row's.
+  // A third of the ids are 2^32 above the last row's: truncated to 32 bits, they would be the last row's.
   static double far_outside(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return common(seed, buffer, i, n, [](std::uint64_t h) { return h % 3 == 0 ? 4294967296.0 : uniform_share(h); });
   }

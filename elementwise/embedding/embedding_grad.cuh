@@ -1,17 +1,17 @@
 // Embedding gradient: scatter rows that add up.
-// table_grad[r] = the sum of grad[t] over the tokens t with ids[t] = r; a row without a token is 0. Ids outside of
-// [0, vocab), such as -1 for padding, are ignored. order, for steps that use it, sorts the tokens: ids[order[0]] <=
-// ids[order[1]] <= ... Equal ids may come in any order, and are added in any. (PyTorch sorts in the same call; a
-// framework may sort once per batch.)
+// table_grad[r] = the sum of grad[t] over the tokens t with ids[t] = r; a row without a token is 0. Ids outside
+// [0, vocab), such as -1 for padding, are ignored. order, for steps that use it, lists the tokens sorted by id:
+// ids[order[0]] <= ids[order[1]] <= ... Tokens with equal ids may be listed and added in any order. (PyTorch sorts in
+// the same call; a framework may sort once per batch.)
 // practice: medium, next vec3_norm
 #pragma once
 #include "embedding_ids.hpp"
 
 class EmbeddingGrad : public ladder::Problem {
  public:
-  // grad is tokens x dim, table_grad is vocab x dim, both row-major without gaps; they do not overlap and need be aligned
-  // to a float only. ids has an int64 and order an int per token. table_grad holds anything before, and is set. Each
-  // length may be 0; tokens and vocab are below 2^31.
+  // grad is tokens x dim and table_grad is vocab x dim, both row-major without gaps. They do not overlap; 4-byte
+  // alignment is enough. ids has one int64 and order one int per token. All of table_grad is overwritten. Each length
+  // may be 0; tokens and vocab are below 2^31.
   using Launch = void (*)(const float* grad, const std::int64_t* ids, const int* order, float* table_grad,
                           std::size_t tokens, std::size_t vocab, std::size_t dim);
 
@@ -33,7 +33,7 @@ class EmbeddingGrad : public ladder::Problem {
             size[0], size[1], size[2]);
   }
 
-  // Where each row's tokens begin in the list after it: vocab + 1 places, then the tokens by row.
+  // Returns vocab + 1 indices into itself, where each row's tokens begin, then the tokens by row.
   std::vector<double> digest(const ladder::Arrays& host, const ladder::Size& size) const override {
     std::vector<std::vector<double>> tokens(size[1]);
     for (std::size_t t = 0; t < size[0]; ++t) {
@@ -45,8 +45,8 @@ class EmbeddingGrad : public ladder::Problem {
     for (const auto& row : tokens) digest.insert(digest.end(), row.begin(), row.end());
     return digest;
   }
-  // A row of k tokens takes k - 1 additions that round; the one to the 0 of a cleared table does not. Their error is at
-  // most (k - 1) u of the sum of magnitudes, in any order (Rump, BIT 52, 2012). So a row of one token is exact.
+  // A row of k tokens takes k - 1 additions that round; adding to the 0 of a cleared table is exact. Their error is at
+  // most (k - 1) u times the sum of magnitudes, in any order (Rump, BIT 52, 2012). So a row of one token is exact.
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
     for (std::size_t e = range.begin; e < range.end; ++e) {
@@ -100,19 +100,19 @@ class EmbeddingGrad : public ladder::Problem {
   double flops(const ladder::Size& size) const override {
     return static_cast<double>(size[0]) * static_cast<double>(size[2]);
   }
-  // grad and ids once in, the table once out. order is not counted.
+  // grad and ids are read once, the table is written once. order is not counted.
   double bytes(const ladder::Size& size) const override {
     return static_cast<double>(size[0]) * (4.0 * static_cast<double>(size[2]) + 8) +
            4.0 * static_cast<double>(size[1]) * static_cast<double>(size[2]);
   }
 
  private:
-  // Token i is number a i mod n of the order; a and n have no common factor.
+  // Returns a: token i is at index a i mod n of the order. a and n have no common factor.
   static std::size_t factor(std::size_t n) {
     constexpr std::size_t prime = 1000003;
     return n % prime == 0 ? 1 : prime % n;
   }
-  // The token at place k of the order: k / a mod n (Euclid).
+  // Returns the token at index k of the order: k / a mod n, by Euclid's algorithm.
   static double token_at(std::size_t k, std::size_t n) {
     const auto m = static_cast<std::int64_t>(n);
     std::int64_t r = m, next_r = static_cast<std::int64_t>(factor(n)), inverse = 0, next_inverse = 1;
@@ -124,7 +124,7 @@ class EmbeddingGrad : public ladder::Problem {
     inverse = (inverse % m + m) % m;
     return static_cast<double>(k * static_cast<std::size_t>(inverse) % n);
   }
-  // kShare: of the vocabulary, of the token at a place that is given as a share of n; must not fall.
+  // kShare maps a token's index in the order, as a share of n, to its id, as a share of vocab. It must not decrease.
   template <double (*kGrad)(std::uint64_t, std::size_t, std::size_t, std::size_t), double (*kShare)(double)>
   static double with_ids(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     if (buffer == 0) return kGrad(seed, buffer, i, n);
@@ -136,7 +136,7 @@ class EmbeddingGrad : public ladder::Problem {
   static double inside(double place) { return place; }
   static double last_row(double) { return 0.99999999; }
   static double frequent(double place) { return place * place * place * place; }
-  // An eighth is -1; an eighth is past the end, half of those 2^32 above the last row's id.
+  // An eighth of the ids are -1. An eighth are past the end, half of those 2^32 above the last row's id.
   static double some_outside(double place) {
     if (place < 0.125) return -1;
     if (place < 0.875) return (place - 0.125) / 0.75;

@@ -1,8 +1,8 @@
 // Hands out places in two buffers.
-// Element v of x asks for places(v) = 0 to 3 places, in `odd` if it is odd, else in `even`, and is written to each
-// of them. A buffer's places are handed out from 0 on, without gaps, in any order: its contents are compared as a
-// multiset, and nothing is written beyond. counts[0] and counts[1] become the numbers of places used in even and in
-// odd.
+// Element v of x needs places(v) = 0 to 3 places, in `odd` if it is odd, else in `even`, and is written to each of
+// them. A buffer's places are handed out from index 0 on, without gaps, in any order. Its contents are compared as a
+// multiset, and elements beyond the used places must not change. counts[0] and counts[1] are set to the number of
+// places used in even and in odd.
 // Exact: bit-equal.
 // practice: medium, next litmus
 #pragma once
@@ -15,13 +15,13 @@ __host__ __device__ inline bool is_odd(int v) { return (v & 1) != 0; }
 
 class GroupPlaces : public Elementwise {
  public:
-  // x holds n integers, even and odd have room for 3 n each; no overlap. counts is set, not added to. n = 0 is allowed.
+  // x holds n integers, even and odd 3 n each; they do not overlap. counts is overwritten. n = 0 is allowed.
   using Launch = void (*)(const int* x, int* even, int* odd, std::int64_t* counts, std::size_t n);
 
   explicit GroupPlaces(Launch launch) : launch_(launch) {}
 
   const char* kernel() const override { return "group_places"; }
-  // even and odd count as inputs too: what lies beyond their places before the run must still be there after it.
+  // even and odd are also inputs: elements beyond the used places must keep their values.
   std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override {
     return {ladder::input<int>("x", size[0]), ladder::inout<int>("even", 3 * size[0]),
             ladder::inout<int>("odd", 3 * size[0]), ladder::output<std::int64_t>("counts", 2)};
@@ -29,7 +29,7 @@ class GroupPlaces : public Elementwise {
   void run(const ladder::Arrays& device, const ladder::Size& size) const override {
     launch_(device.at<const int>(0), device.at<int>(1), device.at<int>(2), device.at<std::int64_t>(3), size[0]);
   }
-  // How many places are asked for before each piece of x, and in all: of even, then of odd.
+  // Returns the number of places needed before each piece of x, and in total: of even, then of odd.
   std::vector<double> digest(const ladder::Arrays& host, const ladder::Size& size) const override {
     std::vector<double> before{0, 0};
     for (std::size_t begin = 0; begin < size[0]; begin += kPiece) {
@@ -51,7 +51,7 @@ class GroupPlaces : public Elementwise {
       return;
     }
     const bool odd = range.buffer == 2;
-    std::size_t piece = 0;  // the last one before which no more is asked for than before the range
+    std::size_t piece = 0;  // the last piece whose places begin at or before the range
     while (2 * (piece + 1) < before.size() && before[2 * (piece + 1) + odd] <= static_cast<double>(range.begin))
       ++piece;
     std::size_t to = range.begin;
@@ -70,7 +70,7 @@ class GroupPlaces : public Elementwise {
     const std::vector<double>& before = host.digest();
     return static_cast<std::size_t>(before[before.size() - 2 + (buffer == 2)]);
   }
-  // "even": nothing is asked of odd. "none": nobody asks. "last": few ask, at the end of a warp.
+  // "even": no places in odd. "none": no places at all. "last": only elements at the end of a warp or of x need places.
   std::vector<ladder::Pattern> patterns() const override {
     return {{"random", true, any_integer}, {"even", true, even}, {"none", true, none}, {"last", true, last}};
   }
@@ -79,9 +79,9 @@ class GroupPlaces : public Elementwise {
     return {{0},  {1},  {2},  {3},   {5},   {29},  {30},  {31},  {32},  {33},   {34},   {61},
             {63}, {64}, {65}, {127}, {129}, {255}, {256}, {257}, {293}, {1025}, {4099}, {9973}};
   }
-  std::vector<ladder::Size> huge_sizes() const override { return {}; }  // an atomic on one address for each warp
+  std::vector<ladder::Size> huge_sizes() const override { return {}; }  // each warp needs an atomic on one address
   std::vector<ladder::Size> bench_sizes() const override { return {{std::size_t{1} << 20}, {std::size_t{1} << 24}}; }
-  // Of random data: x is read, and half of even and odd together, 3 n, is written.
+  // For random data: 4 n bytes of x are read, and 1.5 n places in even and odd together (6 n bytes) are written.
   double bytes(const ladder::Size& size) const override { return 10.0 * static_cast<double>(size[0]) + 16; }
 
  private:

@@ -1,14 +1,14 @@
 // Sums and maxima of groups of 4, 8, 32, 256.
 // n integers, taken as unsigned. y[i] = s4 + 3 m8 + 5 t32 + 7 s256, mod 2^32: s4 and s256 are the sums mod 2^32 of i's
-// group of 4 and of 256, m8 the maximum of its group of 8, t32 the sum of the low halves of its group of 32, which
-// stops at 2^20 - 1. Groups begin at multiples of their size; the last may be shorter. Exact: bit-equal.
+// group of 4 and of 256, m8 the maximum of its group of 8, t32 the sum of the low halves of its group of 32, saturated
+// at 2^20 - 1. Groups begin at multiples of their size; the last may be shorter. Exact: bit-equal.
 // practice: medium, next group_places
 #pragma once
 #include "../integers.cuh"
 
 constexpr int kBlock = 256;
 
-// The two operands' sum, or 2^20 - 1 where that is less: associative, so that a reduction may take any order.
+// Returns a + b, or 2^20 - 1 if that is less. It is associative, so a reduction may use any order.
 __host__ __device__ inline unsigned saturating_sum(unsigned a, unsigned b) {
   constexpr unsigned most = (1u << 20) - 1;
   return a + b < most ? a + b : most;
@@ -26,7 +26,7 @@ class GroupSums : public Integers {
               double* scale) const override {
     const int* x = host.at<const int>(0);
     const auto over = [&](std::size_t i, std::size_t width, auto op) {
-      unsigned result = 0;  // adds nothing and is no maximum
+      unsigned result = 0;  // the identity of all three operations
       const std::size_t first = i / width * width, end = std::min(first + width, size[0]);
       for (std::size_t k = first; k < end; ++k) result = op(result, static_cast<unsigned>(x[k]));
       return result;
@@ -42,7 +42,7 @@ class GroupSums : public Integers {
       scale[i - range.begin] = 0;
     }
   }
-  // Every length of a group of 32, in the first block and in a later one; blocks that end within a warp.
+  // Every length of the last group of 32, in the first block and in a later one; blocks that end within a warp.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes;
     for (std::size_t n = 0; n <= 33; ++n) sizes.push_back({n});

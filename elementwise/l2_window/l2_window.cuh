@@ -1,6 +1,6 @@
 // Looks up a table that should stay in L2.
-// y[i] = x[i] + table[slot(i)]: n floats stream past once, each looks up one of m floats, far from its neighbour's.
-// Does the table stay in L2 meanwhile? One rounding: bit-equal.
+// y[i] = x[i] + table[slot(i)]: n floats are streamed once, and each looks up one of m floats, far from its
+// neighbour's. Does the table stay in L2 meanwhile? Each sum is rounded once: bit-equal.
 // practice: medium, next streams
 #pragma once
 #include "../elementwise.cuh"
@@ -8,7 +8,7 @@
 #include "set_aside.cuh"
 #endif
 
-// Spreads neighbouring i over the whole table; m is below 2^32.
+// Returns the index that element i looks up. Neighbouring i are spread over the whole table. m must be below 2^32.
 __host__ __device__ inline std::size_t slot(std::size_t i, std::size_t m) {
   return std::size_t{static_cast<std::uint32_t>(i) * 2654435761u} * m >> 32;
 }
@@ -33,7 +33,7 @@ class L2Window : public Elementwise {
   void run(const ladder::Arrays& device, const ladder::Size& size) const override {
     launch_(device.at<const float>(0), device.at<const float>(1), device.at<float>(2), size[0], size[1]);
   }
-  // Neither lines that an earlier run made persistent nor the part of L2 that it set aside may reach this one.
+  // Resets lines that persist from an earlier run, and sets aside this step's part of L2.
   void prepare(const ladder::Arrays&, const ladder::Size& size) const override {
 #ifndef CUDA_EMU
     CUDA_CHECK(cudaCtxResetPersistingL2Cache());
@@ -42,7 +42,7 @@ class L2Window : public Elementwise {
     static_cast<void>(size);
 #endif
   }
-  // What of L2 a step sets aside for its table.
+  // Returns how many bytes of L2 a step sets aside for its table.
   virtual std::size_t persisting_bytes(const ladder::Size&) const { return 0; }
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {

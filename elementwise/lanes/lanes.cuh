@@ -1,14 +1,14 @@
 // Exchanges values between the lanes of a warp.
 // n integers in groups of 32; the last may be shorter. In each of 16 rounds every element becomes, mod 2^32, 5 times
-// the next element of its group (the first follows the last) + 3 times its partner, the element at place ^ 1 (itself,
-// where there is none) + the first element of its group. Exact: bit-equal.
+// the next element of its group (the first follows the last) + 3 times its partner, the element at index ^ 1 of the
+// group (itself if there is none) + the first element of its group. Exact: bit-equal.
 // practice: medium, next votes
 #pragma once
 #include "../integers.cuh"
 
 constexpr int kRounds = 16, kGroup = 32;
 
-// an element after a round
+// Returns an element's value after a round.
 __host__ __device__ inline unsigned mix(unsigned next, unsigned partner, unsigned first) {
   return 5 * next + 3 * partner + first;
 }

@@ -48,7 +48,7 @@ class Votes : public Integers {
       scale[i - range.begin] = 0;
     }
   }
-  // "signs": most groups of 32 have one sign, and few of 256 a multiple of 64.
+  // "signs": most groups of 32 have one sign, and few groups of 256 have a multiple of 64.
   std::vector<ladder::Pattern> patterns() const override {
     std::vector<ladder::Pattern> all = Integers::patterns();
     all.push_back({"signs", true, signs});

@@ -1,15 +1,15 @@
 // Passes messages between blocks: data, then a flag.
-// A litmus test of memory order: may a reader see the flag and not the data?
+// A litmus test of memory ordering: can a reader see the flag but not the data?
 // n pairs of a writer and a reader in different blocks, all in one launch. Writer i stores x[i] | 1 in data[i],
-// then 1 in flags[i]; both were 0. Reader i looks at flags[i] once. y[i] becomes data[i] if the flag was set, else
-// x[i] | 1: so x[i] | 1 in any case, unless the reader saw the flag and not the data. Exact: bit-equal.
+// then 1 in flags[i]; both were 0. Reader i reads flags[i] once. y[i] becomes data[i] if the flag was set, else
+// x[i] | 1. So y[i] is x[i] | 1, unless the reader saw the flag but not the data. Exact: bit-equal.
 // practice: medium, next lock
 #pragma once
 #include "../integers.cuh"
 
 __host__ __device__ inline int message(int x) { return x | 1; }  // not 0
 
-// n zeros each for data and flags.
+// data and flags have n zeros each.
 struct Mailboxes {
   int *data, *flags;
 };

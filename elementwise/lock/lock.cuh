@@ -1,7 +1,7 @@
 // Updates records of four numbers under a lock.
 // Element v of x belongs to record v mod m (v taken as unsigned). A record has a count, a sum mod 2^32, an exclusive or
-// and a maximum; each element changes all four. records holds m of them, one after the other, and what it holds before
-// counts, too. The order of updates doesn't matter. Exact: bit-equal.
+// and a maximum; each element updates all four. records holds m of them, contiguously; their initial values count, too.
+// The order of updates doesn't matter. Exact: bit-equal.
 // practice: hard, next math
 #pragma once
 #include "../elementwise.cuh"
@@ -10,13 +10,13 @@
 
 __host__ __device__ inline std::size_t record_of(int v, std::size_t m) { return static_cast<unsigned>(v) % m; }
 
-// What elements add to a record.
+// The contribution of one or more elements to a record.
 struct Update {
   int count, sum, bits, most;
 };
 __host__ __device__ inline Update update_of(int v) { return {1, v, v, v}; }
 
-// Not atomic: the caller owns the record.
+// Applies an update, not atomically: the caller must own the record.
 __host__ __device__ inline void apply(int* record, const Update& update) {
   record[0] = static_cast<int>(static_cast<unsigned>(record[0]) + static_cast<unsigned>(update.count));
   record[1] = static_cast<int>(static_cast<unsigned>(record[1]) + static_cast<unsigned>(update.sum));
@@ -24,7 +24,7 @@ __host__ __device__ inline void apply(int* record, const Update& update) {
   record[3] = record[3] < update.most ? update.most : record[3];
 }
 
-// m locks, all open.
+// Returns m open locks.
 inline unsigned* open_locks(std::size_t m) {
   auto* const locks = scratch<unsigned, struct Locks>(m);
   CUDA_CHECK(cudaMemsetAsync(locks, 0, m * sizeof(unsigned)));
@@ -68,7 +68,7 @@ class Lock : public Elementwise {
       scale[k - range.begin] = 0;
     }
   }
-  // "one record": all elements want the same lock. "pairs": so do neighbouring lanes.
+  // "one record": all elements need the same lock. "pairs": lanes 2 k and 2 k + 1 do.
   std::vector<ladder::Pattern> patterns() const override {
     return {{"random", true, any_integer}, {"one record", true, one_record}, {"pairs", true, pairs}};
   }
@@ -77,10 +77,10 @@ class Lock : public Elementwise {
             {255, 4}, {257, 5}, {513, 64}, {1025, 3}, {700, 257}, {1100, 1}, {2049, 1000}};
   }
   std::vector<ladder::Size> huge_sizes() const override { return {}; }
-  // 4, 64 and 16384 records: contention falls. Few elements: at one lock the time grows with their square, as each
+  // 4, 64 and 16384 records: contention falls. n is small, because with one lock the time grows with its square: each
   // update waits for an attempt of all the others.
   std::vector<ladder::Size> bench_sizes() const override { return {{1 << 12, 4}, {1 << 12, 64}, {1 << 12, 1 << 14}}; }
-  // At most 2^15 elements, so that even those of one record do not take long.
+  // At most 2^15 elements, so that they do not take long even if all belong to one record.
   ladder::Size random_size(ladder::Draw& draw, double bytes) const override {
     const std::size_t n = draw.length(static_cast<std::size_t>(std::min(std::max(bytes / 8, 1.0), 32768.0)));
     const double left = (bytes - 4.0 * static_cast<double>(n)) / 32;

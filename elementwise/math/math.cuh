@@ -6,14 +6,14 @@
 
 constexpr int kTerms = 8;
 
-// The sum over k of sin(k w) + cos(k w).
+// Returns the sum over k of sin(k w) + cos(k w).
 inline double eight_terms(double w) {
   double sum = 0;
   for (int k = 1; k <= kTerms; ++k) sum += std::sin(k * w) + std::cos(k * w);
   return sum;
 }
 
-// What a step's functions may be off by: as CUDA's tables say of the ordinary ones, or of the intrinsics.
+// Selects the error bounds of a step's functions: CUDA's table for the ordinary ones, or for the intrinsics.
 enum class Functions { ordinary, intrinsic };
 
 class Math : public Unary {
@@ -23,7 +23,7 @@ class Math : public Unary {
   const char* kernel() const override { return "math"; }
   double tolerance(const ladder::Size&) const override { return ladder::kUnitRoundoff; }
 
-  // Inputs within the domain alone.
+  // Only inputs within the domain.
   std::vector<ladder::Pattern> patterns() const override {
     return {{"random", false, three}, {"near 0", false, near_0}, {"edges", false, edges}};
   }
@@ -32,11 +32,11 @@ class Math : public Unary {
  protected:
   double value(double v) const override { return v * v * v * eight_terms(v / 8); }
   // In units of u, to first order:
-  // - an angle is rounded once, which moves sine and cosine by its size at most: 2 * 4.5 |v| over the 8 terms;
-  // - a sine or cosine is within 2 ulp, 2 u as it is below 1; an intrinsic within 2^-21.19, 7.03 u, from -pi to pi: 16;
+  // - an angle is rounded once; sine and cosine change by at most that error: 2 * 4.5 |v| over the 8 terms;
+  // - a sine or cosine is within 2 ulp, 2 u below 1; an intrinsic within 2^-21.19, 7.03 u, from -pi to pi: 16 of them;
   // - a pair is at most 1.42 and its addition rounds once: 8 * 1.42. The running sum is at most 1.42 k: 36 * 1.42;
   // - powf is within 4 ulp, 8 u, and the product rounds once: 9 times the result. v * v * v rounds twice.
-  // 2 % are for higher orders. The cube of a tiny v loses its low bits: a few smallest subnormals.
+  // 2 % are for higher orders. The cube of a tiny v loses its low bits: 40 times the smallest subnormal.
   double error_scale(double v, double want) const override {
     if (std::isnan(v)) return 0;
     const double functions = 16 * (functions_ == Functions::ordinary ? 2 : 7.03);

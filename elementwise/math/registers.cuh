@@ -1,6 +1,6 @@
 // Rotates groups of 32 integers by data.
-// Group g has the elements g, g + G, g + 2 G, ... of x, G = n / 32 rounded up; those at n and beyond count as 0. Its
-// first element, mod 32, is the amount s: y[g + k G] = x[g + ((k + s) mod 32) G] for all places below n. Bit-equal.
+// Group g has the elements g, g + G, g + 2 G, ... of x, G = n / 32 rounded up; those at n and beyond count as 0. It is
+// rotated by s, its first element mod 32: y[g + k G] = x[g + ((k + s) mod 32) G] for all indices below n. Bit-equal.
 // practice: medium, next sum_of_squares
 #pragma once
 #include "../integers.cuh"

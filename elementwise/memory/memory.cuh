@@ -10,9 +10,9 @@ class Transfer : public Elementwise {
   using In = void (*)(const float* x, float* z, std::size_t n);
   // Device-to-host: n floats from the device's z to the host's y. y is complete after cudaDeviceSynchronize.
   using Out = void (*)(const float* z, float* y, std::size_t n);
-  // All of it, from x to y, if there is no z in between; else null.
+  // The whole run from x to y, for steps that don't use z; else null.
   using Whole = void (*)(const float* x, float* y, std::size_t n);
-  // How a run allocates z, n floats, and releases it.
+  // Allocates z (n floats) in each run, and releases it.
   using Allocate = float* (*)(std::size_t n);
   using Release = void (*)(float* z);
 
@@ -29,7 +29,7 @@ class Transfer : public Elementwise {
   }
   ladder::Place place() const override { return place_; }
   void run(const ladder::Arrays& host, const ladder::Size& size) const override;
-  // Moves managed pages back to the host, as they stay where they were used last.
+  // Moves managed pages back to the host, because they stay where they were used last.
   void prepare(const ladder::Arrays& host, const ladder::Size& size) const override;
   void expect(const ladder::Arrays& host, const ladder::Size&, const ladder::Range& range, double* want,
               double* scale) const override {
@@ -50,7 +50,7 @@ class Transfer : public Elementwise {
     return std::make_unique<HostLink>(bytes(size));
   }
 
-  // GB/s in each direction alone. If a run allocates z: that cost, beside cudaMalloc and cudaFree.
+  // Returns GB/s in each direction alone. If a run allocates z, also the time of that and of cudaMalloc and cudaFree.
   std::vector<ladder::Figure> figures(const ladder::Arrays& host, const ladder::Size& size) const override;
 
  private:
@@ -62,7 +62,7 @@ class Transfer : public Elementwise {
   Release release_;
 };
 
-// ---- What the steps share
+// ---- Shared by the steps
 
 static __global__ void memory_double(float* z, std::size_t n) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;

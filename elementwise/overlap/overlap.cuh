@@ -11,10 +11,10 @@
 
 class Overlap : public Elementwise {
  public:
-  // x and y hold n integers each in pinned host memory and do not overlap. n = 0 does nothing. May return early, but
+  // x and y hold n integers each in pinned host memory and do not overlap. n = 0 does nothing. It may return early, but
   // cudaDeviceSynchronize and the default stream must wait for the result. The caller waits before the next call.
   using Launch = void (*)(const int* x, int* y, std::size_t n);
-  // What a step measures beyond the general figures.
+  // Returns a step's additional figures.
   using Extra = std::vector<ladder::Figure> (*)(const int* x, int* y, std::size_t n);
 
   explicit Overlap(Launch launch, Extra extra = nullptr) : launch_(launch), extra_(extra) {}
@@ -50,7 +50,7 @@ class Overlap : public Elementwise {
     return std::make_unique<HostLink>(bytes(size));
   }
 
-  // The parts alone, in one piece each: copy in, compute, copy out.
+  // Returns the times of copy in, compute and copy out alone, each in one piece.
   std::vector<ladder::Figure> figures(const ladder::Arrays& host, const ladder::Size& size) const override;
 
  private:
@@ -62,14 +62,14 @@ class Overlap : public Elementwise {
   Extra extra_;
 };
 
-// ---- What the steps share
+// ---- Shared by the steps
 
 static __global__ void overlap_work(int* z, std::size_t n) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < n) z[i] = static_cast<int>(xorshift_rounds(static_cast<unsigned>(z[i])));
 }
 
-// The three parts, each put into a stream; n > 0.
+// Enqueue one of the three parts in a stream. n must not be 0.
 inline void copy_in(const int* x, int* z, std::size_t n, cudaStream_t stream) {
   CUDA_CHECK(cudaMemcpyAsync(z, x, n * sizeof(int), cudaMemcpyHostToDevice, stream));
 }

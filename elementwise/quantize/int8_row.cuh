@@ -2,7 +2,8 @@
 #pragma once
 #include "quantize.cuh"
 
-// |v| as an unsigned of the same order, with NaN above infinity: one integer maximum keeps NaN.
+// Returns the bits of |v|. As unsigned integers they are ordered like |v|, with NaN above infinity, so that an integer
+// maximum keeps NaN.
 __device__ inline unsigned magnitude(float v) { return __float_as_uint(v) & 0x7fffffff; }
 __device__ inline unsigned magnitude(float4 v) {
   return max(max(magnitude(v.x), magnitude(v.y)), max(magnitude(v.z), magnitude(v.w)));
@@ -16,7 +17,7 @@ __device__ inline unsigned warp_max(unsigned v) {
   return v;
 }
 
-// Maximum over a block of kBlock threads, a multiple of 32, returned to all. All must call it, and only once.
+// Maximum over a block of kBlock threads (a multiple of 32), returned to all. All must call it, and only once.
 template <int kBlock>
 __device__ inline unsigned block_max(unsigned v) {
   __shared__ unsigned warps[kBlock / 32];
@@ -28,17 +29,17 @@ __device__ inline unsigned block_max(unsigned v) {
   return warp_max(lane < kBlock / 32 ? warps[lane] : 0);
 }
 
-// Divides by a scale: one division per row and a product per element, two roundings where x / scale has one.
+// Divides by a scale, with one division per row and one product per element: two roundings instead of x / scale's one.
 struct Quantizer {
   float lift, inverse;
 
-  // 1 / scale overflows below 2^-128: there scale and elements are multiplied by 2^64 first, which is exact. A scale of
-  // 0, infinity or NaN gets the inverse 0.
+  // 1 / scale overflows below 2^-128. Below 2^-126, scale and elements are therefore multiplied by 2^64 first, which is
+  // exact. A scale of 0, infinity or NaN gets the inverse 0.
   __device__ explicit Quantizer(float scale) {
     lift = scale < 0x1p-126f ? 0x1p64f : 1.0f;
     inverse = scale > 0.0f && scale < INFINITY ? 1.0f / (scale * lift) : 0.0f;
   }
-  // __float2int_rn rounds ties to even and turns NaN (infinity or NaN times 0) into 0. The clamp: subnormal scales.
+  // __float2int_rn rounds ties to even and turns NaN (infinity or NaN times 0) into 0. Subnormal scales need the clamp.
   __device__ signed char operator()(float v) const {
     return static_cast<signed char>(max(-127, min(127, __float2int_rn(v * lift * inverse))));
   }
@@ -47,7 +48,7 @@ struct Quantizer {
   }
 };
 
-// x starts at a 16-byte boundary, q need not: four elements take one store if q is aligned, else four.
+// If x is at a 16-byte boundary, q may still be misaligned: four elements take one store if q is aligned, else four.
 __device__ inline bool is_aligned_for_char4(const std::int8_t* q) {
   return reinterpret_cast<std::uintptr_t>(q) % alignof(char4) == 0;
 }

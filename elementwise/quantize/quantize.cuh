@@ -1,10 +1,10 @@
 // Symmetric quantization to 8 bits, row by row.
-// scale_r = max over c of |x_rc| / 127; q_rc = x_rc / scale_r, rounded, so that q_rc * scale_r is x_rc to half a scale.
+// scale_r = max over c of |x_rc| / 127; q_rc = x_rc / scale_r, rounded: q_rc * scale_r is x_rc to within half a scale.
 //
-// scale is the correctly rounded float division. q is rounded to the nearest, ties to even, and is at most 127 in
-// magnitude. A scale of 0 (a row of zeros, or one whose division underflows) has values 0. NaN in a row makes its scale
-// NaN, else an infinity makes it infinite; there too the values are 0, so that 0 times the scale is NaN. A row without
-// elements has the scale 0.
+// scale is the correctly rounded float division. q is rounded to nearest, ties to even, and is at most 127 in
+// magnitude. If the scale is 0 (a row of zeros, or the division underflows), the values are 0. A NaN in a row makes its
+// scale NaN, else an infinity makes it infinite. In both cases the values are 0, so that 0 times the scale is NaN. A
+// row without elements has the scale 0.
 // practice: medium, next bank_conflict
 #pragma once
 #include "../elementwise.cuh"
@@ -12,8 +12,8 @@
 
 class Quantize : public ladder::Problem {
  public:
-  // x and q hold rows * cols elements, without gaps between rows; scale has a float per row; nothing overlaps. x and
-  // scale are aligned to a float only, q to a byte, and cols is any number. rows or cols may be 0; rows is below 2^31.
+  // x and q hold rows * cols elements, without gaps between rows; scale has a float per row. They do not overlap. x and
+  // scale are 4-byte aligned; q may be at any address. rows and cols may be 0; rows is below 2^31.
   using Launch = void (*)(const float* x, std::int8_t* q, float* scale, std::size_t rows, std::size_t cols);
 
   explicit Quantize(Launch launch) : launch_(launch) {}
@@ -34,7 +34,7 @@ class Quantize : public ladder::Problem {
     launch_(device.at<const float>(0), device.at<std::int8_t>(1), device.at<float>(2), size[0], size[1]);
   }
 
-  // The scale of each row.
+  // Returns the scale of each row.
   std::vector<double> digest(const ladder::Arrays& host, const ladder::Size& size) const override {
     std::vector<double> scales(size[0]);
     ladder::parallel_for(size[0], 1 + (1 << 16) / (size[1] + 1), [&](std::size_t begin, std::size_t end) {
@@ -50,11 +50,11 @@ class Quantize : public ladder::Problem {
     return scales;
   }
 
-  // scale must be bit-equal, and q too except near a tie. t = x / scale is at most 190 (where scale is subnormal, else
-  // 127 (1 + u)). A double holds it to 2^-45, and t is a tie or at least 2^-25 away from one. In floats the error is at
-  // most u |t| for one division, 2 u |t| for multiplying by 1 / scale, and 3 u |t| for multiplying by 127 / max, as
-  // scale itself is rounded. So where a tie is within 3 u |t| (1 + 4 u) of t, either neighbour is right: both are 1/2
-  // from the tie. A scale that is a power of two rounds nothing, and ties go to even.
+  // scale must be bit-equal, and q too except near a tie. t = x / scale is at most 127 (1 + u), or 190 if scale is
+  // subnormal. A double holds it to 2^-45, and t is a tie or at least 2^-25 away from one. In floats the error is at
+  // most u |t| for one division, 2 u |t| for multiplying by 1 / scale, and 3 u |t| for multiplying by 127 / max,
+  // because scale itself is rounded. If a tie is within 3 u |t| (1 + 4 u) of t, either neighbour is right: both are 1/2
+  // from the tie. If scale is a power of two, nothing is rounded, and ties go to even.
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
     for (std::size_t i = range.begin; i < range.end; ++i) {
@@ -107,12 +107,12 @@ class Quantize : public ladder::Problem {
     for (const std::size_t cols : {511, 512, 513, 1023, 1024, 1025, 2047, 2049}) sizes.push_back({5, cols});
     for (const std::size_t cols : {4096, 4099, 8191, 16389, 35003}) sizes.push_back({2, cols});
     for (const std::size_t cols : {9001, 16387, 32768}) sizes.push_back({8, cols});
-#ifndef CUDA_EMU  // rows enough for all SMs
+#ifndef CUDA_EMU  // enough rows for all SMs
     for (const std::size_t cols : {9001, 16387, 32768}) sizes.push_back({301, cols});
 #endif
     return sizes;
   }
-  // More than 2^31 elements in short rows and in long ones, and more than 2^32 threads where 32 share a row.
+  // More than 2^31 elements in short rows and in long ones, and more than 2^32 threads with 32 per row.
   std::vector<ladder::Size> huge_sizes() const override {
     return {{(1 << 21) + 5, 1028}, {1025, (1 << 21) + 4}, {(1 << 27) + 5, 4}};
   }
@@ -126,12 +126,12 @@ class Quantize : public ladder::Problem {
  private:
   static constexpr double kRoundings = 3 * (1 + 4 * ladder::kUnitRoundoff);
 
-  // Multiples of 1/2, up to 127: where a row has a 127, its scale is 1.
+  // Multiples of 1/2, up to 127: if a row has a 127, its scale is 1.
   static double ties(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t) {
     const std::uint64_t h = ladder::hash(seed, buffer, i);
     return h % 4 == 0 ? 127 : static_cast<double>(h / 4 % 509) / 2 - 127;
   }
-  // Ties of the scale that 100 makes, rounded to floats.
+  // Ties at the scale 100 / 127, rounded to floats.
   static double near_ties(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t) {
     const std::uint64_t h = ladder::hash(seed, buffer, i);
     return h % 4 == 0 ? 100 : (static_cast<double>(h / 4 % 253) - 126.5) * static_cast<double>(100.0f / 127.0f);
@@ -140,7 +140,7 @@ class Quantize : public ladder::Problem {
   static double outliers(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return (ladder::hash(seed, buffer + 7, i) % 16 == 0 ? 64 : 1) * ladder::patterns::random(seed, buffer, i, n);
   }
-  // Multiples of the least float: scales of 0, 1 and 2 of them.
+  // Multiples of the smallest subnormal s: scales of 0, s and 2 s.
   static double subnormal(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t) {
     const std::uint64_t h = ladder::hash(seed, buffer, i);
     const std::uint64_t most = h % 3 == 0 ? 60 : h % 3 == 1 ? 200 : 300;

@@ -1,8 +1,8 @@
 // RGB bytes to gray bytes, bit for bit.
 // gray = (19595 R + 38470 G + 7471 B + 32768) >> 16 for each pixel. These are BT.601's luma weights 0.299, 0.587 and
-// 0.114 in units of 2^-16; they add up to 65536, so gray pixels, and white, stay as they are. 32768 is a half: the sum
-// is rounded to the nearest, ties up. Integers, because a float result next to a tie depends on the order of
-// additions and on FMAs. It differs from the decimal weights' result only where that is within 0.0015 of a tie.
+// 0.114 in units of 2^-16; they add up to 65536, so gray pixels, white included, are unchanged. 32768 is a half: the
+// sum is rounded to nearest, ties up. The arithmetic is in integers, because a float result near a tie depends on the
+// order of additions and on FMAs. It differs from the decimal weights' result only if that is within 0.0015 of a tie.
 // practice: easy, next copy_offset
 #pragma once
 #include "ladder.cuh"
@@ -40,7 +40,7 @@ class RgbToGray : public ladder::Problem {
   }
   double tolerance(const ladder::Size&) const override { return 0; }
 
-  // "near ties": where the weights' rounding decides. "primaries": pure red, green or blue, some darker.
+  // "near ties": the weights' rounding decides the result. "primaries": pure red, green or blue, some darker.
   std::vector<ladder::Pattern> patterns() const override {
     return {{"random", true, random},
             {"near ties", true, near_ties},
@@ -72,7 +72,7 @@ class RgbToGray : public ladder::Problem {
   static double random(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t) {
     return static_cast<double>(ladder::hash(seed, buffer, i) >> 56);
   }
-  // Of 40 colours the one with the weighted sum next to a tie.
+  // Of 40 colours, the one whose weighted sum is nearest to a tie.
   static double near_ties(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t) {
     std::uint8_t best[3] = {};
     unsigned least = ~0u;

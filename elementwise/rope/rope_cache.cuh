@@ -1,8 +1,8 @@
 // RoPE of new keys, written to a KV cache in BF16.
 // For each token t with slot[t] >= 0: key_cache[slot[t]] = k[t], its heads rotated for position[t], and
-// value_cache[slot[t]] = v[t]. A negative slot is padding: that token goes nowhere. All other slots keep what they
-// hold. Pair i of a head of d elements turns by position * 10000^(-2 i / d): a' = a cos - b sin, b' = a sin + b
-// cos. Pairs are neighbours, or half a head apart (halves). Sines, cosines and products are FP32; a rotated element
+// value_cache[slot[t]] = v[t]. A negative slot is padding: that token is not stored. All other slots are unchanged.
+// Pair i of a head of d elements is rotated by position * 10000^(-2 i / d): a' = a cos - b sin, b' = a sin + b cos. The
+// two elements are neighbours, or half a head apart (halves). Sines, cosines and products are FP32; a rotated element
 // is rounded to BF16 once, ties to even.
 // practice: medium, next embedding
 #pragma once
@@ -12,9 +12,9 @@
 
 class RopeCache : public ladder::Problem {
  public:
-  // k and v are tokens x heads x d, the caches slots x heads x d, without gaps, in BF16; nothing overlaps, pointers
-  // need be aligned to an element only. position has an int per token, 0 to 2^24; slot has one below the number of
-  // slots, all different where they are not negative. d is even, 2 to 1024; tokens <= 2^30 and heads <= 2^20 may be 0.
+  // k and v are tokens x heads x d, the caches slots x heads x d, without gaps, in BF16. They do not overlap; 2-byte
+  // alignment is enough. position has an int per token, 0 to 2^24. slot has an int per token, below the number of
+  // slots; those >= 0 are all different. d is even, 2 to 1024; tokens <= 2^30 and heads <= 2^20 may be 0.
   using Launch = void (*)(const __nv_bfloat16* k, const __nv_bfloat16* v, const int* position, const int* slot,
                           __nv_bfloat16* key_cache, __nv_bfloat16* value_cache, std::size_t tokens, std::size_t heads,
                           std::size_t d, bool halves);
@@ -45,7 +45,7 @@ class RopeCache : public ladder::Problem {
             2 * size[2], size[3] != 0);
   }
 
-  // The token that goes to each slot, -1 if none does.
+  // Returns the token stored in each slot, -1 if there is none.
   std::vector<double> digest(const ladder::Arrays& host, const ladder::Size& size) const override {
     std::vector<double> token(slots(size[0]), -1.0);
     for (std::size_t t = 0; t < size[0]; ++t) {
@@ -54,8 +54,8 @@ class RopeCache : public ladder::Problem {
     }
     return token;
   }
-  // Values, and slots without a token, bit for bit. A rotated element is one of the BF16 numbers from BF16(x - E) to
-  // BF16(x + E), E the error of a float (rope_reference.hpp), because rounding keeps the order of numbers.
+  // Values, and slots without a token, must be bit-equal. A rotated element is one of the BF16 numbers from BF16(x - E)
+  // to BF16(x + E), where E is the error bound in FP32 (rope_reference.hpp), because rounding is monotonic.
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
     const std::size_t d = 2 * size[2], row = size[1] * d;
@@ -87,7 +87,7 @@ class RopeCache : public ladder::Problem {
             {"one NaN", false, one_special<&std::numeric_limits<double>::quiet_NaN>},
             {"one infinity", false, one_special<&std::numeric_limits<double>::infinity>}};
   }
-  // As rope's; vectors of 8 elements end at 8 or, of halves, at 16.
+  // As for rope; also around vectors of 8 elements, for which d must be a multiple of 8, or of 16 with halves.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes;
     for (const ladder::Size& size : std::initializer_list<ladder::Size>{
@@ -109,7 +109,7 @@ class RopeCache : public ladder::Problem {
   double flops(const ladder::Size& size) const override {
     return 6.0 * static_cast<double>(size[0]) * static_cast<double>(size[1]) * static_cast<double>(size[2]);
   }
-  // k and v once in, once out.
+  // k and v are read once and written once.
   double bytes(const ladder::Size& size) const override {
     return 16.0 * static_cast<double>(size[0]) * static_cast<double>(size[1]) * static_cast<double>(size[2]);
   }
@@ -119,7 +119,7 @@ class RopeCache : public ladder::Problem {
   static std::size_t slots(std::size_t tokens) { return 2 * tokens + 1; }
   static double to_bf16(double value) { return static_cast<float>(__double2bfloat16(value)); }
 
-  // A permutation's start: i * a mod m takes each value once if a and m have no common factor.
+  // Slots of different tokens differ: i * a mod m takes each value once if a and m have no common factor.
   static double slot(std::uint64_t seed, std::size_t i, std::size_t tokens) {
     constexpr std::size_t prime = 1000003;
     const std::size_t m = slots(tokens);

@@ -1,4 +1,4 @@
-// What rope and rope_cache share: the angles, a rotated element in double, and how far a float may be from it.
+// Shared by rope and rope_cache: indices of a pair, a rotated element in double and the error bound of a float result.
 #pragma once
 #include "ladder.cuh"
 
@@ -7,7 +7,7 @@
 constexpr float kLog2Base = 13.287712379549449f;  // of the base, 10000
 constexpr unsigned kMostWidth = 1024;             // of a head, in elements
 
-// The first element of the pair i of a head, and how far away the second is.
+// Return the index of pair i's first element in its head, and the distance to the second.
 inline __host__ __device__ unsigned first_of_pair(unsigned i, bool halves) { return halves ? i : 2 * i; }
 inline __host__ __device__ unsigned pair_distance(unsigned d, bool halves) { return halves ? d / 2 : 1; }
 
@@ -15,12 +15,12 @@ struct Rotated {
   double value, error;
 };
 
-// Element c of the head after its rotation. With u = 2^-24 and f = 2 i / d:
-// - The exponent -log2(10000) f is rounded three times (the constant, the quotient, the product), so 10000^-f is off by
-//   3 u f ln(10000) of itself. powf or exp2f add at most 8 u (4 ulp), a reciprocal and the product with the position u
-//   each: the angle is off by (3 f ln(10000) + 10) u of itself.
-// - sincosf is off by at most 2 ulp, so 4 u; each product and the sum by u.
-// An angle that is off by a turns (x, y) by a, which moves each of them by at most a (|x| + |y|).
+// Returns element c of the head after its rotation, and an error bound. With u = 2^-24 and f = 2 i / d:
+// - The exponent -log2(10000) f is rounded three times (the constant, the quotient, the product), so the relative error
+//   of 10000^-f is 3 u f ln(10000). powf or exp2f add at most 8 u (4 ulp), a reciprocal and the product with the
+//   position u each: the relative error of the angle is (3 f ln(10000) + 10) u.
+// - sincosf is within 2 ulp, so 4 u; each product and the sum add u.
+// An error a in the angle rotates (x, y) by a, which changes each of them by at most a (|x| + |y|).
 template <typename T>
 Rotated rotated(const T* head, std::size_t c, std::size_t d, bool halves, int position) {
   constexpr double u = ladder::kUnitRoundoff;
@@ -35,16 +35,16 @@ Rotated rotated(const T* head, std::size_t c, std::size_t d, bool halves, int po
           1.001 * (std::fabs(x) + std::fabs(partner)) * (of_angle + 6 * u) + 4 * ladder::kEitherZero};
 }
 
-// Positions of tokens: small ones, so that an infinity is multiplied by no sine or cosine whose sign is uncertain.
+// Returns a small position, so that no infinity is multiplied by a sine or cosine whose sign is uncertain.
 inline double short_position(std::uint64_t seed, std::size_t buffer, std::size_t i) {
   return static_cast<double>(ladder::hash(seed, buffer, i) % 8);
 }
-// As long as a context of today.
+// Returns a position below 2^17, as in a long context.
 inline double long_position(std::uint64_t seed, std::size_t buffer, std::size_t i) {
   return static_cast<double>(ladder::hash(seed, buffer, i) % (1 << 17));
 }
 
-// Throws UsageError for sizes that make no sense.
+// Throws UsageError for heads without pairs and for more than 1e13 pairs.
 inline void require_heads(std::size_t tokens, std::size_t heads, std::size_t pairs) {
   if (pairs == 0) throw ladder::UsageError("--pairs: a head has at least one pair");
   if (static_cast<double>(tokens) * static_cast<double>(heads) * static_cast<double>(pairs) > 1e13) {

@@ -1,20 +1,20 @@
 // Reverses tiles, staged through shared memory.
-// y = x with each tile of 1024 floats reversed; the last may be shorter. Bit-equal, NaN payloads apart.
+// y = x with each tile of 1024 floats reversed; the last may be shorter. Bit-equal, except for NaN payloads.
 // practice: medium, next l2_window
 #pragma once
 #include "../elementwise.cuh"
 
 constexpr int kTile = 1024, kBlock = 256;
 
-// Blocks for n > 0 floats: one per tile, at most two per SM, as where tiles fill shared memory, such as in sgemm. With
-// eight, the loads of other blocks would hide the effect.
+// Returns the number of blocks for n > 0 floats: one per tile, at most two per SM, as in kernels whose tiles fill
+// shared memory (sgemm). With eight per SM, the loads of other blocks would hide the effect.
 inline std::size_t stage_blocks(std::size_t n) {
   return std::min<std::size_t>(ceil_div(n, kTile), 2 * static_cast<std::size_t>(sm_count()));
 }
 
 class Stage : public Elementwise {
  public:
-  // x and y hold n floats each and do not overlap. Neither need be 16-byte aligned. n = 0 does nothing.
+  // x and y hold n floats each and do not overlap. They need not be 16-byte aligned. n = 0 does nothing.
   using Launch = void (*)(const float* x, float* y, std::size_t n);
 
   explicit Stage(Launch launch) : launch_(launch) {}

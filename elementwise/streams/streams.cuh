@@ -18,10 +18,10 @@ __host__ __device__ inline unsigned long_mix(unsigned v) {
 
 class Streams : public Integers {
  public:
-  // May return early, but cudaDeviceSynchronize and the default stream must wait for the result, and the jobs must wait
-  // for what is in the default stream.
+  // It may return early, but cudaDeviceSynchronize and the default stream must wait for the result, and the jobs must
+  // wait for earlier work in the default stream.
   using Integers::Launch;
-  // The stream of the last job, after a launch.
+  // Returns the stream of the last job. Called after a launch.
   using Last = cudaStream_t (*)();
 
   explicit Streams(Launch launch, Last last = nullptr) : Integers(launch), launch_(launch), last_(last) {}
@@ -44,7 +44,7 @@ class Streams : public Integers {
   std::vector<ladder::Size> huge_sizes() const override { return {}; }
   std::vector<ladder::Size> bench_sizes() const override { return {{std::size_t{1} << 16}, {std::size_t{1} << 20}}; }
 
-  // The time from the first launch to the end of the job launched last.
+  // Returns the time from the first launch to the end of the job launched last.
   std::vector<ladder::Figure> figures(const ladder::Arrays& device, const ladder::Size& size) const override;
 
  private:
@@ -52,7 +52,7 @@ class Streams : public Integers {
   Last last_;
 };
 
-// ---- What the steps share
+// ---- Shared by the steps
 
 static __global__ void streams_work(const int* __restrict__ x, int* __restrict__ y, std::size_t n) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -68,7 +68,7 @@ static inline void start_job(std::size_t job, const int* x, int* y, std::size_t 
   CUDA_CHECK(cudaGetLastError());
 }
 
-// Streams that don't wait for the default stream, nor it for them.
+// Creates a non-blocking stream: it and the default stream do not wait for each other.
 inline cudaError_t create_non_blocking(cudaStream_t* stream) {
   return cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking);
 }

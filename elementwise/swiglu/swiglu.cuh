@@ -1,6 +1,6 @@
 // SwiGLU in BF16: y[i] = silu(a[i]) * b[i].
-// a is the gate, b the up projection of a language model's MLP; silu(a) = a / (1 + exp(-a)). Computed in FP32 and
-// rounded to BF16 once, to nearest, ties to even. -infinity as the gate gives NaN, as in PyTorch.
+// a is the gate and b the up projection of a language model's MLP; silu(a) = a / (1 + exp(-a)). y is computed in FP32
+// and rounded to BF16 once, to nearest, ties to even. A gate of -infinity gives NaN, as in PyTorch.
 // practice: easy, next gelu
 #pragma once
 #include "../elementwise.cuh"
@@ -9,7 +9,7 @@
 
 class Swiglu : public Elementwise {
  public:
-  // a, b and y hold n elements and do not overlap. None need be aligned to more than an element. n = 0 does nothing.
+  // a, b and y hold n elements and do not overlap. 2-byte alignment is enough. n = 0 does nothing.
   using Launch = void (*)(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* y, std::size_t n);
 
   explicit Swiglu(Launch launch) : launch_(launch) {}
@@ -23,10 +23,10 @@ class Swiglu : public Elementwise {
     launch_(device.at<const __nv_bfloat16>(0), device.at<const __nv_bfloat16>(1), device.at<__nv_bfloat16>(2), size[0]);
   }
 
-  // The error E before rounding, with u = 2^-24: 4 u of expf, a rounding each of the addition, the division and the
-  // product, 1 u for second-order terms. Where expf overflows or the quotient is subnormal, silu is off by the smallest
-  // normal times max(1, |a|), and the product by |b| times that; a subnormal product by 2^-149. The result is one of
-  // the BF16 numbers from BF16(y - E) to BF16(y + E), because rounding keeps the order of numbers.
+  // The error E before rounding, with u = 2^-24: 4 u of expf, one rounding each in the addition, the division and the
+  // product, 1 u for second-order terms. If expf overflows or the quotient is subnormal, silu's error is the smallest
+  // normal times max(1, |a|), and the product's is |b| times that; a subnormal product adds 2^-149. The result is one
+  // of the BF16 numbers from BF16(y - E) to BF16(y + E), because rounding is monotonic.
   void expect(const ladder::Arrays& host, const ladder::Size&, const ladder::Range& range, double* want,
               double* scale) const override {
     for (std::size_t i = range.begin; i < range.end; ++i) {
@@ -50,8 +50,8 @@ class Swiglu : public Elementwise {
  private:
   static double to_bf16(double value) { return static_cast<float>(__double2bfloat16(value)); }
 
-  // Every pair of awkward numbers. Between -745 and -88 expf overflows and silu is too small for a float: times infinity
-  // that may be infinite or NaN, and "wide" tries it with numbers.
+  // Every pair of special numbers. No gate is between -745 and -88, where expf overflows and silu is too small for a
+  // float: its product with infinity may be infinite or NaN. "wide" tests such gates with finite numbers.
   static double special(std::uint64_t, std::size_t buffer, std::size_t i, std::size_t) {
     constexpr double infinity = std::numeric_limits<double>::infinity(), most = 0x1.fep127, least = 0x1p-133;
     constexpr double values[] = {
@@ -60,7 +60,7 @@ class Swiglu : public Elementwise {
     constexpr std::size_t count = sizeof values / sizeof *values;
     return values[(buffer == 0 ? i : i / count) % count];
   }
-  // Gates from -128 to 128, where silu's tails are.
+  // Numbers from -128 to 128, which include silu's tails.
   static double wide(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return 128 * ladder::patterns::random(seed, buffer, i, n);
   }

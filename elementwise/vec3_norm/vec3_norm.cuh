@@ -15,7 +15,7 @@ struct Vectors {
 
 class Vec3Norm : public Elementwise {
  public:
-  // out holds n floats. None of the pointers need be 16-byte aligned. n = 0 does nothing.
+  // out holds n floats. The pointers need not be 16-byte aligned. n = 0 does nothing.
   using Launch = void (*)(const Vectors& in, float* out, std::size_t n);
 
   explicit Vec3Norm(Launch launch) : launch_(launch) {}
@@ -39,9 +39,9 @@ class Vec3Norm : public Elementwise {
       want[i - range.begin] = scale[i - range.begin] = std::sqrt(x * x + y * y + z * z);
     }
   }
-  // A square is rounded by its product and two additions, fused or not: (1 + u)^3. The root halves that and rounds once
-  // (sqrtf is correctly rounded): 2.5 u, and the rest for second-order terms. No square over- or underflows: components
-  // are 0, infinite, NaN, or between 2^-60 and 2^60.
+  // A square is rounded by its product and two additions, fused or not: (1 + u)^3. The root halves that error and
+  // rounds once (sqrtf is correctly rounded): 2.5 u, and 0.1 u for second-order terms. No square over- or underflows:
+  // components are 0, infinite, NaN, or between 2^-60 and 2^60.
   double tolerance(const ladder::Size&) const override { return 2.6 * ladder::kUnitRoundoff; }
 
   std::vector<ladder::Pattern> patterns() const override {
@@ -52,7 +52,7 @@ class Vec3Norm : public Elementwise {
   std::vector<ladder::Size> huge_sizes() const override { return {{(std::size_t{1} << 31) / 3 + 5}}; }
   std::vector<ladder::Size> bench_sizes() const override { return {{std::size_t{1} << 24}, {std::size_t{1} << 26}}; }
   double flops(const ladder::Size& size) const override { return 6.0 * static_cast<double>(size[0]); }
-  // Each vector once, whatever the layout: 12 bytes in, 4 out.
+  // Each vector counts once in any layout: 12 bytes read, 4 written.
   double bytes(const ladder::Size& size) const override { return 16.0 * static_cast<double>(size[0]); }
 
  private:
@@ -66,7 +66,7 @@ class Vec3Norm : public Elementwise {
     return value(seed, buffer - 2, i, n);
   }
 
-  // Every triple of these.
+  // Every triple of `values`.
   static double special(std::uint64_t, std::size_t component, std::size_t i, std::size_t) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     constexpr double values[] = {0.0, -0.0, 1e-18, -1e-18,   1.0,       -3.0,
