@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-// Of run() and the device work that it starts. prepare() comes before each run and is not timed.
+// Returns the median time of run() and the device work that it starts. prepare() is called before each run, untimed.
 template <typename Prepare, typename Run>
 double median_us(Prepare prepare, Run run) {
   constexpr int samples = 9;

@@ -1,6 +1,6 @@
 // Problem:  a copy with one comparison: memory bandwidth is the limit.
 // Idea:     one thread per element. x < 0 ? 0 : x keeps NaN, as PyTorch does; fmaxf(x, 0) would make it 0.
-// Expect:   0.62 to 0.64 of a copy (H200), 0.78 to 0.80 (H100), as copy_01: the same 4 bytes in flight per thread.
+// Expect:   0.62 to 0.64 of a copy (H200), 0.78 to 0.80 (H100), like copy_01: the same 4 bytes in flight per thread.
 // Measured: 0.63 of a copy at 2^28 (H200); 0.79 (H100).
 // Next:     how could it cost less than a copy?
 #include "relu.cuh"

@@ -5,7 +5,7 @@
 // Next:     what would half precision change?
 #include "sigmoid.cuh"
 
-// Right at both ends: 0 at x = -100, where expf overflows, and 1 at x = 100.
+// Correct at both ends: 0 at x = -100, where expf overflows, and 1 at x = 100.
 __device__ static float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
 
 __global__ void sigmoid_float4(const float* __restrict__ x, float* __restrict__ y, std::size_t n, bool aligned) {

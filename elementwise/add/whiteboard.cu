@@ -3,7 +3,7 @@
 #include <cstdint>
 
 // Say: one addition for 12 bytes, so memory bandwidth is the limit. float4 puts four times the bytes of each thread in
-// flight. Its address must be a multiple of 16: cudaMalloc returns one, a + 1 is none.
+// flight. Its address must be a multiple of 16: what cudaMalloc returns is one, a + 1 is not.
 // Next: two float4 of each input per thread, add_04.
 __global__ void add(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c, size_t n,
                     size_t n4) {

@@ -1,8 +1,8 @@
 // Problem:  the lanes of a warp in step 01 run down a column: 32 sectors per request.
 // Idea:     x along the columns, y along the rows, as the matrix lies in memory: 4 sectors per request.
-// Expect:   0.81 of a copy (H200), 0.92 (H100), as add_01 has: a matrix without gaps between its rows is a vector.
+// Expect:   0.81 of a copy (H200), 0.92 (H100), like add_01: a matrix without gaps between its rows is a vector.
 // Measured: 4.08x step 01, 0.76 of a copy at 8192x8192 (H200); 4.06x, 0.88 (H100).
-// Why:      a block reads eight pieces of 128 bytes, a row apart; add_01's reads 1 KB in one (hypothesis, not tested).
+// Why:      a block reads eight pieces of 128 bytes a row apart, not 1 KB in one piece (hypothesis, not tested).
 // Next:     how many rows can this grid have?
 #include "add_2d.cuh"
 

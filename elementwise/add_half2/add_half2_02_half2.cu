@@ -1,5 +1,5 @@
 // Problem:  a thread of step 01 has 4 bytes of loads in flight and fills half of each 32-bit register.
-// Idea:     half2: one load for two halves, one instruction adds both. It needs 4-byte alignment; an odd n leaves one.
+// Idea:     half2: one load and one addition for two halves. It needs 4-byte alignment; an odd n leaves one element.
 // Expect:   1.8 to 2.0x step 01, for twice the bytes in flight: as many as add_01 has.
 // Measured: 1.61x step 01, 0.80 of a copy at 2^28 (H200); 1.40x, 0.91 (H100).
 // Why:      latency grows with the load: from 830 to 1190 ns (H100), from 770 to 960 ns (H200).

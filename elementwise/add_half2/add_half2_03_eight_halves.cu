@@ -1,5 +1,5 @@
 // Problem:  step 02 moves 4 bytes per access.
-// Idea:     16 bytes, eight halves, per access. They travel as uint4, and each of its words is read as a half2.
+// Idea:     16 bytes, eight halves, per access. They are loaded as a uint4, and each of its words is read as a half2.
 // Expect:   0.97 to 1.03 of a copy, like the float4 addition: four times step 02's bytes in flight.
 // Measured: 1.27x step 02, 1.02 of a copy at 2^28 (H200); 1.11x, 1.01 (H100).
 // Next:     why memcpy between the types, and not a cast of the pointer?

@@ -1,11 +1,11 @@
-// Problem:  which block? Its size decides how many warps an SM holds, its width which floats a warp touches.
+// Problem:  which block shape? The size decides how many warps an SM holds, the width which floats a warp touches.
 // Idea:     one kernel, launched with blocks of any shape, which prints the occupancy that
 //           cudaOccupancyMaxActiveBlocksPerMultiprocessor computes.
-// Expect:   256 threads as copy_01, 0.64 of a copy. 32 threads 0.7x that: 32 blocks per SM fill 32 of 64 warps. 64 and
-//           more threads as 256. 1 x 32 is 0.2 to 0.4x, with 32 sectors per request.
+// Expect:   256 threads: 0.64 of a copy, like copy_01. 32 threads: 0.7x that, as 32 blocks per SM fill 32 of 64 warps.
+//           64 and more threads: like 256. 1 x 32: 0.2 to 0.4x, with 32 sectors per request.
 // Measured: 0.59 of a copy at 32x8 (H200); 0.75 (H100).
 // Why:      at most 1.65 blocks start per ns (H200). Blocks of 32 threads reach 0.17x of 256, 64 reach 0.34x and 128
-//           reach 0.67x, whatever their sectors. Only 1 x 32 is slower still.
+//           reach 0.67x, however many sectors they touch. Only 1 x 32 is slower still.
 // Next:     what if a thread needs 128 registers?
 #include "block_shape.cuh"
 

@@ -5,7 +5,7 @@
 // Next:     how far must the kinds be sorted?
 #include "divergence.cuh"
 
-constexpr int kUnit = 32;  // threads that share as many elements: half take the even ones, half the odd ones
+constexpr int kUnit = 32;  // threads, and their elements: half take the even ones, half the odd ones
 
 __global__ void divergence_per_half_warp(const int* __restrict__ x, int* __restrict__ y, std::size_t n) {
   const std::size_t thread = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;

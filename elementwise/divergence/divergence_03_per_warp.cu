@@ -5,7 +5,7 @@
 // Next:     what if the elements of a kind must stay where they are?
 #include "divergence.cuh"
 
-constexpr int kUnit = 64;  // threads that share as many elements: half take the even ones, half the odd ones
+constexpr int kUnit = 64;  // threads, and their elements: half take the even ones, half the odd ones
 
 __global__ void divergence_per_warp(const int* __restrict__ x, int* __restrict__ y, std::size_t n) {
   const std::size_t thread = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;

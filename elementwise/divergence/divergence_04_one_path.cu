@@ -1,6 +1,6 @@
 // Problem:  step 03 needs strided accesses, and real data aren't sorted as neatly as even and odd.
 // Idea:     no branch: both kinds run the same code, and each lane holds its shift amounts in registers.
-// Expect:   0.7 to 1.0x step 03, whose left shifts by constants are multiplications, in a pipe of their own.
+// Expect:   0.7 to 1.0x step 03, whose left shifts by constants are multiplications, in a separate pipe.
 // Measured: 0.67x step 03, 0.09 of a copy at 2^24 (H200); 0.67x, 0.12 (H100).
 // Why:      384 instructions in the integer pipe instead of 256 (SASS): 256 / 384 = 0.67.
 // Next:     what if the kinds have no code in common?

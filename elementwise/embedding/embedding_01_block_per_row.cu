@@ -1,7 +1,7 @@
-// Problem:  a copy whose source rows are anywhere: 8 bytes per element, no arithmetic, so memory bandwidth is the limit.
+// Problem:  a copy whose source rows are anywhere: 8 bytes per element, no arithmetic: memory bandwidth is the limit.
 // Idea:     one block per token. All its threads read the same id, then neighbouring floats of the table's row.
-// Expect:   0.8 to 0.95 of a copy at 32768x262144x1024: 4 bytes per access, but four in flight, as the compiler unrolls
-//           the loop. 0.2 to 0.4 for rows of 128, where half of the block has nothing to do and a block moves 1 KB.
+// Expect:   0.8 to 0.95 of a copy at 32768x262144x1024: 4 bytes per access, but the compiler unrolls the loop, so four
+//           are in flight. 0.2 to 0.4 for rows of 128: half of the block is idle, and a block moves 1 KB.
 // Measured: 0.87 of a copy at 32768x262144x1024 (H200); 0.94 (H100).
 // Next:     which size of block suits a row of 128 floats?
 #include "embedding.cuh"

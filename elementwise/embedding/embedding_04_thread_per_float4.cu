@@ -1,4 +1,4 @@
-// Problem:  a warp of step 03 has idle lanes where a row is no multiple of 128 floats, and few tokens make few warps.
+// Problem:  in step 03 lanes idle if a row is not a multiple of 128 floats, and few tokens give few warps.
 // Idea:     one thread per float4 of the output, as in a copy. A division finds its token.
 // Expect:   0.9 to 1.0x step 03 at 32768x262144x1024: an id per float4, not per eight, and a 64-bit division, for which
 //           a copy leaves 250 to 350 issue slots. 1.2 to 2x at 256x131072x4096, where step 03 has 256 warps.

@@ -1,6 +1,6 @@
 // Problem:  step 02 clears the whole table, then writes the rows that have tokens again.
-// Idea:     turn the scatter into a gather. A first kernel notes where each row's segment begins and ends; then each
-//           row of the table has a block, which adds its segment. An empty one gives zeros. Every row is written once.
+// Idea:     turn the scatter into a gather. A first kernel stores where each row's segment begins and ends. Then one
+//           block per row of the table adds its segment; an empty one gives zeros. Every row is written once.
 // Expect:   1.1 to 1.5x step 02 at 65536x50304x1024: of the 670 MB that step 02 moves, 29 % (computed) clear rows that
 //           are written again. The bounds are 8 bytes per row. The segment's loop no longer waits for ids.
 // Measured: 1.43x step 02, 0.54 of a copy at 65536x50304x1024 (H200); 1.41x, 0.67 (H100).
@@ -9,7 +9,7 @@
 
 constexpr int kBlock = 256;
 
-// Row r's segment is order[begins[r]] to order[ends[r] - 1]; both are 0 where there is none.
+// Stores the bounds: row r's segment is order[begins[r]] to order[ends[r] - 1]; both stay 0 if it is empty.
 __global__ void embedding_grad_owner_bounds(const std::int64_t* __restrict__ ids, const int* __restrict__ order,
                                             int* __restrict__ begins, int* __restrict__ ends, std::size_t tokens,
                                             std::size_t vocab) {

@@ -3,12 +3,12 @@
 // Expect:   1.2 to 1.8x step 03, 0.7 to 0.9 of a copy at 65536x50304x1024: a chain of three loads (bounds, order, grad)
 //           for one float4 or two. At 65536x256x1024 only 65536 threads, a quarter of what fits, have work.
 // Measured: 1.43x step 03, 0.78 of a copy at 65536x50304x1024 (H200); 1.29x, 0.86 (H100).
-// Next:     one id has half of the tokens. Who shares its segment? (Blocks with a part each, then one atomic per part.)
+// Next:     one id has half of the tokens. How is its segment divided? (A block per part, then one atomic per part.)
 #include "embedding_grad.cuh"
 
 constexpr int kBlock = 256;
 
-// Row r's segment is order[begins[r]] to order[ends[r] - 1]; both are 0 where there is none.
+// Stores the bounds: row r's segment is order[begins[r]] to order[ends[r] - 1]; both stay 0 if it is empty.
 __global__ void embedding_grad_float4_bounds(const std::int64_t* __restrict__ ids, const int* __restrict__ order,
                                              int* __restrict__ begins, int* __restrict__ ends, std::size_t tokens,
                                              std::size_t vocab) {
@@ -23,7 +23,7 @@ __global__ void embedding_grad_float4_bounds(const std::int64_t* __restrict__ id
 __device__ static float sum(float a, float b) { return a + b; }
 __device__ static float4 sum(float4 a, float4 b) { return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w); }
 
-// units: a row's elements of type V.
+// units: elements of type V per row.
 template <typename V>
 __global__ void embedding_grad_float4(const V* __restrict__ grad, const int* __restrict__ order,
                                       const int* __restrict__ begins, const int* __restrict__ ends,

@@ -1,8 +1,8 @@
-// Problem:  step 01 has an atomic for each thread that wants places.
-// Idea:     the lanes that want places are a coalesced group; labeled_partition splits it by buffer. In each part an
+// Problem:  step 01 has an atomic for each thread that needs places.
+// Idea:     the lanes that need places are a coalesced group; labeled_partition splits it by buffer. In each part an
 //           inclusive scan gives the end of a thread's places. The last thread's end is the sum: one atomic for all.
 // Expect:   5 to 20x step 01 at 2^24: two atomics per warp instead of 24. The scan of a coalesced group is slower than
-//           that of a tile, as it must look for the lanes before it.
+//           that of a tile, because each round must find the lane before.
 // Measured: 12.4x step 01, 0.10 of a copy at 2^24 (H200); 12.3x, 0.14 (H100).
 // Next:     there are only two labels. What is cheaper than a match?
 #include "group_places.cuh"
@@ -21,7 +21,7 @@ __global__ void group_places_labeled(const int* __restrict__ x, int* __restrict_
   const int v = x[i];
   const unsigned wanted = places(v);
   if (wanted == 0) return;
-  const cg::coalesced_group asking = cg::coalesced_threads();  // who is still here
+  const cg::coalesced_group asking = cg::coalesced_threads();  // the lanes that need places
   const cg::coalesced_group same = cg::labeled_partition(asking, static_cast<int>(is_odd(v)));
   const unsigned end = cg::inclusive_scan(same, wanted, cg::plus<unsigned>()), last = same.num_threads() - 1;
   unsigned long long first = 0;

@@ -1,5 +1,5 @@
-// Problem:  labeled_partition compares a label of 32 bits in all lanes, and here it has two values.
-// Idea:     binary_partition: one ballot splits the group into those that say yes and those that say no.
+// Problem:  labeled_partition compares a label of 32 bits in all lanes, but here it has only two values.
+// Idea:     binary_partition: one ballot splits the group by a predicate.
 // Expect:   1.0 to 1.1x step 02 at 2^24: the atomics are the same, and they are the limit.
 // Measured: 1.00x step 02, 0.10 of a copy at 2^24 (H200); 1.00x, 0.14 (H100).
 // Next:     must a kernel write out scan, atomic, shuffle and addition?
@@ -19,7 +19,7 @@ __global__ void group_places_binary(const int* __restrict__ x, int* __restrict__
   const int v = x[i];
   const unsigned wanted = places(v);
   if (wanted == 0) return;
-  const cg::coalesced_group asking = cg::coalesced_threads();  // who is still here
+  const cg::coalesced_group asking = cg::coalesced_threads();  // the lanes that need places
   const cg::coalesced_group same = cg::binary_partition(asking, is_odd(v));
   const unsigned end = cg::inclusive_scan(same, wanted, cg::plus<unsigned>()), last = same.num_threads() - 1;
   unsigned long long first = 0;

@@ -9,7 +9,7 @@
 #include <cooperative_groups.h>
 #include <cuda/atomic>
 
-#include <cooperative_groups/scan.h>  // behind <cuda/atomic>, without which it has no scan_update
+#include <cooperative_groups/scan.h>  // after <cuda/atomic>, without which it has no scan_update
 
 namespace cg = cooperative_groups;
 
@@ -22,7 +22,7 @@ __global__ void group_places_scan_update(const int* __restrict__ x, int* __restr
   const int v = x[i];
   const unsigned long long wanted = places(v);
   if (wanted == 0) return;
-  const cg::coalesced_group asking = cg::coalesced_threads();  // who is still here
+  const cg::coalesced_group asking = cg::coalesced_threads();  // the lanes that need places
   const cg::coalesced_group same = cg::binary_partition(asking, is_odd(v));
   cuda::atomic_ref<unsigned long long, cuda::thread_scope_device> count(counts[is_odd(v)]);
   int* const to =

@@ -1,6 +1,6 @@
 // Problem:  steps 02 to 04 scan two groups of arbitrary lanes, and each round searches the mask for the lane before.
-// Idea:     a tile of the whole warp; lanes that want nothing add 0. Both counts share a word, 16 bits each, so one
-//           exclusive scan serves both buffers. A warp wants 96 places at most, so no carry crosses.
+// Idea:     a tile of the whole warp; lanes that need no place add 0. Both counts share a word, 16 bits each, so one
+//           exclusive scan serves both buffers. A warp needs 96 places at most, so no carry crosses.
 // Expect:   1.0 to 1.3x step 03 at 2^24: five shuffles of known distances, and at most two atomics per warp as before.
 // Measured: 1.04x step 04, 0.10 of a copy at 2^24 (H200); 1.02x, 0.14 (H100).
 // Next:     what would one atomic per block gain? (compact 04)
@@ -17,11 +17,11 @@ __global__ void group_places_tile_scan(const int* __restrict__ x, int* __restric
                                        unsigned long long* counts, std::size_t n) {
   const auto warp = cg::tiled_partition<32>(cg::this_thread_block());
   const std::size_t i = std::size_t{blockIdx.x} * kBlock + threadIdx.x;
-  const int v = i < n ? x[i] : 0;  // 0 wants nothing: threads past the end stay for the scan
+  const int v = i < n ? x[i] : 0;  // 0 needs no place: threads past the end stay for the scan
   const unsigned wanted = places(v), shift = is_odd(v) ? 16 : 0;
   const unsigned before = cg::exclusive_scan(warp, wanted << shift, cg::plus<unsigned>());
   const unsigned all = warp.shfl(before + (wanted << shift), 31);
-  // lane 0 asks for the even ones' places, lane 1 for the odd ones'
+  // lane 0 reserves the places in even, lane 1 those in odd
   const unsigned lane = warp.thread_rank(), of_kind = all >> 16 * (lane & 1) & 0xffff;
   unsigned long long first = 0;
   if (lane < 2 && of_kind > 0) first = atomicAdd(&counts[lane], of_kind);

@@ -14,7 +14,7 @@ __global__ void group_sums_block(const int* __restrict__ x, int* __restrict__ y,
   __shared__ unsigned values[kBlock];
   const cg::thread_block block = cg::this_thread_block();
   const unsigned rank = block.thread_rank();
-  // the partner's v; all threads of the block must call it
+  // returns the partner's v; all threads of the block must call it
   const auto from = [&](unsigned distance, unsigned v) {
     values[rank] = v;
     block.sync();

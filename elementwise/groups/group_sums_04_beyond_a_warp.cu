@@ -1,8 +1,8 @@
 // Problem:  the sum over 256 threads is the only one that step 03 combines by hand.
-// Idea:     a tile of 256. Its warps exchange sums in shared memory. Before 8.0 the kernel provides it,
+// Idea:     a tile of 256. Its warps exchange sums in shared memory. Before sm_80 the kernel must provide it, as
 //           block_tile_memory, passed to this_thread_block(). All threads must call that and tiled_partition().
 // Expect:   0.6 to 0.9x step 03 at 2^24: the same sums of warps, a third check of masks (of 8 lanes), and a barrier
-//           that the library makes of atomics and fences in memory.
+//           that the library builds from atomics and fences in memory.
 // Measured: 0.70x step 03, 0.18 of a copy at 2^24 (H200); 0.70x, 0.25 (H100).
 // Next:     when does a tile of 128 beat two barriers of a block of 256?
 #include "group_sums.cuh"

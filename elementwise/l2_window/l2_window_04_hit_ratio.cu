@@ -31,7 +31,7 @@ static void look_up(const float* x, const float* table, float* y, std::size_t n,
   config.gridDim = dim3(ceil_div(n, 256));
   config.blockDim = dim3(256);
   config.attrs = &window;
-  config.numAttrs = bytes > 0 ? 1 : 0;  // from sm_80 on
+  config.numAttrs = bytes > 0 ? 1 : 0;  // the window needs sm_80
   CUDA_CHECK(cudaLaunchKernelEx(&config, l2_hit_ratio, x, table, y, n, m));
 }
 

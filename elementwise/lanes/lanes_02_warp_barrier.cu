@@ -1,5 +1,5 @@
 // Problem:  each barrier of step 01 stops eight warps, and no warp needs another one's values.
-// Idea:     __syncwarp(), a barrier of one warp. It also orders memory accesses: since Volta lanes may run apart.
+// Idea:     __syncwarp(), a barrier of one warp. It also orders memory accesses: since Volta, lanes may diverge.
 // Expect:   1.1 to 1.5x step 01: as many wavefronts in shared memory, but no warp waits for the slowest of eight.
 // Measured: 1.21x step 01, 0.26 of a copy at 2^24 (H200); 1.22x, 0.34 (H100).
 // Next:     must the values go through memory at all?

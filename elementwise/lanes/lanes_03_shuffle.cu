@@ -13,7 +13,7 @@ constexpr unsigned kAll = 0xffffffff;
 __global__ void lanes_shuffle(const int* __restrict__ x, int* __restrict__ y, std::size_t n) {
   const std::size_t i = std::size_t{blockIdx.x} * kBlock + threadIdx.x;
   const unsigned lane = threadIdx.x % kGroup;
-  // elements of this group: 32, or the remainder; threads past the end stay, as the masks name all lanes
+  // elements of this group: 32, or the remainder; threads past the end stay, because the masks name all lanes
   const std::size_t left = i - lane < n ? n - (i - lane) : 1;
   const unsigned width = static_cast<unsigned>(left < kGroup ? left : kGroup);
   const unsigned next = lane + 1 < width ? lane + 1 : 0;

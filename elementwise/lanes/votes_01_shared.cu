@@ -1,6 +1,6 @@
-// Problem:  each thread must know something about all others of its warp and block: how many, whether all, and which.
-// Idea:     shared memory: every thread reads the values of its group of 32 and counts for itself. One thread of each
-//           group stores how many are negative, and all add those up.
+// Problem:  each thread needs facts about all others of its warp and block: how many, whether all, and which.
+// Idea:     shared memory: every thread reads the values of its group of 32 and counts. One thread of each group stores
+//           how many are negative, and all threads add those up.
 // Expect:   0.1 to 0.2 of a copy at 2^28: 57 loads per thread. Most are broadcasts, none has bank conflicts, so each
 //           load is one wavefront. The loop has 34 instructions per four elements (SASS); issue slots are the limit.
 // Measured: 0.11 of a copy at 2^28 (H200).

@@ -1,7 +1,7 @@
-// Problem:  step 01 has each lane read 32 values to learn a count or a yes.
-// Idea:     votes: __ballot_sync gives a bit per lane, __any_sync and __all_sync an answer. __syncthreads_count and
-//           __syncthreads_or are barriers that count and answer. A shuffle of width 8 stays within eight lanes.
-// Expect:   3 to 5x step 01 at 2^28: 6 votes, 8 shuffles and two barriers replace 57 loads and some 400 instructions.
+// Problem:  in step 01 each lane reads 32 values for a count or a yes.
+// Idea:     votes: __ballot_sync returns a bit per lane, __any_sync and __all_sync a yes or no. __syncthreads_count and
+//           __syncthreads_or are barriers that return a count or a yes. A shuffle of width 8 stays within eight lanes.
+// Expect:   3 to 5x step 01 at 2^28: 6 votes, 8 shuffles and two barriers replace 57 loads and about 400 instructions.
 // Measured: 4.03x step 01, 0.46 of a copy at 2^28 (H200).
 // Next:     three ballots compare three bits. What compares 32?
 #include "votes.cuh"
@@ -10,11 +10,11 @@ constexpr unsigned kAll = 0xffffffff;
 
 __global__ void votes_vote(const int* __restrict__ x, int* __restrict__ y, std::size_t n) {
   const std::size_t i = std::size_t{blockIdx.x} * kBlock + threadIdx.x;
-  const bool in = i < n;  // threads past the end stay, as masks and barriers name all
+  const bool in = i < n;  // threads past the end stay: masks and barriers include all
   const int v = in ? x[i] : 0;
   const bool negative = in && v < 0;
 
-  // who has the same low bits: the lanes that agree in each of them
+  // lanes with the same low bits: those that agree in each bit
   unsigned agree = __ballot_sync(kAll, in);
   for (int bit = 1; bit <= kLowBits; bit *= 2) {
     const unsigned set = __ballot_sync(kAll, (v & bit) != 0);

@@ -12,11 +12,11 @@ constexpr unsigned kAll = 0xffffffff;
 
 __global__ void votes_reduce(const int* __restrict__ x, int* __restrict__ y, std::size_t n) {
   const std::size_t i = std::size_t{blockIdx.x} * kBlock + threadIdx.x;
-  const bool in = i < n;  // threads past the end stay, as masks and barriers name all
+  const bool in = i < n;  // threads past the end stay: masks and barriers include all
   const int v = in ? x[i] : 0;
   const bool negative = in && v < 0;
 
-  // who has the same low bits: the lanes that agree in each of them
+  // lanes with the same low bits: those that agree in each bit
   unsigned agree = __ballot_sync(kAll, in);
   for (int bit = 1; bit <= kLowBits; bit *= 2) {
     const unsigned set = __ballot_sync(kAll, (v & bit) != 0);

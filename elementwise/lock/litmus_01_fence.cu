@@ -1,7 +1,7 @@
 // Problem:  stores of one thread may become visible to another in any order: two addresses, two slices of L2.
-// Idea:     __threadfence() between the writer's stores, and between the reader's loads. A reader that sees the flag and
-//           then fences sees all that the writer had written or seen before its fence. The flag is accessed by atomics.
-// Expect:   0 readers with the flag and without the data. Without either fence that is allowed, and rare.
+// Idea:     __threadfence() between the writer's stores, and between the reader's loads. A reader that sees the flag
+//           and then fences sees all that the writer wrote or saw before its fence. The flag is accessed by atomics.
+// Expect:   0 readers with the flag and without the data. With either fence missing they are allowed, but rare.
 // Measured: 0.68 of a copy at 2^24 (H200); 0.76 (H100).
 // Next:     the fence orders all of the thread's accesses. Which order does the message need?
 #include "litmus.cuh"

@@ -1,5 +1,5 @@
 // Problem:  step 01 orders all accesses of both threads, with two fences that are sequentially consistent.
-// Idea:     the flag itself carries the order: a store that releases, a load that acquires. cuda::atomic_ref.
+// Idea:     the flag's accesses give the order: cuda::atomic_ref with a release store and an acquire load.
 // Expect:   1.0 to 1.3x step 01 at 2^24, and 0 readers with the flag and without the data.
 // Measured: 1.27x step 01, 0.87 of a copy at 2^24 (H200); 1.30x, 0.99 (H100).
 // Next:     would a relaxed store do, if the load acquires? (No: both sides must order.)

@@ -1,6 +1,6 @@
 // Problem:  four numbers of a record must change together, but an atomic changes only one.
 // Idea:     a lock per record. The thread whose compare-and-swap changes it from 0 to 1 owns it. Fences around the
-//           critical section: the record is read as its last owner left it, and is written before the lock opens.
+//           critical section: reads see the last owner's writes, and writes are visible before the lock opens.
 // Expect:   1 to 5 us per update of one record: a swap, a load, a store, a fence and an exchange, each a trip to L2. At
 //           m = 4 each lock has 1,024 updates in a row, and the owner queues behind the attempts of all that spin.
 // Measured: 0.00 of a copy at m=4 (H200); 0.00 (H100).
@@ -16,9 +16,9 @@ __global__ void lock_spin(const int* __restrict__ x, int* records, unsigned* loc
 
   while (atomicCAS(&locks[record], 0u, 1u) != 0) {
   }
-  __threadfence();  // acquire: what the last owner wrote is seen below
+  __threadfence();  // acquire: the last owner's writes are visible below
   apply(records + 4 * record, update_of(x[i]));
-  __threadfence();  // release: what was written is seen by whoever finds the lock open
+  __threadfence();  // release: the next owner sees the writes above
   atomicExch(&locks[record], 0u);
 }
 

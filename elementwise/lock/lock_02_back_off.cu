@@ -14,9 +14,9 @@ __global__ void lock_back_off(const int* __restrict__ x, int* records, unsigned*
   const std::size_t record = record_of(x[i], m);
 
   for (unsigned ns = kShortest; atomicCAS(&locks[record], 0u, 1u) != 0; ns = min(2 * ns, kLongest)) __nanosleep(ns);
-  __threadfence();  // acquire: what the last owner wrote is seen below
+  __threadfence();  // acquire: the last owner's writes are visible below
   apply(records + 4 * record, update_of(x[i]));
-  __threadfence();  // release: what was written is seen by whoever finds the lock open
+  __threadfence();  // release: the next owner sees the writes above
   atomicExch(&locks[record], 0u);
 }
 

@@ -1,6 +1,6 @@
 // Problem:  __threadfence() orders every access of the thread, both ways; a lock needs less.
-// Idea:     the atomics carry the order: the swap acquires (what follows stays behind it), the store releases (what
-//           came before stays before it). cuda::atomic_ref, for threads of this device.
+// Idea:     the atomics give the order: the swap acquires (later accesses stay after it), the store releases (earlier
+//           accesses stay before it). cuda::atomic_ref, for threads of this device.
 // Expect:   1.1 to 1.5x step 02 at m = 4: two sequentially consistent fences less in each critical section.
 // Measured: 1.21x step 02, 0.00 of a copy at m=4 (H200); 1.15x, 0.00 (H100).
 // Next:     who else could be using the lock?

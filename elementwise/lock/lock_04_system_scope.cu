@@ -1,4 +1,4 @@
-// Problem:  the lock of step 03 holds for threads of one GPU. The host, or another GPU, can't use it.
+// Problem:  the lock of step 03 works only between threads of one GPU. The host, or another GPU, can't use it.
 // Idea:     the scope says for which threads the order holds: block, device or system. Here it is the system.
 // Expect:   0.7 to 1.0x step 03 at m = 4: the release must reach further than this GPU's L2. A lock that only this GPU
 //           takes should have device scope.

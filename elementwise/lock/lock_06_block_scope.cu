@@ -2,14 +2,14 @@
 // Idea:     a block keeps records of its own in shared memory, with locks of block scope, and merges them at its end
 //           under the device's locks. Records that don't fit are updated as in step 03.
 // Expect:   2 to 8x step 05 at m = 4: 4 locks per block remain in L2, but before that a block's 256 updates are four
-//           chains of 64 in shared memory. 2 to 5x at m = 64, where its 16 blocks still take some 1,000 locks in L2.
+//           chains of 64 in shared memory. 2 to 5x at m = 64, where its 16 blocks still take about 1,000 locks in L2.
 // Measured: 6.42x step 05, 0.13 of a copy at m=4 (H200); 6.67x, 0.10 (H100).
 // Next:     does this problem need a lock at all?
 #include "lock.cuh"
 
 #include <cuda/atomic>
 
-constexpr int kBlock = 256, kPrivate = 256;  // records of a block
+constexpr int kBlock = 256, kPrivate = 256;  // kPrivate: records per block
 constexpr unsigned kShortest = 32;           // ns
 constexpr int kLeast = -2147483647 - 1;
 

@@ -1,9 +1,9 @@
 // Problem:  steps 01 to 06 make each record consistent after every update, but only the final values are needed.
-// Idea:     no lock: an atomic for each of the four numbers. Each is right at the end, whatever the order.
-// Expect:   50 to 300x step 03 at m = 4: no thread waits, and L2 executes an atomic on one address each ns or so. 2 to
+// Idea:     no lock: an atomic for each of the four numbers. Each is right at the end, in any order.
+// Expect:   50 to 300x step 03 at m = 4: no thread waits, and L2 executes about one atomic per ns on an address. 2 to
 //           10x step 06: the launch and a cold read are half of the time by then.
 // Measured: 3.31x step 06, 0.42 of a copy at m=4 (H200); 3.61x, 0.34 (H100).
-// Next:     which updates do need a lock? (Where one number's new value depends on another's.)
+// Next:     which updates do need a lock? (Those in which one number's new value depends on another's.)
 #include "lock.cuh"
 
 constexpr int kBlock = 256;

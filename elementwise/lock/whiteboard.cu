@@ -17,7 +17,7 @@ __global__ void update(const int* x, int* records, unsigned* locks, size_t n, si
     __nanosleep(ns);  // back off: the owner needs the same address to open the lock
     if (ns < 1024) ns *= 2;
   }
-  __threadfence();  // nothing below is read before the lock is ours
+  __threadfence();  // nothing below is read before this thread has the lock
 
   record[0] += 1;
   record[1] = int(unsigned(record[1]) + unsigned(v));  // wraps

@@ -1,6 +1,6 @@
 // Problem:  the formula is typed as written in mathematics, and the result goes into a float.
-// Idea:     none yet. 0.125 is a double, so 0.125 * k * v is one, and sin and cos become the double functions. pow of a
-//           float and an int is computed in double, too.
+// Idea:     none yet. 0.125 is a double, so 0.125 * k * v is a double, and sin and cos are the double functions. pow of
+//           a float and an int is computed in double, too.
 // Expect:   0.02 to 0.06 of a copy at 2^26 on cards with half as many FP64 lanes as FP32 lanes (H100, H200), and below
 //           0.002 where FP64 has 1/64 of the rate, on most others.
 // Measured: 0.05 of a copy at 2^26 (H200); 0.07 (H100).

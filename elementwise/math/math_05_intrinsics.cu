@@ -1,6 +1,6 @@
-// Problem:  in step 04 sincosf takes some 40 instructions, to be within 2 ulp.
+// Problem:  in step 04 sincosf takes about 40 instructions to be within 2 ulp.
 // Idea:     __sincosf: one instruction each in the special function unit. From -pi to pi the absolute error is at most
-//           2^-21.19, which is many ulp where the result is near 0; beyond, it grows with the angle.
+//           2^-21.19, which is many ulp if the result is near 0. Outside that range it grows with the angle.
 // Expect:   2 to 4x step 04 at 2^26, 0.4 to 0.6 of a copy: 16 results per element, and the special function units of an
 //           SM give 16 per clock: 257 us on an H200 (computed).
 // Measured: 2.42x step 04, 0.48 of a copy at 2^26 (H200); 2.43x, 0.66 (H100).
@@ -26,7 +26,7 @@ static void launch(const float* x, float* y, std::size_t n) {
   CUDA_CHECK(cudaGetLastError());
 }
 
-// How far `got` is from `want`, in ulp, if that is more than before.
+// Raises *worst to the error of `got`, in ulp, if that is larger.
 __device__ static void note(float* worst, float got, double want) {
   const double ulp = ldexp(1.0, max(ilogb(want), -126) - 23);
   atomicMax(reinterpret_cast<int*>(worst), __float_as_int(static_cast<float>(fabs(got - want) / ulp)));

@@ -2,7 +2,7 @@
 // Idea:     indices that the compiler knows. Rotate by 1, 2, 4, 8 and 16, each only if that bit of the amount is set:
 //           five rounds of 32 selects, fully unrolled, and every value stays in a register.
 // Expect:   0.8 to 1.3x step 01 at 2^26: 160 selects per thread instead of 64 accesses to local memory, but 139
-//           registers leave one block of 256 per SM, and the 123 of step 01 two.
+//           registers allow one block of 256 per SM; the 123 of step 01 allow two.
 // Measured: 0.92x step 01, 0.64 of a copy at 2^26 (H200); 1.04x, 0.79 (H100).
 // Next:     how many registers does that take, and what decides it?
 #include "registers.cuh"

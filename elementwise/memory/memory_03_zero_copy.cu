@@ -15,7 +15,7 @@ static void scale(const float* from, float* to, float factor, std::size_t n) {
   CUDA_CHECK(cudaGetLastError());
 }
 
-// With unified addressing (64-bit systems), the host's pointer itself.
+// Returns the device's address of pinned memory. With unified addressing (64-bit systems) it is `host` itself.
 static const float* device_pointer(const float* host) {
   void* device = nullptr;
   CUDA_CHECK(cudaHostGetDevicePointer(&device, const_cast<float*>(host), 0));

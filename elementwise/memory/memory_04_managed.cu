@@ -2,7 +2,7 @@
 // Idea:     managed memory. One pointer; on a fault, pages of 64 KB or more move to the side that touches them.
 // Expect:   below step 01, 0.07 of the link (H200), 0.12 (H100): thousands of faults, tens of microseconds each.
 // Measured: 0.15x step 03, 0.13 of the link at 2^26 (H200); 0.16x, 0.15 (H100).
-// Why:      faults slow down the reads of x, 9 GB/s. y has 47 (H100): its pages don't seem to move in and out again.
+// Why:      faults slow the reads of x to 9 GB/s. y has 47 (H100): its pages don't move twice (hypothesis, not tested).
 // Next:     when is it the right choice?
 #include "memory.cuh"
 

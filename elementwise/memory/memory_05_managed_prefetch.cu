@@ -41,14 +41,14 @@ static void copy_in(const float* x, float* z, std::size_t n) {
   scale(x, z, 1.0f, n);
 }
 
-// y = factor * from, without moving y.
+// Computes y = factor * from without moving y.
 static void write_on_host(const float* from, float* y, float factor, std::size_t n) {
   const std::size_t bytes = n * sizeof(float);
   advise(y, bytes, cudaMemAdviseSetPreferredLocation, kHost);
   advise(y, bytes, cudaMemAdviseSetAccessedBy, kDevice);
   scale(from, y, factor, n);
   CUDA_CHECK(cudaDeviceSynchronize());
-  advise(y, bytes, cudaMemAdviseUnsetAccessedBy, kDevice);  // y is the caller's: leave it as it was
+  advise(y, bytes, cudaMemAdviseUnsetAccessedBy, kDevice);  // y is the caller's: withdraw the advice
   advise(y, bytes, cudaMemAdviseUnsetPreferredLocation, kHost);
 }
 

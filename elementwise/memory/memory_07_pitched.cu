@@ -27,7 +27,7 @@ __global__ void memory_double_rows(char* bytes, std::size_t pitch, std::size_t n
   if (i < n) reinterpret_cast<float*>(bytes + i / kCols * pitch)[i % kCols] *= 2.0f;
 }
 
-// Whole rows, then the remainder.
+// Copies whole rows, then the remainder.
 static void copy_rows(char* to, std::size_t to_pitch, const char* from, std::size_t from_pitch, std::size_t n,
                       cudaMemcpyKind kind) {
   const std::size_t width = kCols * sizeof(float), whole = n / kCols;
@@ -35,7 +35,7 @@ static void copy_rows(char* to, std::size_t to_pitch, const char* from, std::siz
   CUDA_CHECK(cudaMemcpyAsync(to + whole * to_pitch, from + whole * from_pitch, n % kCols * sizeof(float), kind));
 }
 
-static void copy_in(const float* x, float*, std::size_t n) {  // z is not needed: the rows are this step's own
+static void copy_in(const float* x, float*, std::size_t n) {  // z is not used: this step has its own rows
   const Rows z = rows_for(n);
   copy_rows(z.bytes, z.pitch, reinterpret_cast<const char*>(x), kCols * sizeof(float), n, cudaMemcpyHostToDevice);
 }

@@ -1,7 +1,7 @@
 // Problem:  steps 02 to 07 choose how x and y are allocated. Often they come from malloc, or from another library.
-// Idea:     cudaHostRegister pins pages that exist already, and cudaHostUnregister lets them go.
-// Expect:   0.3 to 1.1x step 01 at 2^26: 65536 pages of 4 KB are locked for x and again for y, some 0.5 us each, about
-//           what the driver's copies cost. It pays for a buffer that is pinned once and used often.
+// Idea:     cudaHostRegister pins pages that exist already, and cudaHostUnregister unpins them.
+// Expect:   0.3 to 1.1x step 01 at 2^26: 65536 pages of 4 KB are locked for x and again for y, about 0.5 us each, which
+//           is what the driver's copies cost. It pays for a buffer that is pinned once and used often.
 // Measured: 0.14x step 07, 0.08 of the link at 2^26 (H200); 0.16x, 0.10 (H100).
 // Next:     how do you copy from pageable memory without pinning it?
 #include "memory.cuh"
@@ -26,7 +26,7 @@ static void copy_out(const float* z, float* y, std::size_t n) {
   while_pinned(y, bytes, [&] { CUDA_CHECK(cudaMemcpyAsync(y, z, bytes, cudaMemcpyDeviceToHost)); });
 }
 
-// Also the cost of pinning x alone.
+// Adds a figure: the time to pin and unpin x.
 class Registered : public Transfer {
  public:
   Registered() : Transfer(ladder::Place::pageable, copy_in, copy_out) {}

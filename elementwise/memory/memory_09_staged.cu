@@ -1,4 +1,4 @@
-// Problem:  step 08 pins every page for one copy. In step 01 the driver stages, with one thread of the CPU.
+// Problem:  step 08 pins every page for one copy. In step 01 the driver stages the data, with one CPU thread.
 // Idea:     stage by hand, with four threads. Each takes every fourth chunk of 1 MB through a pinned chunk of its own;
 //           while a copy engine moves the chunk of one, the CPU copies those of the others.
 // Expect:   1.5 to 3x step 01 at 2^26, where one thread's copies are the limit, and less at 2^20, where starting four
@@ -12,10 +12,10 @@
 
 constexpr std::size_t kThreads = 4, kChunk = 1 << 18;  // floats
 
-// n floats, chunk by chunk, in four threads: move(begin, count, chunk, stream). Each has a pinned chunk and a stream.
+// Calls move(begin, count, chunk, stream) for n floats in four threads, each with a pinned chunk and a stream.
 template <typename Move>
 static void in_threads(std::size_t n, Move move) {
-  static float* chunks = nullptr;  // kept to the end
+  static float* chunks = nullptr;  // never freed
   if (!chunks) CUDA_CHECK(cudaMallocHost(&chunks, kThreads * kChunk * sizeof(float)));
   std::future<void> done[kThreads];
   for (std::size_t t = 0; t < kThreads; ++t) {
@@ -25,21 +25,21 @@ static void in_threads(std::size_t n, Move move) {
       }
     });
   }
-  for (std::future<void>& one : done) one.get();  // throws what the thread threw
+  for (std::future<void>& one : done) one.get();  // rethrows the thread's exception
 }
 
 static void copy_in(const float* x, float* z, std::size_t n) {
   in_threads(n, [=](std::size_t begin, std::size_t count, float* chunk, cudaStream_t stream) {
     std::copy_n(x + begin, count, chunk);
     CUDA_CHECK(cudaMemcpyAsync(z + begin, chunk, count * sizeof(float), cudaMemcpyHostToDevice, stream));
-    CUDA_CHECK(cudaStreamSynchronize(stream));  // then the chunk is free
+    CUDA_CHECK(cudaStreamSynchronize(stream));  // the chunk is free
   });
 }
 
 static void copy_out(const float* z, float* y, std::size_t n) {
   in_threads(n, [=](std::size_t begin, std::size_t count, float* chunk, cudaStream_t stream) {
     CUDA_CHECK(cudaMemcpyAsync(chunk, z + begin, count * sizeof(float), cudaMemcpyDeviceToHost, stream));
-    CUDA_CHECK(cudaStreamSynchronize(stream));  // then the chunk is filled
+    CUDA_CHECK(cudaStreamSynchronize(stream));  // the chunk is filled
     std::copy_n(chunk, count, y + begin);
   });
 }

@@ -1,6 +1,6 @@
 // Problem:  steps 01 to 09 allocate z. Small data of fixed size, such as parameters or counters, need no allocation.
-// Idea:     variables of the program: __device__ and __constant__ ones are copied to and from by name, and a __managed__
-//           one is read by the host itself. Here a __device__ array carries all of x and y, a part at a time.
+// Idea:     variables of the program: __device__ and __constant__ ones are copied by name, and a __managed__ one is
+//           read by the host itself. Here a __device__ array carries all of x and y, a part at a time.
 // Expect:   0.6 to 0.95x step 02 at 2^26: a copy to a symbol is a copy to its address, but 256 parts of 1 MB follow
 //           each other, and each is two copies and a launch.
 // Measured: 1.79x step 09, 0.37 of the link at 2^26 (H200); 1.73x, 0.39 (H100).
@@ -12,7 +12,7 @@
 constexpr std::size_t kPart = 1 << 18;
 
 static __device__ float part[kPart];
-static __constant__ float factor;        // 64 KB of these at most; a warp reads one address per clock
+static __constant__ float factor;        // at most 64 KB of these; a warp reads one address per clock
 static __managed__ unsigned parts_done;  // one address for the host and the kernels
 
 __global__ void memory_double_part(std::size_t n) {
@@ -38,7 +38,7 @@ static void copy_out(const float*, float* y, std::size_t n) {
 }
 
 static void whole(const float* x, float* y, std::size_t n) {
-  CUDA_CHECK(cudaDeviceSynchronize());  // while a kernel runs, the host keeps off managed memory
+  CUDA_CHECK(cudaDeviceSynchronize());  // the host doesn't touch managed memory while a kernel runs
   parts_done = 0;
   static const float two = 2.0f;
   CUDA_CHECK(cudaMemcpyToSymbolAsync(factor, &two, sizeof two, 0, cudaMemcpyHostToDevice));

@@ -1,6 +1,6 @@
 // Problem:  step 07 has rows. A volume has slices of rows, and boxes of it are copied.
-// Idea:     cudaMalloc3D pads rows alone, so row y of slice z starts at (z * height + y) * pitch. cudaMemcpy3D copies a
-//           box: a place in each volume and an extent, whose width is in bytes where no cudaArray takes part.
+// Idea:     cudaMalloc3D pads only rows, so row y of slice z starts at (z * height + y) * pitch. cudaMemcpy3D copies a
+//           box: a position in each volume and an extent, whose width is in bytes unless a cudaArray is involved.
 // Expect:   0.5 to 0.95x step 07: rows of 400 bytes, not 4000, so ten times as many pieces for the copy engine.
 // Measured: 1.27x step 10, 0.48 of the link at 2^26 (H200); 1.37x, 0.53 (H100).
 // Next:     what if rows have 100 bytes?
@@ -26,7 +26,7 @@ __global__ void memory_double_volume(cudaPitchedPtr volume, std::size_t n) {
   if (i < n) reinterpret_cast<float*>(row)[x] *= 2.0f;
 }
 
-// Between the host's rows, which have no gaps, and the volume: n floats as whole slices, whole rows and a part of one.
+// Copies n floats between the host's rows, which have no gaps, and the volume: whole slices, whole rows, part of a row.
 static void copy_volume(const float* data, std::size_t n, cudaMemcpyKind kind) {
   cudaMemcpy3DParms copy = {};
   copy.srcPtr = make_cudaPitchedPtr(const_cast<float*>(data), kRow, kWidth, kHeight);

@@ -1,6 +1,6 @@
 // Problem:  steps 02 and 03 keep all of the data on the device and need a stream per chunk.
-// Idea:     a stream per engine, events between them, and three buffers for any number of chunks. A copy in waits until
-//           its buffer is free: the wait that gets forgotten.
+// Idea:     a stream per engine, events between them, and three buffers for any number of chunks. A copy in must wait
+//           until its buffer is free, which is easily forgotten.
 // Expect:   1.0 to 1.1x step 03 with 3/16 of the memory: 16 chunks instead of 8 halve the time to fill and drain.
 // Measured: 1.07x step 03, 0.94 of the link at 2^26 (H200); 1.07x, 0.99 (H100).
 // Why:      0.80x step 02 at 2^20 (H200), where 16 chunks' 141 commands cost more than step 02's 24.

@@ -1,7 +1,7 @@
-// Problem:  step 04 tells the host nothing until all is done.
-// Idea:     a host function after each chunk's copy out, called by the driver on a CPU thread. It must be short, as its
-//           stream waits, and must not call CUDA. Here it notes the time.
-// Expect:   0.97 to 1.0x step 04, with some microseconds per call. The first chunk arrives after a tenth of the time.
+// Problem:  in step 04 the host learns nothing until all chunks are done.
+// Idea:     a host function after each chunk's copy out, called by the driver on a CPU thread. It must be short, since
+//           its stream waits, and must not call CUDA. Here it records the time.
+// Expect:   0.97 to 1.0x step 04, with a few microseconds per call. The first chunk arrives after a tenth of the time.
 // Measured: 0.83x step 04, 0.78 of the link at 2^26 (H200); 0.87x, 0.86 (H100).
 // Why:      33 to 55 us per call (H100), 48 to 300 us (two machines with an H200): the stream waits for a CPU thread.
 //           The first chunk arrives after a seventh of the time (H100).
@@ -43,7 +43,7 @@ static void launch(const int* x, int* y, std::size_t n) {
   }
 }
 
-// When the first and the last chunk arrived in host memory, counted from the first command.
+// Returns when the first and the last chunk arrived in host memory, counted from the first command.
 static std::vector<ladder::Figure> arrivals(const int* x, int* y, std::size_t n) {
   const std::size_t last = ceil_div(n, ceil_div(n, kChunks)) - 1;
   CUDA_CHECK(cudaDeviceSynchronize());

@@ -1,4 +1,4 @@
-// Problem:  steps 02 to 05 issue dozens of commands each time, some microseconds of CPU time each.
+// Problem:  steps 02 to 05 issue dozens of commands each time, a few microseconds of CPU time each.
 // Idea:     a graph. The commands are captured once, streams and events become edges, and one call launches all.
 // Expect:   0.87 of the link at 2^26 (H200), as step 02. At 2^20 at least 1.3x step 02, without 24 commands.
 // Measured: 1.13x step 05, 0.88 of the link at 2^26 (H200); 1.08x, 0.93 (H100).
@@ -13,8 +13,8 @@
 
 constexpr std::size_t kChunks = 8;
 
-// The driver's id of the allocation that holds `pointer`. After a free the address may come back as another allocation,
-// and a graph captured before would still use the old one.
+// Returns the driver's id of the allocation that contains `pointer`. After a free, a new allocation may get the same
+// address, but a graph captured before would still use the old one.
 static unsigned long long allocation_id(const void* pointer) {
   using Query = CUresult (*)(void*, CUpointer_attribute, CUdeviceptr);
   static const auto query = [] {
@@ -33,7 +33,7 @@ static unsigned long long allocation_id(const void* pointer) {
   return id;
 }
 
-// What a graph was captured for.
+// The arguments that a graph was captured with.
 struct Key {
   const int* x;
   int *y, *z;
@@ -74,8 +74,8 @@ static cudaGraphExec_t capture(const int* x, int* y, int* z, std::size_t n) {
 static void launch(const int* x, int* y, std::size_t n) {
   static Key captured_for = {};
   static cudaGraphExec_t exec = nullptr;
-  int* z = scratch<int>(n);  // before the capture, where cudaMalloc is an error
-  for (std::size_t c = 0; c <= kChunks; ++c) stream_number(c), event_number(c);  // created before, too
+  int* z = scratch<int>(n);  // before the capture, in which cudaMalloc is an error
+  for (std::size_t c = 0; c <= kChunks; ++c) stream_number(c), event_number(c);  // also created before
   const Key key = {x, y, z, n, allocation_id(x), allocation_id(y), allocation_id(z)};
   if (exec == nullptr || !(key == captured_for)) {
     if (exec != nullptr) CUDA_CHECK(cudaGraphExecDestroy(exec));

@@ -1,5 +1,5 @@
-// Problem:  step 06's graph holds the addresses of x, y and z. If one changes, all is captured and instantiated again.
-// Idea:     nodes by hand, whose handles are kept: a copy node takes a new pointer by an update, before each launch. z
+// Problem:  step 06's graph holds the addresses of x, y and z. If one changes, it is captured and instantiated again.
+// Idea:     add nodes by hand and keep their handles: an update before each launch gives the copy nodes new pointers. z
 //           needs no pointer from outside: a memory node allocates it when the graph runs, another one frees it.
 // Expect:   0.95 to 1.05x step 06's share at 2^26: 16 updates of a few microseconds, and an allocation from its pool.
 // Measured: 0.88x step 06, 0.91 of the link at 2^26 (H200); 1.02x, 0.93 (H100).
@@ -11,12 +11,12 @@
 
 constexpr std::size_t kChunks = 8;
 
-// The graph for one n, with its copies. What was instantiated knows a node by the graph's, so the graph is kept.
+// The graph for one n, with its copy nodes. Updates of exec name nodes of graph, so graph is kept.
 struct Copies {
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t exec = nullptr;
   std::vector<cudaGraphNode_t> in, out;
-  int* z = nullptr;  // an address inside the graph's pool, which it has while the graph runs
+  int* z = nullptr;  // an address in the graph's pool, valid while the graph runs
 };
 
 static Copies make_graph(const int* x, int* y, std::size_t n) {
@@ -33,7 +33,7 @@ static Copies make_graph(const int* x, int* y, std::size_t n) {
   CUDA_CHECK(cudaGraphAddMemAllocNode(&allocate, graph, nullptr, 0, &z));
   made.z = static_cast<int*>(z.dptr);
 
-  // chunks depend on the allocation alone, so they may overlap
+  // chunks depend only on the allocation, so they may overlap
   const std::size_t chunk = ceil_div(n, kChunks);
   for (std::size_t begin = 0; begin < n; begin += chunk) {
     std::size_t count = std::min(chunk, n - begin);
@@ -46,7 +46,7 @@ static Copies make_graph(const int* x, int* y, std::size_t n) {
     kernel.func = reinterpret_cast<void*>(overlap_work);
     kernel.gridDim = dim3(static_cast<unsigned>(ceil_div(count, 256)));
     kernel.blockDim = dim3(256);
-    kernel.kernelParams = arguments;  // copied now
+    kernel.kernelParams = arguments;  // copied when the node is added
     CUDA_CHECK(cudaGraphAddKernelNode(&compute, graph, &in, 1, &kernel));
     CUDA_CHECK(cudaGraphAddMemcpyNode1D(&out, graph, &compute, 1, y + begin, part, count * sizeof(int),
                                         cudaMemcpyDeviceToHost));
@@ -63,7 +63,7 @@ static void destroy(const Copies& graph) {
   CUDA_CHECK(cudaGraphDestroy(graph.graph));
 }
 
-// Same shape, other addresses.
+// Gives the copy nodes other addresses of x and y. n must be the graph's.
 static void update(const Copies& graph, const int* x, int* y, std::size_t n) {
   const std::size_t chunk = ceil_div(n, kChunks);
   for (std::size_t begin = 0, c = 0; begin < n; begin += chunk, ++c) {
@@ -95,7 +95,7 @@ static void launch(const int* x, int* y, std::size_t n) {
   CUDA_CHECK(cudaGraphLaunch(graph.exec, nullptr));
 }
 
-// Host time of an update, and of the new graph that it saves.
+// Returns the host time of an update, and of the new graph that it saves.
 static std::vector<ladder::Figure> host_times(const int* x, int* y, std::size_t n) {
   using Clock = std::chrono::steady_clock;
   const auto us = [](Clock::time_point from) {

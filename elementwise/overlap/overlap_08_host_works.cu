@@ -1,5 +1,5 @@
 // Problem:  in steps 01 to 07 the host issues commands and waits, while one of its cores could compute.
-// Idea:     commands return at once. The host computes 1 element of 4096 itself, then asks for the event by
+// Idea:     commands return at once. The host computes 1 element of 4096 itself, then polls an event with
 //           cudaEventQuery, which never waits.
 // Expect:   0.95 to 1.05x step 02's share of the link: the host's share is done before the GPU's, so its time is free.
 // Measured: 0.99x step 07, 0.90 of the link at 2^26 (H200); 1.00x, 0.92 (H100).
@@ -10,7 +10,7 @@
 
 constexpr std::size_t kChunks = 8, kHostShare = 4096;
 
-// The first n of step 02's elements, and an event in the default stream, which waits for all chunks.
+// Starts step 02 for n elements, and records an event in the default stream, which waits for all chunks.
 static void launch_device(const int* x, int* y, std::size_t n) {
   int* z = scratch<int>(n);
   const std::size_t chunk = std::max<std::size_t>(ceil_div(n, kChunks), 1);
@@ -32,8 +32,8 @@ static void launch(const int* x, int* y, std::size_t n) {
   CUDA_CHECK(status);
 }
 
-// Microseconds of the host: until all commands were issued, of one query, and of waiting for a short kernel with an
-// event that spins and with one that lets the thread sleep.
+// Returns host times: to issue all commands, of one query, and to wait for a short kernel with an event that spins and
+// with one that lets the thread sleep.
 static std::vector<ladder::Figure> host_times(const int* x, int* y, std::size_t n) {
   const auto us_of = [](auto run) {
     const auto start = std::chrono::steady_clock::now();

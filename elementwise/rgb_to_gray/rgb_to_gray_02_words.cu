@@ -11,7 +11,7 @@ __device__ static unsigned luma(unsigned r, unsigned g, unsigned b) {
   return (19595 * r + 38470 * g + 7471 * b + 32768) >> 16;
 }
 
-// Four gray pixels of R0 G0 B0 R1 | G1 B1 R2 G2 | B2 R3 G3 B3. The first byte of a word is the lowest.
+// Returns the four gray pixels of R0 G0 B0 R1 | G1 B1 R2 G2 | B2 R3 G3 B3. The first byte of a word is the lowest.
 __device__ static unsigned luma4(unsigned a, unsigned b, unsigned c) {
   return luma(a & 255, a >> 8 & 255, a >> 16 & 255) | luma(a >> 24, b & 255, b >> 8 & 255) << 8 |
          luma(b >> 16 & 255, b >> 24, c & 255) << 16 | luma(c >> 8 & 255, c >> 16 & 255, c >> 24) << 24;

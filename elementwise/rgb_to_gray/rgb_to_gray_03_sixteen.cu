@@ -3,7 +3,7 @@
 // Expect:   0.95 to 1.02 of a copy at 8192 x 8192: 48 bytes in flight per thread. Lanes are 48 bytes apart, so each
 //           load request touches 32 sectors, one per lane, and uses half of each; L1 has the other halves.
 // Measured: 1.14x step 02, 0.98 of a copy at 8192x8192 (H200); 1.06x, 0.99 (H100).
-// Next:     who could load the 48 bytes so that neighbouring lanes have neighbouring units?
+// Next:     how could neighbouring lanes load neighbouring 16-byte units?
 #include "rgb_to_gray.cuh"
 
 __device__ static unsigned luma(unsigned r, unsigned g, unsigned b) {

@@ -1,6 +1,6 @@
 // Problem:  each load of step 03 touches 32 sectors, where 16 would hold its bytes. L1 serves each sector twice.
 // Idea:     stage through shared memory. A block loads its 12288 bytes as neighbouring uint4; then each thread takes
-//           its own 48 bytes from there. A tile that is not whole and aligned is loaded as bytes.
+//           its own 48 bytes from there. A partial or misaligned tile is loaded as bytes.
 // Expect:   0.97 to 1.03 of a copy at 8192 x 8192, as vec3_norm_04. 16 sectors per load request, all used. Lanes 12
 //           words apart cause no bank conflict: eight lanes touch every bank once.
 // Measured: 1.00x step 03, 0.97 of a copy at 8192x8192 (H200); 1.00x, 1.00 (H100).
@@ -25,13 +25,13 @@ __global__ void __launch_bounds__(kBlock)
   __shared__ uint4 tile[3 * kBlock];
   const std::size_t first = std::size_t{blockIdx.x} * kPixels;
   const int tid = threadIdx.x;
-  if (!aligned || first + kPixels > n) {  // for the whole block
+  if (!aligned || first + kPixels > n) {  // the same for all threads of the block
     for (std::size_t i = first + tid; i < n && i < first + kPixels; i += kBlock) {
       gray[i] = static_cast<std::uint8_t>(luma(rgb[3 * i], rgb[3 * i + 1], rgb[3 * i + 2]));
     }
     return;
   }
-  // load: the block's bytes as they lie in memory
+  // load: the block's bytes in memory order
   const uint4* from = reinterpret_cast<const uint4*>(rgb + 3 * first);
 #pragma unroll
   for (int k = 0; k < 3; ++k) tile[k * kBlock + tid] = from[k * kBlock + tid];

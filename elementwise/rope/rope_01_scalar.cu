@@ -1,6 +1,6 @@
 // Problem:  8 bytes and three FLOP per element, so memory bandwidth is the limit, if the angles are cheap.
 // Idea:     one thread per element. It computes its pair's sine and cosine and reads its partner from L1.
-// Expect:   0.3 to 0.6 of a copy at 16384x32x64x0: exp2f, sincosf and % d are some 80 instructions per element (not
+// Expect:   0.3 to 0.6 of a copy at 16384x32x64x0: exp2f, sincosf and % d are about 80 instructions per element (not
 //           counted), and a copy leaves 63 (H200) or 89 (H100) issue slots. 4-byte accesses alone have 0.64 (H200).
 // Measured: 0.45 of a copy at 16384x32x64 (H200); 0.62 (H100).
 // Next:     both elements of a pair need the same sine. Who should compute it?

@@ -1,4 +1,4 @@
-// Problem:  all heads of a token turn by the same angles, and step 02 computes them once per head.
+// Problem:  all heads of a token have the same angles, but step 02 computes them once per head.
 // Idea:     a block computes the token's d / 2 sines and cosines once, into shared memory; its heads read them there.
 // Expect:   1.1 to 1.6x step 02 at 16384x32x64x0: 64 sincosf per token in place of 2048. What is left is a kernel with
 //           4-byte accesses, but eight pairs per thread: more than the 0.64 of a copy (H200) of one float per thread.

@@ -1,7 +1,7 @@
 // Problem:  new keys are rotated, then written with their values to the slots of a cache: a rotation and a copy.
 // Idea:     two kernels, as two calls of a framework: rope into a second array, then a copy of both to the slots.
 // Expect:   0.3 to 0.45 of a copy at 65536x64/halves=1: 12 bytes move per element of k and its v, where 8 are needed,
-//           in accesses of 2 bytes, with which add_half2_01 has 0.50 (H200).
+//           in accesses of 2 bytes, as in add_half2_01, which has 0.50 (H200).
 // Measured: 0.36 of a copy at 65536x64/halves=1 (H200); 0.45 (H100).
 // Next:     what does the second kernel read that the first has just written?
 #include "rope_cache.cuh"

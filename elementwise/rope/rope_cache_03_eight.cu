@@ -7,7 +7,7 @@
 // Next:     the cache is paged, 16 slots to a page. What changes in this kernel?
 #include "rope_cache.cuh"
 
-// Two floats as the low and the high half of a word, and back. BF16 is the upper half of a float.
+// Converts two floats to the BF16 halves of a word, low and high, and back. BF16 is the upper half of a float.
 __device__ static unsigned rounded(float low, float high) {
   const __nv_bfloat162 both = __floats2bfloat162_rn(low, high);
   unsigned word;

@@ -1,8 +1,8 @@
 #include <cuda_runtime.h>
 
-// Say: each pair of a head is a 2-D vector that turns by position * 10000^(-2 i / d). Ask which pairs: neighbours (the
-// paper, GPT-J), or element i and i + d/2 (GPT-NeoX, Llama). Mixing them up gives fluent nonsense, no crash.
-// Say: one thread per pair, so one sincosf for two elements, and both are read before either is written: right in place.
+// Say: each pair of a head is a 2-D vector, rotated by position * 10000^(-2 i / d). Ask which pairs: neighbours (the
+// paper, GPT-J), or elements i and i + d/2 (GPT-NeoX, Llama). Mixing them up gives fluent nonsense, no crash.
+// Say: one thread per pair, so one sincosf for two elements. Both are read before either is written: right in place.
 // Say: angles in FP32. A position in BF16 is exact only up to 256.
 // Next: all heads of a token share the angles: once per token, into shared memory, rope_03; then float4, rope_04.
 __global__ void rope(const float* x, const int* position, float* y, unsigned row, unsigned d, bool halves) {

@@ -1,6 +1,6 @@
 // Problem:  in step 01 a loaded value waits in a register for its store to shared memory.
 // Idea:     cp.async: 4 bytes from global to shared memory without a register. A thread waits for its batch of copies.
-// Expect:   1.0x step 01: the same loads in flight. The barrier stays, as a thread's wait covers only its own copies.
+// Expect:   1.0x step 01: the same loads in flight. The barrier stays: a thread's wait covers only its own copies.
 // Measured: 0.96x step 01, 0.48 of a copy at 2^28 (H200); 0.97x, 0.61 (H100).
 // Why:      unknown. With eight blocks per SM it is 0.96x, too (H200).
 // Next:     are larger pieces better?

@@ -1,6 +1,6 @@
 // Problem:  in steps 01 to 04 a block waits for the tile it has just requested.
-// Idea:     double buffering: request the next tile, then wait for this one with __pipeline_wait_prior(1), all batches
-//           but the newest. After the last tile the batch is empty, so the count still holds.
+// Idea:     double buffering: request the next tile, then wait for all batches but the newest with
+//           __pipeline_wait_prior(1). After the last tile the newest batch is empty, so the count still holds.
 // Expect:   1.3 to 1.5x step 04: a copy is in flight while the block stores and while it waits at barriers.
 // Measured: 1.45x step 04, 0.75 of a copy at 2^28 (H200); 1.28x, 0.83 (H100).
 // Next:     why two barriers per tile?

@@ -11,7 +11,7 @@
 
 constexpr int kWidth = 4;  // floats per copy
 
-// kWide: copies of 16 bytes, the last of them filled with zeros; from must be 16-byte aligned.
+// kWide: copies of 16 bytes, the last one filled up with zeros; `from` must be 16-byte aligned.
 template <bool kWide>
 __device__ static void fetch(float* tile, const float* from, int count) {
   constexpr int width = kWide ? kWidth : 1;

@@ -1,6 +1,6 @@
 // Problem:  the default stream of step 03 and its blocking streams hold each other up.
 // Idea:     non-blocking streams. Nothing orders them against the default stream now, so events must: a fork (all wait
-//           for what came before) and a join (the default stream waits for all).
+//           for earlier work) and a join (the default stream waits for all).
 // Expect:   1.5 to 2x step 03 at 2^16, less at 2^20: eight jobs follow each other, the other eight run beside them.
 // Measured: 1.25x step 03, 0.03 of a copy at 2^20 (H200); 1.25x, 0.02 (H100).
 // Why:      2.11x at 2^16 (H200): step 03's cost of changing between streams is saved too.

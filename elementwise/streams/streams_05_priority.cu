@@ -9,7 +9,7 @@
 static cudaError_t create_urgent(cudaStream_t* stream) {
   int least = 0, greatest = 0;
   CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&least, &greatest));
-  return cudaStreamCreateWithPriority(stream, cudaStreamDefault, greatest);  // blocking, as those of step 02
+  return cudaStreamCreateWithPriority(stream, cudaStreamDefault, greatest);  // blocking, like those of step 02
 }
 static cudaStream_t urgent_stream() {
   static Handles<cudaStream_t, create_urgent, destroy_stream> streams;

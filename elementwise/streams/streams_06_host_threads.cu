@@ -1,6 +1,6 @@
 // Problem:  steps 01 to 05 launch all jobs from one host thread, one after another, 2 to 3 us each.
 // Idea:     a host thread per stream. All host threads share the device's context, so any may launch into any stream.
-// Expect:   1.0x step 02, as the timer holds the device until all is queued. By last_job_us 0.1 to 0.5x: starting and
+// Expect:   1.0x step 02: the timer holds the device until all is queued. By last_job_us 0.1 to 0.5x: starting and
 //           joining 16 threads takes longer than 16 launches, and launches into one context take turns in the driver.
 // Measured: 0.99x step 05, 0.02 of a copy at 2^20 (H200); 1.00x, 0.02 (H100).
 // Next:     when do host threads pay?
@@ -16,10 +16,10 @@ static void launch(const int* x, int* y, std::size_t n) {
   std::exception_ptr failures[kJobs];
   std::vector<std::thread> threads;
   for (std::size_t job = 0; job < kJobs; ++job) {
-    const cudaStream_t stream = stream_number(job);  // here, for the list of streams is one for all threads
+    const cudaStream_t stream = stream_number(job);  // here, because all threads share the list of streams
     threads.emplace_back([=, &failures] {
       try {
-        CUDA_CHECK(cudaSetDevice(device));  // the current device is each thread's own, 0 at first
+        CUDA_CHECK(cudaSetDevice(device));  // each thread has its own current device, at first 0
         start_job(job, x, y, n, stream);
       } catch (...) {
         failures[job] = std::current_exception();

@@ -14,7 +14,7 @@ static void launch(const int* x, int* y, std::size_t n) {
   for (std::size_t job = 0; job < kJobs; ++job) start_job(job, x, y, n, stream_number(job % kStreams));
 }
 
-// 32 jobs in `streams` streams.
+// Launches 32 jobs in `streams` streams.
 static void sweep(const int* x, int* y, std::size_t n, std::size_t streams) {
   constexpr std::size_t jobs = 32;
   const std::size_t share = ceil_div(n, jobs);

@@ -1,7 +1,7 @@
 // Problem:  step 01 moves 2 bytes per access.
-// Idea:     16 bytes, eight BF16, per access. They travel as uint4; a word is two elements, and BF16 is the upper half
-//           of a float: a shift or a mask is the whole conversion.
-// Expect:   0.9 to 1.05 of a copy at 2^28, as add_03: 32 bytes of loads in flight per thread. silu_02 has 28
+// Idea:     16 bytes, eight BF16, per access. They are loaded as a uint4, two elements per word. BF16 is the upper half
+//           of a float, so a shift or a mask is the whole conversion.
+// Expect:   0.9 to 1.05 of a copy at 2^28, like add_03: 32 bytes of loads in flight per thread. silu_02 has 28
 //           instructions per element (SASS); a copy of 6 bytes leaves 47 issue slots (H200), 66 (H100).
 // Measured: 2.24x step 01, 1.03 of a copy at 2^28 (H200).
 // Next:     the gate and the up projection come from one GEMM. What would fuse this kernel away?
@@ -9,7 +9,7 @@
 
 __device__ static float swiglu(float a, float b) { return a / (1.0f + expf(-a)) * b; }
 
-// Of two elements in a word. The first is the low half.
+// Computes swiglu for the two elements of a word. The first is the low half.
 __device__ static unsigned swiglu_pair(unsigned a, unsigned b) {
   const float low = swiglu(__uint_as_float(a << 16), __uint_as_float(b << 16));
   const float high = swiglu(__uint_as_float(a & 0xffff0000u), __uint_as_float(b & 0xffff0000u));

@@ -18,13 +18,13 @@ __global__ void __launch_bounds__(kBlock)
   __shared__ float4 tile[kFloats / 4];
   const std::size_t first = std::size_t{blockIdx.x} * kVectors;
   const int tid = threadIdx.x;
-  if (!aligned || first + kVectors > n) {  // for the whole block
+  if (!aligned || first + kVectors > n) {  // the same for all threads of the block
     for (std::size_t i = first + tid; i < n && i < first + kVectors; i += kBlock) {
       out[i] = norm(packed[3 * i], packed[3 * i + 1], packed[3 * i + 2]);
     }
     return;
   }
-  // load: the block's vectors as they lie in memory, consecutive float4
+  // load: the block's vectors in memory order, as consecutive float4
   const float4* from = reinterpret_cast<const float4*>(packed + 3 * first);
 #pragma unroll
   for (int k = 0; k < 3; ++k) tile[k * kBlock + tid] = from[k * kBlock + tid];

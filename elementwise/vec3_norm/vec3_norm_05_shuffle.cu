@@ -13,9 +13,9 @@ constexpr unsigned kAll = 0xffffffff;
 
 __device__ static float norm(float x, float y, float z) { return sqrtf(x * x + y * y + z * z); }
 
-// Element 3 lane + c of the 96 that the lanes of a warp hold in a[0], then a[1], then a[2]. It is in a[k] of lane
-// (3 lane + c) % 32. As 32 k + lane is c mod 3 for one k only, a holder knows which of its three is asked for. An index
-// a[k] would put the array into local memory.
+// Returns element 3 lane + c of the 96 that the lanes of a warp hold in a[0], then a[1], then a[2]. All lanes must call
+// it. The element is in lane (3 lane + c) % 32. 32 k + lane is c mod 3 for one k only, so that lane knows which a[k] to
+// pass. An index a[k] would put the array into local memory.
 __device__ static float4 take(const float4 (&a)[3], int c, int lane) {
   const int k = 2 * (c + 96 - lane) % 3, from = (3 * lane + c) % 32;
   const auto offer = [&](float p, float q, float r) { return __shfl_sync(kAll, k == 0 ? p : k == 1 ? q : r, from); };
@@ -27,13 +27,13 @@ __global__ void __launch_bounds__(kBlock)
     vec3_norm_shuffle(const float* __restrict__ packed, float* __restrict__ out, std::size_t n, bool aligned) {
   const std::size_t first = std::size_t{blockIdx.x} * kVectors;
   const int tid = threadIdx.x;
-  if (!aligned || first + kVectors > n) {  // for the whole block
+  if (!aligned || first + kVectors > n) {  // the same for all threads of the block
     for (std::size_t i = first + tid; i < n && i < first + kVectors; i += kBlock) {
       out[i] = norm(packed[3 * i], packed[3 * i + 1], packed[3 * i + 2]);
     }
     return;
   }
-  // load: the warp's 128 vectors as they lie in memory, 96 consecutive float4
+  // load: the warp's 128 vectors in memory order, as 96 consecutive float4
   const int lane = tid % 32;
   const float4* from = reinterpret_cast<const float4*>(packed + 3 * first) + 3 * (tid - lane);
   const float4 loaded[3] = {from[lane], from[32 + lane], from[64 + lane]};

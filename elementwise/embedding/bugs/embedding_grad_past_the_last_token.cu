@@ -1,4 +1,4 @@
-// bug: the last segment ends where another id begins, and behind the last token there is none: it reads past the order
+// bug: a segment ends where another id begins, but no id follows the last token's: the loop reads past the order
 // caught by: cpu-asan forward | heap-buffer-overflow
 // caught by: gpu memcheck | Invalid __global__ read
 // stage: memory

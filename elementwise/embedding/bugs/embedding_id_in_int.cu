@@ -1,4 +1,4 @@
-// bug: the 64-bit id is kept in an int before it is tested, so 2^32 above the last row is the last row
+// bug: the 64-bit id is stored in an int before it is tested, so an id 2^32 above the last row's becomes the last row's
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right

@@ -1,4 +1,4 @@
-// bug: one leader asks for the places of all coalesced threads, in its own buffer, though they want places in two
+// bug: one leader reserves the places of all coalesced threads in its own buffer, though they need places in two
 // caught by: cpu | is wrong
 // caught by: gpu | is wrong
 // stage: right

@@ -1,4 +1,4 @@
-// bug: lane 0 of the warp asks for the group's places; where it wants none it is not there, and nobody asks
+// bug: lane 0 of the warp reserves the group's places; if it needs none, it has returned, and no lane reserves them
 // caught by: cpu | is wrong
 // caught by: gpu | is wrong
 // stage: right

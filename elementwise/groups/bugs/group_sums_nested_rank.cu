@@ -1,5 +1,5 @@
-// bug: the sums of the warps' parts are stored by meta_group_rank() of a nested tile, which counts within its parent, not
-//      within the block: all warps write the same four places
+// bug: the sums of the warps' parts are stored by meta_group_rank() of a nested tile, which counts within its parent,
+//      not within the block: all warps write the same four elements
 // caught by: cpu | is wrong
 // caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu | is wrong

@@ -1,5 +1,5 @@
-// bug: threads past the end return before reductions of tiles that contain them: a tile is all its threads, whether they
-//      have an element or not
+// bug: threads past the end return before reductions of tiles that contain them: a tile includes all its threads,
+//      whether they have an element or not
 // caught by: cpu | is wrong
 // caught by: gpu | is wrong
 // stage: right

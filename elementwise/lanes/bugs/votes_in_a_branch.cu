@@ -1,4 +1,4 @@
-// bug: the vote is in a branch that only negative elements take, and its mask names all lanes: the others never come
+// bug: the vote is in a branch that only negative elements take, but its mask names all lanes: the others never vote
 // caught by: cpu | cuda_emu: error
 // not caught by: gpu | what lanes get that meet at different votes is undefined
 // stage: launches and ends
@@ -14,7 +14,7 @@ __global__ void votes_in_a_branch(const int* __restrict__ x, int* __restrict__ y
   const unsigned agree = __match_any_sync(kAll, in ? v & kLowBits : kLowBits + 1);
   bool alike = false;
   if (negative) {
-    alike = __all_sync(kAll, negative || !in);  // must stand in front of the branch
+    alike = __all_sync(kAll, negative || !in);  // must come before the branch
   } else {
     alike = !__any_sync(kAll, negative);
   }

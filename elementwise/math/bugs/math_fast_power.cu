@@ -1,4 +1,4 @@
-// bug: __powf(v, 3), as -use_fast_math makes of powf: it is 2 to the power of 3 log2 v, NaN for every negative v
+// bug: __powf(v, 3), which -use_fast_math makes of powf, is 2 to the power of 3 log2 v: NaN for every negative v
 // caught by: cpu | is wrong
 // caught by: gpu | is wrong
 // stage: right

@@ -1,4 +1,4 @@
-// bug: a round of selects writes v while it still reads it: the last places take values that are already rotated
+// bug: a round of selects writes v while it still reads it: the last elements get values that are already rotated
 // caught by: cpu | is wrong
 // caught by: gpu | is wrong
 // stage: right

@@ -24,7 +24,7 @@ __global__ void memory_double_slices(cudaPitchedPtr volume, std::size_t n) {
   if (i < n) reinterpret_cast<float*>(row)[x] *= 2.0f;
 }
 
-// Between the host's rows, which have no gaps, and the volume: n floats as whole slices, whole rows and a part of one.
+// Copies n floats between the host's rows, which have no gaps, and the volume: whole slices, whole rows, part of a row.
 static void copy_volume(const float* data, std::size_t n, cudaMemcpyKind kind) {
   cudaMemcpy3DParms copy = {};
   copy.srcPtr = make_cudaPitchedPtr(const_cast<float*>(data), kRow, kWidth, kHeight);

@@ -1,12 +1,12 @@
 // bug: tests d % 8 for both layouts, but the second half of a head starts at element d / 2: with halves of 12 elements
-// that is 24 bytes on, no multiple of 16
+// that is at byte 24, not a multiple of 16
 // caught by: cpu forward | misaligned address
 // caught by: cpu-asan forward | misaligned address
 // caught by: gpu | misaligned address
 // stage: memory
 #include "../rope_cache.cuh"
 
-// Two floats as the low and the high half of a word, and back. BF16 is the upper half of a float.
+// Converts two floats to the BF16 halves of a word, low and high, and back. BF16 is the upper half of a float.
 __device__ static unsigned rounded(float low, float high) {
   const __nv_bfloat162 both = __floats2bfloat162_rn(low, high);
   unsigned word;

@@ -1,4 +1,4 @@
-// bug: rotates in place, so the pair's second element is computed from the first one that has turned already
+// bug: rotates in place, so the pair's second element is computed from the first one, which is already rotated
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right

@@ -1,5 +1,5 @@
-// bug: the position is rounded to BF16, as under autocast: it has 8 bits, so positions above 256 are off by up to 0.4 %
-// of themselves, whole turns of the first pairs
+// bug: the position is rounded to BF16, as under autocast: it has 8 bits, so positions above 256 are off by up to
+// 0.4 %, whole turns for the first pairs
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right

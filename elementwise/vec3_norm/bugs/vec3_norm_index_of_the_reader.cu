@@ -21,13 +21,13 @@ __global__ void __launch_bounds__(kBlock)
     vec3_norm_readers_index(const float* __restrict__ packed, float* __restrict__ out, std::size_t n, bool aligned) {
   const std::size_t first = std::size_t{blockIdx.x} * kVectors;
   const int tid = threadIdx.x;
-  if (!aligned || first + kVectors > n) {  // for the whole block
+  if (!aligned || first + kVectors > n) {  // the same for all threads of the block
     for (std::size_t i = first + tid; i < n && i < first + kVectors; i += kBlock) {
       out[i] = norm(packed[3 * i], packed[3 * i + 1], packed[3 * i + 2]);
     }
     return;
   }
-  // load: the warp's 128 vectors as they lie in memory, 96 consecutive float4
+  // load: the warp's 128 vectors in memory order, as 96 consecutive float4
   const int lane = tid % 32;
   const float4* from = reinterpret_cast<const float4*>(packed + 3 * first) + 3 * (tid - lane);
   const float4 loaded[3] = {from[lane], from[32 + lane], from[64 + lane]};
