@@ -112,8 +112,7 @@ TEST_CASE("quantize: ties to even, and what a row of zeros, NaN, an infinity and
 
 namespace {
 
-// Runs each step of `kernel` on the inputs and returns the last buffer, which has `last` elements, all 7 before the
-// run.
+// Runs each step of `kernel` and returns its last buffer, which has `last` elements, all 7 before the run.
 template <typename... Inputs>
 std::vector<std::pair<std::string, std::vector<float>>> rows_of(const std::string& kernel, const Size& size,
                                                                 std::size_t last, const Inputs&... inputs) {

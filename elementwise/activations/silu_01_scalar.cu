@@ -5,7 +5,7 @@
 // Next:     what does a division cost, and when is __fdividef wrong?
 #include "silu.cuh"
 
-// -0 at x = -100, where expf overflows. x * expf(x) / (1 + expf(x)) would be infinity / infinity at x = 100.
+// Returns -0 at x = -100, where expf overflows. x * expf(x) / (1 + expf(x)) would be infinity / infinity at x = 100.
 __device__ static float silu(float x) { return x / (1.0f + expf(-x)); }
 
 __global__ void silu_scalar(const float* __restrict__ x, float* __restrict__ y, std::size_t n) {

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-// Say: a copy whose source rows are anywhere. Ask: the ids' type, may they repeat, what does an id outside mean? Here it
+// Say: a copy with source rows anywhere. Ask: the ids' type, may they repeat, what does an id outside mean? Here it
 // gives zeros. As unsigned, a negative id is too large as well, so one comparison does.
 // Say: one warp per token. All lanes read the same id, one sector; then neighbouring float4 of the row.
 // Say: float4 only if all rows are aligned: both pointers and dim % 4 == 0. Else the same loop with floats.

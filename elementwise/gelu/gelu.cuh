@@ -22,8 +22,7 @@ class Gelu : public Activation {
 
  protected:
   double value(double x) const override { return 0.5 * x * std::erfc(-x * 0.70710678118654752440); }
-  // If erfc is subnormal or 0 (x < -13) or the result is subnormal, the error is absolute: the smallest normal times
-  // max(1, |x|).
+  // If erfc is subnormal or 0 (x < -13), or the result is, the error is absolute: smallest normal times max(1, |x|).
   double error_scale(double x, double want) const override {
     const double least = std::max(1.0, std::abs(x)) * std::numeric_limits<float>::min();
     return std::abs(want) * (x < 0 ? 1 + x * x / 6 : 1) + std::abs(x) * 1.5 / 13 + least / (13 * ladder::kUnitRoundoff);

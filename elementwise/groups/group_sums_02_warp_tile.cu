@@ -1,6 +1,6 @@
 // Problem:  in step 01 all eight warps of a block wait for each other 32 times; 13 of 16 exchanges stay in a warp.
 // Idea:     a tile of 32 threads, cut from the block by tiled_partition<32>. Its shfl_xor needs no memory and no
-//           barrier. The sums of the warps go through shared memory, behind one barrier of the block.
+//           barrier. The sums of the warps go through shared memory, with one barrier of the block.
 // Expect:   2 to 3x step 01 at 2^24: 13 shuffles and one barrier instead of 16 stores, 16 loads and 32 barriers.
 // Measured: 1.98x step 01, 0.51 of a copy at 2^24 (H200); 1.89x, 0.67 (H100).
 // Next:     the loop says how values are combined. How could the code say what is computed?

@@ -2,7 +2,7 @@
 // Idea:     none yet. 0.125 is a double, so 0.125 * k * v is a double, and sin and cos are the double functions. pow of
 //           a float and an int is computed in double, too.
 // Expect:   0.02 to 0.06 of a copy at 2^26 on cards with half as many FP64 lanes as FP32 lanes (H100, H200), and below
-//           0.002 where FP64 has 1/64 of the rate, on most others.
+//           0.002 on most others, whose FP64 rate is 1/64 of FP32's.
 // Measured: 0.05 of a copy at 2^26 (H200); 0.07 (H100).
 // Next:     which of these operations have to be double?
 #include "math.cuh"

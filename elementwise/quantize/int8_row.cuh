@@ -2,8 +2,7 @@
 #pragma once
 #include "quantize.cuh"
 
-// Returns the bits of |v|. As unsigned integers they are ordered like |v|, with NaN above infinity, so that an integer
-// maximum keeps NaN.
+// Returns the bits of |v|, which compare as unsigned like |v|, with NaN above infinity: an integer maximum keeps NaN.
 __device__ inline unsigned magnitude(float v) { return __float_as_uint(v) & 0x7fffffff; }
 __device__ inline unsigned magnitude(float4 v) {
   return max(max(magnitude(v.x), magnitude(v.y)), max(magnitude(v.z), magnitude(v.w)));

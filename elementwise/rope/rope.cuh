@@ -1,7 +1,7 @@
 // Rotary position embedding (RoPE) in FP32.
 // A head of d elements is d / 2 pairs (a, b). At position p, pair i is rotated by the angle p * 10000^(-2 i / d): a' =
 // a cos - b sin, b' = a sin + b cos. The two elements are neighbours, a = x[2 i] and b = x[2 i + 1] (GPT-J, the paper),
-// or half a head apart, a = x[i] and b = x[i + d/2] (GPT-NeoX, Llama in most libraries).
+// or half a head apart (halves), a = x[i] and b = x[i + d/2] (GPT-NeoX, Llama in most libraries).
 // practice: easy, next rope_cache
 #pragma once
 #include "rope_reference.hpp"
@@ -9,8 +9,7 @@
 class Rope : public ladder::Problem {
  public:
   // x and y are tokens x heads x d, without gaps. They do not overlap; 4-byte alignment is enough. position has an int
-  // per token, 0 to 2^24. d is even, 2 to 1024; tokens < 2^31 and heads <= 2^20 may be 0. halves: the elements of a
-  // pair are half a head apart.
+  // per token, 0 to 2^24. d is even, 2 to 1024; tokens < 2^31 and heads <= 2^20 may be 0. halves: see above.
   using Launch = void (*)(const float* x, const int* position, float* y, std::size_t tokens, std::size_t heads,
                           std::size_t d, bool halves);
 

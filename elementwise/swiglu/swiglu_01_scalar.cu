@@ -6,7 +6,7 @@
 // Next:     how many elements fit in one access of 16 bytes?
 #include "swiglu.cuh"
 
-// In FP32. Not a * expf(a) / (1 + expf(a)), which is infinity / infinity from a = 89 on.
+// Computes in FP32. a * expf(a) / (1 + expf(a)) would be infinity / infinity from a = 89 on.
 __device__ static float swiglu(float a, float b) { return a / (1.0f + expf(-a)) * b; }
 
 __global__ void swiglu_scalar(const __nv_bfloat16* __restrict__ a, const __nv_bfloat16* __restrict__ b,

@@ -1,4 +1,4 @@
-// bug: tests only the upper end, with a sign, so the id -1 of a padding token reads the memory in front of the table
+// bug: tests a signed id only against the upper end, so the id -1 of a padding token reads memory before the table
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

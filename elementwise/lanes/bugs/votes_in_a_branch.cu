@@ -1,6 +1,6 @@
 // bug: the vote is in a branch that only negative elements take, but its mask names all lanes: the others never vote
 // caught by: cpu | cuda_emu: error
-// not caught by: gpu | what lanes get that meet at different votes is undefined
+// not caught by: gpu | the result is undefined if lanes meet at different votes
 // stage: launches and ends
 #include "../votes.cuh"
 

@@ -1,6 +1,6 @@
 // bug: the writer has no fence between data and flag: a reader may see the flag first
 // caught by: cpu-trace | global memory with no fence and atomic between
-// not caught by: gpu | a flag rarely comes before its data, and racecheck looks at shared memory alone
+// not caught by: gpu | a flag rarely comes before its data, and racecheck checks only shared memory
 // stage: races and barriers
 #include "../litmus.cuh"
 

@@ -1,6 +1,6 @@
 // bug: the lock opens with a relaxed store, which may be seen before the record's update
 // caught by: cpu-trace | global memory with no fence and atomic between
-// not caught by: gpu | the update is rarely late, and racecheck looks at shared memory alone
+// not caught by: gpu | the update is rarely late, and racecheck checks only shared memory
 // stage: races and barriers
 #include "../lock.cuh"
 

@@ -1,4 +1,4 @@
-// bug: the index k + s runs past the array where it should wrap: s is reduced mod 32, the sum is not
+// bug: the index k + s runs past the array instead of wrapping: s is reduced mod 32, the sum is not
 // caught by: cpu | is wrong
 // caught by: gpu | is wrong
 // stage: right

@@ -1,4 +1,4 @@
-// bug: slices are taken to be width rows apart; they are height rows apart, so some rows are doubled twice, others never
+// bug: slices are taken to be width rows apart; they are height rows apart, so some rows are doubled twice, others not
 // caught by: cpu | is wrong
 // caught by: gpu | is wrong
 // stage: right

@@ -1,4 +1,4 @@
-// bug: no test for a negative slot: padding tokens are written in front of the cache
+// bug: no test for a negative slot: padding tokens are written before the start of the cache
 // caught by: cpu forward | key_cache was written before its start
 // caught by: cpu-asan forward | key_cache was written before its start
 // caught by: gpu | key_cache was written before its start

@@ -1,4 +1,4 @@
-// bug: rotates neighbours whatever the layout: right for weights in the paper's order, wrong for those of most libraries
+// bug: rotates neighbours in both layouts: right for weights in the paper's order, wrong for those of most libraries
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right
