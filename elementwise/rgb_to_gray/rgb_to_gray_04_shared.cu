@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(kBlock)
   __shared__ uint4 tile[3 * kBlock];
   const std::size_t first = std::size_t{blockIdx.x} * kPixels;
   const int tid = threadIdx.x;
-  if (!aligned || first + kPixels > n) {  // the same for all threads of the block
+  if (!aligned || first + kPixels > n) {  // for the whole block
     for (std::size_t i = first + tid; i < n && i < first + kPixels; i += kBlock) {
       gray[i] = static_cast<std::uint8_t>(luma(rgb[3 * i], rgb[3 * i + 1], rgb[3 * i + 2]));
     }

@@ -18,7 +18,7 @@ __global__ void __launch_bounds__(kBlock)
   __shared__ float4 tile[kFloats / 4];
   const std::size_t first = std::size_t{blockIdx.x} * kVectors;
   const int tid = threadIdx.x;
-  if (!aligned || first + kVectors > n) {  // the same for all threads of the block
+  if (!aligned || first + kVectors > n) {  // for the whole block
     for (std::size_t i = first + tid; i < n && i < first + kVectors; i += kBlock) {
       out[i] = norm(packed[3 * i], packed[3 * i + 1], packed[3 * i + 2]);
     }
