@@ -1,4 +1,4 @@
-// ReLU: y[i] = x[i], or 0 where x[i] is below 0.
+// ReLU: y[i] = x[i], or 0 if x[i] is below 0.
 // The result is bit-equal to the reference. NaN stays NaN, and -0 stays -0.
 // practice: easy, next sigmoid
 #pragma once

@@ -1,4 +1,4 @@
-// GELU, the exact one: y[i] = x[i] Phi(x[i]).
+// Exact GELU: y[i] = x[i] Phi(x[i]).
 // Phi is the cumulative normal distribution: y = x / 2 (1 + erf(x / sqrt 2)) (Hendrycks and Gimpel, arXiv 1606.08415),
 // not the tanh formula. NaN and +infinity are unchanged; -infinity gives NaN (-infinity times 0), as in PyTorch.
 // practice: easy, next add_2d
