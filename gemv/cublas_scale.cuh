@@ -1,8 +1,8 @@
-// For the steps that call cuBLAS: BLAS leaves y alone if there is nothing to multiply.
+// Scaling of y for the steps that call cuBLAS: a BLAS gemv of an empty matrix returns without writing y.
 #pragma once
 #include "cublas_helpers.cuh"
 
-// y = beta y; y is not read if beta = 0.
+// Computes y = beta y. Does not read y if beta = 0.
 inline void cublas_scale(std::size_t n, float beta, float* y) {
   if (beta == 0) {
     CUDA_CHECK(cudaMemsetAsync(y, 0, n * sizeof(float)));

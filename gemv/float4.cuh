@@ -4,7 +4,7 @@
 
 __device__ inline float dot4(float4 a, float4 x) { return (a.x * x.x + a.y * x.y) + (a.z * x.z + a.w * x.w); }
 
-// p must be 16-byte aligned. kEvictFirst: read with __ldcs.
+// Loads 16 bytes from p, which must be 16-byte aligned. kEvictFirst: with __ldcs.
 template <bool kEvictFirst>
 __device__ inline float4 load4(const float* p) {
   const float4* p4 = reinterpret_cast<const float4*>(p);

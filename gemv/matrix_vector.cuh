@@ -1,5 +1,5 @@
-// What gemv and gemv_t have in common: a row-major m x k matrix A, a vector x, and a vector y that is updated,
-// y = alpha op(A) x + beta y, where op(A) is A or its transpose.
+// The common part of gemv and gemv_t: y = alpha op(A) x + beta y, where op(A) is A or its transpose. A is a row-major m
+// x k matrix.
 #pragma once
 #include "ladder.cuh"
 
@@ -8,11 +8,11 @@
 
 class MatrixVector : public ladder::Problem {
  public:
-  // A has m rows of k floats; row i starts at A + i * lda, lda >= k. The gap between a row's end and the next row's start
-  // must not be touched, and A ends with its last row. Pointers need not be 16-byte aligned, nor lda a multiple of 4.
-  // Nothing overlaps. m is below 2^31; m and k may be 0.
-  // As in BLAS, what is multiplied by 0 is not read: y if beta = 0, A and x if alpha = 0. A NaN there must not come
-  // through.
+  // A has m rows of k floats. Row i starts at A + i * lda, with lda >= k. The gaps between rows must not be accessed,
+  // and there is none after the last row. Pointers need not be 16-byte aligned, and lda need not be a multiple of 4.
+  // The arrays don't overlap. m is below 2^31. m and k may be 0.
+  // As in BLAS, y is not read if beta = 0, and A and x are not read if alpha = 0: a NaN there must not reach the
+  // result.
   using Launch = void (*)(std::size_t m, std::size_t k, float alpha, const float* A, std::size_t lda, const float* x,
                           float beta, float* y);
 
@@ -32,7 +32,7 @@ class MatrixVector : public ladder::Problem {
     if (static_cast<double>(m) * static_cast<double>(lda(size)) > 1e15) {
       throw ladder::UsageError("--m: a matrix of " + std::to_string(m) + " rows is too large");
     }
-    const std::size_t a = m == 0 || k == 0 ? 0 : (m - 1) * lda(size) + k;  // ends with its last element
+    const std::size_t a = m == 0 || k == 0 ? 0 : (m - 1) * lda(size) + k;  // no gap after the last row
     return {ladder::input<float>("A", a), ladder::input<float>("x", x_count(size)),
             ladder::inout<float>("y", y_count(size))};
   }
@@ -41,7 +41,7 @@ class MatrixVector : public ladder::Problem {
             size.scalars[1], device.at<float>(2));
   }
 
-  // scale = |alpha| sum of magnitudes + |beta y|; if it is 0, y may be either zero: alpha * (0 * -1) is -0
+  // scale = |alpha| * (sum of |a| |x|) + |beta y|. If it is 0, +0 and -0 are both accepted: alpha * (0 * -1) is -0.
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
     const double alpha = size.scalars[0], beta = size.scalars[1];
@@ -64,17 +64,18 @@ class MatrixVector : public ladder::Problem {
     }
   }
 
-  // A computed sum of n products is off by at most gamma_n sum |a| |x|, gamma_n = n u / (1 - n u), in any order, with fma
-  // or without (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., (3.5), (3.11)): each product passes
-  // through one rounding of its own and at most n - 1 of additions. alpha times the sum and the addition of beta y are two
-  // more; beta y itself passes through two. By Higham's lemma 3.1 the error is at most
-  // gamma_(n + 2) (|alpha| sum |a| |x| + |beta| |y|), also if beta y goes first and up to n partial sums, each times alpha,
-  // are added to it. Where n u isn't small, (n + 2) u holds (Jeannerod and Rump, SIAM J. Matrix Anal. Appl. 34, 2013).
+  // The error of a sum of n products is at most gamma_n sum |a| |x|, gamma_n = n u / (1 - n u), in any order, with or
+  // without fma (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., (3.5), (3.11)): each product is
+  // rounded once itself and at most n - 1 times by additions. Multiplying by alpha and adding beta y round twice more;
+  // beta y itself is rounded twice. By Higham's lemma 3.1 the error is at most gamma_(n + 2) (|alpha| sum |a| |x| +
+  // |beta| |y|). This also holds if beta y is computed first and up to n partial sums, each times alpha, are added to
+  // it. Where n u isn't small, (n + 2) u replaces gamma_(n + 2) (Jeannerod and Rump, SIAM J. Matrix Anal. Appl. 34,
+  // 2013).
   double tolerance(const ladder::Size& size) const override {
     const double nu = static_cast<double>(x_count(size) + 2) * ladder::kUnitRoundoff;
     return nu < 0.01 ? nu / (1 - nu) : nu;
   }
-  // Multiples of 1/4 keep integers exact. A negative alpha makes -0 of a sum of 0, unless beta y is added.
+  // Multiples of 1/4 keep integers exact. A negative alpha turns a sum of 0 into -0, unless beta y is added.
   bool exact(const ladder::Size& size) const override {
     const double alpha = size.scalars[0], beta = size.scalars[1];
     const auto harmless = [](double v) { return std::fabs(v) <= 16 && 4 * v == std::floor(4 * v); };
@@ -96,7 +97,7 @@ class MatrixVector : public ladder::Problem {
   }
   double flops(const ladder::Size& size) const override { return 2.0 * elements(size); }
   ladder::Ceiling ceiling() const override { return ladder::Ceiling::read; }
-  // gaps between the rows need not move, and y is read only if beta is not 0
+  // the gaps between rows need not be read, and y is read only if beta is not 0
   double bytes(const ladder::Size& size) const override {
     const double y = static_cast<double>(y_count(size));
     return 4 * (elements(size) + static_cast<double>(x_count(size)) + (size.scalars[1] == 0 ? y : 2 * y));
@@ -106,7 +107,7 @@ class MatrixVector : public ladder::Problem {
   static std::size_t lda(const ladder::Size& size) { return size[2] ? size[2] : size[1]; }
   virtual std::size_t x_count(const ladder::Size& size) const = 0;
   virtual std::size_t y_count(const ladder::Size& size) const = 0;
-  // op(A) x in double and, for the bound, the same of the magnitudes
+  // Computes op(A) x and, for the error bound, |op(A)| |x|, both in double.
   virtual void products(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* sum,
                         double* magnitude) const = 0;
 
@@ -115,7 +116,7 @@ class MatrixVector : public ladder::Problem {
     return static_cast<double>(size[0]) * static_cast<double>(size[1]);
   }
 
-  // only the last four elements of x matter
+  // x is 0 except for its last four elements
   static double tail_of_x(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return buffer == 1 ? ladder::patterns::tail(seed, buffer, i, n) : ladder::patterns::integers(seed, buffer, i, n);
   }

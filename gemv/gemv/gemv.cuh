@@ -11,8 +11,8 @@ class Gemv : public MatrixVector {
   using MatrixVector::MatrixVector;
   const char* kernel() const override { return "gemv"; }
 
-  // m, k, lda, scalars: empty, single rows and columns, short rows around the powers of two, block and tile borders, rows
-  // off their alignment, gaps after the rows, few long rows, many short ones
+  // {m, k, lda}, {alpha, beta}: empty matrices, single rows and columns, row lengths near powers of two and near block
+  // and tile sizes, unaligned rows, gaps between rows, few long rows, many short rows
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = {
         {{0, 0, 0}, {1, 0}},        {{0, 7, 0}, {1, 1}},     {{5, 0, 0}, {1, 0}},         {{5, 0, 8}, {2, -0.5f}},
@@ -28,7 +28,7 @@ class Gemv : public MatrixVector {
     for (const std::size_t k : {15, 31}) sizes.push_back({{70, k, k + 1}, {1, 1}});
     sizes.push_back({{35, 6, 8}, {1, 0}});
     sizes.push_back({{601, 517, 520}, {1, 0}});  // more than 1 MB
-    // for the kernels of step 07 that these would miss on the CPU backend's 4 SMs (a test checks it)
+    // reach the kernels of step 07 that the sizes above miss on the CPU backend's 4 SMs (test_gemv.cpp checks this)
     for (const auto& [m, k, lda] : {std::array<std::size_t, 3>{513, 1029, 1032},
                                     {514, 1027, 0},
                                     {513, 1024, 0},
@@ -42,7 +42,7 @@ class Gemv : public MatrixVector {
     }
     return sizes;
   }
-  // more rows than 65535 * 32, then long ones; both matrices have more than 2^31 elements
+  // more than 65535 * 32 rows, and rows of more than 2^25 elements; both matrices have more than 2^31 elements
   std::vector<ladder::Size> huge_sizes() const override {
     return {{{(1 << 21) + 5, 1025, 1028}, {1, 0}}, {{65, (1 << 25) + 1, (1 << 25) + 4}, {1, 1}}};
   }

@@ -9,10 +9,10 @@ __global__ void gemv_thread_per_row(std::size_t m, std::size_t k, float alpha, c
                                     std::size_t lda, const float* __restrict__ x, float beta, float* __restrict__ y) {
   const std::size_t row = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (row >= m) return;
-  const float* a = A + row * lda;  // 64 bits: row * lda exceeds 2^32
+  const float* a = A + row * lda;  // 64 bits, since row * lda may exceed 2^32
   float sum = 0.0f;
   for (std::size_t j = 0; j < k; ++j) sum += a[j] * x[j];
-  // beta = 0: y is output only, since 0 * NaN is NaN
+  // if beta = 0, y must not be read: 0 * NaN is NaN
   y[row] = beta == 0.0f ? alpha * sum : alpha * sum + beta * y[row];
 }
 

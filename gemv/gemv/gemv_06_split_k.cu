@@ -1,8 +1,9 @@
 // Problem:  step 05 has as many blocks as rows: 128 blocks on 132 SMs that hold 8 each.
 // Idea:     split k. Several blocks share a row and store partial sums; a second kernel adds them in a fixed order.
-// Expect:   1.5 to 3x step 05 at 128x2^20; one or two microseconds lost where there is nothing to split.
+// Expect:   1.5 to 3x step 05 at 128x2^20; 1 to 2 us slower where there is nothing to split.
 // Measured: 2.26x step 05, 1.01x cuBLAS at 128x2^20 (H200); 1.78x, 0.99x (H100).
-// Next:     and one atomicAdd per block? (y must be scaled by beta first, and the last bits change from run to run.)
+// Next:     what about an atomicAdd per block? (y must be scaled by beta first, and the last bits change from run to
+//           run.)
 #include "block_reduce.cuh"
 #include "../float4.cuh"
 #include "gemv.cuh"
@@ -10,9 +11,9 @@
 #include <algorithm>
 
 constexpr int kBlock = 256;
-constexpr std::size_t kMinSlice = 4096;  // floats of a row that are worth a block
+constexpr std::size_t kMinSlice = 4096;  // shortest slice, in floats
 
-// partials[row * slices + s] = row times x over elements [s * slice, (s + 1) * slice). slice must be a multiple of 4.
+// partials[row * slices + s] = sum over elements [s * slice, (s + 1) * slice). slice must be a multiple of 4.
 __global__ void gemv_split_k(std::size_t k, const float* __restrict__ A, std::size_t lda, const float* __restrict__ x,
                              float* __restrict__ partials, bool aligned, unsigned slices, std::size_t slice) {
   const std::size_t row = blockIdx.x / slices, begin = blockIdx.x % slices * slice;
@@ -43,7 +44,7 @@ static void launch(std::size_t m, std::size_t k, float alpha, const float* A, st
   if (m == 0) return;
   if (alpha == 0) k = 0;  // A and x are not read
   const bool aligned = aligned_for<float4>(A, x) && lda % 4 == 0;
-  // 32 blocks per SM, several waves on any GPU, but no slice below kMinSlice
+  // 32 blocks per SM are several waves on any GPU, but no slice is shorter than kMinSlice
   const std::size_t wanted = ceil_div(std::size_t{32} * sm_count(), m);
   const auto slices = static_cast<unsigned>(std::clamp<std::size_t>(k / kMinSlice, 1, wanted));
   const std::size_t slice = 4 * ceil_div(k, 4 * std::size_t{slices});

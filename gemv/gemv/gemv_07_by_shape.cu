@@ -1,9 +1,9 @@
-// Problem:  steps 02 to 06 each win at different shapes, and rows that aren't aligned have few loads in flight.
-// Idea:     one kernel, compiled for 13 shapes, and a table (gemv_shapes.hpp). In rows that aren't 16-byte aligned, four
-//           coalesced scalars take a float4's place: as many bytes in flight. Few long rows are cut as in step 06.
+// Problem:  each of steps 02 to 06 is the fastest at some shape, and unaligned rows have few loads in flight.
+// Idea:     one kernel, compiled for the 13 shapes of a table (gemv_shapes.hpp). In unaligned rows four coalesced
+//           scalar loads replace a float4: as many bytes in flight. Few long rows are split as in step 06.
 // Expect:   at least 1.0x the best of steps 02 to 06 on every shape; most where A is little larger than L2 (__ldcs).
 // Measured: 1.09x step 06, 1.42x cuBLAS at 8192x8192 (H200); 1.09x, 1.30x (H100).
-// Why:      not on every shape: 0.91x step 01 at 23199672 x 11 with lda = 13 (H200), for an unknown reason.
+// Why:      not on every shape: 0.91x step 01 at 23199672 x 11 with lda = 13 (H200). The reason is unknown.
 // Next:     what is left? (Fewer bytes: A in half, int8 or 4 bits, as in language models.)
 #include "block_reduce.cuh"
 #include "../float4.cuh"
@@ -17,9 +17,9 @@
 
 constexpr unsigned kMinBlock = 256;
 
-// Four elements of a row for this lane. kVector: p[0] to p[3] by one load; p must be 16-byte aligned. Else four that are
-// kThreads apart, so that each load is coalesced at any alignment. kGuarded: elements from p[left] on aren't read and
-// count as 0; with kVector, left must be a multiple of 4.
+// Returns four elements of a row for this lane. kVector: p[0] to p[3] by one load; p must be 16-byte aligned. Otherwise
+// the four are kThreads apart, so that each load is coalesced at any alignment. kGuarded: elements from p[left] on are
+// not read and count as 0; with kVector, left must be a multiple of 4.
 template <unsigned kThreads, bool kVector, bool kEvictFirst, bool kGuarded>
 __device__ static float4 load_quad(const float* p, int left) {
   if constexpr (kVector) {
@@ -35,15 +35,15 @@ __device__ static float4 load_quad(const float* p, int left) {
   }
 }
 
-// kThreads threads take kRows rows, or their elements from blockIdx.y * slice on. slice must be a multiple of 4, at most
-// 2^30. With one slice results go to y, else to partials[row * gridDim.y + blockIdx.y]. kLoads: quads (float4 or four
-// floats) of each row in flight per thread. kEvictFirst: A is read with __ldcs.
+// Each kThreads threads multiply kRows rows by x, over the slice of k that starts at blockIdx.y * slice. slice must be
+// a multiple of 4, at most 2^30. With one slice results go to y, else to partials[row * gridDim.y + blockIdx.y].
+// kLoads: quads (float4 or four floats) of each row in flight per thread. kEvictFirst: A is read with __ldcs.
 template <unsigned kThreads, unsigned kRows, unsigned kLoads, bool kVector, bool kEvictFirst>
 __global__ void __launch_bounds__(kThreads < kMinBlock ? kMinBlock : kThreads, kThreads == 1024 ? 0 : 4)
     gemv_by_shape(std::size_t m, std::size_t k, float alpha, const float* __restrict__ A, std::size_t lda,
                   const float* __restrict__ x, float beta, float* __restrict__ y, unsigned slice,
                   float* __restrict__ partials) {
-  // group g has rows g, g + groups, ... of the block, so rows that are loaded together are neighbours
+  // group g of the block has rows g, g + groups, ...: rows that are loaded together are neighbours
   const unsigned lane = threadIdx.x % kThreads, group = threadIdx.x / kThreads, groups = blockDim.x / kThreads;
   const std::size_t row = std::size_t{blockIdx.x} * groups * kRows + group, begin = std::size_t{blockIdx.y} * slice;
   const unsigned length = row < m && begin < k ? static_cast<unsigned>(min(std::size_t{slice}, k - begin)) : 0;
@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(kThreads < kMinBlock ? kMinBlock : kThreads, k
   }
   if (kThreads > 32) {
     constexpr unsigned warps = (kThreads + 31) / 32;
-    __shared__ float warp_sums[kRows][warps];  // the block has these rows only then
+    __shared__ float warp_sums[kRows][warps];  // a block is one group here
     if (threadIdx.x % 32 == 0) {
 #pragma unroll
       for (unsigned r = 0; r < kRows; ++r) warp_sums[r][threadIdx.x / 32] = sum[r];
@@ -131,7 +131,7 @@ __global__ void __launch_bounds__(kThreads < kMinBlock ? kMinBlock : kThreads, k
   }
 }
 
-// A warp adds the slices of a row.
+// Adds the slices of each row, one warp per row, and applies alpha and beta.
 __global__ void gemv_by_shape_finish(std::size_t m, unsigned slices, const float* __restrict__ partials, float alpha,
                                      float beta, float* __restrict__ y) {
   const unsigned lane = threadIdx.x % 32;
@@ -146,7 +146,7 @@ __global__ void gemv_by_shape_finish(std::size_t m, unsigned slices, const float
 
 using Kernel = decltype(&gemv_by_shape<1, 4, 1, true, true>);
 
-// The kernel for shape i. Short rows are always read with evict-first loads, to save kernels.
+// Returns the kernel for shape i. Short rows always get evict-first loads, to save kernels.
 template <std::size_t i, bool kVector>
 static constexpr Kernel kernel_of(bool evict_first) {
   constexpr GemvShape s = kGemvShapes[i];
@@ -165,14 +165,14 @@ static void launch(std::size_t m, std::size_t k, float alpha, const float* A, st
                    float beta, float* y) {
   if (m == 0) return;
   if (alpha == 0) k = 0;  // A and x are not read
-  // A short row's float4 are not worth a second loop for its last elements.
+  // For rows of up to 12 elements float4 loads are not worth a second loop for the last elements.
   const bool aligned = aligned_for<float4>(A, x) && (lda % 4 == 0 || m == 1) && (k > 12 || k % 4 == 0);
   const bool evict_first = evict_first_pays(m * k * sizeof(float));
   const std::size_t chosen = gemv_kernel(m, k, aligned, sm_count());
   const GemvShape& shape = kGemvShapes[chosen];
   const Kernel kernel = kernel_of(chosen, aligned, evict_first, std::make_index_sequence<std::size(kGemvShapes)>());
 
-  // slices in gridDim.y: they fill the SMs and aren't too long, so that blocks of long rows end one by one
+  // slices in gridDim.y: enough to fill the SMs, and short enough that blocks of long rows do not all end at once
   constexpr std::size_t max_slices = 65535;
   const unsigned block = std::max(shape.threads, kMinBlock);
   const std::size_t blocks = ceil_div(m, std::size_t{block / shape.threads * shape.rows});

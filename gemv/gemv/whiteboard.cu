@@ -7,11 +7,11 @@ __global__ void gemv(size_t m, size_t k, float alpha, const float* __restrict__ 
                      const float* __restrict__ x, float beta, float* __restrict__ y) {
   const int lane = threadIdx.x % 32;
   const size_t row = (size_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
-  if (row >= m) return;  // a whole warp, and no barrier follows
+  if (row >= m) return;  // the whole warp returns, and no barrier follows
   float sum = 0.0f;
   for (size_t j = lane; j < k; j += 32) sum += A[row * lda + j] * x[j];
   for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_down_sync(0xffffffff, sum, offset);
-  // Say: as in BLAS, y isn't read if beta is 0, nor A and x if alpha is 0: a NaN there must not come through.
+  // Say: as in BLAS, y isn't read if beta is 0, nor A and x if alpha is 0: a NaN there must not reach the result.
   if (lane == 0) y[row] = alpha * sum + (beta == 0.0f ? 0.0f : beta * y[row]);
 }
 

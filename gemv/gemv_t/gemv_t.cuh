@@ -11,7 +11,7 @@ class GemvT : public MatrixVector {
   using MatrixVector::MatrixVector;
   const char* kernel() const override { return "gemv_t"; }
 
-  // m, k, lda, scalars: empty, single rows and columns, tile borders, rows off their alignment, gaps after rows
+  // {m, k, lda}, {alpha, beta}: empty, single rows and columns, tile borders, unaligned rows, gaps between rows
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = {
         {{0, 0, 0}, {1, 0}},      {{7, 0, 0}, {1, 1}},       {{0, 5, 0}, {1, 0}},       {{0, 5, 8}, {2, -0.5f}},
@@ -23,8 +23,8 @@ class GemvT : public MatrixVector {
         {{16, 256, 0}, {1, 0}},   {{3, 2051, 2052}, {1, 0}}, {{2049, 4, 0}, {1, 1}},    {{20011, 7, 8}, {1, 0}},
         {{5, 20011, 0}, {1, 0}}};
     sizes.push_back({{5, 5003, 5004}, {1, 0}});
-    for (const std::size_t k : {64, 1040}) sizes.push_back({{131, k, k + 1}, {1, 0}});  // rows off their alignment
-    // for the tiles of step 05 that these would miss on the CPU backend's 4 SMs (a test checks it)
+    for (const std::size_t k : {64, 1040}) sizes.push_back({{131, k, k + 1}, {1, 0}});  // unaligned rows
+    // reach the tiles of step 05 that the sizes above miss on the CPU backend's 4 SMs (test_gemv.cpp checks this)
     sizes.push_back({{65, 1029, 0}, {1, 0}});
     sizes.push_back({{301, 1031, 0}, {1, 1}});
     sizes.push_back({{131, 1040, 1044}, {1, 0}});

@@ -1,4 +1,4 @@
-// The library: cublasSgemv. BLAS is column-major, so row-major A is its A^T with the same leading dimension; hence OP_N.
+// The library: cublasSgemv. BLAS is column-major and sees row-major A as A^T, with the same lda: hence OP_N.
 // needs: gpu
 // links: cublas
 #include "gemv_t.cuh"

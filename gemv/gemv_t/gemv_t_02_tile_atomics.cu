@@ -7,14 +7,14 @@
 #include "gemv_t.cuh"
 
 constexpr int kBlock = 256;
-constexpr std::size_t kMinRows = 64;  // rows that are worth a block
+constexpr std::size_t kMinRows = 64;  // fewest rows per slice
 
 __global__ void gemv_t_scale(std::size_t k, float beta, float* __restrict__ y) {
   const std::size_t column = std::size_t{blockIdx.x} * kBlock + threadIdx.x;
   if (column < k) y[column] = beta == 0.0f ? 0.0f : beta * y[column];
 }
 
-// A grid of slices * ceil(k / kBlock) blocks; slice s has rows from s * rows on.
+// Needs slices * ceil(k / kBlock) blocks. Slice s has the rows from s * rows on.
 __global__ void gemv_t_tile_atomics(std::size_t m, std::size_t k, float alpha, const float* __restrict__ A,
                                     std::size_t lda, const float* __restrict__ x, float* __restrict__ y,
                                     unsigned slices, std::size_t rows) {

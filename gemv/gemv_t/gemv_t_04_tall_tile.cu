@@ -1,10 +1,11 @@
 // Problem:  step 03 stores and adds many partial sums, and loads 4 bytes at a time.
-// Idea:     tall tiles. 1024 threads cover a tile kLanes float4 wide and reduce within the block, eight float4 in flight
-//           per thread. At 32, 64 or 128 columns per SM there is a tile per SM: no slices. Smaller k splits the rows.
+// Idea:     tall tiles. 1024 threads cover a tile kLanes float4 wide and reduce within the block, eight float4 in
+//           flight per thread. At 32, 64 or 128 columns per SM each SM has one tile. Smaller k splits the rows.
 // Expect:   1.2 to 1.3x step 03 when A barely exceeds L2: one launch, evict-first loads. 1.02 to 1.1x for larger A.
 // Measured: 1.19x step 03, 1.05x cuBLAS at 8192x8192 (H200); 1.12x, 1.06x (H100).
-// Why:      part of 4096 x 4096's 1.39x (H200) probably comes from evict-first loads; alone they gave gemv 1.2x (H100).
-// Next:     with 8 lanes a request touches 4 rows, 128 bytes of each. Why does that cost nothing? (Whole sectors.)
+// Why:      evict-first loads probably give part of the 1.39x at 4096x4096 (H200); alone they gave gemv 1.2x (H100).
+// Next:     with 8 lanes a request touches 4 rows, 128 bytes of each. Why does that cost nothing? (It reads whole
+//           sectors.)
 #include "../float4.cuh"
 #include "gemv_t.cuh"
 
@@ -32,7 +33,7 @@ __global__ void __launch_bounds__(kBlock, 1)
   const std::size_t tile = std::size_t{blockIdx.x} * (4 * kLanes), column = tile + 4 * lane;
   const std::size_t end = min((blockIdx.y + std::size_t{1}) * rows, m);
 
-  // load: kLoads rows at a time, single rows, or scalars
+  // load: kLoads rows at a time, then single rows; or scalars
   float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
   std::size_t i = blockIdx.y * rows + threadIdx.x / kLanes;
   if (aligned && column + 4 <= k) {
@@ -93,7 +94,7 @@ static void launch_tiles(std::size_t m, std::size_t k, float alpha, const float*
   const bool aligned = aligned_for<float4>(A) && lda % 4 == 0;
   const bool evict_first = evict_first_pays(m * k * sizeof(float));
   const std::size_t tiles = ceil_div(k, std::size_t{4 * kLanes});
-  const std::size_t max_slices = m / (kLoads * kBlock / kLanes);  // that are worth a block
+  const std::size_t max_slices = m / (kLoads * kBlock / kLanes);  // at least kLoads rows per thread
   const auto slices = static_cast<unsigned>(std::max<std::size_t>(1, std::min(sm_count() / tiles, max_slices)));
   float* partials = slices > 1 ? scratch<float>(slices * k) : nullptr;
 

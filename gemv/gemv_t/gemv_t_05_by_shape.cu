@@ -1,10 +1,10 @@
 // Problem:  step 04's tiles are 32, 64 or 128 columns wide: few columns leave lanes idle, one row leaves 31 of 32 warps
 //           idle, and unaligned rows take a scalar path with two rows in flight.
-// Idea:     the tile width is chosen from the shape. `width` threads share its rows, one or four columns each, 8 loads in
-//           flight. In unaligned rows a thread's columns are `width` apart, so that scalar loads coalesce.
+// Idea:     the tile width depends on the shape. `width` threads cover a row of the tile, one or four columns each, 8
+//           loads in flight. In unaligned rows a thread's columns are `width` apart, so that scalar loads coalesce.
 // Expect:   1.0x step 04 on square matrices with aligned rows, 1.1 to 20x where step 04 loses to cuBLAS.
 // Measured: 0.99x step 04, 1.05x cuBLAS at 8192x8192 (H200); 0.99x, 1.05x (H100).
-// Next:     what do 32 lanes read from rows of 37 floats? (132 neighbouring bytes or so: a row's end and the next one.)
+// Next:     what do 32 lanes read from rows of 31 floats? (128 neighbouring bytes: parts of two rows.)
 #include "../float4.cuh"
 #include "gemv_t.cuh"
 #include "gemv_t_shapes.hpp"
@@ -15,10 +15,10 @@
 constexpr unsigned kMaxBlock = 1024;
 constexpr unsigned kLoads = 8;  // in flight per thread
 
-// kColumns columns per thread, 1 or 4. kVector: four neighbours by one load; all rows must be 16-byte aligned and k % 4 =
-// 0. Else they are `width` apart. A tile has width * kColumns columns and one of gridDim.y slices of `rows` rows. kWidth:
-// `width` if it is known, 8, 16 or 32, with kMaxBlock threads. With one slice results go to y, else to
-// partials[blockIdx.y * k + column]. kEvictFirst: A is read with __ldcs.
+// kColumns: columns per thread, 1 or 4. kVector: the four are neighbours, loaded at once; all rows must be 16-byte
+// aligned and k % 4 = 0. Otherwise they are `width` apart. A block has width * kColumns columns and one of gridDim.y
+// slices of `rows` rows. kWidth: `width` if compiled in (8, 16 or 32, with kMaxBlock threads), else 0. With one slice
+// results go to y, else to partials[blockIdx.y * k + column]. kEvictFirst: A is read with __ldcs.
 template <unsigned kColumns, bool kVector, unsigned kWidth, bool kEvictFirst>
 __global__ void __launch_bounds__(kMaxBlock, 1)
     gemv_t_by_shape(std::size_t m, std::size_t k, float alpha, const float* __restrict__ A, std::size_t lda,
@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(kMaxBlock, 1)
   const std::size_t column = std::size_t{blockIdx.x} * width * kColumns + (kVector ? kColumns * lane : lane);
   const std::size_t end = min((blockIdx.y + std::size_t{1}) * rows, m);
 
-  // load: kRows rows at a time, guarded the last time
+  // load: kRows rows at a time, the last ones guarded
   float sum[kColumns] = {};
   std::size_t i = blockIdx.y * rows + first_row;
   const auto add_rows = [&](bool guarded) {

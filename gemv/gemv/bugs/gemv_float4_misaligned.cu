@@ -1,4 +1,4 @@
-// bug: float4 for every row, with no test that A and x are 16-byte aligned and lda is a multiple of 4
+// bug: float4 loads for every row, with no test that A and x are 16-byte aligned and lda is a multiple of 4
 // caught by: cpu forward | misaligned address
 // caught by: cpu-asan forward | misaligned address
 // caught by: gpu | misaligned address
@@ -13,7 +13,7 @@ __global__ void gemv_unaligned(std::size_t m, std::size_t k, float alpha, const 
   const std::size_t row = (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
   if (row >= m) return;
   const float* a = A + row * lda;
-  const float4* a4 = reinterpret_cast<const float4*>(a);  // only if aligned
+  const float4* a4 = reinterpret_cast<const float4*>(a);  // needs a test for alignment
   const float4* x4 = reinterpret_cast<const float4*>(x);
   float sum = 0.0f;
   for (std::size_t j = lane; j < k / 4; j += 32) sum += dot4(a4[j], x4[j]);

@@ -18,7 +18,7 @@ __global__ void gemv_short_rows_overrun(std::size_t m, std::size_t k, float alph
   float sum = 0.0f;
   if (row < m && aligned && k <= 4 * kLanes && k % 4 == 0) {
     const float4* a4 = reinterpret_cast<const float4*>(A + row * lda);
-    sum = dot4(a4[lane], reinterpret_cast<const float4*>(x)[lane]);  // only if (lane < k / 4)
+    sum = dot4(a4[lane], reinterpret_cast<const float4*>(x)[lane]);  // missing: if (lane < k / 4)
   } else if (row < m) {
     for (std::size_t j = lane; j < k; j += kLanes) sum += A[row * lda + j] * x[j];
   }

@@ -1,4 +1,4 @@
-// bug: blocks that share a row add their sums to y, but nothing set y to beta y (here 0) before
+// bug: blocks that share a row add their sums to y, but nothing sets y to beta y (here 0) first
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong
@@ -22,7 +22,7 @@ static void launch(std::size_t m, std::size_t k, float alpha, const float* A, st
                    float /*beta*/, float* y) {
   if (m == 0) return;
   if (alpha == 0) k = 0;
-  // missing: if (beta == 0) cudaMemsetAsync(y, 0, m * sizeof(float)), else a kernel that does y = beta y
+  // missing: if (beta == 0) cudaMemsetAsync(y, 0, m * sizeof(float)), else a kernel that computes y = beta y
   const auto slices = static_cast<unsigned>(std::max<std::size_t>(1, ceil_div(k, kSlice)));
   gemv_split_k_not_zeroed<<<static_cast<unsigned>(m * slices), kBlock>>>(k, alpha, A, lda, x, y, slices);
   CUDA_CHECK(cudaGetLastError());

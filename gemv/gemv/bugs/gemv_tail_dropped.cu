@@ -18,7 +18,7 @@ __global__ void gemv_without_tail(std::size_t m, std::size_t k, float alpha, con
   if (aligned) {
     const float4* a4 = reinterpret_cast<const float4*>(a);
     const float4* x4 = reinterpret_cast<const float4*>(x);
-    for (std::size_t j = lane; j < k / 4; j += 32) sum += dot4(a4[j], x4[j]);  // and then elements k / 4 * 4 to k - 1
+    for (std::size_t j = lane; j < k / 4; j += 32) sum += dot4(a4[j], x4[j]);  // missing: elements k / 4 * 4 to k - 1
   } else {
     for (std::size_t j = lane; j < k; j += 32) sum += a[j] * x[j];
   }

@@ -1,4 +1,4 @@
-// bug: row i is read at A + i * k, though it starts at A + i * lda; right only where lda = k
+// bug: row i is read at A + i * k, though it starts at A + i * lda; right only if lda = k
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong
@@ -11,7 +11,7 @@ __global__ void gemv_wrong_lda(std::size_t m, std::size_t k, float alpha, const 
   const unsigned lane = threadIdx.x % 32;
   const std::size_t row = (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
   if (row >= m) return;
-  const float* a = A + row * k;  // lda
+  const float* a = A + row * k;  // should be row * lda
   float sum = 0.0f;
   for (std::size_t j = lane; j < k; j += 32) sum += a[j] * x[j];
   sum = warp_sum_to_lane_0(sum);

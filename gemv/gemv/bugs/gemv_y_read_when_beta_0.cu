@@ -1,4 +1,4 @@
-// bug: beta = 0 means that y is output only, but 0 * y is added, so a NaN left in y stays
+// bug: if beta = 0, y must not be read, but 0 * y is added, so a NaN in y stays
 // caught by: cpu forward | NaN in y data
 // caught by: cpu-asan forward | NaN in y data
 // caught by: gpu | NaN in y data
@@ -15,7 +15,7 @@ __global__ void gemv_y_read(std::size_t m, std::size_t k, float alpha, const flo
   float sum = 0.0f;
   for (std::size_t j = lane; j < k; j += 32) sum += a[j] * x[j];
   sum = warp_sum_to_lane_0(sum);
-  if (lane == 0) y[row] = alpha * sum + beta * y[row];  // beta == 0 ? alpha * sum : ...
+  if (lane == 0) y[row] = alpha * sum + beta * y[row];  // should be beta == 0 ? alpha * sum : ...
 }
 
 static void launch(std::size_t m, std::size_t k, float alpha, const float* A, std::size_t lda, const float* x,

@@ -1,4 +1,4 @@
-// bug: no barrier between storing the threads' sums in the tile and adding them, so some aren't there yet
+// bug: no barrier between storing the threads' sums in the tile and adding them, so some may not be stored yet
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: cpu-trace | shared memory with no barrier between
