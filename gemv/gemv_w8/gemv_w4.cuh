@@ -1,10 +1,10 @@
 // 4-bit weights with zero points times a BF16 vector (W4A16).
 // W is n x k in 4 bits: byte r * ceil(k / 2) + j / 2 has weight j of row r, in its low half if j is even, in its high
-// half if j is odd. With odd k the high half of a row's last byte may be anything. Along a row each 128 weights are a
-// group with an FP32 scale and a zero point from 0 to 15, a byte; the last group may be shorter. With groups =
+// half if j is odd. With odd k the high half of a row's last byte may be anything. Every 128 weights of a row form a
+// group with an FP32 scale and a zero point, a byte from 0 to 15; the last group may be shorter. With groups =
 // ceil(k / 128):
 //   y[r] = sum over j of scales[r * groups + j / 128] * (q[r][j] - zeros[r * groups + j / 128]) * x[j], added in FP32.
-// Scales may have any sign. k = 0 gives 0.
+// Scales may have any sign. k = 0 gives y = 0.
 // practice: hard, next gemv_w4_rows
 #pragma once
 #include "ladder.cuh"
@@ -13,8 +13,8 @@
 
 class GemvW4 : public ladder::Problem {
  public:
-  // W has n * ceil(k / 2) bytes, scales and zeros n * groups, x k, y n. Nothing overlaps; pointers need be aligned to
-  // an element only, and k is any number. n is below 2^31; n and k may be 0.
+  // W has n * ceil(k / 2) bytes, scales and zeros have n * groups elements, x has k, y has n. The arrays don't overlap;
+  // pointers need only be aligned to an element, and k may be any number. n is below 2^31; n and k may be 0.
   using Launch = void (*)(const std::uint8_t* W, const float* scales, const std::uint8_t* zeros, const __nv_bfloat16* x,
                           float* y, std::size_t n, std::size_t k);
 
@@ -39,12 +39,12 @@ class GemvW4 : public ladder::Problem {
             device.at<const __nv_bfloat16>(3), device.at<float>(4), size[0], size[1]);
   }
 
-  // q * x, z * x and (q - z) * x are exact in FP32. Where z times the sum of x is subtracted from the sum of q * x, a
-  // term passes through at most k - 1 additions within and between groups, z's product, the subtraction and the scale's
-  // product, so the error is at most gamma_(k + 3) sum |scale| (q + z) |x|, gamma_n = n u / (1 - n u), in any order
-  // (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., lemma 3.1); where n u isn't small, n u holds
-  // (Jeannerod and Rump, SIAM J. Matrix Anal. Appl. 34, 2013). Subtracting z from each weight errs less. Where all
-  // terms are 0, either zero is right.
+  // q * x, z * x and (q - z) * x are exact in FP32. If z times the sum of x is subtracted from the sum of q * x, a term
+  // passes through at most k - 1 additions within and between groups, the product with z, the subtraction and the
+  // product with the scale. So the error is at most gamma_(k + 3) sum |scale| (q + z) |x|, gamma_n = n u / (1 - n u),
+  // in any order (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., lemma 3.1). Where n u isn't small,
+  // n u replaces gamma_n (Jeannerod and Rump, SIAM J. Matrix Anal. Appl. 34, 2013). Subtracting z from each weight
+  // has a smaller error. If all terms are 0, +0 and -0 are both accepted.
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
     const std::size_t k = size[1], groups = ceil_div(k, kGroup);
@@ -68,15 +68,15 @@ class GemvW4 : public ladder::Problem {
     const double nu = static_cast<double>(size[1] + 3) * ladder::kUnitRoundoff;
     return nu < 0.01 ? nu / (1 - nu) : nu;
   }
-  // Sums of the whole numbers below are a random walk with steps of about 50.
+  // Sums on exact patterns are random walks of integers with steps of about 50.
   bool exact(const ladder::Size& size) const override { return size[1] <= std::size_t{1} << 24; }
 
   std::vector<ladder::Pattern> patterns() const override {
     return {{"random", false, random},    {"integer", true, integers},        {"tail", true, tail_of_x},
             {"extremes", true, extremes}, {"NaN in x", false, nan_at_end<3>}, {"NaN in a scale", false, nan_at_end<1>}};
   }
-  // Empty; one row, one column; k around a byte, a word of 8 weights, 32 weights, a group, a warp's 1024; odd k, with
-  // which a row's last byte is half used.
+  // Empty matrices; one row, one column; k near a byte (2), a word (8), a load (32), a group (128) and a warp's load
+  // (1024); odd k, where only half of a row's last byte is used.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = {{0, 0},   {0, 7},     {7, 0},     {1, 1},     {300, 1},
                                        {301, 2}, {1, 70001}, {2, 16416}, {33, 2048}, {65, 544}};
@@ -86,7 +86,7 @@ class GemvW4 : public ladder::Problem {
     }
     return sizes;
   }
-  // More than 2^32 weights; 32 lanes for each row are more than 2^32 threads.
+  // More than 2^32 weights; more than 2^32 threads if a row has 32 lanes.
   std::vector<ladder::Size> huge_sizes() const override { return {{(1 << 22) + 5, 1056}, {(1 << 27) + 5, 19}}; }
   std::vector<ladder::Size> bench_sizes() const override {
     return {{4096, 4096}, {8192, 8192}, {28672, 4096}, {4096, 14336}, {128256, 4096}};
@@ -108,7 +108,7 @@ class GemvW4 : public ladder::Problem {
   static double integers(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return buffer % 2 == 0 ? random(seed, buffer, i, n) : ladder::patterns::integers(seed, buffer, i, n);
   }
-  // Only the last four elements of x matter.
+  // x is 0 except for its last four elements.
   static double tail_of_x(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return buffer == 3 ? ladder::patterns::tail(seed, buffer, i, n) : integers(seed, buffer, i, n);
   }

@@ -1,5 +1,5 @@
-// Problem:  a lane of step 01 has one byte of W per load, and a scale and a zero point for two weights.
-// Idea:     32 weights per lane and load, a uint4, with their x as four uint4. They are of one group.
+// Problem:  a lane of step 01 loads one byte of W at a time, and a scale and a zero point for every two weights.
+// Idea:     32 weights per lane and load, a uint4, with their x as four uint4. They are in one group.
 // Expect:   2 to 4x step 01 at 8192x8192, 0.3 to 0.7 of a read of W: 6.3 instructions per weight (SASS), where a read
 //           leaves 3.8 issue slots (H200) or 5.4 (H100).
 // Measured: 2.81x step 01, 0.60 of a read at 8192x8192 (H200).
@@ -9,7 +9,7 @@
 
 constexpr int kBlock = 256, kGroup = 128;
 
-// Eight weights, the first in the lowest bits, times eight x. BF16 is the upper half of a float.
+// Returns sum plus eight weights, the first in the lowest bits, times eight x. BF16 is the upper half of a float.
 __device__ static float dot8(unsigned w, int zero, uint4 x, float sum) {
   const unsigned pairs[4] = {x.x, x.y, x.z, x.w};
 #pragma unroll
@@ -40,7 +40,7 @@ __global__ void gemv_w4_vectors(const std::uint8_t* __restrict__ W, const float*
     part = dot8(v.w, zero, x8[3], part);
     sum += scales[group] * part;
   }
-  // rows off their alignment, byte by byte
+  // unaligned rows, byte by byte
   for (std::size_t j = aligned ? k : 2 * lane; j < k; j += 64) {
     const std::size_t group = row * groups + j / kGroup;
     const int byte = w[j / 2], zero = zeros[group];

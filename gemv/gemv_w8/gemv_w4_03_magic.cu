@@ -1,7 +1,7 @@
-// Problem:  step 02 has 6.3 instructions per weight, more than a read leaves: two to cut it out, one for the zero
-//           point, one to convert it, one for its x, an FMA.
-// Idea:     no conversion. From 2^23 to 2^24 floats are the integers. One mask takes four weights out of a word; one
-//           __byte_perm puts each under the exponent of 2^23, which makes 2^23 + q; subtracting 2^23 + zero is exact.
+// Problem:  step 02 has 6.3 instructions per weight, more than the issue slots that a read leaves: two to extract it,
+//           one for the zero point, one to convert it, one for its x, an FMA.
+// Idea:     no conversion. Floats from 2^23 to 2^24 are the integers. One mask extracts four weights of a word; one
+//           __byte_perm puts each below the exponent of 2^23, which makes 2^23 + q; subtracting 2^23 + zero is exact.
 // Expect:   1.0 to 1.2x step 02 at 8192x8192: 5.1 instructions per weight (SASS). The loads of x stay, four per lane
 //           for 32 weights, and L1 is as near its peak as the issue slots.
 // Measured: 1.03x step 02, 0.62 of a read at 8192x8192 (H200).
@@ -12,14 +12,15 @@
 
 constexpr int kBlock = 256, kGroup = 128;
 
-// offset: 2^23 + zero. Eight weights, the first in the lowest bits, times eight x. BF16 is the upper half of a float.
+// Returns sum plus eight weights, the first in the lowest bits, times eight x. BF16 is the upper half of a float.
+// offset: 2^23 + zero.
 __device__ static float dot8(unsigned w, float offset, uint4 x, float sum) {
   const unsigned pairs[4] = {x.x, x.y, x.z, x.w};
   const unsigned even = w & 0x0f0f0f0fu, odd = w >> 4 & 0x0f0f0f0fu;
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
     const float xi = __uint_as_float(i % 2 == 0 ? pairs[i / 2] << 16 : pairs[i / 2] & 0xffff0000u);
-    // byte i / 2 under the upper bytes of the offset, 0x4b, 0 and 0
+    // byte i / 2 below the upper bytes of the offset, 0x4b, 0 and 0
     const unsigned bits = __byte_perm(i % 2 == 0 ? even : odd, __float_as_uint(offset), 0x7650 + i / 2);
     sum += (__uint_as_float(bits) - offset) * xi;
   }
@@ -46,7 +47,7 @@ __global__ void gemv_w4_magic(const std::uint8_t* __restrict__ W, const float* _
     part = dot8(v.w, offset, x8[3], part);
     sum += scales[group] * part;
   }
-  // rows off their alignment, byte by byte
+  // unaligned rows, byte by byte
   for (std::size_t j = aligned ? k : 2 * lane; j < k; j += 64) {
     const std::size_t group = row * groups + j / kGroup;
     const int byte = w[j / 2], zero = zeros[group];

@@ -1,8 +1,8 @@
 // Problem:  in step 03 each warp loads and converts all of x for one row: 128 of 146 sectors for 1024 weights, and one
 //           of 5 instructions.
-// Idea:     a warp takes four rows, as in gemv_w8 04. x is loaded and converted once for them.
+// Idea:     a warp takes four rows, as in gemv_w8 04, and loads and converts x once for them.
 // Expect:   1.1 to 1.5x step 03 at 8192x8192, 0.7 to 0.9 of a read of W: 50 sectors for 1024 weights instead of 146,
-//           4.1 instructions per weight (SASS) instead of 5.1. No faster at 4096 rows, which are 1024 warps now.
+//           4.1 instructions per weight (SASS) instead of 5.1. No faster at 4096 rows, which are only 1024 warps.
 // Measured: 1.23x step 03, 0.76 of a read at 8192x8192 (H200).
 // Next:     a batch: several vectors x at once (gemv_w4_rows).
 #include "block_reduce.cuh"
@@ -10,14 +10,15 @@
 
 constexpr int kBlock = 256, kGroup = 128, kRows = 4;
 
-// offset: 2^23 + zero. Eight weights, the first in the lowest bits, times eight x. BF16 is the upper half of a float.
+// Returns sum plus eight weights, the first in the lowest bits, times eight x. BF16 is the upper half of a float.
+// offset: 2^23 + zero.
 __device__ static float dot8(unsigned w, float offset, uint4 x, float sum) {
   const unsigned pairs[4] = {x.x, x.y, x.z, x.w};
   const unsigned even = w & 0x0f0f0f0fu, odd = w >> 4 & 0x0f0f0f0fu;
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
     const float xi = __uint_as_float(i % 2 == 0 ? pairs[i / 2] << 16 : pairs[i / 2] & 0xffff0000u);
-    // byte i / 2 under the upper bytes of the offset, 0x4b, 0 and 0
+    // byte i / 2 below the upper bytes of the offset, 0x4b, 0 and 0
     const unsigned bits = __byte_perm(i % 2 == 0 ? even : odd, __float_as_uint(offset), 0x7650 + i / 2);
     sum += (__uint_as_float(bits) - offset) * xi;
   }
@@ -52,7 +53,7 @@ __global__ void __launch_bounds__(kBlock)
       sums[r] += scales[group] * part;
     }
   }
-  // rows off their alignment, byte by byte
+  // unaligned rows, byte by byte
   for (std::size_t j = aligned ? k : 2 * lane; j < k; j += 64) {
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {

@@ -1,9 +1,9 @@
 // 4-bit weights times 1 to 16 BF16 vectors (W4A16).
-// Decode with a small batch. W is n x k in 4 bits as in gemv_w4, k = 128 * groups: byte r * k / 2 + j / 2 has weight
-// j of row r, in its low half if j is even, in its high half if j is odd. Along a row each 128 weights are a group
-// with an FP32 scale and a zero point from 0 to 15, a byte. X is m x k, Y m x n, both row-major:
+// Used in decoding with a small batch. W is n x k in 4 bits as in gemv_w4, k = 128 * groups: byte r * k / 2 + j / 2 has
+// weight j of row r, in its low half if j is even, in its high half if j is odd. Every 128 weights of a row are a group
+// with an FP32 scale and a zero point, a byte from 0 to 15. X is m x k and Y is m x n, both row-major:
 //   Y[i][r] = sum over j of scales[r * groups + j / 128] * (q[r][j] - zeros[r * groups + j / 128]) * X[i][j]
-// FP32 adds; within a group a tensor core may. Scales may have any sign. groups = 0 gives 0.
+// Sums are in FP32; within a group a tensor core may add. Scales may have any sign. groups = 0 gives Y = 0.
 // practice: hard, next spmv
 #pragma once
 #include "ladder.cuh"
@@ -13,9 +13,9 @@
 
 class GemvW4Rows : public ladder::Problem {
  public:
-  // W has n * k / 2 bytes, scales and zeros n * groups, X m * k, Y m * n. Nothing overlaps; pointers need be aligned to
-  // an element only. m is 16 at most, n below 2^31, groups below 2^30; all three may be 0. W comes in this layout only:
-  // a step that wants another one makes it in its own time.
+  // W has n * k / 2 bytes, scales and zeros have n * groups elements, X has m * k, Y has m * n. The arrays don't
+  // overlap; pointers need only be aligned to an element. m is at most 16, n is below 2^31, groups is below 2^30; all
+  // three may be 0. W is given in this layout only: a conversion to another one is part of a step's time.
   using Launch = void (*)(const std::uint8_t* W, const float* scales, const std::uint8_t* zeros, const __nv_bfloat16* X,
                           float* Y, std::size_t m, std::size_t n, std::size_t groups);
 
@@ -40,11 +40,11 @@ class GemvW4Rows : public ladder::Problem {
             device.at<const __nv_bfloat16>(3), device.at<float>(4), size[0], size[1], size[2]);
   }
 
-  // In FP32 the bound is that of gemv_w4, gamma_(k + 3) sum |scale| (q + z) |x|, for any order and wherever zero points
-  // and scales are applied. On a tensor core a group of 128 loses at most 320 u of the sum of its |q - z| |x|, which
-  // tensor_core_error.hpp derives; the scale's product, k / 128 additions and the subtraction of z times the sum of x,
-  // where that is done, lose less than (k / 128 + 4) u. Both are below (2.5 k + 6) u, since k is at least 128. Weights
-  // that are rounded to BF16 after their scale is applied exceed it. Where all terms are 0, either zero is right.
+  // In FP32 the bound is that of gemv_w4, gamma_(k + 3) sum |scale| (q + z) |x|, in any order and wherever zero points
+  // and scales are applied. On a tensor core a group of 128 loses at most 320 u of the sum of its |q - z| |x|, as
+  // tensor_core_error.hpp derives. The product with the scale, k / 128 additions and, if it is done, the subtraction of
+  // z times the sum of x lose less than (k / 128 + 4) u. Both bounds are below (2.5 k + 6) u, since k is at least 128.
+  // Weights that are rounded to BF16 after scaling exceed it. If all terms are 0, +0 and -0 are both accepted.
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
     const std::size_t n = size[1], groups = size[2], k = kGroup * groups;
@@ -66,7 +66,7 @@ class GemvW4Rows : public ladder::Problem {
     }
   }
   double tolerance(const ladder::Size& size) const override { return tensor_core_gamma(kGroup * size[2]); }
-  // Sums of the whole numbers below are a random walk with steps of about 50.
+  // Sums on exact patterns are random walks of integers with steps of about 50.
   bool exact(const ladder::Size& size) const override { return size[2] <= std::size_t{1} << 17; }
 
   std::vector<ladder::Pattern> patterns() const override {
@@ -78,8 +78,8 @@ class GemvW4Rows : public ladder::Problem {
             {"NaN in a scale", false, nan_at_end<1>},
             {"infinity in X", false, infinity_in_x}};
   }
-  // Empty; one row, one column of Y; all m, around the 8 columns of a fragment; rows of W around its 16; groups around
-  // the 8 warps of a block.
+  // Empty matrices; one row, one column of Y; every m; n near the 16 rows of a fragment; groups near the 8 warps of a
+  // block.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = {{0, 0, 0},   {0, 7, 1},   {3, 0, 1},   {5, 7, 0},   {1, 1, 1},
                                        {16, 1, 8},  {1, 300, 1}, {16, 33, 2}, {2, 65, 3},  {9, 130, 5},
@@ -87,7 +87,7 @@ class GemvW4Rows : public ladder::Problem {
     for (std::size_t m = 1; m <= 16; ++m) sizes.push_back({m, 19, 2});
     return sizes;
   }
-  // More than 2^32 weights; 32 lanes for each row are more than 2^32 threads.
+  // More than 2^32 weights; more than 2^32 threads if a row has 32 lanes.
   std::vector<ladder::Size> huge_sizes() const override { return {{2, (1 << 22) + 5, 9}, {1, (1 << 27) + 5, 1}}; }
   std::vector<ladder::Size> bench_sizes() const override {
     return {{8, 8192, 64}, {1, 8192, 64}, {4, 8192, 64}, {16, 8192, 64}, {8, 4096, 112}, {8, 28672, 32}};
@@ -112,7 +112,7 @@ class GemvW4Rows : public ladder::Problem {
   static double integers(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return buffer % 2 == 0 ? random(seed, buffer, i, n) : ladder::patterns::integers(seed, buffer, i, n);
   }
-  // Only the last four elements of X matter.
+  // X is 0 except for its last four elements.
   static double tail_of_x(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return buffer == 3 ? ladder::patterns::tail(seed, buffer, i, n) : integers(seed, buffer, i, n);
   }
@@ -126,7 +126,7 @@ class GemvW4Rows : public ladder::Problem {
     const bool here = buffer == kBuffer && i + 1 == n;
     return here ? std::numeric_limits<double>::quiet_NaN() : random(seed, buffer, i, n);
   }
-  // Times a weight that equals its zero point it is NaN. Other rows of Y have numbers.
+  // Infinity times a weight that equals its zero point is NaN. Other rows of Y have numbers.
   static double infinity_in_x(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     const bool here = buffer == 3 && i == n / 2;
     return here ? std::numeric_limits<double>::infinity() : extremes(seed, buffer, i, n);

@@ -1,6 +1,6 @@
 // Problem:  m calls of gemv_w4 read W m times, and dequantize each weight m times.
-// Idea:     a warp per row of W, as in gemv_w4 03. A lane dequantizes 32 weights into registers and multiplies them
-//           with one row of X after another. It has m sums.
+// Idea:     a warp per row of W, as in gemv_w4 03. A lane dequantizes 32 weights into registers and multiplies them by
+//           each row of X in turn. It has m sums.
 // Expect:   0.08 to 0.15 of a read of W at 8x8192x64: 1024 of the 1042 sectors that a warp loads for 1024 weights are
 //           X, eight times as many as in gemv_w4 03, and a weight takes 22 instructions (SASS).
 // Measured: 0.12 of a read at 8x8192x64 (H200).
@@ -11,7 +11,7 @@
 
 constexpr int kBlock = 256, kGroup = 128;
 
-// Eight weights, the first in the lowest bits. offset: 2^23 + zero.
+// Converts eight weights, the first in the lowest bits, to w = q - zero. offset: 2^23 + zero.
 __device__ static void dequantize(unsigned word, float offset, float* w) {
   const unsigned even = word & 0x0f0f0f0fu, odd = word >> 4 & 0x0f0f0f0fu;
 #pragma unroll
@@ -21,7 +21,7 @@ __device__ static void dequantize(unsigned word, float offset, float* w) {
   }
 }
 
-// BF16 is the upper half of a float.
+// Returns sum plus eight w times eight x. BF16 is the upper half of a float.
 __device__ static float dot8(const float* w, uint4 x, float sum) {
   const unsigned pairs[4] = {x.x, x.y, x.z, x.w};
 #pragma unroll
@@ -32,7 +32,7 @@ __device__ static float dot8(const float* w, uint4 x, float sum) {
   return sum;
 }
 
-// kRows: m rounded up. Past m the last row of X is loaded again and its sums are not stored.
+// kRows: m rounded up to 1, 4, 8 or 16. Past m, the last row of X is loaded again and its sums are not stored.
 template <int kRows, bool kAligned>
 __global__ void __launch_bounds__(kBlock)
     gemv_w4_rows_registers(const std::uint8_t* __restrict__ W, const float* __restrict__ scales,
@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(kBlock)
                            float* __restrict__ Y, std::size_t m, std::size_t n, std::size_t groups) {
   const unsigned lane = threadIdx.x % 32;
   const std::size_t row = (std::size_t{blockIdx.x} * kBlock + threadIdx.x) / 32, k = groups * kGroup;
-  if (row >= n) return;  // the whole warp
+  if (row >= n) return;  // the whole warp returns
   float sums[kRows] = {};
   for (std::size_t c = lane; c < k / 32; c += 32) {
     const uint4 v = load_16_bytes<kAligned>(W + row * (k / 2) + 16 * c);

@@ -1,10 +1,10 @@
-// Problem:  a lane of step 02 loads single bytes, since a fragment has four weights of a row, in two places.
-// Idea:     a sum has no order: permute k alike in A and B. A lane takes 32 neighbouring weights of a row by one load,
-//           and a mask takes nibbles i and i + 4 of a word as a pair, as X is paired. The next group is in flight.
+// Problem:  a lane of step 02 loads single bytes, since a fragment has four weights of a row, in two separate bytes.
+// Idea:     k may be in any order that A and B share. A lane loads 32 neighbouring weights of a row at once, and a mask
+//           takes nibbles i and i + 4 of a word as a pair; X is paired alike. The next group is in flight.
 // Expect:   2 to 4x step 02 at 8x8192x64, 0.6 to 0.9 of a read of W: 90 sectors for 1024 weights instead of 202, 10
 //           requests for a group instead of 52, 3.4 instructions per weight (SASS) instead of 4.8.
 // Measured: 2.76x step 02, 0.69 of a read at 8x8192x64 (H200).
-// Next:     15 instructions make eight weights of a word, 3 of them shifts and 4 ORs of 0x43004300. Which can go?
+// Next:     eight weights of a word take 15 instructions, 3 of them shifts and 4 ORs of 0x43004300. Which can go?
 // needs: sm_80
 #include "gemv_w4_rows.cuh"
 #include "sixteen_bytes.cuh"
@@ -12,8 +12,8 @@
 
 constexpr int kWarps = 8, kBlock = 32 * kWarps, kGroup = 128;
 
-// Weights `pair` and pair + 4 of eight, less their zero point, in BF16. From 128 to 256 BF16 numbers are the integers:
-// 0x4300 + q is 128 + q. offset: 0x4300 + zero, twice.
+// Returns weights `pair` and pair + 4 of eight, less their zero point, in BF16. BF16 numbers from 128 to 256 are the
+// integers: 0x4300 + q is 128 + q. offset: 0x4300 + zero, twice.
 __device__ static unsigned dequantize(unsigned word, int pair, unsigned offset) {
   const unsigned bits = (word >> 4 * pair & 0x000f000fu) | 0x43004300u;
   const __nv_bfloat162 w =
@@ -21,20 +21,20 @@ __device__ static unsigned dequantize(unsigned word, int pair, unsigned offset) 
   return reinterpret_cast<const unsigned&>(w);
 }
 
-// Elements `pair` and pair + 4 of eight.
+// Returns elements `pair` and pair + 4 of eight.
 __device__ static unsigned pair_of(const uint4& x, int pair) {
   return __byte_perm(pair < 2 ? x.x : x.y, pair < 2 ? x.z : x.w, pair % 2 == 0 ? 0x5410 : 0x7632);
 }
 
-// kTiles: of eight rows of X. With g = lane / 4 and t = lane % 4 a lane has rows g and g + 8 of a block's 16 of W, and
-// row g of each tile of X, and of a group's 128 k those from 32 t on. Past n and m the last rows are loaded again and
-// their sums are not stored.
+// kTiles: tiles of eight rows of X. With g = lane / 4 and t = lane % 4, a lane has rows g and g + 8 of a block's 16 of
+// W, and row g of each tile of X. Of a group's 128 k it has those from 32 t on. Past n and m, the last rows are loaded
+// again and their sums are not stored.
 template <int kTiles, bool kAligned>
 __global__ void __launch_bounds__(kBlock)
     gemv_w4_rows_order_of_k(const std::uint8_t* __restrict__ W, const float* __restrict__ scales,
                             const std::uint8_t* __restrict__ zeros, const __nv_bfloat16* __restrict__ X,
                             float* __restrict__ Y, std::size_t m, std::size_t n, std::size_t groups) {
-  __shared__ float parts[kWarps][8 * kTiles][16];  // of 8 * kTiles rows of Y
+  __shared__ float parts[kWarps][8 * kTiles][16];  // sums for 8 * kTiles rows of Y
   const unsigned g = threadIdx.x % 32 / 4, t = threadIdx.x % 4, warp = threadIdx.x / 32;
   const std::size_t row0 = std::size_t{blockIdx.x} * 16, k = groups * kGroup;
   const std::size_t first[2] = {min(row0 + g, n - 1) * groups, min(row0 + g + 8, n - 1) * groups};

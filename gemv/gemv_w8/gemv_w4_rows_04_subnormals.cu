@@ -1,8 +1,8 @@
-// Problem:  step 03 makes eight weights of a word in 15 instructions: 3 shifts, 4 masks, 4 ORs, 4 subtractions.
-// Idea:     a nibble is a subnormal BF16 number as it stands: bits N < 256 are N * 2^-133. One fma multiplies by 2^127
+// Problem:  step 03 takes 15 instructions for eight weights of a word: 3 shifts, 4 masks, 4 ORs, 4 subtractions.
+// Idea:     a nibble is a subnormal BF16 number as it stands: bits N < 256 mean N * 2^-133. One fma multiplies by 2^127
 //           and subtracts zero / 64, exactly; Y is multiplied by 64. Bits 4 to 7 take 2^123 instead of a shift.
 // Expect:   0.9 to 1.2x step 03 at 8x8192x64: 2.7 instructions per weight (SASS) instead of 3.4, and the same loads.
-//           But two of four loads of X come behind the third mma (SASS), so a group's loads are waited for twice.
+//           But two of four loads of X come after the third mma (SASS), so a warp waits twice for a group's loads.
 // Measured: 0.94x step 03, 0.64 of a read at 8x8192x64 (H200).
 // Next:     X is loaded for each 16 rows of W, 64 of 90 sectors. What halves that? (Two A fragments for each B.)
 // needs: sm_80
@@ -12,8 +12,8 @@
 
 constexpr int kWarps = 8, kBlock = 32 * kWarps, kGroup = 128;
 
-// Weights `pair` and pair + 4 of eight, less their zero point, over 64. BF16 numbers below 2^-125 are 2^-133 apart, so
-// an integer below 256 stands for that many of those: for q in bits 0 to 3, for 16 q in bits 4 to 7. less: -zero / 64.
+// Returns weights `pair` and pair + 4 of eight, less their zero point, divided by 64. BF16 numbers below 2^-125 are
+// 2^-133 apart, so the bits of N < 256 mean N * 2^-133. N is q in bits 0 to 3, 16 q in bits 4 to 7. less: -zero / 64.
 __device__ static unsigned dequantize(unsigned word, int pair, __nv_bfloat162 less) {
   const unsigned bits = (pair < 2 ? word : word >> 8) & (pair % 2 == 0 ? 0x000f000fu : 0x00f000f0u);
   const unsigned factor = pair % 2 == 0 ? 0x7f007f00u : 0x7d007d00u;  // 2^127, 2^123
@@ -22,20 +22,20 @@ __device__ static unsigned dequantize(unsigned word, int pair, __nv_bfloat162 le
   return reinterpret_cast<const unsigned&>(w);
 }
 
-// Elements `pair` and pair + 4 of eight.
+// Returns elements `pair` and pair + 4 of eight.
 __device__ static unsigned pair_of(const uint4& x, int pair) {
   return __byte_perm(pair < 2 ? x.x : x.y, pair < 2 ? x.z : x.w, pair % 2 == 0 ? 0x5410 : 0x7632);
 }
 
-// kTiles: of eight rows of X. With g = lane / 4 and t = lane % 4 a lane has rows g and g + 8 of a block's 16 of W, and
-// row g of each tile of X, and of a group's 128 k those from 32 t on. Past n and m the last rows are loaded again and
-// their sums are not stored.
+// kTiles: tiles of eight rows of X. With g = lane / 4 and t = lane % 4, a lane has rows g and g + 8 of a block's 16 of
+// W, and row g of each tile of X. Of a group's 128 k it has those from 32 t on. Past n and m, the last rows are loaded
+// again and their sums are not stored.
 template <int kTiles, bool kAligned>
 __global__ void __launch_bounds__(kBlock)
     gemv_w4_rows_subnormals(const std::uint8_t* __restrict__ W, const float* __restrict__ scales,
                             const std::uint8_t* __restrict__ zeros, const __nv_bfloat16* __restrict__ X,
                             float* __restrict__ Y, std::size_t m, std::size_t n, std::size_t groups) {
-  __shared__ float parts[kWarps][8 * kTiles][16];  // of 8 * kTiles rows of Y
+  __shared__ float parts[kWarps][8 * kTiles][16];  // sums for 8 * kTiles rows of Y
   const unsigned g = threadIdx.x % 32 / 4, t = threadIdx.x % 4, warp = threadIdx.x / 32;
   const std::size_t row0 = std::size_t{blockIdx.x} * 16, k = groups * kGroup;
   const std::size_t first[2] = {min(row0 + g, n - 1) * groups, min(row0 + g + 8, n - 1) * groups};

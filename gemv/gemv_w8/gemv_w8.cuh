@@ -1,7 +1,7 @@
 // Int8 weights times a BF16 vector (W8A16).
-// W is n x k, row-major without gaps, in int8. Along a row each 128 weights are a group with one FP32 scale; if k isn't
+// W is n x k, row-major without gaps, in int8. Every 128 weights of a row form a group with one FP32 scale; if k isn't
 // a multiple of 128, the last group is shorter. With groups = ceil(k / 128):
-//   y[r] = sum over j of scales[r * groups + j / 128] * W[r * k + j] * x[j], added up in FP32.
+//   y[r] = sum over j of scales[r * groups + j / 128] * W[r * k + j] * x[j], added in FP32.
 // Weights are symmetric: no zero point, and -128 is a value like any other. Scales may have any sign. k = 0 gives 0.
 // practice: medium, next gemv_w4
 #pragma once
@@ -11,8 +11,8 @@
 
 class GemvW8 : public ladder::Problem {
  public:
-  // W has n * k elements, scales n * groups, x k, y n. Nothing overlaps; pointers need be aligned to an element only,
-  // and k is any number. n is below 2^31; n and k may be 0.
+  // W has n * k elements, scales has n * groups, x has k, y has n. The arrays don't overlap; pointers need only be
+  // aligned to an element, and k may be any number. n is below 2^31; n and k may be 0.
   using Launch = void (*)(const std::int8_t* W, const float* scales, const __nv_bfloat16* x, float* y, std::size_t n,
                           std::size_t k);
 
@@ -36,11 +36,11 @@ class GemvW8 : public ladder::Problem {
             device.at<float>(3), size[0], size[1]);
   }
 
-  // An int8 times a BF16 number has 16 bits and is exact in FP32; scale * weight rounds. Whichever comes first, a term
-  // passes through at most two roundings of products and k - 1 of additions, in any order, so the error is at most
-  // gamma_(k + 1) sum |scale| |w| |x|, gamma_n = n u / (1 - n u) (Higham, Accuracy and Stability of Numerical
-  // Algorithms, 2nd ed., lemma 3.1); where n u isn't small, n u holds (Jeannerod and Rump, SIAM J. Matrix Anal. Appl.
-  // 34, 2013). Where all terms are 0, either zero is right.
+  // The product of an int8 and a BF16 number has 16 bits and is exact in FP32; scale * weight is rounded. Whichever
+  // comes first, a term is rounded at most twice by products and k - 1 times by additions, in any order. So the error
+  // is at most gamma_(k + 1) sum |scale| |w| |x|, gamma_n = n u / (1 - n u) (Higham, Accuracy and Stability of
+  // Numerical Algorithms, 2nd ed., lemma 3.1). Where n u isn't small, n u replaces gamma_n (Jeannerod and Rump, SIAM J.
+  // Matrix Anal. Appl. 34, 2013). If all terms are 0, +0 and -0 are both accepted.
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
     const std::size_t k = size[1], groups = ceil_div(k, kGroup);
@@ -62,7 +62,7 @@ class GemvW8 : public ladder::Problem {
     const double nu = static_cast<double>(size[1] + 1) * ladder::kUnitRoundoff;
     return nu < 0.01 ? nu / (1 - nu) : nu;
   }
-  // Sums of the whole numbers below are a random walk with steps of about 550.
+  // Sums on exact patterns are random walks of integers with steps of about 550.
   bool exact(const ladder::Size& size) const override { return size[1] <= std::size_t{1} << 24; }
 
   std::vector<ladder::Pattern> patterns() const override {
@@ -74,8 +74,8 @@ class GemvW8 : public ladder::Problem {
             {"NaN in a scale", false, nan_at_end<1>},
             {"infinity in x", false, infinity_in_x}};
   }
-  // Empty; one row, one column; rows per warp and per block; k around 16 weights, a group, a warp's 512 and four of
-  // those; odd k, with which rows start at every distance from a 16-byte boundary.
+  // Empty matrices; one row, one column; n near the rows of a warp and of a block; k near 16, 128 (a group), 512 (a
+  // warp's load) and 2048 weights; odd k, so that rows start at every offset from a 16-byte boundary.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = {{0, 0},    {0, 7},     {7, 0},     {1, 1},    {300, 1},  {1, 70001},
                                        {1, 8192}, {2, 16400}, {33, 2048}, {65, 528}, {130, 272}};
@@ -86,7 +86,7 @@ class GemvW8 : public ladder::Problem {
     for (const std::size_t n : {2, 3, 4, 5, 8, 31, 32, 34}) sizes.push_back({n, 400});
     return sizes;
   }
-  // More than 2^31 weights; 32 lanes for each row are more than 2^32 threads.
+  // More than 2^31 weights; more than 2^32 threads if a row has 32 lanes.
   std::vector<ladder::Size> huge_sizes() const override { return {{(1 << 21) + 5, 1040}, {(1 << 27) + 5, 19}}; }
   std::vector<ladder::Size> bench_sizes() const override {
     return {{4096, 4096}, {8192, 8192}, {28672, 4096}, {4096, 14336}, {128256, 4096}};
@@ -95,7 +95,7 @@ class GemvW8 : public ladder::Problem {
     return 2.0 * static_cast<double>(size[0]) * static_cast<double>(size[1]);
   }
   ladder::Ceiling ceiling() const override { return ladder::Ceiling::read; }
-  // Step 01 keeps the matrix in FP32.
+  // Step 01 stores the matrix in FP32.
   double scratch_bytes(const ladder::Size& size) const override { return 2 * flops(size); }
 
  private:
@@ -112,7 +112,7 @@ class GemvW8 : public ladder::Problem {
   static double integers(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return buffer == 0 ? any_byte(seed, i) : ladder::patterns::integers(seed, buffer, i, n);
   }
-  // Only the last four elements of x matter.
+  // x is 0 except for its last four elements.
   static double tail_of_x(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return buffer == 2 ? ladder::patterns::tail(seed, buffer, i, n) : integers(seed, buffer, i, n);
   }
@@ -125,7 +125,7 @@ class GemvW8 : public ladder::Problem {
     const bool here = buffer == kBuffer && i + 1 == n;
     return here ? std::numeric_limits<double>::quiet_NaN() : random(seed, buffer, i, n);
   }
-  // Times a weight of 0 it is NaN.
+  // Infinity times a weight of 0 is NaN.
   static double infinity_in_x(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     const bool here = buffer == 2 && i == n / 2;
     return here ? std::numeric_limits<double>::infinity() : extremes(seed, buffer, i, n);

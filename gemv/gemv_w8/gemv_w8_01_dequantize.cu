@@ -1,7 +1,7 @@
 // Problem:  a layer of a language model has int8 weights, and the library's gemv takes floats.
 // Idea:     two kernels: write the matrix as FP32, then multiply it with a warp per row, as in gemv_02.
-// Expect:   0.1 to 0.2 of a read of W at 8192x8192: 1 byte in, 4 out and 4 in again are 9 bytes per weight, not 1.
-//           Above 1/9, as a read of 69 MB is too short to reach the rate of these longer kernels; 1/9 at 128256x4096.
+// Expect:   0.1 to 0.2 of a read of W at 8192x8192: 1 byte read, 4 written, 4 read again are 9 per weight, not 1. More
+//           than 1/9, since reading 69 MB is too short to reach the rate of these longer kernels; 1/9 at 128256x4096.
 // Measured: 0.15 of a read at 8192x8192 (H200).
 // Next:     why store the FP32 matrix at all?
 #include "block_reduce.cuh"

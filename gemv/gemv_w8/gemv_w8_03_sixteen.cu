@@ -1,5 +1,5 @@
-// Problem:  a lane of step 02 has one byte of W per load, and 16 instructions for it.
-// Idea:     16 weights per lane and load, with 16 elements of x as two uint4. They are of one group, so their scale is
+// Problem:  a lane of step 02 loads one byte of W at a time, and runs 16 instructions for it.
+// Idea:     16 weights per lane and load, with 16 elements of x as two uint4. They are in one group, so their scale is
 //           loaded and multiplied once for all of them. 4.7 instructions per weight (SASS).
 // Expect:   1.5 to 3x step 02 at 8192x8192, 0.7 to 0.9 of a read of W. No gain where k % 16 isn't 0.
 // Measured: 1.99x step 02, 0.74 of a read at 8192x8192 (H200).
@@ -9,7 +9,7 @@
 
 constexpr int kBlock = 256, kGroup = 128;
 
-// Eight elements of x. BF16 is the upper half of a float, and the first of a word's two is the low one.
+// Converts eight elements of x. BF16 is the upper half of a float, and the low half of a word is the first element.
 __device__ static void to_floats(uint4 v, float* x) {
   const unsigned words[4] = {v.x, v.y, v.z, v.w};
 #pragma unroll
@@ -45,7 +45,7 @@ __global__ void gemv_w8_sixteen(const std::int8_t* __restrict__ W, const float* 
     to_floats(x8[2 * c + 1], x16 + 8);
     sum += scale[c / (kGroup / 16)] * dot16(w16, x16);
   }
-  // rows off their alignment, byte by byte
+  // unaligned rows, byte by byte
 #pragma unroll 4
   for (std::size_t j = aligned ? k : lane; j < k; j += 32) sum += scale[j / kGroup] * w[j] * __bfloat162float(x[j]);
   sum = warp_sum_to_lane_0(sum);

@@ -1,8 +1,8 @@
 // Problem:  each warp of step 03 loads and converts all of x for one row: two loads and 16 conversions for 16 weights.
-// Idea:     a warp takes four rows. x is loaded and converted once for them. The launch bounds allow 128 registers, so
+// Idea:     a warp takes four rows, and loads and converts x once for them. The launch bounds allow 128 registers, so
 //           that the loads of all four rows precede the first product (SASS).
-// Expect:   1.0 to 1.3x step 03 at 8192x8192, 0.8 to 0.95 of a read of W. Slower at 4096 rows, which are only
-//           1024 warps now. Registers leave 16 warps per SM, where step 03 may have 48.
+// Expect:   1.0 to 1.3x step 03 at 8192x8192, 0.8 to 0.95 of a read of W. Slower at 4096 rows, which are only 1024
+//           warps now. Registers allow 16 warps per SM, where step 03 may have 48.
 // Measured: 1.08x step 03, 0.80 of a read at 8192x8192 (H200).
 // Next:     4096 rows: what fills the GPU again? (The warps of a block share four rows and split k, as in gemv_05.) And
 //           can a byte become a float without a conversion?
@@ -11,7 +11,7 @@
 
 constexpr int kBlock = 256, kGroup = 128, kRows = 4;
 
-// Eight elements of x. BF16 is the upper half of a float, and the first of a word's two is the low one.
+// Converts eight elements of x. BF16 is the upper half of a float, and the low half of a word is the first element.
 __device__ static void to_floats(uint4 v, float* x) {
   const unsigned words[4] = {v.x, v.y, v.z, v.w};
 #pragma unroll
@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(kBlock, 2)
 #pragma unroll
     for (int r = 0; r < kRows; ++r) sums[r] += scales[rows[r] * groups + c / (kGroup / 16)] * dot16(w[r], x16);
   }
-  // rows off their alignment, byte by byte
+  // unaligned rows, byte by byte
   for (std::size_t j = aligned ? k : lane; j < k; j += 32) {
     const float xj = __bfloat162float(x[j]);
 #pragma unroll

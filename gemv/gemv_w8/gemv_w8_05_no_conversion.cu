@@ -1,7 +1,7 @@
 // Problem:  step 04 has an I2F per weight (SASS), which ncu counts on the XU pipe. 16 per clock and SM, as for sine and
-//           square root, would limit int8 weights to 4.3 TB/s (132 SMs, 1.98 GHz). ncu finds warps in `mio_throttle`.
-// Idea:     make the float from the byte. From 2^23 to 2^24 floats are the integers, so the byte w + 128 under
-//           the exponent of 2^23 is 2^23 + 128 + w. One __byte_perm puts it there; subtracting 2^23 + 128 is exact.
+//           square root, would limit int8 weights to 4.2 TB/s (132 SMs, 1.98 GHz). ncu finds warps in `mio_throttle`.
+// Idea:     make the float from the byte. Floats from 2^23 to 2^24 are the integers, so the byte w + 128 below the
+//           exponent of 2^23 is 2^23 + 128 + w. One __byte_perm puts it there; subtracting 2^23 + 128 is exact.
 // Expect:   1.0 to 1.3x step 04 at 8192x8192, if warps wait for conversions there; 1.0x where DRAM is the limit.
 // Measured: 1.08x step 04, 0.86 of a read at 8192x8192 (H200).
 // Next:     half the bytes again: four bits per weight (gemv_w4).
@@ -10,7 +10,7 @@
 
 constexpr int kBlock = 256, kGroup = 128, kRows = 4;
 
-// Eight elements of x. BF16 is the upper half of a float, and the first of a word's two is the low one.
+// Converts eight elements of x. BF16 is the upper half of a float, and the low half of a word is the first element.
 __device__ static void to_floats(uint4 v, float* x) {
   const unsigned words[4] = {v.x, v.y, v.z, v.w};
 #pragma unroll
@@ -25,7 +25,7 @@ __device__ static float dot16(uint4 w, const float* x) {
   float sum = 0.0f;
 #pragma unroll
   for (int i = 0; i < 16; ++i) {
-    // byte i % 4 with its sign bit flipped, which adds 128, under the bytes 0x4b, 0, 0
+    // byte i % 4 with its sign bit flipped, which adds 128, below the bytes 0x4b, 0, 0
     const unsigned bits = __byte_perm(words[i / 4] ^ 0x80808080u, 0x4b000000u, 0x7440 + i % 4);
     sum += (__uint_as_float(bits) - 8388736.0f) * x[i];  // 2^23 + 128
   }
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(kBlock, 2)
 #pragma unroll
     for (int r = 0; r < kRows; ++r) sums[r] += scales[rows[r] * groups + c / (kGroup / 16)] * dot16(w[r], x16);
   }
-  // rows off their alignment, byte by byte
+  // unaligned rows, byte by byte
   for (std::size_t j = aligned ? k : lane; j < k; j += 32) {
     const float xj = __bfloat162float(x[j]);
 #pragma unroll

@@ -1,8 +1,8 @@
-// 16 bytes from any address: 32 weights of 4 bits, or eight elements of X.
+// A load of 16 bytes from any address: 32 weights of 4 bits, or eight elements of X.
 #pragma once
 #include <cstdint>
 
-// !kAligned: byte by byte.
+// Returns the 16 bytes at `from`. kAligned: by one load; `from` must be 16-byte aligned. Otherwise byte by byte.
 template <bool kAligned>
 __device__ inline uint4 load_16_bytes(const void* from) {
   if constexpr (kAligned) return *static_cast<const uint4*>(from);

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-// Say: batch 1, so each weight is used once: 2 FLOP for a byte. Memory is the limit, and int8 is half of BF16's bytes.
+// Say: batch 1, so each weight is used once: 2 FLOP per byte. Memory is the limit, and int8 has half of BF16's bytes.
 // So dequantize in registers; the dequantized matrix is never stored.
 // Say: a warp per row, 16 weights per lane and load: the lanes read 512 neighbouring bytes.
 // Say: 16 weights never straddle a group of 128, so the scale multiplies their sum once.
@@ -13,15 +13,15 @@ __global__ void gemv_w8(const int8_t* __restrict__ W, const float* __restrict__ 
                         const __nv_bfloat16* __restrict__ x, float* __restrict__ y, size_t n, size_t k, bool aligned) {
   const int lane = threadIdx.x % 32;
   const size_t row = (size_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
-  if (row >= n) return;  // a whole warp
+  if (row >= n) return;  // the whole warp returns
   const int8_t* w = W + row * k;
-  const float* scale = scales + row * ((k + 127) / 128);  // Say: rounded up, the last group may be short
+  const float* scale = scales + row * ((k + 127) / 128);  // Say: rounded up, since the last group may be short
   float sum = 0;
   for (size_t j = 16 * lane; aligned && j < k; j += 512) {
     const int4 w16 = *(const int4*)(w + j), x16[2] = {*(const int4*)(x + j), *(const int4*)(x + j + 8)};
     const __nv_bfloat16* xs = (const __nv_bfloat16*)x16;
     float part = 0;
-    // Say: int8_t has a sign; an unsigned byte makes 255 of -1
+    // Say: int8_t has a sign; as an unsigned byte -1 would be 255
     for (int i = 0; i < 16; ++i) part += float(((const int8_t*)&w16)[i]) * __bfloat162float(xs[i]);
     sum += scale[j / 128] * part;
   }

@@ -1,15 +1,15 @@
-// The merge path of a matrix in CSR. Walking through it takes rows + nnz steps, each of which consumes a nonzero or
-// ends a row: two sorted lists are merged, the nonzeros' numbers and the rows' ends.
+// The merge path of a CSR matrix: two sorted lists, the indices of the nonzeros and the rows' ends, are merged in rows
+// + nnz steps. Each step consumes a nonzero or ends a row.
 #pragma once
 #include "cuda_helpers.cuh"
 
-// Where a walk stands: so many rows have ended, so many nonzeros are consumed.
+// A position on the path: `row` rows have ended, `element` nonzeros are consumed.
 struct PathPlace {
   int row, element;
 };
 
-// Where a walk stands after `steps` steps. Row r ends with step ends[r] + r, for all its nonzeros and the ends of r
-// rows come before; these numbers rise with r, hence a binary search. Sums may exceed 2^31.
+// Returns the position after `steps` steps, by binary search. Row r ends in step ends[r] + r, counted from 0, since all
+// nonzeros up to its end and the ends of r rows come before. This number increases with r. It may exceed 2^31.
 __device__ inline PathPlace place_on_path(const int* ends, int rows, std::size_t steps) {
   int low = 0, high = rows;
   while (low < high) {
@@ -23,7 +23,7 @@ __device__ inline PathPlace place_on_path(const int* ends, int rows, std::size_t
   return {low, static_cast<int>(steps - low)};
 }
 
-// What a walk leaves when it stops within a row: the sum of the row's part, for y[row].
+// The sum of a row's part where a thread's or block's steps stop within the row; to be added to y[row].
 struct Carry {
   int row;
   float sum;

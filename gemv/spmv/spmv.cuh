@@ -1,8 +1,8 @@
 // Sparse matrix times vector: y = A x, A in CSR.
 // A is rows x cols. Row r's nonzeros are values[e] in column columns[e], for e from offsets[r] to offsets[r + 1] - 1:
 //   y[r] = sum of values[e] * x[columns[e]].
-// Columns are in no order within a row, and one may come several times: its values add. A row without nonzeros gives
-// 0. Of x only what a row's columns name reaches its y: a NaN elsewhere doesn't. Any order of additions is right.
+// The columns of a row are in any order, and one may appear several times: its values are added. A row without nonzeros
+// gives 0. A NaN in x must not reach y[r] if row r has no nonzero in its column. Products may be added in any order.
 // practice: hard, next aat
 #pragma once
 #include "ladder.cuh"
@@ -12,9 +12,9 @@
 
 class Spmv : public ladder::Problem {
  public:
-  // offsets has rows + 1 elements, from 0 up to nnz, never falling; columns and values have nnz, x has cols, y has
-  // rows. Nothing overlaps; pointers need be aligned to an element only. rows, cols and nnz are below 2^31, but rows +
-  // nnz, and 32 * rows, need not be. Any of them may be 0.
+  // offsets has rows + 1 elements, from 0 to nnz, and never decreases. columns and values have nnz elements, x has
+  // cols, y has rows. The arrays don't overlap; pointers need only be aligned to an element. rows, cols and nnz are
+  // below 2^31 and may be 0; rows + nnz and 32 * rows may be larger.
   using Launch = void (*)(const int* offsets, const int* columns, const float* values, const float* x, float* y,
                           std::size_t rows, std::size_t cols, std::size_t nnz);
 
@@ -22,7 +22,7 @@ class Spmv : public ladder::Problem {
 
   const char* family() const override { return "gemv"; }
   const char* kernel() const override { return "spmv"; }
-  // mean: nonzeros per row. skewed = 1: row lengths follow a power law where else all are equal.
+  // mean: nonzeros per row. skewed = 1: row lengths follow a power law instead of being equal.
   std::vector<ladder::Dim> dims() const override {
     return {{"rows", 1 << 20, 301, kMost}, {"cols", 1 << 20, 517, kMost}, {"mean", 32, 13, kMost}, {"skewed", 0, 0, 1}};
   }
@@ -40,10 +40,10 @@ class Spmv : public ladder::Problem {
             device.at<float>(4), size[0], size[1], nnz(size));
   }
 
-  // A sum of n products is off by at most gamma_n sum |a| |x|, gamma_n = n u / (1 - n u), in any order, with fma or
-  // without (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., (3.5), (3.11)); where n u isn't small, n
-  // u holds (Jeannerod and Rump, SIAM J. Matrix Anal. Appl. 34, 2013). n is the row's own length. Where all products
-  // are 0, either zero is right.
+  // The error of a sum of n products is at most gamma_n sum |a| |x|, gamma_n = n u / (1 - n u), in any order, with or
+  // without fma (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., (3.5), (3.11)). Where n u isn't
+  // small, n u replaces gamma_n (Jeannerod and Rump, SIAM J. Matrix Anal. Appl. 34, 2013). n is the length of the row.
+  // If all products are 0, +0 and -0 are both accepted.
   void expect(const ladder::Arrays& host, const ladder::Size&, const ladder::Range& range, double* want,
               double* scale) const override {
     const int *offsets = host.at<const int>(0), *columns = host.at<const int>(1);
@@ -73,7 +73,7 @@ class Spmv : public ladder::Problem {
             {"NaN in x", false, matrix<kAnyLength, nan_in_x>},
             {"infinity in A", false, matrix<kAnyLength, infinity_in_a>}};
   }
-  // What a pattern gives of buffer 0 is the kind of rows.
+  // A pattern's value for buffer 0 is the kind of rows.
   double element(const ladder::Size& size, const ladder::Pattern& pattern, std::uint64_t seed, std::size_t buffer,
                  std::size_t i, std::size_t n) const override {
     if (buffer == 1) return static_cast<double>(ladder::hash(seed, buffer, i) % size[1]);
@@ -83,8 +83,8 @@ class Spmv : public ladder::Problem {
     return static_cast<double>(first_of_row(kind, seed, i, size[0], size[2]));
   }
 
-  // Empty; one row, one column; rows around a warp, a block and a tile; rows shorter and longer than a warp, and than
-  // several tiles.
+  // Empty matrices; one row, one column; numbers of rows near a warp, a block and a tile; rows shorter and longer than
+  // a warp and than several tiles.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes;
     for (const ladder::Size& size : std::initializer_list<ladder::Size>{
@@ -98,7 +98,7 @@ class Spmv : public ladder::Problem {
     }
     return sizes;
   }
-  // 32 lanes for each row are more than 2^32 threads; rows + nnz is more than 2^31.
+  // More than 2^32 threads if a row has 32 lanes; rows + nnz above 2^31.
   std::vector<ladder::Size> huge_sizes() const override {
     return {{(1 << 27) + 5, 1000003, 1, 0}, {(1 << 28) + 7, 999, 7, 0}};
   }
@@ -124,22 +124,22 @@ class Spmv : public ladder::Problem {
   static double matrix(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return buffer == 0 ? static_cast<double>(kRows) : kNumber(seed, buffer, i, n);
   }
-  // offsets[r]: never falling, 0 at 0, rows * mean at `rows`.
+  // Returns offsets[r]: never decreasing, 0 for r = 0, rows * mean for r = rows.
   static std::size_t first_of_row(int kind, std::uint64_t seed, std::size_t r, std::size_t rows, std::size_t mean) {
     const std::size_t all = rows * mean;
     if (r == rows) return all;
     if (r == 0) return 0;
     switch (kind) {
-      case kAnyLength:  // 0 to 2 mean
+      case kAnyLength:  // lengths from 0 to 2 * mean
         return r * mean + ladder::hash(seed, 0, r) % (mean + 1);
-      case kPowerLaw: {  // of each 1024 rows the first has 0.18 of their nonzeros, each next one fewer
+      case kPowerLaw: {  // of each 1024 rows the first has 0.18 of the nonzeros, each later one fewer
         const std::size_t begin = r / 1024 * 1024, count = std::min<std::size_t>(rows - begin, 1024);
         const double share = std::sqrt(std::sqrt(static_cast<double>(r - begin) / static_cast<double>(count)));
         return begin * mean + static_cast<std::size_t>(static_cast<double>(count * mean) * share);
       }
-      case kFewRows:  // one row of 8, neither the first nor the last
+      case kFewRows:  // one row in 8 has nonzeros; the last row has the rest, if any
         return std::min(all, (r + 4) / 8 * 8 * mean);
-      case kDenseRow: {  // the others have one, or none
+      case kDenseRow: {  // one row has most; the others have one, or none if mean <= 1
         const std::size_t one = mean > 1;
         return r <= rows / 2 ? r * one : all - (rows - r) * one;
       }

@@ -1,4 +1,4 @@
-// The library: cusparseSpMV. It wants descriptors of the matrix and the vectors, and a buffer whose size it names.
+// The library: cusparseSpMV. It needs descriptors of the matrix and the vectors, and a buffer whose size it returns.
 // needs: gpu
 // links: cusparse
 #include "spmv.cuh"
@@ -48,7 +48,7 @@ static void launch(const int* offsets, const int* columns, const float* values, 
   CUSPARSE_CHECK(cusparseDestroyDnVec(out));
 }
 
-// Without matrices of more nonzeros than places, which cuSPARSE refuses.
+// Leaves out matrices with more nonzeros than elements, which cuSPARSE refuses.
 class OfCusparse : public Spmv {
  public:
   using Spmv::Spmv;

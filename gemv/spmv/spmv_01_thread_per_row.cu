@@ -1,4 +1,4 @@
-// Problem:  y = A x takes 8 bytes and one gather from x for 2 FLOP. Where a row's nonzeros begin is known at run time.
+// Problem:  y = A x takes 8 bytes and one gather from x for 2 FLOP. Where a row begins is known only at run time.
 // Idea:     one thread per row, straight from the definition.
 // Expect:   0.3 to 0.7x cuSPARSE at 32 per row: the lanes of a warp read 32 rows, 32 sectors per request instead of 4,
 //           but L1 serves half of them, and the gathers are the same. A skewed matrix waits for its longest row.

@@ -10,7 +10,7 @@
 __global__ void spmv_warp_per_row(const int* __restrict__ offsets, const int* __restrict__ columns,
                                   const float* __restrict__ values, const float* __restrict__ x, float* __restrict__ y,
                                   std::size_t rows) {
-  const std::size_t row = (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;  // 32 * rows exceeds 2^32
+  const std::size_t row = (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;  // 32 * rows may exceed 2^32
   const int lane = threadIdx.x % 32;
   if (row >= rows) return;  // the whole warp returns, so no shuffle misses a lane
   const std::size_t end = offsets[row + 1];
@@ -18,7 +18,7 @@ __global__ void spmv_warp_per_row(const int* __restrict__ offsets, const int* __
   for (std::size_t e = static_cast<std::size_t>(offsets[row]) + lane; e < end; e += 32)
     sum += values[e] * x[columns[e]];
   sum = warp_sum_to_lane_0(sum);
-  if (lane == 0) y[row] = sum;  // an empty row too
+  if (lane == 0) y[row] = sum;  // 0 for an empty row
 }
 
 static void launch(const int* offsets, const int* columns, const float* values, const float* x, float* y,

@@ -1,5 +1,5 @@
-// Problem:  a warp per row has one load in flight per lane at 32 nonzeros, and idle lanes below that.
-// Idea:     2 to 32 lanes per row, about four nonzeros for each by the mean row length, as a template parameter.
+// Problem:  with 32 nonzeros per row, each lane of step 02 has one load in flight. With fewer, lanes idle.
+// Idea:     2 to 32 lanes per row, a template parameter: about four nonzeros per lane at the mean row length.
 // Expect:   at 32 per row 1.5 to 2x step 02 with 4096 columns, 0.9 to 1.0x with 2^20, where gathers keep L2 busy; 3 to
 //           6x at 4 per row. Slower for a skewed matrix, whose longest rows have fewer lanes than before.
 // Measured: 0.90x step 02, 0.90x cuSPARSE at 2^20x2^20x32 (H200).

@@ -1,10 +1,10 @@
 // Problem:  work by rows is as uneven as the rows are: with one dense row, one warp does nearly everything.
-// Idea:     the merge path. Consuming a nonzero and ending a row are a move each; every thread takes 16 of the rows +
-//           nnz moves, from a place found by binary search. A second kernel adds the sums left open, the carries.
+// Idea:     the merge path. Consuming a nonzero is a move, ending a row another. Each thread makes 16 of the rows + nnz
+//           moves, from a position found by binary search. A second kernel adds the carries, sums of unfinished rows.
 // Expect:   0.3 to 0.8x step 03 on equal rows: a thread's nonzeros are neighbours, so a request touches 32 sectors
 //           again. 1 to 3x step 03 on skewed ones, where all threads still do the same work.
 // Measured: 0.76x step 03, 0.68x cuSPARSE at 2^20x2^20x32 (H200).
-// Next:     how can lanes read neighbouring nonzeros, and threads still walk?
+// Next:     how can lanes read neighbouring nonzeros, while each thread still makes its own moves?
 #include "merge_path.cuh"
 #include "spmv.cuh"
 
@@ -23,14 +23,14 @@ __global__ void spmv_merge_path(const int* __restrict__ ends, const int* __restr
       sum += values[at.element] * x[columns[at.element]];
       ++at.element;
     } else {
-      y[at.row++] = sum;  // a row that began in another walk lacks that part
+      y[at.row++] = sum;  // incomplete if the row began in another walk: a carry is missing
       sum = 0.0f;
     }
   }
   carries[walk] = {at.row, sum};
 }
 
-// The carries of a row are neighbours. A thread adds them all to y if its own is the first of them.
+// Adds the carries to y. Those of a row are neighbours: the thread with the first one adds them all.
 __global__ void spmv_add_carries(const Carry* __restrict__ carries, float* __restrict__ y, std::size_t rows,
                                  std::size_t walks) {
   std::size_t walk = std::size_t{blockIdx.x} * kBlock + threadIdx.x;

@@ -1,6 +1,6 @@
-// Problem:  neighbouring lanes of step 04 are 16 moves apart, so loads aren't coalesced, and each leaves a carry.
-// Idea:     a block takes 1792 moves. It loads their nonzeros coalesced and keeps the products in shared memory, where
-//           each thread makes 7 moves. A segmented scan adds the threads' carries: one per block is left.
+// Problem:  neighbouring lanes of step 04 are 16 moves apart: loads aren't coalesced, and each thread leaves a carry.
+// Idea:     a block makes 1792 moves. It loads their nonzeros coalesced and keeps the products in shared memory, where
+//           each thread makes 7 moves. A segmented scan adds the threads' carries, which leaves one per block.
 // Expect:   1.2 to 1.6x step 04 and 0.75 to 1.0x cuSPARSE where the gathers go to L2, alike for equal and skewed rows.
 //           Where L1 holds x, 0.8 to 1.1x step 04, whose threads wait for no barrier.
 // Measured: 1.30x step 04, 0.88x cuSPARSE at 2^20x2^20x32 (H200).
@@ -11,10 +11,10 @@
 #include "spmv.cuh"
 
 constexpr int kBlock = 256, kWarps = kBlock / 32;
-constexpr int kSteps = 7;  // odd: the threads of a warp walk in different banks
+constexpr int kSteps = 7;  // odd, so that the lanes of a warp seldom meet in a bank
 constexpr int kTile = kBlock * kSteps;
 
-// A segmented sum: `sum` since the last row that ended, and whether one did.
+// An element of a segmented scan: whether a row has ended, and the sum since the last end of a row.
 struct Segment {
   bool ended;
   float sum;
@@ -26,7 +26,8 @@ __device__ static Segment from_lane_below(Segment s, int distance) {
   return {__shfl_up_sync(0xffffffff, int{s.ended}, distance) != 0, __shfl_up_sync(0xffffffff, s.sum, distance)};
 }
 
-// The segment of all threads before this one; of thread kBlock - 1 also that of all, in `all`.
+// Returns the segment of all threads before this one. All threads must call it, once. In
+// thread kBlock - 1, `all` is the segment of the whole block.
 __device__ static Segment scan_segments(Segment own, Segment& all) {
   __shared__ Segment warps[kWarps];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -65,10 +66,10 @@ __global__ void spmv_merge_tile(const int* __restrict__ ends, const int* __restr
     if (e < elements) products[e] = values[from.element + e] * x[columns[from.element + e]];
   }
   for (int r = t; r < tile_rows; r += kBlock) tile_ends[r] = ends[from.row + r] - from.element;
-  if (t == 0) tile_ends[tile_rows] = kTile;  // the row that stays open
+  if (t == 0) tile_ends[tile_rows] = kTile;  // the unfinished row
   __syncthreads();
 
-  // walk
+  // make kSteps moves
   PathPlace at = place_on_path(tile_ends, tile_rows, min(t * kSteps, tile_rows + elements));
   int first_row = -1;
   float first_sum = 0.0f, sum = 0.0f;
@@ -79,7 +80,7 @@ __global__ void spmv_merge_tile(const int* __restrict__ ends, const int* __restr
       sum += products[at.element++];
     } else {
       if (first_row < 0) {
-        first_row = at.row, first_sum = sum;  // may lack what threads before have
+        first_row = at.row, first_sum = sum;  // may lack the sums of earlier threads
       } else {
         y[from.row + at.row] = sum;
       }
@@ -88,19 +89,19 @@ __global__ void spmv_merge_tile(const int* __restrict__ ends, const int* __restr
     }
   }
 
-  // carry
+  // add the carries of earlier threads, and store the block's own
   Segment all;
   const Segment before = scan_segments({first_row >= 0, sum}, all);
   if (first_row >= 0) y[from.row + first_row] = before.sum + first_sum;
   if (t == kBlock - 1) carries[blockIdx.x] = {to.row, all.sum};
 }
 
-// As in step 04, but a warp for each run of carries: one row may have them all.
+// As in step 04, but a warp adds the carries of a row: one row may have them all.
 __global__ void spmv_add_tile_carries(const Carry* __restrict__ carries, float* __restrict__ y, std::size_t rows,
                                       std::size_t tiles) {
   const std::size_t tile = (std::size_t{blockIdx.x} * kBlock + threadIdx.x) / 32;
   const int lane = threadIdx.x % 32;
-  if (tile >= tiles) return;  // the whole warp, here and below
+  if (tile >= tiles) return;  // the whole warp returns, here and below
   const int row = carries[tile].row;
   if (static_cast<std::size_t>(row) >= rows || (tile > 0 && carries[tile - 1].row == row)) return;
   float sum = 0.0f;

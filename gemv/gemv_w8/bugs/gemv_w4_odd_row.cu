@@ -1,4 +1,4 @@
-// bug: row r starts at byte r * k / 2: with odd k rows end with half a byte, and the next starts a byte later
+// bug: row r starts at byte r * k / 2: with odd k a row ends with half a byte, and the next one starts a byte later
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right

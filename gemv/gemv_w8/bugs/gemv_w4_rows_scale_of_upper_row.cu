@@ -1,4 +1,4 @@
-// bug: half of a lane's sums are of row g + 8 of W, and all get the scale of row g
+// bug: half of a lane's sums belong to row g + 8 of W, but all get the scale of row g
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right
@@ -8,8 +8,8 @@
 
 constexpr int kWarps = 8, kBlock = 32 * kWarps, kGroup = 128;
 
-// Two weights, less their zero point, in BF16. From 128 to 256 BF16 numbers are the integers: 0x4300 + q is 128 + q.
-// offset: 0x4300 + zero, twice.
+// Returns two weights, less their zero point, in BF16. BF16 numbers from 128 to 256 are the integers:
+// 0x4300 + q is 128 + q. offset: 0x4300 + zero, twice.
 __device__ static unsigned dequantize(unsigned byte, unsigned offset) {
   const unsigned bits = (byte & 15) | byte >> 4 << 16 | 0x43004300u;
   const __nv_bfloat162 w =
@@ -23,14 +23,14 @@ __device__ static unsigned load_pair(const __nv_bfloat16* x) {
   return __bfloat16_as_ushort(x[0]) | unsigned{__bfloat16_as_ushort(x[1])} << 16;
 }
 
-// kTiles: of eight rows of X. With g = lane / 4 and t = lane % 4 a lane has rows g and g + 8 of a block's 16 of W, and
-// row g of each tile of X. Past n and m the last rows are loaded again and their sums are not stored.
+// kTiles: tiles of eight rows of X. With g = lane / 4 and t = lane % 4, a lane has rows g and g + 8 of a block's 16 of
+// W, and row g of each tile of X. Past n and m, the last rows are loaded again and their sums are not stored.
 template <int kTiles, bool kAligned>
 __global__ void __launch_bounds__(kBlock)
     gemv_w4_rows_scale_of_upper_row(const std::uint8_t* __restrict__ W, const float* __restrict__ scales,
                                     const std::uint8_t* __restrict__ zeros, const __nv_bfloat16* __restrict__ X,
                                     float* __restrict__ Y, std::size_t m, std::size_t n, std::size_t groups) {
-  __shared__ float parts[kWarps][8 * kTiles][16];  // of 8 * kTiles rows of Y
+  __shared__ float parts[kWarps][8 * kTiles][16];  // sums for 8 * kTiles rows of Y
   const unsigned g = threadIdx.x % 32 / 4, t = threadIdx.x % 4, warp = threadIdx.x / 32;
   const std::size_t row0 = std::size_t{blockIdx.x} * 16, k = groups * kGroup;
   const std::size_t first[2] = {min(row0 + g, n - 1) * groups, min(row0 + g + 8, n - 1) * groups};

@@ -1,4 +1,4 @@
-// bug: the scale multiplies the weights, and their BF16 has 8 bits of the product
+// bug: the scale multiplies the weights, and BF16 keeps 8 bits of the product
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right
@@ -8,7 +8,7 @@
 
 constexpr int kWarps = 8, kBlock = 32 * kWarps, kGroup = 128;
 
-// Two weights in BF16.
+// Returns two weights, scaled, in BF16.
 __device__ static unsigned dequantize(unsigned byte, int zero, float scale) {
   const __nv_bfloat162 w =
       __floats2bfloat162_rn(scale * (static_cast<int>(byte & 15) - zero), scale * (static_cast<int>(byte >> 4) - zero));
@@ -21,14 +21,14 @@ __device__ static unsigned load_pair(const __nv_bfloat16* x) {
   return __bfloat16_as_ushort(x[0]) | unsigned{__bfloat16_as_ushort(x[1])} << 16;
 }
 
-// kTiles: of eight rows of X. With g = lane / 4 and t = lane % 4 a lane has rows g and g + 8 of a block's 16 of W, and
-// row g of each tile of X. Past n and m the last rows are loaded again and their sums are not stored.
+// kTiles: tiles of eight rows of X. With g = lane / 4 and t = lane % 4, a lane has rows g and g + 8 of a block's 16 of
+// W, and row g of each tile of X. Past n and m, the last rows are loaded again and their sums are not stored.
 template <int kTiles, bool kAligned>
 __global__ void __launch_bounds__(kBlock)
     gemv_w4_rows_scaled_weights(const std::uint8_t* __restrict__ W, const float* __restrict__ scales,
                                 const std::uint8_t* __restrict__ zeros, const __nv_bfloat16* __restrict__ X,
                                 float* __restrict__ Y, std::size_t m, std::size_t n, std::size_t groups) {
-  __shared__ float parts[kWarps][8 * kTiles][16];  // of 8 * kTiles rows of Y
+  __shared__ float parts[kWarps][8 * kTiles][16];  // sums for 8 * kTiles rows of Y
   const unsigned g = threadIdx.x % 32 / 4, t = threadIdx.x % 4, warp = threadIdx.x / 32;
   const std::size_t row0 = std::size_t{blockIdx.x} * 16, k = groups * kGroup;
   const std::size_t first[2] = {min(row0 + g, n - 1) * groups, min(row0 + g + 8, n - 1) * groups};

@@ -1,4 +1,4 @@
-// bug: W's pairs are weights i and i + 4 of a word, X's are neighbours: their orders of k differ
+// bug: W's pairs are weights i and i + 4 of a word, but X's are neighbours: their orders of k differ
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right
@@ -9,8 +9,8 @@
 
 constexpr int kWarps = 8, kBlock = 32 * kWarps, kGroup = 128;
 
-// Weights `pair` and pair + 4 of eight, less their zero point, in BF16. From 128 to 256 BF16 numbers are the integers:
-// 0x4300 + q is 128 + q. offset: 0x4300 + zero, twice.
+// Returns weights `pair` and pair + 4 of eight, less their zero point, in BF16. BF16 numbers from 128 to 256 are the
+// integers: 0x4300 + q is 128 + q. offset: 0x4300 + zero, twice.
 __device__ static unsigned dequantize(unsigned word, int pair, unsigned offset) {
   const unsigned bits = (word >> 4 * pair & 0x000f000fu) | 0x43004300u;
   const __nv_bfloat162 w =
@@ -18,21 +18,21 @@ __device__ static unsigned dequantize(unsigned word, int pair, unsigned offset) 
   return reinterpret_cast<const unsigned&>(w);
 }
 
-// Elements 2 pair and 2 pair + 1 of eight.
+// Returns elements 2 pair and 2 pair + 1 of eight.
 __device__ static unsigned pair_of(const uint4& x, int pair) {
   const unsigned pairs[4] = {x.x, x.y, x.z, x.w};
   return pairs[pair];
 }
 
-// kTiles: of eight rows of X. With g = lane / 4 and t = lane % 4 a lane has rows g and g + 8 of a block's 16 of W, and
-// row g of each tile of X, and of a group's 128 k those from 32 t on. Past n and m the last rows are loaded again and
-// their sums are not stored.
+// kTiles: tiles of eight rows of X. With g = lane / 4 and t = lane % 4, a lane has rows g and g + 8 of a block's 16 of
+// W, and row g of each tile of X. Of a group's 128 k it has those from 32 t on. Past n and m, the last rows are loaded
+// again and their sums are not stored.
 template <int kTiles, bool kAligned>
 __global__ void __launch_bounds__(kBlock)
     gemv_w4_rows_x_not_paired(const std::uint8_t* __restrict__ W, const float* __restrict__ scales,
                               const std::uint8_t* __restrict__ zeros, const __nv_bfloat16* __restrict__ X,
                               float* __restrict__ Y, std::size_t m, std::size_t n, std::size_t groups) {
-  __shared__ float parts[kWarps][8 * kTiles][16];  // of 8 * kTiles rows of Y
+  __shared__ float parts[kWarps][8 * kTiles][16];  // sums for 8 * kTiles rows of Y
   const unsigned g = threadIdx.x % 32 / 4, t = threadIdx.x % 4, warp = threadIdx.x / 32;
   const std::size_t row0 = std::size_t{blockIdx.x} * 16, k = groups * kGroup;
   const std::size_t first[2] = {min(row0 + g, n - 1) * groups, min(row0 + g + 8, n - 1) * groups};

@@ -1,4 +1,4 @@
-// bug: k / 128 scales per row, rounded down: with a short last group all rows but the first take others' scales
+// bug: k / 128 scales per row, rounded down: with a short last group all rows but the first use another row's scales
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right

@@ -1,4 +1,4 @@
-// bug: tests the pointer but not k: with k = 17 the second row starts at byte 17
+// bug: tests the alignment of the pointer but not k: with k = 17 the second row starts at byte 17
 // caught by: cpu forward | misaligned address
 // caught by: cpu-asan forward | misaligned address
 // caught by: gpu | misaligned address

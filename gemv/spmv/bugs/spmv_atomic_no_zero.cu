@@ -1,4 +1,4 @@
-// bug: a thread per nonzero adds its product to y by an atomic, but nothing set y to 0 before
+// bug: a thread per nonzero adds its product to y with atomicAdd, but nothing sets y to 0 first
 // caught by: cpu forward | was never written
 // caught by: gpu | was never written
 // stage: right
@@ -10,7 +10,7 @@ __global__ void spmv_atomic_no_zero(const int* __restrict__ ends, const int* __r
                                     float* __restrict__ y, std::size_t rows, std::size_t nnz) {
   const std::size_t e = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (e >= nnz) return;
-  int low = 0, high = static_cast<int>(rows) - 1;  // the first row that ends behind e
+  int low = 0, high = static_cast<int>(rows) - 1;  // find the first row that ends after e
   while (low < high) {
     const int middle = low + (high - low) / 2;
     if (static_cast<std::size_t>(ends[middle]) <= e) {

@@ -1,4 +1,4 @@
-// bug: lanes without a nonzero return before the shuffles, though other lanes read their sums there
+// bug: lanes without a nonzero return before the shuffles, though other lanes read their values there
 // caught by: cpu forward | has returned
 // not caught by: gpu | a shuffle from a lane that has returned gives an undefined value, which may be the right one
 // stage: races and barriers
@@ -9,7 +9,7 @@ __global__ void spmv_early_return(const int* __restrict__ offsets, const int* __
                                   std::size_t rows) {
   const std::size_t row = (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
   const int lane = threadIdx.x % 32;
-  if (row >= rows) return;  // the whole warp
+  if (row >= rows) return;  // the whole warp returns
   const std::size_t end = offsets[row + 1];
   std::size_t e = static_cast<std::size_t>(offsets[row]) + lane;
   if (e >= end && lane > 0) return;  // nothing to do

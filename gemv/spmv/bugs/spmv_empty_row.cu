@@ -1,4 +1,4 @@
-// bug: a thread whose row is empty has nothing to do and returns, so y keeps what it held
+// bug: a thread whose row is empty returns without storing 0, so y keeps its old value
 // caught by: cpu forward | was never written
 // caught by: gpu | was never written
 // stage: right

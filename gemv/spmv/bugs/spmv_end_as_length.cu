@@ -1,4 +1,4 @@
-// bug: offsets[row + 1] is taken for the row's length, so each row but the first runs on into others and past the end
+// bug: offsets[row + 1] is used as the row's length, so all rows but the first read on into later rows and past the end
 // caught by: cpu forward | invalid address
 // caught by: cpu-asan forward | heap-buffer-overflow
 // caught by: gpu | spmv_end_as_length
