@@ -1,4 +1,4 @@
-// Checks particular values, in addition to the general tests of every step.
+// Tests of element-wise kernels beyond the general tests of every step: values that a reader would ask about.
 #include "catch.hpp"
 #include "runner/check.hpp"
 
@@ -87,7 +87,7 @@ TEST_CASE("quantize: ties to even, and what a row of zeros, NaN, an infinity and
       {{1, nan, inf}, nan, {0, 0, 0}},
       {{1, -inf, 0}, inf, {0, 0, 0}},
       {{63 * least, 0}, 0, {0, 0}},                       // the division underflows
-      {{190 * least, -100 * least}, least, {127, -100}},  // 190 / 127 is rounded to 1, and 190 clamped to 127
+      {{190 * least, -100 * least}, least, {127, -100}},  // 190 / 127 is rounded to 1, and 190 is clamped to 127
       {{most, -most, most / 4}, most / 127.0f, {127, -127, 32}},
       {{5}, 5 / 127.0f, {127}},
       {{}, 0, {}},
@@ -112,7 +112,7 @@ TEST_CASE("quantize: ties to even, and what a row of zeros, NaN, an infinity and
 
 namespace {
 
-// Runs each step of `kernel` and returns its last buffer, which has `last` elements, all 7 before the run.
+// Runs each step of `kernel` on the inputs. Returns its last buffer of `last` elements, which hold 7 before.
 template <typename... Inputs>
 std::vector<std::pair<std::string, std::vector<float>>> rows_of(const std::string& kernel, const Size& size,
                                                                 std::size_t last, const Inputs&... inputs) {
@@ -229,7 +229,7 @@ TEST_CASE("rgb_to_gray: gray pixels stay as they are, primaries, the nearest of 
   }
 }
 
-// Both pointers may be off a 16-byte boundary by any number of bytes.
+// Either pointer may be at any offset from a 16-byte boundary.
 TEST_CASE("rgb_to_gray: every offset from a 16-byte boundary") {
   constexpr std::size_t n = 4200;  // more than a tile
   std::vector<std::uint8_t> rgb(3 * n + 16);
@@ -239,7 +239,7 @@ TEST_CASE("rgb_to_gray: every offset from a 16-byte boundary") {
   for (const Step& step : steps()) {
     if (step.problem->kernel() != std::string("rgb_to_gray")) continue;
     for (std::size_t offset = 1; offset < 32; ++offset) {
-      const std::size_t from = offset < 16 ? offset : 0, to = offset < 16 ? 0 : offset - 15;  // one of them
+      const std::size_t from = offset < 16 ? offset : 0, to = offset < 16 ? 0 : offset - 15;  // one is 0
       std::vector<std::uint8_t> got(n), want(n);
       for (std::size_t i = 0; i < n; ++i) {
         const std::uint8_t* p = &rgb[from + 3 * i];
@@ -263,7 +263,7 @@ TEST_CASE("block_shape refuses blocks that no GPU has") {
 }
 
 TEST_CASE("lanes: rounds of a group of one, and of two that swap") {
-  // an element alone becomes (5 + 3 + 1) v per round; equal elements give the same
+  // a group of one: (5 + 3 + 1) v per round; two lanes of the same value: the same
   const auto last = [](const std::vector<int>& in) {
     std::vector<std::pair<std::string, int>> all;
     DeviceBuffer<int> x(in.size()), y(in.size());

@@ -1,4 +1,4 @@
-// Checks what the ladders of this folder claim about their memory accesses.
+// Tests of what the ladders of this folder claim about their memory accesses.
 #include "claims.hpp"
 
 using namespace ladder;
@@ -152,7 +152,7 @@ TEST_CASE("quantize: each element is loaded twice by 4 bytes, then once by 16") 
     CHECK(seen.store() == 1);  // 32 bytes
     const auto loads = seen.total(Space::global, Op::load).units;
     CHECK(loads >= 2 * 3 * 4096 / 8);
-    CHECK(loads < 2.1 * 3 * 4096 / 8);  // each warp of step 01's second kernel loads a scale, too
+    CHECK(loads < 2.1 * 3 * 4096 / 8);  // also the scales, once per warp of step 01's second kernel
   }
   const Claims vector("quantize_03_vector", size);
   CHECK(vector.load() == 16);
@@ -204,7 +204,7 @@ TEST_CASE("stage: 4, 8 and 16 sectors per request for copies of 4, 8 and 16 byte
     CAPTURE(step);
     CHECK(seen.load() == 16);
     CHECK(seen.shared_load() == 1);
-    // The CPU backend's cuda::barrier counts with atomics, which conflict; a GPU has an instruction for it.
+    // The CPU backend's cuda::barrier counts with atomics, which have conflicts; a GPU has an instruction for it.
     const bool has_barriers = seen.total(Space::shared, Op::atomic).requests > 0;
     if (!has_barriers) CHECK(seen.conflicts() == 0);
   }

@@ -1,4 +1,4 @@
-// Beyond the general tests of every step: what gemv and gemv_t promise besides their values.
+// Tests of the gemv family beyond the general tests of every step.
 #include "catch.hpp"
 #include "runner/check.hpp"
 #include "gemv/gemv_shapes.hpp"
@@ -19,7 +19,7 @@ namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-// Those of gemv and gemv_t.
+// Returns the steps of gemv and gemv_t.
 std::vector<std::reference_wrapper<const Step>> dense_steps() {
   std::vector<std::reference_wrapper<const Step>> all;
   for (const Step& step : steps()) {
@@ -46,7 +46,7 @@ std::vector<float> random_numbers(std::size_t n, std::uint64_t seed) {
   return numbers;
 }
 
-// y after the step ran on these inputs.
+// Runs the step on these inputs and returns y.
 std::vector<float> result(const Step& step, const Size& size, const std::vector<float>& A, const std::vector<float>& x,
                           std::vector<float> y) {
   const DeviceBuffer<float> device_a = upload(A), device_x = upload(x), device_y = upload(y);
@@ -178,7 +178,7 @@ std::size_t lda(const Size& size) { return size[2] ? size[2] : size[1]; }
 
 TEST_CASE("gemv by shape: which kernel which matrix takes on 132 SMs") {
   const auto kernel = [](std::size_t m, std::size_t k, bool aligned) { return gemv_kernel(m, k, aligned, 132); };
-  // The shortest kernel whose row is long enough, aligned or not.
+  // The first kernel whose longest row is long enough, aligned or not.
   for (const bool aligned : {false, true}) {
     for (std::size_t k = 0; k <= 1023; ++k) {
       const std::size_t i = kernel(1000, k, aligned);
@@ -187,7 +187,7 @@ TEST_CASE("gemv by shape: which kernel which matrix takes on 132 SMs") {
       if (i > 0) CHECK(k > kGemvShapes[i - 1].longest);
     }
   }
-  // The shapes of the tables, then those that are not aligned.
+  // The shapes of the tables, and other ones, aligned and not.
   CHECK(kernel(4096, 4096, true) == kBlockPerRow);
   CHECK(kernel(8192, 8192, true) == kLongRow);
   CHECK(kernel(65536, 1024, true) == kFourRows);
@@ -206,7 +206,7 @@ TEST_CASE("gemv by shape: which kernel which matrix takes on 132 SMs") {
   CHECK(gemv_longest_slice(20000, false) == 131072);
 }
 
-// One kernel needs 128 rows per SM.
+// kFourRows and kWarpPerRow need 128 rows per SM.
 TEST_CASE("gemv by shape: the test sizes reach every kernel on 4 SMs, those of the CPU backend") {
   std::set<std::pair<std::size_t, bool>> reached;
   for (const Size& size : problem_of("gemv").test_sizes()) {
@@ -277,7 +277,7 @@ TEST_CASE("slices fill whole waves, and no more than are allowed") {
   CHECK(slices_for(128, 264, 1000, 8) == 8);
   CHECK(slices_for(1, 132, 3, 9) == 3);
   CHECK(slices_for(1000, 132, 1000, 2) == 2);
-  CHECK(slices_for(100, 132, 1000) == 9);  // 900 blocks in 7 waves of 924, the first that are full to 95 %
+  CHECK(slices_for(100, 132, 1000) == 9);  // 900 blocks in 7 waves of 132, the fewest waves that are 95 % full
   CHECK(slices_for(128, 132, 1000) == 1);
   CHECK(slices_for(5000, 132, 1000) == 1);
 }
@@ -290,7 +290,7 @@ struct Csr {
   std::vector<float> values;
 };
 
-// y = A x of a step of spmv; y held NaN.
+// Returns y = A x as a step of spmv computes it. y holds NaN before.
 std::vector<float> product(const Step& step, const Csr& a, const std::vector<float>& x) {
   const auto device = [](const std::vector<int>& host) {
     DeviceBuffer<int> buffer(host.size());
@@ -314,13 +314,13 @@ TEST_CASE("spmv: by hand") {
     if (step.problem->kernel() != std::string("spmv")) continue;
     INFO(step.name);
     using Vector = std::vector<float>;
-    // columns out of order, one twice; NaN where no column is
+    // columns out of order, one of them twice; x is NaN where no column is
     CHECK(product(step, {4, {0, 3, 4}, {2, 0, 2, 1}, {1, 10, 100, 7}}, {1, 2, 3, kNaN}) == Vector{313, 14});
-    // empty rows before, between and after
+    // empty rows before, between and after others
     CHECK(product(step, {1, {0, 0, 2, 2, 4}, {0, 0, 0, 0}, {1, 2, 3, 4}}, {1}) == Vector{0, 3, 0, 7});
     CHECK(product(step, {1, {0, 2, 4, 4, 4}, {0, 0, 0, 0}, {1, 2, 3, 4}}, {1}) == Vector{3, 7, 0, 0});
     CHECK(product(step, {3, {0, 0, 0}, {}, {}}, {1, 2, 3}) == Vector{0, 0});
-    // all in the first row, or in the last, over many tiles
+    // all nonzeros in the first row or in the last, over many tiles
     const int many = 40000;
     Csr one{many, {0, many, many}, std::vector<int>(many), Vector(many, 1.0f)};
     std::iota(one.columns.begin(), one.columns.end(), 0);
@@ -379,7 +379,7 @@ TEST_CASE("gemv_w4: by hand") {
   }
 }
 
-// Each row of Y is that of its own row of X, and weights that equal their zero point count for nothing.
+// Each row of Y depends only on its own row of X, and weights that equal their zero point add 0.
 TEST_CASE("gemv_w4_rows: a one-hot row of X picks a column of the dequantized matrix, bit for bit") {
   constexpr std::size_t m = 11, n = 18, groups = 3, k = 128 * groups;
   std::vector<std::uint8_t> weights(n * k / 2), zeros(n * groups);

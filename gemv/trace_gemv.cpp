@@ -1,4 +1,4 @@
-// What these ladders claim about their accesses.
+// Tests of what these ladders claim about their memory accesses.
 #include "claims.hpp"
 
 using namespace ladder;
@@ -7,7 +7,7 @@ using Op = Claims::Op;
 
 namespace {
 
-// The sectors of the access that moves most, per request: those of A.
+// Returns the sectors per request of the global load that moves most: that of A.
 double sectors_of_matrix(const char* step, const Size& size) {
   const Claims seen(step, size);
   const cuda_emu::trace::Access* most = nullptr;
@@ -19,7 +19,7 @@ double sectors_of_matrix(const char* step, const Size& size) {
   return static_cast<double>(most->units) / static_cast<double>(most->requests);
 }
 
-// The sectors of all loads of the last launch, for `weights` of the 256 x 1024 weights.
+// Returns the sectors of all global loads of the last launch, per `weights` of the 256 x 1024 weights.
 double sectors_of_loads(const char* step, double weights, const Size& size = {256, 1024}) {
   const Claims seen(step, size);
   double all = 0;
@@ -63,7 +63,7 @@ TEST_CASE("spmv 05: walks of 7 steps seldom meet in a bank") {
   CHECK(Claims("spmv_05_merge_tile", {512, 4096, 64, 0}).shared_load() < 1.5);
 }
 
-// A warp's 512 weights are 16 sectors. The rest is x, 32 sectors if each is loaded once and whole, and scales.
+// A warp's 512 weights are 16 sectors. The others are x, 32 sectors if each is loaded once and whole, and scales.
 TEST_CASE("gemv_w8: sectors of all loads for 512 weights") {
   const auto sectors = [](const char* step) { return sectors_of_loads(step, 512); };
   CHECK(sectors("gemv_w8_01_dequantize") == 64 + 32);

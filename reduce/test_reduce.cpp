@@ -1,4 +1,4 @@
-// Beyond the general tests of every step: what reductions promise besides their values.
+// Tests of reductions beyond the general tests of every step.
 #include "catch.hpp"
 #include "runner/check.hpp"
 
@@ -26,7 +26,7 @@ Pattern integers(const Problem& problem) {
   return *found;
 }
 
-// The last buffer after the step ran on the problem's random data.
+// Runs the step on the problem's random data and returns the last buffer.
 std::vector<float> result_on_random_data(const Step& step, const Size& size) {
   const Case host(*step.problem, size, step.problem->patterns().front(), 1);
   const DeviceCase device(host, 0, false);
@@ -67,7 +67,7 @@ TEST_CASE("large and small arrays in turn: no state is left behind") {
         rows ? std::vector<Size>{{1, 2}, {2, 70001}, {0, 5}, {1, 0}, {900, 33}, {2, 1}, {1, 300007}, {1, 2}}
              : std::vector<Size>{{2}, {70001}, {0}, {1}, {5000}, {300007}, {2}};
     for (Size size : sizes) {
-      size.dims.resize(dims.size());  // optional ones are 0
+      size.dims.resize(dims.size());  // optional dimensions are 0
       if (step.problem->kernel() == std::string("top_k")) size.dims[2] = std::min<std::size_t>(8, size[1]);
       if (step.problem->kernel() == std::string("moe_route")) {
         size.dims[1] = std::clamp<std::size_t>(size[1], 1, 256);
@@ -87,8 +87,8 @@ TEST_CASE("large and small arrays in turn: no state is left behind") {
   }
 }
 
-// On exact data one tile that is missing or counted twice shows. New data, so that what the launch before has left
-// behind would show too.
+// Exact data shows a tile that is missing or counted twice. New data in each launch shows whether a launch uses what an
+// earlier one left behind.
 TEST_CASE("scan: many tiles, several launches") {
   for (const Step& step : steps_of("scan")) {
     for (const std::size_t exclusive : {0, 1}) {
@@ -114,7 +114,7 @@ struct Compacted {
   std::int64_t count;
 };
 
-// What a step makes of x, in an output that held -1.
+// Returns what a step stores for x, if the output holds -1 before.
 Compacted compacted(const Step& step, const std::vector<float>& x) {
   const std::size_t bytes = x.size() * sizeof(float);
   Compacted result{std::vector<float>(x.size(), -1), -1};
@@ -139,7 +139,7 @@ TEST_CASE("compact: NaN and both zeros are dropped, infinity and the smallest su
     INFO(step.name);
     Compacted got = compacted(step, x);
     CHECK(got.count == 4);
-    if (step.id < "05" && !step.is_vendor()) {  // in any order
+    if (step.id < "05" && !step.is_vendor()) {  // these may store in any order
       std::sort(got.out.begin(), got.out.begin() + 4);
       std::sort(want.begin(), want.end());
     }
@@ -244,7 +244,7 @@ TEST_CASE("moe_route: by hand") {
   }
 }
 
-// What the launch before has left behind would show: words of tiles, counts.
+// A launch must not use what an earlier one left behind: words of tiles, counts.
 TEST_CASE("moe_route: many tiles, several launches") {
   for (const Step& step : steps_of("moe_route")) {
     INFO(step.name);
@@ -258,8 +258,8 @@ TEST_CASE("moe_route: many tiles, several launches") {
   }
 }
 
-// More tiles than a warp looks back on at a time, of which many keep all or nothing; and what the launch before has left
-// behind would show.
+// More tiles than a warp looks back on at a time; many of them keep all or nothing. A launch must not use what an
+// earlier one left behind.
 TEST_CASE("compact: many tiles, several launches") {
   for (const Step& step : steps_of("compact")) {
     INFO(step.name);
@@ -274,7 +274,7 @@ TEST_CASE("compact: many tiles, several launches") {
   }
 }
 
-// A pointer may be off a 16-byte boundary by any number of bytes, and the head may be all there is.
+// A pointer may be at any offset from a 16-byte boundary, and the unaligned head may be all there is.
 TEST_CASE("histogram: every offset from a 16-byte boundary, every short length, and all values") {
   constexpr std::size_t room = 4096;
   std::vector<std::uint8_t> bytes(room);
@@ -310,7 +310,7 @@ TEST_CASE("more blocks than the last one has threads") {
     const std::size_t n = tiles * tile + 1;
     DeviceBuffer<float> x(n), out(1);
     CUDA_CHECK(cudaMemset(x.get(), 0, n * sizeof(float)));
-    // In the first tile and in those of the second trip: 1 + 2 + 4 + 8 = 15, the greatest is 8.
+    // In tiles 0 and 1023 of the first pass, 1024 and 1026 of the second: 1 + 2 + 4 + 8 = 15, the greatest is 8.
     const std::size_t places[] = {7, 1023 * tile + 7, 1024 * tile + 7, tiles * tile};
     for (std::size_t i = 0; i < 4; ++i) {
       const float value = static_cast<float>(1 << i);
@@ -326,7 +326,7 @@ TEST_CASE("more blocks than the last one has threads") {
 
 TEST_CASE("argmax: ties in tiles that different threads of the last block look at, and at the ends of a tile") {
   constexpr std::size_t tile = 16384;
-  const std::size_t n = 1026 * tile + 2, head = 3;  // of a pointer one past the boundary
+  const std::size_t n = 1026 * tile + 2, head = 3;  // of a pointer one float past a boundary
   const std::vector<std::vector<std::size_t>> places = {{1024 * tile + 7, 1025 * tile, 1026 * tile + 1},
                                                         {1023 * tile + 9, 1024 * tile + 9},
                                                         {tile + head - 1, tile + head},
@@ -354,8 +354,8 @@ TEST_CASE("argmax: ties in tiles that different threads of the last block look a
 
 namespace {
 
-// What each step of `kernel` makes of the vectors, as its result's type T. Each vector starts `offset` floats past an
-// aligned address, the next one `offset` more.
+// Returns the result, of type T, of each step of `kernel` for these vectors. The first one starts `offset` floats past
+// an aligned address, each further one `offset` more.
 template <typename T>
 std::vector<std::pair<std::string, T>> results(const std::string& kernel,
                                                const std::vector<std::vector<float>>& vectors, std::size_t offset = 0) {
@@ -371,7 +371,7 @@ std::vector<std::pair<std::string, T>> results(const std::string& kernel,
   pointers.push_back(out.get());
   std::vector<std::pair<std::string, T>> all;
   for (const Step& step : steps_of(kernel)) {
-    if (step.is_vendor()) continue;  // these promise nothing about NaN and the sign of zero
+    if (step.is_vendor()) continue;  // libraries promise nothing about NaN and the sign of zero
     step.problem->run(Arrays(pointers), {vectors[0].size()});
     T result;
     CUDA_CHECK(cudaMemcpy(&result, out.get(), sizeof result, cudaMemcpyDeviceToHost));
@@ -429,7 +429,7 @@ TEST_CASE("argmax: the first of equals, NaN above all, zeros equal") {
 }
 
 TEST_CASE("dot: vectors that are aligned differently") {
-  // Tiles of step 03 are 4096 products: fewer, one and a few, two and a few.
+  // A tile of step 03 is 4096 products: less than one, one and a few, two and a few.
   const std::size_t n = GENERATE(3003, 4100, 8203);
   std::vector<float> x(n), y(n);
   double want = 0;
@@ -438,7 +438,7 @@ TEST_CASE("dot: vectors that are aligned differently") {
     y[i] = static_cast<float>(patterns::integers(1, 1, i, x.size()));
     want += x[i] * y[i];
   }
-  for (const std::size_t offset : {0, 1, 2, 3}) {  // y is off by twice as much
+  for (const std::size_t offset : {0, 1, 2, 3}) {  // y has twice this offset
     for (const auto& [step, got] : results<float>("dot", {x, y}, offset)) {
       INFO(step << ", pointer + " << offset);
       CHECK(got == want);
@@ -465,7 +465,7 @@ TEST_CASE("one NaN makes one row NaN") {
 
 namespace {
 
-// What a step makes of x and of what is in the other inputs: gamma 1, beta and a residual 0. y is the last buffer.
+// Returns y, the last buffer, of a step for x, with gamma 1, beta 0 and a residual of 0.
 std::vector<float> normalised(const Step& step, const Size& size, const std::vector<float>& x) {
   std::vector<DeviceBuffer<float>> device;
   std::vector<void*> pointers;
@@ -543,13 +543,13 @@ TEST_CASE("layer_norm: a row of one element gives beta, a row of equal ones no m
     CHECK(normalised(step, Size({3, 1}, {1e-5f}), {1e4f, -3, 0.1f}) == std::vector<float>(3, 0));
     const Size size({2, 1000}, {1e-5f});
     for (const float y : normalised(step, size, std::vector<float>(2000, 0.1f))) {
-      // sqrt(epsilon) = 0.0032; the mean is wrong by the step's own bound at most
+      // sqrt(epsilon) = 0.0032; the mean is wrong by at most the step's own bound
       CHECK(std::fabs(y) <= step.problem->tolerance(size) * 0.1 / std::sqrt(1e-5));
     }
   }
 }
 
-// What the chapter says of one pass in float: see layer_norm/bugs/layer_norm_one_pass_in_float.cu.
+// The chapter's example for one pass in float: see layer_norm/bugs/layer_norm_one_pass_in_float.cu.
 TEST_CASE("layer_norm: a large mean costs one pass in float the variance, and the steps only the mean's digits") {
   const Size size({1, 1000}, {1e-5f});
   std::vector<float> x(1000);
@@ -631,7 +631,7 @@ struct Sorted {
   std::vector<int> values;
 };
 
-// What a step makes of keys with these bits, and of values that count from 0.
+// Returns what a step makes of keys with these bits and of their values.
 Sorted sorted(const Step& step, Sorted pairs) {
   const std::size_t n = pairs.keys.size(), bytes = n * sizeof(float);
   DeviceBuffer<float> keys(n), keys_out(n);
@@ -659,7 +659,7 @@ TEST_CASE("sort: NaN by sign and bits, zeros equal, every key with its own bits"
   }
 }
 
-// Many tiles, of which some have all keys of a digit; and what the launch before has left behind would show.
+// Many tiles, in some of which all keys have the same digit. A launch must not use what an earlier one left behind.
 TEST_CASE("sort: many tiles, several launches") {
   for (const Step& step : steps_of("sort")) {
     INFO(step.name);

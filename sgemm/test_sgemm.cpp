@@ -1,4 +1,4 @@
-// Properties of the products; that their values are right is checked by general tests for every step.
+// Tests of matrix products beyond the general tests of every step.
 #include "gemm_fp8/e4m3.cuh"
 #include "catch.hpp"
 #include "runner/check.hpp"
@@ -24,7 +24,7 @@ std::vector<const Step*> steps_of(const std::string& kernel) {
   return found;
 }
 
-// Steps in FP32 and in TF32.
+// Returns the steps of sgemm and sgemm_tf32.
 std::vector<const Step*> steps_on_floats() {
   std::vector<const Step*> found = steps_of("sgemm");
   for (const Step* step : steps_of("sgemm_tf32")) found.push_back(step);
@@ -51,7 +51,7 @@ std::vector<float> random_numbers(std::size_t n, std::uint64_t seed) {
   return numbers;
 }
 
-// Returns the last matrix after the step has run on `matrices`.
+// Runs the step on these matrices and returns the last one.
 template <typename T>
 std::vector<T> result_of(const Step& step, const Size& size, const std::vector<std::vector<T>>& matrices) {
   std::vector<DeviceBuffer<T>> device;
@@ -82,7 +82,7 @@ std::vector<float> from_bf16(const std::vector<__nv_bfloat16>& numbers) {
   return out;
 }
 
-// Runs a BF16 step on matrices rounded to BF16.
+// Runs the step on these matrices, rounded to BF16.
 std::vector<float> result_bf16(const Step& step, const Size& size, const std::vector<std::vector<float>>& matrices) {
   std::vector<std::vector<__nv_bfloat16>> rounded;
   for (const auto& matrix : matrices) rounded.push_back(to_bf16(matrix));
@@ -100,7 +100,7 @@ TEST_CASE("the identity matrix, on either side, changes nothing") {
       std::vector<float> identity(n * n, 0.0f);
       for (std::size_t i = 0; i < n; ++i) identity[i * n + i] = 1;
       std::vector<float> x = random_numbers(n * n, 1), nan(n * n, kNaN);
-      for (float& v : x) v = std::floor(v * 1024) / 1024;  // a TF32 number
+      for (float& v : x) v = std::floor(v * 1024) / 1024;  // now a TF32 number
       CHECK(result(*step, square(n), {identity, x, nan}) == x);
       CHECK(result(*step, square(n), {x, identity, nan}) == x);
     }
@@ -126,7 +126,7 @@ TEST_CASE("scaling by powers of two is exact, and beta = 1 adds") {
     const std::vector<float> a = random_numbers(n * n, 1), b = random_numbers(n * n, 2), zero(n * n, 0.0f);
     const std::vector<float> once = result(*step, square(n), {a, b, zero});
     const std::vector<float> minus_four = result(*step, square(n, -4), {a, b, zero});
-    // If C is read, a program for any shape may choose another kernel, which adds in another order.
+    // A program for any shape may run another kernel where C is read, which adds in another order.
     const std::vector<float> added = result(*step, square(n, 1, 1), {a, b, zero});
     const std::vector<float> twice = result(*step, square(n, 1, 1), {a, b, added});
     const std::vector<float> none = result(*step, square(n, 1, -1), {a, b, added});
@@ -209,14 +209,14 @@ TEST_CASE("gemm_bf16: sums are FP32, and rounded once") {
       return result_bf16(*step, {{1, 1, a.size(), 0, 0, 0}, {1, beta}},
                          {a, std::vector<float>(a.size(), 1.0f), {c}})[0];
     };
-    CHECK(sum({256, 1, 1}, 0, kNaN) == 258);  // in BF16 256 + 1 would be 256
+    CHECK(sum({256, 1, 1}, 0, kNaN) == 258);  // with BF16 sums 256 + 1 would be 256
     CHECK(sum({256, 1}, 1, 1) == 258);        // C is added before the rounding
-    CHECK(sum({256, 1}, 0, kNaN) == 256);     // a tie: rounded to even
+    CHECK(sum({256, 1}, 0, kNaN) == 256);     // a tie: to the even one
     CHECK(sum({256, 2, 1}, 0, kNaN) == 260);
   }
 }
 
-// The bound admits one number for an element of C, or two if the sum is near the middle of them.
+// The bound accepts one number for an element of C, or two where the sum lies near the middle between them.
 TEST_CASE("gemm_bf16: the bound is one number, or its neighbour near a tie") {
   const Problem& problem = *first_own_step("gemm_bf16").problem;
   const auto scale = [&](float c) {
@@ -232,7 +232,7 @@ TEST_CASE("gemm_bf16: the bound is one number, or its neighbour near a tie") {
   CHECK(scale(0.99609375f) == 0);  // 2^-8 from the tie; the error is below 2^-13
 }
 
-// A is 2 x 3 and W is 3 x 3, so that reading W as k x n shows.
+// A is 2 x 3, W is 3 x 3: reading W as k x n would give other results.
 TEST_CASE("linear, linear_residual: by hand") {
   for (const std::string kernel : {"linear", "linear_residual"}) {
     for (const Step* step : steps_of(kernel)) {
@@ -293,7 +293,7 @@ TEST_CASE("linear: the bound is one number, or its neighbour near a tie") {
   CHECK(scale({-2}) == 0);  // a negative z: gelu(-2) = -0.0454023, and the tie is at -0.0452881
 }
 
-// All get the same inputs; errors are shares of |A| |B|.
+// The same inputs for each; errors relative to |A| |B|.
 TEST_CASE("FP32, TF32 and BF16: the rounding of the inputs decides the error") {
   const std::size_t m = 48, n = 40, k = 512;
   const std::vector<float> a = random_numbers(m * k, 1), b = random_numbers(k * n, 2), c(m * n, kNaN);
@@ -326,7 +326,7 @@ TEST_CASE("FP32, TF32 and BF16: the rounding of the inputs decides the error") {
   CHECK(bf16 < 8e-3);
 }
 
-// Rounding shows most in long sums of positive numbers: a plain sum in FP32 drifts.
+// Rounding errors are largest in long sums of positive numbers, where a plain sum in FP32 drifts.
 TEST_CASE("sgemm_accuracy: the error does not grow with k, where a plain sum's does") {
   const std::size_t m = 3, n = 5, k = 40000;
   std::vector<float> a = random_numbers(m * k, 1), b = random_numbers(k * n, 2);
@@ -342,7 +342,7 @@ TEST_CASE("sgemm_accuracy: the error does not grow with k, where a plain sum's d
         error = std::max(error, std::fabs(c[i * n + j] - sum) / sum / kUnitRoundoff);
       }
     }
-    return error;  // in units of the roundoff
+    return error;  // in units of the unit roundoff
   };
   CHECK(worst(first_own_step("sgemm")) > 20);
   for (const Step* step : steps_of("sgemm_accuracy")) {
@@ -379,7 +379,7 @@ TEST_CASE("a leading dimension below the row's length is refused") {
   CHECK_THROWS_AS(problem.buffers({{std::size_t{1} << 30, 8, 8, std::size_t{1} << 30, 0, 0}, {1, 0}}), UsageError);
 }
 
-// If a product is too large for the host, some rows are compared; the others must be written, with finite numbers.
+// If a product is too large for the host, some rows are compared, and the others must hold finite numbers.
 TEST_CASE("a large product is checked in part") {
   const Problem& problem = *steps_of("sgemm").front()->problem;
   const auto unchecked = [&](const Size& size, const Arrays& host) {
@@ -390,8 +390,8 @@ TEST_CASE("a large product is checked in part") {
     for (std::size_t i = 0; i < m; ++i) rows += std::isinf(scale[i * n]);
     return rows;
   };
-  const std::size_t m = 4096, n = 2, k = (1 << 20) + 1;  // one more than affordable
-  // Rows of A overlap (lda = 1): only the number of products matters here.
+  const std::size_t m = 4096, n = 2, k = (1 << 20) + 1;  // one more than is checked in full
+  // All rows of A start at the same address: only the number of products matters here.
   const std::vector<float> ones(k * n, 1.0f), c(m * n, 0.0f);
   const Arrays host({const_cast<float*>(ones.data()), const_cast<float*>(ones.data()), const_cast<float*>(c.data())});
   const std::size_t rows = unchecked({{m, n, k, 1, 0, 0}, {1, 0}}, host);
@@ -401,7 +401,7 @@ TEST_CASE("a large product is checked in part") {
   CHECK(unchecked({{m, n, k, 1, 0, 0}, {0, 1}}, host) == 0);
 }
 
-// A sum too long for the test sizes on the CPU backend: the largest k whose sums of -128 * -128 fit in int32.
+// Too long a sum for the test sizes on the CPU backend: the largest k for which int32 holds sums of -128 * -128.
 TEST_CASE("gemm_int8: the largest sum is exact") {
   for (const Step* step : steps_of("gemm_int8")) {
     INFO(step->name);
@@ -419,7 +419,7 @@ TEST_CASE("gemm_int8: the largest sum is exact") {
   }
 }
 
-// 2^14 in the first 128 k and 1 in the second: a sum of 14 bits loses the 1, promoted sums don't.
+// The products are 2^14 in the first 128 k and 1 in the second: a sum of 14 bits loses the 1, promoted sums don't.
 TEST_CASE("gemm_fp8: what a sum of 14 bits loses, and promoted sums keep") {
   const auto sum = [](const Step& step) {
     const std::size_t n = 16, k = 256;
@@ -463,7 +463,7 @@ TEST_CASE("gemm_fp8: every number of e4m3, as its bits say") {
   }
 }
 
-// A sum too long for the test sizes: steps that compute whole tiles would take seconds on the CPU backend.
+// Too long a sum for the test sizes: steps that compute whole tiles would take seconds on the CPU backend.
 TEST_CASE("few elements of long sums: more slices of k than rows of threads that add them") {
   std::size_t tried = 0;
   for (const char* kernel : {"sgemm", "sgemm_tf32", "gemm_bf16"}) {
@@ -482,7 +482,7 @@ TEST_CASE("few elements of long sums: more slices of k than rows of threads that
 }
 
 #ifndef CUDA_EMU
-// A build without them would give right results, but slowly.
+// A build without these candidates would give right results, slowly.
 TEST_CASE("a GPU of compute capability 9.0 has the candidates on wgmma") {
   int major = 0;
   CUDA_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));

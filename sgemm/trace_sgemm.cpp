@@ -1,4 +1,4 @@
-// Checks what the ladder claims about its memory accesses.
+// Tests of what these ladders claim about their memory accesses.
 #include "claims.hpp"
 
 #include <map>
@@ -82,7 +82,7 @@ TEST_CASE(
     CHECK(aligned.total(Space::global, Op::load).units == of_b + of_a);
     const Claims unaligned(step, Size({2, n, k, 0, n + 1, 0}, {1, 0}));
     CHECK(unaligned.width(Space::global, Op::load) == 16 / columns);
-    CHECK(unaligned.load() <= 5);  // 32 neighbours, starting at any element
+    CHECK(unaligned.load() <= 5);  // 32 neighbours that start at any element
   }
 }
 
@@ -131,7 +131,7 @@ TEST_CASE("linear: the unfused epilogue writes and reads each sum as a float") {
   CHECK(bytes(fused, Op::store) == 2 * m * n);
   const std::uint64_t tiles = 4 * 2 * (128 * 64 * 2);           // of A and of W
   CHECK(bytes(unfused, Op::load) == tiles + (4 + 2) * m * n);   // sums and bias, element by element
-  CHECK(bytes(fused, Op::load) == tiles + 4 * 128 * (16 * 2));  // bias: 16 elements per lane
+  CHECK(bytes(fused, Op::load) == tiles + 4 * 128 * (16 * 2));  // 16 elements of the bias per lane
   CHECK(bytes(residual, Op::load) == bytes(fused, Op::load) + 2 * m * n);
   CHECK(bytes(residual, Op::store) == 2 * m * n);
 }

@@ -1,4 +1,4 @@
-// Beyond the general tests of every step: what softmax promises besides its values.
+// Tests of softmax, attention and cross entropy beyond the general tests of every step.
 #include "catch.hpp"
 #include "cross_entropy/cross_entropy_shapes.hpp"
 #include "runner/check.hpp"
@@ -16,7 +16,7 @@ namespace {
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-// `count` vectors of `length` elements, as the rows, the columns or the one vector of a step.
+// `count` vectors of `length` elements: the rows, the columns or the one vector of a step.
 struct Shape {
   std::size_t count, length;
 };
@@ -31,7 +31,7 @@ Size size_of(const Step& step, Shape shape) {
   return {shape.length, shape.count};
 }
 
-// Element j of vector i.
+// Returns the index of element j of vector i.
 std::size_t place(const Step& step, Shape shape, std::size_t i, std::size_t j) {
   return is(step, "col_softmax") ? j * shape.count + i : i * shape.length + j;
 }
@@ -53,7 +53,7 @@ std::vector<float> random_numbers(std::size_t n) {
   return numbers;
 }
 
-// Lengths shorter and longer than a warp, a block, and what the steps hold of a vector.
+// Lengths shorter and longer than a warp, a block, and what the steps hold of a vector on chip.
 constexpr std::size_t kLengths[] = {1, 2, 5, 32, 33, 128, 1000, 1024, 4100, 70000};
 constexpr std::size_t kCounts[] = {1, 3, 34};
 
@@ -140,7 +140,7 @@ TEST_CASE("adding a constant changes nothing, where it adds without rounding") {
   });
 }
 
-// Nothing may be launched, whatever the pointers: 2^32 + 3 as an int is 3.
+// 2^32 + 3 as an int is 3: nothing may be launched, whatever the pointers are.
 TEST_CASE("cuDNN refuses sizes that are no ints") {
   bool any = false;
   for (const Step& step : steps()) {
@@ -185,7 +185,7 @@ struct Heads {
   Size size() const { return {heads, queries, keys, d, causal}; }
 };
 
-// Of elements T: the numbers are rounded to T, and O comes back as floats.
+// Runs the step on numbers rounded to T, and returns O as floats.
 template <typename T>
 std::vector<float> attention_of(const Step& step, const Heads& h) {
   DeviceBuffer<T> q(h.q.size()), k(h.k.size()), v(h.v.size()), o(h.q.size());
@@ -234,7 +234,7 @@ TEST_CASE("attention: the weights of a query add up to 1, or to 0 where there is
     Heads h(1, 40, 35, 64, true);
     std::fill(h.v.begin(), h.v.end(), 1.0f);
     const std::vector<float> o = attention(step, h);
-    // All values are 1: no error of a weight shows but its rounding to BF16, and then that of O.
+    // All values are 1, so a weight's error shows only in its rounding to BF16, and then O is rounded.
     const double bound = is(step, "attention_bf16") ? 2.0 / 256 : 2 * step.problem->tolerance(h.size());
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < o.size(); ++i) {
@@ -250,7 +250,7 @@ TEST_CASE("attention: equal scores give the mean of the values, exactly where it
     for (const std::size_t keys : {1, 2, 64, 128}) {
       Heads h(2, 3, keys, 128, false);
       std::fill(h.q.begin(), h.q.end(), 0.0f);
-      // Integers times the keys: their mean is the sum of 128 integers of -1 and 1 at most, hence below 2^8.
+      // Integers times the number of keys: their mean is a sum of at most 128 integers of -1 and 1, hence below 2^8.
       for (float& x : h.v) x = x < 0 ? -static_cast<float>(keys) : static_cast<float>(keys);
       const std::vector<float> o = attention(step, h);
       std::size_t wrong = 0;
@@ -270,7 +270,7 @@ TEST_CASE("attention: what the mask hides changes no bit") {
   for_attention([](const Step& step) {
     Heads h(1, 40, 60, 64, true);
     const std::vector<float> before = attention(step, h);
-    const std::size_t query = 10, hidden = query + h.keys - h.queries + 1;  // the first key that it does not see
+    const std::size_t query = 10, hidden = query + h.keys - h.queries + 1;  // the first key that it does not attend to
     for (std::size_t i = hidden * h.d; i < h.k.size(); ++i) h.k[i] = -5 * h.k[i], h.v[i] = 1000;
     const std::vector<float> after = attention(step, h);
     const auto seen = static_cast<std::ptrdiff_t>((query + 1) * h.d);
@@ -279,7 +279,7 @@ TEST_CASE("attention: what the mask hides changes no bit") {
   });
 }
 
-// Keys end within a tile, and the next head's begin there. A tile must not take those: 0 times NaN is NaN.
+// A head's keys end within a tile, where the next head's begin. A tile must not load those: 0 times NaN is NaN.
 TEST_CASE("attention: a NaN in the values of one head stays in this head, and in its column") {
   for_attention([](const Step& step) {
     for (const std::size_t d : {64, 128}) {
@@ -301,7 +301,7 @@ TEST_CASE("attention: a NaN in the values of one head stays in this head, and in
 
 TEST_CASE("attention: a head gives the same bits alone as among others") {
   for_attention([](const Step& step) {
-    // Fewer heads are more splits of the keys: another order of additions. Another shape may be another kernel.
+    // Fewer heads have more splits of the keys: another order of additions. Another shape may get another kernel.
     for (const char* id : {"10_split_keys", "04_split_keys", "any_shape"}) {
       if (step.id == id) return;
     }
@@ -320,7 +320,7 @@ TEST_CASE("attention: a head gives the same bits alone as among others") {
 
 namespace {
 
-// A head's O: 40 queries and 100 keys of 64, as floats.
+// Returns O of one head, with 40 queries and 100 keys of 64, as floats.
 std::vector<float> windowed(const Step& step, const Heads& h, float sink, std::size_t window) {
   const auto on_device = [](const std::vector<float>& from) {
     DeviceBuffer<__nv_bfloat16> to(from.size());
@@ -372,7 +372,7 @@ TEST_CASE("attention_bf16_window: a sink of 0 counts as one key whose score and 
 TEST_CASE("attention_bf16_window: a key before the window changes no bit, the window's first one does") {
   for_windows([](const Step& step, std::size_t window) {
     Heads h(1, 40, 100, 64, true);
-    for (float& x : h.q) x /= 8;  // so that all keys count
+    for (float& x : h.q) x /= 8;  // so that all keys have weight
     const std::size_t query = 25, own = query + h.keys - h.queries;
     const auto row = [&](const std::vector<float>& o) {
       return std::vector<float>(o.begin() + query * h.d, o.begin() + (query + 1) * h.d);
@@ -386,7 +386,7 @@ TEST_CASE("attention_bf16_window: a key before the window changes no bit, the wi
   });
 }
 
-// Scores of some +-10: their error, and not that of the second product, is the larger one.
+// Scores up to about 10 in magnitude: their error is larger than that of the second product.
 TEST_CASE("attention: three TF32 products are as accurate as FP32") {
   Heads h(1, 20, 150, 128, false);
   const auto fill = [](std::vector<float>& numbers, std::size_t buffer, double factor) {
@@ -487,9 +487,9 @@ TEST_CASE("cross_entropy: a certain target costs 0, an impossible one +inf, a Na
     if (cols == 1) return;
     const int last = static_cast<int>(cols) - 1;
     std::vector<float> x(3 * cols, -1000.0f);
-    x[last] = 1000;           // row 0: all but certain
+    x[last] = 1000;           // row 0: nearly certain
     x[2 * cols - 1] = -kInf;  // row 1: impossible
-    x[2 * cols] = kNaN;       // row 2: not the target's logit
+    x[2 * cols] = kNaN;       // row 2: NaN in a logit that is not the target's
     const std::vector<float> loss = losses(step, x, {last, last, last});
     CHECK(loss[0] == 0);
     CHECK(loss[1] == kInf);
@@ -562,8 +562,8 @@ TEST_CASE("cross_entropy 04: threads of long rows, and parts") {
   CHECK(threads(std::size_t{1} << 36) == 512);
 
   constexpr std::size_t kResident = 396;                   // 3 blocks on each of 132 SMs
-  CHECK(length_of_part(4096, 50257, kResident) == 50272);  // more than 8 waves: one part, and the length in whole lines
-  CHECK(length_of_part(1, 32767, kResident) == 32768);     // too short for two
+  CHECK(length_of_part(4096, 50257, kResident) == 50272);  // more than 8 waves: one part, its length a multiple of 32
+  CHECK(length_of_part(1, 32767, kResident) == 32768);     // too short for two parts
   CHECK(length_of_part(1, 32768, kResident) == 16384);
   CHECK(length_of_part(1, std::size_t{1} << 36, 1) == 1u << 30);
   for (const std::size_t rows : {1, 5, 100, 396, 397, 2000}) {
@@ -578,7 +578,7 @@ TEST_CASE("cross_entropy 04: threads of long rows, and parts") {
   CHECK((53000000 - 1) / length_of_part(5, 53000000, kResident) + 1 == 79);  // 395 blocks
 }
 
-// Three sequences, the second without keys; the third is the first again, and shares its pages.
+// Three sequences. The second has no keys; the third equals the first and shares its pages.
 TEST_CASE("attention_decode: pages change no bit of the output, and may be shared; no keys give +0") {
   constexpr std::size_t kv_heads = 2, groups = 3, width = 3, page = 16, keys = width * page, d = 128;
   constexpr std::size_t token = kv_heads * d, query = groups * token;
@@ -600,7 +600,7 @@ TEST_CASE("attention_decode: pages change no bit of the output, and may be share
     CUDA_CHECK(cudaMemcpy(memory.back().get(), values.data(), bytes, cudaMemcpyHostToDevice));
     return memory.back().get();
   };
-  std::vector<float> first;  // of the steps that load 16 bytes
+  std::vector<float> first;  // output of the steps that load 16 bytes
   std::size_t steps_seen = 0;
   for (const Step& step : steps()) {
     const bool paged = is(step, "attention_decode_paged");

@@ -1,4 +1,4 @@
-// What the ladders of this folder claim of their accesses.
+// Tests of what the ladders of this folder claim about their memory accesses.
 #include "claims.hpp"
 
 using namespace ladder;
@@ -142,7 +142,7 @@ TEST_CASE("attention_bf16 02: the swizzle leaves no bank conflicts, and a fragme
   for (const std::size_t d : {64, 128}) {
     CAPTURE(d);
     const Claims claims("attention_bf16_02_mma", {1, 128, 128, d, 0});
-    const std::size_t fragments = 2 * 128 * d / 256, warps = 128 / (d == 64 ? 32 : 16);  // of K and V, 16 x 16 each
+    const std::size_t fragments = 2 * 128 * d / 256, warps = 128 / (d == 64 ? 32 : 16);  // 16 x 16 fragments of K and V
     CHECK(claims.total(Space::shared, Op::load).requests == fragments * warps);
     CHECK(claims.conflicts() == 0);
   }
@@ -152,14 +152,14 @@ TEST_CASE("attention_bf16_window: the keys up to the diagonal are read, then fro
   const auto read = [](const char* step) {
     return Claims(step, {1, 256, 256, 64, 64}).total(Space::global, Op::load).bytes_requested;
   };
-  const double row = 2.0 * 64, rest = 256 * row + 4 * 128 * 4;  // Q, and the sink for each thread
+  const double row = 2.0 * 64, rest = 256 * row + 4 * 128 * 4;  // Q, and the sink once per thread
   CHECK(read("attention_bf16_window_01_mask") == rest + 2 * row * (64 + 128 + 192 + 256));
   CHECK(read("attention_bf16_window_02_skip") == rest + 2 * row * (64 + 3 * 127));
 }
 
 TEST_CASE("attention_decode: a group of query heads reads K and V once, then 16 bytes per lane") {
   const Size size({2, 2, 4, 64, 0});
-  const double kv = 64 * 2 * 2.0 * 128, q = 2.0 * 128, length = 32;  // a warp's, in sectors
+  const double kv = 64 * 2 * 2.0 * 128, q = 2.0 * 128, length = 32;  // bytes per warp, in whole sectors
   const auto moved = [&](const char* step) {
     return static_cast<double>(Claims(step, size).total(Space::global, Op::load).bytes_moved);
   };
@@ -202,7 +202,7 @@ TEST_CASE("attention_decode_int8: half the sectors of K and V, eight bytes per l
     const Claims claims(step, size);
     CHECK(claims.total(Space::global, Op::load).bytes_moved == 4 * (kv + 4 * q + length + rounds * 4 * 2 * 32));
   }
-  // 16 bytes per lane, and a sector of K's scales and one of V's for 16 keys; q's sectors are asked for twice
+  // 16 bytes per lane, and a sector of K's scales and one of V's for 16 keys; q's sectors are requested twice
   const Claims claims("attention_decode_int8_03_mma", size);
   CHECK(claims.width(Space::global, Op::load) == 16);
   CHECK(claims.total(Space::global, Op::load).bytes_moved == 4 * (kv + 8 * q + length + rounds / 2 * 2 * 32));
@@ -215,14 +215,14 @@ TEST_CASE("cross_entropy: the logits are read twice and written once, then read 
   };
   CHECK(moved("cross_entropy_01_stored", Op::load) >= 2);
   CHECK(moved("cross_entropy_01_stored", Op::store) >= 1);
-  // in whole sectors, of which neighbouring warps share one where a row is not aligned
+  // in whole sectors; where a row is not aligned, neighbouring warps share one
   CHECK(moved("cross_entropy_02_online", Op::load) < 1.25);
   CHECK(moved("cross_entropy_03_any_alignment", Op::load) < 1.1);
   CHECK(moved("cross_entropy_03_any_alignment", Op::store) < 0.01);
 }
 
 TEST_CASE("cross_entropy 04: tiles of short rows are read once, by float4, and from shared memory without conflicts") {
-  // wavefronts per request of the elements: of all shared loads, the one with most requests
+  // returns the wavefronts per request of the elements: of the shared load with the most requests
   const auto wavefronts = [](const Claims& claims) {
     const cuda_emu::trace::Access* elements = nullptr;
     for (const auto& access : claims.launches.front().accesses) {
@@ -239,7 +239,7 @@ TEST_CASE("cross_entropy 04: tiles of short rows are read once, by float4, and f
     CHECK(claims.total(Space::global, Op::load).bytes_moved == 4 * 256 * (cols + 1));  // and the targets
     CHECK(wavefronts(claims) == 1);
   }
-  // with an odd length lanes of different rows may meet in a bank
+  // with an odd length, lanes of different rows may meet in a bank
   for (const std::size_t cols : {33, 65, 127}) {
     const double found = wavefronts(Claims("cross_entropy_04_by_shape", {256, cols}));
     CHECK(found > 1);

@@ -1,4 +1,4 @@
-// Beyond the general tests of every step: small cases by hand, which border is meant, and what several time steps keep.
+// Tests of stencils beyond the general tests of every step: small cases by hand, borders, several time steps.
 #include "catch.hpp"
 #include "runner/check.hpp"
 #include "runner/options.hpp"
@@ -24,7 +24,7 @@ DeviceBuffer<float> upload(const std::vector<float>& host) {
   return device;
 }
 
-// The problem's last buffer after the step ran on these inputs. All arrays start `offset` floats after a 16-byte boundary.
+// Runs the step on these inputs and returns the last buffer. All arrays start `offset` floats after a 16-byte boundary.
 std::vector<float> result(const Step& step, const Size& size, std::vector<std::vector<float>> arrays,
                           std::size_t offset = 0) {
   arrays.push_back(std::vector<float>(step.problem->buffers(size).back().count, -77.0f));
@@ -76,7 +76,7 @@ std::vector<float> numbers(std::size_t n) {
   return values;
 }
 
-// Exact in BF16.
+// Returns integers, which are exact in BF16.
 std::vector<float> whole_numbers(std::size_t n) {
   std::vector<float> values(n);
   for (std::size_t i = 0; i < n; ++i) values[i] = static_cast<float>(patterns::integers(1, 0, i, n));
@@ -110,7 +110,7 @@ TEST_CASE("stencil1d: the derivative of a sine is a cosine") {
   for (const Step* step : steps_of("stencil1d")) {
     INFO(step->name);
     const std::vector<float> d = result(*step, {n}, {f, {0.8f, -0.2f, 4 / 105.0f, -1 / 280.0f}});
-    double worst = 0;  // where the whole stencil is inside
+    double worst = 0;  // of the elements whose whole stencil is inside
     for (std::size_t i = 4; i + 4 < n; ++i) {
       worst = std::max(worst, std::fabs(d[i] / h - std::cos(h * static_cast<double>(i))));
     }
@@ -217,7 +217,7 @@ TEST_CASE("heat3d: the borders keep their values, and inside a spike spreads to 
     for (const std::size_t d : {std::size_t{1}, nx, nx * ny}) want[spike - d] = want[spike + d] = 1;
     CHECK(result(*step, {{nx, ny, nz, 1}, {0.25f, 0.125f}}, {in}) == want);
 
-    for (float& v : in) v = 1;  // even: nothing changes, if c0 + 6 c1 = 1
+    for (float& v : in) v = 1;  // equal everywhere: nothing changes if c0 + 6 c1 = 1
     CHECK(result(*step, {{nx, ny, nz, 3}, {0.25f, 0.125f}}, {in}) == in);
     const std::vector<float> half = result(*step, {{nx, ny, nz, 1}, {0.5f, 0}}, {in});
     for (std::size_t i = 0; i < half.size(); ++i) {
@@ -236,7 +236,7 @@ TEST_CASE("heat3d: marches as long as the device's blocks suggest") {
   CHECK(march_depth(256, 39, 264, 6) == 43);    // 256^3: 39 x 6 = 234 blocks, one wave
   CHECK(march_depth(1, 1, 264, 6) == 1);
   CHECK(march_depth(100, 1, 264, 6) == 1);         // more SMs than planes
-  CHECK(march_depth(30, 100000, 264, 6) == 30);    // tiles enough: no march is cut
+  CHECK(march_depth(30, 100000, 264, 6) == 30);    // enough tiles: no march is split
   CHECK(march_depth(1 << 20, 1, 264, 6) == 3972);  // long and thin: one wave, 264 marches
   for (const std::size_t nz : {7, 64, 302, 1000}) {
     for (const std::size_t tiles : {1, 48, 130, 131, 500, 1000}) {
@@ -283,7 +283,7 @@ TEST_CASE("several time steps at once are as many one by one") {
         };
         std::vector<float> in(step->problem->buffers(size(1))[0].count);
         for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(patterns::integers(1, 0, i, in.size()));
-        std::vector<float> now = in;  // small integers: no rounding at all
+        std::vector<float> now = in;  // small integers: no rounding
         for (std::size_t s = 0; s < steps; ++s) now = result(*step, size(1), {now});
         CHECK(result(*step, size(steps), {in}) == now);
       }
@@ -300,7 +300,7 @@ TEST_CASE("pool2d: windows wholly in the padding have no pixels") {
       std::vector<float> want(25, mean ? 0.0f : -inf);
       want[12] = -7;
       CHECK(result(*step, {1, 1, 1, 1, 1, 2, mean}, {{-7.0f}}) == want);
-      // one window of 2 x 2, of which the corner pixel is inside
+      // one window of 2 x 2, of which only the corner pixel is inside
       CHECK(result(*step, {1, 2, 2, 2, 3, 1, mean}, {{-1.0f, -2.0f, -3.0f, -4.0f}}) == std::vector<float>{-1.0f});
     }
   }
@@ -366,7 +366,7 @@ TEST_CASE("a domain without inner cells is copied") {
   }
 }
 
-// The lengths of sides at which steps 01 say what is right.
+// Sizes with one side of length `side`. Step 01 gives the expected results.
 std::vector<Size> thin_sizes(const std::string& kernel, std::size_t side) {
   if (kernel == "conv2d")
     return {{side, 3, 3}, {3, side, 7}, {side, 41, 5}, {43, side, 7}, {side, 300, 5}, {300, side, 3}};
@@ -449,10 +449,10 @@ TEST_CASE("few rows: the height of tiles that reads the fewest rows") {
   CHECK(conv2d(16) == 16);
   CHECK(conv2d(17) == 24);
   CHECK(conv2d(24) == 24);
-  CHECK(conv2d(25) == 16);  // two of 20 rows, not two of 28
+  CHECK(conv2d(25) == 16);  // two tiles that read 20 rows each, not 28
   CHECK(conv2d(1 << 20) == 24);
   CHECK(tile_height(8, 2, {16, 4}) == 4);
-  CHECK(tile_height(9, 2, {16, 4}) == 16);  // as many to read: the first
+  CHECK(tile_height(9, 2, {16, 4}) == 16);  // both read as many rows: the first one
 }
 
 TEST_CASE("large and small in turn: no scratch memory is too small") {

@@ -1,4 +1,4 @@
-// What these ladders claim about their accesses.
+// Tests of what these ladders claim about their memory accesses.
 #include "claims.hpp"
 
 using namespace ladder;
@@ -76,7 +76,7 @@ TEST_CASE("pool2d: a stride of 2 takes 8 sectors per request, and two wavefronts
 
 TEST_CASE("conv2d_channels: the im2col matrix costs 9 times the bytes; three taps share a copy of the pixels") {
   const Size size{2, 16, 16, 64, 64};                                                      // 4 tiles
-  CHECK(Claims("conv2d_channels_01_direct", {1, 4, 8, 32, 64}).load() == (1 + 32) / 2.0);  // a pixel, 32 filters
+  CHECK(Claims("conv2d_channels_01_direct", {1, 4, 8, 32, 64}).load() == (1 + 32) / 2.0);  // one pixel, 32 filters
   const Claims matrix("conv2d_channels_02_im2col", size), implicit("conv2d_channels_03_implicit_gemm", size),
       pipeline("conv2d_channels_04_pipeline", size), shared("conv2d_channels_05_tap_rows", size);
   const auto sectors = [](const Claims& seen, Op op) { return seen.total(Space::global, op).units; };
@@ -88,7 +88,7 @@ TEST_CASE("conv2d_channels: the im2col matrix costs 9 times the bytes; three tap
     CHECK(seen->width(Space::global, Op::load) == 16);
     CHECK(seen->conflicts() == 0);
   }
-  CHECK(implicit.store() == 8);  // of pairs
+  CHECK(implicit.store() == 8);  // pairs of elements
 }
 
 TEST_CASE("heat3d 03: a warp reads and writes whole float4, or neighbouring floats") {
@@ -101,7 +101,7 @@ TEST_CASE("heat3d 03: a warp reads and writes whole float4, or neighbouring floa
   CHECK(other.store() <= 5);
 }
 
-// Which shapes go through shared memory, and how wide the copies and the stores are. Thin ones: 4 bytes, no shared memory.
+// Which shapes use shared memory, and how wide the loads and stores are. Thin shapes: 4 bytes, no shared memory.
 TEST_CASE("the path by shape: float4 where rows are aligned, staged rows elsewhere, a thread per cell where few are") {
   struct Path {
     const char* step;

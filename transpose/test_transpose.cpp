@@ -1,4 +1,4 @@
-// Beyond the general tests of every step: what a transpose promises besides its values.
+// Tests of transposes beyond the general tests of every step.
 #include "catch.hpp"
 #include "runner/check.hpp"
 
@@ -75,8 +75,8 @@ TEST_CASE("transposed twice in place is as before, once is not") {
   }
 }
 
-// A 2-D grid of 32 x 32 tiles would need gridDim.y = 65536 here, one too many. A step is right, or refuses the size and is
-// right with one row less. 65536 blocks of 1024 threads take 20 seconds, under AddressSanitizer minutes.
+// A 2-D grid of 32 x 32 tiles would need gridDim.y = 65536 here, one too many. A step is right at this size, or it
+// refuses it and is right with one row less. 65536 blocks of 1024 threads take 20 s, minutes under AddressSanitizer.
 TEST_CASE("more rows than gridDim.y has tiles") {
   if (kAddressSanitizer) {
     WARN("skipped under AddressSanitizer: more rows than gridDim.y has tiles");
@@ -106,7 +106,7 @@ TEST_CASE("more rows than gridDim.y has tiles") {
   CHECK(refusals == 9);  // transpose 01 to 07, copy_row, copy_col
 }
 
-// In a vector nothing moves, so the result is the input, bit for bit.
+// The transpose of a vector has the same elements in the same order.
 TEST_CASE("a single row becomes a single column") {
   const std::size_t n = 1003;
   const std::vector<float> before = numbers(n);
@@ -122,7 +122,7 @@ TEST_CASE("a single row becomes a single column") {
   }
 }
 
-// Tiles of every width, whole and partial, few rows and few columns, at any alignment.
+// Tiles of every width, full and partial, few rows and few columns, at any alignment.
 TEST_CASE("transpose_any_shape: few rows and few columns") {
   const std::size_t enough = std::size_t{4} * sm_count();
   bool any = false;
