@@ -1,6 +1,5 @@
 // Problem:  step 02 moves 4 bytes per lane and load.
-// Idea:     float4 where A and x are 16-byte aligned and lda % 4 = 0. Otherwise, and for the last k % 4 elements,
-//           scalars.
+// Idea:     float4 if A and x are 16-byte aligned and lda % 4 = 0; scalars elsewhere, and for the last k % 4 elements.
 // Expect:   1.0 to 1.2x step 02 on square matrices, up to 2x where few warps have long rows: four times the bytes in
 //           flight per load. Slower for rows shorter than 128 floats, where lanes idle.
 // Measured: 0.98x step 02, 1.25x cuBLAS at 8192x8192 (H200); 1.00x, 1.17x (H100).

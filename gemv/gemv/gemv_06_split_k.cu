@@ -2,8 +2,7 @@
 // Idea:     split k. Several blocks share a row and store partial sums; a second kernel adds them in a fixed order.
 // Expect:   1.5 to 3x step 05 at 128x2^20; 1 to 2 us slower where there is nothing to split.
 // Measured: 2.26x step 05, 1.01x cuBLAS at 128x2^20 (H200); 1.78x, 0.99x (H100).
-// Next:     what about an atomicAdd per block? (y must be scaled by beta first, and the last bits change from run to
-//           run.)
+// Next:     what about an atomicAdd per block? (y must be scaled by beta first, and the last bits vary.)
 #include "block_reduce.cuh"
 #include "../float4.cuh"
 #include "gemv.cuh"

@@ -26,8 +26,8 @@ __device__ static Segment from_lane_below(Segment s, int distance) {
   return {__shfl_up_sync(0xffffffff, int{s.ended}, distance) != 0, __shfl_up_sync(0xffffffff, s.sum, distance)};
 }
 
-// Returns the segment of all threads before this one. All threads must call it, once. In
-// thread kBlock - 1, `all` is the segment of the whole block.
+// Returns the segment of all threads before this one. All threads must call it, once. In thread
+// kBlock - 1, `all` is the segment of the whole block.
 __device__ static Segment scan_segments(Segment own, Segment& all) {
   __shared__ Segment warps[kWarps];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
