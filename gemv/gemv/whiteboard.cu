@@ -1,8 +1,8 @@
 #include <cuda_runtime.h>
 
 // Say: every element of A is used once, so memory bandwidth is the limit. With a thread per row a warp would read 32
-// rows at a time; with a warp per row it reads 32 neighbouring floats. Next: float4 (step 03), short rows (step 04), few
-// long rows (step 05).
+// rows at a time; with a warp per row it reads 32 neighbouring floats. Next: float4 (step 03), short rows (step 04),
+// few long rows (step 05).
 __global__ void gemv(size_t m, size_t k, float alpha, const float* __restrict__ A, size_t lda,
                      const float* __restrict__ x, float beta, float* __restrict__ y) {
   const int lane = threadIdx.x % 32;

@@ -20,8 +20,8 @@ __device__ static void add(float4& sum, float4 a, float x) {
   sum.w += a.w * x;
 }
 
-// A block has 4 * kLanes columns from blockIdx.x * 4 * kLanes on, and `rows` rows from blockIdx.y * rows on. With one slice
-// of the rows results go to y, else to partials[blockIdx.y * k + column]. kEvictFirst: A is read with __ldcs.
+// A block has 4 * kLanes columns from blockIdx.x * 4 * kLanes on, and `rows` rows from blockIdx.y * rows on. With one
+// slice of the rows results go to y, else to partials[blockIdx.y * k + column]. kEvictFirst: A is read with __ldcs.
 template <unsigned kLanes, bool kEvictFirst>
 __global__ void __launch_bounds__(kBlock, 1)
     gemv_t_tall_tile(std::size_t m, std::size_t k, float alpha, const float* __restrict__ A, std::size_t lda,
