@@ -33,7 +33,7 @@ class Digest(Case):
         """No comments, layout, includes, and of the problem and the runner what is no device code and no launch."""
         same = ((STEP, "// Problem:", "/* Another\n head. */ // Problem:"), (STEP, "int left) {", "int  left)\n{"),
                 (STEP, "<<<", " < << "), (STEP, "#include", "#pragma once\n#include"), (STEP, "<utility>", "<array>"),
-                (STEP, '"block_', '"../../common/block_'), (SUMS, "// Of a block", "// Another"),
+                (STEP, '"block_', '"../../common/block_'), (SUMS, "// kBlock: threads", "// Another"),
                 *((file, "#pragma once\n", "int changed;\n") for file in (PROBLEM, BASE, RUNNER)))
         other = ((STEP, "kMinBlock = 256", "kMinBlock = 9"), (STEP, "int left", "long left"), (STEP, "<<<", "<<<1+"),
                  (STEP, "#pragma unroll\n", ""), (SHAPES, "{4, 1, 4, 1}", "{4, 1, 4, 2}"), (SUMS, "= 16", "= 8"),
